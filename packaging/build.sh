@@ -33,7 +33,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
 doc=$root/usr/share/doc/fettle
-mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/etc/fettle" "$doc" "$root/usr/lib/systemd/system" "$root/usr/lib/sysusers.d" "$root/usr/share/man/man1" \
+mkdir -p "$root/DEBIAN" "$root/usr/bin" "$root/etc/fettle" "$doc" "$root/usr/lib/systemd/system" "$root/usr/lib/sysusers.d" "$root/usr/share/man/man1" "$root/usr/share/man/man7" \
 	"$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/vendor-completions" "$root/usr/share/fish/vendor_completions.d" \
 	"$root/usr/share/lintian/overrides"
 
@@ -55,6 +55,7 @@ if [ "$goarch" != "$(go env GOHOSTARCH)" ]; then
 	build "$(go env GOHOSTARCH)" "$fettle"
 fi
 "$fettle" man "$root/usr/share/man/man1" >/dev/null
+"$fettle" man "$root/usr/share/man/man7" docs/language.md docs/kinds.md docs/steps.md >/dev/null
 "$fettle" completion bash >"$root/usr/share/bash-completion/completions/fettle"
 "$fettle" completion zsh >"$root/usr/share/zsh/vendor-completions/_fettle"
 "$fettle" completion fish >"$root/usr/share/fish/vendor_completions.d/fettle.fish"
@@ -78,11 +79,12 @@ fettle ($version) unstable; urgency=medium
  -- The fettle authors <fettle@fettle.dev>  $(date -u -R -d "@$SOURCE_DATE_EPOCH")
 EOF
 cp CHANGELOG.md "$doc/NEWS"
+cp docs/*.md docs/openapi.json "$doc/"
 cp packaging/debian/README.Debian packaging/debian/copyright "$doc/"
 cp packaging/debian/lintian-overrides "$root/usr/share/lintian/overrides/fettle"
 cp packaging/systemd/* "$root/usr/lib/systemd/system/"
 cp packaging/sysusers/* "$root/usr/lib/sysusers.d/"
-gzip -9n "$root"/usr/share/man/man1/*.1 "$doc/changelog" "$doc/NEWS" "$doc/libraries"
+gzip -9n "$root"/usr/share/man/man1/*.1 "$root"/usr/share/man/man7/*.7 "$doc/changelog" "$doc/NEWS" "$doc/libraries"
 
 find "$root" -type f -exec chmod 0644 {} +
 find "$root" -type d -exec chmod 0755 {} +

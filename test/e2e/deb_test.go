@@ -114,7 +114,8 @@ func (m *machine) installed() {
 	for _, p := range []string{
 		"/etc/fettle", "/usr/share/man/man1/fettle.1.gz", "/usr/share/man/man1/fettle-apply.1.gz", "/usr/share/bash-completion/completions/fettle",
 		"/usr/share/zsh/vendor-completions/_fettle", "/usr/share/fish/vendor_completions.d/fettle.fish", "/usr/share/doc/fettle/copyright",
-		"/usr/share/doc/fettle/README.Debian", "/usr/share/doc/fettle/libraries.gz",
+		"/usr/share/doc/fettle/README.Debian", "/usr/share/doc/fettle/libraries.gz", "/usr/share/doc/fettle/quickstart.md", "/usr/share/doc/fettle/openapi.json",
+		"/usr/share/man/man7/fettle-language.7.gz", "/usr/share/man/man7/fettle-kinds.7.gz", "/usr/share/man/man7/fettle-steps.7.gz",
 	} {
 		if !m.has(p) {
 			m.t.Errorf("%s is not there", p)

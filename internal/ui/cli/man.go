@@ -13,11 +13,17 @@ import (
 
 func newMan(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:    "man DIR",
-		Short:  "Write the manual pages to a directory",
+		Use:    "man DIR [DOCUMENT…]",
+		Short:  "Write the manual pages of the commands, or of Markdown documents, to a directory",
 		Hidden: true,
-		Args:   args(1, 1),
+		Args:   args(1, -1),
 		RunE: func(c *cobra.Command, a []string) error {
+			if len(a) > 1 {
+				if err := documentPages(a[0], a[1:]); err != nil {
+					return fmt.Errorf("cannot write the manual pages: %w", err)
+				}
+				return s.done("man", 0, fmt.Sprintf("Wrote %d pages to %s.", len(a)-1, a[0]))
+			}
 			n := 0
 			err := walk(c.Root(), func(cmd *cobra.Command) error {
 				n++
@@ -119,9 +125,13 @@ func manFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
 	})
 }
 
-// roff protects what man(7) would take for its own.
-func roff(text string) string {
-	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
+// roff protects a line from being read as requests of man(7).
+func roff(text string) string { return guarded(escaped(text)) }
+
+func escaped(text string) string { return strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text) }
+
+// guarded protects the first character of a line.
+func guarded(text string) string {
 	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "'") {
 		text = `\&` + text
 	}
