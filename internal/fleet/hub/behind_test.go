@@ -48,7 +48,7 @@ func withJob(t *testing.T, test func(t *testing.T, h jobHub)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &behind{Store: bustest.NewStore()}
 		m := newMirror(fleet.Store(store), "", parseRequest)
-		far := &agents{asked: map[fleet.TargetID][]string{}, fail: map[fleet.TargetID]error{}}
+		far := &agents{here: ids(1), asked: map[fleet.TargetID][]string{}, fail: map[fleet.TargetID]error{}}
 		c := newCourier(m, far, time.Now, func(fleet.TargetID) bool { return false }, func(error) {})
 		ctx, stop := context.WithCancel(t.Context())
 		var ends sync.WaitGroup
@@ -63,6 +63,14 @@ func withJob(t *testing.T, test func(t *testing.T, h jobHub)) {
 		stop()
 		ends.Wait()
 	})
+}
+
+// forget has the mirror not know a job.
+func (h jobHub) forget(id string) {
+	synctest.Wait() // it is filled
+	h.requests.mu.Lock()
+	defer h.requests.mu.Unlock()
+	delete(h.requests.all, id)
 }
 
 // answers are the answers that are durable.
@@ -86,7 +94,7 @@ func TestAnswerWhileTheStoreIsBehind(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			withJob(t, func(t *testing.T, h jobHub) {
 				if !known {
-					delete(h.requests.all, "r1")
+					h.forget("r1")
 				}
 				h.store.reads.Store(3)
 				f := h.note("r1", ids(1)[0], Answer{At: 1})
@@ -118,8 +126,9 @@ func TestAnswerWhileTheStoreFails(t *testing.T) {
 // A question can be lost while its agent stays connected: the agent gets it again.
 func TestLostQuestionOfAJob(t *testing.T) {
 	withJob(t, func(t *testing.T, h jobHub) {
-		h.far.here = ids(1)
+		h.far.mu.Lock()
 		h.far.fail[ids(1)[0]] = context.DeadlineExceeded
+		h.far.mu.Unlock()
 		r, _, _ := h.requests.get("r1")
 		h.offer(t.Context(), r)
 		synctest.Wait()
@@ -130,6 +139,9 @@ func TestLostQuestionOfAJob(t *testing.T) {
 		if n := h.answers(t); n != 1 {
 			t.Errorf("%d answers are durable", n)
 		}
+		synctest.Wait()
+		h.far.mu.Lock()
+		defer h.far.mu.Unlock()
 		if asked := h.far.asked[ids(1)[0]]; len(asked) != 1 {
 			t.Errorf("the agent was asked %d times after it answered", len(asked)-1)
 		}
@@ -141,7 +153,7 @@ func TestLostQuestionOfAJob(t *testing.T) {
 func TestAwaitedWhileTheStoreIsBehind(t *testing.T) {
 	withJob(t, func(t *testing.T, h jobHub) {
 		for id, want := range map[string]error{"r1": fleet.ErrConflict, "r2": nil} {
-			delete(h.requests.all, id)
+			h.forget(id)
 			h.store.reads.Store(1)
 			if waits, err := awaited(t.Context(), h.requests, id, ids(1)[0], Answer{}); waits || !errors.Is(err, want) {
 				t.Errorf("%s: %v, %v", id, waits, err)
