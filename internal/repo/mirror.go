@@ -190,15 +190,21 @@ func (m *Mirror) has(ctx context.Context, id string) bool {
 	return err == nil && strings.TrimSpace(out) == id
 }
 
-// fetch fetches one commit, and ends git if the directory grows too large.
+// fetch fetches one commit without its history.
 func (m *Mirror) fetch(ctx context.Context, id string) error {
+	return m.fetchWith(ctx, id, "--depth=1")
+}
+
+// fetchWith fetches one commit with an option of git fetch, and ends git if the directory grows too
+// large.
+func (m *Mirror) fetchWith(ctx context.Context, id, option string) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		m.watch(ctx, cancel)
 	}()
-	_, err := m.remote.run(ctx, "--git-dir", m.dir, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", m.remote.source, id)
+	_, err := m.remote.run(ctx, "--git-dir", m.dir, "fetch", "--quiet", option, "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", m.remote.source, id)
 	cancel(nil)
 	<-done
 	if err != nil {

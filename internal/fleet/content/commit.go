@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -14,6 +15,7 @@ import (
 // commit is what a commit object says, as far as it matters.
 type commit struct {
 	tree      string
+	parents   []string
 	author    string // "name <mail>", without characters that cannot be printed
 	time      int64  // of the committer
 	subject   string
@@ -70,6 +72,7 @@ type commitParser struct {
 	naming naming
 	seen   map[string]int
 	last   string // the header that a line with a blank in front continues
+	before string // the header before it
 }
 
 func (p *commitParser) line(line []byte) error {
@@ -78,7 +81,7 @@ func (p *commitParser) line(line []byte) error {
 			p.signature = append(p.signature, line[1:]...)
 			return nil
 		}
-		if p.last == "" || strings.HasPrefix(p.last, "gpgsig") {
+		if slices.Contains([]string{"", "tree", "parent"}, p.last) || strings.HasPrefix(p.last, "gpgsig") {
 			return errors.New("its commit cannot be read")
 		}
 		p.payload = append(p.payload, line...)
@@ -92,7 +95,7 @@ func (p *commitParser) line(line []byte) error {
 	if len(p.seen) == 1 && name != "tree" {
 		return errors.New("its commit does not begin with its tree")
 	}
-	p.last = name
+	p.before, p.last = p.last, name
 	return p.header(name, value, line)
 }
 
@@ -111,6 +114,11 @@ func (p *commitParser) header(name, value string, line []byte) error {
 			return errors.New("its commit names no tree")
 		}
 		p.tree = value
+	case name == "parent":
+		if p.before != "tree" && p.before != "parent" || len(value) != 2*p.naming.size || strings.Trim(value, "0123456789abcdef") != "" {
+			return errors.New("its commit has a parent that git would not read")
+		}
+		p.parents = append(p.parents, value)
 	case name == "author":
 		p.author = printable(personOf(value))
 	case name == "committer":

@@ -16,35 +16,41 @@ func TestCommitIsReadInOneWay(t *testing.T) {
 	tree := "tree " + strings.Repeat("a", 40) + "\n"
 	author, committer := "author Ann <a@x> 5 +0000\n", "committer Bob <b@x> 1700000000 +0100\n"
 	good := tree + author + committer
+	parent := "parent " + strings.Repeat("b", 40) + "\n"
 	sig := "gpgsig -----BEGIN\n line\n"
 	for name, c := range map[string]struct {
 		raw  string
 		says string // "" if it is read
 	}{
-		"plain":                    {good + "\nsubject\nbody\n", ""},
-		"signed":                   {good + sig + "\nsubject\nbody\n", ""},
-		"a parent":                 {tree + "parent " + strings.Repeat("b", 40) + "\n" + author + committer + "\nsubject\nbody\n", ""},
-		"two parents":              {tree + "parent x\nparent y\n" + author + committer + "\nsubject\nbody\n", ""},
-		"another header":           {good + "encoding x\n more\n\nsubject\nbody\n", ""},
-		"blank lines before":       {good + "\n\n\nsubject\nbody\n", ""},
-		"no message":               {strings.TrimSuffix(good, "\n"), "cannot be read"},
-		"zero byte":                {tree + "author A\x00 <a> 5 +0\n" + committer + "\ns", "cannot be read"},
-		"a tree later":             {author + tree + committer + "\ns", "does not begin with its tree"},
-		"two trees":                {tree + tree + author + committer + "\ns", "the header tree 2 times"},
-		"no author":                {tree + committer + "\ns", "the header author 0 times"},
-		"two committers":           {good + committer + "\ns", "the header committer 2 times"},
-		"two signatures":           {good + sig + sig + "\ns", "two signatures"},
-		"another signature":        {good + "gpgsig-sha256 x\n\ns", "a signature of another kind"},
-		"continues nothing":        {" x\n" + good + "\ns", "cannot be read"},
-		"no value":                 {good + "x\n\ns", "a header that cannot be read"},
-		"no name":                  {good + "\tx y\n\ns", ""},
-		"a short tree":             {"tree " + strings.Repeat("a", 39) + "\n" + author + committer + "\ns", "names no tree"},
-		"a tree in capitals":       {"tree " + strings.Repeat("A", 40) + "\n" + author + committer + "\ns", "names no tree"},
-		"no time":                  {tree + author + "committer Bob <b@x>\n\ns", "does not say when"},
-		"a time before 1970":       {tree + author + "committer Bob <b@x> -1 +0000\n\ns", "does not say when"},
-		"no zone":                  {tree + author + "committer Bob <b@x> 5\n\ns", "does not say when"},
-		"a time that is no number": {tree + author + "committer Bob <b@x> x +0000\n\ns", "does not say when"},
-		"too large":                {good + "\n" + strings.Repeat("x", maxCommit), "cannot be read"},
+		"plain":                       {good + "\nsubject\nbody\n", ""},
+		"signed":                      {good + sig + "\nsubject\nbody\n", ""},
+		"a parent":                    {tree + parent + author + committer + "\nsubject\nbody\n", ""},
+		"two parents":                 {tree + parent + strings.Replace(parent, "b", "c", 1) + author + committer + "\nsubject\nbody\n", ""},
+		"a short parent":              {tree + "parent x\n" + author + committer + "\ns", "a parent that git would not read"},
+		"a late parent":               {tree + author + parent + committer + "\ns", "a parent that git would not read"},
+		"a parent behind a signature": {tree + sig + parent + author + committer + "\ns", "a parent that git would not read"},
+		"a parent that continues":     {tree + parent + " x\n" + parent + author + committer + "\ns", "cannot be read"},
+		"a tree that continues":       {tree + " x\n" + parent + author + committer + "\ns", "cannot be read"},
+		"another header":              {good + "encoding x\n more\n\nsubject\nbody\n", ""},
+		"blank lines before":          {good + "\n\n\nsubject\nbody\n", ""},
+		"no message":                  {strings.TrimSuffix(good, "\n"), "cannot be read"},
+		"zero byte":                   {tree + "author A\x00 <a> 5 +0\n" + committer + "\ns", "cannot be read"},
+		"a tree later":                {author + tree + committer + "\ns", "does not begin with its tree"},
+		"two trees":                   {tree + tree + author + committer + "\ns", "the header tree 2 times"},
+		"no author":                   {tree + committer + "\ns", "the header author 0 times"},
+		"two committers":              {good + committer + "\ns", "the header committer 2 times"},
+		"two signatures":              {good + sig + sig + "\ns", "two signatures"},
+		"another signature":           {good + "gpgsig-sha256 x\n\ns", "a signature of another kind"},
+		"continues nothing":           {" x\n" + good + "\ns", "cannot be read"},
+		"no value":                    {good + "x\n\ns", "a header that cannot be read"},
+		"no name":                     {good + "\tx y\n\ns", ""},
+		"a short tree":                {"tree " + strings.Repeat("a", 39) + "\n" + author + committer + "\ns", "names no tree"},
+		"a tree in capitals":          {"tree " + strings.Repeat("A", 40) + "\n" + author + committer + "\ns", "names no tree"},
+		"no time":                     {tree + author + "committer Bob <b@x>\n\ns", "does not say when"},
+		"a time before 1970":          {tree + author + "committer Bob <b@x> -1 +0000\n\ns", "does not say when"},
+		"no zone":                     {tree + author + "committer Bob <b@x> 5\n\ns", "does not say when"},
+		"a time that is no number":    {tree + author + "committer Bob <b@x> x +0000\n\ns", "does not say when"},
+		"too large":                   {good + "\n" + strings.Repeat("x", maxCommit), "cannot be read"},
 	} {
 		got, err := n.parseCommit([]byte(c.raw))
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {

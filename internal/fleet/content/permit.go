@@ -68,6 +68,10 @@ func permitted(c Claim, t Trust) (by string, err error) {
 	return by, nil
 }
 
+// PermittedBy returns who permits the claim, whether or not its commit is older. Such a permit also
+// replaces the accepted commit.
+func PermittedBy(c Claim, t Trust) (by string, err error) { return permitted(c, t) }
+
 // refuses says why a permit is not one for the claim, "" when it is.
 func (p Permit) refuses(c Claim, t Trust) string {
 	switch {

@@ -1,0 +1,49 @@
+package content
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// AcceptedFormat is the format of the accepted commits that this binary writes and reads.
+const AcceptedFormat = "fettle.accepted-commits/1"
+
+// Accepted are the last accepted commits, by part. A part is a path in the signed tree, so a hub
+// cannot rename it. A host stores them durably.
+type Accepted map[string]string
+
+type acceptedText struct {
+	Format string            `json:"format"`
+	Parts  map[string]string `json:"parts"`
+}
+
+// Marshal is the text that ParseAccepted reads.
+func (a Accepted) Marshal() ([]byte, error) {
+	return json.Marshal(acceptedText{AcceptedFormat, a})
+}
+
+// ParseAccepted reads accepted commits strictly.
+func ParseAccepted(text []byte) (Accepted, error) {
+	var t acceptedText
+	err := decodeStrictly(text, &t)
+	if err == nil && t.Format != AcceptedFormat {
+		err = fmt.Errorf("their format is %.40q, and this version of fettle reads %s", t.Format, AcceptedFormat)
+	}
+	for part, commit := range t.Parts {
+		if _, bad := namingOf(commit); bad != nil && err == nil {
+			err = fmt.Errorf("of %s: %w", partName(part), bad)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the accepted commits: %w", err)
+	}
+	if t.Parts == nil {
+		t.Parts = map[string]string{}
+	}
+	return t.Parts, nil
+}
+
+// Lineage is the lineage of a new commit of a part.
+func (a Accepted) Lineage(part, commit string) Lineage {
+	return Lineage{Commit: commit, Part: a[part], Top: a[Top]}
+}
