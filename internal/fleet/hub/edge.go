@@ -15,6 +15,8 @@ type edge struct {
 	bus     func(ctx context.Context, c bus.Config) (shared, error)
 	sources func(s *content.Sources) sources
 	serve   func(h *Hub, ctx context.Context) error
+	// history reads a history for content.Histories; nil reads it with git.
+	history func(ctx context.Context, dir string, src content.Source, commit string, accepted []string) ([]byte, error)
 }
 
 // theWorld is the edge of every hub that is not simulated.

@@ -96,6 +96,7 @@ func (h *Hub) routes() http.Handler {
 	mux.Handle(content.HookPath, content.Hooks{Secret: h.hookSecret, Poke: h.poke})
 	mux.HandleFunc("POST "+uploadPath, h.takeFile)
 	mux.Handle(content.Path, h.giver)
+	mux.Handle(content.HistoryPath, h.histories)
 	mux.Handle("/", &api.Handler{Backend: backend{h.view, h}, Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: newID, MayChange: h.MayChange,
 		Missing: func(ctx context.Context) error { return missingHubs(ctx, h) }})
 	return patient(mux)

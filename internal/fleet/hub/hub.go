@@ -75,17 +75,18 @@ type Hub struct {
 	trail     *access.Trail
 	records   *access.File // of trail
 
-	bus      shared
-	exchange fleet.Exchange
-	log      fleet.Log
-	stores   map[string]fleet.Store
-	view     *view.View
-	logEnd   atomic.Uint64 // where the log ended when the view began to follow it
-	metrics  *metrics.Metrics
-	content  *content.Store
-	giver    *content.Server // of content
-	courier  *courier
-	opened   opened
+	bus       shared
+	exchange  fleet.Exchange
+	log       fleet.Log
+	stores    map[string]fleet.Store
+	view      *view.View
+	logEnd    atomic.Uint64 // where the log ended when the view began to follow it
+	metrics   *metrics.Metrics
+	content   *content.Store
+	giver     *content.Server // of content
+	histories *content.Histories
+	courier   *courier
+	opened    opened
 
 	targets     *mirror[fleet.Target]
 	assignments *mirror[given]
@@ -177,6 +178,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 		return err
 	}
 	h.giver = &content.Server{Store: h.content, May: h.mayRead}
+	h.histories = h.newHistories()
 	if h.view, err = view.Open(h.dir(viewFile), h.set.Retention.view()); err != nil {
 		return err
 	}

@@ -82,6 +82,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error { return h.keepVouched(ctx) })
 	g.Go(func() error { return h.edge.serve(h, ctx) })
 	g.Go(func() error { return h.keep(ctx) })
+	g.Go(func() error { return h.histories.Run(ctx) })
 	g.Go(func() error { return h.elsewhere(ctx) })
 	g.Go(func() error { return h.leave(ctx) })
 	g.Go(func() error { return h.followRedundancy(ctx) })
