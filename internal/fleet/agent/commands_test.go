@@ -9,6 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
+	"fettle.dev/fettle/internal/fleet/content"
 )
 
 func TestCommandPolicy(t *testing.T) {
@@ -20,22 +21,35 @@ func TestCommandPolicy(t *testing.T) {
 		"  commands = \"none\"": agent.NoCommands,
 		`commands = "signed"`:   agent.SignedCommands,
 	} {
-		if p, err := agent.ParseCommandPolicy(text); err != nil || p != want {
-			t.Errorf("%q: %s, %v", text, p, err)
+		if c, err := agent.ParseConf(text); err != nil || c != (agent.Conf{Commands: want}) {
+			t.Errorf("%q: %+v, %v", text, c, err)
+		}
+	}
+	for text, want := range map[string]content.Descent{
+		"require_every_commit_signed = true":                         {Signed: true},
+		"# reviewed\n require_descent=true\n":                        {Descends: true},
+		"require_descent = true\nrequire_every_commit_signed = true": {Signed: true, Descends: true},
+		"require_descent = false":                                    {},
+	} {
+		if c, err := agent.ParseConf(text); err != nil || c != (agent.Conf{Commands: agent.AllCommands, Descent: want}) {
+			t.Errorf("%q: %+v, %v", text, c, err)
 		}
 	}
 	for text, want := range map[string]string{
-		"commands = none":                         "agent.conf:1",
-		`commands = "some"`:                       `"none", "read", "signed" or "all"`,
-		`commands = ""`:                           `"none", "read", "signed" or "all"`,
-		`commands = ""all""`:                      `"none", "read", "signed" or "all"`,
-		"\ncommand = \"none\"":                    "agent.conf:2: commands is the only",
-		"commands = \"none\"\ncommands = \"all\"": "twice",
-		"commands = \"all\"\ncommands = \"none\"": "twice",
-		`commands = "none" # as long as it needs`: `"none", "read", "signed" or "all"`,
+		"commands = none":                                "agent.conf:1",
+		`commands = "some"`:                              `"none", "read", "signed" or "all"`,
+		`commands = ""`:                                  `"none", "read", "signed" or "all"`,
+		`commands = ""all""`:                             `"none", "read", "signed" or "all"`,
+		"\ncommand = \"none\"":                           "agent.conf:2: the settings are commands, require_every_commit_signed and require_descent",
+		"require_descent = \"true\"":                     "agent.conf:1: require_descent is true or false",
+		"require_descent":                                "agent.conf:1: require_descent is true or false",
+		"require_descent = true\nrequire_descent = true": "agent.conf:2: require_descent is set twice",
+		"commands = \"none\"\ncommands = \"all\"":        "twice",
+		"commands = \"all\"\ncommands = \"none\"":        "twice",
+		`commands = "none" # as long as it needs`:        `"none", "read", "signed" or "all"`,
 	} {
-		if p, err := agent.ParseCommandPolicy(text); err == nil || !strings.Contains(err.Error(), want) || p != agent.NoCommands {
-			t.Errorf("%q: %s, %v", text, p, err)
+		if c, err := agent.ParseConf(text); err == nil || !strings.Contains(err.Error(), want) || c != (agent.Conf{Commands: agent.NoCommands}) {
+			t.Errorf("%q: %+v, %v", text, c, err)
 		}
 	}
 	if agent.AllCommands.Refuses() != nil || agent.ReadCommands.Refuses() == nil || agent.NoCommands.Refuses() == nil || !errors.Is(agent.SignedCommands.Refuses(), wire.ErrUnsigned) || errors.Is(agent.ReadCommands.Refuses(), wire.ErrUnsigned) || agent.CommandPolicy("").Refuses() == nil {

@@ -37,6 +37,7 @@ type simAgent struct {
 	boot   int
 	dice   *rand.Rand
 
+	lax        atomic.Bool  // it requires nothing of histories
 	away, full atomic.Bool  // it reaches nobody; nothing can be written
 	skew       atomic.Int64 // ns that its clock is ahead
 
@@ -137,7 +138,8 @@ func (a *simAgent) live(ctx context.Context) {
 
 func (a *simAgent) once(ctx context.Context) error {
 	warn := func(text string) { a.sim.note("%s: %s", a.name, text) }
-	m, err := member.Open(member.Config{Files: a.disk, Dir: "/agent", Signers: func() ([]byte, error) { return a.sim.site.allowed(), nil }, Now: a.now, Warn: warn, Dial: a.dial})
+	m, err := member.Open(member.Config{Files: a.disk, Dir: "/agent", Signers: func() ([]byte, error) { return a.sim.site.allowed(), nil },
+		Descent: a.descent, Now: a.now, Warn: warn, Dial: a.dial})
 	if err != nil {
 		return err
 	}

@@ -169,7 +169,7 @@ func (h *simHub) serveWire(of *Hub, ctx context.Context) error {
 		return err
 	}
 	w := &wire{conns: make(chan net.Conn), closed: make(chan struct{})}
-	far := api.Server(of.routes())
+	far := api.Server(h.sim.withoutHistories(of.routes()))
 	far.ErrorLog = log.New(io.Discard, "", 0)
 	far.TLSConfig = trust.ServerTLS(of.keys.TLS, of.now)
 	ended := make(chan error, 1)

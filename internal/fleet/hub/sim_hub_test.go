@@ -38,6 +38,9 @@ type sim struct {
 	site   *site
 	agents []*simAgent
 	hubs   []*simHub
+	// descent is what all agents require; oldHub makes hubs not know histories.
+	descent content.Descent
+	oldHub  atomic.Bool
 
 	mu     sync.Mutex
 	kept   *shelf
@@ -158,6 +161,7 @@ func (h *simHub) start() {
 			return b, nil
 		},
 		sources: h.sim.site.clone,
+		history: h.sim.site.history,
 		serve:   h.serveWire,
 	}
 	warn := func(text string) { h.sim.note("%s: %s", h.name, text) }

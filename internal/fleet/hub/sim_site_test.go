@@ -37,6 +37,8 @@ type site struct {
 	branches map[string]string
 	moved    chan struct{} // closed and made anew when a branch moves
 	last     int64         // time of the newest commit
+	// hostile replaces the objects of a history; nil delivers them.
+	hostile func([][]byte) ([][]byte, error)
 }
 
 // revision is a commit with its objects.
@@ -132,7 +134,7 @@ func (s *site) foreign(branch string, by ssh.Signer, parts map[string]map[string
 			r.trees[part] = [][]byte{root, modules}
 		}
 	}
-	head := fmt.Sprintf("tree %s\nauthor Ann <a@example.org> %d +0000\ncommitter Ann <a@example.org> %d +0000\n", gitID("tree", root), s.last, s.last)
+	head := fmt.Sprintf("tree %s\n%sauthor Ann <a@example.org> %d +0000\ncommitter Ann <a@example.org> %d +0000\n", gitID("tree", root), parents(s.branches[branch]), s.last, s.last)
 	r.raw = []byte(head + "\nchange\n")
 	if by != nil {
 		r.raw = []byte(head + "gpgsig " + strings.ReplaceAll(strings.TrimSuffix(sshSign(by, head+"\nchange\n"), "\n"), "\n", "\n ") + "\n\nchange\n")
@@ -144,8 +146,22 @@ func (s *site) foreign(branch string, by ssh.Signer, parts map[string]map[string
 	return r
 }
 
-// sshSign signs as OpenSSH does.
+// parents are the headers of the parents of a commit.
+func parents(ids ...string) (text string) {
+	for _, id := range ids {
+		if id != "" {
+			text += "parent " + id + "\n"
+		}
+	}
+	return text
+}
+
+// sshSign signs a commit as OpenSSH does.
 func sshSign(key ssh.Signer, text string) string {
+	return sshSignIn(key, content.CommitNamespace, text)
+}
+
+func sshSignIn(key ssh.Signer, namespace, text string) string {
 	str := func(parts ...string) (b []byte) {
 		for _, p := range parts {
 			b = append(binary.BigEndian.AppendUint32(b, uint32(len(p))), p...)
@@ -153,12 +169,12 @@ func sshSign(key ssh.Signer, text string) string {
 		return b
 	}
 	sum := sha512.Sum512([]byte(text))
-	sig, err := key.Sign(rand.Reader, append([]byte("SSHSIG"), str("git", "", "sha512", string(sum[:]))...))
+	sig, err := key.Sign(rand.Reader, append([]byte("SSHSIG"), str(namespace, "", "sha512", string(sum[:]))...))
 	if err != nil {
 		panic(err)
 	}
 	blob := binary.BigEndian.AppendUint32([]byte("SSHSIG"), 1)
-	blob = append(blob, str(string(key.PublicKey().Marshal()), "git", "", "sha512", string(ssh.Marshal(sig)))...)
+	blob = append(blob, str(string(key.PublicKey().Marshal()), namespace, "", "sha512", string(ssh.Marshal(sig)))...)
 	return "-----BEGIN SSH SIGNATURE-----\n" + base64.StdEncoding.EncodeToString(blob) + "\n-----END SSH SIGNATURE-----\n"
 }
 

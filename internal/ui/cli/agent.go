@@ -15,6 +15,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	joined "fettle.dev/fettle/internal/fleet/agent/member"
+	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/host"
 )
@@ -33,7 +34,18 @@ If /etc/fettle/allowed_signers exists, the agent accepts only commits that a key
 in this file signed for this fleet. The file has the format of the OpenSSH file
 with the same name. A commit is for this fleet if the root directory of the
 repository contains an empty file fleet-sha256-DIGEST. DIGEST is the SHA-256
-digest of the certificate of the fleet CA.`
+digest of the certificate of the fleet CA.
+
+The signature of a commit does not say that the commits below it are signed. Two
+settings in /etc/fettle/agent.conf require more. They need allowed_signers, and
+hubs cannot change them:
+
+  require_every_commit_signed = true   Each commit since the last accepted commit
+                                       has a valid signature.
+  require_descent = true               The last accepted commit is an ancestor of
+                                       the new commit.
+
+A commit that does not meet them needs a permit: fettle permit --help.`
 
 func newAgent(s *session) *cobra.Command {
 	c := &cobra.Command{
@@ -218,7 +230,8 @@ func (s *session) openMember(m Machine, files host.FS, warn func(string)) (*join
 		}
 		return append([]byte{}, text...), nil
 	}
-	mb, err := joined.Open(joined.Config{Files: files, Dir: agentDir, Signers: signers, Now: s.app.Now, Warn: warn})
+	mb, err := joined.Open(joined.Config{Files: files, Dir: agentDir, Signers: signers, Now: s.app.Now, Warn: warn,
+		Descent: func() (content.Descent, error) { return descent(m) }})
 	if errors.Is(err, pki.ErrNoIdentity) || errors.Is(err, os.ErrNotExist) {
 		return nil, withHint(fmt.Errorf("this machine is in no fleet: %w", err), "Enrol it: fettle agent enrol --hub URL --token-file FILE")
 	}

@@ -74,12 +74,24 @@ func limited(p agent.CommandPolicy, changes bool, m *signed.Memory, served *wire
 	}
 }
 
-// commandPolicy is what this host lets users do through a hub. It is read each time, so that
-// a change counts at once; a file that cannot be read refuses all.
-func commandPolicy(m Machine) (agent.CommandPolicy, error) {
-	text, err := os.ReadFile(filepath.Join(m.Root, agent.CommandsFile))
+// agentConf returns the settings of this host for its agent. The file is read each time, so that a
+// change counts at once; an unreadable file refuses all commands.
+func agentConf(m Machine) (agent.Conf, error) {
+	text, err := os.ReadFile(filepath.Join(m.Root, agent.ConfFile))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return agent.NoCommands, fmt.Errorf("cannot read which commands this host accepts: %w", err)
+		return agent.Conf{Commands: agent.NoCommands}, fmt.Errorf("cannot read the settings of the agent: %w", err)
 	}
-	return agent.ParseCommandPolicy(string(text))
+	return agent.ParseConf(string(text))
+}
+
+// commandPolicy returns which commands this host accepts through a hub.
+func commandPolicy(m Machine) (agent.CommandPolicy, error) {
+	c, err := agentConf(m)
+	return c.Commands, err
+}
+
+// descent returns what this host requires of the history of commits.
+func descent(m Machine) (content.Descent, error) {
+	c, err := agentConf(m)
+	return c.Descent, err
 }

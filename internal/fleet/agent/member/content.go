@@ -38,7 +38,7 @@ func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
 			return err
 		}
 	}
-	return m.believe(a)
+	return m.believe(ctx, transport, a)
 }
 
 // bundles are all that an assignment names: the parts, each with its proof.
@@ -84,36 +84,90 @@ func (m *Member) askContent(ctx context.Context, digest string) ([]byte, error) 
 	return l.Ask(ctx, fleet.WordContent, []byte(digest))
 }
 
-// believe verifies the signatures of all parts, and only then takes them for the newest.
-func (m *Member) believe(a fleet.Assignment) error {
+// believe verifies the signatures of all parts, and the histories that this host requires. Only
+// then it takes the parts for the newest.
+func (m *Member) believe(ctx context.Context, rt http.RoundTripper, a fleet.Assignment) error {
+	m.believing.Lock() // a history takes time, and m.mu is not held meanwhile
+	defer m.believing.Unlock()
 	signers, err := m.signers()
 	if errors.Is(err, errSignersGone) {
 		return fmt.Errorf("%w: %w", agent.ErrNever, err) // reported at once
 	}
-	if signers == nil || err != nil {
+	if err != nil {
 		return err
 	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	floors := maps.Clone(m.floors)
-	for _, as := range parts(a) {
-		signed, err := m.believed(*signers, a, as)
-		if err != nil {
-			return fmt.Errorf("%w: %s: %w", agent.ErrNever, orTop(as.Module), err)
-		}
-		floors.Take(as.Module, signed)
+	descent, err := m.descent(signers)
+	if err != nil {
+		return fmt.Errorf("%w: %w", agent.ErrNever, err)
 	}
-	if maps.Equal(floors, m.floors) {
+	if signers == nil {
 		return nil
 	}
-	if err := saveFloors(m.cfg.Files, m.floorsFile(), floors); err != nil {
+	next, histories, err := m.believeParts(*signers, a)
+	if err != nil {
 		return err
 	}
-	m.floors = floors
+	for _, l := range histories {
+		if !l.NeedsHistory(descent) {
+			continue
+		}
+		if err := m.verifyHistory(ctx, rt, l, descent); err != nil {
+			return err
+		}
+	}
+	return m.take(next)
+}
+
+// taken has the durable records about accepted commits.
+type taken struct {
+	floors   content.Floors
+	accepted content.Accepted
+}
+
+// believeParts verifies each part. It returns the records to store, and the parts without a permit,
+// whose history counts.
+func (m *Member) believeParts(signers content.Signers, a fleet.Assignment) (next taken, histories []lineage, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next = taken{maps.Clone(m.floors), maps.Clone(m.accepted)}
+	for _, as := range parts(a) {
+		l := lineage{m.accepted.Lineage(as.Module, as.Revision.Commit), claimOf(a, as),
+			content.Trust{Signers: signers, Fleets: m.fleetFiles(), Floor: m.floors.Of(as.Module), Now: m.cfg.Now().Unix()}}
+		signed, err := m.believed(l, as)
+		if err != nil {
+			return next, nil, fmt.Errorf("%w: %s: %w", agent.ErrNever, orTop(as.Module), err)
+		}
+		next.floors.Take(as.Module, signed)
+		next.accepted[as.Module] = as.Revision.Commit
+		if signed.Permit == "" && !l.permits() {
+			histories = append(histories, l)
+		}
+	}
+	return next, histories, nil
+}
+
+// take remembers durably. If only the commits are stored before a crash, the minimum times stay as
+// they were, and the next attempt raises them.
+func (m *Member) take(next taken) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !maps.Equal(next.accepted, m.accepted) {
+		if err := saveAccepted(m.cfg.Files, m.acceptedFile(), next.accepted); err != nil {
+			return err
+		}
+		m.accepted = next.accepted
+	}
+	if maps.Equal(next.floors, m.floors) {
+		return nil
+	}
+	if err := saveFloors(m.cfg.Files, m.floorsFile(), next.floors); err != nil {
+		return err
+	}
+	m.floors = next.floors
 	return nil
 }
 
-func (m *Member) believed(signers content.Signers, a fleet.Assignment, as fleet.Assigned) (content.Signed, error) {
+func (m *Member) believed(l lineage, as fleet.Assigned) (content.Signed, error) {
 	if as.Proof == nil {
 		return content.Signed{}, errors.New("it comes without a proof, and this target asks for signatures")
 	}
@@ -130,9 +184,7 @@ func (m *Member) believed(signers content.Signers, a fleet.Assignment, as fleet.
 		return content.Signed{}, err
 	}
 	defer func() { _ = closing() }()
-	return content.Verify(proof, b,
-		content.Claim{Repository: as.Revision.Repository, Commit: as.Revision.Commit, Part: as.Module, Permit: as.Permit, Target: a.Name, Labels: a.Labels},
-		content.Trust{Signers: signers, Fleets: m.fleetFiles(), Floor: m.floors.Of(as.Module), Now: m.cfg.Now().Unix()})
+	return content.Verify(proof, b, l.claim, l.trust)
 }
 
 // fleetFiles are the files that bind a repository to this fleet. m.mu is held.

@@ -10,6 +10,7 @@
 //	identity/     the key, its certificate, and what is believed; see pki.Folder
 //	content/      bundles and proofs; see content.Store
 //	floors.json   the times of the newest commits that were taken, see content.Floors
+//	accepted.json  the last accepted commits, see content.Accepted
 //	protocol.json  why hubs refuse this agent: no protocol version in common
 //	signatures-required   signatures are asked for, whether or not the file of keys is there
 package member
@@ -43,6 +44,9 @@ type Config struct {
 	// which is taken out counts no more. nil, and nil without an error, asks for no
 	// signature, unless it gave keys before: a file that is gone is no consent.
 	Signers func() ([]byte, error)
+	// Descent returns what this host requires of the history of commits. It is called at each
+	// verification. nil requires nothing.
+	Descent func() (content.Descent, error)
 	Now     func() time.Time
 	Warn    func(text string) // told what is worth a line in the log; nil: nobody
 	// Dial connects to hubs by HTTPS; nil is the network.
@@ -57,13 +61,16 @@ type Member struct {
 	revoked *pki.Revocations
 
 	// turn belongs to whoever changes the identity's file: it is taken before mu.
-	turn     sync.Mutex
-	adopting atomic.Bool // a certificate of another hub is asked for
+	turn sync.Mutex
+	// believing is held while an assignment is verified. It is taken before mu.
+	believing sync.Mutex
+	adopting  atomic.Bool // a certificate of another hub is asked for
 
 	mu       sync.Mutex
 	identity *pki.Identity
 	known    pki.Known
 	floors   content.Floors
+	accepted content.Accepted
 	retained map[string]bool // content that is needed, by digest; nil until somebody said
 	link     fleet.Link      // nil until there is one
 	asked    time.Time       // when a certificate was asked for since another was refused
@@ -95,6 +102,9 @@ func Open(cfg Config) (*Member, error) {
 		return nil, err
 	}
 	if m.floors, err = loadFloors(cfg.Files, m.floorsFile()); err != nil {
+		return nil, err
+	}
+	if m.accepted, err = loadAccepted(cfg.Files, m.acceptedFile()); err != nil {
 		return nil, err
 	}
 	keys := m.keys()

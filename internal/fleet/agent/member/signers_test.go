@@ -42,7 +42,7 @@ func TestSignersAreReadEachTime(t *testing.T) {
 	if _, err := m.signers(); !errors.Is(err, errSignersGone) {
 		t.Error(err)
 	}
-	if err := m.believe(fleet.Assignment{}); !errors.Is(err, agent.ErrNever) {
+	if err := m.believe(t.Context(), nil, fleet.Assignment{}); !errors.Is(err, agent.ErrNever) {
 		t.Errorf("content is not refused: %v", err)
 	}
 	// A program that starts later does not forget it, and it is not forgotten by a crash.

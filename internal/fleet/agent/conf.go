@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet/content"
+)
+
+// ConfFile is the file below the root of a host with the settings of its agent. Hubs cannot change
+// them.
+//
+//	commands = "read"
+//	require_every_commit_signed = true
+//	require_descent = true
+const ConfFile = "etc/fettle/agent.conf"
+
+// Conf is the content of the file.
+type Conf struct {
+	Commands CommandPolicy
+	Descent  content.Descent
+}
+
+// The names of the settings of Conf.Descent.
+const (
+	everyCommitSigned = "require_every_commit_signed"
+	requireDescent    = "require_descent"
+)
+
+// ParseConf reads the file strictly: an unreadable setting must not count as its default. A text
+// without settings has the defaults. With an error, Commands is NoCommands.
+func ParseConf(text string) (Conf, error) {
+	out, set := Conf{Commands: AllCommands}, map[string]bool{}
+	for i, line := range strings.Split(text, "\n") {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, _ := strings.Cut(line, "=")
+		name = strings.TrimSpace(name)
+		err := out.set(name, strings.TrimSpace(value))
+		if set[name] {
+			err = fmt.Errorf("%s is set twice", name)
+		}
+		if err != nil {
+			return Conf{Commands: NoCommands}, fmt.Errorf("cannot read /%s:%d: %w", ConfFile, i+1, err)
+		}
+		set[name] = true
+	}
+	return out, nil
+}
+
+func (c *Conf) set(name, value string) error {
+	switch name {
+	case "commands":
+		c.Commands = CommandPolicy(strings.Trim(value, `"`))
+		if value != `"`+string(c.Commands)+`"` || !slices.Contains(policies(), c.Commands) {
+			return errors.New(`commands is "none", "read", "signed" or "all"`)
+		}
+	case everyCommitSigned:
+		return setBool(&c.Descent.Signed, name, value)
+	case requireDescent:
+		return setBool(&c.Descent.Descends, name, value)
+	default:
+		return fmt.Errorf("the settings are commands, %s and %s", everyCommitSigned, requireDescent)
+	}
+	return nil
+}
+
+func setBool(to *bool, name, value string) error {
+	if value != "true" && value != "false" {
+		return fmt.Errorf("%s is true or false", name)
+	}
+	*to = value == "true"
+	return nil
+}

@@ -1,0 +1,36 @@
+package member
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+
+	"fettle.dev/fettle/internal/fleet/agent/durable"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/smallfile"
+	"fettle.dev/fettle/internal/host"
+)
+
+func (m *Member) acceptedFile() string { return path.Join(m.cfg.Dir, "accepted.json") }
+
+// loadAccepted reads the accepted commits. The file is missing if the host accepted no commit, or
+// only an earlier version of fettle ran. An unreadable file is an error: without it, any signed commit would be accepted.
+func loadAccepted(files host.FS, file string) (content.Accepted, error) {
+	text, err := smallfile.Read(files, file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return content.Accepted{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return content.ParseAccepted(text)
+}
+
+// saveAccepted replaces the accepted commits durably.
+func saveAccepted(files host.FS, file string, a content.Accepted) error {
+	text, err := a.Marshal()
+	if err != nil {
+		return err
+	}
+	return durable.Replace(files, file, text)
+}
