@@ -37,12 +37,27 @@ func (h *Hub) OpenExecutor(ctx context.Context, by access.Who, id fleet.TargetID
 	if err != nil {
 		return nil, err
 	}
-	stream, err := h.exchange.Open(ctx, id, fleet.WordExecutor, header)
-	if err != nil {
-		leave()
-		return nil, fmt.Errorf("cannot work on %s: %w", t.Name, err)
+	opening, done := context.WithTimeout(ctx, silenceFor)
+	defer done()
+	stream, err := h.exchange.Open(opening, id, fleet.WordExecutor, header)
+	if err == nil {
+		return &counted{stream, leave}, nil
 	}
-	return &counted{stream, leave}, nil
+	leave()
+	if opening.Err() != nil && ctx.Err() == nil {
+		return nil, silentTarget(t.Name, missingHubs(ctx, h))
+	}
+	return nil, fmt.Errorf("cannot work on %s: %w", t.Name, err)
+}
+
+// silentTarget refuses work on a target that did not answer. A hub that does not answer still holds
+// the connections of its agents.
+func silentTarget(name string, missing error) error {
+	if missing == nil {
+		return &api.Refusal{Status: http.StatusServiceUnavailable, Why: fmt.Sprintf("cannot work on %s: its agent does not answer", name), Hint: "See its last contact: fettle target show " + name}
+	}
+	return &api.Refusal{Status: http.StatusServiceUnavailable, Why: fmt.Sprintf("cannot work on %s: no answer of its agent, which may be connected to a hub that does not answer: %v", name, missing),
+		Hint: "The agent connects to another hub within a minute. Try again then, or use --via ssh"}
 }
 
 // counted is a stream that counts until it is closed.

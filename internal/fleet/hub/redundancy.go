@@ -69,14 +69,27 @@ func lostRedundancy(p document.HubPage) string {
 	case len(missing) == 0:
 		missing = []string{"not everything is on as many hubs as it is to be"}
 	}
-	text := strings.Join(missing, ", ") + ". "
-	switch {
-	case p.Spare == 1:
-		return text + "One more hub may be lost"
-	case p.Spare > 1:
-		return text + fmt.Sprintf("%d more hubs may be lost", p.Spare)
+	return strings.Join(missing, ", ") + ". " + worksWithout(p)
+}
+
+// worksWithout says what a fleet can do while hubs are missing.
+func worksWithout(p document.HubPage) string {
+	here := 0
+	for _, h := range p.Hubs {
+		if h.Here {
+			here++
+		}
 	}
-	return text + "No more hub may be lost, or nothing can be changed"
+	const agents = "nothing can be changed, and agents continue with their assignments"
+	switch {
+	case 2*here <= len(p.Hubs):
+		return "Until more hubs are back, " + agents
+	case p.Spare == 1:
+		return "Everything works, also if one more hub fails"
+	case p.Spare > 1:
+		return fmt.Sprintf("Everything works, also if %d more hubs fail", p.Spare)
+	}
+	return "Everything works. If another hub fails, " + agents
 }
 
 // followRedundancy keeps what is known of it.
