@@ -110,22 +110,21 @@ func (p *manWriter) end() {
 
 var (
 	markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	markdownMark = regexp.MustCompile("\\*\\*([^*]+)\\*\\*|`([^`]+)`")
+	markdownMark = regexp.MustCompile("\\*\\*([^*]+)\\*\\*|`([^`]+)`|\\*([^*`\\s][^*`]*)\\*")
 )
 
-// inline converts links, bold text and code spans of one paragraph.
+// inline converts links, code spans, and bold and italic text of one paragraph.
 func inline(text string) string {
 	text = markdownLink.ReplaceAllString(text, "$1")
 	var b strings.Builder
 	at := 0
 	for _, m := range markdownMark.FindAllStringSubmatchIndex(text, -1) {
-		mark := ""
-		for _, g := range []int{2, 4} {
-			if m[g] >= 0 {
-				mark = text[m[g]:m[g+1]]
+		b.WriteString(escaped(text[at:m[0]]))
+		for i, font := range []string{`\fB`, `\fB`, `\fI`} {
+			if from, to := m[2+2*i], m[3+2*i]; from >= 0 {
+				b.WriteString(font + escaped(text[from:to]) + `\fR`)
 			}
 		}
-		b.WriteString(escaped(text[at:m[0]]) + `\fB` + escaped(mark) + `\fR`)
 		at = m[1]
 	}
 	return guarded(b.String() + escaped(text[at:]))
