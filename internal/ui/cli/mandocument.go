@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // documentPages writes a page of section 7 for each Markdown document: fettle-language.7.
@@ -44,7 +45,7 @@ type manWriter struct {
 	macro     string // before the paragraph
 }
 
-var tableRule = regexp.MustCompile(`^\|[-:| ]+\|$`)
+var tableRule = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\|[-:| ]+\|$`) })
 
 func (p *manWriter) line(l string) {
 	text := strings.TrimSpace(l)
@@ -55,7 +56,7 @@ func (p *manWriter) line(l string) {
 		p.b.WriteString(map[bool]string{true: ".PP\n.nf\n", false: ".fi\n"}[p.code])
 	case p.code:
 		p.b.WriteString(roff(l) + "\n")
-	case text == "", strings.HasPrefix(text, "<!--"), tableRule.MatchString(text):
+	case text == "", strings.HasPrefix(text, "<!--"), tableRule().MatchString(text):
 		p.end()
 	case strings.HasPrefix(text, "## "):
 		p.heading(".SH", strings.ToUpper(text[3:]))
@@ -109,16 +110,18 @@ func (p *manWriter) end() {
 }
 
 var (
-	markdownLink = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
-	markdownMark = regexp.MustCompile("\\*\\*([^*]+)\\*\\*|`([^`]+)`|\\*([^*`\\s][^*`]*)\\*")
+	markdownLink = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`) })
+	markdownMark = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("\\*\\*([^*]+)\\*\\*|`([^`]+)`|\\*([^*`\\s][^*`]*)\\*")
+	})
 )
 
 // inline converts links, code spans, and bold and italic text of one paragraph.
 func inline(text string) string {
-	text = markdownLink.ReplaceAllString(text, "$1")
+	text = markdownLink().ReplaceAllString(text, "$1")
 	var b strings.Builder
 	at := 0
-	for _, m := range markdownMark.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range markdownMark().FindAllStringSubmatchIndex(text, -1) {
 		b.WriteString(escaped(text[at:m[0]]))
 		for i, font := range []string{`\fB`, `\fB`, `\fI`} {
 			if from, to := m[2+2*i], m[3+2*i]; from >= 0 {
