@@ -195,7 +195,8 @@ func (r *run) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
 }
 
 // asThen is the entry of the state gone back to, which has what was there before.
-// An address that was adopted then and that fettle has changed since has an origin.
+// An address that was adopted then and that fettle has changed since has an origin. The undo of a
+// command is that of the versions that ran since the origin, so it comes from the entry of the run.
 func (r *run) asThen(e journal.Entry) journal.Entry {
 	then, ok := r.goal[e.Addr]
 	if !ok || then.Step != e.Step {
@@ -204,7 +205,7 @@ func (r *run) asThen(e journal.Entry) journal.Entry {
 	if then.Adopted != nil && e.Origin != nil {
 		then.Origin, then.Adopted = then.Adopted, nil
 	}
-	then.Failed = then.Failed || e.Failed
+	then.Failed, then.Undo = then.Failed || e.Failed, e.Undo
 	return then
 }
 
