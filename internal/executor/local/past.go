@@ -273,6 +273,22 @@ func (x *Executor) inOrigins(entries []journal.Entry, wanted step.List) map[stri
 	return out
 }
 
+// attributed returns the paths that a plan may remove and whose origin has attributes. An observation
+// does not read the attributes that no step declares.
+func attributed(entries []journal.Entry, wanted step.List) []string {
+	var out []string
+	keep := addrsOf(wanted)
+	for _, e := range entries {
+		if e.Addr.Kind() != addr.KindFile || keep[e.Addr] || e.Origin == nil || e.Origin.File == nil {
+			continue
+		}
+		if f := e.Origin.File; len(f.Xattrs) > 0 || f.Attrs != 0 {
+			out = append(out, e.Addr.Path())
+		}
+	}
+	return out
+}
+
 func addrsOf(l step.List) map[addr.Addr]bool {
 	out := make(map[addr.Addr]bool, len(l))
 	for _, s := range l {

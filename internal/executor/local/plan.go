@@ -66,6 +66,7 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	seen.moved = moved
 	stored := x.inOrigins(st.Entries, r.List.Final())
 	x.lookWhole(seen, slices.Sorted(maps.Keys(stored)))
+	x.lookWhole(seen, attributed(st.Entries, r.List.Final()))
 	x.lookInto(seen, st.Entries, r.List.Final())
 	old, err := x.actsOf(st)
 	if err != nil {
@@ -216,6 +217,7 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	restored := x.inOrigins(g.now.Entries, g.list)
 	maps.Copy(restored, found)
 	x.lookWhole(seen, slices.Sorted(maps.Keys(restored)))
+	x.lookWhole(seen, attributed(g.now.Entries, g.list))
 	x.lookInto(seen, g.now.Entries, g.list)
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
