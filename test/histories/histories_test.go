@@ -72,6 +72,9 @@ func TestRounds(t *testing.T) {
 		wait.Go(func() {
 			mine := map[string]int{}
 			for i := next.Add(1); i <= int64(n) && bad.Load() < int64(*keepOn); i = next.Add(1) {
+				if i%100 == 0 && testing.Verbose() {
+					t.Logf("seed %d, round %d", *seed, i)
+				}
 				c := draw(*seed, uint64(i))
 				if v, noise := play(k, c, mine); v != nil {
 					bad.Add(1)

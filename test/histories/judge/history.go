@@ -181,11 +181,19 @@ func Planned(changes []Change, before, after Tree) []string {
 	}
 	for _, c := range changes {
 		kept := c.Action == "remove" && after[c.path()].Type == 'd' // files of others are in it
-		if c.changes() && !kept && !c.Unsure() && !slices.ContainsFunc(differ, func(p string) bool { return below(p, c.path()) || within(c, changes, p) }) {
+		seen := func(p string) bool { return below(p, c.path()) || within(c, changes, p) }
+		if c.changes() && !kept && !c.Unsure() && !followed(c, changes) && !slices.ContainsFunc(differ, seen) {
 			wrong = append(wrong, fmt.Sprintf("the plan said %s %s, and nothing changed there", c.Action, c.Addr))
 		}
 	}
 	return wrong
+}
+
+// followed tells whether the plan has another line about the path whose result is known only after the
+// run. It may restore what the first line changes: metadata that leaves the list returns to its origin,
+// and then a file sets the same metadata.
+func followed(c Change, all []Change) bool {
+	return slices.ContainsFunc(all, func(o Change) bool { return o.Addr != c.Addr && o.path() == c.path() && o.Unsure() })
 }
 
 // Same lists where two trees differ, in sentences that begin with what happened.
