@@ -57,9 +57,9 @@ func (f *Follow) Watch(name string, every time.Duration, now time.Time) {
 // Forget ends following a source.
 func (f *Follow) Forget(name string) { delete(f.sources, name) }
 
-// Poke makes a source due now, or the gap after it was last asked: so a storm of hooks
-// costs no more than a few questions. One that comes while the source is asked counts:
-// what it tells may be newer than the answer. It tells whether the source is known.
+// Poke makes a source due now, but not sooner than the gap after the last request: many hooks cost
+// only a few requests. A hook during a request makes the source due again, because its change can be
+// newer than the answer. Poke returns false if the source does not exist.
 func (f *Follow) Poke(name string, now time.Time) bool {
 	s := f.sources[name]
 	if s == nil {
@@ -94,8 +94,8 @@ func (f *Follow) Due(now time.Time) []string {
 	return out
 }
 
-// Done says how it went. A source that fails is asked less and less often, at least
-// every MaxPause, or as often as it was to be if that is rarer.
+// Done records the result of a request. The pause after failures grows up to MaxPause, or to the
+// interval of the source if that is longer.
 func (f *Follow) Done(name string, ok bool, now time.Time) {
 	s := f.sources[name]
 	if s == nil {

@@ -30,7 +30,7 @@ type Histories struct {
 	Read func(ctx context.Context, dir string, src Source, commit string, accepted []string) ([]byte, error)
 
 	mu      sync.Mutex
-	all     []*delivery // the newest last
+	all     []*delivery // in the order of their requests
 	queue   chan *delivery
 	clients map[string]int
 }

@@ -131,7 +131,7 @@ func (m *Member) believeParts(signers content.Signers, a fleet.Assignment) (next
 	defer m.mu.Unlock()
 	next = taken{maps.Clone(m.floors), maps.Clone(m.accepted)}
 	for _, as := range parts(a) {
-		l := lineage{m.accepted.Lineage(as.Module, as.Revision.Commit), claimOf(a, as),
+		l := lineage{m.accepted.Lineage(as.Module, as.Revision.Commit), claimOf(m.identity.Name, a, as),
 			content.Trust{Signers: signers, Fleets: m.fleetFiles(), Floor: m.floors.Of(as.Module), Now: m.cfg.Now().Unix()}}
 		signed, err := m.believed(l, as)
 		if err != nil {

@@ -149,6 +149,8 @@ func (r *reviving) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func claimOf(a fleet.Assignment, as fleet.Assigned) content.Claim {
-	return content.Claim{Repository: as.Revision.Repository, Commit: as.Revision.Commit, Part: as.Module, Permit: as.Permit, Target: a.Name, Labels: a.Labels}
+// claimOf uses the name with which the host enrolled: a hub could write another name into an assignment,
+// so that a permit for that name counts here.
+func claimOf(name string, a fleet.Assignment, as fleet.Assigned) content.Claim {
+	return content.Claim{Repository: as.Revision.Repository, Commit: as.Revision.Commit, Part: as.Module, Permit: as.Permit, Target: name, Labels: a.Labels}
 }
