@@ -27,7 +27,7 @@ func console() *cli.App {
 		Stdin:    os.Stdin,
 		Stdout:   os.Stdout,
 		Stderr:   os.Stderr,
-		Terminal: cli.TerminalOf(os.Stdin, os.Stdout, os.Stderr),
+		Terminal: cli.TerminalOf(os.Stdin, os.Stdout, os.Stderr, nil),
 		Login:    login,
 		Now:      time.Now,
 		Zone:     time.Local,

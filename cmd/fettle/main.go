@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -69,7 +70,7 @@ func run(args []string) int {
 		Stdin:      os.Stdin,
 		Stdout:     os.Stdout,
 		Stderr:     os.Stderr,
-		Terminal:   cli.TerminalOf(os.Stdin, os.Stdout, os.Stderr),
+		Terminal:   cli.TerminalOf(os.Stdin, os.Stdout, os.Stderr, pager),
 		Login:      login,
 		Now:        time.Now,
 		Zone:       time.Local,
@@ -110,7 +111,17 @@ func runChild(args []string) int {
 
 // interactive runs an editor on this process's terminal.
 func interactive(ctx context.Context, argv []string) error {
-	return local.Interactive(ctx, argv, os.Stdin, os.Stdout, os.Stderr)
+	return local.Interactive(ctx, argv, nil, os.Stdin, os.Stdout, os.Stderr)
+}
+
+// pager shows a text on this process's terminal. Unless the user has set LESS, less keeps colours,
+// ends at once if the text fits, and leaves it on the screen. A pager of root must not start programs.
+func pager(ctx context.Context, argv []string, text string) error {
+	env := []string{"LESSSECURE=1"}
+	if os.Getenv("LESS") == "" {
+		env = append(env, "LESS=FRX")
+	}
+	return local.Interactive(ctx, argv, env, strings.NewReader(text), os.Stdout, os.Stderr)
 }
 
 // login is the name of the account that runs this process, its number when it

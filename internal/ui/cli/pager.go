@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os/exec"
+	"io/fs"
 	"strings"
 
 	"fettle.dev/fettle/internal/executor"
@@ -24,7 +24,7 @@ func (s *session) paged(ctx context.Context, print func() error) error {
 	s.app.Stdout = screen
 	if bytes.Count(text.Bytes(), []byte("\n")) >= s.app.Terminal.Height {
 		perr := s.app.Terminal.Page(ctx, argv, text.String())
-		if !errors.Is(perr, exec.ErrNotFound) {
+		if !errors.Is(perr, fs.ErrNotExist) {
 			return err // the user ended the pager, or has seen its error
 		}
 	}

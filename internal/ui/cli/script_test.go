@@ -6,8 +6,8 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -68,7 +68,7 @@ func runFake() {
 // fakePager prints the command of the pager before the text.
 func fakePager(_ context.Context, argv []string, text string) error {
 	if argv[0] == "missing" {
-		return fmt.Errorf("cannot run it: %w", exec.ErrNotFound)
+		return fmt.Errorf("cannot run it: %w", fs.ErrNotExist)
 	}
 	fmt.Printf("pager %q\n%s", argv, text)
 	return nil
