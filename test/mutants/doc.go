@@ -22,9 +22,6 @@
 // the desired effect, which the tests of internal/apply and internal/executor/local state. Processes
 // that a test starts are the mutant too, unless the test clears their environment.
 //
-// A floor is the percentage that must be killed. A sample, which -count takes, may be below it by one
-// standard error: 4.6 for 60 mutants and a floor of 85. A package is measured exactly with all mutants.
-//
 // Mutants without any visible effect are listed in equivalent.txt, each with the reason. A line is what
 // the report prints for a survivor, with the reason behind it. If the mutant of a line no longer
 // exists, the line is an error, because the reason may have gone with the code.

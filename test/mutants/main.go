@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"os/signal"
@@ -42,7 +41,7 @@ func parseFlags(args []string) (settings, error) {
 	f.StringVar(&s.only, "only", "", "only mutants whose place or name matches this expression")
 	f.IntVar(&s.count, "count", 0, "take a sample of this many from each package; 0 takes all")
 	f.Uint64Var(&s.seed, "seed", 1, "which sample: the same seed takes the same from the same code")
-	f.Float64Var(&s.floor, "floor", 0, "fail when less than this many percent are killed; a sample may be one standard error below")
+	f.Float64Var(&s.floor, "floor", 0, "fail when less than this many percent are killed")
 	f.BoolVar(&s.list, "list", false, "only print the mutants")
 	if err := f.Parse(args); err != nil {
 		return s, err
@@ -167,18 +166,8 @@ func judge(ctx context.Context, t *target, s settings, chosen []mutant, same int
 	percent := 100 * float64(killed) / float64(max(1, len(chosen)))
 	fmt.Printf("%s: %d mutants (seed %d), %d killed, %d survived: %.1f %% killed; %d more change nothing\n",
 		t.folder, len(chosen), s.seed, killed, len(chosen)-killed, percent, same)
-	if least := s.least(len(chosen)); len(chosen) > 0 && percent < least {
-		return fmt.Errorf("%s: %.1f %% of the mutants are killed, the floor is %g, and %.1f for these %d: write tests that fail with the survivors, or give the reason in %s: %w", t.folder, percent, s.floor, least, len(chosen), s.equivalent, errFloor)
+	if len(chosen) > 0 && percent < s.floor {
+		return fmt.Errorf("%s: %.1f %% of the mutants are killed, the floor is %g: write tests that fail with the survivors, or give the reason in %s: %w", t.folder, percent, s.floor, s.equivalent, errFloor)
 	}
 	return nil
-}
-
-// least is the percentage of n mutants that must be killed: the floor, less one standard error if they are a sample.
-// Without it, a package well above its floor would fail in every tenth night, because of the choice alone.
-func (s settings) least(n int) float64 {
-	if s.count == 0 || n < s.count {
-		return s.floor
-	}
-	p := s.floor / 100
-	return s.floor - 100*math.Sqrt(p*(1-p)/float64(n))
 }

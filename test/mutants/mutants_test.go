@@ -195,16 +195,3 @@ func TestSampleIsOfItsSeed(t *testing.T) {
 		t.Error("every seed takes the same sample")
 	}
 }
-
-// TestFloorOfASample: a sample may be below the floor by one standard error, all mutants may not.
-func TestFloorOfASample(t *testing.T) {
-	for _, c := range []struct {
-		floor    float64
-		count, n int
-		least    string
-	}{{85, 0, 60, "85.0"}, {85, 60, 59, "85.0"}, {85, 60, 60, "80.4"}, {85, 240, 240, "82.7"}, {0, 60, 60, "0.0"}, {100, 60, 60, "100.0"}} {
-		if got := fmt.Sprintf("%.1f", settings{floor: c.floor, count: c.count}.least(c.n)); got != c.least {
-			t.Errorf("%+v: %s", c, got)
-		}
-	}
-}
