@@ -194,7 +194,11 @@ func TestLockIsWaitedFor(t *testing.T) {
 	told := make(chan string, 10)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := p.Change(t.Context(), []host.PackageChange{{Name: "epoch"}}, func(s string) { told <- s })
+		_, err := p.Change(t.Context(), []host.PackageChange{{Name: "epoch"}}, func(p host.Progress) {
+			if p.Waits {
+				told <- p.Text
+			}
+		})
 		ended <- err
 	}()
 	if got := <-told; !strings.Contains(got, "held by apt-get install -y slow (process ") {
