@@ -34,7 +34,7 @@ func (f *runFlags) flags(c *cobra.Command) {
 
 // arms adds what only a command has whose runs can be armed.
 func (f *runFlags) arms(c *cobra.Command) {
-	c.Flags().DurationVar(&f.confirmWithin, "confirm-within", 0, "undo the run automatically unless \"fettle confirm\" confirms it within this `TIME`, for example 60s; 0s: never undo, even if the run may lock you out")
+	durationVar(c.Flags(), &f.confirmWithin, "confirm-within", 0, "undo the run automatically unless \"fettle confirm\" confirms it within this `TIME`, for example 60s; 0s: never undo, even if the run may lock you out")
 	c.PreRun = func(c *cobra.Command, _ []string) { f.armed = c.Flags().Changed("confirm-within") }
 }
 

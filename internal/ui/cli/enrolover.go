@@ -79,7 +79,7 @@ the agent replaces the applied state. --adopt also works on an enrolled host.`,
 	c.Flags().StringVar(&e.url, "hub", "", "the `URL` at which targets reach the hub (default: the URL of the login)")
 	c.Flags().StringVar(&e.pkg, "package", "", "install this `FILE`, a Debian package of fettle, instead of only the binary")
 	c.Flags().BoolVar(&e.adopt, "adopt", false, "let the agents replace the applied state of another repository or target")
-	c.Flags().DurationVar(&e.within, "timeout", e.within, "wait at most this `TIME` until the agent of a target connects to the hub")
+	durationVar(c.Flags(), &e.within, "timeout", e.within, "wait at most this `TIME` until the agent of a target connects to the hub")
 	return c
 }
 

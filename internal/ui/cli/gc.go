@@ -43,7 +43,7 @@ kept. A run is kept if --keep-runs or --keep-within applies to it.`,
 		},
 	}
 	c.Flags().IntVar(&keep.Runs, "keep-runs", keep.Runs, "keep this many of the newest runs")
-	c.Flags().DurationVar(&keep.Within, "keep-within", keep.Within, "also keep all runs that are younger than this")
+	durationVar(c.Flags(), &keep.Within, "keep-within", keep.Within, "also keep all runs that are younger than this")
 	c.Flags().BoolVar(&keep.DryRun, "dry-run", false, "delete nothing, and report how much would be deleted")
 	return c
 }

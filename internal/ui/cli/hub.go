@@ -298,23 +298,6 @@ func (s *session) ago(ns int64) string {
 	return fmt.Sprintf("%ds", max(d, 0)/time.Second)
 }
 
-// parseSpan reads a time span of people: 90s, 15m, 12h, 2d.
-func parseSpan(text string) (time.Duration, error) {
-	var n int64
-	var d time.Duration
-	var err error
-	if days, ok := strings.CutSuffix(text, "d"); ok {
-		_, err = fmt.Sscanf(days+"\n", "%d\n", &n)
-		d = time.Duration(n) * 24 * time.Hour
-	} else {
-		d, err = time.ParseDuration(text)
-	}
-	if err != nil || d <= 0 || d > 100*365*24*time.Hour || n > 100*365 {
-		return 0, refuse("Write it as 90s, 15m, 12h or 2d", fmt.Sprintf("cannot read %.40q as a time span", text))
-	}
-	return d, nil
-}
-
 // eachOnHub does something to every target that is named, or that -t selects, and goes on
 // after one that is refused.
 func (s *session) eachOnHub(ctx context.Context, did string, names []string, f func(*client.Client, string) (document.Done, error)) error {

@@ -110,7 +110,7 @@ connect to the hub.`,
 	flags.StringVar(&f.repository, "repository", "", "follow the git repository at `URL`")
 	flags.StringVar(&f.branch, "branch", "main", "follow this `BRANCH` of the repository")
 	f.listening(flags)
-	flags.DurationVar(&f.poll, "poll", hub.Poll, "check the repository at this interval: `OFTEN`")
+	durationVar(flags, &f.poll, "poll", hub.Poll, "check the repository at this interval: `OFTEN`")
 	return c
 }
 

@@ -66,7 +66,7 @@ func newHubUpgrade(s *session) *cobra.Command {
 	flags.StringVar(&f.version, "as", "", "the `VERSION` of the binary (default: the version that it reports, if it runs on this machine)")
 	flags.StringVar(&f.signature, "signature", "", "the signature from ssh-keygen, in this `FILE`")
 	flags.BoolVar(&f.text, "text", false, "print the text to sign, and contact no hub")
-	flags.DurationVar(&f.within, "within", fleet.ProgramTry, "the time in which a new binary must reach a hub: `LONG`")
+	durationVar(flags, &f.within, "within", fleet.ProgramTry, "the time in which a new binary must reach a hub: `LONG`")
 	return c
 }
 

@@ -35,7 +35,7 @@ rebooted, and reboot does not wait.`,
 	}
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.wait, "wait", f.wait, "wait until each machine is back")
-	c.Flags().DurationVar(&f.timeout, "timeout", f.timeout, "stop waiting for a machine after this `TIME`")
+	durationVar(c.Flags(), &f.timeout, "timeout", f.timeout, "stop waiting for a machine after this `TIME`")
 	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask for confirmation")
 	s.frozenFlag(c)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show which machines would be rebooted")

@@ -52,7 +52,7 @@ targets that are online, use fettle run.`,
 		},
 	})
 	fl := c.Flags()
-	fl.DurationVar(&f.timeout, "timeout", 0, "stop the program after this `TIME` (default: the limit of the action, or 5m0s)")
+	durationVar(fl, &f.timeout, "timeout", 0, "stop the program after this `TIME` (default: the limit of the action, or 5m0s)")
 	fl.StringVar(&f.dir, "dir", "", "start the program in this `DIR` (default: /)")
 	fl.StringVar(&f.user, "user", "", "run the program as this `USER`")
 	fl.BoolVar(&f.shell, "shell", false, "pass the words to sh -c, joined by spaces")

@@ -66,7 +66,7 @@ a frozen machine only these commands run; --frozen-too runs all commands.`,
 	}
 	f.many.flags(c)
 	fl := c.Flags()
-	fl.DurationVar(&f.timeout, "timeout", executor.DefaultTimeout, "stop the program after this `TIME`")
+	durationVar(fl, &f.timeout, "timeout", executor.DefaultTimeout, "stop the program after this `TIME`")
 	fl.StringArrayVar(&f.env, "env", nil, "set `NAME=VALUE` in the environment of the program; may be repeated")
 	fl.StringVar(&f.dir, "dir", "", "start the program in this `DIR` (default: /)")
 	fl.StringVar(&f.user, "user", "", "run the program as this `USER`")

@@ -66,12 +66,12 @@ func (s *session) flags(c *cobra.Command) {
 	f.BoolVar(&s.json, "json", false, "print one JSON document; see docs/json.md")
 	f.BoolVar(&s.noColor, "no-color", false, "no colours (also: NO_COLOR)")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "show more: sources, whole diffs, every line")
-	f.DurationVar(&s.compileTimeout, "compile-timeout", 30*time.Second, "stop compiling a repository after this `TIME`, and git after this time without output")
+	durationVar(f, &s.compileTimeout, "compile-timeout", 30*time.Second, "stop compiling a repository after this `TIME`, and git after this time without output")
 	f.Int64Var(&s.compileMemory, "compile-memory", 2048, "stop compiling a repository at this amount of memory, in `MIB`")
 	f.IntVar(&s.maxFiles, "max-files", repo.DefaultFiles, "refuse a repository with more than this `NUMBER` of files")
 	f.Int64Var(&s.maxFileSize, "max-file-size", repo.DefaultFileSize>>20, "refuse a repository with a file above this size, in `MIB`")
 	s.reach.flags(f)
-	f.DurationVar(&s.lockWait, "lock-wait", 0, "wait up to this `TIME` if another fettle works on the machine")
+	durationVar(f, &s.lockWait, "lock-wait", 0, "wait up to this `TIME` if another fettle works on the machine")
 	f.StringArrayVar(&s.vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 }
 

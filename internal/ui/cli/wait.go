@@ -45,7 +45,7 @@ Exits with 1 if a target does not meet the condition in time.`,
 	}
 	many.flags(c)
 	c.Flags().StringVar(&what, "for", what, "wait for `WHAT`: ssh, boot, unit=NAME or port=NUMBER")
-	c.Flags().DurationVar(&timeout, "timeout", timeout, "stop waiting after this `TIME`")
+	durationVar(c.Flags(), &timeout, "timeout", timeout, "stop waiting after this `TIME`")
 	return c
 }
 
