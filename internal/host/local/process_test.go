@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -184,6 +185,35 @@ func TestNothingUncounted(t *testing.T) {
 	}
 }
 
+// wholeCalls returns one line for each call. strace splits a call in two lines if another thread makes
+// a call meanwhile: "PID name(… <unfinished ...>" and "PID <... name resumed>…".
+func wholeCalls(trace string) []string {
+	var out []string
+	begun := map[string]string{}
+	for line := range strings.Lines(trace) {
+		line = strings.TrimSpace(line)
+		pid, _, _ := strings.Cut(line, " ")
+		if start, ok := strings.CutSuffix(line, "<unfinished ...>"); ok {
+			begun[pid] = start
+			continue
+		}
+		if _, end, ok := strings.Cut(line, " resumed>"); ok && begun[pid] != "" {
+			line = begun[pid] + end
+			delete(begun, pid)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+func TestWholeCalls(t *testing.T) {
+	got := wholeCalls("1 openat2(5, \"a\", {O_PATH} <unfinished ...>\n2 write(1) = 1\n1 <... openat2 resumed>)            = 6</root>\n")
+	want := []string{"2 write(1) = 1", "1 openat2(5, \"a\", {O_PATH} )            = 6</root>"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
 // changes are the traced calls that succeeded in changing the root.
 func changes(t *testing.T, trace, root string) []string {
 	t.Helper()
@@ -192,8 +222,7 @@ func changes(t *testing.T, trace, root string) []string {
 	opens := regexp.MustCompile(`^\d+ +open`)
 	ioctl := regexp.MustCompile(`^\d+ +ioctl`)
 	var out []string
-	for line := range strings.Lines(string(b)) {
-		line = strings.TrimSpace(line)
+	for _, line := range wholeCalls(string(b)) {
 		switch {
 		case !strings.Contains(line, root) && !strings.Contains(line, `"/proc/self/fd/`),
 			strings.Contains(line, root+".count"),

@@ -102,13 +102,18 @@ func TestTurnstileIsFair(t *testing.T) {
 		}
 		leave()
 		synctest.Wait()
+		mu.Lock()
 		order = nil
+		mu.Unlock()
 		for i := range free {
 			free[i]()
 			synctest.Wait()
 		}
-		if want := []string{"192.0.2.2", "192.0.2.2", "192.0.2.1", "192.0.2.1"}; !slices.Equal(order, want) {
-			t.Errorf("turns of %v instead of %v", order, want)
+		mu.Lock()
+		turns := slices.Clone(order)
+		mu.Unlock()
+		if want := []string{"192.0.2.2", "192.0.2.2", "192.0.2.1", "192.0.2.1"}; !slices.Equal(turns, want) {
+			t.Errorf("turns of %v instead of %v", turns, want)
 		}
 		time.Sleep(2 * passFor)
 		synctest.Wait()
