@@ -35,6 +35,7 @@ type changeDoc struct {
 	Step         string            `json:"step,omitempty"`
 	Applied      string            `json:"applied,omitempty"`
 	Source       string            `json:"source,omitempty"`
+	State        string            `json:"state,omitempty"` // the state that writes the address
 	Differences  []plan.Difference `json:"differences,omitempty"`
 	Diff         string            `json:"diff,omitempty"`
 	Binary       bool              `json:"binary,omitempty"`
@@ -60,7 +61,7 @@ func planJSON(format string, p *plan.Plan) *planDoc {
 	for _, c := range p.Changes {
 		doc.Changes = append(doc.Changes, changeDoc{
 			Action: string(c.Shown()), Addr: c.Addr, Why: c.Why, Step: c.Step, Applied: c.Applied,
-			Source: c.Source, Differences: c.Differences, Diff: c.Diff, Binary: c.Binary,
+			Source: c.Source, State: c.State, Differences: c.Differences, Diff: c.Diff, Binary: c.Binary,
 			Irreversible: c.Irreversible, Note: c.Note, Cause: c.Cause, Drifted: c.Drifted, By: c.By,
 		})
 	}

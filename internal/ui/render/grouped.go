@@ -23,7 +23,6 @@ const (
 // changeGroup contains the changes of one module with the same action and kind, in the order of
 // the plan.
 type changeGroup struct {
-	module  string
 	action  plan.Action
 	kind    addr.Kind
 	changes []plan.Change
@@ -63,7 +62,7 @@ func groupChanges(changes []plan.Change) (modules []string, groups map[string][]
 		i := slices.IndexFunc(groups[m], func(g *changeGroup) bool { return g.action == c.Shown() && g.kind == c.Addr.Kind() })
 		if i < 0 {
 			i = len(groups[m])
-			groups[m] = append(groups[m], &changeGroup{module: m, action: c.Shown(), kind: c.Addr.Kind()})
+			groups[m] = append(groups[m], &changeGroup{action: c.Shown(), kind: c.Addr.Kind()})
 		}
 		groups[m][i].changes = append(groups[m][i].changes, c)
 	}
