@@ -50,7 +50,7 @@ func OpenMirror(ctx context.Context, dir string, remote Remote, limits MirrorLim
 		return m, nil
 	}
 	if list, err := os.ReadDir(abs); err == nil && len(list) > 0 {
-		return nil, fmt.Errorf("cannot make a mirror in %q: the folder is not empty; remove it", abs)
+		return nil, fmt.Errorf("cannot make a mirror in %q: the directory is not empty; remove it", abs)
 	}
 	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
 		return nil, err
@@ -58,15 +58,38 @@ func OpenMirror(ctx context.Context, dir string, remote Remote, limits MirrorLim
 	return m, m.create(ctx)
 }
 
+// create makes the mirror in a directory beside its own one and renames it. Therefore a mirror
+// exists completely or not at all, also after a kill or a power cut.
 func (m *Mirror) create(ctx context.Context) error {
 	format, err := m.remote.format(ctx)
 	if err != nil {
 		return err
 	}
-	if _, err := m.remote.run(ctx, "init", "--quiet", "--bare", "--template=", "--object-format="+format, m.dir); err != nil {
+	fresh := m.dir + ".new"
+	if err := os.RemoveAll(fresh); err != nil {
 		return fmt.Errorf("cannot make a mirror: %w", err)
 	}
-	return nil
+	if _, err := m.remote.run(ctx, "init", "--quiet", "--bare", "--template=", "--object-format="+format, fresh); err != nil {
+		return fmt.Errorf("cannot make a mirror: %w", err)
+	}
+	if err := syncTree(fresh); err != nil {
+		return fmt.Errorf("cannot make a mirror: %w", err)
+	}
+	return os.Rename(fresh, m.dir)
+}
+
+// syncTree makes the files and directories of a new repository durable.
+func syncTree(dir string) error {
+	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Sync(), f.Close())
+	})
 }
 
 // format returns the object format of the remote. It is unknown for an empty repository.

@@ -3,6 +3,7 @@ package repo_test
 import (
 	"context"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -96,6 +97,45 @@ func TestMirrorKeepsWhatItKnew(t *testing.T) {
 	if _, err := repo.OpenMirror(t.Context(), filepath.Dir(m.Dir()), remoteOf(t, "file:///nowhere"), repo.MirrorLimits{}); err == nil {
 		t.Error("a folder of somebody else's becomes a mirror")
 	}
+}
+
+// TestMirrorAfterAKill opens a mirror again after git was killed while it made the first one. The
+// git of the test leaves a part of a repository and ends itself with SIGKILL.
+func TestMirrorAfterAKill(t *testing.T) {
+	g := newGit(t)
+	g.write("fettle.hcl", "one\n")
+	first := g.commit("first")
+	source, dir := "file://"+g.dir, filepath.Join(t.TempDir(), "m")
+	_, err := repo.OpenMirror(t.Context(), dir, remoteThatDies(t, source), repo.MirrorLimits{})
+	wantErr(t, err, "cannot make a mirror")
+	m, err := repo.OpenMirror(t.Context(), dir, remoteOf(t, source), repo.MirrorLimits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.Update(t.Context(), []string{"main"}); err != nil || got["main"] != first {
+		t.Errorf("%v, %v", got, err)
+	}
+	if list, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(list) != 1 {
+		t.Errorf("beside the mirror: %v, %v", list, err)
+	}
+}
+
+// remoteThatDies returns a remote with a git that is killed in the middle of its init.
+func remoteThatDies(t *testing.T, source string) repo.Remote {
+	t.Helper()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	script := "#!/bin/sh\nfor last; do :; done\ncase \" $* \" in\n*\" init \"*) mkdir -p \"$last\"; echo >\"$last/config\"; kill -9 $$;;\nesac\nexec " + git + " \"$@\"\n"
+	bin, old := t.TempDir(), os.Getenv("PATH")
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":"+old)
+	remote := remoteOf(t, source)
+	t.Setenv("PATH", old)
+	return remote
 }
 
 func TestMirrorLimits(t *testing.T) {
