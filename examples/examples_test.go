@@ -108,8 +108,8 @@ func TestCommands(t *testing.T) {
 				given[p.Name] = "x"
 			}
 			parts, ds := r.CallCommand(c.Name, given)
-			if len(ds)+len(c.Mistakes) > 0 {
-				t.Fatal(ds, c.Mistakes)
+			if len(ds)+len(c.Errors) > 0 {
+				t.Fatal(ds, c.Errors)
 			}
 			for _, p := range parts {
 				count++

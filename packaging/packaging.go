@@ -9,8 +9,8 @@ import "embed"
 //go:embed systemd/fettle-agent.service systemd/fettle-recover.service
 var units embed.FS
 
-// UnitFolder is where units belong: the package puts the same ones there.
-const UnitFolder = "/usr/lib/systemd/system"
+// UnitDirectory is where units belong: the package puts the same ones there.
+const UnitDirectory = "/usr/lib/systemd/system"
 
 // AgentUnits are the names of the units that a machine with an agent needs.
 func AgentUnits() []string { return []string{"fettle-agent.service", "fettle-recover.service"} }

@@ -18,7 +18,7 @@ import (
 
 // openFiles opens the state directory for the files of an agent beside the journal.
 func openFiles(m cli.Machine) (host.FS, func() error, error) {
-	m.Looks = false
+	m.ReadOnly = false
 	return here.State(m)
 }
 

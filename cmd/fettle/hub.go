@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/compile/limited"
-	"fettle.dev/fettle/internal/fleet/bus/line"
+	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/notify"
@@ -39,7 +39,7 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 		Restore: func(dir string, in io.Reader) (hub.Settings, error) {
 			return onHost(func(h *local.Host) (hub.Settings, error) { return hub.Restore(h, dir, in) })
 		},
-		UseNats: func(dir string, g hub.NatsGiven, begin bool) error {
+		UseNats: func(dir string, g hub.NatsSettings, begin bool) error {
 			_, err := onHost(func(h *local.Host) (any, error) { return nil, hub.UseNats(h, dir, g, begin) })
 			return err
 		},
@@ -49,11 +49,11 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 				return err
 			}
 			defer func() { _ = h.Close() }()
-			go new(thrift).keep(ctx)
+			go new(gcPolicy).keep(ctx)
 			log.SetOutput(&seldomLog{warn: r.Warn}) // net/http reports each failed handshake
 			return hub.Run(ctx, hub.Config{
 				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenForRoot, Now: time.Now, Version: versionText(), Warn: r.Warn,
-				Free: freeAt, Descriptors: descriptors(), Program: func(ctx context.Context, argv []string, stdin []byte) error { return runForNotice(ctx, h, argv, stdin) },
+				Free: freeAt, Descriptors: descriptors(), Binary: func(ctx context.Context, argv []string, stdin []byte) error { return runForNotice(ctx, h, argv, stdin) },
 				Ready: func(api, bus net.Addr) { r.Ready(api, bus) },
 			})
 		},
@@ -85,7 +85,7 @@ func descriptors() int {
 type seldomLog struct {
 	warn   func(string)
 	mu     sync.Mutex
-	seldom line.Seldom
+	seldom agentconn.Seldom
 }
 
 // Write logs one message a minute.

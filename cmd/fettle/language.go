@@ -50,14 +50,14 @@ func language(c *limited.Compiler, more, many *limited.Pool) cli.Language {
 			}
 			return names, ds
 		},
-		Inventory:  func(tree repo.Tree) ([]lang.Target, diag.List) { return inventory(c, tree) },
-		Format:     func(path string, src []byte) ([]byte, diag.List) { return lang.Format(src, path) },
-		Kinds:      compile.Kinds,
-		OwnKinds:   c.OwnKinds,
-		Lookups:    c.Lookups,
-		Generators: c.Generators,
-		Vacant:     c.Vacant,
-		Schema:     c.Schema,
+		Inventory:   func(tree repo.Tree) ([]lang.Target, diag.List) { return inventory(c, tree) },
+		Format:      func(path string, src []byte) ([]byte, diag.List) { return lang.Format(src, path) },
+		Kinds:       compile.Kinds,
+		OwnKinds:    c.OwnKinds,
+		Lookups:     c.Lookups,
+		Generators:  c.Generators,
+		EmptyGroups: c.EmptyGroups,
+		Schema:      c.Schema,
 		Variables: func(in compile.Input, name string) ([]cli.Variable, diag.List) {
 			found, ds := c.Explain(in, name)
 			return variables(found), ds

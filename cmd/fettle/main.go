@@ -93,7 +93,7 @@ func run(args []string) int {
 		Watch:       watched,
 		Ready:       ready,
 		Calm:        func(worked bool) { calm(worked, compiler.Close) },
-		Program:     programHooks(func() { compiler.Close(); testers.Close(); many.Close() }),
+		Binary:      programHooks(func() { compiler.Close(); testers.Close(); many.Close() }),
 		Hub:         hubRole(compiler),
 		Walls:       func() []string { return sandbox.Walls(compiler.Limits()) },
 	}

@@ -74,5 +74,5 @@ func cmdAwait(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		ts.Check(ts.Exec("sleep", "0.1"))
 	}
-	ts.Fatalf("%s: not as wanted after a minute", args[0])
+	ts.Fatalf("%s: failed for a minute", args[0])
 }

@@ -23,8 +23,8 @@ import (
 const endPatience = 10 * time.Second
 
 // programHooks are the functions that replace this program by another one; closing ends its work.
-func programHooks(closing func()) *cli.Program {
-	return &cli.Program{
+func programHooks(closing func()) *cli.Binary {
+	return &cli.Binary{
 		Arch: runtime.GOARCH,
 		File: os.Executable,
 		Digest: func() (string, error) {

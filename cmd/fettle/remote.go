@@ -74,7 +74,7 @@ func ownCache() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return here.OwnFolder(filepath.Join(home, "fettle", "repositories"))
+	return here.OwnDirectory(filepath.Join(home, "fettle", "repositories"))
 }
 
 // password reads a password from the terminal without echo.

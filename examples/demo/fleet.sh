@@ -114,7 +114,7 @@ say "Still running. In another terminal:"
 cat <<TEXT
   export HOME=$HOME PATH=$(dirname "$(command -v fettle)"):\$PATH
   fettle target list --watch         what the machines are
-  fettle events -f                   show events as they occur
+  fettle events --watch                   show events as they occur
   fettle target show web1            and fettle explain web1 web
   fettle target unpin web3           back to what the others are
   fettle drift -t '*'                asks the machines themselves, through the hub

@@ -46,7 +46,7 @@ func (r *run) settled(i int) []journal.Record {
 	return recs
 }
 
-// forget takes back what change i did, in the record: it is as if it had never
+// forget undoes what change i did, in the record: it is as if it had never
 // been done, and who was notified by it is not.
 func (r *run) forget(i int) {
 	fx := &r.fx[i]

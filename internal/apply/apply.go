@@ -78,7 +78,7 @@ type Result struct {
 	State   journal.State
 	// Remaining are the changes that did not run.
 	Remaining []addr.Addr
-	// Stays are the changes that the undo of the run could not take back.
+	// Stays are the changes that the undo of the run could not undo.
 	Stays []addr.Addr
 }
 
@@ -108,7 +108,7 @@ type Runner struct {
 	OnCrash string
 	// OnCheckFailure is Keep or Rollback.
 	OnCheckFailure string
-	// Sections fail each for itself in runs that are not taken back.
+	// Sections fail each for itself in runs that are not undone.
 	Sections []Section
 	// Mask takes secrets out of what is shown and recorded; nil leaves it.
 	Mask func(string) string
@@ -151,7 +151,7 @@ type run struct {
 	// listeners are the changes, by index, that each address notifies.
 	listeners map[addr.Addr][]int
 	at        int  // the change for which programs are run now
-	undoing   bool // recovery: the run was being taken back when it was cut short
+	undoing   bool // recovery: the run was being undone when it was cut short
 	homeWas   bool // the home of the account under way was there before
 	// halves is what dpkg was left with and cannot configure by itself.
 	halves string
@@ -193,5 +193,5 @@ type pathMove struct {
 	from, to image.File
 	inPlace  bool
 	open     bool // a crash came before its batch was done
-	backing  bool // a crash came while it was taken back
+	backing  bool // a crash came while it was undone
 }

@@ -55,7 +55,7 @@ func (r *run) broughtByUs(entries map[addr.Addr]journal.Entry, name string) bool
 	return slices.Contains(Brought(r.base.Entries), name) || slices.Contains(Brought(slices.Collect(maps.Values(entries))), name)
 }
 
-// adoptedPackage is the origin of a package that is found as wanted and had come along
+// adoptedPackage is the origin of a package that is found in sync and had come along
 // with another: it was not there before fettle. It returns nil for any other, also for one
 // that an administrator marked as installed manually.
 func (r *run) adoptedPackage(entries map[addr.Addr]journal.Entry, i int) *image.Image {

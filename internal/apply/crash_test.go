@@ -191,7 +191,7 @@ func (b *bench) settled(t testing.TB, w *world) []string {
 }
 
 // goesOn finds what is wrong with going on from a settled world: the list can
-// be applied, and taken back to the run before and to the origin.
+// be applied, and undone to the run before and to the origin.
 func (b *bench) goesOn(t testing.TB, w *world) []string {
 	if _, err := w.apply(t, b.second, executor.Options{}); err != nil {
 		return []string{"applying it again: " + err.Error()}
@@ -344,7 +344,7 @@ func (b *bench) afterFault(t *testing.T, w *world, o executor.Options, n *tally)
 	}
 	old, new := got.differs(true, b.before), got.differs(false, b.after)
 	if o.OnFailure == "undo" && len(old) > 0 && len(new) > 0 {
-		return append([]string{"neither taken back nor done:"}, old...)
+		return append([]string{"neither undone nor done:"}, old...)
 	}
 	if n.points%3 != 0 {
 		return nil

@@ -91,7 +91,7 @@ func (r *run) allBack(g verb.Group, moves []*verb.GroupMove) []error {
 		errs[0] = err
 		return errs
 	}
-	r.note(fmt.Sprintf("cannot take back all packages in one transaction, so one by one: %v", err))
+	r.note(fmt.Sprintf("cannot undo all packages in one transaction, so one by one: %v", err))
 	for k, m := range moves {
 		if m.Stays || r.isThere(m) {
 			continue
@@ -131,7 +131,7 @@ func (r *run) wentBack(todo []int, moves []*verb.GroupMove, errs []error) error 
 		if errs[k] != nil {
 			recs[k].Error = errs[k].Error()
 			stuck = append(stuck, moves[k])
-			r.note(fmt.Sprintf("cannot take back %s: %v", a, errs[k]))
+			r.note(fmt.Sprintf("cannot undo %s: %v", a, errs[k]))
 		}
 	}
 	r.noteStuck(stuck)
@@ -155,7 +155,7 @@ func (r *run) noteStuck(stuck []*verb.GroupMove) {
 			m.From = now
 		}
 	}
-	r.note(r.withCommand(fmt.Errorf("not taken back: %s", strings.Join(names, ", ")), stuck).Error())
+	r.note(r.withCommand(fmt.Errorf("not undone: %s", strings.Join(names, ", ")), stuck).Error())
 }
 
 // leaveWhole repairs what dpkg was left with and no change of the run has

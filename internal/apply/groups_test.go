@@ -52,7 +52,7 @@ func TestTiedBack(t *testing.T) {
 			t.Errorf("without %q: base, client, tool are %s, want %s", c.gone, got, c.want)
 		}
 		if c.gone != "" {
-			says(t, rep, "cannot take back pkg:client: ", "cannot take back pkg:base: ", "not taken back: client, base")
+			says(t, rep, "cannot undo pkg:client: ", "cannot undo pkg:base: ", "not undone: client, base")
 		}
 	}
 }

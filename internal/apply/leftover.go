@@ -38,7 +38,7 @@ func (r *run) markPrefix() string {
 
 // reap ends the programs that were running when the run was cut short, with all
 // that they started, before anything is settled: else they would go on with
-// what is being taken back. What a command that had ended left running, such as
+// what is being undone. What a command that had ended left running, such as
 // a daemon, is meant to run and stays. The tools that change accounts and
 // packages are let finish: killed, they leave more to mend than they would do.
 func (r *run) reap(recs []journal.Record) error {

@@ -162,7 +162,7 @@ func TestLasting(t *testing.T) {
 	}
 }
 
-// TestRecoveryTellsThatItFailed: what cannot be taken back is no success.
+// TestRecoveryTellsThatItFailed: what cannot be undone is no success.
 func TestRecoveryTellsThatItFailed(t *testing.T) {
 	w := newWorld(t)
 	broken := errors.New("broken")

@@ -22,9 +22,9 @@ const (
 	Failed
 	// Skipped: it was not needed after all.
 	Skipped
-	// Undone: it took effect and was taken back.
+	// Undone: it took effect and was undone.
 	Undone
-	// Stuck: it took effect and could not be taken back.
+	// Stuck: it took effect and could not be undone.
 	Stuck
 	// Barred: it is not reached, for it is in a block that failed and was rescued,
 	// or comes after one.
@@ -71,7 +71,7 @@ type Machine struct {
 	status  []Status
 	trees   map[string]bool           // paths that come back with all that is below
 	sizes   func(digest string) int64 // of content that is to be staged
-	Back    bool                      // the run is being taken back
+	Back    bool                      // the run is being undone
 	rescues []rescue                  // of blocks
 	out     map[addr.Addr]bool        // what blocks that failed keep from being reached
 }
@@ -90,7 +90,7 @@ func NewMachine(p *plan.Plan, list step.List, sizes func(string) int64) *Machine
 }
 
 // stepOf is the step that a change is about: the wanted one, else the one that
-// is taken back.
+// is undone.
 func stepOf(c plan.Change) step.Step {
 	line := c.Step
 	if line == "" {

@@ -107,7 +107,7 @@ func TestBatches(t *testing.T) {
 }
 
 // TestTreeAndItsPartAreNotOneBatch: a tree that came back is compared as a whole
-// when it is taken back, so what went in it has to be there by then.
+// when it is undone, so what went in it has to be there by then.
 func TestTreeAndItsPartAreNotOneBatch(t *testing.T) {
 	p := &plan.Plan{Changes: []plan.Change{
 		change(t, plan.Restore, "MKDIR /d", "absent", "tree"),

@@ -84,7 +84,7 @@ func (r *run) leadsTo(v verb.Verb, i int, from image.Image) (image.Image, error)
 
 // onceMore tries a failed change of an account again, for it may have come to
 // some of the files that hold accounts and not to others. Where that fails too,
-// it is taken back as far as can be.
+// it is undone as far as can be.
 func (r *run) onceMore(mv verb.Mover, i int, from, to image.Image, failed error) error {
 	ctx := context.WithoutCancel(r.ctx)
 	if mv.Move(ctx, r.env, r.m.Step(i), from, to) == nil {
@@ -266,7 +266,7 @@ func (r *run) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMove) 
 }
 
 // transacted records each package. When the transaction failed, those that are
-// as wanted count all the same. Those that apt and dpkg blame are the failure;
+// in sync count all the same. Those that apt and dpkg blame are the failure;
 // of the others, those that were touched failed with them.
 func (r *run) transacted(todo []int, moves []*verb.GroupMove, err error) error {
 	var bad []int
@@ -286,7 +286,7 @@ func (r *run) transacted(todo []int, moves []*verb.GroupMove, err error) error {
 	r.broke = true
 	if len(bad) == 0 { // so it is the transaction itself that has to be told of
 		bad = []int{0}
-		err = fmt.Errorf("all packages are as wanted, but their transaction failed: %w", err)
+		err = fmt.Errorf("all packages are in sync, but their transaction failed: %w", err)
 	}
 	blamed := blamedFirst(bad, moves, err)
 	with := fmt.Errorf("the transaction failed at %s", nameAll(bad[:max(blamed, 1)], moves))

@@ -379,7 +379,7 @@ func nameAll(of []int, moves []*verb.GroupMove) string {
 	return strings.Join(names, ", ")
 }
 
-// reached tells whether a package is as wanted although its transaction failed.
+// reached tells whether a package is in sync although its transaction failed.
 func (r *run) reached(v verb.Verb, m *verb.GroupMove) bool {
 	now, err := v.Observe(r.ctx, r.env, m.Step)
 	if err != nil || now.Package == nil || m.To.Package == nil || now.Package.Unfinished() || now.Package.Leaving() && m.To.Package.Version != "" {

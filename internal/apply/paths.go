@@ -266,7 +266,7 @@ func (r *run) unchanged(i int) error {
 		}
 	}
 	r.m.Set(i, Done)
-	r.event("done", i, "already as wanted")
+	r.event("done", i, "already in sync")
 	return nil
 }
 

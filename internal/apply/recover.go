@@ -18,7 +18,7 @@ import (
 )
 
 // Recover settles the run that a crash left unfinished, as its header says: it
-// is taken back, or finished. It is idempotent and may itself be killed at any
+// is undone, or finished. It is idempotent and may itself be killed at any
 // point. ok is false when there is nothing to settle.
 func (r *Runner) Recover(ctx context.Context) (res Result, ok bool, err error) {
 	number, ok, err := r.Store.Unfinished()
@@ -32,7 +32,7 @@ func (r *Runner) Recover(ctx context.Context) (res Result, ok bool, err error) {
 	defer x.j.Close()
 	x.note(fmt.Sprintf("run %d was cut short; %s", number, map[bool]string{true: "going on with it", false: "taking it back"}[x.goesOn()]))
 	if !x.goesOn() {
-		res, err = x.takeBack()
+		res, err = x.undoRun()
 		return res, true, err
 	}
 	if err := x.goOn(); err != nil {
@@ -196,7 +196,7 @@ func (r *run) lookAtPath(i int) error {
 			return nil
 		case !r.goesOn():
 			fx.changed = true
-			r.m.Set(i, Done) // so that it is taken back
+			r.m.Set(i, Done) // so that it is undone
 		case now.File.Same(pm.to):
 			return r.visible(i, pm)
 		default:
@@ -207,7 +207,7 @@ func (r *run) lookAtPath(i int) error {
 }
 
 // isBack notes that a path is where it was before its change. It need not be so
-// later: taking back a change before it may put yet another thing there, and a
+// later: undoing a change before it may put yet another thing there, and a
 // recovery after that must not look again.
 func (r *run) isBack(i int, pm pathMove) error {
 	if r.m.Status(i) == Failed {
@@ -301,9 +301,9 @@ func (r *run) lookAtMover(i int) error {
 	return nil
 }
 
-// openBack marks a change that was under way to be taken back. Of an account,
+// openBack marks a change that was under way to be undone. Of an account,
 // half may be there although it does not show: it is made whole first, since
-// taking back is the way from a whole one.
+// undoing is the way from a whole one.
 func (r *run) openBack(v verb.Verb, i int, now image.Image, begun bool) {
 	s, fx := r.m.Step(i), &r.fx[i]
 	if !begun && !accounts(s.Verb) && len(fx.moves) == 0 {

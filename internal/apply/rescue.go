@@ -76,8 +76,8 @@ type listener struct {
 
 // goesOnAfter looks at the failures that are new: if each was rescued, or is in a section
 // of its own, the run goes on without what depends on them, and still ends as failed. Else the first
-// that was not is the one that ends it. A run that is taken back on a failure is
-// taken back after a rescued one too.
+// that was not is the one that ends it. A run that is undone on a failure is
+// undone after a rescued one too.
 func (r *run) goesOnAfter() bool {
 	var failed []int
 	for i := range r.plan.Changes {

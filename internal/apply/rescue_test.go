@@ -92,7 +92,7 @@ func TestRescuedBlock(t *testing.T) {
 }
 
 // TestRescueThatIsNone: a run stops at the failure where the rescue fails too,
-// where nothing rescues, and is taken back where it was asked to.
+// where nothing rescues, and is undone where it was asked to.
 func TestRescueThatIsNone(t *testing.T) {
 	for _, list := range []string{
 		strings.Replace(rescued, "undo /usr/bin/load", "undo /usr/bin/none", 1),
@@ -117,7 +117,7 @@ func TestRescueThatIsNone(t *testing.T) {
 }
 
 // TestEveryCutOfRescue: whatever operation the power goes at, also in recovery, the
-// run is taken back whole, or ends as it would have.
+// run is undone whole, or ends as it would have.
 func TestEveryCutOfRescue(t *testing.T) {
 	w := newWorld(t).copy()
 	before := w.picture(t, true)

@@ -341,7 +341,7 @@ func (r *run) finish() (Result, error) {
 		outcome = journal.Failed
 	}
 	if r.takesBack(outcome) {
-		return r.takeBack()
+		return r.undoRun()
 	}
 	return r.end(outcome)
 }

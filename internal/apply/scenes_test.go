@@ -65,7 +65,7 @@ func TestChecks(t *testing.T) {
 }
 
 // TestWaits: a wait holds what is behind it up, fails the run when it ends in
-// vain, changes nothing that could be taken back, and does not stand in the plan
+// vain, changes nothing that could be undone, and does not stand in the plan
 // of a run that has nothing else to do.
 func TestWaits(t *testing.T) {
 	const vain = "COPY a /srv/before\nWAIT there file=/srv/none timeout=1ms\nCOPY b /srv/behind\n"
@@ -227,7 +227,7 @@ func TestSomebodyElseAfterACrash(t *testing.T) {
 			t.Errorf("%s: %s, %v", policy, how, err)
 		}
 		late.holds(t, "/srv/updated", "theirs")
-		if policy == "undo" && !strings.Contains(how, "cannot take back /srv/updated: others have changed it since") {
+		if policy == "undo" && !strings.Contains(how, "cannot undo /srv/updated: others have changed it since") {
 			t.Errorf("undo: %s", how)
 		}
 		there, _ := host.Exists(late.h, "/srv/new")

@@ -53,7 +53,7 @@ func TestSections(t *testing.T) {
 	}
 	w.holds(t, "/srv/behind", "behind")
 
-	// A run that is taken back is taken back whole, whatever its parts.
+	// A run that is undone is undone whole, whatever its parts.
 	w = newWorld(t)
 	before := w.picture(t, true)
 	if rep, err := w.apply(t, parted, executor.Options{Sections: parts, OnFailure: "undo"}); err == nil || rep.Outcome != journal.RolledBack {

@@ -85,7 +85,7 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	if r.fx[i].changed {
 		e.Run = r.header.Run
 		e.Origin, e.Adopted = r.originAfter(entries, i, e, had), nil
-	} else if !had { // it was as wanted, or turned out so
+	} else if !had { // it was in sync, or turned out so
 		if e.Origin = r.adoptedPackage(entries, i); e.Origin == nil {
 			e.Adopted = known(r.fx[i].from)
 		}

@@ -18,9 +18,9 @@ import (
 	"fettle.dev/fettle/internal/verb/verbs"
 )
 
-// takeBack undoes everything that the run did, last first, and ends it. What
+// undoRun undoes everything that the run did, last first, and ends it. What
 // cannot be undone stays managed and is reported.
-func (r *run) takeBack() (Result, error) {
+func (r *run) undoRun() (Result, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), undoTime)
 	defer cancel()
 	r.ctx = ctx
@@ -37,7 +37,7 @@ func (r *run) takeBack() (Result, error) {
 			break
 		}
 		if err := r.undo(op, indexes); err != nil {
-			return r.result(), fmt.Errorf("run %d is cut short while it is taken back, the next fettle command goes on: %w", r.header.Run, err)
+			return r.result(), fmt.Errorf("run %d is cut short while it is undone, the next fettle command goes on: %w", r.header.Run, err)
 		}
 	}
 	r.leaveWhole()
@@ -95,7 +95,7 @@ func (r *run) tryBack(indexes []int, again bool) error {
 			m, err := r.backMove(i, pm)
 			if err != nil {
 				stuck = append(stuck, i)
-				r.note(fmt.Sprintf("cannot take back %s: %v", pm.path, err))
+				r.note(fmt.Sprintf("cannot undo %s: %v", pm.path, err))
 				continue
 			}
 			if m != nil {
@@ -114,7 +114,7 @@ func (r *run) tryBack(indexes []int, again bool) error {
 		if again {
 			return r.tryBack(indexes, false)
 		}
-		r.note(fmt.Sprintf("cannot take back %s: %v", r.plan.Changes[indexes[0]].Addr, err))
+		r.note(fmt.Sprintf("cannot undo %s: %v", r.plan.Changes[indexes[0]].Addr, err))
 		stuck = append(stuck, indexes[0])
 	}
 	for _, i := range indexes {
@@ -235,7 +235,7 @@ func (r *run) moveBack(i int) error {
 	rec := journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, Back: true}
 	if err != nil {
 		rec.Error = r.masked(err.Error())
-		r.note(fmt.Sprintf("cannot take back %s: %v", r.plan.Changes[i].Addr, err))
+		r.note(fmt.Sprintf("cannot undo %s: %v", r.plan.Changes[i].Addr, err))
 	}
 	if isAccount(r.plan.Changes[i].Addr) {
 		r.Names.Forget()
@@ -244,7 +244,7 @@ func (r *run) moveBack(i int) error {
 		if herr := r.home(i, pm); cut(herr) {
 			return herr
 		} else if herr != nil {
-			r.note(fmt.Sprintf("cannot take back %s: %v", pm.path, herr))
+			r.note(fmt.Sprintf("cannot undo %s: %v", pm.path, herr))
 		}
 	}
 	if serr := r.settleMachine(); serr != nil {
@@ -261,7 +261,7 @@ func (r *run) asBefore(v verb.Verb, i int) bool {
 	return err == nil && now.Exec.Known && now.Same(r.fx[i].from)
 }
 
-// undone looks whether taking back a command, under way when a crash came, has
+// undone looks whether undoing a command, under way when a crash came, has
 // had its effect. Where nothing can tell, it is not run twice.
 func (r *run) undone(v verb.Verb, i int) (over bool, err error) {
 	now, err := v.Observe(r.ctx, r.env, r.m.Step(i))
@@ -277,7 +277,7 @@ func (r *run) undone(v verb.Verb, i int) (over bool, err error) {
 	return true, nil
 }
 
-// undoFailed takes back what a failed change did half.
+// undoFailed undoes what a failed change did half.
 func (r *run) undoFailed() error {
 	for i := range r.plan.Changes {
 		if r.m.Status(i) != Failed || !r.fx[i].changed {

@@ -59,7 +59,7 @@ func TestUndoOfACommandIsCutShort(t *testing.T) {
 			if strings.Contains(how, want) {
 				told++
 				if guard == "" && !strings.HasPrefix(how, "failed") {
-					t.Errorf("cut %d: what may still be there passes for taken back: %s", i, how)
+					t.Errorf("cut %d: what may still be there passes for undone: %s", i, how)
 				}
 			}
 			if guard == "" && ran > 0 {
@@ -79,9 +79,9 @@ func TestUndoOfACommandIsCutShort(t *testing.T) {
 }
 
 // TestAddressThatRecoveryCannotSee: a change that was under way, of which nobody
-// can tell now how far it came, does not pass for taken back.
+// can tell now how far it came, does not pass for undone.
 func TestAddressThatRecoveryCannotSee(t *testing.T) {
-	for policy, want := range map[string]string{"undo": "cannot take back user:zoe", "finish": "zoe"} {
+	for policy, want := range map[string]string{"undo": "cannot undo user:zoe", "finish": "zoe"} {
 		cut := newWorld(t).copy().cutAt(t, "USER zoe uid=1800\n", host.OpRename, "/etc/passwd")
 		must(t, errors.Join(cut.h.Remove("/etc/passwd"), cut.h.Mkdir("/etc/passwd", 0o755)))
 		how, err := cut.recover(executor.Options{OnCrash: policy})

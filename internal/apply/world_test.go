@@ -225,7 +225,7 @@ func request(t testing.TB, list string) executor.Request {
 		tree[s.Args[0]] = &fstest.MapFile{Data: text}
 		blobs[journal.DigestOf(text)] = kind.Blob{Digest: journal.DigestOf(text), Size: int64(len(text)), Data: text}
 	}
-	l, ds = step.Resolve(l, step.Folder{FS: tree})
+	l, ds = step.Resolve(l, step.Directory{FS: tree})
 	must(t, ds.Err())
 	return executor.Request{Target: "m", Revision: repo.Revision{Digest: l.Digest()}, List: l, Blobs: blobs, Secrets: sealing().bundle, Repair: true}
 }

@@ -104,7 +104,7 @@ var confinements = []confinement{
 			{"internal/fleet/agent/member", "what an agent fetches with its certificate"},
 			{"cmd/fettle", "tells systemd that an agent is up"},
 			{"internal/fleet/bus", "connections of agents and hubs"},
-			{"internal/fleet/bus/line", "one of them"},
+			{"internal/fleet/bus/agentconn", "one of them"},
 			{"internal/fleet/hub/api", "the hub's interface for people and programs"},
 			{"internal/fleet/hub/api/apitest", "the same for tests"},
 			{"internal/fleet/pki", "TLS of hubs and agents, enrolment and renewal"},

@@ -8,8 +8,8 @@ import (
 // floor is a storey of the house. A folder ending in "/..." stands for
 // everything below it; the longest name that fits a package decides.
 type floor struct {
-	name    string
-	folders []string
+	name        string
+	directories []string
 }
 
 // floors lists the house from the ground up. A package imports only from
@@ -30,13 +30,13 @@ var floors = []floor{
 }
 
 // checkFloors tells every import that does not go down. Where whole is set,
-// folders of the table that no package stands in are told too.
+// directories of the table that no package stands in are told too.
 func checkFloors(pkgs []*pkg, whole bool) []string {
 	var broken []string
 	used := map[string]bool{}
 	for _, p := range pkgs {
-		level, folder := floorOf(p.path)
-		used[folder] = true
+		level, directory := floorOf(p.path)
+		used[directory] = true
 		if level < 0 {
 			broken = append(broken, p.path+" stands on no floor: give it one in floors_test.go")
 			continue
@@ -50,9 +50,9 @@ func checkFloors(pkgs []*pkg, whole bool) []string {
 		}
 	}
 	for _, f := range floors {
-		for _, folder := range f.folders {
-			if whole && !used[folder] {
-				broken = append(broken, fmt.Sprintf("floor %s names %s, and nothing stands there", f.name, folder))
+		for _, directory := range f.directories {
+			if whole && !used[directory] {
+				broken = append(broken, fmt.Sprintf("floor %s names %s, and nothing stands there", f.name, directory))
 			}
 		}
 	}
@@ -61,16 +61,16 @@ func checkFloors(pkgs []*pkg, whole bool) []string {
 
 // floorOf finds the floor of a package, -1 when it has none, and the folder of
 // the table that decided.
-func floorOf(path string) (level int, folder string) {
+func floorOf(path string) (level int, directory string) {
 	level = -1
 	for i, f := range floors {
-		for _, name := range f.folders {
-			if covers(name, path) && len(name) > len(folder) {
-				level, folder = i, name
+		for _, name := range f.directories {
+			if covers(name, path) && len(name) > len(directory) {
+				level, directory = i, name
 			}
 		}
 	}
-	return level, folder
+	return level, directory
 }
 
 // covers tells whether a name of a table stands for a package: the package

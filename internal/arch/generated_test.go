@@ -84,8 +84,8 @@ func floorTable() string {
 	var b strings.Builder
 	b.WriteString("\n| | layer | packages |\n|---|---|---|\n")
 	for i := len(floors) - 1; i >= 0; i-- {
-		names := make([]string, len(floors[i].folders))
-		for j, f := range floors[i].folders {
+		names := make([]string, len(floors[i].directories))
+		for j, f := range floors[i].directories {
 			names[j] = "`" + strings.TrimPrefix(f, "internal/") + "`"
 		}
 		fmt.Fprintf(&b, "| %d | %s | %s |\n", i+1, floors[i].name, strings.Join(names, " "))
@@ -130,23 +130,23 @@ func checkRecords(dir, document string) []string {
 }
 
 // checkHouse: the table of the house in ARCHITECTURE.md has a line for each
-// folder, and for no other.
+// directory, and for no other.
 func checkHouse(pkgs []*pkg, document string) []string {
 	have := map[string]bool{}
 	for _, p := range pkgs {
 		have[family(p.path)] = true
 	}
 	var broken []string
-	for folder := range have {
-		top, _, _ := strings.Cut(folder, "/")
-		if !strings.Contains(document, "\n| `"+folder+"` |") && !strings.Contains(document, "\n| `"+top+"` |") {
-			broken = append(broken, "the house in ARCHITECTURE.md has no line for "+folder)
+	for directory := range have {
+		top, _, _ := strings.Cut(directory, "/")
+		if !strings.Contains(document, "\n| `"+directory+"` |") && !strings.Contains(document, "\n| `"+top+"` |") {
+			broken = append(broken, "the house in ARCHITECTURE.md has no line for "+directory)
 		}
 	}
 	for line := range strings.Lines(document) {
-		folder, rest, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "` |")
-		if ok && rest != "" && strings.HasPrefix(folder, "internal/") && !have[folder] {
-			broken = append(broken, "the house in ARCHITECTURE.md has a line for "+folder+", which is not there")
+		directory, rest, ok := strings.Cut(strings.TrimPrefix(line, "| `"), "` |")
+		if ok && rest != "" && strings.HasPrefix(directory, "internal/") && !have[directory] {
+			broken = append(broken, "the house in ARCHITECTURE.md has a line for "+directory+", which is not there")
 		}
 	}
 	return broken

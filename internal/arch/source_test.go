@@ -17,25 +17,25 @@ const module = "fettle.dev/fettle"
 
 // pkg is one package of the module without its tests.
 type pkg struct {
-	path    string   // relative to the module: internal/step
-	own     []string // imports of this module, relative, sorted
-	foreign []string // all other imports, sorted
-	files   []*ast.File
-	fset    *token.FileSet
-	info    *types.Info
-	folder  string // of the module, absolute
+	path      string   // relative to the module: internal/step
+	own       []string // imports of this module, relative, sorted
+	foreign   []string // all other imports, sorted
+	files     []*ast.File
+	fset      *token.FileSet
+	info      *types.Info
+	directory string // of the module, absolute
 }
 
 // load reads all packages of the module in a folder, their tests left out. A package that does not
 // compile stops the test: nothing can be said about it.
 func load(t *testing.T, dir string) []*pkg {
 	t.Helper()
-	folder, err := filepath.Abs(dir)
+	directory, err := filepath.Abs(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	found, err := packages.Load(&packages.Config{
-		Dir:  folder,
+		Dir:  directory,
 		Mode: packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,
 		Env:  append(os.Environ(), "GOWORK=off"),
 	}, "./...")
@@ -48,7 +48,7 @@ func load(t *testing.T, dir string) []*pkg {
 			t.Errorf("%s does not compile: %v", p.PkgPath, e)
 		}
 		if len(p.Syntax) > 0 { // else it is all tests
-			pkgs = append(pkgs, newPkg(p, folder))
+			pkgs = append(pkgs, newPkg(p, directory))
 		}
 	}
 	if t.Failed() {
@@ -57,8 +57,8 @@ func load(t *testing.T, dir string) []*pkg {
 	return pkgs
 }
 
-func newPkg(p *packages.Package, folder string) *pkg {
-	out := &pkg{path: relative(p.PkgPath), files: p.Syntax, fset: p.Fset, info: p.TypesInfo, folder: folder}
+func newPkg(p *packages.Package, directory string) *pkg {
+	out := &pkg{path: relative(p.PkgPath), files: p.Syntax, fset: p.Fset, info: p.TypesInfo, directory: directory}
 	for path := range p.Imports {
 		if strings.HasPrefix(path, module+"/") {
 			out.own = append(out.own, relative(path))
@@ -78,7 +78,7 @@ func relative(path string) string {
 // file is a file's name relative to the module.
 func (p *pkg) file(pos token.Pos) string {
 	name := p.fset.Position(pos).Filename
-	if rel, err := filepath.Rel(p.folder, name); err == nil {
+	if rel, err := filepath.Rel(p.directory, name); err == nil {
 		return filepath.ToSlash(rel)
 	}
 	return name

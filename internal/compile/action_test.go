@@ -49,7 +49,7 @@ func TestRunnable(t *testing.T) {
 	if drain.ID() != "web.drain" || !drain.Changes || !drain.DryRun || len(drain.Params) != 2 || drain.Params[0].Default != "30" || !drain.Params[1].Required {
 		t.Errorf("%+v", drain)
 	}
-	if all.Actions[0].ID() != "db.look" || drain.Folder != "modules/web" || len(drain.Targets) != 1 || drain.Targets[0] != "h" {
+	if all.Actions[0].ID() != "db.look" || drain.Directory != "modules/web" || len(drain.Targets) != 1 || drain.Targets[0] != "h" {
 		t.Errorf("%+v", all.Actions)
 	}
 }

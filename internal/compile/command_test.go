@@ -139,7 +139,7 @@ func TestBadCommands(t *testing.T) {
 		r := commandRepository(strings.ReplaceAll(text, "@", "\n") + "\n")
 		all, ds := r.Runnable()
 		for _, c := range all.Commands {
-			ds = append(ds, c.Mistakes...)
+			ds = append(ds, c.Errors...)
 		}
 		if !ds.HasErrors() {
 			given := map[string]string{}

@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// formFolders are the directories of a hand-written case, by the ending of their files.
-var formFolders = map[string]string{"yaml": ".yaml", "json": ".json", "tmpl": ".yaml.tmpl", "star": ".star"}
+// formDirectories are the directories of a hand-written case, by the ending of their files.
+var formDirectories = map[string]string{"yaml": ".yaml", "json": ".json", "tmpl": ".yaml.tmpl", "star": ".star"}
 
 // TestHandWritten compiles repositories that are written by hand in each form. They are directories
 // of one archive, and give the same list.
@@ -30,10 +30,10 @@ func TestHandWritten(t *testing.T) {
 		if ds.HasErrors() || len(want.List) == 0 {
 			t.Fatalf("%s: %s", file, shown(ds))
 		}
-		for folder, ending := range formFolders {
-			t.Run(strings.TrimSuffix(filepath.Base(file), "txtar")+folder, func(t *testing.T) {
+		for directory, ending := range formDirectories {
+			t.Run(strings.TrimSuffix(filepath.Base(file), "txtar")+directory, func(t *testing.T) {
 				in := c.in
-				in.Tree = repo.Sub(c.in.Tree, folder)
+				in.Tree = repo.Sub(c.in.Tree, directory)
 				got, ds := compile.Compile(in)
 				if ds.HasErrors() || got.List.String() != want.List.String() || got.Policy != want.Policy {
 					t.Fatalf("it is\n%s%s\nwant\n%s", got.List, shown(ds), want.List)

@@ -103,8 +103,8 @@ func checkOrder(t *rapid.T, r *compile.Repository, res compile.Result) {
 		last[name] = i
 	}
 	targets, _ := r.Targets()
-	if len(targets[0].Mistakes) > 0 {
-		t.Fatal(targets[0].Mistakes)
+	if len(targets[0].Errors) > 0 {
+		t.Fatal(targets[0].Errors)
 	}
 	for _, u := range targets[0].Uses {
 		for _, n := range u.Needs {

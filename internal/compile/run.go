@@ -52,7 +52,7 @@ func (r *Repository) Compile(in Input) (Result, diag.List) {
 	c, more := p.Catalog(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs})
 	ds = append(ds, more...)
 	if ds.HasErrors() {
-		return Result{}, sorted(append(ds, p.WithLines(stateMistakes(c))...))
+		return Result{}, sorted(append(ds, p.WithLines(stateErrors(c))...))
 	}
 	res, more := FromCatalog(c)
 	ds = append(append(ds, p.WithLines(more)...), placeholders(res.List, p.Placeholders())...)
@@ -74,9 +74,9 @@ func options(beside *lang.Program) lang.Options {
 	return o
 }
 
-// stateMistakes returns the errors in the states of an incomplete catalog, so that one attempt
+// stateErrors returns the errors in the states of an incomplete catalog, so that one attempt
 // shows as many errors as possible.
-func stateMistakes(c *catalog.Catalog) diag.List {
+func stateErrors(c *catalog.Catalog) diag.List {
 	if c == nil {
 		return nil
 	}
@@ -184,12 +184,12 @@ func (r *Repository) OwnKinds() ([]lang.OwnKind, diag.List) {
 	return r.program.OwnKinds()
 }
 
-// Vacant are examples for groups that have no target, see lang.Program.
-func (r *Repository) Vacant() ([]lang.Target, diag.List) {
+// EmptyGroups are examples for groups that have no target, see lang.Program.
+func (r *Repository) EmptyGroups() ([]lang.Target, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
 	}
-	return r.program.Vacant()
+	return r.program.EmptyGroups()
 }
 
 // Lookups returns the lookups that the repository declares, see lang.Program.

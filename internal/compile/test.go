@@ -80,7 +80,7 @@ func judge(p *lang.Program, tree repo.Tree, t *lang.Test) Verdict {
 		ds = append(ds, more...)
 	}
 	if t.Expect.Error != "" {
-		v.Failures = missingMistake(ds, t.Expect)
+		v.Failures = missingError(ds, t.Expect)
 		return v
 	}
 	if ds.HasErrors() {
@@ -99,7 +99,7 @@ func judge(p *lang.Program, tree repo.Tree, t *lang.Test) Verdict {
 	return v
 }
 
-func missingMistake(ds diag.List, e lang.Expect) diag.List {
+func missingError(ds diag.List, e lang.Expect) diag.List {
 	var found []string
 	for _, d := range ds {
 		if strings.Contains(d.Summary+": "+d.Detail, e.Error) {

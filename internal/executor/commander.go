@@ -51,8 +51,8 @@ type Command struct {
 	User   string     `json:"user,omitempty"` // "" means the engine's own
 	// Timeout is for all of it; 0 means DefaultTimeout.
 	Timeout time.Duration `json:"timeout_ns,omitempty"`
-	// Looks says that it changes nothing: it waits for no lock.
-	Looks bool `json:"looks,omitempty"`
+	// ReadOnly says that it changes nothing: it waits for no lock.
+	ReadOnly bool `json:"looks,omitempty"`
 	// Stdin is the input of the first command. It is never recorded.
 	Stdin []byte `json:"stdin,omitempty"`
 	// Hide are texts that are masked in output and records, such as secrets that the user

@@ -221,13 +221,13 @@ type Options struct {
 	// CrossIrreversible consents to changes that delete the configuration and data
 	// of packages. Rollbacks have it in their request.
 	CrossIrreversible bool
-	// FrozenToo lets commands and single files change a frozen machine. Runs do not
+	// IgnoreFreeze lets commands and single files change a frozen machine. Runs do not
 	// look at it.
-	FrozenToo bool
-	User      string // the requesting user, for the history
-	From      string // from where
-	Command   string // the command line as the user typed it
-	Version   string
+	IgnoreFreeze bool   `json:"FrozenToo"`
+	User         string // the requesting user, for the history
+	From         string // from where
+	Command      string // the command line as the user typed it
+	Version      string
 }
 
 // Event reports the progress of a run, for display.

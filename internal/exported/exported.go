@@ -67,8 +67,8 @@ func (v Value) Key() string {
 }
 
 // As is the As of a module that a target has under a name.
-func As(folder, name string) string {
-	if path.Base(folder) == name {
+func As(directory, name string) string {
+	if path.Base(directory) == name {
 		return ""
 	}
 	return name

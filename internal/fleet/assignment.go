@@ -44,7 +44,7 @@ type Assignment struct {
 	// Withdrawn is why the hub gives nothing to a target that it has suspended.
 	Withdrawn string `json:"withdrawn,omitempty"`
 	// Program is the program that the agent is to be; nil leaves it the one that it is.
-	Program *Program `json:"program,omitempty"`
+	Binary *Binary `json:"program,omitempty"`
 }
 
 // Assigned is one bundle at one revision.
@@ -136,7 +136,7 @@ func ParseAssignment(b []byte) (Assignment, error) {
 	if len(b) > MaxAssignment {
 		return Assignment{}, fmt.Errorf("cannot read an assignment of %d bytes: %d are the most", len(b), MaxAssignment)
 	}
-	var w Written
+	var w AssignmentJSON
 	if err := decode(b, &w); err != nil {
 		return Assignment{}, fmt.Errorf("cannot read an assignment: %w", err)
 	}
@@ -186,8 +186,8 @@ func (a Assignment) checkOwn() error {
 	if a.Epoch == 0 || a.Generation == 0 {
 		return errors.New("cannot take an assignment without epoch and generation")
 	}
-	if a.Program != nil {
-		if err := a.Program.Check(); err != nil {
+	if a.Binary != nil {
+		if err := a.Binary.Check(); err != nil {
 			return err
 		}
 	}
@@ -251,7 +251,7 @@ func (a Assignment) Newer(b Assignment) int {
 // numbers and times are.
 func (a Assignment) Same(b Assignment) bool {
 	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet && a.Frozen == b.Frozen && a.Withdrawn == b.Withdrawn &&
-		sameProgram(a.Program, b.Program) &&
+		sameBinary(a.Binary, b.Binary) &&
 		maps.Equal(a.Labels, b.Labels) && a.Top.same(b.Top) && SameModules(a.Modules, b.Modules) && exported.Same(a.Exported, b.Exported)
 }
 

@@ -42,12 +42,12 @@ const (
 	Guarded    HubEventKind = "guarded"   // an assignment that was not made: the source or the selection looks wrong
 	Followed   HubEventKind = "followed"  // a repository has a new commit
 	Unread     HubEventKind = "unread"    // a repository cannot be read
-	Requested  HubEventKind = "requested" // agents were asked for something
+	JobChanged HubEventKind = "job"       // a user created or cancelled a job
 	Led        HubEventKind = "led"       // another hub leads now
-	Programmed HubEventKind = "program"   // agents are to be another program
+	BinarySet  HubEventKind = "binary"    // a user set the binary of agents
 	Exported   HubEventKind = "exported"  // a target exports other values, or does so too often
-	Asked      HubEventKind = "asked"     // an agent asked for something that was not done at once
-	Ruled      HubEventKind = "ruled"     // somebody said what becomes of what agents ask for
+	Requested  HubEventKind = "requested" // an agent sent a request that is not decided
+	Ruled      HubEventKind = "ruled"     // a user changed the policy for requests of agents
 	Certified  HubEventKind = "certified" // a service of a target has a certificate
 	Suspected  HubEventKind = "suspected" // a target is not to be relied on
 	Trusted    HubEventKind = "trusted"   // it is again

@@ -124,9 +124,9 @@ const (
 	WordAssignment = "assignment" // body: Have; the answer is a Signed assignment, empty when there is none newer
 	WordReport     = "report"     // body: a Report, whole or since the one before, squeezed or not; the answer is empty, and the report durable
 	WordBeat       = "beat"       // told, not asked; body: Beat
-	WordAsk        = "ask"        // body: an Ask of the agent for itself; the answer is an AskAnswer
+	WordRequest    = "ask"        // body: a Request of the agent for itself; the answer is a RequestAnswer
 	WordExports    = "exports"    // body: Exports, all that it exports now; the answer is empty, and the values durable
-	WordDone       = "done"       // body: Done, how a request ended that it had taken; the answer is empty, and it is durable
+	WordJobAnswer  = "done"       // body: JobAnswer, the result of a job that the agent had accepted; the answer is empty, and it is durable
 	WordContent    = "content"    // body: the digest of content that the target is assigned; the answer is small content, compressed, see content.Server
 	WordLists      = "lists"      // asked without a body; the answer is Lists
 	WordClaim      = "claim"      // body: a Claim; the answer is a Claimed, and durable. Hubs send agents the same word, without a body, to request a claim
@@ -135,7 +135,7 @@ const (
 // The words that hubs ask agents under.
 const (
 	WordAssigned  = "assigned"  // told; body: a Signed assignment
-	WordDo        = "do"        // body: Do; the answer is Done
+	WordJob       = "do"        // body: Job; the answer is JobAnswer
 	WordExecutor  = "executor"  // a stream: the target's executor, see executor/wire
 	WordCertified = "certified" // told; a certificate that was held may be had now
 	WordShow      = "show"      // the answer is the Signed assignment that it has, empty for none: proof of its floor

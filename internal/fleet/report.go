@@ -53,7 +53,7 @@ const (
 	Started    EventKind = "started"  // the agent began
 	Accepted   EventKind = "accepted" // it took a new assignment
 	Refused    EventKind = "refused"  // it did not: forged, foreign, older, unsigned
-	Applied    EventKind = "applied"  // a run ended as wanted
+	Applied    EventKind = "applied"  // a run succeeded
 	Failed     EventKind = "failed"   // a run did not
 	RolledBack EventKind = "rolled_back"
 	Drifted    EventKind = "drifted"  // something is other than applied

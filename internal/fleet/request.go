@@ -3,168 +3,102 @@ package fleet
 import (
 	"errors"
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
-	"sync"
-	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
-// What a hub can ask an agent to do.
+// RequestKind is a kind of requests that an agent may send to hubs. It is about its own target alone:
+// there is no way to name another one.
+type RequestKind string
+
+// The kinds of requests. The own certificate of a target is not one of them: a target that has
+// one renews it.
 const (
-	DoApply    = "apply"
-	DoVerify   = "verify"
-	DoReport   = "report"
-	DoRun      = "run"                // Do.Run says what
-	DoWithdraw = "withdraw"           // Do.Arg is a request that is not to be begun any more
-	DoForget   = "forget-certificate" // for a new one
-	DoForbid   = "forbid-certificate" // get the lists, which have Do.Arg: HUB/SERIAL, spaces between
+	RequestSuspect     RequestKind = "suspect"     // mark the target as suspect
+	RequestFreeze      RequestKind = "freeze"      // freeze the target until an operator unfreezes it
+	RequestCertificate RequestKind = "certificate" // for a service of the target
 )
 
-// Whole is the Arg of a report that is to tell all, whatever a hub has heard before.
-const Whole = "whole"
-
-// Do is a request to an agent that is kept until it is acknowledged.
-type Do struct {
-	ID   string   `json:"id"`
-	What string   `json:"what"` // one of those above
-	Arg  string   `json:"arg,omitempty"`
-	Run  *Command `json:"run,omitempty"`
-	// Signed is Run with the signature of a user, for hosts that require one: see
-	// content.Command. Hubs do not change it.
-	Signed string `json:"signed,omitempty"`
-	By     string `json:"by"`
-	At     int64  `json:"at"` // seconds since 1970
+// RequestKinds returns all kinds.
+func RequestKinds() []RequestKind {
+	return []RequestKind{RequestCertificate, RequestFreeze, RequestSuspect}
 }
 
-// ParseDo parses a request. An unknown field could limit the known fields, so a request with an
-// unknown field is an error; the identity of the request is returned too, for the answer.
-func ParseDo(b []byte) (Do, error) {
-	var d, known Do
-	if err := decodeReport(b, &d); err != nil {
-		return Do{}, fmt.Errorf("cannot read the request: %w", err)
-	}
-	if d.ID == "" {
-		return d, errors.New("cannot take a request without an identity")
-	}
-	if err := decode(b, &known); err != nil {
-		return Do{ID: d.ID}, fmt.Errorf("cannot take a request of a newer hub: %w. Upgrade the agent of this host, and ask again", err)
-	}
-	return d, nil
-}
-
-// Done acknowledges one: that it was taken, or how it ended.
-type Done struct {
-	ID    string `json:"id"`
-	Error string `json:"error,omitempty"`
-	// Taken says that the agent has it, durably, and will tell how it ended under WordDone.
-	Taken bool `json:"taken,omitempty"`
-	// Withdrawn says that it was not begun, and will not be.
-	Withdrawn bool `json:"withdrawn,omitempty"`
-	// Interrupted says that it had begun, and nobody saw how it ended. It is not begun
-	// again.
-	Interrupted bool `json:"interrupted,omitempty"`
-	// Result is how what was run ended; nil where nothing was.
-	Result *CommandResult `json:"result,omitempty"`
-}
-
-// Command is what a request runs on each of its targets: an action by its name, as it
-// stands there, or a program with its words. It lies in the store of the hubs and whoever
-// may read sees it, so that it has no place for secrets.
-type Command struct {
-	Action string            `json:"action,omitempty"`
-	Params map[string]string `json:"params,omitempty"` // of the action
-	Argv   []string          `json:"argv,omitempty"`   // no shell takes part
-	Dir    string            `json:"dir,omitempty"`
-	User   string            `json:"user,omitempty"`
-	// Timeout is in nanoseconds; 0 is what the action says, or the default.
-	Timeout int64 `json:"timeout_ns,omitempty"`
-	// Looks says that the program changes nothing, and need not wait for who does.
-	Looks bool `json:"looks,omitempty"`
-	// FrozenToo runs it on a machine that is frozen, too.
-	FrozenToo bool `json:"frozen_too,omitempty"`
-}
-
-// CommandResult is how it ended.
-type CommandResult struct {
-	Command  int    `json:"command"` // its number in the target's history
-	Exit     int    `json:"exit"`    // -1 when a signal or the timeout ended it
-	Signal   string `json:"signal,omitempty"`
-	TimedOut bool   `json:"timed_out,omitempty"`
-	// Stdout and Stderr are the ends of what it said, MaxTail bytes of each at most. The
-	// target's history has more.
-	Stdout   string `json:"stdout,omitempty"`
-	Stderr   string `json:"stderr,omitempty"`
-	Duration int64  `json:"duration_ns"`
-}
-
-// Bounds of what a request runs, and of what is told of it.
+// Bounds of a request, in bytes.
 const (
-	MaxCommand     = 16 << 10 // bytes of all words, or of all parameters
-	MaxCommandTime = 24 * time.Hour
-	MaxTail        = 4 << 10 // bytes of each stream
-	MaxSignedJob   = 20 << 10
-	MaxDone        = 128 << 10
+	MaxReason  = 500
+	maxRequest = 16 << 10
 )
 
-// maxEnd bounds each line about an end, in bytes.
-const maxEnd = 4 << 10
-
-// ParseDone reads how a request ended, within its bounds. It ignores fields that it does not know.
-func ParseDone(b []byte) (Done, error) {
-	var d Done
-	if len(b) > MaxDone {
-		return d, fmt.Errorf("cannot read the end of a request of %d bytes: %d are the most", len(b), MaxDone)
-	}
-	if err := decodeReport(b, &d); err != nil {
-		return d, fmt.Errorf("cannot read the end of a request: %w", err)
-	}
-	if d.ID == "" || len(d.ID) > 64 || len(d.Error) > maxEnd {
-		return d, errors.New("cannot read the end of a request: it has no identity, or too long an error")
-	}
-	if r := d.Result; r != nil && (len(r.Stdout) > MaxTail || len(r.Stderr) > MaxTail || len(r.Signal) > 64) {
-		return d, fmt.Errorf("cannot take what was said: %d bytes of each stream are the most", MaxTail)
-	}
-	return d, nil
+// Request is a request of an agent to the hubs. Only its certificate proves its target.
+type Request struct {
+	What   RequestKind `json:"what"`
+	Reason string      `json:"because"` // for users, one line; a certificate needs none
+	// Names are the names of the service, sorted. Signing is the signing request with the key of
+	// the certificate, as PEM. Only RequestCertificate has them.
+	Names   []string `json:"names,omitempty"`
+	Signing string   `json:"request,omitempty"`
 }
 
-var accountName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`) })
+// Same tells whether two requests differ at most in their keys.
+func (a Request) Same(b Request) bool {
+	return a.What == b.What && a.Reason == b.Reason && slices.Equal(a.Names, b.Names)
+}
 
-// Check says what is wrong with it.
-func (c Command) Check() error {
+// The answers to a Request that is not rejected.
+const (
+	RequestDone    = "done" // in effect until a user of the fleet undoes it
+	RequestPending = "held" // until an operator approves or rejects it
+)
+
+// RequestAnswer is the answer to a request.
+type RequestAnswer struct {
+	Answer string `json:"answer"`
+	// Certificate is the requested certificate, followed by the certificate of its issuer: PEM.
+	Certificate string `json:"certificate,omitempty"`
+}
+
+// Check checks a request.
+func (a Request) Check() error {
 	switch {
-	case (c.Action == "") == (len(c.Argv) == 0):
-		return errors.New("cannot run that: it is one of an action and a program with its words")
-	case c.Action == "" && len(c.Params) > 0:
-		return errors.New("cannot give parameters to a program: only actions have them")
-	case c.Action != "" && (c.Dir != "" || c.User != "" || c.Looks):
-		return errors.New("cannot say where, as whom and whether an action changes something: it says so itself")
-	case len(c.Argv) > 0 && c.Argv[0] == "":
-		return errors.New("cannot run a program without a name")
-	case c.Dir != "" && (!strings.HasPrefix(c.Dir, "/") || len(c.Dir) > 4096):
-		return fmt.Errorf("cannot start it in %.80q: that is not an absolute path", c.Dir)
-	case c.User != "" && !accountName().MatchString(c.User):
-		return fmt.Errorf("cannot run it as %.40q: that is no name of an account", c.User)
-	case c.Timeout < 0 || time.Duration(c.Timeout) > MaxCommandTime:
-		return fmt.Errorf("cannot let it take %s: %s is the most", time.Duration(c.Timeout), MaxCommandTime)
-	}
-	return c.checkSize()
-}
-
-func (c Command) checkSize() error {
-	words := append([]string{c.Action, c.Dir}, c.Argv...)
-	for name, value := range c.Params {
-		words = append(words, name, value)
-	}
-	size := 0
-	for _, w := range words {
-		if !utf8.ValidString(w) || strings.ContainsRune(w, 0) {
-			return errors.New("cannot run that: a word is not text")
-		}
-		size += len(w) + 1
-	}
-	if size > MaxCommand {
-		return fmt.Errorf("cannot take a command of %d bytes: %d are the most. Put it into a file, and let that be run", size, MaxCommand)
+	case !slices.Contains(RequestKinds(), a.What):
+		return fmt.Errorf("cannot request %.40q: the kinds are certificate, freeze and suspect", a.What)
+	case (a.What == RequestCertificate) != (len(a.Names) > 0), (a.What == RequestCertificate) != (a.Signing != ""):
+		return errors.New("cannot request a certificate without names and a key, or anything else with them")
+	case strings.TrimSpace(a.Reason) == "" && a.What != RequestCertificate:
+		return errors.New("cannot create a request without a reason: specify one line of text")
+	case len(a.Reason) > MaxReason:
+		return fmt.Errorf("cannot take a reason of %d bytes: %d are the most", len(a.Reason), MaxReason)
+	case !utf8.ValidString(a.Reason) || strings.ContainsFunc(a.Reason, unicode.IsControl):
+		return errors.New("cannot take a reason that is not one line of text")
 	}
 	return nil
 }
+
+// ParseRequest parses a request strictly.
+func ParseRequest(b []byte) (Request, error) {
+	var a Request
+	if len(b) > maxRequest {
+		return a, fmt.Errorf("cannot read a request of %d bytes", len(b))
+	}
+	if err := decode(b, &a); err != nil {
+		return a, fmt.Errorf("cannot read a request: %w", err)
+	}
+	return a, a.Check()
+}
+
+// Suspicion marks a target as suspect, with the reason. The target keeps its assignment.
+type Suspicion struct {
+	Reason string `json:"because"`
+	By     string `json:"by"`    // a user, or the target itself
+	Since  int64  `json:"since"` // seconds since 1970
+	// Copies are the hosts that have the identity of the target. There are two or more if a
+	// hub proved that the target was cloned. Otherwise there are none.
+	Copies []Copy `json:"copies,omitempty"`
+}
+
+// Cloned tells whether it is proved that several hosts have the identity of this target. Then
+// hubs trust none of them until an operator decides.
+func (t *Target) Cloned() bool { return t.Suspect != nil && len(t.Suspect.Copies) > 0 }

@@ -36,17 +36,17 @@ func TestUnknownFields(t *testing.T) {
 	if _, err := fleet.ParseAssignment(text(sample())); err == nil {
 		t.Error("an assignment with an unknown field is accepted")
 	}
-	if d, err := fleet.ParseDo(text(fleet.Do{ID: "r1", What: fleet.DoReport})); err == nil || d != (fleet.Do{ID: "r1"}) {
+	if d, err := fleet.ParseJob(text(fleet.Job{ID: "r1", What: fleet.JobReport})); err == nil || d != (fleet.Job{ID: "r1"}) {
 		t.Errorf("a request with an unknown field: %+v, %v", d, err)
 	}
 	limited := []byte(`{"id":"r1","what":"run","run":{"argv":["true"],"only_on":"tuesday"},"by":"ann","at":1}`)
-	if d, err := fleet.ParseDo(limited); err == nil || d.ID != "r1" || d.Run != nil {
+	if d, err := fleet.ParseJob(limited); err == nil || d.ID != "r1" || d.Run != nil {
 		t.Errorf("a command with an unknown field: %+v, %v", d, err)
 	}
-	if d, err := fleet.ParseDone(text(fleet.Done{ID: "r1"})); err != nil || d.ID != "r1" {
+	if d, err := fleet.ParseJobAnswer(text(fleet.JobAnswer{ID: "r1"})); err != nil || d.ID != "r1" {
 		t.Errorf("the end of a request: %v", err)
 	}
-	if _, err := fleet.ParseAsk(text(fleet.Ask{})); err == nil {
+	if _, err := fleet.ParseRequest(text(fleet.Request{})); err == nil {
 		t.Error("a request of an agent with an unknown field is accepted")
 	}
 }

@@ -50,7 +50,7 @@ func commandPath(id int) string { return fmt.Sprintf("/commands/%06d.json", id) 
 // BeginCommand durably records that a command is about to run, and assigns its ID. It needs no
 // lock. It removes the oldest commands.
 func (s *Store) BeginCommand(c Command) (Command, error) {
-	all, err := s.commandFolder()
+	all, err := s.commandDirectory()
 	if err != nil {
 		return c, fmt.Errorf("cannot record the command: %w", err)
 	}
@@ -75,8 +75,8 @@ func (s *Store) BeginCommand(c Command) (Command, error) {
 	}
 }
 
-// commandFolder creates the directory of commands if it is missing, and lists it.
-func (s *Store) commandFolder() ([]int, error) {
+// commandDirectory creates the directory of commands if it is missing, and lists it.
+func (s *Store) commandDirectory() ([]int, error) {
 	there, err := host.Exists(s.fs, "/commands")
 	if err == nil && !there {
 		if err = s.fs.Mkdir("/commands", 0o700); err == nil {

@@ -22,9 +22,9 @@ func alike(n int) (texts []string) {
 	return texts
 }
 
-// TestFolderOfAnObjectIsDurable: the first object in a directory makes its entry durable too, also
+// TestDirectoryOfAnObjectIsDurable: the first object in a directory makes its entry durable too, also
 // when a pack has one of the same directory; the second need not do so again.
-func TestFolderOfAnObjectIsDurable(t *testing.T) {
+func TestDirectoryOfAnObjectIsDurable(t *testing.T) {
 	texts := alike(3)
 	for _, first := range []string{"in a pack", "in a file"} {
 		fsys := mem.NewFS(mem.Options{})

@@ -151,7 +151,7 @@ func (s *Store) sound(digest string, size int64) bool {
 	inPack := s.hasPacked(digest)
 	s.mu.Unlock()
 	if !inPack {
-		if !s.hasFolder(digest) {
+		if !s.hasDirectory(digest) {
 			return false
 		}
 		p, _ := objectPath(digest)
@@ -162,24 +162,24 @@ func (s *Store) sound(digest string, size int64) bool {
 	return s.Verify(digest) == nil
 }
 
-// hasFolder reports whether the directory of an object in a separate file exists. For new content
+// hasDirectory reports whether the directory of an object in a separate file exists. For new content
 // it usually does not exist, and each lookup of such a file would cost as much as a successful one.
 // This Store created the directory, or it existed before. If another process has created it since,
 // the only cost is that content is stored twice.
-func (s *Store) hasFolder(digest string) bool {
+func (s *Store) hasDirectory(digest string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.folders == nil {
+	if s.directories == nil {
 		names, err := s.fs.ReadDir("/objects")
 		if err != nil {
 			return true // the lookup decides
 		}
-		s.folders = map[string]bool{}
+		s.directories = map[string]bool{}
 		for _, n := range names {
-			s.folders["/objects/"+n] = true
+			s.directories["/objects/"+n] = true
 		}
 	}
-	return s.folders[objectDir(digest)]
+	return s.directories[objectDir(digest)]
 }
 
 // SyncObjects makes every object put so far durable. When that fails, the

@@ -105,8 +105,8 @@ func (w *staging) commit(digest string) error {
 	w.s.mu.Lock()
 	defer w.s.mu.Unlock()
 	w.s.known[digest], w.s.pending[digest], w.s.fresh[digest] = true, true, true
-	if w.s.folders != nil {
-		w.s.folders[objectDir(digest)] = true
+	if w.s.directories != nil {
+		w.s.directories[objectDir(digest)] = true
 	}
 	return nil
 }

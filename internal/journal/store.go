@@ -47,7 +47,7 @@ type Store struct {
 	rooted map[string]bool
 	packs  packs
 	// folders are the entries of /objects, when they have been read.
-	folders map[string]bool
+	directories map[string]bool
 	// decoded is the state that was read last.
 	decoded *decodedState
 	temps   int

@@ -81,7 +81,7 @@ func (ps *parser) action(b *hclsyntax.Block) {
 
 // params are the parameters that a block declares, each as a variable is.
 func (ps *parser) params(b *hclsyntax.Block) *body {
-	inner := &parser{prog: ps.prog, body: newBody(ps.body.folder)}
+	inner := &parser{prog: ps.prog, body: newBody(ps.body.directory)}
 	for _, sub := range b.Body.Blocks {
 		if sub.Type == "param" {
 			inner.variable(sub)

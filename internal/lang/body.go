@@ -15,15 +15,15 @@ import (
 
 // body is the content of a module or a defined kind.
 type body struct {
-	folder  *folder
-	files   []string
-	vars    map[string]*variable
-	locals  map[string]*hclsyntax.Attribute
-	facts   map[string]*fact
-	defines map[string]*define
-	outputs map[string]*output
-	actions map[string]*action
-	needs   []*need // of a module
+	directory *directory
+	files     []string
+	vars      map[string]*variable
+	locals    map[string]*hclsyntax.Attribute
+	facts     map[string]*fact
+	defines   map[string]*define
+	outputs   map[string]*output
+	actions   map[string]*action
+	needs     []*need // of a module
 	// exported are the declared inputs of a module from other targets.
 	exported map[string]*Exported
 	decls    []*decl // in the order of declaration
@@ -78,8 +78,8 @@ type decl struct {
 	names   []string // the attributes in the order of the text
 }
 
-func newBody(f *folder) *body {
-	return &body{folder: f, vars: map[string]*variable{}, locals: map[string]*hclsyntax.Attribute{},
+func newBody(f *directory) *body {
+	return &body{directory: f, vars: map[string]*variable{}, locals: map[string]*hclsyntax.Attribute{},
 		facts: map[string]*fact{}, defines: map[string]*define{}, outputs: map[string]*output{}, actions: map[string]*action{}, exported: map[string]*Exported{}}
 }
 

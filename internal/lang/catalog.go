@@ -179,7 +179,7 @@ func (ev *evaluator) assignAll(levels []*level, uses []*moduleUse, scopes map[*m
 	for _, l := range append(slices.Clone(given[own]), above...) {
 		ev.unknownVars(l, declared, "Neither the top level nor a module of the target")
 	}
-	ev.unknownAnywhere(levels, slices.Concat(given[:own]...), declared)
+	ev.unknownVariable(levels, slices.Concat(given[:own]...), declared)
 }
 
 // above are the layers above all levels: a test's, and the command line.
@@ -213,9 +213,9 @@ func (ev *evaluator) moduleLayers(u *moduleUse, s *scope, levels []*level, given
 	return layers, good
 }
 
-// unknownAnywhere checks the modules of other targets before it reports a variable as unknown. The
+// unknownVariable checks the modules of other targets before it reports a variable as unknown. The
 // values of the repository, a role or a group apply to all targets.
-func (ev *evaluator) unknownAnywhere(levels []*level, layers []layer, declared map[string]bool) {
+func (ev *evaluator) unknownVariable(levels []*level, layers []layer, declared map[string]bool) {
 	missing := false
 	for _, l := range layers {
 		for n := range l.values {
@@ -225,7 +225,7 @@ func (ev *evaluator) unknownAnywhere(levels []*level, layers []layer, declared m
 	if !missing {
 		return
 	}
-	known, all := ev.prog.declaredAnywhere(levels)
+	known, all := ev.prog.allDeclared(levels)
 	if !all {
 		return
 	}

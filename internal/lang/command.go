@@ -25,7 +25,7 @@ type Command struct {
 	Parts     []string // their names, in order
 	Range     diag.Range
 	// Mistakes are the errors of the declaration. A command with errors cannot run.
-	Mistakes diag.List
+	Errors diag.List
 }
 
 // Part is one part of a command on some targets, with the evaluated parameters.

@@ -68,7 +68,7 @@ func (ev *evaluator) dataFiles(l *level, good *bool) []dataName {
 
 // dataFile reads the variables of a file: HCL, YAML or JSON by its name.
 func (ev *evaluator) dataFile(name string, rng diag.Range) (map[string]layerValue, bool) {
-	root := *ev.prog.root.folder
+	root := *ev.prog.root.directory
 	root.unseen = true
 	if e, err := root.Stat(name); err == nil && e.Path != name {
 		name = e.Path
@@ -117,7 +117,7 @@ func (ev *evaluator) dataHCL(name string, src []byte) (map[string]layerValue, bo
 		v, _, ok := ev.evalSecret(top, nil, a.Expr)
 		good = good && ok
 		if ok {
-			out[a.Name] = layerValue{val: v, rng: rangeOf(a.NameRange), from: snapshotsOf(top.folder, a.Expr)}
+			out[a.Name] = layerValue{val: v, rng: rangeOf(a.NameRange), from: snapshotsOf(top.directory, a.Expr)}
 		}
 	}
 	return out, good
@@ -131,7 +131,7 @@ func place(file string, line, column int, name string) diag.Range {
 func (ev *evaluator) dataYAML(file string, src []byte) (map[string]layerValue, bool) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(src, &doc); err != nil {
-		message, line, column := yamlfront.Mistake(err)
+		message, line, column := yamlfront.ConfigError(err)
 		ev.errorf(place(file, line, column, ""), "Bad data file", "It is not YAML: %s.", message)
 		return nil, false
 	}

@@ -31,7 +31,7 @@ func (ev *evaluator) standsFor(st *state, n *catalog.Node, unknown bool) (*kind.
 // in a defined kind. Their steps have the place of the expanded state.
 func (ev *evaluator) walkExpansion(in *instance, x *kind.Expansion) {
 	st := in.st
-	body, ds := ev.prog.expansion(st.scope.folder, x)
+	body, ds := ev.prog.expansion(st.scope.directory, x)
 	for i := range ds {
 		ds[i] = ds[i].UsedAt(append([]diag.Range{st.decl.rng}, st.scope.trace...))
 	}
@@ -56,7 +56,7 @@ func (ev *evaluator) walkExpansion(in *instance, x *kind.Expansion) {
 
 // expansion reads states in the JSON form. A program printed them, so their texts are data and
 // ${…} is not a template.
-func (p *Program) expansion(f *folder, x *kind.Expansion) (*body, diag.List) {
+func (p *Program) expansion(f *directory, x *kind.Expansion) (*body, diag.List) {
 	p.sources[x.File] = x.Text
 	p.working(diag.Range{File: x.File})
 	ps := &parser{prog: p, body: newBody(f)}

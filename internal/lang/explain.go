@@ -54,7 +54,7 @@ func (ev *evaluator) explain(s *scope, v *variable) Explained {
 	e := Explained{Module: s.name, Name: v.name, Type: typeName(v.typ), Range: v.rng}
 	if v.def != nil {
 		if val, ok := ev.variableDefault(s.body, v); ok {
-			e.Layers = append(e.Layers, Layer{Name: "default" + snapshotsOf(s.folder, v.def), Value: show(val), Range: rangeOf(v.def.Range())})
+			e.Layers = append(e.Layers, Layer{Name: "default" + snapshotsOf(s.directory, v.def), Value: show(val), Range: rangeOf(v.def.Range())})
 		}
 	}
 	for _, l := range s.layers {

@@ -23,7 +23,7 @@ func (ps *parser) fileVariable(e hclsyntax.Expression) bool {
 
 // filesOf returns the directory that a state reads: the directory of its scope, or of the module
 // that passed the file name.
-func (ev *evaluator) filesOf(st *state) *folder {
+func (ev *evaluator) filesOf(st *state) *directory {
 	for _, a := range st.kind.Attrs {
 		if given := st.decl.attrs[a.Name]; a.File && given != nil {
 			if f := ev.fileFrom(st.scope, given.Expr); f != nil {
@@ -31,12 +31,12 @@ func (ev *evaluator) filesOf(st *state) *folder {
 			}
 		}
 	}
-	return st.scope.folder
+	return st.scope.directory
 }
 
 // fileFrom returns the directory of the file that an expression names through a variable with file
 // = true; nil if there is no such variable.
-func (ev *evaluator) fileFrom(s *scope, e hclsyntax.Expression) *folder {
+func (ev *evaluator) fileFrom(s *scope, e hclsyntax.Expression) *directory {
 	if s.call == nil {
 		return nil
 	}
@@ -52,9 +52,9 @@ func (ev *evaluator) fileFrom(s *scope, e hclsyntax.Expression) *folder {
 			if f := ev.fileFrom(caller.scope, given.Expr); f != nil {
 				return f
 			}
-			return caller.scope.folder
+			return caller.scope.directory
 		case name == caller.kind.Main:
-			return caller.scope.folder
+			return caller.scope.directory
 		}
 	}
 	return nil

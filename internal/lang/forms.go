@@ -106,10 +106,10 @@ func (ps *parser) read(f form, name string, src []byte, in bodyKind) *hclsyntax.
 // load returns the text of another file for a program: a file of the module or, with // before its
 // path, of the repository.
 func (ps *parser) load(name string) (*front.Source, error) {
-	f := ps.body.folder
+	f := ps.body.directory
 	p, top := strings.CutPrefix(name, "//")
 	if top {
-		f = ps.prog.newFolder(ps.prog.tree, ".")
+		f = ps.prog.newDirectory(ps.prog.tree, ".")
 	}
 	if !strings.HasSuffix(p, ".star") {
 		return nil, fmt.Errorf("cannot load %q: only files whose names end in .star are programs", name)

@@ -110,8 +110,8 @@ func (t fsTree) Digest(p string) (string, int64, error) {
 	return "sha256:" + hex.EncodeToString(h.Sum(nil)), n, err
 }
 
-// folder is the directory of a module in a tree. Paths are relative to it and do not leave it.
-type folder struct {
+// directory is the directory of a module in a tree. Paths are relative to it and do not leave it.
+type directory struct {
 	tree repo.Tree
 	dir  string // "." for the top
 	prog *Program
@@ -124,7 +124,7 @@ type folder struct {
 }
 
 // within joins a module path to the directory, and refuses a path that leaves the directory.
-func (f *folder) within(p string) (string, error) {
+func (f *directory) within(p string) (string, error) {
 	switch {
 	case p == "":
 		return "", fmt.Errorf("cannot open a file without a name: give a path relative to the module's folder")
@@ -143,21 +143,21 @@ func (f *folder) within(p string) (string, error) {
 }
 
 // use records that a file of the repository took part.
-func (f *folder) use(full string) {
+func (f *directory) use(full string) {
 	if !f.builtin {
 		f.prog.used[full] = true
 	}
 }
 
 // name returns the directory for messages.
-func (f *folder) name() string {
+func (f *directory) name() string {
 	if f.dir == "." {
 		return "the top of the repository"
 	}
 	return f.dir
 }
 
-func (f *folder) ReadFile(p string) ([]byte, error) {
+func (f *directory) ReadFile(p string) ([]byte, error) {
 	full, err := f.within(p)
 	if err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (f *folder) ReadFile(p string) ([]byte, error) {
 	return f.tree.ReadFile(full)
 }
 
-func (f *folder) Open(p string) (io.ReadCloser, error) {
+func (f *directory) Open(p string) (io.ReadCloser, error) {
 	full, err := f.within(p)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (f *folder) Open(p string) (io.ReadCloser, error) {
 	return f.tree.Open(full)
 }
 
-func (f *folder) Stat(p string) (repo.Entry, error) {
+func (f *directory) Stat(p string) (repo.Entry, error) {
 	full, err := f.within(p)
 	if err != nil {
 		return repo.Entry{}, err
@@ -184,7 +184,7 @@ func (f *folder) Stat(p string) (repo.Entry, error) {
 	return e, err
 }
 
-func (f *folder) ReadDir(p string) ([]repo.Entry, error) {
+func (f *directory) ReadDir(p string) ([]repo.Entry, error) {
 	full, err := f.within(p)
 	if err != nil {
 		return nil, err
@@ -201,14 +201,14 @@ func (f *folder) ReadDir(p string) ([]repo.Entry, error) {
 	return out, nil
 }
 
-func (f *folder) relative(p string) string {
+func (f *directory) relative(p string) string {
 	if f.dir == "." {
 		return p
 	}
 	return strings.TrimPrefix(strings.TrimPrefix(p, f.dir), "/")
 }
 
-func (f *folder) Readlink(p string) (string, error) {
+func (f *directory) Readlink(p string) (string, error) {
 	full, err := f.within(p)
 	if err != nil {
 		return "", err
@@ -216,7 +216,7 @@ func (f *folder) Readlink(p string) (string, error) {
 	return f.tree.Readlink(full)
 }
 
-func (f *folder) Digest(p string) (string, int64, error) {
+func (f *directory) Digest(p string) (string, int64, error) {
 	full, err := f.within(p)
 	if err != nil {
 		return "", 0, err
@@ -226,11 +226,11 @@ func (f *folder) Digest(p string) (string, int64, error) {
 }
 
 // Source returns the repository path of a module path.
-func (f *folder) Source(p string) string { return path.Join(f.dir, p) }
+func (f *directory) Source(p string) string { return path.Join(f.dir, p) }
 
 // Whole returns the repository's own tree and path for a module path. Readers that run long after
 // compilation do not go through the module.
-func (f *folder) Whole(p string) (repo.Tree, string) {
+func (f *directory) Whole(p string) (repo.Tree, string) {
 	full, err := f.within(p)
 	if err != nil {
 		return f, p

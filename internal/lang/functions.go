@@ -76,7 +76,7 @@ func conversion(want cty.Type) function.Function {
 
 // functions returns the evaluation context of a directory, without variables. It is created once
 // for each directory; children share it.
-func (p *Program) functions(f *folder) *hcl.EvalContext {
+func (p *Program) functions(f *directory) *hcl.EvalContext {
 	if ctx, ok := p.contexts[f]; ok {
 		return ctx
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // fileFunctions returns the functions that read files. They read only the directory of one module.
-func fileFunctions(f *folder) map[string]function.Function {
+func fileFunctions(f *directory) map[string]function.Function {
 	return map[string]function.Function{
 		"file":         text1(func(p string) (string, error) { return readText(f, p) }),
 		"filesha256":   text1(func(p string) (string, error) { return fileDigest(f, p) }),
@@ -28,7 +28,7 @@ func fileFunctions(f *folder) map[string]function.Function {
 	}
 }
 
-func readText(f *folder, p string) (string, error) {
+func readText(f *directory, p string) (string, error) {
 	b, err := f.ReadFile(p)
 	switch {
 	case err != nil:
@@ -39,12 +39,12 @@ func readText(f *folder, p string) (string, error) {
 	return string(b), nil
 }
 
-func fileDigest(f *folder, p string) (string, error) {
+func fileDigest(f *directory, p string) (string, error) {
 	d, _, err := f.Digest(p)
 	return strings.TrimPrefix(d, "sha256:"), err
 }
 
-func fileExists(f *folder) function.Function {
+func fileExists(f *directory) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.Bool),
@@ -60,7 +60,7 @@ func fileExists(f *folder) function.Function {
 
 // fileSet returns the files below a directory that match a pattern. In a pattern, * matches a part
 // of one name and ** any number of directories.
-func fileSet(f *folder) function.Function {
+func fileSet(f *directory) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "folder", Type: cty.String}, {Name: "pattern", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.Set(cty.String)),
@@ -88,7 +88,7 @@ func fileSet(f *folder) function.Function {
 	})
 }
 
-func walkFiles(f *folder, dir string, fn func(string)) error {
+func walkFiles(f *directory, dir string, fn func(string)) error {
 	list, err := f.ReadDir(dir)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func globPattern(glob string) (*regexp.Regexp, error) {
 	return regexp.Compile("^" + quoted + "$")
 }
 
-func templateFile(f *folder) function.Function {
+func templateFile(f *directory) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "path", Type: cty.String}, {Name: "vars", Type: cty.DynamicPseudoType}},
 		Type:   function.StaticReturnType(cty.String),

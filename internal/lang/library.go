@@ -12,17 +12,17 @@ import (
 // library is the kinds that are written in the language and built in. A file is
 // parsed when the first of its kinds is used: a repository pays for no other.
 type library struct {
-	folder  *folder
-	file    map[string]string    // by kind: the file that defines it
-	defines map[string]*define   // of the files that are parsed
-	parsed  map[string]diag.List // by file: its errors
+	directory *directory
+	file      map[string]string    // by kind: the file that defines it
+	defines   map[string]*define   // of the files that are parsed
+	parsed    map[string]diag.List // by file: its errors
 }
 
 // loadStdlib indexes which file defines which kind. Each define is at the beginning of a line.
 func (p *Program) loadStdlib(fsys fs.FS) diag.List {
-	p.library = library{folder: p.newFolder(FSTree(fsys), "."), file: map[string]string{}, defines: map[string]*define{}, parsed: map[string]diag.List{}}
-	p.library.folder.builtin = true
-	entries, err := p.library.folder.ReadDir(".")
+	p.library = library{directory: p.newDirectory(FSTree(fsys), "."), file: map[string]string{}, defines: map[string]*define{}, parsed: map[string]diag.List{}}
+	p.library.directory.builtin = true
+	entries, err := p.library.directory.ReadDir(".")
 	if err != nil {
 		return diag.List{diag.Errorf(diag.Range{File: "stdlib"}, "Folder cannot be read", "%s", sentence(err))}
 	}
@@ -31,7 +31,7 @@ func (p *Program) loadStdlib(fsys fs.FS) diag.List {
 		if formOf(path.Base(e.Path)) != hclForm {
 			continue
 		}
-		src, err := p.library.folder.ReadFile(e.Path)
+		src, err := p.library.directory.ReadFile(e.Path)
 		if err != nil {
 			ds = append(ds, diag.Errorf(diag.Range{File: "stdlib/" + e.Path}, "File cannot be read", "%s", sentence(err)))
 		}
@@ -69,11 +69,11 @@ func (p *Program) libraryKind(kind string) (*define, diag.List) {
 
 // parseLibrary reads all kinds of a file.
 func (p *Program) parseLibrary(file string) diag.List {
-	src, err := p.library.folder.ReadFile(file)
+	src, err := p.library.directory.ReadFile(file)
 	if err != nil {
 		return diag.List{diag.Errorf(diag.Range{File: "stdlib/" + file}, "File cannot be read", "%s", sentence(err))}
 	}
-	ps := &parser{prog: p, body: newBody(p.library.folder)}
+	ps := &parser{prog: p, body: newBody(p.library.directory)}
 	ps.file(hclForm, "stdlib/"+file, src)
 	for name, d := range ps.body.defines {
 		d.stdlib = true

@@ -26,10 +26,10 @@ import (
 type Lookup struct {
 	Name string
 	// Folder is the directory of the module that declares the lookup, "." for the top.
-	Folder  string
-	URL     string   // the URL to query, or
-	Command []string // the command to run
-	Format  string   // json, yaml or text
+	Directory string
+	URL       string   // the URL to query, or
+	Command   []string // the command to run
+	Format    string   // json, yaml or text
 	// MaxAge is the age after which a snapshot should be refreshed; 0: never.
 	MaxAge time.Duration
 	// Timeout is the time limit of the query; 0 is the default.
@@ -38,7 +38,7 @@ type Lookup struct {
 }
 
 // Snapshot is the repository path of the file that holds the answer.
-func (l Lookup) Snapshot() string { return path.Join(l.Folder, "lookups", l.Name+".json") }
+func (l Lookup) Snapshot() string { return path.Join(l.Directory, "lookups", l.Name+".json") }
 
 // Source returns the query in one line.
 func (l Lookup) Source() string {
@@ -145,7 +145,7 @@ func (ps *parser) lookup(b *hclsyntax.Block) {
 		return
 	}
 	ps.only(b, []string{"url", "command", "format", "max_age", "timeout", "description"}, nil)
-	known := ps.body.folder.lookups
+	known := ps.body.directory.lookups
 	switch {
 	case ps.in != nil:
 		ps.errorf(r, "Lookup inside a define", "Put it beside the define, which can use it there.")
@@ -158,7 +158,7 @@ func (ps *parser) lookup(b *hclsyntax.Block) {
 		return
 	}
 	at := b.Body.Attributes
-	l := &lookup{Lookup: Lookup{Name: name, Folder: ps.body.folder.dir, Format: "json", Range: r}}
+	l := &lookup{Lookup: Lookup{Name: name, Directory: ps.body.directory.dir, Format: "json", Range: r}}
 	if (at["url"] == nil) == (at["command"] == nil) {
 		ps.errorf(r, "Lookup of nothing", `A lookup has either url = "https://…" or command = ["…"].`)
 		return
@@ -212,7 +212,7 @@ func (ps *parser) duration(a *hclsyntax.Attribute) time.Duration {
 
 // lookupRef adds lookup.NAME to the tree. A lookup is visible in the directory that declares it.
 func (ev *evaluator) lookupRef(s *scope, t hcl.Traversal, tree *names) bool {
-	f := s.body.folder
+	f := s.body.directory
 	name, ok := stepName(t, 1)
 	l := f.lookups[name]
 	if !ok || l == nil {
@@ -234,7 +234,7 @@ func (ev *evaluator) lookupRef(s *scope, t hcl.Traversal, tree *names) bool {
 }
 
 // read returns the value of a lookup's snapshot.
-func (l *lookup) read(f *folder, file string) (cty.Value, diag.List) {
+func (l *lookup) read(f *directory, file string) (cty.Value, diag.List) {
 	refresh := "Run: fettle lookup refresh " + l.Name + " — it asks " + l.Source() + " and writes " + l.Snapshot() + ", which belongs into the repository."
 	src, err := f.ReadFile(file)
 	if err != nil {
@@ -265,7 +265,7 @@ func (l *lookup) read(f *folder, file string) (cty.Value, diag.List) {
 }
 
 // snapshotsOf names the snapshots that an expression reads, for explain.
-func snapshotsOf(f *folder, e hclsyntax.Expression) string {
+func snapshotsOf(f *directory, e hclsyntax.Expression) string {
 	text := ""
 	for _, t := range e.Variables() {
 		if name, ok := stepName(t, 1); ok && t.RootName() == "lookup" && f.lookups[name] != nil {

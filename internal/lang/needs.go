@@ -16,11 +16,11 @@ import (
 
 // Use is one module of a target.
 type Use struct {
-	Name     string
-	Folder   string
-	From     []Given    // the levels that assign it, low to high
-	Needs    []Need     // by name
-	Exported []Exported // its declared inputs from other targets, by name
+	Name      string
+	Directory string
+	From      []Given    // the levels that assign it, low to high
+	Needs     []Need     // by name
+	Exported  []Exported // its declared inputs from other targets, by name
 }
 
 // Given is a level that names a module.
@@ -31,8 +31,8 @@ type Given struct {
 
 // Need is a module that must be ready before another module of the same target.
 type Need struct {
-	Name, Folder string
-	Level        string // one of NeedLevels
+	Name, Directory string
+	Level           string // one of NeedLevels
 	// Layer is set if a level imposed the need; By is then that level.
 	Layer bool
 	By    string
@@ -131,16 +131,16 @@ func addNeed(list []resolved, layer resolved) []resolved {
 // called resolves a name to the use with that name. If there is none, it returns all uses of the
 // directory modules/NAME.
 func (x *resolver) called(name string) []*moduleUse {
-	var byFolder []*moduleUse
+	var byDirectory []*moduleUse
 	for _, u := range x.uses {
 		if u.name == name {
 			return []*moduleUse{u}
 		}
 		if u.dir == "modules/"+name {
-			byFolder = append(byFolder, u)
+			byDirectory = append(byDirectory, u)
 		}
 	}
-	return byFolder
+	return byDirectory
 }
 
 func (x *resolver) names() []string {
@@ -160,7 +160,7 @@ func (x *resolver) ownNeeds(u *moduleUse) {
 			x.errorf(n.rng, "Needed module is not there", "The module %s needs %q, and a target that has the one does not have the other.%s Give it both, or take the need out.", u.name, n.name, Suggest(n.name, others))
 		}
 		for _, f := range found {
-			x.own[u] = append(x.own[u], resolved{Need{Name: f.name, Folder: f.dir, Level: n.level, By: "module " + u.name, Range: n.rng}, f})
+			x.own[u] = append(x.own[u], resolved{Need{Name: f.name, Directory: f.dir, Level: n.level, By: "module " + u.name, Range: n.rng}, f})
 		}
 	}
 }
@@ -235,7 +235,7 @@ func (x *resolver) layers(levels []*level) []resolved {
 			}
 			for _, f := range found {
 				if !slices.ContainsFunc(out, func(o resolved) bool { return o.use == f }) {
-					out = append(out, resolved{Need{Name: f.name, Folder: f.dir, Level: usualLevel, Layer: true, By: l.String(), Range: rng}, f})
+					out = append(out, resolved{Need{Name: f.name, Directory: f.dir, Level: usualLevel, Layer: true, By: l.String(), Range: rng}, f})
 				}
 			}
 		}
@@ -294,21 +294,21 @@ func alone(t *Test) bool { return t != nil && t.target == nil }
 
 // used are the modules of targets that have the same ones.
 type used struct {
-	uses     []Use
-	mistakes []string
+	uses   []Use
+	errors []string
 }
 
-func (u *used) folders() []string {
+func (u *used) directories() []string {
 	var out []string
 	for _, x := range u.uses {
-		out = append(out, x.Folder)
+		out = append(out, x.Directory)
 	}
 	return out
 }
 
 // usedBy returns the modules of a target, with their needs. Errors in the list are reported. Errors
 // in a module or in its needs concern the targets that have the module, and are added to their
-// Mistakes.
+// Errors.
 func (p *Program) usedBy(r *reports, levels []*level, shared map[string]*used) *used {
 	key, alike := belowOf(levels)
 	if u := shared[key]; u != nil && alike {
@@ -324,7 +324,7 @@ func (p *Program) usedBy(r *reports, levels []*level, shared map[string]*used) *
 	}
 	needs := p.needsOf(wrong, levels, uses, false)
 	for _, u := range uses {
-		x := Use{Name: u.name, Folder: u.dir, From: u.from}
+		x := Use{Name: u.name, Directory: u.dir, From: u.from}
 		for _, n := range needs[u] {
 			x.Needs = append(x.Needs, n.Need)
 		}
@@ -337,7 +337,7 @@ func (p *Program) usedBy(r *reports, levels []*level, shared map[string]*used) *
 			texts[d.String()] = true
 		}
 	}
-	out.mistakes = slices.Sorted(maps.Keys(texts))
+	out.errors = slices.Sorted(maps.Keys(texts))
 	if alike {
 		shared[key] = out
 	}

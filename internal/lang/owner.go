@@ -38,7 +38,7 @@ func (ev *evaluator) name(st *state) string {
 		module = module.call.st.scope
 	}
 	owner, known := ev.owners[ownKey(st.decl)]
-	if !known || owner == module.prefix || module.body.folder != st.scope.body.folder {
+	if !known || owner == module.prefix || module.body.directory != st.scope.body.directory {
 		return st.decl.label
 	}
 	return strings.TrimPrefix(module.prefix, "module.") + st.decl.label

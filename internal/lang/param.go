@@ -111,7 +111,7 @@ func (ev *evaluator) call(name string, params *body, given map[string]string) *s
 			ev.prog.secrets.hide("parameter "+n, text)
 		}
 	}
-	call := &scope{body: params, name: name, folder: params.folder, fctx: ev.prog.functions(params.folder), facts: map[string]cty.Value{}, states: map[string]map[string]*state{}, node: -1}
+	call := &scope{body: params, name: name, directory: params.directory, fctx: ev.prog.functions(params.directory), facts: map[string]cty.Value{}, states: map[string]map[string]*state{}, node: -1}
 	call.params = call
 	if !ev.assign(call, []layer{commandLine(given)}) {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// parseFolder reads the configuration files of a directory, in the order of their names.
-func (p *Program) parseFolder(f *folder, top bool) (*body, diag.List) {
+// parseDirectory reads the configuration files of a directory, in the order of their names.
+func (p *Program) parseDirectory(f *directory, top bool) (*body, diag.List) {
 	return p.parseFiles(f, "", top)
 }
 
-// parseFiles is parseFolder that shows the files under a prefix.
-func (p *Program) parseFiles(f *folder, prefix string, top bool) (*body, diag.List) {
+// parseFiles is parseDirectory that shows the files under a prefix.
+func (p *Program) parseFiles(f *directory, prefix string, top bool) (*body, diag.List) {
 	b := newBody(f)
 	entries, err := f.ReadDir(".")
 	if err != nil {
@@ -333,14 +333,14 @@ func (ps *parser) define(b *hclsyntax.Block) {
 	case !hclsyntax.ValidIdentifier(name) || contains(reservedNames(), name):
 		ps.errorf(r, "Bad name for a kind", "%q cannot name a kind. Use letters, digits, _ and -, and none of the language's own words.", name)
 		return
-	case ps.prog.kinds[name] != nil || ps.prog.library.has(name) && !ps.body.folder.builtin:
+	case ps.prog.kinds[name] != nil || ps.prog.library.has(name) && !ps.body.directory.builtin:
 		ps.errorf(r, "Kind exists already", "%q is a kind that is built in. Choose another name.", name)
 		return
 	case old != nil:
 		ps.errorf(r, "Kind defined twice", "The kind %q is defined at %s already.", name, old.rng)
 		return
 	}
-	d := &define{name: name, rng: r, body: newBody(ps.body.folder)}
+	d := &define{name: name, rng: r, body: newBody(ps.body.directory)}
 	inner := &parser{prog: ps.prog, body: d.body, in: d}
 	inner.contents(b.Body)
 	ps.add(inner.list...)

@@ -59,24 +59,24 @@ type Watched interface {
 // Program is a repository that has been read. It caches parsed files, so that several targets cost
 // little more than one. It is not safe for concurrent use.
 type Program struct {
-	tree     repo.Tree
-	kinds    map[string]*kind.Kind
-	library  library
-	root     *body
-	targets  []*target
-	enrolled map[string]*enrolled
-	roles    map[string]*level
-	groups   []*group // in the order of declaration
-	commands map[string]*command
-	builtin  Options // its actions and commands
-	top      level
-	modules  map[string]parsed // by directory
-	anywhere *anywhere         // nil until the first use
+	tree         repo.Tree
+	kinds        map[string]*kind.Kind
+	library      library
+	root         *body
+	targets      []*target
+	enrolled     map[string]*enrolled
+	roles        map[string]*level
+	groups       []*group // in the order of declaration
+	commands     map[string]*command
+	builtin      Options // its actions and commands
+	top          level
+	modules      map[string]parsed // by directory
+	declarations *declarations     // nil until the first use
 
 	working    func(diag.Range)
 	sources    map[string][]byte
 	templates  map[string]hclsyntax.Expression
-	contexts   map[*folder]*hcl.EvalContext
+	contexts   map[*directory]*hcl.EvalContext
 	pure       *hcl.EvalContext
 	used       map[string]bool
 	reads      map[string]map[string]bool // paths read from the tree, by directory
@@ -99,7 +99,7 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 		enrolled: map[string]*enrolled{},
 		commands: map[string]*command{}, builtin: o, tree: tree, kinds: map[string]*kind.Kind{}, modules: map[string]parsed{},
 		sources: map[string][]byte{}, templates: map[string]hclsyntax.Expression{},
-		contexts: map[*folder]*hcl.EvalContext{}, used: map[string]bool{},
+		contexts: map[*directory]*hcl.EvalContext{}, used: map[string]bool{},
 		reads: map[string]map[string]bool{}, onlyLevels: map[string]bool{}, beside: o.Beside, named: map[hclsyntax.Expression][]hcl.Traversal{}, bodies: map[string]*hclsyntax.Body{},
 		pure:    &hcl.EvalContext{Functions: pureFunctions()},
 		working: func(diag.Range) {},
@@ -119,7 +119,7 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	if o.Stdlib != nil {
 		ds = append(ds, p.loadStdlib(o.Stdlib)...)
 	}
-	root, more := p.parseFolder(p.newFolder(tree, "."), true)
+	root, more := p.parseDirectory(p.newDirectory(tree, "."), true)
 	ds = append(ds, more...)
 	p.root = root
 	p.enrol()
@@ -131,15 +131,15 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	return p, p.lines(ds)
 }
 
-func (p *Program) newFolder(tree repo.Tree, dir string) *folder {
-	return &folder{tree: tree, dir: dir, prog: p, lookups: map[string]*lookup{}}
+func (p *Program) newDirectory(tree repo.Tree, dir string) *directory {
+	return &directory{tree: tree, dir: dir, prog: p, lookups: map[string]*lookup{}}
 }
 
 // module reads the module in a directory, once.
 func (p *Program) module(dir string) (*body, diag.List) {
 	m, ok := p.modules[dir]
 	if !ok {
-		m.body, m.ds = p.parseFolder(p.newFolder(p.tree, dir), false)
+		m.body, m.ds = p.parseDirectory(p.newDirectory(p.tree, dir), false)
 		m.ds = p.lines(append(m.ds, p.vendored(dir)...))
 		p.modules[dir] = m
 	}

@@ -15,7 +15,7 @@ import (
 type read struct{ dir, path string }
 
 // note records a requested path.
-func (f *folder) note(full string) {
+func (f *directory) note(full string) {
 	if f.builtin || f.unseen {
 		return
 	}
@@ -33,10 +33,10 @@ func (f *folder) note(full string) {
 // forget takes the reads of the files of a body back.
 func (p *Program) forget(b *body) {
 	own := boolSet(p.onlyLevels)
-	own[b.folder.dir] = true
+	own[b.directory.dir] = true
 	kept := p.readOrder[:0]
 	for _, r := range p.readOrder {
-		if r.dir == b.folder.dir && own[r.path] {
+		if r.dir == b.directory.dir && own[r.path] {
 			delete(p.reads[r.dir], r.path)
 			continue
 		}
@@ -76,12 +76,12 @@ func samePath(a, b repo.Tree, p string) bool {
 		e, eerr := b.Readlink(p)
 		return derr == nil && eerr == nil && d == e
 	}
-	return sameFolder(a, b, p)
+	return sameDirectory(a, b, p)
 }
 
-// sameFolder compares the entries of a directory by name, type and size. The content of each entry
+// sameDirectory compares the entries of a directory by name, type and size. The content of each entry
 // is a separate read.
-func sameFolder(a, b repo.Tree, p string) bool {
+func sameDirectory(a, b repo.Tree, p string) bool {
 	x, xerr := a.ReadDir(p)
 	y, yerr := b.ReadDir(p)
 	if xerr != nil || yerr != nil || len(x) != len(y) {

@@ -21,7 +21,7 @@ func (ps *parser) render(name string, src []byte) (*front.Source, diag.List) {
 	if ds.HasErrors() {
 		return nil, ds
 	}
-	ctx := ps.prog.functions(ps.body.folder)
+	ctx := ps.prog.functions(ps.body.directory)
 	v, hds := expr.Value(ctx)
 	if hds.HasErrors() {
 		return nil, laterHint(fromHCL(hds))

@@ -14,7 +14,7 @@ import (
 // Program.Catalog at each revision. Revisions is not safe for concurrent use.
 type Revisions struct {
 	sides [2]*Sharing
-	twins map[[2]*model]*twins
+	pairs map[[2]*model]*pairedRevisions
 	same  map[string]bool // by path: whether both trees have the same content
 	dirty map[string]bool // directories with a read that differs
 	seen  [2]int          // how many reads of each side were compared
@@ -23,13 +23,13 @@ type Revisions struct {
 	secrets *bool
 }
 
-// mostTwins bounds how many are kept.
-const mostTwins = 1 << 10
+// maxPairs bounds how many are kept.
+const maxPairs = 1 << 10
 
 // Between starts a comparison. Both programs must have no errors.
 func Between(a, b *Sharing) *Revisions {
 	old, now := a.prog, b.prog
-	r := &Revisions{sides: [2]*Sharing{a, b}, twins: map[[2]*model]*twins{}, same: map[string]bool{}, dirty: map[string]bool{}, top: true}
+	r := &Revisions{sides: [2]*Sharing{a, b}, pairs: map[[2]*model]*pairedRevisions{}, same: map[string]bool{}, dirty: map[string]bool{}, top: true}
 	for _, f := range slices.Concat(old.root.files, now.root.files) {
 		r.top = r.top && (old.levelsIn(f) && now.levelsIn(f) || r.samePath(f))
 	}
@@ -68,18 +68,18 @@ func (r *Revisions) twin(m *model, was Shared) *twin {
 		return nil
 	}
 	key := [2]*model{was.model, m}
-	t := r.twins[key]
+	t := r.pairs[key]
 	if t == nil || t.dirty != len(r.dirty) {
-		if len(r.twins) >= mostTwins {
-			clear(r.twins)
+		if len(r.pairs) >= maxPairs {
+			clear(r.pairs)
 		}
-		t = r.newTwins(was.model, m)
-		r.twins[key] = t
+		t = r.newPair(was.model, m)
+		r.pairs[key] = t
 	}
 	if len(t.scopes) == 0 {
 		return nil
 	}
-	return &twin{twins: t, was: was}
+	return &twin{pairedRevisions: t, was: was}
 }
 
 // compare compares the reads since the last call.
@@ -109,7 +109,7 @@ func (r *Revisions) sameSecrets() bool {
 		return true
 	}
 	if r.secrets == nil {
-		same := r.sameBelow(secret.Folder)
+		same := r.sameBelow(secret.Directory)
 		r.secrets = &same
 	}
 	return *r.secrets

@@ -11,8 +11,8 @@ import (
 // Declared is an action with where it is known.
 type Declared struct {
 	Action
-	Folder  string   // of the module, "." for the top
-	Targets []string // that have the module, by name
+	Directory string   // of the module, "." for the top
+	Targets   []string // that have the module, by name
 }
 
 // Runnable has all commands and actions of a repository.
@@ -25,7 +25,7 @@ type Runnable struct {
 // errors of modules are returned.
 func (p *Program) Runnable() (Runnable, diag.List) {
 	bodies := map[string]*body{}
-	ds := p.everyBody(func(b *body) { bodies[b.folder.dir] = b })
+	ds := p.everyBody(func(b *body) { bodies[b.directory.dir] = b })
 	if p.root == nil {
 		return Runnable{}, ds
 	}
@@ -37,7 +37,7 @@ func (p *Program) Runnable() (Runnable, diag.List) {
 			continue
 		}
 		for _, name := range sortedKeys(b.actions) {
-			d := Declared{Action: p.described(b.actions[name]), Folder: u.dir, Targets: u.targets}
+			d := Declared{Action: p.described(b.actions[name]), Directory: u.dir, Targets: u.targets}
 			d.Module = u.name
 			out.Actions = append(out.Actions, d)
 		}
@@ -51,7 +51,7 @@ func (p *Program) Runnable() (Runnable, diag.List) {
 			p.checkPart(r, x, out.Actions)
 		}
 		d := p.describedCommand(c)
-		d.Mistakes = finish(p, r.list)
+		d.Errors = finish(p, r.list)
 		out.Commands = append(out.Commands, d)
 	}
 	return out, ds
@@ -96,7 +96,7 @@ func (p *Program) unused(bodies map[string]*body, used map[string]bool) []Declar
 			if used[dir] {
 				continue
 			}
-			d := Declared{Action: p.described(bodies[dir].actions[name]), Folder: dir}
+			d := Declared{Action: p.described(bodies[dir].actions[name]), Directory: dir}
 			d.Module = path.Base(dir)
 			out = append(out, d)
 		}

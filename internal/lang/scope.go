@@ -49,27 +49,27 @@ type frame struct {
 // scope is where names mean something: a module, or one invocation of a
 // defined kind.
 type scope struct {
-	body     *body
-	prefix   string // of the IDs of its states
-	name     string // for messages: "module web"
-	folder   *folder
-	fctx     *hcl.EvalContext
-	vars     map[string]cty.Value
-	varObj   cty.Value
-	facts    map[string]cty.Value
-	locals   map[string]*memo
-	outputs  map[string]*memo
-	states   map[string]map[string]*state
-	blocks   map[string]*state
-	order    []*state
-	layers   []layer // of a module's variables
-	assigned bool    // every variable has a good value
-	depth    int
-	call     *instance // whose inside it is, nil for a module
-	source   string    // the source map of everything inside, "" for its own lines
-	trace    []diag.Range
-	params   *scope // of an action that is called
-	node     int    // of the group that it is, -1 when there is none or it is off
+	body      *body
+	prefix    string // of the IDs of its states
+	name      string // for messages: "module web"
+	directory *directory
+	fctx      *hcl.EvalContext
+	vars      map[string]cty.Value
+	varObj    cty.Value
+	facts     map[string]cty.Value
+	locals    map[string]*memo
+	outputs   map[string]*memo
+	states    map[string]map[string]*state
+	blocks    map[string]*state
+	order     []*state
+	layers    []layer // of a module's variables
+	assigned  bool    // every variable has a good value
+	depth     int
+	call      *instance // whose inside it is, nil for a module
+	source    string    // the source map of everything inside, "" for its own lines
+	trace     []diag.Range
+	params    *scope // of an action that is called
+	node      int    // of the group that it is, -1 when there is none or it is off
 }
 
 // state is a declaration in a scope. It has one instance, or one for each key.
@@ -146,9 +146,9 @@ type pendingTrigger struct {
 }
 
 func (ev *evaluator) newScope(b *body, prefix, name string) *scope {
-	s := &scope{body: b, prefix: prefix, name: name, folder: b.folder, node: -1,
+	s := &scope{body: b, prefix: prefix, name: name, directory: b.directory, node: -1,
 		locals: map[string]*memo{}, outputs: map[string]*memo{}, states: map[string]map[string]*state{}, blocks: map[string]*state{}}
-	s.fctx = ev.prog.functions(b.folder)
+	s.fctx = ev.prog.functions(b.directory)
 	ev.declare(s, b.decls, nil)
 	return s
 }
@@ -206,7 +206,7 @@ func (ev *evaluator) resolveKind(st *state) bool {
 // definesAround returns the kinds of the module in whose directory a defined kind is declared. One
 // kind of a module can use another kind through it.
 func (ev *evaluator) definesAround(s *scope) map[string]*define {
-	if b := ev.prog.modules[s.body.folder.dir]; b.body != nil && b.body.folder == s.body.folder {
+	if b := ev.prog.modules[s.body.directory.dir]; b.body != nil && b.body.directory == s.body.directory {
 		return b.body.defines
 	}
 	return nil
@@ -240,7 +240,7 @@ func (ev *evaluator) inside(in *instance) *scope {
 	s.source = st.scope.source
 	s.trace = append([]diag.Range{st.decl.rng}, st.scope.trace...)
 	if st.def.stdlib {
-		s.folder, s.fctx = st.scope.folder, st.scope.fctx
+		s.directory, s.fctx = st.scope.directory, st.scope.fctx
 		if s.source == "" {
 			s.source = sourceOf(st.decl.rng)
 		}

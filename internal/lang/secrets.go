@@ -123,11 +123,11 @@ func (p *Program) placeholder(name string) (kind.Secret, error) {
 func (p *Program) Placeholders() []string { return slices.Sorted(maps.Keys(p.secrets.closed)) }
 
 // Secret implements kind.Files.
-func (f *folder) Secret(name string) (kind.Secret, error) { return f.prog.secret(name) }
+func (f *directory) Secret(name string) (kind.Secret, error) { return f.prog.secret(name) }
 
 // secretFunc returns the function for the text of a secret, marked and without the newline at its
 // end.
-func secretFunc(f *folder) function.Function {
+func secretFunc(f *directory) function.Function {
 	return function.New(&function.Spec{
 		Params: []function.Parameter{{Name: "name", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.String),

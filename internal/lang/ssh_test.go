@@ -197,7 +197,7 @@ func FuzzSSH(f *testing.F) {
 }
 
 // An error in an attribute that all targets share is reported once.
-func TestSSHMistakeOnce(t *testing.T) {
+func TestSSHErrorOnce(t *testing.T) {
 	text := "ssh { host = \"${target.labels.x}.example.org\" }\n"
 	for i := range 100 {
 		text += fmt.Sprintf("target \"t%d\" {}\n", i)

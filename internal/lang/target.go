@@ -52,7 +52,7 @@ type Target struct {
 	Uses []Use `json:"-"`
 	// Mistakes are the errors in the modules and in their needs, as text for users. Compiling the
 	// target reports them with their places.
-	Mistakes []string
+	Errors []string
 	// Enrolled is set if an enrolled block names it, Declared if a target block does.
 	Enrolled, Declared bool
 	SSH                *SSH // ssh settings; nil: it is the local host
@@ -94,7 +94,7 @@ func (p *Program) Targets() ([]Target, diag.List) {
 			}
 		}
 		u := p.usedBy(r, levels, shared)
-		x.Modules, x.Uses, x.Mistakes = u.folders(), u.uses, u.mistakes
+		x.Modules, x.Uses, x.Errors = u.directories(), u.uses, u.errors
 		x.SSH = w.of(x, levels)
 		out = append(out, x)
 	}

@@ -14,7 +14,7 @@ const maxTemplates = 16
 
 // Template renders a template file of the directory. It can only use vars and functions; a value is
 // never parsed as a template. The result has the marks of the secrets in it.
-func (f *folder) Template(p string, vars map[string]cty.Value) (cty.Value, diag.List) {
+func (f *directory) Template(p string, vars map[string]cty.Value) (cty.Value, diag.List) {
 	src, err := f.ReadFile(p)
 	if err != nil {
 		return cty.NilVal, diag.List{diag.Errorf(diag.Range{}, "Template cannot be read", "%s", sentence(err))}

@@ -61,11 +61,11 @@ func (t *Test) Prefix() string {
 // Tests returns all tests of a repository, by file and position.
 func (p *Program) Tests() ([]*Test, diag.List) {
 	r := &testReader{p: p, seen: map[string]diag.Range{}}
-	r.folder("", "tests")
+	r.directory("", "tests")
 	if list, err := p.tree.ReadDir("modules"); err == nil {
 		for _, e := range list {
 			if e.Type == repo.Dir {
-				r.folder(e.Path, path.Join(e.Path, "tests"))
+				r.directory(e.Path, path.Join(e.Path, "tests"))
 			}
 		}
 	}
@@ -79,7 +79,7 @@ type testReader struct {
 	seen  map[string]diag.Range
 }
 
-func (r *testReader) folder(module, dir string) {
+func (r *testReader) directory(module, dir string) {
 	list, err := r.p.tree.ReadDir(dir)
 	if err != nil {
 		return // there are none
@@ -97,7 +97,7 @@ func (r *testReader) file(module, name string, f form) {
 		r.errorf(diag.Range{File: name}, "File cannot be read", "%s", sentence(err))
 		return
 	}
-	ps := &parser{prog: r.p, body: newBody(r.p.newFolder(r.p.tree, path.Join(".", module)))}
+	ps := &parser{prog: r.p, body: newBody(r.p.newDirectory(r.p.tree, path.Join(".", module)))}
 	body := ps.read(f, name, src, testsBody)
 	if body == nil {
 		r.add(ps.list...)

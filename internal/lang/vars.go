@@ -49,7 +49,7 @@ func (ev *evaluator) layerOf(name string, a *hclsyntax.Attribute) (layer, bool) 
 		v, _, ok := ev.evalSecret(top, nil, it.Value.(hclsyntax.Expression))
 		good = good && ok
 		if ok {
-			l.values[k.AsString()] = layerValue{val: v, rng: rangeOf(it.Key.Range()), from: snapshotsOf(top.folder, it.Value.(hclsyntax.Expression))}
+			l.values[k.AsString()] = layerValue{val: v, rng: rangeOf(it.Key.Range()), from: snapshotsOf(top.directory, it.Value.(hclsyntax.Expression))}
 		}
 	}
 	return l, good
@@ -58,9 +58,9 @@ func (ev *evaluator) layerOf(name string, a *hclsyntax.Attribute) (layer, bool) 
 // topScope knows functions, the target and the facts of the top level, and
 // neither variables nor states.
 func (ev *evaluator) topScope() *scope {
-	b := newBody(ev.prog.root.folder)
+	b := newBody(ev.prog.root.directory)
 	b.facts = ev.prog.root.facts
-	return &scope{body: b, name: "the repository's vars", folder: b.folder, fctx: ev.prog.functions(b.folder),
+	return &scope{body: b, name: "the repository's vars", directory: b.directory, fctx: ev.prog.functions(b.directory),
 		vars: map[string]cty.Value{}, facts: ev.factsOf(ev.prog.root), states: map[string]map[string]*state{}, node: -1}
 }
 
@@ -103,7 +103,7 @@ func (ev *evaluator) variableDefault(b *body, v *variable) (cty.Value, bool) {
 	if v.def == nil {
 		return cty.NullVal(v.typ), true
 	}
-	s := &scope{body: newBody(b.folder), name: "a default", folder: b.folder, fctx: ev.prog.functions(b.folder),
+	s := &scope{body: newBody(b.directory), name: "a default", directory: b.directory, fctx: ev.prog.functions(b.directory),
 		vars: map[string]cty.Value{}, facts: ev.factsOf(b), states: map[string]map[string]*state{}, node: -1}
 	s.body.facts = b.facts
 	val, _, ok := ev.evalSecret(s, nil, v.def)

@@ -28,8 +28,8 @@ import (
 )
 
 const (
-	magic  = "FETTLECACHE2\n"
-	folder = "/cache/lists"
+	magic     = "FETTLECACHE2\n"
+	directory = "/cache/lists"
 	// largest is how much of a file is believed, in bytes.
 	largest = 256 << 20
 	// most is how many files there may be; one more, and all others go.
@@ -86,7 +86,7 @@ func (d Dir) sum(body []byte) []byte {
 
 // Save writes body under a name in place of what was there.
 func (d Dir) Save(name string, body []byte) error {
-	for _, dir := range []string{path.Dir(folder), folder} {
+	for _, dir := range []string{path.Dir(directory), directory} {
 		if err := d.FS.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -116,18 +116,18 @@ func (d Dir) Save(name string, body []byte) error {
 // path is where a name is kept; names may hold anything.
 func (d Dir) path(name string) string {
 	sum := sha256.Sum256([]byte(name))
-	return path.Join(folder, hex.EncodeToString(sum[:16]))
+	return path.Join(directory, hex.EncodeToString(sum[:16]))
 }
 
 // makeRoom empties the cache before it grows above its bound.
 func (d Dir) makeRoom(keep string) error {
-	names, err := d.FS.ReadDir(folder)
+	names, err := d.FS.ReadDir(directory)
 	if err != nil || len(names) < most {
 		return err
 	}
 	for _, n := range names {
 		if n != keep {
-			if err := d.FS.Remove(path.Join(folder, n)); err != nil {
+			if err := d.FS.Remove(path.Join(directory, n)); err != nil {
 				return err
 			}
 		}

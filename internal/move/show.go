@@ -136,7 +136,7 @@ func (b *Batch) rewrite(m *Move) error {
 			return err
 		}
 	}
-	return dress(n, m.From.File, m.To)
+	return setMetadata(n, m.From.File, m.To)
 }
 
 func (b *Batch) rewriteContent(m *Move) error {

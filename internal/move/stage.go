@@ -17,7 +17,7 @@ import (
 // Stage writes every new thing beside its place. On an error nothing visible
 // has changed; call Drop.
 func (b *Batch) Stage() error {
-	c := b.newCrew()
+	c := b.newStagers()
 	for _, m := range b.Moves {
 		if !c.stage(m) {
 			break
@@ -28,7 +28,7 @@ func (b *Batch) Stage() error {
 	}
 	for _, m := range slices.Backward(b.Moves) {
 		if m.plainDir() && !m.hands() {
-			if err := b.dressPath(m.place(), image.File{Type: image.Directory}, m.To); err != nil {
+			if err := b.setPathMetadata(m.place(), image.File{Type: image.Directory}, m.To); err != nil {
 				return &Error{m.Change, m.Path, "write", err}
 			}
 		}
@@ -108,7 +108,7 @@ func (b *Batch) build(p string, f image.File, bare bool) error {
 		return err
 	}
 	defer n.Close()
-	return dress(n, image.File{Type: f.Type}, f)
+	return setMetadata(n, image.File{Type: f.Type}, f)
 }
 
 // makeDir creates a private directory. With bare, it removes inherited properties at once, because
@@ -143,7 +143,7 @@ func (b *Batch) fillFile(w host.File, f image.File) error {
 	if err != nil {
 		return err
 	}
-	if err := dress(w, image.File{Type: image.Regular, Mode: 0o600}, f); err != nil {
+	if err := setMetadata(w, image.File{Type: image.Regular, Mode: 0o600}, f); err != nil {
 		return err
 	}
 	if b.small() {
@@ -214,16 +214,16 @@ func (b *Batch) buildTree(dir, manifest string) error {
 		return b.build(p, e.File, false) // dir itself was made bare
 	})
 	for i := len(dirs) - 1; i >= 0 && err == nil; i-- {
-		err = b.dressPath(dirs[i].path, image.File{Type: image.Directory}, dirs[i].f)
+		err = b.setPathMetadata(dirs[i].path, image.File{Type: image.Directory}, dirs[i].f)
 	}
 	return err
 }
 
-func (b *Batch) dressPath(p string, from, to image.File) error {
+func (b *Batch) setPathMetadata(p string, from, to image.File) error {
 	n, err := b.FS.OpenNode(p)
 	if err != nil {
 		return err
 	}
 	defer n.Close()
-	return dress(n, from, to)
+	return setMetadata(n, from, to)
 }

@@ -50,7 +50,7 @@ func (a Asker) Ask(ctx context.Context, l lang.Lookup, dir string) ([]byte, erro
 	if l.URL != "" {
 		return a.get(ctx, l.URL)
 	}
-	return a.command(ctx, l, filepath.Join(dir, l.Folder), timeout)
+	return a.command(ctx, l, filepath.Join(dir, l.Directory), timeout)
 }
 
 func (a Asker) get(ctx context.Context, from string) ([]byte, error) {

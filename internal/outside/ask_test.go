@@ -94,7 +94,7 @@ func TestCommand(t *testing.T) {
 			}
 			return c.res, nil
 		}}
-		answer, err := a.Ask(context.Background(), lang.Lookup{Folder: "modules/web", Command: []string{"list"}}, "/repo")
+		answer, err := a.Ask(context.Background(), lang.Lookup{Directory: "modules/web", Command: []string{"list"}}, "/repo")
 		if got := fmt.Sprint(string(answer), err); !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
 		}

@@ -54,7 +54,7 @@ func Generate(ctx context.Context, tree repo.Tree, g generator.Run, word string)
 	if !bytes.Equal(printed[0], printed[1]) {
 		return nil, diag.List{diag.Errorf(g.Range, "Generator is not steady", "%s printed something else when it ran again with the same input. Sort what has no order, and leave out times, random numbers and addresses of memory.", g.ID)}.Err()
 	}
-	return printed[0], mistakes(g, printed[0]).Err()
+	return printed[0], configErrors(g, printed[0]).Err()
 }
 
 // verdict tells what went wrong with a run; nil for nothing.
@@ -90,9 +90,9 @@ func lastLines(stderr string) string {
 	return text
 }
 
-// mistakes reads what was printed as what it should be.
-func mistakes(g generator.Run, printed []byte) diag.List {
-	name := path.Join(g.Folder, g.OutputFile())
+// configErrors reads what was printed as what it should be.
+func configErrors(g generator.Run, printed []byte) diag.List {
+	name := path.Join(g.Directory, g.OutputFile())
 	var ds diag.List
 	if g.Output == "json" {
 		if _, err := jsonfront.Parse(front.NewSource(name, printed)); err != nil {
@@ -135,7 +135,7 @@ func stage(tree repo.Tree, g generator.Run) (dir string, err error) {
 }
 
 func stageFile(tree repo.Tree, g generator.Run, p, to string) (int64, error) {
-	from := path.Join(g.Folder, p)
+	from := path.Join(g.Directory, p)
 	e, err := tree.Stat(from)
 	if err != nil {
 		return 0, err
@@ -149,7 +149,7 @@ func stageFile(tree repo.Tree, g generator.Run, p, to string) (int64, error) {
 	if e.Exec {
 		mode = 0o755
 	}
-	if err := folders(filepath.Dir(to)); err != nil {
+	if err := directories(filepath.Dir(to)); err != nil {
 		return 0, err
 	}
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, mode)
@@ -165,11 +165,11 @@ func stageFile(tree repo.Tree, g generator.Run, p, to string) (int64, error) {
 	return n, err
 }
 
-// folders makes a folder and those above it readable for everybody, whatever
+// directories makes a folder and those above it readable for everybody, whatever
 // the umask is.
-func folders(dir string) error {
+func directories(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
 	}
-	return errors.Join(folders(filepath.Dir(dir)), os.Mkdir(dir, 0o755), os.Chmod(dir, 0o755))
+	return errors.Join(directories(filepath.Dir(dir)), os.Mkdir(dir, 0o755), os.Chmod(dir, 0o755))
 }

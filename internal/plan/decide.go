@@ -10,7 +10,7 @@ import (
 )
 
 func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
-	same := m.asWanted(s, c, e, applied)
+	same := m.inSync(s, c, e, applied)
 	turn, err := m.atItsTurn(s, *c.From)
 	if err != nil && !same {
 		m.refuse(s, c.By, err)
@@ -27,7 +27,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	}
 	switch {
 	case same && m.disturbed(s, *c.From) != "":
-		c.Action, c.Why = m.verbFor(s, true, *c.From), "as wanted now; "+m.disturbed(s, *c.From)
+		c.Action, c.Why = m.verbFor(s, true, *c.From), "in sync now; "+m.disturbed(s, *c.From)
 		c.Differences = nil
 		m.add(c)
 		return
@@ -38,7 +38,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		m.p.Unchanged++
 		return
 	case same:
-		c.Action, c.Why = Adopt, "already as wanted"
+		c.Action, c.Why = Adopt, "already in sync"
 		if !applied {
 			c.Note = keptMetadata(s)
 		}
@@ -69,7 +69,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	m.add(c)
 }
 
-// disturbed says why something that is as wanted may not be so at its turn, "" when
+// disturbed says why something that is in sync may not be so at its turn, "" when
 // nothing before it changes it.
 func (m *maker) disturbed(s step.Step, now image.Image) string {
 	switch {
@@ -81,8 +81,8 @@ func (m *maker) disturbed(s step.Step, now image.Image) string {
 	return ""
 }
 
-// asWanted tells whether a step has nothing to change.
-func (m *maker) asWanted(s step.Step, c Change, e journal.Entry, applied bool) bool {
+// inSync tells whether a step has nothing to change.
+func (m *maker) inSync(s step.Step, c Change, e journal.Entry, applied bool) bool {
 	switch {
 	case s.Verb == step.Exec && !c.From.Exec.Known:
 		return applied && e.Step == c.Step && (!e.Failed || m.failedThen(s.Addr()))
@@ -109,7 +109,7 @@ func endsAgain(s step.Step, from image.Image) string {
 	return "it ends again and again, and systemd restarts it; see journalctl -u " + s.Args[0]
 }
 
-// unsettled tells whether something that is not there, as wanted, may come with
+// unsettled tells whether something that is not there, in sync, may come with
 // a package or command of this plan: only the run can tell, after those.
 func (m *maker) unsettled(now image.Image) bool {
 	return m.brings && (absent(now) || now.Unit != nil && !now.Unit.Loaded)

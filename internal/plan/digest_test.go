@@ -40,7 +40,7 @@ func TestPlansOverBinaryContent(t *testing.T) {
 	}
 }
 
-// TestWhatAPlanSays: what it counts, and what of it cannot be taken back.
+// TestWhatAPlanSays: what it counts, and what of it cannot be undone.
 func TestWhatAPlanSays(t *testing.T) {
 	p := somePlan()
 	if n := p.Count(); len(n) != 4 || n[plan.Run] != 1 || n[plan.Create] != 0 {

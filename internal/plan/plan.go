@@ -9,7 +9,7 @@
 //
 //	wanted  applied  observed              action
 //	yes     no       other                 create or update; the origin is recorded
-//	yes     no       as wanted             adopt
+//	yes     no       in sync             adopt
 //	yes     yes      as applied, other     update
 //	yes     yes      other than applied    repair, or drift when it is only reported
 //	no      yes      any                   remove: back to the origin
@@ -40,7 +40,7 @@ const (
 	Run     Action = "run"     // a command or a notified action
 	Verify  Action = "verify"  // a check, after the run
 	Wait    Action = "wait"    // a wait, in its turn
-	Adopt   Action = "adopt"   // found as wanted: recorded, never undone
+	Adopt   Action = "adopt"   // found in sync: recorded, never undone
 	Forget  Action = "forget"  // no longer wanted and never changed by us: left as it is
 	Blocked Action = "blocked" // cannot be removed or restored now: left as it is, and still managed
 	Drift   Action = "drift"   // differs from what was applied; policy says report only
@@ -96,7 +96,7 @@ type Change struct {
 	// is none to show. Binary tells that the content is no text.
 	Diff   string `json:"diff,omitempty"`
 	Binary bool   `json:"binary,omitempty"`
-	// Irreversible says in a sentence why the change cannot be taken back; ""
+	// Irreversible says in a sentence why the change cannot be undone; ""
 	// when it can.
 	Irreversible string `json:"irreversible,omitempty"`
 	// Note is what a person should know: kept foreign files, cut hard links.
@@ -130,7 +130,7 @@ type Plan struct {
 	Revision  repo.Revision     `json:"revision"`
 	List      string            `json:"list"` // digest of the wanted list
 	Changes   []Change          `json:"changes"`
-	Unchanged int               `json:"unchanged"` // addresses as wanted
+	Unchanged int               `json:"unchanged"` // addresses in sync
 	// Stage counts the stages of a list with phases from 1, and Stages says how many
 	// there are; 0 for a list without.
 	Stage  int `json:"stage,omitempty"`
@@ -175,7 +175,7 @@ func (p *Plan) Count() map[Action]int {
 	return n
 }
 
-// Irreversible lists the changes that cannot be taken back.
+// Irreversible lists the changes that cannot be undone.
 func (p *Plan) Irreversible() []Change {
 	var out []Change
 	for _, c := range p.Changes {

@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// removals takes back what is no longer wanted.
+// removals undoes what is no longer wanted.
 func (m *maker) removals() {
 	var later []journal.Entry
 	early := map[addr.Addr]bool{}
@@ -166,7 +166,7 @@ func (m *maker) holdsOthers(p string, now image.Image) bool {
 	})
 }
 
-// untouchedSince says why an address that fettle found as wanted stays. It was like that
+// untouchedSince says why an address that fettle found in sync stays. It was like that
 // before fettle only if nothing that fettle installed or ran until then can have
 // brought it, such as a package its unit.
 func (m *maker) untouchedSince(e journal.Entry) string {

@@ -6,7 +6,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// withoutUnsaid takes back what an earlier list said of a directory's owner, group or
+// withoutUnsaid undoes what an earlier list said of a directory's owner, group or
 // mode, or of a package's hold, and this list leaves out: that field goes back to its
 // origin. What others have changed since stays as it is found. So the lists between the
 // origin and now make no difference. The second result tells whether a field goes back.

@@ -53,11 +53,11 @@ func inRevision(err error, rev string) error {
 // list reads the listing of a commit's tree, with directories (-t), so that a tree of only
 // directories is limited too.
 func (r *Repo) list(ctx context.Context, commit string) ([]*node, error) {
-	t := treeReader{tally: tally{limits: r.limits}, folders: map[string]bool{}}
+	t := treeReader{tally: tally{limits: r.limits}, directories: map[string]bool{}}
 	err := r.git.stream(ctx, func(out io.Reader) error { return scanRecords(out, t.add) },
 		"ls-tree", "-r", "-t", "-z", "-l", "--full-tree", commit, "--")
 	if err == nil {
-		err = r.checkTrees(ctx, commit, t.folders)
+		err = r.checkTrees(ctx, commit, t.directories)
 	}
 	return t.nodes, err
 }

@@ -47,7 +47,7 @@ func (r *Repo) Chain(ctx context.Context, commit, dir string) (Chain, error) {
 			return Chain{}, err
 		}
 		out.Trees = append(out.Trees, tree)
-		next = childFolder(tree, name, len(next)/2)
+		next = childDirectory(tree, name, len(next)/2)
 	}
 	if dir != "." && next == "" {
 		return Chain{}, fmt.Errorf("cannot find the folder %q in commit %s", dir, commit)
@@ -67,9 +67,9 @@ func (r *Repo) rawObject(ctx context.Context, id, typ string) (raw []byte, err e
 	return raw, err
 }
 
-// childFolder is the name of the tree object of a directory in a tree object, "" when there is
+// childDirectory is the name of the tree object of a directory in a tree object, "" when there is
 // none.
-func childFolder(tree []byte, name string, idSize int) string {
+func childDirectory(tree []byte, name string, idSize int) string {
 	for len(tree) > 0 {
 		head, rest, ok := bytes.Cut(tree, []byte{0})
 		if !ok || len(rest) < idSize {

@@ -263,7 +263,7 @@ func TestInTree(t *testing.T) {
 	}
 }
 
-func TestSubStaysInItsFolder(t *testing.T) {
+func TestSubStaysInItsDirectory(t *testing.T) {
 	tree := repo.MapTree(map[string]string{"a/b/f": "x", "a/g": "y", "top": "z"})
 	sub := repo.Sub(tree, "a/b")
 	for _, p := range []string{"../g", "../../top", "/a/b/f", "x/../../g"} {

@@ -14,10 +14,10 @@ type Identity struct {
 	Name string `json:"name,omitempty"` // its declared name
 	// Root is the smallest hash of the commits without parents in its history. Clones and branches
 	// have the same root. It is unknown in a shallow clone.
-	Root   string `json:"root,omitempty"`
-	Folder string `json:"folder,omitempty"` // its directory in the git repository; "" for the top
-	Dir    string `json:"dir,omitempty"`    // its absolute directory when it was read
-	Fleet  string `json:"fleet,omitempty"`  // the fleet whose hub followed it, and its name there
+	Root      string `json:"root,omitempty"`
+	Directory string `json:"folder,omitempty"` // its directory in the git repository; "" for the top
+	Dir       string `json:"dir,omitempty"`    // its absolute directory when it was read
+	Fleet     string `json:"fleet,omitempty"`  // the fleet whose hub followed it, and its name there
 }
 
 // Likeness is the result of comparing two identities.
@@ -37,7 +37,7 @@ func (a Identity) Compare(b Identity) Likeness {
 	case a.Name != "" && b.Name != "":
 		return likeness(a.Name == b.Name)
 	case a.Root != "" && b.Root != "":
-		return likeness(a.Root == b.Root && a.Folder == b.Folder)
+		return likeness(a.Root == b.Root && a.Directory == b.Directory)
 	case a.Fleet != "" && a.Fleet == b.Fleet, a.Dir != "" && a.Dir == b.Dir:
 		return Same
 	case a.onlyDir() && b.onlyDir():
@@ -59,7 +59,7 @@ func (a Identity) onlyDir() bool { return a.Root == "" && a.Fleet == "" && a.Dir
 // Over returns a, with unknown parts replaced from an earlier identity of the same repository.
 func (a Identity) Over(earlier Identity) Identity {
 	if a.Root == "" {
-		a.Root, a.Folder = earlier.Root, earlier.Folder
+		a.Root, a.Directory = earlier.Root, earlier.Directory
 	}
 	if a.Dir == "" {
 		a.Dir = earlier.Dir
@@ -80,8 +80,8 @@ func (a Identity) String() string {
 		text = "the repository"
 	case a.Root != "":
 		text = "the repository with the root commit " + a.Root[:min(12, len(a.Root))]
-		if a.Folder != "" {
-			text += " and the directory " + a.Folder
+		if a.Directory != "" {
+			text += " and the directory " + a.Directory
 		}
 	case a.Fleet != "":
 		text = fmt.Sprintf("the repository of the fleet %q", a.Fleet)
@@ -94,13 +94,13 @@ func (a Identity) String() string {
 
 // Identity returns the identity of the directory folder of the repository ("." for the top) at a
 // commit; "" for files without a commit. It reads the history, so callers should cache the result.
-func (r *Repo) Identity(ctx context.Context, commit, folder string) (Identity, error) {
+func (r *Repo) Identity(ctx context.Context, commit, directory string) (Identity, error) {
 	id := Identity{}
-	if folder != "." {
-		id.Folder = folder
+	if directory != "." {
+		id.Directory = directory
 	}
 	if !r.bare {
-		id.Dir = filepath.Join(r.top, folder)
+		id.Dir = filepath.Join(r.top, directory)
 	}
 	if r.git == nil || commit == "" {
 		return Identity{Dir: id.Dir}, nil

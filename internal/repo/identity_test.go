@@ -9,9 +9,9 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-func identity(t *testing.T, r *repo.Repo, commit, folder string) repo.Identity {
+func identity(t *testing.T, r *repo.Repo, commit, directory string) repo.Identity {
 	t.Helper()
-	id, err := r.Identity(context.Background(), commit, folder)
+	id, err := r.Identity(context.Background(), commit, directory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +23,7 @@ func identity(t *testing.T, r *repo.Repo, commit, folder string) repo.Identity {
 func TestIdentity(t *testing.T) {
 	g, first, second := twoCommits(t)
 	own := identity(t, g.open(), second, ".")
-	if own.Root != first || own.Dir != g.dir || own.Folder != "" {
+	if own.Root != first || own.Dir != g.dir || own.Directory != "" {
 		t.Fatalf("%+v", own)
 	}
 	clone := filepath.Join(t.TempDir(), "clone")
@@ -31,7 +31,7 @@ func TestIdentity(t *testing.T) {
 	if id := identity(t, open(t, clone), first, "."); id.Compare(own) != repo.Same || id.Dir != "" {
 		t.Errorf("%+v", id)
 	}
-	if id := identity(t, g.open(), second, "sub"); id.Compare(own) != repo.Other || id.Folder != "sub" {
+	if id := identity(t, g.open(), second, "sub"); id.Compare(own) != repo.Other || id.Directory != "sub" {
 		t.Errorf("%+v", id)
 	}
 	other := newGit(t)

@@ -18,7 +18,7 @@ var ErrNoGit = errors.New("git is not installed")
 // none. If dir is already inside a repository, Init changes nothing and returns a zero Revision.
 // Without git, the error is ErrNoGit and the directory is unchanged.
 func Init(ctx context.Context, dir string, files []string, message string) (Revision, error) {
-	abs, err := realFolder(dir)
+	abs, err := realDirectory(dir)
 	if err != nil {
 		return Revision{}, err
 	}

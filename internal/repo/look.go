@@ -18,7 +18,7 @@ type gitFile struct {
 // same reports whether nothing has changed since the look: neither a file nor the names in a
 // directory. It checks everything once and reads no content.
 func (l *look) same(top string) bool {
-	return sameGitFiles(l.Git) && l.sameFolders(top)
+	return sameGitFiles(l.Git) && l.sameDirectories(top)
 }
 
 func sameGitFiles(list []gitFile) bool {
@@ -31,7 +31,7 @@ func sameGitFiles(list []gitFile) bool {
 	return len(list) > 0
 }
 
-func (l *look) sameFolders(top string) bool {
+func (l *look) sameDirectories(top string) bool {
 	fd, err := unix.Open(top, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false
@@ -42,16 +42,16 @@ func (l *look) sameFolders(top string) bool {
 	look := func() {
 		for !changed.Load() {
 			i := int(next.Add(1)) - 1
-			if i >= len(l.folders) {
+			if i >= len(l.directories) {
 				return
 			}
-			if !sameFolder(fd, l.folders[i]) {
+			if !sameDirectory(fd, l.directories[i]) {
 				changed.Store(true)
 			}
 		}
 	}
 	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(l.folders)) - 1 {
+	for range min(runtime.GOMAXPROCS(0), len(l.directories)) - 1 {
 		group.Go(look)
 	}
 	look()
@@ -59,10 +59,10 @@ func (l *look) sameFolders(top string) bool {
 	return !changed.Load()
 }
 
-// sameFolder compares one directory with its entries. A link that replaces a parent directory would
+// sameDirectory compares one directory with its entries. A link that replaces a parent directory would
 // lead to files with different stamps. It also changes the stamp of a directory that is compared.
-func sameFolder(top int, text string) bool {
-	dir, want, count, r := readFolder(text)
+func sameDirectory(top int, text string) bool {
+	dir, want, count, r := readDirectory(text)
 	fd, err := unix.Openat(top, dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false

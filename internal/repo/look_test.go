@@ -33,7 +33,7 @@ func TestAnyLook(t *testing.T) {
 			continue
 		}
 		read++
-		if l.sameFolders(empty) {
+		if l.sameDirectories(empty) {
 			t.Fatal("it is taken for a folder that is empty")
 		}
 		m := &Memory{was: l}

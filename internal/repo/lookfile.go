@@ -16,15 +16,15 @@ import (
 // its encoded form, and decoded to nodes only when needed.
 //
 //	look:   "FETTLETREE2\n"  crc32c u32 of the rest  len u32  head (JSON)  folder*
-//	folder: len u32 of the rest  len u16  path  stamp  count u32  entry*
+//	directory: len u32 of the rest  len u16  path  stamp  count u32  entry*
 //	entry:  len u8  name  kind u8  stamp  more           (little endian)
 //	more:   of a file: len u8  git's name of it  sha256 [32]
 //	        of a link: len u8  git's name of it  len u16  target
 //	        of a file that is only watched: nothing
 type look struct {
 	lookHead
-	folders []string // as above, without their length
-	text    string   // all of it, from the head's length on
+	directories []string // as above, without their length
+	text        string   // all of it, from the head's length on
 }
 
 const (
@@ -63,17 +63,17 @@ type trace struct {
 }
 
 // encode writes a record. folders has the stamps of watched directories.
-func encode(h lookHead, traces []trace, folders map[string]stamp) []byte {
-	byFolder := map[string][]trace{}
-	for dir := range folders {
-		byFolder[dir] = nil
+func encode(h lookHead, traces []trace, directories map[string]stamp) []byte {
+	byDirectory := map[string][]trace{}
+	for dir := range directories {
+		byDirectory[dir] = nil
 	}
 	for _, t := range traces {
 		dir := path.Dir(t.path)
-		byFolder[dir] = append(byFolder[dir], t)
+		byDirectory[dir] = append(byDirectory[dir], t)
 	}
-	names := make([]string, 0, len(byFolder))
-	for dir := range byFolder {
+	names := make([]string, 0, len(byDirectory))
+	for dir := range byDirectory {
 		names = append(names, dir)
 	}
 	slices.Sort(names)
@@ -87,14 +87,14 @@ func encode(h lookHead, traces []trace, folders map[string]stamp) []byte {
 	b = append(le.AppendUint32(b, uint32(len(text))), text...)
 	for _, dir := range names {
 		at := len(b)
-		b = appendFolder(append(b, 0, 0, 0, 0), dir, folders[dir], byFolder[dir])
+		b = appendDirectory(append(b, 0, 0, 0, 0), dir, directories[dir], byDirectory[dir])
 		le.PutUint32(b[at:], uint32(len(b)-at-4))
 	}
 	le.PutUint32(b[len(lookMagic):], crc32.Checksum(b[lookStart:], crc32.MakeTable(crc32.Castagnoli)))
 	return b
 }
 
-func appendFolder(b []byte, dir string, s stamp, traces []trace) []byte {
+func appendDirectory(b []byte, dir string, s stamp, traces []trace) []byte {
 	le := binary.LittleEndian
 	b = append(le.AppendUint16(b, uint16(len(dir))), dir...)
 	b = le.AppendUint32(s.append(b), uint32(len(traces)))
@@ -147,7 +147,7 @@ func parseLook(b []byte) *look {
 		return nil
 	}
 	for r.rest != "" && !r.bad {
-		l.folders = append(l.folders, r.take(int(r.u32())))
+		l.directories = append(l.directories, r.take(int(r.u32())))
 	}
 	if r.bad {
 		return nil
@@ -155,8 +155,8 @@ func parseLook(b []byte) *look {
 	return l
 }
 
-// readFolder reads the header of one directory.
-func readFolder(text string) (dir string, s stamp, count int, r reader) {
+// readDirectory reads the header of one directory.
+func readDirectory(text string) (dir string, s stamp, count int, r reader) {
 	r.rest = text
 	dir = r.take(int(r.u16()))
 	return dir, r.stamp(), int(r.u32()), r
@@ -199,8 +199,8 @@ func (e entry) node(dir string) *node {
 // each calls fn for every entry until fn returns false. It reports whether the whole record was
 // readable.
 func (l *look) each(fn func(dir string, e entry) bool) bool {
-	for _, text := range l.folders {
-		dir, _, count, r := readFolder(text)
+	for _, text := range l.directories {
+		dir, _, count, r := readDirectory(text)
 		for ; count > 0 && !r.bad; count-- {
 			e := r.entry()
 			if !r.bad && !fn(dir, e) {
@@ -232,8 +232,8 @@ func (l *look) nodes() ([]*node, error) {
 // find is the file or link at a clean path, nil when there is none.
 func (l *look) find(p string) *node {
 	want, name := path.Dir(p), path.Base(p)
-	for _, text := range l.folders {
-		dir, _, count, r := readFolder(text)
+	for _, text := range l.directories {
+		dir, _, count, r := readDirectory(text)
 		for ; dir == want && count > 0 && !r.bad; count-- {
 			if e := r.entry(); e.name == name && e.kind != kindWatched && !r.bad {
 				return e.node(dir)

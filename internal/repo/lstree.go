@@ -63,10 +63,10 @@ func parseRecord(line string) (record, error) {
 // treeReader checks the entries of a listing, including directories, while it is read. It stops at
 // a tree that is too large or too deep before the whole tree is printed.
 type treeReader struct {
-	tally   tally
-	nodes   []*node
-	seen    int
-	folders map[string]bool // the trees below the top, by name of object
+	tally       tally
+	nodes       []*node
+	seen        int
+	directories map[string]bool // the trees below the top, by name of object
 }
 
 func (t *treeReader) add(line string) error {
@@ -82,7 +82,7 @@ func (t *treeReader) add(line string) error {
 	}
 	n, err := rec.node()
 	if n == nil && err == nil {
-		t.folders[rec.id] = true
+		t.directories[rec.id] = true
 	}
 	if n == nil || err != nil {
 		return err

@@ -99,13 +99,13 @@ func (m *Memory) recall(n *node, s stamp) bool {
 
 // note records the result of a look. If all files were already known, the record is written only if
 // h.Look is set.
-func (m *Memory) note(h lookHead, traces []trace, folders map[string]stamp) {
+func (m *Memory) note(h lookHead, traces []trace, directories map[string]stamp) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !h.Look && !m.news(traces) {
 		return
 	}
-	b := encode(h, traces, folders)
+	b := encode(h, traces, directories)
 	if m.was != nil && bytes.HasSuffix(b, []byte(m.was.text)) && len(b) == lookStart+len(m.was.text) {
 		return
 	}

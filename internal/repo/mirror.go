@@ -233,7 +233,7 @@ func (m *Mirror) fetchWith(ctx context.Context, id, option string) error {
 	if err != nil {
 		return errors.Join(err, m.sweep())
 	}
-	if folderSize(m.dir) > m.limits.Size {
+	if directorySize(m.dir) > m.limits.Size {
 		return errLarge
 	}
 	return nil
@@ -248,15 +248,15 @@ func (m *Mirror) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		case <-t.C:
-			if folderSize(m.dir) > m.limits.Size {
+			if directorySize(m.dir) > m.limits.Size {
 				cancel(errLarge)
 			}
 		}
 	}
 }
 
-// folderSize returns the bytes of all files. A file that disappears meanwhile counts as empty.
-func folderSize(dir string) (sum int64) {
+// directorySize returns the bytes of all files. A file that disappears meanwhile counts as empty.
+func directorySize(dir string) (sum int64) {
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil

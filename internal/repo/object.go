@@ -63,7 +63,7 @@ func (c *contentChecker) Read(p []byte) (int, error) {
 }
 
 // checkTrees reads the trees of a commit, because ls-tree does not verify their names.
-func (r *Repo) checkTrees(ctx context.Context, commit string, folders map[string]bool) error {
+func (r *Repo) checkTrees(ctx context.Context, commit string, directories map[string]bool) error {
 	top := ""
 	err := r.batch.each(ctx, []string{commit}, func(_ int, o object) error {
 		text, err := io.ReadAll(io.LimitReader(o.r, 80))
@@ -78,7 +78,7 @@ func (r *Repo) checkTrees(ctx context.Context, commit string, folders map[string
 		return fmt.Errorf("cannot read commit %s: it names no tree; run git fsck", commit)
 	}
 	ids := []string{top}
-	for id := range folders {
+	for id := range directories {
 		ids = append(ids, id)
 	}
 	slices.Sort(ids)

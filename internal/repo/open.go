@@ -52,7 +52,7 @@ func Open(ctx context.Context, dir string) (*Repo, error) { return OpenWith(ctx,
 
 // OpenWith is Open with limits on the amount of data that is read.
 func OpenWith(ctx context.Context, dir string, limits Limits) (*Repo, error) {
-	abs, err := realFolder(dir)
+	abs, err := realDirectory(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +122,7 @@ func (r *Repo) IsGit() bool { return r.git != nil }
 // IsBare reports whether the repository has no work tree.
 func (r *Repo) IsBare() bool { return r.bare }
 
-func realFolder(dir string) (string, error) {
+func realDirectory(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err == nil {
 		abs, err = filepath.EvalSymlinks(abs)

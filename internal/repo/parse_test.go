@@ -16,7 +16,7 @@ func TestParseRecordLimits(t *testing.T) {
 		"100644 tree " + id + " -\tf":            "said to be a file and is a tree",
 		"160000 commit " + id + " -\tsub":        "submodule",
 	} {
-		tr := treeReader{tally: tally{limits: Limits{}.filled()}, folders: map[string]bool{}}
+		tr := treeReader{tally: tally{limits: Limits{}.filled()}, directories: map[string]bool{}}
 		err := tr.add(line)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", line, err)
@@ -38,7 +38,7 @@ func FuzzForeignText(f *testing.F) {
 				t.Errorf("%q", s)
 			}
 		}
-		tr := treeReader{tally: tally{limits: Limits{}.filled()}, folders: map[string]bool{}}
+		tr := treeReader{tally: tally{limits: Limits{}.filled()}, directories: map[string]bool{}}
 		if tr.add(text) == nil {
 			for _, n := range tr.nodes {
 				if c, err := cleanPath("x", n.Path); err != nil || c != n.Path {

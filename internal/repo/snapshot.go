@@ -29,13 +29,13 @@ type snapshot struct {
 
 	readers readers // of the files of nodes
 
-	memory  *Memory // nil has every file read
-	now     func() time.Time
-	began   time.Time // of the look
-	traces  []trace   // of nodes, in their order
-	skipped bool      // a listed name is not a file
-	in      string    // the name of folder
-	folder  *os.Root  // the last one looked into
+	memory    *Memory // nil has every file read
+	now       func() time.Time
+	began     time.Time // of the look
+	traces    []trace   // of nodes, in their order
+	skipped   bool      // a listed name is not a file
+	in        string    // the name of folder
+	directory *os.Root  // the last one looked into
 }
 
 // add reads one name. It skips missing names, and names whose parent is no longer a directory: they
@@ -91,22 +91,22 @@ func (s *snapshot) settled() bool {
 // whole path, and openFile verifies the file that is read.
 func (s *snapshot) lstat(name string) (fs.FileInfo, error) {
 	dir := path.Dir(name)
-	if s.folder == nil || s.in != dir {
-		folder, err := s.root.OpenRoot(dir)
+	if s.directory == nil || s.in != dir {
+		directory, err := s.root.OpenRoot(dir)
 		if err != nil {
 			return nil, err
 		}
 		s.leave()
-		s.in, s.folder = dir, folder
+		s.in, s.directory = dir, directory
 	}
-	return s.folder.Lstat(path.Base(name))
+	return s.directory.Lstat(path.Base(name))
 }
 
 // leave closes the last directory.
 func (s *snapshot) leave() {
-	if s.folder != nil {
-		_ = s.folder.Close()
-		s.folder = nil
+	if s.directory != nil {
+		_ = s.directory.Close()
+		s.directory = nil
 	}
 }
 
@@ -223,8 +223,8 @@ func (s *snapshot) digestOpen(n *node, f io.Reader, keep bool) error {
 // os.Root follows links that stay below it, so openFile verifies that it is still the same file.
 func (s *snapshot) openFile(name string, info fs.FileInfo) (*os.File, error) {
 	root, rel := s.root, name
-	if s.folder != nil && s.in == path.Dir(name) {
-		root, rel = s.folder, path.Base(name)
+	if s.directory != nil && s.in == path.Dir(name) {
+		root, rel = s.directory, path.Base(name)
 	}
 	f, err := root.OpenFile(rel, openFlags, 0)
 	if err != nil {

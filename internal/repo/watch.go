@@ -16,23 +16,23 @@ import (
 // directories that are not ignored, including empty ones: a new file in any of them counts. It
 // skips ignored directories and everything below them.
 type watcher struct {
-	repo    *Repo
-	began   time.Time
-	listed  map[string]bool  // directories with files that git lists
-	known   map[string]bool  // paths that git lists
-	folders map[string]stamp // found so far
-	extra   []trace          // files that git reads but does not list
+	repo        *Repo
+	began       time.Time
+	listed      map[string]bool  // directories with files that git lists
+	known       map[string]bool  // paths that git lists
+	directories map[string]stamp // found so far
+	extra       []trace          // files that git reads but does not list
 }
 
-// maxFolders is the maximum number of watched directories.
-const maxFolders = 20_000
+// maxDirectories is the maximum number of watched directories.
+const maxDirectories = 20_000
 
 var errUnwatchable = errors.New("the work tree cannot be watched")
 
 // watch returns the stamps of all directories, and of ignore files that are ignored themselves. An
 // error only means that no promise is possible.
 func (r *Repo) watch(ctx context.Context, began time.Time, traces []trace) (map[string]stamp, []trace, error) {
-	w := &watcher{repo: r, began: began, listed: map[string]bool{".": true}, known: make(map[string]bool, len(traces)), folders: map[string]stamp{}}
+	w := &watcher{repo: r, began: began, listed: map[string]bool{".": true}, known: make(map[string]bool, len(traces)), directories: map[string]stamp{}}
 	for _, t := range traces {
 		w.known[t.path] = true
 		for dir := path.Dir(t.path); !w.listed[dir]; dir = path.Dir(dir) {
@@ -50,20 +50,20 @@ func (r *Repo) watch(ctx context.Context, began time.Time, traces []trace) (map[
 		}
 	}
 	for dir := range w.listed {
-		if _, ok := w.folders[dir]; !ok {
+		if _, ok := w.directories[dir]; !ok {
 			return nil, nil, errUnwatchable
 		}
 	}
-	return w.folders, w.extra, nil
+	return w.directories, w.extra, nil
 }
 
 // level reads some directories and returns their subdirectories.
 func (w *watcher) level(dirs []string) (below []string, err error) {
 	for _, dir := range dirs {
-		if len(w.folders) >= maxFolders {
+		if len(w.directories) >= maxDirectories {
 			return nil, errUnwatchable
 		}
-		more, err := w.folder(dir)
+		more, err := w.directory(dir)
 		if err != nil {
 			return nil, err
 		}
@@ -72,7 +72,7 @@ func (w *watcher) level(dirs []string) (below []string, err error) {
 	return below, nil
 }
 
-func (w *watcher) folder(dir string) (below []string, err error) {
+func (w *watcher) directory(dir string) (below []string, err error) {
 	f, err := w.repo.root.OpenFile(dir, openFlags|syscall.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (w *watcher) folder(dir string) (below []string, err error) {
 	if !ok || !stampOf(st).settled(w.began) {
 		return nil, errUnwatchable
 	}
-	w.folders[dir] = stampOf(st)
+	w.directories[dir] = stampOf(st)
 	entries, err := f.ReadDir(-1)
 	for _, e := range entries {
 		name := joined(dir, e.Name())

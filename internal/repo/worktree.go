@@ -70,7 +70,7 @@ func (r *Repo) snapshot(ctx context.Context) (*snapshot, error) {
 // remember records the result of a look. A work tree that equals a commit, file by file, is
 // recognized without git as long as it is unchanged.
 func (r *Repo) remember(ctx context.Context, s *snapshot, info Revision) {
-	traces, folders := s.traces, map[string]stamp(nil)
+	traces, directories := s.traces, map[string]stamp(nil)
 	h, settled := lookHead{}, r.git != nil && info.Commit != "" && !info.Dirty && s.settled()
 	if settled {
 		h, settled = r.promise(s.began, info, "")
@@ -80,10 +80,10 @@ func (r *Repo) remember(ctx context.Context, s *snapshot, info Revision) {
 		if err != nil {
 			h = lookHead{}
 		} else {
-			folders, traces = found, append(traces, extra...)
+			directories, traces = found, append(traces, extra...)
 		}
 	}
-	r.memory.note(h, traces, folders)
+	r.memory.note(h, traces, directories)
 }
 
 func (r *Repo) openRoot() (*os.Root, error) {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Folder is the directory of a repository's secrets, relative to its top.
-const Folder = "secrets"
+// Directory is the directory of a repository's secrets, relative to its top.
+const Directory = "secrets"
 
 const suffix = ".age"
 
@@ -22,11 +22,11 @@ func CheckName(name string) error {
 }
 
 // PathOf is the file of a secret, relative to the top of the repository.
-func PathOf(name string) string { return Folder + "/" + name + suffix }
+func PathOf(name string) string { return Directory + "/" + name + suffix }
 
 // NameOf is the secret of a file; ok is false for any other file.
 func NameOf(file string) (name string, ok bool) {
-	name, below := strings.CutPrefix(file, Folder+"/")
+	name, below := strings.CutPrefix(file, Directory+"/")
 	name, is := strings.CutSuffix(name, suffix)
 	return name, below && is && CheckName(name) == nil
 }

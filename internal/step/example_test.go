@@ -28,12 +28,12 @@ func ExampleParse() {
 }
 
 func ExampleResolve() {
-	folder := step.Folder{FS: fstest.MapFS{
+	directory := step.Directory{FS: fstest.MapFS{
 		"motd":             {Data: []byte("hello\n")},
 		"more/users.steps": {Data: []byte("USER deploy\n")},
 	}}
 	list, _ := step.Parse("web.steps", []byte("COPY motd /etc/motd\nINCLUDE more/users.steps\n"))
-	list, diags := step.Resolve(list, folder)
+	list, diags := step.Resolve(list, directory)
 	fmt.Print(list)
 	fmt.Println(list[0].Written, len(diags))
 	// Output:

@@ -77,7 +77,7 @@ func eachList(t *testing.T, archive string, check func(t *testing.T, name, src s
 	}
 }
 
-func TestParseMistakes(t *testing.T) {
+func TestParseErrors(t *testing.T) {
 	eachList(t, "testdata/parse.txtar", func(t *testing.T, name, src string) {
 		list, diags := step.Parse(name, []byte(src))
 		compare(t, src, false, diags)
@@ -85,7 +85,7 @@ func TestParseMistakes(t *testing.T) {
 	})
 }
 
-func TestLintMistakes(t *testing.T) {
+func TestLintErrors(t *testing.T) {
 	eachList(t, "testdata/lint.txtar", func(t *testing.T, name, src string) {
 		list, diags := step.Parse(name, []byte(src))
 		if len(diags) > 0 {

@@ -134,7 +134,7 @@ func (l *linter) step(i int, s Step) {
 	switch s.Verb {
 	case Exec:
 		if _, ok := s.Lookup("undo"); !ok && l.RequireUndo {
-			l.errorf(s, s.Range, "Irreversible command", "EXEC has no undo, and this repository demands that every step can be taken back. Add undo=\"…\", the command that takes it back.")
+			l.errorf(s, s.Range, "Irreversible command", "EXEC has no undo, and this repository demands that every step can be undone. Add undo=\"…\", the command that takes it back.")
 		}
 	case Act:
 		l.triggers(i, s)

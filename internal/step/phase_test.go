@@ -55,7 +55,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-func TestPhaseMistakes(t *testing.T) {
+func TestPhaseErrors(t *testing.T) {
 	for _, x := range []struct{ text, want string }{
 		{"LINK one /etc/a phase=1\n", "Invalid phase"},
 		{"LINK one /etc/a phase=101\n", "Invalid phase"},

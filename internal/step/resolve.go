@@ -31,7 +31,7 @@ func Resolve(list List, src Source) (List, diag.List) {
 	if len(list) > 0 {
 		top = list[0].Range.File
 	}
-	r.folder = path.Dir(top)
+	r.directory = path.Dir(top)
 	if top != "" {
 		r.files = []string{path.Base(top)}
 	}
@@ -47,11 +47,11 @@ type answer struct {
 
 // resolver walks a list and, into their depth, the files that it includes.
 type resolver struct {
-	src     Source
-	folder  string // of the top list, as the user knows it
-	out     List
-	diags   diag.List
-	digests map[string]answer
+	src       Source
+	directory string // of the top list, as the user knows it
+	out       List
+	diags     diag.List
+	digests   map[string]answer
 
 	files    []string     // the files that are open, the top list first
 	trace    []diag.Range // the INCLUDE lines that lead here, innermost first
@@ -127,7 +127,7 @@ func (r *resolver) content(s Step, dir string) Step {
 		r.digests[rel] = a
 	}
 	if a.err != nil {
-		r.fault(s, 0, "Cannot read the source", "%s. The source is looked for at %s, seen from %s.", reason(a.err), rel, r.folderName())
+		r.fault(s, 0, "Cannot read the source", "%s. The source is looked for at %s, seen from %s.", reason(a.err), rel, r.directoryName())
 		return s
 	}
 	if s.Written == "" {
@@ -149,11 +149,11 @@ func reason(err error) string {
 	return upperFirst(err.Error())
 }
 
-func (r *resolver) folderName() string {
-	if r.folder == "." {
+func (r *resolver) directoryName() string {
+	if r.directory == "." {
 		return "the list's folder"
 	}
-	return r.folder
+	return r.directory
 }
 
 // include adds the steps of the file that an INCLUDE line names.
@@ -164,10 +164,10 @@ func (r *resolver) include(s Step, dir string) {
 	}
 	text, err := r.src.ReadFile(rel)
 	if err != nil {
-		r.fault(s, 0, "Cannot read the include", "%s. The file is looked for at %s, seen from %s.", reason(err), rel, r.folderName())
+		r.fault(s, 0, "Cannot read the include", "%s. The file is looked for at %s, seen from %s.", reason(err), rel, r.directoryName())
 		return
 	}
-	list, diags := Parse(path.Join(r.folder, rel), text)
+	list, diags := Parse(path.Join(r.directory, rel), text)
 	files, trace := r.files, r.trace
 	r.files = append(slices.Clone(files), rel)
 	r.trace = append([]diag.Range{s.Range}, trace...)

@@ -20,19 +20,19 @@ func TestResolve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folders := map[string]fstest.MapFS{}
+	directories := map[string]fstest.MapFS{}
 	var names []string
 	for _, f := range a.Files {
 		name, rest, _ := strings.Cut(f.Name, "/")
-		if folders[name] == nil {
-			folders[name] = fstest.MapFS{}
+		if directories[name] == nil {
+			directories[name] = fstest.MapFS{}
 			names = append(names, name)
 		}
-		folders[name][rest] = &fstest.MapFile{Data: f.Data}
+		directories[name][rest] = &fstest.MapFile{Data: f.Data}
 	}
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
-			got := resolveFolder(t, name, folders[name])
+			got := resolveDirectory(t, name, directories[name])
 			for i, f := range a.Files {
 				if f.Name == name+"/want" && *update {
 					a.Files[i].Data = []byte(got)
@@ -47,9 +47,9 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func resolveFolder(t *testing.T, name string, files fstest.MapFS) string {
+func resolveDirectory(t *testing.T, name string, files fstest.MapFS) string {
 	list := mustParse(t, name+"/top.steps", string(files["top.steps"].Data))
-	list, diags := step.Resolve(list, step.Folder{FS: files})
+	list, diags := step.Resolve(list, step.Directory{FS: files})
 	var b strings.Builder
 	for _, s := range list {
 		b.WriteString(s.Text() + "\n")
@@ -66,7 +66,7 @@ func resolveFolder(t *testing.T, name string, files fstest.MapFS) string {
 	if got, want := b.String(), string(files["want"].Data); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
-	again, diags2 := step.Resolve(list, step.Folder{FS: fstest.MapFS{}})
+	again, diags2 := step.Resolve(list, step.Directory{FS: fstest.MapFS{}})
 	if len(diags) == 0 && (len(diags2) > 0 || again.String() != list.String()) {
 		t.Errorf("a resolved list changed: %v", diags2)
 	}
@@ -76,7 +76,7 @@ func resolveFolder(t *testing.T, name string, files fstest.MapFS) string {
 func TestResolveEditedFile(t *testing.T) {
 	src := "COPY file1 /tmp/file1\n"
 	resolved := func(content string) step.List {
-		list, diags := step.Resolve(mustParse(t, "x", src), step.Folder{FS: fstest.MapFS{"file1": {Data: []byte(content)}}})
+		list, diags := step.Resolve(mustParse(t, "x", src), step.Directory{FS: fstest.MapFS{"file1": {Data: []byte(content)}}})
 		if len(diags) > 0 {
 			t.Fatal(diags)
 		}
@@ -102,7 +102,7 @@ func TestResolveBounds(t *testing.T) {
 	}
 	wide["14"] = &fstest.MapFile{}
 	for want, files := range map[string]fstest.MapFS{"Includes too deep": deep, "Too many includes": wide} {
-		_, diags := step.Resolve(mustParse(t, "top", "INCLUDE 0"), step.Folder{FS: files})
+		_, diags := step.Resolve(mustParse(t, "top", "INCLUDE 0"), step.Directory{FS: files})
 		if len(diags) != 1 || diags[0].Summary != want {
 			t.Errorf("%s: %d messages, first %v", want, len(diags), diags[:min(1, len(diags))])
 		}
@@ -111,7 +111,7 @@ func TestResolveBounds(t *testing.T) {
 
 // TestLintTrace: an error of the whole list in an included file has the trace of the include.
 func TestLintTrace(t *testing.T) {
-	list, _ := step.Resolve(mustParse(t, "d/top", "PKG a1\n  INCLUDE inc"), step.Folder{FS: fstest.MapFS{"inc": {Data: []byte("PKG a1\n")}}})
+	list, _ := step.Resolve(mustParse(t, "d/top", "PKG a1\n  INCLUDE inc"), step.Directory{FS: fstest.MapFS{"inc": {Data: []byte("PKG a1\n")}}})
 	d := step.Lint(list, step.DebianBase{})
 	if len(d) != 1 || d[0].Range.File != "d/inc" || len(d[0].Trace) != 1 || d[0].Trace[0].String() != "d/top:2:3" {
 		t.Errorf("%+v", d)
@@ -135,8 +135,8 @@ func TestResolveBadSource(t *testing.T) {
 	}
 }
 
-func TestFolderRefusesDirectories(t *testing.T) {
-	f := step.Folder{FS: fstest.MapFS{"d/f": {Data: []byte("x")}}}
+func TestDirectoryRefusesDirectories(t *testing.T) {
+	f := step.Directory{FS: fstest.MapFS{"d/f": {Data: []byte("x")}}}
 	if _, _, err := f.Digest("d"); err == nil {
 		t.Error("a directory has a digest")
 	}

@@ -19,12 +19,12 @@ type Source interface {
 	Digest(path string) (digest string, size int64, err error)
 }
 
-// Folder is a Source on a file system, for example of an os.Root, which lets no symbolic link lead
+// Directory is a Source on a file system, for example of an os.Root, which lets no symbolic link lead
 // out.
-type Folder struct{ FS fs.FS }
+type Directory struct{ FS fs.FS }
 
 // ReadFile reads a regular file of at most MaxFile bytes.
-func (f Folder) ReadFile(path string) ([]byte, error) {
+func (f Directory) ReadFile(path string) ([]byte, error) {
 	file, err := f.open(path)
 	if err != nil {
 		return nil, err
@@ -35,7 +35,7 @@ func (f Folder) ReadFile(path string) ([]byte, error) {
 }
 
 // Digest reads a regular file from beginning to end and keeps nothing of it.
-func (f Folder) Digest(path string) (string, int64, error) {
+func (f Directory) Digest(path string) (string, int64, error) {
 	file, err := f.open(path)
 	if err != nil {
 		return "", 0, err
@@ -51,7 +51,7 @@ func (f Folder) Digest(path string) (string, int64, error) {
 
 // open refuses files that are not regular before it opens them, because opening a pipe would block
 // permanently.
-func (f Folder) open(path string) (fs.File, error) {
+func (f Directory) open(path string) (fs.File, error) {
 	st, err := fs.Stat(f.FS, path)
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func (w *world) enrolAll() {
 		all.Go(func() {
 			h := w.hubs[i%hubCount]
 			w.must(a.name+" enrols", func(ctx context.Context) error {
-				token, err := h.ask.CreateToken(ctx, document.TokenRequest{Labels: map[string]string{"role": "web"}, Uses: 1})
+				token, err := h.client.CreateToken(ctx, document.TokenRequest{Labels: map[string]string{"role": "web"}, Uses: 1})
 				if err != nil {
 					return err
 				}

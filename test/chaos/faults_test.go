@@ -53,7 +53,7 @@ func (c *run) pick(r *rand.Rand) *hub { return c.hubs[r.IntN(len(c.hubs))] }
 // leader is the hub that leads now.
 func (c *run) leader() (leads *hub) {
 	c.await("a hub leads", func(ctx context.Context) error {
-		p, err := c.anyHub().ask.Hubs(ctx)
+		p, err := c.anyHub().client.Hubs(ctx)
 		for _, m := range p.Hubs {
 			for _, h := range c.hubs {
 				if m.Leads && h.named == m.Name {
@@ -245,8 +245,8 @@ func (c *run) replaced(h *hub) func() {
 		}
 	}
 	c.must("retire "+was, func(ctx context.Context) error {
-		_, err := by.ask.RetireHub(ctx, was, document.HubRetirement{Reason: "chaos"})
-		if p, perr := by.ask.Hubs(ctx); err != nil && perr == nil && len(p.Hubs) == hubCount-1 {
+		_, err := by.client.RetireHub(ctx, was, document.HubRetirement{Reason: "chaos"})
+		if p, perr := by.client.Hubs(ctx); err != nil && perr == nil && len(p.Hubs) == hubCount-1 {
 			return nil // an earlier try succeeded
 		}
 		return err
@@ -268,7 +268,7 @@ func (c *run) jumped(h *hub, r *rand.Rand) func() {
 
 // agentsKilled kills agents while they apply and run jobs.
 func agentsKilled(c *run, r *rand.Rand) func() {
-	c.askJob(c.anyHub())
+	c.createJob(c.anyHub())
 	c.commit()
 	var dead []*agent
 	for _, i := range r.Perm(len(c.agents))[:2+r.IntN(len(c.agents)-2)] {

@@ -62,7 +62,7 @@ func (c *run) await(what string, holds func(ctx context.Context) error) {
 }
 
 func (c *run) allReady(ctx context.Context, h *hub) error {
-	s, err := h.ask.Status(ctx)
+	s, err := h.client.Status(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func (c *run) judge() {
 func (c *run) agree(ctx context.Context) error {
 	var first [2]any
 	for i, h := range c.hubs {
-		p, err1 := h.ask.Targets(ctx, all)
-		m, err2 := h.ask.Modules(ctx)
+		p, err1 := h.client.Targets(ctx, all)
+		m, err2 := h.client.Modules(ctx)
 		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func reportsAt(ctx context.Context, h *hub, target string) (n uint64, err error)
 	}
 	q.Since = time.Unix(1, 0)
 	for {
-		p, err := h.ask.Events(ctx, q)
+		p, err := h.client.Events(ctx, q)
 		if err != nil {
 			return 0, err
 		}
@@ -174,7 +174,7 @@ func (c *run) judgeJobs() {
 // jobEnded tells whether a job has ended on each agent, and ran there unless the hub says otherwise.
 func (c *run) jobEnded(ctx context.Context, j job) error {
 	for _, h := range c.hubs {
-		r, err := h.ask.Request(ctx, j.id)
+		r, err := h.client.Job(ctx, j.id)
 		if err != nil {
 			return fmt.Errorf("%s: %w", j.mark, err)
 		}
@@ -184,10 +184,10 @@ func (c *run) jobEnded(ctx context.Context, j job) error {
 		for _, t := range r.Targets {
 			i := slices.IndexFunc(c.agents, func(a *agent) bool { return a.name == t.Name })
 			ran := slices.Contains(c.agents[i].jobs(), j.mark)
-			if t.Is == document.RequestInterrupted || t.Is == document.RequestDone && ran {
+			if t.State == document.JobInterrupted || t.State == document.JobDone && ran {
 				continue
 			}
-			return fmt.Errorf("%s at %s on %s is %s (%s), ran: %v; %s", j.mark, h.named, t.Name, t.Is, t.Error, ran, c.jobEverywhere(ctx, j, c.agents[i]))
+			return fmt.Errorf("%s at %s on %s is %s (%s), ran: %v; %s", j.mark, h.named, t.Name, t.State, t.Error, ran, c.jobEverywhere(ctx, j, c.agents[i]))
 		}
 	}
 	return nil

@@ -57,15 +57,15 @@ func (w *world) hubReport(h *hub) string {
 		}
 		fmt.Fprintf(&out, "  %s: %+v\n", what, value)
 	}
-	hubs, err := h.ask.Hubs(ctx)
+	hubs, err := h.client.Hubs(ctx)
 	show("hubs", hubs, err)
-	status, err := h.ask.Status(ctx)
+	status, err := h.client.Status(ctx)
 	show("status", status, err)
-	alarms, err := h.ask.Alarms(ctx)
+	alarms, err := h.client.Alarms(ctx)
 	show("alarms", alarms, err)
-	check, err := h.ask.Check(ctx)
+	check, err := h.client.Check(ctx)
 	show("check", check, err)
-	page, err := h.ask.Targets(ctx, all)
+	page, err := h.client.Targets(ctx, all)
 	show("targets", page.Total, err)
 	for _, t := range page.Targets {
 		show(t.Name, targetLine(t), nil)
@@ -96,10 +96,10 @@ func (w *world) agentReports() string {
 func (c *run) jobEverywhere(ctx context.Context, j job, a *agent) string {
 	var out strings.Builder
 	for _, h := range c.hubs {
-		r, err := h.ask.Request(ctx, j.id)
+		r, err := h.client.Job(ctx, j.id)
 		for _, t := range r.Targets {
 			if t.Name == a.name {
-				fmt.Fprintf(&out, "%s: %s, ", h.named, t.Is)
+				fmt.Fprintf(&out, "%s: %s, ", h.named, t.State)
 			}
 		}
 		if err != nil {

@@ -40,7 +40,7 @@ func (c *run) work(r *rand.Rand, d time.Duration) {
 		}
 		switch {
 		case kind < 6:
-			c.askJob(h)
+			c.createJob(h)
 		case kind < 7:
 			c.freezeOne(h, c.agents[r.IntN(len(c.agents))])
 		default:
@@ -66,11 +66,11 @@ func (c *run) timed(h *hub, what string, call func(ctx context.Context) error) e
 	return err
 }
 
-// askJob starts a job on all agents.
-func (c *run) askJob(h *hub) {
+// createJob starts a job on all agents.
+func (c *run) createJob(h *hub) {
 	j := job{mark: fmt.Sprintf("job%d", len(c.jobs)+1)}
 	err := c.timed(h, "a job", func(ctx context.Context) error {
-		r, err := h.ask.Do(ctx, document.DoRequest{What: fleet.DoRun, Select: []string{"*"}, Run: &fleet.Command{
+		r, err := h.client.CreateJob(ctx, document.JobRequest{What: fleet.JobRun, Select: []string{"*"}, Run: &fleet.Command{
 			Argv: []string{"/bin/sh", "-c", "echo " + j.mark + " >>/var/log/jobs; sleep 0.2"}}})
 		j.id = r.ID
 		return err
@@ -89,7 +89,7 @@ func isRefused(err error) bool {
 // frozen, until heal removes all freezes.
 func (c *run) freezeOne(h *hub, a *agent) {
 	_ = c.timed(h, "a freeze", func(ctx context.Context) error {
-		_, err := h.ask.Freeze(ctx, a.name, document.FreezeRequest{Reason: "chaos", For: int64(time.Hour)})
+		_, err := h.client.Freeze(ctx, a.name, document.FreezeRequest{Reason: "chaos", For: int64(time.Hour)})
 		return err
 	})
 	c.frozen[a.name] = true
@@ -99,9 +99,9 @@ func (c *run) freezeOne(h *hub, a *agent) {
 func (c *run) unfreezeAll() {
 	for name := range c.frozen {
 		c.must("unfreeze "+name, func(ctx context.Context) error {
-			_, err := c.anyHub().ask.Unfreeze(ctx, name)
+			_, err := c.anyHub().client.Unfreeze(ctx, name)
 			if p, ok := errors.AsType[*document.Problem](err); ok && (p.Status == http.StatusNotFound || p.Status == http.StatusConflict) {
-				t, terr := c.anyHub().ask.Target(ctx, name)
+				t, terr := c.anyHub().client.Target(ctx, name)
 				if terr == nil && t.Target.Frozen == "" {
 					return nil // the freeze was not done
 				}
@@ -126,11 +126,11 @@ func (c *run) readAll(h *hub) {
 	}
 	var page document.TargetPage
 	for what, call := range map[string]func(ctx context.Context) error{
-		"status":  func(ctx context.Context) error { _, err := h.ask.Status(ctx); return err },
-		"hubs":    func(ctx context.Context) error { _, err := h.ask.Hubs(ctx); return err },
-		"alarms":  func(ctx context.Context) error { _, err := h.ask.Alarms(ctx); return err },
-		"modules": func(ctx context.Context) error { _, err := h.ask.Modules(ctx); return err },
-		"targets": func(ctx context.Context) (err error) { page, err = h.ask.Targets(ctx, all); return err },
+		"status":  func(ctx context.Context) error { _, err := h.client.Status(ctx); return err },
+		"hubs":    func(ctx context.Context) error { _, err := h.client.Hubs(ctx); return err },
+		"alarms":  func(ctx context.Context) error { _, err := h.client.Alarms(ctx); return err },
+		"modules": func(ctx context.Context) error { _, err := h.client.Modules(ctx); return err },
+		"targets": func(ctx context.Context) (err error) { page, err = h.client.Targets(ctx, all); return err },
 	} {
 		if err := c.timed(h, what, call); err != nil && c.ready(h) {
 			c.t.Errorf("%s: %s does not answer %s: %v", c.fault, h.named, what, err)
@@ -143,6 +143,6 @@ func (c *run) readAll(h *hub) {
 func (c *run) ready(h *hub) bool {
 	ctx, done := context.WithTimeout(c.t.Context(), 20*time.Second)
 	defer done()
-	_, err := h.ask.Status(ctx)
+	_, err := h.client.Status(ctx)
 	return err == nil
 }

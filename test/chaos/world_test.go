@@ -40,10 +40,10 @@ type world struct {
 // hub is one place for a hub: another one may have it later.
 type hub struct {
 	*node
-	named string // the hub that is there now
-	turn  int    // how many hubs were there before
-	ask   *client.Client
-	full  bool // its disk is
+	named  string // the hub that is there now
+	turn   int    // how many hubs were there before
+	client *client.Client
+	full   bool // its disk is
 }
 
 func (h *hub) store() string  { return filepath.Join(h.dir, "disk", "hub") }
@@ -109,7 +109,7 @@ func (w *world) newHub(i int) *hub {
 	h.argv = []string{w.program, "hub", "run", "--dir", h.store(), "--socket", h.socket()}
 	h.env = []string{envClock + "=" + h.clock()}
 	var err error
-	if h.ask, err = client.New(client.Login{Hub: "unix://" + h.socket()}); err != nil {
+	if h.client, err = client.New(client.Login{Hub: "unix://" + h.socket()}); err != nil {
 		w.t.Fatal(err)
 	}
 	return h
@@ -161,7 +161,7 @@ func (w *world) keepEvents(h *hub) {
 func (w *world) join(h, by *hub, others int) {
 	var token document.NewToken
 	w.must("a token for a hub", func(ctx context.Context) (err error) {
-		token, err = by.ask.CreateToken(ctx, document.TokenRequest{Hub: true, Uses: 1, Expires: int64(time.Hour)})
+		token, err = by.client.CreateToken(ctx, document.TokenRequest{Hub: true, Uses: 1, Expires: int64(time.Hour)})
 		return err
 	})
 	h.rename()
@@ -182,7 +182,7 @@ func (w *world) join(h, by *hub, others int) {
 
 // whole tells whether a hub reports that so many hubs have everything.
 func (w *world) whole(ctx context.Context, by *hub, n int) error {
-	p, err := by.ask.Hubs(ctx)
+	p, err := by.client.Hubs(ctx)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (w *world) whole(ctx context.Context, by *hub, n int) error {
 			leads++
 		}
 	}
-	if len(p.Hubs) != n || here != n || leads != 1 || !p.Whole || p.Copies != min(n, 3) {
+	if len(p.Hubs) != n || here != n || leads != 1 || !p.Complete || p.Copies != min(n, 3) {
 		return fmt.Errorf("%s sees %+v", by.named, p)
 	}
 	return nil

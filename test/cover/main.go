@@ -35,7 +35,7 @@ func run(args []string) error {
 		return err
 	}
 	if *profile == "" {
-		if err := measure(folders(floors), *out); err != nil {
+		if err := measure(directories(floors), *out); err != nil {
 			return err
 		}
 		*profile = *out
@@ -56,8 +56,8 @@ func run(args []string) error {
 	return nil
 }
 
-// folders are those of the floors that name packages.
-func folders(floors []floor) []string {
+// directories are those of the floors that name packages.
+func directories(floors []floor) []string {
 	var out []string
 	for _, f := range floors {
 		if filepath.Ext(f.path) != ".go" {

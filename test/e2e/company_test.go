@@ -92,18 +92,18 @@ func TestCompanyOnAHost(t *testing.T) {
 	m.company()
 	before := m.Snapshot(t)
 
-	m.fettle(asWanted, "apply", "-t", "lab1.example.org", "--yes", "--confirm-within", "0s")
-	m.fettle(asWanted, "plan", "-t", "lab1.example.org")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "apply", "-t", "lab1.example.org", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "plan", "-t", "lab1.example.org")
+	m.fettle(success, "drift")
 	m.isLab()
 	applied := m.Snapshot(t)
-	m.fettle(asWanted, "apply", "-t", "lab1.example.org", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "apply", "-t", "lab1.example.org", "--yes", "--confirm-within", "0s")
 	for _, line := range hosts.CompareTimes(applied, m.Snapshot(t), append(remains(), "/var/log/auth.log", "/var/log/nginx/access.log", "/var/log/syslog")) {
 		t.Errorf("the second run changed: %s", line)
 	}
 	m.byAnOrdinaryUser()
 	m.inputs()
-	m.fettle(asWanted, "rollback", "origin", "--yes")
+	m.fettle(success, "rollback", "origin", "--yes")
 	m.purgeRemoved()
 	for _, line := range hosts.Compare(before, m.Snapshot(t), append(remains(), ofPackages()...)) {
 		t.Errorf("after rollback: %s", line)
@@ -148,20 +148,20 @@ file "/srv/release" {
 	m.WriteFile(m.t, "/home/dev/repo/gen/names", "#!/bin/sh\nwhile read -r n; do echo \"MKDIR /srv/names/$n\"; done <data/names\n", 0o755)
 	m.Run(m.t, "chown", "-R", "dev:", "/home/dev/repo")
 	m.as(failed, "compile") // nobody has asked yet
-	m.as(asWanted, "lookup", "refresh", "--yes")
-	m.as(asWanted, "generate")
-	m.as(asWanted, "generate", "--check")
-	m.says(m.as(asWanted, "compile", "--bare"), "MKDIR /srv/names/ann", "MKDIR /srv/names/bob")
+	m.as(success, "lookup", "refresh", "--yes")
+	m.as(success, "generate")
+	m.as(success, "generate", "--check")
+	m.says(m.as(success, "compile", "--bare"), "MKDIR /srv/names/ann", "MKDIR /srv/names/bob")
 	m.Run(m.t, "runuser", "-u", "dev", "--", "mkdir", "-p", "/home/dev/root/srv")
 	m.says(m.as(changes, "plan", "--root", "/home/dev/root", "--state", "/home/dev/state"), "/srv/names/ann")
 
 	m.Run(m.t, "mv", "/home/dev/repo", "/root/inputs")
 	m.Run(m.t, "chown", "-R", "root:", "/root/inputs")
 	state := []string{"-C", "/root/inputs", "--state", "/root/inputs-state"}
-	m.fettle(asWanted, append([]string{"apply", "--yes"}, state...)...)
+	m.fettle(success, append([]string{"apply", "--yes"}, state...)...)
 	m.want(strings.TrimSpace(m.ReadFile(m.t, "/etc/debian_version")), "cat", "/srv/release")
 	m.want("ann\nbob", "ls", "/srv/names")
-	m.fettle(asWanted, append([]string{"rollback", "origin", "--yes"}, state...)...)
+	m.fettle(success, append([]string{"rollback", "origin", "--yes"}, state...)...)
 	if m.has("/srv/names") || m.has("/srv/release") {
 		m.t.Error("what was generated and looked up is still there")
 	}
@@ -210,12 +210,12 @@ func (m *machine) byAnOrdinaryUser() {
 	m.t.Helper()
 	m.Run(m.t, "cp", "-r", repository, "/home/dev/repo")
 	m.Run(m.t, "chown", "-R", "dev:", "/home/dev/repo")
-	mine := m.as(asWanted, "compile", "--bare", "-t", "lab1.example.org").out
-	if roots := m.fettle(asWanted, "compile", "--bare", "-t", "lab1.example.org").out; mine != roots {
+	mine := m.as(success, "compile", "--bare", "-t", "lab1.example.org").out
+	if roots := m.fettle(success, "compile", "--bare", "-t", "lab1.example.org").out; mine != roots {
 		m.t.Error("an ordinary user compiles another list than root")
 	}
-	m.as(asWanted, "validate")
-	m.as(asWanted, "test")
+	m.as(success, "validate")
+	m.as(success, "test")
 	m.says(m.as(failed, "plan", "-t", "lab1.example.org"), "sudo fettle") // what is applied is root's business
 	m.says(m.as(failed, "apply", "-t", "lab1.example.org", "--yes"), "sudo fettle")
 	m.Run(m.t, "rm", "-r", "/home/dev/repo")

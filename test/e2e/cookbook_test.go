@@ -40,12 +40,12 @@ func TestCookbook(t *testing.T) {
 	for _, r := range recipes {
 		m.recipe(r.name)
 		m.Run(t, "hostname", r.target) // a host is the target of its name
-		m.fettle(asWanted, "apply", "-t", r.target, "--yes", "--confirm-within", "0s")
-		m.fettle(asWanted, "plan", "-t", r.target)
+		m.fettle(success, "apply", "-t", r.target, "--yes", "--confirm-within", "0s")
+		m.fettle(success, "plan", "-t", r.target)
 		for _, command := range r.after {
 			m.Run(t, "sh", "-c", command)
 		}
-		m.fettle(asWanted, "rollback", "origin", "--yes")
+		m.fettle(success, "rollback", "origin", "--yes")
 	}
 }
 

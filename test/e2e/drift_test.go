@@ -56,10 +56,10 @@ func driftOfTheRunningHost(t *testing.T, r hosts.Release) {
 	m := newMachine(t, hosts.NewWorldOf(t, r), "drift", debianRepo(t, r))
 	before := m.Run(t, "hostname")
 	m.write(map[string]string{"fettle.hcl": driftList})
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.want("drift1", "hostname")
-	m.fettle(asWanted, "plan")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "plan")
+	m.fettle(success, "drift")
 
 	m.Run(t, "mount", "-o", "remount,bind,ro", "/proc/sys") // as container managers mount it
 	for _, hand := range []struct{ command, shown string }{
@@ -75,19 +75,19 @@ func driftOfTheRunningHost(t *testing.T, r hosts.Release) {
 		m.Run(t, "sh", "-c", hand.command)
 		m.says(m.fettle(changes, "drift"), hand.shown)
 		m.says(m.fettle(changes, "plan"), hand.shown)
-		m.says(m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s"), hand.shown)
-		m.fettle(asWanted, "drift")
+		m.says(m.fettle(success, "apply", "--yes", "--confirm-within", "0s"), hand.shown)
+		m.fettle(success, "drift")
 	}
 	m.want("drift1", "hostname")
 	m.want("1", "sh", "-c", "nft list ruleset | grep -c blocked.counter")
 
 	// What counts packets, elements that programs add or that expire, and tables of other programs are no drift.
 	m.Run(t, "sh", "-c", "nft add element inet fettle blocked '{ 192.0.2.1 }'; nft add element inet fettle networks '{ 10.0.1.0/24 }'; nft flush set inet fettle recent; nft add table inet foreign; ping -c1 127.0.0.1 >/dev/null 2>&1; true")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "drift")
 
 	m.ruleThatLoadsOnlyHere()
 	m.restartLoop()
-	m.fettle(asWanted, "rollback", "origin", "--yes")
+	m.fettle(success, "rollback", "origin", "--yes")
 	m.want(before[:len(before)-1], "hostname")
 }
 
@@ -96,12 +96,12 @@ func driftOfTheRunningHost(t *testing.T, r hosts.Release) {
 func (m *machine) ruleThatLoadsOnlyHere() {
 	m.t.Helper()
 	m.write(map[string]string{"fettle.hcl": "nftables \"main\" {\n  rules = \"table inet fettle {\\n  chain input {\\n    type filter hook input priority filter\\n    iif host0 accept\\n  }\\n}\"\n}\nhostname \"drift1\" {}\n"})
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "drift")
 	m.Run(m.t, "nft", "flush", "ruleset")
 	m.says(m.fettle(changes, "drift"), "exec:load-nftables")
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "drift")
 }
 
 // loops is a container whose program ends again and again once /run/broken is there.
@@ -120,8 +120,8 @@ func (m *machine) restartLoop() {
 	m.t.Helper()
 	m.WriteFile(m.t, "/etc/systemd/system-generators/quadlet", loops, 0o755)
 	m.write(map[string]string{"fettle.hcl": "container \"shop\" {\n  image = \"docker.io/library/shop:1\"\n  package = false\n}\n"})
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s", "--cross-irreversible")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s", "--cross-irreversible")
+	m.fettle(success, "drift")
 	m.Run(m.t, "touch", "/run/broken")
 	looping := func() bool {
 		n := m.Exec("systemctl", "show", "-P", "NRestarts", "shop.service").Stdout
@@ -131,14 +131,14 @@ func (m *machine) restartLoop() {
 		m.await("restarts", looping)
 		m.says(m.fettle(changes, "drift"), "found restarting -> expected active", "journalctl -u shop.service")
 		m.says(m.fettle(changes, "plan"), "restarting -> active", "journalctl -u shop.service")
-		m.says(m.fettle(asWanted, "apply", "--yes"), "unit:shop.service")
+		m.says(m.fettle(success, "apply", "--yes"), "unit:shop.service")
 	}
 	if os.Getenv("FETTLE_LONG") != "" {
 		m.slowLoop()
 	}
 	m.Run(m.t, "rm", "/run/broken")
-	m.fettle(asWanted, "apply", "--yes")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "apply", "--yes")
+	m.fettle(success, "drift")
 	m.want("active", "systemctl", "is-active", "shop.service")
 }
 
@@ -162,5 +162,5 @@ func (m *machine) slowLoop() {
 		m.t.Fatal("it restarted once more")
 	}
 	m.says(m.fettle(changes, "drift"), "found restarting -> expected active", "journalctl -u shop.service")
-	m.says(m.fettle(asWanted, "apply", "--yes"), "unit:shop.service")
+	m.says(m.fettle(success, "apply", "--yes"), "unit:shop.service")
 }

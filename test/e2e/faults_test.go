@@ -106,7 +106,7 @@ service "nginx" {
 
 func badConfiguration(m *machine) {
 	m.only(strings.Replace(site, "CONTENT", `port_in_redirect off;\n`, 1))
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	master, reloads := m.Run(m.t, "cat", "/run/nginx.pid"), m.reloads("nginx")
 	m.only(strings.Replace(site, "CONTENT", `port_in_redirect perhaps;\n`, 1))
 	out := m.fettle(failed, "apply", "--yes")
@@ -117,13 +117,13 @@ func badConfiguration(m *machine) {
 		m.t.Errorf("nginx was told of a configuration that it refuses: %d reloads, then %d", reloads, n)
 	}
 	m.only(strings.Replace(site, "CONTENT", `port_in_redirect off;\n`, 1))
-	m.fettle(asWanted, "apply", "--yes")
-	m.fettle(asWanted, "plan")
+	m.fettle(success, "apply", "--yes")
+	m.fettle(success, "plan")
 }
 
 func failedCheck(m *machine) {
 	m.only(`file "/etc/story.conf" { content = "good\n" }`)
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.only(`
 file "/etc/story.conf" { content = "bad\n" }
 check "good" {
@@ -133,7 +133,7 @@ check "good" {
 }`)
 	m.says(m.fettle(rolledBack, "apply", "--yes", "--on-check-failure", "rollback"), "check:good")
 	m.want("good", "cat", "/etc/story.conf")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "drift")
 	m.says(m.fettle(checkFailed, "apply", "--yes"), "check:good")
 	m.want("bad", "cat", "/etc/story.conf")
 }
@@ -157,18 +157,18 @@ func failingUnit(m *machine) {
 	// A unit file that changed is read again, and who runs it runs the new one.
 	for _, seconds := range []string{"1001", "1002"} {
 		m.only(strings.Replace(boom, "COMMAND", "/bin/sleep "+seconds, 1))
-		m.fettle(asWanted, "apply", "--yes")
+		m.fettle(success, "apply", "--yes")
 		m.want("NeedDaemonReload=no", "systemctl", "show", "-p", "NeedDaemonReload", "boom")
 		m.want("/bin/sleep "+seconds, "sh", "-c", `tr '\0' ' ' < /proc/$(systemctl show -P MainPID boom)/cmdline | sed 's/ $//'`)
 	}
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "drift")
 }
 
 func failingPackage(m *machine) {
 	m.only(`package "picky" {}`)
 	m.says(m.fettle(failed, "apply", "--yes"), "picky wants /run/allow", "pkg:picky")
 	m.Run(m.t, "touch", "/run/allow")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.want("installed", "dpkg-query", "-W", "-f", "${db:Status-Status}", "picky")
 	m.want("", "dpkg", "--audit")
 }
@@ -176,41 +176,41 @@ func failingPackage(m *machine) {
 func upgradeAndBack(m *machine, repo *hosts.Repo, old string) {
 	version := []string{"dpkg-query", "-W", "-f", "${Version}", "demo"}
 	m.only(`package "demo" { version = "1.0" }`)
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.want("1.0", version...)
 	m.only(`package "demo" { version = "2.0" }`)
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.want("2.0", version...)
 	if err := os.Remove(old); err != nil {
 		m.t.Fatal(err)
 	}
 	repo.Publish(m.t)
 	m.Run(m.t, "apt-get", "update", "-q")
-	m.fettle(asWanted, "rollback", "--yes")
+	m.fettle(success, "rollback", "--yes")
 	m.want("1.0", version...)
 	m.want("1", "cat", "/usr/share/demo")
 }
 
 func killedAmongFiles(m *machine) {
 	p := m.heldUp(waitStep)
-	m.says(m.fettle(asWanted, "status"), "is in progress")
+	m.says(m.fettle(success, "status"), "is in progress")
 	m.signal("KILL")
 	m.end(p)
 	m.await("the end of its command", func() bool { return m.Exec("pgrep", "-f", "touch /run/waits").ExitCode != 0 })
-	m.says(m.fettle(asWanted, "status"), "did not end", "fettle recover")
-	m.fettle(asWanted, "recover")
+	m.says(m.fettle(success, "status"), "did not end", "fettle recover")
+	m.fettle(success, "recover")
 	if m.has("/etc/story") {
 		m.t.Error("what the killed run had made is still there")
 	}
-	m.fettle(asWanted, "recover")
+	m.fettle(success, "recover")
 
 	p = m.heldUp(waitStep) // and without being told: the next apply settles it
 	m.signal("KILL")
 	m.end(p)
 	m.goOn()
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.want("new", "cat", "/etc/story/after")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "drift")
 }
 
 func killedInTransaction(m *machine) {
@@ -218,12 +218,12 @@ func killedInTransaction(m *machine) {
 	m.signal("KILL")
 	m.end(p)
 	m.goOn()
-	m.fettle(asWanted, "recover")
+	m.fettle(success, "recover")
 	m.want("", "dpkg", "--audit")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.want("installed", "dpkg-query", "-W", "-f", "${db:Status-Status}", "slow")
 	m.want("", "dpkg", "--audit")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "drift")
 }
 
 func twoAtOnce(m *machine) {
@@ -231,15 +231,15 @@ func twoAtOnce(m *machine) {
 	out := m.fettle(locked, "apply", "--yes")
 	m.says(out, "root", "apply")
 	m.goOn()
-	if code := m.end(p); code != asWanted {
+	if code := m.end(p); code != success {
 		m.t.Errorf("the first ended with %d", code)
 	}
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 }
 
 func interrupted(m *machine) {
 	m.only("")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	p := m.heldUp(waitStep)
 	m.signal("INT")
 	if code := m.end(p); code != failed {
@@ -253,41 +253,41 @@ func interrupted(m *machine) {
 	m.signal("INT")
 	m.await("the first signal's answer", func() bool { return strings.Contains(p.out.String(), "stopping cleanly") })
 	m.signal("INT")
-	if code := m.end(p); code == asWanted {
+	if code := m.end(p); code == success {
 		m.t.Errorf("interrupted twice, it ended with %d", code)
 	}
 	m.goOn()
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.want("", "dpkg", "--audit")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "drift")
 }
 
 func powerCut(m *machine) {
 	m.goOn()
 	m.only("")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	p := m.heldUp(waitStep)
 	m.PowerCut(m.t)
 	m.end(p)
 	m.Start(m.t)
-	m.says(m.fettle(asWanted, "status"), "unfinished")
-	m.fettle(asWanted, "recover")
+	m.says(m.fettle(success, "status"), "unfinished")
+	m.fettle(success, "recover")
 	if m.has("/etc/story") {
 		m.t.Error("what the run had made before the power cut is still there")
 	}
-	m.says(m.fettle(asWanted, "log"), "rolled-back")
+	m.says(m.fettle(success, "log"), "rolled-back")
 }
 
 func frozen(m *machine) {
 	m.only(`file "/etc/frozen" { content = "x" }`)
-	m.fettle(asWanted, "freeze", "audit until Monday")
+	m.fettle(success, "freeze", "audit until Monday")
 	m.Reboot(m.t)
 	m.says(m.fettle(failed, "apply", "--yes"), "frozen", "audit until Monday", "fettle unfreeze")
 	if m.has("/etc/frozen") {
 		m.t.Error("a frozen machine was changed")
 	}
-	m.fettle(asWanted, "unfreeze")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "unfreeze")
+	m.fettle(success, "apply", "--yes")
 }
 
 func unconfirmed(m *machine) {
@@ -297,18 +297,18 @@ func unconfirmed(m *machine) {
 	m.only(`
 service "ssh" { running = false }
 file "/etc/frozen" { content = "cut off" }`)
-	m.says(m.fettle(asWanted, "apply", "--yes", "--confirm-within", "3s"), "fettle confirm")
+	m.says(m.fettle(success, "apply", "--yes", "--confirm-within", "3s"), "fettle confirm")
 	if m.answers() {
 		m.t.Error("nobody was cut off, so this shows nothing")
 	}
 	m.await("the way back", m.answers)
-	m.await("its end", func() bool { return m.Exec("fettle", "drift").ExitCode == asWanted })
+	m.await("its end", func() bool { return m.Exec("fettle", "drift").ExitCode == success })
 	m.want("x", "cat", "/etc/frozen")
-	m.says(m.fettle(asWanted, "log"), "rollback to run")
+	m.says(m.fettle(success, "log"), "rollback to run")
 
 	m.only(`file "/etc/frozen" { content = "confirmed" }`)
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "3s", "--lock-wait", "1m") // the process that undid the run may still hold the lock
-	m.fettle(asWanted, "confirm")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "3s", "--lock-wait", "1m") // the process that undid the run may still hold the lock
+	m.fettle(success, "confirm")
 	m.Run(m.t, "sleep", "4") // past the time at which it would have gone back
 	m.want("confirmed", "cat", "/etc/frozen")
 }

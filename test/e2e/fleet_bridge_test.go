@@ -109,9 +109,9 @@ func (b *bridge) site(module string) {
 func (b *bridge) login(name, role string) {
 	b.t.Helper()
 	h := b.fleet.hub
-	h.Run(b.t, "fettle", "person", "set", name, "--role", role)
+	h.Run(b.t, "fettle", "user", "set", name, "--role", role)
 	var doc struct{ Secret string }
-	if err := json.Unmarshal([]byte(h.Run(b.t, "fettle", "person", "login", name, "--json")), &doc); err != nil {
+	if err := json.Unmarshal([]byte(h.Run(b.t, "fettle", "user", "login", name, "--json")), &doc); err != nil {
 		b.t.Fatal(err)
 	}
 	url := "https://" + h.Addr + ":7440"
@@ -127,7 +127,7 @@ func (b *bridge) login(name, role string) {
 // bridgeEnrol: bare hosts are in the fleet with one command, and as they should be. Doing
 // it again does nothing, and mends what is missing.
 func bridgeEnrol(b *bridge) {
-	out := b.fettle(asWanted, "target", "enrol", "-t", "label:role=web")
+	out := b.fettle(success, "target", "enrol", "-t", "label:role=web")
 	b.says(out, "2 targets enrolled: web1, web2", "with this binary in /usr/bin/fettle")
 	b.fleet.motd("one")
 	b.fleet.ready()
@@ -138,37 +138,37 @@ func bridgeEnrol(b *bridge) {
 			b.t.Error("a token lies about")
 		}
 	}
-	b.says(b.fettle(asWanted, "target", "enrol", "-t", "web1,web2"), "2 targets enrolled before: web1, web2")
-	b.says(b.fettle(asWanted, "target", "enrol", "-t", "web1", "--adopt"), "its agent replaces the applied state")
+	b.says(b.fettle(success, "target", "enrol", "-t", "web1,web2"), "2 targets enrolled before: web1, web2")
+	b.says(b.fettle(success, "target", "enrol", "-t", "web1", "--adopt"), "its agent replaces the applied state")
 	b.fleet.ready()
 	b.web(0).Run(b.t, "systemctl", "disable", "--now", "fettle-agent")
-	b.fettle(asWanted, "target", "enrol", "-t", "web1")
+	b.fettle(success, "target", "enrol", "-t", "web1")
 	b.web(0).want("active", "systemctl", "is-active", "fettle-agent")
-	b.fettle(asWanted, "target", "retire", "web2", "--yes")
-	b.says(b.fettle(asWanted, "target", "enrol", "-t", "web2"), "1 target enrolled: web2")
+	b.fettle(success, "target", "retire", "web2", "--yes")
+	b.says(b.fettle(success, "target", "enrol", "-t", "web2"), "1 target enrolled: web2")
 	b.fleet.ready()
-	if tokens := b.fettle(asWanted, "token", "list").all(); strings.Contains(tokens, "0 of 1") {
+	if tokens := b.fettle(success, "token", "list").all(); strings.Contains(tokens, "0 of 1") {
 		b.t.Errorf("a token is left over:\n%s", tokens)
 	}
 }
 
 // bridgeWork: what works over SSH works through the hub, from the desk and on the hub.
 func bridgeWork(b *bridge) {
-	b.says(b.fettle(asWanted, "run", "-t", "web*", "--via", "hub", "--looks", "--", "hostname"), "web1 | web1", "web2 | web2")
+	b.says(b.fettle(success, "run", "-t", "web*", "--via", "hub", "--read-only", "--", "hostname"), "web1 | web1", "web2 | web2")
 	b.fettle(7, "run", "-t", "web1", "--via", "hub", "--", "sh", "-c", "exit 7")
-	b.says(b.fettle(asWanted, "facts", "-t", "web1", "--via", "hub", "hostname"), "web1")
-	b.fettle(asWanted, "plan", "-t", "label:role=web", "--via", "hub")
-	b.fettle(asWanted, "drift", "-t", "web1", "--via", "hub")
-	b.fettle(asWanted, "status", "-t", "web*", "--via", "hub")
-	b.says(b.fettle(asWanted, "log", "-t", "web1", "--via", "hub"), "agent")
+	b.says(b.fettle(success, "facts", "-t", "web1", "--via", "hub", "hostname"), "web1")
+	b.fettle(success, "plan", "-t", "label:role=web", "--via", "hub")
+	b.fettle(success, "drift", "-t", "web1", "--via", "hub")
+	b.fettle(success, "status", "-t", "web*", "--via", "hub")
+	b.says(b.fettle(success, "log", "-t", "web1", "--via", "hub"), "agent")
 	b.put("copied", "text\n", 0o644)
-	b.fettle(asWanted, "copy", "-t", "web*", "--via", "hub", b.at("copied"), "/root/")
+	b.fettle(success, "copy", "-t", "web*", "--via", "hub", b.at("copied"), "/root/")
 	b.web(1).want("text", "cat", "/root/copied")
-	b.fettle(asWanted, "wait", "-t", "web*", "--via", "hub", "--for", "unit=fettle-agent.service")
+	b.fettle(success, "wait", "-t", "web*", "--via", "hub", "--for", "unit=fettle-agent.service")
 	b.says(b.fettle(failed, "run", "-t", "web9", "--via", "hub", "--", "true"), "the fleet has no such target")
 	// On the hub itself by the socket, without a repository.
 	h := b.fleet.hub
-	if out := h.Run(b.t, "fettle", "run", "-t", "label:role=web", "--looks", "--", "hostname"); !strings.Contains(out, "2 targets succeeded") {
+	if out := h.Run(b.t, "fettle", "run", "-t", "label:role=web", "--read-only", "--", "hostname"); !strings.Contains(out, "2 targets succeeded") {
 		b.t.Errorf("%s", out)
 	}
 	log := h.Run(b.t, "cat", "/var/lib/fettle-hub/audit.log")
@@ -185,10 +185,10 @@ func bridgeKept(b *bridge) {
 	b.site(motdOf("other"))
 	b.says(b.fettle(failed, "apply", "-t", "web1", "--via", "hub", "--yes"), "an agent manages web1 at", "fettle target pin web1")
 	b.says(b.fettle(failed, "apply", "-t", "web1", "--yes"), "an agent manages web1 at") // over SSH too
-	b.fettle(asWanted, "apply", "-t", "web1", "--via", "hub", "--yes", "--kept-too")
+	b.fettle(success, "apply", "-t", "web1", "--via", "hub", "--yes", "--override-agent")
 	b.fleet.motd("one")
 	b.site(motdOf("one"))
-	b.fettle(asWanted, "apply", "-t", "web*", "--via", "hub", "--yes")
+	b.fettle(success, "apply", "-t", "web*", "--via", "hub", "--yes")
 }
 
 // bridgeContent: large content goes through the hub, which keeps none of it.
@@ -200,7 +200,7 @@ func bridgeContent(b *bridge) {
 	before := b.memory()
 	b.must("dd", "if=/dev/urandom", "of="+b.at("large"), "bs=1M", fmt.Sprintf("count=%d", size), "status=none")
 	began := time.Now()
-	b.fettle(asWanted, "copy", "-t", "web1", "--via", "hub", b.at("large"), "/root/large")
+	b.fettle(success, "copy", "-t", "web1", "--via", "hub", b.at("large"), "/root/large")
 	b.t.Logf("%d MB in %s; the hub's memory was at most %d MB and is %d MB more", size, time.Since(began).Round(time.Millisecond), b.memory()>>10, (b.memory()-before)>>10)
 	sum := func(text string) string { return strings.Fields(text)[0] }
 	if here, there := sum(b.must("sha256sum", b.at("large"))), sum(b.web(0).Run(b.t, "sha256sum", "/root/large")); here != there {
@@ -209,7 +209,7 @@ func bridgeContent(b *bridge) {
 	if more := b.memory() - before; more > 64<<10 {
 		b.t.Errorf("the hub grew by %d KB", more)
 	}
-	b.fettle(asWanted, "copy", "--from", "-t", "web1", "--via", "hub", "/root/large", b.at("back"))
+	b.fettle(success, "copy", "--from", "-t", "web1", "--via", "hub", "/root/large", b.at("back"))
 	b.must("cmp", b.at("large"), b.at("back"))
 	_ = os.Remove(b.at("large"))
 	_ = os.Remove(b.at("back"))
@@ -231,7 +231,7 @@ func (b *bridge) heldUp(args ...string) (*process, *machine) {
 	m := b.web(0)
 	m.Run(b.t, "rm", "-f", "/run/waits", "/run/go")
 	b.site(motdOf("one") + waitStep)
-	p := b.desk.begin(append([]string{"apply", "--yes", "--kept-too", "-t", "web1", "--via", "hub"}, args...)...)
+	p := b.desk.begin(append([]string{"apply", "--yes", "--override-agent", "-t", "web1", "--via", "hub"}, args...)...)
 	m.awaitMiddle(p)
 	return p, m
 }
@@ -258,14 +258,14 @@ func (b *bridge) told(texts ...string) {
 // tells how it ended.
 func bridgeHubKilled(b *bridge) {
 	p, m := b.heldUp()
-	b.says(b.fettle(locked, "apply", "--yes", "--kept-too", "-t", "web1", "--via", "hub"), "apply")
+	b.says(b.fettle(locked, "apply", "--yes", "--override-agent", "-t", "web1", "--via", "hub"), "apply")
 	b.fleet.hub.Run(b.t, "systemctl", "kill", "--signal=KILL", "fettle-hub")
 	if code := b.end(p); code != failed || !strings.Contains(p.out.String(), "A run that had started there continues") {
 		b.t.Errorf("it ended with %d", code)
 	}
 	m.goOn()
 	b.told("succeeded", "4 changed")
-	b.fettle(asWanted, "request", "apply", "-t", "web1")
+	b.fettle(success, "job", "apply", "-t", "web1")
 	b.fleet.await("the agent took it back", func() bool { return !m.has("/etc/story/after") })
 }
 
@@ -277,7 +277,7 @@ func bridgeStopped(b *bridge) {
 		b.t.Errorf("it ended with %d", code)
 	}
 	m.goOn()
-	b.fettle(asWanted, "request", "apply", "-t", "web1")
+	b.fettle(success, "job", "apply", "-t", "web1")
 	b.fleet.await("the agent took it back", func() bool { return !m.has("/etc/story/before") })
 	b.fleet.ready()
 }
@@ -285,7 +285,7 @@ func bridgeStopped(b *bridge) {
 // bridgeReader: who may only read looks, and changes nothing.
 func bridgeReader(b *bridge) {
 	b.login("bob", "read")
-	b.fettle(asWanted, "status", "-t", "web1", "--via", "hub")
+	b.fettle(success, "status", "-t", "web1", "--via", "hub")
 	b.says(b.fettle(failed, "run", "-t", "web1", "--via", "hub", "--", "touch", "/root/bob"), "who asks may only look", "ask an admin of the fleet")
 	b.fettle(failed, "freeze", "-t", "web1", "--via", "hub")
 	if b.web(0).has("/root/bob") {
@@ -296,6 +296,6 @@ func bridgeReader(b *bridge) {
 
 // bridgeReboot: a target that goes down takes the stream along, and comes back.
 func bridgeReboot(b *bridge) {
-	b.fettle(asWanted, "reboot", "-t", "web1", "--via", "hub", "--yes")
+	b.fettle(success, "reboot", "-t", "web1", "--via", "hub", "--yes")
 	b.fleet.ready()
 }

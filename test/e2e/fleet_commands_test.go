@@ -53,9 +53,9 @@ func TestSignedCommands(t *testing.T) {
 // operator makes the user ann with a key, and lets web1 accept only commands with this key.
 func (f *signedFleet) operator() {
 	h := f.hub
-	h.Run(f.t, "fettle", "person", "set", "ann", "--role", "operate")
+	h.Run(f.t, "fettle", "user", "set", "ann", "--role", "operate")
 	var login document.NewLogin
-	if err := json.Unmarshal([]byte(h.Run(f.t, "fettle", "person", "login", "ann", "--json")), &login); err != nil {
+	if err := json.Unmarshal([]byte(h.Run(f.t, "fettle", "user", "login", "ann", "--json")), &login); err != nil {
 		f.t.Fatal(err)
 	}
 	f.secret = login.Secret
@@ -114,8 +114,8 @@ func (f *signedFleet) unsigned() {
 		}
 		f.refused([]string{"a plan cannot be signed", "Commit and push the change", "--via ssh"}, args...)
 	}
-	f.fettle(asWanted, "status", "-t", "web1", "--via", "hub")
-	f.fettle(asWanted, "run", "-t", "web2", "--via", "hub", "--", "true")
+	f.fettle(success, "status", "-t", "web1", "--via", "hub")
+	f.fettle(success, "run", "-t", "web2", "--via", "hub", "--", "true")
 	f.ends(f.order("-t", "web1", "--", "touch", "/root/unsigned"), "refused", "accepts only signed commands")
 	if f.agents[0].has("/root/unsigned") {
 		f.t.Error("an unsigned command ran")
@@ -123,7 +123,7 @@ func (f *signedFleet) unsigned() {
 }
 
 func (f *signedFleet) signed() {
-	f.fettle(asWanted, "run", "-t", "web1", "--via", "hub", "--sign-key", "/root/ann/key", "--", "touch", "/root/signed")
+	f.fettle(success, "run", "-t", "web1", "--via", "hub", "--sign-key", "/root/ann/key", "--", "touch", "/root/signed")
 	f.ends(f.order("-t", "web1", "--sign-key", "/root/ann/key", "--", "touch", "/root/job"), "acknowledged", "")
 	for _, file := range []string{"/root/signed", "/root/job"} {
 		if !f.agents[0].has(file) {
@@ -135,8 +135,8 @@ func (f *signedFleet) signed() {
 // order orders a job by the command line, and returns its name.
 func (f *signedFleet) order(args ...string) string {
 	f.t.Helper()
-	var job document.Request
-	if err := json.Unmarshal([]byte(f.fettle(asWanted, append([]string{"request", "run", "--json"}, args...)...).Stdout), &job); err != nil {
+	var job document.Job
+	if err := json.Unmarshal([]byte(f.fettle(success, append([]string{"job", "run", "--json"}, args...)...).Stdout), &job); err != nil {
 		f.t.Fatal(err)
 	}
 	return job.ID
@@ -169,14 +169,14 @@ func (f *signedFleet) job(text, target string) string {
 // signature can be of another job. It returns the name of the job.
 func (f *signedFleet) send(signed, text, target string) string {
 	f.t.Helper()
-	body, err := json.Marshal(document.DoRequest{What: fleet.DoRun, Select: []string{target}, Run: appending(text), Signed: signed, Expires: int64(time.Hour)})
+	body, err := json.Marshal(document.JobRequest{What: fleet.JobRun, Select: []string{target}, Run: appending(text), Signed: signed, Expires: int64(time.Hour)})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	request := fmt.Sprintf("POST /v1/requests HTTP/1.1\r\nHost: hub\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", f.secret, len(body), body)
+	request := fmt.Sprintf("POST /v1/jobs HTTP/1.1\r\nHost: hub\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", f.secret, len(body), body)
 	r := f.hub.ExecInput(strings.NewReader(request), "openssl", "s_client", "-quiet", "-ign_eof", "-connect", f.hub.Addr+":7440")
 	_, answer, _ := strings.Cut(r.Stdout, "\r\n\r\n")
-	var job document.Request
+	var job document.Job
 	if begin := strings.Index(answer, "{"); begin < 0 || json.NewDecoder(strings.NewReader(answer[begin:])).Decode(&job) != nil || job.ID == "" {
 		f.t.Fatalf("the hub did not accept the job:\n%s%s", r.Stdout, r.Stderr)
 	}
@@ -186,13 +186,13 @@ func (f *signedFleet) send(signed, text, target string) string {
 // ends awaits the end of a job on its only target.
 func (f *signedFleet) ends(id, is, reason string) {
 	f.t.Helper()
-	var job document.Request
+	var job document.Job
 	f.await("the end of the job "+id, func() bool {
-		r := f.hub.Exec("fettle", "request", "show", id, "--json")
+		r := f.hub.Exec("fettle", "job", "show", id, "--json")
 		return json.Unmarshal([]byte(r.Stdout), &job) == nil && len(job.Targets) == 1 &&
-			job.Targets[0].Is != document.RequestWaits && job.Targets[0].Is != document.RequestTaken
+			job.Targets[0].State != document.JobWaits && job.Targets[0].State != document.JobAccepted
 	})
-	if t := job.Targets[0]; string(t.Is) != is || !strings.Contains(t.Error, reason) {
-		f.t.Errorf("the job on %s ended as %q instead of %q: %s", t.Name, t.Is, is, t.Error)
+	if t := job.Targets[0]; string(t.State) != is || !strings.Contains(t.Error, reason) {
+		f.t.Errorf("the job on %s ended as %q instead of %q: %s", t.Name, t.State, is, t.Error)
 	}
 }

@@ -117,11 +117,11 @@ func TestFleetExports(t *testing.T) {
 	f.certificates(web2, lb)
 	f.runsOnce(lb)
 	// What a machine asks for itself waits for a word.
-	if out := web2.Run(t, "fettle", "agent", "ask", "suspect", "--because", "disk errors"); !strings.Contains(out, "fettle ask approve web2 suspect") {
+	if out := web2.Run(t, "fettle", "agent", "request", "suspect", "--reason", "disk errors"); !strings.Contains(out, "fettle request approve web2 suspect") {
 		t.Errorf("%s", out)
 	}
-	t.Logf("\n%s", h.Run(t, "fettle", "ask", "list"))
-	h.Run(t, "fettle", "ask", "approve", "web2", "suspect")
+	t.Logf("\n%s", h.Run(t, "fettle", "request", "list"))
+	h.Run(t, "fettle", "request", "approve", "web2", "suspect")
 	f.await("it is a suspect", func() bool {
 		return strings.Contains(h.Exec("fettle", "target", "list").Stdout, "suspect: disk errors")
 	})
@@ -137,11 +137,11 @@ func (f *fleetOf) certificates(server, client *machine) {
 	server.Run(t, "apt-get", "install", "-qy", "nginx")
 	client.Run(t, "apt-get", "install", "-qy", "curl")
 	const dir = "/etc/fettle/certificates/"
-	if out := server.Run(t, "fettle", "agent", "ask", "certificate", "--name", server.Name, "--reload", "nginx"); !strings.Contains(out, "fettle ask approve "+server.Name+" certificate") {
+	if out := server.Run(t, "fettle", "agent", "request", "certificate", "--name", server.Name, "--reload", "nginx"); !strings.Contains(out, "fettle request approve "+server.Name+" certificate") {
 		t.Errorf("%s", out)
 	}
-	t.Logf("\n%s", h.Run(t, "fettle", "ask", "list"))
-	h.Run(t, "fettle", "ask", "approve", server.Name, "certificate")
+	t.Logf("\n%s", h.Run(t, "fettle", "request", "list"))
+	h.Run(t, "fettle", "request", "approve", server.Name, "certificate")
 	f.await("there is a certificate", func() bool {
 		return server.Exec("test", "-e", dir+server.Name+"/fullchain.pem").ExitCode == 0
 	})
@@ -156,16 +156,16 @@ func (f *fleetOf) certificates(server, client *machine) {
 	}
 	f.await("it is believed", func() bool { return believes() == "the shop" })
 	t.Logf("\n%s\n%s", h.Run(t, "fettle", "certificate", "list"), server.Run(t, "fettle", "agent", "status"))
-	out := h.Run(t, "fettle", "certificate", "forbid", "--of", server.Name, "--reason", "the key was copied")
+	out := h.Run(t, "fettle", "cert", "revoke", "--of", server.Name, "--reason", "the key was copied")
 	t.Logf("\n%s", out)
 	f.await("it is believed no more", func() bool { return strings.Contains(believes(), "certificate revoked") })
 	f.await("both have the list", func() bool {
 		id := strings.TrimSuffix(strings.Fields(out)[1], ":")
-		is := h.Exec("fettle", "request", "show", id).Stdout
+		is := h.Exec("fettle", "job", "show", id).Stdout
 		return strings.Count(is, "acknowledged") == 2 && !strings.Contains(is, "waits")
 	})
 	f.await("it knows that", func() bool {
-		return strings.Contains(server.Exec("fettle", "agent", "status").Stdout, "forbidden")
+		return strings.Contains(server.Exec("fettle", "agent", "status").Stdout, "revoked")
 	})
 }
 
@@ -174,14 +174,14 @@ func (f *fleetOf) certificates(server, client *machine) {
 func (f *fleetOf) runsOnce(m *machine) {
 	t, h := f.t, f.hub
 	t.Helper()
-	out := h.Run(t, "fettle", "request", "run", "-t", m.Name, "--", "sh", "-c", "echo begun >>/root/ran; exec sleep 600")
+	out := h.Run(t, "fettle", "job", "run", "-t", m.Name, "--", "sh", "-c", "echo begun >>/root/ran; exec sleep 600")
 	id := strings.TrimSuffix(strings.Fields(out)[1], ":")
 	f.await("it has begun", func() bool { return m.Exec("test", "-s", "/root/ran").ExitCode == 0 })
 	m.Run(t, "systemctl", "kill", "--kill-whom=main", "--signal=KILL", "fettle-agent")
 	f.await("the hub knows how it ended", func() bool {
-		return strings.Contains(h.Exec("fettle", "request", "show", id).Stdout, "interrupted")
+		return strings.Contains(h.Exec("fettle", "job", "show", id).Stdout, "interrupted")
 	})
-	t.Logf("\n%s", h.Run(t, "fettle", "request", "show", id))
+	t.Logf("\n%s", h.Run(t, "fettle", "job", "show", id))
 	if ran := m.Run(t, "cat", "/root/ran"); strings.TrimSpace(ran) != "begun" {
 		t.Errorf("it ran again: %q", ran)
 	}

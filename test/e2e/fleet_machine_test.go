@@ -84,7 +84,7 @@ func machineSilence(f *fleetOf, a *machine) {
 	if !full() {
 		f.commit("three")
 		f.motd("three")
-		f.ready() // a run that is stopped before its end is taken back
+		f.ready() // a run that is stopped before its end is undone
 		return
 	}
 	a.Run(f.t, "apt-get", "install", "-qy", "nftables")
@@ -131,7 +131,7 @@ func machineDiskFull(f *fleetOf, a *machine) {
 func machineBoot(f *fleetOf, a *machine) {
 	f.commit("before the boot")
 	f.motd("before the boot")
-	f.ready() // a run that is stopped before its end is taken back
+	f.ready() // a run that is stopped before its end is undone
 	f.hub.Run(f.t, "systemctl", "stop", "fettle-hub")
 	a.WriteFile(f.t, "/etc/systemd/system/shop.service", "[Unit]\nAfter=fettle-agent.service\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c 'systemctl is-active fettle-agent >/root/seen'\n[Install]\nWantedBy=multi-user.target\n", 0o644)
 	a.Run(f.t, "systemctl", "enable", "shop")

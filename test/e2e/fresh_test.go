@@ -150,7 +150,7 @@ func checkedIn(t *testing.T) string {
 }
 
 // TestEachKindAlone: a state of each kind of the standard library, alone on a host with
-// the base system only, is applied and taken back.
+// the base system only, is applied and undone.
 func TestEachKindAlone(t *testing.T) {
 	t.Parallel()
 	m := bareHost(t, "bare")
@@ -165,7 +165,7 @@ func TestEachKindAlone(t *testing.T) {
 		}
 		m.write(map[string]string{"fettle.hcl": text + "\n"})
 		for _, args := range [][]string{{"apply", "--yes", "--confirm-within", "0s"}, {"plan"}, {"rollback", "origin", "--yes", "--cross-irreversible"}} {
-			if r := m.Exec(append([]string{"env", "-C", repository, "fettle"}, args...)...); r.ExitCode != asWanted {
+			if r := m.Exec(append([]string{"env", "-C", repository, "fettle"}, args...)...); r.ExitCode != success {
 				t.Errorf("%s: fettle %s: exit code %d\n%s%s", name, strings.Join(args, " "), r.ExitCode, r.Stdout, r.Stderr)
 			}
 		}
@@ -263,15 +263,15 @@ func TestFreshHostInAnyOrder(t *testing.T) {
 	m.Run(t, "mkdir", "/root/demo")
 	m.Run(t, "tar", "-C", "/root/demo", "--no-same-owner", "-xf", "/root/demo.tar")
 	m.write(map[string]string{"fettle.hcl": unfavourable})
-	m.fettle(asWanted, "validate")
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
-	m.fettle(asWanted, "plan")
+	m.fettle(success, "validate")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "plan")
 	for _, p := range []string{"/root/jq", "/root/rsync", "/root/demo-early", "/etc/cron.d/backup", "/opt/font/font-1.0/a.ttf"} {
 		if !m.has(p) {
 			t.Errorf("%s is missing", p)
 		}
 	}
-	m.fettle(asWanted, "rollback", "origin", "--yes", "--cross-irreversible")
+	m.fettle(success, "rollback", "origin", "--yes", "--cross-irreversible")
 	for _, p := range []string{"/root/jq", "/root/rsync", "/root/demo-early", "/etc/cron.d/backup", "/opt/font", "/srv/shop", "/usr/bin/jq", "/usr/share/demo-late"} {
 		if m.has(p) {
 			t.Errorf("%s is still there after the rollback", p)

@@ -43,7 +43,7 @@ func TestFrozenHub(t *testing.T) {
 		return strings.Contains(f.hubs[1].Exec("fettle", "alarm", "list").Stdout, "hub3 is away. Everything works.")
 	})
 	f.await("web1 is connected to another hub", func() bool {
-		return f.hubs[1].Exec("fettle", "status", "-t", "web1", "--via", "hub").ExitCode == asWanted
+		return f.hubs[1].Exec("fettle", "status", "-t", "web1", "--via", "hub").ExitCode == success
 	})
 	f.whileFrozen("later", token)
 	frozen.Run(t, "systemctl", "kill", "-s", "CONT", "--kill-whom=main", "fettle-hub")
@@ -55,7 +55,7 @@ func (f *hubsOf) connect(a, to *machine) {
 	f.t.Helper()
 	f.await(a.Name+" is connected to "+to.Name, func() bool {
 		if strings.Contains(a.Exec("ss", "-Htn", "state", "established", "dst", to.Addr+":7441").Stdout, ":7441") {
-			return f.hubs[1].Exec("fettle", "status", "-t", a.Name, "--via", "hub").ExitCode == asWanted
+			return f.hubs[1].Exec("fettle", "status", "-t", a.Name, "--via", "hub").ExitCode == success
 		}
 		a.Run(f.t, "systemctl", "reset-failed", "fettle-agent")
 		a.Run(f.t, "systemctl", "restart", "fettle-agent")
@@ -68,7 +68,7 @@ func (f *hubsOf) connect(a, to *machine) {
 
 // whileFrozen runs each command at a hub that runs.
 func (f *hubsOf) whileFrozen(when, token string) {
-	connected := asWanted
+	connected := success
 	if when == "at once" {
 		connected = failed // the agent is connected to the frozen hub
 	}
@@ -77,22 +77,22 @@ func (f *hubsOf) whileFrozen(when, token string) {
 		code  int
 		names bool // the frozen hub
 	}{
-		{"fettle status --fleet", asWanted, when == "later"},
-		{"fettle hub list", asWanted, true},
+		{"fettle status --fleet", success, when == "later"},
+		{"fettle hub list", success, true},
 		{"fettle hub check", checkFailed, true},
-		{"fettle alarm list", asWanted, when == "later"},
-		{"fettle target list", asWanted, false},
-		{"fettle target show web1", asWanted, false},
-		{"fettle target history web1", asWanted, false},
-		{"fettle events", asWanted, false},
-		{"fettle request list", asWanted, false},
-		{"fettle token list", asWanted, false},
-		{"fettle person list", asWanted, false},
+		{"fettle alarm list", success, when == "later"},
+		{"fettle target list", success, false},
+		{"fettle target show web1", success, false},
+		{"fettle target history web1", success, false},
+		{"fettle events", success, false},
+		{"fettle request list", success, false},
+		{"fettle token list", success, false},
+		{"fettle person list", success, false},
 		{"fettle status -t web1 --via hub", connected, when == "at once"},
-		{"fettle target pin -t web1 --module web --branch main", asWanted, false},
-		{"fettle target unpin -t web1 --module web", asWanted, false},
-		{"fettle target freeze -t web1 --reason test", asWanted, false},
-		{"fettle target unfreeze -t web1", asWanted, false},
+		{"fettle target pin -t web1 --module web --branch main", success, false},
+		{"fettle target unpin -t web1 --module web", success, false},
+		{"fettle target freeze -t web1 --reason test", success, false},
+		{"fettle target unfreeze -t web1", success, false},
 		{"fettle hub join https://" + f.hubs[0].Addr + ":7440 --token-file - --address " + f.agents[0].Addr + " --user root", failed, true},
 	} {
 		by := f.hubs[1]

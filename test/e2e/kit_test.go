@@ -17,7 +17,7 @@ import (
 
 // Exit codes that users script against.
 const (
-	asWanted    = 0
+	success     = 0
 	failed      = 1
 	changes     = 2
 	checkFailed = 3

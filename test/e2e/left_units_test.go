@@ -38,7 +38,7 @@ func unitsOfRemovedPackages(t *testing.T, r hosts.Release) {
 	list := "package \"careless\" {}\n"
 	there := func() {
 		m.write(map[string]string{"fettle.hcl": list})
-		m.fettle(asWanted, "apply", "--yes")
+		m.fettle(success, "apply", "--yes")
 		m.want("active\nactive\nactive\nactive\nfailed", "systemctl", "is-active", "careless.service", "careless@a.service", "careless-once.service", "careless.timer", "careless-fails.service")
 	}
 	gone := func(o output) {
@@ -51,10 +51,10 @@ func unitsOfRemovedPackages(t *testing.T, r hosts.Release) {
 		}
 	}
 	there()
-	gone(m.fettle(asWanted, "rollback", "origin", "--yes"))
+	gone(m.fettle(success, "rollback", "origin", "--yes"))
 	there()
 	m.write(map[string]string{"fettle.hcl": "package \"careless\" { ensure = \"absent\" }\n"})
-	gone(m.fettle(asWanted, "apply", "--yes"))
+	gone(m.fettle(success, "apply", "--yes"))
 	m.write(map[string]string{"fettle.hcl": list + "exec \"no\" {\n  command = [\"/bin/false\"]\n  after   = [package.careless]\n}\n"})
 	gone(m.fettle(failed, "apply", "--yes", "--on-failure", "undo"))
 }

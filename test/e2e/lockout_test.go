@@ -106,7 +106,7 @@ func (a *ann) locksHerselfOut(state string) {
 	if !a.getsIn() {
 		a.t.Fatal("ann does not get in to begin with")
 	}
-	a.says(a.fettle(asWanted, "apply", "--yes"), "This may lock you out", "unless you confirm it within 6s", "Type: fettle confirm")
+	a.says(a.fettle(success, "apply", "--yes"), "This may lock you out", "unless you confirm it within 6s", "Type: fettle confirm")
 	ended := time.Now()
 	if a.getsIn() {
 		a.t.Error("nobody was locked out, so this shows nothing")
@@ -115,7 +115,7 @@ func (a *ann) locksHerselfOut(state string) {
 	if after := a.settings(); after != before {
 		a.t.Errorf("not all is as it was before:\n%s", differing(before, after))
 	}
-	a.says(a.fettle(asWanted, "log"), "not confirmed in time")
+	a.says(a.fettle(success, "log"), "not confirmed in time")
 }
 
 // backIn demands that ann gets in again within 30 seconds, with nobody's help.
@@ -130,7 +130,7 @@ func (a *ann) backIn(since time.Time) {
 	a.await("the end of the run that takes it back", func() bool {
 		return a.Exec("systemctl", "list-units", "-q", "--no-legend", "fettle-watch-*").Stdout == ""
 	})
-	a.fettle(asWanted, "drift")
+	a.fettle(success, "drift")
 }
 
 // differing are the lines that only one of two texts has.
@@ -164,7 +164,7 @@ func (a *ann) crashes() {
 	}
 
 	a.only(locks)
-	a.fettle(asWanted, "apply", "--yes")
+	a.fettle(success, "apply", "--yes")
 	a.PowerCut(a.t)
 	a.Start(a.t)
 	if a.await("sshd", a.answers); a.getsIn() {
@@ -194,9 +194,9 @@ check "sshd" {
 // checksConfirm: what the checks confirm stays, whoever is locked out.
 func (a *ann) checksConfirm() {
 	a.only(strings.Replace(checked, "PORT", "2222", 1))
-	a.says(a.fettle(asWanted, "apply", "--yes"), "is kept only if its checks pass", "confirmed by its checks")
+	a.says(a.fettle(success, "apply", "--yes"), "is kept only if its checks pass", "confirmed by its checks")
 	a.stays("/etc/ssh/sshd_config.d/10-port.conf")
-	a.says(a.fettle(asWanted, "rollback", "--yes"), "A rollback does not undo itself")
+	a.says(a.fettle(success, "rollback", "--yes"), "A rollback does not undo itself")
 	a.await("the old port", a.getsIn)
 }
 
@@ -215,12 +215,12 @@ func (a *ann) checkFails() {
 // not to be armed.
 func (a *ann) confirms() {
 	a.only("sshd_config \"10-root\" { settings = { PermitRootLogin = \"no\" } }\npolicy { confirm_within = \"10s\" }\n")
-	a.fettle(asWanted, "apply", "--yes")
+	a.fettle(success, "apply", "--yes")
 	a.await("the end of sshd's reload", a.getsIn)
-	a.says(a.fettle(asWanted, "confirm"), "is confirmed and stays")
+	a.says(a.fettle(success, "confirm"), "is confirmed and stays")
 	a.stays("/etc/ssh/sshd_config.d/10-root.conf")
 	a.only("sshd_config \"10-root\" { settings = { PermitRootLogin = \"yes\" } }\n")
-	a.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	a.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	a.says(a.fettle(failed, "confirm"), "no run waits to be confirmed")
 }
 

@@ -123,8 +123,8 @@ func certificateStory(m *machine) {
 	const conf = "/etc/nginx/sites-enabled/shop.example.org"
 	m.says(m.fettle(changes, "plan"), "+ file:"+conf, "> exec:certificate", "Then, when this is done:", "* file:"+conf, "(known after apply)", "needs the output of exec:certificate")
 	m.says(m.fettle(failed, "plan", "-o", "/root/later.plan"), "cannot save the plan: the changes of site.tls/file.conf are known only after apply (needs the output of exec:certificate)")
-	m.says(m.fettle(asWanted, "compile"), "# deferred until a run provides a value: site.tls/file.conf at fettle.hcl:")
-	out := m.fettle(asWanted, "apply", "--yes")
+	m.says(m.fettle(success, "compile"), "# deferred until a run provides a value: site.tls/file.conf at fettle.hcl:")
+	out := m.fettle(success, "apply", "--yes")
 	m.says(out, "check:answers")
 	if n := strings.Count(out.all(), "file:"+conf+"\n"); n < 2 {
 		m.t.Errorf("the configuration was written %d times", n)
@@ -132,12 +132,12 @@ func certificateStory(m *machine) {
 	m.told(2)
 	m.want("asked", "cat", "/root/asked")
 	m.securely("one")
-	m.says(m.fettle(asWanted, "log"), "apply, after 1")
+	m.says(m.fettle(success, "log"), "apply, after 1")
 
 	runs := m.runs()
-	m.says(m.fettle(asWanted, "apply", "--yes"), "Nothing had to change")
-	m.fettle(asWanted, "plan")
-	m.says(m.fettle(asWanted, "drift"), "as applied")
+	m.says(m.fettle(success, "apply", "--yes"), "Nothing had to change")
+	m.fettle(success, "plan")
+	m.says(m.fettle(success, "drift"), "as applied")
 	if now := m.runs(); now != runs {
 		m.t.Errorf("an apply without changes made a run: %d, then %d", runs, now)
 	}
@@ -146,12 +146,12 @@ func certificateStory(m *machine) {
 	// Both configurations change, and only the last one is written.
 	m.edit(repository+"/fettle.hcl", `return 200 "one`, `return 200 "two`)
 	m.commit("Better")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.told(3)
 	m.securely("two")
 
 	// All of it goes, and comes again in pieces.
-	m.fettle(asWanted, "rollback", "origin", "--yes", "--cross-irreversible")
+	m.fettle(success, "rollback", "origin", "--yes", "--cross-irreversible")
 	if m.has("/etc/nginx/tls") || m.has(conf) {
 		m.t.Error("the rollback leaves the certificate or the site")
 	}
@@ -167,11 +167,11 @@ func stoppedBehindEachStep(m *machine) {
 	m.Run(m.t, "touch", "/root/broken")
 	m.fettle(failed, "apply", "--yes")
 	m.Run(m.t, "rm", "/root/broken")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.want("asked", "cat", "/root/asked")
 	m.securely("two")
-	m.says(m.fettle(asWanted, "apply", "--yes"), "Nothing had to change")
-	m.fettle(asWanted, "rollback", "--yes", "--cross-irreversible") // the last apply, not only its last phase
+	m.says(m.fettle(success, "apply", "--yes"), "Nothing had to change")
+	m.fettle(success, "rollback", "--yes", "--cross-irreversible") // the last apply, not only its last phase
 	m.says(m.fettle(changes, "plan"), "exec:certificate")
 }
 

@@ -36,7 +36,7 @@ func TestDataOfPackages(t *testing.T) {
 		return m.fettle(code, append([]string{"steps", "apply", "list.steps", "--yes"}, args...)...)
 	}
 	const both = "PKG redis-like\nPKG postgres-like\n"
-	apply(asWanted, both)
+	apply(success, both)
 	for _, name := range []string{"redis-like", "postgres-like"} {
 		m.WriteFile(t, "/var/lib/"+name+"/db", "a year of orders\n", 0o640)
 		m.WriteFile(t, "/etc/"+name+"/"+name+".conf", "port 2\n", 0o644)
@@ -50,37 +50,37 @@ func TestDataOfPackages(t *testing.T) {
 	m.write(map[string]string{"less.steps": "PKG postgres-like\n"})
 	m.says(m.fettle(changes, "steps", "plan", "less.steps"), "pkg:redis-like  no longer in the list",
 		"configuration in /etc/redis-like/redis-like.conf and data in /var/lib/redis-like stay", "apt-get purge redis-like")
-	m.says(apply(asWanted, "PKG postgres-like\n"), "package redis-like is removed", "data in /var/lib/redis-like stay", "apt-get purge redis-like")
+	m.says(apply(success, "PKG postgres-like\n"), "package redis-like is removed", "data in /var/lib/redis-like stay", "apt-get purge redis-like")
 	kept("redis-like", "rc ")
-	m.fettle(asWanted, "drift")
-	m.fettle(asWanted, "rollback", "--yes")
+	m.fettle(success, "drift")
+	m.fettle(success, "rollback", "--yes")
 	kept("redis-like", "ii ")
 
-	o := m.fettle(asWanted, "rollback", "origin", "--yes")
+	o := m.fettle(success, "rollback", "origin", "--yes")
 	m.says(o, "data in /var/lib/postgres-like stay", "apt-get purge postgres-like")
 	kept("redis-like", "rc ")
 	kept("postgres-like", "rc ")
-	m.fettle(asWanted, "rollback", "--yes")
+	m.fettle(success, "rollback", "--yes")
 	kept("postgres-like", "ii ")
 
 	const purge = "PKG redis-like ensure=purged\nPKG postgres-like\n"
 	o = apply(failed, purge)
 	m.says(o, "irreversible", "the purge deletes its configuration in /etc/redis-like/redis-like.conf and data in /var/lib/redis-like", "--cross-irreversible")
 	kept("redis-like", "ii ")
-	apply(asWanted, purge, "--cross-irreversible")
+	apply(success, purge, "--cross-irreversible")
 	if m.has("/var/lib/redis-like") || m.has("/etc/redis-like/redis-like.conf") {
 		t.Error("the purge left configuration or data")
 	}
-	m.fettle(asWanted, "drift")
-	m.says(m.fettle(asWanted, "rollback", "--yes"), "it was purged", "do not come back")
+	m.fettle(success, "drift")
+	m.says(m.fettle(success, "rollback", "--yes"), "it was purged", "do not come back")
 	m.want("empty", "cat", "/var/lib/redis-like/db")
 	kept("postgres-like", "ii ")
 
 	// A removal that somebody did by hand is enough for ensure = "absent", and not for "purged".
-	apply(asWanted, "PKG redis-like ensure=absent\nPKG postgres-like\n")
+	apply(success, "PKG redis-like ensure=absent\nPKG postgres-like\n")
 	m.want("empty", "cat", "/var/lib/redis-like/db")
 	apply(failed, purge)
-	apply(asWanted, purge, "--cross-irreversible")
+	apply(success, purge, "--cross-irreversible")
 	if m.has("/var/lib/redis-like") {
 		t.Error("the purge of what was removed left data")
 	}

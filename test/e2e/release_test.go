@@ -50,7 +50,7 @@ func TestReleaseUpgrade(t *testing.T) {
 	m := newMachine(t, hosts.NewWorldOf(t, hosts.Bookworm), "upgrade", repo)
 	m.write(map[string]string{"fettle.hcl": strings.Replace(upgradedKinds, "TEXT", "twelve", 1)})
 	m.WriteFile(t, "/etc/default/locale", "LANG=C.UTF-8\n", 0o644)
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 
 	repo.AddDebianOf(t, hosts.Trixie)
 	repo.AddUpgrade(t, hosts.Trixie)
@@ -66,14 +66,14 @@ func TestReleaseUpgrade(t *testing.T) {
 
 	m.write(map[string]string{"fettle.hcl": strings.Replace(upgradedKinds, "TEXT", "thirteen", 1)})
 	m.fettle(changes, "plan")
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
-	m.fettle(asWanted, "plan")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "plan")
 	m.want("thirteen", "cat", "/etc/motd")
 
-	m.fettle(asWanted, "rollback", "--yes")
+	m.fettle(success, "rollback", "--yes")
 	m.want("twelve", "cat", "/etc/motd")
 	m.want("LANG=nl_NL.UTF-8", "grep", "LANG", "/etc/locale.conf")
-	m.fettle(asWanted, "rollback", "origin", "--yes")
+	m.fettle(success, "rollback", "origin", "--yes")
 	m.want("LANG=C.UTF-8", "grep", "LANG", "/etc/locale.conf")
 	m.want("../locale.conf", "readlink", "/etc/default/locale")
 	m.want("", "sh", "-c", "getent passwd alice; ls /etc/cron.d/hourly-true /etc/systemd/system/poll.timer 2>/dev/null; grep '^PermitRootLogin no' /etc/ssh/sshd_config")

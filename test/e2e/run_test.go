@@ -55,7 +55,7 @@ action "mark" {
 // runTogether: the same output is shown once, lines have their host's name while they
 // come, and both histories know of it.
 func runTogether(d *desk, ms []*machine) {
-	o := d.fettle(asWanted, "run", "-t", "web*", "--", "hostname")
+	o := d.fettle(success, "run", "-t", "web*", "--", "hostname")
 	for _, m := range ms {
 		d.says(o, m.Name+" | "+m.Name+"\n")
 	}
@@ -65,11 +65,11 @@ func runTogether(d *desk, ms []*machine) {
 		d.t.Errorf("%d failed", n)
 	}
 	d.fettle(7, "run", "-t", "web1", "--shell", "--", "echo here; exit 7")
-	o = d.fettle(asWanted, "log", "-t", "web1")
+	o = d.fettle(success, "log", "-t", "web1")
 	d.says(o, "c1 ", "run hostname", "failed, exit 7", "ann")
-	d.says(d.fettle(asWanted, "show", "c3", "-t", "web1"), "here", "sh -c 'echo here; exit 7'", "ssh")
-	d.says(d.fettle(asWanted, "log", "--here"), "3 targets: 3 ok", "3 targets: 1 ok, 2 failed", "web1: failed")
-	d.says(d.fettle(asWanted, "run", "-t", "web*", "--dry-run", "--", "halt"), "Would run on 3 targets: web1, web2, web3")
+	d.says(d.fettle(success, "show", "c3", "-t", "web1"), "here", "sh -c 'echo here; exit 7'", "ssh")
+	d.says(d.fettle(success, "log", "--here"), "3 targets: 3 ok", "3 targets: 1 ok, 2 failed", "web1: failed")
+	d.says(d.fettle(success, "run", "-t", "web*", "--dry-run", "--", "halt"), "Would run on 3 targets: web1, web2, web3")
 }
 
 // runTimeout: nothing that the command started is left.
@@ -79,21 +79,21 @@ func runTimeout(d *desk, ms []*machine) {
 	if r := ms[0].Exec("pgrep", "-f", "^sleep 4711"); r.ExitCode != 1 {
 		d.t.Errorf("left running: %s", r.Stdout)
 	}
-	d.says(d.fettle(asWanted, "log", "-t", "web1"), "failed, timed out")
+	d.says(d.fettle(success, "log", "-t", "web1"), "failed, timed out")
 }
 
 // runCopy: a file goes to all hosts, and the second time nothing does.
 func runCopy(d *desk, ms []*machine) {
 	d.put("big", strings.Repeat("fettle ", 1<<20), 0o600)
 	args := []string{"copy", "-t", "web*", "--mode", "0640", d.at("big"), "/srv/big"}
-	d.says(d.fettle(asWanted, args...), "3 changed")
+	d.says(d.fettle(success, args...), "3 changed")
 	before := ms[0].Run(d.t, "stat", "-c", "%i %Z %a", "/srv/big")
-	d.says(d.fettle(asWanted, args...), "3 as wanted")
+	d.says(d.fettle(success, args...), "3 in sync")
 	after := ms[0].Run(d.t, "stat", "-c", "%i %Z %a", "/srv/big")
 	if after != before || !strings.HasSuffix(after, " 640\n") {
 		d.t.Errorf("the file was touched: %q, then %q", before, after)
 	}
-	d.fettle(asWanted, "copy", "-t", "web*", "--from", "/srv/big", d.at("back"))
+	d.fettle(success, "copy", "-t", "web*", "--from", "/srv/big", d.at("back"))
 	for _, m := range ms {
 		if text, err := os.ReadFile(filepath.Join(d.at("back"), m.Name, "big")); err != nil || string(text) != d.get("big") {
 			d.t.Errorf("from %s came %d bytes, %v", m.Name, len(text), err)
@@ -106,21 +106,21 @@ func runCopy(d *desk, ms []*machine) {
 func runReboot(d *desk, ms []*machine) {
 	d.says(d.fettle(failed, "reboot", "-t", "web2"), "cannot ask for confirmation without a terminal")
 	before := ms[1].Boots()
-	d.says(d.fettle(asWanted, "reboot", "-t", "web2", "--yes", "--timeout", "3m"), "1 rebooted")
+	d.says(d.fettle(success, "reboot", "-t", "web2", "--yes", "--timeout", "3m"), "1 rebooted")
 	if ms[1].Boots() != before+1 {
 		d.t.Errorf("boot %d, then %d", before, ms[1].Boots())
 	}
-	d.says(d.fettle(asWanted, "wait", "-t", "web2", "--for", "boot", "--timeout", "3m"), "1 ready")
-	d.says(d.fettle(asWanted, "wait", "-t", "web2", "--for", "port=22"), "1 ready")
+	d.says(d.fettle(success, "wait", "-t", "web2", "--for", "boot", "--timeout", "3m"), "1 ready")
+	d.says(d.fettle(success, "wait", "-t", "web2", "--for", "port=22"), "1 ready")
 	d.says(d.fettle(failed, "wait", "-t", "web2", "--for", "unit=nothing.service", "--timeout", "1s"), "cannot wait longer than 1s")
-	d.says(d.fettle(asWanted, "log", "-t", "web2"), "reboot", "succeeded")
+	d.says(d.fettle(success, "log", "-t", "web2"), "reboot", "succeeded")
 }
 
 // runAction: an action of a module runs where the module is, with the facts of each
 // target, and its dry run changes nothing.
 func runAction(d *desk, ms []*machine) {
-	d.says(d.fettle(asWanted, "run", "-t", "web1", "--list"), "ops.mark", "times=1")
-	d.says(d.fettle(asWanted, "run", "-t", "web[12]", "--dry-run", "mark", "text=a"), "web1 | would mark a", "web2 | would mark a")
+	d.says(d.fettle(success, "run", "-t", "web1", "--list"), "ops.mark", "times=1")
+	d.says(d.fettle(success, "run", "-t", "web[12]", "--dry-run", "mark", "text=a"), "web1 | would mark a", "web2 | would mark a")
 	if r := ms[0].Exec("test", "-e", "/srv/mark"); r.ExitCode == 0 {
 		d.t.Error("the dry run changed something")
 	}
@@ -128,10 +128,10 @@ func runAction(d *desk, ms []*machine) {
 	if r := ms[0].Exec("test", "-e", "/srv/mark"); r.ExitCode == 0 {
 		d.t.Error("it ran where it is, though one of the targets lacks it")
 	}
-	d.says(d.fettle(asWanted, "run", "-t", "web*,!web3", "mark", "text=a", "times=2"), "web1 | web1 2", "web2 | web2 2")
+	d.says(d.fettle(success, "run", "-t", "web*,!web3", "mark", "text=a", "times=2"), "web1 | web1 2", "web2 | web2 2")
 	for _, m := range ms[:2] {
 		m.Run(d.t, "test", "-e", "/srv/mark/a")
 	}
 	d.says(d.fettle(failed, "run", "-t", "web1", "mark", "text=a", "times=x"), "is a number")
-	d.says(d.fettle(asWanted, "log", "-t", "web1"), "ops.mark")
+	d.says(d.fettle(success, "log", "-t", "web1"), "ops.mark")
 }

@@ -79,7 +79,7 @@ func TestSecretsOnAHost(t *testing.T) {
 	m.Run(t, "mkdir", "-p", repository)
 	m.git("init", "-q", ".")
 	m.write(map[string]string{"fettle.hcl": "target \"secrets\" {}\n"})
-	m.fettle(asWanted, "secret", "init")
+	m.fettle(success, "secret", "init")
 	m.Run(t, "fettle", "secret", "identity")
 	m.set("db/password", firstPassword)
 	m.set("users/ada", m.hash("pass-of-ada-1"))
@@ -88,8 +88,8 @@ func TestSecretsOnAHost(t *testing.T) {
 
 	m.write(map[string]string{"fettle.hcl": "target \"secrets\" {}\n" + shop})
 	m.commit("The shop")
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
-	m.fettle(asWanted, "plan")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "plan")
 	m.saw(firstPassword)
 	m.opens("pass-of-ada-1", true)
 	m.want("[db]\nuser = shop\npassword = "+firstPassword, "cat", "/etc/shop.ini")
@@ -101,7 +101,7 @@ func TestSecretsOnAHost(t *testing.T) {
 	m.set("users/ada", m.hash("pass-of-ada-2"))
 	m.commit("Another password")
 	m.says(m.fettle(changes, "plan", "-v"), "secret", "shop.service.db-password")
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.saw(secondPassword)
 	if now := m.Run(t, "systemctl", "show", "-P", "MainPID", "shop"); now == pid {
 		t.Error("the service was not restarted")
@@ -111,11 +111,11 @@ func TestSecretsOnAHost(t *testing.T) {
 	m.onlyWhereItIsFor(secondPassword)
 	m.nowhere(firstPassword)
 
-	m.fettle(asWanted, "rollback", "--yes")
+	m.fettle(success, "rollback", "--yes")
 	m.saw(firstPassword)
 	m.opens("pass-of-ada-1", true)
 	m.nowhere(secondPassword)
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 
 	m.Reboot(t)
 	m.settle()
@@ -124,10 +124,10 @@ func TestSecretsOnAHost(t *testing.T) {
 		t.Error("what is in memory outlived a start of the host")
 	}
 	m.fettle(changes, "drift")
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.saw(secondPassword)
 
-	m.fettle(asWanted, "rollback", "origin", "--yes")
+	m.fettle(success, "rollback", "origin", "--yes")
 	m.want("[db]\nuser = shop\npassword = "+oldPassword, "cat", "/etc/shop.ini")
 	m.nowhere(secondPassword)
 	m.nowhere(firstPassword)

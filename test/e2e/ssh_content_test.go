@@ -25,11 +25,11 @@ func contentOnce(d *desk, m *machine) {
 	d.goesOver(n, m)
 	defer func() { d.hangUp(); d.put(".ssh/config", was, 0o600) }()
 	d.targets("ssh {}", "")
-	d.fettle(asWanted, "plan", "-t", "web1")
+	d.fettle(success, "plan", "-t", "web1")
 	step := func(what, text string, least, most int64) {
 		d.put("repo/fettle.hcl", "target \"web1\" {\n  ssh {}\n}\n"+text, 0o644)
 		n.breaksAfter(0)
-		d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+		d.fettle(success, "apply", "--yes", "-t", "web1")
 		if got := n.sent.Load(); got < least || got > most {
 			d.t.Errorf("%s: %d bytes went to the host, want %d to %d", what, got, least, most)
 		}
@@ -54,7 +54,7 @@ func contentGoesOn(d *desk, m *machine) {
 	d.goesOver(n, m)
 	defer func() { d.hangUp(); d.put(".ssh/config", was, 0o600) }()
 	d.targets("ssh {}", "")
-	d.fettle(asWanted, "plan", "-t", "web1")
+	d.fettle(success, "plan", "-t", "web1")
 	d.targets("ssh {}", "file \"/etc/big\" { source = \"big\" }\n")
 	d.put("repo/big", random(size), 0o644)
 	for _, args := range [][]string{{"apply", "--yes", "-t", "web1", "--max-file-size", "100"}, {"copy", "--max-file-size", "100", "-t", "web1", "big", "/etc/hello"}} {
@@ -63,7 +63,7 @@ func contentGoesOn(d *desk, m *machine) {
 		m.awaitNobody()
 		m.want("1", "sh", "-c", "ls /var/lib/fettle/objects/tmp-part-* | wc -l")
 		n.breaksAfter(0)
-		d.fettle(asWanted, args...)
+		d.fettle(success, args...)
 		sent := n.sent.Load()
 		d.t.Logf("%s: %d KiB travel the second time", args[0], sent>>10)
 		if sent > size/2+slack {
@@ -95,7 +95,7 @@ func gigabyte(d *desk, m *machine) {
 		far = max(far, m.highWater("serve-stdio"))
 		return p.over()
 	})
-	if d.end(p) != asWanted {
+	if d.end(p) != success {
 		d.t.Fatal("the apply failed")
 	}
 	m.want(strconv.Itoa(1<<30), "stat", "-c", "%s", "/etc/big")

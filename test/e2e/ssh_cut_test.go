@@ -80,10 +80,10 @@ func cutFinish(d *desk, m *machine) {
 		m.goOn()
 		m.awaitNobody()
 		m.want("new", "cat", "/etc/story/after")
-		d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run continued after its connection was lost", "succeeded", "4 changed", "fettle apply --yes -t web1")
-		d.saysNot(d.fettle(asWanted, "drift", "-t", "web1"), "connection was lost")
-		d.says(d.fettle(asWanted, "apply", "--yes", "-t", "web1"), "Nothing had to change")
-		d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+		d.says(d.fettle(success, "status", "-t", "web1"), "a run continued after its connection was lost", "succeeded", "4 changed", "fettle apply --yes -t web1")
+		d.saysNot(d.fettle(success, "drift", "-t", "web1"), "connection was lost")
+		d.says(d.fettle(success, "apply", "--yes", "-t", "web1"), "Nothing had to change")
+		d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
 		d.t.Logf("%s is survived", name)
 	}
 }
@@ -112,12 +112,12 @@ func cutStop(d *desk, m *machine) {
 	if !m.has("/etc/story/before") || m.has("/etc/story/after") {
 		d.t.Error("it did not stop in the middle")
 	}
-	d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run continued after its connection was lost", "run 1: interrupted")
-	d.saysNot(d.fettle(asWanted, "status", "-t", "web1"), "a run continued after", "did not end")
+	d.says(d.fettle(success, "status", "-t", "web1"), "a run continued after its connection was lost", "run 1: interrupted")
+	d.saysNot(d.fettle(success, "status", "-t", "web1"), "a run continued after", "did not end")
 	m.goOn()
-	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	d.fettle(success, "apply", "--yes", "-t", "web1")
 	m.want("new", "cat", "/etc/story/after")
-	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+	d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
 }
 
 // cutUndo: the host is as it was before, byte by byte.
@@ -133,8 +133,8 @@ func cutUndo(d *desk, m *machine) {
 	if after := a.settings(); after != before {
 		d.t.Errorf("not all is as it was before:\n%s", differing(before, after))
 	}
-	d.says(d.fettle(asWanted, "status", "-t", "web1"), "connection was lost")
-	d.says(d.fettle(asWanted, "log", "-t", "web1"), "rollback")
+	d.says(d.fettle(success, "status", "-t", "web1"), "connection was lost")
+	d.says(d.fettle(success, "log", "-t", "web1"), "rollback")
 }
 
 // serverKilled: what was killed on the host is settled by who comes next.
@@ -145,11 +145,11 @@ func serverKilled(d *desk, m *machine) {
 		d.t.Error("it does not say that the connection was lost")
 	}
 	m.await("the end of its command", func() bool { return m.Exec("pgrep", "-f", "touch /run/waits").ExitCode != 0 })
-	d.says(d.fettle(asWanted, "status", "-t", "web1"), "did not end")
+	d.says(d.fettle(success, "status", "-t", "web1"), "did not end")
 	m.goOn()
-	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	d.fettle(success, "apply", "--yes", "-t", "web1")
 	m.want("new", "cat", "/etc/story/after")
-	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+	d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
 }
 
 // lockedOverSSH: a second one is told who is at work, since when and at what.
@@ -157,12 +157,12 @@ func lockedOverSSH(d *desk, m *machine) {
 	p := d.heldUpFrom(m, waitStep)
 	o := d.fettle(locked, "apply", "--yes", "-t", "web1")
 	d.says(o, "ann", "fettle apply --yes -t web1", "since")
-	d.says(d.fettle(asWanted, "status", "-t", "web1"), "is in progress")
+	d.says(d.fettle(success, "status", "-t", "web1"), "is in progress")
 	m.goOn()
-	if d.end(p) != asWanted {
+	if d.end(p) != success {
 		d.t.Error("the first one failed")
 	}
-	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+	d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
 }
 
 // cutEverywhere breaks the line after so and so many bytes of a first contact that
@@ -178,7 +178,7 @@ func cutEverywhere(d *desk, m *machine) {
 
 	m.Run(d.t, "rm", "-rf", "/root/.cache")
 	n.breaksAfter(0)
-	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	d.fettle(success, "apply", "--yes", "-t", "web1")
 	all := n.sent.Load()
 	points := 3
 	if os.Getenv("FETTLE_LONG") != "" {
@@ -201,7 +201,7 @@ func cutEverywhere(d *desk, m *machine) {
 		}
 		n.breaksAfter(0)
 		d.hangUp()
-		d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+		d.fettle(success, "apply", "--yes", "-t", "web1")
 		m.want(fmt.Sprint(len(big)), "stat", "-c", "%s", "/etc/big")
 	}
 }
@@ -232,8 +232,8 @@ func cutSilently(d *desk, m *machine) {
 		}
 	}
 	m.awaitLong("the end of what serves", func() bool { return m.Exec("pgrep", "-f", "serve-stdio").ExitCode != 0 })
-	d.fettle(asWanted, apply...)
-	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+	d.fettle(success, apply...)
+	d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
 	cutSilentlyInARun(d, m)
 }
 
@@ -250,9 +250,9 @@ func cutSilentlyInARun(d *desk, m *machine) {
 	whole()
 	d.hangUp()
 	m.want("new", "cat", "/etc/story/after")
-	d.says(d.fettle(asWanted, "status", "-t", "web1"), "a run continued after its connection was lost", "succeeded")
-	d.saysNot(d.fettle(asWanted, "status", "-t", "web1"), "a run continued after its connection was lost")
-	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+	d.says(d.fettle(success, "status", "-t", "web1"), "a run continued after its connection was lost", "succeeded")
+	d.saysNot(d.fettle(success, "status", "-t", "web1"), "a run continued after its connection was lost")
+	d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
 }
 
 // drops has the network drop all packets between the desk and a host, without a word,

@@ -29,9 +29,9 @@ func littleRoom(d *desk, m *machine) {
 	if m.has("/etc/hello") || m.has("/etc/big") {
 		d.t.Error("it is half applied")
 	}
-	d.says(d.fettle(asWanted, "status", "-t", "web1"), "nothing yet")
+	d.says(d.fettle(success, "status", "-t", "web1"), "nothing yet")
 	m.Run(d.t, "umount", "/var/lib/fettle")
-	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	d.fettle(success, "apply", "--yes", "-t", "web1")
 }
 
 // noProgramsAtHome: from a home that is read-only or noexec the program goes to another
@@ -45,10 +45,10 @@ func noProgramsAtHome(d *desk, m *machine) {
 		d.fettle(changes, "plan", "-t", "web1")
 		m.want("700 root", "sh", "-c", "stat -c '%a %U' /var/cache/fettle/fettle-* /var/cache/fettle | sort -u")
 		came := m.Run(d.t, "sh", "-c", "stat -c '%i %Z' /var/cache/fettle/fettle-*")
-		d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+		d.fettle(success, "apply", "--yes", "-t", "web1")
 		m.want(strings.TrimSpace(came), "sh", "-c", "stat -c '%i %Z' /var/cache/fettle/fettle-*")
-		d.fettle(asWanted, "rollback", "--yes", "-t", "web1")
-		d.fettle(asWanted, "target", "forget", "-t", "web1")
+		d.fettle(success, "rollback", "--yes", "-t", "web1")
+		d.fettle(success, "target", "forget", "-t", "web1")
 		if m.has("/var/cache/fettle") || len(m.programs("/root")) > 0 {
 			d.t.Error("the program is not forgotten")
 		}
@@ -157,12 +157,12 @@ func lockedOutOverSSH(d *desk, m *machine) {
 	if after := a.settings(); after != before {
 		d.t.Errorf("not all is as it was before:\n%s", differing(before, after))
 	}
-	d.says(d.fettle(asWanted, "log", "-t", "web1"), "not confirmed in time")
+	d.says(d.fettle(success, "log", "-t", "web1"), "not confirmed in time")
 
 	d.targets("ssh {}", policy+`sshd_config "10-tries" { settings = { MaxAuthTries = "5" } }`)
-	d.says(d.fettle(asWanted, "apply", "--yes", "-t", "web1"), "A new connection reached web1", "stays")
+	d.says(d.fettle(success, "apply", "--yes", "-t", "web1"), "A new connection reached web1", "stays")
 	a.stays("/etc/ssh/sshd_config.d/10-tries.conf")
-	d.fettle(asWanted, "rollback", "--yes", "-t", "web1")
+	d.fettle(success, "rollback", "--yes", "-t", "web1")
 }
 
 // throughBastion: a host that is reached through another one, as ssh_config says and
@@ -173,15 +173,15 @@ func throughBastion(d *desk, m, jump *machine) {
 	was := d.get(".ssh/config")
 	d.put(".ssh/config", strings.Replace(was, "HostName "+m.Addr+"\n", "HostName "+m.Addr+"\n  ProxyJump jump\n", 1), 0o600)
 	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
-	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
-	d.says(d.fettle(asWanted, "show", "1", "-t", "web1"), "ssh "+jump.Addr+")")
-	d.fettle(asWanted, "rollback", "--yes", "-t", "web1")
+	d.fettle(success, "apply", "--yes", "-t", "web1")
+	d.says(d.fettle(success, "show", "1", "-t", "web1"), "ssh "+jump.Addr+")")
+	d.fettle(success, "rollback", "--yes", "-t", "web1")
 	d.hangUp()
 
 	d.put(".ssh/config", was, 0o600)
 	d.targets(`ssh { options = { ProxyJump = "jump" } }`, `file "/etc/hello" { content = "hello\n" }`)
-	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
-	d.says(d.fettle(asWanted, "show", "3", "-t", "web1"), "ssh "+jump.Addr+")")
+	d.fettle(success, "apply", "--yes", "-t", "web1")
+	d.says(d.fettle(success, "show", "3", "-t", "web1"), "ssh "+jump.Addr+")")
 }
 
 const planted = "swordfish-over-ssh-41d9aa"
@@ -192,7 +192,7 @@ func secretsOverSSH(d *desk, m *machine) {
 	d.targets("ssh {}", "")
 	_ = os.RemoveAll(d.at("repo/.git"))
 	d.must("git", "init", "-q", "-b", "main")
-	d.fettle(asWanted, "secret", "init")
+	d.fettle(success, "secret", "init")
 	d.put("plain", planted+"\n", 0o600)
 	d.must("sh", "-c", "fettle secret set db/password < $HOME/plain")
 	d.put("repo/fettle.hcl", "target \"web1\" {\n  ssh {}\n}\nfile \"/etc/hello\" { secret = \"db/password\" }\nfile \"/etc/story\" { content = \"one\\n\" }\n", 0o644)
@@ -201,14 +201,14 @@ func secretsOverSSH(d *desk, m *machine) {
 	if m.has("/etc/fettle/identity") {
 		d.t.Fatal("the host has an identity to begin with")
 	}
-	d.saysNot(d.fettle(asWanted, "apply", "--yes", "-v", "-t", "web1"), planted)
+	d.saysNot(d.fettle(success, "apply", "--yes", "-v", "-t", "web1"), planted)
 	m.want(planted, "cat", "/etc/hello")
 	m.want("600 root", "stat", "-c", "%a %U", "/etc/fettle/identity")
-	d.says(d.fettle(asWanted, "apply", "--yes", "-t", "web1"), "Nothing had to change")
+	d.says(d.fettle(success, "apply", "--yes", "-t", "web1"), "Nothing had to change")
 
 	d.put("repo/fettle.hcl", "target \"web1\" {\n  ssh {}\n}\nfile \"/etc/story\" { content = \"two\\n\" }\n", 0o644)
 	d.must("git", "commit", "-q", "-a", "-m", "Without")
-	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	d.fettle(success, "apply", "--yes", "-t", "web1")
 	if got := m.holds(planted); len(got) > 0 {
 		d.t.Errorf("a secret that is used no more is in %v", got)
 	}
@@ -222,7 +222,7 @@ func secretsOverSSH(d *desk, m *machine) {
 			d.t.Errorf("%s is in the journal of the host", secret)
 		}
 	}
-	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+	d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
 	m.Run(d.t, "rm", "-r", "/etc/fettle")
 	_ = os.RemoveAll(d.at("repo/.git"))
 }

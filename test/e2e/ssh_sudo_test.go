@@ -53,12 +53,12 @@ func sudoWithPassword(d *desk, m *machine) {
 		m.awaitMiddle(p)
 		commandLinesLack(d.t, sudoPassword)
 		m.goOn()
-		if d.end(p) != asWanted {
+		if d.end(p) != success {
 			d.t.Fatal("the apply failed")
 		}
 		m.want("root", "stat", "-c", "%U", "/etc/story/after")
-		d.says(d.fettle(asWanted, "log", "-t", "web1", "--sudo-password-file", d.at("password")), "succeeded")
-		d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1", "--sudo-password-file", d.at("password"))
+		d.says(d.fettle(success, "log", "-t", "web1", "--sudo-password-file", d.at("password")), "succeeded")
+		d.fettle(success, "rollback", "origin", "--yes", "-t", "web1", "--sudo-password-file", d.at("password"))
 	}
 	if found := m.holds(sudoPassword); len(found) > 0 {
 		d.t.Errorf("the password is in %v", found)
@@ -73,14 +73,14 @@ func sudoWithout(d *desk, m *machine) {
 	for _, pty := range []string{"use_pty", "!use_pty"} {
 		m.WriteFile(d.t, "/etc/sudoers.d/ann", "Defaults "+pty+"\nann ALL=(ALL) NOPASSWD: ALL\n", 0o440)
 		d.targets("ssh { sudo = true }", "file \"/etc/story\" { content = \"hello\\n\" }\n")
-		d.fettle(asWanted, "apply", "--yes", "-t", "web1")
-		d.fettle(asWanted, "apply", "--yes", "-t", "web1", "--sudo-password-file", d.at("password"))
+		d.fettle(success, "apply", "--yes", "-t", "web1")
+		d.fettle(success, "apply", "--yes", "-t", "web1", "--sudo-password-file", d.at("password"))
 		m.want("root", "stat", "-c", "%U", "/etc/story")
 		m.want("root", "sh", "-c", "stat -c %U /root/.cache/fettle/fettle-*")
 		if m.has("/home/ann/.cache/fettle") {
 			d.t.Error("the program that root runs is where ann can replace it")
 		}
-		d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
+		d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
 	}
 	sudoWithoutHome(d, m)
 	d.targets("ssh {}", "file \"/etc/story\" { content = \"hello\\n\" }\n")
@@ -93,10 +93,10 @@ func sudoWithoutHome(d *desk, m *machine) {
 	m.Run(d.t, "mkdir", "-p", "/root/.cache")
 	m.Run(d.t, "mount", "-t", "tmpfs", "-o", "noexec,mode=0700", "small", "/root/.cache")
 	dir := "/var/cache/fettle"
-	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	d.fettle(success, "apply", "--yes", "-t", "web1")
 	m.want("700 root", "sh", "-c", "stat -c '%a %U' "+dir+" "+dir+"/fettle-* | sort -u")
-	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
-	d.fettle(asWanted, "target", "forget", "-t", "web1")
+	d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
+	d.fettle(success, "target", "forget", "-t", "web1")
 
 	m.Run(d.t, "install", "-d", "-o", "nobody", "-m", "0777", dir)
 	m.WriteFile(d.t, dir+"/fettle-mine", "somebody else's\n", 0o666)
@@ -104,7 +104,7 @@ func sudoWithoutHome(d *desk, m *machine) {
 	m.Run(d.t, "ln", "-s", "/bin/false", dir+"/fettle-"+sum)
 	d.fettle(changes, "plan", "-t", "web1")
 	m.want("700 root", "sh", "-c", "stat -c '%a %U' /var/tmp/fettle-0 /var/tmp/fettle-0/fettle-* | sort -u")
-	d.fettle(asWanted, "target", "forget", "-t", "web1")
+	d.fettle(success, "target", "forget", "-t", "web1")
 	if m.has("/var/tmp/fettle-0") {
 		d.t.Error("the program is not forgotten")
 	}

@@ -152,24 +152,24 @@ func firstContact(d *desk, m *machine) {
 	}
 	program := m.theProgram(d)
 	came := m.Run(d.t, "stat", "-c", "%i %Y %Z", program)
-	d.fettle(asWanted, apply...)
+	d.fettle(success, apply...)
 	m.tells("It works")
-	d.says(d.fettle(asWanted, apply...), "Nothing had to change")
+	d.says(d.fettle(success, apply...), "Nothing had to change")
 	m.want(strings.TrimSpace(came), "stat", "-c", "%i %Y %Z", program)
-	d.says(d.fettle(asWanted, "drift", "-t", "web1"), "as applied")
+	d.says(d.fettle(success, "drift", "-t", "web1"), "as applied")
 
 	d.put("repo/site/index.html", "It works better\n", 0o644)
 	d.must("git", "commit", "-q", "-a", "-m", "Better")
 	d.says(d.fettle(changes, "plan", "-v", "-t", "web1"), "+It works better")
-	d.fettle(asWanted, apply...)
+	d.fettle(success, apply...)
 	m.tells("It works better")
 	m.Run(d.t, "truncate", "-s", "0", "/srv/site/css/site.css")
 	d.says(d.fettle(changes, "drift", "-t", "web1"), "file:/srv/site/css/site.css")
-	d.fettle(asWanted, apply...)
+	d.fettle(success, apply...)
 	askedOverSSH(d, m)
 
-	d.fettle(asWanted, "rollback", "origin", "--yes", "-t", "web1")
-	d.says(d.fettle(asWanted, "status", "-t", "web1"), "managed   0 addresses")
+	d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
+	d.says(d.fettle(success, "status", "-t", "web1"), "managed   0 addresses")
 	m.purgeRemoved()
 	for _, x := range hosts.Compare(twin, m.Snapshot(d.t), append(remains(), "/root/.cache", "/root/.cache/fettle/**")) {
 		d.t.Error(x)
@@ -196,15 +196,15 @@ func (m *machine) theProgram(d *desk) string {
 // askedOverSSH: the history is on the host, and tells the same from both ends.
 func askedOverSSH(d *desk, m *machine) {
 	d.t.Helper()
-	d.says(d.fettle(asWanted, "log", "-t", "web1"), "Better", "A web server")
-	d.says(d.fettle(asWanted, "status", "-t", "web1"), "managed ")
-	d.says(d.fettle(asWanted, "show", "2", "-t", "web1"), "file:/srv/site/index.html", "ssh ")
-	d.says(d.fettle(asWanted, "explain", "/srv/site/index.html", "-t", "web1"), "fettle.hcl:6", "A web server", "run      2")
+	d.says(d.fettle(success, "log", "-t", "web1"), "Better", "A web server")
+	d.says(d.fettle(success, "status", "-t", "web1"), "managed ")
+	d.says(d.fettle(success, "show", "2", "-t", "web1"), "file:/srv/site/index.html", "ssh ")
+	d.says(d.fettle(success, "explain", "/srv/site/index.html", "-t", "web1"), "fettle.hcl:6", "A web server", "run      2")
 	if _, err := os.Stat(filepath.Join(d.home, ".local")); err == nil {
 		d.t.Error("something was kept on the desk")
 	}
 	there := m.Run(d.t, m.theProgram(d), "log")
-	if here := d.fettle(asWanted, "log", "-t", "web1").out; !strings.Contains(there, "Better") || here != there {
+	if here := d.fettle(success, "log", "-t", "web1").out; !strings.Contains(there, "Better") || here != there {
 		d.t.Errorf("fettle log over SSH:\n%s\nand on the host:\n%s", here, there)
 	}
 }
@@ -212,19 +212,19 @@ func askedOverSSH(d *desk, m *machine) {
 // forgetProgram: the program goes, what was done and how to take it back stays.
 func forgetProgram(d *desk, m *machine) {
 	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
-	d.fettle(asWanted, "apply", "--yes", "-t", "web1")
+	d.fettle(success, "apply", "--yes", "-t", "web1")
 	m.WriteFile(d.t, "/root/.cache/fettle/lists/mine", "somebody else's", 0o600)
-	d.says(d.fettle(asWanted, "target", "forget", "-t", "web1"), "/var/lib/fettle")
+	d.says(d.fettle(success, "target", "forget", "-t", "web1"), "/var/lib/fettle")
 	if got := m.programs("/root"); !slices.Equal(got, []string{"lists"}) {
 		d.t.Errorf("the cache has %v", got)
 	}
 	m.Run(d.t, "rm", "-r", "/root/.cache/fettle/lists")
-	d.fettle(asWanted, "target", "forget", "-t", "web1")
+	d.fettle(success, "target", "forget", "-t", "web1")
 	if m.has("/root/.cache/fettle") || !m.has("/var/lib/fettle") || !m.has("/etc/hello") {
 		d.t.Error("the wrong things are gone")
 	}
 	d.says(d.fettle(failed, "target", "forget"), "-t TARGET")
-	d.fettle(asWanted, "rollback", "--yes", "-t", "web1")
+	d.fettle(success, "rollback", "--yes", "-t", "web1")
 	if m.has("/etc/hello") {
 		d.t.Error("the rollback has not worked")
 	}

@@ -1,6 +1,6 @@
 package e2e
 
-// wholeKinds is a state of each kind that is taken back wholly, and whose
+// wholeKinds is a state of each kind that is undone wholly, and whose
 // absence is nothing else than that, or takes long.
 const wholeKinds = `
 nftables "main" {
@@ -113,7 +113,7 @@ wait_for "ssh" {
 }
 `
 
-// hostKinds is a state of each further kind that is taken back wholly.
+// hostKinds is a state of each further kind that is undone wholly.
 const hostKinds = `
 sudoers "deploy" {
   rules = ["www-data ALL=(root) NOPASSWD: /usr/bin/id -un"]

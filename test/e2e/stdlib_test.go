@@ -39,28 +39,28 @@ func standardLibraryOnAHost(t *testing.T, r hosts.Release) {
 
 	files := map[string]string{"fettle.hcl": strings.Replace(wholeKinds, "SHOP", sum, 1) + hostKinds, "templates/shop.conf.tmpl": "port = ${port}\n"}
 	m.write(files)
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
-	m.fettle(asWanted, "plan")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "plan")
 	asked(m)
 	again(m, files)
-	m.says(m.fettle(asWanted, "rollback", "origin", "--yes"), "stays: libc-l10n: needed by libc6")
+	m.says(m.fettle(success, "rollback", "origin", "--yes"), "stays: libc-l10n: needed by libc6")
 	withoutRecommended(m)
 	backAgain(m, before, debianRemains(r)...)
 
 	m.write(map[string]string{"fettle.hcl": hostKinds + otherKinds})
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
-	m.fettle(asWanted, "plan")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "plan")
 	m.want("root:adm:750", "stat", "-c", "%U:%G:%a", "/run/shop")
 	m.want("/bin/more", "readlink", "/etc/alternatives/pager")
 	m.want("0 Internet Site", "sh", "-c", "echo GET kinds/answer | debconf-communicate tzdata")
 
 	m.write(map[string]string{"fettle.hcl": goneKinds})
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
-	m.fettle(asWanted, "plan")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "plan")
 	gone(m)
-	m.fettle(asWanted, "rollback", "origin", "--yes", "--cross-irreversible") // the choice of pager
-	m.Run(t, "userdel", "kindshop")                                           // whom sysusers made stays
-	backAgain(m, before, append(debianRemains(r), "/srv/my-data")...)         // a directory that was mounted over
+	m.fettle(success, "rollback", "origin", "--yes", "--cross-irreversible") // the choice of pager
+	m.Run(t, "userdel", "kindshop")                                          // whom sysusers made stays
+	backAgain(m, before, append(debianRemains(r), "/srv/my-data")...)        // a directory that was mounted over
 	refused(m)
 }
 
@@ -150,21 +150,21 @@ func again(m *machine, files map[string]string) {
   ca_c`, `"192.0.2.8"]
   ca_c`).Replace(text)
 	m.write(files)
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.want("2", "cat", "/srv/shop/shop")
 	m.want("1", "sh", "-c", "openssl x509 -in /etc/ssl/kinds.pem -noout -text | grep -c 192.0.2.8")
 	m.write(map[string]string{"fettle.hcl": strings.ReplaceAll(files["fettle.hcl"], "names          =", "renew_before   = 364\n  names          =")})
-	m.fettle(asWanted, "plan")
+	m.fettle(success, "plan")
 	m.Run(m.t, "openssl", "req", "-x509", "-key", "/etc/ssl/private/kinds-ca.key", "-subj", "/CN=kinds authority", "-days", "2", "-out", "/etc/ssl/kinds-ca.pem")
 	m.says(m.fettle(changes, "plan"), "exec:x509-/etc/ssl/kinds-ca.pem")
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	if m.Run(m.t, "sha256sum", "/etc/ssl/kinds.pem", "/etc/ssl/kinds-ca.pem") == before {
 		m.t.Error("the certificates are the same")
 	}
 	m.want("/etc/ssl/kinds.pem: OK", "openssl", "verify", "-CAfile", "/etc/ssl/kinds-ca.pem", "/etc/ssl/kinds.pem")
 	files["fettle.hcl"] = text
 	m.write(files)
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.want("1", "cat", "/srv/shop/shop")
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // remains lists what a host may keep of fettle and of what came and went, after
-// everything was taken back. Whatever is not here must be as if nothing had
+// everything was undone. Whatever is not here must be as if nothing had
 // been.
 func remains() []string {
 	return append(hosts.Volatile(),
@@ -53,8 +53,8 @@ func TestWebServer(t *testing.T) {
 	drift(m)
 	lessModules(m)
 
-	m.fettle(asWanted, "rollback", "origin", "--yes")
-	m.says(m.fettle(asWanted, "status"), "managed   0 addresses")
+	m.fettle(success, "rollback", "origin", "--yes")
+	m.says(m.fettle(success, "status"), "managed   0 addresses")
 	// Somebody else's file was in a directory of ours: it outlives it.
 	foreign := []string{"/srv/www", "/srv/www/site", "/srv/www/site/foreign"}
 	m.purgeRemoved()
@@ -65,7 +65,7 @@ func TestWebServer(t *testing.T) {
 
 func firstApply(m *machine) {
 	m.says(m.fettle(changes, "plan"), "+ pkg:nginx", "+ file:/srv/www/site/part0/page000.html", "> act:reload/nginx.service")
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.serves("/", "It works")
 	m.serves("/part7/page187.html", "page 187")
 	m.want("web1", "hostname")
@@ -74,11 +74,11 @@ func firstApply(m *machine) {
 	m.want("deploy:web:644", "stat", "-c", "%U:%G:%a", "/srv/www/site/part0/page000.html")
 
 	runs := m.runs()
-	m.says(m.fettle(asWanted, "apply", "--yes"), "Nothing had to change")
+	m.says(m.fettle(success, "apply", "--yes"), "Nothing had to change")
 	if now := m.runs(); now != runs {
 		m.t.Errorf("an apply without changes made a run: %d, then %d", runs, now)
 	}
-	m.fettle(asWanted, "plan")
+	m.fettle(success, "plan")
 }
 
 // update changes content and configuration. The master process stays, its
@@ -89,7 +89,7 @@ func update(m *machine) {
 	m.edit(repository+"/modules/web/templates/site.conf.tmpl", "    root", "    index index.html;\\n    root")
 	m.commit("Better")
 	m.says(m.fettle(changes, "plan"), "2 to update, 1 to run")
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.serves("/", "It works better")
 	m.want(strings.TrimSpace(master), "cat", "/run/nginx.pid")
 	if n := m.reloads("nginx") - reloads; n != 1 {
@@ -103,9 +103,9 @@ func (m *machine) reloads(unit string) int {
 }
 
 func explain(m *machine, commit string) {
-	out := m.fettle(asWanted, "explain", "/etc/nginx/sites-enabled/example.org.conf")
+	out := m.fettle(success, "explain", "/etc/nginx/sites-enabled/example.org.conf")
 	m.says(out, "modules/web/module.hcl:", `link "site-on"`, commit[:8], "A web server", "run      1")
-	m.says(m.fettle(asWanted, "show", "2"), "act:reload/nginx.service", "file:/etc/nginx/sites-available/example.org.conf", "Better")
+	m.says(m.fettle(success, "show", "2"), "act:reload/nginx.service", "file:/etc/nginx/sites-available/example.org.conf", "Better")
 }
 
 // drifts are ways in which people and programs change a host behind fettle's
@@ -132,7 +132,7 @@ func drifts() map[string][]string {
 // drift is seen, reported without being repaired where that is asked for, and
 // repaired.
 func drift(m *machine) {
-	m.says(m.fettle(asWanted, "drift"), "as applied")
+	m.says(m.fettle(success, "drift"), "as applied")
 	for _, argv := range drifts() {
 		m.Run(m.t, append([]string{"env", "DEBIAN_FRONTEND=noninteractive"}, argv...)...)
 	}
@@ -143,8 +143,8 @@ func drift(m *machine) {
 	before := m.Run(m.t, "ls", "-lR", "--time-style=full-iso", "/srv/www", "/etc/nginx")
 	m.fettle(checkFailed, "apply", "--yes", "--confirm-within", "0s", "--no-repair") // reported only, so nginx does not answer
 	m.want(strings.TrimSuffix(before, "\n"), "ls", "-lR", "--time-style=full-iso", "/srv/www", "/etc/nginx")
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "drift")
 	m.serves("/", "It works better")
 }
 
@@ -153,16 +153,16 @@ func lessModules(m *machine) {
 	m.edit(repository+"/fettle.hcl", `"base", "web"`, `"web"`)
 	m.commit("Without base")
 	m.says(m.fettle(changes, "plan"), "- pkg:sudo", "- user:alice")
-	m.fettle(asWanted, "apply", "--yes", "--confirm-within", "0s")
+	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.want("start", "hostname")
 	m.want("", "id", "-u", "alice")
 	if m.has("/home/alice") || m.has("/usr/bin/sudo") {
 		m.t.Error("alice's home or sudo is still there")
 	}
-	m.fettle(asWanted, "rollback", "--yes")
+	m.fettle(success, "rollback", "--yes")
 	m.want("alice sudo", "id", "-Gn", "alice")
 	m.want("Europe/Amsterdam", "cat", "/etc/timezone")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "drift")
 	if !slices.Contains(strings.Fields(m.ReadFile(m.t, "/home/alice/.ssh/authorized_keys")), "alice@laptop") {
 		m.t.Error("alice's key did not come back")
 	}

@@ -18,7 +18,7 @@ type sick struct {
 	more  string   // further states
 	says  []string // of the failure; none when the run has to do its work
 	early bool     // the plan refuses already, so that nothing is begun
-	after string   // ActiveState when the run was not taken back; "" for any
+	after string   // ActiveState when the run was not undone; "" for any
 }
 
 const forever = "ExecStart=/bin/sleep infinity\n"
@@ -103,7 +103,7 @@ func TestUnitsUnderFire(t *testing.T) {
 func (m *machine) underFire(s sick, policy string) {
 	defer m.clean(s.name)
 	m.only(s.repository())
-	code := asWanted
+	code := success
 	if s.early {
 		code = failed
 	} else if len(s.says) > 0 {
@@ -114,14 +114,14 @@ func (m *machine) underFire(s sick, policy string) {
 	switch {
 	case s.early:
 		return
-	case code == asWanted:
-		m.fettle(asWanted, "plan")
-		m.fettle(asWanted, "drift")
+	case code == success:
+		m.fettle(success, "plan")
+		m.fettle(success, "drift")
 	case policy == "stop":
-		m.says(m.fettle(asWanted, "show"), s.says...)
+		m.says(m.fettle(success, "show"), s.says...)
 	default:
 		if m.has("/etc/systemd/system/"+s.name+".service") || active != "inactive" && active != "failed" {
-			m.t.Errorf("taken back, it is %s and its unit file is there: %v", active, m.has("/etc/systemd/system/"+s.name+".service"))
+			m.t.Errorf("undone, it is %s and its unit file is there: %v", active, m.has("/etc/systemd/system/"+s.name+".service"))
 		}
 		return
 	}
@@ -134,7 +134,7 @@ func (m *machine) underFire(s sick, policy string) {
 func (m *machine) clean(unit string) {
 	m.Exec("systemctl", "stop", unit)
 	m.only("")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.Exec("systemctl", "reset-failed")
 }
 
@@ -144,17 +144,17 @@ func service(name, text string) string {
 
 func hangsInStop(m *machine) {
 	m.only(service("clings", "[Service]\nTimeoutStopSec=1\nExecStart=/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'\n"))
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.only(strings.Replace(service("clings", "[Service]\nTimeoutStopSec=1\nExecStart=/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'\n"), "running = true", "running = false", 1))
-	m.fettle(asWanted, "apply", "--yes")
-	m.fettle(asWanted, "plan")
+	m.fettle(success, "apply", "--yes")
+	m.fettle(success, "plan")
 	m.only(strings.Replace(service("endless", "[Service]\nTimeoutStopSec=infinity\nExecStart=/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'\n"), "running = true", "running = true\n  timeout = \"2s\"", 1))
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.edit(repository+"/fettle.hcl", "running = true", "running = false")
 	m.says(m.fettle(failed, "apply", "--yes"), "cannot stop endless.service", "gave up waiting")
 	m.Run(m.t, "systemctl", "kill", "-s", "KILL", "endless")
 	m.await("its end", func() bool { return m.Exec("systemctl", "is-active", "-q", "endless").ExitCode != 0 })
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.clean("endless")
 }
 
@@ -166,9 +166,9 @@ func maskedUnit(m *machine) {
 	m.says(m.fettle(failed, "apply", "--yes"), "it is masked", "masked=false")
 	m.want("inactive", "systemctl", "is-active", "veiled")
 	m.only("service \"veiled\" {\n  masked  = false\n  running = true\n}\n")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.want("active", "systemctl", "is-active", "veiled")
-	m.fettle(asWanted, "rollback", "--yes", "origin")
+	m.fettle(success, "rollback", "--yes", "origin")
 	m.want("masked", "systemctl", "is-enabled", "veiled")
 	m.want("inactive", "systemctl", "is-active", "veiled")
 	m.clean("veiled")
@@ -212,7 +212,7 @@ func reloadRaces(m *machine) {
 	defer m.Exec("systemctl", "stop", "racer")
 	for i := range rounds {
 		m.only(strings.Replace(boom, "COMMAND", fmt.Sprintf("/bin/sleep %d", 5000+i), 1) + strings.NewReplacer("file \"unit\"", "file \"calm\"", "file.unit", "file.calm").Replace(service("calm", fmt.Sprintf("[Service]\nExecStart=/bin/sleep %d\n[Install]\nWantedBy=multi-user.target\n", 6000+i))))
-		m.fettle(asWanted, "apply", "--yes")
+		m.fettle(success, "apply", "--yes")
 		m.want(fmt.Sprintf("/bin/sleep %d", 5000+i), "sh", "-c", `tr '\0' ' ' < /proc/$(systemctl show -P MainPID boom)/cmdline | sed 's/ $//'`)
 		m.want("active", "systemctl", "is-active", "calm")
 	}
@@ -230,7 +230,7 @@ func changedByOthers(m *machine) {
 	m.Run(m.t, "systemctl", "show", "theirs")
 	m.Run(m.t, "sed", "-i", "s/7001/7002/", "/etc/systemd/system/theirs.service")
 	m.only("service \"theirs\" { running = true }\n")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.want("/bin/sleep 7002", "sh", "-c", `tr '\0' ' ' < /proc/$(systemctl show -P MainPID theirs)/cmdline | sed 's/ $//'`)
 	m.clean("theirs")
 }
@@ -238,7 +238,7 @@ func changedByOthers(m *machine) {
 func busAway(m *machine) {
 	m.Run(m.t, "systemctl", "mask", "--runtime", "--now", "dbus.socket", "dbus.service")
 	m.only(service("quiet", "[Service]\n"+forever))
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.want("active", "systemctl", "is-active", "quiet")
 	m.Run(m.t, "systemctl", "unmask", "--runtime", "dbus.socket", "dbus.service")
 	m.Run(m.t, "systemctl", "start", "dbus.socket", "dbus.service")
@@ -253,7 +253,7 @@ func busHangs(m *machine) {
 	r := m.begin("apply", "--yes")
 	code := m.end(r)
 	m.Run(m.t, "kill", "-CONT", bus)
-	if code != asWanted {
+	if code != success {
 		m.t.Errorf("it ended with %d", code)
 	}
 	m.want("active", "systemctl", "is-active", "quiet")
@@ -270,7 +270,7 @@ func reexecuted(m *machine) {
 	m.Run(m.t, "systemctl", "daemon-reexec")
 	m.Run(m.t, "systemctl", "restart", "dbus")
 	m.goOn()
-	if code := m.end(p); code != asWanted {
+	if code := m.end(p); code != success {
 		m.t.Errorf("it ended with %d", code)
 	}
 	m.want("active", "systemctl", "is-active", "gate")
@@ -281,7 +281,7 @@ func reexecuted(m *machine) {
 // it wrote, not the one that systemd knew.
 func killedBeforeReload(m *machine) {
 	m.only(strings.Replace(boom, "COMMAND", "/bin/sleep 8001", 1))
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.Run(m.t, "rm", "-f", "/run/waits", "/run/go")
 	hold := "exec \"hold\" {\n  command = [\"sh\", \"-c\", \"" + waits + "\"]\n  creates = \"/run/go\"\n  undo = [\"true\"]\n  after = [file.unit]\n  before = [service.boom]\n}\n"
 	m.only(strings.Replace(boom, "COMMAND", "/bin/sleep 8002", 1) + hold)
@@ -290,7 +290,7 @@ func killedBeforeReload(m *machine) {
 	m.signal("KILL")
 	m.end(p)
 	m.goOn()
-	m.fettle(asWanted, "recover", "--on-crash", "finish")
+	m.fettle(success, "recover", "--on-crash", "finish")
 	m.want("/bin/sleep 8002", "sh", "-c", `tr '\0' ' ' < /proc/$(systemctl show -P MainPID boom)/cmdline | sed 's/ $//'`)
 	m.clean("boom")
 }

@@ -1,4 +1,4 @@
-// Package fidelity shows that taking back means: as it was. It makes random trees
+// Package fidelity shows that undoing means: as it was. It makes random trees
 // with everything that a file system of Debian can hold, puts random lists on
 // them, takes those back, and compares with eyes of its own, which share no code
 // with the engine.

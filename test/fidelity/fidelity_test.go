@@ -42,7 +42,7 @@ func trees(fs filesystem) int {
 	return many[fs.name]
 }
 
-// TestFidelity: whatever a tree holds, what a list does to it can be taken back,
+// TestFidelity: whatever a tree holds, what a list does to it can be undone,
 // and the same list again does nothing at all.
 func TestFidelity(t *testing.T) {
 	only, number, one := strings.Cut(os.Getenv("FETTLE_TREE"), "/")
@@ -97,7 +97,7 @@ func (c *campaignOf) all(n int) {
 		held = append(held, fmt.Sprintf("%s %d", k, c.tally[k]))
 	}
 	c.t.Logf("%d trees with %s", n, strings.Join(held, ", "))
-	c.t.Logf("%d lists applied, %d refused or failed and taken back, %d changed nothing", c.applied, c.failed, c.same)
+	c.t.Logf("%d lists applied, %d refused or failed and undone, %d changed nothing", c.applied, c.failed, c.same)
 	if c.applied*4 < n*3 {
 		c.t.Errorf("only %d lists on %d trees could be applied", c.applied, n)
 	}
@@ -190,7 +190,7 @@ func (c *campaignOf) try(i int, m *machine, lists []string, origin tree, busy ma
 		c.bad(i, lists, fmt.Sprintf("rollback: %v", err), nil)
 	}
 	if d := differs(c.see(m.root), origin, loose); len(d) > 0 {
-		c.bad(i, lists, "taken back", d)
+		c.bad(i, lists, "undone", d)
 	}
 }
 

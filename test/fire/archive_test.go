@@ -68,15 +68,15 @@ apt_source "more" {
 `)
 	cmd, out, done := m.begin(argv("apply", "--yes")...)
 	m.await("the update", func() bool { return strings.Contains(out.String(), "+ file:/etc/apt/sources.list.d/more.sources") })
-	m.fettle(asWanted, "status")
+	m.fettle(success, "status")
 	close(s.hold)
 	<-updated
 	<-done
-	if code := cmd.ProcessState.ExitCode(); code != asWanted {
+	if code := cmd.ProcessState.ExitCode(); code != success {
 		m.t.Errorf("exit code %d\n%s", code, out)
 	}
 	m.Run(m.t, "rm", "/etc/apt/sources.list.d/remote.list")
-	m.apply(asWanted, "")
+	m.apply(success, "")
 }
 
 // archiveGone: an archive that lost a file, has another in its place, or is not

@@ -23,9 +23,9 @@ func addAsking(t *testing.T, r *hosts.Repo) {
 // asking: no package can ask. The default is taken, standard input is at its
 // end, and there is no terminal.
 func asking(m *machine) {
-	m.apply(asWanted, "package \"asking\" {}\npackage \"rude\" {}\n")
+	m.apply(success, "package \"asking\" {}\npackage \"rude\" {}\n")
 	m.want("blue", "cat", "/var/lib/asking")
 	m.want("nobody", "cat", "/var/lib/rude")
-	m.apply(asWanted, "")
+	m.apply(success, "")
 	m.clean()
 }

@@ -32,7 +32,7 @@ func breakages() []breakage {
 // leave brings the host into a state, with moody absent before.
 func (m *machine) leave(b breakage) {
 	m.t.Helper()
-	m.apply(asWanted, gone)
+	m.apply(success, gone)
 	m.Run(m.t, "sh", "-c", b.make+"\ntrue")
 	name := "moody"
 	if b.status == "it" {
@@ -52,7 +52,7 @@ func brokenAtStart(m *machine) {
 				continue
 			}
 			m.leave(b)
-			m.apply(asWanted, c.list+"\npackage \"watcher\" { ensure = \"absent\" }\n")
+			m.apply(success, c.list+"\npackage \"watcher\" { ensure = \"absent\" }\n")
 			m.moodyIs(c.version)
 			if m.t.Failed() {
 				m.t.Fatalf("so it is from %s to %q", b.name, c.version)
@@ -69,9 +69,9 @@ func brokenBystander(m *machine) {
 			continue
 		}
 		m.leave(b)
-		m.says(m.apply(asWanted, `package "bystander" {}`), "dpkg was left half-configured, finishing that first: ")
+		m.says(m.apply(success, `package "bystander" {}`), "dpkg was left half-configured, finishing that first: ")
 		m.clean()
-		m.apply(asWanted, `package "bystander" { ensure = "absent" }`)
+		m.apply(success, `package "bystander" { ensure = "absent" }`)
 	}
 	m.Run(m.t, "dpkg", "--purge", "watcher", "moody")
 }
@@ -84,13 +84,13 @@ func beyondRepair(m *machine) {
 	o := m.apply(failed, `package "bystander" {}`)
 	m.says(o, "moody is half configured", "postinst configure refuses")
 	m.want("", "dpkg-query", "-W", "bystander")
-	m.apply(asWanted, gone) // which is a cure
+	m.apply(success, gone) // which is a cure
 	m.moodyIs("")
 	m.Run(m.t, "rm", "/run/fail-postinst")
 
 	m.leave(breakages()[3]) // and the package to install again is nowhere
 	m.Run(m.t, "sed", "-i", "/^Package: moody$/,/^$/s/^Version: .*/Version: 1.5/", "/var/lib/dpkg/status")
-	m.apply(asWanted, one)
+	m.apply(success, one)
 	m.moodyIs("1.0")
-	m.apply(asWanted, gone)
+	m.apply(success, gone)
 }

@@ -30,9 +30,9 @@ func conffiles(m *machine) {
 		}
 		return out
 	}
-	m.apply(asWanted, list("1.0"))
+	m.apply(success, list("1.0"))
 	m.Run(m.t, "sh", "-c", "echo mine | tee /etc/edited-same.conf >/etc/edited-new.conf; rm /etc/deleted-same.conf /etc/deleted-new.conf")
-	o := m.apply(asWanted, list("2.0"))
+	o := m.apply(success, list("2.0"))
 	for name, want := range map[string]string{
 		"plain-same": "default", "plain-new": "default of 2.0", "edited-same": "mine", "edited-new": "mine",
 		"edited-new.conf.dpkg-dist": "default of 2.0", "deleted-same": "", "deleted-new": "", "deleted-new.conf.dpkg-dist": "default of 2.0",
@@ -44,8 +44,8 @@ func conffiles(m *machine) {
 	}
 	m.says(o, "/etc/edited-new.conf stays as it was edited here", "/etc/edited-new.conf.dpkg-dist", "/etc/deleted-new.conf stays deleted")
 	m.clean()
-	m.fettle(asWanted, "plan")
-	m.apply(asWanted, "")
+	m.fettle(success, "plan")
+	m.apply(success, "")
 }
 
 // conffileManaged: a conffile that the list has is as the list says, before and
@@ -67,17 +67,17 @@ package "taken" { version = %q }
 `, version, text, text, version)
 	}
 	for _, version := range []string{"1.0", "2.0"} {
-		m.apply(asWanted, list(version, "managed "+version))
+		m.apply(success, list(version, "managed "+version))
 		m.want("managed "+version, "cat", "/etc/owned.conf")
 		m.want("managed "+version, "cat", "/etc/taken.conf")
-		m.fettle(asWanted, "plan")
-		m.fettle(asWanted, "drift")
+		m.fettle(success, "plan")
+		m.fettle(success, "drift")
 	}
-	m.fettle(asWanted, "rollback", "--yes")
+	m.fettle(success, "rollback", "--yes")
 	m.want("managed 1.0", "cat", "/etc/owned.conf")
 	m.want("managed 1.0", "cat", "/etc/taken.conf")
 	m.clean()
-	m.apply(asWanted, "")
+	m.apply(success, "")
 	// A removed package keeps its configuration file, and dpkg what it wrote beside it.
 	m.want("/etc/owned.conf\n/etc/owned.conf.dpkg-dist\n/etc/taken.conf.dpkg-dist", "sh", "-c", "ls /etc/owned.conf* /etc/taken.conf*")
 	m.want("default of 1.0", "cat", "/etc/owned.conf")

@@ -124,7 +124,7 @@ func settler(apply bool) string {
 // package is whole, at its old or its new version.
 func killed(m *machine, apply bool) {
 	s := sides()
-	m.apply(asWanted, s[0].list)
+	m.apply(success, s[0].list)
 	n := 4
 	if long() {
 		n = 26
@@ -157,7 +157,7 @@ func (m *machine) lengths(s [2]side) (out [2]int) {
 	for _, to := range []int{1, 0} {
 		m.only(s[to].list)
 		o, points := m.traced(0, everybody, "apply", "--yes")
-		if o.code != asWanted || len(points) < 100 {
+		if o.code != success || len(points) < 100 {
 			m.t.Fatalf("%d points\n%s", len(points), o.text)
 		}
 		m.t.Logf("to side %d: %d points, for example\n%s", to, len(points), strings.Join(example(points, 40), "\n"))
@@ -187,10 +187,10 @@ func (m *machine) broken(p point, s [2]side) (hit, again int) {
 	if !p.apply {
 		again = m.settle(p, s, o)
 	}
-	if first := m.run(argv("apply", "--yes")...); first.code != asWanted { // one step further, and told
+	if first := m.run(argv("apply", "--yes")...); first.code != success { // one step further, and told
 		m.t.Logf("apply => %d\n%s", first.code, first.text)
 		m.told(first)
-		m.fettle(asWanted, "apply", "--yes")
+		m.fettle(success, "apply", "--yes")
 	}
 	m.whole(s[p.to], s[p.to])
 	if at[0] != "" {
@@ -213,7 +213,7 @@ func (m *machine) settle(p point, s [2]side, o output) (again int) {
 	}
 	rec := m.run(argv("recover")...)
 	m.t.Logf("recover => %d\n%s", rec.code, rec.text)
-	if rec.code != asWanted {
+	if rec.code != success {
 		m.t.Errorf("fettle recover ends with %d", rec.code)
 	}
 	m.told(rec)

@@ -20,7 +20,7 @@ import (
 
 // Exit codes that users script against.
 const (
-	asWanted   = 0
+	success    = 0
 	failed     = 1
 	rolledBack = 6
 )

@@ -69,10 +69,10 @@ func lockWaitedFor(m *machine) {
 	m.want("", "dpkg-query", "-W", "bystander")
 	release()
 	<-done
-	if code := cmd.ProcessState.ExitCode(); code != asWanted || !strings.HasPrefix(m.status("bystander"), "ii") {
+	if code := cmd.ProcessState.ExitCode(); code != success || !strings.HasPrefix(m.status("bystander"), "ii") {
 		m.t.Errorf("exit code %d\n%s", code, out)
 	}
-	m.apply(asWanted, "")
+	m.apply(success, "")
 }
 
 // lockInterrupted: whoever does not want to wait stops fettle, and nothing has

@@ -25,19 +25,19 @@ func (m *machine) unchanged(list string, texts ...string) {
 // held: what somebody holds on the machine stays, unless the list says that it
 // is not held.
 func held(m *machine) {
-	m.apply(asWanted, one)
+	m.apply(success, one)
 	m.Run(m.t, "apt-mark", "hold", "moody")
 	m.unchanged(two, "An administrator holds moody at version 1.0", "apt-mark unhold moody", "held = false")
 	m.unchanged(gone, "An administrator holds moody at version 1.0", "apt-mark unhold moody")
-	m.apply(asWanted, "package \"moody\" {\n  version = \"2.0\"\n  held = false\n}\n")
+	m.apply(success, "package \"moody\" {\n  version = \"2.0\"\n  held = false\n}\n")
 	for _, version := range []string{"1.0", "2.0"} { // a hold of the list's own is no obstacle
-		m.apply(asWanted, "package \"moody\" {\n  version = \""+version+"\"\n  held = true\n}\n")
+		m.apply(success, "package \"moody\" {\n  version = \""+version+"\"\n  held = true\n}\n")
 	}
 	m.want("hi 2.0", "dpkg-query", "-W", "-f", "${db:Status-Abbrev}${Version}", "moody")
-	m.apply(asWanted, "package \"moody\" {\n  version = \"1.0\"\n  held = false\n}\n")
+	m.apply(success, "package \"moody\" {\n  version = \"1.0\"\n  held = false\n}\n")
 	m.moodyIs("1.0")
-	m.apply(asWanted, gone)
-	m.apply(asWanted, "")
+	m.apply(success, gone)
+	m.apply(success, "")
 }
 
 // essential: what the system cannot do without is never removed, neither when
@@ -59,11 +59,11 @@ func foreign(m *machine) {
 	m.unchanged(`package "stranger:armhf" {}`, "pkg:stranger:armhf: ", "does not match system")
 	m.Run(m.t, "dpkg", "--add-architecture", "armhf")
 	m.update()
-	m.apply(asWanted, `package "stranger:armhf" {}`)
-	m.fettle(asWanted, "plan")
-	m.fettle(asWanted, "drift")
+	m.apply(success, `package "stranger:armhf" {}`)
+	m.fettle(success, "plan")
+	m.fettle(success, "drift")
 	m.want("armhf", "cat", "/usr/share/stranger")
-	m.apply(asWanted, "")
+	m.apply(success, "")
 	m.want("", "dpkg-query", "-W", "stranger")
 	m.Run(m.t, "dpkg", "--remove-architecture", "armhf")
 	m.update()

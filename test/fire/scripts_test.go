@@ -47,7 +47,7 @@ func scriptsFail(m *machine) {
 		m.says(o, c.script+" ", " refuses", "pkg:moody")
 		m.told(o)
 		m.Run(m.t, "rm", "/run/fail-"+c.script)
-		m.fettle(asWanted, "apply", "--yes")
+		m.fettle(success, "apply", "--yes")
 		m.moodyIs(c.version)
 	}
 }
@@ -68,22 +68,22 @@ func (m *machine) moodyIs(version string) {
 // triggerFails: the package that was triggered is named, not the one that
 // triggered it.
 func triggerFails(m *machine) {
-	m.apply(asWanted, gone+"\npackage \"watcher\" {}\n")
+	m.apply(success, gone+"\npackage \"watcher\" {}\n")
 	m.Run(m.t, "touch", "/run/fail-trigger")
 	o := m.apply(failed, one+"\npackage \"watcher\" {}\n")
 	m.says(o, "watcher: installed watcher package post-installation script", "trigger triggered refuses", "watcher is half configured")
 	m.Run(m.t, "rm", "/run/fail-trigger")
-	m.says(m.fettle(asWanted, "recover"), "finishing that first: watcher is half configured")
+	m.says(m.fettle(success, "recover"), "finishing that first: watcher is half configured")
 	m.clean()
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.moodyIs("1.0")
-	m.says(m.fettle(asWanted, "recover"), "Nothing to recover")
-	m.apply(asWanted, gone)
+	m.says(m.fettle(success, "recover"), "Nothing to recover")
+	m.apply(success, gone)
 }
 
 // failureTakenBack: with --on-failure undo the old version is back.
 func failureTakenBack(m *machine) {
-	m.apply(asWanted, one)
+	m.apply(success, one)
 	m.Run(m.t, "touch", "/run/fail-postinst-2.0")
 	m.only(two)
 	o := m.fettle(rolledBack, "apply", "--yes", "--on-failure", "undo")
@@ -91,6 +91,6 @@ func failureTakenBack(m *machine) {
 	m.moodyIs("1.0")
 	m.Run(m.t, "rm", "/run/fail-postinst-2.0")
 	m.only(one)
-	m.fettle(asWanted, "plan")
-	m.apply(asWanted, gone)
+	m.fettle(success, "plan")
+	m.apply(success, gone)
 }

@@ -34,28 +34,28 @@ func (m *machine) tiedAre(version string) {
 // tiedTakenBack: packages that need each other at one version go back together,
 // in the run and from a later one, and the one that failed is named.
 func tiedTakenBack(m *machine) {
-	m.apply(asWanted, tied("1.0"))
+	m.apply(success, tied("1.0"))
 	m.Run(m.t, "touch", "/run/fail-postinst-2.0")
 	m.only(tied("2.0"))
 	m.says(m.fettle(rolledBack, "apply", "--yes", "--on-failure", "undo"), "failed: pkg:client: ", "postinst configure refuses", "fettle.hcl:2")
 	m.tiedAre("1.0")
 	m.Run(m.t, "rm", "/run/fail-postinst-2.0")
-	m.apply(asWanted, tied("2.0"))
-	m.fettle(asWanted, "rollback", "--yes")
+	m.apply(success, tied("2.0"))
+	m.fettle(success, "rollback", "--yes")
 	m.tiedAre("1.0")
-	m.fettle(asWanted, "rollback", "--yes", "origin")
+	m.fettle(success, "rollback", "--yes", "origin")
 	for _, name := range []string{"base", "client"} {
 		if got := m.status(name); got != "" && got != "un" {
 			m.t.Errorf("%s is %q", name, got)
 		}
 	}
-	m.apply(asWanted, "")
+	m.apply(success, "")
 }
 
 // tiedLost: where the old version cannot be had any more, what did not come back
 // is named with what to type; when it can be had again, recover brings it back.
 func tiedLost(m *machine) {
-	m.apply(asWanted, tied("1.0"))
+	m.apply(success, tied("1.0"))
 	m.Run(m.t, "touch", "/run/fail-postinst-2.0", "/run/fail-lose")
 	deb := filepath.Join(m.archive.Dir(), "client_1.0_all.deb")
 	text, err := os.ReadFile(deb)
@@ -67,16 +67,16 @@ func tiedLost(m *machine) {
 	}
 	m.only(tied("2.0"))
 	o := m.fettle(failed, "apply", "--yes", "--on-failure", "undo")
-	m.says(o, "cannot take back pkg:client: ", "by hand it is: apt-get install --allow-downgrades ", "client=1.0")
+	m.says(o, "cannot undo pkg:client: ", "by hand it is: apt-get install --allow-downgrades ", "client=1.0")
 	m.told(o)
 	m.says(m.fettle(failed, "recover"), "client=1.0")
 	if err := os.WriteFile(deb, text, 0o644); err != nil {
 		m.t.Fatal(err)
 	}
-	m.fettle(asWanted, "recover")
+	m.fettle(success, "recover")
 	m.tiedAre("1.0")
 	m.Run(m.t, "rm", "/run/fail-postinst-2.0", "/run/fail-lose")
-	m.fettle(asWanted, "apply", "--yes")
+	m.fettle(success, "apply", "--yes")
 	m.tiedAre("2.0")
-	m.apply(asWanted, "")
+	m.apply(success, "")
 }

@@ -34,7 +34,7 @@ func (h *hub) enrol(name string) *agent {
 	if err := disk.Mkdir("/agent", 0o700); err != nil {
 		h.t.Fatal(err)
 	}
-	c := pki.Client{Folder: pki.Folder{FS: disk, Dir: member.IdentityDir("/agent")}, Now: time.Now}
+	c := pki.Client{Directory: pki.Directory{FS: disk, Dir: member.IdentityDir("/agent")}, Now: time.Now}
 	began := time.Now()
 	h.await("the enrolment of "+name, func() error {
 		ctx, cancel := context.WithTimeout(h.t.Context(), 5*time.Second)

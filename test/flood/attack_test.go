@@ -130,7 +130,7 @@ func slow(ctx context.Context, a *attackers) error {
 var routes = map[string]int{
 	"POST /v1/enrol": 8 << 10, "POST /v1/renew": 1 << 10, "POST /v1/facts": 4 << 20, "POST /v1/hubs/join": 64 << 10,
 	"POST /v1/hubs/vouch": 64 << 10, "POST /v1/hubs/vouch-services": 64 << 10, "POST /v1/hook/site": 32 << 20, "POST /v1/hook/none": 32 << 20,
-	"POST /v1/programs/file": 1 << 20, "GET /v1/content/" + strings.Repeat("a", 64): 1 << 10, "POST /v1/people": 1 << 20,
+	"POST /v1/binaries/file": 1 << 20, "GET /v1/content/" + strings.Repeat("a", 64): 1 << 10, "POST /v1/users": 1 << 20,
 	"GET /v1/status": 1 << 10, "GET /healthz": 1 << 10, "GET /metrics": 1 << 10, "GET /v1/authority": 1 << 10, "GET /": 1 << 10,
 }
 

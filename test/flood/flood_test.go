@@ -17,7 +17,7 @@ func long() bool { return os.Getenv("FETTLE_LONG") != "" }
 // user returns a client of a new user.
 func (h *hub) user(name string) *client.Client {
 	h.t.Helper()
-	if _, err := h.root.SetPerson(h.t.Context(), document.PersonRequest{Name: name, Roles: []string{"read"}}); err != nil {
+	if _, err := h.root.SetUser(h.t.Context(), document.UserRequest{Name: name, Roles: []string{"read"}}); err != nil {
 		h.t.Fatal(err)
 	}
 	login, err := h.root.CreateLogin(h.t.Context(), name, document.LoginRequest{})

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// folderAttacks are work trees and plain folders.
-func folderAttacks() []attack {
+// directoryAttacks are work trees and plain folders.
+func directoryAttacks() []attack {
 	swap := func(name string, with func(e *enemy, p string) error) func(*enemy) {
 		return func(e *enemy) {
 			p := e.repo + "/" + name

@@ -128,7 +128,7 @@ func (p pair) apply(t testing.TB, list string) error {
 			blobs[journal.DigestOf(text)] = kind.Blob{Digest: journal.DigestOf(text), Size: int64(len(text)), Data: text}
 		}
 	}
-	l, ds = step.Resolve(l, step.Folder{FS: tree})
+	l, ds = step.Resolve(l, step.Directory{FS: tree})
 	must(t, ds.Err())
 	_, err = x.Apply(context.Background(), executor.Request{Target: "m", Revision: repo.Revision{Digest: l.Digest()}, List: l, Blobs: blobs, Repair: true}, nil, executor.Options{}, nil)
 	return err

@@ -106,7 +106,7 @@ func (e *enemy) raw(name, text string) {
 // attacks are all of them.
 func attacks() []attack {
 	var all []attack
-	for _, some := range [][]attack{treeAttacks(), objectAttacks(), refAttacks(), configAttacks(), folderAttacks(), textAttacks()} {
+	for _, some := range [][]attack{treeAttacks(), objectAttacks(), refAttacks(), configAttacks(), directoryAttacks(), textAttacks()} {
 		all = append(all, some...)
 	}
 	return all

@@ -81,10 +81,10 @@ func TestSteps(t *testing.T) {
 func parse(text string) (ds diag.List, took uint64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	folder := fstest.MapFS{"a1": {Data: []byte("a")}, "self.steps": {Data: []byte("INCLUDE self.steps\n")}, "loop.steps": {Data: []byte("INCLUDE loop2.steps\n")}, "loop2.steps": {Data: []byte("INCLUDE loop.steps\nINCLUDE loop.steps\n")}}
+	directory := fstest.MapFS{"a1": {Data: []byte("a")}, "self.steps": {Data: []byte("INCLUDE self.steps\n")}, "loop.steps": {Data: []byte("INCLUDE loop2.steps\n")}, "loop2.steps": {Data: []byte("INCLUDE loop.steps\nINCLUDE loop.steps\n")}}
 	list, ds := step.Parse("list", []byte(text))
 	if !ds.HasErrors() {
-		resolved, more := step.Resolve(list, step.Folder{FS: folder})
+		resolved, more := step.Resolve(list, step.Directory{FS: directory})
 		ds = append(ds, more...)
 		if !ds.HasErrors() {
 			ds = append(ds, step.Lint(resolved, step.DebianBase{})...)

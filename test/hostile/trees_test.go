@@ -115,11 +115,11 @@ func wide(e *enemy, leaf, mode string) string {
 // many has 100,000 names in 100 folders.
 func many(e *enemy) {
 	leaf := e.blob("x")
-	var folder []string
+	var directory []string
 	for i := range 1000 {
-		folder = append(folder, "100644", fmt.Sprintf("f%04d", i), leaf)
+		directory = append(directory, "100644", fmt.Sprintf("f%04d", i), leaf)
 	}
-	tree := e.tree(folder...)
+	tree := e.tree(directory...)
 	var entries []string
 	for i := range 100 {
 		entries = append(entries, "40000", fmt.Sprintf("d%02d", i), tree)

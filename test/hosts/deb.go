@@ -155,7 +155,7 @@ func tarball(files map[string]string, mode func(name string) fs.FileMode) ([]byt
 	w := tar.NewWriter(&buf)
 	made := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		for _, dir := range folders(name) {
+		for _, dir := range directories(name) {
 			if made[dir] {
 				continue
 			}
@@ -184,8 +184,8 @@ func entry(kind byte, name string, mode fs.FileMode, size int) *tar.Header {
 	}
 }
 
-// folders returns the folders above name from the top, as tar writes them.
-func folders(name string) []string {
+// directories returns the folders above name from the top, as tar writes them.
+func directories(name string) []string {
 	var dirs []string
 	for dir := path.Dir(path.Clean("/" + name)); dir != "/"; dir = path.Dir(dir) {
 		dirs = append(dirs, "."+dir+"/")

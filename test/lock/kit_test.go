@@ -20,7 +20,7 @@ import (
 
 // Exit codes that scripts depend on.
 const (
-	asWanted   = 0
+	success    = 0
 	failed     = 1
 	changes    = 2
 	locked     = 4

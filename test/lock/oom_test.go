@@ -50,7 +50,7 @@ func killsFettle(t *testing.T) {
 		p.end()
 		points++
 		if p.endedBy() != syscall.SIGKILL {
-			if p.ProcessState.ExitCode() != asWanted {
+			if p.ProcessState.ExitCode() != success {
 				t.Errorf("with %d MiB it ended as %v:\n%.2000s", limit>>20, p.ProcessState, p.out.String())
 			}
 			break
@@ -60,9 +60,9 @@ func killsFettle(t *testing.T) {
 			if m.has("state") && m.status().Unfinished > 0 {
 				hit++
 			}
-			m.fettle(asWanted, "recover")
-			m.fettle(asWanted, "steps", "apply", "--yes", m.path("many.steps"))
-			m.fettle(asWanted, "rollback", "--yes", "origin")
+			m.fettle(success, "recover")
+			m.fettle(success, "steps", "apply", "--yes", m.path("many.steps"))
+			m.fettle(success, "rollback", "--yes", "origin")
 			if d := differs(before, m.fingerprint(t, "root")); len(d) > 0 {
 				t.Errorf("not as it was:\n%s", strings.Join(d, "\n"))
 			}

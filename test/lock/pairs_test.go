@@ -74,12 +74,12 @@ func worlds(t *testing.T) map[string]*machine {
 	for _, name := range []string{"one", "two", "three"} {
 		m.put(name, name+"\n")
 		m.put(name+".steps", "COPY "+name+" /srv/a\nCOPY "+name+" /srv/"+name+"\n")
-		m.fettle(asWanted, "steps", "apply", "--yes", m.path(name+".steps"))
+		m.fettle(success, "steps", "apply", "--yes", m.path(name+".steps"))
 	}
 	m.fettle(changes, "plan", "--adopt", "-o", m.path("saved.plan"))
 	w := map[string]*machine{"settled": m}
 	w["frozen"] = m.copy(t)
-	w["frozen"].fettle(asWanted, "freeze", "because")
+	w["frozen"].fettle(success, "freeze", "because")
 	w["crashed"] = m.copy(t)
 	w["crashed"].crash()
 	w["armed"] = m.copy(t)
@@ -117,7 +117,7 @@ func (m *machine) crash() {
 // false when the watcher has taken it back already.
 func (m *machine) arm(within string) bool {
 	m.t.Helper()
-	m.fettle(asWanted, m.place([]string{"steps", "apply", "--yes", "--confirm-within", within, "LIST"})...)
+	m.fettle(success, m.place([]string{"steps", "apply", "--yes", "--confirm-within", within, "LIST"})...)
 	m.unwatch()
 	return m.status().Armed != nil
 }
@@ -142,7 +142,7 @@ type status struct {
 
 func (m *machine) status() (st status) {
 	m.t.Helper()
-	if err := json.Unmarshal([]byte(m.fettle(asWanted, "status", "--json")), &st); err != nil {
+	if err := json.Unmarshal([]byte(m.fettle(success, "status", "--json")), &st); err != nil {
 		m.t.Fatal(err)
 	}
 	return st
@@ -168,7 +168,7 @@ func TestOneLock(t *testing.T) {
 			for _, args := range lookers() {
 				q := m.begin(nil, m.place(args)...)
 				under := args[0] == "drift" && m.status().Unfinished > 0
-				if code := q.end(); code != asWanted && code != changes && !(under && code == locked) {
+				if code := q.end(); code != success && code != changes && !(under && code == locked) {
 					t.Errorf("fettle %s beside %s: exit code %d\n%s", args[0], first.name, code, q.out.String())
 				}
 			}
@@ -177,7 +177,7 @@ func TestOneLock(t *testing.T) {
 				t.Errorf("whoever was refused has changed something:\n%s", strings.Join(d, "\n"))
 			}
 			p.signal(syscall.SIGCONT)
-			if code := p.end(); code != asWanted {
+			if code := p.end(); code != success {
 				t.Errorf("it ended with %d:\n%s", code, p.out.String())
 			}
 			m.whole(t)
@@ -232,7 +232,7 @@ func (m *machine) refused(t *testing.T, p *process, first, second entry) {
 func (m *machine) unmoved(t *testing.T, q *process, first entry) {
 	t.Helper()
 	if st := m.status(); st.Armed == nil || st.Armed.Deadline > time.Now().UnixNano() {
-		if st.Armed == nil && q.end() != asWanted {
+		if st.Armed == nil && q.end() != success {
 			t.Errorf("the watcher of nothing beside %s: %s", first.name, q.out.String())
 		}
 		return
@@ -251,8 +251,8 @@ func (m *machine) whole(t *testing.T) {
 	if st.Locked != "" || st.Unfinished != 0 && st.Frozen == nil {
 		t.Errorf("not settled: %+v", st)
 	}
-	m.fettle(asWanted, "recover")
-	m.says(m.fettle(asWanted, "recover"), "Nothing to recover")
-	m.fettle(asWanted, "unfreeze")
-	m.fettle(asWanted, "drift")
+	m.fettle(success, "recover")
+	m.says(m.fettle(success, "recover"), "Nothing to recover")
+	m.fettle(success, "unfreeze")
+	m.fettle(success, "drift")
 }

@@ -61,16 +61,16 @@ func onThisMachine(t testing.TB, ph phase) *machine {
 	t.Cleanup(func() { _ = os.RemoveAll(work) })
 	m := newMachine(t)
 	m.root, m.work = "/", work
-	folder := "MKDIR " + work + " mode=0700\n"
+	directory := "MKDIR " + work + " mode=0700\n"
 	m.put("tree.sh", tree)
 	m.put("hang.sh", hang)
 	m.put("next", "next\n")
-	m.put("before.steps", folder+"COPY before "+work+"/a\n")
+	m.put("before.steps", directory+"COPY before "+work+"/a\n")
 	m.put("before", "old\n")
-	m.put("phase.steps", folder+strings.NewReplacer("DIR", m.dir, "WORK", work).Replace(ph.list))
-	m.fettle(asWanted, "steps", "apply", "--yes", m.path("before.steps"))
+	m.put("phase.steps", directory+strings.NewReplacer("DIR", m.dir, "WORK", work).Replace(ph.list))
+	m.fettle(success, "steps", "apply", "--yes", m.path("before.steps"))
 	if len(ph.args) > 0 {
-		m.fettle(asWanted, "steps", "apply", "--yes", m.path("phase.steps"))
+		m.fettle(success, "steps", "apply", "--yes", m.path("phase.steps"))
 	}
 	t.Cleanup(func() {
 		for _, pid := range m.hanging() {
@@ -119,8 +119,8 @@ func (m *machine) settled() {
 	if st := m.status(); st.Unfinished != 0 || st.Locked != "" {
 		m.t.Errorf("it is not settled: %+v", st)
 	}
-	m.put("tree.sh", "exit 0\n") // what is taken back may run it once more
-	m.fettle(asWanted, "rollback", "--yes", "--cross-irreversible", "1")
+	m.put("tree.sh", "exit 0\n") // what is undone may run it once more
+	m.fettle(success, "rollback", "--yes", "--cross-irreversible", "1")
 	got, _ := os.ReadFile(m.work + "/a")
 	if _, err := os.Stat(m.work + "/b"); string(got) != "old\n" || err == nil {
 		m.t.Errorf("after rollback a is %q, b is there: %v", got, err == nil)

@@ -40,8 +40,8 @@ func TestStateIsPrivate(t *testing.T) {
 			case "open":
 				must(t, os.Mkdir(m.path("state"), 0o777), os.Chmod(m.path("state"), 0o777))
 			case "made":
-				m.fettle(asWanted, "freeze", "why")
-				m.fettle(asWanted, "unfreeze")
+				m.fettle(success, "freeze", "why")
+				m.fettle(success, "unfreeze")
 				must(t, os.Chmod(m.path("state"), 0o755))
 			}
 			m.rich(t)
@@ -132,30 +132,30 @@ func TestWhoDidIt(t *testing.T) {
 	commit := git("rev-parse", "HEAD")
 	env := []string{"USER=root", "SUDO_USER=ann", "SSH_CONNECTION=192.0.2.7 51234 192.0.2.1 22"}
 	p := m.begin(env, "apply", "--yes", "--var", "password=SECRET-a", "--var=other=SECRET-b")
-	if code := p.end(); code != asWanted && code != failed {
+	if code := p.end(); code != success && code != failed {
 		t.Fatalf("it ended with %d:\n%s", code, p.out.String())
 	}
 	if !m.has("root/srv/a") {
 		p = m.begin(env, "apply", "--yes", "--var", "password=SECRET-a")
-		if code := p.end(); code != asWanted {
+		if code := p.end(); code != success {
 			t.Fatalf("it ended with %d:\n%s", code, p.out.String())
 		}
 	}
-	says := m.fettle(asWanted, "log", "1")
+	says := m.fettle(success, "log", "1")
 	m.says(says, "ann as root", "ssh 192.0.2.7", "pid "+strconv.Itoa(p.Process.Pid), "--var password=…", "fettle apply --yes", commit[:7])
-	m.says(m.fettle(asWanted, "log"), "ann as root", commit[:7])
-	json := m.fettle(asWanted, "log", "--json")
+	m.says(m.fettle(success, "log"), "ann as root", commit[:7])
+	json := m.fettle(success, "log", "--json")
 	m.says(json, `"user": "ann as root"`, `"from": "ssh 192.0.2.7"`, `"pid": `+strconv.Itoa(p.Process.Pid), commit)
-	if all := says + json + m.fettle(asWanted, "show", "1", "--json"); strings.Contains(all, "SECRET") {
+	if all := says + json + m.fettle(success, "show", "1", "--json"); strings.Contains(all, "SECRET") {
 		t.Errorf("the history tells a secret:\n%s", all)
 	}
 	q := m.begin([]string{"USER=", "LOGNAME=", "SUDO_USER="}, "rollback", "--yes", "origin")
-	if code := q.end(); code != asWanted {
+	if code := q.end(); code != success {
 		t.Fatalf("it ended with %d:\n%s", code, q.out.String())
 	}
 	who, err := exec.Command("id", "-un").Output()
 	must(t, err)
-	m.says(m.fettle(asWanted, "log", "2"), strings.TrimSpace(string(who))+" (script)")
+	m.says(m.fettle(success, "log", "2"), strings.TrimSpace(string(who))+" (script)")
 }
 
 // TestBundleOfACrashHoldsNoSecret: nor does that of a machine in the middle of a
@@ -175,7 +175,7 @@ func TestBundleOfACrashHoldsNoSecret(t *testing.T) {
 	p.signal(syscall.SIGKILL)
 	m.await("its end", p.over)
 	b := m.begin(env, "support-bundle", "-o", m.path("bundle.tar.gz"))
-	if code := b.end(); code != asWanted {
+	if code := b.end(); code != success {
 		t.Fatalf("it ended with %d:\n%s", code, b.out.String())
 	}
 	names := 0
@@ -189,7 +189,7 @@ func TestBundleOfACrashHoldsNoSecret(t *testing.T) {
 		t.Errorf("the bundle holds only %d files", names)
 	}
 	m.put("tree.sh", "exit 0\n")
-	m.fettle(asWanted, "recover")
+	m.fettle(success, "recover")
 }
 
 func (m *machine) read(name string) string {

@@ -60,9 +60,9 @@ func race(t *testing.T, m *machine, first, second entry, apart time.Duration) bo
 		}
 		code, out := one.end(), one.out.String()
 		switch {
-		case code == asWanted:
+		case code == success:
 			done++
-		case code == stale && strings.Contains(out, "Taken back"):
+		case code == stale && strings.Contains(out, "Undone"):
 			done++ // it settled the run of the dead one, and that made its plan stale
 		case code == locked && strings.Contains(out, " since "), code == stale, code == failed && refusal(out):
 		default:
@@ -73,7 +73,7 @@ func race(t *testing.T, m *machine, first, second entry, apart time.Duration) bo
 		t.Errorf("neither did anything:\n%s\n%s", p.out.String(), q.out.String())
 	}
 	if first.on == "crashed" {
-		m.fettle(asWanted, "recover") // who would have settled it may have been refused
+		m.fettle(success, "recover") // who would have settled it may have been refused
 	}
 	m.whole(t)
 	return done == 2
@@ -92,7 +92,7 @@ func (p *process) armedTimer(first, second entry) bool {
 
 // refusal tells whether a command was kept off by what the other one did.
 func refusal(out string) bool {
-	for _, text := range []string{"frozen", "no run waits to be confirmed", "waits to be confirmed until", "to be confirmed\n", "is over; it is being taken back", "cut short and is not settled"} {
+	for _, text := range []string{"frozen", "no run waits to be confirmed", "waits to be confirmed until", "to be confirmed\n", "is over; it is being undone", "cut short and is not settled"} {
 		if strings.Contains(out, text) {
 			return true
 		}

@@ -38,7 +38,7 @@ func TestSignalWhileACommandRuns(t *testing.T) {
 }
 
 // TestSecondSignal ends fettle at once. What it leaves is ended by recovery,
-// before anything is taken back.
+// before anything is undone.
 func TestSecondSignal(t *testing.T) {
 	ph := phases()[0]
 	m := onThisMachine(t, ph)
@@ -51,14 +51,14 @@ func TestSecondSignal(t *testing.T) {
 	if s := p.endedBy(); s != syscall.SIGINT && s != syscall.SIGTERM && p.ProcessState.ExitCode() != failed {
 		t.Errorf("it ended as %v", p.ProcessState)
 	}
-	m.fettle(asWanted, "recover")
+	m.fettle(success, "recover")
 	m.nothingHangs("after recovery")
 	m.settled()
 }
 
 // TestKilledWhileACommandRuns stands for the kernel that ran out of memory: the
 // process dies, its tree lives on. Recovery ends the tree first, so that what is
-// taken back stays so. Guards are asked before a run begins and change nothing:
+// undone stays so. Guards are asked before a run begins and change nothing:
 // of them only the program itself is known to die.
 func TestKilledWhileACommandRuns(t *testing.T) {
 	for _, ph := range phases() {
@@ -78,7 +78,7 @@ func TestKilledWhileACommandRuns(t *testing.T) {
 				}
 				m.put("tree.sh", "exit 0\n") // else recovery would go into the same command again
 				q := m.begin(nil, "recover", "--on-crash", policy)
-				if code := q.end(); code != asWanted && policy == "undo" && ph.name != "irreversible" {
+				if code := q.end(); code != success && policy == "undo" && ph.name != "irreversible" {
 					t.Errorf("recovery ended with %d:\n%s", code, q.out.String())
 				}
 				m.nothingHangs("after recovery")
@@ -90,7 +90,7 @@ func TestKilledWhileACommandRuns(t *testing.T) {
 
 // TestSignalAmongFiles stops a run before its operations in turn, sends a
 // signal and lets it go on: each file is old or new, the run has ended, and can
-// be finished or taken back.
+// be finished or undone.
 func TestSignalAmongFiles(t *testing.T) {
 	w := newMachine(t)
 	list := ""
@@ -116,7 +116,7 @@ func TestSignalAmongFiles(t *testing.T) {
 		p.signal(syscall.SIGCONT)
 		code, out := p.end(), p.out.String()
 		points++
-		if code != asWanted {
+		if code != success {
 			hit++
 		}
 		if !t.Run("", func(t *testing.T) { m.cleanly(t, n, code, out, before) }) {
@@ -134,15 +134,15 @@ func (m *machine) cleanly(t *testing.T, n, code int, out string, before map[stri
 	m.t = t
 	now := m.fingerprint(t, "root")
 	switch code {
-	case asWanted, failed:
+	case success, failed:
 	case rolledBack:
 		if d := differs(before, now); len(d) > 0 {
-			t.Errorf("operation %d: it says that it was taken back:\n%s", n, strings.Join(d, "\n"))
+			t.Errorf("operation %d: it says that it was undone:\n%s", n, strings.Join(d, "\n"))
 		}
 	default:
 		t.Errorf("operation %d: it ended with %d:\n%s", n, code, out)
 	}
-	if code != asWanted {
+	if code != success {
 		m.says(out, "stopping cleanly", "interrupted")
 	}
 	for p := range now {
@@ -153,9 +153,9 @@ func (m *machine) cleanly(t *testing.T, n, code int, out string, before map[stri
 	if m.status().Unfinished != 0 {
 		t.Errorf("operation %d: the run has not ended:\n%s", n, out)
 	}
-	m.fettle(asWanted, "steps", "apply", "--yes", m.path("many.steps"))
-	m.fettle(asWanted, "drift")
-	m.fettle(asWanted, "rollback", "--yes", "origin")
+	m.fettle(success, "steps", "apply", "--yes", m.path("many.steps"))
+	m.fettle(success, "drift")
+	m.fettle(success, "rollback", "--yes", "origin")
 	after := m.fingerprint(t, "root")
 	if d := differs(before, after); len(d) > 0 {
 		t.Errorf("operation %d: not as it was at first:\n%s", n, strings.Join(d, "\n"))

@@ -24,7 +24,7 @@ func TestTimeoutEndsTheTree(t *testing.T) {
 			ph := phase{name: name, list: list}
 			m := onThisMachine(t, ph)
 			p := m.inThePhase(ph)
-			if code := p.end(); code == asWanted {
+			if code := p.end(); code == success {
 				t.Errorf("it ended with %d", code)
 			}
 			m.says(p.out.String(), "did not end ")
@@ -44,7 +44,7 @@ func TestDaemonStays(t *testing.T) {
 	m.await("the second command", func() bool { return m.has("up") || p.over() })
 	p.signal(syscall.SIGKILL)
 	m.await("its end", p.over)
-	m.fettle(asWanted, "recover")
+	m.fettle(success, "recover")
 	if len(m.hanging()) != 1 {
 		t.Errorf("of the daemon %d processes run", len(m.hanging()))
 	}
@@ -60,7 +60,7 @@ func TestReaderGoesAway(t *testing.T) {
 	for _, c := range []struct {
 		more []string
 		code int
-	}{{nil, asWanted}, {[]string{"--json"}, failed}} {
+	}{{nil, success}, {[]string{"--json"}, failed}} {
 		ph := phase{list: "COPY next WORK/a\nEXEC hold /bin/sh DIR/wait.sh DIR undo=/bin/true\nCOPY next WORK/b\n"}
 		m := onThisMachine(t, ph)
 		m.put("wait.sh", "touch $1/up; while ! test -e $1/go; do sleep 0.05; done\n")
@@ -106,7 +106,7 @@ func TestTerminalGoes(t *testing.T) {
 		t.Errorf("it ended as %v", p.ProcessState)
 	}
 	m.nothingHangs("after the terminal went")
-	m.says(m.fettle(asWanted, "show", "2"), "interrupted", "terminal")
+	m.says(m.fettle(success, "show", "2"), "interrupted", "terminal")
 	m.settled()
 }
 

@@ -13,11 +13,11 @@ import (
 
 // fingerprint is everything below the named folders of a machine, mode and
 // content by path, but what is kept only to be faster the next time.
-func (m *machine) fingerprint(t testing.TB, folders ...string) map[string]string {
+func (m *machine) fingerprint(t testing.TB, directories ...string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
-	for _, folder := range folders {
-		err := filepath.WalkDir(m.path(folder), func(p string, d fs.DirEntry, err error) error {
+	for _, directory := range directories {
+		err := filepath.WalkDir(m.path(directory), func(p string, d fs.DirEntry, err error) error {
 			if err != nil {
 				return err
 			}

@@ -26,7 +26,7 @@ const (
 var update = flag.Bool("update", false, "write docs/modules.md anew; look at the difference as at code")
 
 // linked is one module whose code is in the program.
-type linked struct{ path, version, folder string }
+type linked struct{ path, version, directory string }
 
 // modules lists what is linked into the program as make build builds it.
 func modules(t *testing.T) []linked {
@@ -70,9 +70,9 @@ var (
 
 // licence names the licences of a module, and is empty where one is missing or
 // unknown.
-func licence(t *testing.T, folder string) string {
+func licence(t *testing.T, directory string) string {
 	t.Helper()
-	entries, err := os.ReadDir(folder)
+	entries, err := os.ReadDir(directory)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func licence(t *testing.T, folder string) string {
 		if !fileName.MatchString(e.Name()) || e.IsDir() {
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(folder, e.Name()))
+		text, err := os.ReadFile(filepath.Join(directory, e.Name()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,9 +128,9 @@ func TestModules(t *testing.T) {
 	}
 	text := head
 	for _, m := range found {
-		name := licence(t, m.folder)
+		name := licence(t, m.directory)
 		if name == "" {
-			t.Errorf("%s has no licence that is known here; look at %s", m.path, m.folder)
+			t.Errorf("%s has no licence that is known here; look at %s", m.path, m.directory)
 		}
 		text += fmt.Sprintf("| `%s` | %s |\n", m.path, name)
 	}

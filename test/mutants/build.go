@@ -113,7 +113,7 @@ func (t *target) overlay(dir string, ws []woven) ([]byte, error) {
 		replaced[filepath.Join(t.root, name)] = file
 		return os.WriteFile(file, text, 0o600)
 	}
-	if err := write(t.folder+"/zz_mutants.go", fmt.Appendf(nil, helper, t.pkg.Name)); err != nil {
+	if err := write(t.directory+"/zz_mutants.go", fmt.Appendf(nil, helper, t.pkg.Name)); err != nil {
 		return nil, err
 	}
 	for _, w := range ws {
@@ -138,15 +138,15 @@ func (t *target) alone(dir string, m mutant) ([]byte, error) {
 }
 
 // compile builds the tests of a folder with an overlay.
-func (t *target) compile(ctx context.Context, dir, folder, binary string, overlay []byte) error {
+func (t *target) compile(ctx context.Context, dir, directory, binary string, overlay []byte) error {
 	file := filepath.Join(dir, "overlay.json")
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {
 		return err
 	}
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", file, "-o", binary, "./"+folder)
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay", file, "-o", binary, "./"+directory)
 	build.Dir = t.root
 	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("cannot build the tests of %s: %w\n%s", folder, err, bytes.TrimSpace(out))
+		return fmt.Errorf("cannot build the tests of %s: %w\n%s", directory, err, bytes.TrimSpace(out))
 	}
 	return nil
 }

@@ -33,14 +33,14 @@ func readEquivalents(file string) (equivalents, error) {
 
 // stale is an error for lines of a folder that name none of these mutants: the code has changed, and
 // the reason with it.
-func (e equivalents) stale(folder string, all []mutant) error {
+func (e equivalents) stale(directory string, all []mutant) error {
 	names := map[string]bool{}
 	for _, m := range all {
 		names[m.name()] = true
 	}
 	var out []string
 	for name := range e {
-		if strings.HasPrefix(name, folder+" ") && !names[name] {
+		if strings.HasPrefix(name, directory+" ") && !names[name] {
 			out = append(out, name)
 		}
 	}

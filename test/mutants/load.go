@@ -14,26 +14,26 @@ import (
 
 // target is one package whose code is broken, loaded without its tests.
 type target struct {
-	root   string // of the module, absolute
-	folder string // relative to root
-	pkg    *packages.Package
-	files  map[string]*ast.File // by name relative to root
+	root      string // of the module, absolute
+	directory string // relative to root
+	pkg       *packages.Package
+	files     map[string]*ast.File // by name relative to root
 }
 
 // load reads and checks a package. Its syntax must be right.
-func load(root, folder string) (*target, error) {
+func load(root, directory string) (*target, error) {
 	found, err := packages.Load(&packages.Config{
 		Dir:  root,
 		Mode: packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypes | packages.NeedTypesInfo,
 		Env:  append(os.Environ(), "GOWORK=off"),
-	}, "./"+folder)
+	}, "./"+directory)
 	if err != nil {
 		return nil, err
 	}
 	if len(found) != 1 || len(found[0].Errors) > 0 {
-		return nil, fmt.Errorf("cannot load %s: give the folder of one package that compiles", folder)
+		return nil, fmt.Errorf("cannot load %s: give the folder of one package that compiles", directory)
 	}
-	t := &target{root: root, folder: folder, pkg: found[0], files: map[string]*ast.File{}}
+	t := &target{root: root, directory: directory, pkg: found[0], files: map[string]*ast.File{}}
 	for _, f := range t.pkg.Syntax {
 		rel, err := filepath.Rel(root, t.pkg.Fset.Position(f.Pos()).Filename)
 		if err != nil {

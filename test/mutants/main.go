@@ -20,7 +20,7 @@ type settings struct {
 	seed                               uint64
 	floor                              float64
 	list                               bool
-	folders                            []string
+	directories                        []string
 }
 
 func main() {
@@ -46,7 +46,7 @@ func parseFlags(args []string) (settings, error) {
 	if err := f.Parse(args); err != nil {
 		return s, err
 	}
-	if s.folders = f.Args(); len(s.folders) == 0 {
+	if s.directories = f.Args(); len(s.directories) == 0 {
 		return s, errors.New("name the folders of the packages to break, such as internal/journal")
 	}
 	var err error
@@ -64,8 +64,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	var below []error // of all packages: one below its floor hides none of the others
-	for _, folder := range s.folders {
-		err := one(ctx, s, strings.Trim(folder, "./"), known)
+	for _, directory := range s.directories {
+		err := one(ctx, s, strings.Trim(directory, "./"), known)
 		if err != nil && !errors.Is(err, errFloor) && !errors.Is(err, errGone) {
 			return err
 		}
@@ -81,8 +81,8 @@ var (
 )
 
 // one breaks the code of one package.
-func one(ctx context.Context, s settings, folder string, known equivalents) error {
-	t, err := load(s.root, folder)
+func one(ctx context.Context, s settings, directory string, known equivalents) error {
+	t, err := load(s.root, directory)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func one(ctx context.Context, s settings, folder string, known equivalents) erro
 	if err != nil {
 		return err
 	}
-	gone := known.stale(folder, all)
+	gone := known.stale(directory, all)
 	chosen, same, err := sample(t, all, s, known)
 	if err != nil {
 		return err
@@ -143,7 +143,7 @@ func judge(ctx context.Context, t *target, s settings, chosen []mutant, same int
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{t: t, tests: []string{t.folder}, run: s.run, dir: dir}
+	b := &bench{t: t, tests: []string{t.directory}, run: s.run, dir: dir}
 	if s.tests != "" {
 		b.tests = strings.Split(s.tests, ",")
 	}
@@ -165,9 +165,9 @@ func judge(ctx context.Context, t *target, s settings, chosen []mutant, same int
 	}
 	percent := 100 * float64(killed) / float64(max(1, len(chosen)))
 	fmt.Printf("%s: %d mutants (seed %d), %d killed, %d survived: %.1f %% killed; %d more change nothing\n",
-		t.folder, len(chosen), s.seed, killed, len(chosen)-killed, percent, same)
+		t.directory, len(chosen), s.seed, killed, len(chosen)-killed, percent, same)
 	if len(chosen) > 0 && percent < s.floor {
-		return fmt.Errorf("%s: %.1f %% of the mutants are killed, the floor is %g: write tests that fail with the survivors, or give the reason in %s: %w", t.folder, percent, s.floor, s.equivalent, errFloor)
+		return fmt.Errorf("%s: %.1f %% of the mutants are killed, the floor is %g: write tests that fail with the survivors, or give the reason in %s: %w", t.directory, percent, s.floor, s.equivalent, errFloor)
 	}
 	return nil
 }

@@ -27,8 +27,8 @@ type mutant struct {
 // number, so that it outlives changes elsewhere in the file. A second mutant of the same text in
 // one function ends with (2).
 func (m mutant) name() string {
-	folder := m.file[:strings.LastIndex(m.file, "/")]
-	name := fmt.Sprintf("%s %s %s: %s -> %s", folder, m.fn, m.operator, oneLine(m.old), oneLine(m.text))
+	directory := m.file[:strings.LastIndex(m.file, "/")]
+	name := fmt.Sprintf("%s %s %s: %s -> %s", directory, m.fn, m.operator, oneLine(m.old), oneLine(m.text))
 	if m.repeat > 0 {
 		name += fmt.Sprintf(" (%d)", m.repeat+1)
 	}

@@ -53,18 +53,18 @@ func (b *bench) prepare(ctx context.Context, ms []mutant) error {
 		return err
 	}
 	b.ids, b.binaries, b.rapid, b.limit = idsOf(ws), map[string]string{}, map[string]bool{}, 10*time.Minute
-	for i, folder := range b.tests {
+	for i, directory := range b.tests {
 		binary := filepath.Join(b.dir, "woven"+strconv.Itoa(i)+".test")
-		if err := b.t.compile(ctx, b.dir, folder, binary, overlay); err != nil {
+		if err := b.t.compile(ctx, b.dir, directory, binary, overlay); err != nil {
 			return err
 		}
-		b.binaries[folder] = binary
-		r, err := b.execute(ctx, job{folder: folder, binary: binary, flags: []string{"-test.list=^$", noFindings}})
+		b.binaries[directory] = binary
+		r, err := b.execute(ctx, job{directory: directory, binary: binary, flags: []string{"-test.list=^$", noFindings}})
 		if err != nil {
 			return err
 		}
-		b.rapid[folder] = !r.failed
-		ts, err := b.learn(ctx, folder, binary)
+		b.rapid[directory] = !r.failed
+		ts, err := b.learn(ctx, directory, binary)
 		if err != nil {
 			return err
 		}
@@ -94,7 +94,7 @@ func (b *bench) kills(ctx context.Context, m mutant) (bool, error) {
 		}
 	}
 	for _, g := range groups(b.trials, number) {
-		j := job{folder: g[0].folder, binary: built[g[0].folder], flags: flags(g), env: []string{chosenVariable + "=" + strconv.Itoa(number)}}
+		j := job{directory: g[0].directory, binary: built[g[0].directory], flags: flags(g), env: []string{chosenVariable + "=" + strconv.Itoa(number)}}
 		for _, t := range g {
 			j.took, j.cpu = j.took+t.took, j.cpu+t.cpu
 		}
@@ -112,9 +112,9 @@ func (b *bench) alone(ctx context.Context, m mutant) (map[string]string, error) 
 		return nil, err
 	}
 	out := map[string]string{}
-	for i, folder := range b.tests {
-		out[folder] = filepath.Join(b.dir, "alone"+strconv.Itoa(i)+".test")
-		if err := b.t.compile(ctx, b.dir, folder, out[folder], overlay); err != nil {
+	for i, directory := range b.tests {
+		out[directory] = filepath.Join(b.dir, "alone"+strconv.Itoa(i)+".test")
+		if err := b.t.compile(ctx, b.dir, directory, out[directory], overlay); err != nil {
 			return nil, err
 		}
 	}
@@ -123,9 +123,9 @@ func (b *bench) alone(ctx context.Context, m mutant) (map[string]string, error) 
 
 // job is one run of a test binary in the directory of its package.
 type job struct {
-	folder, binary string
-	flags, env     []string
-	took, cpu      time.Duration // without a mutant, 0 if unknown
+	directory, binary string
+	flags, env        []string
+	took, cpu         time.Duration // without a mutant, 0 if unknown
 }
 
 // result is the end of a job.
@@ -145,11 +145,11 @@ func (b *bench) execute(ctx context.Context, j job) (result, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	args := append([]string{"-test.failfast", "-test.timeout=0"}, j.flags...)
-	if b.rapid[j.folder] {
+	if b.rapid[j.directory] {
 		args = append(args, noFindings)
 	}
 	cmd := exec.CommandContext(ctx, j.binary, args...)
-	cmd.Dir, cmd.Env = filepath.Join(b.t.root, j.folder), append(os.Environ(), j.env...)
+	cmd.Dir, cmd.Env = filepath.Join(b.t.root, j.directory), append(os.Environ(), j.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = 10 * time.Second

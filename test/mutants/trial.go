@@ -14,10 +14,10 @@ import (
 
 // trial is one test of one folder, and what is known of it.
 type trial struct {
-	folder string
-	test   string // "" for all tests, in their full form
-	took   time.Duration
-	cpu    time.Duration
+	directory string
+	test      string // "" for all tests, in their full form
+	took      time.Duration
+	cpu       time.Duration
 	// reached has the numbers of the woven mutants that the test runs, nil if unknown.
 	reached map[int]bool
 }
@@ -35,8 +35,8 @@ func flags(ts []trial) []string {
 }
 
 // learn runs each test of a folder once, without a mutant, and returns what it costs and reaches.
-func (b *bench) learn(ctx context.Context, folder, binary string) ([]trial, error) {
-	list, err := b.execute(ctx, job{folder: folder, binary: binary, flags: []string{"-test.list=."}})
+func (b *bench) learn(ctx context.Context, directory, binary string) ([]trial, error) {
+	list, err := b.execute(ctx, job{directory: directory, binary: binary, flags: []string{"-test.list=."}})
 	if err != nil {
 		return nil, err
 	}
@@ -45,16 +45,16 @@ func (b *bench) learn(ctx context.Context, folder, binary string) ([]trial, erro
 		if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") && !strings.HasPrefix(name, "Example") || !b.chosen.MatchString(name) {
 			continue
 		}
-		t, err := b.once(ctx, trial{folder: folder, test: name}, binary)
+		t, err := b.once(ctx, trial{directory: directory, test: name}, binary)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, t)
 	}
-	if b.run != "" || !usesShort(filepath.Join(b.t.root, folder)) {
+	if b.run != "" || !usesShort(filepath.Join(b.t.root, directory)) {
 		return out, nil
 	}
-	full, err := b.once(ctx, trial{folder: folder}, binary)
+	full, err := b.once(ctx, trial{directory: directory}, binary)
 	return append(out, full), err
 }
 
@@ -74,7 +74,7 @@ func (b *bench) once(ctx context.Context, t trial, binary string) (trial, error)
 		return t, err
 	}
 	start := time.Now()
-	r, err := b.execute(ctx, job{folder: t.folder, binary: binary, flags: flags([]trial{t}), env: []string{reachedVariable + "=" + file}})
+	r, err := b.execute(ctx, job{directory: t.directory, binary: binary, flags: flags([]trial{t}), env: []string{reachedVariable + "=" + file}})
 	if err != nil {
 		return t, err
 	}
@@ -109,7 +109,7 @@ func groups(ts []trial, number int) [][]trial {
 	room, limit := time.Duration(0), quick
 	for _, t := range ts {
 		k := len(out) - 1
-		if k < 0 || t.took > room || t.folder != out[k][0].folder || t.test == "" || out[k][0].test == "" {
+		if k < 0 || t.took > room || t.directory != out[k][0].directory || t.test == "" || out[k][0].test == "" {
 			out, room = append(out, nil), limit
 			k, limit = k+1, 4*limit
 		}

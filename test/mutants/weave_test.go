@@ -105,7 +105,7 @@ func TestSameVerdict(t *testing.T) {
 // TestGroups: only tests that reach a mutant run, the fastest first; the full form of the tests comes alone.
 func TestGroups(t *testing.T) {
 	reach := func(test string, took time.Duration, numbers ...int) trial {
-		r := trial{folder: "p", test: test, took: took, reached: map[int]bool{}}
+		r := trial{directory: "p", test: test, took: took, reached: map[int]bool{}}
 		for _, n := range numbers {
 			r.reached[n] = true
 		}

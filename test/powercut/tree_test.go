@@ -106,7 +106,7 @@ func xattrs(p string) (string, error) {
 	return b.String(), nil
 }
 
-// differences are the lines in which a tree is not as wanted, at most ten.
+// differences are the lines in which a tree is not in sync, at most ten.
 func (t tree) differences(want tree) []string {
 	var out []string
 	for _, p := range slices.Sorted(maps.Keys(want)) {

@@ -51,7 +51,7 @@ exec "long-SIGNAL" {
 	s.until(filepath.Join(s.srv, "begun"))
 	s.must(os.Remove(filepath.Join(s.srv, "begun")))
 	s.dies(c, c.Process.Pid, sig)
-	s.run("", "recover") // the command cannot be taken back, which is told
+	s.run("", "recover") // the command cannot be undone, which is told
 }
 
 // dumpOfCompiler ends the process that compiles while it has the secrets.

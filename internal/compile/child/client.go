@@ -75,9 +75,9 @@ func (c *Client) Targets() ([]lang.Target, diag.List, error) {
 	return list, ds, r.end()
 }
 
-// Vacant is compile.Repository.Vacant.
-func (c *Client) Vacant() ([]lang.Target, diag.List, error) {
-	r, err := c.ask(question{ask: askVacant})
+// EmptyGroups is compile.Repository.Vacant.
+func (c *Client) EmptyGroups() ([]lang.Target, diag.List, error) {
+	r, err := c.ask(question{ask: askEmptyGroups})
 	if err != nil {
 		return nil, nil, err
 	}

@@ -17,7 +17,7 @@ import (
 func writeKinds(w *writer, list []lang.OwnKind) {
 	w.int(len(list))
 	for _, k := range list {
-		w.texts([]string{k.Name, k.Doc, k.Main, k.Folder})
+		w.texts([]string{k.Name, k.Doc, k.Main, k.Directory})
 		w.rng(k.Range)
 		writeAttrs(w, k.Attrs)
 		writeAttrs(w, k.Outputs)
@@ -32,7 +32,7 @@ func readKinds(r *reader) []lang.OwnKind {
 			r.fail("a kind of %d parts", len(t))
 			return nil
 		}
-		k := lang.OwnKind{Kind: kind.Kind{Name: t[0], Doc: t[1], Main: t[2]}, Folder: t[3], Range: r.rng()}
+		k := lang.OwnKind{Kind: kind.Kind{Name: t[0], Doc: t[1], Main: t[2]}, Directory: t[3], Range: r.rng()}
 		k.Attrs, k.Outputs = readAttrs(r), readAttrs(r)
 		out = append(out, k)
 	}
@@ -82,7 +82,7 @@ func readAttrs(r *reader) []kind.Attr {
 func writeLookups(w *writer, list []lang.Lookup) {
 	w.int(len(list))
 	for _, l := range list {
-		w.texts([]string{l.Name, l.Folder, l.URL, l.Format})
+		w.texts([]string{l.Name, l.Directory, l.URL, l.Format})
 		w.texts(l.Command)
 		w.num(uint64(l.MaxAge))
 		w.num(uint64(l.Timeout))
@@ -99,7 +99,7 @@ func readLookups(r *reader) []lang.Lookup {
 			r.fail("a lookup %q", t)
 			return nil
 		}
-		l := lang.Lookup{Name: t[0], Folder: t[1], URL: t[2], Format: t[3], Command: r.texts(), MaxAge: time.Duration(r.num()), Timeout: time.Duration(r.num())}
+		l := lang.Lookup{Name: t[0], Directory: t[1], URL: t[2], Format: t[3], Command: r.texts(), MaxAge: time.Duration(r.num()), Timeout: time.Duration(r.num())}
 		l.Range = r.rng()
 		if (l.URL == "") != (len(l.Command) > 0) {
 			r.fail("the lookup %q of nothing", l.Name)
@@ -115,7 +115,7 @@ func isName(s string) bool { return s != "" && path.Base(s) == s && s[0] != '.' 
 func writeRuns(w *writer, list []generator.Run) {
 	w.int(len(list))
 	for _, g := range list {
-		w.texts([]string{g.ID, g.Name, g.Folder, g.Stdin, g.Output, g.Why})
+		w.texts([]string{g.ID, g.Name, g.Directory, g.Stdin, g.Output, g.Why})
 		w.texts(g.Command)
 		w.num(uint64(g.Timeout))
 		w.int(len(g.Files))
@@ -135,7 +135,7 @@ func readRuns(r *reader) []generator.Run {
 			r.fail("a generator of %d parts", len(t))
 			return nil
 		}
-		g := generator.Run{ID: t[0], Name: t[1], Folder: t[2], Stdin: t[3], Output: t[4], Why: t[5], Command: r.texts(), Timeout: time.Duration(r.num()), Files: map[string]string{}}
+		g := generator.Run{ID: t[0], Name: t[1], Directory: t[2], Stdin: t[3], Output: t[4], Why: t[5], Command: r.texts(), Timeout: time.Duration(r.num()), Files: map[string]string{}}
 		for range r.count(2) {
 			p := r.text()
 			g.Files[p] = r.text()

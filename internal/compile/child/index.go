@@ -20,15 +20,15 @@ const (
 type indexer struct {
 	tree          repo.Tree
 	names         writer
-	folders       int
+	directories   int
 	sources, rest []repo.Entry
 }
 
 func index(tree repo.Tree) []byte {
 	x := &indexer{tree: tree}
-	x.folder(".")
+	x.directory(".")
 	var w writer
-	w.int(x.folders)
+	w.int(x.directories)
 	w.b = append(w.b, x.names.b...)
 	var contents writer
 	n := 0
@@ -47,9 +47,9 @@ func index(tree repo.Tree) []byte {
 	return w.b
 }
 
-// folder writes one directory and the directories below it. A directory that cannot be read is
+// directory writes one directory and the directories below it. A directory that cannot be read is
 // omitted: a request for it returns the error.
-func (x *indexer) folder(dir string) {
+func (x *indexer) directory(dir string) {
 	entries, err := x.tree.ReadDir(dir)
 	if err != nil || len(x.names.b) > indexBytes {
 		return
@@ -72,10 +72,10 @@ func (x *indexer) folder(dir string) {
 		w.text(digest)
 	}
 	x.names.b = append(x.names.b, w.b...)
-	x.folders++
+	x.directories++
 	for _, e := range entries {
 		if e.Type == repo.Dir {
-			x.folder(e.Path)
+			x.directory(e.Path)
 		}
 	}
 }
@@ -92,10 +92,10 @@ func (x *indexer) content(e repo.Entry) {
 
 // known is the part of the tree that the child has without a request, by clean path.
 type known struct {
-	entries map[string]repo.Entry
-	digests map[string]string
-	folders map[string][]repo.Entry
-	content map[string][]byte
+	entries     map[string]repo.Entry
+	digests     map[string]string
+	directories map[string][]repo.Entry
+	content     map[string][]byte
 }
 
 func readIndex(payload []byte) (*known, error) {
@@ -112,7 +112,7 @@ func readIndex(payload []byte) (*known, error) {
 				k.digests[e.Path] = d
 			}
 		}
-		k.folders[dir] = entries
+		k.directories[dir] = entries
 	}
 	for range r.count(2) {
 		p := r.text()

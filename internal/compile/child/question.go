@@ -23,7 +23,7 @@ const (
 	askKinds
 	askLookups
 	askGenerators
-	askVacant
+	askEmptyGroups
 	askFleet
 	askDiff
 	askNames

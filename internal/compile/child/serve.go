@@ -101,8 +101,8 @@ func result(r *compile.Repository, q question) *writer {
 		}
 	case askTargets:
 		w.targets(r.Targets())
-	case askVacant:
-		w.targets(r.Vacant())
+	case askEmptyGroups:
+		w.targets(r.EmptyGroups())
 	case askNames:
 		names, ds := r.Names()
 		w.diags(ds)

@@ -38,7 +38,7 @@ func writeTargets(w *writer, list []lang.Target) {
 			number = numbers[&t.Uses[0]]
 		}
 		w.int(number)
-		w.texts(t.Mistakes)
+		w.texts(t.Errors)
 		w.bool(t.Enrolled)
 		w.bool(t.Declared)
 		w.rng(t.Range)
@@ -56,7 +56,7 @@ func (w *writer) uses(list []lang.Use) {
 	w.int(len(list))
 	for _, u := range list {
 		w.text(u.Name)
-		w.text(u.Folder)
+		w.text(u.Directory)
 		w.int(len(u.From))
 		for _, g := range u.From {
 			w.text(g.By)
@@ -65,7 +65,7 @@ func (w *writer) uses(list []lang.Use) {
 		w.int(len(u.Needs))
 		for _, n := range u.Needs {
 			w.text(n.Name)
-			w.text(n.Folder)
+			w.text(n.Directory)
 			w.text(n.Level)
 			w.bool(n.Layer)
 			w.text(n.By)
@@ -77,8 +77,8 @@ func (w *writer) uses(list []lang.Use) {
 
 // modules are the uses of some targets, with their directories.
 type modules struct {
-	uses    []lang.Use
-	folders []string
+	uses        []lang.Use
+	directories []string
 }
 
 // readTargets checks that target names are unique and that ssh settings are valid. It shares again
@@ -97,8 +97,8 @@ func readTargets(r *reader) []lang.Target {
 			r.fail("the modules %d of %d", number, len(shared)-1)
 			return nil
 		}
-		t.Uses, t.Modules = shared[number].uses, shared[number].folders
-		t.Mistakes, t.Enrolled, t.Declared, t.Range = r.texts(), r.bool(), r.bool(), r.rng()
+		t.Uses, t.Modules = shared[number].uses, shared[number].directories
+		t.Errors, t.Enrolled, t.Declared, t.Range = r.texts(), r.bool(), r.bool(), r.rng()
 		if t.Labels == nil {
 			t.Labels = map[string]string{}
 		}
@@ -123,12 +123,12 @@ func readTargets(r *reader) []lang.Target {
 func (r *reader) uses() modules {
 	var out modules
 	for range r.count(5) {
-		u := lang.Use{Name: r.text(), Folder: r.text()}
+		u := lang.Use{Name: r.text(), Directory: r.text()}
 		for range r.count(8) {
 			u.From = append(u.From, lang.Given{By: r.text(), Range: r.rng()})
 		}
 		for range r.count(12) {
-			n := lang.Need{Name: r.text(), Folder: r.text(), Level: r.text(), Layer: r.bool(), By: r.text(), Range: r.rng()}
+			n := lang.Need{Name: r.text(), Directory: r.text(), Level: r.text(), Layer: r.bool(), By: r.text(), Range: r.rng()}
 			if r.err == nil && !slices.Contains(lang.NeedLevels(), n.Level) {
 				r.fail("the level %q", n.Level)
 			}
@@ -138,7 +138,7 @@ func (r *reader) uses() modules {
 		if r.err != nil {
 			return modules{}
 		}
-		out.uses, out.folders = append(out.uses, u), append(out.folders, u.Folder)
+		out.uses, out.directories = append(out.uses, u), append(out.directories, u.Directory)
 	}
 	return out
 }

@@ -133,7 +133,7 @@ func (t *remoteTree) Stat(p string) (repo.Entry, error) {
 }
 
 func (t *remoteTree) ReadDir(p string) ([]repo.Entry, error) {
-	if list, ok := t.known.folders[p]; ok {
+	if list, ok := t.known.directories[p]; ok {
 		return append([]repo.Entry{}, list...), nil
 	}
 	r, err := t.ask(opReadDir, p)

@@ -243,10 +243,10 @@ func (c *Compiler) OwnKinds(tree repo.Tree) (list []lang.OwnKind, ds diag.List) 
 	return list, ds
 }
 
-// Vacant is compile.Repository.Vacant.
-func (c *Compiler) Vacant(tree repo.Tree) (list []lang.Target, ds diag.List) {
+// EmptyGroups is compile.Repository.Vacant.
+func (c *Compiler) EmptyGroups(tree repo.Tree) (list []lang.Target, ds diag.List) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {
-		list, ds, err = k.Vacant()
+		list, ds, err = k.EmptyGroups()
 		return err
 	})
 	if failed != nil {

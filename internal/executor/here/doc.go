@@ -15,7 +15,7 @@ type Machine struct {
 	State string // the state directory
 	// Looks is true for read-only use: a missing state directory is not created. fettle
 	// then treats the machine as never changed, and discards records of the engine.
-	Looks bool
+	ReadOnly bool
 	// Identities open what is secret on the machine, when something is; Identity
 	// is the file that was named for them, "" for none.
 	Identities func() (vault.Identities, error)

@@ -51,7 +51,7 @@ func Root(root string) (*local.Host, error) {
 // State opens the state directory of a machine, and makes it if it is not only looked at.
 // The function closes it.
 func State(m Machine) (host.FS, func() error, error) {
-	if m.Looks {
+	if m.ReadOnly {
 		return mem.New(mem.Options{}), func() error { return nil }, nil
 	}
 	if err := makeState(m.State); err != nil {

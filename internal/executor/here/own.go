@@ -10,11 +10,11 @@ import (
 	"fettle.dev/fettle/internal/host/local"
 )
 
-// OwnFolder creates a directory of this user if it is missing, and returns its path
+// OwnDirectory creates a directory of this user if it is missing, and returns its path
 // without symbolic links. All parent directories belong to this user or to root, so no
 // other user can place files there or replace the directory. Otherwise the error wraps
 // local.ErrForeign, and nothing is created.
-func OwnFolder(path string) (string, error) {
+func OwnDirectory(path string) (string, error) {
 	there, missing := path, ""
 	for {
 		_, err := os.Lstat(there)
@@ -32,7 +32,7 @@ func OwnFolder(path string) (string, error) {
 		err = os.MkdirAll(real, 0o700)
 	}
 	if err == nil {
-		err = local.OwnFolder(real)
+		err = local.OwnDirectory(real)
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot use the folder %s: %w", path, err)

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// TestOwnFolder: it is made below what nobody else can exchange, and nowhere else.
-func TestOwnFolder(t *testing.T) {
+// TestOwnDirectory: it is made below what nobody else can exchange, and nowhere else.
+func TestOwnDirectory(t *testing.T) {
 	home := t.TempDir()
 	if err := os.Symlink(home, filepath.Join(home, "link")); err != nil {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"a/b", "a", "link/a/b"} {
-		got, err := OwnFolder(filepath.Join(home, path))
+		got, err := OwnDirectory(filepath.Join(home, path))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestOwnFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 		before, _ := os.ReadDir(above)
-		got, err := OwnFolder(dir)
+		got, err := OwnDirectory(dir)
 		if err == nil {
 			t.Errorf("%s is taken: %s", name, got)
 		}

@@ -40,7 +40,7 @@ func (s Server) Served(ctx context.Context) wire.Served {
 		Hello: s.hello(ctx), From: s.From, Silence: silence, Now: s.Now,
 		Open: func(ctx context.Context, looks bool) (executor.Executor, func() error, error) {
 			m := s.Machine
-			m.Looks = looks && !there(m.State)
+			m.ReadOnly = looks && !there(m.State)
 			return s.Open(ctx, m)
 		},
 		Identity: func() (string, error) {

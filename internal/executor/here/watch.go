@@ -36,7 +36,7 @@ func Watch(ctx context.Context, x executor.Executor, o executor.Options, next ti
 		}
 		_, err = x.Recover(ctx, o, func(executor.Event) {})
 		if err != nil && !errors.Is(err, executor.ErrLocked) {
-			return fmt.Errorf("cannot take back run %d, which was not confirmed: %w", st.Armed.Run, err)
+			return fmt.Errorf("cannot undo run %d, which was not confirmed: %w", st.Armed.Run, err)
 		}
 		next = now().Add(watchPause)
 	}

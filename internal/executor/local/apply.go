@@ -96,7 +96,7 @@ func (x *Executor) enter(ctx context.Context, o executor.Options, show func(exec
 		return nil, err
 	}
 	o.OnCrash = "" // a crashed run is settled as it was started
-	if _, err := x.settle(ctx, o, show); err != nil {
+	if _, err := x.recoverRun(ctx, o, show); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil

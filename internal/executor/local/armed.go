@@ -95,7 +95,7 @@ func (x *Executor) revert(ctx context.Context, a journal.Arming, o executor.Opti
 	if err != nil {
 		return rep, err
 	}
-	rep.Notes = append(rep.Notes, fmt.Sprintf("run %d was not confirmed in time and is taken back", a.Run))
+	rep.Notes = append(rep.Notes, fmt.Sprintf("run %d was not confirmed in time and is undone", a.Run))
 	return rep, x.store.Disarm()
 }
 
@@ -126,7 +126,7 @@ func (x *Executor) Confirm(_ context.Context, o executor.Options) (int, error) {
 		return 0, errors.New("no run waits to be confirmed; fettle status says what is applied")
 	}
 	if x.now().UnixNano() >= a.Deadline {
-		return a.Run, fmt.Errorf("the time to confirm run %d is over; it is being taken back", a.Run)
+		return a.Run, fmt.Errorf("the time to confirm run %d is over; it is being undone", a.Run)
 	}
 	return a.Run, x.store.Disarm()
 }

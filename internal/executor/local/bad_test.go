@@ -26,7 +26,7 @@ func asRoot(t *testing.T) {
 }
 
 // refused plans and applies a list that cannot be applied, and gives the error.
-// It must be taken back whole, and say at which line it is.
+// It must be undone whole, and say at which line it is.
 func (w *world) refused(list string) error {
 	w.t.Helper()
 	was := w.look()
@@ -152,7 +152,7 @@ func TestAccessListsAreThoseOfSetfacl(t *testing.T) {
 	}
 }
 
-// TestAttributes: what chattr sets is set, and taken back.
+// TestAttributes: what chattr sets is set, and undone.
 func TestAttributes(t *testing.T) {
 	asRoot(t)
 	w := onDisk(t, t.TempDir())

@@ -379,7 +379,7 @@ func TestWrongBlobIsRefused(t *testing.T) {
 	m.write("/etc/a", "old")
 	l, ds := step.Parse("list", []byte("COPY a /etc/a\n"))
 	m.must(ds.Err())
-	if l, ds = step.Resolve(l, step.Folder{FS: fstest.MapFS{"a": {Data: []byte("good")}}}); ds.Err() != nil {
+	if l, ds = step.Resolve(l, step.Directory{FS: fstest.MapFS{"a": {Data: []byte("good")}}}); ds.Err() != nil {
 		t.Fatal(ds.Err())
 	}
 	before := m.tree()

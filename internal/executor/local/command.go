@@ -25,7 +25,7 @@ func (x *Executor) Command(ctx context.Context, c executor.Command, o executor.O
 	if len(c.Argv) == 0 {
 		return nil, fmt.Errorf("cannot run a command without a program: type fettle run -- PROGRAM …")
 	}
-	if !c.Looks {
+	if !c.ReadOnly {
 		l, err := x.enterCommand(ctx, o)
 		if err != nil {
 			return nil, err
@@ -67,9 +67,9 @@ func (x *Executor) enterCommand(ctx context.Context, o executor.Options) (io.Clo
 	if err != nil {
 		return nil, err
 	}
-	if err := x.thawed(); err != nil && !o.FrozenToo {
+	if err := x.thawed(); err != nil && !o.IgnoreFreeze {
 		_ = l.Close()
-		return nil, fmt.Errorf("%w; what only looks may run (--looks), and --frozen-too runs the rest", err)
+		return nil, fmt.Errorf("%w; what only looks may run (--read-only), and --ignore-freeze runs the rest", err)
 	}
 	if err := x.store.SettleCommands(); err != nil {
 		_ = l.Close()
@@ -90,7 +90,7 @@ func blobsOf(sealed map[string][]byte) map[string]kind.Blob {
 // contain private data.
 func (x *Executor) record(c executor.Command, o executor.Options) journal.Command {
 	now := x.now()
-	rec := journal.Command{Action: c.Action, Dir: c.Dir, As: c.User, Looks: c.Looks, User: o.User, From: o.From, Typed: x.keys.mask(o.Command),
+	rec := journal.Command{Action: c.Action, Dir: c.Dir, As: c.User, Looks: c.ReadOnly, User: o.User, From: o.From, Typed: x.keys.mask(o.Command),
 		Version: o.Version, PID: os.Getpid(), Started: now.UnixNano(), Deadline: now.Add(c.Timeout + time.Minute).UnixNano()}
 	for _, argv := range c.Argv {
 		words := make([]string, len(argv))
@@ -135,7 +135,7 @@ func inShort(text string) string {
 func (x *Executor) execute(ctx context.Context, c executor.Command, show func(executor.Output)) (*executor.CommandResult, error) {
 	began := x.now()
 	all := &executor.CommandResult{Exit: -1}
-	run := host.Command{Dir: c.Dir, Env: c.Env, User: c.User, Mutates: !c.Looks, Stdin: c.Stdin}
+	run := host.Command{Dir: c.Dir, Env: c.Env, User: c.User, Mutates: !c.ReadOnly, Stdin: c.Stdin}
 	if show != nil {
 		run.Watch = func(stderr bool, p []byte) { show(executor.Output{Stderr: stderr, Text: p}) }
 	}

@@ -122,7 +122,7 @@ func TestCommandCancelled(t *testing.T) {
 func TestCommandOutputIsBounded(t *testing.T) {
 	x, _ := commander(t)
 	var shown atomic.Int64
-	res, rec, err := runCommand(t, x, executor.Command{Looks: true, Argv: [][]string{{"head", "-c", "20000000", "/dev/zero"}}}, func(o executor.Output) { shown.Add(int64(len(o.Text))) })
+	res, rec, err := runCommand(t, x, executor.Command{ReadOnly: true, Argv: [][]string{{"head", "-c", "20000000", "/dev/zero"}}}, func(o executor.Output) { shown.Add(int64(len(o.Text))) })
 	if err != nil || shown.Load() != 20000000 {
 		t.Fatalf("%d bytes came, %v", shown.Load(), err)
 	}
@@ -145,7 +145,7 @@ func TestOnlyWhatChangesTakesTheLock(t *testing.T) {
 	}
 	defer l.Close()
 	run := func(looks bool) error {
-		_, err := x.(executor.Commander).Command(context.Background(), executor.Command{Looks: looks, Argv: [][]string{{"true"}}}, executor.Options{}, nil)
+		_, err := x.(executor.Commander).Command(context.Background(), executor.Command{ReadOnly: looks, Argv: [][]string{{"true"}}}, executor.Options{}, nil)
 		return err
 	}
 	if err := run(true); err != nil {
@@ -161,7 +161,7 @@ func fileOf(path, text string) executor.File {
 	return executor.File{Path: path, Size: int64(len(text)), Digest: "sha256:" + hex.EncodeToString(sum[:])}
 }
 
-// TestPut makes a file be as wanted, and sends only what differs.
+// TestPut makes a file be in sync, and sends only what differs.
 func TestPut(t *testing.T) {
 	x, dir := commander(t)
 	path := filepath.Join(dir, "file")
@@ -245,7 +245,7 @@ func TestCommandOnFrozen(t *testing.T) {
 	mark := filepath.Join(state, "mark")
 	touch := executor.Command{Argv: [][]string{{"touch", mark}}}
 	_, err := cx.Command(ctx, touch, executor.Options{}, nil)
-	if !errors.Is(err, executor.ErrFrozen) || !strings.Contains(err.Error(), "ann") || !strings.Contains(err.Error(), "--frozen-too") {
+	if !errors.Is(err, executor.ErrFrozen) || !strings.Contains(err.Error(), "ann") || !strings.Contains(err.Error(), "--ignore-freeze") {
 		t.Errorf("it is not refused: %v", err)
 	}
 	if all, _ := cx.Commands(ctx); len(all) > 0 {
@@ -254,10 +254,10 @@ func TestCommandOnFrozen(t *testing.T) {
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("it ran")
 	}
-	if res, err := cx.Command(ctx, executor.Command{Argv: [][]string{{"true"}}, Looks: true}, executor.Options{}, nil); err != nil || !res.OK() {
+	if res, err := cx.Command(ctx, executor.Command{Argv: [][]string{{"true"}}, ReadOnly: true}, executor.Options{}, nil); err != nil || !res.OK() {
 		t.Errorf("what looks: %v", err)
 	}
-	if res, err := cx.Command(ctx, touch, executor.Options{FrozenToo: true}, nil); err != nil || !res.OK() {
+	if res, err := cx.Command(ctx, touch, executor.Options{IgnoreFreeze: true}, nil); err != nil || !res.OK() {
 		t.Errorf("on frozen too: %v", err)
 	}
 	if _, err := os.Stat(mark); err != nil {
@@ -271,7 +271,7 @@ func TestHiddenTexts(t *testing.T) {
 	x, state := commander(t)
 	for _, c := range []executor.Command{
 		{Argv: [][]string{{"sh", "-c", "echo $T; echo hunter22 >&2; exit 3"}}, Env: []string{"T=Bearer hunter22"}, Hide: []string{"hunter22"}},
-		{Argv: [][]string{{"echo", "hunter22"}}, Looks: true},
+		{Argv: [][]string{{"echo", "hunter22"}}, ReadOnly: true},
 	} {
 		var shown strings.Builder
 		res, rec, err := runCommand(t, x, c, func(o executor.Output) { shown.Write(o.Text) })

@@ -97,7 +97,7 @@ func TestPlanIsolatesGuards(t *testing.T) {
 	c := newCountingHost(t)
 	p := c.plan(t, list, executor.IsolatedGuards)
 	if got := whyOf(p); !slices.Equal(c.isolated, []string{"true", "false", "false"}) || len(c.alone) > 0 || !slices.Equal(c.network, []bool{false}) ||
-		got != "adopt exec:x: already as wanted\nadopt exec:y: already as wanted\nrun exec:z: new in the list\n" {
+		got != "adopt exec:x: already in sync\nadopt exec:y: already in sync\nrun exec:z: new in the list\n" {
 		t.Errorf("isolated %v, on the host %v, network %v, plan:\n%s", c.isolated, c.alone, c.network, got)
 	}
 	p = c.plan(t, list, executor.HostGuards)

@@ -76,7 +76,7 @@ func (w *world) applyLawfully(list string) (*executor.Report, bool) {
 	return rep, true
 }
 
-// failedLawfully: a run that failed and was taken back leaves all as it was,
+// failedLawfully: a run that failed and was undone leaves all as it was,
 // and names the step's line.
 func (w *world) failedLawfully(rep *executor.Report, err error, was snapshot, list string) {
 	w.t.Helper()

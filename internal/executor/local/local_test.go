@@ -116,7 +116,7 @@ func (m *machine) request(list string, files map[string]string) executor.Request
 		tree[name] = &fstest.MapFile{Data: []byte(text)}
 		blobs[journal.DigestOf([]byte(text))] = kind.Blob{Digest: journal.DigestOf([]byte(text)), Size: int64(len(text)), Data: []byte(text)}
 	}
-	if l, ds = step.Resolve(l, step.Folder{FS: tree}); ds.Err() != nil {
+	if l, ds = step.Resolve(l, step.Directory{FS: tree}); ds.Err() != nil {
 		m.t.Fatal(ds.Err())
 	}
 	return executor.Request{Target: "web1", Revision: repo.Revision{Digest: l.Digest()}, List: l, Blobs: blobs, Repair: true, Diffs: true}
@@ -298,7 +298,7 @@ func TestFreezeSurvives(t *testing.T) {
 	m.apply(v1, map[string]string{"a": "A", "b": "B"})
 }
 
-func TestUnconfirmedRunIsTakenBack(t *testing.T) {
+func TestUnconfirmedRunIsUndone(t *testing.T) {
 	m := newMachine(t)
 	m.apply("COPY a /etc/a\n", map[string]string{"a": "A1"})
 	o := executor.Options{ConfirmWithin: time.Minute}
@@ -314,6 +314,6 @@ func TestUnconfirmedRunIsTakenBack(t *testing.T) {
 	}
 	m.want("/etc/a", "A1")
 	if _, err := m.x.Confirm(context.Background(), executor.Options{}); err == nil {
-		t.Error("confirmed what was taken back")
+		t.Error("confirmed what was undone")
 	}
 }

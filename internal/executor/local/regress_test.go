@@ -111,7 +111,7 @@ func TestDirectoryNeverReplacesAForeignLink(t *testing.T) {
 		t.Error("a foreign link was replaced by a directory")
 	}
 	if _, ok := w.applyLawfully("LINK /data /t/d\n"); !ok {
-		t.Fatal("a link that is as wanted was not adopted")
+		t.Fatal("a link that is in sync was not adopted")
 	}
 	if _, ok := w.applyLawfully("MKDIR /t/d\n"); ok {
 		t.Error("an adopted link was replaced by a directory")
@@ -217,7 +217,7 @@ func TestBackToARegionBelowABlockThatGrew(t *testing.T) {
 	lists(t, nil, "COPY 1 /t/a\n", one, two)
 }
 
-func TestFileThatIsAsWantedOnlyUntilItsMetadataGoesBack(t *testing.T) {
+func TestFileInSyncUntilItsMetadataIsUndone(t *testing.T) {
 	lists(t, func(w *world) { w.write("/t/a", "") }, "META /t/a mode=1777 owner=www\n", "COPY 0 /t/a owner=www mode=1777\n")
 }
 

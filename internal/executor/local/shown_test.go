@@ -6,7 +6,7 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// What a run took back is as if it had never been: a path that it removed and restored was
+// What a run undid is as if it had never been: a path that it removed and restored was
 // not released by it.
 func TestMovesThatStay(t *testing.T) {
 	recs := []journal.Record{

@@ -307,10 +307,10 @@ func (x *Executor) afterPhase(ctx context.Context, first int, rep *executor.Repo
 	if err != nil {
 		return rep, errors.Join(cause, err)
 	}
-	o.Command = fmt.Sprintf("%s: taking back run %d, the phase before", o.Command, first)
+	o.Command = fmt.Sprintf("%s: undoing run %d, the phase before", o.Command, first)
 	back, err := x.backTo(ctx, base, o, show)
 	if err != nil {
-		return rep, errors.Join(cause, fmt.Errorf("and the phases before could not be taken back; type: fettle rollback %d: %w", base, err))
+		return rep, errors.Join(cause, fmt.Errorf("and the phases before could not be undone; type: fettle rollback %d: %w", base, err))
 	}
 	rep.Runs = append(rep.Runs, back.Run)
 	return rep, errors.Join(cause, x.store.Disarm())

@@ -139,7 +139,7 @@ func trapDefaultList(m *machine) {
 // failing fails after it has made things in /srv/d.
 const failing = "COPY a /srv/d/new\nMKDIR /srv/d/dir\nCOPY a /srv/d/dir/in\nEXEC fails /no/such/program\n"
 
-// undoes applies a list that fails and is taken back whole.
+// undoes applies a list that fails and is undone whole.
 func (m *machine) undoes(list string, files map[string]string) {
 	m.t.Helper()
 	before := m.tree()
@@ -148,7 +148,7 @@ func (m *machine) undoes(list string, files map[string]string) {
 		m.t.Errorf("it ended with %v", err)
 	}
 	if after := m.tree(); after != before {
-		m.t.Errorf("taken back is not as before:\n%s\nwas\n%s", after, before)
+		m.t.Errorf("undone is not as before:\n%s\nwas\n%s", after, before)
 	}
 }
 

@@ -32,7 +32,7 @@ func (v *server) command(ctx context.Context, c *incoming) (any, error) {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	x, err := v.open(ctx, in.Command.Looks)
+	x, err := v.open(ctx, in.Command.ReadOnly)
 	if err != nil {
 		return nil, err
 	}

@@ -302,7 +302,7 @@ func (v *server) runContext(ctx context.Context, onDisconnect string) (context.C
 // does not show the interruption, because an interrupted step counts as failed.
 func (v *server) ran(ctx context.Context, c *incoming, x executor.Executor, o executor.Options, onDisconnect string, base int, began time.Time, rep *executor.Report, err error) (any, error) {
 	if onDisconnect == Revert && v.isGone() && ctx.Err() != nil && err != nil && !errors.Is(err, executor.ErrRolledBack) {
-		back, berr := v.takeBack(context.WithoutCancel(ctx), c, x, o, base)
+		back, berr := v.undoRun(context.WithoutCancel(ctx), c, x, o, base)
 		if err = errors.Join(err, berr); back != nil {
 			rep = back
 		}
@@ -329,7 +329,7 @@ func (v *server) isGone() bool {
 	}
 }
 
-func (v *server) takeBack(ctx context.Context, c *incoming, x executor.Executor, o executor.Options, base int) (*executor.Report, error) {
+func (v *server) undoRun(ctx context.Context, c *incoming, x executor.Executor, o executor.Options, base int) (*executor.Report, error) {
 	o = v.options(c, o)
 	o.Command = "the connection was lost: " + o.Command
 	r := executor.RollbackRequest{To: base}

@@ -188,18 +188,18 @@ func TestFormatOfRecords(t *testing.T) {
 	}
 }
 
-// TestUnreadablePerson: what cannot be read is a failure of the hub and lets nobody in.
-func TestUnreadablePerson(t *testing.T) {
+// TestUnreadableUser: what cannot be read is a failure of the hub and lets nobody in.
+func TestUnreadableUser(t *testing.T) {
 	d := newDoor(t)
-	d.person("ada", access.Reader)
+	d.user("ada", access.Reader)
 	token := d.bearer("ada", 1e12, access.Reader)
-	if _, err := d.people.Put(t.Context(), access.PersonKey("ada"), []byte("{")); err != nil {
+	if _, err := d.users.Put(t.Context(), access.UserKey("ada"), []byte("{")); err != nil {
 		t.Fatal(err)
 	}
 	if who, err := d.ask("Bearer " + token); err == nil || errors.Is(err, fleet.ErrDenied) || who.Name != "" {
 		t.Errorf("%v %v", who, err)
 	}
-	d.put(access.PersonKey("ada"), access.Person{Name: "eve", Roles: []access.Role{access.Admins}})
+	d.put(access.UserKey("ada"), access.User{Name: "eve", Roles: []access.Role{access.Admins}})
 	if who, err := d.ask("Bearer " + token); !errors.Is(err, fleet.ErrDenied) {
 		t.Errorf("a record of another person lets %v in: %v", who, err)
 	}

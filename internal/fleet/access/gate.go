@@ -16,7 +16,7 @@ import (
 // Gate finds who asks. Fields are not to be changed while it is used; its methods may be
 // called from any goroutine.
 type Gate struct {
-	People Records
+	Users Records
 	// Last gives the last value of a key in the memory of this hub, for a store that does not
 	// answer; nil gives none.
 	// A user from that record may only read.
@@ -37,7 +37,7 @@ type Records interface {
 
 // errProof is all that somebody learns whose proof is no good.
 func errProof() error {
-	return fmt.Errorf("cannot let you in: what you showed is not known here, has ended or was taken back. Ask an admin for another token: %w", fleet.ErrDenied)
+	return fmt.Errorf("cannot let you in: what you showed is not known here, has expired or was revoked. Ask an admin for another token: %w", fleet.ErrDenied)
 }
 
 type rootKey struct{}
@@ -108,24 +108,24 @@ func (g *Gate) bearer(ctx context.Context, text string) (Who, error) {
 	if is == absent || !b.good(secret, g.Now()) {
 		return Who{}, errProof()
 	}
-	who, err := g.person(ctx, b.Person, "token "+b.Prefix())
+	who, err := g.user(ctx, b.User, "token "+b.Prefix())
 	who.rights, who.Until = both(who.rights, rightsOf(b.Roles)), time.Unix(b.Expires, 0)
 	return who.knownAs(is), err
 }
 
 func (g *Gate) certificate(r *http.Request) (Who, error) {
-	p, err := g.Trust.PeerOf(r.TLS, g.Now(), pki.PersonKind)
+	p, err := g.Trust.PeerOf(r.TLS, g.Now(), pki.UserKind)
 	if err != nil {
 		return Who{}, fmt.Errorf("cannot let you in: %w: %w", err, fleet.ErrDenied)
 	}
-	who, err := g.person(r.Context(), p.Name.ID, "certificate "+p.Serial)
+	who, err := g.user(r.Context(), p.Name.ID, "certificate "+p.Serial)
 	who.Until = p.Certificate.NotAfter
 	return who, err
 }
 
-// person is somebody of the store, by what they proved.
-func (g *Gate) person(ctx context.Context, name, how string) (Who, error) {
-	p, is, err := load[Person](ctx, g, PersonKey(name))
+// user is somebody of the store, by what they proved.
+func (g *Gate) user(ctx context.Context, name, how string) (Who, error) {
+	p, is, err := load[User](ctx, g, UserKey(name))
 	if err != nil {
 		return Who{}, err
 	}
@@ -145,7 +145,7 @@ func (g *Gate) idToken(ctx context.Context, text string) (Who, error) {
 	if err != nil {
 		return Who{}, err
 	}
-	p, is, err := load[Person](ctx, g, PersonKey(who.Name))
+	p, is, err := load[User](ctx, g, UserKey(who.Name))
 	if err == nil && is != absent && p.Locked {
 		err = errProof()
 	}

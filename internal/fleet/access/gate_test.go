@@ -28,16 +28,16 @@ func start() time.Time { return time.Unix(1_800_000_000, 0).UTC() }
 
 // door is a gate with its store, and the hub behind it.
 type door struct {
-	t      *testing.T
-	gate   *access.Gate
-	people fleet.Store
-	now    time.Time
+	t     *testing.T
+	gate  *access.Gate
+	users fleet.Store
+	now   time.Time
 }
 
 func newDoor(t *testing.T) *door {
 	t.Helper()
-	d := &door{t: t, people: bustest.NewStore(), now: start()}
-	d.gate = &access.Gate{People: d.people, Now: func() time.Time { return d.now }}
+	d := &door{t: t, users: bustest.NewStore(), now: start()}
+	d.gate = &access.Gate{Users: d.users, Now: func() time.Time { return d.now }}
 	return d
 }
 
@@ -45,20 +45,20 @@ func (d *door) put(key string, v any) {
 	d.t.Helper()
 	b, err := json.Marshal(v)
 	if err == nil {
-		_, err = d.people.Put(d.t.Context(), key, b)
+		_, err = d.users.Put(d.t.Context(), key, b)
 	}
 	if err != nil {
 		d.t.Fatal(err)
 	}
 }
 
-func (d *door) person(name string, roles ...access.Role) {
-	d.put(access.PersonKey(name), access.Person{Name: name, Roles: roles, By: "root"})
+func (d *door) user(name string, roles ...access.Role) {
+	d.put(access.UserKey(name), access.User{Name: name, Roles: roles, By: "root"})
 }
 
-func (d *door) bearer(person string, life time.Duration, roles ...access.Role) string {
+func (d *door) bearer(user string, life time.Duration, roles ...access.Role) string {
 	d.t.Helper()
-	text, b, err := access.NewBearer(person, roles, life, "root", "", d.now)
+	text, b, err := access.NewBearer(user, roles, life, "root", "", d.now)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func (d *door) ask(header ...string) (access.Who, error) {
 
 func TestBearer(t *testing.T) {
 	d := newDoor(t)
-	d.person("ada", access.Operator)
+	d.user("ada", access.Operator)
 	token := d.bearer("ada", time.Hour, access.Admins)
 	who, err := d.ask("Bearer " + token)
 	if err != nil {
@@ -100,8 +100,8 @@ func TestBearer(t *testing.T) {
 // All that is no good is refused alike, and nothing of it stands in the refusal.
 func TestProofsThatAreNoGood(t *testing.T) {
 	d := newDoor(t)
-	d.person("ada", access.Operator)
-	d.put(access.PersonKey("eve"), access.Person{Name: "eve", Roles: []access.Role{access.Admins}, Locked: true})
+	d.user("ada", access.Operator)
+	d.put(access.UserKey("eve"), access.User{Name: "eve", Roles: []access.Role{access.Admins}, Locked: true})
 	good, locked, nobody := d.bearer("ada", 2*time.Hour, access.Operator), d.bearer("eve", 2*time.Hour, access.Admins), d.bearer("bob", 2*time.Hour, access.Admins)
 	short := d.bearer("ada", time.Minute, access.Operator)
 	d.now = d.now.Add(time.Hour)
@@ -138,7 +138,7 @@ func TestProofsThatAreNoGood(t *testing.T) {
 func TestGuessing(t *testing.T) {
 	d := newDoor(t)
 	d.gate.Limit = &pki.Limit{}
-	d.person("ada", access.Reader)
+	d.user("ada", access.Reader)
 	good := "Bearer " + d.bearer("ada", time.Hour, access.Reader)
 	for range 30 {
 		if _, err := d.ask("Bearer fettle-api-x"); err == nil {
@@ -170,7 +170,7 @@ func TestSocketIsRoot(t *testing.T) {
 func hub(t *testing.T, fleetName string) *pki.Hub {
 	t.Helper()
 	files := mem.NewFS(mem.Options{})
-	a, err := pki.NewAuthority(files, "/authority", fleetName, start())
+	a, err := pki.NewCA(files, "/authority", fleetName, start())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,7 +182,7 @@ func hub(t *testing.T, fleetName string) *pki.Hub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	certs, err := a.Vouch(request, "hub1", nil, start())
+	certs, err := a.Certify(request, "hub1", nil, start())
 	if err == nil {
 		err = h.Install(certs)
 	}
@@ -210,7 +210,7 @@ func publicKey(t *testing.T) crypto.PublicKey {
 	return k.Public()
 }
 
-func TestCertificateOfAPerson(t *testing.T) {
+func TestCertificateOfAUser(t *testing.T) {
 	d := newDoor(t)
 	h := hub(t, "acme")
 	revoked := &pki.Revocations{}
@@ -219,7 +219,7 @@ func TestCertificateOfAPerson(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.gate.Trust = &trust
-	d.person("ada", access.Approver)
+	d.user("ada", access.Approver)
 	ask := func(i *pki.Issuer, cert *x509.Certificate, err error) (access.Who, error) {
 		if err != nil {
 			t.Fatal(err)
@@ -229,12 +229,12 @@ func TestCertificateOfAPerson(t *testing.T) {
 		return d.gate.Authenticate(r)
 	}
 	i, foreign := issuer(t, h), issuer(t, hub(t, "acme"))
-	cert, err := i.Person(publicKey(t), "ada", time.Hour, start())
+	cert, err := i.User(publicKey(t), "ada", time.Hour, start())
 	who, err := ask(i, cert, err)
 	if err != nil || who.Name != "ada" || !who.May(access.Approve) || who.May(access.Operate) || !who.Until.Equal(cert.NotAfter) {
 		t.Errorf("%v %v until %v, %v", who, who.Rights(), who.Until, err)
 	}
-	other, err := foreign.Person(publicKey(t), "ada", time.Hour, start())
+	other, err := foreign.User(publicKey(t), "ada", time.Hour, start())
 	if _, err := ask(foreign, other, err); !errors.Is(err, fleet.ErrDenied) {
 		t.Errorf("another authority of the same name is believed: %v", err)
 	}
@@ -255,7 +255,7 @@ func TestRoles(t *testing.T) {
 	want := map[access.Role]string{access.Reader: "1000", access.Operator: "1100", access.Approver: "1010", access.Admins: "1111", "": "0000", "root": "0000"}
 	d := newDoor(t)
 	for role, mask := range want {
-		d.person("ada", role)
+		d.user("ada", role)
 		token := d.bearer("ada", time.Hour, access.Admins)
 		who, err := d.ask("Bearer " + token)
 		if err != nil {
@@ -281,9 +281,9 @@ func TestRoles(t *testing.T) {
 // A store that cannot be read is no reason to say that somebody is not known.
 func TestStoreFails(t *testing.T) {
 	d := newDoor(t)
-	d.person("ada", access.Reader)
+	d.user("ada", access.Reader)
 	token := d.bearer("ada", time.Hour, access.Reader)
-	d.gate.People = failing{d.people}
+	d.gate.Users = failing{d.users}
 	if _, err := d.ask("Bearer " + token); err == nil || errors.Is(err, fleet.ErrDenied) {
 		t.Error(err)
 	}
@@ -330,15 +330,15 @@ func (deaf) Get(context.Context, string) (fleet.Entry, error) {
 // that are wrong, withdrawn or not known here stay out.
 func TestGateWithoutTheStore(t *testing.T) {
 	d := newDoor(t)
-	d.person("kim", access.Admins)
-	d.put(access.PersonKey("lee"), access.Person{Name: "lee", Roles: []access.Role{access.Admins}, Locked: true})
+	d.user("kim", access.Admins)
+	d.put(access.UserKey("lee"), access.User{Name: "lee", Roles: []access.Role{access.Admins}, Locked: true})
 	kim, lee := d.bearer("kim", time.Hour, access.Admins), d.bearer("lee", time.Hour, access.Admins)
-	d.gate.People = deaf{}
+	d.gate.Users = deaf{}
 	if who, err := d.ask("Bearer " + kim); !errors.Is(err, fleet.ErrNoAnswer) {
 		t.Errorf("without a last record: %v, %v", who, err)
 	}
 	d.gate.Last = func(key string) ([]byte, bool) {
-		e, err := d.people.Get(t.Context(), key)
+		e, err := d.users.Get(t.Context(), key)
 		return e.Value, err == nil
 	}
 	who, err := d.ask("Bearer " + kim)

@@ -30,7 +30,7 @@ const storePatience = 3 * time.Second
 // load reads a record of the store of users, or the last known one if the store does not answer.
 func load[T any](ctx context.Context, g *Gate, key string) (v T, is known, err error) {
 	once, stop := context.WithTimeout(ctx, storePatience)
-	e, err := g.People.Get(once, key)
+	e, err := g.Users.Get(once, key)
 	stop()
 	is = current
 	switch {
@@ -47,7 +47,7 @@ func load[T any](ctx context.Context, g *Gate, key string) (v T, is known, err e
 		err = json.Unmarshal(e.Value, &v)
 	}
 	if err != nil {
-		return v, absent, fmt.Errorf("cannot read %s of the store of people: %w", key, err)
+		return v, absent, fmt.Errorf("cannot read %s of the store of users: %w", key, err)
 	}
 	return v, is, nil
 }

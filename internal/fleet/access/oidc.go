@@ -83,7 +83,7 @@ func (p *Provider) verify(ctx context.Context, text string, now time.Time) (Who,
 		return Who{}, errProof()
 	}
 	name := p.name(t.claims.all)
-	if pki.CheckPerson(name) != nil {
+	if pki.CheckUser(name) != nil {
 		return Who{}, errProof()
 	}
 	roles := p.roles(t.claims.all)

@@ -177,7 +177,7 @@ func TestIDTokens(t *testing.T) {
 		t.Errorf("at its end: %v", err)
 	}
 	d.now = start()
-	d.put(access.PersonKey("ada@example.org"), access.Person{Name: "ada@example.org", Locked: true})
+	d.put(access.UserKey("ada@example.org"), access.User{Name: "ada@example.org", Locked: true})
 	if who, err := d.ask("Bearer " + good["RS256"]); !errors.Is(err, fleet.ErrDenied) || who.Name != "" {
 		t.Errorf("somebody who is locked comes in: %v", err)
 	}

@@ -22,7 +22,7 @@ type Admission struct {
 }
 
 // AdmitJob admits a job by a policy. err is why the policy cannot be read, nil if it was read.
-func AdmitJob(p CommandPolicy, err error, m *signed.Memory, d fleet.Do) (Admission, error) {
+func AdmitJob(p CommandPolicy, err error, m *signed.Memory, d fleet.Job) (Admission, error) {
 	if err == nil && p == SignedCommands && d.Signed != "" {
 		return admitSigned(m, d)
 	}
@@ -33,7 +33,7 @@ func AdmitJob(p CommandPolicy, err error, m *signed.Memory, d fleet.Do) (Admissi
 }
 
 // admitSigned admits a job whose signature is of exactly the command that the job runs.
-func admitSigned(m *signed.Memory, d fleet.Do) (Admission, error) {
+func admitSigned(m *signed.Memory, d fleet.Job) (Admission, error) {
 	c, by, err := m.Accept(d.Signed, func(c content.Command) error { return sameJob(c, d.Run) })
 	if err != nil {
 		return Admission{}, err
@@ -43,7 +43,7 @@ func admitSigned(m *signed.Memory, d fleet.Do) (Admission, error) {
 
 func sameJob(c content.Command, run *fleet.Command) error {
 	if c.Call != content.JobCall {
-		return fmt.Errorf("cannot accept the job: the signature is for the call %.40q. Sign a job: fettle request run --sign-key FILE -- COMMAND", c.Call)
+		return fmt.Errorf("cannot accept the job: the signature is for the call %.40q. Sign a job: fettle job run --sign-key FILE -- COMMAND", c.Call)
 	}
 	given, err := json.Marshal(run)
 	if err != nil {

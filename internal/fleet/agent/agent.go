@@ -30,9 +30,9 @@ type Config struct {
 	Renew       func(ctx context.Context) error
 	// Forbid gets to know that certificates of services are forbidden, and keeps it; nil:
 	// nobody does.
-	Forbid func(ctx context.Context, all string) error
+	FetchRevocations func(ctx context.Context, all string) error
 	// Programs replaces this program; nil: nobody does.
-	Programs Programs
+	Binaries Binaries
 	// Serve serves the executor of this machine over a stream that a hub opened, and
 	// closes it. nil: nobody is served.
 	Serve func(ctx context.Context, header []byte, stream io.ReadWriteCloser)
@@ -53,29 +53,29 @@ type Config struct {
 // Enforcer does the runs; Runner is one.
 type Enforcer interface {
 	Run(ctx context.Context, run machine.Run, tell func(machine.Event)) machine.Outcome
-	Frost(ctx context.Context) (string, error)
+	LocalFreeze(ctx context.Context) (string, error)
 	Managed(ctx context.Context) (Managed, error)
 }
 
 // Agent is one that was made and not yet run.
 type Agent struct {
-	cfg     Config
-	m       *machine.Machine
-	start   time.Time
-	events  chan machine.Event
-	ups     <-chan bool
-	wake    *time.Timer
-	rest    *time.Timer
-	worked  bool // since it rested last
-	leave   bool // for another program
-	telling telling
-	work    sync.WaitGroup
+	cfg        Config
+	m          *machine.Machine
+	start      time.Time
+	events     chan machine.Event
+	ups        <-chan bool
+	wake       *time.Timer
+	rest       *time.Timer
+	worked     bool // since it rested last
+	leave      bool // for another program
+	reportBase reportBase
+	work       sync.WaitGroup
 
 	watching sync.Mutex // what is watched is read and set as one
 
 	mu       sync.Mutex
 	envelope []byte
-	waiting  map[string][]chan fleet.Done // for the acknowledgement of a request
+	waiting  map[string][]chan fleet.JobAnswer // for the acknowledgement of a request
 }
 
 // New makes an agent that goes on from what its folder has.
@@ -93,7 +93,7 @@ func New(cfg Config) (*Agent, error) {
 	}
 	return &Agent{
 		cfg: cfg, m: machine.New(cfg.Machine, kept, newest, dropped), start: cfg.Now(), envelope: kept.Envelope,
-		events: make(chan machine.Event), waiting: map[string][]chan fleet.Done{},
+		events: make(chan machine.Event), waiting: map[string][]chan fleet.JobAnswer{},
 	}, nil
 }
 
@@ -134,14 +134,14 @@ func (a *Agent) Run(ctx context.Context) error {
 		select {
 		case e := <-a.events:
 			if acked, ok := e.(machine.Acked); ok {
-				a.telling.acknowledged(acked.Seq, acked.Error != "", a.cfg.Now())
+				a.reportBase.acknowledged(acked.Seq, acked.Error != "", a.cfg.Now())
 			}
-			if asked, ok := e.(machine.Requested); ok && asked.Do.What == fleet.DoReport && asked.Do.Arg == fleet.Whole {
-				a.telling.tellAll()
+			if asked, ok := e.(machine.JobReceived); ok && asked.Job.What == fleet.JobReport && asked.Job.Arg == fleet.FullReport {
+				a.reportBase.tellAll()
 			}
 			a.step(ctx, e)
 		case up := <-a.ups:
-			a.telling.connected()
+			a.reportBase.connected()
 			a.step(ctx, machine.Link{Up: up})
 		case <-a.wake.C:
 			a.step(ctx, machine.Tick{})
@@ -165,7 +165,7 @@ func (a *Agent) end(ctx context.Context) error {
 		select {
 		case e := <-a.events:
 			switch e.(type) {
-			case machine.Ran, machine.Acted:
+			case machine.Ran, machine.JobEnded:
 				a.last(e)
 			}
 		case <-done:

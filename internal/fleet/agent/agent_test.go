@@ -120,32 +120,32 @@ func TestWhatIsWrongIsNotTaken(t *testing.T) {
 	}
 }
 
-func TestRequests(t *testing.T) {
+func TestJobs(t *testing.T) {
 	n := newNode(t)
 	n.hub.assign(1, top, n.hub.part("modules/base", motd("one\n")), n.hub.part("modules/web", issue("web\n")))
 	n.start()
 	n.hub.connect(true)
 	n.hub.heard(t, "ready", isReady)
-	do := func(id, what string) fleet.Done {
-		body, _ := json.Marshal(fleet.Do{ID: id, What: what, By: "ada"})
-		answer, err := n.hub.handler(fleet.WordDo)(context.Background(), body)
-		var d fleet.Done
+	job := func(id, what string) fleet.JobAnswer {
+		body, _ := json.Marshal(fleet.Job{ID: id, What: what, By: "ada"})
+		answer, err := n.hub.handler(fleet.WordJob)(context.Background(), body)
+		var d fleet.JobAnswer
 		if err = errorsOf(err, json.Unmarshal(answer, &d)); err != nil {
 			t.Fatal(err)
 		}
 		return d
 	}
 	for range 2 {
-		if d := do("1", "report"); d.ID != "1" || d.Error != "" {
+		if d := job("1", "report"); d.ID != "1" || d.Error != "" {
 			t.Errorf("%+v", d)
 		}
 	}
 	n.hub.heard(t, "a report", kind(fleet.Told))
-	if d := do("2", "dance"); d.Error == "" {
+	if d := job("2", "dance"); d.Error == "" {
 		t.Error("it dances")
 	}
 	n.write("/etc/motd", "foreign\n")
-	do("3", "verify")
+	job("3", "verify")
 	n.hub.heard(t, "repair", kind(fleet.Repaired))
 	shown, err := n.hub.handler(fleet.WordShow)(context.Background(), nil)
 	if err != nil || string(shown) != string(n.hub.newest) {

@@ -17,66 +17,66 @@ import (
 	"fettle.dev/fettle/internal/lang/builtin"
 )
 
-// Commander is an Enforcer that runs what requests ask for.
+// Commander is an Enforcer that runs what jobs ask for.
 type Commander interface {
 	// Command runs it, once, and tells how it ended. When ctx ends the whole process tree
 	// does. It may be called beside Run.
-	Command(ctx context.Context, act machine.Act) machine.Acted
+	Command(ctx context.Context, act machine.RunJob) machine.JobEnded
 }
 
 var _ Commander = (*Runner)(nil)
 
 // Command implements Commander. The target's history has it, as it has what fettle run ran.
-func (r *Runner) Command(ctx context.Context, act machine.Act) machine.Acted {
+func (r *Runner) Command(ctx context.Context, act machine.RunJob) machine.JobEnded {
 	var admitted Admission
 	if r.Admit != nil {
 		var err error
-		if admitted, err = r.Admit(act.Do); err != nil {
-			return refusedAct(ctx, act, err)
+		if admitted, err = r.Admit(act.Job); err != nil {
+			return refusedJob(ctx, act, err)
 		}
 	}
 	out := r.execute(ctx, act, admitted.Signer)
 	if out.Locked && admitted.Release != nil { // the machine tries it again
 		if err := admitted.Release(); err != nil {
-			return refusedAct(ctx, act, err)
+			return refusedJob(ctx, act, err)
 		}
 	}
 	return out
 }
 
-func (r *Runner) execute(ctx context.Context, act machine.Act, signer string) machine.Acted {
+func (r *Runner) execute(ctx context.Context, act machine.RunJob, signer string) machine.JobEnded {
 	cmd, err := r.commandOf(ctx, act)
 	if err != nil {
-		return refusedAct(ctx, act, err)
+		return refusedJob(ctx, act, err)
 	}
 	x, done, err := r.Open(ctx)
 	if err != nil {
-		return refusedAct(ctx, act, err)
+		return refusedJob(ctx, act, err)
 	}
 	defer func() { _ = done() }()
 	cx, ok := x.(executor.Commander)
 	if !ok {
-		return refusedAct(ctx, act, errors.New("cannot run commands here: this machine runs lists only"))
+		return refusedJob(ctx, act, errors.New("cannot run commands here: this machine runs lists only"))
 	}
-	o := executor.Options{User: act.Do.By, From: fromFleet(signer), Command: typedRequest(*act.Do.Run), Version: r.Version, FrozenToo: act.Do.Run.FrozenToo}
+	o := executor.Options{User: act.Job.By, From: fromFleet(signer), Command: jobCommandLine(*act.Job.Run), Version: r.Version, IgnoreFreeze: act.Job.Run.IgnoreFreeze}
 	res, err := cx.Command(ctx, cmd, o, nil)
 	if res == nil || res.ID == 0 {
-		return refusedAct(ctx, act, err)
+		return refusedJob(ctx, act, err)
 	}
-	out := machine.Acted{Done: fleet.Done{ID: act.Do.ID, Interrupted: ctx.Err() != nil, Result: resultOfCommand(res)}}
+	out := machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID, Interrupted: ctx.Err() != nil, Result: resultOfCommand(res)}}
 	if err != nil {
-		out.Done.Error = shortError(err)
+		out.Answer.Error = shortError(err)
 	}
 	return out
 }
 
-// refusedAct is the end of what never began.
-func refusedAct(ctx context.Context, act machine.Act, err error) machine.Acted {
+// refusedJob is the end of what never began.
+func refusedJob(ctx context.Context, act machine.RunJob, err error) machine.JobEnded {
 	if err == nil {
 		err = errors.New("cannot run it: the engine gave no result")
 	}
-	return machine.Acted{
-		Done:   fleet.Done{ID: act.Do.ID, Error: shortError(err), Interrupted: ctx.Err() != nil},
+	return machine.JobEnded{
+		Answer: fleet.JobAnswer{ID: act.Job.ID, Error: shortError(err), Interrupted: ctx.Err() != nil},
 		Locked: errors.Is(err, executor.ErrLocked),
 	}
 }
@@ -92,8 +92,8 @@ func shortError(err error) string {
 }
 
 // commandOf is what is to be run: words, or an action as it stands on this machine.
-func (r *Runner) commandOf(ctx context.Context, act machine.Act) (executor.Command, error) {
-	c := *act.Do.Run
+func (r *Runner) commandOf(ctx context.Context, act machine.RunJob) (executor.Command, error) {
+	c := *act.Job.Run
 	if err := c.Check(); err != nil {
 		return executor.Command{}, err
 	}
@@ -101,7 +101,7 @@ func (r *Runner) commandOf(ctx context.Context, act machine.Act) (executor.Comma
 	var err error
 	switch b := builtin.ActionOf(c.Action); {
 	case c.Action == "":
-		cmd = executor.Command{Argv: [][]string{c.Argv}, Dir: c.Dir, User: c.User, Looks: c.Looks}
+		cmd = executor.Command{Argv: [][]string{c.Argv}, Dir: c.Dir, User: c.User, ReadOnly: c.ReadOnly}
 	case b != nil:
 		cmd, err = wanted.Builtin(*b, c.Params)
 	default:
@@ -115,8 +115,8 @@ func (r *Runner) commandOf(ctx context.Context, act machine.Act) (executor.Comma
 
 // declared is an action that a module on this machine declares, compiled with the facts of
 // now. A value for one of its secrets is refused: it has lain where others can read it.
-func (r *Runner) declared(ctx context.Context, act machine.Act) (executor.Command, error) {
-	name := act.Do.Run.Action
+func (r *Runner) declared(ctx context.Context, act machine.RunJob) (executor.Command, error) {
+	name := act.Job.Run.Action
 	if act.Has == nil || r.Call == nil {
 		return executor.Command{}, fmt.Errorf("cannot run %.80q: nothing is applied here that could declare it", name)
 	}
@@ -129,10 +129,10 @@ func (r *Runner) declared(ctx context.Context, act machine.Act) (executor.Comman
 		return executor.Command{}, err
 	}
 	defer func() { _ = closing() }()
-	call, ds := r.Call(compile.Input{Tree: tree, Target: act.Has.Name, Facts: facts, NeedSecrets: true}, name, act.Do.Run.Params, false)
+	call, ds := r.Call(compile.Input{Tree: tree, Target: act.Has.Name, Facts: facts, NeedSecrets: true}, name, act.Job.Run.Params, false)
 	for _, p := range call.Action.Params {
-		if _, given := act.Do.Run.Params[p.Name]; given && p.Secret {
-			return executor.Command{}, fmt.Errorf("cannot run %q with a value for %q, which is a secret: requests are kept where others read them. Give it to fettle run, and count what was given as known", name, p.Name)
+		if _, given := act.Job.Run.Params[p.Name]; given && p.Secret {
+			return executor.Command{}, fmt.Errorf("cannot run %q with a value for %q, which is a secret: jobs are kept where others read them. Give it to fettle run, and count what was given as known", name, p.Name)
 		}
 	}
 	if err := ds.Err(); err != nil {
@@ -141,9 +141,9 @@ func (r *Runner) declared(ctx context.Context, act machine.Act) (executor.Comman
 	return wanted.Command(call), nil
 }
 
-// typedRequest is what the history has as typed.
-func typedRequest(c fleet.Command) string {
-	words := []string{"fettle", "request", "run"}
+// jobCommandLine is what the history has as typed.
+func jobCommandLine(c fleet.Command) string {
+	words := []string{"fettle", "job", "run"}
 	if c.Action == "" {
 		return strings.Join(append(append(words, "--"), c.Argv...), " ")
 	}

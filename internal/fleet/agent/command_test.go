@@ -22,29 +22,29 @@ func callAction(in compile.Input, name string, params map[string]string, dry boo
 }
 
 // ask is what a hub asks.
-func (n *node) ask(id, what, arg string, c *fleet.Command) fleet.Done {
+func (n *node) ask(id, what, arg string, c *fleet.Command) fleet.JobAnswer {
 	n.t.Helper()
-	return n.deliver(fleet.Do{ID: id, What: what, Arg: arg, Run: c, By: "ada"})
+	return n.deliver(fleet.Job{ID: id, What: what, Arg: arg, Run: c, By: "ada"})
 }
 
-func (n *node) deliver(do fleet.Do) fleet.Done {
+func (n *node) deliver(job fleet.Job) fleet.JobAnswer {
 	n.t.Helper()
-	body, _ := json.Marshal(do)
-	answer, err := n.hub.handler(fleet.WordDo)(context.Background(), body)
-	var d fleet.Done
+	body, _ := json.Marshal(job)
+	answer, err := n.hub.handler(fleet.WordJob)(context.Background(), body)
+	var d fleet.JobAnswer
 	if err = errorsOf(err, json.Unmarshal(answer, &d)); err != nil {
 		n.t.Fatal(err)
 	}
 	return d
 }
 
-// end waits until the hub has heard how a request ended.
-func (n *node) end(id string) fleet.Done {
+// end waits until the hub has heard how a job ended.
+func (n *node) end(id string) fleet.JobAnswer {
 	n.t.Helper()
 	late := time.After(15 * time.Second)
 	for {
 		n.hub.mu.Lock()
-		i := slices.IndexFunc(n.hub.ended, func(d fleet.Done) bool { return d.ID == id })
+		i := slices.IndexFunc(n.hub.ended, func(d fleet.JobAnswer) bool { return d.ID == id })
 		if i >= 0 {
 			defer n.hub.mu.Unlock()
 			return n.hub.ended[i]
@@ -104,17 +104,17 @@ func ready(t *testing.T) *node {
 	return n
 }
 
-// What a request runs is taken at once, run once, told with its end, and in the target's
+// What a job runs is taken at once, run once, told with its end, and in the target's
 // history with who asked.
-func TestARequestRuns(t *testing.T) {
+func TestJobRuns(t *testing.T) {
 	n := ready(t)
-	if d := n.ask("1", fleet.DoRun, "", &fleet.Command{Argv: []string{"uptime", "-p"}}); !d.Taken || d.Error != "" {
+	if d := n.ask("1", fleet.JobRun, "", &fleet.Command{Argv: []string{"uptime", "-p"}}); !d.Accepted || d.Error != "" {
 		t.Fatalf("%+v", d)
 	}
 	if line := n.began(); line != "uptime -p" {
 		t.Error(line)
 	}
-	if d := n.ask("1", fleet.DoRun, "", &fleet.Command{Argv: []string{"uptime", "-p"}}); !d.Taken {
+	if d := n.ask("1", fleet.JobRun, "", &fleet.Command{Argv: []string{"uptime", "-p"}}); !d.Accepted {
 		t.Errorf("asked again: %+v", d)
 	}
 	long := "first\n" + strings.Repeat("y", 2*fleet.MaxTail) + "\nlast\n"
@@ -125,20 +125,20 @@ func TestARequestRuns(t *testing.T) {
 		t.Fatalf("%+v", d)
 	}
 	for range 2 { // a hub that lost the answer
-		if d := n.ask("1", fleet.DoRun, "", &fleet.Command{Argv: []string{"uptime", "-p"}}); d.Result != nil || d.Taken && n.end("1").Result == nil {
+		if d := n.ask("1", fleet.JobRun, "", &fleet.Command{Argv: []string{"uptime", "-p"}}); d.Result != nil || d.Accepted && n.end("1").Result == nil {
 			t.Errorf("%+v", d)
 		}
 	}
 	all := n.history()
-	if len(all) != 1 || all[0].User != "ada" || all[0].From != "fleet" || all[0].Typed != "fettle request run -- uptime -p" || all[0].Exit != 3 || all[0].ID != r.Command {
+	if len(all) != 1 || all[0].User != "ada" || all[0].From != "fleet" || all[0].Typed != "fettle job run -- uptime -p" || all[0].Exit != 3 || all[0].ID != r.Command {
 		t.Errorf("%+v", all)
 	}
 }
 
 // An action is the one that stands on the machine, and takes no secret.
-func TestARequestRunsAnAction(t *testing.T) {
+func TestJobRunsAnAction(t *testing.T) {
 	n := ready(t)
-	n.ask("1", fleet.DoRun, "", &fleet.Command{Action: "drain", Params: map[string]string{"seconds": "5"}})
+	n.ask("1", fleet.JobRun, "", &fleet.Command{Action: "drain", Params: map[string]string{"seconds": "5"}})
 	if line := n.began(); line != "drain web1 5" {
 		t.Error(line)
 	}
@@ -146,27 +146,27 @@ func TestARequestRunsAnAction(t *testing.T) {
 	if d := n.end("1"); d.Result == nil || d.Result.Exit != 0 || n.history()[0].Action != "base.drain" {
 		t.Errorf("%+v %+v", d, n.history())
 	}
-	n.ask("2", fleet.DoRun, "", &fleet.Command{Action: "drain", Params: map[string]string{"password": "hunter2"}})
+	n.ask("2", fleet.JobRun, "", &fleet.Command{Action: "drain", Params: map[string]string{"password": "hunter2"}})
 	if d := n.end("2"); !strings.Contains(d.Error, "secret") || strings.Contains(d.Error, "hunter2") || d.Result != nil {
 		t.Errorf("%+v", d)
 	}
-	n.ask("3", fleet.DoRun, "", &fleet.Command{Action: "drian"})
+	n.ask("3", fleet.JobRun, "", &fleet.Command{Action: "drian"})
 	if d := n.end("3"); !strings.Contains(d.Error, "drain") || d.Result != nil {
 		t.Errorf("%+v", d)
 	}
-	n.ask("4", fleet.DoRun, "", &fleet.Command{Action: "service-restart", Params: map[string]string{"name": "nginx"}})
+	n.ask("4", fleet.JobRun, "", &fleet.Command{Action: "service-restart", Params: map[string]string{"name": "nginx"}})
 	if line := n.began(); line != "systemctl restart -- nginx" {
 		t.Error(line)
 	}
 	n.says <- host.CommandResult{}
 	n.end("4")
-	if d := n.ask("5", fleet.DoRun, "", &fleet.Command{}); d.Error == "" || d.Taken {
+	if d := n.ask("5", fleet.JobRun, "", &fleet.Command{}); d.Error == "" || d.Accepted {
 		t.Errorf("%+v", d)
 	}
 }
 
 // A machine that its owner froze runs what only looks, as with fettle run.
-func TestARequestOnAFrozenMachine(t *testing.T) {
+func TestJobOnAFrozenMachine(t *testing.T) {
 	n := ready(t)
 	x, _, err := n.engine(t.Context())
 	if err == nil {
@@ -175,12 +175,12 @@ func TestARequestOnAFrozenMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.ask("1", fleet.DoRun, "", &fleet.Command{Argv: []string{"touch"}})
+	n.ask("1", fleet.JobRun, "", &fleet.Command{Argv: []string{"touch"}})
 	if d := n.end("1"); !strings.Contains(d.Error, "frozen") || d.Result != nil {
 		t.Errorf("%+v", d)
 	}
-	for id, c := range map[string]fleet.Command{"2": {Argv: []string{"look"}, Looks: true}, "3": {Argv: []string{"touch"}, FrozenToo: true}} {
-		n.ask(id, fleet.DoRun, "", &c)
+	for id, c := range map[string]fleet.Command{"2": {Argv: []string{"look"}, ReadOnly: true}, "3": {Argv: []string{"touch"}, IgnoreFreeze: true}} {
+		n.ask(id, fleet.JobRun, "", &c)
 		if line := n.began(); line != c.Argv[0] {
 			t.Error(line)
 		}
@@ -192,16 +192,16 @@ func TestARequestOnAFrozenMachine(t *testing.T) {
 }
 
 // Whatever a power cut leaves: it is not run twice, and the hub hears that nobody saw its end.
-func TestARequestIsNotRunTwice(t *testing.T) {
+func TestJobIsNotRunTwice(t *testing.T) {
 	n := ready(t)
 	n.hub.deaf = true
-	n.ask("1", fleet.DoRun, "", &fleet.Command{Argv: []string{"reboot"}})
+	n.ask("1", fleet.JobRun, "", &fleet.Command{Argv: []string{"reboot"}})
 	n.began()
-	n.ask("2", fleet.DoRun, "", &fleet.Command{Argv: []string{"second"}})
+	n.ask("2", fleet.JobRun, "", &fleet.Command{Argv: []string{"second"}})
 	disk := n.disk.CrashClone(rand.New(rand.NewPCG(1, 2)))
 	n.says <- host.CommandResult{}
 	n.began()
-	n.ask("3", fleet.DoRun, "", &fleet.Command{Argv: []string{"third"}})
+	n.ask("3", fleet.JobRun, "", &fleet.Command{Argv: []string{"third"}})
 	n.stop() // kills the second
 	n.hub.connect(false)
 	n.hub.deaf = false
@@ -234,22 +234,22 @@ func TestARequestIsNotRunTwice(t *testing.T) {
 	n.end("2")
 }
 
-// What waits behind something else can be withdrawn, what has begun cannot.
-func TestARequestIsWithdrawn(t *testing.T) {
+// What waits behind something else can be cancelled, what has begun cannot.
+func TestJobIsCancelled(t *testing.T) {
 	n := ready(t)
-	n.ask("1", fleet.DoRun, "", &fleet.Command{Argv: []string{"first"}})
+	n.ask("1", fleet.JobRun, "", &fleet.Command{Argv: []string{"first"}})
 	n.began()
-	n.ask("2", fleet.DoRun, "", &fleet.Command{Argv: []string{"second"}})
+	n.ask("2", fleet.JobRun, "", &fleet.Command{Argv: []string{"second"}})
 	for _, id := range []string{"1", "2"} {
-		if d := n.ask(id+".withdrawn", fleet.DoWithdraw, id, nil); d.Error != "" {
+		if d := n.ask(id+".withdrawn", fleet.JobCancel, id, nil); d.Error != "" {
 			t.Errorf("%+v", d)
 		}
 	}
-	if d := n.end("2"); !d.Withdrawn {
+	if d := n.end("2"); !d.Cancelled {
 		t.Errorf("%+v", d)
 	}
 	n.says <- host.CommandResult{}
-	if d := n.end("1"); d.Withdrawn || d.Result == nil {
+	if d := n.end("1"); d.Cancelled || d.Result == nil {
 		t.Errorf("%+v", d)
 	}
 }

@@ -59,11 +59,11 @@ func TestCommandPolicy(t *testing.T) {
 
 // TestJobsThatTheHostRefuses: a job that runs something is refused before the engine is opened.
 func TestJobsThatTheHostRefuses(t *testing.T) {
-	for _, c := range []fleet.Command{{Argv: []string{"id"}}, {Argv: []string{"id"}, Looks: true}, {Action: "service-restart"}} {
-		r := &agent.Runner{Admit: func(fleet.Do) (agent.Admission, error) { return agent.Admission{}, errors.New("this host refuses it") }}
-		out := r.Command(t.Context(), machine.Act{Do: fleet.Do{ID: "1", What: fleet.DoRun, Run: &c}})
-		if out.Done.Error != "this host refuses it" || out.Done.Result != nil {
-			t.Errorf("%+v: %+v", c, out.Done)
+	for _, c := range []fleet.Command{{Argv: []string{"id"}}, {Argv: []string{"id"}, ReadOnly: true}, {Action: "service-restart"}} {
+		r := &agent.Runner{Admit: func(fleet.Job) (agent.Admission, error) { return agent.Admission{}, errors.New("this host refuses it") }}
+		out := r.Command(t.Context(), machine.RunJob{Job: fleet.Job{ID: "1", What: fleet.JobRun, Run: &c}})
+		if out.Answer.Error != "this host refuses it" || out.Answer.Result != nil {
+			t.Errorf("%+v: %+v", c, out.Answer)
 		}
 	}
 }

@@ -37,7 +37,7 @@ func (r *Runner) confirm(ctx context.Context, x executor.Executor, rep *executor
 	}
 	back, err := x.Recover(ctx, o, nil)
 	if err != nil {
-		return rep, fmt.Errorf("cannot take back run %d, after which no hub could be reached: %w", rep.Run, err)
+		return rep, fmt.Errorf("cannot undo run %d, after which no hub could be reached: %w", rep.Run, err)
 	}
 	if back != nil {
 		rep = back

@@ -15,7 +15,7 @@ func (a *Agent) connect() error {
 	l := a.cfg.Link
 	err := errors.Join(
 		l.Serve(fleet.WordAssigned, a.onAssigned),
-		l.Serve(fleet.WordDo, a.onDo),
+		l.Serve(fleet.WordJob, a.onDo),
 		l.Serve(fleet.WordShow, a.onShow),
 	)
 	if a.cfg.Serve != nil {
@@ -59,21 +59,21 @@ func (a *Agent) onShow(context.Context, []byte) ([]byte, error) {
 
 // onDo takes a request, and answers when it is durable that it was taken.
 func (a *Agent) onDo(ctx context.Context, body []byte) ([]byte, error) {
-	d, err := fleet.ParseDo(body)
+	d, err := fleet.ParseJob(body)
 	switch {
 	case err != nil && d.ID == "":
 		return nil, err
 	case err != nil:
-		return json.Marshal(fleet.Done{ID: d.ID, Error: err.Error()})
+		return json.Marshal(fleet.JobAnswer{ID: d.ID, Error: err.Error()})
 	}
-	if d.What == fleet.DoForbid {
-		return a.forbid(ctx, d)
+	if d.What == fleet.JobFetchRevocations {
+		return a.fetchRevocations(ctx, d)
 	}
-	answer := make(chan fleet.Done, 1)
+	answer := make(chan fleet.JobAnswer, 1)
 	a.mu.Lock()
 	a.waiting[d.ID] = append(a.waiting[d.ID], answer)
 	a.mu.Unlock()
-	a.post(ctx, machine.Requested{Do: d})
+	a.post(ctx, machine.JobReceived{Job: d})
 	select {
 	case done := <-answer:
 		return json.Marshal(done)
@@ -82,22 +82,22 @@ func (a *Agent) onDo(ctx context.Context, body []byte) ([]byte, error) {
 	}
 }
 
-// forbid gets to know which certificates are forbidden, and answers when services of this machine
-// can read it. Until then the request is asked again.
-func (a *Agent) forbid(ctx context.Context, d fleet.Do) ([]byte, error) {
-	done := fleet.Done{ID: d.ID}
-	if a.cfg.Forbid == nil {
+// fetchRevocations fetches the revocation lists, and answers when services of this host can read
+// them. Until then the hub repeats the job.
+func (a *Agent) fetchRevocations(ctx context.Context, d fleet.Job) ([]byte, error) {
+	done := fleet.JobAnswer{ID: d.ID}
+	if a.cfg.FetchRevocations == nil {
 		done.Error = "this machine keeps no lists of certificates"
 		return json.Marshal(done)
 	}
-	if err := a.cfg.Forbid(ctx, d.Arg); err != nil {
+	if err := a.cfg.FetchRevocations(ctx, d.Arg); err != nil {
 		return nil, err
 	}
 	return json.Marshal(done)
 }
 
 // answer tells whoever waits for a request that it was taken.
-func (a *Agent) answer(d fleet.Done) {
+func (a *Agent) answer(d fleet.JobAnswer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, w := range a.waiting[d.ID] {

@@ -46,7 +46,7 @@ type hub struct {
 	old      bool         // it knows no parts
 	told     chan struct{}
 	trees    map[string]repo.Tree
-	ended    []fleet.Done      // requests that the agent told the end of
+	ended    []fleet.JobAnswer // requests that the agent told the end of
 	deaf     bool              // it does not take that
 	authors  map[string]string // by commit
 }
@@ -64,16 +64,16 @@ func (h *hub) Ask(_ context.Context, word string, body []byte) ([]byte, error) {
 	switch word {
 	case fleet.WordAssignment:
 		return h.newest, nil
-	case fleet.WordDone:
-		body, err := new(fleet.Unsqueezer).Unsqueeze(body, 1<<20)
-		var d fleet.Done
+	case fleet.WordJobAnswer:
+		body, err := new(fleet.Decompressor).Decompress(body, 1<<20)
+		var d fleet.JobAnswer
 		if err = errors.Join(err, json.Unmarshal(body, &d)); err != nil || h.deaf {
 			return nil, errors.Join(err, fleet.ErrNoHub)
 		}
 		h.ended = append(h.ended, d)
 		h.told <- struct{}{}
 	case fleet.WordReport:
-		body, err := new(fleet.Unsqueezer).Unsqueeze(body, fleet.MaxReport)
+		body, err := new(fleet.Decompressor).Decompress(body, fleet.MaxReport)
 		if err != nil {
 			return nil, err
 		}
@@ -257,13 +257,13 @@ type node struct {
 	says chan host.CommandResult // how they end
 	stop func()
 
-	admit func(fleet.Do) (agent.Admission, error) // of the agent, nil: it admits all jobs
+	admit func(fleet.Job) (agent.Admission, error) // of the agent, nil: it admits all jobs
 
 	adopt atomic.Bool // it replaces what others applied, until that is done
 }
 
-// program plays every program: it ends when the test says how, or when it is killed.
-func (n *node) program(ctx context.Context, _ *mem.Host, c host.Command) (host.CommandResult, error) {
+// binary plays every program: it ends when the test says how, or when it is killed.
+func (n *node) binary(ctx context.Context, _ *mem.Host, c host.Command) (host.CommandResult, error) {
 	if c.Argv[0] == "/bin/false" {
 		return host.CommandResult{ExitCode: 1}, nil
 	}
@@ -278,7 +278,7 @@ func (n *node) program(ctx context.Context, _ *mem.Host, c host.Command) (host.C
 
 func newNode(t *testing.T) *node {
 	n := &node{t: t, says: make(chan host.CommandResult), runs: make(chan string, 100)}
-	n.host, n.disk, n.st, n.hub, n.poke = mem.New(mem.Options{Run: n.program}), mem.NewFS(mem.Options{}), mem.New(mem.Options{}), newHub(), make(chan struct{})
+	n.host, n.disk, n.st, n.hub, n.poke = mem.New(mem.Options{Run: n.binary}), mem.NewFS(mem.Options{}), mem.New(mem.Options{}), newHub(), make(chan struct{})
 	for _, dir := range []string{"/etc", "/var", "/var/lib"} {
 		if err := n.host.Mkdir(dir, 0o755); err != nil && !strings.Contains(err.Error(), "exist") {
 			t.Fatal(err)

@@ -23,19 +23,19 @@ func (a *Agent) perform(ctx context.Context, act machine.Action) {
 		a.mu.Unlock()
 	case machine.Append:
 		a.insist(ctx, func() error { return a.cfg.Dir.Append(act.Report) })
-		a.telling.appended(act.Report)
+		a.reportBase.appended(act.Report)
 	case machine.Drop:
 		a.insist(ctx, func() error { return a.cfg.Dir.Drop(act.Seq) })
 	case machine.Wake:
 		a.wake.Reset(act.In)
-	case machine.Answer:
-		a.answer(act.Done)
+	case machine.AcknowledgeJob:
+		a.answer(act.Answer)
 	case machine.Beat:
 		if body, err := json.Marshal(act.Beat); err == nil {
 			_ = a.cfg.Link.Tell(fleet.WordBeat, body) // the next one comes soon
 		}
-	case machine.Settle:
-		a.insist(ctx, a.cfg.Programs.Settled)
+	case machine.ConfirmBinary:
+		a.insist(ctx, a.cfg.Binaries.Settled)
 	case machine.Leave:
 		a.leave = true
 	case machine.Send:
@@ -57,10 +57,10 @@ func (a *Agent) begin(ctx context.Context, act machine.Action) {
 		})
 	case machine.Run:
 		a.spawn(func() { a.run(ctx, act) })
-	case machine.Act:
+	case machine.RunJob:
 		a.spawn(func() { a.events <- a.act(ctx, act) }) // the loop takes it, even when it ends
-	case machine.Inform:
-		a.spawn(func() { a.inform(ctx, act.Done) })
+	case machine.SendJobAnswer:
+		a.spawn(func() { a.inform(ctx, act.Answer) })
 	case machine.Publish:
 		a.spawn(func() { a.publish(ctx, act.Exports) })
 	case machine.Retain:
@@ -71,12 +71,12 @@ func (a *Agent) begin(ctx context.Context, act machine.Action) {
 		})
 	case machine.Thaw:
 		a.spawn(func() {
-			if why, err := a.cfg.Runner.Frost(ctx); err == nil {
-				a.post(ctx, machine.Frost{Why: why})
+			if why, err := a.cfg.Runner.LocalFreeze(ctx); err == nil {
+				a.post(ctx, machine.LocalFreeze{Why: why})
 			}
 		})
 	case machine.Prepare:
-		a.spawn(func() { a.prepare(ctx, act.Program) })
+		a.spawn(func() { a.prepare(ctx, act.Binary) })
 	case machine.Renew:
 		a.spawn(func() { a.renew(ctx) })
 	}
@@ -131,7 +131,7 @@ func (a *Agent) offer(ctx context.Context, envelope []byte) {
 	as, err := a.cfg.Verify(envelope)
 	var newer *fleet.NewerError
 	if errors.As(err, &newer) {
-		a.post(ctx, machine.Newer{Why: err.Error(), Program: newer.Program})
+		a.post(ctx, machine.Newer{Why: err.Error(), Binary: newer.Binary})
 		return
 	}
 	if err != nil {
@@ -142,23 +142,23 @@ func (a *Agent) offer(ctx context.Context, envelope []byte) {
 }
 
 // act runs what a request asks for.
-func (a *Agent) act(ctx context.Context, act machine.Act) machine.Acted {
+func (a *Agent) act(ctx context.Context, act machine.RunJob) machine.JobEnded {
 	c, ok := a.cfg.Runner.(Commander)
 	if !ok {
-		return machine.Acted{Done: fleet.Done{ID: act.Do.ID, Error: "cannot run commands: this agent has no way to"}}
+		return machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID, Error: "cannot run commands: this agent has no way to"}}
 	}
 	return c.Command(ctx, act)
 }
 
 // inform gives a hub how a request ended.
-func (a *Agent) inform(ctx context.Context, d fleet.Done) {
+func (a *Agent) inform(ctx context.Context, d fleet.JobAnswer) {
 	body, err := json.Marshal(d)
 	if err == nil {
 		asking, cancel := context.WithTimeout(ctx, askFor)
-		_, err = a.cfg.Link.Ask(asking, fleet.WordDone, fleet.Squeeze(body))
+		_, err = a.cfg.Link.Ask(asking, fleet.WordJobAnswer, fleet.Compress(body))
 		cancel()
 	}
-	a.post(ctx, machine.Informed{ID: d.ID, Error: textOf(err)})
+	a.post(ctx, machine.JobAnswerSent{ID: d.ID, Error: textOf(err)})
 }
 
 // publish gives a hub the exported values.
@@ -174,11 +174,11 @@ func (a *Agent) publish(ctx context.Context, e fleet.Exports) {
 
 // send reads the report here, since the outbox belongs to the loop.
 func (a *Agent) send(ctx context.Context, seq uint64) {
-	body, err := a.telling.body(seq, a.cfg.Now(), a.cfg.Dir.Report)
+	body, err := a.reportBase.body(seq, a.cfg.Now(), a.cfg.Dir.Report)
 	a.spawn(func() {
 		if err == nil {
 			asking, cancel := context.WithTimeout(ctx, askFor)
-			_, err = a.cfg.Link.Ask(asking, fleet.WordReport, fleet.Squeeze(body))
+			_, err = a.cfg.Link.Ask(asking, fleet.WordReport, fleet.Compress(body))
 			cancel()
 		}
 		a.post(ctx, machine.Acked{Seq: seq, Error: textOf(err)})

@@ -32,7 +32,7 @@ type Runner struct {
 	Call    func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List)
 	Content Content
 	// Admit decides whether this host executes a job that runs something. nil: it executes all.
-	Admit func(d fleet.Do) (Admission, error)
+	Admit func(d fleet.Job) (Admission, error)
 	// Contact proves that a hub can be reached now, over a connection of its own if that
 	// can be had. nil: runs are not armed unless their checks can confirm them.
 	Contact func(ctx context.Context) error
@@ -95,15 +95,15 @@ func (r *Runner) mayRun(ctx context.Context, x executor.Executor, run machine.Ru
 	case err != nil || run.Look: // what is wrong, the run will tell
 		return machine.Outcome{}, true
 	case c.Frozen != nil:
-		return machine.Outcome{Result: machine.Frozen, Error: frostOf(c)}, false
+		return machine.Outcome{Result: machine.Frozen, Error: localFreezeOf(c)}, false
 	case c.Armed != nil && r.Now().Before(time.Unix(0, c.Armed.Deadline)):
 		return machine.Outcome{Result: machine.Locked, Error: fmt.Sprintf("run %d waits to be confirmed", c.Armed.Run)}, false
 	}
 	return machine.Outcome{}, true
 }
 
-// frostOf is who froze the machine, and why; "" for nobody.
-func frostOf(c executor.Condition) string {
+// localFreezeOf is who froze the machine, and why; "" for nobody.
+func localFreezeOf(c executor.Condition) string {
 	if c.Frozen == nil {
 		return ""
 	}
@@ -117,15 +117,15 @@ func frostOf(c executor.Condition) string {
 	return text
 }
 
-// Frost is who froze the machine, and why; "" for nobody.
-func (r *Runner) Frost(ctx context.Context) (string, error) {
+// LocalFreeze is who froze the machine, and why; "" for nobody.
+func (r *Runner) LocalFreeze(ctx context.Context) (string, error) {
 	x, done, err := r.Open(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = done() }()
 	c, err := x.Condition(ctx)
-	return frostOf(c), err
+	return localFreezeOf(c), err
 }
 
 // Managed is what stands on the machine and can be watched, by the state that the engine

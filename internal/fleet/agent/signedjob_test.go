@@ -27,7 +27,7 @@ func strictNode(t *testing.T) (*node, signedtest.User) {
 		t.Fatal(err)
 	}
 	n := newNode(t)
-	n.admit = func(d fleet.Do) (agent.Admission, error) {
+	n.admit = func(d fleet.Job) (agent.Admission, error) {
 		m := &signed.Memory{Files: n.disk, Dir: "/agent/commands", Trust: func() (content.CommandTrust, error) {
 			return content.CommandTrust{Signers: u.Signers, Fleets: []string{fleetFile}, Target: "web1", Now: time.Now().Unix()}, nil
 		}}
@@ -63,10 +63,10 @@ func (n *node) restart() {
 	n.t.Helper()
 	n.stop()
 	n.hub.mu.Lock()
-	delete(n.hub.handlers, fleet.WordDo)
+	delete(n.hub.handlers, fleet.WordJob)
 	n.hub.mu.Unlock()
 	n.start()
-	for n.hub.handler(fleet.WordDo) == nil {
+	for n.hub.handler(fleet.WordJob) == nil {
 		runtime.Gosched()
 	}
 	n.hub.connect(true)
@@ -78,7 +78,7 @@ func TestASignedJobRunsOnce(t *testing.T) {
 	n, u := strictNode(t)
 	run := &fleet.Command{Argv: []string{"uptime"}, User: "www", Timeout: int64(time.Minute)}
 	text := signJob(t, u, *run, asIs)
-	n.deliver(fleet.Do{ID: "1", What: fleet.DoRun, Run: run, Signed: text, By: "ada"})
+	n.deliver(fleet.Job{ID: "1", What: fleet.JobRun, Run: run, Signed: text, By: "ada"})
 	if line := n.began(); line != "uptime" {
 		t.Error(line)
 	}
@@ -90,7 +90,7 @@ func TestASignedJobRunsOnce(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	for _, id := range []string{"2", "3"} {
-		n.deliver(fleet.Do{ID: id, What: fleet.DoRun, Run: run, Signed: text, By: "ada"})
+		n.deliver(fleet.Job{ID: id, What: fleet.JobRun, Run: run, Signed: text, By: "ada"})
 		if d := n.end(id); !strings.Contains(d.Error, "accepted it before") || d.Result != nil {
 			t.Errorf("%s: %+v", id, d)
 		}
@@ -111,18 +111,18 @@ func TestASignedJobWaitsForALock(t *testing.T) {
 		return content.CommandTrust{Signers: u.Signers, Fleets: []string{fleetFile}, Target: "web1", Now: time.Now().Unix()}, nil
 	}}
 	run := fleet.Command{Argv: []string{"uptime"}}
-	do := fleet.Do{ID: "1", What: fleet.DoRun, Run: &run, Signed: signJob(t, u, run, asIs)}
-	a, err := agent.AdmitJob(agent.SignedCommands, nil, m, do)
+	job := fleet.Job{ID: "1", What: fleet.JobRun, Run: &run, Signed: signJob(t, u, run, asIs)}
+	a, err := agent.AdmitJob(agent.SignedCommands, nil, m, job)
 	if err != nil || a.Signer != "ann" {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	if _, err := agent.AdmitJob(agent.SignedCommands, nil, m, do); err == nil {
+	if _, err := agent.AdmitJob(agent.SignedCommands, nil, m, job); err == nil {
 		t.Error("admitted twice")
 	}
 	if err := a.Release(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := agent.AdmitJob(agent.SignedCommands, nil, m, do); err != nil {
+	if _, err := agent.AdmitJob(agent.SignedCommands, nil, m, job); err != nil {
 		t.Error(err)
 	}
 }
@@ -143,8 +143,8 @@ func TestAHostileHubAltersJobs(t *testing.T) {
 		"dir":     func(c *fleet.Command) { c.Dir = "/" },
 		"user":    func(c *fleet.Command) { c.User = "" },
 		"timeout": func(c *fleet.Command) { c.Timeout++ },
-		"looks":   func(c *fleet.Command) { c.Looks = true },
-		"frozen":  func(c *fleet.Command) { c.FrozenToo = true },
+		"looks":   func(c *fleet.Command) { c.ReadOnly = true },
+		"frozen":  func(c *fleet.Command) { c.IgnoreFreeze = true },
 		"an action": func(c *fleet.Command) {
 			*c = fleet.Command{Action: "drain", Params: map[string]string{"seconds": "5"}}
 		},
@@ -171,7 +171,7 @@ func TestAHostileHubAltersJobs(t *testing.T) {
 		attacks[name] = attack{c, good, "delivered another command than the signed one"}
 	}
 	for name, a := range attacks {
-		n.deliver(fleet.Do{ID: name, What: fleet.DoRun, Run: &a.run, Signed: a.signed, By: "ada"})
+		n.deliver(fleet.Job{ID: name, What: fleet.JobRun, Run: &a.run, Signed: a.signed, By: "ada"})
 		if d := n.end(name); !strings.Contains(d.Error, a.want) || d.Result != nil {
 			t.Errorf("%s: %+v", name, d)
 		}
@@ -180,7 +180,7 @@ func TestAHostileHubAltersJobs(t *testing.T) {
 		t.Errorf("executed %+v", all)
 	}
 	// None of this used up the signature.
-	n.deliver(fleet.Do{ID: "good", What: fleet.DoRun, Run: &run, Signed: good, By: "ada"})
+	n.deliver(fleet.Job{ID: "good", What: fleet.JobRun, Run: &run, Signed: good, By: "ada"})
 	n.began()
 	n.says <- host.CommandResult{}
 	if d := n.end("good"); d.Error != "" {
@@ -190,17 +190,17 @@ func TestAHostileHubAltersJobs(t *testing.T) {
 
 // Only the policy "signed" looks at signatures; a file that cannot be read refuses all.
 func TestAdmittedJobs(t *testing.T) {
-	do := fleet.Do{What: fleet.DoRun, Run: &fleet.Command{Argv: []string{"id"}}, Signed: "anything"}
-	if _, err := agent.AdmitJob(agent.AllCommands, nil, nil, do); err != nil {
+	job := fleet.Job{What: fleet.JobRun, Run: &fleet.Command{Argv: []string{"id"}}, Signed: "anything"}
+	if _, err := agent.AdmitJob(agent.AllCommands, nil, nil, job); err != nil {
 		t.Error(err)
 	}
 	for _, p := range []agent.CommandPolicy{agent.NoCommands, agent.ReadCommands, ""} {
-		if _, err := agent.AdmitJob(p, nil, nil, do); err == nil || errors.Is(err, wire.ErrUnsigned) {
+		if _, err := agent.AdmitJob(p, nil, nil, job); err == nil || errors.Is(err, wire.ErrUnsigned) {
 			t.Errorf("%s: %v", p, err)
 		}
 	}
 	unread := errors.New("cannot read it")
-	if _, err := agent.AdmitJob(agent.NoCommands, unread, nil, do); !errors.Is(err, unread) {
+	if _, err := agent.AdmitJob(agent.NoCommands, unread, nil, job); !errors.Is(err, unread) {
 		t.Error(err)
 	}
 }

@@ -13,21 +13,21 @@ type AlarmKind string
 
 // The kinds of alarms. All of them say that something stays as it was.
 const (
-	Unreadable    AlarmKind = "unreadable"     // a revision, or the repository
-	Suspect       AlarmKind = "suspect"        // a module would lose too many targets: see Digest
-	Unknown       AlarmKind = "unknown_target" // assigned, and not in the registry
-	SameName      AlarmKind = "same_name"      // two targets that are active
-	Unresolved    AlarmKind = "unresolved_pin" // its ref leads nowhere
-	Conflict      AlarmKind = "pins_conflict"  // two pins of the same thing to different refs
-	TooManyPinned AlarmKind = "too_many_pinned"
-	Mistaken      AlarmKind = "mistake" // in the modules of a target
-	NoBundle      AlarmKind = "no_bundle"
-	TooMuchGiven  AlarmKind = "too_much_exported" // for one target to be given all of it
-	WrongValue    AlarmKind = "wrong_value"       // exported, and of another type than the output
-	Behind        AlarmKind = "behind"            // an agent has a newer assignment than this hub knows of
-	Incompatible  AlarmKind = "incompatible"      // a hub refuses an agent because of its protocol version
-	Cloned        AlarmKind = "cloned"            // several hosts have the identity of a target
-	Redundancy    AlarmKind = "redundancy"        // not everything is on as many hubs as it is to be
+	Unreadable         AlarmKind = "unreadable"     // a revision, or the repository
+	Suspect            AlarmKind = "suspect"        // a module would lose too many targets: see Digest
+	Unknown            AlarmKind = "unknown_target" // assigned, and not in the registry
+	SameName           AlarmKind = "same_name"      // two targets that are active
+	Unresolved         AlarmKind = "unresolved_pin" // its ref leads nowhere
+	Conflict           AlarmKind = "pins_conflict"  // two pins of the same thing to different refs
+	TooManyPinned      AlarmKind = "too_many_pinned"
+	ConfigurationError AlarmKind = "mistake" // in the modules of a target
+	NoBundle           AlarmKind = "no_bundle"
+	TooMuchGiven       AlarmKind = "too_much_exported" // for one target to be given all of it
+	WrongValue         AlarmKind = "wrong_value"       // exported, and of another type than the output
+	Behind             AlarmKind = "behind"            // an agent has a newer assignment than this hub knows of
+	Incompatible       AlarmKind = "incompatible"      // a hub refuses an agent because of its protocol version
+	Cloned             AlarmKind = "cloned"            // several hosts have the identity of a target
+	Redundancy         AlarmKind = "redundancy"        // not everything is on as many hubs as it is to be
 )
 
 // MaxNamed is how many targets an alarm names.

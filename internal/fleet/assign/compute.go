@@ -71,9 +71,9 @@ type computing struct {
 	carried map[carriedKey][]fleet.Assigned
 	pinsOf  map[fleet.TargetID][]fleet.Pin
 	freezes []Freeze
-	// programOf has those that somebody said a program for.
-	programOf map[fleet.TargetID]*fleet.Program
-	given     givens
+	// binaryOf has those that somebody said a program for.
+	binaryOf map[fleet.TargetID]*fleet.Binary
+	given    givens
 }
 
 // Compute decides what is to be done. The same input gives the same output, in whatever
@@ -87,7 +87,7 @@ func Compute(in Input) Output {
 	c.readPins()
 	c.boundPins()
 	c.readFreezes()
-	c.programs()
+	c.binaries()
 	c.branch()
 	for _, d := range c.all {
 		c.decide(d)
@@ -196,7 +196,7 @@ func (c *computing) issue(d *decision) (fleet.Assignment, bool) {
 	if give.Withdrawn == "" && d.kept == "" && (d.was == nil || !give.Same(*d.was)) {
 		give, d.grant = c.in.Grant(d.was, give)
 	}
-	floor := c.in.Floors[d.target.ID]
+	floor := c.in.MinimumGenerations[d.target.ID]
 	old := fleet.Have{}
 	if d.was != nil {
 		old = fleet.Have{Epoch: d.was.Epoch, Generation: d.was.Generation}

@@ -13,7 +13,7 @@ import (
 // a whole folder modules/NAME, so what a target has below it is one module here; what is
 // somewhere else belongs to the top and nothing waits for it.
 func TargetsOf(list []lang.Target) map[string]Configured {
-	var labels fleet.Alike
+	var labels fleet.LabelPool
 	shared := map[*lang.Use]Configured{}
 	out := make(map[string]Configured, len(list))
 	for _, t := range list {
@@ -25,7 +25,7 @@ func TargetsOf(list []lang.Target) map[string]Configured {
 				shared[&t.Uses[0]] = c
 			}
 		}
-		c.Labels, c.Mistakes = labels.Labels(t.Labels), slices.Concat(t.Mistakes, c.Mistakes)
+		c.Labels, c.Errors = labels.Labels(t.Labels), slices.Concat(t.Errors, c.Errors)
 		out[t.Name] = c
 	}
 	return out
@@ -37,7 +37,7 @@ func configured(uses []lang.Use) Configured {
 	at := map[string]int{}
 	for _, u := range uses {
 		c.Exported = append(c.Exported, u.Exported...)
-		part := content.PartOf(u.Folder)
+		part := content.PartOf(u.Directory)
 		if part == content.Top {
 			continue
 		}
@@ -45,21 +45,21 @@ func configured(uses []lang.Use) Configured {
 		if !known {
 			i = len(c.Modules)
 			at[part] = i
-			c.Modules = append(c.Modules, Module{Folder: part})
+			c.Modules = append(c.Modules, Module{Directory: part})
 		}
 		m := &c.Modules[i]
 		for _, g := range u.From {
 			m.From = append(m.From, g.By+" ("+g.Range.String()+")")
 		}
 		for _, n := range u.Needs {
-			if other := content.PartOf(n.Folder); other != part && other != content.Top {
+			if other := content.PartOf(n.Directory); other != part && other != content.Top {
 				m.Needs = needToo(m.Needs, fleet.Need{Module: other, Level: fleet.Level(n.Level), Layer: n.Layer})
 			}
 		}
 		slices.SortFunc(m.Needs, func(a, b fleet.Need) int { return cmp.Compare(a.Module, b.Module) })
 	}
 	if why := badNeeds(assigned(c.Modules)); why != "" {
-		c.Mistakes = append(c.Mistakes, why)
+		c.Errors = append(c.Errors, why)
 	}
 	return c
 }
@@ -85,7 +85,7 @@ func rank(l fleet.Level) int { return slices.Index(lang.NeedLevels(), string(l))
 func assigned(list []Module) []fleet.Assigned {
 	out := make([]fleet.Assigned, len(list))
 	for i, m := range list {
-		out[i] = fleet.Assigned{Module: m.Folder, Needs: m.Needs}
+		out[i] = fleet.Assigned{Module: m.Directory, Needs: m.Needs}
 	}
 	return out
 }

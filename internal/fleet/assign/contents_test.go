@@ -76,7 +76,7 @@ target_group "odd" {
 		"bad": `[{modules/base [] [target group all (fettle.hcl:5:14)]} {modules/shop [{modules/base availability true}] [target group bad (fettle.hcl:15:14)]}] [modules/shop/module.hcl:1:7: error: Needed module is not there`,
 		"odd": "[modules/mid needs modules/x, which needs modules/mid]",
 	} {
-		if got := fmt.Sprint(all[name].Modules, all[name].Mistakes); !strings.Contains(got, want) {
+		if got := fmt.Sprint(all[name].Modules, all[name].Errors); !strings.Contains(got, want) {
 			t.Errorf("%s is\n%s\nwant\n%s", name, got, want)
 		}
 	}

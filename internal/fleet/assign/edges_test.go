@@ -15,20 +15,20 @@ import (
 // same module the higher level counts, and a layer is one only if both are. What belongs to the top is
 // no module and is needed by none.
 func TestUsesOfABundle(t *testing.T) {
-	need := func(folder, level string, layer bool) lang.Need {
-		return lang.Need{Folder: "modules/" + folder, Level: level, Layer: layer}
+	need := func(directory, level string, layer bool) lang.Need {
+		return lang.Need{Directory: "modules/" + directory, Level: level, Layer: layer}
 	}
-	top := lang.Need{Folder: "services/x", Level: "version"}
+	top := lang.Need{Directory: "services/x", Level: "version"}
 	uses := []lang.Use{
-		{Folder: "services/x"},
-		{Folder: "modules/web/a", Needs: []lang.Need{need("db", "availability", true), need("base", "completion", true), need("web/b", "version", false), top}},
-		{Folder: "modules/db"},
-		{Folder: "modules/web/b", Needs: []lang.Need{need("base", "version", true), need("db", "completion", false)}},
-		{Folder: "modules/base"},
+		{Directory: "services/x"},
+		{Directory: "modules/web/a", Needs: []lang.Need{need("db", "availability", true), need("base", "completion", true), need("web/b", "version", false), top}},
+		{Directory: "modules/db"},
+		{Directory: "modules/web/b", Needs: []lang.Need{need("base", "version", true), need("db", "completion", false)}},
+		{Directory: "modules/base"},
 	}
 	got := assign.TargetsOf([]lang.Target{{Name: "web1", Uses: uses}})["web1"]
 	want := "[{modules/web [{modules/base version true} {modules/db availability false}] []} {modules/db [] []} {modules/base [] []}] []"
-	if text := fmt.Sprint(got.Modules, got.Mistakes); text != want {
+	if text := fmt.Sprint(got.Modules, got.Errors); text != want {
 		t.Errorf("%s\nwant\n%s", text, want)
 	}
 }
@@ -97,7 +97,7 @@ func TestPinsOfModulesGoTogether(t *testing.T) {
 		g.fold(assign.Event{What: assign.PinEvent, Key: p.Key, Pin: &p})
 		out := g.compute()
 		if len(out.Assignments) == 0 {
-			if len(out.Alarms) != 1 || out.Alarms[0].Kind != assign.Mistaken || !strings.Contains(out.Alarms[0].Text, c.want) {
+			if len(out.Alarms) != 1 || out.Alarms[0].Kind != assign.ConfigurationError || !strings.Contains(out.Alarms[0].Text, c.want) {
 				t.Errorf("%s: %+v", what, out.Alarms)
 			}
 			continue
@@ -119,9 +119,9 @@ func TestLayersStayWithPins(t *testing.T) {
 	web1 := fleet.Target{ID: idOf("web1"), Name: "web1", Standing: fleet.Active, Pin: &fleet.Pin{Module: "modules/web", Ref: "old", By: "ann"}}
 	contents := func(commit string, needs ...fleet.Need) assign.Contents {
 		c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commitOf(commit)}, Enrolled: assign.EnrolledDigest([]fleet.Target{web1}),
-			Bundles: map[string]fleet.Bundle{}, Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Folder: "modules/web", Needs: needs}, {Folder: "modules/base"}, {Folder: "modules/os"}, {Folder: "modules/net"}}}}}
+			Bundles: map[string]fleet.Bundle{}, Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Directory: "modules/web", Needs: needs}, {Directory: "modules/base"}, {Directory: "modules/os"}, {Directory: "modules/net"}}}}}
 		for _, m := range c.Targets["web1"].Modules {
-			c.Bundles[m.Folder] = bundleOf(m.Folder, commit)
+			c.Bundles[m.Directory] = bundleOf(m.Directory, commit)
 		}
 		return c
 	}
@@ -241,7 +241,7 @@ func TestValuesSettle(t *testing.T) {
 func TestWhyNamesModules(t *testing.T) {
 	web1 := fleet.Target{ID: idOf("web1"), Name: "web1", Standing: fleet.Active, Labels: map[string]string{"b": "2", "a": "1"},
 		Pin: &fleet.Pin{Module: "modules/os", Ref: "main", By: "ann", Until: 90, Reason: "a try"}}
-	modules := []assign.Module{{Folder: "modules/web", From: []string{"role web", "target"}, Needs: []fleet.Need{{Module: "modules/os", Level: "version", Layer: true}}}, {Folder: "modules/os"}}
+	modules := []assign.Module{{Directory: "modules/web", From: []string{"role web", "target"}, Needs: []fleet.Need{{Module: "modules/os", Level: "version", Layer: true}}}, {Directory: "modules/os"}}
 	out := assign.Compute(assign.Input{Now: 1, Epoch: 1, Branch: "main", Targets: []fleet.Target{web1}, Refs: map[string]assign.Ref{"main": {Commit: commitOf("x")}},
 		Revisions: map[string]assign.Contents{commitOf("x"): {Revision: fleet.Revision{Commit: commitOf("x")}, Enrolled: assign.EnrolledDigest([]fleet.Target{web1}),
 			Bundles: map[string]fleet.Bundle{"modules/web": bundleOf("web", ""), "modules/os": bundleOf("os", "")}, Targets: map[string]assign.Configured{"web1": {Modules: modules}}}}})

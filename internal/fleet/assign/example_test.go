@@ -24,7 +24,7 @@ func Example() {
 		Enrolled: assign.EnrolledDigest([]fleet.Target{web1}),
 		Top:      bundle,
 		Bundles:  map[string]fleet.Bundle{"modules/web": bundle},
-		Targets:  map[string]assign.Configured{"web1": {Labels: web1.Labels, Modules: []assign.Module{{Folder: "modules/web", From: []string{"target group web"}}}}},
+		Targets:  map[string]assign.Configured{"web1": {Labels: web1.Labels, Modules: []assign.Module{{Directory: "modules/web", From: []string{"target group web"}}}}},
 	}}
 
 	out := assign.Compute(s.Input(100, revisions))

@@ -136,8 +136,8 @@ func reliable(all []offeredValue) []exported.Value {
 	return out
 }
 
-func hasModule(conf Configured, folder string) bool {
-	return slices.ContainsFunc(conf.Modules, func(m Module) bool { return m.Folder == folder })
+func hasModule(conf Configured, directory string) bool {
+	return slices.ContainsFunc(conf.Modules, func(m Module) bool { return m.Directory == directory })
 }
 
 // relevant are the labels by which is selected: others change nothing for anybody.

@@ -54,7 +54,7 @@ func (s *sharing) contents(in assign.Input) map[string]assign.Contents {
 		Top: bundleOf("", "top"), Bundles: map[string]fleet.Bundle{"modules/lb": bundleOf("lb", ""), "modules/web": bundleOf("web", "")}, Targets: map[string]assign.Configured{}}
 	asks := []lang.Exported{{Name: "backends", Module: "modules/web", Output: "address", Same: []string{"site"}, Type: json.RawMessage(`"string"`)}}
 	for _, t := range in.Targets {
-		conf := assign.Configured{Labels: t.Labels, Modules: []assign.Module{{Folder: "modules/" + t.Labels["role"]}}}
+		conf := assign.Configured{Labels: t.Labels, Modules: []assign.Module{{Directory: "modules/" + t.Labels["role"]}}}
 		if t.Labels["role"] == "lb" {
 			conf.Exported = asks
 		}
@@ -213,7 +213,7 @@ func TestSuspectsExportInVain(t *testing.T) {
 	given := func() string { s.now += 100; s.step(); return s.given("lb1") }
 	s.export("web1", `"a"`)
 	s.export("web3", `"c"`)
-	doubt := &fleet.Suspicion{Because: "disk errors"}
+	doubt := &fleet.Suspicion{Reason: "disk errors"}
 	for _, step := range []struct {
 		name string
 		mark *fleet.Suspicion

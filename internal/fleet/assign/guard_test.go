@@ -226,43 +226,43 @@ func TestWhenPinsAndFreezesHold(t *testing.T) {
 
 // Of two programs for a target the later counts, of two at once the one with the greater key;
 // targets are those that a selection means now, or meant at first if it can no longer be read.
-func TestWhichProgramCounts(t *testing.T) {
-	p := func(key string, at int64, version string, targets []fleet.TargetID, selects ...string) assign.Programmed {
-		return assign.Programmed{Key: key, At: at, Select: selects, Targets: targets, Program: fleet.Program{Version: version}}
+func TestWhichBinaryCounts(t *testing.T) {
+	p := func(key string, at int64, version string, targets []fleet.TargetID, selects ...string) assign.BinarySetting {
+		return assign.BinarySetting{Key: key, At: at, Select: selects, Targets: targets, Binary: fleet.Binary{Version: version}}
 	}
 	for what, c := range map[string]struct {
-		programs []assign.Programmed
+		binaries []assign.BinarySetting
 		want     []string // of t00, t01, t02
 	}{
 		"none":                   {nil, []string{"", "", ""}},
-		"some":                   {[]assign.Programmed{p("a", 1, "1", nil, "t01")}, []string{"", "1", ""}},
-		"the later":              {[]assign.Programmed{p("a", 2, "2", nil, "t01"), p("b", 1, "1", nil, "t0*")}, []string{"1", "2", "1"}},
-		"the later is for all":   {[]assign.Programmed{p("a", 1, "1", nil, "t01"), p("b", 2, "2", nil, "t0*")}, []string{"2", "2", "2"}},
-		"at once":                {[]assign.Programmed{p("b", 1, "2", nil, "t01"), p("a", 1, "1", nil, "t01")}, []string{"", "2", ""}},
-		"an earlier greater key": {[]assign.Programmed{p("z", 1, "1", nil, "t01"), p("a", 2, "2", nil, "t01")}, []string{"", "2", ""}},
-		"by label":               {[]assign.Programmed{p("a", 1, "1", []fleet.TargetID{idOf("t00")}, "label:role=b")}, []string{"", "", "1"}},
-		"somebody has gone":      {[]assign.Programmed{p("a", 1, "1", []fleet.TargetID{idOf("t00")}, "t00", "gone")}, []string{"1", "", ""}},
-		"not to be read":         {[]assign.Programmed{p("a", 1, "1", []fleet.TargetID{idOf("t02")}, "label:")}, []string{"", "", "1"}},
+		"some":                   {[]assign.BinarySetting{p("a", 1, "1", nil, "t01")}, []string{"", "1", ""}},
+		"the later":              {[]assign.BinarySetting{p("a", 2, "2", nil, "t01"), p("b", 1, "1", nil, "t0*")}, []string{"1", "2", "1"}},
+		"the later is for all":   {[]assign.BinarySetting{p("a", 1, "1", nil, "t01"), p("b", 2, "2", nil, "t0*")}, []string{"2", "2", "2"}},
+		"at once":                {[]assign.BinarySetting{p("b", 1, "2", nil, "t01"), p("a", 1, "1", nil, "t01")}, []string{"", "2", ""}},
+		"an earlier greater key": {[]assign.BinarySetting{p("z", 1, "1", nil, "t01"), p("a", 2, "2", nil, "t01")}, []string{"", "2", ""}},
+		"by label":               {[]assign.BinarySetting{p("a", 1, "1", []fleet.TargetID{idOf("t00")}, "label:role=b")}, []string{"", "", "1"}},
+		"somebody has gone":      {[]assign.BinarySetting{p("a", 1, "1", []fleet.TargetID{idOf("t00")}, "t00", "gone")}, []string{"1", "", ""}},
+		"not to be read":         {[]assign.BinarySetting{p("a", 1, "1", []fleet.TargetID{idOf("t02")}, "label:")}, []string{"", "", "1"}},
 	} {
 		for range 2 {
 			g := newGuarded(t, 3, "top=1")
 			g.label(2, "b")
-			for i := range c.programs {
-				g.fold(assign.Event{What: assign.ProgramEvent, Key: c.programs[i].Key, Program: &c.programs[i]})
+			for i := range c.binaries {
+				g.fold(assign.Event{What: assign.BinaryEvent, Key: c.binaries[i].Key, Binary: &c.binaries[i]})
 			}
 			got := []string{"", "", ""}
 			in := g.w.input(g.s, g.now)
 			in.Previous = nil
-			in.Programs = slices.Clone(c.programs)
+			in.Binaries = slices.Clone(c.binaries)
 			for _, a := range assign.Compute(in).Assignments {
-				if a.Program != nil {
-					got[slices.Index([]string{"t00", "t01", "t02"}, a.Name)] = a.Program.Version
+				if a.Binary != nil {
+					got[slices.Index([]string{"t00", "t01", "t02"}, a.Name)] = a.Binary.Version
 				}
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%s: %q, want %q", what, got, c.want)
 			}
-			slices.Reverse(c.programs)
+			slices.Reverse(c.binaries)
 		}
 	}
 }

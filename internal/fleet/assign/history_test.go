@@ -173,7 +173,7 @@ func (h *history) floor() {
 		have.Generation += 3
 		h.seen.behind++
 	}
-	h.fold(assign.Event{What: assign.FloorEvent, Key: string(id), Floor: &have})
+	h.fold(assign.Event{What: assign.MinimumGenerationEvent, Key: string(id), MinimumGeneration: &have})
 }
 
 // rebuild is a hub that lost its store: the registry and git tell it everything but
@@ -185,7 +185,7 @@ func (h *history) rebuild() {
 		s.Fold(e)
 	}
 	for id, a := range h.has {
-		s.Fold(assign.Event{What: assign.FloorEvent, Key: string(id), Floor: &fleet.Have{Epoch: a.Epoch, Generation: a.Generation}})
+		s.Fold(assign.Event{What: assign.MinimumGenerationEvent, Key: string(id), MinimumGeneration: &fleet.Have{Epoch: a.Epoch, Generation: a.Generation}})
 	}
 	h.s = s
 }
@@ -243,8 +243,8 @@ func (h *history) fromRegistry(out assign.Output) {
 	events := slices.Collect(maps.Values(h.latest))
 	slices.SortFunc(events, func(a, b assign.Event) int { return strings.Compare(string(a.What)+a.Key, string(b.What)+b.Key) })
 	events = append(events, h.tick...)
-	for id, f := range h.s.Input(h.now, nil).Floors { // agents say it again
-		events = append(events, assign.Event{What: assign.FloorEvent, Key: string(id), Floor: &f})
+	for id, f := range h.s.Input(h.now, nil).MinimumGenerations { // agents say it again
+		events = append(events, assign.Event{What: assign.MinimumGenerationEvent, Key: string(id), MinimumGeneration: &f})
 	}
 	for _, e := range rapid.Permutation(events).Draw(h.t, "events") {
 		s.Fold(e)
@@ -263,7 +263,7 @@ func (h *history) fromRegistry(out assign.Output) {
 // assigned looks at one new assignment.
 func (h *history) assigned(in assign.Input, a fleet.Assignment) {
 	h.seen.assignments++
-	old, floor := in.Previous[a.Target], in.Floors[a.Target]
+	old, floor := in.Previous[a.Target], in.MinimumGenerations[a.Target]
 	ahead := floor.Epoch > old.Epoch || floor.Epoch == old.Epoch && floor.Generation > old.Generation
 	if a.Same(old) && !ahead {
 		h.t.Fatalf("%s gets a new generation of the same", a.Name)

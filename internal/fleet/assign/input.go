@@ -18,7 +18,7 @@ type Input struct {
 	Pins    []Pin
 	Freezes []Freeze
 	// Programs say which program agents are to be.
-	Programs []Programmed
+	Binaries []BinarySetting
 	// Refs are what Branch and the refs of pins resolved to, by what they are called.
 	Refs map[string]Ref
 	// Revisions are by commit. See Needed.
@@ -27,7 +27,7 @@ type Input struct {
 	Previous map[fleet.TargetID]fleet.Assignment
 	// Floors are what agents said that they have. A hub with an older store than its
 	// agents finds out by them.
-	Floors map[fleet.TargetID]fleet.Have
+	MinimumGenerations map[fleet.TargetID]fleet.Have
 	// Approvals are of shrunk sets, and of sets of pins.
 	Approvals []Approval
 	// Exports are what targets export, by target.
@@ -112,14 +112,14 @@ type Configured struct {
 	// Exported is what its modules ask other targets for. Targets may share the slice.
 	Exported []lang.Exported
 	// Mistakes are why it cannot become this, for people.
-	Mistakes []string
+	Errors []string
 }
 
 // Module is a module of a target.
 type Module struct {
-	Folder string // below modules/
-	Needs  []fleet.Need
-	From   []string // what gives it: "target group web (fettle.hcl:7)"
+	Directory string // below modules/
+	Needs     []fleet.Need
+	From      []string // what gives it: "target group web (fettle.hcl:7)"
 }
 
 // Grant decides what of a new assignment a target gets now. was is what it has, nil for

@@ -17,7 +17,7 @@ func TestPinsCarryPermitAndProof(t *testing.T) {
 		return assign.Contents{
 			Revision: fleet.Revision{Repository: "site", Commit: strings.Repeat(c, 40)}, Enrolled: assign.EnrolledDigest([]fleet.Target{web1}), Top: bundle(c),
 			Bundles: map[string]fleet.Bundle{"modules/web": bundle(c), "modules/db": bundle(c)}, Proofs: map[string]fleet.Bundle{"": bundle("1"), "modules/web": bundle(c), "modules/db": bundle(c)},
-			Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Folder: "modules/web"}, {Folder: "modules/db"}}}},
+			Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Directory: "modules/web"}, {Directory: "modules/db"}}}},
 		}
 	}
 	old, present := strings.Repeat("a", 40), strings.Repeat("b", 40)

@@ -124,7 +124,7 @@ func (c *computing) pinned(d *decision, list []fleet.Assigned) (out []fleet.Assi
 	if own {
 		if why = badNeeds(list); why != "" {
 			why = "its pins do not go together: " + why
-			c.alarms.add(Mistaken, d.target.ID, "The target %s stays as it is, since %s.", d.target.Name, why)
+			c.alarms.add(ConfigurationError, d.target.ID, "The target %s stays as it is, since %s.", d.target.Name, why)
 			return nil, why
 		}
 	}
@@ -145,7 +145,7 @@ func (c *computing) pinnedModule(d *decision, p fleet.Pin, m fleet.Assigned) (fl
 		return m, why
 	}
 	for _, there := range got.Targets[d.target.Name].Modules {
-		if there.Folder == p.Module {
+		if there.Directory == p.Module {
 			m.Needs = united(m.Needs, there.Needs)
 		}
 	}

@@ -20,7 +20,7 @@ func TestProofsStayWithTheirRevision(t *testing.T) {
 			Revision: fleet.Revision{Repository: "site", Commit: commit(c), Signer: signer}, Enrolled: assign.EnrolledDigest(targets),
 			Top: bundle(top), Bundles: map[string]fleet.Bundle{"modules/web": bundle("0")},
 			Proofs:  map[string]fleet.Bundle{"": bundle(c), "modules/web": bundle(c)},
-			Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Folder: "modules/web"}}}},
+			Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Directory: "modules/web"}}}},
 		}
 	}
 	previous := map[fleet.TargetID]fleet.Assignment{}

@@ -111,7 +111,7 @@ func (x *story) run(line string, words []string) {
 	case "floor":
 		epoch, _ := strconv.ParseUint(arg(2), 10, 64)
 		generation, _ := strconv.ParseUint(arg(3), 10, 64)
-		x.fold(assign.Event{What: assign.FloorEvent, Key: string(idOf(arg(1))), Floor: &fleet.Have{Epoch: epoch, Generation: generation}})
+		x.fold(assign.Event{What: assign.MinimumGenerationEvent, Key: string(idOf(arg(1))), MinimumGeneration: &fleet.Have{Epoch: epoch, Generation: generation}})
 	case "epoch":
 		epoch, _ := strconv.ParseUint(arg(1), 10, 64)
 		x.s.Begin(epoch)

@@ -14,15 +14,15 @@ type What string
 
 // What events are about, with their key.
 const (
-	TargetEvent     What = "target" // joined, relabelled, approved, retired, left; its identity
-	PinEvent        What = "pin"
-	FreezeEvent     What = "freeze"
-	ProgramEvent    What = "program"
-	RefEvent        What = "ref" // a branch or tag leads somewhere else; its name
-	ApprovalEvent   What = "approval"
-	FloorEvent      What = "floor"      // an agent said what it has; its identity
-	ExportsEvent    What = "exports"    // what a target exports; its identity
-	AssignmentEvent What = "assignment" // the store has one; the target's identity
+	TargetEvent            What = "target" // joined, relabelled, approved, retired, left; its identity
+	PinEvent               What = "pin"
+	FreezeEvent            What = "freeze"
+	BinaryEvent            What = "program"
+	RefEvent               What = "ref" // a branch or tag leads somewhere else; its name
+	ApprovalEvent          What = "approval"
+	MinimumGenerationEvent What = "floor"      // an agent said what it has; its identity
+	ExportsEvent           What = "exports"    // what a target exports; its identity
+	AssignmentEvent        What = "assignment" // the store has one; the target's identity
 )
 
 // Event is one thing as it is now, whole: what it was before does not matter. The value
@@ -34,15 +34,15 @@ type Event struct {
 	What What
 	Key  string
 
-	Target     *fleet.Target
-	Pin        *Pin
-	Freeze     *Freeze
-	Program    *Programmed
-	Ref        *Ref
-	Approval   *Approval
-	Floor      *fleet.Have
-	Exports    *[]exported.Own // sorted
-	Assignment *fleet.Assignment
+	Target            *fleet.Target
+	Pin               *Pin
+	Freeze            *Freeze
+	Binary            *BinarySetting
+	Ref               *Ref
+	Approval          *Approval
+	MinimumGeneration *fleet.Have
+	Exports           *[]exported.Own // sorted
+	Assignment        *fleet.Assignment
 }
 
 // State is what all events so far come to. It belongs to one goroutine.
@@ -51,15 +51,15 @@ type State struct {
 	Branch    string
 	MaxPinned int // see Input
 
-	targets   table[fleet.Target]
-	pins      table[Pin]
-	freezes   table[Freeze]
-	programs  table[Programmed]
-	refs      table[Ref]
-	approvals table[Approval]
-	exports   table[[]exported.Own]
-	floors    map[fleet.TargetID]fleet.Have
-	previous  map[fleet.TargetID]fleet.Assignment
+	targets            table[fleet.Target]
+	pins               table[Pin]
+	freezes            table[Freeze]
+	binaries           table[BinarySetting]
+	refs               table[Ref]
+	approvals          table[Approval]
+	exports            table[[]exported.Own]
+	minimumGenerations map[fleet.TargetID]fleet.Have
+	previous           map[fleet.TargetID]fleet.Assignment
 }
 
 // table keeps the newest of each thing; what is gone stays as nil, so that an older
@@ -95,8 +95,8 @@ func (t table[T]) list() []T {
 
 // NewState is a hub that knows nothing yet.
 func NewState(epoch uint64, branch string) *State {
-	return &State{Epoch: epoch, Branch: branch, targets: table[fleet.Target]{}, pins: table[Pin]{}, freezes: table[Freeze]{}, programs: table[Programmed]{}, refs: table[Ref]{},
-		approvals: table[Approval]{}, exports: table[[]exported.Own]{}, floors: map[fleet.TargetID]fleet.Have{}, previous: map[fleet.TargetID]fleet.Assignment{}}
+	return &State{Epoch: epoch, Branch: branch, targets: table[fleet.Target]{}, pins: table[Pin]{}, freezes: table[Freeze]{}, binaries: table[BinarySetting]{}, refs: table[Ref]{},
+		approvals: table[Approval]{}, exports: table[[]exported.Own]{}, minimumGenerations: map[fleet.TargetID]fleet.Have{}, previous: map[fleet.TargetID]fleet.Assignment{}}
 }
 
 // Fold takes an event in. Events may come twice and in any order.
@@ -108,17 +108,17 @@ func (s *State) Fold(e Event) {
 		s.pins.put(e.Key, e.Rev, e.Pin)
 	case FreezeEvent:
 		s.freezes.put(e.Key, e.Rev, e.Freeze)
-	case ProgramEvent:
-		s.programs.put(e.Key, e.Rev, e.Program)
+	case BinaryEvent:
+		s.binaries.put(e.Key, e.Rev, e.Binary)
 	case RefEvent:
 		s.refs.put(e.Key, e.Rev, e.Ref)
 	case ApprovalEvent:
 		s.approvals.put(e.Key, e.Rev, e.Approval)
 	case ExportsEvent:
 		s.exports.put(e.Key, e.Rev, e.Exports)
-	case FloorEvent:
-		if id := fleet.TargetID(e.Key); e.Floor != nil && above(*e.Floor, s.floors[id]) {
-			s.floors[id] = fleet.Have{Epoch: e.Floor.Epoch, Generation: e.Floor.Generation}
+	case MinimumGenerationEvent:
+		if id := fleet.TargetID(e.Key); e.MinimumGeneration != nil && above(*e.MinimumGeneration, s.minimumGenerations[id]) {
+			s.minimumGenerations[id] = fleet.Have{Epoch: e.MinimumGeneration.Epoch, Generation: e.MinimumGeneration.Generation}
 		}
 	case AssignmentEvent:
 		if e.Assignment != nil {
@@ -146,8 +146,8 @@ func (s *State) Begin(epoch uint64) { s.Epoch = max(s.Epoch, epoch) }
 // Input is what is to be computed now; revisions are by commit. It shares what the state
 // keeps, so it is good until the next event.
 func (s *State) Input(now int64, revisions map[string]Contents) Input {
-	in := Input{Now: now, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned, Targets: s.targets.list(), Pins: s.pins.list(), Freezes: s.freezes.list(), Programs: s.programs.list(),
-		Exports: map[fleet.TargetID][]exported.Own{}, Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous, Floors: s.floors, Approvals: s.approvals.list()}
+	in := Input{Now: now, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned, Targets: s.targets.list(), Pins: s.pins.list(), Freezes: s.freezes.list(), Binaries: s.binaries.list(),
+		Exports: map[fleet.TargetID][]exported.Own{}, Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous, MinimumGenerations: s.minimumGenerations, Approvals: s.approvals.list()}
 	for id, e := range s.exports {
 		if e.value != nil {
 			in.Exports[fleet.TargetID(id)] = *e.value
@@ -172,13 +172,13 @@ func (s *State) Marshal() []byte {
 		Targets   []fleet.Target                      `json:"targets"`
 		Pins      []Pin                               `json:"pins"`
 		Freezes   []Freeze                            `json:"freezes"`
-		Programs  []Programmed                        `json:"programs,omitempty"`
+		Binaries  []BinarySetting                     `json:"programs,omitempty"`
 		Refs      map[string]Ref                      `json:"refs"`
 		Approvals []Approval                          `json:"approvals"`
 		Floors    map[fleet.TargetID]fleet.Have       `json:"floors"`
 		Exports   map[fleet.TargetID][]exported.Own   `json:"exports"`
 		Previous  map[fleet.TargetID]fleet.Assignment `json:"assignments"`
-	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Programs, in.Refs, in.Approvals, in.Floors, in.Exports, in.Previous}, "", " ")
+	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Binaries, in.Refs, in.Approvals, in.MinimumGenerations, in.Exports, in.Previous}, "", " ")
 	if err != nil {
 		panic(err) // there is nothing in it that has no JSON
 	}

@@ -106,12 +106,12 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 	}
 	conf, ok := got.Targets[t.Name]
 	if !ok {
-		conf.Mistakes = []string{"the repository does not know it"}
+		conf.Errors = []string{"the repository does not know it"}
 	}
-	if len(conf.Mistakes) > 0 {
-		mistake := strings.TrimSuffix(conf.Mistakes[0], ".")
+	if len(conf.Errors) > 0 {
+		mistake := strings.TrimSuffix(conf.Errors[0], ".")
 		why = fmt.Sprintf("it cannot become %.12s: %s", got.Revision.Commit, mistake)
-		c.alarms.add(Mistaken, t.ID, "Targets stay as they are, since they cannot become %.12s: %s.", got.Revision.Commit, mistake)
+		c.alarms.add(ConfigurationError, t.ID, "Targets stay as they are, since they cannot become %.12s: %s.", got.Revision.Commit, mistake)
 		return want, why
 	}
 	modules, why := c.modules(listKey{ref: ref, rollout: rollout(d)}, got, conf)
@@ -126,7 +126,7 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 		Top: c.top(ref, got), Modules: modules}
 	want.Top.Rollout = rollout(d)
 	d.permit(&want)
-	want.Program = c.programOf[t.ID]
+	want.Binary = c.binaryOf[t.ID]
 	c.carry(d, &want)
 	if want.Exported, why = c.exported(d, ref, got, conf); why != "" {
 		return want, why
@@ -174,8 +174,8 @@ func (r Contents) at(ref string) fleet.Revision {
 }
 
 // proof is what ties a part to the commit, nil for nothing.
-func (r Contents) proof(folder string) *fleet.Bundle {
-	if p, ok := r.Proofs[folder]; ok {
+func (r Contents) proof(directory string) *fleet.Bundle {
+	if p, ok := r.Proofs[directory]; ok {
 		return &p
 	}
 	return nil
@@ -192,11 +192,11 @@ func (c *computing) modules(key listKey, got Contents, conf Configured) (list []
 	}
 	list = make([]fleet.Assigned, 0, len(conf.Modules))
 	for _, m := range conf.Modules {
-		bundle, ok := got.Bundles[m.Folder]
+		bundle, ok := got.Bundles[m.Directory]
 		if !ok {
-			return nil, fmt.Sprintf("the revision %.12s has no bundle of %s", got.Revision.Commit, m.Folder)
+			return nil, fmt.Sprintf("the revision %.12s has no bundle of %s", got.Revision.Commit, m.Directory)
 		}
-		list = append(list, fleet.Assigned{Module: m.Folder, Revision: got.at(key.ref), Bundle: bundle, Proof: got.proof(m.Folder), Rollout: key.rollout, Needs: m.Needs})
+		list = append(list, fleet.Assigned{Module: m.Directory, Revision: got.at(key.ref), Bundle: bundle, Proof: got.proof(m.Directory), Rollout: key.rollout, Needs: m.Needs})
 	}
 	c.lists[key] = list
 	return list, ""

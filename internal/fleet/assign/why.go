@@ -54,7 +54,7 @@ func (o Output) whyModule(d thought, module string) []string {
 	}
 	var lines []string
 	conf := o.in.Revisions[o.in.Refs[ref].Commit].Targets[d.name]
-	if i := slices.IndexFunc(conf.Modules, func(m Module) bool { return m.Folder == module }); i >= 0 {
+	if i := slices.IndexFunc(conf.Modules, func(m Module) bool { return m.Directory == module }); i >= 0 {
 		lines = append(lines, module+" is given by "+strings.Join(conf.Modules[i].From, ", "))
 	} else {
 		lines = append(lines, "nothing gives it "+module)

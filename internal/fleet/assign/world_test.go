@@ -69,10 +69,10 @@ func (w *world) contents(commit string, targets []fleet.Target) assign.Contents 
 			if !m.has(t.Labels) {
 				continue
 			}
-			a := assign.Module{Folder: "modules/" + name, From: []string{"target group " + m.selector}}
+			a := assign.Module{Directory: "modules/" + name, From: []string{"target group " + m.selector}}
 			for _, n := range m.needs {
 				if other, ok := r.modules[n]; !ok || !other.has(t.Labels) {
-					conf.Mistakes = append(conf.Mistakes, "the module "+name+" needs "+n)
+					conf.Errors = append(conf.Errors, "the module "+name+" needs "+n)
 				}
 				a.Needs = append(a.Needs, fleet.Need{Module: "modules/" + n, Level: fleet.Available})
 			}

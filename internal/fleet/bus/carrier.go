@@ -1,9 +1,9 @@
 package bus
 
-import "fettle.dev/fettle/internal/fleet/bus/line"
+import "fettle.dev/fettle/internal/fleet/bus/agentconn"
 
 // Message is what comes from a bus of subjects.
-type Message = line.Message
+type Message = agentconn.Message
 
 // subjects is what may be said and heard. Its methods may be called from any goroutine.
 type subjects interface {

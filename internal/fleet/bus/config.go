@@ -13,21 +13,21 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/bus/line"
+	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 	"fettle.dev/fettle/internal/host"
 )
 
-// Turnstile lets those who connect begin their handshakes in turn.
-type Turnstile = line.Turnstile
+// HandshakeLimiter lets those who connect begin their handshakes in turn.
+type HandshakeLimiter = agentconn.HandshakeLimiter
 
-// NewTurnstile makes one.
-func NewTurnstile() *Turnstile { return line.NewTurnstile() }
+// NewHandshakeLimiter makes one.
+func NewHandshakeLimiter() *HandshakeLimiter { return agentconn.NewHandshakeLimiter() }
 
 // Versions are the protocol versions that one end speaks.
-type Versions = line.Versions
+type Versions = agentconn.Versions
 
 // VersionError is that a hub and an agent speak no version in common.
-type VersionError = line.VersionError
+type VersionError = agentconn.VersionError
 
 // Config is what a Server is. Dir is always needed; Listen, TLS and Identify are unless
 // DontListen is set.
@@ -48,11 +48,11 @@ type Config struct {
 	Ready <-chan struct{}
 	// Turnstile bounds the handshakes that go on at once, together with those of others that
 	// have the same one; nil is one of its own.
-	Turnstile *Turnstile
+	HandshakeLimiter *HandshakeLimiter
 
 	// Budget limits the connections of agents, those included that have not authenticated; the
 	// zero value has no limit.
-	Budget line.Budget
+	Budget agentconn.Budget
 
 	MaxConnections int           // 0 is 50,000
 	Ping           time.Duration // how often is looked whether an agent said anything, which is gone when the fourth look finds nothing; 0 is 20 s
@@ -139,7 +139,7 @@ func (c Config) options() (*server.Options, error) {
 		JetStream: true, StoreDir: c.storeDir(), SyncAlways: true, DisableJetStreamBanner: true,
 		JetStreamMaxMemory: 64 << 20, JetStreamMaxStore: orElse(c.MaxStore, 16<<30),
 		JetStreamLimits: server.JSLimitOpts{DefaultMaxConsumers: -1},
-		MaxPayload:      line.MaxBody, MaxPending: maxPending, MaxControlLine: 4 << 10,
+		MaxPayload:      agentconn.MaxBody, MaxPending: maxPending, MaxControlLine: 4 << 10,
 		WriteDeadline: writeTime, AuthTimeout: 20, MaxClosedClients: 100,
 	}
 	return o, c.cluster(o)

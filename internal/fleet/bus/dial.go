@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/bus/line"
+	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 )
 
 // LinkConfig is how a target reaches its hubs.
@@ -69,7 +69,7 @@ func (c LinkConfig) dial(ctx context.Context) (Connection, <-chan struct{}, erro
 	j, err := c.connect(ctx)
 	if err != nil {
 		c.warn("cannot connect to a hub: " + refusal(err))
-		if e := line.AsVersionError(err); e != nil && c.Protocol != nil {
+		if e := agentconn.AsVersionError(err); e != nil && c.Protocol != nil {
 			c.Protocol(e)
 		}
 		if c.Refused != nil && aboutCertificate(err) {
@@ -85,7 +85,7 @@ func (c LinkConfig) dial(ctx context.Context) (Connection, <-chan struct{}, erro
 
 // telling is a connection that says why it ended, when who used it lets go of it.
 type telling struct {
-	*line.Joined
+	*agentconn.ClientConn
 	warn func(string)
 }
 
@@ -93,7 +93,7 @@ func (t telling) Close() {
 	if why := t.Why(); why != nil {
 		t.warn("the connection to the hub ended: " + why.Error())
 	}
-	t.Joined.Close()
+	t.ClientConn.Close()
 }
 
 // Alerts by which a server says that it does not take a certificate, RFC 8446, section 6.2.
@@ -126,14 +126,14 @@ func aboutCertificate(err error) bool {
 
 // refusal says what the server's word means: it gives one and no reason.
 func refusal(err error) string {
-	if !errors.Is(err, line.ErrRefused) || line.AsVersionError(err) != nil {
+	if !errors.Is(err, agentconn.ErrRefused) || agentconn.AsVersionError(err) != nil {
 		return err.Error()
 	}
 	return "it does not let this agent in. Look at a hub whether this target is active: fettle target list --all"
 }
 
 // connect makes one connection; ctx and the time of an attempt bound it.
-func (c LinkConfig) connect(ctx context.Context) (*line.Joined, error) {
+func (c LinkConfig) connect(ctx context.Context) (*agentconn.ClientConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, orElse(c.Timeout, 20*time.Second))
 	defer cancel()
 	conn, err := c.open(ctx)
@@ -141,17 +141,17 @@ func (c LinkConfig) connect(ctx context.Context) (*line.Joined, error) {
 		return nil, err
 	}
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	return line.JoinAs(conn, c.ID, line.Watch{Every: orElse(c.Ping, 15*time.Second), Most: 3}, c.versions())
+	return agentconn.JoinAs(conn, c.ID, agentconn.Watch{Every: orElse(c.Ping, 15*time.Second), Most: 3}, c.versions())
 }
 
 func (c LinkConfig) versions() Versions {
-	return cmp.Or(c.Versions, line.OwnVersions())
+	return cmp.Or(c.Versions, agentconn.OwnVersions())
 }
 
 // open is a connection whose handshake is done as far as this end can tell.
 func (c LinkConfig) open(ctx context.Context) (net.Conn, error) {
 	if c.local != nil {
-		return c.local.door.Local(c.ID), nil
+		return c.local.agentServer.Local(c.ID), nil
 	}
 	conf, err := c.TLS()
 	if err != nil {

@@ -61,7 +61,7 @@ func (c Config) prepare(founds bool) error {
 	if err != nil || there {
 		return err
 	}
-	if err := smallfile.Folder(files, host.JoinPath(c.Dir, seatDir)); err != nil {
+	if err := smallfile.Directory(files, host.JoinPath(c.Dir, seatDir)); err != nil {
 		return err
 	}
 	return smallfile.Write(files, seat, seatOf(c.Cluster.Peers))

@@ -9,9 +9,9 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Silent returns the named hubs that do not answer before ctx ends. A connection to a frozen hub
+// Unresponsive returns the named hubs that do not answer before ctx ends. A connection to a frozen hub
 // stays open for some seconds.
-func (s *Server) Silent(ctx context.Context, names []string) []string {
+func (s *Server) Unresponsive(ctx context.Context, names []string) []string {
 	silent := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == s.config.Name })
 	if s.nats == nil || len(silent) == 0 {
 		return nil

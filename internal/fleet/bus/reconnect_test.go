@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
-	"fettle.dev/fettle/internal/fleet/bus/line"
 )
 
 // fleetBehind starts a hub that becomes ready when all agents of one address have begun to connect.
 // It returns how many messages of the hub about refused connections there were until all were connected.
-func fleetBehind(t *testing.T, agents int, budget line.Budget, meanwhile func(srv *bus.Server)) (warnings int64) {
+func fleetBehind(t *testing.T, agents int, budget agentconn.Budget, meanwhile func(srv *bus.Server)) (warnings int64) {
 	a := newAuthority(t)
 	ready := make(chan struct{})
 	var begun, refused, missed atomic.Int64
@@ -65,9 +65,9 @@ func waitUntil(t *testing.T, name string, is func() bool) {
 // Agents behind one address connect at once, many more than a hub accepts strangers: each waits, and
 // none is refused.
 func TestFleetBehindOneAddress(t *testing.T) {
-	agents, budget := 200, line.Budget{Most: 1000, Strangers: 16, Patience: time.Minute, Queue: 10 * time.Second}
+	agents, budget := 200, agentconn.Budget{Most: 1000, Strangers: 16, Patience: time.Minute, Queue: 10 * time.Second}
 	if os.Getenv("FETTLE_LONG") != "" { // as many as a hub with 65,536 descriptors accepts
-		agents, budget = 2000, line.Budget{Most: 50_000, Strangers: 1024, Patience: 10 * time.Second, Queue: time.Second}
+		agents, budget = 2000, agentconn.Budget{Most: 50_000, Strangers: 1024, Patience: 10 * time.Second, Queue: time.Second}
 	}
 	if n := fleetBehind(t, agents, budget, func(*bus.Server) {}); n > 0 {
 		t.Errorf("the hub refused agents: %d messages", n)
@@ -76,7 +76,7 @@ func TestFleetBehindOneAddress(t *testing.T) {
 
 // Idle connections have all places for strangers. All agents connect nevertheless.
 func TestFleetAmongIdleConnections(t *testing.T) {
-	fleetBehind(t, 50, line.Budget{Most: 1000, Strangers: 16, Patience: time.Minute, Queue: 100 * time.Millisecond}, func(srv *bus.Server) {
+	fleetBehind(t, 50, agentconn.Budget{Most: 1000, Strangers: 16, Patience: time.Minute, Queue: 100 * time.Millisecond}, func(srv *bus.Server) {
 		for range 100 {
 			c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).Dial("tcp", srv.Address().String())
 			if err != nil {

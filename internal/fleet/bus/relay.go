@@ -248,17 +248,17 @@ func (r *relay) peers() []Peer {
 	return out
 }
 
-// Elsewhere tells each who is connected to other hubs: once when somebody comes or goes, and again
+// FollowPresence tells each who is connected to other hubs: once when somebody comes or goes, and again
 // every so often of those who are, until ctx ends. A hub alone has nothing to tell.
-func (x *Exchange) Elsewhere(ctx context.Context, every time.Duration, each func(id fleet.TargetID, here bool)) error {
+func (x *Exchange) FollowPresence(ctx context.Context, every time.Duration, each func(id fleet.TargetID, here bool)) error {
 	if x.relay == nil {
 		<-ctx.Done()
 		return nil
 	}
-	return x.relay.elsewhere(ctx, every, each)
+	return x.relay.followPresence(ctx, every, each)
 }
 
-func (r *relay) elsewhere(ctx context.Context, every time.Duration, each func(id fleet.TargetID, here bool)) error {
+func (r *relay) followPresence(ctx context.Context, every time.Duration, each func(id fleet.TargetID, here bool)) error {
 	tick := time.NewTicker(min(every, tellEvery))
 	defer tick.Stop()
 	known := map[fleet.TargetID]string{}

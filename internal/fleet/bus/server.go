@@ -18,7 +18,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/bus/line"
+	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 )
 
 // readyTime is how long a server may take until it answers: recovery reads its folder.
@@ -33,15 +33,15 @@ type Server struct {
 	said  said
 	ended chan string // why the store has stopped by itself
 
-	door     *line.Door
-	listener net.Listener // of the door, nil while it is closed
-	exchange *Exchange
-	js       jetstream.JetStream
-	abroad   *abroad // where everything is kept, nil for a hub that keeps it itself
-	owned    []*nats.Conn
-	anew     renewals // of those
-	cancel   context.CancelFunc
-	closing  sync.Once
+	agentServer *agentconn.Server
+	listener    net.Listener // of the door, nil while it is closed
+	exchange    *Exchange
+	js          jetstream.JetStream
+	abroad      *abroad // where everything is kept, nil for a hub that keeps it itself
+	owned       []*nats.Conn
+	anew        renewals // of those
+	cancel      context.CancelFunc
+	closing     sync.Once
 }
 
 // Start starts a bus in its folder, and returns when it can be used. A cluster can when
@@ -67,14 +67,14 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 // begin opens where everything is kept, and then the door: nobody comes before the hub can
 // hear.
 func (s *Server) begin(ctx context.Context) (err error) {
-	s.door = line.NewDoor(line.Config{
-		Name: newToken(), Identify: s.config.Identify, Ready: s.config.Ready, Turnstile: s.config.Turnstile, Warn: s.warn, Most: orElse(s.config.MaxConnections, 50_000),
-		Watch: line.Watch{Every: orElse(s.config.Ping, 20*time.Second), Most: 4},
+	s.agentServer = agentconn.NewServer(agentconn.Config{
+		Name: newToken(), Identify: s.config.Identify, Ready: s.config.Ready, HandshakeLimiter: s.config.HandshakeLimiter, Warn: s.warn, Most: orElse(s.config.MaxConnections, 50_000),
+		Watch: agentconn.Watch{Every: orElse(s.config.Ping, 20*time.Second), Most: 4},
 		Admit: func(id fleet.TargetID, connection uint64) { s.exchange.Admit(id, connection) },
 		Gone:  func(connection uint64) { s.exchange.Gone(connection) },
 		Broke: s.config.Broke, Versions: s.config.Versions, Incompatible: s.config.Incompatible,
 	})
-	if s.exchange, err = NewExchange(ctx, s.door, s.door.Kick); err != nil {
+	if s.exchange, err = NewExchange(ctx, s.agentServer, s.agentServer.Kick); err != nil {
 		return err
 	}
 	s.exchange.broke = s.config.Broke
@@ -99,12 +99,12 @@ func (s *Server) open() (err error) {
 		return fmt.Errorf("cannot listen for agents: %w", err)
 	}
 	go func() {
-		_ = s.door.Serve(tls.NewListener(s.config.Budget.Limit(s.listener, s.warn), s.versions().Accept(strict(s.config.TLS, nil))))
+		_ = s.agentServer.Serve(tls.NewListener(s.config.Budget.Limit(s.listener, s.warn), s.versions().Accept(strict(s.config.TLS, nil))))
 	}()
 	return nil
 }
 
-func (s *Server) versions() Versions { return cmp.Or(s.config.Versions, line.OwnVersions()) }
+func (s *Server) versions() Versions { return cmp.Or(s.config.Versions, agentconn.OwnVersions()) }
 
 // keep starts the server that keeps everything in this hub's folder, and the hub's own
 // connections with it.
@@ -223,9 +223,9 @@ func (s *Server) Left() bool {
 	return s.config.Foreign != nil || s.config.Cluster != nil && !s.nats.JetStreamEnabled()
 }
 
-// Reaches tells whether there is a connection with another hub of the cluster.
-func (s *Server) Reaches(name string) bool {
-	return s.nats != nil && name != s.nats.Name() && slices.Contains(s.reached(), name)
+// IsConnected tells whether there is a connection with another hub of the cluster.
+func (s *Server) IsConnected(name string) bool {
+	return s.nats != nil && name != s.nats.Name() && slices.Contains(s.connectedHubs(), name)
 }
 
 // Voters is how many hubs have a vote on what is changed, 0 if this one does not know.
@@ -240,8 +240,8 @@ func (s *Server) Voters() int {
 	return js.Meta.Size
 }
 
-// reached are the hubs to which there is a connection, and this one.
-func (s *Server) reached() []string {
+// connectedHubs are the hubs to which there is a connection, and this one.
+func (s *Server) connectedHubs() []string {
 	names := []string{s.nats.Name()}
 	all, err := s.nats.Routez(&server.RoutezOptions{})
 	if err != nil {
@@ -278,7 +278,7 @@ func (s *Server) ClusterAddress() net.Addr {
 func (s *Server) Local(id fleet.TargetID) LinkConfig { return LinkConfig{ID: id, local: s} }
 
 // Connections is how many agents' connections are open now.
-func (s *Server) Connections() int { return s.door.Open() }
+func (s *Server) Connections() int { return s.agentServer.Open() }
 
 // Healthy gives what is wrong with the store of the bus, nil for nothing.
 func (s *Server) Healthy() error {
@@ -289,7 +289,7 @@ func (s *Server) Healthy() error {
 		return fmt.Errorf("the bus is not well: %s", h.Error)
 	}
 	// The server elects itself again and again, and reports that it is well meanwhile.
-	if s.config.Cluster != nil && len(s.reached()) <= s.Voters()/2 {
+	if s.config.Cluster != nil && len(s.connectedHubs()) <= s.Voters()/2 {
 		return errors.New("the bus is not well: most hubs cannot be reached")
 	}
 	return nil
@@ -298,7 +298,7 @@ func (s *Server) Healthy() error {
 // Close ends all connections and the server, and waits for it. It may be called again.
 func (s *Server) Close() {
 	s.closing.Do(func() {
-		s.door.Close(s.config.LameDuck)
+		s.agentServer.Close(s.config.LameDuck)
 		s.cancel()
 		if s.exchange.relay != nil {
 			<-s.exchange.relay.done

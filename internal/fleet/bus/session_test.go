@@ -62,7 +62,7 @@ func hubSide(ctx context.Context, x *bus.Exchange) (run <-chan error, err error)
 	beats, done := make(chan fleet.Beat, 1), make(chan error, 1)
 	err = errors.Join(
 		x.Serve(fleet.WordReport, func(_ context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
-			text, err := new(fleet.Unsqueezer).Unsqueeze(body, fleet.MaxReport)
+			text, err := new(fleet.Decompressor).Decompress(body, fleet.MaxReport)
 			if err != nil {
 				return nil, err
 			}
@@ -73,7 +73,7 @@ func hubSide(ctx context.Context, x *bus.Exchange) (run <-chan error, err error)
 			return nil, err
 		}),
 		x.Serve(fleet.WordAssignment, func(context.Context, fleet.TargetID, []byte) ([]byte, error) { return sessionAssignment(), nil }),
-		x.Serve(fleet.WordAsk, func(context.Context, fleet.TargetID, []byte) ([]byte, error) { return nil, fleet.ErrDenied }),
+		x.Serve(fleet.WordRequest, func(context.Context, fleet.TargetID, []byte) ([]byte, error) { return nil, fleet.ErrDenied }),
 		x.Serve(fleet.WordBeat, func(_ context.Context, _ fleet.TargetID, body []byte) ([]byte, error) {
 			var b fleet.Beat
 			err := json.Unmarshal(body, &b)
@@ -106,7 +106,7 @@ func hubAsks(ctx context.Context, x *bus.Exchange, beats <-chan fleet.Beat) erro
 	if err != nil {
 		return err
 	}
-	if _, err := x.Ask(ctx, sessionTarget, fleet.WordDo, []byte("{}")); err == nil || err.Error() != "cannot do that" {
+	if _, err := x.Ask(ctx, sessionTarget, fleet.WordJob, []byte("{}")); err == nil || err.Error() != "cannot do that" {
 		return fmt.Errorf("an error of the agent: %w", err)
 	}
 	s, err := x.Open(ctx, sessionTarget, fleet.WordExecutor, []byte(`{"by":"ann","changes":true}`))
@@ -133,7 +133,7 @@ func agentSide(ctx context.Context, l *bus.Link) error {
 			return nil, nil
 		}),
 		l.Serve(fleet.WordShow, func(context.Context, []byte) ([]byte, error) { return sessionAssignment(), nil }),
-		l.Serve(fleet.WordDo, func(context.Context, []byte) ([]byte, error) { return nil, errors.New("cannot do that") }),
+		l.Serve(fleet.WordJob, func(context.Context, []byte) ([]byte, error) { return nil, errors.New("cannot do that") }),
 		l.ServeStreams(fleet.WordExecutor, func(_ context.Context, header []byte, s io.ReadWriteCloser) {
 			b := make([]byte, 4)
 			_, err := io.ReadFull(s, b)
@@ -159,7 +159,7 @@ func agentSide(ctx context.Context, l *bus.Link) error {
 	}
 	text, err := json.Marshal(sessionReport())
 	if err == nil {
-		_, err = l.Ask(ctx, fleet.WordReport, fleet.Squeeze(text))
+		_, err = l.Ask(ctx, fleet.WordReport, fleet.Compress(text))
 	}
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func agentSide(ctx context.Context, l *bus.Link) error {
 	if err != nil {
 		return err
 	}
-	if _, err := l.Ask(ctx, fleet.WordAsk, []byte("{}")); !errors.Is(err, fleet.ErrDenied) {
+	if _, err := l.Ask(ctx, fleet.WordRequest, []byte("{}")); !errors.Is(err, fleet.ErrDenied) {
 		return fmt.Errorf("an error of the hub: %w", err)
 	}
 	if _, err := l.Ask(ctx, "unknown-word", nil); !errors.Is(err, fleet.ErrNoHub) {

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/bus/line"
+	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 )
 
 var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`) })
@@ -25,8 +25,8 @@ var tokenForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // isToken tells whether a text can be one part of a subject and nothing more.
 func isToken(s string) bool { return tokenForm().MatchString(s) }
 
-func upOf(id fleet.TargetID, rest string) string   { return line.Up(id, rest) }
-func downOf(id fleet.TargetID, rest string) string { return line.Down(id, rest) }
+func upOf(id fleet.TargetID, rest string) string   { return agentconn.Up(id, rest) }
+func downOf(id fleet.TargetID, rest string) string { return agentconn.Down(id, rest) }
 func inboxOf(id fleet.TargetID) string             { return downOf(id, "r.") }
 
 // senderOf is the target that a subject of the form f.ID.up.… proves, with what

@@ -55,7 +55,7 @@ func (s *Server) Peers(ctx context.Context) (all []Peer, leader string) {
 			meta = theirs
 		}
 	}
-	reached := s.reached()
+	reached := s.connectedHubs()
 	if meta.Leader == "" {
 		for _, name := range reached {
 			all = append(all, Peer{Name: name, Here: true})

@@ -219,8 +219,8 @@ func (c *Client) answer(by *http.Client, r *http.Request, want int) (*http.Respo
 	return nil, p
 }
 
-// ask sends one request and reads the document that comes back.
-func ask[T any](ctx context.Context, c *Client, method, path string, query url.Values, in any) (T, error) {
+// call sends one request and reads the document that comes back.
+func call[T any](ctx context.Context, c *Client, method, path string, query url.Values, in any) (T, error) {
 	var out T
 	ctx, done := context.WithTimeout(ctx, patience)
 	defer done()

@@ -203,11 +203,11 @@ func checkItems(items []repo.Item, size int64) error {
 			return fmt.Errorf("it has more than %d MiB in all", MaxBundle>>20)
 		}
 	}
-	return checkTwins(items)
+	return checkDuplicates(items)
 }
 
-// checkTwins refuses names that differ in case only: somewhere they are one file.
-func checkTwins(items []repo.Item) error {
+// checkDuplicates refuses names that differ in case only: somewhere they are one file.
+func checkDuplicates(items []repo.Item) error {
 	seen := map[string]string{}
 	for _, it := range items {
 		for p := it.Path; p != "." && p != "/"; p = path.Dir(p) {

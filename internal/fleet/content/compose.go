@@ -47,7 +47,7 @@ func ComposeWith(top repo.Tree, modules map[string]repo.Tree, made map[string]st
 		return nil, fmt.Errorf("cannot compose: %w", c.err)
 	}
 	slices.SortFunc(c.items, func(a, b repo.Item) int { return strings.Compare(a.Path, b.Path) })
-	if err := checkTwins(c.items); err != nil {
+	if err := checkDuplicates(c.items); err != nil {
 		return nil, fmt.Errorf("cannot compose: %w", err)
 	}
 	return repo.TreeOf(c.items, func(it repo.Item) (io.ReadCloser, error) {

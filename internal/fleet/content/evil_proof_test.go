@@ -270,7 +270,7 @@ func FuzzSigners(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte, permit string) {
 		s, _ := content.ParseSigners("f", text)
 		a := w.of(t, "modules/web")
-		a.trust.Signers, a.trust.Floor, a.claim.Permit = s, signedTime+1, permit
+		a.trust.Signers, a.trust.MinimumCommit, a.claim.Permit = s, signedTime+1, permit
 		if a.verify(t) == nil {
 			t.Error("an older commit is taken")
 		}

@@ -39,7 +39,7 @@ type Fetcher struct {
 	// Stall is how long nothing may come, 0 for 30 s.
 	Stall time.Duration
 
-	silent silentBases
+	unresponsive unresponsiveBases
 }
 
 // Fetch gets what is not there yet. It goes on where an earlier one stopped. The memory
@@ -69,11 +69,11 @@ const MaxAsked = 256 << 10
 
 // asked gets content by one question, and tells whether it is in the store then.
 func (f *Fetcher) asked(ctx context.Context, p *Partial) bool {
-	if f.Ask == nil || p.want.Size > MaxAsked || p.Offset() > 0 || f.silent.is(byAsk) {
+	if f.Ask == nil || p.want.Size > MaxAsked || p.Offset() > 0 || f.unresponsive.is(byAsk) {
 		return false
 	}
 	answer, err := f.Ask(ctx, p.want.Digest)
-	f.silent.note(byAsk, errors.Is(err, context.DeadlineExceeded))
+	f.unresponsive.note(byAsk, errors.Is(err, context.DeadlineExceeded))
 	if err != nil {
 		return false
 	}
@@ -98,7 +98,7 @@ func (f *Fetcher) rounds(ctx context.Context, p *Partial) error {
 	var said error
 	for range cmp.Or(f.Attempts, 5) {
 		said = nil
-		for _, base := range f.silent.last(f.Bases()) {
+		for _, base := range f.unresponsive.last(f.Bases()) {
 			if bad[base] {
 				continue
 			}
@@ -110,7 +110,7 @@ func (f *Fetcher) rounds(ctx context.Context, p *Partial) error {
 					err = errors.Join(err, p.Restart())
 				}
 			}
-			f.silent.note(base, errors.Is(err, errStalled))
+			f.unresponsive.note(base, errors.Is(err, errStalled))
 			if err == nil {
 				return nil
 			}

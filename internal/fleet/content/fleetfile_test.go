@@ -65,10 +65,10 @@ func TestFleetFileElsewhere(t *testing.T) {
 	}
 }
 
-// TestFloorsOfEarlierVersions: what was kept by the repository's name counts for its part,
+// TestMinimumCommitsOfEarlierVersions: what was kept by the repository's name counts for its part,
 // whatever a hub calls the repository now, and is there for an earlier version that runs again.
-func TestFloorsOfEarlierVersions(t *testing.T) {
-	kept := content.Floors{}
+func TestMinimumCommitsOfEarlierVersions(t *testing.T) {
+	kept := content.MinimumCommits{}
 	if err := json.Unmarshal([]byte(`{"site\u0000": 70, "site\u0000modules/web": 50, "renamed\u0000modules/web": 60, "site\u0000modules/web2": 90}`), &kept); err != nil {
 		t.Fatal(err)
 	}

@@ -51,17 +51,17 @@ func (n naming) object(typ string, raw []byte) string {
 // gitEntry is one line of a tree object.
 type gitEntry struct{ mode, name, id string }
 
-const folderMode = "40000"
+const directoryMode = "40000"
 
 // sortKey is by what git sorts: folders as if their names ended in a slash.
 func (e gitEntry) sortKey() string {
-	if e.mode == folderMode {
+	if e.mode == directoryMode {
 		return e.name + "/"
 	}
 	return e.name
 }
 
-var gitModes = []string{folderMode, "100644", "100755", "120000"}
+var gitModes = []string{directoryMode, "100644", "100755", "120000"}
 
 // parseTree reads a tree object strictly: what git writes, and nothing else that git
 // would read as well.
@@ -105,7 +105,7 @@ func (n naming) tree(entries []gitEntry) string {
 // entries are what the tree object of a bundle's folder holds, computed from the
 // content of all that is in it.
 func (n naming) entries(b *Bundle) ([]gitEntry, error) {
-	folders := map[string][]gitEntry{}
+	directories := map[string][]gitEntry{}
 	for _, it := range b.items {
 		e, err := n.leaf(b, it)
 		if err != nil {
@@ -113,16 +113,16 @@ func (n naming) entries(b *Bundle) ([]gitEntry, error) {
 		}
 		dir, name := splitPath(it.Path)
 		e.name = name
-		folders[dir] = append(folders[dir], e)
+		directories[dir] = append(directories[dir], e)
 		for dir != "" { // every folder above is there, if only with folders in it
 			dir, _ = splitPath(dir)
-			if _, known := folders[dir]; !known {
-				folders[dir] = nil
+			if _, known := directories[dir]; !known {
+				directories[dir] = nil
 			}
 		}
 	}
-	dirs := make([]string, 0, len(folders))
-	for dir := range folders {
+	dirs := make([]string, 0, len(directories))
+	for dir := range directories {
 		dirs = append(dirs, dir)
 	}
 	// Longer paths first, so that a folder comes after all that is in it.
@@ -134,9 +134,9 @@ func (n naming) entries(b *Bundle) ([]gitEntry, error) {
 			continue
 		}
 		above, name := splitPath(dir)
-		folders[above] = append(folders[above], gitEntry{folderMode, name, n.tree(folders[dir])})
+		directories[above] = append(directories[above], gitEntry{directoryMode, name, n.tree(directories[dir])})
 	}
-	out := folders[""]
+	out := directories[""]
 	slices.SortFunc(out, func(a, b gitEntry) int { return cmp.Compare(a.sortKey(), b.sortKey()) })
 	return out, nil
 }

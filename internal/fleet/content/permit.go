@@ -99,7 +99,7 @@ func fits(pattern string, c Claim) bool {
 	return ok && there && have == value
 }
 
-// Floors are the commit times below which nothing is taken, by part. A target keeps them
+// MinimumCommits are the commit times below which nothing is taken, by part. A target keeps them
 // durably. A part is a path in the tree that was signed, so a hub cannot give it another
 // name; the name of the repository is the hub's word, and does not count. It is per part
 // since parts of one repository are rightly assigned at different commits.
@@ -107,14 +107,14 @@ func fits(pattern string, c Claim) bool {
 // A key is the part with a zero byte before it. Earlier versions wrote the name of the
 // repository before that byte: such a key counts for its part like the one without a name, and
 // stays until a permit lowers the part, so that an earlier version that runs again has it.
-type Floors map[string]int64
+type MinimumCommits map[string]int64
 
-func partOfFloor(key string) string { return key[strings.LastIndexByte(key, 0)+1:] }
+func partOfMinimum(key string) string { return key[strings.LastIndexByte(key, 0)+1:] }
 
 // Of is the floor of a part, 0 when nothing of it was ever taken.
-func (f Floors) Of(part string) (floor int64) {
+func (f MinimumCommits) Of(part string) (floor int64) {
 	for k, at := range f {
-		if partOfFloor(k) == part {
+		if partOfMinimum(k) == part {
 			floor = max(floor, at)
 		}
 	}
@@ -123,9 +123,9 @@ func (f Floors) Of(part string) (floor int64) {
 
 // Take notes that a commit of this time was taken. With a permit the floor goes down to
 // it: what was permitted is the new present.
-func (f Floors) Take(part string, s Signed) {
+func (f MinimumCommits) Take(part string, s Signed) {
 	if s.Permit != "" {
-		maps.DeleteFunc(f, func(k string, _ int64) bool { return partOfFloor(k) == part })
+		maps.DeleteFunc(f, func(k string, _ int64) bool { return partOfMinimum(k) == part })
 	}
 	if s.Permit != "" || s.Time > f.Of(part) {
 		f["\x00"+part] = s.Time

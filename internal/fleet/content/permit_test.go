@@ -33,7 +33,7 @@ func TestKeysOfPermits(t *testing.T) {
 		`valid-before="20231116020000"`:      "no longer valid on 2023-11-16 02:00:00 UTC",
 		`valid-before="20231115"`:            "no longer valid", // it was when the commit was made
 	} {
-		trust := content.Trust{Signers: signers(t, commits, "eve@example.org "+options+" "+line), Fleets: []string{fleetFile}, Now: now, Floor: g.when + 1}
+		trust := content.Trust{Signers: signers(t, commits, "eve@example.org "+options+" "+line), Fleets: []string{fleetFile}, Now: now, MinimumCommit: g.when + 1}
 		s, err := content.Verify(proof, b, cl, trust)
 		switch {
 		case want != "":
@@ -44,7 +44,7 @@ func TestKeysOfPermits(t *testing.T) {
 	}
 	// What permits is not asked for where nothing older is wanted, and who may permit signs no commits.
 	cl.Permit = ""
-	if s, err := content.Verify(proof, b, cl, content.Trust{Signers: signers(t, commits), Fleets: []string{fleetFile}, Now: now, Floor: g.when}); err != nil || s.Permit != "" {
+	if s, err := content.Verify(proof, b, cl, content.Trust{Signers: signers(t, commits), Fleets: []string{fleetFile}, Now: now, MinimumCommit: g.when}); err != nil || s.Permit != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	g.key = key
@@ -55,9 +55,9 @@ func TestKeysOfPermits(t *testing.T) {
 
 // A floor falls with a permit only, and only that of its part: whatever else is taken, in
 // whatever order, and whatever names an earlier version kept.
-func TestFloorsFallWithAPermitOnly(t *testing.T) {
+func TestMinimumCommitsFallWithAPermitOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		floors, want := content.Floors{}, map[string]int64{}
+		floors, want := content.MinimumCommits{}, map[string]int64{}
 		parts := rapid.SampledFrom([]string{"", "modules/web", "modules/db"})
 		for range rapid.IntRange(0, 4).Draw(t, "earlier") {
 			repository, part, at := rapid.SampledFrom([]string{"site", "other"}).Draw(t, "repository"), parts.Draw(t, "part"), rapid.Int64Range(1, 9).Draw(t, "time")

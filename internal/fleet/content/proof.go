@@ -106,7 +106,7 @@ type Trust struct {
 	Fleets []string
 	// Floor is the time of the newest commit that was taken for the part, in seconds
 	// since 1970; 0 is none. See Floors.
-	Floor int64
+	MinimumCommit int64
 	// Now is the target's time, in seconds since 1970. It bounds permits, and commits
 	// from the future, which would make all others too old.
 	Now int64
@@ -169,10 +169,10 @@ func verify(p Proof, b *Bundle, c Claim, t Trust) (Signed, error) {
 	if err != nil {
 		return Signed{}, err
 	}
-	if commit.time < t.Floor {
+	if commit.time < t.MinimumCommit {
 		s.Permit, err = permitted(c, t)
 		if err != nil {
-			return Signed{}, fmt.Errorf("it is of %s, and this target had one of %s: %w", day(commit.time), day(t.Floor), err)
+			return Signed{}, fmt.Errorf("it is of %s, and this target had one of %s: %w", day(commit.time), day(t.MinimumCommit), err)
 		}
 	}
 	return s, nil
@@ -198,7 +198,7 @@ func (n naming) verifyTrees(trees [][]byte, id string, b *Bundle, part string) e
 		}
 		id = ""
 		for _, e := range entries {
-			if e.name == name && e.mode == folderMode {
+			if e.name == name && e.mode == directoryMode {
 				id = e.id
 			}
 		}
@@ -233,7 +233,7 @@ func (n naming) verifyTop(trees [][]byte, id string, b *Bundle) error {
 	for _, e := range entries {
 		if e.name != "modules" {
 			want = append(want, e)
-		} else if e.mode != folderMode {
+		} else if e.mode != directoryMode {
 			return errors.New("its modules is no folder")
 		}
 	}

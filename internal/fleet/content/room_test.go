@@ -134,9 +134,9 @@ func TestHookOfNoSource(t *testing.T) {
 	}
 }
 
-// TestSilentBasesComeLast, and those in one state stay in their order.
-func TestSilentBasesComeLast(t *testing.T) {
-	var s silentBases
+// TestUnresponsiveBasesComeLast, and those in one state stay in their order.
+func TestUnresponsiveBasesComeLast(t *testing.T) {
+	var s unresponsiveBases
 	for _, base := range []string{"b", "d"} {
 		s.note(base, true)
 	}

@@ -140,7 +140,7 @@ func TestReplay(t *testing.T) {
 	old := g.commit("old")
 	p := g.pack(old)
 	trust := content.Trust{Signers: signers(t, line), Fleets: []string{fleetFile}, Now: now}
-	floors := content.Floors{}
+	floors := content.MinimumCommits{}
 	a, b, proof := p.part(t, "modules/web")
 	first, err := content.Verify(proof, b, claim(a), trust)
 	if err != nil {
@@ -149,13 +149,13 @@ func TestReplay(t *testing.T) {
 	floors.Take("modules/web", first)
 	g.write("modules/web/module.hcl", "# newer\n")
 	na, nb, nproof := g.pack(g.commit("new")).part(t, "modules/web")
-	trust.Floor = floors.Of("modules/web")
+	trust.MinimumCommit = floors.Of("modules/web")
 	newer, err := content.Verify(nproof, nb, claim(na), trust)
 	if err != nil {
 		t.Fatal(err)
 	}
 	floors.Take("modules/web", newer)
-	trust.Floor = floors.Of("modules/web")
+	trust.MinimumCommit = floors.Of("modules/web")
 	_, err = content.Verify(proof, b, claim(a), trust)
 	wantErr(t, err, "it is of 2023-11-14 22:14:20 UTC, and this target had one of", "needs a permit")
 	good := content.Permit{Repository: "site", Commit: old, Targets: []string{"db*", "label:env=prod"}, Expires: now + 60}

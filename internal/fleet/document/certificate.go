@@ -3,7 +3,7 @@ package document
 import "fettle.dev/fettle/internal/fleet"
 
 // CertificatePageFormat is the format of CertificatePage.
-const CertificatePageFormat = "fettle.fleet.certificates/1"
+const CertificatePageFormat = "fettle.fleet.certificates/2"
 
 // Certificate is one of a service that a hub made.
 type Certificate struct {
@@ -15,8 +15,8 @@ type Certificate struct {
 	Until  int64          `json:"until"`
 	Hub    string         `json:"hub"`
 	By     string         `json:"by"` // who let it happen
-	// Forbidden is who said that nobody is to believe it any more.
-	Forbidden string `json:"forbidden,omitempty"`
+	// RevokedBy is the user who revoked it, or "".
+	RevokedBy string `json:"revoked_by,omitempty"`
 }
 
 // CertificateApproval lets a target have certificates for exactly these names.
@@ -35,9 +35,9 @@ type CertificatePage struct {
 	Approved     []CertificateApproval `json:"approved"`
 }
 
-// CertificateForbidding says which certificates nobody is to believe any more: one by its serial,
-// or those of a target, by identity or name, that have a name, or all of them.
-type CertificateForbidding struct {
+// CertificateRevocation selects the certificates to revoke: one by its serial, or the certificates
+// of a target, by identity or name, with one name or with any name.
+type CertificateRevocation struct {
 	Serial string `json:"serial,omitempty"`
 	Target string `json:"target,omitempty"`
 	Name   string `json:"name,omitempty"`

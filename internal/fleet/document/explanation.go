@@ -3,7 +3,7 @@ package document
 import "fettle.dev/fettle/internal/fleet"
 
 // ExplanationFormat is the format of why a target has a module, or has it not.
-const ExplanationFormat = "fettle.fleet.explanation/1"
+const ExplanationFormat = "fettle.fleet.explanation/2"
 
 // Explanation is why a module on a target is as it is.
 type Explanation struct {
@@ -23,7 +23,7 @@ type Explanation struct {
 	NeededBy []Needed        `json:"needed_by"` // what of the target needs it
 	// Because is why, a sentence a line, from the cause to what came of it. It is for
 	// people.
-	Because []string `json:"because"`
+	Reasons []string `json:"reasons"`
 }
 
 // Needed is the other end of a need.

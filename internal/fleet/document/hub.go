@@ -10,8 +10,8 @@ type HubPage struct {
 	Hubs   []HubMember `json:"hubs"`    // by name
 	// Copies is on how many hubs each thing is kept, at least; Whole tells that all copies
 	// are there and the same.
-	Copies int  `json:"copies"`
-	Whole  bool `json:"whole"`
+	Copies   int  `json:"copies"`
+	Complete bool `json:"whole"`
 	// Spare is how many hubs may be gone before nothing can be changed any more.
 	Spare int `json:"spare"`
 	// Nats tells that everything is kept on a NATS cluster of others: Copies is then on how

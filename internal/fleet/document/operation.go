@@ -6,16 +6,16 @@ import "fettle.dev/fettle/internal/fleet"
 const (
 	TokenPageFormat      = "fettle.fleet.tokens/1"
 	NewTokenFormat       = "fettle.fleet.newtoken/1"
-	RequestFormat        = "fettle.fleet.request/1"
-	RequestPageFormat    = "fettle.fleet.requests/1"
+	JobFormat            = "fettle.fleet.job/1"
+	JobPageFormat        = "fettle.fleet.jobs/1"
 	RepositoryPageFormat = "fettle.fleet.repositories/1"
 	HealthFormat         = "fettle.fleet.health/1"
-	PersonFormat         = "fettle.fleet.person/1"
+	CurrentUserFormat    = "fettle.fleet.whoami/1"
 	DoneFormat           = "fettle.fleet.done/1"
 	LoginFormat          = "fettle.fleet.login/1"
-	PeopleFormat         = "fettle.fleet.people/1"
+	UserPageFormat       = "fettle.fleet.users/1"
 	NewLoginFormat       = "fettle.fleet.newlogin/1"
-	LoginPageFormat      = "fettle.fleet.logins/1"
+	LoginPageFormat      = "fettle.fleet.logins/2"
 )
 
 // TokenRequest asks for a token that lets targets in.
@@ -102,8 +102,8 @@ type UnpinRequest struct {
 	Module string `json:"module,omitempty"`
 }
 
-// DoRequest asks agents for something.
-type DoRequest struct {
+// JobRequest creates a job.
+type JobRequest struct {
 	What   string   `json:"what"` // apply, verify, report or run
 	Select []string `json:"select"`
 	Arg    string   `json:"arg,omitempty"`
@@ -115,55 +115,55 @@ type DoRequest struct {
 	Expires int64 `json:"expires_ns,omitempty"`
 }
 
-// Request is what agents were asked, and who acknowledged it.
-type Request struct {
+// Job is work for agents, with their acknowledgements.
+type Job struct {
 	Format  string         `json:"format"`
 	ID      string         `json:"id"`
 	What    string         `json:"what"`
 	By      string         `json:"by"`
 	At      int64          `json:"at"`
 	Run     *fleet.Command `json:"run,omitempty"`
-	Expires int64          `json:"expires"` // nobody is asked any more then
-	// Withdrawn is who took it back, from those who had not begun.
-	Withdrawn string            `json:"withdrawn,omitempty"`
-	Targets   []Acknowledgement `json:"targets"`
+	Expires int64          `json:"expires"` // then the job is cancelled for offline agents
+	// CancelledBy is the user who cancelled the job for agents that had not started it.
+	CancelledBy string      `json:"cancelled_by,omitempty"`
+	Targets     []JobTarget `json:"targets"`
 }
 
-// RequestPage is a page of the requests that are kept, the newest first.
-type RequestPage struct {
-	Format   string    `json:"format"`
-	Total    int       `json:"total"` // that are kept
-	Requests []Request `json:"requests"`
+// JobPage is a page of the stored jobs, the newest first.
+type JobPage struct {
+	Format string `json:"format"`
+	Total  int    `json:"total"` // that are kept
+	Jobs   []Job  `json:"jobs"`
 }
 
-// Acknowledgement is what one agent said to a request.
-type Acknowledgement struct {
+// JobTarget is the state of a job on one target.
+type JobTarget struct {
 	ID    fleet.TargetID `json:"id"`
 	Name  string         `json:"name"`
 	Done  bool           `json:"done"` // false: it waits for the agent
 	At    int64          `json:"at,omitempty"`
 	Error string         `json:"error,omitempty"`
-	// Is says more closely where it is.
-	Is AcknowledgementIs `json:"is"`
-	// Result is how what was run ended. What it said is there only where one request is
-	// asked for; Cut says that it is left out all the same, since too many said something.
+	// State is the state of the job on this target.
+	State JobState `json:"state"`
+	// Result is how what was run ended. The output is present only if one job is
+	// shown; Cut says that it is omitted, because too many targets have output.
 	Result *fleet.CommandResult `json:"result,omitempty"`
 	Cut    bool                 `json:"cut,omitempty"`
 }
 
-// AcknowledgementIs is where a request is on one target.
-type AcknowledgementIs string
+// JobState is the state of a job on one target.
+type JobState string
 
-// Where a request is on a target.
+// The states of a job on a target.
 const (
-	RequestWaits       AcknowledgementIs = "waits"        // for the agent
-	RequestTaken       AcknowledgementIs = "taken"        // the agent has it, and tells how it ends
-	RequestDone        AcknowledgementIs = "acknowledged" // and done, or begun
-	RequestFailed      AcknowledgementIs = "failed"       // it ran, and did not end with 0
-	RequestRefused     AcknowledgementIs = "refused"      // by the agent
-	RequestInterrupted AcknowledgementIs = "interrupted"  // it had begun, and nobody saw its end
-	RequestWithdrawn   AcknowledgementIs = "withdrawn"    // before it began
-	RequestExpired     AcknowledgementIs = "expired"      // before the agent came
+	JobWaits       JobState = "waits"        // for the agent
+	JobAccepted    JobState = "taken"        // the agent has it, and tells how it ends
+	JobDone        JobState = "acknowledged" // and done, or begun
+	JobFailed      JobState = "failed"       // it ran, and did not end with 0
+	JobRefused     JobState = "refused"      // by the agent
+	JobInterrupted JobState = "interrupted"  // it had begun, and nobody saw its end
+	JobCancelled   JobState = "cancelled"    // before it began
+	JobExpired     JobState = "expired"      // before the agent came
 )
 
 // Repository is one that a hub follows.
@@ -198,8 +198,8 @@ type Check struct {
 	Error string `json:"error,omitempty"` // "" is well
 }
 
-// Person is who asks, as the hub sees it.
-type Person struct {
+// CurrentUser is who asks, as the hub sees it.
+type CurrentUser struct {
 	Format string   `json:"format"`
 	Name   string   `json:"name"`
 	Rights []string `json:"rights"`

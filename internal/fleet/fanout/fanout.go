@@ -23,7 +23,7 @@ type Status uint8
 // What may become of a target.
 const (
 	Unset       Status = iota // nothing was said; from work it counts as failed
-	OK                        // as it was wanted already
+	OK                        // as it walready in sync
 	Changed                   // changed, and now as it is wanted
 	Failed                    // it went wrong there
 	Unreachable               // nobody came that far

@@ -20,24 +20,24 @@ func (speechless) Get(context.Context, string) (fleet.Entry, error) {
 // forgets the answer then. If the store does not answer, the agent keeps it.
 func TestAnswerToAJobThatTheMirrorLacks(t *testing.T) {
 	store := bustest.NewStore()
-	text, err := formatRequest(Request{Do: fleet.Do{ID: "j1", What: fleet.DoVerify}, Pending: []fleet.TargetID{"a"}})
+	text, err := formatJob(Job{Job: fleet.Job{ID: "j1", What: fleet.JobVerify}, Pending: []fleet.TargetID{"a"}})
 	if err == nil {
 		_, err = store.Put(t.Context(), "j1", text)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	jobs := newMirror(store, "", parseRequest)
+	jobs := newMirror(store, "", parseJob)
 	for id, want := range map[string]bool{"j1": true, "j2": false} {
-		if waits, err := awaited(t.Context(), jobs, id, "a", Answer{}); waits != want || err != nil {
+		if waits, err := awaited(t.Context(), jobs, id, "a", JobAnswer{}); waits != want || err != nil {
 			t.Errorf("%s: %v, %v", id, waits, err)
 		}
 	}
-	if waits, err := awaited(t.Context(), jobs, "j1", "b", Answer{}); waits || err != nil {
+	if waits, err := awaited(t.Context(), jobs, "j1", "b", JobAnswer{}); waits || err != nil {
 		t.Errorf("of another target: %v, %v", waits, err)
 	}
-	jobs = newMirror(speechless{store}, "", parseRequest)
-	if _, err := awaited(t.Context(), jobs, "j1", "a", Answer{}); !errors.Is(err, fleet.ErrNoAnswer) {
+	jobs = newMirror(speechless{store}, "", parseJob)
+	if _, err := awaited(t.Context(), jobs, "j1", "a", JobAnswer{}); !errors.Is(err, fleet.ErrNoAnswer) {
 		t.Errorf("without an answer of the store: %v", err)
 	}
 }

@@ -41,8 +41,8 @@ type Backup struct {
 
 // File is one of the hub's folder.
 type File struct {
-	Data    []byte `json:"data"`
-	Program bool   `json:"program,omitempty"` // it may be run
+	Data       []byte `json:"data"`
+	Executable bool   `json:"program,omitempty"`
 }
 
 // savedBuckets are those that are in a backup, in the order in which they are read.
@@ -98,9 +98,9 @@ func WriteBackup(files host.FS, dir string, state document.HubState, out io.Writ
 	if set.Fleet != state.Fleet || set.Name != state.Hub {
 		return fmt.Errorf("cannot save %s with what another hub says, %s of %s", dir, state.Hub, state.Fleet)
 	}
-	for _, folder := range []string{"", "authority", "keys", notifyDir} {
-		if err := b.add(files, dir, folder); err != nil {
-			return fmt.Errorf("cannot save %s: %w", path.Join(dir, folder), err)
+	for _, directory := range []string{"", "authority", "keys", notifyDir} {
+		if err := b.add(files, dir, directory); err != nil {
+			return fmt.Errorf("cannot save %s: %w", path.Join(dir, directory), err)
 		}
 	}
 	return json.NewEncoder(out).Encode(b)
@@ -108,8 +108,8 @@ func WriteBackup(files host.FS, dir string, state document.HubState, out io.Writ
 
 // add takes the files of a folder in. Those that are made again, or too large to be
 // settings, are left out.
-func (b *Backup) add(files host.FS, dir, folder string) error {
-	names, err := files.ReadDir(path.Join(dir, folder))
+func (b *Backup) add(files host.FS, dir, directory string) error {
+	names, err := files.ReadDir(path.Join(dir, directory))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -117,7 +117,7 @@ func (b *Backup) add(files host.FS, dir, folder string) error {
 		return err
 	}
 	for _, name := range names {
-		at := path.Join(folder, name)
+		at := path.Join(directory, name)
 		st, err := files.Lstat(path.Join(dir, at))
 		if err != nil {
 			return err
@@ -138,7 +138,7 @@ func (b *Backup) add(files host.FS, dir, folder string) error {
 // are not: a restored hub begins alone, and waits for no other. audit.log begins anew.
 func isSaved(name string) bool {
 	return !strings.HasPrefix(name, "view.db") && !strings.HasSuffix(name, ".new") &&
-		!slices.Contains([]string{restoreFile, circleFile, retiredFile, "audit.log"}, name)
+		!slices.Contains([]string{restoreFile, peerCacheFile, retiredFile, "audit.log"}, name)
 }
 
 // Restore makes the folder of a hub of a backup, where there is none. When it is run, the
@@ -167,7 +167,7 @@ func Restore(files host.FS, dir string, in io.Reader) (Settings, error) {
 	names := slices.Sorted(maps.Keys(b.Files))
 	// hub.json is the last: with it there is a hub.
 	names = append(slices.DeleteFunc(names, func(n string) bool { return n == "hub.json" }), "hub.json")
-	if err := smallfile.Folder(files, dir); err != nil {
+	if err := smallfile.Directory(files, dir); err != nil {
 		return Settings{}, err
 	}
 	for _, name := range names {
@@ -202,8 +202,8 @@ func (b *Backup) begin() error {
 
 // checkSaved refuses names that lead elsewhere.
 func checkSaved(name string) error {
-	folder, base := path.Split(name)
-	if path.Clean(name) != name || base == "" || base[0] == '.' || !slices.Contains([]string{"", "authority/", "keys/", notifyDir + "/"}, folder) {
+	directory, base := path.Split(name)
+	if path.Clean(name) != name || base == "" || base[0] == '.' || !slices.Contains([]string{"", "authority/", "keys/", notifyDir + "/"}, directory) {
 		return fmt.Errorf("cannot restore the file %.80q: no hub has one there", name)
 	}
 	return nil
@@ -216,11 +216,11 @@ func (b *Backup) write(files host.FS, dir, name string) error {
 	}
 	at := path.Join(dir, name)
 	if path.Dir(at) != dir {
-		if err := smallfile.Folder(files, path.Dir(at)); err != nil {
+		if err := smallfile.Directory(files, path.Dir(at)); err != nil {
 			return err
 		}
 	}
-	if err := smallfile.Write(files, at, f.Data); err != nil || !f.Program {
+	if err := smallfile.Write(files, at, f.Data); err != nil || !f.Executable {
 		return err
 	}
 	n, err := files.OpenNode(at)

@@ -32,7 +32,7 @@ func TestOldBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.start()
-	w.ask("POST", "/v1/people", document.PersonRequest{Name: "ann", Roles: []string{"read"}}, &document.Done{})
+	w.ask("POST", "/v1/users", document.UserRequest{Name: "ann", Roles: []string{"read"}}, &document.Done{})
 	var tok document.NewToken
 	w.ask("POST", "/v1/tokens", document.TokenRequest{}, &tok)
 	id, link := w.agent("web1", tok.Secret)
@@ -74,10 +74,10 @@ func TestOldBackup(t *testing.T) {
 	if b := newer(); b.Epoch <= ahead.Epoch || b.Modules[0].Bundle != ahead.Modules[0].Bundle {
 		t.Errorf("%d.%d after %d.%d", b.Epoch, b.Generation, ahead.Epoch, ahead.Generation)
 	}
-	var people document.People
-	w.ask("GET", "/v1/people", nil, &people)
-	if len(people.People) != 1 || people.People[0].Name != "ann" {
-		t.Errorf("%+v", people)
+	var users document.UserPage
+	w.ask("GET", "/v1/users", nil, &users)
+	if len(users.Users) != 1 || users.Users[0].Name != "ann" {
+		t.Errorf("%+v", users)
 	}
 	if st, err := os.Stat(filepath.Join(dir, "notify", "page")); err != nil || st.Mode().Perm() != 0o700 {
 		t.Errorf("%v %v", st, err)

@@ -39,7 +39,7 @@ func (b *behind) Update(ctx context.Context, key string, value []byte, rev uint6
 
 // jobHub is the part of a hub that gives the job r1 to agents, with a store that can be behind.
 type jobHub struct {
-	*courier
+	*jobDispatcher
 	store *behind
 	far   *agents
 }
@@ -47,15 +47,15 @@ type jobHub struct {
 func withJob(t *testing.T, test func(t *testing.T, h jobHub)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &behind{Store: bustest.NewStore()}
-		m := newMirror(fleet.Store(store), "", parseRequest)
+		m := newMirror(fleet.Store(store), "", parseJob)
 		far := &agents{here: ids(1), asked: map[fleet.TargetID][]string{}, fail: map[fleet.TargetID]error{}}
-		c := newCourier(m, far, time.Now, func(fleet.TargetID) bool { return false }, func(error) {})
+		c := newJobDispatcher(m, far, time.Now, func(fleet.TargetID) bool { return false }, func(error) {})
 		ctx, stop := context.WithCancel(t.Context())
 		var ends sync.WaitGroup
 		ends.Go(func() { _ = m.follow(ctx) })
 		ends.Go(func() { _ = c.gather(ctx) })
 		ends.Go(func() { _ = c.remind(ctx) })
-		r := Request{Do: fleet.Do{ID: "r1", What: fleet.DoVerify}, Pending: ids(2), Expires: time.Now().Add(time.Hour).Unix()}
+		r := Job{Job: fleet.Job{ID: "r1", What: fleet.JobVerify}, Pending: ids(2), Expires: time.Now().Add(time.Hour).Unix()}
 		if err := m.put(ctx, "r1", r, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -68,9 +68,9 @@ func withJob(t *testing.T, test func(t *testing.T, h jobHub)) {
 // forget has the mirror not know a job.
 func (h jobHub) forget(id string) {
 	synctest.Wait() // it is filled
-	h.requests.mu.Lock()
-	defer h.requests.mu.Unlock()
-	delete(h.requests.all, id)
+	h.jobs.mu.Lock()
+	defer h.jobs.mu.Unlock()
+	delete(h.jobs.all, id)
 }
 
 // answers are the answers that are durable.
@@ -80,7 +80,7 @@ func (h jobHub) answers(t *testing.T) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := parseRequest(e.Value)
+	r, err := parseJob(e.Value)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestAnswerWhileTheStoreIsBehind(t *testing.T) {
 					h.forget("r1")
 				}
 				h.store.reads.Store(3)
-				f := h.note("r1", ids(1)[0], Answer{At: 1})
+				f := h.note("r1", ids(1)[0], JobAnswer{At: 1})
 				<-f.done
 				if n := h.answers(t); n != 1 && f.err == nil {
 					t.Error("an answer is acknowledged that is not durable")
@@ -115,7 +115,7 @@ func TestAnswerWhileTheStoreIsBehind(t *testing.T) {
 func TestAnswerWhileTheStoreFails(t *testing.T) {
 	withJob(t, func(t *testing.T, h jobHub) {
 		h.store.fails.Store(2)
-		h.note("r1", ids(1)[0], Answer{At: 1})
+		h.note("r1", ids(1)[0], JobAnswer{At: 1})
 		time.Sleep(time.Minute)
 		if n := h.answers(t); n != 1 {
 			t.Errorf("%d answers are durable", n)
@@ -129,7 +129,7 @@ func TestLostQuestionOfAJob(t *testing.T) {
 		h.far.mu.Lock()
 		h.far.fail[ids(1)[0]] = context.DeadlineExceeded
 		h.far.mu.Unlock()
-		r, _, _ := h.requests.get("r1")
+		r, _, _ := h.jobs.get("r1")
 		h.offer(t.Context(), r)
 		synctest.Wait()
 		h.far.mu.Lock()
@@ -155,7 +155,7 @@ func TestAwaitedWhileTheStoreIsBehind(t *testing.T) {
 		for id, want := range map[string]error{"r1": fleet.ErrConflict, "r2": nil} {
 			h.forget(id)
 			h.store.reads.Store(1)
-			if waits, err := awaited(t.Context(), h.requests, id, ids(1)[0], Answer{}); waits || !errors.Is(err, want) {
+			if waits, err := awaited(t.Context(), h.jobs, id, ids(1)[0], JobAnswer{}); waits || !errors.Is(err, want) {
 				t.Errorf("%s: %v, %v", id, waits, err)
 			}
 		}
@@ -190,12 +190,12 @@ func TestMirrorOfAStoreThatIsBehind(t *testing.T) {
 func TestSharedPartWhileTheStoreIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &behind{Store: bustest.NewStore()}
-		part, err := (&commons{store: store.Store}).put(t.Context(), fleet.Assigned{Revision: fleet.Revision{Commit: strings.Repeat("a", 40)}, Bundle: fleet.Bundle{Digest: "sha256:" + strings.Repeat("b", 64), Size: 1}}, nil, true)
+		part, err := (&sharedModules{store: store.Store}).put(t.Context(), fleet.Assigned{Revision: fleet.Revision{Commit: strings.Repeat("a", 40)}, Bundle: fleet.Bundle{Digest: "sha256:" + strings.Repeat("b", 64), Size: 1}}, nil, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		store.reads.Store(2)
-		c := &commons{store: store}
+		c := &sharedModules{store: store}
 		if _, err := c.get(t.Context(), part.digest, &lists{}); err != nil {
 			t.Error(err)
 		}

@@ -127,7 +127,7 @@ func (h *Hub) checkLeader(ctx context.Context, f *findings) {
 // mostHint is what to do where the store does not answer: nothing can be changed while most
 // of the hubs are away.
 func (h *Hub) mostHint() string {
-	if h.circle == nil || h.isForeign() {
+	if h.peers == nil || h.isForeign() {
 		return ""
 	}
 	return "Most of the hubs have to be there: start those that are away, or begin anew with one that is left: docs/fleet-operations.md, Most hubs are lost"

@@ -35,7 +35,7 @@ type claims struct {
 	newest   func(ctx context.Context, id fleet.TargetID) (uint64, error)
 	proved   func(id fleet.TargetID, copies []fleet.Copy) // called again until the target is marked
 	released func(id fleet.TargetID)
-	pace     paces
+	pace     targetLimiter
 	ready    chan struct{}
 
 	mu     sync.Mutex
@@ -45,7 +45,7 @@ type claims struct {
 func newClaims(h *Hub) *claims {
 	return &claims{
 		store: h.stores["notices"], exchange: h.exchange, now: h.now, active: h.active, newest: h.view.Newest, proved: h.onCloned, released: h.onReleased, cloned: map[fleet.TargetID]bool{},
-		pace: paces{every: rate.Every(claimEvery), burst: claimBurst}, ready: make(chan struct{}),
+		pace: targetLimiter{every: rate.Every(claimEvery), burst: claimBurst}, ready: make(chan struct{}),
 	}
 }
 
@@ -119,7 +119,7 @@ func (c *claims) forget(ctx context.Context, id fleet.TargetID) error {
 }
 
 // follow requests claims of the agents that are connected to this hub whenever a record is not
-// settled. All hubs do, so that each process with the identity of the target claims.
+// mirrorsFilled. All hubs do, so that each process with the identity of the target claims.
 func (c *claims) follow(ctx context.Context) error {
 	var once sync.Once
 	return c.store.Watch(ctx, c.request, func() { once.Do(func() { close(c.ready) }) })

@@ -14,7 +14,7 @@ const cloneReason = "several hosts have its identity"
 // onCloned marks a target as suspect: it is proved that several hosts have its identity. Each
 // later claim does it again until the target is marked.
 func (h *Hub) onCloned(id fleet.TargetID, copies []fleet.Copy) {
-	h.errands.add(h.ctx, errand{
+	h.retryQueue.add(h.ctx, retryTask{
 		key: "cloned/" + string(id),
 		do:  func(ctx context.Context) error { return h.markCloned(ctx, id, copies) },
 		again: func(err error) bool {
@@ -37,9 +37,9 @@ func (h *Hub) markCloned(ctx context.Context, id fleet.TargetID, copies []fleet.
 		}
 		because := cloneReason
 		if t.Suspect != nil {
-			because = t.Suspect.Because + "; " + cloneReason
+			because = t.Suspect.Reason + "; " + cloneReason
 		}
-		t.Suspect = &fleet.Suspicion{Because: because, By: by.Name, Since: h.now().Unix(), Copies: copies}
+		t.Suspect = &fleet.Suspicion{Reason: because, By: by.Name, Since: h.now().Unix(), Copies: copies}
 		return nil
 	})
 	if was {
@@ -93,7 +93,7 @@ func (h *Hub) onReleased(id fleet.TargetID) {
 		return
 	}
 	_ = h.exchange.Tell(id, fleet.WordClaim, nil) // it claims by itself later
-	go h.courier.deliver(h.ctx, id)
+	go h.jobDispatcher.deliver(h.ctx, id)
 	if g, _, ok := h.assignments.get(string(id)); ok {
 		h.push(g)
 	}

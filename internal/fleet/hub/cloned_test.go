@@ -51,7 +51,7 @@ func twoHosts(t *testing.T, s *sim) (one, two *simAgent) {
 	}
 	one.start()
 	s.wait(10 * time.Minute)
-	if d := s.detail(one.name); d.Target.State != document.Ready && d.Target.State != document.Silent {
+	if d := s.detail(one.name); d.Target.State != document.Ready && d.Target.State != document.Unresponsive {
 		t.Fatalf("before: %+v", d.Target)
 	}
 	two = s.copyOf(one)
@@ -95,9 +95,9 @@ func distrusted(t *testing.T, s *sim, a *simAgent) {
 	if _, err := run.OpenExecutor(ctx, ann, a.id.ID, false); !errors.Is(err, fleet.ErrDenied) {
 		t.Errorf("an executor: %v", err)
 	}
-	for word, body := range map[string]string{fleet.WordContent: was.Top.Bundle.Digest, fleet.WordExports: `{"values":[]}`, fleet.WordAsk: `{"what":"freeze","because":"x"}`, fleet.WordDone: "{}"} {
+	for word, body := range map[string]string{fleet.WordContent: was.Top.Bundle.Digest, fleet.WordExports: `{"values":[]}`, fleet.WordRequest: `{"what":"freeze","because":"x"}`, fleet.WordJobAnswer: "{}"} {
 		answer := map[string]func(context.Context, fleet.TargetID, []byte) ([]byte, error){
-			fleet.WordContent: run.onContent, fleet.WordExports: run.onExports, fleet.WordAsk: run.onAsk, fleet.WordDone: run.onDone}[word]
+			fleet.WordContent: run.onContent, fleet.WordExports: run.onExports, fleet.WordRequest: run.onRequest, fleet.WordJobAnswer: run.onJobAnswer}[word]
 		if _, err := answer(ctx, a.id.ID, []byte(body)); !errors.Is(err, fleet.ErrDenied) {
 			t.Errorf("%s: %v", word, err)
 		}
@@ -105,9 +105,9 @@ func distrusted(t *testing.T, s *sim, a *simAgent) {
 	if envelope, err := run.onAssignment(ctx, a.id.ID, []byte("{}")); err != nil || len(envelope) > 0 {
 		t.Errorf("an assignment of %d bytes, %v", len(envelope), err)
 	}
-	r, err := run.Do(ctx, ann, document.DoRequest{What: fleet.DoRun, Run: &fleet.Command{Argv: []string{"reboot"}}}, []fleet.TargetID{a.id.ID})
+	r, err := run.CreateJob(ctx, ann, document.JobRequest{What: fleet.JobRun, Run: &fleet.Command{Argv: []string{"reboot"}}}, []fleet.TargetID{a.id.ID})
 	s.wait(time.Minute)
-	if got, _, _ := run.requests.get(r.ID); err != nil || len(got.Pending) != 1 {
+	if got, _, _ := run.jobs.get(r.ID); err != nil || len(got.Pending) != 1 {
 		t.Errorf("a command: %+v, %v", got, err)
 	}
 	alarms, err := run.Alarms(ctx)

@@ -17,7 +17,7 @@ func TestDamagedView(t *testing.T) {
 	t.Parallel()
 	w := newSeveral(t)
 	o := w.hubs[0]
-	o.must("POST", "/v1/people", document.PersonRequest{Name: "ann", Roles: []string{"read"}}, &document.Done{})
+	o.must("POST", "/v1/users", document.UserRequest{Name: "ann", Roles: []string{"read"}}, &document.Done{})
 	events := func() (p document.EventPage, err error) {
 		err = o.ask("GET", "/v1/events?limit=1000", nil, &p)
 		return p, err

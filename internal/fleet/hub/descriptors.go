@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/access"
-	"fettle.dev/fettle/internal/fleet/bus/line"
+	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 )
 
 // Limits of the shares of a hub's file descriptors.
@@ -22,7 +22,7 @@ const (
 // budgets divides the file descriptors that a process may have. A quarter is reserved for the
 // store, the read model, root's socket and git. HTTPS has a quarter of the rest, and agents have
 // all others.
-func budgets(descriptors int) (https, agents line.Budget) {
+func budgets(descriptors int) (https, agents agentconn.Budget) {
 	if descriptors <= 0 {
 		descriptors = defaultDescriptors
 	}
@@ -33,8 +33,8 @@ func budgets(descriptors int) (https, agents line.Budget) {
 	return https, agents
 }
 
-func budgetOf(most, strangers int) line.Budget {
-	return line.Budget{Most: max(1, most), Strangers: max(1, min(strangers, mostStrangers)), Patience: strangerPatience}
+func budgetOf(most, strangers int) agentconn.Budget {
+	return agentconn.Budget{Most: max(1, most), Strangers: max(1, min(strangers, mostStrangers)), Patience: strangerPatience}
 }
 
 type headerKey struct{}
@@ -43,7 +43,7 @@ type headerKey struct{}
 // closes it, so that a stranger cannot keep it. A client certificate was verified in the handshake.
 func limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c := line.OfContext(r.Context()); c != nil {
+		if c := agentconn.OfContext(r.Context()); c != nil {
 			if c.Answered(); r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 				c.Authenticated()
 			}
@@ -62,7 +62,7 @@ func (h *Hub) authenticate(r *http.Request) (access.Who, error) {
 	if err != nil || who.Name == "" {
 		return who, err
 	}
-	if c := line.OfContext(r.Context()); c != nil {
+	if c := agentconn.OfContext(r.Context()); c != nil {
 		c.Authenticated()
 	}
 	if header, ok := r.Context().Value(headerKey{}).(http.Header); ok {

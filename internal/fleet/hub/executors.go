@@ -17,7 +17,7 @@ import (
 // kilobytes at most, and an agent serves only some dozens.
 const (
 	maxOpen         = 1024
-	maxOpenOfPerson = 200
+	maxOpenOfUser   = 200
 	maxOpenOnTarget = 8 // by one person
 )
 
@@ -73,40 +73,40 @@ func (c *counted) Close() error {
 
 // opened counts the executors that are open. The zero value has none.
 type opened struct {
-	mu     sync.Mutex
-	all    int
-	people map[string]int
-	pairs  map[[2]string]int
+	mu    sync.Mutex
+	all   int
+	users map[string]int
+	pairs map[[2]string]int
 }
 
 // enter counts one more, or refuses. leave may be called again.
-func (o *opened) enter(person string, id fleet.TargetID) (leave func(), err error) {
+func (o *opened) enter(user string, id fleet.TargetID) (leave func(), err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	pair := [2]string{person, string(id)}
+	pair := [2]string{user, string(id)}
 	switch {
 	case o.all >= maxOpen:
 		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %d are open through this hub", o.all), Hint: "Try again when others have ended, or ask another hub"}
-	case o.people[person] >= maxOpenOfPerson:
-		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open", person, o.people[person]), Hint: "Work on fewer at once: --parallel NUMBER"}
+	case o.users[user] >= maxOpenOfUser:
+		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open", user, o.users[user]), Hint: "Work on fewer at once: --parallel NUMBER"}
 	case o.pairs[pair] >= maxOpenOnTarget:
-		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open on this target", person, o.pairs[pair]), Hint: "Try again when one of them has ended"}
+		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open on this target", user, o.pairs[pair]), Hint: "Try again when one of them has ended"}
 	}
-	if o.people == nil {
-		o.people, o.pairs = map[string]int{}, map[[2]string]int{}
+	if o.users == nil {
+		o.users, o.pairs = map[string]int{}, map[[2]string]int{}
 	}
 	o.all++
-	o.people[person]++
+	o.users[user]++
 	o.pairs[pair]++
-	return sync.OnceFunc(func() { o.leave(person, pair) }), nil
+	return sync.OnceFunc(func() { o.leave(user, pair) }), nil
 }
 
-func (o *opened) leave(person string, pair [2]string) {
+func (o *opened) leave(user string, pair [2]string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.all--
-	if o.people[person]--; o.people[person] == 0 {
-		delete(o.people, person)
+	if o.users[user]--; o.users[user] == 0 {
+		delete(o.users, user)
 	}
 	if o.pairs[pair]--; o.pairs[pair] == 0 {
 		delete(o.pairs, pair)

@@ -20,12 +20,12 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// person is a client of somebody with a role, from elsewhere.
-func (w *world) person(name, role string) *client.Client {
+// user is a client of somebody with a role, from elsewhere.
+func (w *world) user(name, role string) *client.Client {
 	w.t.Helper()
-	w.ask("POST", "/v1/people", document.PersonRequest{Name: name, Roles: []string{role}}, &document.Done{})
+	w.ask("POST", "/v1/users", document.UserRequest{Name: name, Roles: []string{role}}, &document.Done{})
 	var login document.NewLogin
-	w.ask("POST", "/v1/people/"+name+"/login", document.LoginRequest{}, &login)
+	w.ask("POST", "/v1/users/"+name+"/login", document.LoginRequest{}, &login)
 	authority, err := client.Authority(w.t.Context(), w.api)
 	if err != nil {
 		w.t.Fatal(err)
@@ -70,7 +70,7 @@ func TestExecutors(t *testing.T) {
 	answers(t, link)
 	w.agent("web2", tok.Secret) // it serves no executor
 	ctx := t.Context()
-	ann, bob := w.person("ann", "operate"), w.person("bob", "read")
+	ann, bob := w.user("ann", "operate"), w.user("bob", "read")
 	open := func(c *client.Client, changes bool) io.ReadWriteCloser {
 		t.Helper()
 		s, err := c.Executor(ctx, "web1", changes, "run -t web1 -- uptime")

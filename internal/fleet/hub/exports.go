@@ -38,7 +38,9 @@ func parseExportRecord(b []byte) (exportRecord, error) {
 	return r, exported.CheckOwn(r.Values)
 }
 
-func exportPaces() paces { return paces{every: rate.Every(exportEvery), burst: exportBurst} }
+func exportPaces() targetLimiter {
+	return targetLimiter{every: rate.Every(exportEvery), burst: exportBurst}
+}
 
 // onExports keeps what a target exports; the answer says that it is durable. Whose values
 // they are, the connection says.
@@ -129,7 +131,7 @@ func (h *Hub) Exports(context.Context) (document.Exports, error) {
 	users := map[string]int{}
 	tables := map[string]exported.Table{}
 	values := map[string]map[string]exported.Value{}
-	h.assignments.each(func(key string, g given, _ uint64) {
+	h.assignments.each(func(key string, g assignmentRecord, _ uint64) {
 		if t, _, ok := h.targets.get(key); !ok || t.Standing != fleet.Active {
 			return
 		}

@@ -43,9 +43,9 @@ func isTimeout(err error) bool {
 // login returns a client of a new user, with an open connection that has authenticated.
 func (w *world) login(name string) *client.Client {
 	w.t.Helper()
-	w.ask("POST", "/v1/people", document.PersonRequest{Name: name, Roles: []string{"read"}}, &document.Done{})
+	w.ask("POST", "/v1/users", document.UserRequest{Name: name, Roles: []string{"read"}}, &document.Done{})
 	var login document.NewLogin
-	w.ask("POST", "/v1/people/"+name+"/login", document.LoginRequest{}, &login)
+	w.ask("POST", "/v1/users/"+name+"/login", document.LoginRequest{}, &login)
 	authority, err := client.Authority(w.t.Context(), w.api)
 	if err != nil {
 		w.t.Fatal(err)
@@ -107,9 +107,9 @@ func TestStrangersKeepNoConnection(t *testing.T) {
 	w.commit(map[string]string{"fettle.hcl": "\n"})
 	w.birth()
 	w.start()
-	w.ask("POST", "/v1/people", document.PersonRequest{Name: "ann", Roles: []string{"read"}}, &document.Done{})
+	w.ask("POST", "/v1/users", document.UserRequest{Name: "ann", Roles: []string{"read"}}, &document.Done{})
 	var login document.NewLogin
-	w.ask("POST", "/v1/people/ann/login", document.LoginRequest{}, &login)
+	w.ask("POST", "/v1/users/ann/login", document.LoginRequest{}, &login)
 	for header, want := range map[string]bool{"": true, "Bearer wrong": true, "Bearer " + login.Secret: false} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.api+"/v1/status", nil)
 		if err != nil {

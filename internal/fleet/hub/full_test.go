@@ -117,7 +117,7 @@ func TestFullDisk(t *testing.T) {
 	all("everything is redundant", true, w.hubs...)
 	filled := fill(t, third.dir())
 	for i := range 20 { // something to write
-		w.hubs[0].must("POST", "/v1/people", document.PersonRequest{Name: fmt.Sprint("ann", i), Roles: []string{"read"}}, &document.Done{})
+		w.hubs[0].must("POST", "/v1/users", document.UserRequest{Name: fmt.Sprint("ann", i), Roles: []string{"read"}}, &document.Done{})
 	}
 	all("redundancy is lost", false, w.hubs[:2]...)
 	if err := os.Remove(filled); err != nil {
@@ -151,7 +151,7 @@ func TestFullDiskAlone(t *testing.T) {
 	n := 0
 	add := func() error {
 		n++
-		return o.ask("POST", "/v1/people", document.PersonRequest{Name: fmt.Sprint("ann", n), Roles: []string{"read"}}, &document.Done{})
+		return o.ask("POST", "/v1/users", document.UserRequest{Name: fmt.Sprint("ann", n), Roles: []string{"read"}}, &document.Done{})
 	}
 	until(t, "it stops serving", func() (error, bool) {
 		err := add()

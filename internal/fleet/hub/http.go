@@ -16,7 +16,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/bus"
-	"fettle.dev/fettle/internal/fleet/bus/line"
+	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/smallfile"
@@ -41,9 +41,9 @@ func (h *Hub) serveHTTP(ctx context.Context) error {
 		return withoutPort(err)
 	}
 	far := api.Server(limited(h.routes()))
-	far.ConnContext = line.InContext
+	far.ConnContext = agentconn.InContext
 	far.TLSConfig = trust.ServerTLS(h.keys.TLS, h.now)
-	far.TLSConfig.GetConfigForClient = h.turnstile.Admit
+	far.TLSConfig.GetConfigForClient = h.handshakeLimiter.Admit
 	g, ctx := errgroup.WithContext(ctx)
 	https, _ := budgets(h.conf.Descriptors)
 	g.Go(func() error { return far.ServeTLS(https.Limit(l, h.warn), "", "") })
@@ -90,8 +90,8 @@ func (h *Hub) routes() http.Handler {
 	mux.HandleFunc("POST /v1/enrol", h.registrar.ServeEnrol)
 	mux.HandleFunc("POST /v1/renew", h.registrar.ServeRenew)
 	mux.HandleFunc("POST /v1/hubs/join", h.serveJoin)
-	mux.HandleFunc("POST "+vouchPath, h.serveVouch)
-	mux.HandleFunc("POST "+vouchServicesPath, h.serveVouchServices)
+	mux.HandleFunc("POST "+certifyPath, h.serveCertify)
+	mux.HandleFunc("POST "+certifyServicesPath, h.serveCertifyServices)
 	mux.HandleFunc("POST /v1/facts", h.registrar.ServeFacts)
 	mux.Handle(content.HookPath, content.Hooks{Secret: h.hookSecret, Poke: h.poke})
 	mux.HandleFunc("POST "+uploadPath, h.takeFile)

@@ -44,7 +44,7 @@ type Config struct {
 	Now    func() time.Time
 	// Program runs a program of the hub's folder with something on standard input, for
 	// somebody who is to be notified. nil runs none.
-	Program func(ctx context.Context, argv []string, stdin []byte) error
+	Binary func(ctx context.Context, argv []string, stdin []byte) error
 	// Free tells how many bytes are free where a folder is, and how many there are. nil
 	// is not known.
 	Free func(dir string) (free, all uint64, err error)
@@ -60,12 +60,12 @@ type Config struct {
 // Hub is one that runs.
 type Hub struct {
 	conf Config
-	edge edge
+	edge dependencies
 	set  Settings
 	// settled is closed when agents may come.
-	settled   chan struct{}
-	turnstile *bus.Turnstile
-	ctx       context.Context // of Run: what goes on beside a question ends with it
+	mirrorsFilled    chan struct{}
+	handshakeLimiter *bus.HandshakeLimiter
+	ctx              context.Context // of Run: what goes on beside a question ends with it
 
 	keys      *pki.Hub
 	services  *pki.Services
@@ -75,47 +75,47 @@ type Hub struct {
 	trail     *access.Trail
 	records   *access.File // of trail
 
-	bus       shared
-	exchange  fleet.Exchange
-	log       fleet.Log
-	stores    map[string]fleet.Store
-	view      *view.View
-	logEnd    atomic.Uint64 // where the log ended when the view began to follow it
-	metrics   *metrics.Metrics
-	content   *content.Store
-	giver     *content.Server // of content
-	histories *content.Histories
-	courier   *courier
-	opened    opened
+	bus           shared
+	exchange      fleet.Exchange
+	log           fleet.Log
+	stores        map[string]fleet.Store
+	view          *view.View
+	logEnd        atomic.Uint64 // where the log ended when the view began to follow it
+	metrics       *metrics.Metrics
+	content       *content.Store
+	giver         *content.Server // of content
+	histories     *content.Histories
+	jobDispatcher *jobDispatcher
+	opened        opened
 
-	targets     *mirror[fleet.Target]
-	assignments *mirror[given]
-	requests    *mirror[Request]
-	rules       *mirror[rule]
-	freezes     *mirror[assign.Freeze]
-	programs    *mirror[assign.Programmed]
-	approvals   *mirror[assign.Approval]
-	refs        *mirror[namedRef]
-	floors      *mirror[fleet.Have]
-	signers     *mirror[[]byte]
-	sources     *mirror[Repository]
-	exports     *mirror[exportRecord]
-	exporting   paces
-	asks        *mirror[heldAsk]
-	askPolicies *mirror[fleet.AskPolicy]
-	asking      paces
-	served      *mirror[served]
-	certifying  paces
-	crls        *mirror[keptList]
-	listing     sync.Mutex // who signs a list
-	reporting   paces
-	members     *mirror[Member]
-	leaving     *mirror[leaving]
-	lost        *mirror[Member] // that were in the fleet before it was restored
-	claims      *claims
+	targets            *mirror[fleet.Target]
+	assignments        *mirror[assignmentRecord]
+	jobs               *mirror[Job]
+	rules              *mirror[rule]
+	freezes            *mirror[assign.Freeze]
+	binaries           *mirror[assign.BinarySetting]
+	approvals          *mirror[assign.Approval]
+	refs               *mirror[namedRef]
+	minimumGenerations *mirror[fleet.Have]
+	signers            *mirror[[]byte]
+	sources            *mirror[Repository]
+	exports            *mirror[exportRecord]
+	exporting          targetLimiter
+	requests           *mirror[pendingRequest]
+	requestPolicies    *mirror[fleet.RequestPolicy]
+	requestLimiter     targetLimiter
+	targetCertificates *mirror[targetCertificates]
+	certifying         targetLimiter
+	crls               *mirror[keptList]
+	listing            sync.Mutex // who signs a list
+	reporting          targetLimiter
+	members            *mirror[Member]
+	leaving            *mirror[leaving]
+	lost               *mirror[Member] // that were in the fleet before it was restored
+	claims             *claims
 
 	circling    sync.Mutex // of the file of the circle
-	circle      *circle    // whom this hub knew when it began, nil for one that is alone
+	peers       *peerCache // whom this hub knew when it began, nil for one that is alone
 	again       chan struct{}
 	againOnce   sync.Once
 	dismissed   chan struct{} // closed when this hub is retired
@@ -124,11 +124,11 @@ type Hub struct {
 
 	remembered
 
-	notifications  *mirror[document.Notification]
-	people, tokens lastKnown
-	notices        *mirror[notify.State]
-	alarms         *mirror[[]assign.Alarm]
-	incompatible   *mirror[incompatible]
+	notifications *mirror[document.Notification]
+	users, tokens lastKnown
+	notices       *mirror[notify.State]
+	alarms        *mirror[[]assign.Alarm]
+	incompatible  *mirror[incompatible]
 
 	mu     sync.Mutex
 	leader *leader
@@ -167,11 +167,11 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.services, err = pki.OpenServices(h.conf.Files, h.dir("keys")); err != nil {
 		return err
 	}
-	if h.circle, err = readCircle(h.conf.Files, h.conf.Dir); err != nil {
+	if h.peers, err = readPeerCache(h.conf.Files, h.conf.Dir); err != nil {
 		return err
 	}
-	if h.isForeign() && h.circle == nil {
-		h.circle = &circle{} // others may join at any time
+	if h.isForeign() && h.peers == nil {
+		h.peers = &peerCache{} // others may join at any time
 	}
 	h.revoked = &pki.Revocations{}
 	if h.content, err = content.OpenStore(h.conf.Files, h.dir("content"), 0); err != nil {
@@ -197,13 +197,13 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	h.registrar = &pki.Registrar{
 		Hub: h.keys, Revocations: h.revoked,
 		Tokens: h.stores["tokens"], Targets: h.stores["targets"], Facts: h.stores["facts"], Names: h.stores["names"],
-		Now: h.now, Reach: h.reach, Note: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
+		Now: h.now, Addresses: h.hubAddresses, Note: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
 	}
 	trust, err := h.trust()
 	if err != nil {
 		return err
 	}
-	h.gate = &access.Gate{People: h.people, Last: h.people.value, Trust: &trust, Limit: &pki.Limit{}, Now: h.now}
+	h.gate = &access.Gate{Users: h.users, Last: h.users.value, Trust: &trust, Limit: &pki.Limit{}, Now: h.now}
 	h.records = &access.File{FS: h.conf.Files, Path: h.dir("audit.log")}
 	h.trail, err = access.OpenTrail(h.records, h.set.Name, h.now)
 	return err
@@ -224,7 +224,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 	_, agents := budgets(h.conf.Descriptors)
 	h.bus, err = h.edge.bus(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.warn,
-		Cluster: h.cluster(trust), Foreign: foreign, Ready: h.settled, Turnstile: h.turnstile, Budget: agents,
+		Cluster: h.cluster(trust), Foreign: foreign, Ready: h.mirrorsFilled, HandshakeLimiter: h.handshakeLimiter, Budget: agents,
 		Broke: violations(h.now, h.recordViolation), Incompatible: h.onIncompatible,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			p, err := trust.PeerOf(s, h.now(), pki.TargetKind)
@@ -265,18 +265,18 @@ func raw(b []byte) ([]byte, error) { return b, nil }
 
 func (h *Hub) makeMirrors() {
 	settings := h.stores["settings"]
-	h.commons.store = h.stores["lists"]
+	h.sharedModules.store = h.stores["lists"]
 	h.targets = newMirror(h.stores["targets"], "", h.parseTarget)
-	h.assignments = newMirror(h.stores["assignments"], "", h.parseGiven)
+	h.assignments = newMirror(h.stores["assignments"], "", h.parseAssignmentRecord)
 	h.assignments.format = h.packer.pack
-	h.requests = newMirror(h.stores["requests"], "", parseRequest)
-	h.requests.format = formatRequest
+	h.jobs = newMirror(h.stores["requests"], "", parseJob)
+	h.jobs.format = formatJob
 	h.rules = newMirror[rule](settings, "rule/", nil)
 	h.freezes = newMirror[assign.Freeze](settings, "freeze/", nil)
-	h.programs = newMirror[assign.Programmed](settings, "program/", nil)
+	h.binaries = newMirror[assign.BinarySetting](settings, "program/", nil)
 	h.approvals = newMirror[assign.Approval](settings, "approval/", nil)
 	h.refs = newMirror[namedRef](settings, "ref/", nil)
-	h.floors = newMirror[fleet.Have](settings, "floor/", nil)
+	h.minimumGenerations = newMirror[fleet.Have](settings, "floor/", nil)
 	h.signers = newMirror(settings, "signer/", raw)
 	h.sources = newMirror[Repository](settings, "repository/", nil)
 	h.exports = newMirror(h.stores["exports"], "", parseExportRecord)
@@ -289,47 +289,47 @@ func (h *Hub) makeMirrors() {
 	h.notices = newMirror[notify.State](h.stores["notices"], "rule/", nil)
 	h.alarms = newMirror[[]assign.Alarm](h.stores["notices"], "alarms/", nil)
 	h.incompatible = newMirror[incompatible](h.stores["notices"], "protocol/", nil)
-	h.people, h.tokens = newLastKnown(h.stores["people"], h.MayChange), newLastKnown(h.stores["tokens"], h.MayChange)
+	h.users, h.tokens = newLastKnown(h.stores["people"], h.MayChange), newLastKnown(h.stores["tokens"], h.MayChange)
 	h.claims = newClaims(h)
-	h.courier = newCourier(h.requests, h.exchange, h.now, h.claims.isCloned, func(err error) { h.warn(err.Error()) })
+	h.jobDispatcher = newJobDispatcher(h.jobs, h.exchange, h.now, h.claims.isCloned, func(err error) { h.warn(err.Error()) })
 
 	h.targets.changed = h.onTarget
-	h.assignments.changed = h.onGiven
-	h.requests.changed = func(_ string, r Request, _ uint64, gone bool) {
+	h.assignments.changed = h.onAssignmentRecord
+	h.jobs.changed = func(_ string, r Job, _ uint64, gone bool) {
 		if !gone {
-			h.courier.offer(h.ctx, r)
+			h.jobDispatcher.offer(h.ctx, r)
 		}
 	}
 	h.freezes.changed = func(key string, f assign.Freeze, rev uint64, gone bool) {
 		h.tell(assign.Event{Rev: rev, What: assign.FreezeEvent, Key: key, Freeze: unless(gone, &f)})
 	}
-	h.programs.changed = h.onProgrammed
+	h.binaries.changed = h.onBinarySet
 	h.refs.changed = func(_ string, r namedRef, rev uint64, gone bool) {
 		if !gone {
 			h.tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
 		}
 	}
 	h.exports.changed, h.exporting, h.reporting = h.onExported, exportPaces(), reportPaces()
-	h.asks, h.asking = newMirror[heldAsk](settings, "ask/", nil), askPaces()
-	h.served, h.certifying = newMirror[served](settings, "served/", nil), certifyPaces()
+	h.requests, h.requestLimiter = newMirror[pendingRequest](settings, "ask/", nil), newRequestLimiter()
+	h.targetCertificates, h.certifying = newMirror[targetCertificates](settings, "served/", nil), certifyPaces()
 	h.crls = newMirror[keptList](settings, "list/", nil)
 	h.crls.changed = h.onList
-	h.askPolicies = newMirror(settings, "askpolicy/", parseAskPolicy)
+	h.requestPolicies = newMirror(settings, "askpolicy/", parseRequestPolicy)
 	h.sources.changed = func(string, Repository, uint64, bool) { h.refollow() }
 	h.approvals.changed = func(key string, a assign.Approval, rev uint64, gone bool) {
 		h.tell(assign.Event{Rev: rev, What: assign.ApprovalEvent, Key: key, Approval: unless(gone, &a)})
 	}
-	h.floors.changed = func(key string, f fleet.Have, rev uint64, gone bool) {
-		h.tell(assign.Event{Rev: rev, What: assign.FloorEvent, Key: key, Floor: unless(gone, &f)})
+	h.minimumGenerations.changed = func(key string, f fleet.Have, rev uint64, gone bool) {
+		h.tell(assign.Event{Rev: rev, What: assign.MinimumGenerationEvent, Key: key, MinimumGeneration: unless(gone, &f)})
 	}
 }
 
 func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.requests, h.rules, h.freezes, h.programs, h.approvals, h.refs, h.floors, h.sources, h.exports, h.asks, h.askPolicies, h.served, h.crls, h.notifications, h.notices, h.alarms, h.incompatible, h.members, h.leaving, h.lost, h.people, h.tokens, h.claims}
+	return []followed{h.signers, h.targets, h.assignments, h.jobs, h.rules, h.freezes, h.binaries, h.approvals, h.refs, h.minimumGenerations, h.sources, h.exports, h.requests, h.requestPolicies, h.targetCertificates, h.crls, h.notifications, h.notices, h.alarms, h.incompatible, h.members, h.leaving, h.lost, h.users, h.tokens, h.claims}
 }
 
 // settle waits until all mirrors are filled, and only then lets agents ask.
-func (h *Hub) settle(ctx context.Context) error {
+func (h *Hub) waitForMirrors(ctx context.Context) error {
 	for _, m := range h.mirrored() {
 		select {
 		case <-ctx.Done():
@@ -337,15 +337,15 @@ func (h *Hub) settle(ctx context.Context) error {
 		case <-m.filled():
 		}
 	}
-	if err := errors.Join(h.enlist(ctx), h.introduce(ctx), h.beginAskPolicy(ctx)); err != nil {
+	if err := errors.Join(h.registerMember(ctx), h.introduce(ctx), h.beginRequestPolicy(ctx)); err != nil {
 		return err
 	}
 	h.exchange.Presence(h.onPresence)
 	if err := h.serve(); err != nil {
 		return err
 	}
-	close(h.settled)
-	h.keepCircle()
+	close(h.mirrorsFilled)
+	h.savePeerCache()
 	return nil
 }
 

@@ -132,7 +132,7 @@ func (w *world) agent(name, token string) (*pki.Identity, *bus.Link) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	client := pki.Client{Folder: pki.Folder{FS: w.host, Dir: filepath.Join(w.dir, "agents", name)}, Now: time.Now}
+	client := pki.Client{Directory: pki.Directory{FS: w.host, Dir: filepath.Join(w.dir, "agents", name)}, Now: time.Now}
 	id, err := client.Enrol(w.t.Context(), w.api, tok, name)
 	if err != nil {
 		w.t.Fatal(err)
@@ -194,14 +194,14 @@ func (w *world) hook() {
 	}
 }
 
-// people: somebody who is known logs in from elsewhere and may do what her role says;
+// users: somebody who is known logs in from elsewhere and may do what her role says;
 // whoever is locked out may do nothing any more.
 // logins: one token is withdrawn, and the other one of the same person is good still.
 func (w *world) logins(c *client.Client) {
 	t := w.t
 	t.Helper()
 	var second document.NewLogin
-	w.ask("POST", "/v1/people/ann/login", document.LoginRequest{Note: "lost"}, &second)
+	w.ask("POST", "/v1/users/ann/login", document.LoginRequest{Note: "lost"}, &second)
 	authority, err := client.Authority(t.Context(), w.api)
 	if err != nil {
 		t.Fatal(err)
@@ -214,12 +214,12 @@ func (w *world) logins(c *client.Client) {
 		t.Fatal(err)
 	}
 	var page document.LoginPage
-	w.ask("GET", "/v1/people/ann/logins", nil, &page)
-	if len(page.Logins) != 2 || !slices.ContainsFunc(page.Logins, func(l document.Login) bool { return l.ID == second.ID && l.Note == "lost" && l.Withdrawn == 0 }) {
+	w.ask("GET", "/v1/users/ann/logins", nil, &page)
+	if len(page.Logins) != 2 || !slices.ContainsFunc(page.Logins, func(l document.Login) bool { return l.ID == second.ID && l.Note == "lost" && l.Revoked == 0 }) {
 		t.Errorf("%+v", page)
 	}
 	for range 2 {
-		w.ask("POST", "/v1/people/ann/logins/"+second.ID+"/withdraw", document.ReasonRequest{Reason: "stolen"}, &document.Done{})
+		w.ask("POST", "/v1/users/ann/logins/"+second.ID+"/revoke", document.ReasonRequest{Reason: "stolen"}, &document.Done{})
 	}
 	if _, err := lost.WhoAmI(t.Context()); err == nil {
 		t.Error("a token that was withdrawn opens something")
@@ -227,18 +227,18 @@ func (w *world) logins(c *client.Client) {
 	if _, err := c.WhoAmI(t.Context()); err != nil {
 		t.Errorf("the other token of the same person: %v", err)
 	}
-	if w.ask("GET", "/v1/people/ann/logins", nil, &page); !slices.ContainsFunc(page.Logins, func(l document.Login) bool { return l.ID == second.ID && l.Withdrawn > 0 }) {
+	if w.ask("GET", "/v1/users/ann/logins", nil, &page); !slices.ContainsFunc(page.Logins, func(l document.Login) bool { return l.ID == second.ID && l.Revoked > 0 }) {
 		t.Errorf("%+v", page)
 	}
-	w.inAudit("/withdraw", second.ID, "stolen")
+	w.inAudit("/revoke", second.ID, "stolen")
 }
 
-func (w *world) people() {
+func (w *world) users() {
 	t := w.t
 	t.Helper()
-	w.ask("POST", "/v1/people", document.PersonRequest{Name: "ann", Roles: []string{"read"}}, &document.Done{})
+	w.ask("POST", "/v1/users", document.UserRequest{Name: "ann", Roles: []string{"read"}}, &document.Done{})
 	var login document.NewLogin
-	w.ask("POST", "/v1/people/ann/login", document.LoginRequest{}, &login)
+	w.ask("POST", "/v1/users/ann/login", document.LoginRequest{}, &login)
 	authority, err := client.Authority(t.Context(), w.api)
 	if err != nil {
 		t.Fatal(err)
@@ -256,22 +256,22 @@ func (w *world) people() {
 	if _, err := c.Freeze(t.Context(), "web1", document.FreezeRequest{Reason: "for a test"}); err == nil {
 		t.Error("who may read freezes")
 	}
-	w.ask("POST", "/v1/people", document.PersonRequest{Name: "ann", Roles: []string{"operate"}}, &document.Done{})
+	w.ask("POST", "/v1/users", document.UserRequest{Name: "ann", Roles: []string{"operate"}}, &document.Done{})
 	if _, err := c.CreateLogin(t.Context(), "ann", document.LoginRequest{}); err == nil {
 		t.Error("who may operate makes logins")
 	}
 	w.logins(c)
-	w.ask("POST", "/v1/people", document.PersonRequest{Name: "ann", Roles: []string{"read"}, Locked: true}, &document.Done{})
+	w.ask("POST", "/v1/users", document.UserRequest{Name: "ann", Roles: []string{"read"}, Locked: true}, &document.Done{})
 	if _, err := c.WhoAmI(t.Context()); err == nil {
 		t.Error("who is locked out comes in")
 	}
-	var all document.People
-	w.ask("GET", "/v1/people", nil, &all)
-	if len(all.People) != 1 || !all.People[0].Locked {
+	var all document.UserPage
+	w.ask("GET", "/v1/users", nil, &all)
+	if len(all.Users) != 1 || !all.Users[0].Locked {
 		t.Errorf("%+v", all)
 	}
 	log, err := os.ReadFile(filepath.Join(w.dir, "hub", "audit.log"))
-	if err != nil || strings.Contains(string(log), login.Secret) || !strings.Contains(string(log), "/v1/people/{person}/login") {
+	if err != nil || strings.Contains(string(log), login.Secret) || !strings.Contains(string(log), "/v1/users/{user}/login") {
 		t.Errorf("the audit log: %v\n%s", err, log)
 	}
 }
@@ -337,7 +337,7 @@ func TestFromGitToAnAgent(t *testing.T) {
 
 	var why document.Explanation
 	w.ask("GET", "/v1/targets/web1/modules/web", nil, &why)
-	if text := strings.Join(why.Because, "\n"); why.State != fleet.ModuleReady || !strings.Contains(text, "modules/web is given by target group") || !strings.Contains(text, "it follows main") {
+	if text := strings.Join(why.Reasons, "\n"); why.State != fleet.ModuleReady || !strings.Contains(text, "modules/web is given by target group") || !strings.Contains(text, "it follows main") {
 		t.Errorf("%+v", why)
 	}
 
@@ -357,7 +357,7 @@ func TestFromGitToAnAgent(t *testing.T) {
 		t.Fatal("the push never came")
 	}
 
-	w.people()
+	w.users()
 	w.hook()
 	// What is wrong is told in words.
 	w.ask("POST", "/v1/targets/web1/pin", document.PinRequest{Ref: "no-such-branch"}, &document.Done{})

@@ -26,7 +26,7 @@ const lookFor = 5 * time.Second
 func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
 	ctx, stop := context.WithTimeout(ctx, lookFor)
 	defer stop()
-	p := document.HubPage{Format: document.HubPageFormat, Seen: h.set.Name, Hubs: []document.HubMember{}, Copies: 1, Whole: true}
+	p := document.HubPage{Format: document.HubPageFormat, Seen: h.set.Name, Hubs: []document.HubMember{}, Copies: 1, Complete: true}
 	// Without most of the hubs the store does not answer: who is there is known all the same.
 	once, done := context.WithTimeout(ctx, lookFor/2)
 	leader, _ := bus.Holder(once, h.stores["leases"], "leader")
@@ -38,7 +38,7 @@ func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
 	h.lost.each(func(_ string, m Member, _ uint64) {
 		p.Lost = append(p.Lost, document.LostHub{Name: m.Name, Hubs: m.Hubs, Authority: m.Authority, Joined: m.Joined * 1e9})
 	})
-	if h.circle == nil {
+	if h.peers == nil {
 		return p, nil
 	}
 	if h.isForeign() {
@@ -62,7 +62,7 @@ func (h *Hub) seeForeign(ctx context.Context, p *document.HubPage) {
 	}
 	p.Spare = max(0, p.Spare-1)
 	copies, err := h.joint().Copies(ctx)
-	p.Copies, p.Whole = 0, err == nil
+	p.Copies, p.Complete = 0, err == nil
 	for i, c := range copies {
 		n, want := 0, c.Want
 		for _, q := range c.On {
@@ -73,7 +73,7 @@ func (h *Hub) seeForeign(ctx context.Context, p *document.HubPage) {
 		if c.Leader == "" && want == 1 {
 			n = 1 // a server alone has no leader
 		}
-		if p.Whole = p.Whole && n == want; i == 0 || n < p.Copies {
+		if p.Complete = p.Complete && n == want; i == 0 || n < p.Copies {
 			p.Copies = n
 		}
 	}
@@ -82,7 +82,7 @@ func (h *Hub) seeForeign(ctx context.Context, p *document.HubPage) {
 // seePeers adds what the bus knows of the others.
 func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 	peers, _ := h.joint().Peers(ctx)
-	silent := silentHubs(ctx, h)
+	silent := unresponsiveHubs(ctx, h)
 	here := 0
 	for i, m := range p.Hubs {
 		for _, q := range peers {
@@ -97,7 +97,7 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 	}
 	p.Spare = max(0, here-max(len(peers), len(p.Hubs))/2-1)
 	copies, err := h.joint().Copies(ctx)
-	p.Copies, p.Whole = 0, err == nil && len(peers) == len(p.Hubs)
+	p.Copies, p.Complete = 0, err == nil && len(peers) == len(p.Hubs)
 	if err != nil {
 		p.Spare = 0
 	}
@@ -113,7 +113,7 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 		}
 		// What is changed needs most of the copies that there are to be.
 		p.Spare = max(0, min(p.Spare, n-c.Want/2-1))
-		if p.Whole = p.Whole && n == c.Want; i == 0 || n < p.Copies {
+		if p.Complete = p.Complete && n == c.Want; i == 0 || n < p.Copies {
 			p.Copies = n
 		}
 	}
@@ -121,50 +121,50 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 
 // lacksMost refuses what cannot be while most of the hubs are away: the store says nothing
 // then. It asks nobody.
-func (h *Hub) lacksMost(do string) error {
-	if h.circle == nil || h.isForeign() {
+func (h *Hub) lacksMost(job string) error {
+	if h.peers == nil || h.isForeign() {
 		return nil
 	}
 	var away []string
 	for _, m := range h.members.values() {
-		if m.Name != h.set.Name && !h.joint().Reaches(m.Name) {
+		if m.Name != h.set.Name && !h.joint().IsConnected(m.Name) {
 			away = append(away, m.Name)
 		}
 	}
-	return withoutMost(h, do, "cannot reach", away)
+	return withoutMost(h, job, "cannot reach", away)
 }
 
 // withoutMost refuses a change if the remaining hubs are not most of the voters.
-func withoutMost(h *Hub, do, cannot string, away []string) error {
+func withoutMost(h *Hub, job, cannot string, away []string) error {
 	// A hub that is listed and was never there has no vote yet.
 	if len(h.members.values())-len(away) > h.joint().Voters()/2 {
 		return nil
 	}
-	why := fmt.Sprintf("cannot %s: nothing that hubs share can be changed while most of them are away. %s %s %s. Agents go on with what they have, and what is known can be read at each hub that is left", do, h.set.Name, cannot, strings.Join(away, ", "))
+	why := fmt.Sprintf("cannot %s: nothing that hubs share can be changed while most of them are away. %s %s %s. Agents go on with what they have, and what is known can be read at each hub that is left", job, h.set.Name, cannot, strings.Join(away, ", "))
 	return &api.Refusal{Status: http.StatusConflict, Why: why, Hint: h.mostHint()}
 }
 
-// silentFor is the time in which another hub must answer. A healthy hub answers at once.
-const silentFor = time.Second
+// unresponsiveAfter is the time in which another hub must answer. A healthy hub answers at once.
+const unresponsiveAfter = time.Second
 
-// silentHubs are the hubs that do not answer, also if there is still a connection with them: a
+// unresponsiveHubs are the hubs that do not answer, also if there is still a connection with them: a
 // connection with a frozen hub stays open for some seconds.
-func silentHubs(ctx context.Context, h *Hub) []string {
-	if h.circle == nil || h.isForeign() {
+func unresponsiveHubs(ctx context.Context, h *Hub) []string {
+	if h.peers == nil || h.isForeign() {
 		return nil
 	}
 	var names []string
 	for _, m := range h.members.values() {
 		names = append(names, m.Name)
 	}
-	ctx, stop := context.WithTimeout(ctx, silentFor)
+	ctx, stop := context.WithTimeout(ctx, unresponsiveAfter)
 	defer stop()
-	return h.joint().Silent(ctx, names)
+	return h.joint().Unresponsive(ctx, names)
 }
 
 // missingHubs is an error that names the hubs that do not answer; nil if all answer.
 func missingHubs(ctx context.Context, h *Hub) error {
-	silent := silentHubs(ctx, h)
+	silent := unresponsiveHubs(ctx, h)
 	if len(silent) == 0 {
 		return nil
 	}

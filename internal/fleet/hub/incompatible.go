@@ -28,7 +28,7 @@ func (h *Hub) onIncompatible(id fleet.TargetID, e *bus.VersionError) {
 	if was, _, there := h.incompatible.get(string(id)); there && was == now {
 		return
 	}
-	h.errands.add(h.ctx, errand{
+	h.retryQueue.add(h.ctx, retryTask{
 		key: "incompatible/" + string(id),
 		do: func(ctx context.Context) error {
 			_, rev, there := h.incompatible.get(string(id))
@@ -45,7 +45,7 @@ func (h *Hub) compatible(id fleet.TargetID) {
 	if _, _, there := h.incompatible.get(string(id)); !there {
 		return
 	}
-	h.errands.add(h.ctx, errand{
+	h.retryQueue.add(h.ctx, retryTask{
 		key: "compatible/" + string(id),
 		do:  func(ctx context.Context) error { return h.incompatible.remove(ctx, string(id)) },
 	})

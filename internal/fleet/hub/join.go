@@ -44,7 +44,7 @@ func Join(ctx context.Context, j Joining) (Settings, error) {
 	if err != nil {
 		return set, err
 	}
-	if err := smallfile.Folder(j.Files, j.Dir); err != nil {
+	if err := smallfile.Directory(j.Files, j.Dir); err != nil {
 		return set, err
 	}
 	keys, err := pki.OpenHub(j.Files, path.Join(j.Dir, "keys"))
@@ -72,7 +72,7 @@ func settle(j Joining, set Settings, keys *pki.Hub, w pki.Welcome) error {
 	if set.Nats, err = takeNats(j, w.Nats); err != nil {
 		return err
 	}
-	var c circle
+	var c peerCache
 	if err := json.Unmarshal(w.Members, &c.Members); err != nil {
 		return fmt.Errorf("cannot read the answer of the hub: %w", err)
 	}
@@ -113,7 +113,7 @@ func (h *Hub) Room(ctx context.Context, j pki.Joining, key string) error {
 	if _, _, lost := h.lost.get(j.Name); lost {
 		return pki.Refuse(http.StatusConflict, "cannot take in %q: there was a hub of that name, and it is lost. Choose another with --name", j.Name)
 	}
-	if h.circle == nil {
+	if h.peers == nil {
 		return h.makeRoom()
 	}
 	if h.isForeign() {
@@ -145,7 +145,7 @@ func (h *Hub) holder() string {
 func (h *Hub) makeRoom() error {
 	h.circling.Lock()
 	defer h.circling.Unlock()
-	if err := (circle{Members: h.members.values()}).write(h.conf.Files, h.conf.Dir); err != nil {
+	if err := (peerCache{Members: h.members.values()}).write(h.conf.Files, h.conf.Dir); err != nil {
 		return err
 	}
 	time.AfterFunc(200*time.Millisecond, h.beginAnew) // when the answer is out
@@ -154,11 +154,11 @@ func (h *Hub) makeRoom() error {
 
 // Take implements pki.Host.
 func (h *Hub) Take(ctx context.Context, j pki.Joining, key, by string) (pki.Welcome, error) {
-	root, err := pki.OpenAuthority(h.conf.Files, h.dir("authority"))
+	root, err := pki.OpenCA(h.conf.Files, h.dir("authority"))
 	if err != nil {
 		return pki.Welcome{}, err
 	}
-	certificates, err := root.Vouch([]byte(j.Request), j.Name, j.Hosts, h.now())
+	certificates, err := root.Certify([]byte(j.Request), j.Name, j.Hosts, h.now())
 	if err != nil {
 		return pki.Welcome{}, pki.Refuse(http.StatusBadRequest, "%v", err)
 	}
@@ -174,7 +174,7 @@ func (h *Hub) Take(ctx context.Context, j pki.Joining, key, by string) (pki.Welc
 	if err := h.members.put(ctx, j.Name, m, 0); err != nil && !errors.Is(err, fleet.ErrConflict) {
 		return pki.Welcome{}, err
 	}
-	h.keepCircle()
+	h.savePeerCache()
 	members, err := json.Marshal(h.members.values())
 	if err != nil {
 		return pki.Welcome{}, err

@@ -61,7 +61,7 @@ func TestJoinRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	enrol := pki.Client{Folder: pki.Folder{FS: w.host, Dir: filepath.Join(w.dir, "agents", "x")}, Now: time.Now}
+	enrol := pki.Client{Directory: pki.Directory{FS: w.host, Dir: filepath.Join(w.dir, "agents", "x")}, Now: time.Now}
 	if _, err := enrol.Enrol(t.Context(), first.api, tok, "x"); err == nil || !strings.Contains(err.Error(), "it is for a hub") {
 		t.Errorf("a target with a hub's token: %v", err)
 	}

@@ -62,8 +62,8 @@ type leader struct {
 	revisions map[string]assign.Contents
 	// alarms are those that are to be kept, the newest only: whoever assigns does not wait
 	// until they are.
-	alarms chan []assign.Alarm
-	giving progress
+	alarms   chan []assign.Alarm
+	progress progress
 }
 
 // lead computes assignments until ctx ends or another hub leads.
@@ -72,8 +72,8 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 	if err != nil {
 		return err
 	}
-	l := &leader{h: h, fence: fence, queue: newQueue(), state: assign.NewState(epoch, h.repository().Branch), revisions: map[string]assign.Contents{}, alarms: make(chan []assign.Alarm, 1), giving: progress{at: time.Now()}}
-	h.commons.again()
+	l := &leader{h: h, fence: fence, queue: newQueue(), state: assign.NewState(epoch, h.repository().Branch), revisions: map[string]assign.Contents{}, alarms: make(chan []assign.Alarm, 1), progress: progress{at: time.Now()}}
+	h.sharedModules.again()
 	h.leading(l)
 	defer h.leading(nil)
 	h.tellAll(l.queue.add)
@@ -147,7 +147,7 @@ func (l *leader) run(ctx context.Context) error {
 			if errors.Is(err, errDeposed) || ctx.Err() != nil {
 				return err
 			}
-			if l.giving.isStuck(err, time.Now()) {
+			if l.progress.isStuck(err, time.Now()) {
 				return fmt.Errorf("%w: %w", errStuck, err)
 			}
 			l.h.warn("cannot assign: " + err.Error())
@@ -186,7 +186,7 @@ func (l *leader) step(ctx context.Context) (next time.Time, err error) {
 	}
 	l.state.Took(out)
 	l.forget(in)
-	l.giving.made(time.Now())
+	l.progress.made(time.Now())
 	l.offer(out.Alarms)
 	l.h.computed(out)
 	next = now.Add(idleFor)
@@ -255,7 +255,7 @@ func (l *leader) write(ctx context.Context, all []fleet.Assignment) error {
 			}
 			err := l.h.giveAll(ctx, l.fence, now)
 			if err == nil {
-				l.giving.made(time.Now())
+				l.progress.made(time.Now())
 			}
 			return err
 		})

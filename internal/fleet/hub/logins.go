@@ -21,68 +21,68 @@ import (
 // DefaultLoginLife is how long a login is good when nobody says.
 const DefaultLoginLife = 90 * 24 * time.Hour
 
-// People are those whom the hub knows, by name.
-func (h *Hub) People(ctx context.Context) ([]document.Known, error) {
-	entries, err := h.people.entries(ctx)
+// Users are those whom the hub knows, by name.
+func (h *Hub) Users(ctx context.Context) ([]document.User, error) {
+	entries, err := h.users.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var out []document.Known
+	var out []document.User
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Key, "person/") {
+		if !strings.HasPrefix(e.Key, "user/") {
 			continue
 		}
-		var p access.Person
+		var p access.User
 		if err := json.Unmarshal(e.Value, &p); err != nil {
 			return nil, fmt.Errorf("cannot read who %s is: %w", e.Key, err)
 		}
-		k := document.Known{Name: p.Name, Roles: []string{}, Locked: p.Locked, Changed: p.Changed * 1e9, By: p.By}
+		k := document.User{Name: p.Name, Roles: []string{}, Locked: p.Locked, Changed: p.Changed * 1e9, By: p.By}
 		for _, r := range p.Roles {
 			k.Roles = append(k.Roles, string(r))
 		}
 		out = append(out, k)
 	}
-	slices.SortFunc(out, func(a, b document.Known) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b document.User) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
-// SetPerson makes somebody known, or changes what they may do from now on: a login is
+// SetUser makes somebody known, or changes what they may do from now on: a login is
 // never good for more than its person is.
-func (h *Hub) SetPerson(ctx context.Context, by access.Who, r document.PersonRequest) error {
-	p := access.Person{Name: r.Name, Locked: r.Locked, Changed: h.now().Unix(), By: by.Name}
+func (h *Hub) SetUser(ctx context.Context, by access.Who, r document.UserRequest) error {
+	p := access.User{Name: r.Name, Locked: r.Locked, Changed: h.now().Unix(), By: by.Name}
 	for _, role := range r.Roles {
 		p.Roles = append(p.Roles, access.Role(role))
 	}
-	if err := errors.Join(pki.CheckPerson(r.Name), access.CheckRoles(p.Roles)); err != nil {
+	if err := errors.Join(pki.CheckUser(r.Name), access.CheckRoles(p.Roles)); err != nil {
 		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "Roles are read, operate, approve and admin"}
 	}
 	text, err := json.Marshal(p)
 	if err == nil {
-		_, err = h.stores["people"].Put(ctx, access.PersonKey(p.Name), text)
+		_, err = h.stores["people"].Put(ctx, access.UserKey(p.Name), text)
 	}
 	return err
 }
 
 // Logins are the tokens of somebody, the newest first.
 func (h *Hub) Logins(ctx context.Context, name string) ([]document.Login, error) {
-	entries, err := h.people.entries(ctx)
+	entries, err := h.users.entries(ctx)
 	if err != nil {
 		return nil, err
 	}
 	out, known := []document.Login{}, false
 	for _, e := range entries {
-		known = known || e.Key == access.PersonKey(name)
+		known = known || e.Key == access.UserKey(name)
 		if !strings.HasPrefix(e.Key, access.BearerKey("")) {
 			continue
 		}
 		var b access.Bearer
 		if err := json.Unmarshal(e.Value, &b); err != nil {
-			return nil, fmt.Errorf("cannot read %s of the store of people: %w", e.Key, err)
+			return nil, fmt.Errorf("cannot read %s of the store of users: %w", e.Key, err)
 		}
-		if b.Person != name {
+		if b.User != name {
 			continue
 		}
-		l := document.Login{ID: b.Prefix(), Roles: []string{}, Made: b.Made * 1e9, By: b.By, Expires: b.Expires * 1e9, Withdrawn: b.Withdrawn * 1e9, Note: b.Note}
+		l := document.Login{ID: b.Prefix(), Roles: []string{}, Made: b.Made * 1e9, By: b.By, Expires: b.Expires * 1e9, Revoked: b.Revoked * 1e9, Note: b.Note}
 		for _, r := range b.Roles {
 			l.Roles = append(l.Roles, string(r))
 		}
@@ -96,12 +96,12 @@ func (h *Hub) Logins(ctx context.Context, name string) ([]document.Login, error)
 }
 
 func nobodyCalled(name string) error {
-	return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find anybody called %.60q", name), Hint: "See who is known: fettle person list"}
+	return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the user %.60q", name), Hint: "List the users: fettle user list"}
 }
 
-// WithdrawLogin ends one token of somebody. Every hub asks the store whenever it is shown, so
+// RevokeLogin ends one token of somebody. Every hub asks the store whenever it is shown, so
 // that it opens nothing from then on. One that was withdrawn is no error.
-func (h *Hub) WithdrawLogin(ctx context.Context, _ access.Who, name, id string) error {
+func (h *Hub) RevokeLogin(ctx context.Context, _ access.Who, name, id string) error {
 	key := access.BearerKey(access.BearerID(id))
 	for {
 		e, err := h.stores["people"].Get(ctx, key)
@@ -109,13 +109,13 @@ func (h *Hub) WithdrawLogin(ctx context.Context, _ access.Who, name, id string) 
 		if err == nil {
 			err = json.Unmarshal(e.Value, &b)
 		}
-		if errors.Is(err, fleet.ErrNotFound) || err == nil && b.Person != name {
-			return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the login %.40q of %.60s", id, name), Hint: "List them: fettle person logins " + name}
+		if errors.Is(err, fleet.ErrNotFound) || err == nil && b.User != name {
+			return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the login %.40q of %.60s", id, name), Hint: "List them: fettle user logins " + name}
 		}
-		if err != nil || b.Withdrawn > 0 {
+		if err != nil || b.Revoked > 0 {
 			return err
 		}
-		b.Withdrawn = h.now().Unix()
+		b.Revoked = h.now().Unix()
 		text, err := json.Marshal(b)
 		if err == nil {
 			_, err = h.stores["people"].Update(ctx, key, text, e.Rev)
@@ -129,12 +129,12 @@ func (h *Hub) WithdrawLogin(ctx context.Context, _ access.Who, name, id string) 
 // CreateLogin makes a token with which somebody logs in. Its secret is in the answer and
 // nowhere else.
 func (h *Hub) CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error) {
-	people := h.stores["people"]
-	e, err := people.Get(ctx, access.PersonKey(name))
+	users := h.stores["people"]
+	e, err := users.Get(ctx, access.UserKey(name))
 	if errors.Is(err, fleet.ErrNotFound) {
-		return document.NewLogin{}, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find anybody called %.60q", name), Hint: "Make them known first: fettle person set NAME --role read"}
+		return document.NewLogin{}, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the user %.60q", name), Hint: "Make them known first: fettle user set NAME --role read"}
 	}
-	var p access.Person
+	var p access.User
 	if err == nil {
 		err = json.Unmarshal(e.Value, &p)
 	}
@@ -147,7 +147,7 @@ func (h *Hub) CreateLogin(ctx context.Context, by access.Who, name string, r doc
 	}
 	kept, err := json.Marshal(b)
 	if err == nil {
-		_, err = people.Update(ctx, access.BearerKey(b.ID), kept, 0)
+		_, err = users.Update(ctx, access.BearerKey(b.ID), kept, 0)
 	}
 	return document.NewLogin{Name: p.Name, ID: b.Prefix(), Expires: b.Expires * 1e9, Secret: text}, err
 }

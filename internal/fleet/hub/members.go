@@ -32,15 +32,15 @@ type Member struct {
 	Authority bool `json:"authority,omitempty"`
 }
 
-// circle is whom a hub knew when it ran last: it needs them before it can ask.
-type circle struct {
+// peerCache is whom a hub knew when it ran last: it needs them before it can ask.
+type peerCache struct {
 	Format  string   `json:"format"` // fettle.circle/1
 	Members []Member `json:"members"`
 }
 
 const (
-	circleFile   = "hubs.json"
-	circleFormat = "fettle.circle/1"
+	peerCacheFile   = "hubs.json"
+	peerCacheFormat = "fettle.circle/1"
 	// retiredFile is there when this hub is none of its fleet's any more: systemd looks for
 	// it too.
 	retiredFile = "retired"
@@ -49,21 +49,21 @@ const (
 // ErrRetired is in the chain of the error of a hub that is none of its fleet's any more.
 var ErrRetired = errors.New("this hub was retired")
 
-// readCircle reads whom a hub knew; nil of one that is alone.
-func readCircle(files host.FS, dir string) (*circle, error) {
+// readPeerCache reads whom a hub knew; nil of one that is alone.
+func readPeerCache(files host.FS, dir string) (*peerCache, error) {
 	if is, err := host.Exists(files, host.JoinPath(dir, retiredFile)); err != nil || is {
 		return nil, cmp.Or(err, fmt.Errorf("cannot run: %w. To be a hub again, move %s away and join with a new token", ErrRetired, dir))
 	}
-	file := host.JoinPath(dir, circleFile)
+	file := host.JoinPath(dir, peerCacheFile)
 	text, err := smallfile.Read(files, file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var c circle
+	var c peerCache
 	if err == nil {
 		err = json.Unmarshal(text, &c)
 	}
-	if err == nil && c.Format != circleFormat {
+	if err == nil && c.Format != peerCacheFormat {
 		err = fmt.Errorf("its format is %.40q", c.Format)
 	}
 	if err != nil {
@@ -72,13 +72,13 @@ func readCircle(files host.FS, dir string) (*circle, error) {
 	return &c, nil
 }
 
-func (c circle) write(files host.FS, dir string) error {
-	c.Format = circleFormat
+func (c peerCache) write(files host.FS, dir string) error {
+	c.Format = peerCacheFormat
 	text, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
 		return err
 	}
-	file := host.JoinPath(dir, circleFile)
+	file := host.JoinPath(dir, peerCacheFile)
 	if was, err := smallfile.Read(files, file); err == nil && bytes.Equal(was, append(text, '\n')) {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (h *Hub) self() (Member, error) {
 // onMember keeps whom this hub knows, and tells agents where hubs are.
 func (h *Hub) onMember(key string, _ Member, _ uint64, gone bool) {
 	select {
-	case <-h.settled:
+	case <-h.mirrorsFilled:
 	default:
 		return // all are being read
 	}
@@ -111,18 +111,18 @@ func (h *Hub) onMember(key string, _ Member, _ uint64, gone bool) {
 		h.dismissOnce.Do(func() { close(h.dismissed) })
 		return
 	}
-	h.keepCircle()
-	h.tellReach()
+	h.savePeerCache()
+	h.sendHubAddresses()
 }
 
-// keepCircle writes down whom this hub knows, if it is one of several.
-func (h *Hub) keepCircle() {
+// savePeerCache writes down whom this hub knows, if it is one of several.
+func (h *Hub) savePeerCache() {
 	h.circling.Lock()
 	defer h.circling.Unlock()
-	if h.circle == nil {
+	if h.peers == nil {
 		return
 	}
-	if err := (circle{Members: h.members.values()}).write(h.conf.Files, h.conf.Dir); err != nil {
+	if err := (peerCache{Members: h.members.values()}).write(h.conf.Files, h.conf.Dir); err != nil {
 		h.warn("cannot keep whom this hub knows: " + err.Error())
 	}
 }
@@ -140,11 +140,11 @@ func (h *Hub) isMember(name string) bool {
 		return true
 	}
 	select {
-	case <-h.settled:
+	case <-h.mirrorsFilled:
 		_, _, is := h.members.get(name)
 		return is
 	default:
-		return h.circle != nil && slices.ContainsFunc(h.circle.Members, func(m Member) bool { return m.Name == name })
+		return h.peers != nil && slices.ContainsFunc(h.peers.Members, func(m Member) bool { return m.Name == name })
 	}
 }
 
@@ -153,7 +153,7 @@ func (h *Hub) isMember(name string) bool {
 // other hubs. It needs a connection to read the list, and the other end knows the list.
 func (h *Hub) mayConnect(name string) bool {
 	select {
-	case <-h.settled:
+	case <-h.mirrorsFilled:
 		return h.isMember(name)
 	default:
 		return true
@@ -162,7 +162,7 @@ func (h *Hub) mayConnect(name string) bool {
 
 // cluster is how this hub is one of several, nil for one alone.
 func (h *Hub) cluster(trust pki.Trust) *bus.Cluster {
-	if h.circle == nil || h.isForeign() {
+	if h.peers == nil || h.isForeign() {
 		return nil
 	}
 	c := &bus.Cluster{
@@ -175,7 +175,7 @@ func (h *Hub) cluster(trust pki.Trust) *bus.Cluster {
 			return err
 		},
 	}
-	for _, m := range h.circle.Members {
+	for _, m := range h.peers.Members {
 		if m.Name != h.set.Name {
 			c.Peers, c.Routes = append(c.Peers, m.Name), append(c.Routes, m.Cluster...)
 		}
@@ -193,7 +193,7 @@ func (h *Hub) tend(ctx context.Context, fence uint64) error {
 	for {
 		once, stop := context.WithTimeout(ctx, 30*time.Second)
 		names := staying(once, h)
-		done, err := h.circle == nil || h.isForeign(), error(nil) // nothing is kept on other hubs
+		done, err := h.peers == nil || h.isForeign(), error(nil) // nothing is kept on other hubs
 		if !done {
 			done, err = h.joint().Tend(once, names)
 		}
@@ -223,7 +223,7 @@ func staying(ctx context.Context, h *Hub) (names []string) {
 	for _, m := range h.members.values() {
 		names = append(names, m.Name)
 	}
-	if h.circle == nil || h.isForeign() {
+	if h.peers == nil || h.isForeign() {
 		return names
 	}
 	peers, _ := h.joint().Peers(ctx)
@@ -270,8 +270,8 @@ func (h *Hub) unlessDismissed(ctx context.Context) (context.Context, context.Can
 	return ctx, cancel
 }
 
-// reach is where agents find hubs, this one first.
-func (h *Hub) reach() (hubs, buses []string) {
+// hubAddresses is where agents find hubs, this one first.
+func (h *Hub) hubAddresses() (hubs, buses []string) {
 	hubs, buses = slices.Clone(h.set.Hubs), slices.Clone(h.set.Buses)
 	for _, m := range h.members.values() {
 		if m.Name != h.set.Name {
@@ -296,8 +296,8 @@ type joint interface {
 	Copies(ctx context.Context) ([]bus.Copies, error)
 	Tend(ctx context.Context, names []string) (done bool, err error)
 	Left() bool
-	Reaches(name string) bool
-	Silent(ctx context.Context, names []string) []string
+	IsConnected(name string) bool
+	Unresponsive(ctx context.Context, names []string) []string
 	Voters() int
 	Exchange() *bus.Exchange
 }

@@ -26,8 +26,8 @@ type Nats struct {
 	Replicas int `json:"replicas,omitempty"`
 }
 
-// NatsGiven is what a person says of the cluster; what is empty stays what it was.
-type NatsGiven struct {
+// NatsSettings is what a person says of the cluster; what is empty stays what it was.
+type NatsSettings struct {
 	URLs     []string
 	Replicas int
 	Login    []byte // a credentials file, USER:PASSWORD, or a certificate with its key as PEM
@@ -35,12 +35,12 @@ type NatsGiven struct {
 }
 
 // IsZero tells whether nothing was said.
-func (g NatsGiven) IsZero() bool {
+func (g NatsSettings) IsZero() bool {
 	return len(g.URLs) == 0 && g.Replicas == 0 && g.Login == nil && g.CA == nil
 }
 
 // Check says what is wrong with what was said, as far as that can be told without the cluster.
-func (g NatsGiven) Check() error {
+func (g NatsSettings) Check() error {
 	f := bus.Foreign{URLs: g.URLs, Login: g.Login, CA: g.CA, Replicas: g.Replicas, Prefix: "x", Key: make([]byte, bus.KeySize)}
 	if len(f.URLs) == 0 {
 		f.URLs = []string{"tls://localhost"} // it is known already
@@ -63,7 +63,7 @@ var ErrNoNats = errors.New("this hub keeps everything itself, and uses no NATS c
 
 // giveNats writes what a folder has for a NATS cluster, and gives the settings. The key is made
 // where there is none.
-func giveNats(files host.FS, dir, fleet string, was *Nats, g NatsGiven) (*Nats, error) {
+func giveNats(files host.FS, dir, fleet string, was *Nats, g NatsSettings) (*Nats, error) {
 	n := Nats{Prefix: natsPrefix(fleet)}
 	if was != nil {
 		n = *was
@@ -135,7 +135,7 @@ func (n Nats) foreign(files host.FS, dir string) (*bus.Foreign, error) {
 // UseNats changes how the hub of a folder reaches its NATS cluster. With begin it may be one
 // that kept everything itself: what it kept is not brought there, so that is for a folder that
 // was just restored.
-func UseNats(files host.FS, dir string, g NatsGiven, begin bool) error {
+func UseNats(files host.FS, dir string, g NatsSettings, begin bool) error {
 	set, err := ReadSettings(files, dir)
 	if err != nil {
 		return err
@@ -181,11 +181,11 @@ func (h *Hub) welcomeNats() (*pki.WelcomeNats, error) {
 // takeNats is what a hub that joins does with it.
 func takeNats(j Joining, w *pki.WelcomeNats) (*Nats, error) {
 	switch {
-	case w == nil && j.NatsGiven.IsZero():
+	case w == nil && j.NatsSettings.IsZero():
 		return nil, nil
 	case w == nil:
 		return nil, fmt.Errorf("cannot join with a NATS cluster: the fleet uses none, and its hubs keep everything. Join without --nats, with the same token: %w", ErrNoNats)
-	case w.Login && j.NatsGiven.Login == nil:
+	case w.Login && j.NatsSettings.Login == nil:
 		return nil, errors.New("cannot join without credentials for the NATS cluster of the fleet: each hub has its own. Join again with the same token, and with --nats-creds FILE")
 	}
 	key, err := hex.DecodeString(w.Key)
@@ -195,7 +195,7 @@ func takeNats(j Joining, w *pki.WelcomeNats) (*Nats, error) {
 	if err := writeNatsKey(j.Files, j.Dir, key); err != nil {
 		return nil, err
 	}
-	g := j.NatsGiven
+	g := j.NatsSettings
 	if g.CA == nil && w.CA != "" {
 		g.CA = []byte(w.CA)
 	}

@@ -28,8 +28,8 @@ func newOthers(t *testing.T, n int) *bustest.Others {
 	return bustest.NewOthers(t, addresses)
 }
 
-func overOthers(o *bustest.Others) hub.NatsGiven {
-	return hub.NatsGiven{URLs: o.URLs(), Login: []byte("fettle:" + bustest.Password), Replicas: min(3, len(o.URLs()))}
+func overOthers(o *bustest.Others) hub.NatsSettings {
+	return hub.NatsSettings{URLs: o.URLs(), Login: []byte("fettle:" + bustest.Password), Replicas: min(3, len(o.URLs()))}
 }
 
 func (w *several) module(text string) {
@@ -53,7 +53,7 @@ func TestHubsOfNats(t *testing.T) {
 	p := until(t, "both are there", func() (document.HubPage, bool) {
 		var p document.HubPage
 		err := w.hubs[0].ask("GET", "/v1/hubs", nil, &p)
-		return p, err == nil && p.Nats && len(p.Hubs) == 2 && p.Copies == 3 && p.Whole && p.Spare == 1 && p.Hubs[0].Here && p.Hubs[1].Here
+		return p, err == nil && p.Nats && len(p.Hubs) == 2 && p.Copies == 3 && p.Complete && p.Spare == 1 && p.Hubs[0].Here && p.Hubs[1].Here
 	})
 	t.Logf("%+v", p)
 	w.api = w.hubs[1].api
@@ -129,25 +129,25 @@ func TestBackupOfNats(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(o.dir(), "hub.json")); err != nil || bytes.Contains(text, []byte(bustest.Password)) {
 		t.Errorf("%s, %v", text, err)
 	}
-	person := func(name string) {
-		o.must("POST", "/v1/people", document.PersonRequest{Name: name, Roles: []string{"read"}}, &document.Done{})
+	user := func(name string) {
+		o.must("POST", "/v1/users", document.UserRequest{Name: name, Roles: []string{"read"}}, &document.Done{})
 	}
-	people := func() (names []string) {
-		var all document.People
-		o.must("GET", "/v1/people", nil, &all)
-		for _, p := range all.People {
+	users := func() (names []string) {
+		var all document.UserPage
+		o.must("GET", "/v1/users", nil, &all)
+		for _, p := range all.Users {
 			names = append(names, p.Name)
 		}
 		return names
 	}
-	person("ann")
+	user("ann")
 	var state document.HubState
 	o.must("POST", "/v1/backup", document.ReasonRequest{}, &state)
 	var saved bytes.Buffer
 	if err := hub.WriteBackup(w.host, o.dir(), state, &saved); err != nil {
 		t.Fatal(err)
 	}
-	person("bob")
+	user("bob")
 	o.stop()
 	restore := func() {
 		t.Helper()
@@ -160,7 +160,7 @@ func TestBackupOfNats(t *testing.T) {
 	}
 	restore()
 	o.start()
-	if got := people(); strings.Join(got, " ") != "ann bob" {
+	if got := users(); strings.Join(got, " ") != "ann bob" {
 		t.Errorf("after the folder was restored there are %v", got)
 	}
 	o.stop()
@@ -170,7 +170,7 @@ func TestBackupOfNats(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.start()
-	if got := people(); strings.Join(got, " ") != "ann" {
+	if got := users(); strings.Join(got, " ") != "ann" {
 		t.Errorf("after all was restored there are %v", got)
 	}
 	b, _ := w.settings("usurper")
@@ -188,10 +188,10 @@ func TestBackupOfNats(t *testing.T) {
 // before anything is made, without a password.
 func TestNatsRefused(t *testing.T) {
 	w := newSeveral(t)
-	if err := hub.UseNats(w.host, w.hubs[0].dir(), hub.NatsGiven{URLs: []string{"tls://a:4222"}}, false); !errors.Is(err, hub.ErrNoNats) {
+	if err := hub.UseNats(w.host, w.hubs[0].dir(), hub.NatsSettings{URLs: []string{"tls://a:4222"}}, false); !errors.Is(err, hub.ErrNoNats) {
 		t.Error(err)
 	}
-	for want, g := range map[string]hub.NatsGiven{
+	for want, g := range map[string]hub.NatsSettings{
 		"within the address":  {URLs: []string{"tls://me:hidden@a:4222"}},
 		"without TLS":         {URLs: []string{"nats://nats.example.org:4222"}},
 		"it is tls://":        {URLs: []string{"https://hidden"}},
@@ -203,7 +203,7 @@ func TestNatsRefused(t *testing.T) {
 		"USER:PASSWORD into ": {URLs: []string{"nats://hidden@localhost"}},
 	} {
 		b, _ := w.settings("x" + strings.ToLower(want[:2]))
-		b.Fleet, b.NatsGiven = "acme", g
+		b.Fleet, b.NatsSettings = "acme", g
 		_, err := hub.Init(b)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%q: %v", want, err)

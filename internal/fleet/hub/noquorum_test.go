@@ -89,19 +89,19 @@ func (w *several) prepared() alone {
 	w.assigned(id, link, fleet.Assignment{})
 	_ = link.Close()
 	var login document.NewLogin
-	o.must("POST", "/v1/people", document.PersonRequest{Name: "kim", Roles: []string{"admin"}}, &document.Done{})
-	o.must("POST", "/v1/people/kim/login", document.LoginRequest{}, &login)
-	var r document.Request
-	o.must("POST", "/v1/requests", document.DoRequest{What: "verify", Select: []string{"web1"}}, &r)
+	o.must("POST", "/v1/users", document.UserRequest{Name: "kim", Roles: []string{"admin"}}, &document.Done{})
+	o.must("POST", "/v1/users/kim/login", document.LoginRequest{}, &login)
+	var r document.Job
+	o.must("POST", "/v1/jobs", document.JobRequest{What: "verify", Select: []string{"web1"}}, &r)
 	return alone{one: o, login: login.Secret, judge: withoutQuorum, values: map[string]string{
-		"target": "web1", "module": "web", "request": r.ID, "person": "kim", "login": login.ID, "token": tok.Token.ID,
-		"hub": "hub2", "rule": "log", "notice": "one", "ask": "freeze",
+		"target": "web1", "module": "web", "job": r.ID, "user": "kim", "login": login.ID, "token": tok.Token.ID,
+		"hub": "hub2", "rule": "log", "notice": "one", "request": "freeze",
 	}, bodies: map[string]any{
 		"POST /v1/freeze":               document.FreezeRequest{Reason: "fire"},
 		"POST /v1/targets/{target}/pin": document.PinRequest{Module: "web", Ref: "main"},
-		"POST /v1/requests":             document.DoRequest{What: "verify", Select: []string{"web1"}},
-		"POST /v1/people":               document.PersonRequest{Name: "ann", Roles: []string{"read"}},
-		"POST /v1/asks/policy":          document.AskPolicyRequest{What: fleet.AskFreeze, Answer: fleet.Allow},
+		"POST /v1/jobs":                 document.JobRequest{What: "verify", Select: []string{"web1"}},
+		"POST /v1/users":                document.UserRequest{Name: "ann", Roles: []string{"read"}},
+		"POST /v1/requests/policy":      document.RequestPolicyChange{What: fleet.RequestFreeze, Answer: fleet.Allow},
 		"POST /v1/backup/saved":         document.BackupSaved{At: 1},
 		"POST /v1/notifications":        document.Notification{Name: "log", Webhook: &document.Webhook{URL: "https://127.0.0.1:9/"}},
 	}}

@@ -32,7 +32,7 @@ const (
 )
 
 func (h *Hub) sender() *notify.Sender {
-	return &notify.Sender{Files: h.conf.Files, Dir: h.dir(notifyDir), Run: h.conf.Program}
+	return &notify.Sender{Files: h.conf.Files, Dir: h.dir(notifyDir), Run: h.conf.Binary}
 }
 
 // notifyAll tells what is to be told as long as this hub leads.
@@ -61,7 +61,7 @@ func (h *Hub) notifyAll(ctx context.Context) error {
 func blind(led time.Duration) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range notify.States() {
-		if led < blindFor || led < deafFor && (s == document.Silent || s == document.Unknown) {
+		if led < blindFor || led < deafFor && (s == document.Unresponsive || s == document.Unknown) {
 			out[string(s)] = true
 		}
 	}
@@ -110,7 +110,7 @@ func (h *Hub) noteNotices(ctx context.Context, r document.Notification, was, is 
 	}
 	for _, n := range is.Notices[max(0, len(is.Notices)-int(min(is.Number-was.Number, 1))):] {
 		if n.Waits {
-			h.note(ctx, fleet.HubEvent{Kind: fleet.Requested, Text: fmt.Sprintf("rule %s waits: fettle notify approve %s, or deny", r.Name, n.ID)})
+			h.note(ctx, fleet.HubEvent{Kind: fleet.JobChanged, Text: fmt.Sprintf("rule %s waits: fettle notify approve %s, or deny", r.Name, n.ID)})
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (h *Hub) chosen(ctx context.Context, r document.Notification) (map[fleet.Ta
 func ofTarget(t document.Target) notify.Item {
 	text := cmp.Or(t.Error, t.Waits)
 	switch t.State {
-	case document.Silent:
+	case document.Unresponsive:
 		text = "it was not heard of since " + time.Unix(0, t.Contact).UTC().Format("2006-01-02 15:04 MST")
 	case document.Drifted:
 		text = fmt.Sprintf("%d addresses are not as they were applied", t.Drift)

@@ -64,7 +64,7 @@ func lostRedundancy(p document.HubPage) string {
 		}
 	}
 	switch {
-	case len(missing) == 0 && p.Whole:
+	case len(missing) == 0 && p.Complete:
 		return ""
 	case len(missing) == 0:
 		missing = []string{"not everything is on as many hubs as it is to be"}
@@ -94,7 +94,7 @@ func worksWithout(p document.HubPage) string {
 
 // followRedundancy keeps what is known of it.
 func (h *Hub) followRedundancy(ctx context.Context) error {
-	if h.circle == nil || h.isForeign() {
+	if h.peers == nil || h.isForeign() {
 		return nil
 	}
 	for {

@@ -23,7 +23,7 @@ func TestLostRedundancy(t *testing.T) {
 		{"paa", 0, "h1 is away, h2 is away. Until more hubs are back, " + continues},
 		{"pa", 0, "h1 is away. Until more hubs are back, " + continues},
 	} {
-		p := document.HubPage{Spare: c.spare, Whole: true}
+		p := document.HubPage{Spare: c.spare, Complete: true}
 		for i, is := range c.here {
 			p.Hubs = append(p.Hubs, document.HubMember{Name: "h" + string(rune('0'+i)), Here: is != 'a', Current: is == 'p'})
 		}

@@ -91,10 +91,10 @@ func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 		if _, _, exports := h.exports.get(key); exports {
 			go h.forgetExports(key)
 		}
-		go h.forgetAsks(fleet.TargetID(key))
+		go h.forgetRequests(fleet.TargetID(key))
 		go h.forgetClaims(fleet.TargetID(key))
 		if !gone {
-			go h.forbidOf(fleet.TargetID(key), t)
+			go h.revokeServicesOf(fleet.TargetID(key), t)
 		}
 		h.told.forget(fleet.TargetID(key))
 		h.reporting.forget(fleet.TargetID(key))
@@ -207,14 +207,14 @@ func (h *Hub) tellAll(tell func(assign.Event)) {
 	h.targets.each(func(key string, t fleet.Target, rev uint64) {
 		tell(assign.Event{Rev: rev, What: assign.TargetEvent, Key: key, Target: &t})
 	})
-	h.assignments.each(func(key string, g given, rev uint64) {
+	h.assignments.each(func(key string, g assignmentRecord, rev uint64) {
 		tell(assign.Event{Rev: rev, What: assign.AssignmentEvent, Key: key, Assignment: &g.assignment})
 	})
 	h.freezes.each(func(key string, f assign.Freeze, rev uint64) {
 		tell(assign.Event{Rev: rev, What: assign.FreezeEvent, Key: key, Freeze: &f})
 	})
-	h.programs.each(func(key string, p assign.Programmed, rev uint64) {
-		tell(assign.Event{Rev: rev, What: assign.ProgramEvent, Key: key, Program: &p})
+	h.binaries.each(func(key string, p assign.BinarySetting, rev uint64) {
+		tell(assign.Event{Rev: rev, What: assign.BinaryEvent, Key: key, Binary: &p})
 	})
 	h.approvals.each(func(key string, a assign.Approval, rev uint64) {
 		tell(assign.Event{Rev: rev, What: assign.ApprovalEvent, Key: key, Approval: &a})
@@ -225,8 +225,8 @@ func (h *Hub) tellAll(tell func(assign.Event)) {
 	h.exports.each(func(key string, e exportRecord, rev uint64) {
 		tell(assign.Event{Rev: rev, What: assign.ExportsEvent, Key: key, Exports: &e.Values})
 	})
-	h.floors.each(func(key string, f fleet.Have, rev uint64) {
-		tell(assign.Event{Rev: rev, What: assign.FloorEvent, Key: key, Floor: &f})
+	h.minimumGenerations.each(func(key string, f fleet.Have, rev uint64) {
+		tell(assign.Event{Rev: rev, What: assign.MinimumGenerationEvent, Key: key, MinimumGeneration: &f})
 	})
 }
 
@@ -274,7 +274,7 @@ func (h *Hub) rebuild(p pki.Peer) {
 	if _, _, known := h.targets.get(p.Name.ID); known {
 		return
 	}
-	h.errands.add(h.ctx, errand{
+	h.retryQueue.add(h.ctx, retryTask{
 		key: "registry/" + p.Name.ID,
 		do: func(ctx context.Context) error {
 			_, err := h.registrar.Rebuild(ctx, p)
@@ -302,7 +302,7 @@ func notedEvent(n pki.Noted) fleet.HubEvent {
 
 // followView keeps the read model, and begins again where the log or a store failed.
 func (h *Hub) followView(ctx context.Context) error {
-	sources := view.Sources{Log: h.log, Targets: h.stores["targets"], Assignments: h.stores["assignments"], Open: h.openGiven}
+	sources := view.Sources{Log: h.log, Targets: h.stores["targets"], Assignments: h.stores["assignments"], Open: h.openAssignmentRecord}
 	for {
 		var err error
 		// An empty record tells where the log ends.

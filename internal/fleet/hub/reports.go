@@ -16,7 +16,7 @@ import (
 // the modules is taken only behind the report that this hub was the last to acknowledge:
 // the log has that one then, and whoever reads it has the rest.
 func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
-	body, err := h.reports.Unsqueeze(body, fleet.MaxReport)
+	body, err := h.reports.Decompress(body, fleet.MaxReport)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([
 }
 
 // How much each target may tell. A report counts as one and as one more for each KiB. A
-// whole outbox of a target that was away for days comes through at once, or within a day
+// fullAssignment outbox of a target that was away for days comes through at once, or within a day
 // where there are hundreds of modules, and what changes without end every few seconds.
 // Whoever reports without end adds no more than some 80 MiB to the log in a day.
 const (
@@ -56,7 +56,9 @@ const (
 	reportEvery = time.Second
 )
 
-func reportPaces() paces { return paces{every: rate.Every(reportEvery), burst: reportBurst} }
+func reportPaces() targetLimiter {
+	return targetLimiter{every: rate.Every(reportEvery), burst: reportBurst}
+}
 
 func reportCost(size int) int { return 1 + size>>10 }
 
@@ -68,7 +70,7 @@ func (h *Hub) mayReport(ctx context.Context, from fleet.TargetID, size int) erro
 		return nil
 	}
 	if tell {
-		h.note(ctx, fleet.HubEvent{Kind: fleet.Asked, Target: from, Text: "reports again and again", Error: "its reports are taken slowly; if nothing changes there all the time, look who has the machine"})
+		h.note(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: from, Text: "reports again and again", Error: "its reports are taken slowly; if nothing changes there all the time, look who has the machine"})
 	}
 	return errors.New("cannot take more reports of this target now: they are taken slowly, so keep them")
 }

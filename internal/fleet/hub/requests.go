@@ -1,275 +1,247 @@
 package hub
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
-	"errors"
-	"maps"
+	"fmt"
+	"net/http"
 	"slices"
-	"sync"
+	"strings"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// courier brings requests to the agents that are connected to this hub.
-type courier struct {
-	requests *mirror[Request]
-	exchange fleet.Exchange
-	now      func() time.Time
-	failed   func(error)
-	skips    func(id fleet.TargetID) bool // tells whether a target gets no jobs
-
-	mu      sync.Mutex
-	answers map[string]map[fleet.TargetID]Answer // by request, not yet written
-	running map[string]bool                      // request and target, joined
-	writing map[string]*flush                    // by request, of what is not yet written
-	wake    chan struct{}
-}
-
-func newCourier(requests *mirror[Request], x fleet.Exchange, now func() time.Time, skips func(fleet.TargetID) bool, failed func(error)) *courier {
-	return &courier{requests: requests, exchange: x, now: now, skips: skips, failed: failed,
-		answers: map[string]map[fleet.TargetID]Answer{}, running: map[string]bool{}, writing: map[string]*flush{}, wake: make(chan struct{}, 1)}
-}
-
-// deliver asks one target for all that it has been asked for.
-func (c *courier) deliver(ctx context.Context, id fleet.TargetID) {
-	for _, r := range c.requests.values() {
-		if _, waits := slices.BinarySearch(r.Pending, id); waits && r.open(c.now().Unix()) {
-			c.ask(ctx, r.Do, id)
-		}
-		if do, ok := r.withdrawal(id); ok {
-			c.withdraw(ctx, do, id)
-		}
-	}
-}
-
-// offer asks every target of a request that is connected here.
-func (c *courier) offer(ctx context.Context, r Request) {
-	open := r.open(c.now().Unix())
-	if !open && r.Withdrawn == "" {
-		return
-	}
-	for _, id := range c.exchange.Connected() {
-		if _, waits := slices.BinarySearch(r.Pending, id); waits && open {
-			go c.ask(ctx, r.Do, id)
-		}
-		if do, ok := r.withdrawal(id); ok {
-			go c.withdraw(ctx, do, id)
-		}
-	}
-}
-
-// withdraw tells one target that it need not begin. It answers in its own time, with how
-// the request ended; who does not hear of it now is told when it connects anew.
-func (c *courier) withdraw(ctx context.Context, do fleet.Do, id fleet.TargetID) {
-	leave, ok := c.enter(do.ID + "/" + string(id))
-	if !ok {
-		return
-	}
-	defer leave()
-	if _, err := c.exchangeDo(ctx, do, id); err != nil && !errors.Is(err, fleet.ErrOffline) {
-		c.failed(err)
-	}
-}
-
-// enter is false where the same is under way already.
-func (c *courier) enter(key string) (leave func(), ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.running[key] {
-		return nil, false
-	}
-	c.running[key] = true
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		delete(c.running, key)
-	}, true
-}
-
-// ask asks one target, unless it is being asked already. A target that does not answer is asked
-// again by remind, or when it connects again.
-func (c *courier) ask(ctx context.Context, do fleet.Do, id fleet.TargetID) {
-	leave, ok := c.enter(do.ID + "/" + string(id))
-	if !ok {
-		return
-	}
-	defer leave()
-	if c.skips(id) {
-		return
-	}
-	c.mu.Lock()
-	busy := !missing(c.answers[do.ID], id)
-	c.mu.Unlock()
-	if busy {
-		return
-	}
-	done, err := c.exchangeDo(ctx, do, id)
-	if err != nil {
-		if !errors.Is(err, fleet.ErrOffline) {
-			c.failed(err)
-		}
-		return
-	}
-	done.Result = nil // an end is told in its own time, see onDone
-	c.note(do.ID, id, answerOf(done, c.now()))
-}
-
-// flush is a write of answers to come; err is set before done is closed.
-type flush struct {
-	done chan struct{}
-	err  error
-}
-
-// note has an answer written soon. An end stays where a
-// late word comes that it was taken.
-func (c *courier) note(request string, id fleet.TargetID, a Answer) *flush {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.answers[request] == nil {
-		c.answers[request] = map[fleet.TargetID]Answer{}
-	}
-	if had, there := c.answers[request][id]; !there || !had.isFinal() {
-		c.answers[request][id] = a
-	}
-	if c.writing[request] == nil {
-		c.writing[request] = &flush{done: make(chan struct{})}
-	}
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
-	return c.writing[request]
-}
-
-func missing(answers map[fleet.TargetID]Answer, id fleet.TargetID) bool {
-	_, there := answers[id]
-	return !there
-}
-
-func (c *courier) exchangeDo(ctx context.Context, do fleet.Do, id fleet.TargetID) (fleet.Done, error) {
-	body, err := json.Marshal(do)
-	if err != nil {
-		return fleet.Done{}, err
-	}
-	ctx, stop := context.WithTimeout(ctx, time.Minute)
-	defer stop()
-	answer, err := c.exchange.Ask(ctx, id, fleet.WordDo, body)
-	if err != nil {
-		return fleet.Done{}, err
-	}
-	var done fleet.Done
-	err = json.Unmarshal(answer, &done)
-	return done, err
-}
-
-// gather writes answers together: many agents answer at once, and each write of a
-// request is all of it. Answers that could not be written are written later.
-func (c *courier) gather(ctx context.Context) error {
-	var again <-chan time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-c.wake:
-		case <-again:
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(c.gatherFor()):
-		}
-		again = nil
-		if err := c.writeAll(ctx); err != nil && ctx.Err() == nil {
-			c.failed(err)
-			again = time.After(writeAgain)
-		}
-	}
-}
-
-func (c *courier) writeAll(ctx context.Context) (err error) {
-	c.mu.Lock()
-	ids := slices.Sorted(maps.Keys(c.answers))
-	c.mu.Unlock()
-	for _, id := range ids {
-		err = errors.Join(err, c.write(ctx, id))
-	}
-	return err
-}
-
-// remind repeats the questions that were not answered: a question or its answer can be lost while
-// the agent stays connected.
-func (c *courier) remind(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(remindEvery):
-		}
-		for _, r := range c.requests.values() {
-			c.offer(ctx, r)
-		}
-	}
-}
-
-// writeAgain is the time until answers that could not be written are written again. remindEvery is
-// longer than a question waits for its answer.
+// The limits of the requests of one target, for any answer.
 const (
-	writeAgain  = 5 * time.Second
-	remindEvery = 2 * time.Minute
+	requestBurst    = 5
+	requestInterval = 10 * time.Minute
 )
 
-// gatherFor is how long answers wait for others, and gatherMany of how many targets a
-// request makes that as long once more.
-const (
-	gatherFor  = 100 * time.Millisecond
-	gatherMany = 500
-)
-
-// gatherFor is longer for what is larger: each write of a request is all of it, at each hub.
-func (c *courier) gatherFor() time.Duration {
-	c.mu.Lock()
-	ids := slices.Collect(maps.Keys(c.answers))
-	c.mu.Unlock()
-	most := 0
-	for _, id := range ids {
-		if r, _, ok := c.requests.get(id); ok {
-			most = max(most, len(r.Pending)+len(r.Answers))
-		}
-	}
-	return gatherFor * time.Duration(1+most/gatherMany)
+func newRequestLimiter() targetLimiter {
+	return targetLimiter{every: rate.Every(requestInterval), burst: requestBurst}
 }
 
-// write writes the answers to a request. After an error they are kept.
-func (c *courier) write(ctx context.Context, id string) error {
-	c.mu.Lock()
-	answers, f := maps.Clone(c.answers[id]), c.writing[id]
-	delete(c.writing, id)
-	c.mu.Unlock()
-	_, err := c.requests.change(ctx, id, func(r *Request) error {
-		r.answered(answers)
+// pendingRequest is a request that waits for a decision. A target has one of each kind, and of
+// certificates one for the same names: a newer request replaces the older one.
+type pendingRequest struct {
+	Target fleet.TargetID `json:"target"`
+	fleet.Request
+	At int64 `json:"at"` // ns since 1970
+}
+
+func requestKey(id fleet.TargetID, a fleet.Request) string {
+	key := string(id) + "/" + string(a.What)
+	if a.What != fleet.RequestCertificate {
+		return key
+	}
+	sum := sha256.Sum256([]byte(strings.Join(a.Names, " ")))
+	return key + "/" + hex.EncodeToString(sum[:8])
+}
+
+// onRequest answers a request of an agent. The audit log contains it before it has an effect, as
+// for operations of users.
+func (h *Hub) onRequest(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
+	t, err := h.trusted(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	a, err := fleet.ParseRequest(body)
+	if err == nil && a.What == fleet.RequestCertificate {
+		err = pki.CheckServiceNames(a.Names)
+	}
+	if err == nil {
+		err = h.limitRequests(ctx, t, a.What)
+	}
+	if err != nil {
+		return nil, err
+	}
+	verdict, why, err := h.judgeRequest(ctx, t, a)
+	if err != nil {
+		return nil, err
+	}
+	if was, _, _ := h.requests.get(requestKey(from, a)); verdict == fleet.Hold && was.Request.Same(a) {
+		return json.Marshal(fleet.RequestAnswer{Answer: fleet.RequestPending}) // the agent only checks whether it is decided
+	}
+	outcome := map[fleet.Verdict]string{fleet.Hold: "held", fleet.Allow: access.Begun, fleet.Reject: access.Denied}[verdict]
+	if err := h.auditRequest(ctx, t, a, outcome); err != nil {
+		return nil, err
+	}
+	answer, err := h.answerRequest(ctx, t, a, verdict, why)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(answer)
+}
+
+// limitRequests limits the requests of a target.
+func (h *Hub) limitRequests(ctx context.Context, t fleet.Target, what fleet.RequestKind) error {
+	pace, every := &h.requestLimiter, requestInterval
+	if what == fleet.RequestCertificate {
+		pace, every = &h.certifying, certifyEvery
+	}
+	ok, tell := pace.take(t.ID, h.now())
+	if ok {
 		return nil
-	})
-	if errors.Is(err, fleet.ErrNotFound) {
-		err = absent(ctx, c.requests.store, c.requests.prefix+id) // nil: nobody asks for it any more
 	}
-	if f != nil {
-		f.err = err
-		close(f.done)
+	if tell {
+		h.note(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: t.ID, Text: "sends too many requests", Error: "one is accepted in " + every.String()})
 	}
+	return fmt.Errorf("cannot accept more requests of %s now: one in %s is accepted", t.Name, every)
+}
+
+// judgeRequest returns the decision about a request, and its reason.
+func (h *Hub) judgeRequest(ctx context.Context, t fleet.Target, a fleet.Request) (fleet.Verdict, string, error) {
+	policy, err := h.RequestPolicy(ctx)
 	if err != nil {
+		return "", "", err
+	}
+	if a.What == fleet.RequestCertificate {
+		v, why := h.judgeCertificate(policy, t, a.Names)
+		return v, why, nil
+	}
+	return policy.Of(a.What), "by the policy of the fleet", nil
+}
+
+func (h *Hub) answerRequest(ctx context.Context, t fleet.Target, a fleet.Request, v fleet.Verdict, why string) (fleet.RequestAnswer, error) {
+	switch {
+	case v == fleet.Reject:
+		h.note(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: t.ID, Text: requestWithReason(a), Error: "refused: " + why})
+		return fleet.RequestAnswer{}, fmt.Errorf("%w: the policy of the fleet refuses %s to %s: %s", fleet.ErrDenied, a.What, t.Name, why)
+	case v == fleet.Hold:
+		return fleet.RequestAnswer{Answer: fleet.RequestPending}, h.holdRequest(ctx, t.ID, a)
+	case a.What == fleet.RequestCertificate:
+		return h.certify(ctx, t, a, why)
+	}
+	return fleet.RequestAnswer{Answer: fleet.RequestDone}, h.grantRequest(ctx, access.Somebody("target "+t.Name, "certificate"), t, a)
+}
+
+func (h *Hub) auditRequest(ctx context.Context, t fleet.Target, a fleet.Request, outcome string) error {
+	return h.trail.Append(ctx, access.Entry{Who: "target " + string(t.ID), How: "certificate", What: "request " + requestText(a), On: t.Name, Outcome: outcome, Reason: a.Reason})
+}
+
+// requestText is the kind of a request, with its names.
+func requestText(a fleet.Request) string {
+	return strings.Join(append([]string{string(a.What)}, a.Names...), " ")
+}
+
+func requestWithReason(a fleet.Request) string {
+	if a.Reason == "" {
+		return requestText(a)
+	}
+	return fmt.Sprintf("%s, because %s", requestText(a), a.Reason)
+}
+
+func (h *Hub) holdRequest(ctx context.Context, id fleet.TargetID, a fleet.Request) error {
+	key := requestKey(id, a)
+	_, rev, there := h.requests.get(key)
+	if !there && len(h.pendingOf(id, a.What)) >= maxHeldServices {
+		return fmt.Errorf("%w: %d requests for certificates already wait for approval, which is the limit", fleet.ErrDenied, maxHeldServices)
+	}
+	a.Signing = "" // the decision is about the names; the agent sends a key again
+	if err := h.requests.put(ctx, key, pendingRequest{Target: id, Request: a, At: h.now().UnixNano()}, rev); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for target, a := range answers {
-		if c.answers[id][target] == a {
-			delete(c.answers[id], target)
+	return h.record(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: id, Text: requestWithReason(a) + "; it waits for fettle request approve, or reject"})
+}
+
+// pendingOf returns the requests of a target that wait.
+func (h *Hub) pendingOf(id fleet.TargetID, what fleet.RequestKind) []pendingRequest {
+	return slices.DeleteFunc(h.requests.values(), func(a pendingRequest) bool { return a.Target != id || a.What != what })
+}
+
+// grantRequest does what was requested.
+func (h *Hub) grantRequest(ctx context.Context, by access.Who, t fleet.Target, a fleet.Request) error {
+	switch a.What {
+	case fleet.RequestCertificate:
+		return h.approveNames(ctx, by, t, a.Names)
+	case fleet.RequestFreeze:
+		return h.Freeze(ctx, by, t.ID, document.FreezeRequest{Reason: a.Reason})
+	}
+	return h.Suspect(ctx, by, t.ID, a.Reason)
+}
+
+// Requests returns the requests that wait, the oldest first.
+func (h *Hub) Requests(context.Context) ([]document.Request, error) {
+	out := []document.Request{}
+	for _, a := range h.requests.values() {
+		if t, _, ok := h.targets.get(string(a.Target)); ok && t.Standing == fleet.Active {
+			out = append(out, document.Request{Target: a.Target, Name: t.Name, What: a.What, Names: a.Names, Reason: a.Reason, At: a.At})
 		}
 	}
-	if len(c.answers[id]) == 0 {
-		delete(c.answers, id)
+	slices.SortFunc(out, func(a, b document.Request) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Name, b.Name), cmp.Compare(a.What, b.What))
+	})
+	return out, nil
+}
+
+// DecideRequest does what a target asked for, or does not. Which of several certificates is meant
+// state told by one of its names.
+func (h *Hub) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, name string, refuse bool, reason string) error {
+	found := slices.DeleteFunc(h.pendingOf(id, what), func(a pendingRequest) bool { return name != "" && !slices.Contains(a.Names, name) })
+	if len(found) == 0 {
+		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find a request of that target for %.40q", what), Hint: "List the requests: fettle request list"}
 	}
-	return nil
+	if len(found) > 1 {
+		return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot tell which of %d certificates is meant", len(found)), Hint: "Say one of its names: --name NAME"}
+	}
+	a := found[0]
+	if refuse {
+		h.note(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: id, By: by.Name, Text: requestText(a.Request) + " was rejected", Error: reason})
+	} else {
+		t, err := h.trusted(ctx, id)
+		if err == nil {
+			err = h.grantRequest(ctx, by, t, a.Request)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return h.requests.remove(ctx, requestKey(id, a.Request))
+}
+
+// Suspect marks a target as one that is not to be relied on. One that is marked keeps the
+// first reason.
+func (h *Hub) Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error {
+	if t, _, ok := h.targets.get(string(id)); ok && t.Suspect != nil {
+		return nil
+	}
+	err := h.edit(ctx, by, id, func(t *fleet.Target) error {
+		t.Suspect = &fleet.Suspicion{Reason: because, By: by.Name, Since: h.now().Unix()}
+		return nil
+	})
+	return h.did(ctx, by, fleet.Suspected, id, "", because, err)
+}
+
+// Trust takes the mark away. One that has none is no error. If several hosts still have
+// its identity, their next claims prove it again.
+func (h *Hub) Trust(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+	if err := h.claims.forget(ctx, id); err != nil {
+		return err
+	}
+	err := h.edit(ctx, by, id, func(t *fleet.Target) error { t.Suspect = nil; return nil })
+	return h.did(ctx, by, fleet.Trusted, id, "", reason, err)
+}
+
+// forgetRequests removes the requests of a target that left the fleet.
+func (h *Hub) forgetRequests(id fleet.TargetID) {
+	h.requestLimiter.forget(id)
+	h.certifying.forget(id)
+	for _, a := range h.requests.values() {
+		if a.Target != id {
+			continue
+		}
+		if err := h.requests.remove(h.ctx, requestKey(id, a.Request)); err != nil && h.ctx.Err() == nil {
+			h.warn("cannot remove requests of a target: " + err.Error())
+		}
+	}
 }

@@ -26,9 +26,9 @@ type Retention struct {
 	Events     int `json:"event_days,omitempty"`
 	EventsEach int `json:"events_of_target,omitempty"`
 	Log        int `json:"log_mib,omitempty"`
-	// Requests is how many days requests stay that all have acknowledged, or that are
+	// Jobs is how many days jobs stay that all have acknowledged, or that are
 	// over: 7.
-	Requests int `json:"request_days,omitempty"`
+	Jobs int `json:"request_days,omitempty"`
 }
 
 const day = 24 * time.Hour
@@ -37,7 +37,7 @@ func (r Retention) content() time.Duration { return time.Duration(cmp.Or(r.Conte
 
 func (r Retention) events() time.Duration { return time.Duration(cmp.Or(r.Events, 90)) * day }
 
-func (r Retention) requests() time.Duration { return time.Duration(cmp.Or(r.Requests, 7)) * day }
+func (r Retention) jobs() time.Duration { return time.Duration(cmp.Or(r.Jobs, 7)) * day }
 
 func (r Retention) view() view.Options {
 	return view.Options{Events: r.EventsEach, Age: r.events()}
@@ -49,7 +49,7 @@ func (r Retention) log() bus.LogConfig {
 }
 
 func (r Retention) check() error {
-	for _, n := range []int{r.Content, r.Events, r.EventsEach, r.Log, r.Requests} {
+	for _, n := range []int{r.Content, r.Events, r.EventsEach, r.Log, r.Jobs} {
 		if n < 0 || n > 100_000 {
 			return fmt.Errorf("cannot keep anything for %d: see retention in hub.json", n)
 		}
@@ -70,8 +70,8 @@ func (h *Hub) prune(ctx context.Context) error {
 		if err := h.view.Prune(ctx, h.now()); err != nil && ctx.Err() == nil {
 			h.warn("cannot prune the read model: " + err.Error())
 		}
-		if err := h.pruneRequests(ctx); err != nil && ctx.Err() == nil {
-			h.warn("cannot forget old requests: " + err.Error())
+		if err := h.pruneJobs(ctx); err != nil && ctx.Err() == nil {
+			h.warn("cannot forget old jobs: " + err.Error())
 		}
 		if err := errors.Join(h.pruneServed(ctx), h.pruneLists(ctx)); err != nil && ctx.Err() == nil {
 			h.warn("cannot forget certificates that have ended: " + err.Error())
@@ -79,7 +79,7 @@ func (h *Hub) prune(ctx context.Context) error {
 		if err := h.pruneTokens(ctx); err != nil && ctx.Err() == nil {
 			h.warn("cannot forget old tokens: " + err.Error())
 		}
-		if err := h.pruneCommons(ctx); err != nil && ctx.Err() == nil {
+		if err := h.pruneSharedModules(ctx); err != nil && ctx.Err() == nil {
 			h.warn("cannot forget what assignments had in common: " + err.Error())
 		}
 		if h.now().Sub(swept) >= h.set.Retention.content() {
@@ -91,15 +91,15 @@ func (h *Hub) prune(ctx context.Context) error {
 	}
 }
 
-// pruneRequests forgets requests that nobody has to answer any more. All hubs do, and none
+// pruneJobs forgets jobs that nobody has to answer any more. All hubs do, and none
 // minds when another one was faster.
-func (h *Hub) pruneRequests(ctx context.Context) error {
+func (h *Hub) pruneJobs(ctx context.Context) error {
 	now := h.now()
-	for _, r := range h.requests.values() {
-		if r.open(now.Unix()) || now.Sub(r.ended()) < h.set.Retention.requests() {
+	for _, r := range h.jobs.values() {
+		if r.open(now.Unix()) || now.Sub(r.ended()) < h.set.Retention.jobs() {
 			continue
 		}
-		if err := h.forgetRequest(ctx, r); err != nil {
+		if err := h.forgetJob(ctx, r); err != nil {
 			return err
 		}
 	}
@@ -133,15 +133,15 @@ func (h *Hub) pruneTokens(ctx context.Context) error {
 	return nil
 }
 
-// pruneCommons forgets what no assignment names any more, where this hub leads.
-func (h *Hub) pruneCommons(ctx context.Context) error {
+// pruneSharedModules forgets what no assignment names any more, where this hub leads.
+func (h *Hub) pruneSharedModules(ctx context.Context) error {
 	h.mu.Lock()
 	leads := h.leader != nil
 	h.mu.Unlock()
 	if !leads {
 		return nil
 	}
-	return h.commons.prune(ctx, func() map[string]bool {
+	return h.sharedModules.prune(ctx, func() map[string]bool {
 		named := map[string]bool{}
 		for _, g := range h.assignments.values() {
 			if g.common != nil {
@@ -153,7 +153,7 @@ func (h *Hub) pruneCommons(ctx context.Context) error {
 }
 
 // ended is when the last one answered, or when it was too late to.
-func (r Request) ended() time.Time {
+func (r Job) ended() time.Time {
 	if len(r.Pending) > 0 {
 		return time.Unix(r.Expires, 0)
 	}
@@ -168,7 +168,7 @@ func (r Request) ended() time.Time {
 // commits of the mirror that nothing leads to.
 func (h *Hub) sweep(ctx context.Context) error {
 	digests, commits := map[string]bool{}, map[string]bool{}
-	h.assignments.each(func(_ string, g given, _ uint64) {
+	h.assignments.each(func(_ string, g assignmentRecord, _ uint64) {
 		for _, m := range partsOf(g.assignment) {
 			digests[m.Bundle.Digest], commits[m.Revision.Commit] = true, true
 			if m.Proof != nil {
@@ -176,8 +176,8 @@ func (h *Hub) sweep(ctx context.Context) error {
 			}
 		}
 	})
-	for _, p := range h.programs.values() {
-		for _, b := range p.Program.Files {
+	for _, p := range h.binaries.values() {
+		for _, b := range p.Binary.Files {
 			digests[b.Digest] = true
 		}
 	}

@@ -11,33 +11,33 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// Requests that all have answered go after a while, and those that nobody answers any more;
+// Jobs that all have answered go after a while, and those that nobody answers any more;
 // one that is open stays.
-func TestRequestsAreForgotten(t *testing.T) {
+func TestJobsAreForgotten(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	h := &Hub{conf: Config{Now: func() time.Time { return now }}}
-	h.requests = newMirror[Request](bustest.NewStore(), "", nil)
+	h.jobs = newMirror[Job](bustest.NewStore(), "", nil)
 	ago := func(d time.Duration) int64 { return now.Add(-d).Unix() }
-	for id, r := range map[string]Request{
+	for id, r := range map[string]Job{
 		"open":     {Pending: []fleet.TargetID{"a"}, Expires: ago(-day)},
 		"over":     {Pending: []fleet.TargetID{"a"}, Expires: ago(8 * day)},
 		"late":     {Pending: []fleet.TargetID{"a"}, Expires: ago(6 * day)},
-		"answered": {Do: fleet.Do{At: ago(30 * day)}, Answers: map[fleet.TargetID]Answer{"a": {At: ago(8 * day)}}},
-		"fresh":    {Do: fleet.Do{At: ago(30 * day)}, Answers: map[fleet.TargetID]Answer{"a": {At: ago(6 * day)}}},
+		"answered": {Job: fleet.Job{At: ago(30 * day)}, Answers: map[fleet.TargetID]JobAnswer{"a": {At: ago(8 * day)}}},
+		"fresh":    {Job: fleet.Job{At: ago(30 * day)}, Answers: map[fleet.TargetID]JobAnswer{"a": {At: ago(6 * day)}}},
 	} {
 		r.ID = id
-		if err := h.requests.put(t.Context(), id, r, 0); err != nil {
+		if err := h.jobs.put(t.Context(), id, r, 0); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	go func() { _ = h.requests.follow(ctx) }()
-	<-h.requests.filled()
-	if err := h.pruneRequests(ctx); err != nil {
+	go func() { _ = h.jobs.follow(ctx) }()
+	<-h.jobs.filled()
+	if err := h.pruneJobs(ctx); err != nil {
 		t.Fatal(err)
 	}
-	left, err := h.requests.store.All(ctx)
+	left, err := h.jobs.store.All(ctx)
 	if err != nil || len(left) != 3 {
 		t.Errorf("%d are left, %v", len(left), err)
 	}

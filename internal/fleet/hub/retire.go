@@ -73,7 +73,7 @@ func (h *Hub) distrust(ctx context.Context, name string, l leaving) error {
 	if err := h.registrar.Withdraw(ctx, name, signer, l.By, l.Reason); err != nil {
 		return err
 	}
-	h.tellReach()
+	h.sendHubAddresses()
 	go h.sever(h.ctx, name)
 	return nil
 }
@@ -118,7 +118,7 @@ func (h *Hub) signAnew(ctx context.Context, fence uint64, name string) error {
 		return nil
 	}
 	var all []fleet.Assignment
-	h.assignments.each(func(_ string, g given, _ uint64) {
+	h.assignments.each(func(_ string, g assignmentRecord, _ uint64) {
 		if slices.ContainsFunc(g.signatures, func(s fleet.Signature) bool { return s.KeyID == fleet.KeyID(theirs) }) {
 			all = append(all, g.assignment)
 		}
@@ -138,17 +138,17 @@ const severAfter = 10 * time.Second
 // end a single connection between hubs, so this one begins anew where there is one left: as
 // soon as the others are most of those who vote, since nothing could be changed after that.
 func (h *Hub) sever(ctx context.Context, name string) {
-	if h.circle == nil || name == h.set.Name {
+	if h.peers == nil || name == h.set.Name {
 		return
 	}
-	for end := h.now().Add(severAfter); h.joint().Reaches(name); {
+	for end := h.now().Add(severAfter); h.joint().IsConnected(name); {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(200 * time.Millisecond):
 		}
 		if _, _, still := h.members.get(name); h.now().After(end) && !still && h.without(ctx, name) {
-			h.keepCircle()
+			h.savePeerCache()
 			h.warn("begins anew, to be rid of " + name)
 			h.beginAnew()
 			return
@@ -174,7 +174,7 @@ func (h *Hub) onHubRevoked(r pki.Revocation) {
 	if err != nil || n.Kind != pki.HubKind {
 		return
 	}
-	h.tellReach()
+	h.sendHubAddresses()
 	go h.sever(h.ctx, n.ID)
 }
 

@@ -43,7 +43,7 @@ func TestHubThatKnowsNoOtherHub(t *testing.T) {
 		until(t, name+" is retired", func() (document.HubPage, bool) {
 			var p document.HubPage
 			err := by.ask("GET", "/v1/hubs", nil, &p)
-			return p, err == nil && len(p.Hubs) == len(w.hubs) && p.Whole
+			return p, err == nil && len(p.Hubs) == len(w.hubs) && p.Complete
 		})
 		<-w.hubs[0].ended
 		w.hubs = w.hubs[1:]

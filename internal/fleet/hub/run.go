@@ -24,7 +24,7 @@ func Run(ctx context.Context, c Config) error {
 		c.Ready = func(api, bus net.Addr) { once.Do(func() { ready(api, bus) }) }
 	}
 	for {
-		err := newHub(ctx, c, theWorld()).run(ctx)
+		err := newHub(ctx, c, realDependencies()).run(ctx)
 		switch {
 		case errors.Is(err, errAgain):
 		case errors.Is(err, view.ErrDamaged) && ctx.Err() == nil:
@@ -39,9 +39,9 @@ func Run(ctx context.Context, c Config) error {
 	}
 }
 
-func newHub(ctx context.Context, c Config, e edge) *Hub {
+func newHub(ctx context.Context, c Config, e dependencies) *Hub {
 	return &Hub{
-		conf: c, edge: e, ctx: ctx, settled: make(chan struct{}), turnstile: bus.NewTurnstile(),
+		conf: c, edge: e, ctx: ctx, mirrorsFilled: make(chan struct{}), handshakeLimiter: bus.NewHandshakeLimiter(),
 		again: make(chan struct{}), dismissed: make(chan struct{}), wanting: make(chan struct{}, 1),
 	}
 }
@@ -68,22 +68,22 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	for _, m := range h.mirrored()[1:] {
 		g.Go(func() error { return m.follow(ctx) })
 	}
-	if err := h.settle(ctx); err != nil {
+	if err := h.waitForMirrors(ctx); err != nil {
 		cancel() // what follows the stores does not end by itself
 		return errors.Join(err, ignoreEnd(ctx, g.Wait()))
 	}
 	g.Go(func() error { return h.followView(ctx) })
 	g.Go(func() error { return h.watchView(ctx) })
-	g.Go(func() error { return h.courier.gather(ctx) })
-	g.Go(func() error { return h.courier.remind(ctx) })
+	g.Go(func() error { return h.jobDispatcher.gather(ctx) })
+	g.Go(func() error { return h.jobDispatcher.remind(ctx) })
 	g.Go(func() error { return h.fillIn(ctx) })
 	g.Go(func() error { return h.followFacts(ctx) })
 	g.Go(func() error { return h.prune(ctx) })
-	g.Go(func() error { return h.keepVouched(ctx) })
+	g.Go(func() error { return h.renewHubCertificates(ctx) })
 	g.Go(func() error { return h.edge.serve(h, ctx) })
-	g.Go(func() error { return h.keep(ctx) })
+	g.Go(func() error { return h.fetchContent(ctx) })
 	g.Go(func() error { return h.histories.Run(ctx) })
-	g.Go(func() error { return h.elsewhere(ctx) })
+	g.Go(func() error { return h.followPresence(ctx) })
 	g.Go(func() error { return h.leave(ctx) })
 	g.Go(func() error { return h.followRedundancy(ctx) })
 	g.Go(func() error {

@@ -16,8 +16,8 @@ func (h *Hub) serve() error {
 		fleet.WordReport:     h.onReport,
 		fleet.WordBeat:       h.onBeat,
 		fleet.WordExports:    h.onExports,
-		fleet.WordAsk:        h.onAsk,
-		fleet.WordDone:       h.onDone,
+		fleet.WordRequest:    h.onRequest,
+		fleet.WordJobAnswer:  h.onJobAnswer,
 		fleet.WordHubs:       h.onHubs,
 		fleet.WordLists:      h.onLists,
 		fleet.WordContent:    h.onContent,
@@ -53,7 +53,7 @@ func (h *Hub) onAssignment(ctx context.Context, from fleet.TargetID, body []byte
 	g, _, ok := h.assignments.get(string(from))
 	was := fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}
 	if h.mayBeBehind(have, g.assignment) {
-		h.checkFloor(from)
+		h.checkMinimumGeneration(from)
 	}
 	if !ok || g.assignment.Newer(was) <= 0 || h.claims.isCloned(from) {
 		return nil, nil
@@ -70,12 +70,12 @@ func (h *Hub) mayBeBehind(have fleet.Have, g fleet.Assignment) bool {
 	return g.Newer(fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}) < 0
 }
 
-// checkFloor asks an agent to show what it says that it has. What it only says would let
+// checkMinimumGeneration asks an agent to show what it says that it has. What it only says would let
 // one agent push the epoch of all to the end of the numbers.
-func (h *Hub) checkFloor(id fleet.TargetID) {
-	h.errands.add(h.ctx, errand{
+func (h *Hub) checkMinimumGeneration(id fleet.TargetID) {
+	h.retryQueue.add(h.ctx, retryTask{
 		key: "floor/" + string(id),
-		do:  func(ctx context.Context) error { return h.raiseFloor(ctx, id) },
+		do:  func(ctx context.Context) error { return h.raiseMinimumGeneration(ctx, id) },
 		again: func(err error) bool {
 			h.warn(fmt.Sprintf("cannot note what the target %s has: %v", id, err))
 			return h.exchange.Here(id)
@@ -83,7 +83,7 @@ func (h *Hub) checkFloor(id fleet.TargetID) {
 	})
 }
 
-func (h *Hub) raiseFloor(ctx context.Context, id fleet.TargetID) error {
+func (h *Hub) raiseMinimumGeneration(ctx context.Context, id fleet.TargetID) error {
 	envelope, err := h.exchange.Ask(ctx, id, fleet.WordShow, nil)
 	if err != nil || len(envelope) == 0 {
 		return err
@@ -98,11 +98,11 @@ func (h *Hub) raiseFloor(ctx context.Context, id fleet.TargetID) error {
 		return nil
 	}
 	floor := fleet.Have{Epoch: a.Epoch, Generation: a.Generation}
-	had, rev, _ := h.floors.get(string(id))
+	had, rev, _ := h.minimumGenerations.get(string(id))
 	if had == floor {
 		return nil
 	}
-	return h.floors.put(ctx, string(id), floor, rev)
+	return h.minimumGenerations.put(ctx, string(id), floor, rev)
 }
 
 // onBeat notes that an agent lives, and pushes what it should have by now.
@@ -127,11 +127,11 @@ func (h *Hub) onPresence(id fleet.TargetID, here bool) {
 	}
 	h.view.Heard(id, h.now())
 	h.compatible(id)
-	go h.courier.deliver(h.ctx, id)
+	go h.jobDispatcher.deliver(h.ctx, id)
 }
 
-// onGiven pushes a new assignment to its target, if that is connected here.
-func (h *Hub) onGiven(_ string, g given, _ uint64, gone bool) {
+// onAssignmentRecord pushes a new assignment to its target, if that is connected here.
+func (h *Hub) onAssignmentRecord(_ string, g assignmentRecord, _ uint64, gone bool) {
 	if gone {
 		return
 	}
@@ -144,7 +144,7 @@ func (h *Hub) onGiven(_ string, g given, _ uint64, gone bool) {
 	}
 }
 
-func (h *Hub) push(g given) {
+func (h *Hub) push(g assignmentRecord) {
 	if h.claims.isCloned(g.assignment.Target) {
 		return
 	}

@@ -18,12 +18,12 @@ import (
 // keptList is a list of forbidden certificates that a hub signed, or one with the authority's
 // key. Every hub gives all of them.
 type keptList struct {
-	List   string          `json:"list"`             // PEM
-	Issuer string          `json:"issuer,omitempty"` // PEM of who signed it, but for the authority
-	All    []pki.Forbidden `json:"all"`
-	Number int64           `json:"number"`
-	At     int64           `json:"at"`    // seconds since 1970
-	Until  int64           `json:"until"` // seconds since 1970
+	List   string                   `json:"list"`             // PEM
+	Issuer string                   `json:"issuer,omitempty"` // PEM of who signed it, but for the authority
+	All    []pki.RevokedCertificate `json:"all"`
+	Number int64                    `json:"number"`
+	At     int64                    `json:"at"`    // seconds since 1970
+	Until  int64                    `json:"until"` // seconds since 1970
 }
 
 // authorityList is the key of that of the authority; hubs have theirs below hubLists.
@@ -38,19 +38,19 @@ const (
 	authorityListEvery = 30 * 24 * time.Hour
 )
 
-// forbidden are the serials that nobody is to believe, of certificates that may not have ended:
+// revokedServices returns the revoked serials, of certificates that may not have expired:
 // those of the list before, since facts may have been lost or are not read yet, and what is new.
-func (h *Hub) forbidden() []pki.Forbidden {
+func (h *Hub) revokedServices() []pki.RevokedCertificate {
 	had, _, _ := h.crls.get(hubLists + h.set.Name)
 	all := slices.Clone(had.All)
 	for _, r := range h.revoked.Facts() {
-		known := slices.ContainsFunc(all, func(f pki.Forbidden) bool { return f.Serial == r.Serial })
+		known := slices.ContainsFunc(all, func(f pki.RevokedCertificate) bool { return f.Serial == r.Serial })
 		if r.Serial != "" && !known {
-			all = append(all, pki.Forbidden{Serial: r.Serial, At: r.At})
+			all = append(all, pki.RevokedCertificate{Serial: r.Serial, At: r.At})
 		}
 	}
-	all = slices.DeleteFunc(all, func(f pki.Forbidden) bool { return f.Ended(h.now()) })
-	slices.SortFunc(all, func(a, b pki.Forbidden) int { return cmp.Compare(a.Serial, b.Serial) })
+	all = slices.DeleteFunc(all, func(f pki.RevokedCertificate) bool { return f.Ended(h.now()) })
+	slices.SortFunc(all, func(a, b pki.RevokedCertificate) int { return cmp.Compare(a.Serial, b.Serial) })
 	return slices.Clip(all)
 }
 
@@ -65,16 +65,16 @@ func (h *Hub) signLists(ctx context.Context) error {
 	}
 	h.listing.Lock()
 	defer h.listing.Unlock()
-	l := keptList{All: h.forbidden(), Issuer: string(pki.EncodeCertificates(own)), Until: h.now().Add(pki.ListLife).Unix()}
+	l := keptList{All: h.revokedServices(), Issuer: string(pki.EncodeCertificates(own)), Until: h.now().Add(pki.ListLife).Unix()}
 	err = h.signList(ctx, hubLists+h.set.Name, l, listEvery, h.services.List)
-	root, opened := pki.OpenAuthority(h.conf.Files, h.dir("authority"))
+	root, opened := pki.OpenCA(h.conf.Files, h.dir("authority"))
 	if errors.Is(opened, fs.ErrNotExist) {
 		return err // another hub signs it, or it lasts until the key is brought
 	}
 	if opened != nil {
 		return errors.Join(err, opened)
 	}
-	l = keptList{All: h.forbiddenHubs(), Until: h.now().Add(pki.AuthorityListLife).Unix()}
+	l = keptList{All: h.revokedServiceIssuers(), Until: h.now().Add(pki.AuthorityListLife).Unix()}
 	signed := h.signList(ctx, authorityList, l, authorityListEvery, root.List)
 	if errors.Is(signed, errors.ErrUnsupported) {
 		signed = nil // made before there were lists
@@ -82,9 +82,9 @@ func (h *Hub) signLists(ctx context.Context) error {
 	return errors.Join(err, signed)
 }
 
-// forbiddenHubs are what hubs made certificates of services with that nobody believes any more.
-func (h *Hub) forbiddenHubs() []pki.Forbidden {
-	all := []pki.Forbidden{}
+// revokedServiceIssuers returns the issuers of service certificates of revoked hubs.
+func (h *Hub) revokedServiceIssuers() []pki.RevokedCertificate {
+	all := []pki.RevokedCertificate{}
 	for _, r := range h.revoked.Facts() {
 		n, err := pki.ParseName(r.Name)
 		if err != nil || n.Kind != pki.HubKind {
@@ -93,13 +93,13 @@ func (h *Hub) forbiddenHubs() []pki.Forbidden {
 		l, _, _ := h.crls.get(hubLists + n.ID)
 		certs, err := pki.ParseCertificates([]byte(l.Issuer))
 		if err == nil && len(certs) == 1 {
-			all = append(all, pki.Forbidden{Serial: pki.SerialOf(certs[0]), At: r.At})
+			all = append(all, pki.RevokedCertificate{Serial: pki.SerialOf(certs[0]), At: r.At})
 		}
 	}
 	return all
 }
 
-func (h *Hub) signList(ctx context.Context, key string, l keptList, every time.Duration, sign func([]pki.Forbidden, int64, time.Time) ([]byte, error)) error {
+func (h *Hub) signList(ctx context.Context, key string, l keptList, every time.Duration, sign func([]pki.RevokedCertificate, int64, time.Time) ([]byte, error)) error {
 	had, rev, _ := h.crls.get(key)
 	now := h.now()
 	if slices.Equal(had.All, l.All) && had.Issuer == l.Issuer && now.Unix() >= had.At && now.Sub(time.Unix(had.At, 0)) < every {
@@ -120,9 +120,9 @@ func (h *Hub) signList(ctx context.Context, key string, l keptList, every time.D
 
 // onList has agents asked again for what they could not do before there was this list.
 func (h *Hub) onList(string, keptList, uint64, bool) {
-	for _, r := range h.requests.values() {
-		if r.What == fleet.DoForbid {
-			h.courier.offer(h.ctx, r)
+	for _, r := range h.jobs.values() {
+		if r.What == fleet.JobFetchRevocations {
+			h.jobDispatcher.offer(h.ctx, r)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func judgeNames(rules []fleet.CertificateRule, target lang.Target, names []strin
 	verdict, why := fleet.Allow, ""
 	for _, name := range names {
 		v, because := judgeName(rules, target, name)
-		if v == fleet.Refuse {
+		if v == fleet.Reject {
 			return v, because
 		}
 		if v != fleet.Allow {
@@ -49,7 +49,7 @@ func judgeName(rules []fleet.CertificateRule, target lang.Target, name string) (
 	if name == target.Name {
 		return fleet.Hold, "it is the target's own name, and no rule says more"
 	}
-	return fleet.Refuse, fmt.Sprintf("no rule lets %s have %s", target.Name, name)
+	return fleet.Reject, fmt.Sprintf("no rule lets %s have %s", target.Name, name)
 }
 
 // fits tells whether a name is one that a pattern means: itself, an address in a network, any

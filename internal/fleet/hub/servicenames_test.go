@@ -13,7 +13,7 @@ func TestJudgeNames(t *testing.T) {
 		return fleet.CertificateRule{Select: []string{selects}, Names: names, Answer: v}
 	}
 	rules := []fleet.CertificateRule{
-		rule(fleet.Refuse, "gone,web2", "*.web.example.org"),
+		rule(fleet.Reject, "gone,web2", "*.web.example.org"),
 		rule(fleet.Allow, "label:role=web", "*.web.example.org", "10.0.0.0/8", "2001:db8::1"),
 		rule(fleet.Hold, "*", "*.example.org"),
 		rule(fleet.Allow, "label:own=yes", "@own"),
@@ -27,11 +27,11 @@ func TestJudgeNames(t *testing.T) {
 		names  []string
 		want   fleet.Verdict
 	}{
-		{web, []string{"a.web.example.org"}, fleet.Allow}, {web2, []string{"a.web.example.org"}, fleet.Refuse}, {db, []string{"a.web.example.org"}, fleet.Refuse},
-		{web, []string{"a.b.web.example.org"}, fleet.Refuse}, {web, []string{"web.example.org"}, fleet.Hold}, {web, []string{"a.web.example.org", "b.example.org"}, fleet.Hold},
-		{web, []string{"a.web.example.org", "b.example.com"}, fleet.Refuse}, {web, []string{"10.1.2.3"}, fleet.Allow}, {web, []string{"11.1.2.3"}, fleet.Refuse},
-		{web, []string{"2001:db8::1"}, fleet.Allow}, {web, []string{"2001:db8::2"}, fleet.Refuse}, {db, []string{"10.1.2.3"}, fleet.Refuse},
-		{web, []string{"web1"}, fleet.Allow}, {db, []string{"db1"}, fleet.Hold}, {db, []string{"web1"}, fleet.Refuse}, {db, []string{"broken"}, fleet.Hold},
+		{web, []string{"a.web.example.org"}, fleet.Allow}, {web2, []string{"a.web.example.org"}, fleet.Reject}, {db, []string{"a.web.example.org"}, fleet.Reject},
+		{web, []string{"a.b.web.example.org"}, fleet.Reject}, {web, []string{"web.example.org"}, fleet.Hold}, {web, []string{"a.web.example.org", "b.example.org"}, fleet.Hold},
+		{web, []string{"a.web.example.org", "b.example.com"}, fleet.Reject}, {web, []string{"10.1.2.3"}, fleet.Allow}, {web, []string{"11.1.2.3"}, fleet.Reject},
+		{web, []string{"2001:db8::1"}, fleet.Allow}, {web, []string{"2001:db8::2"}, fleet.Reject}, {db, []string{"10.1.2.3"}, fleet.Reject},
+		{web, []string{"web1"}, fleet.Allow}, {db, []string{"db1"}, fleet.Hold}, {db, []string{"web1"}, fleet.Reject}, {db, []string{"broken"}, fleet.Hold},
 	} {
 		if got, why := judgeNames(rules, c.target, c.names); got != c.want {
 			t.Errorf("%s of %v: %s, %s", c.names, c.target.Name, got, why)

@@ -13,13 +13,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// vouchServicesPath is where a hub asks another one to vouch for what it makes certificates of
+// certifyServicesPath is where a hub asks another one to vouch for what it makes certificates of
 // services with.
-const vouchServicesPath = "/v1/hubs/vouch-services"
+const certifyServicesPath = "/v1/hubs/vouch-services"
 
-// vouchServices has the authority vouch for what this hub makes certificates of services with,
+// renewServiceIssuer has the authority vouch for what this hub makes certificates of services with,
 // if it never did, or it is time.
-func (h *Hub) vouchServices(ctx context.Context) error {
+func (h *Hub) renewServiceIssuer(ctx context.Context) error {
 	if at := h.services.RenewAt(); !at.IsZero() && h.now().Before(at) {
 		return nil
 	}
@@ -27,15 +27,15 @@ func (h *Hub) vouchServices(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	request, err := h.services.Request()
+	jobID, err := h.services.Request()
 	if err != nil {
 		return err
 	}
-	certificates, err := h.authorizedServices(request, h.set.Name, hostsOf(own))
+	certificates, err := h.authorizedServices(jobID, h.set.Name, hostsOf(own))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("the authority's key is not in %s. Bring it there until it was used", h.dir("authority"))
-		if h.circle != nil {
-			certificates, err = h.askToVouch(ctx, vouchServicesPath, request)
+		if h.peers != nil {
+			certificates, err = h.requestCertification(ctx, certifyServicesPath, jobID)
 		}
 	}
 	if err == nil {
@@ -47,18 +47,18 @@ func (h *Hub) vouchServices(ctx context.Context) error {
 	return nil
 }
 
-func (h *Hub) authorizedServices(request []byte, name string, hosts []string) ([]byte, error) {
-	root, err := pki.OpenAuthority(h.conf.Files, h.dir("authority"))
+func (h *Hub) authorizedServices(jobID []byte, name string, hosts []string) ([]byte, error) {
+	root, err := pki.OpenCA(h.conf.Files, h.dir("authority"))
 	if err != nil {
 		return nil, err
 	}
-	return root.VouchServices(request, name, hosts, h.now())
+	return root.CertifyServices(jobID, name, hosts, h.now())
 }
 
-// serveVouchServices vouches for the hub that asks, with the names that it has.
-func (h *Hub) serveVouchServices(w http.ResponseWriter, r *http.Request) {
-	h.vouchFor(w, r, "the hub %s may make certificates of services", func(request []byte, p pki.Peer) ([]byte, error) {
-		return h.authorizedServices(request, p.Name.ID, hostsOf(p.Certificate))
+// serveCertifyServices vouches for the hub that asks, with the names that it has.
+func (h *Hub) serveCertifyServices(w http.ResponseWriter, r *http.Request) {
+	h.certifyFor(w, r, "the hub %s may make certificates of services", func(jobID []byte, p pki.Peer) ([]byte, error) {
+		return h.authorizedServices(jobID, p.Name.ID, hostsOf(p.Certificate))
 	})
 }
 

@@ -15,21 +15,21 @@ import (
 )
 
 // certificate asks for one for a service.
-func (s *sharer) certificate(names ...string) (answer fleet.AskAnswer, serial string, err error) {
+func (s *sharer) certificate(names ...string) (answer fleet.RequestAnswer, serial string, err error) {
 	key, err := pki.NewServiceKey()
 	if err != nil {
 		return answer, "", err
 	}
-	request, err := key.Request()
+	jobID, err := key.Request()
 	if err != nil {
 		return answer, "", err
 	}
-	body, _ := json.Marshal(fleet.Ask{What: fleet.AskCertificate, Names: names, Request: string(request)})
-	said, err := s.link.Ask(s.t.Context(), fleet.WordAsk, body)
+	body, _ := json.Marshal(fleet.Request{What: fleet.RequestCertificate, Names: names, Signing: string(jobID)})
+	said, err := s.link.Ask(s.t.Context(), fleet.WordRequest, body)
 	if err == nil {
 		err = json.Unmarshal(said, &answer)
 	}
-	if err != nil || answer.Answer != fleet.AskDone {
+	if err != nil || answer.Answer != fleet.RequestDone {
 		return answer, "", err
 	}
 	chain, err := key.Take([]byte(answer.Certificate), names, s.id.Authorities())
@@ -53,7 +53,7 @@ func (s *sharer) gets(names ...string) (serial string) {
 
 func (w *world) rule(answer fleet.Verdict, selects, name string) {
 	w.t.Helper()
-	w.ask("POST", "/v1/asks/policy", document.AskPolicyRequest{What: fleet.AskCertificate, Answer: answer, Select: []string{selects}, Names: []string{name}}, &document.Done{})
+	w.ask("POST", "/v1/requests/policy", document.RequestPolicyChange{What: fleet.RequestCertificate, Answer: answer, Select: []string{selects}, Names: []string{name}}, &document.Done{})
 }
 
 func (w *world) serviceWorld() {
@@ -80,7 +80,7 @@ func TestCertificates(t *testing.T) {
 	if _, _, err := web.certificate("bank.example.org"); err == nil {
 		t.Error("what no rule lets it have is given")
 	}
-	if a, _, err := web.certificate("web3"); err != nil || a.Answer != fleet.AskHeld {
+	if a, _, err := web.certificate("web3"); err != nil || a.Answer != fleet.RequestPending {
 		t.Errorf("its own name: %+v %v", a, err)
 	}
 	w.rule(fleet.Allow, "label:role=web", "*.web.example.org")
@@ -96,14 +96,14 @@ func TestCertificates(t *testing.T) {
 		t.Error("the hub's address is given")
 	}
 	both := []string{"192.0.2.9", "shop.web.example.org"}
-	if a, _, err := web.certificate(both...); err != nil || a.Answer != fleet.AskHeld {
+	if a, _, err := web.certificate(both...); err != nil || a.Answer != fleet.RequestPending {
 		t.Errorf("the worst of two names: %+v %v", a, err)
 	}
-	held := w.heldAsks()
+	held := w.pendingRequests()
 	if len(held) != 2 || !slices.Equal(held[1].Names, both) {
 		t.Errorf("%+v", held)
 	}
-	w.ask("POST", "/v1/targets/web3/asks/certificate/approve", document.AskDecision{Name: "192.0.2.9"}, &document.Done{})
+	w.ask("POST", "/v1/targets/web3/requests/certificate/approve", document.RequestDecision{Name: "192.0.2.9"}, &document.Done{})
 	web.gets(both...)
 
 	// Another start of the hub, and whoever else asks for it.
@@ -114,19 +114,19 @@ func TestCertificates(t *testing.T) {
 	if _, _, err := db.certificate(both...); err == nil {
 		t.Error("an approval counts for another target")
 	}
-	if a, _, err := web.certificate("192.0.2.9"); err != nil || a.Answer != fleet.AskHeld {
+	if a, _, err := web.certificate("192.0.2.9"); err != nil || a.Answer != fleet.RequestPending {
 		t.Errorf("an approval counts for other names: %+v %v", a, err)
 	}
 	p := w.certificates()
 	if len(p.Certificates) != 5 || len(p.Approved) != 1 || p.Approved[0].By != "root" {
 		t.Errorf("%+v", p)
 	}
-	w.inAudit("ask certificate 192.0.2.9 shop.web.example.org", "held")
-	w.inAudit("ask certificate shop.web.example.org", "begun")
+	w.inAudit("request certificate 192.0.2.9 shop.web.example.org", "held")
+	w.inAudit("request certificate shop.web.example.org", "begun")
 
 	// Nothing is given at once to a suspect.
 	w.ask("POST", "/v1/targets/web3/suspect", document.ReasonRequest{Reason: "x"}, &document.Done{})
-	if a, _, err := web.certificate("shop.web.example.org"); err != nil || a.Answer != fleet.AskHeld {
+	if a, _, err := web.certificate("shop.web.example.org"); err != nil || a.Answer != fleet.RequestPending {
 		t.Errorf("a suspect: %+v %v", a, err)
 	}
 }
@@ -140,30 +140,30 @@ func TestCertificatesOfAHostileAgent(t *testing.T) {
 	bad := w.sharer("bad", nil)
 	bad.gets("a.example.org")
 	key, _ := pki.NewServiceKey()
-	request, _ := key.Request()
-	ask := func(a fleet.Ask) error {
+	jobID, _ := key.Request()
+	ask := func(a fleet.Request) error {
 		body, _ := json.Marshal(a)
-		_, err := bad.link.Ask(t.Context(), fleet.WordAsk, body)
+		_, err := bad.link.Ask(t.Context(), fleet.WordRequest, body)
 		return err
 	}
-	for _, a := range []fleet.Ask{
-		{Names: []string{"bank.example.com"}, Request: string(request)},
-		{Names: []string{"fettle://acme/hub/hub1"}, Request: string(request)},
-		{Names: []string{"*.example.org"}, Request: string(request)},
-		{Names: []string{"127.0.0.1"}, Request: string(request)},
-		{Names: []string{"b.example.org", "a.example.org"}, Request: string(request)},
-		{Names: strings.Split(strings.TrimSpace(strings.Repeat("a.example.org ", 17)), " "), Request: string(request)},
-		{Names: []string{"a.example.org"}, Request: string(request) + "x"},
-		{Names: []string{"a.example.org"}, Request: strings.Repeat("x", 1<<16)},
+	for _, a := range []fleet.Request{
+		{Names: []string{"bank.example.com"}, Signing: string(jobID)},
+		{Names: []string{"fettle://acme/hub/hub1"}, Signing: string(jobID)},
+		{Names: []string{"*.example.org"}, Signing: string(jobID)},
+		{Names: []string{"127.0.0.1"}, Signing: string(jobID)},
+		{Names: []string{"b.example.org", "a.example.org"}, Signing: string(jobID)},
+		{Names: strings.Split(strings.TrimSpace(strings.Repeat("a.example.org ", 17)), " "), Signing: string(jobID)},
+		{Names: []string{"a.example.org"}, Signing: string(jobID) + "x"},
+		{Names: []string{"a.example.org"}, Signing: strings.Repeat("x", 1<<16)},
 		{Names: []string{"a.example.org"}},
-		{Request: string(request)},
+		{Signing: string(jobID)},
 	} {
-		a.What = fleet.AskCertificate
+		a.What = fleet.RequestCertificate
 		if ask(a) == nil {
 			t.Errorf("%v is taken", a.Names)
 		}
 	}
-	if ask(fleet.Ask{What: fleet.AskSuspect, Because: "x", Names: []string{"a.example.org"}, Request: string(request)}) == nil {
+	if ask(fleet.Request{What: fleet.RequestSuspect, Reason: "x", Names: []string{"a.example.org"}, Signing: string(jobID)}) == nil {
 		t.Error("another ask with names is taken")
 	}
 	given := 0
@@ -200,32 +200,32 @@ func (s *sharer) lists() pki.Lists {
 
 // What is forbidden stands in the lists, agents are asked to get them, also those that are away,
 // and another certificate of that name waits for a person, whatever the policy says.
-func TestForbid(t *testing.T) {
+func TestRevokeServices(t *testing.T) {
 	w := newWorld(t)
 	w.serviceWorld()
 	w.rule(fleet.Allow, "*", "*.example.org")
 	web, other := w.sharer("web3", nil), w.sharer("other", nil)
 	bad, kept := web.gets("bad.example.org"), web.gets("kept.example.org")
 	theirs := other.gets("other.example.org")
-	asked := make(chan fleet.Do, 10)
-	err := other.link.Serve(fleet.WordDo, func(_ context.Context, body []byte) ([]byte, error) {
-		var d fleet.Do
+	asked := make(chan fleet.Job, 10)
+	err := other.link.Serve(fleet.WordJob, func(_ context.Context, body []byte) ([]byte, error) {
+		var d fleet.Job
 		if err := json.Unmarshal(body, &d); err != nil {
 			return nil, err
 		}
 		asked <- d
-		return json.Marshal(fleet.Done{ID: d.ID})
+		return json.Marshal(fleet.JobAnswer{ID: d.ID})
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var r document.Request
-	w.ask("POST", "/v1/certificates/forbid", document.CertificateForbidding{Serial: bad, Reason: "copied"}, &r)
-	if d := <-asked; d.What != fleet.DoForbid || d.Arg != "hub1/"+bad || d.ID != r.ID {
+	var r document.Job
+	w.ask("POST", "/v1/certificates/revoke", document.CertificateRevocation{Serial: bad, Reason: "copied"}, &r)
+	if d := <-asked; d.What != fleet.JobFetchRevocations || d.Arg != "hub1/"+bad || d.ID != r.ID {
 		t.Errorf("%+v", d)
 	}
-	until(t, "the acknowledgement", func() (document.Request, bool) {
-		w.ask("GET", "/v1/requests/"+r.ID, nil, &r)
+	until(t, "the acknowledgement", func() (document.Job, bool) {
+		w.ask("GET", "/v1/jobs/"+r.ID, nil, &r)
 		done := 0
 		for _, a := range r.Targets {
 			if a.At > 0 {
@@ -237,16 +237,16 @@ func TestForbid(t *testing.T) {
 	if l := other.lists(); !l.Has(bad, "hub1") || l.Has(kept, "") || l.Has(theirs, "") {
 		t.Errorf("%v", l)
 	}
-	if a, _, err := web.certificate("bad.example.org"); err != nil || a.Answer != fleet.AskHeld {
+	if a, _, err := web.certificate("bad.example.org"); err != nil || a.Answer != fleet.RequestPending {
 		t.Errorf("another of that name: %+v %v", a, err)
 	}
-	w.inAudit("POST /v1/certificates/forbid", bad)
+	w.inAudit("POST /v1/certificates/revoke", bad)
 
 	// Another start of the hub forgets nothing, and a person lets it have that name again.
 	w.stop()
 	w.start()
 	until(t, "the list", func() (pki.Lists, bool) { l := other.lists(); return l, l.Has(bad, "hub1") })
-	w.ask("POST", "/v1/targets/web3/asks/certificate/approve", document.AskDecision{}, &document.Done{})
+	w.ask("POST", "/v1/targets/web3/requests/certificate/approve", document.RequestDecision{}, &document.Done{})
 	again := web.gets("bad.example.org")
 
 	// Who is retired has nothing that counts.
@@ -255,7 +255,7 @@ func TestForbid(t *testing.T) {
 		l := other.lists()
 		return l, l.Has(bad, "") && l.Has(kept, "hub1") && l.Has(again, "hub1") && !l.Has(theirs, "")
 	})
-	err = socketClient(filepath.Join(w.dir, "hub.sock")).do(t.Context(), "POST", "/v1/certificates/forbid", document.CertificateForbidding{Serial: "aa"}, &r)
+	err = socketClient(filepath.Join(w.dir, "hub.sock")).do(t.Context(), "POST", "/v1/certificates/revoke", document.CertificateRevocation{Serial: "aa"}, &r)
 	if err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("a serial that nobody has: %v", err)
 	}

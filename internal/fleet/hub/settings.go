@@ -41,9 +41,9 @@ type Settings struct {
 	// Repository is followed from the first start on; later it stands in the store.
 	Repository Repository `json:"repository"`
 	Retention  Retention  `json:"retention,omitzero"`
-	// Asks is what becomes of what agents ask for from the first start on; later it stands
+	// Requests is the initial policy for requests of agents; later it is stored
 	// in the store.
-	Asks map[fleet.AskKind]fleet.Verdict `json:"asks,omitempty"`
+	Requests map[fleet.RequestKind]fleet.Verdict `json:"requests,omitempty"`
 	// Nats is where everything is kept, nil for what hubs keep themselves.
 	Nats *Nats `json:"nats,omitempty"`
 }
@@ -87,8 +87,8 @@ type Birth struct {
 	// Hosts are the names and addresses in its certificate.
 	Hosts []string
 	Now   time.Time
-	// NatsGiven is the NATS cluster on which everything is to be kept, if any.
-	NatsGiven NatsGiven
+	// NatsSettings is the NATS cluster on which everything is to be kept, if any.
+	NatsSettings NatsSettings
 }
 
 // hookFile holds the secret with which a git server proves its hooks.
@@ -108,15 +108,15 @@ func Init(b Birth) (authority [32]byte, err error) {
 	if there {
 		return authority, fmt.Errorf("cannot make a hub in %s: %w", b.Dir, ErrExists)
 	}
-	if err := smallfile.Folder(b.Files, b.Dir); err != nil {
+	if err := smallfile.Directory(b.Files, b.Dir); err != nil {
 		return authority, err
 	}
-	if !b.NatsGiven.IsZero() {
-		if b.Nats, err = giveNats(b.Files, b.Dir, b.Fleet, nil, b.NatsGiven); err != nil {
+	if !b.NatsSettings.IsZero() {
+		if b.Nats, err = giveNats(b.Files, b.Dir, b.Fleet, nil, b.NatsSettings); err != nil {
 			return authority, err
 		}
 	}
-	root, err := pki.NewAuthority(b.Files, path.Join(b.Dir, "authority"), b.Fleet, b.Now)
+	root, err := pki.NewCA(b.Files, path.Join(b.Dir, "authority"), b.Fleet, b.Now)
 	if err != nil {
 		return authority, err
 	}
@@ -124,11 +124,11 @@ func Init(b Birth) (authority [32]byte, err error) {
 	if err != nil {
 		return authority, err
 	}
-	request, err := keys.Request()
+	jobID, err := keys.Request()
 	if err != nil {
 		return authority, err
 	}
-	certificates, err := root.Vouch(request, b.Name, b.Hosts, b.Now)
+	certificates, err := root.Certify(jobID, b.Name, b.Hosts, b.Now)
 	if err != nil {
 		return authority, err
 	}
@@ -160,7 +160,7 @@ func ReadSettings(files host.FS, dir string) (Settings, error) {
 	if s.Format != settingsFormat {
 		return Settings{}, fmt.Errorf("cannot read %s of the format %.40q: this program knows %s", file, s.Format, settingsFormat)
 	}
-	return s, errors.Join(fleet.CheckName(s.Name), s.Retention.check(), fleet.CheckAnswers(s.Asks))
+	return s, errors.Join(fleet.CheckName(s.Name), s.Retention.check(), fleet.CheckAnswers(s.Requests))
 }
 
 // URLs are those at which a server that listens on HOST:PORT is reached by some names or

@@ -33,7 +33,7 @@ func freeAt(dir string) (free, all uint64, err error) {
 type several struct {
 	*world
 	hubs []*one
-	nats hub.NatsGiven
+	nats hub.NatsSettings
 }
 
 // one is a hub of them.
@@ -54,15 +54,15 @@ func (o *one) socket() string { return filepath.Join(o.w.dir, o.name+".sock") }
 // settings are those of a new hub.
 func (w *several) settings(name string) (hub.Birth, string) {
 	apiAt, busAt, clusterAt := free(w.t), free(w.t), free(w.t)
-	return hub.Birth{Files: w.host, Dir: filepath.Join(w.dir, name), Hosts: []string{"127.0.0.1"}, Now: time.Now(), NatsGiven: w.nats, Settings: hub.Settings{
+	return hub.Birth{Files: w.host, Dir: filepath.Join(w.dir, name), Hosts: []string{"127.0.0.1"}, Now: time.Now(), NatsSettings: w.nats, Settings: hub.Settings{
 		Name: name, API: apiAt, Bus: busAt, Cluster: clusterAt, Hubs: []string{"https://" + apiAt}, Buses: []string{"tls://" + busAt},
 	}}, "https://" + apiAt
 }
 
-func newSeveral(t *testing.T) *several { return newSeveralOver(t, hub.NatsGiven{}) }
+func newSeveral(t *testing.T) *several { return newSeveralOver(t, hub.NatsSettings{}) }
 
 // newSeveralOver keeps everything on a NATS cluster, if one is given.
-func newSeveralOver(t *testing.T, nats hub.NatsGiven) *several {
+func newSeveralOver(t *testing.T, nats hub.NatsSettings) *several {
 	w := &several{world: newWorld(t), nats: nats}
 	w.commit(map[string]string{
 		"fettle.hcl":             "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n",
@@ -174,7 +174,7 @@ func (w *several) kept(by *one, n int) document.HubPage {
 		if err := by.ask("GET", "/v1/hubs", nil, &p); err != nil {
 			return p, false
 		}
-		return p, len(p.Hubs) == n && p.Copies == min(n, 3) && p.Whole
+		return p, len(p.Hubs) == n && p.Copies == min(n, 3) && p.Complete
 	})
 }
 
@@ -224,8 +224,8 @@ func TestSeveralHubs(t *testing.T) {
 	w.agree("/v1/modules")
 	// The leader goes while a commit is given out.
 	web := &sharer{t: t, id: id2, link: link2}
-	rule := document.AskPolicyRequest{What: fleet.AskCertificate, Answer: fleet.Allow, Select: []string{"web*"}, Names: []string{"*.example.org"}}
-	w.hubs[0].must("POST", "/v1/asks/policy", rule, &document.Done{})
+	rule := document.RequestPolicyChange{What: fleet.RequestCertificate, Answer: fleet.Allow, Select: []string{"web*"}, Names: []string{"*.example.org"}}
+	w.hubs[0].must("POST", "/v1/requests/policy", rule, &document.Done{})
 	before := web.gets("a.example.org")
 	leader := w.leader()
 	w.commit(map[string]string{"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"two\"\n}\n"})

@@ -105,7 +105,7 @@ func TestSignedCommandsThroughAHub(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := web1.takes()
-	ann := w.person("ann", "operate")
+	ann := w.user("ann", "operate")
 	until(t, "the target", func() (any, bool) {
 		d, err := ann.Target(t.Context(), "web1")
 		return d, err == nil && d.Target.Connected
@@ -133,9 +133,9 @@ func TestSignedCommandsThroughAHub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.ask("POST", "/v1/requests", document.DoRequest{What: fleet.DoRun, Select: []string{"web1"}, Run: run, Signed: text}, &document.Request{})
-	do := <-asked
-	if a, err := agent.AdmitJob(agent.SignedCommands, nil, h.memory, do); err != nil || a.Signer != "ann" || do.Signed != text {
+	w.ask("POST", "/v1/jobs", document.JobRequest{What: fleet.JobRun, Select: []string{"web1"}, Run: run, Signed: text}, &document.Job{})
+	job := <-asked
+	if a, err := agent.AdmitJob(agent.SignedCommands, nil, h.memory, job); err != nil || a.Signer != "ann" || job.Signed != text {
 		t.Errorf("%+v, %v", a, err)
 	}
 }

@@ -84,7 +84,7 @@ func (a *simAgent) dial(ctx context.Context, _, address string) (net.Conn, error
 }
 
 func (a *simAgent) client() pki.Client {
-	return pki.Client{Folder: pki.Folder{FS: a.disk, Dir: member.IdentityDir("/agent")}, Now: a.now, Dial: a.dial}
+	return pki.Client{Directory: pki.Directory{FS: a.disk, Dir: member.IdentityDir("/agent")}, Now: a.now, Dial: a.dial}
 }
 
 // simLink is a link that is cut where the machine is, and remembers what hubs promised.
@@ -151,7 +151,7 @@ func (a *simAgent) once(ctx context.Context) error {
 		if a.away.Load() || a.sim.any() == nil {
 			return nil, nil, errors.New("no route to host")
 		}
-		id, err := a.client().Folder.Load()
+		id, err := a.client().Directory.Load()
 		if err != nil {
 			return nil, nil, err
 		}
@@ -323,27 +323,27 @@ func (a *simAgent) apply(w fleet.Assignment, before map[string]fleet.Bundle, n i
 
 // Command implements agent.Commander: nothing is run twice, whatever crashed and whichever
 // hub asks.
-func (a *simAgent) Command(ctx context.Context, act machine.Act) machine.Acted {
+func (a *simAgent) Command(ctx context.Context, act machine.RunJob) machine.JobEnded {
 	a.mu.Lock()
 	if a.ran == nil {
 		a.ran = map[string]bool{}
 	}
-	twice := a.ran[act.Do.ID]
-	a.ran[act.Do.ID] = true
+	twice := a.ran[act.Job.ID]
+	a.ran[act.Job.ID] = true
 	a.mu.Unlock()
 	if twice {
-		a.sim.fault("%s runs the request %s twice", a.name, act.Do.ID)
+		a.sim.fault("%s runs the request %s twice", a.name, act.Job.ID)
 	}
 	select {
 	case <-ctx.Done():
-		return machine.Acted{Done: fleet.Done{ID: act.Do.ID, Interrupted: true}}
+		return machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID, Interrupted: true}}
 	case <-time.After(20 * time.Second):
 	}
-	return machine.Acted{Done: fleet.Done{ID: act.Do.ID, Result: &fleet.CommandResult{Exit: 1, Stdout: "up 3 days"}}}
+	return machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID, Result: &fleet.CommandResult{Exit: 1, Stdout: "up 3 days"}}}
 }
 
-// Frost implements agent.Enforcer.
-func (a *simAgent) Frost(context.Context) (string, error) { return "", nil }
+// LocalFreeze implements agent.Enforcer.
+func (a *simAgent) LocalFreeze(context.Context) (string, error) { return "", nil }
 
 // Managed implements agent.Enforcer.
 func (a *simAgent) Managed(context.Context) (agent.Managed, error) { return agent.Managed{}, nil }

@@ -22,17 +22,17 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// deed is one thing that happens to a fleet: what, to whom, and how much.
-type deed struct {
+// operation is one thing that happens to a fleet: what, to whom, and how much.
+type operation struct {
 	What   string
 	N      int // of an agent or a hub
 	Amount int
 }
 
-func (d deed) String() string { return fmt.Sprintf("%s(%d,%d)", d.What, d.N, d.Amount) }
+func (d operation) String() string { return fmt.Sprintf("%s(%d,%d)", d.What, d.N, d.Amount) }
 
-// deeds are what can happen, those that happen often more than once.
-var deeds = [...]string{
+// operations are what can happen, those that happen often more than once.
+var operations = [...]string{
 	"commit", "commit", "commit", "commit failing", "commit broken", "commit stranger", "commit unsigned", "commit shrinking",
 	"fix", "pin", "unpin", "label", "enrol", "enrol", "revoke", "retire", "freeze", "thaw", "request",
 	"hub", "hub", "hub crash", "hub crash", "lose", "backup", "restore", "depose", "store fails", "git away",
@@ -61,8 +61,8 @@ func TestSimulatedHistories(t *testing.T) {
 	}
 	seen := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
-		list := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) deed {
-			return deed{rapid.SampledFrom(deeds[:]).Draw(rt, "what"), rapid.IntRange(0, 7).Draw(rt, "n"), rapid.IntRange(0, 99).Draw(rt, "amount")}
+		list := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) operation {
+			return operation{rapid.SampledFrom(operations[:]).Draw(rt, "what"), rapid.IntRange(0, 7).Draw(rt, "n"), rapid.IntRange(0, 99).Draw(rt, "amount")}
 		}), 1, 40).Draw(rt, "history")
 		var wrong []string
 		var story string
@@ -75,7 +75,7 @@ func TestSimulatedHistories(t *testing.T) {
 }
 
 // happen plays a history, and gives what was wrong with it.
-func happen(list []deed, seen map[string]int) (wrong []string, story string) {
+func happen(list []operation, seen map[string]int) (wrong []string, story string) {
 	s, err := newSim(2)
 	if err != nil {
 		return []string{err.Error()}, ""
@@ -143,7 +143,7 @@ func (h *history) agent(n int) *simAgent {
 	return h.agents[n%len(h.agents)]
 }
 
-func (h *history) do(d deed) {
+func (h *history) do(d operation) {
 	h.seen[d.What]++
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -203,7 +203,7 @@ func (h *history) do(d deed) {
 }
 
 // toAgent does what is about one agent; what asks a hub needs one.
-func (h *history) toAgent(ctx context.Context, d deed, a *simAgent, run *Hub) {
+func (h *history) toAgent(ctx context.Context, d operation, a *simAgent, run *Hub) {
 	switch d.What {
 	case "crash":
 		a.crash()
@@ -225,13 +225,13 @@ func (h *history) toAgent(ctx context.Context, d deed, a *simAgent, run *Hub) {
 		}
 	default:
 		if run != nil {
-			h.byPeople(ctx, d, a, run)
+			h.byUsers(ctx, d, a, run)
 		}
 	}
 }
 
-// byPeople is what people ask a hub for.
-func (h *history) byPeople(ctx context.Context, d deed, a *simAgent, run *Hub) {
+// byUsers is what people ask a hub for.
+func (h *history) byUsers(ctx context.Context, d operation, a *simAgent, run *Hub) {
 	switch d.What {
 	case "pin":
 		_ = run.Pin(ctx, ann, a.id.ID, fleet.Pin{Ref: []string{"fix", "main", "none"}[d.Amount%3]})
@@ -243,11 +243,11 @@ func (h *history) byPeople(ctx context.Context, d deed, a *simAgent, run *Hub) {
 		if len(h.live()) < 2 {
 			return
 		}
-		do := run.Revoke
+		job := run.Revoke
 		if d.What == "retire" {
-			do = run.Retire
+			job = run.Retire
 		}
-		if do(ctx, ann, a.id.ID, "for a test") == nil {
+		if job(ctx, ann, a.id.ID, "for a test") == nil {
 			a.mu.Lock()
 			a.revoked, a.out = time.Now(), true
 			a.mu.Unlock()
@@ -257,13 +257,13 @@ func (h *history) byPeople(ctx context.Context, d deed, a *simAgent, run *Hub) {
 	case "thaw":
 		_ = run.Unfreeze(ctx, ann, a.id.ID)
 	case "request":
-		do := document.DoRequest{What: []string{"apply", "report", "verify", "run", "run"}[d.Amount%5]}
-		if do.What == fleet.DoRun {
-			do.Run = &fleet.Command{Argv: []string{"reboot"}}
+		job := document.JobRequest{What: []string{"apply", "report", "verify", "run", "run"}[d.Amount%5]}
+		if job.What == fleet.JobRun {
+			job.Run = &fleet.Command{Argv: []string{"reboot"}}
 		}
-		r, err := run.Do(ctx, ann, do, []fleet.TargetID{a.id.ID})
+		r, err := run.CreateJob(ctx, ann, job, []fleet.TargetID{a.id.ID})
 		if err == nil && d.Amount%2 == 0 {
-			_ = run.Withdraw(ctx, ann, r.ID)
+			_ = run.CancelJob(ctx, ann, r.ID)
 		}
 	}
 }

@@ -94,7 +94,7 @@ func newSim(hubs int) (*sim, error) {
 		name := fmt.Sprintf("hub%d", i+1)
 		h := &simHub{sim: s, name: name}
 		s.hubs = append(s.hubs, h)
-		if err := errors.Join(os.Mkdir(h.dir(), 0o700), smallfile.Folder(s.files, h.dir())); err != nil {
+		if err := errors.Join(os.Mkdir(h.dir(), 0o700), smallfile.Directory(s.files, h.dir())); err != nil {
 			return nil, err
 		}
 	}
@@ -121,7 +121,7 @@ func (h *simHub) birth(first bool) error {
 		h.sim.site.bound = content.FleetFile(authority)
 		return err
 	}
-	root, err := pki.OpenAuthority(files, h.sim.hubs[0].dir()+"/authority")
+	root, err := pki.OpenCA(files, h.sim.hubs[0].dir()+"/authority")
 	if err != nil {
 		return err
 	}
@@ -129,11 +129,11 @@ func (h *simHub) birth(first bool) error {
 	if err != nil {
 		return err
 	}
-	request, err := keys.Request()
+	jobID, err := keys.Request()
 	if err != nil {
 		return err
 	}
-	certificates, err := root.Vouch(request, h.name, []string{h.name}, now)
+	certificates, err := root.Certify(jobID, h.name, []string{h.name}, now)
 	if err != nil {
 		return err
 	}
@@ -152,7 +152,7 @@ func (h *simHub) start() {
 	b := &simBus{sim: h.sim, kept: h.sim.kept, dead: dead}
 	h.sim.mu.Unlock()
 	h.ready = make(chan struct{})
-	e := edge{
+	e := dependencies{
 		bus: func(ctx context.Context, c bus.Config) (shared, error) {
 			b.net = bustest.NewNet(ctx, bustest.Faults{})
 			h.mu.Lock()
@@ -254,8 +254,8 @@ func (k *shelf) unpacked(value []byte) (fleet.Assignment, error) {
 	if err != nil {
 		return fleet.Assignment{}, err
 	}
-	h.commons.store = k.stores["lists"].Copy() // it can be read even while nobody else can
-	text, _, err := h.whole(s)
+	h.sharedModules.store = k.stores["lists"].Copy() // it can be read even while nobody else can
+	text, _, err := h.fullAssignment(s)
 	if err != nil {
 		return fleet.Assignment{}, err
 	}

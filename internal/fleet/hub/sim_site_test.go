@@ -76,9 +76,9 @@ func gitID(typ string, raw []byte) string {
 }
 
 // gitTree is a tree object of files, and of folders by their identity.
-func gitTree(files, folders map[string]string) []byte {
+func gitTree(files, directories map[string]string) []byte {
 	var raw []byte
-	all := maps.Clone(folders)
+	all := maps.Clone(directories)
 	for name := range files {
 		all[name+"\x00"] = ""
 	}
@@ -92,7 +92,7 @@ func gitTree(files, folders map[string]string) []byte {
 		return strings.Compare(key(a), key(b))
 	})
 	for _, n := range names {
-		mode, id, name := "40000", folders[n], n
+		mode, id, name := "40000", directories[n], n
 		if file, ok := strings.CutSuffix(n, "\x00"); ok {
 			mode, id, name = "100644", gitID("blob", []byte(files[file])), file
 		}
@@ -120,13 +120,13 @@ func (s *site) foreign(branch string, by ssh.Signer, parts map[string]map[string
 	defer s.mu.Unlock()
 	s.last = max(s.last+1, time.Now().Unix())
 	r := &revision{parts: parts, signed: by == s.believed}
-	folders := map[string]string{}
+	directories := map[string]string{}
 	for part, files := range parts {
 		if part != "" {
-			folders[strings.TrimPrefix(part, "modules/")] = gitID("tree", gitTree(files, map[string]string{}))
+			directories[strings.TrimPrefix(part, "modules/")] = gitID("tree", gitTree(files, map[string]string{}))
 		}
 	}
-	modules := gitTree(nil, folders)
+	modules := gitTree(nil, directories)
 	root := gitTree(parts[""], map[string]string{"modules": gitID("tree", modules)})
 	r.trees = map[string][][]byte{"": {root}}
 	for part := range parts {

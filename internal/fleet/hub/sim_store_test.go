@@ -96,7 +96,7 @@ func TestViewOfACutLog(t *testing.T) {
 		s.hubs[0].start()
 		time.Sleep(5 * time.Minute)
 		synctest.Wait()
-		lacks, err := s.any().view.Lacking(context.Background())
+		lacks, err := s.any().view.ReportGaps(context.Background())
 		if err != nil || len(lacks) != 0 {
 			t.Errorf("%d of %d lack something, %v", len(lacks), len(s.agents), err)
 		}

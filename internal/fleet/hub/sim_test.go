@@ -33,7 +33,7 @@ target_group "db" {
 }
 
 // inSim runs something in a fleet of its own, in virtual time.
-func inSim(t *testing.T, hubs int, do func(s *sim)) {
+func inSim(t *testing.T, hubs int, job func(s *sim)) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := newSim(hubs)
 		if err != nil {
@@ -43,7 +43,7 @@ func inSim(t *testing.T, hubs int, do func(s *sim)) {
 		for _, h := range s.hubs {
 			h.start()
 		}
-		do(s)
+		job(s)
 		if len(s.wrong) > 0 {
 			t.Errorf("%v\n%s", s.wrong, s.story())
 		}

@@ -28,7 +28,7 @@ func (votingBus) Left() bool                                   { return true }
 func TestNewHubKeepsItsVote(t *testing.T) {
 	store := bustest.NewStore()
 	h := &Hub{
-		conf: Config{Now: time.Now}, set: Settings{Name: "hub1"}, circle: &circle{}, revoked: &pki.Revocations{},
+		conf: Config{Now: time.Now}, set: Settings{Name: "hub1"}, peers: &peerCache{}, revoked: &pki.Revocations{},
 		members: newMirror[Member](store, memberPrefix, nil), leaving: newMirror[leaving](store, "leaving/", nil),
 		bus: votingBus{peers: []bus.Peer{{Name: "hub1"}, {Name: "hub2"}, {Name: "hub3"}}},
 	}

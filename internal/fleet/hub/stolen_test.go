@@ -59,14 +59,14 @@ func TestStolenHubIsCutOff(t *testing.T) {
 	}
 	defer thief.Close()
 	w.kept(first, 2)
-	if !thief.Reaches("hub1") {
+	if !thief.IsConnected("hub1") {
 		t.Fatal("it is not connected at first")
 	}
 	first.must("POST", "/v1/hubs/hub2/retire", document.HubRetirement{Reason: "stolen", Lost: true}, &document.Done{})
-	until(t, "it is cut off", func() (bool, bool) { is := thief.Reaches("hub1"); return is, !is })
+	until(t, "it is cut off", func() (bool, bool) { is := thief.IsConnected("hub1"); return is, !is })
 	w.kept(first, 1)
 	first.must("POST", "/v1/tokens", document.TokenRequest{Hub: true}, &tok)
-	if thief.Reaches("hub1") {
+	if thief.IsConnected("hub1") {
 		t.Error("it is connected again")
 	}
 }

@@ -94,11 +94,11 @@ func TestGiveAll(t *testing.T) {
 	for _, a := range all {
 		if e, err := store.Get(ctx, string(a.Target)); err != nil {
 			t.Error(err)
-		} else if g, err := h.parseGiven(e.Value); err != nil || g.assignment.Generation != 3 || g.fence != 2 || g.assignment.Name != a.Name {
+		} else if g, err := h.parseAssignmentRecord(e.Value); err != nil || g.assignment.Generation != 3 || g.fence != 2 || g.assignment.Name != a.Name {
 			t.Errorf("%s: %+v, %v", a.Name, g.assignment, err)
 		}
 	}
-	h.assignments.all = map[string]kept[given]{} // it has not heard of the last ones
+	h.assignments.all = map[string]kept[assignmentRecord]{} // it has not heard of the last ones
 	if err := give(1, 4); !errors.Is(err, errDeposed) {
 		t.Errorf("a hub that does not lead any more: %v", err)
 	}
@@ -120,6 +120,6 @@ func giving(t *testing.T) (*Hub, *tallied, context.Context) {
 	h.ring.keys = fleet.KeysOf(h.keys.SigningKey().Public().(ed25519.PublicKey))
 	h.ring.at = fixed()
 	store := &tallied{Store: bustest.NewStore()}
-	h.assignments = newMirror(fleet.Store(store), "", h.parseGiven)
+	h.assignments = newMirror(fleet.Store(store), "", h.parseAssignmentRecord)
 	return h, store, t.Context()
 }

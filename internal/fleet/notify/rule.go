@@ -29,18 +29,18 @@ const (
 
 // States are the states of targets that are conditions.
 func States() []document.State {
-	return []document.State{document.Failed, document.Silent, document.Drifted, document.Unknown, document.Blocked}
+	return []document.State{document.Failed, document.Unresponsive, document.Drifted, document.Unknown, document.Blocked}
 }
 
 func alarms() []assign.AlarmKind {
 	return []assign.AlarmKind{assign.Unreadable, assign.Suspect, assign.Unknown, assign.SameName, assign.Unresolved, assign.Conflict, assign.TooManyPinned,
-		assign.Mistaken, assign.NoBundle, assign.TooMuchGiven, assign.WrongValue, assign.Behind, assign.Incompatible, assign.Cloned, assign.Redundancy}
+		assign.ConfigurationError, assign.NoBundle, assign.TooMuchGiven, assign.WrongValue, assign.Behind, assign.Incompatible, assign.Cloned, assign.Redundancy}
 }
 
 // Events are the kinds of events that can be told: all that are no condition besides.
 func Events() []string {
 	out := []string{}
-	for _, k := range []fleet.HubEventKind{fleet.Joined, fleet.Approved, fleet.Labelled, fleet.Pinned, fleet.Unpinned, fleet.Froze, fleet.Unfroze, fleet.Left, fleet.Distrust, fleet.Followed, fleet.Requested, fleet.Led, fleet.Asked, fleet.Ruled, fleet.Certified, fleet.Suspected, fleet.Trusted} {
+	for _, k := range []fleet.HubEventKind{fleet.Joined, fleet.Approved, fleet.Labelled, fleet.Pinned, fleet.Unpinned, fleet.Froze, fleet.Unfroze, fleet.Left, fleet.Distrust, fleet.Followed, fleet.JobChanged, fleet.Led, fleet.Requested, fleet.Ruled, fleet.Certified, fleet.Suspected, fleet.Trusted} {
 		out = append(out, string(k))
 	}
 	for _, k := range []fleet.EventKind{fleet.Refused, fleet.Applied, fleet.RolledBack, fleet.Repaired, fleet.Ran, fleet.Upgraded} {
@@ -66,7 +66,7 @@ func On(r document.Notification) []string {
 	if len(r.On) > 0 {
 		return r.On
 	}
-	return []string{AnyAlarm, string(document.Failed), string(document.Silent), OfHub}
+	return []string{AnyAlarm, string(document.Failed), string(document.Unresponsive), OfHub}
 }
 
 // Tells says whether a rule is about a condition of a kind.

@@ -32,7 +32,7 @@ import (
 func sender(t *testing.T, secrets map[string]string) *notify.Sender {
 	t.Helper()
 	files := mem.New(mem.Options{})
-	if err := smallfile.Folder(files, "/notify"); err != nil {
+	if err := smallfile.Directory(files, "/notify"); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range secrets {

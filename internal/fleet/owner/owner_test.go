@@ -29,7 +29,7 @@ func ofRoot(t *testing.T) *mem.FS {
 	files := mem.NewFS(mem.Options{})
 	for _, f := range contents() {
 		up, _ := host.SplitPath(f)
-		must(t, smallfile.Folder(files, up))
+		must(t, smallfile.Directory(files, up))
 		must(t, smallfile.Write(files, f, []byte(f)))
 	}
 	chmod(t, files, dir, 0o755)
@@ -168,7 +168,7 @@ func TestNotGiven(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := ofRoot(t)
-			must(t, smallfile.Folder(files, "/etc"))
+			must(t, smallfile.Directory(files, "/etc"))
 			must(t, smallfile.Write(files, "/etc/shadow", []byte("secret")))
 			c.do(t, files)
 			_, err := owner.Give(files, dir, hubUser())

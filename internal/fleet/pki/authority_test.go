@@ -24,14 +24,14 @@ func TestRefusedAuthorityLeavesNothing(t *testing.T) {
 	} {
 		files := mem.NewFS(mem.Options{})
 		if c.present {
-			if _, err := NewAuthority(files, "/a", "acme", rulesNow); err != nil {
+			if _, err := NewCA(files, "/a", "acme", rulesNow); err != nil {
 				t.Fatal(err)
 			}
 			if err := files.Remove("/a/" + authorityKeyFile); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if a, err := NewAuthority(files, "/a", c.fleet, rulesNow); err == nil || a != nil || errors.Is(err, fs.ErrExist) != c.exists {
+		if a, err := NewCA(files, "/a", c.fleet, rulesNow); err == nil || a != nil || errors.Is(err, fs.ErrExist) != c.exists {
 			t.Errorf("%s: %v", what, err)
 		}
 		if found, err := host.Exists(files, "/a/"+authorityKeyFile); err != nil || found {
@@ -56,8 +56,8 @@ func TestNamesOfHubsAreChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, good := range map[string]bool{"hub1": true, "": false, "Hub": false, "a/b": false, "hub.1": false} {
-		_, err1 := a.Vouch(request, name, nil, rulesNow)
-		_, err2 := a.VouchServices(own, name, nil, rulesNow)
+		_, err1 := a.Certify(request, name, nil, rulesNow)
+		_, err2 := a.CertifyServices(own, name, nil, rulesNow)
 		if (err1 == nil) != good || (err2 == nil) != good {
 			t.Errorf("%q: %v, %v", name, err1, err2)
 		}
@@ -85,7 +85,7 @@ func TestFleetOfAnAuthority(t *testing.T) {
 // TestAuthorityForNoFleet: a CA of another program is not opened as a fleet CA.
 func TestAuthorityForNoFleet(t *testing.T) {
 	files := mem.NewFS(mem.Options{})
-	a, err := NewAuthority(files, "/a", "acme", rulesNow)
+	a, err := NewCA(files, "/a", "acme", rulesNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,10 +94,10 @@ func TestAuthorityForNoFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := (Folder{FS: files, Dir: "/a"}).write(authorityFile, EncodeCertificates(any), false); err != nil {
+	if err := (Directory{FS: files, Dir: "/a"}).write(authorityFile, EncodeCertificates(any), false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := OpenAuthority(files, "/a"); err == nil {
+	if _, err := OpenCA(files, "/a"); err == nil {
 		t.Error("it is opened")
 	}
 }

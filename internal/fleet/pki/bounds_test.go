@@ -48,10 +48,10 @@ func TestAnswerOfAHub(t *testing.T) {
 	}
 }
 
-// TestFilesOfAFolder: a file has at most a MiB, and no other user may read or write it.
-func TestFilesOfAFolder(t *testing.T) {
+// TestFilesOfADirectory: a file has at most a MiB, and no other user may read or write it.
+func TestFilesOfADirectory(t *testing.T) {
 	files := mem.NewFS(mem.Options{})
-	f := Folder{FS: files, Dir: "/keys"}
+	f := Directory{FS: files, Dir: "/keys"}
 	for size, good := range map[int]bool{0: true, 1: true, 1 << 20: true, 1<<20 + 1: false, 2 << 20: false} {
 		if err := f.write("a", make([]byte, size), false); err != nil {
 			t.Fatal(err)
@@ -152,7 +152,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 // TestMomentsOfCertificates: a certificate never outlives its issuer nor begins before it, and is renewed after two thirds.
 func TestMomentsOfCertificates(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
-	a, err := NewAuthority(mem.NewFS(mem.Options{}), "/a", "acme", at)
+	a, err := NewCA(mem.NewFS(mem.Options{}), "/a", "acme", at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,9 +184,9 @@ func TestMomentsOfCertificates(t *testing.T) {
 	if got := RenewAt(c); !got.Equal(at.Add(2 * time.Hour)) {
 		t.Errorf("renewed at %s", got)
 	}
-	for life, good := range map[time.Duration]bool{-1: false, 0: false, 1 * time.Second: true, PersonLife: true, PersonLife + 1: false} {
+	for life, good := range map[time.Duration]bool{-1: false, 0: false, 1 * time.Second: true, UserLife: true, UserLife + 1: false} {
 		i := &Issuer{cert: a.cert, key: a.key, fleet: "acme"}
-		if _, err := i.Person(key.Public(), "ada", life, at); (err == nil) != good {
+		if _, err := i.User(key.Public(), "ada", life, at); (err == nil) != good {
 			t.Errorf("a user for %s: %v", life, err)
 		}
 	}

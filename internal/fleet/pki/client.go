@@ -29,8 +29,8 @@ var ErrPending = errors.New("waiting for approval")
 // Client enrols this host and renews its certificate. One process uses a folder at a
 // time.
 type Client struct {
-	Folder Folder
-	Now    func() time.Time
+	Directory Directory
+	Now       func() time.Time
 	// Dial opens connections; nil is the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Again enrols a host that has an identity, with a new key.
@@ -54,7 +54,7 @@ func (c Client) Enrol(ctx context.Context, hub string, token Token, name string)
 	if err := fleet.CheckName(name); err != nil {
 		return nil, err
 	}
-	if _, err := c.Folder.Load(); !c.Again && !errors.Is(err, ErrNoIdentity) {
+	if _, err := c.Directory.Load(); !c.Again && !errors.Is(err, ErrNoIdentity) {
 		return nil, errors.Join(err, errors.New("cannot enrol this host: it has an identity already. To make another one, add --again"))
 	}
 	key, err := c.coming(token.ID)
@@ -76,7 +76,7 @@ func (c Client) Enrol(ctx context.Context, hub string, token Token, name string)
 	// A new identity may be of another fleet: what was known of the old one goes.
 	i, err := c.take(a, key, token.Authority, name, Known{})
 	if err == nil {
-		err = c.Folder.remove(comingFile)
+		err = c.Directory.remove(comingFile)
 	}
 	return i, err
 }
@@ -98,7 +98,7 @@ func (c Client) take(a Answer, key crypto.Signer, authority [32]byte, name strin
 	if i.Name != name {
 		return nil, fmt.Errorf("cannot accept the name %.60q from a hub: this host enrolled as %q. To change the name: fettle agent enrol --again --name NAME", i.Name, name)
 	}
-	if err := c.Folder.save(a, key); err != nil {
+	if err := c.Directory.save(a, key); err != nil {
 		return nil, err
 	}
 	return i, c.learn(a, i, k)
@@ -107,7 +107,7 @@ func (c Client) take(a Answer, key crypto.Signer, authority [32]byte, name strin
 // learn keeps the revocations of an answer and the time that its certificate proves.
 func (c Client) learn(a Answer, i *Identity, k Known) error {
 	var set Revocations
-	floor := time.Unix(0, k.Floor)
+	floor := time.Unix(0, k.MinimumTime)
 	keys := i.Keys(nil, c.Now(), floor)
 	for _, e := range append(k.Revocations, a.Revocations...) {
 		// One that cannot be read here is no reason to do without the others.
@@ -116,12 +116,12 @@ func (c Client) learn(a Answer, i *Identity, k Known) error {
 	issued := i.chain[0].NotBefore.Add(Backdate)
 	proved := Raise(floor, issued, i.chain[len(i.chain)-1]).UnixNano()
 	change := func(now Known) Known {
-		return Known{Floor: max(now.Floor, proved), Revocations: merged(now.Revocations, set.Envelopes())}
+		return Known{MinimumTime: max(now.MinimumTime, proved), Revocations: merged(now.Revocations, set.Envelopes())}
 	}
 	if c.Keep != nil {
 		return c.Keep(change)
 	}
-	return c.Folder.SaveKnown(change(k))
+	return c.Directory.SaveKnown(change(k))
 }
 
 // merged adds to what is kept: that somebody who signed is not believed now takes nothing
@@ -142,7 +142,7 @@ func merged(kept, more [][]byte) [][]byte {
 // one, durable before anybody hears of it.
 func (c Client) coming(token string) (crypto.Signer, error) {
 	var had coming
-	text, err := c.Folder.read(comingFile)
+	text, err := c.Directory.read(comingFile)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -159,7 +159,7 @@ func (c Client) coming(token string) (crypto.Signer, error) {
 	}
 	b, err := json.Marshal(coming{token, string(pem)})
 	if err == nil {
-		err = c.Folder.write(comingFile, b, false)
+		err = c.Directory.write(comingFile, b, false)
 	}
 	return key, err
 }
@@ -168,15 +168,15 @@ func (c Client) coming(token string) (crypto.Signer, error) {
 // one the identity stays as it is. ErrPending is in the chain of the error of a host that
 // was away for too long.
 func (c Client) Renew(ctx context.Context, revoked *Revocations) (*Identity, error) {
-	i, err := c.Folder.Load()
+	i, err := c.Directory.Load()
 	if err != nil {
 		return nil, err
 	}
-	k, err := c.Folder.LoadKnown()
+	k, err := c.Directory.LoadKnown()
 	if err != nil {
 		return nil, err
 	}
-	floor := func() time.Time { return time.Unix(0, k.Floor) }
+	floor := func() time.Time { return time.Unix(0, k.MinimumTime) }
 	known := knownTo(i, k, c.Now())
 	body, err := json.Marshal(Renewal{Format: renewalFormat, Known: known.Digest()})
 	if err != nil {
@@ -204,7 +204,7 @@ func (c Client) Renew(ctx context.Context, revoked *Revocations) (*Identity, err
 // knownTo is what a target knows and believes.
 func knownTo(i *Identity, k Known, now time.Time) *Revocations {
 	var set Revocations
-	keys := i.Keys(nil, now, time.Unix(0, k.Floor))
+	keys := i.Keys(nil, now, time.Unix(0, k.MinimumTime))
 	for _, e := range k.Revocations {
 		// What nobody believes now goes nowhere.
 		_, _ = set.Add(e, keys)
@@ -216,7 +216,7 @@ func knownTo(i *Identity, k Known, now time.Time) *Revocations {
 // parted from the hub that signed them. That it cannot take them now is no reason to do
 // without the certificate; the next renewal tells them again.
 func (c Client) tell(ctx context.Context, hub string, a Answer, i *Identity, revoked *Revocations) error {
-	k, err := c.Folder.LoadKnown()
+	k, err := c.Directory.LoadKnown()
 	if err != nil {
 		return err
 	}
@@ -235,7 +235,7 @@ func (c Client) tell(ctx context.Context, hub string, a Answer, i *Identity, rev
 	if err != nil {
 		return fmt.Errorf("cannot tell what is revoked: %w", err)
 	}
-	floor := func() time.Time { return time.Unix(0, k.Floor) }
+	floor := func() time.Time { return time.Unix(0, k.MinimumTime) }
 	_, _, _ = c.post(ctx, hub+"/v1/facts", body, i.TLS(revoked, c.Now, floor))
 	return nil
 }

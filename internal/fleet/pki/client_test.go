@@ -55,7 +55,7 @@ func TestKeyOfAnEnrolment(t *testing.T) {
 	if first != again || first == other {
 		t.Errorf("one token has the keys %s and %s, another %s", first, again, other)
 	}
-	put(t, c.Folder.FS, c.Folder.Dir+"/identity.coming.json", []byte("{"))
+	put(t, c.Directory.FS, c.Directory.Dir+"/identity.coming.json", []byte("{"))
 	if key(b) == other {
 		t.Error("the key comes from a damaged file")
 	}
@@ -67,7 +67,7 @@ func TestRenewalAtTheSecondHub(t *testing.T) {
 	c := s.host()
 	i := s.enrolled(c, "web1")
 	signers := pki.EncodeCertificates(signerOf(t, s.hub))
-	if _, err := c.Folder.Learn(i, []string{"https://127.0.0.1:1", "https://[::1]:1", s.url}, i.Buses, signers); err != nil {
+	if _, err := c.Directory.Learn(i, []string{"https://127.0.0.1:1", "https://[::1]:1", s.url}, i.Buses, signers); err != nil {
 		t.Fatal(err)
 	}
 	s.clock.forward(16 * time.Hour)
@@ -87,7 +87,7 @@ func TestRenewalWithoutAHub(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	hubs := []string{"https://127.0.0.1:1", "https://127.0.0.1:2"}
-	if _, err := c.Folder.Learn(i, hubs, i.Buses, pki.EncodeCertificates(signerOf(t, s.hub))); err != nil {
+	if _, err := c.Directory.Learn(i, hubs, i.Buses, pki.EncodeCertificates(signerOf(t, s.hub))); err != nil {
 		t.Fatal(err)
 	}
 	_, err := c.Renew(t.Context(), nil)
@@ -115,7 +115,7 @@ func TestRevocationsAreSentOnlyIfTheyDiffer(t *testing.T) {
 		t.Helper()
 		s.clock.forward(16 * time.Hour)
 		_, err := c.Renew(t.Context(), nil)
-		if k, unread := c.Folder.LoadKnown(); err != nil || unread != nil || told != want || len(k.Revocations) != len(s.registrar.Revocations.Facts()) {
+		if k, unread := c.Directory.LoadKnown(); err != nil || unread != nil || told != want || len(k.Revocations) != len(s.registrar.Revocations.Facts()) {
 			t.Errorf("%s: told %d times, %d revocations: %v, %v", when, told, len(k.Revocations), err, unread)
 		}
 	}

@@ -47,7 +47,7 @@ func TestRenewalIsNeverWithoutAPair(t *testing.T) {
 	files := mem.NewFS(mem.Options{})
 	dir := "/var/lib/fettle/identity"
 	client := func(fs host.FS) pki.Client {
-		return pki.Client{Folder: pki.Folder{FS: fs, Dir: dir}, Now: s.clock.now}
+		return pki.Client{Directory: pki.Directory{FS: fs, Dir: dir}, Now: s.clock.now}
 	}
 	old, err := client(files).Enrol(t.Context(), s.url, s.token(nil), "web1")
 	if err != nil {
@@ -59,7 +59,7 @@ func TestRenewalIsNeverWithoutAPair(t *testing.T) {
 		return err
 	}, func(n, _ int, left *mem.FS) {
 		s.clock.forward(10 * time.Minute) // a hub does not let renew without end
-		i, err := client(left).Folder.Load()
+		i, err := client(left).Directory.Load()
 		if err != nil || i.ID != old.ID {
 			t.Fatalf("after a power cut at operation %d: %v", n, err)
 		}
@@ -80,7 +80,7 @@ func TestEnrolmentGoesOnAfterACrash(t *testing.T) {
 	s := newSite(t, "acme")
 	var token pki.Token
 	client := func(fs host.FS) pki.Client {
-		return pki.Client{Folder: pki.Folder{FS: fs, Dir: "/identity"}, Now: s.clock.now}
+		return pki.Client{Directory: pki.Directory{FS: fs, Dir: "/identity"}, Now: s.clock.now}
 	}
 	name := ""
 	atEachOp(t, mem.NewFS(mem.Options{}), func(fs host.FS) error {
@@ -98,7 +98,7 @@ func TestEnrolmentGoesOnAfterACrash(t *testing.T) {
 		if refusal, ok := errors.AsType[*pki.Refusal](err); ok && refusal.Status == 403 {
 			// The key was lost with the disk's cache before it was said to be durable, or the
 			// identity was complete: then the token is spent, by this host.
-			if _, err := c.Folder.Load(); err != nil {
+			if _, err := c.Directory.Load(); err != nil {
 				t.Fatalf("operation %d: the token is spent, and there is no identity: %v", n, err)
 			}
 			return
@@ -112,9 +112,9 @@ func TestEnrolmentGoesOnAfterACrash(t *testing.T) {
 // An authority and a hub that are cut off anywhere while they are made can be made again.
 func TestAuthorityAfterACrash(t *testing.T) {
 	work := func(files host.FS) error {
-		a, err := pki.OpenAuthority(files, "/hub/authority")
+		a, err := pki.OpenCA(files, "/hub/authority")
 		if err != nil {
-			if a, err = pki.NewAuthority(files, "/hub/authority", "acme", start()); err != nil {
+			if a, err = pki.NewCA(files, "/hub/authority", "acme", start()); err != nil {
 				return err
 			}
 		}
@@ -126,7 +126,7 @@ func TestAuthorityAfterACrash(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		certs, err := a.Vouch(request, "hub1", nil, start())
+		certs, err := a.Certify(request, "hub1", nil, start())
 		if err != nil {
 			return err
 		}

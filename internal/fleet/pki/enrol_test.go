@@ -32,23 +32,23 @@ func (c *clock) forward(d time.Duration) { c.at.Add(int64(d)) }
 type site struct {
 	t                             *testing.T
 	clock                         *clock
-	authority                     *pki.Authority
+	authority                     *pki.CA
 	hub                           *pki.Hub
 	registrar                     *pki.Registrar
 	tokens, targets, facts, names *memory
 	url                           string
 }
 
-func newAuthority(t *testing.T, fleet string) *pki.Authority {
+func newAuthority(t *testing.T, fleet string) *pki.CA {
 	t.Helper()
-	a, err := pki.NewAuthority(mem.NewFS(mem.Options{}), "/authority", fleet, start())
+	a, err := pki.NewCA(mem.NewFS(mem.Options{}), "/authority", fleet, start())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
-func newHub(t *testing.T, a *pki.Authority, id string) *pki.Hub {
+func newHub(t *testing.T, a *pki.CA, id string) *pki.Hub {
 	t.Helper()
 	h, err := pki.OpenHub(mem.NewFS(mem.Options{}), "/hub")
 	if err != nil {
@@ -58,7 +58,7 @@ func newHub(t *testing.T, a *pki.Authority, id string) *pki.Hub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	certs, err := a.Vouch(request, id, []string{"hub.example.org", "127.0.0.1"}, start())
+	certs, err := a.Certify(request, id, []string{"hub.example.org", "127.0.0.1"}, start())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func (s *site) token(change func(*pki.Terms)) pki.Token {
 
 // host is a client with a folder of its own.
 func (s *site) host() pki.Client {
-	return pki.Client{Folder: pki.Folder{FS: mem.NewFS(mem.Options{}), Dir: "/var/lib/fettle/identity"}, Now: s.clock.now}
+	return pki.Client{Directory: pki.Directory{FS: mem.NewFS(mem.Options{}), Dir: "/var/lib/fettle/identity"}, Now: s.clock.now}
 }
 
 func (s *site) target(id fleet.TargetID) fleet.Target {
@@ -163,7 +163,7 @@ func TestEnrol(t *testing.T) {
 	if len(i.Keys(nil, start(), time.Time{})) != 1 {
 		t.Error("the agent does not know the hub's signing key")
 	}
-	again, err := c.Folder.Load()
+	again, err := c.Directory.Load()
 	if err != nil || again.ID != i.ID || again.Fleet != "acme" {
 		t.Errorf("the folder has %+v, %v", again, err)
 	}
@@ -298,7 +298,7 @@ func TestApproval(t *testing.T) {
 	if !errors.Is(err, pki.ErrPending) || !strings.Contains(err.Error(), "fettle target approve") {
 		t.Fatal(err)
 	}
-	if _, err := c.Folder.Load(); !errors.Is(err, pki.ErrNoIdentity) {
+	if _, err := c.Directory.Load(); !errors.Is(err, pki.ErrNoIdentity) {
 		t.Errorf("a pending target has an identity: %v", err)
 	}
 	all, _ := s.targets.All(t.Context())

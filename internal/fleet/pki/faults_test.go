@@ -58,7 +58,7 @@ func atEachFault(t *testing.T, what string, work func(f *faults) error) {
 
 // onDisk is a client whose disk has the faults.
 func (s *site) onDisk(files *mem.FS, f *faults) pki.Client {
-	return pki.Client{Folder: pki.Folder{FS: faulty{files.Counted(f.next), f}, Dir: "/identity"}, Now: s.clock.now}
+	return pki.Client{Directory: pki.Directory{FS: faulty{files.Counted(f.next), f}, Dir: "/identity"}, Now: s.clock.now}
 }
 
 // TestDiskFaults: no failure of a disk is taken for a success.
@@ -66,7 +66,7 @@ func TestDiskFaults(t *testing.T) {
 	s := newSite(t, "acme")
 	disk := func(f *faults, files *mem.FS) host.FS { return faulty{files.Counted(f.next), f} }
 	authority, hub, identity := mem.NewFS(mem.Options{}), mem.NewFS(mem.Options{}), mem.NewFS(mem.Options{})
-	a, err := pki.NewAuthority(authority, "/a", "acme", start())
+	a, err := pki.NewCA(authority, "/a", "acme", start())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestDiskFaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	certs, err := a.Vouch(request, "hub1", nil, start())
+	certs, err := a.Certify(request, "hub1", nil, start())
 	if err == nil {
 		err = h.Install(certs)
 	}
@@ -92,10 +92,10 @@ func TestDiskFaults(t *testing.T) {
 	signers := pki.EncodeCertificates(signerOf(t, s.hub))
 	for what, work := range map[string]func(f *faults) error{
 		"a new authority": func(f *faults) error {
-			_, err := pki.NewAuthority(disk(f, mem.NewFS(mem.Options{})), "/a", "acme", start())
+			_, err := pki.NewCA(disk(f, mem.NewFS(mem.Options{})), "/a", "acme", start())
 			return err
 		},
-		"an authority": func(f *faults) error { _, err := pki.OpenAuthority(disk(f, authority), "/a"); return err },
+		"an authority": func(f *faults) error { _, err := pki.OpenCA(disk(f, authority), "/a"); return err },
 		"a new hub":    func(f *faults) error { _, err := pki.OpenHub(disk(f, mem.NewFS(mem.Options{})), "/h"); return err },
 		"a hub": func(f *faults) error {
 			h, err := pki.OpenHub(disk(f, hub), "/h")
@@ -114,16 +114,16 @@ func TestDiskFaults(t *testing.T) {
 			return err
 		},
 		"learning": func(f *faults) error {
-			_, err := s.onDisk(mem.NewFS(mem.Options{}), f).Folder.Learn(i, []string{"https://other"}, []string{"tls://other"}, signers)
+			_, err := s.onDisk(mem.NewFS(mem.Options{}), f).Directory.Learn(i, []string{"https://other"}, []string{"tls://other"}, signers)
 			return err
 		},
 		"what is known": func(f *faults) error {
-			folder := s.onDisk(identity, f).Folder
-			k, err := folder.LoadKnown()
+			directory := s.onDisk(identity, f).Directory
+			k, err := directory.LoadKnown()
 			if err != nil {
 				return err
 			}
-			return folder.SaveKnown(k)
+			return directory.SaveKnown(k)
 		},
 	} {
 		atEachFault(t, what, work)

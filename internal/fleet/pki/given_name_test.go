@@ -21,7 +21,7 @@ func TestHubThatRenamesAHost(t *testing.T) {
 	if _, err := c.Renew(t.Context(), s.registrar.Revocations); err == nil || !strings.Contains(err.Error(), `cannot accept the name "db1" from a hub: this host enrolled as "web1"`) {
 		t.Errorf("renewed: %v", err)
 	}
-	if kept, err := c.Folder.Load(); err != nil || kept.Name != "web1" {
+	if kept, err := c.Directory.Load(); err != nil || kept.Name != "web1" {
 		t.Errorf("the folder has %+v, %v", kept, err)
 	}
 	s.rename(i.ID, "web1")

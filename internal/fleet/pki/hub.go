@@ -25,8 +25,8 @@ const (
 // Hub is the keys of one hub with their certificates. Its methods may be called from any
 // goroutine.
 type Hub struct {
-	folder Folder
-	keys   []crypto.Signer // in the order of hubKinds
+	directory Directory
+	keys      []crypto.Signer // in the order of hubKinds
 
 	mu    sync.RWMutex
 	certs []*x509.Certificate // authority, hub, issuer, signer; nil before Install
@@ -34,11 +34,11 @@ type Hub struct {
 
 // OpenHub reads the keys of a hub, and makes them in a folder that has none.
 func OpenHub(files host.FS, dir string) (*Hub, error) {
-	h := &Hub{folder: Folder{FS: files, Dir: dir}}
+	h := &Hub{directory: Directory{FS: files, Dir: dir}}
 	if err := h.openKeys(); err != nil {
 		return nil, err
 	}
-	text, err := h.folder.read(hubCertsFile)
+	text, err := h.directory.read(hubCertsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return h, nil
 	}
@@ -50,17 +50,17 @@ func OpenHub(files host.FS, dir string) (*Hub, error) {
 }
 
 func (h *Hub) openKeys() error {
-	text, err := h.folder.read(hubKeysFile)
+	text, err := h.directory.read(hubKeysFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		if text, err = newHubKeys(); err == nil {
-			err = h.folder.write(hubKeysFile, text, true)
+			err = h.directory.write(hubKeysFile, text, true)
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if h.keys, err = parseKeys(text); err == nil && len(h.keys) != len(hubKinds()) {
-		err = fmt.Errorf("cannot use %s: it has %d keys, not %d", host.JoinPath(h.folder.Dir, hubKeysFile), len(h.keys), len(hubKinds()))
+		err = fmt.Errorf("cannot use %s: it has %d keys, not %d", host.JoinPath(h.directory.Dir, hubKeysFile), len(h.keys), len(hubKinds()))
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func (h *Hub) Install(certificates []byte) error {
 	if h.certs != nil && (!h.certs[0].Equal(certs[0]) || h.certs[1].URIs[0].String() != certs[1].URIs[0].String()) {
 		return errors.New("cannot take certificates of another authority or another hub: use a folder of its own for it")
 	}
-	if err := h.folder.write(hubCertsFile, EncodeCertificates(certs...), false); err != nil {
+	if err := h.directory.write(hubCertsFile, EncodeCertificates(certs...), false); err != nil {
 		return err
 	}
 	h.certs = certs

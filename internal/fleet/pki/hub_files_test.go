@@ -15,7 +15,7 @@ import (
 
 // TestFreshFilesReplaceNothing: a file that must be new never replaces a present one.
 func TestFreshFilesReplaceNothing(t *testing.T) {
-	f := Folder{FS: mem.NewFS(mem.Options{}), Dir: "/keys"}
+	f := Directory{FS: mem.NewFS(mem.Options{}), Dir: "/keys"}
 	if err := f.write("a", []byte("old"), true); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestFreshFilesReplaceNothing(t *testing.T) {
 // TestFilesOfAHub: a hub does not open with fewer or more keys than it needs, or with certificates that it would not install.
 func TestFilesOfAHub(t *testing.T) {
 	r, a := newRegistrar(t)
-	files := r.Hub.folder
+	files := r.Hub.directory
 	keys, err := files.read(hubKeysFile)
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestIdentityIsOfATarget(t *testing.T) {
 		t.Fatal(err)
 	}
 	target, err1 := issuer.Target(key.Public(), id, Claims{Name: "web1"}, rulesNow)
-	user, err2 := issuer.Person(key.Public(), string(id), time.Hour, rulesNow)
+	user, err2 := issuer.User(key.Public(), string(id), time.Hour, rulesNow)
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}

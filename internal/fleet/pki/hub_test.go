@@ -12,7 +12,7 @@ import (
 )
 
 // An authority vouches for a hub's three keys, in their order, under names that can be.
-func TestVouch(t *testing.T) {
+func TestCertify(t *testing.T) {
 	a := newAuthority(t, "acme")
 	h, err := pki.OpenHub(mem.NewFS(mem.Options{}), "/hub")
 	if err != nil {
@@ -26,23 +26,23 @@ func TestVouch(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"", "a b", "*.example.org", "-a", "a..b", "hub:7443", "https://hub"} {
-		if _, err := a.Vouch(request, "hub1", []string{bad}, start()); err == nil {
+		if _, err := a.Certify(request, "hub1", []string{bad}, start()); err == nil {
 			t.Errorf("it vouches for a hub at %q", bad)
 		}
 	}
 	for _, bad := range []string{"", "Hub", "a/b", "hub.1"} {
-		if _, err := a.Vouch(request, bad, nil, start()); err == nil {
+		if _, err := a.Certify(request, bad, nil, start()); err == nil {
 			t.Errorf("it vouches for a hub called %q", bad)
 		}
 	}
 	mark := []byte("-----BEGIN")
 	one, rest := request[:bytes.Index(request[1:], mark)+1], request[bytes.Index(request[1:], mark)+1:]
 	for what, bad := range map[string][]byte{"none": nil, "two": rest, "turned round": slices.Concat(rest, one), "the same key twice": slices.Concat(one, one, rest[bytes.LastIndex(rest, mark):])} {
-		if _, err := a.Vouch(bad, "hub1", nil, start()); err == nil {
+		if _, err := a.Certify(bad, "hub1", nil, start()); err == nil {
 			t.Errorf("it vouches for a request with %s", what)
 		}
 	}
-	certs, err := a.Vouch(request, "hub1", []string{"Hub.example.org", "192.0.2.1", "2001:db8::1", "192.0.2.1"}, start())
+	certs, err := a.Certify(request, "hub1", []string{"Hub.example.org", "192.0.2.1", "2001:db8::1", "192.0.2.1"}, start())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +66,8 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	vouched := func(by *pki.Authority, name string) []byte {
-		certs, err := by.Vouch(request, name, nil, start())
+	vouched := func(by *pki.CA, name string) []byte {
+		certs, err := by.Certify(request, name, nil, start())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,13 +95,13 @@ func TestInstall(t *testing.T) {
 	if n, err := again.Name(); err != nil || n.String() != "fettle://acme/hub/hub1" || !bytes.Equal(again.SigningKey(), h.SigningKey()) {
 		t.Errorf("opened again it is %s, %v", n, err)
 	}
-	if _, err := pki.NewAuthority(files, "/authority", "acme", start()); err != nil {
+	if _, err := pki.NewCA(files, "/authority", "acme", start()); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := pki.NewAuthority(files, "/authority", "acme", start()); !errors.Is(err, fs.ErrExist) {
+	if _, err := pki.NewCA(files, "/authority", "acme", start()); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("a second authority in the same folder: %v", err)
 	}
-	if again, err := pki.OpenAuthority(files, "/authority"); err != nil || again.Fleet() != "acme" {
+	if again, err := pki.OpenCA(files, "/authority"); err != nil || again.Fleet() != "acme" {
 		t.Errorf("%v", err)
 	}
 }

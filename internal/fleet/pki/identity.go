@@ -47,7 +47,7 @@ type onDisk struct {
 }
 
 // Load reads the identity of a folder.
-func (f Folder) Load() (*Identity, error) {
+func (f Directory) Load() (*Identity, error) {
 	text, err := f.read(identityFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("cannot find an identity in %s: %w. Run fettle agent enrol", f.Dir, ErrNoIdentity)
@@ -68,7 +68,7 @@ func (f Folder) Load() (*Identity, error) {
 }
 
 // save replaces the identity of a folder whole.
-func (f Folder) save(a Answer, key crypto.Signer) error {
+func (f Directory) save(a Answer, key crypto.Signer) error {
 	text, err := encodeKeys(key)
 	if err != nil {
 		return err
@@ -113,7 +113,7 @@ func identityOf(a Answer, key crypto.Signer) (*Identity, error) {
 // Learn keeps where the hubs are, and whom of them to believe, as one of them says: a
 // signer that the authority does not vouch for is left out. It gives the identity that
 // knows; the same one where that is no news.
-func (f Folder) Learn(i *Identity, hubs, buses []string, signers []byte) (*Identity, error) {
+func (f Directory) Learn(i *Identity, hubs, buses []string, signers []byte) (*Identity, error) {
 	certs, err := ParseCertificates(signers)
 	if err != nil || len(hubs) == 0 || len(buses) == 0 {
 		return i, err
@@ -215,12 +215,12 @@ func (i *Identity) Resumed(revoked *Revocations, now, floor func() time.Time) *t
 
 // Known is what an agent has learnt and must not forget.
 type Known struct {
-	Floor       int64    `json:"floor"` // ns since 1970; see Raise
+	MinimumTime int64    `json:"floor"` // ns since 1970; see Raise
 	Revocations [][]byte `json:"revocations,omitempty"`
 }
 
 // LoadKnown reads what is known, nothing where nothing was kept.
-func (f Folder) LoadKnown() (Known, error) {
+func (f Directory) LoadKnown() (Known, error) {
 	text, err := f.read(knownFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return Known{}, nil
@@ -236,7 +236,7 @@ func (f Folder) LoadKnown() (Known, error) {
 }
 
 // SaveKnown replaces what is known whole, durably.
-func (f Folder) SaveKnown(k Known) error {
+func (f Directory) SaveKnown(k Known) error {
 	b, err := json.Marshal(k)
 	if err != nil {
 		return fmt.Errorf("cannot write what this host knows of its fleet: %w", err)

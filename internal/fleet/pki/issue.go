@@ -106,13 +106,13 @@ func (i *Issuer) Target(key crypto.PublicKey, id fleet.TargetID, c Claims, now t
 	return i.issue(&x509.Certificate{ExtraExtensions: []pkix.Extension{e}}, n, key, now, TargetLife)
 }
 
-// Person makes the certificate of a person, or of a program of theirs, for a time of at
-// most PersonLife. What they may do stands elsewhere.
-func (i *Issuer) Person(key crypto.PublicKey, name string, life time.Duration, now time.Time) (*x509.Certificate, error) {
-	if life <= 0 || life > PersonLife {
-		return nil, fmt.Errorf("cannot make a certificate of a person for %s: %s is the most", life, PersonLife)
+// User makes the certificate of a person, or of a program of theirs, for a time of at
+// most UserLife. What they may do stands elsewhere.
+func (i *Issuer) User(key crypto.PublicKey, name string, life time.Duration, now time.Time) (*x509.Certificate, error) {
+	if life <= 0 || life > UserLife {
+		return nil, fmt.Errorf("cannot make a certificate of a person for %s: %s is the most", life, UserLife)
 	}
-	return i.issue(&x509.Certificate{}, Name{Fleet: i.fleet, Kind: PersonKind, ID: name}, key, now, life)
+	return i.issue(&x509.Certificate{}, Name{Fleet: i.fleet, Kind: UserKind, ID: name}, key, now, life)
 }
 
 func (i *Issuer) issue(t *x509.Certificate, n Name, key crypto.PublicKey, now time.Time, life time.Duration) (*x509.Certificate, error) {

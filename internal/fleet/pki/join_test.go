@@ -38,7 +38,7 @@ func welcoming(t *testing.T) (*site, *joiner) {
 	t.Helper()
 	s := newSite(t, "acme")
 	j := &joiner{certs: func(j pki.Joining) []byte {
-		certs, err := s.authority.Vouch([]byte(j.Request), j.Name, j.Hosts, s.clock.now())
+		certs, err := s.authority.Certify([]byte(j.Request), j.Name, j.Hosts, s.clock.now())
 		if err != nil {
 			t.Error(err)
 		}
@@ -183,7 +183,7 @@ func TestAnswersToJoin(t *testing.T) {
 	right := j.certs
 	for what, certs := range map[string]func(pki.Joining) []byte{
 		"another fleet CA": func(j pki.Joining) []byte {
-			out, err := other.Vouch([]byte(j.Request), j.Name, nil, start())
+			out, err := other.Certify([]byte(j.Request), j.Name, nil, start())
 			if err != nil {
 				t.Error(err)
 			}

@@ -26,21 +26,21 @@ const listBlock = "X509 CRL"
 // maxLists bounds how many lists there are: one of each hub, and that of the authority.
 const maxLists = 64
 
-// Forbidden is an entry of a list.
-type Forbidden struct {
+// RevokedCertificate is an entry of a list.
+type RevokedCertificate struct {
 	Serial string // in hex
 	At     int64  // seconds since 1970
 }
 
-// Ended tells whether a certificate that was forbidden has ended whatever it was, so that it
+// Ended tells whether a revoked certificate has expired whatever it was, so that it
 // need not stand in a list any more.
-func (f Forbidden) Ended(now time.Time) bool {
+func (f RevokedCertificate) Ended(now time.Time) bool {
 	return !now.Before(time.Unix(f.At, 0).Add(ServiceLife + Backdate))
 }
 
-// List signs which certificates are forbidden, as PEM of an X.509 CRL. Of two lists the one with
+// List signs the list of revoked certificates, as PEM of an X.509 CRL. Of two lists the one with
 // the higher number is the later.
-func (s *Services) List(all []Forbidden, number int64, now time.Time) ([]byte, error) {
+func (s *Services) List(all []RevokedCertificate, number int64, now time.Time) ([]byte, error) {
 	c, err := s.Certificate()
 	if err != nil {
 		return nil, err
@@ -48,21 +48,21 @@ func (s *Services) List(all []Forbidden, number int64, now time.Time) ([]byte, e
 	return signList(c, s.key, all, number, now, now.Add(ListLife))
 }
 
-// List signs which certificates of those that make others are forbidden: services that look at
+// List signs the list of revoked issuers: services that look at
 // the whole way of a certificate want this one as well.
-func (a *Authority) List(all []Forbidden, number int64, now time.Time) ([]byte, error) {
+func (a *CA) List(all []RevokedCertificate, number int64, now time.Time) ([]byte, error) {
 	if a.cert.KeyUsage&x509.KeyUsageCRLSign == 0 {
 		return nil, fmt.Errorf("cannot sign a list as this authority: %w", errors.ErrUnsupported)
 	}
 	return signList(a.cert, a.key, all, number, now, now.Add(AuthorityListLife))
 }
 
-func signList(issuer *x509.Certificate, key crypto.Signer, all []Forbidden, number int64, now, until time.Time) ([]byte, error) {
+func signList(issuer *x509.Certificate, key crypto.Signer, all []RevokedCertificate, number int64, now, until time.Time) ([]byte, error) {
 	t := &x509.RevocationList{Number: big.NewInt(number), ThisUpdate: now.Add(-Backdate), NextUpdate: until}
 	for _, f := range all {
 		serial, ok := new(big.Int).SetString(f.Serial, 16)
 		if !ok {
-			return nil, fmt.Errorf("cannot forbid the serial %.60q: it is no number in hex", f.Serial)
+			return nil, fmt.Errorf("cannot revoke the serial %.60q: it is no number in hex", f.Serial)
 		}
 		t.RevokedCertificateEntries = append(t.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: serial, RevocationTime: time.Unix(f.At, 0)})
 	}
@@ -142,7 +142,7 @@ func remembers(l, older *x509.RevocationList, now time.Time) bool {
 		has[e.SerialNumber.Text(16)] = true
 	}
 	return !slices.ContainsFunc(older.RevokedCertificateEntries, func(e x509.RevocationListEntry) bool {
-		f := Forbidden{Serial: e.SerialNumber.Text(16), At: e.RevocationTime.Unix()}
+		f := RevokedCertificate{Serial: e.SerialNumber.Text(16), At: e.RevocationTime.Unix()}
 		return !has[f.Serial] && !f.Ended(now)
 	})
 }

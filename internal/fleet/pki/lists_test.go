@@ -31,7 +31,7 @@ func TestListsByOpenSSL(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := s.List([]pki.Forbidden{{Serial: pki.SerialOf(bad), At: servicesNow.Unix()}}, 1, servicesNow)
+	list, err := s.List([]pki.RevokedCertificate{{Serial: pki.SerialOf(bad), At: servicesNow.Unix()}}, 1, servicesNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,9 +69,9 @@ func TestLists(t *testing.T) {
 	roots := []*x509.Certificate{authority.Certificate()}
 	made := func(s *pki.Services, number int64, at time.Time, serials ...string) pki.Lists {
 		t.Helper()
-		var all []pki.Forbidden
+		var all []pki.RevokedCertificate
 		for _, n := range serials {
-			all = append(all, pki.Forbidden{Serial: n, At: servicesNow.Unix()})
+			all = append(all, pki.RevokedCertificate{Serial: n, At: servicesNow.Unix()})
 		}
 		text, err := s.List(all, number, at)
 		if err != nil {
@@ -123,7 +123,7 @@ func TestLists(t *testing.T) {
 			t.Errorf("%.40q is read", text)
 		}
 	}
-	if _, err := s.List([]pki.Forbidden{{Serial: "x"}}, 1, now); err == nil || errors.Is(err, pki.ErrNoCertificates) {
+	if _, err := s.List([]pki.RevokedCertificate{{Serial: "x"}}, 1, now); err == nil || errors.Is(err, pki.ErrNoCertificates) {
 		t.Errorf("%v", err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // ownedBy returns certificates of every kind that one authority gave out through one hub, each
 // with its key, as connections show them.
-func ownedBy(t *testing.T, a *pki.Authority, h *pki.Hub) map[pki.Kind]*tls.Certificate {
+func ownedBy(t *testing.T, a *pki.CA, h *pki.Hub) map[pki.Kind]*tls.Certificate {
 	t.Helper()
 	shown := func(key crypto.Signer, chain ...*x509.Certificate) *tls.Certificate {
 		c := &tls.Certificate{PrivateKey: key, Leaf: chain[0]}
@@ -47,7 +47,7 @@ func ownedBy(t *testing.T, a *pki.Authority, h *pki.Hub) map[pki.Kind]*tls.Certi
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := a.VouchServices(request, "hub1", nil, start())
+	text, err := a.CertifyServices(request, "hub1", nil, start())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,7 +64,7 @@ func ownedBy(t *testing.T, a *pki.Authority, h *pki.Hub) map[pki.Kind]*tls.Certi
 		pki.IssuerKind:   shown(pki.IssuingKey(h), issuer.Certificate()),
 		pki.ServicesKind: shown(pki.ServicesKey(services), must(services.Certificate())),
 		pki.TargetKind:   shown(target, must(issuer.Target(target.Public(), id, pki.Claims{Name: "web1"}, start())), issuer.Certificate()),
-		pki.PersonKind:   shown(person, must(issuer.Person(person.Public(), "ada", time.Hour, start())), issuer.Certificate()),
+		pki.UserKind:     shown(person, must(issuer.User(person.Public(), "ada", time.Hour, start())), issuer.Certificate()),
 	}
 }
 
@@ -124,7 +124,7 @@ type side struct {
 
 func sides() []side {
 	return []side{
-		{name: "HTTPS", takes: []pki.Kind{pki.TargetKind, pki.PersonKind, pki.HubKind}, nobody: true, ended: true,
+		{name: "HTTPS", takes: []pki.Kind{pki.TargetKind, pki.UserKind, pki.HubKind}, nobody: true, ended: true,
 			conf: func(t pki.Trust, h *pki.Hub, now func() time.Time) *tls.Config { return t.ServerTLS(h.TLS, now) }},
 		{name: "bus", takes: []pki.Kind{pki.TargetKind, pki.HubKind},
 			conf: func(t pki.Trust, h *pki.Hub, now func() time.Time) *tls.Config { return t.BusTLS(h.TLS, now) }},
@@ -232,7 +232,7 @@ func TestEveryConfiguration(t *testing.T) {
 
 // An agent that knows that a time has passed believes no hub whose certificate ended before it,
 // whatever the clock says.
-func TestClientsKeepToTheirFloor(t *testing.T) {
+func TestClientsKeepTheirMinimumTime(t *testing.T) {
 	a := newAuthority(t, "acme")
 	h := newHub(t, a, "hub1")
 	end := leafOf(t, h).NotAfter
@@ -254,7 +254,7 @@ func TestClientsKeepToTheirFloor(t *testing.T) {
 // With a name goes what it says, and with a hub all four of its keys; a serial takes one
 // certificate.
 func TestWhatARevocationTakes(t *testing.T) {
-	kinds := []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.ServicesKind, pki.TargetKind, pki.PersonKind}
+	kinds := []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.ServicesKind, pki.TargetKind, pki.UserKind}
 	ids := func(k pki.Kind) [2]string {
 		if k == pki.TargetKind {
 			return [2]string{someTarget, "bbbbbbbbbbbbbbbbbbbbbbbbba"}

@@ -24,7 +24,7 @@ const (
 	// ServicesKind is the key with which a hub makes certificates of services.
 	ServicesKind Kind = "services"
 	TargetKind   Kind = "target"
-	PersonKind   Kind = "person" // a person or a program of theirs
+	UserKind     Kind = "person" // a person or a program of theirs
 )
 
 // Name is who a certificate is about: fettle://FLEET/KIND/ID.
@@ -54,8 +54,8 @@ func CheckFleet(name string) error {
 	return nil
 }
 
-// CheckPerson says what is wrong with the name of a person.
-func CheckPerson(name string) error {
+// CheckUser says what is wrong with the name of a person.
+func CheckUser(name string) error {
 	if !worded(name, 60, letters, "._@+-") {
 		return fmt.Errorf("cannot call a person %.70q: a name has up to 60 letters, digits and . _ @ + -, and begins and ends with a letter or digit", name)
 	}
@@ -73,8 +73,8 @@ func (n Name) Check() error {
 	case TargetKind:
 		_, err := fleet.ParseTargetID(n.ID)
 		return err
-	case PersonKind:
-		return CheckPerson(n.ID)
+	case UserKind:
+		return CheckUser(n.ID)
 	}
 	return fmt.Errorf("cannot take a name of the kind %.40q: there are hub, signer, issuer, services, target and person", string(n.Kind))
 }

@@ -22,7 +22,7 @@ func TestNamesHaveBounds(t *testing.T) {
 		}
 	}
 	for name, good := range map[string]bool{"a": true, "A.b_c@d+e-f": true, a("a", 60): true, a("a", 61): false, "": false, ".a": false, "a@": false, "a b": false} {
-		if (CheckPerson(name) == nil) != good {
+		if (CheckUser(name) == nil) != good {
 			t.Errorf("user %q", name)
 		}
 	}
@@ -48,17 +48,17 @@ func TestNamesHaveBounds(t *testing.T) {
 // TestListsHaveBounds: 64 lists, and an entry stays until the certificate has ended whatever it was.
 func TestListsHaveBounds(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
-	f := Forbidden{Serial: "1", At: at.Unix()}
+	f := RevokedCertificate{Serial: "1", At: at.Unix()}
 	for after, ended := range map[time.Duration]bool{0: false, ServiceLife: false, ServiceLife + Backdate - 1: false, ServiceLife + Backdate: true} {
 		if f.Ended(at.Add(after)) != ended {
 			t.Errorf("after %s: ended %t", after, !ended)
 		}
 	}
-	a, err := NewAuthority(mem.NewFS(mem.Options{}), "/a", "acme", at)
+	a, err := NewCA(mem.NewFS(mem.Options{}), "/a", "acme", at)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := a.List([]Forbidden{f}, 7, at)
+	text, err := a.List([]RevokedCertificate{f}, 7, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestListsHaveBounds(t *testing.T) {
 	if err := BelieveLists(l, nil, nil); err == nil || !strings.Contains(err.Error(), "without an authority") {
 		t.Errorf("%v", err)
 	}
-	if _, err := a.List([]Forbidden{{Serial: "xyz"}}, 1, at); err == nil || !strings.Contains(err.Error(), "it is no number in hex") {
+	if _, err := a.List([]RevokedCertificate{{Serial: "xyz"}}, 1, at); err == nil || !strings.Contains(err.Error(), "it is no number in hex") {
 		t.Errorf("%v", err)
 	}
 	a.cert.KeyUsage = x509.KeyUsageCertSign

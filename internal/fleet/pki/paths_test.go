@@ -38,7 +38,7 @@ func TestPaths(t *testing.T) {
 	if _, err := trust.Verify(chain, leaf.NotBefore.Add(-time.Second), pki.TargetKind); err == nil {
 		t.Error("believed before its beginning")
 	}
-	if _, err := trust.Verify(chain, start(), pki.HubKind, pki.PersonKind); err == nil {
+	if _, err := trust.Verify(chain, start(), pki.HubKind, pki.UserKind); err == nil {
 		t.Error("a target is believed as something else")
 	}
 	other := newHub(t, newAuthority(t, "acme"), "hub1")
@@ -97,7 +97,7 @@ func TestKnownIssuers(t *testing.T) {
 		"after its end":           {[]*x509.Certificate{web, issuer}, web.NotAfter.Add(time.Second), []pki.Kind{pki.TargetKind}},
 		"after the issuer's end":  {[]*x509.Certificate{web, issuer}, issuer.NotAfter.Add(time.Second), []pki.Kind{pki.TargetKind}},
 		"the issuer, as a target": {[]*x509.Certificate{issuer, issuer}, start(), []pki.Kind{pki.TargetKind}},
-		"as a hub":                {[]*x509.Certificate{web, issuer}, start(), []pki.Kind{pki.HubKind, pki.PersonKind}},
+		"as a hub":                {[]*x509.Certificate{web, issuer}, start(), []pki.Kind{pki.HubKind, pki.UserKind}},
 	} {
 		if _, err := trust.Verify(c.chain, c.at, c.kinds...); err == nil {
 			t.Errorf("%s: believed", name)

@@ -12,7 +12,7 @@ func TestRightPaths(t *testing.T) {
 		return &x509.Certificate{IsCA: ca, URIs: Name{"acme", kind, "h"}.uri()}
 	}
 	root := &x509.Certificate{IsCA: true}
-	for _, kind := range []Kind{HubKind, SignerKind, IssuerKind, ServicesKind, TargetKind, PersonKind} {
+	for _, kind := range []Kind{HubKind, SignerKind, IssuerKind, ServicesKind, TargetKind, UserKind} {
 		for _, ca := range []bool{true, false} {
 			for _, above := range []Kind{"", IssuerKind, ServicesKind} {
 				path := []*x509.Certificate{named(kind, ca), root}
@@ -20,7 +20,7 @@ func TestRightPaths(t *testing.T) {
 					path = []*x509.Certificate{named(kind, ca), named(above, true), root}
 				}
 				want := above == "" && ca == (kind == IssuerKind || kind == ServicesKind)
-				if kind == TargetKind || kind == PersonKind {
+				if kind == TargetKind || kind == UserKind {
 					want = above == IssuerKind && !ca
 				}
 				if got := rightPath(path, kind); got != want {
@@ -52,12 +52,12 @@ func TestTimeOfAPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	leaf, err := issuer.Person(key.Public(), "ada", time.Hour, rulesNow)
+	leaf, err := issuer.User(key.Public(), "ada", time.Hour, rulesNow)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := trust.way([]*x509.Certificate{leaf, issuer.cert}, PersonKind, rulesNow)
-	if err != nil || !w.from.Equal(leaf.NotBefore) || !w.until.Equal(leaf.NotAfter) || len(w.steps) != 2 || w.steps[0].name.Kind != PersonKind || w.steps[1].name.Kind != IssuerKind {
+	w, err := trust.way([]*x509.Certificate{leaf, issuer.cert}, UserKind, rulesNow)
+	if err != nil || !w.from.Equal(leaf.NotBefore) || !w.until.Equal(leaf.NotAfter) || len(w.steps) != 2 || w.steps[0].name.Kind != UserKind || w.steps[1].name.Kind != IssuerKind {
 		t.Errorf("%+v, %v", w, err)
 	}
 	later := *issuer.cert
@@ -67,13 +67,13 @@ func TestTimeOfAPath(t *testing.T) {
 	if _, err := trust.Paths.issuer(issuer.cert, at, func() ([]*x509.Certificate, error) { return []*x509.Certificate{&later, a.cert}, nil }); err != nil {
 		t.Fatal(err)
 	}
-	if w, err = trust.way([]*x509.Certificate{leaf, issuer.cert}, PersonKind, at); err != nil || !w.from.Equal(later.NotBefore) || !w.until.Equal(later.NotAfter) {
+	if w, err = trust.way([]*x509.Certificate{leaf, issuer.cert}, UserKind, at); err != nil || !w.from.Equal(later.NotBefore) || !w.until.Equal(later.NotAfter) {
 		t.Errorf("%+v, %v", w, err)
 	}
 	for what, c := range map[string]struct {
 		kind  Kind
 		paths *Paths
-	}{"no memory": {PersonKind, nil}, "a hub": {HubKind, &Paths{}}} {
+	}{"no memory": {UserKind, nil}, "a hub": {HubKind, &Paths{}}} {
 		trust.Paths = c.paths
 		if trust.known([]*x509.Certificate{leaf, issuer.cert}, c.kind, rulesNow) != nil {
 			t.Errorf("%s: known", what)
@@ -86,7 +86,7 @@ func TestTimeOfAPath(t *testing.T) {
 		for range n {
 			chain = append(chain, leaf)
 		}
-		if got := trust.known(append(chain, issuer.cert), PersonKind, rulesNow); (len(got) == 3) != known {
+		if got := trust.known(append(chain, issuer.cert), UserKind, rulesNow); (len(got) == 3) != known {
 			t.Errorf("behind %d others: %d", n, len(got))
 		}
 	}

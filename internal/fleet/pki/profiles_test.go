@@ -23,7 +23,7 @@ func TestProfilesOfCertificates(t *testing.T) {
 		t.Fatal(err)
 	}
 	target, err1 := i.Target(key, id, pki.Claims{Name: "web1"}, start())
-	person, err2 := i.Person(key, "ada", pki.PersonLife, start())
+	person, err2 := i.User(key, "ada", pki.UserLife, start())
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +72,10 @@ func TestProfilesOfCertificates(t *testing.T) {
 			t.Errorf("an issuer can make certificates for addresses outside of %s", n)
 		}
 	}
-	if _, err := i.Person(key, "ada", pki.PersonLife+1, start()); err == nil {
+	if _, err := i.User(key, "ada", pki.UserLife+1, start()); err == nil {
 		t.Error("a person gets a longer life")
 	}
-	if _, err := i.Person(key, "ada", 0, start()); err == nil {
+	if _, err := i.User(key, "ada", 0, start()); err == nil {
 		t.Error("a person gets no life")
 	}
 	late := start().Add(365*day - time.Hour)
@@ -88,7 +88,7 @@ func TestProfilesOfCertificates(t *testing.T) {
 }
 
 // servicesOf returns the certificate that makes those of services, and one that it made.
-func servicesOf(t *testing.T, a *pki.Authority) (services, service *x509.Certificate) {
+func servicesOf(t *testing.T, a *pki.CA) (services, service *x509.Certificate) {
 	t.Helper()
 	s, err := pki.OpenServices(mem.NewFS(mem.Options{}), "/services")
 	if err != nil {
@@ -98,7 +98,7 @@ func servicesOf(t *testing.T, a *pki.Authority) (services, service *x509.Certifi
 	if err != nil {
 		t.Fatal(err)
 	}
-	certs, err := a.VouchServices(request, "hub1", nil, start())
+	certs, err := a.CertifyServices(request, "hub1", nil, start())
 	if err == nil {
 		err = s.Install(certs)
 	}

@@ -144,8 +144,8 @@ func (r *Registrar) believed(ctx context.Context, a Answer) (Answer, error) {
 	}
 	a.Authorities, a.Signers = string(EncodeCertificates(authority)), string(EncodeCertificates(signers...))
 	a.Hubs, a.Buses = r.Hubs, r.Buses
-	if r.Reach != nil {
-		a.Hubs, a.Buses = r.Reach()
+	if r.Addresses != nil {
+		a.Hubs, a.Buses = r.Addresses()
 	}
 	if r.Revocations != nil {
 		a.Revocations, a.Known = r.Revocations.Envelopes(), r.Revocations.Digest()

@@ -35,7 +35,7 @@ type Registrar struct {
 	// Hubs and Buses are the URLs that agents reach hubs by; Reach gives them in their
 	// place where it is set.
 	Hubs, Buses []string
-	Reach       func() (hubs, buses []string)
+	Addresses   func() (hubs, buses []string)
 	// Grace is DefaultGrace when 0.
 	Grace time.Duration
 	// Note is told of each certificate and of each change of a standing before it takes

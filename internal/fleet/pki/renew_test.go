@@ -60,13 +60,13 @@ func TestRenewalKeepsWhatIsKnown(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
 	s.enrolled(c, "web1")
-	before, err := c.Folder.LoadKnown()
+	before, err := c.Directory.LoadKnown()
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.clock.forward(16 * time.Hour)
 	later := s.clock.now().Add(100 * year).UnixNano()
-	known := pki.Known{Floor: later, Revocations: [][]byte{[]byte("learned meanwhile")}}
+	known := pki.Known{MinimumTime: later, Revocations: [][]byte{[]byte("learned meanwhile")}}
 	c.Keep = func(change func(pki.Known) pki.Known) error {
 		known = change(known)
 		return nil
@@ -74,10 +74,10 @@ func TestRenewalKeepsWhatIsKnown(t *testing.T) {
 	if _, err := c.Renew(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	if known.Floor != later || len(known.Revocations) == 0 || string(known.Revocations[0]) != "learned meanwhile" {
+	if known.MinimumTime != later || len(known.Revocations) == 0 || string(known.Revocations[0]) != "learned meanwhile" {
 		t.Errorf("%+v", known)
 	}
-	if k, err := c.Folder.LoadKnown(); err != nil || k.Floor != before.Floor {
+	if k, err := c.Directory.LoadKnown(); err != nil || k.MinimumTime != before.MinimumTime {
 		t.Errorf("the file was written beside whoever keeps it: %+v, %v", k, err)
 	}
 }
@@ -97,9 +97,9 @@ func TestClocksAYearOff(t *testing.T) {
 			if _, err := c.Renew(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
-			k, err := c.Folder.LoadKnown()
-			if err != nil || time.Unix(0, k.Floor).Sub(start().Add(16*time.Hour)).Abs() > time.Second {
-				t.Errorf("the floor is %s, %v", time.Unix(0, k.Floor).UTC(), err)
+			k, err := c.Directory.LoadKnown()
+			if err != nil || time.Unix(0, k.MinimumTime).Sub(start().Add(16*time.Hour)).Abs() > time.Second {
+				t.Errorf("the floor is %s, %v", time.Unix(0, k.MinimumTime).UTC(), err)
 			}
 		})
 	}
@@ -128,7 +128,7 @@ func TestStolenCertificate(t *testing.T) {
 	if _, err := other.Renew(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
-	known, err := other.Folder.LoadKnown()
+	known, err := other.Directory.LoadKnown()
 	if err != nil || len(known.Revocations) != 1 {
 		t.Fatalf("%v, %v", known, err)
 	}
@@ -255,7 +255,7 @@ func TestRenewalFlood(t *testing.T) {
 	}
 }
 
-// A token that was taken back lets nobody in, and whom it has let in stays.
+// A token that was undone lets nobody in, and whom it has let in stays.
 func TestWithdrawnToken(t *testing.T) {
 	s := newSite(t, "acme")
 	token, err := s.registrar.CreateToken(t.Context(), pki.Terms{Uses: 5, Expires: s.clock.now().Add(time.Hour).Unix()}, "ada")
@@ -293,7 +293,7 @@ func TestIdentityOfANewerProgram(t *testing.T) {
 	c := s.host()
 	i := s.enrolled(c, "web1")
 	for _, name := range []string{"/identity.json", "/known.json"} {
-		file, err := c.Folder.FS.OpenWrite(c.Folder.Dir + name)
+		file, err := c.Directory.FS.OpenWrite(c.Directory.Dir + name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,10 +304,10 @@ func TestIdentityOfANewerProgram(t *testing.T) {
 		}
 		file.Close()
 	}
-	if got, err := c.Folder.Load(); err != nil || got.ID != i.ID {
+	if got, err := c.Directory.Load(); err != nil || got.ID != i.ID {
 		t.Error(err)
 	}
-	if k, err := c.Folder.LoadKnown(); err != nil || k.Floor == 0 {
+	if k, err := c.Directory.LoadKnown(); err != nil || k.MinimumTime == 0 {
 		t.Error(err)
 	}
 }
@@ -317,7 +317,7 @@ func TestEnrolAgainElsewhere(t *testing.T) {
 	s, other := newSite(t, "acme"), newSite(t, "zeta")
 	c := s.host()
 	was := s.enrolled(c, "web1")
-	if err := c.Folder.SaveKnown(pki.Known{Floor: start().Add(5 * year).UnixNano(), Revocations: [][]byte{[]byte("x")}}); err != nil {
+	if err := c.Directory.SaveKnown(pki.Known{MinimumTime: start().Add(5 * year).UnixNano(), Revocations: [][]byte{[]byte("x")}}); err != nil {
 		t.Fatal(err)
 	}
 	c.Again = true
@@ -328,7 +328,7 @@ func TestEnrolAgainElsewhere(t *testing.T) {
 	if _, err := c.Renew(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
-	if k, err := c.Folder.LoadKnown(); err != nil || len(k.Revocations) != 0 {
+	if k, err := c.Directory.LoadKnown(); err != nil || len(k.Revocations) != 0 {
 		t.Errorf("%+v, %v", k, err)
 	}
 }

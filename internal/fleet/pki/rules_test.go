@@ -45,10 +45,10 @@ func (s shelf) Watch(context.Context, func(fleet.Entry), func()) error { return 
 var rulesNow = time.Unix(1_800_000_000, 0)
 
 // newRegistrar is a registrar with its fleet CA and a hub.
-func newRegistrar(t *testing.T) (*Registrar, *Authority) {
+func newRegistrar(t *testing.T) (*Registrar, *CA) {
 	t.Helper()
 	files := mem.NewFS(mem.Options{})
-	a, err := NewAuthority(files, "/a", "acme", rulesNow)
+	a, err := NewCA(files, "/a", "acme", rulesNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func newRegistrar(t *testing.T) (*Registrar, *Authority) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	certs, err := a.Vouch(request, "hub1", nil, rulesNow)
+	certs, err := a.Certify(request, "hub1", nil, rulesNow)
 	if err == nil {
 		err = h.Install(certs)
 	}

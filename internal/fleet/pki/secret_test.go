@@ -54,7 +54,7 @@ func TestSecretsOfTokens(t *testing.T) {
 			c := s.host()
 			_, err := c.Enrol(t.Context(), s.url, token, name)
 			said = append(said, fmt.Sprint(err), fmt.Sprintf("%+v", err))
-			known, _ := c.Folder.LoadKnown()
+			known, _ := c.Directory.LoadKnown()
 			said = append(said, fmt.Sprintf("%+v", known))
 		}
 		text := token.Text()
@@ -102,30 +102,30 @@ func raw(t *testing.T, s *site, body string) string {
 }
 
 // A folder whose keys others may read is not used.
-func TestOpenFolder(t *testing.T) {
+func TestOpenDirectory(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
 	s.enrolled(c, "web1")
-	path := c.Folder.Dir + "/identity.json"
-	st, err := c.Folder.FS.Lstat(path)
+	path := c.Directory.Dir + "/identity.json"
+	st, err := c.Directory.FS.Lstat(path)
 	if err != nil || st.Mode != 0o600 {
 		t.Fatalf("%04o, %v", st.Mode, err)
 	}
-	dir, err := c.Folder.FS.Lstat(c.Folder.Dir)
+	dir, err := c.Directory.FS.Lstat(c.Directory.Dir)
 	if err != nil || dir.Mode != 0o700 {
 		t.Fatalf("%04o, %v", dir.Mode, err)
 	}
-	n, err := c.Folder.FS.OpenNode(path)
+	n, err := c.Directory.FS.OpenNode(path)
 	if err == nil {
 		err = n.Chmod(0o640)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Folder.Load(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+	if _, err := c.Directory.Load(); err == nil || !strings.Contains(err.Error(), "chmod 600") {
 		t.Error(err)
 	}
-	if names, _ := c.Folder.FS.ReadDir(c.Folder.Dir); len(names) != 2 {
+	if names, _ := c.Directory.FS.ReadDir(c.Directory.Dir); len(names) != 2 {
 		t.Errorf("the folder has %v", names)
 	}
 }

@@ -28,8 +28,8 @@ const (
 // their own, straight below the authority and bound to nothing but servers. Its methods may
 // be called from any goroutine.
 type Services struct {
-	folder Folder
-	key    crypto.Signer
+	directory Directory
+	key       crypto.Signer
 
 	mu    sync.RWMutex
 	certs []*x509.Certificate // authority, then its own; nil before Install
@@ -38,11 +38,11 @@ type Services struct {
 // OpenServices reads what makes certificates of services, and makes its key in a folder that
 // has none.
 func OpenServices(files host.FS, dir string) (*Services, error) {
-	s := &Services{folder: Folder{FS: files, Dir: dir}}
-	text, err := s.folder.read(servicesKeyFile)
+	s := &Services{directory: Directory{FS: files, Dir: dir}}
+	text, err := s.directory.read(servicesKeyFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		if text, err = newServicesKey(); err == nil {
-			err = s.folder.write(servicesKeyFile, text, true)
+			err = s.directory.write(servicesKeyFile, text, true)
 		}
 	}
 	if err != nil {
@@ -51,7 +51,7 @@ func OpenServices(files host.FS, dir string) (*Services, error) {
 	if s.key, err = oneKey(text); err != nil {
 		return nil, err
 	}
-	text, err = s.folder.read(servicesFile)
+	text, err = s.directory.read(servicesFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, nil
 	}
@@ -70,10 +70,10 @@ func newServicesKey() ([]byte, error) {
 	return encodeKeys(k)
 }
 
-// Request asks an authority to vouch for the key; see Authority.VouchServices. It is no secret.
+// Request asks an authority to vouch for the key; see Authority.CertifyServices. It is no secret.
 func (s *Services) Request() ([]byte, error) { return newRequest(s.key) }
 
-// Install takes what Authority.VouchServices gave, durably and at once for every use.
+// Install takes what Authority.CertifyServices gave, durably and at once for every use.
 func (s *Services) Install(certificates []byte) error {
 	certs, err := s.check(certificates)
 	if err != nil {
@@ -84,7 +84,7 @@ func (s *Services) Install(certificates []byte) error {
 	if s.certs != nil && (!s.certs[0].Equal(certs[0]) || s.certs[1].URIs[0].String() != certs[1].URIs[0].String()) {
 		return errors.New("cannot take certificates of another authority or another hub: use a folder of its own for it")
 	}
-	if err := s.folder.write(servicesFile, EncodeCertificates(certs...), false); err != nil {
+	if err := s.directory.write(servicesFile, EncodeCertificates(certs...), false); err != nil {
 		return err
 	}
 	s.certs = certs
@@ -187,10 +187,10 @@ func serviceTemplate(key crypto.PublicKey, names []string) (*x509.Certificate, e
 	return t, nil
 }
 
-// VouchServices makes the certificate with which a hub makes those of services, from what
+// CertifyServices makes the certificate with which a hub makes those of services, from what
 // Services.Request gave. The hosts are the names and addresses of that hub: it vouches for no
 // service of these names. The result is for Services.Install and is no secret.
-func (a *Authority) VouchServices(request []byte, hub string, hosts []string, now time.Time) ([]byte, error) {
+func (a *CA) CertifyServices(request []byte, hub string, hosts []string, now time.Time) ([]byte, error) {
 	key, err := ParseRequest(request)
 	if err != nil {
 		return nil, err

@@ -37,7 +37,7 @@ func TestServicesKeyIsForServices(t *testing.T) {
 		}
 	}
 	install := func(hub string) error {
-		certs, err := a.VouchServices(request, hub, []string{"hub.example.org"}, rulesNow)
+		certs, err := a.CertifyServices(request, hub, []string{"hub.example.org"}, rulesNow)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -50,7 +50,7 @@ func TestServicesKeyIsForServices(t *testing.T) {
 		t.Error("the certificate of another hub is installed")
 	}
 	_, twin := newRegistrar(t)
-	theirs, err := twin.VouchServices(request, "hub1", nil, rulesNow)
+	theirs, err := twin.CertifyServices(request, "hub1", nil, rulesNow)
 	if err != nil || s.Install(theirs) == nil {
 		t.Errorf("the certificate of another fleet CA is installed: %v", err)
 	}
@@ -62,7 +62,7 @@ func TestServicesKeyIsForServices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if certs, err := a.VouchServices(wrong, "hub1", nil, rulesNow); err == nil || certs != nil {
+	if certs, err := a.CertifyServices(wrong, "hub1", nil, rulesNow); err == nil || certs != nil {
 		t.Error("a key of another type makes certificates of services")
 	}
 	other, err := OpenServices(mem.NewFS(mem.Options{}), "/s")
@@ -82,10 +82,10 @@ func TestServicesKeyIsForServices(t *testing.T) {
 	if c, err := s.Certificate(); err != nil || !s.RenewAt().Equal(RenewAt(c)) || !c.PermittedDNSDomainsCritical || !slices.Equal(c.ExcludedDNSDomains, []string{"hub.example.org"}) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if _, err := a.VouchServices(request, "A", nil, rulesNow); err == nil {
+	if _, err := a.CertifyServices(request, "A", nil, rulesNow); err == nil {
 		t.Error("a hub without a name")
 	}
-	if _, err := a.VouchServices(request, "hub1", []string{"a b"}, rulesNow); err == nil {
+	if _, err := a.CertifyServices(request, "hub1", []string{"a b"}, rulesNow); err == nil {
 		t.Error("a host without a name")
 	}
 	names := func(n int) (out []string) {
@@ -103,7 +103,7 @@ func TestServicesKeyIsForServices(t *testing.T) {
 }
 
 // checkService issues for names, and tries the certificate with other chains.
-func checkService(t *testing.T, s *Services, a *Authority, names []string) {
+func checkService(t *testing.T, s *Services, a *CA, names []string) {
 	t.Helper()
 	key, err := NewServiceKey()
 	if err != nil {

@@ -26,10 +26,10 @@ import (
 var servicesNow = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
 // newServices is what makes certificates of services for hub1 of acme, with its authority.
-func newServices(t *testing.T) (*pki.Services, *pki.Authority) {
+func newServices(t *testing.T) (*pki.Services, *pki.CA) {
 	t.Helper()
 	files := mem.New(mem.Options{})
-	authority, err := pki.NewAuthority(files, "/authority", "acme", servicesNow)
+	authority, err := pki.NewCA(files, "/authority", "acme", servicesNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func newServices(t *testing.T) (*pki.Services, *pki.Authority) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	certificates, err := authority.VouchServices(request, "hub1", []string{"hub.example.org", "192.0.2.7"}, servicesNow)
+	certificates, err := authority.CertifyServices(request, "hub1", []string{"hub.example.org", "192.0.2.7"}, servicesNow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestServiceCertificate(t *testing.T) {
 	if life := c.NotAfter.Sub(servicesNow); life != pki.ServiceLife || c.IsCA || len(c.URIs) > 0 || c.KeyUsage != x509.KeyUsageDigitalSignature || !slices.Equal(c.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}) {
 		t.Errorf("%s %+v", life, c)
 	}
-	for _, kind := range []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.TargetKind, pki.PersonKind, pki.ServicesKind} {
+	for _, kind := range []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.TargetKind, pki.UserKind, pki.ServicesKind} {
 		if _, err := (pki.Trust{Fleet: "acme", Authorities: roots}).Verify([]*x509.Certificate{c, parent}, servicesNow, kind); err == nil {
 			t.Errorf("it is believed as a %s", kind)
 		}
@@ -151,7 +151,7 @@ func TestStolenServicesKey(t *testing.T) {
 		for what, key := range map[string]crypto.PublicKey{"P-256": curveKey(t).Public(), "ed25519": signing.Public()} {
 			for _, ca := range []bool{false, true} {
 				c := make1(t, &x509.Certificate{URIs: []*url.URL{u}, IsCA: ca, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: both, DNSNames: []string{"web.example.org"}}, key)
-				for _, kind := range []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.ServicesKind, pki.TargetKind, pki.PersonKind} {
+				for _, kind := range []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.ServicesKind, pki.TargetKind, pki.UserKind} {
 					if _, err := trust.Verify([]*x509.Certificate{c, parent}, servicesNow, kind); err == nil {
 						t.Errorf("%s with %s, CA %v, is a %s", name, what, ca, kind)
 					}

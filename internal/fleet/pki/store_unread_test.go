@@ -77,16 +77,16 @@ func TestNoCertificateForABadEntry(t *testing.T) {
 	}
 }
 
-// TestAuthorityWithoutACertificate: a key alone is no fleet CA, and a caller can tell that a file is missing.
-func TestAuthorityWithoutACertificate(t *testing.T) {
+// TestCAWithoutACertificate: a key alone is no fleet CA, and a caller can tell that a file is missing.
+func TestCAWithoutACertificate(t *testing.T) {
 	files := mem.NewFS(mem.Options{})
-	if _, err := NewAuthority(files, "/a", "acme", rulesNow); err != nil {
+	if _, err := NewCA(files, "/a", "acme", rulesNow); err != nil {
 		t.Fatal(err)
 	}
 	if err := files.Remove("/a/" + authorityFile); err != nil {
 		t.Fatal(err)
 	}
-	if a, err := OpenAuthority(files, "/a"); !errors.Is(err, fs.ErrNotExist) || a != nil {
+	if a, err := OpenCA(files, "/a"); !errors.Is(err, fs.ErrNotExist) || a != nil {
 		t.Errorf("%v", err)
 	}
 }

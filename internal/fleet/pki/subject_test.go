@@ -77,7 +77,7 @@ func TestEarlierFactStays(t *testing.T) {
 	if got := s.OfHubs(); len(got) != 1 || string(got[0]) != string(early) || len(s.Envelopes()) != 2 {
 		t.Errorf("%d of hubs, %d in all", len(got), len(s.Envelopes()))
 	}
-	for kind, revoked := range map[Kind]bool{HubKind: true, IssuerKind: true, SignerKind: true, ServicesKind: true, PersonKind: false} {
+	for kind, revoked := range map[Kind]bool{HubKind: true, IssuerKind: true, SignerKind: true, ServicesKind: true, UserKind: false} {
 		if s.Revoked("1", Name{"acme", kind, "h"}) != revoked || s.Revoked("1", Name{"acme", kind, "x"}) {
 			t.Errorf("%s: revoked %t", kind, !revoked)
 		}

@@ -51,9 +51,9 @@ func TestIdentitiesThatFit(t *testing.T) {
 	s, other := newSite(t, "acme"), newSite(t, "acme")
 	c := s.host()
 	i := s.enrolled(c, "web1")
-	path := c.Folder.Dir + "/identity.json"
+	path := c.Directory.Dir + "/identity.json"
 	var good map[string]any
-	if err := json.Unmarshal(get(t, c.Folder.FS, path), &good); err != nil {
+	if err := json.Unmarshal(get(t, c.Directory.FS, path), &good); err != nil {
 		t.Fatal(err)
 	}
 	second := s.enrolled(s.host(), "web2")
@@ -90,13 +90,13 @@ func TestIdentitiesThatFit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		put(t, c.Folder.FS, path, b)
-		if got, err := c.Folder.Load(); c2.good != (err == nil) || c2.good && got.ID != i.ID || errors.Is(err, pki.ErrNoIdentity) {
+		put(t, c.Directory.FS, path, b)
+		if got, err := c.Directory.Load(); c2.good != (err == nil) || c2.good && got.ID != i.ID || errors.Is(err, pki.ErrNoIdentity) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	put(t, c.Folder.FS, path, []byte("{"))
-	if _, err := c.Folder.Load(); err == nil || !strings.Contains(err.Error(), "--again") {
+	put(t, c.Directory.FS, path, []byte("{"))
+	if _, err := c.Directory.Load(); err == nil || !strings.Contains(err.Error(), "--again") {
 		t.Errorf("a damaged identity: %v", err)
 	}
 	if _, err := c.Enrol(t.Context(), s.url, s.token(nil), "web3"); err == nil {
@@ -112,7 +112,7 @@ func TestLearn(t *testing.T) {
 	second := newHub(t, s.authority, "hub2")
 	certs := func(all ...*x509.Certificate) []byte { return pki.EncodeCertificates(all...) }
 	own := certs(signerOf(t, s.hub))
-	untouched := pki.Folder{FS: mem.NewFS(mem.Options{}), Dir: "/none"}
+	untouched := pki.Directory{FS: mem.NewFS(mem.Options{}), Dir: "/none"}
 	for what, same := range map[string]func() (*pki.Identity, error){
 		"what it knows": func() (*pki.Identity, error) { return untouched.Learn(i, i.Hubs, i.Buses, own) },
 		"no signers":    func() (*pki.Identity, error) { return untouched.Learn(i, i.Hubs, i.Buses, nil) },
@@ -137,7 +137,7 @@ func TestLearn(t *testing.T) {
 	if _, err := untouched.Load(); !errors.Is(err, pki.ErrNoIdentity) {
 		t.Errorf("it wrote what it knows: %v", err)
 	}
-	if _, err := c.Folder.Learn(i, i.Hubs, i.Buses, []byte("-----BEGIN")); err == nil {
+	if _, err := c.Directory.Learn(i, i.Hubs, i.Buses, []byte("-----BEGIN")); err == nil {
 		t.Error("it learns damaged signers")
 	}
 	for what, next := range map[string]struct {
@@ -149,11 +149,11 @@ func TestLearn(t *testing.T) {
 		"a bus":    {i.Hubs, []string{"tls://b"}, own, 1},
 		"a signer": {i.Hubs, i.Buses, certs(signerOf(t, second)), 2},
 	} {
-		got, err := c.Folder.Learn(i, next.hubs, next.buses, next.signers)
+		got, err := c.Directory.Learn(i, next.hubs, next.buses, next.signers)
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
-		kept, err := c.Folder.Load()
+		kept, err := c.Directory.Load()
 		if err != nil || !slices.Equal(kept.Hubs, next.hubs) || !slices.Equal(kept.Buses, next.buses) || len(kept.Keys(nil, start(), time.Time{})) != next.keys || len(got.Keys(nil, start(), time.Time{})) != next.keys {
 			t.Errorf("%s: %+v, %v", what, kept, err)
 		}
@@ -232,7 +232,7 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if _, err := host.Folder.Load(); !errors.Is(err, pki.ErrNoIdentity) {
+		if _, err := host.Directory.Load(); !errors.Is(err, pki.ErrNoIdentity) {
 			t.Errorf("%s is kept: %v", what, err)
 		}
 	}
@@ -246,8 +246,8 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 // TestAuthorityOfItsKey: the files of a fleet CA belong together.
 func TestAuthorityOfItsKey(t *testing.T) {
 	a, b := mem.NewFS(mem.Options{}), mem.NewFS(mem.Options{})
-	own, err1 := pki.NewAuthority(a, "/a", "acme", start())
-	other, err2 := pki.NewAuthority(b, "/a", "acme", start())
+	own, err1 := pki.NewCA(a, "/a", "acme", start())
+	other, err2 := pki.NewCA(b, "/a", "acme", start())
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestAuthorityOfItsKey(t *testing.T) {
 	} {
 		before := get(t, a, "/a/"+c.file)
 		put(t, a, "/a/"+c.file, c.text)
-		if got, err := pki.OpenAuthority(a, "/a"); c.good != (err == nil) || c.good && got.Fleet() != "acme" {
+		if got, err := pki.OpenCA(a, "/a"); c.good != (err == nil) || c.good && got.Fleet() != "acme" {
 			t.Errorf("%s: %v", what, err)
 		}
 		put(t, a, "/a/"+c.file, before)

@@ -23,7 +23,7 @@ func (t Trust) ServerTLS(own Own, now func() time.Time) *tls.Config {
 		if len(s.PeerCertificates) == 0 {
 			return nil
 		}
-		_, err := t.verify(s.PeerCertificates, earlier(now(), s.PeerCertificates[0].NotAfter), ownStanding, TargetKind, PersonKind, HubKind)
+		_, err := t.verify(s.PeerCertificates, earlier(now(), s.PeerCertificates[0].NotAfter), ownStanding, TargetKind, UserKind, HubKind)
 		return err
 	}
 	return c
@@ -98,7 +98,7 @@ func (t Trust) ClientTLS(own Own, now, floor func() time.Time) *tls.Config {
 				_, err := t.Verify(nil, now(), HubKind)
 				return err
 			}
-			at, err := Moment(now(), floorOf(floor), s.PeerCertificates[0])
+			at, err := Moment(now(), minimumTimeOf(floor), s.PeerCertificates[0])
 			if err == nil {
 				_, err = t.Verify(s.PeerCertificates, at, HubKind)
 			}
@@ -111,7 +111,7 @@ func (t Trust) ClientTLS(own Own, now, floor func() time.Time) *tls.Config {
 	return c
 }
 
-func floorOf(floor func() time.Time) time.Time {
+func minimumTimeOf(floor func() time.Time) time.Time {
 	if floor == nil {
 		return time.Time{}
 	}

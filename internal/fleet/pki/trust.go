@@ -138,7 +138,7 @@ func (t Trust) path(chain []*x509.Certificate, kind Kind, at time.Time) ([]*x509
 // much is computed for it. What an authority permits its issuers permit as well, or it is not
 // asked for here.
 func (t Trust) known(chain []*x509.Certificate, kind Kind, at time.Time) []*x509.Certificate {
-	if t.Paths == nil || kind != TargetKind && kind != PersonKind {
+	if t.Paths == nil || kind != TargetKind && kind != UserKind {
 		return nil
 	}
 	for _, c := range chain[1:min(len(chain), 8)] {
@@ -164,7 +164,7 @@ func usages(kind Kind) []x509.ExtKeyUsage {
 	switch kind {
 	case HubKind, ServicesKind:
 		return []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	case TargetKind, PersonKind, IssuerKind:
+	case TargetKind, UserKind, IssuerKind:
 		return []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	}
 	return []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
@@ -173,7 +173,7 @@ func usages(kind Kind) []x509.ExtKeyUsage {
 // rightPath: hubs, signers, and what makes certificates come straight from an authority; all others from
 // an issuer, so that a stolen issuing key makes no hub.
 func rightPath(p []*x509.Certificate, kind Kind) bool {
-	if kind != TargetKind && kind != PersonKind {
+	if kind != TargetKind && kind != UserKind {
 		return len(p) == 2 && p[0].IsCA == (kind == IssuerKind || kind == ServicesKind)
 	}
 	if len(p) != 3 || p[0].IsCA {

@@ -88,7 +88,7 @@ func TestStolenIssuingKey(t *testing.T) {
 	trust := trustOf(t, h, nil)
 	issuer := issuerOf(t, h)
 	key := pki.IssuingKey(h)
-	every := []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.TargetKind, pki.PersonKind}
+	every := []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.TargetKind, pki.UserKind}
 	good := forge(t, "fettle://acme/target/"+someTarget, issuer.Certificate(), key, func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[:1] })
 	if _, err := trust.Verify([]*x509.Certificate{good, issuer.Certificate()}, start(), every...); err != nil {
 		t.Fatalf("the way of forging does not work: %v", err)
@@ -136,7 +136,7 @@ func TestForeignCertificates(t *testing.T) {
 	if _, err := trust.Verify([]*x509.Certificate{signer}, start(), pki.HubKind); err == nil {
 		t.Error("a signer is believed as a hub")
 	}
-	if _, err := trust.Verify([]*x509.Certificate{leafOf(t, h)}, start(), pki.TargetKind, pki.PersonKind); err == nil {
+	if _, err := trust.Verify([]*x509.Certificate{leafOf(t, h)}, start(), pki.TargetKind, pki.UserKind); err == nil {
 		t.Error("a hub is believed as a target")
 	}
 	if _, err := trust.Verify(nil, start(), pki.HubKind); err == nil {

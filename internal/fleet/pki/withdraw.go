@@ -21,7 +21,7 @@ func (r *Registrar) Withdraw(ctx context.Context, hub string, signer *x509.Certi
 		return err
 	}
 	if signer != nil {
-		if err := r.vouchForFacts(ctx, signer); err != nil {
+		if err := r.certifyFacts(ctx, signer); err != nil {
 			return err
 		}
 	}
@@ -32,8 +32,8 @@ func (r *Registrar) Withdraw(ctx context.Context, hub string, signer *x509.Certi
 	return r.Revoke(ctx, Revocation{Name: name.String(), By: by, Reason: reason})
 }
 
-// vouchForFacts signs anew what another hub revoked.
-func (r *Registrar) vouchForFacts(ctx context.Context, signer *x509.Certificate) error {
+// certifyFacts signs anew what another hub revoked.
+func (r *Registrar) certifyFacts(ctx context.Context, signer *x509.Certificate) error {
 	theirs, ok := signer.PublicKey.(ed25519.PublicKey)
 	if !ok || r.Revocations == nil {
 		return nil

@@ -82,11 +82,11 @@ func TestWithdrawHub(t *testing.T) {
 		t.Errorf("the bus: %v", err)
 	}
 	// A hub that only makes the certificate believed again needs the key, which stays.
-	text, err := host.Folder.Load()
+	text, err := host.Directory.Load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := host.Folder.Learn(text, []string{s.url}, []string{"tls://127.0.0.1:4222"}, pki.EncodeCertificates(signerOf(t, s.hub))); err != nil {
+	if _, err := host.Directory.Learn(text, []string{s.url}, []string{"tls://127.0.0.1:4222"}, pki.EncodeCertificates(signerOf(t, s.hub))); err != nil {
 		t.Fatal(err)
 	}
 	next, err := host.Renew(t.Context(), nil)

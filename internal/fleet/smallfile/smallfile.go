@@ -95,15 +95,15 @@ func Remove(files host.FS, path string) error {
 	return durable(files, path)
 }
 
-// Folder makes a folder for its owner alone, with those above it, and leaves one that is
+// Directory makes a folder for its owner alone, with those above it, and leaves one that is
 // there as it is.
-func Folder(files host.FS, dir string) error {
+func Directory(files host.FS, dir string) error {
 	there, err := host.Exists(files, dir)
 	if err != nil || there {
 		return err
 	}
 	if up, _ := host.SplitPath(dir); up != dir {
-		if err := Folder(files, up); err != nil {
+		if err := Directory(files, up); err != nil {
 			return err
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestOldOrNew(t *testing.T) {
 	files := mem.NewFS(mem.Options{})
-	if err := errors.Join(smallfile.Folder(files, "/var/lib/x"), smallfile.Folder(files, "/var/lib/x")); err != nil {
+	if err := errors.Join(smallfile.Directory(files, "/var/lib/x"), smallfile.Directory(files, "/var/lib/x")); err != nil {
 		t.Fatal(err)
 	}
 	const file = "/var/lib/x/f"

@@ -64,7 +64,7 @@ func TestViewsAgree(t *testing.T) {
 				v.Connected(id(n), rapid.Bool().Draw(rt, "connected"))
 			case 6:
 				one := member(n)
-				one.Suspect = &fleet.Suspicion{Because: "b", Copies: make([]fleet.Copy, rapid.SampledFrom([]int{0, 0, 2}).Draw(rt, "hosts"))}
+				one.Suspect = &fleet.Suspicion{Reason: "b", Copies: make([]fleet.Copy, rapid.SampledFrom([]int{0, 0, 2}).Draw(rt, "hosts"))}
 				put(t, v, one)
 			}
 			agree(t, rt, v, now)

@@ -43,7 +43,7 @@ func (v *View) Target(ctx context.Context, name string, now time.Time) (document
 		return d, v.unread(err)
 	}
 	v.serve(&d)
-	d.Modules, err = v.modulesOn(ctx, n, onTarget{silent: v.silentSince(d.Target, now), cloned: d.Target.State == document.Cloned})
+	d.Modules, err = v.modulesOn(ctx, n, onTarget{silent: v.unresponsiveSince(d.Target, now), cloned: d.Target.State == document.Cloned})
 	return d, err
 }
 
@@ -108,14 +108,14 @@ func (v *View) serve(d *document.TargetDetail) {
 // modulesOn are the modules that are assigned, in order, and then those that are only
 // applied, by name.
 func (v *View) modulesOn(ctx context.Context, target int64, on onTarget) (out []document.ModuleOnTarget, err error) {
-	err = v.look(ctx, func(s *sight) error {
+	err = v.look(ctx, func(s *readTx) error {
 		out, err = s.modulesOn(target, on)
 		return err
 	})
 	return out, err
 }
 
-func (s *sight) modulesOn(target int64, on onTarget) ([]document.ModuleOnTarget, error) {
+func (s *readTx) modulesOn(target int64, on onTarget) ([]document.ModuleOnTarget, error) {
 	has, err := s.rows(target)
 	if err != nil {
 		return nil, err
@@ -153,13 +153,13 @@ func (s *sight) modulesOn(target int64, on onTarget) ([]document.ModuleOnTarget,
 }
 
 // moduleOn is what stands of a module, whatever is assigned.
-func (s *sight) moduleOn(module int64, r row) (document.ModuleOnTarget, error) {
+func (s *readTx) moduleOn(module int64, r row) (document.ModuleOnTarget, error) {
 	m := document.ModuleOnTarget{Needs: []fleet.Need{}, Since: r.since, Waits: r.waits, Error: r.failure}
 	return m, s.fill(map[*string]int64{&m.Module: module, &m.Applied: r.commit, (*string)(&m.State): r.state})
 }
 
 // assign adds what the target should have.
-func (s *sight) assign(m *document.ModuleOnTarget, want wanted, has row) error {
+func (s *readTx) assign(m *document.ModuleOnTarget, want wanted, has row) error {
 	a, err := s.assigned(want.n)
 	m.Assigned, m.Needs, m.Behind = &a.Revision, append(m.Needs, a.Needs...), want.one.behind(has.one())
 	return err

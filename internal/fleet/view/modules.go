@@ -64,9 +64,9 @@ type tally struct{ targets, failed int }
 func (v *View) modules(ctx context.Context, only int64, now time.Time) (map[string]*counting, error) {
 	groups := map[group]tally{}
 	out := map[string]*counting{}
-	err := v.look(ctx, func(s *sight) error {
+	err := v.look(ctx, func(s *readTx) error {
 		err := s.each(only, func(at stand, want wanted, has row) error {
-			g := group{want.n, has.commit, has.state, want.one.behind(has.one()), v.silent(at, now), at.cloned}
+			g := group{want.n, has.commit, has.state, want.one.behind(has.one()), v.unresponsive(at, now), at.cloned}
 			n := groups[g]
 			n.targets++
 			if has.failure != "" {
@@ -88,7 +88,7 @@ func (v *View) modules(ctx context.Context, only int64, now time.Time) (map[stri
 	return out, err
 }
 
-func (s *sight) count(out map[string]*counting, g group, n tally) error {
+func (s *readTx) count(out map[string]*counting, g group, n tally) error {
 	a, err := s.assigned(g.part)
 	if err != nil {
 		return err
@@ -158,12 +158,12 @@ func whether(a, b bool) int {
 }
 
 func (v *View) targetsOf(ctx context.Context, module int64, now time.Time) (out []document.TargetOfModule, err error) {
-	err = v.look(ctx, func(s *sight) error {
+	err = v.look(ctx, func(s *readTx) error {
 		return s.each(module, func(at stand, want wanted, has row) error {
 			t := document.TargetOfModule{ID: fleet.TargetID(at.id), Name: at.name, Behind: want.one.behind(has.one()), Since: has.since, Waits: has.waits, Error: has.failure}
 			var said string
 			err := s.fill(map[*string]int64{&said: has.state, &t.Assigned: want.one.commit, &t.Applied: has.commit})
-			t.State = onTarget{fleet.Readiness(said), v.silent(at, now), at.cloned, t.Behind}.state()
+			t.State = onTarget{fleet.Readiness(said), v.unresponsive(at, now), at.cloned, t.Behind}.state()
 			out = append(out, t)
 			return err
 		})

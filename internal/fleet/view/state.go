@@ -91,13 +91,13 @@ func (k known) state() document.State {
 	}
 	switch {
 	case !k.active:
-		return document.Outside
+		return document.NotInFleet
 	case k.cloned:
 		return document.Cloned
 	case k.failed || has(document.Failed):
 		return document.Failed
 	case k.reported && k.silent:
-		return document.Silent
+		return document.Unresponsive
 	case k.drift > 0 || has(document.Drifted):
 		return document.Drifted
 	case !k.reported:

@@ -172,7 +172,7 @@ func (v *View) target(rows *sql.Rows, now time.Time) (document.Target, error) {
 	v.mu.Lock()
 	c := v.contacts[t.ID]
 	v.mu.Unlock()
-	k.silent = c.silent(t.Contact, now, v.o.Silence)
+	k.silent = c.unresponsive(t.Contact, now, v.o.Silence)
 	t.Connected, t.Contact = c.connected, max(t.Contact, c.at)
 	t.Frozen = cmp.Or(said, t.Frozen, withdrawn)
 	t.Error = cmp.Or(t.Error, failure)

@@ -63,7 +63,7 @@ type contact struct {
 }
 
 // silent tells whether an agent that last reported at a time has said nothing for too long.
-func (c contact) silent(reported int64, now time.Time, most time.Duration) bool {
+func (c contact) unresponsive(reported int64, now time.Time, most time.Duration) bool {
 	return !c.connected && now.UnixNano()-max(reported, c.at) > int64(most)
 }
 

@@ -31,6 +31,6 @@ func OwnPath(path string) (string, error) {
 	}
 }
 
-// OwnFolder checks that a directory belongs to this user, and that only this user can write to it;
+// OwnDirectory checks that a directory belongs to this user, and that only this user can write to it;
 // otherwise the error is ErrForeign.
-func OwnFolder(path string) error { return ownersOnly(path, os.ModeDir) }
+func OwnDirectory(path string) error { return ownersOnly(path, os.ModeDir) }

@@ -57,7 +57,7 @@ func checkPattern(v cty.Value) error {
 }
 
 func steps(s kind.State) (kind.Output, diag.List) {
-	if ds := mistakes(s); ds.HasErrors() {
+	if ds := configErrors(s); ds.HasErrors() {
 		return kind.Output{}, ds
 	}
 	if s.Given("key") {
@@ -66,7 +66,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	return s.Edit("line", "match")
 }
 
-func mistakes(s kind.State) diag.List {
+func configErrors(s kind.State) diag.List {
 	line, key := s.Given("line") || s.Given("match"), s.Given("key")
 	switch {
 	case line && key:

@@ -10,7 +10,7 @@ import (
 )
 
 func ExampleRun() {
-	r := generator.Run{Name: "users", Folder: "modules/web", Output: "steps"}
+	r := generator.Run{Name: "users", Directory: "modules/web", Output: "steps"}
 	fmt.Println(r.OutputFile(), r.LockFile())
 	r.Stdin = `{"port":80}`
 	fmt.Println(r.OutputFile())
@@ -27,14 +27,14 @@ func TestGolden(t *testing.T) {
 
 // What comes from the compiler's process names no file outside of its folder.
 func TestValid(t *testing.T) {
-	good := generator.Run{Name: "users", Folder: ".", Command: []string{"x"}, Output: "json", Files: map[string]string{"a/b": "x"}}
+	good := generator.Run{Name: "users", Directory: ".", Command: []string{"x"}, Output: "json", Files: map[string]string{"a/b": "x"}}
 	if err := good.Valid(); err != nil {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*generator.Run){
-		"folder above": func(r *generator.Run) { r.Folder = ".." },
-		"whole path":   func(r *generator.Run) { r.Folder = "/etc" },
-		"unclean":      func(r *generator.Run) { r.Folder = "a/../.." },
+		"folder above": func(r *generator.Run) { r.Directory = ".." },
+		"whole path":   func(r *generator.Run) { r.Directory = "/etc" },
+		"unclean":      func(r *generator.Run) { r.Directory = "a/../.." },
 		"file above":   func(r *generator.Run) { r.Files = map[string]string{"../x": "x"} },
 		"name":         func(r *generator.Run) { r.Name = "../x" },
 		"no command":   func(r *generator.Run) { r.Command = nil },

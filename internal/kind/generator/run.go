@@ -31,11 +31,11 @@ const (
 // Run is one run of a generator: all that its output depends on. Paths are
 // relative to the folder.
 type Run struct {
-	ID, Name, Folder string
-	Command          []string
-	Stdin            string // JSON, "" for none
-	Output           string // steps or json
-	Timeout          time.Duration
+	ID, Name, Directory string
+	Command             []string
+	Stdin               string // JSON, "" for none
+	Output              string // steps or json
+	Timeout             time.Duration
 	// Files that the program is given, its own file too, with their digests.
 	Files map[string]string
 	Range diag.Range
@@ -45,7 +45,7 @@ type Run struct {
 
 // RunOf is the run that a state stands for.
 func RunOf(s kind.State) (Run, diag.List) {
-	r := Run{ID: s.ID, Name: s.Str("name"), Folder: s.Files.Source("."), Command: s.Strings("command"), Output: s.Str("output"), Files: map[string]string{}, Range: s.Range}
+	r := Run{ID: s.ID, Name: s.Str("name"), Directory: s.Files.Source("."), Command: s.Strings("command"), Output: s.Str("output"), Files: map[string]string{}, Range: s.Range}
 	r.Timeout, _ = duration.Parse(s.Str("timeout")) // was checked
 	if v := s.Attrs["input"]; s.Given("input") {
 		if v.ContainsMarked() {
@@ -220,7 +220,7 @@ func recorded(s kind.State) ([]byte, Run, diag.List) {
 
 // Valid tells whether a run that came from elsewhere keeps to its folder.
 func (r Run) Valid() error {
-	for _, p := range append(slices.Collect(maps.Keys(r.Files)), r.Folder) {
+	for _, p := range append(slices.Collect(maps.Keys(r.Files)), r.Directory) {
 		if p != path.Clean(p) || path.IsAbs(p) || p == ".." || strings.HasPrefix(p, "../") || strings.ContainsRune(p, 0) {
 			return fmt.Errorf("cannot use the path %q: it leads out of the repository", p)
 		}

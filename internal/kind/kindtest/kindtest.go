@@ -85,11 +85,11 @@ func golden(t *testing.T, o Options, file string) {
 func steps(texts map[string]string, o Options) (section, text string) {
 	p, ds := lang.Load(repo.MapTree(texts), lang.Options{Kinds: o.Kinds, Stdlib: o.Stdlib})
 	if ds.HasErrors() {
-		return "mistakes", mistakes(ds)
+		return "mistakes", configErrors(ds)
 	}
 	c, ds := p.Catalog(lang.Input{})
 	if ds.HasErrors() {
-		return "mistakes", mistakes(ds)
+		return "mistakes", configErrors(ds)
 	}
 	var b strings.Builder
 	for _, n := range c.Nodes {
@@ -116,12 +116,12 @@ func steps(texts map[string]string, o Options) (section, text string) {
 		fmt.Fprintf(&b, "# %s notifies %s of %s\n", c.Nodes[tr.From].ID, tr.Action, c.Nodes[tr.To].ID)
 	}
 	if ds.HasErrors() {
-		return "mistakes", mistakes(ds)
+		return "mistakes", configErrors(ds)
 	}
 	return "steps", b.String()
 }
 
-func mistakes(ds diag.List) string {
+func configErrors(ds diag.List) string {
 	var b strings.Builder
 	for _, d := range ds {
 		fmt.Fprintln(&b, d)

@@ -1,7 +1,7 @@
 // Package stdlib holds the kinds that are written in the language itself: each
 // *.hcl file has define blocks, which every repository can use. Each define
 // begins its line: that is how its file is found when the kind is used, and only
-// then is the file parsed. A description ends with how the kind is taken back:
+// then is the file parsed. A description ends with how the kind is undone:
 // "Undone completely", "Undone partly: …" or "Undone by the author: …".
 //
 //	entries, _ := fs.ReadDir(stdlib.Files(), ".")

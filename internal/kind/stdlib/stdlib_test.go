@@ -34,7 +34,7 @@ func described(define *hclsyntax.Block) string {
 }
 
 // TestDocumented demands a sentence for every kind and every attribute, and of
-// every kind how it is taken back.
+// every kind how it is undone.
 func TestDocumented(t *testing.T) {
 	names, err := fs.Glob(stdlib.Files(), "*.hcl")
 	if err != nil || len(names) == 0 {
@@ -51,7 +51,7 @@ func TestDocumented(t *testing.T) {
 		}
 		for _, define := range f.Body.(*hclsyntax.Body).Blocks {
 			if text := described(define); !inverse.MatchString(text) {
-				t.Errorf("%s: the description of %s does not say how it is taken back: %q", name, define.Labels[0], text)
+				t.Errorf("%s: the description of %s does not say how it is undone: %q", name, define.Labels[0], text)
 			}
 			if define.TypeRange.Start.Column != 1 {
 				t.Errorf("%s: define %s does not begin its line, so nobody finds it", name, define.Labels[0])

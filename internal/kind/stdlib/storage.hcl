@@ -77,7 +77,7 @@ define "mount" {
     when = local.here && var.package && local.helper != ""
     name = local.helper
   }
-  # With ensure = "absent" this is taken back while it is still mounted.
+  # With ensure = "absent" this is undone while it is still mounted.
   exec "directory" {
     when    = local.here
     name    = "mount-directory-${var.path}"

@@ -16,7 +16,7 @@ import (
 
 // Recipient is a user or a host that can decrypt secrets, one line of the recipients file.
 type Recipient struct {
-	Kind string // `person` or `host`
+	Kind string // `user` or `host`
 	Name string
 	Key  string // age1… or ssh-ed25519 …, public
 	// Only are patterns of the names of the secrets that it can decrypt; none means all.
@@ -27,7 +27,7 @@ type Recipient struct {
 type Recipients []Recipient
 
 const recipientsHead = `# Who can open the secrets of this repository. One a line:
-#   person|host NAME KEY [only PATTERN…]
+#   user|host NAME KEY [only PATTERN…]
 # Change it with fettle secret add-recipient and remove-recipient.
 `
 
@@ -58,7 +58,7 @@ func parseLine(line string) (Recipient, error) {
 	words, only, limited := strings.Cut(line, " only ")
 	f := strings.Fields(words)
 	if len(f) < 3 {
-		return Recipient{}, fmt.Errorf("write it as: person NAME KEY, or: host NAME KEY")
+		return Recipient{}, fmt.Errorf("write it as: user NAME KEY, or: host NAME KEY")
 	}
 	r := Recipient{Kind: f[0], Name: f[1], Key: f[2]}
 	if strings.HasPrefix(f[2], "ssh-") && len(f) > 3 {
@@ -74,8 +74,8 @@ func parseLine(line string) (Recipient, error) {
 
 func (r Recipient) check() error {
 	switch {
-	case r.Kind != "person" && r.Kind != "host":
-		return fmt.Errorf("%q is neither person nor host", r.Kind)
+	case r.Kind != "user" && r.Kind != "host":
+		return fmt.Errorf("%q is neither user nor host", r.Kind)
 	case !namePattern().MatchString(r.Name):
 		return fmt.Errorf("%q is no name: it has letters, digits, _ @ . and -", r.Name)
 	}

@@ -28,8 +28,8 @@ import (
 
 // The files, relative to the top of the repository.
 const (
-	RecipientsFile = secret.Folder + "/recipients"
-	KeyFile        = secret.Folder + "/sealing-key"
+	RecipientsFile = secret.Directory + "/recipients"
+	KeyFile        = secret.Directory + "/sealing-key"
 )
 
 // Largest is the size of a secret, in bytes.

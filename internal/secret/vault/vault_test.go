@@ -35,7 +35,7 @@ func one(t *testing.T) (vault.Identities, string) {
 func TestWhoOpens(t *testing.T) {
 	alice, alicePub := one(t)
 	web, webPub := one(t)
-	rs, err := vault.Recipients{}.With(vault.Recipient{Kind: "person", Name: "alice", Key: alicePub})
+	rs, err := vault.Recipients{}.With(vault.Recipient{Kind: "user", Name: "alice", Key: alicePub})
 	if err == nil {
 		rs, err = rs.With(vault.Recipient{Kind: "host", Name: "web", Key: webPub, Only: []string{"web/*"}})
 	}
@@ -90,7 +90,7 @@ func TestWhoOpens(t *testing.T) {
 func TestBadRecipients(t *testing.T) {
 	const key = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
 	for line, want := range map[string]string{
-		"host web": "line 2", "dog x " + key: "neither person nor host", "host a/b " + key: "no name", "host x age1": "no key", "host x AGE-SECRET-KEY-1": "private key",
+		"host web": "line 2", "dog x " + key: "neither user nor host", "host a/b " + key: "no name", "host x age1": "no key", "host x AGE-SECRET-KEY-1": "private key",
 		"host x " + key + " more": "behind the word only", "host x " + key + " only [": "no pattern", "host web1 " + key: "there already",
 	} {
 		_, err := vault.ParseRecipients([]byte("host web1 " + key + "\n" + line + "\n"))

@@ -56,7 +56,7 @@ func newAgent(s *session) *cobra.Command {
 		Args:    args(0, 0),
 		RunE:    unknownCommand,
 	}
-	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s), newAgentAsk(s), newAgentForget(s))
+	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s), newAgentRequest(s), newAgentForget(s), newAgentUpgrade(s))
 	return c
 }
 
@@ -136,10 +136,10 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 		return err
 	}
 	defer func() { _ = done() }()
-	if err := makeFolder(files, agentDir); err != nil {
+	if err := makeDirectory(files, agentDir); err != nil {
 		return err
 	}
-	client := pki.Client{Folder: pki.Folder{FS: files, Dir: joined.IdentityDir(agentDir)}, Now: s.app.Now, Again: f.again}
+	client := pki.Client{Directory: pki.Directory{FS: files, Dir: joined.IdentityDir(agentDir)}, Now: s.app.Now, Again: f.again}
 	id, err := client.Enrol(ctx, f.hub, token, f.name)
 	if errors.Is(err, pki.ErrPending) {
 		return withHint(err, "After an operator approves it, run the same command again")
@@ -157,7 +157,7 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 	return nil
 }
 
-func makeFolder(files host.FS, dir string) error {
+func makeDirectory(files host.FS, dir string) error {
 	if err := files.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
 		return fmt.Errorf("cannot create the directory of the agent: %w", err)
 	}

@@ -54,13 +54,13 @@ func (s *session) keeper(m Machine, files host.FS, mb *joined.Member) (*service.
 		return nil, nil, err
 	}
 	return &service.Keeper{
-		Files: machine, Dir: service.Dir, State: files, Wants: wantsDir, Ask: mb.Ask, Authorities: mb.Authorities,
+		Files: machine, Dir: service.Dir, State: files, Wants: wantsDir, Request: mb.Request, Authorities: mb.Authorities,
 		Reload: reload, Now: s.app.Now, Warn: func(text string) { fmt.Fprintln(s.app.Stderr, text) },
 	}, closing, nil
 }
 
 // keepServices keeps them beside the agent, until what it gives is called.
-func (s *session) keepServices(ctx context.Context, m Machine, files host.FS, mb *joined.Member, link fleet.Link, warn func(string)) (forbid func(context.Context, string) error, end func(), err error) {
+func (s *session) keepServices(ctx context.Context, m Machine, files host.FS, mb *joined.Member, link fleet.Link, warn func(string)) (fetchRevocations func(context.Context, string) error, end func(), err error) {
 	if s.app.Services == nil {
 		return nil, func() {}, nil
 	}
@@ -69,7 +69,9 @@ func (s *session) keepServices(ctx context.Context, m Machine, files host.FS, mb
 		return nil, nil, err
 	}
 	k.Warn = warn
-	k.Ask = func(ctx context.Context, a fleet.Ask) (fleet.AskAnswer, error) { return joined.AskOver(ctx, link, a) }
+	k.Request = func(ctx context.Context, a fleet.Request) (fleet.RequestAnswer, error) {
+		return joined.RequestOver(ctx, link, a)
+	}
 	k.Lists = func(ctx context.Context) (fleet.Lists, error) { return joined.ListsOver(ctx, link) }
 	pokes := make(chan struct{}, 1)
 	err = link.Serve(fleet.WordCertified, func(context.Context, []byte) ([]byte, error) {
@@ -85,16 +87,16 @@ func (s *session) keepServices(ctx context.Context, m Machine, files host.FS, mb
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() { defer close(done); k.Run(ctx, pokes) }()
-	return k.Forbid, func() { cancel(); <-done; _ = closing() }, nil
+	return k.FetchRevocations, func() { cancel(); <-done; _ = closing() }, nil
 }
 
-func (s *session) agentAskCertificate(ctx context.Context, f agentAskFlags) error {
+func (s *session) requestCertificate(ctx context.Context, f agentRequestFlags) error {
 	if len(f.names) == 0 {
-		return refuse("fettle agent ask certificate --name web3.example.org", "cannot request a certificate without a name")
+		return refuse("fettle agent request certificate --name web3.example.org", "cannot request a certificate without a name")
 	}
-	w := service.Wish{Name: f.names[0], Names: slices.Compact(slices.Sorted(slices.Values(f.names))), Reload: f.reload, Because: f.because}
+	w := service.Order{Name: f.names[0], Names: slices.Compact(slices.Sorted(slices.Values(f.names))), Reload: f.reload, Reason: f.reason}
 	if err := w.Check(); err != nil {
-		return refuse("fettle agent ask certificate --name web3.example.org", err.Error())
+		return refuse("fettle agent request certificate --name web3.example.org", err.Error())
 	}
 	m, files, mb, done, err := s.enrolled()
 	if err != nil {
@@ -109,7 +111,7 @@ func (s *session) agentAskCertificate(ctx context.Context, f agentAskFlags) erro
 	if err := k.Want(w); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, askWithin)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	w, err = k.Get(ctx, w.Name)
 	if errors.Is(err, fleet.ErrNoHub) {
@@ -121,16 +123,16 @@ func (s *session) agentAskCertificate(ctx context.Context, f agentAskFlags) erro
 	if err != nil {
 		return fmt.Errorf("cannot get a certificate: %w", err)
 	}
-	return s.askedCertificate(w, mb.Name())
+	return s.showRequestedCertificate(w, mb.Name())
 }
 
-func (s *session) askedCertificate(w service.Wish, target string) error {
+func (s *session) showRequestedCertificate(w service.Order, target string) error {
 	dir := path.Join(service.Dir, w.Name)
 	if s.json {
-		return s.document(askedDoc{Format: askedFormat, What: fleet.AskCertificate, Answer: map[bool]string{true: fleet.AskHeld, false: fleet.AskDone}[w.Held], Dir: dir})
+		return s.document(agentRequestDoc{Format: agentRequestFormat, What: fleet.RequestCertificate, Answer: map[bool]string{true: fleet.RequestPending, false: fleet.RequestDone}[w.Pending], Dir: dir})
 	}
-	if w.Held {
-		s.printf("The request for a certificate waits for approval: fettle ask approve %s certificate --name %s\nAfter the approval, the agent stores the certificate in %s.\n", target, w.Name, dir)
+	if w.Pending {
+		s.printf("The request for a certificate waits for approval: fettle request approve %s certificate --name %s\nAfter the approval, the agent stores the certificate in %s.\n", target, w.Name, dir)
 		return nil
 	}
 	s.printf("The certificate is stored in %s, and is valid until %s.\n", dir, s.moment(w.Until*int64(time.Second)))
@@ -143,7 +145,7 @@ func newAgentForget(s *session) *cobra.Command {
 		Short: "Remove a certificate of a service of this machine, with its key",
 		Long: `Removes /etc/fettle/certificates/NAME. The agent no longer requests or renews
 this certificate. The certificate itself remains valid until it expires. If its
-key may have been copied, revoke it with fettle certificate forbid.`,
+key may have been copied, revoke it with fettle cert revoke.`,
 		Example: "  sudo fettle agent forget web3.example.org",
 		Args:    args(1, 1),
 		RunE:    func(_ *cobra.Command, a []string) error { return s.agentForget(a[0]) },
@@ -176,7 +178,7 @@ type agentCertificate struct {
 	Name  string   `json:"name"`
 	Names []string `json:"names"`
 	Dir   string   `json:"dir"`
-	// Is tells what it is: there, held, forbidden, or missing.
+	// Is tells what it is: there, held, revoked, or missing.
 	Is     string `json:"is"`
 	Serial string `json:"serial,omitempty"`
 	Until  int64  `json:"until,omitempty"` // ns since 1970
@@ -185,16 +187,16 @@ type agentCertificate struct {
 }
 
 func agentCertificates(files host.FS) ([]agentCertificate, error) {
-	wishes, err := (&service.Keeper{State: files, Wants: wantsDir}).Wishes()
+	wishes, err := (&service.Keeper{State: files, Wants: wantsDir}).Orders()
 	var out []agentCertificate
 	for _, w := range wishes {
 		is := "missing"
 		switch {
-		case w.Forbidden:
-			is = "forbidden"
+		case w.Revoked:
+			is = "revoked"
 		case w.Serial != "":
 			is = "there"
-		case w.Held:
+		case w.Pending:
 			is = "held"
 		}
 		out = append(out, agentCertificate{Name: w.Name, Names: w.Names, Dir: path.Join(service.Dir, w.Name), Is: is, Serial: w.Serial, Until: w.Until * int64(time.Second), Reload: w.Reload, Error: w.Error})

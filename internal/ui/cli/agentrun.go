@@ -16,11 +16,11 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent"
+	"fettle.dev/fettle/internal/fleet/agent/binary"
 	"fettle.dev/fettle/internal/fleet/agent/claim"
 	"fettle.dev/fettle/internal/fleet/agent/durable"
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 	joined "fettle.dev/fettle/internal/fleet/agent/member"
-	"fettle.dev/fettle/internal/fleet/agent/program"
 	"fettle.dev/fettle/internal/fleet/agent/watch"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/journal"
@@ -59,17 +59,17 @@ func (s *session) agentRun(ctx context.Context) (err error) {
 
 // agentOrOther is the agent, unless another program is to be it, or to be tried.
 func (s *session) agentOrOther(ctx context.Context, m Machine, files host.FS, mb *joined.Member, warn func(string)) error {
-	p := s.programs(m, files, warn)
+	p := s.agentBinaries(m, files, warn)
 	if p == nil {
-		return s.beAgent(ctx, m, files, mb, nil, program.Kept{}, warn)
+		return s.beAgent(ctx, m, files, mb, nil, binary.Kept{}, warn)
 	}
 	p.mb = mb
 	for ctx.Err() == nil {
 		k, choice := p.decide()
 		switch choice {
-		case program.Become:
+		case binary.Become:
 			p.become(*k.Chosen)
-		case program.Try:
+		case binary.Try:
 			p.try(ctx, *k.Trial)
 		default:
 			err := s.beAgent(ctx, m, files, mb, p, k, warn)
@@ -85,7 +85,7 @@ func (s *session) agentOrOther(ctx context.Context, m Machine, files host.FS, mb
 }
 
 // beAgent is the agent until ctx ends, or until another program is to go on.
-func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joined.Member, p *programs, k program.Kept, warn func(string)) (err error) {
+func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joined.Member, p *agentBinaries, k binary.Kept, warn func(string)) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	link, err := mb.Link(context.WithoutCancel(ctx))
@@ -99,15 +99,15 @@ func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joi
 	}
 	conf := s.agentConfig(m, files, mb, link, dir, warn)
 	if p != nil {
-		conf.Programs, conf.Machine.Program = p, p.config(k)
+		conf.Binaries, conf.Machine.Binary = p, p.config(k)
 	}
 	if p == nil || !p.onTrial(k) { // another program is the agent still
-		forbid, end, err := s.keepServices(ctx, m, files, mb, link, warn)
+		fetchRevocations, end, err := s.keepServices(ctx, m, files, mb, link, warn)
 		if err != nil {
 			return err
 		}
 		defer end()
-		conf.Forbid = forbid
+		conf.FetchRevocations = fetchRevocations
 	}
 	claims := &claim.Claimer{Files: files, Dir: agentDir, Link: link, Copy: fleet.Copy{Boot: conf.Machine.Boot}, Warn: warn}
 	conf.Claims = func(ctx context.Context, numbered func(uint64)) error {
@@ -145,7 +145,7 @@ func (s *session) agentConfig(m Machine, files host.FS, mb *joined.Member, link 
 	runner := &agent.Runner{
 		Open:  func(ctx context.Context) (executor.Executor, func() error, error) { return s.app.OpenExecutor(ctx, m) },
 		Facts: func(ctx context.Context) (map[string]cty.Value, error) { return s.app.Facts(ctx, m) },
-		Admit: func(d fleet.Do) (agent.Admission, error) {
+		Admit: func(d fleet.Job) (agent.Admission, error) {
 			p, err := commandPolicy(m)
 			return agent.AdmitJob(p, err, memory, d)
 		},

@@ -49,7 +49,7 @@ func newAlarmList(s *session) *cobra.Command {
 // targets themselves, which is no alarm.
 func (s *session) showAlarms(p document.AlarmPage, st document.Status) {
 	var unwell []string
-	for _, name := range []document.State{document.Failed, document.Silent, document.Drifted} {
+	for _, name := range []document.State{document.Failed, document.Unresponsive, document.Drifted} {
 		if n := st.States[name]; n > 0 {
 			unwell = append(unwell, fmt.Sprintf("%d %s", n, name))
 		}

@@ -100,7 +100,7 @@ type App struct {
 	// whether it has worked since it rested last. nil: nothing is given back.
 	Calm func(worked bool)
 	// Program is this program as a file; nil: it cannot be exchanged.
-	Program *Program
+	Binary *Binary
 	// Hub is this program as a hub; nil: it cannot be one.
 	Hub *Hub
 	// Walls tells how the compiler is limited on this machine; nil: it is not.
@@ -148,7 +148,7 @@ type Language struct {
 	Inventory func(tree repo.Tree) ([]lang.Target, diag.List)
 	// Vacant are examples of targets for the groups of a repository that select by label
 	// and have none; nil: there are none.
-	Vacant func(tree repo.Tree) ([]lang.Target, diag.List)
+	EmptyGroups func(tree repo.Tree) ([]lang.Target, diag.List)
 	// Format gives the canonical form of one source file.
 	Format func(path string, src []byte) ([]byte, diag.List)
 	// Kinds are the kinds of states that are built in, sorted by name.

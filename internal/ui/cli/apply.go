@@ -97,7 +97,7 @@ uncommitted changes. Without a terminal, --yes is required.`,
 	f.arms(c)
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
-	c.Flags().BoolVar(&s.keptToo, "kept-too", false, "also apply to machines whose agent has another assignment; the agent undoes it later")
+	c.Flags().BoolVar(&s.overrideAgent, "override-agent", false, "also apply to machines whose agent has another assignment; the agent undoes it later")
 	s.adoptFlag(c)
 	crossPurges(c, &f.cross)
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
@@ -160,7 +160,7 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 		return refuse("Create a plan for it: fettle plan -t "+s.target+" -o "+file, fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
 	}
 	if saved.far {
-		if err := s.reachAgain(ctx, req.Target); err != nil {
+		if err := s.reconnect(ctx, req.Target); err != nil {
 			return err
 		}
 	}
@@ -169,9 +169,9 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 	return s.apply(ctx, req, saved.digest, f.runFlags, o)
 }
 
-// reachAgain reaches the other machine for which a plan was saved. It is never done on
+// reconnect reaches the other machine for which a plan was saved. It is never done on
 // this one in its place, which may well look alike.
-func (s *session) reachAgain(ctx context.Context, target string) error {
+func (s *session) reconnect(ctx context.Context, target string) error {
 	s.target = target
 	r, err := s.connected(ctx, target)
 	if err == nil && r.here && !s.isThisHost(target) {
@@ -201,7 +201,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 		if p = now; saved != "" && saved != p.Digest() {
 			return stale()
 		}
-		if err := s.mayKeep(ctx, x, p); err != nil {
+		if err := s.checkAssignment(ctx, x, p); err != nil {
 			return err
 		}
 		if len(p.Purges()) > 0 && !o.CrossIrreversible {

@@ -44,7 +44,7 @@ func (s *session) openCache() (host.FS, func() error, error) {
 			return dir, done, nil
 		}
 	}
-	if s.app.OwnCache == nil || len(s.words) == 0 && s.reach.ssh == "" {
+	if s.app.OwnCache == nil || len(s.words) == 0 && s.connectOpts.ssh == "" {
 		return nil, nil, errNoCache
 	}
 	if m.State, err = s.app.OwnCache(); err != nil {
@@ -58,7 +58,7 @@ func (s *session) openCache() (host.FS, func() error, error) {
 const keptLists = 200
 
 // openCache opens the cache for the lists of so many targets.
-func (cr *crowd) openCache(targets int) {
+func (cr *targetSet) openCache(targets int) {
 	if targets > keptLists || !cr.src.committed() {
 		return
 	}

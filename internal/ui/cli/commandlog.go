@@ -15,13 +15,13 @@ import (
 
 // ranDoc is a command of the history.
 type ranDoc struct {
-	Format   string     `json:"format,omitempty"` // fettle.ran/1 where it is a document of its own
+	Format   string     `json:"format,omitempty"` // fettle.ran/2 where it is a document of its own
 	ID       int        `json:"id"`
 	Action   string     `json:"action,omitempty"`
 	Argv     [][]string `json:"argv"`
 	Dir      string     `json:"dir,omitempty"`
 	As       string     `json:"as,omitempty"` // the user that it ran as
-	Looks    bool       `json:"looks,omitempty"`
+	ReadOnly bool       `json:"read_only,omitempty"`
 	Started  int64      `json:"started"`         // ns since 1970
 	Ended    int64      `json:"ended,omitempty"` // ns since 1970; 0 while unfinished
 	Outcome  string     `json:"outcome"`         // succeeded, failed, interrupted, unfinished
@@ -38,7 +38,7 @@ type ranDoc struct {
 }
 
 func ranJSON(c journal.Command) ranDoc {
-	return ranDoc{ID: c.ID, Action: c.Action, Argv: c.Argv, Dir: c.Dir, As: c.As, Looks: c.Looks, Started: c.Started, Ended: c.Ended,
+	return ranDoc{ID: c.ID, Action: c.Action, Argv: c.Argv, Dir: c.Dir, As: c.As, ReadOnly: c.Looks, Started: c.Started, Ended: c.Ended,
 		Outcome: endOfCommand(c), Exit: c.Exit, Signal: c.Signal, TimedOut: c.TimedOut, Error: c.Error, User: c.User, From: c.From, Command: c.Typed, Version: c.Version}
 }
 
@@ -150,7 +150,7 @@ func (s *session) showCommand(ctx context.Context, x executor.Executor, id int) 
 		}
 		if s.json {
 			doc := ranJSON(c)
-			doc.Format, doc.Stdout, doc.Stderr = "fettle.ran/1", c.Stdout, c.Stderr
+			doc.Format, doc.Stdout, doc.Stderr = "fettle.ran/2", c.Stdout, c.Stderr
 			return s.document(doc)
 		}
 		s.printCommand(c)

@@ -83,7 +83,7 @@ func (s *session) copy(ctx context.Context, f copyFlags, sources []string, dest 
 	if f.dryRun {
 		return s.wouldCopy(ctx, f, sources, files)
 	}
-	return s.each(ctx, f.many, errand{doing: "Copying to", verb: "Copied to", words: map[fanout.Status]string{fanout.OK: "as wanted"},
+	return s.each(ctx, f.many, hostTask{doing: "Copying to", verb: "Copied to", words: map[fanout.Status]string{fanout.OK: "in sync"},
 		one: func(ctx context.Context, m *member, x executor.Executor) outcome {
 			return m.put(ctx, x, sources, files)
 		}})
@@ -141,7 +141,7 @@ func (m *member) put(ctx context.Context, x executor.Executor, sources []string,
 		}
 	}
 	if changed == 0 {
-		return outcome{status: fanout.OK, line: "as wanted already"}
+		return outcome{status: fanout.OK, line: "already in sync"}
 	}
 	return outcome{status: fanout.Changed, line: render.Count(changed, "file") + " copied"}
 }
@@ -172,7 +172,7 @@ func (s *session) copyFrom(ctx context.Context, f copyFlags, sources []string, d
 		}
 		return s.wouldRun(cmd, names)
 	}
-	return s.each(ctx, f.many, errand{doing: "Copying from", verb: "Copied from", looks: true, words: map[fanout.Status]string{fanout.OK: "copied"},
+	return s.each(ctx, f.many, hostTask{doing: "Copying from", verb: "Copied from", looks: true, words: map[fanout.Status]string{fanout.OK: "copied"},
 		one: func(ctx context.Context, m *member, x executor.Executor) outcome {
 			for _, src := range sources {
 				if err := fetch(ctx, x, src, place(m.target, src)); err != nil {

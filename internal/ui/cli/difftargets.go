@@ -29,7 +29,7 @@ func (s *session) populate(ctx context.Context, sides [2]*source) ([]exampleTarg
 			side.tree, side.enrolled = enrolledTree(side.tree, all), true
 		}
 		return nil, nil
-	case s.reach.via.value == viaHub || s.loggedIn() || !errors.Is(err, client.ErrStopped):
+	case s.connectOpts.via.value == viaHub || s.loggedIn() || !errors.Is(err, client.ErrStopped):
 		return nil, withHint(err, "Compare examples instead of the fleet's targets: --via ssh")
 	}
 	fmt.Fprintf(s.app.Stderr, "Enrolled targets are omitted: %s.\n", render.Escape(err.Error()))
@@ -37,7 +37,7 @@ func (s *session) populate(ctx context.Context, sides [2]*source) ([]exampleTarg
 }
 
 func (s *session) exampleSides(sides [2]*source) ([]exampleTarget, error) {
-	if s.app.Language.Vacant == nil {
+	if s.app.Language.EmptyGroups == nil {
 		return nil, nil
 	}
 	var vacant [2][]lang.Target
@@ -50,7 +50,7 @@ func (s *session) exampleSides(sides [2]*source) ([]exampleTarget, error) {
 		for _, n := range names {
 			declared[n] = true
 		}
-		found, ds := s.app.Language.Vacant(side.tree)
+		found, ds := s.app.Language.EmptyGroups(side.tree)
 		if err := ds.Err(); err != nil {
 			return nil, err
 		}

@@ -19,7 +19,7 @@ import (
 // docsDoc describes kinds, the other blocks of the language, verbs, and what fettle
 // run can be asked for.
 type docsDoc struct {
-	Format   string       `json:"format"` // fettle.docs/1
+	Format   string       `json:"format"` // fettle.docs/2
 	Kinds    []kindDoc    `json:"kinds"`
 	Blocks   []blockDoc   `json:"blocks"`
 	Verbs    []verbDoc    `json:"verbs"`
@@ -36,14 +36,14 @@ type blockDoc struct {
 }
 
 type kindDoc struct {
-	Name    string    `json:"name"`
-	Doc     string    `json:"doc"`
-	Main    string    `json:"main,omitempty"` // the attribute that the label stands for
-	Attrs   []attrDoc `json:"attrs"`
-	Actions []attrDoc `json:"actions,omitempty"`
-	Outputs []attrDoc `json:"outputs,omitempty"` // values that it gives besides its attributes
-	Folder  string    `json:"folder,omitempty"`  // of a repository's own: where it is known, "." for everywhere
-	Source  string    `json:"source,omitempty"`  // file:line of a repository's own
+	Name      string    `json:"name"`
+	Doc       string    `json:"doc"`
+	Main      string    `json:"main,omitempty"` // the attribute that the label stands for
+	Attrs     []attrDoc `json:"attrs"`
+	Actions   []attrDoc `json:"actions,omitempty"`
+	Outputs   []attrDoc `json:"outputs,omitempty"`   // values that it gives besides its attributes
+	Directory string    `json:"directory,omitempty"` // of a repository's own: where it is known, "." for everywhere
+	Source    string    `json:"source,omitempty"`    // file:line of a repository's own
 }
 
 type attrDoc struct {
@@ -99,7 +99,7 @@ func (s *session) runDocs(ctx context.Context, names []string) error {
 }
 
 func (s *session) docs(ctx context.Context) docsDoc {
-	doc := emptyDocs("fettle.docs/1")
+	doc := emptyDocs("fettle.docs/2")
 	own, all := s.ownDocs(ctx)
 	var run actionsDoc
 	run.list(all, nil)
@@ -140,7 +140,7 @@ func (s *session) ownDocs(ctx context.Context) (kinds []kindDoc, all lang.Runnab
 	own, _ := s.app.Language.OwnKinds(src.tree)
 	for _, k := range own {
 		d := describeKind(k.Kind)
-		d.Folder, d.Source = k.Folder, placeText(k.Range)
+		d.Directory, d.Source = k.Directory, placeText(k.Range)
 		kinds = append(kinds, d)
 	}
 	return kinds, all
@@ -201,8 +201,8 @@ func (s *session) listDocs(doc docsDoc) {
 	var kinds, blocks, verbs []render.Pair
 	for _, k := range doc.Kinds {
 		first := firstSentence(k.Doc)
-		if k.Folder != "" && k.Folder != "." {
-			first = join(first, "("+k.Folder+")")
+		if k.Directory != "" && k.Directory != "." {
+			first = join(first, "("+k.Directory+")")
 		}
 		kinds = append(kinds, render.Pair{Name: "  " + k.Name, Value: join(first, "")})
 	}

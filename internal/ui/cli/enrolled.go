@@ -60,7 +60,7 @@ func (s *session) asksHub(src *source) (bool, error) {
 		words = []string{s.target}
 	}
 	names, plain := plainNames(words)
-	if !plain || s.reach.via.value == viaHub {
+	if !plain || s.connectOpts.via.value == viaHub {
 		return true, nil
 	}
 	all, err := s.inventory(src)

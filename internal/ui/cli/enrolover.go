@@ -30,8 +30,8 @@ import (
 
 // Where the program is installed, and a package on its way.
 const (
-	installedProgram = "/usr/bin/fettle"
-	packageOnItsWay  = "/var/cache/apt/archives/fettle-enrol.deb"
+	installedBinary = "/usr/bin/fettle"
+	packageOnItsWay = "/var/cache/apt/archives/fettle-enrol.deb"
 )
 
 // tokenLife is how long a token lets its one target in.
@@ -87,7 +87,7 @@ func (s *session) enrolMany(ctx context.Context, e enrolOver, many manyFlags) er
 	switch {
 	case len(s.words) == 0:
 		return refuse("Run: fettle target enrol -t TARGETS", "cannot enrol: no target is named")
-	case s.reach.via.value == viaHub:
+	case s.connectOpts.via.value == viaHub:
 		return refuse("Leave --via hub out", "cannot enrol through the hub: a host without an agent is reached over SSH")
 	}
 	login, err := s.login()
@@ -103,8 +103,8 @@ func (s *session) enrolMany(ctx context.Context, e enrolOver, many manyFlags) er
 	if e.hub, err = s.hub(); err != nil {
 		return err
 	}
-	s.reach.via.value = viaSSH
-	cr, err := s.crowd(ctx, many)
+	s.connectOpts.via.value = viaSSH
+	cr, err := s.targetSet(ctx, many)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (e *enrolOver) describe() (err error) {
 		if e.from, err = os.Executable(); err != nil {
 			return fmt.Errorf("cannot find this binary to copy it to targets: %w", err)
 		}
-		to, mode = installedProgram, "0755"
+		to, mode = installedBinary, "0755"
 	}
 	e.file, err = describe(e.from)
 	e.file.Path, e.file.Owner, e.file.Group, e.file.Mode = to, "root", "root", mode
@@ -203,7 +203,7 @@ func (t *enrolling) run(ctx context.Context, doing string, c executor.Command) (
 
 // holds tells whether a command that only looks succeeds.
 func (t *enrolling) holds(ctx context.Context, argv ...string) (bool, string, error) {
-	res, err := t.cx.Command(ctx, executor.Command{Action: "enrol", Argv: [][]string{argv}, Looks: true, Timeout: time.Minute}, t.m.runOptions(), nil)
+	res, err := t.cx.Command(ctx, executor.Command{Action: "enrol", Argv: [][]string{argv}, ReadOnly: true, Timeout: time.Minute}, t.m.runOptions(), nil)
 	if err != nil {
 		return false, "", err
 	}
@@ -223,7 +223,7 @@ func (t *enrolling) install(ctx context.Context) error {
 		t.with = "the package " + version + " that was installed"
 		return nil
 	}
-	t.with = "this binary in " + installedProgram
+	t.with = "this binary in " + installedBinary
 	if arch := t.arch(); arch != "" && arch != runtime.GOARCH {
 		return refuse("Install a package for its architecture: --package FILE", fmt.Sprintf("cannot install this binary there: it is for %s, and the architecture of the machine is %s", runtime.GOARCH, arch))
 	}
@@ -260,7 +260,7 @@ func (t *enrolling) unit(ctx context.Context, name string) error {
 		return err
 	}
 	sum := sha256.Sum256(text)
-	f := executor.File{Path: packaging.UnitFolder + "/" + name, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: int64(len(text)), Owner: "root", Group: "root", Mode: "0644"}
+	f := executor.File{Path: packaging.UnitDirectory + "/" + name, Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: int64(len(text)), Owner: "root", Group: "root", Mode: "0644"}
 	return t.put(ctx, f, func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(text)), nil })
 }
 
@@ -297,7 +297,7 @@ func (t *enrolling) enrol(ctx context.Context) (id fleet.TargetID, anew bool, er
 	if err != nil {
 		return "", false, err
 	}
-	argv := []string{installedProgram, "agent", "enrol", "--hub", t.url, "--token-file", "-", "--name", name, "--json"}
+	argv := []string{installedBinary, "agent", "enrol", "--hub", t.url, "--token-file", "-", "--name", name, "--json"}
 	if again {
 		argv = append(argv, "--again")
 	}
@@ -318,14 +318,14 @@ func (t *enrolling) enrol(ctx context.Context) (id fleet.TargetID, anew bool, er
 
 // adoptEnrolled lets the agent of a target replace what is applied there.
 func (t *enrolling) adoptEnrolled(ctx context.Context) error {
-	_, err := t.run(ctx, "let its agent replace the applied state", executor.Command{Argv: [][]string{{installedProgram, "agent", "enrol", "--adopt"}}})
+	_, err := t.run(ctx, "let its agent replace the applied state", executor.Command{Argv: [][]string{{installedBinary, "agent", "enrol", "--adopt"}}})
 	return err
 }
 
 // standing is whether the machine is a target of this fleet: id is then its own. again
 // tells that it was one, whose time is over.
 func (t *enrolling) standing(ctx context.Context) (again bool, id fleet.TargetID, err error) {
-	enrolled, text, err := t.holds(ctx, installedProgram, "agent", "status", "--json")
+	enrolled, text, err := t.holds(ctx, installedBinary, "agent", "status", "--json")
 	if err != nil || !enrolled {
 		return false, "", err
 	}

@@ -24,9 +24,9 @@ func newEvents(s *session) *cobra.Command {
 it shows the newest events. With --since it shows the first events after that
 time. The number of events is limited by --limit.
 
-With -f it also shows new events until you stop it, and reconnects after a lost
-connection. With -f and --json it prints one document on each line.`,
-		Example: "  fettle events\n  fettle events -f -t web1\n  fettle events --since 2h --kind failed --kind drifted\n  fettle events --since 3d --until 2d --limit 1000",
+With --watch it also shows new events until you stop it, and reconnects after a
+lost connection. With --watch and --json it prints one document on each line.`,
+		Example: "  fettle events\n  fettle events --watch -t web1\n  fettle events --since 2h --kind failed --kind drifted\n  fettle events --since 3d --until 2d --limit 1000",
 		Args:    args(0, 0),
 	}
 	module := ""
@@ -44,7 +44,7 @@ func newTargetHistory(s *session) *cobra.Command {
 func newModuleHistory(s *session) *cobra.Command {
 	return s.telling(&cobra.Command{
 		Use: "history MODULE", Short: "Show the history of a module on all targets", Args: args(1, 1),
-		Example: "  fettle module history web --since 2h\n  fettle module history web -f",
+		Example: "  fettle module history web --since 2h\n  fettle module history web --watch",
 	}, func(q *client.EventQuery, a []string) { q.Module = a[0] })
 }
 
@@ -86,7 +86,7 @@ func (s *session) telling(c *cobra.Command, choose func(*client.EventQuery, []st
 		})
 	}
 	f := c.Flags()
-	f.BoolVarP(&follow, "follow", "f", false, "also show new events until you stop the command")
+	f.BoolVar(&follow, "watch", false, "also show new events until you stop the command")
 	f.StringSliceVar(&q.Kinds, "kind", nil, "show only events of this `KIND`, such as failed, drifted or enrolled; may be repeated")
 	f.StringVar(&since, "since", "", "begin at this `TIME`, or this long ago: 2h, 3d, 2026-11-21T20:00:00Z")
 	f.StringVar(&until, "until", "", "end at this `TIME`, or this long ago")

@@ -13,7 +13,7 @@ import (
 // The exit codes. They are part of the interface: scripts depend on them. A command
 // that fettle run ran on one target gives its own.
 const (
-	ExitOK          = 0 // as wanted
+	ExitOK          = 0 // success
 	ExitError       = 1
 	ExitChanges     = 2 // there are changes or drift: plan, diff, drift, steps diff
 	ExitCheckFailed = 3
@@ -38,7 +38,7 @@ func misused(err error) error { return misusedError{err} }
 var errChanges = errors.New("there are changes")
 
 // ExitCode is the one place where an error becomes a number. A run that failed
-// a check and was then taken back counts as rolled back.
+// a check and was then undone counts as rolled back.
 func ExitCode(err error) int {
 	var locked *host.LockedError
 	var own errExit

@@ -19,7 +19,7 @@ import (
 
 // explainDoc leads from a thing on a machine to its source, and back.
 type explainDoc struct {
-	Format    string          `json:"format"` // fettle.explain/1
+	Format    string          `json:"format"` // fettle.explain/2
 	What      string          `json:"what"`
 	Items     []explanation   `json:"items,omitempty"`
 	Variables []Variable      `json:"variables,omitempty"`
@@ -89,7 +89,7 @@ func (s *session) explain(ctx context.Context, x executor.Executor, what string)
 	if k.source != nil {
 		defer k.source.repo.Close()
 	}
-	doc := explainDoc{Format: "fettle.explain/1", What: what}
+	doc := explainDoc{Format: "fettle.explain/2", What: what}
 	for _, a := range k.find(what) {
 		doc.Items = append(doc.Items, s.explainAddr(ctx, k, a))
 	}

@@ -26,7 +26,7 @@ func (s *session) showExplanation(e document.Explanation) {
 	if e.State == "" && e.Assigned == nil {
 		is = "not assigned"
 	}
-	s.printf("%s on %s: %s%s\n\n", render.Escape(folderName(e.Module)), render.Escape(e.Name), is, parted(" since ", s.moment(e.Since)))
+	s.printf("%s on %s: %s%s\n\n", render.Escape(directoryName(e.Module)), render.Escape(e.Name), is, parted(" since ", s.moment(e.Since)))
 	assigned, applied := "nothing", "never"
 	if e.Assigned != nil {
 		assigned = revisionText(e.Assigned)
@@ -41,7 +41,7 @@ func (s *session) showExplanation(e document.Explanation) {
 		{Name: "waits", Value: e.Waits},
 		{Name: "needs", Value: neededText(e.Needs)},
 		{Name: "needed by", Value: neededText(e.NeededBy)},
-		{Name: "because", Value: strings.Join(e.Because, "\n")},
+		{Name: "reasons", Value: strings.Join(e.Reasons, "\n")},
 	})
 }
 
@@ -52,7 +52,7 @@ func neededText(list []document.Needed) string {
 		if n.Layer {
 			how += ", a layer"
 		}
-		out = append(out, fmt.Sprintf("%s (%s): %s", folderName(n.Module), how, cmp.Or(string(n.State), "unknown")))
+		out = append(out, fmt.Sprintf("%s (%s): %s", directoryName(n.Module), how, cmp.Or(string(n.State), "unknown")))
 	}
 	return strings.Join(out, "\n")
 }

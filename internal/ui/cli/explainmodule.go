@@ -14,15 +14,15 @@ import (
 
 // usedModuleDoc says why a target has a module.
 type usedModuleDoc struct {
-	Module string     `json:"module"`
-	Folder string     `json:"folder"`
-	Target string     `json:"target"`
-	Given  []givenDoc `json:"given_by"`
-	Needs  []needDoc  `json:"needs,omitempty"`
+	Module    string     `json:"module"`
+	Directory string     `json:"directory"`
+	Target    string     `json:"target"`
+	Given     []givenDoc `json:"given_by"`
+	Needs     []needDoc  `json:"needs,omitempty"`
 	// NeededBy are the modules of the target that need it.
 	NeededBy []needDoc `json:"needed_by,omitempty"`
 	// Mistakes are those of all modules of the target.
-	Mistakes []string `json:"mistakes,omitempty"`
+	Errors []string `json:"errors,omitempty"`
 }
 
 type givenDoc struct {
@@ -63,11 +63,11 @@ func (s *session) explainModule(ctx context.Context, name string) error {
 // showModules explains all modules of a target that go by a name: theirs, or that of
 // their folder.
 func (s *session) showModules(t lang.Target, name string) error {
-	doc := explainDoc{Format: "fettle.explain/1", What: "module " + name}
+	doc := explainDoc{Format: "fettle.explain/2", What: "module " + name}
 	var names []string
 	for _, u := range t.Uses {
 		names = append(names, u.Name)
-		if u.Name == name || u.Folder == strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/") {
+		if u.Name == name || u.Directory == strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/") {
 			doc.Modules = append(doc.Modules, usedModule(t, u))
 		}
 	}
@@ -87,7 +87,7 @@ func (s *session) showModules(t lang.Target, name string) error {
 }
 
 func usedModule(t lang.Target, u lang.Use) usedModuleDoc {
-	d := usedModuleDoc{Module: u.Name, Folder: u.Folder, Target: t.Name, Given: []givenDoc{}, Mistakes: t.Mistakes}
+	d := usedModuleDoc{Module: u.Name, Directory: u.Directory, Target: t.Name, Given: []givenDoc{}, Errors: t.Errors}
 	for _, g := range u.From {
 		d.Given = append(d.Given, givenDoc{g.By, placeText(g.Range)})
 	}
@@ -118,11 +118,11 @@ func (s *session) showModule(d usedModuleDoc) {
 		given = append(given, g.By+", "+g.Source)
 	}
 	s.style().Pairs(s.app.Stdout, []render.Pair{
-		{Name: "  folder", Value: d.Folder},
+		{Name: "  folder", Value: d.Directory},
 		{Name: "  given by", Value: strings.Join(given, "\n")},
 		{Name: "  needs", Value: needsText(d.Needs)},
 		{Name: "  needed by", Value: needsText(d.NeededBy)},
-		{Name: "  mistakes", Value: strings.Join(d.Mistakes, "\n")},
+		{Name: "  errors", Value: strings.Join(d.Errors, "\n")},
 	})
 }
 

@@ -241,7 +241,7 @@ func (s *session) explainVariable(ctx context.Context, name string) error {
 		return err
 	}
 	if s.json {
-		return s.document(explainDoc{Format: "fettle.explain/1", What: "var " + name, Variables: vars})
+		return s.document(explainDoc{Format: "fettle.explain/2", What: "var " + name, Variables: vars})
 	}
 	for i, v := range vars {
 		if i > 0 {

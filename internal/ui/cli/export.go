@@ -73,7 +73,7 @@ func (s *session) showExports(all document.Exports) {
 	}
 	rows := [][]string{}
 	for _, e := range all.Exports {
-		module := folderName(e.Module)
+		module := directoryName(e.Module)
 		if e.As != "" {
 			module += " as " + e.As
 		}

@@ -16,7 +16,7 @@ func (f *fake) Command(_ context.Context, c executor.Command, o executor.Options
 	if f.mode == "locked" {
 		return nil, executor.ErrLocked
 	}
-	if f.Frozen != nil && !c.Looks && !o.FrozenToo {
+	if f.Frozen != nil && !c.ReadOnly && !o.IgnoreFreeze {
 		return nil, executor.ErrFrozen
 	}
 	res := &executor.CommandResult{ID: len(f.Ran) + 1}

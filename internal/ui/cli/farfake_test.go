@@ -69,9 +69,9 @@ func toyTarget(name string) lang.Target {
 	if name == "web1" {
 		at := func(file string, line int) diag.Range { return diag.Range{File: file, Start: diag.Pos{Line: line}} }
 		t.Uses = []lang.Use{
-			{Name: "base", Folder: "modules/base", From: []lang.Given{{By: "role all", Range: at("fettle.hcl", 2)}}},
-			{Name: "web", Folder: "modules/web", From: []lang.Given{{By: "target group web", Range: at("fettle.hcl", 7)}, {By: "target", Range: at("fettle.hcl", 9)}}, Needs: []lang.Need{
-				{Name: "base", Folder: "modules/base", Level: "availability", Layer: true, By: "repository", Range: at("fettle.hcl", 1)}}},
+			{Name: "base", Directory: "modules/base", From: []lang.Given{{By: "role all", Range: at("fettle.hcl", 2)}}},
+			{Name: "web", Directory: "modules/web", From: []lang.Given{{By: "target group web", Range: at("fettle.hcl", 7)}, {By: "target", Range: at("fettle.hcl", 9)}}, Needs: []lang.Need{
+				{Name: "base", Directory: "modules/base", Level: "availability", Layer: true, By: "repository", Range: at("fettle.hcl", 1)}}},
 		}
 	}
 	return t

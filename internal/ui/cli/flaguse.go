@@ -27,21 +27,21 @@ func compileFlags() []string {
 	return append(readFlags(), "rev", "var", "identity", "root", "state")
 }
 
-// reachFlagNames are used to reach the machine that -t or --ssh names; the repository says
+// connectFlagNames are used to reach the machine that -t or --ssh names; the repository says
 // how.
-func reachFlagNames() []string {
+func connectFlagNames() []string {
 	return append(readFlags(), "target", "root", "state", "identity", "ssh", "via", "sudo", "ask-sudo-password", "sudo-password-file", "accept-new", "sign-key")
 }
 
 // changeFlags are used to change a machine by a run.
-func changeFlags() []string { return append(reachFlagNames(), "lock-wait", "on-disconnect") }
+func changeFlags() []string { return append(connectFlagNames(), "lock-wait", "on-disconnect") }
 
 // flagsOf are the global flags that commands use, by the words of the command.
 func flagsOf() map[string][]string {
 	join := func(sets ...[]string) []string { return slices.Concat(sets...) }
 	doc, place, target := []string{"json"}, []string{"root", "state"}, []string{"target"}
 	secrets := []string{"json", "chdir", "identity", "root"}
-	machine := join(doc, reachFlagNames())
+	machine := join(doc, connectFlagNames())
 	locks := join(machine, []string{"lock-wait"})
 	changes := join(doc, changeFlags())
 	out := map[string][]string{
@@ -62,13 +62,13 @@ func flagsOf() map[string][]string {
 		"run":     join(machine, compileFlags(), []string{"on-disconnect"}),
 		"copy":    join(machine, []string{"on-disconnect"}), "reboot": join(machine, []string{"on-disconnect"}),
 
-		"agent run": join(place, []string{"identity"}), "agent ask": join(doc, place), "agent enrol": join(doc, place),
+		"agent run": join(place, []string{"identity"}), "agent request": join(doc, place), "agent enrol": join(doc, place),
 		"agent forget": join(doc, place), "agent status": join(doc, place),
 
 		"target forget": machine,
 		"target enrol":  slices.DeleteFunc(slices.Clone(machine), func(f string) bool { return f == "ssh" }),
 		"target pin":    join(doc, target, readFlags()), "permit sign": join(doc, readFlags()),
-		"request run": join(doc, target, compileFlags(), []string{"via", "sign-key"}), "login": join(doc, []string{"sign-key"}),
+		"job run": join(doc, target, compileFlags(), []string{"via", "sign-key"}), "login": join(doc, []string{"sign-key"}),
 
 		"hub run": nil, "help": nil, "completion": nil, "man": nil,
 		"steps fmt": nil, "steps lint": doc, "steps diff": doc, "version": doc,
@@ -79,17 +79,17 @@ func flagsOf() map[string][]string {
 	}
 	for _, c := range []string{
 		"target list", "target approve", "target label", "target unpin", "target freeze", "target unfreeze", "target suspect", "target trust",
-		"target retire", "target revoke", "request apply", "request report", "request verify", "hub upgrade", "ask policy set", "notify set", "events",
+		"target retire", "target revoke", "job apply", "job report", "job verify", "agent upgrade", "request policy set", "notify set", "events",
 	} {
 		out[c] = join(doc, target)
 	}
 	for _, c := range []string{
 		"target show", "target history", "module show", "module history", "export list", "alarm list", "alarm approve",
-		"ask list", "ask approve", "ask refuse", "ask policy", "audit list", "audit copy", "audit check", "certificate list", "certificate forbid",
+		"request list", "request approve", "request reject", "request policy", "audit list", "audit copy", "audit check", "cert list", "cert revoke",
 		"hub backup", "hub check", "hub chown", "hub init", "hub join", "hub leave", "hub list", "hub restore", "hub retire", "hub token",
 		"notify approve", "notify deny", "notify list", "notify remove", "notify test",
-		"person list", "person login", "person logins", "person set", "person withdraw",
-		"request list", "request show", "request withdraw", "token create", "token list", "token revoke",
+		"user list", "user login", "user logins", "user revoke", "user set",
+		"job list", "job show", "job cancel", "token create", "token list", "token revoke",
 	} {
 		out[c] = doc
 	}

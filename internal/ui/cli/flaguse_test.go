@@ -119,9 +119,9 @@ func (l *lonely) app() *App {
 // and what was said.
 func (l *lonely) run(c *cobra.Command, words []string, more ...string) (int, string) {
 	given, known := map[string][]string{
-		"run": {"--", "true"}, "copy": {filepath.Join(l.dir, "local"), "/etc/x"}, "explain": {"/etc/x"}, "request run": {"--", "true"},
+		"run": {"--", "true"}, "copy": {filepath.Join(l.dir, "local"), "/etc/x"}, "explain": {"/etc/x"}, "job run": {"--", "true"},
 		"reboot": {"--yes"}, "steps plan": {filepath.Join(l.dir, "a.steps")}, "steps apply": {filepath.Join(l.dir, "a.steps")},
-		"target label": {"a=b"}, "ask policy set": {"freeze", "allow"}, "notify set": {"x"},
+		"target label": {"a=b"}, "request policy set": {"freeze", "allow"}, "notify set": {"x"},
 	}[strings.Join(words, " ")]
 	for !known && c.Args != nil && c.Args(c, given) != nil && len(given) < 4 {
 		given = append(given, "x")
@@ -197,7 +197,7 @@ func TestUnknownTargets(t *testing.T) {
 				more = append(more, "-C", l.dir)
 			}
 			code, said := l.run(c, words, append(more, "-t", "wbe1")...)
-			asksHub := onHub(used) || c.CommandPath() == "fettle target enrol" || c.CommandPath() == "fettle request run"
+			asksHub := onHub(used) || c.CommandPath() == "fettle target enrol" || c.CommandPath() == "fettle job run"
 			if want := `Did you mean "web1"?`; code != ExitError || !asksHub && (!strings.Contains(said, `"wbe1"`) || !strings.Contains(said, want)) {
 				t.Errorf("fettle %s %s -t wbe1: %d, and not %s:\n%s", strings.Join(words, " "), strings.Join(more, " "), code, want, said)
 			}

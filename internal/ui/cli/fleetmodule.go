@@ -25,13 +25,13 @@ func (s *session) showFleetModules(p document.ModulePage) {
 		if len(m.Revisions) > 0 {
 			newest = short(m.Revisions[0].Commit)
 		}
-		rows = append(rows, []string{folderName(m.Module), strconv.Itoa(m.Targets), applied(m.Targets, m.Behind), strconv.Itoa(m.Errors), newest, counts(m.States)})
+		rows = append(rows, []string{directoryName(m.Module), strconv.Itoa(m.Targets), applied(m.Targets, m.Behind), strconv.Itoa(m.Errors), newest, counts(m.States)})
 	}
 	s.style().Table(s.app.Stdout, []string{"MODULE", "TARGETS", "APPLIED", "ERRORS", "REVISION", "STATES"}, rows)
 }
 
-// folderName is a module as people call it.
-func folderName(module string) string { return strings.TrimPrefix(module, "modules/") }
+// directoryName is a module as people call it.
+func directoryName(module string) string { return strings.TrimPrefix(module, "modules/") }
 
 // counts is how many are in which state, the most first.
 func counts(states map[fleet.Readiness]int) string {
@@ -63,7 +63,7 @@ func newModuleShow(s *session) *cobra.Command {
 }
 
 func (s *session) showFleetModule(d document.ModuleDetail) {
-	s.printf("%s on %s: %s\n\n", folderName(d.Module.Module), render.Count(d.Module.Targets, "target"), counts(d.Module.States))
+	s.printf("%s on %s: %s\n\n", directoryName(d.Module.Module), render.Count(d.Module.Targets, "target"), counts(d.Module.States))
 	rows := [][]string{}
 	for _, r := range d.Module.Revisions {
 		rows = append(rows, []string{short(r.Commit), strconv.Itoa(r.Assigned), strconv.Itoa(r.Applied), r.Branch, r.Subject})

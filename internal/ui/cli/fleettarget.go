@@ -121,14 +121,14 @@ func suspectText(p *fleet.Suspicion) string {
 	if p == nil {
 		return ""
 	}
-	return join("suspect:", p.Because)
+	return join("suspect:", p.Reason)
 }
 
 func suspectOf(s *session, p *fleet.Suspicion) string {
 	if p == nil {
 		return ""
 	}
-	return join(p.Because, "by", p.By) + parted(", ", s.moment(p.Since*1e9))
+	return join(p.Reason, "by", p.By) + parted(", ", s.moment(p.Since*1e9))
 }
 
 // copiesText lists the hosts that have the identity of a target, one in each line.

@@ -66,8 +66,8 @@ func TestLooksThatGoOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ command, first, then string }{
-		{"events -f", "cannot restart nginx", "froze by jane"},
-		{"events -f --json -t web1", `"kind":"applied"`, `"kind":"froze"`},
+		{"events --watch", "cannot restart nginx", "froze by jane"},
+		{"events --watch --json -t web1", `"kind":"applied"`, `"kind":"froze"`},
 		{"target show web1 --watch", "standing", "pinned to next"},
 		{"target list --watch --json", `"name":"web1"`, `"ref":"next"`},
 	} {

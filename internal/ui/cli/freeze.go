@@ -15,7 +15,7 @@ func newFreeze(s *session) *cobra.Command {
 		Short: "Refuse all changes until fettle unfreeze",
 		Long: `Freezes this machine: apply and rollback are refused until "fettle unfreeze".
 Commands and actions of run, copy and reboot that would change something are
-refused too, unless --frozen-too is given. Each refusal shows the text WHY.
+refused too, unless --ignore-freeze is given. Each refusal shows the text WHY.
 Read-only commands are always allowed.`,
 		Example: "  sudo fettle freeze database migration until noon",
 		Args:    args(0, -1),

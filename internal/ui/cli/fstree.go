@@ -39,5 +39,5 @@ func (t fsTree) Readlink(string) (string, error) { return "", errFilesOnly }
 
 // Digest reads a file to its end.
 func (t fsTree) Digest(path string) (string, int64, error) {
-	return step.Folder{FS: t.fs}.Digest(path)
+	return step.Directory{FS: t.fs}.Digest(path)
 }

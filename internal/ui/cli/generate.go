@@ -132,7 +132,7 @@ func (g *generation) pass(ctx context.Context) (wrote bool, err error) {
 		runs, _ := g.app.Language.Generators(in)
 		ran := false
 		for _, r := range runs {
-			if lock := path.Join(r.Folder, r.LockFile()); !g.done[lock] && (len(g.names) == 0 || slices.Contains(g.names, r.Name)) {
+			if lock := path.Join(r.Directory, r.LockFile()); !g.done[lock] && (len(g.names) == 0 || slices.Contains(g.names, r.Name)) {
 				g.done[lock], ran = true, true
 				if err := g.one(ctx, src, r); err != nil {
 					return false, err
@@ -157,7 +157,7 @@ func (g *generation) failed(d diag.Diagnostic) bool {
 
 // one runs a generator where it has to, and records what it prints.
 func (g *generation) one(ctx context.Context, src *source, r generator.Run) error {
-	d := generatedDoc{Name: r.Name, File: path.Join(r.Folder, r.OutputFile()), Declared: placeText(r.Range), State: "current", Why: r.Why}
+	d := generatedDoc{Name: r.Name, File: path.Join(r.Directory, r.OutputFile()), Declared: placeText(r.Range), State: "current", Why: r.Why}
 	defer func() {
 		g.doc.Generators = append(g.doc.Generators, d)
 		g.show(d)
@@ -187,10 +187,10 @@ func (g *generation) one(ctx context.Context, src *source, r generator.Run) erro
 	d.State = "written"
 	lock, err := r.Record(printed).Bytes()
 	if err == nil {
-		err = writeInto(src.folder(), d.File, printed)
+		err = writeInto(src.directory(), d.File, printed)
 	}
 	if err == nil {
-		err = writeInto(src.folder(), path.Join(r.Folder, r.LockFile()), lock)
+		err = writeInto(src.directory(), path.Join(r.Directory, r.LockFile()), lock)
 	}
 	return err
 }

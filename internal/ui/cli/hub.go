@@ -149,8 +149,8 @@ func (s *session) logIn(ctx context.Context, hub, authority string) error {
 	if l.Token == "" && !strings.HasPrefix(hub, "unix:") {
 		return refuse("Give it on standard input: fettle login "+hub+" … <FILE", "cannot log in without a token")
 	}
-	if s.reach.signKey != "" && s.reach.signKey != noSigning {
-		if l.SignKey, err = filepath.Abs(s.reach.signKey); err != nil {
+	if s.connectOpts.signKey != "" && s.connectOpts.signKey != noSigning {
+		if l.SignKey, err = filepath.Abs(s.connectOpts.signKey); err != nil {
 			return fmt.Errorf("cannot find the key for signing: %w", err)
 		}
 	}

@@ -77,9 +77,9 @@ func assurance(p document.HubPage) string {
 		return natsAssurance(p)
 	case len(p.Hubs) == 1:
 		return "All data is stored on this hub only. If it is unavailable, agents continue with their assignments."
-	case !p.Whole && p.Copies == 0:
+	case !p.Complete && p.Copies == 0:
 		state = "The number of copies is unknown, because most hubs are unavailable."
-	case !p.Whole:
+	case !p.Complete:
 		state = "Some data does not have all of its copies yet."
 	}
 	switch {
@@ -99,7 +99,7 @@ func natsAssurance(p document.HubPage) string {
 	switch {
 	case p.Copies == 0:
 		return "The NATS cluster does not report the state of its data. While it is unavailable, nothing can be changed, and agents continue with their assignments."
-	case !p.Whole:
+	case !p.Complete:
 		state = "Some data does not have all of its copies on the NATS cluster yet."
 	case p.Copies == 1:
 		state = "All data is stored on one server of the NATS cluster. If that server is unavailable, nothing can be changed, and agents continue with their assignments."

@@ -30,10 +30,10 @@ func (f *natsFlags) flag(flags *pflag.FlagSet) {
 }
 
 // given reads what the flags name.
-func (f natsFlags) given() (g hub.NatsGiven, err error) {
+func (f natsFlags) given() (g hub.NatsSettings, err error) {
 	g.URLs, g.Replicas = f.urls, f.replicas
-	if g.Login, err = readGiven(f.creds); err == nil {
-		g.CA, err = readGiven(f.ca)
+	if g.Login, err = readNatsSettings(f.creds); err == nil {
+		g.CA, err = readNatsSettings(f.ca)
 	}
 	if err == nil {
 		err = g.Check()
@@ -51,14 +51,14 @@ func withdrawn(p document.HubPage) string {
 
 // storedAt is where a new hub keeps everything, as people read it.
 func storedAt(b hub.Birth) string {
-	if len(b.NatsGiven.URLs) == 0 {
+	if len(b.NatsSettings.URLs) == 0 {
 		return "in that directory"
 	}
-	return "on the NATS cluster at " + strings.Join(b.NatsGiven.URLs, ", ") + ", sealed"
+	return "on the NATS cluster at " + strings.Join(b.NatsSettings.URLs, ", ") + ", sealed"
 }
 
-// readGiven reads a file that is copied, nil for none.
-func readGiven(file string) ([]byte, error) {
+// readNatsSettings reads a file that is copied, nil for none.
+func readNatsSettings(file string) ([]byte, error) {
 	if file == "" {
 		return nil, nil
 	}
@@ -78,7 +78,7 @@ func readGiven(file string) ([]byte, error) {
 }
 
 // useNats changes how the hub of a folder reaches its cluster, if the flags say anything.
-func (s *session) useNats(dir string, g hub.NatsGiven, begin bool) error {
+func (s *session) useNats(dir string, g hub.NatsSettings, begin bool) error {
 	if g.IsZero() {
 		return nil
 	}

@@ -44,7 +44,7 @@ type Hub struct {
 	Backup  func(dir string, state document.HubState, out io.Writer) error
 	Restore func(dir string, in io.Reader) (hub.Settings, error)
 	// UseNats changes how a hub reaches its NATS cluster, see hub.UseNats.
-	UseNats func(dir string, g hub.NatsGiven, begin bool) error
+	UseNats func(dir string, g hub.NatsSettings, begin bool) error
 }
 
 // HubRun is how a hub runs.
@@ -68,7 +68,7 @@ Targets get their assignments from the hub, and then work without it.`,
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newHubInit(s), newHubRun(s), newHubToken(s), newHubJoin(s), newHubList(s), newHubRetire(s), newHubLeave(s), newHubUpgrade(s), newHubCheck(s), newHubBackup(s), newHubRestore(s), newHubChown(s))
+	c.AddCommand(newHubInit(s), newHubRun(s), newHubToken(s), newHubJoin(s), newHubList(s), newHubRetire(s), newHubLeave(s), newHubCheck(s), newHubBackup(s), newHubRestore(s), newHubChown(s))
 	return c
 }
 
@@ -199,7 +199,7 @@ func (s *session) birth(f hubFlags) (hub.Birth, error) {
 		Fleet: f.fleet, Name: cmp.Or(f.name, short), API: f.api, Bus: f.bus, Cluster: f.cluster,
 		Repository: hub.Repository{Name: "site", URL: f.repository, Branch: f.branch, Poll: f.poll, Key: f.key, Known: f.known},
 	}}
-	if b.NatsGiven, err = f.nats.given(); err != nil {
+	if b.NatsSettings, err = f.nats.given(); err != nil {
 		return hub.Birth{}, err
 	}
 	if b.Hubs, err = hub.URLs("https", f.api, addresses); err == nil {

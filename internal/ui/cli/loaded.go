@@ -77,7 +77,7 @@ func readSaved(z *zip.Reader, size int64) (openedPlan, error) {
 		return openedPlan{}, err
 	}
 	ds := step.LintOptions{RequireUndo: s.Policy.RequireUndo}.Lint(list, step.DebianBase{})
-	if err := firstMistake(ds); err != nil {
+	if err := firstError(ds); err != nil {
 		return openedPlan{}, err
 	}
 	blobs, err := savedContent(z, files, list)
@@ -137,7 +137,7 @@ func readSavedList(f *zip.File) (step.List, error) {
 		return nil, err
 	}
 	list, ds := step.Parse(savedList, text)
-	if err := firstMistake(ds); err != nil {
+	if err := firstError(ds); err != nil {
 		return nil, err
 	}
 	var again bytes.Buffer
@@ -150,7 +150,7 @@ func readSavedList(f *zip.File) (step.List, error) {
 	return list, nil
 }
 
-func firstMistake(ds diag.List) error {
+func firstError(ds diag.List) error {
 	for _, d := range ds {
 		if d.Severity == diag.Error {
 			return errors.New(d.String())

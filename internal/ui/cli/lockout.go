@@ -96,7 +96,7 @@ func some(list []addr.Addr) string {
 }
 
 // stillIn asks on a terminal whether people still get in, and confirms the run if
-// they do. Without an answer in time it is taken back, by who watches it.
+// they do. Without an answer in time it is undone, by who watches it.
 func (s *session) stillIn(ctx context.Context, x executor.Executor, rep *executor.Report) error {
 	if rep == nil || rep.ConfirmBy == 0 || s.json || !s.app.Terminal.In {
 		return nil

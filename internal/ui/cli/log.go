@@ -11,7 +11,7 @@ import (
 )
 
 type logDoc struct {
-	Format string   `json:"format"` // fettle.log/1
+	Format string   `json:"format"` // fettle.log/2
 	Runs   []runDoc `json:"runs"`   // newest first
 	// Commands are those that fettle run and the like ran, newest first.
 	Commands []ranDoc `json:"commands"`
@@ -77,7 +77,7 @@ func (s *session) logRow(r journal.RunInfo) []string {
 }
 
 func logJSON(h history) logDoc {
-	doc := logDoc{Format: "fettle.log/1", Runs: []runDoc{}, Commands: []ranDoc{}}
+	doc := logDoc{Format: "fettle.log/2", Runs: []runDoc{}, Commands: []ranDoc{}}
 	for _, r := range h.runs {
 		doc.Runs = append(doc.Runs, runJSON(r))
 	}

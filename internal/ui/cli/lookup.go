@@ -107,8 +107,8 @@ func (s *session) openWorkTree(ctx context.Context) (*source, error) {
 	return s.openSource(ctx, "")
 }
 
-// folder is where the files of a repository are.
-func (src *source) folder() string { return path.Join(src.repo.Top(), src.prefix) }
+// directory is where the files of a repository are.
+func (src *source) directory() string { return path.Join(src.repo.Top(), src.prefix) }
 
 func (s *session) lookupStatus(ctx context.Context, names []string) error {
 	src, list, err := s.lookups(ctx, names)
@@ -236,7 +236,7 @@ func (s *session) refreshLookup(ctx context.Context, src *source, l lang.Lookup)
 		d.State, d.Error = "failed", err.Error()
 		return d
 	}
-	answer, err := s.app.Ask(ctx, l, src.folder())
+	answer, err := s.app.Ask(ctx, l, src.directory())
 	if err != nil {
 		return fail(err)
 	}
@@ -256,7 +256,7 @@ func (s *session) refreshLookup(ctx context.Context, src *source, l lang.Lookup)
 	}
 	text, err := now.Bytes()
 	if err == nil {
-		err = writeInto(src.folder(), l.Snapshot(), text)
+		err = writeInto(src.directory(), l.Snapshot(), text)
 	}
 	if err != nil {
 		return fail(err)

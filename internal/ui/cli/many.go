@@ -65,8 +65,8 @@ func (f *manyFlags) options() (fanout.Options, error) {
 // isMany tells whether the command line names a selection of targets.
 func (s *session) isMany() bool { return len(s.words) > 0 && s.target == "" }
 
-// crowd is the targets that a command works on, each with a session of its own.
-type crowd struct {
+// targetSet is the targets that a command works on, each with a session of its own.
+type targetSet struct {
 	s       *session
 	src     *source
 	options fanout.Options
@@ -104,8 +104,8 @@ type outcome struct {
 	said   bool     // body is what the target said: its own name in it is no other's
 }
 
-// crowd finds the targets that -t selects. The caller closes it.
-func (s *session) crowd(ctx context.Context, f manyFlags) (*crowd, error) {
+// targetSet finds the targets that -t selects. The caller closes it.
+func (s *session) targetSet(ctx context.Context, f manyFlags) (*targetSet, error) {
 	src, err := s.openChosen(ctx)
 	if err != nil {
 		return nil, err
@@ -115,12 +115,12 @@ func (s *session) crowd(ctx context.Context, f manyFlags) (*crowd, error) {
 		src.close()
 		return nil, err
 	}
-	return s.crowdOf(src, f, chosen)
+	return s.targetSetOf(src, f, chosen)
 }
 
-// crowdOf is these targets of an open repository, which it closes.
-func (s *session) crowdOf(src *source, f manyFlags, chosen []lang.Target) (*crowd, error) {
-	cr := &crowd{s: s, src: src, members: map[string]*member{}, noted: map[string]bool{}}
+// targetSetOf is these targets of an open repository, which it closes.
+func (s *session) targetSetOf(src *source, f manyFlags, chosen []lang.Target) (*targetSet, error) {
+	cr := &targetSet{s: s, src: src, members: map[string]*member{}, noted: map[string]bool{}}
 	o, err := f.options()
 	if err != nil {
 		cr.close()
@@ -136,7 +136,7 @@ func (s *session) crowdOf(src *source, f manyFlags, chosen []lang.Target) (*crow
 	for _, t := range chosen {
 		cr.names = append(cr.names, t.Name)
 		// The only target of a repository is this machine, as where nobody names one.
-		here := s.reach.via.value != viaHub && (s.isThisHost(t.Name) || len(all) == 1 && t.SSH == nil && !t.Enrolled)
+		here := s.connectOpts.via.value != viaHub && (s.isThisHost(t.Name) || len(all) == 1 && t.SSH == nil && !t.Enrolled)
 		cr.members[t.Name] = &member{session: s.apart(t.Name), entry: t, here: here}
 		cr.members[t.Name].cache = cr.cache
 	}
@@ -162,7 +162,7 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-func (cr *crowd) close() {
+func (cr *targetSet) close() {
 	for _, m := range cr.members {
 		m.leave()
 	}
@@ -179,7 +179,7 @@ func (m *member) leave() {
 
 // round does something on targets, and shows it while it happens. report has every
 // outcome printed as a document line where --json asks for it.
-func (cr *crowd) round(ctx context.Context, names []string, doing string, report bool, one func(context.Context, *member, executor.Executor) outcome) map[string]outcome {
+func (cr *targetSet) round(ctx context.Context, names []string, doing string, report bool, one func(context.Context, *member, executor.Executor) outcome) map[string]outcome {
 	out := make(map[string]outcome, len(names))
 	done := make(chan struct {
 		name string
@@ -224,7 +224,7 @@ func (cr *crowd) round(ctx context.Context, names []string, doing string, report
 }
 
 // tellNotes tells each note of a target once, with its name: other targets have others.
-func (cr *crowd) tellNotes(names []string, all map[string]outcome) {
+func (cr *targetSet) tellNotes(names []string, all map[string]outcome) {
 	for _, name := range names {
 		for _, n := range all[name].notes {
 			if text := name + ": " + n; !cr.noted[text] {
@@ -237,8 +237,8 @@ func (cr *crowd) tellNotes(names []string, all map[string]outcome) {
 
 // on works on one target: it is reached, and left again if there are too many to
 // stay.
-func (cr *crowd) on(ctx context.Context, m *member, one func(context.Context, *member, executor.Executor) outcome) outcome {
-	x, done, err := m.reachMember(ctx, cr.acts)
+func (cr *targetSet) on(ctx context.Context, m *member, one func(context.Context, *member, executor.Executor) outcome) outcome {
+	x, done, err := m.connectMember(ctx, cr.acts)
 	if err != nil {
 		return failed(err)
 	}
@@ -251,9 +251,9 @@ func (cr *crowd) on(ctx context.Context, m *member, one func(context.Context, *m
 	return one(ctx, m, m.patient(x))
 }
 
-// reachMember gives the machine that a target is. On this one a state directory is
+// connectMember gives the machine that a target is. On this one a state directory is
 // made only by who acts.
-func (m *member) reachMember(ctx context.Context, acts bool) (executor.Executor, func() error, error) {
+func (m *member) connectMember(ctx context.Context, acts bool) (executor.Executor, func() error, error) {
 	nothing := func() error { return nil }
 	if m.remote != nil {
 		return m.remote, nothing, nil
@@ -263,12 +263,12 @@ func (m *member) reachMember(ctx context.Context, acts bool) (executor.Executor,
 		if err != nil {
 			return nil, nil, err
 		}
-		mach.Looks = !acts && !fileExists(mach.State)
+		mach.ReadOnly = !acts && !fileExists(mach.State)
 		return m.app.OpenExecutor(ctx, mach)
 	}
 	w, err := m.wayTo(m.entry, false)
 	if err != nil {
-		return nil, nil, &unreached{err}
+		return nil, nil, &unreachableTargets{err}
 	}
 	x, err := m.connect(ctx, w, true)
 	if err != nil {
@@ -278,16 +278,16 @@ func (m *member) reachMember(ctx context.Context, acts bool) (executor.Executor,
 	return x, nothing, nil
 }
 
-// unreached marks an error of a target that nobody came to.
-type unreached struct{ error }
+// unreachableTargets marks an error of a target that nobody came to.
+type unreachableTargets struct{ error }
 
-func (u *unreached) Unwrap() error { return u.error }
+func (u *unreachableTargets) Unwrap() error { return u.error }
 
 // failed is the outcome of an error.
 func failed(err error) outcome {
 	o := outcome{status: fanout.Failed, err: err, line: firstOf(err.Error())}
 	var far *ssh.Error
-	var near *unreached
+	var near *unreachableTargets
 	if errors.As(err, &far) || errors.As(err, &near) {
 		o.status = fanout.Unreachable
 	}
@@ -311,7 +311,7 @@ func firstOf(text string) string {
 }
 
 // wantedFor compiles what a member should be, from a repository that is open.
-func (cr *crowd) wantedFor(ctx context.Context, m *member) (executor.Request, error) {
+func (cr *targetSet) wantedFor(ctx context.Context, m *member) (executor.Request, error) {
 	if cr.src.none != nil {
 		return executor.Request{}, cr.src.none
 	}

@@ -19,7 +19,7 @@ import (
 // lookMany does one thing that needs no plan on every target, shows what each came
 // to, and those that are alike once.
 func (s *session) lookMany(ctx context.Context, f manyFlags, doing, verb string, words map[fanout.Status]string, one func(context.Context, *member, executor.Executor) outcome) error {
-	cr, err := s.crowd(ctx, f)
+	cr, err := s.targetSet(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ func (s *session) driftMany(ctx context.Context, f viewFlags, many manyFlags, lo
 
 // statusMany shows a table: a target a line.
 func (s *session) statusMany(ctx context.Context, many manyFlags) error {
-	cr, err := s.crowd(ctx, many)
+	cr, err := s.targetSet(ctx, many)
 	if err != nil {
 		return err
 	}

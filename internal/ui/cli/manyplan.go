@@ -22,7 +22,7 @@ type seen struct {
 }
 
 // asked is what a plan of many targets takes from the command line.
-func (cr *crowd) wantedPlan(c *cobra.Command, noRepair bool, v viewFlags) func(context.Context, *member, executor.Executor) (*seen, error) {
+func (cr *targetSet) wantedPlan(c *cobra.Command, noRepair bool, v viewFlags) func(context.Context, *member, executor.Executor) (*seen, error) {
 	return func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
 		req, err := cr.wantedFor(ctx, m)
 		if err != nil {
@@ -36,7 +36,7 @@ func (cr *crowd) wantedPlan(c *cobra.Command, noRepair bool, v viewFlags) func(c
 }
 
 // planned is the outcome of planning.
-func (cr *crowd) planned(p *plan.Plan, warning string, v viewFlags) outcome {
+func (cr *targetSet) planned(p *plan.Plan, warning string, v viewFlags) outcome {
 	var b strings.Builder
 	st := cr.s.style()
 	if len(p.Changes) > 0 {
@@ -65,7 +65,7 @@ func (s *session) planMany(c *cobra.Command, f planFlags) error {
 // planEach plans on every target, keeps each plan, and shows them. It counts the targets
 // that have none.
 func (s *session) planEach(c *cobra.Command, f planFlags, keep func(far bool, _ executor.Request, _ *plan.Plan) error) (int, error) {
-	cr, err := s.crowd(c.Context(), f.many)
+	cr, err := s.targetSet(c.Context(), f.many)
 	if err != nil {
 		return 0, err
 	}
@@ -85,11 +85,11 @@ func (s *session) planEach(c *cobra.Command, f planFlags, keep func(far bool, _ 
 }
 
 func planWords() map[fanout.Status]string {
-	return map[fanout.Status]string{fanout.OK: "as wanted", fanout.Changed: "with changes"}
+	return map[fanout.Status]string{fanout.OK: "in sync", fanout.Changed: "with changes"}
 }
 
 // finish shows how a command ended on its targets.
-func (cr *crowd) finish(verb string, all map[string]outcome, words map[fanout.Status]string) error {
+func (cr *targetSet) finish(verb string, all map[string]outcome, words map[fanout.Status]string) error {
 	err := exitOf(all)
 	cr.s.showGroups(all, words)
 	cr.s.showCounts(verb, all, words, err)
@@ -106,7 +106,7 @@ func (cr *crowd) finish(verb string, all map[string]outcome, words map[fanout.St
 }
 
 // showWarned says that there were warnings, which are mostly the same for all.
-func (cr *crowd) showWarned() {
+func (cr *targetSet) showWarned() {
 	n := 0
 	for _, m := range cr.members {
 		n += m.warned
@@ -122,7 +122,7 @@ func (s *session) applyMany(c *cobra.Command, f applyFlags) error {
 	if err != nil {
 		return err
 	}
-	cr, err := s.crowd(ctx, f.many)
+	cr, err := s.targetSet(ctx, f.many)
 	if err != nil {
 		return err
 	}
@@ -134,14 +134,14 @@ func (s *session) applyMany(c *cobra.Command, f applyFlags) error {
 }
 
 // applyPlans plans on every target, asks, and runs the plans.
-func (cr *crowd) applyPlans(ctx context.Context, f runFlags, o executor.Options, look func(context.Context, *member, executor.Executor) (*seen, error)) error {
+func (cr *targetSet) applyPlans(ctx context.Context, f runFlags, o executor.Options, look func(context.Context, *member, executor.Executor) (*seen, error)) error {
 	decide := func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
 		if err := m.mayApply(ctx, x, o); err != nil {
 			return nil, err
 		}
 		w, err := look(ctx, m, x)
 		if err == nil {
-			err = m.mayKeep(ctx, x, w.plan)
+			err = m.checkAssignment(ctx, x, w.plan)
 		}
 		if err != nil {
 			return nil, err
@@ -166,7 +166,7 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 	if err != nil {
 		return err
 	}
-	cr, err := s.crowd(ctx, f.many)
+	cr, err := s.targetSet(ctx, f.many)
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 			err = withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible), "Roll back anyway, and keep their effects: add --cross-irreversible")
 		}
 		if err == nil {
-			err = m.mayGoBack(p)
+			err = m.checkRollback(p)
 		}
 		return &seen{to: run, plan: p}, err
 	}
@@ -196,7 +196,7 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 
 // planAndDo plans on every target, shows it once for those that are alike, asks, and
 // does it. With --yes nobody is asked, and each target is worked on in one contact.
-func (cr *crowd) planAndDo(ctx context.Context, f runFlags, question, verb string,
+func (cr *targetSet) planAndDo(ctx context.Context, f runFlags, question, verb string,
 	decide func(context.Context, *member, executor.Executor) (*seen, error),
 	do func(context.Context, *member, executor.Executor, *seen) (*executor.Report, error)) error {
 	act := func(ctx context.Context, m *member, x executor.Executor) outcome {
@@ -224,12 +224,12 @@ func (cr *crowd) planAndDo(ctx context.Context, f runFlags, question, verb strin
 		all[name] = o
 		cr.s.targetLine(name, o)
 	}
-	return cr.finish(verb, all, map[fanout.Status]string{fanout.OK: "as wanted"})
+	return cr.finish(verb, all, map[fanout.Status]string{fanout.OK: "in sync"})
 }
 
 // approve shows the plans and asks. What it gives has changes; the rest has come to
 // its outcome.
-func (cr *crowd) approve(ctx context.Context, f runFlags, question string, decide func(context.Context, *member, executor.Executor) (*seen, error)) ([]string, map[string]outcome, error) {
+func (cr *targetSet) approve(ctx context.Context, f runFlags, question string, decide func(context.Context, *member, executor.Executor) (*seen, error)) ([]string, map[string]outcome, error) {
 	if cr.s.json || !cr.s.app.Terminal.In {
 		return nil, nil, cr.s.ask(ctx, false, question)
 	}
@@ -265,7 +265,7 @@ func (cr *crowd) approve(ctx context.Context, f runFlags, question string, decid
 }
 
 // done is the outcome of a run.
-func (cr *crowd) done(verb string, rep *executor.Report, p *plan.Plan, err error) outcome {
+func (cr *targetSet) done(verb string, rep *executor.Report, p *plan.Plan, err error) outcome {
 	err = outcomeError(rep, err)
 	if rep == nil {
 		return failed(err)

@@ -253,7 +253,7 @@ func (s *session) tookModules(list []moduleDoc) error {
 func (s *session) takeModule(ctx context.Context, src *source, name string, l lang.ModuleLock, version string) (moduleDoc, error) {
 	from := l.Source
 	if strings.HasPrefix(from, "./") || strings.HasPrefix(from, "../") {
-		from = filepath.Join(src.folder(), from)
+		from = filepath.Join(src.directory(), from)
 	}
 	remote, err := repo.OpenRemote(from)
 	if err != nil {
@@ -310,7 +310,7 @@ func writeModule(src *source, tree repo.Tree, name string, l lang.ModuleLock) er
 	for _, f := range slices.Sorted(maps.Keys(l.Files)) {
 		text, err := tree.ReadFile(path.Join(l.Path, f))
 		if err == nil {
-			err = writeWith(src.folder(), path.Join(to, f), text, strings.HasSuffix(l.Files[f], " x"))
+			err = writeWith(src.directory(), path.Join(to, f), text, strings.HasSuffix(l.Files[f], " x"))
 		}
 		if err != nil {
 			return err
@@ -318,7 +318,7 @@ func writeModule(src *source, tree repo.Tree, name string, l lang.ModuleLock) er
 	}
 	for f := range before {
 		if l.Files[f] == "" {
-			if err := removeFrom(src.folder(), path.Join(to, f)); err != nil {
+			if err := removeFrom(src.directory(), path.Join(to, f)); err != nil {
 				return err
 			}
 		}
@@ -330,7 +330,7 @@ func writeModule(src *source, tree repo.Tree, name string, l lang.ModuleLock) er
 	if err != nil {
 		return err
 	}
-	return writeInto(src.folder(), path.Join(to, lang.LockName), lock)
+	return writeInto(src.directory(), path.Join(to, lang.LockName), lock)
 }
 
 // writeRecords brings what generators printed along, and the answers of lookups
@@ -348,7 +348,7 @@ func writeRecords(src *source, tree repo.Tree, to, from string) error {
 			}
 			text, err := tree.ReadFile(path.Join(from, dir, path.Base(e.Path)))
 			if err == nil {
-				err = writeInto(src.folder(), name, text)
+				err = writeInto(src.directory(), name, text)
 			}
 			if err != nil {
 				return err

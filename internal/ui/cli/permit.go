@@ -91,7 +91,7 @@ func (s *session) signPermit(ctx context.Context, f permitFlags, rev string, tar
 		}
 	}
 	p = content.Permit{Format: content.PermitFormat, Repository: f.repository, Targets: targets, Expires: s.app.Now().Add(life).Unix()}
-	if p.Commit, err = s.wholeCommit(ctx, rev); err != nil {
+	if p.Commit, err = s.fullCommit(ctx, rev); err != nil {
 		return p, "", err
 	}
 	if p.Repository == "" {
@@ -108,12 +108,12 @@ func (s *session) signPermit(ctx context.Context, f permitFlags, rev string, tar
 	return p, signed, err
 }
 
-var wholeID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
+var fullID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
 
-// wholeCommit is a commit with all of its digits; what is shorter is looked up in the
+// fullCommit is a commit with all of its digits; what is shorter is looked up in the
 // repository here.
-func (s *session) wholeCommit(ctx context.Context, rev string) (string, error) {
-	if wholeID().MatchString(rev) {
+func (s *session) fullCommit(ctx context.Context, rev string) (string, error) {
+	if fullID().MatchString(rev) {
 		return rev, nil
 	}
 	r, err := repo.OpenWith(ctx, s.dir, s.limits())

@@ -54,7 +54,7 @@ func (s *session) reboot(ctx context.Context, f rebootFlags) error {
 	if err := s.ask(ctx, f.yes, "Reboot "+machinesText(names)+"?"); err != nil {
 		return err
 	}
-	return s.each(ctx, f.many, errand{doing: "Rebooting", verb: "Rebooted", words: map[fanout.Status]string{fanout.Changed: "rebooted"},
+	return s.each(ctx, f.many, hostTask{doing: "Rebooting", verb: "Rebooted", words: map[fanout.Status]string{fanout.Changed: "rebooted"},
 		one: func(ctx context.Context, m *member, x executor.Executor) outcome { return m.reboot(ctx, x, cmd, f) }})
 }
 
@@ -72,13 +72,13 @@ func machinesText(names []string) string {
 // meant are the names of the machines that a command would work on; none for this
 // one.
 func (s *session) meant(ctx context.Context, many manyFlags) ([]string, error) {
-	if s.reach.ssh != "" {
-		return []string{s.reach.ssh}, nil
+	if s.connectOpts.ssh != "" {
+		return []string{s.connectOpts.ssh}, nil
 	}
 	if len(s.words) == 0 {
 		return nil, nil
 	}
-	cr, err := s.crowd(ctx, many)
+	cr, err := s.targetSet(ctx, many)
 	if err != nil {
 		return nil, err
 	}

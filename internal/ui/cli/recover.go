@@ -36,7 +36,7 @@ func (s *session) recover(c *cobra.Command, x executor.Executor, o executor.Opti
 		settled = rep != nil
 		return rep, err
 	})
-	// A run that was taken back is what recover is for: the machine is as it
+	// A run that was undone is what recover is for: the machine is as it
 	// was, and that is no failure of this command.
 	if settled && ExitCode(err) == ExitRolledBack {
 		return nil

@@ -29,8 +29,8 @@ type Remote interface {
 	Close() error
 }
 
-// reachFlags are how a target is reached, where the command line says so.
-type reachFlags struct {
+// connectFlags are how a target is reached, where the command line says so.
+type connectFlags struct {
 	ssh          string
 	via          choice
 	sudo         bool
@@ -45,13 +45,13 @@ type reachFlags struct {
 // refused, also behind --ssh: it is a mistake in any case.
 func (s *session) address(ctx context.Context, target string) (way, error) {
 	switch {
-	case s.reach.ssh == "" && target == "":
+	case s.connectOpts.ssh == "" && target == "":
 		return way{here: true}, nil
 	case target == "":
 		return s.given()
-	case s.reach.ssh == "" && s.reach.via.value == viaHub:
+	case s.connectOpts.ssh == "" && s.connectOpts.via.value == viaHub:
 		return way{hub: target}, nil
-	case s.reach.ssh == "" && s.isThisHost(target):
+	case s.connectOpts.ssh == "" && s.isThisHost(target):
 		return way{here: true}, nil
 	}
 	src, err := s.openChosen(ctx)
@@ -75,12 +75,12 @@ func (s *session) isThisHost(target string) bool {
 
 // given reads --ssh, as one would write it behind ssh.
 func (s *session) given() (way, error) {
-	a := way{Address: ssh.Address{Host: s.reach.ssh, Sudo: s.reach.sudo}}
+	a := way{Address: ssh.Address{Host: s.connectOpts.ssh, Sudo: s.connectOpts.sudo}}
 	if user, host, ok := strings.Cut(a.Host, "@"); ok {
 		a.User, a.Host = user, host
 	}
 	if err := (lang.SSH{Host: a.Host, User: a.User}).Valid(); err != nil {
-		return way{}, refuse("Use --ssh USER@HOST; set the port and other options in ssh_config", fmt.Sprintf("cannot use --ssh %q: %v", s.reach.ssh, err))
+		return way{}, refuse("Use --ssh USER@HOST; set the port and other options in ssh_config", fmt.Sprintf("cannot use --ssh %q: %v", s.connectOpts.ssh, err))
 	}
 	return a, nil
 }
@@ -95,34 +95,34 @@ func (s *session) declared(src *source, target string) (way, error) {
 	switch {
 	case i < 0:
 		return way{}, unknownTarget(target, targetNames(all))
-	case s.reach.ssh != "":
+	case s.connectOpts.ssh != "":
 		return s.given()
-	case s.reach.via.value != viaHub && s.isThisHost(target):
+	case s.connectOpts.via.value != viaHub && s.isThisHost(target):
 		return way{here: true}, nil
 	}
 	return s.wayTo(all[i], s.isHere(target, all))
 }
 
-// reached is the machine that a command works on. The zero value is none.
-type reached struct {
+// connection is the machine that a command works on. The zero value is none.
+type connection struct {
 	here   bool   // it is the machine that fettle runs on
 	remote Remote // nil for that
 }
 
 // connected gives the machine that a target is, which is reached once.
-func (s *session) connected(ctx context.Context, target string) (reached, error) {
+func (s *session) connected(ctx context.Context, target string) (connection, error) {
 	if s.remote != nil {
-		return reached{remote: s.remote}, nil
+		return connection{remote: s.remote}, nil
 	}
 	w, err := s.address(ctx, target)
 	if err != nil {
-		return reached{}, err
+		return connection{}, err
 	}
 	return s.use(ctx, w)
 }
 
-// reachTarget reaches a target of an open repository.
-func (s *session) reachTarget(ctx context.Context, src *source, target string) error {
+// connectTarget reaches a target of an open repository.
+func (s *session) connectTarget(ctx context.Context, src *source, target string) error {
 	if s.remote != nil {
 		return nil
 	}
@@ -133,16 +133,16 @@ func (s *session) reachTarget(ctx context.Context, src *source, target string) e
 	return err
 }
 
-func (s *session) use(ctx context.Context, w way) (reached, error) {
+func (s *session) use(ctx context.Context, w way) (connection, error) {
 	if w.here {
-		return reached{here: true}, nil
+		return connection{here: true}, nil
 	}
 	x, err := s.connect(ctx, w, true)
 	if err != nil {
-		return reached{}, err
+		return connection{}, err
 	}
 	s.remote, s.at = x, w
-	return reached{remote: x}, s.tellEnded(ctx, x)
+	return connection{remote: x}, s.tellEnded(ctx, x)
 }
 
 // connect reaches a machine. kept uses a connection of SSH that is kept from before, and
@@ -169,8 +169,8 @@ func (s *session) connect(ctx context.Context, w way, kept bool) (x Remote, err 
 
 // sshOptions are what the command line says about connections.
 func (s *session) sshOptions() ssh.Options {
-	o := ssh.Options{AcceptNew: s.reach.acceptNew, SudoPassword: s.sudoPassword, State: s.state,
-		Wire: wire.Options{OnDisconnect: s.reach.onDisconnect.value, Identities: s.identities}}
+	o := ssh.Options{AcceptNew: s.connectOpts.acceptNew, SudoPassword: s.sudoPassword, State: s.state,
+		Wire: wire.Options{OnDisconnect: s.connectOpts.onDisconnect.value, Identities: s.identities}}
 	if s.root != "/" {
 		o.Root = s.root
 	}
@@ -195,14 +195,14 @@ type sudoAnswer struct {
 
 func (s *session) readSudoPassword() (string, error) {
 	switch {
-	case s.reach.sudoFile != "":
-		b, err := os.ReadFile(s.reach.sudoFile)
+	case s.connectOpts.sudoFile != "":
+		b, err := os.ReadFile(s.connectOpts.sudoFile)
 		if err != nil {
 			return "", fmt.Errorf("cannot read the password of sudo: %w", err)
 		}
 		line, _, _ := strings.Cut(string(b), "\n")
 		return line, nil
-	case !s.reach.askSudo:
+	case !s.connectOpts.askSudo:
 		return "", nil
 	case s.app.Password == nil || !s.app.Terminal.In:
 		return "", refuse("Write it to a file of your own: --sudo-password-file FILE\nOr allow sudo without a password there: NOPASSWD", "cannot prompt for the sudo password: there is no terminal")
@@ -210,7 +210,7 @@ func (s *session) readSudoPassword() (string, error) {
 	return s.app.Password("Password for sudo: ")
 }
 
-func (r *reachFlags) flags(f *pflag.FlagSet) {
+func (r *connectFlags) flags(f *pflag.FlagSet) {
 	r.via = choice{value: viaAny, of: []string{viaAny, viaSSH, viaHub}}
 	r.onDisconnect = choice{value: wire.Finish, of: []string{wire.Finish, wire.Stop, wire.Revert}}
 	f.StringVar(&r.ssh, "ssh", "", "work on `[USER@]HOST` over SSH, regardless of the repository")

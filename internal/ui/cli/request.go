@@ -3,167 +3,215 @@
 package cli
 
 import (
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/ui/render"
 )
 
 func newRequest(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "request",
-		Short: "Requests to agents: apply, verify, run",
-		Long: `Sends requests to the agents of the targets that -t selects, through the hub.
-The hub stores a request for agents that are offline until they acknowledge it.`,
-		Args: args(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Short: "Requests from agents, and their approval",
+		Args:  args(0, 0),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(
-		s.requesting("apply", "Ask agents to apply their assignments now", "Requests an apply, regardless of the schedule of the agents. Nothing is applied on\ntargets without an assignment, on frozen targets, or on targets that must wait."),
-		s.requesting("verify", "Ask agents to verify all managed addresses", "Requests a verification. Agents read every address, not only addresses that may\nhave changed."),
-		s.requesting("report", "Ask agents to report their state", "Requests a report. It has the same content as the report after a change."),
-		newRequestRun(s), newRequestList(s), newRequestShow(s), newRequestWithdraw(s),
-	)
+	c.AddCommand(newRequestList(s), newRequestDecide(s, "approve", "Approve a target's request"), newRequestDecide(s, "reject", "Reject a target's request"), newRequestPolicy(s))
 	return c
-}
-
-func (s *session) requesting(what, short, long string) *cobra.Command {
-	expires := ""
-	c := selectMany(&cobra.Command{
-		Use:     what + " -t SELECTION",
-		Short:   short,
-		Long:    long,
-		Example: "  fettle request " + what + " -t web1\n  fettle request " + what + " -t 'label:env=prod'",
-		Args:    args(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return s.request(c.Context(), document.DoRequest{What: what}, expires)
-		},
-	})
-	expiresFlag(c, &expires)
-	return c
-}
-
-func (s *session) request(ctx context.Context, do document.DoRequest, expires string) error {
-	words, err := s.selectedOnHub()
-	if err == nil {
-		do.Expires, err = spanOf(expires)
-	}
-	if err != nil {
-		return err
-	}
-	if len(words) == 0 {
-		return refuse("Select agents: -t SELECTION. All agents: -t '*'", "cannot send a request: no agent is selected")
-	}
-	hub, err := s.hub()
-	if err != nil {
-		return err
-	}
-	do.Select = words
-	if do.Signed, err = s.commandSigner().signedJob(ctx, hub, do); err != nil {
-		return err
-	}
-	r, err := hub.Do(ctx, do)
-	if err != nil {
-		return err
-	}
-	return s.shown(r, func() { s.showRequest(r) })
-}
-
-func (s *session) showRequest(r document.Request) {
-	s.printf("Request %s: %s, by %s at %s\n", r.ID, render.Escape(whatText(r)), r.By, s.moment(r.At))
-	if r.Withdrawn != "" {
-		s.printf("Withdrawn by %s\n", r.Withdrawn)
-	}
-	s.printf("\n")
-	rows, left := [][]string{}, 0
-	for _, a := range r.Targets {
-		if !a.Done && a.Is != document.RequestExpired {
-			left++
-		}
-		rows = append(rows, []string{cmp.Or(a.Name, string(a.ID)), string(a.Is), s.moment(a.At), s.ranText(a)})
-	}
-	s.style().Table(s.app.Stdout, []string{"TARGET", "IS", "AT", "WHY"}, rows)
-	s.showSaid(r)
-	if left > 0 {
-		s.printf("\n%d of %d have not acknowledged it yet. See which: fettle request show %s\n", left, len(r.Targets), r.ID)
-	}
-}
-
-// showSaid prints what programs said, behind the name of each target.
-func (s *session) showSaid(r document.Request) {
-	for _, a := range r.Targets {
-		if a.Result == nil || a.Result.Stdout+a.Result.Stderr == "" {
-			continue
-		}
-		s.printf("\n%s:\n", cmp.Or(a.Name, string(a.ID)))
-		for _, text := range []string{a.Result.Stdout, a.Result.Stderr} {
-			for line := range strings.Lines(text) {
-				s.printf("  %s\n", render.Escape(strings.TrimRight(line, "\r\n")))
-			}
-		}
-	}
 }
 
 func newRequestList(s *session) *cobra.Command {
 	var w watching
-	limit := 0
 	c := &cobra.Command{
-		Use:     "list",
-		Short:   "List the requests to agents, newest first",
-		Example: "  fettle request list\n  fettle request list --limit 500",
+		Use:   "list",
+		Short: "List the requests of agents that wait for a decision",
+		Long: `Lists the requests of agents that wait for approval. An agent can request to be
+frozen, to be marked as suspect, or to get certificates for its services. It can
+request this only for its own target.
+
+The approval of a certificate is valid for exactly these names of this target,
+until the approval is withdrawn. Until then, renewals need no new approval.
+
+The policy decides which requests wait: see fettle request policy. Without a
+setting, requests wait, except for certificates with names that are not the
+target's own: hubs reject these requests.`,
+		Example: "  fettle request list\n  fettle request list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.RequestPage, error) { return hub.Requests(c.Context(), 0, limit) }, s.showRequests)
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.RequestPage, error) { return hub.Requests(c.Context()) }, s.showRequests)
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 50, "show at most this `NUMBER`; 0 shows all")
 	w.flag(c)
 	return c
-}
-
-// shortened is a line of a list.
-func shortened(text string) string {
-	const most = 60
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
 }
 
 func (s *session) showRequests(p document.RequestPage) {
+	if len(p.Requests) == 0 {
+		s.printf("There are no requests.\n")
+		return
+	}
 	rows := [][]string{}
-	for _, r := range p.Requests {
-		acknowledged := 0
-		for _, a := range r.Targets {
-			if a.Done {
-				acknowledged++
-			}
-		}
-		rows = append(rows, []string{r.ID, render.Escape(shortened(whatText(r))), fmt.Sprintf("%d/%d", acknowledged, len(r.Targets)), s.moment(r.At), r.By})
+	for _, a := range p.Requests {
+		rows = append(rows, []string{a.Name, strings.Join(append([]string{string(a.What)}, a.Names...), " "), s.ago(a.At), a.Reason})
 	}
-	s.style().Table(s.app.Stdout, []string{"REQUEST", "FOR", "DONE", "AT", "BY"}, rows)
-	if left := p.Total - len(p.Requests); left > 0 {
-		s.printf("%d more; see them with --limit\n", left)
-	}
+	s.style().Table(s.app.Stdout, []string{"TARGET", "WHAT", "SINCE", "REASON"}, rows)
 }
 
-func newRequestShow(s *session) *cobra.Command {
-	var w watching
+func newRequestDecide(s *session, how, short string) *cobra.Command {
+	var d document.RequestDecision
 	c := &cobra.Command{
-		Use:     "show REQUEST",
-		Short:   "Show the progress of a request on each target",
-		Example: "  fettle request show q1 --watch",
-		Args:    args(1, 1),
+		Use:     how + " TARGET certificate|freeze|suspect",
+		Short:   short,
+		Example: "  fettle request " + how + " web1 suspect\n  fettle request " + how + " web1 certificate --name web1.example.org",
+		Args:    args(2, 2),
 		RunE: func(c *cobra.Command, a []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.Request, error) { return hub.Request(c.Context(), a[0]) }, s.showRequest)
+			return s.onTargets(c, how, a[:1], func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.DecideRequest(ctx, name, a[1], how == "reject", d)
+			})
 		},
 	}
-	w.flag(c)
+	c.Flags().StringVar(&d.Name, "name", "", "the certificate with this `NAME`, if the target requests several")
+	c.Flags().StringVar(&d.Reason, "reason", "", "the reason that other operators see: `WHY`")
 	return c
+}
+
+func newTargetSuspect(s *session) *cobra.Command {
+	reason := ""
+	c := selectMany(&cobra.Command{
+		Use:   "suspect [TARGET…]",
+		Short: "Mark targets as suspect",
+		Long: `Marks targets as suspect, until fettle target trust removes the mark. Lists of
+targets show the mark, metrics count it, and notifications report it. Other
+targets receive the exported values of a suspect target only if no other target
+exports the same output. The suspect target is still applied and may export.
+
+A hub marks a target itself if several hosts have its identity. Such a target
+gets nothing new and does not count as ready.`,
+		Example: "  fettle target suspect web3 --reason 'disk errors'\n  fettle target trust web3",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.onTargets(c, "suspect", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.Suspect(ctx, name, reason)
+			})
+		},
+	})
+	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
+	return c
+}
+
+func newTargetTrust(s *session) *cobra.Command {
+	reason := ""
+	c := selectMany(&cobra.Command{
+		Use:     "trust [TARGET…]",
+		Short:   "Trust suspect targets again",
+		Long:    "Removes the mark of suspect targets. If several hosts have the identity of a\ntarget, leave only one of these hosts running before you trust the target.\nOtherwise a hub marks the target as suspect again.",
+		Example: "  fettle target trust web3 --reason 'new disk'",
+		Args:    args(0, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.onTargets(c, "trust", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
+				return hub.Trust(ctx, name, reason)
+			})
+		},
+	})
+	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
+	return c
+}
+
+// agentRequestDoc is the answer to a request of this machine.
+type agentRequestDoc struct {
+	Format string            `json:"format"`
+	What   fleet.RequestKind `json:"what"`
+	Answer string            `json:"answer"`        // done or held
+	Dir    string            `json:"dir,omitempty"` // where a certificate lies, or will
+}
+
+const agentRequestFormat = "fettle.agent.requested/1"
+
+// requestTimeout limits the search for a hub.
+const requestTimeout = 30 * time.Second
+
+type agentRequestFlags struct {
+	reason, reload string
+	names          []string
+}
+
+func newAgentRequest(s *session) *cobra.Command {
+	var f agentRequestFlags
+	c := &cobra.Command{
+		Use:   "request certificate --name NAME… | freeze|suspect --reason TEXT",
+		Short: "Send a request of this machine to the hubs",
+		Long: `Sends one of these requests to a hub:
+  - certificate: issue a certificate for a service of this machine.
+  - freeze: freeze this machine, so that nothing changes it until an operator
+    unfreezes it.
+  - suspect: mark this machine as suspect, so that other machines do not rely
+    on it.
+
+A machine can request this only for itself, and only users of the fleet can undo
+it. The policy of the fleet decides whether a request is allowed immediately,
+waits for approval, or is rejected. The audit log records the decision.
+
+A certificate is valid for the DNS names and addresses of --name. It is stored
+in /etc/fettle/certificates/NAME, where NAME is the first --name. This directory
+contains key.pem, certificate.pem, chain.pem and fullchain.pem. The key is
+created here and never leaves this machine. Clients of the service must trust
+/etc/fettle/certificates/authority.pem.
+
+The agent renews the certificate after two thirds of its lifetime, as long as
+the policy or an approval allows it. Then the unit of --reload is reloaded.
+After the approval of a pending request, the agent fetches the certificate
+automatically.
+
+A repeated request has no further effect. After several requests in a short
+time, a hub limits the machine: for freeze and suspect to one request in ten
+minutes, and for certificates to one request in five minutes.`,
+		Example: "  sudo fettle agent request certificate --name web3.example.org --reload nginx.service\n\n  sudo fettle agent request suspect --reason 'disk errors'\n  sudo fettle agent request freeze --reason 'I am being examined'",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			if what := fleet.RequestKind(a[0]); what != fleet.RequestCertificate {
+				return s.agentRequest(c.Context(), fleet.Request{What: what, Reason: f.reason})
+			}
+			return s.requestCertificate(c.Context(), f)
+		},
+	}
+	c.Flags().StringVar(&f.reason, "reason", "", "the reason, as a `TEXT` of one line")
+	c.Flags().StringArrayVar(&f.names, "name", nil, "a DNS `NAME` or an address for the certificate; may be repeated")
+	c.Flags().StringVar(&f.reload, "reload", "", "the `UNIT` to reload after the certificate is renewed")
+	return c
+}
+
+func (s *session) agentRequest(ctx context.Context, a fleet.Request) error {
+	if err := a.Check(); err != nil {
+		return refuse("Write: fettle agent request suspect --reason 'disk errors'", err.Error())
+	}
+	_, _, mb, done, err := s.enrolled()
+	if err != nil {
+		return err
+	}
+	defer done()
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	answer, err := mb.Request(ctx, a)
+	if errors.Is(err, fleet.ErrNoHub) {
+		return withHint(fmt.Errorf("cannot request %s: %w", a.What, err), "See whether a hub can be reached: "+fmt.Sprint(mb.Hubs()))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot request %s: %w", a.What, err)
+	}
+	if s.json {
+		return s.document(agentRequestDoc{Format: agentRequestFormat, What: a.What, Answer: answer.Answer})
+	}
+	if answer.Answer == fleet.RequestPending {
+		s.printf("The request for %s waits for approval: fettle request approve %s %s\n", a.What, mb.Name(), a.What)
+		return nil
+	}
+	s.printf("Done: %s.\n", map[fleet.RequestKind]string{fleet.RequestFreeze: "this machine is frozen", fleet.RequestSuspect: "this machine is marked as suspect"}[a.What])
+	return nil
 }

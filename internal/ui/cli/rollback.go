@@ -67,7 +67,7 @@ exits with 1; the same command restores the remaining addresses later.`,
 	f.flags(c)
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.cross, "cross-irreversible", false, "roll back even if some steps cannot be undone")
-	c.Flags().BoolVar(&s.keptToo, "kept-too", false, "roll back targets through the hub even if their agents undo it")
+	c.Flags().BoolVar(&s.overrideAgent, "override-agent", false, "roll back targets through the hub even if their agents undo it")
 	c.Flags().BoolVar(&f.skip, "skip-blocked", false, "do not change addresses that cannot be restored now")
 	return c
 }
@@ -90,7 +90,7 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 			return orSkip(err)
 		}
 		s.tellNotes(p)
-		if err := s.mayGoBack(p); err != nil {
+		if err := s.checkRollback(p); err != nil {
 			return err
 		}
 		return s.approveRollback(ctx, p, f)

@@ -15,12 +15,12 @@ import (
 
 // runningFlags are those of fettle run.
 type runningFlags struct {
-	timeout      time.Duration
-	env          []string
-	dir, user    string
-	shell, looks bool
-	dryRun, list bool
-	many         manyFlags
+	timeout         time.Duration
+	env             []string
+	dir, user       string
+	shell, readOnly bool
+	dryRun, list    bool
+	many            manyFlags
 }
 
 func newRun(s *session) *cobra.Command {
@@ -48,12 +48,12 @@ are not stored; @FILE reads a value from a file, @- from a pipe.
 A command is not part of the applied state: no plan contains it, and no rollback
 undoes it. The history of the target contains it (fettle log, fettle show c12),
 with the end of the output. If an apply is running, the command does not wait
-and exits with 4. A command that changes nothing may run beside it: --looks. On
-a frozen machine only these commands run; --frozen-too runs all commands.`,
+and exits with 4. A command that changes nothing may run beside it: --read-only. On
+a frozen machine only these commands run; --ignore-freeze runs all commands.`,
 		Example: `  fettle run -- systemctl status nginx
   fettle run -t 'web*' -- uptime
 
-  fettle run -t 'web*' --looks --timeout 10s -- df -h /
+  fettle run -t 'web*' --read-only --timeout 10s -- df -h /
 
   fettle run -t web1 --shell -- 'journalctl -u nginx | tail -n 3'
   fettle run -t 'web*' --dry-run -- systemctl restart nginx
@@ -71,7 +71,7 @@ a frozen machine only these commands run; --frozen-too runs all commands.`,
 	fl.StringVar(&f.dir, "dir", "", "start the program in this `DIR` (default: /)")
 	fl.StringVar(&f.user, "user", "", "run the program as this `USER`")
 	fl.BoolVar(&f.shell, "shell", false, "pass the words to sh -c, joined by spaces")
-	fl.BoolVar(&f.looks, "looks", false, "the program changes nothing: it need not wait for other changes")
+	fl.BoolVar(&f.readOnly, "read-only", false, "the program changes nothing: it need not wait for other changes")
 	fl.BoolVar(&f.list, "list", false, "list the actions and commands, of all targets or of the selected targets (-t)")
 	s.frozenFlag(c)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would run, and where")
@@ -80,7 +80,7 @@ a frozen machine only these commands run; --frozen-too runs all commands.`,
 
 // frozenFlag is for what changes machines and is no run.
 func (s *session) frozenFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&s.frozenToo, "frozen-too", false, "work on frozen machines as well")
+	c.Flags().BoolVar(&s.ignoreFreeze, "ignore-freeze", false, "work on frozen machines as well")
 }
 
 func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {
@@ -128,7 +128,7 @@ func (f runningFlags) command(words []string) (executor.Command, error) {
 	if f.shell {
 		words = []string{"sh", "-c", strings.Join(words, " ")}
 	}
-	return executor.Command{Argv: [][]string{words}, Env: f.env, Dir: f.dir, User: f.user, Timeout: f.timeout, Looks: f.looks}, nil
+	return executor.Command{Argv: [][]string{words}, Env: f.env, Dir: f.dir, User: f.user, Timeout: f.timeout, ReadOnly: f.readOnly}, nil
 }
 
 // errExit is the exit code of a command that ran on one target.
@@ -194,7 +194,7 @@ func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Comma
 		}
 		return s.wouldRun(cmd, on)
 	}
-	return s.withNamed(ctx, cmd.Looks, func(x executor.Executor) error {
+	return s.withNamed(ctx, cmd.ReadOnly, func(x executor.Executor) error {
 		cx, ok := x.(executor.Commander)
 		if !ok {
 			return errors.New("cannot run commands there: it only accepts step lists")
@@ -235,8 +235,8 @@ func (s *session) withNamed(ctx context.Context, looks bool, fn func(executor.Ex
 
 // named is the machine that is worked on as it was named; "" for this one.
 func (s *session) named() string {
-	if s.reach.ssh != "" {
-		return s.reach.ssh
+	if s.connectOpts.ssh != "" {
+		return s.connectOpts.ssh
 	}
 	return s.target
 }

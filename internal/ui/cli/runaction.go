@@ -35,8 +35,8 @@ func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) 
 	if err != nil {
 		return err
 	}
-	if len(f.env) > 0 || f.dir != "" || f.user != "" || f.shell || f.looks {
-		return refuse("Omit them: the action defines them", "cannot use --env, --dir, --user, --shell or --looks with an action")
+	if len(f.env) > 0 || f.dir != "" || f.user != "" || f.shell || f.readOnly {
+		return refuse("Omit them: the action defines them", "cannot use --env, --dir, --user, --shell or --read-only with an action")
 	}
 	if b := builtin.ActionOf(name); b != nil {
 		cmd, err := builtinCall(*b, params, f)
@@ -82,7 +82,7 @@ func (s *session) actionOne(ctx context.Context, f runningFlags, src *source, na
 	if err := onAll(name, found, []string{target}); err != nil {
 		return err
 	}
-	if err := s.reachTarget(ctx, src, target); err != nil {
+	if err := s.connectTarget(ctx, src, target); err != nil {
 		return err
 	}
 	in, err := s.input(ctx, src.tree, target)
@@ -107,7 +107,7 @@ func (s *session) actionMany(ctx context.Context, f runningFlags, src *source, n
 		_ = src.repo.Close()
 		return err
 	}
-	cr, err := s.crowdOf(src, f.many, chosen)
+	cr, err := s.targetSetOf(src, f.many, chosen)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func targetNames(list []lang.Target) []string {
 }
 
 // calls gives each target what an action comes to there.
-func (cr *crowd) calls(f runningFlags, name string, params map[string]string) commandOf {
+func (cr *targetSet) calls(f runningFlags, name string, params map[string]string) commandOf {
 	return func(ctx context.Context, m *member) (executor.Command, *outcome, error) {
 		in, err := m.input(ctx, cr.src.tree, m.target)
 		if err != nil {
@@ -156,7 +156,7 @@ func (s *session) call(in compile.Input, f runningFlags, name string, params map
 	}
 	real = f.dryRun && call.Action.DryRun
 	cmd = wanted.Command(call)
-	cmd.Looks, cmd.Hide = cmd.Looks || real, s.hideTyped(call.Action.Params, params)
+	cmd.ReadOnly, cmd.Hide = cmd.ReadOnly || real, s.hideTyped(call.Action.Params, params)
 	if f.timeout != executor.DefaultTimeout {
 		cmd.Timeout = f.timeout
 	}

@@ -38,7 +38,7 @@ func (s *session) find(src *source, name string) (*foundCommand, []lang.Declared
 	all, broken := s.runnable(src)
 	for _, c := range all.Commands {
 		if c.Name == name {
-			return &foundCommand{c, nil}, nil, c.Mistakes.Err()
+			return &foundCommand{c, nil}, nil, c.Errors.Err()
 		}
 	}
 	if found := lang.Called(all.Actions, name); len(found) > 0 {

@@ -19,7 +19,7 @@ const fewTargets = 4
 
 // runMany runs a command on every target that is selected.
 func (s *session) runMany(ctx context.Context, f runningFlags, cmd executor.Command, json bool) error {
-	cr, err := s.crowd(ctx, f.many)
+	cr, err := s.targetSet(ctx, f.many)
 	if err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func ranWords() map[fanout.Status]string { return map[fanout.Status]string{fanou
 
 // command runs on targets what each is given for it. json tells that it prints JSON,
 // which is shown when all have ended.
-func (cr *crowd) command(ctx context.Context, names []string, json bool, of commandOf) map[string]outcome {
+func (cr *targetSet) command(ctx context.Context, names []string, json bool, of commandOf) map[string]outcome {
 	cr.changes, cr.acts = true, true
 	lines := cr.lines(names)
 	if json {
@@ -124,7 +124,7 @@ type prefixed struct {
 }
 
 // lines gives nil where lines are not shown while they come.
-func (cr *crowd) lines(names []string) *prefixed {
+func (cr *targetSet) lines(names []string) *prefixed {
 	s := cr.s
 	if s.json || len(names) > fewTargets && !s.verbose {
 		return nil

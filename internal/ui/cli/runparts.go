@@ -14,8 +14,8 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// leg is a part of a command with the targets that it is for here.
-type leg struct {
+// part is a part of a command with the targets that it is for here.
+type part struct {
 	lang.Part
 	on      []string // none: -t leaves nothing of them
 	options fanout.Options
@@ -42,7 +42,7 @@ type partDoc struct {
 
 // runParts runs a command of an open repository, which it closes.
 func (s *session) runParts(ctx context.Context, f runningFlags, src *source, c *foundCommand, params map[string]string) error {
-	legs, err := s.legs(f, src, c, params)
+	legs, err := s.parts(f, src, c, params)
 	if err != nil || f.dryRun {
 		_ = src.repo.Close()
 		if err != nil {
@@ -55,8 +55,8 @@ func (s *session) runParts(ctx context.Context, f runningFlags, src *source, c *
 		_ = src.repo.Close()
 		return err
 	}
-	cr, err := s.crowdOf(src, f.many, slices.DeleteFunc(slices.Clone(all), func(t lang.Target) bool {
-		return !slices.ContainsFunc(legs, func(l leg) bool { return slices.Contains(l.on, t.Name) })
+	cr, err := s.targetSetOf(src, f.many, slices.DeleteFunc(slices.Clone(all), func(t lang.Target) bool {
+		return !slices.ContainsFunc(legs, func(l part) bool { return slices.Contains(l.on, t.Name) })
 	}))
 	if err != nil {
 		return err
@@ -65,11 +65,11 @@ func (s *session) runParts(ctx context.Context, f runningFlags, src *source, c *
 	return cr.parts(ctx, f, c.Name, legs, s.hideTyped(c.Params, params))
 }
 
-// legs decides which part runs where, and refuses what cannot run before any target is
-// reached.
-func (s *session) legs(f runningFlags, src *source, c *foundCommand, params map[string]string) ([]leg, error) {
+// parts decides which part runs where, and refuses what cannot run before any target is
+// connection.
+func (s *session) parts(f runningFlags, src *source, c *foundCommand, params map[string]string) ([]part, error) {
 	switch {
-	case s.reach.ssh != "":
+	case s.connectOpts.ssh != "":
 		return nil, refuse("Name its targets with -t, or omit --ssh", "cannot use --ssh with a command: the command defines where it runs")
 	case f.many.batch != "" || f.many.maxFailed != "":
 		return nil, refuse("Omit them", "cannot use --batch or --max-failed with a command: its parts define them")
@@ -87,10 +87,10 @@ func (s *session) legs(f runningFlags, src *source, c *foundCommand, params map[
 		narrow = targetNames(chosen)
 	}
 	hide := s.hideTyped(c.Params, params)
-	var out []leg
+	var out []part
 	some := false
 	for _, p := range parts {
-		l, err := s.leg(f, src, p, narrow, hide)
+		l, err := s.runPart(f, src, p, narrow, hide)
 		if err != nil {
 			return nil, inPart(p, err)
 		}
@@ -123,8 +123,8 @@ func (s *session) partsOf(src *source, c *foundCommand, params map[string]string
 	return parts, ds.Err()
 }
 
-func (s *session) leg(f runningFlags, src *source, p lang.Part, narrow, hide []string) (leg, error) {
-	l := leg{Part: p}
+func (s *session) runPart(f runningFlags, src *source, p lang.Part, narrow, hide []string) (part, error) {
+	l := part{Part: p}
 	var err error
 	many := f.many
 	many.batch, many.maxFailed = p.Batch, p.MaxFailed
@@ -144,17 +144,17 @@ func (s *session) leg(f runningFlags, src *source, p lang.Part, narrow, hide []s
 		l.on = slices.DeleteFunc(targetNames(chosen), func(t string) bool { return narrow != nil && !slices.Contains(narrow, t) })
 	}
 	if p.Action == "" {
-		l.fixed = &executor.Command{Argv: p.Argv, Env: p.Env, Dir: p.Dir, User: p.User, Timeout: f.timeout, Looks: p.Looks, Hide: hide}
+		l.fixed = &executor.Command{Argv: p.Argv, Env: p.Env, Dir: p.Dir, User: p.User, Timeout: f.timeout, ReadOnly: p.Looks, Hide: hide}
 		if p.Timeout > 0 && f.timeout == executor.DefaultTimeout {
 			l.fixed.Timeout = p.Timeout
 		}
 		return l, nil
 	}
-	return l, s.legAction(f, src, &l)
+	return l, s.partAction(f, src, &l)
 }
 
-// legAction finds the action of a part on all of its targets.
-func (s *session) legAction(f runningFlags, src *source, l *leg) error {
+// partAction finds the action of a part on all of its targets.
+func (s *session) partAction(f runningFlags, src *source, l *part) error {
 	if b := builtin.ActionOf(l.Action); b != nil {
 		if err := mayHide(b.Action, l.Secret); err != nil {
 			return err
@@ -190,7 +190,7 @@ func mayHide(a lang.Action, secret []string) error {
 }
 
 // parts runs one part after the other, until one fails on more targets than it may.
-func (cr *crowd) parts(ctx context.Context, f runningFlags, name string, legs []leg, hide []string) error {
+func (cr *targetSet) parts(ctx context.Context, f runningFlags, name string, legs []part, hide []string) error {
 	total := map[string]outcome{}
 	ended := ""
 	for i, l := range legs {
@@ -217,7 +217,7 @@ func (cr *crowd) parts(ctx context.Context, f runningFlags, name string, legs []
 	return cr.endOfParts(name, total, ended)
 }
 
-func (cr *crowd) commandsOf(f runningFlags, l leg, hide []string) commandOf {
+func (cr *targetSet) commandsOf(f runningFlags, l part, hide []string) commandOf {
 	of := cr.calls(f, l.Action, l.Params)
 	if l.fixed != nil {
 		of = always(*l.fixed)
@@ -230,7 +230,7 @@ func (cr *crowd) commandsOf(f runningFlags, l leg, hide []string) commandOf {
 }
 
 // failed says why no further part begins; "" where one may.
-func (l leg) failed(got map[string]outcome, stopped string) string {
+func (l part) failed(got map[string]outcome, stopped string) string {
 	bad := 0
 	for _, o := range got {
 		if o.status == fanout.Failed || o.status == fanout.Unreachable {
@@ -256,7 +256,7 @@ func worse(a, b outcome) outcome {
 }
 
 // endOfParts keeps what became of the targets, and says how the command ended.
-func (cr *crowd) endOfParts(name string, total map[string]outcome, ended string) error {
+func (cr *targetSet) endOfParts(name string, total map[string]outcome, ended string) error {
 	err := exitOf(total)
 	if err == nil && ended != "" {
 		err = errors.New(ended)
@@ -276,7 +276,7 @@ func (cr *crowd) endOfParts(name string, total map[string]outcome, ended string)
 }
 
 // what says what a part runs, and where.
-func (l leg) what() string {
+func (l part) what() string {
 	text := render.Count(len(l.on), "target") + ", " + someNames(l.on) + ": "
 	if l.Action == "" {
 		var lines []string
@@ -294,7 +294,7 @@ func (l leg) what() string {
 }
 
 // shown are the parameters of the action as people may see them.
-func (l leg) shown() map[string]string {
+func (l part) shown() map[string]string {
 	out := map[string]string{}
 	for name, value := range l.Params {
 		if out[name] = value; slices.Contains(l.Secret, name) {
@@ -304,7 +304,7 @@ func (l leg) shown() map[string]string {
 	return out
 }
 
-func (s *session) wouldRunParts(name string, legs []leg) error {
+func (s *session) wouldRunParts(name string, legs []part) error {
 	doc := partsDoc{Format: "fettle.parts/1", Command: name, Parts: []partDoc{}}
 	for i, l := range legs {
 		doc.Parts = append(doc.Parts, partDoc{l.Name, l.Action, l.shown(), l.Argv, slices.Concat([]string{}, l.on), l.Batch, l.MaxFailed})

@@ -23,15 +23,15 @@ import (
 // target, and each is a saved plan like any other.
 const savedSuffix = ".plan"
 
-// planFolder is a new folder for plans, which appears whole at its path or not at all.
-type planFolder struct {
+// planDirectory is a new folder for plans, which appears whole at its path or not at all.
+type planDirectory struct {
 	path, temp, version string
 
 	mu    sync.Mutex
 	saved int
 }
 
-func newPlanFolder(path, version string) (*planFolder, error) {
+func newPlanDirectory(path, version string) (*planDirectory, error) {
 	path = filepath.Clean(path)
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
 		return nil, refuse("Name a directory that does not exist yet: -o DIR", fmt.Sprintf("cannot save the plans of many targets to %q: it exists", path))
@@ -40,11 +40,11 @@ func newPlanFolder(path, version string) (*planFolder, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot save the plans: %w", err)
 	}
-	return &planFolder{path: path, temp: temp, version: version}, nil
+	return &planDirectory{path: path, temp: temp, version: version}, nil
 }
 
 // save adds the plan of one target. It may be called at once by many.
-func (d *planFolder) save(far bool, req executor.Request, p *plan.Plan) error {
+func (d *planDirectory) save(far bool, req executor.Request, p *plan.Plan) error {
 	if err := savable(p); err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (d *planFolder) save(far bool, req executor.Request, p *plan.Plan) error {
 }
 
 // keep gives the folder its name, unless no plan was saved.
-func (d *planFolder) keep() error {
+func (d *planDirectory) keep() error {
 	if d.saved == 0 {
 		return os.Remove(d.temp)
 	}
@@ -69,23 +69,23 @@ func (d *planFolder) keep() error {
 }
 
 // drop removes what has not got its name.
-func (d *planFolder) drop() { _ = os.RemoveAll(d.temp) }
+func (d *planDirectory) drop() { _ = os.RemoveAll(d.temp) }
 
 // planAndSave plans on every target, and saves those plans of which there are any.
 func (s *session) planAndSave(c *cobra.Command, f planFlags) error {
-	folder, err := newPlanFolder(f.out, s.app.Version)
+	directory, err := newPlanDirectory(f.out, s.app.Version)
 	if err != nil {
 		return err
 	}
-	defer folder.drop()
-	left, err := s.planEach(c, f, folder.save)
-	if kept := folder.keep(); kept != nil {
+	defer directory.drop()
+	left, err := s.planEach(c, f, directory.save)
+	if kept := directory.keep(); kept != nil {
 		return kept
 	}
-	if s.json || folder.saved == 0 {
+	if s.json || directory.saved == 0 {
 		return err
 	}
-	s.printf("\nSaved %s. To apply exactly these plans: fettle apply %s\n", render.Count(folder.saved, "plan"), folder.path)
+	s.printf("\nSaved %s. To apply exactly these plans: fettle apply %s\n", render.Count(directory.saved, "plan"), directory.path)
 	if left > 0 {
 		s.printf("Without a saved plan, and therefore unchanged: %s\n", render.Count(left, "target"))
 	}
@@ -194,7 +194,7 @@ func (s *session) applySavedMany(ctx context.Context, f applyFlags, path string)
 		s.words = saved.words()
 	}
 	s.target = ""
-	cr, err := s.crowd(ctx, f.many)
+	cr, err := s.targetSet(ctx, f.many)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (s *session) applySavedMany(ctx context.Context, f applyFlags, path string)
 	return cr.applyPlans(ctx, f.runFlags, o, func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
 		was := saved.plans[m.target]
 		if was.far && m.remote == nil && !s.isThisHost(m.target) {
-			return nil, &unreached{noWay(m.target)}
+			return nil, &unreachableTargets{noWay(m.target)}
 		}
 		req := was.request
 		req.Diffs, req.Verify = f.wants(cr.s), req.Verify || f.verify

@@ -18,18 +18,18 @@ import (
 func documents() map[string]any {
 	return map[string]any{
 		"fettle.error/1": errorDoc{}, "fettle.plan/1": planDoc{}, "fettle.drift/1": planDoc{}, "fettle.report/1": reportDoc{},
-		"fettle.done/1": doneDoc{}, "fettle.status/1": statusDoc{}, "fettle.log/1": logDoc{}, "fettle.run/1": showDoc{},
+		"fettle.done/1": doneDoc{}, "fettle.status/1": statusDoc{}, "fettle.log/2": logDoc{}, "fettle.run/1": showDoc{},
 		"fettle.gc/1": gcDoc{}, "fettle.version/1": versionDoc{}, "fettle.validate/1": validateDoc{}, "fettle.test/1": testsDoc{}, "fettle.list/1": listDoc{},
-		"fettle.diff/1": diffDoc{}, "fettle.fmt/1": fmtDoc{}, "fettle.docs/1": docsDoc{}, "fettle.lint/1": lintDoc{},
-		"fettle.init/1": initDoc{}, "fettle.explain/1": explainDoc{}, "fettle.lookups/1": lookupsDoc{}, "fettle.generate/1": generateDoc{}, "fettle.modules/1": modulesDoc{},
+		"fettle.diff/1": diffDoc{}, "fettle.fmt/1": fmtDoc{}, "fettle.docs/2": docsDoc{}, "fettle.lint/1": lintDoc{},
+		"fettle.init/1": initDoc{}, "fettle.explain/2": explainDoc{}, "fettle.lookups/1": lookupsDoc{}, "fettle.generate/1": generateDoc{}, "fettle.modules/1": modulesDoc{},
 		"fettle.secret/1": secretDoc{}, "fettle.secrets/1": secretListDoc{},
 		"fettle.fleetdiff/1": fleetDiffDoc{}, "fettle.target/1": targetDoc{}, "fettle.targets/1": targetsDoc{}, "fettle.facts/1": factsDoc{},
-		"fettle.command/1": commandDoc{}, "fettle.actions/1": actionsDoc{}, "fettle.ran/1": ranDoc{}, "fettle.here/1": hereDoc{}, "fettle.parts/1": partsDoc{},
+		"fettle.command/1": commandDoc{}, "fettle.actions/1": actionsDoc{}, "fettle.ran/2": ranDoc{}, "fettle.here/1": hereDoc{}, "fettle.parts/1": partsDoc{},
 		"fettle.login/1":          loginDoc{},
-		document.TargetPageFormat: document.TargetPage{}, document.TargetDetailFormat: document.TargetDetail{}, document.StatusFormat: document.Status{}, document.ModulePageFormat: document.ModulePage{}, document.ExportsFormat: document.Exports{}, document.AskPageFormat: document.AskPage{}, document.CertificatePageFormat: document.CertificatePage{}, document.AskPolicyFormat: document.AskPolicy{}, "fettle.agent.asked/1": askedDoc{},
-		document.ModuleDetailFormat: document.ModuleDetail{}, document.EventPageFormat: document.EventPage{}, document.LoginPageFormat: document.LoginPage{}, document.TokenPageFormat: document.TokenPage{}, document.HubPageFormat: document.HubPage{}, document.AuditPageFormat: document.AuditPage{}, document.NewTokenFormat: document.NewToken{}, document.PeopleFormat: document.People{}, document.NewLoginFormat: document.NewLogin{}, "fettle.hub/1": hubDoc{},
-		document.ProgramPageFormat: document.ProgramPage{},
-		document.ExplanationFormat: document.Explanation{}, document.HubCheckFormat: document.HubCheck{}, "fettle.permitted/1": permitDoc{}, document.NotificationPageFormat: document.NotificationPage{}, document.NoticeFormat: document.Notice{}, document.AlarmPageFormat: document.AlarmPage{}, document.RequestFormat: document.Request{}, document.RequestPageFormat: document.RequestPage{},
+		document.TargetPageFormat: document.TargetPage{}, document.TargetDetailFormat: document.TargetDetail{}, document.StatusFormat: document.Status{}, document.ModulePageFormat: document.ModulePage{}, document.ExportsFormat: document.Exports{}, document.RequestPageFormat: document.RequestPage{}, document.CertificatePageFormat: document.CertificatePage{}, document.RequestPolicyFormat: document.RequestPolicy{}, "fettle.agent.requested/1": agentRequestDoc{},
+		document.ModuleDetailFormat: document.ModuleDetail{}, document.EventPageFormat: document.EventPage{}, document.LoginPageFormat: document.LoginPage{}, document.TokenPageFormat: document.TokenPage{}, document.HubPageFormat: document.HubPage{}, document.AuditPageFormat: document.AuditPage{}, document.NewTokenFormat: document.NewToken{}, document.UserPageFormat: document.UserPage{}, document.NewLoginFormat: document.NewLogin{}, "fettle.hub/1": hubDoc{},
+		document.BinaryPageFormat:  document.BinaryPage{},
+		document.ExplanationFormat: document.Explanation{}, document.HubCheckFormat: document.HubCheck{}, "fettle.permitted/1": permitDoc{}, document.NotificationPageFormat: document.NotificationPage{}, document.NoticeFormat: document.Notice{}, document.AlarmPageFormat: document.AlarmPage{}, document.JobFormat: document.Job{}, document.JobPageFormat: document.JobPage{},
 	}
 }
 

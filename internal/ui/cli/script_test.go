@@ -54,7 +54,7 @@ func runFake() {
 		HubSocket: filepath.Join(os.Getenv("HOME"), "hub.sock"), // that of the machine is nothing of a test's
 	}
 	if dir := os.Getenv("FETTLE_CACHE"); dir != "" {
-		app.Beside, app.OwnCache = here.Beside, func() (string, error) { return here.OwnFolder(dir) }
+		app.Beside, app.OwnCache = here.Beside, func() (string, error) { return here.OwnDirectory(dir) }
 	}
 	if os.Getenv("FETTLE_TTY") != "" {
 		app.Terminal = cli.Terminal{In: true, Out: os.Getenv("FETTLE_TTY") == "color", Width: 80}

@@ -78,7 +78,7 @@ func (s *session) secretInit() error {
 	if err != nil {
 		return err
 	}
-	rs, err := vault.Recipients{}.With(vault.Recipient{Kind: "person", Name: s.personName(), Key: public})
+	rs, err := vault.Recipients{}.With(vault.Recipient{Kind: "user", Name: s.userName(), Key: public})
 	if err != nil {
 		return err
 	}
@@ -92,8 +92,8 @@ func (s *session) secretInit() error {
 	return s.writeSecrets(dir, files, secretDoc{Done: "The repository can store secrets now, and " + rs[0].Name + " can decrypt them.", Public: public})
 }
 
-// personName is the login as a recipient's name.
-func (s *session) personName() string {
+// userName is the login as a recipient's name.
+func (s *session) userName() string {
 	name, _, _ := strings.Cut(s.user(), " ")
 	return name
 }
@@ -116,7 +116,7 @@ access to the host. With FILE it uses a different file: for a user.`,
 			}
 			file, what := filepath.Join(m.Root, here.IdentityFile), "host"
 			if named := append(a, s.namedIdentity()); named[0] != "" {
-				file, what = named[0], "person"
+				file, what = named[0], "user"
 			}
 			return s.secretIdentity(file, what)
 		},
@@ -128,7 +128,7 @@ func (s *session) secretIdentity(file, what string) error {
 	if err != nil {
 		return withHint(err, "The identity of a host belongs to root: sudo fettle secret identity — or name a file of your own")
 	}
-	name := s.personName()
+	name := s.userName()
 	if host, err := s.app.Hostname(); err == nil && what == "host" {
 		name, _, _ = strings.Cut(host, ".")
 	}

@@ -67,7 +67,7 @@ func (s *session) openSecrets() (*secretBox, error) {
 // names are all secrets, sorted.
 func (b *secretBox) names() ([]string, error) {
 	var out []string
-	err := fs.WalkDir(os.DirFS(b.dir), secret.Folder, func(p string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(b.dir), secret.Directory, func(p string, d fs.DirEntry, err error) error {
 		if name, ok := secret.NameOf(p); ok && err == nil && d.Type().IsRegular() {
 			out = append(out, name)
 		}
@@ -139,7 +139,7 @@ func (s *session) writeSecrets(dir string, files map[string][]byte, doc secretDo
 	}
 	s.printf("%s\n", doc.Done)
 	if len(doc.Files) > 0 {
-		s.printf("Commit: git add %s && git commit\n", secret.Folder)
+		s.printf("Commit: git add %s && git commit\n", secret.Directory)
 	}
 	for _, name := range doc.Rotate {
 		s.printf("Set a new value, because the removed recipient may know the old one: fettle secret set %s\n", name)

@@ -164,7 +164,7 @@ func (s *session) secretEdit(ctx context.Context, name string) error {
 
 // edited lets a person change text in a folder that nobody else can enter.
 func (s *session) edited(ctx context.Context, name string, text []byte) (after []byte, err error) {
-	dir, err := os.MkdirTemp(s.privateFolder(), "fettle-secret-*") // mode 0700
+	dir, err := os.MkdirTemp(s.privateDirectory(), "fettle-secret-*") // mode 0700
 	if err != nil {
 		return nil, fmt.Errorf("cannot create a directory to edit in: %w", err)
 	}
@@ -202,8 +202,8 @@ func (s *session) editor() ([]string, error) {
 	return argv, nil
 }
 
-// privateFolder is in memory where that is possible; "" is the usual one.
-func (s *session) privateFolder() string {
+// privateDirectory is in memory where that is possible; "" is the usual one.
+func (s *session) privateDirectory() string {
 	for _, dir := range []string{s.app.Env("XDG_RUNTIME_DIR"), "/dev/shm"} {
 		if info, err := os.Stat(dir); dir != "" && err == nil && info.IsDir() {
 			return dir

@@ -25,7 +25,7 @@ type secretEntry struct {
 }
 
 type secretRecipient struct {
-	Kind string   `json:"kind"` // person or host
+	Kind string   `json:"kind"` // user or host
 	Name string   `json:"name"`
 	Key  string   `json:"key"`
 	Only []string `json:"only,omitempty"`
@@ -94,13 +94,13 @@ func (s *session) showSecrets(doc secretListDoc) {
 func newSecretAdd(s *session) *cobra.Command {
 	var only []string
 	c := &cobra.Command{
-		Use:   "add-recipient person|host NAME KEY",
+		Use:   "add-recipient user|host NAME KEY",
 		Short: "Grant access to the secrets",
 		Long: `Adds a user or a host with a public key, and encrypts the secrets again. The key
 begins with age1 or is the line of an id_ed25519.pub. You must be able to
 decrypt the secrets. The name of a host is the name of its target. With --only,
 the recipient can decrypt only secrets whose names match a pattern.`,
-		Example: "  fettle secret add-recipient host web1 age1… --only 'web/*'\n  fettle secret add-recipient person kim \"$(cat kim.pub)\"",
+		Example: "  fettle secret add-recipient host web1 age1… --only 'web/*'\n  fettle secret add-recipient user kim \"$(cat kim.pub)\"",
 		Args:    args(3, 3),
 		RunE: func(_ *cobra.Command, a []string) error {
 			return s.secretRecipients(secretDoc{Done: a[1] + " can decrypt them now."}, func(rs vault.Recipients) (vault.Recipients, error) {

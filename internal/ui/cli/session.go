@@ -36,23 +36,23 @@ type session struct {
 	maxFiles       int
 	maxFileSize    int64 // MiB
 
-	reach  reachFlags
-	remote Remote // the machine that is worked on, once it is reached; nil: this one
-	at     way
-	sudo   *sudoAnswer
-	fleet  *hubAnswer
-	words  []string // of -t, as they were typed
-	cache  host.FS  // that is open for several; nil: each use opens it
+	connectOpts connectFlags
+	remote      Remote // the machine that is worked on, once it is reached; nil: this one
+	at          way
+	sudo        *sudoAnswer
+	fleet       *hubAnswer
+	words       []string // of -t, as they were typed
+	cache       host.FS  // that is open for several; nil: each use opens it
 
-	documented bool // a JSON document has been printed
-	frozenToo  bool
-	keptToo    bool
-	adopt      bool
-	args       []string
-	secret     map[string]bool // parameters whose values are; never changed
-	command    string          // what was typed, for the history: args without what is secret
-	warned     int             // warnings so far, shown or not
-	lines      *bufio.Reader
+	documented    bool // a JSON document has been printed
+	ignoreFreeze  bool
+	overrideAgent bool
+	adopt         bool
+	args          []string
+	secret        map[string]bool // parameters whose values are; never changed
+	command       string          // what was typed, for the history: args without what is secret
+	warned        int             // warnings so far, shown or not
+	lines         *bufio.Reader
 }
 
 func (s *session) flags(c *cobra.Command) {
@@ -70,7 +70,7 @@ func (s *session) flags(c *cobra.Command) {
 	f.Int64Var(&s.compileMemory, "compile-memory", 2048, "stop compiling a repository at this amount of memory, in `MIB`")
 	f.IntVar(&s.maxFiles, "max-files", repo.DefaultFiles, "refuse a repository with more than this `NUMBER` of files")
 	f.Int64Var(&s.maxFileSize, "max-file-size", repo.DefaultFileSize>>20, "refuse a repository with a file above this size, in `MIB`")
-	s.reach.flags(f)
+	s.connectOpts.flags(f)
 	durationVar(f, &s.lockWait, "lock-wait", 0, "wait up to this `TIME` if another fettle works on the machine")
 	f.StringArrayVar(&s.vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 }
@@ -147,7 +147,7 @@ func (s *session) withExecutor(ctx context.Context, fn func(executor.Executor) e
 	if err != nil {
 		return err
 	}
-	m.Looks = !fileExists(m.State)
+	m.ReadOnly = !fileExists(m.State)
 	return s.onTarget(ctx, m, fn)
 }
 
@@ -198,7 +198,7 @@ func (s *session) decideAndDo(ctx context.Context, decide, do func(executor.Exec
 		return s.open(ctx, m, both)
 	}
 	looking := m
-	looking.Looks = true
+	looking.ReadOnly = true
 	if err := s.open(ctx, looking, decide); err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ type commandSigner struct {
 
 // commandSigner is nil if no key was named: with --sign-key, or with the login.
 func (s *session) commandSigner() *commandSigner {
-	file := s.reach.signKey
+	file := s.connectOpts.signKey
 	if file == "" && s.loggedIn() {
 		if l, err := s.login(); err == nil {
 			file = l.SignKey
@@ -76,19 +76,19 @@ func (c *commandSigner) sign(ctx context.Context, command content.Command, life 
 
 // signedJob signs a job for the targets that a selection selects now: these, and no others,
 // accept it. It names them on standard error, because the hub evaluated the selection.
-func (c *commandSigner) signedJob(ctx context.Context, hub *client.Client, do document.DoRequest) (string, error) {
-	if c == nil || do.Run == nil {
+func (c *commandSigner) signedJob(ctx context.Context, hub *client.Client, job document.JobRequest) (string, error) {
+	if c == nil || job.Run == nil {
 		return "", nil
 	}
-	names, err := activeNames(ctx, hub, do.Select)
+	names, err := activeNames(ctx, hub, job.Select)
 	if err != nil || len(names) == 0 {
 		return "", err // the hub refuses an empty selection
 	}
-	params, err := json.Marshal(do.Run)
+	params, err := json.Marshal(job.Run)
 	if err != nil {
 		return "", fmt.Errorf("cannot sign the job: %w", err)
 	}
-	signed, err := c.sign(ctx, content.Command{Targets: names, Call: content.JobCall, Params: params}, time.Duration(do.Expires))
+	signed, err := c.sign(ctx, content.Command{Targets: names, Call: content.JobCall, Params: params}, time.Duration(job.Expires))
 	if err == nil && len(signed) > fleet.MaxSignedJob {
 		err = refuse("Select fewer targets, and send another job to the remaining targets", fmt.Sprintf("cannot sign a job of %d bytes: %d are the most", len(signed), fleet.MaxSignedJob))
 	}

@@ -70,7 +70,7 @@ func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
 	if secrets := s.app.Language.Secrets; secrets != nil {
 		secrets(s.identities)
 	}
-	if r, err = s.plainFolder(ctx, r); err != nil {
+	if r, err = s.plainDirectory(ctx, r); err != nil {
 		return nil, err
 	}
 	var src *source
@@ -89,10 +89,10 @@ func (s *session) limits() repo.Limits {
 	return repo.Limits{Files: s.maxFiles, FileSize: s.maxFileSize << 20, Silence: s.compileTimeout}
 }
 
-// plainFolder moves a repository without git to the folder above that has the
+// plainDirectory moves a repository without git to the folder above that has the
 // main file. Without one it refuses before any other file is read: the folder
 // could be somebody's home.
-func (s *session) plainFolder(ctx context.Context, r *repo.Repo) (*repo.Repo, error) {
+func (s *session) plainDirectory(ctx context.Context, r *repo.Repo) (*repo.Repo, error) {
 	if r.IsGit() {
 		return r, nil
 	}
@@ -248,7 +248,7 @@ func (s *session) wanted(ctx context.Context, forMachine bool) (req executor.Req
 	closing = src.close
 	target, err := s.chooseTarget(src)
 	if err == nil && forMachine {
-		err = s.reachTarget(ctx, src, target)
+		err = s.connectTarget(ctx, src, target)
 	}
 	if err == nil {
 		var in compile.Input

@@ -52,10 +52,10 @@ func (s *session) readSteps(path string) (*stepFile, error) {
 		return nil, fmt.Errorf("cannot open the directory of %q: %w", path, err)
 	}
 	list, ds := step.Parse(path, text)
-	folder := &folderSource{Folder: step.Folder{FS: root.FS()}, blobs: map[string]kind.Blob{}}
+	directory := &directorySource{Directory: step.Directory{FS: root.FS()}, blobs: map[string]kind.Blob{}}
 	if !ds.HasErrors() {
 		var more diag.List
-		list, more = step.Resolve(list, folder)
+		list, more = step.Resolve(list, directory)
 		ds = append(ds, more...)
 	}
 	if err := ds.Err(); err != nil {
@@ -63,7 +63,7 @@ func (s *session) readSteps(path string) (*stepFile, error) {
 		return nil, err
 	}
 	s.warnings(ds)
-	return &stepFile{sourced(list), folder.blobs, func() { _ = root.Close() }}, nil
+	return &stepFile{sourced(list), directory.blobs, func() { _ = root.Close() }}, nil
 }
 
 // sourced gives each step the place of its line as its source, unless a
@@ -77,15 +77,15 @@ func sourced(l step.List) step.List {
 	return l
 }
 
-// folderSource is step.Folder that remembers where each digest was found.
-type folderSource struct {
-	step.Folder
+// directorySource is step.Folder that remembers where each digest was found.
+type directorySource struct {
+	step.Directory
 	blobs map[string]kind.Blob
 }
 
 // Digest reads a file and notes it as a blob.
-func (f *folderSource) Digest(path string) (string, int64, error) {
-	d, n, err := f.Folder.Digest(path)
+func (f *directorySource) Digest(path string) (string, int64, error) {
+	d, n, err := f.Directory.Digest(path)
 	if err == nil {
 		f.blobs[d] = kind.Blob{Digest: d, Size: n, Tree: fsTree{f.FS}, Path: path}
 	}

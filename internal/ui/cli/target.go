@@ -32,7 +32,7 @@ can still be undone: the next contact copies the binary again.`,
 }
 
 func (s *session) forgetTarget(ctx context.Context) error {
-	if s.target == "" && s.reach.ssh == "" {
+	if s.target == "" && s.connectOpts.ssh == "" {
 		return refuse("Run: fettle target forget -t TARGET", "cannot forget a target: none is named")
 	}
 	a, err := s.address(ctx, s.target)

@@ -63,7 +63,7 @@ func (s *session) validate(ctx context.Context) error {
 	if !ds.HasErrors() {
 		all, _ := s.runnable(src) // a module that no target has may be broken
 		for _, c := range all.Commands {
-			ds = append(ds, c.Mistakes...)
+			ds = append(ds, c.Errors...)
 		}
 		in, err := s.input(ctx, src.tree, "")
 		if err != nil {
@@ -83,10 +83,10 @@ func (s *session) validate(ctx context.Context) error {
 // examples puts a target into each group that selects by label and has none, as if it were
 // enrolled, and gives the groups by the names of these targets.
 func (s *session) examples(src *source) (map[string]string, diag.List) {
-	if s.app.Language.Vacant == nil {
+	if s.app.Language.EmptyGroups == nil {
 		return nil, nil
 	}
-	vacant, ds := s.app.Language.Vacant(src.tree)
+	vacant, ds := s.app.Language.EmptyGroups(src.tree)
 	if len(vacant) == 0 {
 		return nil, ds
 	}

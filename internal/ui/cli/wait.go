@@ -37,7 +37,7 @@ Exits with 1 if a target does not meet the condition in time.`,
 			if err != nil {
 				return err
 			}
-			return s.each(c.Context(), many, errand{doing: "Waiting for", verb: "Waited for", looks: true, words: map[fanout.Status]string{fanout.OK: "ready"},
+			return s.each(c.Context(), many, hostTask{doing: "Waiting for", verb: "Waited for", looks: true, words: map[fanout.Status]string{fanout.OK: "ready"},
 				one: func(ctx context.Context, m *member, x executor.Executor) outcome {
 					return m.wait(ctx, x, what, argv, timeout)
 				}})
@@ -85,7 +85,7 @@ func (m *member) wait(ctx context.Context, x executor.Executor, what string, arg
 			return false, errors.New("it only accepts step lists")
 		}
 		left, _ := ctx.Deadline()
-		res, err := cx.Command(ctx, executor.Command{Action: "wait", Argv: [][]string{argv}, Timeout: max(time.Until(left), time.Millisecond), Looks: true}, m.runOptions(), nil)
+		res, err := cx.Command(ctx, executor.Command{Action: "wait", Argv: [][]string{argv}, Timeout: max(time.Until(left), time.Millisecond), ReadOnly: true}, m.runOptions(), nil)
 		if err != nil {
 			return false, err
 		}

@@ -161,7 +161,7 @@ func (s Style) changes(w io.Writer, changes []plan.Change, o PlanOptions) {
 		}
 		s.change(w, c, width, o)
 	}
-	s.folded(w, plan.Adopt, quiet[plan.Adopt], "found as wanted", o)
+	s.folded(w, plan.Adopt, quiet[plan.Adopt], "found in sync", o)
 	s.folded(w, plan.Forget, quiet[plan.Forget], "left as they are", o)
 }
 
@@ -249,7 +249,7 @@ func (s Style) irreversible(w io.Writer, changes []plan.Change) {
 	if len(changes) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\n%s\n", s.paint(red, "These cannot be taken back:"))
+	fmt.Fprintf(w, "\n%s\n", s.paint(red, "These cannot be undone:"))
 	for _, c := range changes {
 		fmt.Fprintf(w, "  %s  %s\n", Escape(c.Addr.String()), Escape(c.Irreversible))
 	}
@@ -277,9 +277,9 @@ func (s Style) Summary(p *plan.Plan) string {
 	case text == "" && p.Unchanged == 0:
 		text = "nothing to do"
 	case text == "":
-		text = "nothing to change, " + fmt.Sprintf("%d as wanted", p.Unchanged)
+		text = "nothing to change, " + fmt.Sprintf("%d in sync", p.Unchanged)
 	case p.Unchanged > 0:
-		text += fmt.Sprintf("; %d as wanted", p.Unchanged)
+		text += fmt.Sprintf("; %d in sync", p.Unchanged)
 	}
 	return s.paint(bold, "Plan:") + " " + text + "."
 }

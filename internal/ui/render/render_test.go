@@ -67,7 +67,7 @@ func bigPlan() *plan.Plan {
 			{Action: plan.Forget, Addr: "pkg:curl", Why: "no longer in the list, never changed"},
 		}}
 	for i := range 9 {
-		p.Changes = append(p.Changes, plan.Change{Action: plan.Adopt, Addr: addr.File("/etc/found" + strconv.Itoa(i)), Why: "found as wanted"})
+		p.Changes = append(p.Changes, plan.Change{Action: plan.Adopt, Addr: addr.File("/etc/found" + strconv.Itoa(i)), Why: "found in sync"})
 	}
 	return p
 }
@@ -228,7 +228,7 @@ func TestNoControl(t *testing.T) {
 func ExampleStyle_Summary() {
 	p := &plan.Plan{Unchanged: 12, Changes: []plan.Change{{Action: plan.Create}, {Action: plan.Create}, {Action: plan.Run}}}
 	os.Stdout.WriteString(render.Style{}.Summary(p))
-	// Output: Plan: 2 to create, 1 to run; 12 as wanted.
+	// Output: Plan: 2 to create, 1 to run; 12 in sync.
 }
 
 // A cell is one line, and a long message does not make a page of a table.

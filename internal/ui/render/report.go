@@ -60,7 +60,7 @@ func (s Style) OutcomeWords(verb string, r *executor.Report) string {
 	case journal.CheckFailed:
 		return fmt.Sprintf("a check failed: %d changed", r.Changed)
 	case journal.RolledBack:
-		return "taken back: everything is as it was before"
+		return "undone: everything is as before"
 	}
 	if r.Run == 0 {
 		return "nothing had to change"
@@ -85,7 +85,7 @@ func (s Style) outcome(verb string, r *executor.Report) string {
 	case journal.CheckFailed:
 		return fmt.Sprintf("%s in %s, but a check failed: %d changed (%s).", s.paint(red, verb), took, r.Changed, runs(r.Run, r.Runs))
 	case journal.RolledBack:
-		return fmt.Sprintf("%s in %s: everything is as it was before (%s).", s.paint(yellow, "Taken back"), took, runs(r.Run, r.Runs))
+		return fmt.Sprintf("%s in %s: everything is as it was before (%s).", s.paint(yellow, "Undone"), took, runs(r.Run, r.Runs))
 	case journal.Interrupted:
 		return fmt.Sprintf("%s after %s: %d changed, %d not reached (%s).", s.paint(yellow, "Interrupted"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
 	}

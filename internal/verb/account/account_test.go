@@ -138,7 +138,7 @@ func TestMoveThereAndBack(t *testing.T) {
 		}
 		now, err := v.Observe(t.Context(), e, s)
 		if again, terr := v.Target(s, now, names{}); err != nil || terr != nil || !again.Same(now) {
-			t.Errorf("%s: it is %+v %+v, and not as wanted; %v %v", line, now.User, now.Group, err, terr)
+			t.Errorf("%s: it is %+v %+v, and not in sync; %v %v", line, now.User, now.Group, err, terr)
 		}
 		if err := v.(verb.Mover).Move(t.Context(), e, s, now, from); err != nil {
 			t.Errorf("%s, back: %v", line, err)

@@ -39,7 +39,7 @@ func lawful(t interface {
 	after, found := changed(text, s)
 	now := find(after, s)
 	if to := wanted(s, now); !(image.Image{Region: &now}).Same(image.Image{Region: &to}) {
-		t.Errorf("%s\non %q gives %q, which is not as wanted: %+v, want %+v", s, text, after, now, to)
+		t.Errorf("%s\non %q gives %q, which is not in sync: %+v, want %+v", s, text, after, now, to)
 	}
 	if again, _ := changed(after, s); again != after {
 		t.Errorf("%s\non %q gives %q, and then %q", s, text, after, again)
@@ -82,7 +82,7 @@ func TestRegions(t *testing.T) {
 		{"a line with CRLF is another line", `line=a`, "a\r\n", "a\r\na\n"},
 		{"key added", `key=k value=1`, "", "k=1\n"},
 		{"key set, blanks and all", `key=k value=2`, "  k =  1  \nx", "k=2\nx"},
-		{"key as wanted with other blanks", `key=k value=1`, "\tk\t=\t1 \n", "\tk\t=\t1 \n"},
+		{"key in sync with other blanks", `key=k value=1`, "\tk\t=\t1 \n", "\tk\t=\t1 \n"},
 		{"last of many keys set", `key=k value=3`, "k=1\nk=2\n", "k=1\nk=3\n"},
 		{"every key taken away", `key=k ensure=absent`, "k=1\nx\n k = 2\n", "x\n"},
 		{"key with expression characters", `key="a.b[*]" value="$1"`, "aXb=1\n", "aXb=1\na.b[*]=$1\n"},

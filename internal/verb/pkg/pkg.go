@@ -235,7 +235,7 @@ func changesFor(moves []*verb.GroupMove) []host.PackageChange {
 }
 
 // changeFor says what apt must be told for one move; nothing when the package
-// is as wanted already.
+// is already in sync.
 func changeFor(m *verb.GroupMove) []host.PackageChange {
 	from, to := *m.From.Package, *m.To.Package
 	if m.Stays {

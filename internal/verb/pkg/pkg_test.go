@@ -48,7 +48,7 @@ func TestChangeFor(t *testing.T) {
 		"purged already":            {image.Package{Status: "pn"}, image.Package{Purged: true}, ""},
 		"removed already":           {image.Package{Status: "rc"}, image.Package{}, ""},
 		"leave its files":           {p("1"), image.Package{Status: "rc"}, `p version="" absent=true purge=false`},
-		"mark as wanted":            {image.Package{Version: "1", Auto: true}, p("1"), `p version="1" absent=false purge=false auto=false`},
+		"mark in sync":              {image.Package{Version: "1", Auto: true}, p("1"), `p version="1" absent=false purge=false auto=false`},
 	} {
 		s := step.Step{Verb: step.Pkg, Args: []string{"p"}}
 		if strings.HasPrefix(name, "own hold") {

@@ -24,7 +24,7 @@ type node struct {
 	member *member.Member
 	agent  *agent.Agent
 	link   fleet.Link
-	seen   atomic.Int64 // the round in which it was as wanted
+	seen   atomic.Int64 // the round in which it was in sync
 
 	mu  sync.Mutex
 	has map[string]bool // bundles, by digest; nil before the first assignment
@@ -97,7 +97,7 @@ func (n *node) told(s fleet.Status) {
 	}
 }
 
-// Run implements agent.Enforcer: all is as wanted at once.
+// Run implements agent.Enforcer: all is in sync at once.
 func (n *node) Run(context.Context, machine.Run, func(machine.Event)) machine.Outcome {
 	n.run++
 	return machine.Outcome{
@@ -106,8 +106,8 @@ func (n *node) Run(context.Context, machine.Run, func(machine.Event)) machine.Ou
 	}
 }
 
-// Frost implements agent.Enforcer.
-func (*node) Frost(context.Context) (string, error) { return "", nil }
+// LocalFreeze implements agent.Enforcer.
+func (*node) LocalFreeze(context.Context) (string, error) { return "", nil }
 
 // Managed implements agent.Enforcer.
 func (*node) Managed(context.Context) (agent.Managed, error) { return agent.Managed{}, nil }

@@ -7,7 +7,7 @@
 // agents are those of package agent, each with its own key and certificate, its link
 // over mutual TLS, its machine, its outbox and its requests for content; they live in
 // processes of up to 5000, which this one starts, and their disks in the memory there. Only
-// what an agent does to its host is left out: a run ends at once, as wanted. What they were
+// what an agent does to its host is left out: a run ends at once, in sync. What they were
 // assigned first they have without fetching it; what changes later they fetch.
 //
 // For each number of agents the command lets all enrol by the hub's HTTPS, connects

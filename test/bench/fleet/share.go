@@ -35,11 +35,11 @@ type Enrolling struct {
 	First, N, AtOnce int
 }
 
-// Counts are of agents: those that are as wanted in this round, and those that are connected
+// Counts are of agents: those that are in sync in this round, and those that are connected
 // now; Tries are attempts to connect that failed, Unfetched attempts to get content.
 type Counts struct{ Done, Up, Tries, Unfetched int }
 
-// Moments are when agents were as wanted, from the beginning of the round, and when they
+// Moments are when agents were in sync, from the beginning of the round, and when they
 // connected, from the beginning of the watch. Twice says which assignments had a number that
 // another one had before.
 type Moments struct {
@@ -132,7 +132,7 @@ func (s *Share) enrol(hub string, token pki.Token, name string) (*node, error) {
 	if err := n.disk.Mkdir(folder, 0o700); err != nil {
 		return nil, err
 	}
-	c := pki.Client{Folder: pki.Folder{FS: n.disk, Dir: member.IdentityDir(folder)}, Now: time.Now}
+	c := pki.Client{Directory: pki.Directory{FS: n.disk, Dir: member.IdentityDir(folder)}, Now: time.Now}
 	if _, err := c.Enrol(context.Background(), hub, token, name); err != nil {
 		return nil, err
 	}

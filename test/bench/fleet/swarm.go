@@ -65,7 +65,7 @@ func startChild(self string, first, n int) (*child, error) {
 	cmd := exec.Command(self, "share")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), "GODEBUG=madvdontneed=0") // the kernel takes back what it lacks, and no more
+	cmd.Env = append(os.Environ(), "GODEBUG=madvdontneed=0") // the kernel undoes what it lacks, and no more
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {
@@ -176,12 +176,12 @@ func (s *swarm) await(ctx context.Context, what string, is func(Counts) bool) (c
 		return err != nil || is(c)
 	})
 	if err := errors.Join(wrong, err); err != nil {
-		return c, fmt.Errorf("%w; of %d agents %d are up and %d as wanted", err, s.n, c.Up, c.Done)
+		return c, fmt.Errorf("%w; of %d agents %d are up and %d in sync", err, s.n, c.Up, c.Done)
 	}
 	return c, nil
 }
 
-// converged waits until all are as wanted, and tells when each was, sorted.
+// converged waits until all are in sync, and tells when each was, sorted.
 func (s *swarm) converged(ctx context.Context) ([]time.Duration, error) {
 	if _, err := s.await(ctx, "all agents to be as the commit says", func(c Counts) bool { return c.Done == s.n }); err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (s *swarm) converged(ctx context.Context) ([]time.Duration, error) {
 	return m.Done, err
 }
 
-// moments are when agents were as wanted and when they connected, sorted.
+// moments are when agents were in sync and when they connected, sorted.
 func (s *swarm) moments(ctx context.Context) (all Moments, err error) {
 	for _, p := range s.shares {
 		var m Moments

@@ -27,7 +27,7 @@ type Change struct{ Action, Addr, Why string }
 
 // Unsure tells whether the plan says of the address that only the run can tell.
 func (c Change) Unsure() bool {
-	return strings.HasPrefix(c.Why, "as wanted now;") || c.Provider() != ""
+	return strings.HasPrefix(c.Why, "in sync now;") || c.Provider() != ""
 }
 
 // Provider is the change that the plan names as the one that may provide what this one
@@ -45,7 +45,7 @@ func (c Change) Provider() string {
 // may the change fail: a command can do anything, and these commands make no files.
 func (c Change) Hopes() bool { return strings.HasPrefix(c.Provider(), "exec:") }
 
-// repairs tells whether the change takes back what others did at a path.
+// repairs tells whether the change undoes what others did at a path.
 func (c Change) repairs(p string) bool { return c.Action == "repair" && below(p, c.path()) }
 
 // path is the path that a change is about, and nothing for a command.

@@ -56,8 +56,8 @@ type Retain struct{ Digests []string }
 // Publish gives a hub all values that the target exports. One is under way at a time.
 type Publish struct{ Exports fleet.Exports }
 
-// Answer acknowledges a request.
-type Answer struct{ Done fleet.Done }
+// AcknowledgeJob acknowledges a request.
+type AcknowledgeJob struct{ Answer fleet.JobAnswer }
 
 // Renew gets a new certificate.
 type Renew struct{}
@@ -68,17 +68,17 @@ type Thaw struct{}
 // Wake asks for a Tick after some time, in the place of the one asked for before.
 type Wake struct{ In time.Duration }
 
-func (Persist) action() {}
-func (Append) action()  {}
-func (Drop) action()    {}
-func (Send) action()    {}
-func (Beat) action()    {}
-func (Ask) action()     {}
-func (Fetch) action()   {}
-func (Run) action()     {}
-func (Retain) action()  {}
-func (Answer) action()  {}
-func (Publish) action() {}
-func (Renew) action()   {}
-func (Thaw) action()    {}
-func (Wake) action()    {}
+func (Persist) action()        {}
+func (Append) action()         {}
+func (Drop) action()           {}
+func (Send) action()           {}
+func (Beat) action()           {}
+func (Ask) action()            {}
+func (Fetch) action()          {}
+func (Run) action()            {}
+func (Retain) action()         {}
+func (AcknowledgeJob) action() {}
+func (Publish) action()        {}
+func (Renew) action()          {}
+func (Thaw) action()           {}
+func (Wake) action()           {}

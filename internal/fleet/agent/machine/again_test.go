@@ -19,7 +19,7 @@ func TestRunsThatNeverBegan(t *testing.T) {
 		"noticed":  {func(w *world) { w.step(machine.Touched{}) }, machine.Noticed},
 		"sweep":    {func(w *world) { w.elapse(time.Hour) }, machine.Noticed},
 		"start":    {func(w *world) { w.start(); w.fetchAll() }, machine.Start},
-		"asked":    {func(w *world) { w.step(machine.Requested{Do: fleet.Do{ID: "x", What: fleet.DoVerify}}) }, machine.Asked},
+		"asked":    {func(w *world) { w.step(machine.JobReceived{Job: fleet.Job{ID: "x", What: fleet.JobVerify}}) }, machine.Ordered},
 	} {
 		w := newWorld()
 		w.offer(assignment(1, "modules/a=1"))

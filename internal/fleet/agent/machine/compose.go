@@ -182,10 +182,10 @@ func (m *Machine) assigned(near int, module string) (fleet.Assigned, bool) {
 
 // frozen is why nothing may be changed, "" when it may.
 func (m *Machine) frozen() string {
-	if m.frost == "" && m.Accepted != nil {
+	if m.localFreeze == "" && m.Accepted != nil {
 		return m.Accepted.Frozen
 	}
-	return m.frost
+	return m.localFreeze
 }
 
 // waitsForTime tells whether a module is held until a moment of the wall clock.

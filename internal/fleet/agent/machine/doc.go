@@ -19,5 +19,5 @@
 // composition that is wanted next has each module at its assigned bundle if it may go on
 // now, else at the one of Good, else not at all. It may not go on while something that it
 // needs is not at its level, before its time, while the target is frozen, or when it has
-// failed for good and the repository's policy takes back what fails.
+// failed for good and the repository's policy undoes what fails.
 package machine

@@ -61,12 +61,12 @@ type Acked struct {
 // Numbered reports the number of the newest report that a hub has of this target.
 type Numbered struct{ Seq uint64 }
 
-// Requested is a request from a hub.
-type Requested struct{ Do fleet.Do }
+// JobReceived is a request from a hub.
+type JobReceived struct{ Job fleet.Job }
 
-// Frost tells that the machine is frozen by somebody on it, with the reason, or "" that
+// LocalFreeze tells that the machine is frozen by somebody on it, with the reason, or "" that
 // it is not any more.
-type Frost struct{ Why string }
+type LocalFreeze struct{ Why string }
 
 // Certificate is the one in use, in seconds since 1970.
 type Certificate struct{ From, Until int64 }
@@ -93,8 +93,8 @@ func (Watched) event()     {}
 func (Tick) event()        {}
 func (Acked) event()       {}
 func (Numbered) event()    {}
-func (Requested) event()   {}
-func (Frost) event()       {}
+func (JobReceived) event() {}
+func (LocalFreeze) event() {}
 func (Certificate) event() {}
 func (Published) event()   {}
 func (Renewed) event()     {}

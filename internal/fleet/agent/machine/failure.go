@@ -7,7 +7,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// failed takes in a run that did not end as wanted.
+// failed takes in a run that did not succeed.
 func (m *Machine) failed(r *Run, o Outcome) {
 	m.changed = true
 	key := keyOf(&r.Want)
@@ -114,7 +114,7 @@ func failing(s Module, err string, final bool) Module {
 
 func notSoFar(o Outcome) string {
 	if o.Result == RolledBack {
-		return "the run was taken back"
+		return "the run was undone"
 	}
 	return "the run did not come so far"
 }
@@ -126,7 +126,7 @@ func (m *Machine) retry(r *Run, o Outcome, final, givenUp bool) {
 	switch {
 	case m.superseded(r) || givenUp: // the next composition is another one
 		m.due[retryTimer] = m.now.Mono
-	case o.Result == Broken && !alike(&r.Want, m.Good):
+	case o.Result == Broken && !sameComposition(&r.Want, m.Good):
 		m.bad, m.Try = orderOf(m.Accepted), Try{}
 		m.set(badTimer, m.cfg.Sweep)
 	case final:
@@ -140,7 +140,7 @@ func (m *Machine) retry(r *Run, o Outcome, final, givenUp bool) {
 // begun for an older assignment.
 func (m *Machine) superseded(r *Run) bool {
 	c, ok := m.compose()
-	return ok && m.runFor != orderOf(m.Accepted) && !alike(&c.want, &r.Want)
+	return ok && m.runFor != orderOf(m.Accepted) && !sameComposition(&c.want, &r.Want)
 }
 
 func (m *Machine) tell(r *Run, o Outcome) {
@@ -160,8 +160,8 @@ func (m *Machine) tell(r *Run, o Outcome) {
 	}
 }
 
-// settle writes down where the modules stand that do not take part as assigned.
-func (m *Machine) settle(c composition) {
+// recordHeldModules writes down where the modules stand that do not take part as assigned.
+func (m *Machine) recordHeldModules(c composition) {
 	if m.Accepted == nil {
 		return
 	}

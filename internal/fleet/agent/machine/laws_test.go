@@ -135,7 +135,7 @@ func TestTriesThatFail(t *testing.T) {
 			w.step(job("j", false))
 			w.endAct(false)
 			up(w)
-		}, did[machine.Inform], func(w *world, err string) { w.inform(err) }},
+		}, did[machine.SendJobAnswer], func(w *world, err string) { w.inform(err) }},
 		"renew": {time.Minute, time.Hour, func(w *world) {
 			up(w)
 			w.step(machine.Certificate{From: 1, Until: 2})
@@ -143,10 +143,10 @@ func TestTriesThatFail(t *testing.T) {
 		"renew without a hub": {time.Minute, 5 * time.Minute, func(w *world) { w.step(machine.Certificate{From: 1, Until: 2}) }, did[machine.Renew],
 			func(w *world, err string) { w.step(machine.Renewed{Error: err}) }},
 		"prepare": {5 * time.Second, 5 * time.Minute, func(w *world) {
-			w.cfg.Program.Arch = "amd64"
+			w.cfg.Binary.Arch = "amd64"
 			w.start()
 			up(w)
-			w.step(machine.Offered{Assignment: programmed(1, "2")})
+			w.step(machine.Offered{Assignment: binaryConfig(1, "2")})
 		}, did[machine.Prepare], func(w *world, err string) {
 			w.step(machine.Prepared{Digest: bundle("fettle", "2").Digest, Version: "2", Error: err})
 		}},
@@ -268,8 +268,8 @@ func TestWhatTheMachineRemembers(t *testing.T) {
 	a := assignment(1, "modules/a=1")
 	m := machine.New(machine.Config{Target: target}, machine.Kept{Good: &a}, 0, 0)
 	found := false
-	for _, do := range m.Step(machine.Started{}, machine.Now{Wall: 1}) {
-		r, ok := do.(machine.Run)
+	for _, job := range m.Step(machine.Started{}, machine.Now{Wall: 1}) {
+		r, ok := job.(machine.Run)
 		found = found || ok && r.Cause == machine.Start && len(r.Want.Modules) == 1
 	}
 	if !found {
@@ -297,11 +297,11 @@ func TestTriesThatEndTheProcess(t *testing.T) {
 	}
 }
 
-// TestWithdrawnJobs: a job that has not begun is ended by its withdrawal, which the hub is told. One that
+// TestCancelledJobs: a job that has not begun is ended by its withdrawal, which the hub is told. One that
 // has begun or ended is not.
-func TestWithdrawnJobs(t *testing.T) {
+func TestCancelledJobs(t *testing.T) {
 	withdraw := func(w *world, id string) {
-		w.step(machine.Requested{Do: fleet.Do{ID: id + ".w", What: fleet.DoWithdraw, Arg: id}})
+		w.step(machine.JobReceived{Job: fleet.Job{ID: id + ".w", What: fleet.JobCancel, Arg: id}})
 	}
 	w := newWorld()
 	w.step(job("first", false))
@@ -309,7 +309,7 @@ func TestWithdrawnJobs(t *testing.T) {
 	withdraw(w, "first")
 	withdraw(w, "second")
 	withdraw(w, "unknown")
-	if all := w.durable().Taken; all[0].Done != nil || all[1].Done == nil || !all[1].Done.Withdrawn || all[1].Done.ID != "second" {
+	if all := w.durable().AcceptedJobs; all[0].Answer != nil || all[1].Answer == nil || !all[1].Answer.Cancelled || all[1].Answer.ID != "second" {
 		t.Fatalf("%+v", all)
 	}
 	w.endAct(false)
@@ -320,8 +320,8 @@ func TestWithdrawnJobs(t *testing.T) {
 	w.step(machine.Link{Up: true})
 	w.inform("")
 	w.inform("")
-	if w.ended["first"].Withdrawn || !w.ended["second"].Withdrawn || len(w.durable().Taken) > 0 {
-		t.Errorf("%+v, %+v", w.ended, w.durable().Taken)
+	if w.ended["first"].Cancelled || !w.ended["second"].Cancelled || len(w.durable().AcceptedJobs) > 0 {
+		t.Errorf("%+v, %+v", w.ended, w.durable().AcceptedJobs)
 	}
 	w.step(job("locked", false))
 	for w.act != nil {
@@ -329,10 +329,10 @@ func TestWithdrawnJobs(t *testing.T) {
 		w.elapse(time.Minute)
 	}
 	withdraw(w, "locked")
-	if d := w.durable().Taken[0].Done; d == nil || d.Withdrawn {
+	if d := w.durable().AcceptedJobs[0].Answer; d == nil || d.Cancelled {
 		t.Errorf("a job that was given up is withdrawn: %+v", d)
 	}
-	w.step(machine.Acted{Done: fleet.Done{ID: "unknown"}})
+	w.step(machine.JobEnded{Answer: fleet.JobAnswer{ID: "unknown"}})
 	if len(w.wrong) > 0 {
 		t.Error(w.wrong)
 	}

@@ -26,8 +26,8 @@ type Machine struct {
 	fetching  bool
 	renewing  bool
 	running   *Run
-	runFor    order     // what was accepted when it began
-	acting    *fleet.Do // what a request runs
+	runFor    order      // what was accepted when it began
+	acting    *fleet.Job // what a request runs
 	informing bool
 	ending    bool // nothing is begun any more
 	sharing   bool // exported values are on their way
@@ -37,16 +37,16 @@ type Machine struct {
 	steady time.Duration
 	shared time.Duration // when they were told last
 
-	fetched  order  // whose bundles are all here
-	bad      order  // of which no list can be made
-	frost    string // who froze the machine, and why
-	blind    string // why not everything can be watched
-	refused  string // what was refused last
-	told     fleet.Event
-	touched  bool
-	started  bool // the first run of this process is due
-	wasReady bool
-	cert     Certificate
+	fetched     order  // whose bundles are all here
+	bad         order  // of which no list can be made
+	localFreeze string // who froze the machine, and why
+	blind       string // why not everything can be watched
+	refused     string // what was refused last
+	told        fleet.Event
+	touched     bool
+	started     bool // the first run of this process is due
+	wasReady    bool
+	cert        Certificate
 
 	due       [timers]time.Duration
 	failures  [timers]int // in a row, of what each timer repeats
@@ -144,19 +144,19 @@ func (m *Machine) take(e Event) {
 		m.ackedReport(e)
 	case Numbered:
 		m.numberedAt(e.Seq)
-	case Requested:
-		m.requested(e.Do)
-	case Acted:
+	case JobReceived:
+		m.receiveJob(e.Job)
+	case JobEnded:
 		m.acted(e)
-	case Informed:
+	case JobAnswerSent:
 		m.informed(e)
-	case Frost:
+	case LocalFreeze:
 		m.frozenBy(e.Why, never)
 	case Certificate:
 		m.cert, m.due[renewTimer], m.failures[renewTimer] = e, 0, 0
 	case Newer:
 		m.refuse(e.Why)
-		m.replacing.asked = e.Program
+		m.replacing.asked = e.Binary
 	case Prepared:
 		m.prepared(e)
 	case Published:
@@ -183,7 +183,7 @@ func (m *Machine) begin() {
 		m.backOff(retryTimer, m.Try.N, firstRetry, m.cfg.Sweep)
 	}
 	m.report(fleet.Event{Kind: fleet.Started, Text: m.cfg.Version})
-	m.beginProgram()
+	m.beginBinary()
 }
 
 func (m *Machine) link(up bool) {

@@ -81,7 +81,7 @@ func TestAFailureIsGivenUp(t *testing.T) {
 	w.offer(assignment(2, "modules/a=2", "modules/b=2"))
 	for range 2 {
 		w.endRun(bad)
-		want(t, "states", w.states(), "a pending (the run was taken back); b pending (it is tried again) error: boom")
+		want(t, "states", w.states(), "a pending (the run was undone); b pending (it is tried again) error: boom")
 		w.elapse(time.Hour)
 	}
 	w.endRun(bad)
@@ -91,7 +91,7 @@ func TestAFailureIsGivenUp(t *testing.T) {
 	}
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 3})
 	want(t, "states", w.states(), "a ready; b failed error: boom")
-	w.step(machine.Requested{Do: fleet.Do{ID: "1", What: fleet.DoApply, By: "ada"}})
+	w.step(machine.JobReceived{Job: fleet.Job{ID: "1", What: fleet.JobApply, By: "ada"}})
 	if inRun(w) != "asked a b" || w.run.By != "ada" || w.run.Want.Modules[1].Bundle != bundle("modules/b", "2") {
 		t.Errorf("%s: who asks for it gets another try", inRun(w))
 	}
@@ -189,7 +189,7 @@ func TestDrift(t *testing.T) {
 	want(t, "told", w.kinds(), "started accepted applied,ready drifted repaired,ready drifted")
 }
 
-func TestFrozenLockedWithdrawn(t *testing.T) {
+func TestFrozenLockedCancelled(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
 	w.endRun(machine.Outcome{Result: machine.Locked, Error: "another fettle works"})
@@ -203,7 +203,7 @@ func TestFrozenLockedWithdrawn(t *testing.T) {
 		t.Error("a frozen machine is looked at")
 	}
 	w.endRun(machine.Outcome{Result: machine.Looked})
-	w.step(machine.Frost{})
+	w.step(machine.LocalFreeze{})
 	want(t, "thawed", inRun(w), "assigned a")
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
 	gone := assignment(2, "modules/a=2")

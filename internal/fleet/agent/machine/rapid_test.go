@@ -139,14 +139,14 @@ func (h history) happen() {
 	case 7:
 		h.step(machine.Touched{})
 	case 8:
-		what := rapid.SampledFrom([]string{fleet.DoApply, fleet.DoVerify, fleet.DoReport, "dance"}).Draw(h.t, "do")
-		h.step(machine.Requested{Do: fleet.Do{ID: fmt.Sprint(h.n("id", 0, 20)), What: what}})
+		what := rapid.SampledFrom([]string{fleet.JobApply, fleet.JobVerify, fleet.JobReport, "dance"}).Draw(h.t, "do")
+		h.step(machine.JobReceived{Job: fleet.Job{ID: fmt.Sprint(h.n("id", 0, 20)), What: what}})
 	case 10:
 		id := h.n("run", 0, 9)
-		h.step(machine.Requested{Do: fleet.Do{ID: fmt.Sprint("run", id), What: fleet.DoRun, Run: &fleet.Command{Argv: []string{"true"}, Looks: id%3 == 0}}})
+		h.step(machine.JobReceived{Job: fleet.Job{ID: fmt.Sprint("run", id), What: fleet.JobRun, Run: &fleet.Command{Argv: []string{"true"}, ReadOnly: id%3 == 0}}})
 	case 11:
 		id := fmt.Sprint("run", h.n("run", 0, 9))
-		h.step(machine.Requested{Do: fleet.Do{ID: id + ".withdrawn", What: fleet.DoWithdraw, Arg: id}})
+		h.step(machine.JobReceived{Job: fleet.Job{ID: id + ".cancelled", What: fleet.JobCancel, Arg: id}})
 	case 12:
 		why := rapid.SampledFrom([]string{"", "too many files"}).Draw(h.t, "watched")
 		h.step(machine.Watched{Why: why})
@@ -159,7 +159,7 @@ func (h history) happen() {
 	case 15:
 		h.sleeps()
 	case 9:
-		h.step(machine.Frost{Why: rapid.SampledFrom([]string{"", "ada"}).Draw(h.t, "why")})
+		h.step(machine.LocalFreeze{Why: rapid.SampledFrom([]string{"", "ada"}).Draw(h.t, "why")})
 	default:
 		h.complete()
 	}
@@ -199,7 +199,7 @@ func (h history) converge() {
 		h.t.Fatalf("it did not converge: %d.%d %s, %s", s.Epoch, s.Generation, h.states(), s.Error)
 	}
 	for id, taken := range h.taken {
-		if d, ok := h.ended[id]; taken && (!ok || d.Withdrawn && h.begun[id]) {
+		if d, ok := h.ended[id]; taken && (!ok || d.Cancelled && h.begun[id]) {
 			h.t.Fatalf("request %s was taken, begun: %v, and ended as %+v", id, h.begun[id], d)
 		}
 	}

@@ -12,24 +12,24 @@ import (
 
 // TestRequests: each request is acknowledged with what comes of it, or refused with the reason.
 func TestRequests(t *testing.T) {
-	long := func(n int) *fleet.Do {
-		return &fleet.Do{What: fleet.DoRun, Run: &fleet.Command{Argv: []string{"true"}}, Signed: strings.Repeat("x", n)}
+	long := func(n int) *fleet.Job {
+		return &fleet.Job{What: fleet.JobRun, Run: &fleet.Command{Argv: []string{"true"}}, Signed: strings.Repeat("x", n)}
 	}
 	for what, c := range map[string]struct {
-		do      fleet.Do
+		do      fleet.Job
 		nothing bool // nothing is assigned
 		says    string
 		run     string // what runs then
 		kinds   string
 	}{
-		"apply":                   {fleet.Do{What: fleet.DoApply}, false, "", "asked a", ""},
-		"verify":                  {fleet.Do{What: fleet.DoVerify}, false, "", "asked a", ""},
-		"report":                  {fleet.Do{What: fleet.DoReport}, false, "", "no run", "told"},
-		"another":                 {fleet.Do{What: "dance"}, false, `cannot do "dance"`, "no run", ""},
-		"apply nothing":           {fleet.Do{What: fleet.DoApply}, true, "nothing is assigned", "no run", ""},
-		"verify nothing":          {fleet.Do{What: fleet.DoVerify}, true, "nothing is assigned", "no run", ""},
-		"report nothing":          {fleet.Do{What: fleet.DoReport}, true, "", "no run", "told"},
-		"run nothing":             {fleet.Do{What: fleet.DoRun}, false, "cannot run nothing", "no run", ""},
+		"apply":                   {fleet.Job{What: fleet.JobApply}, false, "", "asked a", ""},
+		"verify":                  {fleet.Job{What: fleet.JobVerify}, false, "", "asked a", ""},
+		"report":                  {fleet.Job{What: fleet.JobReport}, false, "", "no run", "told"},
+		"another":                 {fleet.Job{What: "dance"}, false, `cannot do "dance"`, "no run", ""},
+		"apply nothing":           {fleet.Job{What: fleet.JobApply}, true, "nothing is assigned", "no run", ""},
+		"verify nothing":          {fleet.Job{What: fleet.JobVerify}, true, "nothing is assigned", "no run", ""},
+		"report nothing":          {fleet.Job{What: fleet.JobReport}, true, "", "no run", "told"},
+		"run nothing":             {fleet.Job{What: fleet.JobRun}, false, "cannot run nothing", "no run", ""},
 		"the longest signature":   {*long(fleet.MaxSignedJob), false, "", "no run", ""},
 		"too long, the signature": {*long(fleet.MaxSignedJob + 1), false, "cannot accept a signature", "no run", ""},
 	} {
@@ -40,16 +40,16 @@ func TestRequests(t *testing.T) {
 		}
 		w.did = nil
 		c.do.ID, c.do.By = "x", "ada"
-		w.step(machine.Requested{Do: c.do})
+		w.step(machine.JobReceived{Job: c.do})
 		if got := w.answer(t, "x").Error; (got == "") != (c.says == "") || !strings.Contains(got, c.says) {
 			t.Errorf("%s: %q", what, got)
 		}
 		want(t, what, inRun(w), c.run)
 		want(t, what, w.kinds(), c.kinds)
-		if w.run != nil && (w.run.By != "ada" || w.run.Full != (c.do.What == fleet.DoVerify)) {
+		if w.run != nil && (w.run.By != "ada" || w.run.Full != (c.do.What == fleet.JobVerify)) {
 			t.Errorf("%s: %+v", what, w.run)
 		}
-		if k := w.durable(); c.says != "" && k.Apply+k.Verify+strings.Join(k.Done, "") != "" {
+		if k := w.durable(); c.says != "" && k.Apply+k.Verify+strings.Join(k.FinishedJobs, "") != "" {
 			t.Errorf("%s: a refused request is kept: %+v", what, k)
 		}
 	}
@@ -59,9 +59,9 @@ func TestRequests(t *testing.T) {
 func TestRequestsAreForgotten(t *testing.T) {
 	w := newWorld()
 	for i := range 300 {
-		w.step(machine.Requested{Do: fleet.Do{ID: fmt.Sprint(i), What: fleet.DoReport}})
+		w.step(machine.JobReceived{Job: fleet.Job{ID: fmt.Sprint(i), What: fleet.JobReport}})
 	}
-	if done := w.durable().Done; len(done) != 256 || done[0] != "44" || done[255] != "299" {
+	if done := w.durable().FinishedJobs; len(done) != 256 || done[0] != "44" || done[255] != "299" {
 		t.Errorf("%d are remembered", len(done))
 	}
 }
@@ -71,7 +71,7 @@ func TestReportsAreDroppedOnce(t *testing.T) {
 	w := newWorld()
 	w.up = true
 	w.step(machine.Link{Up: true})
-	w.step(machine.Requested{Do: fleet.Do{ID: "x", What: fleet.DoReport}})
+	w.step(machine.JobReceived{Job: fleet.Job{ID: "x", What: fleet.JobReport}})
 	for _, c := range []struct {
 		seq   uint64
 		drops bool

@@ -83,20 +83,20 @@ func TestWhatIsRetained(t *testing.T) {
 	}
 }
 
-func job(id string, looks bool) machine.Requested {
-	return machine.Requested{Do: fleet.Do{ID: id, What: fleet.DoRun, Run: &fleet.Command{Argv: []string{"true"}, Looks: looks}}}
+func job(id string, looks bool) machine.JobReceived {
+	return machine.JobReceived{Job: fleet.Job{ID: id, What: fleet.JobRun, Run: &fleet.Command{Argv: []string{"true"}, ReadOnly: looks}}}
 }
 
 // answer is the last acknowledgement of a request.
-func (w *world) answer(t *testing.T, id string) fleet.Done {
+func (w *world) answer(t *testing.T, id string) fleet.JobAnswer {
 	t.Helper()
 	for _, a := range slices.Backward(w.did) {
-		if d, ok := a.(machine.Answer); ok && d.Done.ID == id {
-			return d.Done
+		if d, ok := a.(machine.AcknowledgeJob); ok && d.Answer.ID == id {
+			return d.Answer
 		}
 	}
 	t.Fatalf("%s has no answer", id)
-	return fleet.Done{}
+	return fleet.JobAnswer{}
 }
 
 // No more than 32 jobs are under way: one more is refused, and not forgotten as if it had been
@@ -105,37 +105,37 @@ func TestMostJobs(t *testing.T) {
 	w := newWorld()
 	for i := range 32 {
 		w.step(job(fmt.Sprint(i), false))
-		if d := w.answer(t, fmt.Sprint(i)); !d.Taken || d.Error != "" {
+		if d := w.answer(t, fmt.Sprint(i)); !d.Accepted || d.Error != "" {
 			t.Fatalf("%d: %+v", i, d)
 		}
 	}
 	for range 2 { // asked again it is refused again
 		w.step(job("32", false))
-		if d := w.answer(t, "32"); d.Taken || !strings.Contains(d.Error, "32 requests are under way") {
+		if d := w.answer(t, "32"); d.Accepted || !strings.Contains(d.Error, "32 jobs are under way") {
 			t.Fatalf("%+v", d)
 		}
 	}
 	w.step(job("5", false))
-	if d := w.answer(t, "5"); !d.Taken || d.Error != "" {
+	if d := w.answer(t, "5"); !d.Accepted || d.Error != "" {
 		t.Errorf("one that was taken before: %+v", d)
 	}
 	w.endAct(false)
 	w.step(job("32", false))
-	if d := w.answer(t, "32"); d.Taken {
+	if d := w.answer(t, "32"); d.Accepted {
 		t.Error("one that has ended and that no hub has heard of makes room")
 	}
 	w.up = true
 	w.step(machine.Link{Up: true})
 	w.inform("")
-	if n := len(w.durable().Taken); n != 31 {
+	if n := len(w.durable().AcceptedJobs); n != 31 {
 		t.Errorf("after a hub has heard of one, %d are kept", n)
 	}
 	w.step(job("32", false))
-	if d := w.answer(t, "32"); !d.Taken || d.Error != "" {
+	if d := w.answer(t, "32"); !d.Accepted || d.Error != "" {
 		t.Errorf("after one has ended: %+v", d)
 	}
-	if len(w.durable().Taken) != 32 || len(w.wrong) > 0 {
-		t.Errorf("%d are kept; %q", len(w.durable().Taken), w.wrong)
+	if len(w.durable().AcceptedJobs) != 32 || len(w.wrong) > 0 {
+		t.Errorf("%d are kept; %q", len(w.durable().AcceptedJobs), w.wrong)
 	}
 }
 
@@ -176,8 +176,8 @@ func TestALockedJobIsTriedAgain(t *testing.T) {
 		}
 		w.elapse(time.Minute)
 	}
-	if tries != 120 || len(w.durable().Taken) != 1 || w.durable().Taken[0].Done == nil || len(w.wrong) > 0 {
-		t.Errorf("%d tries, %+v, %q", tries, w.durable().Taken, w.wrong)
+	if tries != 120 || len(w.durable().AcceptedJobs) != 1 || w.durable().AcceptedJobs[0].Answer == nil || len(w.wrong) > 0 {
+		t.Errorf("%d tries, %+v, %q", tries, w.durable().AcceptedJobs, w.wrong)
 	}
 }
 
@@ -194,13 +194,13 @@ func TestNothingIsAdoptedWhileFrozen(t *testing.T) {
 		if byHub {
 			next.Frozen = "a feast"
 		} else {
-			w.step(machine.Frost{Why: "by ada"})
+			w.step(machine.LocalFreeze{Why: "by ada"})
 		}
 		w.offer(next)
 		if good := w.durable().Good; good.Generation != 1 || good.Top.Revision.Commit != strings.Repeat("a", 40) {
 			t.Errorf("by a hub %t: a frozen target has %d.%d of %s", byHub, good.Epoch, good.Generation, good.Top.Revision.Commit)
 		}
-		w.step(machine.Frost{})
+		w.step(machine.LocalFreeze{})
 		next.Generation, next.Frozen = 3, ""
 		w.offer(next)
 		if good := w.durable().Good; good.Generation == 1 || good.Top.Revision.Commit != strings.Repeat("b", 40) {

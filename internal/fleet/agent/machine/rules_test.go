@@ -85,8 +85,8 @@ func TestALookIsNoTry(t *testing.T) {
 	}
 	w.endRun(machine.Outcome{Result: machine.Failed, Run: 1, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
 	tries := w.durable().Try.N
-	w.step(machine.Frost{Why: "ada"})
-	w.step(machine.Requested{Do: fleet.Do{ID: "1", What: fleet.DoApply, By: "ada"}})
+	w.step(machine.LocalFreeze{Why: "ada"})
+	w.step(machine.JobReceived{Job: fleet.Job{ID: "1", What: fleet.JobApply, By: "ada"}})
 	w.elapse(time.Hour)
 	if w.run == nil || !w.run.Look {
 		t.Fatalf("a frozen machine is not looked at: %s", inRun(w))
@@ -115,7 +115,7 @@ func TestTheRunOfTheStatus(t *testing.T) {
 func TestNothingBeginsAtTheEnd(t *testing.T) {
 	w := newWorld()
 	w.m.End()
-	if w.step(job("j", false)); w.act != nil || len(w.durable().Taken) != 1 {
-		t.Errorf("a job is taken %d times, begun: %t", len(w.durable().Taken), w.act != nil)
+	if w.step(job("j", false)); w.act != nil || len(w.durable().AcceptedJobs) != 1 {
+		t.Errorf("a job is taken %d times, begun: %t", len(w.durable().AcceptedJobs), w.act != nil)
 	}
 }

@@ -13,14 +13,14 @@ func (m *Machine) next() {
 	m.poll()
 	m.fetch()
 	m.carried()
-	if m.frost != "" && m.isDue(thawTimer) {
+	if m.localFreeze != "" && m.isDue(thawTimer) {
 		m.due[thawTimer] = m.now.Mono + thawAgain
 		m.do(Thaw{})
 	}
 	if m.isDue(badTimer) {
 		m.bad = order{}
 	}
-	m.program()
+	m.binary()
 	m.act()
 	if m.leave() || m.running != nil || m.isActing() {
 		return
@@ -33,12 +33,12 @@ func (m *Machine) next() {
 		}
 	}
 	m.adopt(c)
-	m.settle(c)
+	m.recordHeldModules(c)
 }
 
 // adopt takes over what only tells of a composition, where its content stands already.
 func (m *Machine) adopt(c composition) {
-	if m.Good != nil && m.frozen() == "" && alike(&c.want, m.Good) && !m.Good.Same(c.want) {
+	if m.Good != nil && m.frozen() == "" && sameComposition(&c.want, m.Good) && !m.Good.Same(c.want) {
 		m.Good, m.Absent, m.changed = &c.want, c.absent, true
 	}
 }
@@ -49,16 +49,16 @@ func (m *Machine) tried(c composition) bool { return m.Try.N > 0 && m.Try.Key ==
 // cause is why there should be a run now, "" for no reason.
 func (m *Machine) cause(c composition) (cause Cause, by string) {
 	frozen := m.frozen() != ""
-	fresh := !alike(&c.want, m.Good)
+	fresh := !sameComposition(&c.want, m.Good)
 	switch {
 	case frozen && (m.touched || m.isDue(sweepTimer) || m.isDue(fullTimer)):
 		return Sweep, ""
 	case frozen:
 		return "", ""
 	case m.Apply != "":
-		return Asked, m.Apply
+		return Ordered, m.Apply
 	case m.Verify != "":
-		return Asked, m.Verify
+		return Ordered, m.Verify
 	case m.tried(c): // it did not go well before
 		return m.causeAgain(fresh), ""
 	case fresh || m.failedSince(): // what failed before was another composition
@@ -73,7 +73,7 @@ func (m *Machine) cause(c composition) (cause Cause, by string) {
 	return "", ""
 }
 
-// causeAgain is why there should be a run of a composition that did not end as wanted. While
+// causeAgain is why there should be a run of a composition that did not succeed. While
 // the content of a newer assignment comes, there is none: it would have to wait for its end.
 func (m *Machine) causeAgain(fresh bool) Cause {
 	switch {
@@ -95,21 +95,21 @@ func (m *Machine) failedSince() bool {
 // because something was touched has to for a composition of which nothing is known, and once
 // in a while for one that failed. Between, it repairs what has drifted, which is no try.
 func (m *Machine) mustCheck(c composition, cause Cause) bool {
-	return cause != Noticed || !alike(&c.want, m.Good) || m.tried(c) && m.isDue(coolTimer)
+	return cause != Noticed || !sameComposition(&c.want, m.Good) || m.tried(c) && m.isDue(coolTimer)
 }
 
 // run begins a run. That it has begun is durable before, so that one which ends the
 // machine again and again is not begun again and again.
 func (m *Machine) run(c composition, cause Cause, by string) {
 	r := &Run{Want: c.want, Absent: c.absent, Cause: cause, By: by, Full: m.isDue(fullTimer) || m.Verify != "", Look: m.frozen() != "", Checks: m.mustCheck(c, cause), Up: m.up}
-	if cause == Asked && m.Apply != "" {
+	if cause == Ordered && m.Apply != "" {
 		m.Try = Try{}
 	}
-	if !r.Look && r.Checks && (!alike(&c.want, m.Good) || m.tried(c)) {
+	if !r.Look && r.Checks && (!sameComposition(&c.want, m.Good) || m.tried(c)) {
 		m.try(keyOf(&c.want))
 		m.applying(c)
 	}
-	m.settle(c)
+	m.recordHeldModules(c)
 	m.touched, m.started, m.running, m.runFor = false, false, r, orderOf(m.Accepted)
 	m.set(sweepTimer, m.sweepEvery())
 	if r.Full {
@@ -196,7 +196,7 @@ func (m *Machine) neverBegan(r *Run, why string) {
 }
 
 func (m *Machine) ended(r *Run, o Outcome) {
-	if r.Cause == Asked {
+	if r.Cause == Ordered {
 		m.Verify, m.changed = "", true
 		if r.By == m.Apply {
 			m.Apply = ""
@@ -215,7 +215,7 @@ func (m *Machine) ended(r *Run, o Outcome) {
 // proves tells whether a run without checks may stand for one with them: nothing is new and
 // nothing failed, so that the last verification still holds.
 func (m *Machine) proves(r *Run) bool {
-	return alike(&r.Want, m.Good) && m.Try == Try{} && m.Trouble == ""
+	return sameComposition(&r.Want, m.Good) && m.Try == Try{} && m.Trouble == ""
 }
 
 // unchecked takes in a run that was done, and whose checks did not run. What failed before
@@ -234,7 +234,7 @@ func (m *Machine) takesPart() bool {
 }
 
 func (m *Machine) succeeded(r *Run, o Outcome) {
-	fresh := !alike(&r.Want, m.Good)
+	fresh := !sameComposition(&r.Want, m.Good)
 	tried := m.Try != Try{}
 	if fresh || tried || m.Good == nil || m.Good.Newer(r.Want) != 0 {
 		m.changed = true

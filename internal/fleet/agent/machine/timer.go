@@ -21,7 +21,7 @@ const (
 	thawTimer
 	lockTimer // no run before it
 	badTimer  // what could not be compiled is not tried before it
-	programTimer
+	binaryTimer
 	settleTimer
 	exportTimer
 	carryTimer
@@ -91,13 +91,13 @@ func (m *Machine) wake() time.Duration {
 	use(actTimer, m.waitsToAct())
 	use(informTimer, m.mustInform())
 	use(fetchTimer, m.mustFetch())
-	use(thawTimer, m.frost != "")
+	use(thawTimer, m.localFreeze != "")
 	use(exportTimer, m.mustPublish())
 	use(carryTimer, m.Carried != nil)
 	use(badTimer, m.bad != order{})
-	_, digest := m.wantedProgram()
-	use(programTimer, m.mayPrepare(digest))
-	use(settleTimer, m.cfg.Program.Arch != "" && !m.cfg.Program.Trial && !m.replacing.settled)
+	_, digest := m.wantedBinary()
+	use(binaryTimer, m.mayPrepare(digest))
+	use(settleTimer, m.cfg.Binary.Arch != "" && !m.cfg.Binary.Trial && !m.replacing.settled)
 	if m.running == nil && !m.isActing() {
 		next = min(next, max(m.nextRun(), m.due[lockTimer]))
 	}

@@ -34,7 +34,7 @@ type Config struct {
 	Blind   time.Duration // Sweep while not all can be watched
 	Beat    time.Duration
 	Tries   int // runs of the same composition before it has failed
-	Program Program
+	Binary  Binary
 }
 
 // The defaults of Config.
@@ -81,19 +81,19 @@ type Kept struct {
 	// Trouble is what is wrong with the whole and with no module in particular, for the status.
 	Trouble string `json:"trouble,omitempty"`
 	// Apply and Verify are who asked for it, until it is done; "" is nobody.
-	Apply  string   `json:"apply,omitempty"`
-	Verify string   `json:"verify,omitempty"`
-	Done   []string `json:"done,omitempty"` // requests that were taken, oldest first
-	// Taken are the requests that run something, oldest first.
-	Taken []Taken `json:"taken,omitempty"`
-	Seq   uint64  `json:"seq"` // of a report that was durable; the outbox knows better
+	Apply        string   `json:"apply,omitempty"`
+	Verify       string   `json:"verify,omitempty"`
+	FinishedJobs []string `json:"done,omitempty"` // requests that were taken, oldest first
+	// AcceptedJob are the requests that run something, oldest first.
+	AcceptedJobs []AcceptedJob `json:"taken,omitempty"`
+	Seq          uint64        `json:"seq"` // of a report that was durable; the outbox knows better
 	// Run, Changed (ns since 1970) and Facts are for the status.
 	Run     int               `json:"run,omitempty"`
 	Changed int64             `json:"changed,omitempty"`
 	Facts   map[string]string `json:"facts,omitempty"`
-	// BadProgram is the digest of a program that did not do. It is not tried again until
+	// BadBinary is the digest of a program that did not do. It is not tried again until
 	// somebody asks to apply.
-	BadProgram string `json:"bad_program,omitempty"`
+	BadBinary string `json:"bad_program,omitempty"`
 	// Exports are what the modules exported after the last run that went well; Told says
 	// that hubs may know of values, so that they have to be told when there are none.
 	Exports []exported.Own `json:"exports,omitempty"`
@@ -119,7 +119,7 @@ type Module struct {
 	Failed string `json:"failed,omitempty"`
 }
 
-// Try counts the runs of a composition that did not end as wanted.
+// Try counts the runs of a composition that did not succeed.
 type Try struct {
 	Key string `json:"key,omitempty"` // of the composition
 	N   int    `json:"n,omitempty"`
@@ -132,7 +132,7 @@ type Result string
 
 // The results of runs. The zero value is none of them.
 const (
-	Done        Result = "done"         // as wanted; perhaps nothing had to be done
+	Done        Result = "done"         // success; perhaps there were no changes
 	Looked      Result = "looked"       // nothing was to be done but to look
 	Failed      Result = "failed"       // what was done stays
 	CheckFailed Result = "check-failed" // all is done, and a check does not hold
@@ -149,7 +149,7 @@ type Outcome struct {
 	Run     int // of the target's history, 0 when nothing was recorded
 	Changes int
 	Error   string
-	// Undo says that the repository wants what fails taken back.
+	// Undo says that the repository wants what fails undone.
 	Undo bool
 	// Parts has what is to be said of modules; "" is the top. One that is missing is as
 	// wanted.
@@ -179,7 +179,7 @@ const (
 	Assigned Cause = "assigned" // there is something new
 	Retry    Cause = "retry"    // it failed before
 	Start    Cause = "start"    // the agent began
-	Asked    Cause = "asked"    // somebody asked for it
+	Ordered  Cause = "asked"    // somebody asked for it
 	Noticed  Cause = "noticed"  // something changed on the machine
 	Sweep    Cause = "sweep"    // it is time to look at everything
 )

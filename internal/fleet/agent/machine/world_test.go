@@ -62,8 +62,8 @@ type world struct {
 	ask   bool
 	send  uint64
 	renew bool
-	act   *machine.Act
-	end   *fleet.Done
+	act   *machine.RunJob
+	end   *fleet.JobAnswer
 	wake  time.Duration
 	did   []machine.Action
 
@@ -72,9 +72,9 @@ type world struct {
 	all     []fleet.Assignment
 	heard   []fleet.Report
 	answers map[string]int
-	taken   map[string]bool       // requests that the agent said it had taken
-	begun   map[string]bool       // those that something was run for
-	ended   map[string]fleet.Done // how the hub heard that they ended
+	taken   map[string]bool            // requests that the agent said it had taken
+	begun   map[string]bool            // those that something was run for
+	ended   map[string]fleet.JobAnswer // how the hub heard that they ended
 	steps   int
 	event   machine.Event // of the step under way
 	// disk is what was written last, "" for nothing; healing is set where all goes well.
@@ -84,7 +84,7 @@ type world struct {
 }
 
 func newWorld() *world {
-	w := &world{outbox: map[uint64]fleet.Report{}, store: map[string]bool{}, budget: -1, answers: map[string]int{}, taken: map[string]bool{}, begun: map[string]bool{}, ended: map[string]fleet.Done{}, cfg: machine.Config{Target: target, Version: "1"}}
+	w := &world{outbox: map[uint64]fleet.Report{}, store: map[string]bool{}, budget: -1, answers: map[string]int{}, taken: map[string]bool{}, begun: map[string]bool{}, ended: map[string]fleet.JobAnswer{}, cfg: machine.Config{Target: target, Version: "1"}}
 	w.now.Wall = int64(1_700_000_000 * time.Second)
 	w.start()
 	return w
@@ -190,21 +190,21 @@ func (w *world) do(a machine.Action) {
 			w.fault("two reports are sent at a time")
 		}
 		w.send = a.Seq
-	case machine.Answer:
-		if a.Done.Error == "" {
-			if !slices.Contains(w.durable().Done, a.Done.ID) {
-				w.fault("request %s is acknowledged and forgotten", a.Done.ID)
+	case machine.AcknowledgeJob:
+		if a.Answer.Error == "" {
+			if !slices.Contains(w.durable().FinishedJobs, a.Answer.ID) {
+				w.fault("request %s is acknowledged and forgotten", a.Answer.ID)
 			}
-			w.answers[a.Done.ID]++
-			w.taken[a.Done.ID] = w.taken[a.Done.ID] || a.Done.Taken
+			w.answers[a.Answer.ID]++
+			w.taken[a.Answer.ID] = w.taken[a.Answer.ID] || a.Answer.Accepted
 		}
-	case machine.Act:
+	case machine.RunJob:
 		w.acts(a)
-	case machine.Inform:
+	case machine.SendJobAnswer:
 		if w.end != nil {
 			w.fault("two ends are told at a time")
 		}
-		w.end = &a.Done
+		w.end = &a.Answer
 	case machine.Renew:
 		w.renew = true
 	case machine.Wake:
@@ -233,7 +233,7 @@ func (w *world) began(r machine.Run) {
 	if w.run != nil {
 		w.fault("two runs at a time")
 	}
-	if w.act != nil && !w.act.Do.Run.Looks {
+	if w.act != nil && !w.act.Job.Run.ReadOnly {
 		w.fault("a run begins beside what a request runs")
 	}
 	w.run = &r
@@ -255,29 +255,29 @@ func (w *world) began(r machine.Run) {
 }
 
 // acts checks the laws of what requests run.
-func (w *world) acts(a machine.Act) {
-	i := slices.IndexFunc(w.durable().Taken, func(t machine.Taken) bool { return t.Do.ID == a.Do.ID && t.Begun })
+func (w *world) acts(a machine.RunJob) {
+	i := slices.IndexFunc(w.durable().AcceptedJobs, func(t machine.AcceptedJob) bool { return t.Job.ID == a.Job.ID && t.Begun })
 	switch {
 	case w.act != nil:
 		w.fault("two requests at a time")
-	case w.run != nil && !a.Do.Run.Looks:
-		w.fault("request %s begins in the middle of a run", a.Do.ID)
+	case w.run != nil && !a.Job.Run.ReadOnly:
+		w.fault("request %s begins in the middle of a run", a.Job.ID)
 	case i < 0:
-		w.fault("request %s begins, and that is not on the disk", a.Do.ID)
-	case w.begun[a.Do.ID]:
-		w.fault("request %s is run twice", a.Do.ID)
+		w.fault("request %s begins, and that is not on the disk", a.Job.ID)
+	case w.begun[a.Job.ID]:
+		w.fault("request %s is run twice", a.Job.ID)
 	}
-	w.act, w.begun[a.Do.ID] = &a, true
+	w.act, w.begun[a.Job.ID] = &a, true
 }
 
 // endAct ends what a request runs; locked: somebody else was at work, and nothing ran.
 func (w *world) endAct(locked bool) {
-	id := w.act.Do.ID
+	id := w.act.Job.ID
 	w.act = nil
 	if locked {
 		delete(w.begun, id)
 	}
-	w.step(machine.Acted{Done: fleet.Done{ID: id, Result: &fleet.CommandResult{Exit: 3}}, Locked: locked})
+	w.step(machine.JobEnded{Answer: fleet.JobAnswer{ID: id, Result: &fleet.CommandResult{Exit: 3}}, Locked: locked})
 }
 
 // inform ends the telling under way.
@@ -285,12 +285,12 @@ func (w *world) inform(err string) {
 	d := *w.end
 	w.end = nil
 	if err == "" {
-		if was, known := w.ended[d.ID]; known && (was.Interrupted != d.Interrupted || was.Withdrawn != d.Withdrawn) {
+		if was, known := w.ended[d.ID]; known && (was.Interrupted != d.Interrupted || was.Cancelled != d.Cancelled) {
 			w.fault("request %s ended as %+v, and then as %+v", d.ID, was, d)
 		}
 		w.ended[d.ID] = d
 	}
-	w.step(machine.Informed{ID: d.ID, Error: err})
+	w.step(machine.JobAnswerSent{ID: d.ID, Error: err})
 }
 
 // checkNeeds: what goes on has what it needs, as far as bundles can tell.
@@ -338,7 +338,7 @@ func (w *world) heal(rounds int) {
 		w.up = true
 		w.step(machine.Link{Up: true})
 	}
-	w.step(machine.Frost{})
+	w.step(machine.LocalFreeze{})
 	for range rounds {
 		switch {
 		case w.fetch != nil:

@@ -17,7 +17,7 @@ func CommandTrust(m *Member) (content.CommandTrust, error) {
 	if err != nil {
 		return content.CommandTrust{}, err
 	}
-	now, floor := m.cfg.Now(), m.floor()
+	now, floor := m.cfg.Now(), m.minimumTime()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return content.CommandTrust{Signers: *signers, Fleets: m.fleetFiles(), Target: m.identity.Name, Now: later(now, floor).Unix()}, nil

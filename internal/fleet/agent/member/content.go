@@ -29,7 +29,7 @@ func parts(a fleet.Assignment) []fleet.Assigned {
 // Fetch implements agent.Content: it gets what is missing, and asks of all of it whether
 // it may be used.
 func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
-	conf := m.who().Resumed(m.revoked, m.cfg.Now, m.floor)
+	conf := m.who().Resumed(m.revoked, m.cfg.Now, m.minimumTime)
 	transport := &http.Transport{TLSClientConfig: conf, DialContext: m.cfg.Dial, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().Hubs }, Transport: transport, Ask: m.askContent}
@@ -120,8 +120,8 @@ func (m *Member) believe(ctx context.Context, rt http.RoundTripper, a fleet.Assi
 
 // taken has the durable records about accepted commits.
 type taken struct {
-	floors   content.Floors
-	accepted content.Accepted
+	minimumCommits content.MinimumCommits
+	accepted       content.Accepted
 }
 
 // believeParts verifies each part. It returns the records to store, and the parts without a permit,
@@ -129,15 +129,15 @@ type taken struct {
 func (m *Member) believeParts(signers content.Signers, a fleet.Assignment) (next taken, histories []lineage, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	next = taken{maps.Clone(m.floors), maps.Clone(m.accepted)}
+	next = taken{maps.Clone(m.minimumCommits), maps.Clone(m.accepted)}
 	for _, as := range parts(a) {
 		l := lineage{m.accepted.Lineage(as.Module, as.Revision.Commit), claimOf(m.identity.Name, a, as),
-			content.Trust{Signers: signers, Fleets: m.fleetFiles(), Floor: m.floors.Of(as.Module), Now: m.cfg.Now().Unix()}}
+			content.Trust{Signers: signers, Fleets: m.fleetFiles(), MinimumCommit: m.minimumCommits.Of(as.Module), Now: m.cfg.Now().Unix()}}
 		signed, err := m.believed(l, as)
 		if err != nil {
 			return next, nil, fmt.Errorf("%w: %s: %w", agent.ErrNever, orTop(as.Module), err)
 		}
-		next.floors.Take(as.Module, signed)
+		next.minimumCommits.Take(as.Module, signed)
 		next.accepted[as.Module] = as.Revision.Commit
 		if signed.Permit == "" && !l.permits() {
 			histories = append(histories, l)
@@ -157,13 +157,13 @@ func (m *Member) take(next taken) error {
 		}
 		m.accepted = next.accepted
 	}
-	if maps.Equal(next.floors, m.floors) {
+	if maps.Equal(next.minimumCommits, m.minimumCommits) {
 		return nil
 	}
-	if err := saveFloors(m.cfg.Files, m.floorsFile(), next.floors); err != nil {
+	if err := saveMinimumCommits(m.cfg.Files, m.minimumCommitsFile(), next.minimumCommits); err != nil {
 		return err
 	}
-	m.floors = next.floors
+	m.minimumCommits = next.minimumCommits
 	return nil
 }
 
@@ -269,25 +269,25 @@ func (m *Member) Retain(digests []string) error {
 	return err
 }
 
-func (m *Member) floorsFile() string { return path.Join(m.cfg.Dir, "floors.json") }
+func (m *Member) minimumCommitsFile() string { return path.Join(m.cfg.Dir, "floors.json") }
 
-func loadFloors(files host.FS, file string) (content.Floors, error) {
+func loadMinimumCommits(files host.FS, file string) (content.MinimumCommits, error) {
 	f, err := files.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return content.Floors{}, nil
+		return content.MinimumCommits{}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read which commits were taken: %w", err)
 	}
 	defer f.Close()
-	floors := content.Floors{}
+	floors := content.MinimumCommits{}
 	if err := json.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&floors); err != nil {
 		return nil, fmt.Errorf("cannot read which commits were taken: %w", err)
 	}
 	return floors, nil
 }
 
-func saveFloors(files host.FS, file string, floors content.Floors) error {
+func saveMinimumCommits(files host.FS, file string, floors content.MinimumCommits) error {
 	text, err := json.Marshal(floors)
 	if err == nil {
 		err = durable.Replace(files, file, text)

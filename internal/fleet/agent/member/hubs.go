@@ -56,7 +56,7 @@ func (m *Member) learn(ctx context.Context, body []byte) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
 	m.mu.Lock()
-	next, err := m.folder.Learn(m.identity, h.Hubs, h.Buses, []byte(h.Signers))
+	next, err := m.directory.Learn(m.identity, h.Hubs, h.Buses, []byte(h.Signers))
 	m.identity = next
 	m.mu.Unlock()
 	err = errors.Join(err, m.distrust(h.Revocations))
@@ -80,7 +80,7 @@ func (m *Member) distrust(revocations [][]byte) error {
 	if len(news) > 0 {
 		m.mu.Lock()
 		m.known.Revocations = append(m.known.Revocations, news...)
-		errs = append(errs, m.folder.SaveKnown(m.known))
+		errs = append(errs, m.directory.SaveKnown(m.known))
 		m.mu.Unlock()
 	}
 	return errors.Join(errs...)

@@ -9,7 +9,7 @@
 //
 //	identity/     the key, its certificate, and what is believed; see pki.Folder
 //	content/      bundles and proofs; see content.Store
-//	floors.json   the times of the newest commits that were taken, see content.Floors
+//	floors.json   the times of the newest commits that were taken, see content.MinimumCommits
 //	accepted.json  the last accepted commits, see content.Accepted
 //	protocol.json  why hubs refuse this agent: no protocol version in common
 //	signatures-required   signatures are asked for, whether or not the file of keys is there
@@ -55,10 +55,10 @@ type Config struct {
 
 // Member is one. Its methods may be called from any goroutine.
 type Member struct {
-	cfg     Config
-	folder  pki.Folder
-	store   *content.Store
-	revoked *pki.Revocations
+	cfg       Config
+	directory pki.Directory
+	store     *content.Store
+	revoked   *pki.Revocations
 
 	// turn belongs to whoever changes the identity's file: it is taken before mu.
 	turn sync.Mutex
@@ -66,14 +66,14 @@ type Member struct {
 	believing sync.Mutex
 	adopting  atomic.Bool // a certificate of another hub is asked for
 
-	mu       sync.Mutex
-	identity *pki.Identity
-	known    pki.Known
-	floors   content.Floors
-	accepted content.Accepted
-	retained map[string]bool // content that is needed, by digest; nil until somebody said
-	link     fleet.Link      // nil until there is one
-	asked    time.Time       // when a certificate was asked for since another was refused
+	mu             sync.Mutex
+	identity       *pki.Identity
+	known          pki.Known
+	minimumCommits content.MinimumCommits
+	accepted       content.Accepted
+	retained       map[string]bool // content that is needed, by digest; nil until somebody said
+	link           fleet.Link      // nil until there is one
+	asked          time.Time       // when a certificate was asked for since another was refused
 }
 
 // IdentityDir is where the identity lies below the agent's folder.
@@ -85,12 +85,12 @@ func Open(cfg Config) (*Member, error) {
 	if cfg.Warn == nil {
 		cfg.Warn = func(string) {}
 	}
-	m := &Member{cfg: cfg, folder: pki.Folder{FS: cfg.Files, Dir: IdentityDir(cfg.Dir)}, revoked: &pki.Revocations{}}
+	m := &Member{cfg: cfg, directory: pki.Directory{FS: cfg.Files, Dir: IdentityDir(cfg.Dir)}, revoked: &pki.Revocations{}}
 	var err error
-	if m.identity, err = m.folder.Load(); err != nil {
+	if m.identity, err = m.directory.Load(); err != nil {
 		return nil, err
 	}
-	if m.known, err = m.folder.LoadKnown(); err != nil {
+	if m.known, err = m.directory.LoadKnown(); err != nil {
 		return nil, err
 	}
 	if m.store, err = content.OpenStore(cfg.Files, path.Join(cfg.Dir, "content"), 0); err != nil {
@@ -101,7 +101,7 @@ func Open(cfg Config) (*Member, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	if m.floors, err = loadFloors(cfg.Files, m.floorsFile()); err != nil {
+	if m.minimumCommits, err = loadMinimumCommits(cfg.Files, m.minimumCommitsFile()); err != nil {
 		return nil, err
 	}
 	if m.accepted, err = loadAccepted(cfg.Files, m.acceptedFile()); err != nil {
@@ -134,19 +134,19 @@ func (m *Member) who() *pki.Identity {
 	return m.identity
 }
 
-func (m *Member) floor() time.Time {
+func (m *Member) minimumTime() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return time.Unix(0, m.known.Floor)
+	return time.Unix(0, m.known.MinimumTime)
 }
 
 func (m *Member) keys() fleet.Keys {
-	return m.who().Keys(m.revoked, m.cfg.Now(), m.floor())
+	return m.who().Keys(m.revoked, m.cfg.Now(), m.minimumTime())
 }
 
 // tls is for a new connection, with the certificate as it is now.
 func (m *Member) tls() (*tls.Config, error) {
-	return m.who().TLS(m.revoked, m.cfg.Now, m.floor), nil
+	return m.who().TLS(m.revoked, m.cfg.Now, m.minimumTime), nil
 }
 
 // Link connects to the hubs in the background, until ctx ends or it is closed.
@@ -161,26 +161,26 @@ func (m *Member) Link(ctx context.Context) (fleet.Link, error) {
 
 // Contact proves that a hub can be reached by a connection that is made now.
 func (m *Member) Contact(ctx context.Context) error {
-	return m.reach(ctx, func(context.Context, fleet.Link) error { return nil })
+	return m.connect(ctx, func(context.Context, fleet.Link) error { return nil })
 }
 
-// Ask asks a hub for something for this target, by a connection of its own: it may run
+// Request asks a hub for something for this target, by a connection of its own: it may run
 // beside the agent. The answer is AskDone or AskHeld; whatever is refused is an error.
-func (m *Member) Ask(ctx context.Context, a fleet.Ask) (answer fleet.AskAnswer, err error) {
-	err = m.reach(ctx, func(ctx context.Context, l fleet.Link) error {
-		answer, err = AskOver(ctx, l, a)
+func (m *Member) Request(ctx context.Context, a fleet.Request) (answer fleet.RequestAnswer, err error) {
+	err = m.connect(ctx, func(ctx context.Context, l fleet.Link) error {
+		answer, err = RequestOver(ctx, l, a)
 		return err
 	})
 	return answer, err
 }
 
-// AskOver is Ask over a link that there is.
-func AskOver(ctx context.Context, l fleet.Link, a fleet.Ask) (answer fleet.AskAnswer, err error) {
+// RequestOver is Request over a link that there is.
+func RequestOver(ctx context.Context, l fleet.Link, a fleet.Request) (answer fleet.RequestAnswer, err error) {
 	body, err := json.Marshal(a)
 	if err != nil {
 		return answer, err
 	}
-	said, err := l.Ask(ctx, fleet.WordAsk, body)
+	said, err := l.Ask(ctx, fleet.WordRequest, body)
 	if err == nil {
 		err = json.Unmarshal(said, &answer)
 	}
@@ -199,8 +199,8 @@ func ListsOver(ctx context.Context, l fleet.Link) (out fleet.Lists, err error) {
 // Authorities are what all certificates of the fleet come from.
 func (m *Member) Authorities() []*x509.Certificate { return m.who().Authorities() }
 
-// reach makes a connection to a hub, and closes it after use.
-func (m *Member) reach(ctx context.Context, use func(context.Context, fleet.Link) error) error {
+// connect makes a connection to a hub, and closes it after use.
+func (m *Member) connect(ctx context.Context, use func(context.Context, fleet.Link) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	id := m.who()
@@ -241,8 +241,8 @@ func (m *Member) Verify(envelope []byte) (fleet.Assignment, error) {
 	for _, sig := range signatures {
 		if by := m.who().Signer(sig.KeyID); by != nil {
 			m.mu.Lock()
-			m.known.Floor = pki.Raise(time.Unix(0, m.known.Floor), time.Unix(a.Issued, 0), by).UnixNano()
-			err := m.folder.SaveKnown(m.known) // one writer of the file at a time
+			m.known.MinimumTime = pki.Raise(time.Unix(0, m.known.MinimumTime), time.Unix(a.Issued, 0), by).UnixNano()
+			err := m.directory.SaveKnown(m.known) // one writer of the file at a time
 			m.mu.Unlock()
 			if err != nil {
 				m.cfg.Warn(err.Error())
@@ -262,7 +262,7 @@ func (m *Member) Certificate() (from, until int64) {
 func (m *Member) Renew(ctx context.Context) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
-	next, err := pki.Client{Folder: m.folder, Now: m.cfg.Now, Dial: m.cfg.Dial, Keep: m.keep}.Renew(ctx, m.revoked)
+	next, err := pki.Client{Directory: m.directory, Now: m.cfg.Now, Dial: m.cfg.Dial, Keep: m.keep}.Renew(ctx, m.revoked)
 	if err != nil {
 		return err
 	}
@@ -282,5 +282,5 @@ func (m *Member) keep(change func(pki.Known) pki.Known) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.known = change(m.known)
-	return m.folder.SaveKnown(m.known)
+	return m.directory.SaveKnown(m.known)
 }

@@ -19,7 +19,7 @@ func (k *Keeper) install(name string, key pki.ServiceKey, chain, authorities []*
 	if err != nil {
 		return err
 	}
-	if err := k.folders(k.Dir); err != nil {
+	if err := k.directories(k.Dir); err != nil {
 		return err
 	}
 	serial := pki.SerialOf(chain[0])
@@ -48,15 +48,15 @@ func (k *Keeper) install(name string, key pki.ServiceKey, chain, authorities []*
 	return errors.Join(k.point(name, path.Base(dir)), k.tidy(name, path.Base(dir)))
 }
 
-// folders makes a folder that all may enter, with those above it.
-func (k *Keeper) folders(dir string) error {
+// directories makes a folder that all may enter, with those above it.
+func (k *Keeper) directories(dir string) error {
 	there, err := host.Exists(k.Files, dir)
 	if err != nil || there {
 		return err
 	}
 	up, _ := host.SplitPath(dir)
 	if up != dir {
-		if err := k.folders(up); err != nil {
+		if err := k.directories(up); err != nil {
 			return err
 		}
 	}
@@ -102,12 +102,12 @@ func (k *Keeper) replace(name string, text []byte) error {
 }
 
 // point makes a folder the one in use.
-func (k *Keeper) point(name, folder string) error {
+func (k *Keeper) point(name, directory string) error {
 	link, temp := path.Join(k.Dir, name), path.Join(k.Dir, "."+name+".new")
 	if err := k.Files.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot remove %s, which a crash left: %w", temp, err)
 	}
-	if err := k.Files.Symlink(folder, temp); err != nil {
+	if err := k.Files.Symlink(directory, temp); err != nil {
 		return fmt.Errorf("cannot make %s: %w", link, err)
 	}
 	if err := k.Files.Rename(temp, link); err != nil {

@@ -46,20 +46,20 @@ func (k *Keeper) Update(ctx context.Context) (pki.Lists, error) {
 		return had, nil
 	}
 	k.adopt(ctx, next)
-	if err := k.folders(k.Dir); err != nil {
+	if err := k.directories(k.Dir); err != nil {
 		return had, err
 	}
 	if err := errors.Join(k.replace("authority.pem", pki.EncodeCertificates(k.Authorities()...)), k.replace(listsFile, next.Encode())); err != nil {
 		return had, err
 	}
-	return next, k.markForbidden(next)
+	return next, k.markRevoked(next)
 }
 
 // adopt gets others for certificates whose maker is forbidden, of a hub that has gone: before the
 // services of this machine and of others read that.
 func (k *Keeper) adopt(ctx context.Context, l pki.Lists) {
-	wishes, err := k.Wishes()
-	for _, w := range wishes {
+	orders, err := k.Orders()
+	for _, w := range orders {
 		if w.Serial != "" && w.Issuer != "" && l.Has(w.Issuer, "") {
 			_, failed := k.Get(ctx, w.Name)
 			err = errors.Join(err, failed)
@@ -81,21 +81,21 @@ func (k *Keeper) lists() (pki.Lists, error) {
 	return pki.ParseLists(text)
 }
 
-// markForbidden tells of which of the machine's own are forbidden.
-func (k *Keeper) markForbidden(l pki.Lists) error {
-	wishes, err := k.Wishes()
-	for _, w := range wishes {
-		if is := w.Serial != "" && l.Has(w.Serial, ""); is != w.Forbidden {
-			w.Forbidden = is
+// markRevoked marks the revoked certificates of this host.
+func (k *Keeper) markRevoked(l pki.Lists) error {
+	orders, err := k.Orders()
+	for _, w := range orders {
+		if is := w.Serial != "" && l.Has(w.Serial, ""); is != w.Revoked {
+			w.Revoked = is
 			err = errors.Join(err, k.save(w))
 		}
 	}
 	return err
 }
 
-// Forbid is Update that has to bring some certificates, HUB/SERIAL with spaces between. The error
+// FetchRevocations is Update that must return some certificates, HUB/SERIAL with spaces between. The error
 // says which are not there yet.
-func (k *Keeper) Forbid(ctx context.Context, all string) error {
+func (k *Keeper) FetchRevocations(ctx context.Context, all string) error {
 	l, err := k.Update(ctx)
 	if err != nil {
 		return err

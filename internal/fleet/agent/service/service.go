@@ -1,8 +1,8 @@
 // Package service gets and keeps the certificates of a machine's services: each has a key that is
 // made here and never leaves, and one folder in which key and certificate always fit.
 //
-//	k := service.Keeper{Files: machine, Dir: "/etc/fettle/certificates", State: state, Ask: member.Ask, …}
-//	err := k.Want(service.Wish{Names: []string{"web3.example.org"}, Reload: "nginx.service"})
+//	k := service.Keeper{Files: machine, Dir: "/etc/fettle/certificates", State: state, Request: member.Request, …}
+//	err := k.Want(service.Order{Names: []string{"web3.example.org"}, Reload: "nginx.service"})
 //	err = k.Get(ctx, "web3.example.org")     // once
 //	k.Run(ctx, pokes)                        // renews at two thirds of the life
 //
@@ -40,27 +40,27 @@ import (
 // Dir is where certificates lie below the root of a machine.
 const Dir = "/etc/fettle/certificates"
 
-// Wish is a certificate that a machine wants, and how far that got.
-type Wish struct {
+// Order is a certificate that a machine wants, and how far that got.
+type Order struct {
 	// Names are those of the service, sorted; Name is one of them, under which it lies.
 	Name  string   `json:"name"`
 	Names []string `json:"names"`
 	// Reload is a unit of systemd that is reloaded, or restarted, after a renewal.
-	Reload  string `json:"reload,omitempty"`
-	Because string `json:"because,omitempty"`
+	Reload string `json:"reload,omitempty"`
+	Reason string `json:"because,omitempty"`
 
 	Serial string `json:"serial,omitempty"` // of the one in use
 	From   int64  `json:"from,omitempty"`   // its life, in seconds since 1970
 	Until  int64  `json:"until,omitempty"`
-	// Asked is when a hub was asked last, in seconds since 1970, and Wait for how many
+	// RequestedAt is when a hub was asked last, in seconds since 1970, and Wait for how many
 	// seconds it is not asked again.
-	Asked  int64  `json:"asked,omitempty"`
-	Wait   int64  `json:"wait,omitempty"`
-	Held   bool   `json:"held,omitempty"`   // somebody has to approve it
-	Issuer string `json:"issuer,omitempty"` // serial of what made the one in use
-	// Forbidden says that nobody is to believe the one in use any more.
-	Forbidden bool   `json:"forbidden,omitempty"`
-	Error     string `json:"error,omitempty"`
+	RequestedAt int64  `json:"asked,omitempty"`
+	Wait        int64  `json:"wait,omitempty"`
+	Pending     bool   `json:"held,omitempty"`   // somebody has to approve it
+	Issuer      string `json:"issuer,omitempty"` // serial of what made the one in use
+	// Revoked says that the certificate in use is revoked.
+	Revoked bool   `json:"forbidden,omitempty"`
+	Error   string `json:"error,omitempty"`
 	// Owed says that Reload was not done yet for the one in use.
 	Owed bool `json:"owed,omitempty"`
 }
@@ -76,7 +76,7 @@ const (
 var unitName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9:_.\\@-]{0,254}$`) })
 
 // Check says what is wrong with a wish.
-func (w Wish) Check() error {
+func (w Order) Check() error {
 	if err := pki.CheckServiceNames(w.Names); err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ func (w Wish) Check() error {
 
 // Due tells whether a hub is to be asked: there is none, or two thirds of its life are over.
 // A clock that was set back asks at once.
-func (w Wish) Due(now time.Time) bool {
-	if s := now.Unix() - w.Asked; w.Asked != 0 && s >= 0 && s < w.Wait {
+func (w Order) Due(now time.Time) bool {
+	if s := now.Unix() - w.RequestedAt; w.RequestedAt != 0 && s >= 0 && s < w.Wait {
 		return false
 	}
 	return w.Serial == "" || now.Unix() >= w.From+(w.Until-w.From)*2/3 || now.Unix() < w.From
@@ -106,7 +106,7 @@ type Keeper struct {
 	State host.FS // the agent's
 	Wants string  // the folder of wishes there
 
-	Ask         func(ctx context.Context, a fleet.Ask) (fleet.AskAnswer, error)
+	Request     func(ctx context.Context, a fleet.Request) (fleet.RequestAnswer, error)
 	Lists       func(ctx context.Context) (fleet.Lists, error) // of forbidden certificates
 	Authorities func() []*x509.Certificate
 	Reload      func(ctx context.Context, unit string) error
@@ -120,8 +120,8 @@ func (k *Keeper) file(name string) string {
 	return path.Join(k.Wants, strings.ReplaceAll(name, ":", "_")+".json")
 }
 
-// Wishes are all of them, by name.
-func (k *Keeper) Wishes() ([]Wish, error) {
+// Orders are all of them, by name.
+func (k *Keeper) Orders() ([]Order, error) {
 	names, err := k.State.ReadDir(k.Wants)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -129,7 +129,7 @@ func (k *Keeper) Wishes() ([]Wish, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read which certificates are wanted: %w", err)
 	}
-	var out []Wish
+	var out []Order
 	for _, n := range names {
 		if !strings.HasSuffix(n, ".json") {
 			continue
@@ -143,7 +143,7 @@ func (k *Keeper) Wishes() ([]Wish, error) {
 	return out, nil
 }
 
-func (k *Keeper) load(file string) (w Wish, err error) {
+func (k *Keeper) load(file string) (w Order, err error) {
 	text, err := smallfile.Read(k.State, file)
 	if err == nil {
 		err = json.Unmarshal(text, &w)
@@ -151,10 +151,10 @@ func (k *Keeper) load(file string) (w Wish, err error) {
 	return w, err
 }
 
-func (k *Keeper) save(w Wish) error {
+func (k *Keeper) save(w Order) error {
 	text, err := json.Marshal(w)
 	if err == nil {
-		err = smallfile.Folder(k.State, k.Wants)
+		err = smallfile.Directory(k.State, k.Wants)
 	}
 	if err == nil {
 		err = smallfile.Write(k.State, k.file(w.Name), text)
@@ -164,7 +164,7 @@ func (k *Keeper) save(w Wish) error {
 
 // Want keeps a wish. One of the same name has its names and unit replaced; what it has stays
 // until there is another.
-func (k *Keeper) Want(w Wish) error {
+func (k *Keeper) Want(w Order) error {
 	if err := w.Check(); err != nil {
 		return err
 	}
@@ -173,29 +173,29 @@ func (k *Keeper) Want(w Wish) error {
 		return err
 	}
 	if slices.Equal(had.Names, w.Names) {
-		w.Serial, w.From, w.Until, w.Issuer, w.Forbidden = had.Serial, had.From, had.Until, had.Issuer, had.Forbidden
+		w.Serial, w.From, w.Until, w.Issuer, w.Revoked = had.Serial, had.From, had.Until, had.Issuer, had.Revoked
 	}
 	return k.save(w)
 }
 
 // Get asks a hub for a certificate that is wanted, and puts it where it belongs. What came of
 // it stands in the wish, an error too.
-func (k *Keeper) Get(ctx context.Context, name string) (Wish, error) {
+func (k *Keeper) Get(ctx context.Context, name string) (Order, error) {
 	w, err := k.load(k.file(name))
 	if err != nil {
 		return w, err
 	}
 	renewal := w.Serial != ""
 	err = k.get(ctx, &w)
-	w.Asked, w.Error = k.Now().Unix(), ""
+	w.RequestedAt, w.Error = k.Now().Unix(), ""
 	switch {
 	case errors.Is(err, fleet.ErrDenied):
-		w.Wait, w.Held, w.Error = int64(againRefused/time.Second), false, err.Error()
+		w.Wait, w.Pending, w.Error = int64(againRefused/time.Second), false, err.Error()
 	case errors.Is(err, fleet.ErrNoHub):
 		w.Wait, w.Error = int64(againNoHub/time.Second), err.Error()
 	case err != nil:
 		w.Wait, w.Error = int64(againFailed/time.Second), err.Error()
-	case w.Held:
+	case w.Pending:
 		w.Wait = int64(againHeld / time.Second)
 	default:
 		w.Wait = int64(againFailed / time.Second)
@@ -211,7 +211,7 @@ func (k *Keeper) Get(ctx context.Context, name string) (Wish, error) {
 	return k.reload(ctx, w)
 }
 
-func (k *Keeper) get(ctx context.Context, w *Wish) error {
+func (k *Keeper) get(ctx context.Context, w *Order) error {
 	key, err := pki.NewServiceKey()
 	if err != nil {
 		return err
@@ -220,11 +220,11 @@ func (k *Keeper) get(ctx context.Context, w *Wish) error {
 	if err != nil {
 		return err
 	}
-	answer, err := k.Ask(ctx, fleet.Ask{What: fleet.AskCertificate, Because: w.Because, Names: w.Names, Request: string(request)})
+	answer, err := k.Request(ctx, fleet.Request{What: fleet.RequestCertificate, Reason: w.Reason, Names: w.Names, Signing: string(request)})
 	if err != nil {
 		return err
 	}
-	if w.Held = answer.Answer == fleet.AskHeld; w.Held {
+	if w.Pending = answer.Answer == fleet.RequestPending; w.Pending {
 		return nil
 	}
 	authorities := k.Authorities()
@@ -235,13 +235,13 @@ func (k *Keeper) get(ctx context.Context, w *Wish) error {
 	if err := k.install(w.Name, key, chain, authorities); err != nil {
 		return err
 	}
-	w.Forbidden, w.Issuer = false, pki.SerialOf(chain[1])
+	w.Revoked, w.Issuer = false, pki.SerialOf(chain[1])
 	w.Serial, w.From, w.Until = pki.SerialOf(chain[0]), chain[0].NotBefore.Unix(), chain[0].NotAfter.Unix()
 	return nil
 }
 
 // reload has a service read what was renewed; it is owed until it was done.
-func (k *Keeper) reload(ctx context.Context, w Wish) (Wish, error) {
+func (k *Keeper) reload(ctx context.Context, w Order) (Order, error) {
 	if !w.Owed {
 		return w, nil
 	}
@@ -265,18 +265,18 @@ func (k *Keeper) Forget(name string) error {
 
 // look asks for all that is due.
 func (k *Keeper) look(ctx context.Context, poked bool) {
-	wishes, err := k.Wishes()
+	orders, err := k.Orders()
 	if err != nil {
 		k.Warn(err.Error())
 	}
-	for _, w := range wishes {
+	for _, w := range orders {
 		if ctx.Err() != nil {
 			return
 		}
 		switch {
 		case w.Owed:
 			_, err = k.reload(ctx, w)
-		case w.Due(k.Now()) || poked && w.Held:
+		case w.Due(k.Now()) || poked && w.Pending:
 			asking, cancel := context.WithTimeout(ctx, time.Minute)
 			_, err = k.Get(asking, w.Name)
 			cancel()

@@ -27,9 +27,9 @@ type world struct {
 	t         *testing.T
 	root      string
 	now       time.Time
-	authority *pki.Authority
+	authority *pki.CA
 	services  *pki.Services
-	answer    func(fleet.Ask) (fleet.AskAnswer, error)
+	answer    func(fleet.Request) (fleet.RequestAnswer, error)
 	asked     int
 	reloaded  []string
 	broken    error // of a reload
@@ -44,14 +44,14 @@ func newWorld(t *testing.T) *world {
 	}
 	t.Cleanup(func() { _ = files.Close() })
 	keys := mem.New(mem.Options{})
-	if w.authority, err = pki.NewAuthority(keys, "/authority", "acme", w.now); err != nil {
+	if w.authority, err = pki.NewCA(keys, "/authority", "acme", w.now); err != nil {
 		t.Fatal(err)
 	}
 	if w.services, err = pki.OpenServices(keys, "/keys"); err != nil {
 		t.Fatal(err)
 	}
 	request, _ := w.services.Request()
-	certificates, err := w.authority.VouchServices(request, "hub1", []string{"hub.example.org"}, w.now)
+	certificates, err := w.authority.CertifyServices(request, "hub1", []string{"hub.example.org"}, w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func newWorld(t *testing.T) *world {
 	w.answer = w.issue
 	w.Keeper = &service.Keeper{
 		Files: files, Dir: service.Dir, State: mem.New(mem.Options{}), Wants: "/agent/certificates",
-		Ask:         func(_ context.Context, a fleet.Ask) (fleet.AskAnswer, error) { w.asked++; return w.answer(a) },
+		Request:     func(_ context.Context, a fleet.Request) (fleet.RequestAnswer, error) { w.asked++; return w.answer(a) },
 		Authorities: func() []*x509.Certificate { return []*x509.Certificate{w.authority.Certificate()} },
 		Reload:      func(_ context.Context, unit string) error { w.reloaded = append(w.reloaded, unit); return w.broken },
 		Now:         func() time.Time { return w.now }, Warn: func(string) {},
@@ -69,22 +69,22 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) issue(a fleet.Ask) (fleet.AskAnswer, error) {
-	key, err := pki.ParseRequest([]byte(a.Request))
+func (w *world) issue(a fleet.Request) (fleet.RequestAnswer, error) {
+	key, err := pki.ParseRequest([]byte(a.Signing))
 	if err != nil {
-		return fleet.AskAnswer{}, err
+		return fleet.RequestAnswer{}, err
 	}
 	c, err := w.services.Issue(key, a.Names, w.now)
 	if err != nil {
-		return fleet.AskAnswer{}, err
+		return fleet.RequestAnswer{}, err
 	}
 	parent, _ := w.services.Certificate()
-	return fleet.AskAnswer{Answer: fleet.AskDone, Certificate: string(pki.EncodeCertificates(c, parent))}, nil
+	return fleet.RequestAnswer{Answer: fleet.RequestDone, Certificate: string(pki.EncodeCertificates(c, parent))}, nil
 }
 
-func (w *world) wish() service.Wish {
+func (w *world) wish() service.Order {
 	w.t.Helper()
-	all, err := w.Wishes()
+	all, err := w.Orders()
 	if err != nil || len(all) != 1 {
 		w.t.Fatal(all, err)
 	}
@@ -99,7 +99,7 @@ func (w *world) look(poked bool) { service.Look(w.t.Context(), w.Keeper, poked) 
 func TestGet(t *testing.T) {
 	w := newWorld(t)
 	names := []string{"127.0.0.1", "web3.example.org"}
-	if err := w.Want(service.Wish{Name: names[1], Names: names, Reload: "nginx.service"}); err != nil {
+	if err := w.Want(service.Order{Name: names[1], Names: names, Reload: "nginx.service"}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := w.Get(t.Context(), names[1])
@@ -141,11 +141,13 @@ func serves(t *testing.T, dir, name string) {
 func TestHeldThenRenewed(t *testing.T) {
 	w := newWorld(t)
 	name := "web3.example.org"
-	w.answer = func(fleet.Ask) (fleet.AskAnswer, error) { return fleet.AskAnswer{Answer: fleet.AskHeld}, nil }
-	if err := w.Want(service.Wish{Name: name, Names: []string{name}, Reload: "nginx.service"}); err != nil {
+	w.answer = func(fleet.Request) (fleet.RequestAnswer, error) {
+		return fleet.RequestAnswer{Answer: fleet.RequestPending}, nil
+	}
+	if err := w.Want(service.Order{Name: name, Names: []string{name}, Reload: "nginx.service"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := w.Get(t.Context(), name); err != nil || !got.Held || got.Serial != "" {
+	if got, err := w.Get(t.Context(), name); err != nil || !got.Pending || got.Serial != "" {
 		t.Fatalf("%+v %v", got, err)
 	}
 	w.look(false)
@@ -155,7 +157,7 @@ func TestHeldThenRenewed(t *testing.T) {
 	w.answer = w.issue
 	w.look(true)
 	first := w.wish()
-	if first.Serial == "" || first.Held {
+	if first.Serial == "" || first.Pending {
 		t.Fatalf("%+v", first)
 	}
 	dir := filepath.Join(w.root, service.Dir)
@@ -183,8 +185,8 @@ func TestHeldThenRenewed(t *testing.T) {
 		t.Errorf("%v, the key is the same: %v", entries, string(fresh) == string(old))
 	}
 	// A refusal leaves what there is.
-	w.answer = func(fleet.Ask) (fleet.AskAnswer, error) {
-		return fleet.AskAnswer{}, fmt.Errorf("%w: no", fleet.ErrDenied)
+	w.answer = func(fleet.Request) (fleet.RequestAnswer, error) {
+		return fleet.RequestAnswer{}, fmt.Errorf("%w: no", fleet.ErrDenied)
 	}
 	w.now = w.now.Add(pki.ServiceLife * 2 / 3)
 	w.look(false)
@@ -204,7 +206,7 @@ func TestHeldThenRenewed(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	name := "web3.example.org"
-	if err := w.Want(service.Wish{Name: name, Names: []string{name}}); err != nil {
+	if err := w.Want(service.Order{Name: name, Names: []string{name}}); err != nil {
 		t.Fatal(err)
 	}
 	own, err := w.Get(t.Context(), name)
@@ -215,9 +217,9 @@ func TestUpdate(t *testing.T) {
 	says := func(by *world, serials ...string) {
 		t.Helper()
 		number++
-		var all []pki.Forbidden
+		var all []pki.RevokedCertificate
 		for _, s := range serials {
-			all = append(all, pki.Forbidden{Serial: s, At: w.now.Unix()})
+			all = append(all, pki.RevokedCertificate{Serial: s, At: w.now.Unix()})
 		}
 		text, err := by.services.List(all, number, w.now)
 		if err != nil {
@@ -229,14 +231,14 @@ func TestUpdate(t *testing.T) {
 		}
 	}
 	says(w)
-	if err := w.Forbid(t.Context(), "hub1/1f"); !errors.Is(err, fleet.ErrNotFound) {
+	if err := w.FetchRevocations(t.Context(), "hub1/1f"); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("what is not in the list yet: %v", err)
 	}
 	says(w, "1f", own.Serial)
-	if err := w.Forbid(t.Context(), "hub1/1f hub1/"+own.Serial); err != nil {
+	if err := w.FetchRevocations(t.Context(), "hub1/1f hub1/"+own.Serial); err != nil {
 		t.Error(err)
 	}
-	if !w.wish().Forbidden {
+	if !w.wish().Revoked {
 		t.Error("the machine does not know that its own is forbidden")
 	}
 	file := filepath.Join(w.root, service.Dir, "crl.pem")
@@ -260,13 +262,13 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("the list is another one")
 	}
 	fresh, err := w.Get(t.Context(), name)
-	if err != nil || fresh.Forbidden {
+	if err != nil || fresh.Revoked {
 		t.Errorf("a new one: %+v %v", fresh, err)
 	}
 
 	// The hub that made it has gone: another one makes the next, before anybody reads that.
 	parent, _ := w.services.Certificate()
-	text, err := w.authority.List([]pki.Forbidden{{Serial: pki.SerialOf(parent), At: w.now.Unix()}}, 1, w.now)
+	text, err := w.authority.List([]pki.RevokedCertificate{{Serial: pki.SerialOf(parent), At: w.now.Unix()}}, 1, w.now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,17 +285,22 @@ func TestLiesOfAHub(t *testing.T) {
 	name := "web3.example.org"
 	stranger, _ := pki.NewServiceKey()
 	theirs, _ := stranger.Request()
-	for what, answer := range map[string]func(fleet.Ask) (fleet.AskAnswer, error){
-		"another key":       func(a fleet.Ask) (fleet.AskAnswer, error) { a.Request = string(theirs); return w.issue(a) },
-		"other names":       func(a fleet.Ask) (fleet.AskAnswer, error) { a.Names = []string{"x.example.org"}; return w.issue(a) },
+	for what, answer := range map[string]func(fleet.Request) (fleet.RequestAnswer, error){
+		"another key": func(a fleet.Request) (fleet.RequestAnswer, error) { a.Signing = string(theirs); return w.issue(a) },
+		"other names": func(a fleet.Request) (fleet.RequestAnswer, error) {
+			a.Names = []string{"x.example.org"}
+			return w.issue(a)
+		},
 		"another authority": other.issue,
-		"nothing":           func(fleet.Ask) (fleet.AskAnswer, error) { return fleet.AskAnswer{Answer: fleet.AskDone}, nil },
-		"rubbish": func(fleet.Ask) (fleet.AskAnswer, error) {
-			return fleet.AskAnswer{Answer: fleet.AskDone, Certificate: strings.Repeat("x", 1<<16)}, nil
+		"nothing": func(fleet.Request) (fleet.RequestAnswer, error) {
+			return fleet.RequestAnswer{Answer: fleet.RequestDone}, nil
+		},
+		"rubbish": func(fleet.Request) (fleet.RequestAnswer, error) {
+			return fleet.RequestAnswer{Answer: fleet.RequestDone, Certificate: strings.Repeat("x", 1<<16)}, nil
 		},
 	} {
 		w.answer = answer
-		if err := w.Want(service.Wish{Name: name, Names: []string{name}}); err != nil {
+		if err := w.Want(service.Order{Name: name, Names: []string{name}}); err != nil {
 			t.Fatal(err)
 		}
 		if got, err := w.Get(t.Context(), name); err == nil || got.Serial != "" {
@@ -307,8 +314,8 @@ func TestLiesOfAHub(t *testing.T) {
 
 // Names of folders and units are what they are, and no way out.
 func TestWishes(t *testing.T) {
-	good := service.Wish{Name: "a.example.org", Names: []string{"a.example.org"}}
-	for what, w := range map[string]service.Wish{
+	good := service.Order{Name: "a.example.org", Names: []string{"a.example.org"}}
+	for what, w := range map[string]service.Order{
 		"no name": {}, "another name": {Name: "b", Names: good.Names}, "a path": {Name: "../x", Names: []string{"../x"}},
 		"an option": {Name: good.Name, Names: good.Names, Reload: "--root=/x"}, "a shell": {Name: good.Name, Names: good.Names, Reload: "a;b"},
 	} {
@@ -317,13 +324,13 @@ func TestWishes(t *testing.T) {
 		}
 	}
 	now := time.Now()
-	has := service.Wish{Serial: "1", From: now.Unix(), Until: now.Add(30 * time.Hour).Unix()}
+	has := service.Order{Serial: "1", From: now.Unix(), Until: now.Add(30 * time.Hour).Unix()}
 	for hours, due := range map[time.Duration]bool{0: false, 19: false, 21: true, 40: true, -1: true} {
 		if got := has.Due(now.Add(hours * time.Hour)); got != due {
 			t.Errorf("after %d hours: %v", hours, got)
 		}
 	}
-	has.Asked, has.Wait = now.Add(21*time.Hour).Unix(), 600
+	has.RequestedAt, has.Wait = now.Add(21*time.Hour).Unix(), 600
 	if has.Due(now.Add(21 * time.Hour)) {
 		t.Error("it asks again at once")
 	}

@@ -82,7 +82,7 @@ func (m *Memory) remember(c content.Command, now int64) error {
 		return errors.New("cannot accept the command: it expired before the clock of this host was set back. Compare the clocks, and sign it again")
 	}
 	if err == nil {
-		err = smallfile.Folder(m.Files, m.Dir)
+		err = smallfile.Directory(m.Files, m.Dir)
 	}
 	if err == nil {
 		err = m.tidy(now)

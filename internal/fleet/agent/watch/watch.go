@@ -58,7 +58,7 @@ func New(root string, units func(ctx context.Context, each func(name string)) er
 
 // Watch implements agent.Watcher.
 func (w *Watch) Watch(m agent.Managed) error {
-	dirs, relevant, whole := w.folders(m)
+	dirs, relevant, whole := w.directories(m)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.relevant, w.whole, w.names = relevant, whole, setOf(m.Units)
@@ -101,8 +101,8 @@ func setOf(names []string) map[string]bool {
 	return out
 }
 
-// folders are those that have to be watched: of each path the nearest that is there.
-func (w *Watch) folders(m agent.Managed) (dirs, relevant, whole map[string]bool) {
+// directories are those that have to be watched: of each path the nearest that is there.
+func (w *Watch) directories(m agent.Managed) (dirs, relevant, whole map[string]bool) {
 	dirs, relevant, whole = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, p := range m.Whole {
 		p = filepath.Join(w.root, p)

@@ -103,7 +103,7 @@ func TestRequestsThatAreWrong(t *testing.T) {
 		fmt.Sprintf(`{"what":"apply","select":["web*"],"expires_ns":%d}`, int64(90*day+1)): 400,
 		`{"what":"apply","select":["web*"],"expires_ns":-1}`:                               400,
 	} {
-		if w := ask(newHub(t).Handler(), "POST", "/v1/requests", "admin", body); w.Code != want {
+		if w := ask(newHub(t).Handler(), "POST", "/v1/jobs", "admin", body); w.Code != want {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}
 	}

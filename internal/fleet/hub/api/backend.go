@@ -37,13 +37,13 @@ type Operations interface {
 	// says that no record begins there.
 	AuditLog(ctx context.Context, offset int64, limit int) (document.AuditPage, error)
 
-	People(ctx context.Context) ([]document.Known, error)
-	SetPerson(ctx context.Context, by access.Who, r document.PersonRequest) error
+	Users(ctx context.Context) ([]document.User, error)
+	SetUser(ctx context.Context, by access.Who, r document.UserRequest) error
 	// CreateLogin makes a token for somebody whom the hub knows.
 	CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error)
-	// Logins are the tokens of somebody, and WithdrawLogin ends one, at all hubs.
+	// Logins are the tokens of somebody, and RevokeLogin ends one, at all hubs.
 	Logins(ctx context.Context, name string) ([]document.Login, error)
-	WithdrawLogin(ctx context.Context, by access.Who, name, login string) error
+	RevokeLogin(ctx context.Context, by access.Who, name, login string) error
 
 	Approve(ctx context.Context, by access.Who, id fleet.TargetID) error
 	Retire(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
@@ -62,18 +62,18 @@ type Operations interface {
 	// Suspect marks a target, and Trust takes the mark away. Both may be said twice.
 	Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error
 	Trust(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
-	// Asks are what agents asked for and nobody decided, the oldest first. DecideAsk gives
+	// Requests returns the requests of agents that are not decided, the oldest first. DecideRequest gives
 	// a Refusal for one that is not there.
-	Asks(ctx context.Context) ([]document.Ask, error)
-	DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, name string, refuse bool, reason string) error
+	Requests(ctx context.Context) ([]document.Request, error)
+	DecideRequest(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, name string, refuse bool, reason string) error
 	// Certificates are those of services, without the format.
 	Certificates(ctx context.Context) (document.CertificatePage, error)
-	// ForbidCertificates gives the request by which agents get to know, and a Refusal where
+	// RevokeCertificates returns the job that informs the agents, and a Refusal where
 	// none is meant.
-	ForbidCertificates(ctx context.Context, by access.Who, r document.CertificateForbidding) (document.Request, error)
-	// AskPolicy is the same at all hubs. SetAskPolicy gives a Refusal for what there is not.
-	AskPolicy(ctx context.Context) (fleet.AskPolicy, error)
-	SetAskPolicy(ctx context.Context, by access.Who, r document.AskPolicyRequest) error
+	RevokeCertificates(ctx context.Context, by access.Who, r document.CertificateRevocation) (document.Job, error)
+	// RequestPolicy is the same at all hubs. SetRequestPolicy gives a Refusal for what there is not.
+	RequestPolicy(ctx context.Context) (fleet.RequestPolicy, error)
+	SetRequestPolicy(ctx context.Context, by access.Who, r document.RequestPolicyChange) error
 
 	// SaveState gives what hubs share and nothing else knows.
 	SaveState(ctx context.Context, by access.Who) (document.HubState, error)
@@ -89,20 +89,20 @@ type Operations interface {
 	TestNotification(ctx context.Context, by access.Who, name string) error
 	// DecideNotice lets a notice go that waits, or throws it away.
 	DecideNotice(ctx context.Context, by access.Who, id string, deny bool) error
-	Programs(ctx context.Context) ([]document.Programmed, error)
-	// SetProgram says which program the targets are to be, and those that the selection
+	Binaries(ctx context.Context) ([]document.BinarySetting, error)
+	// SetBinary says which program the targets are to be, and those that the selection
 	// of the request means later.
-	SetProgram(ctx context.Context, by access.Who, r document.ProgramRequest, targets []fleet.TargetID) error
+	SetBinary(ctx context.Context, by access.Who, r document.BinaryRequest, targets []fleet.TargetID) error
 
-	// Do keeps a request for each of the targets until its agent acknowledges it, or its
+	// CreateJob stores a job for each of the targets until its agent acknowledges it, or its
 	// time is over. It was checked, and the targets are those that it selects.
-	Do(ctx context.Context, by access.Who, r document.DoRequest, targets []fleet.TargetID) (document.Request, error)
-	// Request is one with what was said.
-	Request(ctx context.Context, id string) (document.Request, error)
-	// Withdraw takes a request back from those who have not begun it.
-	Withdraw(ctx context.Context, by access.Who, id string) error
-	// Requests is a page of them without the format, the newest first; limit 0 is the largest.
-	Requests(ctx context.Context, offset, limit int) (document.RequestPage, error)
+	CreateJob(ctx context.Context, by access.Who, r document.JobRequest, targets []fleet.TargetID) (document.Job, error)
+	// Job is one with what was said.
+	Job(ctx context.Context, id string) (document.Job, error)
+	// CancelJob cancels a job for agents that have not started it.
+	CancelJob(ctx context.Context, by access.Who, id string) error
+	// Jobs is a page of them without the format, the newest first; limit 0 is the largest.
+	Jobs(ctx context.Context, offset, limit int) (document.JobPage, error)
 }
 
 // Backend is what the API stands on.

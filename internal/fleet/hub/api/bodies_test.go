@@ -71,18 +71,18 @@ func TestSegmentsOfPaths(t *testing.T) {
 func TestSignaturesOfJobs(t *testing.T) {
 	run := &fleet.Command{Argv: []string{"true"}}
 	for what, c := range map[string]struct {
-		do   document.DoRequest
+		do   document.JobRequest
 		good bool
 	}{
-		"a command":              {document.DoRequest{What: fleet.DoRun, Run: run}, true},
-		"a signed command":       {document.DoRequest{What: fleet.DoRun, Run: run, Signed: "x"}, true},
-		"the longest signature":  {document.DoRequest{What: fleet.DoRun, Run: run, Signed: strings.Repeat("x", fleet.MaxSignedJob)}, true},
-		"too long a signature":   {document.DoRequest{What: fleet.DoRun, Run: run, Signed: strings.Repeat("x", fleet.MaxSignedJob+1)}, false},
-		"a signature of nothing": {document.DoRequest{What: fleet.DoApply, Signed: "x"}, false},
-		"an application":         {document.DoRequest{What: fleet.DoApply}, true},
+		"a command":              {document.JobRequest{What: fleet.JobRun, Run: run}, true},
+		"a signed command":       {document.JobRequest{What: fleet.JobRun, Run: run, Signed: "x"}, true},
+		"the longest signature":  {document.JobRequest{What: fleet.JobRun, Run: run, Signed: strings.Repeat("x", fleet.MaxSignedJob)}, true},
+		"too long a signature":   {document.JobRequest{What: fleet.JobRun, Run: run, Signed: strings.Repeat("x", fleet.MaxSignedJob+1)}, false},
+		"a signature of nothing": {document.JobRequest{What: fleet.JobApply, Signed: "x"}, false},
+		"an application":         {document.JobRequest{What: fleet.JobApply}, true},
 	} {
 		c.do.Select = []string{"*"}
-		if err := checkDo(c.do); (err == nil) != c.good {
+		if err := checkJob(c.do); (err == nil) != c.good {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -42,7 +42,7 @@ func (c *call) metrics() (any, error) {
 func (c *call) openAPI() (any, error) { return OpenAPI(), nil }
 
 func (c *call) whoami() (any, error) {
-	p := document.Person{Format: document.PersonFormat, Name: c.who.Name, Rights: []string{}, Hub: c.h.Backend.Health(c.r.Context()).Hub}
+	p := document.CurrentUser{Format: document.CurrentUserFormat, Name: c.who.Name, Rights: []string{}, Hub: c.h.Backend.Health(c.r.Context()).Hub}
 	for _, r := range Rights() {
 		if c.who.May(r) {
 			p.Rights = append(p.Rights, string(r))
@@ -122,8 +122,8 @@ func (c *call) target() (any, error) {
 
 func (c *call) modules() (any, error) { return c.h.Backend.Modules(c.r.Context(), c.h.Now()) }
 
-// Folder is the module of a name: people leave "modules/" out.
-func Folder(name string) string {
+// Directory is the module of a name: people leave "modules/" out.
+func Directory(name string) string {
 	if name == "" || strings.HasPrefix(name, "modules/") {
 		return name
 	}
@@ -135,13 +135,13 @@ func (c *call) module() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.h.Backend.Module(c.r.Context(), view.ModuleQuery{Module: Folder(c.path["module"]), Offset: offset, Limit: limit, Now: c.h.Now()})
+	return c.h.Backend.Module(c.r.Context(), view.ModuleQuery{Module: Directory(c.path["module"]), Offset: offset, Limit: limit, Now: c.h.Now()})
 }
 
 // told is what the query of events says.
 func (c *call) told() (view.EventQuery, error) {
 	limit, err := c.number("limit")
-	q := view.EventQuery{Target: c.one("target"), Module: Folder(c.one("module")), Kinds: c.query["kind"], After: c.one("after"), Limit: limit}
+	q := view.EventQuery{Target: c.one("target"), Module: Directory(c.one("module")), Kinds: c.query["kind"], After: c.one("after"), Limit: limit}
 	for _, p := range []struct {
 		name string
 		at   *time.Time
@@ -213,29 +213,29 @@ func (c *call) retireHub() (any, error) {
 	return done(text, c.path["hub"])(c.h.Backend.RetireHub(c.r.Context(), c.who, c.path["hub"], r))
 }
 
-func (c *call) people() (any, error) {
-	all, err := c.h.Backend.People(c.r.Context())
-	return document.People{Format: document.PeopleFormat, People: append([]document.Known{}, all...)}, err
+func (c *call) users() (any, error) {
+	all, err := c.h.Backend.Users(c.r.Context())
+	return document.UserPage{Format: document.UserPageFormat, Users: append([]document.User{}, all...)}, err
 }
 
-func (c *call) setPerson() (any, error) {
-	r := *c.in.(*document.PersonRequest)
-	return done("The user %s is set.", r.Name)(c.h.Backend.SetPerson(c.r.Context(), c.who, r))
+func (c *call) setUser() (any, error) {
+	r := *c.in.(*document.UserRequest)
+	return done("The user %s is set.", r.Name)(c.h.Backend.SetUser(c.r.Context(), c.who, r))
 }
 
 func (c *call) createLogin() (any, error) {
-	l, err := c.h.Backend.CreateLogin(c.r.Context(), c.who, c.path["person"], *c.in.(*document.LoginRequest))
+	l, err := c.h.Backend.CreateLogin(c.r.Context(), c.who, c.path["user"], *c.in.(*document.LoginRequest))
 	l.Format = document.NewLoginFormat
 	return l, err
 }
 
 func (c *call) logins() (any, error) {
-	all, err := c.h.Backend.Logins(c.r.Context(), c.path["person"])
-	return document.LoginPage{Format: document.LoginPageFormat, Name: c.path["person"], Logins: append([]document.Login{}, all...)}, err
+	all, err := c.h.Backend.Logins(c.r.Context(), c.path["user"])
+	return document.LoginPage{Format: document.LoginPageFormat, Name: c.path["user"], Logins: append([]document.Login{}, all...)}, err
 }
 
-func (c *call) withdrawLogin() (any, error) {
-	return done("The login token %s of %s is revoked.", c.path["login"], c.path["person"])(c.h.Backend.WithdrawLogin(c.r.Context(), c.who, c.path["person"], c.path["login"]))
+func (c *call) revokeLogin() (any, error) {
+	return done("The login token %s of %s is revoked.", c.path["login"], c.path["user"])(c.h.Backend.RevokeLogin(c.r.Context(), c.who, c.path["user"], c.path["login"]))
 }
 
 // done says what was done, where nothing went wrong.

@@ -30,7 +30,7 @@ func TestEffectsOfRequests(t *testing.T) {
 	const web1 = `"aaaaaaaaaaaaaaaaaaaaaaaaaa"`
 	until, lost := apitest.Now().Unix()+60, `{"lost":true,"reason":"burnt"}`
 	program := func(sel string) string {
-		return `{` + sel + `"program":{"version":"1.2","files":{"amd64":{"digest":"sha256:` + strings.Repeat("a", 64) + `","size":1}}}}`
+		return `{` + sel + `"binary":{"version":"1.2","files":{"amd64":{"digest":"sha256:` + strings.Repeat("a", 64) + `","size":1}}}}`
 	}
 	for _, c := range []struct {
 		path, body string
@@ -58,16 +58,16 @@ func TestEffectsOfRequests(t *testing.T) {
 		{"/v1/freeze", `{"for_ns":5}`, 400, "without a reason", ""},
 		{"/v1/freeze", `{"reason":"x","for_ns":-5}`, 400, "negative time", ""},
 		{"/v1/unfreeze", `{}`, 409, "there is no freeze of the whole fleet", ""},
-		{"/v1/targets/web1/asks/freeze/approve", `{"name":"n","reason":"r"}`, 200, "The request of web1 is approved.", `jane decide [` + web1 + `,"freeze","n",false,"r"]`},
-		{"/v1/targets/web1/asks/freeze/refuse", `{"name":"n","reason":"r"}`, 200, "The request of web1 is rejected.", `jane decide [` + web1 + `,"freeze","n",true,"r"]`},
+		{"/v1/targets/web1/requests/freeze/approve", `{"name":"n","reason":"r"}`, 200, "The request of web1 is approved.", `jane decide [` + web1 + `,"freeze","n",false,"r"]`},
+		{"/v1/targets/web1/requests/freeze/reject", `{"name":"n","reason":"r"}`, 200, "The request of web1 is rejected.", `jane decide [` + web1 + `,"freeze","n",true,"r"]`},
 		{"/v1/notices/n1/approve", `{}`, 200, "The notice n1 is approved.", `jane notice ["n1",false]`},
 		{"/v1/notices/n1/deny", `{}`, 200, "The notice n1 is rejected.", `jane notice ["n1",true]`},
 		{"/v1/hubs/hub2/retire", `{"reason":"old"}`, 200, "hub2 is retired. It stops when the other hubs have all of its data", `jane retire hub ["hub2",false]`},
 		{"/v1/hubs/hub2/retire", lost, 200, "hub2 is retired, and its certificate is revoked.", `jane retire hub ["hub2",true]`},
-		{"/v1/programs", program(`"select":["web*"],`), 200, "2 agents will be upgraded to 1.2.", `jane program ["1.2",2]`},
-		{"/v1/programs", program(""), 400, "none is selected", ""},
-		{"/v1/programs", program(`"select":["db1"],`), 409, "none is active", ""},
-		{"/v1/programs", `{"select":["web*"],"program":{"version":""}}`, 400, "fettle hub upgrade --help", ""},
+		{"/v1/binaries", program(`"select":["web*"],`), 200, "2 agents will be upgraded to 1.2.", `jane program ["1.2",2]`},
+		{"/v1/binaries", program(""), 400, "none is selected", ""},
+		{"/v1/binaries", program(`"select":["db1"],`), 409, "none is active", ""},
+		{"/v1/binaries", `{"select":["web*"],"binary":{"version":""}}`, 400, "fettle agent upgrade --help", ""},
 		{"/v1/backup/saved", `{"at":7}`, 200, "The backup is recorded.", `jane saved [7]`},
 		{"/v1/targets/nobody/retire", `{}`, 404, "nobody", ""},
 	} {
@@ -126,7 +126,7 @@ func TestWhoami(t *testing.T) {
 		"read": {"read"}, "operate": {"read", "operate"}, "approve": {"read", "approve"}, "admin": {"read", "operate", "approve", "admin"},
 	} {
 		w := ask(newHub(t).Handler(), "GET", "/v1/whoami", token, "")
-		var p document.Person
+		var p document.CurrentUser
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || p.Name != "jane" || p.Hub == "" {
 			t.Errorf("%s: %s, %v", token, w.Body, err)
 		}
@@ -151,8 +151,8 @@ func TestAnswersOfABareHub(t *testing.T) {
 	if w, _ := recorded(t, nil, "GET", "/v1/check", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"checks":[]`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	var policy document.AskPolicy
-	w, _ = recorded(t, nil, "GET", "/v1/asks/policy", "")
+	var policy document.RequestPolicy
+	w, _ = recorded(t, nil, "GET", "/v1/requests/policy", "")
 	if err := json.Unmarshal(w.Body.Bytes(), &policy); err != nil || len(policy.Answers) != 2 || policy.Answers["freeze"] == "" || policy.Answers["suspect"] == "" {
 		t.Errorf("%s, %v", w.Body, err)
 	}

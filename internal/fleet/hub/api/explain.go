@@ -24,19 +24,19 @@ func (c *call) explain() (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	because, err := c.h.Backend.Because(c.r.Context(), d.Target.ID, Folder(c.path["module"]))
+	because, err := c.h.Backend.Because(c.r.Context(), d.Target.ID, Directory(c.path["module"]))
 	if err != nil {
 		return nil, err
 	}
-	e := explanation(d, Folder(c.path["module"]))
-	e.Because = append(e.Because, because...)
+	e := explanation(d, Directory(c.path["module"]))
+	e.Reasons = append(e.Reasons, because...)
 	return e, nil
 }
 
 // explanation is what the read model knows of a module on a target.
 func explanation(d document.TargetDetail, module string) document.Explanation {
 	e := document.Explanation{Format: document.ExplanationFormat, ID: d.Target.ID, Name: d.Target.Name, Module: module,
-		Needs: []document.Needed{}, NeededBy: []document.Needed{}, Because: []string{}}
+		Needs: []document.Needed{}, NeededBy: []document.Needed{}, Reasons: []string{}}
 	states := map[string]fleet.Readiness{}
 	for _, m := range d.Modules {
 		states[m.Module] = m.State

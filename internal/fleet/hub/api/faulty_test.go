@@ -92,15 +92,15 @@ func (f faulty) AuditLog(ctx context.Context, offset int64, limit int) (document
 	return or(f, func() (document.AuditPage, error) { return f.Backend.AuditLog(ctx, offset, limit) })
 }
 
-func (f faulty) People(ctx context.Context) ([]document.Known, error) {
-	return or(f, func() ([]document.Known, error) { return f.Backend.People(ctx) })
+func (f faulty) Users(ctx context.Context) ([]document.User, error) {
+	return or(f, func() ([]document.User, error) { return f.Backend.Users(ctx) })
 }
 
-func (f faulty) SetPerson(ctx context.Context, by access.Who, r document.PersonRequest) error {
+func (f faulty) SetUser(ctx context.Context, by access.Who, r document.UserRequest) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
-	return f.Backend.SetPerson(ctx, by, r)
+	return f.Backend.SetUser(ctx, by, r)
 }
 
 func (f faulty) CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error) {
@@ -111,11 +111,11 @@ func (f faulty) Logins(ctx context.Context, name string) ([]document.Login, erro
 	return or(f, func() ([]document.Login, error) { return f.Backend.Logins(ctx, name) })
 }
 
-func (f faulty) WithdrawLogin(ctx context.Context, by access.Who, name, login string) error {
+func (f faulty) RevokeLogin(ctx context.Context, by access.Who, name, login string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
-	return f.Backend.WithdrawLogin(ctx, by, name, login)
+	return f.Backend.RevokeLogin(ctx, by, name, login)
 }
 
 func (f faulty) Approve(ctx context.Context, by access.Who, id fleet.TargetID) error {
@@ -206,34 +206,34 @@ func (f faulty) Trust(ctx context.Context, by access.Who, id fleet.TargetID, rea
 	return f.Backend.Trust(ctx, by, id, reason)
 }
 
-func (f faulty) Asks(ctx context.Context) ([]document.Ask, error) {
-	return or(f, func() ([]document.Ask, error) { return f.Backend.Asks(ctx) })
+func (f faulty) Requests(ctx context.Context) ([]document.Request, error) {
+	return or(f, func() ([]document.Request, error) { return f.Backend.Requests(ctx) })
 }
 
-func (f faulty) DecideAsk(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, name string, refuse bool, reason string) error {
+func (f faulty) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, name string, refuse bool, reason string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
-	return f.Backend.DecideAsk(ctx, by, id, what, name, refuse, reason)
+	return f.Backend.DecideRequest(ctx, by, id, what, name, refuse, reason)
 }
 
 func (f faulty) Certificates(ctx context.Context) (document.CertificatePage, error) {
 	return or(f, func() (document.CertificatePage, error) { return f.Backend.Certificates(ctx) })
 }
 
-func (f faulty) ForbidCertificates(ctx context.Context, by access.Who, r document.CertificateForbidding) (document.Request, error) {
-	return or(f, func() (document.Request, error) { return f.Backend.ForbidCertificates(ctx, by, r) })
+func (f faulty) RevokeCertificates(ctx context.Context, by access.Who, r document.CertificateRevocation) (document.Job, error) {
+	return or(f, func() (document.Job, error) { return f.Backend.RevokeCertificates(ctx, by, r) })
 }
 
-func (f faulty) AskPolicy(ctx context.Context) (fleet.AskPolicy, error) {
-	return or(f, func() (fleet.AskPolicy, error) { return f.Backend.AskPolicy(ctx) })
+func (f faulty) RequestPolicy(ctx context.Context) (fleet.RequestPolicy, error) {
+	return or(f, func() (fleet.RequestPolicy, error) { return f.Backend.RequestPolicy(ctx) })
 }
 
-func (f faulty) SetAskPolicy(ctx context.Context, by access.Who, r document.AskPolicyRequest) error {
+func (f faulty) SetRequestPolicy(ctx context.Context, by access.Who, r document.RequestPolicyChange) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
-	return f.Backend.SetAskPolicy(ctx, by, r)
+	return f.Backend.SetRequestPolicy(ctx, by, r)
 }
 
 func (f faulty) SaveState(ctx context.Context, by access.Who) (document.HubState, error) {
@@ -286,34 +286,34 @@ func (f faulty) DecideNotice(ctx context.Context, by access.Who, id string, deny
 	return f.Backend.DecideNotice(ctx, by, id, deny)
 }
 
-func (f faulty) Programs(ctx context.Context) ([]document.Programmed, error) {
-	return or(f, func() ([]document.Programmed, error) { return f.Backend.Programs(ctx) })
+func (f faulty) Binaries(ctx context.Context) ([]document.BinarySetting, error) {
+	return or(f, func() ([]document.BinarySetting, error) { return f.Backend.Binaries(ctx) })
 }
 
-func (f faulty) SetProgram(ctx context.Context, by access.Who, r document.ProgramRequest, targets []fleet.TargetID) error {
+func (f faulty) SetBinary(ctx context.Context, by access.Who, r document.BinaryRequest, targets []fleet.TargetID) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
-	return f.Backend.SetProgram(ctx, by, r, targets)
+	return f.Backend.SetBinary(ctx, by, r, targets)
 }
 
-func (f faulty) Do(ctx context.Context, by access.Who, r document.DoRequest, targets []fleet.TargetID) (document.Request, error) {
-	return or(f, func() (document.Request, error) { return f.Backend.Do(ctx, by, r, targets) })
+func (f faulty) CreateJob(ctx context.Context, by access.Who, r document.JobRequest, targets []fleet.TargetID) (document.Job, error) {
+	return or(f, func() (document.Job, error) { return f.Backend.CreateJob(ctx, by, r, targets) })
 }
 
-func (f faulty) Request(ctx context.Context, id string) (document.Request, error) {
-	return or(f, func() (document.Request, error) { return f.Backend.Request(ctx, id) })
+func (f faulty) Job(ctx context.Context, id string) (document.Job, error) {
+	return or(f, func() (document.Job, error) { return f.Backend.Job(ctx, id) })
 }
 
-func (f faulty) Withdraw(ctx context.Context, by access.Who, id string) error {
+func (f faulty) CancelJob(ctx context.Context, by access.Who, id string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
-	return f.Backend.Withdraw(ctx, by, id)
+	return f.Backend.CancelJob(ctx, by, id)
 }
 
-func (f faulty) Requests(ctx context.Context, offset, limit int) (document.RequestPage, error) {
-	return or(f, func() (document.RequestPage, error) { return f.Backend.Requests(ctx, offset, limit) })
+func (f faulty) Jobs(ctx context.Context, offset, limit int) (document.JobPage, error) {
+	return or(f, func() (document.JobPage, error) { return f.Backend.Jobs(ctx, offset, limit) })
 }
 
 func (f faulty) OpenExecutor(ctx context.Context, by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {

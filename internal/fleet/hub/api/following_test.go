@@ -120,7 +120,7 @@ func TestExplanations(t *testing.T) {
 		t.Fatalf("%d %s, %v", w.Code, w.Body, err)
 	}
 	if e.Name != "web2" || e.Module != "modules/web" || e.State != fleet.ModuleFailed || e.Since == 0 || e.Assigned.Branch != "main" || e.Applied != strings.Repeat("a", 40) ||
-		!e.Behind || e.Error != "cannot restart nginx" || len(e.Needs) != 1 || e.Needs[0].Module != "modules/base" || len(e.NeededBy) != 0 || len(e.Because) != 2 {
+		!e.Behind || e.Error != "cannot restart nginx" || len(e.Needs) != 1 || e.Needs[0].Module != "modules/base" || len(e.NeededBy) != 0 || len(e.Reasons) != 2 {
 		t.Errorf("%s", w.Body)
 	}
 	for _, name := range []string{"..", "a%20b", "-%00"} {

@@ -265,7 +265,7 @@ func (c *call) audit(outcome, reason string) error {
 		return errors.New("there is none")
 	}
 	return c.h.Audit(context.WithoutCancel(c.r.Context()), access.Entry{
-		Who: c.who.Name, How: c.who.How, What: c.route.Name(), On: cmp.Or(c.path["login"], c.path["target"], c.path["token"], c.path["rule"], c.path["notice"], c.path["request"], c.path["person"], c.path["hub"]),
+		Who: c.who.Name, How: c.who.How, What: c.route.Name(), On: cmp.Or(c.path["login"], c.path["target"], c.path["token"], c.path["rule"], c.path["notice"], c.path["job"], c.path["user"], c.path["hub"]),
 		Outcome: outcome, Reason: reason, From: c.r.RemoteAddr, Request: c.id,
 	})
 }

@@ -62,7 +62,7 @@ func (c *call) pin() (any, error) {
 	if r.Ref == "" || r.For < 0 {
 		return nil, &Refusal{http.StatusBadRequest, "cannot pin without a commit, or for a negative time", "Name a branch, tag or commit"}
 	}
-	p := fleet.Pin{Module: Folder(r.Module), Ref: r.Ref, By: c.who.Name, Reason: r.Reason, Permit: r.Permit}
+	p := fleet.Pin{Module: Directory(r.Module), Ref: r.Ref, By: c.who.Name, Reason: r.Reason, Permit: r.Permit}
 	if r.For > 0 {
 		p.Until = c.h.Now().Add(time.Duration(r.For)).Unix()
 	}
@@ -70,7 +70,7 @@ func (c *call) pin() (any, error) {
 }
 
 func (c *call) unpin() (any, error) {
-	module := Folder(c.in.(*document.UnpinRequest).Module)
+	module := Directory(c.in.(*document.UnpinRequest).Module)
 	return c.on("The pin of %s is removed.", func(ctx context.Context, t document.Target) error {
 		return c.h.Backend.Unpin(ctx, c.who, t.ID, module)
 	})

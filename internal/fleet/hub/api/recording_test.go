@@ -97,7 +97,7 @@ func (r recording) Trust(_ context.Context, by access.Who, id fleet.TargetID, re
 	return r.note(by, "trust", id, reason)
 }
 
-func (r recording) DecideAsk(_ context.Context, by access.Who, id fleet.TargetID, what fleet.AskKind, name string, refuse bool, reason string) error {
+func (r recording) DecideRequest(_ context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, name string, refuse bool, reason string) error {
 	return r.note(by, "decide", id, what, name, refuse, reason)
 }
 
@@ -109,8 +109,8 @@ func (r recording) RetireHub(_ context.Context, by access.Who, name string, q do
 	return r.note(by, "retire hub", name, q.Lost)
 }
 
-func (r recording) SetProgram(_ context.Context, by access.Who, q document.ProgramRequest, ids []fleet.TargetID) error {
-	return r.note(by, "program", q.Program.Version, len(ids))
+func (r recording) SetBinary(_ context.Context, by access.Who, q document.BinaryRequest, ids []fleet.TargetID) error {
+	return r.note(by, "program", q.Binary.Version, len(ids))
 }
 
 func (r recording) BackupSaved(_ context.Context, by access.Who, at int64) error {

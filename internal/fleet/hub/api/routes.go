@@ -62,7 +62,7 @@ func Routes() []Route {
 		{Method: "GET", Path: "/readyz", Right: Open, Does: "Check whether the hub serves agents", Plain: true, call: (*call).readyz},
 		{Method: "GET", Path: "/metrics", Right: access.Read, Does: "Metrics in the format of Prometheus", Plain: true, call: (*call).metrics},
 		{Method: "GET", Path: "/v1/openapi.json", Right: access.Read, Does: "This description", Out: map[string]any{}, call: (*call).openAPI},
-		{Method: "GET", Path: "/v1/whoami", Right: access.Read, Does: "Show the current user and the rights", Out: document.Person{}, call: (*call).whoami},
+		{Method: "GET", Path: "/v1/whoami", Right: access.Read, Does: "Show the current user and the rights", Out: document.CurrentUser{}, call: (*call).whoami},
 		{Method: "GET", Path: "/v1/health", Right: access.Read, Does: "Show the health of the hub", Out: document.Health{}, call: (*call).health},
 		{Method: "GET", Path: "/v1/status", Right: access.Read, Does: "Show the numbers of the fleet", Out: document.Status{}, call: (*call).status},
 		{Method: "GET", Path: "/v1/repositories", Right: access.Read, Does: "List the repositories that the hub follows", Out: document.RepositoryPage{}, call: (*call).repositories},
@@ -91,14 +91,14 @@ func Routes() []Route {
 		{Method: "GET", Path: "/v1/events", Right: access.Read, Does: "List events, oldest first; without since and after, the newest events", Query: told, Out: document.EventPage{}, call: (*call).events},
 		{Method: "GET", Path: "/v1/events/follow", Right: access.Read, Does: "Stream new events: JSON lines, or server-sent events for clients that accept text/event-stream", Query: told, Out: document.Event{}, Stream: true, call: (*call).follow},
 
-		{Method: "GET", Path: "/v1/requests", Right: access.Read, Does: "List the requests to agents, newest first", Query: page, Out: document.RequestPage{}, call: (*call).requests},
-		{Method: "GET", Path: "/v1/requests/{request}", Right: access.Read, Does: "Show one request, and which agents acknowledged it", Out: document.Request{}, call: (*call).request},
-		{Method: "POST", Path: "/v1/requests", Right: access.Operate, Does: "Request that agents apply, verify, report or run a program; the hub stores the request for offline agents", In: document.DoRequest{}, Out: document.Request{}, call: (*call).do},
-		{Method: "POST", Path: "/v1/requests/{request}/withdraw", Right: access.Operate, Does: "Cancel a request for agents that have not started it", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).withdraw},
+		{Method: "GET", Path: "/v1/jobs", Right: access.Read, Does: "List the jobs of agents, newest first", Query: page, Out: document.JobPage{}, call: (*call).jobs},
+		{Method: "GET", Path: "/v1/jobs/{job}", Right: access.Read, Does: "Show one job, and the agents that acknowledged it", Out: document.Job{}, call: (*call).job},
+		{Method: "POST", Path: "/v1/jobs", Right: access.Operate, Does: "Create a job: agents apply, verify, report or run a program; the hub stores the job for offline agents", In: document.JobRequest{}, Out: document.Job{}, call: (*call).createJob},
+		{Method: "POST", Path: "/v1/jobs/{job}/cancel", Right: access.Operate, Does: "Cancel a job for agents that have not started it", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).cancelJob},
 
-		{Method: "GET", Path: "/v1/programs", Right: access.Read, Does: "List the binaries that are set for agents", Out: document.ProgramPage{}, call: (*call).programs},
-		{Method: "POST", Path: "/v1/programs", Right: access.Admin, Does: "Set the binary of agents, after its files were uploaded to /v1/programs/file", In: document.ProgramRequest{}, Out: document.Done{}, call: (*call).setProgram},
-	}, slices.Concat(memberRoutes(), notifyRoutes(), hubRoutes(), askRoutes())...)
+		{Method: "GET", Path: "/v1/binaries", Right: access.Read, Does: "List the binaries that are set for agents", Out: document.BinaryPage{}, call: (*call).binaries},
+		{Method: "POST", Path: "/v1/binaries", Right: access.Admin, Does: "Set the binary of agents, after its files were uploaded to /v1/binaries/file", In: document.BinaryRequest{}, Out: document.Done{}, call: (*call).setBinary},
+	}, slices.Concat(memberRoutes(), notifyRoutes(), hubRoutes(), requestRoutes())...)
 }
 
 // memberRoutes are about who belongs to the fleet besides targets: hubs and people.
@@ -112,11 +112,11 @@ func memberRoutes() []Route {
 		{Method: "GET", Path: "/v1/hubs", Right: access.Read, Does: "List the hubs of the fleet, and their redundancy", Out: document.HubPage{}, call: (*call).hubs},
 		{Method: "POST", Path: "/v1/hubs/{hub}/retire", Right: access.Admin, Does: "Retire a hub: the trust in it ends when the other hubs have all of its data, or immediately if it is lost", In: document.HubRetirement{}, Out: document.Done{}, call: (*call).retireHub},
 
-		{Method: "GET", Path: "/v1/people", Right: access.Admin, Does: "List the users and their rights", Out: document.People{}, call: (*call).people},
-		{Method: "POST", Path: "/v1/people", Right: access.Admin, Does: "Create a user, or change the rights of a user", In: document.PersonRequest{}, Out: document.Done{}, call: (*call).setPerson},
-		{Method: "POST", Path: "/v1/people/{person}/login", Right: access.Admin, Does: "Create a login token for a user; only this answer contains it", In: document.LoginRequest{}, Out: document.NewLogin{}, call: (*call).createLogin},
-		{Method: "GET", Path: "/v1/people/{person}/logins", Right: access.Admin, Does: "List the login tokens of a user, without the secrets", Out: document.LoginPage{}, call: (*call).logins},
-		{Method: "POST", Path: "/v1/people/{person}/logins/{login}/withdraw", Right: access.Admin, Does: "Revoke a login token of a user, at all hubs", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).withdrawLogin},
+		{Method: "GET", Path: "/v1/users", Right: access.Admin, Does: "List the users and their rights", Out: document.UserPage{}, call: (*call).users},
+		{Method: "POST", Path: "/v1/users", Right: access.Admin, Does: "Create a user, or change the rights of a user", In: document.UserRequest{}, Out: document.Done{}, call: (*call).setUser},
+		{Method: "POST", Path: "/v1/users/{user}/login", Right: access.Admin, Does: "Create a login token for a user; only this answer contains it", In: document.LoginRequest{}, Out: document.NewLogin{}, call: (*call).createLogin},
+		{Method: "GET", Path: "/v1/users/{user}/logins", Right: access.Admin, Does: "List the login tokens of a user, without the secrets", Out: document.LoginPage{}, call: (*call).logins},
+		{Method: "POST", Path: "/v1/users/{user}/logins/{login}/revoke", Right: access.Admin, Does: "Revoke a login token of a user, at all hubs", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).revokeLogin},
 	}
 }
 

@@ -120,12 +120,12 @@ func (c collector) status(ctx context.Context, g gauges) error {
 	}
 	unexpected := 0
 	for _, state := range document.States() {
-		if state == document.Outside {
+		if state == document.NotInFleet {
 			continue
 		}
 		g.set("fettle_target_states", float64(s.States[state]), string(state))
 		switch state {
-		case document.Failed, document.Silent, document.Drifted, document.Unknown:
+		case document.Failed, document.Unresponsive, document.Drifted, document.Unknown:
 			unexpected += s.States[state]
 		}
 	}

@@ -54,14 +54,14 @@ func Parse(src *front.Source) (*front.Node, *front.Error) {
 
 // syntaxError returns the library's error with its place.
 func syntaxError(src *front.Source, err error) *front.Error {
-	message, line, column := Mistake(err)
+	message, line, column := ConfigError(err)
 	at := src.Offset(line, column)
 	return front.Errorf(src, at, at+1, "Invalid YAML", "The text is no YAML: %s.", message)
 }
 
-// Mistake returns the library's message about a text that is not YAML, without a period at its end,
+// ConfigError returns the library's message about a text that is not YAML, without a period at its end,
 // and its line and column, from 1.
-func Mistake(err error) (message string, line, column int) {
+func ConfigError(err error) (message string, line, column int) {
 	message, line, column = err.Error(), 1, 1
 	var le *yaml.LoadError
 	if errors.As(err, &le) {

@@ -43,19 +43,19 @@ type Hub struct {
 	seq       uint64
 	targets   map[fleet.TargetID]fleet.Target
 	tokens    []document.Token
-	people    []document.Known
-	programs  []document.Programmed
+	users     []document.User
+	binaries  []document.BinarySetting
 	alone     bool // hub2 is retired
-	requests  []document.Request
-	withdrawn bool // the one login
+	jobs      []document.Job
+	cancelled bool // the one login
 	acts      []access.Entry
 	rules     []document.Notification
 	decided   []string // notices
 	approved  []string // digests of alarms
 	repos     []document.Repository
 
-	freeze    *document.FleetFreeze // of all targets
-	askPolicy fleet.AskPolicy
+	freeze        *document.FleetFreeze // of all targets
+	requestPolicy fleet.RequestPolicy
 	// Open opens executors; nil: every target is away.
 	Open func(by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)
 }

@@ -19,7 +19,7 @@ func (h *Hub) AuditLog(ctx context.Context, offset int64, limit int) (document.A
 	for _, e := range []access.Entry{
 		{Who: "ann", How: "token fettle-api-a", What: "POST /v1/targets/{target}/pin", On: "web1", Outcome: access.Begun, Reason: `{"ref":"fix-tls"}`, From: "192.0.2.7:4711", Request: "r1"},
 		{Who: "ann", How: "token fettle-api-a", What: "POST /v1/targets/{target}/pin", On: "web1", Outcome: access.Done, From: "192.0.2.7:4711", Request: "r1"},
-		{Who: "bob", How: "certificate 1f", What: "POST /v1/people", Outcome: access.Denied, From: "192.0.2.8:4711", Request: "r2"},
+		{Who: "bob", How: "certificate 1f", What: "POST /v1/users", Outcome: access.Denied, From: "192.0.2.8:4711", Request: "r2"},
 	} {
 		if err == nil {
 			err = trail.Append(ctx, e)

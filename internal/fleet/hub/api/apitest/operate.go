@@ -50,7 +50,7 @@ func (h *Hub) RevokeToken(_ context.Context, _ access.Who, id string) error {
 func (h *Hub) Hubs(context.Context) (document.HubPage, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := document.HubPage{Format: document.HubPageFormat, Seen: "hub1", Copies: 2, Whole: true, Hubs: []document.HubMember{{
+	p := document.HubPage{Format: document.HubPageFormat, Seen: "hub1", Copies: 2, Complete: true, Hubs: []document.HubMember{{
 		Name: "hub1", Hubs: []string{"https://hub1.example.org:7440"}, Buses: []string{"tls://hub1.example.org:7441"}, Here: true, Current: true, Keeps: 10, Leads: true, Authority: true, Joined: Now().UnixNano(),
 	}}}
 	if !h.alone {
@@ -70,19 +70,19 @@ func (h *Hub) RetireHub(_ context.Context, _ access.Who, name string, _ document
 	return nil
 }
 
-// People are those that were set.
-func (h *Hub) People(context.Context) ([]document.Known, error) {
+// Users are those that were set.
+func (h *Hub) Users(context.Context) ([]document.User, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return append([]document.Known{}, h.people...), nil
+	return append([]document.User{}, h.users...), nil
 }
 
-// SetPerson adds somebody, or replaces them.
-func (h *Hub) SetPerson(_ context.Context, by access.Who, r document.PersonRequest) error {
+// SetUser adds somebody, or replaces them.
+func (h *Hub) SetUser(_ context.Context, by access.Who, r document.UserRequest) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.people = slices.DeleteFunc(h.people, func(k document.Known) bool { return k.Name == r.Name })
-	h.people = append(h.people, document.Known{Name: r.Name, Roles: append([]string{}, r.Roles...), Locked: r.Locked, Changed: Now().UnixNano(), By: by.Name})
+	h.users = slices.DeleteFunc(h.users, func(k document.User) bool { return k.Name == r.Name })
+	h.users = append(h.users, document.User{Name: r.Name, Roles: append([]string{}, r.Roles...), Locked: r.Locked, Changed: Now().UnixNano(), By: by.Name})
 	return nil
 }
 
@@ -90,7 +90,7 @@ func (h *Hub) SetPerson(_ context.Context, by access.Who, r document.PersonReque
 func (h *Hub) CreateLogin(_ context.Context, _ access.Who, name string, r document.LoginRequest) (document.NewLogin, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !slices.ContainsFunc(h.people, func(k document.Known) bool { return k.Name == name }) {
+	if !slices.ContainsFunc(h.users, func(k document.User) bool { return k.Name == name }) {
 		return document.NewLogin{}, fmt.Errorf("cannot find anybody called %q: %w", name, fleet.ErrNotFound)
 	}
 	return document.NewLogin{Name: name, ID: "p1", Expires: Now().UnixNano() + r.Expires, Secret: "secret-of-" + name}, nil
@@ -100,24 +100,24 @@ func (h *Hub) CreateLogin(_ context.Context, _ access.Who, name string, r docume
 func (h *Hub) Logins(_ context.Context, name string) ([]document.Login, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if !slices.ContainsFunc(h.people, func(k document.Known) bool { return k.Name == name }) {
+	if !slices.ContainsFunc(h.users, func(k document.User) bool { return k.Name == name }) {
 		return nil, fmt.Errorf("cannot find anybody called %q: %w", name, fleet.ErrNotFound)
 	}
 	l := document.Login{ID: "fettle-api-p1", Roles: []string{"read"}, Made: Now().UnixNano(), By: "root", Expires: Now().Add(time.Hour).UnixNano(), Note: "laptop"}
-	if h.withdrawn {
-		l.Withdrawn = Now().UnixNano()
+	if h.cancelled {
+		l.Revoked = Now().UnixNano()
 	}
 	return []document.Login{l}, nil
 }
 
-// WithdrawLogin ends that one.
-func (h *Hub) WithdrawLogin(_ context.Context, _ access.Who, name, login string) error {
+// RevokeLogin ends that one.
+func (h *Hub) RevokeLogin(_ context.Context, _ access.Who, name, login string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if login != "p1" && login != "fettle-api-p1" {
 		return fmt.Errorf("cannot find the login %q of %s: %w", login, name, fleet.ErrNotFound)
 	}
-	h.withdrawn = true
+	h.cancelled = true
 	return nil
 }
 
@@ -197,19 +197,19 @@ func (h *Hub) FrozenAll(context.Context) (*document.FleetFreeze, error) {
 	return h.freeze, nil
 }
 
-// Do keeps a request that web1 has acknowledged; it has no program "missing".
-func (h *Hub) Do(_ context.Context, by access.Who, do document.DoRequest, targets []fleet.TargetID) (document.Request, error) {
+// CreateJob keeps a request that web1 has acknowledged; it has no program "missing".
+func (h *Hub) CreateJob(_ context.Context, by access.Who, do document.JobRequest, targets []fleet.TargetID) (document.Job, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := document.Request{ID: fmt.Sprintf("q%d", len(h.requests)+1), What: do.What, Run: do.Run, Expires: Now().Add(cmp.Or(time.Duration(do.Expires), 7*24*time.Hour)).UnixNano(), By: by.Name, At: Now().UnixNano()}
+	r := document.Job{ID: fmt.Sprintf("q%d", len(h.jobs)+1), What: do.What, Run: do.Run, Expires: Now().Add(cmp.Or(time.Duration(do.Expires), 7*24*time.Hour)).UnixNano(), By: by.Name, At: Now().UnixNano()}
 	for _, id := range targets {
-		a := document.Acknowledgement{ID: id, Name: h.targets[id].Name, Done: h.targets[id].Name == "web1"}
-		a.Is = document.RequestWaits
+		a := document.JobTarget{ID: id, Name: h.targets[id].Name, Done: h.targets[id].Name == "web1"}
+		a.State = document.JobWaits
 		if a.Done {
-			a.At, a.Is = Now().UnixNano(), document.RequestDone
+			a.At, a.State = Now().UnixNano(), document.JobDone
 			if do.Run != nil {
 				a.Result = &fleet.CommandResult{Command: 7, Exit: 3, Stdout: "up 3 days\n", Duration: 12_000_000}
-				a.Is = document.RequestFailed
+				a.State = document.JobFailed
 				if len(do.Run.Argv) > 0 && do.Run.Argv[0] == "missing" {
 					a.Result, a.Error = &fleet.CommandResult{Command: 7}, `cannot run "missing"`
 				}
@@ -217,22 +217,22 @@ func (h *Hub) Do(_ context.Context, by access.Who, do document.DoRequest, target
 		}
 		r.Targets = append(r.Targets, a)
 	}
-	h.requests = append(h.requests, r)
+	h.jobs = append(h.jobs, r)
 	return r, nil
 }
 
-// Withdraw takes one back from those that it waits for.
-func (h *Hub) Withdraw(_ context.Context, by access.Who, id string) error {
+// CancelJob takes one back from those that it waits for.
+func (h *Hub) CancelJob(_ context.Context, by access.Who, id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for i, r := range h.requests {
+	for i, r := range h.jobs {
 		if r.ID != id {
 			continue
 		}
-		h.requests[i].Withdrawn = by.Name
+		h.jobs[i].CancelledBy = by.Name
 		for k, t := range r.Targets {
 			if !t.Done {
-				r.Targets[k].Done, r.Targets[k].Is = true, document.RequestWithdrawn
+				r.Targets[k].Done, r.Targets[k].State = true, document.JobCancelled
 			}
 		}
 		return nil
@@ -240,21 +240,21 @@ func (h *Hub) Withdraw(_ context.Context, by access.Who, id string) error {
 	return fmt.Errorf("cannot find the request %q: %w", id, fleet.ErrNotFound)
 }
 
-// Request finds one.
-func (h *Hub) Request(_ context.Context, id string) (document.Request, error) {
+// Job finds one.
+func (h *Hub) Job(_ context.Context, id string) (document.Job, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, r := range h.requests {
+	for _, r := range h.jobs {
 		if r.ID == id {
 			return r, nil
 		}
 	}
-	return document.Request{}, fmt.Errorf("cannot find the request %q: %w", id, fleet.ErrNotFound)
+	return document.Job{}, fmt.Errorf("cannot find the request %q: %w", id, fleet.ErrNotFound)
 }
 
-// Requests is a page of them.
-func (h *Hub) Requests(_ context.Context, offset, limit int) (document.RequestPage, error) {
+// Jobs is a page of them.
+func (h *Hub) Jobs(_ context.Context, offset, limit int) (document.JobPage, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return document.RequestPage{Total: len(h.requests), Requests: slices.Clone(view.Page(h.requests, offset, limit))}, nil
+	return document.JobPage{Total: len(h.jobs), Jobs: slices.Clone(view.Page(h.jobs, offset, limit))}, nil
 }

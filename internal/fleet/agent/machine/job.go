@@ -1,0 +1,64 @@
+package machine
+
+import (
+	"fmt"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// receiveJob takes a job, once for each ID, and acknowledges it. That it was taken,
+// and what is owed for it, is durable before.
+func (m *Machine) receiveJob(d fleet.Job) {
+	if slices.Contains(m.FinishedJobs, d.ID) {
+		m.do(AcknowledgeJob{m.asBefore(d)})
+		return
+	}
+	if err := m.planJob(d); err != nil {
+		m.do(AcknowledgeJob{fleet.JobAnswer{ID: d.ID, Error: err.Error()}})
+		return
+	}
+	if d.What == fleet.JobReport && d.Arg == fleet.FullReport { // asked by hubs, and as good twice: others are to be remembered
+		m.do(AcknowledgeJob{fleet.JobAnswer{ID: d.ID}})
+		return
+	}
+	m.FinishedJobs = append(m.FinishedJobs, d.ID)
+	m.FinishedJobs = m.FinishedJobs[max(0, len(m.FinishedJobs)-maxDone):]
+	m.changed = true
+	m.do(AcknowledgeJob{fleet.JobAnswer{ID: d.ID, Accepted: d.What == fleet.JobRun}})
+}
+
+func (m *Machine) planJob(d fleet.Job) error {
+	by := d.By
+	if by == "" {
+		by = "a hub"
+	}
+	switch d.What {
+	case fleet.JobApply:
+		m.Apply = by
+		m.bad, m.BadBinary = order{}, ""
+		for name, s := range m.Modules {
+			if s.Failed != "" {
+				s.Failed = ""
+				m.put(name, s)
+			}
+		}
+	case fleet.JobVerify:
+		m.Verify = by
+	case fleet.JobReport:
+		m.report(fleet.Event{Kind: fleet.Told, Text: "asked by " + by})
+	case fleet.JobForgetCertificate:
+		m.due[renewTimer], m.cert.From, m.cert.Until = m.now.Mono, 0, 1
+	case fleet.JobRun:
+		return m.keep(d)
+	case fleet.JobCancel:
+		m.cancelJob(d.Arg)
+	default:
+		return fmt.Errorf("cannot do %.40q: this agent knows %s, %s, %s, %s and %s", d.What, fleet.JobApply, fleet.JobVerify, fleet.JobReport, fleet.JobRun, fleet.JobForgetCertificate)
+	}
+	if (d.What == fleet.JobApply || d.What == fleet.JobVerify) && m.Accepted == nil && m.Good == nil {
+		m.Apply, m.Verify = "", ""
+		return fmt.Errorf("cannot %s: nothing is assigned to this target yet", d.What)
+	}
+	return nil
+}

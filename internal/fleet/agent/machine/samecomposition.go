@@ -1,0 +1,42 @@
+package machine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"fettle.dev/fettle/internal/exported"
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// alike tells whether two compositions make the same of a machine, whatever their numbers
+// are: whether keyOf names them the same. It is asked at every step, and keyOf is dear.
+func sameComposition(a, b *fleet.Assignment) bool {
+	if a == nil || b == nil || a == b {
+		return a == b
+	}
+	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet &&
+		maps.Equal(a.Labels, b.Labels) && sameContent(a.Top, b.Top) && slices.EqualFunc(a.Modules, b.Modules, sameContent) && exported.Same(a.Exported, b.Exported)
+}
+
+func sameContent(a, b fleet.Assigned) bool { return a.Module == b.Module && a.Bundle == b.Bundle }
+
+// keyOf names what a composition makes of a machine, whatever its numbers are.
+func keyOf(a *fleet.Assignment) string {
+	if a == nil {
+		return ""
+	}
+	b := *a
+	b.Epoch, b.Generation, b.Issued, b.Frozen, b.Withdrawn, b.Binary = 0, 0, 0, "", "", nil
+	b.Modules = nil
+	bare := func(as fleet.Assigned) fleet.Assigned {
+		return fleet.Assigned{Module: as.Module, Bundle: as.Bundle}
+	}
+	b.Top = bare(a.Top)
+	for _, as := range a.Modules {
+		b.Modules = append(b.Modules, bare(as))
+	}
+	sum := sha256.Sum256(b.Marshal())
+	return hex.EncodeToString(sum[:])
+}

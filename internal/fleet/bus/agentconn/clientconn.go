@@ -1,0 +1,250 @@
+package agentconn
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// ErrRefused says that a hub does not let this agent in. It gives no reason.
+var ErrRefused = errors.New("the hub does not let this agent in")
+
+// errUnresponsive says that a connection ended since nothing came over it.
+var errUnresponsive = errors.New("nothing came from the hub for too long")
+
+// ClientConn is the agent's end of a connection.
+type ClientConn struct {
+	conn     net.Conn
+	ends     ends
+	watch    Watch
+	versions Versions
+	name     string // of the hub
+	number   uint64
+	heard    atomic.Bool
+	lost     chan struct{}
+	ended    sync.Once
+	why      error // of the end; read when lost is closed
+
+	begun  sync.Once
+	head   head
+	writes sync.Mutex
+
+	mu     sync.Mutex
+	timer  *time.Timer // of look, nil before and after
+	missed missedChecks
+}
+
+// Join takes part over a connection of TLS whose handshake may be still to come, and waits
+// until the hub lets it in: the deadline of the connection bounds it. ErrRefused is in the chain
+// where the hub does not. On an error the connection is closed.
+func Join(conn net.Conn, id fleet.TargetID, w Watch) (*ClientConn, error) {
+	return JoinAs(conn, id, w, OwnVersions())
+}
+
+// JoinAs is Join of an end that speaks v, which the connection has offered. A hub with no
+// version in common is a *VersionError.
+func JoinAs(conn net.Conn, id fleet.TargetID, w Watch, v Versions) (*ClientConn, error) {
+	j := &ClientConn{conn: conn, ends: endsOf(id), watch: w, versions: v, lost: make(chan struct{})}
+	err := j.handshake()
+	if err == nil {
+		err = conn.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return j, nil
+}
+
+func (j *ClientConn) handshake() error {
+	kind, rest, err := j.head.read(j.conn, 0, agentRoom)
+	switch {
+	case err != nil:
+		return err
+	case kind == kindRefused:
+		return j.versions.refused(rest)
+	case kind != kindHello:
+		return errForm
+	}
+	if j.number, j.name, err = openHello(rest); err == nil {
+		err = j.agree()
+	}
+	return err
+}
+
+// agree refuses a hub that speaks only an older version: a hub that does not negotiate
+// accepts all agents.
+func (j *ClientConn) agree() error {
+	t, ok := j.conn.(*tls.Conn)
+	if !ok {
+		return nil // within this process
+	}
+	n, ok := version(t.ConnectionState().NegotiatedProtocol)
+	if !ok {
+		return errForm
+	}
+	if !j.versions.Speaks(n) {
+		return &VersionError{Agent: j.versions, Hub: Versions{n, n}}
+	}
+	return nil
+}
+
+// Receive has each called for all that the agent hears, one call after the other and in the
+// order of hubs. It is called once, and nothing is read before.
+func (j *ClientConn) Receive(subject, group string, each func(Message)) error {
+	if subject != j.ends.down+">" || group != "" {
+		return fmt.Errorf("cannot hear %s: %w: an agent hears all of its own", subject, fleet.ErrDenied)
+	}
+	err := errors.New("cannot receive twice")
+	j.begun.Do(func() {
+		err = nil
+		go j.read(each)
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		if j.watch.Every > 0 && !j.over() {
+			j.timer = time.AfterFunc(j.watch.Every, j.look)
+		}
+	})
+	return err
+}
+
+func (j *ClientConn) read(each func(Message)) {
+	for {
+		kind, rest, err := j.head.read(j.conn, 0, agentRoom)
+		if err == nil {
+			j.heard.Store(true)
+			err = j.take(kind, rest, each)
+		}
+		if err != nil {
+			j.end(err)
+			return
+		}
+	}
+}
+
+func (j *ClientConn) take(kind byte, rest []byte, each func(Message)) error {
+	switch kind {
+	case kindPing:
+		return j.write(appendFrame(nil, kindPong))
+	case kindPong:
+		return nil
+	case kindNobody:
+		if !isPlain(string(rest)) {
+			return errForm
+		}
+		each(Message{Subject: j.ends.down + string(rest), Nobody: true})
+		return nil
+	case kindMessage:
+		subject, reply, body, err := openMessage(rest)
+		if err != nil {
+			return err
+		}
+		m := Message{Subject: j.ends.down + subject, Body: body}
+		if reply != "" {
+			m.Reply = j.ends.up + reply
+		}
+		each(m)
+		return nil
+	}
+	return errForm
+}
+
+// look asks a hub that says nothing whether it is there, and ends a connection where
+// nothing is. It is called by a timer, which it sets again.
+func (j *ClientConn) look() {
+	switch j.missed.look(j.heard.Swap(false), j.watch.Most) {
+	case ask:
+		_ = j.write(appendFrame(nil, kindPing)) // an error ends it
+	case end:
+		j.end(errUnresponsive)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.timer != nil {
+		j.timer.Reset(j.watch.Every)
+	}
+}
+
+// atATime is how much an agent writes at once, which makes a record of TLS: the hub's end keeps
+// room for the largest that ever came for as long as the connection lasts, and has made some
+// for the handshake already.
+const atATime = 2000
+
+// Send gives a message to hubs. It waits for the connection to take it, 10 seconds for each
+// 2,000 bytes; one that does not ends.
+func (j *ClientConn) Send(subject, reply string, body []byte) error {
+	up, ok := strings.CutPrefix(subject, j.ends.up)
+	down, back := strings.CutPrefix(reply, j.ends.down)
+	switch {
+	case len(body) > MaxBody:
+		return fmt.Errorf("cannot send %d bytes at once: %d are the most", len(body), MaxBody)
+	case !ok || !isPlain(up) || reply != "" && (!back || !isPlain(down)):
+		return fmt.Errorf("cannot send %s with an answer to %q: %w: an agent says what is its own", subject, reply, fleet.ErrDenied)
+	}
+	return j.write(packMessage(nil, up, down, body))
+}
+
+func (j *ClientConn) write(b []byte) error {
+	j.writes.Lock()
+	defer j.writes.Unlock()
+	for len(b) > 0 {
+		n := min(len(b), atATime)
+		err := j.conn.SetWriteDeadline(time.Now().Add(writeTime))
+		if err == nil {
+			_, err = j.conn.Write(b[:n])
+		}
+		if err != nil {
+			j.end(err)
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+func (j *ClientConn) end(why error) {
+	j.ended.Do(func() {
+		j.why = why
+		close(j.lost)
+		j.mu.Lock()
+		if j.timer != nil {
+			j.timer.Stop()
+			j.timer = nil
+		}
+		j.mu.Unlock()
+		_ = j.conn.Close()
+	})
+}
+
+// Place is the hub's process, and the number that this connection has there.
+func (j *ClientConn) Place() (server string, connection uint64) { return j.name, j.number }
+
+// Lost is closed when the connection has ended, whoever ended it.
+func (j *ClientConn) Lost() <-chan struct{} { return j.lost }
+
+// Why is the reason of the end, nil where Close was, and before Lost is closed.
+func (j *ClientConn) Why() error {
+	if !j.over() {
+		return nil
+	}
+	return j.why
+}
+
+func (j *ClientConn) over() bool {
+	select {
+	case <-j.lost:
+		return true
+	default:
+		return false
+	}
+}
+
+// Close ends the connection. It may be called again.
+func (j *ClientConn) Close() { j.end(nil) }

@@ -1,0 +1,117 @@
+package agentconn
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// What a frame is.
+const (
+	kindHello   = 'H'
+	kindMessage = 'M'
+	kindNobody  = 'N'
+	kindPing    = 'P'
+	kindPong    = 'O'
+	kindRefused = 'X'
+)
+
+// MaxBody bounds what a message carries, in bytes.
+const MaxBody = 2<<20 + 64<<10
+
+const (
+	maxSubject = 256
+	maxFrame   = MaxBody + 4*maxSubject
+	headSize   = 5
+	// How much room a hub makes for a frame before any of it has come, and an agent, who has
+	// one hub: an assignment is some 20 KB.
+	hubRoom   = 8 << 10
+	agentRoom = 256 << 10
+)
+
+// errForm is about an other end that does not keep to the protocol.
+var errForm = errors.New("the other end does not speak as fettle does")
+
+// head is the beginning of a frame. It is kept with the connection, since what a reader is
+// given lives on the heap.
+type head [headSize]byte
+
+// read reads one frame of which some bytes have been read. What it gives is the caller's.
+// room is made before more than the length has come.
+func (h *head) read(r io.Reader, had, room int) (kind byte, rest []byte, err error) {
+	if _, err := io.ReadFull(r, h[had:]); err != nil {
+		return 0, nil, err
+	}
+	n := int(binary.BigEndian.Uint32(h[:4])) - 1
+	if n < 0 || n > maxFrame {
+		return 0, nil, fmt.Errorf("%w: a frame of %d bytes", errForm, n)
+	}
+	if n <= room {
+		rest = make([]byte, n)
+		_, err = io.ReadFull(r, rest)
+		return h[4], rest, err
+	}
+	var b bytes.Buffer
+	if _, err := io.CopyN(&b, r, int64(n)); err != nil {
+		return 0, nil, err
+	}
+	return h[4], b.Bytes(), nil
+}
+
+// appendFrame adds a frame to what is to be sent.
+func appendFrame(b []byte, kind byte, parts ...[]byte) []byte {
+	n := 1
+	for _, p := range parts {
+		n += len(p)
+	}
+	b = binary.BigEndian.AppendUint32(b, uint32(n))
+	b = append(b, kind)
+	for _, p := range parts {
+		b = append(b, p...)
+	}
+	return b
+}
+
+func packHello(b []byte, number uint64, name string) []byte {
+	return appendFrame(b, kindHello, binary.AppendUvarint(nil, number), []byte(name))
+}
+
+func openHello(b []byte) (number uint64, name string, err error) {
+	number, n := binary.Uvarint(b)
+	if n <= 0 || !isPlain(string(b[n:])) {
+		return 0, "", errForm
+	}
+	return number, string(b[n:]), nil
+}
+
+func packMessage(b []byte, subject, reply string, body []byte) []byte {
+	said := make([]byte, 0, len(subject)+len(reply)+4)
+	said = binary.AppendUvarint(said, uint64(len(subject)))
+	said = append(said, subject...)
+	said = binary.AppendUvarint(said, uint64(len(reply)))
+	said = append(said, reply...)
+	return appendFrame(b, kindMessage, said, body)
+}
+
+// openMessage takes a message apart; its body is a part of b. No reply is "".
+func openMessage(b []byte) (subject, reply string, body []byte, err error) {
+	subject, b, ok := cutText(b)
+	if ok {
+		reply, b, ok = cutText(b)
+	}
+	if !ok || !isPlain(subject) || reply != "" && !isPlain(reply) || len(b) > MaxBody {
+		return "", "", nil, errForm
+	}
+	return subject, reply, b, nil
+}
+
+func cutText(b []byte) (text string, rest []byte, ok bool) {
+	n, used := binary.Uvarint(b)
+	if used <= 0 || n > maxSubject || n > uint64(len(b)-used) {
+		return "", nil, false
+	}
+	end := used + int(n)
+	return string(b[used:end]), b[end:], true
+}

@@ -1,0 +1,43 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// Binaries returns the settings for the binaries of agents.
+func (c *Client) Binaries(ctx context.Context) (document.BinaryPage, error) {
+	return call[document.BinaryPage](ctx, c, http.MethodGet, "/v1/binaries", nil, nil)
+}
+
+// SetBinary says which program agents are to be.
+func (c *Client) SetBinary(ctx context.Context, r document.BinaryRequest) (document.Done, error) {
+	return call[document.Done](ctx, c, http.MethodPost, "/v1/binaries", nil, r)
+}
+
+// UploadBinary gives the hub a file of a program, and tells its name. It may be given
+// again.
+func (c *Client) UploadBinary(ctx context.Context, file io.Reader) (fleet.Bundle, error) {
+	var b fleet.Bundle
+	r, err := c.request(ctx, http.MethodPost, "/v1/binaries/file", nil, nil)
+	if err != nil {
+		return b, err
+	}
+	r.Body = io.NopCloser(file)
+	r.Header.Set("Content-Type", "application/octet-stream")
+	answer, err := c.send(r)
+	if err != nil {
+		return b, err
+	}
+	defer answer.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(answer.Body, 1<<20)).Decode(&b); err != nil {
+		return b, fmt.Errorf("cannot read the answer of the hub: %w", err)
+	}
+	return b, nil
+}

@@ -1,0 +1,48 @@
+package content_test
+
+import (
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/content"
+)
+
+// A program that is signed as a person signs it, with ssh-keygen, is believed; every other
+// text, key and purpose is not.
+func TestVerifyBinary(t *testing.T) {
+	key, line := newKey(t, "ed25519")
+	stranger, _ := newKey(t, "ed25519")
+	trust := content.Trust{Signers: signers(t, line), Now: 1}
+	p := fleet.Binary{Version: "1.5", Files: map[string]fleet.Bundle{"amd64": {Digest: "sha256:" + strings.Repeat("a", 64), Size: 7}}}
+	armor := func(key, namespace string) string {
+		return strings.TrimPrefix(sign(t, key, namespace, p.Text()), string(p.Text()))
+	}
+	p.Signature = armor(key, content.BinaryNamespace)
+	if by, err := content.VerifyBinary(p, trust); err != nil || by == "" {
+		t.Fatal(by, err)
+	}
+	other := p
+	other.Files = map[string]fleet.Bundle{"amd64": {Digest: "sha256:" + strings.Repeat("b", 64), Size: 7}}
+	older := p
+	older.Version = "1.4"
+	wanted := map[string]fleet.Binary{"not of this text": other, "not of  this text": older}
+	for want, signature := range map[string]string{
+		"is not signed":           "",
+		"namespace":               armor(key, content.CommitNamespace),
+		"which is not in signers": armor(stranger, content.BinaryNamespace),
+		"none of SSH's":           "-----BEGIN SSH SIGNATURE-----\nAAAA\n",
+	} {
+		q := p
+		q.Signature = signature
+		wanted[want] = q
+	}
+	for want, q := range wanted {
+		_, err := content.VerifyBinary(q, trust)
+		wantErr(t, err, strings.Join(strings.Fields(want), " "))
+	}
+	p.Within = 60 // how long it is tried is no part of what is signed
+	if _, err := content.VerifyBinary(p, trust); err != nil {
+		t.Error(err)
+	}
+}

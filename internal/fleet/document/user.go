@@ -1,0 +1,58 @@
+package document
+
+// UserRequest creates a user, or changes the rights of a user.
+type UserRequest struct {
+	Name  string   `json:"name"`
+	Roles []string `json:"roles"` // read, operate, approve, admin
+	// Locked locks the user out, with any login.
+	Locked bool `json:"locked,omitempty"`
+}
+
+// User is a user of the hub.
+type User struct {
+	Name    string   `json:"name"`
+	Roles   []string `json:"roles"`
+	Locked  bool     `json:"locked"`
+	Changed int64    `json:"changed"`
+	By      string   `json:"by"`
+}
+
+// UserPage contains all users of the hub, sorted by name.
+type UserPage struct {
+	Format string `json:"format"`
+	Users  []User `json:"users"`
+}
+
+// LoginRequest creates a login token for a user.
+type LoginRequest struct {
+	Expires int64  `json:"expires_ns,omitempty"` // 0 is 90 days
+	Note    string `json:"note,omitempty"`
+}
+
+// NewLogin contains the new token; no other answer does.
+type NewLogin struct {
+	Format  string `json:"format"`
+	Name    string `json:"name"`
+	ID      string `json:"id"`
+	Expires int64  `json:"expires"`
+	Secret  string `json:"secret"`
+}
+
+// Login describes a login token of a user, without the token itself, which no hub stores.
+type Login struct {
+	ID      string   `json:"id"` // how the token begins
+	Roles   []string `json:"roles"`
+	Made    int64    `json:"created"`
+	By      string   `json:"by"`
+	Expires int64    `json:"expires"`
+	// Revoked is the time of the revocation, or 0.
+	Revoked int64  `json:"revoked,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+// LoginPage contains the login tokens of a user, the newest first.
+type LoginPage struct {
+	Format string  `json:"format"`
+	Name   string  `json:"name"`
+	Logins []Login `json:"logins"`
+}

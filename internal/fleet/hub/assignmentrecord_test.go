@@ -1,0 +1,109 @@
+package hub
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// large is an assignment with so many modules.
+func large(modules int) fleet.Assignment {
+	digest := func(n int) string { return fmt.Sprintf("sha256:%064x", n*7919) }
+	rev := fleet.Revision{Repository: "site", Commit: strings.Repeat("c", 40), Subject: "a commit", Branch: "main"}
+	a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Epoch: 1, Generation: 2, Issued: 3, Top: fleet.Assigned{Revision: rev, Bundle: fleet.Bundle{Digest: digest(1), Size: 1}}}
+	for i := range modules {
+		a.Modules = append(a.Modules, fleet.Assigned{Module: fmt.Sprintf("modules/m%d", i), Revision: rev, Bundle: fleet.Bundle{Digest: digest(i + 2), Size: 100}, Proof: &fleet.Bundle{Digest: digest(i + 1000), Size: 9}})
+	}
+	return a
+}
+
+// TestAssignmentRecord: what the store has of an assignment is small, gives the envelope that was
+// signed, and is not believed when another key signed it.
+func TestAssignmentRecord(t *testing.T) {
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := large(50)
+	signature, err := fleet.SignPayload(a.Marshal(), fleet.AssignmentType, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p packer
+	h := &Hub{}
+	h.ring.keys = fleet.KeysOf(key.Public().(ed25519.PublicKey))
+	h.conf.Now = fixed
+	h.ring.at = fixed()
+	for range 2 { // the second with what the first has left
+		b, err := p.pack(assignmentRecord{fence: 7, signatures: []fleet.Signature{signature}, assignment: a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b) > 6<<10 {
+			t.Errorf("50 modules take %d bytes", len(b))
+		}
+		g, err := h.parseAssignmentRecord(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := fleet.Sign(a.Marshal(), fleet.AssignmentType, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := g.envelope(); err != nil || !bytes.Equal(got, want) || g.fence != 7 || !g.assignment.Same(a) {
+			t.Errorf("read back: fence %d, %v\n%s\nwant\n%s", g.fence, err, got, want)
+		}
+	}
+	b, err := p.pack(assignmentRecord{signatures: []fleet.Signature{signature}, assignment: large(49)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := h.parseAssignmentRecord(b); !errors.Is(err, fleet.ErrUnsigned) {
+		t.Errorf("another assignment with the same signature: %v", err)
+	}
+	if _, err := h.parseAssignmentRecord([]byte("{}")); err == nil {
+		t.Error("read what is no assignment")
+	}
+}
+
+// TestLists: targets with the same modules share the list, and others do not.
+func TestLists(t *testing.T) {
+	var l lists
+	a, b, c := large(50), large(50), large(50)
+	c.Modules[49].Needs = []fleet.Need{{Module: "modules/m0"}}
+	one, same, other := l.one(a.Modules), l.one(b.Modules), l.one(c.Modules)
+	if &one[0] != &same[0] || &one[0] == &other[0] || !fleet.SameModules(other, c.Modules) {
+		t.Error("lists are mixed up")
+	}
+}
+
+// TestPinned: only what changes what is followed is told.
+func TestPinned(t *testing.T) {
+	var p pinned
+	at := func(ref string, s fleet.Standing) fleet.Target {
+		t := fleet.Target{Standing: s}
+		if ref != "" {
+			t.Pin = &fleet.Pin{Ref: ref}
+		}
+		return t
+	}
+	for i, c := range []struct {
+		target fleet.Target
+		want   bool
+	}{
+		{at("", fleet.Active), false}, {at("v1", fleet.Active), true}, {at("v1", fleet.Active), false}, {at("v2", fleet.Active), true},
+		{at("v2", fleet.Retired), true}, {at("v2", fleet.Retired), false}, {fleet.Target{}, false},
+	} {
+		if got := p.changed("a", c.target); got != c.want {
+			t.Errorf("%d: %v", i, got)
+		}
+	}
+}
+
+func fixed() time.Time { return time.Unix(1_800_000_000, 0) }

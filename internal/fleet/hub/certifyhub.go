@@ -1,0 +1,203 @@
+package hub
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+// renewCheckInterval is how often a hub looks whether its certificates are to be renewed. They
+// are good for a year, and are renewed in its last third.
+const renewCheckInterval = 6 * time.Hour
+
+// renewRetryInterval is when a hub that cannot make certificates of services yet looks again; each time
+// it is twice as long.
+const renewRetryInterval = 5 * time.Second
+
+// renewHubCertificates renews this hub's certificates where the authority's key lies in its
+// folder or in that of another hub, and warns where it does not.
+func (h *Hub) renewHubCertificates(ctx context.Context) error {
+	said := "" // what keeps it from making certificates of services: that is told once
+	for soon := renewRetryInterval; ; soon = min(2*soon, renewCheckInterval) {
+		err := h.certifyHub(ctx)
+		if services := h.renewServiceIssuer(ctx); services != nil && services.Error() != said {
+			said = services.Error()
+			err = errors.Join(err, services)
+		}
+		if err = errors.Join(err, h.signLists(ctx)); err != nil && ctx.Err() == nil {
+			h.warn(err.Error())
+		}
+		wait := renewCheckInterval
+		if h.services.RenewAt().IsZero() {
+			wait = soon
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(wait):
+		}
+	}
+}
+
+// certifyHub renews the certificates of this hub if it is time. Its keys stay, so what it has
+// signed is believed as before.
+func (h *Hub) certifyHub(ctx context.Context) error {
+	at, err := h.keys.RenewAt()
+	if err != nil || h.now().Before(at) {
+		return err
+	}
+	own, err := h.keys.Certificate()
+	if err != nil {
+		return err
+	}
+	jobID, err := h.keys.Request()
+	if err != nil {
+		return err
+	}
+	certificates, err := h.authorized(jobID, h.set.Name, own)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("the authority's key is not in %s. Bring it there until they are renewed", h.dir("authority"))
+		if h.peers != nil {
+			certificates, err = h.requestCertification(ctx, certifyPath, jobID)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot renew this hub's certificates, which end at %s: %w", own.NotAfter.UTC().Format(time.DateTime), err)
+	}
+	if err := h.keys.Install(certificates); err != nil {
+		return err
+	}
+	return h.introduce(ctx)
+}
+
+// authorized makes certificates for a hub with the names and addresses that it has. Its keys
+// stay. fs.ErrNotExist is in the chain of the error of a hub without the authority's key.
+func (h *Hub) authorized(jobID []byte, name string, had *x509.Certificate) ([]byte, error) {
+	root, err := pki.OpenCA(h.conf.Files, h.dir("authority"))
+	if err != nil {
+		return nil, err
+	}
+	certificates, err := root.Certify(jobID, name, hostsOf(had), h.now())
+	if err != nil {
+		return nil, err
+	}
+	made, err := pki.ParseCertificates(certificates)
+	if err != nil {
+		return nil, err
+	}
+	was, err1 := pki.KeyDigest(had.PublicKey)
+	is, err2 := pki.KeyDigest(made[1].PublicKey)
+	if err := errors.Join(err1, err2); err != nil || was != is {
+		return nil, errors.Join(err, errors.New("cannot vouch for another key of a hub"))
+	}
+	return certificates, nil
+}
+
+// hostsOf are the names and addresses of a hub.
+func hostsOf(c *x509.Certificate) []string {
+	hosts := slices.Clone(c.DNSNames)
+	for _, ip := range c.IPAddresses {
+		hosts = append(hosts, ip.String())
+	}
+	return hosts
+}
+
+// certifyPath is where a hub asks another one to renew its certificates.
+const certifyPath = "/v1/hubs/vouch"
+
+// maxCertifyBytes bounds what is asked and answered there, in bytes.
+const maxCertifyBytes = 64 << 10
+
+// requestCertification asks the hubs that have the authority's key.
+func (h *Hub) requestCertification(ctx context.Context, path string, jobID []byte) ([]byte, error) {
+	trust, err := h.keys.Trust(h.revoked)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{Timeout: askFor, Transport: &http.Transport{TLSClientConfig: trust.ClientTLS(h.keys.TLS, h.now, nil), DisableKeepAlives: true}}
+	errs := []error{errors.New("no hub that has the authority's key could be asked")}
+	for _, m := range h.members.values() {
+		if m.Name == h.set.Name || !m.Authority {
+			continue
+		}
+		for _, at := range m.Hubs {
+			certificates, err := requestCertificateOnce(ctx, &client, at+path, jobID)
+			if err == nil {
+				return certificates, nil
+			}
+			errs = append(errs, err)
+		}
+	}
+	return nil, errors.Join(errs...)
+}
+
+func requestCertificateOnce(ctx context.Context, client *http.Client, at string, jobID []byte) ([]byte, error) {
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, at, bytes.NewReader(jobID))
+	if err != nil {
+		return nil, err
+	}
+	p, err := client.Do(q)
+	if err != nil {
+		return nil, err
+	}
+	defer p.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(p.Body, maxCertifyBytes))
+	if err == nil && p.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s answers %d: %.200s", at, p.StatusCode, bytes.TrimSpace(text))
+	}
+	return text, err
+}
+
+// serveCertify renews the certificates of the hub that asks: it gets what it has, for longer.
+func (h *Hub) serveCertify(w http.ResponseWriter, r *http.Request) {
+	h.certifyFor(w, r, "the certificates of the hub %s are renewed", func(jobID []byte, p pki.Peer) ([]byte, error) {
+		return h.authorized(jobID, p.Name.ID, p.Certificate)
+	})
+}
+
+// certifyFor answers a hub that asks for certificates. It is told of in the words of said.
+func (h *Hub) certifyFor(w http.ResponseWriter, r *http.Request, said string, vouch func(jobID []byte, p pki.Peer) ([]byte, error)) {
+	p, err := h.hubOf(r)
+	if err != nil {
+		http.Error(w, "this is for hubs of this fleet", http.StatusForbidden)
+		return
+	}
+	jobID, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxCertifyBytes))
+	if err != nil {
+		http.Error(w, "cannot read the request", http.StatusBadRequest)
+		return
+	}
+	certificates, err := vouch(jobID, p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		http.Error(w, "this hub has not got the authority's key", http.StatusConflict)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	default:
+		h.note(r.Context(), fleet.HubEvent{Kind: fleet.Joined, By: "hub " + p.Name.ID, Text: fmt.Sprintf(said, p.Name.ID)})
+		_, _ = w.Write(certificates)
+	}
+}
+
+// hubOf is the hub of this fleet that asks.
+func (h *Hub) hubOf(r *http.Request) (pki.Peer, error) {
+	trust, err := h.keys.Trust(h.revoked)
+	if err != nil {
+		return pki.Peer{}, err
+	}
+	p, err := trust.PeerOf(r.TLS, h.now(), pki.HubKind)
+	if err == nil && !h.isMember(p.Name.ID) {
+		err = fmt.Errorf("the hub %s is not one of this fleet", p.Name.ID)
+	}
+	return p, err
+}

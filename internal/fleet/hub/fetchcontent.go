@@ -1,0 +1,105 @@
+package hub
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/content"
+)
+
+// How often a hub looks for content that it has not, when no assignment says: one of
+// several, from which agents may ask what another one gave out, and one alone.
+// keepAfter is how long it waits for more of what is just assigned: to look is about all.
+const (
+	keepEvery      = 10 * time.Second
+	keepAloneEvery = 10 * time.Minute
+	keepAfter      = 300 * time.Millisecond
+)
+
+// keep gets the content of all assignments that this hub has not, so that any hub can give
+// it: from the others, and where none has it and this one leads, from the repository.
+func (h *Hub) fetchContent(ctx context.Context) error {
+	trust, err := h.trust()
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{TLSClientConfig: trust.ClientTLS(h.keys.TLS, h.now, nil), ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	f := &content.Fetcher{Store: h.content, Bases: h.others, Transport: transport, Attempts: 1, Pause: 100 * time.Millisecond}
+	for {
+		h.keepAll(ctx, f)
+		every := keepEvery
+		if h.peers == nil {
+			every = keepAloneEvery
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-h.wanting:
+			select { // a commit wants it for each target
+			case <-ctx.Done():
+				return nil
+			case <-time.After(keepAfter):
+			}
+		case <-time.After(every):
+		}
+	}
+}
+
+// others are the URLs of all other hubs, none for a hub that is alone.
+func (h *Hub) others() []string {
+	if h.peers == nil {
+		return nil
+	}
+	var out []string
+	for _, m := range h.members.values() {
+		if m.Name != h.set.Name {
+			out = append(out, m.Hubs...)
+		}
+	}
+	return out
+}
+
+func (h *Hub) keepAll(ctx context.Context, f *content.Fetcher) {
+	seen, lists := map[string]bool{}, map[*fleet.Assigned]bool{}
+	keep := func(b fleet.Bundle, from fleet.Revision) {
+		if ctx.Err() == nil && !seen[b.Digest] && !h.content.Has(b) {
+			h.keepOne(ctx, f, from, b)
+		}
+		seen[b.Digest] = true
+	}
+	keepPart := func(part fleet.Assigned) {
+		keep(part.Bundle, part.Revision)
+		if part.Proof != nil {
+			keep(*part.Proof, part.Revision)
+		}
+	}
+	for _, g := range h.assignments.values() {
+		keepPart(g.assignment.Top)
+		list := g.assignment.Modules
+		if len(list) == 0 || lists[&list[0]] {
+			continue // targets that are alike share one list
+		}
+		lists[&list[0]] = true
+		for _, part := range list {
+			keepPart(part)
+		}
+	}
+}
+
+func (h *Hub) keepOne(ctx context.Context, f *content.Fetcher, from fleet.Revision, b fleet.Bundle) {
+	if len(f.Bases()) > 0 && f.Fetch(ctx, b) == nil {
+		return
+	}
+	h.mu.Lock()
+	repo := h.repo
+	h.mu.Unlock()
+	if repo == nil {
+		return // it is looked for again
+	}
+	if _, err := repo.Pack(ctx, from, h.content); err != nil && ctx.Err() == nil {
+		h.warn("cannot find content that is assigned: " + err.Error())
+	}
+}

@@ -1,0 +1,275 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// jobDispatcher sends jobs to the agents that are connected to this hub.
+type jobDispatcher struct {
+	jobs     *mirror[Job]
+	exchange fleet.Exchange
+	now      func() time.Time
+	failed   func(error)
+	skips    func(id fleet.TargetID) bool // tells whether a target gets no jobs
+
+	mu      sync.Mutex
+	answers map[string]map[fleet.TargetID]JobAnswer // by job, not yet written
+	running map[string]bool                         // job and target, joined
+	writing map[string]*flush                       // by job, of what is not yet written
+	wake    chan struct{}
+}
+
+func newJobDispatcher(jobs *mirror[Job], x fleet.Exchange, now func() time.Time, skips func(fleet.TargetID) bool, failed func(error)) *jobDispatcher {
+	return &jobDispatcher{jobs: jobs, exchange: x, now: now, skips: skips, failed: failed,
+		answers: map[string]map[fleet.TargetID]JobAnswer{}, running: map[string]bool{}, writing: map[string]*flush{}, wake: make(chan struct{}, 1)}
+}
+
+// deliver sends one target all its open jobs.
+func (c *jobDispatcher) deliver(ctx context.Context, id fleet.TargetID) {
+	for _, r := range c.jobs.values() {
+		if _, waits := slices.BinarySearch(r.Pending, id); waits && r.open(c.now().Unix()) {
+			c.send(ctx, r.Job, id)
+		}
+		if job, ok := r.cancellation(id); ok {
+			c.cancel(ctx, job, id)
+		}
+	}
+}
+
+// offer sends a job to each of its targets that is connected here.
+func (c *jobDispatcher) offer(ctx context.Context, r Job) {
+	open := r.open(c.now().Unix())
+	if !open && r.CancelledBy == "" {
+		return
+	}
+	for _, id := range c.exchange.Connected() {
+		if _, waits := slices.BinarySearch(r.Pending, id); waits && open {
+			go c.send(ctx, r.Job, id)
+		}
+		if job, ok := r.cancellation(id); ok {
+			go c.cancel(ctx, job, id)
+		}
+	}
+}
+
+// cancel tells one target that the job is cancelled. The target answers later with the
+// result. A target that is offline gets the message when it connects again.
+func (c *jobDispatcher) cancel(ctx context.Context, job fleet.Job, id fleet.TargetID) {
+	leave, ok := c.enter(job.ID + "/" + string(id))
+	if !ok {
+		return
+	}
+	defer leave()
+	if _, err := c.exchangeJob(ctx, job, id); err != nil && !errors.Is(err, fleet.ErrOffline) {
+		c.failed(err)
+	}
+}
+
+// enter is false where the same is under way already.
+func (c *jobDispatcher) enter(key string) (leave func(), ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running[key] {
+		return nil, false
+	}
+	c.running[key] = true
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.running, key)
+	}, true
+}
+
+// send sends a job to one target, unless that happens already. A target that does not answer gets
+// the job again from remind, or when it connects again.
+func (c *jobDispatcher) send(ctx context.Context, job fleet.Job, id fleet.TargetID) {
+	leave, ok := c.enter(job.ID + "/" + string(id))
+	if !ok {
+		return
+	}
+	defer leave()
+	if c.skips(id) {
+		return
+	}
+	c.mu.Lock()
+	busy := !missing(c.answers[job.ID], id)
+	c.mu.Unlock()
+	if busy {
+		return
+	}
+	done, err := c.exchangeJob(ctx, job, id)
+	if err != nil {
+		if !errors.Is(err, fleet.ErrOffline) {
+			c.failed(err)
+		}
+		return
+	}
+	done.Result = nil // the agent sends the result later, see onJobAnswer
+	c.note(job.ID, id, answerOf(done, c.now()))
+}
+
+// flush is a write of answers to come; err is set before done is closed.
+type flush struct {
+	done chan struct{}
+	err  error
+}
+
+// note has an answer written soon. An end stays where a
+// late word comes that it was taken.
+func (c *jobDispatcher) note(jobID string, id fleet.TargetID, a JobAnswer) *flush {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.answers[jobID] == nil {
+		c.answers[jobID] = map[fleet.TargetID]JobAnswer{}
+	}
+	if had, there := c.answers[jobID][id]; !there || !had.isFinal() {
+		c.answers[jobID][id] = a
+	}
+	if c.writing[jobID] == nil {
+		c.writing[jobID] = &flush{done: make(chan struct{})}
+	}
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+	return c.writing[jobID]
+}
+
+func missing(answers map[fleet.TargetID]JobAnswer, id fleet.TargetID) bool {
+	_, there := answers[id]
+	return !there
+}
+
+func (c *jobDispatcher) exchangeJob(ctx context.Context, job fleet.Job, id fleet.TargetID) (fleet.JobAnswer, error) {
+	body, err := json.Marshal(job)
+	if err != nil {
+		return fleet.JobAnswer{}, err
+	}
+	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	defer stop()
+	answer, err := c.exchange.Ask(ctx, id, fleet.WordJob, body)
+	if err != nil {
+		return fleet.JobAnswer{}, err
+	}
+	var done fleet.JobAnswer
+	err = json.Unmarshal(answer, &done)
+	return done, err
+}
+
+// gather writes answers together: many agents answer at once, and each write of a
+// job is all of it. Answers that could not be written are written later.
+func (c *jobDispatcher) gather(ctx context.Context) error {
+	var again <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-c.wake:
+		case <-again:
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(c.gatherFor()):
+		}
+		again = nil
+		if err := c.writeAll(ctx); err != nil && ctx.Err() == nil {
+			c.failed(err)
+			again = time.After(writeAgain)
+		}
+	}
+}
+
+func (c *jobDispatcher) writeAll(ctx context.Context) (err error) {
+	c.mu.Lock()
+	ids := slices.Sorted(maps.Keys(c.answers))
+	c.mu.Unlock()
+	for _, id := range ids {
+		err = errors.Join(err, c.write(ctx, id))
+	}
+	return err
+}
+
+// remind repeats the questions that were not answered: a question or its answer can be lost while
+// the agent stays connected.
+func (c *jobDispatcher) remind(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(remindEvery):
+		}
+		for _, r := range c.jobs.values() {
+			c.offer(ctx, r)
+		}
+	}
+}
+
+// writeAgain is the time until answers that could not be written are written again. remindEvery is
+// longer than a question waits for its answer.
+const (
+	writeAgain  = 5 * time.Second
+	remindEvery = 2 * time.Minute
+)
+
+// gatherFor is how long answers wait for others, and gatherMany of how many targets a
+// job makes that as long once more.
+const (
+	gatherFor  = 100 * time.Millisecond
+	gatherMany = 500
+)
+
+// gatherFor is longer for what is larger: each write of a job is all of it, at each hub.
+func (c *jobDispatcher) gatherFor() time.Duration {
+	c.mu.Lock()
+	ids := slices.Collect(maps.Keys(c.answers))
+	c.mu.Unlock()
+	most := 0
+	for _, id := range ids {
+		if r, _, ok := c.jobs.get(id); ok {
+			most = max(most, len(r.Pending)+len(r.Answers))
+		}
+	}
+	return gatherFor * time.Duration(1+most/gatherMany)
+}
+
+// write writes the answers to a job. After an error they are kept.
+func (c *jobDispatcher) write(ctx context.Context, id string) error {
+	c.mu.Lock()
+	answers, f := maps.Clone(c.answers[id]), c.writing[id]
+	delete(c.writing, id)
+	c.mu.Unlock()
+	_, err := c.jobs.change(ctx, id, func(r *Job) error {
+		r.answered(answers)
+		return nil
+	})
+	if errors.Is(err, fleet.ErrNotFound) {
+		err = absent(ctx, c.jobs.store, c.jobs.prefix+id) // nil: the job was removed
+	}
+	if f != nil {
+		f.err = err
+		close(f.done)
+	}
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for target, a := range answers {
+		if c.answers[id][target] == a {
+			delete(c.answers[id], target)
+		}
+	}
+	if len(c.answers[id]) == 0 {
+		delete(c.answers, id)
+	}
+	return nil
+}

@@ -1,0 +1,74 @@
+package hub
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// What a target said last counts, but for words that come late.
+func TestAnswersOfAJob(t *testing.T) {
+	end := answerOf(fleet.JobAnswer{Result: &fleet.CommandResult{Exit: 3, Stdout: "no"}}, time.Unix(9, 0))
+	if !end.HasOutput || end.Result.Stdout != "" || end.Result.Exit != 3 {
+		t.Fatalf("%+v", end)
+	}
+	taken, gone := JobAnswer{At: 1, Accepted: true}, JobAnswer{At: 2, Cancelled: true}
+	for name, c := range map[string]struct{ before, then, want []JobAnswer }{
+		"taken, then its end":                     {then: []JobAnswer{taken, end}, want: []JobAnswer{end}},
+		"its end, then that it was taken":         {then: []JobAnswer{end, taken}, want: []JobAnswer{end}},
+		"twice":                                   {then: []JobAnswer{end, {At: 10}}, want: []JobAnswer{end}},
+		"withdrawn, but it had begun":             {then: []JobAnswer{gone, taken}, want: []JobAnswer{taken}},
+		"withdrawn, taken, and left by the agent": {then: []JobAnswer{gone, taken, gone}, want: []JobAnswer{gone}},
+		"withdrawn, and it had ended":             {then: []JobAnswer{gone, end}, want: []JobAnswer{end}},
+	} {
+		r := Job{Pending: ids(1)}
+		for _, a := range c.then {
+			r.answered(map[fleet.TargetID]JobAnswer{"target00": a, "stranger": a})
+		}
+		if len(r.Pending) != 0 || len(r.Answers) != 1 || r.Answers["target00"] != c.want[0] {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+	r := Job{Job: fleet.Job{ID: "r1"}, Pending: ids(2)}
+	r.answered(map[fleet.TargetID]JobAnswer{"target00": taken})
+	if _, ok := r.cancellation("target00"); ok {
+		t.Error("it is cancelled before anybody says so")
+	}
+	r.cancel("ann", time.Unix(5, 0))
+	if !r.Answers["target01"].Cancelled || !r.Answers["target00"].Accepted || len(r.Pending) != 0 || r.open(0) {
+		t.Errorf("%+v", r)
+	}
+	if job, ok := r.cancellation("target00"); !ok || job.Arg != "r1" || job.ID == "r1" {
+		t.Errorf("%+v", job)
+	}
+	if _, ok := r.cancellation("target01"); ok {
+		t.Error("one that never had it is told")
+	}
+}
+
+// A job of 20,000 targets with all that they say fits into a value of the store.
+func TestLargeJobFits(t *testing.T) {
+	r := Job{Job: fleet.Job{ID: "r1", What: fleet.JobRun, Run: &fleet.Command{Argv: []string{strings.Repeat("x", fleet.MaxCommand-9)}}}, Answers: map[fleet.TargetID]JobAnswer{}}
+	for i := range 20_000 {
+		id, err := fleet.NewTargetID(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Answers[id] = JobAnswer{At: 1_795_000_000 + int64(i%600), HasOutput: true, Result: &fleet.CommandResult{Command: 100 + i%900, Exit: i % 2, Duration: int64(i) * 1_234_567}}
+	}
+	text, err := formatJob(r)
+	if err != nil || len(text) > 1<<20 {
+		t.Fatalf("%d bytes, %v", len(text), err)
+	}
+	again, err := parseJob(text)
+	if err != nil || fmt.Sprint(len(again.Answers), again.Run.Argv) != fmt.Sprint(20_000, r.Run.Argv) {
+		t.Errorf("%v: %d answers come back", err, len(again.Answers))
+	}
+	small, err := formatJob(Job{Job: fleet.Job{ID: "r2"}})
+	if err != nil || small[0] != '{' {
+		t.Errorf("a small one is not read by older hubs: %q, %v", small, err)
+	}
+}

@@ -1,0 +1,124 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/host/mem"
+)
+
+// storeOf is a store that lists members.
+func storeOf(t *testing.T, names ...string) *bustest.Store {
+	t.Helper()
+	s := bustest.NewStore()
+	for _, name := range names {
+		text, err := json.Marshal(Member{Name: name, By: "hub1"})
+		if err == nil {
+			_, err = s.Put(t.Context(), memberPrefix+name, text)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func listedIn(t *testing.T, s fleet.Store) []string {
+	t.Helper()
+	names := []string{}
+	all, err := s.All(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range all {
+		names = append(names, e.Key[len(memberPrefix):])
+	}
+	slices.Sort(names)
+	return names
+}
+
+// TestEnlist: what a hub does at its start depends on the store, even if its mirror has nothing yet.
+func TestEnlist(t *testing.T) {
+	for name, c := range map[string]struct {
+		listed, mirrored, known, want []string
+		err                           error
+	}{
+		"new fleet":                         {want: []string{"hub2"}},
+		"listed":                            {listed: []string{"hub1", "hub2"}, known: []string{"hub1", "hub2"}, want: []string{"hub1", "hub2"}},
+		"store lost":                        {known: []string{"hub1", "hub2"}, want: []string{"hub1", "hub2"}},
+		"retired":                           {listed: []string{"hub1"}, known: []string{"hub1", "hub2"}, want: []string{"hub1"}, err: ErrRetired},
+		"retired, only a stranger is left":  {listed: []string{"hub3"}, mirrored: []string{"hub3"}, known: []string{"hub1", "hub2"}, want: []string{"hub3"}, err: ErrRetired},
+		"listed, the mirror has others":     {listed: []string{"hub1", "hub2"}, mirrored: []string{"hub1"}, known: []string{"hub1"}, want: []string{"hub1", "hub2"}},
+		"alone, and the first of its fleet": {mirrored: nil, known: nil, want: []string{"hub2"}},
+	} {
+		s := storeOf(t, c.listed...)
+		m := newMirror[Member](s, memberPrefix, nil)
+		for _, name := range c.mirrored {
+			m.all[name] = kept[Member]{value: Member{Name: name}, rev: 1}
+		}
+		var known []Member
+		for _, name := range c.known {
+			known = append(known, Member{Name: name})
+		}
+		err := enlist(t.Context(), m, Member{Name: "hub2", Hubs: []string{"https://192.0.2.2:7440"}}, known)
+		if !errors.Is(err, c.err) || c.err == nil && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := listedIn(t, s); !slices.Equal(got, c.want) {
+			t.Errorf("%s: the store lists %v, want %v", name, got, c.want)
+		}
+		if v, rev, _ := m.get("hub2"); c.err == nil && (rev == 0 || len(v.Hubs) != 1 || v.By != map[bool]string{true: "hub1"}[slices.Contains(c.listed, "hub2")]) {
+			t.Errorf("%s: the entry of this hub is %+v at %d", name, v, rev)
+		}
+	}
+}
+
+// racing is a store in which another hub writes just before a write of this one.
+type racing struct {
+	*bustest.Store
+	first map[string]string
+}
+
+func (r *racing) race(ctx context.Context) {
+	for _, key := range slices.Sorted(maps.Keys(r.first)) {
+		_, _ = r.Store.Put(ctx, key, []byte(r.first[key]))
+	}
+	r.first = nil
+}
+
+func (r *racing) Update(ctx context.Context, key string, value []byte, rev uint64) (uint64, error) {
+	r.race(ctx)
+	return r.Store.Update(ctx, key, value, rev)
+}
+
+func (r *racing) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, error) {
+	r.race(ctx)
+	return r.Store.UpdateAll(ctx, all)
+}
+
+// TestEnlistBesideAnotherHub: a write of another hub in between is a reason to read again, and no
+// reason to end.
+func TestEnlistBesideAnotherHub(t *testing.T) {
+	for name, first := range map[string]map[string]string{
+		"it lists this hub and itself": {"member/hub1": `{"name":"hub1"}`, "member/hub2": `{"name":"hub2","by":"kim","joined":7}`},
+		"it lists this hub":            {"member/hub2": `{"name":"hub2","by":"kim","joined":7}`},
+	} {
+		s := &racing{bustest.NewStore(), first}
+		h := newHub(t.Context(), Config{Files: mem.New(mem.Options{}), Dir: "/hub2", Now: time.Now, Warn: func(string) {}}, dependencies{})
+		h.set, h.peers = Settings{Name: "hub2"}, &peerCache{Members: []Member{{Name: "hub1"}, {Name: "hub2"}}}
+		h.members = newMirror[Member](s, memberPrefix, nil)
+		if err := h.registerMember(t.Context()); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if v, _, err := storedMember(t.Context(), h.members, "hub2"); err != nil || v.By != "kim" || v.Joined != 7 {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+	}
+}

@@ -1,0 +1,38 @@
+package hub
+
+import (
+	"testing"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// Those who lack something are asked after a while, first where they are connected, some at
+// a time, and again after a longer one.
+func TestWhoIsAskedForAllOfIt(t *testing.T) {
+	all := ids(5)
+	here := func(id fleet.TargetID) bool { return id != all[4] }
+	var l reportGaps
+	asked := map[fleet.TargetID][]int{}
+	for look := 1; look <= 40; look++ {
+		now := all
+		if look == 3 {
+			now = all[1:] // the first is well for a moment
+		}
+		few := l.next(now, here, 3)
+		if len(few) > 3 {
+			t.Fatalf("%d are asked at once", len(few))
+		}
+		for _, id := range few {
+			asked[id] = append(asked[id], look)
+		}
+	}
+	want := map[int][]int{0: {2, 5, 25}, 1: {2, 22}, 2: {2, 22}, 3: {3, 23}, 4: {6, 26}}
+	for i, id := range all {
+		if got := asked[id]; len(got) != len(want[i]) || got[0] != want[i][0] || got[1] != want[i][1] {
+			t.Errorf("%s is asked at the looks %v, want %v", id, got, want[i])
+		}
+	}
+	if l.next(nil, here, 3); len(l.rounds) != 0 {
+		t.Error("those who lack nothing are remembered")
+	}
+}

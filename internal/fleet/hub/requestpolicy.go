@@ -1,0 +1,105 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+)
+
+// requestPolicyKey is the key of the only policy of a fleet for requests of agents.
+const requestPolicyKey = "fleet"
+
+// RequestPolicy returns the policy of the fleet for requests of agents.
+func (h *Hub) RequestPolicy(context.Context) (fleet.RequestPolicy, error) {
+	p, _, _ := h.requestPolicies.get(requestPolicyKey)
+	return p, nil
+}
+
+// beginRequestPolicy gives a fleet that has no policy the one that stands in the settings of this
+// hub: of its first hub, as it is the first to come here. From then on the settings of hubs
+// say nothing any more, so that no two of them answer differently.
+func (h *Hub) beginRequestPolicy(ctx context.Context) error {
+	if _, _, there := h.requestPolicies.get(requestPolicyKey); there {
+		return nil
+	}
+	p := fleet.RequestPolicy{Answers: h.set.Requests, By: "hub " + h.set.Name, Changed: h.now().UnixNano()}
+	if err := h.requestPolicies.put(ctx, requestPolicyKey, p, 0); err != nil && !errors.Is(err, fleet.ErrConflict) {
+		return fmt.Errorf("cannot store the policy for requests of agents: %w", err)
+	}
+	return nil
+}
+
+// SetRequestPolicy changes one answer, or one rule, at all hubs.
+func (h *Hub) SetRequestPolicy(ctx context.Context, by access.Who, r document.RequestPolicyChange) error {
+	refused := func(err error) error {
+		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "See: fettle request policy set --help"}
+	}
+	p, err := h.RequestPolicy(ctx)
+	if err == nil {
+		_, err = changedPolicy(p, r)
+	}
+	if err != nil {
+		return refused(err)
+	}
+	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Ruled, By: by.Name, Text: "requests: " + r.Text()}); err != nil {
+		return err
+	}
+	_, err = h.requestPolicies.change(ctx, requestPolicyKey, func(p *fleet.RequestPolicy) error {
+		next, err := changedPolicy(*p, r)
+		*p, p.By, p.Changed = next, by.Name, h.now().UnixNano()
+		return err
+	})
+	return err
+}
+
+// changedPolicy is a policy with one change, or what is wrong with that.
+func changedPolicy(p fleet.RequestPolicy, r document.RequestPolicyChange) (fleet.RequestPolicy, error) {
+	if r.What != fleet.RequestCertificate {
+		if err := fleet.CheckAnswers(map[fleet.RequestKind]fleet.Verdict{r.What: r.Answer}); err != nil {
+			return p, err
+		}
+		p.Answers = maps.Clone(p.Answers)
+		if p.Answers == nil {
+			p.Answers = map[fleet.RequestKind]fleet.Verdict{}
+		}
+		p.Answers[r.What] = r.Answer
+		return p, nil
+	}
+	rule := fleet.CertificateRule{Select: r.Select, Names: r.Names, Answer: r.Answer}
+	same := func(o fleet.CertificateRule) bool {
+		return slices.Equal(o.Select, r.Select) && slices.Equal(o.Names, r.Names)
+	}
+	rules := slices.Clone(p.Certificates)
+	at := slices.IndexFunc(rules, same)
+	switch {
+	case r.Answer == "" && at < 0:
+		return p, fmt.Errorf("cannot find a rule of %q for %q", r.Select, r.Names)
+	case r.Answer == "":
+		p.Certificates = slices.Delete(rules, at, at+1)
+		return p, nil
+	case at >= 0 && r.First:
+		rules = slices.Insert(slices.Delete(rules, at, at+1), 0, rule)
+	case at >= 0:
+		rules[at] = rule
+	case len(rules) >= fleet.MaxCertificateRules:
+		return p, fmt.Errorf("cannot have more than %d rules", fleet.MaxCertificateRules)
+	case r.First:
+		rules = slices.Insert(rules, 0, rule)
+	default:
+		rules = append(rules, rule)
+	}
+	p.Certificates = rules
+	return p, checkRule(rule)
+}
+
+// parseRequestPolicy reads one. A newer hub may know more kinds; they are none of this one's.
+func parseRequestPolicy(b []byte) (p fleet.RequestPolicy, err error) { return p, json.Unmarshal(b, &p) }

@@ -1,0 +1,68 @@
+package hub
+
+import (
+	"crypto/ed25519"
+	"fmt"
+	"reflect"
+	"runtime/debug"
+	"testing"
+	"unsafe"
+
+	"fettle.dev/fettle/internal/fleet"
+)
+
+// Targets of the registry that have the same labels share them.
+func TestLabelsAreShared(t *testing.T) {
+	var h Hub
+	labels := func(name, labels string) uintptr {
+		t.Helper()
+		got, err := h.parseTarget(fmt.Appendf(nil, `{"id":"","name":%q,"labels":%s,"standing":"active","key":"","enrolled":0,"changed":0}`, name, labels))
+		if err != nil || got.Name != name || len(got.Labels) != 2 {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		return reflect.ValueOf(got.Labels).Pointer()
+	}
+	one, two, other := labels("a", `{"role":"web","env":"prod"}`), labels("b", `{"env":"prod","role":"web"}`), labels("c", `{"role":"web","env":"test"}`)
+	if one != two || one == other {
+		t.Error("what is the same is not shared, or what is not")
+	}
+}
+
+// Assignments that are read from the store share what they have in common.
+func TestAssignmentRecordsAreShared(t *testing.T) {
+	// What is shared is held weakly: a collection between two reads may part them.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &Hub{}
+	h.ring.keys, h.ring.at, h.conf.Now = fleet.KeysOf(key.Public().(ed25519.PublicKey)), fixed(), fixed
+	read := func(name string, parts int) fleet.Assignment {
+		t.Helper()
+		a := large(parts)
+		a.Name, a.Labels = name, map[string]string{"role": "web"}
+		d, err := fleet.SignPayload(a.Marshal(), fleet.AssignmentType, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p packer
+		b, err := p.pack(assignmentRecord{fence: 7, signatures: []fleet.Signature{d}, assignment: a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := h.parseAssignmentRecord(b)
+		if err != nil || !g.assignment.Same(a) {
+			t.Fatalf("%+v, %v", g.assignment, err)
+		}
+		return g.assignment
+	}
+	a, b, other := read("a", 5), read("b", 5), read("c", 4)
+	at := func(s string) *byte { return unsafe.StringData(s) }
+	if &a.Modules[0] != &b.Modules[0] || at(a.Top.Bundle.Digest) != at(b.Top.Bundle.Digest) || at(a.Top.Revision.Commit) != at(b.Top.Revision.Commit) || at(a.Format) != at(b.Format) {
+		t.Error("what two have in common lies twice in memory")
+	}
+	if len(other.Modules) != 4 || other.Name != "c" {
+		t.Errorf("%+v", other)
+	}
+}

@@ -1,0 +1,243 @@
+package hub
+
+import (
+	"bytes"
+	"compress/flate"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/bus/bustest"
+)
+
+// alike are assignments of targets with the same modules, of which the first is of a commit.
+func alike(t *testing.T, targets, commit int) (out []fleet.Assignment) {
+	t.Helper()
+	same := large(50)
+	for i := range same.Modules {
+		same.Modules[i].Proof = nil
+		same.Modules[i].Bundle.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte{byte(i)}))
+	}
+	same.Modules[0].Bundle.Digest = fmt.Sprintf("sha256:%x", sha256.Sum256([]byte{byte(commit), 1}))
+	for i := range targets {
+		random := sha256.Sum256([]byte{byte(i), byte(i >> 8)})
+		id, err := fleet.NewTargetID(bytes.NewReader(random[:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := same
+		a.Target, a.Name, a.Generation, a.Epoch, a.Issued = id, fmt.Sprintf("web%05d", i), uint64(commit), 1_795_355_153, 1_795_355_153
+		a.Labels, a.Fleet = map[string]string{"env": "prod", "role": "web"}, "prod"
+		out = append(out, a)
+	}
+	return out
+}
+
+// shareable is a hub that can give, with a bucket for what assignments have in common.
+func shareable(t *testing.T) (*Hub, *bustest.Store) {
+	h, _, ctx := giving(t)
+	lists := bustest.NewStore()
+	h.ctx, h.sharedModules.store = ctx, lists
+	return h, lists
+}
+
+// another is a hub that has read nothing yet, of the same fleet.
+func another(h *Hub) *Hub {
+	o := &Hub{ctx: h.ctx}
+	o.conf, o.ring.keys, o.ring.at = h.conf, h.ring.keys, h.ring.at
+	o.sharedModules.store = h.sharedModules.store
+	o.assignments = newMirror(h.assignments.store, "", o.parseAssignmentRecord)
+	return o
+}
+
+// bytesOf reads all that a hub wrote with the eyes of another one, sees that each envelope is
+// what was signed, and counts what each takes of the bucket.
+func bytesOf(t *testing.T, h *Hub, want []fleet.Assignment) (each int, shared int) {
+	t.Helper()
+	o := another(h)
+	entries, err := h.assignments.store.All(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	by := map[string]fleet.Entry{}
+	for _, e := range entries {
+		by[e.Key] = e
+		each += len(e.Value)
+	}
+	for _, a := range want {
+		g, err := o.parseAssignmentRecord(by[string(a.Target)].Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sealed, err := fleet.Sign(a.Marshal(), fleet.AssignmentType, h.keys.SigningKey())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := g.envelope(); err != nil || !bytes.Equal(got, sealed) {
+			t.Fatalf("%s has another envelope, %v\n%s\nwant\n%s", a.Name, err, got, sealed)
+		}
+		if g.common != nil {
+			shared++
+		}
+	}
+	return each / len(entries), shared
+}
+
+// What the targets that are alike have in common lies in the store once.
+func TestSharedModules(t *testing.T) {
+	h, lists := shareable(t)
+	all := alike(t, 100, 1)
+	if err := h.giveAll(t.Context(), 1, all); err != nil {
+		t.Fatal(err)
+	}
+	each, shared := bytesOf(t, h, all)
+	kept, err := lists.All(t.Context())
+	if err != nil || shared != 100 || len(kept) != 1 || each > 280 {
+		t.Errorf("%d of 100 share one of %d lists, with %d bytes each, %v", shared, len(kept), each, err)
+	}
+	t.Logf("%d bytes each, %d in common", each, len(kept[0].Value))
+
+	odd := alike(t, 102, 7)[100:] // one by one nobody has it in common yet
+	odd[1].Top.Bundle.Size++
+	for _, a := range odd {
+		if err := h.giveAll(t.Context(), 1, []fleet.Assignment{a}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	joined := alike(t, 103, 1)[102:] // and what others have already it shares
+	if err := h.giveAll(t.Context(), 1, joined); err != nil {
+		t.Fatal(err)
+	}
+	if _, shared := bytesOf(t, h, append(odd, joined...)); shared != 1 {
+		t.Errorf("%d of 3 share something", shared)
+	}
+	other := alike(t, 2, 9) // what is given at once may differ in its top
+	other[1].Top.Bundle.Size++
+	other[1].Modules = other[0].Modules
+	if err := h.giveAll(t.Context(), 1, other); err != nil {
+		t.Fatal(err)
+	}
+	if _, shared := bytesOf(t, h, other); shared != 1 {
+		t.Errorf("%d of 2 with another top share something", shared)
+	}
+}
+
+// What nothing names goes when it was looked through twice, and never what something names.
+func TestPruneSharedModules(t *testing.T) {
+	h, lists := shareable(t)
+	h.leader = &leader{}
+	count := func(commit, want int) {
+		t.Helper()
+		if commit > 0 {
+			if err := h.giveAll(t.Context(), 1, alike(t, 3, commit)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := h.pruneSharedModules(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if all, err := lists.All(t.Context()); err != nil || len(all) != want {
+			t.Fatalf("after the commit %d there are %d lists, not %d, %v", commit, len(all), want, err)
+		}
+	}
+	count(1, 1)
+	count(2, 2)
+	count(0, 1)
+	count(1, 2) // what went is written again
+	count(2, 2) // and what is named again stays
+	count(0, 1)
+	bytesOf(t, h, alike(t, 3, 2))
+	h.leader = nil
+	count(3, 2)
+	count(0, 2)
+	count(0, 2)
+	h.sharedModules.again()
+	if err := h.giveAll(t.Context(), 1, alike(t, 3, 2)); err != nil {
+		t.Errorf("what another hub wrote: %v", err)
+	}
+	bytesOf(t, h, alike(t, 3, 2))
+}
+
+// A list that is lost is told of, and does not stop who writes anew; a bus that is away is
+// waited for.
+func TestLostSharedModules(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, lists := shareable(t)
+		h.ctx = t.Context()
+		all := alike(t, 3, 1)
+		if err := h.giveAll(t.Context(), 1, all); err != nil {
+			t.Fatal(err)
+		}
+		lists.Break(errors.New("no quorum"))
+		go func() {
+			time.Sleep(5 * time.Second)
+			lists.Break(nil)
+		}()
+		began := time.Now()
+		bytesOf(t, h, all)
+		if time.Since(began) < 5*time.Second {
+			t.Error("did not wait")
+		}
+		there, err := lists.All(t.Context())
+		if err == nil {
+			err = lists.Delete(t.Context(), there[0].Key, 0)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := another(h)
+		e, err := h.assignments.store.Get(t.Context(), string(all[0].Target))
+		if err == nil {
+			_, err = o.parseAssignmentRecord(e.Value)
+		}
+		if !errors.Is(err, fleet.ErrNotFound) {
+			t.Errorf("a list that is lost: %v", err)
+		}
+		h.assignments.all = map[string]kept[assignmentRecord]{}
+		h.sharedModules.again() // as who leads anew
+		if err := h.giveAll(t.Context(), 2, all); err != nil {
+			t.Error(err)
+		}
+		bytesOf(t, h, all)
+	})
+}
+
+// What an older program wrote is read, and is as it was when it is written anew.
+func TestOldAssignmentRecord(t *testing.T) {
+	h, _ := shareable(t)
+	a := alike(t, 1, 1)[0]
+	signature, err := fleet.SignPayload(a.Marshal(), fleet.AssignmentType, h.keys.SigningKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{"fence": 3, "payload": json.RawMessage(a.Marshal()), "signatures": []fleet.Signature{signature}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for level := flate.HuffmanOnly; level <= flate.BestCompression; level++ {
+		var old bytes.Buffer
+		w, err := flate.NewWriter(&old, level)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		if err = errors.Join(err, w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.assignments.store.Put(t.Context(), string(a.Target), old.Bytes()); err != nil {
+			t.Fatal(err)
+		}
+		bytesOf(t, h, []fleet.Assignment{a})
+		if s, err := h.packer.unpack(old.Bytes()); err != nil || s.Fence != 3 {
+			t.Errorf("level %d: fence %d, %v", level, s.Fence, err)
+		}
+	}
+	if err := h.giveAll(t.Context(), 3, []fleet.Assignment{a}); err != nil {
+		t.Error(err)
+	}
+	bytesOf(t, h, []fleet.Assignment{a})
+}

@@ -1,0 +1,177 @@
+package view
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// readTx is the model as it is at one moment, for who reads what stands of modules: those
+// are no rows that SQLite could join.
+type readTx struct {
+	*sql.Tx
+	ctx   context.Context
+	texts map[int64]string
+	// word asks for the text of a number, and doc for a part.
+	word, doc *sql.Stmt
+}
+
+// look reads with one sight.
+func (v *View) look(ctx context.Context, read func(*readTx) error) error {
+	t, err := v.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		return v.unread(err)
+	}
+	defer func() { _ = t.Rollback() }() // nothing was written
+	s := &readTx{Tx: t, ctx: ctx, texts: map[int64]string{0: ""}}
+	if s.word, err = t.PrepareContext(ctx, "SELECT text FROM words WHERE n = ?"); err == nil {
+		s.doc, err = t.PrepareContext(ctx, "SELECT doc FROM parts WHERE n = ?")
+	}
+	if err == nil {
+		err = read(s)
+	}
+	if err != nil {
+		return v.unread(err)
+	}
+	return nil
+}
+
+// text is that of a number, "" of none.
+func (s *readTx) text(n int64) (string, error) {
+	text, known := s.texts[n]
+	if known {
+		return text, nil
+	}
+	err := s.word.QueryRowContext(s.ctx, n).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	s.texts[n] = text
+	return text, err
+}
+
+// fill looks up texts by their numbers.
+func (s *readTx) fill(texts map[*string]int64) error {
+	for to, n := range texts {
+		text, err := s.text(n)
+		if err != nil {
+			return err
+		}
+		*to = text
+	}
+	return nil
+}
+
+// numberOf is the number of a text, below 0 of one that nothing is called.
+func (v *View) numberOf(ctx context.Context, text string) (int64, error) {
+	var n int64
+	err := v.read.QueryRowContext(ctx, "SELECT n FROM words WHERE text = ?", text).Scan(&n)
+	if errors.Is(err, sql.ErrNoRows) {
+		return -1, nil
+	}
+	if err != nil {
+		return 0, v.unread(err)
+	}
+	return n, nil
+}
+
+// assigned is what a part says.
+func (s *readTx) assigned(part int64) (a fleet.Assigned, err error) {
+	var doc []byte
+	if err := s.doc.QueryRowContext(s.ctx, part).Scan(&doc); err != nil {
+		return a, err
+	}
+	return a, damaged(json.Unmarshal(doc, &a))
+}
+
+// wanted is what a target should have of a module.
+type wanted struct {
+	n, module int64
+	one       one
+}
+
+// lists are lists of modules, as far as where says.
+func (s *readTx) lists(where string, args ...any) (map[int64][]wanted, error) {
+	rows, err := s.QueryContext(s.ctx, "SELECT l.list, p.n, l.module, p.commit_, p.bundle FROM listed l JOIN parts p ON p.n = l.part "+where+" ORDER BY l.list, l.place", args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	out := map[int64][]wanted{}
+	for rows.Next() {
+		var list int64
+		var p wanted
+		if err := rows.Scan(&list, &p.n, &p.module, &p.one.commit, &p.one.bundle); err != nil {
+			return nil, err
+		}
+		out[list] = append(out[list], p)
+	}
+	return out, rows.Err()
+}
+
+// rows are what stands of the modules of a target.
+func (s *readTx) rows(target int64) (map[int64]row, error) {
+	var b []byte
+	err := s.QueryRowContext(s.ctx, "SELECT rows FROM modules WHERE target = ?", target).Scan(&b)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, err
+	}
+	out := map[int64]row{}
+	return out, unpackRows(b, out)
+}
+
+// stand is an active target, and when it last reported, by its clock.
+type stand struct {
+	id, name string
+	at       int64
+	cloned   bool
+}
+
+// silent tells whether a target has said nothing for too long.
+func (v *View) unresponsive(at stand, now time.Time) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.contacts[fleet.TargetID(at.id)].unresponsive(at.at, now, v.o.Silence)
+}
+
+// unresponsiveSince is silent of a target of which more is known.
+func (v *View) unresponsiveSince(t document.Target, now time.Time) bool {
+	return v.unresponsive(stand{id: string(t.ID), at: t.Contact}, now)
+}
+
+// each gives what active targets should have and have of a module, or with 0 of every one.
+// It gives a zero row for what a target has said nothing of.
+func (s *readTx) each(only int64, each func(stand, wanted, row) error) error {
+	lists, err := s.lists("WHERE ?1 = 0 OR l.module = ?1", only)
+	if err != nil {
+		return err
+	}
+	found, err := s.QueryContext(s.ctx, "SELECT w.text, t.name, COALESCE(s.at, 0), COALESCE(json_array_length(t.doc, '$.suspect.copies'), 0) > 0, a.list, m.rows FROM targets t JOIN words w ON w.n = t.target JOIN assignments a ON a.target = t.target LEFT JOIN statuses s ON s.target = t.target LEFT JOIN modules m ON m.target = t.target WHERE t.active")
+	if err != nil {
+		return err
+	}
+	defer found.Close()
+	has := map[int64]row{}
+	var packed sql.RawBytes
+	for found.Next() {
+		var at stand
+		var list int64
+		if err := found.Scan(&at.id, &at.name, &at.at, &at.cloned, &list, &packed); err != nil {
+			return err
+		}
+		if err := unpackRows(packed, has); err != nil {
+			return err
+		}
+		for _, want := range lists[list] {
+			if err := each(at, want, has[want.module]); err != nil {
+				return err
+			}
+		}
+	}
+	return found.Err()
+}

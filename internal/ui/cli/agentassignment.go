@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"fettle.dev/fettle/internal/executor"
+	"fettle.dev/fettle/internal/executor/here"
+	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// agentAssignment is what an agent keeps the machine as that is worked on.
+func (s *session) agentAssignment() *wire.Kept {
+	if s.remote != nil {
+		return s.remote.Hello().Kept
+	}
+	m, err := s.machine()
+	if err != nil {
+		return nil
+	}
+	return here.Kept(m)
+}
+
+// checkAssignment refuses to apply what an agent would undo when it looks next: a list that is not the
+// one which it has applied. What that list has anyway may be repaired.
+func (s *session) checkAssignment(ctx context.Context, x executor.Executor, p *plan.Plan) error {
+	if s.overrideAgent || p.Empty() {
+		return nil
+	}
+	k := s.agentAssignment()
+	if k == nil || k.Generation == 0 {
+		return nil
+	}
+	if st, err := x.Status(ctx); err != nil || st.State.List == p.List {
+		return err
+	}
+	hint := "Push the commit: the agent applies it automatically\n"
+	if s.target != "" {
+		hint += "Keep the target on its own branch for some time: fettle target pin " + s.target + " --branch BRANCH --for 2h\n"
+	}
+	return refuse(hint+"Apply it anyway, until the agent undoes it: --override-agent",
+		fmt.Sprintf("cannot apply this: an agent manages %s%s, and would undo the changes", s.keptName(), keptAt(k)))
+}
+
+// checkRollback refuses a rollback through the hub that the agent would undo at once, and
+// warns of one that was asked for at the machine itself. An agent that is frozen, or whose
+// assignment is the commit gone back to, undoes nothing.
+func (s *session) checkRollback(p *plan.Plan) error {
+	k := s.agentAssignment()
+	if k == nil || k.Generation == 0 || k.Frozen != "" || p.Empty() || s.overrideAgent || p.Revision.Commit != "" && p.Revision.Commit == k.Commit {
+		return nil
+	}
+	if s.at.hub == "" {
+		fmt.Fprintf(s.app.Stderr, "An agent manages %s%s, and applies its assignment again when it detects the difference.\nTo prevent that, first: fettle target freeze, or systemctl stop fettle-agent.\n", s.keptName(), keptAt(k))
+		return nil
+	}
+	name, hint := s.keptName(), ""
+	if c := p.Revision.Commit; c != "" {
+		hint = fmt.Sprintf("Pin it to that commit, and its agent returns to it: fettle target pin %s --branch %s --for 1d\nIf the agent accepts only signed commits: add --permit\n", name, c)
+	}
+	return refuse(hint+fmt.Sprintf("Or freeze the target, then run this command again: fettle target freeze %s\nRoll back anyway, until the agent undoes it: --override-agent", name),
+		fmt.Sprintf("cannot roll back to %s: an agent manages %s%s, and would undo it immediately", render.RunName(p.To), name, keptAt(k)))
+}
+
+func (s *session) keptName() string {
+	if s.target == "" {
+		return "this machine"
+	}
+	return render.Escape(s.target)
+}
+
+// keptAt is the revision that an agent keeps a machine at, for the middle of a sentence.
+func keptAt(k *wire.Kept) string {
+	if k.Commit == "" {
+		return ""
+	}
+	text := " at " + k.Commit[:min(len(k.Commit), 12)]
+	if k.Branch != "" {
+		text += " (" + render.Escape(k.Branch) + ")"
+	}
+	return text
+}

@@ -1,0 +1,110 @@
+//go:build !target
+
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func newCert(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "cert",
+		Short: "Certificates of services",
+		Args:  args(0, 0),
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newCertList(s), newCertRevoke(s))
+	return c
+}
+
+func newCertList(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:   "list",
+		Short: "List the certificates of services, with the approvals of their names",
+		Long: `Lists the certificates that have not expired. After a renewal, a target has two
+certificates for the same names until the old certificate expires. A second
+table lists the names with an approval. Certificates for these names are renewed
+without a new approval.`,
+		Example: "  fettle cert list\n  fettle cert list --json",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.CertificatePage, error) { return hub.Certificates(c.Context()) }, s.showCertificates)
+		},
+	}
+	w.flag(c)
+	return c
+}
+
+func (s *session) showCertificates(p document.CertificatePage) {
+	if len(p.Certificates)+len(p.Approved) == 0 {
+		s.printf("No service has a certificate.\n")
+		return
+	}
+	rows := [][]string{}
+	for _, c := range p.Certificates {
+		rows = append(rows, []string{c.Name, strings.Join(c.Names, " "), s.moment(c.Until), c.Serial, c.Hub, c.By, revokedBy(c)})
+	}
+	s.style().Table(s.app.Stdout, []string{"TARGET", "NAMES", "UNTIL", "SERIAL", "MADE BY", "LET BY", "IS"}, rows)
+	if len(p.Approved) == 0 {
+		return
+	}
+	rows = [][]string{}
+	for _, a := range p.Approved {
+		rows = append(rows, []string{a.Name, strings.Join(a.Names, " "), s.ago(a.At), a.By})
+	}
+	s.printf("\n")
+	s.style().Table(s.app.Stdout, []string{"APPROVED FOR", "NAMES", "SINCE", "BY"}, rows)
+}
+
+func revokedBy(c document.Certificate) string {
+	if c.RevokedBy == "" {
+		return "good"
+	}
+	return "revoked by " + c.RevokedBy
+}
+
+func newCertRevoke(s *session) *cobra.Command {
+	var r document.CertificateRevocation
+	c := &cobra.Command{
+		Use:   "revoke SERIAL | --of TARGET [--name NAME]",
+		Short: "Revoke certificates of services",
+		Long: `Revokes one certificate by its serial, or the certificates of a target. The hub
+starts a job that makes all agents fetch the revocation list, also agents that
+connect later. fettle job show lists the targets that have the new list.
+Services read it from /etc/fettle/certificates/crl.pem: ssl_crl of nginx,
+--crlfile of curl.
+
+The target gets another certificate for these names only if a user approves it:
+approvals are withdrawn, and requests that a rule would allow are held. If you
+retire or revoke a target, all its certificates are revoked.`,
+		Example: "  fettle cert revoke 5f3a9c --reason 'the key was copied'\n  fettle cert revoke --of web3 --name shop.example.org",
+		Args:    args(0, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			if (len(a) == 1) == (r.Target != "") {
+				return refuse("See: fettle cert list", "cannot select certificates: name a serial number, or --of TARGET")
+			}
+			if len(a) == 1 {
+				r.Serial = a[0]
+			}
+			hub, err := s.hub()
+			if err != nil {
+				return err
+			}
+			d, err := hub.RevokeCertificates(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			return s.shown(d, func() { s.showJob(d) })
+		},
+	}
+	c.Flags().StringVar(&r.Target, "of", "", "revoke the certificates of this `TARGET`")
+	c.Flags().StringVar(&r.Name, "name", "", "only certificates with this `NAME`")
+	c.Flags().StringVar(&r.Reason, "reason", "", "the reason that other operators see: `WHY`")
+	return c
+}

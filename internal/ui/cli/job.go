@@ -1,0 +1,169 @@
+//go:build !target
+
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+func newJob(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "job",
+		Short: "Jobs of agents: apply, verify, run",
+		Long: `Creates jobs for the agents of the targets that -t selects, through the hub. The
+hub stores a job for offline agents until they acknowledge it.`,
+		Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(
+		s.newJobOf("apply", "Make agents apply their assignments now", "Creates a job that applies, regardless of the schedule of the agents. Nothing is applied on\ntargets without an assignment, on frozen targets, or on targets that must wait."),
+		s.newJobOf("verify", "Make agents verify all managed addresses", "Creates a job that verifies. Agents read every address, not only addresses that may\nhave changed."),
+		s.newJobOf("report", "Make agents report their state", "Creates a job that reports. The report has the same content as the report after a change."),
+		newJobRun(s), newJobList(s), newJobShow(s), newJobCancel(s),
+	)
+	return c
+}
+
+func (s *session) newJobOf(what, short, long string) *cobra.Command {
+	expires := ""
+	c := selectMany(&cobra.Command{
+		Use:     what + " -t SELECTION",
+		Short:   short,
+		Long:    long,
+		Example: "  fettle job " + what + " -t web1\n  fettle job " + what + " -t 'label:env=prod'",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return s.createJob(c.Context(), document.JobRequest{What: what}, expires)
+		},
+	})
+	expiresFlag(c, &expires)
+	return c
+}
+
+func (s *session) createJob(ctx context.Context, job document.JobRequest, expires string) error {
+	words, err := s.selectedOnHub()
+	if err == nil {
+		job.Expires, err = spanOf(expires)
+	}
+	if err != nil {
+		return err
+	}
+	if len(words) == 0 {
+		return refuse("Select agents: -t SELECTION. All agents: -t '*'", "cannot create a job: no agent is selected")
+	}
+	hub, err := s.hub()
+	if err != nil {
+		return err
+	}
+	job.Select = words
+	if job.Signed, err = s.commandSigner().signedJob(ctx, hub, job); err != nil {
+		return err
+	}
+	r, err := hub.CreateJob(ctx, job)
+	if err != nil {
+		return err
+	}
+	return s.shown(r, func() { s.showJob(r) })
+}
+
+func (s *session) showJob(r document.Job) {
+	s.printf("Job %s: %s, by %s at %s\n", r.ID, render.Escape(whatText(r)), r.By, s.moment(r.At))
+	if r.CancelledBy != "" {
+		s.printf("Cancelled by %s\n", r.CancelledBy)
+	}
+	s.printf("\n")
+	rows, left := [][]string{}, 0
+	for _, a := range r.Targets {
+		if !a.Done && a.State != document.JobExpired {
+			left++
+		}
+		rows = append(rows, []string{cmp.Or(a.Name, string(a.ID)), string(a.State), s.moment(a.At), s.ranText(a)})
+	}
+	s.style().Table(s.app.Stdout, []string{"TARGET", "STATE", "AT", "WHY"}, rows)
+	s.showOutputs(r)
+	if left > 0 {
+		s.printf("\n%d of %d have not acknowledged it yet. See which: fettle job show %s\n", left, len(r.Targets), r.ID)
+	}
+}
+
+// showOutputs prints what programs said, behind the name of each target.
+func (s *session) showOutputs(r document.Job) {
+	for _, a := range r.Targets {
+		if a.Result == nil || a.Result.Stdout+a.Result.Stderr == "" {
+			continue
+		}
+		s.printf("\n%s:\n", cmp.Or(a.Name, string(a.ID)))
+		for _, text := range []string{a.Result.Stdout, a.Result.Stderr} {
+			for line := range strings.Lines(text) {
+				s.printf("  %s\n", render.Escape(strings.TrimRight(line, "\r\n")))
+			}
+		}
+	}
+}
+
+func newJobList(s *session) *cobra.Command {
+	var w watching
+	limit := 0
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the jobs of agents, newest first",
+		Example: "  fettle job list\n  fettle job list --limit 500",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.JobPage, error) { return hub.Jobs(c.Context(), 0, limit) }, s.showJobs)
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 50, "show at most this `NUMBER`; 0 shows all")
+	w.flag(c)
+	return c
+}
+
+// shortened is a line of a list.
+func shortened(text string) string {
+	const most = 60
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return text
+}
+
+func (s *session) showJobs(p document.JobPage) {
+	rows := [][]string{}
+	for _, r := range p.Jobs {
+		acknowledged := 0
+		for _, a := range r.Targets {
+			if a.Done {
+				acknowledged++
+			}
+		}
+		rows = append(rows, []string{r.ID, render.Escape(shortened(whatText(r))), fmt.Sprintf("%d/%d", acknowledged, len(r.Targets)), s.moment(r.At), r.By})
+	}
+	s.style().Table(s.app.Stdout, []string{"JOB", "FOR", "DONE", "AT", "BY"}, rows)
+	if left := p.Total - len(p.Jobs); left > 0 {
+		s.printf("%d more; see them with --limit\n", left)
+	}
+}
+
+func newJobShow(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:     "show JOB",
+		Short:   "Show the progress of a job on each target",
+		Example: "  fettle job show q1 --watch",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.Job, error) { return hub.Job(c.Context(), a[0]) }, s.showJob)
+		},
+	}
+	w.flag(c)
+	return c
+}

@@ -1,0 +1,213 @@
+//go:build !target
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/builtin"
+)
+
+func newJobRun(s *session) *cobra.Command {
+	var f runningFlags
+	var expires string
+	c := selectMany(&cobra.Command{
+		Use:   "run -t SELECTION {-- PROGRAM [WORD]… | ACTION [NAME=VALUE]…}",
+		Short: "Run a program or an action on each target when it connects",
+		Long: `Creates a job for the agents of the targets that -t selects: to run a program or
+an action, as fettle run does. The hubs store the job for offline agents until
+--expires. Each agent runs it once. If a run ends early, its result is
+"interrupted", and it does not begin again. fettle job show prints each exit
+code and the end of the output. Both are in the target's history too (fettle
+log).
+
+The agent uses the definition that the target has of an action when it runs. The
+agent waits while another process changes the machine. On a frozen machine it
+runs only read-only programs (--read-only), unless --ignore-freeze is given.
+
+The hubs store the job, and every user with read access can see it.
+Therefore there is no --env, and secret parameters are refused. To pass them to
+targets that are online, use fettle run.`,
+		Example: `  fettle job run -t 'web*' -- systemctl restart nginx
+
+  fettle job run -t label:env=prod --expires 2d service-restart name=nginx
+
+  fettle job run -t '*' --read-only --timeout 10s -- df -h /`,
+		Args: args(1, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			cmd, err := s.jobCommand(c, f, a)
+			if err != nil {
+				return err
+			}
+			return s.createJob(c.Context(), document.JobRequest{What: fleet.JobRun, Run: &cmd}, expires)
+		},
+	})
+	fl := c.Flags()
+	durationVar(fl, &f.timeout, "timeout", 0, "stop the program after this `TIME` (default: the limit of the action, or 5m0s)")
+	fl.StringVar(&f.dir, "dir", "", "start the program in this `DIR` (default: /)")
+	fl.StringVar(&f.user, "user", "", "run the program as this `USER`")
+	fl.BoolVar(&f.shell, "shell", false, "pass the words to sh -c, joined by spaces")
+	fl.BoolVar(&f.readOnly, "read-only", false, "the program changes nothing: it need not wait for other changes")
+	s.frozenFlag(c)
+	expiresFlag(c, &expires)
+	return c
+}
+
+func expiresFlag(c *cobra.Command, expires *string) {
+	c.Flags().StringVar(expires, "expires", "7d", "cancel the job for agents that were offline longer than this `TIME`, such as 12h or 2d")
+}
+
+// jobCommand is what is to be run, after what can be said of it here.
+func (s *session) jobCommand(c *cobra.Command, f runningFlags, a []string) (fleet.Command, error) {
+	cmd := fleet.Command{Timeout: int64(f.timeout), IgnoreFreeze: s.ignoreFreeze}
+	switch dash := c.ArgsLenAtDash(); {
+	case f.timeout < 0 || f.timeout > fleet.MaxCommandTime:
+		return cmd, refuse("Give a time such as --timeout 30s", fmt.Sprintf("cannot run a command for %s", f.timeout))
+	case dash > 0:
+		return cmd, refuse("Write: fettle job run -t SELECTION -- PROGRAM [WORD]…", "cannot determine the program: it must follow --")
+	case dash < 0:
+		if f.dir != "" || f.user != "" || f.shell || f.readOnly {
+			return cmd, refuse("Omit them: the action defines them", "cannot use --dir, --user, --shell or --read-only with an action")
+		}
+		var err error
+		if cmd.Action, cmd.Params, err = namedCall(a); err != nil {
+			return cmd, err
+		}
+		return cmd, s.checkJobAction(c.Context(), cmd)
+	}
+	ran, err := f.command(a)
+	if err != nil {
+		return cmd, err
+	}
+	cmd.Argv, cmd.Dir, cmd.User, cmd.ReadOnly = ran.Argv[0], ran.Dir, ran.User, ran.ReadOnly
+	return cmd, cmd.Check()
+}
+
+// checkJobAction says what is wrong with an action that agents are to run: above all that a
+// value would be kept which is a secret.
+func (s *session) checkJobAction(ctx context.Context, cmd fleet.Command) error {
+	if err := cmd.Check(); err != nil {
+		return err
+	}
+	if b := builtin.ActionOf(cmd.Action); b != nil {
+		return b.Check(cmd.Params).Err()
+	}
+	if builtin.CommandOf(cmd.Action) != nil {
+		return errParts(cmd.Action)
+	}
+	src, err := s.openChosen(ctx)
+	if err != nil {
+		return err
+	}
+	defer src.close()
+	if src.none != nil {
+		return withHint(src.none, "Actions are checked against the repository, so that no secret is stored by accident. A program needs no repository: fettle job run -t SELECTION -- PROGRAM")
+	}
+	command, found, err := s.find(src, cmd.Action)
+	if err != nil {
+		return err
+	}
+	if command != nil {
+		return errParts(cmd.Action)
+	}
+	if name := secretParam(found, cmd.Params); name != "" {
+		return refuse("Pass it without storing it: fettle run "+cmd.Action+" "+name+"=@FILE …",
+			fmt.Sprintf("cannot create a job that runs %q with a value for %q: it is secret, but hubs store jobs and show them to users with read access", cmd.Action, name))
+	}
+	return checkCalled(found, cmd.Params)
+}
+
+func errParts(name string) error {
+	return refuse("Run it on connected targets: fettle run "+name, fmt.Sprintf("cannot create a job for the command %q: its parts run one after another, on targets that the command chooses", name))
+}
+
+// secretParam is a parameter that some action of the name declares as secret, and that has
+// a value here.
+func secretParam(found []lang.Declared, params map[string]string) string {
+	for _, d := range found {
+		for _, p := range d.Params {
+			if _, given := params[p.Name]; given && p.Secret {
+				return p.Name
+			}
+		}
+	}
+	return ""
+}
+
+func newJobCancel(s *session) *cobra.Command {
+	return &cobra.Command{
+		Use:     "cancel JOB",
+		Short:   "Cancel a job for targets that have not begun it",
+		Long:    "Cancels a job. Agents that were offline no longer receive it, and an agent\nthat waits to run it drops it. Runs that have begun continue, and their results\nare reported as before.",
+		Example: "  fettle job cancel q1",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			hub, err := s.hub()
+			if err != nil {
+				return err
+			}
+			d, err := hub.CancelJob(c.Context(), a[0])
+			if err != nil {
+				return err
+			}
+			return s.shown(d, func() { s.printf("%s\n", d.Text) })
+		},
+	}
+}
+
+// ranText is how what was run ended on a target, in few words.
+func (s *session) ranText(a document.JobTarget) string {
+	r := a.Result
+	var out []string
+	switch {
+	case r == nil:
+	case r.TimedOut:
+		out = append(out, "ended at its timeout")
+	case r.Exit < 0:
+		out = append(out, strings.TrimSpace("ended by a signal: "+r.Signal))
+	case r.Exit == 0 && a.Error != "": // it never began
+	default:
+		out = append(out, fmt.Sprintf("exit %d", r.Exit))
+	}
+	if a.Error != "" {
+		out = append(out, a.Error)
+	}
+	if a.Cut {
+		out = append(out, "its output is omitted: see the history of the target")
+	}
+	return strings.Join(out, "; ")
+}
+
+// whatText is what is asked for, as it was typed.
+func whatText(r document.Job) string {
+	if r.Run == nil {
+		return r.What
+	}
+	if r.Run.Action == "" {
+		return r.What + " -- " + wordsText(r.Run.Argv)
+	}
+	words := []string{r.What, r.Run.Action}
+	for name, value := range r.Run.Params {
+		words = append(words, wordsText([]string{name + "=" + value}))
+	}
+	slices.Sort(words[2:])
+	return strings.Join(words, " ")
+}
+
+// spanOf reads --expires.
+func spanOf(text string) (int64, error) {
+	d, err := parseSpan(text)
+	if err == nil && d < time.Minute {
+		return 0, refuse("Give a minute or more, such as --expires 2d", "cannot keep a job for less than a minute")
+	}
+	return int64(d), err
+}

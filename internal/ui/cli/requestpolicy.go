@@ -1,0 +1,110 @@
+//go:build !target
+
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func newRequestPolicy(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:   "policy",
+		Short: "Show the policies for requests of agents",
+		Long: `Shows how hubs answer requests of agents. hold: a request waits until an
+operator approves or rejects it. allow: it is allowed immediately. reject: it is
+always rejected. All hubs of the fleet use the same policy, and backups contain
+it.`,
+		Example: "  fettle request policy\n  fettle request policy set suspect allow",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.RequestPolicy, error) { return hub.RequestPolicy(c.Context()) }, s.showRequestPolicy)
+		},
+	}
+	w.flag(c)
+	c.AddCommand(newRequestPolicySet(s))
+	return c
+}
+
+func (s *session) showRequestPolicy(p document.RequestPolicy) {
+	rows := [][]string{}
+	for _, what := range []fleet.RequestKind{fleet.RequestFreeze, fleet.RequestSuspect} {
+		rows = append(rows, []string{string(what), string(p.Answers[what])})
+	}
+	s.style().Table(s.app.Stdout, []string{"REQUEST", "ANSWER"}, rows)
+	rows = [][]string{}
+	for _, r := range p.Certificates {
+		rows = append(rows, []string{strings.Join(r.Select, " "), strings.Join(r.Names, " "), string(r.Answer)})
+	}
+	rows = append(rows, []string{"all others", "their own", string(fleet.Hold)}, []string{"all others", "all others", string(fleet.Reject)})
+	s.printf("\n")
+	s.style().Table(s.app.Stdout, []string{"CERTIFICATES OF", "FOR NAMES", "ANSWER"}, rows)
+	if p.Changed > 0 {
+		s.printf("\nChanged %s ago by %s\n", s.ago(p.Changed), p.By)
+	}
+}
+
+const requestPolicySetLong = `Sets how hubs answer requests of agents to be frozen, to be marked as suspect,
+or to get certificates for services.
+
+Certificates have rules. -t selects targets by name and label. Each --name is
+one of these patterns:
+  - a DNS name, in which * matches one label;
+  - an address, or a network such as 192.0.2.0/24;
+  - @own, the name of the target itself.
+
+For each requested name, the first rule that matches the target and the name
+decides. The strictest answer of all requested names counts. Without a rule, a
+request for the target's own name is held, and any other name is refused.
+
+If a user approves a pending request, exactly these names of this target are
+allowed until the approval is withdrawn. To change the answer of a rule, set it
+again with the same selection and names. --remove deletes the rule.
+
+Select targets by labels: tokens and users assign labels, but a host chooses its
+name within the limits of its token.`
+
+func newRequestPolicySet(s *session) *cobra.Command {
+	var r document.RequestPolicyChange
+	remove := false
+	c := selectMany(&cobra.Command{
+		Use:     "set freeze|suspect|certificate hold|allow|reject [-t SELECTION --name PATTERN…]",
+		Short:   "Set a policy for requests of agents, on all hubs",
+		Long:    requestPolicySetLong,
+		Example: "  fettle request policy set suspect allow\n\n  fettle request policy set certificate allow -t label:role=web --name '*.web.example.org'\n  fettle request policy set certificate --remove -t label:role=web --name '*.web.example.org'",
+		Args:    args(1, 2),
+		RunE: func(c *cobra.Command, a []string) error {
+			r.What = fleet.RequestKind(a[0])
+			if remove != (len(a) == 1) || remove && r.What != fleet.RequestCertificate {
+				return refuse("See: fettle request policy set --help", "cannot set the policy: specify hold, allow or reject, or --remove for a rule of certificates")
+			}
+			if len(a) == 2 {
+				r.Answer = fleet.Verdict(a[1])
+			}
+			words, err := s.selectedOnHub()
+			if err != nil {
+				return err
+			}
+			r.Select = words
+			hub, err := s.hub()
+			if err != nil {
+				return err
+			}
+			d, err := hub.SetRequestPolicy(c.Context(), r)
+			if err != nil {
+				return err
+			}
+			return s.done("request policy set", 0, d.Text)
+		},
+	})
+	c.Flags().StringArrayVar(&r.Names, "name", nil, "the names of certificates that match this `PATTERN`; may be repeated")
+	c.Flags().BoolVar(&r.First, "first", false, "put the rule before all other rules")
+	c.Flags().BoolVar(&remove, "remove", false, "delete the rule")
+	return c
+}

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"fettle.dev/fettle/internal/executor/ssh"
+	"fettle.dev/fettle/internal/lang"
+)
+
+// The ways to a target that --via names.
+const (
+	viaAny = "any" // as the repository says, else through the hub
+	viaSSH = "ssh"
+	viaHub = "hub"
+)
+
+// way leads to a machine: over SSH, through a hub, or to the machine that fettle runs
+// on. The zero value leads nowhere, so that a missing answer never means this machine.
+type way struct {
+	ssh.Address
+	hub  string // the target's name there, "" for SSH
+	here bool   // the machine that fettle runs on
+}
+
+// far tells whether it leads to another machine.
+func (w way) far() bool { return w.Host != "" || w.hub != "" }
+
+// String is for people.
+func (w way) String() string {
+	switch {
+	case w.here:
+		return "this machine"
+	case w.hub != "":
+		return w.hub
+	}
+	return w.Address.String()
+}
+
+// wayTo is how a target is reached. The repository comes before what the fleet knows.
+// here tells whether a target to which nothing leads is this machine.
+func (s *session) wayTo(t lang.Target, here bool) (way, error) {
+	switch {
+	case s.connectOpts.via.value == viaHub, s.connectOpts.via.value != viaSSH && t.SSH == nil && t.Enrolled:
+		return way{hub: t.Name}, nil
+	case t.SSH != nil:
+		return way{Address: ssh.Address{Host: t.SSH.Host, User: t.SSH.User, Port: t.SSH.Port, Sudo: t.SSH.Sudo || s.connectOpts.sudo, Options: t.SSH.Options}}, nil
+	case here:
+		return way{here: true}, nil
+	}
+	return way{}, noWay(t.Name)
+}
+
+// isHere tells whether a target of a repository to which nothing leads is this machine: it
+// has its name, it is the only one, or --root says which machine is meant.
+func (s *session) isHere(name string, all []lang.Target) bool {
+	if len(all) == 1 || s.rootNamed || s.isThisHost(name) {
+		return true
+	}
+	host, err := s.app.Hostname()
+	short, _, _ := strings.Cut(name, ".")
+	return err == nil && short == host
+}
+
+// noWay refuses a target that is not this machine and that nothing leads to.
+func noWay(target string) error {
+	return refuse("Declare it in the target or in a target_group: ssh {}\nFor this machine: --root /", fmt.Sprintf("cannot reach %s: the repository does not declare how", target))
+}
+
+// errUnknownTarget marks the name of a target that nothing knows.
+var errUnknownTarget = errors.New("there is no such target")
+
+// unknownTarget refuses a name that is not among those of all targets.
+func unknownTarget(name string, all []string) error {
+	err := fmt.Errorf("there is no target %q.%s", name, lang.Suggest(name, all))
+	return withHint(&noTarget{err}, "List the targets: fettle validate")
+}
+
+// noTarget is errUnknownTarget with the name, and with names that are near.
+type noTarget struct{ error }
+
+func (n *noTarget) Is(target error) bool { return target == errUnknownTarget }
+
+// plainNames are the names that words of -t consist of; ok is false where they select in
+// another way.
+func plainNames(words []string) (names []string, ok bool) {
+	for _, w := range words {
+		for name := range strings.SplitSeq(w, ",") {
+			if !oneName(name) {
+				return nil, false
+			}
+			names = append(names, name)
+		}
+	}
+	return names, true
+}

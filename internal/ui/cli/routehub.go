@@ -1,0 +1,130 @@
+//go:build !target
+
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"fettle.dev/fettle/internal/executor/wire"
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// streamSilence is how long an agent may say nothing before it is asked for a sign of
+// life.
+const streamSilence = 20 * time.Second
+
+// hubAnswer is the hub of this command line and what may be done there, asked once for
+// all targets.
+type hubAnswer struct {
+	once    sync.Once
+	hub     *client.Client
+	changes bool
+	err     error
+	told    sync.Once // that it is left out
+}
+
+// asHub is the hub, and whether who asks may change targets through it.
+func (s *session) asHub(ctx context.Context) (*client.Client, bool, error) {
+	f := s.fleet
+	f.once.Do(func() {
+		if f.hub, f.err = s.hub(); f.err != nil {
+			return
+		}
+		var who document.CurrentUser
+		who, f.err = f.hub.WhoAmI(ctx)
+		f.changes = slices.Contains(who.Rights, "operate")
+	})
+	return f.hub, f.changes, f.err
+}
+
+// mayAskHub tells whether a hub has a say in how the targets of -t are reached.
+func (s *session) mayAskHub() bool {
+	return (len(s.words) > 0 || s.target != "") && s.hubIsNear()
+}
+
+// hubIsNear reports whether there is a hub to ask: a login, or the socket of one on this machine.
+func (s *session) hubIsNear() bool {
+	if s.connectOpts.via.value == viaSSH || s.connectOpts.ssh != "" {
+		return false
+	}
+	return s.connectOpts.via.value == viaHub || s.loggedIn() || os.Geteuid() == 0 && fileExists(s.hubSocket())
+}
+
+func (s *session) loggedIn() bool { return s.loginFile() != "" && fileExists(s.loginFile()) }
+
+// withoutHub tells whether a command goes on although a hub cannot be asked. Nobody named one:
+// there is a socket on this machine at which nobody listens, and all that -t means in the
+// repository is reached without it. It is told once that machines of a fleet are left out.
+func (s *session) withoutHub(src *source, err error) bool {
+	if s.connectOpts.via.value == viaHub || s.loggedIn() || !errors.Is(err, client.ErrStopped) || !s.standsHere(src) {
+		return false
+	}
+	s.fleet.told.Do(func() {
+		fmt.Fprintf(s.app.Stderr, "Enrolled targets are omitted: %s.\n", render.Escape(err.Error()))
+	})
+	return true
+}
+
+// standsHere tells whether -t means something in the repository, and nothing that the
+// repository does not lead to.
+func (s *session) standsHere(src *source) bool {
+	all, err := s.inventory(src)
+	if err != nil {
+		return false
+	}
+	words := s.words
+	if s.target != "" {
+		words = []string{s.target}
+	}
+	chosen, err := s.selected(src, words)
+	return err == nil && !slices.ContainsFunc(chosen, func(t lang.Target) bool {
+		return t.SSH == nil && !s.isThisHost(t.Name) && len(all) > 1 // the only one is this machine
+	})
+}
+
+// connectHub reaches a target through the hub. Who may only read gets an executor that
+// changes nothing.
+func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
+	if s.root != "/" || s.state != "" {
+		return nil, refuse("Leave --root and --state out", fmt.Sprintf("cannot reach %s through the hub with --root or --state: its agent uses its own directories", name))
+	}
+	hub, changes, err := s.asHub(ctx)
+	if err != nil {
+		return nil, &unreachableTargets{err}
+	}
+	stream, err := hub.Executor(ctx, name, changes, s.command)
+	if err != nil {
+		return nil, hubRefused(name, err)
+	}
+	x, err := wire.Dial(ctx, stream, wire.Options{OnDisconnect: s.connectOpts.onDisconnect.value, Silence: streamSilence, Identities: s.identities, Sign: s.commandSigner().call(ctx, name)})
+	if err != nil {
+		return nil, &unreachableTargets{fmt.Errorf("cannot reach %s through the hub: %w", name, err)}
+	}
+	if v := x.Hello().Version; v != s.app.Version {
+		fmt.Fprintf(s.app.Stderr, "The agent of %s runs fettle %s, and this is fettle %s. Features that only one of the two versions has are refused.\n", render.Escape(name), render.Escape(v), s.app.Version)
+	}
+	return x, nil
+}
+
+// hubRefused is why there is no way through the hub. What it says of a target that is
+// away is said in fewer words.
+func hubRefused(name string, err error) error {
+	switch {
+	case client.Away(err):
+		return &unreachableTargets{refuse("See its last contact: fettle target show "+name+"\nIf the repository declares SSH for it: --via ssh", fmt.Sprintf("cannot reach %s through the hub: its agent is not connected", name))}
+	case client.Missing(err):
+		return &unreachableTargets{refuse("List them: fettle target list", fmt.Sprintf("cannot reach %s through the hub: the fleet has no such target", name))}
+	case !client.Refused(err):
+		return &unreachableTargets{err}
+	}
+	return err
+}

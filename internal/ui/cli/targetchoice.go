@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/selection"
+	"fettle.dev/fettle/internal/lang"
+)
+
+// chooseOne reads -t for a command: one plain name is the target, anything else a
+// selection, which only some commands take.
+func (s *session) chooseOne(c *cobra.Command) error {
+	if err := s.refuseUnused(c); err != nil {
+		return err
+	}
+	s.rootNamed = c.Root().PersistentFlags().Changed("root")
+	if s.connectOpts.via.value == viaHub && (s.connectOpts.ssh != "" || len(s.words) == 0) {
+		return refuse("Name the targets: -t TARGET", "cannot connect through the hub: no target is named")
+	}
+	if len(s.words) == 0 {
+		return nil
+	}
+	if len(s.words) == 1 && oneName(s.words[0]) {
+		s.target = s.words[0]
+		return nil
+	}
+	if c.Annotations[manyMark] == "" {
+		return refuse("Name one target: -t NAME", fmt.Sprintf("cannot run %q on %s: it works on one target", c.CommandPath(), strings.Join(s.words, ",")))
+	}
+	if s.connectOpts.ssh != "" {
+		return refuse("Leave --ssh out, or name one target: -t NAME", "cannot use --ssh with many targets: it names one machine")
+	}
+	return nil
+}
+
+// oneName tells whether a word of -t is the name of one target.
+func oneName(word string) bool {
+	return selection.Quote(word) == word && !strings.Contains(word, ":")
+}
+
+// choose gives the targets of -t: a hub finds them where there is no repository.
+func (s *session) choose(ctx context.Context, src *source) ([]lang.Target, error) {
+	if src.none != nil {
+		return s.selectedByHub(ctx)
+	}
+	return s.selected(src, s.words)
+}
+
+// selected are the targets that words choose, by name.
+func (s *session) selected(src *source, words []string) ([]lang.Target, error) {
+	sel, err := selection.Parse(words)
+	if err != nil {
+		return nil, withHint(err, selection.Grammar)
+	}
+	all, err := s.inventory(src)
+	if err != nil {
+		return nil, err
+	}
+	given := selection.Given{Files: map[string]string{}}
+	for _, name := range sel.Files() {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the targets in %q: %w", name, err)
+		}
+		given.Files[name] = string(text)
+	}
+	if sel.Failed() {
+		if given.Failed, err = s.lastFailed(src); err != nil {
+			return nil, err
+		}
+	}
+	return sel.Choose(all, given)
+}

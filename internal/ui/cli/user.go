@@ -1,0 +1,156 @@
+//go:build !target
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+func newUser(s *session) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "user",
+		Short: "Users of the hub",
+		Long: `Manages users, who log in to the hub from other machines, and their roles. Roles
+are read, operate (pin, freeze, send requests to agents), approve (admit
+targets) and admin (all of these, also tokens and users). Root on the hub's own
+machine needs no user.`,
+		Example: "  fettle user set ann --role operate\n  fettle user login ann >token",
+		Args:    args(0, 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(newUserSet(s), newUserLogin(s), newUserLogins(s), newUserRevoke(s), newUserList(s))
+	return c
+}
+
+func newUserSet(s *session) *cobra.Command {
+	var r document.UserRequest
+	c := &cobra.Command{
+		Use:     "set NAME",
+		Short:   "Create a user, or change the rights of a user",
+		Long:    "Creates a user, or changes one. The given settings replace all previous settings\nof the user, immediately and for every login.",
+		Example: "  fettle user set ann --role operate,approve\n  fettle user set ann --role read --locked",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			r.Name = a[0]
+			return s.eachOnHub(c.Context(), "set", a, func(hub *client.Client, _ string) (document.Done, error) { return hub.SetUser(c.Context(), r) })
+		},
+	}
+	c.Flags().StringSliceVar(&r.Roles, "role", nil, "give the user this `ROLE`: read, operate, approve or admin; separate several with commas")
+	c.Flags().BoolVar(&r.Locked, "locked", false, "lock the user out")
+	return c
+}
+
+func newUserLogin(s *session) *cobra.Command {
+	expires, note := "", ""
+	c := &cobra.Command{
+		Use:     "login NAME",
+		Short:   "Create a login token for a user",
+		Long:    "Creates a login token and prints it once: no hub stores it. The user passes it\nto fettle login on their own machine.",
+		Example: "  fettle user login ann --expires 30d >token",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			d, err := parseSpan(expires)
+			if err != nil {
+				return err
+			}
+			hub, err := s.hub()
+			if err != nil {
+				return err
+			}
+			l, err := hub.CreateLogin(c.Context(), a[0], document.LoginRequest{Expires: int64(d), Note: note})
+			if err != nil {
+				return err
+			}
+			if s.json {
+				return s.document(l)
+			}
+			fmt.Fprintf(s.app.Stderr, "Login token of %s, valid until %s. It is shown only once:\n", l.Name, s.moment(l.Expires))
+			s.printf("%s\n", l.Secret)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&expires, "expires", "90d", "expire after this `TIME`, such as 12h or 30d")
+	c.Flags().StringVar(&note, "note", "", "record the purpose of the token: `TEXT`")
+	return c
+}
+
+func newUserLogins(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:     "logins NAME",
+		Short:   "List the login tokens of a user",
+		Example: "  fettle user logins ann",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.LoginPage, error) { return hub.Logins(c.Context(), a[0]) }, s.showLogins)
+		},
+	}
+	w.flag(c)
+	return c
+}
+
+func (s *session) showLogins(p document.LoginPage) {
+	rows := [][]string{}
+	for _, l := range p.Logins {
+		is := "open"
+		switch {
+		case l.Revoked > 0:
+			is = "revoked"
+		case l.Expires <= s.app.Now().UnixNano():
+			is = "ended"
+		}
+		rows = append(rows, []string{l.ID, is, strings.Join(l.Roles, ","), s.moment(l.Made), l.By, s.moment(l.Expires), l.Note})
+	}
+	s.style().Table(s.app.Stdout, []string{"LOGIN", "IS", "ROLES", "MADE", "BY", "UNTIL", "NOTE"}, rows)
+}
+
+func newUserRevoke(s *session) *cobra.Command {
+	reason := ""
+	c := &cobra.Command{
+		Use:     "revoke NAME LOGIN…",
+		Short:   "Revoke login tokens of a user",
+		Long:    "Revokes login tokens, immediately and at every hub. Other logins of the user\nstay valid. The name of a login is the beginning of its token. To lock out a\nuser with all logins: fettle user set NAME --locked.",
+		Example: "  fettle user revoke ann fettle-api-k3m7q2xa --reason 'laptop was stolen'",
+		Args:    args(2, -1),
+		RunE: func(c *cobra.Command, a []string) error {
+			return s.eachOnHub(c.Context(), "revoke", a[1:], func(hub *client.Client, id string) (document.Done, error) {
+				return hub.RevokeLogin(c.Context(), a[0], id, reason)
+			})
+		},
+	}
+	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
+	return c
+}
+
+func newUserList(s *session) *cobra.Command {
+	var w watching
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "List the users of the hub",
+		Example: "  fettle user list",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return showing(c.Context(), s, w, func(hub *client.Client) (document.UserPage, error) { return hub.Users(c.Context()) }, s.showUsers)
+		},
+	}
+	w.flag(c)
+	return c
+}
+
+func (s *session) showUsers(p document.UserPage) {
+	rows := [][]string{}
+	for _, k := range p.Users {
+		is := "open"
+		if k.Locked {
+			is = "locked"
+		}
+		rows = append(rows, []string{k.Name, is, strings.Join(k.Roles, ","), s.moment(k.Changed), k.By})
+	}
+	s.style().Table(s.app.Stdout, []string{"NAME", "IS", "ROLES", "CHANGED", "BY"}, rows)
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/ui/render"
+)
+
+// historyEntry is what this workstation did on targets: a line of its history.
+type historyEntry struct {
+	At      int64             `json:"at"` // ns since 1970
+	User    string            `json:"user"`
+	Command string            `json:"command"`
+	Targets map[string]string `json:"targets"` // what became of each; "" is this machine
+}
+
+// hereDoc is the history of this workstation.
+type hereDoc struct {
+	Format  string         `json:"format"` // fettle.here/1
+	Entries []historyEntry `json:"deeds"`  // newest first
+}
+
+// hereFile is the history of this workstation, "" where there is no place for it.
+func (s *session) hereFile() string {
+	if home := s.stateHome(); home != "" {
+		return filepath.Join(home, "history.jsonl")
+	}
+	return ""
+}
+
+// maxHere is how large the history may become before it is put aside, in bytes: it
+// and the one before it are kept.
+const maxHere = 4 << 20
+
+// note adds a line to the history of this workstation. That it cannot is no reason
+// to fail for a command that has run.
+func (s *session) note(targets map[string]string) {
+	file := s.hereFile()
+	if file == "" {
+		return
+	}
+	text, err := json.Marshal(historyEntry{At: s.app.Now().UnixNano(), User: s.user(), Command: s.command, Targets: targets})
+	if err == nil {
+		err = appendLine(file, text)
+	}
+	if err != nil {
+		fmt.Fprintf(s.app.Stderr, "warning: cannot keep the history of this workstation: %v\n", err)
+	}
+}
+
+// appendLine adds one line in one write, so that two commands do not mix theirs.
+func appendLine(file string, line []byte) error {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return err
+	}
+	if st, err := os.Stat(file); err == nil && st.Size() > maxHere {
+		if err := os.Rename(file, file+".old"); err != nil {
+			return err
+		}
+	}
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+// historyEntries reads the history of this workstation, oldest first. Lines that a crash cut
+// off are left out.
+func (s *session) historyEntries() ([]historyEntry, error) {
+	var out []historyEntry
+	for _, file := range []string{s.hereFile() + ".old", s.hereFile()} {
+		f, err := os.Open(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the history of this workstation: %w", err)
+		}
+		sc := bufio.NewScanner(f)
+		sc.Buffer(nil, 16<<20)
+		for sc.Scan() {
+			var d historyEntry
+			if json.Unmarshal(sc.Bytes(), &d) == nil {
+				out = append(out, d)
+			}
+		}
+		if err := errors.Join(sc.Err(), f.Close()); err != nil {
+			return nil, fmt.Errorf("cannot read the history of this workstation: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// logHere shows what was done from here.
+func (s *session) logHere(limit int) error {
+	all, err := s.historyEntries()
+	if err != nil {
+		return err
+	}
+	newest := make([]historyEntry, 0, len(all))
+	for i := len(all) - 1; i >= 0 && (limit <= 0 || len(newest) < limit); i-- {
+		newest = append(newest, all[i])
+	}
+	if s.json {
+		return s.document(hereDoc{Format: "fettle.here/1", Entries: newest})
+	}
+	if len(newest) == 0 {
+		s.printf("No operation on targets was started from here yet.\n")
+		return nil
+	}
+	var rows [][]string
+	for _, d := range newest {
+		rows = append(rows, []string{s.moment(d.At), d.User, d.Command, historyText(d)})
+	}
+	s.style().Table(s.app.Stdout, []string{"WHEN", "WHO", "COMMAND", "TARGETS"}, rows)
+	if left := len(all) - len(newest); left > 0 {
+		s.printf("%d older (-n 0 lists all)\n", left)
+	}
+	return nil
+}
+
+// historyText is what became of targets, in short: one by its name, many by number.
+func historyText(d historyEntry) string {
+	count := map[string]int{}
+	for name, word := range d.Targets {
+		if len(d.Targets) == 1 {
+			if name == "" {
+				name = "this machine"
+			}
+			return name + ": " + word
+		}
+		count[word]++
+	}
+	var parts []string
+	for _, st := range append(statusOrder(), fanout.Unset) {
+		if n := count[st.String()]; n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, st))
+		}
+	}
+	return render.Count(len(d.Targets), "target") + ": " + strings.Join(parts, ", ")
+}
