@@ -4,8 +4,8 @@
 # vulnerability database it says so and succeeds; known vulnerabilities fail it.
 set -uo pipefail
 
-version=$1 folder=$2
-program=$folder/govulncheck-$version
+version=$1 directory=$2
+program=$directory/govulncheck-$version
 
 # give_up OUTPUT: succeeds with a notice if OUTPUT shows a missing network.
 give_up() {
@@ -18,11 +18,11 @@ give_up() {
 }
 
 if [[ ! -x $program ]]; then
-	out=$(GOBIN=$folder go install "golang.org/x/vuln/cmd/govulncheck@$version" 2>&1) || {
+	out=$(GOBIN=$directory go install "golang.org/x/vuln/cmd/govulncheck@$version" 2>&1) || {
 		give_up "$out"
 		exit
 	}
-	mv "$folder/govulncheck" "$program"
+	mv "$directory/govulncheck" "$program"
 fi
 out=$("$program" ./... 2>&1)
 code=$?

@@ -66,7 +66,7 @@ define "daemon" {
   variable "state" {
     type        = string
     default     = null
-    description = "name of a folder in /var/lib that belongs to it"
+    description = "name of a directory in /var/lib that belongs to it"
   }
 
   user "account" {

@@ -55,7 +55,7 @@ git_ init --quiet
 printf 'target_group "web" {\n  labels  = { role = "web" }\n  modules = ["web"]\n}\n' >"$repo/fettle.hcl"
 greeting "Hello"
 
-say "1. A hub: one program, one folder. It follows a git repository."
+say "1. A hub: one program, one directory. It follows a git repository."
 # Two ports that nobody has, most likely.
 port=$((20000 + $$ % 20000))
 run fettle hub init --fleet demo --name hub1 --dir "$work/hub" --address 127.0.0.1 --api "127.0.0.1:$port" --bus "127.0.0.1:$((port + 1))" --repository "file://$repo" --poll 5s

@@ -1,4 +1,4 @@
-# One machine, one module. Try it without root, on a folder:
+# One machine, one module. Try it without root, on a directory:
 #
 #   fettle apply -C examples/hello --root /tmp/hello
 target "local" {

@@ -47,11 +47,11 @@ var confinements = []confinement{
 			"os.MkdirTemp", "os.Symlink", "os.Link", "os.Chmod", "os.Chown", "os.Lchown", "os.Chtimes", "os.Truncate",
 		},
 		only: []allowed{
-			{"internal/repo", "a new repository, and temporary folders for git"},
+			{"internal/repo", "a new repository, and temporary directories for git"},
 			{"internal/ui/cli", "files of the person at the keyboard: saved plans, formatted sources, manual pages"},
 			{"internal/kind/kindtest", "golden files under -update"},
 			{"internal/fleet/view", "takes away the read model, which SQLite writes by itself"},
-			{"internal/outside", "the folder of a sandbox"},
+			{"internal/outside", "the directory of a sandbox"},
 			{"internal/executor/here", "the state directory itself, and the machine's identity"},
 			{"cmd/fettle", "the directories of a new hub and of its socket"},
 			{"test/...", "roots of test hosts"},

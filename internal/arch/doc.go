@@ -1,4 +1,4 @@
-// Package arch holds the laws of the house as tests: which floor a folder
+// Package arch holds the laws of the house as tests: which floor a directory
 // stands on and that imports only go down, which packages alone may start
 // programs, print, look at a clock or reach the network, how long files and
 // functions may be, and that the documents' links lead somewhere.

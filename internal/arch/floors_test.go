@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// floor is a storey of the house. A folder ending in "/..." stands for
+// floor is a storey of the house. A directory ending in "/..." stands for
 // everything below it; the longest name that fits a package decides.
 type floor struct {
 	name        string
@@ -14,7 +14,7 @@ type floor struct {
 
 // floors lists the house from the ground up. A package imports only from
 // floors below its own; on its own floor only from its family, the packages
-// that share its first folder (verb/act and verb/exec).
+// that share its first directory (verb/act and verb/exec).
 var floors = []floor{
 	{"words", []string{"packaging", "internal/addr", "internal/secret", "internal/diag", "internal/duration", "internal/image", "internal/debver", "internal/exported"}},
 	{"lists and ports", []string{"internal/step", "internal/host", "internal/repo", "internal/probe", "internal/lang/front"}},
@@ -59,7 +59,7 @@ func checkFloors(pkgs []*pkg, whole bool) []string {
 	return broken
 }
 
-// floorOf finds the floor of a package, -1 when it has none, and the folder of
+// floorOf finds the floor of a package, -1 when it has none, and the directory of
 // the table that decided.
 func floorOf(path string) (level int, directory string) {
 	level = -1
@@ -74,7 +74,7 @@ func floorOf(path string) (level int, directory string) {
 }
 
 // covers tells whether a name of a table stands for a package: the package
-// itself, or all below a folder.
+// itself, or all below a directory.
 func covers(name, path string) bool {
 	if below, all := strings.CutSuffix(name, "/..."); all {
 		return strings.HasPrefix(path, below+"/")

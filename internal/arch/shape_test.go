@@ -123,11 +123,11 @@ func receiverExported(d *ast.FuncDecl) bool {
 	return !ok || ast.IsExported(owner) && !slices.Contains(plain, method)
 }
 
-// name tells of folders that are named after nothing.
+// name tells of directories that are named after nothing.
 func (p *pkg) name() []string {
 	empty := []string{"util", "utils", "common", "helper", "helpers", "base", "model", "models", "manager", "misc", "lib", "types"}
 	if last := p.path[strings.LastIndex(p.path, "/")+1:]; slices.Contains(empty, last) {
-		return []string{p.path + ": a folder is a stage or a noun of the glossary, and " + last + " is neither"}
+		return []string{p.path + ": a directory is a stage or a noun of the glossary, and " + last + " is neither"}
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func longest(pkgs []*pkg, n int) string {
 }
 
 // checkFiles: a file that is about one thing is short. It reads every Go file
-// below a folder, tests included.
+// below a directory, tests included.
 func checkFiles(dir string, exceptions []allowed, whole bool) []string {
 	var broken []string
 	needed := map[string]bool{}

@@ -26,7 +26,7 @@ type pkg struct {
 	directory string // of the module, absolute
 }
 
-// load reads all packages of the module in a folder, their tests left out. A package that does not
+// load reads all packages of the module in a directory, their tests left out. A package that does not
 // compile stops the test: nothing can be said about it.
 func load(t *testing.T, dir string) []*pkg {
 	t.Helper()

@@ -33,8 +33,8 @@ const (
 
 // Own is a value that a target exports.
 type Own struct {
-	Module string `json:"module"` // the folder: "modules/web"
-	// As is the name under which the target has the module, "" where it is the folder's.
+	Module string `json:"module"` // the directory: "modules/web"
+	// As is the name under which the target has the module, "" where it is the directory's.
 	As     string `json:"as,omitempty"`
 	Output string `json:"output"`
 	Value  string `json:"value"` // JSON, of the output's type, without blanks
@@ -58,7 +58,7 @@ type Value struct {
 }
 
 // Key names a value in its table: the target, and the name of the module where it is not
-// the folder's.
+// the directory's.
 func (v Value) Key() string {
 	if v.As == "" {
 		return v.Target

@@ -49,7 +49,7 @@ type Assignment struct {
 
 // Assigned is one bundle at one revision.
 type Assigned struct {
-	Module   string   `json:"module,omitempty"` // the folder: "modules/web"; "" for the top
+	Module   string   `json:"module,omitempty"` // the directory: "modules/web"; "" for the top
 	Revision Revision `json:"revision"`
 	Bundle   Bundle   `json:"bundle"`
 	// Proof says that the bundle is of the commit; the signature is the commit's

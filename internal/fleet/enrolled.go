@@ -25,7 +25,7 @@ func Enrolled(targets map[string]map[string]string) []byte {
 	return enrolledText(blocks)
 }
 
-// EnrolledWaiting is Enrolled for one target, with the folders of modules that it has
+// EnrolledWaiting is Enrolled for one target, with the directories of modules that it has
 // and that have to wait: they are not there, and that is no mistake.
 func EnrolledWaiting(name string, labels map[string]string, waits []string) []byte {
 	return enrolledText(map[string]enrolledBlock{name: {orEmpty(labels), waits}})

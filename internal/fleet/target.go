@@ -71,7 +71,7 @@ type Target struct {
 
 // Pin keeps a target, or one module of it, on a revision of its own.
 type Pin struct {
-	Module string `json:"module,omitempty"` // a folder below modules/; "" is all of the target
+	Module string `json:"module,omitempty"` // a directory below modules/; "" is all of the target
 	Ref    string `json:"ref"`              // a branch, tag or commit; the hub resolves it
 	Until  int64  `json:"until,omitempty"`  // seconds since 1970; 0 has no end
 	By     string `json:"by"`

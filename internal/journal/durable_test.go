@@ -41,7 +41,7 @@ func TestDirectoryOfAnObjectIsDurable(t *testing.T) {
 			s.Pack(false)
 		}
 		if strings.Contains(strings.Join(ops, "\n"), host.OpSyncDir+" /objects\n") || strings.HasSuffix(ops[len(ops)-1], " /objects") {
-			t.Errorf("the first %s: the folder is made durable again: %q", first, ops)
+			t.Errorf("the first %s: the directory is made durable again: %q", first, ops)
 		}
 		for seed := range uint64(20) {
 			after := open(t, fsys.CrashClone(rand.New(rand.NewPCG(seed, 2))))

@@ -46,7 +46,7 @@ type Store struct {
 	// rooted are the object directories whose own entry is durable.
 	rooted map[string]bool
 	packs  packs
-	// folders are the entries of /objects, when they have been read.
+	// directories are the entries of /objects, when they have been read.
 	directories map[string]bool
 	// decoded is the state that was read last.
 	decoded *decodedState

@@ -1,5 +1,5 @@
 // Package kind holds what a kind of state is: a schema and a pure function
-// from an evaluated state to steps. Built-in kinds live one a folder below;
+// from an evaluated state to steps. Built-in kinds live one a directory below;
 // stdlib holds kinds that are written in the language.
 //
 //	var Link = kind.Kind{
@@ -62,7 +62,7 @@ type Attr struct {
 	Default  cty.Value // cty.NilVal: null
 	OneOf    []string  // for strings: the only values
 	Doc      string
-	// File tells that it names a file or folder of the module.
+	// File tells that it names a file or directory of the module.
 	File bool
 	// Computed is an attribute that nobody gives: references read it, and only a run
 	// knows it.
@@ -96,7 +96,7 @@ type State struct {
 	Files      Files
 }
 
-// Files is the folder of the module that declares a state. Paths are relative
+// Files is the directory of the module that declares a state. Paths are relative
 // to it and never leave it.
 type Files interface {
 	repo.Tree

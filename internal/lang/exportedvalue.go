@@ -65,7 +65,7 @@ func (p *Program) typeOfExported(r *reports, e *Exported) (cty.Type, bool) {
 				return typ, true
 			}
 		}
-		r.errorf(e.Range, "Unknown module", "There is no folder %s in the repository, so nobody exports %q of it.%s", e.Module, e.Output, Suggest(path.Base(e.Module), p.moduleNames()))
+		r.errorf(e.Range, "Unknown module", "There is no directory %s in the repository, so nobody exports %q of it.%s", e.Module, e.Output, Suggest(path.Base(e.Module), p.moduleNames()))
 		return cty.NilType, false
 	}
 	defer func(used map[string]bool) { p.used = used }(p.used) // no target is made of it

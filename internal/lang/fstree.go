@@ -127,15 +127,15 @@ type directory struct {
 func (f *directory) within(p string) (string, error) {
 	switch {
 	case p == "":
-		return "", fmt.Errorf("cannot open a file without a name: give a path relative to the module's folder")
+		return "", fmt.Errorf("cannot open a file without a name: give a path relative to the module's directory")
 	case strings.ContainsRune(p, 0):
 		return "", fmt.Errorf("cannot open %q: it holds a NUL byte", p)
 	case path.IsAbs(p):
-		return "", fmt.Errorf("cannot open %q: paths are relative to the module's folder, %s", p, f.name())
+		return "", fmt.Errorf("cannot open %q: paths are relative to the module's directory, %s", p, f.name())
 	}
 	c := path.Clean(p)
 	if c == ".." || strings.HasPrefix(c, "../") {
-		return "", fmt.Errorf("cannot open %q: it leads out of the module's folder, %s", p, f.name())
+		return "", fmt.Errorf("cannot open %q: it leads out of the module's directory, %s", p, f.name())
 	}
 	full := path.Join(f.dir, c)
 	f.note(full)

@@ -62,7 +62,7 @@ func fileExists(f *directory) function.Function {
 // of one name and ** any number of directories.
 func fileSet(f *directory) function.Function {
 	return function.New(&function.Spec{
-		Params: []function.Parameter{{Name: "folder", Type: cty.String}, {Name: "pattern", Type: cty.String}},
+		Params: []function.Parameter{{Name: "directory", Type: cty.String}, {Name: "pattern", Type: cty.String}},
 		Type:   function.StaticReturnType(cty.Set(cty.String)),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			re, err := globPattern(args[1].AsString())

@@ -24,7 +24,7 @@ func (p *Program) loadStdlib(fsys fs.FS) diag.List {
 	p.library.directory.builtin = true
 	entries, err := p.library.directory.ReadDir(".")
 	if err != nil {
-		return diag.List{diag.Errorf(diag.Range{File: "stdlib"}, "Folder cannot be read", "%s", sentence(err))}
+		return diag.List{diag.Errorf(diag.Range{File: "stdlib"}, "Directory cannot be read", "%s", sentence(err))}
 	}
 	var ds diag.List
 	for _, e := range entries {

@@ -25,7 +25,7 @@ import (
 // snapshot in the repository. This package reads only the snapshot.
 type Lookup struct {
 	Name string
-	// Folder is the directory of the module that declares the lookup, "." for the top.
+	// Directory is the directory of the module that declares the lookup, "." for the top.
 	Directory string
 	URL       string   // the URL to query, or
 	Command   []string // the command to run

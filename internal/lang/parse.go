@@ -22,7 +22,7 @@ func (p *Program) parseFiles(f *directory, prefix string, top bool) (*body, diag
 	b := newBody(f)
 	entries, err := f.ReadDir(".")
 	if err != nil {
-		return b, diag.List{diag.Errorf(diag.Range{File: f.dir}, "Folder cannot be read", "%s", sentence(err))}
+		return b, diag.List{diag.Errorf(diag.Range{File: f.dir}, "Directory cannot be read", "%s", sentence(err))}
 	}
 	ps := &parser{prog: p, body: b, top: top}
 	for _, e := range entries {

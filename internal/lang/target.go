@@ -46,7 +46,7 @@ type Target struct {
 	Labels  map[string]string
 	Roles   []string // each after the roles it includes
 	Groups  []string // target groups, in the order of their declaration
-	Modules []string // folders in the repository
+	Modules []string // directories in the repository
 	// Uses are the modules with their origins and needs. Targets with the same uses can share the
 	// slices, which are read-only. They are not stored as JSON, which shares nothing.
 	Uses []Use `json:"-"`
@@ -255,11 +255,11 @@ func (p *Program) levelModules(r *reports, l *level) []*moduleUse {
 // checkModule reports whether the directory of a module exists.
 func (p *Program) checkModule(r *reports, u *moduleUse) bool {
 	if strings.Contains(u.dir, ":/") || strings.Contains(u.dir, "::") || strings.HasPrefix(u.dir, "git@") {
-		r.errorf(u.rng, "Module from elsewhere", "A module is read from a folder of this repository, so that it compiles anywhere and always the same. Take it in with: fettle module add %s %s — and leave the source out.", u.name, strings.TrimPrefix(u.dir, "git::"))
+		r.errorf(u.rng, "Module from elsewhere", "A module is read from a directory of this repository, so that it compiles anywhere and always the same. Take it in with: fettle module add %s %s — and leave the source out.", u.name, strings.TrimPrefix(u.dir, "git::"))
 		return false
 	}
 	if u.dir != path.Clean(u.dir) || path.IsAbs(u.dir) || u.dir == "." || u.dir == ".." || strings.HasPrefix(u.dir, "../") || strings.ContainsRune(u.dir, 0) {
-		r.errorf(u.rng, "Bad module path", "%q is not a folder of the repository. Write a path from its top, such as modules/web.", u.dir)
+		r.errorf(u.rng, "Bad module path", "%q is not a directory of the repository. Write a path from its top, such as modules/web.", u.dir)
 		return false
 	}
 	if e, err := p.tree.Stat(u.dir); err == nil && e.Type == repo.Dir {
@@ -272,6 +272,6 @@ func (p *Program) checkModule(r *reports, u *moduleUse) bool {
 			names = append(names, path.Base(e.Path))
 		}
 	}
-	r.errorf(u.rng, "Unknown module", "There is no folder %s in the repository.%s", u.dir, Suggest(path.Base(u.dir), names))
+	r.errorf(u.rng, "Unknown module", "There is no directory %s in the repository.%s", u.dir, Suggest(path.Base(u.dir), names))
 	return false
 }

@@ -24,7 +24,7 @@ import (
 type Key struct {
 	Program string // names this build of fettle, not only its release
 	Tree    string // digest of the repository's content
-	Prefix  string // folder in the repository whose lists these are
+	Prefix  string // directory in the repository whose lists these are
 	Target  string // as compile.Input has it
 	Vars    map[string]string
 	Facts   map[string]cty.Value

@@ -108,7 +108,7 @@ func configErrors(g generator.Run, printed []byte) diag.List {
 	return ds
 }
 
-// stage makes the folder of a sandbox with the files of a run. The caller removes
+// stage makes the directory of a sandbox with the files of a run. The caller removes
 // it, after an error too.
 func stage(tree repo.Tree, g generator.Run) (dir string, err error) {
 	if err := g.Valid(); err != nil {
@@ -165,7 +165,7 @@ func stageFile(tree repo.Tree, g generator.Run, p, to string) (int64, error) {
 	return n, err
 }
 
-// directories makes a folder and those above it readable for everybody, whatever
+// directories makes a directory and those above it readable for everybody, whatever
 // the umask is.
 func directories(dir string) error {
 	if _, err := os.Stat(dir); err == nil {

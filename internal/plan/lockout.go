@@ -56,7 +56,7 @@ func isWayIn(a addr.Addr, action Action, from *image.Image) bool {
 	return false
 }
 
-// waysIn are folders and files that decide who gets in; all below them counts.
+// waysIn are directories and files that decide who gets in; all below them counts.
 func waysIn() []string {
 	return []string{
 		"/etc/ssh",
@@ -73,8 +73,8 @@ func goingOut() []string {
 	return []string{"/etc/ssh/ssh_config", "/etc/ssh/ssh_config.d", "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}
 }
 
-// pathIsWayIn also counts folders above a way in, whose loss or mode shuts it,
-// and keys that somebody has; a new key or folder opens only.
+// pathIsWayIn also counts directories above a way in, whose loss or mode shuts it,
+// and keys that somebody has; a new key or directory opens only.
 func pathIsWayIn(a addr.Addr, action Action) bool {
 	p, made := a.Path(), action == Create
 	if within(p, goingOut()) {

@@ -27,7 +27,7 @@ func (r *Repo) Chain(ctx context.Context, commit, dir string) (Chain, error) {
 	if r.git == nil || !isObjectID(commit) {
 		return Chain{}, fmt.Errorf("cannot read the objects of %q: it is no commit of a git repository", shorten(commit))
 	}
-	dir, err := cleanPath("find folder", dir)
+	dir, err := cleanPath("find directory", dir)
 	if err != nil {
 		return Chain{}, err
 	}
@@ -40,7 +40,7 @@ func (r *Repo) Chain(ctx context.Context, commit, dir string) (Chain, error) {
 	parts := strings.Split(dir, "/")
 	for _, name := range parts {
 		if !isObjectID(next) {
-			return Chain{}, fmt.Errorf("cannot find the folder %q in commit %s", dir, commit)
+			return Chain{}, fmt.Errorf("cannot find the directory %q in commit %s", dir, commit)
 		}
 		tree, err := r.rawObject(ctx, next, "tree")
 		if err != nil {
@@ -50,7 +50,7 @@ func (r *Repo) Chain(ctx context.Context, commit, dir string) (Chain, error) {
 		next = childDirectory(tree, name, len(next)/2)
 	}
 	if dir != "." && next == "" {
-		return Chain{}, fmt.Errorf("cannot find the folder %q in commit %s", dir, commit)
+		return Chain{}, fmt.Errorf("cannot find the directory %q in commit %s", dir, commit)
 	}
 	return out, nil
 }

@@ -74,17 +74,17 @@ func TestEvilTrees(t *testing.T) {
 		want string
 	}{
 		{"dotdot file", one("100644", ".."), `"..", which would lead out`},
-		{"dotdot folder", nested("..", "..", "etc", "passwd"), `"..", which would lead out`},
+		{"dotdot directory", nested("..", "..", "etc", "passwd"), `"..", which would lead out`},
 		{"dot", nested(".", "x"), `"."`},
-		{"dotgit", nested(".git", "config"), "git's own folder"},
-		{"dotgit deep", nested("a", "b", ".git", "hooks", "post-checkout"), "git's own folder"},
-		{"dotgit case", nested(".GiT", "config"), "git's own folder"},
-		{"dotgit short name", nested("GIT~1", "config"), "git's own folder"},
-		{"dotgit hfs", nested(".g\u200cit", "config"), "git's own folder"},
-		{"dotgit ntfs dots", nested(".git . .", "config"), "git's own folder"},
-		{"dotgit ntfs stream", nested(".git::$INDEX_ALLOCATION", "config"), "git's own folder"},
-		{"dotgit file", one("100644", ".git"), "git's own folder"},
-		{"dotgit link", one("120000", ".git"), "git's own folder"},
+		{"dotgit", nested(".git", "config"), "git's own directory"},
+		{"dotgit deep", nested("a", "b", ".git", "hooks", "post-checkout"), "git's own directory"},
+		{"dotgit case", nested(".GiT", "config"), "git's own directory"},
+		{"dotgit short name", nested("GIT~1", "config"), "git's own directory"},
+		{"dotgit hfs", nested(".g\u200cit", "config"), "git's own directory"},
+		{"dotgit ntfs dots", nested(".git . .", "config"), "git's own directory"},
+		{"dotgit ntfs stream", nested(".git::$INDEX_ALLOCATION", "config"), "git's own directory"},
+		{"dotgit file", one("100644", ".git"), "git's own directory"},
+		{"dotgit link", one("120000", ".git"), "git's own directory"},
 		{"newline", one("100644", "a\nb"), `"a\nb": its name holds a control character`},
 		{"carriage return", one("100644", "a\r"), `"a\r"`},
 		{"escape", one("100644", "\x1b]0;x\x07"), "control character"},
@@ -107,19 +107,19 @@ func TestEvilTrees(t *testing.T) {
 		{"twice", func(g *gitRepo) string {
 			return g.rawTree("100644", "x", g.blob("a"), "100644", "x", g.blob("b"))
 		}, `"x": the path is in the tree twice`},
-		{"file and folder", func(g *gitRepo) string {
+		{"file and directory", func(g *gitRepo) string {
 			return g.rawTree("100644", "x", g.blob("a"), "40000", "x", g.rawTree("100644", "y", g.blob("b")))
 		}, "as a file as well"},
-		{"folder behind a link", func(g *gitRepo) string {
+		{"directory behind a link", func(g *gitRepo) string {
 			return g.rawTree("120000", "x", g.blob("/etc"), "40000", "x", g.rawTree("100644", "passwd", g.blob("b")))
 		}, "as a file as well"},
 		{"file that is a tree", func(g *gitRepo) string { return g.rawTree("100644", "x", g.rawTree()) }, ""},
 		{"missing blob", func(g *gitRepo) string { return g.rawTree("100644", "x", missing) }, ""},
 		{"depth 32", deep(32), ""},
-		{"depth 33", deep(33), "more than 32 folders deep"},
+		{"depth 33", deep(33), "more than 32 directories deep"},
 		{"depth 400", deep(400), "deep"},
 		{"million files", func(g *gitRepo) string { return wide(g, g.blob("x"), "100644") }, "more than 50000 files"},
-		{"million empty folders", func(g *gitRepo) string { return wide(g, g.rawTree(), "40000") }, "more than 50000 files"},
+		{"million empty directories", func(g *gitRepo) string { return wide(g, g.rawTree(), "40000") }, "more than 50000 files"},
 		{"case twins", func(g *gitRepo) string {
 			return g.rawTree("100644", "A", g.blob("a"), "100644", "a", g.blob("b"))
 		}, ""},
@@ -244,7 +244,7 @@ func TestNoLinkLeadsOut(t *testing.T) {
 	}
 	tree, _ = workTree(t, open(t, plain))
 	if _, err := tree.ReadFile("d/f"); err == nil {
-		t.Error("read through the link of a plain folder")
+		t.Error("read through the link of a plain directory")
 	}
 }
 

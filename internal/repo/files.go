@@ -90,10 +90,10 @@ func (t *files) missing(p string) string {
 	dir := path.Dir(p)
 	d := t.nodes[dir]
 	if d == nil {
-		return fmt.Sprintf("there is no such file in the repository, nor its folder %q", dir)
+		return fmt.Sprintf("there is no such file in the repository, nor its directory %q", dir)
 	}
 	if d.Type != Dir {
-		return fmt.Sprintf("%q is not a folder", dir)
+		return fmt.Sprintf("%q is not a directory", dir)
 	}
 	why := "there is no such file in the repository"
 	if near := nearest(path.Base(p), d.names, 1); len(near) > 0 {
@@ -109,7 +109,7 @@ func (t *files) file(verb, p string) (*node, error) {
 	case err != nil:
 		return nil, err
 	case n.Type == Dir:
-		return nil, &pathError{verb, p, "it is a folder", fs.ErrInvalid}
+		return nil, &pathError{verb, p, "it is a directory", fs.ErrInvalid}
 	case n.Type == Symlink:
 		return nil, &pathError{verb, p, fmt.Sprintf("it is a symbolic link to %q; links are not followed", n.target), fs.ErrInvalid}
 	}
@@ -165,7 +165,7 @@ func (t *files) ReadDir(p string) ([]Entry, error) {
 		return nil, err
 	}
 	if n.Type != Dir {
-		return nil, &pathError{"list", p, "it is not a folder", fs.ErrInvalid}
+		return nil, &pathError{"list", p, "it is not a directory", fs.ErrInvalid}
 	}
 	out := make([]Entry, 0, len(n.names))
 	for _, name := range n.names {

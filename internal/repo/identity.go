@@ -92,7 +92,7 @@ func (a Identity) String() string {
 	return text
 }
 
-// Identity returns the identity of the directory folder of the repository ("." for the top) at a
+// Identity returns the identity of the directory directory of the repository ("." for the top) at a
 // commit; "" for files without a commit. It reads the history, so callers should cache the result.
 func (r *Repo) Identity(ctx context.Context, commit, directory string) (Identity, error) {
 	id := Identity{}

@@ -99,5 +99,5 @@ func TestGiantPointer(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = repo.Open(t.Context(), dir)
-	wantErr(t, err, "neither git's folder")
+	wantErr(t, err, "neither git's directory")
 }

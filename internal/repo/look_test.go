@@ -34,7 +34,7 @@ func TestAnyLook(t *testing.T) {
 		}
 		read++
 		if l.sameDirectories(empty) {
-			t.Fatal("it is taken for a folder that is empty")
+			t.Fatal("it is taken for a directory that is empty")
 		}
 		m := &Memory{was: l}
 		m.begin()

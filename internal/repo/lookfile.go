@@ -15,7 +15,7 @@ import (
 // look is one recorded tree, with the stamps that show whether it is unchanged. It is checked in
 // its encoded form, and decoded to nodes only when needed.
 //
-//	look:   "FETTLETREE2\n"  crc32c u32 of the rest  len u32  head (JSON)  folder*
+//	look:   "FETTLETREE2\n"  crc32c u32 of the rest  len u32  head (JSON)  directory*
 //	directory: len u32 of the rest  len u16  path  stamp  count u32  entry*
 //	entry:  len u8  name  kind u8  stamp  more           (little endian)
 //	more:   of a file: len u8  git's name of it  sha256 [32]
@@ -62,7 +62,7 @@ type trace struct {
 	node  *node
 }
 
-// encode writes a record. folders has the stamps of watched directories.
+// encode writes a record. directories has the stamps of watched directories.
 func encode(h lookHead, traces []trace, directories map[string]stamp) []byte {
 	byDirectory := map[string][]trace{}
 	for dir := range directories {

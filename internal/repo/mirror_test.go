@@ -95,7 +95,7 @@ func TestMirrorKeepsWhatItKnew(t *testing.T) {
 		t.Errorf("a mirror that is there needs its source to be opened: %v", err)
 	}
 	if _, err := repo.OpenMirror(t.Context(), filepath.Dir(m.Dir()), remoteOf(t, "file:///nowhere"), repo.MirrorLimits{}); err == nil {
-		t.Error("a folder of somebody else's becomes a mirror")
+		t.Error("a directory of somebody else's becomes a mirror")
 	}
 }
 

@@ -128,7 +128,7 @@ func realDirectory(dir string) (string, error) {
 		abs, err = filepath.EvalSymlinks(abs)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("cannot open repository %q: there is no such folder; name one with -C, or make one: fettle init %s", dir, dir)
+		return "", fmt.Errorf("cannot open repository %q: there is no such directory; name one with -C, or make one: fettle init %s", dir, dir)
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot open repository %q: %w", dir, err)
@@ -138,7 +138,7 @@ func realDirectory(dir string) (string, error) {
 		return "", fmt.Errorf("cannot open repository %q: %w", dir, err)
 	}
 	if !info.IsDir() {
-		return "", fmt.Errorf("cannot open repository %q: it is a file; name its folder: -C %s", dir, filepath.Dir(dir))
+		return "", fmt.Errorf("cannot open repository %q: it is a file; name its directory: -C %s", dir, filepath.Dir(dir))
 	}
 	return abs, nil
 }
@@ -188,7 +188,7 @@ func readGitFile(file string) (string, error) {
 	}
 	target, ok := strings.CutPrefix(strings.TrimRight(string(text), "\r\n"), "gitdir: ")
 	if !ok || len(target) > maxPath {
-		return "", fmt.Errorf("cannot open repository: %q is neither git's folder nor a pointer to one", file)
+		return "", fmt.Errorf("cannot open repository: %q is neither git's directory nor a pointer to one", file)
 	}
 	if !filepath.IsAbs(target) {
 		target = filepath.Join(filepath.Dir(file), target)

@@ -83,7 +83,7 @@ func checkEntryPath(p string) error {
 	}
 	parts := strings.Split(p, "/")
 	if len(parts) > maxDepth {
-		return refuse(fmt.Sprintf("it is more than %d folders deep", maxDepth))
+		return refuse(fmt.Sprintf("it is more than %d directories deep", maxDepth))
 	}
 	for _, part := range parts {
 		if why := checkName(part); why != "" {
@@ -103,7 +103,7 @@ func checkName(name string) string {
 	case len(name) > maxName:
 		return fmt.Sprintf("a part of its path is longer than %d bytes", maxName)
 	case meansGitDir(name):
-		return fmt.Sprintf("a part of its path is %q, which is or can be taken for git's own folder", name)
+		return fmt.Sprintf("a part of its path is %q, which is or can be taken for git's own directory", name)
 	}
 	return ""
 }

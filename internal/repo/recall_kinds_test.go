@@ -35,7 +35,7 @@ func TestRecallKinds(t *testing.T) {
 		recall bool
 	}{
 		{"linked work tree", linked, true},
-		{"folder", func(w *watched) { w.at = w.path("m/deep") }, true},
+		{"directory", func(w *watched) { w.at = w.path("m/deep") }, true},
 		{"settings of a work tree", func(w *watched) {
 			w.git("config", "extensions.worktreeConfig", "true")
 			w.git("config", "--worktree", "core.fileMode", "true")
@@ -51,7 +51,7 @@ func TestRecallKinds(t *testing.T) {
 		{"sparse", func(w *watched) { w.git("sparse-checkout", "set", "empty") }, false},
 		{"dirty", func(w *watched) { w.write("m/one", "x") }, false},
 		{"no commit", func(w *watched) { w.git("symbolic-ref", "HEAD", "refs/heads/unborn") }, false},
-		{"plain folder", func(w *watched) { must(w.t, os.RemoveAll(w.path(".git"))) }, false},
+		{"plain directory", func(w *watched) { must(w.t, os.RemoveAll(w.path(".git"))) }, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWatched(t)
@@ -59,7 +59,7 @@ func TestRecallKinds(t *testing.T) {
 			if recalled := w.recalls(); recalled != c.recall {
 				t.Fatalf("recalled is %v", recalled)
 			}
-			if c.name != "plain folder" {
+			if c.name != "plain directory" {
 				w.commit("more")
 			}
 			if w.look(time.Now) && c.name != "linked work tree" && c.name != "clone with alternates" {

@@ -209,19 +209,19 @@ func changes() []change {
 			return errors.Join(os.Remove(w.path("m/link")), os.Symlink("run", w.path("m/link")))
 		}), false},
 		{"removed", try(func(w *watched) error { return os.Remove(w.path("m/deep/two")) }), false},
-		{"folder replaced by a link", try(func(w *watched) error {
+		{"directory replaced by a link", try(func(w *watched) error {
 			return errors.Join(os.RemoveAll(w.path("moved")), os.Rename(w.path("m/deep"), w.path("moved")), os.Symlink("../moved", w.path("m/deep")))
 		}), false},
 		{"new file", func(w *watched) { w.write("m/new", "x") }, false},
-		{"new file in an empty folder", func(w *watched) { w.write("empty/within/new", "x") }, false},
+		{"new file in an empty directory", func(w *watched) { w.write("empty/within/new", "x") }, false},
 		{"new file among ignored ones", func(w *watched) { w.write("logs/b.txt", "x") }, false},
 		{"new kept file among ignored ones", func(w *watched) { w.write("logs/kept.log", "x") }, false},
 		{"new ignored file", func(w *watched) { w.write("logs/b.log", "x") }, false},
 		{"ignored file changed", func(w *watched) { w.write("logs/a.log", "other\n") }, true},
-		{"new file in an ignored folder", func(w *watched) { w.write("build/out/y", "x") }, true},
-		{"new folder in an ignored folder", func(w *watched) { w.write("build/more/y", "x") }, true},
-		{"new empty folder", try(func(w *watched) error { return os.MkdirAll(w.path("empty/other"), 0o755) }), false},
-		{"ignored folder counts", func(w *watched) { w.write(".gitignore", "*.log\n") }, false},
+		{"new file in an ignored directory", func(w *watched) { w.write("build/out/y", "x") }, true},
+		{"new directory in an ignored directory", func(w *watched) { w.write("build/more/y", "x") }, true},
+		{"new empty directory", try(func(w *watched) error { return os.MkdirAll(w.path("empty/other"), 0o755) }), false},
+		{"ignored directory counts", func(w *watched) { w.write(".gitignore", "*.log\n") }, false},
 		{"ignored files count", func(w *watched) { w.write(".gitignore", "build/\n") }, false},
 		{"ignore file that is ignored", func(w *watched) { w.write("logs/.gitignore", ".gitignore\n") }, false},
 		{"excluded by the repository", func(w *watched) { w.write(".git/info/exclude", "new\n") }, false},

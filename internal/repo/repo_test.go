@@ -148,7 +148,7 @@ func TestEveryDifferenceIsDirty(t *testing.T) {
 		"file to link": func(d string) error {
 			return errors.Join(os.Remove(d+"/fettle.hcl"), os.Symlink("one\ntwo\n"[:3], d+"/fettle.hcl"))
 		},
-		"folder to link": func(d string) error {
+		"directory to link": func(d string) error {
 			return errors.Join(os.Rename(d+"/modules", d+"/../moved"), os.Symlink("../moved", d+"/modules"))
 		},
 	} {
@@ -195,7 +195,7 @@ func TestUnbornAndPlain(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
 	_, err := repo.Open(context.Background(), dir+"/none")
-	wantErr(t, err, "no such folder", "fettle init")
+	wantErr(t, err, "no such directory", "fettle init")
 	if err := os.WriteFile(dir+"/f", nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -287,13 +287,13 @@ func TestTreeErrors(t *testing.T) {
 		_, err = tree.ReadFile("link")
 		wantErr(t, err, "symbolic link", "not followed")
 		_, err = tree.Open("modules")
-		wantErr(t, err, "it is a folder")
+		wantErr(t, err, "it is a directory")
 		_, err = tree.Readlink("fettle.hcl")
 		wantErr(t, err, "not a symbolic link")
 		_, err = tree.ReadDir("fettle.hcl")
-		wantErr(t, err, "not a folder")
+		wantErr(t, err, "not a directory")
 		_, err = tree.Stat("fettle.hcl/x")
-		wantErr(t, err, "not a folder")
+		wantErr(t, err, "not a directory")
 		if e, err := tree.Stat("modules/./web/"); err != nil || e.Type != repo.Dir || e.Path != "modules/web" {
 			t.Errorf("%s: %+v %v", name, e, err)
 		}

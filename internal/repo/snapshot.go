@@ -34,7 +34,7 @@ type snapshot struct {
 	began     time.Time // of the look
 	traces    []trace   // of nodes, in their order
 	skipped   bool      // a listed name is not a file
-	in        string    // the name of folder
+	in        string    // the name of directory
 	directory *os.Root  // the last one looked into
 }
 
@@ -153,7 +153,7 @@ func (s *snapshot) read(name string, info fs.FileInfo) (n *node, known stamp, er
 	case info.IsDir():
 		return nil, stamp{}, nil // a tracked file became a directory; its content is listed
 	}
-	return nil, stamp{}, &pathError{"use", name, fmt.Sprintf("it is neither file, folder nor link (%s); name it in .gitignore or remove it", info.Mode()), nil}
+	return nil, stamp{}, &pathError{"use", name, fmt.Sprintf("it is neither file, directory nor link (%s); name it in .gitignore or remove it", info.Mode()), nil}
 }
 
 // file digests a regular file, from memory when it is as it was.

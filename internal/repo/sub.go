@@ -10,7 +10,7 @@ import (
 // destination is inside t. If the directory does not exist, all uses of the result return that
 // error.
 func Sub(t Tree, dir string) Tree {
-	c, err := cleanPath("use folder", dir)
+	c, err := cleanPath("use directory", dir)
 	if err != nil {
 		return brokenTree{err}
 	}

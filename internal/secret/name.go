@@ -11,7 +11,7 @@ const Directory = "secrets"
 
 const suffix = ".age"
 
-// CheckName checks the name of a secret. A name is the path of its file below Folder, without the
+// CheckName checks the name of a secret. A name is the path of its file below Directory, without the
 // suffix .age.
 func CheckName(name string) error {
 	if name == "" || path.Clean(name) != name || path.IsAbs(name) || strings.HasPrefix(name, ".") ||

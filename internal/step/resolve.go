@@ -94,15 +94,15 @@ func (r *resolver) locate(s Step, dir string) (rel string, ok bool) {
 	p := s.Args[0]
 	switch {
 	case path.IsAbs(p):
-		r.fault(s, 0, "Path leaves the folder", "%q is absolute. Sources and includes lie in the folder of the list or below, and are named relative to the file they stand in.", clip(p))
+		r.fault(s, 0, "Path leaves the directory", "%q is absolute. Sources and includes lie in the directory of the list or below, and are named relative to the file they stand in.", clip(p))
 		return "", false
 	case strings.Contains(p, "\\"):
-		r.fault(s, 0, "Invalid path", "%q holds a backslash. Folders are separated by a slash.", clip(p))
+		r.fault(s, 0, "Invalid path", "%q holds a backslash. Directories are separated by a slash.", clip(p))
 		return "", false
 	}
 	rel = path.Join(dir, p)
 	if rel == ".." || strings.HasPrefix(rel, "../") {
-		r.fault(s, 0, "Path leaves the folder", "%q leads out of the folder of the top list. Move the file below it.", clip(p))
+		r.fault(s, 0, "Path leaves the directory", "%q leads out of the directory of the top list. Move the file below it.", clip(p))
 		return "", false
 	}
 	if !fs.ValidPath(rel) || rel == "." {
@@ -151,7 +151,7 @@ func reason(err error) string {
 
 func (r *resolver) directoryName() string {
 	if r.directory == "." {
-		return "the list's folder"
+		return "the list's directory"
 	}
 	return r.directory
 }

@@ -265,7 +265,7 @@ func refuseAssignment(v string) string {
 func refuseSource(v string) string {
 	switch {
 	case v == "":
-		return "The source is empty. Name a file relative to the folder of this list, or a digest."
+		return "The source is empty. Name a file relative to the directory of this list, or a digest."
 	case strings.HasPrefix(v, "sha256:") && !IsDigest(v):
 		return fmt.Sprintf("%q is not a whole digest: sha256: stands before 64 lower-case hexadecimal digits.", clip(v))
 	}

@@ -56,7 +56,7 @@ func ansiblePlay(dir string) []string {
 }
 
 // ansibleEnv has the settings that make it fast, and keeps it off the settings
-// and folders of whoever measures.
+// and directories of whoever measures.
 func ansibleEnv(dir string) []string {
 	return []string{
 		"ANSIBLE_CONFIG=" + filepath.Join(dir, "ansible.cfg"), "ANSIBLE_PIPELINING=1", "ANSIBLE_PYTHON_INTERPRETER=/usr/bin/python3", "ANSIBLE_NOCOLOR=1",
@@ -70,7 +70,7 @@ func ansibleLoop(p place) string {
 	loop := func(task string, items []string) {
 		fmt.Fprintf(&b, "  - %s\n    loop: [%s]\n", task, strings.Join(items, ", "))
 	}
-	loop(fmt.Sprintf("file: {path: '%s/{{ item }}', state: directory, mode: '0755'}", p.dest), append([]string{"."}, folders(p.n)...))
+	loop(fmt.Sprintf("file: {path: '%s/{{ item }}', state: directory, mode: '0755'}", p.dest), append([]string{"."}, directories(p.n)...))
 	var files []string
 	for i := range p.n {
 		files = append(files, name(i))

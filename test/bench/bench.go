@@ -70,7 +70,7 @@ type field struct {
 	rounds int
 	tools  []tool
 	warmed bool // one round is run and forgotten before the first
-	// place says where tool i works with n things, below a folder.
+	// place says where tool i works with n things, below a directory.
 	place func(base string, n, i int) place
 	// source makes what all tools of a place read.
 	source func(p place) error
@@ -101,9 +101,9 @@ type bench struct {
 	notes   []string
 	results map[cell][]sample
 	broken  map[cell]string // why there is no figure
-	last    map[string]work // by the tool's folder: the last work done there
-	failed  map[string]bool // by the tool's folder: a run ended with an error
-	moved   int             // folders moved aside
+	last    map[string]work // by the tool's directory: the last work done there
+	failed  map[string]bool // by the tool's directory: a run ended with an error
+	moved   int             // directories moved aside
 	run     func(t tool, p place, argv []string) (sample, error)
 }
 

@@ -35,12 +35,12 @@ func cfTools() []tool {
 }
 
 func cfTool(name, about string, policy func(p place, compare string) string, compare func(work) string) tool {
-	folder := func(p place, by string) string { return filepath.Join(p.dir, "cfengine-"+by) }
+	directory := func(p place, by string) string { return filepath.Join(p.dir, "cfengine-"+by) }
 	return tool{
 		name: name, about: about,
 		prepare: func(p place) error {
 			for _, by := range []string{"digest", "mtime"} {
-				if err := cfWorkFolder(folder(p, by), policy(p, by)); err != nil {
+				if err := cfWorkFolder(directory(p, by), policy(p, by)); err != nil {
 					return err
 				}
 			}
@@ -51,18 +51,18 @@ func cfTool(name, about string, policy func(p place, compare string) string, com
 			if by == "" || w == coldList {
 				return nil
 			}
-			return cfRun(folder(p, by))
+			return cfRun(directory(p, by))
 		},
 	}
 }
 
-// cfRun never starts cf-agent without a folder: it would turn to the machine's
+// cfRun never starts cf-agent without a directory: it would turn to the machine's
 // own policy and start its daemons.
-func cfRun(folder string) []string {
-	return []string{"env", "CFENGINE_TEST_OVERRIDE_WORKDIR=" + folder, "cf-agent", "-K"}
+func cfRun(directory string) []string {
+	return []string{"env", "CFENGINE_TEST_OVERRIDE_WORKDIR=" + directory, "cf-agent", "-K"}
 }
 
-// cfWorkFolder makes a folder with keys and the policy in its proper place,
+// cfWorkFolder makes a directory with keys and the policy in its proper place,
 // where cf-agent has it checked by cf-promises only when it changed.
 func cfWorkFolder(dir, policy string) error {
 	for _, d := range []string{"inputs", "ppkeys", "state", "bin", "outputs"} {
@@ -116,7 +116,7 @@ func cfPromises(p place, compare string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, cfBodies, compare)
 	b.WriteString(cfFolder(p.dest))
-	for _, d := range folders(p.n) {
+	for _, d := range directories(p.n) {
 		b.WriteString(cfFolder(filepath.Join(p.dest, d)))
 	}
 	for i := range p.n {

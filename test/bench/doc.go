@@ -27,8 +27,8 @@
 // Ratios are taken within a round. After each run what the tool left is
 // compared with what should be there; a tool that failed or left anything else
 // has no figure, and the others go on. Before each run the file system is synced, so that none pays for
-// another. A first apply begins in a new folder: creating files in the place of
-// ones that were just deleted is many times slower on ext4, so old folders are
+// another. A first apply begins in a new directory: creating files in the place of
+// ones that were just deleted is many times slower on ext4, so old directories are
 // moved aside and deleted at the end.
 //
 // A small process of its own starts and waits for each run, since a process

@@ -84,7 +84,7 @@ func oneTree(int) []string {
 func manyFiles(n int) []string {
 	var b strings.Builder
 	b.WriteString("directory \"/srv/data\" {}\n")
-	for _, d := range folders(n) {
+	for _, d := range directories(n) {
 		fmt.Fprintf(&b, "directory \"/srv/data/%s\" {}\n", d)
 	}
 	var out []string
@@ -124,7 +124,7 @@ func prepareSteps(p place) error {
 	}
 	var b strings.Builder
 	b.WriteString("MKDIR /srv/data\n")
-	for _, d := range folders(p.n) {
+	for _, d := range directories(p.n) {
 		fmt.Fprintf(&b, "MKDIR /srv/data/%s\n", d)
 	}
 	for i := range p.n {

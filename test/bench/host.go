@@ -20,7 +20,7 @@ const (
 	hostTemplates = 10
 )
 
-// hostThings is how many things there are, folders left out.
+// hostThings is how many things there are, directories left out.
 func hostThings() int {
 	return len(hostPackages()) + hostAccounts + hostFiles + hostLinks + hostTemplates
 }
@@ -54,7 +54,7 @@ func hostText(name, port string) string {
 // hostVars are the values of a template's variables.
 func hostVars(i int) (name, port string) { return fmt.Sprintf("web%02d", i), strconv.Itoa(8000 + i) }
 
-// hostSources writes the sources of the files below a folder.
+// hostSources writes the sources of the files below a directory.
 func hostSources(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

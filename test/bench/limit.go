@@ -68,7 +68,7 @@ func limitMain(args []string) error {
 	return fmt.Errorf("there is no work %q", args[0])
 }
 
-// spread calls fn for each file, a folder's files in one goroutine.
+// spread calls fn for each file, a directory's files in one goroutine.
 func spread(n int, fn func(i int) error) error {
 	var g errgroup.Group
 	g.SetLimit(runtime.NumCPU())
@@ -86,7 +86,7 @@ func spread(n int, fn func(i int) error) error {
 }
 
 func limitCreate(dir string, n int) error {
-	for _, d := range folders(n) {
+	for _, d := range directories(n) {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return err
 		}

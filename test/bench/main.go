@@ -52,7 +52,7 @@ func run(args []string) error {
 }
 
 // start runs the benchmark as a process that, for root, has mounts of its own,
-// so that these go with it. However it ends, its folder can be removed then.
+// so that these go with it. However it ends, its directory can be removed then.
 func start(base string, args []string) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -64,7 +64,7 @@ func start(base string, args []string) error {
 	return nil
 }
 
-// within is the benchmark in its folder.
+// within is the benchmark in its directory.
 func within(base string, args []string) error {
 	s, err := parseFlags(args)
 	if err != nil {

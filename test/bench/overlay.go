@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mountable says why this process cannot mount hosts below a folder, or nil.
+// mountable says why this process cannot mount hosts below a directory, or nil.
 // It makes the mounts of this process its own.
 func mountable(base string) error {
 	if os.Geteuid() != 0 {

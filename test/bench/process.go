@@ -22,7 +22,7 @@ type measured struct {
 const differs = "FETTLE_BENCH_DIFFERS"
 
 // measure runs a program to its end in a small process of its own, below the
-// folder root if there is one. Its output goes to the file log.
+// directory root if there is one. Its output goes to the file log.
 func measure(argv, env []string, root, log string) (sample, error) {
 	self, err := os.Executable()
 	if err != nil {

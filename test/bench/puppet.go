@@ -46,10 +46,10 @@ func puppetApply(dir string) []string {
 
 func puppetFiles(p place) string {
 	var b strings.Builder
-	folder := func(dir string) { fmt.Fprintf(&b, "file { '%s': ensure => directory, mode => '0755' }\n", dir) }
-	folder(p.dest)
-	for _, d := range folders(p.n) {
-		folder(filepath.Join(p.dest, d))
+	directory := func(dir string) { fmt.Fprintf(&b, "file { '%s': ensure => directory, mode => '0755' }\n", dir) }
+	directory(p.dest)
+	for _, d := range directories(p.n) {
+		directory(filepath.Join(p.dest, d))
 	}
 	for i := range p.n {
 		fmt.Fprintf(&b, "file { '%s/%s': ensure => file, source => '%s/%s', mode => '0644' }\n", p.dest, name(i), p.source, name(i))

@@ -10,7 +10,7 @@ import (
 
 const fileSize = 1 << 10
 
-// name is the path of file i, a hundred to a folder.
+// name is the path of file i, a hundred to a directory.
 func name(i int) string { return fmt.Sprintf("d%03d/f%02d", i/100, i%100) }
 
 // content is what file i holds.
@@ -23,7 +23,7 @@ func content(i int) []byte {
 // tool's back.
 func damaged(i int) bool { return i%100 == 42 }
 
-func folders(n int) []string {
+func directories(n int) []string {
 	var out []string
 	for i := 0; i < n; i += 100 {
 		out = append(out, filepath.Dir(name(i)))
@@ -33,7 +33,7 @@ func folders(n int) []string {
 
 // writeTree makes the source.
 func writeTree(dir string, n int) error {
-	for _, d := range folders(n) {
+	for _, d := range directories(n) {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
 			return err
 		}

@@ -82,7 +82,7 @@ func moduleRoot() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", errors.New("no go.mod in this folder or above")
+	return "", errors.New("no go.mod in this directory or above")
 }
 
 const head = `# Crash and fault-injection tests

@@ -17,7 +17,7 @@ func (c covered) percent() float64 {
 	return 100 * float64(c.run) / float64(c.all)
 }
 
-// read counts the statements of a coverage profile, by file and by folder below
+// read counts the statements of a coverage profile, by file and by directory below
 // the module. A block stands in it once for each test binary and counts once.
 func read(profile, module string) (map[string]covered, error) {
 	statements, hit := map[string]int{}, map[string]bool{}

@@ -29,8 +29,8 @@ func TestNothingBypassesTheCounter(t *testing.T) {
 		t.Fatal(err)
 	}
 	calls := changes(t, out, s.dir)
-	// The rename of the first object of a folder fails before it reaches the
-	// kernel, for the folder is made only then.
+	// The rename of the first object of a directory fails before it reaches the
+	// kernel, for the directory is made only then.
 	want := strings.Count(string(counted), "\n") - strings.Count(string(counted), "mkdir /objects/")
 	t.Logf("%d system calls, %d operations counted", len(calls), want)
 	if len(calls) != want || want < 100 {

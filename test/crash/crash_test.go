@@ -83,7 +83,7 @@ func (m machine) tree(t testing.TB) tree {
 	return f
 }
 
-// copy is the same machine in another folder.
+// copy is the same machine in another directory.
 func (m machine) copy(t testing.TB, dir string) machine {
 	t.Helper()
 	copyTree(t, m.dir, dir)
@@ -111,7 +111,7 @@ type phase struct {
 	ops      int
 }
 
-// program builds a program of this module into the site's folder.
+// program builds a program of this module into the site's directory.
 func program(t *testing.T, out, pkg string, tags ...string) string {
 	t.Helper()
 	if err := gobuild.Program(out, pkg, tags...); err != nil {
@@ -164,7 +164,7 @@ func (m machine) counted(t *testing.T, args ...string) int {
 	return strings.Count(string(b), "\n")
 }
 
-// scratch is a folder in memory where there is one: thousands of syncs cost
+// scratch is a directory in memory where there is one: thousands of syncs cost
 // nothing there, and a kill loses nothing anywhere.
 func scratch(t *testing.T) string {
 	t.Helper()

@@ -4,6 +4,6 @@
 //
 //	go test ./test/crash
 //
-// It needs no privileges: the machine is a folder. The program is built with
+// It needs no privileges: the machine is a directory. The program is built with
 // the tag fettlefault, which gives it the counter.
 package crash

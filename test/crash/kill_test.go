@@ -19,7 +19,7 @@ import (
 type tally struct{ points, second, undone, done, bad atomic.Int64 }
 
 // slack is by how many operations two runs may differ: the digest of the plan
-// varies with the times of files, and so does which object folders are new.
+// varies with the times of files, and so does which object directories are new.
 const slack = 32
 
 // policies are what recovery may be told.

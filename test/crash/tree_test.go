@@ -127,7 +127,7 @@ func differs(got, want, kept tree) []string {
 	return out
 }
 
-// copyTree copies a folder as cp -a does.
+// copyTree copies a directory as cp -a does.
 func copyTree(t testing.TB, from, to string) {
 	t.Helper()
 	if out, err := exec.Command("cp", "-a", "--reflink=auto", from, to).CombinedOutput(); err != nil {

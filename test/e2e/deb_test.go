@@ -149,7 +149,7 @@ func (m *machine) timer() {
 	m.fettle0("drift")
 }
 
-// fettle0 runs fettle outside of the repository's folder and wants success.
+// fettle0 runs fettle outside of the repository's directory and wants success.
 func (m *machine) fettle0(args ...string) {
 	m.t.Helper()
 	m.Run(m.t, append([]string{"fettle", "-C", "/etc/fettle/repository"}, args...)...)

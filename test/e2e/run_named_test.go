@@ -54,7 +54,7 @@ func runCommandOfParts(d *desk, ms []*machine) {
 	d.says(o, "Part 1 of 3, mark", "web1 | web1 3", "web2 | web2 3", "1 target failed: web3", "web3 | it was c", "Ran rolling on 3 targets: 2 succeeded, 1 failed")
 	ms[2].WriteFile(d.t, "/srv/mark/c", "", 0o644)
 	d.fettle(success, "run", "rolling", "text=c")
-	ms[0].Run(d.t, "sh", "-c", "rm -r /srv/mark && touch /srv/mark") // a file where a folder would be
+	ms[0].Run(d.t, "sh", "-c", "rm -r /srv/mark && touch /srv/mark") // a file where a directory would be
 	o = d.fettle(failed, "run", "rolling", "text=d")
 	d.says(o, "cannot continue with rolling after part 1 of 3, mark: it failed on 1 target")
 	d.saysNot(o, "Part 2 of 3", "web2 |")

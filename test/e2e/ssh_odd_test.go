@@ -35,7 +35,7 @@ func littleRoom(d *desk, m *machine) {
 }
 
 // noProgramsAtHome: from a home that is read-only or noexec the program goes to another
-// folder of the account's own, and where there is none it is told what was tried.
+// directory of the account's own, and where there is none it is told what was tried.
 func noProgramsAtHome(d *desk, m *machine) {
 	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
 	m.Run(d.t, "rm", "-rf", "/root/.cache")
@@ -59,7 +59,7 @@ func noProgramsAtHome(d *desk, m *machine) {
 		m.Run(d.t, "mount", "-t", "tmpfs", "-o", "noexec", "small", p)
 	}
 	o := d.fettle(failed, "plan", "-t", "web1")
-	d.says(o, "no folder there can hold the program: /root/.cache/fettle is mounted noexec; /var/cache/fettle is mounted noexec; /var/tmp/fettle-0 is mounted noexec; /run/user/0/fettle ")
+	d.says(o, "no directory there can hold the program: /root/.cache/fettle is mounted noexec; /var/cache/fettle is mounted noexec; /var/tmp/fettle-0 is mounted noexec; /run/user/0/fettle ")
 	d.says(o, "XDG_CACHE_HOME")
 	for _, p := range places {
 		m.want("", "sh", "-c", "find "+p+" -type f")

@@ -87,7 +87,7 @@ func sudoWithout(d *desk, m *machine) {
 	d.says(d.fettle(failed, "apply", "--yes", "-t", "web1"), "permission denied", "--sudo")
 }
 
-// sudoWithoutHome: where root may run nothing from its home the program goes to a folder
+// sudoWithoutHome: where root may run nothing from its home the program goes to a directory
 // that only root can write to, whatever somebody else has put in its place.
 func sudoWithoutHome(d *desk, m *machine) {
 	m.Run(d.t, "mkdir", "-p", "/root/.cache")

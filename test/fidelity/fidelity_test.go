@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(powercut.Main(m)) }
 
-// top is the folder that trees are planted in.
+// top is the directory that trees are planted in.
 const top = "/t"
 
 // trees is how many random trees a file system gets.

@@ -40,7 +40,7 @@ func (f filesystem) has(xattr string) bool {
 	return true
 }
 
-// mount gives a folder with a fresh file system.
+// mount gives a directory with a fresh file system.
 func (f filesystem) mount(t testing.TB) string {
 	t.Helper()
 	if err := powercut.Unavailable(); err != nil {

@@ -24,7 +24,7 @@ type entry struct {
 	ino   uint64
 }
 
-// tree is everything below a folder, by path.
+// tree is everything below a directory, by path.
 type tree map[string]entry
 
 // modifiable are the inode flags that chattr can set (linux/fs.h,

@@ -45,7 +45,7 @@ func TestTracerEnds(t *testing.T) {
 	}
 }
 
-// traced tells what runs of a folder's programs.
+// traced tells what runs of a directory's programs.
 func traced(dir string) string {
 	b, err := exec.Command("ps", "-eo", "pid,ppid,stat,args").Output()
 	if err != nil {

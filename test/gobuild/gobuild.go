@@ -23,7 +23,7 @@ const (
 	Target = "fettle.dev/fettle/cmd/fettle-target" // needs -tags target
 )
 
-// Program builds a package into a file, which must lie in a folder that is there.
+// Program builds a package into a file, which must lie in a directory that is there.
 // The flags are those of go build. The error shows what the compiler says.
 func Program(file, pkg string, flags ...string) error {
 	if err := dependOnSources(); err != nil {

@@ -59,7 +59,7 @@ func (a archive) bytes(t testing.TB) []byte {
 			w, err := z.CreateHeader(h)
 			must(t, err)
 			if strings.HasSuffix(e.name, "/") {
-				continue // a folder, which has no content
+				continue // a directory, which has no content
 			}
 			_, err = w.Write(e.data)
 			must(t, err)

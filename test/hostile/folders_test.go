@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directoryAttacks are work trees and plain folders.
+// directoryAttacks are work trees and plain directories.
 func directoryAttacks() []attack {
 	swap := func(name string, with func(e *enemy, p string) error) func(*enemy) {
 		return func(e *enemy) {
@@ -24,9 +24,9 @@ func directoryAttacks() []attack {
 	}
 	return []attack{
 		{name: "a source that is a link out", make: swap("files/x", outside("/secret")), says: []string{"fettle.hcl:2", "symbolic link", "not followed"}},
-		{name: "a folder that is a link out", make: swap("files", outside("/files")), says: []string{"fettle.hcl:2", `"files`}},
+		{name: "a directory that is a link out", make: swap("files", outside("/files")), says: []string{"fettle.hcl:2", `"files`}},
 		{name: "the main file is a link out", make: swap("fettle.hcl", outside("/fettle.hcl")), says: []string{"--> fettle.hcl", "symbolic link"}},
-		{name: "the main file is a folder", make: swap("fettle.hcl", func(_ *enemy, p string) error { return os.Mkdir(p, 0o755) }), says: []string{"fettle.hcl"}},
+		{name: "the main file is a directory", make: swap("fettle.hcl", func(_ *enemy, p string) error { return os.Mkdir(p, 0o755) }), says: []string{"fettle.hcl"}},
 		{name: "the main file is a pipe", make: swap("fettle.hcl", fifo), says: []string{`"fettle.hcl"`, "neither file"}},
 		{name: "a source that is a pipe", make: swap("files/x", fifo), says: []string{`"files/x"`, "neither file"}},
 		{name: "a source that is a device", make: swap("files/x", func(_ *enemy, p string) error {
@@ -49,28 +49,28 @@ func directoryAttacks() []attack {
 		{name: "a submodule in the index", make: func(e *enemy) { e.git("update-index", "--add", "--cacheinfo", "160000,"+missing+",sub") }, says: []string{`"sub"`, "submodule"}},
 		{name: "a new name with a newline", make: func(e *enemy) { e.put("a\nb", "x") }, says: []string{`"a\nb"`, "control character"}},
 		{name: "a new name that is not UTF-8", make: func(e *enemy) { e.put("caf\xe9", "x") }, says: []string{`"caf\xe9"`, "not UTF-8"}},
-		{name: "40 new folders deep", make: func(e *enemy) { e.put(strings.Repeat("d/", 40)+"f", "x") }, says: []string{`"d/d/d`, "deep"}},
+		{name: "40 new directories deep", make: func(e *enemy) { e.put(strings.Repeat("d/", 40)+"f", "x") }, says: []string{`"d/d/d`, "deep"}},
 		{name: "a bare repository inside", make: func(e *enemy) {
 			e.git("init", "-q", "--bare", "files/bare.git")
 			write(e.t, e.repo+"/files/bare.git/hooks/post-checkout", e.script("bare"), 0o755)
 		}},
-		{name: "a plain folder", make: func(e *enemy) { must(e.t, os.RemoveAll(e.repo+"/.git")) }},
-		{name: "a plain folder with a link out", make: func(e *enemy) {
+		{name: "a plain directory", make: func(e *enemy) { must(e.t, os.RemoveAll(e.repo+"/.git")) }},
+		{name: "a plain directory with a link out", make: func(e *enemy) {
 			must(e.t, os.RemoveAll(e.repo+"/.git"))
 			swap("files/x", outside("/secret"))(e)
 		}, says: []string{"fettle.hcl:2", "symbolic link"}},
-		{name: "a plain folder with a folder linked out", make: func(e *enemy) {
+		{name: "a plain directory with a directory linked out", make: func(e *enemy) {
 			must(e.t, os.RemoveAll(e.repo+"/.git"))
 			swap("files", outside("/files"))(e)
 		}, says: []string{"fettle.hcl:2"}},
-		{name: "a plain folder with a pipe", make: func(e *enemy) {
+		{name: "a plain directory with a pipe", make: func(e *enemy) {
 			must(e.t, os.RemoveAll(e.repo+"/.git"))
 			swap("files/x", fifo)(e)
 		}, says: []string{`"files/x"`, "neither file"}},
-		{name: "a plain folder with git's own inside", make: func(e *enemy) {
+		{name: "a plain directory with git's own inside", make: func(e *enemy) {
 			must(e.t, os.RemoveAll(e.repo+"/.git"))
 			e.put("sub/.git/config", "x")
-		}, says: []string{`"sub/.git"`, "git's own folder"}},
+		}, says: []string{`"sub/.git"`, "git's own directory"}},
 	}
 }
 

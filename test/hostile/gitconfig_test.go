@@ -88,7 +88,7 @@ func brokenConfigs() []attack {
 			e.raw("config", "[include]\n\tpath = "+e.outside+"/secret\n")
 		}, says: []string{"cannot open repository", "bad config"}},
 		{name: "an index that is noise", make: func(e *enemy) { e.raw("index", "DIRC\x00\x00\x00\x02\xff\xff\xff\xffnoise") }, says: []string{"git"}},
-		{name: "an index that is a folder", make: func(e *enemy) {
+		{name: "an index that is a directory", make: func(e *enemy) {
 			must(e.t, os.Remove(e.repo+"/.git/index"))
 			e.raw("index/x", "")
 		}, says: []string{"git"}},
@@ -107,7 +107,7 @@ func brokenConfigs() []attack {
 			pointer(e, "gitdir: ")
 			must(e.t, os.Truncate(e.repo+"/.git", 1<<40))
 		}, says: []string{"/.git", "pointer"}},
-		{name: "a common folder outside", make: func(e *enemy) {
+		{name: "a common directory outside", make: func(e *enemy) {
 			must(e.t, os.CopyFS(e.outside+"/common", os.DirFS(e.repo+"/.git")))
 			write(e.t, e.outside+"/common/config", "[core]\n\trepositoryformatversion = 0\n\tfsmonitor = "+e.evil("common")+"\n[alias]\n\tls-files = !"+e.evil("common")+"\n", 0o644)
 			e.raw("commondir", e.outside+"/common\n")

@@ -121,7 +121,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// write makes a file and the folders above it.
+// write makes a file and the directories above it.
 func write(t testing.TB, path, text string, mode os.FileMode) {
 	t.Helper()
 	must(t, os.MkdirAll(filepath.Dir(path), 0o755))

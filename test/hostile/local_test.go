@@ -19,8 +19,8 @@ import (
 // mallory is a user of the machine, by number. Nobody else here has it.
 const mallory = 24_242
 
-// hammer is what mallory does until he is killed: he exchanges his folders with
-// links to outside, and whatever appears in them with links, pipes, folders and
+// hammer is what mallory does until he is killed: he exchanges his directories with
+// links to outside, and whatever appears in them with links, pipes, directories and
 // files of his own, as fast as he can.
 func hammer(home, outside string) {
 	for i := 0; ; i++ {
@@ -34,7 +34,7 @@ func hammer(home, outside string) {
 	}
 }
 
-// vandalize replaces one of the names in a folder.
+// vandalize replaces one of the names in a directory.
 func vandalize(dir, outside string, i int) {
 	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -123,7 +123,7 @@ func newHouse(t testing.TB) *house {
 	return h
 }
 
-// lists are what root keeps in mallory's folders, in versions.
+// lists are what root keeps in mallory's directories, in versions.
 func lists() map[string]string {
 	return map[string]string{
 		"1": `COPY a.src /home/mallory/conf/a owner=mallory group=mallory mode=0600
@@ -236,8 +236,8 @@ func (h *house) protected() map[string]string {
 	return out
 }
 
-// TestLocalUser: while root applies lists in mallory's folders, mallory swaps
-// what is there. Nothing outside of his folders changes.
+// TestLocalUser: while root applies lists in mallory's directories, mallory swaps
+// what is there. Nothing outside of his directories changes.
 func TestLocalUser(t *testing.T) {
 	needs.Root(t)
 	h := newHouse(t)

@@ -19,7 +19,7 @@ import (
 )
 
 // trap is a machine's root, a repository, and around them what an attack would
-// leave its marks on: a home, a folder of somebody else, and programs that
+// leave its marks on: a home, a directory of somebody else, and programs that
 // write down that they were called.
 type trap struct {
 	t                         testing.TB

@@ -27,17 +27,17 @@ func treeAttacks() []attack {
 	r := strings.Repeat
 	list := []attack{
 		{name: "file ..", make: one("100644", "..", "x"), says: []string{`"..", which would lead out`}},
-		{name: "folder ../../etc", make: nested("..", "..", "etc", "passwd"), says: []string{`".."`, "lead out"}},
-		{name: "folder .", make: nested(".", "x"), says: []string{`"."`}},
-		{name: ".git/config", make: nested(".git", "config"), says: []string{`".git`, "git's own folder"}},
-		{name: "a hook deep down", make: nested("a", "b", ".git", "hooks", "post-checkout"), says: []string{`"a/b/.git`, "git's own folder"}},
-		{name: ".GiT", make: nested(".GiT", "config"), says: []string{"git's own folder"}},
-		{name: "GIT~1", make: nested("GIT~1", "config"), says: []string{"git's own folder"}},
-		{name: "HFS .g\u200cit", make: nested(".g\u200cit", "config"), says: []string{"git's own folder"}},
-		{name: "NTFS .git with dots", make: nested(".git . .", "config"), says: []string{"git's own folder"}},
-		{name: "NTFS .git stream", make: nested(".git::$INDEX_ALLOCATION", "config"), says: []string{"git's own folder"}},
-		{name: "a file .git", make: one("100644", ".git", "gitdir: /etc"), says: []string{"git's own folder"}},
-		{name: "a link .git", make: one("120000", ".git", "/etc"), says: []string{"git's own folder"}},
+		{name: "directory ../../etc", make: nested("..", "..", "etc", "passwd"), says: []string{`".."`, "lead out"}},
+		{name: "directory .", make: nested(".", "x"), says: []string{`"."`}},
+		{name: ".git/config", make: nested(".git", "config"), says: []string{`".git`, "git's own directory"}},
+		{name: "a hook deep down", make: nested("a", "b", ".git", "hooks", "post-checkout"), says: []string{`"a/b/.git`, "git's own directory"}},
+		{name: ".GiT", make: nested(".GiT", "config"), says: []string{"git's own directory"}},
+		{name: "GIT~1", make: nested("GIT~1", "config"), says: []string{"git's own directory"}},
+		{name: "HFS .g\u200cit", make: nested(".g\u200cit", "config"), says: []string{"git's own directory"}},
+		{name: "NTFS .git with dots", make: nested(".git . .", "config"), says: []string{"git's own directory"}},
+		{name: "NTFS .git stream", make: nested(".git::$INDEX_ALLOCATION", "config"), says: []string{"git's own directory"}},
+		{name: "a file .git", make: one("100644", ".git", "gitdir: /etc"), says: []string{"git's own directory"}},
+		{name: "a link .git", make: one("120000", ".git", "/etc"), says: []string{"git's own directory"}},
 		{name: "newline in a name", make: one("100644", "a\nb", "x"), says: []string{`"a\nb"`, "control character"}},
 		{name: "return in a name", make: one("100644", "a\r", "x"), says: []string{`"a\r"`, "control character"}},
 		{name: "escape in a name", make: one("100644", "\x1b]0;x\x07", "x"), says: []string{"control character"}},
@@ -52,20 +52,20 @@ func treeAttacks() []attack {
 		{name: "a giant name", make: one("100644", r("n", 2<<20), "x"), says: []string{"1 MiB"}},
 		{name: "a submodule", make: func(e *enemy) { e.main(e.with("160000", "sub", missing)) }, says: []string{`"sub"`, "submodule"}},
 		{name: "a name twice", make: func(e *enemy) { e.main(e.with("100644", "y", e.blob("1"), "100644", "y", e.blob("2"))) }, says: []string{`"y"`, "twice"}},
-		{name: "a file and a folder of one name", make: func(e *enemy) {
+		{name: "a file and a directory of one name", make: func(e *enemy) {
 			e.main(e.with("100644", "y", e.blob("1"), "40000", "y", e.tree("100644", "z", e.blob("2"))))
 		}, says: []string{`"y"`, "as a file as well"}},
-		{name: "a folder behind a link", make: func(e *enemy) {
+		{name: "a directory behind a link", make: func(e *enemy) {
 			e.main(e.with("120000", "y", e.blob("/etc"), "40000", "y", e.tree("100644", "passwd", e.blob("2"))))
 		}, says: []string{`"y"`, "as a file as well"}},
 		{name: "a file that is a tree", make: func(e *enemy) { e.main(e.with("100644", "y", e.tree())) }, says: []string{"main", `"y"`}},
-		{name: "a folder that is a file", make: func(e *enemy) { e.main(e.with("40000", "y", e.blob("x"))) }, says: []string{"main"}},
+		{name: "a directory that is a file", make: func(e *enemy) { e.main(e.with("40000", "y", e.blob("x"))) }, says: []string{"main"}},
 		{name: "a blob that is missing", make: func(e *enemy) { e.main(e.with("100644", "y", missing)) }, says: []string{"main", "1234567890"}},
 		{name: "a tree that is missing", make: func(e *enemy) { e.main(e.with("40000", "y", missing)) }, says: []string{"main", "1234567890"}},
-		{name: "33 folders deep", make: nested(strings.Split(r("d ", 33)+"f", " ")...), says: []string{`"d/d/d`, "32 folders deep"}},
-		{name: "1,000 folders deep", make: nested(strings.Split(r("d ", 1000)+"f", " ")...), says: []string{"deep"}},
+		{name: "33 directories deep", make: nested(strings.Split(r("d ", 33)+"f", " ")...), says: []string{`"d/d/d`, "32 directories deep"}},
+		{name: "1,000 directories deep", make: nested(strings.Split(r("d ", 1000)+"f", " ")...), says: []string{"deep"}},
 		{name: "a million files of one blob", make: func(e *enemy) { e.main(e.with("40000", "w", wide(e, e.blob("x"), "100644"))) }, says: []string{"50000 files", "--max-files"}},
-		{name: "a million empty folders", make: func(e *enemy) { e.main(e.with("40000", "w", wide(e, e.tree(), "40000"))) }, says: []string{"50000 files"}},
+		{name: "a million empty directories", make: func(e *enemy) { e.main(e.with("40000", "w", wide(e, e.tree(), "40000"))) }, says: []string{"50000 files"}},
 		{name: "100,000 files", make: many, says: []string{"50000 files", "--max-files 100000"}},
 		{name: "a blob of 33 MiB", make: func(e *enemy) { e.main(e.with("100644", "big", giant(e, 33<<20))) }, says: []string{`"big"`, "34603008 bytes", "--max-file-size 34"}},
 		{name: "a blob of 1 GiB", long: true, make: func(e *enemy) { e.main(e.with("100644", "big", giant(e, 1<<30))) }, says: []string{`"big"`, "--max-file-size"}},
@@ -99,7 +99,7 @@ func treeAttacks() []attack {
 
 const lfs = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
 
-// wide is a tree of ten folders that each are the same tree, six deep.
+// wide is a tree of ten directories that each are the same tree, six deep.
 func wide(e *enemy, leaf, mode string) string {
 	tree := e.tree(mode, "f", leaf)
 	for range 6 {
@@ -112,7 +112,7 @@ func wide(e *enemy, leaf, mode string) string {
 	return tree
 }
 
-// many has 100,000 names in 100 folders.
+// many has 100,000 names in 100 directories.
 func many(e *enemy) {
 	leaf := e.blob("x")
 	var directory []string

@@ -31,7 +31,7 @@ func BaseOf(t testing.TB, r Release) string {
 	return base.tree()
 }
 
-// base is the folder of a complete base image.
+// base is the directory of a complete base image.
 type base string
 
 // tree is the root directory of a host. pool holds the .deb files of packages that hosts
@@ -80,7 +80,7 @@ func ensureBase(release Release) (base, error) {
 	return base(dir), buildBase(r, base(dir))
 }
 
-// buildBase builds into a folder beside dir and renames it when it is whole.
+// buildBase builds into a directory beside dir and renames it when it is whole.
 func buildBase(r recipe, dir base) error {
 	unfinished := base(dir + ".unfinished")
 	if err := os.RemoveAll(string(unfinished)); err != nil {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// cacheDir returns the folder for base images and worlds: $FETTLE_TEST_CACHE,
+// cacheDir returns the directory for base images and worlds: $FETTLE_TEST_CACHE,
 // else fettle-test below $XDG_CACHE_HOME, else /var/cache/fettle-test.
 func cacheDir() string {
 	if dir := os.Getenv("FETTLE_TEST_CACHE"); dir != "" {
@@ -21,7 +21,7 @@ func cacheDir() string {
 	return "/var/cache/fettle-test"
 }
 
-// lock takes an exclusive lock on path, a file or folder that is created as an
+// lock takes an exclusive lock on path, a file or directory that is created as an
 // empty file if it is missing, and waits for it. Closing the file releases it;
 // so does the death of the process.
 func lock(path string, how int) (*os.File, error) {
@@ -45,18 +45,18 @@ func lock(path string, how int) (*os.File, error) {
 	return f, nil
 }
 
-// cell is the folder of one world and the lock that marks it as in use.
+// cell is the directory of one world and the lock that marks it as in use.
 type cell struct {
 	dir  string
 	lock *os.File
 }
 
-// newCell removes what killed worlds have left behind and makes a new folder.
-// Both happen under one lock, so that a folder is never seen before its lock.
+// newCell removes what killed worlds have left behind and makes a new directory.
+// Both happen under one lock, so that a directory is never seen before its lock.
 func newCell() (*cell, error) {
 	worlds := filepath.Join(cacheDir(), "worlds")
 	if err := os.MkdirAll(worlds, 0o755); err != nil {
-		return nil, fmt.Errorf("cannot create the folder for worlds: %w", err)
+		return nil, fmt.Errorf("cannot create the directory for worlds: %w", err)
 	}
 	guard, err := lock(filepath.Join(cacheDir(), "worlds.lock"), syscall.LOCK_EX)
 	if err != nil {
@@ -84,7 +84,7 @@ func newCell() (*cell, error) {
 	return &cell{dir: dir, lock: held}, nil
 }
 
-// close removes the folder and the cgroups of a world that has ended.
+// close removes the directory and the cgroups of a world that has ended.
 func (c *cell) close() {
 	removeWorld(c.dir)
 	c.lock.Close()
@@ -117,7 +117,7 @@ func removeWorld(dir string) {
 	os.RemoveAll(dir)
 }
 
-// worldGroup names the cgroup of the world with the folder dir.
+// worldGroup names the cgroup of the world with the directory dir.
 func worldGroup(dir string) string {
 	return filepath.Join("fettle-test", filepath.Base(dir))
 }

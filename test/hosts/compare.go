@@ -14,7 +14,7 @@ import (
 //
 // allow lists differences to pass over, each a key of a Snapshot or a pattern
 // of path.Match. A pattern that begins with a slash means a file; one that ends
-// in "/**" a folder and all in it. See Identity and Volatile.
+// in "/**" a directory and all in it. See Identity and Volatile.
 func Compare(a, b Snapshot, allow []string) []string {
 	return compare(a, b, allow, func(key string) bool { return !strings.HasPrefix(key, "mtime ") })
 }

@@ -23,7 +23,7 @@ type Deb struct {
 	// Fields holds further control fields: Conflicts, Provides, Essential, …
 	Fields map[string]string
 
-	// Files maps absolute paths to contents. Files in a bin or sbin folder are
+	// Files maps absolute paths to contents. Files in a bin or sbin directory are
 	// executable. All belong to root.
 	Files     map[string]string
 	Conffiles []string // those of Files that are the administrator's to edit
@@ -148,7 +148,7 @@ if [ -d /run/systemd/system ]; then
 fi
 `
 
-// tarball packs files, whose names may begin with a slash, and the folders that
+// tarball packs files, whose names may begin with a slash, and the directories that
 // lead to them.
 func tarball(files map[string]string, mode func(name string) fs.FileMode) ([]byte, error) {
 	var buf bytes.Buffer
@@ -176,7 +176,7 @@ func tarball(files map[string]string, mode func(name string) fs.FileMode) ([]byt
 	return buf.Bytes(), err
 }
 
-// entry is the header of a file or folder of root's, of a fixed date.
+// entry is the header of a file or directory of root's, of a fixed date.
 func entry(kind byte, name string, mode fs.FileMode, size int) *tar.Header {
 	return &tar.Header{
 		Typeflag: kind, Name: name, Mode: int64(mode), Size: int64(size), Uname: "root", Gname: "root",
@@ -184,7 +184,7 @@ func entry(kind byte, name string, mode fs.FileMode, size int) *tar.Header {
 	}
 }
 
-// directories returns the folders above name from the top, as tar writes them.
+// directories returns the directories above name from the top, as tar writes them.
 func directories(name string) []string {
 	var dirs []string
 	for dir := path.Dir(path.Clean("/" + name)); dir != "/"; dir = path.Dir(dir) {

@@ -85,7 +85,7 @@ func (h *Host) offline(input io.Reader, argv ...string) Result {
 	return capture(cmd, input)
 }
 
-// WriteFile writes a file of the host, on or off, with its folders. An existing
+// WriteFile writes a file of the host, on or off, with its directories. An existing
 // file is replaced.
 func (h *Host) WriteFile(t testing.TB, path, content string, mode os.FileMode) {
 	t.Helper()

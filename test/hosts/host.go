@@ -17,7 +17,7 @@ import (
 
 // Options say how a host differs from the plain base image.
 type Options struct {
-	Binds   []Bind // folders and files of the machine that the host sees
+	Binds   []Bind // directories and files of the machine that the host sees
 	Repo    *Repo  // the host's only apt repository, at /srv/repo; none if nil
 	NoCheck bool   // boot even if units fail
 }
@@ -82,7 +82,7 @@ func (h *Host) group() string   { return filepath.Join(h.world.group, h.Name) }
 func (h *Host) netns() string   { return fmt.Sprintf("w%d-%s", h.world.num, h.Name) }
 func (h *Host) port() string    { return fmt.Sprintf("v%d-%d", h.world.num, h.num) }
 
-// mount puts the host's own layer over the base. With redirect_dir a folder of
+// mount puts the host's own layer over the base. With redirect_dir a directory of
 // the base can be renamed, as on any other file system.
 func (h *Host) mount() error {
 	for _, sub := range []string{"upper", "work", "root"} {

@@ -12,10 +12,10 @@ import (
 )
 
 // The environment variables that carry a test binary through its stages. The
-// world's folder stays set for the tests, the stage is removed at once.
+// world's directory stays set for the tests, the stage is removed at once.
 const (
 	envStage       = "FETTLE_HOSTS_STAGE"       // what this process is: see Main
-	envWorld       = "FETTLE_HOSTS_WORLD"       // the world's folder
+	envWorld       = "FETTLE_HOSTS_WORLD"       // the world's directory
 	envUnavailable = "FETTLE_HOSTS_UNAVAILABLE" // why there is no world
 )
 

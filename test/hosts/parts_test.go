@@ -96,7 +96,7 @@ func TestMissingPackagesAreNamed(t *testing.T) {
 func TestMachineSources(t *testing.T) {
 	etc := t.TempDir()
 	if got := machineSources(etc, "bookworm"); got != nil {
-		t.Errorf("an empty folder has sources %q", got)
+		t.Errorf("an empty directory has sources %q", got)
 	}
 	list := filepath.Join(etc, "sources.list")
 	if err := os.WriteFile(list, []byte("deb http://mirror.example/debian bookworm main\n"), 0o644); err != nil {

@@ -47,7 +47,7 @@ func (h *Host) Snapshot(t testing.TB) Snapshot {
 	return s
 }
 
-// addTree adds the tree below root. Folders on another file system are other
+// addTree adds the tree below root. Directories on another file system are other
 // people's mounts: they are recorded but not entered.
 func (s Snapshot) addTree(root string) error {
 	var top unix.Stat_t

@@ -17,7 +17,7 @@ import (
 type World struct {
 	release Release
 	base    base
-	dir     string // the hosts' folders; dies with the test
+	dir     string // the hosts' directories; dies with the test
 	group   string // the cgroup of the hosts
 	num     int    // names the bridge and the network 10.77.num.0/24
 
@@ -55,7 +55,7 @@ func NewWorldOf(t testing.TB, r Release) *World {
 // Release returns the Debian release that hosts of the world run at first.
 func (w *World) Release() Release { return w.release }
 
-// newWorld takes the first free number: creating a folder decides who has it.
+// newWorld takes the first free number: creating a directory decides who has it.
 func newWorld(b base, top string) (*World, error) {
 	for num := range maxWorlds {
 		name := strconv.Itoa(num)
@@ -82,7 +82,7 @@ func (w *World) addBridge() error {
 	)
 }
 
-// close removes the bridge. The folder stays to keep the number taken until
+// close removes the bridge. The directory stays to keep the number taken until
 // the test binary ends: a late process of an old host must not meet a new one.
 func (w *World) close() { runAll([]string{"ip", "link", "del", w.bridge()}) }
 

@@ -4,8 +4,8 @@
 //
 //	go test ./test/lock
 //
-// The machine is a folder. The program is built with the tag fettlefault, which
+// The machine is a directory. The program is built with the tag fettlefault, which
 // lets it stop by itself just before one of its mutating operations. What runs
 // commands works on the root of this machine, and changes nothing there but in
-// a folder of its own; it needs root for what only root may.
+// a directory of its own; it needs root for what only root may.
 package lock

@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// machine is a folder with a root, a state directory, a repository and lists.
+// machine is a directory with a root, a state directory, a repository and lists.
 type machine struct {
 	t    testing.TB
 	bin  string
@@ -80,7 +80,7 @@ func machineIn(t testing.TB, dir string) *machine {
 	return m
 }
 
-// copy is the same machine in a folder of its own.
+// copy is the same machine in a directory of its own.
 func (m *machine) copy(t testing.TB) *machine {
 	t.Helper()
 	n := newMachine(t)

@@ -32,7 +32,7 @@ while :; do sleep 0.1; done
 // phase is a moment of a run in which a command of the repository runs.
 type phase struct {
 	name string
-	list string   // DIR is the machine's folder, WORK the one that is managed
+	list string   // DIR is the machine's directory, WORK the one that is managed
 	args []string // what runs it; the list is applied as it is when empty
 }
 

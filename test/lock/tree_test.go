@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// fingerprint is everything below the named folders of a machine, mode and
+// fingerprint is everything below the named directories of a machine, mode and
 // content by path, but what is kept only to be faster the next time.
 func (m *machine) fingerprint(t testing.TB, directories ...string) map[string]string {
 	t.Helper()

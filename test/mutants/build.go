@@ -137,7 +137,7 @@ func (t *target) alone(dir string, m mutant) ([]byte, error) {
 	return json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(t.root, m.file): file}})
 }
 
-// compile builds the tests of a folder with an overlay.
+// compile builds the tests of a directory with an overlay.
 func (t *target) compile(ctx context.Context, dir, directory, binary string, overlay []byte) error {
 	file := filepath.Join(dir, "overlay.json")
 	if err := os.WriteFile(file, overlay, 0o600); err != nil {

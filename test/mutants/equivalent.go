@@ -31,7 +31,7 @@ func readEquivalents(file string) (equivalents, error) {
 	return out, nil
 }
 
-// stale is an error for lines of a folder that name none of these mutants: the code has changed, and
+// stale is an error for lines of a directory that name none of these mutants: the code has changed, and
 // the reason with it.
 func (e equivalents) stale(directory string, all []mutant) error {
 	names := map[string]bool{}

@@ -31,7 +31,7 @@ func load(root, directory string) (*target, error) {
 		return nil, err
 	}
 	if len(found) != 1 || len(found[0].Errors) > 0 {
-		return nil, fmt.Errorf("cannot load %s: give the folder of one package that compiles", directory)
+		return nil, fmt.Errorf("cannot load %s: give the directory of one package that compiles", directory)
 	}
 	t := &target{root: root, directory: directory, pkg: found[0], files: map[string]*ast.File{}}
 	for _, f := range t.pkg.Syntax {

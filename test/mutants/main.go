@@ -36,7 +36,7 @@ func parseFlags(args []string) (settings, error) {
 	var s settings
 	f := flag.NewFlagSet("mutants", flag.ContinueOnError)
 	f.StringVar(&s.equivalent, "equivalent", "test/mutants/equivalent.txt", "the mutants that change nothing")
-	f.StringVar(&s.tests, "tests", "", "folders whose tests look, with commas (default: the package's own)")
+	f.StringVar(&s.tests, "tests", "", "directories whose tests look, with commas (default: the package's own)")
 	f.StringVar(&s.run, "run", "", "only tests that match, as with go test")
 	f.StringVar(&s.only, "only", "", "only mutants whose place or name matches this expression")
 	f.IntVar(&s.count, "count", 0, "take a sample of this many from each package; 0 takes all")
@@ -47,7 +47,7 @@ func parseFlags(args []string) (settings, error) {
 		return s, err
 	}
 	if s.directories = f.Args(); len(s.directories) == 0 {
-		return s, errors.New("name the folders of the packages to break, such as internal/journal")
+		return s, errors.New("name the directories of the packages to break, such as internal/journal")
 	}
 	var err error
 	s.root, err = os.Getwd()

@@ -162,7 +162,7 @@ func TestRefusals(t *testing.T) {
 	for name, args := range map[string][]string{
 		"the tests fail without any mutant": {"-equivalent", "same.txt", "p"},
 		"one package that compiles":         {"-equivalent", "same.txt", "q"},
-		"name the folders":                  {"-equivalent", "same.txt"},
+		"name the directories":              {"-equivalent", "same.txt"},
 		"no such file":                      {"-equivalent", "none.txt", "p"},
 	} {
 		if said, err := output(t, args...); err == nil || !strings.Contains(err.Error(), name) {

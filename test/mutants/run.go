@@ -21,7 +21,7 @@ const maxMemory = 8 << 30
 // bench builds and runs the tests that look at one package, in a directory of its own.
 type bench struct {
 	t      *target
-	tests  []string // packages whose tests look, by folder
+	tests  []string // packages whose tests look, by directory
 	run    string   // the -run of the tests, "" for all
 	chosen *regexp.Regexp
 	dir    string
@@ -29,7 +29,7 @@ type bench struct {
 	// rapid is true if the tests know the flag that keeps pgregory.net/rapid
 	// from leaving its findings in the tree.
 	rapid map[string]bool
-	// binaries has the tests of each folder with all woven mutants.
+	// binaries has the tests of each directory with all woven mutants.
 	binaries map[string]string
 	trials   []trial
 	ids      map[string]int // the numbers of the woven mutants by name

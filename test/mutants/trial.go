@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// trial is one test of one folder, and what is known of it.
+// trial is one test of one directory, and what is known of it.
 type trial struct {
 	directory string
 	test      string // "" for all tests, in their full form
@@ -22,7 +22,7 @@ type trial struct {
 	reached map[int]bool
 }
 
-// flags are the arguments of a test binary that runs some trials of one folder.
+// flags are the arguments of a test binary that runs some trials of one directory.
 func flags(ts []trial) []string {
 	if ts[0].test == "" {
 		return nil
@@ -34,7 +34,7 @@ func flags(ts []trial) []string {
 	return []string{"-test.short", "-test.run=^(" + strings.Join(names, "|") + ")$"}
 }
 
-// learn runs each test of a folder once, without a mutant, and returns what it costs and reaches.
+// learn runs each test of a directory once, without a mutant, and returns what it costs and reaches.
 func (b *bench) learn(ctx context.Context, directory, binary string) ([]trial, error) {
 	list, err := b.execute(ctx, job{directory: directory, binary: binary, flags: []string{"-test.list=."}})
 	if err != nil {
@@ -58,7 +58,7 @@ func (b *bench) learn(ctx context.Context, directory, binary string) ([]trial, e
 	return append(out, full), err
 }
 
-// usesShort returns true if a test of a folder has a short form.
+// usesShort returns true if a test of a directory has a short form.
 func usesShort(dir string) bool {
 	files, _ := filepath.Glob(filepath.Join(dir, "*_test.go"))
 	return slices.ContainsFunc(files, func(file string) bool {

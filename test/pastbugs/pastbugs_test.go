@@ -14,10 +14,10 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// root is the module's folder, from here.
+// root is the module's directory, from here.
 const root = "../.."
 
-// bug is one file of this folder.
+// bug is one file of this directory.
 type bug struct {
 	file, pkg, test string
 	old, new        string

@@ -33,7 +33,7 @@ type busRecording struct {
 	promises []promise
 }
 
-// openBus opens the bus of a folder with its log and one of its stores.
+// openBus opens the bus of a directory with its log and one of its stores.
 func openBus(ctx context.Context, dir string) (b *openedBus, err error) {
 	b = &openedBus{}
 	if b.srv, err = bus.Start(ctx, bus.Config{Dir: dir, DontListen: true}); err != nil {

@@ -48,7 +48,7 @@ type Disk struct {
 	cmd     *exec.Cmd
 }
 
-// NewDisk serves an empty disk of size bytes below dir, an empty folder. The
+// NewDisk serves an empty disk of size bytes below dir, an empty directory. The
 // caller closes it, when nothing is mounted on it any more.
 func NewDisk(dir string, size int64) (*Disk, error) {
 	content, err := memory(size)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// machine is a root and a state directory in one folder.
+// machine is a root and a state directory in one directory.
 type machine struct {
 	bin string
 	dir string

@@ -20,7 +20,7 @@ import (
 // written at two times.
 const past = 1_000_000_000
 
-// tree is what a folder holds, by path: a line for each.
+// tree is what a directory holds, by path: a line for each.
 type tree map[string]string
 
 // shared are files that fettle changes in parts only, and never owns: their

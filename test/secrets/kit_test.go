@@ -25,7 +25,7 @@ import (
 )
 
 // site is a repository with secrets, and a machine that it is for: this one,
-// with all that is managed in one folder.
+// with all that is managed in one directory.
 type site struct {
 	t                      *testing.T
 	bin                    string
@@ -180,7 +180,7 @@ func leak(where string, b []byte, secrets map[string]string) []string {
 	}
 }
 
-// files looks at every file below a folder, and at its name.
+// files looks at every file below a directory, and at its name.
 func (s *site) files(dir string, secrets map[string]string) (n int, leaks []string) {
 	s.t.Helper()
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {

@@ -26,7 +26,7 @@ import (
 // Server is one that listens on 127.0.0.1.
 type Server struct {
 	Port int
-	// Dir is a folder of its own whose name is short enough for sockets.
+	// Dir is a directory of its own whose name is short enough for sockets.
 	Dir string
 	cmd *exec.Cmd
 }

@@ -43,7 +43,7 @@ func Open(m Machine, program string) (executor.Executor, func() error, error) {
 func Root(root string) (*local.Host, error) {
 	h, err := local.Open(root, local.Options{Unsynced: unsyncedMachine, Count: counted()})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot open the root %q: there is no such folder. Make it first: mkdir -p %s/srv — or leave --root out for this machine", root, root)
+		return nil, fmt.Errorf("cannot open the root %q: there is no such directory. Make it first: mkdir -p %s/srv — or leave --root out for this machine", root, root)
 	}
 	return h, err
 }

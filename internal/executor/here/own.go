@@ -22,7 +22,7 @@ func OwnDirectory(path string) (string, error) {
 			break
 		}
 		if !errors.Is(err, fs.ErrNotExist) || there == filepath.Dir(there) {
-			return "", fmt.Errorf("cannot use the folder %s: %w", path, err)
+			return "", fmt.Errorf("cannot use the directory %s: %w", path, err)
 		}
 		there, missing = filepath.Dir(there), filepath.Join(filepath.Base(there), missing)
 	}
@@ -35,7 +35,7 @@ func OwnDirectory(path string) (string, error) {
 		err = local.OwnDirectory(real)
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot use the folder %s: %w", path, err)
+		return "", fmt.Errorf("cannot use the directory %s: %w", path, err)
 	}
 	return real, nil
 }

@@ -218,7 +218,7 @@ func TestPutRefuses(t *testing.T) {
 	}
 }
 
-// entriesOf lists the files of a folder that are not the engine's own.
+// entriesOf lists the files of a directory that are not the engine's own.
 func entriesOf(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	all, err := os.ReadDir(dir)

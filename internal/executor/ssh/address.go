@@ -48,7 +48,7 @@ type Options struct {
 	// SudoPassword returns the password if sudo prompts for one; nil or "": there is
 	// none.
 	SudoPassword func() (string, error)
-	// Control is a folder of the user's own, for the sockets of connections that are
+	// Control is a directory of the user's own, for the sockets of connections that are
 	// kept for the next contact; "" keeps none.
 	Control string
 	// Keep is how long one is kept, 60 s where it is 0.

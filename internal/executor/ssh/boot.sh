@@ -11,7 +11,7 @@ first() {
 	done
 	return 1
 }
-# Besides the cache a folder counts only if nobody else can have put something into it.
+# Besides the cache a directory counts only if nobody else can have put something into it.
 own() { [ "$dir" = "$cache" ] || [ -n "$(find "$dir" -prune -type d -user "$uid" -perm 700 2>/dev/null)" ]; }
 forget() {
 	own || return

@@ -188,7 +188,7 @@ func explainBoot(a Address, err error) *Error {
 	case "full":
 		e.Text, e.Advice = "the program does not fit into "+rest, "Make room there, then try again"
 	case "nowhere":
-		e.Class, e.Text = NotRun, "no folder there can hold the program: "+rest
+		e.Class, e.Text = NotRun, "no directory there can hold the program: "+rest
 		e.Advice = "Make one of them writable and mount it without noexec, or have sshd there set another one: SetEnv XDG_CACHE_HOME=DIR\n" +
 			"Each directory above it must belong to root or the account, and no other user may have write access to it"
 	case "damaged":

@@ -188,7 +188,7 @@ func TestKeptGone(t *testing.T) {
 	d.want(true, "beside a stale socket")
 	d.want(false, "then")
 	mustDo(t, os.Chmod(d.o.Control, 0o777))
-	d.want(true, "in a folder for everybody")
+	d.want(true, "in a directory for everybody")
 	mustDo(t, os.Chmod(d.o.Control, 0o700))
 	d.want(false, "in one's own")
 	d.await("end of what nobody uses", func() bool { return len(d.sockets()) == 0 })

@@ -132,7 +132,7 @@ func TestBootMask(t *testing.T) {
 	}
 }
 
-// Where the cache cannot be made the program goes to the next folder, but never into
+// Where the cache cannot be made the program goes to the next directory, but never into
 // one into which somebody else may have put something, and forgetting finds it there.
 func TestBootElsewhere(t *testing.T) {
 	uid := strconv.Itoa(os.Getuid())
@@ -141,7 +141,7 @@ func TestBootElsewhere(t *testing.T) {
 	for bad, spoil := range map[string]func(string) error{
 		"a link":         func(p string) error { return os.Symlink(t.TempDir(), p) },
 		"open to others": func(p string) error { return errors.Join(os.Mkdir(p, 0o700), os.Chmod(p, 0o770)) },
-		"no folder":      func(p string) error { return os.WriteFile(p, nil, 0o600) },
+		"no directory":   func(p string) error { return os.WriteFile(p, nil, 0o600) },
 	} {
 		for i := range len(places) + 1 {
 			home := t.TempDir()

@@ -10,7 +10,7 @@ import (
 )
 
 // TestReports: what is kept is given back oldest first, until it is forgotten; of too
-// many the oldest go; and no name leads out of the folder.
+// many the oldest go; and no name leads out of the directory.
 func TestReports(t *testing.T) {
 	r := wire.Reports{FS: mem.New(mem.Options{})}
 	if got := r.List(); len(got) != 0 {

@@ -78,7 +78,7 @@ type Agent struct {
 	waiting  map[string][]chan fleet.JobAnswer // for the acknowledgement of a request
 }
 
-// New makes an agent that goes on from what its folder has.
+// New makes an agent that goes on from what its directory has.
 func New(cfg Config) (*Agent, error) {
 	kept, err := cfg.Dir.Load()
 	if err != nil {

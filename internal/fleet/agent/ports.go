@@ -37,8 +37,8 @@ type Watcher interface {
 
 // Managed is what can be watched.
 type Managed struct {
-	Paths []string // files, folders and links, absolute
-	// Whole are folders in which whatever comes and goes matters.
+	Paths []string // files, directories and links, absolute
+	// Whole are directories in which whatever comes and goes matters.
 	Whole []string
 	Units []string
 }

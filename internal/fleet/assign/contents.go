@@ -10,7 +10,7 @@ import (
 )
 
 // TargetsOf turns what the language says of targets into Contents.Targets. A bundle holds
-// a whole folder modules/NAME, so what a target has below it is one module here; what is
+// a whole directory modules/NAME, so what a target has below it is one module here; what is
 // somewhere else belongs to the top and nothing waits for it.
 func TargetsOf(list []lang.Target) map[string]Configured {
 	var labels fleet.LabelPool

@@ -14,7 +14,7 @@ import (
 )
 
 // What the language says of enrolled targets, by the file that hubs and agents make, is
-// what they are assigned: uses of one folder are one module, and one that is elsewhere
+// what they are assigned: uses of one directory are one module, and one that is elsewhere
 // belongs to the top.
 func TestTargetsOf(t *testing.T) {
 	enrolled := []fleet.Target{

@@ -95,9 +95,9 @@ type Contents struct {
 	Error string
 	// Top is the bundle of all that is no module.
 	Top fleet.Bundle
-	// Bundles are those of the modules, by folder.
+	// Bundles are those of the modules, by directory.
 	Bundles map[string]fleet.Bundle
-	// Proofs are what ties them to the commit, by folder, "" for the top; one that is
+	// Proofs are what ties them to the commit, by directory, "" for the top; one that is
 	// missing is none.
 	Proofs map[string]fleet.Bundle
 	// Targets are by name, those that are only enrolled too.

@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Why explains what a target has, and, when module is the folder of one, that module: a
+// Why explains what a target has, and, when module is the directory of one, that module: a
 // sentence a line, from the cause to what came of it. It is for people.
 func (o Output) Why(target fleet.TargetID, module string) []string {
 	d, ok := o.thoughts[target]

@@ -20,7 +20,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 )
 
-// childEnv is the folder of the process that is to be killed.
+// childEnv is the directory of the process that is to be killed.
 const childEnv = "FETTLE_TEST_BUS_CHILD"
 
 // runChild is a hub that writes.
@@ -203,7 +203,7 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d records and %d keys after %d kills", len(a.logged), len(a.put), rounds)
 }
 
-// TestAWorseStore shows that the test of kills can fail: what a folder lost since it was
+// TestAWorseStore shows that the test of kills can fail: what a directory lost since it was
 // copied is missed.
 func TestAWorseStore(t *testing.T) {
 	dir, old := t.TempDir(), t.TempDir()
@@ -214,6 +214,6 @@ func TestAWorseStore(t *testing.T) {
 	}
 	a.killed(t, dir, 200)
 	if logged, put := a.missing(t, old+"/copy"); logged == 0 || put == 0 {
-		t.Errorf("an older folder misses %d records and %d keys", logged, put)
+		t.Errorf("an older directory misses %d records and %d keys", logged, put)
 	}
 }

@@ -91,7 +91,7 @@ type Cluster struct {
 	// is kept as it is: see Server.Tend.
 	Replicas int
 	// Peers are the names of the hubs that are known, this one's among them, and Files is
-	// what the folder is prepared through. A hub that knows nobody else begins a cluster
+	// what the directory is prepared through. A hub that knows nobody else begins a cluster
 	// with all that it had alone; another waits until most of those whom it knows are
 	// there. nil leaves it to the server, which waits for as many as there are Routes.
 	Files host.FS
@@ -101,7 +101,7 @@ type Cluster struct {
 func (c Config) check() error {
 	switch {
 	case c.Dir == "":
-		return errors.New("cannot start a bus without a folder")
+		return errors.New("cannot start a bus without a directory")
 	case !c.DontListen && (c.TLS == nil || c.Identify == nil):
 		return errors.New("cannot start a bus without a certificate and a way to tell whose a connection is")
 	case c.Cluster != nil && (c.Name == "" || c.Cluster.Name == "" || c.Cluster.TLS == nil || c.Cluster.Identify == nil):

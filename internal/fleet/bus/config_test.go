@@ -65,7 +65,7 @@ func TestStrict(t *testing.T) {
 func TestConfigsThatAreRefused(t *testing.T) {
 	good := Config{Dir: "/x", Listen: ":0", TLS: &tls.Config{}, Identify: identifyNobody}
 	for name, change := range map[string]func(*Config){
-		"folder":      func(c *Config) { c.Dir = "" },
+		"directory":   func(c *Config) { c.Dir = "" },
 		"certificate": func(c *Config) { c.TLS = nil },
 		"identity":    func(c *Config) { c.Identify = nil },
 		"address":     func(c *Config) { c.Listen = "here" },

@@ -17,7 +17,7 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// A cluster has a folder of its own below that of a hub alone, since a server that is one
+// A cluster has a directory of its own below that of a hub alone, since a server that is one
 // of several takes what it finds of a server alone for orphans, and deletes it.
 const (
 	clusterDir = "cluster"
@@ -44,7 +44,7 @@ func (c Config) founds() (bool, error) {
 	return !there, err
 }
 
-// prepare makes the folder of a cluster. A hub that begins one waits for nobody; another
+// prepare makes the directory of a cluster. A hub that begins one waits for nobody; another
 // waits for those whom it knows, so that two who are new never make a cluster of their own.
 func (c Config) prepare(founds bool) error {
 	if c.Cluster == nil || c.Cluster.Files == nil {
@@ -136,7 +136,7 @@ func (s *Server) copyAlone(ctx context.Context) error {
 	return nil
 }
 
-// removeTree removes a folder with all that is in it; one that is not there is no error.
+// removeTree removes a directory with all that is in it; one that is not there is no error.
 func removeTree(files host.FS, dir string) error {
 	st, err := files.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -148,7 +148,7 @@ func (a *abroad) claim(ctx context.Context) error {
 			return err
 		}
 		if _, err := a.seal.open(place, was.Value()); err != nil {
-			return fmt.Errorf("cannot use the NATS cluster: what is kept there as %s belongs to another fleet of that name, or was sealed with another key than that of this folder. Give this fleet an account of its own, or remove those buckets: %w", a.conf.Prefix, err)
+			return fmt.Errorf("cannot use the NATS cluster: what is kept there as %s belongs to another fleet of that name, or was sealed with another key than that of this directory. Give this fleet an account of its own, or remove those buckets: %w", a.conf.Prefix, err)
 		}
 		return nil
 	})

@@ -21,7 +21,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 )
 
-// readyTime is how long a server may take until it answers: recovery reads its folder.
+// readyTime is how long a server may take until it answers: recovery reads its directory.
 const readyTime = time.Minute
 
 // Server is a bus, in this process.
@@ -44,7 +44,7 @@ type Server struct {
 	closing     sync.Once
 }
 
-// Start starts a bus in its folder, and returns when it can be used. A cluster can when
+// Start starts a bus in its directory, and returns when it can be used. A cluster can when
 // most of its hubs are there. What was acknowledged before an unclean stop is there
 // again. When ctx ends the server closes.
 func Start(ctx context.Context, c Config) (*Server, error) {
@@ -106,7 +106,7 @@ func (s *Server) open() (err error) {
 
 func (s *Server) versions() Versions { return cmp.Or(s.config.Versions, agentconn.OwnVersions()) }
 
-// keep starts the server that keeps everything in this hub's folder, and the hub's own
+// keep starts the server that keeps everything in this hub's directory, and the hub's own
 // connections with it.
 func (s *Server) keep(ctx context.Context) error {
 	founds, err := s.make()
@@ -144,7 +144,7 @@ func (s *Server) keep(ctx context.Context) error {
 	return s.bring(ctx)
 }
 
-// make prepares the folder, and makes the server; founds tells whether it begins a cluster.
+// make prepares the directory, and makes the server; founds tells whether it begins a cluster.
 func (s *Server) make() (founds bool, err error) {
 	o, err := s.config.options()
 	if err != nil {
@@ -333,7 +333,7 @@ func (l sayings) Tracef(string, ...any)  {}
 
 // usual are what the server warns of and nobody has to know: that clients begin with TLS is
 // what Config says, and the rest is how hubs of a cluster come to have the same, and how a
-// folder is read again after a kill.
+// directory is read again after a kill.
 var usual = [...]string{
 	"TLS Handshake First", "TLS certificate chain and hostname of solicited routes", "not established contact with a meta leader", "Waiting for routing",
 	"Catchup for stream", "not current with the meta leader", "stream remapping", "consumer remapping", "blocking snapshot", "could not replace peer",

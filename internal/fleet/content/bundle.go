@@ -30,7 +30,7 @@ const (
 // Top is the name of the part that is everything outside of modules/.
 const Top = ""
 
-// PartOf is the part that holds a folder of the repository: Top, or modules/NAME.
+// PartOf is the part that holds a directory of the repository: Top, or modules/NAME.
 func PartOf(dir string) string {
 	parts := strings.SplitN(path.Clean(dir), "/", 3)
 	if len(parts) < 2 || parts[0] != "modules" {
@@ -51,7 +51,7 @@ func Parts(t repo.Tree) ([]string, error) {
 			continue
 		}
 		if e.Type != repo.Dir {
-			return nil, errors.New("cannot pack the repository: modules is no folder; the modules of targets stand in it")
+			return nil, errors.New("cannot pack the repository: modules is no directory; the modules of targets stand in it")
 		}
 		list, err := t.ReadDir("modules")
 		if err != nil {
@@ -81,7 +81,7 @@ func Pack(w io.Writer, t repo.Tree, part string) (fleet.Bundle, error) {
 // itemsOf lists a part, with paths relative to it.
 func itemsOf(t repo.Tree, part string) ([]repo.Item, error) {
 	if part != Top && (PartOf(part) != part || path.Clean(part) != part) {
-		return nil, fmt.Errorf("cannot pack %.80q: a part is the top or a folder modules/NAME", part)
+		return nil, fmt.Errorf("cannot pack %.80q: a part is the top or a directory modules/NAME", part)
 	}
 	var out []repo.Item
 	err := repo.Walk(t, cmp.Or(part, "."), func(e repo.Entry) error {

@@ -15,7 +15,7 @@ import (
 )
 
 // Compose makes the tree that a target's list is compiled from: the top, each module at
-// its folder ("modules/web"), and fleet.EnrolledFiles with the labels of targets by name
+// its directory ("modules/web"), and fleet.EnrolledFiles with the labels of targets by name
 // where there are any; one of the repository's own gives way. Nothing is copied; the
 // parts have to stay. The same parts give a tree of the same repo.TreeDigest; all parts
 // of a commit give that of the commit, but for files right below modules/.
@@ -36,7 +36,7 @@ func ComposeWith(top repo.Tree, modules map[string]repo.Tree, made map[string]st
 	c.add(top, "")
 	for _, dir := range slices.Sorted(maps.Keys(modules)) {
 		if dir == Top || PartOf(dir) != dir || path.Clean(dir) != dir {
-			return nil, fmt.Errorf("cannot compose: %.80q is no folder of a module", dir)
+			return nil, fmt.Errorf("cannot compose: %.80q is no directory of a module", dir)
 		}
 		c.add(modules[dir], dir)
 	}

@@ -11,13 +11,13 @@
 // # Parts
 //
 // A repository has parts: the top, which is everything outside of modules/, and each
-// folder modules/NAME. A part of a commit is a bundle. Everything that a target's list
+// directory modules/NAME. A part of a commit is a bundle. Everything that a target's list
 // is made of lies in the top and in its own modules: a module reads nothing outside of
-// its folder, and modules of other repositories are copied into this one.
+// its directory, and modules of other repositories are copied into this one.
 //
 // # Bundle
 //
-// Numbers are big endian. Files and links are sorted by path, byte by byte; folders
+// Numbers are big endian. Files and links are sorted by path, byte by byte; directories
 // come from the paths. The same content has the same bytes, and nothing else is read:
 // what is parsed and written again is byte for byte what it was.
 //
@@ -34,7 +34,7 @@
 // # Proof
 //
 // A signed commit names a tree, which names trees and files by their digests. So the
-// commit object, the tree objects from the top down to the folder that holds the part,
+// commit object, the tree objects from the top down to the directory that holds the part,
 // and the bundle itself are all that is needed to see that the bundle is what was
 // signed: Verify computes git's names of all that the bundle holds. Neither a hub nor a
 // cache on the way can change a byte. In repositories that name objects by SHA-1 this

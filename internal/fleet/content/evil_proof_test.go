@@ -56,7 +56,7 @@ func TestHostileProofs(t *testing.T) {
 		{"another module's part", web, differs, func(a *attempt) { a.claim.Part = "modules/db" }},
 		{"the top for a module", web, differs, func(a *attempt) { a.bundle = w.top }},
 		{"a module for the top", content.Top, differs, func(a *attempt) { a.bundle = w.webBundle }},
-		{"a part that is not there", web, `no folder "none"`, func(a *attempt) { a.claim.Part = "modules/none" }},
+		{"a part that is not there", web, `no directory "none"`, func(a *attempt) { a.claim.Part = "modules/none" }},
 		{"a part that is no module", web, "no such part", func(a *attempt) { a.claim.Part = "data" }},
 		{"all modules as a part", web, "no such part", func(a *attempt) { a.claim.Part = "modules" }},
 		{"a part of a module", web, "no such part", func(a *attempt) { a.claim.Part = "modules/web/files" }},
@@ -64,7 +64,7 @@ func TestHostileProofs(t *testing.T) {
 		{"other content", web, differs, bundle(web, file("m", "WEB"), link("n", "/srv"), x("run", "#!"))},
 		{"no content", web, differs, bundle(web)},
 		{"a file more", web, differs, bundle(web, file("extra", ""), file("m", "web"), link("n", "/srv"), x("run", "#!"))},
-		{"a folder more", web, differs, bundle(web, file("a/b", ""), file("m", "web"), link("n", "/srv"), x("run", "#!"))},
+		{"a directory more", web, differs, bundle(web, file("a/b", ""), file("m", "web"), link("n", "/srv"), x("run", "#!"))},
 		{"a file less", web, differs, bundle(web, file("m", "web"), x("run", "#!"))},
 		{"another name", web, differs, bundle(web, file("mm", "web"), link("n", "/srv"), x("run", "#!"))},
 		{"executable", web, differs, bundle(web, x("m", "web"), link("n", "/srv"), x("run", "#!"))},
@@ -72,7 +72,7 @@ func TestHostileProofs(t *testing.T) {
 		{"a file for a link", web, differs, bundle(web, file("m", "web"), file("n", "/srv"), x("run", "#!"))},
 		{"a link for a file", web, differs, bundle(web, link("m", "web"), link("n", "/srv"), x("run", "#!"))},
 		{"a link elsewhere", web, differs, bundle(web, file("m", "web"), link("n", "/etc"), x("run", "#!"))},
-		{"a folder for a file", web, differs, bundle(web, file("m/m", "web"), link("n", "/srv"), x("run", "#!"))},
+		{"a directory for a file", web, differs, bundle(web, file("m/m", "web"), link("n", "/srv"), x("run", "#!"))},
 		{"a file more at the top", content.Top, `"evil" is not what was signed`, bundle(content.Top, file("data/v", "1"), file("evil", ""), file("fettle.hcl", "top"))},
 		{"a file less at the top", content.Top, `"data" is not what was signed`, bundle(content.Top, file("fettle.hcl", "top"))},
 		{"the last less at the top", content.Top, `"fettle.hcl" is not what was signed`, bundle(content.Top, file("data/v", "1"))},
@@ -167,7 +167,7 @@ func TestHostileTrees(t *testing.T) {
 	_, evilID := treeOf("100644", "m", blobID("evil"))
 	for name, entries := range map[string][]string{
 		"twice":              {"40000", "web", w.webID, "40000", "web", evilID},
-		"file and folder":    {"100644", "web", blobID(""), "40000", "web", w.webID},
+		"file and directory": {"100644", "web", blobID(""), "40000", "web", w.webID},
 		"not in order":       {"40000", "web", w.webID, "40000", "db", w.dbID},
 		"mode of zeros":      {"040000", "web", w.webID},
 		"a submodule":        {"160000", "sub", w.webID, "40000", "web", w.webID},
@@ -194,7 +194,7 @@ func TestHostileTrees(t *testing.T) {
 	a := w.of(t, content.Top)
 	a.bundle, a.proof.Trees = raw(file("fettle.hcl", "top")), [][]byte{root}
 	a.recommit(w.crafter.commit(t, rootID))
-	wantErr(t, a.verify(t), "modules is no folder")
+	wantErr(t, a.verify(t), "modules is no directory")
 }
 
 // TestKinds: keys in hardware are believed when somebody touched them, RSA without SHA-1

@@ -103,7 +103,7 @@ func site(t testing.TB, args ...string) *gitRepo {
 	g.write("fettle.hcl", "target \"web1\" {}\n")
 	g.write(fleetFile, "")
 	g.write("data/a/deep/file.yaml", "a: 1\n")
-	g.write("data/a.txt", "beside the folder a: git sorts them as a.txt, a/\n")
+	g.write("data/a.txt", "beside the directory a: git sorts them as a.txt, a/\n")
 	g.write("data/a0", "and a0 behind both\n")
 	g.write("modules/web/module.hcl", "package \"nginx\" {}\n")
 	g.write("modules/web/files/run", "#!/bin/sh\n")

@@ -53,7 +53,7 @@ type gitEntry struct{ mode, name, id string }
 
 const directoryMode = "40000"
 
-// sortKey is by what git sorts: folders as if their names ended in a slash.
+// sortKey is by what git sorts: directories as if their names ended in a slash.
 func (e gitEntry) sortKey() string {
 	if e.mode == directoryMode {
 		return e.name + "/"
@@ -75,10 +75,10 @@ func (n naming) parseTree(raw []byte) ([]gitEntry, error) {
 		case !ok || !spaced || len(rest) < n.size:
 			return nil, errors.New("a tree object ends in the middle of an entry")
 		case !slices.Contains(gitModes, mode):
-			return nil, fmt.Errorf("%.80q has the mode %.20q; files, executable files, links and folders are all that is understood", name, mode)
+			return nil, fmt.Errorf("%.80q has the mode %.20q; files, executable files, links and directories are all that is understood", name, mode)
 		case name == "" || strings.ContainsRune(name, '/'):
 			return nil, fmt.Errorf("a tree object has an entry of the name %.80q", name)
-		case names[name]: // a file and a folder need not stand side by side
+		case names[name]: // a file and a directory need not stand side by side
 			return nil, fmt.Errorf("a tree object has the name %.80q twice", name)
 		}
 		names[name] = true
@@ -102,7 +102,7 @@ func (n naming) tree(entries []gitEntry) string {
 	return n.object("tree", b)
 }
 
-// entries are what the tree object of a bundle's folder holds, computed from the
+// entries are what the tree object of a bundle's directory holds, computed from the
 // content of all that is in it.
 func (n naming) entries(b *Bundle) ([]gitEntry, error) {
 	directories := map[string][]gitEntry{}
@@ -114,7 +114,7 @@ func (n naming) entries(b *Bundle) ([]gitEntry, error) {
 		dir, name := splitPath(it.Path)
 		e.name = name
 		directories[dir] = append(directories[dir], e)
-		for dir != "" { // every folder above is there, if only with folders in it
+		for dir != "" { // every directory above is there, if only with directories in it
 			dir, _ = splitPath(dir)
 			if _, known := directories[dir]; !known {
 				directories[dir] = nil
@@ -125,7 +125,7 @@ func (n naming) entries(b *Bundle) ([]gitEntry, error) {
 	for dir := range directories {
 		dirs = append(dirs, dir)
 	}
-	// Longer paths first, so that a folder comes after all that is in it.
+	// Longer paths first, so that a directory comes after all that is in it.
 	slices.SortFunc(dirs, func(a, b string) int {
 		return cmp.Or(cmp.Compare(strings.Count(b, "/"), strings.Count(a, "/")), cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})

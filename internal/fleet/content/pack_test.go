@@ -81,9 +81,9 @@ func TestPackRefuses(t *testing.T) {
 	}{
 		"a module":          {tree, "modules/web", ""},
 		"the top":           {tree, "", ""},
-		"a file":            {tree, "modules/web/a.hcl", "a part is the top or a folder modules/NAME"},
-		"another spelling":  {tree, "modules/web/", "a part is the top or a folder modules/NAME"},
-		"all modules":       {tree, "modules", "a part is the top or a folder modules/NAME"},
+		"a file":            {tree, "modules/web/a.hcl", "a part is the top or a directory modules/NAME"},
+		"another spelling":  {tree, "modules/web/", "a part is the top or a directory modules/NAME"},
+		"all modules":       {tree, "modules", "a part is the top or a directory modules/NAME"},
 		"a file too large":  {sized(256<<20 + 1), "modules/web", "has more than 256 MiB"},
 		"as large as it is": {sized(256 << 20), "modules/web", "its content changed while it was read"},
 		"less than nothing": {sized(-1), "modules/web", "has more than 256 MiB"},

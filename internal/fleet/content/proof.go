@@ -203,7 +203,7 @@ func (n naming) verifyTrees(trees [][]byte, id string, b *Bundle, part string) e
 			}
 		}
 		if id == "" {
-			return fmt.Errorf("the commit has no folder %q", name)
+			return fmt.Errorf("the commit has no directory %q", name)
 		}
 	}
 	have, err := n.entries(b)
@@ -234,7 +234,7 @@ func (n naming) verifyTop(trees [][]byte, id string, b *Bundle) error {
 		if e.name != "modules" {
 			want = append(want, e)
 		} else if e.mode != directoryMode {
-			return errors.New("its modules is no folder")
+			return errors.New("its modules is no directory")
 		}
 	}
 	have, err := n.entries(b)

@@ -29,7 +29,7 @@ type Source struct {
 
 var sourceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`) })
 
-// Sources follow repositories: each has a mirror in a folder below Dir. What cannot be
+// Sources follow repositories: each has a mirror in a directory below Dir. What cannot be
 // read leaves what was resolved before. Its fields are set before Run; its methods are
 // safe for concurrent use.
 type Sources struct {

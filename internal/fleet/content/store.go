@@ -30,7 +30,7 @@ var (
 // DefaultLimit is how much a store holds where nobody says, in bytes.
 const DefaultLimit = 4 << 30
 
-// Store keeps content by digest in a folder of its own: bundles and proofs, on hubs and
+// Store keeps content by digest in a directory of its own: bundles and proofs, on hubs and
 // agents. Each is written once, whole and durable or not at all, and read only as it
 // was written. It is safe for concurrent use by one process.
 //
@@ -58,7 +58,7 @@ type stamp struct {
 	ctime, size int64
 }
 
-// OpenStore opens the store in a folder of the host's, and makes it when it is not
+// OpenStore opens the store in a directory of the host's, and makes it when it is not
 // there. limit bounds all that is in it, in bytes; 0 is DefaultLimit. What a stopped
 // process left half written goes, but for the beginnings of downloads.
 func OpenStore(files host.FS, dir string, limit int64) (*Store, error) {
@@ -69,7 +69,7 @@ func OpenStore(files host.FS, dir string, limit int64) (*Store, error) {
 			return nil, fmt.Errorf("cannot open the store of content: %w", err)
 		}
 	}
-	// A folder that a power cut takes away takes what is in it along.
+	// A directory that a power cut takes away takes what is in it along.
 	err := errors.Join(files.SyncDir(path.Dir(s.dir)), files.SyncDir(s.dir))
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the store of content: %w", err)

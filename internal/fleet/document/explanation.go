@@ -10,7 +10,7 @@ type Explanation struct {
 	Format string         `json:"format"`
 	ID     fleet.TargetID `json:"id"`
 	Name   string         `json:"name"`
-	// Module is the folder. One that is neither assigned nor applied has no State.
+	// Module is the directory. One that is neither assigned nor applied has no State.
 	Module   string          `json:"module"`
 	State    fleet.Readiness `json:"state,omitempty"`
 	Since    int64           `json:"since,omitempty"`

@@ -6,8 +6,8 @@ const ExportsFormat = "fettle.fleet.exports/1"
 // Export is a value that a target exports.
 type Export struct {
 	Target string `json:"target"` // its name
-	Module string `json:"module"` // the folder
-	// As is the name under which the target has the module, where it is not the folder's.
+	Module string `json:"module"` // the directory
+	// As is the name under which the target has the module, where it is not the directory's.
 	As     string `json:"as,omitempty"`
 	Output string `json:"output"`
 	Value  string `json:"value"` // JSON

@@ -10,7 +10,7 @@ const (
 )
 
 // Notification is a rule: what is told, and to whom. Exactly one of Webhook, Mail and
-// Command is set. Secrets are not in it: it names files in the folder notify of a hub.
+// Command is set. Secrets are not in it: it names files in the directory notify of a hub.
 type Notification struct {
 	Name string `json:"name"`
 	// On are the kinds that it is about; none are alarm, failed, silent and hub.
@@ -45,7 +45,7 @@ type Mail struct {
 	Password string   `json:"password,omitempty"` // the file
 }
 
-// Command runs a program of the hub's folder notify, with the notice on standard input.
+// Command runs a program of the hub's directory notify, with the notice on standard input.
 type Command struct {
 	Program string   `json:"program"`
 	Args    []string `json:"args,omitempty"`

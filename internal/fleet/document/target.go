@@ -91,7 +91,7 @@ type TargetDetail struct {
 
 // ModuleOnTarget is one module on one target: what is assigned, and what is applied.
 type ModuleOnTarget struct {
-	Module   string          `json:"module"` // the folder; "" is all that is no module
+	Module   string          `json:"module"` // the directory; "" is all that is no module
 	Assigned *fleet.Revision `json:"assigned,omitempty"`
 	Applied  string          `json:"applied,omitempty"` // a commit
 	Behind   bool            `json:"behind"`

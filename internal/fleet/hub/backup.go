@@ -35,11 +35,11 @@ const BackupFormat = "fettle.hubbackup/1"
 // repository and of what agents say.
 type Backup struct {
 	Format string            `json:"format"`
-	Files  map[string]File   `json:"files"` // by their path in the folder
+	Files  map[string]File   `json:"files"` // by their path in the directory
 	State  document.HubState `json:"state"`
 }
 
-// File is one of the hub's folder.
+// File is one of the hub's directory.
 type File struct {
 	Data       []byte `json:"data"`
 	Executable bool   `json:"program,omitempty"`
@@ -88,7 +88,7 @@ func (h *Hub) BackupSaved(ctx context.Context, by access.Who, at int64) error {
 // restoreFile holds what is loaded into the store before anything else, until it is.
 const restoreFile = "restore.json"
 
-// WriteBackup writes a backup of a folder with what its hub said.
+// WriteBackup writes a backup of a directory with what its hub said.
 func WriteBackup(files host.FS, dir string, state document.HubState, out io.Writer) error {
 	b := Backup{Format: BackupFormat, Files: map[string]File{}, State: state}
 	set, err := ReadSettings(files, dir)
@@ -106,7 +106,7 @@ func WriteBackup(files host.FS, dir string, state document.HubState, out io.Writ
 	return json.NewEncoder(out).Encode(b)
 }
 
-// add takes the files of a folder in. Those that are made again, or too large to be
+// add takes the files of a directory in. Those that are made again, or too large to be
 // settings, are left out.
 func (b *Backup) add(files host.FS, dir, directory string) error {
 	names, err := files.ReadDir(path.Join(dir, directory))
@@ -134,14 +134,14 @@ func (b *Backup) add(files host.FS, dir, directory string) error {
 	return nil
 }
 
-// isSaved tells whether a file of the folder is in a backup. The hubs that this one knew
+// isSaved tells whether a file of the directory is in a backup. The hubs that this one knew
 // are not: a restored hub begins alone, and waits for no other. audit.log begins anew.
 func isSaved(name string) bool {
 	return !strings.HasPrefix(name, "view.db") && !strings.HasSuffix(name, ".new") &&
 		!slices.Contains([]string{restoreFile, peerCacheFile, retiredFile, "audit.log"}, name)
 }
 
-// Restore makes the folder of a hub of a backup, where there is none. When it is run, the
+// Restore makes the directory of a hub of a backup, where there is none. When it is run, the
 // hub begins an epoch above all that were before, so that no number is given twice however
 // old the backup is.
 func Restore(files host.FS, dir string, in io.Reader) (Settings, error) {
@@ -179,7 +179,7 @@ func Restore(files host.FS, dir string, in io.Reader) (Settings, error) {
 }
 
 // begin makes the backup that of a hub that begins anew: what it has to load is a file of its
-// folder, and what only the hub that was saved had is left out.
+// directory, and what only the hub that was saved had is left out.
 func (b *Backup) begin() error {
 	for _, name := range slices.Sorted(maps.Keys(b.Files)) {
 		if err := checkSaved(name); err != nil {
@@ -281,7 +281,7 @@ func (h *Hub) loaded(file string) error {
 const loadingKey = "backup/loading"
 
 // hasNewer tells whether a NATS cluster still has what was saved from it, and more: then the
-// folder alone was lost. It says so in the store before it says no, so that what was half
+// directory alone was lost. It says so in the store before it says no, so that what was half
 // loaded is not taken for more.
 func (h *Hub) hasNewer(ctx context.Context, state document.HubState) (bool, error) {
 	if !h.isForeign() {
@@ -297,7 +297,7 @@ func (h *Hub) hasNewer(ctx context.Context, state document.HubState) (bool, erro
 	}
 	_, err = settings.Get(ctx, "rule/"+ruleKey)
 	if err == nil {
-		h.warn("the NATS cluster has everything that this fleet keeps, so the folder alone was restored")
+		h.warn("the NATS cluster has everything that this fleet keeps, so the directory alone was restored")
 		return true, nil
 	}
 	if errors.Is(err, fleet.ErrNotFound) {

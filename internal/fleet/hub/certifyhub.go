@@ -25,7 +25,7 @@ const renewCheckInterval = 6 * time.Hour
 const renewRetryInterval = 5 * time.Second
 
 // renewHubCertificates renews this hub's certificates where the authority's key lies in its
-// folder or in that of another hub, and warns where it does not.
+// directory or in that of another hub, and warns where it does not.
 func (h *Hub) renewHubCertificates(ctx context.Context) error {
 	said := "" // what keeps it from making certificates of services: that is told once
 	for soon := renewRetryInterval; ; soon = min(2*soon, renewCheckInterval) {

@@ -12,7 +12,7 @@
 // assign.State, computes, signs, and writes assignments with the lease's number, so that
 // what a deposed hub still writes is told from what its successor wrote.
 //
-// # What is in the folder
+// # What is in the directory
 //
 //	hub.json       what this hub is called and where it listens
 //	authority/     the fleet's authority, on the hub that made it; may be taken off-line

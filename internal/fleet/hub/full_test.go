@@ -22,7 +22,7 @@ import (
 	"fettle.dev/fettle/test/needs"
 )
 
-// small puts a folder on a small disk of its own.
+// small puts a directory on a small disk of its own.
 func small(t *testing.T, dir string) {
 	t.Helper()
 	needs.Root(t)

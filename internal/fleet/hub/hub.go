@@ -42,10 +42,10 @@ type Config struct {
 	Socket string
 	Listen func(socket string) (net.Listener, error)
 	Now    func() time.Time
-	// Program runs a program of the hub's folder with something on standard input, for
+	// Program runs a program of the hub's directory with something on standard input, for
 	// somebody who is to be notified. nil runs none.
 	Binary func(ctx context.Context, argv []string, stdin []byte) error
-	// Free tells how many bytes are free where a folder is, and how many there are. nil
+	// Free tells how many bytes are free where a directory is, and how many there are. nil
 	// is not known.
 	Free func(dir string) (free, all uint64, err error)
 	// Descriptors is how many files this process may have open; 0 is 65,536.
@@ -155,7 +155,7 @@ func (c Config) warn(text string) {
 	}
 }
 
-// open opens the folder and starts the bus. Agents that connect from then on are
+// open opens the directory and starts the bus. Agents that connect from then on are
 // answered when serve has been called.
 func (h *Hub) open(ctx context.Context) (err error) {
 	if h.set, err = ReadSettings(h.conf.Files, h.conf.Dir); err != nil {

@@ -27,7 +27,7 @@ type Joining struct {
 	Token string
 }
 
-// Join makes a hub of a fleet in a folder: its own keys, which the fleet's authority
+// Join makes a hub of a fleet in a directory: its own keys, which the fleet's authority
 // vouches for, and what it has to know of the others. It may be called again after an
 // error; ErrExists is in the chain of the error where there is a hub already.
 func Join(ctx context.Context, j Joining) (Settings, error) {
@@ -63,7 +63,7 @@ func Join(ctx context.Context, j Joining) (Settings, error) {
 	return set, settle(j, set, keys, w)
 }
 
-// settle writes the folder; hub.json comes last, so that what a crash leaves is no hub.
+// settle writes the directory; hub.json comes last, so that what a crash leaves is no hub.
 func settle(j Joining, set Settings, keys *pki.Hub, w pki.Welcome) error {
 	if err := keys.Install([]byte(w.Certificates)); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (h *Hub) holder() string {
 			return "Join at " + m.Hubs[0]
 		}
 	}
-	return "Bring it back into the folder authority/ of this one"
+	return "Bring it back into the directory authority/ of this one"
 }
 
 // makeRoom has this hub begin anew as one that may have others.

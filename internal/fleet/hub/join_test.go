@@ -69,7 +69,7 @@ func TestJoinRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := join("hub2", good); err == nil || !strings.Contains(err.Error(), hub.ErrExists.Error()) {
-		t.Errorf("twice into one folder: %v", err)
+		t.Errorf("twice into one directory: %v", err)
 	}
 	if err := join("hub3", good); err == nil || !strings.Contains(err.Error(), "spent") {
 		t.Errorf("with a token that is spent: %v", err)

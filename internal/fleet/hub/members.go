@@ -129,7 +129,7 @@ func (h *Hub) savePeerCache() {
 
 // dismiss writes down that this hub is retired.
 func (h *Hub) dismiss() {
-	if err := smallfile.Write(h.conf.Files, h.dir(retiredFile), []byte("this hub was retired: nobody believes it any more, and this folder can be removed\n")); err != nil {
+	if err := smallfile.Write(h.conf.Files, h.dir(retiredFile), []byte("this hub was retired: nobody believes it any more, and this directory can be removed\n")); err != nil {
 		h.conf.warn(err.Error())
 	}
 }

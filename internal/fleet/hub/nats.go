@@ -48,7 +48,7 @@ func (g NatsSettings) Check() error {
 	return f.Check()
 }
 
-// What a hub has in its folder for a NATS cluster, each for its owner alone.
+// What a hub has in its directory for a NATS cluster, each for its owner alone.
 const (
 	natsLogin = "nats.creds"
 	natsCA    = "nats-ca.pem"
@@ -61,7 +61,7 @@ func natsPrefix(fleet string) string { return "fettle-" + fleet }
 // ErrNoNats is in the chain of the error about a hub that keeps everything itself.
 var ErrNoNats = errors.New("this hub keeps everything itself, and uses no NATS cluster")
 
-// giveNats writes what a folder has for a NATS cluster, and gives the settings. The key is made
+// giveNats writes what a directory has for a NATS cluster, and gives the settings. The key is made
 // where there is none.
 func giveNats(files host.FS, dir, fleet string, was *Nats, g NatsSettings) (*Nats, error) {
 	n := Nats{Prefix: natsPrefix(fleet)}
@@ -108,7 +108,7 @@ func writeNatsKey(files host.FS, dir string, key []byte) error {
 	return smallfile.Write(files, path.Join(dir, natsKey), []byte(hex.EncodeToString(key)+"\n"))
 }
 
-// foreign is the cluster as the bus wants it, with what the folder has.
+// foreign is the cluster as the bus wants it, with what the directory has.
 func (n Nats) foreign(files host.FS, dir string) (*bus.Foreign, error) {
 	f := &bus.Foreign{URLs: n.URLs, Prefix: n.Prefix, Replicas: n.Replicas}
 	var key []byte
@@ -132,8 +132,8 @@ func (n Nats) foreign(files host.FS, dir string) (*bus.Foreign, error) {
 	return f, nil
 }
 
-// UseNats changes how the hub of a folder reaches its NATS cluster. With begin it may be one
-// that kept everything itself: what it kept is not brought there, so that is for a folder that
+// UseNats changes how the hub of a directory reaches its NATS cluster. With begin it may be one
+// that kept everything itself: what it kept is not brought there, so that is for a directory that
 // was just restored.
 func UseNats(files host.FS, dir string, g NatsSettings, begin bool) error {
 	set, err := ReadSettings(files, dir)

@@ -115,8 +115,8 @@ func TestHubsOfNats(t *testing.T) {
 }
 
 // What a hub has for the cluster is its owner's alone, and its settings have no secret. A lost
-// folder comes back from an old backup, and what the cluster has since is kept; a cluster that
-// lost everything gets what the backup has. A folder of another fleet of that name is refused.
+// directory comes back from an old backup, and what the cluster has since is kept; a cluster that
+// lost everything gets what the backup has. A directory of another fleet of that name is refused.
 func TestBackupOfNats(t *testing.T) {
 	others, lost := newOthers(t, 1), newOthers(t, 1) // before hubs that stop have ports that are free
 	w := newSeveralOver(t, overOthers(others))
@@ -161,7 +161,7 @@ func TestBackupOfNats(t *testing.T) {
 	restore()
 	o.start()
 	if got := users(); strings.Join(got, " ") != "ann bob" {
-		t.Errorf("after the folder was restored there are %v", got)
+		t.Errorf("after the directory was restored there are %v", got)
 	}
 	o.stop()
 

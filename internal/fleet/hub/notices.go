@@ -20,7 +20,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// notifyDir is where secrets and programs of rules are, in the hub's folder.
+// notifyDir is where secrets and programs of rules are, in the hub's directory.
 const notifyDir = "notify"
 
 // How often a leader looks whether there is something to tell, and how long a new one does not

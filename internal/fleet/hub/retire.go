@@ -40,7 +40,7 @@ func (h *Hub) retireHub(ctx context.Context, name, by string, r document.HubReti
 	case there && len(h.members.values()) == 1:
 		return pki.Refuse(http.StatusConflict, "cannot retire %s: it is the only hub", name)
 	case m.Authority && !slices.ContainsFunc(h.members.values(), func(o Member) bool { return o.Name != name && o.Authority }):
-		return pki.Refuse(http.StatusConflict, "cannot retire %s: it alone has the authority's key. Copy its folder authority/ into that of another hub, and start that one again", name)
+		return pki.Refuse(http.StatusConflict, "cannot retire %s: it alone has the authority's key. Copy its directory authority/ into that of another hub, and start that one again", name)
 	case r.Lost && name == h.set.Name:
 		return pki.Refuse(http.StatusConflict, "cannot take %s for lost: it is the one that answers. Ask another hub", name)
 	}

@@ -24,7 +24,7 @@ const (
 	DefaultBus = 7441
 )
 
-// Settings are what one hub is: hub.json in its folder.
+// Settings are what one hub is: hub.json in its directory.
 type Settings struct {
 	Format string `json:"format"` // fettle.hub/1
 	Fleet  string `json:"fleet"`
@@ -94,10 +94,10 @@ type Birth struct {
 // hookFile holds the secret with which a git server proves its hooks.
 const hookFile = "hook-secret"
 
-// ErrExists is in the chain of the error of Init about a folder that has a hub already.
+// ErrExists is in the chain of the error of Init about a directory that has a hub already.
 var ErrExists = errors.New("there is a hub already")
 
-// Init makes a hub and its fleet's authority in a folder: keys, certificates, settings. It
+// Init makes a hub and its fleet's authority in a directory: keys, certificates, settings. It
 // gives the digest of the authority. It changes nothing where there is one already.
 func Init(b Birth) (authority [32]byte, err error) {
 	file := path.Join(b.Dir, "hub.json")
@@ -143,7 +143,7 @@ func Init(b Birth) (authority [32]byte, err error) {
 	return root.Digest(), b.Settings.write(b.Files, b.Dir)
 }
 
-// ReadSettings reads hub.json of a folder.
+// ReadSettings reads hub.json of a directory.
 func ReadSettings(files host.FS, dir string) (Settings, error) {
 	file := path.Join(dir, "hub.json")
 	text, err := smallfile.Read(files, file)

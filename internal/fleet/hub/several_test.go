@@ -131,7 +131,7 @@ func (o *one) must(method, path string, in, out any) {
 	})
 }
 
-// joined makes the folder of another hub of the fleet, and gives the URL of its API.
+// joined makes the directory of another hub of the fleet, and gives the URL of its API.
 func (w *several) joined(name string) (string, error) {
 	w.t.Helper()
 	var tok document.NewToken

@@ -303,7 +303,7 @@ func (s *sim) given(id fleet.TargetID, epoch, generation uint64) (fleet.Assignme
 	return fleet.Assignment{}, false
 }
 
-// backup copies the store, as the folder of a bus is copied.
+// backup copies the store, as the directory of a bus is copied.
 func (s *sim) backup() *shelf {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -75,7 +75,7 @@ func gitID(typ string, raw []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// gitTree is a tree object of files, and of folders by their identity.
+// gitTree is a tree object of files, and of directories by their identity.
 func gitTree(files, directories map[string]string) []byte {
 	var raw []byte
 	all := maps.Clone(directories)

@@ -52,7 +52,7 @@ func (s *Sender) Send(ctx context.Context, r document.Notification, n document.N
 	return errors.New("cannot send a notice: the rule names nobody")
 }
 
-// secret reads a file of the folder, without the end of its line.
+// secret reads a file of the directory, without the end of its line.
 func (s *Sender) secret(name string) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err

@@ -28,7 +28,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// sender has its secrets in a folder in memory.
+// sender has its secrets in a directory in memory.
 func sender(t *testing.T, secrets map[string]string) *notify.Sender {
 	t.Helper()
 	files := mem.New(mem.Options{})

@@ -40,7 +40,7 @@ type CA struct {
 	fleet string
 }
 
-// NewCA makes an authority in a folder that has none; fs.ErrExist is in the chain
+// NewCA makes an authority in a directory that has none; fs.ErrExist is in the chain
 // of the error otherwise. After a crash before it returns it may be called again.
 func NewCA(files host.FS, dir, fleet string, now time.Time) (*CA, error) {
 	if err := CheckFleet(fleet); err != nil {
@@ -71,7 +71,7 @@ func already(there bool) error {
 	return nil
 }
 
-// authorityKey is the key of the folder: the one of an attempt that a crash ended, or a
+// authorityKey is the key of the directory: the one of an attempt that a crash ended, or a
 // new one.
 func authorityKey(directory Directory) (crypto.Signer, error) {
 	text, err := directory.read(authorityKeyFile)
@@ -104,7 +104,7 @@ func oneKey(text []byte) (crypto.Signer, error) {
 }
 
 // OpenCA reads an authority. fs.ErrNotExist is in the chain of the error where
-// the folder has none, or where its key was taken off-line.
+// the directory has none, or where its key was taken off-line.
 func OpenCA(files host.FS, dir string) (*CA, error) {
 	directory := Directory{FS: files, Dir: dir}
 	text, err := directory.read(authorityKeyFile)

@@ -26,7 +26,7 @@ const maxAnswer = 4 << 20
 // ErrPending is in the chain of the error about a target that somebody has to approve.
 var ErrPending = errors.New("waiting for approval")
 
-// Client enrols this host and renews its certificate. One process uses a folder at a
+// Client enrols this host and renews its certificate. One process uses a directory at a
 // time.
 type Client struct {
 	Directory Directory
@@ -36,7 +36,7 @@ type Client struct {
 	// Again enrols a host that has an identity, with a new key.
 	Again bool
 	// Keep changes what is known of the fleet, durably, as one step with whoever else does;
-	// nil: nobody else does, and it lies in the folder.
+	// nil: nobody else does, and it lies in the directory.
 	Keep func(change func(Known) Known) error
 }
 

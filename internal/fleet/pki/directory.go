@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// maxFile bounds what is read of a folder of keys, in bytes.
+// maxFile bounds what is read of a directory of keys, in bytes.
 const maxFile = 1 << 20
 
 // Directory is where keys lie: 0700, with files of 0600. One process writes it at a time.
@@ -17,10 +17,10 @@ type Directory struct {
 	Dir string // absolute
 }
 
-// make makes the folder and those above it.
+// make makes the directory and those above it.
 func (f Directory) make() error { return smallfile.Directory(f.FS, f.Dir) }
 
-// read gives a file of the folder, fs.ErrNotExist in the chain where there is none. A
+// read gives a file of the directory, fs.ErrNotExist in the chain where there is none. A
 // file that others may read is refused: whoever read it has the key.
 func (f Directory) read(name string) ([]byte, error) {
 	path := host.JoinPath(f.Dir, name)

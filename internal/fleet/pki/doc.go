@@ -11,7 +11,7 @@
 //	mux.HandleFunc("POST /v1/renew", r.ServeRenew)
 //	mux.HandleFunc("POST /v1/facts", r.ServeFacts)
 //
-//	client := pki.Client{Folder: pki.Folder{FS: host, Dir: "/var/lib/fettle/identity"}, Now: time.Now}
+//	client := pki.Client{Directory: pki.Directory{FS: host, Dir: "/var/lib/fettle/identity"}, Now: time.Now}
 //	identity, err := client.Enrol(ctx, "https://hub.example.org:7440", token, "web1") // on the host
 //
 // # Certificates

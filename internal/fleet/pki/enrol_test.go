@@ -127,7 +127,7 @@ func (s *site) token(change func(*pki.Terms)) pki.Token {
 	return t
 }
 
-// host is a client with a folder of its own.
+// host is a client with a directory of its own.
 func (s *site) host() pki.Client {
 	return pki.Client{Directory: pki.Directory{FS: mem.NewFS(mem.Options{}), Dir: "/var/lib/fettle/identity"}, Now: s.clock.now}
 }
@@ -165,7 +165,7 @@ func TestEnrol(t *testing.T) {
 	}
 	again, err := c.Directory.Load()
 	if err != nil || again.ID != i.ID || again.Fleet != "acme" {
-		t.Errorf("the folder has %+v, %v", again, err)
+		t.Errorf("the directory has %+v, %v", again, err)
 	}
 	if _, err := c.Enrol(t.Context(), s.url, s.token(nil), "web1"); err == nil || !strings.Contains(err.Error(), "--again") {
 		t.Errorf("a host with an identity enrols: %v", err)

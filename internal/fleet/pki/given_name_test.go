@@ -22,7 +22,7 @@ func TestHubThatRenamesAHost(t *testing.T) {
 		t.Errorf("renewed: %v", err)
 	}
 	if kept, err := c.Directory.Load(); err != nil || kept.Name != "web1" {
-		t.Errorf("the folder has %+v, %v", kept, err)
+		t.Errorf("the directory has %+v, %v", kept, err)
 	}
 	s.rename(i.ID, "web1")
 	if _, err := c.Renew(t.Context(), s.registrar.Revocations); err != nil {

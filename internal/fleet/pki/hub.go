@@ -32,7 +32,7 @@ type Hub struct {
 	certs []*x509.Certificate // authority, hub, issuer, signer; nil before Install
 }
 
-// OpenHub reads the keys of a hub, and makes them in a folder that has none.
+// OpenHub reads the keys of a hub, and makes them in a directory that has none.
 func OpenHub(files host.FS, dir string) (*Hub, error) {
 	h := &Hub{directory: Directory{FS: files, Dir: dir}}
 	if err := h.openKeys(); err != nil {
@@ -105,7 +105,7 @@ func (h *Hub) Install(certificates []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.certs != nil && (!h.certs[0].Equal(certs[0]) || h.certs[1].URIs[0].String() != certs[1].URIs[0].String()) {
-		return errors.New("cannot take certificates of another authority or another hub: use a folder of its own for it")
+		return errors.New("cannot take certificates of another authority or another hub: use a directory of its own for it")
 	}
 	if err := h.directory.write(hubCertsFile, EncodeCertificates(certs...), false); err != nil {
 		return err

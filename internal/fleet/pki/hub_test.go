@@ -99,7 +99,7 @@ func TestInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := pki.NewCA(files, "/authority", "acme", start()); !errors.Is(err, fs.ErrExist) {
-		t.Errorf("a second authority in the same folder: %v", err)
+		t.Errorf("a second authority in the same directory: %v", err)
 	}
 	if again, err := pki.OpenCA(files, "/authority"); err != nil || again.Fleet() != "acme" {
 		t.Errorf("%v", err)

@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Files of an agent's folder.
+// Files of an agent's directory.
 const (
 	identityFile = "identity.json"
 	comingFile   = "identity.coming.json"
@@ -46,7 +46,7 @@ type onDisk struct {
 	Key string `json:"key"` // PEM
 }
 
-// Load reads the identity of a folder.
+// Load reads the identity of a directory.
 func (f Directory) Load() (*Identity, error) {
 	text, err := f.read(identityFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -67,7 +67,7 @@ func (f Directory) Load() (*Identity, error) {
 	return identityOf(d.Answer, key)
 }
 
-// save replaces the identity of a folder whole.
+// save replaces the identity of a directory whole.
 func (f Directory) save(a Answer, key crypto.Signer) error {
 	text, err := encodeKeys(key)
 	if err != nil {

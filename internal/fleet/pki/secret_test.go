@@ -101,7 +101,7 @@ func raw(t *testing.T, s *site, body string) string {
 	return p.Status + string(b)
 }
 
-// A folder whose keys others may read is not used.
+// A directory whose keys others may read is not used.
 func TestOpenDirectory(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
@@ -126,6 +126,6 @@ func TestOpenDirectory(t *testing.T) {
 		t.Error(err)
 	}
 	if names, _ := c.Directory.FS.ReadDir(c.Directory.Dir); len(names) != 2 {
-		t.Errorf("the folder has %v", names)
+		t.Errorf("the directory has %v", names)
 	}
 }

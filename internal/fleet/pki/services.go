@@ -35,7 +35,7 @@ type Services struct {
 	certs []*x509.Certificate // authority, then its own; nil before Install
 }
 
-// OpenServices reads what makes certificates of services, and makes its key in a folder that
+// OpenServices reads what makes certificates of services, and makes its key in a directory that
 // has none.
 func OpenServices(files host.FS, dir string) (*Services, error) {
 	s := &Services{directory: Directory{FS: files, Dir: dir}}
@@ -82,7 +82,7 @@ func (s *Services) Install(certificates []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.certs != nil && (!s.certs[0].Equal(certs[0]) || s.certs[1].URIs[0].String() != certs[1].URIs[0].String()) {
-		return errors.New("cannot take certificates of another authority or another hub: use a folder of its own for it")
+		return errors.New("cannot take certificates of another authority or another hub: use a directory of its own for it")
 	}
 	if err := s.directory.write(servicesFile, EncodeCertificates(certs...), false); err != nil {
 		return err

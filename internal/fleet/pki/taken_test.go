@@ -17,7 +17,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// put writes a file of a folder of keys, over what it had.
+// put writes a file of a directory of keys, over what it had.
 func put(t *testing.T, files host.FS, path string, text []byte) {
 	t.Helper()
 	f, err := files.OpenAppend(path)

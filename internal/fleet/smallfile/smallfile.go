@@ -37,7 +37,7 @@ func Read(files host.FS, path string) ([]byte, error) {
 	return b, nil
 }
 
-// Write replaces a file whole. It is durable when Write returns. The folder must be
+// Write replaces a file whole. It is durable when Write returns. The directory must be
 // there, and only one writer of a file at a time.
 func Write(files host.FS, path string, content []byte) error {
 	return write(files, path, content, files.Rename)
@@ -95,7 +95,7 @@ func Remove(files host.FS, path string) error {
 	return durable(files, path)
 }
 
-// Directory makes a folder for its owner alone, with those above it, and leaves one that is
+// Directory makes a directory for its owner alone, with those above it, and leaves one that is
 // there as it is.
 func Directory(files host.FS, dir string) error {
 	there, err := host.Exists(files, dir)
@@ -108,7 +108,7 @@ func Directory(files host.FS, dir string) error {
 		}
 	}
 	if err := files.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("cannot make the folder %s: %w", dir, err)
+		return fmt.Errorf("cannot make the directory %s: %w", dir, err)
 	}
 	return durable(files, dir)
 }

@@ -19,7 +19,7 @@ type TargetQuery struct {
 
 // ModuleQuery asks for one module with a page of its targets, the worst first.
 type ModuleQuery struct {
-	Module        string // the folder
+	Module        string // the directory
 	Offset, Limit int
 	Now           time.Time
 }

@@ -41,15 +41,15 @@ func TestDialOwn(t *testing.T) {
 		_ = s.Close()
 	}
 	for name, spoil := range map[string]func(path, dir string) error{
-		"a folder for others": func(_, dir string) error { return os.Chmod(dir, 0o770) },
-		"a socket for others": func(path, _ string) error { return os.Chmod(path, 0o602) },
-		"a file":              func(path, _ string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
+		"a directory for others": func(_, dir string) error { return os.Chmod(dir, 0o770) },
+		"a socket for others":    func(path, _ string) error { return os.Chmod(path, 0o602) },
+		"a file":                 func(path, _ string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
 		"a link": func(path, dir string) error {
 			return errors.Join(os.Rename(path, filepath.Join(dir, "x")), os.Symlink("x", path))
 		},
-		"another's socket": func(path, _ string) error { return os.Chown(path, 65534, -1) },
-		"another's folder": func(_, dir string) error { return os.Chown(dir, 65534, -1) },
-		"another listens":  func(path, _ string) error { return errors.Join(os.Remove(path), listenAs(t, path, 65534)) },
+		"another's socket":    func(path, _ string) error { return os.Chown(path, 65534, -1) },
+		"another's directory": func(_, dir string) error { return os.Chown(dir, 65534, -1) },
+		"another listens":     func(path, _ string) error { return errors.Join(os.Remove(path), listenAs(t, path, 65534)) },
 	} {
 		if os.Getuid() != 0 && name[:2] == "an" {
 			continue // only root can play it

@@ -57,7 +57,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	t := &tree{s: s, out: out, from: "source"}
 	switch {
 	case s.Given("template") && s.Given("source"):
-		return out, s.Errorf("template", "Content given twice", "A directory takes one of source and template. Make a state for each folder.")
+		return out, s.Errorf("template", "Content given twice", "A directory takes one of source and template. Make a state for each directory.")
 	case s.Given("template"):
 		t.from = "template"
 		if t.vars, ds = s.Vars("vars"); ds.HasErrors() {

@@ -12,10 +12,10 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// tree copies a folder of a module, a step an entry, parents first.
+// tree copies a directory of a module, a step an entry, parents first.
 type tree struct {
 	s    kind.State
-	from string               // the attribute that names the folder
+	from string               // the attribute that names the directory
 	vars map[string]cty.Value // of templates
 	out  kind.Output
 	ds   diag.List
@@ -33,11 +33,11 @@ func (t *tree) add(verb step.Verb, args []string, attrs ...step.Attr) {
 	}
 }
 
-// walk copies what is in the folder from below the path to.
+// walk copies what is in the directory from below the path to.
 func (t *tree) walk(from, to string) {
 	list, err := t.s.Files.ReadDir(from)
 	if err != nil {
-		t.fail("%v. The path is a folder of the module.", err)
+		t.fail("%v. The path is a directory of the module.", err)
 		return
 	}
 	for _, e := range list {

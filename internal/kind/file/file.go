@@ -107,7 +107,7 @@ func whole(s kind.State) (kind.Blob, string, diag.List) {
 func source(s kind.State) (kind.Blob, diag.List) {
 	b, err := s.FileBlob(s.Str("source"))
 	if err != nil {
-		return kind.Blob{}, s.Errorf("source", "Source cannot be read", "%v. The path is relative to the module's folder.", err)
+		return kind.Blob{}, s.Errorf("source", "Source cannot be read", "%v. The path is relative to the module's directory.", err)
 	}
 	return b, nil
 }

@@ -8,7 +8,7 @@
 //	  inputs  = ["data/users.csv"]
 //	}
 //
-// Files of one run, below the module's folder:
+// Files of one run, below the module's directory:
 //
 //	generated/users.steps    what was printed, or users.json
 //	generated/users.lock     of which command, input and files; see Record
@@ -123,7 +123,7 @@ func content(s kind.State, st step.Step, out *kind.Output) (step.Step, diag.List
 	}
 	blob, err := s.FileBlob(st.Args[0])
 	if err != nil {
-		return st, diag.List{diag.Errorf(st.Range, "Content is not there", "The file that the step copies cannot be read: %s. It is a path from the module's folder.", err)}
+		return st, diag.List{diag.Errorf(st.Range, "Content is not there", "The file that the step copies cannot be read: %s. It is a path from the module's directory.", err)}
 	}
 	out.Blobs = append(out.Blobs, blob)
 	st.Args = []string{blob.Digest, st.Args[1]}

@@ -25,20 +25,20 @@ func TestGolden(t *testing.T) {
 	kindtest.Run(t, kindtest.Options{Kinds: kinds})
 }
 
-// What comes from the compiler's process names no file outside of its folder.
+// What comes from the compiler's process names no file outside of its directory.
 func TestValid(t *testing.T) {
 	good := generator.Run{Name: "users", Directory: ".", Command: []string{"x"}, Output: "json", Files: map[string]string{"a/b": "x"}}
 	if err := good.Valid(); err != nil {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*generator.Run){
-		"folder above": func(r *generator.Run) { r.Directory = ".." },
-		"whole path":   func(r *generator.Run) { r.Directory = "/etc" },
-		"unclean":      func(r *generator.Run) { r.Directory = "a/../.." },
-		"file above":   func(r *generator.Run) { r.Files = map[string]string{"../x": "x"} },
-		"name":         func(r *generator.Run) { r.Name = "../x" },
-		"no command":   func(r *generator.Run) { r.Command = nil },
-		"output":       func(r *generator.Run) { r.Output = "/x" },
+		"directory above": func(r *generator.Run) { r.Directory = ".." },
+		"whole path":      func(r *generator.Run) { r.Directory = "/etc" },
+		"unclean":         func(r *generator.Run) { r.Directory = "a/../.." },
+		"file above":      func(r *generator.Run) { r.Files = map[string]string{"../x": "x"} },
+		"name":            func(r *generator.Run) { r.Name = "../x" },
+		"no command":      func(r *generator.Run) { r.Command = nil },
+		"output":          func(r *generator.Run) { r.Output = "/x" },
 	} {
 		r := good
 		if change(&r); r.Valid() == nil {

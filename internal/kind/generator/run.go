@@ -29,7 +29,7 @@ const (
 )
 
 // Run is one run of a generator: all that its output depends on. Paths are
-// relative to the folder.
+// relative to the directory.
 type Run struct {
 	ID, Name, Directory string
 	Command             []string
@@ -71,7 +71,7 @@ func RunOf(s kind.State) (Run, diag.List) {
 	return r, nil
 }
 
-// add takes in a file, or all files of a folder.
+// add takes in a file, or all files of a directory.
 func (r *Run) add(s kind.State, attr, p string) diag.List {
 	e, err := s.Files.Stat(p)
 	if err != nil {
@@ -112,7 +112,7 @@ func (r Run) base() string {
 	return path.Join("generated", r.Name+"-"+strings.TrimPrefix(digestOf([]byte(r.Stdin)), "sha256:")[:12])
 }
 
-// OutputFile holds what was printed. Both names are relative to the folder.
+// OutputFile holds what was printed. Both names are relative to the directory.
 func (r Run) OutputFile() string { return r.base() + "." + r.Output }
 
 // LockFile holds the Record.
@@ -218,7 +218,7 @@ func recorded(s kind.State) ([]byte, Run, diag.List) {
 	return printed, r, nil
 }
 
-// Valid tells whether a run that came from elsewhere keeps to its folder.
+// Valid tells whether a run that came from elsewhere keeps to its directory.
 func (r Run) Valid() error {
 	for _, p := range append(slices.Collect(maps.Keys(r.Files)), r.Directory) {
 		if p != path.Clean(p) || path.IsAbs(p) || p == ".." || strings.HasPrefix(p, "../") || strings.ContainsRune(p, 0) {

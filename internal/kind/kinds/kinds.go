@@ -1,5 +1,5 @@
 // Package kinds lists every kind that is written in Go. To add one, add its
-// folder and one line here.
+// directory and one line here.
 //
 //	for _, k := range kinds.All() { fmt.Println(k.Name, k.Doc) }
 package kinds

@@ -35,7 +35,7 @@ type Options struct {
 	Stdlib fs.FS // files of the language with more kinds; nil: none
 }
 
-// Run runs every testdata/*.txtar of the calling test's folder.
+// Run runs every testdata/*.txtar of the calling test's directory.
 func Run(t *testing.T, o Options) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) == 0 {

@@ -33,7 +33,7 @@ type agentBinaries struct {
 	mb        *joined.Member
 }
 
-// agentBinaries opens the folder; nil where this program cannot be exchanged.
+// agentBinaries opens the directory; nil where this program cannot be exchanged.
 func (s *session) agentBinaries(m Machine, files host.FS, warn func(string)) *agentBinaries {
 	if s.app.Binary == nil {
 		return nil

@@ -46,7 +46,7 @@ type App struct {
 	// Beside opens a state directory, which is there, for what is kept beside the journal:
 	// what makes the next time faster, and reports; nil keeps nothing.
 	Beside func(m Machine) (host.FS, func() error, error)
-	// OwnCache makes the folder in which the person at the keyboard keeps what makes the
+	// OwnCache makes the directory in which the person at the keyboard keeps what makes the
 	// next command faster, and which nobody else can write to; nil: there is none.
 	OwnCache func() (string, error)
 
@@ -66,7 +66,7 @@ type App struct {
 	// Build names the program more closely than Version: what it compiled is
 	// kept only for itself.
 	Build string
-	// Ask asks what a lookup names, for the repository in a folder; nil: nobody.
+	// Ask asks what a lookup names, for the repository in a directory; nil: nobody.
 	Ask func(ctx context.Context, l lang.Lookup, dir string) ([]byte, error)
 	// Generate runs a generator of a repository in a sandbox.
 	Generate func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error)
@@ -85,7 +85,7 @@ type App struct {
 	// Interactive runs a program on the terminal: an editor; nil: there is none.
 	Interactive func(ctx context.Context, argv []string) error
 	// State opens a state directory, which it makes, for what is no journal: an agent's
-	// folder; nil: there are no agents.
+	// directory; nil: there are no agents.
 	State func(m Machine) (host.FS, func() error, error)
 	// Services opens the file system of a machine, from its root, and tells how a unit of it
 	// reads its files anew; nil: machines have no services.

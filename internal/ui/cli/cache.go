@@ -29,7 +29,7 @@ func (s *session) withCache(fn func(*listcache.Dir)) {
 }
 
 // openCache opens the state directory of the machine. Who has none that is theirs to open
-// and works on other machines has a folder of their own for it: to look at this one leaves
+// and works on other machines has a directory of their own for it: to look at this one leaves
 // nothing behind.
 func (s *session) openCache() (host.FS, func() error, error) {
 	if s.cache != nil {

@@ -61,7 +61,7 @@ func (s *session) explainModule(ctx context.Context, name string) error {
 }
 
 // showModules explains all modules of a target that go by a name: theirs, or that of
-// their folder.
+// their directory.
 func (s *session) showModules(t lang.Target, name string) error {
 	doc := explainDoc{Format: "fettle.explain/2", What: "module " + name}
 	var names []string
@@ -118,7 +118,7 @@ func (s *session) showModule(d usedModuleDoc) {
 		given = append(given, g.By+", "+g.Source)
 	}
 	s.style().Pairs(s.app.Stdout, []render.Pair{
-		{Name: "  folder", Value: d.Directory},
+		{Name: "  directory", Value: d.Directory},
 		{Name: "  given by", Value: strings.Join(given, "\n")},
 		{Name: "  needs", Value: needsText(d.Needs)},
 		{Name: "  needed by", Value: needsText(d.NeededBy)},

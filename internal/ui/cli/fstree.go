@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// fsTree is content that lies in a folder or an archive and not in a
+// fsTree is content that lies in a directory or an archive and not in a
 // repository: blobs of a saved plan, sources of a step file. It serves files
 // only.
 type fsTree struct{ fs fs.FS }

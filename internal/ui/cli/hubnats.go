@@ -77,7 +77,7 @@ func readNatsSettings(file string) ([]byte, error) {
 	return text, nil
 }
 
-// useNats changes how the hub of a folder reaches its cluster, if the flags say anything.
+// useNats changes how the hub of a directory reaches its cluster, if the flags say anything.
 func (s *session) useNats(dir string, g hub.NatsSettings, begin bool) error {
 	if g.IsZero() {
 		return nil

@@ -39,7 +39,7 @@ type Hub struct {
 	Join func(ctx context.Context, j hub.Joining) (hub.Settings, error)
 	// Run runs one until ctx ends.
 	Run func(ctx context.Context, r HubRun) error
-	// Backup and Restore save a folder and make it again, see hub.WriteBackup and
+	// Backup and Restore save a directory and make it again, see hub.WriteBackup and
 	// hub.Restore.
 	Backup  func(dir string, state document.HubState, out io.Writer) error
 	Restore func(dir string, in io.Reader) (hub.Settings, error)

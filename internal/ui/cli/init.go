@@ -26,7 +26,7 @@ type initDoc struct {
 	Format string   `json:"format"` // fettle.init/1
 	Dir    string   `json:"dir"`
 	Files  []string `json:"files"`
-	Commit string   `json:"commit,omitempty"` // "" where git is not installed, or the folder is in a repository already
+	Commit string   `json:"commit,omitempty"` // "" where git is not installed, or the directory is in a repository already
 }
 
 func newInit(s *session) *cobra.Command {
@@ -117,7 +117,7 @@ func starterFiles() ([]starterFile, error) {
 	return out, err
 }
 
-// writeNew writes a file that is not there yet, with the folders above it.
+// writeNew writes a file that is not there yet, with the directories above it.
 func writeNew(path, text string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

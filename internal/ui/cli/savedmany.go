@@ -19,11 +19,11 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// The plans of many targets are saved in a folder: one file for each, named for its
+// The plans of many targets are saved in a directory: one file for each, named for its
 // target, and each is a saved plan like any other.
 const savedSuffix = ".plan"
 
-// planDirectory is a new folder for plans, which appears whole at its path or not at all.
+// planDirectory is a new directory for plans, which appears whole at its path or not at all.
 type planDirectory struct {
 	path, temp, version string
 
@@ -57,7 +57,7 @@ func (d *planDirectory) save(far bool, req executor.Request, p *plan.Plan) error
 	return nil
 }
 
-// keep gives the folder its name, unless no plan was saved.
+// keep gives the directory its name, unless no plan was saved.
 func (d *planDirectory) keep() error {
 	if d.saved == 0 {
 		return os.Remove(d.temp)
@@ -92,13 +92,13 @@ func (s *session) planAndSave(c *cobra.Command, f planFlags) error {
 	return err
 }
 
-// openedPlans are those of a folder, by target.
+// openedPlans are those of a directory, by target.
 type openedPlans struct {
 	path  string
 	plans map[string]openedPlan
 }
 
-// openPlans reads a plan, or all plans of a folder, before anything is done by one of
+// openPlans reads a plan, or all plans of a directory, before anything is done by one of
 // them. The caller closes it.
 func openPlans(path string) (*openedPlans, error) {
 	all := &openedPlans{path: path, plans: map[string]openedPlan{}}
@@ -178,7 +178,7 @@ func (a *openedPlans) has(names []string) error {
 	return nil
 }
 
-// applySavedMany does exactly what the plans of a folder say, each on its target, or on
+// applySavedMany does exactly what the plans of a directory say, each on its target, or on
 // those of them that -t selects.
 func (s *session) applySavedMany(ctx context.Context, f applyFlags, path string) error {
 	o, err := f.options(s)

@@ -64,7 +64,7 @@ func (s *session) schema(ctx context.Context, part schema.Part, named bool) erro
 	return nil
 }
 
-// insideRepository tells whether a main file is in this folder or above.
+// insideRepository tells whether a main file is in this directory or above.
 func (s *session) insideRepository() bool {
 	dir, err := filepath.Abs(s.dir)
 	for err == nil {

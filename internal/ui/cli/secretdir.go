@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/secret/vault"
 )
 
-// secretsDir is the top of the repository that is worked with: the folder of the
+// secretsDir is the top of the repository that is worked with: the directory of the
 // main file, here or above.
 func (s *session) secretsDir() (string, error) {
 	if s.rev != "" {

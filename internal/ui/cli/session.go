@@ -123,7 +123,7 @@ func printJSON(w io.Writer, doc any, indent string) error {
 	return enc.Encode(journal.Readable(doc, text))
 }
 
-// machine is where commands work, with absolute folders.
+// machine is where commands work, with absolute directories.
 func (s *session) machine() (Machine, error) {
 	root, err := filepath.Abs(s.root)
 	if err != nil {

@@ -45,7 +45,7 @@ func (src *source) close() {
 // committed tells whether the tree is a revision as it was committed, and nothing else.
 func (src *source) committed() bool { return src.rev.Commit != "" && !src.rev.Dirty && !src.enrolled }
 
-// hasMain tells whether a folder is a repository of fettle: it has a main file
+// hasMain tells whether a directory is a repository of fettle: it has a main file
 // in one of the forms of the language.
 func hasMain(dir string, exists func(string) bool) bool {
 	return slices.ContainsFunc(lang.MainFiles(), func(name string) bool { return exists(path.Join(dir, name)) })
@@ -89,8 +89,8 @@ func (s *session) limits() repo.Limits {
 	return repo.Limits{Files: s.maxFiles, FileSize: s.maxFileSize << 20, Silence: s.compileTimeout}
 }
 
-// plainDirectory moves a repository without git to the folder above that has the
-// main file. Without one it refuses before any other file is read: the folder
+// plainDirectory moves a repository without git to the directory above that has the
+// main file. Without one it refuses before any other file is read: the directory
 // could be somebody's home.
 func (s *session) plainDirectory(ctx context.Context, r *repo.Repo) (*repo.Repo, error) {
 	if r.IsGit() {

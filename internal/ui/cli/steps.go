@@ -40,7 +40,7 @@ type stepFile struct {
 	close func()
 }
 
-// readSteps reads and resolves a step file. Its folder is the boundary: no
+// readSteps reads and resolves a step file. Its directory is the boundary: no
 // path and no symbolic link leads out of it.
 func (s *session) readSteps(path string) (*stepFile, error) {
 	text, err := os.ReadFile(path)
@@ -77,7 +77,7 @@ func sourced(l step.List) step.List {
 	return l
 }
 
-// directorySource is step.Folder that remembers where each digest was found.
+// directorySource is step.Directory that remembers where each digest was found.
 type directorySource struct {
 	step.Directory
 	blobs map[string]kind.Blob

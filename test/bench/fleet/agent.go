@@ -36,12 +36,12 @@ type node struct {
 // number is that of an assignment; a fleet gives it to a target once.
 type number struct{ epoch, generation uint64 }
 
-// folder is that of an agent on its disk.
-const folder = "/agent"
+// directory is that of an agent on its disk.
+const directory = "/agent"
 
 // open makes the agent of a target that is enrolled.
 func (n *node) open() (err error) {
-	n.member, err = member.Open(member.Config{Files: n.disk, Dir: folder, Now: time.Now, Warn: n.share.warned})
+	n.member, err = member.Open(member.Config{Files: n.disk, Dir: directory, Now: time.Now, Warn: n.share.warned})
 	return err
 }
 
@@ -52,7 +52,7 @@ func (n *node) start(ctx context.Context) error {
 		return err
 	}
 	n.link.Changes(n.share.connected)
-	dir, err := durable.Open(n.disk, folder)
+	dir, err := durable.Open(n.disk, directory)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func (b *bench) lose(ctx context.Context) (err error) {
 	return err
 }
 
-// restore kills the hub, deletes its folder and makes it of the backup, since which all
+// restore kills the hub, deletes its directory and makes it of the backup, since which all
 // commits came and the store was lost.
 func (b *bench) restore(ctx context.Context) (err error) {
 	b.out.restored, err = b.rebuild(ctx, "restored from a backup", func() error {
@@ -98,7 +98,7 @@ func (b *bench) restore(ctx context.Context) (err error) {
 	return err
 }
 
-// rebuild does something to the folder of a hub that was killed, and waits until all agents
+// rebuild does something to the directory of a hub that was killed, and waits until all agents
 // are as a commit says that was made meanwhile, and the hub says so.
 func (b *bench) rebuild(ctx context.Context, what string, do func() error) (r rebuilt, err error) {
 	if err := b.kill(ctx); err != nil {

@@ -20,10 +20,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// hub is the real program, in a folder of its own.
+// hub is the real program, in a directory of its own.
 type hub struct {
 	program  string
-	base     string // of all folders
+	base     string // of all directories
 	url      string
 	secret   string // of hooks
 	ask      *client.Client
@@ -104,7 +104,7 @@ func (h *hub) backup(file string) error {
 	return nil
 }
 
-// restore makes its folder of a file that backup made.
+// restore makes its directory of a file that backup made.
 func (h *hub) restore(file string) error {
 	if out, err := exec.Command(h.program, "hub", "restore", file, "--dir", h.dir()).CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot restore the hub: %w\n%s", err, out)

@@ -26,7 +26,7 @@ type result struct {
 	disk       map[string]int64 // by part, bytes
 	again      restart
 	lost       rebuilt // after everything but its keys and settings was deleted
-	restored   rebuilt // after its folder was made of an old backup
+	restored   rebuilt // after its directory was made of an old backup
 	tls, bus   limit
 }
 
@@ -42,7 +42,7 @@ type commit struct {
 type bench struct {
 	settings
 	n     int
-	base  string // of all folders
+	base  string // of all directories
 	hub   *hub
 	site  site
 	swarm *swarm
@@ -272,7 +272,7 @@ func (b *bench) pushOne(ctx context.Context, text string) (c commit, err error) 
 	return c, err
 }
 
-// weigh reads what the hub's folder takes, at rest as well: what only work needs is gone.
+// weigh reads what the hub's directory takes, at rest as well: what only work needs is gone.
 func (b *bench) weigh(context.Context) (err error) {
 	b.out.disk, err = diskOf(b.hub.dir())
 	b.say("disk %v", b.out.disk)

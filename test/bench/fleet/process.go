@@ -94,7 +94,7 @@ func firstField(s string) string {
 	return ""
 }
 
-// diskOf is what a folder takes on the disk, in bytes, by the first part of the paths
+// diskOf is what a directory takes on the disk, in bytes, by the first part of the paths
 // below it.
 func diskOf(dir string) (map[string]int64, error) {
 	out := map[string]int64{}
@@ -116,7 +116,7 @@ func diskOf(dir string) (map[string]int64, error) {
 	return out, err
 }
 
-// part is what a file of a hub's folder belongs to.
+// part is what a file of a hub's directory belongs to.
 func part(rel string) string {
 	if strings.HasPrefix(rel, "view.db") {
 		return "view"

@@ -129,10 +129,10 @@ func (s *Share) Enrol(e Enrolling, _ *bool) error {
 
 func (s *Share) enrol(hub string, token pki.Token, name string) (*node, error) {
 	n := &node{share: s, disk: mem.NewFS(mem.Options{}), numbers: map[number]uint64{}}
-	if err := n.disk.Mkdir(folder, 0o700); err != nil {
+	if err := n.disk.Mkdir(directory, 0o700); err != nil {
 		return nil, err
 	}
-	c := pki.Client{Directory: pki.Directory{FS: n.disk, Dir: member.IdentityDir(folder)}, Now: time.Now}
+	c := pki.Client{Directory: pki.Directory{FS: n.disk, Dir: member.IdentityDir(directory)}, Now: time.Now}
 	if _, err := c.Enrol(context.Background(), hub, token, name); err != nil {
 		return nil, err
 	}

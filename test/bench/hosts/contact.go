@@ -80,5 +80,5 @@ cat >/tmp/new <<'END'
 cmp -s /tmp/new %[3]s || install -m 640 /tmp/new %[3]s
 grep -qxF '%[4]s' %[5]s || sed -i 's/^limit = .*/%[4]s/' %[5]s
 [ -e %[6]s ] || touch %[6]s
-`, folder, text, file, newLine, shared, ready)
+`, directory, text, file, newLine, shared, ready)
 }

@@ -30,7 +30,7 @@ func hierarchy() (string, error) {
 	return "", fmt.Errorf("cannot measure processor time: no control groups are mounted: mount -t cgroup2 none /sys/fs/cgroup")
 }
 
-// newGroup makes a group for the benchmark in a folder.
+// newGroup makes a group for the benchmark in a directory.
 func newGroup(base, of string) (group, error) {
 	at, err := hierarchy()
 	if err != nil {
@@ -105,7 +105,7 @@ func await(what string, is func() bool) error {
 	return fmt.Errorf("cannot wait any longer for %s", what)
 }
 
-// removeGroups takes away what the benchmark in a folder had.
+// removeGroups takes away what the benchmark in a directory had.
 func removeGroups(base string) error {
 	at, err := hierarchy()
 	if err != nil {

@@ -23,7 +23,7 @@ func addressOf(net, i int) string { return fmt.Sprintf("127.%d.%d.%d", net, i/25
 // path is where one of its files is for the benchmark.
 func (h *host) path(file string) string { return fmt.Sprintf("/proc/%d/root%s", h.pid, file) }
 
-// startHost starts a host in a folder that has its key. The process ends with the
+// startHost starts a host in a directory that has its key. The process ends with the
 // benchmark.
 func startHost(self, dir, name, address string, group int) (*host, error) {
 	cmd := exec.Command(self, "host", dir, name, address)
@@ -81,7 +81,7 @@ func sshdConfig(address string) []byte {
 }
 
 // enterRoot makes this machine's files below a layer in memory the root of this
-// process, with folders of its own where accounts and programs leave things.
+// process, with directories of its own where accounts and programs leave things.
 func enterRoot(dir string) error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("cannot have mounts of its own: %w", err)

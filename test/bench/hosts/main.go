@@ -65,7 +65,7 @@ func start(base string, args []string) error {
 	return nil
 }
 
-// within is the benchmark in its folder.
+// within is the benchmark in its directory.
 func within(base string, args []string) error {
 	s, err := parseFlags(args)
 	if err != nil {

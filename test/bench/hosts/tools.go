@@ -122,7 +122,7 @@ exec "ready" {
   creates = %q
   after   = [directory.bench]
 }
-`, folder, file, strings.Repeat(`setting = value\n`, 60), shared, newLine, ready, ready)
+`, directory, file, strings.Repeat(`setting = value\n`, 60), shared, newLine, ready, ready)
 	repo := filepath.Join(p.dir, "repo")
 	if err := writeAll(repo, map[string]string{"fettle.hcl": targets.String(), "modules/bench/module.hcl": module}); err != nil {
 		return tool{}, err
@@ -155,7 +155,7 @@ func (b *bench) ansibleTool(p place) (tool, error) {
   - copy: {dest: %[2]s, mode: '0640', content: "host = {{ inventory_hostname }}\n%[3]s"}
   - lineinfile: {path: %[4]s, regexp: '^limit = ', line: '%[5]s'}
   - command: {argv: [touch, %[6]s], creates: %[6]s}
-`, folder, file, strings.Repeat(`setting = value\n`, 60), shared, newLine, ready)
+`, directory, file, strings.Repeat(`setting = value\n`, 60), shared, newLine, ready)
 	err := writeAll(p.dir, map[string]string{"inventory": inventory.String(), "playbook.yml": playbook, "ansible.cfg": ""})
 	return tool{
 		name: ansibleName, about: "ansible-playbook, pipelining, kept connections, no facts, strategy free; as many forks as hosts at once", once: true,

@@ -41,12 +41,12 @@ func (w work) done() bool    { return w == noChange || w == noChangeKept || w ==
 
 // What the four operations are about.
 const (
-	folder  = "/srv/bench"
-	file    = folder + "/app.conf"
-	ready   = folder + "/ready"
-	shared  = "/etc/bench.conf"
-	oldLine = "limit = 1024"
-	newLine = "limit = 4096"
+	directory = "/srv/bench"
+	file      = directory + "/app.conf"
+	ready     = directory + "/ready"
+	shared    = "/etc/bench.conf"
+	oldLine   = "limit = 1024"
+	newLine   = "limit = 4096"
 )
 
 // content is what the file of a host holds.
@@ -61,7 +61,7 @@ func sharedText(line string) string {
 
 // reset brings a host to where a work begins: nothing there, or all of it.
 func (h *host) reset(w work) error {
-	if err := os.RemoveAll(h.path(folder)); err != nil {
+	if err := os.RemoveAll(h.path(directory)); err != nil {
 		return err
 	}
 	if w.isFirst() {
@@ -81,10 +81,10 @@ func (h *host) reset(w work) error {
 
 // fill does by hand what the tools are to do.
 func (h *host) fill() error {
-	if err := os.Mkdir(h.path(folder), 0o750); err != nil {
+	if err := os.Mkdir(h.path(directory), 0o750); err != nil {
 		return err
 	}
-	if err := os.Chmod(h.path(folder), 0o750); err != nil {
+	if err := os.Chmod(h.path(directory), 0o750); err != nil {
 		return err
 	}
 	if err := os.WriteFile(h.path(file), []byte(content(h.name)), 0o640); err != nil {
@@ -111,7 +111,7 @@ func (h *host) forget() error {
 
 // check tells what is not as it should be on a host after a work.
 func (h *host) check() error {
-	for path, mode := range map[string]os.FileMode{folder: os.ModeDir | 0o750, file: 0o640, ready: 0o644} {
+	for path, mode := range map[string]os.FileMode{directory: os.ModeDir | 0o750, file: 0o640, ready: 0o644} {
 		info, err := os.Stat(h.path(path))
 		if err != nil {
 			return fmt.Errorf("%s lacks %s", h.name, path)

@@ -2,7 +2,7 @@
 // example of a small company with its targets repeated.
 //
 //	tree, err := scale.Tree("../../../examples/company", 10_000)   // in memory
-//	err := scale.Write(dir, "../../../examples/company", 10_000)   // in a folder
+//	err := scale.Write(dir, "../../../examples/company", 10_000)   // in a directory
 //
 // What targets have in common and what they have of their own is as in the
 // example: a role, a site and an environment are shared, a name and an address
@@ -87,7 +87,7 @@ func Tree(dir string, n int) (repo.Tree, error) {
 	return repo.MapTree(files), err
 }
 
-// Write puts the repository into a folder, which it makes.
+// Write puts the repository into a directory, which it makes.
 func Write(to, dir string, n int) error {
 	files, err := Files(dir, n)
 	if err != nil {

@@ -1,4 +1,4 @@
-# The application of the shop: a release in a folder of its own, a link to the
+# The application of the shop: a release in a directory of its own, a link to the
 # one that runs, workers and jobs.
 variable "shop_release" { type = string }
 variable "shop_url" { type = string }

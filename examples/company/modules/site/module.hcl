@@ -18,7 +18,7 @@ variable "upstreams" {
   description = "hosts of the application"
 }
 
-# One virtual host: its configuration, switched on by a link, and its folder.
+# One virtual host: its configuration, switched on by a link, and its directory.
 define "vhost" {
   main = "name"
   variable "name" { type = string }

@@ -1,6 +1,6 @@
 // Package program is how an agent becomes another program, and itself again.
 //
-//	f := program.Folder{Files: files, Dir: "/program"}
+//	f := program.Directory{Files: files, Dir: "/program"}
 //	err := f.Install(build, r)                  // the file, verified, durable and not yet used
 //	err = f.Change(func(k program.Kept) program.Kept { return k.Begin(build, within) })
 //	k, choice := program.Decide(kept, self)     // the next start
@@ -11,7 +11,7 @@
 // hub, it ends, and the old one goes on. So whatever is wrong with a new program, an old
 // one that worked decides about it, and how often one is begun is on the disk before.
 //
-// In the folder are
+// In the directory are
 //
 //	state.json   Kept
 //	HEX          programs, by their SHA-256
@@ -44,7 +44,7 @@ type Directory struct {
 
 func (f Directory) state() string { return path.Join(f.Dir, "state.json") }
 
-// Name is the name of a program's file in the folder.
+// Name is the name of a program's file in the directory.
 func Name(b Build) string { return strings.TrimPrefix(b.Digest, "sha256:") }
 
 func (f Directory) file(b Build) string { return path.Join(f.Dir, Name(b)) }
@@ -104,7 +104,7 @@ func (Directory) Same(a, b Kept) bool {
 	return err == nil && err2 == nil && string(x) == string(y)
 }
 
-// Install copies a program into the folder and makes it durable. What is not what its
+// Install copies a program into the directory and makes it durable. What is not what its
 // digest says is an error, and nothing of it stays.
 func (f Directory) Install(b Build, r io.Reader) error {
 	if err := smallfile.Directory(f.Files, f.Dir); err != nil {

@@ -6,7 +6,7 @@
 //	err = d.Save(&kept)              // atomic, and on the disk when it returns
 //	err = d.Append(report)           // so is this
 //
-// In the folder are
+// In the directory are
 //
 //	state.json           machine.Kept
 //	outbox/N.json        reports, by their numbers with leading zeroes
@@ -33,7 +33,7 @@ import (
 // requests, and some room.
 const maxState = 16 << 20
 
-// Dir is the folder. It is used by one goroutine of one process.
+// Dir is the directory. It is used by one goroutine of one process.
 type Dir struct {
 	files  host.FS
 	dir    string
@@ -42,7 +42,7 @@ type Dir struct {
 	known  map[*fleet.Assignment][]byte // as they are written
 }
 
-// Open opens the folder, which it makes if its parent is there.
+// Open opens the directory, which it makes if its parent is there.
 func Open(files host.FS, dir string) (*Dir, error) {
 	d := &Dir{files: files, dir: dir}
 	for _, p := range []string{dir, d.outbox()} {
@@ -245,5 +245,5 @@ func (d *Dir) write(p string, text []byte) error {
 }
 
 // Replace writes a file whole and durably, in the place of what was there: the way in
-// which all in the folder is written.
+// which all in the directory is written.
 func Replace(files host.FS, p string, text []byte) error { return (&Dir{files: files}).write(p, text) }

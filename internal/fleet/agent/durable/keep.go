@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Keep copies what was saved last in a folder, before a newer program writes there.
+// Keep copies what was saved last in a directory, before a newer program writes there.
 func Keep(files host.FS, dir string) error {
 	text, err := (&Dir{files: files}).read(path.Join(dir, "state.json"), maxState)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,9 +5,9 @@
 //	link, err := m.Link(ctx)
 //	assignment, err := m.Verify(envelope)
 //
-// In the folder, besides what an agent keeps there, are
+// In the directory, besides what an agent keeps there, are
 //
-//	identity/     the key, its certificate, and what is believed; see pki.Folder
+//	identity/     the key, its certificate, and what is believed; see pki.Directory
 //	content/      bundles and proofs; see content.Store
 //	floors.json   the times of the newest commits that were taken, see content.MinimumCommits
 //	accepted.json  the last accepted commits, see content.Accepted
@@ -76,7 +76,7 @@ type Member struct {
 	asked          time.Time       // when a certificate was asked for since another was refused
 }
 
-// IdentityDir is where the identity lies below the agent's folder.
+// IdentityDir is where the identity lies below the agent's directory.
 func IdentityDir(dir string) string { return path.Join(dir, "identity") }
 
 // Open reads who this host is. pki.ErrNoIdentity is in the chain of the error where it

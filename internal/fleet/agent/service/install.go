@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// install puts a key and its certificate into a new folder, and then makes that the one in
+// install puts a key and its certificate into a new directory, and then makes that the one in
 // use: whoever opens files by it has the old ones or the new ones, after a crash too.
 func (k *Keeper) install(name string, key pki.ServiceKey, chain, authorities []*x509.Certificate) error {
 	secret, err := key.Encode()
@@ -25,7 +25,7 @@ func (k *Keeper) install(name string, key pki.ServiceKey, chain, authorities []*
 	serial := pki.SerialOf(chain[0])
 	dir := path.Join(k.Dir, "."+name+"."+serial)
 	if err := k.Files.Mkdir(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make a folder for the certificate: %w", err)
+		return fmt.Errorf("cannot make a directory for the certificate: %w", err)
 	}
 	all := []struct {
 		name string
@@ -48,7 +48,7 @@ func (k *Keeper) install(name string, key pki.ServiceKey, chain, authorities []*
 	return errors.Join(k.point(name, path.Base(dir)), k.tidy(name, path.Base(dir)))
 }
 
-// directories makes a folder that all may enter, with those above it.
+// directories makes a directory that all may enter, with those above it.
 func (k *Keeper) directories(dir string) error {
 	there, err := host.Exists(k.Files, dir)
 	if err != nil || there {
@@ -61,7 +61,7 @@ func (k *Keeper) directories(dir string) error {
 		}
 	}
 	if err := k.Files.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("cannot make the folder %s: %w", dir, err)
+		return fmt.Errorf("cannot make the directory %s: %w", dir, err)
 	}
 	return k.Files.SyncDir(up)
 }
@@ -85,7 +85,7 @@ func (k *Keeper) fill(file string, text []byte, mode uint32) error {
 	return nil
 }
 
-// replace replaces a file of the folder that all may read.
+// replace replaces a file of the directory that all may read.
 func (k *Keeper) replace(name string, text []byte) error {
 	file := path.Join(k.Dir, name)
 	temp := path.Join(k.Dir, "."+name+".new")
@@ -101,7 +101,7 @@ func (k *Keeper) replace(name string, text []byte) error {
 	return k.Files.SyncDir(k.Dir)
 }
 
-// point makes a folder the one in use.
+// point makes a directory the one in use.
 func (k *Keeper) point(name, directory string) error {
 	link, temp := path.Join(k.Dir, name), path.Join(k.Dir, "."+name+".new")
 	if err := k.Files.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func (k *Keeper) point(name, directory string) error {
 	return k.Files.SyncDir(k.Dir)
 }
 
-// tidy removes the folders of a name that are not in use.
+// tidy removes the directories of a name that are not in use.
 func (k *Keeper) tidy(name, used string) error {
 	entries, err := k.Files.ReadDir(k.Dir)
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package service gets and keeps the certificates of a machine's services: each has a key that is
-// made here and never leaves, and one folder in which key and certificate always fit.
+// made here and never leaves, and one directory in which key and certificate always fit.
 //
 //	k := service.Keeper{Files: machine, Dir: "/etc/fettle/certificates", State: state, Request: member.Request, …}
 //	err := k.Want(service.Order{Names: []string{"web3.example.org"}, Reload: "nginx.service"})
@@ -14,7 +14,7 @@
 //	NAME/key.pem                   0600
 //	NAME/certificate.pem           NAME/chain.pem: who made it; NAME/fullchain.pem: both
 //
-// What is wanted is a file of each in the agent's folder.
+// What is wanted is a file of each in the agent's directory.
 package service
 
 import (
@@ -104,7 +104,7 @@ type Keeper struct {
 	Files host.FS // of the machine, from its root
 	Dir   string
 	State host.FS // the agent's
-	Wants string  // the folder of wishes there
+	Wants string  // the directory of wishes there
 
 	Request     func(ctx context.Context, a fleet.Request) (fleet.RequestAnswer, error)
 	Lists       func(ctx context.Context) (fleet.Lists, error) // of forbidden certificates

@@ -94,7 +94,7 @@ func (w *world) wish() service.Order {
 // look looks once as the agent does.
 func (w *world) look(poked bool) { service.Look(w.t.Context(), w.Keeper, poked) }
 
-// The folder has a key that only root reads, and a chain that a client believes which knows the
+// The directory has a key that only root reads, and a chain that a client believes which knows the
 // authority's certificate and nothing else.
 func TestGet(t *testing.T) {
 	w := newWorld(t)
@@ -115,7 +115,7 @@ func TestGet(t *testing.T) {
 	serves(t, dir, names[1])
 }
 
-// serves shows the folder to a client.
+// serves shows the directory to a client.
 func serves(t *testing.T, dir, name string) {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name, "fullchain.pem"), filepath.Join(dir, name, "key.pem"))
@@ -312,7 +312,7 @@ func TestLiesOfAHub(t *testing.T) {
 	}
 }
 
-// Names of folders and units are what they are, and no way out.
+// Names of directories and units are what they are, and no way out.
 func TestWishes(t *testing.T) {
 	good := service.Order{Name: "a.example.org", Names: []string{"a.example.org"}}
 	for what, w := range map[string]service.Order{

@@ -41,7 +41,7 @@ type Watch struct {
 
 	mu       sync.Mutex
 	dirs     map[string]bool
-	relevant map[string]bool // what is managed, and the folders on the way there
+	relevant map[string]bool // what is managed, and the directories on the way there
 	whole    map[string]bool
 	names    map[string]bool // of units
 }
@@ -71,7 +71,7 @@ func (w *Watch) Watch(m agent.Managed) error {
 	var wrong error
 	count := 0
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		// Again even if it was watched: another folder may stand there now.
+		// Again even if it was watched: another directory may stand there now.
 		if err := w.files.Add(dir); err != nil {
 			if count++; wrong == nil {
 				wrong = fmt.Errorf("%s: %w", dir, err)
@@ -81,7 +81,7 @@ func (w *Watch) Watch(m agent.Managed) error {
 		w.dirs[dir] = true
 	}
 	if wrong != nil {
-		return fmt.Errorf("cannot watch %d of %d folders: %w%s", count, len(dirs), wrong, hint(wrong))
+		return fmt.Errorf("cannot watch %d of %d directories: %w%s", count, len(dirs), wrong, hint(wrong))
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (w *Watch) directories(m agent.Managed) (dirs, relevant, whole map[string]b
 	return dirs, relevant, whole
 }
 
-// nearest is the folder, or the nearest above it that is there.
+// nearest is the directory, or the nearest above it that is there.
 func nearest(dir string) string {
 	for dir != filepath.Dir(dir) {
 		real, err := filepath.EvalSymlinks(dir)

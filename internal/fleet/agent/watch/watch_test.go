@@ -81,7 +81,7 @@ func TestFilesAreSeen(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(root, "etc/conf.d/foreign"), nil, 0o644))
 	await(t, "a foreign file", touches)
 	must(t, os.MkdirAll(filepath.Join(root, "opt"), 0o755))
-	await(t, "a folder on the way", touches)
+	await(t, "a directory on the way", touches)
 	must(t, os.WriteFile(filepath.Join(root, "etc/other"), nil, 0o644)) // nobody's
 	must(t, os.Remove(filepath.Join(root, "etc/motd")))
 	await(t, "removal", touches)

@@ -15,7 +15,7 @@ import (
 // TestVirtualTime fails when this does not help any more.
 func OutsideOfBubbles() { ats.Register() }
 
-// Embedded is the real bus with a folder of its own, reached only from within this
+// Embedded is the real bus with a directory of its own, reached only from within this
 // process: see bus.Server.Local. It ends with the test.
 func Embedded(t testing.TB) *bus.Server {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 )
 
 // Others is a NATS cluster that others run, in this process: real servers with their own
-// ports and folders. Its accounts are FLEET, with the users fettle and, of fewer rights, mute;
+// ports and directories. Its accounts are FLEET, with the users fettle and, of fewer rights, mute;
 // PLAIN, without JetStream, with the user plain; SMALL, which may have three streams, with the user small; and FULL, which has 200 MB
 // of room, with the user full. All have the password Password.
 type Others struct {
