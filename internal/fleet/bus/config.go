@@ -70,7 +70,7 @@ type Config struct {
 	// returns at once.
 	Broke func(id fleet.TargetID, why string)
 	// Versions are the protocol versions that agents may speak; the zero value is
-	// line.OwnVersions.
+	// agentconn.OwnVersions.
 	Versions Versions
 	// Incompatible is called for each agent that was refused because of its protocol version.
 	// It must return at once; nil calls nothing.

@@ -33,7 +33,7 @@ type LinkConfig struct {
 	// Warn is told why an attempt failed or a connection ended, nil when nobody is.
 	Warn func(text string)
 	// Versions are the protocol versions that are offered; the zero value is
-	// line.OwnVersions.
+	// agentconn.OwnVersions.
 	Versions Versions
 	// Protocol is called after each attempt that shows whether the hub speaks a version in
 	// common, with nil if it does. nil calls nothing.

@@ -1,9 +1,10 @@
-// Package program is how an agent becomes another program, and itself again.
+// Package binary replaces the binary of a running agent, and returns to the previous one if the new
+// one does not reach a hub.
 //
-//	f := program.Directory{Files: files, Dir: "/program"}
+//	f := binary.Directory{Files: files, Dir: "/program"}
 //	err := f.Install(build, r)                  // the file, verified, durable and not yet used
-//	err = f.Change(func(k program.Kept) program.Kept { return k.Begin(build, within) })
-//	k, choice := program.Decide(kept, self)     // the next start
+//	err = f.Change(func(k binary.Kept) binary.Kept { return k.Begin(build, within) })
+//	k, choice := binary.Decide(kept, self)     // the next start
 //
 // The program of the package is the one that is always begun, by boot or service manager.
 // It looks what was chosen and becomes that. A program that is new is begun beside the one

@@ -1,12 +1,12 @@
-// Package line is the connection of one agent with one hub: messages under subjects, over
-// TLS that is there already.
+// Package agentconn is the connection of one agent to one hub. It carries messages with subjects over
+// an existing TLS connection.
 //
-//	d := line.NewDoor(line.Config{Identify: identify, Admit: x.Admit, Gone: x.Gone})   // at a hub
+//	d := agentconn.NewServer(agentconn.Config{Identify: identify, Admit: x.Admit, Gone: x.Gone})   // at a hub
 //	go d.Serve(tls.NewListener(l, conf))
 //	err := d.Send("f."+id+".down.q.do", "", body)
 //
-//	c, err := line.Join(conn, id, line.Watch{Every: 30 * time.Second})                  // at an agent
-//	err = c.Receive("f."+id+".down.>", "", func(m line.Message) { … })
+//	c, err := agentconn.Join(conn, id, agentconn.Watch{Every: 30 * time.Second})                  // at an agent
+//	err = c.Receive("f."+id+".down.>", "", func(m agentconn.Message) { … })
 //
 // A hub has tens of thousands of them, nearly all of which rest. One that rests is a line in an
 // epoll(7) and what TLS keeps: there is no goroutine, and nothing is buffered for it.
