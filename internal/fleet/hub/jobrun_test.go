@@ -108,19 +108,19 @@ func TestJobsThatRun(t *testing.T) {
 	}
 	w.jobStates(r.ID, "web1 taken, web2 waits")
 	w.ask("POST", "/v1/jobs/"+r.ID+"/cancel", document.ReasonRequest{}, &document.Done{})
-	w.jobStates(r.ID, "web1 taken, web2 withdrawn")
+	w.jobStates(r.ID, "web1 taken, web2 cancelled")
 	if job := <-asked; job.What != fleet.JobCancel || job.Arg != r.ID {
 		t.Errorf("%+v", job)
 	}
 	if err := web1.done(fleet.JobAnswer{ID: r.ID, Cancelled: true}); err != nil {
 		t.Fatal(err)
 	}
-	if r := w.jobStates(r.ID, "web1 cancelled, web2 withdrawn"); r.CancelledBy == "" {
+	if r := w.jobStates(r.ID, "web1 cancelled, web2 cancelled"); r.CancelledBy == "" {
 		t.Errorf("%+v", r)
 	}
 	if late := web2.takes(); len(late) != 0 {
-		t.Error("web2 is asked for what was withdrawn")
+		t.Error("web2 is asked to do what was cancelled")
 	}
 	w.inAudit("/v1/jobs", "uptime")
-	w.inAudit("withdraw", r.ID)
+	w.inAudit("cancel", r.ID)
 }

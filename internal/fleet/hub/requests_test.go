@@ -77,7 +77,7 @@ func TestRequests(t *testing.T) {
 	}
 	w.ask("POST", "/v1/targets/web1/trust", document.ReasonRequest{}, &document.Done{})
 	marked(false)
-	w.inAudit("ask suspect", "disk errors")
+	w.inAudit("request suspect", "disk errors")
 }
 
 // inAudit tells that the audit log has a record with all of some texts.
@@ -121,7 +121,7 @@ func TestRequestPolicy(t *testing.T) {
 	if _, err := web.request(fleet.Request{What: fleet.RequestSuspect, Reason: "x"}); err == nil {
 		t.Error("what is refused is done")
 	}
-	w.inAudit("ask suspect", "denied")
+	w.inAudit("request suspect", "denied")
 	if held := w.pendingRequests(); len(held) != 0 || d.Target.Suspect != nil {
 		t.Errorf("%v %v", held, d.Target.Suspect)
 	}
@@ -130,7 +130,7 @@ func TestRequestPolicy(t *testing.T) {
 	w.ask("POST", "/v1/requests/policy", document.RequestPolicyChange{What: fleet.RequestSuspect, Answer: fleet.Allow}, &document.Done{})
 	w.inAudit("POST /v1/requests/policy", "suspect")
 	w.stop()
-	if err := os.WriteFile(file, []byte(strings.Replace(with, `"allow"`, `"refuse"`, 1)), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Replace(with, `"allow"`, `"reject"`, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	w.start()
@@ -140,6 +140,18 @@ func TestRequestPolicy(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	web.requests(fleet.RequestSuspect, "disk errors", fleet.RequestDone)
+}
+
+// refusedRequests returns the number of events about refused requests of agents, and false for none.
+func (w *world) refusedRequests() (n int, some bool) {
+	var p document.EventPage
+	w.ask("GET", "/v1/events", nil, &p)
+	for _, e := range p.Events {
+		if e.Kind == string(fleet.Requested) && e.Error != "" {
+			n++
+		}
+	}
+	return n, n > 0
 }
 
 // A hostile agent asks for others, for what there is not, with huge texts, and without end.
@@ -173,16 +185,8 @@ func TestRequestsOfAHostileAgent(t *testing.T) {
 	if len(held) > 2 || slices.ContainsFunc(held, func(a document.Request) bool { return a.Name != "bad" }) {
 		t.Errorf("%+v", held)
 	}
-	var p document.EventPage
-	w.ask("GET", "/v1/events", nil, &p)
-	told := 0
-	for _, e := range p.Events {
-		if e.Kind == string(fleet.Requested) && e.Error != "" {
-			told++
-		}
-	}
-	if told != 1 {
-		t.Errorf("it is told %d times", told)
+	if told := until(t, "an event of the refused requests", w.refusedRequests); told != 1 {
+		t.Errorf("%d events tell of them", told)
 	}
 	if err := other.export(exported.Own{Module: "modules/web", Output: "address", Value: `"there"`}); err != nil {
 		t.Error(err)
