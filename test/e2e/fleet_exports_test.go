@@ -155,7 +155,7 @@ func (f *fleetOf) certificates(server, client *machine) {
 		return r.Stdout + r.Stderr
 	}
 	f.await("it is believed", func() bool { return believes() == "the shop" })
-	t.Logf("\n%s\n%s", h.Run(t, "fettle", "certificate", "list"), server.Run(t, "fettle", "agent", "status"))
+	t.Logf("\n%s\n%s", h.Run(t, "fettle", "cert", "list"), server.Run(t, "fettle", "agent", "status"))
 	out := h.Run(t, "fettle", "cert", "revoke", "--of", server.Name, "--reason", "the key was copied")
 	t.Logf("\n%s", out)
 	f.await("it is believed no more", func() bool { return strings.Contains(believes(), "certificate revoked") })

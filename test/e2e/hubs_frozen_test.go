@@ -87,7 +87,7 @@ func (f *hubsOf) whileFrozen(when, token string) {
 		{"fettle events", success, false},
 		{"fettle request list", success, false},
 		{"fettle token list", success, false},
-		{"fettle person list", success, false},
+		{"fettle user list", success, false},
 		{"fettle status -t web1 --via hub", connected, when == "at once"},
 		{"fettle target pin -t web1 --module web --branch main", success, false},
 		{"fettle target unpin -t web1 --module web", success, false},
