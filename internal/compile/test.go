@@ -178,7 +178,7 @@ func (x *examiner) states() {
 	for _, want := range x.expect.States {
 		switch {
 		case is(waits, want):
-			x.failf(want, "State is held", "%s waits for what a run gives. Expect it in held, or give the result it waits for in outputs.", want.Text)
+			x.failf(want, "State is deferred", "%s waits for a value that a run gives. Expect it in deferred, or define that value in outputs.", want.Text)
 		case !is(there, want):
 			x.failf(want, "State is missing", "There is no state %s.%s", want.Text, lang.Suggest(want.Text, names))
 		}
@@ -186,7 +186,7 @@ func (x *examiner) states() {
 	for _, want := range x.expect.Held {
 		switch {
 		case is(there, want):
-			x.failf(want, "State is not held", "%s waits for nothing: it is in the list.", want.Text)
+			x.failf(want, "State is not deferred", "%s waits for no value: it is in the list.", want.Text)
 		case !is(waits, want):
 			x.failf(want, "State is missing", "There is no state %s.%s", want.Text, lang.Suggest(want.Text, names))
 		}

@@ -103,7 +103,8 @@ const (
 	ModuleReady    Readiness = "ready"    // applied as assigned, checks hold, no drift
 	ModuleDrifted  Readiness = "drifted"
 	ModuleFailed   Readiness = "failed"
-	ModuleHeld     Readiness = "held" // frozen, or not before its time
+	ModuleFrozen   Readiness = "frozen"   // the target is frozen, or its assignment was withdrawn
+	ModuleDeferred Readiness = "deferred" // waits for the time of its assignment
 )
 
 // ModuleStatus is one module on one target.

@@ -49,8 +49,8 @@ func (a Request) Same(b Request) bool {
 
 // The answers to a Request that is not rejected.
 const (
-	RequestDone    = "done" // in effect until a user of the fleet undoes it
-	RequestPending = "held" // until an operator approves or rejects it
+	RequestDone    = "done"    // in effect until a user of the fleet undoes it
+	RequestPending = "pending" // until an operator approves or rejects it
 )
 
 // RequestAnswer is the answer to a request.

@@ -146,7 +146,7 @@ func (r *testReader) test(ps *parser, module, file string, b *hclsyntax.Block) {
 // expect reads the expectations of a test. All of them are known before any evaluation.
 func (ps *parser) expect(b *hclsyntax.Block) Expect {
 	e := Expect{Range: rangeOf(b.DefRange())}
-	lists := map[string]*[]Want{"states": &e.States, "no_states": &e.NoStates, "held": &e.Held, "steps": &e.Steps, "no_steps": &e.NoSteps, "order": &e.Order}
+	lists := map[string]*[]Want{"states": &e.States, "no_states": &e.NoStates, "deferred": &e.Held, "steps": &e.Steps, "no_steps": &e.NoSteps, "order": &e.Order}
 	texts := map[string]*string{"list": &e.List, "error": &e.Error}
 	ps.only(b, append(sortedKeys(lists), sortedKeys(texts)...), nil)
 	for name, into := range lists {

@@ -42,7 +42,7 @@ func Example() {
 	// Output:
 	// web2 failed <nil>
 	// web1 ready <nil>
-	// db1 outside <nil>
+	// db1 not-in-fleet <nil>
 }
 
 func serve(t *testing.T, h http.Handler, kind string) (*httptest.Server, string) {

@@ -14,23 +14,24 @@ type State string
 
 // States of targets, the worst first. Those that are not active have their standing.
 const (
-	Cloned       State = "cloned"     // several hosts have its identity, so that its reports do not count
-	Failed       State = "failed"     // a run or a module failed
-	Unresponsive State = "silent"     // it should be heard of, and is not
-	Drifted      State = "drifted"    // something is other than applied
-	Unknown      State = "unknown"    // it never reported
-	Held         State = "held"       // frozen, or nothing is given to it
-	Applying     State = "applying"   // a run is under way
-	Blocked      State = "blocked"    // a module waits for another; no error
-	Unassigned   State = "unassigned" // it has no assignment yet; no error
-	Pending      State = "pending"    // something is assigned and not applied yet
-	Ready        State = "ready"      // all that is assigned is applied and holds
-	NotInFleet   State = "outside"    // not active: its standing says what it is
+	Cloned       State = "cloned"       // several hosts have its identity, so that its reports do not count
+	Failed       State = "failed"       // a run or a module failed
+	Unresponsive State = "unresponsive" // no hub has heard of it for too long
+	Drifted      State = "drifted"      // something is other than applied
+	Unknown      State = "unknown"      // it never reported
+	Frozen       State = "frozen"       // frozen, or its assignment was withdrawn
+	Deferred     State = "deferred"     // a module must not be applied before its time
+	Applying     State = "applying"     // a run is under way
+	Blocked      State = "blocked"      // a module waits for another; no error
+	Unassigned   State = "unassigned"   // it has no assignment yet; no error
+	Pending      State = "pending"      // something is assigned and not applied yet
+	Ready        State = "ready"        // all that is assigned is applied and holds
+	NotInFleet   State = "not-in-fleet" // not active; see its standing
 )
 
 // States are all of them, the worst first.
 func States() []State {
-	return []State{Cloned, Failed, Unresponsive, Drifted, Unknown, Held, Applying, Blocked, Unassigned, Pending, Ready, NotInFleet}
+	return []State{Cloned, Failed, Unresponsive, Drifted, Unknown, Frozen, Deferred, Applying, Blocked, Unassigned, Pending, Ready, NotInFleet}
 }
 
 // Order is a place in the order of assignments.

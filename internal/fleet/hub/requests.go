@@ -72,7 +72,7 @@ func (h *Hub) onRequest(ctx context.Context, from fleet.TargetID, body []byte) (
 	if was, _, _ := h.requests.get(requestKey(from, a)); verdict == fleet.Hold && was.Request.Same(a) {
 		return json.Marshal(fleet.RequestAnswer{Answer: fleet.RequestPending}) // the agent only checks whether it is decided
 	}
-	outcome := map[fleet.Verdict]string{fleet.Hold: "held", fleet.Allow: access.Begun, fleet.Reject: access.Denied}[verdict]
+	outcome := map[fleet.Verdict]string{fleet.Hold: "pending", fleet.Allow: access.Begun, fleet.Reject: access.Denied}[verdict]
 	if err := h.auditRequest(ctx, t, a, outcome); err != nil {
 		return nil, err
 	}

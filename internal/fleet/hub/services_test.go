@@ -121,7 +121,7 @@ func TestCertificates(t *testing.T) {
 	if len(p.Certificates) != 5 || len(p.Approved) != 1 || p.Approved[0].By != "root" {
 		t.Errorf("%+v", p)
 	}
-	w.inAudit("request certificate 192.0.2.9 shop.web.example.org", "held")
+	w.inAudit("request certificate 192.0.2.9 shop.web.example.org", "pending")
 	w.inAudit("request certificate shop.web.example.org", "begun")
 
 	// Nothing is given at once to a suspect.

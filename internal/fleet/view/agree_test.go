@@ -17,7 +17,7 @@ const quiet = 5 * time.Minute
 
 // reportOf is what a target with an assignment says of some of its modules.
 func reportOf(t *rapid.T, target, seq, revision int, sent time.Time) []byte {
-	states := []fleet.Readiness{fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleFailed, fleet.ModuleDrifted, fleet.ModuleBlocked, fleet.ModulePending, fleet.ModuleApplying, fleet.ModuleHeld}
+	states := []fleet.Readiness{fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleFailed, fleet.ModuleDrifted, fleet.ModuleBlocked, fleet.ModulePending, fleet.ModuleApplying, fleet.ModuleFrozen, fleet.ModuleDeferred}
 	r := fleet.Report{Format: fleet.ReportFormat, Target: id(target), Seq: uint64(seq), Boot: "b", At: sent.UnixNano(), Event: fleet.Event{Kind: fleet.Applied, Run: seq}}
 	r.Status.Epoch, r.Status.Generation = 1, uint64(revision)
 	for i := range rapid.SampledFrom([]int{0, 1, 2, 2, 2}).Draw(t, "modules") {

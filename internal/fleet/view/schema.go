@@ -1,7 +1,7 @@
 package view
 
 // version is of the schema. A file of another version is thrown away and made again.
-const version = 7
+const version = 8
 
 // Targets, modules and commits are numbers of words here: the same text stands on
 // thousands of rows. In the same way parts holds what assignments have in common, and

@@ -47,7 +47,8 @@ func marks() []struct {
 		module fleet.Readiness
 		target document.State
 	}{
-		{fleet.ModuleFailed, document.Failed}, {fleet.ModuleDrifted, document.Drifted}, {fleet.ModuleHeld, document.Held},
+		{fleet.ModuleFailed, document.Failed}, {fleet.ModuleDrifted, document.Drifted}, {fleet.ModuleFrozen, document.Frozen},
+		{fleet.ModuleDeferred, document.Deferred},
 		{fleet.ModuleApplying, document.Applying}, {fleet.ModuleBlocked, document.Blocked}, {fleet.ModulePending, document.Pending},
 	}
 }
@@ -70,7 +71,7 @@ type known struct {
 	active, reported bool
 	cloned           bool // several hosts report as this target
 	silent           bool
-	held             bool // frozen, or nothing is given
+	frozen           bool // or its assignment was withdrawn
 	failed           bool
 	drift            int
 	assigned         document.Order
@@ -102,8 +103,10 @@ func (k known) state() document.State {
 		return document.Drifted
 	case !k.reported:
 		return document.Unknown
-	case k.held || has(document.Held):
-		return document.Held
+	case k.frozen || has(document.Frozen):
+		return document.Frozen
+	case has(document.Deferred):
+		return document.Deferred
 	case has(document.Applying):
 		return document.Applying
 	case has(document.Blocked):

@@ -178,7 +178,7 @@ func (v *View) target(rows *sql.Rows, now time.Time) (document.Target, error) {
 	t.Error = cmp.Or(t.Error, failure)
 	k.cloned = stored.Cloned()
 	k.active, k.reported = t.Standing == fleet.Active, seq > 0
-	k.held, k.failed, k.drift, k.behind = t.Frozen != "", t.Error != "", t.Drift, t.Behind
+	k.frozen, k.failed, k.drift, k.behind = t.Frozen != "", t.Error != "", t.Drift, t.Behind
 	k.assigned, k.accepted = t.Assigned, t.Accepted
 	t.State = k.state()
 	return t, nil

@@ -284,7 +284,7 @@ func TestStates(t *testing.T) {
 	for _, target := range page.Targets {
 		got = append(got, target.Name+" "+string(target.State))
 	}
-	want := "t2 failed, t5 silent, t4 drifted, t6 unknown, t3 blocked, t8 unassigned, t1 pending, t0 ready, t9 ready, t7 outside"
+	want := "t2 failed, t5 unresponsive, t4 drifted, t6 unknown, t3 blocked, t8 unassigned, t1 pending, t0 ready, t9 ready, t7 not-in-fleet"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}

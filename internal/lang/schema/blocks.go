@@ -237,7 +237,7 @@ func expectAttrs() []kind.Attr {
 	return []kind.Attr{
 		list("states", "expected states, as references"),
 		list("no_states", "states that must not exist"),
-		list("held", "states that wait for the result of a command"),
+		list("deferred", "states that wait for the result of a command"),
 		list("steps", "expected steps; * matches any text"),
 		list("no_steps", "steps that must not exist"),
 		list("order", "steps in this order"),

@@ -178,7 +178,7 @@ type agentCertificate struct {
 	Name  string   `json:"name"`
 	Names []string `json:"names"`
 	Dir   string   `json:"dir"`
-	// Is tells what it is: there, held, revoked, or missing.
+	// Is tells what it is: there, pending, revoked, or missing.
 	Is     string `json:"is"`
 	Serial string `json:"serial,omitempty"`
 	Until  int64  `json:"until,omitempty"` // ns since 1970
@@ -197,7 +197,7 @@ func agentCertificates(files host.FS) ([]agentCertificate, error) {
 		case w.Serial != "":
 			is = "there"
 		case w.Pending:
-			is = "held"
+			is = "pending"
 		}
 		out = append(out, agentCertificate{Name: w.Name, Names: w.Names, Dir: path.Join(service.Dir, w.Name), Is: is, Serial: w.Serial, Until: w.Until * int64(time.Second), Reload: w.Reload, Error: w.Error})
 	}

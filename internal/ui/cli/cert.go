@@ -81,7 +81,7 @@ Services read it from /etc/fettle/certificates/crl.pem: ssl_crl of nginx,
 --crlfile of curl.
 
 The target gets another certificate for these names only if a user approves it:
-approvals are withdrawn, and requests that a rule would allow are held. If you
+earlier approvals end, and requests that a rule would allow are pending. If you
 retire or revoke a target, all its certificates are revoked.`,
 		Example: "  fettle cert revoke 5f3a9c --reason 'the key was copied'\n  fettle cert revoke --of web3 --name shop.example.org",
 		Args:    args(0, 1),

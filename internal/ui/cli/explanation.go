@@ -33,8 +33,8 @@ type explanation struct {
 	First  int            `json:"first,omitempty"` // the run that first managed it
 	Origin string         `json:"origin,omitempty"`
 	By     addr.Addr      `json:"by,omitempty"` // the directory whose purge removed it
-	// Held says what the state waits for: a run has to tell more of it first.
-	Held string `json:"held,omitempty"`
+	// Deferred is what the state waits for: a run must give a value first.
+	Deferred string `json:"deferred,omitempty"`
 	// Phases are the states of the address, one after the other, where it has
 	// several.
 	Phases []phaseDoc `json:"phases,omitempty"`
@@ -197,7 +197,7 @@ func (s *session) explanationPairs(e explanation) []render.Pair {
 	pairs := []render.Pair{
 		{Name: "  applied", Value: applied},
 		{Name: "  wanted", Value: wanted},
-		{Name: "  held", Value: e.Held},
+		{Name: "  deferred", Value: e.Deferred},
 		{Name: "  removed by", Value: e.By.String()},
 		{Name: "  state", Value: e.State},
 		{Name: "  source", Value: source},

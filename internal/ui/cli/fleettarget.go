@@ -36,10 +36,11 @@ func newTargetList(s *session) *cobra.Command {
 		Use:   "list",
 		Short: "List the targets of the fleet",
 		Long: `Shows the state of each target, the worst if several apply. From worst to best:
-cloned (several hosts have its identity), failed, silent (no contact), drifted,
-unknown (no report yet), held (frozen), applying, blocked. Then unassigned (no
-assignment yet), pending and ready. A module of a blocked target waits for
-another module. The state outside means that a target is not active.`,
+cloned (several hosts have its identity), failed, unresponsive (no contact),
+drifted, unknown (no report yet), frozen. Then deferred (waits for the time of
+its assignment), applying, blocked, unassigned (no assignment yet), pending and
+ready. A module of a blocked target waits for another module. The state
+not-in-fleet means that a target is not active, such as a retired one.`,
 		Example: "  fettle target list\n  fettle target list -t 'label:env=prod' --sort state\n  fettle target list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {

@@ -151,7 +151,7 @@ that concern no target.
 A template uses the syntax of Go's text/template, with .Fleet, .Rule, .ID, .At,
 .Summary, .More and .Items. Each item has .Kind, .Name, .Target, .Module, .Text,
 .At and .Resolved. The first line of the output is the subject.`,
-		Example: "  fettle notify set ops --webhook https://chat.example.org/hook --sign hook-key\n\n  fettle notify set night --on failed,silent -t label:env=prod --mail ann@example.org --from fettle@example.org --server mail.example.org:587 --user hub --password mail-password\n\n  fettle notify set heal --on failed --command restart-it --approve -- --gently",
+		Example: "  fettle notify set ops --webhook https://chat.example.org/hook --sign hook-key\n\n  fettle notify set night --on failed,unresponsive -t label:env=prod --mail ann@example.org --from fettle@example.org --server mail.example.org:587 --user hub --password mail-password\n\n  fettle notify set heal --on failed --command restart-it --approve -- --gently",
 		Args:    args(1, -1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.setNotification(c.Context(), f, a) },
 	})

@@ -128,7 +128,7 @@ func newTargetTrust(s *session) *cobra.Command {
 type agentRequestDoc struct {
 	Format string            `json:"format"`
 	What   fleet.RequestKind `json:"what"`
-	Answer string            `json:"answer"`        // done or held
+	Answer string            `json:"answer"`        // done or pending
 	Dir    string            `json:"dir,omitempty"` // where a certificate lies, or will
 }
 

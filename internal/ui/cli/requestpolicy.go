@@ -61,7 +61,7 @@ one of these patterns:
 
 For each requested name, the first rule that matches the target and the name
 decides. The strictest answer of all requested names counts. Without a rule, a
-request for the target's own name is held, and any other name is refused.
+request for the target's own name is pending, and any other name is rejected.
 
 If a user approves a pending request, exactly these names of this target are
 allowed until the approval is withdrawn. To change the answer of a rule, set it

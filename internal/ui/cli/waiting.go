@@ -39,7 +39,7 @@ func (k *known) want(e *explanation) {
 	}
 	for _, h := range k.waits {
 		if h.Addr == e.Addr {
-			e.Held = waitsFor(h)
+			e.Deferred = waitsFor(h)
 			phases = append(phases, phaseDoc{Phase: len(phases) + 1, State: h.ID, Source: h.Source})
 		}
 	}
@@ -71,7 +71,7 @@ func phaseOf(line string) int {
 	return 1
 }
 
-// waitsFor says why a state is held.
+// waitsFor says why a state is deferred.
 func waitsFor(h executor.Held) string {
 	if h.Waits != "" {
 		return "waits: " + h.Waits
@@ -114,7 +114,7 @@ func isCalled(id, what string) bool {
 
 // explainWaiting is the way from a state that waits to its source.
 func (s *session) explainWaiting(ctx context.Context, k *known, h executor.Held) explanation {
-	e := explanation{Addr: h.Addr, State: h.ID, Source: h.Source, Held: waitsFor(h)}
+	e := explanation{Addr: h.Addr, State: h.ID, Source: h.Source, Deferred: waitsFor(h)}
 	k.sourceLine(ctx, &e, "")
 	return e
 }

@@ -57,9 +57,9 @@ func (m *Machine) standing() (c composition, ok bool) {
 		s := Module{State: fleet.ModulePending, Waits: "its content"}
 		switch {
 		case m.Accepted.Withdrawn != "":
-			s = Module{State: fleet.ModuleHeld, Waits: m.Accepted.Withdrawn}
+			s = Module{State: fleet.ModuleFrozen, Waits: m.Accepted.Withdrawn}
 		case m.notYet(m.Accepted.Top):
-			s = Module{State: fleet.ModuleHeld, Waits: notBefore(m.Accepted.Top)}
+			s = Module{State: fleet.ModuleDeferred, Waits: notBefore(m.Accepted.Top)}
 		case m.bad == orderOf(m.Accepted):
 			s = Module{State: fleet.ModuleFailed, Error: m.Trouble}
 		}
@@ -96,10 +96,10 @@ func find(a *fleet.Assignment, near int, module string) (fleet.Assigned, bool) {
 // may.
 func (m *Machine) holds(as fleet.Assigned) Module {
 	if why := m.frozen(); why != "" {
-		return Module{State: fleet.ModuleHeld, Waits: "frozen: " + why}
+		return Module{State: fleet.ModuleFrozen, Waits: "frozen: " + why}
 	}
 	if m.notYet(as) {
-		return Module{State: fleet.ModuleHeld, Waits: notBefore(as)}
+		return Module{State: fleet.ModuleDeferred, Waits: notBefore(as)}
 	}
 	for _, n := range as.Needs {
 		if why := m.lacks(n, map[string]bool{as.Module: true}); why != "" {

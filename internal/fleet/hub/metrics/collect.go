@@ -179,7 +179,7 @@ func label(text string) string {
 
 // states are those of modules that are told apart; all others are "unknown".
 func states() []fleet.Readiness {
-	return []fleet.Readiness{fleet.ModulePending, fleet.ModuleBlocked, fleet.ModuleApplying, fleet.ModuleReady, fleet.ModuleDrifted, fleet.ModuleFailed, fleet.ModuleHeld}
+	return []fleet.Readiness{fleet.ModulePending, fleet.ModuleBlocked, fleet.ModuleApplying, fleet.ModuleReady, fleet.ModuleDrifted, fleet.ModuleFailed, fleet.ModuleFrozen, fleet.ModuleDeferred}
 }
 
 func (c collector) modules(ctx context.Context, g gauges) error {

@@ -139,7 +139,7 @@ func descriptions() []described {
 		{"fettle_targets_errors", "Active targets with an error.", nil},
 		{"fettle_targets_pinned", "Active targets that are pinned.", nil},
 		{"fettle_targets_suspect", "Active targets that are marked as suspect.", nil},
-		{"fettle_targets_unexpected", "Active targets in a state that should not last: failed, silent, drifted or unknown.", nil},
+		{"fettle_targets_unexpected", "Active targets in a state that should not last: failed, unresponsive, drifted or unknown.", nil},
 		{"fettle_drift_addresses", "Addresses with drift, on active targets.", nil},
 		{"fettle_target_info", "1 for each target, with its state and the version of its agent.", []string{"target", "fleet", "state", "version"}},
 		{"fettle_target_drift_addresses", "Addresses with drift on a target.", []string{"target"}},
