@@ -115,9 +115,9 @@ func (b *bridge) login(name, role string) {
 		b.t.Fatal(err)
 	}
 	url := "https://" + h.Addr + ":7440"
-	_, rest, _ := strings.Cut(b.desk.fettle(failed, "login", url).all(), "--authority ")
+	_, rest, _ := strings.Cut(b.desk.fettle(failed, "login", url).all(), "--ca-digest ")
 	authority := strings.Fields(rest)[0]
-	cmd := b.command(b.bin, "login", url, "--authority", authority)
+	cmd := b.command(b.bin, "login", url, "--ca-digest", authority)
 	cmd.Stdin = strings.NewReader(doc.Secret)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.t.Fatalf("%v\n%s", err, out)

@@ -70,7 +70,7 @@ func (f *signedFleet) operator() {
 	if f.key, err = content.ReadSigningKey([]byte(h.ReadFile(f.t, "/root/ann/key"))); err != nil {
 		f.t.Fatal(err)
 	}
-	r := h.ExecInput(strings.NewReader(f.secret), "env", "HOME=/root/ann", "fettle", "login", f.url(), "--authority", fmt.Sprintf("sha256:%x", f.authority))
+	r := h.ExecInput(strings.NewReader(f.secret), "env", "HOME=/root/ann", "fettle", "login", f.url(), "--ca-digest", fmt.Sprintf("sha256:%x", f.authority))
 	if r.ExitCode != 0 {
 		f.t.Fatalf("%s%s", r.Stdout, r.Stderr)
 	}

@@ -59,7 +59,7 @@ func TestLooksThatGoOn(t *testing.T) {
 		}
 		return app.Main(ctx, args)
 	}
-	if code := run(t.Context(), "admin", &screen{seen: func(string) {}}, "login", server.URL, "--authority", authority); code != 0 {
+	if code := run(t.Context(), "admin", &screen{seen: func(string) {}}, "login", server.URL, "--ca-digest", authority); code != 0 {
 		t.Fatal("cannot log in")
 	}
 	if _, err := os.Stat(filepath.Join(home, ".config/fettle/hub.json")); err != nil {

@@ -115,17 +115,17 @@ hub. It then stores the token, the address of the hub and the digest of its
 fleet CA in fettle/hub.json of your configuration directory. Only you can read
 this file.
 
-A hub is identified by its fleet CA. Give --authority with the digest that the
-hub shows on its own machine. Without --authority, the login to an https address
+A hub is identified by its fleet CA. Give --ca-digest with the digest that the
+hub shows on its own machine. Without --ca-digest, the login to an https address
 is refused, and the digest of the hub that answered is shown: compare the two.
 After the login, only hubs of that fleet CA are trusted, at any address.
 
 Hosts can require signed commands. Set your SSH key for them with --sign-key.`,
-		Example: "  fettle login https://hub.example.org:7440 --authority sha256:2f5c… <token\n  fettle login unix:///run/fettle-hub/hub.sock </dev/null",
+		Example: "  fettle login https://hub.example.org:7440 --ca-digest sha256:2f5c… <token\n  fettle login unix:///run/fettle-hub/hub.sock </dev/null",
 		Args:    args(1, 1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.logIn(c.Context(), a[0], authority) },
 	}
-	c.Flags().StringVar(&authority, "authority", "", "the `DIGEST` of the certificate of the fleet CA, as the hub shows it")
+	c.Flags().StringVar(&authority, "ca-digest", "", "the `DIGEST` of the certificate of the fleet CA, as the hub shows it")
 	return c
 }
 
@@ -139,7 +139,7 @@ func (s *session) logIn(ctx context.Context, hub, authority string) error {
 		if err != nil {
 			return err
 		}
-		return refuse("If the hub shows the same digest on its own machine: fettle login "+hub+" --authority "+found, "cannot verify the identity of the hub: the digest of its fleet CA is "+found)
+		return refuse("If the hub shows the same digest on its own machine: fettle login "+hub+" --ca-digest "+found, "cannot verify the identity of the hub: the digest of its fleet CA is "+found)
 	}
 	text, err := io.ReadAll(io.LimitReader(s.app.Stdin, 64<<10))
 	if err != nil {

@@ -47,7 +47,7 @@ func (s *session) showHubs(p document.HubPage) {
 			does = append(does, "leads")
 		}
 		if h.Authority {
-			does = append(does, "authority")
+			does = append(does, "CA key")
 		}
 		at := ""
 		if len(h.Hubs) > 0 {
@@ -58,7 +58,7 @@ func (s *session) showHubs(p document.HubPage) {
 	for _, h := range p.Lost {
 		does := "-"
 		if h.Authority {
-			does = "authority"
+			does = "CA key"
 		}
 		rows = append(rows, []string{h.Name, "lost", does, s.ago(h.Joined), strings.Join(h.Hubs[:min(1, len(h.Hubs))], "")})
 	}

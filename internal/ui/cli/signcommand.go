@@ -61,7 +61,7 @@ func (c *commandSigner) sign(ctx context.Context, command content.Command, life 
 	}
 	digest, err := hex.DecodeString(strings.TrimPrefix(l.Authority, "sha256:"))
 	if err != nil || len(digest) != 32 {
-		return "", refuse("Log in: fettle login https://HOST:PORT --authority sha256:…", "cannot sign a command through the socket of a hub: it does not prove to which fleet it belongs")
+		return "", refuse("Log in: fettle login https://HOST:PORT --ca-digest sha256:…", "cannot sign a command through the socket of a hub: it does not prove to which fleet it belongs")
 	}
 	key, end, err := c.s.signingKey(ctx, c.file, "--sign-key")
 	if err != nil {
