@@ -1,14 +1,10 @@
 package arch
 
 import (
-	"bytes"
-	"fmt"
 	"go/ast"
 	"go/token"
-	"maps"
 	"os"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,36 +27,16 @@ func TestProse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(proseLimits)
-	if err != nil {
-		t.Fatal(err)
+	counts := map[string]int{}
+	for place, all := range found {
+		counts[place] = len(all)
 	}
-	limits, err := readProseLimits(text)
-	if err != nil {
-		t.Fatal(err)
+	for _, place := range holdLimits(t, proseLimits, counts) {
+		t.Errorf("%s breaks the rules of English in STYLE.md %d times, more than before; to see each, run %s=%q go test ./internal/arch -run TestProse -v",
+			place, counts[place], showProse, place)
 	}
-	report(t, checkProse(found, limits))
 	for _, f := range found[os.Getenv(showProse)] {
 		t.Logf("%s: %s", f.rule, f.sentence)
-	}
-	if *update {
-		if err := os.WriteFile(proseLimits, lowerProseLimits(found, limits), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestProseLimits: a place above its limit fails, a new place has the limit 0, and an update
-// raises no limit.
-func TestProseLimits(t *testing.T) {
-	two := []proseFound{{"actor", "a"}, {"actor", "b"}}
-	found := map[string][]proseFound{"a.md": two, "b.md": two, "new.md": two[:1]}
-	limits := map[string]int{"a.md": 1, "b.md": 3}
-	if got := checkProse(found, limits); len(got) != 2 || !strings.HasPrefix(got[0], "a.md ") || !strings.HasPrefix(got[1], "new.md ") {
-		t.Errorf("found %q, want a.md and new.md", got)
-	}
-	if got := string(lowerProseLimits(found, limits)); got != "a.md: 1\nb.md: 2\n" {
-		t.Errorf("the new limits are\n%s", got)
 	}
 }
 
@@ -134,40 +110,4 @@ func paragraphs(doc string) []string {
 	}
 	end()
 	return all
-}
-
-func checkProse(found map[string][]proseFound, limits map[string]int) []string {
-	var broken []string
-	for _, place := range slices.Sorted(maps.Keys(found)) {
-		if n := len(found[place]); n > limits[place] {
-			broken = append(broken, fmt.Sprintf("%s breaks the rules of English in STYLE.md %d times, the limit is %d; to see each, run %s=%q go test ./internal/arch -run TestProse -v",
-				place, n, limits[place], showProse, place))
-		}
-	}
-	return broken
-}
-
-// readProseLimits reads lines with a place and its limit.
-func readProseLimits(text []byte) (map[string]int, error) {
-	limits := map[string]int{}
-	for line := range bytes.Lines(text) {
-		place, number, ok := strings.Cut(strings.TrimSpace(string(line)), ": ")
-		n, err := strconv.Atoi(number)
-		if !ok || err != nil {
-			return nil, fmt.Errorf("%s: the line %q is not PLACE: NUMBER", proseLimits, line)
-		}
-		limits[place] = n
-	}
-	return limits, nil
-}
-
-// lowerProseLimits lowers limits to what was found.
-func lowerProseLimits(found map[string][]proseFound, limits map[string]int) []byte {
-	var b bytes.Buffer
-	for _, place := range slices.Sorted(maps.Keys(found)) {
-		if n := min(len(found[place]), limits[place]); n > 0 {
-			fmt.Fprintf(&b, "%s: %d\n", place, n)
-		}
-	}
-	return b.Bytes()
 }

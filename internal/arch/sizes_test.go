@@ -1,0 +1,215 @@
+package arch
+
+import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/types"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// A type fits in a head, and so do the list of a package's files and the width of a line. An
+// interface with more methods than maxInterface is named in sizeLimits.
+const (
+	maxMethods   = 60
+	maxFields    = 25
+	maxInterface = 3
+	maxPackage   = 40  // files, without tests
+	maxColumns   = 140 // of a line of Go, tests included; a tab counts as one
+)
+
+// sizeLimits has today's exceptions: places whose measure is above these maxima, or that should have
+// none at all, with their present measure. Limits only decrease.
+const sizeLimits = "testdata/sizes.txt"
+
+// TestSizes compares the sizes of types, interfaces, packages and lines with their limits.
+//
+//	go test ./internal/arch -run TestSizes -v
+//
+// prints the table of the largest; -update lowers the limits.
+func TestSizes(t *testing.T) {
+	pkgs := load(t, "../..")
+	found := sizesOf(pkgs)
+	columns(t, "../..", found)
+	for _, place := range holdLimits(t, sizeLimits, found) {
+		t.Errorf("%s: %d, more than before or than the maximum: split it", place, found[place])
+	}
+	t.Logf("the largest:\n%s", largest(found, 40))
+}
+
+// TestSizesAreFound: a package that breaks each maximum is found at each.
+func TestSizesAreFound(t *testing.T) {
+	dir := t.TempDir()
+	text := "// Package wide breaks each maximum.\npackage wide\n\ntype Four interface{ A(); B(); C(); D() }\n\ntype big struct{ other; " + repeat(maxFields, "f%d, ") + "last int }\n\ntype other struct{}\n\n" +
+		repeat(maxMethods+1, "func (*big) m%d() {}\n") + "// Size is the size.\nfunc Size() int { return 0 }\n\n// Depth is in metres.\nfunc Depth() int { return first() }\n"
+	for name, text := range map[string]string{"go.mod": "module " + module + "\n\ngo 1.26\n", "a.go": text, "b.go": "package wide\n\nfunc first() int { return Size() } // " + strings.Repeat("é", maxColumns) + "\n"} {
+		if err := os.WriteFile(path.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := sizesOf(load(t, dir))
+	columns(t, dir, found)
+	want := "comments that repeat the name in : 1\nfields of .big: 27\nfiles in cycles of : 2\nlines over 140 columns in .: 2\nmethods of .big: 61\nmethods of interface .Four: 4\n"
+	if got := string(lowerLimits(found, found)); got != want {
+		t.Errorf("found\n%swant\n%s", got, want)
+	}
+}
+
+func repeat(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+// sizesOf measures the packages. It returns the measures above the maxima.
+func sizesOf(pkgs []*pkg) map[string]int {
+	found := map[string]int{}
+	add := func(n, most int, what, place string) {
+		if n > most {
+			found[what+" "+place] = n
+		}
+	}
+	for _, p := range pkgs {
+		for name, n := range p.methods() {
+			add(n, maxMethods, "methods of", p.path+"."+name)
+		}
+		for _, f := range p.files {
+			ast.Inspect(f, func(n ast.Node) bool {
+				if spec, ok := n.(*ast.TypeSpec); ok {
+					fields, methods := membersOf(spec)
+					add(fields, maxFields, "fields of", p.path+"."+spec.Name.Name)
+					add(methods, maxInterface, "methods of interface", p.path+"."+spec.Name.Name)
+				}
+				return true
+			})
+		}
+		add(len(p.files), maxPackage, "files of", p.path)
+		add(p.cyclicFiles(), 0, "files in cycles of", p.path)
+		add(p.echoes(), 0, "comments that repeat the name in", p.path)
+	}
+	return found
+}
+
+// methods counts the methods of each type of a package.
+func (p *pkg) methods() map[string]int {
+	out := map[string]int{}
+	for _, f := range p.files {
+		for _, d := range f.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv != nil {
+				if name, _, ok := strings.Cut(funcName(fn), "."); ok {
+					out[name]++
+				}
+			}
+		}
+	}
+	return out
+}
+
+// membersOf counts the fields of a struct, embedded ones included, or the methods that an interface
+// declares itself.
+func membersOf(spec *ast.TypeSpec) (fields, methods int) {
+	switch t := spec.Type.(type) {
+	case *ast.StructType:
+		for _, f := range t.Fields.List {
+			fields += max(1, len(f.Names))
+		}
+	case *ast.InterfaceType:
+		for _, f := range t.Methods.List {
+			methods += len(f.Names)
+		}
+	}
+	return fields, methods
+}
+
+// cyclicFiles counts the files of a package that need each other in a circle: nobody can read one of
+// them without the others.
+func (p *pkg) cyclicFiles() int {
+	needs := map[string]map[string]bool{}
+	for _, f := range p.files {
+		own := p.file(f.Package)
+		needs[own] = map[string]bool{}
+		ast.Inspect(f, func(n ast.Node) bool {
+			if id, ok := n.(*ast.Ident); ok {
+				if o := p.info.Uses[id]; o != nil && isOfPackage(o, p) {
+					needs[own][p.file(o.Pos())] = true
+				}
+			}
+			return true
+		})
+	}
+	return inCycles(needs)
+}
+
+// isOfPackage tells whether an object is declared at the top of the package, or is a method or a
+// field of one of its types.
+func isOfPackage(o types.Object, p *pkg) bool {
+	if o.Pkg() == nil || relative(o.Pkg().Path()) != p.path || !o.Pos().IsValid() {
+		return false
+	}
+	v, isVar := o.(*types.Var)
+	f, isFunc := o.(*types.Func)
+	return o.Parent() == o.Pkg().Scope() || isVar && v.IsField() || isFunc && f.Signature().Recv() != nil
+}
+
+// inCycles counts the nodes of a graph that reach themselves through another node.
+func inCycles(needs map[string]map[string]bool) (n int) {
+	for from := range needs {
+		seen, next := map[string]bool{}, []string{from}
+		for len(next) > 0 && !seen[from] {
+			at := next[0]
+			next = next[1:]
+			for to := range needs[at] {
+				if to != at && !seen[to] {
+					seen[to] = true
+					next = append(next, to)
+				}
+			}
+		}
+		if seen[from] {
+			n++
+		}
+	}
+	return n
+}
+
+// columns adds the number of wide lines of each directory.
+func columns(t *testing.T, dir string, found map[string]int) {
+	t.Helper()
+	err := walk(dir, ".go", func(name string, text []byte) {
+		for line := range strings.Lines(string(text)) {
+			if utf8.RuneCountInString(strings.TrimRight(line, "\n")) > maxColumns {
+				found[fmt.Sprintf("lines over %d columns in %s", maxColumns, path.Dir(name))]++
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// largest lists the n largest measures of each kind.
+func largest(found map[string]int, n int) string {
+	type measure struct {
+		place string
+		n     int
+	}
+	var all []measure
+	for place, n := range found {
+		all = append(all, measure{place, n})
+	}
+	slices.SortFunc(all, func(a, b measure) int {
+		return cmp.Or(cmp.Compare(b.n, a.n), cmp.Compare(a.place, b.place))
+	})
+	var b strings.Builder
+	for _, m := range all[:min(n, len(all))] {
+		fmt.Fprintf(&b, "%5d  %s\n", m.n, m.place)
+	}
+	return b.String()
+}
