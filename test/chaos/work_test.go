@@ -95,17 +95,13 @@ func (c *run) freezeOne(h *hub, a *agent) {
 	c.frozen[a.name] = true
 }
 
-// unfreezeAll removes all freezes.
+// unfreezeAll removes all freezes. It repeats a call until a hub reports success, also if the hub
+// shows no freeze: a freeze without an answer may still be on its way to the store, and only the
+// removal makes the store refuse it.
 func (c *run) unfreezeAll() {
 	for name := range c.frozen {
 		c.must("unfreeze "+name, func(ctx context.Context) error {
 			_, err := c.anyHub().client.Unfreeze(ctx, name)
-			if p, ok := errors.AsType[*document.Problem](err); ok && (p.Status == http.StatusNotFound || p.Status == http.StatusConflict) {
-				t, terr := c.anyHub().client.Target(ctx, name)
-				if terr == nil && t.Target.Frozen == "" {
-					return nil // the freeze was not done
-				}
-			}
 			return err
 		})
 	}

@@ -51,14 +51,15 @@ func (c *call) unfreeze() (any, error) {
 	})
 }
 
-// unfreezeAll refuses if nothing is frozen: an operator who expects a freeze has to know.
+// unfreezeAll removes the freeze from the store also if this hub knows none: another hub may have
+// stored it a moment ago. An operator who expects a freeze learns that there was none.
 func (c *call) unfreezeAll() (any, error) {
 	all, err := c.h.Backend.FrozenAll(c.r.Context())
 	if err != nil {
 		return nil, err
 	}
 	if all == nil {
-		return nil, &Refusal{http.StatusConflict, "cannot unfreeze all targets: there is no freeze of the whole fleet", "See which targets are frozen: fettle target list"}
+		return done("The hub knows no freeze of all targets. Targets with a freeze of their own stay frozen: fettle target list.")(c.h.Backend.UnfreezeAll(c.r.Context(), c.who))
 	}
 	return done("The freeze of all targets by %s has ended. Targets with a freeze of their own stay frozen.", all.By)(c.h.Backend.UnfreezeAll(c.r.Context(), c.who))
 }
