@@ -57,7 +57,7 @@ func TestEffectsOfRequests(t *testing.T) {
 		{"/v1/freeze", `{"reason":"x","for_ns":5}`, 200, "All targets are frozen", `jane freeze all ["x",5]`},
 		{"/v1/freeze", `{"for_ns":5}`, 400, "without a reason", ""},
 		{"/v1/freeze", `{"reason":"x","for_ns":-5}`, 400, "negative time", ""},
-		{"/v1/unfreeze", `{}`, 200, "The hub knows no freeze of all targets.", `jane unfreeze all null`},
+		{"/v1/unfreeze", `{}`, 200, "This hub has no freeze of all targets.", `jane unfreeze all null`},
 		{"/v1/targets/web1/requests/freeze/approve", `{"name":"n","reason":"r"}`, 200, "The request of web1 is approved.", `jane decide [` + web1 + `,"freeze","n",false,"r"]`},
 		{"/v1/targets/web1/requests/freeze/reject", `{"name":"n","reason":"r"}`, 200, "The request of web1 is rejected.", `jane decide [` + web1 + `,"freeze","n",true,"r"]`},
 		{"/v1/notices/n1/approve", `{}`, 200, "The notice n1 is approved.", `jane notice ["n1",false]`},
