@@ -14,7 +14,7 @@ type floor struct {
 
 // floors lists the house from the ground up. A package imports only from
 // floors below its own; on its own floor only from its family, the packages
-// that share its first directory (verb/act and verb/exec).
+// that share its first directory (verb/act and verb/exec; in the fleet, hub and hub/api).
 var floors = []floor{
 	{"words", []string{"packaging", "internal/addr", "internal/secret", "internal/diag", "internal/duration", "internal/image", "internal/debver", "internal/exported"}},
 	{"lists and ports", []string{"internal/step", "internal/host", "internal/repo", "internal/probe", "internal/lang/front"}},
@@ -24,7 +24,19 @@ var floors = []floor{
 	{"engine parts", []string{"internal/compile", "internal/compile/...", "internal/names", "internal/outside", "internal/verb/...", "internal/kind/kindtest"}},
 	{"engine", []string{"internal/apply", "internal/listcache"}},
 	{"executors", []string{"internal/executor", "internal/executor/..."}},
-	{"fleet", []string{"internal/fleet", "internal/fleet/..."}},
+	{"fleet: vocabulary", []string{
+		"internal/fleet", "internal/fleet/smallfile", "internal/fleet/selection", "internal/fleet/fanout", "internal/fleet/owner",
+	}},
+	{"fleet: transport and proof", []string{
+		"internal/fleet/pki", "internal/fleet/content", "internal/fleet/document", "internal/fleet/clone", "internal/fleet/bus",
+		"internal/fleet/bus/...", "internal/fleet/agent/machine", "internal/fleet/agent/durable", "internal/fleet/agent/claim",
+		"internal/fleet/agent/binary",
+	}},
+	{"fleet: decisions and queries", []string{"internal/fleet/assign", "internal/fleet/access", "internal/fleet/view"}},
+	{"fleet: notices", []string{"internal/fleet/notify"}},
+	{"fleet: roles", []string{
+		"internal/fleet/hub", "internal/fleet/hub/...", "internal/fleet/agent", "internal/fleet/agent/...", "internal/fleet/client",
+	}},
 	{"ui", []string{"internal/ui/..."}},
 	{"top", []string{"cmd/...", "test/...", "examples", "internal/arch"}},
 }
@@ -89,8 +101,18 @@ func floorName(level int) string {
 	return floors[level].name
 }
 
-// family is the part of a path that siblings share: internal/verb.
+// family is the part of a path that siblings share: internal/verb, and internal/fleet/hub in the
+// fleet, which has several packages of each role.
 func family(path string) string {
-	parts := strings.SplitN(path, "/", 3)
-	return strings.Join(parts[:min(2, len(parts))], "/")
+	depth := 2
+	if strings.HasPrefix(path, "internal/fleet/") {
+		depth = 3
+	}
+	return upTo(depth, path)
+}
+
+// upTo returns the first directories of a path, at most n.
+func upTo(n int, path string) string {
+	parts := strings.Split(path, "/")
+	return strings.Join(parts[:min(n, len(parts))], "/")
 }

@@ -134,7 +134,7 @@ func checkRecords(dir, document string) []string {
 func checkHouse(pkgs []*pkg, document string) []string {
 	have := map[string]bool{}
 	for _, p := range pkgs {
-		have[family(p.path)] = true
+		have[upTo(2, p.path)] = true
 	}
 	var broken []string
 	for directory := range have {
