@@ -46,30 +46,30 @@ git_ init --quiet
 commit v1 "The first version of the site"
 cd "$repo"
 
-say "1. What would be done? A plan changes nothing."
+say "1. Show the changes. A plan changes nothing."
 run 2 fettle plan --root "$root"
-say "2. Do it."
+say "2. Make the changes."
 run 0 fettle apply --root "$root" --yes
 run 0 cat "$root/etc/site/example.org.conf"
-say "3. Again: nothing to do, and nothing is touched."
+say "3. Apply again: nothing has to change."
 run 0 fettle apply --root "$root" --yes
-say "4. Somebody edits by hand. That is drift."
+say "4. A user edits two files by hand: drift."
 echo '<h1>Hacked</h1>' >"$root/srv/www/example.org/index.html"
 chmod 0666 "$root/etc/site/example.org.conf"
 run 2 fettle drift --root "$root"
 run 0 fettle apply --root "$root" --yes
-say "5. The next commit: which steps differ?"
+say "5. Compare the steps of two commits."
 rm -r "$repo/modules"
 commit v2 "The second version, with TLS"
 run 2 fettle diff HEAD~1 HEAD
 run 0 fettle apply --root "$root" --yes
-say "6. From a byte on the machine to its source line, commit and run."
+say "6. Explain a file: its source line, commit and run."
 run 0 fettle explain --root "$root" /etc/site/example.org.conf
-say "7. What has run here? And back to the first version, without git."
+say "7. Show the runs, and roll back to the first version without git."
 run 0 fettle log --root "$root"
 run 0 fettle rollback --root "$root" 2 --yes
 run 0 cat "$root/srv/www/example.org/index.html"
-say "8. Back to before fettle."
+say "8. Roll back to the state before fettle."
 run 0 fettle rollback --root "$root" origin --yes
 after=$(fingerprint)
 if [ "$before" = "$after" ]; then

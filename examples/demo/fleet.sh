@@ -55,7 +55,7 @@ git_ init --quiet
 printf 'target_group "web" {\n  labels  = { role = "web" }\n  modules = ["web"]\n}\n' >"$repo/fettle.hcl"
 greeting "Hello"
 
-say "1. A hub: one program, one directory. It follows a git repository."
+say "1. Start a hub. It follows a git repository."
 # Two ports that nobody has, most likely.
 port=$((20000 + $$ % 20000))
 run fettle hub init --fleet demo --name hub1 --dir "$work/hub" --address 127.0.0.1 --api "127.0.0.1:$port" --bus "127.0.0.1:$((port + 1))" --repository "file://$repo" --poll 5s
@@ -64,7 +64,7 @@ hub=$!
 until_ "the hub serves" fettle login "unix://$work/hub.sock" </dev/null
 until_ "the hub serves" fettle status --fleet
 
-say "2. Three machines join with a token. What they are to be follows from its labels."
+say "2. Three hosts enrol with a token. The token gives them their labels."
 fettle token create --labels role=web --uses 3 --json | sed -n 's/^ *"secret": "\(.*\)".*/\1/p' >"$work/token"
 for n in 1 2 3; do
   mkdir -p "$work/web$n/etc" "$work/web$n/srv" "$work/web$n/var/lib" "$work/web$n/tmp"
@@ -78,17 +78,17 @@ until_ "all three are as assigned" everywhere Hello
 run cat "$work/web2/srv/www/index.html"
 run fettle target list
 
-say "3. A push. Nobody runs anything."
+say "3. Push a commit: the agents apply it."
 greeting "Good morning"
 until_ "the push is everywhere" everywhere "Good morning"
 run cat "$work/web3/srv/www/index.html"
 
-say "4. Somebody edits by hand. The agent sees it and puts it right."
+say "4. A user edits a file by hand: the agent repairs it."
 echo "<h1>Hacked</h1>" >"$work/web1/srv/www/index.html"
 until_ "the drift is gone" everywhere "Good morning"
 until_ "the hub has heard of it" sh -c 'fettle events | grep -q "web1 .*repaired"'
 
-say "5. The hub goes away. The machines look after themselves, and tell of it later."
+say "5. The hub stops. Agents continue to repair drift, and report it later."
 kill "$hub"
 wait "$hub" || :
 echo "<h1>Hacked again</h1>" >"$work/web2/srv/www/index.html"
@@ -98,7 +98,7 @@ until_ "the hub has heard of it" sh -c 'fettle events | grep -q "web2 .*repaired
 until_ "all are back" sh -c 'fettle status --fleet | grep -q "3 of 3"'
 run fettle events
 
-say "6. A branch, on one machine first."
+say "6. Try a branch on one host first."
 git_ checkout --quiet -b evening
 greeting "Good evening"
 git_ checkout --quiet main
