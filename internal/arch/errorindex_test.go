@@ -18,7 +18,7 @@ const errorIndex = "../../docs/errors.md"
 // writes the page.
 func TestErrorIndex(t *testing.T) {
 	found := map[string]string{}
-	for _, p := range load(t, "../..") {
+	for _, p := range loadProject(t) {
 		for _, f := range p.files {
 			ast.Inspect(f, func(n ast.Node) bool {
 				if summary, detail, ok := p.diagnostic(n); ok {

@@ -18,7 +18,7 @@ func TestFleetMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want, have []string
-	for _, p := range load(t, "../..") {
+	for _, p := range loadProject(t) {
 		if name := strings.TrimPrefix(p.path, "internal/"); name == "fleet" || strings.HasPrefix(name, "fleet/") {
 			want = append(want, name)
 		}

@@ -13,7 +13,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 
 // TestHouse holds every law against the project.
 func TestHouse(t *testing.T) {
-	pkgs := load(t, "../..")
+	pkgs := loadProject(t)
 	house, err := os.ReadFile("../../ARCHITECTURE.md")
 	if err != nil {
 		t.Fatal(err)

@@ -23,7 +23,7 @@ const showProse = "FETTLE_PROSE"
 //
 // prints each violation in a place, and -update lowers the limits.
 func TestProse(t *testing.T) {
-	found, err := proseOf("../..", load(t, "../.."))
+	found, err := proseOf("../..", loadProject(t))
 	if err != nil {
 		t.Fatal(err)
 	}

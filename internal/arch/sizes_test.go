@@ -33,7 +33,7 @@ const sizeLimits = "testdata/sizes.txt"
 //
 // prints the table of the largest; -update lowers the limits.
 func TestSizes(t *testing.T) {
-	pkgs := load(t, "../..")
+	pkgs := loadProject(t)
 	found := sizesOf(pkgs)
 	columns(t, "../..", found)
 	for _, place := range holdLimits(t, sizeLimits, found) {

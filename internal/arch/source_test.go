@@ -1,6 +1,8 @@
 package arch
 
 import (
+	"errors"
+	"fmt"
 	"go/ast"
 	"go/token"
 	"go/types"
@@ -8,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/tools/go/packages"
@@ -26,13 +29,34 @@ type pkg struct {
 	directory string // of the module, absolute
 }
 
-// load reads all packages of the module in a directory, their tests left out. A package that does not
-// compile stops the test: nothing can be said about it.
-func load(t *testing.T, dir string) []*pkg {
+// project reads the packages of this project once for all tests.
+var project = sync.OnceValues(func() ([]*pkg, error) { return read("../..") })
+
+// loadProject returns the packages of this project, their tests left out.
+func loadProject(t *testing.T) []*pkg {
 	t.Helper()
-	directory, err := filepath.Abs(dir)
+	pkgs, err := project()
 	if err != nil {
 		t.Fatal(err)
+	}
+	return pkgs
+}
+
+// load reads all packages of the module in a directory, their tests left out.
+func load(t *testing.T, dir string) []*pkg {
+	t.Helper()
+	pkgs, err := read(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pkgs
+}
+
+// read is an error if a package does not compile: nothing can be said about it.
+func read(dir string) ([]*pkg, error) {
+	directory, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
 	}
 	found, err := packages.Load(&packages.Config{
 		Dir:  directory,
@@ -40,21 +64,18 @@ func load(t *testing.T, dir string) []*pkg {
 		Env:  append(os.Environ(), "GOWORK=off"),
 	}, "./...")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
 	var pkgs []*pkg
 	for _, p := range found {
 		for _, e := range p.Errors {
-			t.Errorf("%s does not compile: %v", p.PkgPath, e)
+			err = errors.Join(err, fmt.Errorf("%s does not compile: %w", p.PkgPath, e))
 		}
 		if len(p.Syntax) > 0 { // else it is all tests
 			pkgs = append(pkgs, newPkg(p, directory))
 		}
 	}
-	if t.Failed() {
-		t.FailNow()
-	}
-	return pkgs
+	return pkgs, err
 }
 
 func newPkg(p *packages.Package, directory string) *pkg {

@@ -20,7 +20,7 @@ func TestTroubleshooting(t *testing.T) {
 		t.Fatal(err)
 	}
 	var texts strings.Builder
-	for _, p := range load(t, "../..") {
+	for _, p := range loadProject(t) {
 		for _, f := range p.files {
 			texts.WriteString(literals(f))
 		}
