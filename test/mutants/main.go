@@ -15,12 +15,12 @@ import (
 
 // settings are the flags.
 type settings struct {
-	root, equivalent, tests, run, only string
-	count                              int
-	seed                               uint64
-	floor                              float64
-	list                               bool
-	directories                        []string
+	root, equivalent, tests, run, skip, only string
+	count                                    int
+	seed                                     uint64
+	floor                                    float64
+	list                                     bool
+	directories                              []string
 }
 
 func main() {
@@ -38,6 +38,7 @@ func parseFlags(args []string) (settings, error) {
 	f.StringVar(&s.equivalent, "equivalent", "test/mutants/equivalent.txt", "the mutants that change nothing")
 	f.StringVar(&s.tests, "tests", "", "directories whose tests look, with commas (default: the package's own)")
 	f.StringVar(&s.run, "run", "", "only tests that match, as with go test")
+	f.StringVar(&s.skip, "skip", "", "no tests that match, as with go test: tests that take minutes under load")
 	f.StringVar(&s.only, "only", "", "only mutants whose place or name matches this expression")
 	f.IntVar(&s.count, "count", 0, "take a sample of this many from each package; 0 takes all")
 	f.Uint64Var(&s.seed, "seed", 1, "which sample: the same seed takes the same from the same code")
@@ -143,7 +144,7 @@ func judge(ctx context.Context, t *target, s settings, chosen []mutant, same int
 		return err
 	}
 	defer os.RemoveAll(dir)
-	b := &bench{t: t, tests: []string{t.directory}, run: s.run, dir: dir}
+	b := &bench{t: t, tests: []string{t.directory}, run: s.run, skip: s.skip, dir: dir}
 	if s.tests != "" {
 		b.tests = strings.Split(s.tests, ",")
 	}

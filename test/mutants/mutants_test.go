@@ -137,6 +137,18 @@ func TestAll(t *testing.T) {
 	}
 }
 
+// TestSkip: a test that is left out notices nothing, in its short form and in full, and need not pass.
+func TestSkip(t *testing.T) {
+	world(t, counter, "package p\n\nimport \"testing\"\n\nfunc TestTwice(t *testing.T) {\n\tif Twice(2) != 4 {\n\t\tt.Fatal()\n\t}\n}\n\n"+
+		"func TestLong(t *testing.T) {\n\tif !testing.Short() || Below(9) {\n\t\tt.Fatal()\n\t}\n}\n")
+	said, err := output(t, "-equivalent", "same.txt", "-skip", "^TestLong$", "-only", "operator", "p")
+	for _, want := range []string{"survived p/in.go:3: p Below operator", "killed   p/in.go:9: p Twice operator"} {
+		if err != nil || !strings.Contains(said, want) {
+			t.Errorf("the report lacks %q: %v\n%s", want, err, said)
+		}
+	}
+}
+
 // TestEndless: a test that never ends under a mutant has noticed it.
 func TestEndless(t *testing.T) {
 	if os.Getenv("MUTANTS_WAIT") != "" {

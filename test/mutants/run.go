@@ -23,9 +23,12 @@ type bench struct {
 	t      *target
 	tests  []string // packages whose tests look, by directory
 	run    string   // the -run of the tests, "" for all
+	skip   string   // the -skip of the tests, "" for none
 	chosen *regexp.Regexp
-	dir    string
-	limit  time.Duration // for one run of the tests, if the jobs have no limit
+	// skipped matches the tests of skip, if it is not "".
+	skipped *regexp.Regexp
+	dir     string
+	limit   time.Duration // for one run of the tests, if the jobs have no limit
 	// rapid is true if the tests know the flag that keeps pgregory.net/rapid
 	// from leaving its findings in the tree.
 	rapid map[string]bool
@@ -42,6 +45,9 @@ const noFindings = "-rapid.nofailfile"
 func (b *bench) prepare(ctx context.Context, ms []mutant) error {
 	var err error
 	if b.chosen, err = regexp.Compile(b.run); err != nil {
+		return err
+	}
+	if b.skipped, err = regexp.Compile(b.skip); err != nil {
 		return err
 	}
 	ws, err := b.t.weave(ms)
@@ -64,7 +70,7 @@ func (b *bench) prepare(ctx context.Context, ms []mutant) error {
 			return err
 		}
 		b.rapid[directory] = !r.failed
-		ts, err := b.learn(ctx, directory, binary)
+		ts, err := b.learn(ctx, i, binary)
 		if err != nil {
 			return err
 		}
@@ -86,15 +92,18 @@ func idsOf(ws []woven) map[string]int {
 // kills returns true if a test notices the mutant.
 func (b *bench) kills(ctx context.Context, m mutant) (bool, error) {
 	number := b.ids[m.name()]
-	built := b.binaries
-	if number == 0 {
-		var err error
-		if built, err = b.alone(ctx, m); err != nil {
-			return false, err
-		}
+	built := map[string]string{}
+	if number > 0 {
+		built = b.binaries
 	}
 	for _, g := range groups(b.trials, number) {
-		j := job{directory: g[0].directory, binary: built[g[0].directory], flags: flags(g), env: []string{chosenVariable + "=" + strconv.Itoa(number)}}
+		if built[g[0].directory] == "" {
+			var err error
+			if built[g[0].directory], err = b.alone(ctx, m, g[0].place); err != nil {
+				return false, err
+			}
+		}
+		j := job{directory: g[0].directory, binary: built[g[0].directory], flags: b.flags(g), env: []string{chosenVariable + "=" + strconv.Itoa(number)}}
 		for _, t := range g {
 			j.took, j.cpu = j.took+t.took, j.cpu+t.cpu
 		}
@@ -105,20 +114,14 @@ func (b *bench) kills(ctx context.Context, m mutant) (bool, error) {
 	return false, nil
 }
 
-// alone builds the tests with one mutant.
-func (b *bench) alone(ctx context.Context, m mutant) (map[string]string, error) {
+// alone builds the tests of a directory with one mutant. Most mutants need only the build of their own package.
+func (b *bench) alone(ctx context.Context, m mutant, place int) (string, error) {
 	overlay, err := b.t.alone(b.dir, m)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	out := map[string]string{}
-	for i, directory := range b.tests {
-		out[directory] = filepath.Join(b.dir, "alone"+strconv.Itoa(i)+".test")
-		if err := b.t.compile(ctx, b.dir, directory, out[directory], overlay); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
+	binary := filepath.Join(b.dir, "alone"+strconv.Itoa(place)+".test")
+	return binary, b.t.compile(ctx, b.dir, b.tests[place], binary, overlay)
 }
 
 // job is one run of a test binary in the directory of its package.

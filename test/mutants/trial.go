@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 // trial is one test of one directory, and what is known of it.
 type trial struct {
 	directory string
+	place     int    // of the directory in the list: 0 for the package's own tests
 	test      string // "" for all tests, in their full form
 	took      time.Duration
 	cpu       time.Duration
@@ -23,9 +25,12 @@ type trial struct {
 }
 
 // flags are the arguments of a test binary that runs some trials of one directory.
-func flags(ts []trial) []string {
-	if ts[0].test == "" {
+func (b *bench) flags(ts []trial) []string {
+	if ts[0].test == "" && b.skip == "" {
 		return nil
+	}
+	if ts[0].test == "" {
+		return []string{"-test.skip=" + b.skip}
 	}
 	var names []string
 	for _, t := range ts {
@@ -35,17 +40,18 @@ func flags(ts []trial) []string {
 }
 
 // learn runs each test of a directory once, without a mutant, and returns what it costs and reaches.
-func (b *bench) learn(ctx context.Context, directory, binary string) ([]trial, error) {
+func (b *bench) learn(ctx context.Context, place int, binary string) ([]trial, error) {
+	directory := b.tests[place]
 	list, err := b.execute(ctx, job{directory: directory, binary: binary, flags: []string{"-test.list=."}})
 	if err != nil {
 		return nil, err
 	}
 	var out []trial
 	for _, name := range strings.Fields(string(list.out)) {
-		if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") && !strings.HasPrefix(name, "Example") || !b.chosen.MatchString(name) {
+		if !b.runs(name) {
 			continue
 		}
-		t, err := b.once(ctx, trial{directory: directory, test: name}, binary)
+		t, err := b.once(ctx, trial{directory: directory, place: place, test: name}, binary)
 		if err != nil {
 			return nil, err
 		}
@@ -54,8 +60,16 @@ func (b *bench) learn(ctx context.Context, directory, binary string) ([]trial, e
 	if b.run != "" || !usesShort(filepath.Join(b.t.root, directory)) {
 		return out, nil
 	}
-	full, err := b.once(ctx, trial{directory: directory}, binary)
+	full, err := b.once(ctx, trial{directory: directory, place: place}, binary)
 	return append(out, full), err
+}
+
+// runs tells whether a line of a list of tests names a test that looks.
+func (b *bench) runs(name string) bool {
+	if b.skip != "" && b.skipped.MatchString(name) || !b.chosen.MatchString(name) {
+		return false
+	}
+	return strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") || strings.HasPrefix(name, "Example")
 }
 
 // usesShort returns true if a test of a directory has a short form.
@@ -74,7 +88,7 @@ func (b *bench) once(ctx context.Context, t trial, binary string) (trial, error)
 		return t, err
 	}
 	start := time.Now()
-	r, err := b.execute(ctx, job{directory: t.directory, binary: binary, flags: flags([]trial{t}), env: []string{reachedVariable + "=" + file}})
+	r, err := b.execute(ctx, job{directory: t.directory, binary: binary, flags: b.flags([]trial{t}), env: []string{reachedVariable + "=" + file}})
 	if err != nil {
 		return t, err
 	}
@@ -100,11 +114,12 @@ func (b *bench) once(ctx context.Context, t trial, binary string) (trial, error)
 // quick is the time of the first group of tests, in which most mutants die. Each further group takes longer.
 const quick = 300 * time.Millisecond
 
-// groups sorts the trials that reach a mutant by their time, and groups them for a process each.
+// groups sorts the trials that reach a mutant, those of the package itself first, and then by their time,
+// and groups them for a process each.
 // Number 0 stands for a mutant that any trial may reach.
 func groups(ts []trial, number int) [][]trial {
 	ts = slices.DeleteFunc(slices.Clone(ts), func(t trial) bool { return number > 0 && !t.reached[number] })
-	slices.SortStableFunc(ts, func(a, b trial) int { return int(a.took - b.took) })
+	slices.SortStableFunc(ts, func(a, b trial) int { return cmp.Or(a.place-b.place, cmp.Compare(a.took, b.took)) })
 	var out [][]trial
 	room, limit := time.Duration(0), quick
 	for _, t := range ts {

@@ -102,7 +102,8 @@ func TestSameVerdict(t *testing.T) {
 	}
 }
 
-// TestGroups: only tests that reach a mutant run, the fastest first; the full form of the tests comes alone.
+// TestGroups: only tests that reach a mutant run, those of the package itself and then the fastest first; the full
+// form of the tests comes alone.
 func TestGroups(t *testing.T) {
 	reach := func(test string, took time.Duration, numbers ...int) trial {
 		r := trial{directory: "p", test: test, took: took, reached: map[int]bool{}}
@@ -111,8 +112,10 @@ func TestGroups(t *testing.T) {
 		}
 		return r
 	}
-	ts := []trial{reach("", time.Second, 1), reach("TestSlow", time.Second, 1, 2), reach("TestB", 20*time.Millisecond, 1), reach("TestA", 10*time.Millisecond, 1), reach("TestNot", 0, 3)}
-	for number, want := range map[int]string{0: "TestNot TestA TestB|(full)|TestSlow", 1: "TestA TestB|(full)|TestSlow", 2: "TestSlow", 3: "TestNot", 4: ""} {
+	other := reach("TestOther", 0, 1)
+	other.directory, other.place = "q", 1
+	ts := []trial{other, reach("", time.Second, 1), reach("TestSlow", time.Second, 1, 2), reach("TestB", 20*time.Millisecond, 1), reach("TestA", 10*time.Millisecond, 1), reach("TestNot", 0, 3)}
+	for number, want := range map[int]string{0: "TestNot TestA TestB|(full)|TestSlow|TestOther", 1: "TestA TestB|(full)|TestSlow|TestOther", 2: "TestSlow", 3: "TestNot", 4: ""} {
 		var got []string
 		for _, g := range groups(ts, number) {
 			var names []string
