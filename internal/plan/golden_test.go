@@ -4,9 +4,12 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,25 +26,25 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the plans in testdata; look at the difference as at code")
 
-// accounts are those of the golden machine.
+// accounts are those of the golden machine: root, www and ann.
 type accounts struct{}
 
 func (accounts) UID(n string) (uint32, error) {
-	if id, ok := map[string]uint32{"root": 0, "www": 33}[n]; ok {
+	if id, ok := map[string]uint32{"root": 0, "www": 33, "ann": 1000}[n]; ok {
 		return id, nil
 	}
 	return 0, &verb.UnknownNameError{What: "user", Name: n}
 }
 
 func (accounts) GID(n string) (uint32, error) {
-	if id, ok := map[string]uint32{"root": 0, "www": 33}[n]; ok {
+	if id, ok := map[string]uint32{"root": 0, "www": 33, "ann": 1000}[n]; ok {
 		return id, nil
 	}
 	return 0, &verb.UnknownNameError{What: "group", Name: n}
 }
 
 func (accounts) UserName(id uint32) string {
-	return map[uint32]string{0: "root", 33: "www"}[id]
+	return map[uint32]string{0: "root", 33: "www", 1000: "ann"}[id]
 }
 func (a accounts) GroupName(id uint32) string { return a.UserName(id) }
 
@@ -64,16 +67,25 @@ func (r rules) Irreversible(s step.Step, from, to image.Image) string {
 // TestPlans: each file of testdata has a case for each of its sections "wanted":
 //
 //	-- NAME/wanted --    the list
-//	-- NAME/applied --   what is in force: STEP, blank, "|", blank, origin as JSON ("adopted" for none)
+//	-- NAME/applied --   what is in force: STEP, blank, "|", blank, origin as JSON ("adopted" for none);
+//	                     or an entry as JSON
 //	-- NAME/acts --      ACT steps of the list in force
 //	-- NAME/observed --  ADDRESS blank IMAGE as JSON
 //	-- NAME/failed --    ADDRESS blank text
 //	-- NAME/pending --   ADDRESS blank CAUSE; its step is the one of acts
 //	-- NAME/goal --      as applied; a rollback to run 1
 //	-- NAME/before --    as observed: what runs after the goal found
+//	-- NAME/moved --     paths that runs after the goal changed
+//	-- NAME/edited --    PATH blank plan.Whole as JSON
+//	-- NAME/kept --      TREE blank its paths as JSON, []plan.Kept
+//	-- NAME/foreign --   DIRECTORY blank the first path of others in it
+//	-- NAME/links --     how many names of a file are removed
+//	-- NAME/unreached -- paths of steps that the run did not reach
+//	-- NAME/later --     steps of later phases
 //	-- NAME/has --       ADDRESS: what the host has, for suggestions
 //	-- NAME/missing --   ADDRESS: what the host has not, of what actions run
-//	-- NAME/options --   "report" for drift that is only reported
+//	-- NAME/options --   report: drift is only reported. skip: what is blocked is left out. more: the
+//	                     list goes on. to=N: the rollback goes to run N
 //	-- NAME/plan --      the result
 func TestPlans(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
@@ -131,6 +143,7 @@ func input(t *testing.T, name string, parts map[string]string) plan.Input {
 		_, missing := pairs(get("missing"))[string(need)]
 		return missing
 	}
+	extra(t, &in, get)
 	for a, text := range pairs(get("failed")) {
 		in.Failed[addr.Addr(a)] = fmt.Errorf("%s", text)
 	}
@@ -145,7 +158,15 @@ func input(t *testing.T, name string, parts map[string]string) plan.Input {
 	}
 	if goal, ok := parts[name+"/goal"]; ok {
 		in.Operation = journal.OpRollback
-		in.Goal = &plan.Goal{To: 1, Entries: entries(t, goal), Before: images(t, get("before")), Found: map[string]image.File{}}
+		in.Goal = &plan.Goal{To: 1, Entries: entries(t, goal), Before: images(t, get("before")),
+			Found: map[string]image.File{}, Moved: map[string]bool{}}
+		if _, err := fmt.Sscanf(get("options"), "to=%d", &in.Goal.To); strings.HasPrefix(get("options"), "to=") && err != nil {
+			t.Fatal(err)
+		}
+		in.Goal.Edited = values[plan.Whole](t, get("edited"))
+		for p := range pairs(get("moved")) {
+			in.Goal.Moved[p] = true
+		}
 		for a, i := range in.Goal.Before {
 			if a.Kind() == addr.KindFile {
 				in.Goal.Found[a.Path()] = *i.File
@@ -154,6 +175,28 @@ func input(t *testing.T, name string, parts map[string]string) plan.Input {
 		}
 	}
 	return in
+}
+
+// extra reads the sections that few cases have.
+func extra(t *testing.T, in *plan.Input, get func(string) string) {
+	options := strings.Fields(get("options"))
+	in.SkipBlocked, in.More = slices.Contains(options, "skip"), slices.Contains(options, "more")
+	in.Foreign, in.Unreached = pairs(get("foreign")), slices.Sorted(maps.Keys(pairs(get("unreached"))))
+	if text := get("kept"); text != "" {
+		kept := values[[]plan.Kept](t, text)
+		in.Kept = func(tree string) []plan.Kept { return slices.Clone(kept[tree]) }
+	}
+	if text := strings.TrimSpace(get("links")); text != "" {
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Links = func(string, []string) uint64 { return n }
+	}
+	in.Later = map[addr.Addr][]step.Step{}
+	for _, s := range list(t, get("later")) {
+		in.Later[s.Addr()] = append(in.Later[s.Addr()], s)
+	}
 }
 
 func list(t *testing.T, text string) step.List {
@@ -169,6 +212,14 @@ func list(t *testing.T, text string) step.List {
 
 func entries(t *testing.T, text string) (out []journal.Entry) {
 	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "{") {
+			var e journal.Entry
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			out = append(out, e)
+			continue
+		}
 		words, origin, _ := strings.Cut(strings.TrimSpace(line), " | ")
 		words, by, _ := strings.Cut(words, " by ")
 		s := list(t, words+"\n")[0]
@@ -186,12 +237,21 @@ func entries(t *testing.T, text string) (out []journal.Entry) {
 
 func images(t *testing.T, text string) map[addr.Addr]image.Image {
 	out := map[addr.Addr]image.Image{}
-	for a, js := range pairs(text) {
-		var i image.Image
-		if err := json.Unmarshal([]byte(js), &i); err != nil {
+	for a, i := range values[image.Image](t, text) {
+		out[addr.Addr(a)] = i
+	}
+	return out
+}
+
+// values reads lines "NAME blank JSON".
+func values[T any](t *testing.T, text string) map[string]T {
+	out := map[string]T{}
+	for name, js := range pairs(text) {
+		var v T
+		if err := json.Unmarshal([]byte(js), &v); err != nil {
 			t.Fatalf("%s: %v", js, err)
 		}
-		out[addr.Addr(a)] = i
+		out[name] = v
 	}
 	return out
 }
@@ -217,11 +277,20 @@ func show(p *plan.Plan, problems interface{ Err() error }) string {
 				fmt.Fprintf(&b, "\t%s: %s\n", note.what, note.text)
 			}
 		}
-		if c.Drifted {
-			b.WriteString("\tdrifted\n")
+		for _, is := range []struct {
+			what string
+			yes  bool
+		}{{"drifted", c.Drifted}, {"stale", c.Stale}, {"found", c.Found}, {"whole", c.Whole != nil}} {
+			if is.yes {
+				fmt.Fprintf(&b, "\t%s\n", is.what)
+			}
 		}
-		if c.Stale {
-			b.WriteString("\tstale\n")
+		if c.Addr.Kind() == addr.KindExec && c.Action == plan.Remove {
+			fmt.Fprintf(&b, "\tundoes: %s\n", c.Applied)
+		}
+		if c.Then != nil {
+			then, _ := json.Marshal(c.Then)
+			fmt.Fprintf(&b, "\tthen: %s\n", then)
 		}
 		if c.To == nil && c.Action.Mutates() && c.Addr.Kind() != addr.KindAct {
 			b.WriteString("\tknown after apply\n")

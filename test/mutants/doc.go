@@ -17,8 +17,8 @@
 // then run in full for the survivors. A test that takes several times its usual CPU time has failed.
 //
 // By default, only the package's own tests count. If the meaning of a package shows only in others,
-// name all packages whose tests count with -tests, its own first: they are faster, and they say where
-// the error is. The tests of a package run only for mutants that survived the packages before it. Name
+// name all packages whose tests count with -tests, its own first: they are faster and name
+// the error. The tests of a package run only for mutants that survived the packages before it. Name
 // tests that take minutes with -skip. internal/plan is such a package: a plan is right if applying it has
 // the desired effect, which the tests of internal/apply and internal/executor/local state. Processes
 // that a test starts are the mutant too, unless the test clears their environment.

@@ -64,7 +64,7 @@ func (b *bench) learn(ctx context.Context, place int, binary string) ([]trial, e
 	return append(out, full), err
 }
 
-// runs tells whether a line of a list of tests names a test that looks.
+// runs tells whether a line of a list of tests names a test that counts.
 func (b *bench) runs(name string) bool {
 	if b.skip != "" && b.skipped.MatchString(name) || !b.chosen.MatchString(name) {
 		return false
@@ -114,8 +114,8 @@ func (b *bench) once(ctx context.Context, t trial, binary string) (trial, error)
 // quick is the time of the first group of tests, in which most mutants die. Each further group takes longer.
 const quick = 300 * time.Millisecond
 
-// groups sorts the trials that reach a mutant, those of the package itself first, and then by their time,
-// and groups them for a process each.
+// groups sorts the trials that reach a mutant by package and then by their time. The own package is first.
+// Each group needs one process.
 // Number 0 stands for a mutant that any trial may reach.
 func groups(ts []trial, number int) [][]trial {
 	ts = slices.DeleteFunc(slices.Clone(ts), func(t trial) bool { return number > 0 && !t.reached[number] })
