@@ -102,7 +102,7 @@ func Parse(s string) (Addr, error) {
 		return "", fmt.Errorf("cannot read address %q: it is not KIND:NAME, for example file:/etc/motd", s)
 	}
 	if strings.ContainsRune(s, 0) {
-		return "", fmt.Errorf("cannot read address %q: it holds a NUL byte", s)
+		return "", fmt.Errorf("cannot read address %q: it contains a NUL byte", s)
 	}
 	for _, known := range Kinds() {
 		if Kind(k) == known {

@@ -13,14 +13,14 @@ import (
 	"fettle.dev/fettle/internal/verb/check"
 )
 
-// actOf is an ACT step of the list with the addresses it listens to.
+// actOf is an ACT step (a lazy action) of the list, with the addresses that trigger it.
 type actOf struct {
 	step          step.Step
 	on, onFailure []addr.Addr
 }
 
-// turn orders those who listen to one failure: what rescues a block comes before
-// all others, an inner block before the one around it.
+// turn is the sort key of the actions for one failure: actions that rescue a block run first, inner
+// blocks before outer blocks.
 func (a actOf) turn() int {
 	if _, ok := a.step.Lookup("rescue"); ok {
 		return len(a.onFailure)
@@ -28,8 +28,8 @@ func (a actOf) turn() int {
 	return math.MaxInt
 }
 
-// settled gives the records of the actions that change i notifies, and
-// remembers them. From then on neither a failure nor a crash loses them.
+// settled returns the records of the actions that change i notifies, and adds these actions to
+// r.pending. After the records are durable, neither a failure nor a crash loses a notification.
 func (r *run) settled(i int) []journal.Record {
 	a := r.plan.Changes[i].Addr
 	var recs []journal.Record
@@ -46,8 +46,8 @@ func (r *run) settled(i int) []journal.Record {
 	return recs
 }
 
-// forget undoes what change i did, in the record: it is as if it had never
-// been done, and who was notified by it is not.
+// forget removes change i from the bookkeeping of the run, as if it had never been made: its effect is
+// cleared, and its notifications of actions are withdrawn.
 func (r *run) forget(i int) {
 	fx := &r.fx[i]
 	fx.changed, fx.moves = false, nil
@@ -75,7 +75,8 @@ func (r *run) basePending(a addr.Addr) journal.PendingAct {
 	return journal.PendingAct{}
 }
 
-// act runs a lazy action if something notified it.
+// act runs an action if an address in its cause notified it in this run or an earlier one. Otherwise
+// it is skipped.
 func (r *run) act(i int) error {
 	c, s := r.plan.Changes[i], r.m.Step(i)
 	if len(r.notifiers(c.Addr, c.Cause)) == 0 {
@@ -85,7 +86,7 @@ func (r *run) act(i int) error {
 	}
 	if r.m.Out(r.notifiers(c.Addr, c.Cause)) {
 		r.m.Set(i, Barred)
-		r.event("skipped", i, "only what is in a block that failed notifies it, or what comes after one")
+		r.event("skipped", i, "it is notified only by states in or after a block that failed")
 		return nil
 	}
 	r.start(i)
@@ -108,14 +109,14 @@ func (r *run) act(i int) error {
 	return r.log(append([]journal.Record{fired}, r.settled(i)...)...) // an action can notify another
 }
 
-// notifiers are those of some causes for which an action is pending. The same
-// action may stand in the list several times, each for its own causes.
+// notifiers returns the addresses in cause that made the action a pending. The list can contain the
+// same action several times, each time with other causes.
 func (r *run) notifiers(a addr.Addr, cause []addr.Addr) []addr.Addr {
 	return slices.DeleteFunc(slices.Clone(r.pending[a].Cause), func(x addr.Addr) bool { return !slices.Contains(cause, x) })
 }
 
-// failureActs runs what listens for the failure of change i and has not run for it:
-// first what rescues its block.
+// failureActs runs the actions that on_failure connects with change i and that have not run for this
+// failure. Actions that rescue its block run first.
 func (r *run) failureActs(i int) error {
 	a := r.plan.Changes[i].Addr
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), settleTime)
@@ -140,14 +141,14 @@ func (r *run) failureActs(i int) error {
 	return nil
 }
 
-// wait waits for what others do. It changes nothing, so a run that was cut short
-// in the middle of it waits again. One that ends in vain fails the run.
+// wait executes a WAIT step, which waits until a condition holds. It changes nothing, so a recovered
+// run waits again. If the condition does not hold within the time limit, the run fails.
 func (r *run) wait(i int) error {
 	r.start(i)
 	err := check.Run(r.ctx, r.Host, r.Net, r.m.Step(i))
 	switch {
 	case err != nil && r.ctx.Err() != nil:
-		return nil // it has not failed: nobody waited for its end
+		return nil // the run was cancelled, so the condition has not failed
 	case err != nil:
 		return r.fail(i, StepFailed, err)
 	}
@@ -156,14 +157,15 @@ func (r *run) wait(i int) error {
 	return nil
 }
 
-// check verifies. All checks run; the first that fails is the run's failure.
+// check executes a CHECK step after the changes of the run. All checks run; the first failed check
+// becomes the failure of the run.
 func (r *run) check(i int) error {
 	c, s := r.plan.Changes[i], r.m.Step(i)
 	r.start(i)
 	res := CheckResult{Addr: c.Addr, Source: c.Source, OK: true}
 	err := check.Run(r.ctx, r.Host, r.Net, s)
 	if err != nil && r.ctx.Err() != nil {
-		return nil // it has not failed: nobody waited for its answer
+		return nil // the run was cancelled, so the check has not failed
 	}
 	r.m.Set(i, Done)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
-// adopt records what an adopted address was like, so that a later repair does not
-// take what others made of it for its origin.
+// adopt records the present state of an address that was already in sync. A later repair then uses
+// this state as the origin, and not a state that another program has made since.
 func (r *run) adopt(i int) error {
 	c := r.plan.Changes[i]
 	if c.Action != plan.Adopt || c.From == nil || r.managed(c.Addr) {
@@ -29,8 +29,8 @@ func (r *run) adopt(i int) error {
 	return r.found(i, found)
 }
 
-// found notes the image of an address that is managed from here on and was not
-// changed. Commands have none.
+// found records the image of an address that fettle manages from now on without changing it. Commands
+// have no image.
 func (r *run) found(i int, now image.Image) error {
 	c := r.plan.Changes[i]
 	if r.header.Operation == journal.OpRollback || !now.Known() || now.Exec != nil || c.Step == "" || r.managed(c.Addr) {
@@ -40,13 +40,13 @@ func (r *run) found(i int, now image.Image) error {
 	return r.ahead(journal.Record{Kind: journal.Adopted, Change: i, Addr: c.Addr, From: &now})
 }
 
-// managed tells whether the base of the run has an entry for an address.
+// managed reports whether the state before the run has an entry for an address.
 func (r *run) managed(a addr.Addr) bool {
 	return slices.ContainsFunc(r.base.Entries, func(e journal.Entry) bool { return e.Addr == a })
 }
 
-// withVersions adds to a region that was adopted what the file around it was when the
-// region first changed, so that a file which is the same again gets its time back.
+// withVersions adds to an adopted region the state of its file before the first change of the region.
+// If the file later has the same content again, its old modification time is restored.
 func withVersions(adopted *image.Image, from image.Image) *image.Image {
 	if adopted.Region == nil || from.Region == nil {
 		return adopted

@@ -1,13 +1,12 @@
-// Package apply runs a plan: what to do next is decided by Machine, which is
-// pure; the runner here acts, and writes ahead what it is about to do.
+// Package apply runs a plan. Machine decides the next operation and is pure. The Runner executes it,
+// and writes each intent to the journal before it acts.
 //
 //	r := apply.Runner{Host: h, Store: store, …}
-//	res, err := r.Run(ctx, p, list, header)
+//	res, err := r.Run(ctx, apply.Job{Plan: p, List: list, Header: header, Base: base})
 //
-// Whatever happens (a failure, a signal, a kill, a power cut, a full disk),
-// each address has its old or its new state, whole; Recover finishes or takes
-// back what a crash left; no step takes effect twice; nothing that was
-// overwritten is lost.
+// After a failure, a signal, a kill, a power cut or a full disk, each address is completely in its old
+// or its new state. Recover then finishes or undoes the run. No step takes effect twice, and all
+// overwritten content is stored.
 package apply
 
 import (
@@ -25,8 +24,7 @@ import (
 	"fettle.dev/fettle/internal/verb/check"
 )
 
-// Event is progress for people: what is being done now. Events come from one
-// goroutine, in order.
+// Event is the progress of a run, for display. All events come from one goroutine, in order.
 type Event struct {
 	// Kind is one of start, done, failed, skipped, wait, progress, undo, note, check.
 	Kind   string      `json:"kind"`
@@ -34,10 +32,10 @@ type Event struct {
 	Total  int         `json:"total"`
 	Action plan.Action `json:"action,omitempty"`
 	Addr   addr.Addr   `json:"addr,omitempty"`
-	Text   string      `json:"text,omitempty"` // the reason, the error
+	Text   string      `json:"text,omitempty"` // the reason or the error
 }
 
-// Failure is a change that failed, as a rule the one that stopped a run.
+// Failure is a change that failed, usually the change that stopped the run.
 type Failure struct {
 	Class  Class     `json:"class"`
 	Addr   addr.Addr `json:"addr"`
@@ -46,17 +44,17 @@ type Failure struct {
 	Error  string    `json:"error"`
 }
 
-// Class says what kind of thing failed.
+// Class is the type of a failure.
 type Class string
 
 // The classes.
 const (
 	StepFailed         Class = "step"         // the step itself
 	VerificationFailed Class = "verification" // a check after the run
-	EngineFailed       Class = "engine"       // journal, disk, interruption: not the step's fault
+	EngineFailed       Class = "engine"       // the journal, the disk or an interruption, not the step
 )
 
-// CheckResult is one verification.
+// CheckResult is the result of one CHECK step.
 type CheckResult struct {
 	Addr   addr.Addr `json:"addr"`
 	Source string    `json:"source,omitempty"`
@@ -64,70 +62,70 @@ type CheckResult struct {
 	Error  string    `json:"error,omitempty"`
 }
 
-// Result is how a run ended.
+// Result is the result of a run. Changed counts the changes that took effect and were not undone.
 type Result struct {
 	Run     int
 	Outcome journal.Outcome
 	Changed int
-	// Failed is what ended the run; where each failure was rescued, the first.
+	// Failed is the failure that ended the run. If all failures were rescued, it is the first one.
 	Failed *Failure
-	// Rescued are the failures after which the run went on without their blocks.
+	// Rescued are the failures after which the run continued without the failed blocks.
 	Rescued []*Failure
 	Checks  []CheckResult
 	Notes   []string
 	State   journal.State
 	// Remaining are the changes that did not run.
 	Remaining []addr.Addr
-	// Stays are the changes that the undo of the run could not undo.
+	// Stays are the changes that could not be undone.
 	Stays []addr.Addr
 }
 
-// Policies that a header holds.
+// Values of the policies in the header of a run.
 const (
-	Stop     = "stop"     // on failure: what was done stays
-	Undo     = "undo"     // on failure or crash: take the run back
-	Finish   = "finish"   // after a crash: go on
-	Keep     = "keep"     // a failed check: what was done stays
-	Rollback = "rollback" // a failed check: take the run back
+	Stop     = "stop"     // on failure: keep the changes made so far
+	Undo     = "undo"     // on failure or crash: undo the run
+	Finish   = "finish"   // after a crash: finish the run
+	Keep     = "keep"     // after a failed check: keep the changes
+	Rollback = "rollback" // after a failed check: undo the run
 )
 
-// Runner acts. Its fields are set once; it is used by one goroutine.
+// Runner executes runs. Set its fields once; do not use it from several goroutines.
 type Runner struct {
 	Host    host.Host
 	Store   *journal.Store
 	Net     check.Prober
 	Digests Digests
 	Names   Names
-	// Blobs holds content that the store may lack, by digest.
+	// Blobs contains content by digest that may not be in the store yet.
 	Blobs map[string]kind.Blob
 	Show  func(Event)
 	Now   func() time.Time
-	// Armed, when positive, arms the run: it must be confirmed within it.
+	// Armed is the time within which the run must be confirmed; 0 means that no confirmation is
+	// needed.
 	Armed time.Duration
-	// OnCrash, when set, overrules what a crashed run's header says.
+	// OnCrash overrides the crash policy in the header of an interrupted run, unless it is empty.
 	OnCrash string
 	// OnCheckFailure is Keep or Rollback.
 	OnCheckFailure string
-	// Sections fail each for itself in runs that are not undone.
+	// Sections are parts of the list that fail independently, unless the run is undone on failure.
 	Sections []Section
-	// Mask takes secrets out of what is shown and recorded; nil leaves it.
+	// Mask replaces secrets in displayed and recorded texts; nil means no replacement.
 	Mask func(string) string
 }
 
-// Digests is the stat cache: it forgets what is about to change.
+// Digests caches digests of files by their stat data.
 type Digests interface {
 	Digest(path string, st host.Stat) (digest string, ok bool)
 	Remember(path string, st host.Stat, digest string)
 }
 
-// Names are the host's account names, with a way to read them again after
-// accounts have changed.
+// Names resolves the names of accounts. Forget drops the cache after a change of accounts.
 type Names interface {
 	verb.Names
 	Forget()
 }
 
-// run is one run under way.
+// run is the state of one run in progress.
 type run struct {
 	*Runner
 	ctx     context.Context
@@ -137,61 +135,60 @@ type run struct {
 	m       *Machine
 	j       *journal.Journal
 	base    journal.State
-	fx      []effect // what each change really did, by index
+	fx      []effect // the real effect of each change, by index
 	acts    []actOf  // ACT steps of the wanted list
 	batch   int
 	checks  []CheckResult
 	notes   []string
 	failed  *Failure
 	halted  bool // a signal or a time limit stopped the run before its end
-	reload  bool // unit files changed since systemd read them
+	reload  bool // unit files changed after systemd read them
 	pending map[addr.Addr]journal.PendingAct
-	goal    map[addr.Addr]journal.Entry // rollback: entries of the state gone back to
+	goal    map[addr.Addr]journal.Entry // rollback: the entries of the state to restore
 	wanted  step.List
 	// listeners are the changes, by index, that each address notifies.
 	listeners map[addr.Addr][]int
-	at        int  // the change for which programs are run now
-	undoing   bool // recovery: the run was being undone when it was cut short
-	homeWas   bool // the home of the account under way was there before
-	// halves is what dpkg was left with and cannot configure by itself.
+	at        int  // index of the change whose programs are running
+	undoing   bool // recovery: the run was already being undone when it was interrupted
+	homeWas   bool // the home directory of the current account existed before
+	// halves is the unfinished state of dpkg, as its audit reports it, that configuring cannot finish.
 	halves string
-	// torn: it was left with anything at all. began is when a run did that may have
-	// left it so, ns since 1970.
+	// torn reports that dpkg had any unfinished state. began is the start time, in ns since 1970, of
+	// the run that may have caused it.
 	torn   bool
 	began  int64
-	output *string // what the command that ran last gives to later steps
-	broke  bool    // a transaction of packages failed: what is half done need not be its own
-	// swept are directories in which temporaries were removed, not yet durably;
-	// left are temporaries that could not be removed so far.
+	output *string // the output of the last command, for later steps
+	broke  bool    // a transaction of packages failed, so unfinished packages can belong to others
+	// swept are directories with removed temporary files, whose removal is not durable yet. left are
+	// temporary files that could not be removed.
 	swept map[string]bool
 	left  []string
-	// told are the actions that ran for a failure, and whether they succeeded.
+	// told records each action that ran for a failure: true if it succeeded.
 	told map[listener]bool
-	// faults are the failures by change; rescued are those after which the run
-	// went on.
+	// faults are the failures by index of their change. rescued are the failures after which the run
+	// continued.
 	faults  map[int]*Failure
 	rescued []*Failure
 }
 
-// effect is what one change did: the address's images, and the path moves with
-// which it was done.
+// effect is the real effect of one change: the images before and after, and its path moves.
 type effect struct {
-	changed  bool // the machine changed
+	changed  bool // the host changed
 	from, to image.Image
 	moves    []pathMove
-	fired    bool // an action that ran, or was about to when a crash came
-	// found is what a crashed attempt at the change found, where it left it
-	// half done: the before-image is that, and not the half.
+	fired    bool // an action that ran, or whose intent is recorded without a result
+	// found is the image before the first attempt at the change. If a crash left the change partly
+	// done, this is the before-image, not the partly changed state.
 	found image.Image
-	// undoing: taking the change back had begun when a crash came.
+	// undoing reports that the undo of the change had begun when the run was interrupted.
 	undoing bool
 }
 
-// pathMove is one path's part of a change.
+// pathMove is the move of one path within a change.
 type pathMove struct {
 	path     string
 	from, to image.File
 	inPlace  bool
-	open     bool // a crash came before its batch was done
-	backing  bool // a crash came while it was undone
+	open     bool // the run was interrupted before the batch was recorded as done
+	backing  bool // the run was interrupted while the move was undone
 }

@@ -10,9 +10,9 @@ import (
 	"fettle.dev/fettle/internal/move"
 )
 
-// commit runs the write protocol on a batch. On an error it says which change
-// failed; moves that are visible by then are settled and recorded. An error for
-// which cut is true leaves it to recovery to find out what is there.
+// commit makes all moves of a batch durable, in the order intent, rename, result. On an error, failed
+// is the index of the change that failed, and the moves that were already visible are recorded. If the
+// error is a cutError, only recovery can determine the state of the paths.
 func (r *run) commit(b *move.Batch, back bool) (failed int, err error) {
 	if len(b.Moves) == 0 {
 		return 0, nil
@@ -37,8 +37,8 @@ func (r *run) commit(b *move.Batch, back bool) (failed int, err error) {
 	return r.reveal(b, back)
 }
 
-// reveal makes a prepared batch visible. When the renames cannot be made
-// durable, nobody knows what a crash would leave: the run is cut short.
+// reveal renames the staged files of a batch to their paths. If the renames cannot be made durable,
+// the state after a crash is unknown, so the run ends with a cutError.
 func (r *run) reveal(b *move.Batch, back bool) (failed int, err error) {
 	first := b.Moves[0].Change
 	showErr := b.Show()
@@ -61,9 +61,9 @@ func (r *run) reveal(b *move.Batch, back bool) (failed int, err error) {
 	return 0, nil
 }
 
-// hidden ends a batch of which one move could not be shown: its temporaries go,
-// and a move that is more than one operation is put back to where it began.
-// On the way back the caller tries again instead.
+// hidden cleans up after a batch in which one rename failed. It removes the temporary files and undoes
+// a move that consists of several operations and is partly done. With back, the caller tries again
+// instead.
 func (r *run) hidden(b *move.Batch, back bool, showErr error) error {
 	if err := b.Drop(); err != nil {
 		return cutShort(errors.Join(showErr, err))
@@ -78,7 +78,7 @@ func (r *run) hidden(b *move.Batch, back bool, showErr error) error {
 		pm := pathMove{path: m.Path, from: m.From.File, to: m.To, inPlace: m.InPlace()}
 		way, err := r.backMove(m.Change, pm)
 		if err != nil || way == nil {
-			return showErr // somebody else changed it, or nothing happened yet
+			return showErr // another process changed it, or nothing happened yet
 		}
 		if _, err := r.commit(&move.Batch{Moves: []*move.Move{way}}, true); err != nil {
 			return cutShort(errors.Join(showErr, err))
@@ -87,8 +87,8 @@ func (r *run) hidden(b *move.Batch, back bool, showErr error) error {
 	return showErr
 }
 
-// failedMove finds the change that an error of a batch is about: the first that
-// is not visible.
+// failedMove returns the change that caused an error of a batch: the first move that is not visible
+// yet.
 func failedMove(b *move.Batch, err error) int {
 	var me *move.Error
 	if errors.As(err, &me) {
@@ -97,8 +97,8 @@ func failedMove(b *move.Batch, err error) int {
 	return b.Moves[0].Change
 }
 
-// writeAhead tells the journal what the batch is about to do. The records go out
-// as they are made: those of a large batch are many.
+// writeAhead writes the intents of a batch to the journal. It writes them one by one, because a large
+// batch has many records.
 func (r *run) writeAhead(b *move.Batch, back bool) error {
 	for _, m := range b.Moves {
 		a := r.plan.Changes[m.Change].Addr
@@ -120,7 +120,7 @@ func (r *run) writeAhead(b *move.Batch, back bool) error {
 	return nil
 }
 
-// ahead adds a record that is not durable yet.
+// ahead appends a record to the journal without a sync.
 func (r *run) ahead(rec journal.Record) error {
 	if err := r.j.Append(rec); err != nil {
 		return fmt.Errorf("cannot write the journal: %w", err)
@@ -138,7 +138,7 @@ func (r *run) stage(b *move.Batch) error {
 	return b.Barrier()
 }
 
-// outcome records what became visible, and which actions that notifies.
+// outcome records the moves that became visible, and the actions that they notify.
 func (r *run) outcome(b *move.Batch, back bool, showErr error) error {
 	var recs []journal.Record
 	for _, m := range b.Moves {
@@ -150,7 +150,7 @@ func (r *run) outcome(b *move.Batch, back bool, showErr error) error {
 			recs = append(recs, r.keptNote(m.Path, name))
 		}
 		if !isPath(r.plan.Changes[m.Change].Addr) {
-			continue // a home directory: its account is what counts
+			continue // a home directory, which is recorded with its account
 		}
 		if !back {
 			recs = append(recs, r.settled(m.Change)...)
@@ -166,7 +166,7 @@ func (r *run) outcome(b *move.Batch, back bool, showErr error) error {
 }
 
 func (r *run) keptNote(dir, name string) journal.Record {
-	text := fmt.Sprintf("%s stays: it holds %q, which is not ours", dir, name)
+	text := fmt.Sprintf("%s stays: it contains %q, which fettle does not manage", dir, name)
 	r.note(text)
 	return journal.Record{Kind: journal.Note, Text: text, Path: dir}
 }

@@ -11,11 +11,11 @@ import (
 	"fettle.dev/fettle/internal/verb/pkg"
 )
 
-// The origin of a package entry has in Also what its installation brought along. These
-// functions keep those lists true when entries come, change and go.
+// The origin of a package entry lists in Also the packages that its installation added, such as
+// dependencies. These functions update the lists when entries are added, changed and removed.
 
-// originOfPackage is an origin without the packages that fettle itself had installed:
-// they were not there before fettle, and the entries that brought them remove them.
+// originOfPackage removes from an origin the packages that fettle itself had installed: they did not
+// exist before fettle, and the entries that installed them also remove them.
 func (r *run) originOfPackage(entries map[addr.Addr]journal.Entry, origin *image.Image) *image.Image {
 	if origin.Package == nil || len(origin.Package.Also) == 0 {
 		return origin
@@ -28,7 +28,7 @@ func (r *run) originOfPackage(entries map[addr.Addr]journal.Entry, origin *image
 	return &image.Image{Package: &one}
 }
 
-// broughtSince adds to an origin what a later change of the package installed besides.
+// broughtSince adds to an origin the packages that a later change of the package also installed.
 func broughtSince(origin *image.Image, from image.Image) *image.Image {
 	if origin == nil || origin.Package == nil || from.Package == nil || origin.Package.Version != "" {
 		return origin
@@ -44,24 +44,24 @@ func broughtSince(origin *image.Image, from image.Image) *image.Image {
 	return &image.Image{Package: &one}
 }
 
-// installedByUs tells whether the package of an entry was not there before fettle.
+// installedByUs reports whether the package of an entry was absent before fettle.
 func installedByUs(e journal.Entry) bool {
 	return e.Origin != nil && e.Origin.Package != nil && e.Origin.Package.Version == ""
 }
 
-// broughtByUs tells whether a package came along with one that fettle installed, and
-// that was managed before the run or is now.
+// broughtByUs reports whether a package was installed together with a package that fettle installed
+// and that was managed before the run or is managed now.
 func (r *run) broughtByUs(entries map[addr.Addr]journal.Entry, name string) bool {
 	return slices.Contains(Brought(r.base.Entries), name) || slices.Contains(Brought(slices.Collect(maps.Values(entries))), name)
 }
 
-// adoptedPackage is the origin of a package that is found in sync and had come along
-// with another: it was not there before fettle. It returns nil for any other, also for one
-// that an administrator marked as installed manually.
+// adoptedPackage returns the origin of a package that is in sync because it was installed as a
+// dependency of a package of fettle: absent. It returns nil in all other cases, also if an
+// administrator marked the package as installed manually.
 func (r *run) adoptedPackage(entries map[addr.Addr]journal.Entry, i int) *image.Image {
 	c, found := r.plan.Changes[i], r.fx[i].from.Package
 	if planned := c.From; planned != nil && planned.Package != nil && planned.Package.Version != "" {
-		found = planned.Package // the run itself may have marked it since
+		found = planned.Package // the run itself may have marked it
 	}
 	if found == nil || !found.Auto || !r.broughtByUs(entries, c.Addr.Name()) {
 		return nil
@@ -69,7 +69,7 @@ func (r *run) adoptedPackage(entries map[addr.Addr]journal.Entry, i int) *image.
 	return &image.Image{Package: &image.Package{}}
 }
 
-// Brought are the packages that came along with those that fettle installed, sorted.
+// Brought returns the packages that were installed together with packages of fettle, sorted.
 func Brought(entries []journal.Entry) []string {
 	all := map[string]bool{}
 	for _, e := range entries {
@@ -85,10 +85,9 @@ func Brought(entries []journal.Entry) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// passOn gives what came along, in this run or before, and what no entry has any more, to
-// a package that fettle installed: it goes with the removal that leaves it unneeded. The
-// entry that had it went, or what brought it was recorded with a removal of the same
-// transaction.
+// passOn assigns dependencies without an entry to another package that fettle installed, so that a
+// later removal also removes them when they are unneeded. A dependency loses its entry when the
+// package that installed it is removed, also within the same transaction.
 func (r *run) passOn(entries map[addr.Addr]journal.Entry) {
 	came, went := r.cameAndWent()
 	here := Brought(slices.Collect(maps.Values(entries)))
@@ -110,8 +109,8 @@ func (r *run) passOn(entries map[addr.Addr]journal.Entry) {
 	}
 }
 
-// cameAndWent are the packages that came with the changes of the run that are in effect,
-// and those that went.
+// cameAndWent returns the packages that were added and removed by the changes of the run that are in
+// effect.
 func (r *run) cameAndWent() (came []string, went map[string]bool) {
 	went = map[string]bool{}
 	for i := range r.plan.Changes {
@@ -130,9 +129,9 @@ func (r *run) cameAndWent() (came []string, went map[string]bool) {
 	return came, went
 }
 
-// foresee puts the further changes of a transaction into its before-images, so that a crash in
-// it does not make those dependencies strangers. The dependencies that the transaction will mark
-// are in the before-image of a removed package.
+// foresee adds the dependencies that a transaction will install or remove to its before-images. If the
+// run is interrupted during the transaction, recovery then recognizes these packages. The before-image
+// of a removed package lists the dependencies that the transaction will mark.
 func (r *run) foresee(moves []*verb.GroupMove) {
 	also, marked, err := pkg.Pkg{}.Foresee(r.ctx, r.env, moves)
 	if err != nil {
@@ -153,7 +152,7 @@ func (r *run) foresee(moves []*verb.GroupMove) {
 	}
 }
 
-// foreseen adds what an attempt that was cut short foresaw to a before-image.
+// foreseen adds the packages that an interrupted attempt had foreseen to a before-image.
 func foreseen(from, found image.Image) image.Image {
 	if from.Package == nil || found.Package == nil || len(found.Package.Also)+len(found.Package.Autos) == 0 {
 		return from
@@ -163,13 +162,13 @@ func foreseen(from, found image.Image) image.Image {
 	return image.Image{Package: &with}
 }
 
-// joined are the names of both lists, sorted.
+// joined returns the names in either list, sorted and without duplicates.
 func joined(a, b []string) []string {
 	all := slices.Sorted(slices.Values(slices.Concat(a, b)))
 	return slices.Compact(all)
 }
 
-// autos are those of some packages that are marked as dependencies now, sorted.
+// autos returns the packages of a set that are marked as dependencies now, sorted.
 func (r *run) autos(of map[string]string) []string {
 	p, err := r.Host.Packages()
 	if err != nil {

@@ -7,11 +7,10 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// notDone notes in the entries that the command of change i is not done. A command counts
-// as done only when its change is Done at the end of the run: one that failed, or that
-// was undone with success or without, runs again with the next apply. So does an earlier
-// version of it that the entry has, since the newer one may have changed what that one did;
-// its undo stays in the entry.
+// notDone records in the entries that the command of change i is not done. A command counts as done
+// only if its change is Done at the end of the run. If it failed or was undone, it runs again with the
+// next apply. This includes an earlier version of the command in the entry, whose effects the newer
+// version may have changed; its undo stays in the entry.
 func (r *run) notDone(entries map[addr.Addr]journal.Entry, i int) {
 	c, s := r.plan.Changes[i], r.m.Status(i)
 	e, had := entries[c.Addr]
@@ -26,7 +25,7 @@ func (r *run) notDone(entries map[addr.Addr]journal.Entry, i int) {
 	}
 }
 
-// undoOf is Entry.Undo of a command that follows on an earlier version of it.
+// undoOf returns Entry.Undo of a command that replaces an earlier version.
 func undoOf(old, e journal.Entry) string {
 	switch {
 	case old.Step == e.Step:
@@ -39,7 +38,7 @@ func undoOf(old, e journal.Entry) string {
 	return old.Undo
 }
 
-// hasUndo tells whether the step of a line is a command that says how to undo it.
+// hasUndo reports whether a line is an EXEC step with an undo command.
 func hasUndo(line string) bool {
 	s := stepOf(plan.Change{Step: line})
 	return s.Verb == step.Exec && s.Get("undo") != ""

@@ -10,11 +10,11 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Several regions of one file come and go in any order. What the file itself
-// was before the first of them (absent, without a last newline) is noted with
-// each, so that whichever leaves last can put it back.
+// Regions of one file can be added and removed in any order. Each region records the state of the file
+// before the first region (absent, or without a final newline). With it, the removal of the last
+// region can restore that state.
 
-// asBeforeEdits adds to a region what the file was before our other regions.
+// asBeforeEdits records in a region the state of its file before the other regions of fettle.
 func (r *run) asBeforeEdits(s step.Step, now *image.Region) {
 	note := func(a addr.Addr, origin *image.Image) {
 		if a.Kind() == addr.KindEdit && a.Path() == s.Path() && origin != nil && origin.Region != nil {
@@ -38,9 +38,9 @@ func (r *run) asBeforeEdits(s step.Step, now *image.Region) {
 	}
 }
 
-// forTarget is the image that a step's target is worked out from. A region notes that its
-// file was not there before our other regions, which a step that sets it must not take
-// for a file that is not there now.
+// forTarget returns the image from which the target of a step is computed. A region can record that
+// its file was absent before the other regions; that record must not count as an absent file now, so
+// it is removed here.
 func (r *run) forTarget(s step.Step, now image.Image) image.Image {
 	if s.Verb != step.Edit || s.Absent() || now.Region == nil || !now.Region.FileAbsent {
 		return now
@@ -53,9 +53,9 @@ func (r *run) forTarget(s step.Step, now image.Image) image.Image {
 	return image.Image{Region: &one}
 }
 
-// asFoundFirst adds to a region the image that was found before this step's address changed
-// it. A file that is the same again gets its time back. A value that becomes absent takes along
-// the mappings that were made for it.
+// asFoundFirst adds to a region its image from before the first change by its address. With it, an
+// unchanged file gets its old time back, and the removal of a value also removes the mappings that
+// were created for it.
 func (r *run) asFoundFirst(s step.Step, to image.Image) image.Image {
 	if s.Verb != step.Edit || to.Region == nil {
 		return to
@@ -82,8 +82,8 @@ func (r *run) asFoundFirst(s step.Step, to image.Image) image.Image {
 	return to
 }
 
-// inOldPlace puts a region that this step's address made absent and that returns to the
-// place in which it was found before. There, the removal of the step needs only the old words.
+// inOldPlace moves a region that its step had removed, and that is restored, to its original place.
+// There, the removal of the step needs only the original text.
 func (r *run) inOldPlace(s step.Step, now, to image.Image) image.Image {
 	if s.Verb != step.Edit || now.Region == nil || now.Region.Present || to.Region == nil || !to.Region.Present || len(to.Region.Words) > 0 {
 		return to
@@ -97,7 +97,8 @@ func (r *run) inOldPlace(s step.Step, now, to image.Image) image.Image {
 	return image.Image{Region: &one}
 }
 
-// foundFirst is the region that was found before this step's address changed it, nil if it never did.
+// foundFirst returns the region before the first change by the address of the step, or nil if there
+// was no change.
 func (r *run) foundFirst(s step.Step) *image.Region {
 	for _, e := range r.base.Entries {
 		if e.Addr == s.Addr() && e.Origin != nil {
@@ -107,13 +108,13 @@ func (r *run) foundFirst(s step.Step) *image.Region {
 	return nil
 }
 
-// dressed tells whether the list has metadata for a path, which needs the file.
+// dressed reports whether the list sets metadata for a path, which requires the file.
 func (r *run) dressed(p string) bool {
 	return slices.ContainsFunc(r.wanted, func(s step.Step) bool { return s.Verb == step.Meta && s.Path() == p })
 }
 
-// asBeforeMapping notes that a mapping which a value stands in was not there before
-// another value of ours, so that whichever leaves last takes it along.
+// asBeforeMapping records that the mapping around a value did not exist before another value of
+// fettle. With this record, the removal of the last value also removes the mapping.
 func asBeforeMapping(s step.Step, other addr.Addr, now, origin *image.Region) {
 	_, otherKey, ok := strings.Cut(string(other), "#key:")
 	if now.Source == nil || now.Present || origin.Source == nil || origin.Present || !ok {
@@ -128,8 +129,7 @@ func asBeforeMapping(s step.Step, other addr.Addr, now, origin *image.Region) {
 	now.Source.Depth, now.Source.Text = d, origin.Source.Text
 }
 
-// unlessShared leaves the end of the file alone while another region of ours is
-// still in it.
+// unlessShared keeps the end of the file unchanged while the file contains another region of fettle.
 func (r *run) unlessShared(s step.Step, to image.Image) image.Image {
 	if to.Region == nil || !to.Region.NoEOL {
 		return to

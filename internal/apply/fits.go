@@ -11,19 +11,18 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
-// fits tells whether the records are of a run of this plan. Checksums show that
-// nothing changed since they were written, and not who wrote them: what does not
-// fit is not acted upon.
+// fits returns an error if the records do not belong to a run of this plan. Checksums detect changes
+// of the records but not their author, so recovery ignores records that do not match.
 func fits(recs []journal.Record, p *plan.Plan) error {
 	for _, rec := range recs {
 		if why := misfit(rec, p); why != "" {
-			return fmt.Errorf("its journal does not fit its plan: record %d %s; look at the machine, restore the state directory from a backup, and run fettle recover again", rec.Seq, why)
+			return fmt.Errorf("its journal does not match its plan: record %d %s; compare the host with fettle show, restore the state directory from a backup, then run fettle recover again", rec.Seq, why)
 		}
 	}
 	return nil
 }
 
-// misfit says what is wrong with one record, "" when nothing is.
+// misfit returns the reason why a record does not match the plan, or "".
 func misfit(rec journal.Record, p *plan.Plan) string {
 	switch rec.Kind {
 	case journal.Move, journal.Intent, journal.Result, journal.Pending, journal.Fired:
@@ -31,26 +30,26 @@ func misfit(rec journal.Record, p *plan.Plan) string {
 		return ""
 	}
 	if rec.Change < 0 || rec.Change >= len(p.Changes) {
-		return fmt.Sprintf("is about change %d of %d", rec.Change, len(p.Changes))
+		return fmt.Sprintf("refers to change %d, and the plan has %d changes", rec.Change, len(p.Changes))
 	}
 	if rec.Kind != journal.Move {
 		return misfitImages(rec)
 	}
 	switch {
 	case rec.From == nil || rec.To == nil || rec.From.File == nil || rec.To.File == nil:
-		return "moves a file and does not say from what to what"
+		return "moves a file without both recorded states"
 	case rec.Addr != p.Changes[rec.Change].Addr:
-		return fmt.Sprintf("moves %s where the plan has %s", rec.Addr, p.Changes[rec.Change].Addr)
+		return fmt.Sprintf("moves %s, and the plan has %s", rec.Addr, p.Changes[rec.Change].Addr)
 	case rec.Path != path.Clean(rec.Path) || !path.IsAbs(rec.Path):
-		return fmt.Sprintf("moves %q, which is no path", rec.Path)
+		return fmt.Sprintf("moves %q, which is not a clean absolute path", rec.Path)
 	case rec.Temp != "" && !move.IsTemp(path.Base(rec.Temp)):
-		return fmt.Sprintf("says that %q is a temporary file", rec.Temp)
+		return fmt.Sprintf("names %q as a temporary file, and fettle gives no such name", rec.Temp)
 	}
 	return ""
 }
 
-// misfitImages says what is wrong with the images of a change that is no path:
-// they are of what its address names, and an account tells both.
+// misfitImages checks the images of a change that is not a path: they must have the kind of their
+// address, and an account needs both images.
 func misfitImages(rec journal.Record) string {
 	kind := rec.Addr.Kind()
 	for _, i := range []*image.Image{rec.From, rec.To} {
@@ -58,18 +57,17 @@ func misfitImages(rec journal.Record) string {
 			continue
 		}
 		if own, is := imageOf(kind, *i); is && !own {
-			return fmt.Sprintf("says of %s what it cannot be", rec.Addr)
+			return fmt.Sprintf("gives %s a state of another kind", rec.Addr)
 		}
 	}
 	account := kind == addr.KindUser || kind == addr.KindGroup || kind == addr.KindMember
 	if account && rec.Kind == journal.Intent && (rec.From == nil) != (rec.To == nil) {
-		return fmt.Sprintf("changes %s and does not say from what to what", rec.Addr)
+		return fmt.Sprintf("changes %s without both recorded states", rec.Addr)
 	}
 	return ""
 }
 
-// imageOf tells whether an image is of that kind of address; is is false for
-// kinds whose images can be of another thing.
+// imageOf reports whether an image has a kind of address. is is false for kinds without a rule.
 func imageOf(kind addr.Kind, i image.Image) (own, is bool) {
 	switch kind {
 	case addr.KindUser:

@@ -13,9 +13,9 @@ import (
 	"fettle.dev/fettle/internal/verb/verbs"
 )
 
-// groupBack undoes package changes as one transaction, whatever was reached of
-// them: packages that need one another at one version cannot go back one by
-// one. Where the one transaction fails, each that can come back by itself does.
+// groupBack undoes changes of packages in one transaction, including changes that did not succeed:
+// packages that require each other at the same version cannot be undone one by one. If the transaction
+// fails, each package is undone by itself as far as possible.
 func (r *run) groupBack(indexes []int) error {
 	var g verb.Group
 	var todo []int
@@ -36,7 +36,7 @@ func (r *run) groupBack(indexes []int) error {
 	}
 	r.at = todo[0]
 	if err := r.configurePackages(); err != nil {
-		r.note(err.Error()) // what comes back may be the cure
+		r.note(err.Error()) // the restored package may be the repair
 	}
 	recs := make([]journal.Record, len(todo))
 	for k, i := range todo {
@@ -48,9 +48,8 @@ func (r *run) groupBack(indexes []int) error {
 	return r.wentBack(todo, moves, r.allBack(g, append(slices.Clone(moves), r.stay(todo)...))[:len(todo)])
 }
 
-// stay are the packages of the same transaction that are there and were not
-// reached, or are back already. Where dpkg was left with halves, apt would move
-// them to what the halves need.
+// stay returns moves that keep the installed packages of the same transaction that were not changed,
+// or are already undone. Without them, apt could change these packages to satisfy unfinished packages.
 func (r *run) stay(todo []int) []*verb.GroupMove {
 	if r.halves == "" {
 		return nil
@@ -72,8 +71,8 @@ func (r *run) stay(todo []int) []*verb.GroupMove {
 	return out
 }
 
-// standing is a move of a package from where it is to there, none when it is not
-// there whole.
+// standing returns a move that keeps a package as it is, or none if the package is not completely
+// installed.
 func (r *run) standing(i int) []*verb.GroupMove {
 	s := r.m.Step(i)
 	now, err := pkg.Pkg{}.Observe(r.ctx, r.env, s)
@@ -83,7 +82,7 @@ func (r *run) standing(i int) []*verb.GroupMove {
 	return []*verb.GroupMove{{Step: s, From: now, To: now, Stays: true}}
 }
 
-// allBack gives an error for each move that failed.
+// allBack executes the moves and returns one error for each, nil on success.
 func (r *run) allBack(g verb.Group, moves []*verb.GroupMove) []error {
 	errs := make([]error, len(moves))
 	err := r.moveAll(g, moves)
@@ -91,7 +90,7 @@ func (r *run) allBack(g verb.Group, moves []*verb.GroupMove) []error {
 		errs[0] = err
 		return errs
 	}
-	r.note(fmt.Sprintf("cannot undo all packages in one transaction, so one by one: %v", err))
+	r.note(fmt.Sprintf("cannot undo all packages in one transaction; each package is now undone by itself: %v", err))
 	for k, m := range moves {
 		if m.Stays || r.isThere(m) {
 			continue
@@ -100,11 +99,11 @@ func (r *run) allBack(g verb.Group, moves []*verb.GroupMove) []error {
 			r.note(err.Error())
 		}
 		one := []*verb.GroupMove{m}
-		if errs[k] = r.besides(one, nil); errs[k] == nil { // apt would rather remove the others
+		if errs[k] = r.besides(one, nil); errs[k] == nil { // otherwise apt would remove the other packages
 			errs[k] = r.moveAll(g, one)
 		}
 	}
-	for k, m := range moves { // one may have come with another, or gone with it
+	for k, m := range moves { // another move may have installed or removed it
 		switch there := r.isThere(m); {
 		case there:
 			errs[k] = nil
@@ -120,8 +119,8 @@ func (r *run) isThere(m *verb.GroupMove) bool {
 	return r.reached(v, m)
 }
 
-// wentBack records each package, and says of those that did not come back what
-// to type.
+// wentBack records the result of each package, and notes the manual command for each package that was
+// not restored.
 func (r *run) wentBack(todo []int, moves []*verb.GroupMove, errs []error) error {
 	var stuck []*verb.GroupMove
 	recs := make([]journal.Record, len(todo))
@@ -158,8 +157,8 @@ func (r *run) noteStuck(stuck []*verb.GroupMove) {
 	r.note(r.withCommand(fmt.Errorf("not undone: %s", strings.Join(names, ", ")), stuck).Error())
 }
 
-// leaveWhole repairs what dpkg was left with and no change of the run has
-// finished: packages that came along, triggers of others.
+// leaveWhole repairs the unfinished state of dpkg that no change of the run has finished, such as
+// dependencies and triggers of other packages.
 func (r *run) leaveWhole() {
 	if r.broke && r.m.Back {
 		if err := r.configurePackages(); err != nil {
@@ -171,19 +170,19 @@ func (r *run) leaveWhole() {
 	}
 }
 
-// remains tells whether a package that is as in to may have left something that
-// was not there then: its configuration, or what it had brought along.
+// remains reports whether more than the state of to can be left of a package: its configuration, or
+// packages that its installation added.
 func (r *run) remains(now, to image.Image) bool {
 	return rests(now, to) || r.brought(to)
 }
 
-// rests tells whether there is configuration of a package that to wants deleted.
+// rests reports whether configuration of a package exists that must be deleted in the state to.
 func rests(now, to image.Image) bool {
 	return now.Package != nil && to.Package != nil && now.Package.Rest() && to.Package.Purged
 }
 
-// brought tells whether something is there, or on its way, that a transaction
-// brought besides its own packages.
+// brought reports whether a package exists, or is being installed, that the transaction added to its
+// own packages.
 func (r *run) brought(from image.Image) bool {
 	if from.Package == nil || len(from.Package.Also) == 0 {
 		return false

@@ -11,9 +11,8 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// keptAbove is what was at an absent path before fettle removed a directory above
-// it, which is the origin of everything that was in it; the image itself where no
-// kept tree has the path.
+// keptAbove returns the origin of a path below a directory that fettle removed: the image of the path
+// in the stored tree of the directory. If no stored tree contains the path, it returns now.
 func (r *run) keptAbove(entries map[addr.Addr]journal.Entry, a addr.Addr, now image.Image) image.Image {
 	if now.File == nil || now.File.Type != image.Absent || a.Kind() != addr.KindFile {
 		return now
@@ -29,8 +28,8 @@ func (r *run) keptAbove(entries map[addr.Addr]journal.Entry, a addr.Addr, now im
 	return now
 }
 
-// inTree is the image of a path in a kept tree, with a tree of its own for a
-// directory. A tree that cannot be read is reported when it is restored.
+// inTree returns the image of a path in a stored tree; a directory gets a stored tree of its own. If
+// the tree cannot be read, it returns otherwise, and the restore reports the error.
 func (r *run) inTree(tree, rel string, otherwise image.Image) image.Image {
 	var found *image.File
 	var below bytes.Buffer
@@ -59,8 +58,8 @@ func (r *run) inTree(tree, rel string, otherwise image.Image) image.Image {
 	return image.Image{File: found}
 }
 
-// cutSame is the first name of an inode, relative to a directory; nil for one that
-// is outside of it, whose second name becomes a file of its own.
+// cutSame returns the first name of a hard-linked inode relative to a directory. It returns nil if
+// that name is outside of the directory, so the second name becomes a separate file.
 func cutSame(same []byte, rel string) []byte {
 	sub, ok := bytes.CutPrefix(same, []byte(rel+"/"))
 	if !ok {

@@ -9,10 +9,9 @@ import (
 	"fettle.dev/fettle/internal/verb/unit"
 )
 
-// lasting looks, when all else is done, whether the units that the run started
-// live: one that ends within a second of its start has not reached its state.
-// All are looked at; each that has ended is a failure of its own, and the first
-// is the run's.
+// lasting checks at the end of a run that the units it started are still running. A unit that ends
+// within a second of its start has failed. All units are checked; each ended unit is a failure, and
+// the first one becomes the failure of the run.
 func (r *run) lasting() error {
 	if r.failed != nil {
 		return nil
@@ -43,8 +42,8 @@ func (r *run) lasting() error {
 	return nil
 }
 
-// launched is the unit that change i of this run started, "" when it started
-// none, and whether it has to run.
+// launched returns the unit that change i of this run started, or "", and whether the unit must be
+// running.
 func (r *run) launched(i int) (name string, wanted bool) {
 	s := r.m.Step(i)
 	switch {
@@ -57,7 +56,7 @@ func (r *run) launched(i int) (name string, wanted bool) {
 	return "", false
 }
 
-// dueAgain makes an action pending that has run and failed after all.
+// dueAgain makes an action pending again whose unit ended after the action had run.
 func (r *run) dueAgain(i int) error {
 	c := r.plan.Changes[i]
 	r.pending[c.Addr] = journal.PendingAct{Addr: c.Addr, Step: c.Step, Cause: slices.Clone(c.Cause), Run: r.header.Run}

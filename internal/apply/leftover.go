@@ -11,9 +11,9 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// mark names what a program is run for now: this run, the change, and the
-// direction. Who runs it is in it, so that two machines below one kernel do not
-// take each other's.
+// mark returns the value of the environment variable that identifies the programs of the current
+// change: host, run, change and direction. It contains the host, so that two hosts on one kernel do
+// not end programs of each other.
 func (r *run) mark() string {
 	if r.header.PID == 0 {
 		return ""
@@ -29,18 +29,17 @@ func (r *run) markOf(change int, direction string) string {
 	return fmt.Sprintf("%s%d/%s", r.markPrefix(), change, direction)
 }
 
-// markPrefix names the run and where its journal is: a copy of a state directory
-// is another machine.
+// markPrefix identifies the run and the inode of its journal: a copy of a state directory belongs to
+// another host.
 func (r *run) markPrefix() string {
-	st, _ := r.Store.FS().Lstat("/journal") // it is open
+	st, _ := r.Store.FS().Lstat("/journal") // the journal directory is open, so it exists
 	return fmt.Sprintf("%s/%d/%d/%d/%d/", strings.TrimPrefix(r.header.Plan, "sha256:"), st.Dev, st.Ino, r.header.PID, r.header.Run)
 }
 
-// reap ends the programs that were running when the run was cut short, with all
-// that they started, before anything is settled: else they would go on with
-// what is being undone. What a command that had ended left running, such as
-// a daemon, is meant to run and stays. The tools that change accounts and
-// packages are let finish: killed, they leave more to mend than they would do.
+// reap ends the programs of the interrupted run that are still running, with their children, before
+// recovery starts. Otherwise they could change objects that are being undone. Programs that a finished
+// command left running, such as a daemon, are intended and stay. Tools that change accounts or
+// packages may finish, because a kill would cause more damage.
 func (r *run) reap(recs []journal.Record) error {
 	reaper, ok := r.Host.(host.Reaper)
 	if !ok || r.header.PID == 0 || r.header.BootID != r.Host.BootID() {
@@ -57,16 +56,16 @@ func (r *run) reap(recs []journal.Record) error {
 		return ours && !ended[what], r.patience(what)
 	})
 	if n > 0 {
-		r.note(fmt.Sprintf("it had left %d processes running; they are ended", n))
+		r.note(fmt.Sprintf("%d processes of the interrupted run were still running and were ended", n))
 	}
 	if err != nil {
-		return fmt.Errorf("cannot end what it left running: %w", err)
+		return fmt.Errorf("cannot end the processes that the run left: %w", err)
 	}
 	return nil
 }
 
-// patience is how long the tool of a change may take to come to its end: what
-// is "change/direction".
+// patience returns how long the tool of a change may take to finish. The argument has the form
+// "change/direction".
 func (r *run) patience(what string) time.Duration {
 	change, _, _ := strings.Cut(what, "/")
 	i, err := strconv.Atoi(change)

@@ -86,7 +86,7 @@ func TestReap(t *testing.T) {
 	m.reaping = errors.New("they will not go")
 	x, err := local.New(m, w.st, options())
 	must(t, err)
-	if _, err := x.Recover(context.Background(), executor.Options{}, nil); err == nil || !strings.Contains(err.Error(), "cannot end what it left running: they will not go") {
+	if _, err := x.Recover(context.Background(), executor.Options{}, nil); err == nil || !strings.Contains(err.Error(), "cannot end the processes that the run left: they will not go") {
 		t.Errorf("recovery goes on beside what runs on: %v", err)
 	}
 	m.reaping = nil

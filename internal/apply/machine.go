@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Status is how far one change is.
+// Status is the progress of one change.
 type Status uint8
 
 const (
@@ -26,8 +26,7 @@ const (
 	Undone
 	// Stuck: it took effect and could not be undone.
 	Stuck
-	// Barred: it is not reached, for it is in a block that failed and was rescued,
-	// or comes after one.
+	// Barred: it does not run, because it is in or after a block that failed and was rescued.
 	Barred
 )
 
@@ -35,49 +34,49 @@ func (s Status) String() string {
 	return [...]string{"to do", "done", "failed", "skipped", "undone", "could not be undone", "not reached"}[s]
 }
 
-// Op is what to do next.
+// Op is the next operation of a run.
 type Op uint8
 
 const (
-	// OpEnd: nothing is left to do in this direction.
+	// OpEnd: there is nothing left to do in this direction.
 	OpEnd Op = iota
-	// OpRecord: only the record changes (adopt, forget, reported drift).
+	// OpRecord: a change of the record only (adopt, forget, reported drift).
 	OpRecord
 	// OpPaths: a batch of path moves.
 	OpPaths
 	// OpGroup: steps of one transaction.
 	OpGroup
-	// OpMove: one step that is no path.
+	// OpMove: one step that does not change a path.
 	OpMove
 	// OpAct: a lazy action.
 	OpAct
-	// OpWait: a wait for what others do.
+	// OpWait: a WAIT step.
 	OpWait
 	// OpCheck: a verification.
 	OpCheck
 )
 
-// Limits of a batch of path moves: so many changes, so many staged bytes.
+// Limits of a batch of path moves: number of changes, and staged bytes.
 const (
 	batchChanges = 16384
 	batchBytes   = 64 << 20
 )
 
-// Machine decides what comes next in a run. It is pure: no clock, no input or
-// output. The runner does what Next says and tells it with Set how it went.
+// Machine decides the next operation of a run. It is pure: no clock, no input, no output. The runner
+// executes the operation from Next and reports the result with Set.
 type Machine struct {
 	changes []plan.Change
 	steps   []step.Step // parsed once, by index
 	status  []Status
-	trees   map[string]bool           // paths that come back with all that is below
-	sizes   func(digest string) int64 // of content that is to be staged
+	trees   map[string]bool           // paths that are restored with all content below
+	sizes   func(digest string) int64 // size in bytes of the content to stage
 	Back    bool                      // the run is being undone
 	rescues []rescue                  // of blocks
-	out     map[addr.Addr]bool        // what blocks that failed keep from being reached
+	out     map[addr.Addr]bool        // addresses that a failed and rescued block excludes
 }
 
-// NewMachine starts with everything to do. list says which blocks are rescued;
-// sizes tells how many bytes a digest stands for.
+// NewMachine returns a machine in which no change has begun. list defines the rescued blocks; sizes
+// returns the number of bytes of a digest.
 func NewMachine(p *plan.Plan, list step.List, sizes func(string) int64) *Machine {
 	m := &Machine{changes: p.Changes, status: make([]Status, len(p.Changes)), sizes: sizes, trees: map[string]bool{}, rescues: rescuesOf(list), out: map[addr.Addr]bool{}}
 	for _, c := range p.Changes {
@@ -89,8 +88,7 @@ func NewMachine(p *plan.Plan, list step.List, sizes func(string) int64) *Machine
 	return m
 }
 
-// stepOf is the step that a change is about: the wanted one, else the one that
-// is undone.
+// stepOf returns the step of a change: the desired one, or otherwise the one to undo.
 func stepOf(c plan.Change) step.Step {
 	line := c.Step
 	if line == "" {
@@ -104,18 +102,18 @@ func stepOf(c plan.Change) step.Step {
 	return l[0]
 }
 
-// Set tells how a change went.
+// Set records the result of a change.
 func (m *Machine) Set(i int, s Status) { m.status[i] = s }
 
-// Status tells how far a change is.
+// Status returns the progress of a change.
 func (m *Machine) Status(i int) Status { return m.status[i] }
 
-// Step is the step that change i is about.
+// Step returns the step of change i.
 func (m *Machine) Step(i int) step.Step { return m.steps[i] }
 
-// Next gives the next operation and the changes it is about: forward, those to
-// do in plan order; backward, those done in reverse. One call's changes may be
-// worked on together.
+// Next returns the next operation and the indexes of its changes. Forward, these are changes to make,
+// in plan order; backward, changes to undo, in reverse order. The changes of one call can be executed
+// as one batch.
 func (m *Machine) Next() (Op, []int) {
 	if m.Back {
 		return m.group(slices.Backward(m.changes), Done)
@@ -130,9 +128,9 @@ func (m *Machine) group(order func(func(int, plan.Change) bool), which Status) (
 			switch m.opOf(i) {
 			case OpGroup:
 			case OpRecord:
-				continue // it changes nothing, so it parts nothing
+				continue // it changes nothing, so it does not end the batch
 			default:
-				return op, out // done or not: both ways it is the same transaction
+				return op, out // already done or not, it belongs to the same transaction
 			}
 		}
 		if m.status[i] != which {
@@ -174,20 +172,20 @@ func (m *Machine) opOf(i int) Op {
 	return OpMove
 }
 
-// alone tells whether a path change must be a batch by itself: one whose file
-// is validated in its place.
+// alone reports whether a path change needs a batch of its own, because the file is validated at its
+// final path.
 func (m *Machine) alone(i int) bool { return m.steps[i].Get("validate") != "" }
 
-// batch is what a batch of paths holds so far.
+// batch collects path changes for one operation.
 type batch struct {
-	paths map[string]bool // true: a directory that is new here
-	above map[string]bool // what the paths are below
-	trees map[string]bool // what the paths are below that go with everything in them
+	paths map[string]bool // true: the batch creates this directory
+	above map[string]bool // the directories above the paths
+	trees map[string]bool // paths that move with their whole content
 	n     int
 	bytes int64
 }
 
-// joins tells whether change i may join the batch, and takes it in.
+// joins adds change i to the batch, and reports whether that is possible.
 func (m *Machine) joins(b *batch, op Op, i int) bool {
 	if op != OpPaths {
 		return op == OpGroup || op == OpRecord
@@ -211,7 +209,7 @@ func (m *Machine) joins(b *batch, op Op, i int) bool {
 	for d := path.Dir(p); d != "/" && d != "." && !b.above[d]; d = path.Dir(d) {
 		b.above[d] = true
 	}
-	if !m.Back && takesWhole(m.changes[i], m.steps[i]) { // it is beside its path until the batch ends
+	if !m.Back && takesWhole(m.changes[i], m.steps[i]) { // it stays next to its path until the batch ends
 		for d := path.Dir(p); d != "/" && d != "." && !b.trees[d]; d = path.Dir(d) {
 			b.trees[d] = true
 		}
@@ -222,8 +220,8 @@ func (m *Machine) joins(b *batch, op Op, i int) bool {
 	return true
 }
 
-// below tells whether something on the way to p changes in this batch other
-// than by being made: then what is below has to wait for it.
+// below reports whether the batch changes a directory above p, other than by creating it. Changes
+// below such a directory must wait for the next batch.
 func (b *batch) below(p string) bool {
 	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
 		if fresh, ok := b.paths[d]; ok {
@@ -235,16 +233,15 @@ func (b *batch) below(p string) bool {
 	return false
 }
 
-// replaces tells whether a change puts something in the place of a directory,
-// which it can see to be empty only when what was in it has gone.
+// replaces reports whether a change replaces a directory. It can detect that the directory is empty
+// only after its entries are removed.
 func (m *Machine) replaces(i int) bool {
 	return !m.Back && m.changes[i].Action != plan.Remove && m.steps[i].Verb != step.Mkdir
 }
 
-// staysDirectory tells whether a change has nothing but a directory, or nothing
-// at all, at its path on either side: then paths below it never lead elsewhere.
-// A tree is more than that: what is below is a part of it, and has to be settled
-// before the whole is compared.
+// staysDirectory reports whether the path of a change is only a directory or absent, before and after.
+// Then paths below it always lead to the same place. A stored tree does not qualify: the paths below
+// are a part of it and must be changed before the whole is compared.
 func (m *Machine) staysDirectory(i int) bool {
 	plain := func(img *image.Image) bool {
 		return img != nil && img.File != nil && img.File.Tree == "" && (img.File.Type == image.Absent || img.File.Type == image.Directory)
@@ -252,8 +249,8 @@ func (m *Machine) staysDirectory(i int) bool {
 	return plain(m.changes[i].From) && plain(m.changes[i].To)
 }
 
-// fromTree tells whether the path, or a directory that it is in, comes back whole
-// in this run: what is there then, nobody knows before.
+// fromTree reports whether this run restores a whole tree that contains the path. Its content is
+// unknown before the restore.
 func (m *Machine) fromTree(p string) bool {
 	for ; len(m.trees) > 0 && p != "/" && p != "."; p = path.Dir(p) {
 		if m.trees[p] {

@@ -20,12 +20,12 @@ import (
 	"fettle.dev/fettle/internal/verb/verbs"
 )
 
-// move runs one change that is no path: intent, act, result.
+// move runs one change that is not a path: it records the intent, acts, and records the result.
 func (r *run) move(i int) error {
 	s := r.m.Step(i)
 	v, ok := verbs.For(s.Verb)
 	if !ok {
-		return r.fail(i, StepFailed, fmt.Errorf("cannot run %q: nothing knows how", s))
+		return r.fail(i, StepFailed, fmt.Errorf("cannot run %q: this version of fettle does not support the verb", s))
 	}
 	r.start(i)
 	r.reloadFor(s)
@@ -57,7 +57,7 @@ func (r *run) move(i int) error {
 	return r.moved(v, i, from, to, err)
 }
 
-// images are what is there and what will be.
+// images returns the present image of an address and the image after the change.
 func (r *run) images(v verb.Verb, i int) (from, to image.Image, err error) {
 	c, s := r.plan.Changes[i], r.m.Step(i)
 	if from, err = v.Observe(r.ctx, r.env, s); err != nil {
@@ -70,7 +70,7 @@ func (r *run) images(v verb.Verb, i int) (from, to image.Image, err error) {
 	return from, to, err
 }
 
-// leadsTo is where change i leads from what was found.
+// leadsTo returns the image that change i produces from the found image.
 func (r *run) leadsTo(v verb.Verb, i int, from image.Image) (image.Image, error) {
 	c := r.plan.Changes[i]
 	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Restore && exact(*c.To)) {
@@ -82,27 +82,26 @@ func (r *run) leadsTo(v verb.Verb, i int, from image.Image) (image.Image, error)
 	return v.Target(r.m.Step(i), from, r.Names)
 }
 
-// onceMore tries a failed change of an account again, for it may have come to
-// some of the files that hold accounts and not to others. Where that fails too,
-// it is undone as far as can be.
+// onceMore repeats a failed change of an account, because it may have changed only some of the account
+// files. If the second attempt also fails, it undoes the change as far as possible.
 func (r *run) onceMore(mv verb.Mover, i int, from, to image.Image, failed error) error {
 	ctx := context.WithoutCancel(r.ctx)
 	if mv.Move(ctx, r.env, r.m.Step(i), from, to) == nil {
 		return nil
 	}
 	if err := mv.Move(ctx, r.env, r.m.Step(i), to, from); err != nil {
-		r.note(fmt.Sprintf("%s is half changed: %v", r.plan.Changes[i].Addr, err))
+		r.note(fmt.Sprintf("%s is partly changed: %v", r.plan.Changes[i].Addr, err))
 	}
 	for _, pm := range r.fx[i].moves {
 		if err := r.home(i, pm); err != nil {
-			r.note(fmt.Sprintf("cannot put back %s: %v", pm.path, err))
+			r.note(fmt.Sprintf("cannot restore %s: %v", pm.path, err))
 		}
 	}
 	r.fx[i].moves = nil
 	return failed
 }
 
-// home puts back a home directory that went with its account.
+// home restores a home directory that was removed with its account.
 func (r *run) home(i int, pm pathMove) error {
 	m, err := r.backMove(i, pm)
 	if err != nil || m == nil {
@@ -114,8 +113,8 @@ func (r *run) home(i int, pm pathMove) error {
 
 func accounts(v step.Verb) bool { return v == step.User || v == step.Group || v == step.Member }
 
-// exact tells whether an image was captured from a machine, rather than worked
-// out, so that it is put back as it is.
+// exact reports whether an image was captured from a host, not computed. A captured image is restored
+// exactly.
 func exact(i image.Image) bool {
 	return i.Unit != nil || i.User != nil && len(i.User.Lines) > 0 || i.Group != nil && len(i.Group.Lines) > 0 ||
 		i.Package != nil && (len(i.Package.Also) > 0 || i.Package.Version != "" && i.Package.Version != pkg.Candidate)
@@ -125,7 +124,7 @@ func (r *run) intent(i int, from, to image.Image) journal.Record {
 	return journal.Record{Kind: journal.Intent, Change: i, Addr: r.plan.Changes[i].Addr, From: known(r.before(i, from)), To: known(to), Back: r.m.Back}
 }
 
-// before is the before-image of change i: what the first attempt found.
+// before returns the before-image of change i, from the first attempt.
 func (r *run) before(i int, from image.Image) image.Image {
 	if found := r.fx[i].found; found.Known() && !r.m.Back {
 		return found
@@ -133,8 +132,8 @@ func (r *run) before(i int, from image.Image) image.Image {
 	return from
 }
 
-// settleMachine makes durable what programs wrote, before the journal says that
-// it is done: useradd, dpkg and the like need not have synced it.
+// settleMachine syncs the file systems to which programs wrote, before the journal records the change
+// as done. useradd, dpkg and similar tools may not sync their files.
 func (r *run) settleMachine() error {
 	dirs := []string{"/"}
 	for _, d := range []string{"/boot", "/etc", "/home", "/usr", "/var"} {
@@ -145,7 +144,7 @@ func (r *run) settleMachine() error {
 	return move.SyncFS(r.Host, dirs)
 }
 
-// moved looks at what an operation left and records it.
+// moved captures the result of an operation and records it.
 func (r *run) moved(v verb.Verb, i int, from, to image.Image, err error) error {
 	s := r.m.Step(i)
 	if isAccount(r.plan.Changes[i].Addr) {
@@ -154,7 +153,7 @@ func (r *run) moved(v verb.Verb, i int, from, to image.Image, err error) error {
 	after := to
 	if s.Verb != step.Exec {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), settleTime)
-		defer cancel() // what an interrupted operation left counts too
+		defer cancel() // also record the result of an interrupted operation
 		if now, oerr := v.Observe(ctx, r.env, s); oerr == nil {
 			after = now
 		}
@@ -176,7 +175,7 @@ func (r *run) moved(v verb.Verb, i int, from, to image.Image, err error) error {
 	return r.log(append([]journal.Record{rec}, r.settled(i)...)...)
 }
 
-// neverStarted tells whether a command failed before it could do anything.
+// neverStarted reports whether a command failed before it could have any effect.
 func neverStarted(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, host.ErrUnsupported)
 }
@@ -185,7 +184,7 @@ func isAccount(a addr.Addr) bool {
 	return a.Kind() == addr.KindUser || a.Kind() == addr.KindGroup || a.Kind() == addr.KindPkg || a.Kind() == addr.KindExec
 }
 
-// transaction runs consecutive package steps as one.
+// transaction runs consecutive package steps in one apt transaction.
 func (r *run) transaction(indexes []int) error {
 	var moves []*verb.GroupMove
 	var todo []int
@@ -218,7 +217,7 @@ func (r *run) transaction(indexes []int) error {
 	return r.runTransaction(g, todo, moves)
 }
 
-// keepDeb keeps the package file of a version that is about to go.
+// keepDeb stores the .deb of a version that is about to be removed or replaced.
 func (r *run) keepDeb(from, to image.Image, s step.Step) image.Image {
 	if from.Package == nil || from.Package.Version == "" || from.Package.Version == to.Package.Version {
 		return from
@@ -230,7 +229,7 @@ func (r *run) keepDeb(from, to image.Image, s step.Step) image.Image {
 	one := *from.Package
 	_, one.Kept, err = p.Keep(r.ctx, s.Args[0], one.Version)
 	if err != nil || !one.Kept {
-		r.note(fmt.Sprintf("the package file of %s %s cannot be had, so going back to it may not be possible", s.Args[0], one.Version))
+		r.note(fmt.Sprintf("the .deb of %s %s is not available, so a rollback may not be able to restore this version", s.Args[0], one.Version))
 	}
 	return image.Image{Package: &one}
 }
@@ -258,16 +257,16 @@ func (r *run) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMove) 
 	if one := moves[0].From.Package; one != nil && len(moves[0].Also) > 0 {
 		with := *one
 		if with.Also = moves[0].Also; err != nil {
-			with.Also = earlier(one.Also, moves[0].Also) // halves of what was foreseen may be there
+			with.Also = earlier(one.Also, moves[0].Also) // an interrupted attempt may have installed some of these
 		}
 		moves[0].From = image.Image{Package: &with}
 	}
 	return r.transacted(todo, moves, err)
 }
 
-// transacted records each package. When the transaction failed, those that are
-// in sync count all the same. Those that apt and dpkg blame are the failure;
-// of the others, those that were touched failed with them.
+// transacted records the result of each package. If the transaction failed, packages in sync still
+// count as done. The packages that apt and dpkg name are the failure; other packages failed only if
+// they were changed.
 func (r *run) transacted(todo []int, moves []*verb.GroupMove, err error) error {
 	var bad []int
 	for k, i := range todo {
@@ -284,7 +283,7 @@ func (r *run) transacted(todo []int, moves []*verb.GroupMove, err error) error {
 		return nil
 	}
 	r.broke = true
-	if len(bad) == 0 { // so it is the transaction itself that has to be told of
+	if len(bad) == 0 { // so the error applies to the transaction itself
 		bad = []int{0}
 		err = fmt.Errorf("all packages are in sync, but their transaction failed: %w", err)
 	}
@@ -299,7 +298,7 @@ func (r *run) transacted(todo []int, moves []*verb.GroupMove, err error) error {
 		v, _ := verbs.For(moves[k].Step.Verb)
 		if n > 0 && n >= blamed {
 			if now, oerr := v.Observe(r.ctx, r.env, moves[k].Step); oerr == nil && now.Same(moves[k].From) && !r.brought(moves[k].From) {
-				continue // not reached
+				continue // not started
 			}
 			err = with
 		}
@@ -310,8 +309,7 @@ func (r *run) transacted(todo []int, moves []*verb.GroupMove, err error) error {
 	return errStopped
 }
 
-// reloadFor makes systemd read unit files that this run changed, before a step
-// that is about units.
+// reloadFor makes systemd read changed unit files before a step that uses units.
 func (r *run) reloadFor(s step.Step) {
 	if r.reload && (s.Verb == step.Unit || s.Verb == step.Act) {
 		r.daemonReload()
@@ -322,15 +320,15 @@ func (r *run) daemonReload() {
 	r.reload = false
 	units, err := r.Host.Units()
 	if err != nil {
-		return // no service manager, so nobody has read them
+		return // no service manager is running
 	}
 	if err := units.Reload(r.ctx); err != nil {
 		r.note("systemd could not read the changed unit files: " + err.Error())
 	}
 }
 
-// madeHome notes in the before-image of a new account that its home was made
-// with it, so that it can go with it.
+// madeHome records in the before-image of a new account that its home directory was created with it,
+// so that the undo removes both.
 func (r *run) madeHome(from, after image.Image, s step.Step) image.Image {
 	if from.User == nil || from.User.Present || after.User == nil || !after.User.Present || s.Get("create_home") != "true" || r.homeWas {
 		return from
@@ -340,9 +338,8 @@ func (r *run) madeHome(from, after image.Image, s step.Step) image.Image {
 	return image.Image{User: &u}
 }
 
-// homeWith takes a home directory away that was made with its account, and puts it
-// back with an account that comes back. It gives the before-image, which keeps
-// the directory whole.
+// homeWith removes a home directory together with its account, or restores it with the account. It
+// returns the before-image, which contains the whole directory.
 func (r *run) homeWith(i int, from, to image.Image) (image.Image, error) {
 	r.homeWas = false
 	if from.User == nil || to.User == nil || from.User.Present == to.User.Present {
@@ -363,11 +360,11 @@ func (r *run) homeWith(i int, from, to image.Image) (image.Image, error) {
 	}
 	taken, err := capture.TakeTree(r.Host, r.Store, home)
 	if err != nil {
-		return from, fmt.Errorf("cannot keep the home directory: %w", err)
+		return from, fmt.Errorf("cannot save the home directory: %w", err)
 	}
 	u := *from.User
 	if taken.Type != image.Directory {
-		for _, pm := range r.fx[i].moves { // a crashed attempt took it away
+		for _, pm := range r.fx[i].moves { // an interrupted attempt removed it
 			u.HomeDir = &pm.from
 		}
 		return image.Image{User: &u}, nil

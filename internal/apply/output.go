@@ -7,16 +7,16 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// asked tells whether a command is to run although its guard is satisfied:
-// nobody knows any more what it prints.
+// asked reports whether a command must run although its guard is satisfied, because its output is
+// unknown.
 func (r *run) asked(i int, from image.Image) bool {
 	c := r.plan.Changes[i]
 	return c.Action.Mutates() && c.Action != plan.Remove && from.Exec != nil && c.From != nil && c.From.Exec != nil && c.From.Exec.Known && !c.From.Exec.Done &&
 		r.m.Step(i).Get("output") == step.OutputStdout && !r.m.Back
 }
 
-// outputOf is what the command of an entry has given: in this run, or in an
-// earlier one with the same line.
+// outputOf returns the output of the command of an entry, from this run or from an earlier run with
+// the same line.
 func outputOf(old, e journal.Entry, left image.Image) *string {
 	if left.Exec != nil && left.Exec.Output != nil {
 		return left.Exec.Output

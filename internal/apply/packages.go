@@ -18,9 +18,9 @@ import (
 	"fettle.dev/fettle/internal/verb/pkg"
 )
 
-// SettlePackages finishes what dpkg was left with by the last run, when
-// packages failed in that: they go on to where that run was taking them.
-// Otherwise it does nothing: what people do with dpkg is theirs.
+// SettlePackages finishes the changes of packages that failed in the last run, toward the goal of that
+// run. If no packages failed in it, SettlePackages does nothing: fettle does not finish the
+// interrupted changes of other users.
 func (r *Runner) SettlePackages(ctx context.Context) error {
 	last, err := r.Store.State()
 	if err != nil || last.Run == 0 {
@@ -49,10 +49,10 @@ func (r *Runner) SettlePackages(ctx context.Context) error {
 		return err
 	}
 	on, back := x.underWay(recs)
-	if x.halves == "" { // no more than configuration can be left then
+	if x.halves == "" { // only configuration can be left then
 		on, back = slices.DeleteFunc(on, func(m *verb.GroupMove) bool { return !rests(m.From, m.To) || m.Stays }), nil
 	}
-	for _, moves := range [][]*verb.GroupMove{on, back} { // together with others they may not go on
+	for _, moves := range [][]*verb.GroupMove{on, back} { // together with other packages they may not succeed
 		if slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return !m.Stays }) && x.besides(moves, recs) == nil && (pkg.Pkg{}).MoveAll(x.ctx, x.env, moves) == nil {
 			break
 		}
@@ -80,10 +80,10 @@ func (r *run) claimed() map[string]bool {
 	return pkg.Wanted(before)
 }
 
-// underWay are the moves of packages that a run began and failed to make, as its
-// last records have them: on to where it was taking them, and back to where they
-// were. What had not begun stays, for that run does not manage it; what is at
-// neither end by now, somebody else has moved.
+// underWay returns the moves of packages that a run began and did not complete, according to its last
+// records: forward to its goal, and back to the state before. Packages that had not begun are omitted,
+// because that run does not manage them. So are packages in neither state, because another program has
+// changed them since.
 func (r *run) underWay(recs []journal.Record) (on, back []*verb.GroupMove) {
 	last := map[int]journal.Record{}
 	for _, rec := range recs {
@@ -114,8 +114,8 @@ func (r *run) underWay(recs []journal.Record) (on, back []*verb.GroupMove) {
 	return on, back
 }
 
-// besides is an error when moves would change packages that neither they nor the
-// records know of.
+// besides checks the packages that moves would change. It returns an error if one of them is in
+// neither the moves nor the records.
 func (r *run) besides(moves []*verb.GroupMove, recs []journal.Record) error {
 	also, _, err := pkg.Pkg{}.Foresee(r.ctx, r.env, moves)
 	if err != nil {
@@ -137,28 +137,26 @@ func (r *run) besides(moves []*verb.GroupMove, recs []journal.Record) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(also)) {
 		if !known[name] {
-			return fmt.Errorf("it would change %s besides", name)
+			return fmt.Errorf("it would also change %s", name)
 		}
 	}
 	return nil
 }
 
-// waiter is what packages may be able to do: wait until nobody works on them.
+// waiter is an optional ability of packages: wait until no other process changes them.
 type waiter interface {
 	Wait(ctx context.Context, progress func(host.Progress)) error
 }
 
-// configurer is what packages may be able to do: configure what is unpacked,
-// and nothing else.
+// configurer is an optional ability of packages: only configure packages that are unpacked.
 type configurer interface {
 	Configure(ctx context.Context, progress func(host.Progress)) error
 }
 
-// configurePackages configures what an interrupted dpkg left, and notes in
-// r.halves what is left after that; what it noted before is not tried again.
-// Packages that need one another at one version cannot be configured while they
-// are half at one and half at another, and what finishes them then is the way
-// on, or back, in one transaction.
+// configurePackages configures the packages that an interrupted dpkg left. It stores the unfinished
+// rest in r.halves, and does not try these packages again. Packages that require each other at the
+// same version cannot be configured while they have different versions. Only one transaction that
+// completes or undoes the change finishes them.
 func (r *run) configurePackages() error {
 	p, err := r.Host.Packages()
 	if err != nil {
@@ -167,7 +165,7 @@ func (r *run) configurePackages() error {
 	state, err := p.Audit(r.ctx)
 	if err == nil && state != "" && state != r.halves {
 		if state, err = r.configure(p, state); err == nil && state != "" {
-			r.note("dpkg cannot configure this by itself: " + state)
+			r.note("dpkg could not finish its configuration: " + state)
 		}
 	}
 	r.halves = state
@@ -175,7 +173,7 @@ func (r *run) configurePackages() error {
 }
 
 func (r *run) configure(p host.Packages, state string) (left string, err error) {
-	if w, ok := p.(waiter); ok { // somebody may be in the middle of it
+	if w, ok := p.(waiter); ok { // another process may be changing packages
 		if err := w.Wait(r.ctx, r.env.Progress); err != nil {
 			return state, err
 		}
@@ -184,7 +182,7 @@ func (r *run) configure(p host.Packages, state string) (left string, err error) 
 		}
 	}
 	r.torn = true
-	r.note("dpkg was left half-configured, finishing that first: " + state)
+	r.note("an earlier change of packages was interrupted and is finished first: " + state)
 	c, ok := p.(configurer)
 	if !ok {
 		return state, nil
@@ -194,7 +192,7 @@ func (r *run) configure(p host.Packages, state string) (left string, err error) 
 	if r.ctx.Err() != nil {
 		return state, failed
 	}
-	return p.Audit(r.ctx) // which says what came of it
+	return p.Audit(r.ctx) // which reports the result
 }
 
 func (r *run) notePackages(p host.Packages) {
@@ -203,7 +201,7 @@ func (r *run) notePackages(p host.Packages) {
 	}
 }
 
-// repairPackages does what can be done without knowing where packages are to go.
+// repairPackages makes the repairs that do not depend on the goal of the packages.
 func (r *run) repairPackages() error {
 	if r.halves == "" {
 		return nil
@@ -219,20 +217,20 @@ func (r *run) repairPackages() error {
 	err = p.Repair(r.ctx, r.env.Progress)
 	r.notePackages(p)
 	if err != nil {
-		return fmt.Errorf("cannot finish what an interrupted dpkg left; look at dpkg --audit: %w", err)
+		return fmt.Errorf("cannot finish the interrupted change of packages; see dpkg --audit: %w", err)
 	}
 	r.halves = ""
 	return nil
 }
 
-// sweeper is what packages may be able to do: remove what an interrupted
-// unpacking left beside the files of packages, since a time in ns since 1970.
+// sweeper is an optional ability of packages: remove the temporary files of an interrupted unpacking
+// that are newer than a time, in ns since 1970.
 type sweeper interface {
 	Sweep(ctx context.Context, names []string, since int64) error
 }
 
-// sweepPackages removes what dpkg forgets when it goes another way than the one
-// on which it was cut short.
+// sweepPackages removes temporary files that dpkg does not remove if an interrupted change is
+// continued in another way.
 func (r *run) sweepPackages() {
 	p, err := r.Host.Packages()
 	s, ok := p.(sweeper)
@@ -240,7 +238,7 @@ func (r *run) sweepPackages() {
 		return
 	}
 	if recs, err := r.Store.Read(r.base.Run); r.began == 0 && err == nil && len(recs) > 0 {
-		r.began = recs[0].At // that run may be the one that left it
+		r.began = recs[0].At // that run may have created them
 	}
 	if r.began == 0 {
 		return
@@ -260,9 +258,9 @@ func (r *run) sweepPackages() {
 	}
 }
 
-// moveAll runs a transaction of packages. What dpkg was left with goes on to the
-// goal in it. Where that is not enough, it is repaired as can be and the
-// transaction tried once more.
+// moveAll runs a transaction of packages. Unfinished packages of dpkg are finished in the same
+// transaction. If the transaction fails, dpkg is repaired as far as possible, and the transaction is
+// tried once more.
 func (r *run) moveAll(g verb.Group, moves []*verb.GroupMove) error {
 	err := g.MoveAll(r.ctx, r.env, moves)
 	if r.halves == "" {
@@ -280,8 +278,8 @@ func (r *run) moveAll(g verb.Group, moves []*verb.GroupMove) error {
 	return err
 }
 
-// earlier is what came along with one attempt and with the next: what the first
-// found is what was there before.
+// earlier merges the packages that two attempts added. The state that the first attempt found has
+// priority, because it is the state before the change.
 func earlier(first, next map[string]string) map[string]string {
 	if len(first) == 0 {
 		return next
@@ -295,22 +293,21 @@ func earlier(first, next map[string]string) map[string]string {
 	return out
 }
 
-// curesAny tells whether the transaction is about something that dpkg cannot
-// finish, or a crashed attempt at it left such a thing.
+// curesAny reports whether the transaction includes a package that dpkg cannot finish, or that an
+// interrupted attempt left unfinished.
 func (r *run) curesAny(todo []int, moves []*verb.GroupMove) bool {
 	return slices.ContainsFunc(moves, cures) || slices.ContainsFunc(todo, func(i int) bool { return r.brought(r.fx[i].found) })
 }
 
-// withCommand adds to an error what a person types to bring packages where they
-// were to go.
+// withCommand adds to an error the command with which a user can make the change by hand.
 func (r *run) withCommand(err error, moves []*verb.GroupMove) error {
 	if text := (pkg.Pkg{}).Command(context.WithoutCancel(r.ctx), r.env, moves); text != "" {
-		return fmt.Errorf("%w; by hand it is: %s", err, text)
+		return fmt.Errorf("%w; to do it by hand: %s", err, text)
 	}
 	return err
 }
 
-// withAudit adds to the error of a transaction in which state dpkg was left.
+// withAudit adds the unfinished packages of dpkg to the error of a transaction.
 func (r *run) withAudit(err error) error {
 	p, perr := r.Host.Packages()
 	if perr != nil {
@@ -320,19 +317,18 @@ func (r *run) withAudit(err error) error {
 	if perr != nil || state == "" {
 		return err
 	}
-	return fmt.Errorf("%w; dpkg is left half-configured: %s; fettle recover, and each run that changes packages, finishes that first", err, state)
+	return fmt.Errorf("%w; dpkg has unfinished packages: %s; to finish them: fettle recover, or the next run that changes packages", err, state)
 }
 
-// cures tells whether a move is about a package that dpkg cannot finish: what
-// comes with it may be what is missing.
+// cures reports whether a move concerns a package that dpkg cannot finish: the transaction may install
+// a missing dependency.
 func cures(m *verb.GroupMove) bool {
 	from, to := m.From.Package, m.To.Package
 	return from != nil && to != nil && from.Unfinished()
 }
 
-// blamedFirst puts those first that apt or dpkg blame for the failure of a
-// transaction, so that the report leads to their lines, and tells how many they
-// are.
+// blamedFirst moves the packages that apt or dpkg name in an error to the front, so that the report
+// shows their lines first. It returns their number.
 func blamedFirst(bad []int, moves []*verb.GroupMove, err error) int {
 	names := namedBy(err)
 	n := 0
@@ -346,7 +342,7 @@ func blamedFirst(bad []int, moves []*verb.GroupMove, err error) int {
 	return n
 }
 
-// namedBy are the packages that an error names, or else all of its words.
+// namedBy returns the packages that an error names, or otherwise all of its words.
 func namedBy(err error) []string {
 	var named *host.PackagesError
 	if errors.As(err, &named) && len(named.Names) > 0 {
@@ -362,8 +358,8 @@ func namedBy(err error) []string {
 	return out
 }
 
-// oneOf says of a failure that apt and dpkg blame on no package of the
-// transaction which ones it may be about.
+// oneOf adds the possible packages to an error in which apt and dpkg name no package of the
+// transaction.
 func oneOf(bad []int, moves []*verb.GroupMove, err error) error {
 	if len(bad) < 2 {
 		return err
@@ -379,7 +375,7 @@ func nameAll(of []int, moves []*verb.GroupMove) string {
 	return strings.Join(names, ", ")
 }
 
-// reached tells whether a package is in sync although its transaction failed.
+// reached reports whether a package is in sync although its transaction failed.
 func (r *run) reached(v verb.Verb, m *verb.GroupMove) bool {
 	now, err := v.Observe(r.ctx, r.env, m.Step)
 	if err != nil || now.Package == nil || m.To.Package == nil || now.Package.Unfinished() || now.Package.Leaving() && m.To.Package.Version != "" {

@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// noPlace is the error of a change whose directory is not there. It keeps the cause
-// for callers and says what to do instead of which temporary file was missing.
+// noPlace is the error of a change whose parent directory does not exist. It contains the cause for
+// callers, and its text has the remedy instead of the name of a temporary file.
 type noPlace struct {
 	text string
 	err  error
@@ -19,8 +19,8 @@ type noPlace struct {
 func (e *noPlace) Error() string { return e.text }
 func (e *noPlace) Unwrap() error { return e.err }
 
-// placed explains why a change could not be staged, where the reason is that no
-// directory is there to stage it in. Any other error comes back as it is.
+// placed adds a remedy to the error of a change that could not be staged because its directory does
+// not exist. It returns other errors unchanged.
 func (r *run) placed(i int, err error) error {
 	p := r.m.Step(i).Path()
 	if !unreached(err) || p == "" {
@@ -30,15 +30,15 @@ func (r *run) placed(i int, err error) error {
 	if missing == "" {
 		return err
 	}
-	what := fmt.Sprintf("Declare it before: directory %q {}", path.Dir(p))
+	what := fmt.Sprintf("Declare it first: directory %q {}", path.Dir(p))
 	if pkg := step.Ships(missing); pkg != "" {
-		what = fmt.Sprintf("The package %s provides it. Declare it before: package %q {}", pkg, pkg)
+		what = fmt.Sprintf("The package %s provides it. Declare it first: package %q {}", pkg, pkg)
 	}
 	return &noPlace{fmt.Sprintf("cannot write %q: the directory %q does not exist. %s", p, missing, what), err}
 }
 
-// missing is the first directory on the way to dir that does not exist, "" when all
-// of them do or nobody can tell.
+// missing returns the first directory on the path dir that does not exist, or "" if all exist or this
+// is unknown.
 func (r *run) missing(dir string) string {
 	first := ""
 	for ; dir != "/" && dir != "."; dir = path.Dir(dir) {

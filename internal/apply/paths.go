@@ -18,14 +18,14 @@ import (
 	"fettle.dev/fettle/internal/verb/verbs"
 )
 
-// paths runs a batch of path changes. The first change that cannot be made ends
-// it; those before it are made.
+// paths executes a batch of path changes. The first change that fails ends the batch; the changes
+// before it are made.
 func (r *run) paths(indexes []int) error {
 	var b move.Batch
 	made := map[string]bool{}
 	for k, i := range indexes {
 		m, err := r.prepare(i, made)
-		if k > 0 && errors.Is(err, move.ErrHardLinks) { // those before it may remove the other names
+		if k > 0 && errors.Is(err, move.ErrHardLinks) { // earlier changes may remove the other names
 			return r.inTwo(indexes[:k], indexes[k:])
 		}
 		if err != nil {
@@ -49,16 +49,15 @@ func (r *run) paths(indexes []int) error {
 	return r.validateInPlace(indexes)
 }
 
-// unreached tells whether the place of a change was not there when it was to be
-// staged. It may be in a directory that the same batch makes, by another name
-// that leads there through a link.
+// unreached reports whether the parent directory of a change was missing while staging. The same batch
+// may create it under another name, through a symbolic link.
 func unreached(err error) bool {
 	var me *move.Error
 	return errors.As(err, &me) && me.What == "write" && errors.Is(err, fs.ErrNotExist)
 }
 
-// inTwo runs a batch as two, so that the second finds what the first made. What
-// is still not possible is then the first of its batch, and fails.
+// inTwo executes a batch as two batches, so that the second finds the directories that the first
+// created. A change that still fails is then the first of its batch.
 func (r *run) inTwo(first, second []int) error {
 	if err := r.paths(r.toDo(first)); err != nil {
 		return err
@@ -70,7 +69,7 @@ func (r *run) toDo(indexes []int) []int {
 	return slices.DeleteFunc(slices.Clone(indexes), func(i int) bool { return r.m.Status(i) != Do })
 }
 
-// before is the part of indexes that comes before change i.
+// before returns the indexes in front of change i.
 func before(indexes []int, i int) []int {
 	for k, x := range indexes {
 		if x == i {
@@ -80,7 +79,7 @@ func before(indexes []int, i int) []int {
 	return nil
 }
 
-// partly makes the changes before the one that failed, then fails that one.
+// partly makes the changes before the failed one, then marks this one as failed.
 func (r *run) partly(first []int, failed int, err error) error {
 	if todo := r.toDo(first); len(todo) > 0 {
 		if err2 := r.paths(todo); err2 != nil {
@@ -90,14 +89,13 @@ func (r *run) partly(first []int, failed int, err error) error {
 	return r.fail(failed, StepFailed, r.placed(failed, err))
 }
 
-// prepare captures what is at a change's path and works out where it goes. It
-// gives nil when nothing has to be done. made are the directories that this batch
-// makes where nothing is.
+// prepare captures the path of a change and computes its target. It returns nil if nothing needs to be
+// done. made contains the directories that this batch creates at absent paths.
 func (r *run) prepare(i int, made map[string]bool) (*move.Move, error) {
 	c, s := r.plan.Changes[i], r.m.Step(i)
 	v, ok := verbs.For(s.Verb)
 	if !ok {
-		return nil, fmt.Errorf("cannot run %q: its verb owns no path", s.Verb)
+		return nil, fmt.Errorf("cannot run %q: its verb does not change a path", s.Verb)
 	}
 	r.start(i)
 	taken, err := r.take(c, s, made)
@@ -127,8 +125,8 @@ func (r *run) prepare(i int, made map[string]bool) (*move.Move, error) {
 	return r.moveTo(i, s, taken, pt)
 }
 
-// sameTime tells whether a path that is put back has its old time already. What
-// a step makes of what is there asks for no time.
+// sameTime reports whether a restored path already has its old modification time. A path that a step
+// computes has no required time.
 func sameTime(now, to image.Image) bool {
 	return to.File == nil || to.File.MTime == 0 || to.File.MTime == now.File.MTime
 }
@@ -151,8 +149,8 @@ func (r *run) moveTo(i int, s step.Step, taken capture.Taken, to image.File) (*m
 	return m, r.content(to.Digest)
 }
 
-// take keeps what is at a step's path. Nothing is below a directory that is yet
-// to be made, and the rename that shows that one fails should it be there by then.
+// take stores the present content of the path of a step. A directory that this batch will create has
+// no content yet; if it appears meanwhile, the rename fails.
 func (r *run) take(c plan.Change, s step.Step, made map[string]bool) (capture.Taken, error) {
 	if made[path.Dir(s.Path())] {
 		return capture.Taken{File: image.File{Type: image.Absent}}, nil
@@ -163,7 +161,7 @@ func (r *run) take(c plan.Change, s step.Step, made map[string]bool) (capture.Ta
 	return capture.Take(r.Host, r.Store, s.Path())
 }
 
-// takesWhole tells whether a directory at the path goes with everything in it.
+// takesWhole reports whether the directory at the path is removed with all of its content.
 func takesWhole(c plan.Change, s step.Step) bool {
 	if c.To != nil && c.To.File != nil && (c.Action == plan.Remove || c.Action == plan.Restore) && s.Verb != step.Meta {
 		switch c.To.File.Type {
@@ -177,7 +175,7 @@ func takesWhole(c plan.Change, s step.Step) bool {
 	return s.Verb == step.Rm || c.Action == plan.Purge || c.Action == plan.Restore && (s.Verb == step.Copy || s.Verb == step.Link)
 }
 
-// addressNow is the address's image. For most verbs it is the path's own.
+// addressNow returns the present image of the address. For most verbs this is the image of the path.
 func (r *run) addressNow(v verb.Verb, s step.Step, taken capture.Taken) (image.Image, error) {
 	if s.Verb == step.Edit {
 		now, err := v.Observe(r.ctx, r.env, s)
@@ -194,15 +192,15 @@ func (r *run) addressNow(v verb.Verb, s step.Step, taken capture.Taken) (image.I
 	return image.Image{File: &f}, nil
 }
 
-// addressTarget is the image that the address should have: what the plan says
-// where it puts something back, else what the step makes of what is there.
+// addressTarget returns the image that the address should have: the image in the plan for a restore,
+// and otherwise the result of the step on the present image.
 func (r *run) addressTarget(v verb.Verb, c plan.Change, s step.Step, now image.Image) (image.Image, error) {
 	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Purge || c.Found && c.Action == plan.Restore) {
 		return r.unlessShared(s, *c.To), nil
 	}
 	if c.Action == plan.Restore && s.Verb != step.Meta && c.To != nil && c.To.File != nil && c.To.File.MTime != 0 {
-		// Only if that is what the step asks for, which a plan made before the
-		// accounts were there could not tell.
+		// Only if the step asks for this image, which a plan from before the accounts existed could
+		// not determine.
 		if c.To.File.Tree != "" || r.stillAsksFor(v, s, c.To) {
 			return *c.To, nil
 		}
@@ -214,7 +212,7 @@ func (r *run) addressTarget(v verb.Verb, c plan.Change, s step.Step, now image.I
 		return *c.Then, nil
 	}
 	if f := now.File; f != nil && f.Type == image.Symlink && s.Verb == step.Mkdir && c.From != nil && now.Same(*c.From) {
-		now = image.Image{File: &image.File{Type: image.Absent}} // our own link: the plan checked that
+		now = image.Image{File: &image.File{Type: image.Absent}} // a link of fettle, as the plan checked
 	}
 	if f := now.File; f != nil && f.Type == image.Directory && s.Verb != step.Mkdir {
 		names, err := r.Host.ReadDir(s.Path())
@@ -229,7 +227,7 @@ func (r *run) addressTarget(v verb.Verb, c plan.Change, s step.Step, now image.I
 	return r.inOldPlace(s, now, r.asFoundFirst(s, to)), err
 }
 
-// stillAsksFor tells whether a step wants just what was there then.
+// stillAsksFor reports whether a step asks for exactly an earlier image.
 func (r *run) stillAsksFor(v verb.Verb, s step.Step, then *image.Image) bool {
 	if then == nil {
 		return false
@@ -238,8 +236,8 @@ func (r *run) stillAsksFor(v verb.Verb, s step.Step, then *image.Image) bool {
 	return err == nil && t.Same(*then)
 }
 
-// content makes sure that the store has what is to be written. That it cannot be
-// looked for is another thing than that it is not there.
+// content ensures that the store has the content to write. It distinguishes a failed lookup from
+// missing content.
 func (r *run) content(digest string) error {
 	if digest == "" || r.Store.Has(digest) {
 		return nil
@@ -251,11 +249,11 @@ func (r *run) content(digest string) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	return fmt.Errorf("cannot find the content %s: it is neither in the repository nor kept on this host", digest)
+	return fmt.Errorf("cannot find the content %s: it is neither in the repository nor in the state directory of this host", digest)
 }
 
-// unchanged marks a change that turned out to have nothing to do. If another change of this run
-// made its path so, the path is not as it was before the run, and its actions run.
+// unchanged marks a change that has nothing to do. If another change of this run produced the state of
+// its path, the path differs from before the run, so its actions run.
 func (r *run) unchanged(i int) error {
 	if err := r.found(i, r.fx[i].from); err != nil {
 		return err
@@ -270,8 +268,8 @@ func (r *run) unchanged(i int) error {
 	return nil
 }
 
-// doneByAnother tells whether a planned change of a path is already made, since this run
-// changed the path through another address.
+// doneByAnother reports whether this run already made a planned change of a path through another
+// address.
 func (r *run) doneByAnother(i int) bool {
 	c, to := r.plan.Changes[i], r.fx[i].to
 	if c.Addr.Kind() != addr.KindFile || !c.Action.Mutates() || c.From == nil || c.From.Same(to) {
@@ -285,7 +283,7 @@ func (r *run) doneByAnother(i int) bool {
 	return false
 }
 
-// isUnitFile tells whether systemd reads the path when it reloads.
+// isUnitFile reports whether systemd reads the path in a reload.
 func isUnitFile(p string) bool {
 	for _, dir := range []string{"/etc/systemd/", "/run/systemd/", "/usr/lib/systemd/", "/lib/systemd/", "/usr/local/lib/systemd/"} {
 		if strings.HasPrefix(p, dir) {
@@ -295,11 +293,10 @@ func isUnitFile(p string) bool {
 	return false
 }
 
-// ownImage tells whether an address has an image of its own besides that of the
-// path it is in.
+// ownImage reports whether an address has an image of its own in addition to that of its path.
 func ownImage(a addr.Addr) bool { return a.Kind() == addr.KindEdit || a.Kind() == addr.KindMeta }
 
-// isPath tells whether a change is made by path moves.
+// isPath reports whether a change is made with path moves.
 func isPath(a addr.Addr) bool {
 	switch a.Kind() {
 	case addr.KindFile, addr.KindMeta, addr.KindEdit:

@@ -17,9 +17,8 @@ import (
 	"fettle.dev/fettle/internal/verb/verbs"
 )
 
-// Recover settles the run that a crash left unfinished, as its header says: it
-// is undone, or finished. It is idempotent and may itself be killed at any
-// point. ok is false when there is nothing to settle.
+// Recover finishes or undoes the run that a crash interrupted, according to the policy in its header.
+// It is idempotent, and can itself be killed at any point. ok is false if there is no interrupted run.
 func (r *Runner) Recover(ctx context.Context) (res Result, ok bool, err error) {
 	number, ok, err := r.Store.Unfinished()
 	if err != nil || !ok {
@@ -27,10 +26,10 @@ func (r *Runner) Recover(ctx context.Context) (res Result, ok bool, err error) {
 	}
 	x, err := r.reopen(ctx, number)
 	if err != nil {
-		return Result{Run: number}, true, fmt.Errorf("cannot settle run %d: %w", number, err)
+		return Result{Run: number}, true, fmt.Errorf("cannot recover run %d: %w", number, err)
 	}
 	defer x.j.Close()
-	x.note(fmt.Sprintf("run %d was cut short; %s", number, map[bool]string{true: "going on with it", false: "taking it back"}[x.goesOn()]))
+	x.note(fmt.Sprintf("run %d was interrupted; it is now %s", number, map[bool]string{true: "continued", false: "undone"}[x.goesOn()]))
 	if !x.goesOn() {
 		res, err = x.undoRun()
 		return res, true, err
@@ -43,8 +42,7 @@ func (r *Runner) Recover(ctx context.Context) (res Result, ok bool, err error) {
 	return res, true, err
 }
 
-// goOn finishes the run. Validations and those who listen for failures may not
-// have come to their turn.
+// goOn finishes the run. Validations and actions for failures may not have run yet.
 func (r *run) goOn() error {
 	for i := range r.plan.Changes {
 		if r.m.Status(i) == Failed {
@@ -65,7 +63,7 @@ func (r *run) goOn() error {
 	return nil
 }
 
-// made are the changes that are done, by index.
+// made returns the indexes of the changes that are done.
 func (r *run) made() []int {
 	var out []int
 	for i := range r.plan.Changes {
@@ -76,10 +74,10 @@ func (r *run) made() []int {
 	return out
 }
 
-// goesOn tells whether an interrupted run is finished rather than undone.
+// goesOn reports whether the interrupted run is finished instead of undone.
 func (r *run) goesOn() bool { return r.header.OnCrash == Finish && !r.undoing }
 
-// reopen builds the run again from its journal and from what is on the machine.
+// reopen reconstructs the run from its journal and the state of the host.
 func (r *Runner) reopen(ctx context.Context, number int) (*run, error) {
 	j, recs, err := r.Store.Resume(number)
 	if err != nil {
@@ -142,7 +140,7 @@ func (r *Runner) jobOf(h journal.Header) (Job, error) {
 	return job, nil
 }
 
-// dropTemps removes every temporary that the journal names, and no other.
+// dropTemps removes all temporary files that the journal names, and no other files.
 func (r *run) dropTemps(recs []journal.Record) error {
 	var errs []error
 	for _, rec := range recs {
@@ -152,13 +150,13 @@ func (r *run) dropTemps(recs []journal.Record) error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("cannot remove what was staged: %w", err)
+		return fmt.Errorf("cannot remove the staged files: %w", err)
 	}
 	return nil
 }
 
-// lookAtOpen settles the changes that were under way: the machine itself tells
-// on which side of its move each is.
+// lookAtOpen determines the state of the changes that were in progress. It examines the host to find
+// out whether each change has taken effect.
 func (r *run) lookAtOpen(recs []journal.Record) error {
 	seen := map[int]bool{}
 	for _, rec := range recs {
@@ -179,7 +177,7 @@ func (r *run) lookAtOpen(recs []journal.Record) error {
 	return nil
 }
 
-// lookAtPath settles a path change whose batch was not done.
+// lookAtPath determines the state of a path change whose batch was not completed.
 func (r *run) lookAtPath(i int) error {
 	fx := &r.fx[i]
 	for _, pm := range fx.moves {
@@ -192,7 +190,7 @@ func (r *run) lookAtPath(i int) error {
 			fx.moves = nil
 			return r.isBack(i, pm)
 		case r.m.Status(i) == Failed:
-			fx.moves = nil // it was put back before that was recorded
+			fx.moves = nil // it was restored before that was recorded
 			return nil
 		case !r.goesOn():
 			fx.changed = true
@@ -206,17 +204,16 @@ func (r *run) lookAtPath(i int) error {
 	return nil
 }
 
-// isBack notes that a path is where it was before its change. It need not be so
-// later: undoing a change before it may put yet another thing there, and a
-// recovery after that must not look again.
+// isBack records that a path has its state from before its change. A later recovery must not examine
+// the path again: the undo of an earlier change may put another object there.
 func (r *run) isBack(i int, pm pathMove) error {
 	if r.m.Status(i) == Failed {
-		return nil // which says as much
+		return nil // the record contains this already
 	}
 	return r.ahead(journal.Record{Kind: journal.Result, Change: i, Addr: r.plan.Changes[i].Addr, Path: pm.path, Back: true})
 }
 
-// visible takes in a move that is there already, and durable only from here on.
+// visible records a move whose rename has happened, and makes the rename durable.
 func (r *run) visible(i int, pm pathMove) error {
 	if err := move.SyncFS(r.Host, []string{path.Dir(pm.path)}); err != nil {
 		return err
@@ -227,13 +224,13 @@ func (r *run) visible(i int, pm pathMove) error {
 	return r.log(append([]journal.Record{rec}, r.settled(i)...)...)
 }
 
-// untear puts a path that was on its way back, so that the change can be done
-// again. One that somebody else has changed since stays, and is a failure.
+// untear completes the undo of a partly restored path, so that the change can be made again. If
+// another process has changed the path, it stays, and the change fails.
 func (r *run) untear(i int, pm pathMove) error {
 	r.fx[i].moves = nil
 	m, err := r.backMove(i, pm)
 	if err != nil {
-		return r.unfinished(i, fmt.Errorf("the run was cut short in the middle of it, and %w; look, then run fettle apply again", err))
+		return r.unfinished(i, fmt.Errorf("the run was interrupted during this change, and %w; examine it, then run fettle apply again", err))
 	}
 	if m == nil {
 		return nil
@@ -242,7 +239,7 @@ func (r *run) untear(i int, pm pathMove) error {
 	return err
 }
 
-// unfinished fails change i without ending recovery.
+// unfinished marks change i as failed; the recovery continues.
 func (r *run) unfinished(i int, err error) error {
 	if err = r.fail(i, EngineFailed, err); errors.Is(err, errStopped) {
 		return nil
@@ -250,7 +247,7 @@ func (r *run) unfinished(i int, err error) error {
 	return err
 }
 
-// lookAtMover settles a change that is no path.
+// lookAtMover determines the state of a change that is not a path.
 func (r *run) lookAtMover(i int) error {
 	s, fx := r.m.Step(i), &r.fx[i]
 	v, ok := verbs.For(s.Verb)
@@ -263,14 +260,14 @@ func (r *run) lookAtMover(i int) error {
 		}
 	}
 	if s.Verb == step.Unit {
-		r.daemonReload() // systemd does first what the killed run had asked for, and shows it only then
+		r.daemonReload() // systemd first executes the pending requests of the killed run, and shows them only afterwards
 	}
 	now, err := v.Observe(r.ctx, r.env, s)
 	if err != nil {
 		return r.unseen(i, err)
 	}
 	intended := fx.from.Known()
-	if !intended { // no more than its home was taken away
+	if !intended { // at most its home directory was removed
 		fx.from, fx.to = now, now
 	}
 	known := s.Verb != step.Exec || now.Exec.Known
@@ -280,9 +277,9 @@ func (r *run) lookAtMover(i int) error {
 		r.openBack(v, i, now, begun)
 	case r.m.Status(i) == Failed:
 		fx.changed = begun
-	case !begun: // it is done again, from the beginning
+	case !begun: // it is made again from the beginning
 		if intended && accounts(s.Verb) {
-			fx.found = fx.from // half of it may be there and not show
+			fx.found = fx.from // it may be partly done in a way that its image does not show
 			if r.homeMade(i) {
 				return r.homeAway(i)
 			}
@@ -290,7 +287,7 @@ func (r *run) lookAtMover(i int) error {
 	case !known:
 		return r.unsure(i)
 	case intended && accounts(s.Verb):
-		r.complete(v, i) // the files that hold an account change one after the other
+		r.complete(v, i) // the account files are changed one after the other
 		if now, err = v.Observe(r.ctx, r.env, s); err != nil {
 			return r.unseen(i, err)
 		}
@@ -301,9 +298,8 @@ func (r *run) lookAtMover(i int) error {
 	return nil
 }
 
-// openBack marks a change that was under way to be undone. Of an account,
-// half may be there although it does not show: it is made whole first, since
-// undoing is the way from a whole one.
+// openBack marks an interrupted change for the undo. An account can be partly created without showing
+// it; it is completed first, because the undo starts from a complete account.
 func (r *run) openBack(v verb.Verb, i int, now image.Image, begun bool) {
 	s, fx := r.m.Step(i), &r.fx[i]
 	if !begun && !accounts(s.Verb) && len(fx.moves) == 0 {
@@ -322,16 +318,16 @@ func (r *run) openBack(v verb.Verb, i int, now image.Image, begun bool) {
 	r.m.Set(i, Done)
 }
 
-// complete does what is left of a change that was under way.
+// complete makes the remaining part of an interrupted change.
 func (r *run) complete(v verb.Verb, i int) {
 	if err := v.(verb.Mover).Move(r.ctx, r.env, r.m.Step(i), r.fx[i].from, r.fx[i].to); err != nil {
-		r.note(fmt.Sprintf("%s is half changed: %v", r.plan.Changes[i].Addr, err))
+		r.note(fmt.Sprintf("%s is partly changed: %v", r.plan.Changes[i].Addr, err))
 	}
 	r.Names.Forget()
 }
 
-// resumed takes in a change that a crashed run did, or leaves it to be done
-// again when it is half done; what it found at first is kept then.
+// resumed records a change that the interrupted run completed. A partly done change is made again; its
+// first before-image is kept.
 func (r *run) resumed(v verb.Verb, i int, now image.Image) error {
 	fx := &r.fx[i]
 	t, err := r.leadsTo(v, i, now)
@@ -339,7 +335,7 @@ func (r *run) resumed(v verb.Verb, i int, now image.Image) error {
 		fx.found = fx.from
 		return nil
 	}
-	if r.homeMade(i) { // all of it once more
+	if r.homeMade(i) { // all of it again
 		if err := r.homeAway(i); err != nil {
 			return err
 		}
@@ -355,15 +351,14 @@ func (r *run) resumed(v verb.Verb, i int, now image.Image) error {
 	return r.log(append([]journal.Record{rec}, r.settled(i)...)...)
 }
 
-// homeMade tells whether the change was to make an account with its home.
+// homeMade reports whether the change creates an account with its home directory.
 func (r *run) homeMade(i int) bool {
 	from := r.fx[i].from.User
 	return from != nil && !from.Present && from.HomeMade && r.fx[i].to.User != nil
 }
 
-// homeAway takes away, kept whole, what a crashed attempt made of a home. Who
-// owns it, and what is in it, need not have reached the disk with it, and tools
-// leave a home alone that is there.
+// homeAway stores and removes the home directory that an interrupted attempt created. Its owner and
+// content may not be on the disk, and tools do not change an existing home directory.
 func (r *run) homeAway(i int) error {
 	home := r.fx[i].to.User.Home
 	taken, err := capture.TakeTree(r.Host, r.Store, home)
@@ -375,21 +370,21 @@ func (r *run) homeAway(i int) error {
 	return err
 }
 
-// unseen settles a change whose address cannot be looked at now.
+// unseen handles a change whose address cannot be examined now.
 func (r *run) unseen(i int, err error) error {
 	if r.goesOn() {
 		return r.unfinished(i, err)
 	}
 	if r.fx[i].from.Known() {
 		r.fx[i].changed = true
-		r.m.Set(i, Done) // taking it back tells whether that can be done
+		r.m.Set(i, Done) // the undo determines whether that is possible
 	}
 	return nil
 }
 
-// unsure stops at a command that was running when the crash came: nothing can
-// tell whether it took effect, and it must not take effect twice.
+// unsure stops at a command that was running when the run was interrupted. fettle cannot detect
+// whether it took effect, and it must not take effect twice.
 func (r *run) unsure(i int) error {
 	r.fx[i].changed = false
-	return r.unfinished(i, errors.New("it was running when the run was cut short, and it has no guard that could tell whether it took effect; look, then run fettle apply again, which runs it again"))
+	return r.unfinished(i, errors.New("the run was interrupted while the command was running, and no guard can detect whether it took effect; examine the host, then run fettle apply, which runs the command again"))
 }

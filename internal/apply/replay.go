@@ -7,7 +7,7 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// replay puts what the journal says into the machine and the effects.
+// replay updates the machine and the effects with the records of the journal.
 func (r *run) replay(recs []journal.Record) {
 	done := map[int]bool{}
 	for _, rec := range recs {
@@ -52,7 +52,7 @@ func (r *run) replayOne(rec journal.Record, done map[int]bool) {
 		r.notify(rec)
 	case journal.Fired:
 		if len(rec.Cause) == 1 && rec.Cause[0] == r.plan.Changes[i].Addr {
-			r.told[listener{i, rec.Addr}] = rec.Error == "" // it listens to the failure
+			r.told[listener{i, rec.Addr}] = rec.Error == "" // the action reacts to the failure
 			return
 		}
 		if rec.Error == "" {
@@ -63,8 +63,8 @@ func (r *run) replayOne(rec journal.Record, done map[int]bool) {
 	}
 }
 
-// replayMove takes in a path's move. One that was tried again replaces the
-// attempt before it.
+// replayMove applies the record of a path move. The record of a repeated move replaces the earlier
+// one.
 func (r *run) replayMove(rec journal.Record, done bool) {
 	fx := &r.fx[rec.Change]
 	fx.moves = slices.DeleteFunc(fx.moves, func(pm pathMove) bool { return pm.path == rec.Path })
@@ -82,7 +82,7 @@ func (r *run) replayMove(rec journal.Record, done bool) {
 	}
 }
 
-// replayBack takes in what took the run, or one change of it, back.
+// replayBack applies a record of the undo of the run or of one change.
 func (r *run) replayBack(rec journal.Record, done map[int]bool) {
 	fx := &r.fx[rec.Change]
 	switch {
@@ -106,7 +106,7 @@ func (r *run) replayBack(rec journal.Record, done map[int]bool) {
 	}
 }
 
-// replayed takes in that a path is where it was before its change.
+// replayed records that a path has its state from before its change.
 func (r *run) replayed(i int) {
 	r.forget(i)
 	r.m.Set(i, Do)

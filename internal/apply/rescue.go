@@ -10,13 +10,13 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// rescue is an action that rescues a block: where it succeeds after a failure in
-// the block, the run goes on with what is neither in the block nor behind it.
+// rescue is an action that rescues a block: if it succeeds after a failure in the block, the run
+// continues with the states that are neither in the block nor after it.
 type rescue struct {
 	block string
 	act   addr.Addr
 	in    map[addr.Addr]bool
-	out   []addr.Addr // in the block and behind it
+	out   []addr.Addr // addresses in the block and after it
 }
 
 func rescuesOf(list step.List) []rescue {
@@ -36,15 +36,14 @@ func rescuesOf(list step.List) []rescue {
 	return all
 }
 
-// rescuers are the actions that rescue the blocks which change i is in.
+// rescuers returns the actions that rescue the blocks of change i.
 func (m *Machine) rescuers(i int) []rescue {
 	return slices.DeleteFunc(slices.Clone(m.rescues), func(r rescue) bool { return !r.in[m.changes[i].Addr] })
 }
 
-// Rescue takes in that the failure of change i is rescued: the rest of its blocks
-// is barred, what comes after them, and every check, for what they are about is
-// not all there. It gives the names of the blocks. Calling it again changes
-// nothing.
+// Rescue records that the failure of change i is rescued, and returns the names of its blocks. The
+// remaining changes of these blocks and all changes after them are barred. All checks are barred too,
+// because a part of the verified objects is missing. Repeated calls have no further effect.
 func (m *Machine) Rescue(i int) (blocks []string) {
 	for _, r := range m.rescuers(i) {
 		if !slices.Contains(blocks, r.block) {
@@ -62,22 +61,21 @@ func (m *Machine) Rescue(i int) (blocks []string) {
 	return blocks
 }
 
-// Out tells whether all of some addresses are in blocks that failed and were
-// rescued, or behind them: an action that only they notify is not due.
+// Out reports whether all of the addresses are in or after failed and rescued blocks. An action that
+// only these addresses notify does not run.
 func (m *Machine) Out(notifiers []addr.Addr) bool {
 	return len(m.out) > 0 && !slices.ContainsFunc(notifiers, func(a addr.Addr) bool { return !m.out[a] })
 }
 
-// listener is an action that the failure of a change tells.
+// listener is an action for the failure of a change.
 type listener struct {
 	change int
 	act    addr.Addr
 }
 
-// goesOnAfter looks at the failures that are new: if each was rescued, or is in a section
-// of its own, the run goes on without what depends on them, and still ends as failed. Else the first
-// that was not is the one that ends it. A run that is undone on a failure is
-// undone after a rescued one too.
+// goesOnAfter decides whether the run continues after its new failures. It continues if each failure
+// was rescued or belongs to a section, and still ends as failed. Otherwise the first other failure
+// ends the run. A run with the policy undo is undone also after a rescued failure.
 func (r *run) goesOnAfter() bool {
 	var failed []int
 	for i := range r.plan.Changes {
@@ -94,20 +92,19 @@ func (r *run) goesOnAfter() bool {
 	for _, i := range failed {
 		r.rescued = append(r.rescued, r.faults[i])
 		if r.wasRescued(i) {
-			r.note(fmt.Sprintf("%s failed and was rescued; what does not come after it goes on", strings.Join(r.m.Rescue(i), ", ")))
+			r.note(fmt.Sprintf("%s failed and was rescued; states that do not come after it continue", strings.Join(r.m.Rescue(i), ", ")))
 			continue
 		}
 		for _, s := range r.sections(i) {
 			r.m.Bar(s)
-			r.note(fmt.Sprintf("%s failed; what does not need it goes on", s.Name))
+			r.note(fmt.Sprintf("%s failed; states that do not depend on it continue", s.Name))
 		}
 	}
 	r.failed = nil
 	return true
 }
 
-// wasRescued tells whether change i is in a block, and all that rescues it
-// succeeded.
+// wasRescued reports whether change i is in a block and all of its rescue actions succeeded.
 func (r *run) wasRescued(i int) bool {
 	all := r.m.rescuers(i)
 	return len(all) > 0 && !slices.ContainsFunc(all, func(x rescue) bool {

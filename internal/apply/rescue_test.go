@@ -75,7 +75,7 @@ func TestRescuedBlock(t *testing.T) {
 	if err == nil || rep.Outcome != journal.Failed || rep.Failed == nil || rep.Failed.Addr != "file:/etc/checked" || len(rep.Checks) > 0 {
 		t.Fatalf("%v, %+v", err, rep)
 	}
-	if !rep.InPart() || len(rep.Rescued) != 1 || !strings.Contains(err.Error(), "done in part") {
+	if !rep.InPart() || len(rep.Rescued) != 1 || !strings.Contains(err.Error(), "only partly done") {
 		t.Errorf("%v, %+v", err, rep)
 	}
 	says(t, rep, "block.x failed and was rescued", "act:run/undo ran, notified by the failure of file:/etc/checked")

@@ -5,7 +5,7 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
-// result is what the run says of itself when it ends.
+// result returns the result of the run at its end.
 func (r *run) result() Result {
 	res := Result{Run: r.header.Run, Failed: r.failed, Rescued: r.rescued, Checks: r.checks, Notes: r.notes, State: r.base}
 	for i, c := range r.plan.Changes {
@@ -22,9 +22,8 @@ func (r *run) result() Result {
 	return res
 }
 
-// kept tells whether change i changed the machine and counts as changed: it took
-// effect, without failing, and is not undone. Actions follow from changes and do not
-// count themselves.
+// kept reports whether change i counts as changed: it took effect without a failure and is not undone.
+// Actions follow from changes and do not count.
 func (r *run) kept(i int) bool {
 	s := r.m.Status(i)
 	return r.fx[i].changed && (s == Done || s == Stuck) && r.faults[i] == nil && r.plan.Changes[i].Addr.Kind() != addr.KindAct

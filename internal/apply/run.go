@@ -19,11 +19,11 @@ import (
 	"fettle.dev/fettle/internal/verb"
 )
 
-// errStopped ends a direction: the failure is in run.failed.
+// errStopped ends one direction of a run; run.failed has the failure.
 var errStopped = errors.New("stopped at a failed step")
 
-// cutError ends the run where it stands, without a last record: only recovery
-// can tell what is there.
+// cutError ends the run without a last record, because only recovery can determine the state of the
+// host.
 type cutError struct{ error }
 
 func (e cutError) Unwrap() error { return e.error }
@@ -35,18 +35,18 @@ func cut(err error) bool {
 	return errors.As(err, &e)
 }
 
-// Job is one run to do.
+// Job is the input of one run.
 type Job struct {
 	Plan   *plan.Plan
-	List   step.List // the wanted list, whole
+	List   step.List // the complete desired list
 	Header journal.Header
 	Base   journal.State
-	// Goal has the entries of the state that a rollback goes back to.
+	// Goal has the entries of the state that a rollback restores.
 	Goal []journal.Entry
 }
 
-// Run does the job. The result is valid beside an error, which says why the run
-// is not what was wanted.
+// Run executes the job. The result is also valid together with an error; the error is the reason why
+// the goal was not reached.
 func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
 	x, err := r.begin(ctx, job)
 	if err != nil {
@@ -59,11 +59,10 @@ func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
 	return x.finish()
 }
 
-// manyChanges is how many changes make it worth while to pack what they keep.
+// manyChanges is the number of changes above which the stored objects are packed.
 const manyChanges = 64
 
-// begin keeps all that the run needs, then opens its journal. Until here
-// nothing on the machine has changed.
+// begin stores all data of the run, then opens its journal. It does not change the host.
 func (r *Runner) begin(ctx context.Context, job Job) (*run, error) {
 	x := r.newRun(ctx, job)
 	r.Store.Pack(len(job.Plan.Changes) >= manyChanges)
@@ -74,7 +73,7 @@ func (r *Runner) begin(ctx context.Context, job Job) (*run, error) {
 		return nil, err
 	}
 	if err := r.Store.SyncObjects(); err != nil {
-		return nil, fmt.Errorf("cannot keep what the run needs: %w", err)
+		return nil, fmt.Errorf("cannot store the data of the run: %w", err)
 	}
 	j, err := r.Store.Begin(x.header)
 	if err != nil {
@@ -87,7 +86,7 @@ func (r *Runner) begin(ctx context.Context, job Job) (*run, error) {
 	return x, x.arm()
 }
 
-// progress shows a message about the operation that runs now.
+// progress shows a message about the current operation.
 func (r *run) progress(p host.Progress) {
 	kind := "progress"
 	if p.Waits {
@@ -134,19 +133,19 @@ func addrs(in []string) []addr.Addr {
 
 func (r *Runner) blobSize(digest string) int64 { return r.Blobs[digest].Size }
 
-// keepBlobs brings everything that the plan will write into the store, so that
-// neither a rollback nor a finish after a crash needs the repository. A step that
-// refers to a secret needs it to be looked at, written or not.
+// keepBlobs stores all content that the plan will write, so that a rollback, or the recovery after a
+// crash, does not need the repository. A step with a secret needs its content even if it only
+// compares.
 func (r *run) keepBlobs() error {
 	for i, c := range r.plan.Changes {
 		s := r.m.Step(i)
 		for _, d := range s.Blobs() {
 			b, ok := r.Blobs[d]
 			if !c.Action.Mutates() && c.Action != plan.Adopt && s.Verb == step.Copy || !ok {
-				continue // what is not given is kept already, or prepare says so
+				continue // content that is not given is stored already, or prepare reports an error
 			}
 			if err := r.keepBlob(d, b); err != nil {
-				return fmt.Errorf("cannot keep the content of %s: %w", c.Addr.Name(), err)
+				return fmt.Errorf("cannot store the content of %s: %w", c.Addr.Name(), err)
 			}
 		}
 	}
@@ -176,21 +175,21 @@ func (r *run) keepBlob(digest string, b kind.Blob) error {
 	return nil
 }
 
-// keepDocuments keeps the list and the plan.
+// keepDocuments stores the list and the plan.
 func (r *run) keepDocuments(list step.List) (err error) {
 	var b bytes.Buffer
 	if err := step.Print(&b, list, step.PrintOptions{Source: true}); err != nil {
-		return fmt.Errorf("cannot keep the list: %w", err)
+		return fmt.Errorf("cannot store the list: %w", err)
 	}
 	if r.header.List, err = r.Store.PutBytes(b.Bytes()); err != nil {
-		return fmt.Errorf("cannot keep the list: %w", err)
+		return fmt.Errorf("cannot store the list: %w", err)
 	}
 	text, err := journal.Marshal(r.plan)
 	if err != nil {
-		return fmt.Errorf("cannot keep the plan: %w", err)
+		return fmt.Errorf("cannot store the plan: %w", err)
 	}
 	if r.header.Plan, err = r.Store.PutBytes(text); err != nil {
-		return fmt.Errorf("cannot keep the plan: %w", err)
+		return fmt.Errorf("cannot store the plan: %w", err)
 	}
 	return nil
 }
@@ -203,8 +202,8 @@ func (r *run) arm() error {
 	return r.log(journal.Record{Kind: journal.Armed, Deadline: deadline})
 }
 
-// forward does what the machine says until nothing is left or a step fails. The
-// error is the engine's own: the journal cannot be written.
+// forward executes the operations of the machine until there are none or a step fails. An error is an
+// error of the engine: the journal cannot be written.
 func (r *run) forward() error {
 	for {
 		op, indexes := r.m.Next()
@@ -223,7 +222,7 @@ func (r *run) forward() error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("run %d is cut short, the next fettle command settles it: %w", r.header.Run, err)
+			return fmt.Errorf("run %d is interrupted; the next fettle command recovers it: %w", r.header.Run, err)
 		}
 	}
 }
@@ -251,19 +250,18 @@ func (r *run) do(op Op, indexes []int) error {
 	case OpCheck:
 		return r.check(indexes[0])
 	}
-	return fmt.Errorf("cannot do operation %d", op)
+	return fmt.Errorf("cannot execute operation %d: it is unknown", op)
 }
 
-// interrupted notes that the user, or the system, stopped the run before its end.
+// interrupted records that the user or the system stopped the run before its end.
 func (r *run) interrupted() {
 	r.halted = true
 	if r.failed == nil {
-		r.failed = &Failure{Class: EngineFailed, Error: "interrupted before everything was done"}
+		r.failed = &Failure{Class: EngineFailed, Error: "interrupted before the end"}
 	}
 }
 
-// fail ends the run at change i: the record says so, and who listens for the
-// failure is told.
+// fail marks change i as failed, records this, and runs the actions for the failure.
 func (r *run) fail(i int, class Class, err error) error {
 	c, said := r.plan.Changes[i], r.masked(err.Error())
 	if r.ctx.Err() != nil {
@@ -318,14 +316,14 @@ func (r *run) note(text string) {
 	r.Show(Event{Kind: "note", Total: len(r.plan.Changes), Text: text})
 }
 
-// changed notes that change i took effect.
+// changed records that change i took effect.
 func (r *run) changed(i int) {
 	r.fx[i].changed = true
 	r.m.Set(i, Done)
 	r.event("done", i, "")
 }
 
-// finish takes the run back if its policy says so, and writes how it ended.
+// finish undoes the run if its policy requires this, and records the outcome.
 func (r *run) finish() (Result, error) {
 	outcome := journal.Succeeded
 	if r.failed == nil && len(r.rescued) > 0 {
@@ -356,14 +354,14 @@ func (r *run) takesBack(outcome journal.Outcome) bool {
 	return false
 }
 
-// end writes the state and the last record: with that the run counts.
+// end writes the new state and the last record. The run is complete after that.
 func (r *run) end(outcome journal.Outcome) (Result, error) {
 	if r.reload {
 		r.daemonReload()
 	}
 	r.sweepPackages()
 	if err := r.sweepUp(); err != nil {
-		return r.result(), fmt.Errorf("run %d is cut short, the next fettle command settles it: %w", r.header.Run, err)
+		return r.result(), fmt.Errorf("run %d is interrupted; the next fettle command recovers it: %w", r.header.Run, err)
 	}
 	res := r.result()
 	res.Outcome = outcome
@@ -376,12 +374,12 @@ func (r *run) end(outcome journal.Outcome) (Result, error) {
 		last.Error = r.failed.Error
 	}
 	if err := r.j.End(res.State, last); err != nil {
-		return res, fmt.Errorf("cannot end run %d properly, the next fettle command settles it: %w", r.header.Run, err)
+		return res, fmt.Errorf("cannot record the end of run %d; the next fettle command recovers it: %w", r.header.Run, err)
 	}
 	return res, nil
 }
 
-// known gives the image itself, for records: an unknown one is left out.
+// known returns the image for a record, or nil if it is unknown.
 func known(i image.Image) *image.Image {
 	if !i.Known() {
 		return nil
@@ -389,5 +387,5 @@ func known(i image.Image) *image.Image {
 	return &i
 }
 
-// settleTime bounds what is done after a cancellation.
+// settleTime limits the work after a cancellation.
 const settleTime = 2 * time.Minute

@@ -143,7 +143,7 @@ func TestBrokenPackages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	says(t, rep, "dpkg was left half-configured, finishing that first: web is half-configured")
+	says(t, rep, "an earlier change of packages was interrupted and is finished first: web is half-configured")
 	w = newWorld(t)
 	w.h.Repository().Fail(errors.New("no network"))
 	rep, err = w.apply(t, "COPY a /srv/new\nPKG tool\nPKG web version=1\n", executor.Options{OnFailure: "undo"})
@@ -202,7 +202,7 @@ func (w *world) cutAt(t *testing.T, list, op, path string) *world {
 // effect; it is not run again by itself, and the run says so.
 func TestCommandThatACrashCutShort(t *testing.T) {
 	list := "COPY a /srv/new\nEXEC makedb /usr/bin/makedb\nCOPY b /srv/newer\n"
-	for policy, want := range map[string]string{"finish": "it has no guard that could tell whether it took effect", "undo": "has no undo: what it did stays] stays [exec:makedb]"} {
+	for policy, want := range map[string]string{"finish": "no guard can detect whether it took effect", "undo": "has no undo, so its effects stay] stays [exec:makedb]"} {
 		cut := newWorld(t).copy().cutAt(t, list, host.OpRun, "/usr/bin/makedb")
 		how, err := cut.recover(executor.Options{OnCrash: policy})
 		if err != nil || !strings.Contains(how, want) {

@@ -11,16 +11,15 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Sealed gives the paths, and the addresses of the accounts, whose content is
-// sealed, with the IDs of the keys: those of the entries, and above them those of
-// the lists.
+// Sealed returns the paths and account addresses with encrypted content, each with the ID of its key.
+// Keys in entries have priority over keys in lists.
 func Sealed(lists []step.List, entries ...[]journal.Entry) map[string]string {
 	out := map[string]string{}
 	for _, some := range entries {
 		for _, e := range some {
 			sealedBefore(out, e)
 			if !strings.Contains(e.Step, "sealed") {
-				continue // reading every step would cost more than looking at its text
+				continue // parsing every step would cost more than searching its text
 			}
 			if l, _ := step.Parse("", []byte(e.Step)); len(l) == 1 {
 				sealedBy(out, l[0])
@@ -35,8 +34,7 @@ func Sealed(lists []step.List, entries ...[]journal.Entry) map[string]string {
 	return out
 }
 
-// sealedBefore adds a file or account to which a secret comes back when the entry
-// is taken away.
+// sealedBefore adds a file or account that gets a secret back when the entry is undone.
 func sealedBefore(out map[string]string, e journal.Entry) {
 	switch {
 	case e.Origin == nil:
@@ -67,23 +65,22 @@ func sealedBy(out map[string]string, s step.Step) {
 	}
 }
 
-// sealer is a host.Veiled that can be told what to seal.
+// sealer is a host.Veiled that encrypts the content of given paths and accounts.
 type sealer interface {
 	host.Veiled
 	Seal(paths map[string]string)
 }
 
-// seal has every path and account that holds a secret before, during or after the run read
-// sealed, so that its before-image is kept sealed too.
+// seal configures the host to encrypt captured content of each path and account that contains a secret
+// before, during or after the run. The stored before-images are then encrypted too.
 func (r *run) seal(job Job) {
 	if s, ok := r.Host.(sealer); ok {
 		s.Seal(Sealed([]step.List{job.List}, job.Goal, job.Base.Entries))
 	}
 }
 
-// wholeEither is whole for a path of whose two images one is sealed and the
-// other is not, or with another key: what is there is compared as that which it
-// is.
+// wholeEither captures a path of which one image is encrypted and the other is not, or with another
+// key. The result has the form of the image that the path matches.
 func (r *run) wholeEither(pm pathMove, look func(host.Reader, string) (capture.Taken, error)) (capture.Taken, error) {
 	v, ok := r.Host.(host.Veiled)
 	if !ok {
@@ -96,7 +93,7 @@ func (r *run) wholeEither(pm pathMove, look func(host.Reader, string) (capture.T
 	return look(v.Under(pm.path, pm.to.Sealed), pm.path)
 }
 
-// masked is a text for people and records, without the secrets that are known.
+// masked returns a text for display and records, without known secrets.
 func (r *Runner) masked(text string) string {
 	if r.Mask == nil {
 		return text

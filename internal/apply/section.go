@@ -6,23 +6,22 @@ import (
 	"fettle.dev/fettle/internal/addr"
 )
 
-// Section is a piece of a list that has nothing to do with the rest but what is said here.
-// When something in it fails the run goes on without the rest of it, and still ends as
-// failed.
+// Section is a part of a list that fails independently. If a state in it fails, the run continues
+// without the remaining section and without Behind, and still ends as failed.
 type Section struct {
-	Name   string      `json:"name"` // for people
+	Name   string      `json:"name"` // for display
 	Addrs  []addr.Addr `json:"addrs"`
-	Behind []addr.Addr `json:"behind,omitempty"` // of others that need it, which are not reached either
+	Behind []addr.Addr `json:"behind,omitempty"` // addresses of other sections that need this one, and are barred too
 }
 
-// sections are those that change i is in.
+// sections returns the sections of change i.
 func (r *run) sections(i int) []Section {
 	a := r.plan.Changes[i].Addr
 	return slices.DeleteFunc(slices.Clone(r.Sections), func(s Section) bool { return !slices.Contains(s.Addrs, a) })
 }
 
-// Bar takes in that a section failed: what is left of it and behind it is not reached, its
-// checks neither. Calling it again changes nothing.
+// Bar records that a section failed: its remaining changes, the changes behind it and their checks do
+// not run. Repeated calls have no further effect.
 func (m *Machine) Bar(s Section) {
 	for _, list := range [][]addr.Addr{s.Addrs, s.Behind} {
 		for _, a := range list {

@@ -34,10 +34,10 @@ func TestSections(t *testing.T) {
 	}
 	w := newWorld(t)
 	rep, err := w.apply(t, parted, executor.Options{Sections: parts})
-	if err == nil || rep.Outcome != journal.Failed || rep.Failed == nil || rep.Failed.Addr != "file:/etc/checked" || !rep.InPart() || !strings.Contains(err.Error(), "done in part") {
+	if err == nil || rep.Outcome != journal.Failed || rep.Failed == nil || rep.Failed.Addr != "file:/etc/checked" || !rep.InPart() || !strings.Contains(err.Error(), "only partly done") {
 		t.Fatalf("%v, %+v", err, rep)
 	}
-	says(t, rep, "modules/app failed; what does not need it goes on")
+	says(t, rep, "modules/app failed; states that do not depend on it continue")
 	if got := strs(rep.Remaining); !slices.Equal(got, []string{"file:/srv/rest", "file:/srv/behind", "check:gone"}) {
 		t.Errorf("not reached: %q", got)
 	}

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// nextState is what is applied after the run: the base with each change that
-// took effect. Of the machine and the store it reads only kept trees.
+// nextState returns the applied state after the run: the base with each change that took effect. It
+// reads nothing but stored trees.
 func (r *run) nextState(outcome journal.Outcome) journal.State {
 	if outcome == journal.RolledBack {
 		st := r.base
@@ -35,7 +35,7 @@ func (r *run) nextState(outcome journal.Outcome) journal.State {
 	return st
 }
 
-// stillPending are the actions that the run leaves to the next one, in order.
+// stillPending returns the actions that stay pending for the next run, in order.
 func (r *run) stillPending() []journal.PendingAct {
 	var out []journal.PendingAct
 	for _, a := range r.pendingOrder() {
@@ -44,7 +44,7 @@ func (r *run) stillPending() []journal.PendingAct {
 	return out
 }
 
-// enter puts the effect of one change into the entries.
+// enter applies the effect of one change to the entries.
 func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	c, s := r.plan.Changes[i], r.m.Status(i)
 	if c.Addr.Kind() == addr.KindExec && s != Done {
@@ -85,7 +85,7 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	if r.fx[i].changed {
 		e.Run = r.header.Run
 		e.Origin, e.Adopted = r.originAfter(entries, i, e, had), nil
-	} else if !had { // it was in sync, or turned out so
+	} else if !had { // it was already in sync
 		if e.Origin = r.adoptedPackage(entries, i); e.Origin == nil {
 			e.Adopted = known(r.fx[i].from)
 		}
@@ -93,8 +93,8 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	entries[c.Addr] = e
 }
 
-// withoutPurge is the entry of a directory that is no longer wanted, and stays while the
-// list has something in it: what else is in it is nobody's concern any more.
+// withoutPurge returns the entry of a directory that left the list, and stays while the list has paths
+// in it. Its other content is no longer purged.
 func withoutPurge(e journal.Entry) journal.Entry {
 	s := stepOf(plan.Change{Step: e.Step})
 	s.Attrs = slices.DeleteFunc(s.Attrs, func(a step.Attr) bool { return a.Key == "purge" })
@@ -102,8 +102,8 @@ func withoutPurge(e journal.Entry) journal.Entry {
 	return e
 }
 
-// withTree adds to an origin that was a directory by itself what others had in
-// it, which is known once the directory was taken whole.
+// withTree adds to the origin of a directory its other content, which is known after the directory was
+// captured as a whole.
 func withTree(origin *image.Image, from image.Image) *image.Image {
 	o, f := origin.File, from.File
 	if o == nil || f == nil || o.Type != image.Directory || f.Type != image.Directory || o.Tree != "" {
@@ -114,7 +114,7 @@ func withTree(origin *image.Image, from image.Image) *image.Image {
 	return &image.Image{File: &whole}
 }
 
-// originAfter is the origin of an entry whose address change i changed.
+// originAfter returns the origin of an entry whose address change i changed.
 func (r *run) originAfter(entries map[addr.Addr]journal.Entry, i int, e journal.Entry, had bool) *image.Image {
 	c, from := r.plan.Changes[i], r.fx[i].from
 	o := e.Origin
@@ -135,9 +135,9 @@ func (r *run) originAfter(entries map[addr.Addr]journal.Entry, i int, e journal.
 	return r.originOfPackage(entries, withPlace(withTree(o, from), from))
 }
 
-// ofOthers is the origin of a directory that fettle made, and that a purge or a step removes
-// together with files of others. Without the removal, these files would keep the directory.
-// An empty directory keeps its origin.
+// ofOthers returns the origin of a directory that fettle created, and that a purge or a step removes
+// together with other files. Without the removal, these files would keep the directory. An empty
+// directory keeps its origin.
 func (r *run) ofOthers(origin *image.Image, from image.Image) *image.Image {
 	f := from.File
 	if f == nil || f.Type != image.Directory || origin.File == nil || origin.File.Type != image.Absent || !r.holdsAny(f.Tree) {
@@ -146,7 +146,7 @@ func (r *run) ofOthers(origin *image.Image, from image.Image) *image.Image {
 	return &from
 }
 
-// holdsAny tells whether a kept tree contains files. An unreadable tree may contain some.
+// holdsAny reports whether a stored tree contains files. An unreadable tree may contain some.
 func (r *run) holdsAny(tree string) bool {
 	any := false
 	err := capture.ReadTree(r.Store, tree, func(capture.TreeEntry) error {
@@ -156,7 +156,7 @@ func (r *run) holdsAny(tree string) bool {
 	return tree != "" && (any || err != nil)
 }
 
-// origin is a before-image as it is kept with the entry.
+// origin returns a before-image in the form that an entry stores.
 func origin(i image.Image) *image.Image {
 	if !i.Known() {
 		return &image.Image{Exec: &image.Exec{}}
@@ -164,8 +164,8 @@ func origin(i image.Image) *image.Image {
 	return &i
 }
 
-// ordered gives the entries in the order of the list; what the list does not
-// have but is still there comes first, what a purge removed last.
+// ordered returns the entries in the order of the list. Entries that the list does not have, and that
+// still exist, are first; entries that a purge removed are last.
 func (r *run) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	out := make([]journal.Entry, 0, len(entries))
 	take := func(e journal.Entry) {
@@ -194,9 +194,9 @@ func (r *run) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	return append(out, r.purged(entries)...)
 }
 
-// asThen is the entry of the state gone back to, which has what was there before.
-// An address that was adopted then and that fettle has changed since has an origin. The undo of a
-// command is that of the versions that ran since the origin, so it comes from the entry of the run.
+// asThen returns the entry of the restored state with the original image from before that state. An
+// address that was adopted then, and that fettle has changed since, has an origin. The undo of a
+// command is copied from the entry of the run: it covers the versions that ran since the origin.
 func (r *run) asThen(e journal.Entry) journal.Entry {
 	then, ok := r.goal[e.Addr]
 	if !ok || then.Step != e.Step {
@@ -209,7 +209,7 @@ func (r *run) asThen(e journal.Entry) journal.Entry {
 	return then
 }
 
-// purged are the remaining entries: those of the base first, then this plan's.
+// purged returns the remaining entries: first from the base, then from this plan.
 func (r *run) purged(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	var out []journal.Entry
 	for _, old := range r.base.Entries {
@@ -227,7 +227,7 @@ func (r *run) purged(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	return out
 }
 
-// dropUntold ends what was pending and the plan forgets.
+// dropUntold removes the pending actions that the plan forgets.
 func (r *run) dropUntold() {
 	for i, c := range r.plan.Changes {
 		if c.Action == plan.Forget && c.Addr.Kind() == addr.KindAct && r.m.Status(i) == Done {
@@ -236,7 +236,7 @@ func (r *run) dropUntold() {
 	}
 }
 
-// pendingOrder is the plan's order, then that of the base.
+// pendingOrder returns the order of actions: first the plan, then the base.
 func (r *run) pendingOrder() []addr.Addr {
 	var out []addr.Addr
 	seen := map[addr.Addr]bool{}

@@ -7,19 +7,19 @@ import (
 	"fettle.dev/fettle/internal/move"
 )
 
-// sweep notes directories in which temporaries were removed.
+// sweep records directories in which temporary files were removed.
 func (r *run) sweep(dirs ...string) {
 	for _, d := range dirs {
 		r.swept[d] = true
 	}
 }
 
-// sweepUp makes the removal of temporaries durable: once the run has ended,
-// nobody looks for them again.
+// sweepUp removes the remaining temporary files and makes their removal durable. After the end of the
+// run, no later command searches for them.
 func (r *run) sweepUp() error {
 	for _, temp := range r.left {
 		if err := move.RemoveTemp(r.Host, temp); err != nil {
-			r.note("could not remove what was set aside; remove it by hand: " + err.Error())
+			r.note("could not remove a temporary file; remove it by hand: " + err.Error())
 		}
 	}
 	r.left = nil

@@ -18,8 +18,8 @@ import (
 	"fettle.dev/fettle/internal/verb/verbs"
 )
 
-// undoRun undoes everything that the run did, last first, and ends it. What
-// cannot be undone stays managed and is reported.
+// undoRun undoes all changes of the run, in reverse order, and ends the run. Changes that cannot be
+// undone stay managed and are reported.
 func (r *run) undoRun() (Result, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), undoTime)
 	defer cancel()
@@ -28,7 +28,7 @@ func (r *run) undoRun() (Result, error) {
 		return r.result(), err
 	}
 	r.m.Back = true
-	if err := r.undoFailed(); err != nil { // it was the last to be done
+	if err := r.undoFailed(); err != nil { // the failed change was the last one
 		return r.result(), err
 	}
 	for {
@@ -37,7 +37,7 @@ func (r *run) undoRun() (Result, error) {
 			break
 		}
 		if err := r.undo(op, indexes); err != nil {
-			return r.result(), fmt.Errorf("run %d is cut short while it is undone, the next fettle command goes on: %w", r.header.Run, err)
+			return r.result(), fmt.Errorf("run %d is interrupted while it is undone; the next fettle command continues: %w", r.header.Run, err)
 		}
 	}
 	r.leaveWhole()
@@ -46,7 +46,7 @@ func (r *run) undoRun() (Result, error) {
 	return r.end(r.undoneOutcome())
 }
 
-// undoneOutcome is rolled back when nothing of the run is left.
+// undoneOutcome is RolledBack if all changes of the run are undone.
 func (r *run) undoneOutcome() journal.Outcome {
 	for i := range r.plan.Changes {
 		switch {
@@ -79,14 +79,14 @@ func (r *run) undo(op Op, indexes []int) error {
 	return nil
 }
 
-// back undoes path changes as one batch. A path that is not as the run left it
-// was changed by others since: it stays and is reported.
+// back undoes path changes as one batch. If a path differs from the state that the run left, another
+// process has changed it: it stays and is reported.
 func (r *run) back(indexes []int) error {
 	return r.tryBack(indexes, true)
 }
 
-// tryBack is back; with again it tries a change that fails once more, from
-// where the failure left it.
+// tryBack undoes path changes. With again, it repeats a failed change once, from the state that the
+// failure left.
 func (r *run) tryBack(indexes []int, again bool) error {
 	b := &move.Batch{}
 	var stuck []int
@@ -123,7 +123,8 @@ func (r *run) tryBack(indexes []int, again bool) error {
 	return nil
 }
 
-// backOneByOne tries again so that one path in the way does not keep the others.
+// backOneByOne repeats the undo for each path by itself, so that a blocked path does not block other
+// paths.
 func (r *run) backOneByOne(indexes []int) error {
 	for _, i := range indexes {
 		if err := r.back([]int{i}); err != nil {
@@ -145,7 +146,7 @@ func (r *run) taken(i int, ok bool) {
 	r.m.Set(i, Stuck)
 }
 
-// backMove is the way back of one path; nil when it is back already.
+// backMove returns the move that undoes a path move, or nil if it is already undone.
 func (r *run) backMove(i int, pm pathMove) (*move.Move, error) {
 	now, err := r.whole(pm)
 	if err != nil {
@@ -158,35 +159,34 @@ func (r *run) backMove(i int, pm pathMove) (*move.Move, error) {
 		return nil, errors.New("others have changed it since; it stays as it is")
 	}
 	if err := r.content(pm.from.Digest); err != nil {
-		return nil, fmt.Errorf("its before-image is not at hand: %w", err)
+		return nil, fmt.Errorf("its recorded earlier state cannot be read: %w", err)
 	}
 	return &move.Move{Change: i, Path: pm.path, From: now, To: pm.from, Temp: move.TempFor(pm.path, r.header.Run, i, true)}, nil
 }
 
-// touched tells whether nothing but the time of a path is ours.
+// touched reports whether fettle changed only the modification time of a path.
 func (pm pathMove) touched(now image.File) bool {
 	return pm.inPlace && pm.to.MTime != 0 && now.MTime == pm.to.MTime && now.MTime != pm.from.MTime
 }
 
-// torn tells whether a path is on its way by our own doing: metadata that was
-// being changed in place, or two things of which one is a directory that were
-// being exchanged.
+// torn reports whether a path is partly changed by fettle itself: its metadata was being changed in
+// place, or a directory was being exchanged with another object.
 func (pm pathMove) torn(now image.File) bool {
 	if pm.inPlace {
 		return now.Type == pm.from.Type
 	}
 	if pm.backing && pm.from.Type == image.Directory && now.Type == image.Directory {
-		return true // shown again before its metadata was durable
+		return true // visible again before its metadata was durable
 	}
 	if pm.open && pm.from.Type == image.Absent && pm.to.Type == image.Directory && pm.to.Tree == "" {
-		return now.Type == image.Directory // shown before its metadata was durable
+		return now.Type == image.Directory // visible before its metadata was durable
 	}
 	swap := pm.from.Type != image.Absent && pm.to.Type != image.Absent &&
 		(pm.from.Type == image.Directory) != (pm.to.Type == image.Directory)
 	return now.Type == image.Absent && (swap || pm.from.Tree != "")
 }
 
-// whole looks at a path in the way in which it was captured.
+// whole captures a path in the same way as the first capture.
 func (r *run) whole(pm pathMove) (capture.Taken, error) {
 	look := capture.Whole
 	if pm.from.Tree != "" || pm.to.Tree != "" {
@@ -197,7 +197,7 @@ func (r *run) whole(pm pathMove) (capture.Taken, error) {
 	return now, err
 }
 
-// moveBack undoes one change that is no path.
+// moveBack undoes one change that is not a path.
 func (r *run) moveBack(i int) error {
 	s := r.m.Step(i)
 	v, ok := verbs.For(s.Verb)
@@ -210,7 +210,7 @@ func (r *run) moveBack(i int) error {
 	r.reloadFor(s)
 	from, to := r.fx[i].to, r.fx[i].from
 	if from.Exec != nil && s.Get("undo") == "" {
-		r.note(fmt.Sprintf("%s has no undo: what it did stays", r.plan.Changes[i].Addr))
+		r.note(fmt.Sprintf("%s has no undo, so its effects stay", r.plan.Changes[i].Addr))
 		r.m.Set(i, Stuck)
 		return nil
 	}
@@ -254,15 +254,14 @@ func (r *run) moveBack(i int) error {
 	return r.log(rec)
 }
 
-// asBefore tells whether a command that failed has left things as they were: it
-// may not even have begun.
+// asBefore reports whether a failed command has no effect. It may not even have started.
 func (r *run) asBefore(v verb.Verb, i int) bool {
 	now, err := v.Observe(r.ctx, r.env, r.m.Step(i))
 	return err == nil && now.Exec.Known && now.Same(r.fx[i].from)
 }
 
-// undone looks whether undoing a command, under way when a crash came, has
-// had its effect. Where nothing can tell, it is not run twice.
+// undone determines whether the interrupted undo of a command took effect. If this cannot be detected,
+// the undo is not run twice.
 func (r *run) undone(v verb.Verb, i int) (over bool, err error) {
 	now, err := v.Observe(r.ctx, r.env, r.m.Step(i))
 	switch {
@@ -271,13 +270,13 @@ func (r *run) undone(v verb.Verb, i int) (over bool, err error) {
 	case err == nil && now.Exec.Known:
 		r.taken(i, true)
 	default:
-		r.note(fmt.Sprintf("the undo of %s was running when it was cut short, and nothing tells whether it took effect; look at it", r.plan.Changes[i].Addr))
+		r.note(fmt.Sprintf("the run was interrupted while the undo of %s was running, and fettle cannot detect whether it took effect; examine the host", r.plan.Changes[i].Addr))
 		r.taken(i, false)
 	}
 	return true, nil
 }
 
-// undoFailed undoes what a failed change did half.
+// undoFailed undoes the partial effect of a failed change.
 func (r *run) undoFailed() error {
 	for i := range r.plan.Changes {
 		if r.m.Status(i) != Failed || !r.fx[i].changed {
@@ -285,9 +284,9 @@ func (r *run) undoFailed() error {
 		}
 		switch {
 		case isPath(r.plan.Changes[i].Addr):
-			r.m.Set(i, Stuck) // that it could not be put back was the failure
+			r.m.Set(i, Stuck) // the failure was that it could not be restored
 		case r.m.opOf(i) == OpGroup:
-			r.m.Set(i, Done) // it goes back with the others of its transaction
+			r.m.Set(i, Done) // it is undone with the other packages of its transaction
 		default:
 			if err := r.moveBack(i); err != nil {
 				return err
@@ -330,6 +329,5 @@ func union(a, b []addr.Addr) []addr.Addr {
 	return out
 }
 
-// undoTime bounds taking a run back, so that a hanging command cannot hold the
-// lock for ever.
+// undoTime limits the undo of a run, so that a hanging command cannot hold the lock permanently.
 const undoTime = 30 * settleTime

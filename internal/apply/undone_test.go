@@ -35,7 +35,7 @@ func (w *world) cutsFrom(t *testing.T, list, op, path string) (cuts []*world) {
 // runs again only if it did not, and either way nothing of the run is left. Where
 // none does, it never runs twice and the run says so.
 func TestUndoOfACommandIsCutShort(t *testing.T) {
-	for guard, want := range map[string]string{" creates=/srv/db": "rolled-back", "": "nothing tells whether it took effect"} {
+	for guard, want := range map[string]string{" creates=/srv/db": "rolled-back", "": "cannot detect whether it took effect"} {
 		list := "EXEC makedb /usr/bin/makedb" + guard + " undo=/usr/bin/dropdb\nCOPY bad /etc/checked validate=\"check %s\"\n"
 		w := newWorld(t).copy()
 		before := w.picture(t, true)

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/verb/exec"
 )
 
-// validateInPlace runs the validation of files that must stand in their place
-// for it. One that is not accepted is put back before anybody is told.
+// validateInPlace validates files at their final paths. A rejected file is restored before any action
+// runs.
 func (r *run) validateInPlace(indexes []int) error {
 	for _, i := range indexes {
 		s := r.m.Step(i)
@@ -31,19 +31,18 @@ func (r *run) validateInPlace(indexes []int) error {
 			return r.fail(i, StepFailed, err)
 		}
 		r.forget(i)
-		return r.fail(i, StepFailed, fmt.Errorf("%w\nthe old content is back", err))
+		return r.fail(i, StepFailed, fmt.Errorf("%w\nthe old content was restored", err))
 	}
 	return nil
 }
 
-// validates tells whether a change writes what its step asks for: what is put
-// back needs nobody's consent.
+// validates reports whether a change writes the result of its step. Restored content is not validated.
 func (r *run) validates(i int) bool {
 	a := r.plan.Changes[i].Action
 	return a != plan.Remove && a != plan.Purge
 }
 
-// validate runs a validation; temp stands in for %s in its words.
+// validate runs a validation command, in which temp replaces %s.
 func (r *run) validate(words, temp string) error {
 	argv, err := step.SplitWords(words)
 	if err != nil {
@@ -53,10 +52,10 @@ func (r *run) validate(words, temp string) error {
 		argv[k] = strings.ReplaceAll(argv[k], "%s", temp)
 	}
 	switch err := exec.Run(r.ctx, r.Host, host.Command{Argv: argv}); {
-	case err != nil && r.ctx.Err() != nil: // nobody knows, so that the file is not accepted
+	case err != nil && r.ctx.Err() != nil: // the result is unknown, so the file is not accepted
 		return fmt.Errorf("the validation was interrupted: %w", err)
 	case err != nil:
-		return fmt.Errorf("the validation does not accept it: %w", err)
+		return fmt.Errorf("the validation rejected the new file: %w", err)
 	}
 	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// exactly is what a change of a part of a file makes of the file: what the run gone back
-// to had, where nothing but fettle has changed the file since, and next otherwise.
-// Metadata is restored by steps of its own.
+// exactly returns the content of a file after a change of a part of it. If only fettle has changed the
+// file since the restored run, this is the file of that run, and otherwise next. Metadata is restored
+// by separate steps.
 func (r *run) exactly(i int, now, next image.File) image.File {
 	w := r.plan.Changes[i].Whole
 	if w == nil || w.To.Digest != "" && !r.Store.Has(w.To.Digest) || !r.unbroken(i, w.From, now) {
@@ -21,8 +21,8 @@ func (r *run) exactly(i int, now, next image.File) image.File {
 	return next
 }
 
-// unbroken tells whether the edits of this run before change i lead from the file that the
-// plan found to the present one.
+// unbroken reports whether the edits of this run before change i transform the file that the plan
+// found into the present file.
 func (r *run) unbroken(i int, from, now image.File) bool {
 	at := func(f image.File) image.File { return image.File{Type: f.Type, Digest: f.Digest, Sealed: f.Sealed} }
 	here := at(from)

@@ -43,7 +43,7 @@ func Look(r host.Reader, path string, dg Digests) (image.File, error) {
 		return image.File{Type: image.Absent}, nil
 	}
 	if err != nil {
-		return image.File{}, fmt.Errorf("cannot look at %q: %w", path, err)
+		return image.File{}, fmt.Errorf("cannot examine %q: %w", path, err)
 	}
 	return lookAt(r, path, st, dg)
 }
@@ -144,15 +144,15 @@ func Take(r host.Reader, store Objects, path string) (Taken, error) {
 		return Taken{File: image.File{Type: image.Absent}}, nil
 	}
 	if err != nil {
-		return Taken{}, fmt.Errorf("cannot look at %q: %w", path, err)
+		return Taken{}, fmt.Errorf("cannot examine %q: %w", path, err)
 	}
 	f := fromStat(st)
 	if err := fill(r, store, path, st, &f); err != nil {
-		return Taken{}, fmt.Errorf("cannot keep what is at %q: %w", path, err)
+		return Taken{}, fmt.Errorf("cannot store the content of %q: %w", path, err)
 	}
 	same, err := r.SameMount(path)
 	if err != nil {
-		return Taken{}, fmt.Errorf("cannot look at %q: %w", path, err)
+		return Taken{}, fmt.Errorf("cannot examine %q: %w", path, err)
 	}
 	return Taken{File: f, Stat: st, Mounted: !same}, nil
 }
@@ -215,7 +215,7 @@ func Still(r host.Reader, path string, t Taken) (bool, error) {
 		return t.Type == image.Absent, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("cannot look at %q: %w", path, err)
+		return false, fmt.Errorf("cannot examine %q: %w", path, err)
 	}
 	sameInode := st.Ino == t.Stat.Ino && st.Dev == t.Stat.Dev && st.Mode == t.Stat.Mode && st.UID == t.Stat.UID && st.GID == t.Stat.GID
 	switch {
@@ -239,7 +239,7 @@ func Metadata(r host.Reader, path string) (image.File, error) {
 		return image.File{Type: image.Absent}, nil
 	}
 	if err != nil {
-		return image.File{}, fmt.Errorf("cannot look at %q: %w", path, err)
+		return image.File{}, fmt.Errorf("cannot examine %q: %w", path, err)
 	}
 	f := fromStat(st)
 	if f.Xattrs, err = r.Xattrs(path); err == nil && (f.Type == image.Regular || f.Type == image.Directory) {

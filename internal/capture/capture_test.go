@@ -229,7 +229,7 @@ func TestDamagedTrees(t *testing.T) {
 	}
 	bad := must(s.PutBytes([]byte("{\n")))(t)
 	for _, digest := range []string{bad, journal.DigestOf([]byte("not there"))} {
-		if err := capture.ReadTree(s, digest, func(capture.TreeEntry) error { return nil }); err == nil || !strings.Contains(err.Error(), "cannot read the kept tree "+digest) {
+		if err := capture.ReadTree(s, digest, func(capture.TreeEntry) error { return nil }); err == nil || !strings.Contains(err.Error(), "cannot read the stored tree "+digest) {
 			t.Errorf("error %v", err)
 		}
 	}

@@ -54,7 +54,7 @@ func (w *treeWriter) walk(dir, rel string) error {
 	if same, err := w.r.SameMount(dir); err != nil {
 		return err
 	} else if !same && rel != "" {
-		return fmt.Errorf("cannot take %q whole: %w", dir, ErrMount)
+		return fmt.Errorf("cannot store the whole tree %q: %w", dir, ErrMount)
 	}
 	names, err := w.r.ReadDir(dir)
 	if err != nil {
@@ -112,17 +112,17 @@ func join(rel, name string) string {
 func ReadTree(store Objects, digest string, each func(TreeEntry) error) error {
 	rc, _, err := store.Open(digest)
 	if err != nil {
-		return fmt.Errorf("cannot read the kept tree %s: %w", digest, err)
+		return fmt.Errorf("cannot read the stored tree %s: %w", digest, err)
 	}
 	defer rc.Close()
 	text, err := io.ReadAll(rc) // whole, so that a damaged object is found before it is used
 	if err != nil {
-		return fmt.Errorf("cannot read the kept tree %s: %w", digest, err)
+		return fmt.Errorf("cannot read the stored tree %s: %w", digest, err)
 	}
 	for line := range bytes.Lines(text) {
 		var e TreeEntry
 		if err := journal.Unmarshal(line, &e); err != nil {
-			return fmt.Errorf("cannot read the kept tree %s: %w", digest, err)
+			return fmt.Errorf("cannot read the stored tree %s: %w", digest, err)
 		}
 		if err := each(e); err != nil {
 			return err

@@ -29,7 +29,7 @@ var (
 	ErrLocked = errors.New("locked")
 	// ErrBlocked: some addresses stay as they are because they cannot be reverted now. The
 	// other changes are made.
-	ErrBlocked     = errors.New("some addresses cannot go back now")
+	ErrBlocked     = errors.New("some addresses cannot be restored now")
 	ErrStale       = errors.New("the saved plan is stale")
 	ErrCheckFailed = errors.New("a check failed")
 	ErrRolledBack  = errors.New("rolled back")

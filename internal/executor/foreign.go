@@ -16,7 +16,7 @@ func MayReplace(r *Request, st journal.State) error {
 	if r.Adopt || st.Repository == nil || len(st.Entries) == 0 || ours(r, st) {
 		return nil
 	}
-	return fmt.Errorf("cannot apply %s: on this host %s is applied; it would remove %s; nothing was changed (%w)",
+	return fmt.Errorf("cannot apply %s: on this host %s is applied, and this would remove %s; nothing was changed (%w)",
 		ofTarget(r.Target, r.Identity()), ofTarget(st.Target, st.Identity()), removedBy(r, st), ErrForeign)
 }
 

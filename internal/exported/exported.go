@@ -125,7 +125,7 @@ func Parse(text []byte) ([]Table, error) {
 		return nil, fmt.Errorf("cannot read %s: %w", File, err)
 	}
 	if d.Format != format {
-		return nil, fmt.Errorf("cannot read %s: its format is %.40q, and this program knows %s", File, d.Format, format)
+		return nil, fmt.Errorf("cannot read %s: its format is %.40q, and this version of fettle reads %s", File, d.Format, format)
 	}
 	return d.Tables, Check(d.Tables)
 }
@@ -138,7 +138,7 @@ func Check(tables []Table) error {
 	for i, t := range tables {
 		key := [2]string{t.Module, t.Output}
 		if seen[key] || t.Module == "" || t.Output == "" {
-			return fmt.Errorf("cannot take the values of %.80q of %.80q: they are there twice, or have no name", t.Output, t.Module)
+			return fmt.Errorf("cannot use the values of %.80q of %.80q: they occur twice, or have no name", t.Output, t.Module)
 		}
 		seen[key] = true
 		var err error
@@ -148,7 +148,7 @@ func Check(tables []Table) error {
 		keys := map[string]bool{}
 		for j, v := range t.Values {
 			if v.Target == "" || keys[v.Key()] {
-				return fmt.Errorf("cannot take the value of %.80q: it is there twice, or has no target", v.Key())
+				return fmt.Errorf("cannot use the value of %.80q: it occurs twice, or has no target", v.Key())
 			}
 			keys[v.Key()] = true
 			if t.Values[j].Value, err = compact(v.Value); err != nil {
@@ -158,7 +158,7 @@ func Check(tables []Table) error {
 		}
 	}
 	if size > MaxGiven {
-		return fmt.Errorf("cannot take %d KiB of values: %d are the most", size>>10, MaxGiven>>10)
+		return fmt.Errorf("cannot use %d KiB of values: the limit is %d", size>>10, MaxGiven>>10)
 	}
 	return nil
 }
@@ -182,7 +182,7 @@ func Size(tables []Table) int {
 // in place.
 func CheckOwn(list []Own) error {
 	if len(list) > MaxOwn {
-		return fmt.Errorf("cannot export %d values: %d are the most", len(list), MaxOwn)
+		return fmt.Errorf("cannot export %d values: the limit is %d", len(list), MaxOwn)
 	}
 	size := 0
 	seen := map[[3]string]bool{}
@@ -192,9 +192,9 @@ func CheckOwn(list []Own) error {
 		case err != nil:
 			return fmt.Errorf("cannot read the value of %.80q: %w", o.Output, err)
 		case seen[key] || o.Module == "" || o.Output == "" || len(o.Module) > 255 || len(o.As) > 255 || len(o.Output) > 255:
-			return fmt.Errorf("cannot export %.80q of %.80q: it is there twice, or its name is empty or too long", o.Output, o.Module)
+			return fmt.Errorf("cannot export %.80q of %.80q: it occurs twice, or its name is empty or too long", o.Output, o.Module)
 		case len(value) > MaxValue:
-			return fmt.Errorf("cannot export %.80q: it has %d bytes, and %d are the most", o.Output, len(value), MaxValue)
+			return fmt.Errorf("cannot export %.80q: it has %d bytes, and the limit is %d", o.Output, len(value), MaxValue)
 		default:
 			list[i].Value = string(value)
 			size += len(value) + len(o.Module) + len(o.As) + len(o.Output)
@@ -202,7 +202,7 @@ func CheckOwn(list []Own) error {
 		seen[key] = true
 	}
 	if size > MaxOwnBytes {
-		return fmt.Errorf("cannot export %d bytes: %d are the most", size, MaxOwnBytes)
+		return fmt.Errorf("cannot export %d bytes: the limit is %d", size, MaxOwnBytes)
 	}
 	SortOwn(list)
 	return nil

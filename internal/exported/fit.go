@@ -45,7 +45,7 @@ func ValueOf(text json.RawMessage, t cty.Type) (cty.Value, error) {
 		err = fmt.Errorf("it is null")
 	}
 	if err != nil {
-		return cty.NilVal, fmt.Errorf("cannot take the value for a %s: %w", t.FriendlyName(), err)
+		return cty.NilVal, fmt.Errorf("cannot use the value as a %s: %w", t.FriendlyName(), err)
 	}
 	return v, nil
 }

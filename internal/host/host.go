@@ -31,7 +31,7 @@ import (
 // fs.ErrExist; a full disk and similar errors unwrap to their errno.
 var (
 	// ErrUnsafePath: a user other than root could replace a link or directory of the path.
-	ErrUnsafePath = errors.New("unsafe path: a symbolic link on the way is not owned by root")
+	ErrUnsafePath = errors.New("unsafe path: a symbolic link in it is not owned by root")
 	// ErrUnsupported: this host does not support the operation, for example units without systemd.
 	// The message has the reason.
 	ErrUnsupported = errors.New("not supported on this host")

@@ -14,7 +14,7 @@ func CheckPath(p string) error {
 	case !strings.HasPrefix(p, "/"):
 		return fmt.Errorf("cannot use path %q: it is not absolute", p)
 	case strings.ContainsRune(p, 0):
-		return fmt.Errorf("cannot use path %q: it holds a NUL byte", p)
+		return fmt.Errorf("cannot use path %q: it contains a NUL byte", p)
 	case path.Clean(p) != p:
 		return fmt.Errorf("cannot use path %q: write it as %q, without \"..\", \".\" and double slashes", p, path.Clean(p))
 	}

@@ -1,16 +1,14 @@
-// Package image holds images: the whole state of one address at one moment,
-// as data. What a step finds is its before-image; what it will leave is its
-// target. Every change is a move from one image to another, so the way back is
-// the same move with the two exchanged, and after a crash the present image
-// tells which side of the move the address is on.
+// Package image contains images. An image is the complete state of one address at one moment, as data.
+// The image that a step finds is its before-image, and the image that it should leave is its target.
+// Each change is a move from one image to another. Its undo is the move with the two images exchanged.
+// After a crash, the present image shows whether the move has happened.
 //
 //	before := image.Image{File: &image.File{Type: image.Absent}}
 //	after := image.Image{File: &image.File{Type: image.Regular, Mode: 0o644, Digest: d}}
 //	before.Same(after) // false
 //
-// Images hold no content: a file's bytes are a blob in the object store under
-// Digest. They hold numbers, not names, for owners. Their JSON is part of the
-// journal format.
+// Images have no content: the bytes of a file are a blob in the object store under Digest. Owners are
+// numbers, not names. The JSON of images is a part of the journal format.
 package image
 
 import (
@@ -21,8 +19,8 @@ import (
 	"strings"
 )
 
-// Image is the state of one address. Exactly one field is set; the zero Image
-// says nothing is known.
+// Image is the state of one address. Exactly one field is set; the zero Image means that the state is
+// unknown.
 type Image struct {
 	File    *File    `json:"file,omitempty"`    // file: and meta: addresses
 	Region  *Region  `json:"region,omitempty"`  // edit:
@@ -35,10 +33,10 @@ type Image struct {
 	Exec    *Exec    `json:"exec,omitempty"`    // exec:
 }
 
-// FileType is what stands at a path.
+// FileType is the type of the object at a path.
 type FileType string
 
-// The types. Absent is an image too: a step can find or leave nothing.
+// The types. Absent is a type too: a step can find or leave an absent path.
 const (
 	Absent    FileType = "absent"
 	Regular   FileType = "file"
@@ -50,40 +48,39 @@ const (
 	BlockDev  FileType = "block"
 )
 
-// File is the state of a path, not following a final symbolic link.
+// File is the state of a path. It does not follow a symbolic link at the end of the path.
 type File struct {
 	Type FileType `json:"type"`
 	Mode uint32   `json:"mode,omitempty"` // the 12 permission bits
 	UID  uint32   `json:"uid,omitempty"`
 	GID  uint32   `json:"gid,omitempty"`
 	Size int64    `json:"size,omitempty"` // bytes, regular files
-	// MTime is in nanoseconds since 1970, as MTimeOf has it: 0 says nothing. It is
-	// restored, and never compared.
+	// MTime is the modification time in the form of MTimeOf; 0 means unknown. A restore sets it, but
+	// Same does not compare it.
 	MTime  int64  `json:"mtime,omitempty"`
 	Digest string `json:"digest,omitempty"` // sha256:hex of the content, regular files
-	// Sealed is the ID of the key that the content is sealed with, which Digest
-	// names as it is sealed; "" for content that is no secret.
+	// Sealed is the ID of the key that encrypts the content, or "" if the content has no secret.
+	// Digest is then the digest of the encrypted content.
 	Sealed string `json:"sealed,omitempty"`
 	Target string `json:"target,omitempty"` // symbolic links
 	Rdev   uint64 `json:"rdev,omitempty"`   // devices
-	// Xattrs holds every extended attribute, ACLs and capabilities included.
+	// Xattrs has all extended attributes, including ACLs and capabilities.
 	Xattrs map[string][]byte `json:"xattrs,omitempty"`
 	// Attrs are the inode attributes of FS_IOC_GETFLAGS that a user may set.
 	Attrs uint32 `json:"attrs,omitempty"`
-	// Tree is the digest of the manifest of everything below, for a directory
-	// that was taken whole (see Manifest); "" for a directory by itself.
+	// Tree is the digest of the manifest of all content below a directory that was captured as a whole
+	// (see Manifest). It is "" for a directory by itself.
 	Tree string `json:"tree,omitempty"`
-	// Entries are the names in a directory, sorted; filled only where asked.
+	// Entries are the names in a directory, sorted. They are set only on request.
 	Entries []string `json:"entries,omitempty"`
-	// Nlink is the number of hard links when it is more than one.
+	// Nlink is the number of hard links if it is greater than one.
 	Nlink uint64 `json:"nlink,omitempty"`
 }
 
-// epoch is the MTime of what was modified just when 1970 began, a time that
-// reproducible builds give their files.
+// epoch is the MTime of the exact beginning of 1970, which reproducible builds use.
 const epoch = math.MinInt64
 
-// MTimeOf gives the MTime that says a time in nanoseconds since 1970.
+// MTimeOf converts nanoseconds since 1970 to the form of MTime.
 func MTimeOf(ns int64) int64 {
 	if ns == 0 {
 		return epoch
@@ -91,8 +88,7 @@ func MTimeOf(ns int64) int64 {
 	return ns
 }
 
-// ModTime gives the time that MTime says, in nanoseconds since 1970; known is
-// false when it says nothing.
+// ModTime converts MTime to nanoseconds since 1970; known is false if it is unknown.
 func (f File) ModTime() (ns int64, known bool) {
 	if f.MTime == epoch {
 		return 0, true
@@ -100,46 +96,43 @@ func (f File) ModTime() (ns int64, known bool) {
 	return f.MTime, f.MTime != 0
 }
 
-// Region is the part of a file that an EDIT owns.
+// Region is the part of a file that an EDIT step owns.
 type Region struct {
 	Present bool   `json:"present"`
-	Text    string `json:"text,omitempty"` // its lines with their newlines, markers left out
-	// Line is where it stood, from 1, so that undo can put it back in place.
+	Text    string `json:"text,omitempty"` // its lines with line ends, without the markers
+	// Line is its original line number, from 1, so that the undo restores its position.
 	Line int `json:"line,omitempty"`
-	// NoEOL tells that the file did not end in a newline before.
+	// NoEOL reports that the file had no newline at its end.
 	NoEOL bool `json:"no_eol,omitempty"`
-	// FileAbsent tells that the file itself was not there.
+	// FileAbsent reports that the file did not exist.
 	FileAbsent bool `json:"file_absent,omitempty"`
-	// Bare tells that the file has nothing in it, neither the region nor anything else.
+	// Bare reports that the file is empty: it contains neither the region nor other content.
 	Bare bool `json:"bare,omitempty"`
-	// Others are the further places of the region, from the first to the last,
-	// for a step that takes all of them away.
+	// Others are the further occurrences of the region, in order, for a step that removes all of them.
 	Others []Place `json:"others,omitempty"`
-	// CutEnd tells that the end marker of a block was the end of the file and
-	// had no newline.
+	// CutEnd reports that the end marker of a block was the end of the file, without a newline.
 	CutEnd bool `json:"cut_end,omitempty"`
-	// Source tells how a value of a JSON, YAML, TOML, INI or XML file stands
-	// there; Text is then the value in the form that it is compared in.
+	// Source is the text of a value of a JSON, YAML, TOML, INI or XML file in the file. Text is then
+	// the value in its canonical form for comparison.
 	Source *Source `json:"source,omitempty"`
-	// Words is the Text, Others and Source of a region with a secret in it, sealed.
-	// Text is then the reference to what is compared, sealed, and the others say
-	// nothing.
+	// Words are Text, Others and Source of a region with a secret, encrypted. Text is then the
+	// reference to the encrypted value for comparison, and Others and Source are empty.
 	Words []byte `json:"words,omitempty"`
-	// Was are versions of the whole file that were found before it was edited, so
-	// that a file which is the same again gets its time back.
+	// Was are versions of the whole file before it was edited. If the file has the same content again,
+	// its time is restored.
 	Was []Version `json:"was,omitempty"`
-	// Nlink is the number of hard links of the file when it is more than one.
+	// Nlink is the number of hard links of the file if it is greater than one.
 	Nlink uint64 `json:"nlink,omitempty"`
 }
 
-// Version is what a file held at one moment, and the time of its last change.
+// Version is the content of a file at one moment, with its modification time.
 type Version struct {
 	Digest string `json:"digest,omitempty"`
 	MTime  int64  `json:"mtime,omitempty"` // as in File
 }
 
-// TimeOf is the MTime that a file with the region had when its content was as in
-// f; that of f when no such version is known.
+// TimeOf returns the MTime that a file with the region had when it had the content of f. If no such
+// version is known, it returns the MTime of f.
 func (r Region) TimeOf(f File) int64 {
 	for _, v := range r.Was {
 		if v.Digest == f.Digest && v.Digest != "" {
@@ -149,33 +142,33 @@ func (r Region) TimeOf(f File) int64 {
 	return f.MTime
 }
 
-// Source is how a value is written in its file.
+// Source is the text of a value in its file.
 type Source struct {
-	// Text is its own words; of one that is not there, those of the mapping that
-	// it would be in, when that is empty.
+	// Text is the text of the value. For an absent value, it is the text of the mapping around it, if
+	// that mapping is empty.
 	Text  string `json:"text,omitempty"`
-	Depth int    `json:"depth,omitempty"` // how many parts of its key are there
-	Cut   *Cut   `json:"cut,omitempty"`   // for one that is to go
+	Depth int    `json:"depth,omitempty"` // number of parts of its key that exist
+	Cut   *Cut   `json:"cut,omitempty"`   // for a value that will be removed
 }
 
-// Cut is what goes with a value, and where: enough to put it back in its place
-// while the rest of the file may have changed.
+// Cut describes the text that is removed with a value, and its position. With it, the value can be
+// restored at its position even if other parts of the file have changed.
 type Cut struct {
-	Text   string  `json:"text"`             // what goes
-	With   string  `json:"with,omitempty"`   // what stands there instead
-	Depth  int     `json:"depth,omitempty"`  // parts of the key of what it is in
-	Behind *string `json:"behind,omitempty"` // key of the one before it; nil at the beginning
-	Nth    int     `json:"nth,omitempty"`    // so many of that key come before it
-	Skip   int     `json:"skip,omitempty"`   // bytes behind the end of that one
+	Text   string  `json:"text"`             // the removed text
+	With   string  `json:"with,omitempty"`   // the text that replaces it
+	Depth  int     `json:"depth,omitempty"`  // number of key parts of the mapping around it
+	Behind *string `json:"behind,omitempty"` // key of the value before it; nil at the beginning
+	Nth    int     `json:"nth,omitempty"`    // number of earlier values with that key
+	Skip   int     `json:"skip,omitempty"`   // bytes between the end of that value and the removed text
 }
 
-// Place is one place of a region that stands in a file more than once.
+// Place is one occurrence of a region that a file contains several times.
 type Place struct {
 	Text string `json:"text,omitempty"`
 	Line int    `json:"line,omitempty"` // from 1
 }
 
-// User is an account as in passwd(5). Supplementary groups are members.
+// User is an account of passwd(5). Supplementary groups are separate addresses of type Member.
 type User struct {
 	Present bool   `json:"present"`
 	UID     uint32 `json:"uid,omitempty"`
@@ -183,21 +176,20 @@ type User struct {
 	Comment string `json:"comment,omitempty"`
 	Home    string `json:"home,omitempty"`
 	Shell   string `json:"shell,omitempty"`
-	// Password is the reference to the hash of the password, sealed, where a list
-	// speaks of it. Below the veil of package sealed it is the hash, of a wish alone.
+	// Password is a reference to the encrypted hash of the password, if the list sets the password.
+	// Below the host of package sealed it is the hash itself, in desired images only.
 	Password string `json:"password,omitempty"`
-	// Lines are the account's lines of passwd, shadow, subuid and subgid,
-	// which restore what no tool can be told. They may hold a password hash, and
-	// have it sealed where a list speaks of the password: images are kept under
-	// 0600 and never printed.
+	// Lines are the lines of the account in passwd, shadow, subuid and subgid. They restore values
+	// that the account tools cannot set. They can contain a password hash, which is encrypted if the
+	// list sets the password. Images are stored with mode 0600 and never printed.
 	Lines map[string]string `json:"lines,omitempty"`
-	// HomeMade tells that the home directory did not exist before.
+	// HomeMade reports that the home directory did not exist before.
 	HomeMade bool `json:"home_made,omitempty"`
-	// HomeDir is the home directory, whole, that was deleted with the account.
+	// HomeDir is the complete home directory that was deleted with the account.
 	HomeDir *File `json:"home_dir,omitempty"`
 }
 
-// Group is a group as in group(5).
+// Group is a group of group(5).
 type Group struct {
 	Present bool              `json:"present"`
 	GID     uint32            `json:"gid,omitempty"`
@@ -205,63 +197,61 @@ type Group struct {
 	Lines   map[string]string `json:"lines,omitempty"` // group and gshadow
 }
 
-// Member is membership of a user in a supplementary group.
+// Member is the membership of a user in a supplementary group.
 type Member struct {
 	Present bool `json:"present"`
 }
 
-// Package is what dpkg and apt know of a package.
+// Package is the state of a package in dpkg and apt.
 type Package struct {
-	Version string `json:"version,omitempty"` // "" when it is not installed
-	// Status is dpkg's status abbreviation without the error flag, for
-	// example "ii", "rc", "iU". "" means never seen.
+	Version string `json:"version,omitempty"` // "" if it is not installed
+	// Status is the status abbreviation of dpkg without the error flag, for example "ii", "rc", "iU".
+	// It is "" if dpkg has no record of the package.
 	Status string `json:"status,omitempty"`
 	Held   bool   `json:"held,omitempty"`
 	Auto   bool   `json:"auto,omitempty"` // installed as a dependency only
-	// Kept tells that the .deb of Version is at hand to put it back.
+	// Kept reports that the .deb of Version is stored, so that the version can be restored.
 	Kept bool `json:"kept,omitempty"`
-	// Purged demands of a package that is to be gone that its configuration and
-	// data are deleted too. It is set in desired images only.
+	// Purged requests, for an absent package, that its configuration and data are deleted too. It is
+	// set in desired images only.
 	Purged bool `json:"purged,omitempty"`
-	// Also are the versions of other packages that the same transaction
-	// brought, so that undo can take them away again: name to version before,
-	// "" for not installed.
+	// Also are the packages that the same transaction added or changed, so that the undo can restore
+	// them. The value is the version before, or "" if the package was not installed.
 	Also map[string]string `json:"also,omitempty"`
-	// Autos are the packages that were marked as dependencies before, sorted: of Also, and of those
-	// that the transaction only marked.
+	// Autos are the packages that were marked as dependencies before, sorted. They are packages of
+	// Also, and packages whose mark the transaction changed.
 	Autos []string `json:"autos,omitempty"`
 }
 
-// Unfinished tells whether dpkg has begun with the package and not come to the
-// end: half installed, unpacked, half configured, with triggers to come.
+// Unfinished reports whether dpkg has begun but not completed a change of the package: half installed,
+// unpacked, half configured, or with pending triggers.
 func (p Package) Unfinished() bool {
 	return len(p.Status) == 2 && strings.ContainsRune("HUFWt", rune(p.Status[1]))
 }
 
-// Rest tells whether a package that is gone has left its configuration behind.
+// Rest reports whether the configuration of a removed package still exists.
 func (p Package) Rest() bool {
 	return p.Version == "" && len(p.Status) == 2 && p.Status[1] == 'c'
 }
 
-// purgeable tells whether p left configuration behind that desired wants deleted.
+// purgeable reports whether p has remaining configuration that desired deletes.
 func (p Package) purgeable(desired Package) bool { return desired.Purged && p.Rest() }
 
-// Remains is what stays on a host when a package is removed, and is deleted when
-// it is purged.
+// Remains is the data of a package that a removal leaves and a purge deletes.
 type Remains struct {
-	Conffiles []string `json:"conffiles,omitempty"` // that exist, sorted
-	// Dirs are directories below /var and /srv, sorted, that belong to the package
-	// and hold something that it did not ship.
+	Conffiles []string `json:"conffiles,omitempty"` // existing configuration files, sorted
+	// Dirs are directories of the package below /var and /srv, sorted, that contain files from other
+	// sources.
 	Dirs []string `json:"dirs,omitempty"`
-	// Purges tells that a maintainer script of the package handles its purge: it
-	// can delete anything.
+	// Purges reports that a maintainer script of the package runs at a purge, which can delete
+	// anything.
 	Purges bool `json:"purges,omitempty"`
 }
 
-// Empty tells whether a purge deletes nothing more than a removal does.
+// Empty reports whether a purge deletes nothing more than a removal does.
 func (r Remains) Empty() bool { return len(r.Conffiles) == 0 && len(r.Dirs) == 0 && !r.Purges }
 
-// String names what stays, "" for nothing.
+// String describes the remaining data, or returns "".
 func (r Remains) String() string {
 	var parts []string
 	if len(r.Conffiles) > 0 {
@@ -273,7 +263,7 @@ func (r Remains) String() string {
 	return strings.Join(parts, " and ")
 }
 
-// Stay is the verb for a sentence about what remains, and the pronoun for it.
+// Stay returns the verb and the pronoun for a sentence about the remaining data.
 func (r Remains) Stay() (verb, it string) {
 	if len(r.Conffiles) > 0 && len(r.Dirs) > 0 {
 		return "stay", "them"
@@ -281,7 +271,7 @@ func (r Remains) Stay() (verb, it string) {
 	return "stays", "it"
 }
 
-// some are the first names of a list that may be long.
+// some returns the first names of a list that may be long.
 func some(list []string) string {
 	const shown = 4
 	if len(list) > shown {
@@ -290,19 +280,19 @@ func some(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// Leaving tells whether a package that is there is marked to be removed: somebody
-// asked dpkg to, or a removal was cut short.
+// Leaving reports whether an installed package is marked for removal, by a user or by an interrupted
+// removal.
 func (p Package) Leaving() bool {
 	return p.Version != "" && len(p.Status) == 2 && strings.ContainsRune("rp", rune(p.Status[0]))
 }
 
-// Condition is what dpkg's status letters say, in words.
+// Condition describes the status letters of dpkg.
 func (p Package) Condition() string {
 	if len(p.Status) != 2 {
 		return "not installed"
 	}
 	if p.Leaving() && !p.Unfinished() {
-		return "marked to be removed"
+		return "marked for removal"
 	}
 	return map[byte]string{
 		'H': "half installed", 'U': "unpacked, not configured", 'F': "half configured",
@@ -310,35 +300,33 @@ func (p Package) Condition() string {
 	}[p.Status[1]]
 }
 
-// Sysctl is a kernel setting.
+// Sysctl is the value of a kernel setting.
 type Sysctl struct {
 	Present bool   `json:"present"`
 	Value   string `json:"value,omitempty"`
 }
 
-// Exec is whether a command has had its effect. Known is false when only the
-// record of earlier runs can tell.
+// Exec is whether a command has had its effect. Known is false if only the record of earlier runs has
+// this information.
 type Exec struct {
 	Known bool `json:"known"`
 	Done  bool `json:"done"`
-	// NotWanted tells that it counts as done only because its only_if does not hold.
+	// NotWanted reports that the command counts as done only because its only_if does not hold.
 	NotWanted bool `json:"not_wanted,omitempty"`
-	// Unasked is why its guards were not asked, "" where they were. What they say is
-	// known when the command's turn comes.
+	// Unasked is the reason why its guards were not run, or "". The run then executes the guards
+	// before the command.
 	Unasked string `json:"unasked,omitempty"`
-	// Lacks is the program of the command where the host does not have it.
+	// Lacks is the program of the command if it is missing on the host.
 	Lacks string `json:"lacks,omitempty"`
-	// Output is what the command gave to later steps; it is no part of what is
-	// compared.
+	// Output is the output of the command for later steps. Same does not compare it.
 	Output *string `json:"output,omitempty"`
 }
 
-// Known tells whether the image says anything.
+// Known reports whether the state is known.
 func (i Image) Known() bool { return i != (Image{}) }
 
-// Same tells whether two images are the same state. What moves by itself or
-// only helps undo is left out: times, link counts, a region's line number,
-// and entries.
+// Same reports whether two images are the same state. It ignores values that change on their own or
+// only support the undo: times, link counts, line numbers of regions, and entries.
 func (i Image) Same(o Image) bool {
 	switch {
 	case i.File != nil && o.File != nil:
@@ -364,7 +352,7 @@ func (i Image) Same(o Image) bool {
 	return !i.Known() && !o.Known()
 }
 
-// Same tells whether two paths hold the same thing, times aside.
+// Same reports whether two paths are equal, except for times.
 func (f File) Same(o File) bool {
 	if f.Type != o.Type {
 		return false

@@ -1,5 +1,5 @@
 package image
 
-// Leaves tells whether the file itself goes when the region becomes to: it was not there,
-// and has nothing in it now.
+// Leaves reports whether the file is removed when the region becomes to: the file did not exist before
+// fettle, and is now empty without the region.
 func (r Region) Leaves(to Region) bool { return r.Bare && !to.Present && to.FileAbsent }

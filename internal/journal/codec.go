@@ -50,7 +50,7 @@ func UnmarshalStrict(b []byte, v any) error {
 		return err
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return errors.New("something follows the value")
+		return errors.New("there is more text after the value")
 	}
 	restore(b, v)
 	return nil

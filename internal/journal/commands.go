@@ -110,7 +110,7 @@ func (s *Store) dropCommands(all []int) {
 func (s *Store) EndCommand(c Command) error {
 	c.Ended = s.opts.Now().UnixNano()
 	if err := s.saveSealed(commandPath(c.ID), c); err != nil {
-		return fmt.Errorf("cannot record how the command ended: %w", err)
+		return fmt.Errorf("cannot record the result of the command: %w", err)
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (s *Store) SettleCommands() error {
 		if c.Outcome != "" || c.Looks && now.Before(time.Unix(0, c.Deadline)) {
 			continue
 		}
-		c.Outcome, c.Exit, c.Error = Interrupted, -1, "fettle was cut short while it ran: how it ended is not known, and what it did stays"
+		c.Outcome, c.Exit, c.Error = Interrupted, -1, "fettle was interrupted while the command ran: its result is unknown, and its effects stay"
 		if err := s.EndCommand(c); err != nil {
 			return err
 		}

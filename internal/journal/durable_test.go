@@ -117,7 +117,7 @@ func TestFailedPackSyncForgets(t *testing.T) {
 		synced = nil
 		lost := must(s.PutBytes(packedText(7)))(t)
 		fail = true
-		if err := s.SyncObjects(); err == nil || !strings.Contains(err.Error(), "nothing of this batch was kept: disk on fire") {
+		if err := s.SyncObjects(); err == nil || !strings.Contains(err.Error(), "no object of this batch was stored: disk on fire") {
 			t.Errorf("%s fails: %v", op, err)
 		}
 		if fail = false; s.Has(lost) {

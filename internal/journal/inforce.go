@@ -15,7 +15,7 @@ type LostError struct {
 }
 
 func (e *LostError) Error() string {
-	return e.What + "; restore the state directory from a backup, or move it away to start over: fettle then adopts what it finds, and cannot go back beyond that"
+	return e.What + "; restore the state directory from a backup, or move it away: fettle then adopts the host as it is, and cannot restore an earlier state"
 }
 
 func (e *LostError) Unwrap() error { return e.Err }
@@ -43,7 +43,7 @@ func (s *Store) inForce(note func(string, ...any)) (int, error) {
 			return 0, err
 		}
 		if yes && perr != nil && s.pointerExpected(run) {
-			note("The file \"current\" is lost or damaged; the journals tell that run %d is in force.", run)
+			note("The file \"current\" is lost or damaged; according to the journals, the state of run %d is applied.", run)
 		}
 		if yes {
 			return run, nil
@@ -63,7 +63,7 @@ func (s *Store) isInForce(run, pointed int, perr error, note func(string, ...any
 	case err != nil:
 		return false, began, err
 	case began && info.Outcome == "" && info.Header.Stated && perr != nil:
-		return false, true, &LostError{fmt.Sprintf("cannot tell whether run %d has ended: its journal has no end, and the file \"current\" cannot be used", run), perr}
+		return false, true, &LostError{fmt.Sprintf("cannot determine whether run %d has ended: its journal has no end, and the file \"current\" cannot be used", run), perr}
 	case began && info.Outcome == "":
 		return false, true, nil
 	case began && info.damaged:
@@ -111,7 +111,7 @@ func (s *Store) holdsContent() (bool, error) {
 			continue
 		}
 		if err != nil {
-			return false, fmt.Errorf("cannot tell whether the state directory was used before: %w", err)
+			return false, fmt.Errorf("cannot determine whether the state directory was used before: %w", err)
 		}
 		if slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(n, "tmp-") }) {
 			return true, nil

@@ -34,7 +34,7 @@ func (s *Store) SaveKey(name string, b []byte) error {
 func (s *Store) Key(name string) ([]byte, error) {
 	b, err := s.readAll(keysDir+"/"+name, maxKey)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the kept key %q: %w", name, err)
+		return nil, fmt.Errorf("cannot read the stored key %q: %w", name, err)
 	}
 	return b, nil
 }

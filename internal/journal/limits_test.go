@@ -40,7 +40,7 @@ func TestHeaders(t *testing.T) {
 		want string
 	}{
 		"its own":          {frames(`{"k":"begin","run":{"format":1,"run":1}}`), nil, ""},
-		"another run's":    {frames(`{"k":"begin","run":{"format":1,"run":2}}`), &corrupt, "its header is that of run 2"},
+		"another run's":    {frames(`{"k":"begin","run":{"format":1,"run":2}}`), &corrupt, "its header names run 2"},
 		"no header":        {frames(`{"k":"begin"}`), &corrupt, "does not begin with its header"},
 		"another record":   {frames(`{"k":"note","run":{"format":1,"run":1}}`), &corrupt, "does not begin with its header"},
 		"a newer header":   {frames(`{"k":"begin","run":{"format":2,"run":1}}`), &newer, "the journal of run 1: a newer fettle"},
@@ -154,7 +154,7 @@ func TestBallast(t *testing.T) {
 			}), journal.Options{Ballast: 1<<21 + 7})
 			check(t, err)
 			err = s.EnsureBallast()
-			if (err != nil) != (c.fail != "") || c.fail == host.OpCreate && !strings.Contains(err.Error(), "cannot set aside 2 MiB") {
+			if (err != nil) != (c.fail != "") || c.fail == host.OpCreate && !strings.Contains(err.Error(), "cannot reserve 2 MiB") {
 				t.Errorf("error %v", err)
 			}
 			st, err := fsys.Lstat("/ballast")
@@ -239,7 +239,7 @@ func TestObjectsThatAreNone(t *testing.T) {
 	check(t, f.Truncate(64<<20+1))
 	big, _, err := s.Put(f)
 	check(t, err)
-	if _, err := s.ReadObject(big); err == nil || !strings.Contains(err.Error(), "it has 67108865 bytes, the limit is 67108864") {
+	if _, err := s.ReadObject(big); err == nil || !strings.Contains(err.Error(), "it has 67108865 bytes, and the limit is 67108864") {
 		t.Errorf("error %v", err)
 	}
 	for range 2 { // the second time it is there already

@@ -190,7 +190,7 @@ func (s *Store) SyncObjects() error {
 	defer s.mu.Unlock()
 	if err := s.packs.broken; err != nil {
 		s.packs.broken = nil
-		return fmt.Errorf("cannot make the objects durable; put them again: %w", err)
+		return fmt.Errorf("cannot make the objects durable; store them again: %w", err)
 	}
 	if len(s.pending) == 0 {
 		return nil
@@ -206,7 +206,7 @@ func (s *Store) SyncObjects() error {
 			delete(s.fresh, digest)
 		}
 		clear(s.pending)
-		return fmt.Errorf("cannot make the objects durable; nothing of this batch was kept: %w", err)
+		return fmt.Errorf("cannot make the objects durable; no object of this batch was stored: %w", err)
 	}
 	for digest := range s.pending {
 		if s.hasPacked(digest) {

@@ -120,7 +120,7 @@ func (s *Store) loadPacks() error {
 func (s *Store) packIndex(n int) (map[string]place, error) {
 	st, err := s.fs.Lstat(packPath(n))
 	if err != nil {
-		return nil, fmt.Errorf("cannot look at pack %d: %w", n, err)
+		return nil, fmt.Errorf("cannot examine pack %d: %w", n, err)
 	}
 	if b, err := s.readAll(indexPath(n), 1<<30); err == nil {
 		if entries, ok := decodeIndex(b, n, st.Size); ok {

@@ -71,7 +71,7 @@ func (w *staging) leave(digest string) error {
 	}
 	if err != nil {
 		_ = w.s.fs.Remove(w.path)
-		return fmt.Errorf("cannot keep what came of an object: %w", err)
+		return fmt.Errorf("cannot store a part of an object: %w", err)
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func (s *Store) ReadObject(digest string) ([]byte, error) {
 	}
 	defer r.Close()
 	if size > maxReadObject {
-		return nil, fmt.Errorf("cannot read object %s at once: it has %d bytes, the limit is %d", digest, size, maxReadObject)
+		return nil, fmt.Errorf("cannot read object %s into memory: it has %d bytes, and the limit is %d", digest, size, maxReadObject)
 	}
 	b := make([]byte, 0, size+1)
 	for {

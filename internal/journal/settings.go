@@ -23,7 +23,7 @@ func (s *Store) Frozen() (*Frozen, error) {
 	var f Frozen
 	ok, err := s.loadSetting("/"+FrozenFile, &f)
 	if err != nil {
-		return nil, fmt.Errorf("cannot tell whether this host is frozen; freeze or unfreeze it anew: %w", err)
+		return nil, fmt.Errorf("cannot determine whether this host is frozen; freeze or unfreeze it again: %w", err)
 	}
 	if !ok {
 		return nil, nil

@@ -24,7 +24,7 @@ type onlyWriter struct{ io.Writer }
 func fileSize(f io.Seeker) (int64, error) {
 	pos, err := f.Seek(0, io.SeekCurrent)
 	if err != nil || pos != 0 {
-		return 0, errors.Join(err, errors.New("not at its beginning"))
+		return 0, errors.Join(err, errors.New("the position is not the beginning"))
 	}
 	end, err := f.Seek(0, io.SeekEnd)
 	if err != nil {

@@ -125,7 +125,7 @@ func (s *Store) checkFormat() (bool, error) {
 	n, err := strconv.Atoi(strings.TrimSpace(string(b)))
 	switch {
 	case err != nil || n < 1:
-		return false, fmt.Errorf("cannot open the state directory: its file \"format\" says %q and not %d; if the directory is fettle's, write %d into it", b, format, format)
+		return false, fmt.Errorf("cannot open the state directory: its file \"format\" contains %q instead of %d; if this is a state directory of fettle, write %d into the file", b, format, format)
 	case n > format:
 		return false, &NewerFormatError{What: "the state directory"}
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// maxID is the largest id that an account can have; the one above says "none".
+// maxID is the largest id of an account; the next number means "none".
 const maxID = 1<<32 - 2
 
-// CheckName demands the name of a user or group, and no number.
+// CheckName requires the name of a user or group; a number is an error.
 func CheckName(v cty.Value) error {
 	if err := CheckAccount(v); err != nil {
 		return err
@@ -25,7 +25,7 @@ func CheckName(v cty.Value) error {
 	return nil
 }
 
-// CheckID demands the number of a user or group.
+// CheckID requires the number of a user or group.
 func CheckID(v cty.Value) error {
 	n, exact := v.AsBigFloat().Int64()
 	if exact != big.Exact || n < 0 || n > maxID {
@@ -34,7 +34,7 @@ func CheckID(v cty.Value) error {
 	return nil
 }
 
-// Number is a whole number as a step's value, "" when it is null.
+// Number returns a whole number in the form of a step, or "" for null.
 func (s State) Number(name string) string {
 	if !s.Given(name) {
 		return ""

@@ -13,9 +13,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Step makes a step of a state. Attributes with an empty value are left out;
-// give those that may be empty through step.New. A value that the step
-// language refuses is a diagnostic at the state.
+// Step creates a step of a state. It omits attributes with an empty value; to keep empty values, use
+// step.New. If the step language rejects a value, the result is a diagnostic at the state.
 func (s State) Step(verb step.Verb, args []string, attrs ...step.Attr) (step.Step, diag.List) {
 	given := attrs[:0:0]
 	for _, a := range attrs {
@@ -25,12 +24,12 @@ func (s State) Step(verb step.Verb, args []string, attrs ...step.Attr) (step.Ste
 	}
 	st, err := step.New(verb, args, given...)
 	if err != nil {
-		return step.Step{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s comes to no step: %s.", s.ID, strings.TrimRight(err.Error(), "."))}
+		return step.Step{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s cannot be written as a step: %s.", s.ID, strings.TrimRight(err.Error(), "."))}
 	}
 	return st, nil
 }
 
-// One makes the output of a state that comes to a single step.
+// One creates the output of a state with a single step.
 func (s State) One(verb step.Verb, args []string, attrs ...step.Attr) (Output, diag.List) {
 	st, ds := s.Step(verb, args, attrs...)
 	if ds.HasErrors() {
@@ -39,12 +38,12 @@ func (s State) One(verb step.Verb, args []string, attrs ...step.Attr) (Output, d
 	return Output{Steps: []step.Step{st}}, nil
 }
 
-// Errorf reports a mistake in an attribute of the state.
+// Errorf reports an error in an attribute of the state.
 func (s State) Errorf(attr, summary, detail string, args ...any) diag.List {
 	return diag.List{diag.Errorf(s.AttrRange(attr), summary, detail, args...)}
 }
 
-// Flag is a boolean attribute as a step's value, "" when it is null.
+// Flag returns a boolean attribute in the form of a step, or "" for null.
 func (s State) Flag(name string) string {
 	if !s.Given(name) {
 		return ""
@@ -52,11 +51,11 @@ func (s State) Flag(name string) string {
 	return fmt.Sprint(s.Bool(name))
 }
 
-// Absent tells whether the state asks for absence.
+// Absent reports whether the state requests absence.
 func (s State) Absent() bool { return s.Str("ensure") == "absent" || s.Str("ensure") == "purged" }
 
-// Owner gives the owner, group and mode of a state for its step. What is the
-// default of the step language anyway is left out.
+// Owner returns the owner, group and mode of a state as attributes of its step. It omits values that
+// are defaults of the step language.
 func (s State) Owner(defaultMode string) []step.Attr {
 	mode := s.Str("mode")
 	if strings.TrimLeft(mode, "0") == strings.TrimLeft(defaultMode, "0") {
@@ -72,12 +71,12 @@ func notRoot(name string) string {
 	return name
 }
 
-// PathAttr is an attribute that holds a path of the target.
+// PathAttr is an attribute with a path of the target.
 func PathAttr(name, doc string) Attr {
 	return Attr{Name: name, Type: cty.String, Required: true, Doc: doc, Check: CheckPath}
 }
 
-// OwnerAttrs are owner and group.
+// OwnerAttrs are the attributes owner and group.
 func OwnerAttrs() []Attr {
 	return []Attr{
 		{Name: "owner", Type: cty.String, Doc: "owner; default: root", Check: CheckAccount},
@@ -85,12 +84,12 @@ func OwnerAttrs() []Attr {
 	}
 }
 
-// ModeAttr holds permission bits.
+// ModeAttr is an attribute with permission bits.
 func ModeAttr(name, doc string) Attr {
 	return Attr{Name: name, Type: cty.String, Doc: doc, Check: CheckMode}
 }
 
-// EnsureAttr is ensure = "present" or "absent".
+// EnsureAttr is the attribute ensure, with the values "present" and "absent".
 func EnsureAttr() Attr {
 	return Attr{Name: "ensure", Type: cty.String, Default: cty.StringVal("present"), OneOf: []string{"present", "absent"}, Doc: "present or absent"}
 }
@@ -100,23 +99,23 @@ var (
 	accountPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z_][a-z0-9_.-]*[$]?|[0-9]+)$`) })
 )
 
-// CheckPath demands a clean absolute path other than the root itself.
+// CheckPath requires a clean absolute path other than "/".
 func CheckPath(v cty.Value) error {
 	p := v.AsString()
 	switch {
 	case strings.ContainsRune(p, 0):
-		return fmt.Errorf("a path holds no NUL byte")
+		return fmt.Errorf("a path cannot contain a NUL byte")
 	case !path.IsAbs(p):
 		return fmt.Errorf("%q is not absolute: a path of the target begins with /", p)
 	case path.Clean(p) == "/":
-		return fmt.Errorf("the root directory itself is not managed")
+		return fmt.Errorf("the root directory itself cannot be managed")
 	case path.Clean(p) != p:
 		return fmt.Errorf("%q is not a clean path: write %q", p, path.Clean(p))
 	}
 	return nil
 }
 
-// CheckMode demands three or four octal digits.
+// CheckMode requires three or four octal digits.
 func CheckMode(v cty.Value) error {
 	if !modePattern().MatchString(v.AsString()) {
 		return fmt.Errorf("a mode is three or four octal digits in quotes, such as \"0644\", and this is %q", v.AsString())
@@ -124,10 +123,10 @@ func CheckMode(v cty.Value) error {
 	return nil
 }
 
-// CheckAccount demands the name or number of a user or group.
+// CheckAccount requires the name or number of a user or group.
 func CheckAccount(v cty.Value) error {
 	if !accountPattern().MatchString(v.AsString()) {
-		return fmt.Errorf("%q is no name of a user or group: they have lower-case letters, digits, _ and -", v.AsString())
+		return fmt.Errorf("%q is not the name of a user or group: use lower-case letters, digits, _ and -", v.AsString())
 	}
 	return nil
 }

@@ -10,20 +10,19 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Inline makes a blob of text.
+// Inline creates a blob from text.
 func Inline(text string) Blob {
 	sum := sha256.Sum256([]byte(text))
 	return Blob{Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: int64(len(text)), Data: []byte(text)}
 }
 
-// wholeTree is what a module's Files may be able to: name the repository's own
-// tree behind it.
+// wholeTree is an optional ability of Files: return the tree of the repository.
 type wholeTree interface {
 	Whole(p string) (repo.Tree, string)
 }
 
-// FileBlob makes a blob of a file of the module, which is not read now but for
-// its digest.
+// FileBlob creates a blob from a file of the module. It computes the digest and does not load the
+// content.
 func (s State) FileBlob(p string) (Blob, error) {
 	digest, size, err := s.Files.Digest(p)
 	b := Blob{Digest: digest, Size: size, Tree: s.Files, Path: p}
@@ -33,8 +32,7 @@ func (s State) FileBlob(p string) (Blob, error) {
 	return b, err
 }
 
-// Vars are the variables that an attribute gives to templates, none when it is
-// null.
+// Vars returns the variables for templates from an attribute; null gives no variables.
 func (s State) Vars(attr string) (map[string]cty.Value, diag.List) {
 	if !s.Given(attr) {
 		return map[string]cty.Value{}, nil
@@ -46,9 +44,8 @@ func (s State) Vars(attr string) (map[string]cty.Value, diag.List) {
 	return Elements(v), nil
 }
 
-// Render renders a template of the module. A mistake in it is shown there, and
-// leads back to the attribute that names it. The text has the marks of the
-// secrets in it.
+// Render renders a template of the module. The diagnostic of an error in it shows the place in the
+// template and the attribute that names it. The text has the marks of its secrets.
 func (s State) Render(path, attr string, vars map[string]cty.Value) (cty.Value, diag.List) {
 	text, ds := s.Files.Template(path, vars)
 	for i := range ds {

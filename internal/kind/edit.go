@@ -8,9 +8,9 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Edit makes the EDIT step of a state that has path, create and ensure, with
-// the attributes of these names as its keys; block is the state's name. Unlike
-// Step it keeps keys with an empty value: an empty line is a line.
+// Edit creates the EDIT step of a state with path, create and ensure. keys are the attributes that
+// become attributes of the step; the attribute block contains the name. Unlike Step, it keeps empty
+// values: an empty line is a valid line.
 func (s State) Edit(keys ...string) (Output, diag.List) {
 	var attrs []step.Attr
 	var blobs []Blob
@@ -34,8 +34,7 @@ func (s State) Edit(keys ...string) (Output, diag.List) {
 	return out, ds
 }
 
-// EditOf makes the EDIT step of a state that has path, create and ensure, with
-// these attributes in front.
+// EditOf creates the EDIT step of a state with path, create and ensure. attrs come first.
 func (s State) EditOf(attrs ...step.Attr) (Output, diag.List) {
 	if s.Bool("create") && !s.Absent() {
 		attrs = append(attrs, step.Attr{Key: "create", Value: "true"})
@@ -45,12 +44,12 @@ func (s State) EditOf(attrs ...step.Attr) (Output, diag.List) {
 	}
 	st, err := step.New(step.Edit, []string{s.Str("path")}, attrs...)
 	if err != nil {
-		return Output{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s comes to no step: %s.", s.ID, strings.TrimRight(err.Error(), "."))}
+		return Output{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s cannot be written as a step: %s.", s.ID, strings.TrimRight(err.Error(), "."))}
 	}
 	return Output{Steps: []step.Step{st}}, nil
 }
 
-// region is one attribute of an EDIT. A secret in it is a reference, and a blob.
+// region creates one attribute of an EDIT step. A secret becomes a reference and a blob.
 func (s State) region(k, from string) (step.Attr, []Blob, diag.List) {
 	v := s.Attrs[from]
 	plain, marks := v.Unmark()
@@ -58,13 +57,13 @@ func (s State) region(k, from string) (step.Attr, []Blob, diag.List) {
 	key, is := secret.KeyOf(Marks(marks))
 	switch {
 	case !is && secret.LooksLikeRef(text) && k != "block":
-		return step.Attr{}, nil, s.Errorf(from, "Value means something else", "It begins like a reference to a secret: %q. Change its beginning.", text)
+		return step.Attr{}, nil, s.Errorf(from, "Value looks like a reference to a secret", "It begins like an internal reference to a secret: %q. Change its beginning.", text)
 	case !is:
 		return step.Attr{Key: k, Value: text}, nil, nil
 	case k == "content" && text != "":
 		text = strings.TrimSuffix(text, "\n") + "\n"
 	case strings.ContainsAny(text, "\n\r\x00"):
-		return step.Attr{}, nil, s.Errorf(from, "Secret with a line break", "One line holds no line break, and the secret in this one has one. Use file_block, or a file of its own.")
+		return step.Attr{}, nil, s.Errorf(from, "Secret with a line break", "One line cannot contain a line break, and the secret in this line has a line break. Use file_block, or a file of its own.")
 	case k == "value":
 		text = strings.Trim(text, " \t")
 	}
@@ -72,8 +71,7 @@ func (s State) region(k, from string) (step.Attr, []Blob, diag.List) {
 	return a, []Blob{b}, nil
 }
 
-// Referring is an attribute of a step that stands for a secret text, and the blob
-// that it refers to.
+// Referring creates an attribute with a reference to a secret text, and the blob of that text.
 func Referring(k, text string, key secret.Key) (step.Attr, Blob) {
 	return step.Attr{Key: k, Value: key.Ref([]byte(text)).String()}, Inline(string(key.Seal([]byte(text))))
 }

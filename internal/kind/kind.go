@@ -1,6 +1,6 @@
-// Package kind holds what a kind of state is: a schema and a pure function
-// from an evaluated state to steps. Built-in kinds live one a directory below;
-// stdlib holds kinds that are written in the language.
+// Package kind defines kinds of states. A kind is a schema and a pure function from an evaluated state
+// to steps. Built-in kinds are in directories below; stdlib contains kinds that are written in the
+// language.
 //
 //	var Link = kind.Kind{
 //		Name: "link", Main: "path",
@@ -8,8 +8,7 @@
 //		Steps: func(s kind.State) (kind.Output, diag.List) { … },
 //	}
 //
-// A kind never looks at a machine, a clock or the network: the same state gives
-// the same steps anywhere.
+// A kind does not use a host, a clock or the network: the same state always gives the same steps.
 package kind
 
 import (
@@ -24,33 +23,32 @@ import (
 // Kind is a type of state.
 type Kind struct {
 	Name string
-	Doc  string // what it is for, one or more sentences, with an example
-	// Main is the attribute that the label stands for when it is not given.
+	Doc  string // its purpose in one or more sentences, with an example
+	// Main is the attribute whose default is the label of the state.
 	Main string
-	// Free tells that Main is a name in the list alone, not of something on the
-	// machine: modules of others may use the same one.
+	// Free reports that Main is only a name in the list, not an object of the host: several modules
+	// can use the same name.
 	Free  bool
 	Attrs []Attr
-	// Outputs are the values that a kind written in the language gives to those
-	// who use it, besides its attributes: their names and docs.
+	// Outputs are the values that a kind in the language provides in addition to its attributes, with
+	// their documentation.
 	Outputs []Attr
-	// Actions are the lazy things that can be notified: service.nginx.reload.
+	// Actions are the lazy actions that can be notified, such as service.nginx.reload.
 	Actions []Action
-	// Steps turns one evaluated state into steps, in the order in which they
-	// must run. Every attribute of the schema is present in s, null when it
-	// is optional and was not given.
+	// Steps returns the steps of one evaluated state, in the order of execution. s contains all
+	// attributes of the schema; an optional attribute without a value is null.
 	Steps func(s State) (Output, diag.List)
-	// Result names the command whose output is the computed attribute of s, of which
-	// no attribute is unknown. nil for a kind without one.
+	// Result returns the address of the command whose output is the computed attribute of s. No other
+	// attribute of s is unknown. It is nil for kinds without a computed attribute.
 	Result func(s State) (addr.Addr, diag.List)
-	// Expand gives the configuration that a state stands for in place of steps,
-	// nil when it comes to steps after all. Most kinds have none.
+	// Expand returns configuration that replaces a state, or nil if the state has steps. It is nil for
+	// most kinds.
 	Expand func(s State) (*Expansion, diag.List)
 }
 
-// Expansion is states in the language's JSON form, in a file of the repository.
+// Expansion contains states in the JSON form of the language, in a file of the repository.
 type Expansion struct {
-	File string // its path in the repository, for places
+	File string // its path in the repository, for diagnostics
 	Text []byte
 }
 
@@ -59,18 +57,18 @@ type Attr struct {
 	Name     string
 	Type     cty.Type
 	Required bool
-	Default  cty.Value // cty.NilVal: null
-	OneOf    []string  // for strings: the only values
+	Default  cty.Value // cty.NilVal means null
+	OneOf    []string  // the allowed values of a string
 	Doc      string
-	// File tells that it names a file or directory of the module.
+	// File reports that the value is the path of a file or directory of the module.
 	File bool
-	// Computed is an attribute that nobody gives: references read it, and only a run
-	// knows it.
+	// Computed reports that the attribute cannot be set. References read it; only a run determines its
+	// value.
 	Computed bool
-	// Check is an additional rule; its error is shown as a full sentence.
+	// Check is an additional rule. Its error is displayed as a full sentence.
 	Check func(cty.Value) error
-	// Secret tells that the value may come of a secret, and be marked: the kind
-	// seals what it makes of it. Neither OneOf nor Check see such a value.
+	// Secret reports that the value may contain a secret and be marked. The kind must encrypt it.
+	// OneOf and Check are not applied to such a value.
 	Secret bool
 }
 
@@ -78,56 +76,53 @@ type Attr struct {
 type Action struct {
 	Name string
 	Doc  string
-	// Act makes the ACT step without its on= attributes, which the compiler adds.
+	// Act creates the ACT step without its on= attributes, which the compiler adds.
 	Act func(s State) (step.Step, diag.List)
 }
 
 // State is one evaluated state.
 type State struct {
-	// ID is how it is referred to: file.site-conf, with the module's path in
-	// front inside messages, and ["key"] behind for for_each.
+	// ID is the reference to the state, such as file.site-conf. In messages, the path of the module
+	// is in front. With for_each, ["key"] follows.
 	ID    string
 	Kind  string
 	Label string
 	Attrs map[string]cty.Value
 	Range diag.Range
-	// AttrRanges say where each given attribute's value stands.
+	// AttrRanges are the positions of the given attributes.
 	AttrRanges map[string]diag.Range
 	Files      Files
 }
 
-// Files is the directory of the module that declares a state. Paths are relative
-// to it and never leave it.
+// Files is the directory of the module that declares a state. Paths are relative to it, and paths
+// outside of it are errors.
 type Files interface {
 	repo.Tree
-	// Template renders a template file in the language with these variables. The
-	// text has the marks of the secrets in it.
+	// Template renders a template file with these variables. The text has the marks of its secrets.
 	Template(path string, vars map[string]cty.Value) (cty.Value, diag.List)
-	// Secret is the content of one, whose name is relative to the secrets of the
-	// repository.
+	// Secret returns a secret. Its name is relative to the secrets of the repository.
 	Secret(name string) (Secret, error)
-	// Source gives the repository path of a module path, for source maps.
+	// Source converts a path of the module to a path of the repository, for source maps.
 	Source(path string) string
 }
 
-// Output is what a state comes to.
+// Output is the result of a state.
 type Output struct {
 	Steps []step.Step
 	Blobs []Blob
 }
 
-// Blob is content that a COPY step names by its digest: inline, or a file of
-// the repository, which is read when it is needed so that large files are never
-// whole in memory.
+// Blob is content that a step names by its digest. It is inline or a file of the repository. The file
+// is opened on use, so that large files are never completely in memory.
 type Blob struct {
 	Digest string
 	Size   int64
 	Data   []byte    // inline content, or
-	Tree   repo.Tree // the tree and
-	Path   string    // the path in it
+	Tree   repo.Tree // or the tree and
+	Path   string    // the path in the tree
 }
 
-// Str is a string attribute, "" when it is null.
+// Str returns a string attribute, or "" for null.
 func (s State) Str(name string) string {
 	v, ok := s.Attrs[name]
 	if !ok || v.IsNull() {
@@ -137,7 +132,7 @@ func (s State) Str(name string) string {
 	return v.AsString()
 }
 
-// Bool is a boolean attribute, false when it is null.
+// Bool returns a boolean attribute, or false for null.
 func (s State) Bool(name string) bool {
 	v, ok := s.Attrs[name]
 	if !ok || v.IsNull() {
@@ -147,13 +142,13 @@ func (s State) Bool(name string) bool {
 	return v.True()
 }
 
-// Given tells whether an attribute has a value, its default included.
+// Given reports whether an attribute has a value, including its default.
 func (s State) Given(name string) bool {
 	v, ok := s.Attrs[name]
 	return ok && !v.IsNull()
 }
 
-// Strings is a list or set of strings, nil when it is null.
+// Strings returns a list or set of strings, or nil for null.
 func (s State) Strings(name string) []string {
 	v, ok := s.Attrs[name]
 	if !ok || v.IsNull() {
@@ -168,7 +163,7 @@ func (s State) Strings(name string) []string {
 	return out
 }
 
-// AttrRange is where an attribute stands, or the state when it was not given.
+// AttrRange returns the position of an attribute, or of the state if the attribute is not given.
 func (s State) AttrRange(name string) diag.Range {
 	if r, ok := s.AttrRanges[name]; ok {
 		return r

@@ -9,11 +9,11 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// The table of blobs, sorted by digest, one after the other:
+// The table of blobs is sorted by digest. Its entries have no separator:
 //
 //	digest size u64  inline u8  content or path in the tree   (texts with their length, u32)
 
-// table writes the blobs of a result whose tree this is.
+// table encodes the blobs of a result. tree must be the tree of the result.
 func table(tree repo.Tree, blobs map[string]kind.Blob) ([]byte, error) {
 	var b []byte
 	for _, digest := range slices.Sorted(maps.Keys(blobs)) {
@@ -32,7 +32,7 @@ func table(tree repo.Tree, blobs map[string]kind.Blob) ([]byte, error) {
 	return b, nil
 }
 
-// readTable reads what table wrote; ok is false for anything else.
+// readTable decodes the output of table; ok is false for invalid data.
 func readTable(b []byte, tree repo.Tree) (blobs map[string]kind.Blob, ok bool) {
 	blobs = map[string]kind.Blob{}
 	for len(b) > 0 {
@@ -60,7 +60,7 @@ func appendText(b, text []byte) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, uint32(len(text))), text...)
 }
 
-// cutText takes a text with its length from the front.
+// cutText splits a text with its length from the beginning.
 func cutText(b []byte) (text, rest []byte, ok bool) {
 	if len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4) {
 		return nil, nil, false

@@ -85,10 +85,10 @@ func TestSealedDamage(t *testing.T) {
 		// Blobs stand one after the other at the end: fewer can be whole too.
 		if got, err := dir.Result(kept, tr); err == nil && got.List.Digest() != res.List.Digest() {
 			t.Errorf("cut at %d there is another list", i)
-		} else if err != nil && !strings.Contains(err.Error(), "cannot read the list that was kept") {
+		} else if err != nil && !strings.Contains(err.Error(), "cannot read the cached list") {
 			t.Errorf("cut at %d: %v", i, err)
 		}
-		if _, err := damagedAt(dir, name, kept, tr, body, i); err != nil && !strings.Contains(err.Error(), "cannot read the list that was kept") {
+		if _, err := damagedAt(dir, name, kept, tr, body, i); err != nil && !strings.Contains(err.Error(), "cannot read the cached list") {
 			t.Errorf("flipped at %d: %v", i, err)
 		}
 	}

@@ -19,27 +19,26 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Key is all that a list depends on. Facts are all that are known; only those
-// that the repository declares count.
+// Key contains all inputs of a list. Facts are all known facts; only the facts that the repository
+// declares count.
 type Key struct {
-	Program string // names this build of fettle, not only its release
+	Program string // identifies this build of fettle, not only its release
 	Tree    string // digest of the repository's content
-	Prefix  string // directory in the repository whose lists these are
-	Target  string // as compile.Input has it
+	Prefix  string // directory of the repository that contains the configuration
+	Target  string // as in compile.Input
 	Vars    map[string]string
 	Facts   map[string]cty.Value
-	// Outputs are the outputs of commands that are known. Lists with so many of them
-	// have a place of their own, for one look can need several.
+	// Outputs are the known outputs of commands. Lists with a different number of outputs have
+	// different files, because one plan can need several of them.
 	Outputs map[addr.Addr]string
 }
 
-// Kept is a list that was kept. The rest of it lies in a file of its own, which
-// is read when it is asked for.
+// Kept is a cached list. Its other parts are in a second file, which Result reads.
 type Kept struct {
 	Target string
 	List   string // its digest
 	Policy catalog.Policy
-	// Outputs and Held are those of the result.
+	// Outputs and Held are those fields of the result.
 	Outputs []compile.Output
 	Held    []compile.Held
 
@@ -47,14 +46,13 @@ type Kept struct {
 	of  inputs
 }
 
-// inputs are the digests of what a list depends on. Both of its files have
-// them.
+// inputs are the digests of the inputs of a list. Both of its files contain them.
 type inputs struct {
 	Known string // digest of the key without its facts
 	Facts string // digest of the facts used
 }
 
-// note is the first file.
+// note is the content of the first file.
 type note struct {
 	inputs
 	FactsUsed []string
@@ -66,19 +64,18 @@ type note struct {
 }
 
 var (
-	errForeign = errors.New("cannot keep this list: it has content from outside of the repository")
-	errGone    = errors.New("cannot read the list that was kept: it is there no more")
+	errForeign = errors.New("cannot cache this list: it contains content from outside of the repository")
+	errGone    = errors.New("cannot read the cached list: it no longer exists")
 )
 
-// known is the digest of what is known before anything is compiled.
+// known returns the digest of the inputs that are known before compiling.
 func (k Key) known() (string, error) {
 	k.Facts = nil
-	b, err := json.Marshal(k) // sorts the variables
+	b, err := json.Marshal(k) // JSON sorts the variables
 	return digest(b), err
 }
 
-// facts is the digest of the facts with these names. A fact that is not known
-// counts as such.
+// facts returns the digest of the facts with these names. An unknown fact counts as unknown.
 func (k Key) facts(names []string) (string, error) {
 	used := map[string]json.RawMessage{}
 	for _, n := range names {
@@ -105,8 +102,8 @@ func digest(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// slot is where the list of a target stands: a new commit takes the old one's
-// place.
+// slot returns the name of the file for the list of a target. A new commit replaces the file of the
+// earlier commit.
 func (k Key) slot() string {
 	s := "list\x00" + k.Prefix + "\x00" + k.Target
 	if n := len(k.Outputs); n > 0 {
@@ -115,10 +112,10 @@ func (k Key) slot() string {
 	return s
 }
 
-// body is the slot of the second file.
+// body returns the name of the second file.
 func (k Key) body() string { return k.slot() + "\x00body" }
 
-// inputs are those of a list that uses these facts.
+// inputs returns the digests of the inputs of a list that uses these facts.
 func (k Key) inputs(factsUsed []string) (of inputs, err error) {
 	if of.Known, err = k.known(); err == nil {
 		of.Facts, err = k.facts(factsUsed)
@@ -126,7 +123,7 @@ func (k Key) inputs(factsUsed []string) (of inputs, err error) {
 	return of, err
 }
 
-// Find gives what Keep kept for the same inputs.
+// Find returns the list that Keep stored for the same inputs.
 func (d Dir) Find(k Key) (*Kept, bool) {
 	var n note
 	if err := json.Unmarshal(d.Load(k.slot()), &n); err != nil {
@@ -138,12 +135,11 @@ func (d Dir) Find(k Key) (*Kept, bool) {
 	return &Kept{Target: n.Target, List: n.List, Policy: n.Policy, Outputs: n.Outputs, Held: n.Held, key: k, of: n.inputs}, true
 }
 
-// Result reads all of a list that Find found. Content that is not inline is
-// read from tree, which must be the one that Key.Tree names. The error means
-// that it has to be compiled after all.
+// Result reads the complete list that Find returned. Content that is not inline is read from tree,
+// which must be the tree of Key.Tree. After an error, the caller must compile the list.
 func (d Dir) Result(k *Kept, tree repo.Tree) (compile.Result, error) {
 	b := d.Load(k.key.body())
-	var parts [4][]byte // inputs, rest of the result, list, table of blobs
+	var parts [4][]byte // inputs, other parts of the result, list, table of blobs
 	for i := range parts {
 		var ok bool
 		if parts[i], b, ok = cutText(b); !ok {
@@ -172,8 +168,7 @@ func (d Dir) Result(k *Kept, tree repo.Tree) (compile.Result, error) {
 	return res, nil
 }
 
-// Keep keeps a result that compiled without a diagnostic. The error tells why
-// it could not be kept; the result is as good.
+// Keep stores a result without diagnostics. An error does not affect the result itself.
 func (d Dir) Keep(tree repo.Tree, k Key, res compile.Result) error {
 	of, err := k.inputs(res.FactsUsed)
 	if err != nil {

@@ -1,16 +1,14 @@
-// Package listcache keeps the list that a committed revision compiled to, so
-// that an unchanged commit is not compiled again. design/0007-list-cache.md
-// has the reasons.
+// Package listcache stores the list of a committed revision, so that an unchanged commit is not
+// compiled again. design/0007-list-cache.md has the reasons.
 //
 //	dir := listcache.Dir{FS: state}
 //	k := listcache.Key{Program: build, Tree: rev.Digest, Target: "web1", Facts: facts}
 //	kept, ok := dir.Find(k)      // its digest; dir.Result(kept, tree) has the rest
 //	if !ok { res, ds = compile.Compile(…); _ = dir.Keep(tree, k, res) }
 //
-// A list is used only when the digest of the file is right and every input is
-// as it was: the program, the content of the whole tree, the target, the
-// variables, and the facts that the repository declares. It is only ever a
-// saving: whatever is wrong with a file, the answer is to compile.
+// A list is used only if the digest of its file is valid and all inputs are unchanged: the program,
+// the content of the whole tree, the target, the variables, and the facts that the repository
+// declares. If a file is invalid, the caller compiles the list.
 //
 //	file: "FETTLECACHE2\n"  sha256 [32] of the program's name, a NUL and the body  body
 package listcache
@@ -30,23 +28,22 @@ import (
 const (
 	magic     = "FETTLECACHE2\n"
 	directory = "/cache/lists"
-	// largest is how much of a file is believed, in bytes.
+	// largest is the maximum size of a file in bytes; larger files are ignored.
 	largest = 256 << 20
-	// most is how many files there may be; one more, and all others go.
+	// most is the maximum number of files. Before it is exceeded, all other files are removed.
 	most = 1000
 )
 
-// Dir is the cache in a state directory, which nobody but its owner may write
-// to. Nothing in it is made durable.
+// Dir is the cache in a state directory, to which only its owner may write. Its files are not synced
+// to the disk.
 type Dir struct {
 	FS host.FS
-	// Program names this build of fettle, not only its release. What another
-	// one wrote is not believed.
+	// Program identifies this build of fettle, not only its release. Files of other builds are
+	// ignored.
 	Program string
 }
 
-// Load reads what Save wrote under a name; nil when there is nothing or it is
-// damaged.
+// Load reads the body that Save wrote under a name. It returns nil if the file is missing or damaged.
 func (d Dir) Load(name string) []byte {
 	f, err := d.FS.Open(d.path(name))
 	if err != nil {
@@ -64,7 +61,7 @@ func (d Dir) Load(name string) []byte {
 	return body
 }
 
-// readAll reads a file in one piece, nil where that fails.
+// readAll reads a file completely; it returns nil on an error.
 func readAll(f host.File) []byte {
 	st, err := f.Stat()
 	if err != nil || st.Size < 0 || st.Size > largest {
@@ -84,7 +81,7 @@ func (d Dir) sum(body []byte) []byte {
 	return h.Sum(nil)
 }
 
-// Save writes body under a name in place of what was there.
+// Save writes body under a name and replaces an earlier body.
 func (d Dir) Save(name string, body []byte) error {
 	for _, dir := range []string{path.Dir(directory), directory} {
 		if err := d.FS.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -113,13 +110,13 @@ func (d Dir) Save(name string, body []byte) error {
 	return d.FS.Rename(temp, file)
 }
 
-// path is where a name is kept; names may hold anything.
+// path returns the file for a name, which can contain any characters.
 func (d Dir) path(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return path.Join(directory, hex.EncodeToString(sum[:16]))
 }
 
-// makeRoom empties the cache before it grows above its bound.
+// makeRoom empties the cache if it would otherwise exceed its limit.
 func (d Dir) makeRoom(keep string) error {
 	names, err := d.FS.ReadDir(directory)
 	if err != nil || len(names) < most {

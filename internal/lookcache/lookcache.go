@@ -1,18 +1,16 @@
-// Package lookcache remembers a look at a whole machine that found nothing to
-// do, so that the next one can be told from it by one lstat a path.
+// Package lookcache stores the last observation of a complete host that found nothing to do. The next
+// plan then needs only one lstat per path.
 //
-// A plan is a pure function of the list, of what is applied and of what was
-// observed. When the first two are as they were, and every path shows the same
-// inode, times, size, owner and mode as when it was observed, and everything
-// else gives the very image that it gave then, then planning would give the
-// plan that it gave then. That plan is kept here.
+// A plan is a pure function of the list, the applied state and the observed state. The stored plan is
+// valid under three conditions. The list and the applied state are unchanged. Each path has the same
+// inode, times, size, owner and mode. All other addresses have the same images.
 //
 //	m := lookcache.Load(state)
 //	if m.Is(key) && m.Still(ctx, host, verify) && …the rest gives the same images… { p := m.Plan }
 //
-// As in statcache the change time decides, since no program can set it, and
-// what changed within the clock's grain of the look is not remembered. A memory
-// that is lost, damaged or in doubt costs a look and nothing else.
+// As in statcache, the change time is decisive, because programs cannot set it. A path that changed
+// within the resolution of the clock before the observation is not stored. If the file is lost or
+// damaged, the host is observed again.
 package lookcache
 
 import (
@@ -34,53 +32,50 @@ const (
 	magic = "FETTLELOOK1\n"
 	file  = "/cache/look"
 	temp  = "/cache/look.new"
-	// grain is how long after a change a path counts as racy, as in statcache.
+	// grain is the time after a change in which a path counts as racy, as in statcache.
 	grain = 20 * time.Millisecond
-	// largest is how much of a file is believed, in bytes.
+	// largest is the maximum size of the file in bytes; a larger file is ignored.
 	largest = 1 << 30
 )
 
-// Key is all that a plan depends on besides what is observed. Its stats have no
-// access times.
+// Key contains all inputs of a plan except the observed state. Its stats have no access times.
 type Key struct {
-	Program    string        `json:"program"` // which build plans
+	Program    string        `json:"program"` // the build of fettle that plans
 	List       string        `json:"list"`    // digest
 	Target     string        `json:"target"`
 	Revision   repo.Revision `json:"revision"`
 	Repository repo.Identity `json:"repository"`
 	Repair     bool          `json:"repair"`
-	// Run is the run whose state is in force, State what lstat tells of its file.
+	// Run is the run of the applied state, and State is the lstat of its file.
 	Run   int       `json:"run"`
 	State host.Stat `json:"state"`
-	// Accounts is what lstat tells of passwd and group, which turn names into
-	// numbers.
+	// Accounts are the lstat of passwd and group, which convert names to numbers.
 	Accounts [2]host.Stat `json:"accounts"`
 }
 
-// Racy tells whether passwd or group changed too short a time before now.
+// Racy reports whether passwd or group changed too shortly before now.
 func (k Key) Racy(now time.Time) bool {
 	return now.UnixNano()-max(k.Accounts[0].CTime, k.Accounts[1].CTime) < int64(grain)
 }
 
-// Rest is a step that no lstat can speak for, with the image that it gave.
+// Rest is a step that lstat cannot verify, with its observed image.
 type Rest struct {
 	Step   string      `json:"step"`
 	Source string      `json:"source,omitempty"`
 	Image  image.Image `json:"image"`
 }
 
-// Memory is one look.
+// Memory is one stored observation.
 type Memory struct {
 	Key Key `json:"key"`
-	// Plan is the plan that the look gave, as JSON.
+	// Plan is the resulting plan as JSON.
 	Plan json.RawMessage `json:"plan"`
 	Rest []Rest          `json:"rest,omitempty"`
-	// paths has the records that paths.go writes and reads.
+	// paths contains the records of paths.go.
 	paths []byte
 }
 
-// Load reads the memory from a state directory; nil when there is none that can
-// be used.
+// Load reads the observation from a state directory. It returns nil if there is no valid one.
 func Load(state host.Reader) *Memory {
 	f, err := state.Open(file)
 	if err != nil {
@@ -99,8 +94,7 @@ func Load(state host.Reader) *Memory {
 	return m
 }
 
-// Save keeps the memory in place of an earlier one. It is not made durable:
-// what is lost is looked at again.
+// Save replaces the stored observation. It does not sync it to the disk.
 func (m *Memory) Save(state host.FS) error {
 	b, err := m.encode()
 	if err != nil {
@@ -125,12 +119,12 @@ func (m *Memory) Save(state host.FS) error {
 	return state.Rename(temp, file)
 }
 
-// encode gives the file: the mark, the length of the JSON part, that part, the
-// paths, a checksum.
+// encode returns the content of the file: the mark, the length of the JSON part, this part, the paths,
+// a checksum.
 func (m *Memory) encode() ([]byte, error) {
 	head, err := json.Marshal(m)
 	if err != nil {
-		return nil, fmt.Errorf("cannot keep the look: %w", err)
+		return nil, fmt.Errorf("cannot cache the observed state: %w", err)
 	}
 	b := make([]byte, 0, len(magic)+4+len(head)+len(m.paths)+4)
 	b = le.AppendUint32(append(b, magic...), uint32(len(head)))
@@ -159,9 +153,8 @@ func decode(b []byte) (*Memory, bool) {
 	return m, true
 }
 
-// Is tells whether the look was at the same question: the same list, planned
-// the same way, against the same state.
+// Is reports whether the observation has the same inputs: the same list, options and applied state.
 func (m *Memory) Is(k Key) bool { return m != nil && m.Key.Same(k) }
 
-// Same tells whether two keys are about the same question.
+// Same reports whether two keys are equal.
 func (k Key) Same(o Key) bool { return reflect.DeepEqual(k, o) }

@@ -21,29 +21,28 @@ import (
 
 var le = binary.LittleEndian
 
-// Path is a path that an lstat can speak for.
+// Path is a path that lstat can verify.
 type Path struct {
 	Path string
-	Stat host.Stat // Type Absent: nothing was there
+	Stat host.Stat // type Absent: the path did not exist
 	// Sum is the SHA-256 of the content of a regular file.
 	Sum [sha256.Size]byte
-	// Loose tells that a directory's own type, mode and owner are all that
-	// matters, not when its entries changed.
+	// Loose reports that only the type, mode and owner of a directory count, not the times of its
+	// entries.
 	Loose bool
-	// Witness tells SetPaths that the path is not managed itself: what is read
-	// from it is. It is not kept.
+	// Witness tells SetPaths that the path itself is not managed, but its content is used. It is not
+	// stored.
 	Witness bool
 }
 
-// Racy tells whether the path changed too short a time before now to be sure
-// that a later change would show.
+// Racy reports whether the path changed so shortly before now that its times may not show a later
+// change.
 func (p Path) Racy(now time.Time) bool {
 	return p.Stat.Type != image.Absent && !p.Loose && now.UnixNano()-p.Stat.CTime < int64(grain)
 }
 
-// SetPaths looks at the paths once more and keeps what lstat tells of them. It
-// is false, and nothing is kept, when sure says so of one; sure fills in the
-// Sum of a regular file.
+// SetPaths reads the stats of the paths again and stores them. If sure returns false for a path,
+// SetPaths stores nothing and returns false. sure sets the Sum of a regular file.
 func (m *Memory) SetPaths(r host.Reader, paths []Path, sure func(*Path) bool) bool {
 	sorted := slices.Clone(paths)
 	slices.SortFunc(sorted, func(a, b Path) int {
@@ -68,7 +67,7 @@ func (m *Memory) SetPaths(r host.Reader, paths []Path, sure func(*Path) bool) bo
 	return true
 }
 
-// lookAgain fills in the stats of paths in one directory.
+// lookAgain sets the stats of the paths in one directory.
 func lookAgain(r host.Reader, dir string, paths []Path, sure func(*Path) bool) bool {
 	names := make([]string, len(paths))
 	for i, p := range paths {
@@ -145,14 +144,14 @@ func typeCode(t image.FileType) byte { return byte(slices.Index(types(), t)) }
 
 const fixedPath = 2 + 3*4 + 7*8
 
-// one is a directory of the memory, its names in order.
+// one is one directory of the stored observation, with sorted names.
 type one struct {
 	dir   string
 	names []string
 	paths []Path
 }
 
-// next reads the first directory of b.
+// next decodes the first directory of b.
 func next(b []byte) (d one, rest []byte, ok bool) {
 	if len(b) < 12 {
 		return d, nil, false
@@ -211,8 +210,8 @@ func (d *one) read(i int, b []byte) ([]byte, bool) {
 
 var errOther = errors.New("it is not as it was")
 
-// Still tells whether every path is as it was. With verify every byte of every
-// regular file is read too.
+// Still reports whether all paths are unchanged. With verify, it also reads the content of all regular
+// files.
 func (m *Memory) Still(ctx context.Context, r host.Reader, verify bool) bool {
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))

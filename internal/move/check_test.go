@@ -107,7 +107,7 @@ func TestSomebodyElse(t *testing.T) {
 		was := picture(t, w.fs)
 		_, err := do(b)
 		var me *move.Error
-		if !errors.Is(err, move.ErrChanged) || !errors.As(err, &me) || me.Path != p || !strings.Contains(err.Error(), `"`+p+`": it was changed by somebody else`) {
+		if !errors.Is(err, move.ErrChanged) || !errors.As(err, &me) || me.Path != p || !strings.Contains(err.Error(), `"`+p+`": another process changed it`) {
 			t.Errorf("%s: %v", p, err)
 		}
 		check(t, errors.Join(b.Drop(), discard(b)))

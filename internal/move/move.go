@@ -31,11 +31,11 @@ import (
 // Errors that end a batch.
 var (
 	// ErrChanged: another process changed the path between capture and rename.
-	ErrChanged = errors.New("it was changed by somebody else while fettle was working on it")
+	ErrChanged = errors.New("another process changed it while fettle was changing it")
 	// ErrImmutable: the inode has the immutable or append-only attribute.
-	ErrImmutable = errors.New("it is immutable (chattr +i or +a): clear that with a META step with attrs=-, or chattr -ia, first")
+	ErrImmutable = errors.New("it is immutable or append-only: first clear this with a META step with attrs=-, or with chattr -ia")
 	// ErrHardLinks: other names share the inode.
-	ErrHardLinks = errors.New("other names are hard links to the same file; replacing it would part them: remove the other names, or this path, first")
+	ErrHardLinks = errors.New("other names are hard links to the same file, and a replacement would separate them: first remove the other names or this path")
 )
 
 // Move is one path on its way from one image to another.

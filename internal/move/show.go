@@ -260,7 +260,7 @@ func (b *Batch) Drop() error {
 // not an error.
 func RemoveTemp(f host.FS, temp string) error {
 	if !IsTemp(path.Base(temp)) {
-		return fmt.Errorf("cannot remove %q: it is no temporary of ours", temp)
+		return fmt.Errorf("cannot remove %q: it is not a temporary file of fettle", temp)
 	}
 	aside := path.Join(path.Dir(temp), AsideOf(path.Base(temp)))
 	return errors.Join(removeAll(f, temp), removeAll(f, aside))

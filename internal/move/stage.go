@@ -181,7 +181,7 @@ func (b *Batch) writeContent(w host.File, f image.File) (int64, error) {
 func (b *Batch) writeSealed(w host.File, key string, r io.Reader) (int64, error) {
 	v, ok := b.FS.(host.Veiled)
 	if !ok {
-		return 0, fmt.Errorf("cannot open sealed content: %w", host.ErrUnsupported)
+		return 0, fmt.Errorf("cannot decrypt sealed content: %w", host.ErrUnsupported)
 	}
 	sealed, err := io.ReadAll(r)
 	if err != nil {
@@ -189,7 +189,7 @@ func (b *Batch) writeSealed(w host.File, key string, r io.Reader) (int64, error)
 	}
 	content, err := v.Unseal(key, sealed)
 	if err != nil {
-		return 0, fmt.Errorf("cannot open sealed content: %w", err)
+		return 0, fmt.Errorf("cannot decrypt sealed content: %w", err)
 	}
 	return copySparse(w, bytes.NewReader(content), int64(len(content)))
 }

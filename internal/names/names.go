@@ -113,7 +113,7 @@ func find(t table, what, name string) (uint32, error) {
 		return v, nil
 	}
 	if t.err != nil {
-		return 0, fmt.Errorf("cannot tell which %s %q is: %w", what, name, t.err)
+		return 0, fmt.Errorf("cannot find the %s %q: %w", what, name, t.err)
 	}
 	return 0, &verb.UnknownNameError{What: what, Name: name}
 }

@@ -1,10 +1,10 @@
-// Package outside asks what the lookups of a repository name, when a person
-// says so: a URL, or a command on this machine. Compiling never comes here.
+// Package outside executes the lookups of a repository on request of a user: it reads a URL, or runs a
+// command on this host. The compiler never uses it.
 //
 //	answer, err := outside.Asker{Run: machine.Run}.Ask(ctx, lookup, "/home/jane/infra")
 //
-// An answer is whole or an error: what is too large, too late, refused or led
-// elsewhere is never half an answer.
+// Ask returns a complete answer or an error. An answer that is too large, too late, refused or
+// redirected to another host is an error.
 package outside
 
 import (
@@ -22,24 +22,24 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// DefaultTimeout is how long an answer may take where the lookup does not say.
+// DefaultTimeout is the time limit of a lookup that does not set one.
 const DefaultTimeout = 30 * time.Second
 
-// MaxAnswer is the size of an answer in bytes. It has to be below what
-// host.Host keeps of a program's output.
+// MaxAnswer is the maximum size of an answer in bytes. It must be below the limit of host.Host for the
+// output of a program.
 const MaxAnswer = 1<<20 - 1
 
-// Asker asks. The zero value asks URLs alone.
+// Asker executes lookups. The zero value supports only URLs.
 type Asker struct {
-	// Run runs a command on this machine: host.Host has it.
+	// Run runs a command on this host, as host.Host does.
 	Run func(context.Context, host.Command) (host.CommandResult, error)
-	// Transport makes requests; nil is a new one with the system's certificates
-	// and proxies.
+	// Transport sends HTTP requests. If it is nil, a new transport with the certificates and proxies
+	// of the system is used.
 	Transport http.RoundTripper
 }
 
-// Ask gives the answer to a lookup of the repository whose files are in dir.
-// Asking changes nothing as far as the one who is asked sees to it.
+// Ask returns the answer to a lookup of the repository whose files are in dir. It sends only GET
+// requests; a command must not change anything.
 func (a Asker) Ask(ctx context.Context, l lang.Lookup, dir string) ([]byte, error) {
 	timeout := l.Timeout
 	if timeout <= 0 {
@@ -59,7 +59,7 @@ func (a Asker) get(ctx context.Context, from string) ([]byte, error) {
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask %s: %w", from, err)
+		return nil, fmt.Errorf("cannot request %s: %w", from, err)
 	}
 	req.Header.Set("User-Agent", "fettle")
 	transport := a.Transport
@@ -73,26 +73,26 @@ func (a Asker) get(ctx context.Context, from string) ([]byte, error) {
 		if errors.As(err, &u) {
 			err = u.Err
 		}
-		return nil, fmt.Errorf("cannot ask %s: %w", from, err)
+		return nil, fmt.Errorf("cannot request %s: %w", from, err)
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("cannot use what %s answers: it is %s, not 200 OK", from, res.Status)
+		return nil, fmt.Errorf("cannot use the answer of %s: its status is %s, not 200 OK", from, res.Status)
 	}
 	return limited(from, res.Body)
 }
 
-// stay follows a redirection on the same host and to the same or a safer scheme:
-// whoever is asked does not choose whom else we ask.
+// stay allows redirections to the same host, with the same or a more secure scheme: a server must not
+// select other servers that fettle contacts.
 func stay(to *http.Request, via []*http.Request) error {
 	from := via[0].URL
 	switch {
 	case len(via) > 5:
 		return errors.New("it redirects more than 5 times")
 	case to.URL.Host != from.Host:
-		return fmt.Errorf("it redirects to another host, %s; name that one if it is meant", to.URL.Host)
+		return fmt.Errorf("it redirects to another host, %s; if this is intended, name that host", to.URL.Host)
 	case to.URL.Scheme != via[len(via)-1].URL.Scheme:
-		return fmt.Errorf("it redirects to another scheme, %s; name that one if it is meant", to.URL.Scheme)
+		return fmt.Errorf("it redirects to another scheme, %s; if this is intended, use that scheme", to.URL.Scheme)
 	}
 	return nil
 }
@@ -101,7 +101,7 @@ func limited(from string, r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, MaxAnswer+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("cannot read what %s answers: %w", from, err)
+		return nil, fmt.Errorf("cannot read the answer of %s: %w", from, err)
 	case len(b) > MaxAnswer:
 		return nil, tooLarge(from)
 	}
@@ -109,29 +109,29 @@ func limited(from string, r io.Reader) ([]byte, error) {
 }
 
 func tooLarge(from string) error {
-	return fmt.Errorf("cannot use what %s answers: it has more than %d bytes; ask for less", from, MaxAnswer)
+	return fmt.Errorf("cannot use the answer of %s: it has more than %d bytes; request less", from, MaxAnswer)
 }
 
 func (a Asker) command(ctx context.Context, l lang.Lookup, dir string, timeout time.Duration) ([]byte, error) {
 	what := strings.Join(l.Command, " ")
 	if a.Run == nil {
-		return nil, fmt.Errorf("cannot run %q: there is nobody to run it", what)
+		return nil, fmt.Errorf("cannot run %q: no program can be run here", what)
 	}
 	res, err := a.Run(ctx, host.Command{Argv: l.Command, Dir: dir, Timeout: timeout})
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot run %q: %w", what, err)
 	case res.TimedOut:
-		return nil, fmt.Errorf("cannot wait for %q: it took longer than %s", what, timeout)
+		return nil, fmt.Errorf("cannot use %q: it took longer than %s", what, timeout)
 	case res.ExitCode != 0:
-		return nil, fmt.Errorf("cannot use what %q says: it ended with %d%s", what, res.ExitCode, lastLine(res.Stderr))
+		return nil, fmt.Errorf("cannot use the output of %q: it ended with exit code %d%s", what, res.ExitCode, lastLine(res.Stderr))
 	case len(res.Stdout) > MaxAnswer:
 		return nil, tooLarge(fmt.Sprintf("%q", what))
 	}
 	return res.Stdout, nil
 }
 
-// lastLine is what a program complained of at the end, shortened.
+// lastLine returns the last line of the error output of a program, shortened.
 func lastLine(stderr []byte) string {
 	text := strings.TrimSpace(strings.ToValidUTF8(string(stderr), "?"))
 	text = text[strings.LastIndexByte(text, '\n')+1:]

@@ -24,20 +24,19 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// maxStaged is how much content a generator may be given, in bytes.
+// maxStaged is the maximum size of all input files of a generator, in bytes.
 const maxStaged = 256 << 20
 
-// Generate runs a generator of a repository in a sandbox, twice, and gives what
-// it printed both times. It runs by way of this program, called with a word for
-// which main calls sandbox.EnterProgram. What is wrong with the generator, or
-// with what it printed, is a diag.ListError with places.
+// Generate runs a generator of a repository twice in a sandbox, and returns its output, which must be
+// the same both times. It starts this binary with the argument word; main must then call
+// sandbox.EnterProgram. An error of the generator or of its output is a diag.ListError with positions.
 func Generate(ctx context.Context, tree repo.Tree, g generator.Run, word string) ([]byte, error) {
 	dir, err := stage(tree, g)
 	if dir != "" {
 		defer os.RemoveAll(dir)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot make the sandbox of %s: %w", g.ID, err)
+		return nil, fmt.Errorf("cannot create the sandbox of %s: %w", g.ID, err)
 	}
 	p := sandbox.Program{Dir: dir, Argv: g.Command, Stdin: []byte(g.Stdin), Timeout: g.Timeout, MaxOutput: 1 << 20}
 	var printed [2][]byte
@@ -52,35 +51,35 @@ func Generate(ctx context.Context, tree repo.Tree, g generator.Run, word string)
 		printed[i] = res.Stdout
 	}
 	if !bytes.Equal(printed[0], printed[1]) {
-		return nil, diag.List{diag.Errorf(g.Range, "Generator is not steady", "%s printed something else when it ran again with the same input. Sort what has no order, and leave out times, random numbers and addresses of memory.", g.ID)}.Err()
+		return nil, diag.List{diag.Errorf(g.Range, "Generator is not reproducible", "%s ran twice with the same input and printed different output. Sort unordered data, and omit times, random numbers and memory addresses.", g.ID)}.Err()
 	}
 	return printed[0], configErrors(g, printed[0]).Err()
 }
 
-// verdict tells what went wrong with a run; nil for nothing.
+// verdict returns the errors of a run, or nil.
 func verdict(g generator.Run, res sandbox.Printed) diag.List {
 	fail := func(summary, detail string, args ...any) diag.List {
 		text := fmt.Sprintf(detail, args...)
 		if said := lastLines(res.Stderr); said != "" {
-			text += " It says: " + said
+			text += " Its error output: " + said
 		}
 		return diag.List{diag.Errorf(g.Range, summary, "%s", text)}
 	}
-	const only = "It can read its inputs and the programs below /usr, and print; it has no network, no other files and no place to write to."
+	const only = "In its sandbox it can read only its inputs and the programs below /usr, and write only to its standard output; it has no network."
 	switch {
 	case res.TimedOut:
-		return fail("Generator takes too long", "%s was ended after %s, with all that it had started. Give it another timeout, or less to do.", g.ID, g.Timeout)
+		return fail("Generator takes too long", "%s was ended after %s, with all of its processes. Increase timeout, or give the generator less work.", g.ID, g.Timeout)
 	case res.TooLong:
-		return fail("Generator prints too much", "%s was ended when it had printed 1 MiB. Split it with for_each.", g.ID)
+		return fail("Generator prints too much", "%s was ended after 1 MiB of output. Split it with for_each.", g.ID)
 	case res.Signal != "":
 		return fail("Generator failed", "%s was ended by a signal (%s). %s", g.ID, res.Signal, only)
 	case res.Code != 0:
-		return fail("Generator failed", "%s ended with %d. %s", g.ID, res.Code, only)
+		return fail("Generator failed", "%s ended with exit code %d. %s", g.ID, res.Code, only)
 	}
 	return nil
 }
 
-// lastLines is the end of what a program complained of, in one line.
+// lastLines returns the last lines of the error output of a program, as one line.
 func lastLines(stderr string) string {
 	lines := strings.FieldsFunc(strings.ToValidUTF8(stderr, "?"), func(r rune) bool { return r == '\n' })
 	text := strings.Join(lines[max(0, len(lines)-5):], " / ")
@@ -90,7 +89,7 @@ func lastLines(stderr string) string {
 	return text
 }
 
-// configErrors reads what was printed as what it should be.
+// configErrors parses the output as its declared type.
 func configErrors(g generator.Run, printed []byte) diag.List {
 	name := path.Join(g.Directory, g.OutputFile())
 	var ds diag.List
@@ -108,8 +107,8 @@ func configErrors(g generator.Run, printed []byte) diag.List {
 	return ds
 }
 
-// stage makes the directory of a sandbox with the files of a run. The caller removes
-// it, after an error too.
+// stage creates the directory of a sandbox with the files of a run. The caller must remove it, also
+// after an error.
 func stage(tree repo.Tree, g generator.Run) (dir string, err error) {
 	if err := g.Valid(); err != nil {
 		return "", err
@@ -128,7 +127,7 @@ func stage(tree repo.Tree, g generator.Run) (dir string, err error) {
 			return dir, err
 		}
 		if total += n; total > maxStaged {
-			return dir, fmt.Errorf("its inputs have more than %d MiB; name fewer", maxStaged>>20)
+			return dir, fmt.Errorf("its inputs have more than %d MiB; name fewer inputs", maxStaged>>20)
 		}
 	}
 	return dir, nil
@@ -165,8 +164,7 @@ func stageFile(tree repo.Tree, g generator.Run, p, to string) (int64, error) {
 	return n, err
 }
 
-// directories makes a directory and those above it readable for everybody, whatever
-// the umask is.
+// directories makes a directory and its parents readable for all users, regardless of the umask.
 func directories(dir string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// act plans a lazy action when something that notifies it changes, or when it
-// is still pending from an earlier run.
+// act plans an action (an ACT step) if a planned change notifies it, or if it is still pending from an
+// earlier run.
 func (m *maker) act(s step.Step) {
 	a := s.Addr()
 	cause := m.causes(s)
@@ -43,9 +43,9 @@ func (m *maker) act(s step.Step) {
 	m.add(Change{Action: Run, Addr: a, Step: s.String(), Source: s.Source, Why: why, Cause: cause, Note: note})
 }
 
-// without looks whether the host has the program or the unit of an action that will run.
-// It is an error if it has not, and no change before the action can provide it. A
-// rollback goes by the record, and only says so.
+// without checks that the host has the program or the unit of an action that will run. It returns an
+// error if it is missing and no earlier change can provide it. A rollback executes recorded steps, so
+// it only gets a note.
 func (m *maker) without(s step.Step) (note string, err error) {
 	need := runs(s)
 	if need == "" || m.in.Missing == nil || !m.in.Missing(need) {
@@ -62,7 +62,7 @@ func (m *maker) without(s step.Step) (note string, err error) {
 	return "", err
 }
 
-// runs is what an action cannot run without: its program, or the unit that it starts.
+// runs returns the address of the program or unit that an action needs, or "".
 func runs(s step.Step) addr.Addr {
 	switch {
 	case s.Args[0] == "run" && len(s.Args) > 2:
@@ -92,10 +92,9 @@ func (m *maker) pending(a addr.Addr) (journal.PendingAct, bool) {
 	return journal.PendingAct{}, false
 }
 
-// stillTold are the causes of a pending action without those whose edge was removed from the
-// repository since. A run that removed an edge itself still notified the action through it:
-// the recorded step has no such edge, and the cause remains. With more of the list to come
-// all causes remain.
+// stillTold returns the causes of a pending action whose edge still exists in the repository. If a
+// later stage of the list follows, it returns all causes. The run that removes an edge still notifies
+// the action through it: the recorded step does not have the edge, and the cause remains.
 func (m *maker) stillTold(p journal.PendingAct) []addr.Addr {
 	if m.in.More {
 		return p.Cause
@@ -111,18 +110,18 @@ func (m *maker) stillTold(p journal.PendingAct) []addr.Addr {
 	})
 }
 
-// untoldActs drops what is pending and nothing notifies any more: its edge was taken
-// out of the repository.
+// untoldActs forgets pending actions that no state notifies any more, because their edges were removed
+// from the repository.
 func (m *maker) untoldActs() {
 	for _, p := range m.in.Applied.Pending {
 		if !m.acted[p.Addr] {
-			m.add(Change{Action: Forget, Addr: p.Addr, Step: p.Step, Why: "pending from run " + strconv.Itoa(p.Run) + ", and nothing in the list notifies it any more"})
+			m.add(Change{Action: Forget, Addr: p.Addr, Step: p.Step, Why: "pending from run " + strconv.Itoa(p.Run) + ", and no state of the list notifies it now"})
 		}
 	}
 }
 
-// staleActs plans actions that only the list in force has: what it made is
-// going, and whoever read it has to be told.
+// staleActs plans the actions that only the applied list has, if their causes are removed: the
+// programs that use these objects must be notified.
 func (m *maker) staleActs() {
 	olds := m.in.AppliedList
 	for _, p := range m.in.Applied.Pending {
@@ -142,7 +141,7 @@ func (m *maker) staleActs() {
 	}
 }
 
-// idleWaits drops the waits of a run that would do nothing else.
+// idleWaits removes the WAIT steps from a plan without other changes.
 func (m *maker) idleWaits() {
 	if m.p.Empty() {
 		m.p.Changes = slices.DeleteFunc(m.p.Changes, func(c Change) bool { return c.Action == Wait })

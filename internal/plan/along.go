@@ -10,17 +10,16 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// needed leaves a package as it is that others need which stay. What the list wants
-// may need it, or what leaves it and is held: then it stays managed until nothing needs it.
-// A step that demands its absence, and a package that no step names, are for the operator
-// to decide.
+// needed keeps a package if packages that stay depend on it. If these packages are in the list or
+// held, it stays managed until none of them needs it. If a step requires its absence, or if a package
+// without a step needs it, the operator must decide.
 func (c *Change) needed(op journal.Operation, a PackageAnswers, held map[string]bool) diag.List {
 	by := a.Needed[c.Addr.Name()]
 	if len(by) == 0 {
 		return nil
 	}
 	wanted := c.Step == "" && !slices.ContainsFunc(by, func(n string) bool { return !a.claims(n) && !held[n] })
-	detail := fmt.Sprintf("apt would remove %s with it, which %s and which this plan does not remove; nothing goes that no step names: remove %s first, or put package %q { ensure = \"absent\" } into the list",
+	detail := fmt.Sprintf("apt would also remove %s, which %s and which this plan does not remove; fettle removes only packages that a step names: remove %s first, or put package %q { ensure = \"absent\" } into the list",
 		strings.Join(by, ", "), needs(by), strings.Join(by, ", "), by[0])
 	if !wanted && (c.Step != "" || op == journal.OpRollback) && !(op == journal.OpRollback && a.SkipBlocked) {
 		return c.refused("This package cannot be removed", detail)
@@ -28,7 +27,7 @@ func (c *Change) needed(op journal.Operation, a PackageAnswers, held map[string]
 	c.block()
 	if c.Why = blockedWhy + detail; wanted {
 		c.Needed = by
-		c.Why = strings.Join(by, ", ") + " " + needs(by) + ", so it stays, and is removed when nothing needs it"
+		c.Why = strings.Join(by, ", ") + " " + needs(by) + ", so it stays until no package needs it"
 	}
 	return nil
 }
@@ -40,8 +39,8 @@ func needs(by []string) string {
 	return "need it"
 }
 
-// alongside says which packages go along with the change, come back with it, or stay. What
-// goes along and came with a package that went earlier is told at the first removal.
+// alongside notes which other packages the change removes, restores or leaves. A package that was
+// installed with several of the removed packages is noted at the first of them.
 func (c *Change) alongside(a PackageAnswers, told map[string]bool) {
 	if !c.packageChange() {
 		return
@@ -76,9 +75,9 @@ func (c *Change) alongside(a PackageAnswers, told map[string]bool) {
 func goesTo(name, now, then string) string {
 	switch {
 	case then == "":
-		return name + " goes along"
+		return name + " is also removed"
 	case now == "":
-		return name + " " + then + " comes back"
+		return name + " " + then + " is installed again"
 	}
-	return name + " goes back from " + now + " to " + then
+	return name + " is restored from " + now + " to " + then
 }

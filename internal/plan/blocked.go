@@ -11,9 +11,9 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// One address that cannot be planned does not prevent the others. What is wanted
-// and cannot be reached is an error. What only goes back is left as it is, and
-// stays managed, so that a later run can finish it.
+// An address that cannot be planned does not block other addresses. It is an error if the list
+// requires its change. If it would only be removed or restored, it does not change and stays managed,
+// so that a later run can finish it.
 
 // refuse reports a step that cannot be planned.
 func (m *maker) refuse(s step.Step, by addr.Addr, err error) {
@@ -29,9 +29,8 @@ func (m *maker) refuse(s step.Step, by addr.Addr, err error) {
 	m.blocked(c, err)
 }
 
-// blocked leaves an address as it is that cannot go back now, and keeps a purge from
-// its path. It is an error in a rollback, and where the machine cannot be read, unless
-// blocked addresses may be left out.
+// blocked leaves an address unchanged that cannot be restored now, and protects its path from a purge.
+// This is an error in a rollback without SkipBlocked, and if the host cannot be read.
 func (m *maker) blocked(c Change, err error) {
 	if !m.in.SkipBlocked && (m.in.Goal != nil || host.IsFault(err)) {
 		line := c.Step
@@ -48,18 +47,16 @@ func (m *maker) blocked(c Change, err error) {
 }
 
 // blockedWhy begins the reason of a change that is blocked.
-const blockedWhy = "it cannot go back now, so it stays as it is: "
+const blockedWhy = "it cannot be restored now and is left unchanged: "
 
-// Obstacle says what prevents a change that is blocked.
+// Obstacle returns the reason of a blocked change.
 func (c Change) Obstacle() string { return strings.TrimPrefix(c.Why, blockedWhy) }
 
-// Stuck tells whether the change is blocked by something that an operator must put
-// right. A package that stays only as long as something wanted needs it, or as an
-// administrator holds it, is not stuck.
+// Stuck reports whether an operator must remove the obstacle of a blocked change. A package that stays
+// only while another needs it, or while an administrator holds it, is not stuck.
 func (c Change) Stuck() bool { return c.Action == Blocked && len(c.Needed) == 0 && !c.Held }
 
-// Blocked lists the addresses that a plan leaves as they are, since they cannot go
-// back now, and that are stuck.
+// Blocked returns the addresses of the plan that are stuck.
 func (p *Plan) Blocked() []addr.Addr {
 	var out []addr.Addr
 	for _, c := range p.Changes {
@@ -70,8 +67,8 @@ func (p *Plan) Blocked() []addr.Addr {
 	return out
 }
 
-// prevented is an error for a step that the run cannot perform. A list declares the directories
-// of its paths. A rollback may leave them as others changed them.
+// prevented returns an error for a step that the run cannot execute because of its path. A list must
+// declare the directories of its paths. A rollback may leave changed directories as they are.
 func (m *maker) prevented(c Change) error {
 	if m.in.Goal == nil {
 		return m.separates(c)
@@ -79,8 +76,8 @@ func (m *maker) prevented(c Change) error {
 	return errors.Join(m.separates(c), m.occupied(c))
 }
 
-// separates is an error for a change that would part a file from its hard links.
-// Names that an earlier change of the plan removes do not count.
+// separates returns an error for a change that would separate a file from its other hard links. Names
+// that an earlier change of the plan removes do not count.
 func (m *maker) separates(c Change) error {
 	if c.From == nil || c.To == nil {
 		return nil
@@ -98,16 +95,16 @@ func (m *maker) separates(c Change) error {
 	if names < 2 || names-m.unlinked(c.Addr.Path(), names) < 2 {
 		return nil
 	}
-	return fmt.Errorf("cannot replace %q: the file has %d hard links, and other names would keep the old content; remove the other names first, or set only its metadata", c.Addr.Path(), names)
+	return fmt.Errorf("cannot replace %q: the file has %d hard links, and the other names would keep the old content; first remove the other names, or set only its metadata", c.Addr.Path(), names)
 }
 
-// unlinked counts the other names of a file that earlier changes of this plan remove.
+// unlinked returns how many names of a file remain after earlier changes of this plan.
 func (m *maker) unlinked(p string, names uint64) uint64 {
 	switch {
 	case len(m.unlinks) == 0:
 		return 0
 	case m.in.Links == nil:
-		return names - 1 // only the run can tell
+		return names - 1 // only the run can determine this
 	}
 	return min(m.in.Links(p, m.unlinks), names-1)
 }

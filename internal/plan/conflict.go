@@ -7,16 +7,16 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// Displaced is a package that apt removes, since it conflicts with one that comes.
+// Displaced is a package that apt removes because it conflicts with a package of the plan.
 type Displaced struct {
-	By   string // the package of the plan that it conflicts with
+	By   string // the package of the plan that conflicts with it
 	Name string
-	// Lost tells that its .deb cannot be had, so that it cannot come back.
+	// Lost reports that its .deb is not available, so it cannot be restored.
 	Lost bool
 }
 
-// Displaces adds what goes since it conflicts with what comes. The diagnostics are
-// packages that the list wants: it cannot have both.
+// Displaces adds the removal of conflicting packages to the plan. It returns a diagnostic for each
+// removed package that the list also requires.
 func (p *Plan) Displaces(all []Displaced, claimed func(name string) bool) diag.List {
 	var problems diag.List
 	for i := range p.Changes {
@@ -26,7 +26,7 @@ func (p *Plan) Displaces(all []Displaced, claimed func(name string) bool) diag.L
 				continue
 			}
 			if claimed(d.Name) {
-				problems = append(problems, c.refused("This package conflicts with another", fmt.Sprintf("apt would remove %s, which the list wants too, because it conflicts with %s. Take one of the two out of the list.", d.Name, d.By))...)
+				problems = append(problems, c.refused("This package conflicts with another", fmt.Sprintf("apt would remove %s, which is also in the list, because it conflicts with %s. Remove one of the two from the list.", d.Name, d.By))...)
 				continue
 			}
 			c.displaces(d)
@@ -38,15 +38,15 @@ func (p *Plan) Displaces(all []Displaced, claimed func(name string) bool) diag.L
 func (c *Change) displaces(d Displaced) {
 	text := fmt.Sprintf("apt removes %s, which conflicts with it", d.Name)
 	if !d.Lost {
-		c.noted(text + "; it comes back with a rollback of this run")
+		c.noted(text + "; a rollback of this run installs it again")
 		return
 	}
 	c.noted(text)
-	c.Irreversible = strings.TrimPrefix(c.Irreversible+"; the .deb of "+d.Name+" cannot be had, so it does not come back", "; ")
+	c.Irreversible = strings.TrimPrefix(c.Irreversible+"; the .deb of "+d.Name+" is not available, so it cannot be restored", "; ")
 }
 
-// Arriving are the packages that come, in any operation, apart from those of a source that
-// an earlier step changes.
+// Arriving returns the packages that the plan installs or restores, except packages whose source an
+// earlier step changes.
 func (p *Plan) Arriving() []string {
 	var out []string
 	for i, c := range p.Changes {

@@ -62,26 +62,26 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		return
 	}
 	c.Differences = m.differences(*c.From, *c.To)
-	if m.in.Goal == nil || c.From.Package == nil { // a rollback asks only for the version that comes back
+	if m.in.Goal == nil || c.From.Package == nil { // a rollback checks only the restored version
 		c.Irreversible = m.in.Rules.Irreversible(s, *c.From, *c.To)
 	}
 	c.Note = linked(*c.From) + staysRunning(*c.From, *c.To) + endsAgain(s, *c.From)
 	m.add(c)
 }
 
-// disturbed says why something that is in sync may not be so at its turn, "" when
-// nothing before it changes it.
+// disturbed returns why an address that is in sync now may change before its step runs, or "" if no
+// earlier change affects it.
 func (m *maker) disturbed(s step.Step, now image.Image) string {
 	switch {
 	case m.underneath(s) || m.renumbered(s):
-		return "a step before it changes what it is about"
+		return "an earlier step changes a part of it"
 	case m.unsettled(now):
-		return "a package or command before it may change that"
+		return "an earlier package or command may change it"
 	}
 	return ""
 }
 
-// inSync tells whether a step has nothing to change.
+// inSync reports whether a step has nothing to change.
 func (m *maker) inSync(s step.Step, c Change, e journal.Entry, applied bool) bool {
 	switch {
 	case s.Verb == step.Exec && !c.From.Exec.Known:
@@ -92,8 +92,8 @@ func (m *maker) inSync(s step.Step, c Change, e journal.Entry, applied bool) boo
 	return c.From.Same(*c.To)
 }
 
-// staysRunning is the note for a unit that runs and is masked: that keeps it from being
-// started, and does not stop it.
+// staysRunning returns the note for a running unit that is masked: a mask prevents a start but does
+// not stop the unit.
 func staysRunning(from, to image.Image) string {
 	if f, t := from.Unit, to.Unit; f == nil || t == nil || f.Masked || !t.Masked || t.Active != "active" {
 		return ""
@@ -101,21 +101,21 @@ func staysRunning(from, to image.Image) string {
 	return "masking does not stop it: it keeps running until a reboot, or until the state has running = false"
 }
 
-// endsAgain is the note for a unit that does not stay up.
+// endsAgain returns the note for a unit that systemd restarts again and again.
 func endsAgain(s step.Step, from image.Image) string {
 	if from.Unit == nil || from.Unit.Active != image.Restarting {
 		return ""
 	}
-	return "it ends again and again, and systemd restarts it; see journalctl -u " + s.Args[0]
+	return "it ends repeatedly, and systemd restarts it; see journalctl -u " + s.Args[0]
 }
 
-// unsettled tells whether something that is not there, in sync, may come with
-// a package or command of this plan: only the run can tell, after those.
+// unsettled reports whether an address that must be absent, and is, could be created by a package or
+// command of this plan.
 func (m *maker) unsettled(now image.Image) bool {
 	return m.brings && (absent(now) || now.Unit != nil && !now.Unit.Loaded)
 }
 
-// unheard tells whether a command has to run because nobody knows what it prints.
+// unheard reports whether a command must run because its output is unknown.
 func unheard(s step.Step, e journal.Entry) bool {
 	return s.Verb == step.Exec && s.Get("output") == step.OutputStdout && (e.Output == nil || e.Step != s.String())
 }
@@ -127,16 +127,17 @@ func why(s step.Step, applied bool, e journal.Entry, c Change) string {
 	case applied && e.Step != c.Step:
 		return "the list changed"
 	case applied && e.Failed:
-		return "it or a changed version of it failed since it ran"
+		return "it, or a changed version of it, failed after it had run"
 	case applied:
-		return "it is not as it was applied"
+		return "it differs from the applied state"
 	case s.Absent():
-		return "must not be there"
+		return "must not exist"
 	}
 	return "new in the list"
 }
 
-// keptMetadata says what a directory that is there keeps, "" where the step says all.
+// keptMetadata returns the note about the metadata that an existing directory keeps, or "" if the step
+// sets all of it.
 func keptMetadata(s step.Step) string {
 	if s.Verb != step.Mkdir {
 		return ""
@@ -183,7 +184,7 @@ func absent(i image.Image) bool {
 	return false
 }
 
-// drifted tells whether the address is not as the applied step left it.
+// drifted reports whether the address differs from the state that the applied step left.
 func (m *maker) drifted(e journal.Entry, now image.Image) bool {
 	s := parse(e.Step)
 	if s.Verb == step.Exec {
@@ -191,13 +192,12 @@ func (m *maker) drifted(e journal.Entry, now image.Image) bool {
 	}
 	t, err := m.in.Rules.Target(s, now)
 	if err == nil && keyOf(t) != keyOf(now) && !absent(now) {
-		return false // a secret by now, or no more, or with another key: nothing tells
+		return false // one of them has a secret, or the keys differ: they cannot be compared
 	}
 	return err != nil || !t.Same(now)
 }
 
-// keyOf is the ID of the key that the secret of an image is sealed with, "" for an
-// image without one.
+// keyOf returns the ID of the key that encrypts the secret of an image, or "" without a secret.
 func keyOf(i image.Image) string {
 	switch {
 	case i.File != nil:

@@ -13,8 +13,8 @@ import (
 	"fettle.dev/fettle/internal/secret"
 )
 
-// differences says in people's words what changes from one image to another.
-// Content and secrets never appear: content is named by its size and digest.
+// differences describes the change from one image to another for users. It never contains file content
+// or secrets: content is described by its size and digest.
 func (m *maker) differences(from, to image.Image) []Difference {
 	var d differ
 	switch {
@@ -83,7 +83,7 @@ func (d *differ) file(r Rules, f, t image.File) {
 	}
 }
 
-// stamp is when a file was modified as people read it.
+// stamp formats the modification time of a file for display.
 func stamp(f image.File) string {
 	ns, _ := f.ModTime()
 	return time.Unix(0, ns).UTC().Format(time.RFC3339Nano)
@@ -95,7 +95,7 @@ func hexa(v uint32) string { return "0x" + strconv.FormatUint(uint64(v), 16) }
 
 func list(x map[string][]byte) string { return strings.Join(slices.Sorted(maps.Keys(x)), " ") }
 
-// short is how people see a digest.
+// short shortens a digest for display.
 func short(d string) string {
 	if len(d) > 19 {
 		return d[:19]
@@ -119,7 +119,7 @@ func (d *differ) region(f *image.Region, t image.Region) {
 	d.add("text", shown(old.Text), shown(t.Text))
 }
 
-// shown is a text as people see it: of a secret, that it is one.
+// shown returns a text for display; a secret is replaced by a description.
 func shown(text string) string {
 	if ref, is := secret.ParseRef(text); is {
 		return "secret " + strings.TrimPrefix(ref.Digest, "sha256:")[:12]
@@ -173,7 +173,7 @@ func (d *differ) pkg(f *image.Package, t image.Package) {
 	}
 }
 
-// versionOf is the version of a package, or how it is gone.
+// versionOf returns the version of a package, or describes its absence.
 func versionOf(p image.Package) string {
 	switch {
 	case p.Purged:

@@ -9,9 +9,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// postponed leaves the removal of a directory that fettle made for later if the list says
-// that something which is in it must not exist: the directory is empty only after that
-// step, and a directory that is not empty stays and is released.
+// postponed delays the removal of a directory that fettle created if a step of the list removes an
+// object in it. Before that step the directory is not empty, so it would stay and be released.
 func (m *maker) postponed(e journal.Entry) bool {
 	o := e.Origin.File
 	if m.changed[e.Addr] || e.Addr.Kind() != addr.KindFile || o == nil || o.Type != image.Absent {
@@ -29,12 +28,12 @@ func (m *maker) postponed(e journal.Entry) bool {
 	if by == "" {
 		return false
 	}
-	m.changed[e.Addr] = true // so that nothing else takes it away
+	m.changed[e.Addr] = true // so that no other change removes it
 	m.empties[by] = append(m.empties[by], e)
 	return true
 }
 
-// emptied removes the directories that waited for a step.
+// emptied plans the removal of the directories that waited for a step.
 func (m *maker) emptied(s step.Step) {
 	if s.Verb == step.Edit && m.takesMade(s) {
 		m.going[s.Path()] = true

@@ -14,16 +14,15 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Kept is one path of a kept tree, relative to its top.
+// Kept is one path of a stored tree, relative to the root of the tree.
 type Kept struct {
 	Rel  string
 	File image.File
 }
 
-// foundAt returns the image that a rollback restores at a path. with is the
-// directory that is restored with everything below it when the path is in one;
-// the image of the path is then unknown here. known is false for a path that no
-// run since the goal has changed as a whole.
+// foundAt returns the image that a rollback restores at a path. If a directory above is restored with
+// all of its content, with is that directory, and the image of the path is unknown. known is false if
+// no run since the goal has changed the whole object at the path.
 func (m *maker) foundAt(p string) (to image.File, with string, known bool) {
 	if m.in.Goal == nil || len(m.in.Goal.Found) == 0 || p == "" {
 		return to, "", false
@@ -39,14 +38,14 @@ func (m *maker) foundAt(p string) (to image.File, with string, known bool) {
 	return to, "", false
 }
 
-// replaced tells whether a path that becomes f takes along everything below it. A
-// directory that becomes absent does not: others may have files in it.
+// replaced reports whether a path that becomes f replaces everything below it. A directory that
+// becomes absent does not, because it can contain files of others.
 func replaced(f image.File) bool {
 	return f.Tree != "" || f.Type != image.Directory && f.Type != image.Absent
 }
 
-// removeFound plans the removal of an address whose path goes back to what a run
-// found there. It returns false for any other address.
+// removeFound plans the removal of an address whose path is restored to the state that a run found. It
+// returns false for any other address.
 func (m *maker) removeFound(c Change, e journal.Entry) bool {
 	to, with, known := m.foundAt(e.Addr.Path())
 	if !known {
@@ -76,15 +75,15 @@ func (m *maker) removeFound(c Change, e journal.Entry) bool {
 	}
 	if c.Action == Remove && to.Type == image.Absent && (len(m.wantedIn(e.Addr.Path())) > 0 || m.holdsUnwanted(e.Addr.Path())) {
 		m.hold(e.Addr.Path())
-		m.last = append(m.last, c) // steps in it may have to remove something first
+		m.last = append(m.last, c) // steps below it may first remove objects
 		return true
 	}
 	m.inTurn(c)
 	return true
 }
 
-// unmoved tells whether an entry is a part of a file that no run since the goal of a rollback
-// has changed: a rollback only managed it again. Its origin is older than the goal.
+// unmoved reports whether an entry is a part of a file that no run since the goal of a rollback has
+// changed: a rollback only managed it again. Its origin is older than the goal.
 func (m *maker) unmoved(e journal.Entry) bool {
 	return m.in.Goal != nil && m.in.Goal.To > 0 && ownsPart(e.Addr) && !m.in.Goal.Moved[e.Addr.Path()]
 }
@@ -96,7 +95,7 @@ func (m *maker) originOf(e journal.Entry) image.Image {
 	if before := m.then(e.Addr); before != nil && ownsPart(e.Addr) && (before.Region != nil) == (to.Region != nil) {
 		to = *before
 	}
-	if e.Addr.Kind() == addr.KindMeta && to.File != nil { // the time belongs to the content
+	if e.Addr.Kind() == addr.KindMeta && to.File != nil { // the modification time belongs to the content
 		f := *to.File
 		f.MTime = 0
 		to = image.Image{File: &f}
@@ -111,8 +110,8 @@ func (m *maker) comesWith(a addr.Addr, with string) string {
 	return with + " is restored as a whole"
 }
 
-// tellByHand says that others have changed an address since fettle did, unless
-// they changed it to what it becomes.
+// tellByHand notes that an address was changed outside of runs after fettle changed it, unless it
+// already has its target state.
 func (m *maker) tellByHand(c *Change, e journal.Entry) {
 	if c.From.Same(*c.To) || !m.drifted(e, *c.From) {
 		return
@@ -121,8 +120,8 @@ func (m *maker) tellByHand(c *Change, e journal.Entry) {
 	c.Why += "; changed by hand since run " + strconv.Itoa(e.Run)
 }
 
-// pathNow is what was observed at a path, or nothing where it is behind a link
-// that this plan replaces.
+// pathNow returns the observed image of a path. It returns an absent image if the path leads through a
+// link that this plan replaces.
 func (m *maker) pathNow(p string) *image.Image {
 	now := m.in.Observed[addr.File(p)]
 	if now.File == nil || m.unseen(p) {
@@ -131,8 +130,8 @@ func (m *maker) pathNow(p string) *image.Image {
 	return &now
 }
 
-// unseen tells whether what was observed at a path says nothing, since a link on
-// the way to it is replaced: nothing is there then.
+// unseen reports whether this plan replaces a link in a path. Then the observed image of the path does
+// not count, because the new directory has no such entry.
 func (m *maker) unseen(p string) bool {
 	if m.behindLink(step.Step{Verb: step.Rm, Args: []string{p}}) {
 		return true
@@ -147,8 +146,7 @@ func (m *maker) unseen(p string) bool {
 	return false
 }
 
-// inTurn adds a change of a path, or postpones it until the step of the directory
-// that it is in has been planned.
+// inTurn adds a change of a path, or delays it until the step of its directory is planned.
 func (m *maker) inTurn(c Change) {
 	if c.To.File.Type == image.Absent {
 		m.add(c)
@@ -163,7 +161,7 @@ func (m *maker) inTurn(c Change) {
 	m.add(c)
 }
 
-// below adds what waited for a directory, parents first.
+// below adds the changes that waited for a directory, parents first.
 func (m *maker) below(dir string) {
 	waiting := m.after[dir]
 	delete(m.after, dir)
@@ -173,8 +171,8 @@ func (m *maker) below(dir string) {
 	}
 }
 
-// stepFound plans a step of a rollback whose path goes back to what a run found
-// there. It returns false for any other step.
+// stepFound plans a step of a rollback whose path is restored to the state that a run found. It
+// returns false for any other step.
 func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
 	to, with, known := m.foundAt(s.Path())
 	if !known {
@@ -225,8 +223,8 @@ func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
 	return true
 }
 
-// untouched passes over a path that no run since the goal of a rollback has
-// changed: what others made of it is not the rollback's concern.
+// untouched skips a path that no run since the goal of a rollback has changed: the rollback does not
+// undo changes of others.
 func (m *maker) untouched(s step.Step) bool {
 	if !m.passesOver(s) {
 		return false
@@ -236,7 +234,7 @@ func (m *maker) untouched(s step.Step) bool {
 	return true
 }
 
-// passesOver tells whether untouched applies to a step.
+// passesOver reports whether untouched applies to a step.
 func (m *maker) passesOver(s step.Step) bool {
 	a := s.Addr()
 	e, applied := m.now[a]
@@ -252,8 +250,7 @@ func (m *maker) addUnlessSame(c Change, same bool) {
 	m.add(c)
 }
 
-// others restores what runs found at paths that are managed neither now nor
-// after the run gone back to.
+// others restores the found state at paths that are managed neither now nor in the goal.
 func (m *maker) others() {
 	if m.in.Goal == nil {
 		return
@@ -269,20 +266,20 @@ func (m *maker) others() {
 	}
 }
 
-// swallowed tells whether a directory above the path is replaced by something
-// that is no directory, or restored with everything below it.
+// swallowed reports whether a directory above the path is replaced by another type of object, or
+// restored with all of its content.
 func (m *maker) swallowed(p string) bool {
 	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
-		stays := m.in.Foreign[d] != "" // the directory, for the files of others in it
+		stays := m.in.Foreign[d] != "" // the directory stays for the files of others in it
 		if f, ok := m.in.Goal.Found[d]; ok && (f.Type != image.Directory && !(f.Type == image.Absent && stays) || f.Tree != "") {
-			return true // restored with it, or gone with it
+			return true // the path is restored or removed with the directory
 		}
 	}
 	return false
 }
 
-// restore puts a path that fettle does not manage back to an image. A directory that becomes
-// absent stays if others have files in it.
+// restore plans that an unmanaged path gets an earlier image. A directory that becomes absent stays if
+// others have files in it.
 func (m *maker) restore(p string, to image.File, why string) {
 	if to.Type == image.Absent && m.in.Foreign[p] != "" {
 		return
@@ -310,9 +307,9 @@ func (m *maker) restore(p string, to image.File, why string) {
 	}
 }
 
-// removeAround plans the removal of an address whose origin is a directory with
-// everything that was in it, where a directory is now: what is missing or differs
-// is restored in it, and what is wanted, or others put there, stays.
+// removeAround plans the removal of an address whose origin is a directory with content, if its path
+// is a directory now. Missing or different entries are restored in it; entries of the list and of
+// others stay.
 func (m *maker) removeAround(c Change, e journal.Entry) {
 	tree := c.To.File.Tree
 	for _, k := range m.missingOf(c.Addr.Path(), tree) {
@@ -333,15 +330,15 @@ func (m *maker) removeAround(c Change, e journal.Entry) {
 	m.keptBelow(c.Addr.Path(), tree)
 }
 
-// keptBelow restores the paths of a kept tree below a directory. It leaves out a path that has
-// an address, and a path that is restored as a run found it.
+// keptBelow restores the paths of a stored tree below a directory. It skips paths with an address of
+// their own, and paths that are restored as a run found them.
 func (m *maker) keptBelow(dir, tree string) {
 	for _, k := range m.missingOf(dir, tree) {
 		m.restore(path.Join(dir, k.Rel), k.File, "as it was before fettle removed "+dir)
 	}
 }
 
-// missingOf lists the paths of a kept tree that keptBelow restores.
+// missingOf returns the paths of a stored tree that keptBelow restores.
 func (m *maker) missingOf(dir, tree string) []Kept {
 	if m.in.Kept == nil || m.replacedAbove(dir) {
 		return nil
@@ -354,14 +351,14 @@ func (m *maker) missingOf(dir, tree string) []Kept {
 	})
 }
 
-// goneBefore tells whether nothing was at a path when it became managed, and no run has
-// changed it since. If fettle had removed it with a directory, it is in the kept tree.
+// goneBefore reports whether a path was absent when it became managed, and no run has changed it
+// since. If fettle had removed it with a directory, the stored tree contains it.
 func goneBefore(e journal.Entry) bool {
 	return e.Origin == nil && e.Adopted != nil && absent(*e.Adopted)
 }
 
-// ownedAbove tells whether between dir and p there is a path that has another
-// owner than the kept tree, and is no directory.
+// ownedAbove reports whether a path between dir and p has an owner other than the stored tree and is
+// not a directory.
 func (m *maker) ownedAbove(dir, p string) bool {
 	for d := path.Dir(p); d != dir && d != "/" && d != "."; d = path.Dir(d) {
 		if !m.wanted[addr.File(d)] {
@@ -376,7 +373,7 @@ func (m *maker) ownedAbove(dir, p string) bool {
 	return false
 }
 
-// linked is the note for a file that has other names.
+// linked returns the note for a file with several hard links.
 func linked(now image.Image) string {
 	if f := now.File; f != nil && f.Nlink > 1 && f.Type == image.Regular {
 		return "it has " + strconv.FormatUint(f.Nlink, 10) + " hard links"

@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// noteLeft notes what a change leaves at its path.
+// noteLeft records the object that a change leaves at its path.
 func (m *maker) noteLeft(c Change) {
 	p, left := c.Addr.Path(), image.Regular
 	switch {
@@ -27,11 +27,10 @@ func (m *maker) noteLeft(c Change) {
 		left = image.Absent
 	}
 	m.leaves[p] = left
-	m.swept[p] = left == image.Absent && c.Action != Remove // a directory that is removed stays if something is in it
+	m.swept[p] = left == image.Absent && c.Action != Remove // a removed directory stays if it is not empty
 }
 
-// outlives tells whether a directory stays although it is removed, since others have
-// something in it.
+// outlives reports whether a directory stays despite its removal, because it contains files of others.
 func (m *maker) outlives(c Change) bool {
 	if c.Action != Remove || c.From == nil || c.From.File == nil || c.From.File.Type != image.Directory || c.To.File.Type != image.Absent {
 		return false
@@ -39,7 +38,7 @@ func (m *maker) outlives(c Change) bool {
 	return len(m.withoutOurs(step.Step{Verb: step.Rm, Args: []string{c.Addr.Path()}}, *c.From).File.Entries) > 0
 }
 
-// sharedRegion tells whether a region that is applied and wanted keeps a file.
+// sharedRegion reports whether a file stays because a region in it is both applied and in the list.
 func (m *maker) sharedRegion(p string) bool {
 	for a := range m.now {
 		if a.Kind() == addr.KindEdit && a.Path() == p && m.wanted[a] {
@@ -49,8 +48,8 @@ func (m *maker) sharedRegion(p string) bool {
 	return false
 }
 
-// removed tells whether a step is about a part of a file that this plan removes before
-// it, or replaces by something that cannot be edited: what was observed there is gone then.
+// removed reports whether a step concerns a part of a file that this plan first removes or replaces by
+// an object that cannot be edited. The observed image is then invalid.
 func (m *maker) removed(s step.Step) bool {
 	if m.in.Goal != nil || s.Verb != step.Edit && s.Verb != step.Meta {
 		return false
@@ -69,21 +68,21 @@ func (m *maker) removed(s step.Step) bool {
 	return false
 }
 
-// uneditable is an error for an edit of a path at which this plan leaves what is no file.
+// uneditable returns an error for an edit of a path at which this plan leaves another type of object
+// than a file.
 func (m *maker) uneditable(s step.Step) error {
 	left, ok := m.leaves[s.Path()]
 	if !ok || s.Verb != step.Edit || m.in.Goal != nil || left == image.Regular || left == image.Absent {
 		return nil
 	}
 	if left == image.Directory && m.now[addr.File(s.Path())].Origin.File.Type == image.Absent {
-		return fmt.Errorf("cannot edit %q: it is a directory that no step declares any more and that stays, since it has files of others in it; move them away first", s.Path())
+		return fmt.Errorf("cannot edit %q: it is a directory that no step declares any more; it stays because it contains other files; move these away first", s.Path())
 	}
-	return fmt.Errorf("cannot edit %q: this run restores what was there before fettle, a %s, since no step declares it any more", s.Path(), left)
+	return fmt.Errorf("cannot edit %q: no step declares this path any more, so this run restores the %s from before fettle", s.Path(), left)
 }
 
-// canBring tells whether a change before a step can make the file that the step needs. A
-// path is made by a step of that path, by a tree or a link around it, or by something
-// that is no path.
+// canBring reports whether an earlier change can create the file that a step needs. A step of the
+// path, a tree or link above it, or a change that is not a path can create it.
 func (m *maker) canBring(s step.Step, now image.Image) bool {
 	there := now.Region != nil && !now.Region.FileAbsent || now.File != nil && now.File.Type != image.Absent
 	if s.Verb != step.Edit && s.Verb != step.Meta || there || m.elsewhere || m.behindLink(s) {
@@ -98,7 +97,7 @@ func (m *maker) canBring(s step.Step, now image.Image) bool {
 	return known && (left == image.Regular || s.Verb == step.Meta && left != image.Absent)
 }
 
-// orRemoved explains an error about a file that exists until this plan removes it.
+// orRemoved adds to an error about a missing file that this plan removes the file.
 func orRemoved(err error, removed bool) error {
 	if !removed {
 		return err
@@ -106,9 +105,8 @@ func orRemoved(err error, removed bool) error {
 	return fmt.Errorf("%w (it exists now, and this run removes or replaces it, since no step declares it any more)", err)
 }
 
-// occupied is an error for a path that comes back where something that others made is in
-// the way: a directory with files of others at the path itself, or something that is no
-// directory above it.
+// occupied returns an error for a restored path that other objects block: a directory with files of
+// others at the path, or another type of object than a directory above it.
 func (m *maker) occupied(c Change) error {
 	if m.makesFile(c) {
 		return m.lacksDirectory(c.Addr.Path())
@@ -125,13 +123,13 @@ func (m *maker) occupied(c Change) error {
 	return m.lacksDirectory(p)
 }
 
-// makesFile tells whether a change of a region makes its file again.
+// makesFile reports whether the change of a region creates its file again.
 func (m *maker) makesFile(c Change) bool {
 	return c.From != nil && c.From.Region != nil && c.From.Region.FileAbsent && c.To != nil && c.To.Region != nil && c.To.Region.Present
 }
 
-// lacksDirectory is an error for a path that comes back in a directory that does not
-// exist and that this plan does not make.
+// lacksDirectory returns an error for a restored path whose directory does not exist and is not
+// created by this plan.
 func (m *maker) lacksDirectory(p string) error {
 	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
 		a := addr.File(d)
@@ -139,7 +137,7 @@ func (m *maker) lacksDirectory(p string) error {
 		switch {
 		case now == nil || now.Type == image.Directory || m.changed[a] || m.comesBack(d):
 		case now.Type == image.Absent:
-			return fmt.Errorf("cannot restore %q: the directory %q does not exist now; create it first", p, d)
+			return fmt.Errorf("cannot restore %q: the directory %q does not exist; create it first", p, d)
 		default:
 			return fmt.Errorf("cannot restore %q: %q is not a directory now; move it away first", p, d)
 		}
@@ -147,8 +145,8 @@ func (m *maker) lacksDirectory(p string) error {
 	return nil
 }
 
-// lacks is an error for a path that becomes to where files of others prevent that, or where its
-// directory does not exist.
+// lacks returns an error for a path that cannot become to, because files of others are in its place or
+// its directory does not exist.
 func (m *maker) lacks(to image.File, p string) error {
 	if to.Type == image.Absent {
 		return nil
@@ -156,7 +154,7 @@ func (m *maker) lacks(to image.File, p string) error {
 	return errors.Join(m.displaces(to, p), m.lacksDirectory(p))
 }
 
-// displaces is an error for a path that becomes to where a directory with files of others is.
+// displaces returns an error for a path that would become to, but is a directory with files of others.
 func (m *maker) displaces(to image.File, p string) error {
 	if first := m.in.Foreign[p]; first != "" && to.Type != image.Directory {
 		return holdsForeign(p, first)
@@ -164,13 +162,13 @@ func (m *maker) displaces(to image.File, p string) error {
 	return nil
 }
 
-// holdsForeign is the error for a directory that would be replaced although others have files in it.
+// holdsForeign returns the error for a directory that would be replaced, but contains files of others.
 func holdsForeign(dir, name string) error {
-	return fmt.Errorf("cannot replace the directory %q: it has files of others, such as %q; move them away first", dir, name)
+	return fmt.Errorf("cannot replace the directory %q: it contains files that fettle does not manage, such as %q; move them away first", dir, name)
 }
 
-// stuckWith is an error for a path in a directory that cannot be replaced, if blocked addresses
-// stay as they are.
+// stuckWith returns an error for a path in a directory that cannot be replaced, if blocked addresses
+// stay unchanged.
 func (m *maker) stuckWith(dir string) error {
 	if first := m.in.Foreign[dir]; dir != "" && first != "" && m.in.SkipBlocked {
 		return holdsForeign(dir, first)
@@ -178,7 +176,7 @@ func (m *maker) stuckWith(dir string) error {
 	return nil
 }
 
-// comesBack tells whether a later change of this plan makes a directory.
+// comesBack reports whether a later change of this plan creates a directory.
 func (m *maker) comesBack(dir string) bool {
 	if m.in.Goal == nil {
 		return m.makes(dir)
@@ -190,15 +188,15 @@ func (m *maker) comesBack(dir string) bool {
 	return i >= 0 && !m.passesOver(m.in.Wanted[i]) && !m.onlyManages(m.in.Wanted[i], "")
 }
 
-// makes tells whether a step of the list makes a directory.
+// makes reports whether a step of the list creates a directory.
 func (m *maker) makes(dir string) bool { return m.making(dir) >= 0 }
 
-// making is the index of the step that makes a directory, or -1.
+// making returns the index of the step that creates a directory, or -1.
 func (m *maker) making(dir string) int {
 	return slices.IndexFunc(m.in.Wanted, func(s step.Step) bool { return s.Verb == step.Mkdir && s.Path() == dir })
 }
 
-// awaits tells whether a path that comes back needs a directory that a step makes.
+// awaits reports whether a restored path needs a directory that a step creates.
 func (m *maker) awaits(c Change) bool {
 	if c.To == nil || c.To.File == nil || c.To.File.Type == image.Absent {
 		return false
@@ -211,7 +209,7 @@ func (m *maker) awaits(c Change) bool {
 	return false
 }
 
-// replacedAbove tells whether the list wants no directory at a path above another one.
+// replacedAbove reports whether the list requires an object other than a directory above a path.
 func (m *maker) replacedAbove(p string) bool {
 	return slices.ContainsFunc(m.in.Wanted, func(s step.Step) bool {
 		q := s.Path()
@@ -219,8 +217,7 @@ func (m *maker) replacedAbove(p string) bool {
 	})
 }
 
-// holdsFound tells whether a rollback restores something below a directory that does not
-// exist now.
+// holdsFound reports whether a rollback restores a path below a directory that does not exist now.
 func (m *maker) holdsFound(dir string) bool {
 	if now := m.in.Observed[addr.File(dir)].File; m.in.Goal == nil || now == nil || now.Type != image.Absent {
 		return false

@@ -11,9 +11,9 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// atItsTurn says why only the run can tell whether a command runs, or whether it can, ""
-// where the plan can. It is an error if the host does not have the program, and no
-// step before provides it. A rollback goes by the record.
+// atItsTurn returns why only the run can decide whether a command runs, or can run; "" if the plan can
+// decide. It is an error if the host does not have the program and no earlier step provides it. A
+// rollback uses the recorded result instead.
 func (m *maker) atItsTurn(s step.Step, now image.Image) (string, error) {
 	switch {
 	case m.in.Goal != nil || now.Exec == nil:
@@ -33,7 +33,7 @@ func (m *maker) atItsTurn(s step.Step, now image.Image) (string, error) {
 	return "", nil
 }
 
-// doubtful says why a command may not find its program, or that of its guard, at its turn.
+// doubtful returns why a command may not find its program, or the program of its guard.
 func (m *maker) doubtful(s step.Step, now image.Image) string {
 	switch {
 	case m.in.Goal != nil || now.Exec == nil:
@@ -44,8 +44,7 @@ func (m *maker) doubtful(s step.Step, now image.Image) string {
 	return m.doubt(m.in.Failed[s.Addr()])
 }
 
-// missing is a program or a unit that a command or an action needs and the host does
-// not have.
+// missing is a program or unit that a command or action needs and that the host does not have.
 type missing struct {
 	need addr.Addr
 	name string
@@ -60,7 +59,7 @@ func (e missing) Error() string {
 	return fmt.Sprintf("there is no program %q on this host, and no step before this one can provide it; correct the name, or put the step that installs it before this one", e.name)
 }
 
-// program is the address of a program as a step names it: a path, or a name.
+// program returns the address of a program from its path or name in a step.
 func program(s step.Step, name string) addr.Addr {
 	if !strings.Contains(name, "/") {
 		return addr.New(addr.KindProgram, name)
@@ -68,13 +67,13 @@ func program(s step.Step, name string) addr.Addr {
 	return addr.File(in(s.Get("cwd"), name))
 }
 
-// asRecorded tells whether a step whose address cannot be observed is planned from
-// the record of earlier runs: a command that a rollback goes back to.
+// asRecorded reports whether a step that cannot be observed is planned from the records of earlier
+// runs: a command in a rollback.
 func (m *maker) asRecorded(s step.Step) bool { return m.in.Goal != nil && s.Verb == step.Exec }
 
-// answersDifferently tells whether an earlier change of this plan may change what a
-// guard says. A guard is a program, so any change may, but for test: of changed paths,
-// it sees only those that it names.
+// answersDifferently reports whether an earlier change of this plan may change the result of a guard.
+// A guard is a program, so any change may. The exception is test, which depends only on the paths in
+// its arguments.
 func (m *maker) answersDifferently(guard, cwd string) bool {
 	words, err := step.SplitWords(guard)
 	looks := err == nil && len(words) > 0 && slices.Contains([]string{"test", "["}, path.Base(words[0]))
@@ -86,7 +85,7 @@ func (m *maker) answersDifferently(guard, cwd string) bool {
 	return false
 }
 
-// in is a path as seen from a working directory.
+// in resolves a path relative to a working directory.
 func in(cwd, p string) string {
 	if path.IsAbs(p) {
 		return path.Clean(p)
@@ -94,7 +93,7 @@ func in(cwd, p string) string {
 	return path.Join("/", cwd, p)
 }
 
-// onTheWay tells whether one of two paths is the other or below it.
+// onTheWay reports whether one of two paths is equal to the other or below it.
 func onTheWay(a addr.Addr, p string) bool {
 	q := a.Path() + "/"
 	return strings.HasPrefix(q, p+"/") || strings.HasPrefix(p+"/", q)

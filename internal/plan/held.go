@@ -7,12 +7,12 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// A hold of apt belongs to whoever set it. fettle changes a held package only if its own
-// step, or the one that goes, says what becomes of the hold.
+// An apt hold belongs to its author. fettle changes a held package only if its step, or the removed
+// step, sets held.
 
-// Holds takes the packages out of the plan that an administrator holds. One that leaves
-// the list stays and is still managed, and so does one that a rollback may skip. The
-// diagnostics are the others: the list, or the goal of the rollback, cannot be reached.
+// Holds blocks the changes of packages that an administrator holds. A package that leaves the list
+// stays managed; a rollback with skipBlocked also skips held packages. All other held packages are
+// diagnostics, because the list or the goal of the rollback cannot be reached.
 func (p *Plan) Holds(skipBlocked bool) diag.List {
 	var problems diag.List
 	for i := range p.Changes {
@@ -24,7 +24,7 @@ func (p *Plan) Holds(skipBlocked bool) diag.List {
 		switch back := p.Operation == journal.OpRollback; {
 		case !back && c.Step == "":
 			c.block()
-			c.Why, c.Held = fmt.Sprintf("an administrator holds it at %s, so it stays, and is removed when it is released: apt-mark unhold %s", version, name), true
+			c.Why, c.Held = fmt.Sprintf("an administrator holds it at %s, so it stays until it is released: apt-mark unhold %s", version, name), true
 		case back && skipBlocked:
 			c.block()
 			c.Why = blockedWhy + fmt.Sprintf("an administrator holds it at %s; release it with apt-mark unhold %s", version, name)
@@ -35,7 +35,7 @@ func (p *Plan) Holds(skipBlocked bool) diag.List {
 	return problems
 }
 
-// againstHold tells whether the change moves a package whose hold is not fettle's.
+// againstHold reports whether the change affects a package with a hold that is not from fettle.
 func (c Change) againstHold() bool {
 	if !c.packageChange() || !c.From.Package.Held || c.From.Package.Version == "" || c.From.Package.Version == c.To.Package.Version {
 		return false
@@ -43,15 +43,14 @@ func (c Change) againstHold() bool {
 	return !c.OwnsHold()
 }
 
-// OwnsHold tells whether the wanted step, or the one in force until now, says whether the
-// package is held.
+// OwnsHold reports whether the desired step, or the applied step, sets held.
 func (c Change) OwnsHold() bool {
 	_, says := parse(c.Step).Lookup("held")
 	_, said := parse(c.Applied).Lookup("held")
 	return says || said
 }
 
-// release says how a held package can be changed.
+// release returns the advice how to release a held package.
 func (c Change) release() string {
 	text := "Release it with apt-mark unhold " + c.Addr.Name()
 	if c.Step != "" && c.To.Package.Version != "" {
@@ -60,7 +59,7 @@ func (c Change) release() string {
 	return text + "."
 }
 
-// heldBack are the packages that stay since an administrator holds them.
+// heldBack returns the packages that stay because an administrator holds them.
 func (p *Plan) heldBack() map[string]bool {
 	out := map[string]bool{}
 	for _, c := range p.Changes {
@@ -71,12 +70,12 @@ func (p *Plan) heldBack() map[string]bool {
 	return out
 }
 
-// block leaves the address as it is, and managed.
+// block leaves the address unchanged and managed.
 func (c *Change) block() {
 	c.Action, c.From, c.To, c.Found, c.Differences, c.Irreversible = Blocked, nil, nil, false, nil, ""
 }
 
-// refused reports the change as one that cannot be made.
+// refused returns the diagnostic for a change that cannot be made.
 func (c Change) refused(summary, detail string) diag.List {
 	line := c.Step
 	if line == "" {

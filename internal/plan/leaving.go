@@ -10,9 +10,9 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// leaving lists what is applied and no longer wanted, last applied first. What goes from a
-// directory that goes too, or becomes a file, comes before the directory: after a run that
-// failed, the entries that its list no longer had are in front of the others, whatever they are in.
+// leaving returns the entries that left the list, in reverse order of application. Entries in a
+// directory that is also removed, or replaced by a file, come before the directory. Their recorded
+// order is not reliable: a failed run puts the entries that left the list in front.
 func (m *maker) leaving() []journal.Entry {
 	var all, out []journal.Entry
 	for i := len(m.in.Applied.Entries) - 1; i >= 0; i-- {
@@ -32,8 +32,8 @@ func (m *maker) leaving() []journal.Entry {
 	return out
 }
 
-// inside lists, for each directory that goes, what goes from it, last applied first and
-// what is deeper before what is above it.
+// inside returns, for each removed directory, its removed entries: deeper paths first, otherwise in
+// reverse order of application.
 func (m *maker) inside(all []journal.Entry) map[addr.Addr][]journal.Entry {
 	dirs := map[addr.Addr]bool{}
 	for _, e := range all {
@@ -58,20 +58,20 @@ func (m *maker) inside(all []journal.Entry) map[addr.Addr][]journal.Entry {
 	return inside
 }
 
-// vanishes tells whether nothing is at the path of an entry after its removal.
+// vanishes reports whether the path of an entry is absent after its removal.
 func (m *maker) vanishes(e journal.Entry) bool {
 	to, known := m.typeAfter(e)
 	return known && to == image.Absent
 }
 
-// ends tells whether no directory is at the path of an entry after its removal.
+// ends reports whether the path of an entry is not a directory after its removal.
 func (m *maker) ends(e journal.Entry) bool {
 	to, known := m.typeAfter(e)
 	return known && to != image.Directory
 }
 
-// typeAfter is the type of the path of an entry after its removal. It is not known of an entry
-// that a directory above it brings back, or that stays.
+// typeAfter returns the type of the path of an entry after its removal. The type is unknown if a
+// directory above restores the path, or if the entry stays.
 func (m *maker) typeAfter(e journal.Entry) (to image.FileType, known bool) {
 	if !isPath(e.Addr) {
 		return "", false

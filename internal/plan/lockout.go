@@ -9,10 +9,9 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// LockOut lists the addresses at which a plan, or what follows it, changes a way
-// by which an operator gets in or becomes root: sshd, sudo, PAM, the firewall,
-// the network, keys and accounts. It knows what files, packages and units are
-// for; what a command does nobody knows.
+// LockOut returns the addresses of a plan whose change can prevent logins or the use of root: sshd,
+// sudo, PAM, firewall, network, keys and accounts. It considers files, packages and units; the effect
+// of commands is unknown.
 func LockOut(p *Plan) []addr.Addr {
 	var out []addr.Addr
 	take := func(a addr.Addr, action Action, from *image.Image) {
@@ -27,7 +26,7 @@ func LockOut(p *Plan) []addr.Addr {
 	}
 	for _, l := range p.Later {
 		action := l.Action
-		if action == "" { // known after apply: it may be anything
+		if action == "" { // known after apply: it can be any action
 			action = Update
 		}
 		take(l.Addr, action, nil)
@@ -56,7 +55,7 @@ func isWayIn(a addr.Addr, action Action, from *image.Image) bool {
 	return false
 }
 
-// waysIn are directories and files that decide who gets in; all below them counts.
+// waysIn returns directories and files that control logins, including everything below them.
 func waysIn() []string {
 	return []string{
 		"/etc/ssh",
@@ -68,13 +67,13 @@ func waysIn() []string {
 	}
 }
 
-// goingOut are the parts of waysIn that are about connections to others.
+// goingOut returns the parts of waysIn for outgoing connections.
 func goingOut() []string {
 	return []string{"/etc/ssh/ssh_config", "/etc/ssh/ssh_config.d", "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}
 }
 
-// pathIsWayIn also counts directories above a way in, whose loss or mode shuts it,
-// and keys that somebody has; a new key or directory opens only.
+// pathIsWayIn reports whether a change of a path can prevent logins. This includes the removal or mode
+// of directories above a way in, and keys in use. A new key or directory cannot.
 func pathIsWayIn(a addr.Addr, action Action) bool {
 	p, made := a.Path(), action == Create
 	if within(p, goingOut()) {
@@ -97,8 +96,7 @@ func above(p string, paths []string) bool {
 	return slices.ContainsFunc(paths, func(w string) bool { return strings.HasPrefix(w, strings.TrimSuffix(p, "/")+"/") })
 }
 
-// unitFileIsWayIn tells whether a path is the unit file, or in the drop-ins, of a
-// unit that lets people in.
+// unitFileIsWayIn reports whether a path is the unit file, or a drop-in, of a unit for logins.
 func unitFileIsWayIn(p string) bool {
 	for _, dir := range []string{"/etc/systemd/system/", "/lib/systemd/system/", "/run/systemd/system/", "/usr/lib/systemd/system/"} {
 		if rest, ok := strings.CutPrefix(p, dir); ok {
@@ -119,23 +117,23 @@ func unitIsWayIn(unit string) bool {
 	}, name)
 }
 
-// loginPackages are those whose loss or change shuts a way in.
+// loginPackages returns the packages whose removal or change can prevent logins.
 func loginPackages() []string {
 	return []string{"ifupdown", "iptables-persistent", "libpam-modules", "libpam-runtime", "nftables", "openssh-server", "sudo", "systemd"}
 }
 
-// closingPackages can shut a way in by being installed.
+// closingPackages returns packages whose installation can prevent logins.
 func closingPackages() []string {
 	return []string{"firewalld", "netplan.io", "network-manager", "ufw"}
 }
 
-// changesLogin tells whether a change of an account can be felt at a login: one
-// of the comment alone cannot.
+// changesLogin reports whether the change of an account affects logins. A change of its comment does
+// not.
 func changesLogin(c Change) bool {
 	return len(c.Differences) == 0 || slices.ContainsFunc(c.Differences, func(d Difference) bool { return d.Field != "comment" })
 }
 
-// logsIn tells whether an account is, or may be, one that people log in to.
+// logsIn reports whether users may log in to an account.
 func logsIn(from *image.Image) bool {
 	if from == nil || from.User == nil {
 		return true

@@ -15,89 +15,84 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Rules is what the verbs know, as pure functions.
+// Rules are the decisions of the verbs, as pure functions.
 type Rules interface {
-	// Target is what the step leaves where now was found. An error with a
-	// method Needs() addr.Addr is cured by an earlier step that provides that
-	// address, one with InTheWay() addr.Addr by a change of that address.
+	// Target returns the image that the step produces from the image now. An earlier step that
+	// provides err.Needs() can remove an error with this method; a change of err.InTheWay() can remove
+	// an error with that method. Both methods return an addr.Addr.
 	Target(s step.Step, now image.Image) (image.Image, error)
-	// Irreversible says why going from one image to the other cannot be taken
-	// back, "" when it can.
+	// Irreversible returns why the change between two images cannot be undone, or "".
 	Irreversible(s step.Step, from, to image.Image) string
-	// UserName and GroupName turn numbers into names for people.
+	// UserName and GroupName return the names of numeric IDs, for display.
 	UserName(uid uint32) string
 	GroupName(gid uint32) string
 }
 
-// Input is all that a plan depends on.
+// Input is the complete input of Make.
 type Input struct {
 	Operation journal.Operation
 	Target    string
 	Revision  repo.Revision
 	Wanted    step.List
-	// AppliedList is the list in force, or its actions alone: nothing else of it
-	// counts.
+	// AppliedList is the applied list. Only its actions are used.
 	AppliedList step.List
 	Applied     journal.State
-	// Observed has an image for every address of Wanted and Applied that owns
-	// one; Failed has the error where looking failed.
+	// Observed has an image for every address of Wanted and Applied that has one. Failed has the error
+	// of each failed observation.
 	Observed map[addr.Addr]image.Image
 	Failed   map[addr.Addr]error
 	Rules    Rules
-	// Kept lists what a tree holds that was kept whole, parents first. Nil where
-	// no tree can be restored.
+	// Kept returns the paths of a stored tree, parents first. It is nil if no tree can be restored.
 	Kept func(tree string) []Kept
 	// Links counts the names of a file at other paths and below them. If it is nil, a plan
 	// that removes names does not refuse the file.
 	Links func(file string, at []string) uint64
-	// Names are what the host has of the sort that is needed: units, users, groups and
-	// programs, and for a path the names beside it. They are only for suggestions. Nil
-	// where nothing can be suggested.
+	// Names returns existing names of the type of need, only for suggestions: units, users, groups,
+	// programs, or for a path its siblings. It is nil if there are no suggestions.
 	Names func(need addr.Addr) []string
-	// Missing tells whether the host surely has no such program, path of a program, or
-	// unit. Nil where that cannot be told.
+	// Missing reports whether the host certainly does not have a program or unit. It is nil if
+	// this is unknown.
 	Missing func(need addr.Addr) bool
-	// Repair false reports drift instead of repairing it.
+	// Repair repairs drift; otherwise drift is only reported.
 	Repair bool
 	// Foreign contains directories that the plan may remove or replace. The value is the first
 	// path in the directory that fettle did not create, relative to the directory.
 	Foreign map[string]string
 	// Goal is set for a rollback.
 	Goal *Goal
-	// SkipBlocked leaves addresses as they are that a rollback cannot restore now.
-	// Without it they are errors.
+	// SkipBlocked leaves addresses unchanged that a rollback cannot restore now. Otherwise they are
+	// errors.
 	SkipBlocked bool
-	// More says that Wanted is the beginning of what is wanted: what it lacks
-	// stays as it is, and so does what has come to a later phase.
+	// More reports that Wanted is only the first part of the list. Missing addresses stay unchanged,
+	// and so do addresses in a later phase.
 	More bool
-	// Unreached are paths of steps that the run of Wanted failed before. Wanted lacks
-	// them, and no purge takes them away: the run never decided about them.
+	// Unreached are the paths of steps that a failed run of Wanted did not reach. Wanted does not
+	// contain them, and no purge removes them.
 	Unreached []string
 	// Later are the steps of later phases, by address.
 	Later map[addr.Addr][]step.Step
 }
 
-// Goal is the state that a rollback goes to.
+// Goal is the state that a rollback restores.
 type Goal struct {
 	To int // run
-	// Entries are the managed addresses then, in order.
+	// Entries are the managed addresses of that state, in order.
 	Entries []journal.Entry
-	// Before has the before-image that the first run after To found, for the
-	// addresses other than files that have changed since.
+	// Before has the image that the first run after To found, for changed addresses other than files.
 	Before map[addr.Addr]image.Image
-	// Found has, by path, what the first run after To found at each path that
-	// runs have changed as a whole since, also as a part of a directory. One with
-	// a Tree stands for everything below it.
+	// Found has, by path, the image that the first run after To found. It contains each path whose
+	// whole object was changed since, directly or as a part of a directory. An image with a Tree
+	// includes everything below its path.
 	Found map[string]image.File
-	// Moved has the paths that runs have changed since, also those restored again.
+	// Moved has the paths that runs have changed since, including paths that were restored again.
 	Moved map[string]bool
-	// Edited has, by path, the files of which runs have changed only parts since, and
-	// that nothing else has changed.
+	// Edited has, by path, the files of which runs since have changed only parts, and which are
+	// otherwise unchanged.
 	Edited map[string]Whole
 }
 
-// Make compares. The diagnostics are steps that cannot be reached; with errors
-// among them the plan must not be run.
+// Make compares the list with the applied and the observed state. The diagnostics are steps that
+// cannot be executed; if they contain errors, the plan must not be run.
 func Make(in Input) (*Plan, diag.List) {
 	m := &maker{in: in, now: make(map[addr.Addr]journal.Entry, len(in.Applied.Entries)), wanted: make(map[addr.Addr]bool, len(in.Wanted)),
 		changed: map[addr.Addr]bool{}, going: map[string]bool{}, leaves: map[string]image.FileType{}, swept: map[string]bool{}, remain: map[string]bool{}, trees: map[string]string{}, numbers: map[addr.Addr]bool{}, ids: map[string]addr.Addr{}, after: map[string][]Change{}, empties: map[string][]journal.Entry{},
@@ -138,39 +133,39 @@ type maker struct {
 	in       Input
 	p        *Plan
 	problems diag.List
-	now      map[addr.Addr]journal.Entry // in force
+	now      map[addr.Addr]journal.Entry // the applied entries
 	wanted   map[addr.Addr]bool
-	paths    map[string]bool // wanted paths and all their parents
+	paths    map[string]bool // the paths of the list and all of their parents
 	changed  map[addr.Addr]bool
 	numbers  map[addr.Addr]bool // accounts that get another number
-	// trees are the paths that come back with all that is below, and where that
-	// is kept.
+	// trees are the paths that are restored with all content below, with the digest of the stored
+	// tree.
 	trees map[string]string
 	// purgedThen are the paths that the goal of a rollback had purged.
 	purgedThen map[addr.Addr]bool
 	ids        map[string]addr.Addr      // the accounts of this list by kind and number
-	going      map[string]bool           // files that go with the last region in them
-	leaves     map[string]image.FileType // what this plan leaves at paths that it changes
-	swept      map[string]bool           // paths that go with everything below them
-	remain     map[string]bool           // directories that are removed, but for what others have in them
-	// after are changes below a directory that wait for its step, by its path.
+	going      map[string]bool           // files that are removed with their last region
+	leaves     map[string]image.FileType // the type that this plan leaves at each changed path
+	swept      map[string]bool           // paths that are removed with everything below them
+	remain     map[string]bool           // removed directories that stay for the files of others in them
+	// after are the changes below a directory that wait for its step, by its path.
 	after map[string][]Change
-	last  []Change // directories that go, in which the list has something
-	// empties are directories that go after a step which removes something from them, by
-	// the path of that step.
+	last  []Change // directories to remove in which the list has a path
+	// empties are directories whose removal waits for a step that removes a path in them, by the path
+	// of that step.
 	empties   map[string][]journal.Entry
 	acted     map[addr.Addr]bool
-	relinked  bool     // a link that is there changes
+	relinked  bool     // an existing link changes
 	redressed bool     // metadata changes
-	unlinks   []string // paths that go with everything in them, as names of hard links
+	unlinks   []string // paths that are removed with everything in them, as names of hard links
 	installs  bool     // a package is installed, or changes
-	brings    bool     // a package or command runs, which can bring anything along
-	elsewhere bool     // something that is no path changes, which can bring files along
+	brings    bool     // a package or command runs, which can create any file
+	elsewhere bool     // another change than a path runs, which can create files
 }
 
 func (m *maker) want(a addr.Addr) { m.wanted[a] = true }
 
-// index notes every wanted path with its parents, which purge must leave.
+// index records every path of the list with its parents; a purge must keep these.
 func (m *maker) index() {
 	m.paths = make(map[string]bool, len(m.in.Wanted))
 	for _, s := range m.in.Wanted {
@@ -192,7 +187,7 @@ func (m *maker) index() {
 	}
 }
 
-// hold keeps a path and its parents from being purged.
+// hold protects a path and its parents from a purge.
 func (m *maker) hold(p string) {
 	for ; p != "" && p != "/" && p != "." && !m.paths[p]; p = path.Dir(p) {
 		m.paths[p] = true
@@ -223,7 +218,7 @@ func (m *maker) add(c Change) {
 	m.p.Changes = append(m.p.Changes, c)
 }
 
-// steps goes through the wanted list in order.
+// steps plans the steps of the list in order.
 func (m *maker) steps() {
 	m.acted = map[addr.Addr]bool{}
 	if m.in.Goal != nil {
@@ -238,7 +233,7 @@ func (m *maker) steps() {
 		case step.Act:
 			m.act(s)
 		case step.Wait:
-			m.elsewhere = true // it waits for what others make
+			m.elsewhere = true // it waits for a condition that other programs cause
 			m.add(Change{Action: Wait, Addr: s.Addr(), Step: s.String(), Source: s.Source, Why: "in its turn"})
 		case step.Check, step.Include:
 		default:
@@ -250,7 +245,7 @@ func (m *maker) steps() {
 
 func (m *maker) step(s step.Step) { m.stepBy(s, "") }
 
-// stepBy plans a step; by is the directory whose purge it belongs to.
+// stepBy plans a step. by is the directory whose purge includes the step, or "".
 func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	if m.stepFound(s, by) || m.untouched(s) || m.released(s, by) {
 		return
@@ -272,7 +267,7 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	found, givesBack := m.withoutUnsaid(s, m.withoutOurLink(s, now, e), e)
 	to, err := m.in.Rules.Target(s, found)
 	if then := m.then(a); err != nil && then != nil && then.Unit != nil {
-		to, err = m.in.Rules.Target(s, *then) // what is there now may be in the step's way: masked, say
+		to, err = m.in.Rules.Target(s, *then) // the present state can be in the way of the step, such as a masked unit
 	} else if err != nil && then != nil && m.madeFile(a, *then) {
 		to, err = *then, nil
 	}
@@ -309,8 +304,8 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 	m.below(s.Path())
 }
 
-// nowAt is what the step finds at its turn, and whether this plan removes it before. ok is
-// false if that cannot be told, which is reported.
+// nowAt returns the image that the step finds when it runs, and whether this plan removes the object
+// before. ok is false if this is unknown, which is reported.
 func (m *maker) nowAt(s step.Step, by addr.Addr) (now image.Image, removed, ok bool) {
 	hidden := m.behindLink(s)
 	err := m.in.Failed[s.Addr()]
@@ -334,8 +329,8 @@ func (m *maker) nowAt(s step.Step, by addr.Addr) (now image.Image, removed, ok b
 	return now, removed, true
 }
 
-// givenUp is the kept tree of a directory that was purged from one above it and is
-// wanted now without a purge of its own: others' files in it are restored.
+// givenUp returns the stored tree of a directory that an earlier list purged from the directory above,
+// and that the list now has without purge: the files of others in it are restored.
 func givenUp(s step.Step, e journal.Entry) string {
 	if e.By == "" || s.Verb != step.Mkdir || s.Get("purge") == "true" || e.Origin == nil || e.Origin.File == nil {
 		return ""
@@ -343,8 +338,8 @@ func givenUp(s step.Step, e journal.Entry) string {
 	return e.Origin.File.Tree
 }
 
-// left adds what waited for a directory whose step was not planned, and the directories
-// that go after the steps in them.
+// left adds the changes that waited for a directory without a planned step, and the directories that
+// are removed after the steps in them.
 func (m *maker) left() {
 	for _, dir := range slices.Sorted(maps.Keys(m.after)) {
 		m.below(dir)
@@ -359,7 +354,7 @@ func (m *maker) problem(source, text string, err error) {
 		Summary: "This step cannot be planned", Detail: err.Error(), Range: sourceRange(source), Line: text})
 }
 
-// sourceRange reads "file:line".
+// sourceRange parses "file:line".
 func sourceRange(source string) diag.Range {
 	i := strings.LastIndexByte(source, ':')
 	if i < 0 {
@@ -372,7 +367,7 @@ func sourceRange(source string) diag.Range {
 	return diag.Range{File: source[:i], Start: diag.Pos{Line: n, Column: 1}}
 }
 
-// parse reads a canonical line, which was parsed before it was stored.
+// parse parses a canonical line, which was valid when it was stored.
 func parse(line string) step.Step {
 	l, _ := step.Parse("", []byte(line))
 	if len(l) != 1 {

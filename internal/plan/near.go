@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// suggested adds to an error about things that are missing the names that may be meant.
+// suggested adds similar existing names to an error about missing objects.
 func (m *maker) suggested(err error) error {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		var each []error
@@ -30,7 +30,7 @@ func (m *maker) suggested(err error) error {
 	return err
 }
 
-// lacked are the addresses without which an error, or one of several, stays.
+// lacked returns the addresses whose absence causes an error, or one of several joined errors.
 func lacked(err error) []addr.Addr {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []addr.Addr
@@ -46,8 +46,8 @@ func lacked(err error) []addr.Addr {
 	return nil
 }
 
-// doubt says why the change that is taken to provide what an error needs may not do so:
-// the name is close to another one, or the installed version of the package lacks it.
+// doubt returns why the change that should provide a missing object may not: its name is similar to an
+// existing name, or the installed version of the package does not contain it.
 func (m *maker) doubt(err error) string {
 	var out []string
 	for _, need := range lacked(err) {
@@ -65,8 +65,8 @@ func (m *maker) doubt(err error) string {
 	return strings.Join(out, "; ")
 }
 
-// mistyped is the name that is probably meant, although a change may provide the one
-// that was written. Short names, and names that differ in a number, are often close.
+// mistyped returns the name that was probably intended, although a change may provide the written
+// name. It ignores short names and names that differ only in a number, which are often similar.
 func (m *maker) mistyped(need addr.Addr) string {
 	const shortest, long = 4, 8
 	written, limit := stem(need), 2
@@ -77,7 +77,7 @@ func (m *maker) mistyped(need addr.Addr) string {
 		limit = 3
 	}
 	if slices.Contains(m.names(need), written) {
-		return "" // a change makes it, such as the package of the same name
+		return "" // a change creates it, such as the package of the same name
 	}
 	near := m.nearest(need, limit)
 	if letters(near) == letters(need.Name()) {
@@ -86,7 +86,7 @@ func (m *maker) mistyped(need addr.Addr) string {
 	return near
 }
 
-// letters is a name without its digits.
+// letters returns a name without its digits.
 func letters(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
@@ -96,8 +96,8 @@ func letters(name string) string {
 	}, name)
 }
 
-// nearest is the name of the host or the list that is closest to what is needed, with
-// fewer edits than limit, as the author would write it.
+// nearest returns the name of the host or the list that is closest to need, in the form that a user
+// writes. It considers names with fewer edits than limit.
 func (m *maker) nearest(need addr.Addr, limit int) string {
 	near := diag.Nearest(stem(need), m.names(need), limit)
 	switch {
@@ -111,8 +111,8 @@ func (m *maker) nearest(need addr.Addr, limit int) string {
 	return near
 }
 
-// stem is the part of a name in which mistakes are looked for: a unit without its type
-// and instance, a path without its directory.
+// stem returns the part of a name that is compared: a unit without its type and instance, a path
+// without its directory.
 func stem(need addr.Addr) string {
 	switch name := need.Name(); need.Kind() {
 	case addr.KindUnit:
@@ -125,7 +125,8 @@ func stem(need addr.Addr) string {
 	}
 }
 
-// names are the stems of what the host has, or the list makes, of the same sort as need.
+// names returns the stems of the names of the type of need that exist on the host or that the list
+// creates.
 func (m *maker) names(need addr.Addr) []string {
 	var out []string
 	if m.in.Names != nil {
@@ -141,8 +142,8 @@ func (m *maker) names(need addr.Addr) []string {
 	return out
 }
 
-// likeNeed is the stem of a name if it is of the type of the unit that is needed, and
-// with an instance where that has one.
+// likeNeed returns the stem of a name if it has the same type of unit as need, and an instance if need
+// has one.
 func likeNeed(need addr.Addr, name string) []string {
 	if need.Kind() != addr.KindUnit {
 		return []string{name}
@@ -153,8 +154,8 @@ func likeNeed(need addr.Addr, name string) []string {
 	return []string{stem(addr.New(addr.KindUnit, name))}
 }
 
-// makes are the stems of what a step makes of the same sort as need. A package often has
-// a service or a program of its own name.
+// makes returns the stems of the objects of the type of need that a step creates. A package often has
+// a service or a program with its own name.
 func makes(s step.Step, need addr.Addr) []string {
 	a, kind := s.Addr(), need.Kind()
 	switch {
@@ -177,7 +178,7 @@ func makes(s step.Step, need addr.Addr) []string {
 	return nil
 }
 
-// noun is how a person calls what is needed.
+// noun returns the word for the type of need.
 func noun(need addr.Addr) string {
 	return strings.TrimSuffix(inWords(need), " "+need.Name())
 }

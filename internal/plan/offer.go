@@ -10,14 +10,14 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// comes tells whether the change installs a package, or another version of it, from
-// apt's archive. A rollback goes back to versions that were there.
+// comes returns true for a change that installs a package from the archives of apt, or another
+// version of it. A rollback restores earlier versions instead.
 func (p *Plan) comes(c Change) bool {
 	return p.Operation == journal.OpApply && c.packageChange() && c.Action != Remove && c.To.Package.Version != "" && c.To.Package.Version != c.From.Package.Version
 }
 
-// Coming are the indexes of the changes whose packages apt must have, apart from those
-// that come from a source which an earlier step changes.
+// Coming returns the indexes of the changes whose packages apt must offer, except packages from a
+// source that an earlier step changes.
 func (p *Plan) Coming() []int {
 	var out []int
 	for i, c := range p.Changes {
@@ -28,8 +28,8 @@ func (p *Plan) Coming() []int {
 	return out
 }
 
-// sourceOf is the earlier change that may change what apt offers to change i: of a file
-// below /etc/apt, or a command that fetches the lists. It is "" if there is none.
+// sourceOf returns the earlier change that may change the offers of apt for change i: a file below
+// /etc/apt, or a command that fetches the package lists. It returns "" if there is none.
 func (p *Plan) sourceOf(i int) addr.Addr {
 	for _, c := range p.Changes[:i] {
 		if !c.Action.Mutates() {
@@ -43,8 +43,8 @@ func (p *Plan) sourceOf(i int) addr.Addr {
 	return ""
 }
 
-// Offered adds what apt offers for the packages that come. The diagnostics are packages
-// and versions that it does not know.
+// Offered adds the versions and dependencies that apt offers to the plan. The diagnostics are packages
+// and versions that apt does not have.
 func (p *Plan) Offered(o host.PackageOffers) diag.List {
 	var problems diag.List
 	for i := range p.Changes {
@@ -53,7 +53,7 @@ func (p *Plan) Offered(o host.PackageOffers) diag.List {
 			continue
 		}
 		if by := p.sourceOf(i); by != "" {
-			c.noted(fmt.Sprintf("the version is known after apply: %s may change what apt offers", by))
+			c.noted(fmt.Sprintf("the version is known after apply: %s may change the versions in apt", by))
 			continue
 		}
 		offer, told := o.By[c.Addr.Name()]
@@ -73,7 +73,7 @@ func (p *Plan) Offered(o host.PackageOffers) diag.List {
 	return problems
 }
 
-// alongWith says what comes with n packages, and how much apt fetches.
+// alongWith describes the dependencies of n packages and the size of the download.
 func alongWith(n int, o host.PackageOffers) string {
 	if o.Failure != "" {
 		return "apt cannot install it now: " + o.Failure
@@ -84,9 +84,9 @@ func alongWith(n int, o host.PackageOffers) string {
 	}
 	out := ""
 	if len(o.Along) > 0 {
-		out = fmt.Sprintf("with %s come %d dependencies", whom, len(o.Along))
+		out = fmt.Sprintf("with %s apt installs %d dependencies", whom, len(o.Along))
 		if len(o.Along) == 1 {
-			out = fmt.Sprintf("with %s comes 1 dependency", whom)
+			out = fmt.Sprintf("with %s apt installs 1 dependency", whom)
 		}
 	}
 	if o.Download > 0 {
@@ -98,7 +98,7 @@ func alongWith(n int, o host.PackageOffers) string {
 	return out
 }
 
-// size is a number of bytes for people.
+// size formats a number of bytes.
 func size(n int64) string {
 	if n < 1000 {
 		return fmt.Sprintf("%d B", n)

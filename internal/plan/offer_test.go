@@ -10,7 +10,7 @@ import (
 )
 
 // TestOfferedPackages: the version, the dependencies and the size of what comes; unknown packages are refused, unless an
-// earlier step may change what apt offers.
+// earlier step may change the versions in apt.
 func TestOfferedPackages(t *testing.T) {
 	source := plan.Change{Action: plan.Create, Addr: "file:/etc/apt/sources.list.d/x.list", Step: "COPY"}
 	update := plan.Change{Action: plan.Run, Addr: "exec:lists", Step: "EXEC lists /usr/bin/apt-get update"}
@@ -39,16 +39,16 @@ func TestOfferedPackages(t *testing.T) {
 		refused bool
 	}{
 		"known":          {nil, offer(host.PackageOffer{Version: "2"}), "version 2", false},
-		"with others":    {nil, large, "version 2; with it come 2 dependencies, to download: 2.5 MB", false},
-		"with one":       {nil, one, "version 2; with it comes 1 dependency, to download: 999 B", false},
+		"with others":    {nil, large, "version 2; with it apt installs 2 dependencies, to download: 2.5 MB", false},
+		"with one":       {nil, one, "version 2; with it apt installs 1 dependency, to download: 999 B", false},
 		"failing":        {nil, fails, "version 2; apt cannot install it now: broken", false},
 		"large":          {nil, sized(2_500_000_000), "version 2; to download: 2.5 GB", false},
 		"huge":           {nil, sized(2_500_000_000_000), "version 2; to download: 2500.0 GB", false},
 		"small":          {nil, sized(1000), "version 2; to download: 1.0 kB", false},
 		"unknown":        {nil, offer(host.PackageOffer{Unknown: "no such package"}), "", true},
 		"without lists":  {nil, bare, "the version is known after apply: apt has no package lists on this host; without a step that fetches them, run apt-get update there first", false},
-		"after a source": {[]plan.Change{source}, offer(host.PackageOffer{Unknown: "x"}), "the version is known after apply: file:/etc/apt/sources.list.d/x.list may change what apt offers", false},
-		"after update":   {[]plan.Change{update}, offer(host.PackageOffer{Unknown: "x"}), "the version is known after apply: exec:lists may change what apt offers", false},
+		"after a source": {[]plan.Change{source}, offer(host.PackageOffer{Unknown: "x"}), "the version is known after apply: file:/etc/apt/sources.list.d/x.list may change the versions in apt", false},
+		"after update":   {[]plan.Change{update}, offer(host.PackageOffer{Unknown: "x"}), "the version is known after apply: exec:lists may change the versions in apt", false},
 		"as it was":      {[]plan.Change{seen}, offer(host.PackageOffer{Unknown: "no such package"}), "", true},
 		"not asked":      {nil, host.PackageOffers{}, "", false},
 	} {

@@ -8,32 +8,32 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// PackageAnswers is what dpkg and apt answer about the package changes of a plan.
+// PackageAnswers has the data of dpkg and apt about the package changes of a plan.
 type PackageAnswers struct {
-	// Remains is what stays, or is purged, of each package in Going.
+	// Remains has the files that stay, or are purged, of each package in Going.
 	Remains map[string]image.Remains
-	// Unknown says why Remains could not be read, "" when it was.
+	// Unknown is the reason why Remains could not be read, or "".
 	Unknown string
-	// Along is what happens to the packages that came with those of the plan, by name.
+	// Along has the changes of packages that were installed with packages of the plan, by name.
 	Along map[string]Along
-	// Needed are the packages that each package in Going cannot go without, although
-	// the plan does not remove them.
+	// Needed has, for each package in Going, the packages that depend on it and that the plan does not
+	// remove.
 	Needed map[string][]string
-	// Claimed tells whether the list wants a package; SkipBlocked is that of Input.
+	// Claimed reports whether the list contains a package. SkipBlocked is that field of Input.
 	Claimed     func(name string) bool
 	SkipBlocked bool
 }
 
-// Along is what happens to a package that came with another, or was changed for it.
+// Along is the change of a package that was installed or changed together with another package.
 type Along struct {
-	Version string // now, "" when it is not installed
-	Stays   string // why it stays, "" when it does not
-	Other   bool   // it came with a package that the plan does not change
+	Version string // now; "" if it is not installed
+	Stays   string // the reason why it stays, or ""
+	Other   bool   // it was installed with a package that the plan does not change
 }
 
 func (a PackageAnswers) claims(name string) bool { return a.Claimed != nil && a.Claimed(name) }
 
-// Going are the packages that the plan removes or purges.
+// Going returns the packages that the plan removes or purges.
 func (p *Plan) Going() []string {
 	var out []string
 	for _, c := range p.Changes {
@@ -44,7 +44,7 @@ func (p *Plan) Going() []string {
 	return out
 }
 
-// removesPackage tells whether the change removes or purges a package.
+// removesPackage reports whether the change removes or purges a package.
 func (c Change) removesPackage() bool {
 	return c.packageChange() && c.To.Package.Version == "" && (c.From.Package.Version != "" || c.To.Package.Purged)
 }
@@ -53,8 +53,8 @@ func (c Change) packageChange() bool {
 	return c.Addr.Kind() == addr.KindPkg && c.Action.Mutates() && c.From != nil && c.To != nil && c.From.Package != nil && c.To.Package != nil
 }
 
-// Purges lists the changes that delete configuration or data of a package. An
-// apply needs the operator's explicit consent to them.
+// Purges returns the changes that delete configuration or data of a package. An apply needs the
+// explicit consent of the operator for them.
 func (p *Plan) Purges() []Change {
 	var out []Change
 	for _, c := range p.Irreversible() {
@@ -65,8 +65,8 @@ func (p *Plan) Purges() []Change {
 	return out
 }
 
-// Tell adds what dpkg and apt answered to the package changes of the plan. The
-// diagnostics are removals that would take along what no step names.
+// Tell adds the answers of dpkg and apt to the package changes of the plan. The diagnostics are
+// removals that would also remove packages without a step.
 func (p *Plan) Tell(a PackageAnswers) diag.List {
 	var problems diag.List
 	told, held := map[string]bool{}, p.heldBack()
@@ -83,19 +83,19 @@ func (p *Plan) Tell(a PackageAnswers) diag.List {
 		case c.removesPackage():
 			c.leaves(a)
 		case parse(c.Applied).Purged():
-			c.noted("it was purged: the configuration and data that it had do not come back")
+			c.noted("it was purged: its earlier configuration and data cannot be restored")
 		}
 	}
 	return problems
 }
 
-// purges says what a purge deletes and that it does not come back.
+// purges describes the data that a purge deletes permanently.
 func (c *Change) purges(a PackageAnswers) {
 	r := a.Remains[c.Addr.Name()]
 	text := ""
 	switch named := r.String(); {
 	case a.Unknown != "":
-		text = "the purge deletes its configuration and can delete its data, and what there is could not be read: " + a.Unknown
+		text = "the purge deletes its configuration and can delete its data; fettle could not list them: " + a.Unknown
 	case named != "":
 		text = "the purge deletes its " + named
 	case r.Purges:
@@ -109,11 +109,11 @@ func (c *Change) purges(a PackageAnswers) {
 	c.Irreversible = text
 }
 
-// leaves says what a removal leaves and how to delete it.
+// leaves describes the files that a removal leaves, and the command to delete them.
 func (c *Change) leaves(a PackageAnswers) {
 	name := c.Addr.Name()
 	if a.Unknown != "" {
-		c.noted("what stays of it could not be read: " + a.Unknown)
+		c.noted("fettle could not list the files that stay: " + a.Unknown)
 		return
 	}
 	left := a.Remains[name]

@@ -48,21 +48,21 @@ func TestWhatIsToldOfPackages(t *testing.T) {
 		"nothing stays":      {leaving(), remains(image.Remains{}), "", ""},
 		"configuration":      {leaving(), remains(files), `its configuration in /etc/a stays; to delete it: apt-get purge nginx, or ensure = "purged"`, ""},
 		"data too":           {leaving(), remains(both), `its configuration in /etc/a and data in /var/a stay; to delete them: apt-get purge nginx, or ensure = "purged"`, ""},
-		"unread":             {leaving(), plan.PackageAnswers{Unknown: "no dpkg"}, "what stays of it could not be read: no dpkg", ""},
+		"unread":             {leaving(), plan.PackageAnswers{Unknown: "no dpkg"}, "fettle could not list the files that stay: no dpkg", ""},
 		"a purge of nothing": {purged(), remains(image.Remains{}), "", ""},
 		"a purge":            {purged(), remains(both), "", "the purge deletes its configuration in /etc/a and data in /var/a"},
 		"a script":           {purged(), remains(image.Remains{Purges: true}), "", "a script of the package runs at the purge and can delete its data"},
-		"a purge, unread":    {purged(), plan.PackageAnswers{Unknown: "no dpkg"}, "", "the purge deletes its configuration and can delete its data, and what there is could not be read: no dpkg"},
+		"a purge, unread":    {purged(), plan.PackageAnswers{Unknown: "no dpkg"}, "", "the purge deletes its configuration and can delete its data; fettle could not list them: no dpkg"},
 		"a purge that was":   {func() plan.Change { c := purged(); c.Irreversible = "no .deb"; return c }(), remains(files), "", "the purge deletes its configuration in /etc/a; no .deb"},
-		"it was purged":      {func() plan.Change { c := arriving(); c.Applied = "PKG nginx ensure=purged"; return c }(), remains(files), "it was purged: the configuration and data that it had do not come back", ""},
+		"it was purged":      {func() plan.Change { c := arriving(); c.Applied = "PKG nginx ensure=purged"; return c }(), remains(files), "it was purged: its earlier configuration and data cannot be restored", ""},
 		"it is new":          {arriving(), remains(files), "", ""},
-		"goes along":         {with(leaving(), map[string]string{"lib": ""}), along(map[string]plan.Along{"lib": {Version: "1"}}), "lib goes along", ""},
-		"comes back":         {with(arriving(), map[string]string{"lib": "3"}), along(map[string]plan.Along{"lib": {}}), "lib 3 comes back", ""},
-		"goes back":          {with(leaving(), map[string]string{"lib": "3"}), along(map[string]plan.Along{"lib": {Version: "4"}}), "lib goes back from 4 to 3", ""},
-		"of another":         {leaving(), along(map[string]plan.Along{"lib": {Version: "1", Other: true}}), "lib goes along", ""},
+		"goes along":         {with(leaving(), map[string]string{"lib": ""}), along(map[string]plan.Along{"lib": {Version: "1"}}), "lib is also removed", ""},
+		"comes back":         {with(arriving(), map[string]string{"lib": "3"}), along(map[string]plan.Along{"lib": {}}), "lib 3 is installed again", ""},
+		"goes back":          {with(leaving(), map[string]string{"lib": "3"}), along(map[string]plan.Along{"lib": {Version: "4"}}), "lib is restored from 4 to 3", ""},
+		"of another":         {leaving(), along(map[string]plan.Along{"lib": {Version: "1", Other: true}}), "lib is also removed", ""},
 		"of another, new":    {arriving(), along(map[string]plan.Along{"lib": {Version: "1", Other: true}}), "", ""},
 		"not of it":          {leaving(), along(map[string]plan.Along{"lib": {Version: "1"}}), "", ""},
-		"stays":              {with(leaving(), map[string]string{"a": "", "b": "", "c": ""}), along(map[string]plan.Along{"a": {Stays: "x needs them"}, "b": {Stays: "x needs them"}, "c": {Version: "1"}}), "c goes along; stays: a, b: x needs them", ""},
+		"stays":              {with(leaving(), map[string]string{"a": "", "b": "", "c": ""}), along(map[string]plan.Along{"a": {Stays: "x needs them"}, "b": {Stays: "x needs them"}, "c": {Version: "1"}}), "c is also removed; stays: a, b: x needs them", ""},
 	} {
 		p := &plan.Plan{Operation: journal.OpApply, Changes: []plan.Change{c.change}}
 		if problems := p.Tell(c.answers); len(problems) > 0 || p.Changes[0].Note != c.note || p.Changes[0].Irreversible != c.irreversible {
@@ -72,7 +72,7 @@ func TestWhatIsToldOfPackages(t *testing.T) {
 	p := &plan.Plan{Changes: []plan.Change{with(leaving(), map[string]string{"lib": ""}), with(leaving(), map[string]string{"lib": ""})}}
 	both2 := along(map[string]plan.Along{"lib": {Version: "1"}})
 	both2.Remains = map[string]image.Remains{"lib": files}
-	if p.Tell(both2); p.Changes[0].Note != "lib goes along, the configuration in /etc/a of lib stays" || p.Changes[1].Note != "" {
+	if p.Tell(both2); p.Changes[0].Note != "lib is also removed, the configuration in /etc/a of lib stays" || p.Changes[1].Note != "" {
 		t.Errorf("%q, %q", p.Changes[0].Note, p.Changes[1].Note)
 	}
 }
@@ -90,14 +90,14 @@ func TestPackagesThatOthersNeed(t *testing.T) {
 		why     string
 	}{
 		"by nobody":            {leaving(), journal.OpApply, nil, false, false, false, ""},
-		"by a wanted one":      {leaving(), journal.OpApply, []string{"wanted"}, false, false, true, "wanted needs it, so it stays, and is removed when nothing needs it"},
+		"by a wanted one":      {leaving(), journal.OpApply, []string{"wanted"}, false, false, true, "wanted needs it, so it stays until no package needs it"},
 		"by two wanted":        {leaving(), journal.OpApply, []string{"wanted", "wanted2"}, false, false, true, "wanted, wanted2 need it, so it stays"},
-		"by an unwanted one":   {leaving(), journal.OpApply, []string{"other"}, false, false, true, "apt would remove other with it, which needs it and which this plan does not remove"},
-		"by one of each":       {leaving(), journal.OpApply, []string{"wanted", "other"}, false, false, true, "apt would remove wanted, other with it, which need it"},
+		"by an unwanted one":   {leaving(), journal.OpApply, []string{"other"}, false, false, true, "apt would also remove other, which needs it and which this plan does not remove"},
+		"by one of each":       {leaving(), journal.OpApply, []string{"wanted", "other"}, false, false, true, "apt would also remove wanted, other, which need it"},
 		"a step, wanted":       {purged(), journal.OpApply, []string{"wanted"}, false, true, false, "remove wanted first"},
 		"a step":               {purged(), journal.OpApply, []string{"other"}, false, true, false, "remove other first"},
 		"a rollback":           {leaving(), journal.OpRollback, []string{"other"}, false, true, false, "remove other first"},
-		"a rollback, skipping": {leaving(), journal.OpRollback, []string{"other"}, true, false, true, "it cannot go back now"},
+		"a rollback, skipping": {leaving(), journal.OpRollback, []string{"other"}, true, false, true, "it cannot be restored now"},
 		"a rollback, wanted":   {leaving(), journal.OpRollback, []string{"wanted"}, false, false, true, "so it stays"},
 	} {
 		p := &plan.Plan{Operation: c.op, Changes: []plan.Change{c.change}}
@@ -107,7 +107,7 @@ func TestPackagesThatOthersNeed(t *testing.T) {
 		if (len(problems) > 0) != c.refused || (got.Action == plan.Blocked) != c.blocked || !strings.Contains(said, c.why) {
 			t.Errorf("%s: %s, %s, %v", what, got.Action, got.Why, problems.Err())
 		}
-		stuck := c.blocked && strings.Contains(got.Why, "apt would remove")
+		stuck := c.blocked && strings.Contains(got.Why, "apt would also remove")
 		if got.Stuck() != stuck || (len(p.Blocked()) > 0) != stuck || c.blocked && (got.From != nil || got.To != nil) {
 			t.Errorf("%s: stuck %t, %+v", what, got.Stuck(), got)
 		}

@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Passed tells whether a machine is past a stage: of all that a later phase writes
-// again, nothing is still to come to the state that it has in this one.
+// Passed reports whether a host has completed a stage. This is the case if no address that a later
+// phase writes again still needs its state of this stage.
 func Passed(in Input) bool {
 	now := in.entries()
 	for _, s := range in.Wanted {
@@ -20,8 +20,8 @@ func Passed(in Input) bool {
 	return true
 }
 
-// further tells whether an address has come to a later phase than that of the
-// step: it was applied so, or is found so.
+// further reports whether an address is already in a later phase than the step, according to its
+// applied or its observed state.
 func (in *Input) further(s step.Step, e journal.Entry, applied bool) bool {
 	if !in.More {
 		return false
@@ -46,8 +46,8 @@ func (in *Input) entries() map[addr.Addr]journal.Entry {
 	return out
 }
 
-// After is the input of a plan that is made when p is done: what is observed and
-// applied is what p leaves, as far as that can be told before.
+// After returns the input of the plan after p. Its observed and applied state is the expected result
+// of p.
 func (in Input) After(p *Plan) Input {
 	entries, ran := in.entries(), map[addr.Addr]bool{}
 	seen := make(map[addr.Addr]image.Image, len(in.Observed))
@@ -82,8 +82,7 @@ func withoutRun(pending []journal.PendingAct, ran map[addr.Addr]bool) []journal.
 	return out
 }
 
-// orderedAs gives entries in the order in which they came: those of before, then
-// those of the plan.
+// orderedAs returns entries in the order of before, followed by the order of the plan.
 func orderedAs(before []journal.Entry, changes []Change, entries map[addr.Addr]journal.Entry) []journal.Entry {
 	var out []journal.Entry
 	take := func(a addr.Addr) {

@@ -1,18 +1,18 @@
-// Package plan decides what has to run to go from what is applied and observed
-// to the list that is wanted. It is pure: observations come in as images, the
-// plan goes out as data, and a plan carries its own way back.
+// Package plan computes the changes from the applied and the observed state of a host to the desired
+// list. It is pure: observations are images, the plan is data, and a plan contains the images for its
+// undo.
 //
 //	p := plan.Make(plan.Input{Wanted: list, Applied: state, Observed: images, …})
 //	for _, c := range p.Changes { fmt.Println(c.Action, c.Addr) }
 //
-// The comparison has three sides: wanted, applied, observed.
+// It compares three states: wanted (the list), applied (the last run), observed (the host).
 //
-//	wanted  applied  observed              action
-//	yes     no       other                 create or update; the origin is recorded
-//	yes     no       in sync             adopt
-//	yes     yes      as applied, other     update
-//	yes     yes      other than applied    repair, or drift when it is only reported
-//	no      yes      any                   remove: back to the origin
+//	wanted  applied  observed                action
+//	yes     no       different from wanted   create or update; the origin is recorded
+//	yes     no       in sync                 adopt
+//	yes     yes      as applied, not wanted  update
+//	yes     yes      not as applied          repair, or drift if it is only reported
+//	no      yes      any                     remove: restore the origin
 package plan
 
 import (
@@ -26,28 +26,28 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Action is what happens to an address.
+// Action is the type of a change.
 type Action string
 
-// The actions. Those that change nothing on the machine come last.
+// The actions. Actions that do not change the host are last.
 const (
-	Create  Action = "create"  // nothing was there
-	Update  Action = "update"  // something else was there, or an older version of ours
-	Repair  Action = "repair"  // it drifted from what was applied
-	Remove  Action = "remove"  // no longer wanted: back to its origin
-	Purge   Action = "purge"   // nobody's: a directory with purge holds it
-	Restore Action = "restore" // rollback: back to what an earlier run left
+	Create  Action = "create"  // the address was absent
+	Update  Action = "update"  // the address was different, or an older version from fettle
+	Repair  Action = "repair"  // the address differs from the applied state
+	Remove  Action = "remove"  // not in the list any more: restore the origin
+	Purge   Action = "purge"   // an entry without a step in a directory with purge
+	Restore Action = "restore" // rollback: restore the state of an earlier run
 	Run     Action = "run"     // a command or a notified action
-	Verify  Action = "verify"  // a check, after the run
-	Wait    Action = "wait"    // a wait, in its turn
-	Adopt   Action = "adopt"   // found in sync: recorded, never undone
-	Forget  Action = "forget"  // no longer wanted and never changed by us: left as it is
-	Blocked Action = "blocked" // cannot be removed or restored now: left as it is, and still managed
-	Drift   Action = "drift"   // differs from what was applied; policy says report only
-	Reboot  Action = "reboot"  // only shown: a command of the plan that restarts the machine
+	Verify  Action = "verify"  // a check after the run
+	Wait    Action = "wait"    // a WAIT step at its place in the list
+	Adopt   Action = "adopt"   // already in sync: recorded, never undone
+	Forget  Action = "forget"  // not in the list any more and never changed by fettle: it stays
+	Blocked Action = "blocked" // cannot be removed or restored now: unchanged and still managed
+	Drift   Action = "drift"   // differs from the applied state; the policy only reports it
+	Reboot  Action = "reboot"  // only for display: a command that restarts the host
 )
 
-// Mutates tells whether the action changes the machine.
+// Mutates reports whether the action changes the host.
 func (a Action) Mutates() bool {
 	switch a {
 	case Create, Update, Repair, Remove, Purge, Restore, Run, Reboot:
@@ -56,7 +56,7 @@ func (a Action) Mutates() bool {
 	return false
 }
 
-// Difference is one aspect in which what is there is not what is wanted.
+// Difference is one property in which the observed state differs from the desired state.
 type Difference struct {
 	Field string `json:"field"` // mode, owner, content, version, active, …
 	Old   string `json:"old"`
@@ -67,96 +67,94 @@ type Difference struct {
 type Change struct {
 	Action Action    `json:"action"`
 	Addr   addr.Addr `json:"addr"`
-	// Step is the canonical wanted line; "" for remove and forget.
+	// Step is the canonical desired line; "" for remove and forget.
 	Step string `json:"step,omitempty"`
-	// Applied is the canonical line in force until now; "" when there is none.
+	// Applied is the canonical applied line, or "".
 	Applied string `json:"applied,omitempty"`
 	Source  string `json:"source,omitempty"` // file:line
 	// State names the state of the configuration that writes the address, such as
 	// file.motd; "" if it is unknown. It is not part of the digest.
 	State string `json:"state,omitempty"`
-	// From is what was observed, To what will be there. To is nil where only
-	// the run can tell: after a package or an account that does not exist yet.
+	// From is the observed image, To the image after the run. To is nil if only the run can determine
+	// it: after a package or account that does not exist yet.
 	From *image.Image `json:"from,omitempty"`
 	To   *image.Image `json:"to,omitempty"`
-	// Then is what the run gone back to had, on a restore for which To cannot be
-	// told or can change before its turn; and what a directory gets of which the
-	// list no longer says all. It is put back if the step still asks for just that.
+	// Then is an earlier image, which is restored if the step still asks for exactly this image. In a
+	// rollback, it is the image of the goal, if To is unknown or can change before the step. For a
+	// directory, it has the properties that the list no longer sets.
 	Then *image.Image `json:"then,omitempty"`
-	// Found tells that To is what a run found, or kept: it is restored as it is,
-	// whatever the step asks for.
+	// Found reports that To was captured by a run, or stored. It is restored exactly, regardless of
+	// the step.
 	Found bool `json:"found,omitempty"`
-	// Whole is what the whole file of a part becomes, on the last change of a part of it.
+	// Whole is the resulting file, on the last change of a part of a file.
 	Whole *Whole `json:"whole,omitempty"`
 	// Why is the reason in a few words: "no longer in the list", "notified by
 	// file:/etc/nginx/nginx.conf".
 	Why         string       `json:"why"`
 	Differences []Difference `json:"differences,omitempty"`
-	// Diff is a unified diff of text content, filled at the edge; "" when there
-	// is none to show. Binary tells that the content is no text.
+	// Diff is a unified diff of text content, computed by the caller; it can be "". Binary reports
+	// that the content is not text.
 	Diff   string `json:"diff,omitempty"`
 	Binary bool   `json:"binary,omitempty"`
-	// Irreversible says in a sentence why the change cannot be undone; ""
-	// when it can.
+	// Irreversible is a sentence why the change cannot be undone, or "".
 	Irreversible string `json:"irreversible,omitempty"`
-	// Note is what a person should know: kept foreign files, cut hard links.
+	// Note is further information for the user, such as stored files of others or separated hard
+	// links.
 	Note string `json:"note,omitempty"`
-	// Cause lists what triggers an action.
+	// Cause lists the addresses that trigger an action.
 	Cause []addr.Addr `json:"cause,omitempty"`
-	// Drifted tells that what was applied is not what was observed, whatever
-	// the action is.
+	// Drifted reports that the observed state differs from the applied state, regardless of the
+	// action.
 	Drifted bool `json:"drifted,omitempty"`
-	// Stale marks an action that only the list in force until now has; it leaves
-	// alone what is gone or not running, and its failure is only noted.
+	// Stale marks an action that only the applied list has. It ignores units that are missing or not
+	// running, and its failure is only noted.
 	Stale bool `json:"stale,omitempty"`
-	// Needed are the wanted packages that need one which only goes with them, and the
-	// wanted addresses in a directory that goes when they do. Such a change is blocked
-	// and no error.
+	// Needed lists the packages of the list that depend on this package, or the addresses of the list
+	// in this directory. Such a change is blocked, which is not an error.
 	Needed []string `json:"needed,omitempty"`
-	// Held tells that the package leaves the list and an administrator holds it. Such a
-	// change is blocked and no error.
+	// Held reports that the package leaves the list and an administrator holds it. Such a change is
+	// blocked, which is not an error.
 	Held bool `json:"held,omitempty"`
-	// By is the directory whose purge takes the path away.
+	// By is the directory whose purge removes the path.
 	By addr.Addr `json:"by,omitempty"`
 }
 
-// Plan is everything that a run will do, in order.
+// Plan contains all changes of a run, in order.
 type Plan struct {
 	Format    int               `json:"format"` // 1
 	Operation journal.Operation `json:"operation"`
 	Target    string            `json:"target,omitempty"`
-	Base      int               `json:"base"`         // the run that it starts from
-	To        int               `json:"to,omitempty"` // rollback: the run gone back to
+	Base      int               `json:"base"`         // the run whose state is the start of this plan
+	To        int               `json:"to,omitempty"` // rollback: the run whose state is restored
 	Revision  repo.Revision     `json:"revision"`
-	List      string            `json:"list"` // digest of the wanted list
+	List      string            `json:"list"` // digest of the desired list
 	Changes   []Change          `json:"changes"`
 	Unchanged int               `json:"unchanged"` // addresses in sync
-	// Stage counts the stages of a list with phases from 1, and Stages says how many
-	// there are; 0 for a list without.
+	// Stage is the number of this stage of a list with phases, from 1, and Stages is the total. Both
+	// are 0 for a list without phases.
 	Stage  int `json:"stage,omitempty"`
 	Stages int `json:"stages,omitempty"`
-	// Later is what follows when all this is done, as far as it is known before.
+	// Later are the expected changes after this plan.
 	Later []Later `json:"later,omitempty"`
-	// Notes are about what the plan was made from, not about what it does: what was
-	// damaged and made again. They are no part of the digest.
+	// Notes are about the input of the plan, such as repaired state files. The digest does not include
+	// them.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Later is a change that this plan makes possible: of a later phase, or of a state
-// whose attributes only a run gives.
+// Later is a change that can follow this plan: a change of a later phase, or a state with attributes
+// that only a run determines.
 type Later struct {
-	Action Action    `json:"action,omitempty"` // "" where it is not known before
-	Addr   addr.Addr `json:"addr,omitempty"`   // "" where it is not known before
-	State  string    `json:"state,omitempty"`  // how the repository calls it
+	Action Action    `json:"action,omitempty"` // "" if it is not known yet
+	Addr   addr.Addr `json:"addr,omitempty"`   // "" if it is not known yet
+	State  string    `json:"state,omitempty"`  // its name in the repository
 	Source string    `json:"source,omitempty"` // file:line
 	Why    string    `json:"why"`
 }
 
-// More tells whether another plan follows when this one is done.
+// More reports whether another plan follows this one.
 func (p *Plan) More() bool { return len(p.Later) > 0 || p.Stage < p.Stages }
 
-// Empty tells whether nothing would change on the machine. Checks and drift
-// that is only reported do not count.
+// Empty reports whether the plan does not change the host. Checks and reported drift do not count.
 func (p *Plan) Empty() bool {
 	for _, c := range p.Changes {
 		if c.Action.Mutates() {
@@ -166,7 +164,7 @@ func (p *Plan) Empty() bool {
 	return true
 }
 
-// Count gives the number of changes by what they are shown as.
+// Count returns the number of changes by displayed action.
 func (p *Plan) Count() map[Action]int {
 	n := map[Action]int{}
 	for _, c := range p.Changes {
@@ -175,7 +173,7 @@ func (p *Plan) Count() map[Action]int {
 	return n
 }
 
-// Irreversible lists the changes that cannot be undone.
+// Irreversible returns the changes that cannot be undone.
 func (p *Plan) Irreversible() []Change {
 	var out []Change
 	for _, c := range p.Changes {
@@ -186,8 +184,8 @@ func (p *Plan) Irreversible() []Change {
 	return out
 }
 
-// Digest names the plan. A saved plan is stale when planning again gives
-// another digest. Diffs, notes and names of states take no part.
+// Digest identifies the plan. A saved plan is stale if a new plan has another digest. The digest does
+// not include diffs, notes and names of states.
 func (p *Plan) Digest() string {
 	q := *p
 	q.Notes = nil
@@ -197,7 +195,7 @@ func (p *Plan) Digest() string {
 		q.Changes[i] = c
 	}
 	b, err := json.Marshal(q)
-	if err != nil { // only strings and numbers: cannot happen
+	if err != nil { // impossible: there are only strings and numbers
 		return ""
 	}
 	sum := sha256.Sum256(b)

@@ -13,19 +13,19 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// How sure it is that a change provides what another step needs.
+// The probability that a change provides an object that another step needs.
 const (
 	never    = iota
-	maybe    // a command, a unit that is started, or another version of a package
-	possibly // a package that is installed
-	likely   // a package of such a name, or a command that names what is needed
+	maybe    // a command, a started unit, or another version of a package
+	possibly // an installed package
+	likely   // a package of a similar name, or a command that names the object
 	exactly
 )
 
-// later tells whether an error may be cured by a change that comes before, and by
-// which one, in words. In a rollback any change may: it restores more than its steps say.
+// later reports whether an earlier change of the plan may remove the cause of an error, and describes
+// this change. In a rollback any change may, because it restores more than its steps name.
 func (m *maker) later(err error) (how string, ok bool) {
-	if all, ok := err.(interface{ Unwrap() []error }); ok { // all of them are to be cured
+	if all, ok := err.(interface{ Unwrap() []error }); ok { // all joined errors must have such a change
 		for _, e := range all.Unwrap() {
 			if how, ok = m.later(e); !ok {
 				return "", false
@@ -48,7 +48,7 @@ func (m *maker) later(err error) (how string, ok bool) {
 	return fmt.Sprintf("needs the %s, which %s before it can provide", inWords(n.Needs()), by.Addr), by.Addr != ""
 }
 
-// uncured leaves out of several errors those that a change before cures.
+// uncured returns the joined errors whose cause no earlier change removes.
 func (m *maker) uncured(err error) error {
 	all, ok := err.(interface{ Unwrap() []error })
 	if !ok {
@@ -70,8 +70,8 @@ func inWords(need addr.Addr) string {
 	return string(need.Kind()) + " " + need.Name()
 }
 
-// provider is the change of this plan so far that provides what is needed, the surest
-// one, and of equals the last; one without an address where there is none.
+// provider returns the change of this plan so far that most probably provides an object; the last one
+// of equals. The change has no address if there is none.
 func (m *maker) provider(need addr.Addr) (by Change, sure int) {
 	for _, c := range m.p.Changes {
 		if p := provides(c, need); p >= sure && p > never && !m.knownToLack(c, need) {
@@ -81,8 +81,8 @@ func (m *maker) provider(need addr.Addr) (by Change, sure int) {
 	return by, sure
 }
 
-// knownToLack tells whether a path is below a directory that returns without it: what was
-// kept of a directory is known.
+// knownToLack reports whether a path is missing in a directory that is restored: the content of the
+// stored directory is known.
 func (m *maker) knownToLack(c Change, need addr.Addr) bool {
 	if m.in.Kept == nil || c.To == nil || c.To.File == nil || c.To.File.Tree == "" || need.Kind() != addr.KindFile {
 		return false
@@ -91,8 +91,8 @@ func (m *maker) knownToLack(c Change, need addr.Addr) bool {
 	return below && !slices.ContainsFunc(m.in.Kept(c.To.File.Tree), func(k Kept) bool { return k.Rel == rel || k.File.Type == image.Symlink && under(rel, k.Rel) })
 }
 
-// provides tells how sure it is that a change provides what is needed. A removal never
-// does, but for one that restores what was there before.
+// provides returns the probability that a change provides an object. A removal provides one only if it
+// restores an earlier state.
 func provides(c Change, need addr.Addr) int {
 	s := parse(c.Step)
 	gone := c.Shown() == Remove || c.Step != "" && s.Absent() || c.To != nil && c.To.Known() && absent(*c.To)
@@ -123,9 +123,9 @@ func provides(c Change, need addr.Addr) int {
 	return never
 }
 
-// packageProvides: a package that is installed brings its files and those of its
-// dependencies. What is missing although a version of it is installed may come with
-// another version, and cannot come with a change that only holds the package.
+// packageProvides is provides for packages. An installed package provides its files and the files of
+// its dependencies. An object that is missing despite an installed version can come with another
+// version, and not with a change of the hold only.
 func packageProvides(c Change, need addr.Addr) int {
 	switch from, to := c.From, c.To; {
 	case from == nil || to == nil || from.Package == nil || to.Package == nil || from.Package.Version == "":
@@ -139,14 +139,14 @@ func packageProvides(c Change, need addr.Addr) int {
 	return maybe
 }
 
-// alike tells whether one name has the other in it, or is close to it.
+// alike reports whether one name contains the other or is similar to it.
 func alike(a, b string) bool {
 	const limit = 3 // edits
 	return b != "" && (strings.Contains(a, b) || strings.Contains(b, a) || diag.Distance(a, b, limit) < limit)
 }
 
-// commandProvides: a command provides the path that it says it creates. It can do
-// anything else too, but is the more likely to do what its words name.
+// commandProvides is provides for commands. A command provides the path in creates. It can have any
+// other effect, but objects that its words name are more probable.
 func commandProvides(s step.Step, argv []string, need addr.Addr) int {
 	if p := s.Get("creates"); p != "" && makesAt(p, need) {
 		return exactly
@@ -160,8 +160,7 @@ func commandProvides(s step.Step, argv []string, need addr.Addr) int {
 	return maybe
 }
 
-// harmless tells whether a command only prints or waits, or only fetches the lists of
-// packages.
+// harmless reports whether a command only prints, waits, or fetches package lists.
 func harmless(argv []string) bool {
 	if len(argv) == 0 {
 		return true
@@ -182,7 +181,7 @@ func sure(yes bool) int {
 	return never
 }
 
-// startProvides: a unit that is started can make files, and load kernel modules.
+// startProvides is provides for the start of a unit, which can create files and load kernel modules.
 func startProvides(need addr.Addr) int {
 	if need.Kind() == addr.KindFile || need.Kind() == addr.KindSysctl {
 		return maybe
@@ -190,7 +189,7 @@ func startProvides(need addr.Addr) int {
 	return never
 }
 
-// userProvides: an account brings itself, a group of its name, and its home.
+// userProvides is provides for an account: the account, a group of its name, and its home directory.
 func userProvides(c Change, s step.Step, need addr.Addr) int {
 	home := s.Get("home")
 	if home == "" {
@@ -201,12 +200,12 @@ func userProvides(c Change, s step.Step, need addr.Addr) int {
 	return sure(c.Addr == need || group || inHome)
 }
 
-// under tells whether a path is another one, or below it.
+// under reports whether a path is dir or below it.
 func under(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// pathProvides tells whether a change at a path makes what is needed there.
+// pathProvides reports whether a change of a path creates the needed object.
 func pathProvides(c Change, s step.Step, need addr.Addr) bool {
 	p := c.Addr.Path()
 	whole := s.Verb == step.Link || c.To != nil && c.To.File != nil && (c.To.File.Type == image.Symlink || c.To.File.Tree != "")
@@ -224,7 +223,7 @@ func pathProvides(c Change, s step.Step, need addr.Addr) bool {
 	return whole || makesAt(p, need)
 }
 
-// makesAt tells whether a file at a path is what is needed, or makes it.
+// makesAt reports whether a file at a path is, or creates, the needed object.
 func makesAt(p string, need addr.Addr) bool {
 	switch need.Kind() {
 	case addr.KindFile:
@@ -237,7 +236,7 @@ func makesAt(p string, need addr.Addr) bool {
 	return false
 }
 
-// Dirs are the directories with the programs or the units of a host, nil for others.
+// Dirs returns the directories of programs or units on a host, nil for other kinds.
 func Dirs(kind addr.Kind) []string {
 	switch kind {
 	case addr.KindProgram:
@@ -248,17 +247,17 @@ func Dirs(kind addr.Kind) []string {
 	return nil
 }
 
-// programDirs are where commands without a slash are looked up.
+// programDirs are the directories for programs without a slash in their name.
 var programDirs = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
-// unitDirs have unit files.
+// unitDirs are the directories of unit files.
 var unitDirs = []string{"/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system", "/run/systemd/system"}
 
-// generators are what systemd makes units from, with names of their own.
+// generators are the files from which systemd generates units with other names.
 var generators = []string{"/etc/fstab", "/etc/crypttab", "/etc/init.d", "/etc/containers/systemd", "/usr/share/containers/systemd", "/etc/systemd/system-generators", "/etc/openvpn"}
 
-// makesUnit tells whether a file makes a unit: its unit file, its template, or what a
-// generator makes units from.
+// makesUnit reports whether a file creates a unit: it is the unit file, its template, or the input of
+// a generator.
 func makesUnit(p, unit string) bool {
 	if slices.ContainsFunc(generators, func(g string) bool { return under(p, g) }) {
 		return true
@@ -269,7 +268,7 @@ func makesUnit(p, unit string) bool {
 	return slices.Contains(unitDirs, path.Dir(p)) && (base == unit || base == unit+".service" || instance && base == template+"@"+suffix)
 }
 
-// numbered is an error for an account with the number of another one in the list.
+// numbered returns an error for an account with the number of another account in the list.
 func (m *maker) numbered(s step.Step) error {
 	key := map[step.Verb]string{step.User: "uid", step.Group: "gid"}[s.Verb]
 	if key == "" || s.Get(key) == "" || s.Absent() {

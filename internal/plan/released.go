@@ -10,16 +10,16 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// released only manages again a path that a run since the goal of a rollback has released
-// and that no run has changed, if others have: what they made of it stays, as of any path
-// that no run has touched.
+// released only manages a path again that a run since the goal of a rollback has released. It applies
+// if the path was changed outside of runs, and by no run. Such changes stay, as on any path that no
+// run has changed.
 func (m *maker) released(s step.Step, by addr.Addr) bool {
 	a := s.Addr()
 	if !m.onlyManages(s, by) {
 		return false
 	}
 	c := Change{Action: Adopt, Addr: a, Step: s.String(), Source: s.Source,
-		Why: "it was managed " + m.when() + "; others have changed it and no run has, so it stays as it is; to see the difference: fettle drift"}
+		Why: "it was managed " + m.when() + "; it was changed outside of runs, so it is left unchanged; to see the difference: fettle drift"}
 	if e, applied := m.now[a]; applied {
 		c.Applied = e.Step
 	}
@@ -28,7 +28,7 @@ func (m *maker) released(s step.Step, by addr.Addr) bool {
 	return true
 }
 
-// onlyManages tells whether released applies to a step.
+// onlyManages reports whether released applies to a step.
 func (m *maker) onlyManages(s step.Step, by addr.Addr) bool {
 	a := s.Addr()
 	if m.in.Goal == nil || !isPath(a) || m.then(a) != nil || m.underneath(s) || m.renumbered(s) || m.holdsFound(s.Path()) {
@@ -37,9 +37,9 @@ func (m *maker) onlyManages(s step.Step, by addr.Addr) bool {
 	return by == "" && m.differsByOthers(s) // a purged path belongs to its directory
 }
 
-// differsByOthers tells whether a path that no run since the goal has changed is not as
-// its step wants it. It is not known of a path that a package of this plan may bring, nor
-// of one in a directory that did not exist: the runs that made the directory made the path.
+// differsByOthers reports whether a path that no run since the goal has changed differs from its step.
+// This is unknown if a package of this plan may install the path, or if its directory did not exist:
+// then the runs that created the directory also created the path.
 func (m *maker) differsByOthers(s step.Step) bool {
 	if m.installs {
 		return false
@@ -57,9 +57,9 @@ func (m *maker) differsByOthers(s step.Step) bool {
 	return err != nil || !now.Same(to)
 }
 
-// directoryThen is what a directory that does not exist now was after the run gone back to:
-// a step need not say its owner or mode, but the entry has the directory that was found. It
-// is nil for anything else.
+// directoryThen returns the image of a directory after the run to restore, if it does not exist now. A
+// step need not set its owner or mode, but the entry has the directory that was found. It returns nil
+// in all other cases.
 func (m *maker) directoryThen(s step.Step, now image.Image) *image.Image {
 	if m.in.Goal == nil || s.Verb != step.Mkdir || !absent(now) {
 		return nil

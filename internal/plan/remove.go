@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// removals undoes what is no longer wanted.
+// removals plans the removal of the entries that left the list.
 func (m *maker) removals() {
 	var later []journal.Entry
 	early := map[addr.Addr]bool{}
@@ -21,11 +21,11 @@ func (m *maker) removals() {
 			continue
 		}
 		if f, ok := m.now[addr.File(e.Addr.Path())]; ok && ownsPart(e.Addr) && !m.wanted[f.Addr] && e.First < f.First && f.Origin != nil {
-			later = append(later, e) // what it owns is a part of what the file was before
+			later = append(later, e) // it owns a part of the earlier file
 			continue
 		}
 		if m.madeAfterPurge(e) {
-			c := Change{Action: Forget, Addr: e.Addr, Applied: e.Step, Source: e.Src, Why: "it is a part of a file that is replaced by what was purged there"}
+			c := Change{Action: Forget, Addr: e.Addr, Applied: e.Step, Source: e.Src, Why: "it is a part of a file that the restored purged file replaces"}
 			m.add(c)
 			continue
 		}
@@ -41,16 +41,16 @@ func (m *maker) removals() {
 	}
 }
 
-// madeAfterPurge tells whether an entry is a part of a file that came after the file of
-// others at its path was purged, and which this plan restores: removing the part would change
-// the file of the others.
+// madeAfterPurge reports whether an entry is a part of a file that was created after a purge removed
+// the file of others at its path. This plan restores that file, so the removal of the part would
+// change a file that fettle does not manage.
 func (m *maker) madeAfterPurge(e journal.Entry) bool {
 	f, ok := m.now[addr.File(e.Addr.Path())]
 	return ok && ownsPart(e.Addr) && f.By != "" && f.First <= e.First && m.changed[f.Addr]
 }
 
-// lostAbove gives the directories above a path that comes back which are no directories
-// now and come back too, those at the top first. They are removed before the path.
+// lostAbove returns the directories above a restored path that are also restored and are not
+// directories now, from the top. They are removed before the path.
 func (m *maker) lostAbove(e journal.Entry, early map[addr.Addr]bool) []journal.Entry {
 	var out []journal.Entry
 	if e.Addr.Kind() != addr.KindFile || e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Absent {
@@ -70,10 +70,10 @@ func (m *maker) lostAbove(e journal.Entry, early map[addr.Addr]bool) []journal.E
 	return out
 }
 
-// ownsPart tells whether an address is a part of what is at a path.
+// ownsPart reports whether an address is a part of the object at a path.
 func ownsPart(a addr.Addr) bool { return a.Kind() == addr.KindEdit || a.Kind() == addr.KindMeta }
 
-// purging tells whether a directory with purge is still wanted.
+// purging reports whether a directory is in the list with purge.
 func (m *maker) purging(dir addr.Addr) bool {
 	for _, s := range m.in.Wanted {
 		if s.Verb == step.Mkdir && s.Addr() == dir {
@@ -102,7 +102,7 @@ func (m *maker) remove(e journal.Entry) {
 		return
 	}
 	s := parse(e.Step)
-	if s.Verb == step.Exec { // its undo runs, whatever its guards say
+	if s.Verb == step.Exec { // its undo runs regardless of its guards
 		m.removeExec(c, e)
 		return
 	}
@@ -111,7 +111,7 @@ func (m *maker) remove(e journal.Entry) {
 	}
 	from, to := m.in.Observed[e.Addr], m.originOf(e)
 	if e.Addr.Kind() == addr.KindMeta && from.File != nil && from.File.Type == image.Absent {
-		c.Action, c.Why = Forget, c.Why+"; nothing is at its path any more"
+		c.Action, c.Why = Forget, c.Why+"; its path no longer exists"
 		m.add(c)
 		return
 	}
@@ -129,7 +129,7 @@ func (m *maker) remove(e journal.Entry) {
 	c.Differences = m.differences(*c.From, *c.To)
 	m.tellByHand(&c, e)
 	switch same := putBack(from, *c.To) && !m.takesFile(from, to, e.Addr.Path()); {
-	case same && c.Action == Purge: // what was there before is kept with the directory
+	case same && c.Action == Purge: // the earlier content is stored with the directory
 		c.Action, c.Why = Adopt, c.Why+"; it is already gone"
 	case same:
 		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
@@ -142,7 +142,7 @@ func (m *maker) remove(e journal.Entry) {
 	m.removeInTurn(c)
 }
 
-// removeInTurn adds a removal, or postpones it until a directory that it needs exists.
+// removeInTurn adds a removal, or delays it until a directory that it needs exists.
 func (m *maker) removeInTurn(c Change) {
 	if c.To.Region != nil && c.To.Region.FileAbsent {
 		m.going[c.Addr.Path()] = true
@@ -154,8 +154,7 @@ func (m *maker) removeInTurn(c Change) {
 	m.add(c)
 }
 
-// holdsOthers tells whether a directory that goes has something in it that this plan
-// does not remove.
+// holdsOthers reports whether a removed directory contains a path that this plan does not remove.
 func (m *maker) holdsOthers(p string, now image.Image) bool {
 	if now.File == nil || now.File.Type != image.Directory {
 		return false
@@ -166,9 +165,8 @@ func (m *maker) holdsOthers(p string, now image.Image) bool {
 	})
 }
 
-// untouchedSince says why an address that fettle found in sync stays. It was like that
-// before fettle only if nothing that fettle installed or ran until then can have
-// brought it, such as a package its unit.
+// untouchedSince returns why an address that fettle found in sync stays. It can be attributed to the
+// time before fettle only if no package or command that fettle ran until then can have created it.
 func (m *maker) untouchedSince(e journal.Entry) string {
 	if goneBefore(e) && m.goneWithTree(e.Addr.Path()) {
 		return "fettle removed it with a directory above it"
@@ -182,7 +180,7 @@ func (m *maker) untouchedSince(e journal.Entry) string {
 	return "it was like this before fettle, so it stays"
 }
 
-// goneWithTree tells whether fettle removed a directory above a path, with its content.
+// goneWithTree reports whether fettle removed a directory above a path with its content.
 func (m *maker) goneWithTree(p string) bool {
 	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
 		if o := m.now[addr.File(d)].Origin; o != nil && o.File != nil && o.File.Tree != "" {
@@ -192,8 +190,8 @@ func (m *maker) goneWithTree(p string) bool {
 	return false
 }
 
-// putBack tells whether what is there is what was captured then, to the time of
-// its last change. A directory's time follows from what happens in it.
+// putBack reports whether an image is identical to an earlier captured image, including the
+// modification time. The time of a directory does not count, because it depends on its entries.
 func putBack(now, then image.Image) bool {
 	return now.Same(then) && (then.File == nil || then.File.Type == image.Directory || then.File.MTime == 0 || now.File.MTime == then.File.MTime)
 }
@@ -218,8 +216,9 @@ func (m *maker) restorePurged(e journal.Entry) {
 	m.stepBy(s, e.By)
 }
 
-// purge removes what nobody wants from a directory that says so. A rollback purges nothing: it restores
-// each path that runs have changed since to the image that they found, and no other path changes.
+// purge removes the entries of a directory with purge that no step writes. A rollback does not purge:
+// it restores each path that runs have changed since to the image that they found, and leaves all
+// other paths unchanged.
 func (m *maker) purge(s step.Step, now image.Image) {
 	if s.Verb != step.Mkdir || s.Get("purge") != "true" || now.File == nil || m.in.Goal != nil {
 		return
@@ -227,21 +226,20 @@ func (m *maker) purge(s step.Step, now image.Image) {
 	for _, name := range m.entries(s.Path(), *now.File) {
 		p := path.Join(s.Path(), name)
 		a := addr.File(p)
-		if m.paths[p] || m.changed[a] || m.wanted[a] { // a step that removes it does so
+		if m.paths[p] || m.changed[a] || m.wanted[a] { // the step that removes it does so
 			continue
 		}
 		c := Change{Action: Purge, Addr: a, By: s.Addr(), Source: s.Source,
 			Step: step.Step{Verb: step.Rm, Args: []string{p}}.String(),
 			Why:  "no step writes it, and its directory is purged"}
 		if m.now[s.Addr()].Step == s.String() && !m.in.Repair {
-			c.Action, c.Drifted = Drift, true // it came after the directory was applied
+			c.Action, c.Drifted = Drift, true // it was created after the directory was applied
 		}
 		m.add(c)
 	}
 }
 
-// entries are the names in a directory: what is there, or what comes back with a
-// tree around it.
+// entries returns the names in a directory: the existing names, or the names in a restored tree.
 func (m *maker) entries(dir string, now image.File) []string {
 	if m.in.Kept == nil || len(m.trees) == 0 {
 		return now.Entries
@@ -263,13 +261,13 @@ func (m *maker) entries(dir string, now image.File) []string {
 	return now.Entries
 }
 
-// isPath tells whether an address is a path, or a part of what is at one.
+// isPath reports whether an address is a path, or a part of the object at a path.
 func isPath(a addr.Addr) bool {
 	return a.Kind() == addr.KindFile || ownsPart(a)
 }
 
-// takesFile tells whether the removal of a region takes along its file, which was not there
-// before fettle and has nothing in it now.
+// takesFile reports whether the removal of a region also removes its file, which was absent before
+// fettle and has no other content now.
 func (m *maker) takesFile(from, to image.Image, p string) bool {
 	return from.Region != nil && to.Region != nil && from.Region.Leaves(*to.Region) && !m.sharedRegion(p) && !m.wanted[addr.New(addr.KindMeta, p)]
 }

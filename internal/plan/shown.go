@@ -8,9 +8,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Shown is the action that a change is shown and counted as: a removal that restores
-// what was there before fettle is a restore, and a command that restarts the
-// machine is a reboot.
+// Shown returns the action under which a change is displayed and counted. A removal that restores an
+// earlier state is a restore, and a command that restarts the host is a reboot.
 func (c Change) Shown() Action {
 	switch {
 	case c.Action == Remove && c.To != nil && c.To.Known() && c.To.Exec == nil && !absent(*c.To) && (c.To.Unit == nil || c.To.Unit.Loaded):
@@ -21,7 +20,7 @@ func (c Change) Shown() Action {
 	return c.Action
 }
 
-// reboots tells whether a command restarts the machine, at once or later.
+// reboots reports whether a command restarts the host, immediately or later.
 func reboots(s step.Step) bool {
 	argv := s.Args
 	switch {

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Redressed is a path as it is now with the metadata that META can set as it was
-// then. Capabilities and the like belong to the content and stay.
+// Redressed returns the present image of a path with the earlier metadata that META can set. Other
+// metadata, such as capabilities, belongs to the content and does not change.
 func Redressed(now, then image.Image) image.Image {
 	if now.File == nil || then.File == nil || now.File.Type != then.File.Type {
 		return now
@@ -30,11 +30,11 @@ func Redressed(now, then image.Image) image.Image {
 	return image.Image{File: &f}
 }
 
-// accessACL is where the kernel shows an access ACL.
+// accessACL is the extended attribute in which the kernel presents an access ACL.
 const accessACL = "system.posix_acl_access"
 
-// exact prefers the very image that a rollback's goal had: of a region and of
-// metadata what was found, even where that is not what the step asks for.
+// exact returns the exact image of the goal of a rollback, also if the step does not ask for it. This
+// applies to regions and metadata.
 func (m *maker) exact(s step.Step, now, to image.Image) image.Image {
 	before := m.then(s.Addr())
 	switch {
@@ -53,7 +53,7 @@ func (m *maker) exact(s step.Step, now, to image.Image) image.Image {
 	return to
 }
 
-// then is what a rollback's goal had at an address, nil where nobody knows.
+// then returns the image of an address in the goal of a rollback, or nil if it is unknown.
 func (m *maker) then(a addr.Addr) *image.Image {
 	if m.in.Goal == nil {
 		return nil
@@ -64,9 +64,9 @@ func (m *maker) then(a addr.Addr) *image.Image {
 	return nil
 }
 
-// madeFile tells whether an edit was, in a rollback's goal, part of a file that fettle had created.
-// A later run removed the file with its last part. The rollback creates it again, also if the
-// version of the goal says nothing about creating it.
+// madeFile reports whether an edit was, in the goal of a rollback, a part of a file that fettle had
+// created. A later run removed the file with its last part. The rollback creates the file again, also
+// if the step of the goal has no create=true.
 func (m *maker) madeFile(a addr.Addr, then image.Image) bool {
 	if then.Region == nil || !then.Region.Present {
 		return false
@@ -76,15 +76,15 @@ func (m *maker) madeFile(a addr.Addr, then image.Image) bool {
 	})
 }
 
-// underneath tells whether the file that a step works in changes before it, or a
-// tree comes back around it, so that what was observed says nothing.
+// underneath reports whether the file of a step changes before the step, or is restored with a tree.
+// The observed image is then invalid.
 func (m *maker) underneath(s step.Step) bool {
 	p := s.Path()
 	if (s.Verb == step.Edit || s.Verb == step.Meta) && m.changed[addr.File(p)] || m.redressed && s.Addr().Kind() == addr.KindFile && m.changed[addr.New(addr.KindMeta, p)] {
 		return true
 	}
 	if _, edited := m.leaves[p]; edited && s.Addr().Kind() == addr.KindFile && !m.changed[s.Addr()] {
-		return true // a region that leaves the list is put back first
+		return true // a region that left the list is restored first
 	}
 	for len(m.trees) > 0 && p != "" && p != "/" && p != "." {
 		if p = path.Dir(p); m.trees[p] != "" {
@@ -94,7 +94,7 @@ func (m *maker) underneath(s step.Step) bool {
 	return false
 }
 
-// renumbered tells whether a name in the step gets another number before it.
+// renumbered reports whether an account in the step gets another number before the step.
 func (m *maker) renumbered(s step.Step) bool {
 	if len(m.numbers) == 0 {
 		return false
@@ -103,7 +103,7 @@ func (m *maker) renumbered(s step.Step) bool {
 	return acl || m.numbers[addr.New(addr.KindUser, s.Get("owner"))] || m.numbers[addr.New(addr.KindGroup, s.Get("group"))]
 }
 
-// renumbers tells whether a change gives an account that is there another number.
+// renumbers reports whether a change gives an existing account another number.
 func renumbers(c Change) bool {
 	switch {
 	case c.From == nil || c.To == nil:
@@ -116,9 +116,9 @@ func renumbers(c Change) bool {
 	return false
 }
 
-// withoutOurs leaves entries out of a directory's image that this plan removes, so that a
-// file can follow on a directory of ours. A directory that is removed but for what others
-// have in it is not left out.
+// withoutOurs removes from the image of a directory the entries that this plan removes, so that a file
+// can replace a directory of fettle. A removed directory that stays for the files of others still
+// counts.
 func (m *maker) withoutOurs(s step.Step, now image.Image) image.Image {
 	if s.Verb == step.Mkdir || now.File == nil || len(now.File.Entries) == 0 {
 		return now
@@ -133,8 +133,8 @@ func (m *maker) withoutOurs(s step.Step, now image.Image) image.Image {
 	return image.Image{File: &f}
 }
 
-// withoutOurLink leaves out a link that is just as we made it, so that a
-// directory can follow on it. Somebody else's link stays in the way.
+// withoutOurLink treats a path as absent if it is a link exactly as fettle created it, so that a
+// directory can replace it. A link of others stays in the way.
 func (m *maker) withoutOurLink(s step.Step, now image.Image, e journal.Entry) image.Image {
 	if s.Verb != step.Mkdir || now.File == nil || now.File.Type != image.Symlink {
 		return now
@@ -148,8 +148,8 @@ func (m *maker) withoutOurLink(s step.Step, now image.Image, e journal.Entry) im
 	return image.Image{File: &image.File{Type: image.Absent}}
 }
 
-// behindLink tells whether a step's path leads through a link that this plan
-// replaces: what was observed behind it is another file.
+// behindLink reports whether the path of a step leads through a link that this plan replaces. The
+// observed file is then another file.
 func (m *maker) behindLink(s step.Step) bool {
 	p := s.Path()
 	if p == "" || !m.relinked {
@@ -164,7 +164,7 @@ func (m *maker) behindLink(s step.Step) bool {
 	return false
 }
 
-// notThere is what a path's step finds where nothing is.
+// notThere returns the image that the step of a path finds if the path is absent.
 func notThere(s step.Step) image.Image {
 	if s.Verb == step.Edit {
 		return image.Image{Region: &image.Region{FileAbsent: true}}

@@ -6,10 +6,10 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// withoutUnsaid undoes what an earlier list said of a directory's owner, group or
-// mode, or of a package's hold, and this list leaves out: that field goes back to its
-// origin. What others have changed since stays as it is found. So the lists between the
-// origin and now make no difference. The second result tells whether a field goes back.
+// withoutUnsaid restores properties that an earlier list set and this list omits: the owner, group or
+// mode of a directory, or the hold of a package. Such a property returns to its origin, unless it was
+// changed outside of runs. The result therefore does not depend on lists in between. The second result
+// reports whether a property is restored.
 func (m *maker) withoutUnsaid(s step.Step, now image.Image, e journal.Entry) (image.Image, bool) {
 	old := parse(e.Step)
 	if s.Verb == step.Pkg && m.in.Goal == nil {

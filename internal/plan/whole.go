@@ -9,16 +9,16 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Whole is a file of which only parts are managed: as the last run left it, and as a
-// rollback restores it where nothing else has changed it.
+// Whole is a file of which only parts are managed: its content after the last run, and the content
+// that a rollback restores if it is otherwise unchanged.
 type Whole struct {
 	From image.File `json:"from"`
 	To   image.File `json:"to"`
 }
 
-// rearranged tells whether the parts of a file are as they were, and the file is not: a part
-// left it and returned in another place. Then the last part of it that the list has
-// restores the file, unless another change of this plan does.
+// rearranged reports whether the parts of a file are unchanged but the file is not: a part was removed
+// and added at another place. The last part in the list then restores the file, unless another change
+// of this plan does.
 func (m *maker) rearranged(s step.Step) bool {
 	if m.in.Goal == nil || s.Verb != step.Edit {
 		return false
@@ -41,15 +41,14 @@ func (m *maker) rearranged(s step.Step) bool {
 	return last.Addr() == s.Addr()
 }
 
-// rearrange restores the file around a part that is as it was.
+// rearrange restores the file around an unchanged part.
 func (m *maker) rearrange(c Change) {
-	c.Action, c.Why = Restore, "the file around it is restored as it was "+m.when()
+	c.Action, c.Why = Restore, "its whole file is restored as it was "+m.when()
 	m.add(c)
 }
 
-// whole gives the last change of a part of each file that no one else has changed what
-// the whole file becomes. Parts that are restored one by one do not say in which order
-// they were, nor what was made around them.
+// whole adds the resulting file to the last change of a part of each file, unless the file was also
+// changed by others. The images of single parts do not have their order, nor the changes around them.
 func (m *maker) whole() {
 	if m.in.Goal == nil {
 		return

@@ -29,7 +29,7 @@ func (Net) HTTP(ctx context.Context, url string) (status int, body []byte, err e
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return 0, nil, fmt.Errorf("cannot ask %s: %w", url, err)
+		return 0, nil, fmt.Errorf("cannot request %s: %w", url, err)
 	}
 	c := http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},

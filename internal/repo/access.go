@@ -35,7 +35,7 @@ func (a Access) check() error {
 		}
 	}
 	if (a.Key == "") != (a.KnownHosts == "") {
-		return fmt.Errorf("cannot use ssh with one of key and known_hosts alone: name both")
+		return fmt.Errorf("cannot use ssh with only one of key and known_hosts: set both")
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (r *Repo) digestBlobs(ctx context.Context, nodes []*node) error {
 	targets := map[string]string{}
 	err := r.batch.each(ctx, ids, func(i int, o object) error {
 		if o.typ != "blob" {
-			return &objectError{ids[i], fmt.Sprintf("it is a %s where a file should be", o.typ)}
+			return &objectError{ids[i], fmt.Sprintf("it is a %s instead of a file", o.typ)}
 		}
 		if !isLink[ids[i]] {
 			return r.learn(ids[i], o)
@@ -168,7 +168,7 @@ func (r *Repo) fill(nodes []*node, targets map[string]string) error {
 // check where it leads: see InTree.
 func checkTarget(path, target string) error {
 	if target == "" || len(target) > maxPath || strings.IndexFunc(target, unicode.IsControl) >= 0 || !utf8.ValidString(target) {
-		return &pathError{"use repository entry", path, fmt.Sprintf("it is a symbolic link to %q, which is no path", shorten(target)), nil}
+		return &pathError{"use repository entry", path, fmt.Sprintf("it is a symbolic link to %q, which is not a path", shorten(target)), nil}
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type Chain struct {
 // for the top. The content of each object matches its hash.
 func (r *Repo) Chain(ctx context.Context, commit, dir string) (Chain, error) {
 	if r.git == nil || !isObjectID(commit) {
-		return Chain{}, fmt.Errorf("cannot read the objects of %q: it is no commit of a git repository", shorten(commit))
+		return Chain{}, fmt.Errorf("cannot read the objects of %q: it is not a commit of a git repository", shorten(commit))
 	}
 	dir, err := cleanPath("find directory", dir)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *Repo) Chain(ctx context.Context, commit, dir string) (Chain, error) {
 func (r *Repo) rawObject(ctx context.Context, id, typ string) (raw []byte, err error) {
 	err = r.batch.each(ctx, []string{id}, func(_ int, o object) error {
 		if o.typ != typ || o.size > maxRaw {
-			return &objectError{id, fmt.Sprintf("it is a %s of %d bytes where a %s of at most %d was looked for", o.typ, o.size, typ, maxRaw)}
+			return &objectError{id, fmt.Sprintf("it is a %s of %d bytes instead of a %s of at most %d bytes", o.typ, o.size, typ, maxRaw)}
 		}
 		var err error
 		raw, err = io.ReadAll(o.r)

@@ -41,7 +41,7 @@ func checkSource(source string) error {
 	case isURL && scheme != "https" && scheme != "http" && scheme != "ssh" && scheme != "file":
 		return fmt.Errorf("cannot fetch from %q: the scheme is https, http, ssh or file", shorten(source))
 	case isURL && hasUser && strings.Contains(user, ":") && !strings.Contains(user, "/"):
-		return errors.New("cannot fetch from a URL with a password in it: it would be recorded; let git's credential helper know it")
+		return errors.New("cannot fetch from a URL with a password in it: the password would be recorded; store it in git's credential helper")
 	}
 	return nil
 }

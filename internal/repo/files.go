@@ -68,7 +68,7 @@ func (t *files) addTo(p string) error {
 		}
 	}
 	if d.Type != Dir {
-		return &pathError{"use repository entry", p, fmt.Sprintf("%q is in the tree as a file as well", dir), nil}
+		return &pathError{"use repository entry", p, fmt.Sprintf("%q is also a file in the tree", dir), nil}
 	}
 	d.names = append(d.names, name)
 	return nil

@@ -113,7 +113,7 @@ func TestHistoryAfterFailures(t *testing.T) {
 	}
 	wantErr(t, h.Fetch(t.Context(), "main"), "not the full hash")
 	small, _ := historyOf(t, g, repo.MirrorLimits{Size: 1})
-	wantErr(t, small.Fetch(t.Context(), second), "more than may be fetched")
+	wantErr(t, small.Fetch(t.Context(), second), "it is larger than the limit")
 }
 
 // Many fetches do not leave many packs.

@@ -62,19 +62,19 @@ func (t *tally) add(path string, size int64) error {
 	case t.files > t.limits.Files:
 		return tooMany(t.limits)
 	case size > t.limits.FileSize:
-		return refuse("it has %d bytes; the limit is %d MiB. Leave it out, or allow more: --max-file-size %d", size, t.limits.FileSize>>20, size>>20+1)
+		return refuse("it has %d bytes; the limit is %d MiB. Remove it, or allow more: --max-file-size %d", size, t.limits.FileSize>>20, size>>20+1)
 	case t.bytes > t.limits.Total:
-		return refuse("with it all files together have more than %d MiB, which is the limit. Leave large ones out", t.limits.Total>>20)
+		return refuse("with it, all files together have more than the limit of %d MiB. Remove large files", t.limits.Total>>20)
 	}
 	return nil
 }
 
 func tooMany(l Limits) error {
-	return fmt.Errorf("cannot use repository: it has more than %d files. Leave some out, or allow more: --max-files %d", l.Files, 2*l.Files)
+	return fmt.Errorf("cannot use repository: it has more than %d files. Remove some, or allow more: --max-files %d", l.Files, 2*l.Files)
 }
 
 // errSilent is why git was ended.
-var errSilent = errors.New("cannot read the repository: git said nothing for too long: a named pipe among its files does that (find . -type p), a damaged object (git fsck), or a disk that hangs")
+var errSilent = errors.New("cannot read the repository: git printed nothing for too long. Possible causes: a named pipe among its files (find . -type p), a damaged object (git fsck), or a disk that hangs")
 
 // watched is the output of git. Only the time waiting for git counts.
 type watched struct {

@@ -131,7 +131,7 @@ func (t trace) append(b []byte) []byte {
 	return append(b, sum...)
 }
 
-var errLook = errors.New("cannot read the memory of a tree: it is damaged")
+var errLook = errors.New("cannot read the cache of a tree: it is damaged")
 
 // parseLook reads the output of encode; it returns nil for any other input.
 func parseLook(b []byte) *look {

@@ -33,7 +33,7 @@ type MirrorLimits struct {
 }
 
 // errLarge is why a fetch was ended.
-var errLarge = errors.New("it has more than may be fetched: make it smaller, or allow more")
+var errLarge = errors.New("it is larger than the limit: make it smaller, or increase the limit")
 
 // OpenMirror opens the mirror in a directory, or makes it if it does not exist. If the directory
 // has other content, this is an error, and nothing is overwritten.
@@ -50,7 +50,7 @@ func OpenMirror(ctx context.Context, dir string, remote Remote, limits MirrorLim
 		return m, nil
 	}
 	if list, err := os.ReadDir(abs); err == nil && len(list) > 0 {
-		return nil, fmt.Errorf("cannot make a mirror in %q: the directory is not empty; remove it", abs)
+		return nil, fmt.Errorf("cannot create a mirror in %q: the directory is not empty; remove it", abs)
 	}
 	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
 		return nil, err
@@ -67,13 +67,13 @@ func (m *Mirror) create(ctx context.Context) error {
 	}
 	fresh := m.dir + ".new"
 	if err := os.RemoveAll(fresh); err != nil {
-		return fmt.Errorf("cannot make a mirror: %w", err)
+		return fmt.Errorf("cannot create a mirror: %w", err)
 	}
 	if _, err := m.remote.run(ctx, "init", "--quiet", "--bare", "--template=", "--object-format="+format, fresh); err != nil {
-		return fmt.Errorf("cannot make a mirror: %w", err)
+		return fmt.Errorf("cannot create a mirror: %w", err)
 	}
 	if err := syncTree(fresh); err != nil {
-		return fmt.Errorf("cannot make a mirror: %w", err)
+		return fmt.Errorf("cannot create a mirror: %w", err)
 	}
 	return os.Rename(fresh, m.dir)
 }
@@ -111,13 +111,13 @@ func (m *Mirror) Dir() string { return m.dir }
 func (r Remote) Refs(ctx context.Context, most int) (map[string]string, error) {
 	out, err := r.run(ctx, "ls-remote", "--quiet", "--", r.source)
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask %q: %w", r.source, err)
+		return nil, fmt.Errorf("cannot list the branches of %q: %w", r.source, err)
 	}
 	refs := map[string]string{}
 	for line := range strings.Lines(out) {
 		id, name, ok := strings.Cut(strings.TrimSpace(line), "\t")
 		if !ok || !isObjectID(id) {
-			return nil, fmt.Errorf("cannot ask %q: it answered %q", r.source, shorten(plainText(line)))
+			return nil, fmt.Errorf("cannot list the branches of %q: it answered %q", r.source, shorten(plainText(line)))
 		}
 		// A tag occurs twice: as itself, and as NAME^{} for its object.
 		name = strings.TrimSuffix(name, "^{}")
@@ -190,7 +190,7 @@ func pick(refs map[string]string, name string) (string, error) {
 	}
 	switch {
 	case len(ids) > 1 && ids[0] != ids[1]:
-		return "", fmt.Errorf("there are a branch and a tag of this name; type refs/heads/%s or refs/tags/%s", name, name)
+		return "", fmt.Errorf("a branch and a tag have this name; use refs/heads/%s or refs/tags/%s", name, name)
 	case len(ids) > 0:
 		return ids[0], nil
 	}
@@ -286,7 +286,7 @@ func (m *Mirror) sweep() error {
 func (m *Mirror) keep(ctx context.Context, name, id string) (string, error) {
 	out, err := m.git().output(ctx, "rev-parse", "--verify", "--end-of-options", id+"^{commit}")
 	if err != nil {
-		return "", fmt.Errorf("%q names no commit: %w", name, err)
+		return "", fmt.Errorf("%q is not a commit: %w", name, err)
 	}
 	commit := strings.TrimSpace(out)
 	for _, ref := range []string{"refs/kept/" + commit, followed(name)} {
@@ -326,7 +326,7 @@ func (m *Mirror) Known(ctx context.Context, wanted []string) (map[string]string,
 func (m *Mirror) Tidy(ctx context.Context, keep func(commit string) bool) error {
 	out, err := m.git().output(ctx, "for-each-ref", "--format=%(refname) %(objectname)", "refs/kept", "refs/followed")
 	if err != nil {
-		return fmt.Errorf("cannot tidy the mirror %q: %w", m.dir, err)
+		return fmt.Errorf("cannot clean up the mirror %q: %w", m.dir, err)
 	}
 	for line := range strings.Lines(out) {
 		ref, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -334,14 +334,14 @@ func (m *Mirror) Tidy(ctx context.Context, keep func(commit string) bool) error 
 			continue
 		}
 		if _, err := m.git().output(ctx, "update-ref", "-d", ref); err != nil {
-			return fmt.Errorf("cannot tidy the mirror %q: %w", m.dir, err)
+			return fmt.Errorf("cannot clean up the mirror %q: %w", m.dir, err)
 		}
 	}
 	if err := m.sweep(); err != nil {
 		return err
 	}
 	if _, err := m.git().output(ctx, "gc", "--quiet", "--prune=now"); err != nil {
-		return fmt.Errorf("cannot tidy the mirror %q: %w", m.dir, err)
+		return fmt.Errorf("cannot clean up the mirror %q: %w", m.dir, err)
 	}
 	return nil
 }

@@ -107,7 +107,7 @@ func TestMirrorAfterAKill(t *testing.T) {
 	first := g.commit("first")
 	source, dir := "file://"+g.dir, filepath.Join(t.TempDir(), "m")
 	_, err := repo.OpenMirror(t.Context(), dir, remoteThatDies(t, source), repo.MirrorLimits{})
-	wantErr(t, err, "cannot make a mirror")
+	wantErr(t, err, "cannot create a mirror")
 	m, err := repo.OpenMirror(t.Context(), dir, remoteOf(t, source), repo.MirrorLimits{})
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +148,7 @@ func TestMirrorLimits(t *testing.T) {
 	g.write("big", string(big))
 	g.commit("big")
 	_, err := mirrorOf(t, g, repo.MirrorLimits{Size: 1 << 20}).Update(t.Context(), []string{"main"})
-	wantErr(t, err, `cannot follow "main"`, "more than may be fetched")
+	wantErr(t, err, `cannot follow "main"`, "it is larger than the limit")
 	g.git("tag", "a")
 	_, err = mirrorOf(t, g, repo.MirrorLimits{Refs: 1}).Update(t.Context(), []string{"main"})
 	wantErr(t, err, "more than 1 branches and tags")

@@ -54,10 +54,10 @@ func (c *contentChecker) Read(p []byte) (int, error) {
 	n, err := c.r.Read(p)
 	c.hash.Write(p[:n])
 	if err == io.EOF && c.r.N > 0 {
-		return n, &objectError{c.id, "git ended in the middle of it"}
+		return n, &objectError{c.id, "git ended before its end"}
 	}
 	if err == io.EOF && hex.EncodeToString(c.hash.Sum(nil)) != c.id {
-		return n, &objectError{c.id, fmt.Sprintf("the %s has other content than its name says; run git fsck, and clone again", c.typ)}
+		return n, &objectError{c.id, fmt.Sprintf("the content of the %s does not match its name; run git fsck, and clone again", c.typ)}
 	}
 	return n, err
 }
@@ -75,7 +75,7 @@ func (r *Repo) checkTrees(ctx context.Context, commit string, directories map[st
 		return err
 	}
 	if !isObjectID(top) {
-		return fmt.Errorf("cannot read commit %s: it names no tree; run git fsck", commit)
+		return fmt.Errorf("cannot read commit %s: it has no tree; run git fsck", commit)
 	}
 	ids := []string{top}
 	for id := range directories {

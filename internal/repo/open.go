@@ -128,7 +128,7 @@ func realDirectory(dir string) (string, error) {
 		abs, err = filepath.EvalSymlinks(abs)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("cannot open repository %q: there is no such directory; name one with -C, or make one: fettle init %s", dir, dir)
+		return "", fmt.Errorf("cannot open repository %q: there is no such directory; name one with -C, or create one: fettle init %s", dir, dir)
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot open repository %q: %w", dir, err)

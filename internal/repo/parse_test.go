@@ -13,7 +13,7 @@ func TestParseRecordLimits(t *testing.T) {
 		"100644 blob " + id + " x\ty":            "git answered",
 		"junk":                                   "git answered",
 		"100600 blob " + id + " 1\tf":            "its mode is 100600",
-		"100644 tree " + id + " -\tf":            "said to be a file and is a tree",
+		"100644 tree " + id + " -\tf":            "it is a file, but it is a tree",
 		"160000 commit " + id + " -\tsub":        "submodule",
 	} {
 		tr := treeReader{tally: tally{limits: Limits{}.filled()}, directories: map[string]bool{}}

@@ -76,10 +76,10 @@ func checkEntryPath(p string) error {
 		return refuse("its name is not UTF-8; rename it")
 	}
 	if strings.IndexFunc(p, unicode.IsControl) >= 0 {
-		return refuse("its name holds a control character; rename it")
+		return refuse("its name contains a control character; rename it")
 	}
 	if strings.IndexFunc(p, turnsText) >= 0 {
-		return refuse("its name holds a character that shows it other than it is; rename it")
+		return refuse("its name contains an invisible or misleading character; rename it")
 	}
 	parts := strings.Split(p, "/")
 	if len(parts) > maxDepth {
@@ -103,7 +103,7 @@ func checkName(name string) string {
 	case len(name) > maxName:
 		return fmt.Sprintf("a part of its path is longer than %d bytes", maxName)
 	case meansGitDir(name):
-		return fmt.Sprintf("a part of its path is %q, which is or can be taken for git's own directory", name)
+		return fmt.Sprintf("a part of its path is %q, which is, or can be confused with, the directory of git", name)
 	}
 	return ""
 }

@@ -218,7 +218,7 @@ func TestUnknownRevisions(t *testing.T) {
 		"mian": `Did you mean "main"?`, "v2": `Did you mean "v1"?`, "relaese/2026": `Did you mean "release/2026"?`, "mian~1": `Did you mean "main"?`,
 		"main~7": "no such ancestor", "deadbeef": "git fetch", "production": `There is "both"`, "": "empty",
 		"-p": "begins with '-'", "--output=/tmp/x": "begins with '-'", "a..b": "'..'", "refs/heads/../../config": "'..'",
-		"HEAD:fettle.hcl": "no name of a commit", ":/first": "no name of a commit", "HEAD^{/x}": "no name of a commit", "a\nb": "control", "both": "refs/tags/both",
+		"HEAD:fettle.hcl": "names of commits cannot contain", ":/first": "names of commits cannot contain", "HEAD^{/x}": "names of commits cannot contain", "a\nb": "control", "both": "refs/tags/both",
 		strings.Repeat("x", 300): "longer than", "HEAD^{tree}": "not a commit",
 	} {
 		_, _, err := r.At(context.Background(), rev)

@@ -18,7 +18,7 @@ import (
 func (r *Repo) Resolve(ctx context.Context, rev string) (Revision, error) {
 	if r.git == nil {
 		return Revision{}, fmt.Errorf("cannot find revision %q: %q is not a git repository. "+
-			"Leave the revision out to use the files as they are, or make it one: git init %s", rev, r.top, r.top)
+			"Omit the revision to use the files as they are, or create a repository: git init %s", rev, r.top, r.top)
 	}
 	if err := checkRev(rev); err != nil {
 		return Revision{}, err
@@ -52,11 +52,11 @@ func checkRev(rev string) error {
 	case strings.HasPrefix(rev, "-"):
 		return refuse("it begins with '-'")
 	case strings.Contains(rev, ".."):
-		return refuse("it holds '..'")
+		return refuse("it contains '..'")
 	case strings.ContainsAny(rev, ":\\*?[ ") || strings.Contains(rev, "^{/") || strings.Contains(rev, "^!"):
-		return refuse("it holds a character that no name of a commit has")
+		return refuse("it contains a character that names of commits cannot contain")
 	case strings.IndexFunc(rev, unicode.IsControl) >= 0:
-		return refuse("it holds a control character")
+		return refuse("it contains a control character")
 	}
 	return nil
 }
@@ -71,7 +71,7 @@ func (r *Repo) commitID(ctx context.Context, rev string) (string, error) {
 		return "", err
 	}
 	if strings.Contains(stderr, "is ambiguous") && !strings.Contains(stderr, "short object ID") {
-		return "", fmt.Errorf("cannot find revision %q: several branches or tags have this name; type refs/heads/%s or refs/tags/%s", rev, rev, rev)
+		return "", fmt.Errorf("cannot find revision %q: several branches or tags have this name; use refs/heads/%s or refs/tags/%s", rev, rev, rev)
 	}
 	id := strings.TrimSpace(out.String())
 	if err == nil && isObjectID(id) {
@@ -90,7 +90,7 @@ func (r *Repo) unknownRev(ctx context.Context, rev, stderr string) error {
 		return fmt.Errorf("cannot find revision %q in %q: %s", rev, r.top, fmt.Sprintf(format, args...))
 	}
 	if strings.Contains(stderr, "short object ID") {
-		return fail("several objects begin like that; type more of its digits")
+		return fail("several objects begin with it; add more of its digits")
 	}
 	names, err := r.refNames(ctx)
 	if err != nil {
@@ -110,7 +110,7 @@ func (r *Repo) unknownRev(ctx context.Context, rev, stderr string) error {
 		return fail("%q has no such ancestor, or is not a commit", base)
 	}
 	if isHex(rev) {
-		return fail("no commit here begins like that; fetch it first: git fetch")
+		return fail("no commit here begins with it; fetch it first: git fetch")
 	}
 	return fail("there is no such branch, tag or commit. There is %s", quoteList(names[:min(5, len(names))]))
 }

@@ -20,7 +20,7 @@ import (
 // then.
 const (
 	wallsExit = 125
-	wallsSay  = "fettle: no walls: "
+	wallsSay  = "fettle: no sandbox: "
 )
 
 // EnterProgram is the child of Run: args are the arguments after the word. It enters the sandbox
@@ -28,12 +28,12 @@ const (
 // number beside the error.
 func EnterProgram(args []string) (int, error) {
 	if len(args) < 4 {
-		return wallsExit, errors.New(wallsSay + "the arguments are not those of Run")
+		return wallsExit, errors.New(wallsSay + "the arguments do not come from Run")
 	}
 	memory, merr := strconv.ParseUint(args[0], 10, 63)
 	seconds, serr := strconv.ParseUint(args[1], 10, 31)
 	if merr != nil || serr != nil {
-		return wallsExit, errors.New(wallsSay + "the limits are no numbers")
+		return wallsExit, errors.New(wallsSay + "the limits are not numbers")
 	}
 	runtime.LockOSThread() // this thread gives up its privileges and becomes the program
 	if err := errors.Join(restrictFiles(args[2]), powerless(), programWall()); err != nil {
@@ -74,7 +74,7 @@ func programPath(name string) (string, error) {
 // three devices, all of them read-only.
 func restrictFiles(dir string) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
-		return fmt.Errorf("mounts cannot be made one's own: %w", err)
+		return fmt.Errorf("the mounts cannot be made private: %w", err)
 	}
 	root := filepath.Join(dir, "root")
 	if err := unix.Mount("none", root, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "size=1m,mode=755"); err != nil {
@@ -281,7 +281,7 @@ func powerless() error {
 	}
 	var none [2]unix.CapUserData
 	if err := unix.Capset(&unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, &none[0]); err != nil {
-		return fmt.Errorf("capabilities cannot be given up: %w", err)
+		return fmt.Errorf("capabilities cannot be dropped: %w", err)
 	}
 	return nil
 }

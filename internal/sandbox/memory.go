@@ -14,7 +14,7 @@ import (
 // root.
 func KeepMemory() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("cannot keep the memory of this process to itself: %w", err)
+		return fmt.Errorf("cannot protect the memory of this process: %w", err)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ type Printed struct {
 }
 
 // ErrNoWalls is in the chain of errors on hosts that cannot confine a program. It is not run there.
-var ErrNoWalls = errors.New("this machine has no way to keep a program in")
+var ErrNoWalls = errors.New("this host cannot isolate programs")
 
 const (
 	programMemory = 1 << 30

@@ -1,16 +1,13 @@
-// Package statcache remembers the digest of a file's content by what lstat
-// tells of it, in the manner of git's index: a file whose inode, size and times
-// are as they were when it was read has the content that it had then.
+// Package statcache stores the digest of the content of a file by its lstat data, like the index of
+// git: a file whose inode, size and times are unchanged has the same content.
 //
 //	c := statcache.Load(state)
 //	if d, ok := c.Digest(path, st); !ok { …read and hash…; c.Remember(path, st, d) }
 //	c.Save()
 //
-// The change time decides, since no program can set it. A file that changed
-// within the clock's own grain of being read might change again without its
-// times showing it (git calls that racy); such a file is not remembered, so it
-// is read again next time. The cache is only ever a saving: losing it, or any
-// doubt about it, costs reading.
+// The change time is decisive, because programs cannot set it. If a file is changed again within the
+// resolution of the clock, its times may not show it (git calls such files racy). These files are not
+// stored, so they are read again. If the cache is lost or invalid, files are read again.
 //
 //	file:  "FETTLESTAT1\n"  count u32  entry*  crc32c u32     (little endian)
 //	entry: len u16  path  dev u64  ino u64  size i64  mtime i64  ctime i64  sha256 [32]
@@ -37,10 +34,10 @@ const (
 	magic = "FETTLESTAT1\n"
 	file  = "/cache/stat"
 	temp  = "/cache/stat.new"
-	// grain is how long after a change a file counts as racy: well above the
-	// kernel's tick, and above what a file system rounds its times to.
+	// grain is the time after a change in which a file counts as racy. It is well above the tick of
+	// the kernel and the time resolution of file systems.
 	grain = 20 * time.Millisecond
-	// largest is how much of a cache file is believed, in bytes.
+	// largest is the maximum size of the cache file in bytes; a larger file is ignored.
 	largest = 256 << 20
 )
 
@@ -60,8 +57,7 @@ type Cache struct {
 	dirty bool
 }
 
-// Load reads the cache from a state directory. A missing or damaged file gives
-// an empty cache.
+// Load reads the cache from a state directory. If the file is missing or damaged, the cache is empty.
 func Load(state host.FS, now func() time.Time) *Cache {
 	c := &Cache{fs: state, now: now, known: map[string]entry{}}
 	f, err := state.Open(file)
@@ -79,7 +75,7 @@ func Load(state host.FS, now func() time.Time) *Cache {
 	return c
 }
 
-// Digest gives the remembered digest when the file is as it was then.
+// Digest returns the stored digest if the file is unchanged.
 func (c *Cache) Digest(path string, st host.Stat) (string, bool) {
 	c.mu.Lock()
 	e, ok := c.known[path]
@@ -94,8 +90,8 @@ func (c *Cache) Digest(path string, st host.Stat) (string, bool) {
 	return string(name[:]), true
 }
 
-// Remember notes the digest of content that was read under this stat, unless
-// the file changed too short a time ago to be sure.
+// Remember stores the digest of content that was read under this stat, unless the file changed too
+// recently.
 func (c *Cache) Remember(path string, st host.Stat, digest string) {
 	if age := c.now().UnixNano() - st.CTime; age < int64(grain) {
 		return
@@ -110,15 +106,15 @@ func (c *Cache) Remember(path string, st host.Stat, digest string) {
 	c.dirty = true
 }
 
-// Dirty tells whether Save has anything to write.
+// Dirty reports whether there are unsaved changes.
 func (c *Cache) Dirty() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.dirty
 }
 
-// Save writes the cache when it changed, keeping only paths that keep says are
-// still of interest. It is not made durable: what is lost is read again.
+// Save writes a changed cache. It keeps only paths for which keep returns true, and does not sync the
+// file to the disk.
 func (c *Cache) Save(keep func(path string) bool) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -126,7 +122,7 @@ func (c *Cache) Save(keep func(path string) bool) error {
 		return nil
 	}
 	maps.DeleteFunc(c.known, func(p string, _ entry) bool {
-		p, _, _ = strings.Cut(p, "\x00") // what stands behind it says how the file is read
+		p, _, _ = strings.Cut(p, "\x00") // the text after the NUL says how the file is read
 		return !keep(p)
 	})
 	if err := c.fs.Mkdir("/cache", 0o700); err != nil && !errors.Is(err, fs.ErrExist) {

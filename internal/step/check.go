@@ -19,14 +19,14 @@ func New(verb Verb, args []string, attrs ...Attr) (Step, error) {
 	}
 	sh := shapes[string(verb)]
 	if sh == nil {
-		return Step{}, fmt.Errorf("cannot make a step: there is no verb %q.%s", verb, didYouMean(string(verb), verbNames()))
+		return Step{}, fmt.Errorf("cannot create a step: there is no verb %q.%s", verb, didYouMean(string(verb), verbNames()))
 	}
 	var c checker
 	var s Step
 	c.step(sh, tokens, &s)
 	var errs []error
 	for _, f := range c.faults {
-		errs = append(errs, fmt.Errorf("cannot make a step %s: %s: %s", verb, f.summary, f.detail))
+		errs = append(errs, fmt.Errorf("cannot create a step %s: %s: %s", verb, f.summary, f.detail))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return Step{}, err
@@ -67,7 +67,7 @@ func (c *checker) subjects(sh *shape, tokens []token, s *Step) int {
 	for i := range tokens[:n] {
 		t := &tokens[i]
 		if i >= len(sh.names) && !sh.variadic {
-			c.fault(i, "Too many subjects", "%s takes %s: %s. %q is one too many. Quote a value that holds blanks.", sh.verb, count(len(sh.names), "subject"), sh.usage(), clip(t.text))
+			c.fault(i, "Too many subjects", "%s takes %s: %s. %q is one too many. Quote a value that contains blanks.", sh.verb, count(len(sh.names), "subject"), sh.usage(), clip(t.text))
 			break
 		}
 		canon, why := t.canonical(sh.subjectTypeAt(i))
@@ -86,7 +86,7 @@ func (c *checker) subjects(sh *shape, tokens []token, s *Step) int {
 // canonical is Type.canonical of the word. Only a quoted one can hold NUL.
 func (t *token) canonical(typ Type) (canon, why string) {
 	if t.quoted && strings.IndexByte(t.text, 0) >= 0 {
-		return t.text, "The value holds a NUL byte, which nothing on a machine can hold. Take it out."
+		return t.text, "The value contains a NUL byte, which paths, names and arguments cannot contain. Remove it."
 	}
 	return typ.canonical(t.text)
 }
@@ -104,7 +104,7 @@ func missingHint(rest []token) string {
 		return ""
 	}
 	t := rest[0]
-	return fmt.Sprintf(" A subject that looks like an attribute is quoted: %s.", strconv.Quote(clip(t.key+"="+t.text)))
+	return fmt.Sprintf(" Quote a subject that looks like an attribute: %s.", strconv.Quote(clip(t.key+"="+t.text)))
 }
 
 // attributes reads the words from the n-th on.
@@ -113,7 +113,7 @@ func (c *checker) attributes(sh *shape, tokens []token, n int, s *Step) {
 	for i := n; i < len(tokens); i++ {
 		t := &tokens[i]
 		if t.key == "" {
-			c.fault(i, "Subject behind an attribute", "%q stands behind an attribute. All subjects come first: %s.%s", clip(t.text), sh.usage(), keyHint(t, sh))
+			c.fault(i, "Subject after an attribute", "%q is written after an attribute. Write all subjects first: %s.%s", clip(t.text), sh.usage(), keyHint(t, sh))
 			continue
 		}
 		k := sh.index(t.key)
@@ -147,7 +147,7 @@ func unknownKey(sh *shape, t *token) string {
 		b.WriteString(" It takes " + strings.Join(sh.keyNames(), ", ") + ".")
 	}
 	if sh.variadic {
-		fmt.Fprintf(&b, " A word of a command that looks like an attribute is quoted: %s.", strconv.Quote(clip(t.key+"="+t.text)))
+		fmt.Fprintf(&b, " Quote a word of a command that looks like an attribute: %s.", strconv.Quote(clip(t.key+"="+t.text)))
 	}
 	return b.String()
 }
@@ -165,7 +165,7 @@ func (c *checker) attribute(sh *shape, k, i int, t *token, start int) {
 		at--
 	}
 	if !key.List && at > start && c.attrs[at-1].Key == key.Name {
-		c.fault(i, "Attribute written twice", "%s has %s already. Keep one of the two.", sh.verb, key.Name)
+		c.fault(i, "Attribute written twice", "%s already has %s. Keep one of the two.", sh.verb, key.Name)
 		return
 	}
 	c.attrs = append(c.attrs, Attr{})

@@ -59,7 +59,7 @@ func ExampleLint() {
 		fmt.Println(d)
 	}
 	// Output:
-	// x.steps:1:12: error: Directory made too late: The directory "/tmp/blaat" is made behind this step, at x.steps:2:1. Steps run in their order: move it before.
+	// x.steps:1:12: error: Directory created too late: The directory "/tmp/blaat" is created after this step, at x.steps:2:1. Steps run in the order of the list: move its step before this one.
 }
 
 func ExampleSplitWords() {

@@ -31,7 +31,7 @@ func SplitKey(key string) ([]KeyPart, error) {
 		for strings.HasPrefix(rest, "[") {
 			end := strings.IndexByte(rest, ']')
 			if end < 2 || !entryNumber(rest[1:end]) {
-				return nil, fmt.Errorf("the key %q has a [ without a number and ]; an entry of a list is [0], a name with brackets stands in double quotes", clip(key))
+				return nil, fmt.Errorf("the key %q has a [ without a number and ]; write [0] for an entry of a list, and double quotes around a name with brackets", clip(key))
 			}
 			n, _ := strconv.Atoi(rest[1:end])
 			out, rest = append(out, KeyPart{"", n}), rest[end+1:]
@@ -40,7 +40,7 @@ func SplitKey(key string) ([]KeyPart, error) {
 		case rest == "":
 			return out, nil
 		case rest[0] != '.':
-			return nil, fmt.Errorf("the key %q goes on with %q where a dot should be; put the name into double quotes", clip(key), clip(rest))
+			return nil, fmt.Errorf("the key %q continues with %q instead of a dot; put the name into double quotes", clip(key), clip(rest))
 		}
 		rest = rest[1:]
 	}
@@ -51,11 +51,11 @@ func keyName(text string) (name, rest string, err error) {
 	if strings.HasPrefix(text, `"`) {
 		quoted, err := strconv.QuotedPrefix(text)
 		if err != nil {
-			return "", "", fmt.Errorf("the key has a name in quotes that does not end: %s", clip(text))
+			return "", "", fmt.Errorf("the key has a name without its closing quote: %s", clip(text))
 		}
 		name, err := strconv.Unquote(quoted)
 		if err != nil || strings.ContainsAny(name, "\n\r\x00") {
-			return "", "", fmt.Errorf("the key has a name that no line can hold: %s", clip(quoted))
+			return "", "", fmt.Errorf("the key has a name with a character that a line cannot contain: %s", clip(quoted))
 		}
 		return name, text[len(quoted):], nil
 	}
@@ -64,7 +64,7 @@ func keyName(text string) (name, rest string, err error) {
 		end = len(text)
 	}
 	if end == 0 {
-		return "", "", fmt.Errorf("the key has an empty name at %q; a name with anything but letters, digits, _, - and @ stands in double quotes", clip(text))
+		return "", "", fmt.Errorf("the key has an empty name at %q; write double quotes around a name with characters other than letters, digits, _, - and @", clip(text))
 	}
 	return text[:end], text[end:], nil
 }

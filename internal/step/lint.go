@@ -28,11 +28,11 @@ func (o LintOptions) Lint(list List, base Base) diag.List {
 	l.survey()
 	for i, s := range list {
 		if !s.whole() {
-			l.errorf(s, s.Range, "Incomplete step", "%s lacks a subject, and was made by a program that did not check it.", clip(s.String()))
+			l.errorf(s, s.Range, "Incomplete step", "%s has no subject: the program that created this step did not check it.", clip(s.String()))
 			continue
 		}
 		if len(l.diags) >= maxDiagnostics {
-			l.errorf(s, s.Range, "Too many mistakes", "The first %d mistakes are shown and the rest of the list was not checked. Mend these first.", maxDiagnostics)
+			l.errorf(s, s.Range, "Too many errors", "The first %d errors are shown, and the remaining list was not checked. Correct these errors first.", maxDiagnostics)
 			break
 		}
 		l.step(i, s)
@@ -123,7 +123,7 @@ func (l *linter) passUser(s Step) {
 
 func (l *linter) step(i int, s Step) {
 	if s.Verb == Include {
-		l.errorf(s, s.subjectRange(0), "Include was not read", "The list still holds an INCLUDE, so that it cannot be checked as a whole. Resolve it first.")
+		l.errorf(s, s.subjectRange(0), "Include was not read", "The list contains an unresolved INCLUDE, so it cannot be checked completely. Resolve the INCLUDE first.")
 		return
 	}
 	l.repeated(i, s)
@@ -134,7 +134,7 @@ func (l *linter) step(i int, s Step) {
 	switch s.Verb {
 	case Exec:
 		if _, ok := s.Lookup("undo"); !ok && l.RequireUndo {
-			l.errorf(s, s.Range, "Irreversible command", "EXEC has no undo, and this repository demands that every step can be undone. Add undo=\"…\", the command that takes it back.")
+			l.errorf(s, s.Range, "Irreversible command", "EXEC has no undo, and this repository requires that every step can be undone. Add undo=\"…\", the command that undoes it.")
 		}
 	case Act:
 		l.triggers(i, s)
@@ -154,7 +154,7 @@ func (l *linter) ownLine(s Step) {
 		return
 	}
 	if re, err := regexp.Compile(expr); err == nil && !re.MatchString(line) {
-		l.errorf(s, s.keyRange("match", 0), "Match does not find its own line", "The line does not match this expression. After the next change of the line the old one would stay beside the new one. Write an expression that matches the line to replace and also the line that is given.")
+		l.errorf(s, s.keyRange("match", 0), "Match does not find its own line", "The line does not match this expression, so after its next change the old line would stay in addition to the new line. Write an expression that matches both the line to replace and the new line.")
 	}
 }
 
@@ -205,7 +205,7 @@ func (l *linter) repeated(i int, s Step) {
 	}
 	if k > 1 {
 		if k != before+1 {
-			l.errorf(s, s.Range, "Phase out of order", "%s comes to phase %d here, and before it to %d. The phases of an address stand one after the other; the first is not written.", clip(string(a)), k, before)
+			l.errorf(s, s.Range, "Phase out of order", "%s has phase %d here, after phase %d. Number the phases of an address 1, 2, 3, without gaps; phase 1 is not written.", clip(string(a)), k, before)
 		}
 		return
 	}
@@ -214,10 +214,10 @@ func (l *linter) repeated(i int, s Step) {
 	}
 	first := l.list[j]
 	if s.Same(first) {
-		l.errorf(s, s.Range, "Address written twice", "%s is written already, by the same line at %s. Take one of the two out.", clip(string(a)), where(first, j))
+		l.errorf(s, s.Range, "Address written twice", "%s is already written by the same line at %s. Remove one of the two.", clip(string(a)), where(first, j))
 		return
 	}
-	l.errorf(s, s.Range, "Address written twice", "%s is written already, at %s: %s. Two steps would undo each other's work at every run. Keep one.", clip(string(a)), where(first, j), clip(first.Text()))
+	l.errorf(s, s.Range, "Address written twice", "%s is already written at %s: %s. The two steps would undo each other in every run. Keep one.", clip(string(a)), where(first, j), clip(first.Text()))
 }
 
 // triggers refuses an action whose trigger no step of the list writes.
@@ -232,7 +232,7 @@ func (l *linter) triggers(i int, s Step) {
 			at, ok := l.first[addr.Addr(v)]
 			switch {
 			case !ok:
-				l.errorf(s, s.keyRange(key, n), "Unknown trigger", "No step of this list writes %q, so that the action would never run.%s", clip(v), question(l.near(v, l.addrs)))
+				l.errorf(s, s.keyRange(key, n), "Unknown trigger", "No step of this list writes %q, so the action would never run.%s", clip(v), question(l.near(v, l.addrs)))
 			case at > i:
 				late++
 			}
@@ -240,21 +240,21 @@ func (l *linter) triggers(i int, s Step) {
 	}
 	for n, v := range s.All("behind") {
 		if _, ok := l.first[addr.Addr(v)]; !ok {
-			l.errorf(s, s.keyRange("behind", n), "Unknown address", "No step of this list writes %q, so that nothing of the kind comes after the block.%s", clip(v), question(l.near(v, l.addrs)))
+			l.errorf(s, s.keyRange("behind", n), "Unknown address", "No step of this list writes %q, so it cannot be after the block.%s", clip(v), question(l.near(v, l.addrs)))
 		}
 	}
 	_, rescues := s.Lookup("rescue")
 	switch {
 	case !rescues && len(s.All("behind")) > 0:
-		l.errorf(s, s.keyRange("behind", 0), "Behind no block", "behind= says what comes after a block that the action rescues. Add rescue=NAME, or leave it out.")
+		l.errorf(s, s.keyRange("behind", 0), "Attribute without effect", "behind= lists the addresses after a block that the action rescues. Add rescue=NAME, or remove behind=.")
 	case rescues && (len(s.All("on_failure")) == 0 || len(s.All("on")) > 0):
-		l.errorf(s, s.keyRange("rescue", 0), "Rescue without a block", "An action rescues what on_failure= lists, and runs for nothing else. List the steps of the block there, and give on= to a line of its own.")
+		l.errorf(s, s.keyRange("rescue", 0), "Rescue without a block", "An action with rescue= runs only after a failure of the addresses in on_failure=. List the addresses of the block there, and move on= to a line of its own.")
 	}
 	switch {
 	case all == 0:
-		l.warnf(s, s.Range, "Action without trigger", "The action runs only when something tells it to, and it names nothing. Add on=KIND:NAME.")
+		l.warnf(s, s.Range, "Action without trigger", "The action runs only after a change of an address in on=, and there is no on=. Add on=KIND:NAME.")
 	case late == all && l.last[s.Addr()] == i:
-		l.warnf(s, s.Range, "Action before its triggers", "Every step that triggers the action stands behind it. Move it behind them.")
+		l.warnf(s, s.Range, "Action before its triggers", "All steps that trigger the action are after it. Move the action after these steps.")
 	}
 }
 
@@ -262,6 +262,6 @@ func (l *linter) unitSuffix(s Step, i int) {
 	suffixes := []string{".service", ".socket", ".target", ".timer", ".path", ".mount", ".automount", ".swap", ".slice", ".scope", ".device"}
 	name := s.Args[i]
 	if !slices.ContainsFunc(suffixes, func(x string) bool { return len(name) > len(x) && name[len(name)-len(x):] == x }) {
-		l.warnf(s, s.subjectRange(i), "Unit without a type", "%q does not say what type of unit it is. Did you mean %q?", clip(name), clip(name+".service"))
+		l.warnf(s, s.subjectRange(i), "Unit without a type", "%q has no type of unit as its suffix. Did you mean %q?", clip(name), clip(name+".service"))
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 // refused are the trees in which no step may write, and why.
 func refused() [5]struct{ tree, why string } {
-	const kernel = "The kernel makes what is there, and it is gone at the next boot."
-	const ours = "fettle keeps its own journal and locks there."
+	const kernel = "The kernel creates its content, which is lost at the next boot."
+	const ours = "fettle stores its journals and locks there."
 	return [5]struct{ tree, why string }{
 		{"/proc", kernel + " For a setting below /proc/sys use SYSCTL."}, {"/sys", kernel}, {"/dev", kernel},
 		{"/run/fettle", ours}, {"/var/lib/fettle", ours},
@@ -25,7 +25,7 @@ func below(p, tree string) bool {
 // allowed refuses paths that no step is allowed to write.
 func (l *linter) allowed(s Step, p string) bool {
 	if p[0] != '/' || path.Clean(p) != p {
-		l.errorf(s, s.subjectRange(pathSubject(s)), "Path is not clean", "%q has more than one spelling, so that two steps could write one file unseen. Write %q.", clip(p), clip(path.Clean("/"+p)))
+		l.errorf(s, s.subjectRange(pathSubject(s)), "Path is not clean", "%q is not a clean path, so two steps could write the same file undetected. Write %q.", clip(p), clip(path.Clean("/"+p)))
 		return false
 	}
 	for _, f := range refused() {
@@ -55,7 +55,7 @@ func (l *linter) paths(i int, s Step, p string) {
 	switch s.Verb {
 	case Rm:
 		if l.base.HasDir(p) {
-			l.errorf(s, s.subjectRange(0), "Removal of a base directory", "%q belongs to the base system, and RM takes a tree away whole. Name what is to go below it.", clip(p))
+			l.errorf(s, s.subjectRange(0), "Removal of a base directory", "%q belongs to the base system, and RM removes a whole tree. Name the path below it that should be removed.", clip(p))
 		}
 	case Mkdir, Copy, Link:
 		l.parent(i, s, p)
@@ -88,7 +88,7 @@ func (l *linter) shared(s Step, p string) {
 	o := l.list[j]
 	switch {
 	case s.Verb == Edit && (o.Verb == Copy || o.Verb == Link || o.Verb == Rm || o.Verb == Mkdir):
-		l.errorf(s, s.subjectRange(0), "Edit of a file that the list writes", "%s writes %q whole, at %s, and would take the edit away at the next run. Put the text into that file.", o.Verb, clip(p), where(o, j))
+		l.errorf(s, s.subjectRange(0), "Edit of a file that the list writes", "%s writes the whole of %q, at %s, and would remove the edit in the next run. Put the text into that file.", o.Verb, clip(p), where(o, j))
 	case s.Verb == Meta && o.Verb == Rm:
 		l.errorf(s, s.subjectRange(0), "Metadata of a path that is removed", "RM removes %q, at %s. Keep one of the two.", clip(p), where(o, j))
 	case s.Verb == Meta:
@@ -108,7 +108,7 @@ func (l *linter) sharedMetadata(s, o Step, j int, p string) {
 		if w := o.metadata(k); sameMetadata(v, w) {
 			l.warnf(s, s.keyRange(k, 0), "Metadata written twice", "%s gives %q its %s too, at %s. Write it there.", o.Verb, clip(p), k, where(o, j))
 		} else {
-			l.errorf(s, s.keyRange(k, 0), "Two steps disagree", "%s gives %q %s=%s, at %s, and META gives it %s=%s: each would undo the other at every run. Write %s=%s there.", o.Verb, clip(p), k, clip(w), where(o, j), k, clip(v), k, clip(v))
+			l.errorf(s, s.keyRange(k, 0), "Two steps disagree", "%s gives %q %s=%s, at %s, and META gives it %s=%s: the two would undo each other in every run. Write %s=%s there.", o.Verb, clip(p), k, clip(w), where(o, j), k, clip(v), k, clip(v))
 		}
 	}
 }
@@ -146,11 +146,11 @@ func (l *linter) blocked(s Step, p string) bool {
 		o, r := l.list[j], s.subjectRange(pathSubject(s))
 		switch {
 		case o.Verb == Copy:
-			l.errorf(s, r, "Path below a file", "%q is made a regular file, at %s, and nothing can be below it.", clip(d), where(o, j))
+			l.errorf(s, r, "Path below a file", "%q is a regular file, at %s, so no path can be below it.", clip(d), where(o, j))
 		case o.Verb == Link:
-			l.errorf(s, r, "Path below a link", "%q is made a link to %q, at %s. Write the path that the link leads to.", clip(d), clip(o.Args[0]), where(o, j))
+			l.errorf(s, r, "Path below a link", "%q is a link to %q, at %s. Write the path at the destination of the link.", clip(d), clip(o.Args[0]), where(o, j))
 		case o.Verb == Rm && s.Verb != Rm:
-			l.errorf(s, r, "Path below what is removed", "RM removes %q and all below it, at %s. Keep one of the two.", clip(d), where(o, j))
+			l.errorf(s, r, "Path below a removed path", "RM removes %q with all paths below it, at %s. Keep one of the two.", clip(d), where(o, j))
 		default:
 			continue
 		}
@@ -167,16 +167,16 @@ func (l *linter) parent(i int, s Step, p string) {
 	}
 	r := s.subjectRange(pathSubject(s))
 	if j, ok := l.first[addr.File(dir)]; ok && j > i && l.list[j].Verb == Mkdir {
-		l.errorf(s, r, "Directory made too late", "The directory %q is made behind this step, at %s. Steps run in their order: move it before.", clip(dir), where(l.list[j], j))
+		l.errorf(s, r, "Directory created too late", "The directory %q is created after this step, at %s. Steps run in the order of the list: move its step before this one.", clip(dir), where(l.list[j], j))
 		return
 	}
 	if l.commands {
-		l.warnf(s, r, "Directory may be missing", "No step makes the directory %q; perhaps a command before does. Say so with creates=… there, or write MKDIR.%s", clip(dir), question(l.near(dir, l.dirs)))
+		l.warnf(s, r, "Directory may be missing", "No step creates the directory %q; an earlier command may create it. Write creates=… there, or add MKDIR.%s", clip(dir), question(l.near(dir, l.dirs)))
 		return
 	}
 	if pkg := Ships(dir); pkg != "" {
-		l.errorf(s, r, "Directory is missing", "No step before makes the directory %q and the base system has none. The package %s provides it. Put PKG %s before this step.", clip(dir), pkg, pkg)
+		l.errorf(s, r, "Directory is missing", "No earlier step creates the directory %q, and the base system does not have it. The package %s provides it. Put PKG %s before this step.", clip(dir), pkg, pkg)
 		return
 	}
-	l.errorf(s, r, "Directory is missing", "No step before makes the directory %q and the base system has none.%s Put %s before this step.", clip(dir), question(l.near(dir, l.dirs)), clip(Step{Verb: Mkdir, Args: []string{dir}}.String()))
+	l.errorf(s, r, "Directory is missing", "No earlier step creates the directory %q, and the base system does not have it.%s Put %s before this step.", clip(dir), question(l.near(dir, l.dirs)), clip(Step{Verb: Mkdir, Args: []string{dir}}.String()))
 }

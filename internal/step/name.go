@@ -13,15 +13,15 @@ const longestAccount = 32
 func refuseAccount(v string, mustBeName bool) string {
 	switch {
 	case v == "":
-		return "The account has no name. Give one."
+		return "The account has no name. Write its name."
 	case len(v) > longestAccount:
 		return fmt.Sprintf("%q is longer than the %d bytes that an account's name may have.", clip(v), longestAccount)
 	case v[0] == '-':
-		return fmt.Sprintf("%q begins with a hyphen, which tools take for an option.", v)
+		return fmt.Sprintf("%q begins with a hyphen, so programs would treat it as an option.", v)
 	case !inAccount(v):
-		return fmt.Sprintf("%q holds a character that no account may have: a blank, a colon, a comma, a slash, an equals sign or a control character.", v)
+		return fmt.Sprintf("%q contains a character that names of accounts cannot contain: a blank, a colon, a comma, a slash, an equals sign or a control character.", v)
 	case mustBeName && isNumber(v):
-		return fmt.Sprintf("%q is a number, not a name. An account that can be told from a number needs a letter.", v)
+		return fmt.Sprintf("%q is a number. The name of an account must contain a letter.", v)
 	}
 	return ""
 }
@@ -64,7 +64,7 @@ func refusePackage(v string) string {
 	if l := strings.ToLower(v); l != v && refusePackage(l) == "" {
 		hint = fmt.Sprintf(" Did you mean %q?", l)
 	}
-	return fmt.Sprintf("%q is not the name of a Debian package: lower-case letters, digits and + - . after a letter or digit, then perhaps :architecture.%s", clip(v), hint)
+	return fmt.Sprintf("%q is not the name of a Debian package: use lower-case letters, digits and + - . after a letter or digit, and optionally :architecture.%s", clip(v), hint)
 }
 
 // refuseName checks the names that are letters, digits and a few signs.
@@ -80,11 +80,11 @@ func refuseName(v string, t Type) string {
 	case v == "":
 		return fmt.Sprintf("The name of %s is missing.", what)
 	case !onlyFrom(v, signs):
-		return fmt.Sprintf("%q is not the name of %s: only letters, digits and %s may stand in it.", clip(v), what, signs)
+		return fmt.Sprintf("%q is not the name of %s: use only letters, digits and %s.", clip(v), what, signs)
 	case v[0] == '-' && !strings.HasPrefix(v, "-."):
-		return fmt.Sprintf("%q begins with a hyphen, which tools take for an option.", clip(v))
+		return fmt.Sprintf("%q begins with a hyphen, so programs would treat it as an option.", clip(v))
 	case strings.Contains(v, "..") && t == sysctlKey:
-		return fmt.Sprintf("%q goes up with \"..\". Write the setting's own name, such as net.ipv4.ip_forward.", clip(v))
+		return fmt.Sprintf("%q contains \"..\". Write the name of the setting, such as net.ipv4.ip_forward.", clip(v))
 	}
 	return ""
 }

@@ -60,7 +60,7 @@ func TestPhaseErrors(t *testing.T) {
 		{"LINK one /etc/a phase=1\n", "Invalid phase"},
 		{"LINK one /etc/a phase=101\n", "Invalid phase"},
 		{"LINK one /etc/a phase=x\n", "Invalid number"},
-		{"UNIT a.service phase=2\n", "UNIT says nothing about its subject"},
+		{"UNIT a.service phase=2\n", "UNIT has no attributes"},
 		{"EXEC a true output=out\n", "neither stdout nor a clean absolute path"},
 		{"LINK two /etc/a phase=2\n", "Phase out of order"},
 		{"LINK one /etc/a\nLINK three /etc/a phase=3\n", "Phase out of order"},

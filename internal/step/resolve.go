@@ -78,7 +78,7 @@ func (r *resolver) steps(list List, dir string) {
 		r.out = append(r.out, s)
 		if len(r.out) > MaxSteps {
 			r.full = true
-			r.fault(s, wholeLine, "Too many steps", "The list and its includes hold more than %d steps. Split the target's configuration.", MaxSteps)
+			r.fault(s, wholeLine, "Too many steps", "The list and its includes have more than %d steps. Split the configuration of the target.", MaxSteps)
 		}
 	}
 }
@@ -94,19 +94,19 @@ func (r *resolver) locate(s Step, dir string) (rel string, ok bool) {
 	p := s.Args[0]
 	switch {
 	case path.IsAbs(p):
-		r.fault(s, 0, "Path leaves the directory", "%q is absolute. Sources and includes lie in the directory of the list or below, and are named relative to the file they stand in.", clip(p))
+		r.fault(s, 0, "Path leaves the directory", "%q is absolute. Sources and includes must be in the directory of the list or below, with paths relative to the file that contains them.", clip(p))
 		return "", false
 	case strings.Contains(p, "\\"):
-		r.fault(s, 0, "Invalid path", "%q holds a backslash. Directories are separated by a slash.", clip(p))
+		r.fault(s, 0, "Invalid path", "%q contains a backslash. Separate directories with a slash.", clip(p))
 		return "", false
 	}
 	rel = path.Join(dir, p)
 	if rel == ".." || strings.HasPrefix(rel, "../") {
-		r.fault(s, 0, "Path leaves the directory", "%q leads out of the directory of the top list. Move the file below it.", clip(p))
+		r.fault(s, 0, "Path leaves the directory", "%q is outside of the directory of the top list. Move the file below this directory.", clip(p))
 		return "", false
 	}
 	if !fs.ValidPath(rel) || rel == "." {
-		r.fault(s, 0, "Invalid path", "%q names no file.", clip(p))
+		r.fault(s, 0, "Invalid path", "%q is not a file.", clip(p))
 		return "", false
 	}
 	return rel, true
@@ -127,7 +127,7 @@ func (r *resolver) content(s Step, dir string) Step {
 		r.digests[rel] = a
 	}
 	if a.err != nil {
-		r.fault(s, 0, "Cannot read the source", "%s. The source is looked for at %s, seen from %s.", reason(a.err), rel, r.directoryName())
+		r.fault(s, 0, "Cannot read the source", "%s. The path of the source is %s, relative to %s.", reason(a.err), rel, r.directoryName())
 		return s
 	}
 	if s.Written == "" {
@@ -164,7 +164,7 @@ func (r *resolver) include(s Step, dir string) {
 	}
 	text, err := r.src.ReadFile(rel)
 	if err != nil {
-		r.fault(s, 0, "Cannot read the include", "%s. The file is looked for at %s, seen from %s.", reason(err), rel, r.directoryName())
+		r.fault(s, 0, "Cannot read the include", "%s. The path of the file is %s, relative to %s.", reason(err), rel, r.directoryName())
 		return
 	}
 	list, diags := Parse(path.Join(r.directory, rel), text)
@@ -185,12 +185,12 @@ func (r *resolver) mayInclude(s Step, rel string) bool {
 	at := slices.Index(r.files, rel)
 	switch {
 	case at >= 0:
-		r.fault(s, 0, "Include cycle", "The file includes itself: %s. Take one of these lines out.", strings.Join(append(slices.Clone(r.files[at:]), rel), " -> "))
+		r.fault(s, 0, "Include cycle", "The file includes itself: %s. Remove one of these lines.", strings.Join(append(slices.Clone(r.files[at:]), rel), " -> "))
 	case len(r.files) >= MaxIncludeDepth:
 		r.fault(s, 0, "Includes too deep", "Files include each other %d deep: %s. At most %d are allowed.", len(r.files), strings.Join(r.files, " -> "), MaxIncludeDepth)
 	case r.includes > MaxIncludes:
 		r.full = true
-		r.fault(s, 0, "Too many includes", "More than %d files were included, some of them many times. Include each file once.", MaxIncludes)
+		r.fault(s, 0, "Too many includes", "There are more than %d includes, some of the same file. Include each file once.", MaxIncludes)
 	default:
 		return true
 	}

@@ -38,7 +38,7 @@ func pathsSchemas() []Schema {
 			{Name: "mode", Type: Mode, Doc: "permission bits"},
 			{Name: "acl", Doc: "access ACL in setfacl's short form, entries joined by commas"},
 			{Name: "attrs", Doc: "inode attributes as chattr's letters: a, i, or none as -"}, phase},
-			"owner, group, mode, ACL or attributes of something that is not ours"},
+			"owner, group, mode, ACL or attributes of a path that fettle does not write"},
 		{Rm, []string{"PATH"}, []Key{phase}, "the absence of a path or tree"},
 	}
 }
@@ -58,7 +58,7 @@ func editsSchemas() []Schema {
 			{Name: "format", Doc: "json, yaml, toml, ini or xml: the key is a place in such a document; all other bytes stay unchanged"},
 			{Name: "create", Type: Bool, Doc: "create a missing file (root, root, 0644)"},
 			ensure, phase},
-			"one region of a file that others write too"},
+			"one region of a file with other content"},
 	}
 }
 
@@ -80,7 +80,7 @@ func accountsSchemas() []Schema {
 // servicesSchemas are the verbs of packages, units and the kernel.
 func servicesSchemas() []Schema {
 	return []Schema{
-		{Pkg, []string{"NAME"}, []Key{{Name: "version", Type: Version, Doc: "exact version"}, {Name: "held", Type: Bool, Doc: "kept from upgrades"},
+		{Pkg, []string{"NAME"}, []Key{{Name: "version", Type: Version, Doc: "exact version"}, {Name: "held", Type: Bool, Doc: "not upgraded by apt (apt-mark hold)"},
 			{Name: "ensure", Type: Purgeable, Doc: "present (the default), absent, or purged: absent, and its configuration and data are deleted"}}, "an apt package; consecutive ones are one transaction"},
 		{Unit, []string{"NAME"}, []Key{{Name: "enabled", Type: Bool, Doc: "started at boot"}, {Name: "masked", Type: Bool, Doc: "cannot be started"}, {Name: "active", Type: Bool, Doc: "running now"},
 			{Name: "timeout", Type: Seconds, Doc: "time limit to start or stop it; default: 5m"}, phase}, "a systemd unit"},
@@ -104,8 +104,8 @@ func commandsSchemas() []Schema {
 			{Name: "output", Doc: "source of the result for later steps: stdout, or the path of a file that the command writes"}},
 			"a command"},
 		{Act, []string{"ACTION", "SUBJECT", "ARGV..."}, []Key{
-			{Name: "on", Type: Address, List: true, Doc: "runs if one of these changed"},
-			{Name: "on_failure", Type: Address, List: true, Doc: "runs if one of these failed"},
+			{Name: "on", Type: Address, List: true, Doc: "runs if one of these addresses changed"},
+			{Name: "on_failure", Type: Address, List: true, Doc: "runs if one of these addresses failed"},
 			{Name: "rescue", Doc: "name of the block that on_failure lists; if this action succeeds, the run skips the block and the addresses in behind, and continues"},
 			{Name: "behind", Type: Address, List: true, Doc: "addresses after the block, which are skipped if it failed"},
 			{Name: "timeout", Type: Seconds, Doc: "time limit; default: 5m"}},
@@ -118,7 +118,7 @@ func probesSchemas() []Schema {
 	return []Schema{
 		{Wait, []string{"NAME"}, append(probe(),
 			Key{Name: "timeout", Type: Seconds, Doc: "time limit of all attempts, after which the step fails; default: 5m"}),
-			"waits in its turn until something holds that others bring about"},
+			"waits at its place in the list until a condition holds"},
 		{Check, []string{"NAME"}, append(probe(),
 			Key{Name: "within", Type: Seconds, Doc: "time limit of all attempts; default: 10s"}),
 			"a verification after the run"},

@@ -61,9 +61,9 @@ func TestBadText(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"NUL", "MKDIR /a\x00b", "x:2:9: error: NUL byte"},
 		{"UTF-8", "MKDIR /é\xff", "x:2:9: error: Invalid UTF-8"},
-		{"escape", "MKDIR /a \x1b[31m", `x:2:10: error: Control character: A list holds no control characters. Inside quotes write it as \x1b.`},
+		{"escape", "MKDIR /a \x1b[31m", `x:2:10: error: Control character: A list cannot contain control characters. Inside quotes, write it as \x1b.`},
 		{"lone CR", "MKDIR /a\rMKDIR /b", "x:2:9: error: Control character"},
-		{"bidi", "MKDIR /a\u202eb", `x:2:9: error: Invisible character: The line holds a character that cannot be seen. Take it out, or write it in quotes as \u202e.`},
+		{"bidi", "MKDIR /a\u202eb", `x:2:9: error: Invisible character: The line contains an invisible character. Remove it, or write it in quotes as \u202e.`},
 		{"bidi in source", "MKDIR /a #@ a\u202eb", "x:2:14: error: Invisible character"},
 		{"hard blank", "MKDIR /a\u00a0mode=0755", "x:2:9: error: Invisible character"},
 		{"long", "MKDIR /" + strings.Repeat("a", step.MaxLine), "x:2:1: error: Line too long"},
@@ -98,7 +98,7 @@ func TestLimits(t *testing.T) {
 		t.Error(len(list), diags)
 	}
 	_, diags = step.Parse("x", []byte(strings.Repeat("x\n", 1_000_000)))
-	if last := diags[len(diags)-1]; len(diags) > 1001 || last.Summary != "Too many mistakes" {
+	if last := diags[len(diags)-1]; len(diags) > 1001 || last.Summary != "Too many errors" {
 		t.Error(len(diags), last)
 	}
 	wide, _ := step.Parse("x", []byte("EXEC a "+strings.Repeat("b ", step.MaxLine/2-8)))
@@ -119,7 +119,7 @@ func TestNew(t *testing.T) {
 		t.Error(s, err)
 	}
 	_, err = step.New(step.Mkdir, nil, step.Attr{Key: "ower", Value: "x"}, step.Attr{Key: "mode", Value: "x"})
-	for _, want := range []string{"cannot make a step MKDIR: Missing subject", `Did you mean "owner"?`, "Invalid mode"} {
+	for _, want := range []string{"cannot create a step MKDIR: Missing subject", `Did you mean "owner"?`, "Invalid mode"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v does not tell %q", err, want)
 		}

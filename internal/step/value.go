@@ -60,7 +60,7 @@ func (t Type) refuse(v string) string {
 		return refuseName(v, t)
 	case label:
 		if strings.TrimSpace(v) == "" {
-			return "The name is empty. Give one."
+			return "The name is empty. Write a name."
 		}
 	case blobSource:
 		return refuseSource(v)
@@ -159,7 +159,7 @@ const maxPath = 4095 // bytes
 func canonicalPath(v string) (string, string) {
 	switch {
 	case len(v) > maxPath: // a long path with many .. stays fast
-		return clip(v), fmt.Sprintf("The path has %d bytes, and no path of Linux has more than %d. Write a shorter one.", len(v), maxPath)
+		return clip(v), fmt.Sprintf("The path has %d bytes, and the limit of Linux is %d. Write a shorter path.", len(v), maxPath)
 	case isClean(v):
 		return v, ""
 	case v == "":
@@ -167,7 +167,7 @@ func canonicalPath(v string) (string, string) {
 	case v[0] != '/':
 		return v, fmt.Sprintf("%q is not absolute. Did you mean %q?", clip(v), clip("/"+strings.TrimPrefix(v, "./")))
 	case hasDotDot(v):
-		return v, fmt.Sprintf(`%q goes up with "..", so that its place cannot be told from its text. Write %q.`, clip(v), clip(path.Clean(v)))
+		return v, fmt.Sprintf(`%q contains "..", so its real place depends on links. Write %q.`, clip(v), clip(path.Clean(v)))
 	}
 	return path.Clean(v), ""
 }
@@ -225,12 +225,12 @@ func refuseAddress(v string) string {
 	for _, k := range addr.Kinds() {
 		kinds = append(kinds, string(k))
 	}
-	return fmt.Sprintf("%q is no address: there must be a kind of address (%s), a colon and a name.%s", clip(v), strings.Join(kinds, ", "), didYouMean(kind, kinds))
+	return fmt.Sprintf("%q is not an address: write a kind of address (%s), a colon and a name.%s", clip(v), strings.Join(kinds, ", "), didYouMean(kind, kinds))
 }
 
 func refusePattern(v string) string {
 	if _, err := regexp.Compile(v); err != nil {
-		return fmt.Sprintf("%q is no regular expression (RE2): %s.", clip(v), clip(strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
+		return fmt.Sprintf("%q is not a regular expression (RE2): %s.", clip(v), clip(strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
 	}
 	return ""
 }
@@ -267,7 +267,7 @@ func refuseSource(v string) string {
 	case v == "":
 		return "The source is empty. Name a file relative to the directory of this list, or a digest."
 	case strings.HasPrefix(v, "sha256:") && !IsDigest(v):
-		return fmt.Sprintf("%q is not a whole digest: sha256: stands before 64 lower-case hexadecimal digits.", clip(v))
+		return fmt.Sprintf("%q is not a complete digest: write sha256: and 64 lower-case hexadecimal digits.", clip(v))
 	}
 	return ""
 }

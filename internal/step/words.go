@@ -52,7 +52,7 @@ func splitWord(s string, start int) (word string, end int, err error) {
 			}
 		case '\\':
 			if i+1 == len(s) {
-				return "", 0, errors.New("cannot split the command: a backslash at its end protects nothing")
+				return "", 0, errors.New("cannot split the command: there is no character after the backslash at its end")
 			}
 			b = append(b, s[i+1])
 			i += 2

@@ -14,7 +14,7 @@ type work string
 // nothing.
 const (
 	firstApply work = "first apply"
-	coldList   work = "no change, list compiled anew"
+	coldList   work = "no change, list compiled again"
 	noChange   work = "no change"
 	verifyAll  work = "no change, every byte verified"
 	repair     work = "repair of 1 %"

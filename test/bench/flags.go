@@ -70,7 +70,7 @@ func (s settings) complete(sizes, works, tools string) (settings, error) {
 	}
 	switch {
 	case s.chapters && (s.works == nil || s.tools != nil):
-		return s, errors.New("cannot use -chapters: it goes with -works, and without -tools")
+		return s, errors.New("cannot use -chapters: use it with -works and without -tools")
 	case !s.chapters && (s.works != nil || s.tools != nil):
 		s.out = ""
 	}

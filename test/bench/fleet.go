@@ -70,7 +70,7 @@ func prepareCompany(p place) error {
 	}
 	changed := strings.Replace(string(text), "# See /etc/apt", "# Look at /etc/apt", 1)
 	if changed == string(text) {
-		return fmt.Errorf("%s has not the line that was to be changed", module)
+		return fmt.Errorf("%s does not have the line to change", module)
 	}
 	if err := os.WriteFile(module, []byte(changed), 0o644); err != nil {
 		return err

@@ -22,7 +22,7 @@ func mountable(base string) error {
 		return err
 	}
 	if here == parent {
-		return errors.New("this machine lets nobody have mounts of their own")
+		return errors.New("this host does not allow private mounts")
 	}
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("cannot have mounts of its own: %w", err)

@@ -22,7 +22,7 @@ func run(args []string) error {
 	f := flag.NewFlagSet("cover", flag.ContinueOnError)
 	file := f.String("floors", "test/cover/floors.txt", "the floors")
 	profile := f.String("profile", "", "read this profile, and run no tests")
-	out := f.String("o", "dist/cover.out", "where the profile of the tests goes")
+	out := f.String("o", "dist/cover.out", "the file for the profile of the tests")
 	if err := f.Parse(args); err != nil {
 		return err
 	}

@@ -110,7 +110,7 @@ func badConfiguration(m *machine) {
 	master, reloads := m.Run(m.t, "cat", "/run/nginx.pid"), m.reloads("nginx")
 	m.only(strings.Replace(site, "CONTENT", `port_in_redirect perhaps;\n`, 1))
 	out := m.fettle(failed, "apply", "--yes")
-	m.says(out, `invalid value "perhaps"`, "the validation does not accept it", "the old content is back", "fettle.hcl:3")
+	m.says(out, `invalid value "perhaps"`, "the validation rejected the new file", "the old content was restored", "fettle.hcl:3")
 	m.want("port_in_redirect off;", "cat", "/etc/nginx/conf.d/story.conf")
 	m.want(strings.TrimSpace(master), "cat", "/run/nginx.pid")
 	if n := m.reloads("nginx"); n != reloads {

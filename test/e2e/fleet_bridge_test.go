@@ -286,7 +286,7 @@ func bridgeStopped(b *bridge) {
 func bridgeReader(b *bridge) {
 	b.login("bob", "read")
 	b.fettle(success, "status", "-t", "web1", "--via", "hub")
-	b.says(b.fettle(failed, "run", "-t", "web1", "--via", "hub", "--", "touch", "/root/bob"), "who asks may only look", "ask an admin of the fleet")
+	b.says(b.fettle(failed, "run", "-t", "web1", "--via", "hub", "--", "touch", "/root/bob"), "has only the right to read", "ask an admin of the fleet")
 	b.fettle(failed, "freeze", "-t", "web1", "--via", "hub")
 	if b.web(0).has("/root/bob") {
 		b.t.Error("a reader has changed something")

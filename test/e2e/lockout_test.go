@@ -221,7 +221,7 @@ func (a *ann) confirms() {
 	a.stays("/etc/ssh/sshd_config.d/10-root.conf")
 	a.only("sshd_config \"10-root\" { settings = { PermitRootLogin = \"yes\" } }\n")
 	a.fettle(success, "apply", "--yes", "--confirm-within", "0s")
-	a.says(a.fettle(failed, "confirm"), "no run waits to be confirmed")
+	a.says(a.fettle(failed, "confirm"), "no run waits for a confirmation")
 }
 
 // stays demands that a file outlives whoever watches the run.

@@ -135,7 +135,7 @@ func certificateStory(m *machine) {
 	m.says(m.fettle(success, "log"), "apply, after 1")
 
 	runs := m.runs()
-	m.says(m.fettle(success, "apply", "--yes"), "Nothing had to change")
+	m.says(m.fettle(success, "apply", "--yes"), "No changes were necessary")
 	m.fettle(success, "plan")
 	m.says(m.fettle(success, "drift"), "as applied")
 	if now := m.runs(); now != runs {
@@ -170,7 +170,7 @@ func stoppedBehindEachStep(m *machine) {
 	m.fettle(success, "apply", "--yes")
 	m.want("asked", "cat", "/root/asked")
 	m.securely("two")
-	m.says(m.fettle(success, "apply", "--yes"), "Nothing had to change")
+	m.says(m.fettle(success, "apply", "--yes"), "No changes were necessary")
 	m.fettle(success, "rollback", "--yes", "--cross-irreversible") // the last apply, not only its last phase
 	m.says(m.fettle(changes, "plan"), "exec:certificate")
 }

@@ -72,7 +72,7 @@ func TestDataOfPackages(t *testing.T) {
 		t.Error("the purge left configuration or data")
 	}
 	m.fettle(success, "drift")
-	m.says(m.fettle(success, "rollback", "--yes"), "it was purged", "do not come back")
+	m.says(m.fettle(success, "rollback", "--yes"), "it was purged", "cannot be restored")
 	m.want("empty", "cat", "/var/lib/redis-like/db")
 	kept("postgres-like", "ii ")
 

@@ -82,7 +82,7 @@ func cutFinish(d *desk, m *machine) {
 		m.want("new", "cat", "/etc/story/after")
 		d.says(d.fettle(success, "status", "-t", "web1"), "a run continued after its connection was lost", "succeeded", "4 changed", "fettle apply --yes -t web1")
 		d.saysNot(d.fettle(success, "drift", "-t", "web1"), "connection was lost")
-		d.says(d.fettle(success, "apply", "--yes", "-t", "web1"), "Nothing had to change")
+		d.says(d.fettle(success, "apply", "--yes", "-t", "web1"), "No changes were necessary")
 		d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
 		d.t.Logf("%s is survived", name)
 	}

@@ -72,7 +72,7 @@ func TestManyHosts(t *testing.T) {
 	off.Run(t, "systemctl", "stop", "ssh.socket", "ssh.service")
 	d.hangUp()
 	o = d.fettle(failed, "apply", "-t", "*", "--yes", "--var", "text=two")
-	d.says(o, fmt.Sprintf("Applied %d targets: %d changed, 1 unreachable, 1 failed", n, n-2), "1 target failed: "+bad.Name, "1 target unreachable: "+off.Name, "nobody listens there")
+	d.says(o, fmt.Sprintf("Applied %d targets: %d changed, 1 unreachable, 1 failed", n, n-2), "1 target failed: "+bad.Name, "1 target unreachable: "+off.Name, "the port refuses connections")
 	for _, m := range rest {
 		m.want("two", "cat", "/srv/site/index.html")
 	}

@@ -12,7 +12,7 @@ func littleRoom(d *desk, m *machine) {
 	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
 	m.Run(d.t, "mkdir", "-p", "/root/.cache")
 	m.Run(d.t, "mount", "-t", "tmpfs", "-o", "size=2M", "small", "/root/.cache")
-	d.says(d.fettle(failed, "apply", "--yes", "-t", "web1"), "the program does not fit into /root/.cache/fettle", "Make room there")
+	d.says(d.fettle(failed, "apply", "--yes", "-t", "web1"), "the fettle binary does not fit into /root/.cache/fettle", "Free space there")
 	if got := m.programs("/root"); len(got) > 0 {
 		d.t.Errorf("it leaves %v", got)
 	}
@@ -59,7 +59,7 @@ func noProgramsAtHome(d *desk, m *machine) {
 		m.Run(d.t, "mount", "-t", "tmpfs", "-o", "noexec", "small", p)
 	}
 	o := d.fettle(failed, "plan", "-t", "web1")
-	d.says(o, "no directory there can hold the program: /root/.cache/fettle is mounted noexec; /var/cache/fettle is mounted noexec; /var/tmp/fettle-0 is mounted noexec; /run/user/0/fettle ")
+	d.says(o, "no directory there can store the fettle binary: /root/.cache/fettle is mounted noexec; /var/cache/fettle is mounted noexec; /var/tmp/fettle-0 is mounted noexec; /run/user/0/fettle ")
 	d.says(o, "XDG_CACHE_HOME")
 	for _, p := range places {
 		m.want("", "sh", "-c", "find "+p+" -type f")
@@ -102,7 +102,7 @@ func otherProcessor(d *desk, m *machine) {
 	m.Run(d.t, "mount", "--bind", "/run/arch", "/proc/sys/kernel/arch")
 	defer m.Run(d.t, "umount", "/proc/sys/kernel/arch")
 	defer m.Run(d.t, "rm", "/usr/local/bin/uname", "/run/arch")
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "there is no fettle for it: it is Linux aarch64", "make programs")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "there is no fettle binary for it: it is Linux aarch64", "make programs")
 	if m.has("/root/.cache/fettle") {
 		d.t.Error("something was made all the same")
 	}
@@ -111,7 +111,7 @@ func otherProcessor(d *desk, m *machine) {
 	}
 	d.build("amd64", "arm64")
 	defer d.build(runtime.GOARCH)
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "the program does not run there")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "the fettle binary does not run there")
 	got := m.programs("/root")
 	if len(got) != 1 {
 		d.t.Fatalf("the cache has %v, want the program for arm64", got)
@@ -133,11 +133,11 @@ func noise(d *desk, m *machine) {
 
 	d.hangUp()
 	m.WriteFile(d.t, "/root/.ssh/authorized_keys", "command=\"echo only backups here\" "+keys, 0o600)
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "something else than fettle answers: only backups here", "forced command")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "another program than fettle answers: only backups here", "forced command")
 	m.WriteFile(d.t, "/root/.ssh/authorized_keys", keys, 0o600)
 	d.hangUp()
 	m.Run(d.t, "usermod", "-s", "/usr/sbin/nologin", "root")
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "something else than fettle answers: This account is currently not available", "no shell")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "another program than fettle answers: This account is currently not available", "the login shell")
 	m.Run(d.t, "usermod", "-s", "/bin/bash", "root")
 }
 
@@ -204,7 +204,7 @@ func secretsOverSSH(d *desk, m *machine) {
 	d.saysNot(d.fettle(success, "apply", "--yes", "-v", "-t", "web1"), planted)
 	m.want(planted, "cat", "/etc/hello")
 	m.want("600 root", "stat", "-c", "%a %U", "/etc/fettle/identity")
-	d.says(d.fettle(success, "apply", "--yes", "-t", "web1"), "Nothing had to change")
+	d.says(d.fettle(success, "apply", "--yes", "-t", "web1"), "No changes were necessary")
 
 	d.put("repo/fettle.hcl", "target \"web1\" {\n  ssh {}\n}\nfile \"/etc/story\" { content = \"two\\n\" }\n", 0o644)
 	d.must("git", "commit", "-q", "-a", "-m", "Without")

@@ -45,7 +45,7 @@ func sudoWithPassword(d *desk, m *machine) {
 		m.WriteFile(d.t, "/etc/sudoers.d/ann", "Defaults "+pty+"\nann ALL=(ALL) ALL\n", 0o440)
 		d.says(d.fettle(failed, "plan", "-t", "web1"), "sudo there asks for a password", "--ask-sudo-password")
 		d.says(d.fettle(failed, "plan", "-t", "web1", "--ask-sudo-password"), "there is no terminal", "--sudo-password-file FILE")
-		d.says(d.fettle(failed, "plan", "-t", "web1", "--sudo-password-file", d.at("wrong")), "sudo there did not take the password")
+		d.says(d.fettle(failed, "plan", "-t", "web1", "--sudo-password-file", d.at("wrong")), "sudo there rejected the password")
 
 		m.Run(d.t, "rm", "-f", "/run/waits", "/run/go")
 		d.targets("ssh { sudo = true }", waitStep)

@@ -130,7 +130,7 @@ func penalized(d *desk, m *machine) {
 	d.put(".ssh/config", strings.ReplaceAll(was, d.at(".ssh/id"), d.at("unknown")), 0o600)
 	d.says(d.fettle(failed, "plan", "-t", "web1"), "it does not let you in")
 	d.put(".ssh/config", was, 0o600)
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "it ended the connection before it greeted", "PerSourcePenalties", "journalctl -u ssh")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "it ended the connection before the SSH handshake", "PerSourcePenalties", "journalctl -u ssh")
 	m.Run(d.t, "rm", "/etc/ssh/sshd_config.d/penalties.conf")
 	m.Run(d.t, "systemctl", "restart", "ssh")
 	d.fettle(changes, "plan", "-t", "web1")
@@ -154,7 +154,7 @@ func firstContact(d *desk, m *machine) {
 	came := m.Run(d.t, "stat", "-c", "%i %Y %Z", program)
 	d.fettle(success, apply...)
 	m.tells("It works")
-	d.says(d.fettle(success, apply...), "Nothing had to change")
+	d.says(d.fettle(success, apply...), "No changes were necessary")
 	m.want(strings.TrimSpace(came), "stat", "-c", "%i %Y %Z", program)
 	d.says(d.fettle(success, "drift", "-t", "web1"), "as applied")
 

@@ -74,7 +74,7 @@ func firstApply(m *machine) {
 	m.want("deploy:web:644", "stat", "-c", "%U:%G:%a", "/srv/www/site/part0/page000.html")
 
 	runs := m.runs()
-	m.says(m.fettle(success, "apply", "--yes"), "Nothing had to change")
+	m.says(m.fettle(success, "apply", "--yes"), "No changes were necessary")
 	if now := m.runs(); now != runs {
 		m.t.Errorf("an apply without changes made a run: %d, then %d", runs, now)
 	}

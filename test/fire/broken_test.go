@@ -69,7 +69,7 @@ func brokenBystander(m *machine) {
 			continue
 		}
 		m.leave(b)
-		m.says(m.apply(success, `package "bystander" {}`), "dpkg was left half-configured, finishing that first: ")
+		m.says(m.apply(success, `package "bystander" {}`), "an earlier change of packages was interrupted and is finished first: ")
 		m.clean()
 		m.apply(success, `package "bystander" { ensure = "absent" }`)
 	}

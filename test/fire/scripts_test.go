@@ -73,7 +73,7 @@ func triggerFails(m *machine) {
 	o := m.apply(failed, one+"\npackage \"watcher\" {}\n")
 	m.says(o, "watcher: installed watcher package post-installation script", "trigger triggered refuses", "watcher is half configured")
 	m.Run(m.t, "rm", "/run/fail-trigger")
-	m.says(m.fettle(success, "recover"), "finishing that first: watcher is half configured")
+	m.says(m.fettle(success, "recover"), "is finished first: watcher is half configured")
 	m.clean()
 	m.fettle(success, "apply", "--yes")
 	m.moodyIs("1.0")

@@ -67,7 +67,7 @@ func tiedLost(m *machine) {
 	}
 	m.only(tied("2.0"))
 	o := m.fettle(failed, "apply", "--yes", "--on-failure", "undo")
-	m.says(o, "cannot undo pkg:client: ", "by hand it is: apt-get install --allow-downgrades ", "client=1.0")
+	m.says(o, "cannot undo pkg:client: ", "to do it by hand: apt-get install --allow-downgrades ", "client=1.0")
 	m.told(o)
 	m.says(m.fettle(failed, "recover"), "client=1.0")
 	if err := os.WriteFile(deb, text, 0o644); err != nil {

@@ -75,7 +75,7 @@ func (t *target) edited(m mutant) ([]byte, error) {
 		return nil, err
 	}
 	if m.end > len(src) || string(src[m.start:m.end]) != m.old {
-		return nil, fmt.Errorf("cannot break %s: somebody has changed it since it was read; run again", m.file)
+		return nil, fmt.Errorf("cannot break %s: it has changed since it was read; run again", m.file)
 	}
 	out := append([]byte{}, src[:m.start]...)
 	return append(append(out, m.text...), src[m.end:]...), nil

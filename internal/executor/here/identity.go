@@ -35,7 +35,7 @@ func MakeIdentity(file string) (public string, made bool, err error) {
 		if keys := vault.PublicOf(ids); len(keys) > 0 {
 			return keys[0], false, nil
 		}
-		return "", false, fmt.Errorf("cannot tell the public key of %q: it is an SSH key; give the line of its .pub file", file)
+		return "", false, fmt.Errorf("cannot compute the public key of %q, because it is an SSH key; use the line in its .pub file", file)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", false, err
@@ -45,15 +45,15 @@ func MakeIdentity(file string) (public string, made bool, err error) {
 		return "", false, err
 	}
 	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		return "", false, fmt.Errorf("cannot make an identity: %w", err)
+		return "", false, fmt.Errorf("cannot create an identity: %w", err)
 	}
 	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return "", false, fmt.Errorf("cannot make an identity: %w", err)
+		return "", false, fmt.Errorf("cannot create an identity: %w", err)
 	}
 	_, err = f.Write(text)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return "", false, errors.Join(fmt.Errorf("cannot make an identity: %w", err), os.Remove(file))
+		return "", false, errors.Join(fmt.Errorf("cannot create an identity: %w", err), os.Remove(file))
 	}
 	return public, true, nil
 }

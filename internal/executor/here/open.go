@@ -43,7 +43,7 @@ func Open(m Machine, program string) (executor.Executor, func() error, error) {
 func Root(root string) (*local.Host, error) {
 	h, err := local.Open(root, local.Options{Unsynced: unsyncedMachine, Count: counted()})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot open the root %q: there is no such directory. Make it first: mkdir -p %s/srv — or leave --root out for this machine", root, root)
+		return nil, fmt.Errorf("cannot open the root %q: there is no such directory. Create it first: mkdir -p %s/srv — or omit --root to manage this host", root, root)
 	}
 	return h, err
 }
@@ -55,7 +55,7 @@ func State(m Machine) (host.FS, func() error, error) {
 		return mem.New(mem.Options{}), func() error { return nil }, nil
 	}
 	if err := makeState(m.State); err != nil {
-		return nil, nil, fmt.Errorf("cannot make the state directory: %w", err)
+		return nil, nil, fmt.Errorf("cannot create the state directory: %w", err)
 	}
 	st, err := local.Open(m.State, local.Options{Unsynced: unsyncedState, Count: counted()})
 	if err != nil {

@@ -21,10 +21,10 @@ func TestAlong(t *testing.T) {
 		lines       []string
 		host, shown string
 	}{
-		"unneeded":                        {[]string{"PKG app", ""}, "", "lib goes along"},
-		"the list wants it":               {[]string{"PKG app", "PKG lib"}, "lib", "stays: lib: the list wants it"},
+		"unneeded":                        {[]string{"PKG app", ""}, "", "lib is also removed"},
+		"it is in the list":               {[]string{"PKG app", "PKG lib"}, "lib", "stays: lib: it is in the list"},
 		"the list wanted it before":       {[]string{"PKG app; PKG lib", "PKG lib"}, "lib", ""},
-		"adopted, then alone":             {[]string{"PKG app", "PKG app; PKG lib", "PKG lib"}, "lib", "stays: lib: the list wants it"},
+		"adopted, then alone":             {[]string{"PKG app", "PKG app; PKG lib", "PKG lib"}, "lib", "stays: lib: it is in the list"},
 		"adopted, then not":               {[]string{"PKG app", "PKG app; PKG lib", "PKG app"}, "app lib(auto)", "app needs it, so it stays"},
 		"adopted, then nothing":           {[]string{"PKG app", "PKG app; PKG lib", ""}, "", ""},
 		"adopted, absent, origin":         {[]string{"PKG app", "PKG app; PKG lib", "PKG lib ensure=absent", "back 0"}, "", ""},
@@ -33,21 +33,21 @@ func TestAlong(t *testing.T) {
 		"held":                            {[]string{"PKG app", "admin hold lib", ""}, "lib(auto)", "stays: lib: it is held"},
 		"needed by another":               {[]string{"PKG app", "admin install app2", ""}, "app2 lib(auto)", "stays: lib: needed by app2"},
 		"recommended by another":          {[]string{"PKG app", "admin install rec", ""}, "lib(auto) rec", "stays: lib: needed by rec"},
-		"one of two, then the other":      {[]string{"PKG app; PKG app2", "PKG app2", ""}, "", "lib goes along"},
-		"two transactions":                {[]string{"PKG app; EXEC e -- /bin/true; PKG app2", ""}, "", "lib goes along"},
-		"one run, then another":           {[]string{"PKG app", "PKG app; PKG tool", "PKG app; PKG tool; PKG app2", "PKG app2; PKG tool", "PKG tool"}, "tool", "lib goes along"},
-		"rollback by one":                 {[]string{"GROUP g", "PKG app; GROUP g", "back 1"}, "", "lib goes along"},
-		"rollback by two":                 {[]string{"GROUP g", "PKG app", "PKG app; PKG app2", "back 1"}, "", "lib goes along"},
+		"one of two, then the other":      {[]string{"PKG app; PKG app2", "PKG app2", ""}, "", "lib is also removed"},
+		"two transactions":                {[]string{"PKG app; EXEC e -- /bin/true; PKG app2", ""}, "", "lib is also removed"},
+		"one run, then another":           {[]string{"PKG app", "PKG app; PKG tool", "PKG app; PKG tool; PKG app2", "PKG app2; PKG tool", "PKG tool"}, "tool", "lib is also removed"},
+		"rollback by one":                 {[]string{"GROUP g", "PKG app; GROUP g", "back 1"}, "", "lib is also removed"},
+		"rollback by two":                 {[]string{"GROUP g", "PKG app", "PKG app; PKG app2", "back 1"}, "", "lib is also removed"},
 		"rollback to the origin":          {[]string{"PKG app", "PKG app; PKG lib", "back 0"}, "", ""},
 		"rollback to where it was wanted": {[]string{"PKG lib", "PKG lib; PKG app", "back 1"}, "lib", ""},
-		"an upgrade brings more":          {[]string{"PKG grow version=1", "PKG grow version=2", ""}, "", "lib goes along"},
-		"removed and back":                {[]string{"PKG app", "", "back 1"}, "app lib(auto)", "lib 1 comes back"},
-		"needs what leaves":               {[]string{"PKG lib; PKG top", ""}, "", "app goes along"},
-		"needs what leaves, rolled back":  {[]string{"PKG lib; PKG top", "back 0"}, "", "app goes along"},
-		"needs what leaves, recommended":  {[]string{"PKG lib; PKG top", "admin install fan", ""}, "fan", "app goes along"},
-		"each needs the other":            {[]string{"PKG yin", ""}, "", "yang goes along"},
+		"an upgrade brings more":          {[]string{"PKG grow version=1", "PKG grow version=2", ""}, "", "lib is also removed"},
+		"removed and back":                {[]string{"PKG app", "", "back 1"}, "app lib(auto)", "lib 1 is installed again"},
+		"needs what leaves":               {[]string{"PKG lib; PKG top", ""}, "", "app is also removed"},
+		"needs what leaves, rolled back":  {[]string{"PKG lib; PKG top", "back 0"}, "", "app is also removed"},
+		"needs what leaves, recommended":  {[]string{"PKG lib; PKG top", "admin install fan", ""}, "fan", "app is also removed"},
+		"each needs the other":            {[]string{"PKG yin", ""}, "", "yang is also removed"},
 		"marked, then back":               {[]string{"PKG app", "PKG app; PKG lib", "PKG lib", "back 2"}, "app lib(auto)", ""},
-		"marked, on, then back":           {[]string{"PKG app", "PKG lib", "back 1", "back 2"}, "lib", "stays: lib: the list wants it"},
+		"marked, on, then back":           {[]string{"PKG app", "PKG lib", "back 1", "back 2"}, "lib", "stays: lib: it is in the list"},
 		"marked, then undone":             {[]string{"PKG app", "fails PKG lib; EXEC fails false"}, "app lib(auto)", ""},
 		"not marked while needed":         {[]string{"PKG app; PKG app2", "PKG lib; PKG app2"}, "app2 lib(auto)", ""},
 		"the list wants what needs it":    {[]string{"PKG app", "admin install app2", "admin auto app2", "PKG app2"}, "app2(auto) lib(auto)", "stays: lib: needed by app2"},
@@ -58,14 +58,14 @@ func TestAlong(t *testing.T) {
 		"and is gone at the origin":       {[]string{"PKG app", "PKG lib", "back 1", "back 0"}, "", ""},
 		"wanted needs what leaves":        {[]string{"PKG lib", "PKG lib; PKG app", "PKG app", "PKG app"}, "app lib", "app needs it, so it stays"},
 		"and then nothing needs it":       {[]string{"PKG lib", "PKG lib; PKG app", "PKG app", ""}, "", ""},
-		"brought beside a removal":        {[]string{"PKG tool", "PKG app", ""}, "", "lib goes along"},
-		"brought beside an absence":       {[]string{"PKG tool", "PKG tool ensure=absent; PKG app", ""}, "", "lib goes along"},
-		"brought beside, then back":       {[]string{"PKG tool", "PKG app", "back 1"}, "tool", "lib goes along"},
-		"brought beside, then origin":     {[]string{"PKG tool", "PKG app", "back 0"}, "", "lib goes along"},
-		"one for the other":               {[]string{"PKG app", "PKG app2", ""}, "", "lib goes along"},
-		"one for the other, then back":    {[]string{"PKG app", "PKG app2", "back 1", ""}, "", "lib goes along"},
-		"back from what it needs":         {[]string{tied1, tied2 + "; PKG plug", "back 1"}, "grow mate", "lib goes along"},
-		"on from what it needs":           {[]string{tied1, tied2 + "; PKG plug", tied1}, "grow mate", "lib goes along"},
+		"brought beside a removal":        {[]string{"PKG tool", "PKG app", ""}, "", "lib is also removed"},
+		"brought beside an absence":       {[]string{"PKG tool", "PKG tool ensure=absent; PKG app", ""}, "", "lib is also removed"},
+		"brought beside, then back":       {[]string{"PKG tool", "PKG app", "back 1"}, "tool", "lib is also removed"},
+		"brought beside, then origin":     {[]string{"PKG tool", "PKG app", "back 0"}, "", "lib is also removed"},
+		"one for the other":               {[]string{"PKG app", "PKG app2", ""}, "", "lib is also removed"},
+		"one for the other, then back":    {[]string{"PKG app", "PKG app2", "back 1", ""}, "", "lib is also removed"},
+		"back from what it needs":         {[]string{tied1, tied2 + "; PKG plug", "back 1"}, "grow mate", "lib is also removed"},
+		"on from what it needs":           {[]string{tied1, tied2 + "; PKG plug", tied1}, "grow mate", "lib is also removed"},
 		"wanted, marked, and needs it":    {[]string{"PKG lib; PKG top", "PKG app"}, "app lib", "app needs it, so it stays"},
 		"held, leaves":                    {[]string{"PKG tool", "admin keep tool", ""}, "tool", "an administrator holds it at 1, so it stays"},
 		"held, leaves, once more":         {[]string{"PKG tool", "admin keep tool", "", ""}, "tool", "an administrator holds it at 1, so it stays"},
@@ -73,7 +73,7 @@ func TestAlong(t *testing.T) {
 		"held, leaves, comes back":        {[]string{"PKG tool", "admin keep tool", "", "PKG tool"}, "tool", ""},
 		"held, leaves with what it needs": {[]string{"PKG lib; PKG app", "admin keep app", ""}, "app lib", "app needs it, so it stays"},
 		"held, leaves, another comes":     {[]string{"PKG lib; PKG app", "admin keep app", "PKG tool"}, "app lib tool", "app needs it, so it stays"},
-		"held, leaves beside another":     {[]string{"PKG app; PKG tool", "admin keep tool", ""}, "tool", "lib goes along"},
+		"held, leaves beside another":     {[]string{"PKG app; PKG tool", "admin keep tool", ""}, "tool", "lib is also removed"},
 		"held by fettle, leaves":          {[]string{"PKG tool held=true", ""}, "", ""},
 		"held by fettle, not any more":    {[]string{"PKG tool held=true", "PKG tool", ""}, "", ""},
 		"held by fettle, rolled back":     {[]string{"GROUP g", "PKG tool held=true", "back 1"}, "", ""},
@@ -82,8 +82,8 @@ func TestAlong(t *testing.T) {
 		"held by fettle, another version": {[]string{"PKG grow version=1", "PKG grow version=2 held=true", "PKG grow version=1"}, "grow lib(auto)", ""},
 		"held before fettle":              {[]string{"admin install tool", "admin keep tool", "PKG tool", ""}, "tool", ""},
 		"conflicts":                       {[]string{"admin install tool", "PKG foe"}, "foe", "apt removes tool, which conflicts with it"},
-		"conflicts, then leaves":          {[]string{"admin install tool", "PKG foe", ""}, "tool", "tool 1 comes back"},
-		"conflicts, then back":            {[]string{"admin install tool", "PKG foe", "back 0"}, "tool", "tool 1 comes back"},
+		"conflicts, then leaves":          {[]string{"admin install tool", "PKG foe", ""}, "tool", "tool 1 is installed again"},
+		"conflicts, then back":            {[]string{"admin install tool", "PKG foe", "back 0"}, "tool", "tool 1 is installed again"},
 		"conflicts with what leaves":      {[]string{"PKG tool", "PKG foe"}, "foe", ""},
 		"conflicts with what comes back":  {[]string{"PKG tool", "PKG foe", "back 1"}, "tool", ""},
 		"conflicts, the second of two":    {[]string{"admin install tool", "PKG app2; PKG foe"}, "app2 foe lib(auto)", "new in the list; apt removes tool, which conflicts with it"},
@@ -155,7 +155,7 @@ func TestDependencyOfAnother(t *testing.T) {
 }
 
 // TestConflictingPackages: a list cannot want two packages that conflict. Where an earlier
-// step may change what apt offers, only the run can tell.
+// step may change the versions in apt, only the run can tell.
 func TestConflictingPackages(t *testing.T) {
 	for name, list := range map[string]string{
 		"known before the run": "PKG tool; PKG foe", "after a step that changes what apt offers": "PKG tool; EXEC e -- /bin/true apt-get update; PKG foe",
@@ -163,7 +163,7 @@ func TestConflictingPackages(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newAlong(t)
 			w.must(w.does("PKG tool"))
-			if err := w.does(list); err == nil || !strings.Contains(err.Error(), "apt would remove tool, which the list wants too") {
+			if err := w.does(list); err == nil || !strings.Contains(err.Error(), "apt would remove tool, which is also in the list") {
 				t.Errorf("error %v", err)
 			}
 			if got := w.packages(); got != "tool" {

@@ -32,7 +32,7 @@ func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, 
 		return nil, err
 	}
 	if p != nil && x.last.plan != p && p.Digest() != now.Digest() {
-		return nil, fmt.Errorf("%w: the machine, or what is applied, has changed since it was made; type: fettle plan", executor.ErrStale)
+		return nil, fmt.Errorf("%w: the host or the applied state has changed since the plan; run: fettle plan", executor.ErrStale)
 	}
 	if err := x.mendAfter(now); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func leftAs(p *plan.Plan, err error) error {
 	if err != nil || len(blocked) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w, so they stay as they are and are still managed; everything else is done: %s", executor.ErrBlocked, strings.Join(blocked, "; "))
+	return fmt.Errorf("%w, so they are unchanged and still managed; all other changes are done: %s", executor.ErrBlocked, strings.Join(blocked, "; "))
 }
 
 func (x *Executor) runOrVerify(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, todo bool, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
@@ -106,14 +106,14 @@ func (x *Executor) enter(ctx context.Context, o executor.Options, show func(exec
 func (x *Executor) thawed() error {
 	f, err := x.store.Frozen()
 	if err != nil {
-		return fmt.Errorf("cannot tell whether the machine is frozen: %w", err)
+		return fmt.Errorf("cannot read whether this host is frozen: %w", err)
 	}
 	if f != nil {
 		reason := ""
 		if f.Why != "" {
 			reason = ": " + f.Why
 		}
-		return fmt.Errorf("this machine is %w by %s since %s%s; type: fettle unfreeze", executor.ErrFrozen, orElse(f.By, "somebody"), time.Unix(0, f.At).UTC().Format(time.RFC3339), reason)
+		return fmt.Errorf("this host is %w by %s since %s%s; to change it, run: fettle unfreeze", executor.ErrFrozen, orElse(f.By, "somebody"), time.Unix(0, f.At).UTC().Format(time.RFC3339), reason)
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (x *Executor) run(ctx context.Context, r *apply.Runner, job apply.Job, stat
 		return nil, err
 	}
 	if err := x.store.EnsureBallast(); err != nil {
-		return nil, fmt.Errorf("cannot reserve room for taking a run back: %w", err)
+		return nil, fmt.Errorf("cannot reserve disk space for an undo: %w", err)
 	}
 	res, err := r.Run(ctx, job)
 	if err != nil && res.Run > 0 {
@@ -220,11 +220,11 @@ func (x *Executor) keepMap(states []executor.StateRef) (string, error) {
 	}
 	b, err := journal.Marshal(states)
 	if err != nil {
-		return "", fmt.Errorf("cannot keep the map of states: %w", err)
+		return "", fmt.Errorf("cannot store the source map: %w", err)
 	}
 	d, err := x.store.PutBytes(b)
 	if err != nil {
-		return "", fmt.Errorf("cannot keep the map of states: %w", err)
+		return "", fmt.Errorf("cannot store the source map: %w", err)
 	}
 	return d, nil
 }
@@ -239,12 +239,12 @@ func (x *Executor) cutShort(ctx context.Context, r *apply.Runner, res apply.Resu
 	defer cancel()
 	settled, ok, err := r.Recover(ctx)
 	if err != nil {
-		return res, errors.Join(cause, fmt.Errorf("and it could not be settled yet; free the disk, then type: fettle recover: %w", err))
+		return res, errors.Join(cause, fmt.Errorf("and the run could not be recovered; free disk space, then run: fettle recover: %w", err))
 	}
 	if !ok { // the run had ended when the error occurred
 		return res, cause
 	}
-	return settled, fmt.Errorf("%w; it is settled now: %s", cause, settled.Outcome)
+	return settled, fmt.Errorf("%w; the run is now recovered: %s", cause, settled.Outcome)
 }
 
 // Rollback implements executor.Executor.
@@ -263,7 +263,7 @@ func (x *Executor) Rollback(ctx context.Context, r executor.RollbackRequest, p *
 		return nil, err
 	}
 	if p != nil && p.Digest() != now.Digest() {
-		return nil, fmt.Errorf("%w: the machine has changed since the plan was shown; look at it again", executor.ErrStale)
+		return nil, fmt.Errorf("%w: the host has changed since the plan was shown; show the plan again", executor.ErrStale)
 	}
 	if err := x.mendAfter(now); err != nil {
 		return nil, err
@@ -278,7 +278,7 @@ func (x *Executor) Rollback(ctx context.Context, r executor.RollbackRequest, p *
 func (x *Executor) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r executor.RollbackRequest, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	for _, c := range p.Changes {
 		if c.Irreversible != "" && !r.CrossIrreversible {
-			return nil, fmt.Errorf("%w: %s: %s; type the command again with --cross-irreversible to go on without", executor.ErrIrreversible, c.Addr, c.Irreversible)
+			return nil, fmt.Errorf("%w: %s: %s; to leave its effects and continue, add --cross-irreversible", executor.ErrIrreversible, c.Addr, c.Irreversible)
 		}
 	}
 	if p.Empty() && len(p.Changes) == len(p.Blocked()) && (len(p.Changes) > 0 || g.now.Run == g.then.Run) {

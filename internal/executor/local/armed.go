@@ -20,10 +20,10 @@ func (x *Executor) guard(ctx context.Context, o executor.Options, began time.Tim
 		return nil
 	}
 	if x.watch == nil {
-		return errors.New("cannot arm the run: nothing would take it back if this process died; to run it all the same add --confirm-within 0s")
+		return errors.New("cannot arm the run: nothing would undo it if this process died; to run it without a confirmation, add --confirm-within 0s")
 	}
 	if err := x.watch(ctx, began.Add(o.ConfirmWithin)); err != nil {
-		return fmt.Errorf("cannot arm the run: %w; to run it all the same add --confirm-within 0s", err)
+		return fmt.Errorf("cannot arm the run: %w; to run it without a confirmation, add --confirm-within 0s", err)
 	}
 	return nil
 }
@@ -108,7 +108,7 @@ func (x *Executor) mayApply() error {
 	if err != nil || a == nil {
 		return err
 	}
-	return fmt.Errorf("run %d waits to be confirmed until %s; type: fettle confirm, or: fettle rollback", a.Run, time.Unix(0, a.Deadline).UTC().Format(time.RFC3339))
+	return fmt.Errorf("run %d waits for a confirmation until %s; run: fettle confirm, or: fettle rollback", a.Run, time.Unix(0, a.Deadline).UTC().Format(time.RFC3339))
 }
 
 // Confirm implements executor.Executor.
@@ -123,7 +123,7 @@ func (x *Executor) Confirm(_ context.Context, o executor.Options) (int, error) {
 		return 0, err
 	}
 	if a == nil {
-		return 0, errors.New("no run waits to be confirmed; fettle status says what is applied")
+		return 0, errors.New("no run waits for a confirmation; to see the applied run: fettle status")
 	}
 	if x.now().UnixNano() >= a.Deadline {
 		return a.Run, fmt.Errorf("the time to confirm run %d is over; it is being undone", a.Run)

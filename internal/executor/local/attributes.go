@@ -41,7 +41,7 @@ func (x *Executor) driftedAttributes(p *plan.Plan, st journal.State, kinds []str
 			known[at] = true
 			p.Unchanged--
 			p.Changes = append(p.Changes, plan.Change{Action: plan.Drift, Addr: e.Addr, Step: e.Step, Source: e.Src, Drifted: true, Differences: ds,
-				Why: "attributes that no state declares were changed by hand; apply leaves them as they are"})
+				Why: "attributes that no state declares were changed by hand; apply does not change them"})
 		}
 	}
 }

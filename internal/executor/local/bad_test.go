@@ -66,15 +66,15 @@ func TestRefusals(t *testing.T) {
 		{"file in an immutable directory", "COPY 1 /etc/d/x\n", func(w *world) { w.mkdirs("/etc/d"); w.attrs("/etc/d", host.AttrImmutable) }, "chattr", nil},
 		{"hard-linked file", "COPY 1 /etc/x\n", func(w *world) { w.write("/etc/x", "old"); w.must(w.aside.Link("/etc/x", "/etc/y")) }, "hard links", nil},
 		{"directory in the way of a file", "COPY 1 /etc/x\n", func(w *world) { w.mkdirs("/etc/x/y") }, "RM", nil},
-		{"directory in the way of an edit", "EDIT /etc/x line=a\n", func(w *world) { w.mkdirs("/etc/x") }, "no regular file", nil},
+		{"directory in the way of an edit", "EDIT /etc/x line=a\n", func(w *world) { w.mkdirs("/etc/x") }, "not a regular file", nil},
 		{"edit through a link", "EDIT /etc/x line=a\n", func(w *world) { w.must(w.aside.Symlink("passwd", "/etc/x")) }, "name that file", nil},
 		{"edit of nothing", "EDIT /etc/x line=a\n", nil, "create=true", nil},
-		{"metadata of nothing", "META /etc/x mode=0600\n", nil, "use COPY or MKDIR", nil},
+		{"metadata of nothing", "META /etc/x mode=0600\n", nil, "COPY or MKDIR creates them", nil},
 		{"unknown owner", "COPY 1 /etc/x owner=nobdy\n", nil, "USER step", nil},
 		{"unknown group", "MKDIR /etc/x group=nobdy\n", nil, "GROUP step", nil},
 		{"unknown user in an access list", "META /etc/passwd acl=u:nobdy:r\n", nil, "USER step", nil},
 		{"access list that is none", "META /etc/passwd acl=u:ann\n", nil, "u:NAME:rwx", nil},
-		{"no parent", "COPY 1 /nowhere/x\n", nil, "the directory \"/nowhere\" does not exist. Declare it before: directory", nil},
+		{"no parent", "COPY 1 /nowhere/x\n", nil, "the directory \"/nowhere\" does not exist. Declare it first: directory", nil},
 		{"a file is the parent", "COPY 1 /etc/passwd/x\n", nil, "not a directory", nil},
 		{"a link planted by another user", "COPY 1 /home/ann/x/evil\n", func(w *world) {
 			w.mkdirs("/home/ann")

@@ -23,7 +23,7 @@ var (
 // Command implements executor.Commander.
 func (x *Executor) Command(ctx context.Context, c executor.Command, o executor.Options, show func(executor.Output)) (*executor.CommandResult, error) {
 	if len(c.Argv) == 0 {
-		return nil, fmt.Errorf("cannot run a command without a program: type fettle run -- PROGRAM …")
+		return nil, fmt.Errorf("cannot run a command without a program; run: fettle run -- PROGRAM …")
 	}
 	if !c.ReadOnly {
 		l, err := x.enterCommand(ctx, o)
@@ -69,7 +69,7 @@ func (x *Executor) enterCommand(ctx context.Context, o executor.Options) (io.Clo
 	}
 	if err := x.thawed(); err != nil && !o.IgnoreFreeze {
 		_ = l.Close()
-		return nil, fmt.Errorf("%w; what only looks may run (--read-only), and --ignore-freeze runs the rest", err)
+		return nil, fmt.Errorf("%w; commands that only read can run with --read-only, and all others with --ignore-freeze", err)
 	}
 	if err := x.store.SettleCommands(); err != nil {
 		_ = l.Close()

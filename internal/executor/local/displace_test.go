@@ -33,10 +33,10 @@ func TestRollbackKeepsFilesOfOthers(t *testing.T) {
 		w.applies(beside, nil)
 		w.applies(inDir, nil)
 		w.write(theirs, "theirs\n")
-		w.back(1, false, "it has files of others")
+		w.back(1, false, "it contains files that fettle does not manage")
 		w.holds("/t/x", "\nlines\ntwo")
 		for range 2 {
-			w.back(1, true, "it has files of others")
+			w.back(1, true, "it contains files that fettle does not manage")
 			w.holds("/t/x", "\none")
 			w.holds(theirs, "\ntheirs")
 			w.holds("/t/d/in/ours", "\none")
@@ -58,7 +58,7 @@ func TestRollbackKeepsAdoptedFiles(t *testing.T) {
 		w.applies(beside+"MKDIR /t/d\n", nil)
 		w.write("/t/d/file", text)
 		w.applies(beside+"MKDIR /t/d\nCOPY 1 /t/d/file\n", nil)
-		w.back(1, false, "it has files of others")
+		w.back(1, false, "it contains files that fettle does not manage")
 	}
 }
 
@@ -85,7 +85,7 @@ func TestRollbackReplacesAStoredDirectory(t *testing.T) {
 	w.applies("RM /t/d\n", nil)
 	w.back(2, false, "")
 	w.holds("/t/d/in/theirs", "\ntheirs")
-	w.back(1, false, "it has files of others")
+	w.back(1, false, "it contains files that fettle does not manage")
 }
 
 // TestRemovalKeepsFilesOfOthers: a stored directory does not return as long as others have a

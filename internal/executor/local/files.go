@@ -74,7 +74,7 @@ func (x *Executor) wantedFile(f executor.File) (ownership, *host.Stat, error) {
 	case err != nil:
 		return want, nil, fmt.Errorf("cannot copy to %s: %w", f.Path, err)
 	case st.Type != image.Regular:
-		return want, nil, fmt.Errorf("cannot copy to %s: it is a %s there; name the file itself", f.Path, st.Type)
+		return want, nil, fmt.Errorf("cannot copy to %s: the path is a %s on the target; name the file itself", f.Path, st.Type)
 	default:
 		want = ownership{st.UID, st.GID, st.Mode}
 	}

@@ -54,7 +54,7 @@ func TestForeignIsRefused(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	if got := w.foreign(next); !strings.Contains(got, "it would remove file:/a;") {
+	if got := w.foreign(next); !strings.Contains(got, "this would remove file:/a;") {
 		t.Errorf("%q", got)
 	}
 	next.Adopt = true

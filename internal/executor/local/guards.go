@@ -47,10 +47,10 @@ func (g *guards) ask(ctx context.Context, c host.Command, network bool) (host.Co
 		}
 	}
 	if g.how == executor.NoGuards {
-		return host.CommandResult{}, notAsked("no guard is run with --no-guards")
+		return host.CommandResult{}, notAsked("--no-guards is set")
 	}
 	if word := networkState(c.Argv); word != "" && !network {
-		return host.CommandResult{}, notAsked("it looks at the network (" + word + "), which is not there in a plan; add guard_network = true, or --run-guards")
+		return host.CommandResult{}, notAsked("it reads the state of the network (" + word + "), which a plan hides from guards; set guard_network = true, or use --run-guards")
 	}
 	v := g.view(network)
 	if v.err != nil {
@@ -58,7 +58,7 @@ func (g *guards) ask(ctx context.Context, c host.Command, network bool) (host.Co
 	}
 	res, err := v.Run(ctx, c)
 	if errors.Is(err, host.ErrUsesNetwork) {
-		return res, notAsked("it uses the network, which is not there in a plan; add guard_network = true, or --run-guards")
+		return res, notAsked("it uses the network, which a plan hides from guards; set guard_network = true, or use --run-guards")
 	}
 	return res, err
 }

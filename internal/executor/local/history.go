@@ -16,7 +16,7 @@ func (x *Executor) Status(ctx context.Context) (executor.Status, error) {
 	var s executor.Status
 	var err error
 	if s.State, err = x.store.State(); err != nil {
-		return s, fmt.Errorf("cannot read what is applied: %w", err)
+		return s, fmt.Errorf("cannot read the applied state: %w", err)
 	}
 	s.Notes = x.store.Notes()
 	runs, err := x.store.Runs()
@@ -87,7 +87,7 @@ func (x *Executor) Show(_ context.Context, run int) (executor.Shown, error) {
 		}
 	}
 	if s.Info.Header.Run == 0 {
-		return s, fmt.Errorf("there is no run %d; fettle log lists those that are kept", run)
+		return s, fmt.Errorf("there is no run %d; to list the stored runs: fettle log", run)
 	}
 	if err := x.object(s.Info.Header.Plan, &s.Plan); err != nil {
 		return s, err

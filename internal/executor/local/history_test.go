@@ -68,7 +68,7 @@ func TestShow(t *testing.T) {
 	if err != nil || nerr != nil || len(l) != 5 || len(none) != 0 {
 		t.Errorf("lists of %d and %d steps, %v, %v", len(l), len(none), err, nerr)
 	}
-	if _, err := m.x.List(ctx, 9); err == nil || !strings.Contains(err.Error(), "fettle log lists the runs that are kept") {
+	if _, err := m.x.List(ctx, 9); err == nil || !strings.Contains(err.Error(), "to list the stored runs: fettle log") {
 		t.Errorf("the list of no run: %v", err)
 	}
 }
@@ -107,7 +107,7 @@ func TestConfirming(t *testing.T) {
 	if _, err := m.x.Apply(ctx, m.request("COPY a /etc/a\n", files), nil, o, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.x.Apply(ctx, m.request("COPY b /etc/a\n", files), nil, o, nil); err == nil || !strings.Contains(err.Error(), "run 1 waits to be confirmed until") {
+	if _, err := m.x.Apply(ctx, m.request("COPY b /etc/a\n", files), nil, o, nil); err == nil || !strings.Contains(err.Error(), "run 1 waits for a confirmation until") {
 		t.Errorf("a second run: %v", err)
 	}
 	s, err := m.x.Status(ctx)
@@ -148,8 +148,8 @@ func TestArmedRunThatFails(t *testing.T) {
 		t.Errorf("%+v, %v", s.Armed, err)
 	}
 	for name, guard := range map[string]func(context.Context, time.Time) error{
-		"nothing would take it back": nil,
-		"no timer today":             func(context.Context, time.Time) error { return errors.New("no timer today") },
+		"nothing would undo it": nil,
+		"no timer today":        func(context.Context, time.Time) error { return errors.New("no timer today") },
 	} {
 		w := newWorld(t)
 		w.ops.Reset()
@@ -213,7 +213,7 @@ func TestStaleRollback(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	m.want("/etc/a", "meanwhile")
-	for to, want := range map[int]string{-1: "cannot go back to run -1", 3: "the last run is 2"} {
+	for to, want := range map[int]string{-1: "cannot restore the state after run -1", 3: "the last run is 2"} {
 		if _, err := m.x.PlanRollback(ctx, executor.RollbackRequest{To: to}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("to %d: %v", to, err)
 		}

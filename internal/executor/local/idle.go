@@ -76,7 +76,7 @@ func (x *Executor) load(r *executor.Request) error {
 	})
 	err := r.Fill()
 	if serr := state.Wait(); err == nil && serr != nil {
-		err = fmt.Errorf("cannot read what is applied: %w", serr)
+		err = fmt.Errorf("cannot read the applied state: %w", serr)
 	}
 	return err
 }

@@ -105,7 +105,7 @@ func TestPlanIsolatesGuards(t *testing.T) {
 		t.Errorf("isolated %v, on the host %v, plan:\n%s", c.isolated, c.alone, got)
 	}
 	p = c.plan(t, list, executor.NoGuards)
-	if got := whyOf(p); len(c.alone)+len(c.isolated) > 0 || strings.Count(got, "run exec:") != 3 || strings.Count(got, "its guard was not run: no guard is run with --no-guards (known after apply)") != 3 {
+	if got := whyOf(p); len(c.alone)+len(c.isolated) > 0 || strings.Count(got, "run exec:") != 3 || strings.Count(got, "its guard was not run: --no-guards is set (known after apply)") != 3 {
 		t.Errorf("isolated %v, on the host %v, plan:\n%s", c.isolated, c.alone, got)
 	}
 }
@@ -115,7 +115,7 @@ func TestPlanIsolatesGuards(t *testing.T) {
 func TestGuardThatCannotBeIsolated(t *testing.T) {
 	for want, set := range map[string]func(*countingHost){
 		"a view cannot be opened here":            func(c *countingHost) { c.cannot = errors.New("a view cannot be opened here") },
-		"it uses the network, which is not there": func(c *countingHost) { c.refuse = host.ErrUsesNetwork },
+		"it uses the network, which a plan hides": func(c *countingHost) { c.refuse = host.ErrUsesNetwork },
 	} {
 		c := newCountingHost(t)
 		set(c)

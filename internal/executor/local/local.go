@@ -107,7 +107,7 @@ func (x *Executor) lock(o executor.Options) (io.Closer, error) {
 	l, err := x.store.Lock(holder)
 	var locked *host.LockedError
 	if errors.As(err, &locked) {
-		return nil, fmt.Errorf("%w: %s; wait for it to end, then try again", executor.ErrLocked, locked.Holder)
+		return nil, fmt.Errorf("%w: %s; wait until it ends, then try again", executor.ErrLocked, locked.Holder)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot take the lock: %w", err)
@@ -156,7 +156,7 @@ func report(res apply.Result, began, ended time.Time, err error) (*executor.Repo
 	switch res.Outcome {
 	case journal.Failed:
 		if rep.InPart() {
-			return rep, fmt.Errorf("run %d is done in part, without what depends on what failed: %s", res.Run, why(res.Failed))
+			return rep, fmt.Errorf("run %d is only partly done, without the states that depend on the failure: %s", res.Run, why(res.Failed))
 		}
 		return rep, fmt.Errorf("run %d failed: %s", res.Run, why(res.Failed))
 	case journal.CheckFailed:
@@ -172,7 +172,7 @@ func report(res apply.Result, began, ended time.Time, err error) (*executor.Repo
 func why(f *apply.Failure) string {
 	switch {
 	case f == nil:
-		return "it was cut short"
+		return "it was interrupted"
 	case f.Addr == "":
 		return f.Error
 	}

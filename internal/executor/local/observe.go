@@ -121,7 +121,7 @@ type blind struct{ capture.Digests }
 // rules is plan.Rules over the verbs.
 type rules struct{ verb.Names }
 
-var errNoVerb = errors.New("cannot plan this step: nothing knows how to do it")
+var errNoVerb = errors.New("cannot plan this step: this version of fettle does not support its verb")
 
 func (r rules) Target(s step.Step, now image.Image) (image.Image, error) {
 	v, ok := verbs.For(s.Verb)

@@ -203,5 +203,5 @@ func mayPurge(p *plan.Plan, o executor.Options) error {
 	if len(all) == 0 || o.CrossIrreversible {
 		return nil
 	}
-	return fmt.Errorf("cannot apply: %s: %s; nothing was changed; type the command again with --cross-irreversible to go on: %w", all[0].Addr, all[0].Irreversible, executor.ErrIrreversible)
+	return fmt.Errorf("cannot apply: %s: %s; nothing was changed; to continue, add --cross-irreversible: %w", all[0].Addr, all[0].Irreversible, executor.ErrIrreversible)
 }

@@ -344,7 +344,7 @@ func TestExactPhases(t *testing.T) {
 		if !exact && (err != nil || to != "two" || s.read("/etc/cert") != "oneours\n" && s.read("/etc/cert") != "one\nours\n") {
 			t.Errorf("%v, %+v, %s, %q", err, rep, to, s.read("/etc/cert"))
 		}
-		if exact && (!errors.Is(err, executor.ErrStale) || !strings.Contains(err.Error(), "what follows would also repair edit:/etc/cert") || to != "one" || rep.Outcome != journal.Succeeded) {
+		if exact && (!errors.Is(err, executor.ErrStale) || !strings.Contains(err.Error(), "the next phase would also repair edit:/etc/cert") || to != "one" || rep.Outcome != journal.Succeeded) {
 			t.Errorf("%v, %+v, %s", err, rep, to)
 		}
 	}

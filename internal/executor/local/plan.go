@@ -41,14 +41,14 @@ func (x *Executor) quiet() error {
 		return err
 	}
 	defer l.Close()
-	return fmt.Errorf("run %d was cut short and is not settled; type: fettle recover", run)
+	return fmt.Errorf("run %d was interrupted; to finish or undo it, run: fettle recover", run)
 }
 
 // plan compares a request with the applied state and with the machine.
 func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, journal.State, *observed, error) {
 	st, err := x.store.State()
 	if err != nil {
-		return nil, st, nil, fmt.Errorf("cannot read what is applied: %w", err)
+		return nil, st, nil, fmt.Errorf("cannot read the applied state: %w", err)
 	}
 	notes := x.store.Notes()
 	entries, moved := x.followed(st.Entries)
@@ -156,7 +156,7 @@ func (x *Executor) stateAt(run int) (journal.State, error) {
 	}
 	st, err := x.store.StateAt(run)
 	if err != nil {
-		return st, fmt.Errorf("cannot read the state after run %d (fettle log lists the runs that are kept): %w", run, err)
+		return st, fmt.Errorf("cannot read the state after run %d; to list the stored runs: fettle log: %w", run, err)
 	}
 	return st, nil
 }
@@ -182,11 +182,11 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	var g rollbackGoal
 	var err error
 	if g.now, err = x.store.State(); err != nil {
-		return nil, g, fmt.Errorf("cannot read what is applied: %w", err)
+		return nil, g, fmt.Errorf("cannot read the applied state: %w", err)
 	}
 	notes := x.store.Notes()
 	if r.To > g.now.Run || r.To < 0 {
-		return nil, g, fmt.Errorf("cannot go back to run %d: the last run is %d; fettle log lists them", r.To, g.now.Run)
+		return nil, g, fmt.Errorf("cannot restore the state after run %d: the last run is %d; to list the runs: fettle log", r.To, g.now.Run)
 	}
 	if g.then, err = x.stateAt(r.To); err != nil {
 		return nil, g, err
@@ -272,7 +272,7 @@ func (x *Executor) Drift(ctx context.Context, o executor.DriftOptions) (*plan.Pl
 	}
 	st, err := x.store.State()
 	if err != nil {
-		return nil, fmt.Errorf("cannot read what is applied: %w", err)
+		return nil, fmt.Errorf("cannot read the applied state: %w", err)
 	}
 	notes := x.store.Notes()
 	st.Entries, _ = x.followed(st.Entries)

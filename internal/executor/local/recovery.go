@@ -33,7 +33,7 @@ func (x *Executor) Recover(ctx context.Context, o executor.Options, show func(ex
 func (x *Executor) mend(show func(executor.Event)) error {
 	notes, err := x.store.Mend()
 	if err != nil {
-		return fmt.Errorf("cannot read what is applied: %w", err)
+		return fmt.Errorf("cannot read the applied state: %w", err)
 	}
 	for _, n := range notes {
 		if show != nil {

@@ -64,7 +64,7 @@ func (k *keyring) offer(b secret.Bundle, blobs map[string]kind.Blob) error {
 	}
 	values, err := key.OpenValues(b.Values)
 	if err != nil {
-		return fmt.Errorf("cannot open the values of the list's secrets: %w", err)
+		return fmt.Errorf("cannot decrypt the secrets of the list: %w", err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -85,7 +85,7 @@ func (k *keyring) keep(b secret.Bundle) error {
 		return err
 	}
 	if err := k.store.SaveKey(b.Key, b.KeyFile); err != nil {
-		return fmt.Errorf("cannot keep the sealing key: %w", err)
+		return fmt.Errorf("cannot store the sealing key: %w", err)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -96,7 +96,7 @@ func (k *keyring) keep(b secret.Bundle) error {
 	}
 	slices.Sort(values)
 	if err := k.store.SaveKey(b.Key+valuesOf, key.SealValues(values)); err != nil {
-		return fmt.Errorf("cannot keep the values to be masked: %w", err)
+		return fmt.Errorf("cannot store the values to be masked: %w", err)
 	}
 	return nil
 }
@@ -117,16 +117,16 @@ func (k *keyring) key(id string) (secret.Key, error) {
 		return key, nil
 	}
 	if id == secret.Placeholder {
-		return secret.Key{}, errors.New("cannot use a placeholder: the list was compiled where its secrets could not be opened; compile it where they can, and see fettle secret")
+		return secret.Key{}, errors.New("cannot use a placeholder instead of a secret: the list was compiled without a key that decrypts its secrets; compile it with such a key (see fettle secret)")
 	}
 	if !secret.IsID(id) {
-		return secret.Key{}, fmt.Errorf("cannot use the sealing key %q: it is no ID of one", id)
+		return secret.Key{}, fmt.Errorf("cannot use the sealing key %q: this is not the ID of a key", id)
 	}
 	file, ok := k.files[id]
 	if !ok {
 		var err error
 		if file, err = k.store.Key(id); errors.Is(err, fs.ErrNotExist) {
-			return secret.Key{}, fmt.Errorf("cannot find the sealing key %s: neither the list nor an earlier run has brought it; type fettle apply in the repository", id)
+			return secret.Key{}, fmt.Errorf("cannot find the sealing key %s: neither the list nor an earlier run contains it; run fettle apply in the repository", id)
 		} else if err != nil {
 			return secret.Key{}, err
 		}
@@ -137,10 +137,10 @@ func (k *keyring) key(id string) (secret.Key, error) {
 	}
 	key, err := vault.OpenKey(file, ids)
 	if err != nil {
-		return secret.Key{}, fmt.Errorf("cannot open what is secret on this machine: %w; type fettle secret identity to see its key", err)
+		return secret.Key{}, fmt.Errorf("cannot decrypt the secrets of this host: %w; to see its key: fettle secret identity", err)
 	}
 	if key.ID() != id {
-		return secret.Key{}, fmt.Errorf("cannot use the sealing key %s: its file holds another one", id)
+		return secret.Key{}, fmt.Errorf("cannot use the sealing key %s: its file contains another key", id)
 	}
 	k.keys[id] = key
 	return key, nil

@@ -59,7 +59,7 @@ func later(in plan.Input, p *plan.Plan, stages []step.List, more bool) []plan.La
 		in.Wanted, in.More, in.Later = list, k+1 < len(stages) || more, nil
 		next, ds := plan.Make(in)
 		if ds.HasErrors() {
-			return append(out, plan.Later{Why: fmt.Sprintf("phase %d: planned when what is before it is done", p.Stage+k+1)})
+			return append(out, plan.Later{Why: fmt.Sprintf("phase %d: planned after the phases before it", p.Stage+k+1)})
 		}
 		for _, c := range next.Changes {
 			if c.Action.Mutates() {
@@ -74,7 +74,7 @@ func later(in plan.Input, p *plan.Plan, stages []step.List, more bool) []plan.La
 func held(states []executor.Held) []plan.Later {
 	var out []plan.Later
 	for _, h := range states {
-		l := plan.Later{Addr: h.Addr, State: h.ID, Source: h.Source, Why: "after a state that waits"}
+		l := plan.Later{Addr: h.Addr, State: h.ID, Source: h.Source, Why: "after a state that waits for an output"}
 		if h.Waits != "" {
 			l.Why = h.Waits
 		}
@@ -113,7 +113,7 @@ func (x *Executor) informed(r *executor.Request) error {
 		next.Repository, next.Adopt = r.Repository, r.Adopt
 		*r = next
 	}
-	return errors.New("the outputs of commands lead to other commands without end; look at the states that use .result")
+	return errors.New("the outputs of commands lead to new commands without end; check the states that use .result")
 }
 
 // known returns the known outputs: the text that a command with exactly this step
@@ -121,7 +121,7 @@ func (x *Executor) informed(r *executor.Request) error {
 func (x *Executor) known(refs []executor.OutputRef) (executor.Known, error) {
 	st, err := x.store.State()
 	if err != nil {
-		return nil, fmt.Errorf("cannot read what is applied: %w", err)
+		return nil, fmt.Errorf("cannot read the applied state: %w", err)
 	}
 	entries := make(map[addr.Addr]journal.Entry, len(refs))
 	for _, e := range st.Entries {
@@ -225,7 +225,7 @@ func (x *Executor) follow(ctx context.Context, r executor.Request, done *plan.Pl
 			break
 		}
 		if seen[unbased(now)] {
-			return rep, fmt.Errorf("cannot come to an end: run %d did what was planned, and just that is to be done again; fettle plan shows it", rep.Run)
+			return rep, fmt.Errorf("cannot finish: run %d made its planned changes, and the next plan has the same changes again; to see them: fettle plan", rep.Run)
 		}
 		if err := untold(now, told); o.Exact && err != nil {
 			return rep, err
@@ -256,7 +256,7 @@ func untold(now *plan.Plan, told []plan.Later) error {
 	for _, c := range now.Changes {
 		was := slices.ContainsFunc(told, func(l plan.Later) bool { return l.Addr == c.Addr && removes(l.Action) == removes(c.Action) })
 		if c.Action.Mutates() && !was {
-			return fmt.Errorf("%w: what follows would also %s %s, and it does not tell that; what was done before stays, and fettle plan shows the rest", executor.ErrStale, c.Action, c.Addr)
+			return fmt.Errorf("%w: the next phase would also %s %s, which was not in the plan; earlier phases stay applied; to see the remaining changes: fettle plan", executor.ErrStale, c.Action, c.Addr)
 		}
 	}
 	return nil
@@ -273,7 +273,7 @@ func unbased(p *plan.Plan) string {
 func waiting(held []executor.Held) string {
 	for _, h := range held {
 		if len(h.Needs) > 0 {
-			return fmt.Sprintf("cannot continue: %s (%s) needs the output of %s, and no run gave it; see that the command is not lazy and that it writes what its output says", h.ID, h.Source, addresses(h.Needs))
+			return fmt.Sprintf("cannot continue: %s (%s) needs the output of %s, which no run produced; check that the command is not lazy and writes the declared output", h.ID, h.Source, addresses(h.Needs))
 		}
 	}
 	return ""
@@ -310,7 +310,7 @@ func (x *Executor) afterPhase(ctx context.Context, first int, rep *executor.Repo
 	o.Command = fmt.Sprintf("%s: undoing run %d, the phase before", o.Command, first)
 	back, err := x.backTo(ctx, base, o, show)
 	if err != nil {
-		return rep, errors.Join(cause, fmt.Errorf("and the phases before could not be undone; type: fettle rollback %d: %w", base, err))
+		return rep, errors.Join(cause, fmt.Errorf("and the phases before could not be undone; run: fettle rollback %d: %w", base, err))
 	}
 	rep.Runs = append(rep.Runs, back.Run)
 	return rep, errors.Join(cause, x.store.Disarm())

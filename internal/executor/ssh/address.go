@@ -158,7 +158,7 @@ const ServeCommand = "serve-stdio"
 // check refuses an address that ssh would interpret differently, such as an option.
 func (a Address) check() error {
 	if a.Host == "" || a.Host[0] == '-' {
-		return fmt.Errorf("cannot connect to %q: it is no host", a.Host)
+		return fmt.Errorf("cannot connect to %q: this is not the name or address of a host", a.Host)
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ type config struct {
 }
 
 // errUnsteady is a configuration that decides by more than its text.
-var errUnsteady = errors.New("ssh_config decides by more than its text")
+var errUnsteady = errors.New("ssh_config depends on more than its text")
 
 const (
 	maxConfig   = 1 << 20
@@ -55,7 +55,7 @@ func (c *config) file(name, dir string, depth int) error {
 		return err
 	}
 	if c.most -= len(text); c.most < 0 || depth > maxIncludes {
-		return fmt.Errorf("%w: %s is too much", errUnsteady, name)
+		return fmt.Errorf("%w: %s is too large or nested too deeply", errUnsteady, name)
 	}
 	if _, err := fmt.Fprintf(c.sum, "%q %q\n", name, text); err != nil {
 		return err

@@ -61,31 +61,31 @@ const turnedAway = "kex_exchange_identification"
 
 // penalized is advice for it: sshd gives its reason only to its own journal.
 const penalized = "sshd there may be penalizing this address after failed logins (PerSourcePenalties, OpenSSH 9.8 and later, so Debian 13), " +
-	"or too many connect at once (MaxStartups). Wait some minutes, and look there: journalctl -u ssh\n" +
-	"An address that is never to be penalized stands in PerSourcePenaltyExemptList of its sshd_config. Try: ssh -v %h"
+	"or too many clients are connecting at the same time (MaxStartups). Wait some minutes; for the reason, run there: journalctl -u ssh\n" +
+	"To exempt your address permanently, add it to PerSourcePenaltyExemptList in sshd_config there. Try: ssh -v %h"
 
 // rules are tried in turn. %h is the host as it was asked for.
 func rules() []rule {
 	return []rule{
-		{"REMOTE HOST IDENTIFICATION HAS CHANGED", HostChanged, "its host key has changed", "If the machine was installed anew, and you know its new fingerprint: ssh-keygen -R %h\nElse somebody may stand between you and it: do not go on."},
-		{"host key is known for", HostUnknown, "its host key is not known", "Compare its fingerprint with what the machine shows: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub\nThen log in once: ssh %h — or trust it unseen: --accept-new"},
+		{"REMOTE HOST IDENTIFICATION HAS CHANGED", HostChanged, "its host key has changed", "If the host was installed again, and you know its new fingerprint, run: ssh-keygen -R %h\nOtherwise an attacker may be between you and the host: do not continue."},
+		{"host key is known for", HostUnknown, "its host key is not known", "Compare its fingerprint with the output on its console: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub\nThen log in once: ssh %h — or accept the key without a comparison: --accept-new"},
 		{"Host key verification failed", HostUnknown, "its host key was not accepted", "Log in once to see why: ssh %h"},
 		{"Permission denied", Denied, "it does not let you in", "Try: ssh -v %h"},
-		{"Too many authentication failures", Denied, "it does not let you in: too many keys were tried", "Name the one for it in ssh_config: IdentityFile, with IdentitiesOnly yes"},
-		{"Could not resolve hostname", Unreachable, "its name is not known", "Try: ssh %h"},
-		{"Connection refused", Unreachable, "nobody listens there", "Is sshd running, and on this port? Try: ssh %h"},
+		{"Too many authentication failures", Denied, "it does not let you in: ssh offered too many keys", "Name the right key in ssh_config: IdentityFile, with IdentitiesOnly yes"},
+		{"Could not resolve hostname", Unreachable, "its name cannot be resolved", "Try: ssh %h"},
+		{"Connection refused", Unreachable, "the port refuses connections", "Is sshd running, and on this port? Try: ssh %h"},
 		{"Connection timed out", Unreachable, "no answer", "Try: ssh -v %h"},
 		{"No route to host", Unreachable, "there is no route to it", "Try: ssh -v %h"},
 		{"Network is unreachable", Unreachable, "the network is unreachable", "Try: ssh -v %h"},
-		{turnedAway, Unreachable, "it ended the connection before it greeted", penalized},
+		{turnedAway, Unreachable, "it ended the connection before the SSH handshake", penalized},
 		{"Connection closed by", Unreachable, "it closed the connection", "Try: ssh -v %h"},
 		{"Connection reset by", Unreachable, "it reset the connection", "Try: ssh -v %h"},
-		{"is not in the sudoers file", SudoDenied, "the account may not use sudo there", "Let it: visudo, or group sudo"},
-		{"is not allowed to execute", SudoDenied, "the account may not use sudo for this", "fettle needs to run as root: visudo"},
-		{"sudo: a terminal is required", SudoAsks, "sudo there wants a terminal", "Take requiretty out of its sudoers file"},
-		{"sudo: not found", SudoDenied, "there is no sudo", "Log in as root, or install sudo"},
-		{"exec: restricted", NotUnderstood, "the login shell of the account there is a restricted one", "Give it another one: chsh -s /bin/sh USER — or log in as somebody else"},
-		{"No space left on device", NoRoom, "its disk is full", "Make room there, then try again"},
+		{"is not in the sudoers file", SudoDenied, "the account may not use sudo there", "Allow it there: visudo, or add the account to the group sudo"},
+		{"is not allowed to execute", SudoDenied, "the account may not use sudo for this", "Allow the account to run programs as root: visudo"},
+		{"sudo: a terminal is required", SudoAsks, "sudo there requires a terminal", "Remove requiretty from its sudoers file"},
+		{"sudo: not found", SudoDenied, "sudo is not installed there", "Log in as root, or install sudo"},
+		{"exec: restricted", NotUnderstood, "the login shell of the account there is a restricted one", "Set another shell: chsh -s /bin/sh USER — or log in with another account"},
+		{"No space left on device", NoRoom, "its disk is full", "Free space there, then try again"},
 	}
 }
 
@@ -103,18 +103,18 @@ func (p *process) explain(a Address, err error) error {
 	e := &Error{Address: a, Cause: err, Said: text}
 	switch {
 	case errors.Is(trouble, errSudoAsks):
-		e.Class, e.Text, e.Advice = SudoAsks, "sudo there asks for a password", "Give it: --ask-sudo-password"
+		e.Class, e.Text, e.Advice = SudoAsks, "sudo there asks for a password", "To enter it: --ask-sudo-password"
 		return e
 	case errors.Is(trouble, errSudoWrong):
-		e.Class, e.Text, e.Advice = SudoWrong, "sudo there did not take the password", "Type it again: --ask-sudo-password"
+		e.Class, e.Text, e.Advice = SudoWrong, "sudo there rejected the password", "Enter it again: --ask-sudo-password"
 		return e
 	case trouble != nil:
 		e.Class, e.Text, e.Cause = SudoAsks, trouble.Error(), trouble
 		return e
 	}
 	if p.notRun(text) {
-		e.Class, e.Text = NotRun, "the program does not run there: "+oneLine(text)
-		e.Advice = "Is it the right machine, and may programs be run from where it lies? Try: ssh " + a.Host + " uname -a"
+		e.Class, e.Text = NotRun, "the fettle binary does not run there: "+oneLine(text)
+		e.Advice = "Check the architecture of the host, and whether the directory of the binary is mounted noexec. Try: ssh " + a.Host + " uname -a"
 		return e
 	}
 	for _, r := range rules() {
@@ -150,20 +150,20 @@ func (e *Error) rest(p *process, err error, text string) {
 	case errors.Is(err, context.DeadlineExceeded):
 		e.Text = strings.TrimSuffix(err.Error(), ": "+context.DeadlineExceeded.Error())
 		if said != "" {
-			e.Text += "; it says: " + said
+			e.Text += "; its output: " + said
 		}
 	case errors.Is(err, context.Canceled):
 		e.Class, e.Text, e.Advice = Interrupted, "interrupted", ""
 	case p.answered():
-		e.Class, e.Text = NotUnderstood, "something else than fettle answers, without a word"
+		e.Class, e.Text = NotUnderstood, "another program than fettle answers, without output"
 		if said != "" {
-			e.Text = "something else than fettle answers: " + said
+			e.Text = "another program than fettle answers: " + said
 		}
-		e.Advice = "Has the key a forced command there (command= in authorized_keys), or the account no shell? Try: ssh " + e.Address.Host + " uname -a"
+		e.Advice = "Check there for a forced command (command= in authorized_keys), and the login shell of the account. Try: ssh " + e.Address.Host + " uname -a"
 	case said != "":
 		e.Text = said
 	case p.silent():
-		e.Text = "ssh ended without saying why"
+		e.Text = "ssh ended without an error message"
 	default:
 		e.Class, e.Text = NotUnderstood, err.Error()
 	}
@@ -183,16 +183,16 @@ func explainBoot(a Address, err error) *Error {
 	e := &Error{Address: a, Cause: err, Class: NoRoom}
 	switch word {
 	case "unfit":
-		e.Class, e.Text = Unfit, fmt.Sprintf("there is no fettle for it: it is %s", rest)
-		e.Advice = "fettle runs on Linux on amd64 and arm64. This one was built without the program for the other; build it with both: make programs"
+		e.Class, e.Text = Unfit, fmt.Sprintf("there is no fettle binary for it: it is %s", rest)
+		e.Advice = "fettle runs on Linux on amd64 and arm64. Your binary was built without the binary for the other architecture; build both: make programs"
 	case "full":
-		e.Text, e.Advice = "the program does not fit into "+rest, "Make room there, then try again"
+		e.Text, e.Advice = "the fettle binary does not fit into "+rest, "Free space there, then try again"
 	case "nowhere":
-		e.Class, e.Text = NotRun, "no directory there can hold the program: "+rest
-		e.Advice = "Make one of them writable and mount it without noexec, or have sshd there set another one: SetEnv XDG_CACHE_HOME=DIR\n" +
+		e.Class, e.Text = NotRun, "no directory there can store the fettle binary: "+rest
+		e.Advice = "Make one of them writable and mount it without noexec, or name another directory in sshd_config there: SetEnv XDG_CACHE_HOME=DIR\n" +
 			"Each directory above it must belong to root or the account, and no other user may have write access to it"
 	case "damaged":
-		e.Text, e.Advice = "the program did not come whole to "+rest, "Try again; if it stays so, look at the disk there"
+		e.Text, e.Advice = "the fettle binary was damaged on the way to "+rest, "Try again; if it fails again, check the disk there"
 	default:
 		e.Class, e.Text = NotUnderstood, b.said
 	}

@@ -80,7 +80,7 @@ func (o Options) nameOf(a Address) (string, error) {
 func (o Options) plainSSH() error {
 	path, err := local.FindProgram(o.Binary)
 	if err == nil && !slices.Contains([]string{"/usr/bin/ssh", "/bin/ssh"}, path) {
-		err = fmt.Errorf("%s may read anything", path)
+		err = fmt.Errorf("%s is not the ssh of the system, so its configuration is unknown", path)
 	}
 	return err
 }
@@ -96,7 +96,7 @@ func environment(env []string) map[string]string {
 }
 
 // errNoAnswer is a connection that is kept, and is dead without knowing it.
-var errNoAnswer = errors.New("the connection that is kept does not answer")
+var errNoAnswer = errors.New("the shared connection does not answer")
 
 // session asks for a session in the connection that is kept, as long as a connection may
 // take. An error leaves everything to ssh.

@@ -117,7 +117,7 @@ const (
 
 var (
 	errSudoAsks  = errors.New("sudo asks for a password")
-	errSudoWrong = errors.New("sudo did not take the password")
+	errSudoWrong = errors.New("sudo rejected the password")
 )
 
 // watch reads the error stream, and answers sudo once.
@@ -193,7 +193,7 @@ func (p *process) bootLine() (string, error) {
 			return "", err
 		}
 	}
-	return "", errors.New("it talks without end")
+	return "", errors.New("it prints without end")
 }
 
 // within gives f so much time, and ends ssh after that or when ctx ends.

@@ -65,7 +65,7 @@ func (p *Programs) find(arch string) (*Program, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read the program for %s: %w", arch, err)
+		return nil, fmt.Errorf("cannot read the fettle binary for %s: %w", arch, err)
 	}
 	return &Program{
 		Digest: strings.TrimSpace(string(sum)),
@@ -77,12 +77,12 @@ func (p *Programs) find(arch string) (*Program, error) {
 func read(file string) (*Program, error) {
 	f, err := os.Open(file)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read this program to bring it to a target: %w", err)
+		return nil, fmt.Errorf("cannot read this binary to copy it to a target: %w", err)
 	}
 	defer f.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
-		return nil, fmt.Errorf("cannot read this program to bring it to a target: %w", err)
+		return nil, fmt.Errorf("cannot read this binary to copy it to a target: %w", err)
 	}
 	return &Program{Digest: hex.EncodeToString(sum.Sum(nil)), Packed: sync.OnceValues(func() ([]byte, error) { return pack(file) })}, nil
 }
@@ -90,7 +90,7 @@ func read(file string) (*Program, error) {
 func pack(file string) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read this program to bring it to a target: %w", err)
+		return nil, fmt.Errorf("cannot read this binary to copy it to a target: %w", err)
 	}
 	var out bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&out, gzip.BestSpeed) // a level that there is

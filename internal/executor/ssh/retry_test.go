@@ -38,7 +38,7 @@ func TestTurnedAway(t *testing.T) {
 		if !errors.As(err, &e) || e.Hint() == "" {
 			t.Errorf("%s: %v", c.says, err)
 		}
-		if away := c.begun > 1; away != strings.Contains(e.Hint(), "PerSourcePenalties") || away != strings.Contains(e.Error(), "before it greeted") {
+		if away := c.begun > 1; away != strings.Contains(e.Hint(), "PerSourcePenalties") || away != strings.Contains(e.Error(), "before the SSH handshake") {
 			t.Errorf("%s: %v\n%s", c.says, err, e.Hint())
 		}
 		begun, _ := os.ReadFile(filepath.Join(dir, "begun"))

@@ -120,7 +120,7 @@ func (x *Client) openContent(digest string) (io.ReadCloser, error) {
 // skip reads over the first bytes of content that the target has already.
 func skip(r io.Reader, bytes int64) error {
 	if _, err := io.CopyN(io.Discard, r, bytes); err != nil && bytes > 0 {
-		return fmt.Errorf("cannot send the rest of a file: it is shorter than before: %w", err)
+		return fmt.Errorf("cannot send the rest of a file: it is now shorter: %w", err)
 	}
 	return nil
 }

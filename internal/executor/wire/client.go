@@ -180,7 +180,7 @@ func (x *Client) nextRequest(ctx context.Context, c *incoming) (any, error) {
 	next := x.current.Next
 	x.mu.Unlock()
 	if next == nil {
-		return nil, fmt.Errorf("cannot make the list with other outputs: it uses none")
+		return nil, fmt.Errorf("cannot compile the list with other outputs: it uses no outputs")
 	}
 	r, err := next(k.Known)
 	if err != nil {
@@ -234,7 +234,7 @@ func (x *Client) blob(digest string) (kind.Blob, error) {
 	defer x.mu.Unlock()
 	b, ok := x.blobs[digest]
 	if !ok {
-		return b, fmt.Errorf("cannot send %s: the list does not name it", digest)
+		return b, fmt.Errorf("cannot send %s: the list does not contain it", digest)
 	}
 	return b, nil
 }

@@ -73,7 +73,7 @@ func readOutput(from io.Reader, show func(executor.Output)) error {
 		}
 		size := binary.BigEndian.Uint32(head[1:])
 		if size > maxMessage>>6 {
-			return fmt.Errorf("%w: output of %d bytes in one piece", errMalformed, size)
+			return fmt.Errorf("%w: one message with %d bytes of output", errMalformed, size)
 		}
 		text := make([]byte, size)
 		n, err := io.ReadFull(r, text)

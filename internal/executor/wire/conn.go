@@ -179,7 +179,7 @@ func (c *conn) join(f frame) ([]byte, bool, error) {
 func (c *conn) begin(ctx context.Context, stream uint32, text []byte) error {
 	in := &incoming{conn: c, stream: stream, window: newWindow()}
 	if err := journal.UnmarshalStrict(text, in); err != nil {
-		return fmt.Errorf("%w: a call that cannot be read", errMalformed)
+		return fmt.Errorf("%w: a call in an unknown format", errMalformed)
 	}
 	ctx, in.cancel = context.WithCancelCause(ctx)
 	c.mu.Lock()
@@ -191,7 +191,7 @@ func (c *conn) begin(ctx context.Context, stream uint32, text []byte) error {
 	c.mu.Unlock()
 	if twice || many {
 		in.cancel(nil)
-		return fmt.Errorf("%w: two calls of one number, or too many", errMalformed)
+		return fmt.Errorf("%w: two calls with the same number, or too many calls", errMalformed)
 	}
 	c.busy.Add(1)
 	go c.serve(ctx, in)
@@ -222,7 +222,7 @@ func (c *conn) serve(ctx context.Context, in *incoming) {
 func (c *conn) answer(ctx context.Context, in *incoming) (any, error) {
 	h := c.handle[in.Method]
 	if h == nil {
-		return nil, fmt.Errorf("there is no call %q: the two ends are not of one version", in.Method)
+		return nil, fmt.Errorf("there is no call %q: the two ends have different versions of fettle", in.Method)
 	}
 	return h(ctx, in)
 }
@@ -244,7 +244,7 @@ func (c *conn) answered(f frame, text []byte) error {
 	switch f.kind {
 	case typeEvent:
 		if !out.events.put(text) {
-			return fmt.Errorf("%w: more events than anybody reads", errMalformed)
+			return fmt.Errorf("%w: events arrive faster than they are read", errMalformed)
 		}
 	case typeFault:
 		out.done <- answer{err: errorOf(text), result: text}

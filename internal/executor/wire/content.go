@@ -105,7 +105,7 @@ func (b *inbox) put(p []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.size+len(p) > windowSize {
-		return fmt.Errorf("%w: more content than there is room for", errMalformed)
+		return fmt.Errorf("%w: more content than the buffer can store", errMalformed)
 	}
 	if b.ended == nil && len(p) > 0 {
 		b.held, b.size = append(b.held, p), b.size+len(p)
@@ -176,7 +176,7 @@ func (c *conn) receive(ctx context.Context, id uint32, out *outgoing, result any
 	err := read(out.data)
 	if err != nil {
 		out.data.end(err)
-		_ = c.w.send(frame{kind: typeCancel, stream: id, payload: []byte("nobody reads it any more")})
+		_ = c.w.send(frame{kind: typeCancel, stream: id, payload: []byte("the reader has stopped")})
 	}
 	if answer := <-ended; err == nil {
 		err = answer

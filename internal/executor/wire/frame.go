@@ -45,7 +45,7 @@ type frame struct {
 	payload []byte
 }
 
-var errMalformed = errors.New("what came is no frame of fettle's protocol")
+var errMalformed = errors.New("the data does not follow the protocol of fettle")
 
 // reader reads frames. It is used by one goroutine.
 type reader struct {
@@ -105,7 +105,7 @@ func (r *reader) inflate(packed []byte) ([]byte, error) {
 	var out bytes.Buffer
 	n, err := io.Copy(&out, io.LimitReader(r.inf, maxFrame+1))
 	if err != nil || n > maxFrame {
-		return nil, fmt.Errorf("%w: a frame of more than it may hold, or a damaged one", errMalformed)
+		return nil, fmt.Errorf("%w: a frame is too large or damaged", errMalformed)
 	}
 	return out.Bytes(), nil
 }

@@ -107,9 +107,9 @@ type NoiseError struct{ Text string }
 
 func (e *NoiseError) Error() string {
 	if e.Text == "" {
-		return "the other end closed the connection without a word"
+		return "the other end closed the connection without an answer"
 	}
-	return "the other end is no fettle; it says: " + e.Text
+	return "the other end is not fettle; its output: " + e.Text
 }
 
 // awaitMagic skips what login scripts print.
@@ -148,7 +148,7 @@ func hear(r *reader) (Hello, error) {
 	for {
 		f, err := r.next()
 		if err != nil {
-			return h, fmt.Errorf("the other end began and fell silent: %w", err)
+			return h, fmt.Errorf("the other end stopped answering during the handshake: %w", err)
 		}
 		if f.kind != typeEvent || f.stream != 0 || len(text)+len(f.payload) > maxMessage {
 			return h, errMalformed
@@ -160,7 +160,7 @@ func hear(r *reader) (Hello, error) {
 	if err := journal.UnmarshalStrict(text, &h); err != nil {
 		var other struct{ Version string }
 		_ = json.Unmarshal(text, &other) // it may be older or newer than this end knows
-		return h, fmt.Errorf("cannot read how the other end introduces itself, which is fettle %q: %w", other.Version, err)
+		return h, fmt.Errorf("cannot read the handshake of the other end, which is fettle %q: %w", other.Version, err)
 	}
 	return h, nil
 }

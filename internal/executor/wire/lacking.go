@@ -169,7 +169,7 @@ func (c *content) fetch(digests []string) error {
 				return fmt.Errorf("cannot get %s: %w", d, err)
 			}
 			if sum := sha256.Sum256(b); "sha256:"+hex.EncodeToString(sum[:]) != d {
-				return fmt.Errorf("cannot get %s: what came is something else", d)
+				return fmt.Errorf("cannot get %s: the received content has another digest", d)
 			}
 			c.held[d] = b
 			c.size += len(b)
@@ -195,7 +195,7 @@ func (c *content) stream(digest string) io.ReadCloser {
 // tree is content as the files of a repository, each named by its digest.
 type tree struct{ c *content }
 
-var errNoTree = errors.New("there are only files, by their digests")
+var errNoTree = errors.New("the content has no directories, only files by digest")
 
 func (t tree) Open(path string) (io.ReadCloser, error) { return t.c.open(path) }
 
@@ -263,11 +263,11 @@ func (v *server) load(ctx context.Context, digest string) (executor.Loaded, erro
 		return executor.Loaded{}, err
 	}
 	if list.Digest() != digest {
-		return executor.Loaded{}, fmt.Errorf("cannot use the list that came: it is not %s", digest)
+		return executor.Loaded{}, fmt.Errorf("cannot use the received list: its digest is not %s", digest)
 	}
 	for d, n := range l.Sizes {
 		if n < 0 {
-			return executor.Loaded{}, fmt.Errorf("cannot use the list that came: %s has %d bytes", d, n)
+			return executor.Loaded{}, fmt.Errorf("cannot use the received list: %s has %d bytes", d, n)
 		}
 	}
 	v.store.know(l.Sizes)

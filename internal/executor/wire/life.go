@@ -32,7 +32,7 @@ func (c *conn) watch(every, dead time.Duration) {
 			silent.Reset(every)
 		case <-silent.C:
 			if asked {
-				c.lose(fmt.Errorf("nothing was heard for %s", every+dead))
+				c.lose(fmt.Errorf("no data arrived for %s", every+dead))
 				return
 			}
 			asked = true

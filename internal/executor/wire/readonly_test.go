@@ -18,7 +18,7 @@ import (
 var lookingOnly = []string{"status", "condition", "runs", "show", "run-of", "list", "commands", "drift"}
 
 func TestReadOnly(t *testing.T) {
-	readOnly(t, nil, "who asks may only look")
+	readOnly(t, nil, "has only the right to read")
 	readOnly(t, errors.New("this host refuses it"), "this host refuses it")
 }
 

@@ -26,21 +26,21 @@ const (
 // Keep keeps a report, durably. Its name follows from when it ended.
 func (r Reports) Keep(e Ended) error {
 	if err := r.FS.Mkdir(reportsDir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("cannot keep the report: %w", err)
+		return fmt.Errorf("cannot store the report: %w", err)
 	}
 	e.Name = fmt.Sprintf("%019d.json", e.Ended)
 	text, err := journal.Marshal(e)
 	if err != nil || len(text) > maxReport {
-		return errors.Join(err, errors.New("cannot keep the report: it is too large"))
+		return errors.Join(err, errors.New("cannot store the report: it is too large"))
 	}
 	p := path.Join(reportsDir, e.Name)
 	f, err := r.FS.Create(p + ".new")
 	if err != nil {
-		return fmt.Errorf("cannot keep the report: %w", err)
+		return fmt.Errorf("cannot store the report: %w", err)
 	}
 	_, err = f.Write(text)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("cannot keep the report: %w", err)
+		return fmt.Errorf("cannot store the report: %w", err)
 	}
 	return errors.Join(r.FS.Rename(p+".new", p), r.FS.SyncDir(reportsDir), r.prune())
 }
@@ -94,7 +94,7 @@ func (r Reports) read(name string) (Ended, error) {
 func (r Reports) Forget(names []string) error {
 	for _, name := range names {
 		if path.Base(name) != name || !strings.HasSuffix(name, ".json") {
-			return fmt.Errorf("cannot forget the report %q: there is none of that name", name)
+			return fmt.Errorf("cannot remove the report %q: there is no such report", name)
 		}
 		if err := r.FS.Remove(path.Join(reportsDir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err

@@ -77,11 +77,11 @@ func encodeList(l step.List) (string, error) {
 func decodeList(text string) (step.List, error) {
 	l, ds := step.Parse("list", []byte(text))
 	if err := ds.Err(); err != nil {
-		return nil, fmt.Errorf("cannot read the list that came: %w", err)
+		return nil, fmt.Errorf("cannot read the received list: %w", err)
 	}
 	for i := range l {
 		if l[i].Verb == step.Include {
-			return nil, fmt.Errorf("cannot read the list that came: it includes %s", l[i].Path())
+			return nil, fmt.Errorf("cannot read the received list: it includes %s", l[i].Path())
 		}
 		l[i].Range, l[i].Written = diag.Range{}, ""
 	}

@@ -198,7 +198,7 @@ func (v *server) all() map[string]handler {
 
 func (v *server) identity() (string, error) {
 	if v.Identity == nil {
-		return "", errors.New("cannot hand over secrets: the target makes no identity")
+		return "", errors.New("cannot send secrets: the target does not create an identity")
 	}
 	return v.Identity()
 }
@@ -255,7 +255,7 @@ func (v *server) apply(ctx context.Context, x executor.Executor, c *incoming) (a
 	if err := c.params(&in); err != nil {
 		return nil, err
 	}
-	p, err := v.planOrStale(in.Plan, "type: fettle plan", func() (*plan.Plan, error) {
+	p, err := v.planOrStale(in.Plan, "run: fettle plan", func() (*plan.Plan, error) {
 		in.Request.Diffs = false
 		return v.planOf(ctx, x, in.Request)
 	})
@@ -277,7 +277,7 @@ func (v *server) planOrStale(digest, hint string, again func() (*plan.Plan, erro
 	}
 	p, err := again()
 	if err == nil && digest != "" && p.Digest() != digest {
-		err = fmt.Errorf("%w: the machine, or what is applied, has changed since it was made; %s", executor.ErrStale, hint)
+		err = fmt.Errorf("%w: the host or the applied state has changed since the plan; %s", executor.ErrStale, hint)
 	}
 	return p, err
 }
@@ -366,7 +366,7 @@ func (v *server) rollback(ctx context.Context, x executor.Executor, c *incoming)
 	if err := c.params(&in); err != nil {
 		return nil, err
 	}
-	p, err := v.planOrStale(in.Plan, "look at it again", func() (*plan.Plan, error) { return x.PlanRollback(ctx, in.Request) })
+	p, err := v.planOrStale(in.Plan, "show the plan again", func() (*plan.Plan, error) { return x.PlanRollback(ctx, in.Request) })
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func signable() []string {
 func (v *server) readOnly(call string) error {
 	switch {
 	case v.Refused == nil:
-		return fmt.Errorf("cannot change this target: who asks may only look (%w)", fs.ErrPermission)
+		return fmt.Errorf("cannot change this target: this connection has only the right to read (%w)", fs.ErrPermission)
 	case errors.Is(v.Refused, ErrUnsigned) && !slices.Contains(signable(), call):
 		return fmt.Errorf("cannot plan or apply through a hub: this host accepts signed commands, and a plan cannot be signed. Commit and push the change, or use --via ssh (%w)", fs.ErrPermission)
 	}
@@ -68,7 +68,7 @@ func (v *server) signed(ctx context.Context, c *incoming) (any, error) {
 		return nil, fmt.Errorf("%w (%w)", err, fs.ErrPermission)
 	}
 	if !slices.Contains(signable(), a.Call) {
-		return nil, fmt.Errorf("cannot execute the signed call %.40q: there is none of that name. Use the same version of fettle on both machines (%w)", a.Call, fs.ErrPermission)
+		return nil, fmt.Errorf("cannot execute the signed call %.40q: there is no such call. Use the same version of fettle on both hosts (%w)", a.Call, fs.ErrPermission)
 	}
 	c.Method, c.Params, c.signed, c.signer = a.Call, a.Params, true, a.Signer
 	return v.all()[a.Call](ctx, c)

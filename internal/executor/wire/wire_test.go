@@ -205,7 +205,7 @@ func TestUninvited(t *testing.T) {
 	}()
 	x := dial(t, near, Options{})
 	defer x.Close()
-	if err := <-errs; err == nil || !strings.Contains(err.Error(), "the list does not name it") {
+	if err := <-errs; err == nil || !strings.Contains(err.Error(), "the list does not contain it") {
 		t.Errorf("it sends what nobody may ask for: %v", err)
 	}
 }

@@ -147,7 +147,7 @@ func TestComposeRefuses(t *testing.T) {
 		"no directory of a module": {top: file("a"), modules: map[string]repo.Tree{"data": file("x")}},
 		`"modules/../a" is no`:     {top: file("a"), modules: map[string]repo.Tree{"modules/../a": file("x")}},
 		`"modules/a/b" is no`:      {top: file("a"), modules: map[string]repo.Tree{"modules/a/b": file("x")}},
-		"git's own directory":      {top: file("a"), modules: map[string]repo.Tree{"modules/.git": file("x")}},
+		"the directory of git":     {top: file("a"), modules: map[string]repo.Tree{"modules/.git": file("x")}},
 		"differ in case only":      {top: file("Modules/x"), modules: map[string]repo.Tree{"modules/web": file("x")}},
 		`call a target "../x"`:     {top: file("a"), enrolled: map[string]map[string]string{"../x": nil}},
 		"cannot take the label":    {top: file("a"), enrolled: map[string]map[string]string{"x": {"a b": ""}}},

@@ -191,7 +191,7 @@ func TestSources(t *testing.T) {
 	if refs := <-changed; refs["main"].Commit != second {
 		t.Errorf("after a restart: %+v", refs)
 	}
-	wantErr(t, <-failed, "cannot ask")
+	wantErr(t, <-failed, "cannot list the branches")
 	if rev, ok := s.Resolved("site", "main"); !ok || rev.Commit != second {
 		t.Error("what was resolved is gone")
 	}

@@ -152,10 +152,10 @@ func (db *DB) SetMember(_ context.Context, user, group string, present bool) err
 		return err
 	}
 	if !g.Present {
-		return fmt.Errorf("cannot put %q into group %q: there is no such group; make it first", user, group)
+		return fmt.Errorf("cannot add %q to group %q: there is no such group; create it first", user, group)
 	}
 	if u, err := db.User(user); err != nil || (present && !u.Present) {
-		return errors.Join(err, fmt.Errorf("cannot put %q into group %q: there is no such user; make it first", user, group))
+		return errors.Join(err, fmt.Errorf("cannot add %q to group %q: there is no such user; create it first", user, group))
 	}
 	return db.edit(func(e *edit) error { return e.setMember(user, group, present) })
 }
@@ -173,11 +173,11 @@ func checkUser(name string, u image.User) error {
 		return err
 	}
 	if strings.ContainsAny(u.Password, ":\n\r\x00 ") {
-		return fmt.Errorf("cannot give user %q its password: the secret is no hash as crypt(3) makes them; make one with mkpasswd", name)
+		return fmt.Errorf("cannot set the password of user %q: the secret is not a hash of crypt(3); create one with mkpasswd", name)
 	}
 	for _, v := range []string{u.Comment, u.Home, u.Shell} {
 		if strings.ContainsAny(v, ":\n\x00") {
-			return fmt.Errorf("cannot give user %q the value %q: account files hold no ':' and no newline", name, v)
+			return fmt.Errorf("cannot give user %q the value %q: account files cannot contain ':' or a newline", name, v)
 		}
 	}
 	return nil

@@ -188,7 +188,7 @@ func (e *edit) place(user, group string, p positions) {
 func (e *edit) setPassword(name, hash string) error {
 	f, ok := e.now[Shadow].first(name)
 	if !ok || len(f) < 3 {
-		return fmt.Errorf("cannot give user %q its password: it has no line in %s", name, Shadow)
+		return fmt.Errorf("cannot set the password of user %q: it has no line in %s", name, Shadow)
 	}
 	if f[1] == hash {
 		return nil

@@ -168,7 +168,7 @@ func (p Plain) number(what, file, name string, want uint32, auto, system bool) (
 			return n, nil
 		}
 	}
-	return 0, fmt.Errorf("cannot make %s %q: every number from %d to %d is taken", what, name, from, to-1)
+	return 0, fmt.Errorf("cannot create %s %q: every number from %d to %d is taken", what, name, from, to-1)
 }
 
 func number(n uint32) string { return strconv.FormatUint(uint64(n), 10) }

@@ -186,7 +186,7 @@ func parsePositions(s string) (positions, error) {
 	for i, v := range strings.SplitN(s, ",", 3) {
 		n, err := strconv.Atoi(v)
 		if err != nil {
-			return p, fmt.Errorf("cannot read the places %q of a membership: %w", s, err)
+			return p, fmt.Errorf("cannot read the positions %q of a membership: %w", s, err)
 		}
 		p[i] = n
 	}

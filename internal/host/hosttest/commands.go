@@ -39,7 +39,7 @@ func (s suite) commands(t *testing.T) {
 	})
 	t.Run("Streams", func(t *testing.T) {
 		if res := run(t, host.Command{Argv: []string{"cat"}, Stdin: []byte("in")}); string(res.Stdout) != "in" {
-			t.Errorf("stdin came back as %q", res.Stdout)
+			t.Errorf("stdin was echoed as %q", res.Stdout)
 		}
 		if res := run(t, host.Command{Argv: []string{"cat"}}); len(res.Stdout) != 0 || res.ExitCode != 0 {
 			t.Errorf("no stdin gave %+v", res)
@@ -208,13 +208,13 @@ func (s suite) daemon(t *testing.T, h host.Host) {
 
 func (s suite) user(t *testing.T, h host.Host) {
 	if _, err := h.Run(t.Context(), host.Command{Argv: []string{"id"}, User: "no-such-user"}); err == nil {
-		t.Error("a command ran as nobody known")
+		t.Error("a command ran as an unknown user")
 	}
 	res, err := h.Run(t.Context(), host.Command{Argv: []string{"id", "-un"}, User: "nobody"})
 	if !s.traits.Owners && err != nil {
 		return // the current user has no permission to become `nobody`
 	}
 	if err != nil || string(res.Stdout) != "nobody\n" {
-		t.Errorf("id -un as nobody: %q, %v", res.Stdout, err)
+		t.Errorf("id -un prints %q, %v", res.Stdout, err)
 	}
 }

@@ -208,7 +208,7 @@ func hardLinks(t *testing.T, h host.Host) {
 	}
 	must(t, h.Remove("/d/f"))
 	if st := lstat(t, h, "/hard"); st.Nlink != 1 {
-		t.Errorf("after one name went, %d are left", st.Nlink)
+		t.Errorf("after the removal of one name, %d are left", st.Nlink)
 	}
 }
 

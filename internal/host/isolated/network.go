@@ -14,7 +14,7 @@ import (
 func startLoopback() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("a socket cannot be made: %w", err)
+		return fmt.Errorf("a socket cannot be created: %w", err)
 	}
 	defer unix.Close(fd)
 	lo, err := unix.NewIfreq("lo")

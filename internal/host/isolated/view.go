@@ -103,11 +103,11 @@ func enter(o Options) error {
 		flags |= unix.CLONE_NEWNET
 	}
 	if err := unix.Unshare(flags); err != nil {
-		return fmt.Errorf("this process may not make namespaces: %w", err)
+		return fmt.Errorf("this process is not allowed to create namespaces: %w", err)
 	}
 	// Later mounts of the host are visible in the view; mounts of the view are not visible outside.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
-		return fmt.Errorf("the mounts cannot be separated from those of the machine: %w", err)
+		return fmt.Errorf("the mounts cannot be separated from the mounts of the host: %w", err)
 	}
 	if !o.Network {
 		if err := startLoopback(); err != nil {

@@ -184,7 +184,7 @@ func (t tools) run(ctx context.Context, what, name, tool string, argv []string) 
 func (h *Host) become(name string) (*syscall.Credential, string, error) {
 	u, err := h.accounts().User(name)
 	if err == nil && !u.Present {
-		err = errors.New("there is no such user; make it first")
+		err = errors.New("there is no such user; create it first")
 	}
 	if err == nil && h.who.uid != 0 && u.UID != h.who.uid {
 		err = errors.New("that needs privileges; run as root")

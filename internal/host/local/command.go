@@ -45,7 +45,7 @@ func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, err
 // command prepares a program without starting it.
 func (h *Host) command(c host.Command) (*exec.Cmd, error) {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
-		return nil, errors.New("cannot run a command without a program; give argv")
+		return nil, errors.New("cannot run a command without a program: argv is empty")
 	}
 	if h.root != "/" && h.who.uid != 0 {
 		return nil, fmt.Errorf("cannot run %q in the root %s without privileges; run as root: %w", c.Argv[0], h.root, host.ErrUnsupported)

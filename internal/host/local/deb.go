@@ -60,12 +60,12 @@ func (p *packages) Keep(ctx context.Context, name, version string) (deb string, 
 		return deb, true, nil
 	}
 	if err := p.makeDir(p.debs); err != nil {
-		return "", false, fmt.Errorf("cannot keep package %s: %w", name, err)
+		return "", false, fmt.Errorf("cannot store the .deb of package %s: %w", name, err)
 	}
 	if cached := p.findDeb(archives, inv.arch, name, version); cached != "" {
 		to := path.Join(p.debs, path.Base(cached))
 		if err := p.copyFile(cached, to); err != nil {
-			return "", false, fmt.Errorf("cannot keep package %s: %w", name, err)
+			return "", false, fmt.Errorf("cannot store the .deb of package %s: %w", name, err)
 		}
 		return to, true, nil
 	}
@@ -92,14 +92,14 @@ func (p *packages) CanKeep(ctx context.Context, name, version string) bool {
 func (p *packages) download(ctx context.Context, arch, name, version string) (string, bool, error) {
 	part := path.Join(p.debs, ".download")
 	if err := p.makeDir(part); err != nil {
-		return "", false, fmt.Errorf("cannot keep package %s: %w", name, err)
+		return "", false, fmt.Errorf("cannot store the .deb of package %s: %w", name, err)
 	}
 	r, err := p.h.Run(ctx, host.Command{
 		Argv: []string{"apt-get", "download", "-q", "-o", "APT::Sandbox::User=root", name + "=" + version},
 		Dir:  part, Env: aptEnv(), Timeout: 15 * time.Minute, Mutates: true,
 	})
 	if err != nil {
-		return "", false, fmt.Errorf("cannot keep package %s: %w", name, err)
+		return "", false, fmt.Errorf("cannot store the .deb of package %s: %w", name, err)
 	}
 	got := p.findDeb(part, arch, name, version)
 	if r.ExitCode != 0 || got == "" {
@@ -107,7 +107,7 @@ func (p *packages) download(ctx context.Context, arch, name, version string) (st
 	}
 	to := path.Join(p.debs, path.Base(got))
 	if err := p.copyFile(got, to); err != nil {
-		return "", false, fmt.Errorf("cannot keep package %s: %w", name, err)
+		return "", false, fmt.Errorf("cannot store the .deb of package %s: %w", name, err)
 	}
 	return to, true, p.clear(part)
 }
@@ -144,7 +144,7 @@ func (p *packages) makeDir(dir string) error {
 func isDir(h *Host, dir string) error {
 	st, err := h.Lstat(dir)
 	if err == nil && st.Type != image.Directory {
-		err = fmt.Errorf("%s is no directory", dir)
+		err = fmt.Errorf("%s is not a directory", dir)
 	}
 	return err
 }

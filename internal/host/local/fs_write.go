@@ -172,7 +172,7 @@ func (h *Host) Mknod(path string, typ image.FileType, mode uint32, rdev uint64) 
 		image.Fifo: unix.S_IFIFO, image.Socket: unix.S_IFSOCK, image.CharDev: unix.S_IFCHR, image.BlockDev: unix.S_IFBLK,
 	}[typ]
 	if !ok {
-		return fmt.Errorf("cannot make node %q: a %s is no fifo, socket or device", path, typ)
+		return fmt.Errorf("cannot create node %q: a %s is not a fifo, socket or device", path, typ)
 	}
 	p, err := h.begin(host.OpMknod, "make node", path)
 	if err != nil {

@@ -238,7 +238,7 @@ func TestMistakesSayWhatToDo(t *testing.T) {
 	}{
 		{host.PackageChange{Name: "demmo"}, []string{"Unable to locate package demmo", `Did you mean "demo"?`, "apt-get update"}},
 		{host.PackageChange{Name: "demo", Version: "9"}, []string{"Version '9' for 'demo' was not found", "apt knows 2.0 and 1.0"}},
-		{host.PackageChange{Name: "--reinstall"}, []string{"no package name"}},
+		{host.PackageChange{Name: "--reinstall"}, []string{"not the name of a package"}},
 		{host.PackageChange{Name: "demo", Version: "1 0"}, []string{"cannot read package version"}},
 		{host.PackageChange{Name: "hostname", Absent: true}, []string{"Essential packages were removed", "fettle does not"}},
 	}

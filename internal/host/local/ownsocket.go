@@ -16,7 +16,7 @@ import (
 type OwnSocket struct{ *net.UnixConn }
 
 // ErrForeign means that another user could control the file or socket.
-var ErrForeign = errors.New("it is not this user's own")
+var ErrForeign = errors.New("it belongs to another user")
 
 // DialOwn connects to a socket. The socket, its directory and the listening process must belong to
 // this user, and only this user may write to the first two. Otherwise the error is ErrForeign.
@@ -63,7 +63,7 @@ func (s *OwnSocket) listensAs(uid int) error {
 		return err
 	}
 	if int(peer.Uid) != uid {
-		return fmt.Errorf("who listens: %w", ErrForeign)
+		return fmt.Errorf("the listening process: %w", ErrForeign)
 	}
 	return nil
 }

@@ -195,9 +195,9 @@ func arrived(after inventory, changes []host.PackageChange) error {
 		have := after.packages[after.key(c.Name)]
 		switch {
 		case c.Absent && have.Version != "":
-			return &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot remove package %s: version %s is still there after apt ended well", c.Name, have.Version)}
+			return &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot remove package %s: version %s is still installed, although apt reported success", c.Name, have.Version)}
 		case !c.Absent && (have.Version == "" || c.Version != "" && have.Version != c.Version):
-			return &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot install package %s: apt ended well but the version is %q, not %q", c.Name, have.Version, c.Version)}
+			return &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot install package %s: apt reported success, but the version is %q instead of %q", c.Name, have.Version, c.Version)}
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func keptConffiles(output []byte) []string {
 		case strings.HasPrefix(line, "==> Deleted "):
 			was = "deleted"
 		case file != "" && (strings.HasPrefix(line, "==> Keeping old config file") || strings.HasPrefix(line, "==> Using current old file")):
-			out = append(out, file+" stays "+was+"; what the package brings is in "+file+".dpkg-dist")
+			out = append(out, file+" stays "+was+"; the version of the package is in "+file+".dpkg-dist")
 			file = ""
 		}
 	}

@@ -26,12 +26,12 @@ const (
 // with its last lines, and the remedy.
 func (p *packages) aptError(ctx context.Context, inv inventory, r host.CommandResult) error {
 	if r.TimedOut {
-		return fmt.Errorf("cannot change packages: apt took longer than %s and was ended; run fettle again, it first finishes what dpkg left", aptTimeout)
+		return fmt.Errorf("cannot change packages: apt took longer than %s and was ended; run fettle again, which first finishes the interrupted change", aptTimeout)
 	}
 	f := readFailure(string(r.Stdout), string(r.Stderr))
 	blame := func(text string) error { return &host.PackagesError{Names: f.names(inv), Err: errors.New(text)} }
 	if r.ExitCode < 0 && len(f.errors)+len(f.scripts) == 0 {
-		return errors.New("cannot change packages: somebody killed apt or dpkg before the end; run fettle again, it first finishes what dpkg left")
+		return errors.New("cannot change packages: apt or dpkg was killed by a signal; run fettle again, which first finishes the interrupted change")
 	}
 	var parts []string
 	for _, s := range f.scripts {
@@ -255,7 +255,7 @@ func lastOf(texts ...string) string {
 			return l
 		}
 	}
-	return "it said nothing"
+	return "it printed nothing"
 }
 
 // hint returns the remedy for the first known error.
@@ -267,19 +267,19 @@ func (p *packages) hint(ctx context.Context, f failure) string {
 		case strings.HasPrefix(e, "Version ") && strings.HasSuffix(e, " was not found"):
 			return p.unknownVersion(ctx, e)
 		case strings.Contains(e, "has no installation candidate"):
-			return "The package is known by name only. Run apt-get update, then fettle again"
+			return "apt knows the name of the package, but no version. Run apt-get update, then fettle again"
 		case strings.HasPrefix(e, "Failed to fetch "), strings.HasPrefix(e, "Unable to fetch "):
 			return "The archive does not have the file any more, or cannot be reached. Run apt-get update, then fettle again"
 		case strings.HasPrefix(e, "dpkg was interrupted"):
-			return "Run fettle again: it first finishes what dpkg left"
+			return "Run fettle again: it first finishes the interrupted change"
 		case strings.HasPrefix(e, "Essential packages were removed"):
-			return "fettle does not remove essential packages; take the absence, or what conflicts with them, out of the list"
+			return "fettle does not remove essential packages; remove from the list the step that removes or conflicts with them"
 		case strings.Contains(e, "held broken packages"), strings.Contains(e, "generated breaks"):
-			return "The wanted versions do not go together: \"apt-get install --simulate\" with them says which dependency is in the way"
+			return "The versions in the list conflict with each other: \"apt-get install --simulate\" with these versions prints the conflicting dependency"
 		}
 	}
 	if len(f.scripts) > 0 {
-		return "Put right what the script complains about and run fettle again: it first finishes the half-configured package"
+		return "Correct the problem that the script reports, then run fettle again: it first finishes the configuration of the package"
 	}
 	return ""
 }

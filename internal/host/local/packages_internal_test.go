@@ -70,7 +70,7 @@ func TestKeptConffiles(t *testing.T) {
 	out := "Setting up a (2) ...\n\nConfiguration file '/etc/a'\n" + edited + shipped + old +
 		"Configuration file '/etc/b'\n" + deleted + shipped + " ==> Keeping old config file as default.\n" +
 		"Configuration file '/etc/c'\n" + edited + shipped + " ==> Using new file as you requested.\nInstalling new version of config file /etc/d ...\n"
-	want := "[/etc/a stays as it was edited here; what the package brings is in /etc/a.dpkg-dist /etc/b stays deleted; what the package brings is in /etc/b.dpkg-dist]"
+	want := "[/etc/a stays as it was edited here; the version of the package is in /etc/a.dpkg-dist /etc/b stays deleted; the version of the package is in /etc/b.dpkg-dist]"
 	if got := fmt.Sprint(keptConffiles([]byte(out))); got != want {
 		t.Errorf("kept %s, want %s", got, want)
 	}

@@ -85,7 +85,7 @@ func (h *Host) lockHolder(files []string) (string, error) {
 	for _, file := range files {
 		pid, held, err := h.locked(file)
 		if err != nil {
-			return "", fmt.Errorf("cannot look at the package lock: %w", err)
+			return "", fmt.Errorf("cannot examine the package lock: %w", err)
 		}
 		if held {
 			return processName(pid), nil
@@ -124,7 +124,7 @@ func (h *Host) locked(file string) (pid int, held bool, err error) {
 // can be known.
 func processName(pid int) string {
 	if pid <= 0 {
-		return "a process that cannot be seen from here"
+		return "a process outside of this container"
 	}
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
 	name := strings.TrimSpace(strings.ReplaceAll(string(line), "\x00", " "))

@@ -16,7 +16,7 @@ func (p *packages) refuseHeld(inv inventory, changes []host.PackageChange) error
 	for _, c := range changes {
 		have := inv.packages[inv.key(c.Name)]
 		if have.Held && c.Held == nil && (c.Absent || c.Version != have.Version) {
-			return &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot change package %s: it is held at %s on this host; release it with \"apt-mark unhold %s\", or say held = false", c.Name, have.Version, c.Name)}
+			return &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot change package %s: it is held at %s on this host; release it with \"apt-mark unhold %s\", or set held = false", c.Name, have.Version, c.Name)}
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ func (p *packages) Remains(ctx context.Context, names []string) (map[string]imag
 			continue
 		}
 		if out[name], err = p.remainsOf(inv, key, conffiles[key]); err != nil {
-			return nil, fmt.Errorf("cannot read what package %s leaves: %w", name, err)
+			return nil, fmt.Errorf("cannot list the files that package %s leaves: %w", name, err)
 		}
 	}
 	return out, nil

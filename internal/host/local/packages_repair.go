@@ -109,7 +109,7 @@ func (p *packages) Repair(ctx context.Context, progress func(host.Progress)) err
 	case failed != nil:
 		return fmt.Errorf("cannot repair the packages: %s: %w", left, failed)
 	}
-	return fmt.Errorf("cannot repair the packages: %s; look at it with dpkg --audit", left)
+	return fmt.Errorf("cannot repair the packages: %s; see dpkg --audit", left)
 }
 
 // Configure configures unpacked packages and reads the notes of an interrupted dpkg. It installs
@@ -174,7 +174,7 @@ func (p *packages) Sweep(ctx context.Context, names []string, since int64) error
 	}
 	r, err := p.h.Run(ctx, host.Command{Argv: append([]string{"dpkg-query", "-L"}, names...), Timeout: time.Minute})
 	if err != nil {
-		return fmt.Errorf("cannot look for what an interrupted dpkg left: %w", err)
+		return fmt.Errorf("cannot list the temporary files of an interrupted dpkg: %w", err)
 	}
 	dirs := map[string]bool{}
 	for line := range strings.Lines(string(r.Stdout)) {
@@ -184,7 +184,7 @@ func (p *packages) Sweep(ctx context.Context, names []string, since int64) error
 	}
 	for dir := range dirs {
 		if err := p.sweepDir(dir, since); err != nil {
-			return fmt.Errorf("cannot remove what an interrupted dpkg left: %w", err)
+			return fmt.Errorf("cannot remove the temporary files of an interrupted dpkg: %w", err)
 		}
 	}
 	return nil

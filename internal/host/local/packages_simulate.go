@@ -131,7 +131,7 @@ func (p *packages) NeededBy(ctx context.Context, names []string) (map[string][]s
 	argv := []string{"apt-cache", "rdepends", "--installed", "--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances"}
 	r, err := p.h.Run(ctx, host.Command{Argv: append(argv, names...), Timeout: time.Minute})
 	if err != nil {
-		return nil, fmt.Errorf("cannot tell what needs packages: %w", err)
+		return nil, fmt.Errorf("cannot list the packages that depend on others: %w", err)
 	}
 	return reverseDepends(string(r.Stdout)), nil
 }

@@ -39,7 +39,7 @@ func (h *Host) Reap(ctx context.Context, lost func(mark string) (bool, time.Dura
 			return len(killed), nil
 		}
 		if time.Now().After(deadline) {
-			return len(killed), errors.New("processes that a dead run left do not end although they were killed")
+			return len(killed), errors.New("processes of an interrupted run do not end, although they were killed")
 		}
 	}
 }
@@ -57,7 +57,7 @@ func letEnd(ctx context.Context, lost func(mark string) (bool, time.Duration)) e
 			return nil
 		}
 		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("cannot wait for what a dead run left: %w", context.Cause(ctx))
+			return fmt.Errorf("cannot wait for the processes of an interrupted run: %w", context.Cause(ctx))
 		}
 	}
 }

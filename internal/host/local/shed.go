@@ -16,17 +16,17 @@ import (
 func Shed() error {
 	self, err := os.Readlink("/proc/self/exe")
 	if err != nil {
-		return fmt.Errorf("cannot find this program: %w", err)
+		return fmt.Errorf("cannot find the binary of this process: %w", err)
 	}
 	maps, err := os.Open("/proc/self/maps")
 	if err != nil {
-		return fmt.Errorf("cannot read what this process has mapped: %w", err)
+		return fmt.Errorf("cannot read the memory map of this process: %w", err)
 	}
 	defer maps.Close()
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
 		if from, size, ok := readOnly(lines.Text(), self); ok {
 			if _, _, errno := unix.Syscall(unix.SYS_MADVISE, from, size, unix.MADV_DONTNEED); errno != 0 {
-				return fmt.Errorf("cannot give pages back: %w", errno)
+				return fmt.Errorf("cannot release memory pages: %w", errno)
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func (u *units) SetEnabled(ctx context.Context, name string, on bool) error {
 	}
 	after, err := u.Unit(ctx, name)
 	if err == nil && after.Enabled() != on && on && after.State != "indirect" && after.State != "alias" {
-		return fmt.Errorf("cannot enable %s: it is %s, its unit file has no [Install] section that says when to start it; leave enabled out", name, after.State)
+		return fmt.Errorf("cannot enable %s: it is %s, because its unit file has no [Install] section; omit enabled", name, after.State)
 	}
 	return err
 }

@@ -104,7 +104,7 @@ func (u *units) runJob(ctx context.Context, verb, name string) (string, error) {
 		case result := <-ended:
 			return result, nil
 		case <-ctx.Done():
-			return "", fmt.Errorf("gave up waiting, systemd still works at it: %w", ctx.Err())
+			return "", fmt.Errorf("stopped waiting, but the job of systemd continues: %w", ctx.Err())
 		case <-tick.C:
 			if gone {
 				return "", nil
@@ -212,7 +212,7 @@ func jobEnd(result string) string {
 	case "dependency":
 		return "a unit that it requires failed"
 	case "canceled":
-		return "another job took its place"
+		return "another job replaced it"
 	case "skipped":
 		return "the unit is not running"
 	}

@@ -19,7 +19,7 @@ func (u *units) WatchUnits(ctx context.Context, each func(name string)) error {
 	updates, wrong := make(chan *dbus.PropertiesUpdate, 1024), make(chan error, 1)
 	c.SetPropertiesSubscriber(updates, wrong)
 	if err := c.Subscribe(); err != nil {
-		return fmt.Errorf("cannot hear of changes of units: %w", err)
+		return fmt.Errorf("cannot subscribe to changes of units: %w", err)
 	}
 	for {
 		select {

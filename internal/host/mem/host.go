@@ -87,7 +87,7 @@ func (h *Host) Services() *Units { return h.units }
 // Run implements host.Host by Options.Run.
 func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, error) {
 	if len(c.Argv) == 0 {
-		return host.CommandResult{}, fmt.Errorf("cannot run a command without a program; give argv")
+		return host.CommandResult{}, fmt.Errorf("cannot run a command without a program: argv is empty")
 	}
 	if h.opts.Run == nil {
 		return host.CommandResult{}, fmt.Errorf("cannot run %q: this host has no programs: %w", c.Argv[0], host.ErrUnsupported)

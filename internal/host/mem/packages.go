@@ -158,7 +158,7 @@ func (p *Packages) solve(changes []host.PackageChange) (map[string]image.Package
 			continue // a package in sync is not passed to apt, so apt can remove it with its dependency
 		}
 		if !c.Absent && one.Version == "" {
-			return nil, &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot change packages: %s cannot stay without what is to go", c.Name)}
+			return nil, &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot change packages: %s needs a package that the change removes", c.Name)}
 		}
 		if c.Version != "" && one.Version != "" && one.Version != c.Version {
 			one.Version = c.Version

@@ -128,7 +128,7 @@ func (f *FS) Mknod(path string, typ image.FileType, mode uint32, rdev uint64) er
 	switch typ {
 	case image.Fifo, image.Socket, image.CharDev, image.BlockDev:
 	default:
-		return fmt.Errorf("cannot make node %q: a %s is no fifo, socket or device", path, typ)
+		return fmt.Errorf("cannot create node %q: a %s is not a fifo, socket or device", path, typ)
 	}
 	_, err := f.add(host.OpMknod, "make node", path, func() *inode {
 		n := f.newInode(typ, mode)

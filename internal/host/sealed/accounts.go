@@ -37,7 +37,7 @@ func (a accounts) User(name string) (image.User, error) {
 	}
 	line, there := u.Lines[shadow]
 	if !there && u.Lines[shadow+".at"] != "" {
-		return u, fmt.Errorf("cannot look at the password of %q: that needs privileges; run as root", name)
+		return u, fmt.Errorf("cannot read the password of %q without privileges; run as root", name)
 	}
 	k, err := a.h.keys.Key(key)
 	if err != nil {
@@ -69,7 +69,7 @@ func (a accounts) opened(to image.User) (image.User, error) {
 	if to.Password = ""; is && len(to.Lines) == 0 {
 		hash, err := a.h.Reveal(ref)
 		if err != nil {
-			return to, fmt.Errorf("cannot give the account its password: %w", err)
+			return to, fmt.Errorf("cannot set the password of the account: %w", err)
 		}
 		to.Password = string(hash)
 	}
@@ -83,7 +83,7 @@ func (a accounts) opened(to image.User) (image.User, error) {
 			b, err = a.h.Unseal(id, b)
 		}
 		if err != nil {
-			return to, errors.Join(errors.New("cannot open the password that the account had"), err)
+			return to, errors.Join(errors.New("cannot decrypt the earlier password of the account"), err)
 		}
 		to.Lines = maps.Clone(to.Lines)
 		delete(to.Lines, key)

@@ -44,7 +44,7 @@ func attrs() []kind.Attr {
 		text("name", "name of the state; default: the label"),
 		text("http", "URL that must answer"),
 		{Name: "status", Type: cty.Number, Doc: "expected status; default: 200"},
-		text("tcp", "host:port that must accept connections connections"),
+		text("tcp", "host:port that must accept connections"),
 		text("exec", "command that must succeed, split at blanks"),
 		text("unit", "unit that must be active"),
 		text("file", "path that must exist"),
@@ -72,9 +72,9 @@ func steps(s kind.State, verb step.Verb, limit string) (kind.Output, diag.List) 
 	}
 	switch {
 	case len(given) == 0:
-		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Nothing to look at", "Give one of http, tcp, exec, unit and file.")}
+		return kind.Output{}, diag.List{diag.Errorf(s.Range, "No condition", "Set one of http, tcp, exec, unit and file.")}
 	case len(given) > 1:
-		return kind.Output{}, s.Errorf(given[1], "Several checks in one", "%s takes one of http, tcp, exec, unit and file, and here are %s. Write a state for each.", diag.FirstOne(s.Kind), strings.Join(given, " and "))
+		return kind.Output{}, s.Errorf(given[1], "Several checks in one", "%s has one of http, tcp, exec, unit and file, and this state has %s. Declare a state for each.", diag.FirstOne(s.Kind), strings.Join(given, " and "))
 	}
 	return s.One(verb, []string{s.Str("name")}, attrs...)
 }

@@ -45,7 +45,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	if s.Absent() {
 		for _, name := range []string{"source", "template", "purge"} {
 			if s.Given(name) {
-				return kind.Output{}, s.Errorf(name, "Content of an absent directory", "The directory is to be absent, so it has no %s. Leave it out.", name)
+				return kind.Output{}, s.Errorf(name, "Content of an absent directory", "An absent directory has no %s. Remove the attribute, or ensure.", name)
 			}
 		}
 		return s.One(step.Rm, []string{s.Str("path")})
@@ -57,14 +57,14 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	t := &tree{s: s, out: out, from: "source"}
 	switch {
 	case s.Given("template") && s.Given("source"):
-		return out, s.Errorf("template", "Content given twice", "A directory takes one of source and template. Make a state for each directory.")
+		return out, s.Errorf("template", "Content given twice", "A directory has either source or template. Declare a state for each directory.")
 	case s.Given("template"):
 		t.from = "template"
 		if t.vars, ds = s.Vars("vars"); ds.HasErrors() {
 			return out, ds
 		}
 	case s.Given("vars"):
-		return out, s.Errorf("vars", "Variables without a template", "vars are for template. Use template, or leave vars out.")
+		return out, s.Errorf("vars", "Variables without a template", "vars has an effect only with template. Use template, or remove vars.")
 	case !s.Given("source"):
 		return out, nil
 	}

@@ -61,9 +61,9 @@ func checkOutput(v cty.Value) error {
 func result(s kind.State) (addr.Addr, diag.List) {
 	switch {
 	case !s.Given("output"):
-		return "", s.Errorf("output", "No output", `%s gives nothing to others. Say what its result is: output = "stdout", or the path of a file that it writes.`, s.ID)
+		return "", s.Errorf("output", "No output", `%s has no result for other states. Set output = "stdout", or the path of a file that it writes.`, s.ID)
 	case s.Bool("lazy"):
-		return "", s.Errorf("lazy", "Output of a lazy command", "A lazy command runs at the end or not at all, so nothing can wait for its result. Leave out lazy, or output.")
+		return "", s.Errorf("lazy", "Output of a lazy command", "A lazy command runs at the end or not at all, so no state can wait for its result. Remove lazy, or output.")
 	}
 	return addr.New(addr.KindExec, s.Str("name")), nil
 }
@@ -104,7 +104,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	if s.Bool("lazy") {
 		for _, name := range []string{"creates", "unless", "only_if", "guard_network", "undo", "cwd", "env", "user", "output"} {
 			if s.Given(name) {
-				return kind.Output{}, s.Errorf(name, "Guard of a lazy command", "A lazy command runs when it is notified, as root in /, with neither guards nor undo. Leave out %s, or lazy.", name)
+				return kind.Output{}, s.Errorf(name, "Guard of a lazy command", "A lazy command runs when it is notified, as root in /, without guards and undo. Remove %s, or lazy.", name)
 			}
 		}
 		return kind.Output{}, nil
@@ -158,7 +158,7 @@ func environment(s kind.State) (attrs []step.Attr, blobs []kind.Blob, ds diag.Li
 		if b, ref, ok := kind.SecretText(env[n]); ok {
 			value, blobs = ref.String(), append(blobs, b)
 		} else if value = env[n].AsString(); secret.LooksLikeRef(value) {
-			return nil, nil, s.Errorf("env", "Value means something else", "The value of %s begins like a reference to a secret: %q. Change its beginning.", n, value)
+			return nil, nil, s.Errorf("env", "Value looks like a reference to a secret", "The value of %s begins like an internal reference to a secret: %q. Change its beginning.", n, value)
 		}
 		attrs = append(attrs, step.Attr{Key: "env", Value: n + "=" + value})
 	}

@@ -58,7 +58,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 func absent(s kind.State) (kind.Output, diag.List) {
 	for _, name := range []string{"content", "source", "template", "secret", "validate"} {
 		if s.Given(name) {
-			return kind.Output{}, s.Errorf(name, "Content of an absent file", "The file is to be absent, so it has no %s. Leave it out.", name)
+			return kind.Output{}, s.Errorf(name, "Content of an absent file", "An absent file has no %s. Remove the attribute, or ensure.", name)
 		}
 	}
 	return s.One(step.Rm, []string{s.Str("path")})
@@ -75,11 +75,11 @@ func content(s kind.State) (blob kind.Blob, key string, ds diag.List) {
 	}
 	switch {
 	case len(given) == 0:
-		return kind.Blob{}, "", diag.List{diag.Errorf(s.Range, "File without content", "Give content, source, template or secret. An empty file is content = \"\".")}
+		return kind.Blob{}, "", diag.List{diag.Errorf(s.Range, "File without content", "Set content, source, template or secret. For an empty file, set content = \"\".")}
 	case len(given) > 1:
-		return kind.Blob{}, "", s.Errorf(given[1], "Content given twice", "A file takes one of content, source, template and secret, and here are %s.", strings.Join(given, " and "))
+		return kind.Blob{}, "", s.Errorf(given[1], "Content given twice", "A file has one of content, source, template and secret, and this state has %s.", strings.Join(given, " and "))
 	case s.Given("vars") && given[0] != "template":
-		return kind.Blob{}, "", s.Errorf("vars", "Variables without a template", "vars are for template. Use template in place of %s, or leave vars out.", given[0])
+		return kind.Blob{}, "", s.Errorf("vars", "Variables without a template", "vars has an effect only with template. Use template instead of %s, or remove vars.", given[0])
 	}
 	switch given[0] {
 	case "content":

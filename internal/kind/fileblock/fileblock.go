@@ -36,14 +36,14 @@ func Kind() kind.Kind {
 
 func checkName(v cty.Value) error {
 	if s := v.AsString(); strings.TrimSpace(s) == "" || strings.ContainsAny(s, "\n\r\x00") {
-		return fmt.Errorf("what stands in a mark is one line and not empty, and this is %q", s)
+		return fmt.Errorf("the name and the comment of a block are one line and not empty, and this is %q", s)
 	}
 	return nil
 }
 
 func steps(s kind.State) (kind.Output, diag.List) {
 	if !s.Absent() && !s.Given("content") {
-		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Block without content", "Give content. To take the block out say ensure = \"absent\".")}
+		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Block without content", "Set content. To remove the block, set ensure = \"absent\".")}
 	}
 	begin, end := " BEGIN fettle "+s.Str("name"), " END fettle "+s.Str("name")
 	for line := range strings.Lines(s.Str("content")) {
@@ -51,7 +51,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 			if s.Attrs["content"].IsMarked() {
 				line = begin[1:]
 			}
-			return kind.Output{}, s.Errorf("content", "Mark inside the content", "The line %q is a mark of the block itself. Leave it out: the marks are added.", line)
+			return kind.Output{}, s.Errorf("content", "Mark inside the content", "The line %q marks the beginning or end of the block. Remove it: fettle adds these lines.", line)
 		}
 	}
 	return s.Edit("block", "content", "comment")

@@ -76,7 +76,7 @@ func (f format) steps(s kind.State) (kind.Output, diag.List) {
 	var blobs []kind.Blob
 	switch {
 	case s.Absent() && s.Given("value"):
-		return kind.Output{}, s.Errorf("value", "Value of an absent key", "The key is to be absent, so it has no value. Leave it out.")
+		return kind.Output{}, s.Errorf("value", "Value of an absent key", "An absent key has no value. Remove value, or ensure.")
 	case !s.Absent():
 		a, more, err := f.attr(s.Attrs["value"])
 		if err != nil {
@@ -97,17 +97,17 @@ func (f format) attr(v cty.Value) (step.Attr, []kind.Blob, error) {
 	key, is := secret.KeyOf(kind.Marks(marks))
 	switch {
 	case !is && err == nil && secret.LooksLikeRef(text):
-		return step.Attr{}, nil, fmt.Errorf("the value begins like a reference to a secret: %q; change its beginning", text)
+		return step.Attr{}, nil, fmt.Errorf("the value begins like an internal reference to a secret: %q; change its beginning", text)
 	case !is:
 		return step.Attr{Key: "value", Value: text}, nil, err
 	case err != nil:
-		return step.Attr{}, nil, fmt.Errorf("the value has a secret in it, and is none that %s can hold", strings.ToUpper(f.name))
+		return step.Attr{}, nil, fmt.Errorf("the value contains a secret, and %s cannot represent it", strings.ToUpper(f.name))
 	}
 	if f.json {
 		text = canonical(text)
 	} else if f.name == "ini" {
 		if text = strings.TrimSpace(text); strings.ContainsAny(text, "\n\r") || strings.HasSuffix(text, "\\") {
-			return step.Attr{}, nil, errors.New("the secret has a line break or a backslash at its end, which INI cannot hold")
+			return step.Attr{}, nil, errors.New("the secret has a line break or a backslash at its end, which INI cannot represent")
 		}
 	}
 	a, b := kind.Referring("value", text, key)
@@ -150,7 +150,7 @@ func keyOf(v cty.Value) (string, error) {
 		for it := v.ElementIterator(); it.Next(); {
 			_, e := it.Element()
 			if e.IsNull() || e.Type() != cty.String && e.Type() != cty.Number {
-				return "", fmt.Errorf("a list of a key holds names, and numbers for the entries of lists")
+				return "", fmt.Errorf("a key that is a list contains names, and numbers for entries of lists")
 			}
 			part := step.KeyPart{Entry: -1}
 			if e.Type() == cty.Number {
@@ -176,12 +176,12 @@ func (f format) value(v cty.Value) (string, error) {
 	if !f.json {
 		text, err := convert.Convert(v, cty.String)
 		if err != nil || text.IsNull() {
-			return "", fmt.Errorf("a value in %s is a text, number or bool; to take the key out say ensure = \"absent\"", strings.ToUpper(f.name))
+			return "", fmt.Errorf("a value in %s is a text, number or bool; to remove the key, set ensure = \"absent\"", strings.ToUpper(f.name))
 		}
 		return text.AsString(), nil
 	}
 	if v.IsNull() {
-		return "", fmt.Errorf("the key needs a value; to take it out say ensure = \"absent\"")
+		return "", fmt.Errorf("the key needs a value; to remove it, set ensure = \"absent\"")
 	}
 	b, err := ctyjson.Marshal(v, v.Type())
 	if err != nil {

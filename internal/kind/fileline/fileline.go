@@ -44,14 +44,14 @@ func Kind() kind.Kind {
 
 func checkLine(v cty.Value) error {
 	if strings.ContainsAny(v.AsString(), "\n\r\x00") {
-		return fmt.Errorf("one line holds no line break, and this is %q; use file_block for more than one", v.AsString())
+		return fmt.Errorf("one line cannot contain a line break, and this is %q; use file_block for several lines", v.AsString())
 	}
 	return nil
 }
 
 func checkPattern(v cty.Value) error {
 	if _, err := regexp.Compile(v.AsString()); err != nil {
-		return fmt.Errorf("%q is no regular expression: %v", v.AsString(), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
+		return fmt.Errorf("%q is not a regular expression: %v", v.AsString(), strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	return nil
 }
@@ -70,23 +70,23 @@ func configErrors(s kind.State) diag.List {
 	line, key := s.Given("line") || s.Given("match"), s.Given("key")
 	switch {
 	case line && key:
-		return s.Errorf("key", "Line said twice", "Give line and match, or key and value, but not both.")
+		return s.Errorf("key", "Line given twice", "Set line and match, or key and value, but not both.")
 	case !line && !key:
-		return diag.List{diag.Errorf(s.Range, "Which line?", "Give line, with match when it replaces another, or key and value.")}
+		return diag.List{diag.Errorf(s.Range, "Which line?", "Set line, with match if it replaces another line, or key and value.")}
 	case key && s.Str("key") == "":
 		return s.Errorf("key", "Empty key", "The key is the text before the separator.")
 	case s.Given("line") && !s.Given("match") && s.Attrs["line"].IsMarked():
-		return s.Errorf("line", "Secret line without match", "The next value of the secret has to find this line. Give match, an expression that finds it, or key and value.")
+		return s.Errorf("line", "Secret line without match", "The next value of the secret must replace this line. Set match, an expression that finds the line, or key and value.")
 	case !key && (s.Given("value") || s.Given("separator")):
-		return diag.List{diag.Errorf(s.Range, "Value without a key", "value and separator belong to key.")}
+		return diag.List{diag.Errorf(s.Range, "Value without a key", "value and separator have an effect only with key. Set key.")}
 	case s.Absent():
 		return nil
 	case key && !s.Given("value"):
-		return diag.List{diag.Errorf(s.Range, "Key without a value", "Give value. To take the line out say ensure = \"absent\".")}
+		return diag.List{diag.Errorf(s.Range, "Key without a value", "Set value. To remove the line, set ensure = \"absent\".")}
 	case !key && !s.Given("line"):
-		return s.Errorf("match", "Match without a line", "Give the line that is to stand there. To take the one that matches out say ensure = \"absent\".")
+		return s.Errorf("match", "Match without a line", "Set line, the new line. To remove the matching line, set ensure = \"absent\".")
 	case !key && s.Given("match") && !s.Attrs["line"].IsMarked() && !matches(s.Str("match"), s.Str("line")):
-		return s.Errorf("match", "Match does not find its own line", "The line does not match this expression. After the next change of the line the old one would stay beside the new one. Write an expression that matches the line to replace and also the line that is given.")
+		return s.Errorf("match", "Match does not find its own line", "The line does not match this expression, so after its next change the old line would stay in addition to the new line. Write an expression that matches both the line to replace and the new line.")
 	}
 	return nil
 }

@@ -1,17 +1,16 @@
-// Package generator is the kind for what a program of the repository works out:
-// steps, or configuration as JSON. The program runs when a person says so, in a
-// sandbox; what it printed stands in the repository, and only that is read
-// here, with proof that it belongs to the inputs that stand beside it.
+// Package generator is the kind for the output of a program of the repository: steps, or configuration
+// as JSON. A user runs the program with "fettle generate", in a sandbox, and commits its output. The
+// compiler reads only this output, and verifies that it belongs to the present inputs.
 //
 //	generator "users" {
 //	  command = ["./gen/users.py"]
 //	  inputs  = ["data/users.csv"]
 //	}
 //
-// Files of one run, below the module's directory:
+// Files of one run, below the directory of the module:
 //
-//	generated/users.steps    what was printed, or users.json
-//	generated/users.lock     of which command, input and files; see Record
+//	generated/users.steps    the output, or users.json
+//	generated/users.lock     the command, the input and the files of the output; see Record
 package generator
 
 import (
@@ -28,10 +27,10 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// DefaultTimeout is how long a program may take where the state does not say.
+// DefaultTimeout is the time limit of a program if the state does not set one.
 const DefaultTimeout = 30 * time.Second
 
-// Kind is the kind.
+// Kind returns the kind "generator".
 func Kind() kind.Kind {
 	return kind.Kind{
 		Name: "generator",
@@ -60,7 +59,7 @@ func checkName(v cty.Value) error {
 	return nil
 }
 
-// IsName tells whether a text can name the files of a generator.
+// IsName reports whether a text can be used in the names of the files of a generator.
 func IsName(s string) bool {
 	return s != "" && len(s) <= 100 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
@@ -71,12 +70,12 @@ func checkCommand(v cty.Value) error {
 	}
 	for _, e := range v.AsValueSlice() {
 		if e.IsNull() || strings.ContainsRune(e.AsString(), 0) {
-			return fmt.Errorf("a command is made of texts")
+			return fmt.Errorf("a command is a list of texts")
 		}
 	}
 	first := v.AsValueSlice()[0].AsString()
 	if first == "" || path.IsAbs(first) {
-		return fmt.Errorf("%q is no program: write a path of the module, like ./gen/users.py, or the name of one in /usr/bin", first)
+		return fmt.Errorf("%q is not a program: write a path of the module, like ./gen/users.py, or the name of a program in /usr/bin", first)
 	}
 	return nil
 }
@@ -89,7 +88,7 @@ func checkTimeout(v cty.Value) error {
 	return nil
 }
 
-// steps reads the steps that were printed.
+// steps reads the printed steps.
 func steps(s kind.State) (kind.Output, diag.List) {
 	text, r, ds := recorded(s)
 	if ds.HasErrors() {
@@ -103,7 +102,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	for _, st := range list {
 		switch st.Verb {
 		case step.Include, step.Act, step.Check:
-			ds = append(ds, diag.Errorf(st.Range, "Step that cannot be generated", "A generator prints no %s: notify, and checks, stand beside it in the language.", st.Verb))
+			ds = append(ds, diag.Errorf(st.Range, "Step that cannot be generated", "A generator cannot print %s. Declare notifications and checks as states of the language.", st.Verb))
 			continue
 		case step.Copy:
 			var more diag.List
@@ -116,21 +115,21 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	return out, from(s, ds)
 }
 
-// content finds what a COPY copies: a file of the module.
+// content finds the content of a COPY step: a file of the module.
 func content(s kind.State, st step.Step, out *kind.Output) (step.Step, diag.List) {
 	if step.IsDigest(st.Args[0]) {
-		return st, diag.List{diag.Errorf(st.Range, "Content is not there", "A digest names content that only a list with its blobs has. Name a file of the module.")}
+		return st, diag.List{diag.Errorf(st.Range, "Content does not exist", "A digest names content that is not in the repository. Name a file of the module.")}
 	}
 	blob, err := s.FileBlob(st.Args[0])
 	if err != nil {
-		return st, diag.List{diag.Errorf(st.Range, "Content is not there", "The file that the step copies cannot be read: %s. It is a path from the module's directory.", err)}
+		return st, diag.List{diag.Errorf(st.Range, "Content does not exist", "The file that the step copies cannot be read: %s. It is a path from the module's directory.", err)}
 	}
 	out.Blobs = append(out.Blobs, blob)
 	st.Args = []string{blob.Digest, st.Args[1]}
 	return st, nil
 }
 
-// from adds the declaration to mistakes in what was printed.
+// from adds the position of the declaration to errors in the output.
 func from(s kind.State, ds diag.List) diag.List {
 	for i := range ds {
 		ds[i].Trace = append(ds[i].Trace[:len(ds[i].Trace):len(ds[i].Trace)], s.Range)
@@ -138,7 +137,7 @@ func from(s kind.State, ds diag.List) diag.List {
 	return ds
 }
 
-// expand gives the configuration that was printed; nil for steps.
+// expand returns the printed configuration, or nil for steps.
 func expand(s kind.State) (*kind.Expansion, diag.List) {
 	if s.Str("output") != "json" {
 		return nil, nil

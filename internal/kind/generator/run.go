@@ -21,39 +21,38 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// The most that a generator may read.
+// Limits of the input of a generator.
 const (
 	maxFiles  = 10_000
 	maxStdin  = 1 << 20
-	maxOutput = 1 << 20 // what the front ends read of one file
+	maxOutput = 1 << 20 // the limit of the front ends for one file
 )
 
-// Run is one run of a generator: all that its output depends on. Paths are
-// relative to the directory.
+// Run is one run of a generator, with all inputs of its output. Paths are relative to the directory.
 type Run struct {
 	ID, Name, Directory string
 	Command             []string
-	Stdin               string // JSON, "" for none
-	Output              string // steps or json
+	Stdin               string // JSON, or "" without input
+	Output              string // "steps" or "json"
 	Timeout             time.Duration
-	// Files that the program is given, its own file too, with their digests.
+	// Files are the files for the program, including the program itself, with their digests.
 	Files map[string]string
 	Range diag.Range
-	// Why it has to be run; "" when what is recorded belongs to it.
+	// Why is the reason why the generator must be run, or "" if the recorded output is up to date.
 	Why string
 }
 
-// RunOf is the run that a state stands for.
+// RunOf returns the run of a state.
 func RunOf(s kind.State) (Run, diag.List) {
 	r := Run{ID: s.ID, Name: s.Str("name"), Directory: s.Files.Source("."), Command: s.Strings("command"), Output: s.Str("output"), Files: map[string]string{}, Range: s.Range}
-	r.Timeout, _ = duration.Parse(s.Str("timeout")) // was checked
+	r.Timeout, _ = duration.Parse(s.Str("timeout")) // already checked
 	if v := s.Attrs["input"]; s.Given("input") {
 		if v.ContainsMarked() {
-			return r, s.Errorf("input", "Secret for a generator", "What a generator prints stands in the repository for all to read, so no secret can be handed to it. Leave the secret to the states that need it.")
+			return r, s.Errorf("input", "Secret for a generator", "The output of a generator is a file of the repository, so a generator cannot receive secrets. Use the secret in the states that need it.")
 		}
 		b, err := ctyjson.Marshal(v, v.Type())
 		if err != nil || len(b) > maxStdin {
-			return r, s.Errorf("input", "Input cannot be handed on", "A generator gets at most 1 MiB of JSON on standard input.")
+			return r, s.Errorf("input", "Input is too large", "A generator gets at most 1 MiB of JSON on standard input.")
 		}
 		r.Stdin = string(b)
 	}
@@ -71,17 +70,17 @@ func RunOf(s kind.State) (Run, diag.List) {
 	return r, nil
 }
 
-// add takes in a file, or all files of a directory.
+// add adds a file, or all files of a directory, to the inputs.
 func (r *Run) add(s kind.State, attr, p string) diag.List {
 	e, err := s.Files.Stat(p)
 	if err != nil {
-		return s.Errorf(attr, "Input is not there", "The generator needs %q: %s.", p, err)
+		return s.Errorf(attr, "Input does not exist", "The generator needs %q: %s.", p, err)
 	}
 	switch e.Type {
 	case repo.Dir:
 		list, err := s.Files.ReadDir(p)
 		if err != nil {
-			return s.Errorf(attr, "Input is not there", "The generator needs %q: %s.", p, err)
+			return s.Errorf(attr, "Input does not exist", "The generator needs %q: %s.", p, err)
 		}
 		for _, e := range list {
 			if ds := r.add(s, attr, path.Join(p, path.Base(e.Path))); ds.HasErrors() {
@@ -91,20 +90,20 @@ func (r *Run) add(s kind.State, attr, p string) diag.List {
 	case repo.File:
 		digest, _, err := s.Files.Digest(p)
 		if err != nil {
-			return s.Errorf(attr, "Input is not there", "The generator needs %q: %s.", p, err)
+			return s.Errorf(attr, "Input does not exist", "The generator needs %q: %s.", p, err)
 		}
 		r.Files[p] = digest
 	default:
-		return s.Errorf(attr, "Input is no file", "%q is a link. Name the file itself.", p)
+		return s.Errorf(attr, "Input is not a file", "%q is a link. Name the file itself.", p)
 	}
 	if len(r.Files) > maxFiles {
-		return s.Errorf(attr, "Too many inputs", "A generator may have %d files.", maxFiles)
+		return s.Errorf(attr, "Too many inputs", "The inputs of a generator are at most %d files.", maxFiles)
 	}
 	return nil
 }
 
-// base is the name of its files without the ending: those with an input of
-// their own are told apart by it.
+// base returns the path of its files without the extension. Runs with different standard input get
+// different paths.
 func (r Run) base() string {
 	if r.Stdin == "" {
 		return path.Join("generated", r.Name)
@@ -112,25 +111,25 @@ func (r Run) base() string {
 	return path.Join("generated", r.Name+"-"+strings.TrimPrefix(digestOf([]byte(r.Stdin)), "sha256:")[:12])
 }
 
-// OutputFile holds what was printed. Both names are relative to the directory.
+// OutputFile is the path of the output. It and LockFile are relative to the directory.
 func (r Run) OutputFile() string { return r.base() + "." + r.Output }
 
-// LockFile holds the Record.
+// LockFile is the path of the Record.
 func (r Run) LockFile() string { return r.base() + ".lock" }
 
-// Record says to what an output belongs.
+// Record identifies the inputs of an output.
 type Record struct {
 	Format  string            `json:"format"` // fettle.generated/1
 	Command []string          `json:"command"`
-	Input   string            `json:"input,omitempty"` // its digest: the value itself can be a secret of a host
-	Output  string            `json:"output"`          // steps or json
+	Input   string            `json:"input,omitempty"` // its digest, because the value can be a secret of a host
+	Output  string            `json:"output"`          // "steps" or "json"
 	Files   map[string]string `json:"files"`
-	Digest  string            `json:"digest"` // of what was printed
+	Digest  string            `json:"digest"` // of the output
 }
 
 const recordFormat = "fettle.generated/1"
 
-// Record is the record of a run that printed something.
+// Record returns the record of a run with its output.
 func (r Run) Record(printed []byte) Record {
 	rec := Record{Format: recordFormat, Command: r.Command, Output: r.Output, Files: r.Files, Digest: digestOf(printed)}
 	if r.Stdin != "" {
@@ -139,7 +138,7 @@ func (r Run) Record(printed []byte) Record {
 	return rec
 }
 
-// Bytes is the file of a record.
+// Bytes returns the content of the file of a record.
 func (r Record) Bytes() ([]byte, error) {
 	b, err := json.MarshalIndent(r, "", "  ")
 	return append(b, '\n'), err
@@ -150,8 +149,7 @@ func digestOf(b []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// check reads what is recorded, and tells why it does not belong to the run; ""
-// when it does.
+// check reads the recorded output. why is the reason why it does not belong to the run, or "".
 func (r Run) check(files kind.Files) (printed []byte, why string) {
 	lock, err := files.ReadFile(r.LockFile())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,7 +170,7 @@ func (r Run) check(files kind.Files) (printed []byte, why string) {
 	case err != nil:
 		return nil, r.OutputFile() + " cannot be read"
 	case digestOf(printed) != rec.Digest:
-		return nil, r.OutputFile() + " was changed since it was printed"
+		return nil, r.OutputFile() + " was changed by hand"
 	}
 	return printed, ""
 }
@@ -181,9 +179,9 @@ func (r Run) differs(rec Record) string {
 	now := r.Record(nil)
 	switch {
 	case !slices.Equal(now.Command, rec.Command):
-		return "its command is another one"
+		return "its command has changed"
 	case now.Input != rec.Input:
-		return "its input is another one"
+		return "its input has changed"
 	}
 	for _, p := range slices.Sorted(maps.Keys(now.Files)) {
 		if rec.Files[p] == "" {
@@ -195,13 +193,13 @@ func (r Run) differs(rec Record) string {
 	}
 	for _, p := range slices.Sorted(maps.Keys(rec.Files)) {
 		if now.Files[p] == "" {
-			return p + " is not among its inputs any more"
+			return p + " is no longer an input"
 		}
 	}
 	return ""
 }
 
-// recorded gives what was printed, or the mistake that it is not of this run.
+// recorded returns the recorded output, or a diagnostic if it does not belong to this run.
 func recorded(s kind.State) ([]byte, Run, diag.List) {
 	r, ds := RunOf(s)
 	if ds.HasErrors() {
@@ -209,7 +207,7 @@ func recorded(s kind.State) ([]byte, Run, diag.List) {
 	}
 	printed, why := r.check(s.Files)
 	if why != "" {
-		return nil, r, diag.List{diag.Errorf(s.Range, "Generator has to run", "%s: %s. Run: fettle generate %s — it runs %s in a sandbox and writes %s, which belongs into the repository.",
+		return nil, r, diag.List{diag.Errorf(s.Range, "Generator must be run", "%s: %s. Run: fettle generate %s — this runs %s in a sandbox and writes %s. Commit this file.",
 			s.ID, why, r.Name, strings.Join(r.Command, " "), s.Files.Source(r.OutputFile()))}
 	}
 	if len(printed) > maxOutput {
@@ -218,7 +216,7 @@ func recorded(s kind.State) ([]byte, Run, diag.List) {
 	return printed, r, nil
 }
 
-// Valid tells whether a run that came from elsewhere keeps to its directory.
+// Valid returns an error if a path of a run leaves its directory. Runs come from other processes.
 func (r Run) Valid() error {
 	for _, p := range append(slices.Collect(maps.Keys(r.Files)), r.Directory) {
 		if p != path.Clean(p) || path.IsAbs(p) || p == ".." || strings.HasPrefix(p, "../") || strings.ContainsRune(p, 0) {
@@ -226,7 +224,7 @@ func (r Run) Valid() error {
 		}
 	}
 	if !IsName(r.Name) || len(r.Command) == 0 || r.Output != "steps" && r.Output != "json" {
-		return fmt.Errorf("cannot run the generator %q: it is not one that the language makes", r.Name)
+		return fmt.Errorf("cannot run the generator %q: its name or command is invalid", r.Name)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func Kind() kind.Kind {
 
 func checkTarget(v cty.Value) error {
 	if t := v.AsString(); t == "" || strings.ContainsRune(t, 0) {
-		return fmt.Errorf("the target of a link is a path that is not empty")
+		return fmt.Errorf("the target of a link cannot be empty")
 	}
 	return nil
 }
@@ -38,7 +38,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 		return s.One(step.Rm, []string{s.Str("path")})
 	}
 	if !s.Given("target") {
-		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Missing attribute", "A link needs target: what it points to.")}
+		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Missing attribute", "A link needs target, the destination of the link.")}
 	}
 	return s.One(step.Link, []string{s.Str("target"), s.Str("path")}, s.Owner("")[:2]...)
 }

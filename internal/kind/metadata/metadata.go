@@ -38,12 +38,12 @@ func steps(s kind.State) (kind.Output, diag.List) {
 			continue
 		}
 		if s.Str(name) == "" {
-			return kind.Output{}, s.Errorf(name, "Empty attribute", "%s is empty. Leave it out, or write - for none.", name)
+			return kind.Output{}, s.Errorf(name, "Empty attribute", "%s is empty. Remove it, or write - for none.", name)
 		}
 		attrs = append(attrs, step.Attr{Key: name, Value: s.Str(name)})
 	}
 	if len(attrs) == 0 {
-		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Metadata of nothing", "Give one of owner, group, mode, acl and attrs.")}
+		return kind.Output{}, diag.List{diag.Errorf(s.Range, "No metadata", "Set at least one of owner, group, mode, acl and attrs.")}
 	}
 	return s.One(step.Meta, []string{s.Str("path")}, attrs...)
 }

@@ -62,7 +62,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	active := s.Flag("running")
 	if s.Given("active") {
 		if s.Given("running") && s.Bool("running") != s.Bool("active") {
-			return kind.Output{}, s.Errorf("active", "Running and not running", "running and active are the same thing. Leave one out.")
+			return kind.Output{}, s.Errorf("active", "Running and not running", "running and active are the same attribute. Remove one of them.")
 		}
 		active = s.Flag("active")
 	}

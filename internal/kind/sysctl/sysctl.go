@@ -40,7 +40,7 @@ func Kind() kind.Kind {
 
 func checkKey(v cty.Value) error {
 	if !keyPattern().MatchString(v.AsString()) {
-		return fmt.Errorf("%q is no kernel setting: it is words with dots between them, such as vm.swappiness", v.AsString())
+		return fmt.Errorf("%q is not a kernel setting: write words with dots between them, such as vm.swappiness", v.AsString())
 	}
 	return nil
 }
@@ -61,7 +61,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	case s.Absent():
 		return s.One(step.Rm, []string{file})
 	case !s.Given("value"):
-		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Missing attribute", "A sysctl needs value: what the setting is to be.")}
+		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Missing attribute", "A sysctl needs value, the new value of the setting.")}
 	}
 	value := strings.Join(strings.Fields(s.Str("value")), " ")
 	now, ds := s.One(step.Sysctl, []string{key}, step.Attr{Key: "value", Value: value})

@@ -53,7 +53,7 @@ func checkGroups(v cty.Value) error {
 			return err
 		}
 		if seen[g.AsString()] {
-			return fmt.Errorf("the group %q stands twice in groups", g.AsString())
+			return fmt.Errorf("the group %q occurs twice in groups", g.AsString())
 		}
 		seen[g.AsString()] = true
 	}
@@ -63,14 +63,14 @@ func checkGroups(v cty.Value) error {
 // checkComment keeps out what would break a line of passwd(5).
 func checkComment(v cty.Value) error {
 	if strings.ContainsAny(v.AsString(), ":\n\r\x00") {
-		return fmt.Errorf("a comment holds neither colons nor line breaks, and this is %q", v.AsString())
+		return fmt.Errorf("a comment cannot contain colons or line breaks, and this is %q", v.AsString())
 	}
 	return nil
 }
 
 // checkHash refuses a hash that did not come of a secret.
 func checkHash(cty.Value) error {
-	return fmt.Errorf("a hash is as good as its password is long, so lists do not show one: make it a secret and write secret(\"…\")")
+	return fmt.Errorf("the password can be guessed from its hash, so the hash must be a secret: store it with fettle secret set, and write secret(\"…\")")
 }
 
 // password is the hash as a reference, with the blob that it refers to; none where
@@ -82,7 +82,7 @@ func password(s kind.State) (attr step.Attr, blobs []kind.Blob, ds diag.List) {
 	v, marks := s.Attrs["password_hash"].Unmark()
 	key, opened := secret.KeyOf(kind.Marks(marks))
 	if hash := v.AsString(); opened && key != (secret.Key{}) && (len(hash) < 2 || strings.ContainsAny(hash, ": \t\n\r\x00") || !strings.HasPrefix(hash, "$")) {
-		return attr, nil, s.Errorf("password_hash", "No hash of a password", "The secret is not what crypt(3) makes: it begins with $ and has neither blanks nor colons. Make it with: mkpasswd -m yescrypt | fettle secret set NAME")
+		return attr, nil, s.Errorf("password_hash", "No hash of a password", "The secret is not a hash of crypt(3), which begins with $ and has no blanks and colons. Create it with: mkpasswd -m yescrypt | fettle secret set NAME")
 	}
 	attr, blob := kind.Referring("password", v.AsString(), key)
 	return attr, []kind.Blob{blob}, nil

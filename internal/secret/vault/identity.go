@@ -17,13 +17,13 @@ func ParseIdentities(text []byte, from string) (Identities, error) {
 	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("-----BEGIN")) {
 		id, err := agessh.ParseIdentity(text)
 		if err != nil {
-			return nil, fmt.Errorf("cannot use the identity %s: it is no SSH key of type ed25519 without a passphrase; make one with: fettle secret identity", from)
+			return nil, fmt.Errorf("cannot use the identity %s: it is not an SSH key of type ed25519 without a passphrase; create an identity with: fettle secret identity", from)
 		}
 		return Identities{id}, nil
 	}
 	ids, err := age.ParseIdentities(bytes.NewReader(text))
 	if err != nil {
-		return nil, fmt.Errorf("cannot use the identity %s: it holds no line that begins with AGE-SECRET-KEY-; make one with: fettle secret identity", from)
+		return nil, fmt.Errorf("cannot use the identity %s: no line begins with AGE-SECRET-KEY-; create an identity with: fettle secret identity", from)
 	}
 	return ids, nil
 }
@@ -32,7 +32,7 @@ func ParseIdentities(text []byte, from string) (Identities, error) {
 func NewIdentity() (file []byte, public string, err error) {
 	id, err := age.GenerateX25519Identity()
 	if err != nil {
-		return nil, "", fmt.Errorf("cannot make an identity: %w", err)
+		return nil, "", fmt.Errorf("cannot create an identity: %w", err)
 	}
 	public = id.Recipient().String()
 	return fmt.Appendf(nil, "# fettle identity; public key: %s\n%s\n", public, id), public, nil

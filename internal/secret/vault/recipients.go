@@ -26,7 +26,7 @@ type Recipient struct {
 // Recipients are the recipients file of a repository, in its order.
 type Recipients []Recipient
 
-const recipientsHead = `# Who can open the secrets of this repository. One a line:
+const recipientsHead = `# The keys that can decrypt the secrets of this repository. One per line:
 #   user|host NAME KEY [only PATTERN…]
 # Change it with fettle secret add-recipient and remove-recipient.
 `
@@ -44,7 +44,7 @@ func ParseRecipients(text []byte) (Recipients, error) {
 		}
 		r, err := parseLine(line)
 		if err == nil && out.find(r.Kind, r.Name) >= 0 {
-			err = fmt.Errorf("%s %s is there already; leave one out", r.Kind, r.Name)
+			err = fmt.Errorf("%s %s exists twice; remove one of the two lines", r.Kind, r.Name)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("cannot read %s, line %d: %w", RecipientsFile, n, err)
@@ -64,7 +64,7 @@ func parseLine(line string) (Recipient, error) {
 	if strings.HasPrefix(f[2], "ssh-") && len(f) > 3 {
 		r.Key = f[2] + " " + f[3] // the rest is the key's comment
 	} else if len(f) > 3 {
-		return r, fmt.Errorf("%q follows the key; patterns stand behind the word only", f[3])
+		return r, fmt.Errorf("%q follows the key; write patterns after the word only", f[3])
 	}
 	if limited {
 		r.Only = strings.Fields(only)
@@ -77,11 +77,11 @@ func (r Recipient) check() error {
 	case r.Kind != "user" && r.Kind != "host":
 		return fmt.Errorf("%q is neither user nor host", r.Kind)
 	case !namePattern().MatchString(r.Name):
-		return fmt.Errorf("%q is no name: it has letters, digits, _ @ . and -", r.Name)
+		return fmt.Errorf("%q is not a name: use letters, digits, _ @ . and -", r.Name)
 	}
 	for _, p := range r.Only {
 		if _, err := path.Match(p, ""); err != nil || strings.ContainsAny(p, "\n\r#") {
-			return fmt.Errorf("%q is no pattern: write it as db/*", p)
+			return fmt.Errorf("%q is not a pattern: write for example db/*", p)
 		}
 	}
 	_, err := parseKey(r.Key)
@@ -94,15 +94,15 @@ func parseKey(key string) (age.Recipient, error) {
 	case strings.HasPrefix(key, "ssh-ed25519 "):
 		r, err := agessh.ParseRecipient(key)
 		if err != nil {
-			return nil, fmt.Errorf("%q is no SSH key: give the line of an id_ed25519.pub", key)
+			return nil, fmt.Errorf("%q is not an SSH key: use the line in id_ed25519.pub", key)
 		}
 		return r, nil
 	case strings.HasPrefix(key, "AGE-SECRET-KEY-"):
-		return nil, fmt.Errorf("this is a private key: give the public one, which begins with age1")
+		return nil, fmt.Errorf("this is a private key: use the public key, which begins with age1")
 	}
 	list, err := age.ParseRecipients(strings.NewReader(key))
 	if err != nil || len(list) != 1 {
-		return nil, fmt.Errorf("%q is no key: it begins with age1 or ssh-ed25519", key)
+		return nil, fmt.Errorf("%q is not a key: keys begin with age1 or ssh-ed25519", key)
 	}
 	return list[0], nil
 }
@@ -145,7 +145,7 @@ func (rs Recipients) With(r Recipient) (Recipients, error) {
 func (rs Recipients) Without(name string) (Recipients, error) {
 	out := slices.DeleteFunc(slices.Clone(rs), func(r Recipient) bool { return r.Name == name })
 	if len(out) == len(rs) {
-		return nil, fmt.Errorf("cannot remove %q: it is no recipient; fettle secret list shows them", name)
+		return nil, fmt.Errorf("cannot remove %q: it is not a recipient; to list the recipients: fettle secret list", name)
 	}
 	return out, nil
 }

@@ -43,9 +43,9 @@ type NotOpenError struct {
 
 func (e *NotOpenError) Error() string {
 	if e.None {
-		return fmt.Sprintf("there is no identity to open %s with", e.Name)
+		return fmt.Sprintf("there is no identity that could decrypt %s", e.Name)
 	}
-	return fmt.Sprintf("this identity is no recipient of %s", e.Name)
+	return fmt.Sprintf("this identity is not a recipient of %s", e.Name)
 }
 
 // Vault opens the secrets of a tree. It is safe for concurrent use.
@@ -85,7 +85,7 @@ func (v *Vault) Key() (secret.Key, []byte, error) {
 		v.opened = true
 		v.key, v.keyFile, v.keyErr = v.openKey()
 		if errors.Is(v.keyErr, fs.ErrNotExist) {
-			v.keyErr = fmt.Errorf("there is no %s in the repository; make it with: fettle secret init", KeyFile)
+			v.keyErr = fmt.Errorf("there is no %s in the repository; create it with: fettle secret init", KeyFile)
 		}
 	}
 	return v.key, v.keyFile, v.keyErr
@@ -141,14 +141,14 @@ func decrypt(b []byte, ids Identities, name string) ([]byte, error) {
 		return nil, &NotOpenError{Name: name}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot open %s: %w", name, err)
+		return nil, fmt.Errorf("cannot decrypt %s: %w", name, err)
 	}
 	out, err := io.ReadAll(io.LimitReader(r, Largest+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("cannot open %s: %w", name, err)
+		return nil, fmt.Errorf("cannot decrypt %s: %w", name, err)
 	case len(out) > Largest:
-		return nil, fmt.Errorf("cannot open %s: it has more than 1 MiB", name)
+		return nil, fmt.Errorf("cannot decrypt %s: it has more than 1 MiB", name)
 	}
 	return out, nil
 }
@@ -156,10 +156,10 @@ func decrypt(b []byte, ids Identities, name string) ([]byte, error) {
 // Seal encrypts content to recipients, as the armored text of a file.
 func Seal(content []byte, to Recipients) ([]byte, error) {
 	if len(to) == 0 {
-		return nil, errors.New("cannot encrypt: nobody would be able to open it; add somebody with fettle secret add-recipient")
+		return nil, errors.New("cannot encrypt: there are no recipients, so no user or host could decrypt it; add a recipient with fettle secret add-recipient")
 	}
 	if len(content) > Largest {
-		return nil, fmt.Errorf("cannot encrypt %d bytes: a secret has at most 1 MiB", len(content))
+		return nil, fmt.Errorf("cannot encrypt %d bytes: the limit of a secret is 1 MiB", len(content))
 	}
 	var keys []age.Recipient
 	for _, r := range to {
@@ -173,7 +173,7 @@ func Seal(content []byte, to Recipients) ([]byte, error) {
 	a := armor.NewWriter(&b)
 	w, err := age.Encrypt(a, keys...)
 	if err != nil {
-		return nil, fmt.Errorf("cannot encrypt: %w; recipients with age1pq keys do not go together with others", err)
+		return nil, fmt.Errorf("cannot encrypt: %w; recipients with age1pq keys cannot be combined with other recipients", err)
 	}
 	if _, err := w.Write(content); err != nil {
 		return nil, err

@@ -90,8 +90,8 @@ func TestWhoOpens(t *testing.T) {
 func TestBadRecipients(t *testing.T) {
 	const key = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
 	for line, want := range map[string]string{
-		"host web": "line 2", "dog x " + key: "neither user nor host", "host a/b " + key: "no name", "host x age1": "no key", "host x AGE-SECRET-KEY-1": "private key",
-		"host x " + key + " more": "behind the word only", "host x " + key + " only [": "no pattern", "host web1 " + key: "there already",
+		"host web": "line 2", "dog x " + key: "neither user nor host", "host a/b " + key: "not a name", "host x age1": "not a key", "host x AGE-SECRET-KEY-1": "private key",
+		"host x " + key + " more": "after the word only", "host x " + key + " only [": "not a pattern", "host web1 " + key: "exists twice",
 	} {
 		_, err := vault.ParseRecipients([]byte("host web1 " + key + "\n" + line + "\n"))
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -267,7 +267,7 @@ func (f *fake) Recover(context.Context, executor.Options, func(executor.Event)) 
 	}
 	if f.mode == "crashed-in-part" {
 		return &executor.Report{Run: 1, Outcome: journal.Failed, Changed: 1, Remaining: []addr.Addr{"file:/etc/never"}, Stays: []addr.Addr{"exec:migrate"},
-			Notes: []string{"exec:migrate has no undo: what it did stays"}, Duration: time.Second}, nil
+			Notes: []string{"exec:migrate has no undo, so its effects stay"}, Duration: time.Second}, nil
 	}
 	return nil, nil
 }

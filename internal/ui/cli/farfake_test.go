@@ -45,7 +45,7 @@ func (f far) Close() error { return nil }
 // wrong on one stands in FETTLE_FAR, as host=mode,….
 func connectFake(ctx context.Context, a ssh.Address, _ ssh.Options, _ bool) (cli.Remote, error) {
 	if strings.HasPrefix(a.Host, "down") {
-		return nil, &ssh.Error{Address: a, Class: ssh.Unreachable, Text: "nobody listens there", Advice: "Try: ssh " + a.Host}
+		return nil, &ssh.Error{Address: a, Class: ssh.Unreachable, Text: "the port refuses connections", Advice: "Try: ssh " + a.Host}
 	}
 	mode := ""
 	for _, w := range strings.Split(os.Getenv("FETTLE_FAR"), ",") {

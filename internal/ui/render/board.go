@@ -47,7 +47,7 @@ func (b *Board) Show(e fanout.Event) {
 		b.ended(e)
 	case fanout.Stopped:
 		b.clear()
-		fmt.Fprintf(b.w, "  %s %s; %d still run\n", b.style.paint(yellow, "no more targets begin:"), Escape(e.Why), e.Running)
+		fmt.Fprintf(b.w, "  %s %s; %d are still running\n", b.style.paint(yellow, "no further targets start:"), Escape(e.Why), e.Running)
 	}
 	b.draw()
 }

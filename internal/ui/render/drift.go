@@ -10,7 +10,7 @@ import (
 // Drift prints what is not as it was applied, or that all of it is.
 func (s Style) Drift(w io.Writer, p *plan.Plan, o PlanOptions) {
 	if len(p.Changes) == 0 && p.Base == 0 {
-		fmt.Fprintln(w, "Nothing is applied on this machine.")
+		fmt.Fprintln(w, "No configuration is applied on this host.")
 		return
 	}
 	if len(p.Changes) == 0 {

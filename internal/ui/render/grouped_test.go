@@ -29,7 +29,7 @@ func longPlan() *plan.Plan {
 	for i := range 6 {
 		c := plan.Change{Action: plan.Run, Addr: addr.New(addr.KindExec, fmt.Sprintf("step%d", i)), Why: "new in the list", Source: "modules/app/module.hcl:20"}
 		if i == 3 {
-			c.Irreversible = "the command has no undo, so what it does stays"
+			c.Irreversible = "the command has no undo, so its effects stay"
 		}
 		p.Changes = append(p.Changes, c)
 	}

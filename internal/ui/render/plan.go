@@ -179,7 +179,7 @@ func (s Style) change(w io.Writer, c plan.Change, width int, o PlanOptions) {
 	name := s.addrName(c, o)
 	reason := Escape(c.Why)
 	if c.Shown() == plan.Reboot {
-		reason = join("reboots the machine:", reason)
+		reason = join("reboots the host:", reason)
 	}
 	if unknownResult(c) {
 		reason = join(reason, "(known after apply)")

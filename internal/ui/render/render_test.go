@@ -128,10 +128,10 @@ func TestReport(t *testing.T) {
 		{Run: 7, Outcome: journal.RolledBack, Duration: time.Microsecond},
 		{Run: 8, Outcome: journal.Interrupted, Changed: 2, Duration: time.Second},
 		{Run: 9, Outcome: journal.Failed, Changed: 4, Duration: time.Second, Failed: saved, Rescued: []*executor.Failure{saved},
-			Notes: []string{"block.deploy failed and was rescued; what does not come after it goes on"}, Remaining: []addr.Addr{"exec:behind"}},
+			Notes: []string{"block.deploy failed and was rescued; states that do not come after it continue"}, Remaining: []addr.Addr{"exec:behind"}},
 		{Run: 10, Outcome: journal.Failed, Changed: 4, Duration: time.Second, Failed: &executor.Failure{Addr: "pkg:x", Error: "no network"}, Rescued: []*executor.Failure{saved}},
 		{Run: 11, Outcome: journal.Failed, Changed: 1, Duration: time.Second, Remaining: []addr.Addr{"file:/etc/x"}, Stays: []addr.Addr{"exec:migrate"},
-			Notes: []string{"exec:migrate has no undo: what it did stays"}},
+			Notes: []string{"exec:migrate has no undo, so its effects stay"}},
 	} {
 		render.Style{}.Report(&b, "Applied", &r, time.UTC)
 		b.WriteString("---\n")

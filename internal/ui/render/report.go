@@ -63,7 +63,7 @@ func (s Style) OutcomeWords(verb string, r *executor.Report) string {
 		return "undone: everything is as before"
 	}
 	if r.Run == 0 {
-		return "nothing had to change"
+		return "no changes were necessary"
 	}
 	return fmt.Sprintf("%s: %d changed", verb, r.Changed)
 }
@@ -71,7 +71,7 @@ func (s Style) OutcomeWords(verb string, r *executor.Report) string {
 func (s Style) outcome(verb string, r *executor.Report) string {
 	took := Duration(r.Duration)
 	if r.Run == 0 && r.Outcome == journal.CheckFailed {
-		return s.paint(red, "Nothing had to change, but a check failed.")
+		return s.paint(red, "No changes were necessary, but a check failed.")
 	}
 	if len(r.Stays) > 0 {
 		return fmt.Sprintf("%s in %s, except for %s (%s).", s.paint(yellow, "Undone"), took, Count(len(r.Stays), "change"), runs(r.Run, r.Runs))
@@ -79,7 +79,7 @@ func (s Style) outcome(verb string, r *executor.Report) string {
 	switch r.Outcome {
 	case journal.Failed:
 		if r.InPart() {
-			return fmt.Sprintf("%s in %s, without what depends on what failed: %d changed, %d not reached (%s).", s.paint(yellow, "Done in part"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
+			return fmt.Sprintf("%s in %s, without the states that depend on a failure: %d changed, %d not reached (%s).", s.paint(yellow, "Partly done"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
 		}
 		return fmt.Sprintf("%s after %s: %d changed, %d not reached (%s).", s.paint(red, "Stopped"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
 	case journal.CheckFailed:
@@ -90,7 +90,7 @@ func (s Style) outcome(verb string, r *executor.Report) string {
 		return fmt.Sprintf("%s after %s: %d changed, %d not reached (%s).", s.paint(yellow, "Interrupted"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
 	}
 	if r.Run == 0 {
-		return s.paint(green, "Nothing had to change.")
+		return s.paint(green, "No changes were necessary.")
 	}
 	return fmt.Sprintf("%s in %s: %d changed (%s).", s.paint(green, verb), took, r.Changed, runs(r.Run, r.Runs))
 }

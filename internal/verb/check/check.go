@@ -59,7 +59,7 @@ func Run(ctx context.Context, h host.Host, net Prober, s step.Step) error {
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
 		case <-over:
-			return fmt.Errorf("after %s still: %w", limit, err)
+			return fmt.Errorf("still failing after %s: %w", limit, err)
 		case <-time.After(pause):
 		}
 	}
@@ -71,7 +71,7 @@ func try(ctx context.Context, h host.Host, net Prober, s step.Step, limit time.D
 		return tryHTTP(ctx, net, s)
 	case s.Get("tcp") != "":
 		if err := net.TCP(ctx, s.Get("tcp")); err != nil {
-			return fmt.Errorf("nothing accepts on %s: %w", s.Get("tcp"), err)
+			return fmt.Errorf("no program accepts connections on %s: %w", s.Get("tcp"), err)
 		}
 		return nil
 	case s.Get("exec") != "":
@@ -100,7 +100,7 @@ func tryHTTP(ctx context.Context, net Prober, s step.Step) error {
 
 func contains(s step.Step, where string, text []byte) error {
 	if want := s.Get("contains"); !bytes.Contains(text, []byte(want)) {
-		return fmt.Errorf("%s does not hold the text %q", where, want)
+		return fmt.Errorf("%s does not contain the text %q", where, want)
 	}
 	return nil
 }
@@ -142,13 +142,13 @@ func tryFile(h host.Host, s step.Step) error {
 	p := s.Get("file")
 	st, err := h.Lstat(p)
 	if err != nil {
-		return fmt.Errorf("%q is not there: %w", p, err)
+		return fmt.Errorf("%q does not exist: %w", p, err)
 	}
 	if s.Get("contains") == "" {
 		return nil
 	}
 	if st.Type != image.Regular {
-		return fmt.Errorf("%q is no regular file", p)
+		return fmt.Errorf("%q is not a regular file", p)
 	}
 	var r host.Reader = h
 	if v, ok := h.(host.Veiled); ok {

@@ -55,10 +55,10 @@ func TestOfTheMachine(t *testing.T) {
 		net         Prober
 	}{
 		{"tcp=h:80", "", &open{}},
-		{"tcp=h:80", "nothing accepts on h:80: refused", &fake{}},
+		{"tcp=h:80", "no program accepts connections on h:80: refused", &fake{}},
 		{"exec=\"say ok\"", "", nil},
 		{"exec=\"say ok\" contains=\"all ok\"", "", nil},
-		{"exec=\"say no\" contains=ok", `what say no says does not hold the text "ok"`, nil},
+		{"exec=\"say no\" contains=ok", `what say no says does not contain the text "ok"`, nil},
 		{"exec=no", "no ended with exit code 3: because", nil},
 		{"exec=hang", "hang did not end within 1s", nil},
 		{"exec=gone", "cannot run gone: no such program", nil},
@@ -67,9 +67,9 @@ func TestOfTheMachine(t *testing.T) {
 		{"file=/f", "", nil},
 		{"file=/d", "", nil},
 		{"file=/f contains=text", "", nil},
-		{"file=/f contains=other", `/f does not hold the text "other"`, nil},
-		{"file=/d contains=text", `"/d" is no regular file`, nil},
-		{"file=/none", `"/none" is not there`, nil},
+		{"file=/f contains=other", `/f does not contain the text "other"`, nil},
+		{"file=/d contains=text", `"/d" is not a regular file`, nil},
+		{"file=/none", `"/none" does not exist`, nil},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l, ds := step.Parse("list", []byte("CHECK c "+c.words+" within=1s\n"))
@@ -82,7 +82,7 @@ func TestOfTheMachine(t *testing.T) {
 			if c.want == "" && (err != nil || took != 0) {
 				t.Errorf("%s: %v after %s", c.words, err, took)
 			}
-			if c.want != "" && (err == nil || !strings.Contains(err.Error(), "after 1s still: "+c.want) || took != time.Second) {
+			if c.want != "" && (err == nil || !strings.Contains(err.Error(), "still failing after 1s: "+c.want) || took != time.Second) {
 				t.Errorf("%s: %v after %s, want %q", c.words, err, took, c.want)
 			}
 		})

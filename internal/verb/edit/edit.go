@@ -59,14 +59,14 @@ func read(h host.Host, p string) (text string, there bool, err error) {
 	case errors.Is(err, fs.ErrNotExist) || host.IsNotDir(err):
 		return "", false, nil
 	case err != nil:
-		return "", false, fmt.Errorf("cannot look at %q: %w", p, err)
+		return "", false, fmt.Errorf("cannot examine %q: %w", p, err)
 	case st.Type == image.Symlink:
 		target, _ := h.Readlink(p)
 		return "", true, &verb.InTheWayError{Path: p, Err: fmt.Errorf("cannot edit %q: it is a symbolic link to %q; name that file instead", p, target)}
 	case st.Type != image.Regular:
-		return "", true, &verb.InTheWayError{Path: p, Err: fmt.Errorf("cannot edit %q: it is no regular file but a %s", p, st.Type)}
+		return "", true, &verb.InTheWayError{Path: p, Err: fmt.Errorf("cannot edit %q: it is a %s, not a regular file", p, st.Type)}
 	case st.Size > maxFile:
-		return "", true, fmt.Errorf("cannot edit %q: it has %d bytes, more than the %d that EDIT handles", p, st.Size, maxFile)
+		return "", true, fmt.Errorf("cannot edit %q: it has %d bytes, and the limit of EDIT is %d", p, st.Size, maxFile)
 	}
 	f, err := unveiled(h, p).Open(p)
 	if err != nil {
@@ -87,7 +87,7 @@ func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 		r = *now.Region
 	}
 	if r.FileAbsent && !s.Absent() && s.Get("create") != "true" {
-		return image.Image{}, verb.NotYetf(addr.File(s.Path()), "cannot edit %q: there is no such file; say create=true, or put the step that makes it before this one", s.Path())
+		return image.Image{}, verb.NotYetf(addr.File(s.Path()), "cannot edit %q: there is no such file; add create=true, or put the step that creates it before this one", s.Path())
 	}
 	if why := refuse(s); why != "" {
 		return image.Image{}, fmt.Errorf("cannot edit %q: %s", s.Path(), why)

@@ -150,7 +150,7 @@ func refuse(s step.Step) string {
 	case s.Get("key") != "" && trim(s.Get("key")) == "":
 		return "its key is blank; name one"
 	case s.Get("key") != "" && separator(s) == "":
-		return "its separator is empty, so key and value would be one word; for a blank write separator=\" \""
+		return "its separator is empty, so key and value would be one word; for a blank, write separator=\" \""
 	}
 	if s.Get("block") == "" {
 		return ""
@@ -158,7 +158,7 @@ func refuse(s step.Step) string {
 	begin, end := markers(s)
 	for line := range strings.Lines(s.Get("content")) {
 		if line = strings.TrimSuffix(line, "\n"); line == begin || line == end {
-			return fmt.Sprintf("its content holds the line %q, which marks the block itself; give the block another name, or take the line out", line)
+			return fmt.Sprintf("its content contains the line %q, which marks the beginning or end of the block; give the block another name, or remove the line", line)
 		}
 	}
 	return ""

@@ -107,8 +107,8 @@ func TestRegions(t *testing.T) {
 // A region that could not be found again is refused before it is written.
 func TestRegionsThatCannotBeFoundAgain(t *testing.T) {
 	for line, want := range map[string]string{
-		`block=w content="a\n# END fettle w\nb\n"`:       "marks the block itself",
-		`block=w content="# BEGIN fettle w"`:             "marks the block itself",
+		`block=w content="a\n# END fettle w\nb\n"`:       "marks the beginning or end of the block",
+		`block=w content="# BEGIN fettle w"`:             "marks the beginning or end of the block",
 		`block=w comment=; content="; END fettle w\r\n"`: "",
 		`block=w comment=; content="# END fettle w\n"`:   "",
 		`key=k value=v separator=""`:                     `separator=" "`,

@@ -35,7 +35,7 @@ func revealed(h host.Host, s step.Step) (step.Step, error) {
 	}
 	v, ok := h.(host.Veiled)
 	if !ok {
-		return s, fmt.Errorf("cannot edit %q: its secret cannot be opened here: %w", s.Path(), host.ErrUnsupported)
+		return s, fmt.Errorf("cannot edit %q: its secret cannot be decrypted here: %w", s.Path(), host.ErrUnsupported)
 	}
 	content, err := v.Reveal(ref)
 	if err != nil {
@@ -43,10 +43,10 @@ func revealed(h host.Host, s step.Step) (step.Step, error) {
 	}
 	plain := s.Revealed(string(content))
 	if bytes.ContainsAny(content, "\n\r") && s.Get("block") == "" && s.Get("format") == "" {
-		return s, fmt.Errorf("cannot edit %q: its secret has a line break and stands in one line; use a block", s.Path())
+		return s, fmt.Errorf("cannot edit %q: its secret has a line break, and the step writes one line; use a block", s.Path())
 	}
 	if why := refuse(plain); why != "" && !s.Absent() {
-		return s, fmt.Errorf("cannot edit %q: its secret holds a line that marks the block itself; give the block another name", s.Path())
+		return s, fmt.Errorf("cannot edit %q: its secret contains a line that marks the beginning or end of the block; give the block another name", s.Path())
 	}
 	return plain, nil
 }
@@ -134,7 +134,7 @@ func opened(h host.Host, s, plain step.Step, text string, to image.Region) (imag
 		return to, nil
 	}
 	if own, _ := s.Secret(); len(to.Words) == 0 && own != ref {
-		return to, errors.New("what it held was not kept")
+		return to, errors.New("its earlier content was not stored")
 	}
 	if len(to.Words) == 0 {
 		now, err := look(text, plain)
@@ -147,7 +147,7 @@ func opened(h host.Host, s, plain step.Step, text string, to image.Region) (imag
 	}
 	v, ok := h.(host.Veiled)
 	if !ok {
-		return to, fmt.Errorf("cannot open what it held: %w", host.ErrUnsupported)
+		return to, fmt.Errorf("cannot decrypt its earlier content: %w", host.ErrUnsupported)
 	}
 	b, err := v.Unseal(ref.Key, to.Words)
 	var w words
@@ -155,7 +155,7 @@ func opened(h host.Host, s, plain step.Step, text string, to image.Region) (imag
 		err = errors.New("it is damaged")
 	}
 	if err != nil {
-		return to, fmt.Errorf("cannot open what it held: %w", err)
+		return to, fmt.Errorf("cannot decrypt its earlier content: %w", err)
 	}
 	to.Text, to.Others, to.Source, to.Words = w.Text, w.Others, w.Source, nil
 	return to, nil
@@ -169,7 +169,7 @@ func written(e verb.Env, s step.Step, f image.File, next string) (image.File, er
 	case is && f.Type == image.Regular && f.Digest == "":
 		f.Mode = 0o600
 	case is && f.Mode&0o004 != 0:
-		e.Note(fmt.Sprintf("every user of the host can open %s, which has a secret in it: its mode is %04o; give it 0600, or 0640 with a group", s.Path(), f.Mode))
+		e.Note(fmt.Sprintf("every user of the host can read %s, which contains a secret: its mode is %04o; set 0600, or 0640 with a group", s.Path(), f.Mode))
 	}
 	f.MTime, f.Size = 0, int64(len(next))
 	content, err := []byte(next), error(nil)

@@ -32,7 +32,7 @@ func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 	if p := s.Get("creates"); p != "" {
 		guarded = true
 		if there, err := host.Exists(e.Host, p); err != nil && !host.IsNotDir(err) {
-			return image.Image{}, fmt.Errorf("cannot look at %q: %w", p, err)
+			return image.Image{}, fmt.Errorf("cannot examine %q: %w", p, err)
 		} else if there {
 			return done(true), nil
 		}
@@ -106,13 +106,13 @@ func guard(ctx context.Context, e verb.Env, s step.Step, key, words string) (boo
 	case errors.As(err, &not):
 		return false, err
 	case errors.Is(err, fs.ErrNotExist):
-		return false, verb.NotYetf(program(s, argv[0]), "cannot tell whether to run the command, since its %s command %q cannot start: %w; correct it, or put the step that installs it before this one", key, words, err)
+		return false, verb.NotYetf(program(s, argv[0]), "cannot decide whether to run the command, because its %s command %q cannot start: %w; correct it, or put the step that installs it before this one", key, words, err)
 	case err != nil:
 		return false, fmt.Errorf("cannot run the %s command %q: %w", key, words, err)
 	case res.TimedOut:
-		return false, fmt.Errorf("the %s command %q did not end in time and was killed, so it gives no answer", key, words)
+		return false, fmt.Errorf("the %s command %q did not end within its time limit and was killed, so its result is unknown", key, words)
 	case res.Signal != "" || res.ExitCode < 0:
-		return false, fmt.Errorf("the %s command %q was ended by a signal (%s), so it gives no answer", key, words, cmp.Or(res.Signal, "unknown"))
+		return false, fmt.Errorf("the %s command %q was ended by a signal (%s), so its result is unknown", key, words, cmp.Or(res.Signal, "unknown"))
 	}
 	return res.ExitCode == 0, nil
 }
@@ -152,7 +152,7 @@ func (Exec) Move(ctx context.Context, e verb.Env, s step.Step, _, to image.Image
 	}
 	text, err := Output(res.Stdout)
 	if err != nil {
-		return fmt.Errorf("%s ran, and what it printed is of no use to later steps: %w", step.JoinWords(argv), err)
+		return fmt.Errorf("%s ran, but later steps cannot use its output: %w", step.JoinWords(argv), err)
 	}
 	if e.Output != nil {
 		e.Output(text)
@@ -171,7 +171,7 @@ func Output(b []byte) (string, error) {
 	case len(text) > MaxOutput:
 		return "", fmt.Errorf("it has %d bytes, and the limit is %d", len(text), MaxOutput)
 	case !utf8.ValidString(text) || strings.ContainsRune(text, 0):
-		return "", errors.New("it is no text in UTF-8")
+		return "", errors.New("it is not UTF-8 text")
 	}
 	return text, nil
 }
@@ -189,7 +189,7 @@ func run(ctx context.Context, h host.Host, c host.Command) (host.CommandResult, 
 	case err != nil:
 		err = fmt.Errorf("cannot run %s: %w", name, err)
 	case res.TimedOut:
-		err = fmt.Errorf("%s did not end in time and was killed with all its children%s", name, tail(res))
+		err = fmt.Errorf("%s did not end within its time limit and was killed with its child processes%s", name, tail(res))
 	case res.ExitCode != 0:
 		err = fmt.Errorf("%s ended with exit code %d%s", name, res.ExitCode, tail(res))
 	}
@@ -219,5 +219,5 @@ func (Exec) Irreversible(s step.Step, _, _ image.Image) string {
 	if s.Get("undo") != "" {
 		return ""
 	}
-	return "the command has no undo, so what it does stays"
+	return "the command has no undo, so its effects stay"
 }

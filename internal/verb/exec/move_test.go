@@ -51,7 +51,7 @@ func TestMove(t *testing.T) {
 	if why := (Exec{}).Irreversible(with, image.Image{}, image.Image{}); why != "" {
 		t.Error(why)
 	}
-	if why := (Exec{}).Irreversible(without, image.Image{}, image.Image{}); why != "the command has no undo, so what it does stays" {
+	if why := (Exec{}).Irreversible(without, image.Image{}, image.Image{}); why != "the command has no undo, so its effects stay" {
 		t.Error(why)
 	}
 }
@@ -71,9 +71,9 @@ func TestWhatCannotRun(t *testing.T) {
 		return host.CommandResult{}, broken
 	}})
 	for line, want := range map[string]string{
-		`EXEC x /bin/x unless=/bin/hang`:  `the unless command "/bin/hang" did not end in time and was killed, so it gives no answer`,
+		`EXEC x /bin/x unless=/bin/hang`:  `the unless command "/bin/hang" did not end within its time limit and was killed, so its result is unknown`,
 		`EXEC x /bin/x only_if=/bin/fork`: `cannot run the only_if command "/bin/fork": no processes left`,
-		`EXEC x /bin/x only_if=/bin/kill`: `the only_if command "/bin/kill" was ended by a signal (killed), so it gives no answer`,
+		`EXEC x /bin/x only_if=/bin/kill`: `the only_if command "/bin/kill" was ended by a signal (killed), so its result is unknown`,
 	} {
 		if _, err := (Exec{}).Observe(t.Context(), verb.Env{Host: h}, parse(t, line)); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", line, err, want)
@@ -83,7 +83,7 @@ func TestWhatCannotRun(t *testing.T) {
 	if _, err := (Exec{}).Observe(t.Context(), verb.Env{Host: h}, parse(t, `EXEC x /bin/x unless=/bin/none`)); !errors.As(err, &later) || !strings.Contains(err.Error(), `"/bin/none"`) {
 		t.Errorf("a guard that is not there yet: %v", err)
 	}
-	if err := Run(t.Context(), h, host.Command{Argv: []string{"/bin/hang", "a b"}}); err == nil || err.Error() != "/bin/hang 'a b' did not end in time and was killed with all its children:\nso far" {
+	if err := Run(t.Context(), h, host.Command{Argv: []string{"/bin/hang", "a b"}}); err == nil || err.Error() != "/bin/hang 'a b' did not end within its time limit and was killed with its child processes:\nso far" {
 		t.Error(err)
 	}
 	if err := Run(t.Context(), h, host.Command{Argv: []string{"/bin/fork"}}); !errors.Is(err, broken) {

@@ -98,7 +98,7 @@ func parseEntry(tag, name string, n verb.Names) (e aclEntry, err error) {
 	case "o", "other":
 		e.tag = aclOther
 	default:
-		err = fmt.Errorf("%q is none of u, g, m, o", tag)
+		err = fmt.Errorf("%q is not one of u, g, m, o", tag)
 	}
 	return e, err
 }
@@ -114,7 +114,7 @@ func parsePerm(s string) (p uint16, err error) {
 			p |= 1
 		case '-':
 		default:
-			return 0, fmt.Errorf("%q is none of r, w, x, -", c)
+			return 0, fmt.Errorf("%q is not one of r, w, x, -", c)
 		}
 	}
 	return p, nil

@@ -30,7 +30,7 @@ func (Meta) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 func (Meta) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	to := file(now)
 	if to.Type == image.Absent {
-		return image.Image{}, verb.NotYetf(addr.File(s.Path()), "cannot set the metadata of %q: nothing is there; META is for what others make, use COPY or MKDIR to make it", s.Path())
+		return image.Image{}, verb.NotYetf(addr.File(s.Path()), "cannot set the metadata of %q: it does not exist; META only changes existing paths, and COPY or MKDIR creates them", s.Path())
 	}
 	if err := metaOwners(s, &to, n); err != nil {
 		return image.Image{}, err
@@ -101,7 +101,7 @@ next:
 				continue next
 			}
 		}
-		return 0, fmt.Errorf("cannot read attrs %q: %q is none of the letters %s; - stands for none", letters, c, knownLetters())
+		return 0, fmt.Errorf("cannot read attrs %q: %q is not one of the letters %s; write - for none", letters, c, knownLetters())
 	}
 	return flags, nil
 }

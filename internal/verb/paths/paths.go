@@ -125,7 +125,7 @@ func (v Mkdir) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Imag
 func (Mkdir) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	f := file(now)
 	if f.Type == image.Symlink {
-		return image.Image{}, fmt.Errorf("cannot make directory %q: a symbolic link to %q is there; manage that path, or remove the link with RM first", s.Path(), f.Target)
+		return image.Image{}, fmt.Errorf("cannot create directory %q: the path is a symbolic link to %q; manage that path, or remove the link with RM first", s.Path(), f.Target)
 	}
 	to := image.File{Type: image.Directory, Mode: mode(s, 0o755)}
 	if err := ids(s, &to, n); err != nil {
@@ -145,7 +145,7 @@ type Copy struct{ base }
 func (Copy) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	f := file(now)
 	if f.Type == image.Directory && f.Tree == "" && len(f.Entries) > 0 {
-		return image.Image{}, fmt.Errorf("cannot write file %q: a directory with entries is there; remove it with RM first", s.Path())
+		return image.Image{}, fmt.Errorf("cannot write file %q: the path is a directory with entries; remove it with RM first", s.Path())
 	}
 	to := image.File{Type: image.Regular, Mode: mode(s, 0o644), Digest: s.Blob(), Sealed: s.Get("sealed")}
 	if err := ids(s, &to, n); err != nil {
@@ -183,7 +183,7 @@ func (v Link) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image
 func (Link) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	f := file(now)
 	if f.Type == image.Directory && f.Tree == "" && len(f.Entries) > 0 {
-		return image.Image{}, fmt.Errorf("cannot make link %q: a directory with entries is there; remove it with RM first", s.Path())
+		return image.Image{}, fmt.Errorf("cannot create link %q: the path is a directory with entries; remove it with RM first", s.Path())
 	}
 	to := image.File{Type: image.Symlink, Target: s.Args[0]}
 	if err := ids(s, &to, n); err != nil {

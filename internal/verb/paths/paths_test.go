@@ -136,14 +136,14 @@ func TestMetaErrors(t *testing.T) {
 	f := image.Image{File: &image.File{Type: image.Regular}}
 	for line, want := range map[string]string{
 		"acl=u:1000":            `"u:1000": write it as u:NAME:rwx`,
-		"acl=z:1000:r":          `"z" is none of u, g, m, o`,
-		"acl=u:1000:rq":         `'q' is none of r, w, x, -`,
+		"acl=z:1000:r":          `"z" is not one of u, g, m, o`,
+		"acl=u:1000:rq":         `'q' is not one of r, w, x, -`,
 		"acl=u:1000:r,,g:1:r":   `ACL entry ""`,
 		"acl=u:nobody-here:r":   `no user "nobody-here"`,
-		"attrs=iz":              `'z' is none of the letters SiadA`,
+		"attrs=iz":              `'z' is not one of the letters SiadA`,
 		"owner=nobody-here":     "USER",
 		"group=none mode=0640":  "none",
-		"attrs=i- mode=0640":    `'-' is none`,
+		"attrs=i- mode=0640":    `'-' is not one`,
 		"acl=g:1:r,g:none:rwxr": "none",
 	} {
 		if _, err := (Meta{}).Target(parse(t, "META /f "+line), f, numbers{}); err == nil || !strings.Contains(err.Error(), want) {

@@ -36,7 +36,7 @@ type NeededError struct {
 }
 
 func (e *NeededError) Error() string {
-	return fmt.Sprintf("apt would also remove %s, which needs it and which this run does not remove; nobody loses a package that no step names: remove it first, or add %s",
+	return fmt.Sprintf("apt would also remove %s, which needs it and which this run does not remove; fettle removes only packages that a step names: remove it first, or add %s",
 		strings.Join(e.By, ", "), absences(e.By))
 }
 

@@ -53,7 +53,7 @@ func TestNobodyLosesAPackage(t *testing.T) {
 	}
 }
 
-// TestWhyDependenciesStay: what came with a package goes with it, unless the list wants it, it is
+// TestWhyDependenciesStay: what came with a package goes with it, unless it is in the list, it is
 // held, an administrator wanted it, or something else needs it.
 func TestWhyDependenciesStay(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -64,7 +64,7 @@ func TestWhyDependenciesStay(t *testing.T) {
 		want    string // why lib stays, "" if it goes
 	}{
 		"goes":    {lib: "lib?"},
-		"claimed": {lib: "lib?", claimed: true, want: "the list wants it"},
+		"claimed": {lib: "lib?", claimed: true, want: "it is in the list"},
 		"held":    {lib: "lib?", held: true, want: "it is held"},
 		"manual":  {lib: "lib", want: "it is marked as installed manually"},
 		"needed":  {lib: "lib?", needed: true, want: "needed by tool"},
@@ -101,7 +101,7 @@ func TestWhyDependenciesStay(t *testing.T) {
 }
 
 // TestWhatIsDisplaced: a package that conflicts with one that comes is removed, and that is told;
-// not if the list wants it, unless what was there is restored.
+// not if it is in the list, unless what was there is restored.
 func TestWhatIsDisplaced(t *testing.T) {
 	for _, c := range []struct{ claimed, undo, refused bool }{{false, false, false}, {true, false, true}, {true, true, false}, {false, true, false}} {
 		h, e := machine(t)
@@ -113,7 +113,7 @@ func TestWhatIsDisplaced(t *testing.T) {
 		m := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: "1"}}, Undo: c.undo}
 		err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m})
 		told := slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "apt removed web") })
-		if c.refused != (err != nil) || err != nil && !strings.Contains(err.Error(), "apt would remove web, which the list wants too") || told == c.refused {
+		if c.refused != (err != nil) || err != nil && !strings.Contains(err.Error(), "apt would remove web, which is also in the list") || told == c.refused {
 			t.Errorf("%+v: %v, %q", c, err, notes)
 		}
 		if want := map[bool]string{true: "1,,1", false: "1,1,"}[c.refused]; installed(t, h) != want {

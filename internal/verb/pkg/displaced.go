@@ -27,7 +27,7 @@ func displaced(ctx context.Context, e verb.Env, p host.Packages, changes []host.
 	}
 	for _, name := range o.Leaves {
 		if claimed(e)[name] && !slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return m.Undo }) {
-			return nil, fmt.Errorf("apt would remove %s, which the list wants too, because it conflicts with what comes; take one of the two out of the list", name)
+			return nil, fmt.Errorf("apt would remove %s, which is also in the list, because it conflicts with a new package; remove one of the two from the list", name)
 		}
 	}
 	return o.Leaves, nil
@@ -35,6 +35,6 @@ func displaced(ctx context.Context, e verb.Env, p host.Packages, changes []host.
 
 func noteDisplaced(e verb.Env, gone []string) {
 	if len(gone) > 0 {
-		e.Note("apt removed " + strings.Join(gone, ", ") + ", because of a conflict with what came")
+		e.Note("apt removed " + strings.Join(gone, ", ") + ", because of a conflict with a new package")
 	}
 }

@@ -103,7 +103,7 @@ func TestAptDoesNotAnswer(t *testing.T) {
 	moves := []*verb.GroupMove{gone(t, "web", "lib")}
 	apt.outlook = func([]host.PackageChange) (host.PackageOutlook, error) { return host.PackageOutlook{}, errApt }
 	a, err := Pkg{}.Foretell(t.Context(), e, moves)
-	if !errors.Is(err, errApt) || a.Stays["lib"] != "apt cannot tell whether something needs it: "+errApt.Error() || len(a.Goes) > 0 {
+	if !errors.Is(err, errApt) || a.Stays["lib"] != "apt cannot determine whether a package needs it: "+errApt.Error() || len(a.Goes) > 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	if err := (Pkg{}).MoveAll(t.Context(), e, moves); err != nil || installed(t, h) != "1,," {

@@ -26,7 +26,7 @@ func (l leaver) stays(name string) string {
 	one := l.now[name]
 	switch {
 	case l.wanted[name]:
-		return "the list wants it"
+		return "it is in the list"
 	case one.Held:
 		return "it is held"
 	case !one.Auto && !l.unmarked(name):
@@ -89,7 +89,7 @@ func (l leaver) ask(ctx context.Context, a *Along, changes, ask []host.PackageCh
 		case err == nil && own:
 			stay = append(stay, d.Name)
 		case own:
-			a.Stays[d.Name] = "apt cannot tell whether something needs it: " + err.Error()
+			a.Stays[d.Name] = "apt cannot determine whether a package needs it: " + err.Error()
 		}
 	}
 	l.needed(ctx, stay, slices.Concat(changes, a.changes), a.Stays)
@@ -155,7 +155,7 @@ func (l leaver) needed(ctx context.Context, names []string, going []host.Package
 		by := slices.DeleteFunc(all[name], func(n string) bool { return removes(going, n) })
 		why[name] = "needed by " + strings.Join(by, ", ")
 		if err != nil || len(by) == 0 {
-			why[name] = "apt does not call it unneeded"
+			why[name] = "apt does not report it as unneeded"
 		}
 	}
 }

@@ -268,5 +268,5 @@ func (Pkg) Irreversible(_ step.Step, from, to image.Image) string {
 	if f == nil || t == nil || f.Version == "" || f.Version == t.Version || f.Kept {
 		return ""
 	}
-	return fmt.Sprintf("the .deb of version %s cannot be had, so this version cannot be put back", f.Version)
+	return fmt.Sprintf("the .deb of version %s is not available, so this version cannot be restored", f.Version)
 }

@@ -112,7 +112,7 @@ func TestStays(t *testing.T) {
 		want := ""
 		switch {
 		case claimed:
-			want = "the list wants it"
+			want = "it is in the list"
 		case held:
 			want = "it is held"
 		case !auto && !half && !undo:
@@ -159,7 +159,7 @@ func TestLeave(t *testing.T) {
 		"needed by one that stays": {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{needed: map[string][]string{"a": {"gone", "x", "y"}}},
 			stays: map[string]string{"a": "needed by x, y"}, outlook: 1},
 		"needed by what goes": {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{needed: map[string][]string{"a": {"gone"}}},
-			stays: map[string]string{"a": "apt does not call it unneeded"}, outlook: 1},
+			stays: map[string]string{"a": "apt does not report it as unneeded"}, outlook: 1},
 		"needed by what changes": {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{needed: map[string][]string{"a": {"new"}}},
 			stays: map[string]string{"a": "needed by new"}, outlook: 1},
 		"another's that stays": {now: map[string]image.Package{"a": auto}, outlook: 1},
@@ -167,12 +167,12 @@ func TestLeave(t *testing.T) {
 		"half installed, needed": {now: map[string]image.Package{"a": half}, own: []string{"a"}, stays: map[string]string{"a": "needed by x"}, outlook: 1,
 			apt: scripted{refuses: func(l []string) bool { return slices.Contains(l, "a") }, needed: map[string][]string{"a": {"x"}}}},
 		"claimed": {now: map[string]image.Package{"a": auto, "b": auto}, own: []string{"a", "b"}, claimed: "a", apt: scripted{unneeded: []string{"b"}},
-			goes: map[string]string{"b": "1"}, stays: map[string]string{"a": "the list wants it"}, keep: []string{"a"}, outlook: 2},
+			goes: map[string]string{"b": "1"}, stays: map[string]string{"a": "it is in the list"}, keep: []string{"a"}, outlook: 2},
 		"another's claimed":  {now: map[string]image.Package{"a": auto}, claimed: "a", outlook: 1},
 		"held":               {now: map[string]image.Package{"a": held}, own: []string{"a"}, stays: map[string]string{"a": "it is held"}},
 		"held and no answer": {now: map[string]image.Package{"a": held}, own: []string{"a"}, apt: scripted{fails: errApt}, stays: map[string]string{"a": "it is held"}},
 		"no answer": {now: map[string]image.Package{"a": auto, "b": auto}, own: []string{"a"}, apt: scripted{fails: errApt, unneeded: []string{"a", "b"}},
-			stays: map[string]string{"a": "apt cannot tell whether something needs it: " + errApt.Error()}, outlook: 1},
+			stays: map[string]string{"a": "apt cannot determine whether a package needs it: " + errApt.Error()}, outlook: 1},
 	} {
 		p := c.apt
 		l := leaver{p: &p, now: c.now, own: c.own, wanted: map[string]bool{c.claimed: true}}

@@ -66,7 +66,7 @@ func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 		}
 	}
 	if wakes := s.Get("enabled") == "true" && !u.Enabled() || s.Get("active") == "true" && !Running(u.Active); wakes && u.Masked {
-		return image.Image{}, fmt.Errorf("cannot enable or start unit %q: it is masked; say masked=false in this step", s.Args[0])
+		return image.Image{}, fmt.Errorf("cannot enable or start unit %q: it is masked; add masked=false to this step", s.Args[0])
 	}
 	if v, ok := s.Lookup("enabled"); ok && u.Enabled() != (v == "true") {
 		u.State = map[bool]string{true: "enabled", false: "disabled"}[v == "true"]
@@ -125,9 +125,9 @@ func reached(ctx context.Context, units host.Units, name string, was, to image.U
 	case err != nil:
 		return err
 	case Started(to.Active) && !Running(now.Active):
-		return fmt.Errorf("cannot keep %s running: it ended well and is %s. Where it is meant to do its work and end, say RemainAfterExit=yes in its unit file, or start it by an action instead", name, now.Active)
+		return fmt.Errorf("cannot keep %s running: it ended without an error and is %s. If it should do its work and end, set RemainAfterExit=yes in its unit file, or start it with an action instead", name, now.Active)
 	case !Started(to.Active) && Running(now.Active):
-		return fmt.Errorf("cannot keep %s stopped: it is %s again. Stop what starts it first, a socket, path or timer of the same name, or mask it (masked = true)", name, now.Active)
+		return fmt.Errorf("cannot keep %s stopped: it is %s again. First stop the unit that starts it, a socket, path or timer of the same name, or mask it (masked = true)", name, now.Active)
 	}
 	return nil
 }

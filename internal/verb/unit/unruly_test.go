@@ -74,7 +74,7 @@ func TestUnruly(t *testing.T) {
 	}{
 		{"started", off, on, unruly{}, ""},
 		{"stopped", on, off, unruly{}, ""},
-		{"ended well at once", off, on, unruly{then: &off}, "cannot keep s.service running: it ended well and is inactive"},
+		{"ended well at once", off, on, unruly{then: &off}, "cannot keep s.service running: it ended without an error and is inactive"},
 		{"started again by its socket", on, off, unruly{then: &on}, "cannot keep s.service stopped: it is active again"},
 		{"not to be seen any more", off, on, unruly{asking: errors.New("no answer")}, "no answer"},
 		{"no manager", off, on, unruly{gone: errors.New("no systemd")}, "no systemd"},

@@ -55,7 +55,7 @@ func (b *bench) restart(ctx context.Context) error {
 	}
 	r.cpu, err = b.hub.cpu()
 	b.out.again = r
-	b.say("all came back after %s; %d in the busiest second, %d attempts failed", r.last, r.peak, r.failed)
+	b.say("all reconnected after %s; %d in the busiest second, %d attempts failed", r.last, r.peak, r.failed)
 	return err
 }
 
@@ -126,7 +126,7 @@ func (b *bench) rebuild(ctx context.Context, what string, do func() error) (r re
 	}
 	r.known = time.Since(began)
 	r.cpu, err = b.hub.cpu()
-	b.say("%s: the hub answers after %s, half of them are as assigned after %s, all after %s, and the hub knew after %s, with %s of a processor", what, r.ready, quantile(times, 0.5), r.last, r.known, r.cpu)
+	b.say("%s: the hub answers after %s; half of the agents are in sync after %s, all after %s; the hub has their reports after %s, with %s of CPU time", what, r.ready, quantile(times, 0.5), r.last, r.known, r.cpu)
 	return r, err
 }
 

@@ -211,7 +211,7 @@ func hold(c net.Conn, open *atomic.Int64) {
 func serveBus(s seat, conf *tls.Config) error {
 	srv, err := bus.Start(context.Background(), bus.Config{Dir: s.Dir, Listen: "127.0.0.1:0", TLS: conf, Identify: func(c *tls.ConnectionState) (fleet.TargetID, error) {
 		if len(c.PeerCertificates) == 0 {
-			return "", errors.New("nobody is there")
+			return "", errors.New("no agent is connected")
 		}
 		return fleet.ParseTargetID(c.PeerCertificates[0].Subject.CommonName)
 	}})

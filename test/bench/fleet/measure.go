@@ -113,7 +113,7 @@ func (b *bench) all(ctx context.Context) (err error) {
 		err := step(limited)
 		end()
 		if err != nil {
-			return fmt.Errorf("%w\nthe hub said:\n%s", err, b.hub.said())
+			return fmt.Errorf("%w\noutput of the hub:\n%s", err, b.hub.said())
 		}
 	}
 	return nil
@@ -165,7 +165,7 @@ func (b *bench) known(ctx context.Context) error {
 		return false
 	})
 	if err != nil {
-		return fmt.Errorf("%w; they say %v", err, s.States)
+		return fmt.Errorf("%w; the states are %v", err, s.States)
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func (b *bench) push(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.say("a commit reached half after %s and all after %s; the hub knew after %s, with %s of a processor and %.0f reports", c.middle, c.last, c.known, c.cpu, c.reports)
+		b.say("a commit reached half after %s and all after %s; the hub had the reports after %s, with %s of CPU time and %.0f reports", c.middle, c.last, c.known, c.cpu, c.reports)
 		b.out.commits = append(b.out.commits, c)
 	}
 	return nil

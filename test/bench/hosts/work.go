@@ -56,7 +56,7 @@ func content(host string) string {
 
 // sharedText is the file that others write too.
 func sharedText(line string) string {
-	return strings.Repeat("# a line of somebody else\n", 20) + line + "\n" + "colour = green\n"
+	return strings.Repeat("# a line of another user\n", 20) + line + "\n" + "colour = green\n"
 }
 
 // reset brings a host to where a work begins: nothing there, or all of it.

@@ -95,9 +95,9 @@ func Making(list List, existed map[string]bool, ran []string) []string {
 		}
 		switch did := slices.Contains(ran, s.Args[0]); {
 		case did && existed[s.Args[0]]:
-			wrong = append(wrong, fmt.Sprintf("the command %s ran, and what it creates existed", s.Args[0]))
+			wrong = append(wrong, fmt.Sprintf("the command %s ran, although the path of creates existed", s.Args[0]))
 		case !did && !existed[s.Args[0]]:
-			wrong = append(wrong, fmt.Sprintf("the command %s did not run, and what it creates did not exist", s.Args[0]))
+			wrong = append(wrong, fmt.Sprintf("the command %s did not run, although the path of creates did not exist", s.Args[0]))
 		}
 	}
 	return wrong

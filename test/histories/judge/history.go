@@ -183,7 +183,7 @@ func Planned(changes []Change, before, after Tree) []string {
 		kept := c.Action == "remove" && after[c.path()].Type == 'd' // files of others are in it
 		seen := func(p string) bool { return below(p, c.path()) || within(c, changes, p) }
 		if c.changes() && !kept && !c.Unsure() && !followed(c, changes) && !slices.ContainsFunc(differ, seen) {
-			wrong = append(wrong, fmt.Sprintf("the plan said %s %s, and nothing changed there", c.Action, c.Addr))
+			wrong = append(wrong, fmt.Sprintf("the plan had %s %s, and nothing changed there", c.Action, c.Addr))
 		}
 	}
 	return wrong

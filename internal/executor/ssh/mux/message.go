@@ -37,7 +37,7 @@ type message struct {
 	reason string // the reason of a failed or denied message
 }
 
-var errMalformed = errors.New("what came is no message of the protocol")
+var errMalformed = errors.New("the message does not follow the multiplexing protocol of OpenSSH")
 
 // read takes one message from a stream, and no byte more.
 func read(r io.Reader) (message, error) {
@@ -134,7 +134,7 @@ func newSession(id uint32, r Request) ([]byte, error) {
 		text(e)
 	}
 	if len(b) > maxRequest {
-		return nil, fmt.Errorf("cannot ask for a session in %d bytes: a master takes no more than %d", len(b), maxRequest)
+		return nil, fmt.Errorf("cannot request a session with a message of %d bytes: the limit is %d", len(b), maxRequest)
 	}
 	return framed(b), nil
 }

@@ -62,7 +62,7 @@ func Open(ctx context.Context, conn Socket, r Request) (*Session, error) {
 		if s != nil {
 			s.closeStreams()
 		}
-		return nil, fmt.Errorf("cannot have a session in the connection that is kept: %w", err)
+		return nil, fmt.Errorf("cannot open a session in the shared connection: %w", err)
 	}
 	ended := make(chan struct{})
 	s.Ended = ended
@@ -104,7 +104,7 @@ func (s *Session) opened() error {
 		return err
 	}
 	if m.kind != kindHello || m.id != version {
-		return fmt.Errorf("%w: kind %#x, version %d, where version %d should begin", errMalformed, uint32(m.kind), m.id, version)
+		return fmt.Errorf("%w: kind %#x, version %d, instead of version %d", errMalformed, uint32(m.kind), m.id, version)
 	}
 	if m, err = read(s.conn); err != nil {
 		return err

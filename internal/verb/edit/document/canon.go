@@ -80,7 +80,7 @@ func canonicalJSON(value string) (string, error) {
 	d.UseNumber()
 	var v any
 	if err := d.Decode(&v); err != nil {
-		return "", errors.New("its value is no JSON; a text stands in double quotes inside of the value")
+		return "", errors.New("its value is not JSON; write double quotes around a text inside the value")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return "", errors.New("its value is more than one JSON value")

@@ -182,7 +182,7 @@ func (d Document) owner(trail []hop) int {
 func (d Document) read(text string) (*node, error) {
 	root, err := d.parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("it is no %s that can be read: %w; mend it by hand first", strings.ToUpper(d.name), err)
+		return nil, fmt.Errorf("it is not valid %s: %w; correct it by hand first", strings.ToUpper(d.name), err)
 	}
 	return root, nil
 }
@@ -210,7 +210,7 @@ func walk(root *node, key []step.KeyPart, absent bool) (trail []hop, err error) 
 		}
 		if at < 0 {
 			if want == sequence && !absent {
-				return nil, fmt.Errorf("%s has %d entries, and %s is none of them; write the whole list", place(key[:i]), len(n.items), step.JoinKey(key[i:i+1]))
+				return nil, fmt.Errorf("%s has %d entries, and %s is beyond its end; write the whole list", place(key[:i]), len(n.items), step.JoinKey(key[i:i+1]))
 			}
 			return trail, nil
 		}
@@ -243,7 +243,7 @@ func pick(n *node, key []step.KeyPart) (int, error) {
 	}
 	at := slices.IndexFunc(n.items, func(it item) bool { return it.key == last.Name })
 	if at >= 0 && slices.ContainsFunc(n.items[at+1:], func(it item) bool { return it.key == last.Name }) {
-		return 0, fmt.Errorf("%s stands there more than once, so nobody can tell which one counts; take all but one out", step.JoinKey(key))
+		return 0, fmt.Errorf("the file contains %s more than once; keep only one", step.JoinKey(key))
 	}
 	return at, nil
 }

@@ -155,19 +155,19 @@ func TestDocuments(t *testing.T) {
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ format, key, value, text, want string }{
 		{"json", "a", "1", "{\"a\": 1,}", "key in double quotes"},
-		{"json", "a", "1", "{\"a\": nope}", `"nope" is no value`},
+		{"json", "a", "1", "{\"a\": nope}", `"nope" is not a value`},
 		{"json", "a", "1", "{\"a\": 1, \"a\": 2}", "more than once"},
 		{"json", "a.b", "1", "{\"a\": 1}", "a is a plain value and not a mapping"},
 		{"json", "a[3]", "1", "{\"a\": [1]}", "has 1 entries"},
-		{"json", "a", "x", "{}", "no JSON"},
+		{"json", "a", "x", "{}", "not JSON"},
 		{"json", "a", "1", strings.Repeat("[", 100000), "too deep"},
 		{"json", "a", "1", "[1]", "the whole file is a list"},
-		{"yaml", "a", "1", "a: [1\nb: 2\n", "no YAML that can be read"},
+		{"yaml", "a", "1", "a: [1\nb: 2\n", "not valid YAML"},
 		{"yaml", "a", "1", "a: 1\n---\na: 2\n", "more than one document"},
-		{"yaml", "a", "1", "a: &x 2\nb: *x\n", "spoil"},
+		{"yaml", "a", "1", "a: &x 2\nb: *x\n", "would affect another part"},
 		{"yaml", "a.b", "1", "a: 1\n", "plain value"},
 		{"yaml", "a", "1", "a: 1\r\x85b: 2", "YAML"},
-		{"toml", "a", "1", "a = nope\n", "is no value"},
+		{"toml", "a", "1", "a = nope\n", "is not a value"},
 		{"toml", "a", "1", "a = 1\na = 2\n", "twice"},
 		{"toml", "a", "1", "[a]\n[a]\n", "twice"},
 		{"toml", "a", "null", "", "null"},
@@ -182,8 +182,8 @@ func TestRefused(t *testing.T) {
 		{"xml", "a.b", "1", "<a>", "XML"},
 		{"xml", "b", "1", "<a/>", "root element is a"},
 		{"xml", "a.b", "1", "<a><b/><b/></a>", "more than once"},
-		{"xml", "a", "1", "<a><b/></a>", "more than a text"},
-		{"xml", "a.b", "1", "<a>text</a>", "holds a text"},
+		{"xml", "a", "1", "<a><b/></a>", "contains other elements"},
+		{"xml", "a.b", "1", "<a>text</a>", "contains text"},
 	} {
 		after, err := lawful(t, c.format, c.text, c.key, c.value, false)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -16,7 +16,7 @@ type iniSyntax struct{}
 
 func (iniSyntax) parse(text string) (*node, error) {
 	if strings.ContainsRune(text, 0) {
-		return nil, errors.New("it holds a NUL byte")
+		return nil, errors.New("it contains a NUL byte")
 	}
 	root := &node{kind: mapping, section: &section{last: -1, first: true}}
 	in, at := root, 0
@@ -81,10 +81,10 @@ func iniLine(in *node, line string, begin int) bool {
 
 func (iniSyntax) canonical(value string) (string, error) {
 	if strings.ContainsAny(value, "\n\r\x00") {
-		return "", errors.New("its value has a line break, which an INI file cannot hold")
+		return "", errors.New("its value has a line break, which an INI file cannot represent")
 	}
 	if strings.HasSuffix(strings.TrimSpace(value), "\\") {
-		return "", errors.New("its value ends in a backslash, which would take the next line along")
+		return "", errors.New("its value ends in a backslash, which would join it with the next line")
 	}
 	return strings.TrimSpace(value), nil
 }
@@ -110,7 +110,7 @@ func (iniSyntax) isHeader(line string) bool {
 func (s iniSyntax) insert(text string, root *node, trail []hop, key []step.KeyPart, source string) (string, error) {
 	name := key[len(key)-1].Name
 	if len(key) > 2 || key[0].Entry >= 0 || key[len(key)-1].Entry >= 0 || strings.ContainsAny(name, "=:") {
-		return "", errors.New("an INI file has keys and sections with keys, so name KEY or SECTION.KEY, without : and =, which part them")
+		return "", errors.New("an INI file has keys, and sections with keys: write KEY or SECTION.KEY, without : and =")
 	}
 	switch {
 	case len(key) == 1:

@@ -72,14 +72,14 @@ func (jsonSyntax) parse(text string) (*node, error) {
 		return nil, err
 	}
 	if s.blank(); s.at < len(text) {
-		return nil, s.fail("something stands behind the value")
+		return nil, s.fail("there is more text after the value")
 	}
 	return n, nil
 }
 
 func (s *scanner) value(depth int) (*node, error) {
 	if depth > maxDepth {
-		return nil, s.fail("values are too deep in one another")
+		return nil, s.fail("values are nested too deeply")
 	}
 	switch c := s.peek(); c {
 	case '{':
@@ -98,7 +98,7 @@ func (s *scanner) value(depth int) (*node, error) {
 	}
 	word := s.text[start : start+end]
 	if !json.Valid([]byte(word)) {
-		return nil, s.fail(fmt.Sprintf("%.40q is no value", word))
+		return nil, s.fail(fmt.Sprintf("%.40q is not a value", word))
 	}
 	s.at += end
 	n := &node{kind: scalar, start: start, end: s.at, scalar: word}
@@ -118,13 +118,13 @@ func (s *scanner) str() (string, error) {
 			var out string
 			raw := s.text[s.at : i+1]
 			if err := json.Unmarshal([]byte(raw), &out); err != nil || !utf8.ValidString(raw) {
-				return "", s.fail("a text has an escape or a character that JSON does not know")
+				return "", s.fail("a text has an escape or a character that JSON does not allow")
 			}
 			s.at = i + 1
 			return out, nil
 		}
 	}
-	return "", s.fail("a text does not end")
+	return "", s.fail("a text has no closing quote")
 }
 
 // list reads a mapping or a list.
@@ -139,14 +139,14 @@ func (s *scanner) list(depth int, kind byte, closing byte) (*node, error) {
 		it := item{start: s.at}
 		if kind == mapping {
 			if s.peek() != '"' {
-				return nil, s.fail("a key in double quotes should be here")
+				return nil, s.fail("a key in double quotes is missing here")
 			}
 			var err error
 			if it.key, err = s.str(); err != nil {
 				return nil, err
 			}
 			if s.blank(); s.peek() != ':' {
-				return nil, s.fail("a colon should be here")
+				return nil, s.fail("a colon is missing here")
 			}
 			s.at++
 			s.blank()
@@ -162,7 +162,7 @@ func (s *scanner) list(depth int, kind byte, closing byte) (*node, error) {
 			break
 		}
 		if s.peek() != ',' {
-			return nil, s.fail("a comma, or the end of the list or mapping, should be here")
+			return nil, s.fail("a comma, or the end of the list or mapping, is missing here")
 		}
 		s.at++
 	}
@@ -258,4 +258,4 @@ func flowCuts(text string, at hop) []cut {
 	return []cut{{it.start, m.items[at.at+1].start, ""}}
 }
 
-var errNotHere = errors.New("a value of this key cannot be put there; write it by hand")
+var errNotHere = errors.New("fettle cannot add a value for this key; write it by hand")

@@ -37,7 +37,7 @@ func (d Document) Put(text string, key []step.KeyPart, absent bool, to image.Reg
 func (d Document) replaced(text string, root *node, trail []hop, key []step.KeyPart, to image.Region) (string, error) {
 	v := trail[len(trail)-1].item().value
 	if to.Source == nil && v.ofLines() && canon(v) != to.Text {
-		return "", fmt.Errorf("%s is a table or section, which stands in lines of its own; name a key in it", step.JoinKey(key))
+		return "", fmt.Errorf("%s is a table or section, which fettle cannot replace as a whole; name a key in it", step.JoinKey(key))
 	}
 	source := ""
 	switch same := canon(v) == to.Text; {
@@ -105,7 +105,7 @@ func (d Document) without(text string, root *node, trail []hop, key []step.KeyPa
 	}
 	c, ok := d.best(text, root, trail[top])
 	if !ok {
-		return "", fmt.Errorf("%s cannot be taken out of what it is in; do it by hand", step.JoinKey(key))
+		return "", fmt.Errorf("fettle cannot remove %s without other changes; remove it by hand", step.JoinKey(key))
 	}
 	after, err := d.checkedWithout(root, c.of(text), key)
 	if err != nil {
@@ -249,7 +249,7 @@ func (d Document) restored(text string, root *node, key []step.KeyPart, c *image
 	return text[:at] + c.Text + text[at+len(c.With):], true
 }
 
-var errSpoils = errors.New("the change would spoil another part of the file; make it by hand")
+var errSpoils = errors.New("the change would affect another part of the file; make it by hand")
 
 // checked parses a changed text: the value must exist, and all other values must be unchanged.
 func (d Document) checked(root *node, after string, key []step.KeyPart, want string) (string, error) {

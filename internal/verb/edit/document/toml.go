@@ -23,7 +23,7 @@ type tomlReader struct {
 
 func (tomlSyntax) parse(text string) (*node, error) {
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return nil, errors.New("it is no UTF-8 text")
+		return nil, errors.New("it is not UTF-8 text")
 	}
 	root := &node{kind: mapping, section: &section{last: -1, first: true}}
 	r := &tomlReader{scanner{text: text}, root, root}
@@ -43,7 +43,7 @@ func (tomlSyntax) parse(text string) (*node, error) {
 		}
 		r.pass(" \t\r", true)
 		if r.at < len(text) && r.peek() != '\n' {
-			return nil, r.fail("something stands behind the value")
+			return nil, r.fail("there is more text after the value")
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (r *tomlReader) key() ([]string, error) {
 		default:
 			name = bareTOML().FindString(r.rest())
 			if name == "" {
-				return nil, r.fail("a key should be here")
+				return nil, r.fail("a key is missing here")
 			}
 			r.at += len(name)
 		}
@@ -108,7 +108,7 @@ func (r *tomlReader) table() error {
 		return err
 	}
 	if !strings.HasPrefix(r.rest(), closing) {
-		return r.fail("a header does not end")
+		return r.fail("a table header has no closing bracket")
 	}
 	r.at += len(closing)
 	n, last := r.root, len(names)-1
@@ -122,9 +122,9 @@ func (r *tomlReader) table() error {
 				it.value = &node{kind: sequence, start: begin, end: r.at}
 			}
 		case it.value.flow || it.value.kind == scalar || it.value.names != nil:
-			return r.fail(fmt.Sprintf("%q is a value already", name))
+			return r.fail(fmt.Sprintf("%q already has a value", name))
 		case i == last && !list && (it.value.section != nil || it.value.kind != mapping), i == last && list && it.value.kind != sequence:
-			return r.fail(fmt.Sprintf("the table %q stands there twice", name))
+			return r.fail(fmt.Sprintf("the file contains the table %q twice", name))
 		}
 		n = it.value
 		if i == last && list {
@@ -159,7 +159,7 @@ func (r *tomlReader) keyValue(in *node, sec *section) error {
 		return err
 	}
 	if r.peek() != '=' {
-		return r.fail("an equals sign should be here")
+		return r.fail("an equals sign is missing here")
 	}
 	r.at++
 	r.pass(" \t", false)
@@ -172,7 +172,7 @@ func (r *tomlReader) keyValue(in *node, sec *section) error {
 		it := find(n, name)
 		if i == len(names)-1 {
 			if it != nil {
-				return r.fail(fmt.Sprintf("the key %q stands there twice", name))
+				return r.fail(fmt.Sprintf("the file contains the key %q twice", name))
 			}
 			n.items = append(n.items, item{key: name, start: begin, end: v.end, value: v})
 			break
@@ -182,7 +182,7 @@ func (r *tomlReader) keyValue(in *node, sec *section) error {
 			it = &n.items[len(n.items)-1]
 		}
 		if it.value.kind != mapping || it.value.flow || it.value.names == nil {
-			return r.fail(fmt.Sprintf("%q is no table of dotted keys", name))
+			return r.fail(fmt.Sprintf("%q is not a table of dotted keys", name))
 		}
 		it.end, it.value.end = v.end, v.end
 		n = it.value
@@ -196,7 +196,7 @@ func (r *tomlReader) keyValue(in *node, sec *section) error {
 func (r *tomlReader) value(depth int) (*node, error) {
 	n := &node{kind: scalar, start: r.at}
 	if depth > maxDepth {
-		return nil, r.fail("values are too deep in one another")
+		return nil, r.fail("values are nested too deeply")
 	}
 	switch c := r.peek(); c {
 	case '"', '\'':
@@ -224,7 +224,7 @@ func (r *tomlReader) value(depth int) (*node, error) {
 	word := strings.TrimRight(r.text[r.at:r.at+end], " \t")
 	canonical, ok := tomlWord(word)
 	if !ok {
-		return nil, r.fail(fmt.Sprintf("%.40q is no value", word))
+		return nil, r.fail(fmt.Sprintf("%.40q is not a value", word))
 	}
 	r.at += len(word)
 	n.scalar, n.end = canonical, r.at
@@ -250,7 +250,7 @@ func (r *tomlReader) brackets(n *node, closing byte, one func() error) error {
 			break
 		}
 		if r.peek() != ',' {
-			return r.fail("a comma, or the end of the list or table, should be here")
+			return r.fail("a comma, or the end of the list or table, is missing here")
 		}
 	}
 	r.at++
@@ -277,7 +277,7 @@ func (r *tomlReader) text1(q byte, many bool) (string, error) {
 			return unescaped(raw)
 		}
 	}
-	return "", r.fail("a text does not end")
+	return "", r.fail("a text has no closing quote")
 }
 
 func (r *tomlReader) longText(q byte, mark string) (string, error) {
@@ -299,7 +299,7 @@ func (r *tomlReader) longText(q byte, mark string) (string, error) {
 		}
 		return unescaped(foldedTOML().ReplaceAllString(raw, ""))
 	}
-	return "", r.fail("a text does not end")
+	return "", r.fail("a text has no closing quote")
 }
 
 var (
@@ -322,7 +322,7 @@ func unescaped(raw string) (string, error) {
 	raw = strings.NewReplacer("\n", `\n`, "\r", `\r`, "\t", `\t`).Replace(raw)
 	var out string
 	if err := json.Unmarshal([]byte(`"`+strings.ReplaceAll(bareQuotes(raw), "\x00", "")+`"`), &out); err != nil {
-		return "", errors.New("a text has an escape that TOML does not know")
+		return "", errors.New("a text has an escape that TOML does not allow")
 	}
 	return out, nil
 }

@@ -10,7 +10,7 @@ import (
 func (tomlSyntax) canonical(value string) (string, error) {
 	c, err := canonicalJSON(value)
 	if err == nil && hasNull(fromJSON(c)) {
-		return "", errors.New("its value is null or has one in it, which TOML has not; say ensure=absent, or leave the key out")
+		return "", errors.New("its value is or contains null, which TOML cannot represent; use ensure=absent, or omit the key")
 	}
 	return c, err
 }
@@ -91,7 +91,7 @@ func (s tomlSyntax) insert(text string, root *node, trail []hop, key []step.KeyP
 	}
 	for _, p := range key {
 		if p.Entry >= 0 {
-			return "", errors.New("a table inside of an entry of a list cannot be made; write it by hand")
+			return "", errors.New("fettle cannot add a table inside an entry of a list; write it by hand")
 		}
 	}
 	header := names(key[:len(key)-1])

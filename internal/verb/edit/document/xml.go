@@ -54,10 +54,10 @@ func (xmlSyntax) parse(text string) (*node, error) {
 			}
 		case xml.CharData:
 			if strings.TrimSpace(string(t)) != "" {
-				return nil, errors.New("a text stands outside of the root element")
+				return nil, errors.New("there is text outside of the root element")
 			}
 		case xml.EndElement:
-			return nil, errors.New("a tag ends what has not begun")
+			return nil, errors.New("a closing tag has no opening tag")
 		}
 	}
 	if len(root.items) == 0 {
@@ -85,7 +85,7 @@ func xmlName(n xml.Name) string {
 // Its attributes, its text and its elements are its items.
 func (r *xmlReader) element(in *node, t xml.StartElement, begin, depth int) error {
 	if depth > maxDepth {
-		return errors.New("elements are too deep in one another")
+		return errors.New("elements are nested too deeply")
 	}
 	end := int(r.d.InputOffset())
 	n := &node{kind: mapping, start: begin, open: end, xml: true}
@@ -115,7 +115,7 @@ func (r *xmlReader) element(in *node, t xml.StartElement, begin, depth int) erro
 			text.WriteByte('\x00') // which no text holds: it is more than a text
 		case xml.EndElement:
 			if xmlName(t.Name) != in.items[at].key {
-				return fmt.Errorf("the element %s ends as %s", in.items[at].key, xmlName(t.Name))
+				return fmt.Errorf("the element %s has the closing tag %s", in.items[at].key, xmlName(t.Name))
 			}
 			n.end = int(r.d.InputOffset())
 			in.items[at].end = n.end
@@ -145,7 +145,7 @@ func (r *xmlReader) attributes(n *node, t xml.StartElement, begin, end int) erro
 			}
 			stop := strings.IndexAny(r.text[at:end], " \t\r\n")
 			if stop < 0 {
-				return fmt.Errorf("the attribute %s has no place", name)
+				return fmt.Errorf("the attribute %s is not in the text of its element", name)
 			}
 			at += stop
 		}
@@ -157,7 +157,7 @@ func (r *xmlReader) attributes(n *node, t xml.StartElement, begin, end int) erro
 		}
 		close := strings.IndexByte(r.text[at+1:end], r.text[at])
 		if close < 0 {
-			return fmt.Errorf("the attribute %s does not end", name)
+			return fmt.Errorf("the attribute %s has no closing quote", name)
 		}
 		v := &node{kind: scalar, start: at + 1, end: at + 1 + close, scalar: a.Value, flow: true}
 		at = v.end + 1
@@ -168,7 +168,7 @@ func (r *xmlReader) attributes(n *node, t xml.StartElement, begin, end int) erro
 
 func (xmlSyntax) canonical(value string) (string, error) {
 	if strings.ContainsFunc(value, func(c rune) bool { return c < 0x20 && c != '\t' && c != '\n' || c == utf8.RuneError }) {
-		return "", errors.New("its value has characters that XML cannot hold")
+		return "", errors.New("its value has characters that XML cannot represent")
 	}
 	return value, nil
 }
@@ -181,7 +181,7 @@ func (s xmlSyntax) insert(text string, root *node, trail []hop, key []step.KeyPa
 	rest := names(key[len(trail):])
 	for _, p := range key[len(trail):] {
 		if p.Entry >= 0 {
-			return "", errors.New("there are not so many elements of that name; write them by hand")
+			return "", errors.New("there are fewer elements with this name; write the missing elements by hand")
 		}
 	}
 	if len(trail) == 0 {
@@ -196,7 +196,7 @@ func (s xmlSyntax) insert(text string, root *node, trail []hop, key []step.KeyPa
 	}
 	last := e.items[len(e.items)-1]
 	if rest[0] == "#text" && last.key != "#none" {
-		return "", errors.New("the element holds more than a text; name an element in it")
+		return "", errors.New("the element contains other elements; name one of them")
 	}
 	if rest[0] == "#text" {
 		return text[:e.open-len("/>")] + ">" + source + "</" + trail[len(trail)-1].item().key + ">" + text[e.end:], nil
@@ -217,7 +217,7 @@ func (s xmlSyntax) insert(text string, root *node, trail []hop, key []step.KeyPa
 	case last.key == "#text" && last.value.scalar == "":
 		return text[:e.open] + nl + "  " + made + nl + text[e.open:], nil
 	case last.key == "#text" && strings.TrimSpace(last.value.scalar) != "":
-		return "", errors.New("the element holds a text, and would hold an element beside it")
+		return "", errors.New("the element contains text, so fettle cannot add an element to it")
 	}
 	if before, ok := lastElement(e); ok {
 		sep := blanksBefore(text, before.start)

@@ -24,7 +24,7 @@ type yamlReader struct {
 
 func (yamlSyntax) parse(text string) (*node, error) {
 	if strings.ContainsAny(strings.ReplaceAll(text, "\r\n", ""), "\r\u0085\u2028\u2029\ufeff") {
-		return nil, errors.New("it has line breaks or marks that editors do not show")
+		return nil, errors.New("it has line breaks or characters that editors do not show")
 	}
 	d := yaml.NewDecoder(strings.NewReader(text))
 	var doc, more yaml.Node
@@ -55,7 +55,7 @@ func nothing(n *yaml.Node) bool {
 // offset is where a node begins; the library counts characters.
 func (r *yamlReader) offset(n *yaml.Node) (int, error) {
 	if n.Line < 1 || n.Line > len(r.lines) {
-		return 0, errors.New("a value has no place")
+		return 0, errors.New("a value has no position")
 	}
 	at := r.lines[n.Line-1]
 	for range n.Column - 1 {
@@ -71,7 +71,7 @@ func (r *yamlReader) offset(n *yaml.Node) (int, error) {
 func (r *yamlReader) node(y *yaml.Node, depth int) (*node, error) {
 	start, err := r.offset(y)
 	if err != nil || depth > maxDepth {
-		return nil, errors.Join(err, errors.New("values are too deep in one another"))
+		return nil, errors.Join(err, errors.New("values are nested too deeply"))
 	}
 	n := &node{start: start, end: start, open: start}
 	switch y.Kind {
@@ -169,7 +169,7 @@ func (r *yamlReader) quotedEnd(at int, q byte) (int, error) {
 			return i + 1, nil
 		}
 	}
-	return 0, errors.New("a text in quotes has no end")
+	return 0, errors.New("a text has no closing quote")
 }
 
 // plainEnd matches a plain value with the text: a line break in it is a blank.
@@ -189,7 +189,7 @@ func (r *yamlReader) plainEnd(value string, at int) (int, error) {
 				i++
 			}
 		default:
-			return 0, errors.New("a plain value is not where it should be")
+			return 0, errors.New("a plain value is not at its position")
 		}
 	}
 	return i, nil
@@ -257,10 +257,10 @@ func (r *yamlReader) closing(n *node, bracket byte) error {
 				i++
 			}
 		case !strings.ContainsRune(" \t\r\n,:", rune(c)):
-			return errors.New("a list or mapping in brackets has no end")
+			return errors.New("a list or mapping has no closing bracket")
 		}
 	}
-	return errors.New("a list or mapping in brackets has no end")
+	return errors.New("a list or mapping has no closing bracket")
 }
 
 func (r *yamlReader) mapping(y *yaml.Node, n *node, depth int) error {
@@ -292,7 +292,7 @@ func (r *yamlReader) mapping(y *yaml.Node, n *node, depth int) error {
 // between the two.
 func (r *yamlReader) item(k, v *yaml.Node, depth int) (item, error) {
 	if k.Kind != yaml.ScalarNode {
-		return item{}, fmt.Errorf("line %d: a key is no plain text", k.Line)
+		return item{}, fmt.Errorf("line %d: a key is not plain text", k.Line)
 	}
 	start, err := r.offset(k)
 	if err != nil {
@@ -306,7 +306,7 @@ func (r *yamlReader) item(k, v *yaml.Node, depth int) (item, error) {
 		colon++
 	}
 	if colon >= len(r.text) || r.text[colon] != ':' {
-		return item{}, fmt.Errorf("line %d: there is no colon behind the key", k.Line)
+		return item{}, fmt.Errorf("line %d: there is no colon after the key", k.Line)
 	}
 	n, err := r.node(v, depth+1)
 	if err != nil {
