@@ -9,36 +9,37 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// MaxQuestion bounds what one question, answer or telling carries, in bytes: a signed
-// assignment and some room.
+// MaxQuestion is the maximum size of the body of a request, a notification or an answer, in bytes:
+// a signed assignment and some room.
 const MaxQuestion = 2 << 20
 
-// maxErrorText bounds the text of an error that travels.
+// maxErrorText is the maximum size of the text of an error that is sent to the other end, in bytes.
 const maxErrorText = 4 << 10
 
-// kinds are the errors that stay themselves on the way, by their number less two.
+// kinds are the errors that keep their identity on the wire. The code of an error is its index here
+// plus two; 1 is any other error.
 func kinds() []error {
 	return []error{fleet.ErrNotFound, fleet.ErrConflict, fleet.ErrOffline, fleet.ErrNoHub, fleet.ErrDenied}
 }
 
-// FarError is an error of the other end.
+// FarError is an error that the other end returned.
 type FarError struct {
-	Text string // as it was there
+	Text string // the error text of the other end
 	kind error
 }
 
 func (e *FarError) Error() string { return e.Text }
 
-// Unwrap is the error of package fleet that it was at the other end, if any.
+// Unwrap returns the error of package fleet that the other end returned, or nil.
 func (e *FarError) Unwrap() error { return e.kind }
 
-// packAnswer makes the bytes of an answer.
+// packAnswer encodes an answer: 0 and the body, or the code of the error and its text.
 func packAnswer(body []byte, err error) []byte {
 	if err == nil && len(body) <= MaxQuestion {
 		return append([]byte{0}, body...)
 	}
 	if err == nil {
-		err = fmt.Errorf("cannot answer with %d bytes: %d are the most", len(body), MaxQuestion)
+		err = fmt.Errorf("cannot send an answer of %d bytes: the maximum is %d", len(body), MaxQuestion)
 	}
 	text := err.Error()
 	return append([]byte{codeOf(err)}, text[:min(len(text), maxErrorText)]...)
@@ -53,10 +54,10 @@ func codeOf(err error) byte {
 	return 1
 }
 
-// openAnswer reads the bytes of an answer.
+// openAnswer decodes the bytes of packAnswer. An error of the other end is returned as *FarError.
 func openAnswer(b []byte) ([]byte, error) {
 	if len(b) == 0 {
-		return nil, errors.New("cannot read an answer without a byte")
+		return nil, errors.New("cannot read an empty answer")
 	}
 	if b[0] == 0 {
 		return b[1:], nil
@@ -68,10 +69,10 @@ func openAnswer(b []byte) ([]byte, error) {
 	return nil, e
 }
 
-// askTime is how long an answer is waited for where the asker's context has no end.
+// askTime limits the wait for an answer if the caller's context has no deadline.
 const askTime = time.Minute
 
-// withAskTime gives every question an end.
+// withAskTime returns a context that has a deadline.
 func withAskTime(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, has := ctx.Deadline(); has {
 		return ctx, func() {}

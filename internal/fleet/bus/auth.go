@@ -6,14 +6,14 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Users of connections within the process.
+// Names of the users of connections within the process.
 const (
 	userHub    = "hub"
 	userSystem = "system"
 )
 
-// Check implements server.Authentication: it tells who may connect, and as what. Only this
-// hub may, from within its process, and with a secret that nobody else has.
+// Check implements server.Authentication. It accepts only connections of this hub from within its
+// own process, with a secret that no other process has.
 func (s *Server) Check(c server.ClientAuthentication) bool {
 	addr, o := c.RemoteAddress(), c.GetOpts()
 	if c.Kind() != server.CLIENT || addr == nil || addr.Network() != "pipe" || subtle.ConstantTimeCompare([]byte(o.Password), []byte(s.secret)) != 1 {
@@ -30,7 +30,7 @@ func (s *Server) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// hubsOnly lets in the routes of other hubs: their handshakes have asked who they are.
+// hubsOnly accepts the routes of other hubs. Their TLS handshakes have verified their certificates.
 type hubsOnly struct{}
 
 // Check implements server.Authentication.

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Backoff is how long a link waits between attempts: a random part of a bound that
-// doubles with each. It never gives up. The zero value is good.
+// Backoff is the wait of a link between attempts to connect: a random part of a bound that doubles
+// with each attempt, up to Most. A link never gives up. The zero value is ready to use.
 type Backoff struct {
-	First time.Duration // the first bound; 0 is one second
-	Most  time.Duration // the last bound; 0 is 30 seconds
+	First time.Duration // the first bound; 0 means one second
+	Most  time.Duration // the largest bound; 0 means 30 seconds
 }
 
 func (b Backoff) limits() (first, most time.Duration) {
@@ -24,7 +24,7 @@ func (b Backoff) limits() (first, most time.Duration) {
 	return first, max(first, most)
 }
 
-// bound is the longest wait after an attempt, the first being 0.
+// bound returns the longest wait after an attempt; the first attempt is 0.
 func (b Backoff) bound(attempt int) time.Duration {
 	first, most := b.limits()
 	for range min(attempt, 62) {
@@ -36,8 +36,8 @@ func (b Backoff) bound(attempt int) time.Duration {
 	return first
 }
 
-// sleep waits, or until ctx ends. All of the bound is random, so that those who lost
-// their hub at once do not come back at once.
+// sleep waits for a random part of the bound, or until ctx ends. The whole wait is random, so that
+// agents which lost their hub at the same moment do not reconnect at the same moment.
 func (b Backoff) sleep(ctx context.Context, attempt int) {
 	t := time.NewTimer(rand.N(b.bound(attempt)) + 1)
 	defer t.Stop()
@@ -47,7 +47,8 @@ func (b Backoff) sleep(ctx context.Context, attempt int) {
 	}
 }
 
-// longEnough tells, asked at the end of a connection, whether it lasted.
+// longEnough returns a function to call when a connection ends. It returns true if the connection
+// lasted longer than the largest bound.
 func (b Backoff) longEnough() func() bool {
 	_, most := b.limits()
 	begin := time.Now()

@@ -13,30 +13,33 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// MaxBatch bounds the records that are appended as one, in bytes with four for each.
+// MaxBatch is the maximum size of the records of one append, in bytes, with four bytes added for
+// each record.
 const MaxBatch = 1 << 20
 
 const (
 	batchPlain    = 1     // the first byte: format and compression
-	batchDeflated = 2     // as logs have it that are older
+	batchDeflated = 2     // written by older versions
 	batchZstd     = 3     // with batchWords as its dictionary
-	batchHead     = 1 + 4 // and the checksum of what follows, uncompressed
+	batchHead     = 1 + 4 // the format, and the checksum of the uncompressed records
 )
 
-// batchWords is what records mostly have: most batches are a few of them, and would tell it
-// anew. It belongs to the format, and stays as it is for ever.
+// batchWords is the compression dictionary: texts that most records contain. Most batches have only
+// a few records, and would otherwise repeat these texts. It is part of the format and must never
+// change.
 const batchWords = `{"format":"fettle.event/1","at":17,"kind":"granted","target":"","by":"token ","text":"renew: certificate enrol: certificate  for web until 2026-11-T:Z"}` +
 	`,"drift":0,"run":1,"changed":17,"facts":{"memory":"8 GiB","os":"debian 13"}},"since":1}` +
 	`{"format":"fettle.report/1","target":"","seq":1,"boot":"b","at":17,"event":{"kind":"started","text":"generation "},"kind":"drifted","kind":"ready","run":1,"module":"modules/"` +
 	`"text":"generation ","changes":1},"status":{"epoch":17,"generation":1,"version":"","modules":[{"module":"modules/","commit":"","bundle":"sha256:","state":"pending","since":17` +
 	`","state":"ready","since":17}],"drift":0,"frozen":"","run":1,"changed":0,"error":""}}`
 
-// batches packs and opens batches. The zero value is ready; it may be used from any goroutine.
-type batches struct{ writers, readers, inflaters sync.Pool } // a writer is a megabyte, and each commit needs one
+// batches encodes and decodes batches of records. The zero value is ready to use, also from several
+// goroutines.
+type batches struct{ writers, readers, inflaters sync.Pool } // an encoder needs a megabyte, and each commit needs an encoder
 
-// pack makes one message of records: a byte for the format, CRC-32C, and for each
-// record its length as a uvarint and its bytes. What does not get smaller is not
-// compressed.
+// pack encodes records as one message: a byte for the format, the CRC-32C of the uncompressed
+// records, and for each record its length as a uvarint and its bytes. The records are compressed
+// unless that makes them larger.
 func (p *batches) pack(records [][]byte) ([]byte, error) {
 	var plain []byte
 	for _, r := range records {
@@ -44,7 +47,7 @@ func (p *batches) pack(records [][]byte) ([]byte, error) {
 		plain = append(plain, r...)
 	}
 	if len(plain) > MaxBatch {
-		return nil, fmt.Errorf("cannot append %d bytes at once: %d are the most", len(plain), MaxBatch)
+		return nil, fmt.Errorf("cannot append %d bytes at once: the maximum is %d", len(plain), MaxBatch)
 	}
 	head := binary.BigEndian.AppendUint32([]byte{batchPlain}, checksum(plain))
 	small, err := p.compress(plain)
@@ -54,7 +57,7 @@ func (p *batches) pack(records [][]byte) ([]byte, error) {
 	return append(head, plain...), err
 }
 
-// compress makes records smaller: a batch of many, who say nearly the same, by far.
+// compress compresses encoded records.
 func (p *batches) compress(plain []byte) ([]byte, error) {
 	w, ok := p.writers.Get().(*zstd.Encoder)
 	if !ok {
@@ -69,7 +72,7 @@ func (p *batches) compress(plain []byte) ([]byte, error) {
 	return w.EncodeAll(plain, nil), nil
 }
 
-// decompress reads what compress made. It takes no more memory than the largest batch.
+// decompress reverses compress. Its memory is limited to the size of the largest batch.
 func (p *batches) decompress(b []byte) ([]byte, error) {
 	r, ok := p.readers.Get().(*zstd.Decoder)
 	if !ok {
@@ -83,7 +86,7 @@ func (p *batches) decompress(b []byte) ([]byte, error) {
 	return r.DecodeAll(b, nil)
 }
 
-// inflate reads what older programs wrote.
+// inflate decompresses batches that older versions wrote.
 func (p *batches) inflate(b []byte) ([]byte, error) {
 	in := bytes.NewReader(b)
 	r, ok := p.inflaters.Get().(io.ReadCloser)
@@ -98,10 +101,11 @@ func (p *batches) inflate(b []byte) ([]byte, error) {
 
 func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
-// open reads one. It trusts nothing, and never takes more than MaxBatch.
+// open decodes one batch. The bytes can come from an attacker: open checks all lengths, and its
+// result is never larger than MaxBatch.
 func (p *batches) open(b []byte) ([][]byte, error) {
 	if len(b) < batchHead {
-		return nil, errors.New("cannot read a batch that ends in its head")
+		return nil, errors.New("cannot read a batch: it is shorter than its header")
 	}
 	plain := b[batchHead:]
 	var err error
@@ -112,13 +116,13 @@ func (p *batches) open(b []byte) ([][]byte, error) {
 	case batchZstd:
 		plain, err = p.decompress(plain)
 	default:
-		err = fmt.Errorf("it is of format %d, and this program knows up to %d", b[0], batchZstd)
+		err = fmt.Errorf("its format is %d, and this version of fettle supports up to %d", b[0], batchZstd)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read a batch: %w", err)
 	}
 	if len(plain) > MaxBatch || checksum(plain) != binary.BigEndian.Uint32(b[1:batchHead]) {
-		return nil, errors.New("cannot read a batch: it is not what was written")
+		return nil, errors.New("cannot read a batch: its checksum is wrong")
 	}
 	return records(plain)
 }
@@ -128,7 +132,7 @@ func records(plain []byte) ([][]byte, error) {
 	for len(plain) > 0 {
 		size, n := binary.Uvarint(plain)
 		if n <= 0 || size > uint64(len(plain)-n) {
-			return nil, errors.New("cannot read a batch: a record is longer than it")
+			return nil, errors.New("cannot read a batch: a record is longer than the batch")
 		}
 		end := n + int(size)
 		out = append(out, plain[n:end:end])

@@ -55,8 +55,8 @@ func TestBatchesThatAreTooLarge(t *testing.T) {
 	}
 }
 
-// To pack a batch takes no megabyte each time: a hub packs some thousands for a commit that
-// a large fleet has.
+// To pack a batch does not allocate a megabyte each time: a hub packs thousands of batches for a
+// commit in a large fleet.
 func TestBatchesTakeLittleMemory(t *testing.T) {
 	var p batches
 	r := testing.Benchmark(func(b *testing.B) {
@@ -71,12 +71,12 @@ func TestBatchesTakeLittleMemory(t *testing.T) {
 			}
 		}
 	})
-	if n := r.AllocedBytesPerOp(); n > 500_000 { // the race detector has some thrown away
+	if n := r.AllocedBytesPerOp(); n > 500_000 { // the race detector discards some pooled encoders
 		t.Errorf("%d bytes are allocated for one batch", n)
 	}
 }
 
-// What a log has that an older program wrote is read.
+// Batches of earlier versions can be read.
 func TestBatchesOfOldLogs(t *testing.T) {
 	var p batches
 	plain := []byte("\x01a\x02bc")
@@ -97,7 +97,8 @@ func TestBatchesOfOldLogs(t *testing.T) {
 	}
 }
 
-// reports are so many that say the same of 50 modules, and a part of each behind it.
+// reports returns n reports with the same status of 50 modules, and the partial report that follows
+// each.
 func reports(n int) (whole, parts [][]byte) {
 	for i := range n {
 		target, err := fleet.NewTargetID(bytes.NewReader(binary.BigEndian.AppendUint64(make([]byte, 8), uint64(i)*0x9e3779b97f4a7c15)))
@@ -118,7 +119,7 @@ func reports(n int) (whole, parts [][]byte) {
 	return whole, parts
 }
 
-// What the log takes of a target is bounded, in bytes.
+// The size of a target's records in the log is limited, in bytes.
 func TestBatchesAreSmall(t *testing.T) {
 	var p batches
 	whole, parts := reports(8)
@@ -156,7 +157,7 @@ func FuzzBatch(f *testing.F) {
 	})
 }
 
-// FuzzStreamFrame gives one end of a stream whatever the other end may send.
+// FuzzStreamFrame passes any frame of the other end to a stream.
 func FuzzStreamFrame(f *testing.F) {
 	f.Add([]byte("D\x00hello"), []byte("F\x05"))
 	f.Add([]byte("G\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), []byte("P"))

@@ -5,25 +5,28 @@ import (
 	"sync"
 )
 
-// between carries what hubs say to each other: numbered, so that nobody can say it a second
-// time, and over the bus of others sealed for its subject. Those who hear it are hubs of the
-// fleet; replies it has none.
+// between sends messages from hub to hub. Each message has a number, so that an attacker cannot
+// replay it. On a NATS cluster that others run, each message is also sealed for its subject. All
+// receivers are hubs of the fleet. Messages have no replies.
 type between struct {
 	over   subjects
 	prefix string
-	seal   *seal  // nil where the bus is that of the hubs themselves
-	self   string // of this process: numbers begin anew with it
+	seal   *seal  // nil if the hubs run the bus themselves
+	self   string // identifies this process; its numbers start at 1
 
 	mu   sync.Mutex
-	sent map[string]uint64 // by subject
-	last map[string]uint64 // heard, by sender and subject; of those who are gone too, for who recorded them
+	sent map[string]uint64 // the last number, by subject
+	// the last number received, by sender and subject; entries are kept after a sender has gone,
+	// against replays
+	last map[string]uint64
 }
 
 func newBetween(over subjects, prefix string, s *seal) *between {
 	return &between{over: over, prefix: prefix, seal: s, self: newToken(), sent: map[string]uint64{}, last: map[string]uint64{}}
 }
 
-// send says something below the prefix. One after the other, so that numbers come in order.
+// send sends a message below the prefix. It holds the lock, so that messages are sent in the order
+// of their numbers.
 func (b *between) send(subject string, body []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -32,7 +35,8 @@ func (b *between) send(subject string, body []byte) error {
 	return b.over.Send(b.prefix+subject, "", b.seal.close(b.prefix+subject, parts([]byte(b.self), number, body)))
 }
 
-// receive calls each with what other hubs say, and drops all that is not theirs.
+// receive calls each for each message of other hubs. It drops messages that cannot be opened,
+// replayed messages, and the messages of this process.
 func (b *between) receive(subject string, each func(from string, body []byte)) error {
 	return b.over.Receive(b.prefix+subject, "", func(m Message) {
 		if from, body, ok := b.heard(m); ok {

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// TestBroke: a hub is told of agents that do not keep to the protocol or that flood it, by the
-// name that their certificate proves.
+// TestBroke: a hub is informed of agents that violate the protocol or flood it, with the target of
+// their certificate.
 func TestBroke(t *testing.T) {
 	a := newAuthority(t)
 	var mu sync.Mutex
@@ -34,9 +34,9 @@ func TestBroke(t *testing.T) {
 		t.Fatal(err)
 	}
 	for why, do := range map[string]func(*raw){
-		"it does not keep to the protocol":             func(r *raw) { _ = r.send('X', nil) },
-		"it wants an answer where it may not have one": func(r *raw) { _ = r.send('M', said("q.report", "q.do", nil)) },
-		"it asks more questions at once than there is room for": func(r *raw) {
+		"it violated the protocol":                          func(r *raw) { _ = r.send('X', nil) },
+		"its request has a reply subject of another target": func(r *raw) { _ = r.send('M', said("q.report", "q.do", nil)) },
+		"it sent more concurrent requests than a hub accepts": func(r *raw) {
 			for range 40 {
 				_ = r.send('M', said("q.report", "r.x.1", nil))
 			}

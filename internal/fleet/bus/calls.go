@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// newToken is a part of a subject that nobody else has.
+// newToken returns a random part of a subject that is unique.
 func newToken() string {
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // it never fails: crypto/rand
+	_, _ = rand.Read(b[:]) // crypto/rand never fails
 	return hex.EncodeToString(b[:])
 }
 
-// calls are the questions that wait for their answers.
+// calls are the requests that wait for their answers.
 type calls struct {
 	mu      sync.Mutex
 	last    uint64
@@ -25,8 +25,8 @@ type calls struct {
 
 func newCalls() *calls { return &calls{waiting: map[string]chan Message{}} }
 
-// begin makes a new number, and the place where its answer comes; scope keeps those
-// apart who must not answer for each other.
+// begin returns a new number and the channel that receives its answer; end must be called when the
+// caller stops waiting. Only messages of the same scope can answer.
 func (c *calls) begin(scope string) (number string, answer <-chan Message, end func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +41,7 @@ func (c *calls) begin(scope string) (number string, answer <-chan Message, end f
 	}
 }
 
-// answered gives a message to the question that waits for it. The first counts.
+// answered delivers a message to the request that waits for it. A second answer is dropped.
 func (c *calls) answered(scope, number string, m Message) {
 	c.mu.Lock()
 	ch := c.waiting[scope+"."+number]
@@ -52,7 +52,7 @@ func (c *calls) answered(scope, number string, m Message) {
 	}
 }
 
-// lost says Nobody to all who wait for an answer in a scope.
+// lost ends the wait of all requests of a scope: each one ends with the error for a missing receiver.
 func (c *calls) lost(scope string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *calls) lost(scope string) {
 	}
 }
 
-// wait waits for an answer; nobody is the error where nobody hears the question.
+// wait waits for an answer. If there is no receiver, it returns the given error.
 func wait(ctx context.Context, answer <-chan Message, nobody error) ([]byte, error) {
 	select {
 	case m := <-answer:

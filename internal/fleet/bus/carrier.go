@@ -2,31 +2,32 @@ package bus
 
 import "fettle.dev/fettle/internal/fleet/bus/agentconn"
 
-// Message is what comes from a bus of subjects.
+// Message is a message on a bus of subjects.
 type Message = agentconn.Message
 
-// subjects is what may be said and heard. Its methods may be called from any goroutine.
+// subjects publishes and subscribes on a bus. Its methods may be called from any goroutine.
 type subjects interface {
-	// Send gives a message to all who hear the subject. With a reply the answer, or a
-	// message that says Nobody, comes there. It may block for a moment, and keeps the
-	// body only until it returns.
+	// Send delivers a message to all subscribers of the subject. If reply is not empty, the answer
+	// is sent to that subject. If there is no subscriber, that subject receives a message with
+	// Nobody set. Send may block briefly. It does not use the body after it has returned.
 	Send(subject, reply string, body []byte) error
-	// Receive calls each for what comes under a subject, in which * is one part and >
-	// all the rest: in the order of its sender, and for several senders perhaps at once.
-	// Of those who give the same group, "" being none, one gets each message. When it
-	// returns, what is sent from then on comes.
+	// Receive calls each for each message of a subject. In the subject, * matches one part and >
+	// matches all following parts. Messages of one sender arrive in order; messages of several
+	// senders can arrive concurrently. Of the subscribers with the same group, only one receives a
+	// message; "" means no group. Messages that are sent after Receive has returned are delivered.
 	Receive(subject, group string, each func(Message)) error
 }
 
-// Carrier is a bus of subjects, as one end has it: what links and exchanges are built of.
-// Its methods may be called from any goroutine.
+// Carrier is one end's access to a bus of subjects. Links and exchanges use it. Its methods may be
+// called from any goroutine.
 type Carrier interface {
 	subjects
-	// Place is the hub that it belongs to, and the number that it has there, if any.
+	// Place returns the hub that this end is connected to, and the number of the connection at that
+	// hub, if it has one.
 	Place() (server string, connection uint64)
 }
 
-// Connection is the Carrier of a link, and ends.
+// Connection is the Carrier of a link. It can be closed.
 type Connection interface {
 	Carrier
 	Close()

@@ -20,10 +20,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 )
 
-// childEnv is the directory of the process that is to be killed.
+// childEnv is the directory of the child process that the test kills.
 const childEnv = "FETTLE_TEST_BUS_CHILD"
 
-// runChild is a hub that writes.
+// runChild runs a hub that writes.
 func runChild(dir string) int {
 	srv, err := bus.Start(context.Background(), bus.Config{Dir: dir, DontListen: true})
 	if err != nil {
@@ -33,7 +33,7 @@ func runChild(dir string) int {
 	return write(srv)
 }
 
-// write writes without an end, and says what was acknowledged.
+// write writes endlessly, and prints the acknowledged writes.
 func write(srv *bus.Server) int {
 	l, err1 := srv.Log(context.Background(), bus.LogConfig{Name: "events"})
 	s, err2 := srv.Store(context.Background(), "things")
@@ -68,7 +68,7 @@ func write(srv *bus.Server) int {
 	return 0
 }
 
-// writeTogether writes some keys as one.
+// writeTogether writes several keys as one batch.
 func writeTogether(s fleet.Store, w int, text string, say func(string, ...any)) {
 	var all []fleet.Entry
 	for i := range 5 {
@@ -79,13 +79,13 @@ func writeTogether(s fleet.Store, w int, text string, say func(string, ...any)) 
 		}
 		all = append(all, fleet.Entry{Key: key, Rev: now.Rev, Value: []byte(text)})
 	}
-	newer, _ := s.(fleet.Batcher).UpdateAll(context.Background(), all) // who leads may be gone
+	newer, _ := s.(fleet.Batcher).UpdateAll(context.Background(), all) // the leader may be gone
 	for i := range newer {
 		say("put %s %d %s\n", all[i].Key, newer[i], text)
 	}
 }
 
-// acknowledged is what a child said before it was killed.
+// acknowledged has the writes that a child reported before it was killed.
 type acknowledged struct {
 	logged []string
 	put    map[string]string // the newest by key
@@ -102,7 +102,7 @@ func (a *acknowledged) snapshot(mu *sync.Mutex) []string {
 	return slices.Clone(a.logged)
 }
 
-// killed runs a child until it has said enough, and kills it.
+// killed runs a child until it has printed enough lines, and kills it.
 func (a *acknowledged) killed(t *testing.T, dir string, lines int) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
@@ -137,7 +137,7 @@ func (a *acknowledged) heard(t *testing.T, line string) {
 	}
 }
 
-// missing is what is not there of what was acknowledged.
+// missing returns the acknowledged writes that are missing.
 func (a *acknowledged) missing(t *testing.T, dir string) (logged, put int) {
 	t.Helper()
 	srv, err := bus.Start(context.Background(), bus.Config{Dir: dir, DontListen: true})
@@ -185,7 +185,7 @@ func (a *acknowledged) missing(t *testing.T, dir string) (logged, put int) {
 	return logged, put
 }
 
-// TestKilled kills a hub again and again while it writes: what it acknowledged is there.
+// TestKilled kills a hub repeatedly while it writes: all acknowledged writes exist afterwards.
 func TestKilled(t *testing.T) {
 	rounds := 6
 	if os.Getenv("FETTLE_LONG") != "" {
@@ -203,8 +203,8 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d records and %d keys after %d kills", len(a.logged), len(a.put), rounds)
 }
 
-// TestAWorseStore shows that the test of kills can fail: what a directory lost since it was
-// copied is missed.
+// TestAWorseStore shows that TestKilled can fail: it restores an older copy of the directory, and
+// the missing writes are detected.
 func TestAWorseStore(t *testing.T) {
 	dir, old := t.TempDir(), t.TempDir()
 	a := newAcknowledged()

@@ -23,14 +23,14 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// seat is one hub of a cluster, as its process reads it.
+// seat is the configuration of one hub of a cluster, as its process reads it.
 type seat struct {
 	Name, Dir, Listen string
 	Routes            []string
 	CA, Cert, Key     []byte // PEM
 }
 
-// clusterEnv is the file of the seat of a process that is to be killed.
+// clusterEnv is the file with the seat of the child process that the test kills.
 const clusterEnv = "FETTLE_TEST_BUS_SEAT"
 
 func (a *authority) seats(t testing.TB, n int) []seat {
@@ -100,7 +100,7 @@ func runSeat(file string) int {
 	return write(srv)
 }
 
-// process is a hub of its own, which is killed and begun anew.
+// process is a hub in its own process, which is killed and restarted.
 type process struct {
 	seat seat
 	a    *acknowledged
@@ -148,9 +148,9 @@ func (p *process) count() int {
 	return len(p.a.logged)
 }
 
-// TestCluster: of three hubs that write, the one that leads the log is killed again and
-// again. The others go on, it comes back, and nothing that any of them acknowledged is
-// missing, or seen out of order by who follows.
+// TestCluster: three hubs write, and the leader of the log is killed repeatedly. The other hubs
+// continue, and the killed hub returns. No acknowledged write is missing, and followers see all
+// records in order.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	rounds := 1
@@ -227,7 +227,7 @@ func leading(t *testing.T, srv *bus.Server, hubs []*process) (p *process) {
 	return p
 }
 
-// follower is what one who follows has seen.
+// follower has the records that a follower has seen.
 type follower struct {
 	mu    sync.Mutex
 	seen  map[string]bool
@@ -261,7 +261,7 @@ func (f *follower) has(text string) bool {
 	return f.seen[text]
 }
 
-// strangers: who has no certificate of a hub is not let in where hubs speak.
+// strangers: a client without the certificate of a hub cannot connect to the port for hubs.
 func (a *authority) strangers(t *testing.T, srv *bus.Server) {
 	for name, conf := range map[string]*tls.Config{"target": a.conf("target", string(bustest.ID(1))), "none": {RootCAs: a.pool, ServerName: "localhost"}} {
 		c, err := net.Dial("tcp", srv.ClusterAddress().String())

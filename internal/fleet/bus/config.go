@@ -17,59 +17,62 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// HandshakeLimiter lets those who connect begin their handshakes in turn.
+// HandshakeLimiter limits the number of concurrent handshakes.
 type HandshakeLimiter = agentconn.HandshakeLimiter
 
-// NewHandshakeLimiter makes one.
+// NewHandshakeLimiter returns a limiter without running handshakes.
 func NewHandshakeLimiter() *HandshakeLimiter { return agentconn.NewHandshakeLimiter() }
 
-// Versions are the protocol versions that one end speaks.
+// Versions are the protocol versions that one end supports.
 type Versions = agentconn.Versions
 
-// VersionError is that a hub and an agent speak no version in common.
+// VersionError means that a hub and an agent have no protocol version in common.
 type VersionError = agentconn.VersionError
 
-// Config is what a Server is. Dir is always needed; Listen, TLS and Identify are unless
+// Config configures a Server. Dir is required. Listen, TLS and Identify are required unless
 // DontListen is set.
 type Config struct {
-	Dir    string // everything durable is below it
-	Name   string // of this hub, unique among those that form a cluster
-	Listen string // HOST:PORT for agents; port 0 takes any that is free
-	// DontListen keeps the server within the process: for tests.
+	Dir    string // directory of all durable data
+	Name   string // name of this hub, unique in its cluster
+	Listen string // HOST:PORT for agents; port 0 selects any free port
+	// DontListen accepts connections only from within the process. Tests use it.
 	DontListen bool
-	// TLS has the certificate and the authorities. That it is TLS 1.3, and that agents
-	// show a certificate, is seen to here.
+	// TLS has the certificate of the hub and the CAs of agents. The server itself enforces TLS 1.3
+	// and client certificates.
 	TLS *tls.Config
-	// Identify tells whose a verified connection is. It is asked once for each, from
-	// many goroutines, and refuses with an error who is revoked.
+	// Identify returns the target of a verified connection, or an error if its certificate is
+	// revoked. It is called once for each connection, from several goroutines.
 	Identify func(*tls.ConnectionState) (fleet.TargetID, error)
 
-	// Ready is closed when agents may come in, who wait until then; nil is at once.
+	// Ready is closed when agents may connect; until then they wait. nil means at once.
 	Ready <-chan struct{}
-	// Turnstile bounds the handshakes that go on at once, together with those of others that
-	// have the same one; nil is one of its own.
+	// HandshakeLimiter limits concurrent handshakes, together with all other users of the same
+	// limiter; nil means a new limiter.
 	HandshakeLimiter *HandshakeLimiter
 
-	// Budget limits the connections of agents, those included that have not authenticated; the
-	// zero value has no limit.
+	// Budget limits the connections of agents, including connections that have not authenticated
+	// yet. The zero value has no limit.
 	Budget agentconn.Budget
 
-	MaxConnections int           // 0 is 50,000
-	Ping           time.Duration // how often is looked whether an agent said anything, which is gone when the fourth look finds nothing; 0 is 20 s
-	LameDuck       time.Duration // over which Close sends agents away, to other hubs; 0 is at once
-	MaxStore       int64         // bytes of Dir; 0 is 16 GiB
-	// Cluster joins hubs to one bus; nil is a hub alone.
+	MaxConnections int // 0 means 50,000
+	// Ping is the interval between two checks whether an agent sent anything. The connection ends
+	// when the fourth check finds nothing; 0 means 20 s.
+	Ping time.Duration
+	// LameDuck is the time over which Close disconnects the agents, so that they move to other
+	// hubs; 0 means at once.
+	LameDuck time.Duration
+	MaxStore int64 // maximum size of the data in Dir, in bytes; 0 means 16 GiB
+	// Cluster connects several hubs to one bus; nil means a single hub.
 	Cluster *Cluster
-	// Foreign keeps everything on a cluster that others run; nil is in Dir. It is not both a
-	// Cluster and Foreign.
+	// Foreign stores all data on a NATS cluster that others run; nil stores it in Dir. Cluster and
+	// Foreign exclude each other.
 	Foreign *Foreign
-	// Warn is told what the server has to say, nil when nobody is.
+	// Warn is called with warnings of the server; nil discards them.
 	Warn func(text string)
-	// Broke is told of an agent that does not keep to the protocol, or sends or wants more
-	// than there is room for; nil when nobody is. It is called as often as that happens, and
-	// returns at once.
+	// Broke is called for an agent that violates the protocol, or that exceeds a limit; nil calls
+	// nothing. It is called each time, and must return at once.
 	Broke func(id fleet.TargetID, why string)
-	// Versions are the protocol versions that agents may speak; the zero value is
+	// Versions are the protocol versions that agents may use; the zero value is
 	// agentconn.OwnVersions.
 	Versions Versions
 	// Incompatible is called for each agent that was refused because of its protocol version.
@@ -77,23 +80,24 @@ type Config struct {
 	Incompatible func(id fleet.TargetID, e *VersionError)
 }
 
-// Cluster is a bus of several hubs.
+// Cluster configures a bus of several hubs.
 type Cluster struct {
 	Name   string
 	Listen string   // HOST:PORT for the other hubs
-	Routes []string // HOST:PORT of the others
-	// TLS is used in both directions: a hub shows its certificate and wants one.
+	Routes []string // HOST:PORT of the other hubs
+	// TLS is used in both directions: a hub shows its certificate and requires the certificate of
+	// the other hub.
 	TLS *tls.Config
-	// Identify refuses with an error who is no hub of this fleet. Both ends of a route
-	// ask it, about the other one.
+	// Identify returns an error if the other end is not a hub of this fleet. Both ends of a route
+	// call it.
 	Identify func(*tls.ConnectionState) error
-	// Replicas is how many hubs keep what is new: 1, 3 or 5; 0 is 1. What is there already
-	// is kept as it is: see Server.Tend.
+	// Replicas is the number of hubs that store each new stream: 1, 3 or 5; 0 means 1. It does not
+	// change existing streams: see Server.Tend.
 	Replicas int
-	// Peers are the names of the hubs that are known, this one's among them, and Files is
-	// what the directory is prepared through. A hub that knows nobody else begins a cluster
-	// with all that it had alone; another waits until most of those whom it knows are
-	// there. nil leaves it to the server, which waits for as many as there are Routes.
+	// Files is the file system in which the directory is prepared. Peers are the names of all known
+	// hubs, including this one. A hub that knows no other hub founds a cluster with all data that
+	// it has. Any other hub waits until most of its known hubs are reachable. If Files is
+	// nil, the server decides: it waits for as many hubs as Routes has.
 	Files host.FS
 	Peers []string
 }
@@ -103,13 +107,13 @@ func (c Config) check() error {
 	case c.Dir == "":
 		return errors.New("cannot start a bus without a directory")
 	case !c.DontListen && (c.TLS == nil || c.Identify == nil):
-		return errors.New("cannot start a bus without a certificate and a way to tell whose a connection is")
+		return errors.New("cannot start a bus: Config.TLS and Config.Identify are required")
 	case c.Cluster != nil && (c.Name == "" || c.Cluster.Name == "" || c.Cluster.TLS == nil || c.Cluster.Identify == nil):
-		return errors.New("cannot join a cluster without a name for it and for the hub, a certificate, and a way to tell who is a hub")
+		return errors.New("cannot join a cluster: the name of the hub, and Name, TLS and Identify of the cluster are required")
 	case c.Cluster != nil && c.Cluster.Files != nil && !slices.Contains(c.Cluster.Peers, c.Name):
-		return errors.New("cannot join a cluster that does not know this hub")
+		return errors.New("cannot join a cluster: its peers do not include this hub")
 	case c.Cluster != nil && c.Foreign != nil:
-		return errors.New("cannot keep everything in a cluster of hubs and on another one")
+		return errors.New("cannot store data in a cluster of hubs and on a NATS cluster: use one of them")
 	case c.Foreign != nil:
 		return c.Foreign.Check()
 	}
@@ -123,16 +127,16 @@ func (c Config) replicas() int {
 	return orElse(c.Cluster.Replicas, 1)
 }
 
-// maxPending is how much waits for one of the hub's own connections before the server ends it, in
-// bytes: what is kept of tens of thousands has to fit, since it is read at once.
+// maxPending is the number of bytes that can wait for one of the hub's own connections before the
+// server ends it. The state of tens of thousands of targets must fit, since it is read at once.
 const maxPending = 256 << 20
 
-// writeTime is how long a connection may take none of what waits for it.
+// writeTime is the time after which a connection that accepts no bytes is ended.
 const writeTime = 10 * time.Second
 
-// options are those of the server that keeps everything. Nothing is left to a default that opens
-// something: nobody but this hub and the others of a cluster connects, there is no HTTP, no leaf
-// node, no gateway, no websocket, no MQTT, and no user without a name.
+// options returns the options of the NATS server. They do not rely on defaults that open something:
+// only this hub and the other hubs of a cluster can connect. There is no HTTP, leaf node, gateway,
+// websocket, MQTT, and no anonymous user.
 func (c Config) options() (*server.Options, error) {
 	o := &server.Options{
 		ServerName: c.Name, DontListen: true, NoLog: true, NoSigs: true,
@@ -153,15 +157,15 @@ func (c Config) cluster(o *server.Options) error {
 	if err != nil {
 		return err
 	}
-	// A server with others insists on listening. It is told to where nobody comes by chance, and
-	// lets in nobody: see Check.
+	// A server in a cluster insists on listening for clients. It listens on a random loopback port,
+	// and Check refuses all clients there.
 	o.DontListen, o.Host, o.Port = false, "127.0.0.1", server.RANDOM_PORT
 	o.TLSConfig, o.TLSHandshakeFirst, o.TLS, o.TLSVerify = strict(c.Cluster.TLS, c.Cluster.Identify), true, true, true
 	o.LameDuckDuration, o.LameDuckGracePeriod = time.Second, -time.Millisecond
 	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, PingInterval: 3 * time.Second, TLSConfig: strict(c.Cluster.TLS, c.Cluster.Identify)}
 	routes := c.Cluster.Routes
 	if len(routes) == 0 {
-		// One that is to be a cluster has to have a route: its own, which it finds out.
+		// A server in a cluster needs a route. This route leads to the server itself, which the server detects.
 		routes = []string{net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
 	}
 	for _, r := range routes {
@@ -171,14 +175,14 @@ func (c Config) cluster(o *server.Options) error {
 	return nil
 }
 
-// address takes HOST:PORT apart; no host is all of them, and port 0 any that is free.
+// address parses HOST:PORT. Without a host it is all addresses; port 0 is any free port.
 func address(s string) (host string, port int, err error) {
 	host, p, err := net.SplitHostPort(s)
 	if err != nil {
 		return "", 0, fmt.Errorf("cannot listen on %.200q: %w", s, err)
 	}
 	if port, err = strconv.Atoi(p); err != nil || port < 0 || port > 65535 {
-		return "", 0, fmt.Errorf("cannot listen on %.200q: the port is a number up to 65535", s)
+		return "", 0, fmt.Errorf("cannot listen on %.200q: the port must be a number from 0 to 65535", s)
 	}
 	if port == 0 {
 		port = server.RANDOM_PORT
@@ -189,8 +193,8 @@ func address(s string) (host string, port int, err error) {
 	return host, port, nil
 }
 
-// strict is a configuration that wants TLS 1.3 and a certificate that verifies, whatever its
-// own function for single connections gives. verify is asked as well, unless it is nil.
+// strict returns a TLS configuration that requires TLS 1.3 and a verified certificate, also for the
+// configurations that GetConfigForClient returns. verify is called in addition, unless it is nil.
 func strict(c *tls.Config, verify func(*tls.ConnectionState) error) *tls.Config {
 	each := c.GetConfigForClient
 	c = tighten(c, verify)
@@ -207,8 +211,9 @@ func strict(c *tls.Config, verify func(*tls.ConnectionState) error) *tls.Config 
 	return c
 }
 
-// tighten leaves the chain of a certificate to who says that he verifies it himself: to do that
-// is the most of what a hub computes for a connection, and it would be done twice.
+// tighten does not add the verification of the chain if the configuration requires any certificate
+// and verifies it itself. This verification is most of the CPU time of a connection, and must not
+// happen twice.
 func tighten(c *tls.Config, verify func(*tls.ConnectionState) error) *tls.Config {
 	c = c.Clone()
 	if c.ClientAuth != tls.RequireAnyClientCert || c.VerifyConnection == nil {

@@ -10,7 +10,7 @@ import (
 
 func identifyNobody(*tls.ConnectionState) (fleet.TargetID, error) { return "", errors.New("nobody") }
 
-// TestOptions: what is durable is flushed, and nothing listens that nobody asked for.
+// TestOptions: durable data is flushed, and there are no listeners that are not configured.
 func TestOptions(t *testing.T) {
 	c := Config{Dir: t.TempDir(), Listen: ":7422", TLS: &tls.Config{MinVersion: tls.VersionTLS10}, Identify: identifyNobody}
 	o, err := c.options()
@@ -28,8 +28,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestStrict: a configuration for single connections is made as strict as all others, and a chain
-// is verified here unless somebody says that he does it.
+// TestStrict: a configuration for single connections has the same requirements as all other ones. A
+// chain is verified here unless the configuration verifies it itself.
 func TestStrict(t *testing.T) {
 	verifies := func(tls.ConnectionState) error { return nil }
 	for _, c := range []struct {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// soon is a back-off for tests in real time.
+// soon is a short back-off for tests in real time.
 var soon = bus.Backoff{First: 20 * time.Millisecond, Most: 100 * time.Millisecond}
 
 func memory(t *testing.T) bustest.Bus {
@@ -92,8 +92,8 @@ func TestInMemory(t *testing.T) {
 
 func TestEmbedded(t *testing.T) { bustest.Conform(t, embedded) }
 
-// TestVirtualTime shows that the real bus can be used where time is not real. If it
-// hangs or panics after an update of the server, look at bustest.OutsideOfBubbles.
+// TestVirtualTime shows that the real bus works with virtual time. If it hangs or panics after an
+// update of the NATS server, see bustest.OutsideOfBubbles.
 func TestVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := bustest.Embedded(t)

@@ -9,14 +9,14 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// told is what the server answers where it can fail.
+// told is the error in an answer of the JetStream API.
 type told struct {
 	Error *struct {
 		Description string `json:"description"`
 	} `json:"error"`
 }
 
-// api asks the server something that its library has no word for.
+// api sends a request to the JetStream API that its Go library does not offer.
 func api(ctx context.Context, nc *nats.Conn, subject string, in, out any) error {
 	body, err := json.Marshal(in)
 	if err != nil {
@@ -45,7 +45,7 @@ func apiAnswer(m *nats.Msg, out any) error {
 	return json.Unmarshal(m.Data, out)
 }
 
-// copyStream copies one stream whole: what is in it keeps its numbers and its times.
+// copyStream copies one complete stream. Its messages keep their numbers and times.
 func copyStream(ctx context.Context, from, to *Server, name string) error {
 	src, dst := from.owned[2], to.owned[2]
 	inbox := nats.NewInbox()
@@ -59,13 +59,13 @@ func copyStream(ctx context.Context, from, to *Server, name string) error {
 		State  json.RawMessage `json:"state"`
 	}
 	if err := api(ctx, src, "$JS.API.STREAM.SNAPSHOT."+name, map[string]any{"deliver_subject": inbox, "no_consumers": true, "jsck": true}, &had); err != nil {
-		return fmt.Errorf("cannot read it: %w", err)
+		return fmt.Errorf("cannot read the stream: %w", err)
 	}
 	var where struct {
 		Subject string `json:"deliver_subject"`
 	}
 	if err := api(ctx, dst, "$JS.API.STREAM.RESTORE."+name, had, &where); err != nil {
-		return fmt.Errorf("cannot write it: %w", err)
+		return fmt.Errorf("cannot write the copy: %w", err)
 	}
 	if err := pump(ctx, sub, dst, where.Subject); err != nil {
 		return err
@@ -73,22 +73,22 @@ func copyStream(ctx context.Context, from, to *Server, name string) error {
 	return sameStream(ctx, from, to, name)
 }
 
-// pump hands pieces on until there are no more.
+// pump forwards the pieces of a stream until the end.
 func pump(ctx context.Context, sub *nats.Subscription, dst *nats.Conn, subject string) error {
 	for {
 		m, err := sub.NextMsgWithContext(ctx)
 		if err != nil {
-			return fmt.Errorf("cannot read it: %w", err)
+			return fmt.Errorf("cannot read the stream: %w", err)
 		}
 		if status := m.Header.Get("Status"); len(m.Data) == 0 && status != "" && status != "204" {
-			return fmt.Errorf("cannot read it: %s", m.Header.Get("Description"))
+			return fmt.Errorf("cannot read the stream: %s", m.Header.Get("Description"))
 		}
 		answer, err := dst.RequestWithContext(ctx, subject, m.Data)
 		if err == nil {
 			err = apiAnswer(answer, nil)
 		}
 		if err != nil {
-			return fmt.Errorf("cannot write it: %w", err)
+			return fmt.Errorf("cannot write the copy: %w", err)
 		}
 		if len(m.Data) == 0 {
 			return nil
@@ -101,7 +101,7 @@ func pump(ctx context.Context, sub *nats.Subscription, dst *nats.Conn, subject s
 	}
 }
 
-// sameStream sees that nothing is missing.
+// sameStream returns an error if the copy does not have the same messages.
 func sameStream(ctx context.Context, from, to *Server, name string) error {
 	a, err := from.js.Stream(ctx, name)
 	if err != nil {
@@ -113,7 +113,7 @@ func sameStream(ctx context.Context, from, to *Server, name string) error {
 	}
 	x, y := a.CachedInfo().State, b.CachedInfo().State
 	if x.Msgs != y.Msgs || x.LastSeq != y.LastSeq || x.Msgs > 0 && x.FirstSeq != y.FirstSeq {
-		return fmt.Errorf("cannot copy it whole: it had %d messages up to %d, and the copy has %d up to %d", x.Msgs, x.LastSeq, y.Msgs, y.LastSeq)
+		return fmt.Errorf("cannot copy the whole stream: it has %d messages up to number %d, and the copy has %d up to %d", x.Msgs, x.LastSeq, y.Msgs, y.LastSeq)
 	}
 	return nil
 }

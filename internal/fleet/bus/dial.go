@@ -16,38 +16,38 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 )
 
-// LinkConfig is how a target reaches its hubs.
+// LinkConfig configures the connection of a target to its hubs.
 type LinkConfig struct {
 	ID   fleet.TargetID
-	URLs []string // tls://HOST:PORT; each attempt takes one of them by chance
-	// Where gives the addresses of each attempt in place of URLs; nil is URLs.
+	URLs []string // tls://HOST:PORT; each attempt uses a random one
+	// Where returns the addresses for each attempt, instead of URLs; nil means URLs.
 	Where func() []string
-	// TLS gives the settings of each new connection, so that a certificate that was
-	// renewed is used from then on. It is asked again for every attempt.
+	// TLS returns the settings of each new connection. It is called for every attempt, so that a
+	// renewed certificate is used at once.
 	TLS func() (*tls.Config, error)
 	// Ping is the time between two checks whether anything was received. The agent pings a silent
-	// hub, and ends the connection when the third check finds nothing; 0 is 15 seconds.
+	// hub, and ends the connection when the third check finds nothing; 0 means 15 seconds.
 	Ping    time.Duration
-	Timeout time.Duration // of one attempt; 0 is 20 seconds
+	Timeout time.Duration // of one attempt; 0 means 20 seconds
 	Backoff Backoff
-	// Warn is told why an attempt failed or a connection ended, nil when nobody is.
+	// Warn is called with the reason when an attempt fails or a connection ends; nil calls nothing.
 	Warn func(text string)
-	// Versions are the protocol versions that are offered; the zero value is
+	// Versions are the protocol versions that this end offers; the zero value is
 	// agentconn.OwnVersions.
 	Versions Versions
-	// Protocol is called after each attempt that shows whether the hub speaks a version in
-	// common, with nil if it does. nil calls nothing.
+	// Protocol is called after each attempt that shows whether the hub supports a common version,
+	// with nil if it does. nil calls nothing.
 	Protocol func(e *VersionError)
-	// Refused is told when a hub does not believe the certificate, nil when nobody is. It
-	// is called between attempts and may take a while.
+	// Refused is called when a hub rejects the certificate; nil calls nothing. It is called between
+	// two attempts and may take a while.
 	Refused func(ctx context.Context)
 
 	local *Server
-	last  *string // where the attempt before went
+	last  *string // the address of the last attempt
 }
 
-// Dial makes the link of a target. It returns at once, and connects in the background
-// until ctx ends or the link is closed; errors are about what is configured.
+// Dial creates the link of a target. It returns at once, and connects in the background until ctx
+// ends or the link is closed. It returns an error only for a wrong configuration.
 func Dial(ctx context.Context, c LinkConfig) (*Link, error) {
 	if _, err := fleet.ParseTargetID(string(c.ID)); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func Dial(ctx context.Context, c LinkConfig) (*Link, error) {
 	}
 	for _, u := range c.URLs {
 		if !strings.HasPrefix(u, "tls://") {
-			return nil, fmt.Errorf("cannot connect to %.200q: the address of a bus is tls://HOST:PORT", u)
+			return nil, fmt.Errorf("cannot connect to %.200q: the address of a hub must be tls://HOST:PORT", u)
 		}
 	}
 	c.last = new(string)
@@ -83,7 +83,7 @@ func (c LinkConfig) dial(ctx context.Context) (Connection, <-chan struct{}, erro
 	return telling{j, c.warn}, j.Lost(), nil
 }
 
-// telling is a connection that says why it ended, when who used it lets go of it.
+// telling is a connection that warns with the reason of its end when it is closed.
 type telling struct {
 	*agentconn.ClientConn
 	warn func(string)
@@ -96,7 +96,7 @@ func (t telling) Close() {
 	t.ClientConn.Close()
 }
 
-// Alerts by which a server says that it does not take a certificate, RFC 8446, section 6.2.
+// TLS alerts with which a server rejects a certificate: RFC 8446, section 6.2.
 const (
 	badCertificate     tls.AlertError = 42
 	certificateRevoked tls.AlertError = 44
@@ -107,32 +107,32 @@ const (
 	certificateMissing tls.AlertError = 116
 )
 
-// aboutCertificate tells whether a server ended a connection for the sake of the certificate.
-// In TLS 1.3 that is an alert which comes when this end is done. Any other alert, such as
-// that of a server which has too much to do, says nothing about it: thousands who took one
-// for that would all ask for another certificate of a hub that is busy already.
+// aboutCertificate returns true if a server ended a connection because of the certificate. In TLS
+// 1.3 the alert arrives after this end has finished its handshake. Other alerts, for example of an
+// overloaded server, must not count: thousands of agents would then request new certificates from a
+// hub that is already busy.
 func aboutCertificate(err error) bool {
 	alert, ok := errors.AsType[*net.OpError](err)
 	if !ok || alert.Op != "remote error" {
 		return false
 	}
 	for _, a := range [...]tls.AlertError{badCertificate, certificateRevoked, certificateExpired, certificateUnknown, unknownAuthority, accessDenied, certificateMissing} {
-		if alert.Err.Error() == a.Error() { // a connection's alert is of a type that has no name outside
+		if alert.Err.Error() == a.Error() { // the type of a connection's alert is not exported
 			return true
 		}
 	}
 	return false
 }
 
-// refusal says what the server's word means: it gives one and no reason.
+// refusal explains an error of connecting. A hub that refuses gives no reason.
 func refusal(err error) string {
 	if !errors.Is(err, agentconn.ErrRefused) || agentconn.AsVersionError(err) != nil {
 		return err.Error()
 	}
-	return "it does not let this agent in. Look at a hub whether this target is active: fettle target list --all"
+	return "the hub refused this agent. Check at a hub whether this target is active: fettle target list --all"
 }
 
-// connect makes one connection; ctx and the time of an attempt bound it.
+// connect makes one connection. ctx and the Timeout of an attempt limit it.
 func (c LinkConfig) connect(ctx context.Context) (*agentconn.ClientConn, error) {
 	ctx, cancel := context.WithTimeout(ctx, orElse(c.Timeout, 20*time.Second))
 	defer cancel()
@@ -148,7 +148,7 @@ func (c LinkConfig) versions() Versions {
 	return cmp.Or(c.Versions, agentconn.OwnVersions())
 }
 
-// open is a connection whose handshake is done as far as this end can tell.
+// open returns a connection whose handshake is complete at this end.
 func (c LinkConfig) open(ctx context.Context) (net.Conn, error) {
 	if c.local != nil {
 		return c.local.agentServer.Local(c.ID), nil
@@ -160,13 +160,12 @@ func (c LinkConfig) open(ctx context.Context) (net.Conn, error) {
 	conf = conf.Clone()
 	conf.MinVersion = tls.VersionTLS13
 	conf = c.versions().Offer(conf)
-	d := tls.Dialer{Config: conf, NetDialer: &net.Dialer{KeepAlive: -1}} // the line looks itself
+	d := tls.Dialer{Config: conf, NetDialer: &net.Dialer{KeepAlive: -1}} // agent connections have their own pings
 	return d.DialContext(ctx, "tcp", strings.TrimPrefix(c.next(), "tls://"))
 }
 
-// next is where the next attempt goes: by chance, and elsewhere than the one before where
-// that can be, since a hub that is gone is as likely as any other. Attempts are made one
-// after the other.
+// next returns the address for the next attempt: a random one, but if possible not the last one,
+// since that hub may be down. Attempts never run concurrently.
 func (c LinkConfig) next() string {
 	all := c.URLs
 	if c.Where != nil {

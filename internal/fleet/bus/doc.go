@@ -1,5 +1,5 @@
-// Package bus carries what hubs and agents say to each other, and keeps what hubs
-// share. It is the only package that knows NATS, which is how hubs keep it.
+// Package bus connects hubs and agents, and stores the data that hubs share. It is the only package
+// that uses NATS; the hubs store their data with it.
 //
 //	srv, err := bus.Start(ctx, bus.Config{Dir: dir, Name: "hub1", Listen: ":7422", TLS: conf, Identify: identify})
 //	targets, err := srv.Store(ctx, "targets")               // a fleet.Store
@@ -12,38 +12,39 @@
 //
 // # Subjects
 //
-// An agent sends below f.ID.up and hears below f.ID.down, where ID is what its certificate
-// says. The hub's end of its connection adds that to what comes: see package line. So the
-// subject proves who speaks, and nothing else can be named. No subject of agents leaves the
-// hub that they are connected to; what one hub has for an agent of another it hands on.
+// An agent sends below f.ID.up and receives below f.ID.down, where ID is the target in its
+// certificate. The hub's end of the connection adds this prefix to each subject: see package
+// agentconn. The subject therefore proves the sender, and an agent cannot use other subjects.
+// Subjects of agents stay on the hub that they are connected to. For an agent of another hub, a hub
+// forwards the message to that hub.
 //
-//	f.ID.up.q.WORD        an agent asks or tells the hubs; one of them gets it
-//	f.ID.up.here          it is connected, and to which server
-//	f.ID.up.r.HUB.N       it answers question N of a hub
+//	f.ID.up.q.WORD        a request or notification of an agent; one hub receives it
+//	f.ID.up.here          the agent is connected, and to which server
+//	f.ID.up.r.HUB.N       the agent's answer to request N of a hub
 //	f.ID.up.d.HUB.SID     a frame of a stream, to the hub
-//	f.ID.down.q.WORD      a hub asks or tells an agent
+//	f.ID.down.q.WORD      a request or notification of a hub
 //	f.ID.down.s.WORD      a hub opens a stream
 //	f.ID.down.d.SID       a frame of a stream, to the agent
-//	f.ID.down.r.SELF.N    it answers question N of an agent
+//	f.ID.down.r.SELF.N    the hub's answer to request N of an agent
 //
-// A hub answers an agent only below f.ID.down.r of the ID that asked: a reply subject is what
-// the agent wrote there, and a hub has rights that the agent has not.
+// A hub answers an agent only below f.ID.down.r of the ID that sent the request. The agent chooses
+// the reply subject of its request, and a hub has rights that the agent does not have.
 //
 // # Answers
 //
-// An answer is one byte, and what it is about: 0 and the body, else the number of an
-// error of package fleet (see codeOf) and its text.
+// An answer is 0 and the body, or the number of an error of package fleet (see codeOf) and its
+// text.
 //
 // # Streams
 //
-// A stream is two flows of bytes in frames. Each frame has a byte that says what it is
-// and an offset from the beginning of its flow, so that one that comes twice does no
-// harm and one that is lost is noticed. A sender sends what the other end granted and no
-// more; so a slow reader holds up its own stream, and nothing else.
+// A stream is two flows of bytes in frames. Each frame has a byte for its type and an offset from
+// the beginning of its flow: a duplicate frame has no effect, and a lost frame is detected. A
+// sender never sends more than the other end granted. A slow reader therefore blocks only its own
+// stream.
 //
 //	D offset bytes   data
-//	G offset         all up to here may be sent
-//	F offset         this was all; whoever reads further is at the end
+//	G offset         grants the bytes up to this offset
+//	F offset         the end of the flow
 //	R text           the stream is broken
-//	P                the other end lives
+//	P                keep-alive
 package bus

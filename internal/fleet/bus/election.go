@@ -2,46 +2,46 @@ package bus
 
 import "time"
 
-// claim is what stands in the store about a lease.
+// claim is the value of a lease in the store.
 type claim struct {
-	Holder string `json:"holder,omitempty"` // "" is nobody
-	Fence  uint64 `json:"fence"`            // of the newest holder; it only rises
-	Beat   uint64 `json:"beat"`             // rises with each renewal
+	Holder string `json:"holder,omitempty"` // "" means that the lease is free
+	Fence  uint64 `json:"fence"`            // of the newest holder; it only increases
+	Beat   uint64 `json:"beat"`             // increases with each renewal
 }
 
-// election decides who holds a lease, from what one process sees. It takes times from
-// one monotonic clock, and never compares them with those of another machine: a claim is
-// over when it did not change for longer than it is good for, as seen from here.
+// election decides which process holds a lease, from the events that one process observes. It uses
+// one monotonic clock, and never compares times of different hosts. A claim has expired if this
+// process has not seen it change for longer than the claim is valid.
 //
-// A holder counts from before it asked for its claim, and all others from when they saw
-// it, and for a quarter longer. So it has stopped before anybody else begins, as long as
-// the clocks do not differ by more than that in how fast they go.
+// A holder measures this time from before it sent its claim. All other processes measure it from
+// when they saw the claim, and wait a quarter longer. The holder has therefore stopped before
+// another process begins, as long as the speeds of the clocks do not differ by more than that.
 type election struct {
 	self string
-	good time.Duration // how long a claim is good without a renewal
+	good time.Duration // how long a claim is valid without a renewal
 
-	looked bool // the store was seen once
+	looked bool // the store has been read once
 	seen   claim
-	rev    uint64 // of seen
-	gone   bool   // the key is not there: it has to be made
+	rev    uint64 // revision of seen
+	gone   bool   // the key does not exist and must be created
 	since  time.Time
 
 	held  bool
 	until time.Time
 
-	asking bool // a write is under way
+	asking bool // a write is running
 	asked  claim
 	at     time.Time
-	retry  time.Time // no write before
+	retry  time.Time // earliest time of the next write
 }
 
-// write is what the driver is to write, if the key is at Rev.
+// write is a claim that the caller must write if the key has the revision Rev.
 type write struct {
 	Claim claim
 	Rev   uint64
 }
 
-// saw takes what the store has. What is older than what is known is ignored.
+// saw records the content of the store. It ignores older revisions than the last one.
 func (e *election) saw(c claim, rev uint64, gone bool, now time.Time) {
 	if e.looked && rev <= e.rev {
 		return
@@ -56,8 +56,7 @@ func (e *election) saw(c claim, rev uint64, gone bool, now time.Time) {
 	}
 }
 
-// tick tells what is to be written now, if anything, and when to ask again at the
-// latest.
+// tick returns the claim to write now, or nil, and the latest time of the next call.
 func (e *election) tick(now time.Time) (do *write, next time.Time) {
 	if e.held && !now.Before(e.until) {
 		e.held = false
@@ -82,8 +81,9 @@ func (e *election) tick(now time.Time) (do *write, next time.Time) {
 	return do, e.earliest(now.Add(e.good))
 }
 
-// begin is when the next write may begin: a renewal after a third, another's claim when
-// it is over, and one's own at once, since a holder of this name before is dead.
+// begin returns the earliest time of the next write. The holder renews after a third of the valid
+// time. The claim of another process must have expired. A claim with this name is taken over at
+// once, since its former holder is dead.
 func (e *election) begin() time.Time {
 	at := e.since
 	switch {
@@ -98,7 +98,7 @@ func (e *election) begin() time.Time {
 	return at
 }
 
-// earliest is a time, or when the lease ends if that is before.
+// earliest returns t, or the end of the lease if it is before t.
 func (e *election) earliest(t time.Time) time.Time {
 	if e.held && e.until.Before(t) {
 		return e.until
@@ -106,8 +106,8 @@ func (e *election) earliest(t time.Time) time.Time {
 	return t
 }
 
-// wrote takes how the write ended. One that failed may have been made all the same: what
-// the store then has is seen, and told from what is held by its number.
+// wrote records the result of the write. A write with an error may have succeeded: saw then
+// observes it, and compares its fence with the held claim.
 func (e *election) wrote(rev uint64, err error, now time.Time) {
 	e.asking = false
 	if err != nil {

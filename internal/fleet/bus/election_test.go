@@ -9,10 +9,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// world is a store of one key, and processes that are slow, lose answers, stop for a
-// while and start anew, each with a clock that goes a little wrong.
+// world is a store with one key, and processes that are slow, lose answers, pause and restart, each
+// with a slightly wrong clock.
 type world struct {
-	now   time.Duration // true time, that nobody sees
+	now   time.Duration // the true time, which the nodes do not see
 	claim claim
 	rev   uint64
 	nodes []*node
@@ -22,9 +22,9 @@ type node struct {
 	name  string
 	e     election
 	skew  time.Duration // of its clock
-	drift float64       // how fast it goes
-	fence uint64        // that it leads with, 0 for none
-	due   []due         // what is under way to it
+	drift float64       // its relative speed
+	fence uint64        // with which it leads, 0 for none
+	due   []due         // messages that are on their way to it
 }
 
 type due struct {
@@ -40,12 +40,12 @@ func (w *world) later(t *rapid.T, n *node, do func()) {
 	delay := time.Duration(rapid.IntRange(0, 3000).Draw(t, "delay")) * time.Millisecond
 	at := w.now + delay
 	if len(n.due) > 0 {
-		at = max(at, n.due[len(n.due)-1].at) // in order, as one connection is
+		at = max(at, n.due[len(n.due)-1].at) // in order, as on one connection
 	}
 	n.due = append(n.due, due{at, do})
 }
 
-// step lets one node do what is due.
+// step executes the due messages of one node.
 func (w *world) step(t *rapid.T, n *node) {
 	for len(n.due) > 0 && n.due[0].at <= w.now {
 		n.due[0].do()
@@ -69,7 +69,7 @@ func (w *world) write(t *rapid.T, n *node, do write) {
 	case 0:
 		w.later(t, n, func() { n.e.wrote(0, errors.New("it was lost on the way"), w.local(n)) })
 		return
-	case 1: // made, and the answer lost
+	case 1: // the write succeeds, and its answer is lost
 		w.make(t, do)
 		w.later(t, n, func() { n.e.wrote(0, errors.New("the answer was lost"), w.local(n)) })
 		return
@@ -80,7 +80,7 @@ func (w *world) write(t *rapid.T, n *node, do write) {
 
 func (w *world) make(t *rapid.T, do write) (uint64, error) {
 	if do.Rev != w.rev {
-		return 0, errors.New("somebody else was faster")
+		return 0, errors.New("another change was faster")
 	}
 	if do.Claim.Fence < w.claim.Fence {
 		t.Fatalf("the number fell from %d to %d", w.claim.Fence, do.Claim.Fence)
@@ -105,8 +105,8 @@ func (w *world) begin(t *rapid.T, i int) *node {
 	return n
 }
 
-// TestElection: never do two hold the lease, the number of each holder is above that of
-// the one before, and when the processes are left alone one of them holds it.
+// TestElection: two processes never hold the lease at once, and each holder has a higher fence than
+// the holder before. Without faults, one process gets the lease.
 func TestElection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{}
@@ -135,7 +135,7 @@ func TestElection(t *testing.T) {
 			for end := w.now + d; w.now < end; w.now += 250 * time.Millisecond {
 				for i, n := range w.nodes {
 					if faults && rapid.IntRange(0, 300).Draw(t, "fault") == 0 {
-						w.nodes[i] = w.begin(t, i) // its process died, and another one began
+						w.nodes[i] = w.begin(t, i) // its process died, and another one started
 						continue
 					}
 					w.step(t, n)
@@ -156,7 +156,7 @@ func TestElection(t *testing.T) {
 	})
 }
 
-// TestElectionStops: a process that was stopped does not think that it still holds.
+// TestElectionStops: a process that was paused no longer believes that it is the holder.
 func TestElectionStops(t *testing.T) {
 	e := election{self: "a", good: 10 * time.Second}
 	now := time.Unix(0, 0)

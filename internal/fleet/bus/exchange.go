@@ -12,22 +12,22 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// handleTime is how long a question of an agent may take a hub.
+// handleTime limits how long a hub handles a request of an agent.
 const handleTime = time.Minute
 
-// Exchange is the hub's end of the links to all agents: a fleet.Exchange over any
-// Carrier that keeps each agent to its own subjects. Server.Exchange gives one.
+// Exchange is the hub's end of the links to all agents. It implements fleet.Exchange with any
+// Carrier that restricts each agent to its own subjects. Server.Exchange returns one.
 type Exchange struct {
 	carrier Carrier
 	kick    func(connection uint64)
-	self    string // the part of subjects that is this hub's
+	self    string // the part of subjects that identifies this hub
 	ctx     context.Context
 	calls   *calls
 	streams *streams
 	members *members
 	gate    *gate
-	broke   func(id fleet.TargetID, why string) // nil when nobody is told
-	relay   *relay                              // to the agents of other hubs where the carrier does not reach them; nil where it does
+	broke   func(id fleet.TargetID, why string) // nil ignores violations
+	relay   *relay                              // reaches the agents of other hubs; nil if the carrier reaches them
 
 	mu    sync.Mutex
 	words map[string]bool
@@ -35,9 +35,9 @@ type Exchange struct {
 
 var _ fleet.Exchange = (*Exchange)(nil)
 
-// NewExchange makes one over a carrier with all rights. Whoever runs the bus tells it
-// with Admit and Gone who comes and goes; kick ends a connection, and may be called
-// while Admit is. When ctx ends, so do its streams and the contexts of its handlers.
+// NewExchange returns an exchange over a carrier without restrictions. The owner of the bus must
+// call Admit and Gone for each connection that begins and ends. kick ends a connection; Admit may
+// call it. When ctx ends, the streams and the contexts of the handlers end.
 func NewExchange(ctx context.Context, c Carrier, kick func(connection uint64)) (*Exchange, error) {
 	x := &Exchange{
 		carrier: c, kick: kick, self: newToken(), ctx: ctx,
@@ -51,16 +51,16 @@ func NewExchange(ctx context.Context, c Carrier, kick func(connection uint64)) (
 	)
 }
 
-// Admit notes a connection of a target before anything comes from it. The oldest ones
-// of a target that has too many are kicked.
+// Admit records a connection of a target. It must be called before any message of the connection.
+// If the target has too many connections, the oldest ones are kicked.
 func (x *Exchange) Admit(id fleet.TargetID, connection uint64) {
 	for _, old := range x.members.admit(id, connection) {
 		x.kick(old)
 	}
 }
 
-// Gone notes that a connection ended, after which nothing comes from it. One that is not
-// known is ignored.
+// Gone records that a connection ended. No message of it may follow. An unknown connection is
+// ignored.
 func (x *Exchange) Gone(connection uint64) {
 	if id, last := x.members.gone(connection); last {
 		x.calls.lost(string(id))
@@ -68,7 +68,8 @@ func (x *Exchange) Gone(connection uint64) {
 	}
 }
 
-// arrived believes no more than that a connection which is the sender's hears.
+// arrived records that a connection of the sender receives messages. A message about a connection
+// of another target has no effect.
 func (x *Exchange) arrived(m Message) {
 	id, _, ok := senderOf(m.Subject)
 	var server string
@@ -90,8 +91,8 @@ func (x *Exchange) frame(m Message) {
 	}
 }
 
-// Serve implements fleet.Exchange. A word is served once; what asks too much at once is
-// told so, and tells too much is not heard.
+// Serve implements fleet.Exchange. Each word can be served once. An agent that exceeds the limit of
+// concurrent requests receives an error; its notifications are dropped.
 func (x *Exchange) Serve(word string, handle func(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error)) error {
 	if err := checkWord(word); err != nil {
 		return err
@@ -99,7 +100,7 @@ func (x *Exchange) Serve(word string, handle func(ctx context.Context, from flee
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.words[word] {
-		return fmt.Errorf("cannot serve the word %s twice", word)
+		return fmt.Errorf("cannot add a second handler of %s requests", word)
 	}
 	x.words[word] = true
 	return x.carrier.Receive("f.*.up.q."+word, "hubs", func(m Message) { x.question(m, handle) })
@@ -111,13 +112,13 @@ func (x *Exchange) question(m Message, handle func(context.Context, fleet.Target
 		return
 	}
 	if m.Reply != "" && !mayAnswer(id, m.Reply) {
-		x.broken(id, "it wants an answer where it may not have one")
+		x.broken(id, "its request has a reply subject of another target")
 		return
 	}
 	x.members.spoke(id)
 	if !x.gate.enter(id, len(m.Body)) {
-		x.broken(id, "it asks more questions at once than there is room for")
-		x.reply(m, nil, errors.New("cannot take more questions of this target at once: ask again when the others are answered"))
+		x.broken(id, "it sent more concurrent requests than a hub accepts")
+		x.reply(m, nil, errors.New("cannot accept more concurrent requests of this target: retry when earlier requests have been answered"))
 		return
 	}
 	go func() {
@@ -126,7 +127,7 @@ func (x *Exchange) question(m Message, handle func(context.Context, fleet.Target
 		defer cancel()
 		body, err := handle(ctx, id, m.Body)
 		if err == nil && !x.gate.answers(id, len(body), time.Now()) {
-			body, err = nil, errors.New("cannot give this target more answers at once: ask again in some seconds")
+			body, err = nil, errors.New("cannot send more answers to this target at once: retry in a few seconds")
 		}
 		x.reply(m, body, err)
 	}()
@@ -138,14 +139,14 @@ func (x *Exchange) broken(id fleet.TargetID, why string) {
 	}
 }
 
-// reply sends an answer. Who does not get it asks again.
+// reply sends an answer. If it is lost, the requester asks again.
 func (x *Exchange) reply(m Message, body []byte, err error) {
 	if m.Reply != "" {
 		_ = x.carrier.Send(m.Reply, "", packAnswer(body, err))
 	}
 }
 
-// Ask implements fleet.Exchange. It waits a minute where ctx has no end.
+// Ask implements fleet.Exchange. If ctx has no deadline, it waits for a minute.
 func (x *Exchange) Ask(ctx context.Context, to fleet.TargetID, word string, body []byte) ([]byte, error) {
 	return x.ask(ctx, to, "q."+word, word, body)
 }
@@ -159,12 +160,12 @@ func (x *Exchange) ask(ctx context.Context, to fleet.TargetID, rest, word string
 	number, answer, end := x.calls.begin(string(to))
 	defer end()
 	if err := x.send(to, Message{Subject: downOf(to, rest), Reply: upOf(to, "r."+x.self+"."+number), Body: body}); err != nil {
-		return nil, fmt.Errorf("cannot ask %s: %w", to, err)
+		return nil, fmt.Errorf("cannot send a request to %s: %w", to, err)
 	}
 	return wait(ctx, answer, fleet.ErrOffline)
 }
 
-// send gives a message to an agent, wherever it is.
+// send sends a message to an agent, directly or through its hub.
 func (x *Exchange) send(to fleet.TargetID, m Message) error {
 	if x.relay != nil && !x.Here(to) {
 		if hub := x.relay.hubOf(to); hub != "" {
@@ -189,13 +190,13 @@ func checkDown(to fleet.TargetID, word string, body []byte) error {
 
 func checkSize(body []byte) error {
 	if len(body) > MaxQuestion {
-		return fmt.Errorf("cannot send %d bytes at once: %d are the most", len(body), MaxQuestion)
+		return fmt.Errorf("cannot send %d bytes at once: the maximum is %d", len(body), MaxQuestion)
 	}
 	return nil
 }
 
-// Open implements fleet.Exchange. ctx bounds the opening only; ErrOffline is for an
-// agent that takes no streams under the word too.
+// Open implements fleet.Exchange. ctx limits only the opening. The error is ErrOffline also if the
+// agent does not serve streams of this word.
 func (x *Exchange) Open(ctx context.Context, to fleet.TargetID, word string, header []byte) (io.ReadWriteCloser, error) {
 	sid := newToken()
 	s, err := x.streams.begin(string(to), sid, func(frame []byte) error {
@@ -211,7 +212,7 @@ func (x *Exchange) Open(ctx context.Context, to fleet.TargetID, word string, hea
 	return s, nil
 }
 
-// Connected implements fleet.Exchange; it is sorted.
+// Connected implements fleet.Exchange. The result is sorted.
 func (x *Exchange) Connected() []fleet.TargetID { return x.members.list() }
 
 // Here implements fleet.Exchange.
@@ -221,11 +222,10 @@ func (x *Exchange) Here(id fleet.TargetID) bool {
 	return x.members.here(id)
 }
 
-// Presence implements fleet.Exchange: each is called in order, and one call after the
-// other.
+// Presence implements fleet.Exchange. Calls of each are in order and never concurrent.
 func (x *Exchange) Presence(each func(id fleet.TargetID, here bool)) { x.members.watch(each) }
 
-// Kick implements fleet.Exchange. A target that is still believed comes back.
+// Kick implements fleet.Exchange. A target with a valid certificate reconnects.
 func (x *Exchange) Kick(id fleet.TargetID) {
 	for _, c := range x.members.connections(id) {
 		x.kick(c)

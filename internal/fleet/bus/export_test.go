@@ -11,12 +11,12 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// LeaderOf is the hub that leads a log of a cluster.
+// LeaderOf returns the hub that leads a log of a cluster.
 func (s *Server) LeaderOf(ctx context.Context, log string) (string, error) {
 	return s.leaderOf(ctx, "LOG_"+log)
 }
 
-// LeaderOfBucket is the hub that leads a bucket of a cluster.
+// LeaderOfBucket returns the hub that leads a bucket of a cluster.
 func (s *Server) LeaderOfBucket(ctx context.Context, bucket string) (string, error) {
 	return s.leaderOf(ctx, "KV_"+bucket)
 }
@@ -32,10 +32,10 @@ func (s *Server) leaderOf(ctx context.Context, name string) (string, error) {
 	return "", fmt.Errorf("no hub leads %s", name)
 }
 
-// StepDown lets another hub lead a log, if this one does.
+// StepDown lets another hub lead a log, if this hub leads it.
 func (s *Server) StepDown(log string) error { return s.nats.JetStreamStepdownStream("$G", "LOG_"+log) }
 
-// CutOwn ends the hub's own connections, as the server does with one that is behind.
+// CutOwn ends the hub's own connections, as the server does with a slow reader.
 func (s *Server) CutOwn() {
 	for _, nc := range s.owned {
 		if id, err := nc.GetClientID(); err == nil {
@@ -44,7 +44,7 @@ func (s *Server) CutOwn() {
 	}
 }
 
-// lossy does what it is asked, and loses some answers.
+// lossy executes its requests, and loses some answers.
 type lossy struct {
 	jetstream.JetStream
 	left *atomic.Int32
@@ -69,8 +69,8 @@ func newLossy(js jetstream.JetStream, n int) jetstream.JetStream {
 	return l
 }
 
-// LoseAnswers has a bucket lose the answers to its next writes.
+// LoseAnswers makes a bucket lose the answers to its next n writes.
 func LoseAnswers(s fleet.Store, n int) { st := s.(*store); st.js = newLossy(st.js, n) }
 
-// LoseAnswersOfLog is LoseAnswers of a log.
+// LoseAnswersOfLog is LoseAnswers for a log.
 func LoseAnswersOfLog(l fleet.Log, n int) { e := l.(*eventLog); e.js = newLossy(e.js, n) }

@@ -43,8 +43,8 @@ func take(s io.Reader) (lines int, whole bool, err error) {
 	return lines, true, err
 }
 
-// TestStreamsUnderFaults: whatever is late, doubled, out of order between subjects or
-// lost, a reader has what was written from its beginning, and an error where not all.
+// TestStreamsUnderFaults: with delayed, duplicated, reordered and lost frames, a reader receives
+// the written bytes from the beginning, and an error unless it receives all.
 func TestStreamsUnderFaults(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -93,7 +93,7 @@ func oneStreamUnderFaults(t *testing.T, seed uint64) {
 	_ = link.Close()
 }
 
-// TestSilence: an end that vanishes without a word is noticed.
+// TestSilence: an end that vanishes silently is detected.
 func TestSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -137,8 +137,8 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// TestComeBack: a link that is cut off comes back by itself, later and later, and never
-// gives up; what is asked meanwhile fails at once.
+// TestComeBack: a link that is cut off reconnects by itself, with increasing pauses, and never
+// gives up. Requests in the meantime fail at once.
 func TestComeBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -176,8 +176,8 @@ func TestComeBack(t *testing.T) {
 	})
 }
 
-// TestQuestionsUnderFaults: who asks again until it is answered is answered, and what
-// comes twice is seen twice at most as often as it is sent.
+// TestQuestionsUnderFaults: with retries every request is answered. A request is handled at most
+// twice as often as it is sent.
 func TestQuestionsUnderFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -187,7 +187,7 @@ func TestQuestionsUnderFaults(t *testing.T) {
 			Duplicate: func(string) bool { return dice.IntN(3) == 0 },
 			Drop:      func(string) bool { return dice.IntN(5) == 0 },
 		})
-		var mu sync.Mutex // questions are answered beside each other
+		var mu sync.Mutex // requests are handled concurrently
 		seen := map[string]bool{}
 		var all []string
 		if err := n.Exchange().Serve("report", func(_ context.Context, from fleet.TargetID, body []byte) ([]byte, error) {

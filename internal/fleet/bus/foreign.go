@@ -18,43 +18,42 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Foreign is a NATS cluster that there is already and that others run. Buckets and logs are
-// kept there, and hubs reach each other over it. Agents never do: their connections end at
-// the hub's own server, and no subject of theirs leaves it. What is kept there or goes over
-// it is sealed with the fleet's key, so that who runs the cluster can withhold it, and give
-// an older one again, and no more.
+// Foreign configures an existing NATS cluster that others run. It stores the buckets and logs of
+// the hubs, and connects the hubs. Agents never connect to it: their connections end at the hub's
+// own server, and their subjects stay there. All data is sealed with the fleet's key. The operators
+// of the cluster can withhold data and restore older data, but they cannot read or change it.
 type Foreign struct {
-	URLs []string // tls://HOST:PORT of some of its servers; nats:// is for this machine only
+	URLs []string // tls://HOST:PORT of some of its servers; nats:// only for this machine
 	// Login is a credentials file of NATS, or USER:PASSWORD, or a certificate with its key as PEM,
-	// alone or before one of these; nil is none.
+	// alone or before one of these; nil means none.
 	Login []byte
-	// CA are the PEM certificates that the cluster's are believed by; nil is those of the system.
+	// CA has the CAs of the cluster's certificates, as PEM; nil means the CAs of the system.
 	CA []byte
-	// Prefix begins the names of all that is this fleet's: letters, digits and -.
+	// Prefix begins the names of all buckets, logs and subjects of this fleet: letters, digits and
+	// -.
 	Prefix string
-	Key    []byte // KeySize of them, the same for all hubs of the fleet
-	// Replicas is how many servers keep what is new: 1, 3 or 5; 0 is 3. What is there
-	// already is kept as it is.
+	Key    []byte // KeySize bytes, the same for all hubs of the fleet
+	// Replicas is the number of servers that store each new bucket or log: 1, 3 or 5; 0 means 3. It
+	// does not change existing ones.
 	Replicas int
 }
 
 var prefixForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]{0,100}[A-Za-z0-9])?$`) })
 
-// mostReplicas is the most that JetStream knows.
+// mostReplicas is the maximum of JetStream.
 const mostReplicas = 5
 
-// Check says what is wrong with the settings, as far as that can be told without the
-// cluster.
+// Check returns an error if the settings are wrong. It does not connect to the cluster.
 func (f Foreign) Check() error {
 	switch {
 	case len(f.URLs) == 0:
 		return errors.New("cannot use a NATS cluster without an address: give --nats tls://HOST:PORT")
 	case !prefixForm().MatchString(f.Prefix):
-		return fmt.Errorf("cannot use %.80q as a prefix: it has letters, digits and -", f.Prefix)
+		return fmt.Errorf("cannot use %.80q as a prefix: a prefix has only letters, digits and -", f.Prefix)
 	case len(f.Key) != KeySize:
-		return fmt.Errorf("cannot seal with a key of %d bytes: it has %d", len(f.Key), KeySize)
+		return fmt.Errorf("cannot seal with a key of %d bytes: a key has %d", len(f.Key), KeySize)
 	case f.Replicas < 0 || f.Replicas > mostReplicas || f.Replicas > 0 && f.Replicas%2 == 0:
-		return fmt.Errorf("cannot keep everything on %d servers of NATS: give 1, 3 or 5", f.Replicas)
+		return fmt.Errorf("cannot store data on %d servers of NATS: give 1, 3 or 5", f.Replicas)
 	}
 	for _, u := range f.URLs {
 		if err := checkURL(u); err != nil {
@@ -62,21 +61,21 @@ func (f Foreign) Check() error {
 		}
 	}
 	if f.CA != nil && !x509.NewCertPool().AppendCertsFromPEM(f.CA) {
-		return errors.New("cannot read the certificates that the NATS cluster is believed by: they are PEM")
+		return errors.New("cannot read the CA certificates of the NATS cluster: they must be PEM")
 	}
 	return f.checkLogin()
 }
 
-// checkURL never repeats what it is given: people put passwords there.
+// checkURL never repeats the address in an error, since users put passwords there.
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "tls" && u.Scheme != "nats" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
-		return errors.New("cannot read an address of the NATS cluster: it is tls://HOST:PORT")
+		return errors.New("cannot read an address of the NATS cluster: it must be tls://HOST:PORT")
 	case u.User != nil:
-		return errors.New("cannot take a user or a password within the address of a NATS cluster: put USER:PASSWORD into a file, which is the credentials")
+		return errors.New("cannot use a user or a password in the address of a NATS cluster: write USER:PASSWORD into a file, and give --nats-creds FILE")
 	case u.Scheme == "nats" && !isHere(u.Hostname()):
-		return fmt.Errorf("cannot use %s without TLS: nats:// is for a server on this machine. Give tls://%s", u.Host, u.Host)
+		return fmt.Errorf("cannot use %s without TLS: nats:// is only for a server on this machine. Give tls://%s", u.Host, u.Host)
 	}
 	return nil
 }
@@ -86,7 +85,7 @@ func isHere(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// isSecure tells whether the cluster is reached over TLS.
+// isSecure returns true if the cluster is reached over TLS.
 func (f Foreign) isSecure() bool {
 	return slices.ContainsFunc(f.URLs, func(u string) bool { return strings.HasPrefix(u, "tls://") })
 }
@@ -103,13 +102,14 @@ type abroad struct {
 	anew renewals
 
 	mu     sync.Mutex
-	denied string // what the cluster did not allow last
+	denied string // the last permission error of the cluster
 	since  time.Time
-	why    string   // it is away since then, "" while it is not
-	opened []string // streams
+	why    string   // why the connection is down since then, "" if it is up
+	opened []string // names of streams
 }
 
-// reach connects, and waits for a cluster that is away; not for one that refuses.
+// reach connects. It waits for a cluster that is unreachable, but returns an error if the cluster
+// refuses this hub.
 func reach(ctx context.Context, f Foreign, hub string, warn func(string)) (*abroad, error) {
 	s, err := newSeal(f.Key)
 	if err != nil {
@@ -127,10 +127,10 @@ func reach(ctx context.Context, f Foreign, hub string, warn func(string)) (*abro
 			break
 		}
 		if text := err.Error(); isRefusal(err) {
-			return nil, fmt.Errorf("cannot use the NATS cluster: it does not let this hub in: %s. See whether the credentials are right, and of an account with JetStream", text)
+			return nil, fmt.Errorf("cannot use the NATS cluster: it refused this hub: %s. Check that the credentials are right, and that their account has JetStream", text)
 		} else if text != said {
 			said = text
-			warn("the NATS cluster cannot be reached, and this hub waits for it; agents go on with what they have: " + text)
+			warn("the NATS cluster cannot be reached. This hub waits for it, and agents continue with their assignments: " + text)
 		}
 		if !pause(ctx, time.Second) {
 			return nil, ctx.Err()
@@ -155,7 +155,7 @@ func (a *abroad) options(hub string) (nats.Options, error) {
 	o.Name, o.Servers = "fettle hub "+hub, a.conf.URLs
 	o.Timeout, o.PingInterval, o.MaxPingsOut = 5*time.Second, 5*time.Second, 2
 	o.MaxReconnect, o.ReconnectWait, o.IgnoreAuthErrorAbort = -1, 500*time.Millisecond, true
-	// What cannot be sent now fails now: sent later it would come after what was decided since.
+	// Messages are not buffered while disconnected: they would arrive later, after newer decisions.
 	o.ReconnectBufSize = -1
 	o.PermissionErrOnSubscribe = true
 	if a.conf.isSecure() {
@@ -172,14 +172,14 @@ func (a *abroad) options(hub string) (nats.Options, error) {
 	return o, login.apply(&o)
 }
 
-// isRefusal tells errors of connecting that no waiting helps against.
+// isRefusal returns true for errors of connecting that do not disappear by waiting.
 func isRefusal(err error) bool {
 	var cert *tls.CertificateVerificationError
 	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrAccountAuthExpired) ||
 		errors.Is(err, nats.ErrSecureConnWanted) || errors.As(err, &cert) || aboutCertificate(err)
 }
 
-// pause waits, and tells whether ctx goes on.
+// pause waits for d, and returns false if ctx ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -202,7 +202,7 @@ func (a *abroad) left(err error) {
 	a.why = text
 	a.mu.Unlock()
 	if first && !a.nc.IsClosed() {
-		a.warn("the NATS cluster is away; agents go on with what they have: " + text)
+		a.warn("the connection to the NATS cluster is lost. Agents continue with their assignments: " + text)
 	}
 }
 
@@ -211,10 +211,10 @@ func (a *abroad) back(nc *nats.Conn) {
 	was := time.Since(a.since).Round(time.Second)
 	a.why = ""
 	a.mu.Unlock()
-	a.warn(fmt.Sprintf("the NATS cluster is there again after %s, at %s", was, nc.ConnectedAddr()))
+	a.warn(fmt.Sprintf("connected to the NATS cluster again after %s, at %s", was, nc.ConnectedAddr()))
 	a.anew.begin()
-	// What is followed on a cluster that has only come back may go with the next change of who
-	// leads there, and the library notices that after 20 seconds.
+	// After a reconnection, a change of the JetStream leader can end subscriptions again. The
+	// library detects that only after 20 seconds.
 	for _, later := range []time.Duration{4 * time.Second, 10 * time.Second} {
 		time.AfterFunc(later, a.anew.begin)
 	}
@@ -229,11 +229,11 @@ func (a *abroad) complain(err error) {
 	a.warn("on the connection to the NATS cluster: " + err.Error())
 }
 
-// errAway is what there is to say of the library's words for it.
-var errAway = errors.New("the NATS cluster is away")
+// errAway replaces the library's texts for a lost connection.
+var errAway = errors.New("the NATS cluster cannot be reached")
 
-// plainly gives an error of the connection plain words. nil, of a hub that keeps everything
-// itself, has them already.
+// plainly explains an error of the NATS cluster. If a is nil, the hub stores its data itself and
+// the error is unchanged.
 func (a *abroad) plainly(err error) error {
 	if a == nil || err == nil {
 		return err
@@ -244,17 +244,17 @@ func (a *abroad) plainly(err error) error {
 	return a.because(refuses, err)
 }
 
-// healthy gives what is wrong, nil for nothing.
+// healthy returns why the connection is down, or nil.
 func (a *abroad) healthy() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.why != "" {
-		return fmt.Errorf("the NATS cluster is away since %s: %s", a.since.UTC().Format(time.RFC3339), a.why)
+		return fmt.Errorf("the NATS cluster has not been reachable since %s: %s", a.since.UTC().Format(time.RFC3339), a.why)
 	}
 	return nil
 }
 
-// sealer is nil where there is nothing abroad.
+// sealer returns nil if the hub stores its data itself.
 func (a *abroad) sealer() *seal {
 	if a == nil {
 		return nil
@@ -268,7 +268,7 @@ func (a *abroad) close() {
 	}
 }
 
-// goAbroad connects this server with where everything is kept, and with the other hubs.
+// goAbroad connects this server to the NATS cluster, and through it to the other hubs.
 func (s *Server) goAbroad(ctx context.Context, x *Exchange) (err error) {
 	if s.abroad, err = reach(ctx, *s.config.Foreign, s.config.Name, s.warn); err != nil {
 		return err

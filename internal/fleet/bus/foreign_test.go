@@ -17,13 +17,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// newOthers starts a cluster of so many servers that others run.
+// newOthers starts a NATS cluster of n servers.
 func newOthers(t testing.TB, n int) *bustest.Others {
 	t.Helper()
 	return bustest.NewOthers(t, freeAddresses(t, 2*n))
 }
 
-// freeAddresses are so many, all different, that nobody listens on.
+// freeAddresses returns n different unused addresses.
 func freeAddresses(t testing.TB, n int) (all []string) {
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -36,7 +36,7 @@ func freeAddresses(t testing.TB, n int) (all []string) {
 	return all
 }
 
-// over starts a hub that keeps everything with others. Agents reach it over TLS.
+// over starts a hub with all data on a NATS cluster. Agents connect to it over TLS.
 func (a *authority) over(t testing.TB, name string, f *bus.Foreign) *bus.Server {
 	t.Helper()
 	srv, err := a.tryOver(context.Background(), t, name, f)
@@ -51,7 +51,7 @@ func (a *authority) tryOver(ctx context.Context, t testing.TB, name string, f *b
 	return bus.Start(ctx, bus.Config{Dir: t.TempDir(), Name: name, Listen: "127.0.0.1:0", TLS: a.conf("hub", name), Identify: identify, Foreign: f})
 }
 
-// TestForeign: a bus that others keep is one like any other.
+// TestForeign: a bus with a NATS cluster passes the same suite.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	others, a := newOthers(t, 3), newAuthority(t)
@@ -63,8 +63,8 @@ func TestForeign(t *testing.T) {
 	})
 }
 
-// TestTwoHubsOfForeign: hubs that have no more in common than a cluster of others reach the
-// agents of each other: with questions, tellings and streams.
+// TestTwoHubsOfForeign: two hubs that share only a NATS cluster reach the agents of each other,
+// with requests, notifications and streams.
 func TestTwoHubsOfForeign(t *testing.T) {
 	others, a := newOthers(t, 1), newAuthority(t)
 	one, two := a.over(t, "hub1", others.Foreign("acme")), a.over(t, "hub2", others.Foreign("acme"))
@@ -111,7 +111,7 @@ func TestTwoHubsOfForeign(t *testing.T) {
 	if _, err := io.ReadFull(stream, back); err != nil || string(back) != "head "+much {
 		t.Errorf("read %d bytes back: %v", len(back), err)
 	}
-	// The agent goes: what waits for it ends.
+	// The agent disconnects: pending operations end.
 	_ = agent.Close()
 	if _, err := io.ReadFull(stream, back[:1]); !errors.Is(err, bus.ErrLost) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		t.Errorf("the stream of an agent that is gone: %v", err)
@@ -120,8 +120,8 @@ func TestTwoHubsOfForeign(t *testing.T) {
 		_, err := x.Ask(ctx, id, "do", nil)
 		return errors.Is(err, fleet.ErrOffline)
 	})
-	// It comes back at the other hub, and then once more at the first, before that one has
-	// noticed that the connection is gone.
+	// It connects to the other hub, and then to the first hub again, before that hub has detected
+	// the end of the old connection.
 	for _, at := range []*bus.Server{one, two} {
 		moved := busOf(t, at, func(id fleet.TargetID) bus.LinkConfig { return a.link(at, id) }).Link(ctx, id)
 		defer moved.Close()
@@ -131,7 +131,7 @@ func TestTwoHubsOfForeign(t *testing.T) {
 		bustest.Await(t, "it is at "+at.Address().String(), func() bool { return at.Exchange().Here(id) })
 		for _, from := range []*bus.Server{one, two} {
 			if from != at && from.Exchange().Here(id) {
-				continue // it asks the connection that it has
+				continue // it still used the old connection
 			}
 			bustest.Await(t, "it is found there", func() bool {
 				answer, err := from.Exchange().Ask(ctx, id, "where", nil)
@@ -146,9 +146,8 @@ func TestTwoHubsOfForeign(t *testing.T) {
 	bustest.Await(t, "the other hub is known to be gone", func() bool { peers, _ := one.Peers(ctx); return len(peers) == 1 })
 }
 
-// TestForeignLeaves: one server of three goes, and then all for a while. What was
-// acknowledged is there, those who follow go on, and another holds the lease of one who is
-// gone.
+// TestForeignLeaves: one server of three stops, and then all of them for a while. Acknowledged data
+// exists afterwards, watches and followers continue, and another hub takes over the lease.
 func TestForeignLeaves(t *testing.T) {
 	t.Parallel()
 	others, a := newOthers(t, 3), newAuthority(t)
@@ -236,8 +235,8 @@ func TestForeignLeaves(t *testing.T) {
 	}
 }
 
-// TestForeignRefuses: what the cluster does not offer is said, and not waited for; a cluster
-// that is away is waited for, and that is said.
+// TestForeignRefuses: if the cluster lacks a capability, the error is immediate and clear. For an
+// unreachable cluster, the hub waits and warns.
 func TestForeignRefuses(t *testing.T) {
 	others, a := newOthers(t, 1), newAuthority(t)
 	a.over(t, "hub1", others.Foreign("acme"))
@@ -250,9 +249,9 @@ func TestForeignRefuses(t *testing.T) {
 		{"no password", func(f *bus.Foreign) { f.Login = nil }, "credentials"},
 		{"no JetStream", func(f *bus.Foreign) { f.Login = []byte("plain:secret") }, "has no JetStream"},
 		{"no rights", func(f *bus.Foreign) { f.Login = []byte("mute:secret") }, "lacks rights"},
-		{"too few streams", func(f *bus.Foreign) { f.Login, f.Prefix = []byte("small:secret"), "small" }, "no more streams"},
+		{"too few streams", func(f *bus.Foreign) { f.Login, f.Prefix = []byte("small:secret"), "small" }, "limit of streams"},
 		{"one server", func(f *bus.Foreign) { f.Prefix, f.Replicas = "third", 3 }, "--nats-replicas 1"},
-		{"another fleet", func(f *bus.Foreign) { f.Key = []byte(strings.Repeat("x", bus.KeySize)) }, "belongs to another fleet"},
+		{"another fleet", func(f *bus.Foreign) { f.Key = []byte(strings.Repeat("x", bus.KeySize)) }, "belong to another fleet"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := others.Foreign("acme")
@@ -299,8 +298,8 @@ func TestForeignRefuses(t *testing.T) {
 	}
 }
 
-// TestForeignIsFull: the log takes what room there is, and what there is none for is refused in
-// words that say so; what was there before stays.
+// TestForeignIsFull: the log uses the available space. Writes without space fail with a clear
+// error, and older data stays.
 func TestForeignIsFull(t *testing.T) {
 	f := newOthers(t, 1).Foreign("acme")
 	f.Login = []byte("full:" + bustest.Password)
@@ -312,7 +311,7 @@ func TestForeignIsFull(t *testing.T) {
 	defer srv.Close()
 	b := busOf(t, srv, srv.Local)
 	store, log := b.Store("things"), b.Log("events")
-	if text := strings.Join(said, "\n"); !strings.Contains(text, "no room for a log of 4096 MiB: it is made with half of 256 MiB") {
+	if text := strings.Join(said, "\n"); !strings.Contains(text, "no room for a log of 4096 MiB: trying 128 MiB") {
 		t.Errorf("said was %q", text)
 	}
 	if _, err := log.Append(t.Context(), [][]byte{[]byte("first")}); err != nil {

@@ -17,7 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// secure is a server of others that is reached over TLS, and for which a was asked.
+// secure starts a NATS server with TLS and a certificate of a.
 func (a *authority) secure(t *testing.T, change func(*server.Options)) (url string) {
 	o := &server.Options{
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, MaxPayload: 4 << 20, JetStream: true, StoreDir: t.TempDir(),
@@ -40,7 +40,7 @@ func (a *authority) secure(t *testing.T, change func(*server.Options)) (url stri
 	return "tls://localhost:" + port
 }
 
-// tryAt starts a hub at a server that is believed by the certificate of ca.
+// tryAt starts a hub with a NATS server whose certificates are verified by ca.
 func (a *authority) tryAt(t *testing.T, url string, ca *authority, login []byte) error {
 	f := &bus.Foreign{
 		URLs: []string{url}, Login: login, Prefix: "acme", Key: make([]byte, bus.KeySize), Replicas: 1,
@@ -58,7 +58,7 @@ func (a *authority) tryAt(t *testing.T, url string, ca *authority, login []byte)
 	return err
 }
 
-// TestForeignOverTLS: the cluster is believed by the certificates that are given, and no other.
+// TestForeignOverTLS: the certificate of the cluster is verified by the given CA certificates only.
 func TestForeignOverTLS(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
 	url := a.secure(t, func(*server.Options) {})
@@ -73,7 +73,7 @@ func TestForeignOverTLS(t *testing.T) {
 	}
 }
 
-// pemOf is a certificate and its key as a hub is given them.
+// pemOf returns a certificate and its key in the form of a credentials file.
 func (a *authority) pemOf(t *testing.T, name string) []byte {
 	c := a.conf("hub", name).Certificates[0]
 	key, err := x509.MarshalPKCS8PrivateKey(c.PrivateKey)
@@ -83,9 +83,9 @@ func (a *authority) pemOf(t *testing.T, name string) []byte {
 	return slices.Concat(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
 }
 
-// TestForeignByCertificate: a cluster that wants a certificate of its clients gets that of the
-// credentials, with a password beside it or in place of one; who has none, or one of
-// another authority, is refused at once.
+// TestForeignByCertificate: a cluster that requires client certificates gets the certificate of the
+// credentials, with or without a password. A hub without a certificate, or with a certificate of
+// another CA, fails at once.
 func TestForeignByCertificate(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
 	url := a.secure(t, func(o *server.Options) {
@@ -106,8 +106,8 @@ func TestForeignByCertificate(t *testing.T) {
 		{"no certificate", url, password, "credentials"},
 		{"of another authority", url, slices.Concat(other.pemOf(t, "hub1"), password), "credentials"},
 		{"without the password", url, a.pemOf(t, "hub1"), "credentials"},
-		{"without TLS", "nats://localhost:4222", a.pemOf(t, "hub1"), "give tls://"},
-		{"two lines", url, slices.Concat(a.pemOf(t, "hub1"), password, password), "with one of these"},
+		{"without TLS", "nats://localhost:4222", a.pemOf(t, "hub1"), "give a tls://"},
+		{"two lines", url, slices.Concat(a.pemOf(t, "hub1"), password, password), "alone or before these"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := a.tryAt(t, c.url, a, c.login)

@@ -17,17 +17,17 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// A cluster has a directory of its own below that of a hub alone, since a server that is one
-// of several takes what it finds of a server alone for orphans, and deletes it.
+// A cluster has a directory of its own. A server in a cluster would regard the streams of a single
+// server as orphans, and delete them.
 const (
 	clusterDir = "cluster"
-	aloneDir   = "jetstream"           // of a hub alone, as the server calls it
-	wholeFile  = clusterDir + "/whole" // is there when all of a hub alone is in its cluster
+	aloneDir   = "jetstream"           // of a single hub; the name is the server's
+	wholeFile  = clusterDir + "/whole" // exists when all data of a single hub has been copied into its cluster
 	seatDir    = clusterDir + "/jetstream/$SYS/_js_/_meta_"
 	seatFile   = "peers.idx"
 )
 
-// storeDir is where the server keeps everything.
+// storeDir returns the directory of the server's data.
 func (c Config) storeDir() string {
 	if c.Cluster == nil || c.Cluster.Files == nil {
 		return c.Dir
@@ -35,7 +35,7 @@ func (c Config) storeDir() string {
 	return host.JoinPath(c.Dir, clusterDir)
 }
 
-// founds tells whether a hub begins a cluster, and brings what it has.
+// founds returns true if this hub founds a cluster and must copy its data into it.
 func (c Config) founds() (bool, error) {
 	if c.Cluster == nil || c.Cluster.Files == nil || len(c.Cluster.Peers) > 1 {
 		return false, nil
@@ -44,8 +44,8 @@ func (c Config) founds() (bool, error) {
 	return !there, err
 }
 
-// prepare makes the directory of a cluster. A hub that begins one waits for nobody; another
-// waits for those whom it knows, so that two who are new never make a cluster of their own.
+// prepare creates the directory of a cluster. A hub that founds a cluster does not wait. Any other
+// hub waits for its known hubs, so that two new hubs never form a cluster of their own.
 func (c Config) prepare(founds bool) error {
 	if c.Cluster == nil || c.Cluster.Files == nil {
 		return nil
@@ -53,7 +53,7 @@ func (c Config) prepare(founds bool) error {
 	files := c.Cluster.Files
 	if founds {
 		if err := removeTree(files, host.JoinPath(c.Dir, clusterDir)); err != nil {
-			return fmt.Errorf("cannot begin a cluster: %w", err)
+			return fmt.Errorf("cannot found a cluster: %w", err)
 		}
 	}
 	seat := host.JoinPath(host.JoinPath(c.Dir, seatDir), seatFile)
@@ -67,8 +67,8 @@ func (c Config) prepare(founds bool) error {
 	return smallfile.Write(files, seat, seatOf(c.Cluster.Peers))
 }
 
-// seatOf is the server's own record of who votes: it has no option that says so, and would
-// wait for a second one.
+// seatOf encodes the server's own record of the voting peers. The server has no option for it, and
+// would wait for a second server.
 func seatOf(names []string) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, uint32(len(names)))
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(names)))
@@ -78,7 +78,7 @@ func seatOf(names []string) []byte {
 	return binary.LittleEndian.AppendUint16(b, 0)
 }
 
-// peerOf is what the server makes of a name among those who vote.
+// peerOf returns the ID that the server derives from the name of a voting peer.
 func peerOf(name string) string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	sum := sha256.Sum256([]byte(name))
@@ -89,9 +89,9 @@ func peerOf(name string) string {
 	return string(b)
 }
 
-// bring copies what a hub alone had into the cluster that it begins, with all numbers as
-// they were. It is durable when bring returns, and only then is the old one taken away: a
-// crash before begins anew.
+// bring copies the data of a single hub into the cluster that it founds; all revisions stay the
+// same. The old data is removed only after the copy is durable. After a crash before that, bring
+// starts again.
 func (s *Server) bring(ctx context.Context) error {
 	files := s.config.Cluster.Files
 	old := host.JoinPath(s.config.Dir, aloneDir)
@@ -101,7 +101,7 @@ func (s *Server) bring(ctx context.Context) error {
 	}
 	if there {
 		if err := s.copyAlone(ctx); err != nil {
-			return fmt.Errorf("cannot bring the store of this hub into a cluster: %w", err)
+			return fmt.Errorf("cannot copy the store of this hub into its cluster: %w", err)
 		}
 	}
 	if err := files.SyncFS(s.config.Dir); err != nil {
@@ -113,7 +113,7 @@ func (s *Server) bring(ctx context.Context) error {
 	return removeTree(files, old)
 }
 
-// copyAlone opens the store of a hub alone beside this server.
+// copyAlone starts a second server with the data of the single hub and copies all streams.
 func (s *Server) copyAlone(ctx context.Context) error {
 	alone, err := Start(ctx, Config{Dir: s.config.Dir, Name: s.config.Name + "-alone", DontListen: true, MaxStore: s.config.MaxStore, Warn: s.config.Warn})
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Server) copyAlone(ctx context.Context) error {
 	return nil
 }
 
-// removeTree removes a directory with all that is in it; one that is not there is no error.
+// removeTree removes a directory and its content. A missing directory is not an error.
 func removeTree(files host.FS, dir string) error {
 	st, err := files.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -159,9 +159,9 @@ func removeTree(files host.FS, dir string) error {
 	return files.Remove(dir)
 }
 
-// accompany gives a hub that is a cluster of one the company that the server waits for
-// before it counts votes: a server within this process that keeps nothing. It is needed
-// until the votes are counted.
+// accompany starts a second server within this process that stores nothing. The server of a cluster
+// of one hub waits for a second server before it counts votes. end stops it; call end after the
+// first election.
 func (s *Server) accompany() (end func(), err error) {
 	end = func() {}
 	if s.config.Cluster == nil || s.config.Cluster.Files == nil || len(s.config.Cluster.Peers) > 1 {
@@ -174,13 +174,13 @@ func (s *Server) accompany() (end func(), err error) {
 	c := s.config.Cluster
 	company, err := server.NewServer(&server.Options{
 		ServerName: s.config.Name + "-company", NoLog: true, NoSigs: true, CustomRouterAuthentication: hubsOnly{},
-		// A server that does not listen to clients makes no routes.
+		// A server that does not listen for clients does not connect routes.
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, CustomClientAuthentication: nobody{},
 		Cluster: server.ClusterOpts{Name: c.Name, Host: "127.0.0.1", Port: server.RANDOM_PORT, NoAdvertise: true, TLSTimeout: 10, TLSConfig: strict(c.TLS, c.Identify)},
 		Routes:  []*url.URL{{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", port)}},
 	})
 	if err != nil {
-		return end, fmt.Errorf("cannot begin a cluster: %w", err)
+		return end, fmt.Errorf("cannot found a cluster: %w", err)
 	}
 	go company.Start()
 	return func() {
@@ -189,7 +189,7 @@ func (s *Server) accompany() (end func(), err error) {
 	}, nil
 }
 
-// nobody lets nobody in.
+// The type nobody implements server.Authentication: it refuses all clients.
 type nobody struct{}
 
 // Check implements server.Authentication.

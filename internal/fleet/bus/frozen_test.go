@@ -13,8 +13,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// freezer forwards connections to a hub until it is frozen. From then on it accepts connections
-// and bytes as the kernel does for a stopped process, and answers nothing.
+// freezer forwards connections to a hub until it is frozen. From then on it accepts connections and
+// bytes like the kernel for a stopped process, and answers nothing.
 type freezer struct {
 	t      *testing.T
 	at     net.Listener
@@ -65,7 +65,7 @@ func (f *freezer) hold(c net.Conn) {
 	f.open = append(f.open, c)
 }
 
-// carries tells whether connections were made through it.
+// carries returns true if connections were made through it.
 func (f *freezer) carries() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,8 +97,8 @@ func (w thawed) Write(b []byte) (int, error) {
 	}
 }
 
-// An agent whose hub freezes moves to another hub by itself, although the frozen hub still accepts
-// connections and bytes. The other hub reaches the agent then.
+// An agent whose hub freezes connects to another hub by itself, although the frozen hub still
+// accepts connections and bytes. The other hub then reaches the agent.
 func TestFrozenHub(t *testing.T) {
 	a := newAuthority(t)
 	srv := a.listen(t)

@@ -7,24 +7,25 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// What may be under way at once. A target asks one thing after the other as a rule; the
-// bounds are for those that do not.
+// Limits of concurrent requests. A target normally sends one request after the other; the limits
+// protect the hub against other behaviour.
 const (
-	gateCount      = 32       // questions of one target
-	gateBytes      = 4 << 20  // their bytes
-	gateBytesOfAll = 64 << 20 // of all targets
-	// gateAnswers is how many bytes one target is answered within writeTime, after which a
-	// connection that does not read is ended: what waits for one is twice that at most.
+	gateCount      = 32       // requests of one target
+	gateBytes      = 4 << 20  // bytes of the requests of one target
+	gateBytesOfAll = 64 << 20 // bytes of the requests of all targets
+	// gateAnswers is the maximum size of the answers to one target within writeTime, in bytes. A
+	// connection that does not read for writeTime is ended, so at most twice this size waits for
+	// one target.
 	gateAnswers = 8 << 20
 )
 
-// gate keeps any one target from taking all of a hub.
+// gate prevents that one target uses all resources of a hub.
 type gate struct {
 	mu  sync.Mutex
 	all int
 	of  map[fleet.TargetID]*load
 
-	answered map[fleet.TargetID]int // bytes, since
+	answered map[fleet.TargetID]int // bytes of answers, since
 	since    time.Time
 }
 
@@ -34,7 +35,7 @@ func newGate() *gate {
 	return &gate{of: map[fleet.TargetID]*load{}, answered: map[fleet.TargetID]int{}}
 }
 
-// enter tells whether one more question of some bytes may begin; leave ends it.
+// enter returns true if one more request of this size may begin; leave ends it.
 func (g *gate) enter(id fleet.TargetID, bytes int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -51,7 +52,7 @@ func (g *gate) enter(id fleet.TargetID, bytes int) bool {
 	return true
 }
 
-// answers tells whether a target may have an answer of some bytes now.
+// answers returns true if a target may receive an answer of this size now.
 func (g *gate) answers(id fleet.TargetID, bytes int, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// TestAnswersHaveABound: who asks for more than it can want gets no more of it, and others do.
+// TestAnswersHaveABound: the answers to one target are limited, and other targets are not affected.
 func TestAnswersHaveABound(t *testing.T) {
 	srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), DontListen: true})
 	if err != nil {
@@ -38,8 +38,8 @@ func TestAnswersHaveABound(t *testing.T) {
 		return answers, last
 	}
 	for i := range 2 {
-		// It may be that a new span of time begins meanwhile.
-		if n, err := ask(i); n < 8 || n > 16 || err == nil || !strings.Contains(err.Error(), "ask again in some seconds") {
+		// A new time span may begin in the meantime.
+		if n, err := ask(i); n < 8 || n > 16 || err == nil || !strings.Contains(err.Error(), "retry in a few seconds") {
 			t.Errorf("%d MiB were answered: %v", n, err)
 		}
 	}

@@ -9,27 +9,29 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// GatherConfig says how much is gathered. The zero value is good.
+// GatherConfig configures a Gather. The zero value is ready to use.
 type GatherConfig struct {
-	Wait  time.Duration // for others, from the first; 0 is 2 ms, and what comes while one is written goes with the next
-	Bytes int           // of one commit; 0, and more, is MaxBatch
-	Limit time.Duration // of one commit; 0 is 10 s
+	// Wait is the time to wait after the first append for more appends; 0 means 2 ms. Appends that
+	// arrive during a commit form the next commit.
+	Wait  time.Duration
+	Bytes int           // of one commit; 0 and larger values mean MaxBatch
+	Limit time.Duration // of one commit; 0 means 10 s
 }
 
-// Gather is a Log that makes one of what many append at the same time, so that they
-// share the cost of a flush. Each has its answer when its records are durable.
+// Gather is a Log that joins concurrent appends to one commit, so that they share the cost of a
+// flush. Each append returns when its records are durable.
 type Gather struct {
 	log    fleet.Log
 	config GatherConfig
 
 	mu      sync.Mutex
 	waiting []*parcel
-	bytes   int // of those that wait
+	bytes   int // of the waiting parcels
 	busy    bool
-	full    chan struct{} // closed when there is enough for a commit, nil while nobody waits for more
+	full    chan struct{} // closed when there is enough for a commit; nil if no goroutine waits for more
 }
 
-// parcel is what one Append brought.
+// parcel has the records of one Append.
 type parcel struct {
 	records [][]byte
 	bytes   int
@@ -40,7 +42,7 @@ type parcel struct {
 
 var _ fleet.Log = (*Gather)(nil)
 
-// NewGather gathers what is appended to a log.
+// NewGather returns a Gather that appends to l.
 func NewGather(l fleet.Log, c GatherConfig) *Gather {
 	c.Wait, c.Limit = orElse(c.Wait, 2*time.Millisecond), orElse(c.Limit, 10*time.Second)
 	c.Bytes = min(orElse(c.Bytes, MaxBatch), MaxBatch)
@@ -52,22 +54,22 @@ func (g *Gather) Follow(ctx context.Context, from uint64, each func(seq uint64, 
 	return g.log.Follow(ctx, from, each)
 }
 
-// Append implements fleet.Log. The records may not be changed until they are durable;
-// when ctx ends before, they may become so all the same.
+// Append implements fleet.Log. The caller must not change the records until they are durable. If
+// ctx ends before, they may still become durable.
 func (g *Gather) Append(ctx context.Context, records [][]byte) (uint64, error) {
 	p := &parcel{records: records, done: make(chan struct{})}
 	for _, r := range records {
 		p.bytes += len(r) + maxLength
 	}
 	if p.bytes > MaxBatch {
-		return 0, fmt.Errorf("cannot append %d bytes at once: %d are the most", p.bytes, MaxBatch)
+		return 0, fmt.Errorf("cannot append %d bytes at once: the maximum is %d", p.bytes, MaxBatch)
 	}
 	g.enqueue(p)
 	return p.wait(ctx)
 }
 
-// wait waits for the answer. Others may be first, so a caller with WithSilence does not wait longer
-// than that.
+// wait waits for the result. Earlier commits can delay it; with WithSilence, wait returns
+// fleet.ErrNoAnswer after the remaining time.
 func (p *parcel) wait(ctx context.Context) (uint64, error) {
 	var late <-chan time.Time
 	silence, began := silenceOf(ctx), time.Now()
@@ -88,7 +90,7 @@ func (p *parcel) wait(ctx context.Context) (uint64, error) {
 	}
 }
 
-// maxLength is what the length of a record takes at most.
+// maxLength is the maximum size of an encoded record length, in bytes.
 const maxLength = 4
 
 func (g *Gather) enqueue(p *parcel) {
@@ -107,8 +109,8 @@ func (g *Gather) enqueue(p *parcel) {
 	}
 }
 
-// run commits as long as there is something. Only the first waits: while it is written
-// others come.
+// run commits as long as appends wait. Only the first commit waits for more appends: during a
+// commit, others arrive.
 func (g *Gather) run(full <-chan struct{}) {
 	t := time.NewTimer(g.config.Wait)
 	defer t.Stop()
@@ -121,7 +123,7 @@ func (g *Gather) run(full <-chan struct{}) {
 	}
 }
 
-// next takes what goes into one commit: at least one parcel, when there is any.
+// next removes the parcels of the next commit: at least one, if there is any.
 func (g *Gather) next() []*parcel {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -150,5 +152,5 @@ func (g *Gather) commit(batch []*parcel) {
 		p.seq, p.err = seq, err
 		close(p.done)
 	}
-	clear(batch) // it is the beginning of what waits, which would keep the records until it grows
+	clear(batch) // the array is also the beginning of g.waiting, and would keep the records alive
 }

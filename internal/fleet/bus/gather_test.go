@@ -17,7 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// read gives what a log has so far, by seq.
+// read returns the current content of a log, by seq.
 func read(t *testing.T, l *bustest.Log) (out [][]string) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -35,8 +35,8 @@ func read(t *testing.T, l *bustest.Log) (out [][]string) {
 	return out
 }
 
-// TestGather: what many append at one time is one message, each has its seq after the
-// commit, and what comes during a commit goes with the next.
+// TestGather: concurrent appends become one message, each append returns its seq after the commit,
+// and appends during a commit are in the next one.
 func TestGather(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := bustest.NewLog()
@@ -102,7 +102,7 @@ func TestGatherBounds(t *testing.T) {
 	})
 }
 
-// TestGatherFails: who waits for a commit that fails is told, and the next one is tried.
+// TestGatherFails: all appends of a failed commit return its error, and the next commit is tried.
 func TestGatherFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := bustest.NewLog()
@@ -124,7 +124,7 @@ func TestGatherFails(t *testing.T) {
 	})
 }
 
-// TestGatherForgets: what is durable is kept in memory by nobody, however long nothing follows.
+// TestGatherForgets: durable records are not kept in memory, even if no further append follows.
 func TestGatherForgets(t *testing.T) {
 	g := bus.NewGather(discard{}, bus.GatherConfig{Wait: time.Nanosecond})
 	var records []weak.Pointer[[4096]byte]
@@ -142,7 +142,7 @@ func TestGatherForgets(t *testing.T) {
 	runtime.KeepAlive(g)
 }
 
-// discard is a log that keeps nothing.
+// discard is a log that stores nothing.
 type discard struct{ fleet.Log }
 
 func (discard) Append(context.Context, [][]byte) (uint64, error) { return 1, nil }

@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/host/local"
 )
 
-// growing is a bus that begins as one hub alone.
+// growing is a bus that begins as one hub.
 type growing struct {
 	t     *testing.T
 	files *local.Host
@@ -33,7 +33,7 @@ func newGrowing(t *testing.T) *growing {
 	return &growing{t: t, files: files, seats: newAuthority(t).seats(t, 3), hubs: make([]*bus.Server, 3)}
 }
 
-// begin starts a hub that knows some others.
+// begin starts a hub that knows some other hubs.
 func (g *growing) begin(i int, knows ...int) {
 	g.t.Helper()
 	s := g.seats[i]
@@ -62,7 +62,7 @@ func (g *growing) warn(text string) {
 	g.t.Log(text)
 }
 
-// tend tends until the bus is kept on these hubs.
+// tend calls Tend until the data is stored on these hubs.
 func (g *growing) tend(by int, who ...int) {
 	g.t.Helper()
 	var names []string
@@ -95,7 +95,7 @@ func (g *growing) tend(by int, who ...int) {
 	g.t.Logf("on %v after %s", names, time.Since(begin).Round(time.Millisecond))
 }
 
-// writer writes until it is stopped, and remembers what was acknowledged.
+// writer writes until it is stopped, and records the acknowledged writes.
 type writer struct {
 	mu   sync.Mutex
 	log  []string
@@ -133,7 +133,7 @@ func (w *writer) count() int {
 	return len(w.log)
 }
 
-// all sees that everything that was acknowledged is there, read from one hub.
+// all checks that all acknowledged writes exist, read from one hub.
 func (g *growing) all(i int, writers ...*writer) {
 	g.t.Helper()
 	l, err := g.hubs[i].Log(context.Background(), bus.LogConfig{Name: "events"})
@@ -153,8 +153,8 @@ func (g *growing) all(i int, writers ...*writer) {
 	}
 }
 
-// A hub alone becomes a cluster of one with all that it had, at the same revisions; of
-// three each has everything, one may go, and at last there is one again.
+// A single hub becomes a cluster of one with all of its data, at the same revisions. Of three hubs
+// each has all data, and one may fail. At the end there is one hub again.
 func TestGrowAndShrink(t *testing.T) {
 	t.Parallel()
 	g := newGrowing(t)
@@ -208,7 +208,7 @@ func TestGrowAndShrink(t *testing.T) {
 	t.Logf("%d records, and all are there", had.count()+one.count()+two.count())
 }
 
-// readsWhatWasWritten: what one hub has written another reads at once.
+// readsWhatWasWritten: a write of one hub is visible at another hub at once.
 func (g *growing) readsWhatWasWritten() {
 	g.t.Helper()
 	var at [3]fleet.Store
@@ -251,8 +251,8 @@ func (g *growing) same(i int, want []fleet.Entry) {
 	}
 }
 
-// A hub that is gone for good is taken out by the others, whatever it was asked to tell
-// when it went, and nothing that was acknowledged is lost.
+// The other hubs remove a hub that is lost permanently, at any point of a copy from it. No
+// acknowledged write is lost.
 func TestShrinkWithoutTheOneThatGoes(t *testing.T) {
 	t.Parallel()
 	g := newGrowing(t)

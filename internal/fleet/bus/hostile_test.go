@@ -15,8 +15,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// TestHostileAgent tries everything that an agent can name. What is not its own is
-// denied, and the other target notices nothing.
+// TestHostileAgent tries all subjects that an agent can name. Subjects of other targets are denied,
+// and the other target receives nothing.
 func TestHostileAgent(t *testing.T) {
 	a := newAuthority(t)
 	t.Run("alone", func(t *testing.T) { hostileTo(t, a, a.listen(t)) })
@@ -52,7 +52,7 @@ func hostileTo(t *testing.T, a *authority, srv *bus.Server) {
 
 	for _, f := range frames(me, victim) {
 		r := newRaw(t, a, srv, me)
-		_ = r.send(f.kind, f.body) // the hub may have ended it already
+		_ = r.send(f.kind, f.body) // the hub may have ended the connection already
 		_ = r.conn.Close()
 	}
 	for _, reply := range replies(me, victim) {
@@ -99,7 +99,7 @@ type frame struct {
 	body []byte
 }
 
-// frames are what an agent has no right to, or makes no sense.
+// frames are not permitted for the agent, or invalid.
 func frames(me, victim fleet.TargetID) []frame {
 	out := []frame{
 		{'H', []byte("\x01hub")}, {'N', []byte("r.x.1")}, {'X', nil}, {0, nil}, {'M', nil}, {'M', []byte{0xff}}, {'M', []byte{0, 0}}, {'M', []byte{5, 'q'}},
@@ -116,8 +116,8 @@ func frames(me, victim fleet.TargetID) []frame {
 	return out
 }
 
-// replies let the hub answer where the agent may not write: where an answer goes is only what
-// the agent put there.
+// replies try to make the hub answer at subjects where the agent may not send: the agent chooses
+// the reply subject.
 func replies(me, victim fleet.TargetID) []string {
 	return []string{
 		"q.do", "s.do", "d.x", "r.x", "r.x.y.z", "r", "*", ">", "r.*.1", "f." + string(victim) + ".down.q.do", "f." + string(victim) + ".up.q.report", "f." + string(victim) + ".down.r.x.1",
@@ -125,7 +125,7 @@ func replies(me, victim fleet.TargetID) []string {
 	}
 }
 
-// TestFloods: what one agent sends too much of costs it its connection, or nothing.
+// TestFloods: an agent that sends too much of anything loses its connection, or has no effect.
 func TestFloods(t *testing.T) {
 	a := newAuthority(t)
 	srv := a.listen(t)
@@ -182,7 +182,7 @@ func TestFloods(t *testing.T) {
 	fine("many connections")
 }
 
-// sessions: one target has few connections, and the newest are kept.
+// sessions: one target has few connections, and the newest ones stay.
 func sessions(t *testing.T, a *authority, srv *bus.Server) {
 	bustest.Await(t, "what was there has ended", func() bool { return srv.Connections() == 1 })
 	for range 20 {

@@ -13,30 +13,30 @@ import (
 )
 
 const (
-	// storeTry is how long one answer of the store is waited for: an answer can be lost.
+	// storeTry limits the wait for one answer of the store. An answer can be lost.
 	storeTry = 2500 * time.Millisecond
-	// storeTime is how long the store is asked for an answer.
+	// storeTime limits the attempts to get an answer from the store.
 	storeTime = 10 * time.Second
-	storeWait = 100 * time.Millisecond // between two
-	// stillWriting is the server's error about a write that it has and has not finished.
+	storeWait = 100 * time.Millisecond // between two attempts
+	// stillWriting is the server's error about a write that it has received but not finished.
 	stillWriting jetstream.ErrorCode = 10158
-	// anotherWrite is its error about a key with another write that is not finished. Without a
+	// anotherWrite is the server's error about a key with another unfinished write. Without a
 	// quorum that write does not finish.
 	anotherWrite = jetstream.JSErrCodeStreamWrongLastSequenceConstant
 	// noQuorum is the server's error about a request that needs more hubs than there are.
 	noQuorum jetstream.ErrorCode = 10008
 )
 
-// Headers of what a bucket keeps.
+// Headers of the messages of a bucket.
 const (
 	idHeader     = jetstream.MsgIDHeader
 	changeHeader = "KV-Operation"
 	markerHeader = "Nats-Marker-Reason"
 )
 
-// insist repeats ask until the store answers, for storeTime or the rest of WithSilence at most. ask
+// insist repeats ask until the store answers, at most for storeTime or the rest of WithSilence. ask
 // must be idempotent. If no answer arrives within this time or before the caller's deadline, the
-// error is fleet.ErrNoAnswer. If the caller cancels ctx, the error is that of ctx.
+// error is fleet.ErrNoAnswer. If the caller cancels ctx, the error is that error of ctx.
 func insist(ctx context.Context, cut *renewals, ask func(context.Context) error) error {
 	silence := silenceOf(ctx)
 	all, stop := context.WithTimeout(ctx, silence.left())
@@ -66,7 +66,7 @@ type noAnswer struct{ cause error }
 
 func (noAnswer) Error() string { return fleet.ErrNoAnswer.Error() + " in time" }
 
-// Unwrap gives the kind of the error and its cause.
+// Unwrap returns the kind of the error and its cause.
 func (e noAnswer) Unwrap() []error { return []error{fleet.ErrNoAnswer, e.cause} }
 
 func askOnce(ctx context.Context, cut *renewals, ask func(context.Context) error) error {
@@ -76,8 +76,7 @@ func askOnce(ctx context.Context, cut *renewals, ask func(context.Context) error
 	return done(ask(ctx))
 }
 
-// unanswered tells whether an error is that no answer came, so that nobody knows what became
-// of the question.
+// unanswered returns true if no answer arrived, so that the result of the request is unknown.
 func unanswered(err error) bool {
 	waits := []jetstream.ErrorCode{stillWriting, anotherWrite, noQuorum}
 	if e := (*jetstream.APIError)(nil); errors.As(err, &e) && slices.Contains(waits, e.ErrorCode) {
@@ -91,10 +90,10 @@ func unanswered(err error) bool {
 	return false
 }
 
-// last is what a bucket has under a key, without its value.
+// last is the newest message of a key, without its value.
 type last struct {
 	rev  uint64
-	id   string // of the write
+	id   string // ID of the write
 	gone bool
 }
 
@@ -112,8 +111,8 @@ func isGone(m *jetstream.RawStreamMsg) bool {
 
 func (s *store) subject(key string) string { return "$KV." + s.kv.Bucket() + "." + key }
 
-// write writes one message, and gives its revision. Its identity is that of all attempts: the
-// server takes it once, and what it took is recognised, however often the answer is lost.
+// write writes one message, and returns its revision. All attempts have the same ID: the server
+// stores the message once, and write recognises it even if the answer was lost.
 func (s *store) write(ctx context.Context, key string, value []byte, header nats.Header) (rev uint64, err error) {
 	id, again := newToken()+newToken(), false
 	header.Set(idHeader, id)

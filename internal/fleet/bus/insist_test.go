@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// A caller with a time limit of its own hears that the outcome is unknown, as without one; a
-// caller that gave up hears that.
+// A caller with its own time limit receives the error that the outcome is unknown, like a caller
+// without one. A caller that gave up receives its own cancellation.
 func TestInsistWithALimitOfTheCaller(t *testing.T) {
 	silent := func(ctx context.Context) error {
 		<-ctx.Done()

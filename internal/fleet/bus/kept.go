@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// store opens a bucket abroad. What it has to say of the place comes with the error.
+// store opens a bucket on the NATS cluster, and creates it if it does not exist.
 func (a *abroad) store(ctx context.Context, name string) (fleet.Store, error) {
 	st := &store{name: name, js: a.js, abroad: a, anew: &a.anew}
 	err := a.persist(ctx, func(ctx context.Context) (err error) {
@@ -27,7 +27,7 @@ func (a *abroad) store(ctx context.Context, name string) (fleet.Store, error) {
 	return st, nil
 }
 
-// log opens a log abroad.
+// log opens a log on the NATS cluster, and creates it if it does not exist.
 func (a *abroad) log(ctx context.Context, c LogConfig) (fleet.Log, error) {
 	l := &eventLog{js: a.js, name: c.Name, at: a.conf.Prefix + ".log." + c.Name, abroad: a, anew: &a.anew}
 	err := a.persist(ctx, func(ctx context.Context) (err error) {
@@ -40,8 +40,8 @@ func (a *abroad) log(ctx context.Context, c LogConfig) (fleet.Log, error) {
 	return l, nil
 }
 
-// heartbeat is how often a log abroad shows that it is followed: a server that followed it may
-// be gone, and is missed after two of them, in place of half a minute.
+// heartbeat is the interval at which the server of a followed log shows that it is alive. The hub
+// detects a dead server after two intervals; without a heartbeat it takes half a minute.
 const heartbeat = 2 * time.Second
 
 // close seals a value for its key.
@@ -53,8 +53,8 @@ func (s *store) open(key string, value []byte) ([]byte, error) {
 	return s.abroad.sealer().open(s.name+" "+key, value)
 }
 
-// entry is what a bucket has. What no hub wrote is told of and left out, as if it had not
-// come.
+// entry decodes an entry of a bucket. An entry that was not written by a hub is reported with a
+// warning and otherwise ignored.
 func (s *store) entry(e jetstream.KeyValueEntry) (fleet.Entry, bool) {
 	out := entryOf(e)
 	if out.Gone {
@@ -62,7 +62,7 @@ func (s *store) entry(e jetstream.KeyValueEntry) (fleet.Entry, bool) {
 	}
 	value, err := s.open(out.Key, out.Value)
 	if err != nil {
-		s.abroad.warn(fmt.Sprintf("cannot believe %s of %s: %v", out.Key, s.name, err))
+		s.abroad.warn(fmt.Sprintf("ignored the key %s of the bucket %s: %v", out.Key, s.name, err))
 		return out, false
 	}
 	out.Value = value

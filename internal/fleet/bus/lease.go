@@ -10,21 +10,22 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// LeaseConfig is what is held, and by whom.
+// LeaseConfig configures a lease.
 type LeaseConfig struct {
-	Key string // of the store
-	// Holder names this process: never two at once. Who begins with a name that holds
-	// the lease is taken for its successor, and does not wait.
+	Key string // of the lease in the store
+	// Holder names this process; no two running processes may have the same name. A process with
+	// the name of the current holder is its successor and does not wait.
 	Holder string
-	// Good is how long the lease is good without a renewal; 0 is 10 seconds. It is
-	// renewed after a third of it, and taken over after one and a quarter.
+	// Good is how long the lease is valid without a renewal; 0 means 10 seconds. The holder renews
+	// it after a third of this time. Another process takes it over after one and a quarter of this
+	// time.
 	Good time.Duration
 }
 
-// Lead calls lead whenever this process holds a lease, one call after the other, until
-// ctx ends or lead returns while it is held, which gives it back. The context of lead
-// ends when the lease is lost. The fence rises with each holder: whoever writes for the
-// lease puts it into what is written, and whoever reads refuses a lower one than seen.
+// Lead calls lead whenever this process holds a lease; calls are never concurrent. It returns when
+// ctx ends, or when lead returns while the lease is held; it then releases the lease. The context
+// of lead ends when the lease is lost. The fence increases with each holder: writers add it to
+// their writes, and readers refuse a lower fence than they have seen.
 func Lead(ctx context.Context, s fleet.Store, c LeaseConfig, lead func(ctx context.Context, fence uint64)) error {
 	if err := CheckEntry(c.Key, nil); err != nil || c.Holder == "" {
 		return errors.Join(err, errors.New("cannot hold a lease without a key and a name"))
@@ -52,8 +53,8 @@ type lease struct {
 	wrote   chan outcome
 	watched chan struct{}
 
-	cancel   context.CancelFunc // of lead, nil while it does not run
-	fence    uint64             // that it runs with
+	cancel   context.CancelFunc // of lead; nil while it does not run
+	fence    uint64             // of the running lead
 	returned chan struct{}
 }
 
@@ -62,7 +63,7 @@ type outcome struct {
 	err error
 }
 
-// watch hands on what the store has under the key; that there is nothing, too.
+// watch forwards the value of the key in the store, also if there is none.
 func (l *lease) watch(ctx context.Context) {
 	defer close(l.watched)
 	send := func(e fleet.Entry) {
@@ -71,7 +72,7 @@ func (l *lease) watch(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
-	_ = l.store.Watch(ctx, func(e fleet.Entry) { // it ends with ctx
+	_ = l.store.Watch(ctx, func(e fleet.Entry) { // it returns when ctx ends
 		if e.Key == l.key {
 			send(e)
 		}
@@ -104,8 +105,8 @@ func (l *lease) run(ctx context.Context) {
 	}
 }
 
-// claimOf reads a claim. What nobody can read is nobody's claim, and its number is lost:
-// that of the store, which rises too, takes its place.
+// claimOf decodes a claim. An invalid value means that the lease is free. Its fence is unknown, so
+// the revision of the store, which also only increases, replaces it.
 func (l *lease) claimOf(e fleet.Entry) claim {
 	var c claim
 	if err := json.Unmarshal(e.Value, &c); err != nil {
@@ -114,7 +115,7 @@ func (l *lease) claimOf(e fleet.Entry) claim {
 	return c
 }
 
-// step does what the election wants, and gives when to look again.
+// step executes the decision of the election, and returns the time of the next step.
 func (l *lease) step(ctx context.Context) time.Time {
 	do, wake := l.election.tick(time.Now())
 	switch {
@@ -155,7 +156,7 @@ func (l *lease) put(ctx context.Context, w write) outcome {
 	return outcome{rev, err}
 }
 
-// end waits for lead, and gives back what is held, so that the next need not wait.
+// end waits for lead and releases the lease, so that the next holder need not wait.
 func (l *lease) end(ctx context.Context) {
 	if l.cancel != nil {
 		l.cancel()
@@ -171,11 +172,11 @@ func (l *lease) end(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.good/4)
 	defer cancel()
-	l.put(ctx, write{Claim: claim{Fence: e.seen.Fence, Beat: e.seen.Beat + 1}, Rev: e.rev}) // it ends by itself otherwise
+	l.put(ctx, write{Claim: claim{Fence: e.seen.Fence, Beat: e.seen.Beat + 1}, Rev: e.rev}) // if this fails, the lease expires
 }
 
-// Holder is who holds a lease, "" for nobody: as the store has it, which may be late.
-// fleet.ErrNotFound is in the chain of the error where nobody ever did.
+// Holder returns the holder of a lease, or "" if it is free, from the possibly outdated store.
+// errors.Is(err, fleet.ErrNotFound) is true if there never was a holder.
 func Holder(ctx context.Context, s fleet.Store, key string) (string, error) {
 	e, err := s.Get(ctx, key)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// terms are who led from when to when, and with which number.
+// terms records the leaders with their times and fences.
 type terms struct {
 	mu    sync.Mutex
 	begin time.Time
@@ -27,7 +27,7 @@ func (w *terms) note(text string) {
 	w.list = append(w.list, fmt.Sprintf("%s %s", time.Since(w.begin).Truncate(100*time.Millisecond), text))
 }
 
-// lead is what a process does while it holds the lease: nothing, until it ends.
+// lead is the work of a leader: it waits until its context ends.
 func (w *terms) lead(name string) func(context.Context, uint64) {
 	return func(ctx context.Context, fence uint64) {
 		w.mu.Lock()
@@ -45,7 +45,7 @@ func (w *terms) lead(name string) func(context.Context, uint64) {
 	}
 }
 
-// cut is a store that one process cannot reach for a while. What it watches stops, too.
+// cut is a store that one process cannot reach for a while. Its watches stop too.
 type cut struct {
 	fleet.Store
 	mu   sync.Mutex
@@ -81,8 +81,8 @@ func (c *cut) Watch(ctx context.Context, each func(fleet.Entry), ready func()) e
 	}, ready)
 }
 
-// TestLead: one leads; who is cut off stops before another begins; who ends gives it
-// back at once; who comes anew under its own name does not wait.
+// TestLead: there is one leader. A leader that is cut off stops before another one begins. A leader
+// that ends releases the lease at once. A restarted process with the same name does not wait.
 func TestLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := bustest.NewStore()
@@ -110,7 +110,7 @@ func TestLead(t *testing.T) {
 		time.Sleep(time.Minute)
 		stopA()
 		all.Wait()
-		// As after kill -9: the claim stands, and its holder is gone.
+		// As after kill -9: the claim exists, and its holder is gone.
 		if _, err := s.Put(context.Background(), "lead", []byte(`{"holder":"a","fence":7,"beat":1}`)); err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +153,7 @@ func compare(t *testing.T, got, want []string) {
 	}
 }
 
-// TestLeadReturns: who has nothing more to do gives the lease back.
+// TestLeadReturns: a leader whose work is done releases the lease.
 func TestLeadReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := bustest.NewStore()
@@ -173,7 +173,7 @@ func TestLeadReturns(t *testing.T) {
 	})
 }
 
-// TestLeadOnTheRealStore is the same on JetStream, in virtual time.
+// TestLeadOnTheRealStore is the same test with JetStream, in virtual time.
 func TestLeadOnTheRealStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		srv := bustest.Embedded(t)

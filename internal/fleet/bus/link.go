@@ -11,15 +11,15 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// maxHandled is how many questions of hubs an agent answers at once.
+// maxHandled is the number of requests of hubs that an agent handles at once.
 const maxHandled = 64
 
-// Dialer makes a connection to a hub. It is one attempt; lost is closed when the
-// connection ends, whoever ended it.
+// Dialer makes one attempt to connect to a hub. lost is closed when the connection ends, at either
+// end.
 type Dialer func(ctx context.Context) (c Connection, lost <-chan struct{}, err error)
 
-// Link is the agent's end: a fleet.Link. It connects in the background, and connects
-// again, until it is closed.
+// Link is the agent's end of the connection to its hubs, a fleet.Link. It connects, and reconnects,
+// in the background until it is closed.
 type Link struct {
 	id      fleet.TargetID
 	self    string
@@ -45,8 +45,8 @@ type session struct {
 
 var _ fleet.Link = (*Link)(nil)
 
-// NewLink makes a link of a target over what dial connects to. It returns at once; when
-// ctx ends the link closes.
+// NewLink creates the link of a target over the connections of dial. It returns at once. The link
+// closes when ctx ends.
 func NewLink(ctx context.Context, id fleet.TargetID, dial Dialer, b Backoff) *Link {
 	ctx, cancel := context.WithCancel(ctx)
 	l := &Link{
@@ -59,15 +59,15 @@ func NewLink(ctx context.Context, id fleet.TargetID, dial Dialer, b Backoff) *Li
 	return l
 }
 
-// Close ends the connection, and waits until it is.
+// Close ends the connection, and waits until it has ended.
 func (l *Link) Close() error {
 	l.cancel()
 	<-l.done
 	return nil
 }
 
-// run connects again and again. A connection that ended soon counts as an attempt that
-// failed, so that two hosts with one identity do not chase each other.
+// run reconnects until the link closes. A connection that ended soon counts as a failed attempt.
+// Two hosts with the same identity therefore do not replace each other in a busy loop.
 func (l *Link) run(dial Dialer, b Backoff) {
 	defer close(l.done)
 	for attempt := 0; l.ctx.Err() == nil; attempt++ {
@@ -83,7 +83,7 @@ func (l *Link) run(dial Dialer, b Backoff) {
 	}
 }
 
-// serve keeps one connection until it ends.
+// serve uses one connection until it ends.
 func (l *Link) serve(c Connection, lost <-chan struct{}) {
 	ctx, cancel := context.WithCancelCause(l.ctx)
 	defer c.Close()
@@ -107,7 +107,7 @@ func (l *Link) serve(c Connection, lost <-chan struct{}) {
 	l.streams.failAll(ErrLost)
 }
 
-// become tells of a connection that came or went.
+// become reports that a connection began or ended.
 func (l *Link) become(s *session) {
 	l.mu.Lock()
 	l.now = s
@@ -127,9 +127,8 @@ func (l *Link) session() (*session, error) {
 	return l.now, nil
 }
 
-// Changes implements fleet.Link. Each is called from the goroutine that connects, so
-// that the order is right, and should not take long; if there is a connection already
-// it is called at once.
+// Changes implements fleet.Link. each is called from the goroutine that connects, in order, and
+// must not take long. If a connection exists already, Changes calls each at once.
 func (l *Link) Changes(each func(up bool)) {
 	l.mu.Lock()
 	l.changes = append(l.changes, each)
@@ -140,8 +139,8 @@ func (l *Link) Changes(each func(up bool)) {
 	}
 }
 
-// Ask implements fleet.Link. It fails at once while there is no connection, and when
-// the connection ends. It waits a minute where ctx has no end.
+// Ask implements fleet.Link. It fails at once without a connection, and when the connection ends.
+// If ctx has no deadline, it waits for a minute.
 func (l *Link) Ask(ctx context.Context, word string, body []byte) ([]byte, error) {
 	if err := errors.Join(checkWord(word), checkSize(body)); err != nil {
 		return nil, err
@@ -155,7 +154,7 @@ func (l *Link) Ask(ctx context.Context, word string, body []byte) ([]byte, error
 	number, answer, end := l.calls.begin("")
 	defer end()
 	if err := s.carrier.Send(upOf(l.id, "q."+word), inboxOf(l.id)+l.self+"."+number, body); err != nil {
-		return nil, fmt.Errorf("cannot ask a hub: %w: %w", fleet.ErrNoHub, err)
+		return nil, fmt.Errorf("cannot send a request to a hub: %w: %w", fleet.ErrNoHub, err)
 	}
 	both, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -175,31 +174,31 @@ func (l *Link) Tell(word string, body []byte) error {
 	return s.carrier.Send(upOf(l.id, "q."+word), "", body)
 }
 
-// Serve implements fleet.Link. The context of the handler ends with the link, not with
-// the connection.
+// Serve implements fleet.Link. The context of the handler ends with the link, not with the
+// connection.
 func (l *Link) Serve(word string, handle func(ctx context.Context, body []byte) ([]byte, error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.handle[word] != nil {
-		return fmt.Errorf("cannot serve the word %s twice", word)
+		return fmt.Errorf("cannot add a second handler of %s requests", word)
 	}
 	l.handle[word] = handle
 	return checkWord(word)
 }
 
-// ServeStreams implements fleet.Link. The context of the handler ends with the link;
-// its stream ends with the connection, and is closed when the handler returns.
+// ServeStreams implements fleet.Link. The context of the handler ends with the link. The stream
+// ends with the connection, and is closed when the handler returns.
 func (l *Link) ServeStreams(word string, handle func(ctx context.Context, header []byte, stream io.ReadWriteCloser)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.take[word] != nil {
-		return fmt.Errorf("cannot serve streams of the word %s twice", word)
+		return fmt.Errorf("cannot add a second handler of %s streams", word)
 	}
 	l.take[word] = handle
 	return checkWord(word)
 }
 
-// heard takes what hubs send.
+// heard dispatches a message of a hub.
 func (l *Link) heard(s *session, m Message) {
 	kind, rest, _ := strings.Cut(strings.TrimPrefix(m.Subject, downOf(l.id, "")), ".")
 	switch kind {
@@ -218,17 +217,17 @@ func (l *Link) heard(s *session, m Message) {
 
 func (s *session) reply(m Message, body []byte, err error) {
 	if m.Reply != "" {
-		_ = s.carrier.Send(m.Reply, "", packAnswer(body, err)) // who does not get it asks again
+		_ = s.carrier.Send(m.Reply, "", packAnswer(body, err)) // if the answer is lost, the requester asks again
 	}
 }
 
-// asked answers a question in a goroutine of its own.
+// asked handles a request in a goroutine of its own.
 func (l *Link) asked(s *session, word string, m Message) {
 	l.mu.Lock()
 	handle := l.handle[word]
 	l.mu.Unlock()
 	if handle == nil {
-		s.reply(m, nil, fmt.Errorf("cannot answer %.40q: %w under this word", word, fleet.ErrOffline))
+		s.reply(m, nil, fmt.Errorf("cannot answer %.40q: %w for such requests", word, fleet.ErrOffline))
 		return
 	}
 	l.begin(s, m, func() {
@@ -237,14 +236,14 @@ func (l *Link) asked(s *session, word string, m Message) {
 	})
 }
 
-// opened takes a stream. The hub knows that it is open before the handler begins.
+// opened accepts a stream. It answers the hub before it starts the handler.
 func (l *Link) opened(s *session, word string, m Message) {
 	l.mu.Lock()
 	handle := l.take[word]
 	l.mu.Unlock()
 	hub, sid, header, err := parseOpen(m.Body)
 	if handle == nil && err == nil {
-		err = fmt.Errorf("cannot open a stream for %.40q: %w under this word", word, fleet.ErrOffline)
+		err = fmt.Errorf("cannot open a stream for %.40q: %w for such streams", word, fleet.ErrOffline)
 	}
 	if err != nil {
 		s.reply(m, nil, err)
@@ -267,7 +266,7 @@ func (l *Link) begin(s *session, m Message, do func()) {
 	select {
 	case l.slots <- struct{}{}:
 	default:
-		s.reply(m, nil, errors.New("cannot answer more questions at once"))
+		s.reply(m, nil, errors.New("cannot accept more concurrent requests: retry later"))
 		return
 	}
 	go func() {

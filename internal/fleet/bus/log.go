@@ -11,34 +11,36 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// LogConfig is what a Log is.
+// LogConfig configures a log.
 type LogConfig struct {
 	Name string // letters, digits, - and _
-	// The oldest goes when it is older than MaxAge, or when there are more than MaxBytes
-	// as they are stored; 0 is 400 days, and 4 GiB.
+	// The oldest messages are removed when they are older than MaxAge, or when the stored size
+	// exceeds MaxBytes; 0 means 400 days, and 4 GiB.
 	MaxAge   time.Duration
 	MaxBytes int64
 }
 
-// CorruptError is about a message of a log that is not what was written. Who follows
-// goes on behind it with Follow from Seq.
+// CorruptError means that a message of a log is damaged. To continue after it, call Follow with
+// Seq.
 type CorruptError struct {
 	Seq uint64
 	Err error
 }
 
-func (e *CorruptError) Error() string { return fmt.Sprintf("message %d of the log: %v", e.Seq, e.Err) }
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("message %d of the log is damaged: %v", e.Seq, e.Err)
+}
 
-// Unwrap is what is wrong with it.
+// Unwrap returns the cause.
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// eventLog is a stream of JetStream; a message of it holds the records of one Append.
+// eventLog is a stream of JetStream. One message holds the records of one Append.
 type eventLog struct {
 	js     jetstream.JetStream
 	stream jetstream.Stream
 	name   string
 	at     string  // its subject
-	abroad *abroad // nil for a log of the hubs' own
+	abroad *abroad // nil if the hub stores the log itself
 	anew   *renewals
 	cut    *renewals // as for a store
 
@@ -47,7 +49,7 @@ type eventLog struct {
 
 var _ fleet.Log = (*eventLog)(nil)
 
-// Log opens a log, and makes it where there is none.
+// Log opens a log, and creates it if it does not exist.
 func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
 	if s.abroad != nil {
 		return s.abroad.log(ctx, c)
@@ -67,14 +69,14 @@ func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
 	return &eventLog{js: s.js, stream: stream, name: c.Name, at: "log." + c.Name, anew: &s.anew, cut: &s.anew}, nil
 }
 
-// Append implements fleet.Log. After an error it may be there all the same: what is
-// appended has to bear being there twice.
+// Append implements fleet.Log. After an error the records may have been appended. Readers must
+// therefore accept duplicate records.
 func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error) {
 	b, err := l.batches.pack(records)
 	if err != nil {
 		return 0, err
 	}
-	// All attempts are the same message to the server.
+	// All attempts send the same message ID, so that the server stores the message once.
 	m := &nats.Msg{Subject: l.at, Header: nats.Header{idHeader: {newToken() + newToken()}}, Data: l.abroad.sealer().close("log "+l.name, b)}
 	var seq uint64
 	err = insist(ctx, l.cut, func(ctx context.Context) error {
@@ -90,8 +92,8 @@ func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error)
 	return seq, nil
 }
 
-// Follow implements fleet.Log. It gives the error of ctx or of each, and a CorruptError
-// for what cannot be read.
+// Follow implements fleet.Log. It returns the error of ctx or of each, and a CorruptError for a
+// damaged message.
 func (l *eventLog) Follow(ctx context.Context, from uint64, each func(seq uint64, records [][]byte) error) error {
 	for {
 		once, stop := l.anew.within(ctx)
@@ -108,8 +110,8 @@ func (l *eventLog) Follow(ctx context.Context, from uint64, each func(seq uint64
 	}
 }
 
-// follow gives nil when the connection was lost, or once ended before ctx, and it is worth
-// another attempt.
+// follow returns nil if the connection was lost, or if once ended before ctx. The caller then tries
+// again.
 func (l *eventLog) follow(ctx, once context.Context, from *uint64, each func(uint64, [][]byte) error) error {
 	c, err := l.stream.OrderedConsumer(once, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: *from + 1})
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 )
 
-// One answer of the store is lost, after it did what it was asked. The question is asked again, the
-// store does it once, and whoever asked hears that it is done, soon.
+// One answer of the store is lost, after the store has executed the request. The request is
+// repeated, the store executes it once, and the caller gets the result soon.
 func TestLostAnswers(t *testing.T) {
 	t.Parallel()
 	for _, hubs := range []int{1, 3} {
@@ -66,12 +66,12 @@ func lostAnswers(t *testing.T, s *bus.Server) {
 		t.Errorf("%d after %d: it was appended twice", second, first)
 	}
 
-	// Somebody else is faster, also where an answer is lost.
+	// Another write is first, also if an answer is lost.
 	lose(1)
 	if _, err := st.Update(ctx, "a", []byte("5"), rev-1); !errors.Is(err, fleet.ErrConflict) {
 		t.Errorf("an older revision is written over: %v", err)
 	}
-	// No answer at all is no conflict, and nobody waits for long.
+	// Without any answer the error is not a conflict, and callers do not wait for long.
 	lose(1000)
 	began := time.Now()
 	if _, err := st.Update(ctx, "a", []byte("6"), rev); err != nil && !errors.Is(err, fleet.ErrNoAnswer) || errors.Is(err, fleet.ErrConflict) {
@@ -82,7 +82,7 @@ func lostAnswers(t *testing.T, s *bus.Server) {
 	}
 }
 
-// startHubs starts hubs, and gives the bus of one of them.
+// startHubs starts n hubs, and returns the bus of one of them.
 func startHubs(t *testing.T, n int) *bus.Server {
 	a := newAuthority(t)
 	if n == 1 {

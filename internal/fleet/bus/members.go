@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// maxOfTarget is how many connections one target may have: a second one is what a host
-// makes before the server has noticed that the first is dead.
+// maxOfTarget is the maximum number of connections of one target. A host opens a second connection
+// before the server has detected that the first is dead.
 const maxOfTarget = 2
 
 // members are the connections of targets to one server.
@@ -24,7 +24,7 @@ type members struct {
 
 type member struct {
 	connection uint64
-	here       bool // it has said so, and hears
+	here       bool // it has reported that it receives messages
 }
 
 type event struct {
@@ -36,7 +36,7 @@ func newMembers() *members {
 	return &members{of: map[fleet.TargetID][]*member{}, owner: map[uint64]fleet.TargetID{}}
 }
 
-// admit notes a new connection, and gives those that have to go for it.
+// admit adds a new connection, and returns the connections that must end because of it.
 func (m *members) admit(id fleet.TargetID, connection uint64) (tooMany []uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -48,7 +48,7 @@ func (m *members) admit(id fleet.TargetID, connection uint64) (tooMany []uint64)
 	return tooMany
 }
 
-// arrived notes that a connection hears. A number that is another's is ignored.
+// arrived records that a connection receives messages. A connection of another target is ignored.
 func (m *members) arrived(id fleet.TargetID, connection uint64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -61,8 +61,8 @@ func (m *members) arrived(id fleet.TargetID, connection uint64) {
 	}
 }
 
-// spoke notes that something came from a target. A connection says once that it hears, and
-// that is lost where the hub did not listen for a moment; but it says so before all else.
+// spoke records that a message of a target arrived. A connection reports once, before all other
+// messages, that it receives messages. This report can be lost, so any message replaces it.
 func (m *members) spoke(id fleet.TargetID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,7 +72,7 @@ func (m *members) spoke(id fleet.TargetID) {
 	}
 }
 
-// gone notes the end of a connection, and tells whose last one that heard it was.
+// gone removes a connection. last is true if the target has no other receiving connection.
 func (m *members) gone(connection uint64) (id fleet.TargetID, last bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -90,12 +90,12 @@ func (m *members) gone(connection uint64) (id fleet.TargetID, last bool) {
 	return id, last
 }
 
-// here needs the lock.
+// here must be called with the lock held.
 func (m *members) here(id fleet.TargetID) bool {
 	return slices.ContainsFunc(m.of[id], func(c *member) bool { return c.here })
 }
 
-// connections are those of one target.
+// connections returns the connections of one target.
 func (m *members) connections(id fleet.TargetID) []uint64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -106,7 +106,7 @@ func (m *members) connections(id fleet.TargetID) []uint64 {
 	return out
 }
 
-// list is sorted.
+// list returns the connected targets, sorted.
 func (m *members) list() []fleet.TargetID {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -120,8 +120,8 @@ func (m *members) watch(each func(fleet.TargetID, bool)) {
 	m.each = append(m.each, each)
 }
 
-// tell needs the lock. Those who watch are called in order and without it, by a
-// goroutine that lives as long as there is something to tell.
+// tell must be called with the lock held. A goroutine calls the watchers in order and without the
+// lock, as long as there are events.
 func (m *members) tell(e event) {
 	m.events = append(m.events, e)
 	if m.busy {

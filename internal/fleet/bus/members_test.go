@@ -7,7 +7,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// A target of which nobody heard that it is here is here when it speaks.
+// A target whose arrival was missed is connected when its first message arrives.
 func TestSpoke(t *testing.T) {
 	m := newMembers()
 	m.spoke("a")
@@ -27,8 +27,8 @@ func TestSpoke(t *testing.T) {
 	}
 }
 
-// A target has two connections at most: with a third one, the oldest is ended. Those of other
-// targets stay.
+// A target has at most two connections: a third one ends the oldest. Connections of other targets
+// stay.
 func TestMostConnections(t *testing.T) {
 	m := newMembers()
 	for n := uint64(1); n <= 2; n++ {

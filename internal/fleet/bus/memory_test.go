@@ -19,8 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// memoryEnv is the file of the seat of a hub that only listens, and says what memory it
-// has.
+// memoryEnv is the file with the seat of a hub that only listens, and prints its memory.
 const memoryEnv = "FETTLE_TEST_BUS_MEMORY"
 
 func runMemory(file string) int {
@@ -45,7 +44,7 @@ func runMemory(file string) int {
 	}
 	fmt.Println(srv.Address())
 	for in := bufio.NewScanner(os.Stdin); in.Scan(); {
-		for range 4 { // stacks shrink by half with each
+		for range 4 { // each collection halves the stacks
 			debug.FreeOSMemory()
 		}
 		status, err := os.ReadFile("/proc/self/status")
@@ -59,8 +58,8 @@ func runMemory(file string) int {
 	return 0
 }
 
-// BenchmarkConnections measures what a connection that rests costs a hub, in a process
-// of its own, with TLS.
+// BenchmarkConnections measures the memory of a hub for an idle connection, in its own process,
+// with TLS.
 func BenchmarkConnections(b *testing.B) {
 	for b.Loop() {
 		connections(b, 2000)

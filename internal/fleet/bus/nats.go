@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// overNATS is what hubs say to each other.
+// overNATS implements subjects with a NATS connection, for messages between hubs.
 type overNATS struct{ nc *nats.Conn }
 
 func (c overNATS) Send(subject, reply string, body []byte) error {
@@ -26,7 +26,7 @@ func (c overNATS) Receive(subject, group string, each func(Message)) error {
 	return flush(context.Background(), c.nc)
 }
 
-// orElse is a value, or what is meant where there is none.
+// orElse returns v if it is positive, and otherwise the default.
 func orElse[T int | int32 | int64 | time.Duration](v, otherwise T) T {
 	if v > 0 {
 		return v
@@ -34,8 +34,8 @@ func orElse[T int | int32 | int64 | time.Duration](v, otherwise T) T {
 	return otherwise
 }
 
-// own connects the hub itself, within the process. Where the server ends such a
-// connection it is made again at once.
+// own connects the hub to its own server, within the process. If the server ends the connection, it
+// is made again at once.
 func (s *Server) own(user string) (*nats.Conn, error) {
 	o := nats.GetDefaultOptions()
 	o.Name, o.User, o.Password, o.InProcessServer = "hub", user, s.secret, s.nats

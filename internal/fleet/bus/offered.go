@@ -11,7 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Numbers of errors of JetStream that say what a cluster or an account does not offer.
+// JetStream error codes about limits of a cluster or an account.
 const (
 	errAccountRoom   = 10002 // of the account
 	errNoPeers       = 10005
@@ -27,14 +27,14 @@ const (
 	errOldServer     = 10185
 )
 
-// leastPayload is what the cluster has to take as one message.
+// leastPayload is the minimum of max_payload on the cluster, in bytes.
 const leastPayload = MaxQuestion + 64<<10
 
-// ready waits until JetStream answers, and looks whether it offers what is needed. A cluster
-// that has only begun has nobody who answers yet, as one without JetStream has for ever.
+// ready waits until JetStream answers, and checks that it offers enough. A cluster that is starting
+// does not answer yet; a cluster without JetStream never answers.
 func (a *abroad) ready(ctx context.Context) error {
 	if most := a.nc.MaxPayload(); most < leastPayload {
-		return fmt.Errorf("cannot use the NATS cluster: it takes messages of %d bytes at most, and fettle sends up to %d. Set max_payload: 4MB on its servers", most, leastPayload)
+		return fmt.Errorf("cannot use the NATS cluster: it accepts messages of at most %d bytes, and fettle sends up to %d. Set max_payload: 4MB on its servers", most, leastPayload)
 	}
 	said := ""
 	for begun := time.Now(); ; {
@@ -51,7 +51,7 @@ func (a *abroad) ready(ctx context.Context) error {
 		}
 		if text := err.Error(); text != said {
 			said = text
-			a.warn("the JetStream of the NATS cluster does not answer, and this hub waits for it; agents go on with what they have: " + text)
+			a.warn("the JetStream of the NATS cluster does not answer. This hub waits for it, and agents continue with their assignments: " + text)
 		}
 		pause(ctx, 200*time.Millisecond)
 	}
@@ -63,7 +63,7 @@ func (a *abroad) refusal() string {
 	return a.denied
 }
 
-// because says what to do about what the cluster does not offer.
+// because adds to an error how to give the cluster what it lacks.
 func (a *abroad) because(what string, err error) error {
 	if err == nil {
 		return nil
@@ -72,11 +72,11 @@ func (a *abroad) because(what string, err error) error {
 	var api *jetstream.APIError
 	switch denied := a.refusal(); {
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		hint = "the account has no JetStream: give it jetstream: enabled, and the account limits"
+		hint = "its account has no JetStream: set jetstream: enabled for the account, and its limits"
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabled):
 		hint = "its servers have no JetStream: set jetstream { store_dir: … }"
 	case denied != "" && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout)):
-		hint = "the account or user lacks rights (" + denied + "): it needs all subjects of an account of its own"
+		hint = "the account or user lacks rights (" + denied + "): give fettle all subjects of an account of its own"
 	case errors.As(err, &api):
 		hint = offer(api.ErrorCode)
 	}
@@ -89,17 +89,17 @@ func (a *abroad) because(what string, err error) error {
 	return fmt.Errorf("%s: %s: %w", what, hint, err)
 }
 
-// refuses begins what is said of errors that come later than the first.
+// refuses begins the text of errors after the start.
 const refuses = "the NATS cluster refuses"
 
 func offer(code jetstream.ErrorCode) string {
 	switch code {
 	case errSingleServer:
-		return "it is a single server: keep everything on one, with --nats-replicas 1"
+		return "it is a single server: give --nats-replicas 1"
 	case errNoPeers, errNoCluster:
-		return "it has too few servers with JetStream, or with room, for as many copies: start them, or give --nats-replicas 1"
+		return "it has too few servers with JetStream and free space for the replicas: start more servers, or give --nats-replicas 1"
 	case errStreams, errConsumers:
-		return "the account may have no more streams or consumers, and fettle needs 13 streams"
+		return "the account has reached its limit of streams or consumers: fettle needs 13 streams"
 	case errAccountRoom, errServerRoom, errMemory, errStorage, errLargestStream, errNoLimits:
 		return "the cluster or the account has no room left: give it more storage"
 	case errOldServer:
@@ -108,7 +108,7 @@ func offer(code jetstream.ErrorCode) string {
 	return ""
 }
 
-// isFinal tells errors of the cluster that trying again does not help against.
+// isFinal returns true for errors of the cluster that retries do not resolve.
 func (a *abroad) isFinal(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
@@ -117,17 +117,17 @@ func (a *abroad) isFinal(err error) bool {
 	return a.refusal() != "" || errors.Is(err, errUnsealed) || errors.Is(err, errChanged)
 }
 
-// errChanged is about a bucket that is not as hubs make it.
-var errChanged = errors.New("somebody made it, or changed it, so that it does not keep what it has to")
+// errChanged means that a bucket does not have the settings that hubs give it.
+var errChanged = errors.New("its settings differ from the settings of fettle, and it could lose data")
 
-// metaBucket says whose all the buckets of a prefix are.
+// The bucket and key that identify the fleet to which a prefix belongs.
 const (
 	metaBucket = "meta"
 	metaKey    = "fleet"
 )
 
-// claim looks whether what is kept under the prefix is this fleet's, and makes it so where
-// there is nothing yet: two fleets of one name would take each other's things for lost.
+// claim checks that the data under the prefix belongs to this fleet, and claims an unused prefix.
+// Two fleets with the same prefix would treat each other's data as damaged.
 func (a *abroad) claim(ctx context.Context) error {
 	var kv jetstream.KeyValue
 	err := a.persist(ctx, func(ctx context.Context) (err error) {
@@ -148,18 +148,18 @@ func (a *abroad) claim(ctx context.Context) error {
 			return err
 		}
 		if _, err := a.seal.open(place, was.Value()); err != nil {
-			return fmt.Errorf("cannot use the NATS cluster: what is kept there as %s belongs to another fleet of that name, or was sealed with another key than that of this directory. Give this fleet an account of its own, or remove those buckets: %w", a.conf.Prefix, err)
+			return fmt.Errorf("cannot use the NATS cluster: the buckets with the prefix %s belong to another fleet of that name, or the key in this hub's directory is a different one. Give this fleet an account of its own, or remove those buckets: %w", a.conf.Prefix, err)
 		}
 		return nil
 	})
 }
 
-// persist does what the cluster may refuse for a while, and waits for it.
+// persist repeats do while the cluster refuses temporarily.
 func (a *abroad) persist(ctx context.Context, do func(context.Context) error) error {
 	return persist(ctx, do, a.isFinal)
 }
 
-// openBucket opens a bucket as it is, and makes it where there is none.
+// openBucket opens an existing bucket unchanged, or creates it.
 func (a *abroad) openBucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
 	full := a.conf.bucket(name)
 	what := "cannot open the bucket " + full + " of the NATS cluster"
@@ -169,7 +169,7 @@ func (a *abroad) openBucket(ctx context.Context, name string) (jetstream.KeyValu
 			Bucket: full, Description: "fettle: sealed by its hubs", History: 1, Storage: jetstream.FileStorage, Replicas: orElse(a.conf.Replicas, mostCopies),
 			MaxValueSize: MaxValue + sealRoom + headRoom, LimitMarkerTTL: markerTime,
 		})
-		if errors.Is(err, jetstream.ErrBucketExists) { // another hub was faster
+		if errors.Is(err, jetstream.ErrBucketExists) { // another hub created it first
 			kv, err = a.js.KeyValue(ctx, full)
 		}
 	}
@@ -181,7 +181,7 @@ func (a *abroad) openBucket(ctx context.Context, name string) (jetstream.KeyValu
 		return nil, a.because(what, err)
 	}
 	if status.History() != 1 || status.LimitMarkerTTL() == 0 || status.TTL() != 0 {
-		return nil, fmt.Errorf("%s: %w: its history is %d, its TTL %s and its marker TTL %s, in place of 1, 0s and %s", what, errChanged, status.History(), status.TTL(), status.LimitMarkerTTL(), markerTime)
+		return nil, fmt.Errorf("%s: %w: its history is %d, its TTL %s and its marker TTL %s, instead of 1, 0s and %s", what, errChanged, status.History(), status.TTL(), status.LimitMarkerTTL(), markerTime)
 	}
 	a.note("KV_" + full)
 	return kv, nil
@@ -195,10 +195,10 @@ func (a *abroad) note(stream string) {
 	}
 }
 
-// leastLog is the smallest log that is worth having, in bytes.
+// leastLog is the minimum size of a log, in bytes.
 const leastLog = 64 << 20
 
-// openLog opens a log, and makes it as large as the cluster offers where there is none.
+// openLog opens a log. If it does not exist, openLog creates it as large as the cluster permits.
 func (a *abroad) openLog(ctx context.Context, c LogConfig) (jetstream.Stream, error) {
 	full := "LOG_" + a.conf.bucket(c.Name)
 	what := "cannot open the log " + full + " of the NATS cluster"
@@ -220,7 +220,7 @@ func (a *abroad) openLog(ctx context.Context, c LogConfig) (jetstream.Stream, er
 			if !isFull(err) || conf.MaxBytes/2 < leastLog {
 				break
 			}
-			a.warn(fmt.Sprintf("the NATS cluster has no room for a log of %d MiB: it is made with half of %d MiB", want>>20, conf.MaxBytes>>20))
+			a.warn(fmt.Sprintf("the NATS cluster has no room for a log of %d MiB: trying %d MiB", want>>20, conf.MaxBytes>>21))
 		}
 	}
 	if err != nil {
@@ -242,7 +242,7 @@ func isFull(err error) bool {
 	return false
 }
 
-// copies are where everything is kept that was opened.
+// copies returns the replicas of all opened buckets and logs.
 func (a *abroad) copies(ctx context.Context) ([]Copies, error) {
 	a.mu.Lock()
 	opened := slices.Clone(a.opened)
@@ -251,7 +251,7 @@ func (a *abroad) copies(ctx context.Context) ([]Copies, error) {
 	for _, name := range opened {
 		s, err := a.js.Stream(ctx, name)
 		if err != nil {
-			return nil, fmt.Errorf("cannot tell where things are kept: %w", err)
+			return nil, fmt.Errorf("cannot list the copies of the buckets and logs: %w", err)
 		}
 		out = append(out, copiesOf(s.CachedInfo()))
 	}

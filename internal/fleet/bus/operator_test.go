@@ -17,7 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// recorder has all that the operators of a cluster see.
+// recorder has all data that the operators of a cluster see.
 type recorder struct {
 	nc *nats.Conn
 	js jetstream.JetStream
@@ -26,7 +26,7 @@ type recorder struct {
 	seen []*nats.Msg
 }
 
-// operate connects as the operators of a cluster may, and records everything.
+// operate connects with the rights of the operators of a cluster, and records everything.
 func operate(t *testing.T, o *bustest.Others) *recorder {
 	t.Helper()
 	nc, err := nats.Connect(o.URLs()[0], nats.UserInfo("fettle", bustest.Password))
@@ -58,8 +58,8 @@ func (r *recorder) all() []*nats.Msg {
 	return append([]*nats.Msg(nil), r.seen...)
 }
 
-// TestOperators: who runs the cluster reads nothing, speaks as nobody, and what they write is not
-// believed, nor is what they move to another place or say again.
+// TestOperators: the operators of the cluster cannot read data and cannot send messages as a hub.
+// Data that they write, move or replay is ignored.
 func TestOperators(t *testing.T) {
 	others, a := newOthers(t, 1), newAuthority(t)
 	var mu sync.Mutex
@@ -112,7 +112,7 @@ func TestOperators(t *testing.T) {
 		}
 	}
 
-	// Said again, and said in the name of others.
+	// Replayed messages, and messages in the name of other hubs.
 	for _, m := range recorded {
 		if strings.HasPrefix(m.Subject, "acme.hubs.") {
 			_ = operators.nc.Publish(m.Subject, m.Data)
@@ -122,7 +122,7 @@ func TestOperators(t *testing.T) {
 	_ = operators.nc.PublishRequest("f."+string(id)+".down.q.do", "f."+string(id)+".up.r.x.1", []byte("forged"))
 	_ = operators.nc.Publish("f."+string(id)+".up.q.report", []byte("forged"))
 
-	// Forged, and moved.
+	// Forged and moved values.
 	kv, err := operators.js.KeyValue(ctx, "acme_things")
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestOperators(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"b", "c"} {
-		if e, err := store.Get(ctx, key); err == nil || !strings.Contains(err.Error(), "no hub of this fleet wrote that") {
+		if e, err := store.Get(ctx, key); err == nil || !strings.Contains(err.Error(), "no hub of this fleet wrote it") {
 			t.Errorf("%s is believed to be %q: %v", key, e.Value, err)
 		}
 	}
@@ -157,7 +157,7 @@ func TestOperators(t *testing.T) {
 	if err := log.Follow(ctx, 0, func(uint64, [][]byte) error { return nil }); !errors.As(err, &corrupt) || corrupt.Seq != 2 {
 		t.Errorf("following: %v", err)
 	}
-	// A good answer, behind all that was forged.
+	// A correct answer, after all forged ones.
 	if answer, err := one.Exchange().Ask(ctx, id, "do", nil); err != nil || string(answer) != "the answer is classified" {
 		t.Errorf("%q, %v", answer, err)
 	}
@@ -166,7 +166,7 @@ func TestOperators(t *testing.T) {
 	if done != again+1 {
 		t.Errorf("the agent was asked %d times for one question", done-again)
 	}
-	if !strings.Contains(strings.Join(said, "\n"), "cannot believe c of things") {
+	if !strings.Contains(strings.Join(said, "\n"), "ignored the key c of the bucket things") {
 		t.Errorf("nobody was told: %q", said)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// TestOwnConnectionsAreCut: a server ends connections that are behind with reading, those of
-// its own hub as well. What the hub follows goes on, and who went meanwhile is gone.
+// TestOwnConnectionsAreCut: a server ends connections that read too slowly, also of its own hub.
+// Watches of the hub continue, and targets that disconnected in the meantime are gone.
 func TestOwnConnectionsAreCut(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Unresponsive returns the named hubs that do not answer before ctx ends. A connection to a frozen hub
-// stays open for some seconds.
+// Unresponsive returns the named hubs that do not answer before ctx ends. The connection to a
+// frozen hub stays open for several seconds, so an open connection proves nothing.
 func (s *Server) Unresponsive(ctx context.Context, names []string) []string {
 	silent := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == s.config.Name })
 	if s.nats == nil || len(silent) == 0 {
@@ -23,7 +23,8 @@ func (s *Server) Unresponsive(ctx context.Context, names []string) []string {
 	return silent
 }
 
-// ping asks all hubs, and calls each for every answer, until ctx ends or each returns false.
+// ping sends a request to all hubs and calls each for every answer, until ctx ends or each returns
+// false.
 func (s *Server) ping(ctx context.Context, each func(from string, info server.JSInfo) (more bool)) {
 	system, inbox := s.owned[0], nats.NewInbox()
 	sub, err := system.SubscribeSync(inbox)

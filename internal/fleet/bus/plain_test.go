@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The log has no words of the NATS server that an operator cannot use.
+// The log has no messages of the NATS server that an operator cannot use.
 func TestPlainMessages(t *testing.T) {
 	for text, want := range map[string]string{
 		"Critical write error: write x: no space left on device": "the store cannot write its files: no space left on device",
@@ -26,7 +26,7 @@ func TestPlainMessages(t *testing.T) {
 	log.Errorf("Error trying to connect to route (attempt %d): %s", 2, "remote error: tls: bad certificate")
 	log.Errorf("Error trying to connect to route (attempt %d): %s", 1, "connection refused")
 	log.Warnf("Filestore [LOG_events] Stream state encountered internal inconsistency on write")
-	if len(said) != 2 || !strings.Contains(said[0], "whether this one was retired") || strings.Contains(said[1], "retired") {
+	if len(said) != 2 || !strings.Contains(said[0], "whether this hub was retired") || strings.Contains(said[1], "retired") {
 		t.Errorf("%q", said)
 	}
 }

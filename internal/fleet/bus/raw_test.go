@@ -12,10 +12,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 )
 
-// raw is a connection of who speaks for himself, and to whom the protocol says nothing.
+// raw is a connection that can send any bytes.
 type raw struct{ conn *tls.Conn }
 
-// dialRaw connects, and waits until it is let in.
+// dialRaw connects, and waits until the hub accepts the connection.
 func dialRaw(srv *bus.Server, conf *tls.Config) (*raw, error) {
 	c, err := tls.Dial("tcp", srv.Address().String(), conf)
 	if err != nil {
@@ -33,7 +33,7 @@ func dialRaw(srv *bus.Server, conf *tls.Config) (*raw, error) {
 	return r, nil
 }
 
-// next is the next frame of the hub.
+// next returns the next frame of the hub.
 func (r *raw) next() (kind byte, body []byte, err error) {
 	if err := r.conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		return 0, nil, err
@@ -47,7 +47,7 @@ func (r *raw) next() (kind byte, body []byte, err error) {
 	return head[4], body, err
 }
 
-// send writes a frame, whatever that is.
+// send writes any frame.
 func (r *raw) send(kind byte, body []byte) error {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(body)+1))
 	if err := r.conn.SetWriteDeadline(time.Now().Add(20 * time.Second)); err != nil {
@@ -57,7 +57,7 @@ func (r *raw) send(kind byte, body []byte) error {
 	return err
 }
 
-// said is the body of a message.
+// said returns the body of a message frame.
 func said(subject, reply string, body []byte) []byte {
 	var b []byte
 	for _, text := range []string{subject, reply} {
@@ -67,7 +67,7 @@ func said(subject, reply string, body []byte) []byte {
 	return append(b, body...)
 }
 
-// newRaw is a target with a good certificate and bad intentions.
+// newRaw is a target with a valid certificate and arbitrary behaviour.
 func newRaw(t *testing.T, a *authority, srv *bus.Server, id fleet.TargetID) *raw {
 	t.Helper()
 	r, err := dialRaw(srv, a.conf("target", string(id)))

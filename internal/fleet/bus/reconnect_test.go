@@ -15,7 +15,8 @@ import (
 )
 
 // fleetBehind starts a hub that becomes ready when all agents of one address have begun to connect.
-// It returns how many messages of the hub about refused connections there were until all were connected.
+// It returns the number of messages of the hub about refused connections until all agents were
+// connected.
 func fleetBehind(t *testing.T, agents int, budget agentconn.Budget, meanwhile func(srv *bus.Server)) (warnings int64) {
 	a := newAuthority(t)
 	ready := make(chan struct{})
@@ -62,8 +63,8 @@ func waitUntil(t *testing.T, name string, is func() bool) {
 	}
 }
 
-// Agents behind one address connect at once, many more than a hub accepts strangers: each waits, and
-// none is refused.
+// Agents behind one address connect at once, many more than a hub accepts as strangers: each waits,
+// and none is refused.
 func TestFleetBehindOneAddress(t *testing.T) {
 	agents, budget := 200, agentconn.Budget{Most: 1000, Strangers: 16, Patience: time.Minute, Queue: 10 * time.Second}
 	if os.Getenv("FETTLE_LONG") != "" { // as many as a hub with 65,536 descriptors accepts
@@ -74,7 +75,7 @@ func TestFleetBehindOneAddress(t *testing.T) {
 	}
 }
 
-// Idle connections have all places for strangers. All agents connect nevertheless.
+// Idle connections have all places for strangers. All agents still connect.
 func TestFleetAmongIdleConnections(t *testing.T) {
 	fleetBehind(t, 50, agentconn.Budget{Most: 1000, Strangers: 16, Patience: time.Minute, Queue: 100 * time.Millisecond}, func(srv *bus.Server) {
 		for range 100 {

@@ -19,14 +19,14 @@ import (
 
 var record = flag.String("record", "", "write the frames of a session of this program to testdata/frames-VERSION.txt")
 
-// sentFrame is one of a recorded session.
+// sentFrame is one frame of a recorded session.
 type sentFrame struct {
 	from string // "hub" or "agent"
 	data string // kind and body
 }
 
-// TestRecordFrames writes down a session of this program. Record the frames of a protocol
-// version before anything of it changes.
+// TestRecordFrames records a session of this version. Record the frames of a protocol version
+// before anything of it changes.
 func TestRecordFrames(t *testing.T) {
 	a, ctx := newAuthority(t), sessionTime(t)
 	srv := a.listen(t)
@@ -118,14 +118,14 @@ func readFrames(t *testing.T, version string) (out []sentFrame) {
 	return out
 }
 
-// replay plays one side of a recorded session, and compares the frames of the other one.
-// Tokens are chosen by chance in each session, so those of the recorded one are replaced.
+// replay plays one side of a recorded session, and compares the frames of the other side. Tokens
+// are random in each session, so the recorded tokens are replaced.
 type replay struct {
 	frames []sentFrame
 	tokens map[string]string // of the recorded session, in this one; "" until it is known
 }
 
-// The places of tokens: the name in the hello, subjects, and the header of a stream.
+// The positions of tokens: the name in the hello, subjects, and the header of a stream.
 var tokenPlace = regexp.MustCompile(`^H\x01([0-9a-f]{16})|[rd]\.([0-9a-f]{16})| ([0-9a-f]{16})\n`)
 
 func newReplay(t *testing.T, version string) *replay {
@@ -139,8 +139,8 @@ func newReplay(t *testing.T, version string) *replay {
 	return p
 }
 
-// translate puts the tokens of this session into a frame. Those that are not known are the
-// player's own, and stay.
+// translate inserts the tokens of this session into a frame. Unknown tokens are the player's own,
+// and stay.
 func (p *replay) translate(data string) string {
 	for token, now := range p.tokens {
 		if now != "" {
@@ -163,8 +163,8 @@ func (p *replay) matches(want, got string) bool {
 	return p.translate(want) == got
 }
 
-// ofStream returns the kind of a frame of a stream, 0 for any other frame. Where data is
-// cut into frames, and when room is granted, is up to each end.
+// ofStream returns the kind of a frame of a stream, 0 for any other frame. Each end decides how it
+// divides data into frames, and when it grants bytes.
 func ofStream(data string) byte {
 	if data[0] != 'M' || len(data) < 4 || data[2:4] != "d." {
 		return 0
@@ -172,7 +172,7 @@ func ofStream(data string) byte {
 	return data[2+int(data[1])+1]
 }
 
-// play sends the frames of one side, and waits for those of the other one.
+// play sends the frames of one side, and waits for the frames of the other side.
 func (p *replay) play(r *raw, as string) error {
 	for i, f := range p.frames {
 		if f.from == as {

@@ -14,36 +14,36 @@ import (
 
 // Subjects between hubs, below the prefix of the fleet.
 const (
-	toldSubject = "hubs.told" // who is connected to whom
-	toSubject   = "hubs.to."  // and the token of one hub: for an agent there, or from one
+	toldSubject = "hubs.told" // which targets are connected to which hub
+	toSubject   = "hubs.to."  // followed by the token of a hub: a message for an agent there, or of an agent there
 )
 
 const (
 	tellEvery = 5 * time.Second
-	toldFor   = 4 * tellEvery // after which a hub that told nothing is gone
+	toldFor   = 4 * tellEvery // after this time a silent hub counts as gone
 )
 
-// relay brings what a hub has for an agent to the hub where it is connected, and back. No
-// subject of agents leaves a hub's own server: hubs hand on what they may say to them, and
-// what the server has shown that they said.
+// relay forwards the messages of a hub to agents that are connected to another hub, and their
+// answers back. Subjects of agents never leave a hub's own server: hubs forward only messages whose
+// sender the server has verified.
 type relay struct {
 	x    *Exchange
 	name string // of this hub
 	over *between
-	done chan struct{} // closed when the others were told that this hub ends
+	done chan struct{} // closed when the other hubs were informed that this hub ends
 
 	mu    sync.Mutex
-	where map[fleet.TargetID]string // the token of a hub
+	where map[fleet.TargetID]string // the token of the target's hub
 	hubs  map[string]far            // by token
 }
 
 // far is another hub.
 type far struct {
 	name string
-	at   time.Time // it told last
+	at   time.Time // time of its last message
 }
 
-// rollCall is what hubs tell of themselves: who came, or all who are here.
+// rollCall is the message of a hub about its connected targets: one change, or all targets.
 type rollCall struct {
 	Hub  string           `json:"hub"`  // its token
 	Name string           `json:"name"` // and its name
@@ -53,7 +53,7 @@ type rollCall struct {
 	Gone bool             `json:"gone,omitempty"` // this hub ends
 }
 
-// relayOver has an exchange reach the agents of other hubs, until ctx ends.
+// relayOver connects an exchange to the agents of other hubs, until ctx ends.
 func (x *Exchange) relayOver(ctx context.Context, name string, over *between) error {
 	r := &relay{x: x, name: name, over: over, done: make(chan struct{}), where: map[fleet.TargetID]string{}, hubs: map[string]far{}}
 	if err := over.receive(toldSubject, r.heardTold); err != nil {
@@ -73,7 +73,7 @@ func (x *Exchange) relayOver(ctx context.Context, name string, over *between) er
 	return nil
 }
 
-// run tells again and again who is here, and forgets hubs that do not.
+// run reports the connected targets periodically, and forgets hubs that stopped reporting.
 func (r *relay) run(ctx context.Context) {
 	defer close(r.done)
 	t := time.NewTicker(tellEvery)
@@ -90,7 +90,7 @@ func (r *relay) run(ctx context.Context) {
 	}
 }
 
-// expire forgets hubs that have told nothing for long.
+// expire forgets hubs that have not reported for toldFor. It returns their targets.
 func (r *relay) expire(now time.Time) (gone []fleet.TargetID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,7 +102,7 @@ func (r *relay) expire(now time.Time) (gone []fleet.TargetID) {
 	return gone
 }
 
-// tell may fail: it is told again.
+// tell ignores errors: the next report repeats the content.
 func (r *relay) tell(t rollCall) {
 	t.Hub, t.Name = r.x.self, r.name
 	if b, err := json.Marshal(t); err == nil {
@@ -118,12 +118,12 @@ func (r *relay) heardTold(_ string, body []byte) {
 	gone, known := r.note(t)
 	r.lose(gone)
 	if !known && !t.Gone {
-		r.tell(rollCall{All: r.x.Connected()}) // it has only begun, or was away
+		r.tell(rollCall{All: r.x.Connected()}) // the other hub has just started, or was disconnected
 	}
 }
 
-// note takes what a hub told, and gives who is not there any more, and whether the hub was
-// known.
+// note records the report of a hub. It returns the targets that are no longer connected, and
+// whether the hub was known.
 func (r *relay) note(t rollCall) (gone []fleet.TargetID, known bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -144,7 +144,8 @@ func (r *relay) note(t rollCall) (gone []fleet.TargetID, known bool) {
 	return gone, known
 }
 
-// all needs the lock. Who is known to be elsewhere stays there: that hub heard of it later.
+// all must be called with the lock held. A target with another known hub keeps it: that hub's
+// report is newer.
 func (r *relay) all(t rollCall) (gone []fleet.TargetID) {
 	here := map[fleet.TargetID]bool{}
 	for _, id := range t.All {
@@ -156,13 +157,13 @@ func (r *relay) all(t rollCall) (gone []fleet.TargetID) {
 	return r.without(func(id fleet.TargetID, hub string) bool { return hub == t.Hub && !here[id] })
 }
 
-// drop needs the lock.
+// drop must be called with the lock held.
 func (r *relay) drop(hub string) []fleet.TargetID {
 	delete(r.hubs, hub)
 	return r.without(func(_ fleet.TargetID, at string) bool { return at == hub })
 }
 
-// without needs the lock.
+// without must be called with the lock held.
 func (r *relay) without(which func(id fleet.TargetID, hub string) bool) (gone []fleet.TargetID) {
 	for id, hub := range r.where {
 		if which(id, hub) {
@@ -173,7 +174,7 @@ func (r *relay) without(which func(id fleet.TargetID, hub string) bool) (gone []
 	return gone
 }
 
-// lose ends what waits for agents whose connection to another hub ended.
+// lose ends the requests and streams of agents whose connection to another hub ended.
 func (r *relay) lose(gone []fleet.TargetID) {
 	for _, id := range gone {
 		r.x.calls.lost(string(id))
@@ -181,14 +182,14 @@ func (r *relay) lose(gone []fleet.TargetID) {
 	}
 }
 
-// hubOf is the hub where an agent is, "" for none.
+// hubOf returns the token of the agent's hub, or "".
 func (r *relay) hubOf(id fleet.TargetID) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.where[id]
 }
 
-// pass hands a message to another hub.
+// pass sends a message to another hub.
 func (r *relay) pass(hub string, m Message) error {
 	nobody := ""
 	if m.Nobody {
@@ -197,12 +198,12 @@ func (r *relay) pass(hub string, m Message) error {
 	return r.over.send(toSubject+hub, parts([]byte(m.Subject), []byte(m.Reply), []byte(nobody), m.Body))
 }
 
-// back hands on what an agent here answers to another hub.
+// back forwards the answer of a local agent to the hub that sent the request.
 func (r *relay) back(m Message) {
 	p := strings.Split(m.Subject, ".") // f.ID.up.KIND.HUB.N
 	hub := p[4]
 	if hub == r.x.self {
-		if m.Nobody { // the server says so once, to one of those who hear the subject
+		if m.Nobody { // the server sends this once, to one of the subscribers
 			r.x.answered(m)
 		}
 		return
@@ -211,11 +212,11 @@ func (r *relay) back(m Message) {
 	_, known := r.hubs[hub]
 	r.mu.Unlock()
 	if known {
-		_ = r.pass(hub, m) // who does not get it asks again, or notices by pings
+		_ = r.pass(hub, m) // if it is lost, the requester asks again, or detects it by pings
 	}
 }
 
-// arrived takes what another hub hands on: for an agent here, or from one there.
+// arrived handles a forwarded message: for a local agent, or of an agent of another hub.
 func (r *relay) arrived(_ string, body []byte) {
 	p, err := records(body)
 	if err != nil || len(p) != 4 {
@@ -226,7 +227,7 @@ func (r *relay) arrived(_ string, body []byte) {
 	switch {
 	case len(s) < 5 || s[0] != "f":
 	case s[2] == "down":
-		_ = r.x.carrier.Send(m.Subject, m.Reply, m.Body) // as in back
+		_ = r.x.carrier.Send(m.Subject, m.Reply, m.Body) // errors are ignored as in back
 	case s[2] == "up" && s[3] == "r":
 		r.x.answered(m)
 	case s[2] == "up" && s[3] == "d":
@@ -234,7 +235,7 @@ func (r *relay) arrived(_ string, body []byte) {
 	}
 }
 
-// peers are the hubs that are there, this one among them, sorted by name.
+// peers returns the reachable hubs, including this one, sorted by name.
 func (r *relay) peers() []Peer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -248,8 +249,9 @@ func (r *relay) peers() []Peer {
 	return out
 }
 
-// FollowPresence tells each who is connected to other hubs: once when somebody comes or goes, and again
-// every so often of those who are, until ctx ends. A hub alone has nothing to tell.
+// FollowPresence calls each for the targets that are connected to other hubs: when a target
+// connects or disconnects, and repeatedly for connected targets, at least at the interval every. It
+// returns when ctx ends. A single hub never calls each.
 func (x *Exchange) FollowPresence(ctx context.Context, every time.Duration, each func(id fleet.TargetID, here bool)) error {
 	if x.relay == nil {
 		<-ctx.Done()

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// renewals tell those who follow something that the connection under it is another one: what
-// followed over the old one may never hear again. The zero value is ready.
+// renewals notify subscribers that the connection was replaced: a subscription of the old
+// connection may receive nothing more. The zero value is ready to use.
 type renewals struct {
 	mu  sync.Mutex
-	now context.Context // until the next one begins
+	now context.Context // until the next begin
 	end context.CancelFunc
 }
 
-// begin ends all contexts that within gave.
+// begin ends all contexts of within.
 func (r *renewals) begin() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -24,7 +24,7 @@ func (r *renewals) begin() {
 	}
 }
 
-// within is a context that ends with the connection of now; its cause is ErrLost then.
+// within returns a context that ends with the current connection; its cause is then ErrLost.
 func (r *renewals) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	r.mu.Lock()
 	if r.end == nil {
@@ -37,9 +37,9 @@ func (r *renewals) within(ctx context.Context) (context.Context, context.CancelF
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// asking is the context of one question to a store. done ends it, and says of an error that the
-// connection was lost where that is the reason: nobody would answer any more. cut is nil where
-// the connection keeps what it could not send.
+// asking returns the context of one request to a store. done ends it, and replaces an error by
+// ErrLost if the connection was lost: the answer would never arrive. cut is nil if the connection
+// resends unsent messages.
 func asking(ctx context.Context, cut *renewals) (asked context.Context, done func(error) error) {
 	asked, end := withAskTime(ctx)
 	if cut == nil {

@@ -52,7 +52,7 @@ func newCabled(t *testing.T) *cabled {
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // before the hubs end: they would wait for answers
+	t.Cleanup(func() { // before the hubs end, which would wait for answers
 		for _, f := range c.cables {
 			_ = f.at.Close()
 			f.cut()
@@ -70,9 +70,9 @@ func (c *cabled) cut(hub int) {
 	}
 }
 
-// The leader of a bucket is cut off from the other hubs, and they have another one. For some seconds it
-// still answers reads, without a key that was written meanwhile. It cannot prove that the key does not
-// exist.
+// The leader of a bucket is cut off from the other hubs, and they elect another leader. For several
+// seconds the old leader still answers reads, without a key that was written in the meantime. It
+// cannot prove that the key does not exist.
 func TestLeaderThatWasReplaced(t *testing.T) {
 	t.Parallel()
 	c := newCabled(t)

@@ -14,8 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// TestRestart: all links come back when their hub was away, and with the certificate
-// that they have by then.
+// TestRestart: all links reconnect after their hub was down, with their current certificates.
 func TestRestart(t *testing.T) {
 	links := 100
 	if os.Getenv("FETTLE_LONG") != "" {
@@ -59,7 +58,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestRevoked: who is not believed any more is out at once, and stays out.
+// TestRevoked: a revoked target is disconnected at once, and cannot reconnect.
 func TestRevoked(t *testing.T) {
 	a := newAuthority(t)
 	var revoked atomic.Bool

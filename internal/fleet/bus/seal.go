@@ -10,42 +10,44 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// KeySize is that of the key of a Foreign bus, in bytes.
+// KeySize is the size of Foreign.Key, in bytes.
 const KeySize = chacha20poly1305.KeySize
 
-// sealedAs is the first byte of what is sealed: its format.
+// sealedAs is the first byte of sealed data: its format.
 const sealedAs = 1
 
-// sealRoom is more than sealing adds to anything.
+// sealRoom is more than sealing adds, in bytes.
 const sealRoom = 4 << 10
 
-// errUnsealed is about what no hub of this fleet wrote, or not there.
-var errUnsealed = errors.New("no hub of this fleet wrote that there: whoever may write on the NATS cluster did")
+// errUnsealed means that no hub of this fleet wrote the data, or that it was moved from another
+// key.
+var errUnsealed = errors.New("no hub of this fleet wrote it: another user of the NATS cluster did")
 
-// seal closes what others carry or keep: they cannot read it, nor make it, nor put it in
-// another place. They can hold it back, and give an older one again. nil closes nothing.
+// seal encrypts and authenticates data that others transport or store. They cannot read or forge
+// it, or move it to another place. They can withhold it, or restore an older version. A nil seal
+// does nothing.
 type seal struct{ aead cipher.AEAD }
 
 func newSeal(key []byte) (*seal, error) {
 	a, err := chacha20poly1305.NewX(key)
 	if err != nil {
-		return nil, fmt.Errorf("cannot seal with a key of %d bytes: it has %d", len(key), KeySize)
+		return nil, fmt.Errorf("cannot seal with a key of %d bytes: a key has %d", len(key), KeySize)
 	}
 	return &seal{a}, nil
 }
 
-// close seals something for a place.
+// close seals data for a place.
 func (s *seal) close(place string, plain []byte) []byte {
 	if s == nil {
 		return plain
 	}
 	out := make([]byte, 1+s.aead.NonceSize(), 1+s.aead.NonceSize()+len(plain)+s.aead.Overhead())
 	out[0] = sealedAs
-	_, _ = rand.Read(out[1:]) // it never fails: crypto/rand
+	_, _ = rand.Read(out[1:]) // crypto/rand never fails
 	return s.aead.Seal(out, out[1:], plain, []byte(place))
 }
 
-// open reads what was sealed for a place.
+// open decrypts data that was sealed for the place.
 func (s *seal) open(place string, b []byte) ([]byte, error) {
 	if s == nil {
 		return b, nil
@@ -61,7 +63,7 @@ func (s *seal) open(place string, b []byte) ([]byte, error) {
 	return plain, nil
 }
 
-// parts makes one of several, which records takes apart.
+// parts joins byte slices; records splits the result.
 func parts(all ...[]byte) []byte {
 	var out []byte
 	for _, p := range all {

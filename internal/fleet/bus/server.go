@@ -21,39 +21,38 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 )
 
-// readyTime is how long a server may take until it answers: recovery reads its directory.
+// readyTime limits the start of the server, which reads its directory.
 const readyTime = time.Minute
 
-// Server is a bus, in this process.
+// Server is a bus in this process.
 type Server struct {
 	config Config
-	nats   *server.Server // nil where everything is kept abroad
+	nats   *server.Server // nil if a NATS cluster of others stores the data
 	secret string         // of connections within the process
 
 	said  said
 	ended chan string // why the store has stopped by itself
 
 	agentServer *agentconn.Server
-	listener    net.Listener // of the door, nil while it is closed
+	listener    net.Listener // for agents; nil while it is closed
 	exchange    *Exchange
 	js          jetstream.JetStream
-	abroad      *abroad // where everything is kept, nil for a hub that keeps it itself
+	abroad      *abroad // the NATS cluster that stores the data; nil if the hub does
 	owned       []*nats.Conn
-	anew        renewals // of those
+	anew        renewals // of the owned connections
 	cancel      context.CancelFunc
 	closing     sync.Once
 }
 
-// Start starts a bus in its directory, and returns when it can be used. A cluster can when
-// most of its hubs are there. What was acknowledged before an unclean stop is there
-// again. When ctx ends the server closes.
+// Start starts a bus in its directory, and returns when it is usable. A cluster is usable when most
+// of its hubs are reachable. Acknowledged data survives a crash. When ctx ends, the server closes.
 func Start(ctx context.Context, c Config) (*Server, error) {
 	if err := c.check(); err != nil {
 		return nil, err
 	}
 	inner, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s := &Server{config: c, secret: newToken() + newToken(), cancel: cancel, ended: make(chan string, 1)}
-	// Others may be waited for: who is to end does not.
+	// The start can wait for other hubs; it stops waiting when ctx ends.
 	begun := context.AfterFunc(ctx, cancel)
 	if err := s.begin(inner); err != nil {
 		s.Close()
@@ -64,8 +63,7 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 	return s, nil
 }
 
-// begin opens where everything is kept, and then the door: nobody comes before the hub can
-// hear.
+// begin opens the store before the listener for agents, so that the hub can handle their messages.
 func (s *Server) begin(ctx context.Context) (err error) {
 	s.agentServer = agentconn.NewServer(agentconn.Config{
 		Name: newToken(), Identify: s.config.Identify, Ready: s.config.Ready, HandshakeLimiter: s.config.HandshakeLimiter, Warn: s.warn, Most: orElse(s.config.MaxConnections, 50_000),
@@ -89,12 +87,12 @@ func (s *Server) begin(ctx context.Context) (err error) {
 	return s.open()
 }
 
-// open lets agents in.
+// open accepts agents.
 func (s *Server) open() (err error) {
 	if s.config.DontListen {
 		return nil
 	}
-	own := net.ListenConfig{KeepAlive: -1} // the line looks itself
+	own := net.ListenConfig{KeepAlive: -1} // agent connections have their own pings
 	if s.listener, err = own.Listen(context.Background(), "tcp", s.config.Listen); err != nil {
 		return fmt.Errorf("cannot listen for agents: %w", err)
 	}
@@ -106,8 +104,7 @@ func (s *Server) open() (err error) {
 
 func (s *Server) versions() Versions { return cmp.Or(s.config.Versions, agentconn.OwnVersions()) }
 
-// keep starts the server that keeps everything in this hub's directory, and the hub's own
-// connections with it.
+// keep starts the server that stores the data in this hub's directory, and connects the hub to it.
 func (s *Server) keep(ctx context.Context) error {
 	founds, err := s.make()
 	if err != nil {
@@ -144,7 +141,7 @@ func (s *Server) keep(ctx context.Context) error {
 	return s.bring(ctx)
 }
 
-// make prepares the directory, and makes the server; founds tells whether it begins a cluster.
+// make prepares the directory and creates the server. founds is true if the hub founds a cluster.
 func (s *Server) make() (founds bool, err error) {
 	o, err := s.config.options()
 	if err != nil {
@@ -158,21 +155,21 @@ func (s *Server) make() (founds bool, err error) {
 	}
 	o.CustomClientAuthentication = s
 	if s.nats, err = server.NewServer(o); err != nil {
-		return false, fmt.Errorf("cannot make a bus: %w", err)
+		return false, fmt.Errorf("cannot create the bus: %w", err)
 	}
 	s.nats.SetLoggerV2(sayings{s}, false, false, false)
 	return founds, nil
 }
 
-// flush waits until the server has seen all that was sent. The library's other way to do
-// so has timers that all of a process shares, which virtual time does not bear.
+// flush waits until the server has received all sent messages. The other flush of the NATS library
+// uses timers that the whole process shares, which does not work with virtual time in tests.
 func flush(ctx context.Context, nc *nats.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
 	return nc.FlushWithContext(ctx)
 }
 
-// awaitStore waits until the store answers; in a cluster that needs a leader.
+// awaitStore waits until the store answers. In a cluster this needs a leader.
 func (s *Server) awaitStore(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
@@ -191,13 +188,13 @@ func (s *Server) awaitStore(ctx context.Context) error {
 	}
 }
 
-// persist does what the store of a cluster may refuse until enough hubs are there.
+// persist repeats do while the store of a cluster refuses it because too few hubs are reachable.
 func (s *Server) persist(ctx context.Context, do func(context.Context) error) error {
 	return persist(ctx, do, func(error) bool { return s.config.Cluster == nil })
 }
 
-// persist does something again until it goes well, fails for good, or was waited for as
-// long as anything is; the error is then the last.
+// persist repeats do until it succeeds, its error is final, or ctx or askTime ends. It returns the
+// last error.
 func persist(ctx context.Context, do func(context.Context) error, final func(error) bool) error {
 	ctx, cancel := withAskTime(ctx)
 	defer cancel()
@@ -211,24 +208,25 @@ func persist(ctx context.Context, do func(context.Context) error, final func(err
 	}
 }
 
-// reconnected makes up for what was missed while a connection of the hub's own was gone: the
-// server ends one that is behind with reading.
+// reconnected restarts all subscriptions after one of the hub's own connections was replaced. The
+// server ends a connection that reads too slowly.
 func (s *Server) reconnected() {
-	s.warn("a connection of the hub to its own bus was ended and made again: it was behind with reading. If that goes on, this machine has more to do than it can")
+	s.warn("a connection of the hub to its own bus read too slowly and was replaced. If this continues, this machine is overloaded")
 	s.anew.begin()
 }
 
-// Left tells whether the others have taken this hub's vote: it keeps nothing any more.
+// Left returns true if the other hubs have removed this hub from the vote: it no longer stores
+// anything.
 func (s *Server) Left() bool {
 	return s.config.Foreign != nil || s.config.Cluster != nil && !s.nats.JetStreamEnabled()
 }
 
-// IsConnected tells whether there is a connection with another hub of the cluster.
+// IsConnected returns true if there is a connection to the named hub of the cluster.
 func (s *Server) IsConnected(name string) bool {
 	return s.nats != nil && name != s.nats.Name() && slices.Contains(s.connectedHubs(), name)
 }
 
-// Voters is how many hubs have a vote on what is changed, 0 if this one does not know.
+// Voters returns the number of hubs that vote on changes, 0 if it is unknown.
 func (s *Server) Voters() int {
 	if s.nats == nil {
 		return 0
@@ -240,7 +238,7 @@ func (s *Server) Voters() int {
 	return js.Meta.Size
 }
 
-// connectedHubs are the hubs to which there is a connection, and this one.
+// connectedHubs returns the names of this hub and of all hubs with a connection to it.
 func (s *Server) connectedHubs() []string {
 	names := []string{s.nats.Name()}
 	all, err := s.nats.Routez(&server.RoutezOptions{})
@@ -255,10 +253,10 @@ func (s *Server) connectedHubs() []string {
 	return names
 }
 
-// Exchange is the hub's end of all links.
+// Exchange returns the hub's end of all links.
 func (s *Server) Exchange() *Exchange { return s.exchange }
 
-// Address is where agents connect, nil for a server that does not listen.
+// Address returns the address for agents, nil if the server does not listen.
 func (s *Server) Address() net.Addr {
 	if s.listener == nil {
 		return nil
@@ -266,7 +264,7 @@ func (s *Server) Address() net.Addr {
 	return s.listener.Addr()
 }
 
-// ClusterAddress is where other hubs connect, nil for a hub alone.
+// ClusterAddress returns the address for other hubs, nil for a single hub.
 func (s *Server) ClusterAddress() net.Addr {
 	if s.config.Cluster == nil {
 		return nil
@@ -274,28 +272,29 @@ func (s *Server) ClusterAddress() net.Addr {
 	return s.nats.ClusterAddr()
 }
 
-// Local is how a target in this process links to the server, without a certificate.
+// Local returns the configuration of a link within this process, without a certificate.
 func (s *Server) Local(id fleet.TargetID) LinkConfig { return LinkConfig{ID: id, local: s} }
 
-// Connections is how many agents' connections are open now.
+// Connections returns the number of open connections of agents.
 func (s *Server) Connections() int { return s.agentServer.Open() }
 
-// Healthy gives what is wrong with the store of the bus, nil for nothing.
+// Healthy returns an error if the store of the bus does not work.
 func (s *Server) Healthy() error {
 	if s.abroad != nil {
 		return s.abroad.healthy()
 	}
 	if h := s.nats.Healthz(&server.HealthzOptions{JSEnabledOnly: s.config.Cluster == nil}); h.Status != "ok" {
-		return fmt.Errorf("the bus is not well: %s", h.Error)
+		return fmt.Errorf("the bus does not work: %s", h.Error)
 	}
-	// The server elects itself again and again, and reports that it is well meanwhile.
+	// The server elects itself repeatedly, and reports that it is healthy in between.
 	if s.config.Cluster != nil && len(s.connectedHubs()) <= s.Voters()/2 {
-		return errors.New("the bus is not well: most hubs cannot be reached")
+		return errors.New("the bus does not work: most hubs cannot be reached")
 	}
 	return nil
 }
 
-// Close ends all connections and the server, and waits for it. It may be called again.
+// Close ends all connections and the server, and waits until they have ended. It may be called
+// again.
 func (s *Server) Close() {
 	s.closing.Do(func() {
 		s.agentServer.Close(s.config.LameDuck)
@@ -311,7 +310,7 @@ func (s *Server) Close() {
 			return
 		}
 		if s.config.Cluster != nil && s.config.LameDuck > 0 {
-			s.nats.LameDuckShutdown() // others lead before this one is gone
+			s.nats.LameDuckShutdown() // transfers the leadership before this hub is gone
 		}
 		s.nats.Shutdown()
 		s.nats.WaitForShutdown()
@@ -324,16 +323,16 @@ func (s *Server) warn(text string) {
 	}
 }
 
-// sayings hands on what the server has to say where it matters.
+// sayings logs important messages of the server.
 type sayings struct{ s *Server }
 
 func (l sayings) Noticef(string, ...any) {}
 func (l sayings) Debugf(string, ...any)  {}
 func (l sayings) Tracef(string, ...any)  {}
 
-// usual are what the server warns of and nobody has to know: that clients begin with TLS is
-// what Config says, and the rest is how hubs of a cluster come to have the same, and how a
-// directory is read again after a kill.
+// usual are warnings of the server that operators do not need. TLS for clients is configured on
+// purpose. The other warnings appear while hubs of a cluster synchronise, or when a directory is
+// recovered after a crash.
 var usual = [...]string{
 	"TLS Handshake First", "TLS certificate chain and hostname of solicited routes", "not established contact with a meta leader", "Waiting for routing",
 	"Catchup for stream", "not current with the meta leader", "stream remapping", "consumer remapping", "blocking snapshot", "could not replace peer",
@@ -344,7 +343,7 @@ var usual = [...]string{
 
 func (l sayings) Warnf(format string, v ...any) { l.once(fmt.Sprintf(format, v...)) }
 
-// Errorf leaves out attempts to reach another hub behind the first one.
+// Errorf shortens messages about attempts to reach another hub.
 func (l sayings) Errorf(format string, v ...any) {
 	text := fmt.Sprintf(format, v...)
 	if why, route := strings.CutPrefix(text, "Error trying to connect to route ("); route {
@@ -355,14 +354,14 @@ func (l sayings) Errorf(format string, v ...any) {
 	l.once(text)
 }
 
-// once says a text that has not been said lately, whichever connection it is of.
+// once logs a text unless the same text was logged within sayEvery, for any connection.
 func (l sayings) once(text string) {
 	if slices.ContainsFunc(usual[:], func(u string) bool { return strings.Contains(text, u) }) {
 		return
 	}
 	text = plain(text)
 	if at, what, of := strings.Cut(text, " - "); of && strings.Contains(at, ":") {
-		if _, what, of = strings.Cut(what, " - "); of { // HOST:PORT - rid:1 - what
+		if _, what, of = strings.Cut(what, " - "); of { // HOST:PORT - rid:1 - message
 			host, _, _ := strings.Cut(at, ":")
 			text = host + ": " + what
 		}
@@ -372,16 +371,16 @@ func (l sayings) once(text string) {
 	}
 }
 
-// sayEvery is how long the same is not said again.
+// sayEvery is the time during which a text is not repeated.
 const sayEvery = time.Minute
 
-// said is when something was said last.
+// said has the time of the last message of each text.
 type said struct {
 	mu sync.Mutex
 	at map[string]time.Time
 }
 
-// first tells whether a text is worth saying.
+// first returns true, and records the text, if it was not said within sayEvery.
 func (s *said) first(text string, now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

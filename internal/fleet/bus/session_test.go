@@ -17,8 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// The session that is recorded: every kind of frame, and documents of each kind that hubs
-// and agents read.
+// The recorded session: every kind of frame, and documents of each kind that hubs and agents read.
 var (
 	sessionKey    = ed25519.NewKeyFromSeed(bytes.Repeat([]byte{7}, ed25519.SeedSize))
 	sessionTarget = bustest.ID(1)
@@ -193,7 +192,7 @@ func agentSide(ctx context.Context, l *bus.Link) error {
 	return nil
 }
 
-// sessionTime bounds a session. It is far longer than one takes.
+// sessionTime limits a session. It is far longer than a session takes.
 func sessionTime(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	t.Cleanup(cancel)

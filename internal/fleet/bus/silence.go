@@ -13,7 +13,7 @@ type silence struct {
 
 	mu     sync.Mutex
 	waited time.Duration
-	last   time.Time // when a call last waited in vain
+	last   time.Time // when a call last waited without an answer
 }
 
 type silenceKey struct{}
@@ -25,7 +25,7 @@ func WithSilence(ctx context.Context, limit time.Duration) context.Context {
 	return context.WithValue(ctx, silenceKey{}, &silence{limit: limit})
 }
 
-// silenceOf is the limit of a context, or nil.
+// silenceOf returns the limit of a context, or nil.
 func silenceOf(ctx context.Context) *silence {
 	s, _ := ctx.Value(silenceKey{}).(*silence)
 	return s

@@ -11,7 +11,7 @@ import (
 )
 
 // Several calls with one context wait together as long as one call may. An answer does not count,
-// and later calls have a limit again.
+// and later calls have a new limit.
 func TestSilence(t *testing.T) {
 	silent := func(ctx context.Context) error {
 		<-ctx.Done()

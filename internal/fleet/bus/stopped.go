@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// ErrStopped is in the chain of the error about a store that has stopped by itself.
+// ErrStopped is in the chain of the error of Stopped.
 var ErrStopped = errors.New("the store of this hub has stopped")
 
-// ends are what the server says when it stops using its files for good: it could not write
-// them. It does not try again, also when there is room again.
+// ends are parts of the server's messages when it stops using its files permanently, because it
+// could not write them. It does not try again when space is free.
 var ends = [...]string{"Critical write error", "will be DISABLED", "disabling JetStream", "JetStream failed to store a msg"}
 
-// lookEvery is how often is looked whether the store still runs.
+// lookEvery is the interval of the checks whether the store still runs.
 const lookEvery = time.Second
 
-// Stopped waits until the store has stopped by itself, and says why; it gives nil when ctx
-// ends. The process goes on, but keeps nothing from then on: only a new Server does.
+// Stopped waits until the store stops by itself, and returns the reason. It returns nil when ctx
+// ends. The process continues, but stores nothing: only a new Server does.
 func (s *Server) Stopped(ctx context.Context) error {
 	if s.nats == nil {
 		<-ctx.Done()
@@ -42,14 +42,14 @@ func (s *Server) Stopped(ctx context.Context) error {
 	}
 }
 
-// heard notes what the server says if its store ends with that.
+// heard records a message of the server if it means that the store has stopped.
 func (s *Server) heard(text string) {
 	if !slices.ContainsFunc(ends[:], func(end string) bool { return strings.Contains(text, end) }) {
 		return
 	}
 	select {
 	case s.ended <- text:
-	default: // it was noted before
+	default: // recorded before
 	}
 }
 
@@ -57,14 +57,14 @@ func (s *Server) heard(text string) {
 func refusedHint(why string) string {
 	for _, alert := range []string{"bad certificate", "revoked certificate", "certificate revoked", "expired certificate", "certificate expired"} {
 		if strings.Contains(why, "remote error: tls: ") && strings.Contains(why, alert) {
-			return ". The other hub refuses the certificate of this hub. See at the other hub whether this one was retired: fettle hub list. A retired hub can be removed: systemctl disable --now fettle-hub"
+			return ". The other hub refuses the certificate of this hub. Check at the other hub whether this hub was retired: fettle hub list. A retired hub can be removed: systemctl disable --now fettle-hub"
 		}
 	}
 	return ""
 }
 
-// plain says in plain words what the server says of a disk that is full or may not be written.
-// All buckets and logs say the same then.
+// plain explains a message of the server, for example about a full disk. The result is the same for
+// all buckets and logs, so that it is logged once.
 func plain(text string) string {
 	for _, why := range []string{"no space left on device", "disk quota exceeded", "read-only file system", "permission denied", "input/output error"} {
 		if strings.Contains(text, why) {

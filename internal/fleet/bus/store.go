@@ -15,25 +15,25 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// MaxValue bounds a value of a store, in bytes.
+// MaxValue is the maximum size of a value of a store, in bytes.
 const MaxValue = 1 << 20
 
-// headRoom is what the headers of a message may take besides its value.
+// headRoom is the maximum size of the headers of a message, in bytes.
 const headRoom = 1 << 10
 
-// markerTime is how long it is kept that a key was deleted. Who watches hears of it at
-// once; the time is for those whose connection was lost.
+// markerTime is how long the store records that a key was deleted. Watchers receive a deletion at
+// once; the record is for watchers whose connection was lost.
 const markerTime = time.Hour
 
 var keyForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-/_=A-Za-z0-9]+(\.[-/_=A-Za-z0-9]+)*$`) })
 
-// CheckEntry says what is wrong with a key and a value for a store.
+// CheckEntry returns an error if a key or a value is not allowed in a store.
 func CheckEntry(key string, value []byte) error {
 	if len(key) > 512 || !keyForm().MatchString(key) {
-		return fmt.Errorf("cannot keep anything under the key %.80q: it is up to 512 letters, digits and - _ / =, with single dots between them", key)
+		return fmt.Errorf("cannot use the key %.80q: a key has up to 512 letters, digits and - _ / =, with single dots between them", key)
 	}
 	if len(value) > MaxValue {
-		return fmt.Errorf("cannot keep %d bytes under %s: %d are the most", len(value), key, MaxValue)
+		return fmt.Errorf("cannot store %d bytes under the key %s: the maximum is %d", len(value), key, MaxValue)
 	}
 	return nil
 }
@@ -43,13 +43,13 @@ type store struct {
 	kv   jetstream.KeyValue
 	name string
 	js   jetstream.JetStream
-	// stream is the bucket; in a cluster as who leads it has it.
+	// stream is the bucket. In a cluster, reads are answered by its leader.
 	stream jetstream.Stream
-	abroad *abroad // nil for a bucket of the hubs' own
-	// anew is of the connection by which it is watched, and cut is the same where what is on
-	// its way is lost with the connection; else nil.
+	abroad *abroad // nil if the hub stores the bucket itself
+	// anew is of the connection that watches use. cut is the same if the connection loses unsent
+	// messages when it breaks, and otherwise nil.
 	anew, cut *renewals
-	// together writes several messages as one, nil where they have to be written one by one.
+	// together writes several messages as one; nil if the server cannot.
 	together *nats.Conn
 }
 
@@ -58,8 +58,7 @@ var (
 	_ fleet.Prover = (*store)(nil)
 )
 
-// Store opens a bucket, and makes it where there is none. The name is of letters,
-// digits, - and _.
+// Store opens a bucket, and creates it if it does not exist. Its name has letters, digits, - and _.
 func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
 	if s.abroad != nil {
 		return s.abroad.store(ctx, name)
@@ -88,12 +87,12 @@ func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
 	return st, nil
 }
 
-// askLeader has the library ask who leads. Whoever keeps a copy answers otherwise, and may
-// not have what this hub has just written.
+// askLeader makes the library read from the leader. Other replicas may not have the newest write of
+// this hub.
 func askLeader(bucket jetstream.Stream) { bucket.CachedInfo().Config.AllowDirect = false }
 
-// bucketConfig is the stream that the library makes for a bucket with a history of one,
-// which takes several messages as one besides: for that it has no word.
+// bucketConfig is the stream that the NATS library creates for a bucket with a history of one. It
+// also permits atomic batches, for which the library has no option.
 func bucketConfig(name string, replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: "KV_" + name, Subjects: []string{"$KV." + name + ".>"}, Storage: jetstream.FileStorage, Replicas: replicas,
@@ -103,7 +102,7 @@ func bucketConfig(name string, replicas int) jetstream.StreamConfig {
 	}
 }
 
-// explain gives errors of JetStream the words of package fleet.
+// explain converts errors of JetStream to the errors of package fleet.
 func (s *store) explain(what, key string, err error) error {
 	switch {
 	case err == nil:
@@ -118,8 +117,8 @@ func (s *store) explain(what, key string, err error) error {
 	return fmt.Errorf("cannot %s %s of %s: %w", what, key, s.name, err)
 }
 
-// conflicts tells whether a key was not at the revision that was asked for, or has another write
-// that is not finished. A call that waited for that write in vain has no answer instead.
+// conflicts returns true if a key was not at the expected revision, or has another unfinished
+// write. If the call already waited for that write, the error is fleet.ErrNoAnswer instead.
 func conflicts(err error) bool {
 	if errors.Is(err, fleet.ErrNoAnswer) {
 		return false
@@ -141,7 +140,7 @@ func (s *store) Get(ctx context.Context, key string) (e fleet.Entry, err error) 
 	return e, s.explain("read", key, err)
 }
 
-// get reads what was written last, by whichever hub.
+// get reads the newest value of a key, of any hub.
 func (s *store) get(ctx context.Context, key string) (fleet.Entry, error) {
 	m, err := s.stream.GetLastMsgForSubject(ctx, s.subject(key))
 	if errors.Is(err, jetstream.ErrMsgNotFound) || err == nil && isGone(m) {
@@ -168,7 +167,7 @@ func (s *store) Update(ctx context.Context, key string, value []byte, rev uint64
 	}
 	value = s.close(key, value)
 	newer, err = s.write(ctx, key, value, at(rev))
-	if rev == 0 && conflicts(err) { // it may have been deleted
+	if rev == 0 && conflicts(err) { // the key may have been deleted
 		var is last
 		unread := insist(ctx, s.cut, func(ctx context.Context) (err error) {
 			is, err = s.last(ctx, key)
@@ -181,7 +180,7 @@ func (s *store) Update(ctx context.Context, key string, value []byte, rev uint64
 	return newer, s.explain("write", key, err)
 }
 
-// at is the header of a message that is taken only if the key is at a revision.
+// at returns the header of a message that the server accepts only if the key has this revision.
 func at(rev uint64) nats.Header {
 	return nats.Header{expectHeader: {strconv.FormatUint(rev, 10)}}
 }
@@ -198,7 +197,7 @@ func (s *store) Delete(ctx context.Context, key string, rev uint64) error {
 	return s.explain("delete", key, err)
 }
 
-// deletion is the header of a message that deletes a key.
+// deletion returns the header of a message that deletes a key.
 func deletion(header nats.Header) nats.Header {
 	header.Set(changeHeader, "PURGE")
 	header.Set(jetstream.MsgRollup, jetstream.MsgRollupSubject)

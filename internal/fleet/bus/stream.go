@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// ErrLost is why a stream ends when what it ran over does.
+// ErrLost means that a stream ended because its connection did.
 var ErrLost = errors.New("the connection was lost")
 
 const (
-	window      = 256 << 10 // bytes that may be under way in one direction
+	window      = 256 << 10 // bytes in flight in one direction
 	chunk       = 32 << 10  // bytes of one frame
 	pingTime    = 10 * time.Second
-	pingsMissed = 3 // after as many without a frame the other end is gone
+	pingsMissed = 3 // after this number of pings without a frame, the other end is gone
 )
 
 const (
@@ -29,26 +29,26 @@ const (
 	framePing  = 'P'
 )
 
-// stream is one end of a stream of bytes: an io.ReadWriteCloser. Reads and writes may
-// come from several goroutines. Closing ends both directions: the other end reads what
-// was written, then the end, and cannot write any more.
+// stream is one end of a stream of bytes: an io.ReadWriteCloser. Reads and writes may come from
+// several goroutines. Closing ends both directions: the other end can read the bytes that were
+// written before, then reads the end, and cannot write any more.
 type stream struct {
 	send   func(frame []byte) error
 	forget func()
-	stop   context.CancelFunc // of the pings
+	stop   context.CancelFunc // ends the pings
 
-	writing sync.Mutex // one Write after the other; before mu
+	writing sync.Mutex // serialises Write; taken before mu
 	mu      sync.Mutex
 	changed *sync.Cond
 
 	in       bytes.Buffer
-	received uint64 // bytes that came
+	received uint64 // bytes that arrived
 	consumed uint64 // bytes that were read
-	granted  uint64 // bytes that the other end may have sent
+	granted  uint64 // bytes that the other end may send
 	sent     uint64
 	allowed  uint64
 	ended    bool // the other end closed
-	closed   bool // this end did
+	closed   bool // this end closed
 	err      error
 	missed   int
 }
@@ -61,7 +61,7 @@ func newStream(send func([]byte) error, forget func()) *stream {
 	return s
 }
 
-// pings shows the other end that this one lives, and notices when that one does not.
+// pings sends keep-alives to the other end, and fails the stream if the other end sends nothing.
 func (s *stream) pings(ctx context.Context) {
 	t := time.NewTicker(pingTime)
 	defer t.Stop()
@@ -79,7 +79,7 @@ func (s *stream) pings(ctx context.Context) {
 			s.fail(ErrLost)
 			return
 		}
-		_ = s.send([]byte{framePing}) // a loss is noticed by what does not come back
+		_ = s.send([]byte{framePing}) // the missing frames of the other end reveal a loss
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	}
 	s.mu.Unlock()
 	if grant != nil {
-		_ = s.send(grant) // a loss is noticed by pings
+		_ = s.send(grant) // pings detect a loss
 	}
 	return n, err
 }
@@ -135,7 +135,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	return done, nil
 }
 
-// room waits until some of what is to be written may go, and takes it.
+// room waits until the other end grants bytes, and reserves up to want of them.
 func (s *stream) room(want int) (n int, offset uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -153,7 +153,7 @@ func (s *stream) room(want int) (n int, offset uint64, err error) {
 	return n, offset, nil
 }
 
-// Close may be called again. A Write that is under way fails.
+// Close may be called again. A concurrent Write fails.
 func (s *stream) Close() error {
 	s.mu.Lock()
 	was, broken := s.closed, s.err != nil
@@ -173,14 +173,15 @@ func (s *stream) Close() error {
 	return nil
 }
 
-// abort breaks the stream for both ends.
+// abort breaks the stream at both ends.
 func (s *stream) abort(why error) {
 	_ = s.send(append([]byte{frameReset}, why.Error()[:min(len(why.Error()), maxErrorText)]...))
 	s.fail(why)
 	s.forget()
 }
 
-// fail ends the stream here. The first reason counts; what came before can be read.
+// fail ends the stream at this end. The first error is kept. Bytes that arrived before can still be
+// read.
 func (s *stream) fail(why error) {
 	s.stop()
 	s.mu.Lock()
@@ -191,7 +192,7 @@ func (s *stream) fail(why error) {
 	s.changed.Broadcast()
 }
 
-// frame takes what came from the other end. It never blocks.
+// frame handles a frame of the other end. It never blocks.
 func (s *stream) frame(b []byte) {
 	if len(b) == 0 {
 		return
@@ -224,15 +225,15 @@ func (s *stream) take(kind byte, offset uint64, body []byte) error {
 	return nil
 }
 
-// come needs the lock.
+// come must be called with the lock held.
 func (s *stream) come(fin bool, offset uint64, body []byte) error {
 	switch {
 	case s.closed || s.ended || s.err != nil || offset < s.received:
-		return nil // nobody reads it, or it came before
+		return nil // no reader, or a duplicate
 	case offset > s.received:
 		return fmt.Errorf("%w: %d bytes are missing", ErrLost, offset-s.received)
 	case s.received+uint64(len(body)) > s.granted:
-		return fmt.Errorf("%w: more came than was granted", ErrLost)
+		return fmt.Errorf("%w: the other end sent more than was granted", ErrLost)
 	}
 	s.ended = fin
 	if fin {

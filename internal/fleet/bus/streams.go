@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// How many streams may be open at once.
+// Maximum number of open streams of a hub and of a link.
 const (
 	maxHubStreams  = 4096
 	maxLinkStreams = 32
 )
 
-// streams are the open ones of one end, by whom they are shared with and their number.
+// streams are the open streams of one end, by the other end and the stream's token.
 type streams struct {
 	most int
 	mu   sync.Mutex
@@ -22,13 +22,13 @@ type streams struct {
 
 func newStreams(most int) *streams { return &streams{most: most, open: map[[2]string]*stream{}} }
 
-// begin makes a stream whose frames go through send.
+// begin creates a stream that sends its frames with send.
 func (t *streams) begin(with, sid string, send func([]byte) error) (*stream, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	key := [2]string{with, sid}
 	if len(t.open) >= t.most || t.open[key] != nil {
-		return nil, fmt.Errorf("cannot open a stream: %d are open, and no more may be", len(t.open))
+		return nil, fmt.Errorf("cannot open another stream: %d are open. Close one, or retry later", len(t.open))
 	}
 	s := newStream(send, func() {
 		t.mu.Lock()
@@ -39,7 +39,7 @@ func (t *streams) begin(with, sid string, send func([]byte) error) (*stream, err
 	return s, nil
 }
 
-// frame gives a frame to its stream, and tells whether there is one.
+// frame delivers a frame to its stream, and returns false if there is none.
 func (t *streams) frame(with, sid string, b []byte) bool {
 	t.mu.Lock()
 	s := t.open[[2]string{with, sid}]
@@ -71,12 +71,13 @@ func (t *streams) fail(why error, which func([2]string) bool) {
 	}
 }
 
-// packOpen is the question that opens a stream.
+// packOpen encodes the request that opens a stream.
 func packOpen(hub, sid string, header []byte) []byte {
 	return append([]byte(hub+" "+sid+"\n"), header...)
 }
 
-// parseOpen reads one. What it gives is safe in a subject.
+// parseOpen decodes the request of packOpen. The tokens that it returns are valid parts of
+// subjects.
 func parseOpen(b []byte) (hub, sid string, header []byte, err error) {
 	line, header, ok := bytes.Cut(b, []byte("\n"))
 	hub, sid, both := strings.Cut(string(line), " ")

@@ -12,35 +12,35 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// mostCopies is how many hubs keep each thing: more cost more, and one may be lost of
-// three.
+// mostCopies is the maximum number of hubs that store each bucket or log. With three, one hub can
+// fail; more replicas make writes slower.
 const mostCopies = 3
 
-// Peer is one hub of a cluster, as this one sees it.
+// Peer is the state of one hub of a cluster, as this hub sees it.
 type Peer struct {
 	Name    string
-	Here    bool   // it was heard of just now
-	Current bool   // it has all that the others have
-	Lag     uint64 // how many changes it has not
+	Here    bool   // it was reachable recently
+	Current bool   // it has all data of the leader
+	Lag     uint64 // number of changes that it lacks
 }
 
-// Copies is where a bucket or a log is kept.
+// Copies lists the hubs that store a bucket or log.
 type Copies struct {
 	Name   string
 	Leader string
-	Want   int    // how many there are to be
-	On     []Peer // the leader's own among them, sorted by name
+	Want   int    // desired number of copies
+	On     []Peer // including the leader, sorted by name
 }
 
-// good tells whether all copies are there and whole.
+// good returns true if all copies exist and are complete.
 func (c Copies) good() bool {
 	return c.Leader != "" && len(c.On) == c.Want && !slices.ContainsFunc(c.On, func(p Peer) bool { return !p.Current })
 }
 
-// Peers are the hubs of the cluster, sorted by name, and who leads it, "" while nobody does:
-// then only those to which there is a connection. A hub alone has none. Only who leads knows
-// how far the others are: it is asked. It notices late who is gone, so whom this hub has no
-// connection to is not here.
+// Peers returns the hubs of the cluster, sorted by name, and the leader. Without a leader, leader
+// is "" and only connected hubs are returned. A single hub has no peers. Only the leader knows how
+// far the other hubs are, so Peers asks it. The leader detects a lost hub late, so a hub without a
+// connection to this hub is not Here.
 func (s *Server) Peers(ctx context.Context) (all []Peer, leader string) {
 	if s.abroad != nil {
 		return s.Exchange().relay.peers(), ""
@@ -74,7 +74,7 @@ func (s *Server) Peers(ctx context.Context) (all []Peer, leader string) {
 	return all, meta.Leader
 }
 
-// metaOf asks another hub what it knows, nil where it does not say.
+// metaOf returns the cluster information of another hub, or nil if it does not answer.
 func (s *Server) metaOf(ctx context.Context, name string) (meta *server.MetaClusterInfo) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -89,7 +89,7 @@ func (s *Server) metaOf(ctx context.Context, name string) (meta *server.MetaClus
 
 func byName(a, b Peer) int { return cmp.Compare(a.Name, b.Name) }
 
-// Copies are all buckets and logs with who keeps them, sorted by name.
+// Copies returns the copies of all buckets and logs, sorted by name.
 func (s *Server) Copies(ctx context.Context) ([]Copies, error) {
 	ctx, cancel := withAskTime(ctx)
 	defer cancel()
@@ -102,7 +102,7 @@ func (s *Server) Copies(ctx context.Context) ([]Copies, error) {
 		out = append(out, copiesOf(info))
 	}
 	if err := list.Err(); err != nil {
-		return nil, fmt.Errorf("cannot tell where things are kept: %w", err)
+		return nil, fmt.Errorf("cannot list the copies of the buckets and logs: %w", err)
 	}
 	slices.SortFunc(out, func(a, b Copies) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
@@ -124,22 +124,21 @@ func copiesOf(i *jetstream.StreamInfo) Copies {
 	return c
 }
 
-// Tend brings the cluster one step nearer to the hubs that it is to have, and tells
-// whether it is there: each thing is kept on three of them, or on all where there are
-// fewer, and those who are not named keep nothing and have no vote. One hub calls it, again and
-// again; an error is worth another call.
+// Tend brings the cluster one step closer to the desired hubs, and returns true if nothing remains.
+// Each bucket and log is stored on three of the named hubs, or on all if there are fewer. Other
+// hubs store nothing and do not vote. One hub calls it repeatedly, also after an error.
 func (s *Server) Tend(ctx context.Context, names []string) (done bool, err error) {
 	peers, leader := s.Peers(ctx)
 	if leader == "" {
-		return false, errors.New("cannot tend the cluster: nobody leads it; most of its hubs have to be there")
+		return false, errors.New("cannot change the cluster: it has no leader. Most of its hubs must be reachable")
 	}
 	want := Wanted(peers, names)
 	copies, err := s.Copies(ctx)
 	if err != nil {
 		return false, err
 	}
-	// Who is not there and is to go is taken out first: the server then gives what it kept to
-	// others, and watches that it served end, which would hold up everything else.
+	// An unreachable hub that must leave is removed first. The server then gives its copies to
+	// other hubs, and ends watches of this hub's data, which would delay everything.
 	if gone := absent(peers, copies, names); gone != "" {
 		return false, api(ctx, s.owned[0], server.JSApiRemoveServer, map[string]string{"peer": gone}, nil)
 	}
@@ -147,7 +146,7 @@ func (s *Server) Tend(ctx context.Context, names []string) (done bool, err error
 	for _, c := range copies {
 		ready, err := s.tend(ctx, c, want, names)
 		if err != nil {
-			return false, fmt.Errorf("cannot keep %s on %d hubs: %w", c.Name, want, err)
+			return false, fmt.Errorf("cannot store %s on %d hubs: %w", c.Name, want, err)
 		}
 		done = done && ready
 	}
@@ -157,7 +156,8 @@ func (s *Server) Tend(ctx context.Context, names []string) (done bool, err error
 	return s.dismiss(ctx, peers, leader, names)
 }
 
-// absent is a hub that goes and is not there, if everything has somebody else who leads it.
+// absent returns an unreachable hub that must leave, if another hub leads each bucket and log. It
+// returns "" if there is none.
 func absent(peers []Peer, copies []Copies, names []string) string {
 	for _, p := range peers {
 		if p.Here || slices.Contains(names, p.Name) {
@@ -170,8 +170,8 @@ func absent(peers []Peer, copies []Copies, names []string) string {
 	return ""
 }
 
-// Wanted is how many copies there are to be: as many as there are hubs that are here and
-// have everything, up to three.
+// Wanted returns the number of copies to make: the number of named hubs that are reachable and
+// current, at least 1 and at most three.
 func Wanted(peers []Peer, names []string) int {
 	n := 0
 	for _, p := range peers {
@@ -182,13 +182,13 @@ func Wanted(peers []Peer, names []string) int {
 	return min(max(n, 1), mostCopies)
 }
 
-// tend does the next thing for one bucket or log. More copies are made of what is whole
-// only, and fewer only of what has a leader that stays.
+// tend executes the next step for one bucket or log. Copies are added only if all existing copies
+// are complete, and removed only if the leader stays.
 func (s *Server) tend(ctx context.Context, c Copies, want int, names []string) (done bool, err error) {
 	leaves := slices.IndexFunc(c.On, func(p Peer) bool { return !slices.Contains(names, p.Name) })
 	stays := slices.IndexFunc(c.On, func(p Peer) bool { return slices.Contains(names, p.Name) && p.Current })
-	// Fewer copies than there were are right only when somebody leaves: who is away for a
-	// while comes back to what he has.
+	// The number of copies is reduced only if a hub leaves the cluster. A hub that is unreachable
+	// for a while keeps its copies.
 	fewer := c.Want > want && (leaves >= 0 || c.Want > min(len(names), mostCopies))
 	switch {
 	case c.Leader == "":
@@ -218,7 +218,7 @@ func (s *Server) keepOn(ctx context.Context, name string, copies int) error {
 	return err
 }
 
-// dismiss takes the vote of one who keeps nothing any more.
+// dismiss removes the vote of a hub that no longer stores anything.
 func (s *Server) dismiss(ctx context.Context, peers []Peer, leader string, names []string) (done bool, err error) {
 	stays := slices.IndexFunc(peers, func(p Peer) bool { return slices.Contains(names, p.Name) && p.Current })
 	for _, p := range peers {
@@ -240,7 +240,7 @@ func (s *Server) dismiss(ctx context.Context, peers []Peer, leader string, names
 	return true, nil
 }
 
-// replicasOf is how many copies there are of what is there, or are to be of what is new.
+// replicasOf returns the number of copies of an existing stream, or the number for a new stream.
 func (s *Server) replicasOf(ctx context.Context, stream string) int {
 	if s.config.Cluster == nil {
 		return 1

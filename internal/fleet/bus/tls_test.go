@@ -66,7 +66,7 @@ func (a *authority) conf(role, id string) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}, RootCAs: a.pool, ClientCAs: a.pool, ServerName: "localhost"}
 }
 
-// of is the identity that a certificate has for a role.
+// of returns the identity in a certificate for a role.
 func of(role string, state *tls.ConnectionState) (string, error) {
 	for _, u := range state.PeerCertificates[0].URIs {
 		if id, ok := strings.CutPrefix(u.Path, "/"+role+"/"); ok && u.Scheme == "fettle" && u.Host == "test" {
@@ -81,7 +81,7 @@ func identify(state *tls.ConnectionState) (fleet.TargetID, error) {
 	return fleet.TargetID(id), err
 }
 
-// listening is a hub that agents reach over TLS.
+// listening starts a hub with TLS for agents.
 func (a *authority) listening(dir, address string) (*bus.Server, error) {
 	return bus.Start(context.Background(), bus.Config{Dir: dir, Listen: address, TLS: a.conf("hub", "hub1"), Identify: identify})
 }
@@ -113,7 +113,7 @@ func TestOverTLS(t *testing.T) {
 	})
 }
 
-// TestStrangers: who cannot show a certificate of a target is not heard.
+// TestStrangers: a client without the certificate of a target cannot connect.
 func TestStrangers(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
 	srv := a.listen(t)
@@ -143,8 +143,8 @@ func TestStrangers(t *testing.T) {
 	_ = r.conn.Close()
 }
 
-// TestWhatIsAboutTheCertificate: an agent asks for another certificate when its own is not
-// believed, and not when a hub is busy or breaks off.
+// TestWhatIsAboutTheCertificate: an agent requests another certificate if its own is refused, but
+// not if a hub is busy or ends the connection.
 func TestWhatIsAboutTheCertificate(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
 	busy := errors.New("too much to do")
@@ -177,7 +177,7 @@ func TestWhatIsAboutTheCertificate(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			for range 3 { // after the second attempt has failed the first one has asked, if it does
+			for range 3 { // after the second failed attempt, the first one has made its request, if it makes one
 				t.Log(<-failed)
 			}
 			if asked := len(refused) > 0; asked != c.asks {

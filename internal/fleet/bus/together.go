@@ -14,8 +14,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// The headers by which a server takes several messages as one (ADR-50 of NATS): all have
-// the batch and a number from 1, and the last one says that it is the last.
+// The headers of an atomic batch (ADR-50 of NATS). All messages have the ID of the batch and a
+// number from 1; the last message commits the batch.
 const (
 	batchHeader  = "Nats-Batch-Id"
 	placeHeader  = "Nats-Batch-Sequence"
@@ -25,7 +25,7 @@ const (
 
 var _ fleet.Batcher = (*store)(nil)
 
-// UpdateAll implements fleet.Batcher: the disk is flushed once for all of them.
+// UpdateAll implements fleet.Batcher. The server flushes its disk once for all entries.
 func (s *store) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, error) {
 	switch {
 	case s.together == nil:
@@ -33,7 +33,7 @@ func (s *store) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, err
 	case len(all) == 0:
 		return nil, nil
 	case len(all) > fleet.MaxTogether:
-		return nil, fmt.Errorf("cannot write %d keys of %s at once: %d are the most", len(all), s.name, fleet.MaxTogether)
+		return nil, fmt.Errorf("cannot write %d keys of %s at once: the maximum is %d", len(all), s.name, fleet.MaxTogether)
 	}
 	for _, e := range all {
 		if err := CheckEntry(e.Key, e.Value); err != nil {
@@ -45,19 +45,20 @@ func (s *store) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, err
 		return nil, s.explain("write", fmt.Sprintf("%d keys", len(all)), err)
 	}
 	newer := make([]uint64, len(all))
-	for i := range newer { // they follow each other
+	for i := range newer { // revisions are consecutive
 		newer[i] = last - uint64(len(all)-1-i)
 	}
 	return newer, nil
 }
 
-// publishAll is publish that finds out what was done where no answer comes: what is written
-// has the batch that it came in. It is not sent twice, as the server would not know it.
+// publishAll publishes a batch. If no answer arrives, it reads the last key: a written message has
+// the ID of its batch. A batch cannot be sent again, since the server would not recognise it as a
+// duplicate.
 func (s *store) publishAll(ctx context.Context, all []fleet.Entry) (rev uint64, err error) {
 	id := newToken()
 	silence := silenceOf(ctx)
 	left := silence.left()
-	once, stop := context.WithTimeout(ctx, max(left-storeTry, left/2)) // the rest is for the question below
+	once, stop := context.WithTimeout(ctx, max(left-storeTry, left/2)) // the remaining time is for the read below
 	defer stop()
 	asked, done := asking(once, s.cut)
 	began := time.Now()
@@ -79,8 +80,8 @@ func (s *store) publishAll(ctx context.Context, all []fleet.Entry) (rev uint64, 
 	return 0, fmt.Errorf("%w: %w", fleet.ErrNoAnswer, err)
 }
 
-// publish sends all as one, and gives the number of the last. Those before are not
-// answered: the server does not take the last where one of them is missing.
+// publish sends entries as one batch, and returns the revision of the last one. Only the last
+// message is answered. The server refuses it if an earlier message is missing.
 func (s *store) publish(ctx context.Context, id string, all []fleet.Entry) (last uint64, err error) {
 	for i, e := range all {
 		m := &nats.Msg{Subject: "$KV." + s.name + "." + e.Key, Data: e.Value, Header: nats.Header{
@@ -102,7 +103,7 @@ func (s *store) publish(ctx context.Context, id string, all []fleet.Entry) (last
 	return 0, nil
 }
 
-// sequenceOf reads the answer to the last of a batch.
+// sequenceOf decodes the answer to the last message of a batch.
 func sequenceOf(body []byte, count int) (uint64, error) {
 	var ack struct {
 		Sequence uint64              `json:"seq"`
@@ -116,7 +117,7 @@ func sequenceOf(body []byte, count int) (uint64, error) {
 	case ack.Error != nil:
 		return 0, ack.Error
 	case ack.Count != count || ack.Sequence < uint64(count):
-		return 0, fmt.Errorf("cannot believe that %d of %d were written", ack.Count, count)
+		return 0, fmt.Errorf("cannot write all keys: the server reports %d of %d", ack.Count, count)
 	}
 	return ack.Sequence, nil
 }

@@ -12,10 +12,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// told is what an end is told of versions; nil is that there is one in common.
+// told receives the version errors of an end; nil means a version in common.
 type told chan *bus.VersionError
 
-// speaking is a hub of some versions.
+// speaking starts a hub of some versions.
 func (a *authority) speaking(t *testing.T, v bus.Versions) (*bus.Server, told) {
 	t.Helper()
 	refused := make(told, 1000)
@@ -32,7 +32,7 @@ func (a *authority) speaking(t *testing.T, v bus.Versions) (*bus.Server, told) {
 	return srv, refused
 }
 
-// agentOf is an agent of some versions, of which URLs are to be set.
+// agentOf configures an agent of some versions. The caller must set URLs.
 func (a *authority) agentOf(v bus.Versions) (bus.LinkConfig, told) {
 	c := make(told, 1000)
 	return bus.LinkConfig{ID: bustest.ID(1), TLS: always(a.conf("target", string(bustest.ID(1)))), Backoff: soon, Versions: v, Protocol: func(e *bus.VersionError) { c <- e }}, c
@@ -49,8 +49,8 @@ func first(t *testing.T, c told) *bus.VersionError {
 	}
 }
 
-// TestVersions: the newest version in common is spoken, and if there is none both ends are
-// told which side must be upgraded.
+// TestVersions: the newest version in common is used. If there is none, both ends report which side
+// must be upgraded.
 func TestVersions(t *testing.T) {
 	a := newAuthority(t)
 	for name, c := range map[string]struct {
@@ -89,7 +89,7 @@ func TestVersions(t *testing.T) {
 				t.Errorf("the agent is told: %v", e)
 			}
 			if c.hub.Newest == 1 {
-				return // such a hub is told nothing: the agent leaves
+				return // such a hub reports nothing: the agent leaves
 			}
 			if e := first(t, atHub); e == nil || !strings.Contains(e.Error(), "Upgrade the "+c.upgrade+":") || e.Hub != c.hub || e.Agent.Newest != c.agent.Newest {
 				t.Errorf("the hub is told: %v", e)
@@ -101,8 +101,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestProgramsWithoutVersions: programs of before the negotiation name no version. They
-// speak version 1, and are understood or refused as such.
+// TestProgramsWithoutVersions: versions of fettle without negotiation name no version. They use
+// version 1, and are accepted or refused as such.
 func TestProgramsWithoutVersions(t *testing.T) {
 	a := newAuthority(t)
 	old, err := tls.Listen("tcp", "127.0.0.1:0", asHub(a))
@@ -144,7 +144,7 @@ func TestProgramsWithoutVersions(t *testing.T) {
 		t.Errorf("of an agent without versions the hub is told: %v", e)
 	}
 
-	// What is no name of a version is no agent.
+	// An invalid name of a version is refused.
 	for _, names := range [][]string{{"h2"}, {"fettle/"}, {"fettle/02"}, {"fettle/1"}, {"fettle/-3"}, {"fettle/99999999999999999999"}} {
 		conf := a.conf("target", string(bustest.ID(1)))
 		conf.NextProtos = names
@@ -155,7 +155,7 @@ func TestProgramsWithoutVersions(t *testing.T) {
 	}
 }
 
-// TestHubsOfTwoVersions: an agent that one hub refuses works with another one.
+// TestHubsOfTwoVersions: an agent that one hub refuses works with another hub.
 func TestHubsOfTwoVersions(t *testing.T) {
 	a := newAuthority(t)
 	next, _ := a.speaking(t, bus.Versions{Oldest: 3, Newest: 4})
@@ -172,8 +172,8 @@ func TestHubsOfTwoVersions(t *testing.T) {
 	bustest.Await(t, "it is connected", func() bool { return own.Connections() == 1 })
 }
 
-// TestVersionWithoutCertificate: who has no certificate of a target is told nothing of
-// versions, whatever is offered.
+// TestVersionWithoutCertificate: a client without the certificate of a target receives no
+// information about versions.
 func TestVersionWithoutCertificate(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
 	srv, atHub := a.speaking(t, bus.Versions{Oldest: 3, Newest: 4})

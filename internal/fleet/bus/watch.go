@@ -11,26 +11,26 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// rewatchTime is between the loss of a watch and the next.
+// rewatchTime is the pause between the loss of a watch and the next watch.
 const rewatchTime = time.Second
 
-// watching is what one Watch has told so far. When the watch under it is lost it begins
-// again, tells what it did not tell yet, and whatever is not there any more as gone.
+// watching is the state of one Watch. When the underlying watch is lost, a new one begins. It
+// reports only changes that were not reported before, and reports deleted keys as gone.
 type watching struct {
 	entry func(jetstream.KeyValueEntry) (fleet.Entry, bool)
 	each  func(fleet.Entry)
-	ready func() // nil when it was called
+	ready func() // nil after it was called
 	known map[string]uint64
 }
 
-// Watch implements fleet.Store. It ends with ctx, and gives its error.
+// Watch implements fleet.Store. It returns when ctx ends, with the error of ctx.
 func (s *store) Watch(ctx context.Context, each func(fleet.Entry), ready func()) error {
 	w := &watching{entry: s.entry, each: each, ready: ready, known: map[string]uint64{}}
 	for {
 		once, stop := s.anew.within(ctx)
 		if updates, err := s.kv.WatchAll(once); err == nil {
 			w.follow(once, updates.Updates())
-			_ = updates.Stop() // its connection may be gone, and it with it
+			_ = updates.Stop() // the connection may have ended, and the watch with it
 		}
 		stop()
 		select {
@@ -41,7 +41,7 @@ func (s *store) Watch(ctx context.Context, each func(fleet.Entry), ready func())
 	}
 }
 
-// follow tells what one watch gives, until that ends.
+// follow reports the entries of one underlying watch until it ends.
 func (w *watching) follow(ctx context.Context, updates <-chan jetstream.KeyValueEntry) {
 	seen := map[string]bool{}
 	for first := true; ; {
@@ -67,7 +67,7 @@ func (w *watching) follow(ctx context.Context, updates <-chan jetstream.KeyValue
 	}
 }
 
-// tell hands on what is new.
+// tell reports an entry if it is new.
 func (w *watching) tell(e fleet.Entry) {
 	before, known := w.known[e.Key]
 	if e.Rev <= before || e.Gone && !known && w.ready != nil {
@@ -81,7 +81,7 @@ func (w *watching) tell(e fleet.Entry) {
 	w.each(e)
 }
 
-// complete is called when all that is there was told.
+// complete is called when all existing keys have been reported.
 func (w *watching) complete(seen map[string]bool) {
 	var gone []string
 	for key := range w.known {

@@ -30,15 +30,14 @@ func (f *far) Runs(context.Context) ([]journal.RunInfo, error) {
 	return out, nil
 }
 
-// Status waits until nobody is there to hear it.
+// Status waits until its caller is gone.
 func (f *far) Status(ctx context.Context) (executor.Status, error) {
 	close(f.asked)
 	<-ctx.Done()
 	return executor.Status{}, ctx.Err()
 }
 
-// TestWire: the executor of a target is asked over a stream, and notices when the hub
-// goes.
+// TestWire: an executor answers over a stream, and detects the end of the hub.
 func TestWire(t *testing.T) {
 	srv := bustest.Embedded(t)
 	b := busOf(t, srv, srv.Local)

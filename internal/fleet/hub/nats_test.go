@@ -179,7 +179,7 @@ func TestBackupOfNats(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := hub.Run(t.Context(), hub.Config{Files: w.host, Dir: b.Dir, Compile: compiler{}, Now: time.Now})
-	if err == nil || !strings.Contains(err.Error(), "belongs to another fleet") {
+	if err == nil || !strings.Contains(err.Error(), "belong to another fleet") {
 		t.Errorf("another fleet of the same name: %v", err)
 	}
 }
@@ -192,13 +192,13 @@ func TestNatsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	for want, g := range map[string]hub.NatsSettings{
-		"within the address":  {URLs: []string{"tls://me:hidden@a:4222"}},
+		"in the address":      {URLs: []string{"tls://me:hidden@a:4222"}},
 		"without TLS":         {URLs: []string{"nats://nats.example.org:4222"}},
-		"it is tls://":        {URLs: []string{"https://hidden"}},
+		"it must be tls://":   {URLs: []string{"https://hidden"}},
 		"1, 3 or 5":           {URLs: []string{"tls://a"}, Replicas: 2},
 		"the credentials":     {URLs: []string{"tls://a"}, Login: []byte("hidden")},
 		"and its key":         {URLs: []string{"tls://a"}, Login: []byte("-----BEGIN PRIVATE KEY-----\nhidden\n-----END PRIVATE KEY-----\n")},
-		"they are PEM":        {URLs: []string{"tls://a"}, CA: []byte("hidden")},
+		"they must be PEM":    {URLs: []string{"tls://a"}, CA: []byte("hidden")},
 		"without an address":  {Replicas: 3},
 		"USER:PASSWORD into ": {URLs: []string{"nats://hidden@localhost"}},
 	} {

@@ -14,11 +14,11 @@ func TestViolations(t *testing.T) {
 	var got []fleet.HubEvent
 	report := violations(func() time.Time { return now }, func(e fleet.HubEvent) { got = append(got, e) })
 	for range 3600 {
-		report("a", "it does not keep to the protocol")
+		report("a", "it violated the protocol")
 		now = now.Add(time.Second)
 	}
-	report("b", "it asks for more than it takes")
-	if len(got) != 2 || got[0].Target != "a" || got[1].Target != "b" || got[0].Kind != fleet.Violated || got[0].Error != "it does not keep to the protocol; reported at most once in 1h0m0s" {
+	report("b", "it requested more than it reads")
+	if len(got) != 2 || got[0].Target != "a" || got[1].Target != "b" || got[0].Kind != fleet.Violated || got[0].Error != "it violated the protocol; reported at most once in 1h0m0s" {
 		t.Errorf("the events are %+v", got)
 	}
 	if report("a", "again"); len(got) != 3 {

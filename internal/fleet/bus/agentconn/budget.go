@@ -99,7 +99,7 @@ func (l *bounded) place(b *Bounded) (displaced *Bounded, wait time.Duration, ok 
 	return displaced, 0, true
 }
 
-// refused needs the lock.
+// refused must be called with the lock held.
 func (l *bounded) refused(b *Bounded) {
 	text := l.seldom.Next(fmt.Sprintf("refused a connection from %s: too many connections are open (%d; %d of them without authentication)", addressOf(b.Conn), l.tally.open, l.tally.strangers), time.Now())
 	if text != "" && l.warn != nil {
@@ -116,17 +116,17 @@ type Bounded struct {
 	opened   time.Time
 	late     *time.Timer
 	done     chan struct{} // closed with the connection
-	stranger bool          // needs the lock of its listener
-	closed   bool          // as stranger
+	stranger bool          // guarded by the lock of its listener
+	closed   bool          // also guarded by it
 }
 
 // Done is closed when the connection is closed at this end.
 func (b *Bounded) Done() <-chan struct{} { return b.done }
 
-// Answered ends the limit of time: a request has arrived, which has its own limit.
+// Answered ends the time limit for strangers: a request has arrived, which has its own limit.
 func (b *Bounded) Answered() { b.late.Stop() }
 
-// patient stops the time of a stranger that waits for the hub, until resume.
+// patient pauses the time limit of a stranger that waits for the hub. resume restarts it.
 func (b *Bounded) patient() (resume func()) {
 	if !b.late.Stop() {
 		return func() {}
@@ -176,7 +176,7 @@ func (b *Bounded) Close() error {
 	return err
 }
 
-// uncount needs the lock of its listener.
+// uncount must be called with the lock of its listener held.
 func (b *Bounded) uncount() {
 	if b.closed {
 		return

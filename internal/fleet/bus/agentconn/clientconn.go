@@ -13,11 +13,11 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// ErrRefused says that a hub does not let this agent in. It gives no reason.
-var ErrRefused = errors.New("the hub does not let this agent in")
+// ErrRefused means that a hub refuses this agent. The hub gives no reason.
+var ErrRefused = errors.New("the hub refused this agent")
 
-// errUnresponsive says that a connection ended since nothing came over it.
-var errUnresponsive = errors.New("nothing came from the hub for too long")
+// errUnresponsive means that a connection ended because nothing arrived over it.
+var errUnresponsive = errors.New("the hub sent nothing for too long")
 
 // ClientConn is the agent's end of a connection.
 type ClientConn struct {
@@ -30,26 +30,26 @@ type ClientConn struct {
 	heard    atomic.Bool
 	lost     chan struct{}
 	ended    sync.Once
-	why      error // of the end; read when lost is closed
+	why      error // the reason of the end; read it only after lost is closed
 
 	begun  sync.Once
 	head   head
 	writes sync.Mutex
 
 	mu     sync.Mutex
-	timer  *time.Timer // of look, nil before and after
+	timer  *time.Timer // calls look; nil before Receive and after the end
 	missed missedChecks
 }
 
-// Join takes part over a connection of TLS whose handshake may be still to come, and waits
-// until the hub lets it in: the deadline of the connection bounds it. ErrRefused is in the chain
-// where the hub does not. On an error the connection is closed.
+// Join starts the protocol on a TLS connection, and waits until the hub accepts the agent. The TLS
+// handshake may not have happened yet. The deadline of the connection limits the wait. If the hub
+// refuses, ErrRefused is in the chain of the error. After an error the connection is closed.
 func Join(conn net.Conn, id fleet.TargetID, w Watch) (*ClientConn, error) {
 	return JoinAs(conn, id, w, OwnVersions())
 }
 
-// JoinAs is Join of an end that speaks v, which the connection has offered. A hub with no
-// version in common is a *VersionError.
+// JoinAs is Join for an end that supports the versions v, which the connection must have offered.
+// The error is a *VersionError if the hub has no version in common.
 func JoinAs(conn net.Conn, id fleet.TargetID, w Watch, v Versions) (*ClientConn, error) {
 	j := &ClientConn{conn: conn, ends: endsOf(id), watch: w, versions: v, lost: make(chan struct{})}
 	err := j.handshake()
@@ -79,7 +79,7 @@ func (j *ClientConn) handshake() error {
 	return err
 }
 
-// agree refuses a hub that speaks only an older version: a hub that does not negotiate
+// agree refuses a hub that supports only an older version: a hub without version negotiation
 // accepts all agents.
 func (j *ClientConn) agree() error {
 	t, ok := j.conn.(*tls.Conn)
@@ -96,13 +96,13 @@ func (j *ClientConn) agree() error {
 	return nil
 }
 
-// Receive has each called for all that the agent hears, one call after the other and in the
-// order of hubs. It is called once, and nothing is read before.
+// Receive calls each for all messages to the agent, one call after the other and in the order of
+// the hub. It can be called once; before that, nothing is read.
 func (j *ClientConn) Receive(subject, group string, each func(Message)) error {
 	if subject != j.ends.down+">" || group != "" {
-		return fmt.Errorf("cannot hear %s: %w: an agent hears all of its own", subject, fleet.ErrDenied)
+		return fmt.Errorf("cannot subscribe to %s: %w: an agent receives all of its own messages", subject, fleet.ErrDenied)
 	}
-	err := errors.New("cannot receive twice")
+	err := errors.New("cannot subscribe twice")
 	j.begun.Do(func() {
 		err = nil
 		go j.read(each)
@@ -156,12 +156,12 @@ func (j *ClientConn) take(kind byte, rest []byte, each func(Message)) error {
 	return errForm
 }
 
-// look asks a hub that says nothing whether it is there, and ends a connection where
-// nothing is. It is called by a timer, which it sets again.
+// look pings a hub that is silent, and ends the connection if it stays silent. A timer calls it,
+// and look restarts the timer.
 func (j *ClientConn) look() {
 	switch j.missed.look(j.heard.Swap(false), j.watch.Most) {
 	case ask:
-		_ = j.write(appendFrame(nil, kindPing)) // an error ends it
+		_ = j.write(appendFrame(nil, kindPing)) // an error ends the connection
 	case end:
 		j.end(errUnresponsive)
 	}
@@ -172,21 +172,21 @@ func (j *ClientConn) look() {
 	}
 }
 
-// atATime is how much an agent writes at once, which makes a record of TLS: the hub's end keeps
-// room for the largest that ever came for as long as the connection lasts, and has made some
-// for the handshake already.
+// atATime is the size of one write of an agent in bytes, and thus of a TLS record. The hub's end
+// keeps a buffer for the largest record that it received for as long as the connection lasts. A
+// buffer of this size exists anyway since the handshake.
 const atATime = 2000
 
-// Send gives a message to hubs. It waits for the connection to take it, 10 seconds for each
-// 2,000 bytes; one that does not ends.
+// Send sends a message to the hub. It waits until the connection accepts the bytes: at most 10
+// seconds for each 2,000 bytes, after which the connection ends.
 func (j *ClientConn) Send(subject, reply string, body []byte) error {
 	up, ok := strings.CutPrefix(subject, j.ends.up)
 	down, back := strings.CutPrefix(reply, j.ends.down)
 	switch {
 	case len(body) > MaxBody:
-		return fmt.Errorf("cannot send %d bytes at once: %d are the most", len(body), MaxBody)
+		return fmt.Errorf("cannot send %d bytes at once: the maximum is %d", len(body), MaxBody)
 	case !ok || !isPlain(up) || reply != "" && (!back || !isPlain(down)):
-		return fmt.Errorf("cannot send %s with an answer to %q: %w: an agent says what is its own", subject, reply, fleet.ErrDenied)
+		return fmt.Errorf("cannot send %s with an answer to %q: %w: an agent can use only its own subjects", subject, reply, fleet.ErrDenied)
 	}
 	return j.write(packMessage(nil, up, down, body))
 }
@@ -223,13 +223,13 @@ func (j *ClientConn) end(why error) {
 	})
 }
 
-// Place is the hub's process, and the number that this connection has there.
+// Place returns the name of the hub's process, and the number of this connection there.
 func (j *ClientConn) Place() (server string, connection uint64) { return j.name, j.number }
 
-// Lost is closed when the connection has ended, whoever ended it.
+// Lost is closed when the connection has ended, at either end.
 func (j *ClientConn) Lost() <-chan struct{} { return j.lost }
 
-// Why is the reason of the end, nil where Close was, and before Lost is closed.
+// Why returns the reason of the end: nil after Close, and before Lost is closed.
 func (j *ClientConn) Why() error {
 	if !j.over() {
 		return nil

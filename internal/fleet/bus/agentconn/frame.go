@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// What a frame is.
+// Types of frames.
 const (
 	kindHello   = 'H'
 	kindMessage = 'M'
@@ -18,28 +18,28 @@ const (
 	kindRefused = 'X'
 )
 
-// MaxBody bounds what a message carries, in bytes.
+// MaxBody is the maximum size of the body of a message, in bytes.
 const MaxBody = 2<<20 + 64<<10
 
 const (
 	maxSubject = 256
 	maxFrame   = MaxBody + 4*maxSubject
 	headSize   = 5
-	// How much room a hub makes for a frame before any of it has come, and an agent, who has
-	// one hub: an assignment is some 20 KB.
+	// Size of the buffer that a hub and an agent allocate for a frame before its content arrives,
+	// in bytes. An agent has one hub, and an assignment has about 20 KB.
 	hubRoom   = 8 << 10
 	agentRoom = 256 << 10
 )
 
-// errForm is about an other end that does not keep to the protocol.
-var errForm = errors.New("the other end does not speak as fettle does")
+// errForm means that the other end violates the protocol.
+var errForm = errors.New("the other end violates the protocol")
 
-// head is the beginning of a frame. It is kept with the connection, since what a reader is
-// given lives on the heap.
+// head is the beginning of a frame. It is a part of the connection, since a buffer that is passed
+// to a reader would be allocated on the heap each time.
 type head [headSize]byte
 
-// read reads one frame of which some bytes have been read. What it gives is the caller's.
-// room is made before more than the length has come.
+// read reads one frame of which had bytes are in h already. The caller owns rest. If the content is
+// larger than room, its buffer grows only as its bytes arrive.
 func (h *head) read(r io.Reader, had, room int) (kind byte, rest []byte, err error) {
 	if _, err := io.ReadFull(r, h[had:]); err != nil {
 		return 0, nil, err
@@ -60,7 +60,7 @@ func (h *head) read(r io.Reader, had, room int) (kind byte, rest []byte, err err
 	return h[4], b.Bytes(), nil
 }
 
-// appendFrame adds a frame to what is to be sent.
+// appendFrame appends a frame to b.
 func appendFrame(b []byte, kind byte, parts ...[]byte) []byte {
 	n := 1
 	for _, p := range parts {
@@ -95,7 +95,7 @@ func packMessage(b []byte, subject, reply string, body []byte) []byte {
 	return appendFrame(b, kindMessage, said, body)
 }
 
-// openMessage takes a message apart; its body is a part of b. No reply is "".
+// openMessage decodes a message; body is a part of b. reply is "" if there is none.
 func openMessage(b []byte) (subject, reply string, body []byte, err error) {
 	subject, b, ok := cutText(b)
 	if ok {

@@ -12,20 +12,21 @@ import (
 )
 
 const (
-	// passing is how many handshakes go on at the same time. More take as long in all, and each
-	// so long that those who wait give up: what was computed for them is lost, and they come
-	// again. Those who are far away take long and compute nothing meanwhile.
+	// passing is the number of concurrent handshakes. More handshakes have the same throughput, but
+	// each takes so long that clients give up and repeat it. Distant clients take long, but use no
+	// CPU while they wait.
 	passing = 128
-	// passFor is after what time a handshake counts no more, so that those who begin one and
-	// do not go on keep nobody out for long.
+	// passFor is the time after which a handshake no longer counts. Clients that begin a handshake
+	// and then do nothing therefore do not block others for long.
 	passFor = 250 * time.Millisecond
-	// waitFor is how long Admit has somebody wait before the connection ends: less than a
-	// handshake may take.
+	// waitFor is how long Admit lets a connection wait before it ends the connection: less than the
+	// time limit of a handshake.
 	waitFor = 5 * time.Second
 )
 
-// HandshakeLimiter lets thousands of connections begin their handshakes in turn. The next turn belongs to the address with the fewest handshakes that go on, and within an
-// address to the connection that has waited longest. So one address has all turns that no other
+// HandshakeLimiter limits the number of concurrent handshakes; more connections wait for a turn.
+// The next turn is given to the address with the fewest running handshakes, and within an address
+// to the connection that has waited longest. One address therefore has all turns that no other
 // address needs. Its methods may be called from any goroutine.
 type HandshakeLimiter struct {
 	wait time.Duration
@@ -39,22 +40,22 @@ type HandshakeLimiter struct {
 // turn is a connection that waits for its turn.
 type turn struct {
 	from  netip.Prefix
-	begin chan struct{} // closed when it has its turn
+	begin chan struct{} // closed when the turn begins
 }
 
-// NewHandshakeLimiter makes one.
+// NewHandshakeLimiter returns a limiter without running handshakes.
 func NewHandshakeLimiter() *HandshakeLimiter { return newHandshakeLimiter(passing, waitFor) }
 
 func newHandshakeLimiter(slots int, wait time.Duration) *HandshakeLimiter {
 	return &HandshakeLimiter{free: slots, wait: wait, running: map[netip.Prefix]int{}}
 }
 
-// ErrTooManyHandshakes is of a connection that waited for too long. It is ended without an alert: that
-// would mean that a certificate is not believed.
-var ErrTooManyHandshakes = errors.New("too many connect at once")
+// ErrTooManyHandshakes means that a connection waited for too long. It is ended without a TLS
+// alert: an alert would mean that the certificate is not accepted.
+var ErrTooManyHandshakes = errors.New("too many concurrent handshakes")
 
-// admit waits until the address has a turn, which ends with free, after passFor at the latest. It
-// gives up with ctx, or when the connection is closed at this end.
+// admit waits until the address has a turn. The turn ends when free is called, at the latest after
+// passFor. admit returns an error when ctx ends, or when the connection is closed at this end.
 func (t *HandshakeLimiter) admit(ctx context.Context, c net.Conn) (free func(), err error) {
 	var closed <-chan struct{}
 	if b := BoundedOf(c); b != nil {
@@ -86,7 +87,7 @@ func (t *HandshakeLimiter) await(from netip.Prefix) *turn {
 	return w
 }
 
-// leave leaves the queue, or ends a turn that has begun meanwhile.
+// leave leaves the queue, or ends the turn if it has begun.
 func (t *HandshakeLimiter) leave(w *turn) {
 	t.mu.Lock()
 	i := slices.Index(t.queue, w)
@@ -109,7 +110,7 @@ func (t *HandshakeLimiter) end(w *turn) {
 	t.next()
 }
 
-// next gives the free turns to waiting connections. It needs the lock.
+// next gives the free turns to waiting connections. It must be called with the lock held.
 func (t *HandshakeLimiter) next() {
 	for t.free > 0 && len(t.queue) > 0 {
 		first := 0
@@ -126,14 +127,14 @@ func (t *HandshakeLimiter) next() {
 	}
 }
 
-// Admit is for GetConfigForClient of a tls.Config.
+// Admit waits for a turn. It is for GetConfigForClient of a tls.Config.
 func (t *HandshakeLimiter) Admit(hello *tls.ClientHelloInfo) (*tls.Config, error) {
 	ctx, cancel := context.WithTimeout(hello.Context(), t.wait)
 	defer cancel()
 	free, err := t.admit(ctx, hello.Conn)
 	switch {
 	case err == nil:
-		context.AfterFunc(hello.Context(), free) // it ends with the handshake
+		context.AfterFunc(hello.Context(), free) // the turn ends with the handshake
 		return nil, nil
 	case hello.Context().Err() != nil:
 		return nil, context.Cause(hello.Context())

@@ -6,35 +6,35 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Message is what comes under a subject.
+// Message is a message of a subject.
 type Message struct {
 	Subject string
-	Reply   string // where the sender hears an answer, "" where it does not
-	Body    []byte // the receiver's
-	// Nobody says that this is no answer: nobody hears the subject of the question.
+	Reply   string // the subject for an answer, "" for none
+	Body    []byte // owned by the receiver
+	// Nobody is true if the request has no receiver; the message is then not an answer.
 	Nobody bool
 }
 
-// Up is a subject that an agent sends under.
+// Up returns the subject of a message of an agent.
 func Up(id fleet.TargetID, rest string) string { return "f." + string(id) + ".up." + rest }
 
-// Down is a subject that an agent hears.
+// Down returns the subject of a message to an agent.
 func Down(id fleet.TargetID, rest string) string { return "f." + string(id) + ".down." + rest }
 
-// ends are the two prefixes of the subjects of one agent.
+// ends are the prefixes of the subjects of one agent.
 type ends struct{ up, down string }
 
 func endsOf(id fleet.TargetID) ends { return ends{Up(id, ""), Down(id, "")} }
 
-// targetOf is whose a subject is.
+// targetOf returns the target of a subject.
 func targetOf(subject string) fleet.TargetID {
 	rest, _ := strings.CutPrefix(subject, "f.")
 	id, _, _ := strings.Cut(rest, ".")
 	return fleet.TargetID(id)
 }
 
-// isPlain tells whether a text is a subject that is said: parts of letters, digits and -, with
-// dots between them. One that is listened to may have others.
+// isPlain returns true if a text is a subject for sending: parts of letters, digits and -, with
+// dots between them. A subscription may also have wildcards.
 func isPlain(subject string) bool {
 	if len(subject) > maxSubject {
 		return false
@@ -53,8 +53,7 @@ func isPlain(subject string) bool {
 	return part > 0
 }
 
-// covers tells whether what is listened to covers a subject: * is one part, and > all of
-// the rest.
+// covers returns true if a pattern matches a subject: * matches one part, and > the whole rest.
 func covers(pattern []string, subject string) bool {
 	for i, p := range pattern {
 		if p == ">" {

@@ -8,11 +8,11 @@ import (
 	"fettle.dev/fettle/internal/host/epoll"
 )
 
-// past is a deadline that has gone by: a read gives what TLS has already, and waits for
-// nothing.
+// past returns a deadline in the past: a read then returns the bytes that TLS has buffered, and
+// does not wait.
 func past() time.Time { return time.Unix(1, 0) }
 
-// socketOf is the socket under a connection of TLS, nil for any other.
+// socketOf returns the socket of a TLS connection, or nil for other connections.
 func socketOf(c net.Conn) epoll.Socket {
 	t, ok := c.(*tls.Conn)
 	if !ok {
@@ -33,8 +33,8 @@ func socketOf(c net.Conn) epoll.Socket {
 	return raw
 }
 
-// park has a connection wait without a goroutine, and tells whether it does. What ends a
-// connection that is parked takes leave of it as well.
+// park lets a connection wait without a goroutine, and returns true if it does. A function that
+// ends a parked connection must also call leave.
 func (g *serverConn) park() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -48,7 +48,7 @@ func (g *serverConn) park() bool {
 	return true
 }
 
-// wake reads from a connection again, if it is parked.
+// wake reads from a connection again if it is parked.
 func (g *serverConn) wake() {
 	g.mu.Lock()
 	defer g.mu.Unlock()

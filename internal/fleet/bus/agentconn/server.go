@@ -16,38 +16,38 @@ import (
 	"fettle.dev/fettle/internal/host/epoll"
 )
 
-// handshakeTime is how long a connection may take until it has said whose it is.
+// handshakeTime limits the time until a new connection has authenticated.
 const handshakeTime = 15 * time.Second
 
-// Config is what a Server is.
+// Config configures a Server.
 type Config struct {
 	Name string // of this hub's process: letters, digits and -
-	// Identify tells whose a connection is, whose certificate was verified. It is asked once
-	// for each, from many goroutines. An error sends it away.
+	// Identify returns the target of a connection with a verified certificate. It is called once
+	// for each connection, from several goroutines. An error refuses the connection.
 	Identify func(*tls.ConnectionState) (fleet.TargetID, error)
-	// Ready is closed when agents may come in; nil is at once. Who comes before waits, in the
-	// kernel: a connection that is ended comes again, and each time that costs both ends more
-	// than to wait.
+	// Ready is closed when agents may connect; nil means at once. Earlier connections wait in the
+	// kernel: ending them would make their agents reconnect, which costs both ends more than
+	// waiting.
 	Ready <-chan struct{}
-	// HandshakeLimiter bounds the handshakes that go on at once; nil is one of the door's own.
+	// HandshakeLimiter limits the concurrent handshakes; nil means a limiter of this server.
 	HandshakeLimiter *HandshakeLimiter
-	// Admit is told of a connection before anything comes from it, and Gone of its end, after
-	// which nothing does. Both are called from many goroutines.
+	// Admit is called before any message of a connection, and Gone after its last message. Both are
+	// called from several goroutines.
 	Admit func(id fleet.TargetID, connection uint64)
 	Gone  func(connection uint64)
-	// Versions are the protocol versions that are accepted; the zero value is OwnVersions.
+	// Versions are the accepted protocol versions; the zero value is OwnVersions.
 	Versions Versions
-	// Incompatible is called for each agent that was refused because of its version. It must
-	// return at once; nil calls nothing.
+	// Incompatible is called for each agent that was refused because of its version. It must return
+	// at once; nil calls nothing.
 	Incompatible func(id fleet.TargetID, e *VersionError)
-	Most         int // connections at once, those included that are not let in yet
+	Most         int // Most is the maximum number of connections, including connections that have not authenticated.
 	Watch        Watch
-	// MostHeld is how many bytes may wait for all agents, which do not take them; 0 is 256 MiB.
+	// MostHeld is the maximum number of bytes that wait for all agents together; 0 means 256 MiB.
 	MostHeld int64
-	// Broke is told of an agent whose connection was ended since it does not keep to the
-	// protocol or floods, and why; nil when nobody is. It returns at once.
+	// Broke is called with the reason when a connection was ended because the agent violated the
+	// protocol or requested more than it reads; nil calls nothing. It must return at once.
 	Broke func(id fleet.TargetID, why string)
-	// Warn is told whom a hub refuses.
+	// Warn is called with a text when the hub refuses a connection.
 	Warn func(text string)
 }
 
@@ -56,13 +56,13 @@ type Server struct {
 	config      Config
 	life        context.Context // ends with the server
 	end         context.CancelFunc
-	handshaking atomic.Int64 // connections that are not let in yet
+	handshaking atomic.Int64 // connections that have not authenticated
 	slow        atomic.Int64
 	stale       atomic.Int64
 	held        atomic.Int64   // bytes that wait for agents
-	connGroup   sync.WaitGroup // those in all, until their end was told of
+	connGroup   sync.WaitGroup // accepted connections whose Gone has not been called
 
-	relieving sync.Mutex // is taken before any other
+	relieving sync.Mutex // taken before all other locks
 
 	mu        sync.RWMutex
 	last      uint64
@@ -70,21 +70,20 @@ type Server struct {
 	of        map[fleet.TargetID][]*serverConn
 	receivers []receiver
 	listener  net.Listener
-	// parking is where connections wait that have nothing to read, nil until there are any. A
-	// goroutine that waits to read has a stack for what it does when it reads, 8 KB for
-	// TLS, and nearly all connections rest.
+	// parking has the idle connections; nil until there are any. Nearly all connections are idle,
+	// and a goroutine that waits for a read keeps the stack of its earlier work: 8 KB with TLS.
 	parking *epoll.Set
 	closed  bool
 }
 
-// receiver is one who hears.
+// receiver is one subscription.
 type receiver struct {
-	pattern []string // of what follows f.ID.up.
+	pattern []string // of the subject after f.ID.up.
 	group   string
 	each    func(Message)
 }
 
-// NewServer makes one that nobody has come through. It lives until it is closed.
+// NewServer returns a server without connections. It runs until Close.
 func NewServer(c Config) *Server {
 	if c.Versions == (Versions{}) {
 		c.Versions = OwnVersions()
@@ -98,8 +97,8 @@ func NewServer(c Config) *Server {
 	return d
 }
 
-// Serve lets in who comes, until the listener or the door is closed. The listener gives
-// connections of TLS, and is closed with the door.
+// Serve accepts the connections of a listener until the listener or the server is closed. The
+// listener must return TLS connections. The server closes it.
 func (d *Server) Serve(l net.Listener) error {
 	d.mu.Lock()
 	d.listener = l
@@ -126,14 +125,16 @@ func (d *Server) Serve(l net.Listener) error {
 		if errors.Is(err, net.ErrClosed) {
 			return nil
 		}
-		wait = min(max(2*wait, 5*time.Millisecond), time.Second) // there are no more files, as a rule: others will end
+		// usually there are no free file descriptors; connections will end
+		wait = min(max(2*wait, 5*time.Millisecond), time.Second)
 		if !d.pause(wait) {
 			return nil
 		}
 	}
 }
 
-// handshake makes the handshake. It has its own goroutine: the reader is a new one with a small stack.
+// handshake handles a new connection. It has its own goroutine: the later reader then begins with a
+// small stack.
 func (d *Server) handshake(c net.Conn) {
 	defer d.handshaking.Add(-1)
 	id, err := d.admit(c)
@@ -147,7 +148,7 @@ func (d *Server) handshake(c net.Conn) {
 	d.letIn(c, id)
 }
 
-// admit waits for the turn of a connection, and makes its handshake.
+// admit waits for the turn of a connection, and completes its handshake.
 func (d *Server) admit(c net.Conn) (fleet.TargetID, error) {
 	if d.config.Most > 0 && d.Open()+int(d.handshaking.Load()) > d.config.Most {
 		return "", ErrTooManyHandshakes
@@ -159,7 +160,7 @@ func (d *Server) admit(c net.Conn) (fleet.TargetID, error) {
 		return "", err
 	}
 	defer free()
-	if epoll.HungUp(socketOf(c)) { // it gave up while it waited
+	if epoll.HungUp(socketOf(c)) { // the client gave up while it waited
 		return "", net.ErrClosed
 	}
 	return d.identify(ctx, c)
@@ -194,11 +195,11 @@ func (d *Server) identify(ctx context.Context, c net.Conn) (fleet.TargetID, erro
 		d.config.Warn("refused a connection: " + err.Error())
 	}
 	_ = t.SetWriteDeadline(time.Now().Add(time.Second))
-	_, _ = t.Write(packRefused(versions)) // it comes again in any case
+	_, _ = t.Write(packRefused(versions)) // if it is lost, the agent reconnects all the same
 	return "", err
 }
 
-// Local is a connection of a target within this process, which nobody has to prove.
+// Local returns a connection of a target within this process, without authentication.
 func (d *Server) Local(id fleet.TargetID) net.Conn {
 	here, there := net.Pipe()
 	d.letIn(here, id)
@@ -231,12 +232,12 @@ func (d *Server) letIn(c net.Conn, id fleet.TargetID) {
 	go g.read()
 }
 
-// parks tells whether connections can be parked. It needs the lock.
+// parks returns true if connections can be parked. It must be called with the lock held.
 func (d *Server) parks() bool {
 	if d.parking == nil && !d.closed {
 		p, err := epoll.New()
 		if err != nil {
-			return false // each has a goroutine then
+			return false // each connection then has a goroutine
 		}
 		d.parking = p
 		go p.Wait(d.wake)
@@ -261,8 +262,8 @@ func (d *Server) forget(g *serverConn) {
 	d.connGroup.Done()
 }
 
-// heard gives a message of an agent to those who receive it, and tells the agent where
-// nobody does.
+// heard delivers a message of an agent to its subscribers. If a request has none, the agent is
+// informed.
 func (d *Server) heard(g *serverConn, subject, reply string, body []byte) {
 	m := Message{Subject: Up(g.id, subject), Body: body}
 	if reply != "" {
@@ -273,7 +274,7 @@ func (d *Server) heard(g *serverConn, subject, reply string, body []byte) {
 	}
 }
 
-// give calls those who receive what follows f.ID.up., and tells whether anybody does.
+// give calls the subscribers of a subject after f.ID.up., and returns false if there are none.
 func (d *Server) give(rest string, m Message) bool {
 	d.mu.RLock()
 	receivers := d.receivers
@@ -291,13 +292,14 @@ func (d *Server) give(rest string, m Message) bool {
 	return any
 }
 
-// Receive has each called for what agents send under f.*.up. and what follows: in the order of
-// its sender, and for several senders at once. each returns soon. Of those who give the same
-// group, "" being none, one is called. It is an error to want something else.
+// Receive calls each for the messages of agents to a subject that begins with f.*.up. Messages of
+// one agent arrive in order, and messages of several agents concurrently. each must return soon. Of
+// the subscribers with the same group, one is called; "" means no group. Other subjects are an
+// error.
 func (d *Server) Receive(subject, group string, each func(Message)) error {
 	rest, ok := strings.CutPrefix(subject, "f.*.up.")
 	if !ok {
-		return fmt.Errorf("cannot hear %s of agents: they say what is below f.*.up", subject)
+		return fmt.Errorf("cannot subscribe to %s: agents send only below f.*.up", subject)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -305,19 +307,19 @@ func (d *Server) Receive(subject, group string, each func(Message)) error {
 	return nil
 }
 
-// Send gives a message to the agent whose subject it is, on all of its connections. It does not
-// wait for it. Where there is none and an answer is wanted, who receives that hears that there
-// is Nobody.
+// Send sends a message to the agent of the subject, on all of its connections. It does not wait
+// until the agent has received it. If the agent has no connection, the subscriber of reply receives
+// a message with Nobody set.
 func (d *Server) Send(subject, reply string, body []byte) error {
 	if len(body) > MaxBody {
-		return fmt.Errorf("cannot send %d bytes at once: %d are the most", len(body), MaxBody)
+		return fmt.Errorf("cannot send %d bytes at once: the maximum is %d", len(body), MaxBody)
 	}
 	id := targetOf(subject)
 	e := endsOf(id)
 	down, ok := strings.CutPrefix(subject, e.down)
 	up, back := strings.CutPrefix(reply, e.up)
 	if !ok || !isPlain(down) || reply != "" && (!back || !isPlain(up)) {
-		return fmt.Errorf("cannot send %s with an answer to %q: an agent hears what is its own", subject, reply)
+		return fmt.Errorf("cannot send %s with an answer to %q: an agent can use only its own subjects", subject, reply)
 	}
 	d.mu.RLock()
 	to := slices.Clone(d.of[id])
@@ -331,10 +333,10 @@ func (d *Server) Send(subject, reply string, body []byte) error {
 	return nil
 }
 
-// Place is this hub, and no connection in particular.
+// Place returns the name of this hub. The connection is 0.
 func (d *Server) Place() (server string, connection uint64) { return d.config.Name, 0 }
 
-// Kick ends a connection. One that has ended is ignored.
+// Kick ends a connection. An ended connection is ignored.
 func (d *Server) Kick(connection uint64) {
 	if g := d.conn(connection); g != nil {
 		g.dismiss()
@@ -347,20 +349,20 @@ func (d *Server) wake(connection uint64) {
 	}
 }
 
-// serverConn is the one of a connection, nil for one that has ended.
+// conn returns the connection with this number, or nil if it has ended.
 func (d *Server) conn(connection uint64) *serverConn {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.all[connection]
 }
 
-// Open is how many are let in.
+// Open returns the number of authenticated connections.
 func (d *Server) Open() int {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return len(d.all)
 }
 
-// Ended is how many connections were ended since they did not take what they were sent, and
-// how many since nothing came from them.
+// Ended returns how many connections were ended because the agent did not read, and how many
+// because nothing arrived.
 func (d *Server) Ended() (slow, stale int64) { return d.slow.Load(), d.stale.Load() }

@@ -16,21 +16,21 @@ import (
 )
 
 const (
-	// writeTime is how long a connection may take none of what waits for it.
+	// writeTime is the time after which a connection that accepts no bytes is ended.
 	writeTime = 10 * time.Second
-	// chunk is how much is written at once, and has to be taken within writeTime.
+	// chunk is the size of one write in bytes. It must be accepted within writeTime.
 	chunk = 64 << 10
-	// maxWaiting is how much may wait for one agent, in bytes. Who is answered a lot within
-	// a short time has it waiting: see the gate of package bus, whose bound is below this.
+	// maxWaiting is the maximum number of bytes that wait for one agent. It is larger than the
+	// limit of the answers to one agent, see gate in package bus.
 	maxWaiting = 32 << 20
-	// maxHeld is how much may wait for all agents of a hub, in bytes.
+	// maxHeld is the maximum number of bytes that wait for all agents of a hub.
 	maxHeld = 256 << 20
 )
 
-// Why a hub ended a connection, as an agent that keeps to the protocol gives no reason to.
+// Reasons for which a hub ends a connection of an agent that misbehaves.
 const (
-	brokeForm  = "it does not keep to the protocol"
-	brokeFlood = "it asks for more than it takes"
+	brokeForm  = "it violated the protocol"
+	brokeFlood = "it requested more than it reads"
 )
 
 // serverConn is the hub's end of a connection.
@@ -40,22 +40,22 @@ type serverConn struct {
 	number uint64
 	conn   net.Conn
 	head   head
-	heard  atomic.Bool  // since it was looked at
-	missed missedChecks // of who looks
-	more   bool         // TLS may have more of what was sent; of who reads
-	socket epoll.Socket // nil for a connection that cannot be parked
+	heard  atomic.Bool  // since the last look
+	missed missedChecks // used only by look
+	more   bool         // TLS may have buffered bytes; used only by read
+	socket epoll.Socket // nil if the connection cannot be parked
 
 	mu      sync.Mutex
-	known   bool   // to the parking
-	parked  bool   // nobody reads from it
+	known   bool   // registered in the parking
+	parked  bool   // without a reader
 	waiting []byte // frames
-	held    int    // bytes that this connection did not take yet, a part of those of the door
-	writing bool   // somebody writes
+	held    int    // bytes that wait for this connection, a part of the server's held
+	writing bool   // a writer is running
 	over    bool
 }
 
-// read takes what comes until there is no more of it, and parks the connection; or until
-// it ends.
+// read handles frames until there are no more, and then parks the connection; or until the
+// connection ends.
 func (g *serverConn) read() {
 	for {
 		kind, rest, some, err := g.next()
@@ -72,8 +72,8 @@ func (g *serverConn) read() {
 	}
 }
 
-// next is the next frame, if there is some: where one can be parked, it is not waited for
-// unless the kernel has said that there is one.
+// next returns the next frame; some is false if there is none yet. If the connection can be parked,
+// next does not wait unless the kernel reported readable bytes.
 func (g *serverConn) next() (kind byte, rest []byte, some bool, err error) {
 	had := 0
 	if g.socket != nil {
@@ -92,7 +92,7 @@ func (g *serverConn) next() (kind byte, rest []byte, some bool, err error) {
 	return kind, rest, true, err
 }
 
-// already reads of what TLS has taken from the kernel, and waits for nothing.
+// already reads bytes that TLS has buffered, without waiting.
 func (g *serverConn) already() (n int, err error) {
 	if err := g.conn.SetReadDeadline(past()); err != nil {
 		return 0, err
@@ -104,7 +104,7 @@ func (g *serverConn) already() (n int, err error) {
 	return 0, err
 }
 
-// take does what a frame says, and tells whether it is one.
+// take handles a frame, and returns false if it is invalid.
 func (g *serverConn) take(kind byte, rest []byte) bool {
 	g.heard.Store(true)
 	switch kind {
@@ -123,7 +123,7 @@ func (g *serverConn) take(kind byte, rest []byte) bool {
 	return true
 }
 
-// leave is the end of a connection.
+// leave ends a connection and removes it from the server.
 func (g *serverConn) leave() {
 	g.mu.Lock()
 	g.end()
@@ -131,8 +131,9 @@ func (g *serverConn) leave() {
 	g.server.forget(g)
 }
 
-// end needs the lock. Who reads from the connection leaves. To close one says so to the other
-// end, which may not take that either: nobody waits for it.
+// end must be called with the lock held. The reader, or a new goroutine, then removes the
+// connection. Closing a TLS connection writes to the other end and can block, so it has its own
+// goroutine.
 func (g *serverConn) end() {
 	if !g.over {
 		g.over, g.waiting = true, nil
@@ -145,21 +146,21 @@ func (g *serverConn) end() {
 	}
 }
 
-// dismiss ends a connection from outside.
+// dismiss ends a connection.
 func (g *serverConn) dismiss() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.end()
 }
 
-// add has a frame sent. It never waits: who does not take what is there for him is ended.
+// add sends a frame. It never waits: if the agent does not read, the connection ends.
 func (g *serverConn) add(frame func([]byte) []byte) {
 	if g.addOne(frame) > g.server.most() {
 		g.server.relieve()
 	}
 }
 
-// addOne tells how much waits for all agents then.
+// addOne returns the number of bytes that then wait for all agents.
 func (g *serverConn) addOne(frame func([]byte) []byte) int64 {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -181,21 +182,21 @@ func (g *serverConn) addOne(frame func([]byte) []byte) int64 {
 	return g.server.held.Add(int64(n))
 }
 
-// tooSlow ends a connection that does not take what it has asked for. It needs the lock.
+// tooSlow ends a connection that does not read its messages. It must be called with the lock held.
 func (g *serverConn) tooSlow() {
 	g.server.slow.Add(1)
 	g.server.broke(g.id, brokeFlood)
 	g.end()
 }
 
-// took counts bytes as no longer waiting. It needs the lock.
+// took counts bytes as no longer waiting. It must be called with the lock held.
 func (g *serverConn) took(n int) {
 	n = min(n, g.held)
 	g.held -= n
 	g.server.held.Add(-int64(n))
 }
 
-// waits is how much waits for this agent.
+// waits returns the number of bytes that wait for this agent.
 func (g *serverConn) waits() int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -204,8 +205,8 @@ func (g *serverConn) waits() int {
 
 func (d *Server) most() int64 { return cmp.Or(d.config.MostHeld, maxHeld) }
 
-// relieve ends the connections for which most waits, until what waits for all agents is
-// within its bound: an agent that reads has nothing to fear from those that do not.
+// relieve ends the connections with the most waiting bytes, until the total is within its limit.
+// Agents that read their messages are not affected by agents that do not.
 func (d *Server) relieve() {
 	d.relieving.Lock()
 	defer d.relieving.Unlock()
@@ -232,7 +233,7 @@ func (d *Server) relieve() {
 	}
 }
 
-// write sends all that waits. It is one goroutine, and there is none where nothing waits.
+// write sends all waiting frames. It runs in one goroutine, which ends when nothing waits.
 func (g *serverConn) write() {
 	for {
 		g.mu.Lock()

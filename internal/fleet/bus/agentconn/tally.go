@@ -61,7 +61,7 @@ func (t *tally) forget(b *Bounded) {
 	}
 }
 
-// largest returns the strangers of the address that has the most, a new one of from included.
+// largest returns the strangers of the address with the most strangers, counting a new one of from.
 func (t *tally) largest(from netip.Prefix) *crowd {
 	own := t.of[from]
 	most, size := own, 1

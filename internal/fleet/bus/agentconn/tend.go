@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// shares is how many parts the connections are looked at in, one after the other, so that
-// not all of them are asked at once.
+// shares is the number of parts into which the connections are divided. The parts are checked one
+// after the other, so that not all agents are pinged at the same moment.
 const shares = 16
 
-// watch looks at all connections again and again until the door is closed.
+// watch checks all connections periodically until the server is closed.
 func (d *Server) watch() {
 	if d.config.Watch.Every <= 0 {
 		return
@@ -28,7 +28,7 @@ func (d *Server) watch() {
 	}
 }
 
-// look is one look at a connection; there is one who looks.
+// look checks one connection. Only watch calls it.
 func (g *serverConn) look(most int) {
 	switch g.missed.look(g.heard.Swap(false), most) {
 	case ask:
@@ -39,7 +39,7 @@ func (g *serverConn) look(most int) {
 	}
 }
 
-// conns are those that are let in, sorted by their number.
+// conns returns the accepted connections that match, sorted by number.
 func (d *Server) conns(which func(*serverConn) bool) []*serverConn {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -53,9 +53,9 @@ func (d *Server) conns(which func(*serverConn) bool) []*serverConn {
 	return out
 }
 
-// Close lets nobody in any more, and ends all connections within a time, one after the other:
-// those who are sent away go to other hubs, which can take so many at once and no more. It
-// waits until all have ended, and may be called again.
+// Close stops accepting connections, and ends all connections one after the other within the time
+// over: their agents connect to other hubs, which can accept only so many at once. It waits until
+// all have ended, and may be called again.
 func (d *Server) Close(over time.Duration) {
 	d.mu.Lock()
 	again := d.closed
@@ -82,7 +82,7 @@ func (d *Server) Close(over time.Duration) {
 	}
 }
 
-// pause waits, and tells whether the door is still open.
+// pause waits, and returns false if the server is closed.
 func (d *Server) pause(t time.Duration) bool {
 	timer := time.NewTimer(t)
 	defer timer.Stop()

@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// Versions are the protocol versions that one end speaks, from Oldest to Newest.
+// Versions are the protocol versions that one end supports, from Oldest to Newest.
 type Versions struct {
 	Oldest int `json:"oldest"`
 	Newest int `json:"newest"`
 }
 
-// OwnVersions returns the versions of this program. Programs that do not negotiate speak
-// version 1. A new version is added if a frame or a document changes so that an older end
-// cannot ignore the change; record the frames of the current one first.
+// OwnVersions returns the versions of this program. Programs that do not negotiate use version 1.
+// Add a new version if a frame or a document changes so that an older end cannot ignore the change;
+// record the frames of the current version first.
 func OwnVersions() Versions { return Versions{Oldest: 1, Newest: 2} }
 
-// unnamed is the version of an end that negotiates none.
+// unnamed is the version of an end that does not negotiate.
 const unnamed = 1
 
-// maxVersion bounds a version of the other end.
+// maxVersion limits the version of the other end.
 const maxVersion = 1_000_000
 
 // protocolPrefix begins the name of a version in TLS (ALPN), as in fettle/2.
@@ -38,7 +38,7 @@ func (v Versions) Names() (out []string) {
 	return out
 }
 
-// Speaks tells whether v contains a version.
+// Speaks returns true if v contains a version.
 func (v Versions) Speaks(version int) bool { return v.Oldest <= version && version <= v.Newest }
 
 // String is "2", or "1 to 3".
@@ -66,7 +66,7 @@ func version(name string) (n int, ok bool) {
 	return n, ok && err == nil && n > unnamed && n <= maxVersion && strconv.Itoa(n) == digits
 }
 
-// VersionError is that a hub and an agent speak no version in common.
+// VersionError means that a hub and an agent have no protocol version in common.
 type VersionError struct {
 	Agent Versions `json:"agent"`
 	Hub   Versions `json:"hub"`
@@ -77,7 +77,7 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("the agent speaks version %s of the protocol, and the hub version %s. %s", e.Agent, e.Hub, e.Remedy())
 }
 
-// HubIsOlder tells whether the hub must be upgraded; otherwise the agent must.
+// HubIsOlder returns true if the hub must be upgraded; otherwise the agent must.
 func (e *VersionError) HubIsOlder() bool { return e.Hub.Newest < e.Agent.Oldest }
 
 // Remedy returns the instruction for the operator.
@@ -127,11 +127,11 @@ func (v Versions) Accept(c *tls.Config) *tls.Config {
 	return c
 }
 
-// unknown returns the name of the newest offered version if v contains none of them. It
-// returns "" if v contains one, and if no version is offered or spoken.
+// unknown returns the name of the newest offered version if v contains none of them. It returns ""
+// if v contains one, and if no version is offered or supported.
 func (v Versions) unknown(offered []string) (newest string) {
 	if len(v.Names()) == 0 {
-		return "" // a hub that speaks no named version: the agent decides
+		return "" // a hub that supports no named version: the agent decides
 	}
 	last := 0
 	for _, name := range offered {
@@ -145,8 +145,8 @@ func (v Versions) unknown(offered []string) (newest string) {
 	return newest
 }
 
-// agreed returns the version of a connection at the hub. A version that the hub does not speak
-// is a *VersionError. Of the agent only its newest version is known then.
+// agreed returns the version of a connection at the hub. If the hub does not support the version,
+// the error is a *VersionError; it contains only the newest version of the agent.
 func (v Versions) agreed(s *tls.ConnectionState) (int, error) {
 	n, ok := version(s.NegotiatedProtocol)
 	if !ok {
@@ -158,8 +158,8 @@ func (v Versions) agreed(s *tls.ConnectionState) (int, error) {
 	return n, nil
 }
 
-// packRefused is a refusal; hub is nil if it is not because of the version. An agent of any
-// version understands it.
+// packRefused encodes a refusal; hub is nil if the version is not the reason. Agents of all
+// versions can decode it.
 func packRefused(hub *Versions) []byte {
 	if hub == nil {
 		return appendFrame(nil, kindRefused)
@@ -168,7 +168,7 @@ func packRefused(hub *Versions) []byte {
 	return appendFrame(nil, kindRefused, binary.AppendUvarint(b, uint64(hub.Newest)))
 }
 
-// refused is why a hub refused this agent. Additional bytes are ignored.
+// refused returns the error for a refusal of the hub. Additional bytes are ignored.
 func (v Versions) refused(rest []byte) error {
 	oldest, n := binary.Uvarint(rest)
 	if len(rest) == 0 || n <= 0 || oldest > maxVersion {

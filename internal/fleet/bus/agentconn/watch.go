@@ -2,18 +2,18 @@ package agentconn
 
 import "time"
 
-// Watch is how an end finds out that the other one has gone without a word.
+// Watch configures how an end detects that the other end has gone silently.
 type Watch struct {
-	Every time.Duration // how often is looked whether anything came
-	// Most is how many looks in a row may find nothing: with that many the connection
-	// ends. The other end is asked from the second one on.
+	Every time.Duration // interval of the checks whether anything arrived
+	// Most is the number of checks in a row without any arrival after which the connection ends.
+	// The second such check and later ones send a ping.
 	Most int
 }
 
-// missedChecks is how many looks in a row have found nothing.
+// missedChecks is the number of checks in a row without any arrival.
 type missedChecks int
 
-// verdict is what is to be done after a look.
+// verdict is the action after a check.
 type verdict int
 
 const (
@@ -22,8 +22,8 @@ const (
 	end
 )
 
-// look counts one. What beats at a pace of its own is not asked: a look or two find
-// nothing of it where the paces differ.
+// look counts one check. It does not ping after the first check without an arrival: an end that
+// sends periodically can miss one check if the intervals differ.
 func (s *missedChecks) look(heard bool, most int) verdict {
 	if heard {
 		*s = 0

@@ -12,23 +12,23 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Bus is what the suite is held against.
+// Bus is the implementation under test.
 type Bus struct {
 	Store    func(name string) fleet.Store
 	Log      func(name string) fleet.Log
 	Exchange fleet.Exchange
-	// Link makes one that is closed by its user.
+	// Link returns a link. The caller closes it.
 	Link func(ctx context.Context, id fleet.TargetID) fleet.Link
 }
 
-// limit is how long a test of the suite waits for what has to come.
+// limit is how long a test of the suite waits for an event.
 const limit = 30 * time.Second
 
-// ID makes the identity of a target from a number, for tests.
+// ID returns the identity of a target for a number, for tests.
 func ID(n int) fleet.TargetID {
 	id, err := fleet.NewTargetID(numbered(n))
 	if err != nil {
-		panic(err) // numbered gives as much as is asked
+		panic(err) // numbered always returns enough bytes
 	}
 	return id
 }
@@ -42,17 +42,17 @@ func (n numbered) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Await waits until a condition holds, and fails the test when it does not come.
+// Await waits until a condition holds, and fails the test if it does not.
 func Await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(limit); !holds(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("did not come: %s", what)
+			t.Fatalf("did not happen: %s", what)
 		}
 	}
 }
 
-// Conform runs the suite. start is called once for each part.
+// Conform runs the suite. It calls start once for each part.
 func Conform(t *testing.T, start func(t *testing.T) Bus) {
 	parts := []struct {
 		name string
@@ -92,10 +92,10 @@ func wantErr(t *testing.T, what string, err, want error) {
 func conformStore(t *testing.T, ctx context.Context, b Bus) {
 	s := b.Store("things")
 	_, err := s.Get(ctx, "a")
-	wantErr(t, "what is not there", err, fleet.ErrNotFound)
+	wantErr(t, "a missing key", err, fleet.ErrNotFound)
 	one := must[uint64](t)(s.Update(ctx, "a", []byte("1"), 0))
 	_, err = s.Update(ctx, "a", []byte("x"), 0)
-	wantErr(t, "what is there already", err, fleet.ErrConflict)
+	wantErr(t, "an existing key", err, fleet.ErrConflict)
 	two := must[uint64](t)(s.Put(ctx, "a", []byte("2")))
 	if two <= one {
 		t.Errorf("revision %d after %d", two, one)
@@ -111,9 +111,9 @@ func conformStore(t *testing.T, ctx context.Context, b Bus) {
 		t.Fatal(err)
 	}
 	_, err = s.Get(ctx, "a")
-	wantErr(t, "what was deleted", err, fleet.ErrNotFound)
+	wantErr(t, "a deleted key", err, fleet.ErrNotFound)
 	_, err = s.Update(ctx, "a", []byte("x"), three)
-	wantErr(t, "the revision of what was deleted", err, fleet.ErrConflict)
+	wantErr(t, "the revision of a deleted key", err, fleet.ErrConflict)
 	if again := must[uint64](t)(s.Update(ctx, "a", []byte("4"), 0)); again <= three {
 		t.Errorf("revision %d after %d", again, three)
 	}
@@ -176,7 +176,7 @@ func conformKeys(t *testing.T, ctx context.Context, b Bus) {
 	}
 }
 
-// conformRace: of those who write at a revision one wins.
+// conformRace: of several writers at the same revision, exactly one succeeds.
 func conformRace(t *testing.T, ctx context.Context, b Bus) {
 	s := b.Store("things")
 	const writers, rounds = 8, 10
@@ -215,7 +215,7 @@ func conformWatch(t *testing.T, ctx context.Context, b Bus) {
 	var present atomic.Bool
 	go func() {
 		ended <- s.Watch(watching, func(e fleet.Entry) {
-			if e.Key == "gone" { // a server that is behind shows it, and then its end
+			if e.Key == "gone" { // a slow server can show the key, and then its deletion
 				present.Store(!e.Gone)
 				return
 			}
@@ -273,7 +273,8 @@ func conformLog(t *testing.T, ctx context.Context, b Bus) {
 	}
 }
 
-// conformFollow: many who follow from different places see the same, while it is written.
+// conformFollow: several followers that start at different positions see the same records during
+// writes.
 func conformFollow(t *testing.T, ctx context.Context, b Bus) {
 	l := b.Log("events")
 	const total = 300

@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// linked makes a link, and waits until it is connected and the hub knows.
+// linked returns a link after both ends are connected.
 func linked(t *testing.T, ctx context.Context, b Bus, id fleet.TargetID, prepare func(fleet.Link)) fleet.Link {
 	t.Helper()
 	l := b.Link(ctx, id)
@@ -50,7 +50,7 @@ func conformAsk(t *testing.T, ctx context.Context, b Bus) {
 			t.Error(err)
 		}
 	}
-	Await(t, "what was told", func() bool { return told.Load() == 63 })
+	Await(t, "all requests and notifications arrive", func() bool { return told.Load() == 63 })
 }
 
 func conformErrors(t *testing.T, ctx context.Context, b Bus) {
@@ -72,7 +72,7 @@ func conformErrors(t *testing.T, ctx context.Context, b Bus) {
 		}
 	}
 	if _, err := l.Ask(ctx, "fail", []byte{99}); err == nil || err.Error() != "something else" {
-		t.Errorf("another error came as %v", err)
+		t.Errorf("another error arrived as %v", err)
 	}
 	_, err := l.Ask(ctx, "nobody-serves-this", nil)
 	wantErr(t, "a word that no hub serves", err, fleet.ErrNoHub)
@@ -91,11 +91,12 @@ func conformErrors(t *testing.T, ctx context.Context, b Bus) {
 
 func conformDown(t *testing.T, ctx context.Context, b Bus) {
 	if err := b.Exchange.Tell(ID(1), "do", nil); err != nil {
-		t.Errorf("a telling to nobody: %v", err)
+		t.Errorf("a notification without a receiver: %v", err)
 	}
-	// Its answer comes behind the telling, which nobody hears who comes after it.
+	// The request is delivered after the notification. A target that connects later therefore does
+	// not receive the notification.
 	_, err := b.Exchange.Ask(ctx, ID(1), "do", nil)
-	wantErr(t, "a target that never came", err, fleet.ErrOffline)
+	wantErr(t, "a target that never connected", err, fleet.ErrOffline)
 	if _, err := b.Exchange.Ask(ctx, "*", "do", nil); err == nil {
 		t.Error("asked all targets at once")
 	}
@@ -121,7 +122,7 @@ func conformDown(t *testing.T, ctx context.Context, b Bus) {
 	wantErr(t, "a target that does not serve the word", err, fleet.ErrOffline)
 	_ = l.Close()
 	_, err = b.Exchange.Ask(ctx, ID(1), "do", nil)
-	wantErr(t, "a target that went", err, fleet.ErrOffline)
+	wantErr(t, "a target that disconnected", err, fleet.ErrOffline)
 }
 
 func conformPresence(t *testing.T, ctx context.Context, b Bus) {
@@ -146,7 +147,8 @@ func conformPresence(t *testing.T, ctx context.Context, b Bus) {
 	_ = one.Close()
 	_ = second.Close()
 	Await(t, "the hub sees it go", func() bool { return slices.Equal(b.Exchange.Connected(), []fleet.TargetID{ID(2)}) })
-	// The second one may have come when the first had gone: each change is told, in order.
+	// The second connection may have begun after the first one ended: each change is reported, in
+	// order.
 	for here := true; ; {
 		select {
 		case got := <-seen:
@@ -182,8 +184,8 @@ func conformKick(t *testing.T, ctx context.Context, b Bus) {
 	}
 }
 
-// conformFlood: one target that asks without an end keeps no other from its answer, and
-// the hub answers a bounded number of it at once.
+// conformFlood: a target with unlimited requests does not delay other targets, and the hub handles
+// a bounded number of its requests at once.
 func conformFlood(t *testing.T, ctx context.Context, b Bus) {
 	hold := make(chan struct{})
 	var now, most atomic.Int64
@@ -218,7 +220,7 @@ func conformFlood(t *testing.T, ctx context.Context, b Bus) {
 	close(hold)
 	for range 32 {
 		if err := <-errs; err != nil {
-			t.Errorf("one that was taken failed: %v", err)
+			t.Errorf("an accepted request failed: %v", err)
 		}
 	}
 	if refused != questions-32 || most.Load() > 32 {

@@ -13,14 +13,14 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// noise is as many bytes as asked, the same for the same seed.
+// noise returns n bytes that depend only on the seed.
 func noise(seed uint64, n int) []byte {
 	b := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(b)
 	return b
 }
 
-// echoing serves streams that give back what comes, with the header first.
+// echoing serves streams that return the header and then all received bytes.
 func echoing(t *testing.T) func(fleet.Link) {
 	return func(l fleet.Link) {
 		err := l.ServeStreams("echo", func(_ context.Context, header []byte, s io.ReadWriteCloser) {
@@ -35,8 +35,8 @@ func echoing(t *testing.T) func(fleet.Link) {
 	}
 }
 
-// conformStream: bytes come as they were sent, in any sizes, in both directions, on
-// several streams at once.
+// conformStream: bytes arrive unchanged, in writes of any size, in both directions, on several
+// streams at once.
 func conformStream(t *testing.T, ctx context.Context, b Bus) {
 	linked(t, ctx, b, ID(1), echoing(t))
 	linked(t, ctx, b, ID(2), nil)
@@ -78,12 +78,12 @@ func echo(ctx context.Context, b Bus, seed uint64) error {
 		return err
 	}
 	if sha256.Sum256(got) != sha256.Sum256(append(header, sent...)) {
-		return errors.New("other bytes came back than were sent")
+		return errors.New("the echo differs from the sent bytes")
 	}
 	return nil
 }
 
-// conformWindow: a reader that does not read stops its writer, and nothing else.
+// conformWindow: a reader that does not read stops its writer, but no other stream.
 func conformWindow(t *testing.T, ctx context.Context, b Bus) {
 	wrote := make(chan int, 1)
 	release := make(chan struct{})
@@ -106,7 +106,7 @@ func conformWindow(t *testing.T, ctx context.Context, b Bus) {
 	}
 	select {
 	case n := <-wrote:
-		t.Fatalf("wrote %d bytes that nobody read", n)
+		t.Fatalf("wrote %d bytes without a reader", n)
 	default:
 	}
 	if _, err := io.ReadFull(pour, make([]byte, 4<<20)); err != nil {
@@ -127,8 +127,8 @@ func conformWindow(t *testing.T, ctx context.Context, b Bus) {
 	}
 }
 
-// conformStreamsEnd: who closes lets the other read all; who loses the connection tells
-// both ends.
+// conformStreamsEnd: after a close, the other end can read all bytes. After a lost connection, both
+// ends fail.
 func conformStreamsEnd(t *testing.T, ctx context.Context, b Bus) {
 	got := make(chan []byte, 1)
 	failed := make(chan error, 1)

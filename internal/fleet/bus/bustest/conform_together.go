@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// conformTogether: many keys are written as one or not at all, each at its revision, and
-// who watches is told of each once. A store that cannot do so is none of these.
+// conformTogether: many keys are written as one, each at its revision, or not at all. A watcher
+// receives each key once. The test is skipped for a store without this ability.
 func conformTogether(t *testing.T, ctx context.Context, b Bus) {
 	s := b.Store("things")
 	together, ok := s.(fleet.Batcher)
@@ -45,7 +45,7 @@ func conformTogether(t *testing.T, ctx context.Context, b Bus) {
 	}
 	one := must[uint64](t)(s.Update(ctx, "k001", []byte("x"), all[1].Rev))
 	_, err := together.UpdateAll(ctx, all[:3])
-	wantErr(t, "one that is at another revision", err, fleet.ErrConflict)
+	wantErr(t, "a key with another revision", err, fleet.ErrConflict)
 	if e := must[fleet.Entry](t)(s.Get(ctx, "k000")); e.Rev != all[0].Rev {
 		t.Error("a part was written")
 	}

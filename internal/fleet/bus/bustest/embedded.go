@@ -9,14 +9,14 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 )
 
-// OutsideOfBubbles is called in TestMain by whoever uses Embedded under
-// testing/synctest. The server has one goroutine for the whole process, which waits on
-// a channel that was made before any bubble: begun within one it would stop time there.
-// TestVirtualTime fails when this does not help any more.
+// OutsideOfBubbles must be called in TestMain if tests use Embedded under testing/synctest. The
+// NATS server has one goroutine for the whole process. It waits on a channel, which must be created
+// outside a bubble; within a bubble, it would stop the virtual time. TestVirtualTime fails if this
+// call no longer suffices.
 func OutsideOfBubbles() { ats.Register() }
 
-// Embedded is the real bus with a directory of its own, reached only from within this
-// process: see bus.Server.Local. It ends with the test.
+// Embedded starts the real bus with its own directory, reachable only from within this process: see
+// bus.Server.Local. It ends with the test.
 func Embedded(t testing.TB) *bus.Server {
 	t.Helper()
 	srv, err := bus.Start(context.Background(), bus.Config{Dir: t.TempDir(), DontListen: true, Warn: func(text string) { t.Logf("bus: %s", text) }})

@@ -10,29 +10,29 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Log is a fleet.Log in memory. Delay and Break are for tests of those who append.
+// Log is a fleet.Log in memory. Delay and Break simulate slow and failing appends.
 type Log struct {
 	mu     sync.Mutex
-	list   [][][]byte // of seq 1 and on
+	list   [][][]byte // from seq 1
 	more   chan struct{}
 	broken error
 	delay  time.Duration
-	cut    uint64 // up to this seq everything is gone
+	cut    uint64 // the records up to this seq are removed
 }
 
 var _ fleet.Log = (*Log)(nil)
 
-// NewLog makes an empty one.
+// NewLog returns an empty log.
 func NewLog() *Log { return &Log{more: make(chan struct{})} }
 
-// Copy is another log with the same content: a backup.
+// Copy returns another log with the same content, like a backup.
 func (l *Log) Copy() *Log {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return &Log{list: slices.Clone(l.list), more: make(chan struct{})}
 }
 
-// Records are all that was appended, in order.
+// Records returns all appended records in order.
 func (l *Log) Records() [][]byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,21 +43,21 @@ func (l *Log) Records() [][]byte {
 	return out
 }
 
-// Cut removes all that is there, as retention does: numbers go on.
+// Cut removes all records, as retention does. The sequence numbers continue.
 func (l *Log) Cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.cut = uint64(len(l.list))
 }
 
-// Break makes every Append fail with an error until it is nil again.
+// Break makes each Append fail with err; nil ends this.
 func (l *Log) Break(err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.broken = err
 }
 
-// Delay makes every Append take some time.
+// Delay makes each Append take this time.
 func (l *Log) Delay(d time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -13,17 +13,16 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 )
 
-// Faults are what happens to messages between agents and the hub. Messages of one
-// subject stay in order, as those of one connection do; those of several do not as soon
-// as their delays differ. Each function is asked for every message, nil for none, from
-// one goroutine at a time.
+// Faults change the messages between agents and the hub. Messages of one subject stay in order, as
+// on one connection; messages of several subjects can be reordered if their delays differ. Each
+// function is called for every message, from one goroutine at a time; nil means no such fault.
 type Faults struct {
 	Delay     func(subject string) time.Duration
 	Duplicate func(subject string) bool
-	Drop      func(subject string) bool // it vanishes, and nobody is told
+	Drop      func(subject string) bool // the message is lost without an error
 }
 
-// Net is a bus of subjects in memory, and the hub on it.
+// Net is a bus of subjects in memory, with its hub.
 type Net struct {
 	ctx context.Context
 	hub *conn
@@ -38,25 +37,25 @@ type Net struct {
 	over   bool
 }
 
-// errClosed is about a connection that ended.
+// errClosed means that a connection has ended.
 var errClosed = errors.New("the connection is closed")
 
-// NewNet makes one. It lives as long as ctx.
+// NewNet returns a net that runs until ctx ends.
 func NewNet(ctx context.Context, f Faults) *Net {
 	n := &Net{ctx: ctx, faults: f, conns: map[uint64]*conn{}, away: map[fleet.TargetID]bool{}}
 	n.hub = n.connect("")
 	x, err := bus.NewExchange(ctx, n.hub, func(c uint64) { go n.end(c) })
 	if err != nil {
-		panic(err) // its subjects are constants
+		panic(err) // the subjects are constants
 	}
 	n.x = x
 	return n
 }
 
-// Exchange is the hub's end.
+// Exchange returns the hub's end.
 func (n *Net) Exchange() *bus.Exchange { return n.x }
 
-// Link makes a link of a target, and may be called again for the same one.
+// Link returns a link of a target. It may be called several times for the same target.
 func (n *Net) Link(ctx context.Context, id fleet.TargetID) *bus.Link {
 	return bus.NewLink(ctx, id, func(context.Context) (bus.Connection, <-chan struct{}, error) {
 		n.mu.Lock()
@@ -69,8 +68,7 @@ func (n *Net) Link(ctx context.Context, id fleet.TargetID) *bus.Link {
 	}, bus.Backoff{})
 }
 
-// Connect makes one connection of a target: what a bus.Dialer gives that chooses among
-// several nets.
+// Connect makes one connection of a target, for a bus.Dialer that selects one of several nets.
 func (n *Net) Connect(id fleet.TargetID) (bus.Connection, <-chan struct{}, error) {
 	if n.stopped() {
 		return nil, nil, errClosed
@@ -86,7 +84,7 @@ func (n *Net) stopped() bool {
 	return n.over
 }
 
-// Stop ends all connections of targets and takes no more, as a hub does that dies.
+// Stop ends all connections of targets and refuses new ones, like a hub that dies.
 func (n *Net) Stop() {
 	n.mu.Lock()
 	n.over = true
@@ -102,7 +100,7 @@ func (n *Net) Stop() {
 	}
 }
 
-// Cut ends the connections of a target. Its link makes another one.
+// Cut ends the connections of a target. Its link reconnects.
 func (n *Net) Cut(id fleet.TargetID) {
 	n.mu.Lock()
 	var ends []uint64
@@ -117,7 +115,7 @@ func (n *Net) Cut(id fleet.TargetID) {
 	}
 }
 
-// Partition ends the connections of a target, and refuses new ones while it is away.
+// Partition ends the connections of a target, and refuses new ones while away is true.
 func (n *Net) Partition(id fleet.TargetID, away bool) {
 	n.mu.Lock()
 	n.away[id] = away
@@ -162,7 +160,7 @@ type conn struct {
 	id     fleet.TargetID
 	number uint64
 	lost   chan struct{}
-	subs   []*sub // under the lock of the net
+	subs   []*sub // guarded by the lock of the net
 }
 
 func (c *conn) Place() (string, uint64) { return "memory", c.number }
@@ -191,7 +189,7 @@ func (c *conn) Send(subject, reply string, body []byte) error {
 	case !c.alive():
 		return errClosed
 	case c.id != "" && !strings.HasPrefix(subject, "f."+string(c.id)+".up."):
-		return nil // as the server: it is not sent, and nobody is told
+		return nil // like the server: the message is dropped without an error
 	}
 	m := bus.Message{Subject: subject, Reply: reply, Body: bytes.Clone(body)}
 	if to := n.receivers(subject); len(to) > 0 {
@@ -202,7 +200,8 @@ func (c *conn) Send(subject, reply string, body []byte) error {
 	return nil
 }
 
-// receivers are those who hear a subject, one of each group. It needs the lock.
+// receivers returns the subscribers of a subject, one of each group. It must be called with the
+// lock held.
 func (n *Net) receivers(subject string) []*sub {
 	var out []*sub
 	groups := map[string][]*sub{}
@@ -238,7 +237,7 @@ func covers(pattern, subject []string) bool {
 	return len(pattern) == len(subject)
 }
 
-// deliver needs the lock.
+// deliver must be called with the lock held.
 func (n *Net) deliver(to []*sub, m bus.Message) {
 	f := n.faults
 	if f.Drop != nil && f.Drop(m.Subject) {
@@ -259,15 +258,14 @@ func (n *Net) deliver(to []*sub, m bus.Message) {
 	}
 }
 
-// sub is one Receive. Each subject has a queue, and a goroutine while there is anything
-// in it.
+// sub is one subscription. Each subject has a queue, and a goroutine while the queue is not empty.
 type sub struct {
 	conn    *conn
 	subject []string
 	group   string
 	each    func(bus.Message)
 	calling sync.Mutex
-	queues  map[string][]delivery // under the lock of the net
+	queues  map[string][]delivery // guarded by the lock of the net
 }
 
 type delivery struct {
@@ -275,7 +273,7 @@ type delivery struct {
 	after time.Duration
 }
 
-// add needs the lock of the net.
+// add must be called with the lock of the net held.
 func (s *sub) add(d delivery) {
 	q, running := s.queues[d.m.Subject]
 	s.queues[d.m.Subject] = append(q, d)

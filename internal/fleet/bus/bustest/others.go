@@ -12,24 +12,25 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 )
 
-// Others is a NATS cluster that others run, in this process: real servers with their own
-// ports and directories. Its accounts are FLEET, with the users fettle and, of fewer rights, mute;
-// PLAIN, without JetStream, with the user plain; SMALL, which may have three streams, with the user small; and FULL, which has 200 MB
-// of room, with the user full. All have the password Password.
+// Others is a NATS cluster that others run, simulated in this process by real servers with their
+// own ports and directories. It has four accounts: FLEET, with the users fettle and, without the
+// right to publish, mute; PLAIN, without JetStream, with the user plain; SMALL, with at most three
+// streams, with the user small; and FULL, with 200 MB of storage, with the user full. All users
+// have the password Password.
 type Others struct {
 	t     testing.TB
 	texts []string // their configurations
 	urls  []string
 
 	mu      sync.Mutex
-	servers []*server.Server // nil for one that is stopped
+	servers []*server.Server // nil for a stopped server
 }
 
-// Password is that of all users of Others.
+// Password is the password of all users of Others.
 const Password = "secret"
 
-// NewOthers starts a server for every two addresses that nobody listens on: the first half is
-// for clients, the other for each other. They end with the test.
+// NewOthers starts a server for every two unused addresses: the first half of the addresses is for
+// clients, the second half for connections between servers. The servers end with the test.
 func NewOthers(t testing.TB, addresses []string) *Others {
 	t.Helper()
 	n := len(addresses) / 2
@@ -65,7 +66,7 @@ accounts {
 system_account: SYS
 `
 
-// Start starts a server, again if it was stopped.
+// Start starts a server, even after Stop.
 func (o *Others) Start(i int) {
 	o.t.Helper()
 	opts := &server.Options{}
@@ -79,14 +80,14 @@ func (o *Others) Start(i int) {
 	}
 	go s.Start()
 	if !s.ReadyForConnections(time.Minute) {
-		o.t.Fatal("a server of the others does not start")
+		o.t.Fatal("a NATS server does not start")
 	}
 	o.mu.Lock()
 	o.servers[i] = s
 	o.mu.Unlock()
 }
 
-// Stop stops a server without a word to anybody; one that is stopped may be stopped again.
+// Stop kills a server. A stopped server may be stopped again.
 func (o *Others) Stop(i int) {
 	o.mu.Lock()
 	s := o.servers[i]
@@ -98,24 +99,24 @@ func (o *Others) Stop(i int) {
 	}
 }
 
-// StopAll stops all, and StartAll starts all.
+// StopAll stops all servers.
 func (o *Others) StopAll() {
 	for i := range o.servers {
 		o.Stop(i)
 	}
 }
 
-// StartAll starts all.
+// StartAll starts all servers.
 func (o *Others) StartAll() {
 	for i := range o.servers {
 		o.Start(i)
 	}
 }
 
-// URLs are where they are reached.
+// URLs returns the addresses for clients.
 func (o *Others) URLs() []string { return o.urls }
 
-// Foreign is how the hubs of a fleet use them.
+// Foreign returns the configuration for the hubs of a fleet.
 func (o *Others) Foreign(prefix string) *bus.Foreign {
 	return &bus.Foreign{URLs: o.urls, Login: []byte("fettle:" + Password), Prefix: prefix, Key: []byte("0123456789abcdef0123456789abcdef"), Replicas: min(len(o.urls), 3)}
 }

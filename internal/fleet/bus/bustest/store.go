@@ -16,7 +16,7 @@ import (
 type Store struct {
 	mu       sync.Mutex
 	rev      uint64
-	entries  map[string]fleet.Entry // deleted ones too
+	entries  map[string]fleet.Entry // including deleted entries
 	watchers map[*watcher]bool
 	broken   error
 }
@@ -27,12 +27,12 @@ var (
 	_ fleet.Prover  = (*Store)(nil)
 )
 
-// NewStore makes an empty one.
+// NewStore returns an empty store.
 func NewStore() *Store {
 	return &Store{entries: map[string]fleet.Entry{}, watchers: map[*watcher]bool{}}
 }
 
-// Copy is another store with the same content and nobody who watches: a backup.
+// Copy returns another store with the same content and without watchers, like a backup.
 func (s *Store) Copy() *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +44,7 @@ func (s *Store) Copy() *Store {
 	return out
 }
 
-// Break makes every call but Watch fail with an error until it is nil again.
+// Break makes each call except Watch fail with err; nil ends this.
 func (s *Store) Break(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,19 +154,19 @@ func (s *Store) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, err
 	return newer, nil
 }
 
-// at tells whether an entry is at a revision; 0 is none.
+// at returns true if an entry has the revision; 0 means that it does not exist.
 func at(now fleet.Entry, rev uint64) bool {
 	return rev == 0 && (now.Gone || now.Rev == 0) || rev != 0 && now.Rev == rev
 }
 
-// All implements fleet.Store; it is sorted.
+// All implements fleet.Store. The result is sorted.
 func (s *Store) All(ctx context.Context) ([]fleet.Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.there(), s.fails(ctx)
 }
 
-// there needs the lock.
+// there must be called with the lock held.
 func (s *Store) there() []fleet.Entry {
 	var out []fleet.Entry
 	for _, e := range s.entries {
@@ -178,7 +178,7 @@ func (s *Store) there() []fleet.Entry {
 	return out
 }
 
-// watcher is a queue without a bound, so that who writes never waits.
+// watcher is a queue without a limit, so that writers never wait.
 type watcher struct {
 	mu   sync.Mutex
 	list []fleet.Entry
