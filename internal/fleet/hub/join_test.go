@@ -49,8 +49,8 @@ func TestJoinRefused(t *testing.T) {
 	}
 	for _, c := range []struct{ name, secret, want string }{
 		{"a", token(document.TokenRequest{}), "it is for targets"},
-		{"b", foreign.Text(), "not of the fleet that the token is for"},
-		{"c", good[:len(good)-1] + swapped, "cut off or mistyped"},
+		{"b", foreign.Text(), "does not belong to the fleet of the token"},
+		{"c", good[:len(good)-1] + swapped, "incomplete or mistyped"},
 		{"hub1", good, "there is a hub of that name"},
 	} {
 		if err := join(c.name, c.secret); err == nil || !strings.Contains(err.Error(), c.want) {

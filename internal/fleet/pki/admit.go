@@ -13,28 +13,29 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// MaxUses is how many hosts one token may let in.
+// MaxUses is the maximum number of hosts that can enrol with one token.
 const MaxUses = 1000
 
-// Terms say whom a token lets in, and as what.
+// Terms restrict which hosts can enrol with a token, and define their labels.
 type Terms struct {
 	Fleet  string            `json:"fleet,omitempty"` // the environment
 	Labels map[string]string `json:"labels,omitempty"`
-	// Names is a pattern that the name must match, with * ? and […]; "" takes any.
+	// Names is a pattern that the name of a host must match, with * ? and […]; "" permits all
+	// names.
 	Names string `json:"names,omitempty"`
-	// Networks are those that may use it, as 192.0.2.0/24; none takes any.
+	// Networks are the networks that may use the token, for example 192.0.2.0/24; none permits all.
 	Networks []string `json:"networks,omitempty"`
 	Uses     int      `json:"uses"`
 	Expires  int64    `json:"expires"` // seconds since 1970
-	// Note is for people.
+	// Note is a comment for operators.
 	Note string `json:"note,omitempty"`
-	// Approve leaves each target pending until somebody approves it.
+	// Approve leaves each target pending until an operator approves it.
 	Approve bool `json:"approve,omitempty"`
-	// Hub lets in a hub and no target.
+	// Hub makes this a token for a hub that joins the fleet, not for targets.
 	Hub bool `json:"hub,omitempty"`
 }
 
-// Check says what is wrong with terms.
+// Check returns an error if the terms are invalid.
 func (t Terms) Check(now time.Time) error {
 	if t.Fleet != "" {
 		if err := CheckFleet(t.Fleet); err != nil {
@@ -42,32 +43,32 @@ func (t Terms) Check(now time.Time) error {
 		}
 	}
 	if _, err := path.Match(t.Names, ""); err != nil {
-		return fmt.Errorf("cannot read %.80q as a pattern of names: it has * ? and […]", t.Names)
+		return fmt.Errorf("cannot read %.80q as a pattern of names: use * ? and […]", t.Names)
 	}
 	for _, n := range t.Networks {
 		if _, err := netip.ParsePrefix(n); err != nil {
-			return fmt.Errorf("cannot read %.60q as a network: it is as 192.0.2.0/24", n)
+			return fmt.Errorf("cannot read %.60q as a network: write it like 192.0.2.0/24", n)
 		}
 	}
 	if t.Uses < 1 || t.Uses > MaxUses {
-		return fmt.Errorf("cannot make a token for %d uses: it has 1 to %d", t.Uses, MaxUses)
+		return fmt.Errorf("cannot create a token for %d uses: a token has 1 to %d", t.Uses, MaxUses)
 	}
 	if t.Expires <= now.Unix() {
-		return errors.New("cannot make a token that has expired: say when it does with --expires, as 1h")
+		return errors.New("cannot create a token that has expired already: set its lifetime, for example --expires 1h")
 	}
 	if t.Hub && (t.Uses != 1 || t.Approve || len(t.Labels) > 0 || t.Fleet != "") {
-		return errors.New("cannot make a token for a hub with labels, a fleet, approval or more than one use: a hub has none of these")
+		return errors.New("cannot create a token for a hub with labels, a fleet, approval or more than one use: these are only for targets")
 	}
 	return fleet.CheckLabels(t.Labels)
 }
 
 // Spending is one use of a token.
 type Spending struct {
-	Key string `json:"key"` // digest of the public key that it let in
+	Key string `json:"key"` // digest of the public key that enrolled
 	At  int64  `json:"at"`  // seconds since 1970
 }
 
-// StoredToken is what hubs keep of a token, under its ID. There is no secret in it.
+// StoredToken is the record of a token in the hubs' store, by its ID. It contains no secret.
 type StoredToken struct {
 	Terms
 	ID    string     `json:"id"`
@@ -75,11 +76,12 @@ type StoredToken struct {
 	Made  int64      `json:"made"` // seconds since 1970
 	By    string     `json:"by"`
 	Spent []Spending `json:"spent,omitempty"`
-	// Withdrawn is when somebody took it back, seconds since 1970.
+	// Withdrawn is the time when the token was withdrawn, in seconds since 1970; 0 means that it is
+	// valid.
 	Withdrawn int64 `json:"withdrawn,omitempty"`
 }
 
-// NewToken makes a token of the terms. The first is to be shown once, the second stored.
+// NewToken creates a token. The caller shows the Token once, and stores the StoredToken.
 func NewToken(terms Terms, authority [sha256.Size]byte, by string, now time.Time) (Token, StoredToken, error) {
 	if err := terms.Check(now); err != nil {
 		return Token{}, StoredToken{}, err
@@ -88,10 +90,10 @@ func NewToken(terms Terms, authority [sha256.Size]byte, by string, now time.Time
 	return t, StoredToken{Terms: terms, ID: t.ID, Hash: t.Secret.hash(), Made: now.Unix(), By: by}, nil
 }
 
-// Refusal is an answer to whoever asks for what they may not have, or not now. It says
-// what to do, and never what of a secret was wrong.
+// Refusal is an error for the client: the request is not permitted, or not now. Its text contains
+// the next step. It never reveals which part of a secret was wrong.
 type Refusal struct {
-	Status int // of HTTP
+	Status int // HTTP status
 	Text   string
 }
 
@@ -101,10 +103,10 @@ func refuse(status int, format string, args ...any) *Refusal {
 	return &Refusal{Status: status, Text: fmt.Sprintf(format, args...)}
 }
 
-// asking is one host at the door.
+// asking is the request of one host to enrol.
 type asking struct {
 	secret  Secret
-	key     string // digest
+	key     string // digest of the public key
 	name    string
 	address netip.Addr
 }
@@ -113,9 +115,9 @@ func errUnknownToken() *Refusal {
 	return refuse(unauthorized, "cannot enrol with this token: the hub does not know it. Make another with fettle token create")
 }
 
-// admit decides what a token is worth for somebody: it is to be spent by them, or was
-// spent by that very key before, so that a lost answer costs no second use. Only who
-// knows the secret learns more than that the token is no good.
+// admit decides whether a host may enrol. spend is true if the token must record a use. A key that
+// has already used the token does not use it again, so that a lost answer costs nothing. Only
+// clients with the secret learn more than that the token is invalid.
 func (s StoredToken) admit(a asking, now time.Time) (spend bool, err error) {
 	if subtle.ConstantTimeCompare([]byte(a.secret.hash()), []byte(s.Hash)) != 1 || s.Withdrawn != 0 {
 		return false, errUnknownToken()
@@ -149,7 +151,7 @@ func (s StoredToken) scope(a asking) error {
 	return nil
 }
 
-// use is the token after a key has spent one.
+// use returns the token with one more recorded use.
 func (s StoredToken) use(key string, now time.Time) StoredToken {
 	s.Spent = append(slices.Clone(s.Spent), Spending{Key: key, At: now.Unix()})
 	return s

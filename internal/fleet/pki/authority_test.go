@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// TestRefusedAuthorityLeavesNothing: a fleet CA that is refused writes no key, also where the key of the present
-// fleet CA is off-line.
+// TestRefusedAuthorityLeavesNothing: a refused fleet CA leaves no key, even if the key of the
+// existing fleet CA is off-line.
 func TestRefusedAuthorityLeavesNothing(t *testing.T) {
 	for what, c := range map[string]struct {
 		fleet   string
@@ -40,7 +40,7 @@ func TestRefusedAuthorityLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestNamesOfHubsAreChecked: a fleet CA signs no certificate for a hub whose name is no name.
+// TestNamesOfHubsAreChecked: a fleet CA signs no certificate for a hub with an invalid name.
 func TestNamesOfHubsAreChecked(t *testing.T) {
 	r, a := newRegistrar(t)
 	request, err := r.Hub.Request()

@@ -18,7 +18,8 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// TestAnswerOfAHub: only an answer of the known format, with a status of success and within the bound, counts.
+// TestAnswerOfAHub: a client accepts only an answer of the known format, with a status of success
+// and within the size limit.
 func TestAnswerOfAHub(t *testing.T) {
 	good := []byte(`{"format":"fettle.identity/1","id":"x"}`)
 	padded := func(n int) []byte { return append(good, bytes.Repeat([]byte(" "), n-len(good))...) }
@@ -31,12 +32,12 @@ func TestAnswerOfAHub(t *testing.T) {
 		"pending":        {202, good, ""},
 		"the most":       {200, padded(4 << 20), ""},
 		"one byte more":  {200, padded(4<<20 + 1), "of more than"},
-		"created":        {201, good, "its status is 201"},
-		"another page":   {404, []byte("<html>"), "Is this the address of a hub?"},
-		"empty problem":  {403, []byte(`{"error":""}`), "its status is 403"},
+		"created":        {201, good, "its HTTP status is 201"},
+		"another page":   {404, []byte("<html>"), "Check that this is the address of a hub"},
+		"empty problem":  {403, []byte(`{"error":""}`), "its HTTP status is 403"},
 		"refusal":        {403, []byte(`{"error":"no"}`), "no"},
 		"not JSON":       {200, []byte("x"), "cannot read the answer of a hub: "},
-		"another format": {200, []byte(`{"format":"fettle.identity/2"}`), "this program knows fettle.identity/1"},
+		"another format": {200, []byte(`{"format":"fettle.identity/2"}`), "this version of fettle supports fettle.identity/1"},
 	} {
 		a, err := readAnswer(c.status, c.body)
 		if c.says == "" && (err != nil || a.ID != "x") || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
@@ -79,7 +80,7 @@ func TestFilesOfADirectory(t *testing.T) {
 	}
 }
 
-// TestKeysInText: one block of one type, without anything else, as many as are meant.
+// TestKeysInText: a key file has the expected number of blocks of one type, and no other content.
 func TestKeysInText(t *testing.T) {
 	pemOf := func(n int) []byte {
 		var keys []crypto.Signer
@@ -132,7 +133,7 @@ func TestKeysInText(t *testing.T) {
 	}
 }
 
-// TestHeadersOfAnswers: nobody stores an answer, and those who must ask again are told when.
+// TestHeadersOfAnswers: answers are not cached, and clients that must ask again receive the time.
 func TestHeadersOfAnswers(t *testing.T) {
 	for status, again := range map[int]string{200: "", 202: "60", 400: "", 401: "", 403: "", 409: "", 429: "60", 503: "60"} {
 		w := httptest.NewRecorder()
@@ -149,7 +150,8 @@ func TestHeadersOfAnswers(t *testing.T) {
 	}
 }
 
-// TestMomentsOfCertificates: a certificate never outlives its issuer nor begins before it, and is renewed after two thirds.
+// TestMomentsOfCertificates: a certificate is never valid before or after its issuer, and is
+// renewed after two thirds of its lifetime.
 func TestMomentsOfCertificates(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	a, err := NewCA(mem.NewFS(mem.Options{}), "/a", "acme", at)
@@ -171,7 +173,7 @@ func TestMomentsOfCertificates(t *testing.T) {
 	} {
 		cert, err := a.sign(&x509.Certificate{}, name, key.Public(), c.now)
 		if c.end.IsZero() {
-			if err == nil || !strings.Contains(err.Error(), "Renew that first") {
+			if err == nil || !strings.Contains(err.Error(), "Renew the certificates of the hub first") {
 				t.Errorf("%s: %v", what, err)
 			}
 			continue

@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// These certificates are good for the bus: an enrolled target is heard under its own
-// identity, and once it is revoked its connection ends and no other one begins.
+// These certificates work with the bus: an enrolled target is connected under its own identity.
+// After its revocation, its connection ends and it cannot reconnect.
 func TestOnTheBus(t *testing.T) {
 	s := newSite(t, "acme")
 	i := s.enrolled(s.host(), "web1")
@@ -56,7 +56,7 @@ func TestOnTheBus(t *testing.T) {
 	}
 }
 
-// Hubs know each other in both directions, and take nobody else for one.
+// Hubs accept each other in both directions, and accept no other certificates.
 func TestBetweenHubs(t *testing.T) {
 	a := newAuthority(t, "acme")
 	one, other, foreign := newHub(t, a, "hub1"), newHub(t, a, "hub2"), newHub(t, newAuthority(t, "acme"), "hub2")

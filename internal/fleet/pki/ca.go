@@ -17,13 +17,13 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// How long certificates live, and how long before the moment at which they are made
-// they begin: for clocks that are behind.
+// Lifetimes of certificates. Backdate is subtracted from the time of issue, for hosts with slow
+// clocks.
 const (
 	AuthorityLife = 20 * 365 * 24 * time.Hour
 	HubLife       = 365 * 24 * time.Hour
 	TargetLife    = 24 * time.Hour
-	UserLife      = 90 * 24 * time.Hour // the most
+	UserLife      = 90 * 24 * time.Hour // maximum
 	Backdate      = 5 * time.Minute
 )
 
@@ -32,23 +32,23 @@ const (
 	authorityFile    = "authority.pem"
 )
 
-// Authority is what all certificates of a fleet come from. It is immutable; its methods
-// may be called from any goroutine.
+// CA is the fleet CA: the root of all certificates of a fleet. It is immutable; its methods may be
+// called from any goroutine.
 type CA struct {
 	key   crypto.Signer
 	cert  *x509.Certificate
 	fleet string
 }
 
-// NewCA makes an authority in a directory that has none; fs.ErrExist is in the chain
-// of the error otherwise. After a crash before it returns it may be called again.
+// NewCA creates a fleet CA in a directory. If the directory has one already, fs.ErrExist is in the
+// chain of the error. After a crash it may be called again.
 func NewCA(files host.FS, dir, fleet string, now time.Time) (*CA, error) {
 	if err := CheckFleet(fleet); err != nil {
 		return nil, err
 	}
 	directory := Directory{FS: files, Dir: dir}
 	if there, err := host.Exists(files, host.JoinPath(dir, authorityFile)); err != nil || there {
-		return nil, fmt.Errorf("cannot make an authority in %s: %w", dir, errors.Join(err, already(there)))
+		return nil, fmt.Errorf("cannot create a fleet CA in %s: %w", dir, errors.Join(err, already(there)))
 	}
 	key, err := authorityKey(directory)
 	if err != nil {
@@ -66,13 +66,13 @@ func NewCA(files host.FS, dir, fleet string, now time.Time) (*CA, error) {
 
 func already(there bool) error {
 	if there {
-		return fmt.Errorf("there is one already: %w", fs.ErrExist)
+		return fmt.Errorf("it has one already: %w", fs.ErrExist)
 	}
 	return nil
 }
 
-// authorityKey is the key of the directory: the one of an attempt that a crash ended, or a
-// new one.
+// authorityKey returns the key in the directory, which an interrupted call has left, or creates
+// one.
 func authorityKey(directory Directory) (crypto.Signer, error) {
 	text, err := directory.read(authorityKeyFile)
 	if err == nil {
@@ -98,13 +98,13 @@ func oneKey(text []byte) (crypto.Signer, error) {
 		return nil, err
 	}
 	if len(keys) != 1 {
-		return nil, fmt.Errorf("cannot use %d keys where one is meant", len(keys))
+		return nil, fmt.Errorf("cannot read a key: there are %d keys instead of one", len(keys))
 	}
 	return keys[0], nil
 }
 
-// OpenCA reads an authority. fs.ErrNotExist is in the chain of the error where
-// the directory has none, or where its key was taken off-line.
+// OpenCA reads the fleet CA of a directory. fs.ErrNotExist is in the chain of the error if the
+// directory has none, or if its key has been moved off-line.
 func OpenCA(files host.FS, dir string) (*CA, error) {
 	directory := Directory{FS: files, Dir: dir}
 	text, err := directory.read(authorityKeyFile)
@@ -123,35 +123,37 @@ func OpenCA(files host.FS, dir string) (*CA, error) {
 		return nil, err
 	}
 	if len(certs) != 1 || !sameKey(certs[0].PublicKey, key.Public()) {
-		return nil, fmt.Errorf("cannot use the authority in %s: its certificate is not of its key", dir)
+		return nil, fmt.Errorf("cannot use the fleet CA in %s: its certificate does not belong to its key", dir)
 	}
 	fleet, err := fleetOf(certs[0])
 	return &CA{key: key, cert: certs[0], fleet: fleet}, err
 }
 
-// fleetOf is the fleet of an authority's certificate.
+// fleetOf returns the fleet of the certificate of a fleet CA.
 func fleetOf(c *x509.Certificate) (string, error) {
 	if !c.IsCA || len(c.PermittedURIDomains) != 1 {
-		return "", errors.New("cannot take this certificate for an authority's: it is not for one fleet")
+		return "", errors.New("cannot use this certificate as a fleet CA: it is not restricted to one fleet")
 	}
 	return c.PermittedURIDomains[0], CheckFleet(c.PermittedURIDomains[0])
 }
 
-// Certificate is the authority's own.
+// Certificate returns the certificate of the fleet CA.
 func (a *CA) Certificate() *x509.Certificate { return a.cert }
 
-// Fleet is the name of the fleet.
+// Fleet returns the name of the fleet.
 func (a *CA) Fleet() string { return a.fleet }
 
-// Digest is what tokens carry, so that the first contact is not blind.
+// Digest returns the digest of the certificate. Tokens contain it, so that a new host can verify
+// its first hub.
 func (a *CA) Digest() [sha256.Size]byte { return DigestOf(a.cert) }
 
-// DigestOf names a certificate by its content.
+// DigestOf returns the SHA-256 of a certificate.
 func DigestOf(c *x509.Certificate) [sha256.Size]byte { return sha256.Sum256(c.Raw) }
 
-// Certify makes the three certificates of a hub from what Hub.Request gave: its own, with
-// the DNS names and addresses that people call it by, its issuer's and its signer's. The
-// result is for Hub.Install and is no secret. Whoever may ask for this decides all.
+// Certify makes the three certificates of a hub from its Hub.Request: of the hub itself, with its
+// DNS names and IP addresses in hosts, of its issuer, and of its signer. The result is for
+// Hub.Install and is not secret. Callers must verify that the request is from a new hub: a hub
+// controls the whole fleet.
 func (a *CA) Certify(request []byte, hub string, hosts []string, now time.Time) ([]byte, error) {
 	keys, err := parseHubRequest(request)
 	if err != nil {
@@ -183,7 +185,7 @@ func hubKinds() []Kind { return []Kind{HubKind, IssuerKind, SignerKind} }
 func parseHubRequest(request []byte) ([]crypto.PublicKey, error) {
 	raw, err := blocks(request, requestBlock, 3)
 	if err == nil && len(raw) != 3 {
-		err = fmt.Errorf("it asks for %d certificates, not 3", len(raw))
+		err = fmt.Errorf("it requests %d certificates instead of 3", len(raw))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the request of a hub: %w", err)
@@ -200,7 +202,7 @@ func parseHubRequest(request []byte) ([]crypto.PublicKey, error) {
 			return nil, errors.New("cannot read the request of a hub: its keys are not P-256, P-256 and ed25519")
 		}
 		if slices.ContainsFunc(out, func(k crypto.PublicKey) bool { return sameKey(k, key) }) {
-			return nil, errors.New("cannot take the request of a hub that uses one key for two things")
+			return nil, errors.New("cannot accept the request of a hub that uses one key for two certificates")
 		}
 		out = append(out, key)
 	}
@@ -215,7 +217,7 @@ func hubTemplate(hosts []string) (*x509.Certificate, error) {
 		} else if hostName(h) {
 			t.DNSNames = append(t.DNSNames, h)
 		} else {
-			return nil, fmt.Errorf("cannot make a certificate for %.80q: it is no address and no name in DNS", h)
+			return nil, fmt.Errorf("cannot make a certificate for %.80q: it is neither an IP address nor a DNS name", h)
 		}
 	}
 	return t, nil
@@ -230,8 +232,8 @@ func hostName(s string) bool {
 	return len(s) <= 253
 }
 
-// issuerTemplate binds what a hub may make: client certificates of its own fleet, without
-// any name of a machine.
+// issuerTemplate restricts an issuer to client certificates of its own fleet, without DNS names,
+// addresses or e-mail addresses.
 func issuerTemplate(fleet string) *x509.Certificate {
 	zero4, zero6 := net.IPNet{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}, net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}
 	return &x509.Certificate{

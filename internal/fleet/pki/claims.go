@@ -12,16 +12,17 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// claimsFormat is the format that this program writes and reads.
+// claimsFormat is the supported format.
 const claimsFormat = "fettle.claims/1"
 
-// maxClaims bounds the extension in bytes: 64 labels of 63 characters each way fit.
+// maxClaims is the maximum size of the extension in bytes: 64 labels with keys and values of 63
+// characters fit.
 const maxClaims = 16 << 10
 
-// claimsOID is in the arc that needs no registration.
+// claimsOID is a UUID-based object identifier, which needs no registration.
 func claimsOID() asn1.ObjectIdentifier { return asn1.ObjectIdentifier{2, 25, 1718906725} }
 
-// Claims is what a hub says of a target in its certificate.
+// Claims are the properties of a target in its certificate.
 type Claims struct {
 	Format string            `json:"format"`
 	Name   string            `json:"name"`
@@ -29,8 +30,8 @@ type Claims struct {
 	Fleet  string            `json:"fleet,omitempty"` // the environment
 }
 
-// ClaimsOf reads what the certificate of a target says of it. It is to be asked only of
-// a certificate that Trust.Verify believes.
+// ClaimsOf reads the properties of a target in its certificate. Call it only for a certificate that
+// Trust.Verify accepted.
 func ClaimsOf(c *x509.Certificate) (Claims, error) {
 	var found [][]byte
 	for _, e := range c.Extensions {
@@ -39,14 +40,14 @@ func ClaimsOf(c *x509.Certificate) (Claims, error) {
 		}
 	}
 	if len(found) != 1 {
-		return Claims{}, fmt.Errorf("cannot find name and labels in this certificate: it has %d such extensions, not 1", len(found))
+		return Claims{}, fmt.Errorf("cannot read the name and the labels in this certificate: it has %d such extensions instead of 1", len(found))
 	}
 	return parseClaims(found[0])
 }
 
 func parseClaims(b []byte) (Claims, error) {
 	if len(b) > maxClaims {
-		return Claims{}, fmt.Errorf("cannot read %d bytes of name and labels: %d are the most", len(b), maxClaims)
+		return Claims{}, fmt.Errorf("cannot read %d bytes of name and labels: the maximum is %d", len(b), maxClaims)
 	}
 	var c Claims
 	if err := strictJSON(b, &c); err != nil {
@@ -57,7 +58,7 @@ func parseClaims(b []byte) (Claims, error) {
 
 func (c Claims) check() error {
 	if c.Format != claimsFormat {
-		return fmt.Errorf("cannot read a certificate with name and labels in the format %.40q: this program knows %s", c.Format, claimsFormat)
+		return fmt.Errorf("cannot read a certificate with name and labels in the format %.40q: this version of fettle supports %s", c.Format, claimsFormat)
 	}
 	if c.Fleet != "" {
 		if err := CheckFleet(c.Fleet); err != nil {
@@ -67,7 +68,7 @@ func (c Claims) check() error {
 	return errors.Join(fleet.CheckName(c.Name), fleet.CheckLabels(c.Labels))
 }
 
-// extension is the same claims as a certificate has them: the same bytes each time.
+// extension encodes the claims for a certificate. Equal claims have equal bytes.
 func (c Claims) extension() (pkix.Extension, error) {
 	c.Format = claimsFormat
 	if err := c.check(); err != nil {
@@ -77,8 +78,7 @@ func (c Claims) extension() (pkix.Extension, error) {
 	return pkix.Extension{Id: claimsOID(), Value: b}, err
 }
 
-// strictJSON reads one value and nothing behind it; fields that are not known are
-// mistakes.
+// strictJSON decodes exactly one value. Unknown fields are errors.
 func strictJSON(b []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()

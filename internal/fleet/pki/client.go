@@ -20,36 +20,36 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// maxAnswer bounds what is read of a hub, in bytes.
+// maxAnswer is the maximum size of a hub's answer, in bytes.
 const maxAnswer = 4 << 20
 
-// ErrPending is in the chain of the error about a target that somebody has to approve.
+// ErrPending means that an operator must approve the target.
 var ErrPending = errors.New("waiting for approval")
 
-// Client enrols this host and renews its certificate. One process uses a directory at a
+// Client enrols this host and renews its certificate. Only one process may use a directory at a
 // time.
 type Client struct {
 	Directory Directory
 	Now       func() time.Time
-	// Dial opens connections; nil is the network.
+	// Dial opens connections; nil uses the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Again enrols a host that has an identity, with a new key.
 	Again bool
-	// Keep changes what is known of the fleet, durably, as one step with whoever else does;
-	// nil: nobody else does, and it lies in the directory.
+	// Keep changes the stored Known durably and atomically, together with other writers. nil means
+	// that there are no other writers; Known is then stored in the directory.
 	Keep func(change func(Known) Known) error
 }
 
-// coming is an enrolment that has not ended: the key lasts as long as the token does.
+// coming is an unfinished enrolment. Its key is used for all attempts with the same token.
 type coming struct {
 	Token string `json:"token"` // its ID
 	Key   string `json:"key"`   // PEM
 }
 
-// Enrol makes this host a target of the fleet that the token is of, with a key that it
-// makes and keeps. The hub is believed only if the authority behind it is the one that
-// the token names. It may be called again after any error and any crash, and then goes
-// on where it was; ErrPending is in the chain of the error while approval is missing.
+// Enrol makes this host a target of the token's fleet, with a new key that stays on the host. It
+// accepts a hub only if the token contains the digest of the hub's fleet CA. After any error or
+// crash it may be called again, and continues. ErrPending is in the chain of the error until an
+// operator has approved the target.
 func (c Client) Enrol(ctx context.Context, hub string, token Token, name string) (*Identity, error) {
 	if err := fleet.CheckName(name); err != nil {
 		return nil, err
@@ -67,13 +67,13 @@ func (c Client) Enrol(ctx context.Context, hub string, token Token, name string)
 	}
 	body, err := json.Marshal(Enrolment{Format: enrolmentFormat, Token: token.Text(), Request: string(request), Name: name})
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask to enrol: %w", err)
+		return nil, fmt.Errorf("cannot write the request to enrol: %w", err)
 	}
 	a, err := c.ask(ctx, hub+"/v1/enrol", body, pinned(token.Authority, c.Now))
 	if err != nil {
 		return nil, err
 	}
-	// A new identity may be of another fleet: what was known of the old one goes.
+	// A new identity can belong to another fleet, so the old Known is discarded.
 	i, err := c.take(a, key, token.Authority, name, Known{})
 	if err == nil {
 		err = c.Directory.remove(comingFile)
@@ -81,9 +81,8 @@ func (c Client) Enrol(ctx context.Context, hub string, token Token, name string)
 	return i, err
 }
 
-// take keeps an answer, if it is of the authority that is believed, and learns from it
-// beside what was known. The host chose its name when it enrolled: signed commands name their
-// targets, so a hub must not give a host the name of another one.
+// take verifies and stores an answer, and merges its revocations into k. The host chose its name
+// when it enrolled. A hub must not change it: signed jobs name their targets.
 func (c Client) take(a Answer, key crypto.Signer, authority [32]byte, name string, k Known) (*Identity, error) {
 	if a.Pending != "" {
 		return nil, fmt.Errorf("cannot continue yet: %s: %w", a.Pending, ErrPending)
@@ -93,7 +92,7 @@ func (c Client) take(a Answer, key crypto.Signer, authority [32]byte, name strin
 		return nil, err
 	}
 	if DigestOf(i.roots[0]) != authority || len(i.roots) != 1 {
-		return nil, errors.New("cannot take an identity of another authority")
+		return nil, errors.New("cannot accept an identity of a different fleet CA")
 	}
 	if i.Name != name {
 		return nil, fmt.Errorf("cannot accept the name %.60q from a hub: this host enrolled as %q. To change the name: fettle agent enrol --again --name NAME", i.Name, name)
@@ -104,13 +103,13 @@ func (c Client) take(a Answer, key crypto.Signer, authority [32]byte, name strin
 	return i, c.learn(a, i, k)
 }
 
-// learn keeps the revocations of an answer and the time that its certificate proves.
+// learn stores the revocations of an answer, and the minimum time that its certificate proves.
 func (c Client) learn(a Answer, i *Identity, k Known) error {
 	var set Revocations
 	floor := time.Unix(0, k.MinimumTime)
 	keys := i.Keys(nil, c.Now(), floor)
 	for _, e := range append(k.Revocations, a.Revocations...) {
-		// One that cannot be read here is no reason to do without the others.
+		// An unreadable revocation must not block the other ones.
 		_, _ = set.Add(e, keys)
 	}
 	issued := i.chain[0].NotBefore.Add(Backdate)
@@ -124,8 +123,8 @@ func (c Client) learn(a Answer, i *Identity, k Known) error {
 	return c.Directory.SaveKnown(change(k))
 }
 
-// merged adds to what is kept: that somebody who signed is not believed now takes nothing
-// away.
+// merged adds envelopes to the stored ones. A stored envelope stays even if its signer is no longer
+// trusted.
 func merged(kept, more [][]byte) [][]byte {
 	seen := map[string]bool{}
 	var out [][]byte
@@ -138,8 +137,8 @@ func merged(kept, more [][]byte) [][]byte {
 	return out
 }
 
-// coming is the key of an enrolment with a token: the one of an attempt before, or a new
-// one, durable before anybody hears of it.
+// coming returns the key of an enrolment with a token: the key of an earlier attempt, or a new one,
+// which is stored before it is used.
 func (c Client) coming(token string) (crypto.Signer, error) {
 	var had coming
 	text, err := c.Directory.read(comingFile)
@@ -164,9 +163,9 @@ func (c Client) coming(token string) (crypto.Signer, error) {
 	return key, err
 }
 
-// Renew gets the next certificate from the first hub that answers, and keeps it. Without
-// one the identity stays as it is. ErrPending is in the chain of the error of a host that
-// was away for too long.
+// Renew requests the next certificate from the hubs in turn, and stores it. If no hub answers, the
+// identity stays unchanged. ErrPending is in the chain of the error if the host was offline for too
+// long.
 func (c Client) Renew(ctx context.Context, revoked *Revocations) (*Identity, error) {
 	i, err := c.Directory.Load()
 	if err != nil {
@@ -180,7 +179,7 @@ func (c Client) Renew(ctx context.Context, revoked *Revocations) (*Identity, err
 	known := knownTo(i, k, c.Now())
 	body, err := json.Marshal(Renewal{Format: renewalFormat, Known: known.Digest()})
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask for a certificate: %w", err)
+		return nil, fmt.Errorf("cannot write the request for a certificate: %w", err)
 	}
 	var failed []error
 	for _, hub := range i.Hubs {
@@ -196,25 +195,25 @@ func (c Client) Renew(ctx context.Context, revoked *Revocations) (*Identity, err
 		return next, c.tell(ctx, hub, a, next, revoked)
 	}
 	if len(failed) == 0 {
-		failed = append(failed, errors.New("cannot renew the certificate: the identity names no hub. Enrol anew with fettle agent enrol --again"))
+		failed = append(failed, errors.New("cannot renew the certificate: the identity of this host has no address of a hub. Enrol the host again: fettle agent enrol --again"))
 	}
 	return nil, errors.Join(failed...)
 }
 
-// knownTo is what a target knows and believes.
+// knownTo returns the revocations of k that the target can verify now.
 func knownTo(i *Identity, k Known, now time.Time) *Revocations {
 	var set Revocations
 	keys := i.Keys(nil, now, time.Unix(0, k.MinimumTime))
 	for _, e := range k.Revocations {
-		// What nobody believes now goes nowhere.
+		// Envelopes that cannot be verified now are not sent to hubs.
 		_, _ = set.Add(e, keys)
 	}
 	return &set
 }
 
-// tell brings a hub the facts that it does not have: one that has lost its store, or was
-// parted from the hub that signed them. That it cannot take them now is no reason to do
-// without the certificate; the next renewal tells them again.
+// tell sends a hub the revocations that it does not have. The hub can have lost its store, or its
+// connection to the hub that signed them. Errors of the hub are ignored, since the certificate is
+// valid: the next renewal sends them again.
 func (c Client) tell(ctx context.Context, hub string, a Answer, i *Identity, revoked *Revocations) error {
 	k, err := c.Directory.LoadKnown()
 	if err != nil {
@@ -233,14 +232,14 @@ func (c Client) tell(ctx context.Context, hub string, a Answer, i *Identity, rev
 	}
 	body, err := json.Marshal(r)
 	if err != nil {
-		return fmt.Errorf("cannot tell what is revoked: %w", err)
+		return fmt.Errorf("cannot send revocations to a hub: %w", err)
 	}
 	floor := func() time.Time { return time.Unix(0, k.MinimumTime) }
 	_, _, _ = c.post(ctx, hub+"/v1/facts", body, i.TLS(revoked, c.Now, floor))
 	return nil
 }
 
-// pinned believes a hub whose authority has the digest, whatever it is called.
+// pinned accepts a hub if its fleet CA has the digest, under any address.
 func pinned(authority [32]byte, now func() time.Time) *tls.Config {
 	c := Trust{}.ClientTLS(nil, now, nil)
 	c.VerifyConnection = func(s tls.ConnectionState) error {
@@ -254,12 +253,12 @@ func pinned(authority [32]byte, now func() time.Time) *tls.Config {
 			}
 			return Trust{Fleet: name, Authorities: []*x509.Certificate{root}}.ClientTLS(nil, now, nil).VerifyConnection(s)
 		}
-		return errors.New("cannot believe this hub: it is not of the fleet that the token is for. See whether the address and the token belong together")
+		return errors.New("cannot trust this hub: it does not belong to the fleet of the token. Check that the address and the token are of the same fleet")
 	}
 	return c
 }
 
-// ask posts to a hub and reads what it gives.
+// ask sends a POST request to a hub and decodes the answer.
 func (c Client) ask(ctx context.Context, address string, body []byte, conf *tls.Config) (Answer, error) {
 	status, b, err := c.post(ctx, address, body, conf)
 	if err != nil {
@@ -268,10 +267,10 @@ func (c Client) ask(ctx context.Context, address string, body []byte, conf *tls.
 	return readAnswer(status, b)
 }
 
-// post posts to a hub, on a connection of its own.
+// post sends a POST request to a hub, on a connection of its own.
 func (c Client) post(ctx context.Context, address string, body []byte, conf *tls.Config) (int, []byte, error) {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" {
-		return 0, nil, fmt.Errorf("cannot ask %.200q: the address of a hub is https://NAME:PORT", strings.TrimSuffix(address, "/v1/enrol"))
+		return 0, nil, fmt.Errorf("cannot connect to %.200q: the address of a hub must be https://NAME:PORT", strings.TrimSuffix(address, "/v1/enrol"))
 	}
 	client := &http.Client{
 		Transport:     &http.Transport{TLSClientConfig: conf, DialContext: c.dial(), TLSHandshakeTimeout: reachWithin, ResponseHeaderTimeout: answerWithin, DisableKeepAlives: true, ForceAttemptHTTP2: true},
@@ -279,14 +278,14 @@ func (c Client) post(ctx context.Context, address string, body []byte, conf *tls
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, fmt.Errorf("cannot ask a hub: %w", err)
+		return 0, nil, fmt.Errorf("cannot send a request to a hub: %w", err)
 	}
 	q.Header.Set("Content-Type", "application/json")
 	p, err := client.Do(q)
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {
-			err = u.Err // the path says nothing to who reads it
+			err = u.Err // the URL path does not help the reader
 		}
 		var late net.Error
 		if errors.As(err, &late) && late.Timeout() {
@@ -309,7 +308,7 @@ func readAnswer(status int, b []byte) (Answer, error) {
 	if status != http.StatusOK && status != http.StatusAccepted {
 		var p problem
 		if json.Unmarshal(b, &p) != nil || p.Error == "" {
-			return Answer{}, fmt.Errorf("cannot understand what the hub answers: its status is %d. Is this the address of a hub?", status)
+			return Answer{}, fmt.Errorf("cannot read the answer: its HTTP status is %d. Check that this is the address of a hub", status)
 		}
 		return Answer{}, &Refusal{Status: status, Text: p.Error}
 	}
@@ -318,15 +317,15 @@ func readAnswer(status int, b []byte) (Answer, error) {
 		return Answer{}, fmt.Errorf("cannot read the answer of a hub: %w", err)
 	}
 	if a.Format != answerFormat {
-		return Answer{}, fmt.Errorf("cannot read an answer of the format %.40q: this program knows %s", a.Format, answerFormat)
+		return Answer{}, fmt.Errorf("cannot read an answer of the format %.40q: this version of fettle supports %s", a.Format, answerFormat)
 	}
 	return a, nil
 }
 
-// reachWithin is how long a hub may take until it is connected.
+// reachWithin limits the time to connect to a hub.
 const reachWithin = 8 * time.Second
 
-// answerWithin is how long a connected hub may take until its answer begins.
+// answerWithin limits the time until a connected hub begins its answer.
 const answerWithin = 30 * time.Second
 
 func (c Client) dial() func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// A name that no target can have reaches no hub.
+// An invalid name of a target is refused before any hub is contacted.
 func TestBadNameStaysOnTheHost(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
@@ -28,8 +28,8 @@ func TestBadNameStaysOnTheHost(t *testing.T) {
 	}
 }
 
-// The key of an enrolment lasts as long as its token: the same token is presented with the same key, another token,
-// or a damaged file, with a new one.
+// The key of an enrolment lasts as long as its token: the same token is sent with the same key.
+// Another token, or a damaged file, needs a new key.
 func TestKeyOfAnEnrolment(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
@@ -61,7 +61,7 @@ func TestKeyOfAnEnrolment(t *testing.T) {
 	}
 }
 
-// A target asks its hubs in turn until one of them renews its certificate.
+// A target tries its hubs in turn until one of them renews its certificate.
 func TestRenewalAtTheSecondHub(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
@@ -77,7 +77,8 @@ func TestRenewalAtTheSecondHub(t *testing.T) {
 	}
 }
 
-// Without any hub the renewal fails, and the error names the remedy. With hubs it names each failure.
+// Without any hub the renewal fails, and the error contains the next step. With hubs it contains
+// each failure.
 func TestRenewalWithoutAHub(t *testing.T) {
 	s := newSite(t, "acme")
 	s.registrar.Hubs = nil
@@ -98,7 +99,7 @@ func TestRenewalWithoutAHub(t *testing.T) {
 	}
 }
 
-// A target sends revocations only to a hub that has other ones, and it stores each once.
+// A target sends revocations only to a hub with different ones, and stores each once.
 func TestRevocationsAreSentOnlyIfTheyDiffer(t *testing.T) {
 	s := newSite(t, "acme")
 	told := 0

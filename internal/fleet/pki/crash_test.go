@@ -13,8 +13,8 @@ import (
 
 var errPower = errors.New("the power is gone")
 
-// atEachOp does work with the power gone at its first operation, its second, and so on,
-// until it has no more; look sees what a disk has after that, some dice each.
+// atEachOp runs work with a power failure at its first operation, its second, and so on, until it
+// completes. look checks the disk after each failure, for several random outcomes.
 func atEachOp(t *testing.T, before *mem.FS, work func(files host.FS) error, look func(n, dice int, left *mem.FS)) {
 	t.Helper()
 	for n := 1; ; n++ {
@@ -41,7 +41,7 @@ func atEachOp(t *testing.T, before *mem.FS, work func(files host.FS) error, look
 	}
 }
 
-// A renewal that is cut off anywhere leaves a pair that works.
+// A renewal that is interrupted at any point leaves a working key and certificate.
 func TestRenewalIsNeverWithoutAPair(t *testing.T) {
 	s := newSite(t, "acme")
 	files := mem.NewFS(mem.Options{})
@@ -58,7 +58,7 @@ func TestRenewalIsNeverWithoutAPair(t *testing.T) {
 		_, err := client(fs).Renew(t.Context(), nil)
 		return err
 	}, func(n, _ int, left *mem.FS) {
-		s.clock.forward(10 * time.Minute) // a hub does not let renew without end
+		s.clock.forward(10 * time.Minute) // a hub limits the number of renewals
 		i, err := client(left).Directory.Load()
 		if err != nil || i.ID != old.ID {
 			t.Fatalf("after a power cut at operation %d: %v", n, err)
@@ -75,7 +75,8 @@ func TestRenewalIsNeverWithoutAPair(t *testing.T) {
 	}
 }
 
-// An enrolment that is cut off anywhere goes on with the same token and is one target.
+// An enrolment that is interrupted at any point continues with the same token and creates one
+// target.
 func TestEnrolmentGoesOnAfterACrash(t *testing.T) {
 	s := newSite(t, "acme")
 	var token pki.Token
@@ -84,7 +85,7 @@ func TestEnrolmentGoesOnAfterACrash(t *testing.T) {
 	}
 	name := ""
 	atEachOp(t, mem.NewFS(mem.Options{}), func(fs host.FS) error {
-		// Each attempt is a host of its own.
+		// Each attempt is a different host.
 		token, name = s.token(nil), "web"+tokenName()
 		_, err := client(fs).Enrol(t.Context(), s.url, token, name)
 		return err
@@ -93,11 +94,11 @@ func TestEnrolmentGoesOnAfterACrash(t *testing.T) {
 			return // one token is one host, and a host has one disk
 		}
 		c := client(left)
-		c.Again = true // the crash may have been behind the end
+		c.Again = true // the crash may have happened after the end
 		i, err := c.Enrol(t.Context(), s.url, token, name)
 		if refusal, ok := errors.AsType[*pki.Refusal](err); ok && refusal.Status == 403 {
-			// The key was lost with the disk's cache before it was said to be durable, or the
-			// identity was complete: then the token is spent, by this host.
+			// The key was lost before it was durable, or the identity was complete: in both cases
+			// this host has used the token.
 			if _, err := c.Directory.Load(); err != nil {
 				t.Fatalf("operation %d: the token is spent, and there is no identity: %v", n, err)
 			}
@@ -109,7 +110,7 @@ func TestEnrolmentGoesOnAfterACrash(t *testing.T) {
 	})
 }
 
-// An authority and a hub that are cut off anywhere while they are made can be made again.
+// The creation of a fleet CA and a hub can be repeated after an interruption at any point.
 func TestAuthorityAfterACrash(t *testing.T) {
 	work := func(files host.FS) error {
 		a, err := pki.OpenCA(files, "/hub/authority")

@@ -8,20 +8,21 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// maxFile bounds what is read of a directory of keys, in bytes.
+// maxFile is the maximum size of a file in the directory, in bytes.
 const maxFile = 1 << 20
 
-// Directory is where keys lie: 0700, with files of 0600. One process writes it at a time.
+// Directory stores keys. Its mode is 0700, and the mode of its files is 0600. Only one process may
+// write it at a time.
 type Directory struct {
 	FS  host.FS
 	Dir string // absolute
 }
 
-// make makes the directory and those above it.
+// make creates the directory and its parents.
 func (f Directory) make() error { return smallfile.Directory(f.FS, f.Dir) }
 
-// read gives a file of the directory, fs.ErrNotExist in the chain where there is none. A
-// file that others may read is refused: whoever read it has the key.
+// read returns the content of a file. fs.ErrNotExist is in the chain of the error if it does not
+// exist. A file that other users can read is refused, since they may have its key.
 func (f Directory) read(name string) ([]byte, error) {
 	path := host.JoinPath(f.Dir, name)
 	file, err := f.FS.Open(path)
@@ -31,10 +32,10 @@ func (f Directory) read(name string) ([]byte, error) {
 	defer file.Close()
 	st, err := file.Stat()
 	if err != nil {
-		return nil, fmt.Errorf("cannot look at %s: %w", path, err)
+		return nil, fmt.Errorf("cannot read the mode of %s: %w", path, err)
 	}
 	if st.Mode&0o077 != 0 {
-		return nil, fmt.Errorf("cannot use %s: others may read or write it (mode %04o). If nobody did, take that back with chmod 600", path, st.Mode)
+		return nil, fmt.Errorf("cannot use %s: other users can read or write it (mode %04o). If no other user has read it, set its mode with chmod 600", path, st.Mode)
 	}
 	b, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err == nil && len(b) > maxFile {
@@ -46,9 +47,9 @@ func (f Directory) read(name string) ([]byte, error) {
 	return b, nil
 }
 
-// write replaces a file whole: after a crash at any point it has the old or the new
-// content. It is durable when write returns. With fresh a file that is there is left,
-// and fs.ErrExist is in the chain of the error.
+// write replaces a file atomically and durably: after a crash it has the old or the new content. If
+// fresh is true and the file exists, it stays unchanged, and fs.ErrExist is in the chain of the
+// error.
 func (f Directory) write(name string, content []byte, fresh bool) error {
 	if err := f.make(); err != nil {
 		return err
@@ -60,7 +61,7 @@ func (f Directory) write(name string, content []byte, fresh bool) error {
 	return smallfile.Write(f.FS, path, content)
 }
 
-// remove forgets a file; one that is not there is no error.
+// remove removes a file; a missing file is not an error.
 func (f Directory) remove(name string) error {
 	return smallfile.Remove(f.FS, host.JoinPath(f.Dir, name))
 }

@@ -1,9 +1,9 @@
-// Package pki says who is who in a fleet: the authority, certificates of hubs,
-// targets and people, tokens that let hosts in, and what is not believed any more.
+// Package pki manages the identities of a fleet: its CA, the certificates of hubs, targets and
+// users, tokens for new hosts, and revocations.
 //
-//	authority, err := pki.NewAuthority(host, "/var/lib/fettle-hub/authority", "acme", now)
-//	hub, err := pki.OpenHub(host, "/var/lib/fettle-hub/keys")     // makes keys where there are none
-//	certificates, err := authority.Vouch(hub.Request(), "hub1", []string{"hub.example.org"}, now)
+//	ca, err := pki.NewCA(host, "/var/lib/fettle-hub/authority", "acme", now)
+//	hub, err := pki.OpenHub(host, "/var/lib/fettle-hub/keys")     // creates keys if there are none
+//	certificates, err := ca.Certify(request, "hub1", []string{"hub.example.org"}, now)   // request: hub.Request()
 //	err = hub.Install(certificates)
 //
 //	r := &pki.Registrar{Hub: hub, Revocations: &pki.Revocations{}, Tokens: …, Targets: …, Facts: …, Names: …, Now: time.Now}
@@ -16,34 +16,33 @@
 //
 // # Certificates
 //
-//	authority            20 years, P-256, path length 1; its key may be taken off-line
-//	├── hub/ID           1 year, P-256, serves and calls hubs; with DNS names
-//	├── signer/ID        1 year, ed25519, vouches for what hub ID signs; no TLS
+//	fleet CA             20 years, P-256, path length 1; its key can be stored off-line
+//	├── hub/ID           1 year, P-256, server and client of hubs; with DNS names
+//	├── signer/ID        1 year, ed25519, the signing key of hub ID; no TLS
 //	├── issuer/ID        1 year, P-256, path length 0, client certificates of this fleet only
 //	│   ├── target/ID    24 hours
-//	│   └── person/NAME  at most 90 days
-//	└── services/ID      1 year, P-256, path length 0, servers that have no name in the fleet
+//	│   └── person/NAME  a user, at most 90 days
+//	└── services/ID      1 year, P-256, path length 0, issues certificates of services
 //	    └── a service    30 days, DNS names and addresses, no URI
 //
-// The name is the one URI in each of them, fettle://FLEET/KIND/ID. FLEET is the name of
-// the authority; the environments of one hub (prod, staging) are a label of targets. Hub
-// and signer are believed only straight below the authority, targets and people only
-// below an issuer: whoever steals the issuing key of a hub makes no hub with it, and all
-// that they made goes when that issuer is revoked.
+// The name is the only URI of a certificate: fettle://FLEET/KIND/ID. FLEET is the name of the
+// fleet; its environments (prod, staging) are a label of targets. Hubs and signers are accepted
+// only directly below the fleet CA, targets and users only below an issuer. A stolen issuing key
+// therefore cannot create a hub, and all certificates of an issuer become invalid when it is
+// revoked.
 //
-// A target's certificate has its name, labels and environment in an extension that is not
-// critical, as JSON (see Claims), so that a registry that was lost is made again from
-// those who connect.
+// A target's certificate has its name, labels and environment in a non-critical extension, as JSON
+// (see Claims). From these, the hubs rebuild a lost registry as targets connect.
 //
 // # Keys and identities
 //
-// Keys are made where they are used. The identity of a target is made of the digest of
-// its key (TargetIDOf): a key is one target for ever, and a host that is enrolled anew
-// makes a new key and is another target. Renewal keeps the key and is proved by it.
+// Keys are created where they are used. The ID of a target is derived from the digest of its key
+// (TargetIDOf): a key is the same target permanently. A host that enrols again creates a new key
+// and becomes another target. Renewal keeps the key, and the key authenticates it.
 //
 // # Clocks
 //
-// Hubs go by their clock. An agent's may be a year off in either direction, so it judges
-// by Moment: nothing counts that had ended before the highest time that was ever signed
-// for it (Raise), and its own clock only decides where that leaves a choice.
+// Hubs use their own clock. The clock of an agent can be wrong by a year in either direction, so
+// the agent uses Moment: a certificate is invalid if it expired before the latest time that was
+// signed for this agent (Raise). Its own clock only decides between the remaining times.
 package pki

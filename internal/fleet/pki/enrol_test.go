@@ -19,16 +19,16 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// start is when tests begin.
+// start is the time at which tests begin.
 func start() time.Time { return time.Unix(1_800_000_000, 0).UTC() }
 
-// clock is one that tests move.
+// clock is a clock that tests move.
 type clock struct{ at atomic.Int64 }
 
 func (c *clock) now() time.Time          { return start().Add(time.Duration(c.at.Load())) }
 func (c *clock) forward(d time.Duration) { c.at.Add(int64(d)) }
 
-// site is a fleet with one hub that answers on the loopback.
+// site is a fleet with one hub on the loopback.
 type site struct {
 	t                             *testing.T
 	clock                         *clock
@@ -89,7 +89,7 @@ func newSite(t *testing.T, fleetName string) *site {
 	return s
 }
 
-// serve answers on the loopback until the test ends.
+// serve runs a server on the loopback until the test ends.
 func serve(t *testing.T, h http.Handler, conf *tls.Config) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -106,7 +106,7 @@ func serve(t *testing.T, h http.Handler, conf *tls.Config) string {
 	return "https://" + l.Addr().String()
 }
 
-// token makes one and stores it.
+// token creates a token and stores it.
 func (s *site) token(change func(*pki.Terms)) pki.Token {
 	s.t.Helper()
 	terms := pki.Terms{Labels: map[string]string{"role": "web"}, Fleet: "prod", Uses: 1, Expires: s.clock.now().Add(time.Hour).Unix()}
@@ -127,7 +127,7 @@ func (s *site) token(change func(*pki.Terms)) pki.Token {
 	return t
 }
 
-// host is a client with a directory of its own.
+// host returns a client with its own directory.
 func (s *site) host() pki.Client {
 	return pki.Client{Directory: pki.Directory{FS: mem.NewFS(mem.Options{}), Dir: "/var/lib/fettle/identity"}, Now: s.clock.now}
 }
@@ -172,7 +172,7 @@ func TestEnrol(t *testing.T) {
 	}
 }
 
-// A thousand hosts hold one token for one use: one gets in.
+// A thousand hosts use one token for one use: one of them succeeds.
 func TestOneTokenForAThousand(t *testing.T) {
 	for _, uses := range []int{1, 7} {
 		s := newSite(t, "acme")
@@ -202,7 +202,7 @@ func TestOneTokenForAThousand(t *testing.T) {
 	}
 }
 
-// What a token is not good for is refused, whoever asks, and leaves nothing behind.
+// A token is refused outside of its terms, for any host, and nothing is stored.
 func TestTokensThatAreNoGood(t *testing.T) {
 	s := newSite(t, "acme")
 	other := newSite(t, "zeta")
@@ -221,9 +221,9 @@ func TestTokensThatAreNoGood(t *testing.T) {
 		{"unknown", "web1", "the hub does not know it", pki.Token{ID: "aaaaaaaa", Authority: s.authority.Digest()}},
 		{"name", "db1", "it is for names like web*", s.token(func(t *pki.Terms) { t.Names = "web*" })},
 		{"network", "web1", "it is for other networks", s.token(func(t *pki.Terms) { t.Networks = []string{"192.0.2.0/24", "2001:db8::/32"} })},
-		{"another authority", "web1", "not of the fleet that the token is for", misled},
-		{"foreign fleet", "web1", "not of the fleet that the token is for", other.token(nil)},
-		{"bad name", "-web", "cannot call a target", s.token(nil)},
+		{"another authority", "web1", "does not belong to the fleet of the token", misled},
+		{"foreign fleet", "web1", "does not belong to the fleet of the token", other.token(nil)},
+		{"bad name", "-web", "as the name of a target", s.token(nil)},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestTokensThatAreNoGood(t *testing.T) {
 	}
 }
 
-// A spent token is worth nothing to another key, and to the same key what it gave.
+// A spent token is refused with another key, and returns the same target with the same key.
 func TestReplay(t *testing.T) {
 	s := newSite(t, "acme")
 	token := s.token(nil)
@@ -247,7 +247,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.clock.forward(3 * time.Hour) // the token has expired, the answer was lost
+	s.clock.forward(3 * time.Hour) // the token has expired, and the answer was lost
 	again, err := s.registrar.Enrol(t.Context(), e, loopback())
 	if err != nil || again.ID != first.ID {
 		t.Errorf("the same key got %q, %v, not %q", again.ID, err, first.ID)
@@ -262,7 +262,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// A host that was deleted comes back as another target, and only under a name that is free.
+// A deleted host enrols again as another target, and only under an unused name.
 func TestDeletedHost(t *testing.T) {
 	s := newSite(t, "acme")
 	old := s.host()
@@ -285,7 +285,7 @@ func TestDeletedHost(t *testing.T) {
 	if _, err := old.Renew(t.Context(), nil); err == nil {
 		t.Error("a retired target renews its certificate")
 	}
-	if _, err := s.registrar.Stand(t.Context(), was.ID, fleet.Active, "ada", "oops"); err == nil || !strings.Contains(err.Error(), "for ever") {
+	if _, err := s.registrar.Stand(t.Context(), was.ID, fleet.Active, "ada", "oops"); err == nil || !strings.Contains(err.Error(), "permanently") {
 		t.Errorf("a retired target is active again: %v", err)
 	}
 }
@@ -303,7 +303,7 @@ func TestApproval(t *testing.T) {
 	}
 	all, _ := s.targets.All(t.Context())
 	id := fleet.TargetID(all[0].Key)
-	s.clock.forward(48 * time.Hour) // the token has expired meanwhile
+	s.clock.forward(48 * time.Hour) // the token has expired in the meantime
 	if _, err := s.registrar.Stand(t.Context(), id, fleet.Active, "ada", ""); err != nil {
 		t.Fatal(err)
 	}
@@ -313,12 +313,12 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// dialNowhere is a network on which nobody answers.
+// dialNowhere is a network without any reachable host.
 func dialNowhere(context.Context, string, string) (net.Conn, error) {
 	return nil, errors.New("no route to host")
 }
 
-// A hub that cannot be reached and comes back later spends no second use.
+// An unreachable hub that returns later records only one use.
 func TestEnrolGoesOn(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
@@ -334,7 +334,7 @@ func TestEnrolGoesOn(t *testing.T) {
 		return nil
 	}
 	c.Dial = nil
-	if _, err := c.Enrol(t.Context(), s.url, token, "web1"); err == nil || !strings.Contains(err.Error(), "Ask again later") {
+	if _, err := c.Enrol(t.Context(), s.url, token, "web1"); err == nil || !strings.Contains(err.Error(), "Retry later") {
 		t.Fatal(err)
 	}
 	s.targets.fail = nil
@@ -343,7 +343,7 @@ func TestEnrolGoesOn(t *testing.T) {
 	}
 }
 
-// A name is kept for a target that a hub is just writing, and not for ever.
+// A name is reserved for a target that a hub is storing, but not permanently.
 func TestNameOfATargetThatNeverCame(t *testing.T) {
 	s := newSite(t, "acme")
 	b, err := json.Marshal(map[string]any{"target": someTarget, "at": s.clock.now().Unix()})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// EnrolmentFor is what a host with a new key asks with.
+// EnrolmentFor returns the request of a host with a new key.
 func EnrolmentFor(t *testing.T, token Token, name string) Enrolment {
 	t.Helper()
 	key, err := newP256()
@@ -19,20 +19,20 @@ func EnrolmentFor(t *testing.T, token Token, name string) Enrolment {
 	return Enrolment{Format: enrolmentFormat, Token: token.Text(), Request: string(request), Name: name}
 }
 
-// IssuingKey is what a thief of it has.
+// IssuingKey returns the key that a thief would have.
 func IssuingKey(h *Hub) *ecdsa.PrivateKey { return h.keys[1].(*ecdsa.PrivateKey) }
 
-// LimitSize is how many addresses are remembered.
+// LimitSize returns the number of recorded addresses.
 func LimitSize(l *Limit) int { return len(l.all) }
 
-// ParseClaims reads the extension of a certificate.
+// ParseClaims parses the extension of a certificate.
 func ParseClaims(b []byte) (Claims, error) { return parseClaims(b) }
 
-// Bytes is the extension.
+// Bytes returns the extension.
 func (c Claims) Bytes() ([]byte, error) {
 	e, err := c.extension()
 	return e.Value, err
 }
 
-// ServicesKey is what a thief of it has.
+// ServicesKey returns the key that a thief would have.
 func ServicesKey(s *Services) *ecdsa.PrivateKey { return s.key.(*ecdsa.PrivateKey) }

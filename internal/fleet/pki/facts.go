@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// revoke signs that a target is not believed any more, and makes it known.
+// revoke signs and stores the revocation of a target.
 func (r *Registrar) revoke(ctx context.Context, id fleet.TargetID, by, reason string) error {
 	own, err := r.Hub.Name()
 	if err != nil {
@@ -18,8 +18,8 @@ func (r *Registrar) revoke(ctx context.Context, id fleet.TargetID, by, reason st
 	return r.Revoke(ctx, Revocation{Name: Name{own.Fleet, TargetKind, string(id)}.String(), By: by, Reason: reason})
 }
 
-// Revoke signs a revocation of any serial or name as this hub, keeps it in Facts, and
-// counts it here at once. To do it again is no error, and keeps the first one.
+// Revoke signs a revocation of a serial or a name as this hub, stores it in Facts, and applies it
+// to Revocations. If the subject is revoked already, the first revocation stays, without an error.
 func (r *Registrar) Revoke(ctx context.Context, fact Revocation) error {
 	own, err := r.Hub.Name()
 	if err != nil {
@@ -37,15 +37,15 @@ func (r *Registrar) Revoke(ctx context.Context, fact Revocation) error {
 	return r.take(ctx, envelope, keys)
 }
 
-// Take believes facts that somebody carries, if a hub has signed them, keeps them in
-// Facts, and counts them here at once. What is known costs nothing; what is not believed
-// is left out and no error, for whoever carries it cannot help that.
+// Take accepts revocations that a target or hub delivers, if a hub has signed them: it stores them
+// in Facts and applies them to Revocations. Known ones are skipped. Invalid ones are skipped
+// without an error, since the sender did not create them.
 func (r *Registrar) Take(ctx context.Context, envelopes [][]byte) error {
 	signers, err := r.signers(ctx)
 	if err != nil {
 		return err
 	}
-	// Those of a hub that is revoked are not taken: its key may be a thief's.
+	// Revocations of a revoked hub are not accepted: its key may be stolen.
 	keys, err := r.Hub.Keys(signers, r.Revocations, r.Now())
 	if err != nil {
 		return err
@@ -62,17 +62,17 @@ func (r *Registrar) Take(ctx context.Context, envelopes [][]byte) error {
 	return nil
 }
 
-// errNoFact is in the chain of the error about what is no fact, or not believed.
-var errNoFact = errors.New("it is no fact of this fleet")
+// errNoFact means that data is not a revocation, or that its signature is not valid.
+var errNoFact = errors.New("it is not a revocation of this fleet")
 
-// take keeps a fact before it counts.
+// take stores a revocation before it applies it.
 func (r *Registrar) take(ctx context.Context, envelope []byte, keys fleet.Keys) error {
 	fact, err := OpenRevocation(envelope, keys)
 	if err != nil {
-		return fmt.Errorf("cannot take a revocation: %w: %w", err, errNoFact)
+		return fmt.Errorf("cannot accept a revocation: %w: %w", err, errNoFact)
 	}
 	if _, err := r.Facts.Update(ctx, fact.Key(), envelope, 0); err != nil && !errors.Is(err, fleet.ErrConflict) {
-		return fmt.Errorf("cannot keep a revocation: %w", err)
+		return fmt.Errorf("cannot store a revocation: %w", err)
 	}
 	if r.Revocations != nil {
 		_, err = r.Revocations.Add(envelope, keys)
@@ -80,9 +80,9 @@ func (r *Registrar) take(ctx context.Context, envelope []byte, keys fleet.Keys) 
 	return err
 }
 
-// Follow counts the facts of a store, those that are there and those that come, until ctx
-// ends. Each one that is new is told, so that connections can be ended; one that is not
-// believed is told with its error. keys gives those that sign now, and is asked each time.
+// Follow applies the revocations in a store, existing and new ones, until ctx ends. told is called
+// for each new revocation, so that the caller can end connections, and with an error for an invalid
+// one. keys returns the current signing keys of hubs; it is called for each revocation.
 func (s *Revocations) Follow(ctx context.Context, facts fleet.Store, keys func() fleet.Keys, told func(Revocation, error)) error {
 	each := func(e fleet.Entry) {
 		if e.Gone || !strings.HasPrefix(e.Key, "revoked/") {
@@ -92,7 +92,7 @@ func (s *Revocations) Follow(ctx context.Context, facts fleet.Store, keys func()
 		k := keys()
 		news, err := s.Add(e.Value, k)
 		if err != nil && !known {
-			told(Revocation{}, fmt.Errorf("cannot believe %s of the facts: %w", e.Key, err))
+			told(Revocation{}, fmt.Errorf("cannot accept the revocation %s: %w", e.Key, err))
 		} else if news {
 			r, err := OpenRevocation(e.Value, k)
 			told(r, err)

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// Agents carry revocations back to hubs that have lost them, even when a target was let
-// back in by that.
+// Agents send revocations to hubs that have lost them, even if a revoked target could renew its
+// certificate in the meantime.
 func TestLostFacts(t *testing.T) {
 	s := newSite(t, "acme")
 	owner, other := s.host(), s.host()
@@ -47,7 +47,7 @@ func TestLostFacts(t *testing.T) {
 	}
 }
 
-// Hubs count the facts of the store as they come, and tell each once.
+// Hubs apply the revocations of the store as they are added, and report each once.
 func TestFollowFacts(t *testing.T) {
 	s := newSite(t, "acme")
 	i := s.enrolled(s.host(), "web1")
@@ -74,7 +74,7 @@ func TestFollowFacts(t *testing.T) {
 	}
 }
 
-// stopping is a store whose watch ends when all that is there was told, twice.
+// stopping is a store whose watch ends after the existing entries, twice.
 type stopping struct {
 	*memory
 	stop func()
@@ -85,7 +85,7 @@ func (s stopping) Watch(ctx context.Context, each func(fleet.Entry), _ func()) e
 	return s.memory.Watch(ctx, func(e fleet.Entry) { each(e); each(fleet.Entry{Key: e.Key, Value: e.Value, Gone: true}) }, again)
 }
 
-// A hub that is revoked puts nobody out any more.
+// A revoked hub can no longer revoke other certificates.
 func TestFactsOfARevokedHub(t *testing.T) {
 	s := newSite(t, "acme")
 	thief := newHub(t, s.authority, "hub2")

@@ -14,7 +14,7 @@ import (
 
 var errFault = errors.New("input/output error")
 
-// faults lets one operation fail, the n-th from 1 on.
+// faults makes the n-th operation fail, from 1.
 type faults struct{ n, seen int }
 
 func (f *faults) next(string, string) error {
@@ -37,8 +37,8 @@ func (f faulty) Open(path string) (host.File, error) {
 	return f.FS.Open(path)
 }
 
-// atEachFault does work with its first operation failing, then with its second, and so on. The error
-// must name each failure.
+// atEachFault runs work with a failure of its first operation, then of its second, and so on. The
+// error must contain each failure.
 func atEachFault(t *testing.T, what string, work func(f *faults) error) {
 	t.Helper()
 	for n := 1; ; n++ {
@@ -61,7 +61,7 @@ func (s *site) onDisk(files *mem.FS, f *faults) pki.Client {
 	return pki.Client{Directory: pki.Directory{FS: faulty{files.Counted(f.next), f}, Dir: "/identity"}, Now: s.clock.now}
 }
 
-// TestDiskFaults: no failure of a disk is taken for a success.
+// TestDiskFaults: a failure of a disk is never reported as a success.
 func TestDiskFaults(t *testing.T) {
 	s := newSite(t, "acme")
 	disk := func(f *faults, files *mem.FS) host.FS { return faulty{files.Counted(f.next), f} }
@@ -130,12 +130,12 @@ func TestDiskFaults(t *testing.T) {
 	}
 }
 
-// TestStoreFaults: a hub that cannot read or write its store tells that, and can do it again.
+// TestStoreFaults: a hub that cannot read or write its store returns an error, and succeeds later.
 func TestStoreFaults(t *testing.T) {
 	s := newSite(t, "acme")
 	second := s.beside("hub2")
 	from := loopback()
-	// each does work that is new for each fault, and does the same again without one.
+	// each runs a new operation for each fault, and repeats it without a fault.
 	each := func(what string, begin func() func() error) {
 		t.Helper()
 		atEachFault(t, what, func(f *faults) error {

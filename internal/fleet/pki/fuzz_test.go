@@ -27,7 +27,7 @@ func someToken(t testing.TB) pki.Token {
 	return token
 }
 
-// What is read as a token is written back the same, and an error has nothing of it.
+// A parsed token is encoded as the same text, and an error contains no part of it.
 func FuzzToken(f *testing.F) {
 	f.Add(someToken(f).Text())
 	f.Add("fettle-aaaaaaaa-" + strings.Repeat("a", 32) + "-" + strings.Repeat("a", 52) + "-aaaaaa")
@@ -43,7 +43,7 @@ func FuzzToken(f *testing.F) {
 	})
 }
 
-// Each mistyped character of a token is noticed.
+// Each mistyped character of a token is detected.
 func TestMistypedToken(t *testing.T) {
 	text := someToken(t).Text()
 	for i := range text {
@@ -72,7 +72,7 @@ func request(t testing.TB, template *x509.CertificateRequest, key any) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
-// A request says nothing but a key of the right type.
+// A request contains only a key of a supported type.
 func TestRequests(t *testing.T) {
 	p256, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -119,7 +119,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// No request panics, and a key that is taken has a name.
+// No request causes a panic, and an accepted key has a name.
 func FuzzRequest(f *testing.F) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -139,7 +139,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// What is read of an extension is right, and is written back so that it reads the same.
+// A parsed extension is valid, and its encoding is parsed to the same value.
 func FuzzClaims(f *testing.F) {
 	for _, c := range []pki.Claims{{Name: "web1"}, {Name: "web1", Fleet: "prod", Labels: map[string]string{"role": "web", "b": ""}}} {
 		b, err := c.Bytes()
@@ -165,7 +165,7 @@ func FuzzClaims(f *testing.F) {
 	})
 }
 
-// A name that is read is written back the same.
+// A parsed name is encoded as the same text.
 func FuzzName(f *testing.F) {
 	f.Add("fettle://acme/hub/hub1")
 	f.Add("fettle://acme/person/a%2fb")

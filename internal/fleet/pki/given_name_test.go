@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// A hub cannot give a host another name than the host chose at its enrolment: neither at once,
+// A hub cannot give a host a different name than the host chose at its enrolment: neither at once,
 // nor with a renewed certificate.
 func TestHubThatRenamesAHost(t *testing.T) {
 	s := newSite(t, "acme")

@@ -22,17 +22,17 @@ const (
 	hubCertsFile = "hub.pem"
 )
 
-// Hub is the keys of one hub with their certificates. Its methods may be called from any
+// Hub has the keys of one hub with their certificates. Its methods may be called from any
 // goroutine.
 type Hub struct {
 	directory Directory
 	keys      []crypto.Signer // in the order of hubKinds
 
 	mu    sync.RWMutex
-	certs []*x509.Certificate // authority, hub, issuer, signer; nil before Install
+	certs []*x509.Certificate // fleet CA, hub, issuer, signer; nil before Install
 }
 
-// OpenHub reads the keys of a hub, and makes them in a directory that has none.
+// OpenHub reads the keys of a hub, and creates them if the directory has none.
 func OpenHub(files host.FS, dir string) (*Hub, error) {
 	h := &Hub{directory: Directory{FS: files, Dir: dir}}
 	if err := h.openKeys(); err != nil {
@@ -81,8 +81,7 @@ func newHubKeys() ([]byte, error) {
 	return encodeKeys(serve, issue, sign)
 }
 
-// Request asks an authority to vouch for the hub's keys; see Authority.Vouch. It is no
-// secret.
+// Request returns the certificate requests for the hub's keys, see CA.Certify. They are not secret.
 func (h *Hub) Request() ([]byte, error) {
 	var out []byte
 	for _, k := range h.keys {
@@ -95,8 +94,8 @@ func (h *Hub) Request() ([]byte, error) {
 	return out, nil
 }
 
-// Install takes what Authority.Vouch gave, durably and at once for every use. Those that
-// are there are replaced by such of the same authority and the same hub only.
+// Install durably stores the certificates of CA.Certify, and uses them at once. They can replace
+// only certificates of the same fleet CA and the same hub.
 func (h *Hub) Install(certificates []byte) error {
 	certs, err := h.check(certificates)
 	if err != nil {
@@ -105,7 +104,7 @@ func (h *Hub) Install(certificates []byte) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.certs != nil && (!h.certs[0].Equal(certs[0]) || h.certs[1].URIs[0].String() != certs[1].URIs[0].String()) {
-		return errors.New("cannot take certificates of another authority or another hub: use a directory of its own for it")
+		return errors.New("cannot install certificates of a different fleet CA or hub: use a separate directory for each hub")
 	}
 	if err := h.directory.write(hubCertsFile, EncodeCertificates(certs...), false); err != nil {
 		return err
@@ -120,7 +119,7 @@ func (h *Hub) check(text []byte) ([]*x509.Certificate, error) {
 		return nil, err
 	}
 	if len(certs) != 1+len(hubKinds()) {
-		return nil, fmt.Errorf("cannot take %d certificates for a hub's: there are %d", len(certs), 1+len(hubKinds()))
+		return nil, fmt.Errorf("cannot use %d certificates for a hub: a hub has %d", len(certs), 1+len(hubKinds()))
 	}
 	name, err := fleetOf(certs[0])
 	if err != nil {
@@ -130,7 +129,7 @@ func (h *Hub) check(text []byte) ([]*x509.Certificate, error) {
 	for i, kind := range hubKinds() {
 		c := certs[i+1]
 		if !sameKey(c.PublicKey, h.keys[i].Public()) {
-			return nil, fmt.Errorf("cannot take a certificate of a %s: it is not of this hub's key", kind)
+			return nil, fmt.Errorf("cannot use this certificate of a %s: it does not belong to the key of this hub", kind)
 		}
 		if _, err := trust.Verify([]*x509.Certificate{c}, c.NotAfter, kind); err != nil {
 			return nil, err
@@ -139,9 +138,8 @@ func (h *Hub) check(text []byte) ([]*x509.Certificate, error) {
 	return certs, nil
 }
 
-// ErrNoCertificates is in the chain of the error of a hub that no authority has vouched
-// for.
-var ErrNoCertificates = errors.New("no authority has vouched for this hub yet")
+// ErrNoCertificates means that the fleet CA has not certified the hub yet.
+var ErrNoCertificates = errors.New("the fleet CA has not certified this hub yet")
 
 func (h *Hub) installed() ([]*x509.Certificate, error) {
 	h.mu.RLock()
@@ -152,7 +150,7 @@ func (h *Hub) installed() ([]*x509.Certificate, error) {
 	return h.certs, nil
 }
 
-// Name is the hub's.
+// Name returns the name of the hub.
 func (h *Hub) Name() (Name, error) {
 	certs, err := h.installed()
 	if err != nil {
@@ -161,7 +159,7 @@ func (h *Hub) Name() (Name, error) {
 	return NameOf(certs[1])
 }
 
-// Authority is the certificate of the authority.
+// Authority returns the certificate of the fleet CA.
 func (h *Hub) Authority() (*x509.Certificate, error) {
 	certs, err := h.installed()
 	if err != nil {
@@ -170,8 +168,9 @@ func (h *Hub) Authority() (*x509.Certificate, error) {
 	return certs[0], nil
 }
 
-// TLS is the certificate that the hub shows, with the authority's behind it: whoever has
-// a token knows that by its digest. Its signature fits Trust.ServerTLS and the like.
+// TLS returns the certificate of the hub, followed by the certificate of the fleet CA: a new host
+// finds its digest in the token. The method is an Own function for Trust.ServerTLS and similar
+// functions.
 func (h *Hub) TLS() (*tls.Certificate, error) {
 	certs, err := h.installed()
 	if err != nil {
@@ -180,7 +179,7 @@ func (h *Hub) TLS() (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{certs[1].Raw, certs[0].Raw}, PrivateKey: h.keys[0], Leaf: certs[1]}, nil
 }
 
-// Issuer makes certificates as this hub.
+// Issuer returns the issuer of this hub.
 func (h *Hub) Issuer() (*Issuer, error) {
 	certs, err := h.installed()
 	if err != nil {
@@ -190,10 +189,11 @@ func (h *Hub) Issuer() (*Issuer, error) {
 	return &Issuer{cert: certs[2], key: h.keys[1], fleet: n.Fleet}, err
 }
 
-// SigningKey signs assignments and facts as this hub. Nobody may change its bytes.
+// SigningKey returns the key with which this hub signs assignments and revocations. The caller must
+// not modify it.
 func (h *Hub) SigningKey() ed25519.PrivateKey { return h.keys[2].(ed25519.PrivateKey) }
 
-// Signer is the certificate that vouches for SigningKey.
+// Signer returns the certificate of SigningKey.
 func (h *Hub) Signer() (*x509.Certificate, error) {
 	certs, err := h.installed()
 	if err != nil {
@@ -202,7 +202,7 @@ func (h *Hub) Signer() (*x509.Certificate, error) {
 	return certs[3], nil
 }
 
-// Certificate is the hub's own, with the names and addresses that it is reached by.
+// Certificate returns the certificate of the hub, with its names and addresses.
 func (h *Hub) Certificate() (*x509.Certificate, error) {
 	certs, err := h.installed()
 	if err != nil {
@@ -211,7 +211,8 @@ func (h *Hub) Certificate() (*x509.Certificate, error) {
 	return certs[1], nil
 }
 
-// RenewAt is when the hub's certificates have to be vouched for anew: after two thirds.
+// RenewAt returns the time at which the hub's certificates must be renewed: after two thirds of
+// their lifetime.
 func (h *Hub) RenewAt() (time.Time, error) {
 	certs, err := h.installed()
 	if err != nil {
@@ -220,8 +221,8 @@ func (h *Hub) RenewAt() (time.Time, error) {
 	return RenewAt(certs[1]), nil
 }
 
-// Trust is what this hub believes: what its own authority vouched for, but for what is
-// revoked. revoked may be nil.
+// Trust returns the trust of this hub: in its fleet CA, except for revoked certificates. revoked
+// may be nil.
 func (h *Hub) Trust(revoked *Revocations) (Trust, error) {
 	n, err := h.Name()
 	if err != nil {
@@ -235,7 +236,7 @@ func (h *Hub) Trust(revoked *Revocations) (Trust, error) {
 	return t, err
 }
 
-// Keys are the signing keys of some hubs, for whoever checks what hubs sign.
+// Keys returns the signing keys of this hub and of the given signers, to verify signatures of hubs.
 func (h *Hub) Keys(signers []*x509.Certificate, revoked *Revocations, now time.Time) (fleet.Keys, error) {
 	t, err := h.Trust(revoked)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// TestFreshFilesReplaceNothing: a file that must be new never replaces a present one.
+// TestFreshFilesReplaceNothing: a file that must be new never replaces an existing one.
 func TestFreshFilesReplaceNothing(t *testing.T) {
 	f := Directory{FS: mem.NewFS(mem.Options{}), Dir: "/keys"}
 	if err := f.write("a", []byte("old"), true); err != nil {
@@ -77,7 +77,8 @@ func TestFilesOfAHub(t *testing.T) {
 	}
 }
 
-// TestIdentityIsOfATarget: certificates of users and hubs are no identity of an agent, whatever they are named.
+// TestIdentityIsOfATarget: the certificates of users and hubs are refused as the identity of an
+// agent, with any name.
 func TestIdentityIsOfATarget(t *testing.T) {
 	r, a := newRegistrar(t)
 	key, err := newP256()

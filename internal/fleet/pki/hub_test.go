@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// An authority vouches for a hub's three keys, in their order, under names that can be.
+// A fleet CA certifies a hub's three keys, in their order, under valid names.
 func TestCertify(t *testing.T) {
 	a := newAuthority(t, "acme")
 	h, err := pki.OpenHub(mem.NewFS(mem.Options{}), "/hub")
@@ -54,7 +54,7 @@ func TestCertify(t *testing.T) {
 	}
 }
 
-// A hub takes its own certificates and no others, and keeps to one authority and name.
+// A hub installs only its own certificates, and always of the same fleet CA and name.
 func TestInstall(t *testing.T) {
 	a, other := newAuthority(t, "acme"), newAuthority(t, "acme")
 	files := mem.NewFS(mem.Options{})

@@ -21,26 +21,27 @@ const (
 	knownFile    = "known.json"
 )
 
-// ErrNoIdentity is in the chain of the error where a host is no target yet.
+// ErrNoIdentity means that the host is not enrolled.
 var ErrNoIdentity = errors.New("this host is not enrolled")
 
-// Identity is a target's key with its certificate, and what it believes. It is immutable.
+// Identity is a target's key with its certificate, and its trust. It is immutable.
 type Identity struct {
 	ID      fleet.TargetID
 	Name    string
 	Hubs    []string // URLs, HTTPS
 	Buses   []string // URLs of the bus
-	Fleet   string   // the authority's name
+	Fleet   string   // the name of the fleet
 	key     crypto.Signer
-	chain   []*x509.Certificate // its own, then its issuer's
+	chain   []*x509.Certificate // the target's certificate, then its issuer's
 	roots   []*x509.Certificate
 	signers []*x509.Certificate
 
-	paths    *Paths                 // to the roots
-	sessions tls.ClientSessionCache // begun with the chain
+	paths    *Paths                 // cached certificate paths to the roots
+	sessions tls.ClientSessionCache // TLS sessions of the chain
 }
 
-// onDisk is an identity in its file: one file, so that key and certificate always fit.
+// onDisk is the file of an identity. Key and certificate are in one file, so that they always
+// match.
 type onDisk struct {
 	Answer
 	Key string `json:"key"` // PEM
@@ -56,9 +57,9 @@ func (f Directory) Load() (*Identity, error) {
 		return nil, err
 	}
 	var d onDisk
-	// A newer program that gave way to this one again may have written more fields.
+	// A newer version that was downgraded to this one may have written more fields.
 	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, fmt.Errorf("cannot read the identity in %s: it is damaged. Enrol anew with fettle agent enrol --again", f.Dir)
+		return nil, fmt.Errorf("cannot read the identity in %s: it is damaged. Enrol the host again: fettle agent enrol --again", f.Dir)
 	}
 	key, err := oneKey([]byte(d.Key))
 	if err != nil {
@@ -67,13 +68,13 @@ func (f Directory) Load() (*Identity, error) {
 	return identityOf(d.Answer, key)
 }
 
-// save replaces the identity of a directory whole.
+// save replaces the identity of a directory atomically.
 func (f Directory) save(a Answer, key crypto.Signer) error {
 	text, err := encodeKeys(key)
 	if err != nil {
 		return err
 	}
-	// Time and revocations are kept elsewhere.
+	// The time and the revocations are stored separately.
 	a.Now, a.Revocations, a.Known = 0, nil, ""
 	b, err := json.Marshal(onDisk{a, string(text)})
 	if err != nil {
@@ -82,11 +83,11 @@ func (f Directory) save(a Answer, key crypto.Signer) error {
 	return f.write(identityFile, b, false)
 }
 
-// identityOf checks that an answer is of a key and of the authority that is in it.
-// Whether that is the right one was decided at the first contact.
+// identityOf checks that an answer belongs to the key, and to the fleet CA in the answer. Whether
+// this is the right fleet CA was decided when the host enrolled.
 func identityOf(a Answer, key crypto.Signer) (*Identity, error) {
 	if a.Format != answerFormat {
-		return nil, fmt.Errorf("cannot read an identity of the format %.40q: this program knows %s", a.Format, answerFormat)
+		return nil, fmt.Errorf("cannot read an identity of the format %.40q: this version of fettle supports %s", a.Format, answerFormat)
 	}
 	i := &Identity{ID: a.ID, Name: a.Name, Hubs: a.Hubs, Buses: a.Buses, key: key, paths: &Paths{}, sessions: tls.NewLRUClientSessionCache(mostSessions)}
 	var failed [3]error
@@ -97,7 +98,7 @@ func identityOf(a Answer, key crypto.Signer) (*Identity, error) {
 		return nil, err
 	}
 	if len(i.chain) == 0 || len(i.roots) == 0 || !sameKey(i.chain[0].PublicKey, key.Public()) {
-		return nil, errors.New("cannot use a certificate that is not of this host's key")
+		return nil, errors.New("cannot use the certificate: it does not belong to the key of this host")
 	}
 	var err error
 	if i.Fleet, err = fleetOf(i.roots[0]); err != nil {
@@ -105,14 +106,14 @@ func identityOf(a Answer, key crypto.Signer) (*Identity, error) {
 	}
 	p, err := i.Trust(nil).Verify(i.chain, i.chain[0].NotAfter, TargetKind)
 	if err == nil && p.Name.ID != string(i.ID) {
-		err = fmt.Errorf("cannot use the certificate of the target %s for %s", p.Name.ID, i.ID)
+		err = fmt.Errorf("cannot use the certificate of the target %s for the target %s", p.Name.ID, i.ID)
 	}
 	return i, err
 }
 
-// Learn keeps where the hubs are, and whom of them to believe, as one of them says: a
-// signer that the authority does not vouch for is left out. It gives the identity that
-// knows; the same one where that is no news.
+// Learn stores the addresses of the hubs and their signers, as a hub reported them. It skips
+// signers that the fleet CA has not certified. It returns the changed identity, or i if nothing
+// changed.
 func (f Directory) Learn(i *Identity, hubs, buses []string, signers []byte) (*Identity, error) {
 	certs, err := ParseCertificates(signers)
 	if err != nil || len(hubs) == 0 || len(buses) == 0 {
@@ -122,7 +123,7 @@ func (f Directory) Learn(i *Identity, hubs, buses []string, signers []byte) (*Id
 		_, err := i.Trust(nil).Verify([]*x509.Certificate{c}, c.NotAfter, SignerKind)
 		return err != nil
 	})
-	// Who signed once is believed until the next renewal, whatever hubs there are now.
+	// A signer stays trusted until the next renewal, even if its hub is gone.
 	for _, c := range i.signers {
 		if !slices.ContainsFunc(certs, c.Equal) {
 			certs = append(certs, c)
@@ -139,20 +140,21 @@ func (f Directory) Learn(i *Identity, hubs, buses []string, signers []byte) (*Id
 	}, i.key)
 }
 
-// Certificate is the target's own.
+// Certificate returns the certificate of the target.
 func (i *Identity) Certificate() *x509.Certificate { return i.chain[0] }
 
-// Chain is the target's own certificate with its issuer's behind it. Nobody may change it.
+// Chain returns the certificate of the target, followed by its issuer's. The caller must not modify
+// it.
 func (i *Identity) Chain() []*x509.Certificate { return i.chain }
 
-// Authorities are what the target believes. Nobody may change them.
+// Authorities returns the fleet CAs that the target trusts. The caller must not modify them.
 func (i *Identity) Authorities() []*x509.Certificate { return i.roots }
 
-// RenewAt is when the certificate is to be renewed. A clock that is wrong makes that too
-// early or too late; a bus that refuses the certificate is a reason to renew as well.
+// RenewAt returns the time at which the certificate must be renewed. With a wrong clock this is too
+// early or too late, so the agent also renews when a hub refuses the certificate.
 func (i *Identity) RenewAt() time.Time { return RenewAt(i.chain[0]) }
 
-// Trust is what the target believes. revoked may be nil.
+// Trust returns the trust of the target. revoked may be nil.
 func (i *Identity) Trust(revoked *Revocations) Trust {
 	t := Trust{Fleet: i.Fleet, Authorities: i.roots, Paths: i.paths}
 	if revoked != nil {
@@ -161,7 +163,7 @@ func (i *Identity) Trust(revoked *Revocations) Trust {
 	return t
 }
 
-// Keys are the keys of the hubs whose assignments and facts the target believes.
+// Keys returns the keys of hubs whose assignments and revocations the target accepts.
 func (i *Identity) Keys(revoked *Revocations, now, floor time.Time) fleet.Keys {
 	out := fleet.Keys{}
 	for _, c := range i.signers {
@@ -176,8 +178,7 @@ func (i *Identity) Keys(revoked *Revocations, now, floor time.Time) fleet.Keys {
 	return out
 }
 
-// Signer is the certificate of a key that signs for a hub, nil for one that is not known
-// here: what Raise asks for.
+// Signer returns the certificate of a hub's signing key for Raise, or nil if it is unknown.
 func (i *Identity) Signer(keyID string) *x509.Certificate {
 	for _, c := range i.signers {
 		if _, is := SigningKeys(i.Trust(nil), []*x509.Certificate{c}, c.NotAfter)[keyID]; is {
@@ -187,7 +188,7 @@ func (i *Identity) Signer(keyID string) *x509.Certificate {
 	return nil
 }
 
-// Own is the certificate for connections.
+// Own returns the certificate for connections.
 func (i *Identity) Own() (*tls.Certificate, error) {
 	out := &tls.Certificate{PrivateKey: i.key, Leaf: i.chain[0]}
 	for _, c := range i.chain {
@@ -196,30 +197,30 @@ func (i *Identity) Own() (*tls.Certificate, error) {
 	return out, nil
 }
 
-// TLS is for every connection of the target to a hub; see Trust.ClientTLS.
+// TLS returns the configuration of the target's connections to hubs; see Trust.ClientTLS.
 func (i *Identity) TLS(revoked *Revocations, now, floor func() time.Time) *tls.Config {
 	return i.Trust(revoked).ClientTLS(i.Own, now, floor)
 }
 
-// mostSessions is how many hubs a target goes on with where it was.
+// mostSessions is the number of hubs for which a target stores a TLS session.
 const mostSessions = 3
 
-// Resumed is TLS for connections that come one after the other: one goes on with the session of
-// the one before, which saves both ends the proofs of who they are. What is believed is looked
-// at all the same each time, and a certificate that was renewed begins a session of its own.
+// Resumed is TLS for consecutive connections: each resumes the session of the previous one, which
+// saves both ends the signatures. The trust is still checked each time. A renewed certificate
+// starts a new session.
 func (i *Identity) Resumed(revoked *Revocations, now, floor func() time.Time) *tls.Config {
 	c := i.TLS(revoked, now, floor)
 	c.ClientSessionCache = i.sessions
 	return c
 }
 
-// Known is what an agent has learnt and must not forget.
+// Known is the data that an agent must not lose.
 type Known struct {
 	MinimumTime int64    `json:"floor"` // ns since 1970; see Raise
 	Revocations [][]byte `json:"revocations,omitempty"`
 }
 
-// LoadKnown reads what is known, nothing where nothing was kept.
+// LoadKnown reads the stored Known. It returns the zero value if there is none.
 func (f Directory) LoadKnown() (Known, error) {
 	text, err := f.read(knownFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -230,16 +231,16 @@ func (f Directory) LoadKnown() (Known, error) {
 		err = json.Unmarshal(text, &k)
 	}
 	if err != nil {
-		return Known{}, fmt.Errorf("cannot read what this host knows of its fleet in %s: %w", f.Dir, err)
+		return Known{}, fmt.Errorf("cannot read the minimum time and the revocations in %s: %w", f.Dir, err)
 	}
 	return k, nil
 }
 
-// SaveKnown replaces what is known whole, durably.
+// SaveKnown replaces the stored Known atomically and durably.
 func (f Directory) SaveKnown(k Known) error {
 	b, err := json.Marshal(k)
 	if err != nil {
-		return fmt.Errorf("cannot write what this host knows of its fleet: %w", err)
+		return fmt.Errorf("cannot write the minimum time and the revocations: %w", err)
 	}
 	return f.write(knownFile, b, false)
 }

@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// issuance is who makes a certificate, when, and for how long.
+// issuance has the issuer, the time and the lifetime of a certificate.
 type issuance struct {
 	parent *x509.Certificate
 	signer crypto.Signer
@@ -22,8 +22,8 @@ type issuance struct {
 	life   time.Duration
 }
 
-// issue fills a template and signs it. A certificate never outlives its parent, nor
-// begins before it.
+// issue completes a template and signs it. The certificate is never valid before or after its
+// parent.
 func issue(t *x509.Certificate, n Name, key crypto.PublicKey, by issuance) (*x509.Certificate, error) {
 	if err := n.Check(); err != nil {
 		return nil, err
@@ -45,16 +45,16 @@ func issue(t *x509.Certificate, n Name, key crypto.PublicKey, by issuance) (*x50
 		t.NotBefore = by.parent.NotBefore
 	}
 	if !t.NotAfter.After(by.now) {
-		return nil, fmt.Errorf("cannot make a certificate for %s: the one that vouches for it ended at %s. Renew that first", n, by.parent.NotAfter.UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("cannot make a certificate for %s: the certificate of its issuer expired at %s. Renew the certificates of the hub first", n, by.parent.NotAfter.UTC().Format(time.RFC3339))
 	}
 	return create(t, by.parent, key, by.signer)
 }
 
-// stamp gives a template its number, its subject and its time.
+// stamp sets the serial number, the subject and the validity of a template.
 func stamp(t *x509.Certificate, subject string, now time.Time, life time.Duration) error {
 	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127))
 	if err != nil {
-		return fmt.Errorf("cannot make the number of a certificate: %w", err)
+		return fmt.Errorf("cannot make the serial number of a certificate: %w", err)
 	}
 	t.SerialNumber = serial.Add(serial, big.NewInt(1))
 	t.Subject = pkix.Name{CommonName: subject}
@@ -74,7 +74,7 @@ func create(t, parent *x509.Certificate, key crypto.PublicKey, signer crypto.Sig
 	return c, nil
 }
 
-// selfSigned is the certificate of an authority: it vouches for names of its fleet only.
+// selfSigned makes the certificate of a fleet CA. It is restricted to names of its fleet.
 func selfSigned(key crypto.Signer, fleetName string, now time.Time) (*x509.Certificate, error) {
 	t := &x509.Certificate{
 		IsCA: true, BasicConstraintsValid: true, MaxPathLen: 1, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
@@ -86,14 +86,15 @@ func selfSigned(key crypto.Signer, fleetName string, now time.Time) (*x509.Certi
 	return create(t, t, key.Public(), key)
 }
 
-// Issuer makes certificates of targets and people, as one hub. It is immutable.
+// Issuer makes certificates of targets and users, as one hub. It is immutable.
 type Issuer struct {
 	cert  *x509.Certificate
 	key   crypto.Signer
 	fleet string
 }
 
-// Certificate is the issuer's own, which stands behind each that it makes.
+// Certificate returns the certificate of the issuer, which follows each issued certificate in its
+// chain.
 func (i *Issuer) Certificate() *x509.Certificate { return i.cert }
 
 // Target makes the certificate of a target for TargetLife.
@@ -106,11 +107,10 @@ func (i *Issuer) Target(key crypto.PublicKey, id fleet.TargetID, c Claims, now t
 	return i.issue(&x509.Certificate{ExtraExtensions: []pkix.Extension{e}}, n, key, now, TargetLife)
 }
 
-// User makes the certificate of a person, or of a program of theirs, for a time of at
-// most UserLife. What they may do stands elsewhere.
+// User makes the certificate of a user or program, for at most UserLife. It contains no rights.
 func (i *Issuer) User(key crypto.PublicKey, name string, life time.Duration, now time.Time) (*x509.Certificate, error) {
 	if life <= 0 || life > UserLife {
-		return nil, fmt.Errorf("cannot make a certificate of a person for %s: %s is the most", life, UserLife)
+		return nil, fmt.Errorf("cannot make a certificate of a user for %s: the maximum is %s", life, UserLife)
 	}
 	return i.issue(&x509.Certificate{}, Name{Fleet: i.fleet, Kind: UserKind, ID: name}, key, now, life)
 }

@@ -13,39 +13,38 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Joining is what a hub asks with that is to be one of a fleet's.
+// Joining is the request of a hub to join a fleet.
 type Joining struct {
 	Format  string   `json:"format"`
 	Token   string   `json:"token"`
 	Request string   `json:"request"` // PEM, see Hub.Request
 	Name    string   `json:"name"`
 	Hosts   []string `json:"hosts"`   // names and addresses for its certificate
-	Hubs    []string `json:"hubs"`    // URLs at which people and agents reach it
+	Hubs    []string `json:"hubs"`    // URLs for users and agents
 	Buses   []string `json:"buses"`   // URLs of its bus
-	Cluster []string `json:"cluster"` // HOST:PORT at which other hubs reach it
+	Cluster []string `json:"cluster"` // HOST:PORT for other hubs
 }
 
-// Welcome is what it gets: all that it needs to begin.
+// Welcome is the answer to Joining, with all data that the new hub needs.
 type Welcome struct {
 	Format       string `json:"format"`
 	Certificates string `json:"certificates"` // for Hub.Install
 	Fleet        string `json:"fleet"`
-	// Members are the hubs, in the hub's own words.
+	// Members are the hubs of the fleet, in the format of package hub.
 	Members json.RawMessage `json:"members"`
-	// Hook is the secret of git servers.
+	// Hook is the webhook secret for git servers.
 	Hook string `json:"hook,omitempty"`
-	// Nats is where everything is kept, nil where hubs keep it themselves.
+	// Nats describes the NATS cluster that stores the data; nil if the hubs store it.
 	Nats *WelcomeNats `json:"nats,omitempty"`
 }
 
-// WelcomeNats is what a hub has to know of the NATS cluster of others on which its fleet keeps
-// everything.
+// WelcomeNats describes the NATS cluster of others on which the fleet stores its data.
 type WelcomeNats struct {
 	URLs     []string `json:"urls"`
 	Prefix   string   `json:"prefix"`
 	Replicas int      `json:"replicas,omitempty"`
 	CA       string   `json:"ca,omitempty"` // PEM
-	Key      string   `json:"key"`          // what is kept there is sealed with it; hex
+	Key      string   `json:"key"`          // the stored data is sealed with it; hex
 	Login    bool     `json:"login"`        // credentials are needed
 }
 
@@ -55,20 +54,20 @@ const (
 	maxJoining    = 16 << 10 // bytes
 )
 
-// Host is the hub that others ask.
+// Host is the hub that accepts new hubs.
 type Host interface {
-	// Room says why nobody can join now, nil for nothing.
+	// Room returns an error if no hub can join now.
 	Room(ctx context.Context, j Joining, key string) error
-	// Take vouches for a hub whose token was spent, and lists it. It may be called again
+	// Take certifies a hub whose token was spent, and adds it to the list. It may be called again
 	// for the same key.
 	Take(ctx context.Context, j Joining, key, by string) (Welcome, error)
 }
 
-// Refuse is a Refusal with a status of HTTP, for a Host.
+// Refuse returns a Refusal with an HTTP status, for a Host.
 func Refuse(status int, format string, args ...any) error { return refuse(status, format, args...) }
 
-// ServeJoin is POST /v1/hubs/join: a Joining, answered by a Welcome. Whoever may ask for
-// this decides all, so its token is an admin's, for hubs and for one use.
+// ServeJoin handles POST /v1/hubs/join: a Joining, answered by a Welcome. A hub controls the whole
+// fleet, so only admins create the token, and it is valid for one hub.
 func (r *Registrar) ServeJoin(w http.ResponseWriter, q *http.Request, h Host) {
 	from, err := addressOf(q)
 	if err != nil {
@@ -82,7 +81,7 @@ func (r *Registrar) ServeJoin(w http.ResponseWriter, q *http.Request, h Host) {
 	}
 	if err != nil || j.Format != joiningFormat {
 		r.failed(from)
-		respond(w, http.StatusBadRequest, problem{"cannot read this: it is JSON of the format " + joiningFormat})
+		respond(w, http.StatusBadRequest, problem{"cannot read this request: it must be JSON of the format " + joiningFormat})
 		return
 	}
 	answer, err := r.join(q.Context(), j, from, h)
@@ -91,7 +90,7 @@ func (r *Registrar) ServeJoin(w http.ResponseWriter, q *http.Request, h Host) {
 		return
 	}
 	if err != nil {
-		respond(w, http.StatusServiceUnavailable, problem{"cannot do this now: the hub cannot read or write its store. Ask again later"})
+		respond(w, http.StatusServiceUnavailable, problem{"cannot do this now: the hub cannot read or write its store. Retry later"})
 		return
 	}
 	respond(w, http.StatusOK, answer)
@@ -115,7 +114,7 @@ func (r *Registrar) join(ctx context.Context, j Joining, from netip.Addr, h Host
 		return Welcome{}, err
 	}
 	a := asking{secret: token.Secret, key: key, name: j.Name, address: from}
-	// The secret comes before anything that it protects.
+	// The secret is checked before all data that it protects.
 	if _, err := stored.value.admit(a, r.Now()); err != nil {
 		return Welcome{}, err
 	}
@@ -139,7 +138,7 @@ func (r *Registrar) join(ctx context.Context, j Joining, from netip.Addr, h Host
 	return answer, err
 }
 
-// spendForHub takes the use of a token, unless the key has it already.
+// spendForHub uses a token, unless the key has used it already.
 func (r *Registrar) spendForHub(ctx context.Context, t entry[StoredToken], a asking) error {
 	for {
 		spend, err := t.value.admit(a, r.Now())
@@ -156,9 +155,9 @@ func (r *Registrar) spendForHub(ctx context.Context, t entry[StoredToken], a ask
 	}
 }
 
-// Join asks a hub to take this one in, which is believed only if its authority is the one
-// that the token names. It waits while the hub says that it has no room yet, until ctx
-// ends. To ask again with the same keys gives the same.
+// Join asks a hub to accept this hub, and accepts that hub only if the token contains the digest of
+// its fleet CA. While that hub reports that no hub can join now, Join waits until ctx ends. A
+// repeated call with the same keys has the same result.
 func (c Client) Join(ctx context.Context, hub string, token Token, keys *Hub, j Joining) (Welcome, error) {
 	request, err := keys.Request()
 	if err != nil {
@@ -167,13 +166,13 @@ func (c Client) Join(ctx context.Context, hub string, token Token, keys *Hub, j 
 	j.Format, j.Token, j.Request = joiningFormat, token.Text(), string(request)
 	body, err := json.Marshal(j)
 	if err != nil {
-		return Welcome{}, fmt.Errorf("cannot ask to join: %w", err)
+		return Welcome{}, fmt.Errorf("cannot write the request to join: %w", err)
 	}
 	for promised := false; ; {
 		w, wait, err := c.joinOnce(ctx, hub, token, body)
 		_, answered := errors.AsType[*Refusal](err)
 		promised = promised || wait
-		// Who said that it begins anew is away for a moment.
+		// A hub that announced a restart is unreachable for a moment.
 		if err == nil || ctx.Err() != nil || !wait && (answered || !promised) {
 			return w, err
 		}
@@ -185,7 +184,7 @@ func (c Client) Join(ctx context.Context, hub string, token Token, keys *Hub, j 
 	}
 }
 
-// joinOnce asks once; wait tells that it is worth asking again.
+// joinOnce sends one request; wait is true if a retry can succeed.
 func (c Client) joinOnce(ctx context.Context, hub string, token Token, body []byte) (w Welcome, wait bool, err error) {
 	status, b, err := c.post(ctx, hub+"/v1/hubs/join", body, pinned(token.Authority, c.Now))
 	if err != nil {
@@ -194,7 +193,7 @@ func (c Client) joinOnce(ctx context.Context, hub string, token Token, body []by
 	if status != http.StatusOK {
 		var p problem
 		if json.Unmarshal(b, &p) != nil || p.Error == "" {
-			return w, false, fmt.Errorf("cannot understand what the hub answers: its status is %d. Is this the address of a hub?", status)
+			return w, false, fmt.Errorf("cannot read the answer: its HTTP status is %d. Check that this is the address of a hub", status)
 		}
 		return w, status == http.StatusServiceUnavailable, &Refusal{Status: status, Text: p.Error}
 	}
@@ -202,11 +201,11 @@ func (c Client) joinOnce(ctx context.Context, hub string, token Token, body []by
 		return w, false, fmt.Errorf("cannot read the answer of the hub: %w", err)
 	}
 	if w.Format != welcomeFormat {
-		return w, false, fmt.Errorf("cannot read an answer of the format %.40q: this program knows %s", w.Format, welcomeFormat)
+		return w, false, fmt.Errorf("cannot read an answer of the format %.40q: this version of fettle supports %s", w.Format, welcomeFormat)
 	}
 	certs, err := ParseCertificates([]byte(w.Certificates))
 	if err == nil && (len(certs) == 0 || DigestOf(certs[0]) != token.Authority) {
-		err = errors.New("cannot take certificates of another authority")
+		err = errors.New("cannot accept certificates of a different fleet CA")
 	}
 	return w, false, err
 }

@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// joiner takes hubs in, unless it fails.
+// joiner accepts hubs, unless it fails.
 type joiner struct {
 	room, take error
 	taken      []pki.Joining
@@ -33,7 +33,7 @@ func (j *joiner) Take(_ context.Context, joining pki.Joining, key, by string) (p
 	return pki.Welcome{Fleet: "acme", Certificates: string(j.certs(joining)), Members: json.RawMessage(`[]`)}, nil
 }
 
-// welcoming is a site where hubs can join.
+// welcoming returns a site where hubs can join.
 func welcoming(t *testing.T) (*site, *joiner) {
 	t.Helper()
 	s := newSite(t, "acme")
@@ -62,7 +62,7 @@ func (s *site) joins(token pki.Token, name string) (pki.Welcome, *pki.Hub, error
 	return w, h, err
 }
 
-// TestJoin: a hub joins with a token for hubs, whose use is spent and noted.
+// TestJoin: a hub joins with a token for hubs; its use is spent and recorded.
 func TestJoin(t *testing.T) {
 	s, j := welcoming(t)
 	var noted []pki.Noted
@@ -86,7 +86,7 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestJoinIsRefused: what a hub must not have is refused before anything is spent.
+// TestJoinIsRefused: a request that is not permitted is refused before the token is used.
 func TestJoinIsRefused(t *testing.T) {
 	s, j := welcoming(t)
 	wrong := s.token(forAHub)
@@ -125,8 +125,8 @@ func TestJoinIsRefused(t *testing.T) {
 	}
 }
 
-// TestJoinStoreFaults: a store that fails while a hub joins is a failure of the hub, to which it
-// joins with the same keys afterwards.
+// TestJoinStoreFaults: if the store fails while a hub joins, the error is the hub's, and the new
+// hub can join with the same keys afterwards.
 func TestJoinStoreFaults(t *testing.T) {
 	s, j := welcoming(t)
 	post := func(body []byte) (int, string) {
@@ -175,8 +175,8 @@ func TestJoinStoreFaults(t *testing.T) {
 	}
 }
 
-// TestAnswersToJoin: certificates of another fleet CA than the one of the token are refused, and so are
-// answers that are none of a hub.
+// TestAnswersToJoin: certificates of a different fleet CA than the token's are refused, and so are
+// answers that are not from a hub.
 func TestAnswersToJoin(t *testing.T) {
 	s, j := welcoming(t)
 	other := newAuthority(t, "acme")
@@ -220,7 +220,7 @@ func TestAnswersToJoin(t *testing.T) {
 	if _, err := client.Join(t.Context(), s.url, s.token(forAHub), newHub(t, other, "hub2"), pki.Joining{Name: "hub2"}); err == nil || dials != 1 {
 		t.Errorf("a hub that never answered is asked %d times: %v", dials, err)
 	}
-	// A hub that begins anew is asked again.
+	// Join retries while a hub restarts.
 	asked := 0
 	s.url = serve(t, http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if asked++; asked == 1 {

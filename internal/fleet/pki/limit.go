@@ -8,35 +8,37 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Bounds of Limit: so many failures at once, then one each time, for so many addresses.
+// Parameters of Limit: the number of failures at once, the time for each further failure, and the
+// number of addresses.
 const (
 	limitBurst     = 20
 	limitEvery     = 3 * time.Second
 	limitAddresses = 10_000
-	// renewEvery is how often a target may renew in the long run: it has to twice a day.
+	// renewEvery is the average interval in which a target may renew. A target renews about twice a
+	// day.
 	renewEvery = 10 * time.Minute
 )
 
-// Limit bounds how often an address may fail; who does not fail is not bounded, so that
-// many hosts behind one address may enrol. The zero value is ready; its methods may be
-// called from any goroutine. A network of IPv6 (/64) counts as one address.
+// Limit limits the failures of each address. Successes are not limited, so that many hosts can
+// enrol behind one address. The zero value is ready to use; its methods may be called from any
+// goroutine. A network of IPv6 (/64) counts as one address.
 type Limit struct {
 	mu  sync.Mutex
 	all buckets
 }
 
-// network is the IPv4 address, also of an IPv6 form of it, or the network of an IPv6 address.
+// network returns an IPv4 address, also of its IPv6 form, or the /64 network of an IPv6 address.
 func network(a netip.Addr) string {
 	a = a.Unmap()
 	bits := 64
 	if a.Is4() {
 		bits = 32
 	}
-	p, _ := a.Prefix(bits) // an address has that many bits
+	p, _ := a.Prefix(bits) // the address has at least that many bits
 	return p.String()
 }
 
-// Allows tells whether an address may try now.
+// Allows returns true if the address may try now.
 func (l *Limit) Allows(a netip.Addr, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,14 +56,14 @@ func (l *Limit) Failed(a netip.Addr, now time.Time) {
 	l.all.take(network(a), limitEvery, now)
 }
 
-// pace bounds how often each of some may do a thing that succeeds. The zero value is
-// ready, and may be used from any goroutine.
+// pace limits how often each key may perform a successful operation. The zero value is ready to
+// use, also from several goroutines.
 type pace struct {
 	mu  sync.Mutex
 	all buckets
 }
 
-// allows counts one time, and tells whether it is one too many.
+// allows counts one operation, and returns false if it exceeds the limit.
 func (p *pace) allows(who string, every time.Duration, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -71,7 +73,7 @@ func (p *pace) allows(who string, every time.Duration, now time.Time) bool {
 	return p.all.take(who, every, now)
 }
 
-// buckets are what is left to each.
+// buckets have the token bucket of each key.
 type buckets map[string]*rate.Limiter
 
 func (b buckets) take(who string, every time.Duration, now time.Time) bool {
@@ -82,8 +84,8 @@ func (b buckets) take(who string, every time.Duration, now time.Time) bool {
 	return b[who].AllowN(now, 1)
 }
 
-// room forgets those that have nothing to answer for; if there are too many of the
-// others, all: memory is bounded, and a flood from everywhere is not stopped here.
+// room removes the full buckets if there are too many, and all buckets if that does not suffice:
+// memory is limited. Limit does not stop a flood from very many addresses.
 func (b buckets) room(now time.Time) {
 	if len(b) < limitAddresses {
 		return

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestAddressesAreBoundedApart: one failure more every three seconds, for each network; the others are forgotten only
-// if there are too many, and those without failures first.
+// TestAddressesAreBoundedApart: each network may have one more failure every three seconds.
+// Networks are forgotten only if there are too many, and networks without failures first.
 func TestAddressesAreBoundedApart(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	a := netip.MustParseAddr("192.0.2.1")
@@ -59,7 +59,8 @@ func TestAddressesAreBoundedApart(t *testing.T) {
 	}
 }
 
-// TestPathsAreBounded: what is remembered is limited, and serves only while all of the path holds.
+// TestPathsAreBounded: the cache is limited, and a cached path is used only while all of its
+// certificates are valid.
 func TestPathsAreBounded(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	cert := func(n int) *x509.Certificate {

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// ListLife is how long a list of forbidden certificates counts, and AuthorityListLife is that of
-// an authority, whose key may be off-line for most of the time. They are signed anew long before.
+// ListLife is the validity of a revocation list of a service issuer. AuthorityListLife is the
+// validity of a list of the fleet CA, whose key may be off-line for most of the time. Lists are
+// signed again long before they expire.
 const (
 	ListLife          = ServiceLife
 	AuthorityListLife = HubLife + 30*24*time.Hour
@@ -23,7 +24,7 @@ const (
 
 const listBlock = "X509 CRL"
 
-// maxLists bounds how many lists there are: one of each hub, and that of the authority.
+// maxLists is the maximum number of lists: one of each hub, and one of the fleet CA.
 const maxLists = 64
 
 // RevokedCertificate is an entry of a list.
@@ -32,14 +33,14 @@ type RevokedCertificate struct {
 	At     int64  // seconds since 1970
 }
 
-// Ended tells whether a revoked certificate has expired whatever it was, so that it
-// need not stand in a list any more.
+// Ended returns true if the certificate must have expired by now. Its entry is then no longer
+// needed.
 func (f RevokedCertificate) Ended(now time.Time) bool {
 	return !now.Before(time.Unix(f.At, 0).Add(ServiceLife + Backdate))
 }
 
-// List signs the list of revoked certificates, as PEM of an X.509 CRL. Of two lists the one with
-// the higher number is the later.
+// List signs the list of revoked service certificates, as PEM of an X.509 CRL. Of two lists, the
+// list with the higher number is newer.
 func (s *Services) List(all []RevokedCertificate, number int64, now time.Time) ([]byte, error) {
 	c, err := s.Certificate()
 	if err != nil {
@@ -48,11 +49,11 @@ func (s *Services) List(all []RevokedCertificate, number int64, now time.Time) (
 	return signList(c, s.key, all, number, now, now.Add(ListLife))
 }
 
-// List signs the list of revoked issuers: services that look at
-// the whole way of a certificate want this one as well.
+// List signs the list of revoked service issuers. Services that verify the whole chain of a
+// certificate need it in addition.
 func (a *CA) List(all []RevokedCertificate, number int64, now time.Time) ([]byte, error) {
 	if a.cert.KeyUsage&x509.KeyUsageCRLSign == 0 {
-		return nil, fmt.Errorf("cannot sign a list as this authority: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("cannot sign a revocation list with this fleet CA: %w", errors.ErrUnsupported)
 	}
 	return signList(a.cert, a.key, all, number, now, now.Add(AuthorityListLife))
 }
@@ -62,42 +63,42 @@ func signList(issuer *x509.Certificate, key crypto.Signer, all []RevokedCertific
 	for _, f := range all {
 		serial, ok := new(big.Int).SetString(f.Serial, 16)
 		if !ok {
-			return nil, fmt.Errorf("cannot revoke the serial %.60q: it is no number in hex", f.Serial)
+			return nil, fmt.Errorf("cannot revoke the serial %.60q: it must be a number in hex", f.Serial)
 		}
 		t.RevokedCertificateEntries = append(t.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: serial, RevocationTime: time.Unix(f.At, 0)})
 	}
 	der, err := x509.CreateRevocationList(rand.Reader, t, issuer, key)
 	if err != nil {
-		return nil, fmt.Errorf("cannot sign a list of forbidden certificates: %w", err)
+		return nil, fmt.Errorf("cannot sign a revocation list: %w", err)
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: listBlock, Bytes: der}), nil
 }
 
-// Lists are lists of forbidden certificates, one of each issuer.
+// Lists are revocation lists, one of each issuer.
 type Lists []*x509.RevocationList
 
-// ParseLists reads PEM of lists. It believes nothing of them.
+// ParseLists parses lists in PEM. It does not verify signatures.
 func ParseLists(text []byte) (Lists, error) {
 	raw, err := blocks(text, listBlock, maxLists)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read lists of forbidden certificates: %w", err)
+		return nil, fmt.Errorf("cannot read revocation lists: %w", err)
 	}
 	var out Lists
 	for _, der := range raw {
 		l, err := x509.ParseRevocationList(der)
 		if err != nil || l.Number == nil {
-			return nil, errors.Join(errors.New("cannot read a list of forbidden certificates"), err)
+			return nil, errors.Join(errors.New("cannot read a revocation list"), err)
 		}
 		out = append(out, l)
 	}
 	return out, nil
 }
 
-// BelieveLists gives those of some lists that an authority signed, or what makes certificates of
-// services for it; the certificates of these come along. One that cannot be believed is an error.
+// BelieveLists verifies that each list is signed by a fleet CA, or by one of the given service
+// issuers, whose certificates it verifies too. Any other list is an error.
 func BelieveLists(lists Lists, issuers, authorities []*x509.Certificate) error {
 	if len(authorities) == 0 {
-		return errors.New("cannot believe a list of forbidden certificates without an authority")
+		return errors.New("cannot verify a revocation list without a fleet CA")
 	}
 	name, err := fleetOf(authorities[0])
 	if err != nil {
@@ -111,14 +112,15 @@ func BelieveLists(lists Lists, issuers, authorities []*x509.Certificate) error {
 			return err == nil && signed(c)
 		}
 		if !slices.ContainsFunc(authorities, signed) && !slices.ContainsFunc(issuers, services) {
-			return fmt.Errorf("cannot believe a list of forbidden certificates by %s: nobody of this fleet signed it", l.Issuer)
+			return fmt.Errorf("cannot trust the revocation list of %s: it has no signature of this fleet", l.Issuer)
 		}
 	}
 	return nil
 }
 
-// Merge adds lists to others: of each issuer the later one stays, and what has ended goes. One that
-// has forgotten something does not count: what was forbidden stays so until it has ended.
+// Merge returns the newest list of each issuer, without expired lists. A list that lacks an
+// unexpired entry of an older list does not replace it: a revoked certificate stays revoked until
+// it has expired.
 func (a Lists) Merge(b Lists, now time.Time) Lists {
 	var out Lists
 	for _, l := range slices.Concat(a, b) {
@@ -135,7 +137,7 @@ func (a Lists) Merge(b Lists, now time.Time) Lists {
 	return out
 }
 
-// remembers tells whether a list has all of an older one that may not have ended.
+// remembers returns true if a list has all unexpired entries of an older list.
 func remembers(l, older *x509.RevocationList, now time.Time) bool {
 	has := map[string]bool{}
 	for _, e := range l.RevokedCertificateEntries {
@@ -147,7 +149,7 @@ func remembers(l, older *x509.RevocationList, now time.Time) bool {
 	})
 }
 
-// Encode is the text that ParseLists reads.
+// Encode returns the text for ParseLists.
 func (a Lists) Encode() []byte {
 	var out []byte
 	for _, l := range a {
@@ -156,7 +158,7 @@ func (a Lists) Encode() []byte {
 	return out
 }
 
-// Has tells whether a list of a hub has a serial; of any hub where hub is "".
+// Has returns true if a list of the hub has the serial; with hub "", a list of any hub.
 func (a Lists) Has(serial, hub string) bool {
 	return slices.ContainsFunc(a, func(l *x509.RevocationList) bool {
 		return (hub == "" || l.Issuer.CommonName == string(ServicesKind)+" "+hub) &&

@@ -14,8 +14,8 @@ import (
 	"fettle.dev/fettle/test/needs"
 )
 
-// Programs that know nothing of this one refuse what is forbidden, whether they look at the
-// certificate alone, as openssl does, or at all of its way, as nginx and curl do.
+// Other programs refuse revoked certificates: openssl, which checks only the certificate itself,
+// and nginx and curl, which check its whole chain.
 func TestListsByOpenSSL(t *testing.T) {
 	openssl := needs.Program(t, "openssl")
 	s, authority := newServices(t)
@@ -60,7 +60,8 @@ func TestListsByOpenSSL(t *testing.T) {
 	}
 }
 
-// A list counts if it is of this fleet, the later one of two, and if it has forgotten nothing.
+// A list is accepted if it is of this fleet. The newer of two lists wins, unless it lacks a revoked
+// certificate.
 func TestLists(t *testing.T) {
 	s, authority := newServices(t)
 	parent, _ := s.Certificate()

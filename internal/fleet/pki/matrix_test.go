@@ -15,8 +15,8 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// ownedBy returns certificates of every kind that one authority gave out through one hub, each
-// with its key, as connections show them.
+// ownedBy returns certificates of every kind of one fleet CA and one hub, each with its key, as
+// connections present them.
 func ownedBy(t *testing.T, a *pki.CA, h *pki.Hub) map[pki.Kind]*tls.Certificate {
 	t.Helper()
 	shown := func(key crypto.Signer, chain ...*x509.Certificate) *tls.Certificate {
@@ -68,8 +68,8 @@ func ownedBy(t *testing.T, a *pki.CA, h *pki.Hub) map[pki.Kind]*tls.Certificate 
 	}
 }
 
-// ends gives what each end of a connection says of the other. It is one over the loopback: over
-// a pipe two ends that both have something to say wait for each other.
+// ends returns the result of a handshake at each end. It uses the loopback: over a pipe, two ends
+// that both send data wait for each other.
 func ends(t *testing.T, server, client *tls.Config) (servers, clients error) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -96,7 +96,7 @@ func ends(t *testing.T, server, client *tls.Config) (servers, clients error) {
 	return servers, <-theirs
 }
 
-// showing is an end that believes everybody and shows one certificate, nil for none.
+// showing is an end that accepts every certificate and presents one, nil for none.
 func showing(c *tls.Certificate) *tls.Config {
 	return &tls.Config{
 		InsecureSkipVerify: true,
@@ -111,15 +111,15 @@ func showing(c *tls.Certificate) *tls.Config {
 	}
 }
 
-// side is one of the TLS configurations, and whom it lets in.
+// side is one of the TLS configurations, and the certificates that it accepts.
 type side struct {
 	name   string
-	client bool // it calls, and judges a server
+	client bool // it is a client, and verifies a server
 	conf   func(pki.Trust, *pki.Hub, func() time.Time) *tls.Config
-	takes  []pki.Kind // and refuses all others
-	nobody bool       // it takes an end without a certificate
-	ended  bool       // it takes a certificate that has ended
-	early  bool       // it takes one that is not good yet
+	takes  []pki.Kind // accepted kinds
+	nobody bool       // it accepts an end without a certificate
+	ended  bool       // it accepts an expired certificate
+	early  bool       // it accepts a certificate that is not valid yet
 }
 
 func sides() []side {
@@ -139,8 +139,8 @@ func sides() []side {
 	}
 }
 
-// meets connects a configuration to an end that shows a certificate, and gives what the
-// configuration says of it.
+// meets connects a configuration to an end with a certificate, and returns the result of the
+// configuration.
 func (s side) meets(t *testing.T, conf *tls.Config, c *tls.Certificate) error {
 	t.Helper()
 	other := showing(c)
@@ -155,8 +155,8 @@ func (s side) meets(t *testing.T, conf *tls.Config, c *tls.Certificate) error {
 	return servers
 }
 
-// Each configuration takes certificates of its kinds alone. Everything else about those that
-// it refuses is good: the same authority, the same hub, the same moment.
+// Each configuration accepts only certificates of its kinds. The refused certificates differ only
+// in their kind: they have the same fleet CA, hub and time.
 func TestKindsOfCertificatesByConfiguration(t *testing.T) {
 	a := newAuthority(t, "acme")
 	h := newHub(t, a, "hub1")
@@ -185,8 +185,8 @@ func TestKindsOfCertificatesByConfiguration(t *testing.T) {
 	}
 }
 
-// No configuration believes another authority, an earlier version of TLS, a certificate that is
-// not good yet, or one that is revoked; and one that has ended only where it says so.
+// No configuration accepts another fleet CA, an earlier version of TLS, a certificate that is not
+// valid yet, or a revoked one. Expired certificates are accepted only where this is documented.
 func TestEveryConfiguration(t *testing.T) {
 	a := newAuthority(t, "acme")
 	h := newHub(t, a, "hub1")
@@ -230,8 +230,7 @@ func TestEveryConfiguration(t *testing.T) {
 	}
 }
 
-// An agent that knows that a time has passed believes no hub whose certificate ended before it,
-// whatever the clock says.
+// An agent refuses a hub whose certificate expired before the minimum time, for any clock.
 func TestClientsKeepTheirMinimumTime(t *testing.T) {
 	a := newAuthority(t, "acme")
 	h := newHub(t, a, "hub1")
@@ -251,8 +250,8 @@ func TestClientsKeepTheirMinimumTime(t *testing.T) {
 	}
 }
 
-// With a name goes what it says, and with a hub all four of its keys; a serial takes one
-// certificate.
+// A revoked name revokes its certificates, and a revoked hub all four of its keys. A serial revokes
+// one certificate.
 func TestWhatARevocationTakes(t *testing.T) {
 	kinds := []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.ServicesKind, pki.TargetKind, pki.UserKind}
 	ids := func(k pki.Kind) [2]string {

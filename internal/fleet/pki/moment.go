@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// RenewAt is when a certificate is to be renewed: after two thirds of its life.
+// RenewAt returns the time at which a certificate must be renewed: after two thirds of its
+// lifetime.
 func RenewAt(c *x509.Certificate) time.Time {
 	return c.NotBefore.Add(c.NotAfter.Sub(c.NotBefore) * 2 / 3)
 }
 
-// Moment is the time at which an agent judges a certificate of a hub: its clock, as far
-// as the certificate and the floor leave a choice. The floor is the highest time that was
-// ever signed for this agent (see Raise), so it has passed for sure: what ended before it
-// is over, whatever the clock says, and ErrExpired is in the chain of the error. What a
-// clock alone says never cuts an agent off from its hubs: it may be the clock that is
-// wrong, and only a hub can tell.
+// Moment returns the time at which an agent verifies a certificate of a hub: its clock, moved into
+// the validity of the certificate. floor is the latest time that was ever signed for this agent
+// (see Raise), so it has certainly passed. A certificate that expired before it is invalid, and
+// ErrExpired is in the chain of the error. The clock alone never makes a certificate invalid: it
+// may be wrong, only a hub can correct it, and the agent must still reach its hubs.
 func Moment(now, floor time.Time, c *x509.Certificate) (time.Time, error) {
 	if c.NotAfter.Before(floor) {
-		return time.Time{}, fmt.Errorf("cannot believe a certificate that ended at %s, before what was signed since: %w", c.NotAfter.UTC().Format(time.RFC3339), ErrExpired)
+		return time.Time{}, fmt.Errorf("cannot trust a certificate that expired at %s, before the latest time that a hub has signed: %w", c.NotAfter.UTC().Format(time.RFC3339), ErrExpired)
 	}
 	at := now
 	for _, least := range []time.Time{floor, c.NotBefore} {
@@ -33,10 +33,10 @@ func Moment(now, floor time.Time, c *x509.Certificate) (time.Time, error) {
 	return at, nil
 }
 
-// Raise is the floor after something with the time signed was believed because of the
-// certificate of a signer. It never falls. It never goes beyond the end of that
-// certificate either: a hub whose clock runs wild moves the floor of nobody further than
-// its own certificate lasts, and the next one lasts longer.
+// Raise returns the new minimum time, after the agent accepted data that was signed at the time
+// signed by the signer with the certificate by. It never decreases, and never exceeds the end of
+// that certificate: a hub with a wrong clock can raise the minimum time only up to the end of its
+// own certificate, and later certificates stay valid.
 func Raise(floor, signed time.Time, by *x509.Certificate) time.Time {
 	if signed.After(by.NotAfter) {
 		signed = by.NotAfter
@@ -47,11 +47,11 @@ func Raise(floor, signed time.Time, by *x509.Certificate) time.Time {
 	return floor
 }
 
-// MaxSkew is from when on the difference of two clocks is worth a warning.
+// MaxSkew is the clock difference above which a warning is shown.
 const MaxSkew = 5 * time.Minute
 
-// Skew is how far a clock is ahead of a hub's, and whether that is worth a warning. The
-// hub's time was read between sent and received on the clock.
+// Skew returns how far a local clock is ahead of a hub's, and whether this needs a warning. sent
+// and received are the local times before and after the hub's clock was read.
 func Skew(sent, received, hub time.Time) (ahead time.Duration, warn bool) {
 	middle := sent.Add(received.Sub(sent) / 2)
 	ahead = middle.Sub(hub)

@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// TestNamesHaveBounds: how long names may be, and with what they begin and end.
+// TestNamesHaveBounds: the maximum length of names, and their first and last characters.
 func TestNamesHaveBounds(t *testing.T) {
 	a := strings.Repeat
 	for name, good := range map[string]bool{"a": true, "0": true, "a-b": true, a("a", 63): true, a("a", 64): false, "": false, "-a": false, "a-": false, "a.b": false, "A": false} {
@@ -45,7 +45,8 @@ func TestNamesHaveBounds(t *testing.T) {
 	}
 }
 
-// TestListsHaveBounds: 64 lists, and an entry stays until the certificate has ended whatever it was.
+// TestListsHaveBounds: there are at most 64 lists, and an entry stays until the certificate must
+// have expired.
 func TestListsHaveBounds(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	f := RevokedCertificate{Serial: "1", At: at.Unix()}
@@ -72,10 +73,10 @@ func TestListsHaveBounds(t *testing.T) {
 	if err != nil || l[0].Number.Int64() != 7 || !l[0].ThisUpdate.Equal(at.Add(-Backdate)) || !l[0].NextUpdate.Equal(at.Add(AuthorityListLife)) || !l.Has("1", "") || l.Has("1", "hub") {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if err := BelieveLists(l, nil, nil); err == nil || !strings.Contains(err.Error(), "without an authority") {
+	if err := BelieveLists(l, nil, nil); err == nil || !strings.Contains(err.Error(), "without a fleet CA") {
 		t.Errorf("%v", err)
 	}
-	if _, err := a.List([]RevokedCertificate{{Serial: "xyz"}}, 1, at); err == nil || !strings.Contains(err.Error(), "it is no number in hex") {
+	if _, err := a.List([]RevokedCertificate{{Serial: "xyz"}}, 1, at); err == nil || !strings.Contains(err.Error(), "it must be a number in hex") {
 		t.Errorf("%v", err)
 	}
 	a.cert.KeyUsage = x509.KeyUsageCertSign
@@ -84,7 +85,7 @@ func TestListsHaveBounds(t *testing.T) {
 	}
 }
 
-// TestClaimsHaveBounds: the format, the names, and 16 KiB.
+// TestClaimsHaveBounds: the format, the names, and the limit of 16 KiB.
 func TestClaimsHaveBounds(t *testing.T) {
 	labels := map[string]string{}
 	for i := range 64 {

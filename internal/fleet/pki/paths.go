@@ -12,31 +12,30 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// maxPaths bounds how many certificates are remembered; when there are more all are
-// forgotten.
+// maxPaths is the maximum number of cached paths; above it, all are removed.
 const maxPaths = 1 << 16
 
-// minPaths are never too many: certificates live for a day, and to look through all costs.
+// minPaths is a number of paths below which the cache is not searched for expired ones:
+// certificates live for a day, and the search costs time.
 const minPaths = 1 << 10
 
-// Paths remembers of certificates that an authority vouches for them: a target shows the
-// same one with each connection and each request for a day, and to see that it is right
-// takes longer than most of what it asks for. The zero value is ready, and of one Trust;
-// its methods may be called from any goroutine.
+// Paths caches verified certificate paths. A target uses the same certificate for all connections
+// and requests of a day, and verifying it takes longer than most requests. The zero value is ready
+// to use, for one Trust; its methods may be called from any goroutine.
 type Paths struct {
 	mu   sync.Mutex
 	all  map[[sha256.Size]byte]way
-	tidy int // with so many those that ended are forgotten
-	// issuers are the paths of those that vouch for certificates, by their digests. Thousands
-	// of certificates that come in a minute, none of which was seen before, have the same few.
+	tidy int // above this number, expired paths are removed
+	// issuers are the paths of issuer certificates, by their digests. Thousands of new certificates
+	// in a minute have the same few issuers.
 	issuers map[[sha256.Size]byte][]*x509.Certificate
 }
 
-// maxIssuers bounds how many are remembered: a hub makes one in a while, and a fleet has few
-// hubs.
+// maxIssuers is the maximum number of cached issuers: a hub rarely makes a new one, and a fleet has
+// few hubs.
 const maxIssuers = 100
 
-// issuer gives the path of one at a moment, from memory or by looking for it.
+// issuer returns the path of an issuer certificate at a time, from the cache or from look.
 func (p *Paths) issuer(c *x509.Certificate, at time.Time, look func() ([]*x509.Certificate, error)) ([]*x509.Certificate, error) {
 	key := sha256.Sum256(c.Raw)
 	p.mu.Lock()
@@ -58,10 +57,10 @@ func (p *Paths) issuer(c *x509.Certificate, at time.Time, look func() ([]*x509.C
 	return path, nil
 }
 
-// way is a path that was right from one moment to another.
+// way is a path that is valid from one time to another.
 type way struct {
 	from, until time.Time
-	steps       []waypoint // without the authority
+	steps       []waypoint // without the fleet CA
 }
 
 // waypoint is one certificate of a path.
@@ -70,19 +69,19 @@ type waypoint struct {
 	serial string
 }
 
-// newWaypoint keeps nothing of a certificate but this. There is one for each that is shown,
-// while what vouches for them is the same of all.
+// newWaypoint copies the name and the serial, so that the certificate itself is not kept in memory.
+// Strings of issuers are shared by all paths; the strings of the presented certificate are not.
 func newWaypoint(n Name, serial string, shown bool) waypoint {
 	if n.Fleet, n.Kind = fleet.Word(n.Fleet), fleet.Word(n.Kind); shown {
-		n.ID = strings.Clone(n.ID) // else the whole URL would stay
+		n.ID = strings.Clone(n.ID) // otherwise the whole URL would stay in memory
 	} else {
 		n.ID, serial = fleet.Word(n.ID), fleet.Word(serial)
 	}
 	return waypoint{n, serial}
 }
 
-// find gives the way of a chain at a moment, from memory or by looking for it. Nothing is
-// remembered of a chain that is not right.
+// find returns the path of a chain at a time, from the cache or from look. Invalid chains are not
+// cached.
 func (p *Paths) find(chain []*x509.Certificate, kind Kind, at time.Time, look func([]*x509.Certificate, Kind, time.Time) (way, error)) (way, error) {
 	if p == nil {
 		return look(chain, kind, at)
@@ -111,12 +110,12 @@ func (p *Paths) find(chain []*x509.Certificate, kind Kind, at time.Time, look fu
 	return w, nil
 }
 
-// pathKey is the digest of all that was shown.
+// pathKey returns the digest of the chain and the kind.
 func pathKey(chain []*x509.Certificate, kind Kind) (key [sha256.Size]byte) {
 	h := sha256.New()
 	for _, c := range chain {
 		sum := sha256.Sum256(c.Raw)
-		_, _ = h.Write(sum[:]) // a digest takes all
+		_, _ = h.Write(sum[:]) // a hash accepts all bytes
 	}
 	_, _ = h.Write([]byte(kind))
 	h.Sum(key[:0])

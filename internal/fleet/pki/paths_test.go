@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// TestPaths: what is remembered of a certificate makes nobody believed who is revoked,
-// whose time is over, who shows another issuer, or who is asked for as something else.
+// TestPaths: the cache of paths never makes a certificate valid that is revoked, expired, of
+// another issuer, or of another kind.
 func TestPaths(t *testing.T) {
 	h := newHub(t, newAuthority(t, "acme"), "hub1")
 	revoked := &pki.Revocations{}
@@ -57,8 +57,9 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestKnownIssuers: what is remembered of who vouches for many makes nobody believed whom it did
-// not vouch for, or whose issuer is over, revoked, or not of an authority of this fleet.
+// TestKnownIssuers: the cache of issuers never makes a certificate valid that the issuer has not
+// signed. The same holds if the issuer has expired, is revoked, or is not of a fleet CA of this
+// fleet.
 func TestKnownIssuers(t *testing.T) {
 	h := newHub(t, newAuthority(t, "acme"), "hub1")
 	revoked := &pki.Revocations{}

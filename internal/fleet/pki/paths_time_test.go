@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestRightPaths: how long the path of each kind is, and what is on it.
+// TestRightPaths: the length of the path of each kind, and its certificates.
 func TestRightPaths(t *testing.T) {
 	named := func(kind Kind, ca bool) *x509.Certificate {
 		return &x509.Certificate{IsCA: ca, URIs: Name{"acme", kind, "h"}.uri()}
@@ -37,7 +37,7 @@ func TestRightPaths(t *testing.T) {
 	}
 }
 
-// TestTimeOfAPath: a path holds while each certificate on it holds.
+// TestTimeOfAPath: a path is valid while each of its certificates is.
 func TestTimeOfAPath(t *testing.T) {
 	r, a := newRegistrar(t)
 	trust, err := r.Hub.Trust(nil)
@@ -79,7 +79,7 @@ func TestTimeOfAPath(t *testing.T) {
 			t.Errorf("%s: known", what)
 		}
 	}
-	// The issuer may be behind any other certificate, among the first eight.
+	// The issuer may follow other certificates, among the first eight.
 	trust.Paths = &Paths{}
 	for n, known := range map[int]bool{0: true, 1: true, 6: true, 7: false} {
 		chain := []*x509.Certificate{leaf}

@@ -20,25 +20,25 @@ const (
 	requestBlock     = "CERTIFICATE REQUEST"
 )
 
-// blocks reads PEM of one type and nothing else, not even words between.
+// blocks decodes PEM blocks of one type. Other types, and text between blocks, are errors.
 func blocks(text []byte, kind string, most int) ([][]byte, error) {
 	var out [][]byte
 	for rest := bytes.TrimSpace(text); len(rest) > 0; rest = bytes.TrimSpace(rest) {
 		if !bytes.HasPrefix(rest, []byte("-----BEGIN "+kind+"-----")) {
-			return nil, fmt.Errorf("there is something else than a %s in it", kind)
+			return nil, fmt.Errorf("it contains data that is not a PEM block of type %s", kind)
 		}
 		var b *pem.Block
 		if b, rest = pem.Decode(rest); b == nil || b.Type != kind || len(b.Headers) > 0 {
-			return nil, fmt.Errorf("a %s in it is damaged", kind)
+			return nil, fmt.Errorf("a PEM block of type %s is damaged", kind)
 		}
 		if out = append(out, b.Bytes); len(out) > most {
-			return nil, fmt.Errorf("there are more than %d of %s in it", most, kind)
+			return nil, fmt.Errorf("it has more than %d PEM blocks of type %s", most, kind)
 		}
 	}
 	return out, nil
 }
 
-// ParseCertificates reads PEM of at most 16 certificates and nothing else.
+// ParseCertificates parses at most 16 certificates in PEM. Other content is an error.
 func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
 	raw, err := blocks(text, certificateBlock, 16)
 	if err != nil {
@@ -55,7 +55,7 @@ func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
 	return out, nil
 }
 
-// EncodeCertificates is the text that ParseCertificates reads.
+// EncodeCertificates returns the text for ParseCertificates.
 func EncodeCertificates(certs ...*x509.Certificate) []byte {
 	var out []byte
 	for _, c := range certs {
@@ -84,7 +84,7 @@ func encodeKeys(keys ...crypto.Signer) ([]byte, error) {
 	return out, nil
 }
 
-// parseKeys reads keys of P-256 and ed25519. Its errors never have a part of one.
+// parseKeys parses P-256 and ed25519 keys. Its errors never contain a part of a key.
 func parseKeys(text []byte) ([]crypto.Signer, error) {
 	raw, err := blocks(text, keyBlock, 4)
 	if err != nil {
@@ -105,7 +105,7 @@ func parseKeys(text []byte) ([]crypto.Signer, error) {
 	return out, nil
 }
 
-// checkKey says what is wrong with a public key.
+// checkKey returns an error if the type of a public key is not supported.
 func checkKey(public crypto.PublicKey) error {
 	switch k := public.(type) {
 	case *ecdsa.PublicKey:
@@ -117,10 +117,10 @@ func checkKey(public crypto.PublicKey) error {
 			return nil
 		}
 	}
-	return errors.New("cannot take a key of this type: it is P-256 or ed25519")
+	return errors.New("cannot use a key of this type: it must be P-256 or ed25519")
 }
 
-// sameKey compares public keys, of whatever type.
+// sameKey compares public keys of any type.
 func sameKey(a, b crypto.PublicKey) bool {
 	k, ok := a.(interface{ Equal(crypto.PublicKey) bool })
 	return ok && k.Equal(b)

@@ -12,7 +12,8 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// TestProfilesOfCertificates: each certificate may do what it is for, for as long as documented.
+// TestProfilesOfCertificates: each certificate has only the documented purposes, for the documented
+// time.
 func TestProfilesOfCertificates(t *testing.T) {
 	a := newAuthority(t, "acme")
 	h := newHub(t, a, "hub1")
@@ -87,7 +88,7 @@ func TestProfilesOfCertificates(t *testing.T) {
 	}
 }
 
-// servicesOf returns the certificate that makes those of services, and one that it made.
+// servicesOf returns the certificate of a service issuer, and a certificate that it made.
 func servicesOf(t *testing.T, a *pki.CA) (services, service *x509.Certificate) {
 	t.Helper()
 	s, err := pki.OpenServices(mem.NewFS(mem.Options{}), "/services")
@@ -113,7 +114,7 @@ func servicesOf(t *testing.T, a *pki.CA) (services, service *x509.Certificate) {
 	return services, service
 }
 
-// TestKeysWithoutAName: a key of another type has no digest and names no target.
+// TestKeysWithoutAName: a key of an unsupported type has no digest and no target.
 func TestKeysWithoutAName(t *testing.T) {
 	if digest, err := pki.KeyDigest("text"); err == nil || digest != "" {
 		t.Errorf("it has the digest %q: %v", digest, err)

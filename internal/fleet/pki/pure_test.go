@@ -23,9 +23,9 @@ func seconds(min, max int64) *rapid.Generator[time.Time] {
 	return rapid.Map(rapid.Int64Range(min, max), func(s int64) time.Time { return time.Unix(s, 0) })
 }
 
-// Whatever a clock says, a certificate is judged at a moment of its life that is not
-// before the floor; at the clock's own where that fits; and one that ended before the
-// floor never.
+// For any clock, a certificate is verified at a time of its validity that is not before the minimum
+// time. If possible, this is the time of the clock. If the certificate expired before the minimum
+// time, it is invalid.
 func TestMoment(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now, floor, begin := seconds(0, 1000).Draw(t, "now"), seconds(0, 1000).Draw(t, "floor"), seconds(300, 700).Draw(t, "begin")
@@ -50,8 +50,8 @@ func TestMoment(t *testing.T) {
 	})
 }
 
-// The floor never falls, and whatever a hub signs, that hub's next certificate is not
-// below it.
+// The minimum time never decreases. A hub can sign any time, but its next certificate is never
+// below the minimum time.
 func TestRaise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		floor, signed, end := seconds(0, 1000).Draw(t, "floor"), seconds(0, 100000).Draw(t, "signed"), seconds(0, 1000).Draw(t, "end")
@@ -77,7 +77,7 @@ func TestSkew(t *testing.T) {
 		{0, -4 * time.Minute, 4 * time.Minute, false},
 		{0, -6 * time.Minute, 6 * time.Minute, true},
 		{0, year, -year, true},
-		{10 * time.Minute, -3 * time.Minute, 8 * time.Minute, false}, // it may be the network
+		{10 * time.Minute, -3 * time.Minute, 8 * time.Minute, false}, // this can be the network's delay
 	} {
 		ahead, warn := pki.Skew(sent, sent.Add(c.took), sent.Add(c.hub))
 		if ahead != c.ahead || warn != c.warn {
@@ -86,8 +86,7 @@ func TestSkew(t *testing.T) {
 	}
 }
 
-// Sets of revocations that took the same facts are the same, in whatever order and
-// however often they took them.
+// Sets with the same revocations are equal, for any order and number of additions.
 func TestRevocationsMerge(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, 32))
 	keys := fleet.KeysOf(publicOf(key))
@@ -128,7 +127,7 @@ func TestRevocationsMerge(t *testing.T) {
 	})
 }
 
-// An edited fact, and one of another type, are worth nothing.
+// A changed revocation, and a signed document of another type, are refused.
 func TestForgedRevocations(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(bytes.Repeat([]byte{1}, 32))
 	keys := fleet.KeysOf(publicOf(key))
@@ -156,7 +155,7 @@ func TestForgedRevocations(t *testing.T) {
 	}
 }
 
-// An address is bounded by its own failures and nobody else's.
+// An address is limited only by its own failures.
 func TestLimit(t *testing.T) {
 	var l pki.Limit
 	bad, good := netip.MustParseAddr("192.0.2.1"), netip.MustParseAddr("192.0.2.2")
@@ -193,5 +192,5 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// person ada@example.org <nil>
-	// cannot read this token: it is cut off or mistyped. Copy it whole, from fettle- on; if it is lost, make another with fettle token create
+	// cannot read this token: it is incomplete or mistyped. Copy all of it, from fettle- on. If it is lost, create another: fettle token create
 }

@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// quiet is the log of a server that is meant to refuse people.
+// quiet discards the log of a server that must refuse clients.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 func loopback() netip.Addr { return netip.AddrFrom4([4]byte{127, 0, 0, 1}) }
 
 func publicOf(k ed25519.PrivateKey) ed25519.PublicKey { return k.Public().(ed25519.PublicKey) }
 
-// tokenName is a name that no other host has.
+// tokenName returns a unique name of a host.
 func tokenName() string { return strings.ToLower(rand.Text()) }

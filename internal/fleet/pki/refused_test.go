@@ -28,7 +28,7 @@ func TestValidTokenAmongWrongOnes(t *testing.T) {
 	}
 }
 
-// A host whose name is taken is refused, and the token can still be used.
+// A host whose name is in use is refused, and the token can still be used.
 func TestRefusedEnrolmentLeavesTheTokenUnused(t *testing.T) {
 	s := newSite(t, "acme")
 	if _, err := s.host().Enrol(t.Context(), s.url, s.token(nil), "web1"); err != nil {

@@ -12,20 +12,20 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// serialsKept is how many certificates of a target are remembered: more than it can have
-// at a time, as they live for a day and are renewed after two thirds of it.
+// serialsKept is the number of serials that are recorded for each target. A target cannot have more
+// valid certificates: they live for a day, and are renewed after two thirds of it.
 const serialsKept = 8
 
-// settling is for how long a name is kept for a target that is not written yet.
+// settling is the time for which a name is reserved for a target that is not stored yet.
 const settling = time.Minute
 
-// holder has a name.
+// holder is the owner of a name.
 type holder struct {
 	Target fleet.TargetID `json:"target"`
 	At     int64          `json:"at"` // seconds since 1970
 }
 
-// register writes a new target, or gives the one that its key is already.
+// register stores a new target, or returns the target that its key already has.
 func (r *Registrar) register(ctx context.Context, t fleet.Target, now time.Time) (entry[fleet.Target], error) {
 	had, err := load[fleet.Target](ctx, r.Targets, string(t.ID))
 	if err != nil || had.rev != 0 {
@@ -41,14 +41,14 @@ func (r *Registrar) register(ctx context.Context, t fleet.Target, now time.Time)
 	if err != nil {
 		return got, err
 	}
-	// Who was slow has lost the name to somebody else by now.
+	// If this was slow, another target may have the name by now.
 	if err := r.reserve(ctx, t.Name, t.ID, now); err != nil {
 		return got, errors.Join(err, r.Targets.Delete(ctx, string(t.ID), got.rev))
 	}
 	return got, nil
 }
 
-// reserve takes a name for a target, from nobody who is in the fleet.
+// reserve reserves a name for a target. It never takes the name of a target in the fleet.
 func (r *Registrar) reserve(ctx context.Context, name string, id fleet.TargetID, now time.Time) error {
 	key := "name/" + name
 	for {
@@ -68,7 +68,7 @@ func (r *Registrar) reserve(ctx context.Context, name string, id fleet.TargetID,
 	}
 }
 
-// free says why a name is not.
+// free returns a Refusal if a name is in use.
 func (r *Registrar) free(ctx context.Context, name string, h holder, now time.Time) error {
 	t, err := load[fleet.Target](ctx, r.Targets, string(h.Target))
 	if err != nil {
@@ -81,16 +81,16 @@ func (r *Registrar) free(ctx context.Context, name string, h holder, now time.Ti
 	return nil
 }
 
-// answer gives a target what its standing allows.
+// answer returns a certificate, or its refusal, depending on the standing of the target.
 func (r *Registrar) answer(ctx context.Context, t entry[fleet.Target], public crypto.PublicKey, n Noted) (Answer, error) {
 	a := Answer{Format: answerFormat, ID: t.value.ID, Name: t.value.Name, Now: r.Now().UnixNano()}
 	switch t.value.Standing {
 	case fleet.Active:
 	case fleet.Pending:
-		a.Pending = fmt.Sprintf("somebody has to approve the target %s (%s) first, with fettle target approve %s", a.Name, a.ID, a.ID)
+		a.Pending = fmt.Sprintf("an operator must approve the target %s (%s) first: fettle target approve %s", a.Name, a.ID, a.ID)
 		return a, nil
 	default:
-		return Answer{}, refuse(forbidden, "cannot give a certificate to the target %s: it is %s. Enrol the host anew, with a new token and fettle agent enrol --again", a.ID, t.value.Standing)
+		return Answer{}, refuse(forbidden, "cannot issue a certificate to the target %s: it is %s. Enrol the host again with a new token: fettle agent enrol --again", a.ID, t.value.Standing)
 	}
 	issuer, err := r.Hub.Issuer()
 	if err != nil {
@@ -111,8 +111,8 @@ func (r *Registrar) answer(ctx context.Context, t entry[fleet.Target], public cr
 	return r.believed(ctx, a)
 }
 
-// remember writes the serial of a certificate before anybody has it, and only if the
-// target still stands as it did.
+// remember stores the serial of a certificate before the certificate is handed out, and only if the
+// standing of the target has not changed.
 func (r *Registrar) remember(ctx context.Context, t entry[fleet.Target], serial string) error {
 	for {
 		v := t.value
@@ -127,12 +127,13 @@ func (r *Registrar) remember(ctx context.Context, t entry[fleet.Target], serial 
 			return err
 		}
 		if t.value.Standing != standing {
-			return refuse(conflict, "cannot give a certificate to the target %s: somebody changes it just now. Ask again", v.ID)
+			return refuse(conflict, "cannot issue a certificate to the target %s: it has just been changed. Retry", v.ID)
 		}
 	}
 }
 
-// believed adds what the target is to believe.
+// believed adds the trust of the target to its answer: the fleet CA, signers, addresses and
+// revocations.
 func (r *Registrar) believed(ctx context.Context, a Answer) (Answer, error) {
 	authority, err := r.Hub.Authority()
 	if err != nil {
@@ -166,7 +167,7 @@ func (r *Registrar) note(ctx context.Context, n Noted) error {
 		return nil
 	}
 	if err := r.Note(ctx, n); err != nil {
-		return fmt.Errorf("cannot do what cannot be written to the audit log: %w", err)
+		return fmt.Errorf("cannot do this without a record in the audit log: %w", err)
 	}
 	return nil
 }

@@ -13,49 +13,48 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// DefaultGrace is for how long after its end the certificate of a target may still be
-// renewed without anybody's approval.
+// DefaultGrace is the time after the expiry of a target's certificate during which the target may
+// renew it without approval.
 const DefaultGrace = 30 * 24 * time.Hour
 
-// Registrar lets targets in, keeps their certificates alive, and puts them out. Any
-// number of them may work on the same stores. Fields are not to be changed while it is
-// used; its methods may be called from any goroutine.
+// Registrar enrols targets, renews their certificates, and retires or revokes targets. Several
+// registrars may use the same stores. Fields must not change during use; methods may be called from
+// any goroutine.
 type Registrar struct {
 	Hub         *Hub
 	Revocations *Revocations
 	// Tokens has StoredToken by ID, Targets fleet.Target by ID, Facts revocations by
-	// Revocation.Key. Names has who holds a name, under "name/NAME", and who was away for
-	// too long, under "away/ID": it may be a store that has other things too.
+	// Revocation.Key. Names has the owners of names, under "name/NAME", and the targets that were
+	// offline for too long, under "away/ID"; it may be a store with other content.
 	Tokens, Targets, Facts, Names fleet.Store
 	// Now is the hub's clock.
 	Now func() time.Time
-	// Signers gives the certificates of all hubs' signing keys, the own one among them;
-	// nil gives only that.
+	// Signers returns the certificates of all hubs' signing keys, including this hub's; nil returns
+	// only this hub's.
 	Signers func(ctx context.Context) ([]*x509.Certificate, error)
-	// Hubs and Buses are the URLs that agents reach hubs by; Reach gives them in their
-	// place where it is set.
+	// Hubs and Buses are the URLs of hubs for agents. Addresses returns them instead if it is set.
 	Hubs, Buses []string
 	Addresses   func() (hubs, buses []string)
 	// Grace is DefaultGrace when 0.
 	Grace time.Duration
-	// Note is told of each certificate and of each change of a standing before it takes
-	// effect, for the audit log. Its error refuses it; nil notes nothing.
+	// Note is called for each certificate and each change of a standing before it takes effect, for
+	// the audit log. If it returns an error, the operation is refused. nil records nothing.
 	Note func(ctx context.Context, n Noted) error
-	// Limit bounds failures by address; nil bounds none.
+	// Limit limits failures by address; nil means no limit.
 	Limit *Limit
 
 	renewals, tellings pace
 }
 
-// Noted is one thing for the audit log.
+// Noted is a record for the audit log.
 type Noted struct {
-	By     string // "token ID", "target ID", or who changed a standing
+	By     string // "token ID", "target ID", or the user who changed a standing
 	What   string // "enrol", "renew", "standing", "token", "revoke"
 	Target fleet.TargetID
 	Text   string
 }
 
-// Enrolment is what a host asks with.
+// Enrolment is the request of a host to enrol.
 type Enrolment struct {
 	Format  string `json:"format"`
 	Token   string `json:"token"`
@@ -68,29 +67,30 @@ const (
 	answerFormat    = "fettle.identity/1"
 )
 
-// Answer is what a target gets: all that it needs to work with hubs, or Pending.
+// Answer has all data that a target needs to work with hubs, or Pending.
 type Answer struct {
 	Format string         `json:"format"`
 	ID     fleet.TargetID `json:"id"`
 	Name   string         `json:"name"`
-	// Pending says that somebody has to approve it first: ask again later.
+	// Pending is a text that an operator must approve the target first. The client must ask again
+	// later.
 	Pending string `json:"pending,omitempty"`
-	// Certificates is the target's with its issuer's behind it, Authorities and Signers
-	// are what it believes. All PEM.
+	// Certificates is the target's certificate followed by its issuer's. Authorities and Signers
+	// are the certificates that the target trusts. All are PEM.
 	Certificates string   `json:"certificates,omitempty"`
 	Authorities  string   `json:"authorities,omitempty"`
 	Signers      string   `json:"signers,omitempty"`
 	Hubs         []string `json:"hubs,omitempty"`
 	Buses        []string `json:"buses,omitempty"`
 	Revocations  [][]byte `json:"revocations,omitempty"`
-	// Known is Revocations.Digest of the hub: a target that knows more tells it.
+	// Known is Revocations.Digest of the hub. A target with more revocations sends them.
 	Known string `json:"known,omitempty"`
 	Now   int64  `json:"now"` // ns since 1970, the hub's clock
 }
 
-// Enrol lets a host in, or tells what it is waiting for. To ask again with the same key
-// and token is the way to poll, and gives the same target: a lost answer costs nothing.
-// The error is a *Refusal where it is theirs.
+// Enrol enrols a host, or returns an Answer with Pending. A repeated call with the same key and
+// token returns the same target, so a client can poll, and a lost answer costs nothing. An error of
+// the client is a *Refusal.
 func (r *Registrar) Enrol(ctx context.Context, e Enrolment, from netip.Addr) (Answer, error) {
 	now := r.Now()
 	token, err := ParseToken(e.Token)
@@ -101,7 +101,7 @@ func (r *Registrar) Enrol(ctx context.Context, e Enrolment, from netip.Addr) (An
 	if err != nil {
 		return Answer{}, err
 	}
-	// The secret comes before anything that costs: who does not know it learns nothing.
+	// The secret is checked before any expensive step: clients without it learn nothing.
 	if _, err := stored.value.admit(asking{secret: token.Secret, name: e.Name, address: from}, now); isUnknown(err) {
 		return Answer{}, err
 	}
@@ -135,7 +135,7 @@ func isUnknown(err error) bool {
 	return ok && refusal.Status == unauthorized
 }
 
-// first is the standing that a target begins with.
+// first returns the initial standing of a target.
 func first(t Terms) fleet.Standing {
 	if t.Approve {
 		return fleet.Pending
@@ -161,7 +161,7 @@ type entry[T any] struct {
 	rev   uint64
 }
 
-// load reads an entry; rev is 0 for what is not there.
+// load reads an entry; rev is 0 if it does not exist.
 func load[T any](ctx context.Context, s fleet.Store, key string) (entry[T], error) {
 	e, err := s.Get(ctx, key)
 	if errors.Is(err, fleet.ErrNotFound) {
@@ -177,8 +177,8 @@ func load[T any](ctx context.Context, s fleet.Store, key string) (entry[T], erro
 	return entry[T]{v, e.Rev}, nil
 }
 
-// store writes an entry over the revision that was read: fleet.ErrConflict is in the
-// chain of the error when somebody was faster.
+// store writes an entry if it still has the revision. Otherwise fleet.ErrConflict is in the chain
+// of the error.
 func store[T any](ctx context.Context, s fleet.Store, key string, v T, rev uint64) error {
 	b, err := json.Marshal(v)
 	if err == nil {
@@ -198,8 +198,8 @@ func (r *Registrar) token(ctx context.Context, id string) (entry[StoredToken], e
 	return t, err
 }
 
-// spend takes one use of a token for a key, unless that key has one already. Each
-// conflict is a use of somebody else's, so it comes to an end.
+// spend records a use of a token by a key, unless the key has used it already. Each conflict is a
+// use by another key, so the number of retries is limited.
 func (r *Registrar) spend(ctx context.Context, t entry[StoredToken], a asking, id fleet.TargetID, now time.Time) (Terms, error) {
 	for {
 		spend, err := t.value.admit(a, now)
@@ -211,9 +211,9 @@ func (r *Registrar) spend(ctx context.Context, t entry[StoredToken], a asking, i
 			return Terms{}, err
 		}
 		if known.rev != 0 {
-			return Terms{}, refuse(conflict, "cannot enrol with this key: it is a target already. Make a new one with fettle agent enrol --again")
+			return Terms{}, refuse(conflict, "cannot enrol with this key: it belongs to a target already. Create a new key: fettle agent enrol --again")
 		}
-		// A name that is taken must not cost a use.
+		// A name that is in use must not cost a use of the token.
 		if err := r.reserve(ctx, a.name, id, now); err != nil {
 			return Terms{}, err
 		}

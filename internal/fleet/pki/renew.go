@@ -10,11 +10,11 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Renew gives the target at the other end of a connection its next certificate, for the
-// key that the connection proves. Name and labels are those of the registry. A target
-// that was away for longer than Grace after the end of its certificate waits for
-// approval. One that the registry has lost is written again, as its certificate says. One
-// whose issuer is revoked has to be in the registry, with that key.
+// Renew issues the next certificate to the target at the other end of a connection, for the key
+// that the connection proves. Its name and labels are those of the registry. A target whose
+// certificate expired longer than Grace ago becomes pending. A target that the registry has lost is
+// stored again, from its certificate. If the issuer of the certificate is revoked, the registry
+// must have the target with this key.
 func (r *Registrar) Renew(ctx context.Context, s *tls.ConnectionState) (Answer, error) {
 	p, err := r.caller(ctx, s)
 	if err != nil {
@@ -23,14 +23,14 @@ func (r *Registrar) Renew(ctx context.Context, s *tls.ConnectionState) (Answer, 
 	return r.renew(ctx, p)
 }
 
-// caller is the target at the other end of a connection, whose certificate may have ended.
+// caller returns the target at the other end of a connection. Its certificate may have expired.
 func (r *Registrar) caller(ctx context.Context, s *tls.ConnectionState) (Peer, error) {
 	trust, err := r.Hub.Trust(r.Revocations)
 	if err != nil {
 		return Peer{}, err
 	}
 	if s == nil || len(s.PeerCertificates) == 0 {
-		return Peer{}, refuse(unauthorized, "cannot renew a certificate without showing it: enrol with a token first")
+		return Peer{}, refuse(unauthorized, "cannot renew a certificate: the connection has none. Enrol with a token first")
 	}
 	return r.peer(ctx, trust, s.PeerCertificates, r.Now())
 }
@@ -38,7 +38,7 @@ func (r *Registrar) caller(ctx context.Context, s *tls.ConnectionState) (Peer, e
 func (r *Registrar) renew(ctx context.Context, p Peer) (Answer, error) {
 	now := r.Now()
 	if !r.renewals.allows(p.Name.ID, renewEvery, now) {
-		return Answer{}, refuse(tooMany, "cannot renew the certificate of %s so often. Wait some minutes", p.Name.ID)
+		return Answer{}, refuse(tooMany, "cannot renew the certificate of %s so often. Wait a few minutes", p.Name.ID)
 	}
 	t, err := r.of(ctx, p, now)
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *Registrar) renew(ctx context.Context, p Peer) (Answer, error) {
 	return r.answer(ctx, t, p.Certificate.PublicKey, Noted{By: "target " + p.Name.ID, What: "renew", Target: t.value.ID})
 }
 
-// of is the target of a certificate in the registry, to which its key has to belong.
+// of returns the target of a certificate in the registry. The target must have the same key.
 func (r *Registrar) of(ctx context.Context, p Peer, now time.Time) (entry[fleet.Target], error) {
 	t, err := load[fleet.Target](ctx, r.Targets, p.Name.ID)
 	if err != nil {
@@ -64,14 +64,14 @@ func (r *Registrar) of(ctx context.Context, p Peer, now time.Time) (entry[fleet.
 		return r.rebuild(ctx, p, key, now)
 	}
 	if t.value.Key != key {
-		return t, refuse(forbidden, "cannot renew the certificate of %s: it is not of the key that enrolled. Enrol the host anew, with a new token", p.Name.ID)
+		return t, refuse(forbidden, "cannot renew the certificate of %s: its key is not the key that enrolled. Enrol the host again with a new token", p.Name.ID)
 	}
 	return t, nil
 }
 
-// Rebuild writes a target that the registry does not have as its certificate says, and
-// changes nothing for one that it has. It is for every target that connects to a hub
-// whose store was lost. The peer is one that Trust.Verify believes.
+// Rebuild stores a target from its certificate if the registry does not have it; otherwise it
+// changes nothing. It is called for each target that connects, so that a hub rebuilds a lost store.
+// Trust.Verify must have accepted the peer.
 func (r *Registrar) Rebuild(ctx context.Context, p Peer) (fleet.Target, error) {
 	t, err := r.of(ctx, p, r.Now())
 	return t.value, err
@@ -88,13 +88,13 @@ func (r *Registrar) rebuild(ctx context.Context, p Peer, key string, now time.Ti
 	}, now)
 }
 
-// absence is that a certificate ended so long ago that somebody has to approve its target.
+// absence records the expired certificate because of which a target must be approved.
 type absence struct {
 	Serial string `json:"serial"`
 }
 
-// away makes a target pending whose certificate ended too long ago, once for each such
-// certificate: what is active after that was approved.
+// away makes a target pending if its certificate expired too long ago. It does so only once for
+// each certificate, since an active target has been approved later.
 func (r *Registrar) away(ctx context.Context, t entry[fleet.Target], p Peer, now time.Time) (entry[fleet.Target], error) {
 	grace := r.Grace
 	if grace == 0 {
@@ -109,7 +109,7 @@ func (r *Registrar) away(ctx context.Context, t entry[fleet.Target], p Peer, now
 	if err != nil || seen.value.Serial == p.Serial {
 		return t, err
 	}
-	text := fmt.Sprintf("its certificate ended at %s", ended.UTC().Format(time.RFC3339))
+	text := fmt.Sprintf("its certificate expired at %s", ended.UTC().Format(time.RFC3339))
 	if _, err := r.Stand(ctx, t.value.ID, fleet.Pending, "hub", text); err != nil {
 		return t, err
 	}
@@ -119,8 +119,8 @@ func (r *Registrar) away(ctx context.Context, t entry[fleet.Target], p Peer, now
 	return load[fleet.Target](ctx, r.Targets, string(t.value.ID))
 }
 
-// mayStand are the standings that a target may go to from each. Retired and Revoked are
-// for ever: the host comes back as another target.
+// mayStand returns true if a standing may change from one value to another. Retired and Revoked are
+// permanent: the host can enrol again as another target.
 func mayStand(from, to fleet.Standing) bool {
 	switch from {
 	case fleet.Pending, fleet.Active:
@@ -129,9 +129,10 @@ func mayStand(from, to fleet.Standing) bool {
 	return false
 }
 
-// Stand changes the standing of a target: Active approves one that is pending, Retired
-// and Revoked put it out for good, which is signed as a fact before anything else. To do
-// it again is no error. Whoever calls ends the target's connections.
+// Stand changes the standing of a target. Active approves a pending target. Retired and Revoked are
+// permanent; a revocation is signed and stored before the standing changes. If the target has the
+// standing already, nothing changes, without an error. The caller must end the target's
+// connections.
 func (r *Registrar) Stand(ctx context.Context, id fleet.TargetID, to fleet.Standing, by, reason string) (fleet.Target, error) {
 	for {
 		t, err := load[fleet.Target](ctx, r.Targets, string(id))
@@ -145,7 +146,7 @@ func (r *Registrar) Stand(ctx context.Context, id fleet.TargetID, to fleet.Stand
 			return t.value, nil
 		}
 		if !mayStand(t.value.Standing, to) {
-			return t.value, fmt.Errorf("cannot make the target %s %s: it is %s, and that is for ever. Enrol the host anew, with a new token", id, to, t.value.Standing)
+			return t.value, fmt.Errorf("cannot make the target %s %s: it is %s permanently. Enrol the host again with a new token", id, to, t.value.Standing)
 		}
 		if err := r.note(ctx, Noted{By: by, What: "standing", Target: id, Text: string(to) + ": " + reason}); err != nil {
 			return t.value, err

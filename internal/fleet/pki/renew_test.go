@@ -26,7 +26,7 @@ func (s *site) enrolled(c pki.Client, name string) *pki.Identity {
 	return i
 }
 
-// A renewal keeps key and identity, and takes labels from the registry.
+// A renewal keeps the key and the identity, and takes labels from the registry.
 func TestRenewal(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
@@ -54,8 +54,7 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// What somebody else learns while a certificate is renewed is not forgotten: a renewal
-// changes what is known then, and writes over nothing.
+// A renewal does not overwrite Known that another goroutine changes at the same time.
 func TestRenewalKeepsWhatIsKnown(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
@@ -82,7 +81,7 @@ func TestRenewalKeepsWhatIsKnown(t *testing.T) {
 	}
 }
 
-// A clock that is a year off in either direction keeps nobody from enrolling or renewing.
+// With a clock that is a year off in either direction, a host can enrol and renew.
 func TestClocksAYearOff(t *testing.T) {
 	for what, off := range map[string]time.Duration{"behind": -year, "ahead": year} {
 		t.Run(what, func(t *testing.T) {
@@ -105,8 +104,8 @@ func TestClocksAYearOff(t *testing.T) {
 	}
 }
 
-// A stolen certificate that is revoked connects nowhere and is not renewed; the agents
-// who are told carry it to other hubs.
+// A stolen certificate that is revoked cannot connect and cannot be renewed. Agents that know the
+// revocation send it to other hubs.
 func TestStolenCertificate(t *testing.T) {
 	s := newSite(t, "acme")
 	owner, other := s.host(), s.host()
@@ -145,7 +144,7 @@ func TestStolenCertificate(t *testing.T) {
 	}
 }
 
-// handshake gives what the server thinks of a client, over a pipe.
+// handshake returns the server's result for a client, over a pipe.
 func handshake(t *testing.T, server, client *tls.Config) error {
 	t.Helper()
 	a, b := net.Pipe()
@@ -156,7 +155,7 @@ func handshake(t *testing.T, server, client *tls.Config) error {
 		c := tls.Client(b, client)
 		err := c.Handshake()
 		if err == nil {
-			_, err = c.Read(make([]byte, 1)) // the server's refusal comes behind the handshake
+			_, err = c.Read(make([]byte, 1)) // the server's refusal follows the handshake
 		}
 		theirs <- err
 	}()
@@ -168,8 +167,8 @@ func handshake(t *testing.T, server, client *tls.Config) error {
 	return err
 }
 
-// The bus takes nobody without a certificate, nor with one that has ended; HTTPS lets
-// the latter in, to renew.
+// The bus refuses clients without a certificate or with an expired one. HTTPS accepts an expired
+// one, for its renewal.
 func TestExpiredCertificates(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
@@ -200,7 +199,7 @@ func TestExpiredCertificates(t *testing.T) {
 	}
 }
 
-// A registry that was lost comes back from the certificates of those who renew.
+// A lost registry is rebuilt from the certificates that are renewed.
 func TestLostRegistry(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
@@ -219,7 +218,7 @@ func TestLostRegistry(t *testing.T) {
 	}
 }
 
-// What cannot be written to the audit log is not done.
+// An operation that cannot be recorded in the audit log is not executed.
 func TestNoNoteNoDeed(t *testing.T) {
 	s := newSite(t, "acme")
 	i := s.enrolled(s.host(), "web1")
@@ -230,12 +229,12 @@ func TestNoNoteNoDeed(t *testing.T) {
 	if got := s.target(i.ID); got.Standing != fleet.Active || len(s.registrar.Revocations.Facts()) != 0 {
 		t.Errorf("it is %s", got.Standing)
 	}
-	if _, err := s.host().Enrol(t.Context(), s.url, s.token(nil), "web2"); err == nil || !strings.Contains(err.Error(), "Ask again later") {
+	if _, err := s.host().Enrol(t.Context(), s.url, s.token(nil), "web2"); err == nil || !strings.Contains(err.Error(), "Retry later") {
 		t.Errorf("a certificate is made, and nobody noted it: %v", err)
 	}
 }
 
-// A target that renews without end is stopped.
+// The number of renewals of a target is limited.
 func TestRenewalFlood(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
@@ -255,7 +254,7 @@ func TestRenewalFlood(t *testing.T) {
 	}
 }
 
-// A token that was undone lets nobody in, and whom it has let in stays.
+// A withdrawn token is refused, and targets that enrolled with it stay.
 func TestWithdrawnToken(t *testing.T) {
 	s := newSite(t, "acme")
 	token, err := s.registrar.CreateToken(t.Context(), pki.Terms{Uses: 5, Expires: s.clock.now().Add(time.Hour).Unix()}, "ada")
@@ -287,7 +286,7 @@ func TestWithdrawnToken(t *testing.T) {
 	}
 }
 
-// A program that is older than the one that wrote an identity can read it.
+// An older version of fettle can read the identity that a newer version wrote.
 func TestIdentityOfANewerProgram(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
@@ -312,7 +311,7 @@ func TestIdentityOfANewerProgram(t *testing.T) {
 	}
 }
 
-// A host that enrols anew in another fleet forgets the old one.
+// A host that enrols again in another fleet forgets the old fleet.
 func TestEnrolAgainElsewhere(t *testing.T) {
 	s, other := newSite(t, "acme"), newSite(t, "zeta")
 	c := s.host()
@@ -333,7 +332,7 @@ func TestEnrolAgainElsewhere(t *testing.T) {
 	}
 }
 
-// A registry that cannot be read is no registry that was lost.
+// A registry that cannot be read is not treated as lost.
 func TestStoreFails(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()
@@ -344,7 +343,7 @@ func TestStoreFails(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := c.Renew(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "Ask again later") {
+	if _, err := c.Renew(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "Retry later") {
 		t.Error(err)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// greeted connects a client, which hears something, and tells whether it went on with an
-// earlier session.
+// greeted connects a client, which receives some bytes, and returns true if it resumed an earlier
+// session.
 func greeted(t *testing.T, server, client *tls.Config) (resumed bool, err error) {
 	t.Helper()
 	l, err := tls.Listen("tcp", "127.0.0.1:0", server)
@@ -38,8 +38,8 @@ func greeted(t *testing.T, server, client *tls.Config) (resumed bool, err error)
 	return c.ConnectionState().DidResume, errors.Join(err, <-theirs)
 }
 
-// TestResumed: a target goes on with a session, and who is revoked since, at either end,
-// does not; nor does one whose certificate has ended show it any longer.
+// TestResumed: a target resumes a session, but not after a revocation at either end, or after its
+// certificate has expired.
 func TestResumed(t *testing.T) {
 	s := newSite(t, "acme")
 	i := s.enrolled(s.host(), "web1")
@@ -82,8 +82,8 @@ func TestResumed(t *testing.T) {
 	}
 }
 
-// TestResumedAndRenewed: a certificate that was renewed is shown, and not the one with which
-// the session began.
+// TestResumedAndRenewed: a renewed certificate is presented, instead of the certificate of the
+// session.
 func TestResumedAndRenewed(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()

@@ -14,46 +14,47 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// revocationFormat is the format that this program writes and reads.
+// revocationFormat is the supported format.
 const revocationFormat = "fettle.revocation/1"
 
-// maxRevocation bounds one fact as it travels, in bytes.
+// maxRevocation is the maximum size of a signed revocation, in bytes.
 const maxRevocation = 4 << 10
 
-// Revocation says that a certificate, or all of a name, is not believed any more. It is
-// for ever: facts only grow, and who comes back comes back under another name.
+// Revocation is the statement of a hub that a certificate, or all certificates of a name, are no
+// longer trusted. It is permanent and never removed: a revoked target or user needs a new name.
 type Revocation struct {
 	Format string `json:"format"`
-	// One of these: the serial of one certificate, in hex, or a whole name.
+	// Exactly one of these is set: the serial of a certificate, in hex, or a name.
 	Serial string `json:"serial,omitempty"`
 	Name   string `json:"name,omitempty"`
 	Fleet  string `json:"fleet"`
 	At     int64  `json:"at"` // seconds since 1970
 	By     string `json:"by"`
-	Reason string `json:"reason,omitempty"` // for people
+	Reason string `json:"reason,omitempty"` // for operators
 }
 
 func (r Revocation) check() error {
 	if r.Format != revocationFormat {
-		return fmt.Errorf("cannot read a revocation of the format %.40q: this program knows %s", r.Format, revocationFormat)
+		return fmt.Errorf("cannot read a revocation of the format %.40q: this version of fettle supports %s", r.Format, revocationFormat)
 	}
 	if (r.Serial == "") == (r.Name == "") {
-		return errors.New("cannot take a revocation of neither or both of serial and name")
+		return errors.New("cannot use a revocation: it must have either a serial or a name")
 	}
 	if r.Serial != "" && !worded(r.Serial, 40, "0123456789abcdef", "") {
-		return fmt.Errorf("cannot take %.60q for the serial of a certificate", r.Serial)
+		return fmt.Errorf("cannot use %.60q as the serial of a certificate: a serial has up to 40 lower-case hex digits", r.Serial)
 	}
 	if r.Name == "" {
 		return CheckFleet(r.Fleet)
 	}
 	n, err := ParseName(r.Name)
 	if err == nil && n.Fleet != r.Fleet {
-		err = fmt.Errorf("cannot take a revocation for the fleet %q of %s", r.Fleet, r.Name)
+		err = fmt.Errorf("cannot use a revocation of the fleet %q for %s", r.Fleet, r.Name)
 	}
 	return err
 }
 
-// Key is where a store keeps the revocation: the same subject has the same key.
+// Key returns the key of the revocation in a store. Revocations of the same subject have the same
+// key.
 func (r Revocation) Key() string {
 	if r.Serial != "" {
 		return "revoked/serial/" + r.Serial
@@ -62,7 +63,8 @@ func (r Revocation) Key() string {
 	return "revoked/" + string(n.Kind) + "/" + keyText(n.ID)
 }
 
-// keyText keeps to the characters that keys of stores may have.
+// keyText returns id, or an encoding of it if id has characters that are not allowed in keys of
+// stores.
 func keyText(id string) string {
 	if err := fleet.CheckName(id); err == nil {
 		return id
@@ -70,7 +72,7 @@ func keyText(id string) string {
 	return "=" + lower.EncodeToString([]byte(id))
 }
 
-// Sign makes the fact that travels.
+// Sign returns the signed envelope of the revocation.
 func (r Revocation) Sign(key ed25519.PrivateKey) ([]byte, error) {
 	r.Format = revocationFormat
 	if err := r.check(); err != nil {
@@ -83,10 +85,10 @@ func (r Revocation) Sign(key ed25519.PrivateKey) ([]byte, error) {
 	return fleet.Sign(payload, fleet.FactType, key)
 }
 
-// OpenRevocation opens and reads one, in this order.
+// OpenRevocation verifies the signature of an envelope, and then decodes it.
 func OpenRevocation(envelope []byte, keys fleet.Keys) (Revocation, error) {
 	if len(envelope) > maxRevocation {
-		return Revocation{}, fmt.Errorf("cannot read a revocation of %d bytes: %d are the most", len(envelope), maxRevocation)
+		return Revocation{}, fmt.Errorf("cannot read a revocation of %d bytes: the maximum is %d", len(envelope), maxRevocation)
 	}
 	payload, err := fleet.Open(envelope, fleet.FactType, keys)
 	if err != nil {
@@ -99,13 +101,12 @@ func OpenRevocation(envelope []byte, keys fleet.Keys) (Revocation, error) {
 	return r, r.check()
 }
 
-// Revocations is a set of revocations that only grows. Taking the same ones in any order,
-// any number of times, gives the same set. The zero value revokes nothing; its methods
-// may be called from any goroutine.
+// Revocations is a set of revocations that only grows. The order and the number of additions do not
+// matter. The zero value is empty; its methods may be called from any goroutine.
 type Revocations struct {
 	mu   sync.RWMutex
 	held map[string]held // by Revocation.Key
-	// exact has the envelopes of held: to see one again costs no check of a signature.
+	// exact has the envelopes of held, so that a known envelope needs no verification.
 	exact map[string]bool
 }
 
@@ -114,8 +115,8 @@ type held struct {
 	envelope string
 }
 
-// Add takes a fact that one of the keys signed. news is false for what was known. What
-// was taken once stays, also when its signer is revoked later.
+// Add adds a revocation that one of the keys signed. news is false if the subject was revoked
+// before. A revocation stays in the set even if its signer is revoked later.
 func (s *Revocations) Add(envelope []byte, keys fleet.Keys) (news bool, err error) {
 	r, err := OpenRevocation(envelope, keys)
 	if err != nil {
@@ -135,13 +136,14 @@ func (s *Revocations) Add(envelope []byte, keys fleet.Keys) (news bool, err erro
 	return !known, nil
 }
 
-// before decides which of two facts about the same stays: the earlier one.
+// before returns true if a stays and b is dropped, of two revocations of the same subject: the
+// earlier one stays.
 func before(a, b held) bool {
 	return cmp.Or(cmp.Compare(a.fact.At, b.fact.At), cmp.Compare(a.envelope, b.envelope)) < 0
 }
 
-// Revoked tells whether a certificate is revoked, by its serial or its name. With a hub
-// all of its keys are. It fits Trust.Revoked.
+// Revoked returns true if a certificate is revoked, by its serial or its name. If a hub is revoked,
+// all of its certificates are. The method can be used as Trust.Revoked.
 func (s *Revocations) Revoked(serial string, n Name) bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -152,8 +154,7 @@ func (s *Revocations) Revoked(serial string, n Name) bool {
 	return slices.ContainsFunc(keys, func(k string) bool { _, is := s.held[k]; return is })
 }
 
-// Envelopes are the facts as they were signed, sorted: what hubs and agents carry to each
-// other.
+// Envelopes returns the signed revocations, sorted. Hubs and agents exchange them.
 func (s *Revocations) Envelopes() [][]byte {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -165,7 +166,7 @@ func (s *Revocations) Envelopes() [][]byte {
 	return out
 }
 
-// OfHubs are those of Envelopes that are about hubs: agents hear of these at once.
+// OfHubs returns the Envelopes of revoked hubs, which agents must receive at once.
 func (s *Revocations) OfHubs() [][]byte {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -179,7 +180,7 @@ func (s *Revocations) OfHubs() [][]byte {
 	return out
 }
 
-// Digest names the set: those with the same facts have the same digest.
+// Digest returns a digest of the set. Equal sets have equal digests.
 func (s *Revocations) Digest() string {
 	sum := sha256.New()
 	for _, e := range s.Envelopes() {
@@ -188,7 +189,7 @@ func (s *Revocations) Digest() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// has tells whether a fact is in the set, byte for byte.
+// has returns true if the set contains this envelope.
 func (s *Revocations) has(envelope []byte) bool {
 	if s == nil {
 		return false
@@ -198,7 +199,7 @@ func (s *Revocations) has(envelope []byte) bool {
 	return s.exact[string(envelope)]
 }
 
-// Facts are what is revoked, sorted by what they are about.
+// Facts returns the revocations, sorted by Key.
 func (s *Revocations) Facts() []Revocation {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

@@ -70,7 +70,8 @@ func newRegistrar(t *testing.T) (*Registrar, *CA) {
 	return &Registrar{Hub: h, Revocations: &Revocations{}, Tokens: shelf{}, Targets: shelf{}, Facts: shelf{}, Names: shelf{}, Now: func() time.Time { return rulesNow }}, a
 }
 
-// TestWhatCannotBeNotedIsNotDone: each change is refused if the audit log refuses it, and nothing of it is kept.
+// TestWhatCannotBeNotedIsNotDone: each change is refused if it cannot be recorded in the audit log,
+// and nothing of it is stored.
 func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
 	r, _ := newRegistrar(t)
 	id := fleet.TargetID(strings.Repeat("a", 26))
@@ -125,7 +126,7 @@ func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
 	}
 }
 
-// TestNamesAreFree: a name is free if its holder is gone, or did not come within a minute.
+// TestNamesAreFree: a name is free if its holder is gone, or was not stored within a minute.
 func TestNamesAreFree(t *testing.T) {
 	for name, c := range map[string]struct {
 		target *fleet.Target
@@ -161,7 +162,7 @@ func TestNamesAreFree(t *testing.T) {
 	}
 }
 
-// TestAddressOfAToken: a token for networks also counts for an address of IPv4 in IPv6.
+// TestAddressOfAToken: a token for networks also matches an IPv4 address in IPv6 form.
 func TestAddressOfAToken(t *testing.T) {
 	s := StoredToken{Terms: Terms{Networks: []string{"192.0.2.9/24"}}}
 	for from, good := range map[string]bool{"192.0.2.1": true, "::ffff:192.0.2.1": true, "192.0.3.1": false, "2001:db8::1": false} {

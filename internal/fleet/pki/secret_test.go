@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// leaks finds a part of a token's secret in a text, in the forms that it could have.
+// leaks returns true if a text contains a part of a token's secret, in any form.
 func leaks(text string, token pki.Token) bool {
 	secret := strings.Split(token.Text(), "-")[2]
 	raw := [20]byte(token.Secret)
@@ -31,8 +31,7 @@ func leaks(text string, token pki.Token) bool {
 	return strings.Contains(text, strings.Trim(fmt.Sprint(raw[:8]), "[]"))
 }
 
-// No part of the secret of a token stands in anything that is printed, kept, noted,
-// answered or refused.
+// No output, stored document, audit record, answer or error contains a part of a token's secret.
 func TestSecretsOfTokens(t *testing.T) {
 	s := newSite(t, "acme")
 	var noted bytes.Buffer
@@ -83,7 +82,7 @@ func TestSecretsOfTokens(t *testing.T) {
 	}
 }
 
-// raw posts a body and gives what is answered.
+// raw posts a body and returns the answer.
 func raw(t *testing.T, s *site, body string) string {
 	t.Helper()
 	root := authorityOf(t, s.hub)
@@ -101,7 +100,7 @@ func raw(t *testing.T, s *site, body string) string {
 	return p.Status + string(b)
 }
 
-// A directory whose keys others may read is not used.
+// A directory whose keys other users can read is refused.
 func TestOpenDirectory(t *testing.T) {
 	s := newSite(t, "acme")
 	c := s.host()

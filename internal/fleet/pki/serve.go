@@ -8,10 +8,10 @@ import (
 	"net/netip"
 )
 
-// maxEnrolment bounds what is read of somebody who has shown nothing yet, in bytes.
+// maxEnrolment is the maximum size of a request of an unauthenticated client, in bytes.
 const maxEnrolment = 8 << 10
 
-// Statuses of refusals, for those who decide and know nothing of HTTP.
+// HTTP statuses of refusals.
 const (
 	malformed    = http.StatusBadRequest
 	unauthorized = http.StatusUnauthorized
@@ -20,8 +20,8 @@ const (
 	tooMany      = http.StatusTooManyRequests
 )
 
-// ServeEnrol is POST /v1/enrol: an Enrolment, answered by an Answer, with 202 where it is
-// pending. Mistakes are {"error": …}.
+// ServeEnrol handles POST /v1/enrol: an Enrolment, answered by an Answer, with status 202 if it is
+// pending. Errors are {"error": …}.
 func (r *Registrar) ServeEnrol(w http.ResponseWriter, q *http.Request) {
 	from, err := addressOf(q)
 	if err != nil {
@@ -35,15 +35,15 @@ func (r *Registrar) ServeEnrol(w http.ResponseWriter, q *http.Request) {
 	}
 	if err != nil || e.Format != enrolmentFormat {
 		r.failed(from)
-		respond(w, http.StatusBadRequest, problem{"cannot read this enrolment: it is JSON of the format " + enrolmentFormat})
+		respond(w, http.StatusBadRequest, problem{"cannot read this enrolment: it must be JSON of the format " + enrolmentFormat})
 		return
 	}
 	a, err := r.Enrol(q.Context(), e, from)
 	answer(w, a, r.limited(from, err))
 }
 
-// limited counts a wrong token of an address. After too many of them the answer no longer
-// says why a token is refused. A valid token is never refused because of others.
+// limited counts wrong tokens by address. After too many of them, the answer no longer contains the
+// reason. A valid token is never refused because of wrong ones.
 func (r *Registrar) limited(from netip.Addr, err error) error {
 	if !isUnknown(err) || r.Limit == nil {
 		return err
@@ -53,11 +53,11 @@ func (r *Registrar) limited(from netip.Addr, err error) error {
 	if allowed {
 		return err
 	}
-	return refuse(tooMany, "cannot use this token: too many wrong tokens came from this address. Wait a minute, and check the token")
+	return refuse(tooMany, "cannot use this token: this address has sent too many wrong tokens. Wait a minute, and check the token")
 }
 
-// ServeRenew is POST /v1/renew with the certificate that is to be renewed and a Renewal,
-// answered like ServeEnrol. Nothing is read of those who show no certificate of this fleet.
+// ServeRenew handles POST /v1/renew with the certificate to renew and a Renewal, answered like
+// ServeEnrol. The body is read only if the client has a certificate of this fleet.
 func (r *Registrar) ServeRenew(w http.ResponseWriter, q *http.Request) {
 	p, err := r.caller(q.Context(), q.TLS)
 	if err != nil {
@@ -76,8 +76,8 @@ func (r *Registrar) ServeRenew(w http.ResponseWriter, q *http.Request) {
 	answer(w, a, err)
 }
 
-// ServeFacts is POST /v1/facts: a target that knows of revocations that the hub does not
-// have tells them, as a Renewal. The answer is 204.
+// ServeFacts handles POST /v1/facts: a target sends revocations that the hub does not have, as a
+// Renewal. The answer is 204.
 func (r *Registrar) ServeFacts(w http.ResponseWriter, q *http.Request) {
 	trust, err := r.Hub.Trust(r.Revocations)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *Registrar) ServeFacts(w http.ResponseWriter, q *http.Request) {
 		respond(w, http.StatusForbidden, problem{err.Error()})
 		return
 	} else if !r.tellings.allows(p.Name.ID, renewEvery, r.Now()) {
-		respond(w, http.StatusTooManyRequests, problem{"cannot take revocations so often. Wait some minutes"})
+		respond(w, http.StatusTooManyRequests, problem{"cannot accept revocations so often. Wait a few minutes"})
 		return
 	}
 	had, err := readRenewal(w, q, maxFacts)
@@ -109,17 +109,16 @@ func readRenewal(w http.ResponseWriter, q *http.Request, most int64) (Renewal, e
 		err = strictJSON(body, &had)
 	}
 	if err != nil || had.Format != renewalFormat {
-		return had, refuse(malformed, "cannot read this: it is JSON of the format %s", renewalFormat)
+		return had, refuse(malformed, "cannot read this request: it must be JSON of the format %s", renewalFormat)
 	}
 	return had, nil
 }
 
-// Renewal is what a target says when it renews, beside its certificate, or when it tells
-// facts.
+// Renewal is the body of a request to renew a certificate, or to send revocations.
 type Renewal struct {
 	Format string `json:"format"`
-	// Known is Revocations.Digest of what the target knows: it gets the set only where the
-	// hub's is another.
+	// Known is Revocations.Digest of the target. The hub sends its revocations only if its own
+	// digest is different.
 	Known string `json:"known,omitempty"`
 	// Revocations are for ServeFacts.
 	Revocations [][]byte `json:"revocations,omitempty"`
@@ -127,7 +126,7 @@ type Renewal struct {
 
 const (
 	renewalFormat = "fettle.renewal/1"
-	maxRenewal    = 1 << 10 // bytes: what ServeRenew reads has no revocations
+	maxRenewal    = 1 << 10 // bytes: ServeRenew accepts no revocations
 	maxFacts      = 4 << 20 // bytes
 )
 
@@ -137,7 +136,7 @@ func (r *Registrar) failed(from netip.Addr) {
 	}
 }
 
-// problem is the body of an answer that refuses.
+// problem is the body of a refusal.
 type problem struct {
 	Error string `json:"error"`
 }
@@ -148,8 +147,8 @@ func answer(w http.ResponseWriter, a Answer, err error) {
 		return
 	}
 	if err != nil {
-		// What went wrong inside of the hub is not for those who are outside.
-		respond(w, http.StatusServiceUnavailable, problem{"cannot do this now: the hub cannot read or write its store. Ask again later"})
+		// Clients do not receive internal errors of the hub.
+		respond(w, http.StatusServiceUnavailable, problem{"cannot do this now: the hub cannot read or write its store. Retry later"})
 		return
 	}
 	status := http.StatusOK
@@ -166,15 +165,16 @@ func respond(w http.ResponseWriter, status int, body any) {
 		w.Header().Set("Retry-After", "60")
 	}
 	w.WriteHeader(status)
-	// Who went away does not need the rest.
+	// An error means that the client disconnected.
 	_ = json.NewEncoder(w).Encode(body)
 }
 
-// addressOf is who really is at the other end; what headers say counts for nothing.
+// addressOf returns the address of the connection. Headers are ignored, since clients can forge
+// them.
 func addressOf(q *http.Request) (netip.Addr, error) {
 	ap, err := netip.ParseAddrPort(q.RemoteAddr)
 	if err != nil {
-		return netip.Addr{}, errors.New("cannot tell where this comes from")
+		return netip.Addr{}, errors.New("cannot determine the address of the client")
 	}
 	return ap.Addr().Unmap().WithZone(""), nil
 }

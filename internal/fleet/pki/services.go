@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// ServiceLife is how long the certificate of a service lives.
+// ServiceLife is the lifetime of the certificate of a service.
 const ServiceLife = 30 * 24 * time.Hour
 
 const (
@@ -24,19 +24,18 @@ const (
 	servicesFile    = "services.pem"
 )
 
-// Services makes the certificates of services, as one hub: with a key and a certificate of
-// their own, straight below the authority and bound to nothing but servers. Its methods may
-// be called from any goroutine.
+// Services is the service issuer of a hub: it makes certificates of services. Its own key and
+// certificate are directly below the fleet CA and restricted to server certificates. Its methods
+// may be called from any goroutine.
 type Services struct {
 	directory Directory
 	key       crypto.Signer
 
 	mu    sync.RWMutex
-	certs []*x509.Certificate // authority, then its own; nil before Install
+	certs []*x509.Certificate // fleet CA, then the issuer's own; nil before Install
 }
 
-// OpenServices reads what makes certificates of services, and makes its key in a directory that
-// has none.
+// OpenServices reads the service issuer of a directory, and creates its key if there is none.
 func OpenServices(files host.FS, dir string) (*Services, error) {
 	s := &Services{directory: Directory{FS: files, Dir: dir}}
 	text, err := s.directory.read(servicesKeyFile)
@@ -70,10 +69,10 @@ func newServicesKey() ([]byte, error) {
 	return encodeKeys(k)
 }
 
-// Request asks an authority to vouch for the key; see Authority.CertifyServices. It is no secret.
+// Request returns the certificate request for the key, see CA.CertifyServices. It is not secret.
 func (s *Services) Request() ([]byte, error) { return newRequest(s.key) }
 
-// Install takes what Authority.CertifyServices gave, durably and at once for every use.
+// Install durably stores the certificates of CA.CertifyServices, and uses them at once.
 func (s *Services) Install(certificates []byte) error {
 	certs, err := s.check(certificates)
 	if err != nil {
@@ -82,7 +81,7 @@ func (s *Services) Install(certificates []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.certs != nil && (!s.certs[0].Equal(certs[0]) || s.certs[1].URIs[0].String() != certs[1].URIs[0].String()) {
-		return errors.New("cannot take certificates of another authority or another hub: use a directory of its own for it")
+		return errors.New("cannot install certificates of a different fleet CA or hub: use a separate directory for each hub")
 	}
 	if err := s.directory.write(servicesFile, EncodeCertificates(certs...), false); err != nil {
 		return err
@@ -97,21 +96,22 @@ func (s *Services) check(text []byte) ([]*x509.Certificate, error) {
 		return nil, err
 	}
 	if len(certs) != 2 {
-		return nil, fmt.Errorf("cannot take %d certificates for those of services: there are 2", len(certs))
+		return nil, fmt.Errorf("cannot use %d certificates for the issuer of service certificates: there must be 2", len(certs))
 	}
 	name, err := fleetOf(certs[0])
 	if err != nil {
 		return nil, err
 	}
 	if !sameKey(certs[1].PublicKey, s.key.Public()) {
-		return nil, errors.New("cannot take a certificate for services: it is not of this hub's key")
+		return nil, errors.New("cannot use this certificate of a services issuer: it does not belong to the key of this hub")
 	}
 	_, err = Trust{Fleet: name, Authorities: certs[:1]}.Verify(certs[1:], certs[1].NotAfter, ServicesKind)
 	return certs, err
 }
 
-// Certificate is its own, which stands behind each that it makes. ErrNoCertificates is in the
-// chain of the error before an authority has vouched for it.
+// Certificate returns the certificate of the service issuer, which follows each issued certificate
+// in its chain. ErrNoCertificates is in the chain of the error before the fleet CA has certified
+// it.
 func (s *Services) Certificate() (*x509.Certificate, error) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -121,8 +121,8 @@ func (s *Services) Certificate() (*x509.Certificate, error) {
 	return s.certs[1], nil
 }
 
-// Issue makes the certificate of a service for names that CheckServiceName takes. Who may have
-// which names is decided before: whatever a request says of itself is no part of it.
+// Issue makes the certificate of a service. The names must be valid for CheckServiceNames. The
+// caller must have decided that the service may have these names.
 func (s *Services) Issue(key crypto.PublicKey, names []string, now time.Time) (*x509.Certificate, error) {
 	parent, err := s.Certificate()
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Services) Issue(key crypto.PublicKey, names []string, now time.Time) (*
 		t.NotBefore = parent.NotBefore
 	}
 	if !t.NotAfter.After(now) {
-		return nil, fmt.Errorf("cannot make a certificate for %s: the one that vouches for it ended at %s", names[0], parent.NotAfter.UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("cannot make a certificate for %s: the certificate of its issuer expired at %s", names[0], parent.NotAfter.UTC().Format(time.RFC3339))
 	}
 	c, err := create(t, parent, key, s.key)
 	if err != nil {
@@ -155,14 +155,13 @@ func (s *Services) Issue(key crypto.PublicKey, names []string, now time.Time) (*
 	return c, s.allows(c, now)
 }
 
-// allows looks whether a certificate that was made is one that anybody believes: a name of the
-// hub itself is not, for one.
+// allows verifies a new certificate. For example, a name of the hub itself is refused.
 func (s *Services) allows(c *x509.Certificate, now time.Time) error {
 	s.mu.RLock()
 	certs := s.certs
 	s.mu.RUnlock()
 	if err := VerifyService([]*x509.Certificate{c, certs[1]}, certs[:1], now); err != nil {
-		return fmt.Errorf("cannot make a certificate for %v: %w. Names and addresses of hubs, and those below them, are for hubs alone", namesOf(c), err)
+		return fmt.Errorf("cannot make a certificate for %v: %w. Names and addresses of hubs, and names below them, are only for hubs", namesOf(c), err)
 	}
 	return nil
 }
@@ -187,16 +186,16 @@ func serviceTemplate(key crypto.PublicKey, names []string) (*x509.Certificate, e
 	return t, nil
 }
 
-// CertifyServices makes the certificate with which a hub makes those of services, from what
-// Services.Request gave. The hosts are the names and addresses of that hub: it vouches for no
-// service of these names. The result is for Services.Install and is no secret.
+// CertifyServices makes the certificate of a hub's service issuer, from Services.Request. hosts are
+// the names and addresses of that hub: its service issuer cannot issue certificates for them. The
+// result is for Services.Install and is not secret.
 func (a *CA) CertifyServices(request []byte, hub string, hosts []string, now time.Time) ([]byte, error) {
 	key, err := ParseRequest(request)
 	if err != nil {
 		return nil, err
 	}
 	if k, ok := key.(*ecdsa.PublicKey); !ok || k.Curve != elliptic.P256() {
-		return nil, errors.New("cannot vouch for what makes certificates of services: its key is not P-256")
+		return nil, errors.New("cannot certify an issuer of service certificates: its key is not P-256")
 	}
 	template, err := servicesTemplate(a.fleet, hosts)
 	if err != nil {
@@ -209,10 +208,10 @@ func (a *CA) CertifyServices(request []byte, hub string, hosts []string, now tim
 	return EncodeCertificates(a.cert, c), nil
 }
 
-// servicesTemplate binds what a hub may make for services: certificates of servers. No name of
-// a fleet is one that it can give, as URIs of the fleet are excluded and the authority permits
-// no others; so whoever steals it makes no hub, no target and no person. The hub's own names
-// are excluded for those who know a hub by its name alone, as a browser does.
+// servicesTemplate restricts a service issuer to server certificates. URIs of the fleet are
+// excluded, and the fleet CA permits no other URIs. A stolen key therefore cannot make certificates
+// of hubs, targets or users. The hub's own names are excluded for clients that identify a hub only
+// by its name, such as browsers.
 func servicesTemplate(fleet string, hosts []string) (*x509.Certificate, error) {
 	t := &x509.Certificate{
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
@@ -233,8 +232,8 @@ func servicesTemplate(fleet string, hosts []string) (*x509.Certificate, error) {
 	return t, nil
 }
 
-// RenewAt is when the certificate has to be vouched for anew, the zero time for one that there
-// is not yet.
+// RenewAt returns the time at which the certificate must be renewed, or the zero time if there is
+// none yet.
 func (s *Services) RenewAt() time.Time {
 	c, err := s.Certificate()
 	if err != nil {

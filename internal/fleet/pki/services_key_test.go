@@ -12,7 +12,8 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// TestServicesKeyIsForServices: a certificate of another kind, key or hub makes no certificates of services.
+// TestServicesKeyIsForServices: a certificate of another kind, key or hub cannot issue certificates
+// of services.
 func TestServicesKeyIsForServices(t *testing.T) {
 	_, a := newRegistrar(t)
 	files := mem.NewFS(mem.Options{})
@@ -102,7 +103,7 @@ func TestServicesKeyIsForServices(t *testing.T) {
 	checkService(t, s, a, names(1))
 }
 
-// checkService issues for names, and tries the certificate with other chains.
+// checkService issues a certificate for names, and verifies it with other chains.
 func checkService(t *testing.T, s *Services, a *CA, names []string) {
 	t.Helper()
 	key, err := NewServiceKey()

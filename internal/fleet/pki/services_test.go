@@ -25,7 +25,7 @@ import (
 
 var servicesNow = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// newServices is what makes certificates of services for hub1 of acme, with its authority.
+// newServices returns the service issuer of hub1 of acme, with its fleet CA.
 func newServices(t *testing.T) (*pki.Services, *pki.CA) {
 	t.Helper()
 	files := mem.New(mem.Options{})
@@ -64,8 +64,8 @@ func curveKey(t *testing.T) *ecdsa.PrivateKey {
 	return k
 }
 
-// A certificate of a service is good for its names, to whoever believes the authority, and is no
-// name in the fleet.
+// The certificate of a service is valid for its names, for all clients that trust the fleet CA. It
+// is not a name of the fleet.
 func TestServiceCertificate(t *testing.T) {
 	s, authority := newServices(t)
 	parent, err := s.Certificate()
@@ -119,8 +119,8 @@ func TestServiceCertificate(t *testing.T) {
 	}
 }
 
-// Whoever steals the key that makes certificates of services makes servers, and nothing else:
-// no hub, no target, no person, nothing that makes more, and not the hub's own name.
+// A stolen key of a service issuer can make certificates of servers only: not of hubs, targets,
+// users or issuers, and not for the hub's own name.
 func TestStolenServicesKey(t *testing.T) {
 	s, authority := newServices(t)
 	parent, err := s.Certificate()
@@ -159,7 +159,7 @@ func TestStolenServicesKey(t *testing.T) {
 				if err := pki.VerifyService([]*x509.Certificate{c, parent}, roots, servicesNow); err == nil {
 					t.Errorf("%s is a service", name)
 				}
-				// Somebody who knows nothing of this program sees it as well.
+				// Other programs refuse it as well.
 				if verifies(c, parent, roots) == nil {
 					t.Errorf("%s with %s, CA %v, is believed by others", name, what, ca)
 				}
@@ -176,7 +176,7 @@ func TestStolenServicesKey(t *testing.T) {
 			t.Errorf("%s is believed", what)
 		}
 	}
-	// It makes nobody who makes more.
+	// It cannot make an issuer.
 	key := curveKey(t)
 	middle := make1(t, &x509.Certificate{IsCA: true, KeyUsage: x509.KeyUsageCertSign, Subject: pkix.Name{CommonName: "more"}}, key.Public())
 	leaf := &x509.Certificate{SerialNumber: big.NewInt(8), NotBefore: middle.NotBefore, NotAfter: middle.NotAfter, DNSNames: []string{"x.example.org"}, ExtKeyUsage: both}
@@ -210,7 +210,7 @@ func verifies(c, parent *x509.Certificate, roots []*x509.Certificate) error {
 	return err
 }
 
-// What a request says of itself beside its key is refused, whatever it is, and weak keys are.
+// A request with anything except a key is refused, and so is a weak key.
 func TestHostileServiceRequests(t *testing.T) {
 	s, _ := newServices(t)
 	weak, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -254,7 +254,7 @@ func TestHostileServiceRequests(t *testing.T) {
 	}
 }
 
-// Names have one form, and those of the hub are not given.
+// Names have one form, and names of the hub are refused.
 func TestServiceNames(t *testing.T) {
 	s, _ := newServices(t)
 	for name, good := range map[string]bool{

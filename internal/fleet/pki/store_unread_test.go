@@ -19,8 +19,8 @@ type locked struct{ shelf }
 
 func (locked) Get(context.Context, string) (fleet.Entry, error) { return fleet.Entry{}, errShelf }
 
-// TestStoreThatCannotBeRead: an unknown state is an error of the store. It never means that something is missing,
-// and it is no refusal.
+// TestStoreThatCannotBeRead: an unknown state is an error of the store. It never means that an
+// entry is missing, and it is not a refusal.
 func TestStoreThatCannotBeRead(t *testing.T) {
 	r, _ := newRegistrar(t)
 	r.Tokens, r.Targets = locked{}, locked{}
@@ -36,7 +36,8 @@ func TestStoreThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestNoCertificateForABadEntry: a target whose entry has no valid name gets no certificate, and none is remembered.
+// TestNoCertificateForABadEntry: a target whose entry has no valid name gets no certificate, and no
+// serial is recorded.
 func TestNoCertificateForABadEntry(t *testing.T) {
 	r, a := newRegistrar(t)
 	key, err := newP256()
@@ -77,7 +78,8 @@ func TestNoCertificateForABadEntry(t *testing.T) {
 	}
 }
 
-// TestCAWithoutACertificate: a key alone is no fleet CA, and a caller can tell that a file is missing.
+// TestCAWithoutACertificate: a key alone is not a fleet CA, and a caller can distinguish a missing
+// file.
 func TestCAWithoutACertificate(t *testing.T) {
 	files := mem.NewFS(mem.Options{})
 	if _, err := NewCA(files, "/a", "acme", rulesNow); err != nil {
@@ -91,7 +93,7 @@ func TestCAWithoutACertificate(t *testing.T) {
 	}
 }
 
-// TestAllAddressesAreGuilty: if no address can be forgotten, all are.
+// TestAllAddressesAreGuilty: if all addresses have failures, all are forgotten.
 func TestAllAddressesAreGuilty(t *testing.T) {
 	full := buckets{}
 	for i := range 10_000 {

@@ -41,10 +41,10 @@ func TestRevocationsHaveOneSubject(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, got.Key(), err)
 		}
 	}
-	if _, err := OpenRevocation(make([]byte, maxRevocation+1), nil); err == nil || !strings.Contains(err.Error(), "are the most") {
+	if _, err := OpenRevocation(make([]byte, maxRevocation+1), nil); err == nil || !strings.Contains(err.Error(), "the maximum is") {
 		t.Errorf("%v", err)
 	}
-	if _, err := OpenRevocation(make([]byte, maxRevocation), nil); err == nil || strings.Contains(err.Error(), "are the most") {
+	if _, err := OpenRevocation(make([]byte, maxRevocation), nil); err == nil || strings.Contains(err.Error(), "the maximum is") {
 		t.Errorf("%v", err)
 	}
 	if err := (Revocation{Format: "fettle.revocation/2", Serial: "2f", Fleet: "acme"}).check(); err == nil {
@@ -52,7 +52,8 @@ func TestRevocationsHaveOneSubject(t *testing.T) {
 	}
 }
 
-// TestEarlierFactStays: of two facts about one subject the earlier stays, and only facts that are in the set are known.
+// TestEarlierFactStays: of two revocations of one subject the earlier one stays, and only
+// revocations in the set are known.
 func TestEarlierFactStays(t *testing.T) {
 	key := ed25519.NewKeyFromSeed(make([]byte, 32))
 	keys := fleet.KeysOf(key.Public().(ed25519.PublicKey))
@@ -84,7 +85,7 @@ func TestEarlierFactStays(t *testing.T) {
 	}
 }
 
-// TestTokenParts: each part of a token has its own length, whatever the length of all is.
+// TestTokenParts: each part of a token has its own length, independent of the total length.
 func TestTokenParts(t *testing.T) {
 	token := newToken([32]byte{7})
 	text := func(parts ...string) string {

@@ -17,7 +17,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// put writes a file of a directory of keys, over what it had.
+// put replaces a file of a directory of keys.
 func put(t *testing.T, files host.FS, path string, text []byte) {
 	t.Helper()
 	f, err := files.OpenAppend(path)
@@ -46,7 +46,7 @@ func get(t *testing.T, files host.FS, path string) []byte {
 	return b
 }
 
-// TestIdentitiesThatFit: an identity is taken only if all of its parts belong together.
+// TestIdentitiesThatFit: an identity is accepted only if all of its parts belong together.
 func TestIdentitiesThatFit(t *testing.T) {
 	s, other := newSite(t, "acme"), newSite(t, "acme")
 	c := s.host()
@@ -104,7 +104,7 @@ func TestIdentitiesThatFit(t *testing.T) {
 	}
 }
 
-// TestLearn: an agent learns addresses and signers of its own fleet, and forgets no signer.
+// TestLearn: an agent stores addresses and signers of its own fleet, and forgets no signer.
 func TestLearn(t *testing.T) {
 	s, other := newSite(t, "acme"), newSite(t, "acme")
 	c := s.host()
@@ -166,7 +166,7 @@ func TestLearn(t *testing.T) {
 	}
 }
 
-// answering is a hub of the site that gives other answers.
+// answering is a hub of the site with other answers.
 func (s *site) answering(status int, answer func(e pki.Enrolment) any) string {
 	return serve(s.t, http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		var e pki.Enrolment
@@ -181,7 +181,7 @@ func (s *site) answering(status int, answer func(e pki.Enrolment) any) string {
 	}), trustOf(s.t, s.hub, nil).ServerTLS(s.hub.TLS, s.clock.now))
 }
 
-// TestAnswersThatAreNotTaken: a client takes an identity of the fleet CA of its token, and no other.
+// TestAnswersThatAreNotTaken: a client accepts only an identity of the fleet CA of its token.
 func TestAnswersThatAreNotTaken(t *testing.T) {
 	s, other := newSite(t, "acme"), newSite(t, "acme")
 	of := func(by *site, e pki.Enrolment) pki.Answer {
@@ -205,21 +205,21 @@ func TestAnswersThatAreNotTaken(t *testing.T) {
 	for what, c := range map[string]struct {
 		status int
 		answer func(e pki.Enrolment) any
-		says   string // "" takes it
+		says   string // "" means that it is accepted
 	}{
 		"its own":           {200, func(e pki.Enrolment) any { return of(s, e) }, ""},
-		"another fleet CA":  {200, func(e pki.Enrolment) any { return of(other, e) }, "another authority"},
-		"two fleet CAs":     {200, func(e pki.Enrolment) any { a := of(s, e); a.Authorities += of(other, e).Authorities; return a }, "another authority"},
-		"another key":       {200, func(e pki.Enrolment) any { return of(s, pki.EnrolmentFor(t, s.token(nil), "web1")) }, "not of this host's key"},
+		"another fleet CA":  {200, func(e pki.Enrolment) any { return of(other, e) }, "a different fleet CA"},
+		"two fleet CAs":     {200, func(e pki.Enrolment) any { a := of(s, e); a.Authorities += of(other, e).Authorities; return a }, "a different fleet CA"},
+		"another key":       {200, func(e pki.Enrolment) any { return of(s, pki.EnrolmentFor(t, s.token(nil), "web1")) }, "does not belong to the key of this host"},
 		"another target":    {200, func(e pki.Enrolment) any { a := of(s, e); a.ID = someTarget; return a }, "cannot use the certificate of the target"},
 		"another format":    {200, func(e pki.Enrolment) any { a := of(s, e); a.Format = "x"; return a }, "format"},
 		"too much":          {200, func(e pki.Enrolment) any { a := of(s, e); a.Name += strings.Repeat(" ", 4<<20); return a }, "more than"},
 		"no object":         {200, func(pki.Enrolment) any { return "x" }, "cannot read the answer"},
 		"waiting":           {202, func(e pki.Enrolment) any { a := of(s, e); a.Pending = "somebody"; return a }, "waiting for approval"},
 		"a refusal":         {403, func(pki.Enrolment) any { return object{"error": "no room"} }, "no room"},
-		"no refusal":        {403, func(pki.Enrolment) any { return object{"error": ""} }, "Is this the address of a hub?"},
-		"a page":            {500, func(pki.Enrolment) any { return "x" }, "its status is 500"},
-		"another direction": {307, func(pki.Enrolment) any { return object{} }, "its status is 307"},
+		"no refusal":        {403, func(pki.Enrolment) any { return object{"error": ""} }, "Check that this is the address of a hub"},
+		"a page":            {500, func(pki.Enrolment) any { return "x" }, "its HTTP status is 500"},
+		"another direction": {307, func(pki.Enrolment) any { return object{} }, "its HTTP status is 307"},
 	} {
 		host := s.host()
 		i, err := host.Enrol(t.Context(), s.answering(c.status, c.answer), s.token(nil), "web1")
@@ -279,7 +279,7 @@ func TestAuthorityOfItsKey(t *testing.T) {
 	}
 }
 
-// TestHubWithoutCertificates: a hub for which no authority has vouched does nothing, and says why.
+// TestHubWithoutCertificates: all operations of a hub without certificates fail with the reason.
 func TestHubWithoutCertificates(t *testing.T) {
 	h, err := pki.OpenHub(mem.NewFS(mem.Options{}), "/hub")
 	if err != nil {

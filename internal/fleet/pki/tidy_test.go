@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Certificates that ended are forgotten when there are many: each target shows a new one
-// every day.
+// Expired certificates are removed from a large cache: each target presents a new one every day.
 func TestPathsAreTidied(t *testing.T) {
 	var p Paths
 	n := 0

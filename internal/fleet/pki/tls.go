@@ -8,14 +8,14 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Own gives the certificate that somebody shows, anew for each connection, so that one
-// that was renewed counts at once. It may be called from any goroutine.
+// Own returns the certificate of this end. It is called for each connection, so that a renewed
+// certificate is used at once. It may be called from any goroutine.
 type Own func() (*tls.Certificate, error)
 
-// ServerTLS is for HTTPS of a hub: TLS 1.3, and whoever shows a certificate must be a
-// target, a person or a hub that is believed. Its end is not looked at, nor who issued it,
-// since a target that was away for long, or whose hub is revoked, renews here: handlers ask
-// PeerOf, which does.
+// ServerTLS returns the TLS configuration of a hub's HTTPS server: TLS 1.3, and a client
+// certificate, if there is one, must be of a trusted target, user or hub. The expiry of the
+// certificate and a revoked issuer are ignored, since a target in this state renews its certificate
+// here. Handlers call PeerOf, which checks both.
 func (t Trust) ServerTLS(own Own, now func() time.Time) *tls.Config {
 	c := t.serving(own, now)
 	c.ClientAuth = tls.RequestClientCert
@@ -29,8 +29,8 @@ func (t Trust) ServerTLS(own Own, now func() time.Time) *tls.Config {
 	return c
 }
 
-// BusTLS is for the bus of a hub: TLS 1.3, and everybody shows the certificate of a
-// target or a hub that is believed and has not ended.
+// BusTLS returns the TLS configuration of a hub's bus: TLS 1.3, and a client certificate of a
+// trusted target or hub that has not expired.
 func (t Trust) BusTLS(own Own, now func() time.Time) *tls.Config {
 	c := t.serving(own, now)
 	c.ClientAuth = tls.RequireAnyClientCert
@@ -41,12 +41,12 @@ func (t Trust) BusTLS(own Own, now func() time.Time) *tls.Config {
 	return c
 }
 
-// HubTLS is for what hubs say to each other, in both directions: TLS 1.3, and both ends
-// show the certificate of a hub that is believed and has not ended.
+// HubTLS returns the TLS configuration between hubs, in both directions: TLS 1.3, and both ends
+// present the certificate of a trusted hub that has not expired.
 func (t Trust) HubTLS(own Own, now func() time.Time) *tls.Config {
 	c := t.serving(own, now)
 	c.ClientAuth = tls.RequireAnyClientCert
-	// As in ClientTLS: the name of the machine is not what is checked.
+	// As in ClientTLS, the host name is not verified.
 	c.InsecureSkipVerify = true
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return own() }
 	c.VerifyConnection = func(s tls.ConnectionState) error {
@@ -69,8 +69,8 @@ func (t Trust) serving(own Own, now func() time.Time) *tls.Config {
 	}
 }
 
-// PeerOf is who is at the other end of a connection, if they are of one of the kinds and
-// believed now; see Verify.
+// PeerOf returns the verified other end of a connection, which must be of one of the kinds; see
+// Verify.
 func (t Trust) PeerOf(s *tls.ConnectionState, now time.Time, kinds ...Kind) (Peer, error) {
 	if s == nil {
 		return t.Verify(nil, now, kinds...)
@@ -78,20 +78,20 @@ func (t Trust) PeerOf(s *tls.ConnectionState, now time.Time, kinds ...Kind) (Pee
 	return t.Verify(s.PeerCertificates, now, kinds...)
 }
 
-// TargetOf is PeerOf for a bus, on which targets are known by their identity.
+// TargetOf is PeerOf for a bus, where targets are identified by their ID.
 func (t Trust) TargetOf(s *tls.ConnectionState, now time.Time) (fleet.TargetID, error) {
 	p, err := t.PeerOf(s, now, TargetKind)
 	return fleet.TargetID(p.Name.ID), err
 }
 
-// ClientTLS is for agents, people and hubs who call a hub, by HTTPS or on the bus: TLS
-// 1.3, and the other end must be a hub that is believed at Moment. It is known by its
-// name in this fleet: by which address it was reached does not matter. own is nil for who
-// has no certificate. floor is that of an agent (see Raise); nil has none.
+// ClientTLS returns the TLS configuration of agents, users and hubs as clients of a hub, for HTTPS
+// and the bus: TLS 1.3, and the other end must be a hub that is trusted at Moment. A hub is
+// identified by its name in the fleet, not by its address. own is nil for a client without a
+// certificate. floor returns the minimum time of an agent (see Raise); nil means none.
 func (t Trust) ClientTLS(own Own, now, floor func() time.Time) *tls.Config {
 	c := &tls.Config{
 		MinVersion: tls.VersionTLS13,
-		// The name of the machine is not what is checked; VerifyConnection does all that is.
+		// The host name is not verified; VerifyConnection does the whole verification.
 		InsecureSkipVerify: true,
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if len(s.PeerCertificates) == 0 {

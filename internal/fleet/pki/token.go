@@ -9,36 +9,37 @@ import (
 	"strings"
 )
 
-// Secret is what a token proves: 160 random bits. It prints as nothing but a word; only
-// Token.Text has it.
+// Secret is the secret part of a token: 160 random bits. All ways to print it print a placeholder;
+// only Token.Text contains it.
 type Secret [20]byte
 
-// String hides it.
+// String returns a placeholder.
 func (Secret) String() string { return "(secret)" }
 
-// GoString hides it as well.
+// GoString returns a placeholder.
 func (Secret) GoString() string { return "(secret)" }
 
-// Format hides it from every verb, %x and %d too.
+// Format prints a placeholder for each verb, including %x and %d.
 func (Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, "(secret)") }
 
-// MarshalJSON hides it, and nothing reads it back.
+// MarshalJSON returns a placeholder. There is no inverse.
 func (Secret) MarshalJSON() ([]byte, error) { return []byte(`"(secret)"`), nil }
 
-// hash is how a secret is kept. It has too many bits to be guessed from that.
+// hash returns the digest of the secret for the store. The secret has too many bits to be guessed
+// from it.
 func (s Secret) hash() string {
 	sum := sha256.Sum256(s[:])
 	return hex.EncodeToString(sum[:])
 }
 
-// Token lets hosts in. Its text is shown once, when it is made:
+// Token lets hosts enrol. Its text is shown once, when it is created:
 //
 //	fettle-ID-SECRET-AUTHORITY-CHECK
 //
-// AUTHORITY is the digest of the authority's certificate, so that the first contact with
-// a hub is not blind; CHECK finds typing mistakes. All parts are of a-z and 2-7.
+// AUTHORITY is the digest of the certificate of the fleet CA, so that a new host can verify its
+// first hub. CHECK detects typing errors. All parts consist of a-z and 2-7.
 type Token struct {
-	ID        string // 8 characters, no secret
+	ID        string // 8 characters, not secret
 	Secret    Secret
 	Authority [sha256.Size]byte
 }
@@ -46,22 +47,22 @@ type Token struct {
 const (
 	tokenWord    = "fettle"
 	tokenID      = 8  // characters
-	tokenSecret  = 32 // of 20 bytes
-	tokenDigest  = 52 // of 32 bytes
+	tokenSecret  = 32 // characters, of 20 bytes
+	tokenDigest  = 52 // characters, of 32 bytes
 	tokenCheck   = 6
 	tokenAllSize = len(tokenWord) + tokenID + tokenSecret + tokenDigest + tokenCheck + 4
 )
 
-// errToken never says what of a token it was.
-var errToken = errors.New("cannot read this token: it is cut off or mistyped. Copy it whole, from fettle- on; if it is lost, make another with fettle token create")
+// errToken never contains a part of the token.
+var errToken = errors.New("cannot read this token: it is incomplete or mistyped. Copy all of it, from fettle- on. If it is lost, create another: fettle token create")
 
-// Text is the token for whoever uses it: a secret.
+// Text returns the complete token, which is a secret.
 func (t Token) Text() string {
 	body := strings.Join([]string{tokenWord, t.ID, lower.EncodeToString(t.Secret[:]), lower.EncodeToString(t.Authority[:])}, "-")
 	return body + "-" + tokenSum(body)
 }
 
-// String is the token without its secret.
+// String returns the token without its secret.
 func (t Token) String() string { return tokenWord + "-" + t.ID + "-…" }
 
 func tokenSum(body string) string {
@@ -69,15 +70,15 @@ func tokenSum(body string) string {
 	return lower.EncodeToString(sum[:])[:tokenCheck]
 }
 
-// ParseToken reads the text of a token; space around it does not matter. The error never
-// has any part of it.
+// ParseToken parses the text of a token; surrounding space is ignored. The error never contains a
+// part of the token.
 func ParseToken(text string) (Token, error) {
 	text = strings.TrimSpace(text)
 	parts := strings.Split(text, "-")
 	if len(text) != tokenAllSize || len(parts) != 5 {
 		return Token{}, errToken
 	}
-	// Errors show below: a token is read only if its Text is the text.
+	// The comparison with Text below detects decoding errors.
 	secret, _ := lower.DecodeString(parts[2])
 	digest, _ := lower.DecodeString(parts[3])
 	t := Token{ID: parts[1]}
@@ -89,11 +90,11 @@ func ParseToken(text string) (Token, error) {
 	return t, nil
 }
 
-// newToken makes the secret parts of a token.
+// newToken creates the random parts of a token.
 func newToken(authority [sha256.Size]byte) Token {
 	t := Token{Authority: authority}
 	var id [5]byte
-	_, _ = rand.Read(id[:]) // it never fails
+	_, _ = rand.Read(id[:]) // crypto/rand never fails
 	_, _ = rand.Read(t.Secret[:])
 	t.ID = lower.EncodeToString(id[:])
 	return t

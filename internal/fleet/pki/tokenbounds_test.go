@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// TestTokenOnce: each condition of a token alone refuses it, and a key that has a use already needs no other.
+// TestTokenOnce: each term of a token alone can refuse it, and a key that has used it needs no
+// other use.
 func TestTokenOnce(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	token := newToken([32]byte{1})
@@ -53,7 +54,7 @@ func TestTokenOnce(t *testing.T) {
 	}
 }
 
-// TestTermsHaveBounds: each term alone makes no token.
+// TestTermsHaveBounds: each invalid term alone is an error.
 func TestTermsHaveBounds(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	good := Terms{Uses: 1, Expires: now.Unix() + 1}

@@ -8,8 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// CreateToken makes a token of the terms and keeps what is no secret of it. The token is
-// to be shown once.
+// CreateToken creates a token and stores its non-secret part. The caller shows the token once.
 func (r *Registrar) CreateToken(ctx context.Context, terms Terms, by string) (Token, error) {
 	authority, err := r.Hub.Authority()
 	if err != nil {
@@ -28,8 +27,8 @@ func (r *Registrar) CreateToken(ctx context.Context, terms Terms, by string) (To
 	return t, nil
 }
 
-// WithdrawToken takes a token back: it lets nobody in any more, and whom it has let in
-// stays. To do it again is no error.
+// WithdrawToken makes a token invalid. Hosts that have enrolled with it stay targets. If the token
+// is withdrawn already, nothing changes, without an error.
 func (r *Registrar) WithdrawToken(ctx context.Context, id, by string) error {
 	for {
 		t, err := load[StoredToken](ctx, r.Tokens, id)

@@ -18,7 +18,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// TestTokenText: a token may be pasted with space around it, and has one form.
+// TestTokenText: a token may be surrounded by space, and has one form.
 func TestTokenText(t *testing.T) {
 	token := someToken(t)
 	text := token.Text()
@@ -28,7 +28,7 @@ func TestTokenText(t *testing.T) {
 		}
 	}
 	lower := base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
-	// signed is a token with a check sum that fits.
+	// signed returns a token with a correct check sum.
 	signed := func(parts ...string) string {
 		body := strings.Join(parts, "-")
 		sum := sha256.Sum256([]byte(body))
@@ -38,7 +38,7 @@ func TestTokenText(t *testing.T) {
 	if signed(p[:4]...) != text {
 		t.Fatal("the check sum is another one")
 	}
-	// The last letter of 256 bits has four bits too many.
+	// The last letter of 256 bits has four unused bits.
 	last := strings.IndexByte("abcdefghijklmnopqrstuvwxyz234567", p[3][51])
 	twin := p[3][:51] + string("abcdefghijklmnopqrstuvwxyz234567"[last^1])
 	for what, bad := range map[string]string{
@@ -56,7 +56,8 @@ func TestTokenText(t *testing.T) {
 	}
 }
 
-// TestTermsOfTokens: a token has uses and an end, and one for a hub nothing else.
+// TestTermsOfTokens: a token has a number of uses and an expiry; a token for a hub has no other
+// terms.
 func TestTermsOfTokens(t *testing.T) {
 	now := start()
 	end := now.Unix() + 1
@@ -88,8 +89,8 @@ func TestTermsOfTokens(t *testing.T) {
 	}
 }
 
-// TestScopeOfTokens: a token is for names and networks, for its uses, and until its end. A token for a hub
-// lets in no target.
+// TestScopeOfTokens: a token is valid for its names and networks, for its uses, and until its
+// expiry. A token for a hub enrols no target.
 func TestScopeOfTokens(t *testing.T) {
 	s := newSite(t, "acme")
 	networks := func(all ...string) func(*pki.Terms) { return func(t *pki.Terms) { t.Networks = all } }
@@ -121,7 +122,8 @@ func TestScopeOfTokens(t *testing.T) {
 	}
 }
 
-// TestRequestsThatAreNotRead: what comes from nowhere, is no JSON or is too large is refused as such.
+// TestRequestsThatAreNotRead: requests without an address, without JSON, or above the size limit
+// are refused.
 func TestRequestsThatAreNotRead(t *testing.T) {
 	s := newSite(t, "acme")
 	e, err := json.Marshal(pki.EnrolmentFor(t, s.token(nil), "web1"))

@@ -17,45 +17,45 @@ var (
 	ErrRevoked = errors.New("the certificate is revoked")
 )
 
-// Trust is whom somebody believes. It is immutable while it is used.
+// Trust verifies certificates of one fleet. It must not change during use.
 type Trust struct {
-	Fleet       string // all names are of it
+	Fleet       string // the fleet of all names
 	Authorities []*x509.Certificate
-	// Revoked tells whether a certificate is not believed any more, by its serial and its
-	// name. It may be called from any goroutine; nil revokes nothing.
+	// Revoked returns true if a certificate is revoked, by its serial and its name. It may be
+	// called from any goroutine; nil revokes nothing.
 	Revoked func(serial string, n Name) bool
-	// Paths remembers which certificates have a way to an authority; nil remembers none.
-	// Whether one of them is revoked is asked each time all the same.
+	// Paths caches verified paths to a fleet CA; nil caches nothing. Revocations are checked each
+	// time.
 	Paths *Paths
 }
 
-// Peer is somebody whose certificate is believed.
+// Peer is the owner of a verified certificate.
 type Peer struct {
 	Name        Name
 	Serial      string
 	Certificate *x509.Certificate
 }
 
-// Verify believes a certificate, which is the first of the chain, if it is of one of the
-// kinds and of the fleet, comes from an authority the way that its kind must, holds at
-// the moment, and neither it nor its issuer is revoked. ErrExpired and ErrRevoked are in
-// the chain of the error.
+// Verify verifies a certificate, which is the first of the chain. The certificate must be of one of
+// the kinds and of the fleet, and be valid at the given time. It must have the path to a fleet CA
+// that its kind requires, and neither the certificate nor its issuer may be revoked. ErrExpired and
+// ErrRevoked are in the chain of the error.
 func (t Trust) Verify(chain []*x509.Certificate, at time.Time, kinds ...Kind) (Peer, error) {
 	return t.verify(chain, at, wholeStanding, kinds...)
 }
 
-// standing is of what on the way it matters that it is revoked.
+// standing defines which certificates of a path are checked for revocation.
 type standing bool
 
 const (
 	wholeStanding standing = true
-	// ownStanding does not look at the issuer: for who is to get another certificate.
+	// ownStanding ignores a revoked issuer: the client will receive another certificate.
 	ownStanding standing = false
 )
 
 func (t Trust) verify(chain []*x509.Certificate, at time.Time, whole standing, kinds ...Kind) (Peer, error) {
 	if len(chain) == 0 {
-		return Peer{}, errors.New("cannot believe somebody without a certificate")
+		return Peer{}, errors.New("cannot trust a connection without a certificate")
 	}
 	leaf := chain[0]
 	n, err := NameOf(leaf)
@@ -63,14 +63,14 @@ func (t Trust) verify(chain []*x509.Certificate, at time.Time, whole standing, k
 		return Peer{}, err
 	}
 	if n.Fleet != t.Fleet {
-		return Peer{}, fmt.Errorf("cannot believe a certificate of the fleet %q: this is %q", n.Fleet, t.Fleet)
+		return Peer{}, fmt.Errorf("cannot trust a certificate of the fleet %q: this is the fleet %q", n.Fleet, t.Fleet)
 	}
 	if !slices.Contains(kinds, n.Kind) {
-		return Peer{}, fmt.Errorf("cannot believe the certificate of a %s here", n.Kind)
+		return Peer{}, fmt.Errorf("cannot accept the certificate of a %s here", n.Kind)
 	}
 	p := Peer{Name: n, Serial: SerialOf(leaf), Certificate: leaf}
 	if at.Before(leaf.NotBefore) {
-		return Peer{}, fmt.Errorf("cannot believe the certificate of %s before %s: see whether the clocks are right", n, leaf.NotBefore.UTC().Format(time.RFC3339))
+		return Peer{}, fmt.Errorf("cannot trust the certificate of %s before %s. Check the clocks of both hosts", n, leaf.NotBefore.UTC().Format(time.RFC3339))
 	}
 	way, err := t.Paths.find(chain, n.Kind, at, t.way)
 	if err == nil {
@@ -82,7 +82,7 @@ func (t Trust) verify(chain []*x509.Certificate, at time.Time, whole standing, k
 	return p, nil
 }
 
-// way is the path from a certificate to an authority, as it is remembered.
+// way returns the path from a certificate to a fleet CA, in the form for the cache.
 func (t Trust) way(chain []*x509.Certificate, kind Kind, at time.Time) (way, error) {
 	path, err := t.path(chain, kind, at)
 	if err != nil {
@@ -95,7 +95,7 @@ func (t Trust) way(chain []*x509.Certificate, kind Kind, at time.Time) (way, err
 		}
 		w.until = earlier(w.until, c.NotAfter)
 		if i == len(path)-1 {
-			break // the authority itself is what is believed
+			break // the fleet CA itself is trusted
 		}
 		n, err := NameOf(c)
 		if err != nil {
@@ -106,8 +106,7 @@ func (t Trust) way(chain []*x509.Certificate, kind Kind, at time.Time) (way, err
 	return w, nil
 }
 
-// path is the way from a certificate to an authority, which has the length that the kind
-// asks for.
+// path returns the path from a certificate to a fleet CA, with the length that the kind requires.
 func (t Trust) path(chain []*x509.Certificate, kind Kind, at time.Time) ([]*x509.Certificate, error) {
 	if p := t.known(chain, kind, at); p != nil {
 		return p, nil
@@ -121,22 +120,22 @@ func (t Trust) path(chain []*x509.Certificate, kind Kind, at time.Time) ([]*x509
 	}
 	paths, err := chain[0].Verify(opts)
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return nil, fmt.Errorf("cannot believe a certificate that ended at %s: %w", chain[0].NotAfter.UTC().Format(time.RFC3339), ErrExpired)
+		return nil, fmt.Errorf("cannot trust a certificate that expired at %s: %w", chain[0].NotAfter.UTC().Format(time.RFC3339), ErrExpired)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot believe a certificate that no authority of this fleet vouches for: %w", err)
+		return nil, fmt.Errorf("cannot trust a certificate that the CA of this fleet has not signed: %w", err)
 	}
 	for _, p := range paths {
 		if rightPath(p, kind) {
 			return p, nil
 		}
 	}
-	return nil, fmt.Errorf("cannot believe the certificate of a %s: it does not come from where such come from", kind)
+	return nil, fmt.Errorf("cannot trust the certificate of a %s: its issuer does not issue such certificates", kind)
 }
 
-// known is the path of a certificate by an issuer whose own path is known, nil for none: half as
-// much is computed for it. What an authority permits its issuers permit as well, or it is not
-// asked for here.
+// known returns the path of a certificate if the path of its issuer is cached, or nil. This needs
+// half of the computation. It requires that the issuer has the same name constraints as the fleet
+// CA.
 func (t Trust) known(chain []*x509.Certificate, kind Kind, at time.Time) []*x509.Certificate {
 	if t.Paths == nil || kind != TargetKind && kind != UserKind {
 		return nil
@@ -170,8 +169,8 @@ func usages(kind Kind) []x509.ExtKeyUsage {
 	return []x509.ExtKeyUsage{x509.ExtKeyUsageAny}
 }
 
-// rightPath: hubs, signers, and what makes certificates come straight from an authority; all others from
-// an issuer, so that a stolen issuing key makes no hub.
+// rightPath: hubs, signers and issuers must be directly below a fleet CA, and targets and users
+// below an issuer. A stolen issuing key therefore cannot make a hub.
 func rightPath(p []*x509.Certificate, kind Kind) bool {
 	if kind != TargetKind && kind != UserKind {
 		return len(p) == 2 && p[0].IsCA == (kind == IssuerKind || kind == ServicesKind)
@@ -183,21 +182,21 @@ func rightPath(p []*x509.Certificate, kind Kind) bool {
 	return err == nil && n.Kind == IssuerKind
 }
 
-// standing: nothing on the way is revoked.
+// standing returns an error if a certificate of the path is revoked.
 func (t Trust) standing(w way, whole standing) error {
 	for i, s := range w.steps {
 		if s.name.Fleet != t.Fleet {
-			return fmt.Errorf("cannot believe what %s vouches for: this is the fleet %q", s.name, t.Fleet)
+			return fmt.Errorf("cannot trust certificates of %s: this is the fleet %q", s.name, t.Fleet)
 		}
 		if looked := bool(whole) || i == 0; looked && t.Revoked != nil && t.Revoked(s.serial, s.name) {
-			return fmt.Errorf("cannot believe %s: %w", s.name, ErrRevoked)
+			return fmt.Errorf("cannot trust %s: %w", s.name, ErrRevoked)
 		}
 	}
 	return nil
 }
 
-// SigningKeys are the keys of the signers that are believed at a moment; the others are
-// left out, for there are always some that have ended.
+// SigningKeys returns the keys of the signers that are trusted at the given time. Other signers,
+// such as expired ones, are skipped.
 func SigningKeys(t Trust, signers []*x509.Certificate, at time.Time) fleet.Keys {
 	out := fleet.Keys{}
 	for _, c := range signers {

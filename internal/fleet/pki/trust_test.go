@@ -53,7 +53,7 @@ func leafOf(t *testing.T, h *pki.Hub) *x509.Certificate {
 	return c.Leaf
 }
 
-// forge signs a certificate by hand, as whoever has stolen a key can.
+// forge signs a certificate by hand, like a thief of a key.
 func forge(t *testing.T, name string, parent *x509.Certificate, signer *ecdsa.PrivateKey, change func(*x509.Certificate)) *x509.Certificate {
 	t.Helper()
 	u, err := url.Parse(name)
@@ -81,8 +81,7 @@ func forge(t *testing.T, name string, parent *x509.Certificate, signer *ecdsa.Pr
 
 const someTarget = "aaaaaaaaaaaaaaaaaaaaaaaaaa"
 
-// Whoever has the issuing key of a hub makes targets and people of its fleet, and
-// nothing else.
+// With the issuing key of a hub, a thief can make targets and users of its fleet, and nothing more.
 func TestStolenIssuingKey(t *testing.T) {
 	h := newHub(t, newAuthority(t, "acme"), "hub1")
 	trust := trustOf(t, h, nil)
@@ -118,7 +117,7 @@ func TestStolenIssuingKey(t *testing.T) {
 	}
 }
 
-// A chain is of one fleet and one authority, and each kind is what it says.
+// A chain has one fleet and one fleet CA, and each certificate has its own kind only.
 func TestForeignCertificates(t *testing.T) {
 	ours, theirs := newAuthority(t, "acme"), newAuthority(t, "zeta")
 	twin := newAuthority(t, "acme")
@@ -156,7 +155,8 @@ func authorityOf(t *testing.T, h *pki.Hub) *x509.Certificate {
 	return c
 }
 
-// With a hub go its keys and all that it let in; with a serial only that certificate.
+// A revoked hub loses its keys and all certificates that it issued; a revoked serial only that
+// certificate.
 func TestRevokedHubs(t *testing.T) {
 	a := newAuthority(t, "acme")
 	bad, good := newHub(t, a, "bad"), newHub(t, a, "good")
@@ -203,7 +203,7 @@ func TestRevokedHubs(t *testing.T) {
 	}
 }
 
-// The names of kinds are as they are written, and read back the same.
+// The names of kinds are stable, and String and ParseName are inverse.
 func TestNames(t *testing.T) {
 	for _, good := range []string{"fettle://acme/hub/hub1", "fettle://acme/target/" + someTarget, "fettle://acme/person/ada+ci@example.org", "fettle://a-1/issuer/h"} {
 		if n, err := pki.ParseName(good); err != nil || n.String() != good {

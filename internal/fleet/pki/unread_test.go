@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// endless is a body that counts what is read of it.
+// endless is a body that counts the bytes that are read.
 type endless struct{ read int }
 
 func (e *endless) Read(b []byte) (int, error) {
@@ -21,8 +21,8 @@ func (e *endless) Read(b []byte) (int, error) {
 
 func (e *endless) Close() error { return nil }
 
-// Of somebody who shows no certificate nothing is read, and of somebody who may have a token
-// little.
+// The hub reads nothing of a client without a certificate, and only little of a client that may
+// have a token.
 func TestStrangersAreNotReadFor(t *testing.T) {
 	s := newSite(t, "acme")
 	routes := map[string]struct {

@@ -11,10 +11,10 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Withdraw stops believing a hub, for ever: its connections, what it signs, and the
-// certificates that it made for targets, who get others by Renew. What it revoked while it
-// was believed stays revoked, since this hub signs it too. signer is the certificate of its
-// signing key, nil for one that is not known. It may be called again after an error.
+// Withdraw permanently revokes a hub: its connections, its signatures, and the certificates that it
+// issued to targets, which receive new ones by Renew. Revocations that it signed stay valid, since
+// this hub signs them too. signer is the certificate of its signing key, nil if it is unknown.
+// Withdraw may be called again after an error.
 func (r *Registrar) Withdraw(ctx context.Context, hub string, signer *x509.Certificate, by, reason string) error {
 	own, err := r.Hub.Name()
 	if err != nil {
@@ -32,7 +32,7 @@ func (r *Registrar) Withdraw(ctx context.Context, hub string, signer *x509.Certi
 	return r.Revoke(ctx, Revocation{Name: name.String(), By: by, Reason: reason})
 }
 
-// certifyFacts signs anew what another hub revoked.
+// certifyFacts signs the revocations of another hub with the key of this hub.
 func (r *Registrar) certifyFacts(ctx context.Context, signer *x509.Certificate) error {
 	theirs, ok := signer.PublicKey.(ed25519.PublicKey)
 	if !ok || r.Revocations == nil {
@@ -48,9 +48,9 @@ func (r *Registrar) certifyFacts(ctx context.Context, signer *x509.Certificate) 
 		}
 		fact, err := OpenRevocation(envelope, keys)
 		if err != nil {
-			continue // its certificate has ended: nobody believes it any more in any case
+			continue // the signer's certificate has expired, so the revocation is not accepted anyway
 		}
-		// Of two about the same the earlier one stays, everywhere.
+		// Of two revocations of the same subject, the earlier one stays.
 		fact.At--
 		again, err := fact.Sign(r.Hub.SigningKey())
 		if err != nil {
@@ -66,7 +66,8 @@ func (r *Registrar) certifyFacts(ctx context.Context, signer *x509.Certificate) 
 	return nil
 }
 
-// signedBy tells whether an envelope says that a key signed it. It proves nothing.
+// signedBy returns true if an envelope has a signature of the key. It does not verify the
+// signature.
 func signedBy(envelope []byte, keyID string) bool {
 	var s fleet.Signed
 	if json.Unmarshal(envelope, &s) != nil {
@@ -80,9 +81,9 @@ func signedBy(envelope []byte, keyID string) bool {
 	return false
 }
 
-// peer is who shows a certificate that is to be renewed. One that a hub made which is not
-// believed any more is good for this alone, and only for a target that the registry knows
-// with this very key: whoever has that hub's keys can make certificates, and not the key.
+// peer returns the target that presents a certificate for renewal. A certificate of a revoked hub
+// is accepted only here, and only if the registry has the target with this key: a thief of the
+// hub's keys can make certificates, but does not have this key.
 func (r *Registrar) peer(ctx context.Context, t Trust, chain []*x509.Certificate, now time.Time) (Peer, error) {
 	at := earlier(now, chain[0].NotAfter)
 	p, err := t.Verify(chain, at, TargetKind)

@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// beside is another hub of the fleet, on the same stores.
+// beside is another hub of the fleet, with the same stores.
 func (s *site) beside(id string) *site {
 	o := *s
 	o.hub = newHub(s.t, s.authority, id)
@@ -37,8 +37,8 @@ func signerOf(t *testing.T, h *pki.Hub) *x509.Certificate {
 	return c
 }
 
-// A hub that is withdrawn connects to nobody. Targets whose certificates it made are let
-// in nowhere with them, but get others; what it revoked stays revoked, for newcomers too.
+// A withdrawn hub cannot connect. Certificates that it issued to targets are refused, except to get
+// new ones. Its revocations stay valid, also for new agents.
 func TestWithdrawHub(t *testing.T) {
 	s := newSite(t, "acme")
 	other := s.beside("hub2")
@@ -68,7 +68,7 @@ func TestWithdrawHub(t *testing.T) {
 	if err := handshake(t, trustOf(t, other.hub, nil).ServerTLS(other.hub.TLS, s.clock.now), theirs.TLS(s.registrar.Revocations, s.clock.now, nil)); err == nil {
 		t.Error("a target takes it for a hub")
 	}
-	// Whoever comes new believes this hub alone, and knows all the same who is revoked.
+	// A new agent that trusts only this hub still receives all revocations.
 	var fresh pki.Revocations
 	for _, e := range s.registrar.Revocations.Envelopes() {
 		if _, err := fresh.Add(e, fleet.KeysOf(publicOf(s.hub.SigningKey()))); err != nil {
@@ -81,7 +81,7 @@ func TestWithdrawHub(t *testing.T) {
 	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), theirs.TLS(nil, s.clock.now, nil)); !errors.Is(err, pki.ErrRevoked) {
 		t.Errorf("the bus: %v", err)
 	}
-	// A hub that only makes the certificate believed again needs the key, which stays.
+	// A hub that only trusts the certificate again needs the key, which stays.
 	text, err := host.Directory.Load()
 	if err != nil {
 		t.Fatal(err)
@@ -98,8 +98,8 @@ func TestWithdrawHub(t *testing.T) {
 	}
 }
 
-// Whoever has the keys of a hub that was withdrawn makes certificates, and gets nothing
-// for them: neither as a target that there is, nor as one that there is not.
+// A thief of the keys of a withdrawn hub can make certificates, but cannot renew them: neither for
+// an existing target, nor for a new one.
 func TestThiefOfAHub(t *testing.T) {
 	s := newSite(t, "acme")
 	other := s.beside("hub2")
