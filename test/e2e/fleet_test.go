@@ -239,7 +239,7 @@ func fleetSigned(f *fleetOf) {
 	f.commit("unsigned")
 	f.await("web2 takes it", func() bool { return f.agents[1].Exec("cat", "/etc/motd").Stdout == "unsigned\n" })
 	f.await("web1 refuses it", func() bool {
-		return strings.Contains(h.Exec("fettle", "target", "show", "web1").Stdout, "is not signed, and this target takes signed ones only")
+		return strings.Contains(h.Exec("fettle", "target", "show", "web1").Stdout, "is not signed, and this target accepts only signed commits")
 	})
 	if out := a.Run(f.t, "cat", "/etc/motd"); strings.TrimSpace(out) != "four" {
 		f.t.Errorf("web1 has %q", out)
@@ -282,7 +282,7 @@ func fleetToken(f *fleetOf) {
 	f.await("it has expired", func() bool { return strings.Contains(f.hub.Exec("fettle", "token", "list").Stdout, " expired ") })
 	for _, c := range []struct{ token, says string }{
 		{spent, "spent"},
-		{mistyped(spent), "cut off or mistyped"},
+		{mistyped(spent), "incomplete or mistyped"},
 		{short, "expired"},
 		{other.token("role=web", "1"), "not of the fleet"},
 	} {

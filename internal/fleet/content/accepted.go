@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// AcceptedFormat is the format of the accepted commits that this binary writes and reads.
+// AcceptedFormat is the supported format of accepted commits.
 const AcceptedFormat = "fettle.accepted-commits/1"
 
-// Accepted are the last accepted commits, by part. A part is a path in the signed tree, so a hub
+// Accepted has the last accepted commit of each part. A part is a path in the signed tree, so a hub
 // cannot rename it. A host stores them durably.
 type Accepted map[string]string
 
@@ -17,12 +17,12 @@ type acceptedText struct {
 	Parts  map[string]string `json:"parts"`
 }
 
-// Marshal is the text that ParseAccepted reads.
+// Marshal returns the text for ParseAccepted.
 func (a Accepted) Marshal() ([]byte, error) {
 	return json.Marshal(acceptedText{AcceptedFormat, a})
 }
 
-// ParseAccepted reads accepted commits strictly.
+// ParseAccepted parses accepted commits. Unknown fields are errors.
 func ParseAccepted(text []byte) (Accepted, error) {
 	var t acceptedText
 	err := decodeStrictly(text, &t)
@@ -43,7 +43,7 @@ func ParseAccepted(text []byte) (Accepted, error) {
 	return t.Parts, nil
 }
 
-// Lineage is the lineage of a new commit of a part.
+// Lineage returns the lineage of a new commit of a part.
 func (a Accepted) Lineage(part, commit string) Lineage {
 	return Lineage{Commit: commit, Part: a[part], Top: a[Top]}
 }

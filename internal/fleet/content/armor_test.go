@@ -24,17 +24,17 @@ func TestArmor(t *testing.T) {
 		"good":            {good, ""},
 		"blanks behind":   {good + "\n \n", ""},
 		"as long as ever": {good + strings.Repeat("\n", maxArmor-len(good)), ""},
-		"too long":        {good + strings.Repeat("\n", maxArmor-len(good)+1), "the signature has"},
-		"words before":    {"x\n" + good, "none of SSH's"},
-		"words behind":    {good + "x", "none of SSH's"},
+		"too long":        {good + strings.Repeat("\n", maxArmor-len(good)+1), "the signature is too long"},
+		"words before":    {"x\n" + good, "not an SSH signature"},
+		"words behind":    {good + "x", "not an SSH signature"},
 		"of OpenPGP":      {"-----BEGIN PGP SIGNATURE-----\n", "OpenPGP"},
-		"another block":   {block(pem.Block{Type: "SSH KEY", Bytes: body("SSHSIG", 1)}), "none of SSH's"},
-		"another, later":  {armorBegin + "\n!\n" + block(pem.Block{Type: "SSH KEY", Bytes: body("SSHSIG", 1)}), "none of SSH's"},
-		"a header":        {block(pem.Block{Type: "SSH SIGNATURE", Headers: map[string]string{"a": "b"}, Bytes: body("SSHSIG", 1)}), "none of SSH's"},
-		"another magic":   {block(pem.Block{Type: "SSH SIGNATURE", Bytes: body("SSHSIX", 1)}), "another version"},
-		"another version": {block(pem.Block{Type: "SSH SIGNATURE", Bytes: body("SSHSIG", 2)}), "another version"},
-		"cut off":         {block(pem.Block{Type: "SSH SIGNATURE", Bytes: body("SSHSIG", 1)[:20]}), "another version"},
-		"empty":           {"", "none of SSH's"},
+		"another block":   {block(pem.Block{Type: "SSH KEY", Bytes: body("SSHSIG", 1)}), "not an SSH signature"},
+		"another, later":  {armorBegin + "\n!\n" + block(pem.Block{Type: "SSH KEY", Bytes: body("SSHSIG", 1)}), "not an SSH signature"},
+		"a header":        {block(pem.Block{Type: "SSH SIGNATURE", Headers: map[string]string{"a": "b"}, Bytes: body("SSHSIG", 1)}), "not an SSH signature"},
+		"another magic":   {block(pem.Block{Type: "SSH SIGNATURE", Bytes: body("SSHSIX", 1)}), "not an SSH signature of version 1"},
+		"another version": {block(pem.Block{Type: "SSH SIGNATURE", Bytes: body("SSHSIG", 2)}), "not an SSH signature of version 1"},
+		"cut off":         {block(pem.Block{Type: "SSH SIGNATURE", Bytes: body("SSHSIG", 1)[:20]}), "not an SSH signature of version 1"},
+		"empty":           {"", "not an SSH signature"},
 	} {
 		if _, err := parseArmor([]byte(c.text)); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
@@ -78,8 +78,8 @@ func TestSignersFile(t *testing.T) {
 		"at its end":        {`# c` + "\n" + `ann valid-before="19700102000000" ` + line, "git", 86400, "was no longer valid on 1970-01-02 00:00:00 UTC: see f:2"},
 		"both":              {`ann valid-after="19700102",valid-before="19700103",namespaces="git" ` + line, "git", 90000, ""},
 		"a later line":      {`ann valid-before="19700102" ` + line + "\nann " + line, "git", 90000, ""},
-		"another key":       {"ann " + publicLine(other), "git", 5, "which is not in f; if you believe it add a line: NAME " + line},
-		"nobody":            {"", "git", 5, "no key is believed here"},
+		"another key":       {"ann " + publicLine(other), "git", 5, "which is not in f. If you trust this key, add a line: NAME " + line},
+		"nobody":            {"", "git", 5, "this target trusts no keys"},
 	} {
 		s, err := ParseSigners("f", []byte(c.text))
 		if err != nil {
@@ -92,15 +92,15 @@ func TestSignersFile(t *testing.T) {
 		}
 	}
 	for text, says := range map[string]string{
-		"ann ssh-ed25519": "a line is", "ann x=y " + line: "is no option", "ann cert-authority " + line: "certificate authorities", "ann ssh-dss AAAA": "is no kind of key",
-		"ann ssh-ed25519 !": "cannot be read", "ann ssh-rsa " + strings.Fields(line)[1]: "cannot be read", `ann valid-after="1970" ` + line: "is no time",
-		`ann valid-after="19701302" ` + line: "is no time", "a\n" + "b": "cannot read f:2",
+		"ann ssh-ed25519": "a line is", "ann x=y " + line: "is not an option", "ann cert-authority " + line: "certificate authorities", "ann ssh-dss AAAA": "is not a supported key type",
+		"ann ssh-ed25519 !": "cannot be read", "ann ssh-rsa " + strings.Fields(line)[1]: "cannot be read", `ann valid-after="1970" ` + line: "is not a time",
+		`ann valid-after="19701302" ` + line: "is not a time", "a\n" + "b": "cannot read f:2",
 	} {
 		if s, err := ParseSigners("f", []byte(text)); err == nil || !strings.Contains(err.Error(), says) || !s.Empty() {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if (Signers{}).fileName() != "the file of believed keys" {
+	if (Signers{}).fileName() != "the file of trusted keys" {
 		t.Error("a file without a name has one")
 	}
 }

@@ -26,12 +26,12 @@ func TestVerifyBinary(t *testing.T) {
 	other.Files = map[string]fleet.Bundle{"amd64": {Digest: "sha256:" + strings.Repeat("b", 64), Size: 7}}
 	older := p
 	older.Version = "1.4"
-	wanted := map[string]fleet.Binary{"not of this text": other, "not of  this text": older}
+	wanted := map[string]fleet.Binary{"does not match this text": other, "does not match  this text": older}
 	for want, signature := range map[string]string{
 		"is not signed":           "",
 		"namespace":               armor(key, content.CommitNamespace),
 		"which is not in signers": armor(stranger, content.BinaryNamespace),
-		"none of SSH's":           "-----BEGIN SSH SIGNATURE-----\nAAAA\n",
+		"not an SSH signature":    "-----BEGIN SSH SIGNATURE-----\nAAAA\n",
 	} {
 		q := p
 		q.Signature = signature

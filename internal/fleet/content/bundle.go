@@ -18,19 +18,19 @@ import (
 
 const magic = "fettle.bundle/1\n"
 
-// What a bundle may hold at most.
+// Limits of a bundle.
 const (
 	MaxFiles  = 50_000    // files and links
 	MaxFile   = 256 << 20 // bytes of a file
-	MaxBundle = 2 << 30   // bytes of the whole
-	maxIndex  = 16 << 20  // bytes of what stands before the content
-	maxText   = 4095      // bytes of a path or a link's target
+	MaxBundle = 2 << 30   // bytes of the whole bundle
+	maxIndex  = 16 << 20  // bytes before the content
+	maxText   = 4095      // bytes of a path or of the target of a link
 )
 
-// Top is the name of the part that is everything outside of modules/.
+// Top is the name of the root bundle: the part with all files outside of modules/.
 const Top = ""
 
-// PartOf is the part that holds a directory of the repository: Top, or modules/NAME.
+// PartOf returns the part that contains a directory of the repository: Top, or modules/NAME.
 func PartOf(dir string) string {
 	parts := strings.SplitN(path.Clean(dir), "/", 3)
 	if len(parts) < 2 || parts[0] != "modules" {
@@ -39,7 +39,7 @@ func PartOf(dir string) string {
 	return parts[0] + "/" + parts[1]
 }
 
-// Parts lists the parts of a repository: Top, and its modules sorted by name.
+// Parts returns the parts of a repository: Top, and its modules sorted by name.
 func Parts(t repo.Tree) ([]string, error) {
 	out := []string{Top}
 	top, err := t.ReadDir(".")
@@ -51,7 +51,7 @@ func Parts(t repo.Tree) ([]string, error) {
 			continue
 		}
 		if e.Type != repo.Dir {
-			return nil, errors.New("cannot pack the repository: modules is no directory; the modules of targets stand in it")
+			return nil, errors.New("cannot pack the repository: modules is not a directory. It must contain the directories of the modules")
 		}
 		list, err := t.ReadDir("modules")
 		if err != nil {
@@ -66,8 +66,8 @@ func Parts(t repo.Tree) ([]string, error) {
 	return out, nil
 }
 
-// Pack writes the bundle of one part of a repository's tree, and tells its name. The
-// same part gives the same bytes wherever it is packed.
+// Pack writes the bundle of one part of a repository's tree, and returns its digest and size. The
+// same part always has the same bytes.
 func Pack(w io.Writer, t repo.Tree, part string) (fleet.Bundle, error) {
 	items, err := itemsOf(t, part)
 	if err != nil {
@@ -81,7 +81,7 @@ func Pack(w io.Writer, t repo.Tree, part string) (fleet.Bundle, error) {
 // itemsOf lists a part, with paths relative to it.
 func itemsOf(t repo.Tree, part string) ([]repo.Item, error) {
 	if part != Top && (PartOf(part) != part || path.Clean(part) != part) {
-		return nil, fmt.Errorf("cannot pack %.80q: a part is the top or a directory modules/NAME", part)
+		return nil, fmt.Errorf("cannot pack %.80q: a part is the root bundle or a directory modules/NAME", part)
 	}
 	var out []repo.Item
 	err := repo.Walk(t, cmp.Or(part, "."), func(e repo.Entry) error {
@@ -109,7 +109,7 @@ func itemOf(t repo.Tree, e repo.Entry) (it repo.Item, err error) {
 	return it, err
 }
 
-// write writes items that are sorted by path.
+// write writes items, which must be sorted by path.
 func write(w io.Writer, items []repo.Item, open func(repo.Item) (io.ReadCloser, error)) (fleet.Bundle, error) {
 	index, err := appendIndex(nil, items)
 	if err == nil {
@@ -145,7 +145,7 @@ func copyItem(w io.Writer, it repo.Item, open func(repo.Item) (io.ReadCloser, er
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w, sum), io.LimitReader(r, it.Size+1))
 	if err == nil && (n != it.Size || digestText(sum.Sum(nil)) != it.Digest) {
-		err = errors.New("its content changed while it was read; run again")
+		err = errors.New("its content changed while it was read. Retry")
 	}
 	return err
 }
@@ -156,7 +156,7 @@ func appendIndex(b []byte, items []repo.Item) ([]byte, error) {
 	b = binary.BigEndian.AppendUint32(append(b, magic...), uint32(len(items)))
 	for _, it := range items {
 		if len(it.Path) > maxText || len(it.Target) > maxText {
-			return nil, fmt.Errorf("%.80q is longer than %d bytes, or leads to what is", it.Path, maxText)
+			return nil, fmt.Errorf("the path %.80q, or the target of this link, is longer than %d bytes", it.Path, maxText)
 		}
 		kind := byte('f')
 		switch {
@@ -172,7 +172,7 @@ func appendIndex(b []byte, items []repo.Item) ([]byte, error) {
 		}
 		sum, err := hex.DecodeString(strings.TrimPrefix(it.Digest, "sha256:"))
 		if err != nil || len(sum) != sha256.Size {
-			return nil, fmt.Errorf("%.80q has the digest %.80q", it.Path, it.Digest)
+			return nil, fmt.Errorf("%.80q has the invalid digest %.80q", it.Path, it.Digest)
 		}
 		b = append(binary.BigEndian.AppendUint64(b, uint64(it.Size)), sum...)
 	}
@@ -183,30 +183,30 @@ func appendText(b []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint16(b, uint16(len(s))), s...)
 }
 
-// checkItems holds items to what a bundle may hold: bounds, order, and names that mean
-// the same file nowhere. The rules for one name are the tree's.
+// checkItems checks the limits of a bundle, the order of its paths, and that no two paths can be
+// the same file on any system. repo.TreeOf checks single names.
 func checkItems(items []repo.Item, size int64) error {
 	if len(items) > MaxFiles || size > maxIndex {
-		return fmt.Errorf("it has %d files, more than %d, or too long names", len(items), MaxFiles)
+		return fmt.Errorf("it has %d files (the maximum is %d), or its names are too long", len(items), MaxFiles)
 	}
 	for i, it := range items {
 		if i > 0 && items[i-1].Path >= it.Path {
-			return fmt.Errorf("%.80q does not stand in its order", it.Path)
+			return fmt.Errorf("%.80q is not in the order of paths", it.Path)
 		}
 		if it.Size < 0 || it.Size > MaxFile {
-			return fmt.Errorf("%.80q has more than %d MiB; a bundle takes no larger file", it.Path, MaxFile>>20)
+			return fmt.Errorf("%.80q is larger than %d MiB, the maximum for a file of a bundle", it.Path, MaxFile>>20)
 		}
 		if it.Type == repo.File {
 			size += it.Size
 		}
 		if size > MaxBundle {
-			return fmt.Errorf("it has more than %d MiB in all", MaxBundle>>20)
+			return fmt.Errorf("it has more than %d MiB in total", MaxBundle>>20)
 		}
 	}
 	return checkDuplicates(items)
 }
 
-// checkDuplicates refuses names that differ in case only: somewhere they are one file.
+// checkDuplicates refuses names that differ only in case: some file systems treat them as one file.
 func checkDuplicates(items []repo.Item) error {
 	seen := map[string]string{}
 	for _, it := range items {
@@ -217,7 +217,7 @@ func checkDuplicates(items []repo.Item) error {
 				break
 			}
 			if known {
-				return fmt.Errorf("%.80q and %.80q differ in case only; rename one", other, p)
+				return fmt.Errorf("%.80q and %.80q differ only in case. Rename one of them", other, p)
 			}
 			seen[low] = p
 		}
@@ -225,8 +225,8 @@ func checkDuplicates(items []repo.Item) error {
 	return nil
 }
 
-// Bundle is one that was read: all of it is what its index says. It reads from where
-// it was parsed, which has to stay. It is safe for concurrent use if that is.
+// Bundle is a parsed bundle whose content matches its index. It reads from the reader that it was
+// parsed from, which must stay open. It is safe for concurrent use if that reader is.
 type Bundle struct {
 	info  fleet.Bundle
 	items []repo.Item
@@ -235,14 +235,14 @@ type Bundle struct {
 	tree  repo.Tree
 }
 
-// Info is the bundle's name.
+// Info returns the digest and the size of the bundle.
 func (b *Bundle) Info() fleet.Bundle { return b.info }
 
-// Tree is its content, with paths relative to the part.
+// Tree returns the content, with paths relative to the part.
 func (b *Bundle) Tree() repo.Tree { return b.tree }
 
-// Parse reads a bundle of size bytes strictly and whole; its memory is bounded by
-// that of the index. It computes the name, which the caller compares.
+// Parse parses a whole bundle of size bytes. Its memory is limited by the maximum size of the
+// index. It computes the digest; the caller must compare it with the expected one.
 func Parse(r io.ReaderAt, size int64) (*Bundle, error) {
 	b, err := parse(r, size)
 	if err != nil {
@@ -271,14 +271,14 @@ func parse(r io.ReaderAt, size int64) (*Bundle, error) {
 		return nil, err
 	}
 	if _, err := in.ReadByte(); err != io.EOF || end != size {
-		return nil, errors.New("there is more behind its end")
+		return nil, errors.New("it has more data after its end")
 	}
 	b.info = fleet.Bundle{Digest: digestText(sum.Sum(nil)), Size: size}
 	b.tree, err = repo.TreeOf(items, b.open)
 	return b, err
 }
 
-// content reads the files to their end and notes where they stand.
+// content reads all files, verifies their digests, and records their offsets.
 func (b *Bundle) content(in io.Reader, offset int64) (end int64, err error) {
 	for _, it := range b.items {
 		if it.Type != repo.File {
@@ -289,7 +289,7 @@ func (b *Bundle) content(in io.Reader, offset int64) (end int64, err error) {
 			return 0, fmt.Errorf("it ends in %.80q after %d of %d bytes: %w", it.Path, n, it.Size, err)
 		}
 		if digestText(sum.Sum(nil)) != it.Digest {
-			return 0, fmt.Errorf("%.80q has other content than its digest says", it.Path)
+			return 0, fmt.Errorf("the content of %.80q does not match its digest", it.Path)
 		}
 		b.at[it.Path] = offset
 		offset += it.Size

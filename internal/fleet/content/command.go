@@ -13,14 +13,15 @@ import (
 	"sync"
 )
 
-// CommandFormat is the format of signed commands that this binary writes and reads.
+// CommandFormat is the supported format of signed commands.
 const CommandFormat = "fettle.signed-command/1"
 
-// MaxSignedCommand bounds a signed command, in bytes. A command carries its standard input.
+// MaxSignedCommand is the maximum size of a signed command, in bytes. A command contains its
+// standard input.
 const MaxSignedCommand = 64 << 20
 
-// MaxCommandLife bounds the time in which a signed command is valid, in seconds: hosts remember
-// its identity for so long. It is more than a hub keeps a job.
+// MaxCommandLife is the maximum validity of a signed command, in seconds: hosts remember its ID for
+// this time. It is longer than hubs store a job.
 const MaxCommandLife = 91 * 24 * 3600
 
 // MaxClockSkew is the time by which the clocks of a user and a host may differ, in seconds.
@@ -29,13 +30,13 @@ const MaxClockSkew = 120
 // JobCall is the Call of a job, which a hub stores for agents that are offline.
 const JobCall = "job"
 
-// Command is a command that a user signs for hosts with commands = "signed". It contains all
-// that the host executes, and nothing beside it counts:
+// Command is a command that a user signs for hosts with commands = "signed". It contains everything
+// that the host executes; the host ignores all other data of the request:
 //
 //	signed, err := content.Command{Fleet: file, Targets: []string{"web1"}, Call: "command", Params: params, From: now, Until: soon}.Sign(key)
 //
-// The result is Text, followed by the signature that ssh-keygen -Y sign -n fettle-command@v1
-// makes of Text.
+// The result is Text, followed by the signature that ssh-keygen -Y sign -n fettle-command@v1 makes
+// of Text.
 type Command struct {
 	Format string `json:"format"`
 	// ID is 32 random hex digits. A host executes each ID once.
@@ -48,12 +49,12 @@ type Command struct {
 	Call string `json:"call"`
 	// Params are the parameters of the call, complete: words, input, user, environment, options.
 	Params json.RawMessage `json:"params"`
-	// From and Until are the time in which the command is valid, in seconds since 1970.
+	// From and Until limit the validity of the command, in seconds since 1970.
 	From  int64 `json:"from"`
 	Until int64 `json:"until"`
 }
 
-// Text is the signed text. Each command has one text.
+// Text returns the signed text. Each command has exactly one text.
 func (c Command) Text() ([]byte, error) {
 	c.Format = CommandFormat
 	b, err := json.Marshal(c)
@@ -79,13 +80,13 @@ func (c Command) Sign(key SigningKey) (string, error) {
 		return "", fmt.Errorf("cannot sign the command: %w", err)
 	}
 	if len(text)+len(armor) > MaxSignedCommand {
-		return "", fmt.Errorf("cannot sign a command of %d bytes: %d are the most. Copy its input to the target first", len(text), MaxSignedCommand)
+		return "", fmt.Errorf("cannot sign a command of %d bytes: the maximum is %d. Copy its input to the target first", len(text), MaxSignedCommand)
 	}
 	return string(text) + armor, nil
 }
 
-// ReadCommand reads a signed command without checking its signature: for a host that requires
-// none. Use VerifyCommand for a host that requires signatures.
+// ReadCommand parses a signed command without verifying its signature, for hosts that require none.
+// Hosts that require signatures must use VerifyCommand.
 func ReadCommand(signed string) (Command, error) {
 	text, _, err := splitCommand(signed)
 	if err != nil {
@@ -96,9 +97,9 @@ func ReadCommand(signed string) (Command, error) {
 
 func splitCommand(signed string) (text, armor string, err error) {
 	if len(signed) > MaxSignedCommand {
-		return "", "", fmt.Errorf("cannot accept a signed command of %d bytes: %d are the most", len(signed), MaxSignedCommand)
+		return "", "", fmt.Errorf("cannot accept a signed command of %d bytes: the maximum is %d", len(signed), MaxSignedCommand)
 	}
-	at := strings.LastIndex(signed, armorBegin) // the words of the command may contain it too
+	at := strings.LastIndex(signed, armorBegin) // the arguments of the command may contain it too
 	if at < 0 {
 		return "", "", errors.New("cannot accept the command: it has no signature")
 	}
@@ -107,8 +108,8 @@ func splitCommand(signed string) (text, armor string, err error) {
 
 var commandID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{32}$`) })
 
-// parseCommand reads a text that is exactly the Text of its command: two readers of one text
-// must not find different commands in it.
+// parseCommand parses a text that must be exactly the Text of its command: two programs that read
+// the same text must not find different commands in it.
 func parseCommand(text []byte) (Command, error) {
 	var c Command
 	if err := decodeStrictly(text, &c); err != nil || c.Format != CommandFormat {
@@ -123,7 +124,7 @@ func parseCommand(text []byte) (Command, error) {
 	return c, nil
 }
 
-// CommandTrust contains the values that a host compares a signed command with.
+// CommandTrust has the values with which a host compares a signed command.
 type CommandTrust struct {
 	Signers Signers
 	Fleets  []string // the FleetFiles of the host's fleet
@@ -131,8 +132,8 @@ type CommandTrust struct {
 	Now     int64    // seconds since 1970
 }
 
-// VerifyCommand checks that a trusted key signed a command for this host and this time. by is
-// the principal of the key. The caller checks that the host has not executed its ID before.
+// VerifyCommand verifies that a trusted key signed a command for this host and this time. by is the
+// principal of the key. The caller must check that the host has not executed its ID before.
 func VerifyCommand(signed string, t CommandTrust) (c Command, by string, err error) {
 	text, armor, err := splitCommand(signed)
 	if err != nil {
@@ -154,7 +155,7 @@ func VerifyCommand(signed string, t CommandTrust) (c Command, by string, err err
 	return c, by, nil
 }
 
-// refuses is the reason why a command is not for a host, or not for this time; "" if it is.
+// refuses returns the reason why a command is not for this host or this time, or "".
 func (c Command) refuses(t CommandTrust) string {
 	switch {
 	case !slices.Contains(t.Fleets, c.Fleet):
@@ -171,7 +172,7 @@ func (c Command) refuses(t CommandTrust) string {
 	return ""
 }
 
-// someNames are the first of many names.
+// someNames returns the first names of a list as text.
 func someNames(names []string) string {
 	const most = 3
 	if len(names) <= most {

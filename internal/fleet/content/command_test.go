@@ -126,7 +126,7 @@ func TestKeysOfCommands(t *testing.T) {
 	_, _, err := content.VerifyCommand(signedCommand(t, other, restart()), commandTrust(signers(t, "eve "+line)))
 	wantErr(t, err, "not in signers")
 	_, _, err = content.VerifyCommand(signedCommand(t, key, restart()), commandTrust(content.Signers{}))
-	wantErr(t, err, "no key is believed here")
+	wantErr(t, err, "this target trusts no keys")
 	text, err := func() ([]byte, error) { c := restart(); c.ID = strings.Repeat("a", 32); return c.Text() }()
 	if err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestAlteredCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := content.VerifyCommand(string(text)+"\n"+signed[at:], commandTrust(signers(t, line))); err == nil || !strings.Contains(err.Error(), "is not of this text") {
+		if _, _, err := content.VerifyCommand(string(text)+"\n"+signed[at:], commandTrust(signers(t, line))); err == nil || !strings.Contains(err.Error(), "does not match this text") {
 			t.Errorf("%s: %v", what, err)
 		}
 	})

@@ -12,22 +12,22 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// commit is what a commit object says, as far as it matters.
+// commit has the parsed fields of a commit object.
 type commit struct {
 	tree      string
 	parents   []string
-	author    string // "name <mail>", without characters that cannot be printed
-	time      int64  // of the committer
+	author    string // "name <mail>", without unprintable characters
+	time      int64  // of the committer, in seconds since 1970
 	subject   string
 	signature []byte // nil for none
-	payload   []byte // what is signed: the object without its signature
+	payload   []byte // the signed text: the object without its signature
 }
 
-// maxCommit bounds a commit object, in bytes.
+// maxCommit is the maximum size of a commit object, in bytes.
 const maxCommit = 1 << 20
 
-// parseCommit reads a commit object strictly: each header that matters once, in git's
-// order, so that nothing can be read in two ways.
+// parseCommit parses a commit object. Each header that it uses must occur once, in git's order, so
+// that git and fettle cannot read the object differently.
 func (n naming) parseCommit(raw []byte) (commit, error) {
 	header, message, ok := bytes.Cut(raw, []byte("\n\n"))
 	if !ok || len(raw) > maxCommit || bytes.ContainsRune(header, 0) {
@@ -54,7 +54,7 @@ func subjectOf(message []byte) string {
 	return printable(first)
 }
 
-// printable is text of a commit to show, of at most 200 bytes.
+// printable returns at most 200 bytes of a text of a commit, with unprintable characters replaced.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
@@ -64,14 +64,14 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s[:min(len(s), 200)], "?"))
 }
 
-// personOf is "Name <mail>" of "Name <mail> 1700000000 +0100".
+// personOf returns "Name <mail>" of "Name <mail> 1700000000 +0100".
 func personOf(s string) string { return s[:strings.LastIndexByte(s, '>')+1] }
 
 type commitParser struct {
 	commit
 	naming naming
 	seen   map[string]int
-	last   string // the header that a line with a blank in front continues
+	last   string // the header that is continued by a line with a leading space
 	before string // the header before it
 }
 
@@ -111,12 +111,12 @@ func (p *commitParser) header(name, value string, line []byte) error {
 		return fmt.Errorf("its commit has a signature of another kind, %.40q", name)
 	case name == "tree":
 		if len(value) != 2*p.naming.size || strings.Trim(value, "0123456789abcdef") != "" {
-			return errors.New("its commit names no tree")
+			return errors.New("its commit has no valid tree")
 		}
 		p.tree = value
 	case name == "parent":
 		if p.before != "tree" && p.before != "parent" || len(value) != 2*p.naming.size || strings.Trim(value, "0123456789abcdef") != "" {
-			return errors.New("its commit has a parent that git would not read")
+			return errors.New("its commit has an invalid parent")
 		}
 		p.parents = append(p.parents, value)
 	case name == "author":
@@ -132,7 +132,7 @@ func (p *commitParser) header(name, value string, line []byte) error {
 	return nil
 }
 
-// personTime reads the time of "Name <mail> 1700000000 +0100".
+// personTime returns the time of "Name <mail> 1700000000 +0100".
 func personTime(s string) (int64, error) {
 	f := strings.Fields(s[strings.LastIndexByte(s, '>')+1:])
 	if len(f) == 2 {
@@ -140,16 +140,16 @@ func personTime(s string) (int64, error) {
 			return t, nil
 		}
 	}
-	return 0, errors.New("its commit does not say when it was made")
+	return 0, errors.New("its commit has no valid time")
 }
 
-// signedBy finds who signed a commit.
+// signedBy returns the trusted signer of a commit.
 func (c commit) signedBy(t Trust) (Signed, error) {
 	if c.signature == nil {
-		return Signed{}, errors.New("its commit is not signed, and this target takes signed ones only; sign with: git commit -S, after git config gpg.format ssh and git config user.signingkey FILE.pub")
+		return Signed{}, errors.New("its commit is not signed, and this target accepts only signed commits. Sign with: git commit -S, after git config gpg.format ssh and git config user.signingkey FILE.pub")
 	}
 	if t.Now != 0 && c.time > t.Now+ahead {
-		return Signed{}, fmt.Errorf("its commit is from the future, %s; set the clock of whoever made it, or of this target", day(c.time))
+		return Signed{}, fmt.Errorf("its commit is from the future, %s. Correct the clock of the machine that made it, or of this target", day(c.time))
 	}
 	key, err := verifySSH(c.signature, c.payload, CommitNamespace)
 	if err != nil {

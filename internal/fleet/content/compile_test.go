@@ -142,15 +142,15 @@ func TestComposeRefuses(t *testing.T) {
 		modules  map[string]repo.Tree
 		enrolled map[string]map[string]string
 	}{
-		"belongs to a module":      {top: file("modules/web/x")},
-		`holds "modules"`:          {top: file("modules")},
-		"no directory of a module": {top: file("a"), modules: map[string]repo.Tree{"data": file("x")}},
-		`"modules/../a" is no`:     {top: file("a"), modules: map[string]repo.Tree{"modules/../a": file("x")}},
-		`"modules/a/b" is no`:      {top: file("a"), modules: map[string]repo.Tree{"modules/a/b": file("x")}},
-		"the directory of git":     {top: file("a"), modules: map[string]repo.Tree{"modules/.git": file("x")}},
-		"differ in case only":      {top: file("Modules/x"), modules: map[string]repo.Tree{"modules/web": file("x")}},
-		`call a target "../x"`:     {top: file("a"), enrolled: map[string]map[string]string{"../x": nil}},
-		"cannot take the label":    {top: file("a"), enrolled: map[string]map[string]string{"x": {"a b": ""}}},
+		"belongs to a module":                       {top: file("modules/web/x")},
+		`contains "modules"`:                        {top: file("modules")},
+		"is not the directory of a module":          {top: file("a"), modules: map[string]repo.Tree{"data": file("x")}},
+		`"modules/../a" is not`:                     {top: file("a"), modules: map[string]repo.Tree{"modules/../a": file("x")}},
+		`"modules/a/b" is not`:                      {top: file("a"), modules: map[string]repo.Tree{"modules/a/b": file("x")}},
+		"the directory of git":                      {top: file("a"), modules: map[string]repo.Tree{"modules/.git": file("x")}},
+		"differ only in case":                       {top: file("Modules/x"), modules: map[string]repo.Tree{"modules/web": file("x")}},
+		`cannot use "../x" as the name of a target`: {top: file("a"), enrolled: map[string]map[string]string{"../x": nil}},
+		"cannot use the label":                      {top: file("a"), enrolled: map[string]map[string]string{"x": {"a b": ""}}},
 	} {
 		_, err := content.Compose(c.top, c.modules, c.enrolled)
 		wantErr(t, err, want)

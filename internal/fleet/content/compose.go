@@ -14,11 +14,12 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Compose makes the tree that a target's list is compiled from: the top, each module at
-// its directory ("modules/web"), and fleet.EnrolledFiles with the labels of targets by name
-// where there are any; one of the repository's own gives way. Nothing is copied; the
-// parts have to stay. The same parts give a tree of the same repo.TreeDigest; all parts
-// of a commit give that of the commit, but for files right below modules/.
+// Compose returns the tree from which a target's list is compiled: the root bundle, and each module
+// in its directory ("modules/web"). If enrolled is not empty, the tree has fleet.EnrolledFiles with
+// the labels of the targets by name; they replace files of the repository with the same names.
+// Nothing is copied; the parts must stay open. The same parts give a tree with the same
+// repo.TreeDigest. All parts of a commit together have the digest of the commit, unless it has
+// files directly in modules/.
 func Compose(top repo.Tree, modules map[string]repo.Tree, enrolled map[string]map[string]string) (repo.Tree, error) {
 	if len(enrolled) == 0 {
 		return ComposeWith(top, modules, nil)
@@ -29,14 +30,14 @@ func Compose(top repo.Tree, modules map[string]repo.Tree, enrolled map[string]ma
 	return ComposeWith(top, modules, fleet.EnrolledFiles(enrolled))
 }
 
-// ComposeWith is Compose with the texts of files that are made, fleet.EnrolledFile and
-// exported.File, by name. Those of the repository's own give way in any case.
+// ComposeWith is Compose with the texts of generated files, fleet.EnrolledFile and exported.File,
+// by name. Files of the repository with these names are always left out.
 func ComposeWith(top repo.Tree, modules map[string]repo.Tree, made map[string]string) (repo.Tree, error) {
 	c := composer{from: map[string]place{}}
 	c.add(top, "")
 	for _, dir := range slices.Sorted(maps.Keys(modules)) {
 		if dir == Top || PartOf(dir) != dir || path.Clean(dir) != dir {
-			return nil, fmt.Errorf("cannot compose: %.80q is no directory of a module", dir)
+			return nil, fmt.Errorf("cannot compose: %.80q is not the directory of a module", dir)
 		}
 		c.add(modules[dir], dir)
 	}
@@ -82,7 +83,7 @@ func (c *composer) add(t repo.Tree, dir string) {
 		}
 		it.Path = path.Join(dir, e.Path)
 		if dir == "" && (it.Path == "modules" || strings.HasPrefix(it.Path, "modules/")) {
-			return fmt.Errorf("the top holds %.80q, which belongs to a module", it.Path)
+			return fmt.Errorf("the root bundle contains %.80q, which belongs to a module", it.Path)
 		}
 		c.from[it.Path] = place{t, e.Path}
 		c.items = append(c.items, it)
@@ -90,7 +91,7 @@ func (c *composer) add(t repo.Tree, dir string) {
 	})
 }
 
-// madeTree has the files that are made and never committed.
+// madeTree has generated files, which a repository never contains.
 type madeTree struct{ repo.Tree }
 
 func checkEnrolled(enrolled map[string]map[string]string) error {

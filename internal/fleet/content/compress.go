@@ -7,17 +7,17 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// What the cache of compressed content holds, in bytes.
+// Limits of the cache of compressed content, in bytes.
 const (
 	packedTotal = 64 << 20
-	packedOne   = 16 << 20 // of content, before it is compressed
+	packedOne   = 16 << 20 // of content, before compression
 )
 
-// window bounds what a decoder has to remember, in bytes.
+// window is the maximum memory of a decoder for earlier content, in bytes.
 const window = 4 << 20
 
-// packedCache keeps content compressed, in memory: a fleet asks for the same at the same
-// time. The zero value is ready.
+// packedCache caches compressed content in memory, since all targets of a fleet request the same
+// content at the same time. The zero value is ready to use.
 type packedCache struct {
 	mu    sync.Mutex
 	have  map[string][]byte
@@ -25,13 +25,13 @@ type packedCache struct {
 	total int
 }
 
-// get gives content compressed; nil when it is too large for that, or cannot be read.
+// get returns content compressed, or nil if it is too large or cannot be read.
 func (c *packedCache) get(digest string, size int64, r io.ReaderAt) []byte {
 	if size > packedOne {
 		return nil
 	}
 	c.mu.Lock()
-	defer c.mu.Unlock() // whoever asks for the same waits and has it then
+	defer c.mu.Unlock() // concurrent callers wait, so that content is compressed once
 	if b, ok := c.have[digest]; ok {
 		return b
 	}
@@ -64,8 +64,7 @@ func compress(r io.Reader, size int64) []byte {
 	return w.EncodeAll(text, nil)
 }
 
-// newDecoder reads what compress wrote, with bounded memory whatever the other side
-// sends.
+// newDecoder decodes the output of compress, with limited memory for any input.
 func newDecoder(r io.Reader) (*zstd.Decoder, error) {
 	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true))
 }

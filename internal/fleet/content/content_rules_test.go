@@ -124,9 +124,9 @@ func TestPartsHaveTheCommit(t *testing.T) {
 	}
 	a, b, proof := p.part(t, content.Top)
 	_, err := content.Verify(proof, b, claim(a), content.Trust{})
-	wantErr(t, err, "cannot believe the bundle of the top at commit "+a.Revision.Commit[:12])
+	wantErr(t, err, "cannot trust the root bundle at commit "+a.Revision.Commit[:12])
 	_, err = content.PackAll(t.Context(), g.open(), fleet.Revision{Repository: "site", Commit: a.Revision.Commit[:12]}, memStore(t, 0))
-	wantErr(t, err, "no commit's whole name")
+	wantErr(t, err, "not the full hash of a commit")
 }
 
 // TestCommandsThatAreNotRead: a text without a signature, of another format, or with parameters that are no JSON.

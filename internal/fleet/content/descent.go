@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Descent has the requirements of a host for the commits between an accepted commit and a new commit.
-// The zero value requires nothing.
+// Descent has the requirements of a host for the commits between an accepted commit and a new
+// commit. The zero value requires nothing.
 type Descent struct {
 	// Signed requires a valid signature of each commit that is reachable from the new commit, and
 	// not from an accepted commit.
@@ -15,10 +15,10 @@ type Descent struct {
 	Descends bool
 }
 
-// Required reports whether anything is required.
+// Required returns true if there is a requirement.
 func (d Descent) Required() bool { return d.Signed || d.Descends }
 
-// Lineage names the commits that a history relates.
+// Lineage names the commits that a history must connect.
 type Lineage struct {
 	Commit string // the new commit
 	Part   string // the accepted commit of the part; "" if none
@@ -36,19 +36,19 @@ func (l Lineage) Accepted() (out []string) {
 	return out
 }
 
-// NeedsHistory reports whether a history is necessary to verify the lineage.
+// NeedsHistory returns true if verifying the lineage needs a history.
 func (l Lineage) NeedsHistory(d Descent) bool {
 	return d.Required() && len(l.Accepted()) > 0 && l.Commit != l.Part
 }
 
-// ErrIncomplete is in the chain of the error about a history without a necessary commit. The history
-// of another hub can be complete.
+// ErrIncomplete means that a history lacks a required commit. The history of another hub may be
+// complete.
 var ErrIncomplete = errors.New("the hub did not deliver a commit")
 
-// VerifyHistory reports whether a new commit meets the requirements of a host. Commits that are
-// ancestors of an accepted commit need no signature. A part without an accepted commit must descend
-// from the accepted commit of the root bundle, or be an ancestor of it. It uses nothing of the
-// history that the hashes of the new commit and of the accepted commits do not prove.
+// VerifyHistory verifies the requirements of a host for a new commit. Ancestors of an accepted
+// commit need no signature. A part without an accepted commit must descend from the accepted commit
+// of the root bundle, or be an ancestor of it. The hashes of the new commit and of the accepted
+// commits prove all data of the history that is used.
 func VerifyHistory(h History, l Lineage, d Descent, t Trust) error {
 	if !l.NeedsHistory(d) {
 		return nil
@@ -70,8 +70,8 @@ func VerifyHistory(h History, l Lineage, d Descent, t Trust) error {
 	return err
 }
 
-// reachable returns the commits that are reachable from some commits, with these. The object of the
-// last commit of a path can be missing.
+// reachable returns all commits that are reachable from the given commits, including these. The
+// last commit of a path can be missing in the history.
 func (h History) reachable(from ...string) map[string]bool {
 	out := map[string]bool{}
 	for len(from) > 0 {
@@ -85,7 +85,8 @@ func (h History) reachable(from ...string) map[string]bool {
 	return out
 }
 
-// fresh returns the commits that are reachable from a commit, and not known. Each needs its object.
+// fresh returns the commits that are reachable from a commit and not in known. The history must
+// contain all of them.
 func (h History) fresh(commit string, known map[string]bool) (out []string, err error) {
 	seen, next := map[string]bool{}, []string{commit}
 	for len(next) > 0 {

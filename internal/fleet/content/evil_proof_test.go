@@ -28,30 +28,30 @@ func TestHostileProofs(t *testing.T) {
 		return func(a *attempt) { a.bundle = raw(entries...); a.claim.Part = part }
 	}
 	x := func(path, text string) entry { return entry{kind: 'x', path: path, text: text} }
-	const web, differs = "modules/web", "not that of the commit"
+	const web, differs = "modules/web", "differs from the commit"
 	for _, c := range []struct {
 		name, part, want string
 		lie              func(*attempt)
 	}{
-		{"another commit's name", web, "proof is that of another commit", func(a *attempt) { a.claim.Commit = strings.Repeat("a", 40) }},
-		{"another commit's object", web, "proof is that of another commit", func(a *attempt) { a.proof.Commit = w.crafter.commit(t, evilRootID) }},
-		{"a short name", web, "no name of a commit", func(a *attempt) { a.claim.Commit = a.claim.Commit[:12] }},
-		{"a name in capitals", web, "no name of a commit", func(a *attempt) { a.claim.Commit = strings.ToUpper(a.claim.Commit) }},
-		{"a branch", web, "no name of a commit", func(a *attempt) { a.claim.Commit = "main" }},
-		{"SHA-256 of a SHA-1 commit", web, "proof is that of another commit", func(a *attempt) { a.claim.Commit = strings.Repeat("a", 64) }},
-		{"no commit", web, "proof is that of another commit", func(a *attempt) { a.proof.Commit = nil }},
-		{"no trees", web, "0 trees where 2", func(a *attempt) { a.proof.Trees = nil }},
-		{"a tree too few", web, "1 trees where 2", func(a *attempt) { a.proof.Trees = a.proof.Trees[:1] }},
-		{"a tree too many", web, "3 trees where 2", func(a *attempt) { a.proof.Trees = append(a.proof.Trees, w.web) }},
-		{"trees in another order", web, "a tree that is not the commit's", func(a *attempt) { a.proof.Trees = [][]byte{w.modules, w.root} }},
-		{"another top tree", web, "a tree that is not the commit's", func(a *attempt) { a.proof.Trees = [][]byte{evilRoot, evilModules} }},
-		{"another tree of modules", web, "a tree that is not the commit's", func(a *attempt) { a.proof.Trees = [][]byte{w.root, evilModules} }},
-		{"a byte of a tree", web, "a tree that is not the commit's", func(a *attempt) {
+		{"another commit's name", web, "proof is for another commit", func(a *attempt) { a.claim.Commit = strings.Repeat("a", 40) }},
+		{"another commit's object", web, "proof is for another commit", func(a *attempt) { a.proof.Commit = w.crafter.commit(t, evilRootID) }},
+		{"a short name", web, "not the full hash of a commit", func(a *attempt) { a.claim.Commit = a.claim.Commit[:12] }},
+		{"a name in capitals", web, "not the full hash of a commit", func(a *attempt) { a.claim.Commit = strings.ToUpper(a.claim.Commit) }},
+		{"a branch", web, "not the full hash of a commit", func(a *attempt) { a.claim.Commit = "main" }},
+		{"SHA-256 of a SHA-1 commit", web, "proof is for another commit", func(a *attempt) { a.claim.Commit = strings.Repeat("a", 64) }},
+		{"no commit", web, "proof is for another commit", func(a *attempt) { a.proof.Commit = nil }},
+		{"no trees", web, "0 trees instead of 2", func(a *attempt) { a.proof.Trees = nil }},
+		{"a tree too few", web, "1 trees instead of 2", func(a *attempt) { a.proof.Trees = a.proof.Trees[:1] }},
+		{"a tree too many", web, "3 trees instead of 2", func(a *attempt) { a.proof.Trees = append(a.proof.Trees, w.web) }},
+		{"trees in another order", web, "a tree that does not belong to the commit", func(a *attempt) { a.proof.Trees = [][]byte{w.modules, w.root} }},
+		{"another top tree", web, "a tree that does not belong to the commit", func(a *attempt) { a.proof.Trees = [][]byte{evilRoot, evilModules} }},
+		{"another tree of modules", web, "a tree that does not belong to the commit", func(a *attempt) { a.proof.Trees = [][]byte{w.root, evilModules} }},
+		{"a byte of a tree", web, "a tree that does not belong to the commit", func(a *attempt) {
 			b := bytes.Clone(w.modules)
 			b[len(b)-1] ^= 1
 			a.proof.Trees = [][]byte{w.root, b}
 		}},
-		{"more trees for the top", content.Top, "2 trees where 1", func(a *attempt) { a.proof.Trees = [][]byte{w.root, w.modules} }},
+		{"more trees for the top", content.Top, "2 trees instead of 1", func(a *attempt) { a.proof.Trees = [][]byte{w.root, w.modules} }},
 		{"another module's bundle", web, differs, func(a *attempt) { a.bundle = w.dbBundle }},
 		{"another module's part", web, differs, func(a *attempt) { a.claim.Part = "modules/db" }},
 		{"the top for a module", web, differs, func(a *attempt) { a.bundle = w.top }},
@@ -73,29 +73,29 @@ func TestHostileProofs(t *testing.T) {
 		{"a link for a file", web, differs, bundle(web, link("m", "web"), link("n", "/srv"), x("run", "#!"))},
 		{"a link elsewhere", web, differs, bundle(web, file("m", "web"), link("n", "/etc"), x("run", "#!"))},
 		{"a directory for a file", web, differs, bundle(web, file("m/m", "web"), link("n", "/srv"), x("run", "#!"))},
-		{"a file more at the top", content.Top, `"evil" is not what was signed`, bundle(content.Top, file("data/v", "1"), file("evil", ""), file("fettle.hcl", "top"))},
-		{"a file less at the top", content.Top, `"data" is not what was signed`, bundle(content.Top, file("fettle.hcl", "top"))},
-		{"the last less at the top", content.Top, `"fettle.hcl" is not what was signed`, bundle(content.Top, file("data/v", "1"))},
-		{"other content at the top", content.Top, `"data" is not what was signed`, bundle(content.Top, file("data/v", "2"), file("fettle.hcl", "top"))},
-		{"modules in the top", content.Top, `"modules" is not what was signed`, bundle(content.Top, file("data/v", "1"), file("fettle.hcl", "top"), file(fleetFile, ""), file("modules/web/m", "evil"))},
-		{"nobody is believed", web, "no key is believed here", func(a *attempt) { a.trust.Signers = content.Signers{} }},
+		{"a file more at the top", content.Top, `"evil" differs from the signed content`, bundle(content.Top, file("data/v", "1"), file("evil", ""), file("fettle.hcl", "top"))},
+		{"a file less at the top", content.Top, `"data" differs from the signed content`, bundle(content.Top, file("fettle.hcl", "top"))},
+		{"the last less at the top", content.Top, `"fettle.hcl" differs from the signed content`, bundle(content.Top, file("data/v", "1"))},
+		{"other content at the top", content.Top, `"data" differs from the signed content`, bundle(content.Top, file("data/v", "2"), file("fettle.hcl", "top"))},
+		{"modules in the top", content.Top, `"modules" differs from the signed content`, bundle(content.Top, file("data/v", "1"), file("fettle.hcl", "top"), file(fleetFile, ""), file("modules/web/m", "evil"))},
+		{"nobody is believed", web, "this target trusts no keys", func(a *attempt) { a.trust.Signers = content.Signers{} }},
 		{"somebody else", web, "which is not in signers", func(a *attempt) {
 			a.recommit(newCrafter(t).commit(t, w.rootID))
 		}},
-		{"a signature of another tree", web, "not of this text", func(a *attempt) {
+		{"a signature of another tree", web, "does not match this text", func(a *attempt) {
 			a.bundle, a.proof.Trees = raw(file("m", "evil")), [][]byte{evilRoot, evilModules}
 			a.recommit(bytes.Replace(w.commit, []byte(w.rootID), []byte(evilRootID), 1))
 		}},
-		{"a signature of another message", web, "not of this text", func(a *attempt) {
+		{"a signature of another message", web, "does not match this text", func(a *attempt) {
 			a.recommit(bytes.Replace(w.commit, []byte("\nmessage"), []byte("\nmassage"), 1))
 		}},
-		{"a signature of another time", web, "not of this text", func(a *attempt) {
+		{"a signature of another time", web, "does not match this text", func(a *attempt) {
 			a.recommit(bytes.Replace(w.commit, []byte("1700000000 +0000"), []byte("1700000001 +0000"), 1))
 		}},
 	} {
 		a := w.of(t, c.part)
 		c.lie(&a)
-		if err := a.verify(t); err == nil || !strings.HasPrefix(err.Error(), "cannot believe") || !strings.Contains(err.Error(), c.want) {
+		if err := a.verify(t); err == nil || !strings.HasPrefix(err.Error(), "cannot trust") || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", c.name, err, c.want)
 		}
 	}
@@ -116,8 +116,8 @@ func TestHostileCommits(t *testing.T) {
 	selfSigned := func(head string) string { return head + signedHeader("gpgsig", w.sign(t, head+"\nm\n")) + "\nm\n" }
 	for _, c := range []struct{ name, want, commit string }{
 		{"not signed", "is not signed", head + "\nmessage\n"},
-		{"empty signature", "none of SSH's", head + "gpgsig \n\nmessage\n"},
-		{"OpenPGP", "one of OpenPGP", head + "gpgsig -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----\n\nmessage\n"},
+		{"empty signature", "not an SSH signature", head + "gpgsig \n\nmessage\n"},
+		{"OpenPGP", "an OpenPGP signature", head + "gpgsig -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----\n\nmessage\n"},
 		{"two signatures", "two signatures", head + signature + signature + "\nmessage\n"},
 		{"a signature for other names", "another kind", head + signedHeader("gpgsig-sha256", sig) + "\nmessage\n"},
 		{"both signatures", "another kind", head + signature + signedHeader("gpgsig-sha256", sig) + "\nmessage\n"},
@@ -128,28 +128,28 @@ func TestHostileCommits(t *testing.T) {
 		{"no author", "the header author 0 times", selfSigned("tree " + w.rootID + "\ncommitter X <x> 1 +0000\n")},
 		{"no tree", "does not begin with its tree", selfSigned("author X <x> 1 +0000\ncommitter X <x> 1 +0000\n")},
 		{"a tree later", "does not begin with its tree", selfSigned("parent " + w.rootID + "\n" + head)},
-		{"a tree of letters", "names no tree", selfSigned(strings.Replace(head, w.rootID[:8], "HEAD^{x}", 1))},
-		{"a time before 1970", "when it was made", selfSigned(strings.Replace(head, "1700000000 +0000", "-1 +0000", 1))},
-		{"a time beyond numbers", "when it was made", selfSigned(strings.Replace(head, "1700000000 +0000", "99999999999999999999 +0000", 1))},
-		{"no time", "when it was made", selfSigned(strings.Replace(head, " 1700000000 +0000", "", 1))},
+		{"a tree of letters", "no valid tree", selfSigned(strings.Replace(head, w.rootID[:8], "HEAD^{x}", 1))},
+		{"a time before 1970", "no valid time", selfSigned(strings.Replace(head, "1700000000 +0000", "-1 +0000", 1))},
+		{"a time beyond numbers", "no valid time", selfSigned(strings.Replace(head, "1700000000 +0000", "99999999999999999999 +0000", 1))},
+		{"no time", "no valid time", selfSigned(strings.Replace(head, " 1700000000 +0000", "", 1))},
 		{"a far time", "from the future", selfSigned(strings.Replace(head, "1700000000 +0000", "4000000000 +0000", 1))},
 		{"a NUL", "cannot be read", head + "x \x00\n" + signature + "\nmessage\n"},
 		{"no message", "cannot be read", head + signature},
 		{"goes on before it begins", "cannot be read", " x\n" + head + signature + "\nmessage\n"},
 		{"a header without a value", "cannot be read", head + "x\n" + signature + "\nmessage\n"},
-		{"more behind the signature", "none of SSH's", head + signedHeader("gpgsig", sig+"x\n") + "\nmessage\n"},
-		{"a signature with headers", "none of SSH's", head + signedHeader("gpgsig", strings.Replace(sig, "-\n", "-\nx: y\n\n", 1)) + "\nmessage\n"},
-		{"a signature that is cut", "none of SSH's", head + signedHeader("gpgsig", armor([]byte("SSHSIG\x00\x00\x00\x01"))) + "\nmessage\n"},
+		{"more behind the signature", "not an SSH signature", head + signedHeader("gpgsig", sig+"x\n") + "\nmessage\n"},
+		{"a signature with headers", "not an SSH signature", head + signedHeader("gpgsig", strings.Replace(sig, "-\n", "-\nx: y\n\n", 1)) + "\nmessage\n"},
+		{"a signature that is cut", "not an SSH signature", head + signedHeader("gpgsig", armor([]byte("SSHSIG\x00\x00\x00\x01"))) + "\nmessage\n"},
 		{"a signature without end", "17", head + signedHeader("gpgsig", armor(make([]byte, 13_000))) + "\nmessage\n"},
-		{"another version", "another version than 1", with(func(c *crafter) { c.version = 2 })},
-		{"another magic", "none of SSH's", with(func(c *crafter) { c.magic = "SSHSIH" })},
+		{"another version", "not an SSH signature of version 1", with(func(c *crafter) { c.version = 2 })},
+		{"another magic", "not an SSH signature", with(func(c *crafter) { c.magic = "SSHSIH" })},
 		{"another namespace", `for the namespace "file"`, with(func(c *crafter) { c.namespace = "file" })},
 		{"no namespace", `for the namespace ""`, with(func(c *crafter) { c.namespace = "" })},
 		{"a weak digest", `digest is "sha1"`, with(func(c *crafter) { c.hash = "sha1" })},
 		{"no digest", `digest is ""`, with(func(c *crafter) { c.hash = "" })},
 		{"another kind of signature", "is of the kind", with(func(c *crafter) { c.change = func(s *ssh.Signature) { s.Format = "ssh-rsa" } })},
-		{"a bit of the signature", "not of this text", with(func(c *crafter) { c.change = func(s *ssh.Signature) { s.Blob[0] ^= 1 } })},
-		{"a short signature", "not of this text", with(func(c *crafter) { c.change = func(s *ssh.Signature) { s.Blob = s.Blob[:3] } })},
+		{"a bit of the signature", "does not match this text", with(func(c *crafter) { c.change = func(s *ssh.Signature) { s.Blob[0] ^= 1 } })},
+		{"a short signature", "does not match this text", with(func(c *crafter) { c.change = func(s *ssh.Signature) { s.Blob = s.Blob[:3] } })},
 		{"large", "cannot be read", head + signature + "\n" + strings.Repeat("m", 1<<20)},
 	} {
 		a := w.of(t, "modules/web")
@@ -194,7 +194,7 @@ func TestHostileTrees(t *testing.T) {
 	a := w.of(t, content.Top)
 	a.bundle, a.proof.Trees = raw(file("fettle.hcl", "top")), [][]byte{root}
 	a.recommit(w.crafter.commit(t, rootID))
-	wantErr(t, a.verify(t), "modules is no directory")
+	wantErr(t, a.verify(t), "modules in its commit is not a directory")
 }
 
 // TestKinds: keys in hardware are believed when somebody touched them, RSA without SHA-1
@@ -206,7 +206,7 @@ func TestKinds(t *testing.T) {
 		want    string
 	}{
 		"security key, touched":     {skCrafter(t, true), ""},
-		"security key, not touched": {skCrafter(t, false), "not of this text"},
+		"security key, not touched": {skCrafter(t, false), "does not match this text"},
 		"RSA with SHA-512":          {rsaCrafter(t, ssh.KeyAlgoRSASHA512), ""},
 		"RSA with SHA-256":          {rsaCrafter(t, ssh.KeyAlgoRSASHA256), ""},
 		"RSA with SHA-1":            {rsaCrafter(t, ssh.KeyAlgoRSA), "is of the kind"},

@@ -16,34 +16,34 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Fetcher gets content from hubs and mirrors into a store. It believes none of them:
-// what comes is compared with its name before anybody can read it. Its fields are set
-// before the first use; then it is safe for concurrent use.
+// Fetcher downloads content from hubs and mirrors into a store. It trusts none of them: content is
+// verified by its digest before it can be read. The fields must be set before the first use; then
+// it is safe for concurrent use.
 type Fetcher struct {
 	Store *Store
-	// Bases are where to ask, in this order: https://hub1.example.org:7433. Content is
-	// at Path below each.
+	// Bases returns the servers in the order in which they are tried:
+	// https://hub1.example.org:7433. Content is below Path of each.
 	Bases func() []string
-	// Transport carries the requests, with the certificates that they need.
+	// Transport sends the requests, with the necessary certificates.
 	Transport http.RoundTripper
-	// Ask asks for content of up to MaxAsked bytes before Bases are: a connection that is
-	// there already saves the handshake of another one, which costs a hub more than all else
-	// of a small transfer. It gives what Server.Answer does. nil, and any error or content
-	// that is not what was asked for, leaves it to Bases.
+	// Ask requests content of up to MaxAsked bytes before Bases are tried. Over an existing
+	// connection it saves a TLS handshake, which is most of a hub's work for a small transfer. It
+	// returns the result of Server.Answer. If it is nil, fails, or returns wrong content, Bases are
+	// tried.
 	Ask func(ctx context.Context, digest string) ([]byte, error)
-	// Attempts is how many rounds over all bases are made, 0 for 5. Between two the
-	// fetcher waits up to Pause, doubled each time, with dice; 0 is 1 s. It never waits
-	// longer than a minute.
+	// Attempts is the number of rounds over all bases, 0 for 5. Between two rounds the fetcher
+	// waits a random time up to Pause, which doubles each time; 0 is 1 s. The bound never exceeds
+	// one minute.
 	Attempts int
 	Pause    time.Duration
-	// Stall is how long nothing may come, 0 for 30 s.
+	// Stall is the maximum time without any received data, 0 for 30 s.
 	Stall time.Duration
 
 	unresponsive unresponsiveBases
 }
 
-// Fetch gets what is not there yet. It goes on where an earlier one stopped. The memory
-// that it needs does not depend on the size. The error says what each base answered.
+// Fetch downloads content that is missing in the store. It continues a partial download. Its memory
+// does not depend on the size. The error contains the answer of each base.
 func (f *Fetcher) Fetch(ctx context.Context, want fleet.Bundle) error {
 	if f.Store.Has(want) {
 		if file, err := f.Store.Open(want); err == nil {
@@ -64,10 +64,10 @@ func (f *Fetcher) Fetch(ctx context.Context, want fleet.Bundle) error {
 	return nil
 }
 
-// MaxAsked is how large content is that is got by an answer in one piece, in bytes.
+// MaxAsked is the maximum size of content for Fetcher.Ask, in bytes.
 const MaxAsked = 256 << 10
 
-// asked gets content by one question, and tells whether it is in the store then.
+// asked requests content with Ask, and returns true if it is in the store afterwards.
 func (f *Fetcher) asked(ctx context.Context, p *Partial) bool {
 	if f.Ask == nil || p.want.Size > MaxAsked || p.Offset() > 0 || f.unresponsive.is(byAsk) {
 		return false
@@ -87,13 +87,13 @@ func (f *Fetcher) asked(ctx context.Context, p *Partial) bool {
 		err = p.Commit()
 	}
 	if err != nil {
-		_ = p.Restart() // a beginning of something else is of no use to whoever is asked next
+		_ = p.Restart() // the next base cannot continue wrong content
 	}
 	return err == nil
 }
 
 func (f *Fetcher) rounds(ctx context.Context, p *Partial) error {
-	bad := map[string]bool{} // bases that gave other content, whole
+	bad := map[string]bool{} // bases that delivered complete but wrong content
 	pause := cmp.Or(f.Pause, time.Second)
 	var said error
 	for range cmp.Or(f.Attempts, 5) {
@@ -104,7 +104,8 @@ func (f *Fetcher) rounds(ctx context.Context, p *Partial) error {
 			}
 			err := f.from(ctx, base, p)
 			if errors.Is(err, ErrWrong) {
-				// The beginning may have been another's: ask this one for all of it.
+				// The partial download may have come from another base: download all of it from
+				// this base.
 				if err = errors.Join(p.Restart(), f.from(ctx, base, p)); errors.Is(err, ErrWrong) {
 					bad[base] = true
 					err = errors.Join(err, p.Restart())
@@ -125,7 +126,7 @@ func (f *Fetcher) rounds(ctx context.Context, p *Partial) error {
 		pause = min(2*pause, time.Minute)
 	}
 	if said == nil {
-		return errors.New("there is nowhere to ask: every base gave wrong content, or none is known")
+		return errors.New("no server can deliver it: all servers delivered wrong content, or no server is known")
 	}
 	return said
 }
@@ -141,7 +142,7 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// from asks one base for what is missing.
+// from downloads the missing bytes from one base.
 func (f *Fetcher) from(ctx context.Context, base string, p *Partial) error {
 	if p.Offset() < p.want.Size || p.want.Size == 0 {
 		if err := f.transfer(ctx, base, p); err != nil {
@@ -151,7 +152,7 @@ func (f *Fetcher) from(ctx context.Context, base string, p *Partial) error {
 	return p.Commit()
 }
 
-var errStalled = errors.New("nothing came for too long")
+var errStalled = errors.New("no data arrived for too long")
 
 func (f *Fetcher) transfer(ctx context.Context, base string, p *Partial) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -169,7 +170,7 @@ func (f *Fetcher) transfer(ctx context.Context, base string, p *Partial) error {
 		req.Header.Set("Range", fmt.Sprintf("bytes=%d-", p.Offset()))
 		req.Header.Set("If-Range", strconv.Quote(p.want.Digest))
 	}
-	// Not a Client: no redirect is followed, so nobody is asked who was not named.
+	// An http.Client would follow redirects, to servers that are not configured.
 	resp, err := f.Transport.RoundTrip(req)
 	if err == nil {
 		defer resp.Body.Close()
@@ -185,7 +186,7 @@ func (f *Fetcher) receive(resp *http.Response, p *Partial, alive func()) error {
 	switch {
 	case resp.StatusCode == http.StatusPartialContent:
 		if !strings.HasPrefix(resp.Header.Get("Content-Range"), fmt.Sprintf("bytes %d-", p.Offset())) {
-			return errors.New("it sent another range than was asked for")
+			return errors.New("it sent a different range than requested")
 		}
 	case resp.StatusCode == http.StatusOK:
 		if err := p.Restart(); err != nil {
@@ -200,7 +201,7 @@ func (f *Fetcher) receive(resp *http.Response, p *Partial, alive func()) error {
 	case "", "identity":
 	case "zstd":
 		if resp.StatusCode != http.StatusOK {
-			return errors.New("it sent a range of something compressed")
+			return errors.New("it sent a range of compressed content")
 		}
 		d, err := newDecoder(body)
 		if err != nil {
@@ -211,7 +212,7 @@ func (f *Fetcher) receive(resp *http.Response, p *Partial, alive func()) error {
 	default:
 		return fmt.Errorf("it sent content in the encoding %.40q", enc)
 	}
-	// One byte more than there may be, so that Write sees what is endless.
+	// One more byte than the size, so that Write detects too much data.
 	_, err := io.CopyBuffer(struct{ io.Writer }{p}, io.LimitReader(body, p.want.Size-p.Offset()+1), make([]byte, 64<<10))
 	if err == nil && p.Offset() < p.want.Size {
 		err = fmt.Errorf("it ended after %d of %d bytes", p.Offset(), p.want.Size)
@@ -219,7 +220,7 @@ func (f *Fetcher) receive(resp *http.Response, p *Partial, alive func()) error {
 	return err
 }
 
-// living tells that something came.
+// living calls alive whenever data arrives.
 type living struct {
 	io.Reader
 	alive func()

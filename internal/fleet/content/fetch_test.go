@@ -60,7 +60,7 @@ func TestFetch(t *testing.T) {
 	err := fetcher(agent, base).Fetch(t.Context(), nameOf("nobody has this"))
 	wantErr(t, err, "cannot fetch the content sha256:", base, "404", "no such content")
 	err = fetcher(agent).Fetch(t.Context(), nameOf("nobody has this"))
-	wantErr(t, err, "nowhere to ask")
+	wantErr(t, err, "no server can deliver it")
 }
 
 // cut ends each answer after so many bytes of its body.
@@ -193,7 +193,7 @@ func TestFetchEnds(t *testing.T) {
 	f := fetcher(memStore(t, 0), base)
 	f.Attempts, f.Stall = 1, 20*time.Millisecond
 	err := f.Fetch(t.Context(), nameOf("x"))
-	wantErr(t, err, "nothing came for too long")
+	wantErr(t, err, "no data arrived for too long")
 	f.Stall = time.Hour
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("enough")

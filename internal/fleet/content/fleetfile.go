@@ -10,14 +10,14 @@ import (
 // fleetPrefix begins the name of the file that binds a repository to a fleet.
 const fleetPrefix = "fleet-sha256-"
 
-// FleetFile is the name of the file at the top of a repository whose commits are for a
-// fleet, by the SHA-256 of its fleet CA's certificate. A name, and not content, since the
-// tree object of each proof contains it, whichever part the proof is of. The content of
-// the file has no meaning. A repository for several fleets has a file for each.
+// FleetFile returns the name of a file in the root directory of a repository whose commits are for
+// a fleet. The name contains the SHA-256 of the certificate of the fleet CA. It is a name and not
+// content, since the root tree is in the proof of each part. The content of the file has no
+// meaning. A repository for several fleets has a file for each.
 func FleetFile(authority [32]byte) string { return fmt.Sprintf("%s%x", fleetPrefix, authority) }
 
-// boundTo is a short mark of the fleets that a commit is for, by the trees of a proof; ""
-// for none.
+// boundTo returns a short text that identifies the fleets of a commit, from the trees of a proof;
+// "" for none.
 func (n naming) boundTo(trees [][]byte) string {
 	if len(trees) == 0 {
 		return ""
@@ -44,9 +44,9 @@ func isFleetFile(e gitEntry) bool {
 	return strings.HasPrefix(e.name, fleetPrefix) && (e.mode == "100644" || e.mode == "100755")
 }
 
-// forFleet checks that a commit, by the entries of its tree, is for a fleet that the
-// target is in. Without it every commit that a believed key signed for anything else
-// could be given to the target.
+// forFleet returns an error if a commit, by the entries of its root tree, is not for the target's
+// fleet. Without this check, a hub could give the target any commit that a trusted key signed for
+// another purpose.
 func forFleet(entries []gitEntry, t Trust) error {
 	others := 0
 	for _, e := range entries {
@@ -63,7 +63,7 @@ func forFleet(entries []gitEntry, t Trust) error {
 		want = t.Fleets[0]
 	}
 	if others > 0 {
-		return fmt.Errorf("its commit is for another fleet: the repository has no file %s at its top. Commit that file, empty, if it is for this fleet too", want)
+		return fmt.Errorf("its commit is for another fleet: the repository has no file %s in its root directory. Commit this file, empty, if the repository is for this fleet too", want)
 	}
-	return fmt.Errorf("its commit does not say for which fleet it is: the repository has no file %s at its top. Commit that file, empty", want)
+	return fmt.Errorf("its commit does not name its fleet: the repository has no file %s in its root directory. Commit this file, empty", want)
 }

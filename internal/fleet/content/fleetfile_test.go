@@ -12,7 +12,7 @@ import (
 // TestCommitsForOthers: a commit that a believed key signed for anything but the fleet of
 // the target is refused, as each of its parts.
 func TestCommitsForOthers(t *testing.T) {
-	const unbound = "does not say for which fleet it is"
+	const unbound = "does not name its fleet"
 	other := content.FleetFile([32]byte{2})
 	for name, c := range map[string]struct {
 		entries []string // the first of the top
@@ -40,7 +40,7 @@ func TestCommitsForOthers(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
-			wantErr(t, err, c.want, "Commit that file", fleetFile)
+			wantErr(t, err, c.want, "Commit this file", fleetFile)
 		}
 	}
 }
@@ -58,10 +58,10 @@ func TestFleetFileElsewhere(t *testing.T) {
 		a, b, proof := g.pack(g.commit("signed")).part(t, part)
 		trust := content.Trust{Signers: signers(t, line), Fleets: []string{fleetFile}, Now: now}
 		_, err := content.Verify(proof, b, claim(a), trust)
-		wantErr(t, err, "does not say for which fleet it is")
+		wantErr(t, err, "does not name its fleet")
 		trust.Fleets = nil
 		_, err = content.Verify(proof, b, claim(a), trust)
-		wantErr(t, err, "does not say for which fleet it is")
+		wantErr(t, err, "does not name its fleet")
 	}
 }
 

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Follow decides when sources are asked. It is pure: it has no clock and no dice, and
-// the same calls give the same times. It is not safe for concurrent use.
+// Follow decides when to poll sources. It is deterministic: the caller passes the time, and the
+// same calls have the same results. It is not safe for concurrent use.
 //
 //	f.Watch("site", time.Minute, now)
-//	due := f.Due(now)              // ask these; they are not due again before they are Done
+//	due := f.Due(now)              // poll these; they are not due again before Done
 //	f.Done("site", err == nil, now)
-//	wake, ok := f.Next()           // when there is more to do
+//	wake, ok := f.Next()           // the time of the next poll
 type Follow struct {
-	// Gap is the least time between two questions, MinEvery when it is 0.
+	// Gap is the minimum time between two polls of a source; 0 is MinEvery.
 	Gap     time.Duration
 	sources map[string]*followed
 }
@@ -27,21 +27,21 @@ func (f *Follow) gap() time.Duration { return cmp.Or(f.Gap, MinEvery) }
 type followed struct {
 	every   time.Duration
 	at      time.Time // when it is due
-	asked   time.Time // the last time that it was begun
+	asked   time.Time // the begin of the last poll
 	running bool
-	poked   bool // while it was running
+	poked   bool // poked during a poll
 	fails   int
 	turn    uint64
 }
 
-// The bounds of times between two questions.
+// Limits of the time between two polls.
 const (
-	MinEvery  = 5 * time.Second // also between two hooks that count
+	MinEvery  = 5 * time.Second // also between two webhooks that have an effect
 	MaxPause  = 30 * time.Minute
-	jitterOne = 10 // one part of so many of a pause is dice
+	jitterOne = 10 // one part of this many of a pause is random
 )
 
-// Watch begins to follow a source, due at once, or changes how often it is asked.
+// Watch begins to follow a source, due at once, or changes its interval.
 func (f *Follow) Watch(name string, every time.Duration, now time.Time) {
 	if f.sources == nil {
 		f.sources = map[string]*followed{}
@@ -54,11 +54,11 @@ func (f *Follow) Watch(name string, every time.Duration, now time.Time) {
 	f.sources[name] = &followed{every: every, at: now}
 }
 
-// Forget ends following a source.
+// Forget stops following a source.
 func (f *Follow) Forget(name string) { delete(f.sources, name) }
 
-// Poke makes a source due now, but not sooner than the gap after the last request: many hooks cost
-// only a few requests. A hook during a request makes the source due again, because its change can be
+// Poke makes a source due now, but not sooner than the gap after the last poll: many webhooks cost
+// only a few polls. A webhook during a poll makes the source due again, because its change can be
 // newer than the answer. Poke returns false if the source does not exist.
 func (f *Follow) Poke(name string, now time.Time) bool {
 	s := f.sources[name]
@@ -82,7 +82,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// Due are the sources to ask now, sorted.
+// Due returns the sources to poll now, sorted, and marks them as running.
 func (f *Follow) Due(now time.Time) []string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(f.sources)) {
@@ -94,7 +94,7 @@ func (f *Follow) Due(now time.Time) []string {
 	return out
 }
 
-// Done records the result of a request. The pause after failures grows up to MaxPause, or to the
+// Done records the result of a poll. The pause after failures grows up to MaxPause, or to the
 // interval of the source if that is longer.
 func (f *Follow) Done(name string, ok bool, now time.Time) {
 	s := f.sources[name]
@@ -116,15 +116,15 @@ func (f *Follow) Done(name string, ok bool, now time.Time) {
 	}
 }
 
-// dice spreads what many hubs and sources would do at one moment: below most, by name
-// and turn.
+// dice returns a pseudo-random time below most, from the name and the turn. It spreads the polls of
+// many hubs and sources.
 func dice(name string, turn uint64, most time.Duration) time.Duration {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(name + "\x00" + strconv.FormatUint(turn, 10)))
 	return time.Duration(h.Sum64() % uint64(max(most, 1)))
 }
 
-// Next is when the next source is due; ok is false when none will be by itself.
+// Next returns the time of the next poll; ok is false if there is none.
 func (f *Follow) Next() (at time.Time, ok bool) {
 	for _, s := range f.sources {
 		if !s.running && (!ok || s.at.Before(at)) {

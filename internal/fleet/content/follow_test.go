@@ -162,7 +162,7 @@ func TestSources(t *testing.T) {
 		s := &content.Sources{Dir: dir, Gap: time.Millisecond, Changed: func(_ string, refs map[string]fleet.Revision) { changed <- refs },
 			Failed: func(_ string, err error) { failed <- err }, Answered: func(name string) { answered <- name }}
 		err := s.Set([]content.Source{{Name: "site", URL: "file://" + g.dir, Refs: []string{"main"}, Every: time.Hour}, {Name: "../x", URL: "file:///x"}, {Name: "y", URL: "ext::id"}})
-		wantErr(t, err, `cannot call a repository "../x"`, "cannot follow the repository y")
+		wantErr(t, err, `cannot use "../x" as the name of a repository`, "cannot follow the repository y")
 		ended := make(chan struct{})
 		ctx, stop := contextOf(t)
 		go func() { defer close(ended); s.Run(ctx) }()

@@ -16,14 +16,14 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// naming is how a repository names its objects: by SHA-1 or SHA-256.
+// naming is the object format of a repository: SHA-1 or SHA-256.
 type naming struct {
-	size   int    // bytes of a name
-	header string // the header of a commit that holds its signature
+	size   int    // bytes of a hash
+	header string // the header of a commit with its signature
 	hash   func() hash.Hash
 }
 
-// namingOf tells from the name of a commit how the others are made.
+// namingOf returns the object format for the hash of a commit.
 func namingOf(commit string) (naming, error) {
 	switch {
 	case strings.Trim(commit, "0123456789abcdef") != "":
@@ -32,7 +32,7 @@ func namingOf(commit string) (naming, error) {
 	case len(commit) == 2*sha256.Size:
 		return naming{sha256.Size, "gpgsig-sha256", sha256.New}, nil
 	}
-	return naming{}, fmt.Errorf("%.80q is no name of a commit", commit)
+	return naming{}, fmt.Errorf("%.80q is not the full hash of a commit", commit)
 }
 
 func (n naming) start(typ string, size int64) hash.Hash {
@@ -41,19 +41,19 @@ func (n naming) start(typ string, size int64) hash.Hash {
 	return h
 }
 
-// object is the name of an object, in hex.
+// object returns the hash of an object, in hex.
 func (n naming) object(typ string, raw []byte) string {
 	h := n.start(typ, int64(len(raw)))
 	h.Write(raw)
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// gitEntry is one line of a tree object.
+// gitEntry is one entry of a tree object.
 type gitEntry struct{ mode, name, id string }
 
 const directoryMode = "40000"
 
-// sortKey is by what git sorts: directories as if their names ended in a slash.
+// sortKey returns the key by which git sorts: names of directories have a final slash.
 func (e gitEntry) sortKey() string {
 	if e.mode == directoryMode {
 		return e.name + "/"
@@ -63,8 +63,8 @@ func (e gitEntry) sortKey() string {
 
 var gitModes = []string{directoryMode, "100644", "100755", "120000"}
 
-// parseTree reads a tree object strictly: what git writes, and nothing else that git
-// would read as well.
+// parseTree parses a tree object. It accepts only the form that git writes, which is stricter than
+// git itself.
 func (n naming) parseTree(raw []byte) ([]gitEntry, error) {
 	var out []gitEntry
 	names := map[string]bool{}
@@ -75,23 +75,23 @@ func (n naming) parseTree(raw []byte) ([]gitEntry, error) {
 		case !ok || !spaced || len(rest) < n.size:
 			return nil, errors.New("a tree object ends in the middle of an entry")
 		case !slices.Contains(gitModes, mode):
-			return nil, fmt.Errorf("%.80q has the mode %.20q; files, executable files, links and directories are all that is understood", name, mode)
+			return nil, fmt.Errorf("%.80q has the mode %.20q; only files, executable files, links and directories are supported", name, mode)
 		case name == "" || strings.ContainsRune(name, '/'):
-			return nil, fmt.Errorf("a tree object has an entry of the name %.80q", name)
-		case names[name]: // a file and a directory need not stand side by side
+			return nil, fmt.Errorf("a tree object has an entry with the invalid name %.80q", name)
+		case names[name]: // a file and a directory of the same name need not be adjacent
 			return nil, fmt.Errorf("a tree object has the name %.80q twice", name)
 		}
 		names[name] = true
 		e := gitEntry{mode, name, hex.EncodeToString(rest[:n.size])}
 		if len(out) > 0 && out[len(out)-1].sortKey() >= e.sortKey() {
-			return nil, fmt.Errorf("a tree object has %.80q not in its order", name)
+			return nil, fmt.Errorf("a tree object has %.80q in the wrong order", name)
 		}
 		out, raw = append(out, e), rest[n.size:]
 	}
 	return out, nil
 }
 
-// tree is the name of the tree object of some entries, in any order.
+// tree returns the hash of the tree object with these entries, in any order.
 func (n naming) tree(entries []gitEntry) string {
 	slices.SortFunc(entries, func(a, b gitEntry) int { return cmp.Compare(a.sortKey(), b.sortKey()) })
 	var b []byte
@@ -102,8 +102,8 @@ func (n naming) tree(entries []gitEntry) string {
 	return n.object("tree", b)
 }
 
-// entries are what the tree object of a bundle's directory holds, computed from the
-// content of all that is in it.
+// entries returns the entries of the tree object of a bundle's root directory, computed from all
+// content of the bundle.
 func (n naming) entries(b *Bundle) ([]gitEntry, error) {
 	directories := map[string][]gitEntry{}
 	for _, it := range b.items {
@@ -114,7 +114,7 @@ func (n naming) entries(b *Bundle) ([]gitEntry, error) {
 		dir, name := splitPath(it.Path)
 		e.name = name
 		directories[dir] = append(directories[dir], e)
-		for dir != "" { // every directory above is there, if only with directories in it
+		for dir != "" { // all parent directories exist, even if they contain only directories
 			dir, _ = splitPath(dir)
 			if _, known := directories[dir]; !known {
 				directories[dir] = nil
@@ -125,7 +125,7 @@ func (n naming) entries(b *Bundle) ([]gitEntry, error) {
 	for dir := range directories {
 		dirs = append(dirs, dir)
 	}
-	// Longer paths first, so that a directory comes after all that is in it.
+	// Longer paths first, so that a directory follows its content.
 	slices.SortFunc(dirs, func(a, b string) int {
 		return cmp.Or(cmp.Compare(strings.Count(b, "/"), strings.Count(a, "/")), cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})

@@ -16,23 +16,23 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Path is where content is served: Path + digest.
+// Path is the URL path of content: Path + digest.
 const Path = "/v1/content/"
 
-// Server gives content of a store over HTTP: GET and HEAD of Path + "sha256:HEX", with
-// ranges, an ETag, and compressed as zstd for those who take that. Its fields are set
-// before the first request.
+// Server serves the content of a store over HTTP: GET and HEAD of Path + "sha256:HEX", with ranges,
+// an ETag, and compression by zstd. The fields must be set before the first request.
 type Server struct {
 	Store *Store
-	// May tells who asks, a name by which transfers are counted, and what that one may
-	// have. nil is nothing at all. What a client may not have does not exist for it.
+	// May returns the client of a request, a name by which its transfers are counted, and the
+	// content that it may read. nil permits nothing. Content that a client may not read has the
+	// same status as missing content.
 	May func(*http.Request) (client string, may func(digest string) bool)
-	// PerClient is how many transfers one client may have at once, 0 for 4; Total is
-	// that of all, 0 for 256. Who comes when there are so many waits for Queue, 0 for 10 s:
-	// a commit makes all of a fleet come at once.
+	// PerClient is the maximum number of concurrent transfers of one client, 0 for 4; Total is the
+	// maximum of all clients, 0 for 256. More requests wait for Queue, 0 for 10 s: after a commit
+	// all targets send requests at once.
 	PerClient, Total int
 	Queue            time.Duration
-	// Stall is how long a client may take for 64 KiB; 0 is 30 s.
+	// Stall is the maximum time for 64 KiB to a client; 0 is 30 s.
 	Stall time.Duration
 
 	mu      sync.Mutex
@@ -45,7 +45,7 @@ type Server struct {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		http.Error(w, "content is only read: GET or HEAD", http.StatusMethodNotAllowed)
+		http.Error(w, "content can only be read: use GET or HEAD", http.StatusMethodNotAllowed)
 		return
 	}
 	client, may := s.May(r)
@@ -60,14 +60,14 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if !s.enter(r.Context(), client) {
 		w.Header().Set("Retry-After", "2")
-		http.Error(w, "too many transfers at once; come again", http.StatusTooManyRequests)
+		http.Error(w, "too many concurrent transfers. Retry later", http.StatusTooManyRequests)
 		return
 	}
 	defer s.leave(client)
 	s.serve(&patientWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: cmp.Or(s.Stall, 30*time.Second)}, r, digest)
 }
 
-// enter waits for a slot, and tells whether there is one.
+// enter waits for a slot, and returns false if there is none in time.
 func (s *Server) enter(ctx context.Context, client string) bool {
 	slots, ok := s.count(client)
 	if !ok {
@@ -140,13 +140,12 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, digest string) {
 	http.ServeContent(w, r, "", time.Time{}, io.NewSectionReader(f, 0, size))
 }
 
-// maxAnswer is how large an answer in one piece is, in bytes: a fleet asks at once, and what
-// is on its way to each is in the memory of the hub.
+// maxAnswer is the maximum size of an answer of Answer, in bytes. All targets request content at
+// once, and the hub keeps their answers in memory.
 const maxAnswer = 32 << 10
 
-// Answer gives small content in one piece, compressed as zstd; see Fetcher.Ask. The error is
-// fleet.ErrNotFound for what is not there and for what is too large. Whether who asks may have
-// it, the caller has seen to.
+// Answer returns small content, compressed by zstd; see Fetcher.Ask. The error is fleet.ErrNotFound
+// if the content is missing or too large. The caller must check that the client may read it.
 func (s *Server) Answer(digest string) ([]byte, error) {
 	f, size, err := s.Store.openAny(digest)
 	if err != nil {
@@ -154,11 +153,11 @@ func (s *Server) Answer(digest string) ([]byte, error) {
 	}
 	defer f.Close()
 	if size > MaxAsked {
-		return nil, fmt.Errorf("%w: content of %d bytes is got by HTTPS", fleet.ErrNotFound, size)
+		return nil, fmt.Errorf("%w: content of %d bytes is available only by HTTPS", fleet.ErrNotFound, size)
 	}
 	b := s.packed.get(digest, size, f)
 	if b == nil || len(b) > maxAnswer {
-		return nil, fmt.Errorf("%w: this content is got by HTTPS", fleet.ErrNotFound)
+		return nil, fmt.Errorf("%w: this content is available only by HTTPS", fleet.ErrNotFound)
 	}
 	return b, nil
 }
@@ -172,7 +171,7 @@ func takesZstd(r *http.Request) bool {
 	return false
 }
 
-// patientWriter gives a client so long for each piece, and no longer.
+// patientWriter limits the time for each piece that a client receives.
 type patientWriter struct {
 	http.ResponseWriter
 	control *http.ResponseController
@@ -184,7 +183,7 @@ func (w *patientWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *patientWriter) Write(p []byte) (n int, err error) {
 	for len(p) > 0 && err == nil {
-		// A writer without deadlines, as in tests, goes without.
+		// Writers without deadlines, as in tests, return an error, which is ignored.
 		_ = w.control.SetWriteDeadline(time.Now().Add(w.stall))
 		var m int
 		m, err = w.ResponseWriter.Write(p[:min(len(p), 64<<10)])

@@ -14,11 +14,12 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Histories delivers histories of commits to agents that require them. It reads them from a
-// repository of its own beside the mirror, one at a time, so assignments do not wait. The repository
-// is created at the first request. Its fields are set before Run; then it is safe for concurrent use.
+// Histories delivers histories of commits to agents that require them. It reads one history at a
+// time, from a second repository beside the mirror, so that assignments do not wait. The repository
+// is created at the first request. The fields must be set before Run; then it is safe for
+// concurrent use.
 type Histories struct {
-	Dir    string // of mirrors
+	Dir    string // of the mirrors
 	Source func() Source
 	Client HistoryClient
 	Now    func() time.Time
@@ -26,7 +27,7 @@ type Histories struct {
 	// Wait is the time after which a request is answered with "not ready yet"; 0 is 20 s. The work
 	// continues.
 	Wait time.Duration
-	// Read reads a history; nil is ReadFrom, which reads it with git.
+	// Read reads a history; nil is ReadFrom, which uses git.
 	Read func(ctx context.Context, dir string, src Source, commit string, accepted []string) ([]byte, error)
 
 	mu      sync.Mutex
@@ -35,7 +36,7 @@ type Histories struct {
 	clients map[string]int
 }
 
-// delivery is a history that was requested. done is closed when text and err are set.
+// delivery is a requested history. done is closed when text and err are set.
 type delivery struct {
 	key, commit string
 	accepted    []string
@@ -45,11 +46,11 @@ type delivery struct {
 	at          time.Time // when it was done
 }
 
-// The limits of requested histories. maxDelivered is in bytes.
+// Limits of requested histories. maxDelivered is in bytes.
 const (
 	maxDeliveries    = 64
 	maxDelivered     = 2 * MaxHistory
-	historyFailedFor = 30 * time.Second // before a failed one is tried again
+	historyFailedFor = 30 * time.Second // time until a failed history is tried again
 )
 
 // Run reads requested histories until ctx ends.
@@ -93,12 +94,12 @@ func (h *Histories) deliver(ctx context.Context, d *delivery) {
 	close(d.done)
 }
 
-// final reports whether another attempt would fail as well.
+// final returns true if another attempt would fail as well.
 func final(err error) bool {
 	return errors.Is(err, repo.ErrLongHistory) || errors.Is(err, errLargeHistory) || errors.Is(err, repo.ErrNoCommit)
 }
 
-// request returns the delivery of a history, nil if too many are requested.
+// request returns the delivery of a history, or nil if too many are requested.
 func (h *Histories) request(commit string, accepted []string) *delivery {
 	key := commit + " " + strings.Join(accepted, " ")
 	h.mu.Lock()
@@ -119,14 +120,15 @@ func (h *Histories) request(commit string, accepted []string) *delivery {
 	}
 }
 
-// tidy forgets failures after some time, and the oldest deliveries above the limits. h.mu is held.
+// tidy removes failures after some time, and the oldest deliveries above the limits. It must be
+// called with h.mu held.
 func (h *Histories) tidy() {
 	size, count := 0, 0
 	for _, d := range slices.Backward(h.all) {
 		size, count = size+len(d.text), count+1
 		old := d.err != nil && h.Now().Sub(d.at) > historyFailedFor
 		if !d.at.IsZero() && (old || size > maxDelivered || count >= maxDeliveries) {
-			d.key = "" // it is found no longer
+			d.key = "" // marks it for removal
 		}
 	}
 	h.all = slices.DeleteFunc(h.all, func(d *delivery) bool { return d.key == "" })
@@ -151,7 +153,7 @@ func ReadFrom(ctx context.Context, dir string, src Source, commit string, accept
 		return nil, err
 	}
 	for _, id := range accepted {
-		// A rewritten branch may not have it, and the server may not deliver it.
+		// After a rewrite of the branch, the mirror and the server may not have it.
 		if err := h.Fetch(ctx, id); err != nil && ctx.Err() != nil {
 			return nil, err
 		}

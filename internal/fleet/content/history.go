@@ -9,16 +9,17 @@ import (
 	"strings"
 )
 
-// HistoryPath is where a hub serves histories: HistoryPath + commit, with the accepted commits as
-// values of HistoryAccepted.
+// HistoryPath is the URL path of histories: HistoryPath + commit, with the accepted commits as
+// values of the query parameter HistoryAccepted.
 const (
 	HistoryPath     = "/v1/history/"
 	HistoryAccepted = "accepted"
-	// HistoryHeader is in each answer below HistoryPath. A hub of an earlier version does not set it.
+	// HistoryHeader is set in each answer below HistoryPath. Hubs of earlier versions do not set
+	// it.
 	HistoryHeader = "Fettle-History"
 )
 
-// The limits of a history.
+// Limits of a history.
 const (
 	MaxHistoryCommits = 10_000
 	MaxHistory        = 32 << 20 // bytes of all commits
@@ -46,8 +47,7 @@ func NewHistoryWriter(w io.Writer) *HistoryWriter {
 	return h
 }
 
-// Add adds a raw commit object. A commit above a limit is an error, which ReadHistory would return
-// as well.
+// Add adds a raw commit object. It returns an error if the commit exceeds a limit of ReadHistory.
 func (h *HistoryWriter) Add(raw []byte) error {
 	h.count++
 	h.size += int64(len(raw))
@@ -79,18 +79,18 @@ func checkHistory(count int, size, total int64) error {
 	return nil
 }
 
-// History is a set of commits, each with its object. It says nothing about their order: the parents
-// that a commit names do.
+// History is a set of commits with their objects. Their order follows from the parents in the
+// objects.
 type History struct {
 	naming  naming
 	commits map[string]commit
 }
 
-// ErrCut is in the chain of the error about a history that ends too early.
+// ErrCut means that a history ends too early.
 var ErrCut = errors.New("the history ends too early")
 
-// ReadHistory reads a history strictly and whole. The names of the commits are computed from their
-// objects; commit only determines the kind of hash. The memory is limited by MaxHistory.
+// ReadHistory reads a whole history. It computes the hashes of the commits from their objects;
+// commit only determines the object format. The memory is limited by MaxHistory.
 func ReadHistory(r io.Reader, commit string) (History, error) {
 	h, err := readHistory(r, commit)
 	if err != nil {
@@ -125,7 +125,7 @@ func readHistory(r io.Reader, id string) (h History, err error) {
 	}
 }
 
-// nextCommit returns the next object, nil at the end.
+// nextCommit returns the next object, or nil at the end.
 func nextCommit(in *bufio.Reader, count int, total int64) ([]byte, error) {
 	var head [4]byte
 	if _, err := io.ReadFull(in, head[:]); err != nil {
@@ -146,7 +146,7 @@ func nextCommit(in *bufio.Reader, count int, total int64) ([]byte, error) {
 	return raw, cut(err)
 }
 
-// cut replaces the end of data, which is an error within a history.
+// cut replaces an end-of-file error by ErrCut.
 func cut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return ErrCut

@@ -248,14 +248,14 @@ func TestHistoriesThatAreRefused(t *testing.T) {
 		many.String():  "more than 10000 commits",
 		"fettle.history/1\n\x00\x00\x00\x03abc\x00\x00\x00\x00":                                                                                  "cannot be read",
 		string(historyText(t, [][]byte{[]byte(strings.Replace(header(w.rootID), "author", "parent "+absent+"\nauthor", 1) + "\nok\n")})) + " ":   "more data",
-		string(historyText(t, [][]byte{[]byte(strings.Replace(header(w.rootID), "committer", "parent "+absent+"\ncommitter", 1) + "\nlate\n")})): "a parent that git would not read",
-		string(historyText(t, [][]byte{[]byte(strings.Replace(header(w.rootID), "author", "parent 1\nauthor", 1) + "\nshort\n")})):               "a parent that git would not read",
+		string(historyText(t, [][]byte{[]byte(strings.Replace(header(w.rootID), "committer", "parent "+absent+"\ncommitter", 1) + "\nlate\n")})): "an invalid parent",
+		string(historyText(t, [][]byte{[]byte(strings.Replace(header(w.rootID), "author", "parent 1\nauthor", 1) + "\nshort\n")})):               "an invalid parent",
 	} {
 		_, err := content.ReadHistory(strings.NewReader(text), id)
 		wantErr(t, err, "cannot read the history of "+id[:12], want)
 	}
 	_, err := content.ReadHistory(bytes.NewReader(good), "main")
-	wantErr(t, err, "is no name of a commit")
+	wantErr(t, err, "is not the full hash of a commit")
 }
 
 // The errors name the commit that is missing, unsigned or replaced.

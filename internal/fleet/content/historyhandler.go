@@ -11,14 +11,14 @@ import (
 )
 
 // HistoryClient returns the client of a request, a name by which its requests are counted, and the
-// commits whose history it may read. nil is none: then no commit exists for the client.
+// commits whose history it may read. nil permits no commit.
 type HistoryClient func(*http.Request) (client string, may func(commit string) bool)
 
 // perHistoryClient is the number of concurrent requests of one client.
 const perHistoryClient = 2
 
-// ServeHTTP implements http.Handler, for GET of HistoryPath + commit. The statuses that an agent
-// distinguishes are 503, after which it tries again, and 422: this hub cannot deliver the history.
+// ServeHTTP implements http.Handler, for GET of HistoryPath + commit. An agent distinguishes two
+// statuses: after 503 it tries again, and 422 means that this hub cannot deliver the history.
 func (h *Histories) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(HistoryHeader, "1")
 	if r.Method != http.MethodGet {
@@ -49,7 +49,7 @@ func notReady(w http.ResponseWriter, why string) {
 	http.Error(w, why, http.StatusServiceUnavailable)
 }
 
-// historyAsked reads a request strictly.
+// historyAsked parses a request. Unknown parameters are errors.
 func historyAsked(r *http.Request) (commit string, accepted []string, ok bool) {
 	commit, ok = strings.CutPrefix(r.URL.Path, HistoryPath)
 	q := r.URL.Query()
@@ -86,7 +86,7 @@ func (h *Histories) leave(client string) {
 	}
 }
 
-// serve waits for a delivery, and writes it.
+// serve waits for a delivery and writes it.
 func (h *Histories) serve(w http.ResponseWriter, ctx context.Context, d *delivery) {
 	if d == nil {
 		notReady(w, "too many histories are requested")
@@ -97,7 +97,7 @@ func (h *Histories) serve(w http.ResponseWriter, ctx context.Context, d *deliver
 	select {
 	case <-d.done:
 	case <-t.C:
-		notReady(w, "the hub still reads the history")
+		notReady(w, "the hub is still reading the history")
 		return
 	case <-ctx.Done():
 		return
@@ -107,12 +107,12 @@ func (h *Histories) serve(w http.ResponseWriter, ctx context.Context, d *deliver
 		w.Header().Set("Content-Type", "application/octet-stream")
 		w.Header().Set("Content-Length", strconv.Itoa(len(d.text)))
 		patient := &patientWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: 30 * time.Second}
-		_, _ = patient.Write(d.text) // the agent notices a history that ends too early
+		_, _ = patient.Write(d.text) // the agent detects a history that ends too early
 	case final(d.err):
 		http.Error(w, d.err.Error(), http.StatusUnprocessableEntity)
 	case errors.Is(d.err, context.Canceled):
-		notReady(w, "the hub stops")
-	default: // the reason can name files of the hub
+		notReady(w, "the hub is stopping")
+	default: // the error can contain names of files of the hub
 		notReady(w, "the hub cannot read the repository; see its log")
 	}
 }

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// HookPath is where a git server tells that a repository has changed: HookPath + the
-// source's name.
+// HookPath is the URL path of webhooks, with which a git server reports a change of a repository:
+// HookPath + the name of the source.
 const HookPath = "/v1/hook/"
 
-// maxHook bounds what a git server sends, in bytes. It is digested, not kept.
+// maxHook is the maximum size of a webhook, in bytes. It is hashed, not stored.
 const maxHook = 32 << 20
 
-// Hooks takes the webhooks of GitHub, Gitea, Forgejo and GitLab. One that is proved
-// makes its source be asked, nothing else: what it says is not even read. So whoever
-// steals the secret can only make a hub ask.
+// Hooks receives the webhooks of GitHub, Gitea, Forgejo and GitLab. A webhook with the secret only
+// makes its source due; its content is not used. A stolen secret can therefore only cause polls.
 type Hooks struct {
-	// Secret is that of a source, without blanks around it; nil where hooks are not taken.
+	// Secret returns the secret of a source, without surrounding blanks, or nil if webhooks are
+	// disabled.
 	Secret func(source string) []byte
-	// Poke makes a source be asked soon.
+	// Poke must cause a poll of the source soon.
 	Poke func(source string)
 }
 
@@ -32,23 +32,23 @@ func (h Hooks) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	source, ok := strings.CutPrefix(r.URL.Path, HookPath)
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST")
-		http.Error(w, "a hook is a POST", http.StatusMethodNotAllowed)
+		http.Error(w, "a webhook must use POST", http.StatusMethodNotAllowed)
 		return
 	}
 	var secret []byte
 	if ok && source != "" {
 		secret = h.Secret(source)
 	}
-	// An empty secret proves nothing.
+	// An empty secret never authenticates.
 	if mac := hmac.New(sha256.New, secret); len(secret) == 0 || !proved(w, r, secret, mac) {
-		http.Error(w, "there is no such hook, or its secret is another", http.StatusForbidden)
+		http.Error(w, "this webhook does not exist, or its secret is wrong", http.StatusForbidden)
 		return
 	}
 	h.Poke(source)
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// proved tells whether the one who sends knows the secret.
+// proved returns true if the sender has the secret.
 func proved(w http.ResponseWriter, r *http.Request, secret []byte, mac hash.Hash) bool {
 	if token := r.Header.Get("X-Gitlab-Token"); token != "" {
 		return hmac.Equal(tokenSum(secret, []byte(token)), tokenSum(secret, secret))

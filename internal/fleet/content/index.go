@@ -10,8 +10,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// indexReader reads what stands before the content. After an error all that it gives
-// is empty.
+// indexReader reads the index of a bundle. After an error, its methods return zero values.
 type indexReader struct {
 	in   *bufio.Reader
 	read int64
@@ -20,14 +19,14 @@ type indexReader struct {
 
 func (x *indexReader) bytes(n int) []byte {
 	if x.err == nil && x.read+int64(n) > maxIndex {
-		x.err = errors.New("its names are too long in all")
+		x.err = errors.New("its names are too long in total")
 	}
 	if x.err != nil {
 		return make([]byte, n)
 	}
 	b := make([]byte, n)
 	if _, err := io.ReadFull(x.in, b); err != nil {
-		x.err = fmt.Errorf("it ends in its index: %w", err)
+		x.err = fmt.Errorf("it ends within its index: %w", err)
 	}
 	x.read += int64(n)
 	return b
@@ -36,7 +35,7 @@ func (x *indexReader) bytes(n int) []byte {
 func (x *indexReader) text() string {
 	n := int(binary.BigEndian.Uint16(x.bytes(2)))
 	if x.err == nil && (n == 0 || n > maxText) {
-		x.err = fmt.Errorf("it has a name of %d bytes", n)
+		x.err = fmt.Errorf("it has a name of %d bytes, which is not allowed", n)
 	}
 	if x.err != nil {
 		return ""
@@ -74,11 +73,11 @@ func (x *indexReader) item() repo.Item {
 		it.Size = int64(len(it.Target))
 	case 'f', 'x':
 		it.Exec = kind == 'x'
-		it.Size = int64(binary.BigEndian.Uint64(x.bytes(8))) // checkItems refuses sizes that wrap
+		it.Size = int64(binary.BigEndian.Uint64(x.bytes(8))) // checkItems refuses negative sizes
 		it.Digest = digestText(x.bytes(32))
 	default:
 		if x.err == nil {
-			x.err = fmt.Errorf("%.80q is of the type %d; files, executable files and links are all that there is", it.Path, kind)
+			x.err = fmt.Errorf("%.80q is of the type %d; only files, executable files and links are supported", it.Path, kind)
 		}
 	}
 	return it

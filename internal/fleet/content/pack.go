@@ -11,14 +11,14 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// PackAll puts every part of a commit into a store, each with its proof: the top first,
-// then the modules by name. rev says which commit, by its whole name, and what is said
-// of it. What was packed before is written once, so a commit costs what it changed, and
-// that of reading it.
+// PackAll stores all parts of a commit, each with its proof: the root bundle first, then the
+// modules by name. rev must have the full hash of the commit. Content that is stored already is not
+// written again, so that the disk space of a commit depends only on its changes. Reading it does
+// not.
 func PackAll(ctx context.Context, r *repo.Repo, rev fleet.Revision, s *Store) ([]fleet.Assigned, error) {
 	tree, found, err := r.At(ctx, rev.Commit)
 	if err == nil && found.Commit != rev.Commit {
-		err = fmt.Errorf("cannot pack %.80q: it is no commit's whole name", rev.Commit)
+		err = fmt.Errorf("cannot pack %.80q: it is not the full hash of a commit", rev.Commit)
 	}
 	if err != nil {
 		return nil, err
@@ -60,10 +60,10 @@ func packPart(ctx context.Context, r *repo.Repo, tree repo.Tree, rev fleet.Revis
 	return a, err
 }
 
-// Signer is the key that signed a commit, as OpenSSH shows it, and "" where none did.
-// Whether anybody believes it is the agents' question. Behind the key is a mark of the
-// files that bind the commit to fleets: two commits with the same content and the same
-// Signer are accepted by the same agents, so a hub need not give the later one.
+// Signer returns the fingerprint of the key that signed a commit, as OpenSSH shows it, or "". Only
+// agents decide whether the key is trusted. After the key follows a mark of the files that bind the
+// commit to fleets. Two commits with the same content and the same Signer are accepted by the same
+// agents, so a hub need not send the later one.
 func (p Proof) Signer(commit string) string {
 	n, err := namingOf(commit)
 	if err != nil {

@@ -81,15 +81,15 @@ func TestPackRefuses(t *testing.T) {
 	}{
 		"a module":          {tree, "modules/web", ""},
 		"the top":           {tree, "", ""},
-		"a file":            {tree, "modules/web/a.hcl", "a part is the top or a directory modules/NAME"},
-		"another spelling":  {tree, "modules/web/", "a part is the top or a directory modules/NAME"},
-		"all modules":       {tree, "modules", "a part is the top or a directory modules/NAME"},
-		"a file too large":  {sized(256<<20 + 1), "modules/web", "has more than 256 MiB"},
+		"a file":            {tree, "modules/web/a.hcl", "a part is the root bundle or a directory modules/NAME"},
+		"another spelling":  {tree, "modules/web/", "a part is the root bundle or a directory modules/NAME"},
+		"all modules":       {tree, "modules", "a part is the root bundle or a directory modules/NAME"},
+		"a file too large":  {sized(256<<20 + 1), "modules/web", "is larger than 256 MiB"},
 		"as large as it is": {sized(256 << 20), "modules/web", "its content changed while it was read"},
-		"less than nothing": {sized(-1), "modules/web", "has more than 256 MiB"},
-		"no digest":         {named("sha256:"), "modules/web", `has the digest "sha256:"`},
-		"half a digest":     {named("sha256:aabb"), "modules/web", `has the digest "sha256:aabb"`},
-		"text for a digest": {named("sha256:" + strings.Repeat("x", 64)), "modules/web", "has the digest"},
+		"less than nothing": {sized(-1), "modules/web", "is larger than 256 MiB"},
+		"no digest":         {named("sha256:"), "modules/web", `has the invalid digest "sha256:"`},
+		"half a digest":     {named("sha256:aabb"), "modules/web", `has the invalid digest "sha256:aabb"`},
+		"text for a digest": {named("sha256:" + strings.Repeat("x", 64)), "modules/web", "has the invalid digest"},
 		"no answer": {tricky{Tree: tree, digest: func(string, string, int64) (string, int64, error) { return "", 0, errDisk }}, "modules/web",
 			errDisk.Error()},
 		"a link without an answer": {tricky{Tree: linked, readlink: func(string) (string, error) { return "", errDisk }}, "modules/web", errDisk.Error()},
@@ -140,7 +140,7 @@ func TestBasesThatAreWrong(t *testing.T) {
 	if wrongs.Load() != 2 || fails.Load() != 3 {
 		t.Errorf("the wrong base was asked %d times, the failing one %d times", wrongs.Load(), fails.Load())
 	}
-	if err := fetcher(agent, wrong).Fetch(t.Context(), want); err == nil || !strings.Contains(err.Error(), "every base gave wrong content") {
+	if err := fetcher(agent, wrong).Fetch(t.Context(), want); err == nil || !strings.Contains(err.Error(), "all servers delivered wrong content") {
 		t.Errorf("only wrong bases: %v", err)
 	}
 	half, _ := asked(func(w http.ResponseWriter, _ *http.Request) {
@@ -164,11 +164,11 @@ func TestAnswersOfServers(t *testing.T) {
 		body   string
 		says   string
 	}{
-		"a range that was not asked for": {206, map[string]string{"Content-Range": "bytes 5-999/1000"}, text[5:], "another range"},
-		"a range without a name":         {206, nil, text, "another range"},
+		"a range that was not asked for": {206, map[string]string{"Content-Range": "bytes 5-999/1000"}, text[5:], "a different range"},
+		"a range without a name":         {206, nil, text, "a different range"},
 		"another encoding":               {200, map[string]string{"Content-Encoding": "br"}, text, `in the encoding "br"`},
 		"no zstd":                        {200, map[string]string{"Content-Encoding": "zstd"}, text, ""},
-		"a range of zstd":                {206, map[string]string{"Content-Range": "bytes 0-999/1000", "Content-Encoding": "zstd"}, text, "a range of something compressed"},
+		"a range of zstd":                {206, map[string]string{"Content-Range": "bytes 0-999/1000", "Content-Encoding": "zstd"}, text, "a range of compressed content"},
 		"too little":                     {200, nil, text[:999], "it ended after 999 of 1000 bytes"},
 		"too much":                       {200, nil, text + "x", ""},
 		"nothing new":                    {304, nil, "", "it answered 304"},

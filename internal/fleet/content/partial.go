@@ -11,27 +11,27 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// maxPartial is how many beginnings of downloads a store keeps.
+// maxPartial is the maximum number of partial downloads in a store.
 const maxPartial = 16
 
-// Partial is content on its way into a store. What came stays when it is closed, and
-// the next Begin goes on behind it. It is used from one goroutine.
+// Partial is a download into a store. Received bytes are kept when it is closed, and the next Begin
+// continues after them. It must be used from one goroutine.
 type Partial struct {
 	store   *Store
 	want    fleet.Bundle
 	file    host.File
 	offset  int64
-	settled bool // the file has its name, and is no beginning any more
+	settled bool // the file has its final name
 }
 
-// Begin begins, or goes on, to write content of this name. ErrBusy when somebody else
-// does; ErrFull when there is no room for all of it. The caller closes what it gets.
+// Begin begins or continues a download. The error is ErrBusy during another download of the same
+// content, and ErrFull if there is not enough room. The caller must close the result.
 func (s *Store) Begin(want fleet.Bundle) (*Partial, error) {
 	if err := fleet.CheckDigest(want.Digest); err != nil {
 		return nil, err
 	}
 	if want.Size < 0 || want.Size > MaxBundle {
-		return nil, fmt.Errorf("cannot take content of %d bytes: %d are the most", want.Size, MaxBundle)
+		return nil, fmt.Errorf("cannot store content of %d bytes: the maximum is %d", want.Size, MaxBundle)
 	}
 	offset, err := s.reserve(want)
 	if err != nil {
@@ -40,12 +40,13 @@ func (s *Store) Begin(want fleet.Bundle) (*Partial, error) {
 	p := &Partial{store: s, want: want, offset: offset}
 	if p.file, err = s.fs.OpenAppend(s.partialPath(want.Digest)); err != nil {
 		s.release(want.Digest, offset)
-		return nil, fmt.Errorf("cannot take content: %w", err)
+		return nil, fmt.Errorf("cannot store content: %w", err)
 	}
 	return p, nil
 }
 
-// reserve counts what is to come, and forgets beginnings that are too many or too long.
+// reserve reserves the missing bytes. It removes partial downloads that are longer than their
+// content, and others above maxPartial.
 func (s *Store) reserve(want fleet.Bundle) (offset int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,22 +67,22 @@ func (s *Store) reserve(want fleet.Bundle) (offset int64, err error) {
 	}
 	offset = s.partial[want.Digest]
 	if s.used()+want.Size-offset > s.limit {
-		return 0, fmt.Errorf("cannot take content of %d bytes: %w", want.Size, ErrFull)
+		return 0, fmt.Errorf("cannot store content of %d bytes: %w", want.Size, ErrFull)
 	}
 	s.busy[want.Digest] = want.Size - offset
 	return offset, nil
 }
 
-// forget removes a beginning. The lock is held.
+// forget removes a partial download. It must be called with the lock held.
 func (s *Store) forget(digest string) error {
 	if err := s.fs.Remove(s.partialPath(digest)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot take content: %w", err)
+		return fmt.Errorf("cannot store content: %w", err)
 	}
 	delete(s.partial, digest)
 	return nil
 }
 
-// release ends the writing with so many bytes of a beginning, -1 for none.
+// release ends a download that keeps a partial file of offset bytes, -1 for none.
 func (s *Store) release(digest string, offset int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,21 +92,20 @@ func (s *Store) release(digest string, offset int64) {
 	}
 }
 
-// Offset is how many bytes there are.
+// Offset returns the number of received bytes.
 func (p *Partial) Offset() int64 { return p.offset }
 
-// Write takes the next bytes. What would be more than the size that was named is an
-// error, ErrWrong, and none of it is written.
+// Write appends bytes. If they exceed the expected size, it writes nothing and returns ErrWrong.
 func (p *Partial) Write(b []byte) (int, error) {
 	if p.offset+int64(len(b)) > p.want.Size {
-		return 0, fmt.Errorf("more than %d bytes came: %w", p.want.Size, ErrWrong)
+		return 0, fmt.Errorf("more than %d bytes arrived: %w", p.want.Size, ErrWrong)
 	}
 	n, err := p.file.Write(b)
 	p.offset += int64(n)
 	return n, err
 }
 
-// Restart forgets what came.
+// Restart discards the received bytes.
 func (p *Partial) Restart() error {
 	if err := p.file.Truncate(0); err != nil {
 		return err
@@ -114,11 +114,11 @@ func (p *Partial) Restart() error {
 	return nil
 }
 
-// Commit verifies the whole and puts it into the store, durable. When it is other
-// content than was named the error is ErrWrong, and nothing of it stays.
+// Commit verifies the content and stores it durably. If its digest is wrong, the error is ErrWrong,
+// and the received bytes are discarded.
 func (p *Partial) Commit() error {
 	if p.offset != p.want.Size {
-		return fmt.Errorf("cannot keep %s: %d of %d bytes came", p.want.Digest, p.offset, p.want.Size)
+		return fmt.Errorf("cannot store %s: %d of %d bytes arrived", p.want.Digest, p.offset, p.want.Size)
 	}
 	if err := p.file.Sync(); err != nil {
 		return err
@@ -128,12 +128,12 @@ func (p *Partial) Commit() error {
 		return err
 	}
 	if digestText(sum.Sum(nil)) != p.want.Digest {
-		return errors.Join(fmt.Errorf("cannot keep %s: %w", p.want.Digest, ErrWrong), p.Restart())
+		return errors.Join(fmt.Errorf("cannot store %s: %w", p.want.Digest, ErrWrong), p.Restart())
 	}
 	beginning := p.store.partialPath(p.want.Digest)
 	err := p.store.settle(beginning, p.want)
 	if err != nil {
-		// If only the sync failed, the file has its name and is no beginning any more.
+		// If only the sync failed, the file already has its final name.
 		if there, unread := host.Exists(p.store.fs, beginning); there || unread != nil {
 			return err
 		}
@@ -143,7 +143,7 @@ func (p *Partial) Commit() error {
 	return err
 }
 
-// Close ends the writing. After Commit it forgets nothing.
+// Close ends the download. The received bytes are kept.
 func (p *Partial) Close() error {
 	err := p.file.Close()
 	if !p.settled {
@@ -152,8 +152,7 @@ func (p *Partial) Close() error {
 	return err
 }
 
-// OpenBundle opens a bundle that is in the store, parsed and verified. close frees it;
-// its trees are of no use afterwards.
+// OpenBundle opens a stored bundle, parsed and verified. After close, its trees cannot be used.
 func OpenBundle(s *Store, want fleet.Bundle) (b *Bundle, close func() error, err error) {
 	f, err := s.Open(want)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// ProofFormat is the format that this program writes and reads.
+// ProofFormat is the supported format.
 const ProofFormat = "fettle.proof/1"
 
-// MaxProof bounds a proof, in bytes.
+// MaxProof is the maximum size of a proof, in bytes.
 const MaxProof = 32 << 20
 
-// Proof ties the bundle of a part to a commit: see the package comment. It travels as
-// JSON and is content like a bundle.
+// Proof proves that the bundle of a part has the content of a commit: see the package comment. It
+// is encoded as JSON and stored as content, like a bundle.
 type Proof struct {
 	Format string `json:"format"`
 	// Commit and Trees are the raw objects of repo.Chain.
@@ -27,8 +27,8 @@ type Proof struct {
 	Trees  [][]byte `json:"trees"`
 }
 
-// Prove makes the proof of a part of a commit, given by its whole name. Whether the
-// commit is signed does not matter here.
+// Prove makes the proof of a part of a commit, which is named by its full hash. The commit need not
+// be signed.
 func Prove(ctx context.Context, r *repo.Repo, commit, part string) (Proof, error) {
 	dir := part
 	if part == Top {
@@ -38,32 +38,32 @@ func Prove(ctx context.Context, r *repo.Repo, commit, part string) (Proof, error
 	return Proof{ProofFormat, c.Commit, c.Trees}, err
 }
 
-// Marshal is the canonical form: the same proof has the same bytes.
+// Marshal returns the canonical form: equal proofs have equal bytes.
 func (p Proof) Marshal() []byte {
 	b, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // there is nothing in it that has no JSON
+		panic(err) // all fields can be encoded
 	}
 	return b
 }
 
-// ParseProof reads one strictly.
+// ParseProof parses a proof. Unknown fields are errors.
 func ParseProof(b []byte) (Proof, error) {
 	if len(b) > MaxProof {
-		return Proof{}, fmt.Errorf("cannot read a proof of %d bytes: %d are the most", len(b), MaxProof)
+		return Proof{}, fmt.Errorf("cannot read a proof of %d bytes: the maximum is %d", len(b), MaxProof)
 	}
 	var p Proof
 	if err := decodeStrictly(b, &p); err != nil {
 		return Proof{}, fmt.Errorf("cannot read a proof: %w", err)
 	}
 	if p.Format != ProofFormat {
-		return Proof{}, fmt.Errorf("cannot read a proof of the format %.40q: this program knows %s", p.Format, ProofFormat)
+		return Proof{}, fmt.Errorf("cannot read a proof of the format %.40q: this version of fettle supports %s", p.Format, ProofFormat)
 	}
 	return p, nil
 }
 
-// Author is the author of a commit, "name <mail>", if the proof is of that commit; "" if it
-// is not, or cannot be read. Whether the commit is signed does not matter.
+// Author returns the author of a commit, "name <mail>", if the proof is of that commit; otherwise
+// "". The commit need not be signed.
 func (p Proof) Author(commit string) string {
 	n, err := namingOf(commit)
 	if err != nil || n.object("commit", p.Commit) != commit {
@@ -88,57 +88,58 @@ func decodeStrictly(b []byte, v any) error {
 	return nil
 }
 
-// Claim is what an assignment says of a bundle, and to whom.
+// Claim is the data of an assignment about a bundle and its target.
 type Claim struct {
 	Repository string
 	Commit     string // 40 or 64 hex digits
 	Part       string // Top or modules/NAME
 	Permit     string // "" for none
-	Target     string // the name of the target that asks
+	Target     string // the name of the target that verifies the bundle
 	Labels     map[string]string
 }
 
-// Trust is what a target believes.
+// Trust is the trust of a target in signers and commits.
 type Trust struct {
 	Signers Signers
 	// Fleets are the names of the files that bind a repository to the target's fleet, see
-	// FleetFile: a commit has to have one of them. Without any no commit is believed.
+	// FleetFile: a commit must have one of them. If Fleets is empty, all commits are refused.
 	Fleets []string
-	// Floor is the time of the newest commit that was taken for the part, in seconds
-	// since 1970; 0 is none. See Floors.
+	// MinimumCommit is the time of the newest accepted commit of the part, in seconds since 1970; 0
+	// is none. See MinimumCommits.
 	MinimumCommit int64
-	// Now is the target's time, in seconds since 1970. It bounds permits, and commits
-	// from the future, which would make all others too old.
+	// Now is the target's time, in seconds since 1970. It limits permits, and commits from the
+	// future, which would make all other commits too old.
 	Now int64
 }
 
 // ahead is how far a commit may be ahead of the target's clock, in seconds.
 const ahead = 24 * 60 * 60
 
-// Signed says who vouches for a bundle.
+// Signed describes the verified signature of a bundle.
 type Signed struct {
 	By      string // the principals of the key
 	Key     string // its fingerprint
-	Time    int64  // of the commit, seconds since 1970: the next floor
-	Subject string // of the commit, for people; signed too
-	// Permit is who permitted an older commit; "" where nobody had to.
+	Time    int64  // of the commit, in seconds since 1970: the next minimum time
+	Subject string // of the commit, for display; signed too
+	// Permit is the principal that permitted an older commit; "" if the commit is not older.
 	Permit string
 }
 
-// Verify tells whether a bundle is the part of the commit that is claimed, signed by a
-// believed key for the target's fleet, and no older than the floor unless that is
-// permitted. Nothing of the bundle may be used before. Errors name the key and what to do.
+// Verify verifies that a bundle has the content of the part of the claimed commit. A trusted key
+// must have signed the commit for the target's fleet. The commit must not be older than the minimum
+// time, unless a permit allows it. The caller must not use any content of the bundle before. Errors
+// name the key and the next step.
 func Verify(p Proof, b *Bundle, c Claim, t Trust) (Signed, error) {
 	s, err := verify(p, b, c, t)
 	if err != nil {
-		return Signed{}, fmt.Errorf("cannot believe the bundle of %s at commit %.12s: %w", partName(c.Part), c.Commit, err)
+		return Signed{}, fmt.Errorf("cannot trust %s at commit %.12s: %w", partName(c.Part), c.Commit, err)
 	}
 	return s, nil
 }
 
 func partName(part string) string {
 	if part == Top {
-		return "the top"
+		return "the root bundle"
 	}
 	return fmt.Sprintf("%.80q", part)
 }
@@ -149,7 +150,7 @@ func verify(p Proof, b *Bundle, c Claim, t Trust) (Signed, error) {
 		return Signed{}, err
 	}
 	if n.object("commit", p.Commit) != c.Commit {
-		return Signed{}, errors.New("its proof is that of another commit")
+		return Signed{}, errors.New("its proof is for another commit")
 	}
 	commit, err := n.parseCommit(p.Commit)
 	if err != nil {
@@ -172,14 +173,14 @@ func verify(p Proof, b *Bundle, c Claim, t Trust) (Signed, error) {
 	if commit.time < t.MinimumCommit {
 		s.Permit, err = permitted(c, t)
 		if err != nil {
-			return Signed{}, fmt.Errorf("it is of %s, and this target had one of %s: %w", day(commit.time), day(t.MinimumCommit), err)
+			return Signed{}, fmt.Errorf("it is of %s, and this target had a newer one of %s: %w", day(commit.time), day(t.MinimumCommit), err)
 		}
 	}
 	return s, nil
 }
 
-// verifyTrees goes from the commit's tree down to the part, and compares what the
-// signed trees say with what the bundle holds.
+// verifyTrees follows the commit's tree down to the part, and compares the signed trees with the
+// content of the bundle.
 func (n naming) verifyTrees(trees [][]byte, id string, b *Bundle, part string) error {
 	if part == Top {
 		return n.verifyTop(trees, id, b)
@@ -189,7 +190,7 @@ func (n naming) verifyTrees(trees [][]byte, id string, b *Bundle, part string) e
 	}
 	names := strings.Split(part, "/")
 	if len(trees) != len(names) {
-		return fmt.Errorf("its proof has %d trees where %d are needed", len(trees), len(names))
+		return fmt.Errorf("its proof has %d trees instead of %d", len(trees), len(names))
 	}
 	for i, name := range names {
 		entries, err := n.treeNamed(trees[i], id)
@@ -208,22 +209,22 @@ func (n naming) verifyTrees(trees [][]byte, id string, b *Bundle, part string) e
 	}
 	have, err := n.entries(b)
 	if err == nil && n.tree(have) != id {
-		err = errors.New("its content is not that of the commit")
+		err = errors.New("its content differs from the commit")
 	}
 	return err
 }
 
 func (n naming) treeNamed(raw []byte, id string) ([]gitEntry, error) {
 	if n.object("tree", raw) != id {
-		return nil, errors.New("its proof has a tree that is not the commit's")
+		return nil, errors.New("its proof has a tree that does not belong to the commit")
 	}
 	return n.parseTree(raw)
 }
 
-// verifyTop compares all entries of the commit's tree but modules.
+// verifyTop compares all entries of the commit's root tree except modules.
 func (n naming) verifyTop(trees [][]byte, id string, b *Bundle) error {
 	if len(trees) != 1 {
-		return fmt.Errorf("its proof has %d trees where 1 is needed", len(trees))
+		return fmt.Errorf("its proof has %d trees instead of 1", len(trees))
 	}
 	entries, err := n.treeNamed(trees[0], id)
 	if err != nil {
@@ -234,7 +235,7 @@ func (n naming) verifyTop(trees [][]byte, id string, b *Bundle) error {
 		if e.name != "modules" {
 			want = append(want, e)
 		} else if e.mode != directoryMode {
-			return errors.New("its modules is no directory")
+			return errors.New("modules in its commit is not a directory")
 		}
 	}
 	have, err := n.entries(b)
@@ -243,7 +244,7 @@ func (n naming) verifyTop(trees [][]byte, id string, b *Bundle) error {
 	}
 	for i := range max(len(want), len(have)) {
 		if i >= len(want) || i >= len(have) || want[i] != have[i] {
-			return errors.New("its content is not that of the commit" + firstDifference(want, have, i))
+			return errors.New("its content differs from the commit" + firstDifference(want, have, i))
 		}
 	}
 	return nil
@@ -257,5 +258,5 @@ func firstDifference(want, have []gitEntry, i int) string {
 	if i < len(want) && (name == "" || want[i].name < name) {
 		name = want[i].name
 	}
-	return fmt.Sprintf(": %.80q is not what was signed", name)
+	return fmt.Sprintf(": %.80q differs from the signed content", name)
 }

@@ -20,7 +20,7 @@ func TestPermitIsForOneClaim(t *testing.T) {
 		"good":               {func(*Permit, *Claim, *int64) {}, ""},
 		"by name":            {func(_ *Permit, c *Claim, _ *int64) { c.Target, c.Labels = "db7", nil }, ""},
 		"a second before":    {func(_ *Permit, _ *Claim, now *int64) { *now = 99 }, ""},
-		"at its end":         {func(_ *Permit, _ *Claim, now *int64) { *now = 100 }, "of use until 1970-01-01 00:01:40 UTC only"},
+		"at its end":         {func(_ *Permit, _ *Claim, now *int64) { *now = 100 }, "valid only until 1970-01-01 00:01:40 UTC"},
 		"another repository": {func(p *Permit, _ *Claim, _ *int64) { p.Repository = "x" }, `for the repository "x"`},
 		"another commit":     {func(p *Permit, _ *Claim, _ *int64) { p.Commit = "c2" }, `for the commit "c2"`},
 		"another label":      {func(_ *Permit, c *Claim, _ *int64) { c.Labels = map[string]string{"role": "db"} }, "not for this target"},
@@ -37,7 +37,7 @@ func TestPermitIsForOneClaim(t *testing.T) {
 		if why := p.refuses(claim, Trust{Now: now}); (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
 			t.Errorf("%s: %q", name, why)
 		}
-		if err := p.For(claim.Repository, claim.Commit, claim.Target, claim.Labels, now); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), "cannot send "+claim.Target+" back") {
+		if err := p.For(claim.Repository, claim.Commit, claim.Target, claim.Labels, now); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), "cannot move "+claim.Target+" to an older commit") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -60,18 +60,18 @@ func TestBundlesHaveBounds(t *testing.T) {
 	}{
 		"none":             {nil, 0, ""},
 		"as many":          {many(50_000), 0, ""},
-		"too many":         {many(50_001), 0, "more than 50000"},
+		"too many":         {many(50_001), 0, "the maximum is 50000"},
 		"a full index":     {nil, 16 << 20, ""},
-		"too long names":   {nil, 16<<20 + 1, "too long names"},
-		"not in order":     {[]repo.Item{f("b", 0), f("a", 0)}, 0, "in its order"},
-		"twice":            {[]repo.Item{f("a", 0), f("a", 0)}, 0, "in its order"},
+		"too long names":   {nil, 16<<20 + 1, "its names are too long"},
+		"not in order":     {[]repo.Item{f("b", 0), f("a", 0)}, 0, "in the order of paths"},
+		"twice":            {[]repo.Item{f("a", 0), f("a", 0)}, 0, "in the order of paths"},
 		"a large file":     {[]repo.Item{f("a", 256<<20)}, 0, ""},
-		"a larger file":    {[]repo.Item{f("a", 256<<20+1)}, 0, "more than 256 MiB"},
-		"a negative size":  {[]repo.Item{f("a", -1)}, 0, "more than 256 MiB"},
+		"a larger file":    {[]repo.Item{f("a", 256<<20+1)}, 0, "larger than 256 MiB"},
+		"a negative size":  {[]repo.Item{f("a", -1)}, 0, "larger than 256 MiB"},
 		"full":             {append(slices.Clone(large), f("h", MaxFile-9)), 9, ""},
-		"more than full":   {append(slices.Clone(large), f("h", MaxFile-9)), 10, "more than 2048 MiB in all"},
-		"case":             {[]repo.Item{f("A", 0), f("a", 0)}, 0, "differ in case only"},
-		"case of a parent": {[]repo.Item{f("A/x", 0), f("a/y", 0)}, 0, "differ in case only"},
+		"more than full":   {append(slices.Clone(large), f("h", MaxFile-9)), 10, "more than 2048 MiB in total"},
+		"case":             {[]repo.Item{f("A", 0), f("a", 0)}, 0, "differ only in case"},
+		"case of a parent": {[]repo.Item{f("A/x", 0), f("a/y", 0)}, 0, "differ only in case"},
 		"one parent":       {[]repo.Item{f("a/x", 0), f("a/y", 0)}, 0, ""},
 	} {
 		if err := checkItems(c.items, c.index); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {

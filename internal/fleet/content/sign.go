@@ -16,11 +16,10 @@ import (
 // SigningKey is the SSH key of a user. It signs permits and commands.
 type SigningKey struct{ signer ssh.Signer }
 
-// ErrLocked is in the chain of the error about a private key with a passphrase: an SSH agent
-// has to sign with it.
+// ErrLocked means that a private key has a passphrase: an SSH agent must sign with it.
 var ErrLocked = errors.New("the private key has a passphrase")
 
-// ReadSigningKey reads a private key as OpenSSH keeps it.
+// ReadSigningKey parses a private key in the format of OpenSSH.
 func ReadSigningKey(private []byte) (SigningKey, error) {
 	s, err := ssh.ParsePrivateKey(private)
 	var missing *ssh.PassphraseMissingError
@@ -33,8 +32,8 @@ func ReadSigningKey(private []byte) (SigningKey, error) {
 	return SigningKey{s}, nil
 }
 
-// AgentSigningKey is the key of an SSH agent whose public half is a line as in a file of
-// OpenSSH, such as id_ed25519.pub. The agent is asked over conn as long as the key is used.
+// AgentSigningKey returns the key of an SSH agent whose public key is given as a line in the format
+// of OpenSSH, as in id_ed25519.pub. conn must stay open as long as the key is used.
 func AgentSigningKey(conn io.ReadWriter, public []byte) (SigningKey, error) {
 	want, _, _, _, err := ssh.ParseAuthorizedKey(public)
 	if err != nil {
@@ -42,7 +41,7 @@ func AgentSigningKey(conn io.ReadWriter, public []byte) (SigningKey, error) {
 	}
 	all, err := agent.NewClient(conn).Signers()
 	if err != nil {
-		return SigningKey{}, fmt.Errorf("cannot ask the SSH agent: %w", err)
+		return SigningKey{}, fmt.Errorf("cannot list the keys of the SSH agent: %w", err)
 	}
 	for _, s := range all {
 		if string(s.PublicKey().Marshal()) == string(want.Marshal()) {
@@ -52,7 +51,7 @@ func AgentSigningKey(conn io.ReadWriter, public []byte) (SigningKey, error) {
 	return SigningKey{}, fmt.Errorf("cannot sign with the key %s: the SSH agent does not have it", ssh.FingerprintSHA256(want))
 }
 
-// Sign makes the permit as it travels: its text with the signature behind it.
+// Sign returns the text of the permit, followed by its signature.
 func (p Permit) Sign(key SigningKey) (string, error) {
 	text := p.Text()
 	armor, err := key.sign(text, PermitNamespace)
@@ -81,12 +80,12 @@ func (k SigningKey) sign(text []byte, namespace string) (armor string, err error
 	return string(pem.EncodeToMemory(&pem.Block{Type: "SSH SIGNATURE", Bytes: body})), nil
 }
 
-// ReadPermit reads a permit whose signature is one of its text, and tells by which key, as
-// OpenSSH shows it. Whether that key is believed is for the targets to say.
+// ReadPermit parses a permit and verifies that its signature is of its text. key is the fingerprint
+// of the key, as OpenSSH shows it. Only the targets decide whether this key is trusted.
 func ReadPermit(signed string) (p Permit, key string, err error) {
 	text, armor, ok := strings.Cut(signed, armorBegin)
 	if !ok || len(signed) > maxPermit {
-		return p, "", errors.New("cannot read the permit: it is not signed; make one with fettle permit sign")
+		return p, "", errors.New("cannot read the permit: it is not signed. Create one with fettle permit sign")
 	}
 	by, err := verifySSH([]byte(armorBegin+armor), []byte(text), PermitNamespace)
 	if err != nil {
@@ -98,11 +97,11 @@ func ReadPermit(signed string) (p Permit, key string, err error) {
 	return p, ssh.FingerprintSHA256(by), nil
 }
 
-// For says why a permit is no use for a target and a commit, nil when it is one.
+// For returns an error if a permit does not cover a target and a commit.
 func (p Permit) For(repository, commit, target string, labels map[string]string, now int64) error {
 	c := Claim{Repository: repository, Commit: commit, Target: target, Labels: labels}
 	if why := p.refuses(c, Trust{Now: now}); why != "" {
-		return fmt.Errorf("cannot send %s back with this permit: it is %s", target, why)
+		return fmt.Errorf("cannot move %s to an older commit with this permit: it is %s", target, why)
 	}
 	return nil
 }

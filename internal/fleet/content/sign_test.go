@@ -48,10 +48,10 @@ func TestSignedPermit(t *testing.T) {
 			if err := got.For("site", "aa", "web1", nil, now); err != nil {
 				t.Error(err)
 			}
-			wantErr(t, got.For("site", "bb", "web1", nil, now), "cannot send web1 back", "for the commit")
+			wantErr(t, got.For("site", "bb", "web1", nil, now), "cannot move web1 to an older commit", "for the commit")
 			wantErr(t, got.For("site", "aa", "db1", nil, now), "not for this target")
 			_, _, err = content.ReadPermit(signed[1:])
-			wantErr(t, err, "not of this text")
+			wantErr(t, err, "does not match this text")
 		}
 	}
 	_, _, err := content.ReadPermit("{}")

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// The namespaces of SSH signatures, so that one thing is never taken for another.
+// Namespaces of SSH signatures, so that a signature for one purpose is never valid for another.
 const (
 	CommitNamespace  = "git"
 	PermitNamespace  = "fettle-rollback"
@@ -33,7 +33,7 @@ type sshSignature struct {
 	Signature []byte
 }
 
-// signedText is what the key signs in place of the text itself.
+// signedText is the text that the key signs, with the digest of the original text.
 type signedText struct {
 	Magic     [6]byte
 	Namespace string
@@ -44,7 +44,7 @@ type signedText struct {
 
 var sshMagic = [6]byte{'S', 'S', 'H', 'S', 'I', 'G'}
 
-// algorithms of signatures that are taken, by type of key. SHA-1 is not.
+// algorithms are the accepted signature algorithms by key type. SHA-1 is not accepted.
 var algorithms = map[string][]string{
 	ssh.KeyAlgoED25519:    {ssh.KeyAlgoED25519},
 	ssh.KeyAlgoSKED25519:  {ssh.KeyAlgoSKED25519},
@@ -55,12 +55,12 @@ var algorithms = map[string][]string{
 	ssh.KeyAlgoRSA:        {ssh.KeyAlgoRSASHA256, ssh.KeyAlgoRSASHA512},
 }
 
-// maxArmor bounds a signature as text, in bytes: the longest is that of an RSA key of
-// 16384 bits.
+// maxArmor is the maximum size of an armored signature, in bytes. An RSA key of 16384 bits has the
+// longest one.
 const maxArmor = 16 << 10
 
-// verifySSH checks an armored signature over a text, and gives the key that made it.
-// Whether the key is believed is another question.
+// verifySSH verifies an armored signature of a text, and returns its key. The caller must decide
+// whether the key is trusted.
 func verifySSH(armor, text []byte, namespace string) (ssh.PublicKey, error) {
 	s, err := parseArmor(armor)
 	if err != nil {
@@ -78,7 +78,7 @@ func verifySSH(armor, text []byte, namespace string) (ssh.PublicKey, error) {
 		return nil, fmt.Errorf("the signature cannot be read: %w", err)
 	}
 	if !slices.Contains(algorithms[key.Type()], sig.Format) {
-		return nil, fmt.Errorf("the signature is of the kind %.60q by a key of the kind %.60q; ed25519, ecdsa and rsa-sha2 are taken", sig.Format, key.Type())
+		return nil, fmt.Errorf("the signature is of the kind %.60q by a key of the kind %.60q; only ed25519, ecdsa and rsa-sha2 are supported", sig.Format, key.Type())
 	}
 	digest, err := digestBy(s.Hash, text)
 	if err != nil {
@@ -86,7 +86,7 @@ func verifySSH(armor, text []byte, namespace string) (ssh.PublicKey, error) {
 	}
 	signed := ssh.Marshal(signedText{sshMagic, s.Namespace, s.Reserved, s.Hash, digest})
 	if err := key.Verify(signed, &sig); err != nil {
-		return nil, fmt.Errorf("the signature by the key %s is not of this text: it was changed, or the signature is another's", ssh.FingerprintSHA256(key))
+		return nil, fmt.Errorf("the signature by the key %s does not match this text: the text was changed, or the signature belongs to another text", ssh.FingerprintSHA256(key))
 	}
 	return key, nil
 }
@@ -100,26 +100,26 @@ func digestBy(name string, text []byte) ([]byte, error) {
 		sum := sha512.Sum512(text)
 		return sum[:], nil
 	}
-	return nil, fmt.Errorf("the signature's digest is %.40q; sha256 and sha512 are taken", name)
+	return nil, fmt.Errorf("the signature's digest is %.40q; only sha256 and sha512 are supported", name)
 }
 
 func parseArmor(armor []byte) (s sshSignature, err error) {
 	block, rest := pem.Decode(armor)
 	switch {
 	case len(armor) > maxArmor:
-		return s, fmt.Errorf("the signature has %d bytes", len(armor))
+		return s, fmt.Errorf("the signature is too long: it has %d bytes", len(armor))
 	case bytes.HasPrefix(armor, []byte("-----BEGIN PGP")):
-		return s, errors.New("the signature is one of OpenPGP; sign with SSH: git config gpg.format ssh")
+		return s, errors.New("the signature is an OpenPGP signature. Sign with SSH: git config gpg.format ssh")
 	case block == nil || block.Type != "SSH SIGNATURE" || len(block.Headers) > 0 || !bytes.HasPrefix(armor, []byte(armorBegin)) || len(bytes.TrimSpace(rest)) > 0:
-		return s, errors.New("the signature is none of SSH's")
+		return s, errors.New("the signature is not an SSH signature")
 	}
 	if err := ssh.Unmarshal(block.Bytes, &s); err != nil || s.Magic != sshMagic || s.Version != 1 {
-		return s, errors.New("the signature is none of SSH's, or of another version than 1")
+		return s, errors.New("the signature is not an SSH signature of version 1")
 	}
 	return s, nil
 }
 
-// publicLine is a public key as it stands in a file.
+// publicLine returns a public key in the format of a public key file.
 func publicLine(k ssh.PublicKey) string {
 	return k.Type() + " " + base64.StdEncoding.EncodeToString(k.Marshal())
 }

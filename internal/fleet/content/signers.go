@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Signers are the keys that are believed: a file in the form of OpenSSH's
-// allowed_signers, which git uses too. The zero value believes nobody. It is immutable.
+// Signers are trusted keys: a file in the format of OpenSSH's allowed_signers, which git uses too.
+// The zero value trusts no key. It is immutable.
 type Signers struct {
 	file string
 	list []signer
@@ -23,15 +23,15 @@ type Signers struct {
 type signer struct {
 	principals    string
 	key           ssh.PublicKey
-	namespaces    []string // patterns; none is all
-	after, before int64    // seconds since 1970; 0 is no bound
+	namespaces    []string // patterns; none means all
+	after, before int64    // seconds since 1970; 0 means no limit
 	line          int
 }
 
-// minRSA is how many bits an RSA key has at least.
+// minRSA is the minimum number of bits of an RSA key.
 const minRSA = 2048
 
-// ParseSigners reads such a file; name is for messages. A line is
+// ParseSigners parses a file of signers; name is for messages. A line is
 //
 //	PRINCIPALS [namespaces="git"] [valid-after="20260101"] [valid-before="20270101"] KEY-TYPE KEY
 //
@@ -69,7 +69,7 @@ func parseSigner(line string) (s signer, err error) {
 		rest = rest[1:]
 	}
 	if algorithms[rest[0]] == nil {
-		return s, fmt.Errorf("%.60q is no kind of key that is taken; ssh-ed25519, ecdsa-sha2-nistp256 and ssh-rsa are some that are", rest[0])
+		return s, fmt.Errorf("%.60q is not a supported key type. Use for example ssh-ed25519, ecdsa-sha2-nistp256 or ssh-rsa", rest[0])
 	}
 	raw, err := base64.StdEncoding.DecodeString(rest[1])
 	if err == nil {
@@ -84,13 +84,13 @@ func parseSigner(line string) (s signer, err error) {
 func checkStrength(key ssh.PublicKey) error {
 	if c, ok := key.(ssh.CryptoPublicKey); ok {
 		if k, ok := c.CryptoPublicKey().(*rsa.PublicKey); ok && k.N.BitLen() < minRSA {
-			return fmt.Errorf("its RSA key has %d bits, fewer than %d; make one: ssh-keygen -t ed25519", k.N.BitLen(), minRSA)
+			return fmt.Errorf("its RSA key has %d bits, fewer than %d. Create a new key: ssh-keygen -t ed25519", k.N.BitLen(), minRSA)
 		}
 	}
 	return nil
 }
 
-// splitQuoted splits at blanks that are in no quotes.
+// splitQuoted splits at blanks outside of quotes.
 func splitQuoted(line string) []string {
 	quoted := false
 	return strings.FieldsFunc(line, func(r rune) bool {
@@ -120,9 +120,9 @@ func (s *signer) options(text string) error {
 		case "valid-before":
 			s.before, err = parseTime(value)
 		case "cert-authority":
-			err = errors.New("certificate authorities are not believed here; name each key on a line of its own")
+			err = errors.New("certificate authorities are not supported. Write each key on a line of its own")
 		default:
-			err = fmt.Errorf("%.40q is no option; namespaces, valid-after and valid-before are", name)
+			err = fmt.Errorf("%.40q is not an option. The options are namespaces, valid-after and valid-before", name)
 		}
 		if err != nil {
 			return err
@@ -140,20 +140,20 @@ func parseTime(s string) (int64, error) {
 			}
 		}
 	}
-	return 0, fmt.Errorf("%.40q is no time; write YYYYMMDD or YYYYMMDDHHMM", s)
+	return 0, fmt.Errorf("%.40q is not a time. Write YYYYMMDD or YYYYMMDDHHMM", s)
 }
 
-// Empty tells that nobody is believed.
+// Empty returns true if no key is trusted.
 func (s Signers) Empty() bool { return len(s.list) == 0 }
 
-// find gives the principals of a key that is believed in a namespace at a time, in
-// seconds since 1970; the error says why it is not.
+// find returns the principals of a key if it is trusted in a namespace at a time, in seconds since
+// 1970. The error contains the reason.
 func (s Signers) find(key ssh.PublicKey, namespace string, at int64) (principals string, err error) {
 	name := "the key " + ssh.FingerprintSHA256(key)
 	if s.Empty() {
-		return "", fmt.Errorf("%s signed it, and no key is believed here: add whom you believe to %s", name, s.fileName())
+		return "", fmt.Errorf("%s signed it, and this target trusts no keys: add the trusted keys to %s", name, s.fileName())
 	}
-	err = fmt.Errorf("%s signed it, which is not in %s; if you believe it add a line: NAME %s", name, s.fileName(), publicLine(key))
+	err = fmt.Errorf("%s signed it, which is not in %s. If you trust this key, add a line: NAME %s", name, s.fileName(), publicLine(key))
 	for _, l := range s.list {
 		if string(l.key.Marshal()) != string(key.Marshal()) {
 			continue
@@ -174,7 +174,7 @@ func (s Signers) find(key ssh.PublicKey, namespace string, at int64) (principals
 
 func (s Signers) fileName() string {
 	if s.file == "" {
-		return "the file of believed keys"
+		return "the file of trusted keys"
 	}
 	return s.file
 }

@@ -17,43 +17,41 @@ import (
 
 // Source is a repository that a hub follows.
 type Source struct {
-	Name   string // by which assignments name it
+	Name   string // the name in assignments
 	URL    string // https, ssh or file
 	Access repo.Access
-	// Refs are the branches, tags and commits that are resolved; "" is the source's
-	// present.
+	// Refs are the branches, tags and commits to resolve; "" is the default branch.
 	Refs   []string
-	Every  time.Duration // how often it is asked; 0 is a minute
+	Every  time.Duration // interval of the polls; 0 is a minute
 	Limits repo.MirrorLimits
 }
 
 var sourceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`) })
 
-// Sources follow repositories: each has a mirror in a directory below Dir. What cannot be
-// read leaves what was resolved before. Its fields are set before Run; its methods are
-// safe for concurrent use.
+// Sources follows repositories. Each has a mirror in a directory below Dir. If a repository cannot
+// be read, its last resolved commits stay. The fields must be set before Run; the methods are safe
+// for concurrent use.
 type Sources struct {
-	Dir string // of this machine; one process uses it
-	// Changed tells what the refs of a source mean now, after each answer that is other
-	// than the one before; and Failed that a source, or some refs of it, cannot be
-	// read. They are called from one goroutine a source.
+	Dir string // a local directory; only one process may use it
+	// Changed is called with the commits of a source's refs, after each poll with a change. Failed
+	// is called when a source, or some of its refs, cannot be read. Calls for one source are never
+	// concurrent.
 	Changed func(source string, refs map[string]fleet.Revision)
 	Failed  func(source string, err error)
-	// Gap is the least time between two questions to a source, MinEvery when it is 0.
+	// Gap is the minimum time between two polls of a source; 0 is MinEvery.
 	Gap time.Duration
-	// Answered tells that a source was read whole, so that an alarm may end.
+	// Answered is called when a source was read completely, so that an alarm can end.
 	Answered func(source string)
 
 	mu      sync.Mutex
 	follow  Follow
 	sources map[string]Source
 	refs    map[string]map[string]fleet.Revision
-	mirrors map[string]*sync.Mutex // held by who changes a mirror
+	mirrors map[string]*sync.Mutex // held while a mirror is changed
 	wake    chan struct{}
 }
 
-// Set says which sources there are, in place of what was said before. A mistake in one
-// leaves it out and is told.
+// Set replaces the list of sources. An invalid source is left out, and its error returned.
 func (s *Sources) Set(list []Source) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -94,7 +92,7 @@ func (s *Sources) Set(list []Source) error {
 
 func (s Source) check() error {
 	if !sourceName().MatchString(s.Name) {
-		return fmt.Errorf("cannot call a repository %.70q: a name has small letters, digits, - and _", s.Name)
+		return fmt.Errorf("cannot use %.70q as the name of a repository: a name has lower-case letters, digits, - and _", s.Name)
 	}
 	r, err := repo.OpenRemote(s.URL)
 	if err == nil {
@@ -106,7 +104,7 @@ func (s Source) check() error {
 	return nil
 }
 
-// Poke has a source asked soon: see Follow.
+// Poke causes a poll of a source soon: see Follow.
 func (s *Sources) Poke(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,7 +113,7 @@ func (s *Sources) Poke(name string) {
 	}
 }
 
-// ring wakes Run. The lock is held.
+// ring wakes Run. It must be called with the lock held.
 func (s *Sources) ring() {
 	if s.wake == nil {
 		s.wake = make(chan struct{}, 1)
@@ -126,7 +124,7 @@ func (s *Sources) ring() {
 	}
 }
 
-// Resolved is what a ref of a source means: what was found last, however long ago.
+// Resolved returns the last known commit of a ref of a source, however old it is.
 func (s *Sources) Resolved(source, ref string) (fleet.Revision, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,8 +132,8 @@ func (s *Sources) Resolved(source, ref string) (fleet.Revision, bool) {
 	return rev, ok
 }
 
-// Run follows until ctx ends, and returns when nothing is asked any more. It tells at
-// first what was known when it ended last.
+// Run follows the sources until ctx ends, and returns after the last poll has ended. It first
+// reports the commits that are known from the mirrors.
 func (s *Sources) Run(ctx context.Context) {
 	var asking sync.WaitGroup
 	defer asking.Wait()
@@ -186,8 +184,8 @@ func (s *Sources) ask(ctx context.Context, name string) {
 	}
 }
 
-// update asks a source, and tells what is other than before. One that answers is asked as
-// often as ever, also when some ref is not there: that is the ref's trouble.
+// update polls a source, and reports changes. A source that answers keeps its interval, even if
+// some refs are missing.
 func (s *Sources) update(ctx context.Context, src Source) (answers bool, err error) {
 	m, err := s.mirror(ctx, src)
 	if err != nil {
@@ -219,8 +217,8 @@ func (s *Sources) mirror(ctx context.Context, src Source) (*repo.Mirror, error) 
 	return repo.OpenMirror(ctx, path.Join(s.Dir, src.Name+".git"), remote, src.Limits)
 }
 
-// tell resolves the commits, keeps what they are, and calls Changed where that is other
-// than before. What was not found stays as it was.
+// tell resolves the commits, stores them, and calls Changed if they differ from before. Refs that
+// were not found stay unchanged.
 func (s *Sources) tell(ctx context.Context, src Source, m *repo.Mirror, found map[string]string) error {
 	r, err := repo.Open(ctx, m.Dir())
 	if err != nil {
@@ -253,7 +251,7 @@ func (s *Sources) tell(ctx context.Context, src Source, m *repo.Mirror, found ma
 	return errors.Join(wrong...)
 }
 
-// Pack puts every part of a commit that was resolved into a store: see PackAll.
+// Pack stores all parts of a resolved commit: see PackAll.
 func (s *Sources) Pack(ctx context.Context, rev fleet.Revision, store *Store) ([]fleet.Assigned, error) {
 	r, err := s.open(ctx, rev.Repository)
 	if err != nil {
@@ -265,13 +263,12 @@ func (s *Sources) Pack(ctx context.Context, rev fleet.Revision, store *Store) ([
 
 func (s *Sources) open(ctx context.Context, source string) (*repo.Repo, error) {
 	if !sourceName().MatchString(source) {
-		return nil, fmt.Errorf("cannot open the repository %.70q: nobody follows it", source)
+		return nil, fmt.Errorf("cannot open the repository %.70q: this hub does not follow it", source)
 	}
 	return repo.Open(ctx, path.Join(s.Dir, source+".git"))
 }
 
-// Tree opens the whole tree of a commit that was resolved, for who has to read what a
-// repository declares. The caller calls end after its last use.
+// Tree opens the whole tree of a resolved commit. The caller must call end after its last use.
 func (s *Sources) Tree(ctx context.Context, rev fleet.Revision) (tree repo.Tree, end func() error, err error) {
 	r, err := s.open(ctx, rev.Repository)
 	if err != nil {
@@ -284,7 +281,8 @@ func (s *Sources) Tree(ctx context.Context, rev fleet.Revision) (tree repo.Tree,
 	return tree, r.Close, nil
 }
 
-// Tidy removes from a source's mirror what keep does not name; what is resolved stays.
+// Tidy removes commits from a source's mirror, except for resolved commits and commits that keep
+// accepts.
 func (s *Sources) Tidy(ctx context.Context, source string, keep func(commit string) bool) error {
 	s.mu.Lock()
 	src, ok := s.sources[source]

@@ -17,26 +17,26 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Errors of a store that callers act on.
+// Errors of a store that callers handle.
 var (
-	// ErrFull: Collect makes room, or the bound is too low.
+	// ErrFull means that the limit is reached: Collect makes room, or the limit is too low.
 	ErrFull = errors.New("the store of content is full")
-	// ErrBusy: the same content is being written by somebody else.
+	// ErrBusy means that another goroutine is writing the same content.
 	ErrBusy = errors.New("the same content is being written")
-	// ErrWrong: what came is not what was named; none of it was kept.
-	ErrWrong = errors.New("it is other content than its digest says")
+	// ErrWrong means that the received content has the wrong digest. It is discarded.
+	ErrWrong = errors.New("its content does not match its digest")
 )
 
-// DefaultLimit is how much a store holds where nobody says, in bytes.
+// DefaultLimit is the default maximum size of a store, in bytes.
 const DefaultLimit = 4 << 30
 
-// Store keeps content by digest in a directory of its own: bundles and proofs, on hubs and
-// agents. Each is written once, whole and durable or not at all, and read only as it
-// was written. It is safe for concurrent use by one process.
+// Store stores content by digest in a directory of its own: bundles and proofs, on hubs and agents.
+// Content is written atomically and durably, and verified when it is read. It is safe for
+// concurrent use by one process.
 //
 //	DIR/HEX            content, named by its SHA-256
-//	DIR/partial/HEX    the beginning of some
-//	DIR/new/N          content whose name is not known yet
+//	DIR/partial/HEX    a partial download
+//	DIR/new/N          content whose digest is not known yet
 type Store struct {
 	fs    host.FS
 	dir   string
@@ -45,22 +45,21 @@ type Store struct {
 	mu       sync.Mutex
 	have     map[string]int64 // digest to size
 	partial  map[string]int64
-	busy     map[string]int64 // being written, to the bytes that are to come
+	busy     map[string]int64 // being written, to the number of missing bytes
 	verified map[string]stamp
-	swept    map[string]bool // that Sweep takes next time: see there
+	swept    map[string]bool // marked by the last Sweep, for removal by the next one
 	next     int
 }
 
-// stamp is a file as it was when its content was verified. No program can set the
-// change time.
+// stamp identifies the version of a file when it was verified. Programs cannot set the change time.
 type stamp struct {
 	ino         uint64
 	ctime, size int64
 }
 
-// OpenStore opens the store in a directory of the host's, and makes it when it is not
-// there. limit bounds all that is in it, in bytes; 0 is DefaultLimit. What a stopped
-// process left half written goes, but for the beginnings of downloads.
+// OpenStore opens the store in a directory, and creates the directory if it does not exist. limit
+// is the maximum size of all content, in bytes; 0 is DefaultLimit. Incomplete content of a stopped
+// process is removed, except for partial downloads.
 func OpenStore(files host.FS, dir string, limit int64) (*Store, error) {
 	s := &Store{fs: files, dir: path.Clean(dir), limit: cmp.Or(limit, DefaultLimit),
 		busy: map[string]int64{}, verified: map[string]stamp{}}
@@ -69,7 +68,7 @@ func OpenStore(files host.FS, dir string, limit int64) (*Store, error) {
 			return nil, fmt.Errorf("cannot open the store of content: %w", err)
 		}
 	}
-	// A directory that a power cut takes away takes what is in it along.
+	// If a power failure removed a directory that is not synced, its content would be lost too.
 	err := errors.Join(files.SyncDir(path.Dir(s.dir)), files.SyncDir(s.dir))
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the store of content: %w", err)
@@ -121,7 +120,7 @@ func (s *Store) partialPath(digest string) string {
 	return path.Join(s.dir, "partial", strings.TrimPrefix(digest, "sha256:"))
 }
 
-// Has tells whether content is there. It is verified when it is opened.
+// Has returns true if the store has the content. The content is verified when it is opened.
 func (s *Store) Has(b fleet.Bundle) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,7 +128,7 @@ func (s *Store) Has(b fleet.Bundle) bool {
 	return ok && size == b.Size
 }
 
-// Used is how many bytes there are, and those that are to come.
+// Used returns the size of all content, including the missing bytes of downloads.
 func (s *Store) Used() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,9 +144,8 @@ func (s *Store) used() (sum int64) {
 	return sum
 }
 
-// Open opens content that is there, verified: nothing is given that is not what was
-// named. What was damaged since is removed, and then it is fleet.ErrNotFound as if it
-// had never been there. The caller closes the file.
+// Open opens stored content after verifying it. Damaged content is removed, and the error is then
+// fleet.ErrNotFound, as for missing content. The caller must close the file.
 func (s *Store) Open(b fleet.Bundle) (host.File, error) {
 	if err := fleet.CheckDigest(b.Digest); err != nil {
 		return nil, err
@@ -171,7 +169,7 @@ func (s *Store) Open(b fleet.Bundle) (host.File, error) {
 	return nil, errors.Join(fmt.Errorf("cannot open the content %s: it was damaged and is removed: %w", b.Digest, fleet.ErrNotFound), s.drop(b.Digest))
 }
 
-// openAny is Open of what is known by its digest alone.
+// openAny is Open for content of unknown size.
 func (s *Store) openAny(digest string) (host.File, int64, error) {
 	s.mu.Lock()
 	size := s.have[digest]
@@ -180,7 +178,8 @@ func (s *Store) openAny(digest string) (host.File, int64, error) {
 	return f, size, err
 }
 
-// verify reads a file to its end, unless it was read and is as it was.
+// verify reads the whole file and compares its digest, unless the file is unchanged since it was
+// verified.
 func (s *Store) verify(f host.File, b fleet.Bundle) (bool, error) {
 	st, err := f.Stat()
 	if err != nil || st.Size != b.Size {
@@ -217,7 +216,7 @@ func (s *Store) drop(digest string) error {
 	return nil
 }
 
-// Remove removes content. It is no error where there is none. Who has it open reads on.
+// Remove removes content. Missing content is not an error. Open files stay readable.
 func (s *Store) Remove(b fleet.Bundle) error {
 	if err := fleet.CheckDigest(b.Digest); err != nil {
 		return err
@@ -225,7 +224,7 @@ func (s *Store) Remove(b fleet.Bundle) error {
 	return s.drop(b.Digest)
 }
 
-// Read gives content that is small, such as a proof.
+// Read returns small content, such as a proof. most is the maximum size in bytes.
 func (s *Store) Read(b fleet.Bundle, most int64) ([]byte, error) {
 	if b.Size > most {
 		return nil, fmt.Errorf("cannot read the content %s: it has %d bytes, more than %d", b.Digest, b.Size, most)
@@ -240,8 +239,8 @@ func (s *Store) Read(b fleet.Bundle, most int64) ([]byte, error) {
 	return out, err
 }
 
-// Add keeps what write writes, and tells its name. It is durable then. The same content
-// twice is kept once.
+// Add stores the output of write durably, and returns its digest and size. Equal content is stored
+// once.
 func (s *Store) Add(write func(io.Writer) error) (b fleet.Bundle, err error) {
 	s.mu.Lock()
 	s.next++
@@ -249,7 +248,7 @@ func (s *Store) Add(write func(io.Writer) error) (b fleet.Bundle, err error) {
 	s.mu.Unlock()
 	f, err := s.fs.Create(temp)
 	if err != nil {
-		return b, fmt.Errorf("cannot keep content: %w", err)
+		return b, fmt.Errorf("cannot store content: %w", err)
 	}
 	w := &adding{store: s, file: f, sum: sha256.New(), key: temp}
 	err = write(w)
@@ -265,7 +264,7 @@ func (s *Store) Add(write func(io.Writer) error) (b fleet.Bundle, err error) {
 	s.mu.Unlock()
 	if err != nil {
 		_ = s.fs.Remove(temp)
-		return fleet.Bundle{}, fmt.Errorf("cannot keep content: %w", err)
+		return fleet.Bundle{}, fmt.Errorf("cannot store content: %w", err)
 	}
 	return b, nil
 }
@@ -294,11 +293,11 @@ func (a *adding) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// settle gives a durable file its name.
+// settle gives a durable file its final name.
 func (s *Store) settle(temp string, b fleet.Bundle) error {
 	err := s.fs.RenameNew(temp, s.path(b.Digest))
 	if errors.Is(err, fs.ErrExist) {
-		// Content that is not counted is there since an earlier sync failed.
+		// The content can exist without being counted, if an earlier sync failed.
 		if err = s.settleAgain(temp, b); err == nil && s.Has(b) {
 			return nil
 		}
@@ -314,8 +313,7 @@ func (s *Store) settle(temp string, b fleet.Bundle) error {
 	return err
 }
 
-// settleAgain is for content that is there: if it is damaged, the new file takes its
-// place.
+// settleAgain handles existing content: if it is damaged, the new file replaces it.
 func (s *Store) settleAgain(temp string, b fleet.Bundle) error {
 	f, err := s.Open(b)
 	if err == nil {
@@ -327,10 +325,9 @@ func (s *Store) settleAgain(temp string, b fleet.Bundle) error {
 	return s.fs.Rename(temp, s.path(b.Digest))
 }
 
-// Collect removes what keep does not name, oldest first, until room bytes can be
-// written. It removes nothing that keep names, and nothing that is being written, even
-// if that leaves less room: then the error is ErrFull. Between writing content and the
-// first keep that names it the caller lets nobody collect.
+// Collect removes content, oldest first, until room bytes can be written. It never removes content
+// that keep accepts or that is being written. If too little room remains, the error is ErrFull. The
+// caller must prevent a collection between writing content and the first keep that accepts it.
 func (s *Store) Collect(keep func(digest string) bool, room int64) (freed int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -346,20 +343,20 @@ func (s *Store) Collect(keep func(digest string) bool, room int64) (freed int64,
 		freed += v.size
 	}
 	if s.used()+room > s.limit {
-		return freed, fmt.Errorf("cannot make room for %d bytes: all that is kept is in use: %w", room, ErrFull)
+		return freed, fmt.Errorf("cannot make room for %d bytes: all stored content is in use: %w", room, ErrFull)
 	}
 	return freed, nil
 }
 
-// victim is what may go.
+// victim is content that can be removed.
 type victim struct {
 	digest, path string
 	size, time   int64
 	of           map[string]int64
 }
 
-// victims are in the order in which they go: beginnings of what nobody asks for any
-// more, then the oldest.
+// victims returns the content to remove in order: unused partial downloads, then the oldest
+// content.
 func (s *Store) victims(keep func(string) bool) []victim {
 	var out []victim
 	add := func(of map[string]int64, path func(string) string, first int64) {

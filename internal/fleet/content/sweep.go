@@ -8,10 +8,10 @@ import (
 	"slices"
 )
 
-// Sweep removes what keep did not name at this call and at the one before, and what nobody
-// added or opened in between: so what is just being made, or read, has the time between two
-// calls to be named. The first call of a process removes nothing. A crash leaves what was
-// not removed yet.
+// Sweep removes content that keep refused in this call and in the previous one, and that was
+// neither added nor opened in between. New content therefore has the time between two calls to be
+// referenced. The first call of a process removes nothing. After a crash, the rest is removed by
+// later calls.
 func (s *Store) Sweep(keep func(digest string) bool) (freed int64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,7 +25,7 @@ func (s *Store) Sweep(keep func(digest string) bool) (freed int64, err error) {
 			continue
 		}
 		if err := s.fs.Remove(s.path(digest)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return freed, fmt.Errorf("cannot remove content that nobody needs: %w", err)
+			return freed, fmt.Errorf("cannot remove unused content: %w", err)
 		}
 		freed += s.have[digest]
 		delete(s.have, digest)
@@ -35,7 +35,7 @@ func (s *Store) Sweep(keep func(digest string) bool) (freed int64, err error) {
 	return freed, nil
 }
 
-// wanted notes that somebody has to do with some content.
+// wanted records that content is in use.
 func (s *Store) wanted(digest string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

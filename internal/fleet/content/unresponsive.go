@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// unresponsiveBases is the set of bases whose last request had no answer. The zero value is ready. Its
-// methods may be called from any goroutine.
+// unresponsiveBases is the set of bases whose last request had no answer. The zero value is ready
+// to use. Its methods may be called from any goroutine.
 type unresponsiveBases struct {
 	mu  sync.Mutex
 	all map[string]bool
 }
 
-// note stores whether a base was silent.
+// note records whether a base was silent.
 func (s *unresponsiveBases) note(base string, silent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,7 +27,7 @@ func (s *unresponsiveBases) note(base string, silent bool) {
 }
 
 // last returns bases with the silent ones at the end. A frozen hub accepts connections, so each
-// request to it costs a whole wait.
+// request to it takes until the time limit.
 func (s *unresponsiveBases) last(bases []string) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -39,7 +39,7 @@ func TestVerify(t *testing.T) {
 			g.key = stranger
 			a, b, proof := g.pack(g.commit("second")).part(t, content.Top)
 			_, err := content.Verify(proof, b, claim(a), believed)
-			wantErr(t, err, "cannot believe", "which is not in signers", "ssh-ed25519 ")
+			wantErr(t, err, "cannot trust", "which is not in signers", "ssh-ed25519 ")
 			g.key = ""
 			a, b, proof = g.pack(g.commit("third")).part(t, "modules/web")
 			_, err = content.Verify(proof, b, claim(a), believed)
@@ -89,7 +89,7 @@ func TestValidity(t *testing.T) {
 		}
 	}
 	_, err := content.Verify(proof, b, claim(a), content.Trust{})
-	wantErr(t, err, "no key is believed here")
+	wantErr(t, err, "this target trusts no keys")
 	_, err = content.Verify(proof, b, claim(a), content.Trust{Signers: signers(t, line), Fleets: []string{fleetFile}, Now: g.when - 100_000})
 	wantErr(t, err, "from the future")
 }
@@ -115,10 +115,10 @@ func TestSignersThatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"ann":                          "signers:1: a line is",
 		"ann ssh-ed25519 AAAA":         "cannot be read",
-		"ann ssh-dss AAAA":             "no kind of key",
+		"ann ssh-dss AAAA":             "not a supported key type",
 		"ann cert-authority " + key:    "certificate authorities",
-		"ann valid-after=\"x\" " + key: "is no time",
-		"ann shiny=\"x\" " + key:       "is no option",
+		"ann valid-after=\"x\" " + key: "is not a time",
+		"ann shiny=\"x\" " + key:       "is not an option",
 		"\n\nann " + key + "\nbob x y": "signers:4:",
 		"ann ssh-rsa " + strings.TrimPrefix(key, "ssh-ed25519 "): "cannot be read",
 	} {
@@ -157,7 +157,7 @@ func TestReplay(t *testing.T) {
 	floors.Take("modules/web", newer)
 	trust.MinimumCommit = floors.Of("modules/web")
 	_, err = content.Verify(proof, b, claim(a), trust)
-	wantErr(t, err, "it is of 2023-11-14 22:14:20 UTC, and this target had one of", "needs a permit")
+	wantErr(t, err, "it is of 2023-11-14 22:14:20 UTC, and this target had a newer one of", "needs a permit")
 	good := content.Permit{Repository: "site", Commit: old, Targets: []string{"db*", "label:env=prod"}, Expires: now + 60}
 	for name, c := range map[string]struct {
 		change func(*content.Permit)
@@ -167,7 +167,7 @@ func TestReplay(t *testing.T) {
 		"pattern":    {func(p *content.Permit) { p.Targets = []string{"web*"} }, ""},
 		"repository": {func(p *content.Permit) { p.Repository = "other" }, "for the repository"},
 		"commit":     {func(p *content.Permit) { p.Commit = na.Revision.Commit }, "for the commit"},
-		"expired":    {func(p *content.Permit) { p.Expires = now }, "sign a new one"},
+		"expired":    {func(p *content.Permit) { p.Expires = now }, "Sign a new one"},
 		"target":     {func(p *content.Permit) { p.Targets = []string{"db*", "label:env=test", "["} }, "not for this target"},
 		"nobody":     {func(p *content.Permit) { p.Targets = nil }, "not for this target"},
 	} {
@@ -186,12 +186,12 @@ func TestReplay(t *testing.T) {
 	}
 	stranger, _ := newKey(t, "ed25519")
 	for want, permit := range map[string]string{
-		"not signed":              string(good.Text()),
-		"which is not in signers": sign(t, stranger, content.PermitNamespace, good.Text()),
-		"namespace":               sign(t, g.key, "git", good.Text()),
-		"not of this text":        strings.Replace(sign(t, g.key, content.PermitNamespace, good.Text()), "site", "sita", 1),
-		"cannot be read":          sign(t, g.key, content.PermitNamespace, []byte(`{"format":"fettle.permit/2"}`)),
-		"none of SSH's":           string(good.Text()) + "-----BEGIN SSH SIGNATURE-----\nAAAA\n",
+		"not signed":               string(good.Text()),
+		"which is not in signers":  sign(t, stranger, content.PermitNamespace, good.Text()),
+		"namespace":                sign(t, g.key, "git", good.Text()),
+		"does not match this text": strings.Replace(sign(t, g.key, content.PermitNamespace, good.Text()), "site", "sita", 1),
+		"cannot be read":           sign(t, g.key, content.PermitNamespace, []byte(`{"format":"fettle.permit/2"}`)),
+		"not an SSH signature":     string(good.Text()) + "-----BEGIN SSH SIGNATURE-----\nAAAA\n",
 	} {
 		cl := claim(a)
 		cl.Permit = permit

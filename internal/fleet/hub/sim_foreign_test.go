@@ -95,7 +95,7 @@ func TestGitServerGivesAnotherProject(t *testing.T) {
 		if n := s.have(one); n != 2 {
 			t.Errorf("%d of 2 agents are what their repository said", n)
 		}
-		if s.tells("does not say for which fleet it is") == 0 {
+		if s.tells("does not name its fleet") == 0 {
 			t.Error("nobody was told")
 		}
 		s.site.commit("main", s.site.believed, simple("another project"))
