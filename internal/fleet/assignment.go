@@ -14,114 +14,113 @@ import (
 	"fettle.dev/fettle/internal/exported"
 )
 
-// AssignmentFormat is the format that this program writes and reads.
+// AssignmentFormat is the supported format.
 const AssignmentFormat = "fettle.assignment/2"
 
-// MaxAssignment bounds an assignment as it travels, in bytes.
+// MaxAssignment is the maximum size of an assignment, in bytes.
 const MaxAssignment = 1 << 20
 
-// Assignment is all that a target is to be: the one object that a fleet keeps for it.
-// It is immutable once it is signed.
+// Assignment is the desired configuration of one target, the only object that a fleet stores for
+// it. It is immutable once it is signed.
 type Assignment struct {
 	Format     string   `json:"format"`
 	Target     TargetID `json:"target"`
-	Name       string   `json:"name"` // the target's, which is what is compiled
+	Name       string   `json:"name"` // of the target; lists are compiled for this name
 	Epoch      uint64   `json:"epoch"`
 	Generation uint64   `json:"generation"`
-	Issued     int64    `json:"issued"` // seconds since 1970, by the hub
-	// Labels and Fleet are the target's, as the catalog sees them.
+	Issued     int64    `json:"issued"` // seconds since 1970, by the hub's clock
+	// Labels and Fleet are the target's, as configurations see them.
 	Labels map[string]string `json:"labels,omitempty"`
 	Fleet  string            `json:"fleet,omitempty"`
-	// Top is everything of the repository that is no module.
+	// Top is the root bundle: everything of the repository outside of modules/.
 	Top Assigned `json:"top"`
-	// Modules are in the order in which the catalog has them, each once.
+	// Modules are in the order of the catalog, each once.
 	Modules []Assigned `json:"modules"`
-	// Exported are the values of other targets that its modules ask for: a table for each
-	// output that they name, sorted.
+	// Exported are the values of other targets that the modules use: a table for each output that
+	// they name, sorted.
 	Exported []exported.Table `json:"exported,omitempty"`
-	// Frozen keeps the agent from applying; the reason is for people.
+	// Frozen keeps the agent from applying changes; it is the reason, for operators.
 	Frozen string `json:"frozen,omitempty"`
-	// Withdrawn is why the hub gives nothing to a target that it has suspended.
+	// Withdrawn is the reason why the hub withholds the configuration of a suspended target.
 	Withdrawn string `json:"withdrawn,omitempty"`
-	// Program is the program that the agent is to be; nil leaves it the one that it is.
+	// Binary is the fettle binary that the agent must run; nil means no change.
 	Binary *Binary `json:"program,omitempty"`
 }
 
 // Assigned is one bundle at one revision.
 type Assigned struct {
-	Module   string   `json:"module,omitempty"` // the directory: "modules/web"; "" for the top
+	Module   string   `json:"module,omitempty"` // the directory: "modules/web"; "" for the root bundle
 	Revision Revision `json:"revision"`
 	Bundle   Bundle   `json:"bundle"`
-	// Proof says that the bundle is of the commit; the signature is the commit's
-	// own. It is content as the bundle is. None where nobody asks for one.
+	// Proof proves that the bundle has the content of the commit; the commit has its own signature.
+	// It is content, like the bundle. nil if no target needs it.
 	Proof *Bundle `json:"proof,omitempty"`
-	// Permit is the way back to an older commit, signed by a believed key: the text
-	// of its statement with the signature behind it.
+	// Permit permits an older commit: the text of a signed statement, followed by its signature.
 	Permit string `json:"permit,omitempty"`
-	// Rollout, Wave and NotBefore (seconds since 1970) say which grant this is.
+	// Rollout, Wave and NotBefore (seconds since 1970) identify the grant of this revision.
 	Rollout   string `json:"rollout,omitempty"`
 	Wave      string `json:"wave,omitempty"`
 	NotBefore int64  `json:"not_before,omitempty"`
-	Needs     []Need `json:"needs,omitempty"` // sorted by Module; all of them, imposed ones too
+	Needs     []Need `json:"needs,omitempty"` // sorted by Module; all of them, including imposed ones
 }
 
-// Revision is a commit, exactly.
+// Revision is one commit.
 type Revision struct {
-	Repository string `json:"repository"` // the name that the hub knows it by
+	Repository string `json:"repository"` // its name at the hub
 	Commit     string `json:"commit"`     // 40 or 64 hex digits
 	Time       int64  `json:"time"`       // of the commit, seconds since 1970
 	Subject    string `json:"subject,omitempty"`
-	Branch     string `json:"branch,omitempty"` // from which it was resolved, for people
-	// Signer is the key that signed the commit, SHA256:… as OpenSSH shows it, with a mark of
-	// the fleets that the commit is for behind it; "" for none. It is what a hub read, for people and for what stays: agents check it themselves.
+	Branch     string `json:"branch,omitempty"` // from which it was resolved, for display
+	// Signer is the key that signed the commit, SHA256:… as OpenSSH shows it, followed by a mark of
+	// the fleets of the commit; "" for none. A hub computed it, for display and to detect equal
+	// commits: agents verify the signature themselves.
 	Signer string `json:"signer,omitempty"`
 }
 
-// Bundle is content by the digest of its canonical form.
+// Bundle identifies content by the digest of its canonical form.
 type Bundle struct {
 	Digest string `json:"digest"` // sha256:hex
 	Size   int64  `json:"size"`   // bytes
 }
 
-// Level is how far a module has to be before one that needs it may go on.
+// Level is the state that a module must reach before modules that need it may be applied.
 type Level string
 
-// Levels of readiness, rising.
+// Levels of readiness, in increasing order.
 const (
 	Completed Level = "completion"   // applied without an error once
-	Available Level = "availability" // applied, and its checks hold
+	Available Level = "availability" // applied, and its checks succeed
 	Exact     Level = "version"      // available at the revision that is assigned now
 )
 
-// Need is a dependence of one module on another of the same target.
+// Need is a dependency of one module on another module of the same target.
 type Need struct {
 	Module string `json:"module"`
 	Level  Level  `json:"level"`
-	// Layer says that it was imposed from outside: all others depend on Module.
+	// Layer means that the dependency was imposed from outside: all other modules depend on Module.
 	Layer bool `json:"layer,omitempty"`
 }
 
-// Marshal is the canonical form: the same assignment has the same bytes.
+// Marshal returns the canonical form: equal assignments have equal bytes.
 func (a Assignment) Marshal() []byte {
 	b, err := json.Marshal(a.Written())
 	if err != nil {
-		panic(err) // there is nothing in it that has no JSON
+		panic(err) // all fields can be encoded
 	}
 	return b
 }
 
-// CheckDigest says whether a text is the digest of content.
+// CheckDigest returns an error if a text is not the digest of content.
 func CheckDigest(s string) error {
 	if hex, ok := strings.CutPrefix(s, "sha256:"); !ok || len(hex) != 64 || !isHex(hex) {
-		return fmt.Errorf("cannot read %.80q as a digest: it is sha256: and 64 hex digits", s)
+		return fmt.Errorf("cannot read %.80q as a digest: a digest is sha256: and 64 hex digits", s)
 	}
 	return nil
 }
 
 func isCommit(s string) bool { return (len(s) == 40 || len(s) == 64) && isHex(s) }
 
-// isHex is asked about each part of each assignment, for which a regular expression is
-// too dear.
+// isHex is called for each part of each assignment, for which a regular expression is too slow.
 func isHex(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
@@ -131,10 +130,10 @@ func isHex(s string) bool {
 	return true
 }
 
-// ParseAssignment reads one strictly: what this program does not know is refused.
+// ParseAssignment parses an assignment. Unknown fields are errors.
 func ParseAssignment(b []byte) (Assignment, error) {
 	if len(b) > MaxAssignment {
-		return Assignment{}, fmt.Errorf("cannot read an assignment of %d bytes: %d are the most", len(b), MaxAssignment)
+		return Assignment{}, fmt.Errorf("cannot read an assignment of %d bytes: the maximum is %d", len(b), MaxAssignment)
 	}
 	var w AssignmentJSON
 	if err := decode(b, &w); err != nil {
@@ -147,15 +146,15 @@ func ParseAssignment(b []byte) (Assignment, error) {
 	return a, a.check()
 }
 
-// decode reads an order: a field that this program does not know could change the meaning of
-// the known fields.
+// decode decodes an order. An unknown field could change the meaning of the known fields, so it is
+// an error.
 func decode(b []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	return decodeOne(d, v)
 }
 
-// decodeReport reads what reports something. A newer end may report more, which is ignored.
+// decodeReport decodes a report. A newer agent may report more, so unknown fields are ignored.
 func decodeReport(b []byte, v any) error { return decodeOne(json.NewDecoder(bytes.NewReader(b)), v) }
 
 func decodeOne(d *json.Decoder, v any) error {
@@ -175,16 +174,16 @@ func (a Assignment) check() error {
 	return checkParts(slices.Concat([]Assigned{a.Top}, a.Modules))
 }
 
-// checkOwn is about what is neither top nor module.
+// checkOwn checks all fields except the root bundle and the modules.
 func (a Assignment) checkOwn() error {
 	if a.Format != AssignmentFormat {
-		return fmt.Errorf("cannot read an assignment of the format %.40q: this program knows %s", a.Format, AssignmentFormat)
+		return fmt.Errorf("cannot read an assignment of the format %.40q: this version of fettle supports %s", a.Format, AssignmentFormat)
 	}
 	if _, err := ParseTargetID(string(a.Target)); err != nil {
 		return err
 	}
 	if a.Epoch == 0 || a.Generation == 0 {
-		return errors.New("cannot take an assignment without epoch and generation")
+		return errors.New("cannot accept an assignment without an epoch and a generation")
 	}
 	if a.Binary != nil {
 		if err := a.Binary.Check(); err != nil {
@@ -194,7 +193,7 @@ func (a Assignment) checkOwn() error {
 	return errors.Join(CheckName(a.Name), CheckLabels(a.Labels), exported.Check(a.Exported))
 }
 
-// checkParts is about the top, which is the first, and the modules.
+// checkParts checks the root bundle, which is the first part, and the modules.
 func checkParts(parts []Assigned) error {
 	seen := make(map[string]bool, len(parts))
 	for i, m := range parts {
@@ -202,7 +201,7 @@ func checkParts(parts []Assigned) error {
 			return err
 		}
 		if seen[m.Module] {
-			return fmt.Errorf("cannot take an assignment that has %s twice", m.Module)
+			return fmt.Errorf("cannot accept an assignment that contains %s twice", m.Module)
 		}
 		seen[m.Module] = true
 	}
@@ -213,15 +212,15 @@ func (m Assigned) check(top bool) error {
 	inModules := strings.HasPrefix(m.Module, "modules/") && path.Clean(m.Module) == m.Module
 	switch {
 	case top && m.Module != "" || !top && !inModules:
-		return fmt.Errorf("cannot take an assignment of the module %.80q", m.Module)
+		return fmt.Errorf("cannot accept an assignment of the module %.80q", m.Module)
 	case !isCommit(m.Revision.Commit):
-		return fmt.Errorf("cannot take an assignment of the commit %.80q", m.Revision.Commit)
+		return fmt.Errorf("cannot accept an assignment of the commit %.80q", m.Revision.Commit)
 	case m.Bundle.Size < 0:
-		return fmt.Errorf("cannot take a bundle of %d bytes", m.Bundle.Size)
+		return fmt.Errorf("cannot accept a bundle of %d bytes", m.Bundle.Size)
 	}
 	if m.Proof != nil {
 		if m.Proof.Size < 0 {
-			return fmt.Errorf("cannot take a proof of %d bytes", m.Proof.Size)
+			return fmt.Errorf("cannot accept a proof of %d bytes", m.Proof.Size)
 		}
 		if err := CheckDigest(m.Proof.Digest); err != nil {
 			return err
@@ -236,30 +235,29 @@ type AssignmentNumber struct {
 	Generation uint64 `json:"generation"`
 }
 
-// String is as people see it, "1795456145.2".
+// String returns the number in the form for users: "1795456145.2".
 func (n AssignmentNumber) String() string { return fmt.Sprintf("%d.%d", n.Epoch, n.Generation) }
 
-// Number is the assignment's.
+// Number returns the number of the assignment.
 func (a *Assignment) Number() AssignmentNumber { return AssignmentNumber{a.Epoch, a.Generation} }
 
-// Newer compares the order of two assignments: below 0 when a is older than b.
+// Newer compares the numbers of two assignments: the result is below 0 if a is older than b.
 func (a Assignment) Newer(b Assignment) int {
 	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.Generation, b.Generation))
 }
 
-// Same tells whether two assignments want the same of their target, whatever their
-// numbers and times are.
+// Same returns true if two assignments differ at most in their numbers and times.
 func (a Assignment) Same(b Assignment) bool {
 	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet && a.Frozen == b.Frozen && a.Withdrawn == b.Withdrawn &&
 		sameBinary(a.Binary, b.Binary) &&
 		maps.Equal(a.Labels, b.Labels) && a.Top.same(b.Top) && SameModules(a.Modules, b.Modules) && exported.Same(a.Exported, b.Exported)
 }
 
-// SameModules tells whether two lists are the same modules at the same revisions, in the
-// same order.
+// SameModules returns true if two lists have the same modules at the same revisions, in the same
+// order.
 func SameModules(a, b []Assigned) bool {
 	if len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] {
-		return true // most often: targets that are alike share one list
+		return true // the usual case: similar targets share one list
 	}
 	return slices.EqualFunc(a, b, Assigned.same)
 }

@@ -5,11 +5,11 @@ import (
 	"fmt"
 )
 
-// Written is an assignment as it is written in JSON: to marshal it is the same as to
-// marshal the assignment, in half of the time. The modules of a target are mostly of one
-// revision: each revision is written once, and parts name it by its number, from 0.
+// AssignmentJSON is the JSON form of an assignment. To marshal it is the same as to marshal the
+// assignment, in half of the time. Most modules of a target have the same revision: each revision
+// is written once, and parts refer to it by its number, from 0.
 type AssignmentJSON struct {
-	plain                   // all fields; those below stand in place of its own
+	plain                   // all fields; the fields below replace fields of the same name
 	Revisions []Revision    `json:"revisions"`
 	Top       writtenPart   `json:"top"`
 	Modules   []writtenPart `json:"modules"`
@@ -22,7 +22,7 @@ type writtenPart struct {
 	Revision int `json:"revision"`
 }
 
-// Written shares what a has; nil stays nil.
+// Written returns the JSON form, which shares data with a; nil stays nil.
 func (a *Assignment) Written() *AssignmentJSON {
 	if a == nil {
 		return nil
@@ -30,7 +30,7 @@ func (a *Assignment) Written() *AssignmentJSON {
 	w := &AssignmentJSON{plain: plain(*a)}
 	known, last := map[Revision]int{}, -1
 	part := func(m Assigned) writtenPart {
-		if last >= 0 && w.Revisions[last] == m.Revision { // as is most often so
+		if last >= 0 && w.Revisions[last] == m.Revision { // the usual case
 			return writtenPart{m, last}
 		}
 		n, ok := known[m.Revision]
@@ -56,7 +56,7 @@ func (w *AssignmentJSON) assignment() (Assignment, error) {
 	a := Assignment(w.plain)
 	part := func(p writtenPart) (Assigned, error) {
 		if p.Revision < 0 || p.Revision >= len(w.Revisions) {
-			return Assigned{}, fmt.Errorf("cannot take an assignment of the revision %d: it has %d", p.Revision, len(w.Revisions))
+			return Assigned{}, fmt.Errorf("cannot accept an assignment of the revision number %d: it has %d revisions", p.Revision, len(w.Revisions))
 		}
 		p.Assigned.Revision = w.Revisions[p.Revision]
 		return p.Assigned, nil
@@ -77,11 +77,11 @@ func (w *AssignmentJSON) assignment() (Assignment, error) {
 	return a, nil
 }
 
-// MarshalJSON is Marshal.
+// MarshalJSON returns the bytes of Marshal.
 func (a Assignment) MarshalJSON() ([]byte, error) { return json.Marshal(a.Written()) }
 
-// UnmarshalJSON reads what Marshal wrote, and leaves out what this program does not know.
-// What comes from elsewhere is for ParseAssignment.
+// UnmarshalJSON decodes the result of Marshal, and ignores unknown fields. Data from another host
+// must be parsed by ParseAssignment.
 func (a *Assignment) UnmarshalJSON(b []byte) error {
 	var w AssignmentJSON
 	err := json.Unmarshal(b, &w)

@@ -14,7 +14,7 @@ import (
 // BinaryFormat is the format of the signed text of a Binary.
 const BinaryFormat = "fettle.program/1"
 
-// Bounds of a Program.
+// Limits of a Binary.
 const (
 	MaxBinary    = 512 << 20 // bytes of one file
 	MaxBinaryTry = time.Hour
@@ -22,20 +22,20 @@ const (
 	BinaryTry    = 5 * time.Minute // the default
 )
 
-// Binary is the fettle binary that agents must run: the same version for each architecture.
-// Its name is the digest of the file that an agent runs.
+// Binary is the fettle binary that agents must run: the same version for each architecture. The
+// digest of the file identifies the binary that an agent runs.
 type Binary struct {
-	Version string `json:"version"` // for people, and to tell what is newer, as dpkg compares
-	// Files are by architecture, as Go calls it: "amd64".
+	Version string `json:"version"` // for display, and to find the newer version, as dpkg compares them
+	// Files are by architecture, in Go's names: "amd64".
 	Files map[string]Bundle `json:"files"`
-	// Within is how long, in seconds, a new one has to reach a hub before the old one
-	// comes back; 0 is BinaryTry.
+	// Within is the time, in seconds, in which a new binary must reach a hub before the agent
+	// restores the old binary; 0 is BinaryTry.
 	Within int64 `json:"within,omitempty"`
-	// Signature is SSH's over Text, by a key that agents believe; "" is none.
+	// Signature is an SSH signature of Text, by a key that agents trust; "" is none.
 	Signature string `json:"signature,omitempty"`
 }
 
-// Text is what is signed, with
+// Text returns the text to sign, with
 //
 //	ssh-keygen -Y sign -n fettle-program -f KEY program.json
 func (p Binary) Text() []byte {
@@ -45,7 +45,7 @@ func (p Binary) Text() []byte {
 		Files   map[string]Bundle `json:"files"`
 	}{BinaryFormat, p.Version, p.Files})
 	if err != nil {
-		panic(err) // there is nothing in it that has no JSON
+		panic(err) // all fields can be encoded
 	}
 	return append(b, '\n')
 }
@@ -63,17 +63,17 @@ var (
 	architecture  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]{1,20}$`) })
 )
 
-// Check says what is wrong with it.
+// Check returns an error if the binary is invalid.
 func (p Binary) Check() error {
 	switch {
 	case !binaryVersion().MatchString(p.Version):
-		return fmt.Errorf("cannot accept a binary of the version %.40q: it has letters, digits and . + ~ : -", p.Version)
+		return fmt.Errorf("cannot accept a binary of the version %.40q: a version has letters, digits and . + ~ : -", p.Version)
 	case len(p.Files) == 0 || len(p.Files) > 20:
-		return fmt.Errorf("cannot accept a binary of %d files: it has one for each architecture", len(p.Files))
+		return fmt.Errorf("cannot accept a binary of %d files: it must have one for each architecture, and at most 20", len(p.Files))
 	case p.Within != 0 && (p.Try() < MinBinaryTry || p.Try() > MaxBinaryTry):
-		return fmt.Errorf("cannot give a program %s: %s are the least, %s the most", p.Try(), MinBinaryTry, MaxBinaryTry)
+		return fmt.Errorf("cannot accept a time limit of %s for a new binary: the minimum is %s, and the maximum is %s", p.Try(), MinBinaryTry, MaxBinaryTry)
 	case len(p.Signature) > 32<<10:
-		return errors.New("cannot take a signature of so many bytes")
+		return errors.New("cannot accept a signature of a binary of more than 32 KiB")
 	}
 	for _, arch := range slices.Sorted(maps.Keys(p.Files)) {
 		f := p.Files[arch]
@@ -94,18 +94,18 @@ func sameBinary(a, b *Binary) bool {
 	return a.Version == b.Version && a.Within == b.Within && a.Signature == b.Signature && maps.Equal(a.Files, b.Files)
 }
 
-// NewerError is about an assignment that a believed key signed and this program cannot
-// read. Program is what it asks agents to be, where that can be read; nil for nothing.
+// NewerError means that a trusted key signed an assignment which this version cannot read. Binary
+// is the binary that it requires of agents, if that can be read; otherwise nil.
 type NewerError struct {
 	Binary *Binary
 	err    error
 }
 
 func (e *NewerError) Error() string {
-	return e.err.Error() + ". A hub of this fleet signed it, so it is of a newer binary than this one; nothing of it is done. Upgrade this agent: fettle agent upgrade"
+	return e.err.Error() + ". A hub of this fleet signed it, so it needs a newer version of fettle. This agent does nothing of it. Upgrade this agent: fettle agent upgrade"
 }
 
-// Unwrap gives why it cannot be read.
+// Unwrap returns the reason why it cannot be read.
 func (e *NewerError) Unwrap() error { return e.err }
 
 func newerError(payload []byte, err error) error {

@@ -11,11 +11,11 @@ import (
 	small "github.com/klauspost/compress/flate"
 )
 
-// compressedMark is the first byte of what Squeeze made smaller; JSON never begins with it.
+// compressedMark is the first byte of compressed text; JSON never begins with it.
 const compressedMark = 1
 
-// Compress makes JSON smaller for its way to a hub, if that is worth it: a report has a line
-// for each module, and they look alike. It keeps no memory from one time to the next.
+// Compress compresses JSON for the transfer to a hub, if that makes it smaller: a report has a
+// similar line for each module. It keeps no memory between calls.
 func Compress(text []byte) []byte {
 	if len(text) < 512 {
 		return text
@@ -28,12 +28,11 @@ func Compress(text []byte) []byte {
 	return out.Bytes()
 }
 
-// Decompressor reads what Squeeze made. The zero value is ready; it may be used from any
-// goroutine.
-type Decompressor struct{ readers sync.Pool } // one is 40 KB
+// Decompressor reverses Compress. The zero value is ready to use, also from several goroutines.
+type Decompressor struct{ readers sync.Pool } // a reader has 40 KB
 
-// Decompress gives the text, and an error for one that has more bytes than most, without
-// reading them. What was never squeezed is given as it is.
+// Decompress returns the text, or an error if it has more than most bytes. Text that is not
+// compressed is returned unchanged.
 func (u *Decompressor) Decompress(b []byte, most int) ([]byte, error) {
 	if len(b) == 0 || b[0] != compressedMark {
 		return b, nil
@@ -43,15 +42,15 @@ func (u *Decompressor) Decompress(b []byte, most int) ([]byte, error) {
 	if !ok {
 		r = flate.NewReader(in)
 	} else if err := r.(flate.Resetter).Reset(in, nil); err != nil {
-		return nil, fmt.Errorf("cannot read what was squeezed: %w", err)
+		return nil, fmt.Errorf("cannot decompress: %w", err)
 	}
 	defer u.readers.Put(r)
 	text, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	if err == nil && len(text) > most {
-		err = errors.New("it is too large")
+		err = errors.New("it is larger than permitted")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read what was squeezed: %w", err)
+		return nil, fmt.Errorf("cannot decompress: %w", err)
 	}
 	return text, nil
 }

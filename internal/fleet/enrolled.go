@@ -9,14 +9,13 @@ import (
 	"strings"
 )
 
-// EnrolledFile is the file at the top of a repository's tree in which hubs and agents
-// tell the language of the targets that are enrolled. It is made, never committed: one
-// of that name in a repository gives way to it.
+// EnrolledFile is a generated file in the root of a repository's tree. Hubs and agents write the
+// enrolled targets into it, for the language. It is never committed: a file of this name in a
+// repository is ignored.
 const EnrolledFile = "enrolled.fettle.json"
 
-// Enrolled is the text of EnrolledFile for some targets, with their labels by name. An
-// agent writes the one of its own assignment, a hub those of all that are active. The
-// same targets give the same bytes.
+// Enrolled returns the text of EnrolledFile for targets with their labels, by name. An agent writes
+// only its own target, a hub all active targets. The same targets give the same bytes.
 func Enrolled(targets map[string]map[string]string) []byte {
 	blocks := map[string]enrolledBlock{}
 	for name, labels := range targets {
@@ -25,18 +24,18 @@ func Enrolled(targets map[string]map[string]string) []byte {
 	return enrolledText(blocks)
 }
 
-// EnrolledWaiting is Enrolled for one target, with the directories of modules that it has
-// and that have to wait: they are not there, and that is no mistake.
+// EnrolledWaiting is Enrolled for one target, with the directories of its modules that are
+// deferred: they do not exist yet, and this is not an error.
 func EnrolledWaiting(name string, labels map[string]string, waits []string) []byte {
 	return enrolledText(map[string]enrolledBlock{name: {orEmpty(labels), waits}})
 }
 
-// enrolledBytes is how large one of EnrolledFiles becomes, about: the language reads files of
-// 1 MiB at most.
+// enrolledBytes is the approximate maximum size of one of EnrolledFiles: the language reads files
+// of at most 1 MiB.
 const enrolledBytes = 512 << 10
 
-// EnrolledFiles are the texts of files that say together what Enrolled does, by name:
-// EnrolledFile, and where that would be too large enrolled002.fettle.json and so on.
+// EnrolledFiles returns the content of Enrolled as one or several files, by name: EnrolledFile, and
+// enrolled002.fettle.json and so on if it would be too large.
 func EnrolledFiles(targets map[string]map[string]string) map[string]string {
 	files := map[string]string{}
 	part, size := map[string]map[string]string{}, 0
@@ -61,10 +60,10 @@ func EnrolledFiles(targets map[string]map[string]string) map[string]string {
 	return files
 }
 
-// enrolledFiles sorts behind EnrolledFile, so that targets are in the order of their names.
+// enrolledFiles sorts after EnrolledFile, so that targets are in the order of their names.
 const enrolledFiles = "enrolled%03d.fettle.json"
 
-// IsEnrolledFile tells whether a path is one that EnrolledFiles may use.
+// IsEnrolledFile returns true if EnrolledFiles may use the path.
 func IsEnrolledFile(path string) bool {
 	number, ends := strings.CutSuffix(path, ".fettle.json")
 	number, ours := strings.CutPrefix(number, "enrolled")
@@ -87,7 +86,7 @@ func orEmpty(labels map[string]string) map[string]string {
 func enrolledText(blocks map[string]enrolledBlock) []byte {
 	text, err := json.MarshalIndent(map[string]any{"enrolled": blocks}, "", "  ")
 	if err != nil {
-		panic(err) // texts alone: there is nothing in it that has no JSON
+		panic(err) // the values are only strings, which can be encoded
 	}
 	return append(text, '\n')
 }

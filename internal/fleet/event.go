@@ -5,29 +5,29 @@ import (
 	"fmt"
 )
 
-// HubEventFormat is the format that this program writes and reads.
+// HubEventFormat is the supported format.
 const HubEventFormat = "fettle.event/1"
 
-// MaxHubEvent bounds an event of a hub in the log, in bytes.
+// MaxHubEvent is the maximum size of an event of a hub in the log, in bytes.
 const MaxHubEvent = 16 << 10
 
-// HubEvent is what a hub or a person did, as a record of the Log. What agents tell
-// stands beside it there as Report.
+// HubEvent is an action of a hub or a user, as a record of the Log. The Log also contains the
+// Reports of agents.
 type HubEvent struct {
 	Format string       `json:"format"`
 	At     int64        `json:"at"` // ns since 1970, the hub's clock
 	Kind   HubEventKind `json:"kind"`
-	Target TargetID     `json:"target,omitempty"` // where it is about one
+	Target TargetID     `json:"target,omitempty"` // if it concerns one target
 	Module string       `json:"module,omitempty"`
-	By     string       `json:"by,omitempty"`   // a person, or "hub ID"
-	Text   string       `json:"text,omitempty"` // for people, without secrets
+	By     string       `json:"by,omitempty"`   // a user, or "hub ID"
+	Text   string       `json:"text,omitempty"` // for display, without secrets
 	Error  string       `json:"error,omitempty"`
 }
 
-// HubEventKind is what happened at a hub.
+// HubEventKind is the kind of an event at a hub.
 type HubEventKind string
 
-// What hubs tell.
+// Kinds of events of hubs.
 const (
 	Joined     HubEventKind = "enrolled"
 	Approved   HubEventKind = "approved"
@@ -43,32 +43,32 @@ const (
 	Followed   HubEventKind = "followed"  // a repository has a new commit
 	Unread     HubEventKind = "unread"    // a repository cannot be read
 	JobChanged HubEventKind = "job"       // a user created or cancelled a job
-	Led        HubEventKind = "led"       // another hub leads now
+	Led        HubEventKind = "led"       // another hub is the leader now
 	BinarySet  HubEventKind = "binary"    // a user set the binary of agents
-	Exported   HubEventKind = "exported"  // a target exports other values, or does so too often
+	Exported   HubEventKind = "exported"  // a target exports different values, or changes them too often
 	Requested  HubEventKind = "requested" // an agent sent a request that is not decided
 	Ruled      HubEventKind = "ruled"     // a user changed the policy for requests of agents
 	Certified  HubEventKind = "certified" // a service of a target has a certificate
-	Suspected  HubEventKind = "suspected" // a target is not to be relied on
-	Trusted    HubEventKind = "trusted"   // it is again
+	Suspected  HubEventKind = "suspected" // a target is not reliable
+	Trusted    HubEventKind = "trusted"   // a suspect target is reliable again
 	Skewed     HubEventKind = "skewed"    // the clock of a target is wrong, or right again
-	Audited    HubEventKind = "audited"   // somebody asked the API to change something
+	Audited    HubEventKind = "audited"   // a user requested a change through the API
 	Saved      HubEventKind = "saved"     // a backup was made
-	Violated   HubEventKind = "violated"  // an agent does not keep to the protocol, or floods its hub
-	Untold     HubEventKind = "untold"    // a notice that nobody took for a day
+	Violated   HubEventKind = "violated"  // an agent violates the protocol, or floods its hub
+	Untold     HubEventKind = "untold"    // a notice that could not be delivered for a day
 )
 
-// ParseHubEvent reads one. It ignores fields that it does not know, of a newer hub.
+// ParseHubEvent parses an event. It ignores unknown fields, which a newer hub may write.
 func ParseHubEvent(b []byte) (HubEvent, error) {
 	if len(b) > MaxHubEvent {
-		return HubEvent{}, fmt.Errorf("cannot read an event of %d bytes: %d are the most", len(b), MaxHubEvent)
+		return HubEvent{}, fmt.Errorf("cannot read an event of %d bytes: the maximum is %d", len(b), MaxHubEvent)
 	}
 	var e HubEvent
 	if err := decodeReport(b, &e); err != nil {
 		return HubEvent{}, fmt.Errorf("cannot read an event: %w", err)
 	}
 	if e.Format != HubEventFormat {
-		return HubEvent{}, fmt.Errorf("cannot read an event of the format %.40q: this program knows %s", e.Format, HubEventFormat)
+		return HubEvent{}, fmt.Errorf("cannot read an event of the format %.40q: this version of fettle supports %s", e.Format, HubEventFormat)
 	}
 	if e.Kind == "" {
 		return HubEvent{}, errors.New("cannot read an event without a kind")

@@ -37,7 +37,7 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// web1 7 <nil>
-	// cannot believe what is signed: no key that is believed here signed it
+	// cannot trust the signed data: no trusted key signed it
 }
 
 // Each byte of an envelope that is changed makes it worth nothing, or leaves the same
@@ -63,15 +63,15 @@ func TestForgedAssignments(t *testing.T) {
 
 func TestAssignmentsThatAreRefused(t *testing.T) {
 	cases := map[string]func(*fleet.Assignment){
-		"format":                func(a *fleet.Assignment) { a.Format = "fettle.assignment/1" },
-		"without":               func(a *fleet.Assignment) { a.Generation = 0 },
-		"identity":              func(a *fleet.Assignment) { a.Target = "../x" },
-		"the module":            func(a *fleet.Assignment) { a.Modules[0].Module = "modules/../../etc" },
-		"twice":                 func(a *fleet.Assignment) { a.Modules = append(a.Modules, a.Modules[0]) },
-		"the commit":            func(a *fleet.Assignment) { a.Top.Revision.Commit = "main" },
-		"digest":                func(a *fleet.Assignment) { a.Top.Bundle.Digest = "md5:0" },
-		"call a target":         func(a *fleet.Assignment) { a.Name = "a/b" },
-		"cannot take the label": func(a *fleet.Assignment) { a.Labels = map[string]string{"a b": ""} },
+		"format":               func(a *fleet.Assignment) { a.Format = "fettle.assignment/1" },
+		"without":              func(a *fleet.Assignment) { a.Generation = 0 },
+		"identity":             func(a *fleet.Assignment) { a.Target = "../x" },
+		"the module":           func(a *fleet.Assignment) { a.Modules[0].Module = "modules/../../etc" },
+		"twice":                func(a *fleet.Assignment) { a.Modules = append(a.Modules, a.Modules[0]) },
+		"the commit":           func(a *fleet.Assignment) { a.Top.Revision.Commit = "main" },
+		"digest":               func(a *fleet.Assignment) { a.Top.Bundle.Digest = "md5:0" },
+		"name of a target":     func(a *fleet.Assignment) { a.Name = "a/b" },
+		"cannot use the label": func(a *fleet.Assignment) { a.Labels = map[string]string{"a b": ""} },
 	}
 	for want, change := range cases {
 		a := sample()

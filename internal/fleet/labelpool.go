@@ -8,19 +8,18 @@ import (
 	"unique"
 )
 
-// LabelPool makes one of labels that are the same: most targets have what many others have, and
-// a map of their own would be the largest part of what is kept of each. The zero value is
-// ready; it may be used from any goroutine.
+// LabelPool shares equal maps of labels. Many targets have the same labels, and a separate map
+// would be most of a target's memory. The zero value is ready to use, also from several goroutines.
 type LabelPool struct {
 	mu  sync.Mutex
 	all map[string]map[string]string
 }
 
-// maxAlike bounds how many are remembered; with more all are forgotten, which costs memory
-// and nothing else.
+// maxAlike is the maximum number of shared maps. Above it all are forgotten, which only costs
+// memory.
 const maxAlike = 10000
 
-// Labels gives labels that are the same as some, which nobody may change from then on.
+// Labels returns a shared map that is equal to labels. From then on, neither map may be modified.
 func (a *LabelPool) Labels(labels map[string]string) map[string]string {
 	if labels == nil {
 		return nil
@@ -41,5 +40,5 @@ func (a *LabelPool) Labels(labels map[string]string) map[string]string {
 	return labels
 }
 
-// Word gives the same text, which lies in memory once for all who ask for it like that.
+// Word returns an equal string that is shared in memory by all callers.
 func Word[T ~string](s T) T { return unique.Make(s).Value() }

@@ -5,29 +5,29 @@ import (
 	"fmt"
 )
 
-// ReportFormat is the format that this program writes and reads.
+// ReportFormat is the supported format.
 const ReportFormat = "fettle.report/1"
 
-// MaxReport bounds a report as it travels, in bytes.
+// MaxReport is the maximum size of a report, in bytes.
 const MaxReport = 256 << 10
 
-// Report is one transition of a target, and what it is since. The agent keeps it until
-// a hub has said that it is durable; who gets it twice takes the one with the number.
+// Report is one transition of a target, with the status after it. The agent stores it until a hub
+// has acknowledged it. Seq identifies duplicates.
 type Report struct {
 	Format string   `json:"format"`
 	Target TargetID `json:"target"`
-	Seq    uint64   `json:"seq"`  // of the agent, from 1, without a gap, durable
-	Boot   string   `json:"boot"` // identity of the boot, of the kernel
+	Seq    uint64   `json:"seq"`  // of the agent, from 1, without gaps, durable
+	Boot   string   `json:"boot"` // the kernel's identity of the boot
 	At     int64    `json:"at"`   // ns since 1970, the agent's clock
 	Event  Event    `json:"event"`
 	Status Status   `json:"status"`
-	// Since says that the status has only the modules that are other than in the report of
-	// this number, which the hub that gets this one was the last to acknowledge; 0 is all.
+	// Since means that the status has only the modules that differ from the report with this
+	// number, which the receiving hub acknowledged last; 0 means that it has all modules.
 	Since uint64 `json:"since,omitempty"`
 }
 
-// Part gives the report with only the modules that are other than in the one before it; ok is
-// false for one that has to be told whole, since there are other modules by now.
+// Part returns the report with only the modules that differ from the previous report. ok is false
+// if the set of modules has changed, so that the whole report must be sent.
 func (r Report) Part(before Report) (part Report, ok bool) {
 	was, is := before.Status.Modules, r.Status.Modules
 	if before.Seq == 0 || before.Seq+1 != r.Seq || before.Status.Epoch != r.Status.Epoch || len(was) != len(is) {
@@ -45,93 +45,94 @@ func (r Report) Part(before Report) (part Report, ok bool) {
 	return r, true
 }
 
-// EventKind is what happened.
+// EventKind is the kind of a transition.
 type EventKind string
 
 // The transitions that are reported.
 const (
-	Started    EventKind = "started"  // the agent began
-	Accepted   EventKind = "accepted" // it took a new assignment
-	Refused    EventKind = "refused"  // it did not: forged, foreign, older, unsigned
+	Started    EventKind = "started"  // the agent started
+	Accepted   EventKind = "accepted" // it accepted a new assignment
+	Refused    EventKind = "refused"  // it refused an assignment: forged, foreign, older, unsigned
 	Applied    EventKind = "applied"  // a run succeeded
-	Failed     EventKind = "failed"   // a run did not
+	Failed     EventKind = "failed"   // a run failed
 	RolledBack EventKind = "rolled_back"
-	Drifted    EventKind = "drifted"  // something is other than applied
-	Repaired   EventKind = "repaired" // and is as applied again
-	Waiting    EventKind = "waiting"  // a module waits for another; no error
-	Ready      EventKind = "ready"    // all that is assigned is ready, and no run made it so: one that does says it itself
+	Drifted    EventKind = "drifted"  // the host differs from the applied state
+	Repaired   EventKind = "repaired" // the drift is repaired
+	Waiting    EventKind = "waiting"  // a module waits for another module; this is not an error
+	Ready      EventKind = "ready"    // everything assigned is ready, without a run; a run reports it itself
 	Ran        EventKind = "ran"      // a command or action ran
-	Upgraded   EventKind = "upgraded" // this program was replaced, or put back
-	Told       EventKind = "told"     // nothing happened: somebody asked for a report
+	Upgraded   EventKind = "upgraded" // the binary of the agent was replaced or restored
+	Told       EventKind = "told"     // a requested report, without a transition
 )
 
-// Event is what a report tells.
+// Event is the transition of a report.
 type Event struct {
 	Kind    EventKind `json:"kind"`
-	Run     int       `json:"run,omitempty"`    // of the target's history
-	Module  string    `json:"module,omitempty"` // where it is about one
-	Text    string    `json:"text,omitempty"`   // for people, without secrets
+	Run     int       `json:"run,omitempty"`    // number in the target's history
+	Module  string    `json:"module,omitempty"` // if it concerns one module
+	Text    string    `json:"text,omitempty"`   // for display, without secrets
 	Changes int       `json:"changes,omitempty"`
 	Error   string    `json:"error,omitempty"`
 }
 
-// Status is what a target is.
+// Status is the state of a target.
 type Status struct {
 	Epoch      uint64         `json:"epoch"`
 	Generation uint64         `json:"generation"` // accepted
 	Version    string         `json:"version"`    // of the agent
 	Modules    []ModuleStatus `json:"modules,omitempty"`
-	Drift      int            `json:"drift"` // addresses that are not as applied
+	Drift      int            `json:"drift"` // number of addresses that differ from the applied state
 	Frozen     string         `json:"frozen,omitempty"`
 	Run        int            `json:"run"`     // the newest
 	Changed    int64          `json:"changed"` // ns since 1970, the last run that changed something
-	// Proved is the newest assignment of which a run was done and every check held; nil: none.
+	// Proved is the newest assignment that was applied and whose checks all succeeded; nil if there
+	// is none.
 	Proved *AssignmentNumber `json:"proved,omitempty"`
 	Error  string            `json:"error,omitempty"`
-	// Facts are those that the catalog declares, by name, as text for people.
+	// Facts are the facts that the catalog declares, by name, as text for display.
 	Facts map[string]string `json:"facts,omitempty"`
 }
 
-// Readiness is where a module stands on a target.
+// Readiness is the state of a module on a target.
 type Readiness string
 
-// Where a module stands. The zero value is unknown, which is not ready.
+// States of a module. The zero value is unknown, which is not ready.
 const (
 	ModulePending  Readiness = "pending"  // assigned, not begun
-	ModuleBlocked  Readiness = "blocked"  // waits for what it needs
-	ModuleApplying Readiness = "applying" // a run is under way
-	ModuleReady    Readiness = "ready"    // applied as assigned, checks hold, no drift
+	ModuleBlocked  Readiness = "blocked"  // waits for its needs
+	ModuleApplying Readiness = "applying" // a run is active
+	ModuleReady    Readiness = "ready"    // applied as assigned, checks succeed, no drift
 	ModuleDrifted  Readiness = "drifted"
 	ModuleFailed   Readiness = "failed"
 	ModuleFrozen   Readiness = "frozen"   // the target is frozen, or its assignment was withdrawn
 	ModuleDeferred Readiness = "deferred" // waits for the time of its assignment
 )
 
-// ModuleStatus is one module on one target.
+// ModuleStatus is the state of one module on one target.
 type ModuleStatus struct {
 	Module string    `json:"module"`
-	Commit string    `json:"commit"`           // applied; "" when none ever was
+	Commit string    `json:"commit"`           // applied; "" if it was never applied
 	Bundle string    `json:"bundle,omitempty"` // digest, applied
 	State  Readiness `json:"state"`
 	Since  int64     `json:"since"`           // ns since 1970
-	Waits  string    `json:"waits,omitempty"` // for what, with its state, for people
+	Waits  string    `json:"waits,omitempty"` // the module that it waits for, with its state, for display
 	Error  string    `json:"error,omitempty"`
 }
 
-// ParseReport reads one. It ignores fields that it does not know, of a newer agent.
+// ParseReport parses a report. It ignores unknown fields, which a newer agent may send.
 func ParseReport(b []byte) (Report, error) {
 	if len(b) > MaxReport {
-		return Report{}, fmt.Errorf("cannot read a report of %d bytes: %d are the most", len(b), MaxReport)
+		return Report{}, fmt.Errorf("cannot read a report of %d bytes: the maximum is %d", len(b), MaxReport)
 	}
 	var r Report
 	if err := decodeReport(b, &r); err != nil {
 		return Report{}, fmt.Errorf("cannot read a report: %w", err)
 	}
 	if r.Format != ReportFormat {
-		return Report{}, fmt.Errorf("cannot read a report of the format %.40q: this program knows %s", r.Format, ReportFormat)
+		return Report{}, fmt.Errorf("cannot read a report of the format %.40q: this version of fettle supports %s", r.Format, ReportFormat)
 	}
 	if r.Seq == 0 || r.Event.Kind == "" {
-		return Report{}, errors.New("cannot read a report without number or event")
+		return Report{}, errors.New("cannot read a report without a number or an event")
 	}
 	if r.Since >= r.Seq {
 		return Report{}, fmt.Errorf("cannot read report %d as a part that follows report %d", r.Seq, r.Since)

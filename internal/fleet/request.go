@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// RequestKind is a kind of requests that an agent may send to hubs. It is about its own target alone:
-// there is no way to name another one.
+// RequestKind is a kind of requests that an agent sends to hubs. A request always concerns the
+// agent's own target.
 type RequestKind string
 
-// The kinds of requests. The own certificate of a target is not one of them: a target that has
-// one renews it.
+// The kinds of requests. The agent's own certificate is not one of them: an agent renews it without
+// a request.
 const (
 	RequestSuspect     RequestKind = "suspect"     // mark the target as suspect
 	RequestFreeze      RequestKind = "freeze"      // freeze the target until an operator unfreezes it
@@ -26,7 +26,7 @@ func RequestKinds() []RequestKind {
 	return []RequestKind{RequestCertificate, RequestFreeze, RequestSuspect}
 }
 
-// Bounds of a request, in bytes.
+// Limits of a request, in bytes.
 const (
 	MaxReason  = 500
 	maxRequest = 16 << 10
@@ -42,7 +42,7 @@ type Request struct {
 	Signing string   `json:"request,omitempty"`
 }
 
-// Same tells whether two requests differ at most in their keys.
+// Same returns true if two requests differ at most in their keys.
 func (a Request) Same(b Request) bool {
 	return a.What == b.What && a.Reason == b.Reason && slices.Equal(a.Names, b.Names)
 }
@@ -66,18 +66,18 @@ func (a Request) Check() error {
 	case !slices.Contains(RequestKinds(), a.What):
 		return fmt.Errorf("cannot request %.40q: the kinds are certificate, freeze and suspect", a.What)
 	case (a.What == RequestCertificate) != (len(a.Names) > 0), (a.What == RequestCertificate) != (a.Signing != ""):
-		return errors.New("cannot request a certificate without names and a key, or anything else with them")
+		return errors.New("cannot create this request: a certificate needs names and a key, and other requests have none")
 	case strings.TrimSpace(a.Reason) == "" && a.What != RequestCertificate:
 		return errors.New("cannot create a request without a reason: specify one line of text")
 	case len(a.Reason) > MaxReason:
-		return fmt.Errorf("cannot take a reason of %d bytes: %d are the most", len(a.Reason), MaxReason)
+		return fmt.Errorf("cannot accept a reason of %d bytes: the maximum is %d", len(a.Reason), MaxReason)
 	case !utf8.ValidString(a.Reason) || strings.ContainsFunc(a.Reason, unicode.IsControl):
-		return errors.New("cannot take a reason that is not one line of text")
+		return errors.New("cannot accept a reason that is not one line of text")
 	}
 	return nil
 }
 
-// ParseRequest parses a request strictly.
+// ParseRequest parses a request. Unknown fields are errors.
 func ParseRequest(b []byte) (Request, error) {
 	var a Request
 	if len(b) > maxRequest {
@@ -99,6 +99,6 @@ type Suspicion struct {
 	Copies []Copy `json:"copies,omitempty"`
 }
 
-// Cloned tells whether it is proved that several hosts have the identity of this target. Then
-// hubs trust none of them until an operator decides.
+// Cloned returns true if a hub proved that several hosts have the identity of this target. Hubs
+// then trust none of them until an operator decides.
 func (t *Target) Cloned() bool { return t.Suspect != nil && len(t.Suspect.Copies) > 0 }

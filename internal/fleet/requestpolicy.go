@@ -30,27 +30,28 @@ type RequestPolicy struct {
 	// Certificates are the rules for certificates of services, in their order.
 	Certificates []CertificateRule `json:"certificates,omitempty"`
 
-	By      string `json:"by"`      // who changed it last
+	By      string `json:"by"`      // the user who changed it last
 	Changed int64  `json:"changed"` // ns since 1970
 }
 
 // CertificateRule decides requests of some targets for certificates of some names.
 type CertificateRule struct {
-	// Select is a selection as -t takes it, of names and labels. It is evaluated for each request.
+	// Select is a selection in the form of -t, of names and labels. It is evaluated for each
+	// request.
 	Select []string `json:"select"`
-	// Names are names in DNS, with * for a whole label, addresses, networks, or @own for the
-	// target's own name.
+	// Names are DNS names, with * for a whole label, addresses, networks, or @own for the target's
+	// own name.
 	Names  []string `json:"names"`
 	Answer Verdict  `json:"answer"`
 }
 
-// MaxCertificateRules bounds how many there are.
+// MaxCertificateRules is the maximum number of rules.
 const MaxCertificateRules = 200
 
 // Of returns the answer to requests of a kind.
 func (p RequestPolicy) Of(what RequestKind) Verdict { return cmp.Or(p.Answers[what], Hold) }
 
-// CheckAnswers says what is wrong with the answers of a policy.
+// CheckAnswers returns an error if the answers of a policy are invalid.
 func CheckAnswers(answers map[RequestKind]Verdict) error {
 	for what, v := range answers {
 		if what != RequestFreeze && what != RequestSuspect {

@@ -10,36 +10,36 @@ import (
 	"fmt"
 )
 
-// Types of what is signed, as DSSE has them.
+// Types of signed data, as DSSE payload types.
 const (
 	AssignmentType = "application/vnd.fettle.assignment+json"
-	FactType       = "application/vnd.fettle.fact+json" // revocations, holds, floors
+	FactType       = "application/vnd.fettle.fact+json" // revocations
 )
 
-// Signed is an envelope of DSSE 1.0 (github.com/secure-systems-lab/dsse): the type of
-// the payload is signed with it, so that one thing is never taken for another.
+// Signed is an envelope of DSSE 1.0 (github.com/secure-systems-lab/dsse). The type of the payload
+// is signed too, so that data of one type is never accepted as another type.
 type Signed struct {
 	PayloadType string      `json:"payloadType"`
 	Payload     string      `json:"payload"` // base64
 	Signatures  []Signature `json:"signatures"`
 }
 
-// Signature is one of an envelope.
+// Signature is one signature of an envelope.
 type Signature struct {
 	KeyID string `json:"keyid"`
 	Sig   string `json:"sig"` // base64
 }
 
-// Keys are public keys that are believed, by KeyID.
+// Keys are trusted public keys, by KeyID.
 type Keys map[string]ed25519.PublicKey
 
-// KeyID names a public key by its SHA-256, in hex.
+// KeyID returns the SHA-256 of a public key, in hex.
 func KeyID(k ed25519.PublicKey) string {
 	sum := sha256.Sum256(k)
 	return hex.EncodeToString(sum[:])
 }
 
-// KeysOf is the set of some keys.
+// KeysOf returns a set of keys.
 func KeysOf(keys ...ed25519.PublicKey) Keys {
 	out := Keys{}
 	for _, k := range keys {
@@ -48,16 +48,16 @@ func KeysOf(keys ...ed25519.PublicKey) Keys {
 	return out
 }
 
-// ErrUnsigned is in the chain of the error about an envelope that no believed key signed.
-var ErrUnsigned = errors.New("no key that is believed here signed it")
+// ErrUnsigned means that an envelope has no signature of a trusted key.
+var ErrUnsigned = errors.New("no trusted key signed it")
 
-// preauth is the pre-authentication encoding of DSSE.
+// preauth returns the pre-authentication encoding of DSSE.
 func preauth(payloadType string, payload []byte) []byte {
 	out := make([]byte, 0, len(payload)+len(payloadType)+64)
 	return append(fmt.Appendf(out, "DSSEv1 %d %s %d ", len(payloadType), payloadType, len(payload)), payload...)
 }
 
-// SignPayload makes the signature of an envelope.
+// SignPayload returns a signature for an envelope.
 func SignPayload(payload []byte, payloadType string, key ed25519.PrivateKey) (Signature, error) {
 	public, ok := key.Public().(ed25519.PublicKey)
 	if !ok || len(key) != ed25519.PrivateKeySize {
@@ -66,8 +66,8 @@ func SignPayload(payload []byte, payloadType string, key ed25519.PrivateKey) (Si
 	return Signature{KeyID: KeyID(public), Sig: base64.StdEncoding.EncodeToString(ed25519.Sign(key, preauth(payloadType, payload)))}, nil
 }
 
-// VerifyPayload gives ErrUnsigned in the chain where none of the keys made one of the
-// signatures.
+// VerifyPayload returns an error with ErrUnsigned in its chain if none of the signatures is valid
+// for one of the keys.
 func VerifyPayload(payload []byte, payloadType string, signatures []Signature, keys Keys) error {
 	for _, sig := range signatures {
 		key, known := keys[sig.KeyID]
@@ -76,10 +76,10 @@ func VerifyPayload(payload []byte, payloadType string, signatures []Signature, k
 			return nil
 		}
 	}
-	return fmt.Errorf("cannot believe what is signed: %w", ErrUnsigned)
+	return fmt.Errorf("cannot trust the signed data: %w", ErrUnsigned)
 }
 
-// Sign makes the envelope, as one line of JSON.
+// Sign returns a signed envelope, as one line of JSON.
 func Sign(payload []byte, payloadType string, key ed25519.PrivateKey) ([]byte, error) {
 	signature, err := SignPayload(payload, payloadType, key)
 	if err != nil {
@@ -88,32 +88,34 @@ func Sign(payload []byte, payloadType string, key ed25519.PrivateKey) ([]byte, e
 	return Envelope(payload, payloadType, signature)
 }
 
-// Envelope is what Sign makes, of signatures that were made before.
+// Envelope returns an envelope with existing signatures.
 func Envelope(payload []byte, payloadType string, signatures ...Signature) ([]byte, error) {
-	return json.Marshal(struct { // Signed, whose payload becomes base64 where it lies: it is large, and a hub makes one for each agent
+	// Signed, but the payload is encoded as base64 in place: it is large, and a hub makes one for
+	// each agent
+	return json.Marshal(struct {
 		PayloadType string      `json:"payloadType"`
 		Payload     []byte      `json:"payload"`
 		Signatures  []Signature `json:"signatures"`
 	}{payloadType, payload, signatures})
 }
 
-// Open gives the payload of an envelope that one of the keys signed.
+// Open returns the payload of an envelope that one of the keys signed.
 func Open(envelope []byte, payloadType string, keys Keys) ([]byte, error) {
 	payload, _, err := open(envelope, payloadType, keys)
 	return payload, err
 }
 
-// open is Open, and gives the signatures as well, of which one is right.
+// open is Open, and also returns the signatures, one of which is valid.
 func open(envelope []byte, payloadType string, keys Keys) (payload []byte, signatures []Signature, err error) {
 	var s Signed
 	if err := json.Unmarshal(envelope, &s); err != nil {
-		return nil, nil, fmt.Errorf("cannot read what is signed: %w", err)
+		return nil, nil, fmt.Errorf("cannot read the signed data: %w", err)
 	}
 	if s.PayloadType != payloadType {
-		return nil, nil, fmt.Errorf("cannot take %.60q for %s", s.PayloadType, payloadType)
+		return nil, nil, fmt.Errorf("cannot accept signed data of the type %.60q instead of %s", s.PayloadType, payloadType)
 	}
 	if payload, err = base64.StdEncoding.Strict().DecodeString(s.Payload); err != nil {
-		return nil, nil, fmt.Errorf("cannot read what is signed: %w", err)
+		return nil, nil, fmt.Errorf("cannot read the signed data: %w", err)
 	}
 	if err := VerifyPayload(payload, payloadType, s.Signatures, keys); err != nil {
 		return nil, nil, err
@@ -121,15 +123,15 @@ func open(envelope []byte, payloadType string, keys Keys) (payload []byte, signa
 	return payload, s.Signatures, nil
 }
 
-// OpenAssignment opens and parses an assignment, in this order. One that cannot be read
-// although it is signed is a *NewerError.
+// OpenAssignment verifies and then parses an assignment. If it is signed but cannot be read, the
+// error is a *NewerError.
 func OpenAssignment(envelope []byte, keys Keys) (Assignment, error) {
 	a, _, err := OpenSigned(envelope, keys)
 	return a, err
 }
 
-// OpenSigned is OpenAssignment, and gives the signatures as well: one of them is right, and of
-// the others nothing is known.
+// OpenSigned is OpenAssignment, and also returns the signatures: one of them is valid; the other
+// ones are not verified.
 func OpenSigned(envelope []byte, keys Keys) (Assignment, []Signature, error) {
 	if len(envelope) > 2*MaxAssignment {
 		return Assignment{}, nil, fmt.Errorf("cannot read an assignment of %d bytes", len(envelope))

@@ -6,12 +6,12 @@ const AuditPageFormat = "fettle.fleet.audit/1"
 // AuditPage is a part of the audit log of one hub.
 type AuditPage struct {
 	Format string `json:"format"`
-	Hub    string `json:"hub"` // whose log it is
-	// Offset is the place of the first record in the log, in bytes, and Next that behind the
-	// last: a line of the log is a record and a line break.
+	Hub    string `json:"hub"` // the hub whose log it is
+	// Offset is the position of the first record in the log, in bytes, and Next is the position
+	// after the last record. A line of the log is a record and a line break.
 	Offset int64 `json:"offset"`
 	Next   int64 `json:"next"`
-	// Records are lines of JSON, exactly as they stand in the log: each has the digest of the
-	// one before.
+	// Records are lines of JSON, exactly as in the log. Each contains the digest of the previous
+	// one.
 	Records []string `json:"records"`
 }

@@ -5,21 +5,21 @@ import "fettle.dev/fettle/internal/fleet"
 // CertificatePageFormat is the format of CertificatePage.
 const CertificatePageFormat = "fettle.fleet.certificates/2"
 
-// Certificate is one of a service that a hub made.
+// Certificate is a certificate of a service that a hub issued.
 type Certificate struct {
 	Target fleet.TargetID `json:"target"`
-	Name   string         `json:"name"` // the target's
+	Name   string         `json:"name"` // of the target
 	Serial string         `json:"serial"`
 	Names  []string       `json:"names"`
 	At     int64          `json:"at"`
 	Until  int64          `json:"until"`
 	Hub    string         `json:"hub"`
-	By     string         `json:"by"` // who let it happen
+	By     string         `json:"by"` // the user or policy that approved it
 	// RevokedBy is the user who revoked it, or "".
 	RevokedBy string `json:"revoked_by,omitempty"`
 }
 
-// CertificateApproval lets a target have certificates for exactly these names.
+// CertificateApproval permits a target certificates for exactly these names.
 type CertificateApproval struct {
 	Target fleet.TargetID `json:"target"`
 	Name   string         `json:"name"`
@@ -28,7 +28,7 @@ type CertificateApproval struct {
 	At     int64          `json:"at"`
 }
 
-// CertificatePage is all that have not ended, and whose were approved by somebody.
+// CertificatePage has all certificates that have not expired, and all approvals of users.
 type CertificatePage struct {
 	Format       string                `json:"format"`
 	Certificates []Certificate         `json:"certificates"`

@@ -5,12 +5,12 @@ import "fettle.dev/fettle/internal/fleet"
 // EventPageFormat is the format of events.
 const EventPageFormat = "fettle.fleet.events/1"
 
-// Event is one thing that happened.
+// Event is one event of a fleet.
 type Event struct {
-	// Cursor is its place in the log: events behind it are asked for with it. It is
-	// the same at every hub and after the read model was made again.
+	// Cursor is its position in the log, to request the events after it. It is the same at every
+	// hub, and stays the same if the read model is rebuilt.
 	Cursor  string         `json:"cursor"`
-	At      int64          `json:"at"` // by the clock of who tells it
+	At      int64          `json:"at"` // by the clock of the hub or agent that reported it
 	Target  fleet.TargetID `json:"target,omitempty"`
 	Name    string         `json:"name,omitempty"` // of the target
 	Kind    string         `json:"kind"`           // an EventKind or HubEventKind
@@ -22,10 +22,10 @@ type Event struct {
 	By      string         `json:"by,omitempty"`
 }
 
-// EventPage is a part of the events that were asked for, oldest first.
+// EventPage is a page of the requested events, oldest first.
 type EventPage struct {
 	Format string  `json:"format"`
 	Events []Event `json:"events"`
-	// Cursor is where to go on: behind it is what is not on this page.
+	// Cursor is the position after this page.
 	Cursor string `json:"cursor,omitempty"`
 }

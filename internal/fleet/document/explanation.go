@@ -2,15 +2,15 @@ package document
 
 import "fettle.dev/fettle/internal/fleet"
 
-// ExplanationFormat is the format of why a target has a module, or has it not.
+// ExplanationFormat is the format of Explanation.
 const ExplanationFormat = "fettle.fleet.explanation/2"
 
-// Explanation is why a module on a target is as it is.
+// Explanation has the reasons for the state of a module on a target.
 type Explanation struct {
 	Format string         `json:"format"`
 	ID     fleet.TargetID `json:"id"`
 	Name   string         `json:"name"`
-	// Module is the directory. One that is neither assigned nor applied has no State.
+	// Module is the directory. A module that is neither assigned nor applied has no State.
 	Module   string          `json:"module"`
 	State    fleet.Readiness `json:"state,omitempty"`
 	Since    int64           `json:"since,omitempty"`
@@ -19,10 +19,9 @@ type Explanation struct {
 	Behind   bool            `json:"behind"`
 	Waits    string          `json:"waits,omitempty"`
 	Error    string          `json:"error,omitempty"`
-	Needs    []Needed        `json:"needs"`     // what it needs, as it is there
-	NeededBy []Needed        `json:"needed_by"` // what of the target needs it
-	// Because is why, a sentence a line, from the cause to what came of it. It is for
-	// people.
+	Needs    []Needed        `json:"needs"`     // the modules that it needs
+	NeededBy []Needed        `json:"needed_by"` // the modules of the target that need it
+	// Reasons are sentences, from the cause to its effect, for display.
 	Reasons []string `json:"reasons"`
 }
 
@@ -30,6 +29,6 @@ type Explanation struct {
 type Needed struct {
 	Module string          `json:"module"`
 	Level  fleet.Level     `json:"level"`
-	Layer  bool            `json:"layer,omitempty"` // all others need it
+	Layer  bool            `json:"layer,omitempty"` // all other modules need it
 	State  fleet.Readiness `json:"state,omitempty"` // of Module, on this target
 }

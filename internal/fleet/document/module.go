@@ -2,23 +2,24 @@ package document
 
 import "fettle.dev/fettle/internal/fleet"
 
-// Formats of what is told of modules.
+// Formats of documents about modules.
 const (
 	ModulePageFormat   = "fettle.fleet.modules/1"
 	ModuleDetailFormat = "fettle.fleet.module/1"
 )
 
-// Module is one module over all active targets.
+// Module summarises one module over all active targets.
 type Module struct {
 	Module    string                  `json:"module"`
-	Targets   int                     `json:"targets"` // that it is assigned to
+	Targets   int                     `json:"targets"` // to which it is assigned
 	Behind    int                     `json:"behind"`
 	Errors    int                     `json:"errors"`
 	States    map[fleet.Readiness]int `json:"states"`
 	Revisions []RevisionCount         `json:"revisions"` // assigned or applied, the most assigned first
 }
 
-// RevisionCount is how many targets should have a revision, and how many have it.
+// RevisionCount is the number of targets to which a revision is assigned, and of targets that have
+// applied it.
 type RevisionCount struct {
 	Commit   string `json:"commit"`
 	Subject  string `json:"subject,omitempty"`
@@ -27,7 +28,7 @@ type RevisionCount struct {
 	Applied  int    `json:"applied"`
 }
 
-// ModulePage is all modules.
+// ModulePage has all modules.
 type ModulePage struct {
 	Format  string   `json:"format"`
 	Modules []Module `json:"modules"`
@@ -41,7 +42,7 @@ type ModuleDetail struct {
 	Targets []TargetOfModule `json:"targets"`
 }
 
-// TargetOfModule is one target that a module is assigned to.
+// TargetOfModule is one target to which a module is assigned.
 type TargetOfModule struct {
 	ID       fleet.TargetID  `json:"id"`
 	Name     string          `json:"name"`

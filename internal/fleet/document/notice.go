@@ -2,24 +2,25 @@ package document
 
 import "fettle.dev/fettle/internal/fleet"
 
-// Formats of what is told of notifications.
+// Formats of documents about notifications.
 const (
 	NotificationPageFormat = "fettle.fleet.notifications/1"
 	NoticeFormat           = "fettle.notice/1"
 	AlarmPageFormat        = "fettle.fleet.alarms/1"
 )
 
-// Notification is a rule: what is told, and to whom. Exactly one of Webhook, Mail and
-// Command is set. Secrets are not in it: it names files in the directory notify of a hub.
+// Notification is a rule that selects events and their receiver. Exactly one of Webhook, Mail and
+// Command is set. It contains no secrets: it names files in the directory notify of a hub.
 type Notification struct {
 	Name string `json:"name"`
-	// On are the kinds that it is about; none are alarm, failed, silent and hub.
-	On     []string `json:"on,omitempty"`
-	Select []string `json:"select,omitempty"` // targets, as -t has it; none is all, and what is about none
-	// Every is how long what happens is gathered, and the least time between two
-	// notices; 0 is half a minute.
+	// On are the kinds of events; none means alarm, failed, silent and hub.
+	On []string `json:"on,omitempty"`
+	// targets, in the form of -t; none means all targets, and events without a target
+	Select []string `json:"select,omitempty"`
+	// Every is the time over which events are collected, and the minimum time between two notices;
+	// 0 is half a minute.
 	Every    int64    `json:"every_ns,omitempty"`
-	Template string   `json:"template,omitempty"` // "" is the one that there is
+	Template string   `json:"template,omitempty"` // "" is the default template
 	Webhook  *Webhook `json:"webhook,omitempty"`
 	Mail     *Mail    `json:"mail,omitempty"`
 	Command  *Command `json:"command,omitempty"`
@@ -30,15 +31,16 @@ type Notification struct {
 // Webhook sends the notice as JSON by POST.
 type Webhook struct {
 	URL string `json:"url,omitempty"`
-	// File holds the URL instead, where the URL is a secret.
+	// File contains the URL instead, if the URL is a secret.
 	File string `json:"file,omitempty"`
-	// Sign is the file of a secret: the body's HMAC-SHA256 goes along as X-Fettle-Signature.
+	// Sign is the file of a secret: the header X-Fettle-Signature contains the HMAC-SHA256 of the
+	// body.
 	Sign string `json:"sign,omitempty"`
 }
 
-// Mail sends it by SMTP. Without TLS it goes to this machine alone.
+// Mail sends the notice by SMTP. Without TLS it connects only to this machine.
 type Mail struct {
-	Server   string   `json:"server"` // HOST:PORT; port 465 speaks TLS from the beginning, others STARTTLS
+	Server   string   `json:"server"` // HOST:PORT; port 465 uses TLS from the beginning, other ports STARTTLS
 	From     string   `json:"from"`
 	To       []string `json:"to"`
 	User     string   `json:"user,omitempty"`
@@ -49,11 +51,12 @@ type Mail struct {
 type Command struct {
 	Program string   `json:"program"`
 	Args    []string `json:"args,omitempty"`
-	// Approve keeps it waiting until somebody has approved that notice.
+	// Approve delays each notice until a user has approved it.
 	Approve bool `json:"approve,omitempty"`
 }
 
-// Notice is what is told at once. The same notice may come twice, with the same ID.
+// Notice has the events that are sent together. The same notice may be sent twice, with the same
+// ID.
 type Notice struct {
 	Format  string       `json:"format"`
 	ID      string       `json:"id"`
@@ -63,13 +66,13 @@ type Notice struct {
 	Subject string       `json:"subject"`
 	Text    string       `json:"text"`
 	Items   []NoticeItem `json:"items"`
-	More    int          `json:"more,omitempty"` // that are not among the items
+	More    int          `json:"more,omitempty"` // number of further items
 }
 
-// NoticeItem is one thing that is told.
+// NoticeItem is one event or condition.
 type NoticeItem struct {
 	Kind     string         `json:"kind"`
-	Resolved bool           `json:"resolved,omitempty"` // what was told before holds no more
+	Resolved bool           `json:"resolved,omitempty"` // a reported condition has ended
 	Target   fleet.TargetID `json:"target,omitempty"`
 	Name     string         `json:"name,omitempty"` // of the target
 	Module   string         `json:"module,omitempty"`
@@ -77,52 +80,52 @@ type NoticeItem struct {
 	At       int64          `json:"at"`
 }
 
-// NotificationState is a rule with what becomes of its notices.
+// NotificationState is a rule with the state of its notices.
 type NotificationState struct {
 	Rule  Notification `json:"rule"`
-	Holds int          `json:"holds"` // conditions that were told and hold
+	Holds int          `json:"holds"` // number of reported conditions that still hold
 	Sent  uint64       `json:"sent"`  // notices so far
 	Last  int64        `json:"last,omitempty"`
-	Lost  uint64       `json:"lost,omitempty"` // that nobody took for a day
+	Lost  uint64       `json:"lost,omitempty"` // notices that could not be delivered for a day
 	Error string       `json:"error,omitempty"`
 	// Waiting are notices that are not sent yet, the oldest first.
 	Waiting []WaitingNotice `json:"waiting"`
 }
 
-// WaitingNotice is one that was not sent yet.
+// WaitingNotice is a notice that is not sent yet.
 type WaitingNotice struct {
 	ID      string `json:"id"`
 	At      int64  `json:"at"`
 	Subject string `json:"subject"`
 	Tries   int    `json:"tries"`
 	Error   string `json:"error,omitempty"`
-	Approve bool   `json:"approve,omitempty"` // it waits for somebody's approval
+	Approve bool   `json:"approve,omitempty"` // it waits for the approval of a user
 }
 
-// NotificationPage is all rules.
+// NotificationPage has all rules.
 type NotificationPage struct {
 	Format        string              `json:"format"`
 	Notifications []NotificationState `json:"notifications"`
 }
 
-// Alarm is something that is wrong with what targets are to be: something stays as it was.
+// Alarm is a problem with assignments: a part of the fleet stays unchanged.
 type Alarm struct {
 	Kind   string `json:"kind"`
-	Text   string `json:"text"` // what, and what to do
+	Text   string `json:"text"` // the problem and the next step
 	Module string `json:"module,omitempty"`
-	// Targets are some of the Count that it is about.
+	// Targets are some of the Count affected targets.
 	Targets []string `json:"targets"`
 	Count   int      `json:"count"`
-	Digest  string   `json:"digest,omitempty"` // what an approval has to name
+	Digest  string   `json:"digest,omitempty"` // the digest that an approval must contain
 }
 
-// AlarmPage is all that is wrong now.
+// AlarmPage has all current alarms.
 type AlarmPage struct {
 	Format string  `json:"format"`
 	Alarms []Alarm `json:"alarms"`
 }
 
-// ApprovalRequest approves what an alarm keeps from happening.
+// ApprovalRequest approves the change that an alarm blocks.
 type ApprovalRequest struct {
 	Digest string `json:"digest"`
 }

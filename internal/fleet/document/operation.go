@@ -2,7 +2,7 @@ package document
 
 import "fettle.dev/fettle/internal/fleet"
 
-// Formats of what operations answer.
+// Formats of the answers of operations.
 const (
 	TokenPageFormat      = "fettle.fleet.tokens/1"
 	NewTokenFormat       = "fettle.fleet.newtoken/1"
@@ -18,20 +18,20 @@ const (
 	LoginPageFormat      = "fettle.fleet.logins/2"
 )
 
-// TokenRequest asks for a token that lets targets in.
+// TokenRequest requests a token for new targets.
 type TokenRequest struct {
 	Fleet   string            `json:"fleet,omitempty"`
-	Labels  map[string]string `json:"labels,omitempty"` // those that targets get
-	Names   string            `json:"names,omitempty"`  // a pattern that names of targets fit; "" is any
-	Uses    int               `json:"uses,omitempty"`   // how many targets; 0 is one
+	Labels  map[string]string `json:"labels,omitempty"` // of the new targets
+	Names   string            `json:"names,omitempty"`  // a pattern for the names of targets; "" is any
+	Uses    int               `json:"uses,omitempty"`   // number of targets; 0 is one
 	Expires int64             `json:"expires_ns,omitempty"`
-	Approve bool              `json:"approve,omitempty"` // each target waits for somebody's approval
-	Network []string          `json:"network,omitempty"` // CIDR that targets come from; none is any
+	Approve bool              `json:"approve,omitempty"` // an operator must approve each target
+	Network []string          `json:"network,omitempty"` // CIDR of the targets' addresses; none is any
 	Note    string            `json:"note,omitempty"`
-	Hub     bool              `json:"hub,omitempty"` // it lets in a hub, and no target
+	Hub     bool              `json:"hub,omitempty"` // the token is for a hub, not for targets
 }
 
-// Token is what is known of one; not the token itself, which no hub keeps.
+// Token describes a token. The hubs do not store the token itself.
 type Token struct {
 	ID      string            `json:"id"`
 	Fleet   string            `json:"fleet,omitempty"`
@@ -49,14 +49,14 @@ type Token struct {
 	Hub     bool              `json:"hub,omitempty"`
 }
 
-// NewToken is the only answer that holds a token.
+// NewToken is the only answer that contains a token.
 type NewToken struct {
 	Format string `json:"format"`
 	Token  Token  `json:"token"`
 	Secret string `json:"secret"`
 }
 
-// TokenPage is all tokens that are kept.
+// TokenPage has all stored tokens.
 type TokenPage struct {
 	Format string  `json:"format"`
 	Tokens []Token `json:"tokens"`
@@ -68,36 +68,36 @@ type LabelRequest struct {
 	Remove []string          `json:"remove,omitempty"`
 }
 
-// ReasonRequest is an operation that has nothing but a reason, for people.
+// ReasonRequest is an operation whose only parameter is a reason, for display.
 type ReasonRequest struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// FreezeRequest keeps a target, or all of them, from changing.
+// FreezeRequest freezes a target, or all targets.
 type FreezeRequest struct {
 	Reason string `json:"reason,omitempty"`
 	For    int64  `json:"for_ns,omitempty"` // 0 has no end
 }
 
-// HubRetirement takes a hub out of the fleet.
+// HubRetirement removes a hub from the fleet.
 type HubRetirement struct {
 	Reason string `json:"reason,omitempty"`
-	// Lost says that somebody else may have its keys, or that it is gone for good: nobody
-	// believes it from now on, and nothing is fetched from it.
+	// Lost means that the hub is gone permanently, or that its keys may be stolen: it is revoked,
+	// and no data is copied from it.
 	Lost bool `json:"lost,omitempty"`
 }
 
-// PinRequest pins a target or a module of it.
+// PinRequest pins a target or one of its modules.
 type PinRequest struct {
 	Module string `json:"module,omitempty"`
 	Ref    string `json:"ref"`
 	For    int64  `json:"for_ns,omitempty"` // 0 has no end
 	Reason string `json:"reason,omitempty"`
-	// Permit is the signed way back to an older commit, for targets that ask for one.
+	// Permit is the signed permit for an older commit, for targets that require one.
 	Permit string `json:"permit,omitempty"`
 }
 
-// UnpinRequest takes a pin away.
+// UnpinRequest removes a pin.
 type UnpinRequest struct {
 	Module string `json:"module,omitempty"`
 }
@@ -107,11 +107,11 @@ type JobRequest struct {
 	What   string   `json:"what"` // apply, verify, report or run
 	Select []string `json:"select"`
 	Arg    string   `json:"arg,omitempty"`
-	// Run is what is to be run, of what is run.
+	// Run is the command of a run job.
 	Run *fleet.Command `json:"run,omitempty"`
 	// Signed is Run with the signature of a user, for hosts that require one.
 	Signed string `json:"signed,omitempty"`
-	// Expires is how long it is kept for those that are away; 0 is a week.
+	// Expires is the time for which the job is stored for offline agents; 0 is a week.
 	Expires int64 `json:"expires_ns,omitempty"`
 }
 
@@ -123,7 +123,7 @@ type Job struct {
 	By      string         `json:"by"`
 	At      int64          `json:"at"`
 	Run     *fleet.Command `json:"run,omitempty"`
-	Expires int64          `json:"expires"` // then the job is cancelled for offline agents
+	Expires int64          `json:"expires"` // the job is then cancelled for offline agents
 	// CancelledBy is the user who cancelled the job for agents that had not started it.
 	CancelledBy string      `json:"cancelled_by,omitempty"`
 	Targets     []JobTarget `json:"targets"`
@@ -132,7 +132,7 @@ type Job struct {
 // JobPage is a page of the stored jobs, the newest first.
 type JobPage struct {
 	Format string `json:"format"`
-	Total  int    `json:"total"` // that are kept
+	Total  int    `json:"total"` // number of stored jobs
 	Jobs   []Job  `json:"jobs"`
 }
 
@@ -145,8 +145,8 @@ type JobTarget struct {
 	Error string         `json:"error,omitempty"`
 	// State is the state of the job on this target.
 	State JobState `json:"state"`
-	// Result is how what was run ended. The output is present only if one job is
-	// shown; Cut says that it is omitted, because too many targets have output.
+	// Result is the result of the command. The output is present only if one job is shown. Cut
+	// means that it is omitted, because too many targets have output.
 	Result *fleet.CommandResult `json:"result,omitempty"`
 	Cut    bool                 `json:"cut,omitempty"`
 }
@@ -156,34 +156,34 @@ type JobState string
 
 // The states of a job on a target.
 const (
-	JobWaits       JobState = "waits"        // for the agent
-	JobAccepted    JobState = "taken"        // the agent has it, and tells how it ends
-	JobDone        JobState = "acknowledged" // and done, or begun
-	JobFailed      JobState = "failed"       // it ran, and did not end with 0
+	JobWaits       JobState = "waits"        // the agent has not received it
+	JobAccepted    JobState = "taken"        // the agent has it, and will report the result
+	JobDone        JobState = "acknowledged" // done, or begun
+	JobFailed      JobState = "failed"       // it ran and failed
 	JobRefused     JobState = "refused"      // by the agent
-	JobInterrupted JobState = "interrupted"  // it had begun, and nobody saw its end
+	JobInterrupted JobState = "interrupted"  // it had begun, and its result is unknown
 	JobCancelled   JobState = "cancelled"    // before it began
-	JobExpired     JobState = "expired"      // before the agent came
+	JobExpired     JobState = "expired"      // before the agent connected
 )
 
-// Repository is one that a hub follows.
+// Repository is a repository that a hub follows.
 type Repository struct {
 	Name    string `json:"name"`
 	URL     string `json:"url"` // without credentials
 	Branch  string `json:"branch"`
 	Commit  string `json:"commit,omitempty"`
 	Subject string `json:"subject,omitempty"`
-	Read    int64  `json:"read"` // the last time that it could be; 0 is never
+	Read    int64  `json:"read"` // time of the last successful poll; 0 is never
 	Error   string `json:"error,omitempty"`
 }
 
-// RepositoryPage is all that a hub follows.
+// RepositoryPage has all repositories that a hub follows.
 type RepositoryPage struct {
 	Format       string       `json:"format"`
 	Repositories []Repository `json:"repositories"`
 }
 
-// Health is how a hub is.
+// Health is the state of a hub.
 type Health struct {
 	Format string  `json:"format"`
 	Ready  bool    `json:"ready"` // it serves agents
@@ -192,13 +192,13 @@ type Health struct {
 	Checks []Check `json:"checks"`
 }
 
-// Check is one thing that was looked at.
+// Check is the result of one check.
 type Check struct {
 	Name  string `json:"name"`
-	Error string `json:"error,omitempty"` // "" is well
+	Error string `json:"error,omitempty"` // "" means success
 }
 
-// CurrentUser is who asks, as the hub sees it.
+// CurrentUser is the authenticated user of the request.
 type CurrentUser struct {
 	Format string   `json:"format"`
 	Name   string   `json:"name"`
@@ -206,19 +206,19 @@ type CurrentUser struct {
 	Hub    string   `json:"hub"`
 }
 
-// Done says that something was done.
+// Done reports that an operation succeeded.
 type Done struct {
 	Format string `json:"format"`
 	Text   string `json:"text"`
 }
 
-// Problem is why something was not done (RFC 9457, with what to do).
+// Problem is the error of an operation (RFC 9457, with the next step).
 type Problem struct {
-	Title   string `json:"title"` // what
+	Title   string `json:"title"` // the problem
 	Status  int    `json:"status"`
-	Detail  string `json:"detail,omitempty"` // why
-	Hint    string `json:"hint,omitempty"`   // what to do
-	Request string `json:"request"`          // under which the hub's log knows it
+	Detail  string `json:"detail,omitempty"` // the reason
+	Hint    string `json:"hint,omitempty"`   // the next step
+	Request string `json:"request"`          // ID of the request in the log of the hub
 }
 
 func (p *Problem) Error() string {

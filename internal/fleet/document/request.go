@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// RequestPageFormat is the format of JobPage.
+// RequestPageFormat is the format of RequestPage.
 const RequestPageFormat = "fettle.fleet.requests/2"
 
 // Request is a request of an agent that is not decided.
@@ -21,7 +21,7 @@ type Request struct {
 	At     int64             `json:"at"`
 }
 
-// JobPage is all that waits for somebody.
+// RequestPage has all requests that wait for a decision.
 type RequestPage struct {
 	Format   string    `json:"format"`
 	Requests []Request `json:"requests"`
@@ -36,7 +36,7 @@ type RequestPolicy struct {
 	// Answers contains every kind except certificates, which have rules.
 	Answers      map[fleet.RequestKind]fleet.Verdict `json:"answers"`
 	Certificates []fleet.CertificateRule             `json:"certificates"`
-	By           string                              `json:"by,omitempty"` // who changed it last
+	By           string                              `json:"by,omitempty"` // the user who changed it last
 	Changed      int64                               `json:"changed,omitempty"`
 }
 
@@ -47,11 +47,11 @@ type RequestPolicyChange struct {
 	Answer fleet.Verdict     `json:"answer,omitempty"`
 	Select []string          `json:"select,omitempty"`
 	Names  []string          `json:"names,omitempty"`
-	// First puts a new rule before the others.
+	// First inserts a new rule before all other rules.
 	First bool `json:"first,omitempty"`
 }
 
-// Text is what it says, for people.
+// Text returns the change as text for display.
 func (r RequestPolicyChange) Text() string {
 	if r.What != fleet.RequestCertificate {
 		return fmt.Sprintf("%s: %s", r.What, r.Answer)

@@ -2,39 +2,39 @@ package document
 
 import "fettle.dev/fettle/internal/fleet"
 
-// Formats of what is told of targets.
+// Formats of documents about targets.
 const (
 	TargetPageFormat   = "fettle.fleet.targets/1"
 	TargetDetailFormat = "fettle.fleet.target/1"
 	StatusFormat       = "fettle.fleet.status/1"
 )
 
-// State is a target in one word: the worst that is true of it.
+// State is the worst state that applies to a target.
 type State string
 
-// States of targets, the worst first. Those that are not active have their standing.
+// States of targets, the worst first. For targets that are not active, see their standing.
 const (
-	Cloned       State = "cloned"       // several hosts have its identity, so that its reports do not count
+	Cloned       State = "cloned"       // several hosts have its identity, so its reports are ignored
 	Failed       State = "failed"       // a run or a module failed
-	Unresponsive State = "unresponsive" // no hub has heard of it for too long
-	Drifted      State = "drifted"      // something is other than applied
+	Unresponsive State = "unresponsive" // no hub received a message of it for too long
+	Drifted      State = "drifted"      // the host differs from the applied state
 	Unknown      State = "unknown"      // it never reported
 	Frozen       State = "frozen"       // frozen, or its assignment was withdrawn
 	Deferred     State = "deferred"     // a module must not be applied before its time
-	Applying     State = "applying"     // a run is under way
-	Blocked      State = "blocked"      // a module waits for another; no error
-	Unassigned   State = "unassigned"   // it has no assignment yet; no error
-	Pending      State = "pending"      // something is assigned and not applied yet
-	Ready        State = "ready"        // all that is assigned is applied and holds
-	NotInFleet   State = "not-in-fleet" // not active; see its standing
+	Applying     State = "applying"     // a run is active
+	Blocked      State = "blocked"      // a module waits for another module; this is not an error
+	Unassigned   State = "unassigned"   // it has no assignment yet; this is not an error
+	Pending      State = "pending"      // a part of the assignment is not applied yet
+	Ready        State = "ready"        // the whole assignment is applied and its checks succeed
+	NotInFleet   State = "not-in-fleet" // not active: see its standing
 )
 
-// States are all of them, the worst first.
+// States returns all states, the worst first.
 func States() []State {
 	return []State{Cloned, Failed, Unresponsive, Drifted, Unknown, Frozen, Deferred, Applying, Blocked, Unassigned, Pending, Ready, NotInFleet}
 }
 
-// Order is a place in the order of assignments.
+// Order is the number of an assignment.
 type Order struct {
 	Epoch      uint64 `json:"epoch"`
 	Generation uint64 `json:"generation"`
@@ -48,15 +48,15 @@ type Target struct {
 	Labels    map[string]string `json:"labels,omitempty"`
 	Standing  fleet.Standing    `json:"standing"`
 	State     State             `json:"state"`
-	Connected bool              `json:"connected"` // to any hub that this one knows of
-	Contact   int64             `json:"contact"`   // when it was last heard of; 0 is never
+	Connected bool              `json:"connected"` // to any hub that this hub can reach
+	Contact   int64             `json:"contact"`   // time of the last message; 0 is never
 	Assigned  Order             `json:"assigned"`
 	Accepted  Order             `json:"accepted"`
 	Modules   int               `json:"modules"` // that are assigned
-	Behind    int               `json:"behind"`  // of them not applied as assigned
-	Drift     int               `json:"drift"`   // addresses
+	Behind    int               `json:"behind"`  // number of modules that are not applied as assigned
+	Drift     int               `json:"drift"`   // number of addresses
 	Error     string            `json:"error,omitempty"`
-	Waits     string            `json:"waits,omitempty"` // for what, for people
+	Waits     string            `json:"waits,omitempty"` // the reason, for display
 	Frozen    string            `json:"frozen,omitempty"`
 	Pin       *fleet.Pin        `json:"pin,omitempty"`
 	Suspect   *fleet.Suspicion  `json:"suspect,omitempty"`
@@ -65,34 +65,36 @@ type Target struct {
 	Changed   int64             `json:"changed"`           // the last run that changed something; 0 is never
 }
 
-// TargetPage is a part of the targets that were asked for.
+// TargetPage is a page of the requested targets.
 type TargetPage struct {
 	Format  string   `json:"format"`
-	Total   int      `json:"total"` // that fit, on all pages
+	Total   int      `json:"total"` // matching targets on all pages
 	Targets []Target `json:"targets"`
 }
 
-// TargetDetail is all that is known of one target.
+// TargetDetail has all data about one target.
 type TargetDetail struct {
-	Format    string              `json:"format"`
-	Target    Target              `json:"target"`
-	Key       string              `json:"key"`
-	Serials   []string            `json:"serials"`
-	Token     string              `json:"token,omitempty"`
-	Enrolled  int64               `json:"enrolled"`
-	By        string              `json:"by,omitempty"`
-	Issued    int64               `json:"issued"` // the assignment; 0 is never
-	Withdrawn string              `json:"withdrawn,omitempty"`
-	Top       *fleet.Revision     `json:"top,omitempty"`
-	Modules   []ModuleOnTarget    `json:"modules"` // in the order of the assignment, then what is left of others
-	Facts     map[string]string   `json:"facts,omitempty"`
-	Ahead     int64               `json:"clock_ahead_ns,omitempty"` // of the hub's; 0 is well enough
-	Serves    map[string][]string `json:"serves,omitempty"`         // roles and groups of the repository
+	Format    string          `json:"format"`
+	Target    Target          `json:"target"`
+	Key       string          `json:"key"`
+	Serials   []string        `json:"serials"`
+	Token     string          `json:"token,omitempty"`
+	Enrolled  int64           `json:"enrolled"`
+	By        string          `json:"by,omitempty"`
+	Issued    int64           `json:"issued"` // time of the assignment; 0 is never
+	Withdrawn string          `json:"withdrawn,omitempty"`
+	Top       *fleet.Revision `json:"top,omitempty"`
+	// in the order of the assignment, then applied modules that are no longer assigned
+	Modules []ModuleOnTarget  `json:"modules"`
+	Facts   map[string]string `json:"facts,omitempty"`
+	// difference to the hub's clock; 0 if it is small enough
+	Ahead  int64               `json:"clock_ahead_ns,omitempty"`
+	Serves map[string][]string `json:"serves,omitempty"` // roles and groups of the repository
 }
 
-// ModuleOnTarget is one module on one target: what is assigned, and what is applied.
+// ModuleOnTarget is the assigned and the applied revision of one module on one target.
 type ModuleOnTarget struct {
-	Module   string          `json:"module"` // the directory; "" is all that is no module
+	Module   string          `json:"module"` // the directory; "" is the root bundle
 	Assigned *fleet.Revision `json:"assigned,omitempty"`
 	Applied  string          `json:"applied,omitempty"` // a commit
 	Behind   bool            `json:"behind"`
@@ -103,26 +105,26 @@ type ModuleOnTarget struct {
 	Needs    []fleet.Need    `json:"needs"`
 }
 
-// FleetFreeze keeps all targets from changing, also those that join later.
+// FleetFreeze freezes all targets, including targets that join later.
 type FleetFreeze struct {
-	At     int64  `json:"at"`              // when it was ordered, ns since 1970
+	At     int64  `json:"at"`              // time of the command, ns since 1970
 	Until  int64  `json:"until,omitempty"` // ns since 1970; 0 has no end
 	By     string `json:"by"`
 	Reason string `json:"reason"`
 }
 
-// Status is the fleet in numbers.
+// Status summarises the fleet in numbers.
 type Status struct {
 	Format    string                 `json:"format"`
 	Freeze    *FleetFreeze           `json:"freeze,omitempty"` // of the whole fleet
-	Frozen    int                    `json:"frozen"`           // targets whose agents hold a freeze
+	Frozen    int                    `json:"frozen"`           // targets whose agents report a freeze
 	Targets   int                    `json:"targets"`          // active
 	Standings map[fleet.Standing]int `json:"standings"`
-	States    map[State]int          `json:"states"` // of active ones
+	States    map[State]int          `json:"states"` // of active targets
 	Connected int                    `json:"connected"`
 	Behind    int                    `json:"behind"` // targets with a module that is not applied as assigned
-	Drift     int                    `json:"drift"`  // addresses
-	Errors    int                    `json:"errors"` // targets with one
+	Drift     int                    `json:"drift"`  // number of addresses
+	Errors    int                    `json:"errors"` // number of targets with an error
 	Pinned    int                    `json:"pinned"`
 	Suspect   int                    `json:"suspect"`
 	Modules   int                    `json:"modules"`

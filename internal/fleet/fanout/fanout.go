@@ -1,12 +1,11 @@
-// Package fanout does something on many targets: so many at once, in batches
-// where one has to be whole before the next begins, and no further when too many
-// fail.
+// Package fanout runs work on many targets: with a limit of concurrent targets, in batches that end
+// before the next one begins, and with a limit of failures.
 //
 //	sum := fanout.Run(ctx, names, fanout.Options{Parallel: 20}, work, interrupts, observe)
 //	fmt.Println(sum.Count(fanout.Changed), sum.Names(fanout.Failed, fanout.Unreachable))
 //
-// Machine decides and is pure; Run acts on what it says. Every target ends with
-// exactly one outcome.
+// Machine makes the decisions and is pure; Run executes them. Every target ends with exactly one
+// outcome.
 package fanout
 
 import (
@@ -17,20 +16,20 @@ import (
 	"time"
 )
 
-// Status is how it ended on one target.
+// Status is the result of one target.
 type Status uint8
 
-// What may become of a target.
+// The results of a target.
 const (
-	Unset       Status = iota // nothing was said; from work it counts as failed
-	OK                        // as it walready in sync
-	Changed                   // changed, and now as it is wanted
-	Failed                    // it went wrong there
-	Unreachable               // nobody came that far
-	Skipped                   // it was not begun
+	Unset       Status = iota // not set; as the result of work it counts as failed
+	OK                        // already in sync
+	Changed                   // changed, and now in sync
+	Failed                    // the work failed on the target
+	Unreachable               // the target could not be reached
+	Skipped                   // the work was not started
 )
 
-// String is the word for people and for JSON.
+// String returns the word for users and JSON.
 func (s Status) String() string {
 	switch s {
 	case OK:
@@ -47,41 +46,40 @@ func (s Status) String() string {
 	return "unset"
 }
 
-// bad tells whether it counts as a failure.
+// bad returns true if the status counts as a failure.
 func (s Status) bad() bool { return s == Failed || s == Unreachable }
 
-// Outcome is what became of one target. Why is for people, one line: the reason
-// of what is skipped, and whatever work has to say.
+// Outcome is the result of one target. Why is one line for users: the reason of a skipped target,
+// or any text of work.
 type Outcome struct {
 	Status Status
 	Why    string
 }
 
-// DefaultParallel is how many targets are worked on at once when nobody says
-// otherwise.
+// DefaultParallel is the default number of concurrent targets.
 const DefaultParallel = 50
 
-// Options say how many, and until when. The zero value is all of them,
-// DefaultParallel at once, whatever fails.
+// Options are the limits of Run. The zero value is one batch of all targets, with DefaultParallel
+// at once and any number of failures.
 type Options struct {
-	// Parallel is how many targets are worked on at once; 0 is DefaultParallel.
+	// Parallel is the number of concurrent targets; 0 is DefaultParallel.
 	Parallel int
-	// Batch is how many make a batch; the zero value is all. Every target of a
-	// batch has ended before the next one begins.
+	// Batch is the size of a batch; the zero value is all targets. All targets of a batch end
+	// before the next batch begins.
 	Batch Amount
-	// MaxFailed is how many may fail or be unreachable: with one more no target
-	// starts. nil is any number; of 0 the first failure is the last.
+	// MaxFailed is the number of targets that may fail or be unreachable. After one more failure no
+	// further target starts. nil is any number.
 	MaxFailed *Amount
 }
 
-// Amount is a number of targets, or of hundredths of all of them, rounded down; a
-// batch has one target at least.
+// Amount is a number of targets, or a percentage of all targets, rounded down. A batch has at least
+// one target.
 type Amount struct {
 	Number  int
 	Percent bool
 }
 
-// ParseAmount reads 3 or 25%.
+// ParseAmount parses 3 or 25%.
 func ParseAmount(text string) (Amount, error) {
 	digits, percent := strings.CutSuffix(text, "%")
 	n, err := strconv.Atoi(digits)
@@ -91,7 +89,7 @@ func ParseAmount(text string) (Amount, error) {
 	return Amount{Number: n, Percent: percent}, nil
 }
 
-// String is what ParseAmount reads.
+// String returns the text for ParseAmount.
 func (a Amount) String() string {
 	if a.Percent {
 		return strconv.Itoa(a.Number) + "%"
@@ -99,7 +97,7 @@ func (a Amount) String() string {
 	return strconv.Itoa(a.Number)
 }
 
-// batch is how many targets of all make a batch: at least one, if any are meant.
+// batch returns the size of a batch of all targets: at least one, or all if the amount is zero.
 func (a Amount) batch(all int) int {
 	switch {
 	case a.Number <= 0:
@@ -110,7 +108,7 @@ func (a Amount) batch(all int) int {
 	return min(a.Number, all)
 }
 
-// most is how many targets of all that is at most.
+// most returns the amount as a number of targets.
 func (a Amount) most(all int) int {
 	if a.Percent {
 		return max(0, a.Number*all/100)
@@ -118,54 +116,54 @@ func (a Amount) most(all int) int {
 	return max(0, a.Number)
 }
 
-// Exceeded tells whether so many failures, of all targets, are more than that.
+// Exceeded returns true if the number of failures, of all targets, is larger than the amount.
 func (a Amount) Exceeded(failures, all int) bool { return failures > a.most(all) }
 
-// What says what an event is about.
+// What tells the kind of an event.
 type What uint8
 
-// What happens. Of one target first Started, then Ended; of one that is skipped
-// Ended alone. Finished is the last event.
+// The kinds of events. A target has first Started, then Ended; a skipped target only Ended.
+// Finished is the last event.
 const (
 	Nothing   What = iota
 	Started        // work begins on Target
-	Ended          // Outcome is that of Target
-	Stopped        // none starts any more; Why tells the reason
-	Cancelled      // those that run are told to stop
+	Ended          // Outcome is the result of Target
+	Stopped        // no further target starts; Why is the reason
+	Cancelled      // the contexts of running targets are cancelled
 	Finished       // every target has its outcome
 )
 
-// String is the word for messages of tests and logs.
+// String returns the word for messages of tests and logs.
 func (w What) String() string {
 	return [...]string{"nothing", "started", "ended", "stopped", "cancelled", "finished"}[min(w, Finished)]
 }
 
-// Event is one thing that happens.
+// Event is one event.
 type Event struct {
 	At      time.Time
 	What    What
 	Target  string  // of Started and Ended
 	Outcome Outcome // of Ended
 	Why     string  // of Stopped
-	Running int     // how many are worked on after it
-	Waiting int     // how many have not begun
+	Running int     // number of running targets after the event
+	Waiting int     // number of targets that have not started
 }
 
-// Result is what became of one target, and when. Of one that was skipped both
-// times are when that was decided.
+// Result is the outcome of one target, with its times. For a skipped target both times are the time
+// of that decision.
 type Result struct {
 	Target       string
 	Outcome      Outcome
 	Began, Ended time.Time
 }
 
-// Summary are the results of all targets, in the order in which they were given.
+// Summary has the results of all targets, in the given order.
 type Summary []Result
 
-// Count is how many ended with one of these.
+// Count returns the number of targets with one of these statuses.
 func (s Summary) Count(of ...Status) int { return len(s.Names(of...)) }
 
-// Names are the targets that ended with one of these, in order.
+// Names returns the targets with one of these statuses, in order.
 func (s Summary) Names(of ...Status) []string {
 	var out []string
 	for _, r := range s {
@@ -179,6 +177,5 @@ func (s Summary) Names(of ...Status) []string {
 	return out
 }
 
-// ErrInterrupted is the cause of the context that work sees when it is told to
-// stop.
+// ErrInterrupted is the cause of the context of work after the second interrupt.
 var ErrInterrupted = errors.New("interrupted")

@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// Machine decides what happens next. It has no clock and starts nothing: it is
-// told what happened, each time with the time, and answers with events, of which
-// Started and Cancelled are for its driver to act on. The same calls give the same
-// events. It is not safe for concurrent use.
+// Machine decides the next steps. It has no clock and starts nothing: the driver calls it for each
+// event, with the time, and executes the returned events Started and Cancelled. The same calls
+// return the same events. It is not safe for concurrent use.
 type Machine struct {
 	parallel int
 	batch    int
-	most     int // failures that are let go, -1 for any number
+	most     int // permitted failures, -1 for any number
 
 	results    []Result
 	place      map[string]int
 	state      []state
-	next       int // the first that has not begun
-	end        int // of the present batch
+	next       int // the first target that has not started
+	end        int // of the current batch
 	running    int
 	failed     int
 	interrupts int
@@ -27,7 +26,7 @@ type Machine struct {
 	finished   bool
 }
 
-// state is how far a target is.
+// state is the progress of a target.
 type state uint8
 
 const (
@@ -36,8 +35,8 @@ const (
 	ended
 )
 
-// NewMachine makes a machine for targets, in the order in which they start. A name
-// that is there twice counts once.
+// NewMachine returns a machine for targets, in the order in which they start. A duplicate name
+// counts once.
 func NewMachine(targets []string, o Options) *Machine {
 	m := &Machine{parallel: o.Parallel, most: -1, place: map[string]int{}}
 	for _, t := range targets {
@@ -58,7 +57,7 @@ func NewMachine(targets []string, o Options) *Machine {
 	return m
 }
 
-// Begin starts the first targets. A second time nothing happens.
+// Begin starts the first targets. A second call has no effect.
 func (m *Machine) Begin(now time.Time) []Event {
 	if m.begun {
 		return nil
@@ -67,8 +66,7 @@ func (m *Machine) Begin(now time.Time) []Event {
 	return m.advance(nil, now)
 }
 
-// Ended takes the outcome of a target that was started. What is said of any other,
-// or a second time, does not count.
+// Ended records the outcome of a running target. For other targets it has no effect.
 func (m *Machine) Ended(target string, o Outcome, now time.Time) []Event {
 	i, known := m.place[target]
 	if !known || m.state[i] != running {
@@ -88,8 +86,8 @@ func (m *Machine) Ended(target string, o Outcome, now time.Time) []Event {
 	return m.advance(out, now)
 }
 
-// Interrupt stops what has not begun, and the second time what runs. After that,
-// and when all is over, nothing happens.
+// Interrupt skips the targets that have not started. The second call cancels the running targets.
+// Further calls, and calls after the end, have no effect.
 func (m *Machine) Interrupt(now time.Time) []Event {
 	if m.finished {
 		return nil
@@ -105,13 +103,13 @@ func (m *Machine) Interrupt(now time.Time) []Event {
 	return nil
 }
 
-// Finished tells whether every target has its outcome.
+// Finished returns true if every target has its outcome.
 func (m *Machine) Finished() bool { return m.finished }
 
-// Summary is what is known so far. The caller owns it.
+// Summary returns the current results. The caller owns the copy.
 func (m *Machine) Summary() Summary { return append(Summary{}, m.results...) }
 
-// advance starts what may start, and tells when all is over.
+// advance starts further targets, and detects the end.
 func (m *Machine) advance(out []Event, now time.Time) []Event {
 	for m.running < m.parallel && m.next < len(m.results) {
 		if m.next == m.end {
@@ -134,7 +132,7 @@ func (m *Machine) advance(out []Event, now time.Time) []Event {
 	return out
 }
 
-// stop ends everything that has not begun.
+// stop skips all targets that have not started.
 func (m *Machine) stop(out []Event, why string, now time.Time) []Event {
 	if m.stopped {
 		return out
@@ -156,7 +154,7 @@ func (m *Machine) record(out []Event, i int, o Outcome, now time.Time) []Event {
 	return append(out, m.event(Event{At: now, What: Ended, Target: m.results[i].Target, Outcome: o}))
 }
 
-// event completes an event with how many run and wait.
+// event adds the numbers of running and waiting targets to an event.
 func (m *Machine) event(e Event) Event {
 	e.Running, e.Waiting = m.running, len(m.results)-m.next
 	return e

@@ -6,20 +6,19 @@ import (
 	"time"
 )
 
-// report is what one goroutine has to say.
+// report is the outcome of one goroutine.
 type report struct {
 	target  string
 	outcome Outcome
 }
 
-// Run does work on every target and waits until all of it is over. work is called
-// once for each target that starts, each in a goroutine of its own; its context
-// ends when it shall stop, with the cause ErrInterrupted or that of ctx, and then
-// it has to return soon, with what became of its target.
+// Run calls work for every target and waits until all calls have returned. work is called once for
+// each started target, in its own goroutine. When its context ends, with the cause ErrInterrupted
+// or the cause of ctx, work must return soon with the outcome of its target.
 //
-// The first of interrupts lets the running ones finish and starts none; the second
-// cancels them, as the end of ctx does at once. interrupts may be nil. observe is
-// told every event in order, in the goroutine of the caller; nil for nobody.
+// The first of interrupts lets the running targets finish and starts no further ones. The second
+// cancels the running targets, as the end of ctx does at once. interrupts may be nil. observe is
+// called for every event in order, in the goroutine of the caller; it may be nil.
 func Run(ctx context.Context, targets []string, o Options, work func(context.Context, string) Outcome, interrupts <-chan struct{}, observe func(Event)) Summary {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -40,7 +39,7 @@ func Run(ctx context.Context, targets []string, o Options, work func(context.Con
 		}
 	}
 	over := ctx.Done()
-	if ctx.Err() != nil { // none of them begins
+	if ctx.Err() != nil { // no target starts
 		act(m.Interrupt(time.Now()))
 	}
 	act(m.Begin(time.Now()))

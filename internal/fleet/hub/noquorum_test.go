@@ -167,7 +167,7 @@ func (e errText) Error() string { return string(e) }
 
 // misleads finds errors of NATS and of Go, and advice that does not help.
 func misleads(text string) bool {
-	for _, bad := range []string{"nats:", "jetstream", "no responders", "context deadline", "ask for less", "omebody else was faster", "nother change was faster", "The operation took too long"} {
+	for _, bad := range []string{"nats:", "jetstream", "no responders", "context deadline", "ask for less", "nother change was faster", "The operation took too long"} {
 		if strings.Contains(text, bad) {
 			return true
 		}

@@ -1,10 +1,10 @@
-// Package smallfile reads and writes files that are held in memory whole: settings, keys,
-// certificates, what an agent has to remember.
+// Package smallfile reads and writes small files in memory: settings, keys, certificates, the state
+// of an agent.
 //
 //	err := smallfile.Write(files, "/var/lib/fettle/agent/kept.json", text)
 //	text, err := smallfile.Read(files, "/var/lib/fettle/agent/kept.json")
 //
-// After a crash at any point a file has its old or its new content.
+// After a crash at any point, a file has its old or its new content.
 package smallfile
 
 import (
@@ -16,11 +16,11 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Max bounds a file, in bytes.
+// Max is the maximum size of a file, in bytes.
 const Max = 16 << 20
 
-// Read reads a file whole. fs.ErrNotExist is in the chain of the error about one that is
-// not there.
+// Read returns the content of a file. fs.ErrNotExist is in the chain of the error if it does not
+// exist.
 func Read(files host.FS, path string) ([]byte, error) {
 	file, err := files.Open(path)
 	if err != nil {
@@ -37,14 +37,14 @@ func Read(files host.FS, path string) ([]byte, error) {
 	return b, nil
 }
 
-// Write replaces a file whole. It is durable when Write returns. The directory must be
-// there, and only one writer of a file at a time.
+// Write replaces a file atomically and durably. The directory must exist. A file must have only one
+// writer at a time.
 func Write(files host.FS, path string, content []byte) error {
 	return write(files, path, content, files.Rename)
 }
 
-// Make is Write for a file that must not be there: fs.ErrExist is in the chain of the
-// error otherwise, and nothing has changed.
+// Make is Write for a new file. If the file exists, it stays unchanged, and fs.ErrExist is in the
+// chain of the error.
 func Make(files host.FS, path string, content []byte) error {
 	return write(files, path, content, files.RenameNew)
 }
@@ -83,7 +83,7 @@ func durable(files host.FS, path string) error {
 	return nil
 }
 
-// Remove forgets a file; one that is not there is no error.
+// Remove removes a file; a missing file is not an error.
 func Remove(files host.FS, path string) error {
 	err := files.Remove(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,8 +95,8 @@ func Remove(files host.FS, path string) error {
 	return durable(files, path)
 }
 
-// Directory makes a directory for its owner alone, with those above it, and leaves one that is
-// there as it is.
+// Directory creates a directory with mode 0700, and its parents. An existing directory stays
+// unchanged.
 func Directory(files host.FS, dir string) error {
 	there, err := host.Exists(files, dir)
 	if err != nil || there {

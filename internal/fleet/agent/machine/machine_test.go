@@ -164,7 +164,7 @@ func TestRefused(t *testing.T) {
 	for _, a := range []fleet.Assignment{assignment(4), assignment(4), other, twice, assignment(5)} {
 		w.step(machine.Offered{Assignment: a})
 	}
-	w.step(machine.Forged{Why: "no key that is believed here signed it"})
+	w.step(machine.Forged{Why: "no trusted key signed it"})
 	want(t, "told", w.kinds(), "started accepted refused refused refused refused")
 	if w.durable().Accepted.Generation != 5 {
 		t.Error("it did not stay")

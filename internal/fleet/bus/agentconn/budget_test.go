@@ -77,8 +77,8 @@ func TestAgentsBehindOneAddress(t *testing.T) {
 	})
 }
 
-// A flood of one address delays a connection of another address by the time of the queue once, and
-// then not at all.
+// A flood of one address delays a connection of another address once, by the time of the queue, and
+// then no longer.
 func TestFloodOfOneAddress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := make(queueOf, 1000)

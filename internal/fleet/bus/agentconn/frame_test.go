@@ -66,7 +66,7 @@ func TestBadFrames(t *testing.T) {
 	}
 }
 
-// FuzzRead: whatever comes, what is read of it is what would be written.
+// FuzzRead: for any input, a parsed frame is encoded as the same bytes.
 func FuzzRead(f *testing.F) {
 	f.Add(packMessage(packHello(nil, 1, "hub"), "q.do", "r.x.1", []byte("body")))
 	f.Add([]byte("\x00\x00\x00\x05M\x01a\x00"))

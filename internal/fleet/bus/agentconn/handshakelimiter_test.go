@@ -14,10 +14,10 @@ import (
 	"time"
 )
 
-// errOver ends handshakes once they were let in.
+// errOver ends handshakes after they were admitted.
 var errOver = errors.New("over")
 
-// try connects, and gives how it ended for both. The handshake ends when go on is closed.
+// try connects, and returns the result of both ends. The handshake ends when goOn is closed.
 func try(s *HandshakeLimiter, goOn <-chan struct{}) (client, server error) {
 	a, b := net.Pipe()
 	ended := make(chan error, 1)
@@ -31,8 +31,8 @@ func try(s *HandshakeLimiter, goOn <-chan struct{}) (client, server error) {
 	return tls.Client(a, &tls.Config{ServerName: "hub"}).Handshake(), <-ended
 }
 
-// So many handshakes go on at once and no more; one that has ended makes room at once, and
-// one that does not go on after a while. Who waits for too long hears no alert.
+// The number of concurrent handshakes is limited. A handshake that ends frees its turn at once, and
+// a stalled one after a while. A client that waits for too long receives no alert.
 func TestHandshakeLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		over := make(chan struct{})
@@ -72,8 +72,8 @@ func (f far) RemoteAddr() net.Addr {
 	return net.TCPAddrFromAddrPort(netip.MustParseAddrPort(f.from + ":1"))
 }
 
-// One address has all turns until another address comes, which then has the next one. What has left
-// the queue gets none.
+// One address has all turns until another address connects, which then has the next one. A
+// connection that has left the queue gets none.
 func TestHandshakeLimiterIsFair(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newHandshakeLimiter(4, time.Hour)

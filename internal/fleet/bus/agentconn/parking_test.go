@@ -17,7 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// over is a door behind real sockets and TLS, which takes whoever comes for one.
+// over is a server behind real sockets and TLS that accepts any client as an agent.
 func over(t *testing.T) (d *Server, told *record, dial func() *tls.Conn) {
 	d, told, l, c := behind(t, nil)
 	go func() { _ = d.Serve(l) }()
@@ -31,8 +31,8 @@ func over(t *testing.T) (d *Server, told *record, dial func() *tls.Conn) {
 	}
 }
 
-// behind is such a door that does not serve yet, with what a client needs. begun is told of each
-// handshake.
+// behind is such a server that does not serve yet, with the client's settings. begun is called for
+// each handshake.
 func behind(t *testing.T, begun func()) (d *Server, told *record, l net.Listener, client *tls.Config) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -74,7 +74,7 @@ func until(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// parked is how many connections have no goroutine.
+// parked returns the number of connections without a goroutine.
 func parked(d *Server) int {
 	return len(d.conns(func(g *serverConn) bool {
 		g.mu.Lock()
@@ -83,8 +83,8 @@ func parked(d *Server) int {
 	}))
 }
 
-// TestParked: however what is sent is cut into pieces, each message comes once and in order,
-// and between them a connection has no goroutine.
+// TestParked: for any division of the sent bytes, each message arrives once and in order, and
+// between messages a connection has no goroutine.
 func TestParked(t *testing.T) {
 	d, told, dial := over(t)
 	heard := make(chan string, 1000)
@@ -122,7 +122,7 @@ func TestParked(t *testing.T) {
 	told.is(t, "admit a 1")
 }
 
-// TestParkedEnds: one that is parked is missed when it goes, or is sent away.
+// TestParkedEnds: the end of a parked connection is detected, from either side.
 func TestParkedEnds(t *testing.T) {
 	d, told, dial := over(t)
 	ends := map[uint64]func(*tls.Conn){

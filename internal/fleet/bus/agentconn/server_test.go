@@ -19,7 +19,7 @@ import (
 
 const one, two fleet.TargetID = "aaaaaaaaaaaaaaaaaaaaaaaaaa", "bbbbbbbbbbbbbbbbbbbbbbbbbb"
 
-// record is what a door tells, in order.
+// record is the sequence of calls of a server.
 type record struct {
 	mu  sync.Mutex
 	all []string
@@ -69,7 +69,7 @@ func join(t *testing.T, d *Server, id fleet.TargetID, w Watch) (*ClientConn, *re
 	return j, r
 }
 
-// bubble runs a test in virtual time, in which synctest.Wait says that all has come.
+// bubble runs a test in virtual time, where synctest.Wait returns when all messages have arrived.
 func bubble(t *testing.T, run func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, run)
@@ -125,7 +125,7 @@ func TestMessages(t *testing.T) {
 	})
 }
 
-// TestOnlyItsOwn: neither end says what an agent has no part in.
+// TestOnlyItsOwn: neither end can send messages of another agent.
 func TestOnlyItsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		d, _ := newServer(t, Watch{})
@@ -158,7 +158,7 @@ func TestOnlyItsOwn(t *testing.T) {
 	})
 }
 
-// TestSilence: who beats or answers stays, and who does neither is noticed at both ends.
+// TestSilence: an agent that sends or answers stays; otherwise both ends detect the loss.
 func TestSilence(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		d, told := newServer(t, Watch{Every: 20 * time.Second, Most: 4})
@@ -167,7 +167,7 @@ func TestSilence(t *testing.T) {
 		if a.over() || d.Open() != 1 {
 			t.Fatal("one that answers is gone")
 		}
-		dumb := d.Local(two) // reads what it is told, and says nothing
+		dumb := d.Local(two) // receives messages, and sends nothing
 		go func() { _, _ = io.Copy(io.Discard, dumb) }()
 		begin := time.Now()
 		synctest.Wait()
@@ -202,7 +202,7 @@ func TestSilence(t *testing.T) {
 	})
 }
 
-// TestSlow: what an agent does not read costs it its connection, and nobody else's time.
+// TestSlow: an agent that does not read loses its connection, and delays no other agent.
 func TestSlow(t *testing.T) {
 	for name, c := range map[string]struct {
 		messages int
@@ -227,7 +227,7 @@ func TestSlow(t *testing.T) {
 					t.Errorf("%d were slow, %d are open", slow, d.Open())
 				}
 				want := []string{"admit a 1", "gone 1"}
-				if c.after == 0 { // a slow network is no flood
+				if c.after == 0 { // a slow network is not a flood
 					want = []string{"admit a 1", "broke a: " + brokeFlood, "gone 1"}
 				}
 				told.is(t, want...)
@@ -237,8 +237,9 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestSlowTogether: what waits for all agents has a bound, and those for whom most waits are
-// ended. An agent that reads stays, and what was waiting counts no more after the end.
+// TestSlowTogether: the bytes that wait for all agents are limited, and the connections with the
+// most waiting bytes are ended. An agent that reads stays, and the waiting bytes of an ended
+// connection no longer count.
 func TestSlowTogether(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		told := &record{}
@@ -286,7 +287,7 @@ func TestSlowTogether(t *testing.T) {
 	})
 }
 
-// TestClose: those who are there are sent away one after the other.
+// TestClose: the connections are ended one after the other.
 func TestClose(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		d, told := newServer(t, Watch{})
@@ -307,7 +308,7 @@ func TestClose(t *testing.T) {
 	})
 }
 
-// TestJoinIsRefused: what is no hub's greeting lets nobody in.
+// TestJoinIsRefused: an invalid hello of a hub is refused.
 func TestJoinIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		says []byte
@@ -337,8 +338,8 @@ func (p plain) Accept() (net.Conn, error) {
 func (p plain) Close() error { close(p.conns); return nil }
 func (plain) Addr() net.Addr { return nil }
 
-// TestStrangers: who shows nothing is not let in, and a crowd of them keeps nobody out for
-// longer than a handshake may take.
+// TestStrangers: a client without a certificate is refused, and a crowd of them delays others at
+// most for the time of a handshake.
 func TestStrangers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		d, told := newServer(t, Watch{})
@@ -375,7 +376,7 @@ func TestStrangers(t *testing.T) {
 	})
 }
 
-// TestBadAgent: one who does not keep to the protocol is out.
+// TestBadAgent: an agent that violates the protocol is disconnected.
 func TestBadAgent(t *testing.T) {
 	for name, says := range map[string][]byte{
 		"hello": packHello(nil, 1, "hub"), "nobody": appendFrame(nil, kindNobody, []byte("r.x.1")), "refused": appendFrame(nil, kindRefused),

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// TestWaiting: who comes before a hub is ready waits and is let in then, and who went away
-// meanwhile costs no handshake.
+// TestWaiting: clients that connect before a hub is ready wait and are then admitted. Clients that
+// left in the meantime cost no handshake.
 func TestWaiting(t *testing.T) {
 	var began, identified atomic.Int64
 	d, _, l, conf := behind(t, func() { began.Add(1) })
@@ -58,7 +58,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestNeverReady: a door can be closed before it is ready, and then nobody listens any more.
+// TestNeverReady: a server can be closed before it is ready, and then stops listening.
 func TestNeverReady(t *testing.T) {
 	d, _, l, _ := behind(t, nil)
 	d.config.Ready = make(chan struct{})
