@@ -42,8 +42,8 @@ func TestBinaryCheck(t *testing.T) {
 	}
 }
 
-// An assignment with a word that this program does not know changes nothing, but tells
-// which program would know it. Nobody is believed who is not believed otherwise.
+// An assignment with an unknown field changes nothing, and the error names the required binary.
+// Untrusted signatures are still refused.
 func TestNewerAssignment(t *testing.T) {
 	public, key, err := ed25519.GenerateKey(bytes.NewReader(bytes.Repeat([]byte{7}, 64)))
 	if err != nil {

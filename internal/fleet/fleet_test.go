@@ -40,8 +40,7 @@ func Example() {
 	// cannot trust the signed data: no trusted key signed it
 }
 
-// Each byte of an envelope that is changed makes it worth nothing, or leaves the same
-// assignment.
+// If any byte of an envelope is changed, it is refused or has the same assignment.
 func TestForgedAssignments(t *testing.T) {
 	hub := key(1)
 	envelope, err := fleet.Sign(sample().Marshal(), fleet.AssignmentType, hub)
@@ -120,7 +119,7 @@ func TestTargetIDs(t *testing.T) {
 	}
 }
 
-// Most modules of a target are of one revision, which is written once.
+// Most modules of a target have the same revision, which is written once.
 func TestRevisionsAreWrittenOnce(t *testing.T) {
 	a := sample()
 	a.Top.Revision.Subject = "a subject that is long enough to be counted"

@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Labels that are the same are one map, and others are left what they are.
+// Equal labels share one map, and different labels stay unchanged.
 func TestAlike(t *testing.T) {
 	var a fleet.LabelPool
 	same := func(x, y map[string]string) bool {

@@ -8,8 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// What is written and read with the help of what assignments have in common is what is written
-// and read without.
+// Encoding and decoding with shared parts has the same result as without.
 func TestCommon(t *testing.T) {
 	for name, change := range map[string]func(*fleet.Assignment){
 		"as it is":   func(*fleet.Assignment) {},
@@ -43,7 +42,7 @@ func TestCommon(t *testing.T) {
 	}
 }
 
-// What nobody would take as an assignment is not taken in two parts either.
+// Parts that are invalid in an assignment are also refused as shared parts.
 func TestCommonThatIsRefused(t *testing.T) {
 	a := sample()
 	if _, err := fleet.NewSharedParts(a.Top, append(a.Modules, a.Modules[0])); err == nil {

@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// TestUnknownFields: a newer end may report more, which is ignored. An order with something
-// unknown is refused: it could change what the rest means.
+// TestUnknownFields: unknown fields of a report are ignored. An order with an unknown field is
+// refused: the field could change the meaning of other fields.
 func TestUnknownFields(t *testing.T) {
 	id := sample().Target
 	text := func(v any) []byte {

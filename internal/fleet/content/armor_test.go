@@ -11,7 +11,7 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// TestArmor: the text of a signature is one block of SSH, within its bound.
+// TestArmor: the text of a signature is exactly one SSH block, within its size limit.
 func TestArmor(t *testing.T) {
 	body := func(magic string, version uint32) []byte {
 		s := sshSignature{Version: version, Namespace: "git", Hash: "sha512"}

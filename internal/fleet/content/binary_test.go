@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// A program that is signed as a person signs it, with ssh-keygen, is believed; every other
-// text, key and purpose is not.
+// A binary that a user signed with ssh-keygen is accepted; any other text, key or purpose is
+// refused.
 func TestVerifyBinary(t *testing.T) {
 	key, line := newKey(t, "ed25519")
 	stranger, _ := newKey(t, "ed25519")
@@ -41,7 +41,7 @@ func TestVerifyBinary(t *testing.T) {
 		_, err := content.VerifyBinary(q, trust)
 		wantErr(t, err, strings.Join(strings.Fields(want), " "))
 	}
-	p.Within = 60 // how long it is tried is no part of what is signed
+	p.Within = 60 // the time limit is not a part of the signed text
 	if _, err := content.VerifyBinary(p, trust); err != nil {
 		t.Error(err)
 	}

@@ -139,7 +139,7 @@ func TestKeysOfCommands(t *testing.T) {
 	wantErr(t, err, "it has no signature")
 }
 
-// A hub that alters any value of a signed command, or drops or adds one, breaks its signature.
+// If a hub alters, drops or adds any value of a signed command, the signature is invalid.
 func TestAlteredCommands(t *testing.T) {
 	key, line := newKey(t, "ed25519")
 	signed := signedCommand(t, key, restart())
@@ -203,7 +203,7 @@ func othersOf(v any) []any {
 	return []any{nil}
 }
 
-// A text that is signed, and that two readers could read differently, is refused.
+// A signed text that two parsers could read differently is refused.
 func TestStrictCommands(t *testing.T) {
 	key, line := newKey(t, "ed25519")
 	c := restart()

@@ -20,9 +20,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// TestCompileComposed: the list of every target of every example is byte for byte the
-// same from the top and the target's own modules as from the whole repository, and so
-// is the content that it names.
+// TestCompileComposed: the list of every target of every example is byte for byte the same from the
+// root bundle and the target's modules as from the whole repository, and so is its content.
 func TestCompileComposed(t *testing.T) {
 	mains, _ := filepath.Glob("../../../examples/*/fettle.hcl")
 	demos, _ := filepath.Glob("../../../examples/demo/*/fettle.hcl")
@@ -42,7 +41,7 @@ func TestCompileComposed(t *testing.T) {
 		if len(ds) > 0 {
 			t.Fatal(ds)
 		}
-		all, composed := compile.Open(whole), map[string]*compile.Repository{} // by what targets have
+		all, composed := compile.Open(whole), map[string]*compile.Repository{} // by the modules of targets
 		for _, target := range targets {
 			modules := map[string]repo.Tree{}
 			for _, dir := range target.Modules {
@@ -69,7 +68,7 @@ func TestCompileComposed(t *testing.T) {
 	}
 }
 
-// listOf is the list of a target with its source map, and all content that it names.
+// listOf returns the list of a target with its source map, and all content that it names.
 func listOf(t testing.TB, r *compile.Repository, target string) string {
 	t.Helper()
 	res, ds := r.Compile(compile.Input{Target: target, Facts: map[string]cty.Value{}, Vars: map[string]string{}})
@@ -93,8 +92,8 @@ func listOf(t testing.TB, r *compile.Repository, target string) string {
 	return b.String() + strings.Join(digests, "\n")
 }
 
-// TestComposeIsStable: the digest of what is composed is that of the commit when all of
-// it is there, whatever the order; and says what is enrolled.
+// TestComposeIsStable: the digest of a tree of all parts is the digest of the commit, in any order.
+// The tree has the enrolled targets.
 func TestComposeIsStable(t *testing.T) {
 	whole := lang.FSTree(os.DirFS("../../../examples/company"))
 	parts, err := content.Parts(whole)
@@ -155,7 +154,7 @@ func TestComposeRefuses(t *testing.T) {
 		_, err := content.Compose(c.top, c.modules, c.enrolled)
 		wantErr(t, err, want)
 	}
-	// A file of the fleet's name in a repository declares nobody.
+	// A file of the reserved name in a repository is ignored.
 	tree, err := content.Compose(file("enrolled.fettle.json"), nil, map[string]map[string]string{"a": nil})
 	if err != nil {
 		t.Fatal(err)
@@ -165,8 +164,9 @@ func TestComposeRefuses(t *testing.T) {
 	}
 }
 
-// TestCompileEnrolled: a target that only the fleet knows gets what its labels select,
-// from the top and its own modules; what the top says of modules of others is no mistake.
+// TestCompileEnrolled: a target that is only enrolled gets the modules that its labels select, from
+// the root bundle and its own modules. References of the root bundle to modules of other targets
+// are not an error.
 func TestCompileEnrolled(t *testing.T) {
 	whole := repo.MapTree(map[string]string{
 		"fettle.hcl": `
@@ -201,7 +201,7 @@ target_group "db" {
 	}
 }
 
-// TestCompileManyTargets: a fleet is larger than one file of the language may be.
+// TestCompileManyTargets: a fleet can be larger than the size limit of one file of the language.
 func TestCompileManyTargets(t *testing.T) {
 	enrolled := map[string]map[string]string{}
 	for i := range 20_000 {

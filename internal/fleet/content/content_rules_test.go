@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// unread fails the test when anything is read of it.
+// unread fails the test if any byte of it is read.
 type unread struct{ t *testing.T }
 
 func (u unread) Read([]byte) (int, error)          { u.t.Error("it is read"); return 0, io.EOF }
@@ -24,7 +24,8 @@ func (u unread) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errDisk
 }
 
-// TestWhatIsTooLargeIsNotRead: bundles over their bound, and hooks without a signature, cost nothing.
+// TestWhatIsTooLargeIsNotRead: bundles above the size limit, and webhooks without a signature, are
+// refused without being read.
 func TestWhatIsTooLargeIsNotRead(t *testing.T) {
 	_, err := content.Parse(unread{t}, content.MaxBundle+1)
 	wantErr(t, err, "more than 2048 MiB")
@@ -36,7 +37,8 @@ func TestWhatIsTooLargeIsNotRead(t *testing.T) {
 	}
 }
 
-// TestFetchOfPresentContent asks no hub; damaged content is fetched again.
+// TestFetchOfPresentContent: present content is not downloaded; damaged content is downloaded
+// again.
 func TestFetchOfPresentContent(t *testing.T) {
 	hub, files := memStore(t, 0), mem.NewFS(mem.Options{})
 	agent, err := content.OpenStore(files, "/content", 0)
@@ -58,7 +60,8 @@ func TestFetchOfPresentContent(t *testing.T) {
 	}
 }
 
-// TestAcknowledgedContentIsDurable: whatever a power cut loses, content that was added or fetched is whole.
+// TestAcknowledgedContentIsDurable: content that was added or fetched is complete after any power
+// failure.
 func TestAcknowledgedContentIsDurable(t *testing.T) {
 	for seed := range uint64(16) {
 		h := mem.New(mem.Options{})
@@ -87,7 +90,8 @@ func TestAcknowledgedContentIsDurable(t *testing.T) {
 	}
 }
 
-// TestBeginningCountsOnce: the bytes that came of a download are not reserved again when it continues.
+// TestBeginningCountsOnce: the received bytes of a download are not reserved again when it
+// continues.
 func TestBeginningCountsOnce(t *testing.T) {
 	s := memStore(t, 100)
 	for range 3 {
@@ -129,7 +133,8 @@ func TestPartsHaveTheCommit(t *testing.T) {
 	wantErr(t, err, "not the full hash of a commit")
 }
 
-// TestCommandsThatAreNotRead: a text without a signature, of another format, or with parameters that are no JSON.
+// TestCommandsThatAreNotRead: a text without a signature, of another format, or with parameters
+// that are not JSON.
 func TestCommandsThatAreNotRead(t *testing.T) {
 	file, _ := newKey(t, "ed25519")
 	c := restart()

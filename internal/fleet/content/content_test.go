@@ -38,7 +38,7 @@ func Example() {
 	// {"enrolled":{"web2":{"labels":{"env":"prod"}}}}
 }
 
-// pack gives the bytes of a part.
+// pack returns the bytes of a part.
 func pack(t testing.TB, tree repo.Tree, part string) ([]byte, fleet.Bundle) {
 	t.Helper()
 	var b bytes.Buffer

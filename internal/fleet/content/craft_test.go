@@ -22,8 +22,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// What an attacker can make: objects with the names that git would give them, and
-// signatures in any form.
+// The tools of an attacker: objects with the hashes that git would compute, and signatures in any
+// form.
 
 func objectID(typ string, raw []byte) string {
 	sum := sha1.Sum(append(fmt.Appendf(nil, "%s %d\x00", typ, len(raw)), raw...))
@@ -32,7 +32,7 @@ func objectID(typ string, raw []byte) string {
 
 func blobID(text string) string { return objectID("blob", []byte(text)) }
 
-// treeOf makes a tree object of mode, name, id, … as they stand.
+// treeOf makes a tree object of mode, name, id, … without checks.
 func treeOf(entries ...string) (raw []byte, id string) {
 	for i := 0; i < len(entries); i += 3 {
 		b, _ := hex.DecodeString(entries[i+2])
@@ -41,7 +41,7 @@ func treeOf(entries ...string) (raw []byte, id string) {
 	return raw, objectID("tree", raw)
 }
 
-// fleetFile binds what is signed here to the fleet of the targets here.
+// fleetFile binds the signed commits of these tests to the fleet of their targets.
 var fleetFile = content.FleetFile([32]byte{1})
 
 const signedTime = 1_700_000_000
@@ -50,7 +50,7 @@ func header(tree string) string {
 	return fmt.Sprintf("tree %s\nauthor Ann <a@example.org> %d +0100\ncommitter Com <c@example.org> %d +0000\n", tree, signedTime, signedTime)
 }
 
-// crafter signs like OpenSSH, and unlike it.
+// crafter signs like OpenSSH, or with deviations from it.
 type crafter struct {
 	key       ssh.Signer
 	namespace string
@@ -116,7 +116,7 @@ func (c crafter) sign(t testing.TB, text string) string {
 	return armor(blob)
 }
 
-// armor is as OpenSSH writes it.
+// armor encodes like OpenSSH.
 func armor(blob []byte) string {
 	text := base64.StdEncoding.EncodeToString(blob)
 	var b strings.Builder
@@ -127,7 +127,7 @@ func armor(blob []byte) string {
 	return "-----BEGIN SSH SIGNATURE-----\n" + b.String() + text + "\n-----END SSH SIGNATURE-----\n"
 }
 
-// signedHeader is the header of a commit that holds a signature.
+// signedHeader returns the header of a commit with a signature.
 func signedHeader(name, armor string) string {
 	return name + " " + strings.ReplaceAll(strings.TrimSuffix(armor, "\n"), "\n", "\n ") + "\n"
 }
@@ -137,7 +137,7 @@ func (c crafter) commit(t testing.TB, tree string) []byte {
 	return []byte(header(tree) + signedHeader("gpgsig", c.sign(t, header(tree)+"\nmessage\n")) + "\nmessage\n")
 }
 
-// world is a small signed repository, all of it by hand.
+// world is a small signed repository, made by hand.
 type world struct {
 	crafter
 	web, db, modules, root         []byte
@@ -160,7 +160,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// attempt is what an agent is given.
+// attempt is the input of an agent.
 type attempt struct {
 	proof  content.Proof
 	bundle []byte
@@ -183,7 +183,7 @@ func (w *world) of(t testing.TB, part string) attempt {
 	return a
 }
 
-// recommit gives the attempt another commit object, and claims that.
+// recommit replaces the commit object of the attempt, and its claim.
 func (a *attempt) recommit(raw []byte) {
 	a.proof.Commit, a.claim.Commit = raw, objectID("commit", raw)
 }
@@ -194,7 +194,7 @@ func (a attempt) verify(t testing.TB) error {
 	return err
 }
 
-// skSigner signs as a security key does; touched says whether a person was there.
+// skCrafter signs like a security key; touched is the flag that the user touched the key.
 func skCrafter(t testing.TB, touched bool) crafter {
 	t.Helper()
 	public, private, err := ed25519.GenerateKey(rand.Reader)
@@ -218,13 +218,13 @@ func skCrafter(t testing.TB, touched bool) crafter {
 	return c
 }
 
-// publicOnly is a key whose private half is not ssh's.
+// publicOnly is a key whose private half is not an SSH key.
 type publicOnly struct{ key ssh.PublicKey }
 
 func (p publicOnly) PublicKey() ssh.PublicKey                     { return p.key }
 func (publicOnly) Sign(io.Reader, []byte) (*ssh.Signature, error) { return nil, errors.New("none") }
 
-// rsaCrafter signs with SHA-1 when it is told to.
+// rsaCrafter signs with SHA-1 if the algorithm requires it.
 func rsaCrafter(t testing.TB, algorithm string) crafter {
 	t.Helper()
 	private, err := rsa.GenerateKey(rand.Reader, 2048)

@@ -10,13 +10,14 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// disk lets its n-th operation fail, from 1 on; reading counts too. 0 lets none fail.
+// disk makes its n-th operation fail, from 1, including reads. 0 means none.
 type disk struct {
 	host.FS
 	n, seen int
 }
 
-// newDisk returns a disk with the content "old", a damaged file, and a file that a stopped process left.
+// newDisk returns a disk with the content "old", a damaged file, and a leftover file of a stopped
+// process.
 func newDisk(t *testing.T) *disk {
 	t.Helper()
 	files := mem.NewFS(mem.Options{})

@@ -14,19 +14,19 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// entry is one of a bundle that is written by hand.
+// entry is an entry of a bundle that is written by hand.
 type entry struct {
 	kind         byte
 	path, target string
 	text         string
-	size         *uint64 // in place of the text's
+	size         *uint64 // instead of the text's
 	sum          *[32]byte
 }
 
 func file(path, text string) entry { return entry{kind: 'f', path: path, text: text} }
 func link(path, to string) entry   { return entry{kind: 'l', path: path, target: to} }
 
-// raw writes a bundle as it stands, whatever that is.
+// raw writes a bundle without checks.
 func raw(entries ...entry) []byte {
 	b := binary.BigEndian.AppendUint32([]byte("fettle.bundle/1\n"), uint32(len(entries)))
 	text := func(s string) {
@@ -58,7 +58,7 @@ func sized(path, text string, size uint64) entry {
 	return entry{kind: 'f', path: path, text: text, size: &size}
 }
 
-// TestHostileBundles has one crafted bundle a case.
+// TestHostileBundles has one crafted bundle in each case.
 func TestHostileBundles(t *testing.T) {
 	good := raw(file("a", "x"), link("b", "a"), entry{kind: 'x', path: "c/d", text: "y"})
 	if parse(t, good).Info() != nameOf(string(good)) {
@@ -164,7 +164,7 @@ func TestHostileBundles(t *testing.T) {
 	}
 }
 
-// endless begins like a bundle.
+// endless begins like a bundle and never ends.
 type endless struct{}
 
 func (endless) ReadAt(p []byte, off int64) (int, error) {
@@ -174,8 +174,8 @@ func (endless) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// FuzzParse: whatever is taken for a bundle is what is written of its content, and its
-// tree reads what the bundle says.
+// FuzzParse: a parsed bundle is encoded as the same bytes, and its tree reads the content of the
+// bundle.
 func FuzzParse(f *testing.F) {
 	f.Add(raw())
 	f.Add(raw(file("a", "x"), link("b", "../../etc"), entry{kind: 'x', path: "c/d", text: "y"}))
@@ -188,7 +188,7 @@ func FuzzParse(f *testing.F) {
 		var again bytes.Buffer
 		info, err := content.Pack(&again, bundle.Tree(), content.Top)
 		if mods := has(bundle.Tree(), "modules"); mods {
-			return // a top has none
+			return // a root bundle has none
 		}
 		if err != nil || !bytes.Equal(again.Bytes(), b) || info != bundle.Info() {
 			t.Errorf("it is %q, and written again %q: %v", b, again.Bytes(), err)
@@ -198,8 +198,8 @@ func FuzzParse(f *testing.F) {
 
 func has(t repo.Tree, path string) bool { _, err := t.Stat(path); return err == nil }
 
-// TestBundleOnABadDisk: content that changes after it was parsed is an error when it is
-// read, never other content.
+// TestBundleOnABadDisk: content that changes after it was parsed is an error when it is read, never
+// different content.
 func TestBundleOnABadDisk(t *testing.T) {
 	b := raw(file("a", "some content"))
 	bundle := parse(t, b)

@@ -12,8 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// TestHostileProofs has one lie a case: of a hub, of a cache, or of somebody whose key
-// is not believed.
+// TestHostileProofs has one forgery in each case: of a hub, of a cache, or of an untrusted signer.
 func TestHostileProofs(t *testing.T) {
 	w := newWorld(t)
 	for _, part := range []string{content.Top, "modules/web", "modules/db"} {
@@ -101,8 +100,8 @@ func TestHostileProofs(t *testing.T) {
 	}
 }
 
-// TestHostileCommits has one commit object a case that could be read in two ways, or whose
-// signature is none.
+// TestHostileCommits has one commit object in each case that could be read in two ways, or whose
+// signature is invalid.
 func TestHostileCommits(t *testing.T) {
 	w := newWorld(t)
 	_, evilID := treeOf("40000", "modules", w.modulesID)
@@ -160,8 +159,8 @@ func TestHostileCommits(t *testing.T) {
 	}
 }
 
-// TestHostileTrees has one tree a case that a believed key signed, and that could be read
-// in two ways: a bundle of either is refused.
+// TestHostileTrees has one tree in each case that a trusted key signed, and that could be read in
+// two ways: a bundle of either reading is refused.
 func TestHostileTrees(t *testing.T) {
 	w := newWorld(t)
 	_, evilID := treeOf("100644", "m", blobID("evil"))
@@ -197,8 +196,8 @@ func TestHostileTrees(t *testing.T) {
 	wantErr(t, a.verify(t), "modules in its commit is not a directory")
 }
 
-// TestKinds: keys in hardware are believed when somebody touched them, RSA without SHA-1
-// is, and DSA is not.
+// TestKinds: hardware keys are accepted if the user touched them, RSA is accepted without SHA-1,
+// and DSA is refused.
 func TestKinds(t *testing.T) {
 	w := newWorld(t)
 	for name, c := range map[string]struct {
@@ -244,7 +243,7 @@ func TestProofsThatAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzVerify: no proof and no claim that somebody made up is believed, and none panics.
+// FuzzVerify: random proofs and claims are refused without a panic.
 func FuzzVerify(f *testing.F) {
 	w := newWorld(f)
 	a := w.of(f, "modules/web")
@@ -262,7 +261,8 @@ func FuzzVerify(f *testing.F) {
 	})
 }
 
-// FuzzSigners: a file of signers is read or refused, and what is armored is read or not.
+// FuzzSigners: random files of signers and armored signatures are parsed or refused without a
+// panic.
 func FuzzSigners(f *testing.F) {
 	w := newWorld(f)
 	f.Add([]byte(w.line()), w.sign(f, "x"))

@@ -2,5 +2,5 @@ package content
 
 import "strings"
 
-// CompressForTest is what a hub sends for a text.
+// CompressForTest returns the compressed text as a hub sends it.
 func CompressForTest(text string) []byte { return compress(strings.NewReader(text), int64(len(text))) }

@@ -20,7 +20,7 @@ func everything(*http.Request) (string, func(string) bool) {
 	return "client", func(string) bool { return true }
 }
 
-// serve is a hub, whose answers may be changed on the way.
+// serve starts a hub with any handler.
 func serve(t testing.TB, h http.Handler) string {
 	t.Helper()
 	s := httptest.NewServer(h)
@@ -33,7 +33,7 @@ func fetcher(s *content.Store, bases ...string) *content.Fetcher {
 		Attempts: 3, Pause: time.Millisecond, Stall: 10 * time.Second}
 }
 
-// noise is text that does not compress.
+// noise returns text that does not compress.
 func noise(size int) string {
 	b := make([]byte, size)
 	r := rand.NewChaCha8([32]byte{1})
@@ -48,7 +48,7 @@ func TestFetch(t *testing.T) {
 	agent := memStore(t, 0)
 	for _, text := range []string{"", "x", "short text", strings.Repeat("compresses well ", 100_000), noise(1 << 20)} {
 		want := mustAdd(t, hub, text)
-		for range 2 { // the second time it is there
+		for range 2 { // the second time it is present
 			if err := fetcher(agent, "http://127.0.0.1:1", base).Fetch(t.Context(), want); err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestFetch(t *testing.T) {
 	wantErr(t, err, "no server can deliver it")
 }
 
-// cut ends each answer after so many bytes of its body.
+// cut ends each answer after this number of bytes of its body.
 func cut(h http.Handler, after int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.ServeHTTP(&cutWriter{w, after}, r)
@@ -85,8 +85,8 @@ func (c *cutWriter) Write(p []byte) (int, error) {
 	return c.ResponseWriter.Write(p)
 }
 
-// TestFetchGoesOn: a connection that breaks again and again is no new beginning, over
-// several hubs and a restart of the agent.
+// TestFetchGoesOn: a download continues after each lost connection, with several hubs and a restart
+// of the agent.
 func TestFetchGoesOn(t *testing.T) {
 	hub := memStore(t, 0)
 	text := noise(1 << 20)
@@ -106,7 +106,7 @@ func TestFetchGoesOn(t *testing.T) {
 	if err := f.Fetch(t.Context(), want); err != nil || read(t, agent, want) != text {
 		t.Fatal(err)
 	}
-	// The block of compressed content in which it broke is lost, and what was under way.
+	// Only the compressed block of the interruption, and the bytes in flight, are sent again.
 	if over := sent.Load() - int64(len(text)); over > 200_000 {
 		t.Errorf("%d bytes came twice", over)
 	}
@@ -125,8 +125,8 @@ func (c *countWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestFetchBelievesNobody: a hub that lies in whatever way gives nothing, and an honest
-// one beside it is enough.
+// TestFetchBelievesNobody: wrong answers of a hub never become content, and an honest hub beside it
+// is enough.
 func TestFetchBelievesNobody(t *testing.T) {
 	hub := memStore(t, 0)
 	text := strings.Repeat("true content ", 10_000)
@@ -214,8 +214,8 @@ func get(t testing.TB, h http.Handler, method, path string, header ...string) *h
 	return w
 }
 
-// TestServer: what a client may not have does not exist for it, and HTTP is as proxies
-// know it.
+// TestServer: content that a client may not read appears as missing, and the HTTP headers suit
+// proxies.
 func TestServer(t *testing.T) {
 	store := memStore(t, 0)
 	a, b := mustAdd(t, store, strings.Repeat("a", 1000)), mustAdd(t, store, "secret")
@@ -266,8 +266,8 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// TestServerCounts: one client has so many transfers at once, and another is not held up
-// by that.
+// TestServerCounts: the number of transfers of one client is limited, and this does not delay other
+// clients.
 func TestServerCounts(t *testing.T) {
 	store := memStore(t, 0)
 	a := mustAdd(t, store, "content")
@@ -321,8 +321,8 @@ func contextOf(t testing.TB) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// TestFetchAsks: small content comes by one question. What is large, and whatever a question
-// does not give as it was asked for, comes from the bases.
+// TestFetchAsks: small content is downloaded by one request. Large content, and content that this
+// request does not deliver, is downloaded from the bases.
 func TestFetchAsks(t *testing.T) {
 	hub := memStore(t, 0)
 	server := &content.Server{Store: hub, May: everything}

@@ -9,13 +9,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// TestCommitsForOthers: a commit that a believed key signed for anything but the fleet of
-// the target is refused, as each of its parts.
+// TestCommitsForOthers: a commit that a trusted key signed for another fleet or purpose is refused,
+// for each of its parts.
 func TestCommitsForOthers(t *testing.T) {
 	const unbound = "does not name its fleet"
 	other := content.FleetFile([32]byte{2})
 	for name, c := range map[string]struct {
-		entries []string // the first of the top
+		entries []string // the first in the root directory
 		want    string
 	}{
 		"another project":     {nil, unbound},
@@ -45,8 +45,8 @@ func TestCommitsForOthers(t *testing.T) {
 	}
 }
 
-// TestFleetFileElsewhere: the file binds the commit at its top only: that of a project that
-// was copied into another one does not.
+// TestFleetFileElsewhere: the file binds a commit only in the root directory, not in the directory
+// of a copied project.
 func TestFleetFileElsewhere(t *testing.T) {
 	g := newGit(t)
 	g.write("vendor/"+fleetFile, "")
@@ -65,8 +65,8 @@ func TestFleetFileElsewhere(t *testing.T) {
 	}
 }
 
-// TestMinimumCommitsOfEarlierVersions: what was kept by the repository's name counts for its part,
-// whatever a hub calls the repository now, and is there for an earlier version that runs again.
+// TestMinimumCommitsOfEarlierVersions: entries with the name of a repository count for their part,
+// for any current name of the repository, and stay for a downgrade to the earlier version.
 func TestMinimumCommitsOfEarlierVersions(t *testing.T) {
 	kept := content.MinimumCommits{}
 	if err := json.Unmarshal([]byte(`{"site\u0000": 70, "site\u0000modules/web": 50, "renamed\u0000modules/web": 60, "site\u0000modules/web2": 90}`), &kept); err != nil {
@@ -91,8 +91,8 @@ func TestMinimumCommitsOfEarlierVersions(t *testing.T) {
 	}
 }
 
-// TestSignerTellsTheFleets: a hub keeps the revision of a part whose content and signer did
-// not change, so the signer is another one once the commits are for another fleet.
+// TestSignerTellsTheFleets: a hub keeps the revision of a part if content and signer are unchanged.
+// The signer must therefore change when the commits are for another fleet.
 func TestSignerTellsTheFleets(t *testing.T) {
 	g := newGit(t)
 	g.write("modules/web/module.hcl", "")

@@ -36,8 +36,8 @@ func ExampleFollow() {
 	// 5s
 }
 
-// TestFollow: whatever happens, a source is asked by one at a time, never twice within
-// MinEvery, and is never forgotten.
+// TestFollow: for any sequence of events, a source is polled once at a time, never twice within
+// MinEvery, and never forgotten.
 func TestFollow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := time.Unix(1_700_000_000, 0)
@@ -77,8 +77,8 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// TestFollowBacksOff: a source that fails is asked less and less, and at once when a hook
-// comes; a hook while it is asked is not lost.
+// TestFollowBacksOff: a failing source is polled with growing pauses, and at once after a webhook.
+// A webhook during a poll is not lost.
 func TestFollowBacksOff(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	var f content.Follow
@@ -151,8 +151,9 @@ func TestHooks(t *testing.T) {
 	}
 }
 
-// TestSources: from a push to what is resolved, by a hook; a source that goes away leaves
-// what was resolved and is told, also after a restart; and it comes back.
+// TestSources: from a push to the resolved commit, by a webhook. If the source becomes unreachable,
+// the resolved commits stay and the failure is reported, also after a restart; then the source
+// returns.
 func TestSources(t *testing.T) {
 	g := site(t)
 	first := g.commit("first")
@@ -219,8 +220,8 @@ func TestSources(t *testing.T) {
 	stop()
 }
 
-// A ref that is not there is told, and keeps nobody from hearing of the others as often as
-// ever: each failure would double the pause otherwise, and these would take minutes.
+// A missing ref is reported, and the other refs keep their interval. Otherwise each failure would
+// double the pause, and this test would take minutes.
 func TestRefThatIsMissing(t *testing.T) {
 	g := site(t)
 	g.commit("first")

@@ -15,12 +15,11 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// gitRepo is a repository made by the real git, whose commits the real ssh-keygen
-// signs.
+// gitRepo is a repository of the real git, whose commits the real ssh-keygen signs.
 type gitRepo struct {
 	t    testing.TB
 	dir  string
-	key  string // the file of the key that signs; "" signs nothing
+	key  string // the file of the signing key; "" signs nothing
 	when int64
 }
 
@@ -60,7 +59,7 @@ func (g *gitRepo) write(name, text string) {
 	}
 }
 
-// commit is signed by the key, a minute after the one before.
+// commit makes a commit that is signed by the key, a minute after the previous one.
 func (g *gitRepo) commit(msg string) string {
 	g.t.Helper()
 	g.when += 60
@@ -73,7 +72,7 @@ func (g *gitRepo) commit(msg string) string {
 	return g.git("rev-parse", "HEAD")
 }
 
-// newKey makes a key, and gives its file and its line for the file of signers.
+// newKey creates a key, and returns its file and its line for the file of signers.
 func newKey(t testing.TB, kind ...string) (file, line string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "key")
@@ -97,7 +96,7 @@ func signers(t testing.TB, lines ...string) content.Signers {
 	return s
 }
 
-// site is a repository with all that git can hold of a tree.
+// site is a repository with all kinds of entries that a git tree can have.
 func site(t testing.TB, args ...string) *gitRepo {
 	g := newGit(t, args...)
 	g.write("fettle.hcl", "target \"web1\" {}\n")

@@ -20,7 +20,7 @@ type histories struct {
 	*content.Histories
 	reads atomic.Int32
 	now   atomic.Int64
-	next  chan error // the outcome of each read
+	next  chan error // the result of each read
 }
 
 func newHistories(t *testing.T, wait time.Duration) *histories {
@@ -65,8 +65,8 @@ func (h *histories) get(path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// A request is answered with the history, and read once for all targets. A client without rights, and
-// a commit that is not assigned, get nothing.
+// A request is answered with the history, which is read once for all targets. Clients without
+// rights, and commits that are not assigned, get nothing.
 func TestHistoriesAreServed(t *testing.T) {
 	h := newHistories(t, time.Minute)
 	a, b := strings.Repeat("a", 40), strings.Repeat("b", 40)
@@ -140,7 +140,7 @@ func TestHistoriesThatFail(t *testing.T) {
 	}
 }
 
-// One target cannot hold more than two requests.
+// One target cannot have more than two concurrent requests.
 func TestHistoriesOfOneClient(t *testing.T) {
 	h := newHistories(t, time.Minute)
 	at := content.HistoryPath + strings.Repeat("a", 40)

@@ -16,8 +16,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// dag is a repository of git with a random graph of commits, signed by ssh-keygen. git and
-// ssh-keygen judge what is verified.
+// dag is a git repository with a random graph of commits, signed by ssh-keygen. The results of git
+// and ssh-keygen are the expected ones.
 type dag struct {
 	*gitRepo
 	t       *testing.T
@@ -85,14 +85,14 @@ func (d *dag) grow(key string) {
 	d.commits = append(d.commits, id)
 }
 
-// judge reports whether git ends without an error.
+// judge returns true if git succeeds.
 func (d *dag) judge(args ...string) bool {
 	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Env = d.dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1"}
 	return cmd.Run() == nil
 }
 
-// want is what git says of a lineage.
+// want returns the result of git for a lineage.
 func (d *dag) want(l content.Lineage, rule content.Descent) bool {
 	if !l.NeedsHistory(rule) {
 		return true
@@ -109,7 +109,7 @@ func (d *dag) want(l content.Lineage, rule content.Descent) bool {
 	return !(rule.Signed && unsigned || rule.Descends && !descends)
 }
 
-// raws are the objects that a hub delivers.
+// raws returns the objects that a hub delivers.
 func (d *dag) raws(l content.Lineage) (raws [][]byte) {
 	ids, err := d.history.Since(d.t.Context(), l.Commit, l.Accepted(), content.MaxHistoryCommits)
 	if err == nil {
@@ -161,7 +161,7 @@ func (d *dag) lineage() content.Lineage {
 	return content.Lineage{Commit: last, Part: pick(), Top: pick()}
 }
 
-// tampered is what a hostile hub delivers instead: a commit less, commits of another lineage, a
+// tampered returns the objects of a hostile hub: a missing commit, commits of another lineage, a
 // changed commit.
 func (d *dag) tampered(raws [][]byte) [][]byte {
 	raws = slices.Clone(raws)
@@ -219,7 +219,7 @@ func TestHistoriesAgreeWithGit(t *testing.T) {
 	}
 }
 
-// A history is read whole or not at all, within its limits.
+// A history is read completely or not at all, within its limits.
 func TestHistoriesThatAreRefused(t *testing.T) {
 	w := newWorld(t)
 	id := objectID("commit", w.commit)
@@ -306,7 +306,7 @@ func TestErrorsOfHistories(t *testing.T) {
 	}
 }
 
-// FuzzReadHistory: no bytes cause a panic, and only a whole history is read.
+// FuzzReadHistory: no input causes a panic, and only a complete history is read.
 func FuzzReadHistory(f *testing.F) {
 	w := newWorld(f)
 	good := historyText(f, [][]byte{w.commit, []byte(header(w.rootID) + "\nx\n")})

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestCommitIsReadInOneWay: each header that matters once, in its order; a signature is no part of what is signed.
+// TestCommitIsReadInOneWay: each used header occurs once and in order. The signature is not a part
+// of the signed text.
 func TestCommitIsReadInOneWay(t *testing.T) {
 	n, err := namingOf(strings.Repeat("0", 40))
 	if err != nil {
@@ -20,7 +21,7 @@ func TestCommitIsReadInOneWay(t *testing.T) {
 	sig := "gpgsig -----BEGIN\n line\n"
 	for name, c := range map[string]struct {
 		raw  string
-		says string // "" if it is read
+		says string // "" if it is valid
 	}{
 		"plain":                       {good + "\nsubject\nbody\n", ""},
 		"signed":                      {good + sig + "\nsubject\nbody\n", ""},
@@ -75,7 +76,7 @@ func TestCommitIsReadInOneWay(t *testing.T) {
 	}
 }
 
-// TestTreeIsReadInOneWay: what git writes, and nothing else.
+// TestTreeIsReadInOneWay: only the form that git writes is accepted.
 func TestTreeIsReadInOneWay(t *testing.T) {
 	n, err := namingOf(strings.Repeat("0", 40))
 	if err != nil {

@@ -15,12 +15,12 @@ import (
 
 var errDisk = errors.New("input/output error")
 
-// tricky is a tree that gives other answers where a function is set.
+// tricky is a tree with replaced functions.
 type tricky struct {
 	repo.Tree
 	digest func(path, digest string, size int64) (string, int64, error)
 	open   func(path string) (io.ReadCloser, error)
-	// readlink replaces that of the tree.
+	// readlink replaces the tree's method.
 	readlink func(path string) (string, error)
 }
 
@@ -46,7 +46,7 @@ func (t tricky) Open(path string) (io.ReadCloser, error) {
 	return t.Tree.Open(path)
 }
 
-// full is a disk that takes so many more bytes.
+// full is a disk with this number of free bytes.
 type full struct{ room int }
 
 func (f *full) Write(b []byte) (int, error) {
@@ -56,8 +56,8 @@ func (f *full) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestPackRefuses: a bundle is within its bounds and has what the tree had when it was listed, or there is
-// none.
+// TestPackRefuses: a bundle is within its limits and has the content of the listed tree; otherwise
+// Pack fails.
 func TestPackRefuses(t *testing.T) {
 	tree := repo.MapTree(map[string]string{"fettle.hcl": "", "modules/web/a.hcl": "text", "modules/web/b.hcl": "more"})
 	linked := parse(t, raw(link("a", "b"))).Tree()
@@ -111,7 +111,7 @@ func TestPackRefuses(t *testing.T) {
 			t.Errorf("%s: %+v, %v, %v", what, name, err, perr)
 		}
 	}
-	// Wherever the disk is full, that is told.
+	// A full disk is an error at any point.
 	whole := &bytes.Buffer{}
 	if _, err := content.Pack(whole, tree, "modules/web"); err != nil {
 		t.Fatal(err)
@@ -123,8 +123,9 @@ func TestPackRefuses(t *testing.T) {
 	}
 }
 
-// TestBasesThatAreWrong: a base whose content is wrong as a whole is asked for all of it once more, and not
-// after that. One that fails is asked in each round, and what it leaves is no beginning for others.
+// TestBasesThatAreWrong: a base with wrong content is asked for the complete content once more, and
+// then no longer. A base that fails is tried in each round, and no other base continues its partial
+// content.
 func TestBasesThatAreWrong(t *testing.T) {
 	hub, agent := memStore(t, 0), memStore(t, 0)
 	text := noise(1000)
@@ -153,7 +154,7 @@ func TestBasesThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestAnswersOfServers: what is no answer to the question is not taken for content.
+// TestAnswersOfServers: an invalid answer is never accepted as content.
 func TestAnswersOfServers(t *testing.T) {
 	hub := memStore(t, 0)
 	text := noise(1000)

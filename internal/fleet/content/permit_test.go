@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// A permit counts if its key is believed for permits, now: not for commits alone, and not only
-// when the commit was made.
+// The key of a permit must be trusted for permits, and now: trust for commits, or at the time of
+// the commit, does not suffice.
 func TestKeysOfPermits(t *testing.T) {
 	g := site(t)
 	var commits string
@@ -42,7 +42,7 @@ func TestKeysOfPermits(t *testing.T) {
 			t.Errorf("%s: %+v, %v", options, s, err)
 		}
 	}
-	// What permits is not asked for where nothing older is wanted, and who may permit signs no commits.
+	// A permit is only needed for older commits, and a key for permits cannot sign commits.
 	cl.Permit = ""
 	if s, err := content.Verify(proof, b, cl, content.Trust{Signers: signers(t, commits), Fleets: []string{fleetFile}, Now: now, MinimumCommit: g.when}); err != nil || s.Permit != "" {
 		t.Errorf("%+v, %v", s, err)
@@ -53,8 +53,8 @@ func TestKeysOfPermits(t *testing.T) {
 	wantErr(t, err, "not for the namespace git")
 }
 
-// A floor falls with a permit only, and only that of its part: whatever else is taken, in
-// whatever order, and whatever names an earlier version kept.
+// The minimum time decreases only with a permit, and only for its part. The order of other commits,
+// and entries of earlier versions, do not matter.
 func TestMinimumCommitsFallWithAPermitOnly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		floors, want := content.MinimumCommits{}, map[string]int64{}

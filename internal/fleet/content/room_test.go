@@ -27,7 +27,8 @@ func named(digit string, size int64) fleet.Bundle {
 	return fleet.Bundle{Digest: "sha256:" + strings.Repeat(digit, 64), Size: size}
 }
 
-// TestRoomForContent: which sizes a store takes, and that a longer or an older beginning gives way.
+// TestRoomForContent: the accepted sizes of content. Partial downloads that are too long or too old
+// are removed.
 func TestRoomForContent(t *testing.T) {
 	for size, good := range map[int64]bool{-1: false, 0: true, 100: true, 101: false, MaxBundle + 1: false} {
 		s := emptyStore(t, 100)
@@ -94,7 +95,8 @@ func TestRoomForContent(t *testing.T) {
 	}
 }
 
-// TestSmallAnswers: content that is too large, or does not compress well, is left to HTTPS.
+// TestSmallAnswers: content that is too large, or does not compress well, is available only by
+// HTTPS.
 func TestSmallAnswers(t *testing.T) {
 	s := &Server{Store: emptyStore(t, 0)}
 	add := func(text string) string {
@@ -120,7 +122,7 @@ func TestSmallAnswers(t *testing.T) {
 	}
 }
 
-// TestHookOfNoSource: without a name after the path, no secret is asked for.
+// TestHookOfNoSource: a webhook without a name in its path does not request a secret.
 func TestHookOfNoSource(t *testing.T) {
 	for _, path := range []string{HookPath, "/v1/other/site", "/"} {
 		asked := false
@@ -134,7 +136,7 @@ func TestHookOfNoSource(t *testing.T) {
 	}
 }
 
-// TestUnresponsiveBasesComeLast, and those in one state stay in their order.
+// TestUnresponsiveBasesComeLast: bases in the same state stay in their order.
 func TestUnresponsiveBasesComeLast(t *testing.T) {
 	var s unresponsiveBases
 	for _, base := range []string{"b", "d"} {
@@ -149,7 +151,8 @@ func TestUnresponsiveBasesComeLast(t *testing.T) {
 	}
 }
 
-// TestSourcesAreSetAgain: other refs make a source due, each ref counts once, and a source that is gone is forgotten.
+// TestSourcesAreSetAgain: changed refs make a source due, each ref counts once, and a removed
+// source is forgotten.
 func TestSourcesAreSetAgain(t *testing.T) {
 	s := &Sources{Dir: t.TempDir()}
 	set := func(list ...Source) {

@@ -9,7 +9,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// TestPermitIsForOneClaim: each word of a permit alone refuses it, and one fitting target is enough.
+// TestPermitIsForOneClaim: each field of a permit alone can refuse it, and one matching target is
+// enough.
 func TestPermitIsForOneClaim(t *testing.T) {
 	permit := Permit{Repository: "site", Commit: "c1", Targets: []string{"db*", "label:role=web"}, Expires: 100}
 	claim := Claim{Repository: "site", Commit: "c1", Target: "web1", Labels: map[string]string{"role": "web"}}
@@ -43,7 +44,7 @@ func TestPermitIsForOneClaim(t *testing.T) {
 	}
 }
 
-// TestBundlesHaveBounds: numbers, sizes and order of what a bundle holds.
+// TestBundlesHaveBounds: the limits of number, sizes and order of a bundle's entries.
 func TestBundlesHaveBounds(t *testing.T) {
 	f := func(path string, size int64) repo.Item { return repo.Item{Path: path, Size: size} }
 	many := func(n int) (out []repo.Item) {

@@ -14,8 +14,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// A permit that is signed here is one for targets, whatever the key is and wherever it lies:
-// OpenSSH verifies it as well. What was changed in it is none.
+// A permit that is signed with any kind of key, in a file or an SSH agent, is valid, and OpenSSH
+// verifies it too. A changed permit is refused.
 func TestSignedPermit(t *testing.T) {
 	for _, kind := range []string{"ed25519", "ecdsa", "rsa"} {
 		key := filepath.Join(t.TempDir(), "key")

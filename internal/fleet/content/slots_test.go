@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// TestPackedCacheForgets: the oldest goes when there is too much; what is too large or cannot be read never comes in.
+// TestPackedCacheForgets: the oldest content is removed above the limit. Content that is too large
+// or cannot be read is never added.
 func TestPackedCacheForgets(t *testing.T) {
 	var c packedCache
 	text := []byte("some text")
@@ -32,7 +33,7 @@ func TestPackedCacheForgets(t *testing.T) {
 	}
 }
 
-// TestWhoTakesZstd: only clients that name it.
+// TestWhoTakesZstd: only clients that offer it receive zstd.
 func TestWhoTakesZstd(t *testing.T) {
 	for text, takes := range map[string]bool{"zstd": true, "gzip, zstd": true, "gzip,zstd ,br": true, "zstdx": false, "": false, "gzip": false} {
 		if got := takesZstd(&http.Request{Header: http.Header{"Accept-Encoding": {text}}}); got != takes {
@@ -41,7 +42,8 @@ func TestWhoTakesZstd(t *testing.T) {
 	}
 }
 
-// TestSlots: a client has its bound, all clients have one, and a client that leaves makes room.
+// TestSlots: each client and all clients together have a limit, and a client that leaves frees a
+// slot.
 func TestSlots(t *testing.T) {
 	s := &Server{PerClient: 2, Total: 3, Queue: time.Hour}
 	enter := func(client string, want bool) {
@@ -88,7 +90,7 @@ func TestSlots(t *testing.T) {
 // TestPiecesOfAnswers: a client gets an answer in pieces of 64 KiB, until one fails.
 func TestPiecesOfAnswers(t *testing.T) {
 	for _, c := range []struct {
-		size, fails int // at which piece, from 1 on
+		size, fails int // the piece at which it fails, from 1
 		pieces      []int
 	}{{0, 0, nil}, {1, 0, []int{1}}, {64 << 10, 0, []int{64 << 10}}, {64<<10 + 1, 0, []int{64 << 10, 1}}, {200 << 10, 2, []int{64 << 10, 0}}} {
 		p := &pieces{ResponseWriter: httptest.NewRecorder(), fails: c.fails}

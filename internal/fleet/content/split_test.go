@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestSignedCommandsHaveABound: 64 MiB with the signature, which is behind the last line that begins one.
+// TestSignedCommandsHaveABound: the limit is 64 MiB with the signature, which begins at the last
+// possible line.
 func TestSignedCommandsHaveABound(t *testing.T) {
 	for size, good := range map[int]bool{64 << 20: true, 64<<20 + 1: false} {
 		if _, _, err := splitCommand(strings.Repeat("x", size-len(armorBegin)) + armorBegin); (err == nil) != good {

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// TestStoreNamesEachFault: whichever operation of the disk fails, the error names it, nothing is acknowledged, the
-// same operation succeeds afterwards, and no reserved space is lost.
+// TestStoreNamesEachFault: for a failure of any operation of the disk, the error names it, nothing
+// is acknowledged, the same operation succeeds afterwards, and no reserved space is lost.
 func TestStoreNamesEachFault(t *testing.T) {
 	old, second := nameOf("old"), nameOf("second")
 	fetch := func(s *content.Store, text string) error {
@@ -169,7 +169,7 @@ func TestRemovalNamesEachFault(t *testing.T) {
 			second, err := work(s)
 			if what == "sweep" && first+second < 10 {
 				var third int64
-				third, err = work(s) // what a sweep did not reach has two calls again
+				third, err = work(s) // content that a sweep did not reach has two more calls
 				second += third
 			}
 			if err != nil || first+second != 10 || s.Used() != 0 {

@@ -88,7 +88,7 @@ func TestStore(t *testing.T) {
 	})
 }
 
-// TestStoreFindsDamage: what the disk changed is not read, but removed and fetched anew.
+// TestStoreFindsDamage: damaged content is not returned, but removed and downloaded again.
 func TestStoreFindsDamage(t *testing.T) {
 	stores(t, func(t *testing.T, open func(int64) *content.Store, files host.FS) {
 		s := open(0)
@@ -113,7 +113,7 @@ func TestStoreFindsDamage(t *testing.T) {
 	})
 }
 
-// TestStorePartial: what came stays over a restart, and only the whole counts.
+// TestStorePartial: received bytes survive a restart, and only complete content is stored.
 func TestStorePartial(t *testing.T) {
 	stores(t, func(t *testing.T, open func(int64) *content.Store, _ host.FS) {
 		want := nameOf("some content")
@@ -152,8 +152,8 @@ func TestStorePartial(t *testing.T) {
 	})
 }
 
-// TestStoreBound: the bound holds for all that is there and to come, and collecting never
-// removes what somebody names.
+// TestStoreBound: the limit includes stored content and reserved bytes, and Collect never removes
+// content that is in use.
 func TestStoreBound(t *testing.T) {
 	s := memStore(t, 40)
 	a := mustAdd(t, s, strings.Repeat("a", 10))
@@ -197,8 +197,8 @@ func TestStoreBoundsBeginnings(t *testing.T) {
 	}
 }
 
-// TestStoreFaults: whatever operation fails, what was there stays, and what is told to be
-// there is there, whole, also after a power cut.
+// TestStoreFaults: after a failure of any operation, stored content stays, and all reported content
+// is complete, also after a power failure.
 func TestStoreFaults(t *testing.T) {
 	text := strings.Repeat("content ", 100)
 	work := func(files host.FS) (bool, error) {

@@ -8,7 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// What nobody names goes at the second call; what is named, added again or read stays.
+// Unreferenced content is removed by the second call. Content that is referenced, added again or
+// read stays.
 func TestSweep(t *testing.T) {
 	s := memStore(t, 0)
 	add := func(text string) fleet.Bundle {

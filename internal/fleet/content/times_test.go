@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestTimesOfFollowing: when a source is due, exactly, apart from the dice of at most a tenth.
+// TestTimesOfFollowing: the exact time of each poll, except for the random part of at most a tenth.
 func TestTimesOfFollowing(t *testing.T) {
 	now := time.Unix(1_700_000_000, 0)
 	at := func(f *Follow) time.Duration {

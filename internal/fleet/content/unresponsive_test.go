@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// A hub that accepts requests and never answers costs one wait for all content of a fetcher. The
-// fetcher asks the other hubs first from then on.
+// A hub that accepts requests and never answers costs one time limit for all content of a fetcher.
+// From then on, the fetcher tries the other hubs first.
 func TestFetchAvoidsAnUnresponsiveHub(t *testing.T) {
 	hub := memStore(t, 0)
 	var asked atomic.Int32

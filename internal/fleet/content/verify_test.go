@@ -12,8 +12,8 @@ import (
 
 const now = 1_700_100_000
 
-// TestVerify: what git and ssh-keygen sign is believed, of every kind of key and in both
-// formats of objects, and by nobody else.
+// TestVerify: signatures of git and ssh-keygen are accepted, with every supported kind of key and
+// in both object formats, if the key is trusted.
 func TestVerify(t *testing.T) {
 	stranger, _ := newKey(t, "ed25519")
 	for _, c := range []struct {
@@ -48,7 +48,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// other is the line of some key, without its name.
+// other returns the line of another key, without a name.
 func other(t testing.TB) string {
 	_, line := newKey(t, "ed25519")
 	return strings.TrimPrefix(line, "ann@example.org ")
@@ -94,7 +94,7 @@ func TestValidity(t *testing.T) {
 	wantErr(t, err, "from the future")
 }
 
-// The author is that of the commit that the proof is of, signed or not, and of no other.
+// The author is read from the commit of the proof, signed or not, and from no other commit.
 func TestAuthorOfAProof(t *testing.T) {
 	g := site(t)
 	first := g.commit("first")
@@ -131,8 +131,7 @@ func TestSignersThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestReplay: an older signed commit is taken with a permit only, and the permit is for
-// this repository, commit, target and time.
+// TestReplay: an older signed commit needs a permit for this repository, commit, target and time.
 func TestReplay(t *testing.T) {
 	g := site(t)
 	var line string
@@ -200,7 +199,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// sign signs a text as a person does, and puts the two together.
+// sign signs a text with ssh-keygen, and returns the text with its signature.
 func sign(t testing.TB, key, namespace string, text []byte) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "text")

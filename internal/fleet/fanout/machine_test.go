@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/fanout"
 )
 
-// printed is events as a script shows them.
+// printed formats events for scripts.
 func printed(events []fanout.Event) string {
 	var out []string
 	for _, e := range events {
@@ -31,8 +31,8 @@ func printed(events []fanout.Event) string {
 	return strings.Join(out, ", ")
 }
 
-// play runs a script against a machine of targets a, b, c…: words are begin,
-// interrupt, and a target with what became of it.
+// play runs a script with a machine of targets a, b, c…: its words are begin, interrupt, and a
+// target with its outcome.
 func play(targets int, o fanout.Options, script string) []string {
 	var names []string
 	for i := range targets {
@@ -101,7 +101,7 @@ func TestMachine(t *testing.T) {
 	}
 }
 
-// world holds a machine to its promises, from outside.
+// world checks the guarantees of a machine from outside.
 type world struct {
 	targets []string
 	options fanout.Options
@@ -114,7 +114,7 @@ type world struct {
 	over    bool
 }
 
-// take looks at events and tells the first promise that is broken.
+// take checks events and returns the first violated guarantee.
 func (w *world) take(events []fanout.Event) error {
 	for _, e := range events {
 		switch e.What {
@@ -171,14 +171,13 @@ func (w *world) start(target string) error {
 	return fmt.Errorf("%s is nobody", target)
 }
 
-// history is a machine with what was said to it.
+// history is a machine with its inputs.
 type history struct {
 	said  []func(*fanout.Machine, time.Time) []fanout.Event
 	heard []string
 }
 
-// Whatever happens, in whatever order, the promises hold, and the same again gives
-// the same.
+// For any events in any order, the guarantees hold, and the same inputs give the same events.
 func TestPromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &world{began: map[string]bool{}, ended: map[string]int{}}

@@ -39,8 +39,8 @@ func targets(n int) []string {
 	return out
 }
 
-// slow is work that takes as many seconds as its target's number says, or until it
-// is told to stop; most is how many ran at once.
+// slow takes as many seconds as the number of its target, or until it is cancelled; most is the
+// maximum of concurrent calls.
 func slow(most *atomic.Int64) func(context.Context, string) fanout.Outcome {
 	var now atomic.Int64
 	return func(ctx context.Context, target string) fanout.Outcome {
@@ -61,7 +61,7 @@ func slow(most *atomic.Int64) func(context.Context, string) fanout.Outcome {
 	}
 }
 
-// A bubble ends only when every goroutine in it has, so nothing is left behind.
+// A bubble ends only when all of its goroutines have ended, so Run leaves none behind.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var most atomic.Int64
@@ -82,7 +82,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// Everything at once is the default, up to its bound.
+// The default is one batch with DefaultParallel at once.
 func TestRunDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var most atomic.Int64
@@ -128,7 +128,7 @@ func TestRunInterrupted(t *testing.T) {
 	}
 }
 
-// The end of the context is the end of everything that runs, at once.
+// The end of the context cancels all running targets at once.
 func TestRunContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := errors.New("the terminal is gone")
