@@ -18,7 +18,7 @@ const (
 	JobRun               = "run"                // Job.Run is the command
 	JobCancel            = "withdraw"           // Job.Arg is the job to cancel
 	JobForgetCertificate = "forget-certificate" // requests a new one afterwards
-	// fetch the lists that contain Job.Arg: HUB/SERIAL, separated by spaces
+	// JobFetchRevocations fetches the lists that contain Job.Arg: HUB/SERIAL, separated by spaces.
 	JobFetchRevocations = "forbid-certificate"
 )
 

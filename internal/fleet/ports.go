@@ -120,21 +120,21 @@ type Link interface {
 // The words of requests of agents.
 const (
 	WordAssignment = "assignment" // body: Have; the answer is a Signed assignment, empty when there is none newer
-	// body: a Report, whole or since the one before, compressed or not; the answer is empty, and
-	// the report durable
+	// WordReport has the body Report, whole or since the report before, compressed or not. The
+	// answer is empty, and the report durable.
 	WordReport  = "report"
 	WordBeat    = "beat"    // a notification; body: Beat
 	WordRequest = "ask"     // body: a Request of the agent for itself; the answer is a RequestAnswer
 	WordExports = "exports" // body: Exports, all current exports; the answer is empty, and the values durable
-	// body: JobAnswer, the result of a job that the agent had accepted; the answer is empty, and it
-	// is durable
+	// WordJobAnswer has the body JobAnswer, the result of a job that the agent had accepted. The
+	// answer is empty, and the result durable.
 	WordJobAnswer = "done"
-	// body: the digest of content that the target is assigned; the answer is small content,
-	// compressed, see content.Server
+	// WordContent has the body digest, of content that is assigned to the target. The answer is
+	// small content, compressed, see content.Server.
 	WordContent = "content"
 	WordLists   = "lists" // no body; the answer is Lists
-	// body: a Claim; the answer is a Claimed, and durable. Hubs send agents the same word, without
-	// a body, to request a claim
+	// WordClaim has the body Claim. The answer is a Claimed, and durable. Hubs send agents the same
+	// word, without a body, to request a claim.
 	WordClaim = "claim"
 )
 
@@ -144,8 +144,8 @@ const (
 	WordJob       = "do"        // body: Job; the answer is JobAnswer
 	WordExecutor  = "executor"  // a stream: the target's executor, see executor/wire
 	WordCertified = "certified" // a notification that a pending certificate was decided
-	// the answer is the agent's Signed assignment, empty for none: it proves the agent's minimum
-	// generation
+	// WordShow has no body. The answer is the agent's Signed assignment, empty for none: it proves
+	// the agent's minimum generation.
 	WordShow = "show"
 )
 

@@ -16,8 +16,8 @@ type between struct {
 
 	mu   sync.Mutex
 	sent map[string]uint64 // the last number, by subject
-	// the last number received, by sender and subject; entries are kept after a sender has gone,
-	// against replays
+	// last is the last number received, by sender and subject. Entries are kept after a sender has
+	// gone, against replays.
 	last map[string]uint64
 }
 

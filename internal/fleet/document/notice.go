@@ -15,7 +15,8 @@ type Notification struct {
 	Name string `json:"name"`
 	// On are the kinds of events; none means alarm, failed, silent and hub.
 	On []string `json:"on,omitempty"`
-	// targets, in the form of -t; none means all targets, and events without a target
+	// Select are targets, in the form of -t. Without it, the rule is for all targets, and for
+	// events without a target.
 	Select []string `json:"select,omitempty"`
 	// Every is the time over which events are collected, and the minimum time between two notices;
 	// 0 is half a minute.

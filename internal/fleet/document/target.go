@@ -84,10 +84,11 @@ type TargetDetail struct {
 	Issued    int64           `json:"issued"` // time of the assignment; 0 is never
 	Withdrawn string          `json:"withdrawn,omitempty"`
 	Top       *fleet.Revision `json:"top,omitempty"`
-	// in the order of the assignment, then applied modules that are no longer assigned
+	// Modules are in the order of the assignment, followed by applied modules that are no longer
+	// assigned.
 	Modules []ModuleOnTarget  `json:"modules"`
 	Facts   map[string]string `json:"facts,omitempty"`
-	// difference to the hub's clock; 0 if it is small enough
+	// Ahead is the difference to the hub's clock; 0 if it is small enough.
 	Ahead  int64               `json:"clock_ahead_ns,omitempty"`
 	Serves map[string][]string `json:"serves,omitempty"` // roles and groups of the repository
 }

@@ -125,7 +125,7 @@ func (d *Server) Serve(l net.Listener) error {
 		if errors.Is(err, net.ErrClosed) {
 			return nil
 		}
-		// usually there are no free file descriptors; connections will end
+		// Usually there are no free file descriptors; connections will end.
 		wait = min(max(2*wait, 5*time.Millisecond), time.Second)
 		if !d.pause(wait) {
 			return nil
