@@ -238,7 +238,7 @@ type AssignmentNumber struct {
 // String returns the number in the form for users: "1795456145.2".
 func (n AssignmentNumber) String() string { return fmt.Sprintf("%d.%d", n.Epoch, n.Generation) }
 
-// Number returns the number of the assignment.
+// Number returns the epoch and the generation of the assignment.
 func (a *Assignment) Number() AssignmentNumber { return AssignmentNumber{a.Epoch, a.Generation} }
 
 // Newer compares the numbers of two assignments: the result is below 0 if a is older than b.

@@ -86,7 +86,7 @@ type Command struct {
 	IgnoreFreeze bool `json:"frozen_too,omitempty"`
 }
 
-// CommandResult is the result of a command.
+// CommandResult describes how a command of a job ended.
 type CommandResult struct {
 	Command  int    `json:"command"` // its number in the target's history
 	Exit     int    `json:"exit"`    // -1 if a signal or the timeout ended it

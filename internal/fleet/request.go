@@ -53,14 +53,14 @@ const (
 	RequestPending = "pending" // until an operator approves or rejects it
 )
 
-// RequestAnswer is the answer to a request.
+// RequestAnswer is the reply of a hub to an agent's request.
 type RequestAnswer struct {
 	Answer string `json:"answer"`
 	// Certificate is the requested certificate, followed by the certificate of its issuer: PEM.
 	Certificate string `json:"certificate,omitempty"`
 }
 
-// Check checks a request.
+// Check returns an error if the request is invalid.
 func (a Request) Check() error {
 	switch {
 	case !slices.Contains(RequestKinds(), a.What):

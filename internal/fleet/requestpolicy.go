@@ -15,7 +15,7 @@ const (
 	Reject Verdict = "reject" // always
 )
 
-// Check checks a verdict.
+// Check returns an error for an unknown verdict.
 func (v Verdict) Check() error {
 	if v != Hold && v != Allow && v != Reject {
 		return fmt.Errorf("cannot answer requests of agents with %.40q: the answers are hold, allow and reject", string(v))

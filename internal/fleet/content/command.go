@@ -80,7 +80,8 @@ func (c Command) Sign(key SigningKey) (string, error) {
 		return "", fmt.Errorf("cannot sign the command: %w", err)
 	}
 	if len(text)+len(armor) > MaxSignedCommand {
-		return "", fmt.Errorf("cannot sign a command of %d bytes: the maximum is %d. Copy its input to the target first", len(text), MaxSignedCommand)
+		return "", fmt.Errorf("cannot sign a command of %d bytes: the maximum is %d. Copy its input to the target first",
+			len(text), MaxSignedCommand)
 	}
 	return string(text) + armor, nil
 }

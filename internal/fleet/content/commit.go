@@ -149,7 +149,8 @@ func (c commit) signedBy(t Trust) (Signed, error) {
 		return Signed{}, errors.New("its commit is not signed, and this target accepts only signed commits. Sign with: git commit -S, after git config gpg.format ssh and git config user.signingkey FILE.pub")
 	}
 	if t.Now != 0 && c.time > t.Now+ahead {
-		return Signed{}, fmt.Errorf("its commit is from the future, %s. Correct the clock of the machine that made it, or of this target", day(c.time))
+		return Signed{}, fmt.Errorf("its commit is from the future, %s. Correct the clock of the machine that made it, or of this target",
+			day(c.time))
 	}
 	key, err := verifySSH(c.signature, c.payload, CommitNamespace)
 	if err != nil {

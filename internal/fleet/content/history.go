@@ -61,7 +61,7 @@ func (h *HistoryWriter) Add(raw []byte) error {
 	return err
 }
 
-// End ends the history.
+// End writes the end of the history, and flushes it. The caller closes the underlying writer.
 func (h *HistoryWriter) End() error {
 	_, _ = h.w.Write(make([]byte, 4)) // Flush returns the error
 	return h.w.Flush()

@@ -48,7 +48,8 @@ func permitted(c Claim, t Trust) (by string, err error) {
 	text, armor, ok := strings.Cut(c.Permit, armorBegin)
 	switch {
 	case c.Permit == "":
-		return "", fmt.Errorf("an older commit needs a permit, signed with a key that may sign commits: fettle target pin %s --branch %.12s --permit. Or make a new commit with the older content", c.Target, c.Commit)
+		return "", fmt.Errorf("an older commit needs a permit, signed with a key that may sign commits: fettle target pin %s --branch %.12s --permit. Or make a new commit with the older content",
+			c.Target, c.Commit)
 	case !ok || len(c.Permit) > maxPermit:
 		return "", errors.New("the permit for an older commit is not signed")
 	}

@@ -78,7 +78,8 @@ func verifySSH(armor, text []byte, namespace string) (ssh.PublicKey, error) {
 		return nil, fmt.Errorf("the signature cannot be read: %w", err)
 	}
 	if !slices.Contains(algorithms[key.Type()], sig.Format) {
-		return nil, fmt.Errorf("the signature is of the kind %.60q by a key of the kind %.60q; only ed25519, ecdsa and rsa-sha2 are supported", sig.Format, key.Type())
+		return nil, fmt.Errorf("the signature is of the kind %.60q by a key of the kind %.60q; only ed25519, ecdsa and rsa-sha2 are supported",
+			sig.Format, key.Type())
 	}
 	digest, err := digestBy(s.Hash, text)
 	if err != nil {
@@ -86,7 +87,8 @@ func verifySSH(armor, text []byte, namespace string) (ssh.PublicKey, error) {
 	}
 	signed := ssh.Marshal(signedText{sshMagic, s.Namespace, s.Reserved, s.Hash, digest})
 	if err := key.Verify(signed, &sig); err != nil {
-		return nil, fmt.Errorf("the signature by the key %s does not match this text: the text was changed, or the signature belongs to another text", ssh.FingerprintSHA256(key))
+		return nil, fmt.Errorf("the signature by the key %s does not match this text: the text was changed, or the signature belongs to another text",
+			ssh.FingerprintSHA256(key))
 	}
 	return key, nil
 }

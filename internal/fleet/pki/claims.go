@@ -58,7 +58,8 @@ func parseClaims(b []byte) (Claims, error) {
 
 func (c Claims) check() error {
 	if c.Format != claimsFormat {
-		return fmt.Errorf("cannot read a certificate with name and labels in the format %.40q: this version of fettle supports %s", c.Format, claimsFormat)
+		return fmt.Errorf("cannot read a certificate with name and labels in the format %.40q: this version of fettle supports %s",
+			c.Format, claimsFormat)
 	}
 	if c.Fleet != "" {
 		if err := CheckFleet(c.Fleet); err != nil {

@@ -270,7 +270,8 @@ func (c Client) ask(ctx context.Context, address string, body []byte, conf *tls.
 // post sends a POST request to a hub, on a connection of its own.
 func (c Client) post(ctx context.Context, address string, body []byte, conf *tls.Config) (int, []byte, error) {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" {
-		return 0, nil, fmt.Errorf("cannot connect to %.200q: the address of a hub must be https://NAME:PORT", strings.TrimSuffix(address, "/v1/enrol"))
+		return 0, nil, fmt.Errorf("cannot connect to %.200q: the address of a hub must be https://NAME:PORT",
+			strings.TrimSuffix(address, "/v1/enrol"))
 	}
 	client := &http.Client{
 		Transport:     &http.Transport{TLSClientConfig: conf, DialContext: c.dial(), TLSHandshakeTimeout: reachWithin, ResponseHeaderTimeout: answerWithin, DisableKeepAlives: true, ForceAttemptHTTP2: true},

@@ -35,7 +35,8 @@ func (f Directory) read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read the mode of %s: %w", path, err)
 	}
 	if st.Mode&0o077 != 0 {
-		return nil, fmt.Errorf("cannot use %s: other users can read or write it (mode %04o). If no other user has read it, set its mode with chmod 600", path, st.Mode)
+		return nil, fmt.Errorf("cannot use %s: other users can read or write it (mode %04o). If no other user has read it, set its mode with chmod 600",
+			path, st.Mode)
 	}
 	b, err := io.ReadAll(io.LimitReader(file, maxFile+1))
 	if err == nil && len(b) > maxFile {

@@ -150,7 +150,7 @@ func (h *Hub) installed() ([]*x509.Certificate, error) {
 	return h.certs, nil
 }
 
-// Name returns the name of the hub.
+// Name returns the name in the hub's own certificate.
 func (h *Hub) Name() (Name, error) {
 	certs, err := h.installed()
 	if err != nil {

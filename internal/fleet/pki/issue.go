@@ -45,7 +45,8 @@ func issue(t *x509.Certificate, n Name, key crypto.PublicKey, by issuance) (*x50
 		t.NotBefore = by.parent.NotBefore
 	}
 	if !t.NotAfter.After(by.now) {
-		return nil, fmt.Errorf("cannot make a certificate for %s: the certificate of its issuer expired at %s. Renew the certificates of the hub first", n, by.parent.NotAfter.UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("cannot make a certificate for %s: the certificate of its issuer expired at %s. Renew the certificates of the hub first",
+			n, by.parent.NotAfter.UTC().Format(time.RFC3339))
 	}
 	return create(t, by.parent, key, by.signer)
 }

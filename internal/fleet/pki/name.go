@@ -49,7 +49,8 @@ func worded(s string, most int, set, more string) bool {
 // CheckFleet returns an error if name is not a valid name of a fleet or a hub.
 func CheckFleet(name string) error {
 	if !worded(name, 63, lowerDigits, "-") {
-		return fmt.Errorf("cannot use %.70q as the name of a fleet or a hub: a name has up to 63 of a-z, 0-9 and -, and begins and ends with a letter or digit", name)
+		return fmt.Errorf("cannot use %.70q as the name of a fleet or a hub: a name has up to 63 of a-z, 0-9 and -, and begins and ends with a letter or digit",
+			name)
 	}
 	return nil
 }
@@ -57,7 +58,8 @@ func CheckFleet(name string) error {
 // CheckUser returns an error if name is not a valid name of a user.
 func CheckUser(name string) error {
 	if !worded(name, 60, letters, "._@+-") {
-		return fmt.Errorf("cannot use %.70q as the name of a user: a name has up to 60 letters, digits and . _ @ + -, and begins and ends with a letter or digit", name)
+		return fmt.Errorf("cannot use %.70q as the name of a user: a name has up to 60 letters, digits and . _ @ + -, and begins and ends with a letter or digit",
+			name)
 	}
 	return nil
 }
@@ -76,7 +78,8 @@ func (n Name) Check() error {
 	case UserKind:
 		return CheckUser(n.ID)
 	}
-	return fmt.Errorf("cannot use a name of the kind %.40q: the kinds are hub, signer, issuer, services, target and %s", string(n.Kind), string(UserKind))
+	return fmt.Errorf("cannot use a name of the kind %.40q: the kinds are hub, signer, issuer, services, target and %s",
+		string(n.Kind), string(UserKind))
 }
 
 // String returns the URI of the name. ParseName parses it.

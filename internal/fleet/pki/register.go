@@ -90,7 +90,8 @@ func (r *Registrar) answer(ctx context.Context, t entry[fleet.Target], public cr
 		a.Pending = fmt.Sprintf("an operator must approve the target %s (%s) first: fettle target approve %s", a.Name, a.ID, a.ID)
 		return a, nil
 	default:
-		return Answer{}, refuse(forbidden, "cannot issue a certificate to the target %s: it is %s. Enrol the host again with a new token: fettle agent enrol --again", a.ID, t.value.Standing)
+		return Answer{}, refuse(forbidden, "cannot issue a certificate to the target %s: it is %s. Enrol the host again with a new token: fettle agent enrol --again",
+			a.ID, t.value.Standing)
 	}
 	issuer, err := r.Hub.Issuer()
 	if err != nil {

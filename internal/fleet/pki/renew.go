@@ -64,7 +64,8 @@ func (r *Registrar) of(ctx context.Context, p Peer, now time.Time) (entry[fleet.
 		return r.rebuild(ctx, p, key, now)
 	}
 	if t.value.Key != key {
-		return t, refuse(forbidden, "cannot renew the certificate of %s: its key is not the key that enrolled. Enrol the host again with a new token", p.Name.ID)
+		return t, refuse(forbidden, "cannot renew the certificate of %s: its key is not the key that enrolled. Enrol the host again with a new token",
+			p.Name.ID)
 	}
 	return t, nil
 }
@@ -146,7 +147,8 @@ func (r *Registrar) Stand(ctx context.Context, id fleet.TargetID, to fleet.Stand
 			return t.value, nil
 		}
 		if !mayStand(t.value.Standing, to) {
-			return t.value, fmt.Errorf("cannot make the target %s %s: it is %s permanently. Enrol the host again with a new token", id, to, t.value.Standing)
+			return t.value, fmt.Errorf("cannot make the target %s %s: it is %s permanently. Enrol the host again with a new token",
+				id, to, t.value.Standing)
 		}
 		if err := r.note(ctx, Noted{By: by, What: "standing", Target: id, Text: string(to) + ": " + reason}); err != nil {
 			return t.value, err

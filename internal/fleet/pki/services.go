@@ -146,7 +146,8 @@ func (s *Services) Issue(key crypto.PublicKey, names []string, now time.Time) (*
 		t.NotBefore = parent.NotBefore
 	}
 	if !t.NotAfter.After(now) {
-		return nil, fmt.Errorf("cannot make a certificate for %s: the certificate of its issuer expired at %s", names[0], parent.NotAfter.UTC().Format(time.RFC3339))
+		return nil, fmt.Errorf("cannot make a certificate for %s: the certificate of its issuer expired at %s",
+			names[0], parent.NotAfter.UTC().Format(time.RFC3339))
 	}
 	c, err := create(t, parent, key, s.key)
 	if err != nil {
@@ -161,7 +162,8 @@ func (s *Services) allows(c *x509.Certificate, now time.Time) error {
 	certs := s.certs
 	s.mu.RUnlock()
 	if err := VerifyService([]*x509.Certificate{c, certs[1]}, certs[:1], now); err != nil {
-		return fmt.Errorf("cannot make a certificate for %v: %w. Names and addresses of hubs, and names below them, are only for hubs", namesOf(c), err)
+		return fmt.Errorf("cannot make a certificate for %v: %w. Names and addresses of hubs, and names below them, are only for hubs",
+			namesOf(c), err)
 	}
 	return nil
 }

@@ -70,7 +70,8 @@ func (t Trust) verify(chain []*x509.Certificate, at time.Time, whole standing, k
 	}
 	p := Peer{Name: n, Serial: SerialOf(leaf), Certificate: leaf}
 	if at.Before(leaf.NotBefore) {
-		return Peer{}, fmt.Errorf("cannot trust the certificate of %s before %s. Check the clocks of both hosts", n, leaf.NotBefore.UTC().Format(time.RFC3339))
+		return Peer{}, fmt.Errorf("cannot trust the certificate of %s before %s. Check the clocks of both hosts",
+			n, leaf.NotBefore.UTC().Format(time.RFC3339))
 	}
 	way, err := t.Paths.find(chain, n.Kind, at, t.way)
 	if err == nil {
