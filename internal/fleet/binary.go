@@ -102,7 +102,7 @@ type NewerError struct {
 }
 
 func (e *NewerError) Error() string {
-	return e.err.Error() + ". A hub of this fleet signed it, so it needs a newer version of fettle. This agent does nothing of it. Upgrade this agent: fettle agent upgrade"
+	return e.err.Error() + ". A hub of this fleet signed it, so it needs a newer version of fettle. This agent ignores it. Upgrade this agent: fettle agent upgrade"
 }
 
 // Unwrap returns the reason why it cannot be read.

@@ -25,7 +25,7 @@ func Compose(top repo.Tree, modules map[string]repo.Tree, enrolled map[string]ma
 		return ComposeWith(top, modules, nil)
 	}
 	if err := checkEnrolled(enrolled); err != nil {
-		return nil, fmt.Errorf("cannot compose: %w", err)
+		return nil, fmt.Errorf("cannot combine the parts of the repository: %w", err)
 	}
 	return ComposeWith(top, modules, fleet.EnrolledFiles(enrolled))
 }
@@ -37,7 +37,7 @@ func ComposeWith(top repo.Tree, modules map[string]repo.Tree, made map[string]st
 	c.add(top, "")
 	for _, dir := range slices.Sorted(maps.Keys(modules)) {
 		if dir == Top || PartOf(dir) != dir || path.Clean(dir) != dir {
-			return nil, fmt.Errorf("cannot compose: %.80q is not the directory of a module", dir)
+			return nil, fmt.Errorf("cannot combine the parts of the repository: %.80q is not the directory of a module", dir)
 		}
 		c.add(modules[dir], dir)
 	}
@@ -45,11 +45,11 @@ func ComposeWith(top repo.Tree, modules map[string]repo.Tree, made map[string]st
 		c.add(madeTree{repo.MapTree(made)}, "")
 	}
 	if c.err != nil {
-		return nil, fmt.Errorf("cannot compose: %w", c.err)
+		return nil, fmt.Errorf("cannot combine the parts of the repository: %w", c.err)
 	}
 	slices.SortFunc(c.items, func(a, b repo.Item) int { return strings.Compare(a.Path, b.Path) })
 	if err := checkDuplicates(c.items); err != nil {
-		return nil, fmt.Errorf("cannot compose: %w", err)
+		return nil, fmt.Errorf("cannot combine the parts of the repository: %w", err)
 	}
 	return repo.TreeOf(c.items, func(it repo.Item) (io.ReadCloser, error) {
 		p := c.from[it.Path]
