@@ -284,7 +284,7 @@ func fleetToken(f *fleetOf) {
 		{spent, "spent"},
 		{mistyped(spent), "incomplete or mistyped"},
 		{short, "expired"},
-		{other.token("role=web", "1"), "not of the fleet"},
+		{other.token("role=web", "1"), "does not belong to the fleet"},
 	} {
 		r := f.enrol(f.agents[0], c.token, 1, "--again")
 		if out := r.Stdout + r.Stderr; strings.Contains(out, c.token[16:30]) || !strings.Contains(out, c.says) {
