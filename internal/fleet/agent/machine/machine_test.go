@@ -197,7 +197,7 @@ func TestFrozenLockedCancelled(t *testing.T) {
 	w.elapse(time.Minute)
 	want(t, "after that", inRun(w), "assigned a")
 	w.endRun(machine.Outcome{Result: machine.Frozen, Error: "ada looks at it"})
-	want(t, "frozen", w.states()+", "+inRun(w), "a held (frozen: ada looks at it), no run")
+	want(t, "frozen", w.states()+", "+inRun(w), "a frozen (frozen: ada looks at it), no run")
 	w.elapse(time.Hour)
 	if w.run == nil || !w.run.Look {
 		t.Error("a frozen machine is looked at")
@@ -209,7 +209,7 @@ func TestFrozenLockedCancelled(t *testing.T) {
 	gone := assignment(2, "modules/a=2")
 	gone.Withdrawn = "suspended"
 	w.offer(gone)
-	want(t, "withdrawn", w.states()+", "+inRun(w), "a held (suspended), no run")
+	want(t, "withdrawn", w.states()+", "+inRun(w), "a frozen (suspended), no run")
 }
 
 func TestNotBefore(t *testing.T) {

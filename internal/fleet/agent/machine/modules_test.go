@@ -99,7 +99,7 @@ func TestValuesOfOthersAreWaitedFor(t *testing.T) {
 	a.Frozen = "a freeze"
 	w.did = nil
 	w.offer(a)
-	want(t, "frozen", w.states(), "a held (frozen: a freeze)")
+	want(t, "frozen", w.states(), "a frozen (frozen: a freeze)")
 	if kinds := w.kinds(); kinds == "waiting" {
 		t.Errorf("frozen: %s", kinds)
 	}
