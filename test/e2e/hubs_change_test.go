@@ -44,7 +44,7 @@ func oneOfTwo(f *hubsOf) {
 	lost.Run(f.t, "systemctl", "disable", "--now", "fettle-hub")
 	f.await("the one that is left says so", func() bool {
 		r := left.Exec("fettle", "hub", "check")
-		return r.ExitCode == 3 && strings.Contains(r.Stdout, "start those that are away")
+		return r.ExitCode == 3 && strings.Contains(r.Stdout, "start the missing hubs")
 	})
 	retired := make(chan int, 1)
 	go func() { retired <- left.Exec("fettle", "hub", "retire", "hub3", "--lost").ExitCode }()

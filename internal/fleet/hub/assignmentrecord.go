@@ -16,39 +16,42 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// given is an assignment as this hub has it: the signature beside it, from which the
-// envelope is made for who asks. Targets with the same modules share the list of them.
+// assignmentRecord is the signed assignment of one target in the memory of a hub. The envelope is
+// not stored: envelope builds it for each request. Targets with equal modules share one list of
+// modules, so no field of assignment may be modified.
 type assignmentRecord struct {
-	// fence is the number of the lease under which it was written: what a hub writes that
-	// does not lead any more, and does not know it yet, has a lower one.
+	// fence is the number of the lease of the leader that wrote the record. A hub that lost the
+	// lease without noticing has a lower number than its successor.
 	fence      uint64
 	signatures []fleet.Signature
 	assignment fleet.Assignment
-	// payload is what was signed, nil where that is what the assignment gives.
+	// payload contains the signed bytes, or nil if assignment.Marshal returns exactly these bytes.
 	payload []byte
-	// common is its top and modules where they lie among the commons, else nil.
+	// common contains the root bundle and the modules if they are stored once for many targets,
+	// otherwise nil.
 	common *common
 }
 
-// stored is given in the store: compressed JSON. The envelope is not in it as agents get
-// it, since base64 hides from the compression that modules look alike.
+// storedAssignment is the stored form of an assignmentRecord: compressed JSON. It contains the
+// payload instead of the envelope that agents get, because the base64 of an envelope compresses
+// badly.
 type storedAssignment struct {
 	Fence uint64 `json:"fence"`
-	// Common is the digest of the top and the modules that the payload has not.
+	// Common is the digest of the shared modules, or "" if the payload is complete.
 	Common     string            `json:"common,omitempty"`
 	Payload    json.RawMessage   `json:"payload"`
 	Signatures []fleet.Signature `json:"signatures"`
 }
 
-// withWords is the first byte of what was compressed with storedWords. What has none is of an
-// older program, and begins with no such byte: there is no block of deflate like it.
+// withWords is the first byte of a record that is compressed with the dictionary storedWords.
+// Records of older versions have no dictionary, and no deflate block begins with this byte.
 const withWords = 6
 
-// storedWords is what each has. It belongs to the format, and stays as it is for ever.
+// storedWords is the dictionary of the compression. It belongs to the format and must not change.
 const storedWords = `"signatures":[{"keyid":"","sig":"=="}]}{"fence":1,"common":"","payload":{"format":"fettle.assignment/2","target":"","name":"web","epoch":17,"generation":1,"issued":17,` +
 	`"labels":{"env":"prod","role":"web"},"fleet":"prod","frozen":"","withdrawn":"","revisions":[{"repository":"","commit":"","time":0}],"top":{"bundle":{"digest":"","size":0},"revision":0},"modules":null},"signatures":[{"keyid":"`
 
-// signed is what the signatures are of.
+// signed returns the bytes that the signatures cover.
 func (g assignmentRecord) signed() []byte {
 	switch {
 	case g.payload != nil:
@@ -59,18 +62,18 @@ func (g assignmentRecord) signed() []byte {
 	return g.assignment.Marshal()
 }
 
-// envelope is the signed assignment, as agents get it.
+// envelope returns the signed assignment as agents get it.
 func (g assignmentRecord) envelope() ([]byte, error) {
 	return fleet.Envelope(g.signed(), fleet.AssignmentType, g.signatures...)
 }
 
-// packer makes what the store has of assignments, and reads it. The zero value is ready.
-type packer struct{ writers, readers sync.Pool } // each is large, and there is an assignment for each target
+// packer encodes and decodes stored assignments. The zero value is ready.
+type packer struct{ writers, readers sync.Pool } // pools: each compressor is large, and each target has an assignment
 
-// pack is what the store has of one.
+// pack returns the stored form of an assignment.
 func (p *packer) pack(g assignmentRecord) ([]byte, error) { return p.packText(g, g.signed()) }
 
-// packText is pack of one whose text was made before.
+// packText is pack for a caller that has the signed text already.
 func (p *packer) packText(g assignmentRecord, signed []byte) ([]byte, error) {
 	signatures, err := json.Marshal(g.signatures)
 	if err != nil {
@@ -89,13 +92,13 @@ func (p *packer) packText(g assignmentRecord, signed []byte) ([]byte, error) {
 	if g.common != nil {
 		common, signed = fmt.Sprintf(`"common":%q,`, g.common.digest), g.assignment.Own().Marshal()
 	}
-	// It is stored as JSON. To have that made would look at all that was signed again.
+	// The payload is already JSON. json.Marshal would parse all of it again.
 	_, err = fmt.Fprintf(w, `{"fence":%d,%s"payload":%s,"signatures":%s}`, g.fence, common, signed, signatures)
 	err = errors.Join(err, w.Close())
 	return out.Bytes(), err
 }
 
-// unpack reads what pack made, and believes nothing yet.
+// unpack decodes a stored assignment without verifying its signatures.
 func (p *packer) unpack(b []byte) (s storedAssignment, err error) {
 	const most = 2 * fleet.MaxAssignment
 	var words []byte
@@ -123,7 +126,8 @@ func (p *packer) unpack(b []byte) (s storedAssignment, err error) {
 	return s, nil
 }
 
-// fullAssignment is what was signed, and what it has in common with others, if it does.
+// fullAssignment returns the signed text of a stored assignment, and its shared modules if it has
+// some.
 func (h *Hub) fullAssignment(s storedAssignment) ([]byte, *common, error) {
 	if s.Common == "" {
 		return s.Payload, nil, nil
@@ -136,7 +140,8 @@ func (h *Hub) fullAssignment(s storedAssignment) ([]byte, *common, error) {
 	return text, c, err
 }
 
-// parseAssignmentRecord reads one and believes nothing that no hub signed.
+// parseAssignmentRecord decodes a stored assignment. It returns an error if no hub of the fleet
+// signed it.
 func (h *Hub) parseAssignmentRecord(b []byte) (assignmentRecord, error) {
 	s, err := h.packer.unpack(b)
 	if err != nil {
@@ -166,13 +171,13 @@ func (h *Hub) parseAssignmentRecord(b []byte) (assignmentRecord, error) {
 		return assignmentRecord{}, err
 	}
 	if !bytes.Equal(g.signed(), text) {
-		g.payload = text // another program wrote it
+		g.payload = text // a hub of another version wrote it
 	}
 	h.share(&g)
 	return g, nil
 }
 
-// share keeps once what an assignment that was read has in common with others.
+// share replaces strings and lists of a decoded assignment by equal ones in memory.
 func (h *Hub) share(g *assignmentRecord) {
 	a := &g.assignment
 	if g.common == nil {
@@ -181,7 +186,8 @@ func (h *Hub) share(g *assignmentRecord) {
 	a.Labels, a.Fleet, a.Format = h.labels.Labels(a.Labels), fleet.Word(a.Fleet), fleet.Word(a.Format)
 }
 
-// openAssignmentRecord gives the assignment of an entry of the store, which is most often known.
+// openAssignmentRecord returns the assignment of an entry of the store. The mirror usually has it
+// already.
 func (h *Hub) openAssignmentRecord(e fleet.Entry) (fleet.Assignment, error) {
 	if g, rev, ok := h.assignments.get(e.Key); ok && rev == e.Rev {
 		return g.assignment, nil
@@ -190,8 +196,7 @@ func (h *Hub) openAssignmentRecord(e fleet.Entry) (fleet.Assignment, error) {
 	return g.assignment, err
 }
 
-// sign signs an assignment, and makes what the store is to have of it in the place of what
-// is there now.
+// sign signs an assignment. The draft replaces the current revision of the assignment in the store.
 func (h *Hub) sign(fence uint64, a fleet.Assignment, c *common) (draft[assignmentRecord], error) {
 	g := assignmentRecord{fence: fence, assignment: a, common: c}
 	text := g.signed()
@@ -206,7 +211,7 @@ func (h *Hub) sign(fence uint64, a fleet.Assignment, c *common) (draft[assignmen
 	return draft[assignmentRecord]{string(a.Target), g, packed, rev}, err
 }
 
-// giveAll signs assignments and writes them, at once where that can be.
+// giveAll signs assignments and writes them, in one batch if the store allows it.
 func (h *Hub) giveAll(ctx context.Context, fence uint64, all []fleet.Assignment) error {
 	h.sharedModules.using.RLock()
 	defer h.sharedModules.using.RUnlock()
@@ -234,8 +239,8 @@ func (h *Hub) giveAll(ctx context.Context, fence uint64, all []fleet.Assignment)
 	return g.Wait()
 }
 
-// give writes an assignment. A record of a higher fence stays, and is an error: this hub
-// does not lead any more.
+// give writes an assignment. If the store has a record with a higher fence, another hub leads now:
+// the record stays, and give returns an error with errDeposed.
 func (h *Hub) give(ctx context.Context, d draft[assignmentRecord]) error {
 	for {
 		err := h.assignments.write(ctx, d)
@@ -262,21 +267,21 @@ func (h *Hub) give(ctx context.Context, d draft[assignmentRecord]) error {
 	}
 }
 
-var errDeposed = errors.New("another hub leads by now")
+var errDeposed = errors.New("this hub does not lead any longer: another hub has taken over")
 
-// lists makes one of the lists of modules that are the same: targets that are configured
-// alike share what they have. The zero value is ready.
+// lists replaces equal lists of modules by one, so that targets with the same configuration share
+// memory. The zero value is ready. It is safe for concurrent use.
 type lists struct {
 	mu   sync.Mutex
-	seed maphash.Seed // of all
+	seed maphash.Seed // of all hashes in all
 	all  map[uint64][]fleet.Assigned
 }
 
-// maxLists bounds how many are remembered; with more all are forgotten, which costs memory
-// and nothing else.
+// maxLists limits the number of lists in the table. A full table is emptied: this only costs
+// memory.
 const maxLists = 1000
 
-// one gives the list that is the same as another one, which nobody may change from then on.
+// one returns a list that is equal to list. The caller must no longer modify either.
 func (l *lists) one(list []fleet.Assigned) []fleet.Assigned {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -287,7 +292,7 @@ func (l *lists) one(list []fleet.Assigned) []fleet.Assigned {
 	hash.SetSeed(l.seed)
 	for i := range list {
 		for _, s := range [...]string{list[i].Module, list[i].Bundle.Digest, list[i].Revision.Commit} {
-			_, _ = hash.WriteString(s) // it takes all
+			_, _ = hash.WriteString(s) // never fails
 		}
 	}
 	key := hash.Sum64()

@@ -25,34 +25,34 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// BackupFormat is the format that this program writes and reads.
+// BackupFormat is the only format of backups that Restore reads and WriteBackup writes.
 const BackupFormat = "fettle.hubbackup/1"
 
-// Backup is all that cannot be made again: keys, settings and what hubs share. It is as
-// secret as the authority's key, which is in it.
+// Backup contains everything that a hub cannot create again: keys, settings and the state that hubs
+// share. It contains the private key of the fleet CA and must be kept as secret as that key.
 //
-// Assignments, reports, content and views are not in it: they are made again of the
-// repository and of what agents say.
+// Assignments, reports, content and views are not included. Hubs create them again from the
+// repository and from the reports of agents.
 type Backup struct {
 	Format string            `json:"format"`
-	Files  map[string]File   `json:"files"` // by their path in the directory
+	Files  map[string]File   `json:"files"` // by their path in the directory of the hub
 	State  document.HubState `json:"state"`
 }
 
-// File is one of the hub's directory.
+// File is a file of the directory of a hub.
 type File struct {
 	Data       []byte `json:"data"`
 	Executable bool   `json:"program,omitempty"`
 }
 
-// savedBuckets are those that are in a backup, in the order in which they are read.
+// savedBuckets are the names of the buckets in a backup, in the order in which load writes them.
 var savedBuckets = [...]string{"settings", "facts", "people", "tokens", "targets", "names", "requests", "notices"}
 
-// lastBackup is the key of the time of the last one.
+// lastBackup is the key of the time of the last backup.
 const lastBackup = "backup/last"
 
-// SaveState gives what hubs share, while they go on. Entries are whole; two of them may be some
-// moments apart.
+// SaveState returns the state that hubs share. Hubs may change it at the same time: each entry is
+// consistent, but two entries may be from different moments.
 func (h *Hub) SaveState(ctx context.Context, _ access.Who) (document.HubState, error) {
 	now := h.now().UnixNano()
 	d := document.HubState{Format: document.HubStateFormat, Fleet: h.set.Fleet, Hub: h.set.Name, At: now, Buckets: map[string]map[string]string{}}
@@ -64,7 +64,7 @@ func (h *Hub) SaveState(ctx context.Context, _ access.Who) (document.HubState, e
 		d.Buckets[name] = map[string]string{}
 		for _, e := range all {
 			if !utf8.Valid(e.Value) {
-				return d, fmt.Errorf("cannot save %s of %s: it is no text", e.Key, name)
+				return d, fmt.Errorf("cannot save the entry %s of the bucket %s: it is not UTF-8 text", e.Key, name)
 			}
 			d.Buckets[name][e.Key] = string(e.Value)
 		}
@@ -72,11 +72,11 @@ func (h *Hub) SaveState(ctx context.Context, _ access.Who) (document.HubState, e
 	return d, nil
 }
 
-// BackupSaved records a backup that is stored, of what SaveState gave at a time. Until then
-// there is none: what could not be written anywhere is no backup.
+// BackupSaved records that a backup was stored. The argument at is the time in the state that
+// SaveState returned, in ns since 1970. A backup counts only when it is stored.
 func (h *Hub) BackupSaved(ctx context.Context, by access.Who, at int64) error {
 	if at <= 0 || at > h.now().UnixNano() {
-		return &api.Refusal{Status: http.StatusBadRequest, Why: "cannot record a backup of a time to come", Hint: "Give the time that is in the backup"}
+		return &api.Refusal{Status: http.StatusBadRequest, Why: "cannot record a backup with a time in the future", Hint: "Use the time in the backup"}
 	}
 	text, err := json.Marshal(at)
 	if err == nil {
@@ -85,10 +85,10 @@ func (h *Hub) BackupSaved(ctx context.Context, by access.Who, at int64) error {
 	return errors.Join(err, h.record(ctx, fleet.HubEvent{Kind: fleet.Saved, By: by.Name, Text: "a backup"}))
 }
 
-// restoreFile holds what is loaded into the store before anything else, until it is.
+// restoreFile contains the state of a backup until the restored hub has loaded it into its store.
 const restoreFile = "restore.json"
 
-// WriteBackup writes a backup of a directory with what its hub said.
+// WriteBackup writes a backup of the directory dir of a hub and of its state from SaveState.
 func WriteBackup(files host.FS, dir string, state document.HubState, out io.Writer) error {
 	b := Backup{Format: BackupFormat, Files: map[string]File{}, State: state}
 	set, err := ReadSettings(files, dir)
@@ -96,7 +96,7 @@ func WriteBackup(files host.FS, dir string, state document.HubState, out io.Writ
 		return err
 	}
 	if set.Fleet != state.Fleet || set.Name != state.Hub {
-		return fmt.Errorf("cannot save %s with what another hub says, %s of %s", dir, state.Hub, state.Fleet)
+		return fmt.Errorf("cannot save %s: the state is from another hub, %s of the fleet %s. Ask the hub of this directory for its state", dir, state.Hub, state.Fleet)
 	}
 	for _, directory := range []string{"", "authority", "keys", notifyDir} {
 		if err := b.add(files, dir, directory); err != nil {
@@ -106,8 +106,8 @@ func WriteBackup(files host.FS, dir string, state document.HubState, out io.Writ
 	return json.NewEncoder(out).Encode(b)
 }
 
-// add takes the files of a directory in. Those that are made again, or too large to be
-// settings, are left out.
+// add adds the files of one directory. It omits files that a hub creates again and files that are
+// too large to be settings.
 func (b *Backup) add(files host.FS, dir, directory string) error {
 	names, err := files.ReadDir(path.Join(dir, directory))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -134,16 +134,16 @@ func (b *Backup) add(files host.FS, dir, directory string) error {
 	return nil
 }
 
-// isSaved tells whether a file of the directory is in a backup. The hubs that this one knew
-// are not: a restored hub begins alone, and waits for no other. audit.log begins anew.
+// isSaved reports whether a backup contains a file of the directory. The cache of other hubs is
+// omitted, because a restored hub starts alone. It also starts a new audit.log.
 func isSaved(name string) bool {
 	return !strings.HasPrefix(name, "view.db") && !strings.HasSuffix(name, ".new") &&
 		!slices.Contains([]string{restoreFile, peerCacheFile, retiredFile, "audit.log"}, name)
 }
 
-// Restore makes the directory of a hub of a backup, where there is none. When it is run, the
-// hub begins an epoch above all that were before, so that no number is given twice however
-// old the backup is.
+// Restore creates the directory of a hub from a backup. It returns ErrExists if dir already
+// contains a hub. When the hub starts, it begins an epoch above all earlier ones, so that no
+// generation is used twice, even if the backup is old.
 func Restore(files host.FS, dir string, in io.Reader) (Settings, error) {
 	var b Backup
 	d := json.NewDecoder(in)
@@ -152,7 +152,7 @@ func Restore(files host.FS, dir string, in io.Reader) (Settings, error) {
 		return Settings{}, fmt.Errorf("cannot read the backup: %w", err)
 	}
 	if b.Format != BackupFormat || b.State.Format != document.HubStateFormat {
-		return Settings{}, fmt.Errorf("cannot read a backup of the format %.40q: this program knows %s", b.Format, BackupFormat)
+		return Settings{}, fmt.Errorf("cannot read a backup of the format %.40q: this version of fettle reads %s", b.Format, BackupFormat)
 	}
 	there, err := host.Exists(files, path.Join(dir, "hub.json"))
 	if err != nil {
@@ -165,7 +165,7 @@ func Restore(files host.FS, dir string, in io.Reader) (Settings, error) {
 		return Settings{}, err
 	}
 	names := slices.Sorted(maps.Keys(b.Files))
-	// hub.json is the last: with it there is a hub.
+	// hub.json is written last: a directory without it is not a hub.
 	names = append(slices.DeleteFunc(names, func(n string) bool { return n == "hub.json" }), "hub.json")
 	if err := smallfile.Directory(files, dir); err != nil {
 		return Settings{}, err
@@ -178,8 +178,8 @@ func Restore(files host.FS, dir string, in io.Reader) (Settings, error) {
 	return ReadSettings(files, dir)
 }
 
-// begin makes the backup that of a hub that begins anew: what it has to load is a file of its
-// directory, and what only the hub that was saved had is left out.
+// begin prepares the backup for a hub that starts alone. The state to load becomes a file of the
+// directory. Files that belong only to the saved hub are removed.
 func (b *Backup) begin() error {
 	for _, name := range slices.Sorted(maps.Keys(b.Files)) {
 		if err := checkSaved(name); err != nil {
@@ -195,12 +195,12 @@ func (b *Backup) begin() error {
 	if err != nil {
 		return err
 	}
-	maps.DeleteFunc(b.Files, func(name string, _ File) bool { return !isSaved(name) }) // older hubs saved more
+	maps.DeleteFunc(b.Files, func(name string, _ File) bool { return !isSaved(name) }) // older versions saved more files
 	b.Files[restoreFile] = File{Data: state}
 	return nil
 }
 
-// checkSaved refuses names that lead elsewhere.
+// checkSaved returns an error for a file name outside of the directories of a hub.
 func checkSaved(name string) error {
 	directory, base := path.Split(name)
 	if path.Clean(name) != name || base == "" || base[0] == '.' || !slices.Contains([]string{"", "authority/", "keys/", notifyDir + "/"}, directory) {
@@ -212,7 +212,7 @@ func checkSaved(name string) error {
 func (b *Backup) write(files host.FS, dir, name string) error {
 	f, ok := b.Files[name]
 	if !ok {
-		return errors.New("the backup does not have it")
+		return errors.New("the backup does not contain it")
 	}
 	at := path.Join(dir, name)
 	if path.Dir(at) != dir {
@@ -230,8 +230,8 @@ func (b *Backup) write(files host.FS, dir, name string) error {
 	return errors.Join(n.Chmod(0o700), n.Close())
 }
 
-// load brings what a backup had into the store, and begins an epoch above it. It is done
-// again from the beginning when it was cut off: nobody is served before.
+// load writes the state of a backup into the store and begins a new epoch. If it is interrupted, it
+// starts again from the beginning. The hub serves no requests before load has returned.
 func (h *Hub) load(ctx context.Context) error {
 	file := h.dir(restoreFile)
 	text, err := smallfile.Read(h.conf.Files, file)
@@ -257,7 +257,7 @@ func (h *Hub) load(ctx context.Context) error {
 				}
 			}
 			if _, err := h.stores[bucket].Put(ctx, key, value); err != nil {
-				return fmt.Errorf("cannot restore what is kept of %s: %w", bucket, err)
+				return fmt.Errorf("cannot restore the bucket %s: %w", bucket, err)
 			}
 		}
 	}
@@ -269,7 +269,7 @@ func (h *Hub) load(ctx context.Context) error {
 	return h.loaded(file)
 }
 
-// loaded forgets what there was to load.
+// loaded removes the file of the state after it was loaded.
 func (h *Hub) loaded(file string) error {
 	if err := h.conf.Files.Remove(file); err != nil {
 		return err
@@ -277,12 +277,12 @@ func (h *Hub) loaded(file string) error {
 	return h.conf.Files.SyncDir(h.conf.Dir)
 }
 
-// loadingKey says that a backup is being loaded.
+// loadingKey is the key of the mark that a backup is being loaded.
 const loadingKey = "backup/loading"
 
-// hasNewer tells whether a NATS cluster still has what was saved from it, and more: then the
-// directory alone was lost. It says so in the store before it says no, so that what was half
-// loaded is not taken for more.
+// hasNewer reports whether an external NATS cluster still has the state of the fleet, so that only
+// the directory must be restored. Before it returns false it stores a mark: after an interruption,
+// a partly loaded state does not count as newer.
 func (h *Hub) hasNewer(ctx context.Context, state document.HubState) (bool, error) {
 	if !h.isForeign() {
 		return false, nil
@@ -297,7 +297,7 @@ func (h *Hub) hasNewer(ctx context.Context, state document.HubState) (bool, erro
 	}
 	_, err = settings.Get(ctx, "rule/"+ruleKey)
 	if err == nil {
-		h.warn("the NATS cluster has everything that this fleet keeps, so the directory alone was restored")
+		h.warn("the NATS cluster still has the state of this fleet, so only the directory was restored")
 		return true, nil
 	}
 	if errors.Is(err, fleet.ErrNotFound) {
@@ -306,7 +306,8 @@ func (h *Hub) hasNewer(ctx context.Context, state document.HubState) (bool, erro
 	return false, err
 }
 
-// nextRule is the epoch after that of a backup. Seconds count, as for a new store.
+// nextRule returns the first rule after a restore. Its epoch is above the epoch of the backup and
+// at least the current time in seconds, as for a new store.
 func (h *Hub) nextRule(value []byte) ([]byte, error) {
 	var was rule
 	if err := json.Unmarshal(value, &was); err != nil {
@@ -316,7 +317,7 @@ func (h *Hub) nextRule(value []byte) ([]byte, error) {
 	return json.Marshal(rule{Epoch: max(was.Epoch+1, uint64(max(now, 1))), Begun: now, Why: "the store was restored from a backup"})
 }
 
-// backupAge is how long ago the last backup was; the error is fleet.ErrNotFound if there is none.
+// backupAge returns the time since the last backup. Without a backup it returns fleet.ErrNotFound.
 func (h *Hub) backupAge(ctx context.Context) (time.Duration, error) {
 	ctx, stop := context.WithTimeout(ctx, lookFor/2)
 	defer stop()

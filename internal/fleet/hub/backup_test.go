@@ -99,7 +99,7 @@ func TestOldBackup(t *testing.T) {
 		return d
 	}
 	// The state that nobody stored was no backup.
-	if b := backup(); b.Well || b.Text != "there is none" {
+	if b := backup(); b.Well || b.Text != "there is no backup" {
 		t.Errorf("%+v", b)
 	}
 	w.ask("POST", "/v1/backup/saved", document.BackupSaved{At: state.At}, &document.Done{})
@@ -121,7 +121,7 @@ func TestEvilBackup(t *testing.T) {
 		"the format":            `{"format":"fettle.hubbackup/9"}`,
 		"cannot read":           `{"surprise":1}`,
 		"no hub has one":        `{"format":"fettle.hubbackup/1","state":{"format":"fettle.hubstate/1"},"files":{"../x":{}}}`,
-		"does not have it":      `{"format":"fettle.hubbackup/1","state":{"format":"fettle.hubstate/1"},"files":{"keys/a":{}}}`,
+		"does not contain it":   `{"format":"fettle.hubbackup/1","state":{"format":"fettle.hubstate/1"},"files":{"keys/a":{}}}`,
 		"no hub has one there":  `{"format":"fettle.hubbackup/1","state":{"format":"fettle.hubstate/1"},"files":{"bus/a":{}}}`,
 		"file \"keys/.hidden\"": `{"format":"fettle.hubbackup/1","state":{"format":"fettle.hubstate/1"},"files":{"keys/.hidden":{}}}`,
 	} {

@@ -21,14 +21,14 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
-// uploadPath takes a file of a program. It is no route of the API's table, whose bodies
-// are small documents.
+// uploadPath accepts one file of an agent binary. The table of the API does not contain this route,
+// because its bodies are small documents.
 const uploadPath = "/v1/binaries/file"
 
-// uploadFor bounds how long a file may take.
+// uploadFor limits the duration of one upload.
 const uploadFor = 30 * time.Minute
 
-// Binaries are what was said of the programs of agents, the latest first.
+// Binaries returns the stored settings of agent binaries, the latest first.
 func (h *Hub) Binaries(context.Context) ([]document.BinarySetting, error) {
 	var out []document.BinarySetting
 	for _, p := range h.binaries.values() {
@@ -38,12 +38,12 @@ func (h *Hub) Binaries(context.Context) ([]document.BinarySetting, error) {
 	return out, nil
 }
 
-// SetBinary says which program some targets are to be. What was said before about the
-// same selection is replaced.
+// SetBinary stores which binary the agents of some targets must run. It replaces an earlier setting
+// for the same selection.
 func (h *Hub) SetBinary(ctx context.Context, by access.Who, r document.BinaryRequest, targets []fleet.TargetID) error {
 	for _, arch := range slices.Sorted(maps.Keys(r.Binary.Files)) {
 		if !h.content.Has(r.Binary.Files[arch]) {
-			return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot have agents be %s: this hub has not its file for %s", r.Binary.Version, arch), Hint: "Give it: fettle agent upgrade --binary FILE"}
+			return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot upgrade agents to %s: this hub does not have the binary for %s", r.Binary.Version, arch), Hint: "Upload it: fettle agent upgrade --binary FILE"}
 		}
 	}
 	now := h.now()
@@ -58,16 +58,16 @@ func (h *Hub) SetBinary(ctx context.Context, by access.Who, r document.BinaryReq
 	return h.binaries.put(ctx, key, assign.BinarySetting{Key: key, At: now.UnixNano(), By: by.Name, Select: r.Select, Targets: targets, Binary: r.Binary}, rev)
 }
 
-// onBinarySet tells whoever computes.
+// onBinarySet passes a changed setting to the leader's computation, if this hub leads.
 func (h *Hub) onBinarySet(key string, p assign.BinarySetting, rev uint64, gone bool) {
 	h.tell(assign.Event{Rev: rev, What: assign.BinaryEvent, Key: key, Binary: unless(gone, &p)})
 }
 
-// takeFile keeps a file of a program, for an administrator, and tells its name.
+// takeFile stores an uploaded binary of a user with the right admin, and answers with its digest.
 func (h *Hub) takeFile(w http.ResponseWriter, r *http.Request) {
 	who, err := h.authenticate(r)
 	if err != nil || who.Name == "" {
-		refuseFile(w, http.StatusUnauthorized, "The request is not authenticated", "a login says it", "Log in: fettle login URL")
+		refuseFile(w, http.StatusUnauthorized, "The request is not authenticated", "a request needs the token of a login", "Log in: fettle login URL")
 		return
 	}
 	audit := func(outcome string) error {
@@ -75,7 +75,7 @@ func (h *Hub) takeFile(w http.ResponseWriter, r *http.Request) {
 	}
 	if !who.May(access.Admin) {
 		_ = audit(access.Denied)
-		refuseFile(w, http.StatusForbidden, "Not allowed", fmt.Sprintf("a program runs as root everywhere: giving one needs the right %q, which %s has not", access.Admin, who.Name), "Ask a user with the right admin for it")
+		refuseFile(w, http.StatusForbidden, "Not allowed", fmt.Sprintf("agents run an uploaded binary as root: uploading one needs the right %q, which %s does not have", access.Admin, who.Name), "Ask a user with the right admin for it")
 		return
 	}
 	if err := audit(access.Begun); err != nil {
@@ -85,7 +85,7 @@ func (h *Hub) takeFile(w http.ResponseWriter, r *http.Request) {
 	b, err := h.keepFile(w, r)
 	if err != nil {
 		_ = audit(err.Error())
-		refuseFile(w, http.StatusInsufficientStorage, "The file is not kept", err.Error(), "See whether the hub's disk has room")
+		refuseFile(w, http.StatusInsufficientStorage, "The file was not stored", err.Error(), "Check the free space on the disk of the hub")
 		return
 	}
 	_ = audit(access.Done + " " + b.Digest)
@@ -95,7 +95,7 @@ func (h *Hub) takeFile(w http.ResponseWriter, r *http.Request) {
 
 func (h *Hub) keepFile(w http.ResponseWriter, r *http.Request) (fleet.Bundle, error) {
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(h.now().Add(uploadFor)) // where it cannot be set, the server's counts
+	_ = control.SetReadDeadline(h.now().Add(uploadFor)) // if it cannot be set, the timeouts of the server remain
 	_ = control.SetWriteDeadline(h.now().Add(uploadFor))
 	return h.content.Add(func(to io.Writer) error {
 		_, err := io.Copy(to, http.MaxBytesReader(w, r.Body, fleet.MaxBinary))

@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// remembered is what a hub has seen to before, and does not see to again for each of very
-// many agents. The zero value is ready.
+// remembered contains caches that spare a hub the same work for each of thousands of agents. The
+// zero value is ready.
 type remembered struct {
 	lists         lists
 	labels        fleet.LabelPool // of the registry and of assignments
@@ -25,27 +25,27 @@ type remembered struct {
 	redundancy redundancy
 }
 
-// believed is how long it is remembered which keys are. Certificates live for months, and
-// what is revoked or new makes a hub look again at once.
+// believed limits how long the keys of hubs are cached. Certificates are valid for months, and a
+// revocation or a new hub empties the cache at once.
 const believed = time.Minute
 
-// keyring remembers the keys of all hubs: to ask the authority's signatures of each
-// assignment costs more than all else that is done with it. The zero value is ready.
+// keyring caches the signing keys of all hubs. Without it, verifying certificates would cost more
+// than the rest of the work on an assignment. The zero value is ready.
 type keyring struct {
 	mu   sync.Mutex
 	keys fleet.Keys
 	at   time.Time
 }
 
-// forget has the keys looked at anew.
+// forget empties the cache. The next use verifies all certificates again.
 func (r *keyring) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.keys = nil
 }
 
-// signingKeys are the keys of all hubs of the fleet, as the authority vouches for them.
-// Nobody may change them.
+// signingKeys returns the keys of all hubs of the fleet whose certificates are valid. The caller
+// must not modify the result.
 func (h *Hub) signingKeys() (fleet.Keys, error) {
 	r, now := &h.ring, h.now()
 	r.mu.Lock()
@@ -64,7 +64,7 @@ func (h *Hub) signingKeys() (fleet.Keys, error) {
 	return keys, err
 }
 
-// trust is what this hub believes, with what it has seen to already.
+// trust returns the trust of this hub, with its cache of verified certificate paths.
 func (h *Hub) trust() (pki.Trust, error) {
 	t, err := h.keys.Trust(h.revoked)
 	t.Paths = &h.paths

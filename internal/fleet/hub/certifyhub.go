@@ -16,18 +16,18 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// renewCheckInterval is how often a hub looks whether its certificates are to be renewed. They
-// are good for a year, and are renewed in its last third.
+// renewCheckInterval is the time between two checks of a hub's certificates. They are valid for a
+// year and are renewed in their last third.
 const renewCheckInterval = 6 * time.Hour
 
-// renewRetryInterval is when a hub that cannot make certificates of services yet looks again; each time
-// it is twice as long.
+// renewRetryInterval is the first delay before a hub tries again to get an issuer for certificates
+// of services. Each further delay is twice as long.
 const renewRetryInterval = 5 * time.Second
 
-// renewHubCertificates renews this hub's certificates where the authority's key lies in its
-// directory or in that of another hub, and warns where it does not.
+// renewHubCertificates renews the certificates of this hub until ctx ends. It needs the private key
+// of the fleet CA, in the directory of this hub or of another one. If it cannot renew, it warns.
 func (h *Hub) renewHubCertificates(ctx context.Context) error {
-	said := "" // what keeps it from making certificates of services: that is told once
+	said := "" // the last failure to get an issuer for services, to warn only once
 	for soon := renewRetryInterval; ; soon = min(2*soon, renewCheckInterval) {
 		err := h.certifyHub(ctx)
 		if services := h.renewServiceIssuer(ctx); services != nil && services.Error() != said {
@@ -49,8 +49,8 @@ func (h *Hub) renewHubCertificates(ctx context.Context) error {
 	}
 }
 
-// certifyHub renews the certificates of this hub if it is time. Its keys stay, so what it has
-// signed is believed as before.
+// certifyHub renews the certificates of this hub if they are due. The keys stay, so earlier
+// signatures remain valid.
 func (h *Hub) certifyHub(ctx context.Context) error {
 	at, err := h.keys.RenewAt()
 	if err != nil || h.now().Before(at) {
@@ -66,7 +66,7 @@ func (h *Hub) certifyHub(ctx context.Context) error {
 	}
 	certificates, err := h.authorized(jobID, h.set.Name, own)
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("the authority's key is not in %s. Bring it there until they are renewed", h.dir("authority"))
+		err = fmt.Errorf("the key of the fleet CA is not in %s. Copy it there until they are renewed", h.dir("authority"))
 		if h.peers != nil {
 			certificates, err = h.requestCertification(ctx, certifyPath, jobID)
 		}
@@ -80,8 +80,9 @@ func (h *Hub) certifyHub(ctx context.Context) error {
 	return h.introduce(ctx)
 }
 
-// authorized makes certificates for a hub with the names and addresses that it has. Its keys
-// stay. fs.ErrNotExist is in the chain of the error of a hub without the authority's key.
+// authorized issues certificates for a hub with the names and addresses of its present certificate
+// and with the same key. If this hub does not have the key of the fleet CA, the error wraps
+// fs.ErrNotExist.
 func (h *Hub) authorized(jobID []byte, name string, had *x509.Certificate) ([]byte, error) {
 	root, err := pki.OpenCA(h.conf.Files, h.dir("authority"))
 	if err != nil {
@@ -98,12 +99,12 @@ func (h *Hub) authorized(jobID []byte, name string, had *x509.Certificate) ([]by
 	was, err1 := pki.KeyDigest(had.PublicKey)
 	is, err2 := pki.KeyDigest(made[1].PublicKey)
 	if err := errors.Join(err1, err2); err != nil || was != is {
-		return nil, errors.Join(err, errors.New("cannot vouch for another key of a hub"))
+		return nil, errors.Join(err, errors.New("cannot certify the hub: the request has another key than its present certificate"))
 	}
 	return certificates, nil
 }
 
-// hostsOf are the names and addresses of a hub.
+// hostsOf returns the DNS names and IP addresses in a certificate.
 func hostsOf(c *x509.Certificate) []string {
 	hosts := slices.Clone(c.DNSNames)
 	for _, ip := range c.IPAddresses {
@@ -112,20 +113,20 @@ func hostsOf(c *x509.Certificate) []string {
 	return hosts
 }
 
-// certifyPath is where a hub asks another one to renew its certificates.
+// certifyPath is the route on which a hub renews the certificates of another hub.
 const certifyPath = "/v1/hubs/vouch"
 
-// maxCertifyBytes bounds what is asked and answered there, in bytes.
+// maxCertifyBytes limits a request and its answer on certifyPath.
 const maxCertifyBytes = 64 << 10
 
-// requestCertification asks the hubs that have the authority's key.
+// requestCertification asks the hubs with the key of the fleet CA in turn, until one answers.
 func (h *Hub) requestCertification(ctx context.Context, path string, jobID []byte) ([]byte, error) {
 	trust, err := h.keys.Trust(h.revoked)
 	if err != nil {
 		return nil, err
 	}
 	client := http.Client{Timeout: askFor, Transport: &http.Transport{TLSClientConfig: trust.ClientTLS(h.keys.TLS, h.now, nil), DisableKeepAlives: true}}
-	errs := []error{errors.New("no hub that has the authority's key could be asked")}
+	errs := []error{errors.New("no reachable hub has the key of the fleet CA")}
 	for _, m := range h.members.values() {
 		if m.Name == h.set.Name || !m.Authority {
 			continue
@@ -158,14 +159,15 @@ func requestCertificateOnce(ctx context.Context, client *http.Client, at string,
 	return text, err
 }
 
-// serveCertify renews the certificates of the hub that asks: it gets what it has, for longer.
+// serveCertify renews the certificates of the hub that sends the request, with unchanged names.
 func (h *Hub) serveCertify(w http.ResponseWriter, r *http.Request) {
 	h.certifyFor(w, r, "the certificates of the hub %s are renewed", func(jobID []byte, p pki.Peer) ([]byte, error) {
 		return h.authorized(jobID, p.Name.ID, p.Certificate)
 	})
 }
 
-// certifyFor answers a hub that asks for certificates. It is told of in the words of said.
+// certifyFor answers a request of a hub for certificates. The event has the text said, with the
+// name of the hub for %s.
 func (h *Hub) certifyFor(w http.ResponseWriter, r *http.Request, said string, vouch func(jobID []byte, p pki.Peer) ([]byte, error)) {
 	p, err := h.hubOf(r)
 	if err != nil {
@@ -180,7 +182,7 @@ func (h *Hub) certifyFor(w http.ResponseWriter, r *http.Request, said string, vo
 	certificates, err := vouch(jobID, p)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		http.Error(w, "this hub has not got the authority's key", http.StatusConflict)
+		http.Error(w, "this hub does not have the key of the fleet CA", http.StatusConflict)
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadRequest)
 	default:
@@ -189,7 +191,7 @@ func (h *Hub) certifyFor(w http.ResponseWriter, r *http.Request, said string, vo
 	}
 }
 
-// hubOf is the hub of this fleet that asks.
+// hubOf returns the hub that sent a request. It returns an error for other clients.
 func (h *Hub) hubOf(r *http.Request) (pki.Peer, error) {
 	trust, err := h.keys.Trust(h.revoked)
 	if err != nil {
@@ -197,7 +199,7 @@ func (h *Hub) hubOf(r *http.Request) (pki.Peer, error) {
 	}
 	p, err := trust.PeerOf(r.TLS, h.now(), pki.HubKind)
 	if err == nil && !h.isMember(p.Name.ID) {
-		err = fmt.Errorf("the hub %s is not one of this fleet", p.Name.ID)
+		err = fmt.Errorf("the hub %s is not in this fleet", p.Name.ID)
 	}
 	return p, err
 }

@@ -56,7 +56,7 @@ func TestCertificatesOfAHub(t *testing.T) {
 	if err := files.Remove("/hub/authority/authority.key"); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.certifyHub(t.Context()); err == nil || !strings.Contains(err.Error(), "the authority's key is not in /hub/authority") {
+	if err := h.certifyHub(t.Context()); err == nil || !strings.Contains(err.Error(), "the key of the fleet CA is not in /hub/authority") {
 		t.Errorf("without the authority: %v", err)
 	}
 }

@@ -11,14 +11,14 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// What is not well any more.
+// Limits beyond which a check of a hub fails.
 const (
 	oldBackup  = 8 * day
-	soonOver   = 30 * day // certificates
-	littleDisk = 10       // percent
+	soonOver   = 30 * day // for certificates
+	littleDisk = 10       // percent of the disk
 )
 
-// findings gathers what was looked at.
+// findings collects the results of Check.
 type findings []document.HubFinding
 
 func (f *findings) say(name string, well bool, hint, format string, args ...any) {
@@ -29,11 +29,11 @@ func (f *findings) say(name string, well bool, hint, format string, args ...any)
 	*f = append(*f, d)
 }
 
-// Check looks at this hub closely. It may take some seconds.
+// Check examines this hub. It may take some seconds.
 func (h *Hub) Check(ctx context.Context) document.HubCheck {
 	var f findings
 	for _, c := range h.Health(ctx).Checks {
-		f.say(c.Name, c.Error == "", "See what the hub says: journalctl -u fettle-hub", "%s", orWell(c.Error))
+		f.say(c.Name, c.Error == "", "See the log of the hub: journalctl -u fettle-hub", "%s", orWell(c.Error))
 	}
 	h.checkDisk(&f)
 	h.checkCertificates(&f)
@@ -52,11 +52,11 @@ func (h *Hub) checkBackup(ctx context.Context, f *findings) {
 	age, err := h.backupAge(ctx)
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):
-		f.say("backup", false, "Make one: fettle hub backup FILE", "there is none")
+		f.say("backup", false, "Create one: fettle hub backup FILE", "there is no backup")
 	case err != nil:
-		f.say("backup", false, h.mostHint(), "its age is not known: %v", err)
+		f.say("backup", false, h.mostHint(), "cannot read its age: %v", err)
 	default:
-		f.say("backup", age < oldBackup, "Make one: fettle hub backup FILE", "%s old", age.Round(time.Minute))
+		f.say("backup", age < oldBackup, "Create one: fettle hub backup FILE", "%s old", age.Round(time.Minute))
 	}
 }
 
@@ -73,10 +73,10 @@ func (h *Hub) checkDisk(f *findings) {
 	}
 	free, all, err := h.conf.Free(h.conf.Dir)
 	if err != nil || all == 0 {
-		f.say("disk", false, "", "cannot tell: %v", err)
+		f.say("disk", false, "", "cannot read the free space: %v", err)
 		return
 	}
-	f.say("disk", free*100/all >= littleDisk, "Make room, or keep less: retention in hub.json", "%d%% free, %d MiB; content has %d MiB", free*100/all, free>>20, h.content.Used()>>20)
+	f.say("disk", free*100/all >= littleDisk, "Free some space, or store less: retention in hub.json", "%d%% free, %d MiB; bundles use %d MiB", free*100/all, free>>20, h.content.Used()>>20)
 }
 
 func (h *Hub) checkCertificates(f *findings) {
@@ -87,7 +87,7 @@ func (h *Hub) checkCertificates(f *findings) {
 			return
 		}
 		well := now.After(c.NotBefore) && now.Add(soonOver).Before(c.NotAfter)
-		f.say(name, well, "Compare the clock; the authority has to vouch for this hub anew", "good from %s until %s", c.NotBefore.UTC().Format(time.DateOnly), c.NotAfter.UTC().Format(time.DateOnly))
+		f.say(name, well, "Check the clock of this hub. If the clock is right, the fleet CA must certify this hub again: docs/fleet-operations.md", "valid from %s until %s", c.NotBefore.UTC().Format(time.DateOnly), c.NotAfter.UTC().Format(time.DateOnly))
 	}
 	authority, err := h.keys.Authority()
 	say("authority", authority, err)
@@ -109,7 +109,7 @@ func (h *Hub) checkLeader(ctx context.Context, f *findings) {
 	e, err := h.stores["leases"].Get(ctx, "leader")
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):
-		f.say("leader", false, "Wait a moment, and look again", "nobody leads")
+		f.say("leader", false, "Wait a minute and repeat the check", "no hub leads")
 	case err != nil:
 		f.say("leader", false, h.mostHint(), "%v", err)
 	default:
@@ -124,25 +124,25 @@ func (h *Hub) checkLeader(ctx context.Context, f *findings) {
 	}
 }
 
-// mostHint is what to do where the store does not answer: nothing can be changed while most
-// of the hubs are away.
+// mostHint returns the hint for a store that does not answer. While most hubs are down, the store
+// accepts no changes.
 func (h *Hub) mostHint() string {
 	if h.peers == nil || h.isForeign() {
 		return ""
 	}
-	return "Most of the hubs have to be there: start those that are away, or begin anew with one that is left: docs/fleet-operations.md, Most hubs are lost"
+	return "More than half of the hubs must run: start the missing hubs, or rebuild the fleet from a remaining hub: docs/fleet-operations.md, Most hubs are lost"
 }
 
 func (h *Hub) checkRepository(f *findings) {
 	r := h.repository()
 	if r.URL == "" {
-		f.say("repository", true, "", "none is followed")
+		f.say("repository", true, "", "no repository is configured")
 		return
 	}
 	ref, _, ok := h.refs.get(refKey(r.Branch))
 	switch {
 	case !ok:
-		f.say("repository", false, "See: fettle events", "it was never read")
+		f.say("repository", false, "See: fettle events", "the hub has not read it yet")
 	case ref.Error != "":
 		f.say("repository", false, "See: fettle alarm list", "%s", ref.Error)
 	default:

@@ -16,8 +16,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/clone"
 )
 
-// A target may claim so often at once, and then once in each time. A proof that it was cloned takes
-// about a dozen claims.
+// A target may send claimBurst claims at once, and then one per claimEvery. A proof that a target
+// was cloned takes about a dozen claims.
 const (
 	claimBurst = 60
 	claimEvery = 30 * time.Second
@@ -25,8 +25,8 @@ const (
 
 const claimPrefix = "claim/"
 
-// claims answers the claims of agents, by which clones are detected. The records are in the
-// store only: a claim is rare, and they would take memory for each target.
+// claims answers the claims of agents, with which hubs detect clones. The records are only in the
+// store, not in memory: claims are rare, and a fleet has very many targets.
 type claims struct {
 	store    fleet.Store
 	exchange fleet.Exchange
@@ -49,8 +49,8 @@ func newClaims(h *Hub) *claims {
 	}
 }
 
-// answer takes a claim into the record of its target. The record is durable before the answer: an
-// agent never has a value that hubs do not know.
+// answer adds a claim to the record of its target. The record is durable before the answer is sent:
+// an agent never has a value that is missing in the record.
 func (c *claims) answer(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
 	claim, err := fleet.ParseClaim(body)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *claims) answer(ctx context.Context, from fleet.TargetID, body []byte) (
 		return nil, err
 	}
 	if ok, _ := c.pace.take(from, c.now()); !ok {
-		return nil, fmt.Errorf("cannot take more claims of %s now", t.Name)
+		return nil, fmt.Errorf("cannot accept more claims of %s now: it sent too many. Its agent tries again", t.Name)
 	}
 	for {
 		r, rev, err := c.record(ctx, from)
@@ -88,7 +88,7 @@ func (c *claims) answer(ctx context.Context, from fleet.TargetID, body []byte) (
 	}
 }
 
-// record returns the record of a target and its revision. A record that cannot be read counts as
+// record returns the record of a target and its revision. A record that cannot be decoded counts as
 // empty: it proves nothing.
 func (c *claims) record(ctx context.Context, id fleet.TargetID) (r clone.Record, rev uint64, err error) {
 	e, err := c.store.Get(ctx, claimPrefix+string(id))
@@ -109,7 +109,7 @@ func (c *claims) put(ctx context.Context, id fleet.TargetID, r clone.Record, rev
 	return err
 }
 
-// forget removes the record of a target: an operator decided, or the target left.
+// forget removes the record of a target after an operator's decision, or when the target leaves.
 func (c *claims) forget(ctx context.Context, id fleet.TargetID) error {
 	c.pace.forget(id)
 	if err := c.store.Delete(ctx, claimPrefix+string(id), 0); err != nil && !errors.Is(err, fleet.ErrNotFound) {
@@ -118,8 +118,9 @@ func (c *claims) forget(ctx context.Context, id fleet.TargetID) error {
 	return nil
 }
 
-// follow requests claims of the agents that are connected to this hub whenever a record is not
-// mirrorsFilled. All hubs do, so that each process with the identity of the target claims.
+// follow watches the records until ctx ends. If a record is not settled, it requests claims from
+// the agents that are connected to this hub. All hubs do so: each process with the identity of the
+// target then claims.
 func (c *claims) follow(ctx context.Context) error {
 	var once sync.Once
 	return c.store.Watch(ctx, c.request, func() { once.Do(func() { close(c.ready) }) })
@@ -133,5 +134,5 @@ func (c *claims) request(e fleet.Entry) {
 	if !ours || e.Gone || !c.exchange.Here(fleet.TargetID(id)) || json.Unmarshal(e.Value, &r) != nil || r.Settled || r.Proved {
 		return
 	}
-	_ = c.exchange.Tell(fleet.TargetID(id), fleet.WordClaim, nil) // it claims by itself later
+	_ = c.exchange.Tell(fleet.TargetID(id), fleet.WordClaim, nil) // if it fails: agents also claim on their own
 }

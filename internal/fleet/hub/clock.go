@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// clockOf takes in what an agent's clock says. That it is wrong, and that it is right
-// again, is told once.
+// clockOf records the clock of an agent. An event reports when the clock becomes wrong, and when it
+// is right again.
 func (h *Hub) clockOf(ctx context.Context, id fleet.TargetID, clock time.Time) {
 	ahead := clock.Sub(h.now())
 	wrong := ahead.Abs() > pki.MaxSkew
@@ -43,7 +43,7 @@ func (h *Hub) clockOf(ctx context.Context, id fleet.TargetID, clock time.Time) {
 
 func skewText(ahead time.Duration) string {
 	if ahead < 0 {
-		return fmt.Sprintf("its clock is %s behind the hub's: times that it reports are wrong, and so is when it does things", (-ahead).Round(time.Second))
+		return fmt.Sprintf("its clock is %s behind the hub's: times in its reports are wrong, and scheduled work runs too late", (-ahead).Round(time.Second))
 	}
-	return fmt.Sprintf("its clock is %s ahead of the hub's: times that it reports are wrong, and so is when it does things", ahead.Round(time.Second))
+	return fmt.Sprintf("its clock is %s ahead of the hub's: times in its reports are wrong, and scheduled work runs too early", ahead.Round(time.Second))
 }

@@ -8,11 +8,11 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 )
 
-// cloneReason is why a cloned target is suspect.
+// cloneReason is the reason of the suspicion against a cloned target.
 const cloneReason = "several hosts have its identity"
 
-// onCloned marks a target as suspect: it is proved that several hosts have its identity. Each
-// later claim does it again until the target is marked.
+// onCloned marks a target as suspect, because several hosts have its identity. It returns at once
+// and tries in the background. Later claims call it again until the target is marked.
 func (h *Hub) onCloned(id fleet.TargetID, copies []fleet.Copy) {
 	h.retryQueue.add(h.ctx, retryTask{
 		key: "cloned/" + string(id),
@@ -27,7 +27,7 @@ func (h *Hub) onCloned(id fleet.TargetID, copies []fleet.Copy) {
 func (h *Hub) markCloned(ctx context.Context, id fleet.TargetID, copies []fleet.Copy) error {
 	r, _, err := h.claims.record(ctx, id)
 	if err != nil || !r.Proved {
-		return err // an operator decided meanwhile
+		return err // an operator has decided in the meantime
 	}
 	by := access.Somebody("hub "+h.set.Name, "certificate")
 	was := false
@@ -48,8 +48,8 @@ func (h *Hub) markCloned(ctx context.Context, id fleet.TargetID, copies []fleet.
 	return h.did(ctx, by, fleet.Suspected, id, "", cloneReason, err)
 }
 
-// trusted returns a target that is active and that is not cloned: only such a target gets
-// anything of the fleet, and only its statements count.
+// trusted returns a target that is active and not cloned. Only such a target gets assignments and
+// content of the fleet, and only its reports count. Other targets cause an error.
 func (h *Hub) trusted(ctx context.Context, id fleet.TargetID) (fleet.Target, error) {
 	t, err := h.active(ctx, id)
 	if err == nil && t.Cloned() {
@@ -58,9 +58,8 @@ func (h *Hub) trusted(ctx context.Context, id fleet.TargetID) (fleet.Target, err
 	return t, err
 }
 
-// onTarget takes a change of the registry. The connections of a target that is cloned are ended
-// once, with the streams over them. A target that an operator trusts again gets its new assignment
-// and its jobs.
+// onTarget handles a change in the registry. When a target becomes cloned, it ends the agent
+// connections and their streams once. When an operator trusts the target again, released runs.
 func (c *claims) onTarget(id fleet.TargetID, t fleet.Target) {
 	is := t.Standing == fleet.Active && t.Cloned()
 	c.mu.Lock()
@@ -79,29 +78,29 @@ func (c *claims) onTarget(id fleet.TargetID, t fleet.Target) {
 	}
 }
 
-// isCloned tells whether a target gets nothing because it was cloned.
+// isCloned reports whether a target gets nothing because it was cloned.
 func (c *claims) isCloned(id fleet.TargetID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.cloned[id]
 }
 
-// onReleased gives a target its new assignment and its jobs, and requests claims. If several hosts
-// still have its identity, these claims prove it at once.
+// onReleased sends a target its assignment and its jobs, and requests claims. If several hosts
+// still have the identity of the target, these claims prove it at once.
 func (h *Hub) onReleased(id fleet.TargetID) {
 	if !h.exchange.Here(id) {
 		return
 	}
-	_ = h.exchange.Tell(id, fleet.WordClaim, nil) // it claims by itself later
+	_ = h.exchange.Tell(id, fleet.WordClaim, nil) // if it fails: agents also claim on their own
 	go h.jobDispatcher.deliver(h.ctx, id)
 	if g, _, ok := h.assignments.get(string(id)); ok {
 		h.push(g)
 	}
 }
 
-// forgetClaims removes the record of a target that is not one of the fleet any more.
+// forgetClaims removes the record of a target that has left the fleet.
 func (h *Hub) forgetClaims(id fleet.TargetID) {
 	if err := h.claims.forget(h.ctx, id); err != nil && h.ctx.Err() == nil {
-		h.warn("cannot forget the claims of a target: " + err.Error())
+		h.warn("cannot remove the claims of a target that has left the fleet: " + err.Error())
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// mayRead tells which content a target may have: what it is assigned.
+// mayRead returns the client of a request and a function that reports which content it may read. A
+// target may read the content of its assignment. For other clients, may is nil.
 func (h *Hub) mayRead(r *http.Request) (client string, may func(digest string) bool) {
 	trust, err := h.trust()
 	if err != nil || r.TLS == nil {
@@ -20,7 +21,7 @@ func (h *Hub) mayRead(r *http.Request) (client string, may func(digest string) b
 		return "", nil
 	}
 	if p.Name.Kind == pki.HubKind {
-		// Hubs give each other everything.
+		// A hub may read all content.
 		return p.Name.String(), func(string) bool { return h.isMember(p.Name.ID) }
 	}
 	if _, err := h.trusted(r.Context(), fleet.TargetID(p.Name.ID)); err != nil {
@@ -29,14 +30,14 @@ func (h *Hub) mayRead(r *http.Request) (client string, may func(digest string) b
 	return p.Name.ID, func(digest string) bool { return h.isAssigned(fleet.TargetID(p.Name.ID), digest) }
 }
 
-// isAssigned tells whether a target may have content: its assignment names it.
+// isAssigned reports whether the assignment of a target contains a digest.
 func (h *Hub) isAssigned(id fleet.TargetID, digest string) bool {
 	g, _, _ := h.assignments.get(string(id))
 	return names(g.assignment, digest)
 }
 
-// onContent gives small content to an agent, over the connection that it has. What it may not
-// have does not exist for it.
+// onContent answers with small content over the agent connection. For content outside of its
+// assignment, a target gets the same error as for missing content.
 func (h *Hub) onContent(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
 	if _, err := h.trusted(ctx, from); err != nil {
 		return nil, err
@@ -46,12 +47,12 @@ func (h *Hub) onContent(ctx context.Context, from fleet.TargetID, body []byte) (
 		return nil, err
 	}
 	if !h.isAssigned(from, digest) {
-		return nil, fmt.Errorf("%w: there is no such content", fleet.ErrNotFound)
+		return nil, fmt.Errorf("%w: the content does not exist, or is not in the assignment of this target", fleet.ErrNotFound)
 	}
 	return h.giver.Answer(digest)
 }
 
-// names tells whether an assignment names content by a digest.
+// names reports whether an assignment contains a digest.
 func names(a fleet.Assignment, digest string) bool {
 	named := func(m *fleet.Assigned) bool {
 		return m.Bundle.Digest == digest || m.Proof != nil && m.Proof.Digest == digest
@@ -74,7 +75,7 @@ func names(a fleet.Assignment, digest string) bool {
 	return false
 }
 
-// partsOf are the top and the modules.
+// partsOf returns the root bundle and the modules of an assignment.
 func partsOf(a fleet.Assignment) []fleet.Assigned {
 	return append([]fleet.Assigned{a.Top}, a.Modules...)
 }

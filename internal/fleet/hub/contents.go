@@ -16,28 +16,28 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// namedRef is where a branch, tag or commit led the last time, by its name.
+// namedRef is the last result for a branch, tag or commit that the fleet follows.
 type namedRef struct {
 	Name     string         `json:"name"`
 	Revision fleet.Revision `json:"revision"`
 	Error    string         `json:"error,omitempty"`
-	Read     int64          `json:"read"` // ns since 1970, when it was found
+	Read     int64          `json:"read"` // time of the result, in ns since 1970
 }
 
 func (r namedRef) ref() *assign.Ref { return &assign.Ref{Commit: r.Revision.Commit, Error: r.Error} }
 
-// refKey is the key of a ref in the store: names of branches have characters that keys
-// have not.
+// refKey returns the key of a ref in the store. It encodes the name, because keys allow fewer
+// characters.
 func refKey(name string) string { return hex.EncodeToString([]byte(name)) }
 
-// follow asks the repository where the branch and the pins lead until ctx ends. answered
-// is called after each answer, also when there was none.
+// follow polls the repository for the branch and the refs of pins until ctx ends. It calls answered
+// after each poll, also after a failed one.
 func (h *Hub) follow(ctx context.Context, answered func()) error {
 	s := h.edge.sources(&content.Sources{
 		Dir:     h.dir("mirror"),
 		Changed: func(_ string, refs map[string]fleet.Revision) { h.found(ctx, refs) },
 		Failed:  func(_ string, err error) { h.unread(ctx, err); answered() },
-		// An answer ends an alarm.
+		// A successful poll ends an alarm.
 		Answered: func(string) { h.unread(ctx, nil); answered() },
 	})
 	h.mu.Lock()
@@ -48,7 +48,7 @@ func (h *Hub) follow(ctx context.Context, answered func()) error {
 	return ctx.Err()
 }
 
-// watchRefs says what is followed: the branch, and what pins name.
+// watchRefs sets which refs are polled: the branch and the refs of pins.
 func (h *Hub) watchRefs() error {
 	h.mu.Lock()
 	s := h.repo
@@ -61,7 +61,7 @@ func (h *Hub) watchRefs() error {
 	return s.Set([]content.Source{{Name: r.Name, URL: r.URL, Access: r.access(), Refs: refs, Every: r.Poll}})
 }
 
-// pinnedRefs are what pins of active targets name, sorted, each once.
+// pinnedRefs returns the refs in pins of active targets, sorted and without duplicates.
 func (h *Hub) pinnedRefs() []string {
 	var refs []string
 	for _, t := range h.targets.values() {
@@ -73,13 +73,13 @@ func (h *Hub) pinnedRefs() []string {
 	return slices.Compact(refs)
 }
 
-// found keeps where refs lead now.
+// found stores the commits of refs and records an event for each change.
 func (h *Hub) found(ctx context.Context, refs map[string]fleet.Revision) {
 	for name, rev := range refs {
 		before, _, _ := h.refs.get(refKey(name))
 		h.keepRef(ctx, name, func(was namedRef) namedRef {
 			if was.Revision == rev && (was.Error == "" || name != h.repository().Branch) {
-				return was // what is wrong with the ref of a pin is told with the answer
+				return was // unread records errors of pinned refs
 			}
 			return namedRef{Name: name, Revision: rev, Read: h.now().UnixNano()}
 		})
@@ -89,15 +89,15 @@ func (h *Hub) found(ctx context.Context, refs map[string]fleet.Revision) {
 	}
 }
 
-// unread keeps why the repository, or some of its refs, cannot be read, or that all can be
-// again; where refs led stays. What is wrong with the ref of a pin is not wrong with the branch.
+// unread stores why the repository, or some of its refs, cannot be read; nil means that all can be
+// read. The last commits stay. An error of a pinned ref does not affect the branch.
 func (h *Hub) unread(ctx context.Context, err error) {
 	branch := h.repository().Branch
 	wrong, rest := refErrors(err)
 	wrong[branch] = errors.Join(rest, wrong[branch])
 	h.unreadRef(ctx, branch, wrong[branch])
 	if rest != nil {
-		return // the repository does not answer: nothing is known of the others
+		return // the repository does not answer: the state of other refs is unknown
 	}
 	for _, name := range h.pinnedRefs() {
 		if name != branch {
@@ -106,7 +106,7 @@ func (h *Hub) unread(ctx context.Context, err error) {
 	}
 }
 
-// refErrors takes apart what is wrong with single refs, and what is wrong with all.
+// refErrors splits an error into errors of single refs and errors of the whole repository.
 func refErrors(err error) (refs map[string]error, rest error) {
 	refs = map[string]error{}
 	switch e := err.(type) {
@@ -126,7 +126,7 @@ func refErrors(err error) (refs map[string]error, rest error) {
 	return refs, rest
 }
 
-// unreadRef keeps why a ref cannot be followed, nil for one that can.
+// unreadRef stores why a ref cannot be followed; nil clears the error.
 func (h *Hub) unreadRef(ctx context.Context, name string, err error) {
 	text := ""
 	if err != nil {
@@ -149,8 +149,8 @@ func (h *Hub) unreadRef(ctx context.Context, name string, err error) {
 	h.note(ctx, fleet.HubEvent{Kind: fleet.Unread, Text: what, Error: text})
 }
 
-// keepRef changes what is kept of a ref, and tries until it is: the repository is not told of
-// again before it has something new.
+// keepRef changes the stored result of a ref. It retries until it succeeds or ctx ends, because the
+// next poll reports nothing before the repository changes.
 func (h *Hub) keepRef(ctx context.Context, name string, change func(was namedRef) namedRef) {
 	for {
 		was, at, _ := h.refs.get(refKey(name))
@@ -162,7 +162,7 @@ func (h *Hub) keepRef(ctx context.Context, name string, change func(was namedRef
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		h.warn("cannot keep where " + name + " leads: " + err.Error())
+		h.warn("cannot store the commit of " + name + ": " + err.Error())
 		select {
 		case <-ctx.Done():
 			return
@@ -171,15 +171,15 @@ func (h *Hub) keepRef(ctx context.Context, name string, change func(was namedRef
 	}
 }
 
-// note is record for what is no reason to stop.
+// note records an event. A failure is only a warning.
 func (h *Hub) note(ctx context.Context, e fleet.HubEvent) {
 	if err := h.record(ctx, e); err != nil && ctx.Err() == nil {
-		h.warn("cannot keep an event: " + err.Error())
+		h.warn("cannot store an event: " + err.Error())
 	}
 }
 
-// contents packs a commit into bundles and asks what it says of targets. A commit that
-// cannot be read is no error of the hub: the contents say it.
+// contents packs a commit into bundles and compiles its inventory. If the commit cannot be read,
+// Contents.Error contains the reason; the error of contents itself is only that of ctx.
 func (h *Hub) contents(ctx context.Context, commit string, targets []fleet.Target) (assign.Contents, error) {
 	c := assign.Contents{Enrolled: assign.EnrolledDigest(targets), Revision: fleet.Revision{Repository: h.repository().Name, Commit: commit}}
 	for _, r := range h.refs.values() {
@@ -200,7 +200,7 @@ func (h *Hub) contents(ctx context.Context, commit string, targets []fleet.Targe
 	return c, nil
 }
 
-// understand asks the compiler for the targets of a commit.
+// understand compiles the inventory of a commit and fills c with its bundles and targets.
 func (h *Hub) understand(c *assign.Contents, parts []fleet.Assigned, targets []fleet.Target) error {
 	if len(parts) > 0 {
 		c.Revision = parts[0].Revision
@@ -240,8 +240,8 @@ func (h *Hub) understand(c *assign.Contents, parts []fleet.Assigned, targets []f
 	return nil
 }
 
-// compose is the tree of all parts with the targets that are enrolled, as agents make
-// theirs.
+// compose returns the tree of all parts with the enrolled targets, as agents build it. The caller
+// must call end when it no longer reads the tree. After an error, end was called already.
 func (h *Hub) compose(parts []fleet.Assigned, targets []fleet.Target) (tree repo.Tree, end func(), err error) {
 	var closes []func() error
 	end = func() {
@@ -273,5 +273,5 @@ func (h *Hub) compose(parts []fleet.Assigned, targets []fleet.Target) (tree repo
 	return tree, end, err
 }
 
-// Poll is how often a repository is asked when nobody says.
+// Poll is the default time between two polls of a repository.
 const Poll = 30 * time.Second

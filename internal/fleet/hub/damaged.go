@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// viewFile is the read model of a hub.
+// viewFile is the file name of the read model of a hub.
 const viewFile = "view.db"
 
 // watchView ends a hub whose read model is damaged. Run then creates a new one from the store.
@@ -21,11 +21,11 @@ func (h *Hub) watchView(ctx context.Context) error {
 	}
 }
 
-// replaceView removes a damaged read model. The hub that used it has closed it. A pause limits the
-// work if the disk damages each new file.
+// replaceView removes a damaged read model after the hub that used it has closed it. The pause
+// before limits the work if the disk damages each new file.
 func (c Config) replaceView(ctx context.Context, why error) error {
 	if c.Warn != nil {
-		c.Warn(why.Error() + ". This hub removes " + path.Join(c.Dir, viewFile) + ", and makes it again from the store")
+		c.Warn(why.Error() + ". This hub removes " + path.Join(c.Dir, viewFile) + ", and creates it again from the store")
 	}
 	select {
 	case <-ctx.Done():

@@ -41,7 +41,7 @@ func TestDamagedView(t *testing.T) {
 		o.mu.Lock()
 		defer o.mu.Unlock()
 		return err, slices.ContainsFunc(o.warn, func(s string) bool {
-			return strings.Contains(s, "view.db, and makes it again from the store")
+			return strings.Contains(s, "view.db, and creates it again from the store")
 		})
 	})
 	until(t, "all events are there again", func() (int, bool) {

@@ -9,17 +9,17 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// edge is where a hub meets what is not its own: the bus, git and the network. A
-// simulation puts others in the place of these three and runs all the rest as it is.
+// dependencies are the external parts of a hub: the bus, git and the HTTP server. A simulation
+// replaces these and runs the rest unchanged.
 type dependencies struct {
 	bus     func(ctx context.Context, c bus.Config) (shared, error)
 	sources func(s *content.Sources) sources
 	serve   func(h *Hub, ctx context.Context) error
-	// history reads a history for content.Histories; nil reads it with git.
+	// history reads a history for content.Histories; nil means: with git.
 	history func(ctx context.Context, dir string, src content.Source, commit string, accepted []string) ([]byte, error)
 }
 
-// realDependencies is the edge of every hub that is not simulated.
+// realDependencies returns the dependencies of a hub outside of simulations.
 func realDependencies() dependencies {
 	return dependencies{
 		bus: func(ctx context.Context, c bus.Config) (shared, error) {
@@ -34,7 +34,7 @@ func realDependencies() dependencies {
 	}
 }
 
-// shared is what a hub has in common with others and with agents: *bus.Server.
+// shared is the bus of a hub: stores, log and agent connections. *bus.Server implements it.
 type shared interface {
 	Store(ctx context.Context, name string) (fleet.Store, error)
 	Log(ctx context.Context, c bus.LogConfig) (fleet.Log, error)
@@ -44,7 +44,7 @@ type shared interface {
 	Close()
 }
 
-// sources follows repositories: *content.Sources.
+// sources polls repositories. *content.Sources implements it.
 type sources interface {
 	Run(ctx context.Context)
 	Set(list []content.Source) error

@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 )
 
-// Limits of the shares of a hub's file descriptors.
+// Limits on the shares of a hub's file descriptors.
 const (
 	defaultDescriptors = 65536
 	mostReserved       = 4096
@@ -19,9 +19,9 @@ const (
 	agentQueue         = time.Second
 )
 
-// budgets divides the file descriptors that a process may have. A quarter is reserved for the
-// store, the read model, root's socket and git. HTTPS has a quarter of the rest, and agents have
-// all others.
+// budgets divides the file descriptors of a process. A quarter is reserved for the store, the read
+// model, the socket of root and git. HTTPS gets a quarter of the rest, and agents get the
+// remainder.
 func budgets(descriptors int) (https, agents agentconn.Budget) {
 	if descriptors <= 0 {
 		descriptors = defaultDescriptors
@@ -39,8 +39,8 @@ func budgetOf(most, strangers int) agentconn.Budget {
 
 type headerKey struct{}
 
-// limited lets a connection answer one request of a client that has not authenticated, and then
-// closes it, so that a stranger cannot keep it. A client certificate was verified in the handshake.
+// limited closes a connection after one answer if its client has not authenticated, so that a
+// stranger cannot hold it. A client certificate counts, because the handshake has verified it.
 func limited(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c := agentconn.OfContext(r.Context()); c != nil {
@@ -56,7 +56,7 @@ func limited(next http.Handler) http.Handler {
 	})
 }
 
-// authenticate finds who calls. The connection of a valid token is kept.
+// authenticate returns the user of a request. A valid token keeps the connection open.
 func (h *Hub) authenticate(r *http.Request) (access.Who, error) {
 	who, err := h.gate.Authenticate(r)
 	if err != nil || who.Name == "" {

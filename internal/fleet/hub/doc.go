@@ -1,26 +1,26 @@
-// Package hub is the role that holds assignments and views. It computes and grants; it
-// never runs anything on a target.
+// Package hub is the server of a fleet: it computes and signs assignments, and shows the state of
+// targets. It never runs programs on a target.
 //
 //	err := hub.Init(hub.Birth{Files: host, Dir: dir, Fleet: "acme", Name: "hub1", …})
 //	err = hub.Run(ctx, hub.Config{Files: host, Dir: dir, Compile: compiler, …})
 //
-// # One process, any number of them
+// # Several hubs
 //
-// A hub has a bus, the mirrors of the bus's buckets in memory, a read model and an HTTP
-// server. All hubs answer agents out of their mirrors. What has to be done once is done by
-// the one that holds the lease: it follows the repository, folds what happened into an
-// assign.State, computes, signs, and writes assignments with the lease's number, so that
-// what a deposed hub still writes is told from what its successor wrote.
+// Each hub has a bus, mirrors of the buckets of the bus in memory, a read model and an HTTP server.
+// All hubs answer agents from their mirrors. The leader, which holds the lease, does the work that
+// must be done once: it follows the repository, folds events into an assign.State, and signs and
+// writes assignments. Each assignment contains the number of the lease. So a record of a former
+// leader never replaces a record of its successor.
 //
-// # What is in the directory
+// # The directory of a hub
 //
-//	hub.json       what this hub is called and where it listens
-//	authority/     the fleet's authority, on the hub that made it; may be taken off-line
-//	keys/          this hub's own
+//	hub.json       the name of the hub, its addresses and its settings
+//	authority/     the key of the fleet CA, on the hub that created the fleet; may be moved off-line
+//	keys/          the keys and certificates of this hub
 //	bus/           the buckets and the log
-//	notify/        secrets and programs that rules of notification name
-//	hook-secret    what a git server proves its hooks with
+//	notify/        secrets and programs to which rules of notifications refer
+//	hook-secret    the secret with which a git server signs its webhooks
 //	content/       bundles and proofs, by digest
 //	mirror/        the repository, bare
-//	view.db        the read model; deleted, it is made again
+//	view.db        the read model; if it is missing, the hub creates it again
 package hub

@@ -13,17 +13,17 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
-// How many executors may be open through one hub at once. Each costs it some hundred
-// kilobytes at most, and an agent serves only some dozens.
+// Limits on executors that are open through one hub at once. Each uses at most a few hundred
+// kilobytes of the hub, and an agent serves only a few dozen.
 const (
 	maxOpen         = 1024
 	maxOpenOfUser   = 200
-	maxOpenOnTarget = 8 // by one person
+	maxOpenOnTarget = 8 // of one user
 )
 
-// OpenExecutor gives a stream to the executor of a target, over the bus: it does not
-// matter which hub the agent is connected to. What the stream may do was decided by the
-// right of who asks, and stands in its header; agents believe hubs alone.
+// OpenExecutor opens a stream to the executor of a target over the bus, through any hub. The header
+// states whether the stream may change the target; the caller has checked the right of the user.
+// Agents accept such a header only from hubs.
 func (h *Hub) OpenExecutor(ctx context.Context, by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
 	t, err := h.trusted(ctx, id)
 	if err != nil {
@@ -50,8 +50,8 @@ func (h *Hub) OpenExecutor(ctx context.Context, by access.Who, id fleet.TargetID
 	return nil, fmt.Errorf("cannot work on %s: %w", t.Name, err)
 }
 
-// silentTarget refuses work on a target that did not answer. A hub that does not answer still holds
-// the connections of its agents.
+// silentTarget returns the error for a target that did not answer. missing is set if a hub does not
+// answer: it may still hold the connection of the agent.
 func silentTarget(name string, missing error) error {
 	if missing == nil {
 		return &api.Refusal{Status: http.StatusServiceUnavailable, Why: fmt.Sprintf("cannot work on %s: its agent does not answer", name), Hint: "See its last contact: fettle target show " + name}
@@ -60,7 +60,7 @@ func silentTarget(name string, missing error) error {
 		Hint: "The agent connects to another hub within a minute. Try again then, or use --via ssh"}
 }
 
-// counted is a stream that counts until it is closed.
+// counted is a stream that calls leave when it is closed.
 type counted struct {
 	io.ReadWriteCloser
 	leave func()
@@ -71,7 +71,7 @@ func (c *counted) Close() error {
 	return c.ReadWriteCloser.Close()
 }
 
-// opened counts the executors that are open. The zero value has none.
+// opened counts open executors. The zero value has none. It is safe for concurrent use.
 type opened struct {
 	mu    sync.Mutex
 	all   int
@@ -79,18 +79,19 @@ type opened struct {
 	pairs map[[2]string]int
 }
 
-// enter counts one more, or refuses. leave may be called again.
+// enter counts one more executor, or returns a refusal. Calls of leave after the first have no
+// effect.
 func (o *opened) enter(user string, id fleet.TargetID) (leave func(), err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	pair := [2]string{user, string(id)}
 	switch {
 	case o.all >= maxOpen:
-		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %d are open through this hub", o.all), Hint: "Try again when others have ended, or ask another hub"}
+		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %d are open through this hub", o.all), Hint: "Try again later, or use another hub"}
 	case o.users[user] >= maxOpenOfUser:
-		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open", user, o.users[user]), Hint: "Work on fewer at once: --parallel NUMBER"}
+		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open", user, o.users[user]), Hint: "Work on fewer targets at once: --parallel NUMBER"}
 	case o.pairs[pair] >= maxOpenOnTarget:
-		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open on this target", user, o.pairs[pair]), Hint: "Try again when one of them has ended"}
+		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open on this target", user, o.pairs[pair]), Hint: "Close one of them and try again"}
 	}
 	if o.users == nil {
 		o.users, o.pairs = map[string]int{}, map[[2]string]int{}

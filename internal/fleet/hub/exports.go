@@ -17,14 +17,14 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// A target may change what it exports so often at once, and then once in each time. Agents
-// are calmer than that by themselves; this is for those that are not.
+// A target may change its exported values exportBurst times at once, and then once per exportEvery.
+// A working agent changes them less often.
 const (
 	exportBurst = 12
 	exportEvery = time.Minute
 )
 
-// exportRecord is what a target exports, as hubs keep it.
+// exportRecord contains the exported values of a target in the store.
 type exportRecord struct {
 	Values []exported.Own `json:"values"`
 	Since  int64          `json:"since"` // ns since 1970
@@ -42,8 +42,8 @@ func exportPaces() targetLimiter {
 	return targetLimiter{every: rate.Every(exportEvery), burst: exportBurst}
 }
 
-// onExports keeps what a target exports; the answer says that it is durable. Whose values
-// they are, the connection says.
+// onExports stores the exported values of a target. They are durable when it returns nil. The
+// connection has authenticated the target.
 func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
 	t, err := h.trusted(ctx, from)
 	if err != nil {
@@ -59,10 +59,10 @@ func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) (
 	}
 	if ok, tell := h.exporting.take(from, h.now()); !ok {
 		if tell {
-			h.note(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from, Text: "changes what it exports again and again: those who use it get it once a minute",
-				Error: "does " + t.Name + " use values of others that use its own?"})
+			h.note(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from, Text: "changes its exported values again and again: targets that use them get changes once a minute",
+				Error: "does " + t.Name + " use exported values that depend on its own?"})
 		}
-		return nil, fmt.Errorf("cannot take other values yet: these changed more than %d times in %s", exportBurst, exportBurst*exportEvery)
+		return nil, fmt.Errorf("cannot accept new values yet: they changed more than %d times in %s", exportBurst, exportBurst*exportEvery)
 	}
 	if len(e.Values) == 0 {
 		err = h.exports.remove(ctx, string(from))
@@ -76,24 +76,24 @@ func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) (
 }
 
 // confirmExports returns nil if the store has the exported values of a target at a revision. The
-// mirror can be behind, and an agent does not repeat values that a hub acknowledged.
+// mirror may be behind, and an agent does not repeat values that a hub has acknowledged.
 func (h *Hub) confirmExports(ctx context.Context, from fleet.TargetID, rev uint64) error {
 	if rev == 0 {
 		return absent(ctx, h.exports.store, h.exports.prefix+string(from))
 	}
 	e, err := h.exports.newest(ctx, string(from))
 	if err == nil && e.Rev != rev {
-		err = fmt.Errorf("cannot take the values yet: %w", fleet.ErrConflict)
+		err = fmt.Errorf("cannot accept the values yet: %w", fleet.ErrConflict)
 	}
 	return err
 }
 
-// onExported tells whoever computes.
+// onExported passes changed values to the leader's computation, if this hub leads.
 func (h *Hub) onExported(key string, e exportRecord, rev uint64, gone bool) {
 	h.tell(assign.Event{Rev: rev, What: assign.ExportsEvent, Key: key, Exports: unless(gone, &e.Values)})
 }
 
-// exportText says what changed: names alone, since values may be long.
+// exportText lists the names of changed outputs. It omits the values, since they may be long.
 func exportText(was, now []exported.Own) string {
 	before, names := map[exported.Own]bool{}, map[string]bool{}
 	for _, o := range was {
@@ -115,16 +115,16 @@ func exportText(was, now []exported.Own) string {
 	return strings.Join(list, ", ")
 }
 
-// forgetExports removes what a target exported that is not one of the fleet any more.
+// forgetExports removes the exported values of a target that has left the fleet.
 func (h *Hub) forgetExports(key string) {
 	h.exporting.forget(fleet.TargetID(key))
 	h.compatible(fleet.TargetID(key))
 	if err := h.exports.remove(h.ctx, key); err != nil && h.ctx.Err() == nil {
-		h.warn("cannot forget what a target exported: " + err.Error())
+		h.warn("cannot remove the exported values of a target that has left the fleet: " + err.Error())
 	}
 }
 
-// Exports are what targets that are active export, and what of it others are given.
+// Exports returns the exported values of all active targets, and the values in assignments.
 func (h *Hub) Exports(context.Context) (document.Exports, error) {
 	out := document.Exports{Exports: []document.Export{}}
 	var used []exported.Table

@@ -9,17 +9,18 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// How often a hub looks for content that it has not, when no assignment says: one of
-// several, from which agents may ask what another one gave out, and one alone.
-// keepAfter is how long it waits for more of what is just assigned: to look is about all.
+// Times of the search for missing content. A hub searches after a change of assignments, and
+// otherwise every keepEvery, or every keepAloneEvery if it is the only hub. After a change it waits
+// keepAfter for further changes, because each search visits all assignments.
 const (
 	keepEvery      = 10 * time.Second
 	keepAloneEvery = 10 * time.Minute
 	keepAfter      = 300 * time.Millisecond
 )
 
-// keep gets the content of all assignments that this hub has not, so that any hub can give
-// it: from the others, and where none has it and this one leads, from the repository.
+// fetchContent fetches the missing content of all assignments until ctx ends, so that any hub can
+// serve it. It asks other hubs first. If none has the content and this hub leads, the repository is
+// the source.
 func (h *Hub) fetchContent(ctx context.Context) error {
 	trust, err := h.trust()
 	if err != nil {
@@ -38,7 +39,7 @@ func (h *Hub) fetchContent(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-h.wanting:
-			select { // a commit wants it for each target
+			select { // a commit changes the assignments of many targets one after the other
 			case <-ctx.Done():
 				return nil
 			case <-time.After(keepAfter):
@@ -48,7 +49,7 @@ func (h *Hub) fetchContent(ctx context.Context) error {
 	}
 }
 
-// others are the URLs of all other hubs, none for a hub that is alone.
+// others returns the URLs of all other hubs. A hub that is alone has none.
 func (h *Hub) others() []string {
 	if h.peers == nil {
 		return nil
@@ -80,7 +81,7 @@ func (h *Hub) keepAll(ctx context.Context, f *content.Fetcher) {
 		keepPart(g.assignment.Top)
 		list := g.assignment.Modules
 		if len(list) == 0 || lists[&list[0]] {
-			continue // targets that are alike share one list
+			continue // targets with the same configuration share one list
 		}
 		lists[&list[0]] = true
 		for _, part := range list {
@@ -97,9 +98,9 @@ func (h *Hub) keepOne(ctx context.Context, f *content.Fetcher, from fleet.Revisi
 	repo := h.repo
 	h.mu.Unlock()
 	if repo == nil {
-		return // it is looked for again
+		return // the next search tries again
 	}
 	if _, err := repo.Pack(ctx, from, h.content); err != nil && ctx.Err() == nil {
-		h.warn("cannot find content that is assigned: " + err.Error())
+		h.warn("cannot fetch content of an assignment: " + err.Error())
 	}
 }

@@ -11,33 +11,33 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// A target can have a freeze of its own, and the fleet can have one: two records that do not
-// change each other. A target is frozen as long as one of them is in force.
+// A target can have its own freeze, and the fleet can have one. The two records are independent. A
+// target is frozen as long as one of them is in force.
 
-// Freeze keeps a target as it is. A second freeze replaces the first.
+// Freeze refuses changes of a target. A second freeze replaces the first.
 func (h *Hub) Freeze(ctx context.Context, by access.Who, id fleet.TargetID, r document.FreezeRequest) error {
 	err := h.putFreeze(ctx, by, assign.Freeze{Key: string(id), Targets: []fleet.TargetID{id}}, r)
 	return h.did(ctx, by, fleet.Froze, id, "", r.Reason, err)
 }
 
-// Unfreeze removes the freeze of a target. One that has none is no error.
+// Unfreeze removes the freeze of a target. Without a freeze it does nothing.
 func (h *Hub) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error {
 	return h.did(ctx, by, fleet.Unfroze, id, "", "", h.freezes.remove(ctx, string(id)))
 }
 
-// FreezeAll keeps every target as it is, also those that join later. A second freeze of the
-// fleet replaces the first.
+// FreezeAll refuses changes of all targets, also of targets that enrol later. A second freeze of
+// the fleet replaces the first.
 func (h *Hub) FreezeAll(ctx context.Context, by access.Who, r document.FreezeRequest) error {
 	err := h.putFreeze(ctx, by, assign.Freeze{Key: assign.AllKey}, r)
 	return h.did(ctx, by, fleet.Froze, "", "", "all targets: "+r.Reason, err)
 }
 
-// UnfreezeAll removes the freeze of the fleet; those of single targets remain.
+// UnfreezeAll removes the freeze of the fleet. Freezes of single targets remain.
 func (h *Hub) UnfreezeAll(ctx context.Context, by access.Who) error {
 	return h.did(ctx, by, fleet.Unfroze, "", "", "all targets", h.freezes.remove(ctx, assign.AllKey))
 }
 
-// FrozenAll is the freeze of the fleet; nil if there is none, or if it has expired.
+// FrozenAll returns the freeze of the fleet, or nil if it does not exist or has expired.
 func (h *Hub) FrozenAll(context.Context) (*document.FleetFreeze, error) {
 	f, _, ok := h.freezes.get(assign.AllKey)
 	if !ok || !f.InForce(h.now().Unix()) {
@@ -46,8 +46,8 @@ func (h *Hub) FrozenAll(context.Context) (*document.FleetFreeze, error) {
 	return &document.FleetFreeze{At: f.At, Until: f.Until * int64(time.Second), By: f.By, Reason: f.Reason}, nil
 }
 
-// putFreeze writes a freeze whatever was there before. It begins at once on a hub whose clock
-// is behind too.
+// putFreeze writes a freeze and replaces any earlier one. It stores the start in At only for
+// display: a freeze is in force at once, also on a hub whose clock is behind.
 func (h *Hub) putFreeze(ctx context.Context, by access.Who, f assign.Freeze, r document.FreezeRequest) error {
 	f.At, f.Reason, f.By = h.now().UnixNano(), r.Reason, by.Name
 	if r.For > 0 {

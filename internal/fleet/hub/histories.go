@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// newHistories delivers the histories of assigned commits. Each hub reads them from the repository
-// itself: agents connect to any hub.
+// newHistories returns the server of histories of assigned commits. Each hub reads them from the
+// repository itself, because agents connect to any hub.
 func (h *Hub) newHistories() *content.Histories {
 	return &content.Histories{
 		Dir: h.dir("mirror"), Client: h.mayReadHistory, Now: h.now, Warn: h.warn, Read: h.edge.history,

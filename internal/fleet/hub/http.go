@@ -23,14 +23,14 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// backend is what the API stands on: the read model's answers and the hub's deeds.
+// backend implements api.Backend: the View answers most reads, and the Hub does the rest.
 type backend struct {
 	*view.View
 	*Hub
 }
 
-// serveHTTP serves enrolment, content and the API until ctx ends: to everybody by TLS,
-// and at the socket to whoever may open it.
+// serveHTTP serves enrolment, content and the API until ctx ends: over TLS for all clients, and on
+// the socket for root.
 func (h *Hub) serveHTTP(ctx context.Context) error {
 	trust, err := h.trust()
 	if err != nil {
@@ -75,7 +75,7 @@ func (h *Hub) serveHTTP(ctx context.Context) error {
 	return nil
 }
 
-// withoutPort explains why a hub is not allowed to listen.
+// withoutPort adds the remedy to an error of a hub that may not listen on its port.
 func withoutPort(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
@@ -83,8 +83,8 @@ func withoutPort(err error) error {
 	return fmt.Errorf("cannot listen on a port below 1024 without the capability CAP_NET_BIND_SERVICE: use a higher port, or give it to the service, see docs/fleet-operations.md: %w", err)
 }
 
-// routes are all that a hub serves. Content and renewal ask for a certificate by
-// themselves; enrolment asks for a token; the rest is the API's, with its table.
+// routes returns the handler of all routes. The routes of content and of renewal check the client
+// certificate themselves, and enrolment checks its token. The table of the API defines the rest.
 func (h *Hub) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/enrol", h.registrar.ServeEnrol)
@@ -102,18 +102,19 @@ func (h *Hub) routes() http.Handler {
 	return patient(mux)
 }
 
-// silenceFor is how long the store may be silent during one request. With the question which hubs
-// are missing, a request that the store does not answer is answered within 10 seconds.
+// silenceFor limits the time that one request waits for a store that does not answer. Together with
+// the search for missing hubs, the client gets an answer within 10 seconds.
 const silenceFor = 8 * time.Second
 
-// patient limits the time that a request waits for a silent store.
+// patient limits the time that a request waits for a store that does not answer.
 func patient(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(bus.WithSilence(r.Context(), silenceFor)))
 	})
 }
 
-// hookSecret is what a git server has to know, nil for a source that is not followed.
+// hookSecret returns the secret of webhooks for a repository, or nil if the fleet does not follow
+// it.
 func (h *Hub) hookSecret(source string) []byte {
 	if source != h.repository().Name {
 		return nil
@@ -125,7 +126,7 @@ func (h *Hub) hookSecret(source string) []byte {
 	return bytes.TrimSpace(text)
 }
 
-// poke has the repository asked soon, by whichever hub leads.
+// poke makes the leader poll the repository soon. On other hubs it does nothing.
 func (h *Hub) poke(source string) {
 	h.mu.Lock()
 	s := h.repo
@@ -135,7 +136,7 @@ func (h *Hub) poke(source string) {
 	}
 }
 
-// newID names a request.
+// newID returns a random ID for a request or a job.
 func newID() string {
 	var b [8]byte
 	_, _ = rand.Read(b[:])

@@ -27,45 +27,46 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Compiler says what a repository configures. *limited.Compiler is one.
+// Compiler compiles the inventory of a repository. *limited.Compiler implements it.
 type Compiler interface {
 	Targets(tree repo.Tree) ([]lang.Target, diag.List)
 }
 
-// Config is what a hub works with.
+// Config contains the environment of a hub.
 type Config struct {
 	Files   host.FS
 	Dir     string
 	Compile Compiler
-	// Socket is a file at which every client is an administrator; "" is none. Listen makes
-	// it, and accepts only root and the user of this process.
+	// Socket is the path of a socket at which every client has the right admin; "" means none.
+	// Listen creates it and accepts only root and the user of this process.
 	Socket string
 	Listen func(socket string) (net.Listener, error)
 	Now    func() time.Time
-	// Program runs a program of the hub's directory with something on standard input, for
-	// somebody who is to be notified. nil runs none.
+	// Binary runs a program of the hub's directory with stdin as its standard input, for a
+	// notification. If it is nil, the hub runs no programs.
 	Binary func(ctx context.Context, argv []string, stdin []byte) error
-	// Free tells how many bytes are free where a directory is, and how many there are. nil
-	// is not known.
+	// Free returns the free and the total bytes of the file system of a directory. If it is nil,
+	// the hub does not check the disk.
 	Free func(dir string) (free, all uint64, err error)
-	// Descriptors is how many files this process may have open; 0 is 65,536.
+	// Descriptors is the number of files that this process may open; 0 means 65,536.
 	Descriptors int
-	// Version is that of this program.
+	// Version is the version of this binary.
 	Version string
-	// Warn is told what went wrong and goes on; Ready once, when agents are served.
+	// Warn is called for errors after which the hub continues. Ready is called once, when the hub
+	// serves agents.
 	Warn  func(text string)
 	Ready func(api, bus net.Addr)
 }
 
-// Hub is one that runs.
+// Hub is a running hub. Its methods are safe for concurrent use.
 type Hub struct {
 	conf Config
 	edge dependencies
 	set  Settings
-	// settled is closed when agents may come.
+	// mirrorsFilled is closed when all mirrors are filled, so that agents may connect.
 	mirrorsFilled    chan struct{}
 	handshakeLimiter *bus.HandshakeLimiter
-	ctx              context.Context // of Run: what goes on beside a question ends with it
+	ctx              context.Context // of Run: background work ends with it
 
 	keys      *pki.Hub
 	services  *pki.Services
@@ -80,7 +81,7 @@ type Hub struct {
 	log           fleet.Log
 	stores        map[string]fleet.Store
 	view          *view.View
-	logEnd        atomic.Uint64 // where the log ended when the view began to follow it
+	logEnd        atomic.Uint64 // the last record in the log when the view began to follow it
 	metrics       *metrics.Metrics
 	content       *content.Store
 	giver         *content.Server // of content
@@ -107,20 +108,20 @@ type Hub struct {
 	targetCertificates *mirror[targetCertificates]
 	certifying         targetLimiter
 	crls               *mirror[keptList]
-	listing            sync.Mutex // who signs a list
+	listing            sync.Mutex // held while a list is signed
 	reporting          targetLimiter
 	members            *mirror[Member]
 	leaving            *mirror[leaving]
-	lost               *mirror[Member] // that were in the fleet before it was restored
+	lost               *mirror[Member] // hubs that were in the fleet before it was restored
 	claims             *claims
 
-	circling    sync.Mutex // of the file of the circle
-	peers       *peerCache // whom this hub knew when it began, nil for one that is alone
+	circling    sync.Mutex // held while the file of the peer cache is written
+	peers       *peerCache // the other hubs at the start; nil for a hub that is alone
 	again       chan struct{}
 	againOnce   sync.Once
 	dismissed   chan struct{} // closed when this hub is retired
 	dismissOnce sync.Once
-	wanting     chan struct{} // there may be content to get
+	wanting     chan struct{} // signals that content may be missing
 
 	remembered
 
@@ -134,7 +135,7 @@ type Hub struct {
 	leader *leader
 	out    assign.Output
 	repo   sources
-	skewed map[fleet.TargetID]bool // whose clock is wrong
+	skewed map[fleet.TargetID]bool // targets with a wrong clock
 }
 
 func (h *Hub) now() time.Time { return h.conf.Now() }
@@ -155,8 +156,8 @@ func (c Config) warn(text string) {
 	}
 }
 
-// open opens the directory and starts the bus. Agents that connect from then on are
-// answered when serve has been called.
+// open opens the directory and starts the bus. Agents can connect then, but they get answers only
+// after serve was called.
 func (h *Hub) open(ctx context.Context) (err error) {
 	if h.set, err = ReadSettings(h.conf.Files, h.conf.Dir); err != nil {
 		return err
@@ -171,7 +172,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 		return err
 	}
 	if h.isForeign() && h.peers == nil {
-		h.peers = &peerCache{} // others may join at any time
+		h.peers = &peerCache{} // other hubs may join at any time
 	}
 	h.revoked = &pki.Revocations{}
 	if h.content, err = content.OpenStore(h.conf.Files, h.dir("content"), 0); err != nil {
@@ -241,7 +242,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 	return err
 }
 
-// buckets are what hubs share.
+// buckets are the names of the stores that all hubs share.
 var buckets = [...]string{"targets", "tokens", "assignments", "lists", "requests", "results", "facts", "names", "leases", "settings", "people", "notices", "exports"}
 
 func (h *Hub) openStores(ctx context.Context) error {
@@ -249,7 +250,7 @@ func (h *Hub) openStores(ctx context.Context) error {
 	for _, name := range buckets {
 		s, err := h.bus.Store(ctx, name)
 		if err != nil {
-			return fmt.Errorf("cannot open what is kept of %s: %w", name, err)
+			return fmt.Errorf("cannot open the bucket %s: %w", name, err)
 		}
 		h.stores[name] = s
 	}
@@ -328,7 +329,7 @@ func (h *Hub) mirrored() []followed {
 	return []followed{h.signers, h.targets, h.assignments, h.jobs, h.rules, h.freezes, h.binaries, h.approvals, h.refs, h.minimumGenerations, h.sources, h.exports, h.requests, h.requestPolicies, h.targetCertificates, h.crls, h.notifications, h.notices, h.alarms, h.incompatible, h.members, h.leaving, h.lost, h.users, h.tokens, h.claims}
 }
 
-// settle waits until all mirrors are filled, and only then lets agents ask.
+// waitForMirrors waits until all mirrors are filled. Then it starts to serve agents.
 func (h *Hub) waitForMirrors(ctx context.Context) error {
 	for _, m := range h.mirrored() {
 		select {

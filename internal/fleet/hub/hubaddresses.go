@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// onHubs tells an agent where hubs are, and whose signatures it may believe. It believes
-// none that its authority does not vouch for.
+// onHubs sends an agent the addresses of all hubs, the certificates of their signers and their
+// revocations. An agent accepts only certificates of its fleet CA.
 func (h *Hub) onHubs(context.Context, fleet.TargetID, []byte) ([]byte, error) {
 	return h.hubAddressesText()
 }
@@ -23,11 +23,11 @@ func (h *Hub) hubAddressesText() ([]byte, error) {
 	return json.Marshal(fleet.Hubs{Hubs: hubs, Buses: buses, Signers: string(pki.EncodeCertificates(certs...)), Revocations: h.revoked.OfHubs()})
 }
 
-// sendHubAddresses tells it to all agents that are connected here.
+// sendHubAddresses sends the addresses to all agents that are connected to this hub.
 func (h *Hub) sendHubAddresses() {
 	text, err := h.hubAddressesText()
 	if err != nil {
-		h.warn("cannot tell agents where hubs are: " + err.Error())
+		h.warn("cannot send the addresses of hubs to agents: " + err.Error())
 		return
 	}
 	for _, id := range h.exchange.Connected() {
@@ -38,13 +38,12 @@ func (h *Hub) sendHubAddresses() {
 	}
 }
 
-// onSigner tells agents of a hub that signs, and of one that does not any more, and
-// has the keys looked at anew.
+// onSigner sends the changed list of signers to agents, and empties the cache of keys.
 func (h *Hub) onSigner(string, []byte, uint64, bool) {
 	h.ring.forget()
 	select {
 	case <-h.mirrorsFilled:
 		h.sendHubAddresses()
-	default: // all are being read
+	default: // the mirror reads existing entries
 	}
 }

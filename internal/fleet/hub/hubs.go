@@ -18,16 +18,16 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// lookFor is how long what the store says of itself may take: without most hubs it says
-// nothing, and that is an answer too.
+// lookFor limits a status query to the store. While most hubs are down, the store does not answer,
+// and the caller then reports this.
 const lookFor = 5 * time.Second
 
-// Hubs are the hubs of the fleet.
+// Hubs returns the hubs of the fleet, with the state of each as this hub sees it.
 func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
 	ctx, stop := context.WithTimeout(ctx, lookFor)
 	defer stop()
 	p := document.HubPage{Format: document.HubPageFormat, Seen: h.set.Name, Hubs: []document.HubMember{}, Copies: 1, Complete: true}
-	// Without most of the hubs the store does not answer: who is there is known all the same.
+	// While most hubs are down, the store does not answer. The list of hubs is in memory.
 	once, done := context.WithTimeout(ctx, lookFor/2)
 	leader, _ := bus.Holder(once, h.stores["leases"], "leader")
 	done()
@@ -49,8 +49,8 @@ func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
 	return p, nil
 }
 
-// seeForeign adds what is known where everything is kept by others: which hubs are there, and
-// on how many servers of the cluster it is.
+// seeForeign adds the state of hubs that store everything in an external NATS cluster: which hubs
+// are connected, and how many servers of the cluster have a copy.
 func (h *Hub) seeForeign(ctx context.Context, p *document.HubPage) {
 	p.Nats = true
 	peers, _ := h.joint().Peers(ctx)
@@ -71,7 +71,7 @@ func (h *Hub) seeForeign(ctx context.Context, p *document.HubPage) {
 			}
 		}
 		if c.Leader == "" && want == 1 {
-			n = 1 // a server alone has no leader
+			n = 1 // a single server has no leader
 		}
 		if p.Complete = p.Complete && n == want; i == 0 || n < p.Copies {
 			p.Copies = n
@@ -79,7 +79,7 @@ func (h *Hub) seeForeign(ctx context.Context, p *document.HubPage) {
 	}
 }
 
-// seePeers adds what the bus knows of the others.
+// seePeers adds the state of the other hubs as the bus reports it.
 func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 	peers, _ := h.joint().Peers(ctx)
 	silent := unresponsiveHubs(ctx, h)
@@ -111,7 +111,7 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 				p.Hubs[at].Keeps++
 			}
 		}
-		// What is changed needs most of the copies that there are to be.
+		// A change needs a majority of the desired copies.
 		p.Spare = max(0, min(p.Spare, n-c.Want/2-1))
 		if p.Complete = p.Complete && n == c.Want; i == 0 || n < p.Copies {
 			p.Copies = n
@@ -119,8 +119,9 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 	}
 }
 
-// lacksMost refuses what cannot be while most of the hubs are away: the store says nothing
-// then. It asks nobody.
+// lacksMost returns a refusal if this hub has no connection to a majority of the hubs, because the
+// store does not answer then. It uses only the state of connections and sends nothing. job
+// completes "cannot …".
 func (h *Hub) lacksMost(job string) error {
 	if h.peers == nil || h.isForeign() {
 		return nil
@@ -134,21 +135,22 @@ func (h *Hub) lacksMost(job string) error {
 	return withoutMost(h, job, "cannot reach", away)
 }
 
-// withoutMost refuses a change if the remaining hubs are not most of the voters.
+// withoutMost returns a refusal of a change if the remaining hubs are not a majority of the voters.
 func withoutMost(h *Hub, job, cannot string, away []string) error {
-	// A hub that is listed and was never there has no vote yet.
+	// A hub that is listed but has never connected has no vote yet.
 	if len(h.members.values())-len(away) > h.joint().Voters()/2 {
 		return nil
 	}
-	why := fmt.Sprintf("cannot %s: nothing that hubs share can be changed while most of them are away. %s %s %s. Agents go on with what they have, and what is known can be read at each hub that is left", job, h.set.Name, cannot, strings.Join(away, ", "))
+	why := fmt.Sprintf("cannot %s: a change needs more than half of the hubs. %s %s %s. Agents keep their assignments, and each running hub still shows its last known state", job, h.set.Name, cannot, strings.Join(away, ", "))
 	return &api.Refusal{Status: http.StatusConflict, Why: why, Hint: h.mostHint()}
 }
 
-// unresponsiveAfter is the time in which another hub must answer. A healthy hub answers at once.
+// unresponsiveAfter limits the time in which another hub must answer. A healthy hub answers at
+// once.
 const unresponsiveAfter = time.Second
 
-// unresponsiveHubs are the hubs that do not answer, also if there is still a connection with them: a
-// connection with a frozen hub stays open for some seconds.
+// unresponsiveHubs returns the names of the hubs that do not answer. An open connection is not an
+// answer: a connection to a hub that hangs stays open for some seconds.
 func unresponsiveHubs(ctx context.Context, h *Hub) []string {
 	if h.peers == nil || h.isForeign() {
 		return nil
@@ -162,7 +164,7 @@ func unresponsiveHubs(ctx context.Context, h *Hub) []string {
 	return h.joint().Unresponsive(ctx, names)
 }
 
-// missingHubs is an error that names the hubs that do not answer; nil if all answer.
+// missingHubs returns an error with the names of the hubs that do not answer, or nil if all answer.
 func missingHubs(ctx context.Context, h *Hub) error {
 	silent := unresponsiveHubs(ctx, h)
 	if len(silent) == 0 {
@@ -172,14 +174,15 @@ func missingHubs(ctx context.Context, h *Hub) error {
 	return cmp.Or(withoutMost(h, "change anything now", "gets no answer from", silent), why)
 }
 
-// MayChange refuses changes that cannot be now: nothing was changed then.
+// MayChange returns a refusal if no change is possible now, so that a request fails before any
+// effect.
 func (h *Hub) MayChange() error { return h.lacksMost("change anything now") }
 
-// RetireHub takes a hub out of the fleet.
+// RetireHub removes a hub from the fleet.
 func (h *Hub) RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error {
 	if err := h.retireHub(ctx, name, by.Name, r); err != nil {
 		if refused, ok := errors.AsType[*pki.Refusal](err); ok {
-			return &api.Refusal{Status: refused.Status, Why: refused.Text, Hint: "Look at: fettle hub list"}
+			return &api.Refusal{Status: refused.Status, Why: refused.Text, Hint: "List the hubs: fettle hub list"}
 		}
 		return err
 	}
@@ -187,10 +190,10 @@ func (h *Hub) RetireHub(ctx context.Context, by access.Who, name string, r docum
 	return nil
 }
 
-// checkHubToken says what is wrong with a token for a hub.
+// checkHubToken returns a refusal if this hub cannot create a token for a new hub.
 func (h *Hub) checkHubToken(r document.TokenRequest) error {
 	if own, err := h.self(); r.Hub && err == nil && !own.Authority {
-		return &api.Refusal{Status: http.StatusConflict, Why: "cannot make a token for a hub here: this one has not got the authority's key", Hint: h.holder()}
+		return &api.Refusal{Status: http.StatusConflict, Why: "cannot create a token for a hub here: this hub does not have the key of the fleet CA", Hint: h.holder()}
 	}
 	return nil
 }

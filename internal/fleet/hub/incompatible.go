@@ -10,19 +10,19 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 )
 
-// incompatible is an agent that a hub refused since they speak no protocol version in common.
-// The store has one for each target until a hub lets that agent in.
+// incompatible records that a hub refused an agent because they have no protocol version in common.
+// The store has one record per target, until a hub accepts the agent.
 type incompatible struct {
 	bus.VersionError
-	By string `json:"by"` // the hub that refused it
+	By string `json:"by"` // the name of the hub that refused it
 }
 
 func (i incompatible) text() string {
 	return fmt.Sprintf("the hub %s refuses the agent: %s", i.By, i.VersionError.Error())
 }
 
-// onIncompatible records a refused agent in the background, and only if the versions changed:
-// the agent tries to connect many times.
+// onIncompatible records a refused agent in the background. It writes only if the versions changed,
+// because the agent tries to connect again and again.
 func (h *Hub) onIncompatible(id fleet.TargetID, e *bus.VersionError) {
 	now := incompatible{*e, h.set.Name}
 	if was, _, there := h.incompatible.get(string(id)); there && was == now {
@@ -40,7 +40,8 @@ func (h *Hub) onIncompatible(id fleet.TargetID, e *bus.VersionError) {
 	})
 }
 
-// compatible forgets that an agent was refused: a hub has let it in, or it left the fleet.
+// compatible removes the record of a refused agent after a hub accepted it, or after it left the
+// fleet.
 func (h *Hub) compatible(id fleet.TargetID) {
 	if _, _, there := h.incompatible.get(string(id)); !there {
 		return
@@ -51,7 +52,7 @@ func (h *Hub) compatible(id fleet.TargetID) {
 	})
 }
 
-// incompatibleAlarms are one alarm for each combination of versions.
+// incompatibleAlarms returns one alarm for each combination of versions.
 func (h *Hub) incompatibleAlarms() []assign.Alarm {
 	of := map[string][]fleet.TargetID{}
 	h.incompatible.each(func(id string, i incompatible, _ uint64) {

@@ -9,16 +9,15 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Job is work for agents. Hubs store it until all agents have answered or
-// it expires.
+// Job is work for agents. Hubs store it until all agents have answered or it expires.
 type Job struct {
 	fleet.Job
 	// Pending are the targets that have not answered, sorted.
 	Pending []fleet.TargetID `json:"pending,omitempty"`
-	// Answers are what became of it on the others.
+	// Answers contains the answers of the other targets.
 	Answers map[fleet.TargetID]JobAnswer `json:"answers,omitempty"`
 	Expires int64                        `json:"expires"` // seconds since 1970
-	// Cancelled is who took it back.
+	// CancelledBy is the user who cancelled the job, or "".
 	CancelledBy string `json:"withdrawn,omitempty"`
 }
 
@@ -26,17 +25,17 @@ type Job struct {
 type JobAnswer struct {
 	At    int64  `json:"at"` // seconds since 1970
 	Error string `json:"error,omitempty"`
-	// Accepted says that the agent has it, and will tell how it ended.
+	// Accepted means that the agent has the job and will report its result.
 	Accepted bool `json:"taken,omitempty"`
-	// Cancelled says that it is not to be begun any more.
+	// Cancelled means that the agent must not start the job any more.
 	Cancelled   bool `json:"withdrawn,omitempty"`
 	Interrupted bool `json:"interrupted,omitempty"`
-	// Result is without what was said: HasOutput tells that this lies in the bucket of results.
+	// Result omits the output. If HasOutput is true, the bucket "results" contains the output.
 	Result    *fleet.CommandResult `json:"result,omitempty"`
 	HasOutput bool                 `json:"said,omitempty"`
 }
 
-// answerOf is the answer of an agent, without the output of its program.
+// answerOf converts the answer of an agent. It omits the output of the program.
 func answerOf(d fleet.JobAnswer, at time.Time) JobAnswer {
 	a := JobAnswer{At: at.Unix(), Error: d.Error, Accepted: d.Accepted, Cancelled: d.Cancelled, Interrupted: d.Interrupted}
 	if d.Result != nil {
@@ -48,11 +47,11 @@ func answerOf(d fleet.JobAnswer, at time.Time) JobAnswer {
 	return a
 }
 
-// isFinal tells whether nothing follows an answer. What was cancelled may have been begun
-// just before the agent heard of that.
+// isFinal reports whether this is the last answer. An accepted job continues. A cancelled one may
+// have started just before its agent got the cancellation, and then a result follows.
 func (a JobAnswer) isFinal() bool { return !a.Accepted && !a.Cancelled }
 
-// takes tells whether an answer of a target is news.
+// takes reports whether an answer of a target changes the job.
 func (r *Job) takes(id fleet.TargetID, a JobAnswer) bool {
 	if _, waits := slices.BinarySearch(r.Pending, id); waits {
 		return true
@@ -89,7 +88,7 @@ func (r *Job) cancel(by string, at time.Time) {
 	r.Pending = nil
 }
 
-// open tells whether a job still waits for answers.
+// open reports whether a job still waits for answers. now is in seconds since 1970.
 func (r Job) open(now int64) bool { return len(r.Pending) > 0 && now < r.Expires }
 
 // cancellation returns the message that cancels a job on a target that has accepted it.
@@ -97,8 +96,8 @@ func (r Job) cancellation(id fleet.TargetID) (fleet.Job, bool) {
 	return fleet.Job{ID: r.ID + ".withdrawn", What: fleet.JobCancel, Arg: r.ID, By: r.CancelledBy, At: r.At}, r.CancelledBy != "" && r.Answers[id].Accepted
 }
 
-// largeJob is from how many bytes on a job is squeezed: one of all targets of a large
-// fleet would not fit into the store. maxJobBytes bounds what is read back.
+// largeJob is the size in bytes above which a job is compressed: otherwise, a job for all targets
+// of a large fleet exceeds the limit of the store. maxJobBytes limits a decompressed job.
 const (
 	largeJob    = 256 << 10
 	maxJobBytes = 64 << 20

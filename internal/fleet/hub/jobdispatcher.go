@@ -18,12 +18,12 @@ type jobDispatcher struct {
 	exchange fleet.Exchange
 	now      func() time.Time
 	failed   func(error)
-	skips    func(id fleet.TargetID) bool // tells whether a target gets no jobs
+	skips    func(id fleet.TargetID) bool // reports whether a target gets no jobs
 
 	mu      sync.Mutex
 	answers map[string]map[fleet.TargetID]JobAnswer // by job, not yet written
-	running map[string]bool                         // job and target, joined
-	writing map[string]*flush                       // by job, of what is not yet written
+	running map[string]bool                         // by job ID, "/" and target ID
+	writing map[string]*flush                       // by job ID: the next write of its answers
 	wake    chan struct{}
 }
 
@@ -60,8 +60,8 @@ func (c *jobDispatcher) offer(ctx context.Context, r Job) {
 	}
 }
 
-// cancel tells one target that the job is cancelled. The target answers later with the
-// result. A target that is offline gets the message when it connects again.
+// cancel sends a cancellation to one target. The target answers later with the result. A target
+// that is offline gets the cancellation when it connects again.
 func (c *jobDispatcher) cancel(ctx context.Context, job fleet.Job, id fleet.TargetID) {
 	leave, ok := c.enter(job.ID + "/" + string(id))
 	if !ok {
@@ -73,7 +73,7 @@ func (c *jobDispatcher) cancel(ctx context.Context, job fleet.Job, id fleet.Targ
 	}
 }
 
-// enter is false where the same is under way already.
+// enter marks a key as running. It returns false if the key is running already.
 func (c *jobDispatcher) enter(key string) (leave func(), ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,14 +116,14 @@ func (c *jobDispatcher) send(ctx context.Context, job fleet.Job, id fleet.Target
 	c.note(job.ID, id, answerOf(done, c.now()))
 }
 
-// flush is a write of answers to come; err is set before done is closed.
+// flush is a future write of answers. err is set before done is closed.
 type flush struct {
 	done chan struct{}
 	err  error
 }
 
-// note has an answer written soon. An end stays where a
-// late word comes that it was taken.
+// note schedules the write of an answer. A final answer replaces an earlier acceptance, never the
+// other way round: an acceptance can arrive late. The result reports when the write is done.
 func (c *jobDispatcher) note(jobID string, id fleet.TargetID, a JobAnswer) *flush {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,8 +164,8 @@ func (c *jobDispatcher) exchangeJob(ctx context.Context, job fleet.Job, id fleet
 	return done, err
 }
 
-// gather writes answers together: many agents answer at once, and each write of a
-// job is all of it. Answers that could not be written are written later.
+// gather writes collected answers until ctx ends. Many agents answer at the same time, and each
+// write stores the complete job. A failed write is repeated after writeAgain.
 func (c *jobDispatcher) gather(ctx context.Context) error {
 	var again <-chan time.Time
 	for {
@@ -198,8 +198,8 @@ func (c *jobDispatcher) writeAll(ctx context.Context) (err error) {
 	return err
 }
 
-// remind repeats the questions that were not answered: a question or its answer can be lost while
-// the agent stays connected.
+// remind sends open jobs again until ctx ends: a message or its answer can be lost while the agent
+// stays connected.
 func (c *jobDispatcher) remind(ctx context.Context) error {
 	for {
 		select {
@@ -213,21 +213,22 @@ func (c *jobDispatcher) remind(ctx context.Context) error {
 	}
 }
 
-// writeAgain is the time until answers that could not be written are written again. remindEvery is
-// longer than a question waits for its answer.
+// writeAgain is the delay before a failed write of answers is repeated. remindEvery is longer than
+// the time limit of one message to an agent.
 const (
 	writeAgain  = 5 * time.Second
 	remindEvery = 2 * time.Minute
 )
 
-// gatherFor is how long answers wait for others, and gatherMany of how many targets a
-// job makes that as long once more.
+// gatherFor is the time for which answers to a small job are collected. Each further gatherMany
+// targets of a job add the same time.
 const (
 	gatherFor  = 100 * time.Millisecond
 	gatherMany = 500
 )
 
-// gatherFor is longer for what is larger: each write of a job is all of it, at each hub.
+// gatherFor returns a longer time for a larger job, because each write stores the complete job at
+// each hub.
 func (c *jobDispatcher) gatherFor() time.Duration {
 	c.mu.Lock()
 	ids := slices.Collect(maps.Keys(c.answers))
@@ -241,7 +242,7 @@ func (c *jobDispatcher) gatherFor() time.Duration {
 	return gatherFor * time.Duration(1+most/gatherMany)
 }
 
-// write writes the answers to a job. After an error they are kept.
+// write stores the collected answers to a job. After an error it keeps them.
 func (c *jobDispatcher) write(ctx context.Context, id string) error {
 	c.mu.Lock()
 	answers, f := maps.Clone(c.answers[id]), c.writing[id]

@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
-// jobOutput is what a program said on one target.
+// jobOutput is the output of a program on one target.
 type jobOutput struct {
 	Stdout string `json:"stdout,omitempty"`
 	Stderr string `json:"stderr,omitempty"`
@@ -24,8 +24,8 @@ type jobOutput struct {
 
 func resultKey(jobID string, id fleet.TargetID) string { return jobID + "/" + string(id) }
 
-// onJobAnswer stores the result of a job that an agent had accepted; the answer says that it
-// is durable. A result for which no job waits is dropped.
+// onJobAnswer stores the result of a job that an agent had accepted. The result is durable when it
+// returns nil. It drops a result for which no job waits.
 func (h *Hub) onJobAnswer(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
 	if _, err := h.trusted(ctx, from); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (h *Hub) onJobAnswer(ctx context.Context, from fleet.TargetID, body []byte)
 			_, err = h.stores["results"].Put(ctx, resultKey(d.ID, from), text)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("cannot keep what it said: %w", err)
+			return nil, fmt.Errorf("cannot store the output of the job: %w", err)
 		}
 	}
 	f := h.jobDispatcher.note(d.ID, from, a)
@@ -63,9 +63,9 @@ func (h *Hub) onJobAnswer(ctx context.Context, from fleet.TargetID, body []byte)
 	}
 }
 
-// awaited tells whether a job waits for an answer of a target. An agent forgets an answer that a hub
-// has acknowledged, and the mirror of this hub may be behind the store. So the store decides about
-// a job that the mirror does not have, and must prove that it does not exist.
+// awaited reports whether a job waits for an answer of a target. An agent deletes an answer that a
+// hub has acknowledged, and the mirror of this hub may be behind the store. So if the mirror does
+// not have the job, the store must prove that the job does not exist.
 func awaited(ctx context.Context, jobs *mirror[Job], id string, from fleet.TargetID, a JobAnswer) (bool, error) {
 	r, _, ok := jobs.get(id)
 	if ok {
@@ -79,7 +79,7 @@ func awaited(ctx context.Context, jobs *mirror[Job], id string, from fleet.Targe
 		return false, err
 	}
 	if r, err = jobs.parse(e.Value); err != nil {
-		return false, nil // it is unreadable for each hub, and reported as such
+		return false, nil // no hub can read this job, and the mirror reports it
 	}
 	return r.takes(from, a), nil
 }
@@ -89,7 +89,7 @@ func (h *Hub) CancelJob(ctx context.Context, by access.Who, id string) error {
 	r, err := h.jobs.change(ctx, id, func(r *Job) error {
 		begun := slices.ContainsFunc(slices.Collect(maps.Values(r.Answers)), func(a JobAnswer) bool { return a.Accepted })
 		if r.CancelledBy != "" || !r.open(h.now().Unix()) && !begun {
-			return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot cancel the job %s: no agent is left that can still start it", id), Hint: "See how it ended: fettle job show " + id}
+			return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot cancel the job %s: no agent can still start it", id), Hint: "See its results: fettle job show " + id}
 		}
 		r.cancel(by.Name, h.now())
 		return nil
@@ -107,12 +107,12 @@ func noJob(id string) error {
 	return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the job %.40q", id), Hint: "List the jobs: fettle job list"}
 }
 
-// maxOutputs is the number of targets of a job whose output is shown; failed targets come first.
+// maxOutputs limits the targets of a job whose output is shown. Failed targets have priority.
 const maxOutputs = 100
 
-// addOutputs adds the output of programs.
+// addOutputs adds the output of programs. It marks omitted outputs with Cut.
 func (h *Hub) addOutputs(ctx context.Context, r Job, d *document.Job) error {
-	unread := false // the store does not answer: outputs are left out, the rest is known
+	unread := false // the store does not answer: the job is shown without outputs
 	var order []int
 	for i, a := range d.Targets {
 		if r.Answers[a.ID].HasOutput {
@@ -135,7 +135,7 @@ func (h *Hub) addOutputs(ctx context.Context, r Job, d *document.Job) error {
 			err = json.Unmarshal(e.Value, &s)
 		}
 		if err != nil && !errors.Is(err, fleet.ErrNotFound) && !unread {
-			return fmt.Errorf("cannot read what was said: %w", err)
+			return fmt.Errorf("cannot read the output of a job: %w", err)
 		}
 		t.Cut = err != nil
 		t.Result.Stdout, t.Result.Stderr = s.Stdout, s.Stderr

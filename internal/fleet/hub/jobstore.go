@@ -29,7 +29,7 @@ func (h *Hub) CreateJob(ctx context.Context, by access.Who, job document.JobRequ
 		return document.Job{}, err
 	}
 	if err := h.jobs.put(ctx, r.ID, r, 0); err != nil {
-		return document.Job{}, fmt.Errorf("cannot keep the job: %w", err)
+		return document.Job{}, fmt.Errorf("cannot store the job: %w", err)
 	}
 	return h.jobDoc(r), nil
 }
@@ -41,7 +41,7 @@ func targetCount(n int) string {
 	return fmt.Sprintf("%d targets", n)
 }
 
-// title describes a job in few words.
+// title returns the operation and the first word of the command.
 func (r Job) title() string {
 	switch {
 	case r.Run == nil:
@@ -52,7 +52,7 @@ func (r Job) title() string {
 	return r.What + " " + r.Run.Argv[0]
 }
 
-// state is the state of the job on a target that answered.
+// state converts the answer of a target to the state of the job on that target.
 func (a JobAnswer) state() document.JobState {
 	switch {
 	case a.Accepted:

@@ -16,20 +16,20 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// DefaultCluster is the port at which hubs reach each other.
+// DefaultCluster is the default port for connections between hubs.
 const DefaultCluster = 7442
 
-// Joining is what a new hub of a fleet that there is already is to be.
+// Joining describes a new hub of an existing fleet.
 type Joining struct {
 	Birth
-	// At is the URL of the hub that has the authority, Token what an admin made for it.
+	// At is the URL of a hub with the key of the fleet CA. Token is a token for hubs.
 	At    string
 	Token string
 }
 
-// Join makes a hub of a fleet in a directory: its own keys, which the fleet's authority
-// vouches for, and what it has to know of the others. It may be called again after an
-// error; ErrExists is in the chain of the error where there is a hub already.
+// Join creates the directory of a new hub of an existing fleet: its keys, its certificates from the
+// fleet CA, and the other hubs. After an error it may be called again. If the directory already
+// contains a hub, the error wraps ErrExists.
 func Join(ctx context.Context, j Joining) (Settings, error) {
 	set := j.Settings
 	file := path.Join(j.Dir, "hub.json")
@@ -38,7 +38,7 @@ func Join(ctx context.Context, j Joining) (Settings, error) {
 		return set, err
 	}
 	if there {
-		return set, fmt.Errorf("cannot make a hub in %s: %w", j.Dir, ErrExists)
+		return set, fmt.Errorf("cannot create a hub in %s: %w", j.Dir, ErrExists)
 	}
 	token, err := pki.ParseToken(j.Token)
 	if err != nil {
@@ -63,7 +63,7 @@ func Join(ctx context.Context, j Joining) (Settings, error) {
 	return set, settle(j, set, keys, w)
 }
 
-// settle writes the directory; hub.json comes last, so that what a crash leaves is no hub.
+// settle writes the directory. It writes hub.json last: after a crash, the directory is not a hub.
 func settle(j Joining, set Settings, keys *pki.Hub, w pki.Welcome) error {
 	if err := keys.Install([]byte(w.Certificates)); err != nil {
 		return err
@@ -85,39 +85,39 @@ func settle(j Joining, set Settings, keys *pki.Hub, w pki.Welcome) error {
 	return set.write(j.Files, j.Dir)
 }
 
-// serveJoin takes in another hub.
+// serveJoin handles the request of a new hub to join.
 func (h *Hub) serveJoin(w http.ResponseWriter, r *http.Request) { h.registrar.ServeJoin(w, r, h) }
 
-// Room implements pki.Host. One joins after the other, and only where all that are listed
-// are there: two who know nothing yet could believe that they are all there is.
+// Room implements pki.Host. It accepts a new hub only if all listed hubs are connected and current,
+// so hubs join one after the other. Otherwise two hubs without data could form a majority.
 func (h *Hub) Room(ctx context.Context, j pki.Joining, key string) error {
 	own, err := h.self()
 	if err != nil {
 		return err
 	}
 	if !own.Authority {
-		return pki.Refuse(http.StatusConflict, "cannot take a hub in: this one has not got the authority's key. %s", h.holder())
+		return pki.Refuse(http.StatusConflict, "cannot add a hub: this hub does not have the key of the fleet CA. %s", h.holder())
 	}
 	if len(j.Hubs) == 0 || len(j.Buses) == 0 || len(j.Cluster) == 0 {
-		return pki.Refuse(http.StatusBadRequest, "cannot take in a hub without addresses")
+		return pki.Refuse(http.StatusBadRequest, "cannot add a hub without addresses")
 	}
 	if _, _, goes := h.leaving.get(j.Name); goes || h.isDistrusted(j.Name) {
-		return pki.Refuse(http.StatusConflict, "cannot take in %q: a hub of that name was retired, and nobody believes that name any more. Choose another with --name", j.Name)
+		return pki.Refuse(http.StatusConflict, "cannot add the hub %q: a hub of that name was retired, and the fleet no longer trusts the name. Choose another name with --name", j.Name)
 	}
 	if m, _, there := h.members.get(j.Name); there {
 		if m.Key == key {
-			return nil // its answer was lost
+			return nil // the hub repeats its request, because the first answer was lost
 		}
-		return pki.Refuse(http.StatusConflict, "cannot take in %q: there is a hub of that name. Choose another with --name, or retire that one with fettle hub retire %s", j.Name, j.Name)
+		return pki.Refuse(http.StatusConflict, "cannot add the hub %q: a hub of that name exists. Choose another name with --name, or retire the existing hub with fettle hub retire %s", j.Name, j.Name)
 	}
 	if _, _, lost := h.lost.get(j.Name); lost {
-		return pki.Refuse(http.StatusConflict, "cannot take in %q: there was a hub of that name, and it is lost. Choose another with --name", j.Name)
+		return pki.Refuse(http.StatusConflict, "cannot add the hub %q: a lost hub has that name. Choose another name with --name", j.Name)
 	}
 	if h.peers == nil {
 		return h.makeRoom()
 	}
 	if h.isForeign() {
-		return nil // no vote is its, and nothing is kept on it
+		return nil // the NATS cluster has the votes and the data
 	}
 	peers, _ := h.joint().Peers(ctx)
 	for _, m := range h.members.values() {
@@ -126,7 +126,7 @@ func (h *Hub) Room(ctx context.Context, j pki.Joining, key string) error {
 			is = is || p.Name == m.Name && p.Here && p.Current
 		}
 		if !is {
-			return pki.Refuse(http.StatusConflict, "cannot take in another hub now: %s is listed and not there, or has not got everything yet. Run it with fettle hub run, or retire it with fettle hub retire %s", m.Name, m.Name)
+			return pki.Refuse(http.StatusConflict, "cannot add another hub now: %s is not connected, or its copy of the data is not complete yet. Start it with fettle hub run, or retire it with fettle hub retire %s", m.Name, m.Name)
 		}
 	}
 	return nil
@@ -138,18 +138,18 @@ func (h *Hub) holder() string {
 			return "Join at " + m.Hubs[0]
 		}
 	}
-	return "Bring it back into the directory authority/ of this one"
+	return "Copy the key back into the directory authority/ of this hub"
 }
 
-// makeRoom has this hub begin anew as one that may have others.
+// makeRoom restarts this hub in the mode with several hubs, and asks the new hub to try again.
 func (h *Hub) makeRoom() error {
 	h.circling.Lock()
 	defer h.circling.Unlock()
 	if err := (peerCache{Members: h.members.values()}).write(h.conf.Files, h.conf.Dir); err != nil {
 		return err
 	}
-	time.AfterFunc(200*time.Millisecond, h.beginAnew) // when the answer is out
-	return pki.Refuse(http.StatusServiceUnavailable, "this hub begins anew so that others can join it: ask again in a moment")
+	time.AfterFunc(200*time.Millisecond, h.beginAnew) // after the answer was sent
+	return pki.Refuse(http.StatusServiceUnavailable, "this hub restarts so that other hubs can join: try again in a few seconds")
 }
 
 // Take implements pki.Host.
@@ -166,7 +166,7 @@ func (h *Hub) Take(ctx context.Context, j pki.Joining, key, by string) (pki.Welc
 	if err != nil {
 		return pki.Welcome{}, err
 	}
-	// What it signs is believed before it signs anything.
+	// Its certificate is stored before the hub can sign, so that every signature is trusted.
 	if _, err := h.stores["settings"].Put(ctx, "signer/"+j.Name, pki.EncodeCertificates(certs[3])); err != nil {
 		return pki.Welcome{}, err
 	}

@@ -51,7 +51,7 @@ func TestJoinRefused(t *testing.T) {
 		{"a", token(document.TokenRequest{}), "it is for targets"},
 		{"b", foreign.Text(), "does not belong to the fleet of the token"},
 		{"c", good[:len(good)-1] + swapped, "incomplete or mistyped"},
-		{"hub1", good, "there is a hub of that name"},
+		{"hub1", good, "a hub of that name exists"},
 	} {
 		if err := join(c.name, c.secret); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", c.name, err, c.want)

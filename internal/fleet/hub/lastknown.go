@@ -8,11 +8,11 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// lastKnown is a bucket that is read from the store, and from this hub's memory while the store
-// does not answer. A hub without a quorum can still show these entries.
+// lastKnown reads a bucket from the store and, while the store does not answer, from the memory of
+// this hub. A hub without a quorum can still show these entries.
 type lastKnown struct {
 	store fleet.Store
-	away  func() error // an error while most hubs are away
+	away  func() error // returns an error while most hubs are down
 	*mirror[[]byte]
 }
 
@@ -20,7 +20,8 @@ func newLastKnown(s fleet.Store, away func() error) lastKnown {
 	return lastKnown{s, away, newMirror(s, "", raw)}
 }
 
-// Get implements access.Records. It does not wait for a store that cannot answer.
+// Get implements access.Records. If the store cannot answer, it fails at once with
+// fleet.ErrNoAnswer.
 func (l lastKnown) Get(ctx context.Context, key string) (fleet.Entry, error) {
 	if err := l.away(); err != nil {
 		return fleet.Entry{}, fmt.Errorf("%w: %w", fleet.ErrNoAnswer, err)
@@ -28,13 +29,13 @@ func (l lastKnown) Get(ctx context.Context, key string) (fleet.Entry, error) {
 	return l.store.Get(ctx, key)
 }
 
-// value gives the last known value of a key.
+// value returns the last known value of a key.
 func (l lastKnown) value(key string) ([]byte, bool) {
 	v, _, ok := l.get(key)
 	return v, ok
 }
 
-// entries are all entries.
+// entries returns all entries, from memory if the store does not answer.
 func (l lastKnown) entries(ctx context.Context) ([]fleet.Entry, error) {
 	all, err := l.stored(ctx)
 	if !errors.Is(err, fleet.ErrNoAnswer) || ctx.Err() != nil {

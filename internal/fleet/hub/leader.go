@@ -16,15 +16,15 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 )
 
-// rule is the epoch that a fleet is in. It only rises.
+// rule is the current epoch of a fleet. The epoch only increases.
 type rule struct {
 	Epoch uint64 `json:"epoch"`
 	Begun int64  `json:"begun"` // seconds since 1970
 	Why   string `json:"why"`
 }
 
-// queue holds events for whoever leads. It is never full: events are of things that
-// there are a bounded number of, and folding them is fast.
+// queue collects events for the leader. It needs no limit: the number of objects that cause events
+// is bounded, and folding is fast.
 type queue struct {
 	mu     sync.Mutex
 	events []assign.Event
@@ -51,17 +51,17 @@ func (q *queue) take() []assign.Event {
 	return all
 }
 
-// leader is the hub that computes assignments. It belongs to one goroutine.
+// leader computes assignments. Its fields belong to one goroutine.
 type leader struct {
 	h     *Hub
 	fence uint64
 	queue *queue
 	state *assign.State
-	// revisions are what commits say, for the targets that were enrolled when they were
-	// asked.
+	// revisions contains the compiled commits, each for the targets that were enrolled at that
+	// time.
 	revisions map[string]assign.Contents
-	// alarms are those that are to be kept, the newest only: whoever assigns does not wait
-	// until they are.
+	// alarms contains only the newest alarms to store, so that assigning does not wait for the
+	// write.
 	alarms   chan []assign.Alarm
 	progress progress
 }
@@ -79,8 +79,8 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 	h.tellAll(l.queue.add)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return h.tend(ctx, fence) })
-	// A hub that takes over has another one's knowledge of where refs lead, and no mirror
-	// yet: it computes when the repository has been asked once.
+	// A new leader may have an outdated commit of the branch and no clone of the repository. So it
+	// computes only after the first poll.
 	asked := make(chan struct{})
 	var once sync.Once
 	g.Go(func() error { return h.follow(ctx, func() { once.Do(func() { close(asked) }) }) })
@@ -101,11 +101,11 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 	return err
 }
 
-// epoch begins the epoch of whoever begins to lead. Nobody can see from within whether the
-// store is the newest, or an old one that was restored: numbers that follow those that it
-// has may have been given already. Seconds since 1970 count, so that what is given from
-// now on is above all that was given before; agents who have seen a higher epoch all the
-// same, since a clock was wrong, correct it. Who is what it is to be gets no new number.
+// epoch begins the epoch of a new leader. A hub cannot detect whether its store is the newest or
+// was restored from an old copy. In an old copy, the next numbers may have been used before. So an
+// epoch is at least the time in seconds since 1970, which is above all earlier ones. If agents have
+// seen a higher epoch nevertheless, because a clock was wrong, the leader begins another one. A
+// target whose assignment is unchanged gets no new number.
 func (h *Hub) epoch(ctx context.Context) (uint64, error) {
 	for {
 		was, rev, _ := h.rules.get(ruleKey)
@@ -118,7 +118,7 @@ func (h *Hub) epoch(ctx context.Context) (uint64, error) {
 		if !errors.Is(err, fleet.ErrConflict) {
 			return 0, fmt.Errorf("cannot begin an epoch: %w", err)
 		}
-		select { // until the mirror has what another hub was faster with
+		select { // until the mirror has the entry of the hub that was faster
 		case <-ctx.Done():
 			return 0, ctx.Err()
 		case <-time.After(100 * time.Millisecond):
@@ -128,7 +128,7 @@ func (h *Hub) epoch(ctx context.Context) (uint64, error) {
 
 const ruleKey = "epoch"
 
-// run folds events and computes whenever something may have changed.
+// run folds events and computes after each change, until ctx ends or an error is final.
 func (l *leader) run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -157,18 +157,18 @@ func (l *leader) run(ctx context.Context) error {
 	}
 }
 
-// retryAfter is how long a leader waits after a mistake, and idleFor how long it trusts
-// that nothing happens without an event.
+// retryAfter is the delay of a leader after an error. idleFor is the longest time between two
+// computations without an event.
 const (
 	retryAfter = 5 * time.Second
 	idleFor    = 10 * time.Minute
 )
 
-// step computes once and makes what comes of it durable.
+// step computes once and makes the result durable. It returns the time of the next computation.
 func (l *leader) step(ctx context.Context) (next time.Time, err error) {
 	now := l.h.now()
 	if _, _, asked := l.h.refs.get(refKey(l.state.Branch)); !asked {
-		return now.Add(idleFor), nil // the repository has not answered yet, or there is none
+		return now.Add(idleFor), nil // the first poll is not finished, or no repository is configured
 	}
 	in := l.state.Input(now.Unix(), l.revisions)
 	if missing := assign.Needed(in); len(missing) > 0 {
@@ -176,7 +176,7 @@ func (l *leader) step(ctx context.Context) (next time.Time, err error) {
 			return now, err
 		}
 	}
-	in.Revisions = maps.Clone(l.revisions) // the output keeps them, for whoever asks why
+	in.Revisions = maps.Clone(l.revisions) // the output keeps this map for Why
 	out := assign.Compute(in)
 	if out.Epoch > l.state.Epoch {
 		return now, l.begin(ctx, out.Epoch)
@@ -196,7 +196,7 @@ func (l *leader) step(ctx context.Context) (next time.Time, err error) {
 	return next, nil
 }
 
-// read asks what commits say, with the targets that there are.
+// read compiles commits for the targets that exist now.
 func (l *leader) read(ctx context.Context, commits []string, targets []fleet.Target) error {
 	for _, commit := range commits {
 		c, err := l.h.contents(ctx, commit, targets)
@@ -208,7 +208,7 @@ func (l *leader) read(ctx context.Context, commits []string, targets []fleet.Tar
 	return nil
 }
 
-// forget lets go the commits that nothing leads to any more.
+// forget removes compiled commits that are not the commit of any ref.
 func (l *leader) forget(in assign.Input) {
 	used := map[string]bool{}
 	for _, r := range in.Refs {
@@ -221,13 +221,13 @@ func (l *leader) forget(in assign.Input) {
 	}
 }
 
-// begin begins a higher epoch: agents have seen more than this store knows.
+// begin begins a higher epoch, because agents have seen a higher one than this store has.
 func (l *leader) begin(ctx context.Context, epoch uint64) error {
 	was, rev, _ := l.h.rules.get(ruleKey)
 	if epoch <= was.Epoch {
 		return fmt.Errorf("cannot begin the epoch %d after %d", epoch, was.Epoch)
 	}
-	r := rule{Epoch: epoch, Begun: l.h.now().Unix(), Why: "agents have seen more than the store knew: it was restored from a backup, or lost"}
+	r := rule{Epoch: epoch, Begun: l.h.now().Unix(), Why: "agents have newer assignments than the store: it was lost, or restored from a backup"}
 	if err := l.h.rules.put(ctx, ruleKey, r, rev); err != nil {
 		return err
 	}
@@ -236,9 +236,9 @@ func (l *leader) begin(ctx context.Context, epoch uint64) error {
 	return l.h.record(ctx, fleet.HubEvent{Kind: fleet.Led, Text: fmt.Sprintf("epoch %d began: %s", epoch, r.Why)})
 }
 
-// together is how many assignments are written as one, which flushes the disk once. It is
-// few enough that agents of the first have work while the next are made. writers is how
-// many are written at the same time where they have to be written one by one.
+// together is the number of assignments in one batch, which syncs the disk once. It is small enough
+// that the first agents start while later batches are prepared. writers limits concurrent writes if
+// the store does not accept batches.
 const (
 	together = 100
 	writers  = 64
@@ -246,7 +246,7 @@ const (
 
 func (l *leader) write(ctx context.Context, all []fleet.Assignment) error {
 	g, ctx := errgroup.WithContext(ctx)
-	g.SetLimit(2) // one is made while another is written
+	g.SetLimit(2) // one batch is prepared while another is written
 	for part := range slices.Chunk(all, together) {
 		g.Go(func() error {
 			now := slices.Clone(part)
@@ -263,16 +263,16 @@ func (l *leader) write(ctx context.Context, all []fleet.Assignment) error {
 	return g.Wait()
 }
 
-// offer has alarms kept in place of those that wait for it.
+// offer replaces the alarms that wait to be stored.
 func (l *leader) offer(alarms []assign.Alarm) {
 	select {
 	case <-l.alarms:
 	default:
 	}
-	l.alarms <- alarms // one goroutine offers, so there is room
+	l.alarms <- alarms // never blocks: only one goroutine offers
 }
 
-// keepAlarms keeps what offer gave.
+// keepAlarms stores the alarms from offer until ctx ends.
 func (l *leader) keepAlarms(ctx context.Context, keep func(context.Context, []assign.Alarm)) error {
 	for {
 		select {
@@ -284,8 +284,8 @@ func (l *leader) keepAlarms(ctx context.Context, keep func(context.Context, []as
 	}
 }
 
-// raise tells alarms that were not there before, and keeps those that there are for
-// the other hubs and the next leader.
+// raise records an event for each new alarm, and stores all alarms for the other hubs and the next
+// leader.
 func (l *leader) raise(ctx context.Context, alarms []assign.Alarm) {
 	alarms = alarms[:min(len(alarms), maxAlarms)]
 	was, rev, _ := l.h.alarms.get(alarmsKey)
@@ -298,17 +298,17 @@ func (l *leader) raise(ctx context.Context, alarms []assign.Alarm) {
 		return
 	}
 	if err := l.h.alarms.put(ctx, alarmsKey, alarms, rev); err != nil && ctx.Err() == nil {
-		l.h.warn("cannot keep what is wrong: " + err.Error())
+		l.h.warn("cannot store the alarms: " + err.Error())
 	}
 }
 
-// alarmsKey is where all alarms are, as many as fit.
+// alarmsKey is the key of all alarms. maxAlarms limits their number.
 const (
 	alarmsKey = "now"
 	maxAlarms = 300
 )
 
-// alarmKind is what an alarm is in the log.
+// alarmKind returns the kind of the event for an alarm.
 func alarmKind(k assign.AlarmKind) fleet.HubEventKind {
 	if k == assign.Unreadable || k == assign.Unresolved {
 		return fleet.Unread

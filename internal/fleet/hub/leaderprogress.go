@@ -8,17 +8,17 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// stuckAfter is how long a leader may write nothing, since the store does not answer it, until
-// it gives up its lease. standAsideFor is how long it then lets others lead.
+// stuckAfter is the time after which a leader gives up its lease because the store does not answer.
+// Afterwards it does not try to lead for standAsideFor, so that another hub can.
 const (
 	stuckAfter    = 30 * time.Second
 	standAsideFor = 30 * time.Second
 )
 
-// errStuck is of a leader that makes no progress.
-var errStuck = errors.New("the store does not answer this hub, so that another one has to lead")
+// errStuck is the error of a leader that makes no progress.
+var errStuck = errors.New("the store does not answer this hub, so this hub lets another hub lead")
 
-// progress is when a leader wrote something last.
+// progress stores the time of the last successful write of a leader.
 type progress struct {
 	mu sync.Mutex
 	at time.Time
@@ -30,8 +30,8 @@ func (p *progress) made(now time.Time) {
 	p.at = now
 }
 
-// isStuck tells whether a leader that ended with an error gives up. Only a store that does not
-// answer is a reason: other errors are the same for each hub that leads.
+// isStuck reports whether a leader must give up after an error. Only a store that does not answer
+// is a reason: other errors would be the same on each hub.
 func (p *progress) isStuck(err error, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

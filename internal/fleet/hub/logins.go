@@ -18,10 +18,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// DefaultLoginLife is how long a login is good when nobody says.
+// DefaultLoginLife is the default validity of a login.
 const DefaultLoginLife = 90 * 24 * time.Hour
 
-// Users are those whom the hub knows, by name.
+// Users returns all users, sorted by name.
 func (h *Hub) Users(ctx context.Context) ([]document.User, error) {
 	entries, err := h.users.entries(ctx)
 	if err != nil {
@@ -34,7 +34,7 @@ func (h *Hub) Users(ctx context.Context) ([]document.User, error) {
 		}
 		var p access.User
 		if err := json.Unmarshal(e.Value, &p); err != nil {
-			return nil, fmt.Errorf("cannot read who %s is: %w", e.Key, err)
+			return nil, fmt.Errorf("cannot read the user in %s: %w", e.Key, err)
 		}
 		k := document.User{Name: p.Name, Roles: []string{}, Locked: p.Locked, Changed: p.Changed * 1e9, By: p.By}
 		for _, r := range p.Roles {
@@ -46,8 +46,7 @@ func (h *Hub) Users(ctx context.Context) ([]document.User, error) {
 	return out, nil
 }
 
-// SetUser makes somebody known, or changes what they may do from now on: a login is
-// never good for more than its person is.
+// SetUser creates or changes a user. The roles apply to existing logins at once.
 func (h *Hub) SetUser(ctx context.Context, by access.Who, r document.UserRequest) error {
 	p := access.User{Name: r.Name, Locked: r.Locked, Changed: h.now().Unix(), By: by.Name}
 	for _, role := range r.Roles {
@@ -63,7 +62,7 @@ func (h *Hub) SetUser(ctx context.Context, by access.Who, r document.UserRequest
 	return err
 }
 
-// Logins are the tokens of somebody, the newest first.
+// Logins returns the tokens of a user, the newest first.
 func (h *Hub) Logins(ctx context.Context, name string) ([]document.Login, error) {
 	entries, err := h.users.entries(ctx)
 	if err != nil {
@@ -99,8 +98,8 @@ func nobodyCalled(name string) error {
 	return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the user %.60q", name), Hint: "List the users: fettle user list"}
 }
 
-// RevokeLogin ends one token of somebody. Every hub asks the store whenever it is shown, so
-// that it opens nothing from then on. One that was withdrawn is no error.
+// RevokeLogin revokes one token of a user. Every hub reads the store at each use of a token, so the
+// token is refused from now on. Revoking it again has no effect.
 func (h *Hub) RevokeLogin(ctx context.Context, _ access.Who, name, id string) error {
 	key := access.BearerKey(access.BearerID(id))
 	for {
@@ -126,13 +125,13 @@ func (h *Hub) RevokeLogin(ctx context.Context, _ access.Who, name, id string) er
 	}
 }
 
-// CreateLogin makes a token with which somebody logs in. Its secret is in the answer and
-// nowhere else.
+// CreateLogin creates a token for a user. Only the answer contains its secret: the store has a
+// digest.
 func (h *Hub) CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error) {
 	users := h.stores["people"]
 	e, err := users.Get(ctx, access.UserKey(name))
 	if errors.Is(err, fleet.ErrNotFound) {
-		return document.NewLogin{}, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the user %.60q", name), Hint: "Make them known first: fettle user set NAME --role read"}
+		return document.NewLogin{}, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the user %.60q", name), Hint: "Create the user first: fettle user set NAME --role read"}
 	}
 	var p access.User
 	if err == nil {

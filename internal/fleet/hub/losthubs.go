@@ -10,18 +10,18 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// What hubs share has a record of each hub of the fleet under memberPrefix. A hub that served
-// when a backup was made, and is not in the fleet that was restored from it, has its record
-// under lostPrefix instead: it has no vote, keeps nothing and is told to no agent. Its
+// The settings contain a record of each hub of the fleet under memberPrefix. After a restore
+// from a backup, the hubs that are missing in the restored fleet have their records under
+// lostPrefix. A lost hub has no vote and stores nothing, and agents do not get its address. Its
 // signatures are accepted until it is retired.
 const (
 	memberPrefix = "member/"
 	lostPrefix   = "lost/"
 )
 
-// alone turns what several hubs shared into what one hub has that begins without the others:
-// they are lost. Hubs that keep everything on a NATS cluster need no vote of each other, so
-// they stay what they are.
+// alone changes the state of several hubs for one hub that starts without the other hubs: they are
+// lost. Hubs on an external NATS cluster do not need votes of each other, so they remain
+// members.
 func alone(state document.HubState, nats bool) {
 	settings := state.Buckets["settings"]
 	if nats || settings == nil {
@@ -35,18 +35,19 @@ func alone(state document.HubState, nats bool) {
 	}
 }
 
-// keepsOnNats tells whether the hub of a backup kept everything on a NATS cluster.
+// keepsOnNats reports whether the hub of a backup stored its data in an external NATS cluster.
 func (b *Backup) keepsOnNats() (bool, error) {
 	var set Settings
 	f, ok := b.Files["hub.json"]
 	if !ok {
-		return false, errors.New("cannot restore hub.json: the backup does not have it")
+		return false, errors.New("cannot restore hub.json: the backup does not contain it")
 	}
 	err := json.Unmarshal(f.Data, &set)
 	return set.Nats != nil, err
 }
 
-// retireLost ends that a lost hub is trusted. Whoever leads signs anew what it signed.
+// retireLost ends the trust in a lost hub. The leader signs again everything that the lost hub
+// signed.
 func (h *Hub) retireLost(ctx context.Context, name string, l leaving) error {
 	l.Lost = true
 	_, rev, _ := h.leaving.get(name)

@@ -19,20 +19,20 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Member is one hub of a fleet, as all of them know it.
+// Member is the record of one hub in the shared settings.
 type Member struct {
 	Name    string   `json:"name"`
-	Hubs    []string `json:"hubs"`              // URLs at which people and agents reach it
+	Hubs    []string `json:"hubs"`              // URLs for users and agents
 	Buses   []string `json:"buses"`             // URLs of its bus
-	Cluster []string `json:"cluster,omitempty"` // HOST:PORT at which other hubs reach it
-	Key     string   `json:"key,omitempty"`     // digest of its key, of one that joined
+	Cluster []string `json:"cluster,omitempty"` // HOST:PORT for other hubs
+	Key     string   `json:"key,omitempty"`     // digest of the key of a hub that joined
 	Joined  int64    `json:"joined"`            // seconds since 1970
 	By      string   `json:"by,omitempty"`
-	// Authority says that it has the authority's key, and vouches for those who join.
+	// Authority means that the hub has the key of the fleet CA, and can certify new hubs.
 	Authority bool `json:"authority,omitempty"`
 }
 
-// peerCache is whom a hub knew when it ran last: it needs them before it can ask.
+// peerCache contains the members of the fleet at the last run of a hub. It needs them to find its fleet.
 type peerCache struct {
 	Format  string   `json:"format"` // fettle.circle/1
 	Members []Member `json:"members"`
@@ -41,18 +41,17 @@ type peerCache struct {
 const (
 	peerCacheFile   = "hubs.json"
 	peerCacheFormat = "fettle.circle/1"
-	// retiredFile is there when this hub is none of its fleet's any more: systemd looks for
-	// it too.
+	// retiredFile exists if this hub has left its fleet. The systemd unit checks it too.
 	retiredFile = "retired"
 )
 
-// ErrRetired is in the chain of the error of a hub that is none of its fleet's any more.
+// ErrRetired is wrapped by the error of a hub that has left its fleet.
 var ErrRetired = errors.New("this hub was retired")
 
-// readPeerCache reads whom a hub knew; nil of one that is alone.
+// readPeerCache reads the peer cache. It returns nil for a hub that is alone.
 func readPeerCache(files host.FS, dir string) (*peerCache, error) {
 	if is, err := host.Exists(files, host.JoinPath(dir, retiredFile)); err != nil || is {
-		return nil, cmp.Or(err, fmt.Errorf("cannot run: %w. To be a hub again, move %s away and join with a new token", ErrRetired, dir))
+		return nil, cmp.Or(err, fmt.Errorf("cannot run: %w. To use this host as a hub again, move %s away and join with a new token", ErrRetired, dir))
 	}
 	file := host.JoinPath(dir, peerCacheFile)
 	text, err := smallfile.Read(files, file)
@@ -85,7 +84,7 @@ func (c peerCache) write(files host.FS, dir string) error {
 	return smallfile.Write(files, file, append(text, '\n'))
 }
 
-// self is this hub as the others are to know it.
+// self returns the record of this hub for the shared settings.
 func (h *Hub) self() (Member, error) {
 	holds, err := host.Exists(h.conf.Files, host.JoinPath(h.dir("authority"), "authority.key"))
 	m := Member{Name: h.set.Name, Hubs: h.set.Hubs, Buses: h.set.Buses, Authority: holds, Joined: h.now().Unix()}
@@ -100,12 +99,12 @@ func (h *Hub) self() (Member, error) {
 	return m, err
 }
 
-// onMember keeps whom this hub knows, and tells agents where hubs are.
+// onMember updates the peer cache after a change, and sends the addresses of hubs to agents.
 func (h *Hub) onMember(key string, _ Member, _ uint64, gone bool) {
 	select {
 	case <-h.mirrorsFilled:
 	default:
-		return // all are being read
+		return // the mirror reads existing entries
 	}
 	if gone && key == h.set.Name {
 		h.dismissOnce.Do(func() { close(h.dismissed) })
@@ -115,7 +114,7 @@ func (h *Hub) onMember(key string, _ Member, _ uint64, gone bool) {
 	h.sendHubAddresses()
 }
 
-// savePeerCache writes down whom this hub knows, if it is one of several.
+// savePeerCache writes the peer cache of a hub that is not alone.
 func (h *Hub) savePeerCache() {
 	h.circling.Lock()
 	defer h.circling.Unlock()
@@ -123,18 +122,18 @@ func (h *Hub) savePeerCache() {
 		return
 	}
 	if err := (peerCache{Members: h.members.values()}).write(h.conf.Files, h.conf.Dir); err != nil {
-		h.warn("cannot keep whom this hub knows: " + err.Error())
+		h.warn("cannot store the list of hubs: " + err.Error())
 	}
 }
 
-// dismiss writes down that this hub is retired.
+// dismiss records durably that this hub is retired.
 func (h *Hub) dismiss() {
-	if err := smallfile.Write(h.conf.Files, h.dir(retiredFile), []byte("this hub was retired: nobody believes it any more, and this directory can be removed\n")); err != nil {
+	if err := smallfile.Write(h.conf.Files, h.dir(retiredFile), []byte("this hub was retired: its fleet no longer trusts it, and this directory can be removed\n")); err != nil {
 		h.conf.warn(err.Error())
 	}
 }
 
-// isMember tells whether a name is that of a hub of this fleet, as far as this one knows.
+// isMember reports whether this hub lists a hub of that name.
 func (h *Hub) isMember(name string) bool {
 	if name == h.set.Name {
 		return true
@@ -148,9 +147,9 @@ func (h *Hub) isMember(name string) bool {
 	}
 }
 
-// mayConnect tells whether a hub that is not revoked may connect to this one. A hub that starts has
-// not read the list of hubs yet: it may have been restored from a snapshot that is older than all
-// other hubs. It needs a connection to read the list, and the other end knows the list.
+// mayConnect reports whether a hub that is not revoked may connect to this one. A starting hub has
+// not read the list of hubs yet, and may have been restored from a snapshot older than all other
+// hubs. It needs a connection to read the list, and the other end checks the list.
 func (h *Hub) mayConnect(name string) bool {
 	select {
 	case <-h.mirrorsFilled:
@@ -160,7 +159,7 @@ func (h *Hub) mayConnect(name string) bool {
 	}
 }
 
-// cluster is how this hub is one of several, nil for one alone.
+// cluster returns the connections to the other hubs, or nil for a hub that is alone.
 func (h *Hub) cluster(trust pki.Trust) *bus.Cluster {
 	if h.peers == nil || h.isForeign() {
 		return nil
@@ -170,7 +169,7 @@ func (h *Hub) cluster(trust pki.Trust) *bus.Cluster {
 		Identify: func(s *tls.ConnectionState) error {
 			p, err := trust.PeerOf(s, h.now(), pki.HubKind)
 			if err == nil && !h.mayConnect(p.Name.ID) {
-				err = fmt.Errorf("cannot believe %s: it is no hub of this fleet any more", p.Name)
+				err = fmt.Errorf("cannot accept the connection of %s: it is not in this fleet any longer", p.Name)
 			}
 			return err
 		},
@@ -183,17 +182,17 @@ func (h *Hub) cluster(trust pki.Trust) *bus.Cluster {
 	return c
 }
 
-// tendEvery is between two looks at where things are kept.
+// tendEvery is the time between two checks of the copies of the store.
 const tendEvery = 2 * time.Second
 
-// tend keeps everything on the hubs that there are, as long as this one leads.
-// A hub that was retired is withdrawn when it is rid of all.
+// tend keeps copies of the store on the present hubs as long as this hub leads. A retired hub is
+// removed when it has no copies left.
 func (h *Hub) tend(ctx context.Context, fence uint64) error {
 	said := ""
 	for {
 		once, stop := context.WithTimeout(ctx, 30*time.Second)
 		names := staying(once, h)
-		done, err := h.peers == nil || h.isForeign(), error(nil) // nothing is kept on other hubs
+		done, err := h.peers == nil || h.isForeign(), error(nil) // no copies on other hubs
 		if !done {
 			done, err = h.joint().Tend(once, names)
 		}
@@ -217,8 +216,8 @@ func (h *Hub) tend(ctx context.Context, fence uint64) error {
 }
 
 // staying returns the hubs that keep their vote: each listed hub, and each voter that was not
-// retired. A hub that has just joined may have a vote before this hub reads its listing, and the
-// store accepts a removed hub again only after five minutes.
+// retired. A new hub may have a vote before this hub reads its record. The store would accept a
+// removed hub again only after five minutes.
 func staying(ctx context.Context, h *Hub) (names []string) {
 	for _, m := range h.members.values() {
 		names = append(names, m.Name)
@@ -235,10 +234,11 @@ func staying(ctx context.Context, h *Hub) (names []string) {
 	return names
 }
 
-// leaveWithin is how long a hub that was retired waits until it keeps nothing any more.
+// leaveWithin limits the time for which a retired hub waits until it has no copies left.
 const leaveWithin = 5 * time.Minute
 
-// leave ends a hub that was retired when the others have all that it had.
+// leave waits until this hub is retired. Then it waits for the copies on other hubs and returns
+// ErrRetired.
 func (h *Hub) leave(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
@@ -246,7 +246,7 @@ func (h *Hub) leave(ctx context.Context) error {
 	case <-h.dismissed:
 	}
 	h.dismiss()
-	h.conf.warn("this hub was retired: it stops when the others have everything")
+	h.conf.warn("this hub was retired: it stops when the other hubs have all data")
 	for end := time.Now().Add(leaveWithin); time.Now().Before(end) && !h.joint().Left(); {
 		select {
 		case <-ctx.Done():
@@ -257,7 +257,7 @@ func (h *Hub) leave(ctx context.Context) error {
 	return ErrRetired
 }
 
-// unlessDismissed is a context that ends when this hub is retired.
+// unlessDismissed returns a context that also ends when this hub is retired.
 func (h *Hub) unlessDismissed(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -270,7 +270,7 @@ func (h *Hub) unlessDismissed(ctx context.Context) (context.Context, context.Can
 	return ctx, cancel
 }
 
-// hubAddresses is where agents find hubs, this one first.
+// hubAddresses returns the URLs of all hubs and of their buses, this hub first.
 func (h *Hub) hubAddresses() (hubs, buses []string) {
 	hubs, buses = slices.Clone(h.set.Hubs), slices.Clone(h.set.Buses)
 	for _, m := range h.members.values() {
@@ -281,7 +281,7 @@ func (h *Hub) hubAddresses() (hubs, buses []string) {
 	return hubs, buses
 }
 
-// hostOf is the host of a URL.
+// hostOf returns the host of a URL.
 func hostOf(u string) string {
 	_, rest, _ := strings.Cut(u, "://")
 	if i := strings.LastIndexByte(rest, ':'); i >= 0 {
@@ -290,7 +290,7 @@ func hostOf(u string) string {
 	return strings.Trim(rest, "[]")
 }
 
-// joint is a bus of several hubs: *bus.Server.
+// joint is the bus of a hub that is not alone. *bus.Server implements it.
 type joint interface {
 	Peers(ctx context.Context) (all []bus.Peer, leader string)
 	Copies(ctx context.Context) ([]bus.Copies, error)
@@ -302,5 +302,5 @@ type joint interface {
 	Exchange() *bus.Exchange
 }
 
-// joint is the bus of a hub that is one of several; it is asked by such only.
+// joint returns the bus of a hub that is not alone. For other hubs it panics.
 func (h *Hub) joint() joint { return h.bus.(joint) }

@@ -15,33 +15,34 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// kept is a value of a bucket with the revision at which it may be changed.
+// kept is a value of a bucket with its revision in the store.
 type kept[T any] struct {
 	value T
 	rev   uint64
 }
 
-// mirror is a bucket in memory, as the store's watch tells it. Reading it asks
-// nobody; what is written through it is in it when the write returns.
+// mirror is a bucket in memory, kept current by a watch of the store. Reading never blocks on the
+// store. A write through the mirror is visible in it when the write returns. It is safe for
+// concurrent use.
 type mirror[T any] struct {
 	store  fleet.Store
-	prefix string // of the keys in the store that belong here; it is left off elsewhere
-	// parse reads a value; what it refuses is told and left out.
+	prefix string // of the keys in the store; keys of the mirror omit it
+	// parse decodes a value. The mirror omits values that it refuses, see unreadable.
 	parse func([]byte) (T, error)
-	// format is the other way round; nil is JSON.
+	// format encodes a value; nil means JSON.
 	format func(T) ([]byte, error)
-	// changed is called outside of the lock for each change; gone ones have the zero
-	// value. nil tells nobody.
+	// changed is called without the lock after each change. A removed key has the zero value and
+	// gone set. It may be nil.
 	changed func(key string, value T, rev uint64, gone bool)
 
 	mu      sync.RWMutex
 	all     map[string]kept[T]
 	bad     map[string]error
-	writing map[string]draft[T] // what is on its way to the store, by key
+	writing map[string]draft[T] // values of writes in progress, by key
 	ready   chan struct{}
 }
 
-// draft is a value that is to be written at a revision, with its text.
+// draft is a value for a write at a revision, with its encoded text.
 type draft[T any] struct {
 	key   string
 	value T
@@ -56,23 +57,23 @@ func newMirror[T any](store fleet.Store, prefix string, parse func([]byte) (T, e
 	return &mirror[T]{store: store, prefix: prefix, parse: parse, all: map[string]kept[T]{}, bad: map[string]error{}, writing: map[string]draft[T]{}, ready: make(chan struct{})}
 }
 
-// follow keeps the mirror until ctx ends.
+// follow updates the mirror until ctx ends.
 func (m *mirror[T]) follow(ctx context.Context) error {
 	var once sync.Once
 	return m.store.Watch(ctx, m.take, func() { once.Do(func() { close(m.ready) }) })
 }
 
-// filled is closed when all that was there is in the mirror.
+// filled is closed when the mirror has all entries that existed at the start.
 func (m *mirror[T]) filled() <-chan struct{} { return m.ready }
 
-// take takes one entry, if it is newer than what is there.
+// take accepts an entry of the watch if it is newer than the value in memory.
 func (m *mirror[T]) take(e fleet.Entry) {
 	key, ours := strings.CutPrefix(e.Key, m.prefix)
 	if !ours {
 		return
 	}
 	e.Key = key
-	// Most that comes was written here, and to read it costs.
+	// Most entries were written by this hub, and decoding them again is expensive.
 	if _, rev, known := m.get(key); known && e.Rev <= rev {
 		return
 	}
@@ -84,8 +85,8 @@ func (m *mirror[T]) take(e fleet.Entry) {
 	m.accept(e, v, err)
 }
 
-// read reads the value of an entry. What is just being written here is known: whoever
-// watches may hear of it before the one who writes does.
+// read decodes an entry. It uses the value of a write in progress if there is one, because the
+// watch may report the entry before the write returns.
 func (m *mirror[T]) read(e fleet.Entry) (T, error) {
 	m.mu.RLock()
 	w, own := m.writing[e.Key]
@@ -96,7 +97,7 @@ func (m *mirror[T]) read(e fleet.Entry) (T, error) {
 	return m.parse(e.Value)
 }
 
-// accept takes an entry that was read.
+// accept stores a decoded entry, unless it is outdated.
 func (m *mirror[T]) accept(e fleet.Entry, v T, err error) {
 	m.mu.Lock()
 	old, was := m.all[e.Key]
@@ -126,7 +127,7 @@ func (m *mirror[T]) get(key string) (value T, rev uint64, ok bool) {
 	return k.value, k.rev, ok
 }
 
-// remove deletes a key, whatever it is at. One that is not there is no error.
+// remove deletes a key at any revision. A missing key is not an error.
 func (m *mirror[T]) remove(ctx context.Context, key string) error {
 	if err := m.store.Delete(ctx, m.prefix+key, 0); err != nil && !errors.Is(err, fleet.ErrNotFound) {
 		return err
@@ -134,7 +135,7 @@ func (m *mirror[T]) remove(ctx context.Context, key string) error {
 	return nil
 }
 
-// each gives every value with its key and revision, by key.
+// each calls f for every value, sorted by key. It does not hold the lock during f.
 func (m *mirror[T]) each(f func(key string, value T, rev uint64)) {
 	m.mu.RLock()
 	all := maps.Clone(m.all)
@@ -144,7 +145,7 @@ func (m *mirror[T]) each(f func(key string, value T, rev uint64)) {
 	}
 }
 
-// values are all values, by key.
+// values returns all values, sorted by key.
 func (m *mirror[T]) values() []T {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -155,7 +156,7 @@ func (m *mirror[T]) values() []T {
 	return out
 }
 
-// unreadable are the mistakes of entries that cannot be read, sorted.
+// unreadable returns the errors of entries that cannot be decoded, sorted by key.
 func (m *mirror[T]) unreadable() []error {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -166,8 +167,8 @@ func (m *mirror[T]) unreadable() []error {
 	return out
 }
 
-// put writes a value at a revision, 0 for one that must not be there. The value is the
-// mirror's from then on.
+// put writes a value if the stored revision is rev; 0 means that the key must not exist. Otherwise
+// it returns fleet.ErrConflict. The caller must no longer modify the value.
 func (m *mirror[T]) put(ctx context.Context, key string, v T, rev uint64) error {
 	format := m.format
 	if format == nil {
@@ -180,7 +181,7 @@ func (m *mirror[T]) put(ctx context.Context, key string, v T, rev uint64) error 
 	return m.write(ctx, draft[T]{key, v, text, rev})
 }
 
-// write is put of what has its text.
+// write is put for a value that is encoded already.
 func (m *mirror[T]) write(ctx context.Context, d draft[T]) error {
 	defer m.begin(d)()
 	newer, err := m.store.Update(ctx, m.prefix+d.key, d.text, d.rev)
@@ -190,7 +191,7 @@ func (m *mirror[T]) write(ctx context.Context, d draft[T]) error {
 	return err
 }
 
-// writeAll writes all or none. After an error each may be written by itself.
+// writeAll writes all drafts or none. After an error the caller may write them one by one.
 func (m *mirror[T]) writeAll(ctx context.Context, all []draft[T]) error {
 	store, ok := m.store.(fleet.Batcher)
 	if !ok {
@@ -211,7 +212,7 @@ func (m *mirror[T]) writeAll(ctx context.Context, all []draft[T]) error {
 	return nil
 }
 
-// begin notes what is being written, until end is called.
+// begin registers writes in progress until end is called.
 func (m *mirror[T]) begin(all ...draft[T]) (end func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -227,8 +228,8 @@ func (m *mirror[T]) begin(all ...draft[T]) (end func()) {
 	}
 }
 
-// change rewrites a value until nobody else was faster. change may be called again,
-// and its error ends it.
+// change reads a value, applies change and writes it, until no other write was faster. It may call
+// change several times. An error of change ends it.
 func (m *mirror[T]) change(ctx context.Context, key string, change func(*T) error) (T, error) {
 	for {
 		e, err := m.newest(ctx, key)
@@ -250,8 +251,8 @@ func (m *mirror[T]) change(ctx context.Context, key string, change func(*T) erro
 }
 
 // newest reads a key from the store. A mirror is never newer than its store. If the key is missing
-// or older there, a server answered that is not the leader any more, or the key was just removed:
-// newest reads again, for newestFor at most.
+// or older in the answer, a former leader of the store answered, or the key was just removed:
+// newest then reads again, for at most newestFor.
 func (m *mirror[T]) newest(ctx context.Context, key string) (fleet.Entry, error) {
 	for began := time.Now(); ; {
 		_, had, known := m.get(key)
@@ -261,7 +262,7 @@ func (m *mirror[T]) newest(ctx context.Context, key string) (fleet.Entry, error)
 			return e, err
 		}
 		if time.Since(began) > newestFor {
-			return fleet.Entry{}, fmt.Errorf("cannot read %s: %w, only with an older state", m.prefix+key, fleet.ErrNoAnswer)
+			return fleet.Entry{}, fmt.Errorf("cannot read %s: %w with the latest state", m.prefix+key, fleet.ErrNoAnswer)
 		}
 		select {
 		case <-ctx.Done():
@@ -271,14 +272,15 @@ func (m *mirror[T]) newest(ctx context.Context, key string) (fleet.Entry, error)
 	}
 }
 
-// A server that lost its majority stops to lead after newestFor.
+// A server that lost its majority stops leading within newestFor.
 const (
 	newestFor   = 20 * time.Second
 	newestPause = 100 * time.Millisecond
 )
 
-// absent returns nil if a key does not exist, as far as the store can prove it. What depends on a key
-// that does not exist, and cannot be repeated, must not rely on a read: see fleet.Store.
+// absent returns nil if the store can prove that a key does not exist, or cannot prove absence at
+// all. A decision that needs a missing key and cannot be repeated must not rely on a read: see
+// fleet.Store.
 func absent(ctx context.Context, s fleet.Store, key string) error {
 	if p, ok := s.(fleet.Prover); ok {
 		return p.Absent(ctx, key)
@@ -286,8 +288,7 @@ func absent(ctx context.Context, s fleet.Store, key string) error {
 	return nil
 }
 
-// storedRev is the revision of a key in the store, at which it may be replaced; 0 if it is not
-// there.
+// storedRev returns the revision of a key in the store, or 0 if it does not exist.
 func (m *mirror[T]) storedRev(ctx context.Context, key string) (uint64, error) {
 	e, err := m.store.Get(ctx, m.prefix+key)
 	if errors.Is(err, fleet.ErrNotFound) {
@@ -303,7 +304,7 @@ func unless[T any](gone bool, v *T) *T {
 	return v
 }
 
-// followed is the part of a mirror that Run needs.
+// followed is the part of a mirror that Run uses.
 type followed interface {
 	follow(ctx context.Context) error
 	filled() <-chan struct{}

@@ -16,17 +16,16 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Nats is a NATS cluster that there is already, on which a fleet keeps everything in place of
-// its hubs.
+// Nats describes an external NATS cluster, which stores the data of a fleet instead of its hubs.
 type Nats struct {
 	URLs []string `json:"urls"` // tls://HOST:PORT
-	// Prefix begins the names of all that is this fleet's there.
+	// Prefix begins the names of all streams and buckets of this fleet in the cluster.
 	Prefix string `json:"prefix"`
-	// Replicas is on how many servers each thing is kept; 0 is 3.
+	// Replicas is the number of copies of each stream; 0 means 3.
 	Replicas int `json:"replicas,omitempty"`
 }
 
-// NatsSettings is what a person says of the cluster; what is empty stays what it was.
+// NatsSettings are the settings that a user gives for the cluster. Empty fields keep their value.
 type NatsSettings struct {
 	URLs     []string
 	Replicas int
@@ -34,35 +33,36 @@ type NatsSettings struct {
 	CA       []byte // PEM
 }
 
-// IsZero tells whether nothing was said.
+// IsZero reports whether the user gave no setting.
 func (g NatsSettings) IsZero() bool {
 	return len(g.URLs) == 0 && g.Replicas == 0 && g.Login == nil && g.CA == nil
 }
 
-// Check says what is wrong with what was said, as far as that can be told without the cluster.
+// Check returns an error for settings that are wrong in themselves. It does not connect to the
+// cluster.
 func (g NatsSettings) Check() error {
 	f := bus.Foreign{URLs: g.URLs, Login: g.Login, CA: g.CA, Replicas: g.Replicas, Prefix: "x", Key: make([]byte, bus.KeySize)}
 	if len(f.URLs) == 0 {
-		f.URLs = []string{"tls://localhost"} // it is known already
+		f.URLs = []string{"tls://localhost"} // the URLs are set already
 	}
 	return f.Check()
 }
 
-// What a hub has in its directory for a NATS cluster, each for its owner alone.
+// Files in the directory of a hub for a NATS cluster, readable only by their owner.
 const (
 	natsLogin = "nats.creds"
 	natsCA    = "nats-ca.pem"
-	natsKey   = "nats.key" // what is kept there is sealed with it; all hubs of a fleet have it
+	natsKey   = "nats.key" // encrypts all data in the cluster; all hubs of a fleet have the same key
 )
 
-// natsPrefix begins the names of what is a fleet's.
+// natsPrefix returns the prefix of the names of a fleet in a NATS cluster.
 func natsPrefix(fleet string) string { return "fettle-" + fleet }
 
-// ErrNoNats is in the chain of the error about a hub that keeps everything itself.
-var ErrNoNats = errors.New("this hub keeps everything itself, and uses no NATS cluster")
+// ErrNoNats is wrapped by errors about a hub without an external NATS cluster.
+var ErrNoNats = errors.New("this hub stores its data itself, without an external NATS cluster")
 
-// giveNats writes what a directory has for a NATS cluster, and gives the settings. The key is made
-// where there is none.
+// giveNats writes the files for a NATS cluster into a directory, and returns the changed settings.
+// If the directory has no key, giveNats creates one.
 func giveNats(files host.FS, dir, fleet string, was *Nats, g NatsSettings) (*Nats, error) {
 	n := Nats{Prefix: natsPrefix(fleet)}
 	if was != nil {
@@ -81,7 +81,7 @@ func giveNats(files host.FS, dir, fleet string, was *Nats, g NatsSettings) (*Nat
 	born := f.Key == nil
 	if born {
 		f.Key = make([]byte, bus.KeySize)
-		_, _ = rand.Read(f.Key) // it never fails: crypto/rand
+		_, _ = rand.Read(f.Key) // crypto/rand never fails
 	}
 	if g.Login != nil {
 		f.Login = g.Login
@@ -108,7 +108,7 @@ func writeNatsKey(files host.FS, dir string, key []byte) error {
 	return smallfile.Write(files, path.Join(dir, natsKey), []byte(hex.EncodeToString(key)+"\n"))
 }
 
-// foreign is the cluster as the bus wants it, with what the directory has.
+// foreign returns the configuration of the cluster for the bus, with the files of the directory.
 func (n Nats) foreign(files host.FS, dir string) (*bus.Foreign, error) {
 	f := &bus.Foreign{URLs: n.URLs, Prefix: n.Prefix, Replicas: n.Replicas}
 	var key []byte
@@ -127,14 +127,14 @@ func (n Nats) foreign(files host.FS, dir string) (*bus.Foreign, error) {
 	}
 	var err error
 	if f.Key, err = hex.DecodeString(strings.TrimSpace(string(key))); err != nil {
-		return nil, fmt.Errorf("cannot read %s: it is %d bytes as hex", path.Join(dir, natsKey), bus.KeySize)
+		return nil, fmt.Errorf("cannot read %s: a key has %d bytes in hex", path.Join(dir, natsKey), bus.KeySize)
 	}
 	return f, nil
 }
 
-// UseNats changes how the hub of a directory reaches its NATS cluster. With begin it may be one
-// that kept everything itself: what it kept is not brought there, so that is for a directory that
-// was just restored.
+// UseNats changes how the hub of a directory reaches its NATS cluster. With begin, the hub may have
+// stored its data itself until now. UseNats does not copy data, so begin is for a directory that
+// was just restored from a backup.
 func UseNats(files host.FS, dir string, g NatsSettings, begin bool) error {
 	set, err := ReadSettings(files, dir)
 	if err != nil {
@@ -157,10 +157,10 @@ func (s Settings) write(files host.FS, dir string) error {
 	return smallfile.Write(files, path.Join(dir, "hub.json"), append(text, '\n'))
 }
 
-// isForeign tells whether everything is kept on a NATS cluster of others.
+// isForeign reports whether an external NATS cluster stores the data.
 func (h *Hub) isForeign() bool { return h.set.Nats != nil }
 
-// foreign is that cluster, nil where there is none.
+// foreign returns the configuration of that cluster, or nil without one.
 func (h *Hub) foreign() (*bus.Foreign, error) {
 	if !h.isForeign() {
 		return nil, nil
@@ -168,8 +168,8 @@ func (h *Hub) foreign() (*bus.Foreign, error) {
 	return h.set.Nats.foreign(h.conf.Files, h.conf.Dir)
 }
 
-// welcomeNats is what a hub that joins has to know of the cluster. Credentials are not in it: each
-// hub has its own, so that they can be taken from one.
+// welcomeNats returns the cluster's settings for a hub that joins. They contain no credentials:
+// each hub has its own, so that an operator can revoke them separately.
 func (h *Hub) welcomeNats() (*pki.WelcomeNats, error) {
 	f, err := h.foreign()
 	if f == nil || err != nil {
@@ -178,13 +178,13 @@ func (h *Hub) welcomeNats() (*pki.WelcomeNats, error) {
 	return &pki.WelcomeNats{URLs: f.URLs, Prefix: f.Prefix, Replicas: f.Replicas, CA: string(f.CA), Key: hex.EncodeToString(f.Key), Login: len(f.Login) > 0}, nil
 }
 
-// takeNats is what a hub that joins does with it.
+// takeNats stores the cluster's settings in the directory of a hub that joins.
 func takeNats(j Joining, w *pki.WelcomeNats) (*Nats, error) {
 	switch {
 	case w == nil && j.NatsSettings.IsZero():
 		return nil, nil
 	case w == nil:
-		return nil, fmt.Errorf("cannot join with a NATS cluster: the fleet uses none, and its hubs keep everything. Join without --nats, with the same token: %w", ErrNoNats)
+		return nil, fmt.Errorf("cannot join with a NATS cluster: the fleet uses none, and its hubs store the data. Join without --nats, with the same token: %w", ErrNoNats)
 	case w.Login && j.NatsSettings.Login == nil:
 		return nil, errors.New("cannot join without credentials for the NATS cluster of the fleet: each hub has its own. Join again with the same token, and with --nats-creds FILE")
 	}

@@ -20,11 +20,12 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// notifyDir is where secrets and programs of rules are, in the hub's directory.
+// notifyDir is the subdirectory for secrets and programs of notification rules.
 const notifyDir = "notify"
 
-// How often a leader looks whether there is something to tell, and how long a new one does not
-// believe what it does not see: its read model may be behind, and it has heard of nobody yet.
+// notifyEvery is the time between two evaluations of the rules by the leader. A new leader ends no
+// condition within blindFor, because its read model may be outdated. For conditions that depend on
+// contact with an agent, it waits for deafFor.
 const (
 	notifyEvery = 5 * time.Second
 	blindFor    = time.Minute
@@ -35,7 +36,7 @@ func (h *Hub) sender() *notify.Sender {
 	return &notify.Sender{Files: h.conf.Files, Dir: h.dir(notifyDir), Run: h.conf.Binary}
 }
 
-// notifyAll tells what is to be told as long as this hub leads.
+// notifyAll evaluates the rules and sends notices until ctx ends. It runs only on the leader.
 func (h *Hub) notifyAll(ctx context.Context) error {
 	began := h.now()
 	for {
@@ -48,7 +49,7 @@ func (h *Hub) notifyAll(ctx context.Context) error {
 				return nil
 			})
 		}
-		_ = g.Wait() // none gives an error
+		_ = g.Wait() // no function returns an error
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
@@ -57,7 +58,7 @@ func (h *Hub) notifyAll(ctx context.Context) error {
 	}
 }
 
-// blind are the conditions that a hub cannot tell to be over when it has led for so long.
+// blind returns the conditions that a hub must not end yet, after it has led for the time led.
 func blind(led time.Duration) map[string]bool {
 	out := map[string]bool{}
 	for _, s := range notify.States() {
@@ -68,8 +69,8 @@ func blind(led time.Duration) map[string]bool {
 	return out
 }
 
-// notifyRule looks what a rule has to tell, keeps it, and sends what is due. Between two
-// writes a notice is kept with its identity, so it is sent again rather than lost.
+// notifyRule evaluates one rule, stores its state, and sends the due notices. After an interruption
+// a notice is sent again with the same ID: it may arrive twice, but is not lost.
 func (h *Hub) notifyRule(ctx context.Context, r document.Notification, blind map[string]bool) error {
 	s, rev, _ := h.notices.get(r.Name)
 	seen, err := h.seen(ctx, r, s.Cursor, blind)
@@ -80,7 +81,7 @@ func (h *Hub) notifyRule(ctx context.Context, r document.Notification, blind map
 	if changed {
 		err := h.notices.put(ctx, r.Name, next, rev)
 		if errors.Is(err, fleet.ErrConflict) {
-			return nil // somebody approved one meanwhile: in a moment again
+			return nil // a user decided about a notice meanwhile: the next round evaluates again
 		}
 		if err != nil {
 			return err
@@ -103,19 +104,19 @@ func (h *Hub) notifyRule(ctx context.Context, r document.Notification, blind map
 	return nil
 }
 
-// noteNotices writes into the log what people have to know of notices.
+// noteNotices records lost notices, and notices that wait for approval, in the event log.
 func (h *Hub) noteNotices(ctx context.Context, r document.Notification, was, is notify.State) {
 	if is.Lost > was.Lost {
-		h.note(ctx, fleet.HubEvent{Kind: fleet.Untold, Text: "rule " + r.Name, Error: fmt.Sprintf("%d notices were lost: nobody took them for a day", is.Lost-was.Lost)})
+		h.note(ctx, fleet.HubEvent{Kind: fleet.Untold, Text: "rule " + r.Name, Error: fmt.Sprintf("%d notices were lost: they could not be delivered for a day", is.Lost-was.Lost)})
 	}
 	for _, n := range is.Notices[max(0, len(is.Notices)-int(min(is.Number-was.Number, 1))):] {
 		if n.Waits {
-			h.note(ctx, fleet.HubEvent{Kind: fleet.JobChanged, Text: fmt.Sprintf("rule %s waits: fettle notify approve %s, or deny", r.Name, n.ID)})
+			h.note(ctx, fleet.HubEvent{Kind: fleet.JobChanged, Text: fmt.Sprintf("a notice of the rule %s waits for a decision: fettle notify approve %s, or deny", r.Name, n.ID)})
 		}
 	}
 }
 
-// seen is what there is for a rule.
+// seen returns the present conditions and the new events for a rule.
 func (h *Hub) seen(ctx context.Context, r document.Notification, cursor string, blind map[string]bool) (notify.Seen, error) {
 	seen := notify.Seen{Now: h.now().UnixNano(), Blind: blind, Cursor: cursor}
 	chosen, err := h.chosen(ctx, r)
@@ -143,8 +144,8 @@ func (h *Hub) seen(ctx context.Context, r document.Notification, cursor string, 
 	return seen, h.seenEvents(ctx, r, has, &seen)
 }
 
-// chosen are the targets that a rule is about, those that are gone too, by identity. A rule
-// without a selection that is not about states needs none of them.
+// chosen returns the targets in the selection of a rule, also removed ones, by ID. A rule without a
+// selection and without states needs none of them.
 func (h *Hub) chosen(ctx context.Context, r document.Notification) (map[fleet.TargetID]document.Target, error) {
 	out := map[fleet.TargetID]document.Target{}
 	if len(r.Select) == 0 && !slices.ContainsFunc(notify.States(), func(s document.State) bool { return notify.Tells(r, string(s)) }) {
@@ -168,14 +169,15 @@ func ofTarget(t document.Target) notify.Item {
 	text := cmp.Or(t.Error, t.Waits)
 	switch t.State {
 	case document.Unresponsive:
-		text = "it was not heard of since " + time.Unix(0, t.Contact).UTC().Format("2006-01-02 15:04 MST")
+		text = "no contact since " + time.Unix(0, t.Contact).UTC().Format("2006-01-02 15:04 MST")
 	case document.Drifted:
-		text = fmt.Sprintf("%d addresses are not as they were applied", t.Drift)
+		text = fmt.Sprintf("%d addresses differ from the applied state", t.Drift)
 	}
 	return notify.Item{Key: string(t.State) + "/" + string(t.ID), NoticeItem: document.NoticeItem{Kind: string(t.State), Target: t.ID, Name: t.Name, Text: text, At: cmp.Or(t.Changed, t.Contact)}}
 }
 
-// ofAlarm is an alarm as a condition. Numbers in it may change while it lasts.
+// ofAlarm converts an alarm to a condition. The key omits digits, because numbers in the text of an
+// alarm can change while it lasts.
 func ofAlarm(a assign.Alarm, now int64) notify.Item {
 	sum := sha256.Sum256([]byte(strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' {
@@ -186,7 +188,7 @@ func ofAlarm(a assign.Alarm, now int64) notify.Item {
 	return notify.Item{Key: "alarm/" + string(a.Kind) + "/" + a.Module + "/" + hex.EncodeToString(sum[:8]), NoticeItem: document.NoticeItem{Kind: string(a.Kind), Module: a.Module, Text: a.Text, At: now}}
 }
 
-// seenEvents adds what happened behind the cursor. A rule that has none begins with now.
+// seenEvents adds the events after the cursor. A new rule starts with the next event.
 func (h *Hub) seenEvents(ctx context.Context, r document.Notification, has func(fleet.TargetID) bool, seen *notify.Seen) error {
 	var kinds []string
 	for _, k := range notify.Events() {
@@ -215,7 +217,7 @@ func (h *Hub) seenEvents(ctx context.Context, r document.Notification, has func(
 	return nil
 }
 
-// alarmsNow are those that the leader found last, and what this hub sees by itself.
+// alarmsNow returns the last alarms of the leader, and the alarms that this hub detects itself.
 func (h *Hub) alarmsNow() []assign.Alarm {
 	all, _, _ := h.alarms.get(alarmsKey)
 	return slices.Concat(h.redundancyAlarms(), h.incompatibleAlarms(), all)

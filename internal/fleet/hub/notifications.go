@@ -17,10 +17,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/notify"
 )
 
-// maxRules bounds how many rules there are.
+// maxRules limits the number of notification rules.
 const maxRules = 100
 
-// Notifications are the rules, by name, and what becomes of their notices.
+// Notifications returns the rules, sorted by name, with the state of their notices.
 func (h *Hub) Notifications(context.Context) ([]document.NotificationState, error) {
 	out := []document.NotificationState{}
 	for _, r := range h.notifications.values() {
@@ -35,7 +35,8 @@ func (h *Hub) Notifications(context.Context) ([]document.NotificationState, erro
 	return out, nil
 }
 
-// SetNotification makes a rule, or replaces the one of its name. What was told by it stays told.
+// SetNotification creates a rule, or replaces the rule of that name. It does not repeat notices
+// that were sent already.
 func (h *Hub) SetNotification(ctx context.Context, by access.Who, r document.Notification) error {
 	r.By, r.Changed = by.Name, h.now().UnixNano()
 	if err := notify.Check(r); err != nil {
@@ -51,12 +52,12 @@ func (h *Hub) SetNotification(ctx context.Context, by access.Who, r document.Not
 func (h *Hub) rule(name string) (document.Notification, error) {
 	r, _, ok := h.notifications.get(name)
 	if !ok {
-		return r, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the rule %.64q", name), Hint: "Look at: fettle notify list"}
+		return r, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the rule %.64q", name), Hint: "List the rules: fettle notify list"}
 	}
 	return r, nil
 }
 
-// RemoveNotification ends a rule, with what it did not send yet.
+// RemoveNotification removes a rule and its notices that are not sent yet.
 func (h *Hub) RemoveNotification(ctx context.Context, _ access.Who, name string) error {
 	if _, err := h.rule(name); err != nil {
 		return err
@@ -64,19 +65,19 @@ func (h *Hub) RemoveNotification(ctx context.Context, _ access.Who, name string)
 	return errors.Join(h.notifications.remove(ctx, name), h.notices.remove(ctx, name))
 }
 
-// TestNotification sends something by a rule at once.
+// TestNotification sends an example by a rule and returns the error of the delivery.
 func (h *Hub) TestNotification(ctx context.Context, _ access.Who, name string) error {
 	r, err := h.rule(name)
 	if err != nil {
 		return err
 	}
 	if err := h.sender().Send(ctx, r, notify.Compose(h.set.Fleet, r, notify.Example(r, newID(), h.now().UnixNano()))); err != nil {
-		return &api.Refusal{Status: http.StatusConflict, Why: err.Error(), Hint: "The files and programs that a rule names are in " + h.dir(notifyDir)}
+		return &api.Refusal{Status: http.StatusConflict, Why: err.Error(), Hint: "The directory for files and programs of rules is " + h.dir(notifyDir)}
 	}
 	return nil
 }
 
-// DecideNotice lets a notice go that waits for somebody, or throws it away.
+// DecideNotice approves or discards a notice that waits for a decision.
 func (h *Hub) DecideNotice(ctx context.Context, by access.Who, id string, deny bool) error {
 	for _, r := range h.notifications.values() {
 		s, _, _ := h.notices.get(r.Name)
@@ -89,10 +90,10 @@ func (h *Hub) DecideNotice(ctx context.Context, by access.Who, id string, deny b
 		})
 		return err
 	}
-	return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find a notice %.40q that waits", id), Hint: "Look at: fettle notify list"}
+	return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the notice %.40q, or it does not wait for a decision", id), Hint: "List the rules and their waiting notices: fettle notify list"}
 }
 
-// Alarms are what keeps something as it was, as the hub that leads found it last.
+// Alarms returns the last alarms of the leader, and the alarms that this hub detects itself.
 func (h *Hub) Alarms(context.Context) ([]document.Alarm, error) {
 	out := []document.Alarm{}
 	for _, a := range h.alarmsNow() {
@@ -106,15 +107,15 @@ func (h *Hub) Alarms(context.Context) ([]document.Alarm, error) {
 	return out, nil
 }
 
-// ApproveAlarm lets happen what an alarm keeps from happening.
+// ApproveAlarm approves the change that an alarm blocks.
 func (h *Hub) ApproveAlarm(ctx context.Context, by access.Who, digest string) error {
 	found := slices.ContainsFunc(h.alarmsNow(), func(a assign.Alarm) bool { return a.Digest == digest && digest != "" })
 	if !found {
-		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find an alarm that waits for the approval of %.80q", digest), Hint: "Look at: fettle alarm list"}
+		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find an alarm with the digest %.80q that waits for approval", digest), Hint: "List the alarms: fettle alarm list"}
 	}
 	key := strings.TrimPrefix(digest, "sha256:")
 	_, rev, _ := h.approvals.get(key)
-	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Approved, By: by.Name, Text: "what the alarm is about, " + digest}); err != nil {
+	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Approved, By: by.Name, Text: "the blocked change with the digest " + digest}); err != nil {
 		return err
 	}
 	return h.approvals.put(ctx, key, assign.Approval{Digest: digest, By: by.Name, At: h.now().Unix()}, rev)

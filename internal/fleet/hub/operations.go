@@ -7,10 +7,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// askFor is how long an agent may take to answer.
+// askFor limits the time in which an agent must answer.
 const askFor = 30 * time.Second
 
-// Repositories is what the fleet follows.
+// Repositories returns the repository that the fleet follows, or an empty list.
 func (h *Hub) Repositories(context.Context) ([]document.Repository, error) {
 	r := h.repository()
 	if r.URL == "" {
@@ -23,7 +23,7 @@ func (h *Hub) Repositories(context.Context) ([]document.Repository, error) {
 	return []document.Repository{d}, nil
 }
 
-// Health is how this hub is.
+// Health returns the health of this hub.
 func (h *Hub) Health(context.Context) document.Health {
 	h.mu.Lock()
 	leads := h.leader != nil

@@ -7,10 +7,10 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// presentEvery is how often hubs tell each other who is connected to them.
+// presentEvery is the time between two messages in which hubs exchange their connected agents.
 const presentEvery = 5 * time.Second
 
-// followPresence has the read model know who is connected to other hubs.
+// followPresence records the agents of other hubs in the read model until ctx ends.
 func (h *Hub) followPresence(ctx context.Context) error {
 	if h.peers == nil {
 		return nil

@@ -12,22 +12,22 @@ import (
 )
 
 const (
-	// redundancyEvery is how often a hub looks whether everything is on as many hubs as it is
-	// to be, and redundancyAfter how long it has to be missing until it is an alarm: a hub that
-	// is started again needs a moment.
+	// redundancyEvery is the time between two checks whether all hubs have a complete copy of the
+	// data. A copy must be missing for redundancyAfter before this is an alarm: a hub that restarts
+	// needs some time.
 	redundancyEvery = 5 * time.Second
 	redundancyAfter = 15 * time.Second
 )
 
-// redundancy is what a hub of several saw last. The zero value is ready.
+// redundancy is the last result of this check. The zero value is ready.
 type redundancy struct {
 	mu    sync.Mutex
-	lost  string // what is missing, "" for nothing
+	lost  string // the missing copies, or ""
 	since time.Time
 	spare int
 }
 
-// saw takes what was seen.
+// saw stores a result.
 func (r *redundancy) saw(p document.HubPage, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -38,7 +38,7 @@ func (r *redundancy) saw(p document.HubPage, now time.Time) {
 	r.lost, r.spare = lost, p.Spare
 }
 
-// now gives what is missing for longer than a moment, and how many hubs may be lost.
+// now returns the copies that are missing for redundancyAfter, and how many more hubs may fail.
 func (r *redundancy) now(now time.Time) (lost string, spare int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,8 +48,8 @@ func (r *redundancy) now(now time.Time) (lost string, spare int) {
 	return r.lost, r.spare
 }
 
-// lostRedundancy says which hubs are missing for everything to be on as many hubs as it is
-// to be, and what that means; "" for none. A hub alone has no others to lose.
+// lostRedundancy describes the missing hubs and copies with their consequence, or returns "". A hub
+// that is alone has no copies to lose.
 func lostRedundancy(p document.HubPage) string {
 	if p.Nats || len(p.Hubs) < 2 {
 		return ""
@@ -58,21 +58,21 @@ func lostRedundancy(p document.HubPage) string {
 	for _, h := range p.Hubs {
 		switch {
 		case !h.Here:
-			missing = append(missing, h.Name+" is away")
+			missing = append(missing, h.Name+" is not connected")
 		case !h.Current:
-			missing = append(missing, h.Name+" does not have everything")
+			missing = append(missing, h.Name+" does not have all data")
 		}
 	}
 	switch {
 	case len(missing) == 0 && p.Complete:
 		return ""
 	case len(missing) == 0:
-		missing = []string{"not everything is on as many hubs as it is to be"}
+		missing = []string{"some data has fewer copies than configured"}
 	}
 	return strings.Join(missing, ", ") + ". " + worksWithout(p)
 }
 
-// worksWithout says what a fleet can do while hubs are missing.
+// worksWithout describes the abilities of a fleet while hubs are missing.
 func worksWithout(p document.HubPage) string {
 	here := 0
 	for _, h := range p.Hubs {
@@ -92,7 +92,7 @@ func worksWithout(p document.HubPage) string {
 	return "Everything works. If another hub fails, " + agents
 }
 
-// followRedundancy keeps what is known of it.
+// followRedundancy repeats the check until ctx ends.
 func (h *Hub) followRedundancy(ctx context.Context) error {
 	if h.peers == nil || h.isForeign() {
 		return nil
@@ -109,8 +109,8 @@ func (h *Hub) followRedundancy(ctx context.Context) error {
 	}
 }
 
-// redundancyAlarms are what this hub adds to the alarms of the leader: each hub sees by
-// itself, so that it is seen also while nobody leads.
+// redundancyAlarms returns the alarm of missing copies. Each hub checks by itself, so the alarm
+// also exists while no hub leads.
 func (h *Hub) redundancyAlarms() []assign.Alarm {
 	if lost, _ := h.redundancy.now(h.now()); lost != "" {
 		return []assign.Alarm{{Kind: assign.Redundancy, Text: lost}}
@@ -131,8 +131,8 @@ func (h *Hub) checkHubs(ctx context.Context, f *findings) {
 		return
 	}
 	if lost := lostRedundancy(p); lost != "" {
-		f.say("hubs", false, "Start them, or retire those that are gone for good: fettle hub list", "%s", lost)
+		f.say("hubs", false, "Start the missing hubs. Retire a hub that does not return: fettle hub retire NAME", "%s", lost)
 		return
 	}
-	f.say("hubs", true, "", "all %d are here and have everything", len(p.Hubs))
+	f.say("hubs", true, "", "all %d are connected and have all data", len(p.Hubs))
 }

@@ -12,13 +12,13 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// enlist adds this hub to the members of the fleet, or updates its entry. A hub that is not
-// listed while others are listed was retired: the error contains [ErrRetired]. If the store
-// lists no member, it is new or was lost, and the members that this hub knew are listed again.
+// registerMember adds this hub to the members of the fleet, or updates its record. If this hub is
+// not listed and other hubs are, it was retired: the error wraps [ErrRetired]. If the store lists
+// no member, it is new or was lost, and this hub lists all hubs of its peer cache again.
 //
-// It reads the store and not the mirror: a mirror is filled from any copy of the store, and a
-// copy may not have the latest writes. Another hub may write at the same time. Then enlist
-// reads again. A read is not enough for a retirement, which is final: see absent.
+// It reads the store instead of the mirror: a mirror is filled from any copy of the store, and a
+// copy may not have the latest writes. If another hub writes at the same time, registerMember reads
+// again. A retirement is final, so a read alone does not prove it: see absent.
 func (h *Hub) registerMember(ctx context.Context) error {
 	own, err := h.self()
 	if err != nil {
@@ -31,7 +31,7 @@ func (h *Hub) registerMember(ctx context.Context) error {
 	for {
 		err := enlist(ctx, h.members, own, known)
 		switch {
-		case errors.Is(err, ErrRetired) && h.peers == nil: // a hub alone was not retired
+		case errors.Is(err, ErrRetired) && h.peers == nil: // a hub that is alone cannot be retired
 			return h.members.put(ctx, own.Name, own, 0)
 		case errors.Is(err, ErrRetired):
 			h.dismiss()
@@ -44,9 +44,9 @@ func (h *Hub) registerMember(ctx context.Context) error {
 	}
 }
 
-// enlist is one attempt of [Hub.enlist]. fleet.ErrConflict means that another hub was faster.
-// The other members are read first: they are listed together with this hub, so that a hub that
-// finds them, but not itself, was retired in between or before.
+// enlist is one attempt of [Hub.registerMember]. fleet.ErrConflict means that another hub was
+// faster. The other members are read first. They are listed together with this hub, so if they
+// exist and this hub does not, it was retired.
 func enlist(ctx context.Context, members *mirror[Member], own Member, known []Member) error {
 	lost := len(members.values()) == 0
 	for _, m := range known {
@@ -75,7 +75,7 @@ func enlist(ctx context.Context, members *mirror[Member], own Member, known []Me
 	return listAll(ctx, members, own, known)
 }
 
-// storedMember reads an entry from the store. Its revision is 0 if it does not exist.
+// storedMember reads a record from the store. The revision is 0 if it does not exist.
 func storedMember(ctx context.Context, members *mirror[Member], name string) (m Member, rev uint64, err error) {
 	e, err := members.store.Get(ctx, members.prefix+name)
 	if errors.Is(err, fleet.ErrNotFound) {
@@ -87,8 +87,8 @@ func storedMember(ctx context.Context, members *mirror[Member], name string) (m 
 	return m, e.Rev, err
 }
 
-// listAll lists this hub and the members that it knew, if none of them is listed. It writes all
-// at once if the store can, so that no other hub sees a part and takes it for its retirement.
+// listAll lists this hub and its known members, if none of them is listed. If possible it writes
+// all in one batch: a hub that sees only a part would conclude that it was retired.
 func listAll(ctx context.Context, members *mirror[Member], own Member, known []Member) error {
 	others := slices.DeleteFunc(slices.Clone(known), func(m Member) bool { return m.Name == own.Name })
 	var all []draft[Member]

@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// signerCertificates are those of the signing keys of all hubs, the own one among them.
+// signerCertificates returns the certificates of the signing keys of all hubs, this one first.
 func (h *Hub) signerCertificates(context.Context) ([]*x509.Certificate, error) {
 	own, err := h.keys.Signer()
 	if err != nil {
@@ -36,40 +36,40 @@ func (h *Hub) signerCertificates(context.Context) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// introduce tells the other hubs what this one signs with, and begins to follow the
-// repository of its birth where the fleet follows none.
+// introduce stores the signing certificate of this hub for the other hubs. If the fleet follows no
+// repository, it also stores the repository of the settings of this hub.
 func (h *Hub) introduce(ctx context.Context) error {
 	own, err := h.keys.Signer()
 	if err != nil {
 		return err
 	}
 	if _, err := h.stores["settings"].Put(ctx, "signer/"+h.set.Name, pki.EncodeCertificates(own)); err != nil {
-		return fmt.Errorf("cannot introduce this hub to the others: %w", err)
+		return fmt.Errorf("cannot store the signing certificate of this hub for the other hubs: %w", err)
 	}
 	if _, _, there := h.sources.get(sourceKey); there || h.set.Repository.URL == "" {
 		return nil
 	}
-	// Only if no hub was faster: the mirror may not have the latest writes.
+	// Only if no other hub was faster: the mirror may not have the latest writes.
 	if err := h.sources.put(ctx, sourceKey, h.set.Repository, 0); !errors.Is(err, fleet.ErrConflict) {
 		return err
 	}
 	return nil
 }
 
-// sourceKey is the one repository that a fleet follows.
+// sourceKey is the key of the only repository of a fleet.
 const sourceKey = "main"
 
-// repository is what the fleet follows now; without a URL it follows nothing.
+// repository returns the repository that the fleet follows. Its URL is "" if there is none.
 func (h *Hub) repository() Repository {
 	r, _, _ := h.sources.get(sourceKey)
-	// Files of keys are each machine's own: a hub may have them elsewhere than the first.
+	// The files of keys belong to each hub: their paths can differ between hubs.
 	if own := h.set.Repository; own.Key != "" || own.Known != "" {
 		r.Key, r.Known = own.Key, own.Known
 	}
 	return r
 }
 
-// parseTarget reads one of the registry. What many have lies in memory once.
+// parseTarget decodes a target of the registry. Equal strings and labels share memory.
 func (h *Hub) parseTarget(b []byte) (t fleet.Target, err error) {
 	if err := json.Unmarshal(b, &t); err != nil {
 		return t, err
@@ -79,7 +79,7 @@ func (h *Hub) parseTarget(b []byte) (t fleet.Target, err error) {
 	return t, nil
 }
 
-// onTarget takes a change of the registry: whoever is not active any more is put out.
+// onTarget handles a change of the registry. It disconnects a target that is not active any longer.
 func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 	h.tell(assign.Event{Rev: rev, What: assign.TargetEvent, Key: key, Target: unless(gone, &t)})
 	if h.pins.changed(key, t) {
@@ -101,15 +101,15 @@ func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 	}
 }
 
-// pinned knows which refs targets are pinned to. The zero value is ready.
+// pinned knows the refs to which targets are pinned. The zero value is ready.
 type pinned struct {
 	mu  sync.Mutex
-	all map[string]string // ref by the key of the target
+	all map[string]string // ref by target ID
 }
 
-// changed takes a target as it is now, the zero value for one that is gone, and tells
-// whether that changes what has to be followed. Most changes are about something else,
-// and to look through all targets for each of them would take a large fleet for ever.
+// changed stores the pin of a target; the zero value means that the target was removed. It reports
+// whether the set of followed refs may change. Most changes of targets do not, and collecting the
+// refs of all targets after each of them is too slow in a large fleet.
 func (p *pinned) changed(key string, t fleet.Target) bool {
 	ref := ""
 	if t.Pin != nil && t.Standing == fleet.Active {
@@ -129,7 +129,8 @@ func (p *pinned) changed(key string, t fleet.Target) bool {
 	return true
 }
 
-// followFacts counts what hubs and agents revoke, and puts out whom it is about.
+// followFacts applies revocations until ctx ends: it disconnects the targets of revoked
+// certificates.
 func (h *Hub) followFacts(ctx context.Context) error {
 	keys := func() fleet.Keys {
 		keys, err := h.signingKeys()
@@ -140,7 +141,7 @@ func (h *Hub) followFacts(ctx context.Context) error {
 	}
 	return h.revoked.Follow(ctx, h.stores["facts"], keys, func(r pki.Revocation, err error) {
 		if err != nil {
-			h.warn("cannot believe a revocation: " + err.Error())
+			h.warn("cannot accept a revocation: " + err.Error())
 			return
 		}
 		h.ring.forget()
@@ -158,7 +159,7 @@ func (h *Hub) followFacts(ctx context.Context) error {
 	})
 }
 
-// refollow follows what pins name by now.
+// refollow updates the set of followed refs.
 func (h *Hub) refollow() {
 	if err := h.watchRefs(); err != nil {
 		h.warn(err.Error())
@@ -178,7 +179,7 @@ func (h *Hub) isRevoked(t fleet.Target) bool {
 	return false
 }
 
-// record writes an event of this hub into the log.
+// record appends an event to the log. It is durable when record returns nil.
 func (h *Hub) record(ctx context.Context, e fleet.HubEvent) error {
 	e.Format, e.At = fleet.HubEventFormat, h.now().UnixNano()
 	if e.By == "" {
@@ -192,7 +193,7 @@ func (h *Hub) record(ctx context.Context, e fleet.HubEvent) error {
 	return err
 }
 
-// tell gives an event to whoever computes here.
+// tell passes an event to the leader, if this hub leads.
 func (h *Hub) tell(e assign.Event) {
 	h.mu.Lock()
 	l := h.leader
@@ -202,7 +203,7 @@ func (h *Hub) tell(e assign.Event) {
 	}
 }
 
-// tellAll gives all that there is.
+// tellAll passes the whole present state as events.
 func (h *Hub) tellAll(tell func(assign.Event)) {
 	h.targets.each(func(key string, t fleet.Target, rev uint64) {
 		tell(assign.Event{Rev: rev, What: assign.TargetEvent, Key: key, Target: &t})
@@ -236,7 +237,7 @@ func (h *Hub) leading(l *leader) {
 	h.leader = l
 }
 
-// leadOn leads, and comes back to it after a mistake as long as the lease is held.
+// leadOn leads as long as the hub holds the lease. After an error it starts again.
 func (h *Hub) leadOn(ctx context.Context, fence uint64) {
 	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Led, Text: fmt.Sprintf("%s leads, number %d", h.set.Name, fence)}); err != nil {
 		h.warn(err.Error())
@@ -245,7 +246,7 @@ func (h *Hub) leadOn(ctx context.Context, fence uint64) {
 		if err := h.lead(ctx, fence); err != nil && ctx.Err() == nil {
 			h.warn("cannot lead: " + err.Error())
 			if errors.Is(err, errStuck) {
-				return // that gives the lease back
+				return // the caller then releases the lease
 			}
 		}
 		select {
@@ -255,7 +256,7 @@ func (h *Hub) leadOn(ctx context.Context, fence uint64) {
 	}
 }
 
-// computed keeps what was computed last, for whoever asks why.
+// computed stores the last result for Because.
 func (h *Hub) computed(out assign.Output) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -263,13 +264,12 @@ func (h *Hub) computed(out assign.Output) {
 	h.out = out
 }
 
-// noted writes what the registrar does into the log before it takes effect.
+// noted records an operation of the registrar in the log before it takes effect.
 func (h *Hub) noted(ctx context.Context, n pki.Noted) error {
 	return h.record(ctx, notedEvent(n))
 }
 
-// rebuild takes a target into the registry that was lost: its certificate says all that
-// there was.
+// rebuild restores a missing registry entry from the target's certificate, in the background.
 func (h *Hub) rebuild(p pki.Peer) {
 	if _, _, known := h.targets.get(p.Name.ID); known {
 		return
@@ -281,14 +281,14 @@ func (h *Hub) rebuild(p pki.Peer) {
 			return err
 		},
 		again: func(err error) bool {
-			h.warn(fmt.Sprintf("cannot take %s back into the registry: %v", p.Name.ID, err))
+			h.warn(fmt.Sprintf("cannot restore the registry entry of %s: %v", p.Name.ID, err))
 			_, refused := errors.AsType[*pki.Refusal](err)
 			return !refused && h.exchange.Here(fleet.TargetID(p.Name.ID))
 		},
 	})
 }
 
-// notedEvent is what the registrar does, as people read it.
+// notedEvent converts an operation of the registrar to an event.
 func notedEvent(n pki.Noted) fleet.HubEvent {
 	kind := fleet.Joined
 	switch n.What {
@@ -300,12 +300,13 @@ func notedEvent(n pki.Noted) fleet.HubEvent {
 	return fleet.HubEvent{Kind: kind, Target: n.Target, By: n.By, Text: n.What + ": " + n.Text}
 }
 
-// followView keeps the read model, and begins again where the log or a store failed.
+// followView updates the read model until ctx ends. After an error of the log or of a store it
+// starts again.
 func (h *Hub) followView(ctx context.Context) error {
 	sources := view.Sources{Log: h.log, Targets: h.stores["targets"], Assignments: h.stores["assignments"], Open: h.openAssignmentRecord}
 	for {
 		var err error
-		// An empty record tells where the log ends.
+		// An empty append returns the end of the log.
 		if sources.End, err = h.log.Append(ctx, nil); err == nil {
 			h.logEnd.Store(sources.End)
 			err = h.view.Follow(ctx, sources)
@@ -313,7 +314,7 @@ func (h *Hub) followView(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		h.warn(fmt.Sprintf("cannot keep the read model: %v", err))
+		h.warn(fmt.Sprintf("cannot update the read model: %v", err))
 		h.told.forgetAll()
 		select {
 		case <-ctx.Done():

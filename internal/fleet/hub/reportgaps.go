@@ -10,10 +10,10 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// How targets are asked for a whole report of which the log has not all. It is looked for
-// every lackEvery, and asked are lackAtOnce a second, so that a fleet whose log was cut off
-// does not answer all at once. One that was lacking for lackHere looks is asked by the hub
-// that it is connected to, for lackThere by any; each again after lackAgain of them.
+// How hubs request full reports from targets whose state in the log is incomplete. A hub checks
+// every lackEvery and sends lackAtOnce requests per second, so that a fleet whose log was truncated
+// does not answer all at once. The hub with the connection to the target asks after lackHere
+// checks, and any hub after lackThere. Each repeats its request after lackAgain further checks.
 const (
 	lackEvery  = 30 * time.Second
 	lackAtOnce = 20
@@ -22,11 +22,11 @@ const (
 	lackAgain  = 20
 )
 
-// reportGaps counts for how many looks each target has been without all that it is.
+// reportGaps counts the checks for which the state of each target has been incomplete.
 type reportGaps struct{ rounds map[fleet.TargetID]int }
 
-// next counts a look, and gives those to ask, in order and no more than most. Those that are left out keep
-// their turn.
+// next counts a check and returns the targets to ask, in the order of all and at most most. The
+// remaining targets are returned by the next call.
 func (l *reportGaps) next(all []fleet.TargetID, here func(fleet.TargetID) bool, most int) []fleet.TargetID {
 	looks := make(map[fleet.TargetID]int, len(all))
 	var ask []fleet.TargetID
@@ -50,7 +50,7 @@ func (l *reportGaps) next(all []fleet.TargetID, here func(fleet.TargetID) bool, 
 	return ask
 }
 
-// fillIn asks for whole reports of those of whom the log has not all.
+// fillIn requests full reports of targets with an incomplete state until ctx ends.
 func (h *Hub) fillIn(ctx context.Context) error {
 	var l reportGaps
 	for {
@@ -61,12 +61,12 @@ func (h *Hub) fillIn(ctx context.Context) error {
 		}
 		at, err := h.view.Position(ctx)
 		if err == nil && at < h.logEnd.Load() {
-			continue // it is being read still
+			continue // the read model does not have the whole log yet
 		}
 		all, err := h.view.ReportGaps(ctx)
 		if err != nil {
 			if ctx.Err() == nil {
-				h.warn(fmt.Sprintf("cannot tell of whom the log has not all: %v", err))
+				h.warn(fmt.Sprintf("cannot list the targets whose reports are incomplete: %v", err))
 			}
 			continue
 		}
@@ -84,8 +84,9 @@ func (h *Hub) fillIn(ctx context.Context) error {
 	}
 }
 
-// requestFullReport has a target report all that it is. One that knows no such request sends a part,
-// which the hub that it is connected to refuses once.
+// requestFullReport makes a target report its whole state. An agent that does not support this
+// request sends a partial report; the hub of its connection refuses that once, and a full report
+// follows.
 func (h *Hub) requestFullReport(ctx context.Context, id fleet.TargetID) {
 	h.told.forget(id)
 	job := fleet.Job{ID: newID(), What: fleet.JobReport, Arg: fleet.FullReport, By: "hub " + h.set.Name, At: h.now().Unix()}
@@ -95,5 +96,5 @@ func (h *Hub) requestFullReport(ctx context.Context, id fleet.TargetID) {
 	}
 	ctx, stop := context.WithTimeout(ctx, askFor)
 	defer stop()
-	_, _ = h.exchange.Ask(ctx, id, fleet.WordJob, body) // it comes again
+	_, _ = h.exchange.Ask(ctx, id, fleet.WordJob, body) // after a failure the next check asks again
 }

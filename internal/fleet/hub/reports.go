@@ -12,9 +12,9 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// onReport keeps a report; the answer says that it is durable. One that has only a part of
-// the modules is taken only behind the report that this hub was the last to acknowledge:
-// the log has that one then, and whoever reads it has the rest.
+// onReport stores a report, which is durable when onReport returns nil. A partial report, with only
+// some modules, is accepted only if this hub acknowledged the previous report: then the log has
+// that one, and readers of the log have the rest of the state.
 func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
 	body, err := h.reports.Decompress(body, fleet.MaxReport)
 	if err != nil {
@@ -31,7 +31,7 @@ func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([
 		return nil, err
 	}
 	if r.Since > 0 && h.told.of(from) != r.Since {
-		return nil, fmt.Errorf("cannot take what is other since report %d: tell all of it", r.Since)
+		return nil, fmt.Errorf("cannot accept only the changes since report %d: send a full report", r.Since)
 	}
 	h.view.Heard(from, h.now())
 	if err := h.mayReport(ctx, from, len(body)); err != nil {
@@ -47,10 +47,10 @@ func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([
 	return nil, nil
 }
 
-// How much each target may tell. A report counts as one and as one more for each KiB. A
-// fullAssignment outbox of a target that was away for days comes through at once, or within a day
-// where there are hundreds of modules, and what changes without end every few seconds.
-// Whoever reports without end adds no more than some 80 MiB to the log in a day.
+// Limits on the reports of each target. A report costs one, plus one for each KiB. The full outbox
+// of a target that was offline for days is accepted at once, or within a day if it has hundreds of
+// modules. So are frequent changes every few seconds. Endless reports add at most about 80 MiB per
+// day to the log.
 const (
 	reportBurst = 32 << 10
 	reportEvery = time.Second
@@ -62,21 +62,21 @@ func reportPaces() targetLimiter {
 
 func reportCost(size int) int { return 1 + size>>10 }
 
-// mayReport refuses a report of a target that tells too much. It keeps it, and tries again
-// later.
+// mayReport refuses a report of a target that exceeds its limit. Its agent keeps the report and
+// sends it again later.
 func (h *Hub) mayReport(ctx context.Context, from fleet.TargetID, size int) error {
 	ok, tell := h.reporting.takeMany(from, h.now(), reportCost(size))
 	if ok {
 		return nil
 	}
 	if tell {
-		h.note(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: from, Text: "reports again and again", Error: "its reports are taken slowly; if nothing changes there all the time, look who has the machine"})
+		h.note(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: from, Text: "reports again and again", Error: "the hub limits its reports. If its state does not really change all the time, check whether the host is compromised"})
 	}
-	return errors.New("cannot take more reports of this target now: they are taken slowly, so keep them")
+	return errors.New("cannot accept more reports of this target now: the rate is limited. Send the report again later")
 }
 
-// told has the number of the report of each target that this hub was the last to
-// acknowledge. The zero value is ready.
+// told contains the number of the last report of each target that this hub acknowledged. The zero
+// value is ready.
 type told struct {
 	mu  sync.Mutex
 	all map[fleet.TargetID]uint64
@@ -97,14 +97,14 @@ func (t *told) acknowledge(id fleet.TargetID, seq uint64) {
 	t.all[id] = seq
 }
 
-// forget has a target tell all again.
+// forget makes the hub accept only a full report of the target next.
 func (t *told) forget(id fleet.TargetID) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.all, id)
 }
 
-// forgetAll is forget of all targets: the log may have lost what they told.
+// forgetAll is forget for all targets, because the log may have lost reports.
 func (t *told) forgetAll() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,9 +24,8 @@ func (h *Hub) RequestPolicy(context.Context) (fleet.RequestPolicy, error) {
 	return p, nil
 }
 
-// beginRequestPolicy gives a fleet that has no policy the one that stands in the settings of this
-// hub: of its first hub, as it is the first to come here. From then on the settings of hubs
-// say nothing any more, so that no two of them answer differently.
+// beginRequestPolicy stores the first policy of a fleet, from the settings of the first hub. From
+// then on, hubs ignore these settings, so that all hubs decide in the same way.
 func (h *Hub) beginRequestPolicy(ctx context.Context) error {
 	if _, _, there := h.requestPolicies.get(requestPolicyKey); there {
 		return nil
@@ -61,7 +60,7 @@ func (h *Hub) SetRequestPolicy(ctx context.Context, by access.Who, r document.Re
 	return err
 }
 
-// changedPolicy is a policy with one change, or what is wrong with that.
+// changedPolicy returns a policy with one change.
 func changedPolicy(p fleet.RequestPolicy, r document.RequestPolicyChange) (fleet.RequestPolicy, error) {
 	if r.What != fleet.RequestCertificate {
 		if err := fleet.CheckAnswers(map[fleet.RequestKind]fleet.Verdict{r.What: r.Answer}); err != nil {
@@ -101,5 +100,5 @@ func changedPolicy(p fleet.RequestPolicy, r document.RequestPolicyChange) (fleet
 	return p, checkRule(rule)
 }
 
-// parseRequestPolicy reads one. A newer hub may know more kinds; they are none of this one's.
+// parseRequestPolicy decodes a policy. It ignores kinds of requests that only newer hubs have.
 func parseRequestPolicy(b []byte) (p fleet.RequestPolicy, err error) { return p, json.Unmarshal(b, &p) }

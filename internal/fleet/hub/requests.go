@@ -70,7 +70,7 @@ func (h *Hub) onRequest(ctx context.Context, from fleet.TargetID, body []byte) (
 		return nil, err
 	}
 	if was, _, _ := h.requests.get(requestKey(from, a)); verdict == fleet.Hold && was.Request.Same(a) {
-		return json.Marshal(fleet.RequestAnswer{Answer: fleet.RequestPending}) // the agent only checks whether it is decided
+		return json.Marshal(fleet.RequestAnswer{Answer: fleet.RequestPending}) // the agent asks again whether a user has decided
 	}
 	outcome := map[fleet.Verdict]string{fleet.Hold: "pending", fleet.Allow: access.Begun, fleet.Reject: access.Denied}[verdict]
 	if err := h.auditRequest(ctx, t, a, outcome); err != nil {
@@ -83,7 +83,7 @@ func (h *Hub) onRequest(ctx context.Context, from fleet.TargetID, body []byte) (
 	return json.Marshal(answer)
 }
 
-// limitRequests limits the requests of a target.
+// limitRequests returns an error for a target that exceeds the limit of its requests.
 func (h *Hub) limitRequests(ctx context.Context, t fleet.Target, what fleet.RequestKind) error {
 	pace, every := &h.requestLimiter, requestInterval
 	if what == fleet.RequestCertificate {
@@ -129,7 +129,7 @@ func (h *Hub) auditRequest(ctx context.Context, t fleet.Target, a fleet.Request,
 	return h.trail.Append(ctx, access.Entry{Who: "target " + string(t.ID), How: "certificate", What: "request " + requestText(a), On: t.Name, Outcome: outcome, Reason: a.Reason})
 }
 
-// requestText is the kind of a request, with its names.
+// requestText returns the kind of a request and its names.
 func requestText(a fleet.Request) string {
 	return strings.Join(append([]string{string(a.What)}, a.Names...), " ")
 }
@@ -147,19 +147,19 @@ func (h *Hub) holdRequest(ctx context.Context, id fleet.TargetID, a fleet.Reques
 	if !there && len(h.pendingOf(id, a.What)) >= maxHeldServices {
 		return fmt.Errorf("%w: %d requests for certificates already wait for approval, which is the limit", fleet.ErrDenied, maxHeldServices)
 	}
-	a.Signing = "" // the decision is about the names; the agent sends a key again
+	a.Signing = "" // the decision applies to the names; the agent sends its key again later
 	if err := h.requests.put(ctx, key, pendingRequest{Target: id, Request: a, At: h.now().UnixNano()}, rev); err != nil {
 		return err
 	}
 	return h.record(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: id, Text: requestWithReason(a) + "; it waits for fettle request approve, or reject"})
 }
 
-// pendingOf returns the requests of a target that wait.
+// pendingOf returns the pending requests of one kind of a target.
 func (h *Hub) pendingOf(id fleet.TargetID, what fleet.RequestKind) []pendingRequest {
 	return slices.DeleteFunc(h.requests.values(), func(a pendingRequest) bool { return a.Target != id || a.What != what })
 }
 
-// grantRequest does what was requested.
+// grantRequest performs the requested operation.
 func (h *Hub) grantRequest(ctx context.Context, by access.Who, t fleet.Target, a fleet.Request) error {
 	switch a.What {
 	case fleet.RequestCertificate:
@@ -170,7 +170,7 @@ func (h *Hub) grantRequest(ctx context.Context, by access.Who, t fleet.Target, a
 	return h.Suspect(ctx, by, t.ID, a.Reason)
 }
 
-// Requests returns the requests that wait, the oldest first.
+// Requests returns the pending requests of active targets, the oldest first.
 func (h *Hub) Requests(context.Context) ([]document.Request, error) {
 	out := []document.Request{}
 	for _, a := range h.requests.values() {
@@ -184,15 +184,15 @@ func (h *Hub) Requests(context.Context) ([]document.Request, error) {
 	return out, nil
 }
 
-// DecideRequest does what a target asked for, or does not. Which of several certificates is meant
-// state told by one of its names.
+// DecideRequest approves or rejects a pending request. If a target has requested several
+// certificates, name selects one by any of its names.
 func (h *Hub) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, name string, refuse bool, reason string) error {
 	found := slices.DeleteFunc(h.pendingOf(id, what), func(a pendingRequest) bool { return name != "" && !slices.Contains(a.Names, name) })
 	if len(found) == 0 {
-		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find a request of that target for %.40q", what), Hint: "List the requests: fettle request list"}
+		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find a request of this target for %.40q", what), Hint: "List the requests: fettle request list"}
 	}
 	if len(found) > 1 {
-		return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot tell which of %d certificates is meant", len(found)), Hint: "Say one of its names: --name NAME"}
+		return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot choose: %d requests for certificates are pending", len(found)), Hint: "Give a name in the certificate: --name NAME"}
 	}
 	a := found[0]
 	if refuse {
@@ -209,8 +209,7 @@ func (h *Hub) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetI
 	return h.requests.remove(ctx, requestKey(id, a.Request))
 }
 
-// Suspect marks a target as one that is not to be relied on. One that is marked keeps the
-// first reason.
+// Suspect marks a target as not reliable. A target that is marked already keeps its first reason.
 func (h *Hub) Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error {
 	if t, _, ok := h.targets.get(string(id)); ok && t.Suspect != nil {
 		return nil
@@ -222,8 +221,8 @@ func (h *Hub) Suspect(ctx context.Context, by access.Who, id fleet.TargetID, bec
 	return h.did(ctx, by, fleet.Suspected, id, "", because, err)
 }
 
-// Trust takes the mark away. One that has none is no error. If several hosts still have
-// its identity, their next claims prove it again.
+// Trust removes the mark. Without a mark it has no effect. If several hosts still have the identity
+// of the target, their next claims prove it again.
 func (h *Hub) Trust(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
 	if err := h.claims.forget(ctx, id); err != nil {
 		return err

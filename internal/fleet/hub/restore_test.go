@@ -76,7 +76,7 @@ func TestRestoreOneOfSeveral(t *testing.T) {
 	_ = link.Close()
 
 	// The name of a lost hub is not used again.
-	if _, err := w.joined("hub2"); err == nil || !strings.Contains(err.Error(), "it is lost") {
+	if _, err := w.joined("hub2"); err == nil || !strings.Contains(err.Error(), "a lost hub has that name") {
 		t.Errorf("a lost hub joins: %v", err)
 	}
 	restored.must("POST", "/v1/hubs/hub2/retire", document.HubRetirement{Reason: "its machine burnt"}, &document.Done{})

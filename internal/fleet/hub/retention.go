@@ -14,20 +14,18 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// Retention says how long a hub keeps what nothing depends on any more. Zero is the default
-// of each.
+// Retention limits how long a hub stores data that it no longer needs. Zero means the default.
 type Retention struct {
-	// Content is how many hours bundles stay that no assignment names: 24. They go after
-	// one to two times as long.
+	// Content is the time in hours for which unused bundles stay; default 24. Unused bundles are
+	// removed after one to two times this time.
 	Content int `json:"content_hours,omitempty"`
-	// Events is how many days events stay, and tokens that let nobody in any more;
-	// EventsEach is how many events of each target are shown, and Log how many MiB all of
-	// them may have: 90, 40, 1024.
+	// Events is the time in days for which events stay, and unusable tokens. EventsEach is the
+	// number of events of one target in the read model. Log is the size of all events in MiB. The
+	// defaults are 90, 40 and 1024.
 	Events     int `json:"event_days,omitempty"`
 	EventsEach int `json:"events_of_target,omitempty"`
 	Log        int `json:"log_mib,omitempty"`
-	// Jobs is how many days jobs stay that all have acknowledged, or that are
-	// over: 7.
+	// Jobs is the time in days for which finished and expired jobs stay; default 7.
 	Jobs int `json:"request_days,omitempty"`
 }
 
@@ -43,7 +41,7 @@ func (r Retention) view() view.Options {
 	return view.Options{Events: r.EventsEach, Age: r.events()}
 }
 
-// log keeps a little longer than what is shown, which is made of it.
+// log keeps events a day longer than the read model, which hubs create from the log.
 func (r Retention) log() bus.LogConfig {
 	return bus.LogConfig{Name: "events", MaxAge: r.events() + day, MaxBytes: int64(cmp.Or(r.Log, 1024)) << 20}
 }
@@ -51,14 +49,14 @@ func (r Retention) log() bus.LogConfig {
 func (r Retention) check() error {
 	for _, n := range []int{r.Content, r.Events, r.EventsEach, r.Log, r.Jobs} {
 		if n < 0 || n > 100_000 {
-			return fmt.Errorf("cannot keep anything for %d: see retention in hub.json", n)
+			return fmt.Errorf("cannot use the value %d in retention in hub.json: a value is between 0 and 100000", n)
 		}
 	}
 	return nil
 }
 
-// prune forgets what is too old: in the read model once an hour, and of what nothing names
-// any more as long as Retention says.
+// prune removes outdated data every hour until ctx ends. Content is removed in the longer interval
+// of Retention.Content.
 func (h *Hub) prune(ctx context.Context) error {
 	swept := h.now()
 	for {
@@ -71,16 +69,16 @@ func (h *Hub) prune(ctx context.Context) error {
 			h.warn("cannot prune the read model: " + err.Error())
 		}
 		if err := h.pruneJobs(ctx); err != nil && ctx.Err() == nil {
-			h.warn("cannot forget old jobs: " + err.Error())
+			h.warn("cannot remove old jobs: " + err.Error())
 		}
 		if err := errors.Join(h.pruneServed(ctx), h.pruneLists(ctx)); err != nil && ctx.Err() == nil {
-			h.warn("cannot forget certificates that have ended: " + err.Error())
+			h.warn("cannot remove expired certificates: " + err.Error())
 		}
 		if err := h.pruneTokens(ctx); err != nil && ctx.Err() == nil {
-			h.warn("cannot forget old tokens: " + err.Error())
+			h.warn("cannot remove old tokens: " + err.Error())
 		}
 		if err := h.pruneSharedModules(ctx); err != nil && ctx.Err() == nil {
-			h.warn("cannot forget what assignments had in common: " + err.Error())
+			h.warn("cannot remove unused shared modules: " + err.Error())
 		}
 		if h.now().Sub(swept) >= h.set.Retention.content() {
 			swept = h.now()
@@ -91,8 +89,7 @@ func (h *Hub) prune(ctx context.Context) error {
 	}
 }
 
-// pruneJobs forgets jobs that nobody has to answer any more. All hubs do, and none
-// minds when another one was faster.
+// pruneJobs removes old jobs that wait for no answers. All hubs do so: the first one wins.
 func (h *Hub) pruneJobs(ctx context.Context) error {
 	now := h.now()
 	for _, r := range h.jobs.values() {
@@ -106,8 +103,8 @@ func (h *Hub) pruneJobs(ctx context.Context) error {
 	return nil
 }
 
-// pruneTokens forgets tokens that have let nobody in for as long as events are kept: whom they
-// let in stands in the registry.
+// pruneTokens removes tokens that have been unusable for the time of Retention.Events. The registry
+// contains the token of each target that enrolled with it.
 func (h *Hub) pruneTokens(ctx context.Context) error {
 	store := h.stores["tokens"]
 	entries, err := store.All(ctx)
@@ -117,7 +114,7 @@ func (h *Hub) pruneTokens(ctx context.Context) error {
 	for _, e := range entries {
 		var t pki.StoredToken
 		if json.Unmarshal(e.Value, &t) != nil {
-			continue // a newer hub wrote it
+			continue // written by a newer hub
 		}
 		over := t.Expires
 		if t.Withdrawn > 0 {
@@ -133,7 +130,7 @@ func (h *Hub) pruneTokens(ctx context.Context) error {
 	return nil
 }
 
-// pruneSharedModules forgets what no assignment names any more, where this hub leads.
+// pruneSharedModules removes shared modules that no assignment uses. Only the leader does so.
 func (h *Hub) pruneSharedModules(ctx context.Context) error {
 	h.mu.Lock()
 	leads := h.leader != nil
@@ -152,7 +149,7 @@ func (h *Hub) pruneSharedModules(ctx context.Context) error {
 	})
 }
 
-// ended is when the last one answered, or when it was too late to.
+// ended returns the time of the last answer, or of the expiry.
 func (r Job) ended() time.Time {
 	if len(r.Pending) > 0 {
 		return time.Unix(r.Expires, 0)
@@ -164,8 +161,8 @@ func (r Job) ended() time.Time {
 	return time.Unix(last, 0)
 }
 
-// sweep removes content that neither an assignment names nor what this hub computes with, and
-// commits of the mirror that nothing leads to.
+// sweep removes content that is not in an assignment, in a binary setting or in the last
+// computation. It also removes unused commits from the clone of the repository.
 func (h *Hub) sweep(ctx context.Context) error {
 	digests, commits := map[string]bool{}, map[string]bool{}
 	h.assignments.each(func(_ string, g assignmentRecord, _ uint64) {

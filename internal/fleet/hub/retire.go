@@ -16,18 +16,17 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// leaving is a hub that was retired and is still believed, under its name.
+// leaving is a retired hub that the fleet still trusts. Its key is the name of the hub.
 type leaving struct {
 	By     string `json:"by"`
 	Reason string `json:"reason,omitempty"`
 	At     int64  `json:"at"` // seconds since 1970
-	// Lost is one that nobody waits for.
+	// Lost means that the hub will not return, so other hubs do not wait for its data.
 	Lost bool `json:"lost,omitempty"`
 }
 
-// retireHub takes a hub out of the fleet. Whoever leads has the others get all that it
-// keeps, and withdraws it then; one that is lost is withdrawn here, at once, since it may be
-// the one that leads.
+// retireHub removes a hub from the fleet. The leader first copies all data of the hub to other
+// hubs, and then revokes it. A lost hub is revoked here and at once, because it may be the leader.
 func (h *Hub) retireHub(ctx context.Context, name, by string, r document.HubRetirement) error {
 	m, _, there := h.members.get(name)
 	l, rev, goes := h.leaving.get(name)
@@ -36,20 +35,20 @@ func (h *Hub) retireHub(ctx context.Context, name, by string, r document.HubReti
 	}
 	switch {
 	case !there && !(goes && r.Lost && !l.Lost):
-		return pki.Refuse(http.StatusNotFound, "cannot find a hub of the name %.60q", name)
+		return pki.Refuse(http.StatusNotFound, "cannot find a hub with the name %.60q", name)
 	case there && len(h.members.values()) == 1:
 		return pki.Refuse(http.StatusConflict, "cannot retire %s: it is the only hub", name)
 	case m.Authority && !slices.ContainsFunc(h.members.values(), func(o Member) bool { return o.Name != name && o.Authority }):
-		return pki.Refuse(http.StatusConflict, "cannot retire %s: it alone has the authority's key. Copy its directory authority/ into that of another hub, and start that one again", name)
+		return pki.Refuse(http.StatusConflict, "cannot retire %s: it is the only hub with the key of the fleet CA. Copy its directory authority/ into the directory of another hub, and restart that hub", name)
 	case r.Lost && name == h.set.Name:
-		return pki.Refuse(http.StatusConflict, "cannot take %s for lost: it is the one that answers. Ask another hub", name)
+		return pki.Refuse(http.StatusConflict, "cannot retire %s as lost: this request reached it. Send the request to another hub", name)
 	}
 	if err := h.lacksMost("retire " + name); err != nil {
 		return err
 	}
 	l = leaving{By: by, Reason: r.Reason, At: h.now().Unix(), Lost: r.Lost}
 	if err := h.leaving.put(ctx, name, l, rev); err != nil {
-		return cmp.Or(h.lacksMost("retire "+name), err) // they may have gone meanwhile
+		return cmp.Or(h.lacksMost("retire "+name), err) // other hubs may have failed meanwhile
 	}
 	if err := h.members.remove(ctx, name); err != nil || !r.Lost {
 		return err
@@ -57,7 +56,7 @@ func (h *Hub) retireHub(ctx context.Context, name, by string, r document.HubReti
 	return h.distrust(ctx, name, l)
 }
 
-// distrust has nobody believe a hub any more.
+// distrust revokes the certificates of a hub and ends the connection with it.
 func (h *Hub) distrust(ctx context.Context, name string, l leaving) error {
 	var signer *x509.Certificate
 	if text, _, there := h.signers.get(name); there {
@@ -78,15 +77,14 @@ func (h *Hub) distrust(ctx context.Context, name string, l leaving) error {
 	return nil
 }
 
-// isDistrusted tells whether nobody is to believe a hub any more.
+// isDistrusted reports whether a hub is revoked.
 func (h *Hub) isDistrusted(name string) bool {
 	return h.revoked.Revoked("", pki.Name{Fleet: h.set.Fleet, Kind: pki.HubKind, ID: name})
 }
 
-// withdraw ends what hubs leave behind that were retired. done tells that all is on those
-// who are named, and nothing on any other; for one that is lost nobody waits. What a hub
-// signed that is still given out is signed by this one first. It is done again until all of
-// it is done.
+// withdraw completes the retirement of hubs. done means that the hubs in named have complete copies
+// of all data, and no other hub has any. Lost hubs do not wait for done. Assignments that a retired
+// hub signed are first signed again by this hub. It is called again until it succeeds.
 func (h *Hub) withdraw(ctx context.Context, fence uint64, named []string, done bool) error {
 	var errs []error
 	h.leaving.each(func(name string, l leaving, _ uint64) {
@@ -95,7 +93,7 @@ func (h *Hub) withdraw(ctx context.Context, fence uint64, named []string, done b
 		}
 		errs = append(errs, func() error {
 			if err := errors.Join(h.signAnew(ctx, fence, name), h.distrust(ctx, name, l), h.signers.remove(ctx, name)); err != nil {
-				return fmt.Errorf("cannot end that %s is believed: %w", name, err)
+				return fmt.Errorf("cannot revoke the retired hub %s: %w", name, err)
 			}
 			return h.leaving.remove(ctx, name)
 		}())
@@ -103,7 +101,7 @@ func (h *Hub) withdraw(ctx context.Context, fence uint64, named []string, done b
 	return errors.Join(errs...)
 }
 
-// signAnew signs the assignments that another hub signed: they stay what they are.
+// signAnew signs the assignments of another hub again. Their content does not change.
 func (h *Hub) signAnew(ctx context.Context, fence uint64, name string) error {
 	text, _, there := h.signers.get(name)
 	if !there {
@@ -130,13 +128,13 @@ func (h *Hub) signAnew(ctx context.Context, fence uint64, name string) error {
 	return errors.Join(errs...)
 }
 
-// severAfter is how long a hub that is not believed any more may go on being connected: one
-// that leaves does so by itself.
+// severAfter is the time for which a revoked hub may stay connected. A hub that leaves in order
+// disconnects before.
 const severAfter = 10 * time.Second
 
-// sever ends what connects this hub with one that is not believed any more. The bus does not
-// end a single connection between hubs, so this one begins anew where there is one left: as
-// soon as the others are most of those who vote, since nothing could be changed after that.
+// sever ends the connection with a revoked hub. The bus cannot close a single connection between
+// hubs, so this hub restarts if the connection remains. It does so only while the other hubs are a
+// majority of the voters, because otherwise the store accepts no changes afterwards.
 func (h *Hub) sever(ctx context.Context, name string) {
 	if h.peers == nil || name == h.set.Name {
 		return
@@ -149,14 +147,14 @@ func (h *Hub) sever(ctx context.Context, name string) {
 		}
 		if _, _, still := h.members.get(name); h.now().After(end) && !still && h.without(ctx, name) {
 			h.savePeerCache()
-			h.warn("begins anew, to be rid of " + name)
+			h.warn("this hub restarts to end its connection with the revoked hub " + name)
 			h.beginAnew()
 			return
 		}
 	}
 }
 
-// without tells whether all goes on without a hub.
+// without reports whether the connected hubs are a majority without the named one.
 func (h *Hub) without(ctx context.Context, name string) bool {
 	peers, _ := h.joint().Peers(ctx)
 	here := 0
@@ -168,7 +166,7 @@ func (h *Hub) without(ctx context.Context, name string) bool {
 	return here > len(peers)/2
 }
 
-// onHubRevoked is told of a hub that nobody is to believe any more.
+// onHubRevoked handles the revocation of a hub. It ignores other revocations.
 func (h *Hub) onHubRevoked(r pki.Revocation) {
 	n, err := pki.ParseName(r.Name)
 	if err != nil || n.Kind != pki.HubKind {
@@ -178,5 +176,5 @@ func (h *Hub) onHubRevoked(r pki.Revocation) {
 	go h.sever(h.ctx, n.ID)
 }
 
-// beginAnew ends what runs, and begins it again in this process.
+// beginAnew stops this hub and starts it again in this process.
 func (h *Hub) beginAnew() { h.againOnce.Do(func() { close(h.again) }) }

@@ -7,35 +7,35 @@ import (
 )
 
 const (
-	// retryConcurrency is how many are under way at a time. Each is a write or two, which the store
-	// makes durable one after the other, and with very many at once all would take too long; some
-	// ask an agent first, which may have much to do, and with few at once all would wait for that.
+	// retryConcurrency limits concurrent tasks. A task writes to the store, which syncs these
+	// writes one after the other: too many at once exceed their time limit. Some tasks first ask an
+	// agent that may be slow: too few at once would all wait for such agents.
 	retryConcurrency = 512
-	// retryAttempts is how often one is tried. Before the nth time it waits n-1 times retryPause.
+	// retryAttempts limits the attempts of a task. Before attempt n it waits (n-1)*retryPause.
 	retryAttempts = 20
 	retryPause    = time.Second
 )
 
-// retryQueue are what a hub has to do once for each of very many targets that come at the same
-// time, as they do when its store was lost. Nobody asks for it again: what failed is tried
-// again. The zero value is ready.
+// retryQueue runs one task per target with bounded concurrency, and retries failures. It is for
+// operations that many targets need at the same time, such as after the loss of a store, and that
+// no caller repeats. The zero value is ready.
 type retryQueue struct {
 	mu      sync.Mutex
 	waiting []retryTask
-	known   map[string]bool // waiting or under way
+	known   map[string]bool // waiting, running, or between two attempts
 	workers int
 }
 
-// retryTask is one. Of those with the same key one is enough.
+// retryTask is one task. While a task with the same key is known, add ignores it.
 type retryTask struct {
 	key string
-	do  func(context.Context) error // within askFor
-	// again tells whether one that failed is worth another attempt.
+	do  func(context.Context) error // limited to askFor
+	// again reports whether a failed task is worth another attempt.
 	again func(error) bool
 	tried int
 }
 
-// add has one done in the background, until ctx ends.
+// add runs a task in the background, unless ctx ends before.
 func (e *retryQueue) add(ctx context.Context, one retryTask) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -49,7 +49,7 @@ func (e *retryQueue) add(ctx context.Context, one retryTask) {
 	e.wait(ctx, one)
 }
 
-// wait needs the lock.
+// wait appends a task and starts a worker if needed. The caller holds the lock.
 func (e *retryQueue) wait(ctx context.Context, one retryTask) {
 	e.waiting = append(e.waiting, one)
 	if e.workers < retryConcurrency {
@@ -58,7 +58,7 @@ func (e *retryQueue) wait(ctx context.Context, one retryTask) {
 	}
 }
 
-// work does what waits, and ends when nothing does.
+// work runs tasks until none is waiting.
 func (e *retryQueue) work(ctx context.Context) {
 	for {
 		one, ok := e.next(ctx)
@@ -85,7 +85,7 @@ func (e *retryQueue) next(ctx context.Context) (one retryTask, ok bool) {
 	return one, true
 }
 
-// after has one that failed tried again later, which keeps no other one waiting.
+// after schedules the next attempt of a failed task. The pause blocks no worker.
 func (e *retryQueue) after(ctx context.Context, one retryTask, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -16,8 +16,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// barredName is a name for which a target had a certificate that was forbidden: another one
-// waits for somebody, whatever the policy says.
+// barredName is a name in a revoked certificate of a target. A new certificate with this name needs
+// the approval of a user, even if the policy allows it.
 type barredName struct {
 	Name   string `json:"name"`
 	By     string `json:"by"`
@@ -25,10 +25,10 @@ type barredName struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// maxBarred bounds those of one target.
+// maxBarred limits the barred names of one target.
 const maxBarred = 256
 
-// barred tells why another certificate of these names waits, "" where it does not.
+// barred returns why a certificate with these names needs approval, or "".
 func (s targetCertificates) barred(names []string) string {
 	for _, b := range s.Barred {
 		if slices.Contains(names, b.Name) {
@@ -38,11 +38,11 @@ func (s targetCertificates) barred(names []string) string {
 	return ""
 }
 
-// RevokeCertificates revokes certificates: by serial, or all certificates of a target,
-// or its certificates with a name.
+// RevokeCertificates revokes service certificates: one by serial, all of a target, or all
+// of a target with a name. It returns the job that sends the revocation lists to agents.
 func (h *Hub) RevokeCertificates(ctx context.Context, by access.Who, r document.CertificateRevocation) (document.Job, error) {
 	if (r.Serial == "") == (r.Target == "") || r.Serial != "" && r.Name != "" {
-		return document.Job{}, &api.Refusal{Status: http.StatusBadRequest, Why: "cannot tell which certificates are meant: it is one of a serial and a target, which may have a name", Hint: "See: fettle cert revoke --help"}
+		return document.Job{}, &api.Refusal{Status: http.StatusBadRequest, Why: "cannot revoke certificates: give either a serial, or a target with an optional name", Hint: "See: fettle cert revoke --help"}
 	}
 	means := func(s targetCertificates, c issuedToTarget) bool {
 		t, _, _ := h.targets.get(string(s.Target))
@@ -51,7 +51,7 @@ func (h *Hub) RevokeCertificates(ctx context.Context, by access.Who, r document.
 	}
 	done, err := h.revokeServices(ctx, by, r.Reason, means)
 	if err == nil && done.ID == "" {
-		return done, &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a certificate that is meant, has not expired and is not revoked", Hint: "List the certificates: fettle cert list"}
+		return done, &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a valid certificate to revoke: no match, or all matches have expired or are revoked", Hint: "List the certificates: fettle cert list"}
 	}
 	return done, err
 }

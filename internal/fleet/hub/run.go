@@ -13,11 +13,11 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// errAgain is of a hub that has to begin anew, as one of several.
-var errAgain = errors.New("this hub begins anew")
+// errAgain ends a hub that must restart, to be one of several or to end a connection.
+var errAgain = errors.New("this hub restarts")
 
-// Run serves until ctx ends, which is no error. ErrRetired is in the chain of the error of
-// a hub that was taken out of its fleet.
+// Run serves until ctx ends, which is not an error. If the hub was retired, the error wraps
+// ErrRetired.
 func Run(ctx context.Context, c Config) error {
 	if ready := c.Ready; ready != nil {
 		var once sync.Once
@@ -50,7 +50,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, h.close()) }()
 	if err := h.open(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil // it waited for others when it was to end
+			return nil // stopped while it waited for other hubs
 		}
 		return err
 	}
@@ -59,7 +59,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g, ctx := errgroup.WithContext(ctx)
 	h.ctx = ctx
 	g.Go(func() error { return h.watchStore(ctx) })
-	// Who is believed comes before what they signed.
+	// Signing certificates must be known before the assignments that they signed.
 	g.Go(func() error { return h.signers.follow(ctx) })
 	select {
 	case <-ctx.Done():
@@ -69,7 +69,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 		g.Go(func() error { return m.follow(ctx) })
 	}
 	if err := h.waitForMirrors(ctx); err != nil {
-		cancel() // what follows the stores does not end by itself
+		cancel() // otherwise, the mirrors would not end
 		return errors.Join(err, ignoreEnd(ctx, g.Wait()))
 	}
 	g.Go(func() error { return h.followView(ctx) })
@@ -100,8 +100,8 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	return ignoreEnd(ctx, g.Wait())
 }
 
-// standForLeader leads whenever this hub can, until ctx ends or it is retired. One that gave up
-// leading lets others lead for a while.
+// standForLeader leads whenever this hub gets the lease, until ctx ends or the hub is retired.
+// After it gave up the lease because it was stuck, it pauses so that another hub can lead.
 func (h *Hub) standForLeader(ctx context.Context) error {
 	may, stop := h.unlessDismissed(ctx)
 	defer stop()
@@ -111,7 +111,7 @@ func (h *Hub) standForLeader(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return err
 		case may.Err() != nil:
-			return nil // it was retired, and others lead
+			return nil // retired: another hub leads
 		case err != nil:
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// serve answers what agents ask.
+// serve registers the handlers of requests from agents.
 func (h *Hub) serve() error {
 	for word, answer := range map[string]func(context.Context, fleet.TargetID, []byte) ([]byte, error){
 		fleet.WordAssignment: h.onAssignment,
@@ -30,12 +30,12 @@ func (h *Hub) serve() error {
 	return nil
 }
 
-// active gives a target that may have something of this hub. One that the registry does
-// not know has a certificate all the same, so it was lost: see known.
+// active returns an active target. If the registry has no entry of a target with a valid
+// certificate, the entry was lost: rebuild restores it.
 func (h *Hub) active(ctx context.Context, id fleet.TargetID) (fleet.Target, error) {
 	t, _, ok := h.targets.get(string(id))
 	if !ok {
-		return t, fmt.Errorf("%w: this hub does not know the target %s", fleet.ErrNotFound, id)
+		return t, fmt.Errorf("%w: this hub has no entry of the target %s", fleet.ErrNotFound, id)
 	}
 	if t.Standing != fleet.Active {
 		return t, fmt.Errorf("%w: the target %s is %s", fleet.ErrDenied, t.Name, t.Standing)
@@ -43,11 +43,11 @@ func (h *Hub) active(ctx context.Context, id fleet.TargetID) (fleet.Target, erro
 	return t, nil
 }
 
-// onAssignment gives the newest assignment to an agent that has an older one.
+// onAssignment returns the assignment of an agent if the agent has an older one, otherwise nil.
 func (h *Hub) onAssignment(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
 	var have fleet.Have
 	if err := json.Unmarshal(body, &have); err != nil {
-		return nil, fmt.Errorf("cannot read the question: %w", err)
+		return nil, fmt.Errorf("cannot read the request: %w", err)
 	}
 	h.view.Heard(from, h.now())
 	g, _, ok := h.assignments.get(string(from))
@@ -61,8 +61,8 @@ func (h *Hub) onAssignment(ctx context.Context, from fleet.TargetID, body []byte
 	return g.envelope()
 }
 
-// mayBeBehind tells whether an agent says that it has more than this hub ever gave it, or will
-// give it first: what is given to who has nothing here is of the epoch that has begun.
+// mayBeBehind reports whether an agent claims a newer assignment than this hub has. If this hub has
+// none, the next assignment belongs to the current epoch, which then must be newer than the claim.
 func (h *Hub) mayBeBehind(have fleet.Have, g fleet.Assignment) bool {
 	if r, _, _ := h.rules.get(ruleKey); g.Epoch == 0 && have.Epoch < r.Epoch {
 		return false
@@ -70,14 +70,14 @@ func (h *Hub) mayBeBehind(have fleet.Have, g fleet.Assignment) bool {
 	return g.Newer(fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}) < 0
 }
 
-// checkMinimumGeneration asks an agent to show what it says that it has. What it only says would let
-// one agent push the epoch of all to the end of the numbers.
+// checkMinimumGeneration asks an agent for its signed assignment. An unsigned claim is not enough:
+// one agent could push the epoch of the fleet to the maximal number.
 func (h *Hub) checkMinimumGeneration(id fleet.TargetID) {
 	h.retryQueue.add(h.ctx, retryTask{
 		key: "floor/" + string(id),
 		do:  func(ctx context.Context) error { return h.raiseMinimumGeneration(ctx, id) },
 		again: func(err error) bool {
-			h.warn(fmt.Sprintf("cannot note what the target %s has: %v", id, err))
+			h.warn(fmt.Sprintf("cannot store the generation of the assignment that the target %s has: %v", id, err))
 			return h.exchange.Here(id)
 		},
 	})
@@ -94,7 +94,7 @@ func (h *Hub) raiseMinimumGeneration(ctx context.Context, id fleet.TargetID) err
 	}
 	a, err := fleet.OpenAssignment(envelope, keys)
 	if err != nil || a.Target != id {
-		h.warn(fmt.Sprintf("the target %s shows an assignment that no hub of this fleet signed for it", id))
+		h.warn(fmt.Sprintf("the target %s has sent an assignment that no hub of this fleet signed for it", id))
 		return nil
 	}
 	floor := fleet.Have{Epoch: a.Epoch, Generation: a.Generation}
@@ -105,7 +105,8 @@ func (h *Hub) raiseMinimumGeneration(ctx context.Context, id fleet.TargetID) err
 	return h.minimumGenerations.put(ctx, string(id), floor, rev)
 }
 
-// onBeat notes that an agent lives, and pushes what it should have by now.
+// onBeat records the contact and the clock of an agent, and sends a newer assignment if there is
+// one.
 func (h *Hub) onBeat(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
 	var b fleet.Beat
 	if err := json.Unmarshal(body, &b); err != nil {
@@ -114,12 +115,12 @@ func (h *Hub) onBeat(ctx context.Context, from fleet.TargetID, body []byte) ([]b
 	h.view.Heard(from, h.now())
 	h.clockOf(ctx, from, time.Unix(0, b.Clock))
 	if g, _, ok := h.assignments.get(string(from)); ok && g.assignment.Newer(fleet.Assignment{Epoch: b.Have.Epoch, Generation: b.Have.Generation}) > 0 {
-		h.push(g) // it asked before this was there, and was not here yet when it came; or it did not believe it then
+		h.push(g) // the assignment is newer than the last request, or the agent rejected an earlier push
 	}
 	return nil, nil
 }
 
-// onPresence is told who connects to this hub and who leaves it.
+// onPresence handles an agent that connects to this hub or disconnects.
 func (h *Hub) onPresence(id fleet.TargetID, here bool) {
 	h.view.Connected(id, here)
 	if !here {
@@ -130,7 +131,7 @@ func (h *Hub) onPresence(id fleet.TargetID, here bool) {
 	go h.jobDispatcher.deliver(h.ctx, id)
 }
 
-// onAssignmentRecord pushes a new assignment to its target, if that is connected here.
+// onAssignmentRecord sends a new assignment to its target if it is connected to this hub.
 func (h *Hub) onAssignmentRecord(_ string, g assignmentRecord, _ uint64, gone bool) {
 	if gone {
 		return
@@ -139,7 +140,7 @@ func (h *Hub) onAssignmentRecord(_ string, g assignmentRecord, _ uint64, gone bo
 	case h.wanting <- struct{}{}:
 	default:
 	}
-	if h.exchange.Here(g.assignment.Target) { // else another hub tells it, or it asks when it comes
+	if h.exchange.Here(g.assignment.Target) { // otherwise another hub pushes it, or the agent asks when it connects
 		h.push(g)
 	}
 }

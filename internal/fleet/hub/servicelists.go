@@ -15,31 +15,32 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// keptList is a list of forbidden certificates that a hub signed, or one with the authority's
-// key. Every hub gives all of them.
+// keptList is a signed list of revoked certificates. A hub signs its own list, and a hub with the
+// key of the fleet CA signs a second one. Every hub serves all lists.
 type keptList struct {
 	List   string                   `json:"list"`             // PEM
-	Issuer string                   `json:"issuer,omitempty"` // PEM of who signed it, but for the authority
+	Issuer string                   `json:"issuer,omitempty"` // PEM of the signing certificate; "" for the fleet CA
 	All    []pki.RevokedCertificate `json:"all"`
 	Number int64                    `json:"number"`
 	At     int64                    `json:"at"`    // seconds since 1970
 	Until  int64                    `json:"until"` // seconds since 1970
 }
 
-// authorityList is the key of that of the authority; hubs have theirs below hubLists.
+// authorityList is the key of the list of the fleet CA. The keys of lists of hubs begin with
+// hubLists.
 const (
 	authorityList = "authority"
 	hubLists      = "hub/"
 )
 
-// A list is signed anew when it has other entries, and after some time.
+// A list is signed again when its entries change, and at this interval.
 const (
 	listEvery          = 24 * time.Hour
 	authorityListEvery = 30 * 24 * time.Hour
 )
 
-// revokedServices returns the revoked serials, of certificates that may not have expired:
-// those of the list before, since facts may have been lost or are not read yet, and what is new.
+// revokedServices returns the revoked serials that have not expired. It starts with the entries of
+// the last list, because facts may have been lost or are not read yet.
 func (h *Hub) revokedServices() []pki.RevokedCertificate {
 	had, _, _ := h.crls.get(hubLists + h.set.Name)
 	all := slices.Clone(had.All)
@@ -54,7 +55,7 @@ func (h *Hub) revokedServices() []pki.RevokedCertificate {
 	return slices.Clip(all)
 }
 
-// signLists signs what this hub can sign, where it is time or something is new.
+// signLists signs the lists for which this hub has a key, if they changed or are due.
 func (h *Hub) signLists(ctx context.Context) error {
 	own, err := h.services.Certificate()
 	if errors.Is(err, pki.ErrNoCertificates) {
@@ -69,7 +70,7 @@ func (h *Hub) signLists(ctx context.Context) error {
 	err = h.signList(ctx, hubLists+h.set.Name, l, listEvery, h.services.List)
 	root, opened := pki.OpenCA(h.conf.Files, h.dir("authority"))
 	if errors.Is(opened, fs.ErrNotExist) {
-		return err // another hub signs it, or it lasts until the key is brought
+		return err // another hub signs it, or the present list remains until the key is back
 	}
 	if opened != nil {
 		return errors.Join(err, opened)
@@ -77,7 +78,7 @@ func (h *Hub) signLists(ctx context.Context) error {
 	l = keptList{All: h.revokedServiceIssuers(), Until: h.now().Add(pki.AuthorityListLife).Unix()}
 	signed := h.signList(ctx, authorityList, l, authorityListEvery, root.List)
 	if errors.Is(signed, errors.ErrUnsupported) {
-		signed = nil // made before there were lists
+		signed = nil // the CA was created by a version without lists
 	}
 	return errors.Join(err, signed)
 }
@@ -105,7 +106,7 @@ func (h *Hub) signList(ctx context.Context, key string, l keptList, every time.D
 	if slices.Equal(had.All, l.All) && had.Issuer == l.Issuer && now.Unix() >= had.At && now.Sub(time.Unix(had.At, 0)) < every {
 		return nil
 	}
-	// A store that was lost knows no number; the time is higher than any that was given.
+	// A lost store has no number. The time is higher than any earlier number.
 	l.Number, l.At = max(now.Unix(), had.Number+1), now.Unix()
 	text, err := sign(l.All, l.Number, now)
 	if err != nil {
@@ -113,12 +114,13 @@ func (h *Hub) signList(ctx context.Context, key string, l keptList, every time.D
 	}
 	l.List = string(text)
 	if err := h.crls.put(ctx, key, l, rev); err != nil && !errors.Is(err, fleet.ErrConflict) {
-		return fmt.Errorf("cannot keep the list of forbidden certificates: %w", err)
+		return fmt.Errorf("cannot store the list of revoked certificates: %w", err)
 	}
 	return nil
 }
 
-// onList has agents asked again for what they could not do before there was this list.
+// onList offers open revocation jobs again: their agents may have failed because the list was
+// missing.
 func (h *Hub) onList(string, keptList, uint64, bool) {
 	for _, r := range h.jobs.values() {
 		if r.What == fleet.JobFetchRevocations {
@@ -127,7 +129,7 @@ func (h *Hub) onList(string, keptList, uint64, bool) {
 	}
 }
 
-// onLists gives an agent all lists.
+// onLists sends an agent all lists that have not expired.
 func (h *Hub) onLists(ctx context.Context, from fleet.TargetID, _ []byte) ([]byte, error) {
 	if _, err := h.active(ctx, from); err != nil {
 		return nil, err
@@ -142,7 +144,7 @@ func (h *Hub) onLists(ctx context.Context, from fleet.TargetID, _ []byte) ([]byt
 	return json.Marshal(out)
 }
 
-// pruneLists forgets those of hubs that have gone.
+// pruneLists removes expired lists of hubs that have left.
 func (h *Hub) pruneLists(ctx context.Context) error {
 	var errs []error
 	h.crls.each(func(key string, l keptList, _ uint64) {

@@ -12,12 +12,12 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// ownName stands for the name of the target in the names of a rule.
+// ownName represents the name of the target in the names of a rule.
 const ownName = "@own"
 
-// judgeNames says what becomes of an ask of a target for a certificate of some names: the worst
-// that the policy says of any of them. Of each the first rule that means the target and the
-// name says; without one the target's own name is held, and all others are refused.
+// judgeNames returns the decision about a request for a certificate with some names: the strictest
+// decision about any name. For each name, the first rule that selects the target and the name
+// decides. Without a rule, the target's own name needs approval, and other names are rejected.
 func judgeNames(rules []fleet.CertificateRule, target lang.Target, names []string) (fleet.Verdict, string) {
 	verdict, why := fleet.Allow, ""
 	for _, name := range names {
@@ -39,21 +39,21 @@ func judgeName(rules []fleet.CertificateRule, target lang.Target, name string) (
 		}
 		s, err := selection.Parse(r.Select)
 		if err != nil {
-			// Nobody knows whom it means, so somebody has to look.
+			// The targets of this rule are unknown, so a user must decide.
 			return fleet.Hold, fmt.Sprintf("rule %d cannot be read: %v", i+1, err)
 		}
 		if s.Means(target) {
-			return r.Answer, fmt.Sprintf("rule %d says %s for %s", i+1, r.Answer, name)
+			return r.Answer, fmt.Sprintf("the answer of rule %d is %s for %s", i+1, r.Answer, name)
 		}
 	}
 	if name == target.Name {
-		return fleet.Hold, "it is the target's own name, and no rule says more"
+		return fleet.Hold, "it is the target's own name, and no rule applies"
 	}
-	return fleet.Reject, fmt.Sprintf("no rule lets %s have %s", target.Name, name)
+	return fleet.Reject, fmt.Sprintf("no rule allows %s a certificate for %s", target.Name, name)
 }
 
-// fits tells whether a name is one that a pattern means: itself, an address in a network, any
-// one label in the place of *, or the target's own name.
+// fits reports whether a pattern matches a name: the same name, an address in a network, the
+// target's own name for ownName, or a name in which * replaces exactly one label.
 func fits(pattern, target, name string) bool {
 	if pattern == ownName {
 		return name == target
@@ -77,20 +77,20 @@ func fits(pattern, target, name string) bool {
 	return true
 }
 
-// checkRule says what is wrong with a rule.
+// checkRule returns an error if a rule is wrong.
 func checkRule(r fleet.CertificateRule) error {
 	if err := r.Answer.Check(); err != nil {
 		return err
 	}
 	if len(r.Select) == 0 || len(r.Names) == 0 {
-		return errors.New("cannot take a rule without targets or names: it has -t SELECTION and --name PATTERN")
+		return errors.New("cannot use a rule without targets or names: give -t SELECTION and --name PATTERN")
 	}
 	s, err := selection.Parse(r.Select)
 	if err != nil {
 		return err
 	}
 	if len(s.Files()) > 0 || s.Failed() {
-		return fmt.Errorf("cannot take %q for a rule: it is of names and labels, as label:role=web", s)
+		return fmt.Errorf("cannot use the selection %q in a rule: select by names and labels, such as label:role=web", s)
 	}
 	for _, p := range r.Names {
 		if err := checkPattern(p); err != nil {
@@ -113,7 +113,7 @@ func checkPattern(p string) error {
 	plain := strings.ReplaceAll(p, "*", "x")
 	bad := slices.ContainsFunc(strings.Split(p, "."), func(l string) bool { return strings.Contains(l, "*") && l != "*" })
 	if bad || strings.Trim(plain, "abcdefghijklmnopqrstuvwxyz0123456789.-") != "" || len(p) > 253 || p == "*" || p == "" {
-		return fmt.Errorf("cannot take %.80q for names: it is a name in lower case, one with * for a whole label, as *.web.example.org, a network, or %s for the target's own name", p, ownName)
+		return fmt.Errorf("cannot use %.80q as a name pattern: use a name in lower case, a name such as *.web.example.org, a network, or %s. There * is exactly one label, and %s is the name of the target", p, ownName, ownName)
 	}
 	return nil
 }

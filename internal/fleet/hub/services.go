@@ -13,12 +13,11 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// certifyServicesPath is where a hub asks another one to vouch for what it makes certificates of
-// services with.
+// certifyServicesPath is the route on which a hub certifies the service issuer of another hub.
 const certifyServicesPath = "/v1/hubs/vouch-services"
 
-// renewServiceIssuer has the authority vouch for what this hub makes certificates of services with,
-// if it never did, or it is time.
+// renewServiceIssuer renews the certificate of the issuer, with which this hub signs certificates
+// of services, if it is missing or due. The fleet CA signs it.
 func (h *Hub) renewServiceIssuer(ctx context.Context) error {
 	if at := h.services.RenewAt(); !at.IsZero() && h.now().Before(at) {
 		return nil
@@ -33,7 +32,7 @@ func (h *Hub) renewServiceIssuer(ctx context.Context) error {
 	}
 	certificates, err := h.authorizedServices(jobID, h.set.Name, hostsOf(own))
 	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("the authority's key is not in %s. Bring it there until it was used", h.dir("authority"))
+		err = fmt.Errorf("the key of the fleet CA is not in %s. Copy it there until the hub has used it", h.dir("authority"))
 		if h.peers != nil {
 			certificates, err = h.requestCertification(ctx, certifyServicesPath, jobID)
 		}
@@ -42,7 +41,7 @@ func (h *Hub) renewServiceIssuer(ctx context.Context) error {
 		err = h.services.Install(certificates)
 	}
 	if err != nil {
-		return fmt.Errorf("this hub cannot make certificates of services: %w", err)
+		return fmt.Errorf("this hub cannot issue certificates of services: %w", err)
 	}
 	return nil
 }
@@ -55,14 +54,14 @@ func (h *Hub) authorizedServices(jobID []byte, name string, hosts []string) ([]b
 	return root.CertifyServices(jobID, name, hosts, h.now())
 }
 
-// serveCertifyServices vouches for the hub that asks, with the names that it has.
+// serveCertifyServices certifies the service issuer of the hub that sends the request.
 func (h *Hub) serveCertifyServices(w http.ResponseWriter, r *http.Request) {
-	h.certifyFor(w, r, "the hub %s may make certificates of services", func(jobID []byte, p pki.Peer) ([]byte, error) {
+	h.certifyFor(w, r, "the hub %s may issue certificates of services", func(jobID []byte, p pki.Peer) ([]byte, error) {
 		return h.authorizedServices(jobID, p.Name.ID, hostsOf(p.Certificate))
 	})
 }
 
-// ofHubs tells whether a name or an address is of a hub, or lies below the name of one.
+// ofHubs reports whether a name or address belongs to a hub, or is below the name of a hub.
 func (h *Hub) ofHubs(name string) bool {
 	urls := slices.Concat(h.set.Hubs, h.set.Buses)
 	for _, m := range append(h.members.values(), h.lost.values()...) {

@@ -18,44 +18,43 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// The default ports.
+// Default ports.
 const (
 	DefaultAPI = 7440
 	DefaultBus = 7441
 )
 
-// Settings are what one hub is: hub.json in its directory.
+// Settings are the contents of hub.json in the directory of a hub.
 type Settings struct {
 	Format string `json:"format"` // fettle.hub/1
 	Fleet  string `json:"fleet"`
 	Name   string `json:"name"`
-	// API and Bus are HOST:PORT to listen on.
+	// API and Bus are the addresses HOST:PORT on which the hub listens.
 	API string `json:"api"`
 	Bus string `json:"bus"`
-	// Cluster is HOST:PORT to listen on for other hubs, where there are any; "" is the
+	// Cluster is the address HOST:PORT on which the hub listens for other hubs; "" means the
 	// default port.
 	Cluster string `json:"cluster,omitempty"`
-	// Hubs and Buses are the URLs that agents are told.
+	// Hubs and Buses are the URLs that agents use.
 	Hubs  []string `json:"hubs"`
 	Buses []string `json:"buses"`
-	// Repository is followed from the first start on; later it stands in the store.
+	// Repository is used at the first start. Later the store contains the setting.
 	Repository Repository `json:"repository"`
 	Retention  Retention  `json:"retention,omitzero"`
-	// Requests is the initial policy for requests of agents; later it is stored
-	// in the store.
+	// Requests is the initial policy for requests of agents. Later the store contains the policy.
 	Requests map[fleet.RequestKind]fleet.Verdict `json:"requests,omitempty"`
-	// Nats is where everything is kept, nil for what hubs keep themselves.
+	// Nats is the external NATS cluster for the data, or nil if hubs store it themselves.
 	Nats *Nats `json:"nats,omitempty"`
 }
 
-// Repository is what a fleet follows.
+// Repository is the git repository that a fleet follows.
 type Repository struct {
 	Name   string        `json:"name"`
 	URL    string        `json:"url"`
 	Branch string        `json:"branch"`
 	Poll   time.Duration `json:"poll_ns"`
-	// Key is the file of a private key for SSH, Known that of the host keys that are
-	// believed; "" are those of the user that the hub runs as.
+	// Key is the file of a private key for SSH, and Known the file of trusted host keys. "" means
+	// the files of the user as which the hub runs.
 	Key   string `json:"key,omitempty"`
 	Known string `json:"known,omitempty"`
 }
@@ -64,7 +63,7 @@ func (r Repository) access() repo.Access { return repo.Access{Key: r.Key, KnownH
 
 func (s Settings) cluster() string { return cmp.Or(s.Cluster, ":"+strconv.Itoa(DefaultCluster)) }
 
-// Places are HOST:PORT at which a server that listens is reached by some names or addresses.
+// Places returns HOST:PORT for each name or address, with the port of the listen address.
 func Places(listen string, names []string) ([]string, error) {
 	_, port, err := net.SplitHostPort(listen)
 	if err != nil {
@@ -79,7 +78,7 @@ func Places(listen string, names []string) ([]string, error) {
 
 const settingsFormat = "fettle.hub/1"
 
-// Birth says what a new hub is to be.
+// Birth describes a new hub of a new fleet.
 type Birth struct {
 	Files host.FS
 	Dir   string
@@ -87,18 +86,18 @@ type Birth struct {
 	// Hosts are the names and addresses in its certificate.
 	Hosts []string
 	Now   time.Time
-	// NatsSettings is the NATS cluster on which everything is to be kept, if any.
+	// NatsSettings is the external NATS cluster for the data, if any.
 	NatsSettings NatsSettings
 }
 
-// hookFile holds the secret with which a git server proves its hooks.
+// hookFile contains the secret with which a git server signs its webhooks.
 const hookFile = "hook-secret"
 
-// ErrExists is in the chain of the error of Init about a directory that has a hub already.
-var ErrExists = errors.New("there is a hub already")
+// ErrExists is wrapped by errors about a directory that already contains a hub.
+var ErrExists = errors.New("the directory already contains a hub")
 
-// Init makes a hub and its fleet's authority in a directory: keys, certificates, settings. It
-// gives the digest of the authority. It changes nothing where there is one already.
+// Init creates the directory of the first hub of a fleet, with the fleet CA, keys, certificates and
+// settings. It returns the digest of the fleet CA. If dir contains a hub, it changes nothing.
 func Init(b Birth) (authority [32]byte, err error) {
 	file := path.Join(b.Dir, "hub.json")
 	there, err := host.Exists(b.Files, file)
@@ -106,7 +105,7 @@ func Init(b Birth) (authority [32]byte, err error) {
 		return authority, err
 	}
 	if there {
-		return authority, fmt.Errorf("cannot make a hub in %s: %w", b.Dir, ErrExists)
+		return authority, fmt.Errorf("cannot create a hub in %s: %w", b.Dir, ErrExists)
 	}
 	if err := smallfile.Directory(b.Files, b.Dir); err != nil {
 		return authority, err
@@ -143,12 +142,12 @@ func Init(b Birth) (authority [32]byte, err error) {
 	return root.Digest(), b.Settings.write(b.Files, b.Dir)
 }
 
-// ReadSettings reads hub.json of a directory.
+// ReadSettings reads and checks hub.json.
 func ReadSettings(files host.FS, dir string) (Settings, error) {
 	file := path.Join(dir, "hub.json")
 	text, err := smallfile.Read(files, file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return Settings{}, fmt.Errorf("cannot find a hub in %s: make one with fettle hub init", dir)
+		return Settings{}, fmt.Errorf("cannot find a hub in %s: create one with fettle hub init", dir)
 	}
 	if err != nil {
 		return Settings{}, err
@@ -158,13 +157,12 @@ func ReadSettings(files host.FS, dir string) (Settings, error) {
 		return Settings{}, fmt.Errorf("cannot read %s: %w", file, err)
 	}
 	if s.Format != settingsFormat {
-		return Settings{}, fmt.Errorf("cannot read %s of the format %.40q: this program knows %s", file, s.Format, settingsFormat)
+		return Settings{}, fmt.Errorf("cannot read %s of the format %.40q: this version of fettle reads %s", file, s.Format, settingsFormat)
 	}
 	return s, errors.Join(fleet.CheckName(s.Name), s.Retention.check(), fleet.CheckAnswers(s.Requests))
 }
 
-// URLs are those at which a server that listens on HOST:PORT is reached by some names or
-// addresses.
+// URLs returns a URL for each name or address, with the port of the listen address.
 func URLs(scheme, listen string, names []string) ([]string, error) {
 	_, port, err := net.SplitHostPort(listen)
 	if err != nil {

@@ -20,32 +20,32 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// sharedModules is what assignments of many targets have in common: the top and the modules of
-// each, with their digests, which nothing makes smaller. It lies in a bucket once, by its
-// digest, before the first assignment that names it, and nobody changes it.
+// sharedModules stores the root bundle and the modules that many assignments share. Their digests
+// do not compress, so each set is stored once in a bucket, by its digest. A set is written before
+// the first assignment that refers to it, and never changes. The zero value without a store is
+// ready.
 type sharedModules struct {
-	store fleet.Store // nil leaves with each assignment what it has
-	// using is held by who writes assignments that name what is there, and whole by who takes
-	// away what none names. It is taken before mu.
+	store fleet.Store // nil: each assignment contains its own modules
+	// Writers of assignments hold the read lock; prune holds the write lock. It is locked before
+	// mu.
 	using sync.RWMutex
 	mu    sync.Mutex
 	known map[string]*common // by digest
-	there map[string]bool    // what this hub has seen to
-	idle  map[string]bool    // what none named when it was looked through last
+	there map[string]bool    // digests that the bucket contains
+	idle  map[string]bool    // digests that were unused at the last prune
 }
 
-// minSharedModules is how many modules are worth it.
+// minSharedModules is the smallest number of modules for which sharing saves space.
 const minSharedModules = 4
 
-// common is one of them.
+// common is one shared set.
 type common struct {
 	digest string
 	fleet.SharedParts
 }
 
-// of finds what assignments that are written at once have in common with each other, or with
-// one that was written before, and sees to it that it is in the bucket. It gives it by the
-// first place of the list of modules, which they share.
+// of stores the sets that several of these assignments share, and finds existing sets. The key of
+// the result is the first element of the list of modules, which equal assignments share in memory.
 func (c *sharedModules) of(ctx context.Context, all []fleet.Assignment) (map[*fleet.Assigned]*common, error) {
 	if c.store == nil {
 		return nil, nil
@@ -70,19 +70,20 @@ func (c *sharedModules) of(ctx context.Context, all []fleet.Assignment) (map[*fl
 	return out, nil
 }
 
-// commonOf is what an assignment has in common with others, nil for nothing.
+// commonOf returns the shared set of an assignment, or nil.
 func commonOf(shared map[*fleet.Assigned]*common, a fleet.Assignment) *common {
 	if len(a.Modules) == 0 {
 		return nil
 	}
 	c := shared[&a.Modules[0]]
 	if c == nil || !fleet.SameModules([]fleet.Assigned{c.Top}, []fleet.Assigned{a.Top}) {
-		return nil // it has another top
+		return nil // it has another root bundle
 	}
 	return c
 }
 
-// put sees to it that something is in the bucket. What is not there, and not worth it, is nil.
+// put returns the set with these modules. If the set is missing, it stores it if worth is true, and
+// otherwise returns nil.
 func (c *sharedModules) put(ctx context.Context, top fleet.Assigned, modules []fleet.Assigned, worth bool) (*common, error) {
 	text, err := json.Marshal(append([]fleet.Assigned{top}, modules...))
 	if err != nil {
@@ -111,12 +112,12 @@ func (c *sharedModules) put(ctx context.Context, top fleet.Assigned, modules []f
 		_, err = c.store.Update(ctx, digest, out.Bytes(), 0)
 	}
 	if err != nil && !errors.Is(err, fleet.ErrConflict) {
-		return nil, fmt.Errorf("cannot keep what assignments have in common: %w", err)
+		return nil, fmt.Errorf("cannot store the shared modules of assignments: %w", err)
 	}
 	return c.learn(digest, top, modules, true)
 }
 
-// learn keeps one, and gives it as it is known.
+// learn caches a set and returns the cached one.
 func (c *sharedModules) learn(digest string, top fleet.Assigned, modules []fleet.Assigned, there bool) (*common, error) {
 	made, err := fleet.NewSharedParts(top, modules)
 	if err != nil {
@@ -134,15 +135,15 @@ func (c *sharedModules) learn(digest string, top fleet.Assigned, modules []fleet
 	return c.known[digest], nil
 }
 
-// again forgets what is there: another hub may have taken it away while it led.
+// again clears the knowledge about the bucket: another leader may have removed sets.
 func (c *sharedModules) again() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.there, c.idle = map[string]bool{}, nil
 }
 
-// get gives what has a digest. Who follows assignments waits here for a bus that is away:
-// none of them may be left out for that. alike has the lists that are known already.
+// get returns the set with a digest. If the store does not answer, it waits until ctx ends: a
+// mirror must not omit an assignment for this reason. alike contains known lists of modules.
 func (c *sharedModules) get(ctx context.Context, digest string, alike *lists) (*common, error) {
 	c.mu.Lock()
 	known := c.known[digest]
@@ -151,7 +152,7 @@ func (c *sharedModules) get(ctx context.Context, digest string, alike *lists) (*
 		return known, nil
 	}
 	if c.store == nil {
-		return nil, fmt.Errorf("cannot read what assignments have in common as %.40q", digest)
+		return nil, fmt.Errorf("cannot read the shared modules %.40q: this hub has no store for them", digest)
 	}
 	for {
 		e, err := c.store.Get(ctx, digest)
@@ -175,8 +176,8 @@ func (c *sharedModules) get(ctx context.Context, digest string, alike *lists) (*
 	}
 }
 
-// keep forgets all others. What is asked for again is read again, and what is to be written again
-// is written, whether it is there or not.
+// keep removes all other sets from the cache. A removed set is read or written again when it is
+// needed.
 func (c *sharedModules) keep(used map[string]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,16 +191,16 @@ func parseCommon(b []byte) (parts []fleet.Assigned, err error) {
 		err = json.Unmarshal(text, &parts)
 	}
 	if err == nil && len(parts) == 0 {
-		err = errors.New("there is nothing in it")
+		err = errors.New("the record is empty")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read what assignments have in common: %w", err)
+		return nil, fmt.Errorf("cannot read the shared modules of assignments: %w", err)
 	}
 	return parts, nil
 }
 
-// prune takes away what no assignment names, neither now nor when it was looked through
-// before. Only who leads does: who writes assignments knows what is there.
+// prune removes sets that no assignment has used at this and at the previous call. Only the leader
+// may call it, because writers rely on their knowledge of the bucket.
 func (c *sharedModules) prune(ctx context.Context, named func() map[string]bool) error {
 	c.using.Lock()
 	defer c.using.Unlock()

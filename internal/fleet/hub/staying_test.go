@@ -52,12 +52,12 @@ func TestRetiredHubIsQuiet(t *testing.T) {
 	}
 	h.warn("before")
 	close(h.dismissed)
-	h.warn("cannot find content that is assigned")
+	h.warn("cannot fetch content of an assignment")
 	if err := h.leave(t.Context()); !errors.Is(err, ErrRetired) {
 		t.Error(err)
 	}
 	h.warn("another hub cannot be reached")
-	if want := []string{"before", "this hub was retired: it stops when the others have everything"}; !slices.Equal(said, want) {
+	if want := []string{"before", "this hub was retired: it stops when the other hubs have all data"}; !slices.Equal(said, want) {
 		t.Errorf("it logs %q", said)
 	}
 }

@@ -10,17 +10,16 @@ import (
 )
 
 const (
-	// leastRoom is how much of the disk has to be free for a hub to begin again, in bytes.
+	// leastRoom is the free disk space in bytes that a hub needs to start again.
 	leastRoom = 16 << 20
-	// roomEvery is how often is looked for it, and sayRoom how often is said that it is missing.
+	// roomEvery is the time between two checks of the disk, and sayRoom between two warnings.
 	roomEvery, sayRoom = time.Second, time.Minute
-	// dismissWithin is how long a hub may take to know that it was retired: its store ends
-	// then as well.
+	// dismissWithin is the time in which a hub learns that it was retired: its store stops then as
+	// well.
 	dismissWithin = 2 * time.Second
 )
 
-// watchStore ends a hub whose store has stopped by itself: what it does not keep, the
-// others count on.
+// watchStore ends a hub whose store has stopped by itself: other hubs count on its copy.
 func (h *Hub) watchStore(ctx context.Context) error {
 	s, ok := h.bus.(interface{ Stopped(context.Context) error })
 	if !ok {
@@ -39,8 +38,8 @@ func (h *Hub) watchStore(ctx context.Context) error {
 	return nil
 }
 
-// restarts tells whether a hub that ended with an error begins again in this process: its
-// store has stopped, or there is no room for what it has to write.
+// restarts reports whether a hub restarts in this process after an error: its store has stopped, or
+// its disk is full.
 func (c Config) restarts(err error) bool {
 	return errors.Is(err, bus.ErrStopped) || err != nil && !errors.Is(err, ErrRetired) && c.isFull()
 }
@@ -53,8 +52,8 @@ func (c Config) isFull() bool {
 	return err == nil && all > 0 && free < leastRoom
 }
 
-// awaitRoom waits until there is room to write, and tells whether it is there before ctx
-// ends. It waits once in any case: what failed at once would else be tried without end.
+// awaitRoom waits until the disk has free space. It returns false if ctx ends before. It always
+// waits once, so that a hub that fails at once does not restart without a pause.
 func (c Config) awaitRoom(ctx context.Context, why error) bool {
 	var said time.Time
 	for {

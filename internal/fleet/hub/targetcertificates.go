@@ -18,43 +18,44 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// targetCertificates is what a target has of certificates for its services, under its identity.
+// targetCertificates contains the certificates for services of a target. Its key is the target's
+// ID.
 type targetCertificates struct {
 	Target   fleet.TargetID   `json:"target"`
-	Name     string           `json:"name"` // when it got the last one
+	Name     string           `json:"name"` // at the last change
 	Approved []approvedNames  `json:"approved,omitempty"`
 	Issued   []issuedToTarget `json:"issued,omitempty"`
 	Barred   []barredName     `json:"barred,omitempty"`
 }
 
-// approvedNames are names for which a target may have a certificate since somebody said so,
-// until that is undone: these and no others, all of them together.
+// approvedNames is an approval by a user: the target may get certificates with exactly this set of
+// names, until the approval is withdrawn.
 type approvedNames struct {
 	Names []string `json:"names"`
 	By    string   `json:"by"`
 	At    int64    `json:"at"` // seconds since 1970
 }
 
-// issuedToTarget is a certificate that a hub made.
+// issuedToTarget describes a certificate that a hub issued.
 type issuedToTarget struct {
 	Serial string   `json:"serial"`
 	Names  []string `json:"names"`
 	At     int64    `json:"at"`    // seconds since 1970
 	Until  int64    `json:"until"` // seconds since 1970
-	Hub    string   `json:"hub"`   // who made it
-	By     string   `json:"by"`    // who let it happen: the policy, or a person
+	Hub    string   `json:"hub"`   // the name of the issuing hub
+	By     string   `json:"by"`    // "the policy", or the user who approved it
 	// RevokedBy is the user who revoked it, or "".
 	RevokedBy string `json:"forbidden,omitempty"`
 }
 
-// Bounds of what is kept of one target.
+// Limits for one target.
 const (
-	maxIssued       = 64 // that have not ended
+	maxIssued       = 64 // not expired
 	maxApproved     = 32
 	maxHeldServices = 8
 )
 
-// A target may ask for certificates so often at once, and then once in each time.
+// A target may send certifyBurst requests for certificates at once, and then one per certifyEvery.
 const (
 	certifyBurst = 10
 	certifyEvery = 5 * time.Minute
@@ -64,7 +65,7 @@ func certifyPaces() targetLimiter {
 	return targetLimiter{every: rate.Every(certifyEvery), burst: certifyBurst}
 }
 
-// approvedBy tells who approved of exactly these names.
+// approvedBy returns the user who approved exactly these names.
 func (s targetCertificates) approvedBy(names []string) (by string, ok bool) {
 	for _, a := range s.Approved {
 		if slices.Equal(a.Names, names) {
@@ -74,18 +75,19 @@ func (s targetCertificates) approvedBy(names []string) (by string, ok bool) {
 	return "", false
 }
 
-// current leaves out certificates that have ended.
+// current returns a copy without expired certificates.
 func (s targetCertificates) current(now time.Time) targetCertificates {
 	s.Issued = slices.DeleteFunc(slices.Clone(s.Issued), func(c issuedToTarget) bool { return c.Until <= now.Unix() })
 	return s
 }
 
-// judgeCertificate says what becomes of an ask for a certificate. An approval of exactly these
-// names lifts what is held, and nothing else; nothing is given at once to a suspect.
+// judgeCertificate decides about a request for a certificate. An approval of exactly these names
+// replaces the decision Hold, but no other. A suspect target never gets a certificate without a
+// decision of a user.
 func (h *Hub) judgeCertificate(p fleet.RequestPolicy, t fleet.Target, names []string) (v fleet.Verdict, why string) {
 	for _, n := range names {
 		if h.ofHubs(n) {
-			return fleet.Reject, fmt.Sprintf("%s is of a hub", n)
+			return fleet.Reject, fmt.Sprintf("%s belongs to a hub", n)
 		}
 	}
 	v, why = judgeNames(p.Certificates, lang.Target{Name: t.Name, Labels: t.Labels}, names)
@@ -105,7 +107,7 @@ func (h *Hub) judgeCertificate(p fleet.RequestPolicy, t fleet.Target, names []st
 	return v, why
 }
 
-// changeServed changes what a target has, as of now.
+// changeServed changes the record of a target, without expired certificates.
 func (h *Hub) changeServed(ctx context.Context, t fleet.Target, change func(*targetCertificates) error) error {
 	for {
 		_, err := h.targetCertificates.change(ctx, string(t.ID), func(s *targetCertificates) error {
@@ -126,7 +128,7 @@ func (h *Hub) changeServed(ctx context.Context, t fleet.Target, change func(*tar
 	}
 }
 
-// certify makes the certificate of a service. It is kept before anybody has it.
+// certify issues the certificate of a service. The record is durable before the target gets it.
 func (h *Hub) certify(ctx context.Context, t fleet.Target, a fleet.Request, by string) (fleet.RequestAnswer, error) {
 	key, err := pki.ParseRequest([]byte(a.Signing))
 	if err != nil {
@@ -135,7 +137,7 @@ func (h *Hub) certify(ctx context.Context, t fleet.Target, a fleet.Request, by s
 	if id, err := pki.TargetIDOf(key); err != nil {
 		return fleet.RequestAnswer{}, err
 	} else if _, _, known := h.targets.get(string(id)); known {
-		return fleet.RequestAnswer{}, errors.New("cannot make a certificate of a service for the key of a target: a key is for one thing")
+		return fleet.RequestAnswer{}, errors.New("cannot issue a certificate of a service for the key of a target: use a separate key for the service")
 	}
 	c, err := h.services.Issue(key, a.Names, h.now())
 	if err != nil {
@@ -155,7 +157,7 @@ func (h *Hub) keepIssued(ctx context.Context, t fleet.Target, c *x509.Certificat
 	one := issuedToTarget{Serial: pki.SerialOf(c), Names: names, At: h.now().Unix(), Until: c.NotAfter.Unix(), Hub: h.set.Name, By: by}
 	err := h.changeServed(ctx, t, func(s *targetCertificates) error {
 		if len(s.Issued) >= maxIssued {
-			return fmt.Errorf("%w: %s has %d certificates that have not ended, and that is the most", fleet.ErrDenied, t.Name, maxIssued)
+			return fmt.Errorf("%w: %s has %d certificates that have not expired, which is the limit", fleet.ErrDenied, t.Name, maxIssued)
 		}
 		s.Issued = append(s.Issued, one)
 		return nil
@@ -166,8 +168,8 @@ func (h *Hub) keepIssued(ctx context.Context, t fleet.Target, c *x509.Certificat
 	return h.record(ctx, fleet.HubEvent{Kind: fleet.Certified, Target: t.ID, By: by, Text: fmt.Sprintf("%v, serial %s", names, one.Serial)})
 }
 
-// approveNames lets a target have certificates for exactly these names, now and later, and
-// tells it.
+// approveNames lets a target get certificates with exactly these names, now and later, and notifies
+// its agent.
 func (h *Hub) approveNames(ctx context.Context, by access.Who, t fleet.Target, names []string) error {
 	err := h.changeServed(ctx, t, func(s *targetCertificates) error {
 		s.unbar(names)
@@ -175,7 +177,7 @@ func (h *Hub) approveNames(ctx context.Context, by access.Who, t fleet.Target, n
 			return nil
 		}
 		if len(s.Approved) >= maxApproved {
-			return fmt.Errorf("cannot approve more for %s: it has %d approvals", t.Name, maxApproved)
+			return fmt.Errorf("cannot approve more names for %s: it has %d approvals, which is the limit", t.Name, maxApproved)
 		}
 		s.Approved = append(s.Approved, approvedNames{Names: names, By: by.Name, At: h.now().Unix()})
 		return nil
@@ -185,12 +187,12 @@ func (h *Hub) approveNames(ctx context.Context, by access.Who, t fleet.Target, n
 	}
 	h.note(ctx, fleet.HubEvent{Kind: fleet.Approved, Target: t.ID, By: by.Name, Text: fmt.Sprintf("certificates for %v", names)})
 	if err := h.exchange.Tell(t.ID, fleet.WordCertified, nil); err != nil && !errors.Is(err, fleet.ErrOffline) {
-		h.warn(err.Error()) // it asks again by itself
+		h.warn(err.Error()) // the agent asks again later
 	}
 	return nil
 }
 
-// Certificates are those of services that were made and have not ended, and the approvals.
+// Certificates returns the unexpired certificates for services, and the approvals.
 func (h *Hub) Certificates(context.Context) (document.CertificatePage, error) {
 	p := document.CertificatePage{Certificates: []document.Certificate{}, Approved: []document.CertificateApproval{}}
 	for _, s := range h.targetCertificates.values() {
@@ -212,8 +214,7 @@ func (h *Hub) Certificates(context.Context) (document.CertificatePage, error) {
 	return p, nil
 }
 
-// pruneServed forgets certificates that have ended. All hubs do, and none minds when another
-// one was faster.
+// pruneServed removes expired certificates from the records. All hubs do so: the first one wins.
 func (h *Hub) pruneServed(ctx context.Context) error {
 	for _, s := range h.targetCertificates.values() {
 		left := s.current(h.now())

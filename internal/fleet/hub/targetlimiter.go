@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// targetLimiter bound how often each target does something: burst times at once, and then as every
-// says. What is refused is told once in tellEvery.
+// targetLimiter limits how often each target does something: burst times at once, and then at the
+// rate every. It is safe for concurrent use.
 type targetLimiter struct {
 	every rate.Limit
 	burst int
@@ -24,16 +24,16 @@ type pace struct {
 	told time.Time
 }
 
-// tellEvery is how often it is told that a target does something too often.
+// tellEvery is the shortest time between two events about the same target.
 const tellEvery = time.Hour
 
-// take counts once more; ok is false for one too many, and tell is true when that is to be
-// told.
+// take counts one operation. ok is false if the limit is exceeded. tell is true if an event must
+// report this.
 func (p *targetLimiter) take(id fleet.TargetID, now time.Time) (ok, tell bool) {
 	return p.takeMany(id, now, 1)
 }
 
-// takeMany is take of something that counts as so many.
+// takeMany is take for an operation with the cost n.
 func (p *targetLimiter) takeMany(id fleet.TargetID, now time.Time, n int) (ok, tell bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

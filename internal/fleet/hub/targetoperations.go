@@ -15,8 +15,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// What people do to targets. Each changes one entry of the registry, by comparing and
-// setting, and the registry's mirror tells everybody else.
+// Operations of users on targets. Each changes one entry of the registry by compare-and-set, and
+// the mirrors of all hubs get the change.
 
 // stand changes the standing of a target.
 func (h *Hub) stand(ctx context.Context, by access.Who, id fleet.TargetID, to fleet.Standing, reason string) error {
@@ -28,29 +28,29 @@ func (h *Hub) stand(ctx context.Context, by access.Who, id fleet.TargetID, to fl
 	return err
 }
 
-// edit changes what the registry has of a target.
+// edit changes the registry entry of a target.
 func (h *Hub) edit(ctx context.Context, by access.Who, id fleet.TargetID, change func(*fleet.Target) error) error {
 	_, err := h.targets.change(ctx, string(id), func(t *fleet.Target) error {
 		t.Changed, t.By = h.now().Unix(), by.Name
 		return change(t)
 	})
 	if errors.Is(err, fleet.ErrNotFound) {
-		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the target %s", id), Hint: "Look at: fettle target list"}
+		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the target %s", id), Hint: "List the targets: fettle target list"}
 	}
 	return err
 }
 
-// Approve lets a target in that waits for it.
+// Approve activates a target that waits for approval.
 func (h *Hub) Approve(ctx context.Context, by access.Who, id fleet.TargetID) error {
 	return h.stand(ctx, by, id, fleet.Active, "")
 }
 
-// Retire takes a target out of the fleet and leaves its host as it is.
+// Retire removes a target from the fleet. Its host remains as it is.
 func (h *Hub) Retire(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
 	return h.stand(ctx, by, id, fleet.Retired, reason)
 }
 
-// Revoke stops believing a target. Every hub refuses it from then on.
+// Revoke ends the trust in a target. Every hub refuses it from now on.
 func (h *Hub) Revoke(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
 	return h.stand(ctx, by, id, fleet.Revoked, reason)
 }
@@ -74,8 +74,8 @@ func (h *Hub) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r
 	})
 }
 
-// did tells the log what somebody did to a target. It was done: that it cannot be told is no
-// reason to say otherwise, and the audit log has it.
+// did records the operation of a user, if err is nil. A failure to record is only a warning: the
+// operation was done, and the audit log contains it.
 func (h *Hub) did(ctx context.Context, by access.Who, kind fleet.HubEventKind, id fleet.TargetID, module, text string, err error) error {
 	if err == nil {
 		h.note(ctx, fleet.HubEvent{Kind: kind, Target: id, Module: module, By: by.Name, Text: text})
@@ -83,7 +83,7 @@ func (h *Hub) did(ctx context.Context, by access.Who, kind fleet.HubEventKind, i
 	return err
 }
 
-// Pin keeps a target, or a module of it, on a revision of its own.
+// Pin keeps a target, or a module of it, at a revision.
 func (h *Hub) Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error {
 	p.By = by.Name
 	err := h.edit(ctx, by, id, func(t *fleet.Target) error {
@@ -93,7 +93,8 @@ func (h *Hub) Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet
 	return h.did(ctx, by, fleet.Pinned, id, p.Module, "to "+p.Ref, err)
 }
 
-// checkPermit tells at once what the target would refuse later, but for whom it believes.
+// checkPermit refuses early what the target would refuse later. It cannot check which signers the
+// target trusts.
 func (h *Hub) checkPermit(p fleet.Pin, t fleet.Target) error {
 	if p.Permit == "" {
 		return nil
@@ -108,11 +109,11 @@ func (h *Hub) checkPermit(p fleet.Pin, t fleet.Target) error {
 	return nil
 }
 
-// Unpin takes the pin away.
+// Unpin removes a pin.
 func (h *Hub) Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error {
 	err := h.edit(ctx, by, id, func(t *fleet.Target) error {
 		if t.Pin == nil || t.Pin.Module != module {
-			return &api.Refusal{Status: http.StatusConflict, Why: "cannot unpin: there is no such pin", Hint: "Look at: fettle target show " + t.Name}
+			return &api.Refusal{Status: http.StatusConflict, Why: "cannot unpin: the target does not have this pin", Hint: "See its pin: fettle target show " + t.Name}
 		}
 		t.Pin = nil
 		return nil

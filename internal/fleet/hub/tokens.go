@@ -17,10 +17,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// DefaultTokenLife is how long a token is good when nobody says.
+// DefaultTokenLife is the default validity of a token.
 const DefaultTokenLife = time.Hour
 
-// CreateToken makes a token. Its secret is in the answer and nowhere else.
+// CreateToken creates a token for targets or hubs. Only the answer contains its secret.
 func (h *Hub) CreateToken(ctx context.Context, by access.Who, r document.TokenRequest) (document.NewToken, error) {
 	if err := h.checkHubToken(r); err != nil {
 		return document.NewToken{}, err
@@ -46,18 +46,18 @@ func (h *Hub) CreateToken(ctx context.Context, by access.Who, r document.TokenRe
 		return document.NewToken{}, err
 	}
 	if _, err := h.stores["tokens"].Update(ctx, stored.ID, text, 0); err != nil {
-		return document.NewToken{}, fmt.Errorf("cannot keep the token: %w", err)
+		return document.NewToken{}, fmt.Errorf("cannot store the token: %w", err)
 	}
 	return document.NewToken{Format: document.NewTokenFormat, Token: tokenDoc(stored), Secret: token.Text()}, nil
 }
 
-// checkFleet refuses another fleet than that of this hub: a target cannot be in any other.
+// checkFleet refuses a token for another fleet: a hub serves only one.
 func (h *Hub) checkFleet(name string) error {
 	if name == "" || name == h.set.Fleet {
 		return nil
 	}
-	return &api.Refusal{Status: http.StatusBadRequest, Why: fmt.Sprintf("cannot make a token for the fleet %.60q: this hub has the fleet %q alone", name, h.set.Fleet),
-		Hint: "Leave the fleet out. To separate environments give labels, such as --labels env=prod"}
+	return &api.Refusal{Status: http.StatusBadRequest, Why: fmt.Sprintf("cannot create a token for the fleet %.60q: this hub only serves the fleet %q", name, h.set.Fleet),
+		Hint: "Omit the fleet. To separate environments, use labels such as --labels env=prod"}
 }
 
 func tokenDoc(t pki.StoredToken) document.Token {
@@ -65,7 +65,7 @@ func tokenDoc(t pki.StoredToken) document.Token {
 		Expires: t.Expires * 1e9, By: t.By, Approve: t.Approve, Revoked: t.Withdrawn > 0, Network: t.Networks, Note: t.Note, Hub: t.Hub}
 }
 
-// Tokens are those that are kept, the newest first.
+// Tokens returns the stored tokens, the newest first.
 func (h *Hub) Tokens(ctx context.Context) ([]document.Token, error) {
 	entries, err := h.tokens.entries(ctx)
 	if err != nil {
@@ -85,13 +85,13 @@ func (h *Hub) Tokens(ctx context.Context) ([]document.Token, error) {
 	return out, nil
 }
 
-// RevokeToken takes a token back. Targets that it has let in stay.
+// RevokeToken revokes a token. Targets that enrolled with it stay in the fleet.
 func (h *Hub) RevokeToken(ctx context.Context, _ access.Who, id string) error {
 	store := h.stores["tokens"]
 	for {
 		e, err := store.Get(ctx, id)
 		if errors.Is(err, fleet.ErrNotFound) {
-			return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the token %.40q", id), Hint: "Look at: fettle token list"}
+			return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the token %.40q", id), Hint: "List the tokens: fettle token list"}
 		}
 		if err != nil {
 			return err

@@ -9,11 +9,11 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// violationEvery is how often an event says that a target does not keep to the protocol.
+// violationEvery is the shortest time between two events about protocol errors of a target.
 const violationEvery = time.Hour
 
-// violations gives an event for an agent that does not keep to the protocol or floods its
-// hub: one per target and hour, however often that happens.
+// violations returns a function that reports an agent that violates the protocol or floods its hub.
+// It creates at most one event per target and hour.
 func violations(now func() time.Time, event func(fleet.HubEvent)) func(id fleet.TargetID, why string) {
 	pace := &targetLimiter{every: rate.Every(violationEvery), burst: 1}
 	return func(id fleet.TargetID, why string) {
@@ -23,7 +23,7 @@ func violations(now func() time.Time, event func(fleet.HubEvent)) func(id fleet.
 	}
 }
 
-// recordViolation has an event recorded in the background: who reports it must not wait.
+// recordViolation records an event in the background, because its caller must not wait.
 func (h *Hub) recordViolation(e fleet.HubEvent) {
 	h.retryQueue.add(h.ctx, retryTask{
 		key: "violation/" + string(e.Target),

@@ -30,7 +30,7 @@ func (h *Hub) AuditLog(ctx context.Context, offset int64, limit int) (document.A
 	}
 	records, first, next, err := f.Page(offset, limit)
 	if errors.Is(err, access.ErrNoRecord) {
-		return p, &api.Refusal{Status: http.StatusConflict, Why: err.Error(), Hint: "Look at what was copied before"}
+		return p, &api.Refusal{Status: http.StatusConflict, Why: err.Error(), Hint: "Compare it with the records that you copied before"}
 	}
 	p.Offset, p.Next = first, next
 	p.Records = append(p.Records, records...)
