@@ -180,7 +180,7 @@ func TestSizeOfRecords(t *testing.T) {
 // TestFormatOfRecords: a record of another format is not judged by the rules of this one.
 func TestFormatOfRecords(t *testing.T) {
 	raw := strings.Replace(string(written(t, "hub1", 1).records[0]), "fettle.audit/1", "fettle.audit/2", 1)
-	if _, err := access.ParseRecord([]byte(raw)); err == nil || !strings.Contains(err.Error(), "this program knows fettle.audit/1") {
+	if _, err := access.ParseRecord([]byte(raw)); err == nil || !strings.Contains(err.Error(), "this version of fettle reads fettle.audit/1") {
 		t.Error(err)
 	}
 	if _, err := access.ParseRecord([]byte("{")); err == nil || strings.Contains(err.Error(), "format") {

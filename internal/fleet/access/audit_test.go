@@ -322,5 +322,5 @@ func ExampleVerify() {
 	fmt.Println(access.Verify(slices.Delete(s.records, 1, 2)))
 	// Output:
 	// <nil>
-	// cannot believe the audit log: place 2, record 2 of the chain "hub1", was removed: behind record 1 stands record 3
+	// cannot trust the audit log: at position 2, record 2 of the chain "hub1" was removed: record 3 follows record 1
 }

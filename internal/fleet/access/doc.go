@@ -1,7 +1,7 @@
-// Package access says who of the people and programs may do what, and keeps a record of
-// it that nobody edits without notice.
+// Package access authenticates users, decides about their rights, and writes an audit log in which
+// changes of old records are detected.
 //
-//	gate := &access.Gate{People: store, Trust: trust, OIDC: provider, Limit: &pki.Limit{}, Now: time.Now}
+//	gate := &access.Gate{Users: store, Trust: trust, OIDC: provider, Limit: &pki.Limit{}, Now: time.Now}
 //	who, err := gate.Authenticate(request)      // 401 where it fails
 //	if !who.May(access.Operate) { … }           // 403
 //	err = trail.Append(ctx, access.Entry{Who: who.Name, How: who.How, What: "target.pin", On: "web3", Outcome: access.Begun})
@@ -16,23 +16,26 @@
 //	approve    ×                ×
 //	admin      ×       ×        ×        ×
 //
-// Approve is beside operate and not above it: who asks for a change and who agrees to it
-// can be different people, and neither can do the other's part. An admin can give every
-// role to anybody, so that an admin has them all is no more than honest.
+// Approve does not include operate: different users can request a change and approve it, and
+// neither can do both. An admin can give every role to any user, so the role admin includes all
+// rights.
 //
-// # Proofs
+// # Credentials
 //
-// People and programs are the same here: a name with roles in the store. They prove it by
-// a bearer token (kept hashed; its beginning is no secret and names it), by a certificate
-// of the authority (mutual TLS), or by an ID token of an OIDC provider, whose claims give
-// the roles. Who sends a bearer token is judged by that alone. Root on the hub's own
-// machine comes by a socket and is admin. An error about a proof never says which part
-// of it was wrong.
+// A user is a human or a program: a name with roles in the store. A user authenticates in one of
+// three ways:
+//
+//   - with a bearer token. It is stored as a hash; its prefix is public and identifies it;
+//   - with a certificate of the fleet CA, by mutual TLS;
+//   - with an ID token of an OIDC provider, whose claims give the roles.
+//
+// If a request has a bearer token, other credentials are ignored. Root on the host of the hub uses
+// a socket and has the role admin. Errors never state which part of a credential was wrong.
 //
 // # The audit log
 //
-// Each hub writes a chain of its own: a record has the digest of the one before, so that
-// editing, removing or reordering any of them breaks all that follow, and Verify names
-// the first. Cutting off the end is seen by whoever kept a Head, which is why heads are
-// to be told to other machines: reports, syslog, git.
+// Each hub writes its own chain: a record contains the digest of the previous one. If a record is
+// edited, removed or moved, all later digests are wrong, and Verify finds the first such record. A
+// truncated end is only detected with a Head that was stored elsewhere. So heads must be copied to
+// other hosts: in reports, by syslog, or to git.
 package access

@@ -13,41 +13,40 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// Gate finds who asks. Fields are not to be changed while it is used; its methods may be
-// called from any goroutine.
+// Gate authenticates requests. Its fields must not change while it is used; its methods are safe
+// for concurrent use.
 type Gate struct {
 	Users Records
-	// Last gives the last value of a key in the memory of this hub, for a store that does not
-	// answer; nil gives none.
-	// A user from that record may only read.
+	// Last returns the last value of a key in the memory of this hub. It is used while the store
+	// does not answer, and the user then has only the right read. It may be nil.
 	Last func(key string) (value []byte, ok bool)
-	// Trust judges certificates of people; nil takes none.
+	// Trust verifies certificates of users; nil means that none are accepted.
 	Trust *pki.Trust
-	// OIDC judges ID tokens; nil takes none.
+	// OIDC verifies ID tokens; nil means that none are accepted.
 	OIDC *Provider
-	// Limit bounds failures by address; nil bounds none.
+	// Limit limits failures by address; nil means no limit.
 	Limit *pki.Limit
 	Now   func() time.Time
 }
 
-// Records gives records of users and tokens by their keys, as a fleet.Store does.
+// Records reads records of users and tokens by key. A fleet.Store implements it.
 type Records interface {
 	Get(ctx context.Context, key string) (fleet.Entry, error)
 }
 
-// errProof is all that somebody learns whose proof is no good.
+// errProof is the error for every invalid credential. It does not reveal the reason.
 func errProof() error {
-	return fmt.Errorf("cannot let you in: what you showed is not known here, has expired or was revoked. Ask an admin for another token: %w", fleet.ErrDenied)
+	return fmt.Errorf("cannot authenticate: the credentials are invalid, have expired or were revoked. Ask an admin for a new token: %w", fleet.ErrDenied)
 }
 
 type rootKey struct{}
 
-// AsRoot marks what comes by the socket that only root can open: it is for
-// http.Server.ConnContext of the server on that socket, and for nothing else.
+// AsRoot marks requests on the socket that only root can open. Use it only in
+// http.Server.ConnContext of the server on that socket.
 func AsRoot(ctx context.Context) context.Context { return context.WithValue(ctx, rootKey{}, true) }
 
-// Authenticate finds who asks. fleet.ErrDenied is in the chain of the error where they
-// have not proved it; another error is the hub's.
+// Authenticate returns the user of a request. Without valid credentials, the error wraps
+// fleet.ErrDenied; another error is a failure of the hub.
 func (g *Gate) Authenticate(r *http.Request) (Who, error) {
 	if is, _ := r.Context().Value(rootKey{}).(bool); is {
 		return root(), nil
@@ -59,8 +58,8 @@ func (g *Gate) Authenticate(r *http.Request) (Who, error) {
 	return who, nil
 }
 
-// limited counts a wrong proof of an address. After too many of them the answer no longer
-// says why a proof is refused. A valid proof is never refused because of others.
+// limited counts failed attempts of an address. After too many, the error no longer states why a
+// credential was refused. A valid credential is never refused because of other attempts.
 func (g *Gate) limited(r *http.Request, err error) error {
 	if g.Limit == nil || !shown(r) || !errors.Is(err, fleet.ErrDenied) {
 		return err
@@ -71,10 +70,10 @@ func (g *Gate) limited(r *http.Request, err error) error {
 	if allowed {
 		return err
 	}
-	return fmt.Errorf("cannot let you in: too many attempts from this address have failed. Wait a minute: %w", fleet.ErrDenied)
+	return fmt.Errorf("cannot authenticate: too many attempts from this address have failed. Wait a minute: %w", fleet.ErrDenied)
 }
 
-// shown tells whether somebody tried: who shows nothing guesses nothing.
+// shown reports whether a request contains a token: without one, it is not an attempt to guess.
 func shown(r *http.Request) bool { return len(r.Header.Values("Authorization")) > 0 }
 
 func (g *Gate) prove(r *http.Request) (Who, error) {
@@ -93,7 +92,7 @@ func (g *Gate) prove(r *http.Request) (Who, error) {
 	case r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && g.Trust != nil:
 		return g.certificate(r)
 	}
-	return Who{}, fmt.Errorf("cannot let you in without a token or a certificate: %w", fleet.ErrDenied)
+	return Who{}, fmt.Errorf("cannot authenticate without a token or a certificate: %w", fleet.ErrDenied)
 }
 
 func (g *Gate) bearer(ctx context.Context, text string) (Who, error) {
@@ -116,14 +115,14 @@ func (g *Gate) bearer(ctx context.Context, text string) (Who, error) {
 func (g *Gate) certificate(r *http.Request) (Who, error) {
 	p, err := g.Trust.PeerOf(r.TLS, g.Now(), pki.UserKind)
 	if err != nil {
-		return Who{}, fmt.Errorf("cannot let you in: %w: %w", err, fleet.ErrDenied)
+		return Who{}, fmt.Errorf("cannot authenticate: %w: %w", err, fleet.ErrDenied)
 	}
 	who, err := g.user(r.Context(), p.Name.ID, "certificate "+p.Serial)
 	who.Until = p.Certificate.NotAfter
 	return who, err
 }
 
-// user is somebody of the store, by what they proved.
+// user returns a user of the store who has authenticated.
 func (g *Gate) user(ctx context.Context, name, how string) (Who, error) {
 	p, is, err := load[User](ctx, g, UserKey(name))
 	if err != nil {
@@ -135,8 +134,8 @@ func (g *Gate) user(ctx context.Context, name, how string) (Who, error) {
 	return Who{Name: name, How: how, rights: rightsOf(p.Roles)}.knownAs(is), nil
 }
 
-// idToken takes somebody for whom another says who they are. Their roles come from the
-// claims; a person of the same name who is locked stays out.
+// idToken authenticates a user of the OIDC provider. The roles come from the claims. A locked user
+// of the same name in the store is refused.
 func (g *Gate) idToken(ctx context.Context, text string) (Who, error) {
 	if g.OIDC == nil {
 		return Who{}, errProof()
@@ -152,7 +151,7 @@ func (g *Gate) idToken(ctx context.Context, text string) (Who, error) {
 	return who.knownAs(is), err
 }
 
-// addressOf is who is at the other end; the zero address where that cannot be told.
+// addressOf returns the address of the client, or the zero address if it is unknown.
 func addressOf(r *http.Request) netip.Addr {
 	ap, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {

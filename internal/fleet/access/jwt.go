@@ -14,16 +14,16 @@ import (
 	"time"
 )
 
-// maxJWT bounds an ID token, in bytes.
+// maxJWT limits an ID token, in bytes.
 const maxJWT = 16 << 10
 
-// leeway is how far the clocks of a hub and a provider may be apart.
+// leeway is the tolerated difference between the clocks of a hub and a provider.
 const leeway = time.Minute
 
-// errToken is about every ID token that is no good: what of it was wrong is not told.
-var errToken = errors.New("the ID token is not good")
+// errToken is the error of every invalid ID token. It does not state the reason.
+var errToken = errors.New("the ID token is invalid")
 
-// jwt is an ID token that has been taken apart and not been believed yet.
+// jwt is a parsed ID token that is not verified.
 type jwt struct {
 	alg, kid  string
 	signed    string
@@ -31,7 +31,7 @@ type jwt struct {
 	claims    claims
 }
 
-// claims are those that decide.
+// claims are the claims that are verified.
 type claims struct {
 	Issuer    string   `json:"iss"`
 	Subject   string   `json:"sub"`
@@ -43,12 +43,12 @@ type claims struct {
 	all       map[string]any
 }
 
-// seconds since 1970, as JSON has them: providers may write fractions.
+// seconds is a time in seconds since 1970. Providers may send fractions.
 type seconds float64
 
 func (s seconds) time() time.Time { return time.Unix(int64(s), 0) }
 
-// audience is one text or several.
+// audience is a string or a list of strings.
 type audience []string
 
 func (a *audience) UnmarshalJSON(b []byte) error {
@@ -86,8 +86,8 @@ func parseJWT(text string) (jwt, error) {
 	return t, nil
 }
 
-// signedBy tells whether a key signed it, in the one way that fits the key: what the
-// token says of its algorithm has to agree, and never decides.
+// signedBy reports whether a key signed the token. The type of the key determines the algorithm;
+// the algorithm in the token must be the same.
 func (t jwt) signedBy(key crypto.PublicKey) bool {
 	sum := sha256.Sum256([]byte(t.signed))
 	switch k := key.(type) {
@@ -103,7 +103,7 @@ func (t jwt) signedBy(key crypto.PublicKey) bool {
 	return false
 }
 
-// holds tells whether the claims are of an issuer, for an audience, and of now.
+// holds reports whether the claims match the issuer and the client, and are valid now.
 func (c claims) holds(issuer, client string, now time.Time) bool {
 	named := false
 	for _, a := range c.Audience {
@@ -116,7 +116,7 @@ func (c claims) holds(issuer, client string, now time.Time) bool {
 		now.Before(c.Expires.time().Add(leeway)) && !now.Add(leeway).Before(c.NotBefore.time()) && !now.Add(leeway).Before(c.Issued.time())
 }
 
-// jwk is a key as providers publish it.
+// jwk is a key in the form that providers publish.
 type jwk struct {
 	Type  string `json:"kty"`
 	ID    string `json:"kid"`
@@ -129,7 +129,7 @@ type jwk struct {
 	Y     string `json:"y"`
 }
 
-// key is the key for signatures, nil for one that is not for that, or is too weak.
+// key returns the public key, or nil if the key is not for signatures or too weak.
 func (j jwk) key() crypto.PublicKey {
 	if j.Use != "" && j.Use != "sig" {
 		return nil

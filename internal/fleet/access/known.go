@@ -11,20 +11,20 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// known tells how a record of a user or token was found.
+// known is the source of a record of a user or token.
 type known int
 
 const (
 	// absent is a record that does not exist.
 	absent known = iota
-	// current is a record that the store gave.
+	// current is a record from the store.
 	current
-	// stale is a record in the memory of this hub: the store does not answer.
+	// stale is a record from the memory of this hub, because the store does not answer.
 	stale
 )
 
-// storePatience is how long the store of users is waited for before the last known record is
-// used. A request to a hub without a quorum must be answered within seconds.
+// storePatience limits the time to wait for the store before the last known record is used. A
+// request to a hub without a quorum must be answered within seconds.
 const storePatience = 3 * time.Second
 
 // load reads a record of the store of users, or the last known one if the store does not answer.
@@ -39,7 +39,7 @@ func load[T any](ctx context.Context, g *Gate, key string) (v T, is known, err e
 	case errors.Is(err, fleet.ErrNoAnswer) && g.Last != nil && ctx.Err() == nil:
 		value, ok := g.Last(key)
 		if !ok {
-			return v, absent, fmt.Errorf("cannot find out who asks: %w", err)
+			return v, absent, fmt.Errorf("cannot authenticate now: %w", err)
 		}
 		is, e.Value, err = stale, value, nil
 	}
@@ -52,8 +52,7 @@ func load[T any](ctx context.Context, g *Gate, key string) (v T, is known, err e
 	return v, is, nil
 }
 
-// knownAs leaves only the right to read if a record is stale: another hub may have withdrawn the
-// other rights.
+// knownAs removes all rights except read if the record is stale: another hub may have revoked them.
 func (w Who) knownAs(is known) Who {
 	if is != stale {
 		return w

@@ -17,46 +17,46 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// How long keys of a provider are believed, and how long it is left alone after it was
-// asked: whoever sends tokens with new key names does not make a hub hammer it.
+// keysFor is the validity of cached keys of a provider. keysRest is the shortest time between two
+// requests for keys, so that tokens with unknown key IDs do not cause many requests.
 const (
 	keysFor  = time.Hour
 	keysRest = time.Minute
 )
 
-// maxKeys bounds what is read of a provider, in bytes.
+// maxKeys limits an answer of a provider, in bytes.
 const maxKeys = 256 << 10
 
-// Rule gives a role to who has a claim.
+// Rule gives a role to users with a claim.
 type Rule struct {
-	Claim string // "groups"
-	Value string // exactly; where the claim is a list, one of it
+	Claim string // such as "groups"
+	Value string // the exact value, or an element if the claim is a list
 	Role  Role
 }
 
-// Provider is an OIDC issuer whose ID tokens are believed. Fields are not to be changed
-// while it is used; it may be used from any goroutine.
+// Provider is an OIDC issuer whose ID tokens are accepted. Its fields must not change while it is
+// used; it is safe for concurrent use.
 type Provider struct {
-	Issuer string // https URL, exactly as the tokens have it
-	Client string // the audience: what the provider knows the hub by
-	// NameClaim is the claim that names people; "" is email, which counts only where the
-	// provider has verified it.
+	Issuer string // https URL, equal to the issuer in the tokens
+	Client string // the audience: the name of the hub at the provider
+	// NameClaim is the claim with the name of the user; "" means email, which the provider must
+	// have verified.
 	NameClaim string
 	Rules     []Rule
-	// HTTP asks the provider; it bounds time and follows what it likes. nil is a client
-	// with a limit of 10 seconds.
+	// HTTP is the client for requests to the provider. nil means a client with a time limit of 10
+	// seconds.
 	HTTP *http.Client
 
 	mu    sync.Mutex
 	keys  map[string]crypto.PublicKey
-	got   time.Time // when keys came
-	asked time.Time // when somebody last tried
+	got   time.Time // time of the last answer
+	asked time.Time // time of the last request
 }
 
-// Check says what is wrong with the settings of a provider.
+// Check returns an error for invalid settings.
 func (p *Provider) Check() error {
 	if !strings.HasPrefix(p.Issuer, "https://") || p.Client == "" {
-		return fmt.Errorf("cannot use the OIDC provider %.80q: it is an https URL, with the name that it knows this hub by", p.Issuer)
+		return fmt.Errorf("cannot use the OIDC provider %.80q: give an https URL, and the client ID of this hub at the provider", p.Issuer)
 	}
 	for _, r := range p.Rules {
 		if r.Claim == "" || r.Value == "" {
@@ -69,7 +69,7 @@ func (p *Provider) Check() error {
 	return nil
 }
 
-// verify believes an ID token or not.
+// verify returns the user of a valid ID token.
 func (p *Provider) verify(ctx context.Context, text string, now time.Time) (Who, error) {
 	t, err := parseJWT(text)
 	if err != nil || !t.claims.holds(p.Issuer, p.Client, now) {
@@ -88,7 +88,7 @@ func (p *Provider) verify(ctx context.Context, text string, now time.Time) (Who,
 	}
 	roles := p.roles(t.claims.all)
 	if len(roles) == 0 {
-		return Who{}, fmt.Errorf("cannot let %s in: no rule of this hub gives a role to them. Ask an admin: %w", name, fleet.ErrDenied)
+		return Who{}, fmt.Errorf("cannot authenticate %s: no rule of this hub gives this user a role. Ask an admin: %w", name, fleet.ErrDenied)
 	}
 	return Who{Name: name, How: "oidc " + p.Issuer, Until: t.claims.Expires.time().Add(leeway), rights: rightsOf(roles)}, nil
 }
@@ -122,9 +122,8 @@ func (p *Provider) roles(all map[string]any) []Role {
 	return out
 }
 
-// key is a key of the provider by its name, nil where it has none such. The provider is
-// asked for keys that are old or not known, though not often; while it does not answer,
-// those that it had stay good.
+// key returns the key with an ID, or nil. It asks the provider if the key is unknown or old, but
+// not too often. While the provider does not answer, old keys remain valid.
 func (p *Provider) key(ctx context.Context, kid string, now time.Time) (crypto.PublicKey, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -154,7 +153,7 @@ func (p *Provider) fetch(ctx context.Context) (map[string]crypto.PublicKey, erro
 		return nil, err
 	}
 	if about.Issuer != p.Issuer || !strings.HasPrefix(about.Keys, "https://") {
-		return nil, errors.New("what it says of itself does not agree with its address")
+		return nil, errors.New("its configuration has another issuer, or keys without https")
 	}
 	var set struct {
 		Keys []jwk `json:"keys"`

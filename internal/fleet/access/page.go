@@ -8,16 +8,16 @@ import (
 	"io/fs"
 )
 
-// maxPage bounds one page of the log, in bytes.
+// maxPage limits a page of the log, in bytes.
 const maxPage = 1 << 20
 
-// ErrNoRecord: no record of the log begins at a place. Whoever had that place from an
-// earlier page sees that the log was cut off, edited or begun anew.
-var ErrNoRecord = errors.New("no record begins there")
+// ErrNoRecord means that no record begins at an offset. If the offset is from an earlier page, the
+// log was truncated, edited or started again.
+var ErrNoRecord = errors.New("no record begins at this offset")
 
-// Page reads the records from a place of the file on, in bytes, at most limit and about
-// 1 MiB of them, and gives the places of the first and behind the last. A place below 0 is
-// that of the last limit records, as far as 1 MiB goes. It is safe while others append.
+// Page reads at most limit records from an offset in bytes, and at most about 1 MiB. It returns the
+// offsets of the first record and after the last one. A negative offset means the last limit
+// records. It is safe while other goroutines append.
 func (f *File) Page(from int64, limit int) (records []string, first, next int64, err error) {
 	file, err := f.FS.Open(f.Path)
 	if errors.Is(err, fs.ErrNotExist) && from <= 0 {
@@ -38,7 +38,7 @@ func (f *File) Page(from int64, limit int) (records []string, first, next int64,
 	if last {
 		from = max(0, end-maxPage)
 	}
-	// One byte more tells whether a record begins there.
+	// The byte before shows whether a record begins at the offset.
 	before := min(from, 1)
 	b := make([]byte, min(end-from, maxPage)+before)
 	if _, err := file.ReadAt(b, from-before); err != nil && err != io.EOF {
@@ -58,7 +58,7 @@ func (f *File) Page(from int64, limit int) (records []string, first, next int64,
 	return records, from, from + size, nil
 }
 
-// lines are the first whole lines of a text, or the last, and how long they are.
+// lines returns the first or last complete lines of a text, and their size in bytes.
 func lines(b []byte, limit int, last bool) (out []string, size int64) {
 	var all [][]byte
 	for line := range bytes.Lines(b[:bytes.LastIndexByte(b, '\n')+1]) {

@@ -10,23 +10,23 @@ import (
 	"strings"
 )
 
-// auditFormat is the format that this program writes and reads.
+// auditFormat is the format of records.
 const auditFormat = "fettle.audit/1"
 
-// maxRecord bounds one record, in bytes.
+// maxRecord limits a record, in bytes.
 const maxRecord = 64 << 10
 
-// Outcomes that many entries share; others say in a few words what went wrong.
+// Common outcomes. Other outcomes are the text of an error.
 const (
-	Begun  = "begun" // written before the act
+	Begun  = "begun" // written before the operation
 	Done   = "done"
 	Denied = "denied"
 )
 
-// Entry is what somebody did, for the audit log. It holds no secret.
+// Entry describes an operation of a user. It contains no secrets.
 type Entry struct {
 	Who     string `json:"who"`
-	How     string `json:"how,omitempty"` // they proved it
+	How     string `json:"how,omitempty"` // the kind of credential
 	What    string `json:"what"`          // "POST /v1/targets/{target}/pin", "enrol"
 	On      string `json:"on,omitempty"`
 	Outcome string `json:"outcome"`
@@ -35,32 +35,32 @@ type Entry struct {
 	Request string `json:"request,omitempty"`
 }
 
-// Record is an entry in its chain.
+// Record is an entry in a chain.
 type Record struct {
 	Format string `json:"format"`
-	Chain  string `json:"chain"` // of one hub
-	Seq    uint64 `json:"seq"`   // from 1, without a gap
+	Chain  string `json:"chain"` // the name of the hub
+	Seq    uint64 `json:"seq"`   // from 1, without gaps
 	At     int64  `json:"at"`    // ns since 1970
 	Entry
-	Prev string `json:"prev"`           // the hash of the one before, "" for the first
+	Prev string `json:"prev"`           // the hash of the previous record, "" for the first
 	Hash string `json:"hash,omitempty"` // sha256 in hex of the record without this field
 }
 
-// Head is how far a chain goes. Whoever keeps one sees when its end is cut off.
+// Head is the end of a chain. With a stored head, a truncation is detected.
 type Head struct {
 	Chain string `json:"chain"`
 	Seq   uint64 `json:"seq"`
 	Hash  string `json:"hash"`
 }
 
-// after is the record of an entry behind a head.
+// after returns the record of an entry after a head.
 func (e Entry) after(h Head, at int64) Record {
 	r := Record{Format: auditFormat, Chain: h.Chain, Seq: h.Seq + 1, At: at, Entry: e.text(), Prev: h.Hash}
 	r.Hash = r.sum()
 	return r
 }
 
-// text is the entry without bytes that are no text: they would be others when read.
+// text replaces invalid UTF-8, which would change when the record is read again.
 func (e Entry) text() Entry {
 	for _, s := range []*string{&e.Who, &e.How, &e.What, &e.On, &e.Outcome, &e.Reason, &e.From, &e.Request} {
 		*s = strings.ToValidUTF8(*s, "?")
@@ -74,19 +74,19 @@ func (r Record) sum() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// marshal is the canonical form: the same record has the same bytes.
+// marshal returns the canonical form: equal records have equal bytes.
 func (r Record) marshal() []byte {
 	b, err := json.Marshal(r)
 	if err != nil {
-		panic(err) // there is nothing in it that has no JSON
+		panic(err) // all fields have a JSON form
 	}
 	return b
 }
 
 func (r Record) head() Head { return Head{r.Chain, r.Seq, r.Hash} }
 
-// ParseRecord reads a record that is in its canonical form and has its own hash.
-// Anything else was edited.
+// ParseRecord reads a record. It returns an error if the record is not in its canonical form or has
+// a wrong hash, because then it was edited.
 func ParseRecord(b []byte) (Record, error) {
 	if len(b) > maxRecord {
 		return Record{}, fmt.Errorf("cannot read a record of the audit log of %d bytes: %d are the most", len(b), maxRecord)
@@ -96,10 +96,10 @@ func ParseRecord(b []byte) (Record, error) {
 		return Record{}, fmt.Errorf("cannot read a record of the audit log: %w", err)
 	}
 	if r.Format != auditFormat {
-		return r, fmt.Errorf("cannot read a record of the audit log of the format %.40q: this program knows %s", r.Format, auditFormat)
+		return r, fmt.Errorf("cannot read a record of the audit log of the format %.40q: this version of fettle reads %s", r.Format, auditFormat)
 	}
 	if !bytes.Equal(r.marshal(), b) || r.Hash != r.sum() {
-		return r, errors.New("cannot believe a record of the audit log: it is not as it was written")
+		return r, errors.New("cannot verify a record of the audit log: it was changed after it was written")
 	}
 	return r, nil
 }

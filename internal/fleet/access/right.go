@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// Right is what a route asks for. The zero value is none, which nobody has.
+// Right is the permission that a route needs. No user has the zero value.
 type Right string
 
 // The rights.
 const (
-	Read    Right = "read"    // see everything but secrets
+	Read    Right = "read"    // see everything except secrets
 	Operate Right = "operate" // change what targets do: pin, run, freeze
-	Approve Right = "approve" // agree to what others ask for
-	Admin   Right = "admin"   // tokens, people, who is in the fleet
+	Approve Right = "approve" // approve changes that other users request
+	Admin   Right = "admin"   // tokens, users, and the members of the fleet
 )
 
-// Role is what people are given: a name for some rights. The zero value is none.
+// Role is a named set of rights. The zero value is invalid.
 type Role string
 
 // The roles.
@@ -29,7 +29,7 @@ const (
 	Admins   Role = "admin"
 )
 
-// Rights are what a role gives, nothing for one that is not known.
+// Rights returns the rights of a role, and none for an unknown role.
 func (r Role) Rights() []Right {
 	switch r {
 	case Reader:
@@ -44,58 +44,58 @@ func (r Role) Rights() []Right {
 	return nil
 }
 
-// CheckRoles says what is wrong with some roles.
+// CheckRoles returns an error for an unknown role or an empty list.
 func CheckRoles(roles []Role) error {
 	for _, r := range roles {
 		if r.Rights() == nil {
-			return fmt.Errorf("cannot give the role %.40q: there are read, operate, approve and admin", string(r))
+			return fmt.Errorf("cannot give the role %.40q: use read, operate, approve or admin", string(r))
 		}
 	}
 	if len(roles) == 0 {
-		return fmt.Errorf("cannot give no role: there are read, operate, approve and admin")
+		return fmt.Errorf("cannot set a user without a role: use read, operate, approve or admin")
 	}
 	return nil
 }
 
-// Who is somebody who has proved it. The zero value is nobody.
+// A Who is an authenticated user. The zero value is invalid.
 type Who struct {
 	Name string
-	// How they proved it, for the audit log: "token fettle-api-abcdefgh", "certificate
-	// 1f…", "oidc https://…", "socket". It holds no secret.
+	// How is the credential, for the audit log: "token fettle-api-abcdefgh", "certificate 1f…",
+	// "oidc https://…", "socket". It contains no secret.
 	How string
-	// Until is when the proof ends, and with it all that was opened with it; zero has no end.
+	// Until is the end of the login, and of streams that it opened; zero means no end.
 	Until time.Time
-	// Unconfirmed tells that the rights come from the last known record, because the store does
-	// not answer. They are reduced to reading.
+	// Unconfirmed means that the rights come from the last known record, because the store does not
+	// answer. Then they include at most read.
 	Unconfirmed bool
 
 	rights []Right
 }
 
-// Somebody is who has proved it to the caller, by other means than a Gate: how says by
-// which.
+// Somebody returns a user whom the caller has authenticated by other means than a Gate; how
+// describes these.
 func Somebody(name, how string, roles ...Role) Who {
 	return Who{Name: name, How: how, rights: rightsOf(roles)}
 }
 
-// May tells whether they have a right.
+// May reports whether the user has a right.
 func (w Who) May(r Right) bool { return slices.Contains(w.rights, r) }
 
-// Rights are all that they have, sorted.
+// Rights returns all rights of the user, sorted.
 func (w Who) Rights() []Right { return slices.Sorted(slices.Values(w.rights)) }
 
-// String is for people.
+// String returns the name and the credential, for messages.
 func (w Who) String() string {
 	if w.Name == "" {
-		return "nobody"
+		return "no user"
 	}
 	return w.Name + " (" + w.How + ")"
 }
 
-// root is whoever comes by the socket that only root can open.
+// root returns the user of the socket that only root can open.
 func root() Who { return Somebody("root", "socket", Admins) }
 
-// rightsOf is what some roles give together.
+// rightsOf returns the union of the rights of some roles.
 func rightsOf(roles []Role) []Right {
 	var out []Right
 	for _, r := range roles {
@@ -105,12 +105,12 @@ func rightsOf(roles []Role) []Right {
 	return slices.Compact(out)
 }
 
-// both is what is in both.
+// both returns the rights in both lists.
 func both(a, b []Right) []Right {
 	return slices.DeleteFunc(slices.Clone(a), func(r Right) bool { return !slices.Contains(b, r) })
 }
 
-// RolesOf reads roles as a person writes them: read,approve.
+// RolesOf parses roles separated by commas, such as read,approve.
 func RolesOf(text string) ([]Role, error) {
 	var out []Role
 	for part := range strings.SplitSeq(text, ",") {

@@ -13,32 +13,31 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Sink is where records go. What it has acknowledged is durable. fleet.Log is one, File
-// another.
+// Sink stores records. Acknowledged records are durable. fleet.Log and File implement it.
 type Sink interface {
-	// Append writes records as one: all of them or none.
+	// Append writes all records or none.
 	Append(ctx context.Context, records [][]byte) (seq uint64, err error)
 }
 
-// Trail writes one chain of the audit log. Its methods may be called from any goroutine.
+// Trail writes one chain of the audit log. Its methods are safe for concurrent use.
 type Trail struct {
 	sink Sink
 	now  func() time.Time
 
 	mu     sync.Mutex
-	head   Head   // of all that was tried
-	unsure []byte // the last record, if nobody knows whether it is written
+	head   Head   // after all attempted writes
+	unsure []byte // the last record, if its write failed with an unknown result
 }
 
-// NewTrail goes on behind a head, which is Checker.Head of all that was written, with the
-// name of the chain alone for a new one.
+// NewTrail continues a chain after a head from Checker.Head. For a new chain, the head contains
+// only the name.
 func NewTrail(sink Sink, behind Head, now func() time.Time) *Trail {
 	return &Trail{sink: sink, head: behind, now: now}
 }
 
-// Append writes an entry. What is not written must not be done: write before you act. An
-// entry whose write failed may be there or not, so it is written again before the next
-// one, and only the last record of a chain is ever there twice.
+// Append writes an entry. Call it before the operation, and do not perform the operation if it
+// fails. A failed write may have stored the record, so the record is written again before the next
+// one. Only the last record of a chain can be duplicated.
 func (t *Trail) Append(ctx context.Context, e Entry) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,25 +64,25 @@ func (t *Trail) flush(ctx context.Context) error {
 	return nil
 }
 
-// Head is how far the chain goes. It is to be told to other machines.
+// Head returns the end of the chain. Store it on other hosts.
 func (t *Trail) Head() Head {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.head
 }
 
-// File is a sink in a file, one record a line. One process writes it.
+// File is a Sink in a file with one record per line. Only one process may write it.
 type File struct {
 	FS   host.FS
 	Path string
 
 	mu   sync.Mutex
-	size int64 // of what was acknowledged
+	size int64 // of acknowledged records
 	open bool
 }
 
-// Records reads all records; it takes away a last line that a crash cut off, which
-// nobody was told is written.
+// Records reads all records. It ignores an incomplete last line after a crash, which was never
+// acknowledged.
 func (f *File) Records() ([][]byte, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -109,12 +108,12 @@ func (f *File) Records() ([][]byte, error) {
 	return out, nil
 }
 
-// Append implements Sink; Records comes first.
+// Append implements Sink. Call Records before.
 func (f *File) Append(ctx context.Context, records [][]byte) (uint64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if !f.open {
-		return 0, errors.New("cannot write to an audit log that was not read")
+		return 0, errors.New("cannot write to the audit log: it was not read before")
 	}
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -130,7 +129,7 @@ func (f *File) Append(ctx context.Context, records [][]byte) (uint64, error) {
 	return uint64(f.size), nil
 }
 
-// write puts text behind what was acknowledged, whatever else stands there.
+// write writes text after the acknowledged records, and overwrites anything behind them.
 func (f *File) write(text []byte) error {
 	file, err := f.FS.OpenAppend(f.Path)
 	if err != nil {
@@ -150,8 +149,8 @@ func (f *File) write(text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// OpenTrail goes on with the chain of a file. A log that is not as it was written is told
-// by a *Broken in the chain of the error: move the file away, keep it, and begin anew.
+// OpenTrail continues the chain in a file. If the log was changed, the error wraps a *Broken: move
+// the file away, store it for an investigation, and start a new log.
 func OpenTrail(f *File, chain string, now func() time.Time) (*Trail, error) {
 	records, err := f.Records()
 	if err != nil {

@@ -8,45 +8,44 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// AlarmKind is what an alarm is about.
+// AlarmKind is the kind of an alarm.
 type AlarmKind string
 
-// The kinds of alarms. All of them say that something stays as it was.
+// The kinds of alarms. In each case the hub leaves assignments unchanged.
 const (
-	Unreadable         AlarmKind = "unreadable"     // a revision, or the repository
-	Suspect            AlarmKind = "suspect"        // a module would lose too many targets: see Digest
-	Unknown            AlarmKind = "unknown_target" // assigned, and not in the registry
-	SameName           AlarmKind = "same_name"      // two targets that are active
-	Unresolved         AlarmKind = "unresolved_pin" // its ref leads nowhere
-	Conflict           AlarmKind = "pins_conflict"  // two pins of the same thing to different refs
+	Unreadable         AlarmKind = "unreadable"     // a revision or the repository cannot be read
+	Suspect            AlarmKind = "suspect"        // a module would be removed from too many targets: see Digest
+	Unknown            AlarmKind = "unknown_target" // a target has an assignment, but no registry entry
+	SameName           AlarmKind = "same_name"      // two active targets have the same name
+	Unresolved         AlarmKind = "unresolved_pin" // the ref of a pin does not exist
+	Conflict           AlarmKind = "pins_conflict"  // two pins of the same target or module have different refs
 	TooManyPinned      AlarmKind = "too_many_pinned"
 	ConfigurationError AlarmKind = "mistake" // in the modules of a target
 	NoBundle           AlarmKind = "no_bundle"
-	TooMuchGiven       AlarmKind = "too_much_exported" // for one target to be given all of it
-	WrongValue         AlarmKind = "wrong_value"       // exported, and of another type than the output
-	Behind             AlarmKind = "behind"            // an agent has a newer assignment than this hub knows of
+	TooMuchGiven       AlarmKind = "too_much_exported" // the exported values for one target are too large
+	WrongValue         AlarmKind = "wrong_value"       // an exported value does not have the type of the output
+	Behind             AlarmKind = "behind"            // an agent has a newer assignment than this hub
 	Incompatible       AlarmKind = "incompatible"      // a hub refuses an agent because of its protocol version
 	Cloned             AlarmKind = "cloned"            // several hosts have the identity of a target
-	Redundancy         AlarmKind = "redundancy"        // not everything is on as many hubs as it is to be
+	Redundancy         AlarmKind = "redundancy"        // some data has fewer copies than configured
 )
 
-// MaxNamed is how many targets an alarm names.
+// MaxNamed limits the targets in an alarm.
 const MaxNamed = 20
 
-// Alarm is one thing that is wrong, for people and for notifications.
+// Alarm is a problem, for users and notifications.
 type Alarm struct {
 	Kind   AlarmKind `json:"kind"`
-	Text   string    `json:"text"` // what, and what to do
+	Text   string    `json:"text"` // the problem and the remedy, in sentences
 	Module string    `json:"module,omitempty"`
-	// Targets are up to MaxNamed of the Count targets that it is about, sorted.
+	// Targets contains up to MaxNamed of the Count affected targets, sorted.
 	Targets []fleet.TargetID `json:"targets,omitempty"`
 	Count   int              `json:"count,omitempty"`
-	// Digest names the set that an approval has to name.
+	// Digest identifies the change to approve; "" if no approval is possible.
 	Digest string `json:"digest,omitempty"`
 }
 
-// alarms gathers alarms: those that say the same are one, about all of its targets. The
-// zero value is empty.
+// alarms collects alarms. Equal alarms about several targets become one. The zero value is empty.
 type alarms struct {
 	by map[string]*gathered
 }
@@ -56,7 +55,7 @@ type gathered struct {
 	ids map[fleet.TargetID]bool
 }
 
-// addWith adds an alarm about a target, "" for none.
+// addWith adds an alarm about a target; "" means no target.
 func (l *alarms) addWith(a Alarm, id fleet.TargetID) {
 	if l.by == nil {
 		l.by = map[string]*gathered{}
@@ -78,17 +77,17 @@ func (l *alarms) addAll(a Alarm, ids []fleet.TargetID) {
 	}
 }
 
-// add adds one about a target.
+// add adds an alarm about a target.
 func (l *alarms) add(kind AlarmKind, id fleet.TargetID, format string, args ...any) {
 	l.addWith(Alarm{Kind: kind, Text: fmt.Sprintf(format, args...)}, id)
 }
 
-// say adds one about no target.
+// say adds an alarm about no target.
 func (l *alarms) say(kind AlarmKind, format string, args ...any) {
 	l.add(kind, "", format, args...)
 }
 
-// sorted are all of them, by kind, module and text.
+// sorted returns all alarms, sorted by kind, module and text.
 func (l *alarms) sorted() []Alarm {
 	var out []Alarm
 	for _, key := range slices.Sorted(maps.Keys(l.by)) {

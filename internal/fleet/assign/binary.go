@@ -9,21 +9,21 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// BinarySetting says which program some targets are to be.
+// BinarySetting is the desired binary for the agents of some targets.
 type BinarySetting struct {
 	Key string `json:"key"`
-	At  int64  `json:"at"` // ns since 1970; of two about the same target the later counts
+	At  int64  `json:"at"` // ns since 1970; the most recent setting for an agent wins
 	By  string `json:"by,omitempty"`
-	// Select is a selection as -t takes it, of names and labels. It is asked again and
-	// again: who joins later and fits is meant too.
+	// Select is a selection as for -t, of names and labels. It is evaluated for each computation,
+	// so it also matches targets that enrol later.
 	Select []string `json:"select,omitempty"`
-	// Targets are those that it meant at first: they are meant while the selection cannot
-	// be read any more, because somebody whom it names has gone.
+	// Targets are the targets that matched at first. They are used if the selection fails, because
+	// a target in it has left the fleet.
 	Targets []fleet.TargetID `json:"targets"`
 	Binary  fleet.Binary     `json:"program"`
 }
 
-// binaries find out who is to be which program.
+// binaries finds the binary of each agent.
 func (c *computing) binaries() {
 	if len(c.in.Binaries) == 0 {
 		return

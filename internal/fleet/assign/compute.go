@@ -8,28 +8,28 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// decision is what was thought of one target.
+// decision is the state of the computation for one target.
 type decision struct {
 	target fleet.Target
 	was    *fleet.Assignment
-	want   *fleet.Assignment // nil: it gets nothing new whatever it has
-	asked  *fleet.Assignment // what the branch that all follow says of it; nil: nothing, or nobody knows
-	pins   []fleet.Pin       // in force, that of the whole target first, then by module
-	kept   string            // why it stays with what it has; "" when it does not have to
+	want   *fleet.Assignment // the new assignment; nil: no assignment
+	asked  *fleet.Assignment // the assignment by the fleet's branch; nil: none or unknown
+	pins   []fleet.Pin       // pins in force: the pin of the whole target first, then by module
+	kept   string            // why the target keeps its assignment, or ""
 	frozen string
-	grant  string // what Grant said
-	issued uint64 // the new generation, 0 for none
+	grant  string // the reason that Grant returned
+	issued uint64 // the new generation, or 0
 }
 
-// thought is what is kept of a decision, to tell why: a hub has one of each target, so it
-// has no more than is told.
+// thought is the part of a decision that Why needs. A hub stores one for each target, so it is
+// small.
 type thought struct {
 	name     string
 	standing fleet.Standing
 	labels   map[string]string
-	// epoch and generation are what it had, 0 for no assignment.
+	// epoch and generation identify its previous assignment; 0 means none.
 	epoch, generation uint64
-	modules           []fleet.Assigned // it is to have
+	modules           []fleet.Assigned // desired
 	pins              []fleet.Pin
 	kept              string
 	frozen            string
@@ -48,7 +48,7 @@ func (d *decision) thought() thought {
 	return t
 }
 
-// keep leaves a target with what it has.
+// keep leaves the previous assignment of a target unchanged.
 func (d *decision) keep(why string) {
 	d.kept, d.want = why, nil
 	if d.was != nil {
@@ -57,7 +57,7 @@ func (d *decision) keep(why string) {
 	}
 }
 
-// computing is one Compute under way.
+// computing is the state of one Compute.
 type computing struct {
 	in      Input
 	digest  string      // of the enrolled targets
@@ -71,13 +71,13 @@ type computing struct {
 	carried map[carriedKey][]fleet.Assigned
 	pinsOf  map[fleet.TargetID][]fleet.Pin
 	freezes []Freeze
-	// binaryOf has those that somebody said a program for.
+	// binaryOf contains the desired binary of agents that have one.
 	binaryOf map[fleet.TargetID]*fleet.Binary
 	given    givens
 }
 
-// Compute decides what is to be done. The same input gives the same output, in whatever
-// order its slices are.
+// Compute computes new assignments and alarms. The output depends only on the input, and not on the
+// order in its slices.
 func Compute(in Input) Output {
 	if in.Grant == nil {
 		in.Grant = AtOnce
@@ -104,7 +104,7 @@ func Compute(in Input) Output {
 	return out
 }
 
-// targets puts the registry in order, and finds what contradicts it.
+// targets sorts the registry, and finds contradictions in it.
 func (c *computing) targets() {
 	names, known := map[string][]fleet.TargetID{}, map[fleet.TargetID]bool{}
 	for _, t := range c.in.Targets {
@@ -124,32 +124,32 @@ func (c *computing) targets() {
 	})
 	for _, d := range c.all {
 		if t := d.target; t.Standing == fleet.Active && len(names[t.Name]) > 1 {
-			d.keep("another target is called " + t.Name + " as well")
-			c.alarms.add(SameName, t.ID, "Several targets are called %s, so none of them gets anything new. Retire all but one.", t.Name)
+			d.keep("another active target has the name " + t.Name + ", too")
+			c.alarms.add(SameName, t.ID, "Several active targets have the name %s, so their assignments do not change. Retire all but one: fettle target retire", t.Name)
 		}
 	}
 	for id, a := range c.in.Previous {
 		if !known[id] && a.Withdrawn == "" {
-			c.alarms.add(Unknown, id, "Targets have assignments and are not in the registry. They keep what they have; a registry that was lost comes back as agents connect.")
+			c.alarms.add(Unknown, id, "Targets have assignments, but no entry in the registry. They keep their assignments. If the registry was lost, the hub restores the entries when agents connect.")
 		}
 	}
 }
 
-// at notes that something begins or ends by the clock.
+// at sets the time of the next computation, if it is the earliest.
 func (c *computing) at(moment int64) {
 	if moment > c.in.Now && (c.next == 0 || moment < c.next) {
 		c.next = moment
 	}
 }
 
-// decide finds what one target is to be.
+// decide computes the desired assignment of one target.
 func (c *computing) decide(d *decision) {
 	switch {
 	case d.target.Standing == fleet.Retired || d.target.Standing == fleet.Revoked:
 		d.withdraw()
 		return
 	case d.target.Standing != fleet.Active:
-		d.kept = "nobody has approved it yet"
+		d.kept = "it waits for approval"
 		return
 	}
 	if d.kept == "" && d.target.Cloned() {
@@ -177,7 +177,7 @@ func (c *computing) decide(d *decision) {
 	d.want.Frozen = d.frozen
 }
 
-// withdraw takes all from a target that is not one of the fleet any more.
+// withdraw withdraws the assignment of a target that has left the fleet.
 func (d *decision) withdraw() {
 	d.kept = "it is " + string(d.target.Standing)
 	if d.was == nil || d.was.Withdrawn != "" {
@@ -187,7 +187,7 @@ func (d *decision) withdraw() {
 		Modules: []fleet.Assigned{}, Withdrawn: "the target is " + string(d.target.Standing)}
 }
 
-// issue gives the next generation to a target that is to become something else.
+// issue returns the new assignment with the next generation, if the target needs one.
 func (c *computing) issue(d *decision) (fleet.Assignment, bool) {
 	if d.want == nil {
 		return fleet.Assignment{}, false
@@ -210,7 +210,7 @@ func (c *computing) issue(d *decision) (fleet.Assignment, bool) {
 	}
 	if old.Epoch > c.in.Epoch {
 		c.epoch = max(c.epoch, old.Epoch+1)
-		c.alarms.add(Behind, d.target.ID, "Agents have assignments of an epoch that this hub has not reached: its store is an old one. It has to begin the epoch after theirs before it can assign them anything.")
+		c.alarms.add(Behind, d.target.ID, "Agents have assignments of a later epoch than this hub: the store of the hub is outdated. The hub begins a new epoch, and then assigns again.")
 		return fleet.Assignment{}, false
 	}
 	give.Epoch, give.Generation, give.Issued = c.in.Epoch, 1, c.in.Now
@@ -221,12 +221,12 @@ func (c *computing) issue(d *decision) (fleet.Assignment, bool) {
 	return give, true
 }
 
-// above tells whether an agent has more than a hub gave.
+// above reports whether an agent has a newer assignment than the hub issued.
 func above(floor, old fleet.Have) bool {
 	return cmp.Or(cmp.Compare(floor.Epoch, old.Epoch), cmp.Compare(floor.Generation, old.Generation)) > 0
 }
 
-// readFreezes finds the freezes that are in force.
+// readFreezes finds the freezes in force.
 func (c *computing) readFreezes() {
 	for _, f := range c.in.Freezes {
 		c.at(f.From)
@@ -242,8 +242,8 @@ func (c *computing) readFreezes() {
 	})
 }
 
-// frozen is why a target is frozen, "" when it is not. A target is frozen as long as one freeze
-// applies to it; the reason of a freeze of the whole fleet is the one that is shown.
+// frozen returns the reason of the freeze of a target, or "". If several freezes apply, the reason
+// of the freeze of the whole fleet has priority.
 func (c *computing) frozen(id fleet.TargetID) string {
 	for _, f := range c.freezes {
 		if len(f.Targets) > 0 && !slices.Contains(f.Targets, id) {

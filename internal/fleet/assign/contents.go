@@ -9,9 +9,9 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// TargetsOf turns what the language says of targets into Contents.Targets. A bundle holds
-// a whole directory modules/NAME, so what a target has below it is one module here; what is
-// somewhere else belongs to the top and nothing waits for it.
+// TargetsOf converts compiled targets to Contents.Targets. A bundle contains a whole directory
+// modules/NAME, so all uses below it become one module. Uses in other directories belong to the
+// root bundle, and no module waits for them.
 func TargetsOf(list []lang.Target) map[string]Configured {
 	var labels fleet.LabelPool
 	shared := map[*lang.Use]Configured{}
@@ -31,7 +31,7 @@ func TargetsOf(list []lang.Target) map[string]Configured {
 	return out
 }
 
-// configured unites the uses of each bundle.
+// configured combines the uses of each bundle.
 func configured(uses []lang.Use) Configured {
 	var c Configured
 	at := map[string]int{}
@@ -64,8 +64,8 @@ func configured(uses []lang.Use) Configured {
 	return c
 }
 
-// needToo adds a need: where there is one of that module, the higher level counts, and it
-// is a layer only if both are.
+// needToo adds a need. For two needs of the same module the higher level wins, and the need is a
+// layer only if both are.
 func needToo(list []fleet.Need, n fleet.Need) []fleet.Need {
 	for i := range list {
 		if old := &list[i]; old.Module == n.Module {
@@ -81,7 +81,7 @@ func needToo(list []fleet.Need, n fleet.Need) []fleet.Need {
 
 func rank(l fleet.Level) int { return slices.Index(lang.NeedLevels(), string(l)) }
 
-// assigned are modules as badNeeds wants them.
+// assigned converts modules for badNeeds.
 func assigned(list []Module) []fleet.Assigned {
 	out := make([]fleet.Assigned, len(list))
 	for i, m := range list {
@@ -90,7 +90,7 @@ func assigned(list []Module) []fleet.Assigned {
 	return out
 }
 
-// Contents are the digests of all that the revisions have which were computed with.
+// Contents returns the digests of all content in the revisions of the last computation.
 func (o Output) Contents() map[string]bool {
 	out := map[string]bool{}
 	for _, r := range o.in.Revisions {

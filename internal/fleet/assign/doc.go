@@ -1,7 +1,7 @@
-// Package assign decides what each target of a fleet is to be: from the registry, what
-// the repository says at some revisions, and what people have pinned, frozen and
-// approved, it makes assignments, for those targets alone that are to become something
-// else. It is pure: it reads no clock, no store and no git.
+// Package assign decides the assignment of each target of a fleet. Its inputs are the registry, the
+// compiled repository at some revisions, and the pins, freezes and approvals of users. It returns
+// new assignments only for targets whose assignment changes. The package is pure: it uses no clock,
+// no store and no git.
 //
 //	s := assign.NewState(epoch, "main")
 //	s.Fold(assign.Event{Rev: 7, What: assign.TargetEvent, Key: id, Target: &target})
@@ -13,32 +13,33 @@
 //	…                                                            // sign, store, publish
 //	s.Took(out)
 //
-// # What a target gets
+// # The assignment of a target
 //
-// A target that is active gets the top of the repository and its modules, from the
-// commit of the branch that the fleet follows, or from that of a pin. One that is
-// retired or revoked, and had something, gets an assignment that is withdrawn; one that
-// is pending gets nothing. A bundle that did not change keeps the revision at which it
-// came, so that a commit which changes one module changes nothing for a target without it.
+// An active target gets the root bundle of the repository and its modules. Their commit is the
+// commit of the fleet's branch, or of a pin. A retired or revoked target with an assignment gets a
+// withdrawn assignment; a pending target gets none. An unchanged bundle keeps its previous
+// revision, so a commit that changes one module does not change the assignments of targets without
+// this module.
 //
-// # What keeps things as they are
+// # Unchanged assignments
 //
-// Whatever cannot be known changes nothing and raises an Alarm: a source that cannot be
-// read, a pin that does not resolve, pins that contradict each other, a target whose
-// modules have a mistake, a target that the registry has lost. The same for a module
-// that would lose all of its targets, or more than a tenth and more than five of them: those
-// who would lose it keep all that they have, until somebody approves the new set by its
-// digest. Targets that a person has retired or pinned do not count as lost.
+// If an input is missing or contradictory, assignments stay unchanged and an Alarm is raised.
+// Examples are an unreadable repository, contradicting pins, an error in the modules of a target,
+// or a missing registry entry.
 //
-// # Order
+// The same applies to a module that would be removed from too many targets: from all of its
+// targets, or from more than a tenth and more than five of them. These targets keep their whole
+// assignment until a user approves the change by its digest. Targets that a user has retired or
+// pinned do not count as removed.
 //
-// Neither the order of targets nor that of events counts: an event carries the whole of
-// one thing with the revision of its entry, and the highest one stands. So a hub that
-// reads registry and git anew comes to the same state, and from it to the same wants.
+// # Order of events
+//
+// The order of targets and of events has no influence: an event contains the complete value of one
+// object and the revision of its entry, and the highest revision wins. So a hub that reads the
+// registry and the repository again gets the same state, and computes the same assignments.
 //
 // # Waves
 //
-// What a target is to be and when it may become it are two questions. The second one is
-// Input.Grant, which today is AtOnce: it may hold back all of an assignment, or modules
-// of it.
+// The desired assignment and the time of its delivery are separate decisions. Input.Grant makes the
+// second one: it may hold back the whole assignment or some modules. The default is AtOnce.
 package assign

@@ -246,19 +246,19 @@ func TestWhyNamesModules(t *testing.T) {
 		Revisions: map[string]assign.Contents{commitOf("x"): {Revision: fleet.Revision{Commit: commitOf("x")}, Enrolled: assign.EnrolledDigest([]fleet.Target{web1}),
 			Bundles: map[string]fleet.Bundle{"modules/web": bundleOf("web", ""), "modules/os": bundleOf("os", "")}, Targets: map[string]assign.Configured{"web1": {Modules: modules}}}}})
 	at := fmt.Sprintf("%.12s", commitOf("x"))
-	head := "web1 is active, with a=1 b=2\nmodules/os is pinned to main by ann until 1970-01-01 00:01 UTC: a try\nit follows main, which is " + at + "\n"
-	tail := "\ngranted at once\nit gets generation 1 of epoch 1"
+	head := "web1 is active, with a=1 b=2\nmodules/os is pinned to main by ann until 1970-01-01 00:01 UTC: a try\nit follows main, which is at " + at + "\n"
+	tail := "\nthe assignment is issued without delay\nit gets generation 1 of epoch 1"
 	for module, want := range map[string]string{
 		"":            strings.TrimSuffix(head, "\n") + tail,
-		"modules/web": head + "modules/web is given by role web, target\nmodules/web is at " + at + " of main\nit needs modules/os (version, a layer)" + tail,
-		"modules/os":  head + "modules/os is given by \nmodules/os is at " + at + " of main\nit is needed by modules/web (version, a layer)" + tail,
-		"modules/no":  head + "nothing gives it modules/no" + tail,
+		"modules/web": head + "modules/web is assigned by role web, target\nmodules/web is at " + at + " of main\nit needs modules/os (version, a layer)" + tail,
+		"modules/os":  head + "modules/os is assigned by \nmodules/os is at " + at + " of main\nit is needed by modules/web (version, a layer)" + tail,
+		"modules/no":  head + "no target group, role or target assigns modules/no to it" + tail,
 	} {
 		if got := strings.Join(out.Why(web1.ID, module), "\n"); got != want {
 			t.Errorf("%q:\n%s\nwant\n%s", module, got, want)
 		}
 	}
-	if got := out.Why(idOf("gone"), ""); len(got) != 1 || got[0] != "the registry has no such target" {
+	if got := out.Why(idOf("gone"), ""); len(got) != 1 || got[0] != "the registry has no entry of this target" {
 		t.Error(got)
 	}
 }

@@ -38,10 +38,10 @@ func Example() {
 	// true
 	// web1 1 1 modules/web
 	// web1 is active, with role=web
-	// it follows main, which is aaaaaaaaaaaa
-	// modules/web is given by target group web
+	// it follows main, which is at aaaaaaaaaaaa
+	// modules/web is assigned by target group web
 	// modules/web is at aaaaaaaaaaaa of main
-	// granted at once
+	// the assignment is issued without delay
 	// it gets generation 1 of epoch 1
 	// 0
 }

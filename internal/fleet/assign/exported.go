@@ -12,28 +12,28 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// SettleFor is how long a target keeps an assignment, in seconds, before values of others
-// alone make it a new one: values that never come to rest, those of targets that use each
-// other's among them, cost each of their users so much and no more.
+// SettleFor is the shortest time in seconds between two assignments of a target that differ only in
+// exported values. It limits the cost of values that never stop changing, such as values of targets
+// that use the values of each other.
 const SettleFor = 15
 
-// output names what targets export: an output of a module.
+// output identifies an exported output of a module.
 type output struct{ module, name string }
 
-// publisher is a target that exports a value under an output.
+// publisher is a target that exports a value for an output.
 type publisher struct {
 	*decision
 	own exported.Own
 }
 
-// givens are the values that targets are given, found once for all that ask alike.
+// givens caches the tables of exported values, which many targets share.
 type givens struct {
-	by     map[output][]publisher // by name of the target; nil until somebody asks
+	by     map[output][]publisher // sorted by the name of the target; nil before the first use
 	tables map[string][]exported.Table
 }
 
-// exported are the tables that a target is given: of each output that its modules name, the
-// values of those that they select.
+// exported returns the tables of exported values for a target: for each output that its modules
+// use, the values of the targets that they select.
 func (c *computing) exported(d *decision, ref string, got Contents, conf Configured) (tables []exported.Table, why string) {
 	if len(conf.Exported) == 0 {
 		return nil, ""
@@ -48,13 +48,13 @@ func (c *computing) exported(d *decision, ref string, got Contents, conf Configu
 		c.given.tables[key] = tables
 	}
 	if n := exported.Size(tables); n > exported.MaxGiven {
-		c.alarms.add(TooMuchGiven, d.target.ID, "Targets stay as they are, since what others export for them comes to %d KiB, and %d are the most. Select fewer, with targets, labels or same.", n>>10, exported.MaxGiven>>10)
-		return nil, fmt.Sprintf("others export %d KiB for it", n>>10)
+		c.alarms.add(TooMuchGiven, d.target.ID, "The assignments of targets do not change: the exported values for them have %d KiB, and the limit is %d KiB. Select fewer values with targets, labels or same.", n>>10, exported.MaxGiven>>10)
+		return nil, fmt.Sprintf("the exported values for it have %d KiB", n>>10)
 	}
 	return tables, ""
 }
 
-// mine is what of a target's own labels has a part in what it is given.
+// mine returns the target's own labels that influence its tables.
 func mine(conf Configured) string {
 	var b strings.Builder
 	for _, e := range conf.Exported {
@@ -70,7 +70,7 @@ func (c *computing) tables(got Contents, conf Configured) []exported.Table {
 	var order []output
 	for _, e := range conf.Exported {
 		if e.Type == nil {
-			continue // that is a mistake, which is told
+			continue // a configuration error, which is reported elsewhere
 		}
 		o := output{e.Module, e.Output}
 		if asks[o] == nil {
@@ -86,12 +86,12 @@ func (c *computing) tables(got Contents, conf Configured) []exported.Table {
 	return out
 }
 
-// table has the values that any of those who ask for an output select.
+// table returns the values of an output that any of the uses selects.
 func (c *computing) table(o output, asks []lang.Exported, got Contents, conf Configured) exported.Table {
 	t := exported.Table{Module: o.module, Output: o.name, Type: asks[0].Type, Values: []exported.Value{}}
 	typ, err := exported.TypeOf(t.Type)
 	if err != nil {
-		return t // the compiler gave it
+		return t // cannot happen: the compiler has checked the type
 	}
 	var all []offeredValue
 	var selects []func(name string, labels, mine map[string]string) bool
@@ -108,7 +108,7 @@ func (c *computing) table(o output, asks []lang.Exported, got Contents, conf Con
 		}
 		text := json.RawMessage(p.own.Value)
 		if _, err := exported.ValueOf(text, typ); err != nil {
-			c.alarms.add(WrongValue, p.target.ID, "What targets export as %s of %s is of another type there, and nobody is given it: %v.", o.name, o.module, err)
+			c.alarms.add(WrongValue, p.target.ID, "The values that targets export as %s of %s have another type than the output, so no target gets them: %v.", o.name, o.module, err)
 			continue
 		}
 		all = append(all, offeredValue{p.target.Suspect != nil, exported.Value{Target: p.target.Name, As: p.own.As, Labels: relevant(asks, theirs.Labels), Value: text}})
@@ -117,14 +117,14 @@ func (c *computing) table(o output, asks []lang.Exported, got Contents, conf Con
 	return t
 }
 
-// offeredValue is a value with whether its target is suspect.
+// offeredValue is a value with the mark of its target.
 type offeredValue struct {
 	suspect bool
 	exported.Value
 }
 
-// reliable leaves out those of suspects, but where there is nobody else: a list of doubtful
-// ones is better than none.
+// reliable omits the values of suspect targets. If all targets are suspect, it returns all values:
+// a doubtful list is better than an empty one.
 func reliable(all []offeredValue) []exported.Value {
 	none := !slices.ContainsFunc(all, func(v offeredValue) bool { return !v.suspect })
 	var out []exported.Value
@@ -140,7 +140,8 @@ func hasModule(conf Configured, directory string) bool {
 	return slices.ContainsFunc(conf.Modules, func(m Module) bool { return m.Directory == directory })
 }
 
-// relevant are the labels by which is selected: others change nothing for anybody.
+// relevant returns the labels that the uses select by. A change of another label changes no
+// assignment.
 func relevant(asks []lang.Exported, labels map[string]string) map[string]string {
 	var out map[string]string
 	take := func(k string) {
@@ -162,8 +163,8 @@ func relevant(asks []lang.Exported, labels map[string]string) map[string]string 
 	return out
 }
 
-// publishers are the targets that are active, by what they export. Of two with the same name
-// neither counts.
+// publishers returns the active targets by exported output. Targets with an ambiguous name are
+// omitted.
 func (c *computing) publishers() map[output][]publisher {
 	if c.given.by != nil {
 		return c.given.by
@@ -192,8 +193,8 @@ func (c *computing) publishers() map[output][]publisher {
 	return c.given.by
 }
 
-// damped tells whether nothing but values of others makes an assignment a new one, and too
-// soon: then it waits.
+// damped reports whether an assignment differs only in exported values and must wait because of
+// SettleFor.
 func (c *computing) damped(d *decision, give fleet.Assignment) bool {
 	until := d.was.Issued + SettleFor
 	if c.in.Now >= until || d.was.Issued > c.in.Now {

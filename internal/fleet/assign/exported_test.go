@@ -147,7 +147,7 @@ func TestExportedHistories(t *testing.T) {
 		}
 		for lb, site := range map[string]string{"lb1": "1", "lb2": "2"} {
 			if got, want := s.given(lb), s.want(site); got != want {
-				t.Fatalf("%s has %q, and the others export %q", lb, got, want)
+				t.Fatalf("%s has %q, and the the exported values for it have %q", lb, got, want)
 			}
 			for i := 1; i < len(s.grants[lb]); i++ {
 				if s.grants[lb][i]-s.grants[lb][i-1] < assign.SettleFor {

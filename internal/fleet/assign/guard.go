@@ -11,15 +11,15 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// set is who has a module, and who is to have it.
+// set counts the targets of a module before and after the computation.
 type set struct {
 	was, now int
 	lost     []*decision
-	left     []*decision // those that have it afterwards
+	left     []*decision // targets that have it afterwards
 }
 
-// guard keeps targets that would lose a module together with many others. To keep one
-// may leave another set short, so it looks again until nothing more is kept.
+// guard blocks the removal of a module from too many targets. A blocked target can make another set
+// shrink too far, so guard repeats until nothing changes.
 func (c *computing) guard() {
 	seen := map[string]bool{}
 	for again := true; again; {
@@ -38,22 +38,21 @@ func (c *computing) guard() {
 			if !seen[module] {
 				seen[module] = true
 				c.alarms.addAll(Alarm{Kind: Suspect, Module: module, Digest: digest,
-					Text: fmt.Sprintf("%s would be taken from %d of %d targets, which keep all that they have. If it is meant, approve %s.", module, len(s.lost), s.was, digest)}, ids(s.lost))
+					Text: fmt.Sprintf("%s would be removed from %d of %d targets, so these targets keep their whole assignment. If this is intended, approve it: fettle alarm approve %s", module, len(s.lost), s.was, digest)}, ids(s.lost))
 			}
 			for _, d := range s.lost {
 				frozen := d.frozen
-				d.keep(fmt.Sprintf("%s would be taken from %d of %d targets, which nobody has approved", module, len(s.lost), s.was))
+				d.keep(fmt.Sprintf("the removal of %s from %d of %d targets waits for approval", module, len(s.lost), s.was))
 				d.want.Frozen = frozen
 			}
 		}
 	}
 }
 
-// sets are the modules that are given to targets now. What a target loses
-// because a person took it out, or because a pin of all of it begins or ends, does not
-// count. Nor does it count that a target has a module which the branch does not say of
-// it, because it is frozen, pinned or kept: one such target would hide that the module is
-// taken from all others.
+// sets returns the set of each module. It ignores removals by a user, and removals because a pin of
+// the whole target begins or ends. It also ignores a module that a target only has because the
+// target is frozen, pinned or blocked: otherwise one such target would hide that the module is
+// removed from all other targets.
 func (c *computing) sets() map[string]*set {
 	sets := map[string]*set{}
 	of := func(module string) *set {
@@ -89,13 +88,13 @@ func (c *computing) sets() map[string]*set {
 	return sets
 }
 
-// shrinks tells whether a set becomes empty, or loses more than a tenth and more than
-// five.
+// shrinks reports whether a set becomes empty, or loses more than a tenth and more than five
+// targets.
 func (s *set) shrinks() bool {
 	return len(s.lost) > 0 && (s.now == 0 || len(s.lost) > max(s.was/10, 5))
 }
 
-// approved tells whether somebody approved a set, not long ago.
+// approved reports whether a user has approved a change recently.
 func (c *computing) approved(digest string) bool {
 	for _, a := range c.in.Approvals {
 		if a.Digest == digest && a.At <= c.in.Now && c.in.Now < a.At+ApprovalHolds {
@@ -114,7 +113,7 @@ func ids(list []*decision) []fleet.TargetID {
 	return out
 }
 
-// setDigest names sets of targets for an approval.
+// setDigest returns the digest of a change for an approval.
 func setDigest(what string, sets ...[]fleet.TargetID) string {
 	var b strings.Builder
 	b.WriteString(what)

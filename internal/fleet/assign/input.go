@@ -6,112 +6,113 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// Input is all that assignments depend on. Compute only reads it.
+// Input contains everything on which assignments depend. Compute does not modify it.
 type Input struct {
 	Now   int64  // seconds since 1970
-	Epoch uint64 // of the store that keeps assignments
-	// Branch is what targets without a pin follow.
+	Epoch uint64 // of the store of assignments
+	// Branch is the branch that targets without a pin follow.
 	Branch string
 	// Targets is the registry, in any order.
 	Targets []fleet.Target
-	// Pins are those besides the one that a target itself has.
+	// Pins are additional pins. Each target can also have one in its registry entry.
 	Pins    []Pin
 	Freezes []Freeze
-	// Programs say which program agents are to be.
+	// Binaries are the desired binaries of agents.
 	Binaries []BinarySetting
-	// Refs are what Branch and the refs of pins resolved to, by what they are called.
+	// Refs are the commits of Branch and of the refs of pins, by name.
 	Refs map[string]Ref
-	// Revisions are by commit. See Needed.
+	// Revisions are the compiled commits. See Needed.
 	Revisions map[string]Contents
 	// Previous are the newest assignments, by target.
 	Previous map[fleet.TargetID]fleet.Assignment
-	// Floors are what agents said that they have. A hub with an older store than its
-	// agents finds out by them.
+	// MinimumGenerations are the assignments that agents have proved to have. They show that the
+	// store of this hub is outdated.
 	MinimumGenerations map[fleet.TargetID]fleet.Have
-	// Approvals are of shrunk sets, and of sets of pins.
+	// Approvals are approvals of blocked removals and of too many pins.
 	Approvals []Approval
-	// Exports are what targets export, by target.
+	// Exports are the exported values, by target.
 	Exports map[fleet.TargetID][]exported.Own
-	// MaxPinned is how many targets may be pinned; 0 is a twentieth of those that are
-	// active, and 3 at least.
+	// MaxPinned limits the number of pinned targets; 0 means a twentieth of the active targets, and
+	// at least 3.
 	MaxPinned int
-	// Grant decides what is given now; nil is AtOnce.
+	// Grant decides the time of delivery; nil means AtOnce.
 	Grant Grant
 }
 
-// Ref is what a branch, tag or commit was resolved to.
+// Ref is the result for a branch, tag or commit.
 type Ref struct {
-	Commit string `json:"commit,omitempty"` // the last one that was found; "" when none was
-	// Error is why it could not be resolved the last time.
+	Commit string `json:"commit,omitempty"` // the last commit that was found, or ""
+	// Error is the error of the last attempt, or "".
 	Error string `json:"error,omitempty"`
 }
 
-// Pin is a pin of a target, by a key of its own.
+// Pin is an additional pin of a target.
 type Pin struct {
 	Key    string         `json:"key"`
 	Target fleet.TargetID `json:"target"`
 	fleet.Pin
 }
 
-// Freeze keeps targets as they are: they get nothing new, and do not apply.
+// Freeze blocks targets: they get no new assignments and do not apply.
 type Freeze struct {
 	Key string `json:"key"`
-	// Targets are whom it is for; none is all of them.
+	// Targets are the frozen targets; none means all targets.
 	Targets []fleet.TargetID `json:"targets,omitempty"`
-	From    int64            `json:"from,omitempty"`  // seconds since 1970; 0 is at once
-	Until   int64            `json:"until,omitempty"` // 0 has no end
+	From    int64            `json:"from,omitempty"`  // seconds since 1970; 0 means at once
+	Until   int64            `json:"until,omitempty"` // seconds since 1970; 0 means no end
 	Reason  string           `json:"reason"`
 	By      string           `json:"by,omitempty"`
-	At      int64            `json:"at,omitempty"` // when an operator ordered it, ns since 1970
+	At      int64            `json:"at,omitempty"` // time of the operator's request, ns since 1970
 }
 
-// AllKey is the key of the freeze of the whole fleet. It is not the identity of a target.
+// AllKey is the key of the freeze of the whole fleet. It is not a target ID.
 const AllKey = "all"
 
-// InForce reports whether the freeze counts at a moment, in seconds since 1970.
+// InForce reports whether the freeze is in force at a time, in seconds since 1970.
 func (f Freeze) InForce(now int64) bool { return f.From <= now && (f.Until == 0 || now < f.Until) }
 
-// ApprovalHolds is how long an approval counts, in seconds.
+// ApprovalHolds is the validity of an approval, in seconds.
 const ApprovalHolds = 24 * 60 * 60
 
-// Approval is a person's word that a set may become what the digest of an Alarm names.
-// It counts for ApprovalHolds seconds.
+// Approval is the approval by a user of the change with the digest in an Alarm. It is valid for
+// ApprovalHolds seconds.
 type Approval struct {
 	Digest string `json:"digest"`
 	By     string `json:"by"`
 	At     int64  `json:"at"` // seconds since 1970
 }
 
-// PinRollout is the Rollout of what a target has by a pin.
+// PinRollout is the Rollout of parts that are assigned because of a pin.
 const PinRollout = "pin"
 
-// Contents is what a repository says at one revision.
+// Contents is the compiled repository at one revision.
 type Contents struct {
 	Revision fleet.Revision
-	// Enrolled is the Digest of the enrolled targets that it was asked with: their
-	// labels choose modules.
+	// Enrolled is the EnrolledDigest of the targets with which it was compiled, because their
+	// labels select modules.
 	Enrolled string
-	// Error is why it cannot be read; nothing else counts then.
+	// Error is the reason why the revision is unusable. The other fields are empty then.
 	Error string
-	// Top is the bundle of all that is no module.
+	// Top is the root bundle.
 	Top fleet.Bundle
-	// Bundles are those of the modules, by directory.
+	// Bundles are the bundles of the modules, by directory.
 	Bundles map[string]fleet.Bundle
-	// Proofs are what ties them to the commit, by directory, "" for the top; one that is
-	// missing is none.
+	// Proofs are the proofs of the bundles, by directory, with "" for the root bundle. A revision
+	// without a signature has none.
 	Proofs map[string]fleet.Bundle
-	// Targets are by name, those that are only enrolled too.
+	// Targets are the configurations by name, also of targets that are only enrolled.
 	Targets map[string]Configured
 }
 
-// Configured is one target at one revision.
+// Configured is the configuration of one target at one revision.
 type Configured struct {
 	Labels map[string]string // of the repository and of the registry
 	// Modules are in the order of the catalog. Targets may share the slice.
 	Modules []Module
-	// Exported is what its modules ask other targets for. Targets may share the slice.
+	// Exported are the uses of exported values by the modules. Targets may share the slice.
 	Exported []lang.Exported
-	// Mistakes are why it cannot become this, for people.
+	// Errors are configuration errors for users, because of which the revision is unusable for the
+	// target.
 	Errors []string
 }
 
@@ -119,31 +120,31 @@ type Configured struct {
 type Module struct {
 	Directory string // below modules/
 	Needs     []fleet.Need
-	From      []string // what gives it: "target group web (fettle.hcl:7)"
+	From      []string // the origins of the module: "target group web (fettle.hcl:7)"
 }
 
-// Grant decides what of a new assignment a target gets now. was is what it has, nil for
-// nothing. The answer is want, was, or was with some of want's modules; why is for people.
-// It must be pure.
+// Grant decides which part of a new assignment a target gets now. was is its previous assignment,
+// or nil. It returns want, was, or was with some modules of want, and the reason for users. It must
+// be pure.
 type Grant func(was *fleet.Assignment, want fleet.Assignment) (give fleet.Assignment, why string)
 
-// AtOnce grants all that is wanted.
+// AtOnce grants the whole assignment.
 func AtOnce(_ *fleet.Assignment, want fleet.Assignment) (fleet.Assignment, string) {
-	return want, "granted at once"
+	return want, "the assignment is issued without delay"
 }
 
-// Output is what is to be done.
+// Output is the result of a computation.
 type Output struct {
-	// Assignments are the new ones, by name of the target. They are not signed.
+	// Assignments are the new assignments, sorted by the name of the target. They are not signed.
 	Assignments []fleet.Assignment
-	// Alarms are what is wrong now, in a fixed order. One that was there before is
-	// there again as long as it is so.
+	// Alarms are the present problems, sorted. A problem that lasts is in the output of each
+	// computation.
 	Alarms []Alarm
-	// Next is when the next pin or freeze begins or ends, seconds since 1970: then it
-	// is worth computing again. 0 is never.
+	// Next is the time of the next begin or end of a pin or freeze, in seconds since 1970; 0 means
+	// never. The caller computes again at this time.
 	Next int64
-	// Epoch is the one that the hub has to begin because an agent has a newer
-	// assignment than this hub knows of; 0 when there is none.
+	// Epoch is the epoch that the hub must begin, because an agent has a newer assignment than this
+	// hub; 0 means none.
 	Epoch uint64
 
 	in       Input

@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// readPins gathers the pins that are in force, by target.
+// readPins collects the pins in force, by target.
 func (c *computing) readPins() {
 	add := func(id fleet.TargetID, p fleet.Pin) {
 		if p.Until != 0 {
@@ -39,7 +39,7 @@ func (c *computing) readPins() {
 	}
 }
 
-// settlePins puts the pins of a target in order: one for each module, and one for all.
+// settlePins sorts the pins of a target and keeps one for each module and one for the whole target.
 func (c *computing) settlePins(d *decision) {
 	pins := c.pinsOf[d.target.ID]
 	slices.SortFunc(pins, func(a, b fleet.Pin) int {
@@ -47,16 +47,15 @@ func (c *computing) settlePins(d *decision) {
 	})
 	for i, p := range pins {
 		if i > 0 && pins[i-1].Module == p.Module && pins[i-1].Ref != p.Ref {
-			what := cmp.Or(p.Module, "all of it")
+			what := cmp.Or(p.Module, "the target")
 			d.keep(fmt.Sprintf("%s is pinned to %s and to %s", what, pins[i-1].Ref, p.Ref))
-			c.alarms.add(Conflict, d.target.ID, "The target %s stays as it is, for %s. Take one of the pins away.", d.target.Name, d.kept)
+			c.alarms.add(Conflict, d.target.ID, "The assignment of %s does not change, because %s. Remove one of the pins: fettle target unpin", d.target.Name, d.kept)
 		}
 	}
 	d.pins = slices.CompactFunc(slices.Clone(pins), func(a, b fleet.Pin) bool { return a.Module == b.Module })
 }
 
-// boundPins holds back the pins above the bound, the newest ones: those that are in
-// force stay.
+// boundPins blocks new pins above the limit. Pins that are in force already stay.
 func (c *computing) boundPins() {
 	bound := c.in.MaxPinned
 	if bound == 0 {
@@ -81,11 +80,11 @@ func (c *computing) boundPins() {
 	for i := max(0, bound-(len(pinned)-len(fresh))); i < len(fresh); i++ {
 		fresh[i].keep("too many targets are pinned")
 		c.alarms.addWith(Alarm{Kind: TooManyPinned, Digest: digest,
-			Text: fmt.Sprintf("%d targets are pinned, and %d may be. The new pins wait until some are taken away, or somebody approves them.", len(pinned), bound)}, fresh[i].target.ID)
+			Text: fmt.Sprintf("%d targets are pinned, and the limit is %d. The new pins wait until other pins are removed, or until a user approves them: fettle alarm approve", len(pinned), bound)}, fresh[i].target.ID)
 	}
 }
 
-// follows tells whether a target already has what its pins are for.
+// follows reports whether a target already has the assignment of its pins.
 func (d *decision) follows() bool {
 	if d.was == nil {
 		return false
@@ -102,7 +101,7 @@ func (d *decision) follows() bool {
 	return false
 }
 
-// pinned puts the modules that have a pin of their own at its revision.
+// pinned replaces the modules that have their own pin.
 func (c *computing) pinned(d *decision, list []fleet.Assigned) (out []fleet.Assigned, why string) {
 	own := false
 	for _, p := range d.pins {
@@ -123,16 +122,16 @@ func (c *computing) pinned(d *decision, list []fleet.Assigned) (out []fleet.Assi
 	}
 	if own {
 		if why = badNeeds(list); why != "" {
-			why = "its pins do not go together: " + why
-			c.alarms.add(ConfigurationError, d.target.ID, "The target %s stays as it is, since %s.", d.target.Name, why)
+			why = "its pins contradict each other: " + why
+			c.alarms.add(ConfigurationError, d.target.ID, "The assignment of %s does not change, because %s.", d.target.Name, why)
 			return nil, why
 		}
 	}
 	return list, ""
 }
 
-// pinnedModule is a module at the revision of its pin. What it needs by itself is what it
-// says there; what is imposed on it stays.
+// pinnedModule returns a module at the revision of its pin. Its own needs are those at that
+// revision. Needs from layers stay.
 func (c *computing) pinnedModule(d *decision, p fleet.Pin, m fleet.Assigned) (fleet.Assigned, string) {
 	got, why := c.contents(d, p.Ref)
 	if why != "" {
@@ -141,7 +140,7 @@ func (c *computing) pinnedModule(d *decision, p fleet.Pin, m fleet.Assigned) (fl
 	bundle, ok := got.Bundles[p.Module]
 	if !ok {
 		why = fmt.Sprintf("the revision %.12s of %s has no %s", got.Revision.Commit, p.Ref, p.Module)
-		c.alarms.add(NoBundle, d.target.ID, "The target %s stays as it is: %s, to which it is pinned.", d.target.Name, why)
+		c.alarms.add(NoBundle, d.target.ID, "The assignment of %s does not change: it is pinned, and %s.", d.target.Name, why)
 		return m, why
 	}
 	for _, there := range got.Targets[d.target.Name].Modules {
@@ -153,7 +152,7 @@ func (c *computing) pinnedModule(d *decision, p fleet.Pin, m fleet.Assigned) (fl
 	return m, ""
 }
 
-// united are the needs that are imposed here, and those that a module itself has there.
+// united combines needs from layers with the own needs of a module at its pin.
 func united(here, there []fleet.Need) []fleet.Need {
 	var out []fleet.Need
 	for _, n := range there {
@@ -170,14 +169,14 @@ func united(here, there []fleet.Need) []fleet.Need {
 	return out
 }
 
-// badNeeds says what is wrong with the needs of a list: one that is not there, or a
-// circle.
+// badNeeds describes the first error in the needs of a list: a missing module, or a cycle. It
+// returns "" if there is none.
 func badNeeds(list []fleet.Assigned) string {
 	needs := map[string][]fleet.Need{}
 	for _, m := range list {
 		needs[m.Module] = m.Needs
 	}
-	state := map[string]int{} // 1: on the way, 2: done
+	state := map[string]int{} // 1: being visited, 2: done
 	var way []string
 	var walk func(m string) string
 	walk = func(m string) string {

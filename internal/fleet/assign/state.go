@@ -9,27 +9,27 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// What says what an event is about.
+// A What is the kind of object that an event is about.
 type What string
 
-// What events are about, with their key.
+// The kinds of objects, with their key.
 const (
-	TargetEvent            What = "target" // joined, relabelled, approved, retired, left; its identity
+	TargetEvent            What = "target" // a change of the registry; key: target ID
 	PinEvent               What = "pin"
 	FreezeEvent            What = "freeze"
 	BinaryEvent            What = "program"
-	RefEvent               What = "ref" // a branch or tag leads somewhere else; its name
+	RefEvent               What = "ref" // a new result for a branch or tag; key: its name
 	ApprovalEvent          What = "approval"
-	MinimumGenerationEvent What = "floor"      // an agent said what it has; its identity
-	ExportsEvent           What = "exports"    // what a target exports; its identity
-	AssignmentEvent        What = "assignment" // the store has one; the target's identity
+	MinimumGenerationEvent What = "floor"      // the proved assignment of an agent; key: target ID
+	ExportsEvent           What = "exports"    // the exported values of a target; key: target ID
+	AssignmentEvent        What = "assignment" // an assignment in the store; key: target ID
 )
 
-// Event is one thing as it is now, whole: what it was before does not matter. The value
-// that belongs to What is given, or none of them when the thing is gone.
+// Event contains the complete present value of one object, in the field of its kind. If the object
+// was removed, all fields are nil.
 type Event struct {
-	// Rev is the revision of the entry: of two events about the same thing the one
-	// with the higher counts. Floors and assignments have an order of their own.
+	// Rev is the revision of the entry: of two events about the same object, the higher revision
+	// wins. Minimum generations and assignments have their own order.
 	Rev  uint64
 	What What
 	Key  string
@@ -45,7 +45,7 @@ type Event struct {
 	Assignment        *fleet.Assignment
 }
 
-// State is what all events so far come to. It belongs to one goroutine.
+// State is the state after all events so far. It is not safe for concurrent use.
 type State struct {
 	Epoch     uint64
 	Branch    string
@@ -62,8 +62,8 @@ type State struct {
 	previous           map[fleet.TargetID]fleet.Assignment
 }
 
-// table keeps the newest of each thing; what is gone stays as nil, so that an older
-// event about it does not bring it back.
+// table stores the newest value of each object. A removed object stays as nil, so that an older
+// event cannot restore it.
 type table[T any] map[string]entry[T]
 
 type entry[T any] struct {
@@ -82,7 +82,7 @@ func (t table[T]) put(key string, rev uint64, v *T) {
 	t[key] = entry[T]{rev, v}
 }
 
-// list are those that are there, by key.
+// list returns the existing values, sorted by key.
 func (t table[T]) list() []T {
 	out := []T{}
 	for _, key := range slices.Sorted(maps.Keys(t)) {
@@ -93,13 +93,13 @@ func (t table[T]) list() []T {
 	return out
 }
 
-// NewState is a hub that knows nothing yet.
+// NewState returns an empty state.
 func NewState(epoch uint64, branch string) *State {
 	return &State{Epoch: epoch, Branch: branch, targets: table[fleet.Target]{}, pins: table[Pin]{}, freezes: table[Freeze]{}, binaries: table[BinarySetting]{}, refs: table[Ref]{},
 		approvals: table[Approval]{}, exports: table[[]exported.Own]{}, minimumGenerations: map[fleet.TargetID]fleet.Have{}, previous: map[fleet.TargetID]fleet.Assignment{}}
 }
 
-// Fold takes an event in. Events may come twice and in any order.
+// Fold applies an event. Events may be repeated and in any order.
 func (s *State) Fold(e Event) {
 	switch e.What {
 	case TargetEvent:
@@ -133,18 +133,18 @@ func (s *State) assigned(a fleet.Assignment) {
 	}
 }
 
-// Took takes in what was computed of it, once that is durable.
+// Took applies the result of a computation after it became durable.
 func (s *State) Took(out Output) {
 	for _, a := range out.Assignments {
 		s.assigned(a)
 	}
 }
 
-// Begin begins an epoch; one that is not above the present one does nothing.
+// Begin begins an epoch, if it is above the present one.
 func (s *State) Begin(epoch uint64) { s.Epoch = max(s.Epoch, epoch) }
 
-// Input is what is to be computed now; revisions are by commit. It shares what the state
-// keeps, so it is good until the next event.
+// Input returns the input of a computation; revisions are by commit. It shares memory with the
+// state, so it is valid until the next event.
 func (s *State) Input(now int64, revisions map[string]Contents) Input {
 	in := Input{Now: now, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned, Targets: s.targets.list(), Pins: s.pins.list(), Freezes: s.freezes.list(), Binaries: s.binaries.list(),
 		Exports: map[fleet.TargetID][]exported.Own{}, Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous, MinimumGenerations: s.minimumGenerations, Approvals: s.approvals.list()}
@@ -161,8 +161,8 @@ func (s *State) Input(now int64, revisions map[string]Contents) Input {
 	return in
 }
 
-// Marshal is the canonical form: hubs that know the same have the same bytes, however
-// they came to know it.
+// Marshal returns the canonical form: equal states have equal bytes, independently of the order of
+// events.
 func (s *State) Marshal() []byte {
 	in := s.Input(0, nil)
 	text, err := json.MarshalIndent(struct {
@@ -180,7 +180,7 @@ func (s *State) Marshal() []byte {
 		Previous  map[fleet.TargetID]fleet.Assignment `json:"assignments"`
 	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Binaries, in.Refs, in.Approvals, in.MinimumGenerations, in.Exports, in.Previous}, "", " ")
 	if err != nil {
-		panic(err) // there is nothing in it that has no JSON
+		panic(err) // all fields have a JSON form
 	}
 	return append(text, '\n')
 }

@@ -11,21 +11,21 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// listKey names a list of modules that many targets share.
+// listKey identifies a list of modules that many targets share.
 type listKey struct {
 	ref, rollout string
 	first        *Module
 	count        int
 }
 
-// EnrolledDigest names the targets that are active with their labels: what a revision
-// says was asked for these. See Contents.Enrolled and EnrolledText.
+// EnrolledDigest returns the digest of the active targets with their labels. See Contents.Enrolled
+// and EnrolledText.
 func EnrolledDigest(targets []fleet.Target) string {
 	sum := sha256.Sum256(EnrolledText(targets))
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// EnrolledText is fleet.EnrolledFile for the targets that are active.
+// EnrolledText returns the content of fleet.EnrolledFile for the active targets.
 func EnrolledText(targets []fleet.Target) []byte {
 	labels := map[string]map[string]string{}
 	for _, t := range targets {
@@ -36,9 +36,9 @@ func EnrolledText(targets []fleet.Target) []byte {
 	return fleet.Enrolled(labels)
 }
 
-// Needed are the commits whose Contents are missing, or were asked for other targets
-// than there are now, sorted. What Compute says before they are there changes nothing for
-// those who follow them.
+// Needed returns the commits that must be compiled, sorted: commits without Contents, or with
+// Contents for other enrolled targets. Until they are compiled, Compute changes no target that
+// follows them.
 func Needed(in Input) []string {
 	c := &computing{in: in, digest: EnrolledDigest(in.Targets), pinsOf: map[fleet.TargetID][]fleet.Pin{}}
 	c.targets()
@@ -61,40 +61,39 @@ func Needed(in Input) []string {
 	return slices.Compact(out)
 }
 
-// branch raises the alarm about the branch that all follow.
+// branch raises the alarm about the fleet's branch.
 func (c *computing) branch() {
 	if r := c.in.Refs[c.in.Branch]; r.Error != "" || r.Commit == "" {
-		c.alarms.say(Unreadable, "The branch %s cannot be followed, and nothing changes: %s.", c.in.Branch, cmp.Or(r.Error, "nobody has looked it up yet"))
+		c.alarms.say(Unreadable, "The hub cannot read the branch %s, so assignments do not change: %s.", c.in.Branch, cmp.Or(r.Error, "the hub has not read it yet"))
 	}
 }
 
-// contents is what the commit of a ref says. why tells what is wrong with it, and is ""
-// when nothing is.
+// contents returns the Contents for a ref. why is the reason why they are unusable, or "".
 func (c *computing) contents(d *decision, ref string) (got Contents, why string) {
 	found := c.in.Refs[ref]
 	if ref != c.in.Branch && (found.Error != "" || found.Commit == "") {
-		c.alarms.add(Unresolved, d.target.ID, "Targets are pinned to %s, which cannot be resolved: %s.", ref, cmp.Or(found.Error, "nobody has looked it up yet"))
+		c.alarms.add(Unresolved, d.target.ID, "Targets are pinned to %s, which cannot be resolved: %s.", ref, cmp.Or(found.Error, "the hub has not read it yet"))
 	}
 	commit := found.Commit
 	got, ok := c.in.Revisions[commit]
 	switch {
 	case commit == "":
-		return got, ref + " does not resolve"
+		return got, ref + " has no commit"
 	case !ok:
-		why = "it was not read yet"
+		why = "the hub has not read it yet"
 	case got.Error != "":
 		why = got.Error
 	case got.Enrolled != c.digest:
-		why = "it was read for other targets than there are now"
+		why = "the hub must read it again, because enrolled targets or their labels have changed"
 	}
 	if why != "" {
 		why = fmt.Sprintf("the revision %.12s of %s cannot be used: %s", commit, ref, why)
-		c.alarms.say(Unreadable, "Nothing changes for those who follow %s: %s.", ref, why)
+		c.alarms.say(Unreadable, "Targets that follow %s keep their assignments: %s.", ref, why)
 	}
 	return got, why
 }
 
-// wanted is what an active target is to be. why is what prevents it.
+// wanted returns the desired assignment of an active target. why is the obstacle, or "".
 func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 	t, ref := d.target, c.in.Branch
 	if len(d.pins) > 0 && d.pins[0].Module == "" {
@@ -106,17 +105,17 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 	}
 	conf, ok := got.Targets[t.Name]
 	if !ok {
-		conf.Errors = []string{"the repository does not know it"}
+		conf.Errors = []string{"the repository has no configuration for it"}
 	}
 	if len(conf.Errors) > 0 {
 		mistake := strings.TrimSuffix(conf.Errors[0], ".")
-		why = fmt.Sprintf("it cannot become %.12s: %s", got.Revision.Commit, mistake)
-		c.alarms.add(ConfigurationError, t.ID, "Targets stay as they are, since they cannot become %.12s: %s.", got.Revision.Commit, mistake)
+		why = fmt.Sprintf("the commit %.12s has an error for it: %s", got.Revision.Commit, mistake)
+		c.alarms.add(ConfigurationError, t.ID, "Targets keep their assignments, because the commit %.12s has an error for them: %s.", got.Revision.Commit, mistake)
 		return want, why
 	}
 	modules, why := c.modules(listKey{ref: ref, rollout: rollout(d)}, got, conf)
 	if why != "" {
-		c.alarms.add(NoBundle, t.ID, "Targets stay as they are: %s.", why)
+		c.alarms.add(NoBundle, t.ID, "Targets keep their assignments: %s.", why)
 		return want, why
 	}
 	if modules, why = c.pinned(d, modules); why != "" {
@@ -134,7 +133,7 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 	return want, ""
 }
 
-// top is that of all who follow a ref, without a rollout.
+// top returns the root bundle for all targets that follow a ref, without a rollout.
 func (c *computing) top(ref string, got Contents) fleet.Assigned {
 	top, known := c.tops[ref]
 	if !known {
@@ -144,13 +143,13 @@ func (c *computing) top(ref string, got Contents) fleet.Assigned {
 	return top
 }
 
-// permit gives the way back along that the pin of all of it carries.
+// permit adds the permit of the pin of the whole target, which allows an older commit.
 func (d *decision) permit(want *fleet.Assignment) {
 	if rollout(d) != PinRollout || d.pins[0].Permit == "" {
 		return
 	}
 	want.Top.Permit = d.pins[0].Permit
-	want.Modules = slices.Clone(want.Modules) // others may share it
+	want.Modules = slices.Clone(want.Modules) // other targets may share it
 	for i := range want.Modules {
 		if want.Modules[i].Rollout == PinRollout && want.Modules[i].Permit == "" && want.Modules[i].Revision.Commit == want.Top.Revision.Commit {
 			want.Modules[i].Permit = d.pins[0].Permit
@@ -158,7 +157,7 @@ func (d *decision) permit(want *fleet.Assignment) {
 	}
 }
 
-// rollout is that of all that a target has.
+// rollout returns the Rollout of all parts of a target.
 func rollout(d *decision) string {
 	if len(d.pins) > 0 && d.pins[0].Module == "" {
 		return PinRollout
@@ -166,14 +165,14 @@ func rollout(d *decision) string {
 	return ""
 }
 
-// at is the revision as it was found by a ref.
+// at returns the revision with the ref through which it was found.
 func (r Contents) at(ref string) fleet.Revision {
 	out := r.Revision
 	out.Branch = ref
 	return out
 }
 
-// proof is what ties a part to the commit, nil for nothing.
+// proof returns the proof of a part, or nil.
 func (r Contents) proof(directory string) *fleet.Bundle {
 	if p, ok := r.Proofs[directory]; ok {
 		return &p
@@ -181,8 +180,8 @@ func (r Contents) proof(directory string) *fleet.Bundle {
 	return nil
 }
 
-// modules are a target's modules with their bundles. Targets that are configured alike
-// share them.
+// modules returns the modules of a target with their bundles. Targets with the same configuration
+// share the list.
 func (c *computing) modules(key listKey, got Contents, conf Configured) (list []fleet.Assigned, why string) {
 	if key.count = len(conf.Modules); key.count > 0 {
 		key.first = &conf.Modules[0]
@@ -202,16 +201,15 @@ func (c *computing) modules(key listKey, got Contents, conf Configured) (list []
 	return list, ""
 }
 
-// carriedKey names what is carried into a list of modules by the two lists: most targets
-// have both in common with many others.
+// carriedKey identifies a result of carriedList, which many targets share.
 type carriedKey struct {
 	was, want   *fleet.Assigned
 	had, wanted int
 }
 
-// carry keeps the revisions of bundles that did not change, so a commit that changes nothing
-// for a target is not a new assignment. If a part changes, the root bundle names the new
-// commit even if the root did not change: the assignment is of that commit.
+// carry keeps the revisions of unchanged bundles, so a commit that changes nothing for a target
+// causes no new assignment. If a module changes, the root bundle gets the new commit even if it is
+// unchanged: the assignment belongs to that commit.
 func (c *computing) carry(d *decision, want *fleet.Assignment) {
 	if d.was == nil || d.was.Withdrawn != "" {
 		return
@@ -235,7 +233,7 @@ func (c *computing) carryModules(d *decision, want *fleet.Assignment) {
 	want.Modules = list
 }
 
-// carriedList is carried for all of a list, which is given as it is where nothing is.
+// carriedList applies carried to a list. Without a change it returns the same slice.
 func carriedList(was, want []fleet.Assigned) []fleet.Assigned {
 	own := false
 	for i, m := range want {
@@ -253,9 +251,8 @@ func carriedList(was, want []fleet.Assigned) []fleet.Assigned {
 	return want
 }
 
-// carried is what is wanted, at the revision of what was there if that is the same, with
-// what proves it. A commit that somebody else signed, or nobody, proves another thing: who
-// refuses the one may take the other.
+// carried returns the wanted part, with the previous revision and proof if its content is
+// unchanged. A different signer is a change: an agent may trust one signer and not the other.
 func carried(was, want fleet.Assigned) fleet.Assigned {
 	a, b := was.Revision, want.Revision
 	if was.Bundle == want.Bundle && a.Repository == b.Repository && a.Branch == b.Branch && a.Signer == b.Signer {
@@ -264,7 +261,7 @@ func carried(was, want fleet.Assigned) fleet.Assigned {
 	return want
 }
 
-// find finds a module, probably at a place.
+// find returns a module, which is probably at an index.
 func find(list []fleet.Assigned, module string, place int) *fleet.Assigned {
 	if place < len(list) && list[place].Module == module {
 		return &list[place]

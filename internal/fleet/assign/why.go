@@ -9,19 +9,19 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Why explains what a target has, and, when module is the directory of one, that module: a
-// sentence a line, from the cause to what came of it. It is for people.
+// Why explains the assignment of a target, one sentence per line. If module is the directory of a
+// module, it also explains this module.
 func (o Output) Why(target fleet.TargetID, module string) []string {
 	d, ok := o.thoughts[target]
 	if !ok {
-		return []string{"the registry has no such target"}
+		return []string{"the registry has no entry of this target"}
 	}
 	lines := []string{fmt.Sprintf("%s is %s%s", d.name, d.standing, labelText(d.labels))}
 	for _, p := range d.pins {
 		lines = append(lines, pinText(p))
 	}
 	if len(d.pins) == 0 || d.pins[0].Module != "" {
-		lines = append(lines, fmt.Sprintf("it follows %s, which is %.12s", o.in.Branch, o.in.Refs[o.in.Branch].Commit))
+		lines = append(lines, fmt.Sprintf("it follows %s, which is at %.12s", o.in.Branch, o.in.Refs[o.in.Branch].Commit))
 	}
 	if module != "" {
 		lines = append(lines, o.whyModule(d, module)...)
@@ -30,7 +30,7 @@ func (o Output) Why(target fleet.TargetID, module string) []string {
 		lines = append(lines, "it is frozen: "+d.frozen)
 	}
 	if d.kept != "" {
-		lines = append(lines, "it stays as it is: "+d.kept)
+		lines = append(lines, "its assignment does not change: "+d.kept)
 	}
 	if d.grant != "" {
 		lines = append(lines, d.grant)
@@ -46,7 +46,7 @@ func (o Output) Why(target fleet.TargetID, module string) []string {
 	return lines
 }
 
-// whyModule says what gives a module, at which revision, what it needs and who needs it.
+// whyModule explains the origin of a module, its revision, its needs, and the modules that need it.
 func (o Output) whyModule(d thought, module string) []string {
 	ref := o.in.Branch
 	if len(d.pins) > 0 && d.pins[0].Module == "" {
@@ -55,15 +55,15 @@ func (o Output) whyModule(d thought, module string) []string {
 	var lines []string
 	conf := o.in.Revisions[o.in.Refs[ref].Commit].Targets[d.name]
 	if i := slices.IndexFunc(conf.Modules, func(m Module) bool { return m.Directory == module }); i >= 0 {
-		lines = append(lines, module+" is given by "+strings.Join(conf.Modules[i].From, ", "))
+		lines = append(lines, module+" is assigned by "+strings.Join(conf.Modules[i].From, ", "))
 	} else {
-		lines = append(lines, "nothing gives it "+module)
+		lines = append(lines, "no target group, role or target assigns "+module+" to it")
 	}
 	for _, m := range d.modules {
 		if m.Module == module {
 			lines = append(lines, fmt.Sprintf("%s is at %.12s of %s", module, m.Revision.Commit, m.Revision.Branch))
 			if newest := o.in.Refs[m.Revision.Branch].Commit; newest != "" && newest != m.Revision.Commit && d.kept == "" {
-				lines = append(lines, fmt.Sprintf("the newest of %s, %.12s, has the same of it", m.Revision.Branch, newest))
+				lines = append(lines, fmt.Sprintf("the module is unchanged in %.12[2]s, the newest commit of %[1]s", m.Revision.Branch, newest))
 			}
 			for _, n := range m.Needs {
 				lines = append(lines, "it needs "+needText(n.Module, n))

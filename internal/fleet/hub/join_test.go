@@ -75,7 +75,7 @@ func TestJoinRefused(t *testing.T) {
 		t.Errorf("with a token that is spent: %v", err)
 	}
 	// One that joined and does not run yet is waited for.
-	if err := join("hub4", token(document.TokenRequest{Hub: true})); err == nil || !strings.Contains(err.Error(), "hub2 is listed and not there") {
+	if err := join("hub4", token(document.TokenRequest{Hub: true})); err == nil || !strings.Contains(err.Error(), "hub2 is not connected") {
 		t.Errorf("beside one that is not there: %v", err)
 	}
 	w.stolen("hub2", filepath.Join(w.dir, "joins-hub2"))

@@ -20,7 +20,7 @@ func TestLostRedundancy(t *testing.T) {
 		{"ppi", 0, "h2 does not have all data. Everything works. If another hub fails, " + continues},
 		{"ppppa", 1, "h4 is not connected. Everything works, also if one more hub fails"},
 		{"ppppppa", 2, "h6 is not connected. Everything works, also if 2 more hubs fail"},
-		{"paa", 0, "h1 is not connected, h2 is away. Until more hubs are back, " + continues},
+		{"paa", 0, "h1 is not connected, h2 is not connected. Until more hubs are back, " + continues},
 		{"pa", 0, "h1 is not connected. Until more hubs are back, " + continues},
 	} {
 		p := document.HubPage{Spare: c.spare, Complete: true}

@@ -197,7 +197,7 @@ func TestSeveralHubs(t *testing.T) {
 	p := w.kept(w.hubs[2], 3)
 	t.Logf("%+v", p)
 	for _, o := range w.hubs {
-		until(t, o.name+" may make certificates of services", func() (error, bool) {
+		until(t, o.name+" may issue certificates of services", func() (error, bool) {
 			_, err := os.Stat(filepath.Join(o.dir(), "keys", "services.pem"))
 			return err, err == nil
 		})

@@ -1,5 +1,5 @@
-// Package notify tells people and programs what happens in a fleet. What is told, when,
-// and when again is decided purely; Sender does it.
+// Package notify notifies users and programs about a fleet. Pure functions decide which notices are
+// due; Sender sends them.
 //
 //	state, changed := state.Fold(rule, notify.Seen{Now: now, Conditions: wrong, Events: events, Cursor: at})
 //	if n := state.Due(now); n != nil {          // state is durable by now
@@ -9,13 +9,13 @@
 //
 // # Conditions and events
 //
-// A condition is something that is wrong for a while: an alarm, a target that failed. It is
-// told when it begins and when it ends, however often it is seen in between. One that is over
-// before it was told is not told at all. An event happened once.
+// A condition is a problem that lasts: an alarm, or a failed target. A rule reports its begin and
+// its end, independently of how often it is seen. A condition that ends before it was reported is
+// never reported. An event happens once.
 //
-// # Once, or twice with the same name
+// # Delivery at least once
 //
-// A notice is durable before it is sent and until it was taken, and its ID is in what is sent.
-// So a hub that takes over sends what another one did not get rid of, and who
-// gets a notice twice knows it by its ID.
+// A notice is durable from before it is sent until it was delivered. So if another hub takes over,
+// it sends the remaining notices, and a notice can arrive twice. The message contains the ID of the
+// notice, with which a receiver detects duplicates.
 package notify

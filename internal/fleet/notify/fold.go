@@ -12,73 +12,72 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// Bounds of a State, so that it fits into one value of a store.
+// Limits of a State, so that it fits into one value of a store.
 const (
-	maxItems   = 50   // of a notice
-	maxNotices = 20   // that wait to be sent
+	maxItems   = 50   // in a notice
+	maxNotices = 20   // that are not delivered
 	maxHeld    = 4000 // conditions
 	maxText    = 300  // bytes of one item
 )
 
-// How long a notice is tried again, or waits for an approval, before it is lost.
+// keepTrying is the time after which a notice is lost that is not delivered or not approved.
 const keepTrying = 24 * time.Hour
 
 // Item is a condition or an event.
 type Item struct {
-	// Key is the same for a condition as long as it lasts.
+	// Key identifies a condition as long as it lasts.
 	Key string `json:"key"`
 	document.NoticeItem
 }
 
-// Held is a condition that was told, or is about to be.
+// Held is a condition that was reported, or will be in the next notice.
 type Held struct {
 	Kind   string         `json:"kind"`
 	Target fleet.TargetID `json:"target,omitempty"`
 	Name   string         `json:"name,omitempty"`
 	Module string         `json:"module,omitempty"`
-	// Gathered tells that no notice has it yet.
+	// Gathered means that no notice contains the condition yet.
 	Gathered bool `json:"gathered,omitempty"`
 }
 
-// Notice is one that was made.
+// Notice is a notice that was created.
 type Notice struct {
 	ID       string `json:"id"`
-	At       int64  `json:"at"` // ns since 1970, as all times here
+	At       int64  `json:"at"` // ns since 1970, as all times of this package
 	Items    []Item `json:"items"`
 	More     int    `json:"more,omitempty"`
 	Tries    int    `json:"tries,omitempty"`
-	Next     int64  `json:"next,omitempty"` // when it is worth another attempt
+	Next     int64  `json:"next,omitempty"` // time of the next attempt
 	Error    string `json:"error,omitempty"`
-	Waits    bool   `json:"waits,omitempty"` // for an approval
+	Waits    bool   `json:"waits,omitempty"` // needs an approval
 	Approved string `json:"approved,omitempty"`
 }
 
-// State is what a rule has told. The zero value has told nothing.
+// State is the state of a rule. The zero value has reported nothing.
 type State struct {
-	Cursor   string          `json:"cursor,omitempty"` // of the events that it has seen
+	Cursor   string          `json:"cursor,omitempty"` // after the last event
 	Held     map[string]Held `json:"held,omitempty"`
 	Gathered []Item          `json:"gathered,omitempty"`
 	More     int             `json:"more,omitempty"`
-	Since    int64           `json:"since,omitempty"` // when the first of Gathered came
-	Made     int64           `json:"made,omitempty"`  // the last notice
+	Since    int64           `json:"since,omitempty"` // time of the first item in Gathered
+	Made     int64           `json:"made,omitempty"`  // time of the last notice
 	Number   uint64          `json:"number,omitempty"`
-	Done     uint64          `json:"done,omitempty"` // notices that were taken
+	Done     uint64          `json:"done,omitempty"` // number of delivered notices
 	Lost     uint64          `json:"lost,omitempty"`
-	Notices  []Notice        `json:"notices,omitempty"` // that were not taken yet, oldest first
+	Notices  []Notice        `json:"notices,omitempty"` // not delivered, oldest first
 }
 
-// Seen is what there is to be told now.
+// Seen is the input of one evaluation.
 type Seen struct {
 	Now        int64
 	Conditions []Item
-	// Blind are kinds of conditions that nobody can see now: those that hold stay.
+	// Blind contains the kinds of conditions that cannot be seen now. Such conditions do not end.
 	Blind  map[string]bool
 	Events []Item
-	Cursor string // behind the events
+	Cursor string // after the last event
 }
 
-// Fold takes in what is seen. It changes nothing of s; changed tells whether there is
-// anything to be kept.
+// Fold evaluates a rule. It does not modify s. changed reports whether next must be stored.
 func (s State) Fold(r document.Notification, seen Seen) (next State, changed bool) {
 	next = s
 	next.Held, next.Gathered, next.Notices = maps.Clone(s.Held), slices.Clone(s.Gathered), slices.Clone(s.Notices)
@@ -122,7 +121,7 @@ func (s *State) conditions(seen Seen) (changed bool) {
 	return changed
 }
 
-// over ends a condition: who was told of it is told, and nobody else.
+// over ends a condition. If a notice contained it, the end is reported; otherwise it is dropped.
 func (s *State) over(key string, h Held, now int64) {
 	delete(s.Held, key)
 	if !h.Gathered {
@@ -148,7 +147,7 @@ func (s *State) gather(i Item, now int64) {
 	s.Gathered = append(s.Gathered, i)
 }
 
-// make makes a notice of what was gathered, when it is time.
+// make creates a notice of the gathered items if it is due.
 func (s *State) make(r document.Notification, now int64) bool {
 	wait := every(r)
 	if len(s.Gathered)+s.More == 0 || now < s.Since+wait || now < s.Made+wait || len(s.Notices) >= maxNotices {
@@ -167,7 +166,7 @@ func (s *State) make(r document.Notification, now int64) bool {
 	return true
 }
 
-// lose gives up what nobody took.
+// lose removes notices that are too old, and counts them as lost.
 func (s *State) lose(now int64) {
 	s.Notices = slices.DeleteFunc(s.Notices, func(n Notice) bool {
 		old := now > n.At+int64(keepTrying)
@@ -178,8 +177,8 @@ func (s *State) lose(now int64) {
 	})
 }
 
-// Due is the notice that is to be sent now, nil for none. Those behind one that nobody takes
-// wait for it.
+// Due returns the notice to send now, or nil. While the delivery of a notice fails, later notices
+// wait.
 func (s State) Due(now int64) *Notice {
 	for _, n := range s.Notices {
 		if n.Waits && n.Approved == "" {
@@ -193,7 +192,7 @@ func (s State) Due(now int64) *Notice {
 	return nil
 }
 
-// Sent takes in how it ended. It changes nothing of s.
+// Sent returns the state after an attempt with the result err. It does not modify s.
 func (s State) Sent(id string, err error, now int64) State {
 	s.Notices = slices.Clone(s.Notices)
 	i := slices.IndexFunc(s.Notices, func(n Notice) bool { return n.ID == id })
@@ -211,8 +210,8 @@ func (s State) Sent(id string, err error, now int64) State {
 	return s
 }
 
-// Approve lets a notice go that waits for it, or, when it is denied, throws it away. It
-// tells whether there is one. It changes nothing of s.
+// Approve approves a notice, or removes it if deny is set. It reports whether the notice exists and
+// waits for a decision. It does not modify s.
 func (s State) Approve(id, by string, deny bool) (State, bool) {
 	s.Notices = slices.Clone(s.Notices)
 	for i, n := range s.Notices {

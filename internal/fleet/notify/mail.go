@@ -17,19 +17,18 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// tlsPort is the one at which mail servers speak TLS from the beginning.
+// tlsPort is the port on which mail servers expect TLS from the start.
 const tlsPort = "465"
 
 func mailServer(address string) (name, port string, err error) {
 	name, port, err = net.SplitHostPort(address)
 	if err != nil || name == "" || port == "" {
-		return "", "", fmt.Errorf("cannot send mail by %.80q: the server is HOST:PORT", address)
+		return "", "", fmt.Errorf("cannot send mail by %.80q: write the server as HOST:PORT", address)
 	}
 	return name, port, nil
 }
 
-// mail sends one. A server that takes the text has taken the notice: what it does later is
-// its business.
+// mail sends one mail. The notice is delivered when the server has accepted it.
 func (s *Sender) mail(ctx context.Context, m document.Mail, n document.Notice) error {
 	c, err := s.mailConnection(ctx, m)
 	if err != nil {
@@ -62,11 +61,11 @@ func (s *Sender) mail(ctx context.Context, m document.Mail, n document.Notice) e
 	if err != nil {
 		return fmt.Errorf("cannot send mail by %s: %w", m.Server, err)
 	}
-	_ = c.Quit() // it was taken
+	_ = c.Quit() // the mail is accepted already
 	return nil
 }
 
-// mailConnection is one that is logged in, over TLS but to this machine itself.
+// mailConnection returns an authenticated connection. It uses TLS, except to the local host.
 func (s *Sender) mailConnection(ctx context.Context, m document.Mail) (*smtp.Client, error) {
 	name, port, err := mailServer(m.Server)
 	if err != nil {
@@ -86,7 +85,7 @@ func (s *Sender) mailConnection(ctx context.Context, m document.Mail) (*smtp.Cli
 	}
 	c, err := smtp.NewClient(conn, name)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot speak with the mail server %s: %w", m.Server, err), conn.Close())
+		return nil, errors.Join(fmt.Errorf("cannot communicate with the mail server %s: %w", m.Server, err), conn.Close())
 	}
 	if err := s.secure(c, m, name, port, conf); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -103,12 +102,12 @@ func (s *Sender) mailTLS(name string) *tls.Config {
 	return conf
 }
 
-// secure turns TLS on and logs in. A server elsewhere that has no TLS gets nothing.
+// secure starts TLS and logs in. It refuses a remote server without TLS.
 func (s *Sender) secure(c *smtp.Client, m document.Mail, name, port string, conf *tls.Config) error {
 	if port != tlsPort {
 		if can, _ := c.Extension("STARTTLS"); can {
 			if err := c.StartTLS(conf); err != nil {
-				return fmt.Errorf("cannot speak TLS with the mail server %s: %w", m.Server, err)
+				return fmt.Errorf("cannot start TLS with the mail server %s: %w", m.Server, err)
 			}
 		} else if !nearby(name) {
 			return fmt.Errorf("cannot send mail by %s: it offers no STARTTLS", m.Server)
@@ -132,7 +131,7 @@ func nearby(name string) bool {
 	return name == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// letter is the mail. Nothing of a notice gets into its headers but encoded.
+// letter returns the mail. Texts of a notice appear in its headers only encoded.
 func letter(m document.Mail, n document.Notice, from *mail.Address) []byte {
 	var out bytes.Buffer
 	header := func(name, value string) {
@@ -149,12 +148,12 @@ func letter(m document.Mail, n document.Notice, from *mail.Address) []byte {
 	header("Content-Transfer-Encoding", "quoted-printable")
 	out.WriteString("\r\n")
 	w := quotedprintable.NewWriter(&out)
-	_, _ = w.Write([]byte(n.Text)) // into memory
+	_, _ = w.Write([]byte(n.Text)) // in memory, so it cannot fail
 	_ = w.Close()
 	return out.Bytes()
 }
 
-// oneLine keeps a header on its line.
+// oneLine replaces line breaks in headers.
 func oneLine(r rune) rune {
 	if r == '\r' || r == '\n' || r == 0 {
 		return ' '

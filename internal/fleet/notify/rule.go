@@ -18,16 +18,16 @@ import (
 	"fettle.dev/fettle/internal/fleet/selection"
 )
 
-// DefaultEvery is how long things are gathered where a rule does not say.
+// DefaultEvery is the default time for which a rule gathers items.
 const DefaultEvery = 30 * time.Second
 
-// The kinds of conditions besides those of alarms and states.
+// Kinds of conditions other than kinds of alarms and states.
 const (
 	AnyAlarm = "alarm" // all alarms
-	OfHub    = "hub"   // something is wrong with the hub itself
+	OfHub    = "hub"   // the hub itself has a problem
 )
 
-// States are the states of targets that are conditions.
+// States returns the states of targets that are conditions.
 func States() []document.State {
 	return []document.State{document.Failed, document.Unresponsive, document.Drifted, document.Unknown, document.Blocked}
 }
@@ -37,7 +37,8 @@ func alarms() []assign.AlarmKind {
 		assign.ConfigurationError, assign.NoBundle, assign.TooMuchGiven, assign.WrongValue, assign.Behind, assign.Incompatible, assign.Cloned, assign.Redundancy}
 }
 
-// Events are the kinds of events that can be told: all that are no condition besides.
+// Events returns the kinds of events that a rule can select. Kinds that are conditions too are
+// omitted.
 func Events() []string {
 	out := []string{}
 	for _, k := range []fleet.HubEventKind{fleet.Joined, fleet.Approved, fleet.Labelled, fleet.Pinned, fleet.Unpinned, fleet.Froze, fleet.Unfroze, fleet.Left, fleet.Distrust, fleet.Followed, fleet.JobChanged, fleet.Led, fleet.Requested, fleet.Ruled, fleet.Certified, fleet.Suspected, fleet.Trusted} {
@@ -49,7 +50,7 @@ func Events() []string {
 	return out
 }
 
-// Kinds are all that a rule can name.
+// Kinds returns all kinds that a rule can select.
 func Kinds() []string {
 	out := []string{AnyAlarm, OfHub}
 	for _, s := range States() {
@@ -61,7 +62,7 @@ func Kinds() []string {
 	return append(out, Events()...)
 }
 
-// On are the kinds that a rule is about.
+// On returns the kinds that a rule selects.
 func On(r document.Notification) []string {
 	if len(r.On) > 0 {
 		return r.On
@@ -69,40 +70,40 @@ func On(r document.Notification) []string {
 	return []string{AnyAlarm, string(document.Failed), string(document.Unresponsive), OfHub}
 }
 
-// Tells says whether a rule is about a condition of a kind.
+// Tells reports whether a rule selects a kind of condition.
 func Tells(r document.Notification, kind string) bool {
 	on := On(r)
 	return slices.Contains(on, kind) || slices.Contains(on, AnyAlarm) && slices.Contains(alarms(), assign.AlarmKind(kind))
 }
 
-// every is how long a rule gathers, in nanoseconds.
+// every returns the time in ns for which a rule gathers items.
 func every(r document.Notification) int64 { return cmp.Or(r.Every, int64(DefaultEvery)) }
 
 var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`) })
 
-// CheckName says what is wrong with the name of a rule, or of a file that it names.
+// CheckName returns an error for an invalid name of a rule or of its files.
 func CheckName(name string) error {
 	if !fileName().MatchString(name) {
-		return fmt.Errorf("cannot take the name %.80q: it has up to 64 letters, digits, dots, - and _, and begins with a letter or digit", name)
+		return fmt.Errorf("cannot use the name %.80q: use up to 64 letters, digits, dots, - and _, and begin with a letter or digit", name)
 	}
 	return nil
 }
 
-// Check says what is wrong with a rule.
+// Check returns an error for an invalid rule.
 func Check(r document.Notification) error {
 	errs := []error{CheckName(r.Name)}
 	for _, k := range r.On {
 		if !slices.Contains(Kinds(), k) {
-			errs = append(errs, fmt.Errorf("cannot tell of %.40q: there are %s", k, strings.Join(Kinds(), ", ")))
+			errs = append(errs, fmt.Errorf("cannot notify about %.40q: use one of %s", k, strings.Join(Kinds(), ", ")))
 		}
 	}
 	if s, err := selection.Parse(r.Select); err != nil {
 		errs = append(errs, err)
 	} else if len(s.Files()) > 0 {
-		errs = append(errs, errors.New("cannot select what a file names: a hub reads none"))
+		errs = append(errs, errors.New("cannot use a file in the selection: a hub reads no such files. List the targets, or use a label"))
 	}
 	if r.Every < 0 || r.Every > int64(24*time.Hour) {
-		errs = append(errs, errors.New("cannot gather for less than no time, or for more than a day"))
+		errs = append(errs, errors.New("cannot gather for a negative time, or for more than a day"))
 	}
 	ways := 0
 	for _, is := range []bool{r.Webhook != nil, r.Mail != nil, r.Command != nil} {
@@ -111,7 +112,7 @@ func Check(r document.Notification) error {
 		}
 	}
 	if ways != 1 {
-		errs = append(errs, errors.New("cannot tell anybody: a rule has one webhook, one mail or one command"))
+		errs = append(errs, errors.New("cannot send notices: a rule needs exactly one webhook, mail or command"))
 	}
 	errs = append(errs, checkWebhook(r.Webhook), checkMail(r.Mail), checkCommand(r.Command))
 	if err := errors.Join(errs...); err != nil {
@@ -136,7 +137,7 @@ func checkWebhook(w *document.Webhook) error {
 		return nil
 	}
 	if (w.URL == "") == (w.File == "") {
-		return errors.New("cannot send anywhere: a webhook has a URL, or a file that holds it")
+		return errors.New("cannot send to the webhook: give either its URL, or a file with the URL")
 	}
 	if w.URL != "" {
 		if _, err := webhookURL(w.URL); err != nil {
@@ -149,7 +150,7 @@ func checkWebhook(w *document.Webhook) error {
 func webhookURL(text string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil {
-		return nil, errors.New("cannot send to this URL: it is https://HOST/PATH, without a password")
+		return nil, errors.New("cannot send to this URL: write https://HOST/PATH, without a password")
 	}
 	return u, nil
 }
@@ -160,7 +161,7 @@ func checkMail(m *document.Mail) error {
 	}
 	errs := []error{checkFiles(m.Password)}
 	if len(m.To) == 0 || len(m.To) > 50 {
-		errs = append(errs, errors.New("cannot send mail to nobody, or to more than 50"))
+		errs = append(errs, errors.New("cannot send mail: a rule needs 1 to 50 addresses"))
 	}
 	for _, a := range append([]string{m.From}, m.To...) {
 		if _, err := mail.ParseAddress(a); err != nil {
@@ -171,7 +172,7 @@ func checkMail(m *document.Mail) error {
 		errs = append(errs, err)
 	}
 	if (m.User == "") != (m.Password == "") {
-		errs = append(errs, errors.New("cannot log in to the mail server with half of a user and a password"))
+		errs = append(errs, errors.New("cannot log in to the mail server: give both a user and the file of its password"))
 	}
 	return errors.Join(errs...)
 }
@@ -182,7 +183,7 @@ func checkCommand(c *document.Command) error {
 	}
 	for _, a := range c.Args {
 		if strings.ContainsRune(a, 0) {
-			return errors.New("cannot give a program an argument with a NUL in it")
+			return errors.New("cannot use an argument with a NUL byte for a program")
 		}
 	}
 	return CheckName(c.Program)

@@ -21,23 +21,23 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Patience is how long one attempt may take.
+// Patience limits the duration of one attempt.
 const Patience = 20 * time.Second
 
-// Sender sends notices. Its methods may be called from any goroutine.
+// Sender sends notices. Its methods are safe for concurrent use.
 type Sender struct {
 	Files host.FS
-	// Dir has the secrets that rules name, and the programs.
+	// Dir is the directory of the secrets and programs to which rules refer.
 	Dir string
-	// Run runs a program with something on standard input, for as long as ctx lets it. nil runs
-	// none.
+	// Run runs a program with stdin as its standard input, until ctx ends. If it is nil, commands
+	// fail.
 	Run func(ctx context.Context, argv []string, stdin []byte) error
-	// TLS is what mail servers and webhooks are spoken to with; nil believes whom the
-	// system does.
+	// TLS is the configuration for mail servers and webhooks. nil means the trusted certificates of
+	// the system.
 	TLS *tls.Config
 }
 
-// Send makes one attempt. What it says of an error has no secret in it.
+// Send makes one attempt to deliver a notice. Its errors contain no secrets.
 func (s *Sender) Send(ctx context.Context, r document.Notification, n document.Notice) error {
 	ctx, stop := context.WithTimeout(ctx, Patience)
 	defer stop()
@@ -49,10 +49,10 @@ func (s *Sender) Send(ctx context.Context, r document.Notification, n document.N
 	case r.Command != nil:
 		return s.command(ctx, *r.Command, n)
 	}
-	return errors.New("cannot send a notice: the rule names nobody")
+	return errors.New("cannot send a notice: the rule has no webhook, mail or command")
 }
 
-// secret reads a file of the directory, without the end of its line.
+// secret reads a file of the directory, without leading and trailing white space.
 func (s *Sender) secret(name string) (string, error) {
 	if err := CheckName(name); err != nil {
 		return "", err
@@ -82,7 +82,7 @@ func (s *Sender) webhook(ctx context.Context, w document.Webhook, n document.Not
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), bytes.NewReader(body))
 	if err != nil {
-		return errors.New("cannot make a request of the URL of the webhook")
+		return errors.New("cannot create a request for the URL of the webhook")
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "fettle")
@@ -106,12 +106,12 @@ func (s *Sender) webhook(ctx context.Context, w document.Webhook, n document.Not
 	}
 	_ = resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return fmt.Errorf("cannot tell the webhook at %s: it answers %s", u.Host, resp.Status)
+		return fmt.Errorf("cannot notify the webhook at %s: it answers %s", u.Host, resp.Status)
 	}
 	return nil
 }
 
-// withoutURL leaves the address out, which may be a secret.
+// withoutURL removes the URL from an error, because it may be a secret.
 func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {
@@ -122,7 +122,7 @@ func withoutURL(err error) error {
 
 func (s *Sender) command(ctx context.Context, c document.Command, n document.Notice) error {
 	if s.Run == nil {
-		return errors.New("cannot run a program: this hub runs none")
+		return errors.New("cannot run a program: this hub was started without this ability")
 	}
 	if err := CheckName(c.Program); err != nil {
 		return err

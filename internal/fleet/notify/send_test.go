@@ -236,7 +236,7 @@ func TestMail(t *testing.T) {
 	}
 	s.TLS = nil // the certificate is nobody's
 	r.Mail.Password = "password"
-	if err := s.Send(t.Context(), r, n); err == nil || !strings.Contains(err.Error(), "cannot speak TLS") {
+	if err := s.Send(t.Context(), r, n); err == nil || !strings.Contains(err.Error(), "cannot start TLS") {
 		t.Error(err)
 	}
 	if len(m.letters) != 1 {

@@ -7,11 +7,12 @@ import (
 	"text/template/parse"
 )
 
-// tame refuses templates that could go on for long: a template has no place to be stopped at.
-// Ranges are over what a notice has, two deep at most, and nothing calls itself.
+// tame refuses templates that could run for a long time, because the execution of a template cannot
+// be interrupted. A template may range over fields of a notice, at most two levels deep, and may
+// not call templates.
 func tame(t *template.Template) error {
 	if len(t.Templates()) > 1 {
-		return errors.New("cannot take a template that defines others")
+		return errors.New("cannot use a template that defines other templates")
 	}
 	return tameNode(t.Root, 0)
 }
@@ -33,14 +34,14 @@ func tameNode(n parse.Node, deep int) error {
 		return errors.Join(tameNode(n.List, deep), tameNode(n.ElseList, deep))
 	case *parse.RangeNode:
 		if deep == 2 {
-			return errors.New("cannot take a template with ranges more than two deep")
+			return errors.New("cannot use a template with ranges more than two levels deep")
 		}
 		if len(n.Pipe.Cmds) != 1 || len(n.Pipe.Cmds[0].Args) != 1 || n.Pipe.Cmds[0].Args[0].Type() != parse.NodeField && n.Pipe.Cmds[0].Args[0].Type() != parse.NodeVariable {
-			return errors.New("cannot take a template with a range over anything but a field: {{range .Items}}")
+			return errors.New("cannot use a template with a range over another value than a field: write {{range .Items}}")
 		}
 		return errors.Join(tameNode(n.List, deep+1), tameNode(n.ElseList, deep))
 	case *parse.TemplateNode:
-		return errors.New("cannot take a template that calls another one")
+		return errors.New("cannot use a template that calls another template")
 	}
 	return nil
 }

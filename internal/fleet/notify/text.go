@@ -12,18 +12,18 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// maxRendered bounds what a template gives, in bytes.
+// maxRendered limits the output of a template, in bytes.
 const maxRendered = 64 << 10
 
 // standard is the template of rules without one. Its first line is the subject.
 const standard = `{{.Fleet}}: {{.Summary}}
 
-{{range .Items}}{{if .Resolved}}over: {{end}}{{.Kind}}{{if .Name}}  {{.Name}}{{end}}{{if .Module}}  {{.Module}}{{end}}{{if .Text}}
+{{range .Items}}{{if .Resolved}}resolved: {{end}}{{.Kind}}{{if .Name}}  {{.Name}}{{end}}{{if .Module}}  {{.Module}}{{end}}{{if .Text}}
     {{.Text}}{{end}}
 {{end}}{{if .More}}and {{.More}} more
 {{end}}`
 
-// noticeText is what templates see. It has no methods.
+// noticeText is the data of templates. It has no methods.
 type noticeText struct {
 	Fleet, Rule, ID, Summary, At string
 	Items                        []itemText
@@ -35,11 +35,11 @@ type itemText struct {
 	Resolved                             bool
 }
 
-// functions are those that templates have; those of the standard library that could make
-// a long text of a short one, or call something, are not among them.
+// functions returns the functions of templates. They replace standard functions that could create
+// long texts or call code by errors.
 func functions() template.FuncMap {
 	none := func(name string) func(...any) (string, error) {
-		return func(...any) (string, error) { return "", fmt.Errorf("there is no function %s here", name) }
+		return func(...any) (string, error) { return "", fmt.Errorf("templates of notices have no function %s", name) }
 	}
 	return template.FuncMap{
 		"upper": strings.ToUpper, "lower": strings.ToLower, "contains": strings.Contains, "default": func(otherwise, s string) string { return cmp.Or(s, otherwise) },
@@ -47,12 +47,12 @@ func functions() template.FuncMap {
 	}
 }
 
-// limited ends a template that says too much.
+// limited returns an error when a template writes too much.
 type limited struct{ strings.Builder }
 
 func (l *limited) Write(p []byte) (int, error) {
 	if l.Len()+len(p) > maxRendered {
-		return 0, errors.New("it gives more than 64 KiB")
+		return 0, errors.New("the output is longer than 64 KiB")
 	}
 	return l.Builder.Write(p)
 }
@@ -67,7 +67,7 @@ func parsed(r document.Notification) (*template.Template, error) {
 	return t, tame(t)
 }
 
-// render is the text of a notice.
+// render returns the text of a notice.
 func render(r document.Notification, n noticeText) (string, error) {
 	t, err := parsed(r)
 	if err != nil {
@@ -80,8 +80,8 @@ func render(r document.Notification, n noticeText) (string, error) {
 	return out.String(), nil
 }
 
-// Compose makes what is sent of a notice. A template that fails gives way to the standard one:
-// that something is wrong is told in any case.
+// Compose creates the message of a notice. If the template of the rule fails, it uses the standard
+// template and appends the error.
 func Compose(fleet string, r document.Notification, n Notice) document.Notice {
 	out := document.Notice{Format: document.NoticeFormat, ID: n.ID, Fleet: fleet, Rule: r.Name, At: n.At, Items: []document.NoticeItem{}, More: n.More}
 	seen := noticeText{Fleet: fleet, Rule: r.Name, ID: n.ID, Summary: summary(n), At: moment(n.At), More: n.More}
@@ -92,7 +92,7 @@ func Compose(fleet string, r document.Notification, n Notice) document.Notice {
 	text, err := render(r, seen)
 	if err != nil {
 		r.Template = ""
-		text, _ = render(r, seen) // the standard one was tested
+		text, _ = render(r, seen) // the standard template cannot fail
 		text += "\n(" + err.Error() + ")\n"
 	}
 	subject, rest, _ := strings.Cut(strings.TrimLeft(text, "\n"), "\n")
@@ -102,7 +102,7 @@ func Compose(fleet string, r document.Notification, n Notice) document.Notice {
 
 func moment(ns int64) string { return time.Unix(0, ns).UTC().Format(time.RFC3339) }
 
-// summary counts what there is, in the order in which it came.
+// summary counts the items by kind, in the order of their first occurrence.
 func summary(n Notice) string {
 	var order []string
 	counts, over := map[string]int{}, 0
@@ -121,7 +121,7 @@ func summary(n Notice) string {
 		parts = append(parts, fmt.Sprintf("%d %s", counts[k], k))
 	}
 	if over > 0 {
-		parts = append(parts, fmt.Sprintf("%d over", over))
+		parts = append(parts, fmt.Sprintf("%d resolved", over))
 	}
 	if n.More > 0 {
 		parts = append(parts, fmt.Sprintf("%d more", n.More))
@@ -129,12 +129,12 @@ func summary(n Notice) string {
 	return strings.Join(parts, ", ")
 }
 
-// Example is a notice that shows what a rule sends.
+// Example returns a notice for a test of a rule.
 func Example(r document.Notification, id string, now int64) Notice {
 	return Notice{ID: id, At: now, Items: []Item{{"test", document.NoticeItem{Kind: "test", Name: "web1", Module: "modules/web", Text: "This is a test of the rule " + r.Name + ".", At: now}}}}
 }
 
-// example is what a template is tried with.
+// example returns data with which Check tries a template.
 func example(r document.Notification) noticeText {
 	return noticeText{Fleet: "acme", Rule: r.Name, ID: "0", Summary: "1 failed", At: moment(0), More: 1, Items: []itemText{
 		{Kind: "failed", Target: "a", Name: "web1", Module: "modules/web", Text: "cannot", At: moment(0)}, {Kind: "failed", Name: "web2", Resolved: true, At: moment(0)},

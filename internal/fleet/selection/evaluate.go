@@ -9,10 +9,10 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// maxErrors is how many mistakes are told at once.
+// maxErrors limits the errors in one message.
 const maxErrors = 10
 
-// evaluation is one look at an inventory.
+// evaluation is the evaluation of a selection against an inventory.
 type evaluation struct {
 	targets []lang.Target // by name
 	place   map[string]int
@@ -20,7 +20,7 @@ type evaluation struct {
 	files   map[string]set
 	errs    []error
 	said    map[string]bool
-	where   string // file and line, "" for the words themselves
+	where   string // file and line, or "" for the arguments
 }
 
 func newEvaluation(inventory []lang.Target, g Given) *evaluation {
@@ -33,7 +33,7 @@ func newEvaluation(inventory []lang.Target, g Given) *evaluation {
 	return e
 }
 
-// errorf keeps a mistake, once.
+// errorf records an error, unless it was recorded already.
 func (e *evaluation) errorf(format string, args ...any) {
 	text := e.where + fmt.Sprintf(format, args...)
 	if !e.said[text] {
@@ -44,13 +44,13 @@ func (e *evaluation) errorf(format string, args ...any) {
 
 func (e *evaluation) err() error {
 	if more := len(e.errs) - maxErrors; more > 0 {
-		return errors.Join(append(e.errs[:maxErrors:maxErrors], fmt.Errorf("cannot select %d more", more))...)
+		return errors.Join(append(e.errs[:maxErrors:maxErrors], fmt.Errorf("%d more errors", more))...)
 	}
 	return errors.Join(e.errs...)
 }
 
-// mix joins what adds, all where nothing does, and keeps of it what nothing takes
-// away.
+// mix combines terms: the union of the positive terms, or all targets without any, minus the
+// targets that a negative term excludes.
 type mix struct {
 	adds, takes bool
 	chosen      set
@@ -69,7 +69,7 @@ func (m *mix) put(t term, s set) {
 	m.chosen.or(s)
 }
 
-// result is what is chosen; with nothing put in nothing.
+// result returns the selected targets. Without any term it is empty.
 func (m *mix) result() set {
 	if m.takes && !m.adds {
 		return m.kept
@@ -78,7 +78,7 @@ func (m *mix) result() set {
 	return m.chosen
 }
 
-// terms are those of words; none are every target.
+// terms evaluates terms. Without any term it returns all targets.
 func (e *evaluation) terms(terms []term) set {
 	if len(terms) == 0 {
 		return e.every()
@@ -137,19 +137,19 @@ func groups(t lang.Target) []string { return t.Groups }
 
 func roles(t lang.Target) []string { return t.Roles }
 
-// named is the one target of a name.
+// named returns the set with the target of a name.
 func (e *evaluation) named(name string) set {
 	s := e.none()
 	i, ok := e.place[name]
 	if !ok {
-		e.errorf("cannot select %q: there is no target of that name.%s", shortened(name), lang.Suggest(name, e.all(func(t lang.Target) []string { return []string{t.Name} })))
+		e.errorf("cannot select %q: there is no target with this name.%s", shortened(name), lang.Suggest(name, e.all(func(t lang.Target) []string { return []string{t.Name} })))
 		return s
 	}
 	s.add(i)
 	return s
 }
 
-// labelled are the targets with a label; with KEY!=VALUE those without it too.
+// labelled returns the targets with a label; for KEY!=VALUE also targets without it.
 func (e *evaluation) labelled(f factor) set {
 	keyed, found := false, false
 	s := e.which(func(t lang.Target) bool {
@@ -171,7 +171,7 @@ func (e *evaluation) labelled(f factor) set {
 	case !keyed:
 		e.errorf("cannot select %q: no target has the label %q.%s", shortened(f.text), f.key.text, lang.Suggest(f.key.text, e.all(func(t lang.Target) []string { return keys(t.Labels) })))
 	case f.value.glob == nil:
-		e.errorf("cannot select %q: no target has that value of the label %q.%s", shortened(f.text), f.key.text, lang.Suggest(f.value.text, e.all(func(t lang.Target) []string {
+		e.errorf("cannot select %q: no target has this value of the label %q.%s", shortened(f.text), f.key.text, lang.Suggest(f.value.text, e.all(func(t lang.Target) []string {
 			if v, ok := t.Labels[f.key.text]; ok {
 				return []string{v}
 			}
@@ -181,7 +181,7 @@ func (e *evaluation) labelled(f factor) set {
 	return s
 }
 
-// file evaluates a file by itself: a line is what a word is.
+// file evaluates a file. Each line has the syntax of an argument.
 func (e *evaluation) file(name string) set {
 	if s, ok := e.files[name]; ok {
 		return slices.Clone(s)

@@ -12,11 +12,14 @@ const Grammar = `-t selects targets. Quote the selection, so that the shell does
   web1                  the target with this name
   web*                  * matches any text, ? any character, [1-3] one of
                         these, [!1-3] none of these, {web,db}1 both names
+
   group:berlin          the targets of a target group
   role:web              targets with this role, also through another role
+
   label:env=prod        targets with this value of the label
   label:env!=prod       targets with another value, or without the label
-  label:canary          targets with the label, with any value
+  label:canary          targets with this label, any value
+
   @failed               targets that failed in the last run
   @hosts.txt            a file with one selection per line; # begins a comment
 
@@ -33,8 +36,8 @@ without * ? [ { must exist; otherwise the command fails. Targets are sorted by
 name.
 `
 
-// withoutComment is a line of a file without blanks around it and the comment
-// that # begins, at the beginning or behind a blank.
+// withoutComment removes the comment and the surrounding blanks of a line. A comment begins with #
+// at the start of the line or after a blank.
 func withoutComment(line string) string {
 	for i := range len(line) {
 		if line[i] == '#' && (i == 0 || line[i-1] == ' ' || line[i-1] == '\t') {
@@ -45,7 +48,7 @@ func withoutComment(line string) string {
 	return trim(line)
 }
 
-// shortened is a text that fits a message.
+// shortened shortens a text for a message.
 func shortened(text string) string {
 	const most = 120
 	runes := []rune(text)
@@ -55,7 +58,7 @@ func shortened(text string) string {
 	return string(runes[:most]) + "…"
 }
 
-// few are the first of some names.
+// few returns the first of some names, and the number of the remaining names.
 func few(names []string) string {
 	const most = 8
 	if len(names) <= most {

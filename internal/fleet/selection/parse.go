@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxWord is how long one word may be, in bytes.
+// maxWord limits an argument, in bytes.
 const maxWord = 64 << 10
 
-// subject is what a factor looks at.
+// subject is the property that a factor tests.
 type subject uint8
 
 const (
@@ -26,18 +26,18 @@ const (
 // term is an intersection of factors.
 type term []factor
 
-// factor is one condition.
+// factor is a condition.
 type factor struct {
 	what   subject
 	not    bool
-	text   string  // as it was written, without the mark; of a file its name
-	key    pattern // of a label
-	value  pattern // of a label; else what the name has to fit
-	any    bool    // of a label: whatever its value
-	differ bool    // of a label: KEY!=VALUE
+	text   string  // as written, without the !; for a file its name
+	key    pattern // for a label
+	value  pattern // for a label its value, otherwise the name
+	any    bool    // for a label: any value
+	differ bool    // for a label: KEY!=VALUE
 }
 
-// negative tells whether a term only takes away.
+// negative reports whether a term only excludes targets.
 func (t term) negative() bool {
 	for _, f := range t {
 		if !f.not {
@@ -47,14 +47,13 @@ func (t term) negative() bool {
 	return true
 }
 
-// parse reads one word: terms with commas between them. files tells whether it
-// may name others.
+// parse parses one argument: terms separated by commas. If files is false, it refuses files.
 func parse(word string, files bool) ([]term, error) {
 	switch {
 	case len(word) > maxWord:
-		return nil, fmt.Errorf("it has more than %d bytes; put the names into a file, one a line, and give @FILE", maxWord)
+		return nil, fmt.Errorf("it has more than %d bytes; put the names into a file, one per line, and use @FILE", maxWord)
 	case !utf8.ValidString(word) || strings.ContainsFunc(word, unicode.IsControl):
-		return nil, errors.New("it is no line of text")
+		return nil, errors.New("it must be one line of text without control characters")
 	}
 	parts, err := split(word, ',')
 	if err != nil {
@@ -97,13 +96,13 @@ func parseFactor(text string, files bool) (factor, error) {
 	name, at := strings.CutPrefix(f.text, "@")
 	switch {
 	case f.text == "":
-		return f, errors.New("a comma, & or ! has nothing beside it")
+		return f, errors.New("there is nothing before or after a comma, & or !")
 	case strings.HasPrefix(f.text, "!"):
-		return f, errors.New("one ! is enough")
+		return f, errors.New("use only one !")
 	case at && !files:
-		return f, fmt.Errorf("%q stands in a file already, and files name no others", f.text)
+		return f, fmt.Errorf("%q is in a file, and a file cannot refer to another file or to @failed", f.text)
 	case at && name == "":
-		return f, errors.New("@ is followed by failed or the name of a file")
+		return f, errors.New("write @failed, or @ and the name of a file")
 	case f.text == "@failed":
 		f.what = atFailed
 	case at:
@@ -127,8 +126,8 @@ func parseFactor(text string, files bool) (factor, error) {
 	return f, err
 }
 
-// meantLabel is the error about KEY=VALUE where a name is expected. No target has such
-// a name: the word selects nothing, and most often it was meant as a role or a label.
+// meantLabel returns the error for KEY=VALUE as a name. No target has such a name, and the user
+// probably meant a role or a label.
 func meantLabel(text string) error {
 	meant := "label:" + text
 	key, value, _ := strings.Cut(text, "=")
@@ -138,7 +137,7 @@ func meantLabel(text string) error {
 	return fmt.Errorf(`%q is not a target name. Did you mean %q? For a name with this character, write \=`, text, meant)
 }
 
-// label reads KEY, KEY=VALUE and KEY!=VALUE.
+// label parses KEY, KEY=VALUE and KEY!=VALUE.
 func (f *factor) label(text string) error {
 	at := unescaped(text, '=')
 	if at < 0 {
@@ -159,7 +158,7 @@ func (f *factor) label(text string) error {
 	return err
 }
 
-// split cuts a text at a mark, but for marks behind \, in brackets and in braces.
+// split splits a text at a mark, except after \, in brackets and in braces.
 func split(text string, mark byte) ([]string, error) {
 	var out []string
 	begin, depth, class := 0, 0, false
@@ -182,14 +181,14 @@ func split(text string, mark byte) ([]string, error) {
 	}
 	switch {
 	case class:
-		return nil, errors.New(`a [ has no ]; for the character itself write \[`)
+		return nil, errors.New(`a [ has no ]; for the character [ write \[`)
 	case depth > 0:
-		return nil, errors.New(`a { has no }; for the character itself write \{`)
+		return nil, errors.New(`a { has no }; for the character { write \{`)
 	}
 	return append(out, text[begin:]), nil
 }
 
-// trim takes away the blanks around a text, but for one that is behind a \.
+// trim removes surrounding blanks, except a blank after \.
 func trim(text string) string {
 	text = strings.TrimLeft(text, " \t\r")
 	short := strings.TrimRight(text, " \t\r")
@@ -199,7 +198,7 @@ func trim(text string) string {
 	return short
 }
 
-// plain is a text without the \ that take the meaning off characters.
+// plain removes each \ that escapes a character.
 func plain(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -211,8 +210,7 @@ func plain(text string) string {
 	return b.String()
 }
 
-// unescaped is where a character stands first that is not behind a \, -1 for
-// nowhere.
+// unescaped returns the index of the first unescaped character c, or -1.
 func unescaped(text string, c byte) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// maxDepth is how deep braces may nest.
+// maxDepth limits nested braces.
 const maxDepth = 8
 
-// pattern is what a text has to be, or to fit.
+// pattern matches texts: one exact text or a glob.
 type pattern struct {
-	text string         // what it has to be
-	glob *regexp.Regexp // what it has to fit; nil where the text says it
+	text string         // the exact text
+	glob *regexp.Regexp // the pattern; nil for an exact text
 }
 
 func (p pattern) fits(text string) bool {
@@ -22,7 +22,7 @@ func (p pattern) fits(text string) bool {
 	return text == p.text
 }
 
-// Quote writes a name so that it stands for itself and nothing else.
+// Quote escapes a name, so that the result selects exactly this name.
 func Quote(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -34,9 +34,8 @@ func Quote(name string) string {
 	return b.String()
 }
 
-// newPattern reads a text in which * is any text, ? any character, [a-z] one of
-// these, [!a-z] none of these, {a,b} either, and \ takes the meaning off what
-// follows.
+// newPattern parses a pattern: * matches any text, ? any character, [a-z] one of these, [!a-z] none
+// of these, {a,b} either, and \ escapes the next character.
 func newPattern(text string) (pattern, error) {
 	if text == "" {
 		return pattern{}, errors.New("a name is missing")
@@ -50,27 +49,27 @@ func newPattern(text string) (pattern, error) {
 	}
 	re, err := regexp.Compile(`(?s)\A(?:` + c.out.String() + `)\z`)
 	if err != nil {
-		return pattern{}, errors.New("it is too large a pattern")
+		return pattern{}, errors.New("the pattern is too large")
 	}
 	return pattern{text: text, glob: re}, nil
 }
 
-// converter makes a regular expression of a pattern.
+// converter converts a pattern to a regular expression.
 type converter struct {
-	left    string // what is still to be read
+	left    string // unread text
 	out     strings.Builder
-	literal strings.Builder // the text, as long as nothing has a meaning
+	literal strings.Builder // the text, if it has no special characters
 	glob    bool
 }
 
-// sequence reads to the end, or inside of braces to the next comma or brace.
+// sequence reads to the end, or in braces to the next comma or brace.
 func (c *converter) sequence(depth int) error {
 	for c.left != "" {
 		r := c.next()
 		switch {
 		case r == "\\":
 			if c.left == "" {
-				return errors.New(`a \ has nothing behind it`)
+				return errors.New(`there is no character after \`)
 			}
 			c.char(c.next())
 		case r == "*":
@@ -97,7 +96,7 @@ func (c *converter) sequence(depth int) error {
 	return nil
 }
 
-// next takes the next character off.
+// next removes and returns the next character.
 func (c *converter) next() string {
 	for i := range c.left {
 		if i > 0 {
@@ -116,17 +115,17 @@ func (c *converter) char(r string) {
 	c.out.WriteString(regexp.QuoteMeta(r))
 }
 
-// class reads what is behind [.
+// class reads the characters after [.
 func (c *converter) class() error {
 	c.glob = true
 	not := strings.HasPrefix(c.left, "!") || strings.HasPrefix(c.left, "^")
 	if not {
 		c.next()
 	}
-	var chars, dash []string // a dash that is one of the range marks
+	var chars, dash []string // each character, or "" if it is escaped
 	for {
 		if c.left == "" {
-			return errors.New(`a [ has no ]; for the character itself write \[`)
+			return errors.New(`a [ has no ]; for the character [ write \[`)
 		}
 		r := c.next()
 		switch {
@@ -142,11 +141,10 @@ func (c *converter) class() error {
 	}
 }
 
-// members writes a class. marks are the characters where they were written
-// without a \.
+// members writes a class. marks contains the characters, with "" for an escaped one.
 func (c *converter) members(chars, marks []string, not bool) error {
 	if len(chars) == 0 {
-		return errors.New(`there is nothing between [ and ]`)
+		return errors.New(`there is no character between [ and ]`)
 	}
 	c.out.WriteString("[")
 	if not {
@@ -156,7 +154,7 @@ func (c *converter) members(chars, marks []string, not bool) error {
 		c.out.WriteString(member(chars[i]))
 		if i+2 < len(chars) && marks[i+1] == "-" {
 			if chars[i] > chars[i+2] {
-				return errors.New("the range " + chars[i] + "-" + chars[i+2] + " goes backwards")
+				return errors.New("the range " + chars[i] + "-" + chars[i+2] + " is in the wrong order")
 			}
 			c.out.WriteString("-" + member(chars[i+2]))
 			i += 2
@@ -166,7 +164,7 @@ func (c *converter) members(chars, marks []string, not bool) error {
 	return nil
 }
 
-// member is a character of a class of the regular expression.
+// member escapes a character for a class of a regular expression.
 func member(r string) string {
 	if strings.ContainsAny(r, `\]^-[&~`) {
 		return `\` + r
@@ -174,10 +172,10 @@ func member(r string) string {
 	return r
 }
 
-// choice reads what is behind {.
+// choice reads the alternatives after {.
 func (c *converter) choice(depth int) error {
 	if depth > maxDepth {
-		return errors.New("braces stand too deep inside of each other")
+		return errors.New("braces are nested too deeply")
 	}
 	c.glob = true
 	c.out.WriteString("(?:")
@@ -187,7 +185,7 @@ func (c *converter) choice(depth int) error {
 		}
 		switch {
 		case c.left == "":
-			return errors.New(`a { has no }; for the character itself write \{`)
+			return errors.New(`a { has no }; for the character { write \{`)
 		case c.next() == "}":
 			c.out.WriteString(")")
 			return nil

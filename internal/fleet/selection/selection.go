@@ -1,11 +1,11 @@
-// Package selection chooses targets: it reads and evaluates what -t takes.
+// Package selection parses and evaluates selections, which are the arguments of -t.
 //
 //	s, err := selection.Parse([]string{"web*", "group:berlin&label:env=prod", "!web2"})
 //	files := s.Files()                                  // what the caller has to read
 //	chosen, err := s.Choose(inventory, selection.Given{Files: texts, Failed: names})
 //
-// Grammar says for people what may be written. Everything here is pure: the same
-// words and the same inventory choose the same targets, in the same order.
+// Grammar describes the syntax for users. The package is pure: the same arguments and the same
+// inventory select the same targets, in the same order.
 package selection
 
 import (
@@ -17,26 +17,23 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// Selection is what somebody asked for, read and not yet looked up. The zero
-// value chooses every target.
+// Selection is a parsed selection. The zero value selects every target.
 type Selection struct {
-	words []string // as they were given
+	words []string // the arguments
 	terms []term
 }
 
-// Given is what a selection refers to and cannot know.
+// Given contains the external inputs of a selection.
 type Given struct {
-	// Failed are the names of the targets that @failed stands for. Those that
-	// are no longer in the inventory do not count.
+	// Failed are the names of the targets for @failed. Names that are not in the inventory are
+	// ignored.
 	Failed []string
-	// Files are the texts of the files that stand behind @, by the name that
-	// Files gives.
+	// Files are the contents of the files after @, by the names that Selection.Files returns.
 	Files map[string]string
 }
 
-// Parse reads words, each of which was given with its own -t; several are one
-// with commas between them. No words are every target. Errors name the part that
-// is wrong and what to write.
+// Parse parses the arguments of -t. Several arguments have the same effect as one argument with
+// commas. No argument selects all targets. Errors name the wrong part and the remedy.
 func Parse(words []string) (Selection, error) {
 	s := Selection{words: slices.Clone(words)}
 	for _, word := range words {
@@ -49,10 +46,10 @@ func Parse(words []string) (Selection, error) {
 	return s, nil
 }
 
-// Files are the names of the files that have to be read, sorted, each once.
+// Files returns the names of the files that the caller must read, sorted and without duplicates.
 func (s Selection) Files() []string { return s.behind(atFile) }
 
-// Failed tells whether @failed is a part of it.
+// Failed reports whether the selection contains @failed.
 func (s Selection) Failed() bool { return len(s.behind(atFailed)) > 0 }
 
 func (s Selection) behind(what subject) []string {
@@ -68,13 +65,12 @@ func (s Selection) behind(what subject) []string {
 	return slices.Compact(out)
 }
 
-// String is the selection as one word.
+// String returns the selection as one argument.
 func (s Selection) String() string { return strings.Join(s.words, ",") }
 
-// Choose gives the targets that are meant, sorted by name, each once. What is
-// written without * ? [ { has to be there. An error tells everything that is not,
-// and that nothing is chosen is an error too, which says what there is. The
-// inventory is only read.
+// Choose returns the selected targets, sorted by name. A name without * ? [ { must exist. Its error
+// contains all missing names. An empty result is an error too, which lists the available names. It
+// does not modify the inventory.
 func (s Selection) Choose(inventory []lang.Target, g Given) ([]lang.Target, error) {
 	e := newEvaluation(inventory, g)
 	chosen := e.terms(s.terms)
@@ -93,19 +89,19 @@ func (s Selection) Choose(inventory []lang.Target, g Given) ([]lang.Target, erro
 	return out, nil
 }
 
-// Means tells whether one target is meant, whoever else is there: what names others that have
-// gone means none of them, and is no mistake.
+// Means reports whether one target is selected, independently of other targets. Names that do not
+// exist are not an error here.
 func (s Selection) Means(t lang.Target) bool {
 	return newEvaluation([]lang.Target{t}, Given{}).terms(s.terms).has(0)
 }
 
-// nothing says why no target is left, and what there is.
+// nothing returns the error for an empty result.
 func (s Selection) nothing(e *evaluation) error {
 	switch {
 	case len(e.targets) == 0:
-		return errors.New("cannot select a target: there is none")
+		return errors.New("cannot select a target: the inventory is empty")
 	case s.Failed() && len(s.terms) == 1 && len(s.terms[0]) == 1:
-		return errors.New("cannot select @failed: nothing failed that is still there")
+		return errors.New("cannot select @failed: no target of the inventory failed in the last run")
 	}
-	return fmt.Errorf("cannot select %q: no target fits. %s", shortened(s.String()), overview(e.targets))
+	return fmt.Errorf("cannot select %q: no target matches. %s", shortened(s.String()), overview(e.targets))
 }

@@ -25,7 +25,7 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// web2 <nil>
-	// cannot select "weeb1": there is no target of that name. Did you mean "web1"?
+	// cannot select "weeb1": there is no target with this name. Did you mean "web1"?
 }
 
 func names(targets []lang.Target) string {
@@ -217,7 +217,7 @@ func TestAlgebra(t *testing.T) {
 		}
 		for _, given := range [][]string{words, {strings.Join(words, ", ")}, append(words, words...)} {
 			got := choose(given...)
-			if want == "" && strings.Contains(got, "no target fits") {
+			if want == "" && strings.Contains(got, "no target matches") {
 				continue
 			}
 			if strings.HasPrefix(got, "error: cannot select @failed") && want == "" {

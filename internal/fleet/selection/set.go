@@ -7,7 +7,7 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// set is a set of targets by their place in the inventory.
+// set is a set of targets, as bits by their index in the inventory.
 type set []uint64
 
 func (e *evaluation) none() set { return make(set, (len(e.targets)+63)/64) }
@@ -18,7 +18,7 @@ func (e *evaluation) every() set {
 	return s
 }
 
-// which are the targets for which something holds.
+// which returns the targets for which holds is true.
 func (e *evaluation) which(holds func(lang.Target) bool) set {
 	s := e.none()
 	for i, t := range e.targets {
@@ -47,7 +47,7 @@ func (s set) and(o set) {
 	}
 }
 
-// flip exchanges what is in it and what is not, of n targets.
+// flip replaces the set by its complement in n targets.
 func (s set) flip(n int) {
 	for i := range s {
 		s[i] = ^s[i]
@@ -57,7 +57,7 @@ func (s set) flip(n int) {
 	}
 }
 
-// all are the names that targets have of something, sorted.
+// all returns the values of a property of all targets, sorted.
 func (e *evaluation) all(of func(lang.Target) []string) []string { return allOf(e.targets, of) }
 
 func allOf(targets []lang.Target, of func(lang.Target) []string) []string {
@@ -79,7 +79,7 @@ func keys[V any](m map[string]V) []string {
 	return out
 }
 
-// overview is what there is to choose from, in a few words.
+// overview lists the names, groups, roles and labels of the inventory.
 func overview(targets []lang.Target) string {
 	var parts []string
 	for _, x := range []struct {
@@ -93,5 +93,5 @@ func overview(targets []lang.Target) string {
 			parts = append(parts, x.what+" "+few(names))
 		}
 	}
-	return "There are: " + strings.Join(parts, "; ") + "."
+	return "Available: " + strings.Join(parts, "; ") + "."
 }

@@ -9,15 +9,15 @@ import (
 	codes "modernc.org/sqlite/lib"
 )
 
-// ErrDamaged is in the chain of the error about a file with other content than this package wrote.
-// Its model cannot be used again: Remove the file, and Open makes a new one.
+// ErrDamaged is wrapped by errors about a file whose content this package did not write. The model
+// cannot be used again: Remove deletes the file, and Open creates a new one.
 var ErrDamaged = errors.New("the file of the read model is damaged")
 
-// Damaged returns the error of the first damage that was found while the model was read or written.
-// The channel has room for it: it may be received once.
+// Damaged returns a channel with the first damage that a read or write found. It delivers one
+// error.
 func (v *View) Damaged() <-chan error { return v.damage }
 
-// noted returns an error of the database, and notes it if it is damage.
+// noted returns an error of the database, and reports it to Damaged if it is damage.
 func (v *View) noted(err error) error {
 	if err == nil {
 		return nil
@@ -28,7 +28,7 @@ func (v *View) noted(err error) error {
 	if errors.Is(err, ErrDamaged) {
 		select {
 		case v.damage <- err:
-		default: // the first is enough
+		default: // one report is enough
 		}
 	}
 	return err
@@ -41,8 +41,8 @@ func damaged(err error) error {
 	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
-// isDamage distinguishes damage from a disk that is full or fails. The schema is this package's, so
-// that a table is missing only if its page is overwritten.
+// isDamage distinguishes damage from a disk that is full or fails. This package creates all tables,
+// so a table is missing only if its page was overwritten.
 func isDamage(err error) bool {
 	e, ok := errors.AsType[*sqlite.Error](err)
 	if !ok {

@@ -14,9 +14,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// Target gives all that is known of one, by its identity or its name. Of several that
-// had a name it is the one that is not gone, else the newest. fleet.ErrNotFound is in the
-// chain of the error about one that nobody knows.
+// Target returns the details of a target by its identity or its name. If several targets had the
+// name, it returns the one in the fleet, or the newest. An unknown name causes fleet.ErrNotFound.
 func (v *View) Target(ctx context.Context, name string, now time.Time) (document.TargetDetail, error) {
 	d := document.TargetDetail{Format: document.TargetDetailFormat, Serials: []string{}, Modules: []document.ModuleOnTarget{}}
 	n, err := v.find(ctx, name)
@@ -33,9 +32,9 @@ func (v *View) Target(ctx context.Context, name string, now time.Time) (document
 	d.Target, d.Ahead = found[0], int64(v.ahead(found[0].ID))
 	var doc, facts, top string
 	err = v.read.QueryRowContext(ctx, `
-		SELECT t.doc, COALESCE(a.issued, 0), COALESCE(a.withdrawn, ''), COALESCE(p.doc, ''), COALESCE(f.text, '')
-		FROM targets t LEFT JOIN assignments a USING (target) LEFT JOIN parts p ON p.n = a.top LEFT JOIN statuses s USING (target) LEFT JOIN words f ON f.n = s.facts
-		WHERE t.target = ?`, n).Scan(&doc, &d.Issued, &d.Withdrawn, &top, &facts)
+    SELECT t.doc, COALESCE(a.issued, 0), COALESCE(a.withdrawn, ''), COALESCE(p.doc, ''), COALESCE(f.text, '')
+    FROM targets t LEFT JOIN assignments a USING (target) LEFT JOIN parts p ON p.n = a.top LEFT JOIN statuses s USING (target) LEFT JOIN words f ON f.n = s.facts
+    WHERE t.target = ?`, n).Scan(&doc, &d.Issued, &d.Withdrawn, &top, &facts)
 	if err != nil {
 		return d, v.unread(err)
 	}
@@ -48,13 +47,14 @@ func (v *View) Target(ctx context.Context, name string, now time.Time) (document
 }
 
 func unknown(name string) error {
-	return fmt.Errorf("cannot find a target %.80q: %w", name, fleet.ErrNotFound)
+	return fmt.Errorf("cannot find the target %.80q: %w", name, fleet.ErrNotFound)
 }
 
-// find is the number of a target by its identity or name.
+// find returns the number of a target by its identity or name.
 func (v *View) find(ctx context.Context, name string) (int64, error) {
 	var n int64
-	err := v.read.QueryRowContext(ctx, "SELECT target FROM targets JOIN words w ON w.n = target WHERE w.text = ?1 OR name = ?1 ORDER BY w.text = ?1 DESC, gone, target DESC LIMIT 1", name).Scan(&n)
+	err := v.read.QueryRowContext(ctx, `
+    SELECT target FROM targets JOIN words w ON w.n = target WHERE w.text = ?1 OR name = ?1 ORDER BY w.text = ?1 DESC, gone, target DESC LIMIT 1`, name).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, unknown(name)
 	}
@@ -87,7 +87,7 @@ func fill(d *document.TargetDetail, doc, top, facts string) error {
 	return damaged(err)
 }
 
-// Newest is the number of the newest report of a target, 0 for none.
+// Newest returns the number of the newest report of a target, or 0.
 func (v *View) Newest(ctx context.Context, id fleet.TargetID) (uint64, error) {
 	var seq int64
 	err := v.read.QueryRowContext(ctx, "SELECT s.seq FROM statuses s JOIN words w ON w.n = s.target WHERE w.text = ?", string(id)).Scan(&seq)
@@ -105,8 +105,7 @@ func (v *View) serve(d *document.TargetDetail) {
 	}
 }
 
-// modulesOn are the modules that are assigned, in order, and then those that are only
-// applied, by name.
+// modulesOn returns the assigned modules in their order, and then other applied modules by name.
 func (v *View) modulesOn(ctx context.Context, target int64, on onTarget) (out []document.ModuleOnTarget, err error) {
 	err = v.look(ctx, func(s *readTx) error {
 		out, err = s.modulesOn(target, on)
@@ -125,7 +124,7 @@ func (s *readTx) modulesOn(target int64, on onTarget) ([]document.ModuleOnTarget
 		return nil, err
 	}
 	out := []document.ModuleOnTarget{}
-	for _, list := range lists { // one, or none
+	for _, list := range lists { // at most one
 		for _, want := range list {
 			m, err := s.moduleOn(want.module, has[want.module])
 			if err == nil {
@@ -152,13 +151,13 @@ func (s *readTx) modulesOn(target int64, on onTarget) ([]document.ModuleOnTarget
 	return out, nil
 }
 
-// moduleOn is what stands of a module, whatever is assigned.
+// moduleOn returns the reported state of a module, without the assignment.
 func (s *readTx) moduleOn(module int64, r row) (document.ModuleOnTarget, error) {
 	m := document.ModuleOnTarget{Needs: []fleet.Need{}, Since: r.since, Waits: r.waits, Error: r.failure}
 	return m, s.fill(map[*string]int64{&m.Module: module, &m.Applied: r.commit, (*string)(&m.State): r.state})
 }
 
-// assign adds what the target should have.
+// assign adds the assignment of the module.
 func (s *readTx) assign(m *document.ModuleOnTarget, want wanted, has row) error {
 	a, err := s.assigned(want.n)
 	m.Assigned, m.Needs, m.Behind = &a.Revision, append(m.Needs, a.Needs...), want.one.behind(has.one())

@@ -1,21 +1,20 @@
-// Package view is a hub's read model: what its log and stores say, in a form that can be
-// asked. It is a SQLite file that can be deleted at any time and is made again.
+// Package view is the read model of a hub: the content of its log and stores in a form for queries.
+// It is a SQLite file. If it is deleted, the hub creates it again.
 //
 //	v, err := view.Open("/var/lib/fettle/hub/view.db", view.Options{})
 //	go v.Follow(ctx, view.Sources{Log: log, Targets: targets, Assignments: assignments, Open: open})
 //	page, err := v.Targets(ctx, view.TargetQuery{Select: []string{"label:env=prod"}, Now: time.Now()})
 //
-// # What it is made of
+// # Sources
 //
-// Records of the log are reports of agents and events of hubs; the position in the log is
-// written in the same transaction as what they say, so each counts once. A report that
-// comes twice, or late, does no harm: its target has a newer number. Targets and
-// assignments come from stores and replace what was there. When and whether an agent was
-// heard of last is only in memory: heartbeats are written nowhere.
+// The log contains reports of agents and events of hubs. A record and its position are written in
+// the same transaction, so each record counts once. A repeated or late report has no effect,
+// because the model has a newer number of its target. Targets and assignments come from stores and
+// replace earlier values. The last contact with an agent is only in memory: heartbeats are never
+// written.
 //
-// # How much it keeps
+// # Retention
 //
-// Of each target the newest Options.Events events, and none that is older than
-// Options.Age. What decides is in the log, so a model that was made again has the same
-// rows.
+// The model contains the newest Options.Events events of each target that are not older than
+// Options.Age. Only the log and the options decide, so a new model gets the same rows.
 package view

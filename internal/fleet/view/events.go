@@ -13,10 +13,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// defaultEvents is how many come when nobody says.
+// defaultEvents is the default size of a page of events.
 const defaultEvents = 100
 
-// cursor is a place in the log as text. It is the same at every hub.
+// cursor returns the position as text. It is the same at every hub.
 func (p place) cursor() string { return fmt.Sprintf("%d.%d", p.seq, p.place) }
 
 func parseCursor(s string) (place, error) {
@@ -24,12 +24,12 @@ func parseCursor(s string) (place, error) {
 	a, err := strconv.ParseInt(seq, 10, 64)
 	b, berr := strconv.Atoi(at)
 	if !ok || err != nil || berr != nil || a < 0 || b < 0 {
-		return place{}, asked(fmt.Errorf("cannot read %.40q as a cursor: take it from an event", s))
+		return place{}, asked(fmt.Errorf("cannot read %.40q as a cursor: use the cursor of an event", s))
 	}
 	return place{a, b}, nil
 }
 
-// condition is a part of WHERE with what belongs to it.
+// condition is a part of a WHERE clause with its arguments.
 type condition struct {
 	text []string
 	args []any
@@ -40,8 +40,8 @@ func (c *condition) add(text string, args ...any) {
 	c.args = append(c.args, args...)
 }
 
-// Events gives a page of events in the order of the log, oldest first. Its cursor leads
-// to the next page, also when there is nothing behind it yet.
+// Events returns a page of events in the order of the log, oldest first. Its cursor leads to the
+// next page, also if that page is still empty.
 func (v *View) Events(ctx context.Context, q EventQuery) (document.EventPage, error) {
 	page := document.EventPage{Format: document.EventPageFormat, Events: []document.Event{}, Cursor: q.After}
 	where, err := v.conditions(ctx, q)
@@ -54,9 +54,10 @@ func (v *View) Events(ctx context.Context, q EventQuery) (document.EventPage, er
 	if newest {
 		order = "DESC"
 	}
-	query := `SELECT e.seq, e.place, e.at, COALESCE(i.text, ''), COALESCE(t.name, ''), COALESCE(k.text, ''), COALESCE(m.text, ''), e.run, e.changes, COALESCE(p.text, e.text), e.error, COALESCE(b.text, '')
-		FROM events e LEFT JOIN words i ON i.n = e.target LEFT JOIN targets t ON t.target = e.target LEFT JOIN words k ON k.n = e.kind LEFT JOIN words m ON m.n = e.module LEFT JOIN words b ON b.n = e.by LEFT JOIN words p ON p.n = e.phrase
-		WHERE ` + strings.Join(where.text, " AND ") + " ORDER BY e.seq " + order + ", e.place " + order + " LIMIT ?"
+	query := `
+    SELECT e.seq, e.place, e.at, COALESCE(i.text, ''), COALESCE(t.name, ''), COALESCE(k.text, ''), COALESCE(m.text, ''), e.run, e.changes, COALESCE(p.text, e.text), e.error, COALESCE(b.text, '')
+    FROM events e LEFT JOIN words i ON i.n = e.target LEFT JOIN targets t ON t.target = e.target LEFT JOIN words k ON k.n = e.kind LEFT JOIN words m ON m.n = e.module LEFT JOIN words b ON b.n = e.by LEFT JOIN words p ON p.n = e.phrase
+    WHERE ` + strings.Join(where.text, " AND ") + " ORDER BY e.seq " + order + ", e.place " + order + " LIMIT ?"
 	rows, err := v.read.QueryContext(ctx, query, append(where.args, limit)...)
 	if err != nil {
 		return page, v.unread(err)

@@ -12,23 +12,23 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Sources is what a read model is made from.
+// Sources are the sources of a read model.
 type Sources struct {
 	Log fleet.Log
-	// End is a place of the log that was its end a moment ago; 0 is not known.
+	// End is a recent end of the log, or 0 if unknown.
 	End uint64
-	// Targets has fleet.Target as JSON by identity, Assignments what Open reads.
+	// Targets contains fleet.Target as JSON by identity. Open decodes the entries of Assignments.
 	Targets, Assignments fleet.Store
-	// Open reads an entry of Assignments. Those that it refuses are left out.
+	// Open decodes an entry of Assignments. Entries that it refuses are omitted.
 	Open func(e fleet.Entry) (fleet.Assignment, error)
 }
 
-// errOther is about a log that is not the one from which the model was made.
-var errOther = errors.New("it is another log")
+// errOther means that the model was created from another log.
+var errOther = errors.New("the model was created from another log")
 
-// Follow keeps the model as the sources are, until ctx ends or one of them fails. It may
-// be called again then. A log that is not the one from which the model was made, since
-// the store was lost or an old backup took its place, makes the model anew.
+// Follow updates the model until ctx ends or a source fails. It may be called again. If the log is
+// not the one from which the model was created, because the store was lost or restored, it creates
+// the model again.
 func (v *View) Follow(ctx context.Context, s Sources) error {
 	at, mark, err := v.place(ctx)
 	if err == nil && s.End > 0 && at >= s.End {
@@ -46,7 +46,7 @@ func (v *View) Follow(ctx context.Context, s Sources) error {
 	return v.follow(ctx, s, 0, nil)
 }
 
-// place is the newest of the log that is in the model, and the mark of it.
+// place returns the newest position of the log in the model, and its mark.
 func (v *View) place(ctx context.Context) (seq uint64, mark []byte, err error) {
 	var n int64
 	if err := v.read.QueryRowContext(ctx, "SELECT seq, mark FROM position").Scan(&n, &mark); err != nil {
@@ -55,7 +55,7 @@ func (v *View) place(ctx context.Context) (seq uint64, mark []byte, err error) {
 	return uint64(n), mark, nil
 }
 
-// empty takes all out of the model, so that it is made anew.
+// empty deletes all rows.
 func (v *View) empty(ctx context.Context) error {
 	return v.update(ctx, "that another log begins", func(t *tx) error {
 		for _, table := range tables {
@@ -93,7 +93,7 @@ func (v *View) follow(ctx context.Context, s Sources, at uint64, mark []byte) er
 func (v *View) storedTarget(ctx context.Context, e fleet.Entry) error {
 	var t fleet.Target
 	if err := json.Unmarshal(e.Value, &t); err != nil || string(t.ID) != e.Key {
-		return nil // a newer hub wrote it: what was known of it stays
+		return nil // written by a newer hub: the earlier row stays
 	}
 	return v.PutTarget(ctx, t)
 }
@@ -106,7 +106,7 @@ func (v *View) storedAssignment(ctx context.Context, s Sources, e fleet.Entry) e
 	return v.PutAssignment(ctx, a)
 }
 
-// mirror brings a store into a table, and takes away what went while nobody looked.
+// mirror copies a store to a table, and first removes rows whose entries no longer exist.
 func (v *View) mirror(ctx context.Context, store fleet.Store, put func(context.Context, fleet.Entry) error, remove func(context.Context, fleet.TargetID) error, table string) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -139,7 +139,7 @@ func (v *View) mirror(ctx context.Context, store fleet.Store, put func(context.C
 	return err
 }
 
-// present are the identities in a table.
+// present returns the identities in a table.
 func (v *View) present(ctx context.Context, table string) (map[string]bool, error) {
 	rows, err := v.read.QueryContext(ctx, fmt.Sprintf("SELECT w.text FROM %s JOIN words w ON w.n = target", table))
 	if err != nil {

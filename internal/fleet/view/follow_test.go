@@ -57,7 +57,7 @@ func TestFollow(t *testing.T) {
 		must(s.Log.Append(ctx, [][]byte{said(0, 2, 2, fleet.ModuleFailed)}))
 		bustest.Await(t, "a report", func() bool { return names(v) == "t0 failed; t1 unknown; " })
 		must(nil, s.Assignments.Delete(ctx, string(id(0)), 0))
-		bustest.Await(t, "that an assignment went", func() bool {
+		bustest.Await(t, "the removal of an assignment", func() bool {
 			page, err := v.Modules(ctx, at(100))
 			return err == nil && len(page.Modules) == 0
 		})

@@ -9,16 +9,16 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// listing is one place of a list of modules, in numbers of words.
+// listing is a position in a list of modules, in numbers of words.
 type listing struct {
 	module int64
 	want   one
 }
 
-// maxLists bounds how many lists are remembered.
+// maxLists limits cached lists.
 const maxLists = 200
 
-// list is the number of a list of modules, which is written where it is new.
+// list returns the number of a list of modules, and inserts a new list.
 func (t *tx) list(all []fleet.Assigned) (int64, error) {
 	if len(all) > 0 {
 		if n, ok := t.v.same[&all[0]]; ok && n.count == len(all) {
@@ -32,7 +32,7 @@ func (t *tx) list(all []fleet.Assigned) (int64, error) {
 		if parts[i], err = t.part(m); err != nil {
 			return 0, err
 		}
-		_ = binary.Write(digest, binary.BigEndian, parts[i]) // a digest takes all
+		_ = binary.Write(digest, binary.BigEndian, parts[i]) // a hash never fails
 	}
 	sum := digest.Sum(nil)
 	var n int64
@@ -49,7 +49,7 @@ func (t *tx) list(all []fleet.Assigned) (int64, error) {
 	return n, err
 }
 
-// shared is a list that was seen, and how long it was.
+// shared is a cached list, with its length.
 type shared struct {
 	list  int64
 	count int
@@ -71,7 +71,7 @@ func (t *tx) newList(sum []byte, all []fleet.Assigned, parts []int64) (n int64, 
 	return n, nil
 }
 
-// listings are what a list has, in order.
+// listings returns the elements of a list in order.
 func (t *tx) listings(list int64) ([]listing, error) {
 	if had, ok := t.v.lists[list]; ok {
 		return had, nil
@@ -96,7 +96,7 @@ func (t *tx) listings(list int64) ([]listing, error) {
 	return out, rows.Err()
 }
 
-// forget lets go what is remembered of numbers.
+// forget clears the caches of numbers.
 func (v *View) forget() {
 	clear(v.words)
 	clear(v.parts)
@@ -105,7 +105,7 @@ func (v *View) forget() {
 	clear(v.same)
 }
 
-// listOf is the list that a target is assigned, 0 for none.
+// listOf returns the list in the assignment of a target, or 0.
 func (t *tx) listOf(target int64) (n int64, err error) {
 	err = t.row("SELECT list FROM assignments WHERE target = ?", target).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {

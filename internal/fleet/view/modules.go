@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// Modules counts every module that is assigned to an active target, by name.
+// Modules returns counts of every module that is assigned to an active target, by name.
 func (v *View) Modules(ctx context.Context, now time.Time) (document.ModulePage, error) {
 	page := document.ModulePage{Format: document.ModulePageFormat, Modules: []document.Module{}}
 	found, err := v.modules(ctx, 0, now)
@@ -22,7 +22,7 @@ func (v *View) Modules(ctx context.Context, now time.Time) (document.ModulePage,
 	return page, err
 }
 
-// counting is a module while it is counted.
+// counting is the intermediate count of a module.
 type counting struct {
 	module    document.Module
 	revisions map[string]*document.RevisionCount
@@ -48,19 +48,19 @@ func (c *counting) document() document.Module {
 	return c.module
 }
 
-// group is what targets are counted by: those that should have the same of a module, and have
-// the same of it.
+// group is a key for counting: targets with the same assigned and the same reported state of a
+// module.
 type group struct {
 	part, commit, state int64
 	behind, silent      bool
 	cloned              bool
 }
 
-// tally is how many are in a group, and with how many of them the module has an error.
+// tally is the number of targets in a group, and of targets with an error of the module.
 type tally struct{ targets, failed int }
 
-// modules counts one module, or with 0 all of them. They are counted by number first, so that
-// texts are looked up once for each group.
+// modules counts one module, or all modules if only is 0. It counts by number first, so that texts
+// are read once per group.
 func (v *View) modules(ctx context.Context, only int64, now time.Time) (map[string]*counting, error) {
 	groups := map[group]tally{}
 	out := map[string]*counting{}
@@ -117,8 +117,8 @@ func (c *counting) add(assigned fleet.Revision, applied string, m onTarget, coun
 	}
 }
 
-// Module gives one module with a page of the active targets that it is assigned to, the
-// worst first. fleet.ErrNotFound is in the chain when it is assigned to none.
+// Module returns one module with a page of its active targets, the worst first. If it is assigned
+// to none, the error wraps fleet.ErrNotFound.
 func (v *View) Module(ctx context.Context, q ModuleQuery) (document.ModuleDetail, error) {
 	d := document.ModuleDetail{Format: document.ModuleDetailFormat, Targets: []document.TargetOfModule{}}
 	n, err := v.numberOf(ctx, q.Module)
@@ -146,7 +146,7 @@ func (v *View) Module(ctx context.Context, q ModuleQuery) (document.ModuleDetail
 	return d, nil
 }
 
-// whether compares two answers, no before yes.
+// whether compares two booleans, false before true.
 func whether(a, b bool) int {
 	switch {
 	case a == b:

@@ -8,10 +8,9 @@ import (
 	"time"
 )
 
-// Prune lets go what is too old, and texts that nothing refers to. It may be called at
-// any time and as often as one likes; once an hour is enough.
+// Prune deletes old events and unused texts. It may be called at any time; once an hour is enough.
 func (v *View) Prune(ctx context.Context, now time.Time) error {
-	return v.update(ctx, "what goes", func(t *tx) error {
+	return v.update(ctx, "the removal of old rows", func(t *tx) error {
 		said, err := t.said()
 		if err != nil {
 			return err
@@ -25,21 +24,22 @@ func (v *View) Prune(ctx context.Context, now time.Time) error {
 			{"DELETE FROM lists WHERE list NOT IN (SELECT list FROM assignments)", nil},
 			{"DELETE FROM listed WHERE list NOT IN (SELECT list FROM lists)", nil},
 			{"DELETE FROM parts WHERE n NOT IN (SELECT part FROM listed UNION SELECT top FROM assignments)", nil},
-			{`DELETE FROM words WHERE n NOT IN (
-				SELECT target FROM targets UNION SELECT target FROM assignments UNION SELECT module FROM listed UNION SELECT module FROM parts UNION SELECT commit_ FROM parts UNION SELECT bundle FROM parts
-				UNION SELECT target FROM statuses UNION SELECT version FROM statuses UNION SELECT facts FROM statuses UNION SELECT value FROM json_each(?)
-				UNION SELECT target FROM sums UNION SELECT target FROM events UNION SELECT kind FROM events UNION SELECT module FROM events UNION SELECT by FROM events UNION SELECT about FROM events UNION SELECT phrase FROM events UNION SELECT module FROM sets)`, []any{said}},
+			{`
+    DELETE FROM words WHERE n NOT IN (
+    SELECT target FROM targets UNION SELECT target FROM assignments UNION SELECT module FROM listed UNION SELECT module FROM parts UNION SELECT commit_ FROM parts UNION SELECT bundle FROM parts
+    UNION SELECT target FROM statuses UNION SELECT version FROM statuses UNION SELECT facts FROM statuses UNION SELECT value FROM json_each(?)
+    UNION SELECT target FROM sums UNION SELECT target FROM events UNION SELECT kind FROM events UNION SELECT module FROM events UNION SELECT by FROM events UNION SELECT about FROM events UNION SELECT phrase FROM events UNION SELECT module FROM sets)`, []any{said}},
 		} {
 			if err := t.exec(step.query, step.args...); err != nil {
 				return err
 			}
 		}
-		v.forget() // some are gone
+		v.forget() // removed rows may be cached
 		return nil
 	})
 }
 
-// said are the numbers of words that targets say of their modules, as a list in JSON.
+// said returns the numbers of words in the reports about modules, as a JSON list.
 func (t *tx) said() (string, error) {
 	used := map[int64]bool{}
 	err := t.eachRows(func(rows map[int64]row) {

@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// PutTarget replaces what is known of a target.
+// PutTarget replaces the row of a target.
 func (v *View) PutTarget(ctx context.Context, target fleet.Target) error {
 	doc, err := asJSON(target)
 	if err != nil {
@@ -30,9 +30,9 @@ func (v *View) PutTarget(ctx context.Context, target fleet.Target) error {
 	})
 }
 
-// RemoveTarget forgets what a store has no more. Its events stay as long as they would.
+// RemoveTarget deletes a target that its store no longer contains. Its events stay until Prune.
 func (v *View) RemoveTarget(ctx context.Context, id fleet.TargetID) error {
-	return v.update(ctx, "that a target went", func(t *tx) error {
+	return v.update(ctx, "the removal of a target", func(t *tx) error {
 		n, err := t.word(string(id))
 		if err != nil {
 			return err
@@ -41,8 +41,8 @@ func (v *View) RemoveTarget(ctx context.Context, id fleet.TargetID) error {
 	})
 }
 
-// PutAssignment replaces what a target is assigned. One of the same place in the order is
-// the same.
+// PutAssignment replaces the assignment of a target. It ignores one with the same epoch and
+// generation.
 func (v *View) PutAssignment(ctx context.Context, a fleet.Assignment) error {
 	var had fleet.Assignment
 	err := v.read.QueryRowContext(ctx, "SELECT epoch, generation FROM assignments JOIN words w ON w.n = target WHERE w.text = ?", string(a.Target)).Scan(&had.Epoch, &had.Generation)
@@ -67,9 +67,9 @@ func (v *View) PutAssignment(ctx context.Context, a fleet.Assignment) error {
 	})
 }
 
-// RemoveAssignment forgets what a target was assigned.
+// RemoveAssignment deletes the assignment of a target.
 func (v *View) RemoveAssignment(ctx context.Context, id fleet.TargetID) error {
-	return v.update(ctx, "that an assignment went", func(t *tx) error {
+	return v.update(ctx, "the removal of an assignment", func(t *tx) error {
 		n, err := t.word(string(id))
 		if err == nil {
 			err = t.exec("DELETE FROM assignments WHERE target = ?", n)
@@ -78,7 +78,7 @@ func (v *View) RemoveAssignment(ctx context.Context, id fleet.TargetID) error {
 	})
 }
 
-// part is the number of what assignments have in common.
+// part returns the number of a module or root bundle in assignments, which many targets share.
 func (t *tx) part(m fleet.Assigned) (int64, error) {
 	doc, err := asJSON(m)
 	if err != nil {

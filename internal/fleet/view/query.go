@@ -2,35 +2,35 @@ package view
 
 import "time"
 
-// MaxPage is the most that one answer holds.
+// MaxPage limits the items in one answer.
 const MaxPage = 10_000
 
-// TargetQuery chooses targets. The zero value, with Now, is the first page of those that
-// are neither retired nor revoked, by name.
+// TargetQuery selects targets. The zero value, with Now, is the first page of all targets except
+// retired and revoked ones, by name.
 type TargetQuery struct {
-	Select []string // as -t has it; see fleet/selection
-	All    bool     // those that are retired or revoked too
-	// Sort is name, state (the worst first), contact (the longest silent first), drift,
-	// behind or changed (the newest first); "-" before it turns it round. "" is name.
+	Select []string // as for -t; see fleet/selection
+	All    bool     // include retired and revoked targets
+	// Sort is name, state (the worst first), contact (the oldest first), drift, behind or changed
+	// (the newest first); "-" before it reverses the order. "" means name.
 	Sort          string
-	Offset, Limit int // Limit 0 is MaxPage
+	Offset, Limit int // Limit 0 means MaxPage
 	Now           time.Time
 }
 
-// ModuleQuery asks for one module with a page of its targets, the worst first.
+// ModuleQuery selects one module with a page of its targets, the worst first.
 type ModuleQuery struct {
-	Module        string // the directory
+	Module        string // its directory
 	Offset, Limit int
 	Now           time.Time
 }
 
-// EventQuery chooses events, oldest first. With neither After nor Since it is the newest
-// Limit of them.
+// EventQuery selects events, oldest first. Without After and Since, it selects the newest Limit
+// events.
 type EventQuery struct {
-	Target       string // identity, or the name of a target; "" is any
+	Target       string // identity or name of a target; "" means any
 	Module       string
 	Kinds        []string
-	Since, Until time.Time // by the clock of who tells it
+	Since, Until time.Time // by the clock of the sender
 	After        string    // a cursor
-	Limit        int       // 0 is 100
+	Limit        int       // 0 means 100
 }

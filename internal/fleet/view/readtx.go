@@ -11,23 +11,23 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// readTx is the model as it is at one moment, for who reads what stands of modules: those
-// are no rows that SQLite could join.
+// readTx is a consistent snapshot for reading the states of modules, which are packed and cannot be
+// joined by SQLite.
 type readTx struct {
 	*sql.Tx
 	ctx   context.Context
 	texts map[int64]string
-	// word asks for the text of a number, and doc for a part.
+	// word reads the text of a number, and doc reads a part.
 	word, doc *sql.Stmt
 }
 
-// look reads with one sight.
+// look calls read with a consistent snapshot.
 func (v *View) look(ctx context.Context, read func(*readTx) error) error {
 	t, err := v.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return v.unread(err)
 	}
-	defer func() { _ = t.Rollback() }() // nothing was written
+	defer func() { _ = t.Rollback() }() // nothing to write
 	s := &readTx{Tx: t, ctx: ctx, texts: map[int64]string{0: ""}}
 	if s.word, err = t.PrepareContext(ctx, "SELECT text FROM words WHERE n = ?"); err == nil {
 		s.doc, err = t.PrepareContext(ctx, "SELECT doc FROM parts WHERE n = ?")
@@ -41,7 +41,7 @@ func (v *View) look(ctx context.Context, read func(*readTx) error) error {
 	return nil
 }
 
-// text is that of a number, "" of none.
+// text returns the text of a number, or "" for 0 and for an unknown number.
 func (s *readTx) text(n int64) (string, error) {
 	text, known := s.texts[n]
 	if known {
@@ -55,7 +55,7 @@ func (s *readTx) text(n int64) (string, error) {
 	return text, err
 }
 
-// fill looks up texts by their numbers.
+// fill sets texts by their numbers.
 func (s *readTx) fill(texts map[*string]int64) error {
 	for to, n := range texts {
 		text, err := s.text(n)
@@ -67,7 +67,7 @@ func (s *readTx) fill(texts map[*string]int64) error {
 	return nil
 }
 
-// numberOf is the number of a text, below 0 of one that nothing is called.
+// numberOf returns the number of a text, or a negative number if the text is unknown.
 func (v *View) numberOf(ctx context.Context, text string) (int64, error) {
 	var n int64
 	err := v.read.QueryRowContext(ctx, "SELECT n FROM words WHERE text = ?", text).Scan(&n)
@@ -80,7 +80,7 @@ func (v *View) numberOf(ctx context.Context, text string) (int64, error) {
 	return n, nil
 }
 
-// assigned is what a part says.
+// assigned decodes a part.
 func (s *readTx) assigned(part int64) (a fleet.Assigned, err error) {
 	var doc []byte
 	if err := s.doc.QueryRowContext(s.ctx, part).Scan(&doc); err != nil {
@@ -89,13 +89,13 @@ func (s *readTx) assigned(part int64) (a fleet.Assigned, err error) {
 	return a, damaged(json.Unmarshal(doc, &a))
 }
 
-// wanted is what a target should have of a module.
+// wanted is the assigned version of a module.
 type wanted struct {
 	n, module int64
 	one       one
 }
 
-// lists are lists of modules, as far as where says.
+// lists returns the lists of modules that match a condition.
 func (s *readTx) lists(where string, args ...any) (map[int64][]wanted, error) {
 	rows, err := s.QueryContext(s.ctx, "SELECT l.list, p.n, l.module, p.commit_, p.bundle FROM listed l JOIN parts p ON p.n = l.part "+where+" ORDER BY l.list, l.place", args...)
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *readTx) lists(where string, args ...any) (map[int64][]wanted, error) {
 	return out, rows.Err()
 }
 
-// rows are what stands of the modules of a target.
+// rows returns the reported states of the modules of a target.
 func (s *readTx) rows(target int64) (map[int64]row, error) {
 	var b []byte
 	err := s.QueryRowContext(s.ctx, "SELECT rows FROM modules WHERE target = ?", target).Scan(&b)
@@ -125,33 +125,34 @@ func (s *readTx) rows(target int64) (map[int64]row, error) {
 	return out, unpackRows(b, out)
 }
 
-// stand is an active target, and when it last reported, by its clock.
+// stand is an active target, with the time of its last report by its own clock.
 type stand struct {
 	id, name string
 	at       int64
 	cloned   bool
 }
 
-// silent tells whether a target has said nothing for too long.
+// unresponsive reports whether the last contact with a target is too long ago.
 func (v *View) unresponsive(at stand, now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.contacts[fleet.TargetID(at.id)].unresponsive(at.at, now, v.o.Silence)
 }
 
-// unresponsiveSince is silent of a target of which more is known.
+// unresponsiveSince is unresponsive for a target of a query.
 func (v *View) unresponsiveSince(t document.Target, now time.Time) bool {
 	return v.unresponsive(stand{id: string(t.ID), at: t.Contact}, now)
 }
 
-// each gives what active targets should have and have of a module, or with 0 of every one.
-// It gives a zero row for what a target has said nothing of.
+// each calls the function for each active target and each of its assigned modules, or only for one
+// module. The row is zero if the target has not reported the module.
 func (s *readTx) each(only int64, each func(stand, wanted, row) error) error {
 	lists, err := s.lists("WHERE ?1 = 0 OR l.module = ?1", only)
 	if err != nil {
 		return err
 	}
-	found, err := s.QueryContext(s.ctx, "SELECT w.text, t.name, COALESCE(s.at, 0), COALESCE(json_array_length(t.doc, '$.suspect.copies'), 0) > 0, a.list, m.rows FROM targets t JOIN words w ON w.n = t.target JOIN assignments a ON a.target = t.target LEFT JOIN statuses s ON s.target = t.target LEFT JOIN modules m ON m.target = t.target WHERE t.active")
+	found, err := s.QueryContext(s.ctx, `
+    SELECT w.text, t.name, COALESCE(s.at, 0), COALESCE(json_array_length(t.doc, '$.suspect.copies'), 0) > 0, a.list, m.rows FROM targets t JOIN words w ON w.n = t.target JOIN assignments a ON a.target = t.target LEFT JOIN statuses s ON s.target = t.target LEFT JOIN modules m ON m.target = t.target WHERE t.active`)
 	if err != nil {
 		return err
 	}

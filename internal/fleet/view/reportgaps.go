@@ -6,12 +6,13 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// ReportGaps are targets that are active and of which the log has not all: nothing at all, or
-// a report that tells only what is other than in one that is gone. The next whole report of
-// each makes that good.
+// ReportGaps returns the active targets whose reports in the log are incomplete: without any
+// report, or with a partial report whose predecessor is missing. The next full report closes the
+// gap.
 func (v *View) ReportGaps(ctx context.Context) ([]fleet.TargetID, error) {
-	rows, err := v.read.QueryContext(ctx, `SELECT w.text FROM targets t JOIN words w ON w.n = t.target
-		LEFT JOIN statuses s ON s.target = t.target WHERE t.active AND NOT t.gone AND coalesce(s.lacks, 1) ORDER BY w.text`)
+	rows, err := v.read.QueryContext(ctx, `
+    SELECT w.text FROM targets t JOIN words w ON w.n = t.target
+    LEFT JOIN statuses s ON s.target = t.target WHERE t.active AND NOT t.gone AND coalesce(s.lacks, 1) ORDER BY w.text`)
 	if err != nil {
 		return nil, v.unread(err)
 	}

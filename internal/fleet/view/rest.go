@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// restEvery is how often a model looks whether it rests: nothing has changed since it
-// looked before. Connections that nobody read with for as long are closed.
+// restEvery is the time between two checks whether the model is idle. Idle connections for reading
+// are closed after the same time.
 const restEvery = 20 * time.Second
 
-// rest gives back what only work needs, whenever nothing changes any more, until ctx ends.
+// rest frees memory and disk space when the model becomes idle, until ctx ends.
 func (v *View) rest(ctx context.Context) error {
 	tick := time.NewTicker(restEvery)
 	defer tick.Stop()
@@ -35,15 +35,15 @@ func (v *View) rest(ctx context.Context) error {
 	}
 }
 
-// shrink gives back pages in memory, and the room of the file that changes are written to
-// first. What somebody reads just now stays; all tells whether nothing did.
+// shrink frees cached pages, and truncates the write-ahead log of SQLite. It skips pages that are
+// being read; all reports whether there were none.
 func (v *View) shrink(ctx context.Context) (all bool, err error) {
 	v.writing.Lock()
 	defer v.writing.Unlock()
 	ctx = context.WithoutCancel(ctx)
-	v.rows = map[int64]map[int64]row{} // a map that is cleared keeps its room
+	v.rows = map[int64]map[int64]row{} // a cleared map does not free memory
 	var busy, frames, moved int
-	// Whoever writes is not to wait for whoever reads.
+	// Writers must not wait for readers.
 	_, err = v.write.ExecContext(ctx, "PRAGMA busy_timeout(0)")
 	err = errors.Join(err, v.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &moved))
 	for _, step := range []string{fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTime.Milliseconds()), "PRAGMA shrink_memory"} {
@@ -51,7 +51,7 @@ func (v *View) shrink(ctx context.Context) (all bool, err error) {
 		err = errors.Join(err, one)
 	}
 	if err != nil {
-		return false, fmt.Errorf("cannot give back what the read model does not need: %w", v.noted(err))
+		return false, fmt.Errorf("cannot free the memory and the disk space of the read model: %w", v.noted(err))
 	}
 	return busy == 0, nil
 }

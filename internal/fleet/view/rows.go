@@ -7,17 +7,17 @@ import (
 	"slices"
 )
 
-// row is what stands of one module of a target.
+// row is the reported state of one module of a target.
 type row struct {
 	commit, bundle, state, since int64
 	waits, failure               string
 }
 
-// one is the version that it has.
+// one returns the applied version.
 func (r row) one() one { return one{r.commit, r.bundle} }
 
-// What is told of a module after its number: what it has that the one before has not. Most
-// came with one run, of one commit.
+// Flags of a packed module: fields that differ from the module before it. Most modules were applied
+// in one run from one commit.
 const (
 	otherCommit = 1 << iota
 	otherState
@@ -26,9 +26,9 @@ const (
 	hasFailure
 )
 
-// packRows makes one value of the modules of a target: for each, in the order of their
-// numbers, how far its number is from the one before, what it has that the one before has
-// not, how far its bundle is, and then what it has. Some 4 bytes for each are usual.
+// packRows encodes the modules of a target in the order of their numbers. A module has the
+// difference of its number to the previous one, its flags, the difference of its bundle, and the
+// fields in the flags. Usually this takes about 4 bytes per module.
 func packRows(rows map[int64]row) []byte {
 	out := make([]byte, 0, 8*len(rows))
 	var before int64
@@ -58,7 +58,7 @@ func packRows(rows map[int64]row) []byte {
 	return out
 }
 
-// beside tells what a row has that the one before has not.
+// beside returns the flags of a row after another row.
 func (r row) beside(last row) (has byte) {
 	if r.commit != last.commit {
 		has |= otherCommit
@@ -78,9 +78,9 @@ func (r row) beside(last row) (has byte) {
 	return has
 }
 
-var errRows = errors.New("what stands of the modules of a target is not what was written")
+var errRows = errors.New("the stored states of the modules of a target cannot be decoded")
 
-// packed is read from its beginning. After the first mistake all is zero.
+// packed is a decoder. After the first error it returns zero values.
 type packed struct {
 	b   []byte
 	err error
@@ -124,7 +124,7 @@ func (p *packed) mark() byte {
 	return b
 }
 
-// unpackRows reads what packRows wrote into a map, which is emptied before.
+// unpackRows decodes the output of packRows into a map, which it clears first.
 func unpackRows(b []byte, into map[int64]row) error {
 	clear(into)
 	p := packed{b: b}

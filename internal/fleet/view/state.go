@@ -5,24 +5,23 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// The states of targets, and of modules on targets, are defined here and nowhere else: lists,
-// details, counts and metrics all show these.
+// The states of targets, and of modules on targets, are defined only here. Lists, details, counts
+// and metrics show these states.
 
-// Unreported is the state of a module that its target has said nothing of yet, or not for too
-// long. It is not ready.
+// Unreported is the state of a module without a report of its target, or without a recent one. It
+// is not ready.
 const Unreported fleet.Readiness = "unknown"
 
-// onTarget is what the state of a module on a target follows from.
+// onTarget is the input for the state of a module on a target.
 type onTarget struct {
-	reported fleet.Readiness // what the target said last; "" for nothing
-	silent   bool            // the target has said nothing for too long
-	cloned   bool            // several hosts report as this target, so that no report counts
-	behind   bool            // other content is assigned than is applied
+	reported fleet.Readiness // in the last report; "" without a report
+	silent   bool            // the last contact is too long ago
+	cloned   bool            // several hosts report as this target, so reports do not count
+	behind   bool            // the applied content differs from the assigned content
 }
 
-// state is what is known of the module. A failure is one until the target says otherwise;
-// everything else is unknown if the target is silent. A module is ready only if what is
-// assigned is what is applied.
+// state returns the state of the module. A failure remains until a new report. Other states become
+// unknown if the target is silent. A module is ready only if the assigned content is applied.
 func (m onTarget) state() fleet.Readiness {
 	switch {
 	case m.cloned:
@@ -37,8 +36,8 @@ func (m onTarget) state() fleet.Readiness {
 	return m.reported
 }
 
-// marks are the states of modules that a list shows, the worst first, and what a target
-// is that has such a module.
+// marks returns the states of modules that lists show, the worst first, and the resulting states of
+// targets.
 func marks() []struct {
 	module fleet.Readiness
 	target document.State
@@ -53,7 +52,7 @@ func marks() []struct {
 	}
 }
 
-// severity orders the states of modules, the worst first.
+// severity returns the rank of a state of a module; the worst has the lowest.
 func severity(r fleet.Readiness) int {
 	for i, m := range marks() {
 		if m.module == r {
@@ -66,7 +65,7 @@ func severity(r fleet.Readiness) int {
 	return len(marks()) // unknown
 }
 
-// known is what a target's state follows from.
+// known is the input for the state of a target.
 type known struct {
 	active, reported bool
 	cloned           bool // several hosts report as this target
@@ -80,7 +79,7 @@ type known struct {
 	states           int
 }
 
-// state is the worst that is true of a target.
+// state returns the most severe state that applies.
 func (k known) state() document.State {
 	has := func(of document.State) bool {
 		for i, m := range marks() {

@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// Status counts the fleet.
+// Status returns counts of the whole fleet.
 func (v *View) Status(ctx context.Context, now time.Time) (document.Status, error) {
 	s := document.Status{Format: document.StatusFormat, Standings: map[fleet.Standing]int{}, States: map[document.State]int{}}
 	all, err := v.targets(ctx, "", now)

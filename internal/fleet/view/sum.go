@@ -2,14 +2,14 @@ package view
 
 import "slices"
 
-// sum is what lists of targets show of the modules of one.
+// sum is the summary of the modules of one target for lists.
 type sum struct {
 	modules, behind int
-	states          int // a bit for each of marks
+	states          int // a bit for each element of marks
 	failure, waits  string
 }
 
-// sumStored counts the modules of one target anew, by what is known of them.
+// sumStored computes the summary of one target from its stored rows.
 func (t *tx) sumStored(target int64) error {
 	had, err := t.rows(target)
 	if err != nil {
@@ -18,7 +18,7 @@ func (t *tx) sumStored(target int64) error {
 	return t.sum(target, had)
 }
 
-// sum counts the modules of one target anew. rows are what it says of them.
+// sum computes the summary of one target. rows contains the reported states of its modules.
 func (t *tx) sum(target int64, rows map[int64]row) error {
 	list, err := t.listOf(target)
 	if err != nil {
@@ -46,16 +46,15 @@ func (t *tx) sum(target int64, rows map[int64]row) error {
 	return t.exec("INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?, ?)", target, s.modules, s.behind, s.states, s.failure, s.waits)
 }
 
-// one is a revision of a module, in numbers of words.
+// one is a version of a module, in numbers of words.
 type one struct{ commit, bundle int64 }
 
-// behind tells whether something else is applied. The same content at another commit is
-// the same.
+// behind reports whether the applied content differs. The same content at another commit is equal.
 func (want one) behind(have one) bool {
 	return want.commit != have.commit && (have.bundle == 0 || want.bundle != have.bundle)
 }
 
-// add counts a module. mark is the place of its state among marks, below 0 for none.
+// add adds a module to a summary. mark is the index of its state in marks, or negative.
 func (s *sum) add(behind bool, mark int, waits, failure string) {
 	s.modules++
 	if behind {

@@ -16,11 +16,11 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Take writes the records of one place of the log. What was taken already, and records
-// that nobody can read, change nothing.
+// Take writes the records at a position of the log. It ignores positions that were written already,
+// and records that cannot be decoded.
 func (v *View) Take(ctx context.Context, seq uint64, records [][]byte) error {
 	if seq > math.MaxInt64 {
-		return errors.New("cannot take a record of the log with so high a number")
+		return errors.New("cannot store a record of the log: its position is too high")
 	}
 	return v.update(ctx, "the log", func(t *tx) error {
 		var at int64
@@ -36,29 +36,29 @@ func (v *View) Take(ctx context.Context, seq uint64, records [][]byte) error {
 	})
 }
 
-// markOf tells what was at a place of a log from what is there in another one.
+// markOf returns a hash of records, which identifies the log.
 func markOf(records [][]byte) []byte {
 	sum := sha256.New()
 	for _, r := range records {
-		_ = binary.Write(sum, binary.BigEndian, uint64(len(r))) // a hash takes all
+		_ = binary.Write(sum, binary.BigEndian, uint64(len(r))) // a hash never fails
 		_, _ = sum.Write(r)
 	}
 	return sum.Sum(nil)
 }
 
-// place is one record of the log.
+// place is the position of a record in the log.
 type place struct {
 	seq   int64
 	place int
 }
 
-// format finds out what a record is, before it is read strictly. It is most often the
-// first that a record says.
+// format returns the format of a record. Usually it is the first field, so that the rest need not
+// be decoded.
 func format(record []byte) string {
 	dec := json.NewDecoder(bytes.NewReader(record))
 	var first [3]json.Token
 	for i := range first {
-		first[i], _ = dec.Token() // what is no JSON has no format
+		first[i], _ = dec.Token() // an invalid record has no format
 	}
 	if text, ok := first[2].(string); ok && first[0] == json.Delim('{') && first[1] == "format" {
 		return text
@@ -81,13 +81,13 @@ func (t *tx) record(p place, record []byte) error {
 			return t.hubEvent(p, e)
 		}
 	}
-	return nil // a newer hub wrote it, or nobody did: the rest still counts
+	return nil // unknown format, or written by a newer hub: other records still count
 }
 
 func (t *tx) report(p place, r fleet.Report) error {
 	text, phrase := r.Event.Text, ""
 	if r.Event.Kind == fleet.Accepted || r.Event.Kind == fleet.Applied {
-		text, phrase = "", text // the generation
+		text, phrase = "", text // the text is the generation, which many targets share
 	}
 	words, err := t.numbers(string(r.Target), string(r.Event.Kind), r.Event.Module, phrase)
 	if err != nil {
@@ -106,7 +106,7 @@ func (t *tx) report(p place, r fleet.Report) error {
 	return t.status(p, words[0], r, r.Since > 0 && (lacked || int64(r.Since) != newest))
 }
 
-// status replaces what a target is. lacks says that modules may be missing, or be older.
+// status replaces the status of a target. lacks means that modules may be missing or outdated.
 func (t *tx) status(p place, target int64, r fleet.Report, lacks bool) error {
 	s := r.Status
 	facts := ""
@@ -125,7 +125,7 @@ func (t *tx) status(p place, target int64, r fleet.Report, lacks bool) error {
 		return err
 	}
 	if r.Since > 0 && len(s.Modules) == 0 {
-		return nil // nothing of them is other
+		return nil // no module changed
 	}
 	now, applied, err := t.modules(target, s.Modules, r.Since > 0)
 	if err == nil && len(applied) > 0 {
@@ -137,7 +137,7 @@ func (t *tx) status(p place, target int64, r fleet.Report, lacks bool) error {
 	return t.sum(target, now)
 }
 
-// about says of which modules the versions changed with an event.
+// about records the modules whose versions changed with an event.
 func (t *tx) about(p place, modules []int64) error {
 	slices.Sort(modules)
 	text := strings.Trim(fmt.Sprint(modules), "[]")
@@ -160,9 +160,8 @@ func (t *tx) about(p place, modules []int64) error {
 	return t.exec("UPDATE events SET about = ? WHERE seq = ? AND place = ?", n, p.seq, p.place)
 }
 
-// modules writes what a target says of its modules, and gives all of them, and those of which
-// another version is applied: most do not change from one report to the next. A part is not
-// about those that it does not name.
+// modules stores the reported states of modules. It returns all rows of the target, and the modules
+// with another applied version. If part is set, modules that the report does not contain stay.
 func (t *tx) modules(target int64, all []fleet.ModuleStatus, part bool) (_ map[int64]row, applied []int64, err error) {
 	rows, err := t.rows(target)
 	if err != nil {
@@ -195,12 +194,11 @@ func (t *tx) modules(target int64, all []fleet.ModuleStatus, part bool) (_ map[i
 	return rows, applied, t.exec("INSERT OR REPLACE INTO modules VALUES (?, ?)", target, packRows(rows))
 }
 
-// maxRows bounds of how many targets the rows are remembered.
+// maxRows limits the targets with cached rows.
 const maxRows = 2_000
 
-// rows are what stands of the modules of a target, by module. They are remembered while
-// there is work: a target that is assigned something reports about it soon. Who changes
-// them writes the same into the table.
+// rows returns the rows of the modules of a target. They are cached, because a target with a new
+// assignment soon reports again. A caller that changes the map must write the same to the table.
 func (t *tx) rows(target int64) (map[int64]row, error) {
 	if had, ok := t.v.rows[target]; ok {
 		return had, nil
@@ -226,11 +224,11 @@ func (t *tx) hubEvent(p place, e fleet.HubEvent) error {
 	if err != nil {
 		return err
 	}
-	number := p.seq<<16 + int64(min(p.place, math.MaxUint16)) // unique, and in the order of the log
+	number := p.seq<<16 + int64(min(p.place, math.MaxUint16)) // unique, and increasing with the log
 	return t.event(p, words[0], 1, number, e.At, words[1], words[2], 0, 0, e.Text, e.Error, words[3], 0)
 }
 
-// event keeps one, unless it is there already, and lets the oldest go.
+// event inserts an event, unless it exists, and deletes the oldest events above the limit.
 func (t *tx) event(p place, target, hub, number int64, rest ...any) error {
 	err := t.exec("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)", slices.Concat([]any{p.seq, p.place, target, hub, number}, rest)...)
 	if err != nil {
@@ -240,9 +238,10 @@ func (t *tx) event(p place, target, hub, number int64, rest ...any) error {
 	if target == 0 {
 		most *= ofTheHub
 	}
-	return t.exec(`DELETE FROM events WHERE target = ?1 AND hub = ?2 AND number <= (
-		SELECT number FROM events WHERE target = ?1 AND hub = ?2 ORDER BY number DESC LIMIT 1 OFFSET ?3)`, target, hub, most)
+	return t.exec(`
+    DELETE FROM events WHERE target = ?1 AND hub = ?2 AND number <= (
+    SELECT number FROM events WHERE target = ?1 AND hub = ?2 ORDER BY number DESC LIMIT 1 OFFSET ?3)`, target, hub, most)
 }
 
-// ofTheHub is how many times more events are kept that are about no target.
+// ofTheHub is the factor between the limits of events about no target and about one target.
 const ofTheHub = 20

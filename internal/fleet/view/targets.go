@@ -17,8 +17,7 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// Targets gives a page of the targets that are chosen. An error about the selection says
-// what is wrong with it, and has ErrSelection in its chain.
+// Targets returns a page of the selected targets. An error about the query wraps ErrSelection.
 func (v *View) Targets(ctx context.Context, q TargetQuery) (document.TargetPage, error) {
 	page := document.TargetPage{Format: document.TargetPageFormat, Targets: []document.Target{}}
 	order, err := sorting(q.Sort)
@@ -41,13 +40,13 @@ func (v *View) Targets(ctx context.Context, q TargetQuery) (document.TargetPage,
 	return page, nil
 }
 
-// ErrSelection is in the chain of errors about what was asked for.
-var ErrSelection = errors.New("nothing was looked up")
+// ErrSelection is wrapped by errors about a wrong query.
+var ErrSelection = errors.New("the query is wrong")
 
-// asked marks an error as one about what was asked for.
+// asked marks an error as an error of the query.
 func asked(err error) error { return fmt.Errorf("%w: %w", ErrSelection, err) }
 
-// Page is one page of what there is; limit 0 is MaxPage.
+// Page returns one page of a list; limit 0 means MaxPage.
 func Page[T any](all []T, offset, limit int) []T {
 	if limit <= 0 || limit > MaxPage {
 		limit = MaxPage
@@ -56,7 +55,7 @@ func Page[T any](all []T, offset, limit int) []T {
 	return all[offset:min(offset+limit, len(all))]
 }
 
-// sorting reads the order of targets. Those that are equal come by name.
+// sorting returns the order of targets for its name. Equal targets are sorted by name.
 func sorting(name string) (func(a, b document.Target) int, error) {
 	field, back := strings.CutPrefix(name, "-")
 	states := document.States()
@@ -73,7 +72,7 @@ func sorting(name string) (func(a, b document.Target) int, error) {
 	}
 	order, ok := orders[field]
 	if !ok {
-		return nil, asked(fmt.Errorf("cannot sort by %.40q: there are name, state, contact, drift, behind and changed, each with - before it to turn it round", name))
+		return nil, asked(fmt.Errorf("cannot sort by %.40q: use name, state, contact, drift, behind or changed, with - before it for the reverse order", name))
 	}
 	sign := 1
 	if back {
@@ -84,8 +83,8 @@ func sorting(name string) (func(a, b document.Target) int, error) {
 	}, nil
 }
 
-// chosen keeps those that a selection means. A name that a target which is gone shares
-// with one that is not means both.
+// chosen returns the selected targets. The name of a target in the fleet
+// also selects removed targets with the same name.
 func (v *View) chosen(all []document.Target, words []string) ([]document.Target, error) {
 	if len(words) == 0 {
 		return all, nil
@@ -99,7 +98,7 @@ func (v *View) chosen(all []document.Target, words []string) ([]document.Target,
 	v.mu.Unlock()
 	inventory := make([]lang.Target, 0, len(all))
 	given := selection.Given{}
-	for _, t := range slices.Backward(all) { // of one name the last counts, which is not gone
+	for _, t := range slices.Backward(all) { // for equal names, the last one is in the fleet
 		b := belongs[t.Name]
 		inventory = append(inventory, lang.Target{Name: t.Name, Labels: t.Labels, Roles: b.Roles, Groups: b.Groups})
 		if t.State == document.Failed {
@@ -118,13 +117,13 @@ func (v *View) chosen(all []document.Target, words []string) ([]document.Target,
 }
 
 const targetQuery = `
-	SELECT t.doc, COALESCE(a.epoch, 0), COALESCE(a.generation, 0), COALESCE(a.frozen, ''), COALESCE(a.withdrawn, ''),
-		COALESCE(s.seq, 0), COALESCE(s.at, 0), COALESCE(s.epoch, 0), COALESCE(s.generation, 0), COALESCE(w.text, ''), COALESCE(s.drift, 0), COALESCE(s.frozen, ''), COALESCE(s.run, 0), COALESCE(s.changed, 0), COALESCE(s.error, ''),
-		COALESCE(c.modules, 0), COALESCE(c.behind, 0), COALESCE(c.states, 0), COALESCE(c.error, ''), COALESCE(c.waits, '')
-	FROM targets t LEFT JOIN assignments a USING (target) LEFT JOIN statuses s USING (target) LEFT JOIN words w ON w.n = s.version LEFT JOIN sums c USING (target)
-	%s ORDER BY t.gone DESC, t.name, t.target`
+    SELECT t.doc, COALESCE(a.epoch, 0), COALESCE(a.generation, 0), COALESCE(a.frozen, ''), COALESCE(a.withdrawn, ''),
+    COALESCE(s.seq, 0), COALESCE(s.at, 0), COALESCE(s.epoch, 0), COALESCE(s.generation, 0), COALESCE(w.text, ''), COALESCE(s.drift, 0), COALESCE(s.frozen, ''), COALESCE(s.run, 0), COALESCE(s.changed, 0), COALESCE(s.error, ''),
+    COALESCE(c.modules, 0), COALESCE(c.behind, 0), COALESCE(c.states, 0), COALESCE(c.error, ''), COALESCE(c.waits, '')
+    FROM targets t LEFT JOIN assignments a USING (target) LEFT JOIN statuses s USING (target) LEFT JOIN words w ON w.n = s.version LEFT JOIN sums c USING (target)
+    %s ORDER BY t.gone DESC, t.name, t.target`
 
-// targets are all of them, or those that where says; those that are gone come first.
+// targets returns the targets that match a condition. Targets that left the fleet come first.
 func (v *View) targets(ctx context.Context, where string, now time.Time, args ...any) ([]document.Target, error) {
 	rows, err := v.read.QueryContext(ctx, fmt.Sprintf(targetQuery, where), args...)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// tx is a transaction that writes.
+// tx is a transaction for writing.
 type tx struct {
 	*sql.Tx
 	ctx context.Context
@@ -24,7 +24,7 @@ func (t *tx) exec(query string, args ...any) error {
 	return err
 }
 
-// row asks for one row.
+// row queries one row.
 func (t *tx) row(query string, args ...any) *sql.Row {
 	if s := t.prepared(query); s != nil {
 		return s.QueryRowContext(t.ctx, args...)
@@ -32,7 +32,7 @@ func (t *tx) row(query string, args ...any) *sql.Row {
 	return t.QueryRowContext(t.ctx, query, args...)
 }
 
-// query asks for several.
+// query queries several rows.
 func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
 	if s := t.prepared(query); s != nil {
 		return s.QueryContext(t.ctx, args...)
@@ -40,13 +40,12 @@ func (t *tx) query(query string, args ...any) (*sql.Rows, error) {
 	return t.QueryContext(t.ctx, query, args...)
 }
 
-// maxPrepared bounds how many statements are kept. Those that write several rows are as
-// many as there are numbers of rows.
+// maxPrepared limits prepared statements.
 const maxPrepared = 100
 
-// prepared is a statement that is kept, since to read one takes longer than to do what it
-// says; nil for one that comes for the first time, which is kept when the transaction has
-// ended: there is one connection that writes, and it is busy until then.
+// prepared returns a prepared statement, because parsing takes longer than execution. It returns
+// nil for a new statement, which is prepared after the transaction: until then the only connection
+// for writing is in use.
 func (t *tx) prepared(query string) *sql.Stmt {
 	s, known := t.v.prepared[query]
 	if s != nil {
@@ -59,8 +58,7 @@ func (t *tx) prepared(query string) *sql.Stmt {
 	return nil
 }
 
-// prepareWished prepares what came for the first time. What cannot be is told when it is
-// used.
+// prepareWished prepares new statements. An invalid statement fails when it is used.
 func (v *View) prepareWished(ctx context.Context) {
 	for _, query := range v.wished {
 		if s, err := v.write.PrepareContext(ctx, query); err == nil {
@@ -70,7 +68,7 @@ func (v *View) prepareWished(ctx context.Context) {
 	v.wished = nil
 }
 
-// word is the number of a text; 0 is that of none.
+// word returns the number of a text, and inserts a new text. The number of "" is 0.
 func (t *tx) word(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -95,14 +93,15 @@ func (t *tx) word(text string) (int64, error) {
 	return n, nil
 }
 
-// What is remembered of the table: so many texts, and none that is longer.
+// Limits of the caches: the numbers of texts and of parts, and the length of a cached text in
+// bytes.
 const (
 	maxWords = 50_000
 	maxWord  = 128
 	maxParts = 4_000
 )
 
-// numbers are those of several texts.
+// numbers returns the numbers of several texts.
 func (t *tx) numbers(texts ...string) ([]int64, error) {
 	out := make([]int64, len(texts))
 	for i, text := range texts {
@@ -115,7 +114,7 @@ func (t *tx) numbers(texts ...string) ([]int64, error) {
 	return out, nil
 }
 
-// asJSON is for what has a JSON form always.
+// asJSON encodes a value.
 func asJSON(doc any) (string, error) {
 	b, err := json.Marshal(doc)
 	return string(b), err

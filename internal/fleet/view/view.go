@@ -17,12 +17,12 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Options bound what is kept. The zero value has the defaults.
+// Options limit the content of the model. The zero value has the defaults.
 type Options struct {
-	Events int           // of each target; 0 is 40
-	Age    time.Duration // of events; 0 is 90 days
-	// Silence is how long an active target may say nothing before it counts as silent;
-	// 0 is 5 minutes.
+	Events int           // of each target; 0 means 40
+	Age    time.Duration // of events; 0 means 90 days
+	// Silence is the time without contact after which an active target is unresponsive; 0 means 5
+	// minutes.
 	Silence time.Duration
 }
 
@@ -33,45 +33,45 @@ const (
 	DefaultSilence = 5 * time.Minute
 )
 
-// View is an open read model. Its methods may be called from any goroutine.
+// View is an open read model. Its methods are safe for concurrent use.
 type View struct {
 	o        Options
 	write    *sql.DB // one connection
 	read     *sql.DB
 	writing  sync.Mutex
-	words    map[string]int64     // what is known of the table; under writing
-	parts    map[string]int64     // the same, by doc
-	prepared map[string]*sql.Stmt // of write; nil for one that is not yet
+	words    map[string]int64     // cache of the table; needs the lock writing
+	parts    map[string]int64     // cache of the table, by doc; needs the lock writing
+	prepared map[string]*sql.Stmt // on write; nil for a statement that is not prepared yet
 	wished   []string
 	lists    map[int64][]listing
 	rows     map[int64]map[int64]row
 	sets     map[string]int64           // of modules, by their numbers
-	same     map[*fleet.Assigned]shared // lists by their first place, which keeps them from being made anew
+	same     map[*fleet.Assigned]shared // lists by the address of their first element, which this map keeps alive
 
 	mu       sync.Mutex
 	contacts map[fleet.TargetID]contact
 	belongs  map[string]Belongs // by the target's name
-	more     chan struct{}      // closed and made anew at each change
+	more     chan struct{}      // closed and replaced at each change
 	damage   chan error         // the first damage
 }
 
-// contact is when an agent was heard of, and whether it is connected.
+// contact is the last contact with an agent.
 type contact struct {
 	at        int64
 	connected bool
-	ahead     time.Duration // its clock
+	ahead     time.Duration // of its clock
 }
 
-// silent tells whether an agent that last reported at a time has said nothing for too long.
+// unresponsive reports whether the last contact with an agent is too long ago.
 func (c contact) unresponsive(reported int64, now time.Time, most time.Duration) bool {
 	return !c.connected && now.UnixNano()-max(reported, c.at) > int64(most)
 }
 
-// Belongs is what a repository says of a target by its name.
+// Belongs contains the roles and target groups of a target.
 type Belongs struct{ Roles, Groups []string }
 
-// Open opens the read model of a file, which is made when it is missing, of another
-// version or damaged.
+// Open opens the read model in a file. It creates a new one if the file is missing, has another
+// version or is damaged.
 func Open(file string, o Options) (*View, error) {
 	o.Events = cmp.Or(o.Events, DefaultEvents)
 	o.Age = cmp.Or(o.Age, DefaultAge)
@@ -86,7 +86,7 @@ func Open(file string, o Options) (*View, error) {
 	return open(file, o)
 }
 
-// Remove deletes a read model that nobody has open. One that is not there is no error.
+// Remove deletes a read model that is not open. A missing file is not an error.
 func Remove(file string) error {
 	for _, name := range []string{file, file + "-wal", file + "-shm"} {
 		if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -99,8 +99,8 @@ func Remove(file string) error {
 func open(file string, o Options) (*View, error) {
 	v := &View{o: o, words: map[string]int64{}, parts: map[string]int64{}, prepared: map[string]*sql.Stmt{}, lists: map[int64][]listing{}, rows: map[int64]map[int64]row{}, sets: map[string]int64{}, same: map[*fleet.Assigned]shared{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{}), damage: make(chan error, 1)}
 	var err error
-	// What the last transactions wrote may be lost with the power, never half of one: the
-	// position goes with them.
+	// The last transactions may be lost with a power failure, but never a part of one. The position
+	// in the log is lost with them.
 	if v.write, err = connect(file, 1, "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"); err != nil {
 		return nil, err
 	}
@@ -110,11 +110,11 @@ func open(file string, o Options) (*View, error) {
 	if v.read, err = connect(file, 4, "_pragma=query_only(1)"); err != nil {
 		return nil, errors.Join(err, v.write.Close())
 	}
-	v.read.SetConnMaxIdleTime(restEvery) // each has its own pages in memory
+	v.read.SetConnMaxIdleTime(restEvery) // each connection has its own page cache
 	return v, nil
 }
 
-// busyTime is how long anybody waits for somebody else who uses the file.
+// busyTime limits the time to wait for other users of the file.
 const busyTime = 10 * time.Second
 
 func connect(file string, most int, pragmas string) (*sql.DB, error) {
@@ -129,7 +129,7 @@ func connect(file string, most int, pragmas string) (*sql.DB, error) {
 	return db, nil
 }
 
-// prepare makes the tables of a new file, and refuses one that is not as it should be.
+// prepare creates the tables of a new file, and checks an existing file.
 func (v *View) prepare() error {
 	var has int
 	var health string
@@ -148,21 +148,21 @@ func (v *View) prepare() error {
 		return fmt.Errorf("cannot use a read model of version %d", has)
 	}
 	if _, err := v.write.Exec(fmt.Sprintf("BEGIN; %s PRAGMA user_version = %d; COMMIT", schema, version)); err != nil {
-		return fmt.Errorf("cannot make the read model: %w", err)
+		return fmt.Errorf("cannot create the read model: %w", err)
 	}
 	return nil
 }
 
-// Close frees the file. No method may be called afterwards.
+// Close closes the file. No method may be called afterwards.
 func (v *View) Close() error { return errors.Join(v.read.Close(), v.write.Close()) }
 
-// Position is the newest of the log that is in the model; 0 is none.
+// Position returns the newest position of the log in the model, or 0.
 func (v *View) Position(ctx context.Context) (uint64, error) {
 	seq, _, err := v.place(ctx)
 	return seq, err
 }
 
-// Changed is closed when something has changed since it was called.
+// Changed returns a channel that is closed at the next change.
 func (v *View) Changed() <-chan struct{} {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -176,7 +176,7 @@ func (v *View) changed() {
 	v.more = make(chan struct{})
 }
 
-// Heard says that an agent was heard of, by the hub's clock.
+// Heard records a contact with an agent, by the clock of the hub.
 func (v *View) Heard(id fleet.TargetID, at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -185,8 +185,7 @@ func (v *View) Heard(id fleet.TargetID, at time.Time) {
 	v.contacts[id] = c
 }
 
-// Clock says how far the clock of an agent is ahead of the hub's. It is shown where it is
-// wrong.
+// Clock records how far the clock of an agent is ahead of the hub's; 0 if it is right.
 func (v *View) Clock(id fleet.TargetID, ahead time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -201,7 +200,7 @@ func (v *View) ahead(id fleet.TargetID) time.Duration {
 	return v.contacts[id].ahead
 }
 
-// Connected says that an agent is connected, or no more.
+// Connected records whether an agent is connected.
 func (v *View) Connected(id fleet.TargetID, here bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -210,35 +209,35 @@ func (v *View) Connected(id fleet.TargetID, here bool) {
 	v.contacts[id] = c
 }
 
-// Belong replaces what the repository says of targets by their names, which selections
-// by role and group look at. The map is the view's from now on.
+// Belong replaces the roles and groups of targets, by name, for selections. The caller must no
+// longer modify the map.
 func (v *View) Belong(all map[string]Belongs) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.belongs = all
 }
 
-// update runs one transaction that writes. What it learned of words is forgotten when
-// it fails: they may not be there.
+// update runs one transaction for writing. After a failure it clears the caches, because their rows
+// may not exist.
 func (v *View) update(ctx context.Context, what string, f func(*tx) error) error {
 	v.writing.Lock()
 	defer v.writing.Unlock()
 	defer v.prepareWished(context.WithoutCancel(ctx))
-	// It is short, and to be able to break each statement off would cost as much as it.
+	// The transaction is short, and a context that can be cancelled would double its cost.
 	ctx = context.WithoutCancel(ctx)
 	raw, err := v.write.BeginTx(ctx, nil)
 	if err != nil {
-		return fmt.Errorf("cannot write %s into the read model: %w", what, v.noted(err))
+		return fmt.Errorf("cannot write %s to the read model: %w", what, v.noted(err))
 	}
 	t := &tx{Tx: raw, ctx: ctx, v: v}
 	if err = f(t); err == nil {
 		err = raw.Commit()
 	}
 	if err != nil {
-		_ = raw.Rollback() // the error that led here is the one to tell
+		_ = raw.Rollback() // the first error is more useful
 		clear(v.rows)
 		v.forget()
-		return fmt.Errorf("cannot write %s into the read model: %w", what, v.noted(err))
+		return fmt.Errorf("cannot write %s to the read model: %w", what, v.noted(err))
 	}
 	v.changed()
 	return nil

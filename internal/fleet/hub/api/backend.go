@@ -11,21 +11,21 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// Views is what is asked of the read model. *view.View has it.
+// Views are the queries of the read model. *view.View implements it.
 type Views interface {
 	Targets(ctx context.Context, q view.TargetQuery) (document.TargetPage, error)
-	// Target takes an identity or the name of a target that is not gone.
+	// Target finds a target by its identity, or by its name unless it left the fleet.
 	Target(ctx context.Context, name string, now time.Time) (document.TargetDetail, error)
 	Modules(ctx context.Context, now time.Time) (document.ModulePage, error)
 	Module(ctx context.Context, q view.ModuleQuery) (document.ModuleDetail, error)
 	Events(ctx context.Context, q view.EventQuery) (document.EventPage, error)
-	// Changed is closed when there may be more events than when it was called.
+	// Changed returns a channel that is closed when there may be newer events.
 	Changed() <-chan struct{}
 	Status(ctx context.Context, now time.Time) (document.Status, error)
 }
 
-// Operations is what changes something. Each is told who asks, and is durable when it
-// returns. Targets are identities that the views gave.
+// Operations are the changes. Each gets the user who requests it, and is durable when it returns.
+// Target IDs come from Views.
 type Operations interface {
 	CreateToken(ctx context.Context, by access.Who, r document.TokenRequest) (document.NewToken, error)
 	Tokens(ctx context.Context) ([]document.Token, error)
@@ -33,15 +33,15 @@ type Operations interface {
 
 	Hubs(ctx context.Context) (document.HubPage, error)
 	RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error
-	// AuditLog is a part of it; an offset below 0 is that of the last records. A *Refusal
-	// says that no record begins there.
+	// AuditLog returns a page of the audit log. A negative offset means the last records. It
+	// returns a *Refusal if no record begins at the offset.
 	AuditLog(ctx context.Context, offset int64, limit int) (document.AuditPage, error)
 
 	Users(ctx context.Context) ([]document.User, error)
 	SetUser(ctx context.Context, by access.Who, r document.UserRequest) error
-	// CreateLogin makes a token for somebody whom the hub knows.
+	// CreateLogin creates a token for an existing user.
 	CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error)
-	// Logins are the tokens of somebody, and RevokeLogin ends one, at all hubs.
+	// Logins lists the tokens of a user. RevokeLogin revokes one of them at all hubs.
 	Logins(ctx context.Context, name string) ([]document.Login, error)
 	RevokeLogin(ctx context.Context, by access.Who, name, login string) error
 
@@ -53,93 +53,95 @@ type Operations interface {
 	Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error
 	Freeze(ctx context.Context, by access.Who, id fleet.TargetID, r document.FreezeRequest) error
 	Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error
-	// FreezeAll is one record for all targets, also for those that join later.
+	// FreezeAll stores one freeze for all targets, also for targets that enrol later.
 	FreezeAll(ctx context.Context, by access.Who, r document.FreezeRequest) error
-	// UnfreezeAll leaves the freezes of single targets.
+	// UnfreezeAll does not change the freezes of single targets.
 	UnfreezeAll(ctx context.Context, by access.Who) error
-	// FrozenAll is the freeze of the fleet that is in force, nil for none.
+	// FrozenAll returns the freeze of the fleet that is in force, or nil.
 	FrozenAll(ctx context.Context) (*document.FleetFreeze, error)
-	// Suspect marks a target, and Trust takes the mark away. Both may be said twice.
+	// Suspect marks a target as not reliable, and Trust removes the mark. Both may be repeated.
 	Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error
 	Trust(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
-	// Requests returns the requests of agents that are not decided, the oldest first. DecideRequest gives
-	// a Refusal for one that is not there.
+	// Requests returns the undecided requests of agents, the oldest first. DecideRequest returns a
+	// Refusal for a request that does not exist.
 	Requests(ctx context.Context) ([]document.Request, error)
 	DecideRequest(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, name string, refuse bool, reason string) error
-	// Certificates are those of services, without the format.
+	// Certificates returns the certificates of services. The caller sets the format.
 	Certificates(ctx context.Context) (document.CertificatePage, error)
-	// RevokeCertificates returns the job that informs the agents, and a Refusal where
-	// none is meant.
+	// RevokeCertificates returns the job that informs the agents, or a Refusal if no certificate
+	// matches.
 	RevokeCertificates(ctx context.Context, by access.Who, r document.CertificateRevocation) (document.Job, error)
-	// RequestPolicy is the same at all hubs. SetRequestPolicy gives a Refusal for what there is not.
+	// RequestPolicy is the same at all hubs. SetRequestPolicy returns a Refusal for an invalid
+	// change.
 	RequestPolicy(ctx context.Context) (fleet.RequestPolicy, error)
 	SetRequestPolicy(ctx context.Context, by access.Who, r document.RequestPolicyChange) error
 
-	// SaveState gives what hubs share and nothing else knows.
+	// SaveState returns the data that hubs share, for a backup.
 	SaveState(ctx context.Context, by access.Who) (document.HubState, error)
-	// BackupSaved records that a backup is stored, of a state with this time. It gives a Refusal
-	// for a time to come.
+	// BackupSaved records that a backup is stored. at is the time in its state, in ns since 1970.
+	// It returns a Refusal for a time in the future.
 	BackupSaved(ctx context.Context, by access.Who, at int64) error
-	// ApproveAlarm lets happen what the alarm with this digest keeps from happening.
+	// ApproveAlarm approves the change that the alarm with this digest blocks.
 	ApproveAlarm(ctx context.Context, by access.Who, digest string) error
 	Notifications(ctx context.Context) ([]document.NotificationState, error)
 	SetNotification(ctx context.Context, by access.Who, r document.Notification) error
 	RemoveNotification(ctx context.Context, by access.Who, name string) error
-	// TestNotification sends something at once.
+	// TestNotification sends an example at once.
 	TestNotification(ctx context.Context, by access.Who, name string) error
-	// DecideNotice lets a notice go that waits, or throws it away.
+	// DecideNotice approves or discards a notice that waits for a decision.
 	DecideNotice(ctx context.Context, by access.Who, id string, deny bool) error
 	Binaries(ctx context.Context) ([]document.BinarySetting, error)
-	// SetBinary says which program the targets are to be, and those that the selection
-	// of the request means later.
+	// SetBinary sets the binary of the agents of targets, and of targets that the selection in the
+	// request matches later.
 	SetBinary(ctx context.Context, by access.Who, r document.BinaryRequest, targets []fleet.TargetID) error
 
-	// CreateJob stores a job for each of the targets until its agent acknowledges it, or its
-	// time is over. It was checked, and the targets are those that it selects.
+	// CreateJob stores a job until the agent of each target has acknowledged it, or it expires. The
+	// caller has checked the job and evaluated its selection.
 	CreateJob(ctx context.Context, by access.Who, r document.JobRequest, targets []fleet.TargetID) (document.Job, error)
-	// Job is one with what was said.
+	// Job returns one job with the output of its program.
 	Job(ctx context.Context, id string) (document.Job, error)
 	// CancelJob cancels a job for agents that have not started it.
 	CancelJob(ctx context.Context, by access.Who, id string) error
-	// Jobs is a page of them without the format, the newest first; limit 0 is the largest.
+	// Jobs returns a page of jobs, the newest first; limit 0 means the largest page. The caller
+	// sets the format.
 	Jobs(ctx context.Context, offset, limit int) (document.JobPage, error)
 }
 
-// Backend is what the API stands on.
+// Backend is the part of a hub that the API uses. *hub.Hub with *view.View implements it.
 type Backend interface {
 	Views
 	Operations
 	Executors
 	Repositories(ctx context.Context) ([]document.Repository, error)
-	// Exports are what targets export, without the format.
+	// Exports returns the exported values of targets. The caller sets the format.
 	Exports(ctx context.Context) (document.Exports, error)
-	// Because is why a target has a module as it was decided last, a sentence a line.
+	// Because returns the reasons for a module on a target, one sentence per element.
 	Because(ctx context.Context, id fleet.TargetID, module string) ([]string, error)
 	Alarms(ctx context.Context) ([]document.Alarm, error)
-	// Check looks closely.
+	// Check examines the hub. It may take some seconds.
 	Check(ctx context.Context) document.HubCheck
-	// Health does not wait for anything.
+	// Health returns at once.
 	Health(ctx context.Context) document.Health
 }
 
-// Open is the right of routes that anybody may use: none.
+// Open is the right of routes that need no authentication.
 const Open access.Right = ""
 
-// Rights are all that routes need.
+// Rights returns all rights that routes can need.
 func Rights() []access.Right {
 	return []access.Right{access.Read, access.Operate, access.Approve, access.Admin}
 }
 
-// Authenticate finds who asks; *access.Gate does. An error is answered with 401 and its
-// text.
+// Authenticate returns the user of a request; *access.Gate implements it. An error causes the
+// status 401 with its text.
 type Authenticate func(*http.Request) (access.Who, error)
 
-// Audit keeps what somebody did; *access.Trail does. It is called before each changing
-// call with the outcome access.Begun, and the call is not made when it fails. Then it is
-// called again with how it ended. Entry.Reason of the first is what was asked, as JSON.
+// Audit records an operation; *access.Trail implements it. Before each change it is called with the
+// outcome access.Begun; if this fails, the change is refused. After the change it is called with
+// the outcome. In the first call, Entry.Reason is the request as JSON.
 type Audit func(ctx context.Context, e access.Entry) error
 
-// Refusal is an error of a Backend with a status and what to do.
+// Refusal is an error of a Backend with an HTTP status and a hint.
 type Refusal struct {
 	Status int // 400 to 499
 	Why    string

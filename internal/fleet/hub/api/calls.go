@@ -22,7 +22,7 @@ func (c *call) text(status int, text string) (any, error) {
 
 func (c *call) healthz() (any, error) { return c.text(http.StatusOK, "ok") }
 
-// readyz tells no more than yes or no: anybody may ask.
+// readyz answers only yes or no, because it needs no authentication.
 func (c *call) readyz() (any, error) {
 	if c.h.Backend.Health(c.r.Context()).Ready {
 		return c.text(http.StatusOK, "ready")
@@ -79,7 +79,7 @@ func (c *call) repositories() (any, error) {
 	return document.RepositoryPage{Format: document.RepositoryPageFormat, Repositories: append([]document.Repository{}, all...)}, err
 }
 
-// number reads a parameter; what is not there is 0.
+// number reads a parameter. A missing parameter is 0.
 func (c *call) number(name string) (int, error) {
 	text := c.one(name)
 	if text == "" {
@@ -122,7 +122,7 @@ func (c *call) target() (any, error) {
 
 func (c *call) modules() (any, error) { return c.h.Backend.Modules(c.r.Context(), c.h.Now()) }
 
-// Directory is the module of a name: people leave "modules/" out.
+// Directory returns the directory of a module; users may omit "modules/".
 func Directory(name string) string {
 	if name == "" || strings.HasPrefix(name, "modules/") {
 		return name
@@ -138,7 +138,7 @@ func (c *call) module() (any, error) {
 	return c.h.Backend.Module(c.r.Context(), view.ModuleQuery{Module: Directory(c.path["module"]), Offset: offset, Limit: limit, Now: c.h.Now()})
 }
 
-// told is what the query of events says.
+// told reads the query of the events.
 func (c *call) told() (view.EventQuery, error) {
 	limit, err := c.number("limit")
 	q := view.EventQuery{Target: c.one("target"), Module: Directory(c.one("module")), Kinds: c.query["kind"], After: c.one("after"), Limit: limit}
@@ -185,7 +185,7 @@ func (c *call) revokeToken() (any, error) {
 	return done("Token %s is revoked.", c.path["token"])(c.h.Backend.RevokeToken(c.r.Context(), c.who, c.path["token"]))
 }
 
-// mostRecords bounds a page of the audit log.
+// mostRecords limits a page of the audit log.
 const mostRecords = 1000
 
 func (c *call) auditLog() (any, error) {
@@ -238,7 +238,7 @@ func (c *call) revokeLogin() (any, error) {
 	return done("The login token %s of %s is revoked.", c.path["login"], c.path["user"])(c.h.Backend.RevokeLogin(c.r.Context(), c.who, c.path["user"], c.path["login"]))
 }
 
-// done says what was done, where nothing went wrong.
+// done returns the answer of a successful operation, or its error.
 func done(format string, args ...any) func(error) (any, error) {
 	return func(err error) (any, error) {
 		return document.Done{Format: document.DoneFormat, Text: fmt.Sprintf(format, args...)}, err

@@ -1,19 +1,18 @@
-// Package api is a hub's HTTP interface for people and programs: one table of routes,
-// the right that each needs, and what goes in and out.
+// Package api is the HTTP interface of a hub for users and programs. Its core is one table of
+// routes, with the right and the documents of each.
 //
 //	h := &api.Handler{Backend: core, Authenticate: access.Of, Audit: trail.Append, Now: time.Now}
 //	server := api.Server(h)
 //
 // # Default deny
 //
-// A request is matched against the table before anything else is done with it: the match
-// gives the right and what is called, so neither can be had without the other. A path has
-// one spelling: escapes that were not needed, empty and dotted segments are refused, and
-// nothing is redirected. Who asks for what is not in the table learns that only after
-// having said who it is.
+// A request is first matched against the table. The matching row contains both the right and the
+// function, so no function can be called without its right. A path has exactly one spelling:
+// unnecessary escapes and empty or dotted segments are refused, and nothing is redirected. A client
+// must authenticate before it learns that a path is not in the table.
 //
 // # Errors
 //
-// What a Backend returns becomes a document.Problem. The errors of fleet's ports and
-// Refusal have a status of their own; everything else is 500.
+// An error of a Backend becomes a document.Problem. The errors of the package fleet and Refusal
+// have their own status; other errors have the status 500.
 package api

@@ -79,7 +79,7 @@ func TestEffectsOfRequests(t *testing.T) {
 	frozen := func(r *recording) { r.frozen = &document.FleetFreeze{By: "ann"} }
 	for path, says := range map[string]string{
 		"/v1/unfreeze":              "The freeze of all targets by ann has ended. Targets with a freeze of their own stay frozen.",
-		"/v1/targets/web1/unfreeze": "web1 has no freeze of its own. It stays frozen, as all targets are: fettle target unfreeze --all ends that.",
+		"/v1/targets/web1/unfreeze": "web1 has ended, but the freeze of all targets remains. To end that, run: fettle target unfreeze --all",
 	} {
 		if w, told := recorded(t, frozen, "POST", path, `{}`); w.Code != 200 || !strings.Contains(w.Body.String(), says) || len(told) != 1 {
 			t.Errorf("%s: %d %s, told %q", path, w.Code, w.Body, told)

@@ -17,29 +17,28 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// Bounds of a stream to an executor.
+// Limits of a stream to an executor.
 const (
-	// Recheck is how often it is asked whether somebody still may have theirs.
+	// Recheck is the time between two checks whether the user still has the right to the stream.
 	Recheck = 30 * time.Second
-	// slowest is how long a client may take to read what lies before it.
+	// slowest limits the time in which a client must read the data that was sent.
 	slowest = time.Minute
-	// pieces is how much is carried at once, in bytes.
+	// pieces is the size of a buffer in bytes.
 	pieces = 32 << 10
 )
 
-// Executors opens the executors of targets; a Backend has it.
+// Executors opens the executors of targets. A Backend implements it.
 type Executors interface {
-	// OpenExecutor gives a stream to the executor of a target, which refuses what changes
-	// something unless changes is set. fleet.ErrOffline is for one that is away. ctx bounds
-	// the opening alone; the caller closes the stream, which counts until then.
+	// OpenExecutor opens a stream to the executor of a target. Unless changes is set, the executor
+	// refuses changes. If the target is offline, the error is fleet.ErrOffline. ctx limits only the
+	// opening. The caller must close the stream.
 	OpenExecutor(ctx context.Context, by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)
 }
 
 func (c *call) look() (any, error) { return c.executor(false) }
 func (c *call) work() (any, error) { return c.executor(true) }
 
-// executor makes the connection the stream of a target's executor, and carries it until
-// one of the two ends closes it.
+// executor turns the connection into a stream to the executor of a target, until one end closes it.
 func (c *call) executor(changes bool) (any, error) {
 	if !strings.EqualFold(c.r.Header.Get("Upgrade"), document.ExecutorProtocol) || c.r.ProtoMajor != 1 {
 		c.w.Header().Set("Upgrade", document.ExecutorProtocol)
@@ -60,14 +59,14 @@ func (c *call) executor(changes bool) (any, error) {
 	}
 	conn, buffered, err := http.NewResponseController(c.w).Hijack()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot take over the connection: %w", err), stream.Close())
+		return nil, errors.Join(fmt.Errorf("cannot use the connection as a stream: %w", err), stream.Close())
 	}
 	c.said = true
 	return nil, c.carry(conn, buffered.Reader, stream)
 }
 
-// carry copies both ways until one end closes, and then closes the other. Neither way
-// holds more than one piece.
+// carry copies in both directions until one end closes, and then closes the other end. Each
+// direction buffers at most one piece.
 func (c *call) carry(conn net.Conn, from *bufio.Reader, stream io.ReadWriteCloser) error {
 	end := sync.OnceFunc(func() { _ = errors.Join(stream.Close(), conn.Close()) })
 	to := &patient{conn, slowest}
@@ -89,9 +88,9 @@ func (c *call) carry(conn net.Conn, from *bufio.Reader, stream io.ReadWriteClose
 	return <-ended
 }
 
-// still ends the stream of somebody who may not have it any more: they were locked out,
-// lost the right, or their proof has ended. A hub that cannot tell ends nothing before the
-// end of the proof.
+// still waits until the user may no longer have the stream, and then calls end: the user was locked
+// or lost the right, or the login expired. If the hub cannot check the right, the stream continues
+// until the login expires.
 func (c *call) still(ctx context.Context, end func()) error {
 	every := c.h.Recheck
 	if every <= 0 {
@@ -123,15 +122,15 @@ func (c *call) still(ctx context.Context, end func()) error {
 	}
 }
 
-// whileAllowed ends the context of a request when whoever asked may not have the answer any
-// more; stop ends the watching.
+// whileAllowed cancels the context of a request when the user loses the right to the answer. stop
+// ends the checks.
 func (c *call) whileAllowed() (stop func()) {
 	ctx, cancel := context.WithCancel(c.r.Context())
 	c.r = c.r.WithContext(ctx)
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		_ = c.still(ctx, cancel) // a stream has no place for why it ends
+		_ = c.still(ctx, cancel) // a stream cannot report why it ends
 	}()
 	return func() {
 		cancel()
@@ -139,7 +138,7 @@ func (c *call) whileAllowed() (stop func()) {
 	}
 }
 
-// patient is the writing end of a connection whose reader may be slow, but not dead.
+// patient is a connection with a time limit for each write, so that a dead reader is detected.
 type patient struct {
 	net.Conn
 	within time.Duration
@@ -152,7 +151,7 @@ func (p *patient) Write(b []byte) (int, error) {
 	return p.Conn.Write(b)
 }
 
-// plainWriter and plainReader have copies use the buffer that they are given.
+// plainWriter and plainReader hide other methods, so that io.CopyBuffer uses the given buffer.
 type (
 	plainWriter struct{ io.Writer }
 	plainReader struct{ io.Reader }

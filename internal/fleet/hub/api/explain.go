@@ -10,12 +10,12 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// moduleName is what a module can be called: also one that nobody has can be asked for.
+// moduleName matches valid names of modules, also of modules that do not exist.
 var moduleName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
 })
 
-// explain puts what a hub decided beside what the target made of it.
+// explain combines the decision of the hub with the state of the target.
 func (c *call) explain() (any, error) {
 	if !moduleName().MatchString(c.path["module"]) {
 		return nil, fail(http.StatusNotFound, "There is no such module", fmt.Sprintf("cannot explain %.80q: there is no module with this name", c.path["module"]), "List them: fettle module list --fleet")
@@ -33,7 +33,7 @@ func (c *call) explain() (any, error) {
 	return e, nil
 }
 
-// explanation is what the read model knows of a module on a target.
+// explanation returns the part of the explanation that is in the read model.
 func explanation(d document.TargetDetail, module string) document.Explanation {
 	e := document.Explanation{Format: document.ExplanationFormat, ID: d.Target.ID, Name: d.Target.Name, Module: module,
 		Needs: []document.Needed{}, NeededBy: []document.Needed{}, Reasons: []string{}}

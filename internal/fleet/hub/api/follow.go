@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// pulse is how often a stream that has nothing to say shows that it lives.
+// pulse is the time after which an idle stream sends an empty line.
 const pulse = 15 * time.Second
 
 // stream writes events as lines of JSON or as server-sent events.
@@ -27,7 +27,7 @@ func (c *call) follow() (any, error) {
 	if last := c.r.Header.Get("Last-Event-ID"); last != "" && q.After == "" {
 		q.After = last
 	}
-	changed := c.h.Backend.Changed() // before the first look, so that nothing falls between
+	changed := c.h.Backend.Changed() // before the first query, so that no event is missed
 	page, err := c.h.Backend.Events(c.r.Context(), q)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (c *call) follow() (any, error) {
 	}
 }
 
-// wait returns when there may be more.
+// wait returns when there may be newer events.
 func (c *call) wait(s stream, changed <-chan struct{}) error {
 	for {
 		timer := time.NewTimer(pulse)
@@ -78,7 +78,7 @@ func (s stream) begin() {
 	}
 	s.w.Header().Set("Content-Type", kind)
 	s.w.WriteHeader(http.StatusOK)
-	_ = s.flush() // a reader that is gone is told of by the first event
+	_ = s.flush() // if the reader is gone, the first event fails
 }
 
 func (s stream) events(all []document.Event) error {
@@ -98,7 +98,7 @@ func (s stream) events(all []document.Event) error {
 	return s.flush()
 }
 
-// alive says nothing, so that a connection that broke is noticed.
+// alive sends an empty line, so that a broken connection is detected.
 func (s stream) alive() error {
 	text := "\n"
 	if s.sent {
@@ -110,9 +110,9 @@ func (s stream) alive() error {
 	return s.flush()
 }
 
-// flush gives a slow reader as long as one pulse.
+// flush sends the buffered data. A slow reader has the time of one pulse.
 func (s stream) flush() error {
 	c := http.NewResponseController(s.w)
-	_ = c.SetWriteDeadline(time.Now().Add(pulse)) // a writer of a test has none
+	_ = c.SetWriteDeadline(time.Now().Add(pulse)) // the writers in tests have no deadline
 	return c.Flush()
 }

@@ -31,12 +31,12 @@ func (c *call) freezeAll() (any, error) {
 		return nil, err
 	}
 	if r.Reason == "" {
-		return nil, &Refusal{http.StatusBadRequest, "cannot freeze all targets without a reason", "Give one for the other operators: fettle target freeze --all --reason WHY"}
+		return nil, &Refusal{http.StatusBadRequest, "cannot freeze all targets without a reason", "Give a reason for other operators: fettle target freeze --all --reason WHY"}
 	}
-	return done("All targets are frozen, also those that join later. Agents that are offline follow when they connect.")(c.h.Backend.FreezeAll(c.r.Context(), c.who, r))
+	return done("All targets are frozen, also targets that join later. Offline agents get the freeze when they connect.")(c.h.Backend.FreezeAll(c.r.Context(), c.who, r))
 }
 
-// unfreeze says if the target stays frozen because the fleet is.
+// unfreeze reports if the target remains frozen by the freeze of the fleet.
 func (c *call) unfreeze() (any, error) {
 	all, err := c.h.Backend.FrozenAll(c.r.Context())
 	if err != nil {
@@ -44,15 +44,15 @@ func (c *call) unfreeze() (any, error) {
 	}
 	said := "%s may change again."
 	if all != nil {
-		said = "%s has no freeze of its own. It stays frozen, as all targets are: fettle target unfreeze --all ends that."
+		said = "The freeze of %s has ended, but the freeze of all targets remains. To end that, run: fettle target unfreeze --all"
 	}
 	return c.on(said, func(ctx context.Context, t document.Target) error {
 		return c.h.Backend.Unfreeze(ctx, c.who, t.ID)
 	})
 }
 
-// unfreezeAll removes the freeze from the store also if this hub knows none: another hub may have
-// stored it a moment ago. An operator who expects a freeze learns that there was none.
+// unfreezeAll removes the freeze from the store even if this hub does not see one: another hub may
+// have stored it a moment ago. The answer then states that there was none.
 func (c *call) unfreezeAll() (any, error) {
 	all, err := c.h.Backend.FrozenAll(c.r.Context())
 	if err != nil {

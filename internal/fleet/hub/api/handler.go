@@ -19,10 +19,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// Bounds of one request.
+// Limits of one request.
 const (
-	MaxBody  = 24 << 10         // bytes: what is asked has to fit into a record of the audit log
-	Patience = 30 * time.Second // for an answer, but for streams
+	MaxBody  = 24 << 10         // bytes; a request must fit into a record of the audit log
+	Patience = 30 * time.Second // limit for an answer, except for streams
 )
 
 // Handler answers requests. Backend, Authenticate and Now must be set.
@@ -30,30 +30,31 @@ type Handler struct {
 	Backend      Backend
 	Authenticate Authenticate
 	Now          func() time.Time
-	// Audit keeps changing calls; nil: nothing changes, for each of them is refused.
+	// Audit records changes. If it is nil, all changes are refused.
 	Audit Audit
-	// MayChange gives a Refusal while nothing can be changed, at once; nil never does.
+	// MayChange returns a Refusal while no change is possible. It must not block. nil means always.
 	MayChange func() error
-	// Missing asks the other hubs. Its error names each hub that does not answer; nil is none.
+	// Missing returns an error with the names of the hubs that do not answer, or nil. It may be
+	// nil.
 	Missing func(ctx context.Context) error
 	// Metrics serves /metrics; nil: there are none.
 	Metrics http.Handler
-	// NewID names a request; nil: it has no name.
+	// NewID returns an ID for a request. If it is nil, requests have no ID.
 	NewID func() string
-	// Recheck is how often it is asked whether somebody still may have the executor or the
-	// events that they have; 0: as the constant says.
+	// Recheck is the time between two checks whether a user still has the right to an open stream;
+	// 0 means the constant Recheck.
 	Recheck time.Duration
 }
 
-// Server has the limits that a handler cannot set. Its address, certificates and log are
-// the caller's.
+// Server returns a server with time and size limits. The caller sets its address, certificates and
+// log.
 func Server(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: Patience, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
 	}
 }
 
-// call is one request on its way.
+// call is the state of one request.
 type call struct {
 	h     *Handler
 	w     http.ResponseWriter
@@ -64,7 +65,7 @@ type call struct {
 	who   access.Who
 	in    any
 	id    string
-	said  bool // the answer is under way
+	said  bool // the status line was sent
 }
 
 // ServeHTTP answers one request.
@@ -78,7 +79,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	answer, err := c.serve()
 	switch {
-	case c.said: // what went wrong later cannot be said any more
+	case c.said: // an error can no longer be sent
 	case err != nil:
 		c.problem(err)
 	default:
@@ -86,7 +87,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serve finds the route, then who asks, and only then looks at anything else.
+// serve finds the route, then authenticates the user, and then reads the rest of the request.
 func (c *call) serve() (any, error) {
 	allowed, err := c.match()
 	if err == nil && c.route.Right == Open {
@@ -115,8 +116,8 @@ func (c *call) serve() (any, error) {
 	return c.run()
 }
 
-// unconfirmed refuses a user whose rights this hub cannot confirm, because the store does not
-// answer.
+// unconfirmed returns the error for a user whose rights this hub cannot confirm, because the store
+// does not answer.
 func (c *call) unconfirmed() error {
 	text := fmt.Sprintf("%s needs the right %q, and the hub cannot confirm now that %s has it", c.route.Name(), c.route.Right, c.who.Name)
 	if c.h.MayChange != nil {
@@ -124,7 +125,7 @@ func (c *call) unconfirmed() error {
 			text += ". " + err.Error()
 		}
 	}
-	return fail(http.StatusServiceUnavailable, "Your rights cannot be confirmed now", text, "See which hubs are away: fettle hub list. Root on the host of the hub needs no such right")
+	return fail(http.StatusServiceUnavailable, "Your rights cannot be confirmed now", text, "See which hubs are missing: fettle hub list. Root on the host of the hub needs no such right")
 }
 
 func why(err error) string {
@@ -134,7 +135,7 @@ func why(err error) string {
 	return err.Error()
 }
 
-// match finds the line of the table, or the methods that the path has.
+// match finds the route, or the allowed methods of the path.
 func (c *call) match() (allowed []string, err error) {
 	parts, err := segments(c.r.URL)
 	if err != nil {
@@ -157,7 +158,7 @@ func (c *call) match() (allowed []string, err error) {
 	return allowed, fail(status, title, fmt.Sprintf("cannot answer %s %s", c.r.Method, strings.Join(parts, "/")), "See the valid paths: GET /v1/openapi.json")
 }
 
-// run reads the request and calls what the route stands for.
+// run reads the request and calls the function of the route.
 func (c *call) run() (any, error) {
 	if err := c.read(); err != nil {
 		return nil, err
@@ -181,11 +182,11 @@ func (c *call) run() (any, error) {
 	if err != nil {
 		outcome = err.Error()
 	}
-	_ = c.audit(outcome, "") // that it was asked is kept
+	_ = c.audit(outcome, "") // the record of the request exists already
 	return answer, err
 }
 
-// change calls what the route stands for, where something can be changed.
+// change calls the function of a changing route, if a change is possible now.
 func (c *call) change() (any, error) {
 	if c.h.MayChange == nil || c.route.Upgrade {
 		return c.route.call(c)
@@ -198,19 +199,19 @@ func (c *call) change() (any, error) {
 	case errors.Is(err, fleet.ErrNoAnswer):
 		text := err.Error()
 		if missing := c.missing(); missing != nil {
-			text += ". By now: " + missing.Error()
+			text += ". The hub has checked: " + missing.Error()
 		}
 		return nil, fail(http.StatusGatewayTimeout, "The result is unknown", text, "Check the current state, and the hubs: fettle hub list. Then try again")
 	case errors.Is(err, fleet.ErrConflict):
 		// The other change may be an earlier attempt of the same user, which is not finished.
 		if missing := c.missing(); missing != nil {
-			return nil, fail(http.StatusConflict, "An earlier change is not finished", "cannot write while an earlier change of the same object waits for the other hubs. "+missing.Error(), "See which hubs are away: fettle hub list. Then look at the object, and try again")
+			return nil, fail(http.StatusConflict, "An earlier change is not finished", "cannot write while an earlier change of the same object waits for the other hubs. "+missing.Error(), "See which hubs are missing: fettle hub list. Then check the object, and try again")
 		}
 	}
 	return answer, err
 }
 
-// missing names the hubs that are missing now.
+// missing returns an error with the names of the hubs that are missing now, or nil.
 func (c *call) missing() error {
 	if err := c.h.MayChange(); err != nil || c.h.Missing == nil {
 		return err
@@ -218,7 +219,7 @@ func (c *call) missing() error {
 	return c.h.Missing(c.r.Context())
 }
 
-// read takes query and body apart. What is not in the table is refused.
+// read parses the query and the body. It refuses unknown parameters and fields.
 func (c *call) read() error {
 	c.query = c.r.URL.Query()
 	for name, values := range c.query {
@@ -230,7 +231,7 @@ func (c *call) read() error {
 	body := http.MaxBytesReader(c.w, c.r.Body, MaxBody)
 	if c.route.In == nil {
 		if n, _ := io.CopyN(io.Discard, body, 1); n > 0 {
-			return fail(http.StatusBadRequest, "The request has a body", c.route.Name()+" takes no body", "Leave it out")
+			return fail(http.StatusBadRequest, "The request has a body", c.route.Name()+" accepts no body", "Omit the body")
 		}
 		return nil
 	}
@@ -262,7 +263,7 @@ func (c *call) audit(outcome, reason string) error {
 	case !c.route.Changes():
 		return nil
 	case c.h.Audit == nil:
-		return errors.New("there is none")
+		return errors.New("this hub has no audit log")
 	}
 	return c.h.Audit(context.WithoutCancel(c.r.Context()), access.Entry{
 		Who: c.who.Name, How: c.who.How, What: c.route.Name(), On: cmp.Or(c.path["login"], c.path["target"], c.path["token"], c.path["rule"], c.path["notice"], c.path["job"], c.path["user"], c.path["hub"]),
@@ -270,7 +271,7 @@ func (c *call) audit(outcome, reason string) error {
 	})
 }
 
-// asked is what came in, as JSON; it holds no secret.
+// asked returns the request as JSON. A request contains no secrets.
 func (c *call) asked() string {
 	b, err := json.Marshal(c.in)
 	if err != nil || string(b) == "{}" {
@@ -286,10 +287,10 @@ func (c *call) document(status int, kind string, doc any) {
 	}
 	c.w.Header().Set("Content-Type", kind)
 	c.w.WriteHeader(status)
-	_, _ = c.w.Write(append(text, '\n')) // who asked is gone otherwise
+	_, _ = c.w.Write(append(text, '\n')) // if it fails, the client is gone
 }
 
-// problem says why something was not done.
+// problem sends an error as a document.
 func (c *call) problem(err error) {
 	p := problemOf(err)
 	p.Request = c.id
@@ -299,7 +300,7 @@ func (c *call) problem(err error) {
 	c.document(p.Status, "application/problem+json", p)
 }
 
-// fail is a problem with all its words.
+// fail returns an error as a complete problem document.
 func fail(status int, title, detail, hint string) error {
 	return &document.Problem{Title: title, Status: status, Detail: detail, Hint: hint}
 }

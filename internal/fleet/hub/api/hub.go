@@ -7,7 +7,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// hubRoutes are those about the hub itself.
+// hubRoutes returns the routes about this hub.
 func hubRoutes() []Route {
 	return []Route{
 		{Method: "GET", Path: "/v1/check", Right: access.Read, Does: "Check the hub thoroughly", Out: document.HubCheck{}, call: (*call).check},

@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// longestJob is how long a job may be kept.
+// longestJob limits how long a job may wait for agents.
 const longestJob = 90 * 24 * time.Hour
 
 // checkJob checks a new job.
@@ -23,7 +23,7 @@ func checkJob(r document.JobRequest) error {
 	case len(r.Select) == 0:
 		return &Refusal{http.StatusBadRequest, "cannot create a job: no agent is selected", "Select all agents: -t '*'"}
 	case r.Expires < 0 || time.Duration(r.Expires) > longestJob:
-		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot keep a job for %s", time.Duration(r.Expires)), "Omit it for one week, or use up to 90 days"}
+		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot store a job for %s", time.Duration(r.Expires)), "Omit it for one week, or use up to 90 days"}
 	}
 	if (r.What == fleet.JobRun) != (r.Run != nil) {
 		return &Refusal{http.StatusBadRequest, "cannot read the program: only a job of the kind run has a program, and it must have one", "Write: fettle job run -t SELECTION -- PROGRAM"}
@@ -69,8 +69,8 @@ func (c *call) job() (any, error) {
 	return formedJob(r), err
 }
 
-// active are the active targets that words select, and a refusal to do something to them where
-// there is none.
+// active returns the active targets of a selection. If there are none, it returns a Refusal with
+// the operation in job.
 func (c *call) active(words []string, job string) ([]fleet.TargetID, error) {
 	page, err := c.h.Backend.Targets(c.r.Context(), view.TargetQuery{Select: words, Now: c.h.Now()})
 	if err != nil {
@@ -83,13 +83,12 @@ func (c *call) active(words []string, job string) ([]fleet.TargetID, error) {
 		}
 	}
 	if len(ids) == 0 {
-		return nil, &Refusal{http.StatusConflict, "cannot " + job + " any of these: none is active", "See the states of targets: fettle target list"}
+		return nil, &Refusal{http.StatusConflict, "cannot " + job + " any of the selected targets: none is active", "See the states of targets: fettle target list"}
 	}
 	return ids, nil
 }
 
-// createJob creates a job for agents. A missing selection is an error: it does not mean all
-// agents.
+// createJob creates a job for agents. A missing selection is an error and does not mean all agents.
 func (c *call) createJob() (any, error) {
 	r := *c.in.(*document.JobRequest)
 	if err := checkJob(r); err != nil {

@@ -5,7 +5,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// notifyRoutes are those of alarms and notifications.
+// notifyRoutes returns the routes of alarms and notifications.
 func notifyRoutes() []Route {
 	return []Route{
 		{Method: "GET", Path: "/v1/alarms", Right: access.Read, Does: "List the current alarms about assignments", Out: document.AlarmPage{}, call: (*call).alarms},
@@ -26,7 +26,7 @@ func (c *call) alarms() (any, error) {
 
 func (c *call) approveAlarm() (any, error) {
 	digest := c.in.(*document.ApprovalRequest).Digest
-	return done("It is approved for a day.")(c.h.Backend.ApproveAlarm(c.r.Context(), c.who, digest))
+	return done("The change is approved for a day.")(c.h.Backend.ApproveAlarm(c.r.Context(), c.who, digest))
 }
 
 func (c *call) notifications() (any, error) {

@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// OpenAPI describes the table in the form of OpenAPI 3.1, whose schemas are JSON Schema
-// 2020-12. It is made of the routes and the Go types alone.
+// OpenAPI returns the table as an OpenAPI 3.1 document with JSON Schema 2020-12. It is derived from
+// the routes and the Go types.
 func OpenAPI() map[string]any {
 	w := schemas{defs: map[string]any{}}
 	paths := map[string]any{}
@@ -41,7 +41,7 @@ func OpenAPI() map[string]any {
 	}
 }
 
-// schemas collects the types that it meets.
+// schemas collects the schemas of the types that it encounters.
 type schemas struct{ defs map[string]any }
 
 func (w schemas) operation(r Route) map[string]any {
@@ -71,7 +71,7 @@ func (w schemas) operation(r Route) map[string]any {
 func (w schemas) answer(r Route) map[string]any {
 	content := map[string]any{}
 	switch {
-	case r.Upgrade: // it answers with no document
+	case r.Upgrade: // no document in the answer
 	case r.Plain:
 		content["text/plain"] = map[string]any{"schema": map[string]any{"type": "string"}}
 	case r.Stream:
@@ -103,7 +103,7 @@ func parameters(r Route) []any {
 	return out
 }
 
-// words are the values that some types have.
+// words returns the possible values of an enumeration, or nil for other types.
 func words(t reflect.Type) []any {
 	var out []any
 	switch t {
@@ -119,14 +119,14 @@ func words(t reflect.Type) []any {
 	return out
 }
 
-// of is the schema of a type. Structs stand once, by their name.
+// of returns the schema of a type. A struct is defined once and referenced by its name.
 func (w schemas) of(t reflect.Type) map[string]any {
 	switch t.Kind() {
 	case reflect.Pointer:
 		return w.of(t.Elem())
 	case reflect.Struct:
 		if _, ok := w.defs[t.Name()]; !ok {
-			w.defs[t.Name()] = nil // a type may hold itself
+			w.defs[t.Name()] = nil // a type can contain itself
 			w.defs[t.Name()] = w.object(t)
 		}
 		return map[string]any{"$ref": "#/components/schemas/" + t.Name()}

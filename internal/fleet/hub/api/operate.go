@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// on does something to the target that the path names.
+// on performs an operation on the target in the path, and answers with the text said.
 func (c *call) on(said string, f func(ctx context.Context, t document.Target) error) (any, error) {
 	d, err := c.h.Backend.Target(c.r.Context(), c.path["target"], c.h.Now())
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 
 var errPath = errors.New("cannot use this path: remove empty and dotted segments, and unnecessary escapes")
 
-// segments takes a path apart. There is one spelling of each: what url.PathEscape gives
-// for every segment.
+// segments splits a path and unescapes its segments. It accepts only the spelling that
+// url.PathEscape returns.
 func segments(u *url.URL) ([]string, error) {
 	escaped := u.EscapedPath()
 	if !strings.HasPrefix(escaped, "/") || len(escaped) > 2048 {

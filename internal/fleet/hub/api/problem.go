@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// problemOf is what an error stands for. The document is the caller's.
+// problemOf converts an error to a problem document.
 func problemOf(err error) document.Problem {
 	var p *document.Problem
 	var r *Refusal
@@ -27,12 +27,12 @@ func problemOf(err error) document.Problem {
 		hint   string
 	}{
 		{view.ErrSelection, http.StatusBadRequest, "The request is wrong", "See what can be selected: fettle docs targets"},
-		{fleet.ErrNotFound, http.StatusNotFound, "It does not exist", "List them: fettle target list, fettle module list --fleet"},
+		{fleet.ErrNotFound, http.StatusNotFound, "The object does not exist", "List the objects: fettle target list, fettle module list --fleet"},
 		{fleet.ErrConflict, http.StatusConflict, "Another change was faster", "Check the current state, and try again"},
 		{fleet.ErrDenied, http.StatusForbidden, "Not allowed", "Ask a user with the right admin for it"},
 		{fleet.ErrOffline, http.StatusServiceUnavailable, "The target is not connected", "Try again when it is connected; the hub stores requests for it"},
 		{fleet.ErrNoHub, http.StatusServiceUnavailable, "No hub answers", "Try again in a moment"},
-		{fleet.ErrNoAnswer, http.StatusGatewayTimeout, "The store does not answer", "See which hubs are away: fettle hub list"},
+		{fleet.ErrNoAnswer, http.StatusGatewayTimeout, "The store does not answer", "See which hubs are missing: fettle hub list"},
 		{context.DeadlineExceeded, http.StatusGatewayTimeout, "The operation took too long", "Try again, or ask for less"},
 	} {
 		if errors.Is(err, known.is) {

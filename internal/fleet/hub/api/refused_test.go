@@ -24,7 +24,7 @@ func TestStatusesOfErrors(t *testing.T) {
 		title  string
 	}{
 		"a selection":   {view.ErrSelection, 400, "The request is wrong"},
-		"unknown":       {fleet.ErrNotFound, 404, "It does not exist"},
+		"unknown":       {fleet.ErrNotFound, 404, "The object does not exist"},
 		"a conflict":    {fleet.ErrConflict, 409, "Another change was faster"},
 		"denied":        {fleet.ErrDenied, 403, "Not allowed"},
 		"offline":       {fleet.ErrOffline, 503, "The target is not connected"},

@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// requestRoutes are the routes for requests of agents.
+// requestRoutes returns the routes for requests of agents.
 func requestRoutes() []Route {
 	return []Route{
 		{Method: "GET", Path: "/v1/requests", Right: access.Read, Does: "List requests of agents that are not decided", Out: document.RequestPage{}, call: (*call).requests},

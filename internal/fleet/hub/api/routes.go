@@ -10,41 +10,41 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// Route is one line of the table.
+// Route is one row of the table.
 type Route struct {
 	Method string
-	// Path has segments in braces where a request has a value of its own.
+	// Path has a segment in braces for each value.
 	Path  string
 	Right access.Right
-	Does  string // a sentence for people, without its point
-	// Query are the parameters that it takes.
+	Does  string // a sentence without its full stop
+	// Query contains the allowed parameters.
 	Query []Parameter
-	// In and Out are zero values of what goes in and out; In nil takes no body.
+	// In and Out are zero values of the documents. If In is nil, the request has no body.
 	In, Out any
-	// Stream tells that Out comes again and again, as JSON lines or server-sent events.
+	// Stream means that the answer is a stream of Out, as JSON lines or server-sent events.
 	Stream bool
-	// Upgrade tells that the connection becomes a stream of bytes both ways.
+	// Upgrade means that the connection becomes a stream of bytes in both directions.
 	Upgrade bool
-	// Plain tells that the answer is text and no document.
+	// Plain means that the answer is text.
 	Plain bool
 	call  func(*call) (any, error)
 }
 
-// Parameter is one of a query.
+// Parameter is a parameter of a query.
 type Parameter struct {
 	Name string
 	Does string
-	Many bool // it may be given several times
+	Many bool // may be repeated
 	Int  bool
 }
 
-// Name is the route in one text: "GET /v1/targets".
+// Name returns the method and the path, such as "GET /v1/targets".
 func (r Route) Name() string { return r.Method + " " + r.Path }
 
-// Changes tells whether a route does something that is audited.
+// Changes reports whether a route changes something, so that it is audited.
 func (r Route) Changes() bool { return r.Method != http.MethodGet }
 
-// Routes is the table: everything that a Handler answers.
+// Routes returns the table of all routes.
 func Routes() []Route {
 	page := []Parameter{{Name: "offset", Does: "skip this number of items", Int: true}, {Name: "limit", Does: "return at most this number of items", Int: true}}
 	chosen := append([]Parameter{
@@ -101,7 +101,7 @@ func Routes() []Route {
 	}, slices.Concat(memberRoutes(), notifyRoutes(), hubRoutes(), requestRoutes())...)
 }
 
-// memberRoutes are about who belongs to the fleet besides targets: hubs and people.
+// memberRoutes returns the routes about tokens, hubs, users and the audit log.
 func memberRoutes() []Route {
 	return []Route{
 		{Method: "GET", Path: "/v1/tokens", Right: access.Admin, Does: "List the tokens for targets, without the secrets", Out: document.TokenPage{}, call: (*call).tokens},
@@ -120,7 +120,7 @@ func memberRoutes() []Route {
 	}
 }
 
-// values matches the segments of a path against a route's, which are taken apart already.
+// values matches segments against the path of the route, and returns the values.
 func (r Route) values(segments []string) (map[string]string, bool) {
 	want := strings.Split(r.Path[1:], "/")
 	if len(want) != len(segments) {
@@ -139,5 +139,5 @@ func (r Route) values(segments []string) (map[string]string, bool) {
 	return out, true
 }
 
-// in is a new value of what goes in.
+// in returns a new value of the type of In.
 func (r Route) in() any { return reflect.New(reflect.TypeOf(r.In)).Interface() }

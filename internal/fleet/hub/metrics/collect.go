@@ -13,27 +13,27 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// collector counts for each scrape.
+// collector computes the values for each scrape.
 type collector struct {
 	o       Options
 	counted *counted
 }
 
-// counted is what modules were counted to. To count them goes over all modules of all
-// targets: it is done where something has changed or a minute has passed, since targets
-// become silent by time alone, and for a twentieth of the time at most.
+// counted caches the counts of modules. Counting visits all modules of all targets. So it happens
+// only after a change, or after a minute, because targets become unresponsive without an event. It
+// uses at most a twentieth of the time.
 type counted struct {
 	mu    sync.Mutex
-	as    <-chan struct{} // of the views, before it was counted
-	until time.Time       // nobody counts again before
-	fresh time.Time       // until then it holds if nothing changes
+	as    <-chan struct{} // the channel of Views.Changed before the last count
+	until time.Time       // not counted again before this time
+	fresh time.Time       // valid until this time if nothing changes
 	page  document.ModulePage
 }
 
-// seldom is how many times as long as it took to count, nobody counts again.
+// seldom is the ratio between the pause and the duration of the last count.
 const seldom = 20
 
-// holds is how long counts hold if nothing changes.
+// holds is the time for which counts are valid if nothing changes.
 const holds = time.Minute
 
 func (c *counted) modules(ctx context.Context, o Options) (document.ModulePage, error) {
@@ -51,10 +51,10 @@ func (c *counted) modules(ctx context.Context, o Options) (document.ModulePage, 
 	return page, err
 }
 
-// Describe tells nothing, so that what is counted is checked at each scrape.
+// Describe sends no descriptions, so that the registry checks the values at each scrape.
 func (c collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect asks the read model and the hub.
+// Collect reads the values from the read model and the hub.
 func (c collector) Collect(out chan<- prometheus.Metric) {
 	ctx, done := context.WithTimeout(context.Background(), scrape)
 	defer done()
@@ -67,7 +67,7 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	g.set("fettle_hub_view_errors", yes(err != nil))
 }
 
-// gauges writes values of what is described.
+// gauges sends values of the described metrics.
 type gauges struct {
 	out   chan<- prometheus.Metric
 	known map[string]*prometheus.Desc
@@ -140,8 +140,8 @@ func (c collector) status(ctx context.Context, g gauges) error {
 	return nil
 }
 
-// targets tells of each, the worst first as far as there is room. Names are unique
-// among active targets.
+// targets sends the metrics of single targets, up to Options.Targets, the worst first. Names of
+// active targets are unique.
 func (c collector) targets(ctx context.Context, g gauges) error {
 	if c.o.Targets < 0 {
 		return nil
@@ -165,7 +165,7 @@ func (c collector) targets(ctx context.Context, g gauges) error {
 	return nil
 }
 
-// label cuts what an agent says of itself.
+// label limits and cleans a text from an agent.
 func label(text string) string {
 	const most = 40
 	out := []rune(text)
@@ -177,7 +177,7 @@ func label(text string) string {
 	return string(out[:min(most, len(out))])
 }
 
-// states are those of modules that are told apart; all others are "unknown".
+// states returns the states with their own label. Other states have the label "unknown".
 func states() []fleet.Readiness {
 	return []fleet.Readiness{fleet.ModulePending, fleet.ModuleBlocked, fleet.ModuleApplying, fleet.ModuleReady, fleet.ModuleDrifted, fleet.ModuleFailed, fleet.ModuleFrozen, fleet.ModuleDeferred}
 }
@@ -203,7 +203,8 @@ func (g gauges) revision(module string, r document.RevisionCount, name string) {
 	g.set("fettle_module_revision_applied", float64(r.Applied), module, name)
 }
 
-// revisions tells of those that are assigned: what else is applied is what agents say.
+// revisions sends the counts of assigned revisions. Unassigned ones count as "other", because
+// agents could report any text.
 func (c collector) revisions(g gauges, m document.Module) {
 	other := document.RevisionCount{Commit: "other"}
 	told := map[string]bool{other.Commit: true}

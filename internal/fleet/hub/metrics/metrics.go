@@ -1,15 +1,14 @@
-// Package metrics tells Prometheus how a fleet and its hub are.
+// Package metrics exports the state of a fleet and of its hub to Prometheus.
 //
 //	m := metrics.New(metrics.Options{Views: view, Health: core.Health, Now: time.Now})
 //	handler.Metrics = m
 //	m.Reports(3)                     // where the log is written
 //	m.Committed(12 * time.Millisecond)
 //
-// Everything about targets is counted anew, from the read model, for each scrape, and
-// modules where something has changed; it is the same at every hub. No label holds what an agent may choose: targets
-// are counted and never named but in fettle_target_info, which stops at Options.Targets,
-// and a module has at most Options.Revisions revisions, those that most targets should
-// have; the rest are counted under the revision "other".
+// For each scrape, the values of targets are computed from the read model, and the values of
+// modules only after a change. They are the same at every hub. An agent cannot increase the number
+// of time series: at most Options.Targets targets have series with their name, and a module has at
+// most Options.Revisions series of assigned revisions. All other revisions count as "other".
 package metrics
 
 import (
@@ -26,32 +25,32 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// Views is what is asked of the read model. *view.View has it.
+// Views are the queries of the read model. *view.View implements it.
 type Views interface {
 	Targets(ctx context.Context, q view.TargetQuery) (document.TargetPage, error)
 	Modules(ctx context.Context, now time.Time) (document.ModulePage, error)
 	Status(ctx context.Context, now time.Time) (document.Status, error)
-	// Changed is closed when something has changed since it was called, and is the same
-	// one until then.
+	// Changed returns a channel that is closed at the next change. Until then, all calls return the
+	// same channel.
 	Changed() <-chan struct{}
 }
 
-// Options say what is told. Views, Health and Now must be set.
+// Options configure the metrics. Views, Health and Now must be set.
 type Options struct {
 	Views  Views
 	Health func(context.Context) document.Health
 	Now    func() time.Time
-	// Redundancy gives what is missing for everything to be on as many hubs as it is to be, ""
-	// for nothing, and how many hubs may be lost; nil is a hub alone.
+	// Redundancy describes the missing copies of data, "" for none, and returns how many hubs may
+	// fail. nil means a hub that is alone.
 	Redundancy func() (lost string, spare int)
-	// Targets is of how many targets each is told by name; 0 is 2000, below 0 none.
+	// Targets limits the targets with metrics by name; 0 means 2000, a negative value means none.
 	Targets int
-	// Revisions bounds those of one module; 0 is 5.
+	// Revisions limits the revisions of one module; 0 means 5.
 	Revisions int
 	Version   string
 }
 
-// Metrics serves /metrics. Its methods may be called from any goroutine.
+// Metrics serves /metrics. Its methods are safe for concurrent use.
 type Metrics struct {
 	http.Handler
 	reports prometheus.Counter
@@ -59,10 +58,10 @@ type Metrics struct {
 	refused *prometheus.CounterVec
 }
 
-// scrape is how long one may take.
+// scrape limits the duration of a scrape.
 const scrape = 10 * time.Second
 
-// New makes metrics with a registry of their own.
+// New returns metrics with their own registry.
 func New(o Options) *Metrics {
 	o.Targets, o.Revisions = cmp.Or(o.Targets, 2000), cmp.Or(o.Revisions, 5)
 	m := &Metrics{
@@ -79,30 +78,30 @@ func New(o Options) *Metrics {
 	return m
 }
 
-// Reports counts reports that were written.
+// Reports counts n written reports.
 func (m *Metrics) Reports(n int) { m.reports.Add(float64(max(n, 0))) }
 
-// Committed tells how long one commit took.
+// Committed records the duration of one commit of reports.
 func (m *Metrics) Committed(d time.Duration) { m.commits.Observe(d.Seconds()) }
 
-// Refusal is what a hub refused; the list is closed, so that labels are bounded.
+// Refusal is an operation that a hub refused. The list is closed, so that the labels are bounded.
 type Refusal string
 
-// What hubs refuse.
+// All values of Refusal.
 const (
 	RefusedEnrolment Refusal = "enrolment"
 	RefusedRenewal   Refusal = "renewal"
 	RefusedLink      Refusal = "link" // a connection to the bus
 	RefusedReport    Refusal = "report"
-	RefusedCall      Refusal = "call" // of the API
+	RefusedCall      Refusal = "call" // a call of the API
 )
 
-// Refusals are all of them.
+// Refusals returns all values of Refusal.
 func Refusals() []Refusal {
 	return []Refusal{RefusedEnrolment, RefusedRenewal, RefusedLink, RefusedReport, RefusedCall}
 }
 
-// Refused counts one; what is not in Refusals is not counted.
+// Refused counts one refusal. Unknown values are ignored.
 func (m *Metrics) Refused(what Refusal) {
 	for _, known := range Refusals() {
 		if known == what {
@@ -111,7 +110,7 @@ func (m *Metrics) Refused(what Refusal) {
 	}
 }
 
-// Names are those of all metrics, for dashboards and rules.
+// Names returns the names of all metrics.
 func Names() []string {
 	names := []string{"fettle_hub_reports_total", "fettle_hub_commit_seconds", "fettle_hub_refused_total"}
 	for _, d := range descriptions() {
@@ -120,7 +119,7 @@ func Names() []string {
 	return names
 }
 
-// described is a metric that is counted for each scrape.
+// described is a metric that is computed for each scrape.
 type described struct {
 	name, help string
 	labels     []string
@@ -162,5 +161,5 @@ func descriptions() []described {
 	}
 }
 
-// active tells whether a target counts.
+// active reports whether a target counts.
 func active(t document.Target) bool { return t.Standing == fleet.Active }

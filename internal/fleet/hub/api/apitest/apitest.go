@@ -1,13 +1,13 @@
-// Package apitest has a hub without a fleet: a Backend on a real read model, whose
-// operations only change what they keep. Tests of the API, of its clients and of the
-// command line share it.
+// Package apitest provides a hub without a fleet: an api.Backend with a real read model, whose
+// operations only change values in memory. Tests of the API, of its clients and of the command line
+// use it.
 //
 //	hub, err := apitest.New(t.TempDir())
 //	defer hub.Close()
 //	server := httptest.NewTLSServer(hub.Handler())
 //
-// It believes the bearer tokens "read", "operate", "approve" and "admin", which have the
-// roles of their names.
+// It accepts the bearer tokens "read", "operate", "approve" and "admin", with the role of that
+// name.
 package apitest
 
 import (
@@ -32,10 +32,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// Now is the time of the hub.
+// Now returns the constant time of the hub.
 func Now() time.Time { return time.Date(2026, 11, 21, 4, 21, 57, 0, time.UTC) }
 
-// Hub is a Backend. Its methods may be called from any goroutine.
+// Hub is an api.Backend. Its methods are safe for concurrent use.
 type Hub struct {
 	*view.View
 
@@ -47,20 +47,20 @@ type Hub struct {
 	binaries  []document.BinarySetting
 	alone     bool // hub2 is retired
 	jobs      []document.Job
-	cancelled bool // the one login
+	cancelled bool // RevokeLogin was called
 	acts      []access.Entry
 	rules     []document.Notification
-	decided   []string // notices
-	approved  []string // digests of alarms
+	decided   []string // IDs of notices
+	approved  []string // digests of approved alarms
 	repos     []document.Repository
 
 	freeze        *document.FleetFreeze // of all targets
 	requestPolicy fleet.RequestPolicy
-	// Open opens executors; nil: every target is away.
+	// Open opens executors. If it is nil, every target is offline.
 	Open func(by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)
 }
 
-// OpenExecutor asks Open.
+// OpenExecutor calls Open.
 func (h *Hub) OpenExecutor(_ context.Context, by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
 	if h.Open == nil {
 		return nil, fleet.ErrOffline
@@ -68,8 +68,8 @@ func (h *Hub) OpenExecutor(_ context.Context, by access.Who, id fleet.TargetID, 
 	return h.Open(by, id, changes)
 }
 
-// New makes a hub with three targets: web1, which is ready, web2, which failed and is
-// behind, and db1, which waits for approval.
+// New returns a hub with three targets: web1 is ready, web2 has failed and is behind, and db1 waits
+// for approval.
 func New(dir string) (*Hub, error) {
 	v, err := view.Open(filepath.Join(dir, "view.db"), view.Options{})
 	if err != nil {
@@ -123,7 +123,7 @@ func (h *Hub) put(ctx context.Context, t fleet.Target) error {
 	return h.PutTarget(ctx, t)
 }
 
-// Tell writes a record into the log: a fleet.Report or a fleet.HubEvent.
+// Tell appends a fleet.Report or a fleet.HubEvent to the log.
 func (h *Hub) Tell(ctx context.Context, record any) error {
 	b, err := json.Marshal(record)
 	if err != nil {
@@ -136,7 +136,7 @@ func (h *Hub) Tell(ctx context.Context, record any) error {
 	return h.Take(ctx, seq, [][]byte{b})
 }
 
-// Handler is the API of this hub.
+// Handler returns the API of this hub.
 func (h *Hub) Handler() *api.Handler {
 	n := 0
 	return &api.Handler{Backend: h, Authenticate: Authenticate, Now: Now, Audit: h.audit, NewID: func() string {
@@ -147,7 +147,7 @@ func (h *Hub) Handler() *api.Handler {
 	}}
 }
 
-// Authenticate believes the tokens that the package comment names.
+// Authenticate accepts the tokens in the package comment.
 func Authenticate(r *http.Request) (access.Who, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -155,7 +155,7 @@ func Authenticate(r *http.Request) (access.Who, error) {
 	}
 	roles, err := access.RolesOf(token)
 	if err != nil {
-		return access.Who{}, errors.New("nobody has this token")
+		return access.Who{}, errors.New("the token is unknown")
 	}
 	return access.Somebody("jane", "token", roles...), nil
 }
@@ -167,7 +167,7 @@ func (h *Hub) audit(_ context.Context, a access.Entry) error {
 	return nil
 }
 
-// Acts are the changing calls so far, each as ROUTE OBJECT OUTCOME.
+// Acts returns the audited calls so far, each as ROUTE OBJECT OUTCOME.
 func (h *Hub) Acts() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -178,20 +178,20 @@ func (h *Hub) Acts() []string {
 	return out
 }
 
-// Exports are those of one target, which nobody uses.
+// Exports returns one value of web1, which no target uses.
 func (h *Hub) Exports(context.Context) (document.Exports, error) {
 	return document.Exports{Exports: []document.Export{{Target: "web1", Module: "modules/web", Output: "address", Value: `"10.0.0.1"`, Since: 1}}, Snapshot: string(exported.Text(nil))}, nil
 }
 
-// Repositories are the one that it follows.
+// Repositories returns the only repository.
 func (h *Hub) Repositories(context.Context) ([]document.Repository, error) { return h.repos, nil }
 
-// Health is good.
+// Health returns a healthy hub.
 func (h *Hub) Health(context.Context) document.Health {
 	return document.Health{Format: document.HealthFormat, Ready: true, Hub: "h1", Leads: true, Checks: []document.Check{{Name: "bus"}, {Name: "view"}}}
 }
 
-// change rewrites a target.
+// change changes a target and stores it in the read model.
 func (h *Hub) change(ctx context.Context, id fleet.TargetID, by access.Who, f func(*fleet.Target)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -204,9 +204,9 @@ func (h *Hub) change(ctx context.Context, id fleet.TargetID, by access.Who, f fu
 	return h.put(ctx, t)
 }
 
-// Because says the same of every module.
+// Because returns the same reasons for every module.
 func (h *Hub) Because(_ context.Context, id fleet.TargetID, module string) ([]string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return []string{h.targets[id].Name + " follows main, which is " + commit('b')[:12], module + " is given by target group web (fettle.hcl:7)"}, nil
+	return []string{h.targets[id].Name + " follows main, which is at " + commit('b')[:12], module + " is assigned by target group web (fettle.hcl:7)"}, nil
 }

@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// AuditLog is a log of what ann did to web1; nothing that is asked of this hub is added.
+// AuditLog returns a fixed log. Calls of this hub do not appear in it.
 func (h *Hub) AuditLog(ctx context.Context, offset int64, limit int) (document.AuditPage, error) {
 	p := document.AuditPage{Format: document.AuditPageFormat, Hub: "hub1", Records: []string{}}
 	f := &access.File{FS: mem.NewFS(mem.Options{}), Path: "/audit.log"}

@@ -10,14 +10,14 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// Binaries are those that were set, the latest first.
+// Binaries returns the settings, the latest first.
 func (h *Hub) Binaries(context.Context) ([]document.BinarySetting, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]document.BinarySetting{}, h.binaries...), nil
 }
 
-// SetBinary keeps one.
+// SetBinary stores a setting.
 func (h *Hub) SetBinary(_ context.Context, by access.Who, r document.BinaryRequest, _ []fleet.TargetID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,17 +13,17 @@ import (
 	"fettle.dev/fettle/internal/fleet/notify"
 )
 
-// Alarms are one that waits for the approval of sha256:aa, until it has it.
+// Alarms returns one alarm, until ApproveAlarm gets its digest.
 func (h *Hub) Alarms(context.Context) ([]document.Alarm, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if slices.Contains(h.approved, "sha256:aa") {
 		return nil, nil
 	}
-	return []document.Alarm{{Kind: "suspect", Module: "modules/web", Text: "modules/web would be taken from 2 of 2 targets, which keep all that they have. If it is meant, approve sha256:aa.", Targets: []string{"web1", "web2"}, Count: 2, Digest: "sha256:aa"}}, nil
+	return []document.Alarm{{Kind: "suspect", Module: "modules/web", Text: "modules/web would be removed from 2 of 2 targets, so these targets keep their whole assignment. If this is intended, approve it: fettle alarm approve sha256:aa", Targets: []string{"web1", "web2"}, Count: 2, Digest: "sha256:aa"}}, nil
 }
 
-// ApproveAlarm takes any digest.
+// ApproveAlarm accepts any digest.
 func (h *Hub) ApproveAlarm(_ context.Context, _ access.Who, digest string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -31,7 +31,7 @@ func (h *Hub) ApproveAlarm(_ context.Context, _ access.Who, digest string) error
 	return nil
 }
 
-// Notifications are those that were set; each that runs a program has a notice n1 that waits.
+// Notifications returns the rules. Each rule with a program has the waiting notice n1.
 func (h *Hub) Notifications(context.Context) ([]document.NotificationState, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -46,7 +46,7 @@ func (h *Hub) Notifications(context.Context) ([]document.NotificationState, erro
 	return out, nil
 }
 
-// SetNotification keeps a rule that is a good one.
+// SetNotification checks and stores a rule.
 func (h *Hub) SetNotification(_ context.Context, by access.Who, r document.Notification) error {
 	if err := notify.Check(r); err != nil {
 		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "See: fettle notify set --help"}
@@ -67,7 +67,7 @@ func (h *Hub) known(name string) error {
 	return nil
 }
 
-// RemoveNotification forgets one.
+// RemoveNotification removes a rule.
 func (h *Hub) RemoveNotification(_ context.Context, _ access.Who, name string) error {
 	if err := h.known(name); err != nil {
 		return err
@@ -83,7 +83,7 @@ func (h *Hub) TestNotification(_ context.Context, _ access.Who, name string) err
 	return h.known(name)
 }
 
-// DecideNotice keeps which were decided.
+// DecideNotice stores the ID of the notice.
 func (h *Hub) DecideNotice(_ context.Context, _ access.Who, id string, _ bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

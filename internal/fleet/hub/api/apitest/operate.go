@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// CreateToken makes one whose secret is "secret-" and its identity.
+// CreateToken creates a token. Its secret is "secret-" and its ID.
 func (h *Hub) CreateToken(_ context.Context, by access.Who, r document.TokenRequest) (document.NewToken, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -26,14 +26,14 @@ func (h *Hub) CreateToken(_ context.Context, by access.Who, r document.TokenRequ
 	return document.NewToken{Token: t, Secret: "secret-" + t.ID}, nil
 }
 
-// Tokens are those that were made.
+// Tokens returns the created tokens.
 func (h *Hub) Tokens(context.Context) ([]document.Token, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]document.Token{}, h.tokens...), nil
 }
 
-// RevokeToken marks one.
+// RevokeToken marks a token as revoked.
 func (h *Hub) RevokeToken(_ context.Context, _ access.Who, id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -46,7 +46,7 @@ func (h *Hub) RevokeToken(_ context.Context, _ access.Who, id string) error {
 	return fmt.Errorf("cannot find the token %q: %w", id, fleet.ErrNotFound)
 }
 
-// Hubs are two, of which the first leads.
+// Hubs returns two hubs. The first one leads.
 func (h *Hub) Hubs(context.Context) (document.HubPage, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -59,7 +59,7 @@ func (h *Hub) Hubs(context.Context) (document.HubPage, error) {
 	return p, nil
 }
 
-// RetireHub leaves the first alone.
+// RetireHub removes hub2.
 func (h *Hub) RetireHub(_ context.Context, _ access.Who, name string, _ document.HubRetirement) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,14 +70,14 @@ func (h *Hub) RetireHub(_ context.Context, _ access.Who, name string, _ document
 	return nil
 }
 
-// Users are those that were set.
+// Users returns the users.
 func (h *Hub) Users(context.Context) ([]document.User, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return append([]document.User{}, h.users...), nil
 }
 
-// SetUser adds somebody, or replaces them.
+// SetUser adds or replaces a user.
 func (h *Hub) SetUser(_ context.Context, by access.Who, r document.UserRequest) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -86,22 +86,22 @@ func (h *Hub) SetUser(_ context.Context, by access.Who, r document.UserRequest) 
 	return nil
 }
 
-// CreateLogin gives a token that opens nothing.
+// CreateLogin returns a token that Authenticate does not accept.
 func (h *Hub) CreateLogin(_ context.Context, _ access.Who, name string, r document.LoginRequest) (document.NewLogin, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !slices.ContainsFunc(h.users, func(k document.User) bool { return k.Name == name }) {
-		return document.NewLogin{}, fmt.Errorf("cannot find anybody called %q: %w", name, fleet.ErrNotFound)
+		return document.NewLogin{}, fmt.Errorf("cannot find the user %q: %w", name, fleet.ErrNotFound)
 	}
 	return document.NewLogin{Name: name, ID: "p1", Expires: Now().UnixNano() + r.Expires, Secret: "secret-of-" + name}, nil
 }
 
-// Logins are one, which is not secret-of-somebody.
+// Logins returns one fixed login, different from the result of CreateLogin.
 func (h *Hub) Logins(_ context.Context, name string) ([]document.Login, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !slices.ContainsFunc(h.users, func(k document.User) bool { return k.Name == name }) {
-		return nil, fmt.Errorf("cannot find anybody called %q: %w", name, fleet.ErrNotFound)
+		return nil, fmt.Errorf("cannot find the user %q: %w", name, fleet.ErrNotFound)
 	}
 	l := document.Login{ID: "fettle-api-p1", Roles: []string{"read"}, Made: Now().UnixNano(), By: "root", Expires: Now().Add(time.Hour).UnixNano(), Note: "laptop"}
 	if h.cancelled {
@@ -110,7 +110,7 @@ func (h *Hub) Logins(_ context.Context, name string) ([]document.Login, error) {
 	return []document.Login{l}, nil
 }
 
-// RevokeLogin ends that one.
+// RevokeLogin revokes the fixed login.
 func (h *Hub) RevokeLogin(_ context.Context, _ access.Who, name, login string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -126,17 +126,17 @@ func (h *Hub) Approve(ctx context.Context, by access.Who, id fleet.TargetID) err
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Active })
 }
 
-// Retire makes it retired.
+// Retire makes a target retired.
 func (h *Hub) Retire(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Retired })
 }
 
-// Revoke makes it revoked.
+// Revoke makes a target revoked.
 func (h *Hub) Revoke(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Revoked })
 }
 
-// SetLabels sets and removes.
+// SetLabels sets and removes labels.
 func (h *Hub) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r document.LabelRequest) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) {
 		labels := maps.Clone(t.Labels)
@@ -151,27 +151,27 @@ func (h *Hub) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r
 	})
 }
 
-// Pin keeps the pin.
+// Pin sets the pin of a target.
 func (h *Hub) Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Pin = &p })
 }
 
-// Unpin takes it away.
+// Unpin removes the pin of a target.
 func (h *Hub) Unpin(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Pin = nil })
 }
 
-// Freeze tells of it in the log.
+// Freeze only adds an event to the log.
 func (h *Hub) Freeze(ctx context.Context, by access.Who, id fleet.TargetID, r document.FreezeRequest) error {
 	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Froze, Target: id, By: by.Name, Text: r.Reason})
 }
 
-// Unfreeze tells of it in the log.
+// Unfreeze only adds an event to the log.
 func (h *Hub) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error {
 	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Unfroze, Target: id, By: by.Name})
 }
 
-// FreezeAll keeps the freeze of the fleet.
+// FreezeAll stores the freeze of the fleet.
 func (h *Hub) FreezeAll(_ context.Context, by access.Who, r document.FreezeRequest) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -182,7 +182,7 @@ func (h *Hub) FreezeAll(_ context.Context, by access.Who, r document.FreezeReque
 	return nil
 }
 
-// UnfreezeAll removes it.
+// UnfreezeAll removes the freeze of the fleet.
 func (h *Hub) UnfreezeAll(context.Context, access.Who) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -190,14 +190,14 @@ func (h *Hub) UnfreezeAll(context.Context, access.Who) error {
 	return nil
 }
 
-// FrozenAll is the freeze of the fleet, nil for none.
+// FrozenAll returns the freeze of the fleet, or nil.
 func (h *Hub) FrozenAll(context.Context) (*document.FleetFreeze, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.freeze, nil
 }
 
-// CreateJob keeps a request that web1 has acknowledged; it has no program "missing".
+// CreateJob stores a job that web1 has acknowledged already. The program "missing" fails on web1.
 func (h *Hub) CreateJob(_ context.Context, by access.Who, do document.JobRequest, targets []fleet.TargetID) (document.Job, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -221,7 +221,7 @@ func (h *Hub) CreateJob(_ context.Context, by access.Who, do document.JobRequest
 	return r, nil
 }
 
-// CancelJob takes one back from those that it waits for.
+// CancelJob cancels a job for the pending targets.
 func (h *Hub) CancelJob(_ context.Context, by access.Who, id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -237,10 +237,10 @@ func (h *Hub) CancelJob(_ context.Context, by access.Who, id string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("cannot find the request %q: %w", id, fleet.ErrNotFound)
+	return fmt.Errorf("cannot find the job %q: %w", id, fleet.ErrNotFound)
 }
 
-// Job finds one.
+// Job returns one job.
 func (h *Hub) Job(_ context.Context, id string) (document.Job, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -249,10 +249,10 @@ func (h *Hub) Job(_ context.Context, id string) (document.Job, error) {
 			return r, nil
 		}
 	}
-	return document.Job{}, fmt.Errorf("cannot find the request %q: %w", id, fleet.ErrNotFound)
+	return document.Job{}, fmt.Errorf("cannot find the job %q: %w", id, fleet.ErrNotFound)
 }
 
-// Jobs is a page of them.
+// Jobs returns a page of jobs.
 func (h *Hub) Jobs(_ context.Context, offset, limit int) (document.JobPage, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,12 +11,12 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
-// Requests are one of web1, that it be marked as suspect, whatever was decided.
+// Requests always returns one request: web1 asks to be marked as suspect.
 func (h *Hub) Requests(ctx context.Context) ([]document.Request, error) {
 	return []document.Request{{Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", What: fleet.RequestSuspect, Reason: "disk errors", At: Now().UnixNano()}}, nil
 }
 
-// DecideRequest knows the one of Requests, and tells of it in the log.
+// DecideRequest decides the request in Requests. A rejection is an event in the log.
 func (h *Hub) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, _ string, refuse bool, reason string) error {
 	if what != fleet.RequestSuspect {
 		return &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a request of this target for " + string(what), Hint: "List the requests: fettle request list"}
@@ -27,26 +27,26 @@ func (h *Hub) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetI
 	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Requested, Target: id, By: by.Name, Error: reason})
 }
 
-// Suspect keeps the mark.
+// Suspect marks a target as suspect.
 func (h *Hub) Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) {
 		t.Suspect = &fleet.Suspicion{Reason: because, By: by.Name, Since: Now().Unix()}
 	})
 }
 
-// Trust takes it away.
+// Trust removes the mark.
 func (h *Hub) Trust(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Suspect = nil })
 }
 
-// RequestPolicy is what was set, nothing at first.
+// RequestPolicy returns the policy, which is empty at first.
 func (h *Hub) RequestPolicy(context.Context) (fleet.RequestPolicy, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.requestPolicy, nil
 }
 
-// SetRequestPolicy keeps an answer, or a rule behind the others.
+// SetRequestPolicy sets an answer, or appends a rule.
 func (h *Hub) SetRequestPolicy(_ context.Context, by access.Who, r document.RequestPolicyChange) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,7 +68,7 @@ func (h *Hub) SetRequestPolicy(_ context.Context, by access.Who, r document.Requ
 	return nil
 }
 
-// Certificates are one of web1, that somebody approved.
+// Certificates returns one certificate of web1 and its approval.
 func (h *Hub) Certificates(context.Context) (document.CertificatePage, error) {
 	names := []string{"192.0.2.1", "web1.example.org"}
 	return document.CertificatePage{
@@ -77,7 +77,7 @@ func (h *Hub) Certificates(context.Context) (document.CertificatePage, error) {
 	}, nil
 }
 
-// RevokeCertificates knows the one of Certificates, and asks web1 to know.
+// RevokeCertificates accepts the certificate in Certificates, and creates the job for web1.
 func (h *Hub) RevokeCertificates(ctx context.Context, by access.Who, r document.CertificateRevocation) (document.Job, error) {
 	if r.Serial != "1f" && r.Target != "web1" {
 		return document.Job{}, &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a valid certificate to revoke: no match, or all matches have expired or are revoked", Hint: "List the certificates: fettle cert list"}

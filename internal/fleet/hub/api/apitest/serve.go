@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// Serve starts a server with a certificate of its own authority, which stands last in the
-// chain that it shows. kind is what the certificate says it is: "hub", "target". The
-// caller closes it.
+// Serve starts a TLS server with a certificate of a new CA. The CA's certificate is the last in the
+// chain. kind is the kind of the name in the certificate, such as "hub" or "target". The caller
+// must close the server.
 func Serve(h http.Handler, kind string) (*httptest.Server, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
