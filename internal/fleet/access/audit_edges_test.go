@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// fileOf is an audit log with this text.
+// fileOf returns an audit log with this text.
 func fileOf(t *testing.T, text string) *access.File {
 	t.Helper()
 	disk := mem.NewFS(mem.Options{})
@@ -30,8 +30,8 @@ func fileOf(t *testing.T, text string) *access.File {
 	return &access.File{FS: disk, Path: "/audit"}
 }
 
-// TestPageAtEveryPlace: a page from any place has the whole records that begin there, and a place
-// where no record begins is refused. A last record that is cut off is not read.
+// TestPageAtEveryPlace: a page from any offset contains the complete records that begin there. An
+// offset at which no record begins is refused. An incomplete last record is not read.
 func TestPageAtEveryPlace(t *testing.T) {
 	for _, text := range []string{"", "\n", "a\nbc\n\ndef\n", "a\nbc\ncut", "cut"} {
 		f := fileOf(t, text)
@@ -66,7 +66,7 @@ func TestPageAtEveryPlace(t *testing.T) {
 	}
 }
 
-// TestPageIsOneMiB: a page has the records that are whole in its MiB, at the begin and at the end.
+// TestPageIsOneMiB: a page contains the complete records in its MiB, at the start and at the end.
 func TestPageIsOneMiB(t *testing.T) {
 	record := strings.Repeat("x", 1<<16-1) + "\n" // 16 of them are a MiB
 	for text, want := range map[string][2]int{
@@ -87,7 +87,7 @@ func TestPageIsOneMiB(t *testing.T) {
 	}
 }
 
-// TestPageOfNoFile: a log that does not exist is empty, and nothing begins further behind.
+// TestPageOfNoFile: a log that does not exist is empty, and no record begins at a later offset.
 func TestPageOfNoFile(t *testing.T) {
 	f := &access.File{FS: mem.NewFS(mem.Options{}), Path: "/audit"}
 	for from, good := range map[int64]bool{-1: true, 0: true, 1: false} {
@@ -102,7 +102,7 @@ type closed struct{ host.FS }
 
 func (closed) Open(string) (host.File, error) { return nil, fs.ErrPermission }
 
-// TestUnreadableLog: a log that cannot be opened is not taken for an empty one.
+// TestUnreadableLog: a log that cannot be opened does not count as empty.
 func TestUnreadableLog(t *testing.T) {
 	f := &access.File{FS: closed{mem.NewFS(mem.Options{})}, Path: "/audit"}
 	if _, _, _, err := f.Page(-1, 1); !errors.Is(err, fs.ErrPermission) {
@@ -113,7 +113,7 @@ func TestUnreadableLog(t *testing.T) {
 	}
 }
 
-// TestLogThatWasNotRead: writing before reading would write over what is there.
+// TestLogThatWasNotRead: writing before reading would overwrite records.
 func TestLogThatWasNotRead(t *testing.T) {
 	f := fileOf(t, "a\n")
 	if _, err := f.Append(t.Context(), [][]byte{[]byte("b")}); err == nil {
@@ -136,7 +136,8 @@ func TestLogThatWasNotRead(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsText: a record holds after it is read, whatever bytes any of its fields had.
+// TestEveryFieldIsText: a record is valid after it was written and read, whatever bytes its fields
+// had.
 func TestEveryFieldIsText(t *testing.T) {
 	bad := "\xff<\u2028"
 	s := &tape{}
@@ -151,7 +152,7 @@ func TestEveryFieldIsText(t *testing.T) {
 	}
 }
 
-// TestSizeOfRecords: a record of 64 KiB is written and read, and one of a byte more neither.
+// TestSizeOfRecords: a record of 64 KiB can be written and read, and one of a byte more cannot.
 func TestSizeOfRecords(t *testing.T) {
 	const most = 64 << 10
 	s := &tape{}
@@ -161,7 +162,7 @@ func TestSizeOfRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	room := most - len(s.records[0]) - empty
-	// Of the first record, prev is empty; it has 64 letters in those behind it.
+	// The first record has an empty prev; later records have 64 digits in it.
 	if err := trail.Append(t.Context(), access.Entry{Reason: strings.Repeat("x", room+1-64)}); err != nil || len(s.records[1]) != most {
 		t.Fatalf("%d bytes: %v", len(s.records[len(s.records)-1]), err)
 	}
@@ -177,7 +178,7 @@ func TestSizeOfRecords(t *testing.T) {
 	}
 }
 
-// TestFormatOfRecords: a record of another format is not judged by the rules of this one.
+// TestFormatOfRecords: a record of another format is refused because of its format, not as edited.
 func TestFormatOfRecords(t *testing.T) {
 	raw := strings.Replace(string(written(t, "hub1", 1).records[0]), "fettle.audit/1", "fettle.audit/2", 1)
 	if _, err := access.ParseRecord([]byte(raw)); err == nil || !strings.Contains(err.Error(), "this version of fettle reads fettle.audit/1") {
@@ -188,7 +189,8 @@ func TestFormatOfRecords(t *testing.T) {
 	}
 }
 
-// TestUnreadableUser: what cannot be read is a failure of the hub and lets nobody in.
+// TestUnreadableUser: an unreadable record of a user is a failure of the hub, and authenticates no
+// user.
 func TestUnreadableUser(t *testing.T) {
 	d := newDoor(t)
 	d.user("ada", access.Reader)

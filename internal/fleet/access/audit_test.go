@@ -17,7 +17,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// tape is a sink in memory that may fail before or after it has written.
+// tape is a sink in memory that can fail before or after a write.
 type tape struct {
 	records       [][]byte
 	before, after error
@@ -66,7 +66,7 @@ func broken(t failer, records [][]byte, kept ...access.Head) *access.Broken {
 	return b
 }
 
-// The first record that somebody touched is named, and what they did.
+// The error names the first changed record and the kind of change.
 func TestVerifyNamesTheFirst(t *testing.T) {
 	all := written(t, "hub1", 6).records
 	edited := bytes.Replace(all[2], []byte("web2"), []byte("web9"), 1)
@@ -90,7 +90,7 @@ func TestVerifyNamesTheFirst(t *testing.T) {
 		{"reordered", slices.Concat(all[:2], [][]byte{all[3], all[2]}, all[4:]), "reordered", 3},
 		{"moved to the end", slices.Concat(all[:2], all[3:], all[2:3]), "reordered", 3},
 		{"repeated", slices.Concat(all[:4], all[1:2], all[4:]), "reordered", 2},
-		// The last record may come twice, but another one in its place may not come behind it.
+		// The last record may be repeated, but a different record with its number is refused.
 		{"another last behind the true one", slices.Concat(all, [][]byte{last}), "reordered", 6},
 		{"the true last behind another one", slices.Concat(all[:5], [][]byte{last}, all[5:]), "reordered", 6},
 		{"rubbish", slices.Concat(all[:2], [][]byte{[]byte("{")}, all[3:]), "edited", 0},
@@ -109,7 +109,7 @@ func TestVerifyNamesTheFirst(t *testing.T) {
 	}
 }
 
-// forge writes another record behind some, with hashes that fit.
+// forge appends a different record with valid hashes.
 func forge(t failer, behind [][]byte, n int) []byte {
 	t.Helper()
 	var c access.Checker
@@ -125,8 +125,8 @@ func forge(t failer, behind [][]byte, n int) []byte {
 	return s.records[0]
 }
 
-// What no chain shows, a head that somebody kept does: an end that was cut off, and a
-// chain that was written anew from some record on.
+// A stored head detects changes that a chain cannot: a truncated end, and a chain that was
+// rewritten from some record on.
 func TestKeptHeads(t *testing.T) {
 	s := &tape{}
 	trail := access.NewTrail(s, access.Head{Chain: "hub1"}, start)
@@ -158,8 +158,7 @@ func TestKeptHeads(t *testing.T) {
 	}
 }
 
-// Whatever is done to a log that is not nothing is noticed, also where several hubs
-// write into it.
+// Every change of a log is detected, also if several hubs write to it.
 func TestVerifyNoticesEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 6).Draw(t, "n")
@@ -207,8 +206,7 @@ func headOf(t failer, s *tape) access.Head {
 	return c.Head(r.Chain)
 }
 
-// A sink that fails, with or without having written, leaves a chain that holds, and
-// whoever wanted to act is told.
+// A sink that fails before or after a write leaves a valid chain, and the caller gets the error.
 func TestSinkFails(t *testing.T) {
 	s := &tape{}
 	trail := access.NewTrail(s, access.Head{Chain: "hub1"}, start)
@@ -230,8 +228,7 @@ func TestSinkFails(t *testing.T) {
 	}
 }
 
-// A log in a file holds after a power cut at any operation, and has all that was
-// acknowledged.
+// A log in a file is valid after a power cut at any operation, and has all acknowledged records.
 func TestFileAfterACrash(t *testing.T) {
 	cut := errors.New("the power is gone")
 	for n := 1; n < 60; n++ {
@@ -271,7 +268,7 @@ func TestFileAfterACrash(t *testing.T) {
 	}
 }
 
-// A file that was edited is not gone on with.
+// An edited file is not continued.
 func TestEditedFile(t *testing.T) {
 	disk := mem.NewFS(mem.Options{})
 	trail, err := access.OpenTrail(&access.File{FS: disk, Path: "/audit"}, "hub1", start)
@@ -295,7 +292,7 @@ func TestEditedFile(t *testing.T) {
 	}
 }
 
-// Whatever somebody says is kept so that it reads as it was written.
+// An entry with any content can be read again unchanged.
 func FuzzRecord(f *testing.F) {
 	f.Add("ada", "target.pin", "web<1>\xff", "\u2028")
 	f.Fuzz(func(t *testing.T, who, what, on, reason string) {

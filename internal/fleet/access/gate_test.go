@@ -26,7 +26,7 @@ import (
 
 func start() time.Time { return time.Unix(1_800_000_000, 0).UTC() }
 
-// door is a gate with its store, and the hub behind it.
+// door is a gate with its store and its hub.
 type door struct {
 	t     *testing.T
 	gate  *access.Gate
@@ -97,7 +97,7 @@ func TestBearer(t *testing.T) {
 	}
 }
 
-// All that is no good is refused alike, and nothing of it stands in the refusal.
+// All invalid credentials cause the same refusal, which contains no part of them.
 func TestProofsThatAreNoGood(t *testing.T) {
 	d := newDoor(t)
 	d.user("ada", access.Operator)
@@ -166,7 +166,7 @@ func TestSocketIsRoot(t *testing.T) {
 	}
 }
 
-// hub is one with its authority, in memory.
+// hub is a hub with its CA, in memory.
 func hub(t *testing.T, fleetName string) *pki.Hub {
 	t.Helper()
 	files := mem.NewFS(mem.Options{})
@@ -278,7 +278,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// A store that cannot be read is no reason to say that somebody is not known.
+// A store that cannot be read is a failure, and not an unknown user.
 func TestStoreFails(t *testing.T) {
 	d := newDoor(t)
 	d.user("ada", access.Reader)
@@ -295,7 +295,7 @@ func (failing) Get(context.Context, string) (fleet.Entry, error) {
 	return fleet.Entry{}, errors.New("no quorum")
 }
 
-// A token has a person, a role and an end.
+// A token needs a user, a role and an expiry.
 func TestBearersThatAreNotMade(t *testing.T) {
 	read := []access.Role{access.Reader}
 	for what, make := range map[string]func() (string, access.Bearer, error){
@@ -326,8 +326,8 @@ func (deaf) Get(context.Context, string) (fleet.Entry, error) {
 	return fleet.Entry{}, fleet.ErrNoAnswer
 }
 
-// While the store does not answer, the users of the last known record may read, but not change. Tokens
-// that are wrong, withdrawn or not known here stay out.
+// While the store does not answer, users of the last known records may read, but not change. Wrong,
+// revoked and unknown tokens are refused.
 func TestGateWithoutTheStore(t *testing.T) {
 	d := newDoor(t)
 	d.user("kim", access.Admins)

@@ -15,13 +15,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 )
 
-// bits is the largest number of n bits, which is odd.
+// bits returns the largest number of n bits, which is odd.
 func bits(n uint) *big.Int {
 	one := big.NewInt(1)
 	return new(big.Int).Sub(new(big.Int).Lsh(one, n), one)
 }
 
-// with is an object with one field changed.
+// with returns an object with one changed field.
 func with(o object, field string, value any) object {
 	out := object{}
 	for k, v := range o {
@@ -31,7 +31,7 @@ func with(o object, field string, value any) object {
 	return out
 }
 
-// TestKeysThatAreTaken: only strong keys for RS256 and ES256 signatures are taken.
+// TestKeysThatAreTaken: only strong keys for RS256 and ES256 signatures are accepted.
 func TestKeysThatAreTaken(t *testing.T) {
 	p := newProvider(t)
 	rsa, ec := p.keys[0], p.keys[1]
@@ -80,8 +80,8 @@ func TestKeysThatAreTaken(t *testing.T) {
 	}
 }
 
-// TestTimesOfIDTokens: clocks may differ by a minute, and not by a second more. A token without
-// an end is refused also by a hub whose clock has not been set.
+// TestTimesOfIDTokens: clocks may differ by a minute, but not by a second more. A token without an
+// expiry is refused, also by a hub whose clock is not set.
 func TestTimesOfIDTokens(t *testing.T) {
 	p := newProvider(t)
 	rs := object{"alg": "RS256", "kid": "r1"}
@@ -109,13 +109,13 @@ func TestTimesOfIDTokens(t *testing.T) {
 	}
 }
 
-// TestSizeOfIDTokens: a token of 16 KiB is read, and one of a byte more is not.
+// TestSizeOfIDTokens: a token of 16 KiB is read, and one of a byte more is refused.
 func TestSizeOfIDTokens(t *testing.T) {
 	d, p := newDoor(t), newProvider(t)
 	p.gate(d)
 	for size, good := range map[int]bool{16 << 10: true, 16<<10 + 1: false} {
 		build := func(i int, sign func([]byte) []byte) string {
-			// Base64 does not have every length: the header takes the rest.
+			// Base64 texts do not have every length: the header is padded.
 			fill := strings.Repeat("x", size*3/4-800+i/4)
 			return p.signed(object{"alg": "RS256", "kid": "r1", "fill": strings.Repeat("x", i%4)}, p.claims(object{"fill": fill}), sign)
 		}
@@ -132,7 +132,7 @@ func TestSizeOfIDTokens(t *testing.T) {
 	}
 }
 
-// TestNamesOfIDTokens: the name comes from the configured claim. Only an address of email has to be
+// TestNamesOfIDTokens: the name is the value of the configured claim. Only an email address must be
 // verified by the provider.
 func TestNamesOfIDTokens(t *testing.T) {
 	p := newProvider(t)
@@ -156,8 +156,8 @@ func TestNamesOfIDTokens(t *testing.T) {
 	}
 }
 
-// TestHowOftenKeysAreAsked: keys are asked for again after an hour, and for the sake of an unknown
-// key not within a minute of the last time.
+// TestHowOftenKeysAreAsked: keys are requested again after an hour. An unknown key causes at most
+// one request per minute.
 func TestHowOftenKeysAreAsked(t *testing.T) {
 	d, p := newDoor(t), newProvider(t)
 	p.gate(d)
@@ -197,8 +197,8 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Status: http.StatusText(status), Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
-// TestAnswersOfProviders: keys are only read from a provider that serves its own description and keys
-// over https, in at most 256 KiB.
+// TestAnswersOfProviders: keys are accepted only from a provider that serves its own description
+// and keys over https, in at most 256 KiB.
 func TestAnswersOfProviders(t *testing.T) {
 	p := newProvider(t)
 	raw, err := json.Marshal(object{"keys": p.keys})
@@ -235,7 +235,7 @@ func TestAnswersOfProviders(t *testing.T) {
 	}
 }
 
-// TestProviderWithoutClient: a provider is asked without a configured HTTP client as well.
+// TestProviderWithoutClient: a provider without a configured HTTP client works.
 func TestProviderWithoutClient(t *testing.T) {
 	d, p := newDoor(t), newProvider(t)
 	p.gate(d).HTTP = nil
@@ -245,7 +245,7 @@ func TestProviderWithoutClient(t *testing.T) {
 	}
 }
 
-// TestRulesOfProviders: a rule without claim or value would give its role to everyone.
+// TestRulesOfProviders: a rule without a claim or a value would give its role to all users.
 func TestRulesOfProviders(t *testing.T) {
 	for rule, good := range map[access.Rule]bool{
 		{Claim: "groups", Value: "sre", Role: access.Reader}: true,

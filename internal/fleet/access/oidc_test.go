@@ -39,7 +39,7 @@ type provider struct {
 	down   atomic.Bool
 }
 
-// rsaKeys are made once: that takes a while.
+// rsaKeys are created once, because that is slow.
 var rsaKeys = sync.OnceValue(func() (keys [2]*rsa.PrivateKey) {
 	for i := range keys {
 		keys[i], _ = rsa.GenerateKey(rand.Reader, 2048)
@@ -121,7 +121,7 @@ func (p *provider) byEC(sum []byte) []byte {
 	return append(r.FillBytes(make([]byte, 32)), s.FillBytes(make([]byte, 32))...)
 }
 
-// claims are good ones, but for what changes them.
+// claims returns valid claims with some changes.
 func (p *provider) claims(change object) object {
 	c := object{"iss": p.server.URL, "sub": "1", "aud": "fettle", "exp": start().Add(time.Hour).Unix(), "iat": start().Unix(),
 		"email": "ada@example.org", "email_verified": true, "groups": []string{"staff", "sre"}}
@@ -164,7 +164,7 @@ func TestIDTokens(t *testing.T) {
 	if p.asked.Load() != 1 {
 		t.Errorf("the provider was asked %d times", p.asked.Load())
 	}
-	// What was opened with a token ends when the token is no longer taken, and not before.
+	// A stream that was opened with a token ends when the token expires, and not before.
 	who, err := d.ask("Bearer " + good["RS256"])
 	if d.now = who.Until.Add(-time.Second); err != nil {
 		t.Fatal(err)
@@ -243,7 +243,7 @@ func TestIDTokensThatAreNoGood(t *testing.T) {
 	}
 }
 
-// A token for a key of elliptic curves is as strictly judged as one for RSA.
+// A token with an ECDSA key is verified as strictly as one with an RSA key.
 func TestES256TokensThatAreNoGood(t *testing.T) {
 	d, p := newDoor(t), newProvider(t)
 	p.gate(d)
@@ -263,7 +263,7 @@ func TestES256TokensThatAreNoGood(t *testing.T) {
 		object{"kty": "OKP", "kid": "ed", "crv": "Ed25519", "x": b64(edwards)})
 	es := object{"alg": "ES256", "kid": "e1"}
 	byOther := func(sum []byte) []byte { return (&provider{t: t, ec: other}).byEC(sum) }
-	// with changes what is a good signature otherwise.
+	// with changes a valid signature.
 	with := func(change func([]byte) []byte) func([]byte) []byte {
 		return func(sum []byte) []byte { return change(p.byEC(sum)) }
 	}
@@ -300,8 +300,8 @@ func TestES256TokensThatAreNoGood(t *testing.T) {
 	}
 }
 
-// Keys that rotate are found, strangers do not make the hub hammer the provider, and a
-// provider that is down for a while keeps nobody out whose key is known.
+// Rotated keys are found. Unknown keys do not cause many requests. While a provider is down, users
+// with a known key are accepted.
 func TestKeysRotate(t *testing.T) {
 	d, p := newDoor(t), newProvider(t)
 	p.gate(d)
@@ -360,7 +360,7 @@ func TestProviderThatLies(t *testing.T) {
 	}
 }
 
-// No ID token panics or comes in by itself.
+// No ID token causes a panic or is accepted by chance.
 func FuzzIDToken(f *testing.F) {
 	f.Add("a.b.c")
 	f.Add(b64([]byte(`{"alg":"RS256","kid":"x"}`)) + "." + b64([]byte(`{"iss":"https://x","aud":["y"],"exp":1e300,"sub":"s"}`)) + ".AA")

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// Pages one behind the other are the log; the last records are found from its end; a place
-// where nothing begins is told.
+// Consecutive pages are the whole log. The last records are found from its end. An offset at which
+// no record begins is refused.
 func TestPage(t *testing.T) {
 	disk := mem.NewFS(mem.Options{})
 	f := &access.File{FS: disk, Path: "/audit.log"}

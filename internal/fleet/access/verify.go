@@ -12,7 +12,8 @@ type Broken struct {
 }
 
 func (b *Broken) Error() string {
-	return fmt.Sprintf("cannot trust the audit log: at position %d, record %d of the chain %q was %s: %s", b.Index+1, b.Seq, b.Chain, b.What, b.Why)
+	return fmt.Sprintf("cannot trust the audit log: at position %d, record %d of the chain %q was %s: %s", b.Index+1,
+		b.Seq, b.Chain, b.What, b.Why)
 }
 
 // Checker checks records one by one, in the order of the log. Chains of several hubs may be mixed.

@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// AlarmKind is the kind of an alarm.
+// AlarmKind is the cause of an alarm.
 type AlarmKind string
 
 // The kinds of alarms. In each case the hub leaves assignments unchanged.

@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 )
 
-// large is a fleet of 10,000 targets with 50 modules each, in ten groups, some of them
-// pinned, and a commit that changes a module of all.
+// large is a fleet of 10,000 targets in ten groups with 50 modules each. Some targets are pinned,
+// and a commit changes a module of all targets.
 func large(b *testing.B) (w world, s *assign.State) {
 	b.Helper()
 	w, s = world{commits: map[string]revision{}}, assign.NewState(1, "main")
@@ -44,7 +44,7 @@ func large(b *testing.B) (w world, s *assign.State) {
 	return w, s
 }
 
-// share gives targets that have the same modules the same slice, as TargetsOf does.
+// share gives targets with the same modules the same slice, as TargetsOf does.
 func share(in assign.Input) assign.Input {
 	for commit, c := range in.Revisions {
 		first := map[string][]assign.Module{}
@@ -61,8 +61,8 @@ func share(in assign.Input) assign.Input {
 	return in
 }
 
-// BenchmarkCompute computes a fleet at which nothing changed, one at which each target
-// gets something new, and one that knows nothing yet.
+// BenchmarkCompute computes a fleet without changes, a fleet in which each target gets a new
+// assignment, and a fleet without any earlier assignment.
 func BenchmarkCompute(b *testing.B) {
 	w, s := large(b)
 	begin := share(w.input(s, 1))

@@ -125,12 +125,14 @@ func (c *computing) targets() {
 	for _, d := range c.all {
 		if t := d.target; t.Standing == fleet.Active && len(names[t.Name]) > 1 {
 			d.keep("another active target has the name " + t.Name + ", too")
-			c.alarms.add(SameName, t.ID, "Several active targets have the name %s, so their assignments do not change. Retire all but one: fettle target retire", t.Name)
+			c.alarms.add(SameName, t.ID,
+				"Several active targets have the name %s, so their assignments do not change. Retire all but one: fettle target retire", t.Name)
 		}
 	}
 	for id, a := range c.in.Previous {
 		if !known[id] && a.Withdrawn == "" {
-			c.alarms.add(Unknown, id, "Targets have assignments, but no entry in the registry. They keep their assignments. If the registry was lost, the hub restores the entries when agents connect.")
+			c.alarms.add(Unknown, id,
+				"Targets have assignments, but no entry in the registry. They keep their assignments. If the registry was lost, the hub restores the entries when agents connect.")
 		}
 	}
 }
@@ -210,7 +212,8 @@ func (c *computing) issue(d *decision) (fleet.Assignment, bool) {
 	}
 	if old.Epoch > c.in.Epoch {
 		c.epoch = max(c.epoch, old.Epoch+1)
-		c.alarms.add(Behind, d.target.ID, "Agents have assignments of a later epoch than this hub: the store of the hub is outdated. The hub begins a new epoch, and then assigns again.")
+		c.alarms.add(Behind, d.target.ID,
+			"Agents have assignments of a later epoch than this hub: the store of the hub is outdated. The hub begins a new epoch, and then assigns again.")
 		return fleet.Assignment{}, false
 	}
 	give.Epoch, give.Generation, give.Issued = c.in.Epoch, 1, c.in.Now

@@ -13,9 +13,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// What the language says of enrolled targets, by the file that hubs and agents make, is
-// what they are assigned: uses of one directory are one module, and one that is elsewhere
-// belongs to the top.
+// Compiled targets become assignments: uses in one directory are one module, and uses outside of
+// modules belong to the root bundle.
 func TestTargetsOf(t *testing.T) {
 	enrolled := []fleet.Target{
 		{ID: idOf("web1"), Name: "web1", Standing: fleet.Active, Labels: map[string]string{"role": "web", "rack": "a"}},
@@ -82,7 +81,7 @@ target_group "odd" {
 	}
 }
 
-// Labels of targets that are the same lie in memory once.
+// Targets with equal labels share memory.
 func TestTargetsShareLabels(t *testing.T) {
 	var list []lang.Target
 	for i := range 3 {

@@ -11,9 +11,9 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// TestUsesOfABundle: uses of one bundle are one module, in the order of the first; of two needs of the
-// same module the higher level counts, and a layer is one only if both are. What belongs to the top is
-// no module and is needed by none.
+// TestUsesOfABundle: uses of one bundle are one module, at the position of the first. Of two needs
+// of the same module the higher level wins, and the need is a layer only if both are. The root
+// bundle is not a module, and no module needs it.
 func TestUsesOfABundle(t *testing.T) {
 	need := func(directory, level string, layer bool) lang.Need {
 		return lang.Need{Directory: "modules/" + directory, Level: level, Layer: layer}
@@ -33,7 +33,7 @@ func TestUsesOfABundle(t *testing.T) {
 	}
 }
 
-// TestApprovalsAreForOneModule: what is approved of one module allows nothing to the next one.
+// TestApprovalsAreForOneModule: an approval for one module does not apply to another one.
 func TestApprovalsAreForOneModule(t *testing.T) {
 	modules := []string{"top=1", "a=1@role=a", "b=1@role=b", "base=1@*"}
 	g := newGuarded(t, 20, modules...)
@@ -79,8 +79,8 @@ func TestAlarmsNameTwenty(t *testing.T) {
 	}
 }
 
-// TestPinsOfModulesGoTogether: a module that is pinned needs what it needed there, and what others
-// impose on it here. Targets whose pins leave a need open, or close a circle, stay as they are.
+// TestPinsOfModulesGoTogether: a pinned module has its own needs from its revision, and layers from
+// the present one. Targets whose pins cause a missing need or a cycle keep their assignment.
 func TestPinsOfModulesGoTogether(t *testing.T) {
 	for what, c := range map[string]struct {
 		here, there []string
@@ -110,8 +110,8 @@ func TestPinsOfModulesGoTogether(t *testing.T) {
 	}
 }
 
-// TestLayersStayWithPins: a layer is imposed on a module at the pinned revision as well, unless that
-// needs it by itself.
+// TestLayersStayWithPins: a layer also applies to a module at a pinned revision, unless the module
+// needs the layer itself there.
 func TestLayersStayWithPins(t *testing.T) {
 	need := func(name string, level fleet.Level, layer bool) fleet.Need {
 		return fleet.Need{Module: "modules/" + name, Level: level, Layer: layer}
@@ -139,8 +139,8 @@ func TestLayersStayWithPins(t *testing.T) {
 	}
 }
 
-// TestNeededAgain: contents are needed for each commit that a target follows, and again when they
-// were read for other targets. What cannot be read is not read again for that.
+// TestNeededAgain: contents are needed for each commit that a target follows, and again after
+// enrolled targets changed. An unreadable commit is not read again for this reason.
 func TestNeededAgain(t *testing.T) {
 	g := newGuarded(t, 2, "top=1")
 	in := g.s.Input(g.now, map[string]assign.Contents{})
@@ -166,7 +166,7 @@ func TestNeededAgain(t *testing.T) {
 	needed("a pin", main, in.Refs["fix"].Commit)
 }
 
-// TestTargetsWithOneModule: targets that have as many modules as others do not share them for that.
+// TestTargetsWithOneModule: targets with equally many, but different modules do not share them.
 func TestTargetsWithOneModule(t *testing.T) {
 	g := newGuarded(t, 2, "top=1", "a=1@role=a", "b=1@role=b")
 	g.label(1, "b")
@@ -207,8 +207,8 @@ func TestRevisionsStayWithTheirModules(t *testing.T) {
 	check(map[string]string{"": third, "c": first, "d": third})
 }
 
-// TestValuesSettle: a target that just got values of others gets the next ones fifteen seconds
-// later, but at once if anything else changes or the clock went back.
+// TestValuesSettle: a target that just got exported values gets the next ones fifteen seconds
+// later, but at once if anything else changes or the clock was set back.
 func TestValuesSettle(t *testing.T) {
 	for _, c := range []struct {
 		after int64
@@ -237,7 +237,8 @@ func TestValuesSettle(t *testing.T) {
 	}
 }
 
-// TestWhyNamesModules: a module is explained with the level of each need, and with those who need it.
+// TestWhyNamesModules: the explanation of a module contains the level of each need, and the modules
+// that need it.
 func TestWhyNamesModules(t *testing.T) {
 	web1 := fleet.Target{ID: idOf("web1"), Name: "web1", Standing: fleet.Active, Labels: map[string]string{"b": "2", "a": "1"},
 		Pin: &fleet.Pin{Module: "modules/os", Ref: "main", By: "ann", Until: 90, Reason: "a try"}}

@@ -48,7 +48,8 @@ func (c *computing) exported(d *decision, ref string, got Contents, conf Configu
 		c.given.tables[key] = tables
 	}
 	if n := exported.Size(tables); n > exported.MaxGiven {
-		c.alarms.add(TooMuchGiven, d.target.ID, "The assignments of targets do not change: the exported values for them have %d KiB, and the limit is %d KiB. Select fewer values with targets, labels or same.", n>>10, exported.MaxGiven>>10)
+		c.alarms.add(TooMuchGiven, d.target.ID,
+			"The assignments of targets do not change: the exported values for them have %d KiB, and the limit is %d KiB. Select fewer values with targets, labels or same.", n>>10, exported.MaxGiven>>10)
 		return nil, fmt.Sprintf("the exported values for it have %d KiB", n>>10)
 	}
 	return tables, ""
@@ -108,7 +109,8 @@ func (c *computing) table(o output, asks []lang.Exported, got Contents, conf Con
 		}
 		text := json.RawMessage(p.own.Value)
 		if _, err := exported.ValueOf(text, typ); err != nil {
-			c.alarms.add(WrongValue, p.target.ID, "The values that targets export as %s of %s have another type than the output, so no target gets them: %v.", o.name, o.module, err)
+			c.alarms.add(WrongValue, p.target.ID,
+				"The values that targets export as %s of %s have another type than the output, so no target gets them: %v.", o.name, o.module, err)
 			continue
 		}
 		all = append(all, offeredValue{p.target.Suspect != nil, exported.Value{Target: p.target.Name, As: p.own.As, Labels: relevant(asks, theirs.Labels), Value: text}})

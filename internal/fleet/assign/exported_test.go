@@ -16,8 +16,8 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// sharing is a fleet of some web and lb targets, of which the lb's ask for what the web's
-// of their site export.
+// sharing is a fleet of web and lb targets. Each lb uses the values that the web targets of its
+// site export.
 type sharing struct {
 	state *assign.State
 	now   int64
@@ -63,7 +63,7 @@ func (s *sharing) contents(in assign.Input) map[string]assign.Contents {
 	return map[string]assign.Contents{commitOf("one"): c}
 }
 
-// export tells a value of a target, "" for none.
+// export sets the exported value of a target; "" removes it.
 func (s *sharing) export(name, value string) {
 	own := []exported.Own{}
 	if value != "" {
@@ -94,7 +94,7 @@ func (s *sharing) step() assign.Output {
 	return out
 }
 
-// given is what a target has of others now.
+// given returns the exported values in the assignment of a target.
 func (s *sharing) given(name string) string {
 	var b bytes.Buffer
 	for _, t := range s.state.Input(0, nil).Previous[idOf(name)].Exported {
@@ -105,7 +105,7 @@ func (s *sharing) given(name string) string {
 	return b.String()
 }
 
-// want is what it should have, once all is calm.
+// want returns the expected values after all delays.
 func (s *sharing) want(site string) string {
 	var b bytes.Buffer
 	for _, t := range s.targets {
@@ -116,8 +116,8 @@ func (s *sharing) want(site string) string {
 	return b.String()
 }
 
-// Whatever targets export, in whatever order: who uses it is given just that in the end, no
-// more often than it may be, and nobody else is given anything.
+// For all exports in any order, a target finally gets exactly the values that it uses, not more
+// often than allowed, and other targets get none.
 func TestExportedHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := newSharing()
@@ -126,7 +126,7 @@ func TestExportedHistories(t *testing.T) {
 		webs := []string{"web1", "web2", "web3"}
 		t.Repeat(map[string]func(*rapid.T){
 			"export": func(t *rapid.T) {
-				// [] is of another type than the output, and of no use to anybody.
+				// [] does not have the type of the output.
 				s.export(rapid.SampledFrom(webs).Draw(t, "web"), rapid.SampledFrom([]string{"", `"a"`, `"b"`, `[]`}).Draw(t, "value"))
 				s.step()
 			},
@@ -166,7 +166,7 @@ func TestExportedHistories(t *testing.T) {
 	})
 }
 
-// Too much for one target is told, and changes nothing.
+// Too many values for a target raise an alarm, and do not change its assignment.
 func TestTooMuchIsExported(t *testing.T) {
 	s := newSharing()
 	s.step()
@@ -183,7 +183,7 @@ func TestTooMuchIsExported(t *testing.T) {
 	}
 }
 
-// The same values give the same bytes, however they came to be known.
+// Equal values have equal bytes, independently of the order of events.
 func TestExportedOrder(t *testing.T) {
 	texts := map[string]bool{}
 	for _, order := range [][]string{{"web1", "web3"}, {"web3", "web1"}} {
@@ -199,7 +199,7 @@ func TestExportedOrder(t *testing.T) {
 	}
 }
 
-// The values of suspects are given to nobody as long as somebody else has any.
+// Values of suspect targets are omitted as long as another target has a value.
 func TestSuspectsExportInVain(t *testing.T) {
 	s := newSharing()
 	mark := func(name string, suspect *fleet.Suspicion) {

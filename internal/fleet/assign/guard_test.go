@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 )
 
-// guarded is a fleet of targets t00, t01, …, whose hub is asked what it would do.
+// guarded is a fleet of targets t00, t01, … and its hub.
 type guarded struct {
 	t   *testing.T
 	w   world
@@ -60,7 +60,7 @@ func (g *guarded) approve(digest string, at int64) {
 	g.fold(assign.Event{What: assign.ApprovalEvent, Key: digest, Approval: &assign.Approval{Digest: digest, By: "ann", At: at}})
 }
 
-// look computes, and leaves everything as it is.
+// look computes without changing the state.
 func (g *guarded) look() assign.Output { return assign.Compute(g.w.input(g.s, g.now)) }
 
 func (g *guarded) compute() assign.Output {
@@ -69,7 +69,7 @@ func (g *guarded) compute() assign.Output {
 	return out
 }
 
-// digest is that of the only alarm of a kind, "" for none.
+// digest returns the digest of the only alarm of a kind, or "".
 func digestOf(out assign.Output, kind assign.AlarmKind) string {
 	for _, a := range out.Alarms {
 		if a.Kind == kind {
@@ -79,7 +79,7 @@ func digestOf(out assign.Output, kind assign.AlarmKind) string {
 	return ""
 }
 
-// A module may leave a tenth of its targets, or five, and never all of them.
+// A module may be removed from a tenth of its targets, or from five, but never from all.
 func TestHowMuchASetMayShrink(t *testing.T) {
 	for _, c := range []struct {
 		was, lost int
@@ -102,8 +102,8 @@ func TestHowMuchASetMayShrink(t *testing.T) {
 	}
 }
 
-// An approval counts for the set that it names, from when it was given for a day. One that is
-// dated in the future counts for nothing.
+// An approval is valid for the change with its digest for a day. An approval with a time in the
+// future is not valid.
 func TestWhenApprovalsCount(t *testing.T) {
 	shrunk := func() (*guarded, assign.AlarmKind) {
 		g := newGuarded(t, 10, "top=1", "web=1@role=a", "base=1@*")
@@ -144,7 +144,7 @@ func TestWhenApprovalsCount(t *testing.T) {
 	}
 }
 
-// An approval is for the targets that it was given for: with one more it is asked anew.
+// An approval is valid for exactly its targets. One more target needs a new approval.
 func TestApprovalsNameTargets(t *testing.T) {
 	g := newGuarded(t, 20, "top=1", "web=1@role=a", "base=1@*")
 	for i := range 6 {
@@ -158,8 +158,8 @@ func TestApprovalsNameTargets(t *testing.T) {
 	}
 }
 
-// What a pin of a whole target takes or brings, when it begins and when it ends, was meant: it
-// is no set that shrinks. A pinned target does not hide that all others lose a module either.
+// Changes because a pin of a whole target begins or ends are intended, and need no approval. A
+// pinned target does not hide that all other targets lose a module.
 func TestPinsAreNoShrinking(t *testing.T) {
 	g := newGuarded(t, 20, "top=1", "web=1@role=a", "base=1@*")
 	g.push("fix", "top=2", "base=1@*", "extra=1@*")
@@ -175,8 +175,8 @@ func TestPinsAreNoShrinking(t *testing.T) {
 	}
 }
 
-// A pin holds until its end and not at it, a freeze from its beginning on; the hub knows when
-// to look again.
+// A pin is in force until its end, and a freeze from its start. The hub computes again at these
+// times.
 func TestWhenPinsAndFreezesHold(t *testing.T) {
 	for _, c := range []struct {
 		until  int64
@@ -224,8 +224,8 @@ func TestWhenPinsAndFreezesHold(t *testing.T) {
 	}
 }
 
-// Of two programs for a target the later counts, of two at once the one with the greater key;
-// targets are those that a selection means now, or meant at first if it can no longer be read.
+// Of two binaries for a target the later setting wins; for equal times the greater key. The targets
+// are those that the selection matches now, or the first ones if it can no longer be evaluated.
 func TestWhichBinaryCounts(t *testing.T) {
 	p := func(key string, at int64, version string, targets []fleet.TargetID, selects ...string) assign.BinarySetting {
 		return assign.BinarySetting{Key: key, At: at, Select: selects, Targets: targets, Binary: fleet.Binary{Version: version}}
@@ -267,8 +267,8 @@ func TestWhichBinaryCounts(t *testing.T) {
 	}
 }
 
-// A twentieth of the active targets may be pinned, and three at least, unless it is said how
-// many. The pins above that wait, those that are in force stay.
+// A twentieth of the active targets may be pinned, but at least three, unless a limit is set.
+// Further pins wait, and pins in force stay.
 func TestHowManyMayBePinned(t *testing.T) {
 	for _, c := range []struct{ targets, max, bound int }{{10, 0, 3}, {79, 0, 3}, {80, 0, 4}, {99, 0, 4}, {100, 0, 5}, {10, 1, 1}, {10, 7, 7}} {
 		g := newGuarded(t, c.targets, "top=1", "web=1@role=a")

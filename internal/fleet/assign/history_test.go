@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 )
 
-// history is a random fleet whose hub is watched.
+// history is a random fleet with its hub.
 type history struct {
 	t      *rapid.T
 	w      world
@@ -31,12 +31,12 @@ type history struct {
 	seen   *counts
 }
 
-// counts tell that the histories are about something.
+// counts show that the random histories contain all operations.
 type counts struct{ ticks, assignments, suspects, approvals, rebuilds, withdrawn, pinned, frozen, behind int }
 
-// Whatever happens to a fleet, and in whatever order: who is to be what it is gets no new
-// generation, generations rise by one and are never issued twice, every bundle is one of
-// its revision, what a module needs is there, and no set of targets shrinks much by itself.
+// For all histories of a fleet: an unchanged target gets no new generation, generations increase by
+// one and are never issued twice, every bundle belongs to its revision, all needed modules exist,
+// and no set of targets shrinks much without an approval.
 func TestHistories(t *testing.T) {
 	if checks := flag.Lookup("rapid.checks"); checks.Value.String() == checks.DefValue {
 		n := "500"
@@ -164,8 +164,7 @@ func (h *history) pin() {
 	h.fold(assign.Event{What: assign.PinEvent, Key: p.Key, Pin: &p})
 }
 
-// floor is an agent that says what it has: what it was given, or what a hub gave it that
-// this one does not know of.
+// floor reports the assignment of an agent: its present one, or one that this hub does not have.
 func (h *history) floor() {
 	id := idOf(h.name())
 	have := fleet.Have{Epoch: h.has[id].Epoch, Generation: h.has[id].Generation}
@@ -176,8 +175,8 @@ func (h *history) floor() {
 	h.fold(assign.Event{What: assign.MinimumGenerationEvent, Key: string(id), MinimumGeneration: &have})
 }
 
-// rebuild is a hub that lost its store: the registry and git tell it everything but
-// the assignments, and agents what they have.
+// rebuild is a hub that lost its store: it gets the registry and the repository again, but the
+// assignments only from agents.
 func (h *history) rebuild() {
 	h.seen.rebuilds++
 	s := assign.NewState(h.s.Epoch+1, "main")
@@ -190,7 +189,7 @@ func (h *history) rebuild() {
 	h.s = s
 }
 
-// compute is one tick, with all that has to hold.
+// compute is one tick with all checks.
 func (h *history) compute() {
 	h.seen.ticks++
 	in := h.w.input(h.s, h.now)
@@ -225,7 +224,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// anyOrder: neither the order of targets nor that of a tick's events counts.
+// anyOrder: the order of targets and of the events of a tick has no effect.
 func (h *history) anyOrder(in assign.Input, out assign.Output) {
 	other := in
 	other.Targets = rapid.Permutation(in.Targets).Draw(h.t, "targets")
@@ -236,8 +235,8 @@ func (h *history) anyOrder(in assign.Input, out assign.Output) {
 	}
 }
 
-// fromRegistry: a hub that reads everything anew, in some order and some of it twice,
-// comes to the same state and does the same.
+// fromRegistry: a hub that reads everything again, in any order and partly twice, gets the same
+// state and computes the same.
 func (h *history) fromRegistry(out assign.Output) {
 	s := assign.NewState(h.s.Epoch, "main")
 	events := slices.Collect(maps.Values(h.latest))
@@ -260,7 +259,7 @@ func (h *history) fromRegistry(out assign.Output) {
 	}
 }
 
-// assigned looks at one new assignment.
+// assigned checks one new assignment.
 func (h *history) assigned(in assign.Input, a fleet.Assignment) {
 	h.seen.assignments++
 	old, floor := in.Previous[a.Target], in.MinimumGenerations[a.Target]
@@ -290,7 +289,7 @@ func (h *history) assigned(in assign.Input, a fleet.Assignment) {
 	h.revision(in, a, old)
 }
 
-// revision: the root bundle names the commit that the target follows, if a part changes.
+// revision: if a part changes, the root bundle has the commit that the target follows.
 func (h *history) revision(in assign.Input, a, old fleet.Assignment) {
 	same := a.Top.Bundle == old.Top.Bundle && fleet.SameModules(a.Modules, old.Modules)
 	r := a.Top.Revision
@@ -302,7 +301,7 @@ func (h *history) revision(in assign.Input, a, old fleet.Assignment) {
 	}
 }
 
-// content: every bundle is one of its revision, and what modules need is there.
+// content: every bundle belongs to its revision, and needed modules exist.
 func (h *history) content(a fleet.Assignment) {
 	if a.Withdrawn != "" {
 		h.seen.withdrawn++
@@ -335,7 +334,7 @@ func (h *history) content(a fleet.Assignment) {
 	}
 }
 
-// guarded: without an approval no module loses all of its targets, or many.
+// guarded: without an approval, no module is removed from all or many of its targets.
 func (h *history) guarded(in assign.Input, out assign.Output) {
 	if len(in.Approvals) > 0 {
 		return

@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 )
 
-// A pin carries its permit and the proof of what it pins to: that of the branch would prove
-// another commit.
+// A pin has its permit and the proof of its own commit. The proof of the branch belongs to another
+// commit.
 func TestPinsCarryPermitAndProof(t *testing.T) {
 	bundle := func(c string) fleet.Bundle { return fleet.Bundle{Digest: "sha256:" + strings.Repeat(c, 64), Size: 1} }
 	web1 := fleet.Target{ID: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Standing: fleet.Active}

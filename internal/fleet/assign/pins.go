@@ -49,7 +49,8 @@ func (c *computing) settlePins(d *decision) {
 		if i > 0 && pins[i-1].Module == p.Module && pins[i-1].Ref != p.Ref {
 			what := cmp.Or(p.Module, "the target")
 			d.keep(fmt.Sprintf("%s is pinned to %s and to %s", what, pins[i-1].Ref, p.Ref))
-			c.alarms.add(Conflict, d.target.ID, "The assignment of %s does not change, because %s. Remove one of the pins: fettle target unpin", d.target.Name, d.kept)
+			c.alarms.add(Conflict, d.target.ID,
+				"The assignment of %s does not change, because %s. Remove one of the pins: fettle target unpin", d.target.Name, d.kept)
 		}
 	}
 	d.pins = slices.CompactFunc(slices.Clone(pins), func(a, b fleet.Pin) bool { return a.Module == b.Module })

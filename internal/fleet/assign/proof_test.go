@@ -8,9 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 )
 
-// What did not change keeps its revision and what proves that, and neither without the
-// other. A commit that another key signed proves it anew: a target that refused the one
-// gets to see the other.
+// An unchanged part keeps its revision together with its proof. A commit with another signer is a
+// change: a target may trust only one of the two signers.
 func TestProofsStayWithTheirRevision(t *testing.T) {
 	bundle := func(c string) fleet.Bundle { return fleet.Bundle{Digest: "sha256:" + strings.Repeat(c, 64), Size: 1} }
 	commit := func(c string) string { return strings.Repeat(c, 40) }

@@ -221,7 +221,7 @@ func (x *story) state(line string) {
 	}
 }
 
-// show prints an assignment, with the commits by their first names.
+// show prints an assignment, with the first names of commits.
 func (x *story) show(a fleet.Assignment) {
 	fmt.Fprintf(&x.out, "  %s %d.%d top=%s", a.Name, a.Epoch, a.Generation, x.revision(a.Top))
 	for _, m := range a.Modules {

@@ -64,7 +64,8 @@ func Needed(in Input) []string {
 // branch raises the alarm about the fleet's branch.
 func (c *computing) branch() {
 	if r := c.in.Refs[c.in.Branch]; r.Error != "" || r.Commit == "" {
-		c.alarms.say(Unreadable, "The hub cannot read the branch %s, so assignments do not change: %s.", c.in.Branch, cmp.Or(r.Error, "the hub has not read it yet"))
+		c.alarms.say(Unreadable, "The hub cannot read the branch %s, so assignments do not change: %s.", c.in.Branch,
+			cmp.Or(r.Error, "the hub has not read it yet"))
 	}
 }
 
@@ -72,7 +73,8 @@ func (c *computing) branch() {
 func (c *computing) contents(d *decision, ref string) (got Contents, why string) {
 	found := c.in.Refs[ref]
 	if ref != c.in.Branch && (found.Error != "" || found.Commit == "") {
-		c.alarms.add(Unresolved, d.target.ID, "Targets are pinned to %s, which cannot be resolved: %s.", ref, cmp.Or(found.Error, "the hub has not read it yet"))
+		c.alarms.add(Unresolved, d.target.ID, "Targets are pinned to %s, which cannot be resolved: %s.", ref,
+			cmp.Or(found.Error, "the hub has not read it yet"))
 	}
 	commit := found.Commit
 	got, ok := c.in.Revisions[commit]
@@ -110,7 +112,8 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 	if len(conf.Errors) > 0 {
 		mistake := strings.TrimSuffix(conf.Errors[0], ".")
 		why = fmt.Sprintf("the commit %.12s has an error for it: %s", got.Revision.Commit, mistake)
-		c.alarms.add(ConfigurationError, t.ID, "Targets keep their assignments, because the commit %.12s has an error for them: %s.", got.Revision.Commit, mistake)
+		c.alarms.add(ConfigurationError, t.ID,
+			"Targets keep their assignments, because the commit %.12s has an error for them: %s.", got.Revision.Commit, mistake)
 		return want, why
 	}
 	modules, why := c.modules(listKey{ref: ref, rollout: rollout(d)}, got, conf)

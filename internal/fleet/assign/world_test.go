@@ -12,12 +12,12 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 )
 
-// world stands for git and for the compiler: what the commits of a repository say.
+// world represents git and the compiler: the contents of commits.
 type world struct {
 	commits map[string]revision // by commit
 }
 
-// revision is one commit: a top, and modules that go to targets by their labels.
+// revision is one commit: a root bundle, and modules for targets with labels.
 type revision struct {
 	top     string
 	modules map[string]module // by name
@@ -51,7 +51,7 @@ func (m module) has(labels map[string]string) bool {
 	return m.selector == "*" || labels[k] == v && m.selector != ""
 }
 
-// contents is what a compiler says of a commit for some targets.
+// contents returns the compiled commit for some targets.
 func (w *world) contents(commit string, targets []fleet.Target) assign.Contents {
 	r := w.commits[commit]
 	c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commit, Time: 1}, Enrolled: assign.EnrolledDigest(targets), Error: r.broken,
@@ -83,7 +83,7 @@ func (w *world) contents(commit string, targets []fleet.Target) assign.Contents 
 	return c
 }
 
-// input asks for all that is needed, as a hub does.
+// input returns the input of a computation, as a hub creates it.
 func (w *world) input(s *assign.State, now int64) assign.Input {
 	revisions := map[string]assign.Contents{}
 	in := s.Input(now, revisions)

@@ -76,7 +76,8 @@ func (h *Hub) SaveState(ctx context.Context, _ access.Who) (document.HubState, e
 // SaveState returned, in ns since 1970. A backup counts only when it is stored.
 func (h *Hub) BackupSaved(ctx context.Context, by access.Who, at int64) error {
 	if at <= 0 || at > h.now().UnixNano() {
-		return &api.Refusal{Status: http.StatusBadRequest, Why: "cannot record a backup with a time in the future", Hint: "Use the time in the backup"}
+		return &api.Refusal{Status: http.StatusBadRequest, Why: "cannot record a backup with a time in the future",
+			Hint: "Use the time in the backup"}
 	}
 	text, err := json.Marshal(at)
 	if err == nil {

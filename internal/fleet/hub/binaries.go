@@ -43,7 +43,8 @@ func (h *Hub) Binaries(context.Context) ([]document.BinarySetting, error) {
 func (h *Hub) SetBinary(ctx context.Context, by access.Who, r document.BinaryRequest, targets []fleet.TargetID) error {
 	for _, arch := range slices.Sorted(maps.Keys(r.Binary.Files)) {
 		if !h.content.Has(r.Binary.Files[arch]) {
-			return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot upgrade agents to %s: this hub does not have the binary for %s", r.Binary.Version, arch), Hint: "Upload it: fettle agent upgrade --binary FILE"}
+			return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot upgrade agents to %s: this hub does not have the binary for %s", r.Binary.Version, arch),
+				Hint: "Upload it: fettle agent upgrade --binary FILE"}
 		}
 	}
 	now := h.now()
@@ -67,7 +68,8 @@ func (h *Hub) onBinarySet(key string, p assign.BinarySetting, rev uint64, gone b
 func (h *Hub) takeFile(w http.ResponseWriter, r *http.Request) {
 	who, err := h.authenticate(r)
 	if err != nil || who.Name == "" {
-		refuseFile(w, http.StatusUnauthorized, "The request is not authenticated", "a request needs the token of a login", "Log in: fettle login URL")
+		refuseFile(w, http.StatusUnauthorized, "The request is not authenticated", "a request needs the token of a login",
+			"Log in: fettle login URL")
 		return
 	}
 	audit := func(outcome string) error {
@@ -75,7 +77,8 @@ func (h *Hub) takeFile(w http.ResponseWriter, r *http.Request) {
 	}
 	if !who.May(access.Admin) {
 		_ = audit(access.Denied)
-		refuseFile(w, http.StatusForbidden, "Not allowed", fmt.Sprintf("agents run an uploaded binary as root: uploading one needs the right %q, which %s does not have", access.Admin, who.Name), "Ask a user with the right admin for it")
+		refuseFile(w, http.StatusForbidden, "Not allowed",
+			fmt.Sprintf("agents run an uploaded binary as root: uploading one needs the right %q, which %s does not have", access.Admin, who.Name), "Ask a user with the right admin for it")
 		return
 	}
 	if err := audit(access.Begun); err != nil {

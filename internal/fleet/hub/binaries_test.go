@@ -60,7 +60,8 @@ func TestBinaries(t *testing.T) {
 		t.Fatal(b, err)
 	}
 	missing := fleet.Binary{Version: "1", Files: map[string]fleet.Bundle{"amd64": {Digest: "sha256:" + strings.Repeat("a", 64), Size: 7}}}
-	if _, err := root.SetBinary(t.Context(), document.BinaryRequest{Select: []string{"web1"}, Binary: missing}); err == nil || !strings.Contains(err.Error(), "does not have the binary") {
+	if _, err := root.SetBinary(t.Context(), document.BinaryRequest{Select: []string{"web1"},
+		Binary: missing}); err == nil || !strings.Contains(err.Error(), "does not have the binary") {
 		t.Errorf("a program without its file: %v", err)
 	}
 	if n, _ := fetch(t, w, id, b); n != http.StatusForbidden && n != http.StatusNotFound {

@@ -76,7 +76,8 @@ func (h *Hub) checkDisk(f *findings) {
 		f.say("disk", false, "", "cannot read the free space: %v", err)
 		return
 	}
-	f.say("disk", free*100/all >= littleDisk, "Free some space, or store less: retention in hub.json", "%d%% free, %d MiB; bundles use %d MiB", free*100/all, free>>20, h.content.Used()>>20)
+	f.say("disk", free*100/all >= littleDisk, "Free some space, or store less: retention in hub.json",
+		"%d%% free, %d MiB; bundles use %d MiB", free*100/all, free>>20, h.content.Used()>>20)
 }
 
 func (h *Hub) checkCertificates(f *findings) {

@@ -87,11 +87,14 @@ func (o *opened) enter(user string, id fleet.TargetID) (leave func(), err error)
 	pair := [2]string{user, string(id)}
 	switch {
 	case o.all >= maxOpen:
-		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %d are open through this hub", o.all), Hint: "Try again later, or use another hub"}
+		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %d are open through this hub", o.all),
+			Hint: "Try again later, or use another hub"}
 	case o.users[user] >= maxOpenOfUser:
-		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open", user, o.users[user]), Hint: "Work on fewer targets at once: --parallel NUMBER"}
+		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open", user, o.users[user]),
+			Hint: "Work on fewer targets at once: --parallel NUMBER"}
 	case o.pairs[pair] >= maxOpenOnTarget:
-		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open on this target", user, o.pairs[pair]), Hint: "Close one of them and try again"}
+		return nil, &api.Refusal{Status: http.StatusTooManyRequests, Why: fmt.Sprintf("cannot open another executor: %s has %d open on this target", user, o.pairs[pair]),
+			Hint: "Close one of them and try again"}
 	}
 	if o.users == nil {
 		o.users, o.pairs = map[string]int{}, map[[2]string]int{}

@@ -59,7 +59,8 @@ func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) (
 	}
 	if ok, tell := h.exporting.take(from, h.now()); !ok {
 		if tell {
-			h.note(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from, Text: "changes its exported values again and again: targets that use them get changes once a minute",
+			h.note(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from,
+				Text:  "changes its exported values again and again: targets that use them get changes once a minute",
 				Error: "does " + t.Name + " use exported values that depend on its own?"})
 		}
 		return nil, fmt.Errorf("cannot accept new values yet: they changed more than %d times in %s", exportBurst, exportBurst*exportEvery)

@@ -337,7 +337,8 @@ func TestFromGitToAnAgent(t *testing.T) {
 
 	var why document.Explanation
 	w.ask("GET", "/v1/targets/web1/modules/web", nil, &why)
-	if text := strings.Join(why.Reasons, "\n"); why.State != fleet.ModuleReady || !strings.Contains(text, "modules/web is assigned by target group") || !strings.Contains(text, "it follows main") {
+	if text := strings.Join(why.Reasons, "\n"); why.State != fleet.ModuleReady || !strings.Contains(text,
+		"modules/web is assigned by target group") || !strings.Contains(text, "it follows main") {
 		t.Errorf("%+v", why)
 	}
 

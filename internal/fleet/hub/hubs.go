@@ -193,7 +193,8 @@ func (h *Hub) RetireHub(ctx context.Context, by access.Who, name string, r docum
 // checkHubToken returns a refusal if this hub cannot create a token for a new hub.
 func (h *Hub) checkHubToken(r document.TokenRequest) error {
 	if own, err := h.self(); r.Hub && err == nil && !own.Authority {
-		return &api.Refusal{Status: http.StatusConflict, Why: "cannot create a token for a hub here: this hub does not have the key of the fleet CA", Hint: h.holder()}
+		return &api.Refusal{Status: http.StatusConflict, Why: "cannot create a token for a hub here: this hub does not have the key of the fleet CA",
+			Hint: h.holder()}
 	}
 	return nil
 }

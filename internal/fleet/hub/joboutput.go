@@ -89,7 +89,8 @@ func (h *Hub) CancelJob(ctx context.Context, by access.Who, id string) error {
 	r, err := h.jobs.change(ctx, id, func(r *Job) error {
 		begun := slices.ContainsFunc(slices.Collect(maps.Values(r.Answers)), func(a JobAnswer) bool { return a.Accepted })
 		if r.CancelledBy != "" || !r.open(h.now().Unix()) && !begun {
-			return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot cancel the job %s: no agent can still start it", id), Hint: "See its results: fettle job show " + id}
+			return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot cancel the job %s: no agent can still start it", id),
+				Hint: "See its results: fettle job show " + id}
 		}
 		r.cancel(by.Name, h.now())
 		return nil

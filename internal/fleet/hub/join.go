@@ -102,13 +102,15 @@ func (h *Hub) Room(ctx context.Context, j pki.Joining, key string) error {
 		return pki.Refuse(http.StatusBadRequest, "cannot add a hub without addresses")
 	}
 	if _, _, goes := h.leaving.get(j.Name); goes || h.isDistrusted(j.Name) {
-		return pki.Refuse(http.StatusConflict, "cannot add the hub %q: a hub of that name was retired, and the fleet no longer trusts the name. Choose another name with --name", j.Name)
+		return pki.Refuse(http.StatusConflict,
+			"cannot add the hub %q: a hub of that name was retired, and the fleet no longer trusts the name. Choose another name with --name", j.Name)
 	}
 	if m, _, there := h.members.get(j.Name); there {
 		if m.Key == key {
 			return nil // the hub repeats its request, because the first answer was lost
 		}
-		return pki.Refuse(http.StatusConflict, "cannot add the hub %q: a hub of that name exists. Choose another name with --name, or retire the existing hub with fettle hub retire %s", j.Name, j.Name)
+		return pki.Refuse(http.StatusConflict,
+			"cannot add the hub %q: a hub of that name exists. Choose another name with --name, or retire the existing hub with fettle hub retire %s", j.Name, j.Name)
 	}
 	if _, _, lost := h.lost.get(j.Name); lost {
 		return pki.Refuse(http.StatusConflict, "cannot add the hub %q: a lost hub has that name. Choose another name with --name", j.Name)
@@ -126,7 +128,8 @@ func (h *Hub) Room(ctx context.Context, j pki.Joining, key string) error {
 			is = is || p.Name == m.Name && p.Here && p.Current
 		}
 		if !is {
-			return pki.Refuse(http.StatusConflict, "cannot add another hub now: %s is not connected, or its copy of the data is not complete yet. Start it with fettle hub run, or retire it with fettle hub retire %s", m.Name, m.Name)
+			return pki.Refuse(http.StatusConflict,
+				"cannot add another hub now: %s is not connected, or its copy of the data is not complete yet. Start it with fettle hub run, or retire it with fettle hub retire %s", m.Name, m.Name)
 		}
 	}
 	return nil

@@ -227,7 +227,8 @@ func (l *leader) begin(ctx context.Context, epoch uint64) error {
 	if epoch <= was.Epoch {
 		return fmt.Errorf("cannot begin the epoch %d after %d", epoch, was.Epoch)
 	}
-	r := rule{Epoch: epoch, Begun: l.h.now().Unix(), Why: "agents have newer assignments than the store: it was lost, or restored from a backup"}
+	r := rule{Epoch: epoch, Begun: l.h.now().Unix(),
+		Why: "agents have newer assignments than the store: it was lost, or restored from a backup"}
 	if err := l.h.rules.put(ctx, ruleKey, r, rev); err != nil {
 		return err
 	}

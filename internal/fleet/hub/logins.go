@@ -131,7 +131,8 @@ func (h *Hub) CreateLogin(ctx context.Context, by access.Who, name string, r doc
 	users := h.stores["people"]
 	e, err := users.Get(ctx, access.UserKey(name))
 	if errors.Is(err, fleet.ErrNotFound) {
-		return document.NewLogin{}, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the user %.60q", name), Hint: "Create the user first: fettle user set NAME --role read"}
+		return document.NewLogin{}, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the user %.60q", name),
+			Hint: "Create the user first: fettle user set NAME --role read"}
 	}
 	var p access.User
 	if err == nil {

@@ -51,7 +51,8 @@ var ErrRetired = errors.New("this hub was retired")
 // readPeerCache reads the peer cache. It returns nil for a hub that is alone.
 func readPeerCache(files host.FS, dir string) (*peerCache, error) {
 	if is, err := host.Exists(files, host.JoinPath(dir, retiredFile)); err != nil || is {
-		return nil, cmp.Or(err, fmt.Errorf("cannot run: %w. To use this host as a hub again, move %s away and join with a new token", ErrRetired, dir))
+		return nil, cmp.Or(err,
+			fmt.Errorf("cannot run: %w. To use this host as a hub again, move %s away and join with a new token", ErrRetired, dir))
 	}
 	file := host.JoinPath(dir, peerCacheFile)
 	text, err := smallfile.Read(files, file)
@@ -128,7 +129,8 @@ func (h *Hub) savePeerCache() {
 
 // dismiss records durably that this hub is retired.
 func (h *Hub) dismiss() {
-	if err := smallfile.Write(h.conf.Files, h.dir(retiredFile), []byte("this hub was retired: its fleet no longer trusts it, and this directory can be removed\n")); err != nil {
+	if err := smallfile.Write(h.conf.Files, h.dir(retiredFile),
+		[]byte("this hub was retired: its fleet no longer trusts it, and this directory can be removed\n")); err != nil {
 		h.conf.warn(err.Error())
 	}
 }

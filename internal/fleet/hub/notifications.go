@@ -52,7 +52,8 @@ func (h *Hub) SetNotification(ctx context.Context, by access.Who, r document.Not
 func (h *Hub) rule(name string) (document.Notification, error) {
 	r, _, ok := h.notifications.get(name)
 	if !ok {
-		return r, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the rule %.64q", name), Hint: "List the rules: fettle notify list"}
+		return r, &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the rule %.64q", name),
+			Hint: "List the rules: fettle notify list"}
 	}
 	return r, nil
 }
@@ -72,7 +73,8 @@ func (h *Hub) TestNotification(ctx context.Context, _ access.Who, name string) e
 		return err
 	}
 	if err := h.sender().Send(ctx, r, notify.Compose(h.set.Fleet, r, notify.Example(r, newID(), h.now().UnixNano()))); err != nil {
-		return &api.Refusal{Status: http.StatusConflict, Why: err.Error(), Hint: "The directory for files and programs of rules is " + h.dir(notifyDir)}
+		return &api.Refusal{Status: http.StatusConflict, Why: err.Error(),
+			Hint: "The directory for files and programs of rules is " + h.dir(notifyDir)}
 	}
 	return nil
 }
@@ -90,7 +92,8 @@ func (h *Hub) DecideNotice(ctx context.Context, by access.Who, id string, deny b
 		})
 		return err
 	}
-	return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the notice %.40q, or it does not wait for a decision", id), Hint: "List the rules and their waiting notices: fettle notify list"}
+	return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the notice %.40q, or it does not wait for a decision", id),
+		Hint: "List the rules and their waiting notices: fettle notify list"}
 }
 
 // Alarms returns the last alarms of the leader, and the alarms that this hub detects itself.
@@ -111,11 +114,13 @@ func (h *Hub) Alarms(context.Context) ([]document.Alarm, error) {
 func (h *Hub) ApproveAlarm(ctx context.Context, by access.Who, digest string) error {
 	found := slices.ContainsFunc(h.alarmsNow(), func(a assign.Alarm) bool { return a.Digest == digest && digest != "" })
 	if !found {
-		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find an alarm with the digest %.80q that waits for approval", digest), Hint: "List the alarms: fettle alarm list"}
+		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find an alarm with the digest %.80q that waits for approval", digest),
+			Hint: "List the alarms: fettle alarm list"}
 	}
 	key := strings.TrimPrefix(digest, "sha256:")
 	_, rev, _ := h.approvals.get(key)
-	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Approved, By: by.Name, Text: "the blocked change with the digest " + digest}); err != nil {
+	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Approved, By: by.Name,
+		Text: "the blocked change with the digest " + digest}); err != nil {
 		return err
 	}
 	return h.approvals.put(ctx, key, assign.Approval{Digest: digest, By: by.Name, At: h.now().Unix()}, rev)

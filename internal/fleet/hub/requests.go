@@ -189,10 +189,12 @@ func (h *Hub) Requests(context.Context) ([]document.Request, error) {
 func (h *Hub) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, name string, refuse bool, reason string) error {
 	found := slices.DeleteFunc(h.pendingOf(id, what), func(a pendingRequest) bool { return name != "" && !slices.Contains(a.Names, name) })
 	if len(found) == 0 {
-		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find a request of this target for %.40q", what), Hint: "List the requests: fettle request list"}
+		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find a request of this target for %.40q", what),
+			Hint: "List the requests: fettle request list"}
 	}
 	if len(found) > 1 {
-		return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot choose: %d requests for certificates are pending", len(found)), Hint: "Give a name in the certificate: --name NAME"}
+		return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot choose: %d requests for certificates are pending", len(found)),
+			Hint: "Give a name in the certificate: --name NAME"}
 	}
 	a := found[0]
 	if refuse {

@@ -39,7 +39,8 @@ func (h *Hub) retireHub(ctx context.Context, name, by string, r document.HubReti
 	case there && len(h.members.values()) == 1:
 		return pki.Refuse(http.StatusConflict, "cannot retire %s: it is the only hub", name)
 	case m.Authority && !slices.ContainsFunc(h.members.values(), func(o Member) bool { return o.Name != name && o.Authority }):
-		return pki.Refuse(http.StatusConflict, "cannot retire %s: it is the only hub with the key of the fleet CA. Copy its directory authority/ into the directory of another hub, and restart that hub", name)
+		return pki.Refuse(http.StatusConflict,
+			"cannot retire %s: it is the only hub with the key of the fleet CA. Copy its directory authority/ into the directory of another hub, and restart that hub", name)
 	case r.Lost && name == h.set.Name:
 		return pki.Refuse(http.StatusConflict, "cannot retire %s as lost: this request reached it. Send the request to another hub", name)
 	}

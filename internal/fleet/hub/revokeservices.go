@@ -42,7 +42,8 @@ func (s targetCertificates) barred(names []string) string {
 // of a target with a name. It returns the job that sends the revocation lists to agents.
 func (h *Hub) RevokeCertificates(ctx context.Context, by access.Who, r document.CertificateRevocation) (document.Job, error) {
 	if (r.Serial == "") == (r.Target == "") || r.Serial != "" && r.Name != "" {
-		return document.Job{}, &api.Refusal{Status: http.StatusBadRequest, Why: "cannot revoke certificates: give either a serial, or a target with an optional name", Hint: "See: fettle cert revoke --help"}
+		return document.Job{}, &api.Refusal{Status: http.StatusBadRequest, Why: "cannot revoke certificates: give either a serial, or a target with an optional name",
+			Hint: "See: fettle cert revoke --help"}
 	}
 	means := func(s targetCertificates, c issuedToTarget) bool {
 		t, _, _ := h.targets.get(string(s.Target))
@@ -51,7 +52,8 @@ func (h *Hub) RevokeCertificates(ctx context.Context, by access.Who, r document.
 	}
 	done, err := h.revokeServices(ctx, by, r.Reason, means)
 	if err == nil && done.ID == "" {
-		return done, &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a valid certificate to revoke: no match, or all matches have expired or are revoked", Hint: "List the certificates: fettle cert list"}
+		return done, &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a valid certificate to revoke: no match, or all matches have expired or are revoked",
+			Hint: "List the certificates: fettle cert list"}
 	}
 	return done, err
 }

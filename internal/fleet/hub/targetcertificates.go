@@ -137,7 +137,8 @@ func (h *Hub) certify(ctx context.Context, t fleet.Target, a fleet.Request, by s
 	if id, err := pki.TargetIDOf(key); err != nil {
 		return fleet.RequestAnswer{}, err
 	} else if _, _, known := h.targets.get(string(id)); known {
-		return fleet.RequestAnswer{}, errors.New("cannot issue a certificate of a service for the key of a target: use a separate key for the service")
+		return fleet.RequestAnswer{},
+			errors.New("cannot issue a certificate of a service for the key of a target: use a separate key for the service")
 	}
 	c, err := h.services.Issue(key, a.Names, h.now())
 	if err != nil {

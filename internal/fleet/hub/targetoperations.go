@@ -35,7 +35,8 @@ func (h *Hub) edit(ctx context.Context, by access.Who, id fleet.TargetID, change
 		return change(t)
 	})
 	if errors.Is(err, fleet.ErrNotFound) {
-		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the target %s", id), Hint: "List the targets: fettle target list"}
+		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the target %s", id),
+			Hint: "List the targets: fettle target list"}
 	}
 	return err
 }
@@ -113,7 +114,8 @@ func (h *Hub) checkPermit(p fleet.Pin, t fleet.Target) error {
 func (h *Hub) Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error {
 	err := h.edit(ctx, by, id, func(t *fleet.Target) error {
 		if t.Pin == nil || t.Pin.Module != module {
-			return &api.Refusal{Status: http.StatusConflict, Why: "cannot unpin: the target does not have this pin", Hint: "See its pin: fettle target show " + t.Name}
+			return &api.Refusal{Status: http.StatusConflict, Why: "cannot unpin: the target does not have this pin",
+				Hint: "See its pin: fettle target show " + t.Name}
 		}
 		t.Pin = nil
 		return nil

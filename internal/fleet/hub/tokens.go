@@ -56,7 +56,8 @@ func (h *Hub) checkFleet(name string) error {
 	if name == "" || name == h.set.Fleet {
 		return nil
 	}
-	return &api.Refusal{Status: http.StatusBadRequest, Why: fmt.Sprintf("cannot create a token for the fleet %.60q: this hub only serves the fleet %q", name, h.set.Fleet),
+	return &api.Refusal{Status: http.StatusBadRequest,
+		Why:  fmt.Sprintf("cannot create a token for the fleet %.60q: this hub only serves the fleet %q", name, h.set.Fleet),
 		Hint: "Omit the fleet. To separate environments, use labels such as --labels env=prod"}
 }
 
@@ -91,7 +92,8 @@ func (h *Hub) RevokeToken(ctx context.Context, _ access.Who, id string) error {
 	for {
 		e, err := store.Get(ctx, id)
 		if errors.Is(err, fleet.ErrNotFound) {
-			return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the token %.40q", id), Hint: "List the tokens: fettle token list"}
+			return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find the token %.40q", id),
+				Hint: "List the tokens: fettle token list"}
 		}
 		if err != nil {
 			return err

@@ -39,8 +39,8 @@ func ExampleState() {
 	//     cannot restart nginx
 }
 
-// A story: a condition is told once until it is over, what is over before it is told is
-// not told, and one notice is made at a time.
+// A condition is reported once until it ends. A condition that ends before it was reported is not
+// reported. One notice is created at a time.
 func TestOnceUntilItIsOver(t *testing.T) {
 	rule, s := hook(), notify.State{}
 	var told []string
@@ -78,7 +78,7 @@ func TestOnceUntilItIsOver(t *testing.T) {
 	}
 }
 
-// What nobody can see is neither told nor over.
+// A condition that cannot be seen now does not begin and does not end.
 func TestBlind(t *testing.T) {
 	rule := hook()
 	s, _ := notify.State{}.Fold(rule, notify.Seen{Conditions: []notify.Item{failed("web1")}})
@@ -89,7 +89,7 @@ func TestBlind(t *testing.T) {
 	}
 }
 
-// A notice is tried again, later and later, with the same identity, and lost after a day.
+// A notice is sent again with increasing delays and the same ID, and is lost after a day.
 func TestRetries(t *testing.T) {
 	rule := hook()
 	s, _ := notify.State{}.Fold(rule, notify.Seen{Events: []notify.Item{failed("web1")}, Cursor: "7.0"})
@@ -117,7 +117,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// A command that asks first waits, and is done or thrown away as somebody says.
+// A command with approval waits, and is run or discarded by the decision of a user.
 func TestApproval(t *testing.T) {
 	rule := document.Notification{Name: "heal", Command: &document.Command{Program: "heal", Approve: true}}
 	s, _ := notify.State{}.Fold(rule, notify.Seen{Events: []notify.Item{failed("web1")}})
@@ -141,8 +141,8 @@ func TestApproval(t *testing.T) {
 	}
 }
 
-// Whatever comes, and however badly it is sent: each condition is told at most once
-// before it is over, what was told and is over is told, and the state fits into a store.
+// For all inputs and failures, each condition is reported at most once before it ends, the end of a
+// reported condition is reported, and the state fits into a store.
 func TestToldOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rule, s, now := hook(), notify.State{}, int64(0)
@@ -184,7 +184,7 @@ func TestToldOnce(t *testing.T) {
 	})
 }
 
-// Ten thousand targets that fail at once, and nobody who takes a notice.
+// Ten thousand targets fail at once, and no notice is delivered.
 func TestBounded(t *testing.T) {
 	rule, s := hook(), notify.State{}
 	for round := range int64(25) {
@@ -241,7 +241,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A template that fails with what there is gives way to the standard one.
+// If a template fails, the standard template is used.
 func TestTemplateThatFails(t *testing.T) {
 	r := hook()
 	r.Template = "{{index .Items 9}}"

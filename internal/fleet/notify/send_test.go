@@ -28,7 +28,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// sender has its secrets in a directory in memory.
+// sender is a Sender with its secrets in memory.
 func sender(t *testing.T, secrets map[string]string) *notify.Sender {
 	t.Helper()
 	files := mem.New(mem.Options{})
@@ -111,7 +111,7 @@ func TestCommand(t *testing.T) {
 	}
 }
 
-// mailServer is a real server of SMTP, as small as can be.
+// mailServer is a minimal SMTP server.
 type mailServer struct {
 	net.Listener
 	tls      *tls.Config
@@ -244,7 +244,7 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// Without TLS nothing goes to another machine, and no password anywhere else.
+// Without TLS, no mail is sent to another host, and no password to any host.
 func TestMailWithoutTLS(t *testing.T) {
 	m, _ := newMailServer(t, false, "")
 	s := sender(t, nil)

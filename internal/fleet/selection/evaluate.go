@@ -142,7 +142,8 @@ func (e *evaluation) named(name string) set {
 	s := e.none()
 	i, ok := e.place[name]
 	if !ok {
-		e.errorf("cannot select %q: there is no target with this name.%s", shortened(name), lang.Suggest(name, e.all(func(t lang.Target) []string { return []string{t.Name} })))
+		e.errorf("cannot select %q: there is no target with this name.%s", shortened(name), lang.Suggest(name,
+			e.all(func(t lang.Target) []string { return []string{t.Name} })))
 		return s
 	}
 	s.add(i)
@@ -171,12 +172,13 @@ func (e *evaluation) labelled(f factor) set {
 	case !keyed:
 		e.errorf("cannot select %q: no target has the label %q.%s", shortened(f.text), f.key.text, lang.Suggest(f.key.text, e.all(func(t lang.Target) []string { return keys(t.Labels) })))
 	case f.value.glob == nil:
-		e.errorf("cannot select %q: no target has this value of the label %q.%s", shortened(f.text), f.key.text, lang.Suggest(f.value.text, e.all(func(t lang.Target) []string {
-			if v, ok := t.Labels[f.key.text]; ok {
-				return []string{v}
-			}
-			return nil
-		})))
+		e.errorf("cannot select %q: no target has this value of the label %q.%s", shortened(f.text), f.key.text,
+			lang.Suggest(f.value.text, e.all(func(t lang.Target) []string {
+				if v, ok := t.Labels[f.key.text]; ok {
+					return []string{v}
+				}
+				return nil
+			})))
 	}
 	return s
 }

@@ -57,7 +57,7 @@ func company() []lang.Target {
 	}
 }
 
-// choose evaluates words with what the cases have behind @.
+// choose evaluates a selection with the files of the cases.
 func choose(words ...string) string {
 	s, err := selection.Parse(words)
 	if err != nil {
@@ -76,11 +76,11 @@ func choose(words ...string) string {
 	return names(chosen)
 }
 
-// update rewrites what the cases choose. Review the difference like code.
+// update rewrites the expected results. Review the difference like code.
 var update = flag.Bool("update", false, "rewrite testdata/cases.txtar")
 
-// Each line of testdata/cases.txtar is words, -t between them, then => and what
-// they choose.
+// Each line of testdata/cases.txtar contains arguments separated by -t, then =>, and the selected
+// targets.
 func TestCases(t *testing.T) {
 	const file = "testdata/cases.txtar"
 	a, err := txtar.ParseFile(file)
@@ -108,7 +108,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// What the grammar shows can be read, and its lines fit a terminal.
+// All examples of the grammar can be parsed, and its lines fit a terminal.
 func TestGrammar(t *testing.T) {
 	count := 0
 	for line := range strings.Lines(selection.Grammar) {
@@ -138,7 +138,7 @@ func TestFilesAndFailed(t *testing.T) {
 	}
 }
 
-// expression is a selection as text and as what it means.
+// expression is a selection as text and as a condition.
 type expression struct {
 	text     string
 	negative bool
@@ -185,8 +185,7 @@ func terms() *rapid.Generator[expression] {
 	})
 }
 
-// meant is what terms choose by the words of the grammar, written down another
-// way.
+// meant returns the expected targets, by an independent implementation of the grammar.
 func meant(list []expression) string {
 	var out []lang.Target
 	for _, target := range company() {
@@ -205,8 +204,8 @@ func meant(list []expression) string {
 	return names(out)
 }
 
-// Selections are sets: neither the order of words, nor whether commas or another
-// -t stand between them, nor the order of the inventory counts.
+// Selections are sets: the order of arguments, the use of commas or -t, and the order of the
+// inventory have no effect.
 func TestAlgebra(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		list := rapid.SliceOfN(terms(), 1, 5).Draw(t, "terms")
@@ -230,7 +229,7 @@ func TestAlgebra(t *testing.T) {
 	})
 }
 
-// A quoted name is that name, whatever it is made of.
+// A quoted name selects exactly this name.
 func TestQuote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune(`ab*?[]{}\,&!@:=# -^é`)), 1, 8, -1), 1, 6, rapid.ID).Draw(t, "names")
@@ -249,7 +248,7 @@ func TestQuote(t *testing.T) {
 	})
 }
 
-// FuzzParse: whatever is given is chosen from what there is, in order, or refused.
+// FuzzParse: every argument is refused, or selects targets of the inventory in order.
 func FuzzParse(f *testing.F) {
 	text, err := os.ReadFile("testdata/cases.txtar")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// A run is of the history of each module whose version it changed, though its event names
-// none; and only of those.
+// A run belongs to the history of exactly the modules whose versions it changed, although its event
+// names none.
 func TestModuleHistory(t *testing.T) {
 	v := open(t, view.Options{})
 	put(t, v, member(0))
@@ -58,7 +58,7 @@ func TestModuleHistory(t *testing.T) {
 	look("modules/m0", 6)
 }
 
-// A target that has no module any more says nothing of one.
+// A target without modules reports none.
 func TestNoModulesLeft(t *testing.T) {
 	v := open(t, view.Options{})
 	put(t, v, member(0))
@@ -77,7 +77,7 @@ func TestNoModulesLeft(t *testing.T) {
 	}
 }
 
-// What targets say in the same words is told as each said it, also when some of it is gone.
+// Texts that targets share are returned for each target, also after some of them were removed.
 func TestPhrases(t *testing.T) {
 	v := open(t, view.Options{})
 	put(t, v, member(0), member(1))

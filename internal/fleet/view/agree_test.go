@@ -15,7 +15,7 @@ import (
 
 const quiet = 5 * time.Minute
 
-// reportOf is what a target with an assignment says of some of its modules.
+// reportOf returns a report of a target with an assignment about some of its modules.
 func reportOf(t *rapid.T, target, seq, revision int, sent time.Time) []byte {
 	states := []fleet.Readiness{fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleFailed, fleet.ModuleDrifted, fleet.ModuleBlocked, fleet.ModulePending, fleet.ModuleApplying, fleet.ModuleFrozen, fleet.ModuleDeferred}
 	r := fleet.Report{Format: fleet.ReportFormat, Target: id(target), Seq: uint64(seq), Boot: "b", At: sent.UnixNano(), Event: fleet.Event{Kind: fleet.Applied, Run: seq}}
@@ -30,9 +30,9 @@ func reportOf(t *rapid.T, target, seq, revision int, sent time.Time) []byte {
 	return record(r)
 }
 
-// Whatever happened, lists, details, counts and modules say the same, unknown is not ready,
-// and a target is ready only if all its modules are, as assigned, it was heard of lately, and it
-// is one host.
+// In all situations, lists, details, counts and modules show the same state. Unknown is not ready.
+// A target is ready only if all its modules are ready and as assigned, the last contact is recent,
+// and it is one host.
 func TestViewsAgree(t *testing.T) {
 	fewChecks(t, "30")
 	rapid.Check(t, func(rt *rapid.T) {

@@ -14,13 +14,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// hashed is a digest, of 64 digits as any.
+// hashed returns a digest with 64 digits.
 func hashed(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-// many is a fleet with modules that all have, of which each commit changes one.
+// many is a fleet in which all targets have the same modules. Each commit changes one of them.
 type many struct{ targets, modules int }
 
 func (m many) target(n int) fleet.Target {
@@ -41,7 +41,7 @@ type reader []byte
 
 func (r reader) Read(b []byte) (int, error) { return copy(b, r), nil }
 
-// list is what all are assigned after a commit.
+// list returns the assigned modules after a commit.
 func (m many) list(commit int) (out []fleet.Assigned) {
 	for i := range m.modules {
 		at := 0
@@ -56,8 +56,7 @@ func (m many) list(commit int) (out []fleet.Assigned) {
 	return out
 }
 
-// reports are what one says of a commit: that it has the assignment, and has applied it, and
-// is ready.
+// reports returns the reports of a target about a commit: accepted, applied and ready.
 func (m many) reports(t fleet.Target, commit int, list []fleet.Assigned) (out [][]byte) {
 	for i, kind := range []fleet.EventKind{fleet.Accepted, fleet.Applied, fleet.Ready} {
 		seq := uint64(commit*3 + i + 1)
@@ -79,8 +78,8 @@ func (m many) reports(t fleet.Target, commit int, list []fleet.Assigned) (out []
 	return out
 }
 
-// What the model takes of a target with 50 modules is bounded, and so is what it takes of
-// each commit more, which is events.
+// The size of a target with 50 modules in the model is limited, and also the size of the events of
+// each further commit.
 func TestBytesOfATarget(t *testing.T) {
 	m, most := many{150, 50}, int64(2450) // the file has its least, too
 	if os.Getenv("FETTLE_LONG") != "" {

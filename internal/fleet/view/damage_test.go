@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// Damage of the files is found by the first read or write that meets it, and reported once. A new
-// model takes the place of the damaged one.
+// The first read or write of a damaged file detects the damage, which is reported once. A new model
+// replaces the damaged one.
 func TestDamaged(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"garbage":   func(b []byte) []byte { return bytes.Repeat([]byte{0xa5}, len(b)) },
@@ -70,7 +70,7 @@ func TestDamaged(t *testing.T) {
 	}
 }
 
-// filled makes a model with many targets, all of it in its main file.
+// filled creates a model with many targets, all of it in its main file.
 func filled(t *testing.T, file string) {
 	t.Helper()
 	v, err := view.Open(file, view.Options{})
@@ -87,7 +87,7 @@ func filled(t *testing.T, file string) {
 	}
 }
 
-// What is no damage of the file does not end the model: nothing is there, or the caller gave up.
+// Errors other than damage do not end the model: a missing target, or a cancelled context.
 func TestNotDamaged(t *testing.T) {
 	v, err := view.Open(filepath.Join(t.TempDir(), "view.db"), view.Options{})
 	if err != nil {

@@ -54,7 +54,8 @@ func unknown(name string) error {
 func (v *View) find(ctx context.Context, name string) (int64, error) {
 	var n int64
 	err := v.read.QueryRowContext(ctx, `
-    SELECT target FROM targets JOIN words w ON w.n = target WHERE w.text = ?1 OR name = ?1 ORDER BY w.text = ?1 DESC, gone, target DESC LIMIT 1`, name).Scan(&n)
+    SELECT target FROM targets JOIN words w ON w.n = target WHERE w.text = ?1 OR name = ?1
+    ORDER BY w.text = ?1 DESC, gone, target DESC LIMIT 1`, name).Scan(&n)
 	if errors.Is(err, sql.ErrNoRows) {
 		return 0, unknown(name)
 	}

@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// What the log and the stores say is in the model soon, and what went while the hub was
-// away is not; what cannot be read stops nothing.
+// The model soon contains the log and the stores. Objects that were removed while the hub was down
+// are removed, and unreadable records stop nothing.
 func TestFollow(t *testing.T) {
 	s := view.Sources{Log: bustest.NewLog(), Targets: bustest.NewStore(), Assignments: bustest.NewStore(), Open: func(e fleet.Entry) (fleet.Assignment, error) { return fleet.ParseAssignment(e.Value) }}
 	file := filepath.Join(t.TempDir(), "view.db")
@@ -68,8 +68,8 @@ func TestFollow(t *testing.T) {
 	})
 }
 
-// A log that is not the one from which the model was made makes it anew: one that begins
-// again, and an old backup on which others have gone on.
+// If the log is not the one from which the model was created, the model is created again: after a
+// lost log, and after an old backup to which hubs have appended.
 func TestAnotherLog(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "view.db")
 	follow := func(log *bustest.Log, states string) {

@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// grown is a report that follows another one: some modules are other, seldom there is
-// another module.
+// grown returns a partial report after another one: some modules changed, and sometimes there is a
+// new module.
 func grown(t *rapid.T, was fleet.Report) fleet.Report {
 	r := fleet.Report{Format: fleet.ReportFormat, Target: id(0), Seq: was.Seq + 1, Boot: "b", At: at(int(was.Seq)).UnixNano(), Event: fleet.Event{Kind: fleet.Applied, Run: int(was.Seq)}}
 	n := len(was.Status.Modules)
@@ -39,7 +39,7 @@ func grown(t *rapid.T, was fleet.Report) fleet.Report {
 	return r
 }
 
-// TestParts: reports that tell only what is other give the same model as whole ones.
+// TestParts: partial reports lead to the same model as full reports.
 func TestParts(t *testing.T) {
 	fewChecks(t, "10")
 	n := 0

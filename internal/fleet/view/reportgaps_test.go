@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// partOf is a report that says to be a part behind another one.
+// partOf returns a partial report with a predecessor.
 func partOf(target, seq, since int) []byte {
 	var r fleet.Report
 	if err := json.Unmarshal(said(target, seq, 1, fleet.ModuleReady), &r); err != nil {
@@ -23,8 +23,8 @@ func partOf(target, seq, since int) []byte {
 	return record(r)
 }
 
-// A target lacks something when the log has nothing of it, or a part without what is
-// before it, until a whole report comes.
+// A target is incomplete without a report, or with a partial report whose predecessor is missing,
+// until a full report arrives.
 func TestReportGaps(t *testing.T) {
 	v, err := view.Open(filepath.Join(t.TempDir(), "view.db"), view.Options{})
 	if err != nil {
@@ -66,7 +66,7 @@ func TestReportGaps(t *testing.T) {
 	}
 }
 
-// A model that is made anew while it is open has the modules of each target again.
+// A model that is created again while it is open gets the modules of each target again.
 func TestAnotherLogHasItsModules(t *testing.T) {
 	v, err := view.Open(filepath.Join(t.TempDir(), "view.db"), view.Options{})
 	if err != nil {

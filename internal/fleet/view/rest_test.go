@@ -15,8 +15,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// A model that rests gives back the room of what was written first, and all is there after
-// it.
+// An idle model truncates its write-ahead log, and keeps all data.
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := view.Sources{Log: bustest.NewLog(), Targets: bustest.NewStore(), Assignments: bustest.NewStore(), Open: func(e fleet.Entry) (fleet.Assignment, error) { return fleet.ParseAssignment(e.Value) }}
@@ -54,7 +53,7 @@ func TestRest(t *testing.T) {
 				t.Errorf("%d targets, %v", len(page.Targets), err)
 			}
 		}
-		// What somebody reads meanwhile is given back when they have read it.
+		// Pages that are read meanwhile are freed after the read.
 		reader, err := sql.Open("sqlite", file)
 		if err != nil {
 			t.Fatal(err)

@@ -7,8 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What is written of modules is read again, and what is damaged is an error or other rows,
-// never a panic.
+// Encoded modules can be decoded, and damaged ones cause an error or other rows, but never a panic.
 func TestRows(t *testing.T) {
 	number := rapid.Int64Range(0, 1<<62)
 	one := rapid.Custom(func(t *rapid.T) row {
@@ -33,7 +32,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// Modules that came with one run, of one commit, take few bytes each.
+// Modules that were applied in one run from one commit take few bytes each.
 func TestRowsAreSmall(t *testing.T) {
 	rows := map[int64]row{}
 	for i := range int64(50) {

@@ -72,7 +72,8 @@ func sorting(name string) (func(a, b document.Target) int, error) {
 	}
 	order, ok := orders[field]
 	if !ok {
-		return nil, asked(fmt.Errorf("cannot sort by %.40q: use name, state, contact, drift, behind or changed, with - before it for the reverse order", name))
+		return nil, asked(fmt.Errorf("cannot sort by %.40q: use name, state, contact, drift, behind or changed, with - before it for the reverse order",
+			name))
 	}
 	sign := 1
 	if back {

@@ -46,7 +46,7 @@ func record(doc any) []byte {
 	return b
 }
 
-// said is a report of a target whose one module has a revision in a state.
+// said returns a report of a target with one module at a revision and in a state.
 func said(target, seq, revision int, state fleet.Readiness) []byte {
 	return record(fleet.Report{
 		Format: fleet.ReportFormat, Target: id(target), Seq: uint64(seq), Boot: "b", At: at(seq).UnixNano(), Event: fleet.Event{Kind: fleet.Applied, Run: seq, Module: "modules/m0"},
@@ -54,7 +54,7 @@ func said(target, seq, revision int, state fleet.Readiness) []byte {
 	})
 }
 
-// began is the report of a target that has begun, and has no modules.
+// began returns the first report of a target without modules.
 func began(target, revision int) []byte {
 	r := fleet.Report{Format: fleet.ReportFormat, Target: id(target), Seq: 1, Boot: "b", At: at(1).UnixNano(), Event: fleet.Event{Kind: fleet.Started}}
 	if revision > 0 {
@@ -86,7 +86,7 @@ func member(n int) fleet.Target {
 	return fleet.Target{ID: id(n), Name: fmt.Sprintf("t%d", n), Standing: fleet.Active, Labels: map[string]string{"n": fmt.Sprint(n)}}
 }
 
-// picture is all that can be asked of a model.
+// picture returns the answers of all queries of a model.
 func picture(t testing.TB, v *view.View) map[string]any {
 	t.Helper()
 	ctx, out := t.Context(), map[string]any{}
@@ -113,7 +113,7 @@ func picture(t testing.TB, v *view.View) map[string]any {
 	return out
 }
 
-// fewChecks has fewer checks than elsewhere where nobody says how many: each makes files.
+// fewChecks reduces the default number of checks, because each creates files.
 func fewChecks(t *testing.T, n string) {
 	checks := flag.Lookup("rapid.checks")
 	had := checks.Value.String()
@@ -126,8 +126,8 @@ func fewChecks(t *testing.T, n string) {
 	t.Cleanup(func() { _ = checks.Value.Set(had) })
 }
 
-// A model that was made while things happened, with stops in between, is the same as one
-// that is made of the whole log, in whatever order reports came and however often.
+// A model that was updated during the events, with interruptions, equals a model that is created
+// from the whole log, for any order and repetition of reports.
 func TestMadeAgain(t *testing.T) {
 	fewChecks(t, "4")
 	rapid.Check(t, func(rt *rapid.T) {
@@ -192,7 +192,7 @@ func TestMadeAgain(t *testing.T) {
 	})
 }
 
-// What a target may keep is bounded, however much it reports.
+// The size of the data of a target is limited, independently of the number of its reports.
 func TestBoundedDisk(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "view.db")
 	v, err := view.Open(file, view.Options{})
@@ -247,7 +247,7 @@ func TestBoundedDisk(t *testing.T) {
 	t.Logf("%d bytes a target with 50 modules and %d events", st.Size()/int64(targets), view.DefaultEvents)
 }
 
-// The states of targets, the worst that is true of each, and what orders them.
+// The state of a target is the most severe one that applies, and states are ordered by severity.
 func TestStates(t *testing.T) {
 	v := open(t, view.Options{})
 	ctx := t.Context()
@@ -301,7 +301,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// A name that is given anew is the living target's.
+// A name that is used again belongs to the target in the fleet.
 func TestNamesThatComeAgain(t *testing.T) {
 	v := open(t, view.Options{})
 	old, now := member(0), member(1)
@@ -317,7 +317,7 @@ func TestNamesThatComeAgain(t *testing.T) {
 	}
 }
 
-// What roles and groups a repository gives can be selected by.
+// Selections can use the roles and groups of a repository.
 func TestGroups(t *testing.T) {
 	v := open(t, view.Options{})
 	put(t, v, member(0), member(1))
@@ -333,8 +333,8 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// A file that is damaged, or of another version, is made again; nothing in the log that
-// nobody can read stops what comes behind it.
+// A file that is damaged, or of another version, is created again. Unreadable records of the log do
+// not stop later ones.
 func TestDamage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "view.db")
 	if err := os.WriteFile(file, []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
@@ -356,7 +356,7 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// Pages of events hold together: each once, also when more come in between.
+// Consecutive pages of events contain each event once, also if events are added meanwhile.
 func TestCursors(t *testing.T) {
 	v := open(t, view.Options{})
 	put(t, v, member(0))

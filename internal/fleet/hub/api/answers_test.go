@@ -15,8 +15,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
-// TestBackendsThatFail: whichever call of a backend fails, the route that made it fails, with the reason,
-// and the audit log has that as the outcome.
+// TestBackendsThatFail: if any call of a backend fails, the route fails with the reason, and the
+// audit log contains it as the outcome.
 func TestBackendsThatFail(t *testing.T) {
 	tried := 0
 	for _, q := range requests {
@@ -49,7 +49,7 @@ func TestBackendsThatFail(t *testing.T) {
 	}
 }
 
-// TestFormatsOfAnswers: each document of an answer has its format, and lists are there if they are empty.
+// TestFormatsOfAnswers: each document of an answer has its format, and empty lists are present.
 func TestFormatsOfAnswers(t *testing.T) {
 	hub := newHub(t)
 	for _, q := range requests {
@@ -74,8 +74,8 @@ func TestFormatsOfAnswers(t *testing.T) {
 	}
 }
 
-// TestNumbersOfTokens: a token has no fewer than no uses, and no end in the past; what is left out is the
-// backend's to choose.
+// TestNumbersOfTokens: negative numbers in a request for a token are refused. The backend chooses
+// omitted values.
 func TestNumbersOfTokens(t *testing.T) {
 	for body, want := range map[string]int{
 		`{}`: 200, `{"uses":0,"expires_ns":0}`: 200, `{"uses":1,"expires_ns":1}`: 200, `{"uses":-1}`: 400, `{"expires_ns":-1}`: 400, `{"labels":{"a b":"c"}}`: 400,
@@ -86,7 +86,7 @@ func TestNumbersOfTokens(t *testing.T) {
 	}
 }
 
-// TestRequestsThatAreWrong: what agents are asked for is checked before any of them is.
+// TestRequestsThatAreWrong: a job is checked before the backend gets it.
 func TestRequestsThatAreWrong(t *testing.T) {
 	const day = 24 * 3600 * 1_000_000_000
 	for body, want := range map[string]int{
@@ -109,7 +109,7 @@ func TestRequestsThatAreWrong(t *testing.T) {
 	}
 }
 
-// TestPathsAndMethods: a known caller is told which methods a path has, and only then.
+// TestPathsAndMethods: only an authenticated client learns the methods of a path.
 func TestPathsAndMethods(t *testing.T) {
 	h := newHub(t).Handler()
 	for path, allow := range map[string]string{"/v1/tokens": "GET, POST", "/v1/status": "GET", "/v1/nothing": "", "/v1//status": ""} {
@@ -140,8 +140,8 @@ func sameMethods(a, b string) bool {
 	return slices.Equal(x, y)
 }
 
-// TestAnswersThatAreLost: if the store does not answer, it is not known whether a change was made. The
-// problem says why nothing can be changed by now.
+// TestAnswersThatAreLost: if the store does not answer, the result of a change is unknown. The
+// problem states why changes are impossible now.
 func TestAnswersThatAreLost(t *testing.T) {
 	for _, later := range []error{nil, &api.Refusal{Status: http.StatusConflict, Why: "two of three hubs are away"}} {
 		hub := newHub(t)
@@ -155,7 +155,7 @@ func TestAnswersThatAreLost(t *testing.T) {
 			return later
 		}
 		w := ask(h, "POST", "/v1/targets/web1/freeze", "admin", `{"reason":"x"}`)
-		if said := strings.Contains(w.Body.String(), "By now: two of three hubs are away"); w.Code != http.StatusGatewayTimeout || said != (later != nil) || !strings.Contains(w.Body.String(), "The result is unknown") {
+		if said := strings.Contains(w.Body.String(), "The hub has checked: two of three hubs are away"); w.Code != http.StatusGatewayTimeout || said != (later != nil) || !strings.Contains(w.Body.String(), "The result is unknown") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
@@ -174,7 +174,7 @@ func (silent) Freeze(context.Context, access.Who, fleet.TargetID, document.Freez
 	return fmt.Errorf("cannot freeze: %w", fleet.ErrNoAnswer)
 }
 
-// TestMetricsThatAreNone: a hub without metrics says so.
+// TestMetricsThatAreNone: a hub without metrics answers with an error.
 func TestMetricsThatAreNone(t *testing.T) {
 	h := newHub(t).Handler()
 	h.Metrics = nil
@@ -183,7 +183,8 @@ func TestMetricsThatAreNone(t *testing.T) {
 	}
 }
 
-// TestPagesOfTheAuditLog: without an offset a page has the last records, and never more than a thousand.
+// TestPagesOfTheAuditLog: without an offset, a page contains the last records, and at most a
+// thousand.
 func TestPagesOfTheAuditLog(t *testing.T) {
 	for query, want := range map[string]string{"": "-1 1000", "?limit=7": "-1 7", "?offset=0": "0 1000", "?offset=5&limit=1000": "5 1000", "?limit=1001": "-1 1000"} {
 		asked := ""

@@ -23,7 +23,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 )
 
-// update rewrites docs/openapi.json. Read the difference like code.
+// update rewrites docs/openapi.json. Review the difference like code.
 var update = flag.Bool("update", false, "rewrite golden files")
 
 func newHub(t *testing.T) *apitest.Hub {
@@ -36,7 +36,7 @@ func newHub(t *testing.T) *apitest.Hub {
 	return hub
 }
 
-// ask sends one request as it is spelled.
+// ask sends a request with exactly this path.
 func ask(h http.Handler, method, path, token, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://hub"+path, strings.NewReader(body))
 	if token != "" {
@@ -74,8 +74,7 @@ func ExampleHandler() {
 	// 200 {"format":"fettle.fleet.done/1","text":"web1 is pinned."}
 }
 
-// TestDescription holds docs/openapi.json to the table, and each answer of the handler to
-// what the description says of it.
+// TestDescription compares docs/openapi.json with the table, and each answer with its description.
 func TestDescription(t *testing.T) {
 	text, err := json.MarshalIndent(api.OpenAPI(), "", "  ")
 	if err != nil {
@@ -149,8 +148,8 @@ func validate(t *testing.T, c *jsonschema.Compiler, at, what string, w *httptest
 	}
 }
 
-// spellings are other ways to write a path that a proxy or a router might take for the
-// same. None of them gets an answer, whoever asks.
+// spellings are alternative spellings of a path that a proxy or a router might treat as equal. None
+// of them is accepted, for any user.
 func spellings(path string) []string {
 	path, query, _ := strings.Cut(path, "?")
 	out := []string{
@@ -165,8 +164,8 @@ func spellings(path string) []string {
 	return out
 }
 
-// Every route with every right, and with none: only the right of the table lets in, and
-// no other spelling of the path does.
+// Every route is called with every right and without one. Only the right in the table is accepted,
+// and no other spelling of the path is.
 func TestRights(t *testing.T) {
 	for _, q := range requests {
 		route := api.Routes()[slices.IndexFunc(api.Routes(), func(r api.Route) bool { return r.Name() == q.route })]
@@ -206,7 +205,7 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// What is not in the table tells nothing to who has not said who it is.
+// An unauthenticated client does not learn whether a path is in the table.
 func TestUnknownPaths(t *testing.T) {
 	h := newHub(t).Handler()
 	for _, c := range []struct {
@@ -240,7 +239,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// What cannot be recorded is not done.
+// A change that cannot be recorded is refused.
 func TestNothingWithoutAudit(t *testing.T) {
 	hub := newHub(t)
 	h := hub.Handler()
@@ -265,7 +264,7 @@ func TestNothingWithoutAudit(t *testing.T) {
 	}
 }
 
-// A stream gives what was there, then what comes, in both forms, and ends with who reads.
+// A stream contains earlier and new events in both forms, and ends when its reader disconnects.
 func TestFollow(t *testing.T) {
 	for _, accept := range []string{"application/jsonl", "text/event-stream"} {
 		hub := newHub(t)
@@ -303,7 +302,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// lines reads documents, whichever form they stand in.
+// lines reads documents in either form.
 func lines(body io.Reader) <-chan document.Event {
 	out := make(chan document.Event)
 	go func() {
@@ -340,7 +339,7 @@ func TestErrorsOfBackends(t *testing.T) {
 	}
 }
 
-// endless is a body that counts what is read of it.
+// endless is a body that counts the bytes that are read.
 type endless struct{ read int }
 
 func (e *endless) Read(b []byte) (int, error) {
@@ -350,7 +349,7 @@ func (e *endless) Read(b []byte) (int, error) {
 
 func (e *endless) Close() error { return nil }
 
-// Of somebody who is not known no route reads a body.
+// No route reads the body of an unauthenticated client.
 func TestStrangersAreNotReadFor(t *testing.T) {
 	hub := newHub(t)
 	for _, q := range requests {

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// TestBodiesThatAreNotRead: a body has one JSON document with known fields, and a route that takes none has none. An empty
-// document says nothing to the audit log.
+// TestBodiesThatAreNotRead: a body is one JSON document with known fields, and a route without a
+// document accepts no body. An empty document adds nothing to the audit log.
 func TestBodiesThatAreNotRead(t *testing.T) {
 	route := Route{Method: http.MethodPost, Path: "/v1/x", In: document.ReasonRequest{}}
 	for what, c := range map[string]struct {
@@ -50,7 +50,7 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 	}
 }
 
-// TestSegmentsOfPaths: each path has one spelling, and none of its parts leads elsewhere.
+// TestSegmentsOfPaths: each path has one spelling without dotted segments.
 func TestSegmentsOfPaths(t *testing.T) {
 	for path, want := range map[string]string{
 		"/v1/x": "v1|x", "/v1/a%2Fb": "v1|a/b", "/v1/a%20b": "v1|a b", "/": "", "": "", "v1": "", "/v1/": "", "/v1//x": "", "/v1/.": "", "/v1/..": "", "/../v1": "", "/v1/%2e%2e": "", "/v1/%2E": "",
@@ -67,7 +67,7 @@ func TestSegmentsOfPaths(t *testing.T) {
 	}
 }
 
-// TestSignaturesOfJobs: only a command has a signature, which is bounded.
+// TestSignaturesOfJobs: only a command can have a signature, of limited size.
 func TestSignaturesOfJobs(t *testing.T) {
 	run := &fleet.Command{Argv: []string{"true"}}
 	for what, c := range map[string]struct {

@@ -17,8 +17,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 )
 
-// A changing request of somebody without the right leaves exactly one record, which says who
-// asked, from where and for what. What only reads leaves none, nor does a stranger.
+// A changing request without the right causes exactly one record with the user, the address and the
+// request. Reads and unauthenticated requests cause none.
 func TestDeniedRequestsAreRecorded(t *testing.T) {
 	routes := api.Routes()
 	for _, q := range requests {
@@ -64,8 +64,8 @@ func TestDeniedRequestsAreRecorded(t *testing.T) {
 	}
 }
 
-// Whoever has no name is nobody, also if nothing is said to be wrong, and whatever rights are
-// said to be theirs; so is whoever comes with an error.
+// A user without a name is not authenticated, also without an error and with rights. So is a user
+// with an error.
 func TestNobodyComesIn(t *testing.T) {
 	for what, authenticate := range map[string]api.Authenticate{
 		"no name": func(*http.Request) (access.Who, error) { return access.Somebody("", "test", access.Admins), nil },
@@ -92,8 +92,8 @@ func TestNobodyComesIn(t *testing.T) {
 	}
 }
 
-// Streams that are open end when the proof ends with which they were opened, or when the hub
-// hears that somebody may not have them any more. A hub that cannot tell goes on with them.
+// Open streams end when the login expires, or when the user loses the right. If the hub cannot
+// check the right, they continue.
 func TestOpenStreamsEndWithTheProof(t *testing.T) {
 	ends := map[string]func(*api.Handler, chan struct{}){
 		"the proof ends": func(h *api.Handler, opened chan struct{}) {

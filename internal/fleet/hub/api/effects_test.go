@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 )
 
-// recorded asks a hub, and returns the answer and the operations that its backend was told.
+// recorded sends a request, and returns the answer and the calls of the backend.
 func recorded(t *testing.T, change func(*recording), method, path, body string) (*httptest.ResponseRecorder, []string) {
 	t.Helper()
 	h := newHub(t).Handler()
@@ -24,8 +24,8 @@ func recorded(t *testing.T, change func(*recording), method, path, body string) 
 	return ask(h, method, path, "admin", body), *b.told
 }
 
-// TestEffectsOfRequests: all that a user says reaches the hub, with the user, and the answer says what was done. A request
-// that is refused does nothing.
+// TestEffectsOfRequests: the backend gets all values of a request and the user, and the answer
+// describes the effect. A refused request has no effect.
 func TestEffectsOfRequests(t *testing.T) {
 	const web1 = `"aaaaaaaaaaaaaaaaaaaaaaaaaa"`
 	until, lost := apitest.Now().Unix()+60, `{"lost":true,"reason":"burnt"}`
@@ -96,7 +96,7 @@ func jsonOf(t *testing.T, v any) string {
 	return string(b)
 }
 
-// TestQuestionsReachTheViews: each parameter of a query is used, and one that cannot be read is refused.
+// TestQuestionsReachTheViews: each parameter of a query is used, and an invalid one is refused.
 func TestQuestionsReachTheViews(t *testing.T) {
 	for path, want := range map[string]string{
 		"/v1/targets?all=true&sort=-state&offset=1&limit=2":                         ` targets [true,"-state",1,2,"2026-11-21"]`,
@@ -120,7 +120,7 @@ func TestQuestionsReachTheViews(t *testing.T) {
 	}
 }
 
-// TestWhoami: a user is told exactly the own rights, and the hub.
+// TestWhoami: the answer contains exactly the user's own rights, and the hub.
 func TestWhoami(t *testing.T) {
 	for token, rights := range map[string][]string{
 		"read": {"read"}, "operate": {"read", "operate"}, "approve": {"read", "approve"}, "admin": {"read", "operate", "approve", "admin"},

@@ -20,8 +20,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 )
 
-// bridged is a hub whose targets answer each line with who said it, and whether they may
-// change something.
+// bridged is a hub whose targets answer each line with the user and the right to change.
 func bridged(t *testing.T, change func(*api.Handler)) (*apitest.Hub, *httptest.Server) {
 	t.Helper()
 	hub := newHub(t)
@@ -44,7 +43,7 @@ func bridged(t *testing.T, change func(*api.Handler)) (*apitest.Hub, *httptest.S
 	return hub, server
 }
 
-// upgrade asks for an executor as it is spelled.
+// upgrade requests an executor with exactly this path.
 func upgrade(t *testing.T, server *httptest.Server, path, token string) *http.Response {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+path, strings.NewReader(`{"command":"status"}`))
@@ -62,8 +61,8 @@ func upgrade(t *testing.T, server *httptest.Server, path, token string) *http.Re
 	return answer
 }
 
-// A stream carries both ways what anybody says, with the right of the one who asked, and
-// ends at both ends when one closes it.
+// A stream copies data in both directions, has the right of its user, and ends at both ends when
+// one end closes it.
 func TestExecutor(t *testing.T) {
 	hub, server := bridged(t, func(*api.Handler) {})
 	for path, want := range map[string]string{"look": "jane false hello\n", "work": "jane true hello\n"} {
@@ -100,7 +99,7 @@ func TestExecutor(t *testing.T) {
 	}
 }
 
-// Who is locked out loses what they have open, and who only cannot be asked about does not.
+// The streams of a locked user end. If the hub cannot check the right, they continue.
 func TestExecutorEndsWithTheRight(t *testing.T) {
 	var state atomic.Int32
 	hub, server := bridged(t, func(h *api.Handler) {
@@ -141,7 +140,7 @@ func TestExecutorEndsWithTheRight(t *testing.T) {
 	}
 }
 
-// A client that reads nothing holds up its own stream, and the hub no more than that.
+// A client that does not read blocks only its own stream.
 func TestExecutorHoldsBack(t *testing.T) {
 	hub, server := bridged(t, func(*api.Handler) {})
 	var given atomic.Int64

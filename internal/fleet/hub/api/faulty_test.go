@@ -15,7 +15,7 @@ import (
 
 var errFault = errors.New("the disk of the hub is broken")
 
-// faulty is a backend of which one call fails, the at-th from 1 on.
+// faulty is a backend in which one call fails, the at-th from 1 on.
 type faulty struct {
 	api.Backend
 	at    int
@@ -29,7 +29,7 @@ func (f faulty) fail() error {
 	return nil
 }
 
-// or gives what a backend gives, unless this call fails.
+// or returns the values of a backend, unless this call fails.
 func or[T any](f faulty, call func() (T, error)) (T, error) {
 	if err := f.fail(); err != nil {
 		var none T

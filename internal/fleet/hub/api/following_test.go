@@ -41,8 +41,9 @@ func (p pages) Changed() <-chan struct{} {
 	return c
 }
 
-// TestFollowContinues: a stream begins behind the last event that a client names, and continues behind what it has sent. An
-// explicit cursor counts more than the header of a browser that connects again.
+// TestFollowContinues: a stream starts after the last event that a client names, and continues
+// after the events that it has sent. An explicit cursor has priority over the header of a browser
+// that connects again.
 func TestFollowContinues(t *testing.T) {
 	event := func(cursor string) document.Event { return document.Event{Cursor: cursor, Kind: "applied"} }
 	all := []document.EventPage{{Events: []document.Event{event("c8"), event("c9")}, Cursor: "c9"}, {Cursor: "c9"}, {Events: []document.Event{event("c10")}, Cursor: "c10"}}
@@ -79,8 +80,8 @@ func TestFollowContinues(t *testing.T) {
 	}
 }
 
-// TestUnconfirmedStreamsContinue: while the store cannot confirm the rights of a user, an open stream stays open until the
-// proof of the user ends.
+// TestUnconfirmedStreamsContinue: while the store cannot confirm the rights of a user, an open
+// stream stays open until the login expires.
 func TestUnconfirmedStreamsContinue(t *testing.T) {
 	var calls atomic.Int32
 	_, server := bridged(t, func(h *api.Handler) {
@@ -112,7 +113,7 @@ func TestUnconfirmedStreamsContinue(t *testing.T) {
 	}
 }
 
-// TestExplanations: what is known of a module on its target is in the explanation.
+// TestExplanations: the explanation contains the state of the module on its target.
 func TestExplanations(t *testing.T) {
 	w := ask(newHub(t).Handler(), "GET", "/v1/targets/web2/modules/web", "read", "")
 	var e document.Explanation

@@ -31,7 +31,8 @@ func (c *call) freezeAll() (any, error) {
 		return nil, err
 	}
 	if r.Reason == "" {
-		return nil, &Refusal{http.StatusBadRequest, "cannot freeze all targets without a reason", "Give a reason for other operators: fettle target freeze --all --reason WHY"}
+		return nil, &Refusal{http.StatusBadRequest, "cannot freeze all targets without a reason",
+			"Give a reason for other operators: fettle target freeze --all --reason WHY"}
 	}
 	return done("All targets are frozen, also targets that join later. Offline agents get the freeze when they connect.")(c.h.Backend.FreezeAll(c.r.Context(), c.who, r))
 }

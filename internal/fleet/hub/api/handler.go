@@ -125,7 +125,8 @@ func (c *call) unconfirmed() error {
 			text += ". " + err.Error()
 		}
 	}
-	return fail(http.StatusServiceUnavailable, "Your rights cannot be confirmed now", text, "See which hubs are missing: fettle hub list. Root on the host of the hub needs no such right")
+	return fail(http.StatusServiceUnavailable, "Your rights cannot be confirmed now", text,
+		"See which hubs are missing: fettle hub list. Root on the host of the hub needs no such right")
 }
 
 func why(err error) string {
@@ -205,7 +206,8 @@ func (c *call) change() (any, error) {
 	case errors.Is(err, fleet.ErrConflict):
 		// The other change may be an earlier attempt of the same user, which is not finished.
 		if missing := c.missing(); missing != nil {
-			return nil, fail(http.StatusConflict, "An earlier change is not finished", "cannot write while an earlier change of the same object waits for the other hubs. "+missing.Error(), "See which hubs are missing: fettle hub list. Then check the object, and try again")
+			return nil, fail(http.StatusConflict, "An earlier change is not finished",
+				"cannot write while an earlier change of the same object waits for the other hubs. "+missing.Error(), "See which hubs are missing: fettle hub list. Then check the object, and try again")
 		}
 	}
 	return answer, err

@@ -23,7 +23,8 @@ func checkJob(r document.JobRequest) error {
 	case len(r.Select) == 0:
 		return &Refusal{http.StatusBadRequest, "cannot create a job: no agent is selected", "Select all agents: -t '*'"}
 	case r.Expires < 0 || time.Duration(r.Expires) > longestJob:
-		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot store a job for %s", time.Duration(r.Expires)), "Omit it for one week, or use up to 90 days"}
+		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot store a job for %s", time.Duration(r.Expires)),
+			"Omit it for one week, or use up to 90 days"}
 	}
 	if (r.What == fleet.JobRun) != (r.Run != nil) {
 		return &Refusal{http.StatusBadRequest, "cannot read the program: only a job of the kind run has a program, and it must have one", "Write: fettle job run -t SELECTION -- PROGRAM"}
@@ -83,7 +84,8 @@ func (c *call) active(words []string, job string) ([]fleet.TargetID, error) {
 		}
 	}
 	if len(ids) == 0 {
-		return nil, &Refusal{http.StatusConflict, "cannot " + job + " any of the selected targets: none is active", "See the states of targets: fettle target list"}
+		return nil, &Refusal{http.StatusConflict, "cannot " + job + " any of the selected targets: none is active",
+			"See the states of targets: fettle target list"}
 	}
 	return ids, nil
 }

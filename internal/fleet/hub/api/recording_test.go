@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// recording is a backend that records the operations that it is told, with who told it and all that it was told.
+// recording is a backend that records its calls with all arguments.
 type recording struct {
 	api.Backend
 	told   *[]string

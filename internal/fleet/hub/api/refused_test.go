@@ -15,8 +15,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// TestStatusesOfErrors: each error has the status that a client acts on, the text of the error, and a next step. The
-// status of a refusal is that of an error of the user.
+// TestStatusesOfErrors: each error has the status on which a client acts, its text, and a next
+// step. The status of a refusal is between 400 and 499.
 func TestStatusesOfErrors(t *testing.T) {
 	for what, c := range map[string]struct {
 		err    error
@@ -44,7 +44,7 @@ func TestStatusesOfErrors(t *testing.T) {
 	}
 }
 
-// deciding is a handler for two routes, with one user who has the right operate.
+// deciding is a handler for two routes, with one user with the right operate.
 func deciding(change func(h *Handler)) (h *Handler, noted *[]string) {
 	noted = &[]string{}
 	h = &Handler{
@@ -73,8 +73,8 @@ func changing(h *Handler, err error) (done int, w *httptest.ResponseRecorder) {
 	return done, w
 }
 
-// TestChanges: a change is recorded before and after it, refused at once while hubs are missing, and its unknown or
-// conflicting end names the hubs that are missing by then.
+// TestChanges: a change is recorded before and after it. It is refused at once while hubs are
+// missing. If its result is unknown or a conflict, the problem names the missing hubs.
 func TestChanges(t *testing.T) {
 	away := errors.New("hub2 and hub3 are away")
 	asked := 0
@@ -101,8 +101,8 @@ func TestChanges(t *testing.T) {
 		"hubs are away":            {func(h *Handler) { h.MayChange = func() error { return away } }, nil, 0, 500, "hub2 and hub3", `begun|{"reason":"why"} hub2 and hub3 are away|`},
 		"may change":               {func(h *Handler) { h.MayChange = never }, nil, 1, 200, "{", `begun|{"reason":"why"} done|`},
 		"lost":                     {func(h *Handler) { h.MayChange = never }, fleet.ErrNoAnswer, 1, 504, "The result is unknown", ""},
-		"lost, hubs are away":      {func(h *Handler) { asked, h.MayChange = 0, later }, fleet.ErrNoAnswer, 1, 504, "By now: hub2 and hub3 are away", ""},
-		"lost, a hub is frozen":    {func(h *Handler) { h.MayChange, h.Missing = never, missing }, fleet.ErrNoAnswer, 1, 504, "By now: hub2 does not answer", ""},
+		"lost, hubs are away":      {func(h *Handler) { asked, h.MayChange = 0, later }, fleet.ErrNoAnswer, 1, 504, "The hub has checked: hub2 and hub3 are away", ""},
+		"lost, a hub is frozen":    {func(h *Handler) { h.MayChange, h.Missing = never, missing }, fleet.ErrNoAnswer, 1, 504, "The hub has checked: hub2 does not answer", ""},
 		"conflict":                 {func(h *Handler) { h.MayChange = never }, fleet.ErrConflict, 1, 409, "Another change was faster", ""},
 		"conflict, hubs are away":  {func(h *Handler) { asked, h.MayChange = 0, later }, fleet.ErrConflict, 1, 409, "An earlier change is not finished", ""},
 		"conflict, hub is frozen":  {func(h *Handler) { h.MayChange, h.Missing = never, missing }, fleet.ErrConflict, 1, 409, "hub2 does not answer", ""},
@@ -110,7 +110,7 @@ func TestChanges(t *testing.T) {
 	} {
 		h, noted := deciding(c.change)
 		done, w := changing(h, c.err)
-		if done != c.done || w.Code != c.status || !strings.Contains(w.Body.String(), c.says) || strings.Contains(w.Body.String(), "By now") && !strings.Contains(c.says, "By now") {
+		if done != c.done || w.Code != c.status || !strings.Contains(w.Body.String(), c.says) || strings.Contains(w.Body.String(), "The hub has checked") && !strings.Contains(c.says, "The hub has checked") {
 			t.Errorf("%s: done %d times, %d %s", what, done, w.Code, w.Body)
 		}
 		if kind := w.Header().Get("Content-Type"); (kind == "application/json") != (c.status == 200) || c.status != 200 && kind != "application/problem+json" {
@@ -122,7 +122,8 @@ func TestChanges(t *testing.T) {
 	}
 }
 
-// TestUsersWithoutAConfirmedRight: a user whose rights cannot be confirmed is not told that they are missing.
+// TestUsersWithoutAConfirmedRight: if rights cannot be confirmed, the answer does not claim that
+// they are missing.
 func TestUsersWithoutAConfirmedRight(t *testing.T) {
 	for what, c := range map[string]struct {
 		change func(h *Handler, who *access.Who)

@@ -1,6 +1,6 @@
 package api_test
 
-// requests are one good call of each route: path and body, in an order in which all work.
+// requests contains one valid request for each route, in an order in which all succeed.
 var requests = []struct{ route, path, body string }{
 	{"GET /healthz", "/healthz", ""},
 	{"GET /readyz", "/readyz", ""},

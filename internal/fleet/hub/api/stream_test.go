@@ -48,7 +48,8 @@ func (w goneWriter) Unwrap() http.ResponseWriter {
 	return w.ResponseRecorder
 }
 
-// TestReaderThatIsGone: the stream ends with the first event or sign of life that does not reach the reader.
+// TestReaderThatIsGone: the stream ends with the first event or empty line that does not reach the
+// reader.
 func TestReaderThatIsGone(t *testing.T) {
 	s := stream{goneWriter{httptest.NewRecorder()}, true}
 	for what, err := range map[string]error{"an event": s.events([]document.Event{{}}), "a sign of life": s.alive(), "none": s.events(nil)} {

@@ -21,7 +21,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/metrics"
 )
 
-// scraped is what Prometheus gets.
+// scraped returns the output for Prometheus.
 func scraped(t testing.TB, m *metrics.Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -96,8 +96,8 @@ func TestWhatIsTold(t *testing.T) {
 	}
 }
 
-// However many targets, revisions and states agents make up, the number of series stays
-// what it was, and no two are the same.
+// For any number of invented targets, revisions and states of agents, the number of series is the
+// same, and all series are different.
 func TestBoundedLabels(t *testing.T) {
 	h, o := hub(t)
 	o.Targets = 1
@@ -119,7 +119,7 @@ func TestBoundedLabels(t *testing.T) {
 	}
 }
 
-// Every metric that dashboard and rules name is one that hubs have.
+// Every metric in the dashboard and the rules exists.
 func TestMonitoring(t *testing.T) {
 	const dir = "../../../../packaging/monitoring"
 	var dashboard struct {
@@ -182,7 +182,7 @@ func read(t *testing.T, file string, into any, parse func([]byte, any) error) {
 	}
 }
 
-// often counts how often modules are counted, each of which takes a second.
+// often counts how often modules are counted. Each count takes a second.
 type often struct {
 	*apitest.Hub
 	now    time.Time

@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/metrics"
 )
 
-// update rewrites docs/metrics.md. Read the difference like code.
+// update rewrites docs/metrics.md. Review the difference like code.
 var update = flag.Bool("update", false, "rewrite docs/metrics.md")
 
 var (

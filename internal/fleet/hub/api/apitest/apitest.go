@@ -208,5 +208,6 @@ func (h *Hub) change(ctx context.Context, id fleet.TargetID, by access.Who, f fu
 func (h *Hub) Because(_ context.Context, id fleet.TargetID, module string) ([]string, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return []string{h.targets[id].Name + " follows main, which is at " + commit('b')[:12], module + " is assigned by target group web (fettle.hcl:7)"}, nil
+	return []string{h.targets[id].Name + " follows main, which is at " + commit('b')[:12],
+		module + " is assigned by target group web (fettle.hcl:7)"}, nil
 }

@@ -70,7 +70,7 @@ func (h *Hub) RetireHub(_ context.Context, _ access.Who, name string, _ document
 	return nil
 }
 
-// Users returns the users.
+// Users returns the users that SetUser has stored.
 func (h *Hub) Users(context.Context) ([]document.User, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -19,7 +19,8 @@ func (h *Hub) Requests(ctx context.Context) ([]document.Request, error) {
 // DecideRequest decides the request in Requests. A rejection is an event in the log.
 func (h *Hub) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, _ string, refuse bool, reason string) error {
 	if what != fleet.RequestSuspect {
-		return &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a request of this target for " + string(what), Hint: "List the requests: fettle request list"}
+		return &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a request of this target for " + string(what),
+			Hint: "List the requests: fettle request list"}
 	}
 	if !refuse {
 		return h.Suspect(ctx, by, id, "disk errors")
@@ -80,7 +81,8 @@ func (h *Hub) Certificates(context.Context) (document.CertificatePage, error) {
 // RevokeCertificates accepts the certificate in Certificates, and creates the job for web1.
 func (h *Hub) RevokeCertificates(ctx context.Context, by access.Who, r document.CertificateRevocation) (document.Job, error) {
 	if r.Serial != "1f" && r.Target != "web1" {
-		return document.Job{}, &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a valid certificate to revoke: no match, or all matches have expired or are revoked", Hint: "List the certificates: fettle cert list"}
+		return document.Job{}, &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a valid certificate to revoke: no match, or all matches have expired or are revoked",
+			Hint: "List the certificates: fettle cert list"}
 	}
 	return h.CreateJob(ctx, by, document.JobRequest{What: fleet.JobFetchRevocations, Arg: "hub1/1f"}, []fleet.TargetID{"aaaaaaaaaaaaaaaaaaaaaaaaaa"})
 }
