@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// large is an assignment with so many modules.
+// large returns an assignment with n modules.
 func large(modules int) fleet.Assignment {
 	digest := func(n int) string { return fmt.Sprintf("sha256:%064x", n*7919) }
 	rev := fleet.Revision{Repository: "site", Commit: strings.Repeat("c", 40), Subject: "a commit", Branch: "main"}
@@ -23,8 +23,8 @@ func large(modules int) fleet.Assignment {
 	return a
 }
 
-// TestAssignmentRecord: what the store has of an assignment is small, gives the envelope that was
-// signed, and is not believed when another key signed it.
+// TestAssignmentRecord: a stored assignment is small, has the envelope that was signed, and is
+// refused if another key signed it.
 func TestAssignmentRecord(t *testing.T) {
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -72,7 +72,7 @@ func TestAssignmentRecord(t *testing.T) {
 	}
 }
 
-// TestLists: targets with the same modules share the list, and others do not.
+// TestLists: targets with equal modules share the list, and other targets do not.
 func TestLists(t *testing.T) {
 	var l lists
 	a, b, c := large(50), large(50), large(50)
@@ -83,7 +83,7 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// TestPinned: only what changes what is followed is told.
+// TestPinned: only changes of the followed refs are reported.
 func TestPinned(t *testing.T) {
 	var p pinned
 	at := func(ref string, s fleet.Standing) fleet.Target {

@@ -9,15 +9,15 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// speechless is a store without answers.
+// speechless is a store that does not answer.
 type speechless struct{ *bustest.Store }
 
 func (speechless) Get(context.Context, string) (fleet.Entry, error) {
 	return fleet.Entry{}, fleet.ErrNoAnswer
 }
 
-// A hub whose mirror does not have a job yet reads it before it acknowledges an answer: the agent
-// forgets the answer then. If the store does not answer, the agent keeps it.
+// A hub whose mirror does not have a job yet reads it before it acknowledges an answer, because the
+// agent then deletes the answer. If the store does not answer, the agent keeps it.
 func TestAnswerToAJobThatTheMirrorLacks(t *testing.T) {
 	store := bustest.NewStore()
 	text, err := formatJob(Job{Job: fleet.Job{ID: "j1", What: fleet.JobVerify}, Pending: []fleet.TargetID{"a"}})

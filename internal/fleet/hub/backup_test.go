@@ -14,8 +14,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub"
 )
 
-// A hub that is lost comes back from an old backup: who was enrolled still is, who was known
-// still is, and agents that are ahead of the backup are given numbers that nobody ever gave.
+// A lost hub is restored from an old backup: enrolled targets and users still exist, and agents
+// with newer assignments than the backup get generations that were never used.
 func TestOldBackup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -98,7 +98,7 @@ func TestOldBackup(t *testing.T) {
 		t.Fatal("hub check does not look at the backup")
 		return d
 	}
-	// The state that nobody stored was no backup.
+	// A state that was not stored does not count as a backup.
 	if b := backup(); b.Well || b.Text != "there is no backup" {
 		t.Errorf("%+v", b)
 	}
@@ -114,7 +114,7 @@ func TestOldBackup(t *testing.T) {
 	}
 }
 
-// A backup is not believed blindly: a path in it that leads elsewhere restores nothing.
+// A backup with a path outside of the directory is refused.
 func TestEvilBackup(t *testing.T) {
 	w := newWorld(t)
 	for want, text := range map[string]string{

@@ -15,8 +15,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// behind is a store whose reads are answered by a server that was replaced as the leader, and does
-// not know it yet. It has none of the keys. Its writes need a majority, so they are correct.
+// behind is a store whose reads are answered by a former leader that does not know its replacement
+// yet. It has none of the keys. Writes need a majority, so they are correct.
 type behind struct {
 	*bustest.Store
 	reads atomic.Int32 // so many more reads are answered by that server
@@ -37,7 +37,7 @@ func (b *behind) Update(ctx context.Context, key string, value []byte, rev uint6
 	return b.Store.Update(ctx, key, value, rev)
 }
 
-// jobHub is the part of a hub that gives the job r1 to agents, with a store that can be behind.
+// jobHub is the part of a hub that sends the job r1 to agents, with a store that can be behind.
 type jobHub struct {
 	*jobDispatcher
 	store *behind
@@ -65,7 +65,7 @@ func withJob(t *testing.T, test func(t *testing.T, h jobHub)) {
 	})
 }
 
-// forget has the mirror not know a job.
+// forget removes a job from the mirror.
 func (h jobHub) forget(id string) {
 	synctest.Wait() // it is filled
 	h.jobs.mu.Lock()
@@ -73,7 +73,7 @@ func (h jobHub) forget(id string) {
 	delete(h.jobs.all, id)
 }
 
-// answers are the answers that are durable.
+// answers returns the durable answers.
 func (h jobHub) answers(t *testing.T) int {
 	t.Helper()
 	e, err := h.store.Store.Get(t.Context(), "r1")
@@ -87,8 +87,8 @@ func (h jobHub) answers(t *testing.T) int {
 	return len(r.Answers)
 }
 
-// A server that was replaced as the leader does not have the job. The answer to the job is not
-// acknowledged before it is durable: the agent forgets it then.
+// A former leader of the store does not have the job. The answer to the job is not acknowledged
+// before it is durable, because the agent then deletes it.
 func TestAnswerWhileTheStoreIsBehind(t *testing.T) {
 	for name, known := range map[string]bool{"in the mirror": true, "not in the mirror": false} {
 		t.Run(name, func(t *testing.T) {
@@ -111,7 +111,7 @@ func TestAnswerWhileTheStoreIsBehind(t *testing.T) {
 	}
 }
 
-// An answer that could not be written is written later, without another answer.
+// A failed write of an answer is repeated without another answer.
 func TestAnswerWhileTheStoreFails(t *testing.T) {
 	withJob(t, func(t *testing.T, h jobHub) {
 		h.store.fails.Store(2)
@@ -123,7 +123,7 @@ func TestAnswerWhileTheStoreFails(t *testing.T) {
 	})
 }
 
-// A question can be lost while its agent stays connected: the agent gets it again.
+// A message can be lost while its agent stays connected: the agent gets it again.
 func TestLostQuestionOfAJob(t *testing.T) {
 	withJob(t, func(t *testing.T, h jobHub) {
 		h.far.mu.Lock()
@@ -148,7 +148,7 @@ func TestLostQuestionOfAJob(t *testing.T) {
 	})
 }
 
-// Neither the mirror nor the server that answers has the job: only a write proves that it does not
+// Neither the mirror nor the answering server has the job: only a write proves that it does not
 // exist.
 func TestAwaitedWhileTheStoreIsBehind(t *testing.T) {
 	withJob(t, func(t *testing.T, h jobHub) {
@@ -185,8 +185,8 @@ func TestMirrorOfAStoreThatIsBehind(t *testing.T) {
 	})
 }
 
-// The shared part of assignments exists, and the server that answers does not have it yet: the
-// assignment is not left out.
+// The shared modules of assignments exist, and the answering server does not have them yet: the
+// assignment is not omitted.
 func TestSharedPartWhileTheStoreIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := &behind{Store: bustest.NewStore()}
@@ -205,8 +205,8 @@ func TestSharedPartWhileTheStoreIsBehind(t *testing.T) {
 	})
 }
 
-// A mirror that is behind has the values that an agent exports now, and the store has values in
-// between: they are not acknowledged, since the agent does not repeat them.
+// An outdated mirror has the values that an agent exports now, and the store has earlier values:
+// they are not acknowledged, because the agent does not repeat them.
 func TestExportsWhileTheMirrorIsBehind(t *testing.T) {
 	store := bustest.NewStore()
 	h := &Hub{exports: newMirror[exportRecord](fleet.Store(store), "", nil)}
@@ -232,7 +232,7 @@ func TestExportsWhileTheMirrorIsBehind(t *testing.T) {
 	}
 }
 
-// A hub that a server does not have in its list was not retired for that.
+// A hub that is missing in the list of an outdated server was not retired.
 func TestEnlistWhileTheStoreIsBehind(t *testing.T) {
 	store := &behind{Store: bustest.NewStore()}
 	m := newMirror[Member](fleet.Store(store), memberPrefix, nil)

@@ -19,8 +19,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// A program reaches those that are selected, who may read it then and not before; whoever
-// joins later and fits gets it too, and only an administrator gives one.
+// A binary reaches the selected agents, which may read it only then. Targets that enrol later and
+// match get it too. Only an admin can upload a binary.
 func TestBinaries(t *testing.T) {
 	w := newWorld(t)
 	w.commit(map[string]string{"fettle.hcl": "target_group \"all\" {\n  labels = {}\n  modules = [\"web\"]\n}\n", "modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"one\"\n}\n"})
@@ -92,7 +92,7 @@ func TestBinaries(t *testing.T) {
 	}
 }
 
-// binaryOf waits until a target is assigned a program, "" for none.
+// binaryOf waits until the assignment of a target has a binary; "" means none.
 func (w *world) binaryOf(id *pki.Identity, link *bus.Link, version string) {
 	w.t.Helper()
 	until(w.t, "the program "+version+" of "+id.Name, func() (fleet.Assignment, bool) {
@@ -114,7 +114,7 @@ func (w *world) binaryOf(id *pki.Identity, link *bus.Link, version string) {
 	})
 }
 
-// fetch gets content as a target does.
+// fetch fetches content as a target.
 func fetch(t *testing.T, w *world, id *pki.Identity, b fleet.Bundle) (status int, text []byte) {
 	t.Helper()
 	conf, err := idTLS(id)()

@@ -16,8 +16,8 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// TestCertificatesOfAHub: they are renewed in the last third of their year, under the
-// same keys and names, and where the authority is off-line somebody is told.
+// TestCertificatesOfAHub: certificates are renewed in the last third of their year, with the same
+// keys and names. If the key of the fleet CA is off-line, the hub warns.
 func TestCertificatesOfAHub(t *testing.T) {
 	born := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	now, files, settings := born, mem.New(mem.Options{}), bustest.NewStore()
@@ -61,8 +61,8 @@ func TestCertificatesOfAHub(t *testing.T) {
 	}
 }
 
-// TestHubCertifiesAnotherHub: a hub that joined has no authority of its own; the one that has
-// renews its certificates, for the same keys and names, and for nobody else.
+// TestHubCertifiesAnotherHub: the hub with the key of the fleet CA renews the certificates of a hub
+// without it, with the same keys and names, and only for hubs.
 func TestHubCertifiesAnotherHub(t *testing.T) {
 	born := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	now, files := born, mem.New(mem.Options{})
@@ -131,7 +131,7 @@ func TestHubCertifiesAnotherHub(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// Another key under the name of a hub is nothing that a hub may ask for.
+	// A hub cannot get a certificate with another key.
 	other, err := pki.OpenHub(files, "/other/keys")
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// TestSkewText: what is wrong with a clock is said in whole seconds, and which way.
+// TestSkewText: the text contains the difference in whole seconds, and its direction.
 func TestSkewText(t *testing.T) {
 	for ahead, want := range map[time.Duration]string{
 		10*time.Minute + time.Millisecond: "its clock is 10m0s ahead of the hub's: times in its reports are wrong, and scheduled work runs too early",

@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// copyOf is another machine with a copy of the disk of an agent.
+// copyOf returns another host with a copy of the disk of an agent.
 func (s *sim) copyOf(a *simAgent) *simAgent {
 	b := newSimAgent(s, a.name, a.labels)
 	b.host, b.id, b.boot = a.name+"-copy", a.id, 1000
@@ -42,7 +42,7 @@ func (s *sim) wait(d time.Duration) {
 	synctest.Wait()
 }
 
-// twoHosts is a fleet of one target that is ready, whose host was copied and started twice.
+// twoHosts returns a fleet with one ready target, whose host was copied and started twice.
 func twoHosts(t *testing.T, s *sim) (one, two *simAgent) {
 	s.site.commit("main", s.site.believed, simple("one"))
 	one, err := s.enrol(map[string]string{"role": "web"})
@@ -59,7 +59,7 @@ func twoHosts(t *testing.T, s *sim) (one, two *simAgent) {
 	return one, two
 }
 
-// A host is copied while it runs, and both run at the same time: within a minute no hub trusts
+// A running host is copied, and both hosts run at the same time: within a minute no hub trusts
 // either of them. The target gets nothing new, and does not count as ready.
 func TestACloneIsDetected(t *testing.T) {
 	for _, hubs := range []int{1, 2} {
@@ -82,7 +82,7 @@ func TestACloneIsDetected(t *testing.T) {
 	}
 }
 
-// distrusted: a target that was cloned gets nothing, and the fleet is told.
+// distrusted: a cloned target gets nothing, and there is an event and an alarm.
 func distrusted(t *testing.T, s *sim, a *simAgent) {
 	t.Helper()
 	ctx, run := context.Background(), s.any()
@@ -133,8 +133,8 @@ func (s *sim) events(t *testing.T) []document.Event {
 	return page.Events
 }
 
-// An operator trusts the target again. With both hosts that is proved to be wrong within a minute;
-// with one of them the target is as before, and gets what waited for it.
+// An operator trusts the target again. If both hosts run, the clone is detected again within a
+// minute. With one host, the target works as before and gets its pending jobs.
 func TestTrustAClone(t *testing.T) {
 	inSim(t, 2, func(s *sim) {
 		one, two := twoHosts(t, s)
@@ -158,7 +158,7 @@ func TestTrustAClone(t *testing.T) {
 	})
 }
 
-// trusts has an operator trust a target, and tells whether it was cloned before.
+// trusts makes an operator trust a target, and reports whether it was cloned before.
 func (s *sim) trusts(t *testing.T, a *simAgent) bool {
 	was, _, _ := s.any().targets.get(string(a.id.ID))
 	if err := s.any().Trust(context.Background(), ann, a.id.ID, "one host is off"); err != nil {
@@ -194,7 +194,7 @@ func TestHostsThatTakeTurns(t *testing.T) {
 	})
 }
 
-// seen is detail at the hub to which the target is connected.
+// seen is detail at the hub with the connection to the target.
 func (s *sim) seen(name string) (d document.TargetDetail) {
 	for _, h := range s.hubs {
 		d, _ = h.serving().view.Target(context.Background(), name, time.Now())
@@ -205,8 +205,8 @@ func (s *sim) seen(name string) (d document.TargetDetail) {
 	return d
 }
 
-// A host that is restored from a backup numbers its reports from then. Hubs have newer ones, and
-// show the host nevertheless as it is.
+// A restored host continues with old numbers of reports. Hubs have newer reports, and nevertheless
+// show the present state of the host.
 func TestARestoredHostReports(t *testing.T) {
 	inSim(t, 2, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))

@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// assigned waits until a target has an assignment of so many modules.
+// assigned waits until a target has an assignment with a number of modules.
 func (s *sharer) assigned(modules int) (a fleet.Assignment) {
 	s.t.Helper()
 	have, _ := json.Marshal(fleet.Have{})
@@ -27,7 +27,7 @@ func (s *sharer) assigned(modules int) (a fleet.Assignment) {
 	return a
 }
 
-// Over its link a target gets the content that it is assigned, and nothing else exists for it.
+// Over its agent connection, a target gets the content of its assignment and no other content.
 func TestContentOverTheLink(t *testing.T) {
 	w := newWorld(t)
 	w.commit(map[string]string{

@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// away is a store that cannot be written some times.
+// away is a store whose first writes fail.
 type away struct {
 	fleet.Store
 	times int
@@ -27,8 +27,8 @@ func (s *away) Update(ctx context.Context, key string, value []byte, rev uint64)
 	return s.Store.Update(ctx, key, value, rev)
 }
 
-// A commit that came while the store was away is not forgotten: the repository tells of it
-// once.
+// A commit that arrived while the store was unavailable is not lost, although the repository
+// reports it only once.
 func TestCommitWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		warned := 0
@@ -45,8 +45,8 @@ func TestCommitWhileTheStoreIsAway(t *testing.T) {
 	})
 }
 
-// The branch of a pin that is deleted is no error of the branch that all follow, nor the other way
-// round, and each error ends by itself.
+// A deleted branch of a pin does not affect the fleet's branch, and vice versa. Each error ends
+// independently.
 func TestRefsFailByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &Hub{conf: Config{Now: time.Now, Warn: func(string) {}}, log: bustest.NewLog()}

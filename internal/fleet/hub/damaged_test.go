@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// The read model is damaged while a hub runs. The hub reports it, makes the model again from
-// the store, and answers as before.
+// The read model is damaged while a hub runs. The hub reports it, creates the model again from the
+// store, and answers as before.
 func TestDamagedView(t *testing.T) {
 	t.Parallel()
 	w := newSeveral(t)

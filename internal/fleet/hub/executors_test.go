@@ -20,7 +20,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// user is a client of somebody with a role, from elsewhere.
+// user returns a remote client of a user with a role.
 func (w *world) user(name, role string) *client.Client {
 	w.t.Helper()
 	w.ask("POST", "/v1/users", document.UserRequest{Name: name, Roles: []string{role}}, &document.Done{})
@@ -37,7 +37,7 @@ func (w *world) user(name, role string) *client.Client {
 	return c
 }
 
-// answers has an agent's end answer each line with its header.
+// answers makes the agent answer each line with its header.
 func answers(t *testing.T, link *bus.Link) {
 	t.Helper()
 	err := link.ServeStreams(fleet.WordExecutor, func(_ context.Context, header []byte, stream io.ReadWriteCloser) {
@@ -55,10 +55,9 @@ func answers(t *testing.T, link *bus.Link) {
 	}
 }
 
-// The way from a person to a target's executor: by TLS to the hub, over the bus to the
-// agent. The hub says who asks and what they may; nothing is done that is not in the
-// audit log; what is too much is refused; and when the agent or the hub is gone, so is the
-// stream.
+// The path from a user to the executor of a target: over TLS to the hub, and over the bus to the
+// agent. The hub adds the user and the rights. Each change is in the audit log, limits are
+// enforced, and the stream ends with the agent or the hub.
 func TestExecutors(t *testing.T) {
 	w := newWorld(t)
 	w.commit(map[string]string{"fettle.hcl": "\n"})

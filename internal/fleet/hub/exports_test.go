@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// sharer is an agent that only tells what it exports, and keeps what it is given.
+// sharer is an agent that only exports values, and stores its assignments.
 type sharer struct {
 	t    *testing.T
 	id   *pki.Identity
@@ -55,7 +55,7 @@ func (s *sharer) says(text string) {
 	})
 }
 
-// given is what its newest assignment has of others.
+// given returns the exported values in its newest assignment.
 func (s *sharer) given() (text string, generation uint64) {
 	have, _ := json.Marshal(fleet.Have{})
 	envelope, err := s.link.Ask(s.t.Context(), fleet.WordAssignment, have)
@@ -86,8 +86,8 @@ func (s *sharer) wants(text string) uint64 {
 	return generation
 }
 
-// What targets export reaches those who use it and nobody else, lies about others count for
-// nothing, and who is retired is gone.
+// Exported values reach exactly the targets that use them. Values in the name of other targets have
+// no effect, and values of retired targets disappear.
 func TestExportedValues(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -111,7 +111,7 @@ func TestExportedValues(t *testing.T) {
 		t.Errorf("who uses nothing has %q, generation %d", text, generation)
 	}
 
-	// A hub that is gone and comes back knows them still.
+	// A hub that restarts still has them.
 	w.stop()
 	w.start()
 	until(t, "they are back", func() (error, bool) {
@@ -133,7 +133,7 @@ func TestExportedValues(t *testing.T) {
 	})
 }
 
-// A hostile agent can say much, and what cannot be is refused; of what can, so much.
+// A hostile agent exports too much: invalid values are refused, and valid ones are limited.
 func TestExportsOfAHostileAgent(t *testing.T) {
 	w := newWorld(t)
 	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" {\n  labels = {}\n}\n"})

@@ -17,8 +17,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// idle opens n connections from an address, which send nothing, and returns those that the hub
-// keeps. A connection above a limit ends at once.
+// idle opens n idle connections from an address, and returns the connections that the hub keeps. A
+// connection above a limit is closed at once.
 func (w *world) idle(from, to string, n int) (kept []net.Conn) {
 	w.t.Helper()
 	for range n {
@@ -60,8 +60,8 @@ func (w *world) login(name string) *client.Client {
 	return c
 }
 
-// Idle connections, from one address and from many, do not keep out a new client of another address.
-// A connection that has authenticated, the socket and git are not affected.
+// Idle connections, from one address and from many, do not block a new client of another address.
+// Authenticated connections, the socket and git are not affected.
 func TestIdleConnections(t *testing.T) {
 	w := newWorld(t)
 	w.descriptors = 130 // 24 for HTTPS, 12 of them for strangers

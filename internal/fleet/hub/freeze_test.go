@@ -27,8 +27,8 @@ func (s *sharer) frozen(reason string) {
 	})
 }
 
-// One record freezes the whole fleet with those that join later; a freeze of a single target and
-// that of the fleet do not change each other, and both survive a restart.
+// One record freezes the whole fleet, including targets that enrol later. It is independent of
+// freezes of single targets, and both survive a restart.
 func TestFreezeAll(t *testing.T) {
 	w := newWorld(t)
 	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" { labels = {} }\n"})
@@ -67,7 +67,7 @@ func TestFreezeAll(t *testing.T) {
 		t.Errorf("the status shows %+v", st.Freeze)
 	}
 
-	// An expired freeze is none, also before any hub removes it.
+	// An expired freeze has no effect, even before a hub removes it.
 	w.ask("POST", "/v1/freeze", document.FreezeRequest{Reason: "a moment", For: int64(time.Second)}, &done)
 	until(t, "the end of the freeze", func() (*document.FleetFreeze, bool) {
 		var st document.Status

@@ -24,7 +24,7 @@ import (
 	"fettle.dev/fettle/internal/host/local"
 )
 
-// childEnv has the childHub that this process runs instead of tests.
+// childEnv contains the childHub that this process runs instead of tests.
 const childEnv = "FETTLE_TEST_HUB_CHILD"
 
 func TestMain(m *testing.M) {
@@ -60,7 +60,7 @@ func runChild(text string) int {
 	return 0
 }
 
-// output is what a child printed.
+// output is the output of a child.
 type output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -85,7 +85,7 @@ type child struct {
 	ended chan struct{}
 }
 
-// joinApart makes another hub of the fleet, and runs it as a process.
+// joinApart creates another hub of the fleet, and runs it as a process.
 func (w *several) joinApart(name string) *child {
 	w.t.Helper()
 	if _, err := w.joined(name); err != nil {
@@ -128,9 +128,9 @@ func (c *child) freeze(t *testing.T) {
 	})
 }
 
-// A hub whose two others are frozen answers each route of the table: connections to a frozen hub stay
-// open, and nothing answers. Before the hub has noticed that, a change is unknown instead of failed.
-// Afterwards the hub refuses it.
+// Two of three hubs hang, and the third answers each route of the table. Connections to a hanging
+// hub stay open. Before the hub has noticed this, the result of a change is unknown instead of
+// failed. Afterwards the hub refuses changes.
 func TestEachRouteWithFrozenHubs(t *testing.T) {
 	t.Parallel()
 	w := newSeveral(t)

@@ -22,7 +22,7 @@ import (
 	"fettle.dev/fettle/test/needs"
 )
 
-// small puts a directory on a small disk of its own.
+// small mounts a small disk on a directory.
 func small(t *testing.T, dir string) {
 	t.Helper()
 	needs.Root(t)
@@ -39,7 +39,7 @@ func small(t *testing.T, dir string) {
 	})
 }
 
-// fill takes all the room that there is, and gives the file that does.
+// fill uses all free space, and returns the file that does.
 func fill(t *testing.T, dir string) string {
 	t.Helper()
 	name := filepath.Join(dir, "fill")
@@ -59,8 +59,7 @@ func fill(t *testing.T, dir string) string {
 	return name
 }
 
-// isRedundant tells what a hub says of its redundancy: in hub check, in alarms and in metrics. All have
-// to say the same.
+// isRedundant returns the redundancy that a hub reports. Its check, alarms and metrics must agree.
 func (o *one) isRedundant() (text string, is, same bool) {
 	var c document.HubCheck
 	var a document.AlarmPage
@@ -91,8 +90,8 @@ func (o *one) metrics() string {
 	return string(text)
 }
 
-// The disk of one hub of three is full for a while. The others say so, and go on; when there is room
-// again the hub begins again by itself, and has everything.
+// The disk of one hub of three is full for a while. The other hubs report this and continue. When
+// there is free space, the hub restarts by itself and gets all data.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	w := newSeveral(t)
@@ -133,7 +132,8 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// The disk of a hub alone is full for a while: it serves again by itself when there is room.
+// The disk of a hub that is alone is full for a while: the hub serves again by itself when there is
+// free space.
 func TestFullDiskAlone(t *testing.T) {
 	t.Parallel()
 	w := newSeveral(t)

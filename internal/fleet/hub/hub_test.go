@@ -83,7 +83,7 @@ func (w *world) commit(files map[string]string) {
 	w.git("-C", w.repo, "commit", "-q", "-m", "change")
 }
 
-// birth makes the hub.
+// birth creates the hub.
 func (w *world) birth() {
 	w.t.Helper()
 	apiAt, busAt := free(w.t), free(w.t)
@@ -125,7 +125,7 @@ func (w *world) start() {
 	w.t.Cleanup(func() { w.stop() })
 }
 
-// agent enrols a target with a token, and links it.
+// agent enrols a target with a token, and connects its agent.
 func (w *world) agent(name, token string) (*pki.Identity, *bus.Link) {
 	w.t.Helper()
 	tok, err := pki.ParseToken(token)
@@ -145,7 +145,7 @@ func (w *world) agent(name, token string) (*pki.Identity, *bus.Link) {
 	return id, link
 }
 
-// ask asks the API through the socket.
+// ask sends a request to the API through the socket.
 func (w *world) ask(method, path string, in, out any) {
 	w.t.Helper()
 	if err := socketClient(filepath.Join(w.dir, "hub.sock")).do(w.t.Context(), method, path, in, out); err != nil {
@@ -153,7 +153,7 @@ func (w *world) ask(method, path string, in, out any) {
 	}
 }
 
-// until waits for something that becomes true.
+// until waits for a condition.
 func until[T any](t *testing.T, what string, get func() (T, bool)) T {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); ; {
@@ -168,7 +168,7 @@ func until[T any](t *testing.T, what string, get func() (T, bool)) T {
 	}
 }
 
-// hook: what a git server says makes the hub ask at once, if it knows the secret.
+// hook: a webhook makes the hub poll at once, if it has the right secret.
 func (w *world) hook() {
 	t := w.t
 	t.Helper()
@@ -194,9 +194,8 @@ func (w *world) hook() {
 	}
 }
 
-// users: somebody who is known logs in from elsewhere and may do what her role says;
-// whoever is locked out may do nothing any more.
-// logins: one token is withdrawn, and the other one of the same person is good still.
+// users: a user logs in remotely and has the rights of the role; a locked user has none. logins:
+// after one token was revoked, another token of the same user is still valid.
 func (w *world) logins(c *client.Client) {
 	t := w.t
 	t.Helper()
@@ -276,7 +275,7 @@ func (w *world) users() {
 	}
 }
 
-// From git to the agent, and back to the views.
+// A commit reaches the agent, and its result reaches the read model.
 func TestFromGitToAnAgent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -319,7 +318,7 @@ func TestFromGitToAnAgent(t *testing.T) {
 		w.ask("GET", "/v1/targets/web1", nil, &d)
 		return d, d.Target.Behind == 0 && d.Target.State == document.Ready
 	})
-	// A part is taken behind what this hub has, and nowhere else.
+	// A partial report is accepted only after the last report of this hub.
 	part := func(seq, since uint64) error {
 		text, _ := json.Marshal(fleet.Report{Format: fleet.ReportFormat, Target: id.ID, Seq: seq, Since: since, Event: fleet.Event{Kind: fleet.Told}, Status: fleet.Status{Epoch: a.Epoch, Generation: a.Generation, Run: 1}})
 		_, err := link.Ask(t.Context(), fleet.WordReport, text)
@@ -342,7 +341,7 @@ func TestFromGitToAnAgent(t *testing.T) {
 		t.Errorf("%+v", why)
 	}
 
-	// A push reaches the agent without being asked.
+	// A push reaches the agent without a poll.
 	pushed := make(chan []byte, 10)
 	if err := link.Serve(fleet.WordAssigned, func(_ context.Context, body []byte) ([]byte, error) { pushed <- body; return nil, nil }); err != nil {
 		t.Fatal(err)
@@ -360,7 +359,7 @@ func TestFromGitToAnAgent(t *testing.T) {
 
 	w.users()
 	w.hook()
-	// What is wrong is told in words.
+	// Errors have a text for users.
 	w.ask("POST", "/v1/targets/web1/pin", document.PinRequest{Ref: "no-such-branch"}, &document.Done{})
 	until(t, "the alarm", func() (document.EventPage, bool) {
 		var p document.EventPage
@@ -368,7 +367,7 @@ func TestFromGitToAnAgent(t *testing.T) {
 		return p, slices.ContainsFunc(p.Events, func(e document.Event) bool { return e.Kind == "unread" && strings.Contains(e.Error, "no-such-branch") })
 	})
 	w.ask("POST", "/v1/targets/web1/unpin", document.UnpinRequest{}, &document.Done{})
-	// A hub that starts again knows it all.
+	// A hub that restarts has the same state.
 	w.stop()
 	w.start()
 	if b := assigned(); b.Generation != 2 || b.Epoch != a.Epoch {
@@ -377,7 +376,7 @@ func TestFromGitToAnAgent(t *testing.T) {
 	if err := part(3, 2); err == nil {
 		t.Error("a hub that has only begun took a part")
 	}
-	// One that lost its store begins a higher epoch, and takes the target back.
+	// A hub that lost its store begins a higher epoch, and restores the target.
 	w.stop()
 	if err := os.RemoveAll(filepath.Join(w.dir, "hub", "bus")); err != nil {
 		t.Fatal(err)

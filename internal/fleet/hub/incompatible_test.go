@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// An agent that a hub refuses because of its version is an alarm at all hubs, until one of
-// them accepts it. It comes again and again, and is written once.
+// An agent that a hub refuses because of its version causes an alarm at all hubs, until one of them
+// accepts it. The agent tries again and again, and is recorded once.
 func TestIncompatibleAgents(t *testing.T) {
 	store, log := bustest.NewStore(), bustest.NewLog()
 	hubOf := func(name string) *Hub {

@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// agents are those that are connected to a hub, and what they were asked.
+// agents are the connected agents of a hub, with the jobs that they got.
 type agents struct {
 	mu    sync.Mutex
 	here  []fleet.TargetID
@@ -61,8 +61,8 @@ func ids(n int) []fleet.TargetID {
 	return out
 }
 
-// Each target is asked once for each job, those that are away when they come, and
-// the answers end up in the store.
+// Each target gets each job once, offline targets when they connect, and the store contains the
+// answers.
 func TestJobsReachEachAgentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := ids(20)
@@ -122,7 +122,7 @@ func TestJobsThatAreOver(t *testing.T) {
 	}
 }
 
-// A mirror takes what is newer, tells what cannot be read, and forgets what is gone.
+// A mirror accepts newer entries, reports unreadable ones, and removes deleted ones.
 func TestMirror(t *testing.T) {
 	store := bustest.NewStore()
 	m := newMirror[int](store, "n/", nil)

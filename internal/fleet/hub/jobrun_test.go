@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// takes has an agent take all jobs, and gives what it is asked.
+// takes makes an agent accept all jobs, and returns them.
 func (s *sharer) takes() chan fleet.Job {
 	s.t.Helper()
 	asked := make(chan fleet.Job, 100)
@@ -53,8 +53,8 @@ func (w *world) jobStates(id string, want string) document.Job {
 	return r
 }
 
-// What is to be run is asked of those that are there, kept for the others, ends with an exit
-// code and what was said, and can be cancelled from those that have not begun.
+// A command is sent to connected agents and stored for the others. Its result is the exit code and
+// the output. It can be cancelled for agents that have not started it.
 func TestJobsThatRun(t *testing.T) {
 	w := newWorld(t)
 	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" { labels = {} }\n"})

@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// What a target said last counts, but for words that come late.
+// The last answer of a target wins, except answers that arrive late.
 func TestAnswersOfAJob(t *testing.T) {
 	end := answerOf(fleet.JobAnswer{Result: &fleet.CommandResult{Exit: 3, Stdout: "no"}}, time.Unix(9, 0))
 	if !end.HasOutput || end.Result.Stdout != "" || end.Result.Exit != 3 {
@@ -49,7 +49,7 @@ func TestAnswersOfAJob(t *testing.T) {
 	}
 }
 
-// A job of 20,000 targets with all that they say fits into a value of the store.
+// A job of 20,000 targets with all answers fits into a value of the store.
 func TestLargeJobFits(t *testing.T) {
 	r := Job{Job: fleet.Job{ID: "r1", What: fleet.JobRun, Run: &fleet.Command{Argv: []string{strings.Repeat("x", fleet.MaxCommand-9)}}}, Answers: map[fleet.TargetID]JobAnswer{}}
 	for i := range 20_000 {

@@ -15,8 +15,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// Nobody joins with a token that is not for a hub, that is another fleet's, or that is
-// spent or mistyped; and no target comes in with one for a hub.
+// A hub cannot join with a token for targets, of another fleet, or with a spent or mistyped one. A
+// target cannot enrol with a token for hubs.
 func TestJoinRefused(t *testing.T) {
 	t.Parallel()
 	w := newSeveral(t)
@@ -74,7 +74,7 @@ func TestJoinRefused(t *testing.T) {
 	if err := join("hub3", good); err == nil || !strings.Contains(err.Error(), "spent") {
 		t.Errorf("with a token that is spent: %v", err)
 	}
-	// One that joined and does not run yet is waited for.
+	// A hub that joined and does not run yet blocks further hubs.
 	if err := join("hub4", token(document.TokenRequest{Hub: true})); err == nil || !strings.Contains(err.Error(), "hub2 is not connected") {
 		t.Errorf("beside one that is not there: %v", err)
 	}
@@ -89,8 +89,8 @@ func TestJoinRefused(t *testing.T) {
 	}
 }
 
-// stolen retires a hub whose keys somebody else has, who is in nowhere with them from then
-// on: not with other hubs, not on the bus, and not for content.
+// stolen retires a hub whose keys were stolen. Afterwards the keys are refused everywhere: by other
+// hubs, on the bus, and for content.
 func (w *several) stolen(name, dir string) {
 	t := w.t
 	t.Helper()
@@ -115,8 +115,8 @@ func (w *several) stolen(name, dir string) {
 		if err := c.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
 			return err
 		}
-		// In TLS 1.3 a refusal comes when this end is done. Who is let in hears nothing, or
-		// what the other one has to say.
+		// In TLS 1.3, a refusal arrives after the handshake of this end. An accepted client gets
+		// data or nothing.
 		_, err = c.Read(make([]byte, 1))
 		if errors.Is(err, os.ErrDeadlineExceeded) {
 			err = nil

@@ -11,8 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 )
 
-// Whoever assigns does not wait until alarms are kept, however long that takes, and what is kept
-// then is the newest.
+// Assigning does not wait until alarms are stored, and finally the newest alarms are stored.
 func TestAlarmsDoNotBlock(t *testing.T) {
 	l := &leader{alarms: make(chan []assign.Alarm, 1)}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -41,7 +40,7 @@ func TestAlarmsDoNotBlock(t *testing.T) {
 	}
 }
 
-// A leader gives up when the store did not answer it for long, and for nothing else.
+// A leader gives up when the store has not answered it for long, and for no other reason.
 func TestStuck(t *testing.T) {
 	t0 := time.Now()
 	silent := fmt.Errorf("cannot write: %w", fleet.ErrNoAnswer)

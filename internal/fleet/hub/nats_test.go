@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub"
 )
 
-// newOthers starts a cluster of so many servers that others run.
+// newOthers starts an external cluster with a number of servers.
 func newOthers(t *testing.T, n int) *bustest.Others {
 	t.Helper()
 	var addresses []string
@@ -36,9 +36,9 @@ func (w *several) module(text string) {
 	w.commit(map[string]string{"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"" + text + "\"\n}\n"})
 }
 
-// Two hubs of one fleet that keep everything on a NATS cluster of others: either serves agents,
-// another leads when the leading one is gone, and the whole cluster may be away for a while.
-// One is retired, and the other goes on.
+// Two hubs of one fleet store their data in an external NATS cluster: either serves agents, another
+// hub leads after a failure, and the whole cluster may be down for a while. One hub is retired, and
+// the other continues.
 func TestHubsOfNats(t *testing.T) {
 	t.Parallel()
 	others := newOthers(t, 3)
@@ -69,7 +69,7 @@ func TestHubsOfNats(t *testing.T) {
 			return d2, err == nil && d1.Target.Connected && d2.Target.Connected
 		})
 	}
-	// All of the cluster goes, and a commit is made meanwhile.
+	// The whole cluster stops, and a commit is made meanwhile.
 	others.StopAll()
 	w.module("two")
 	others.StartAll()
@@ -78,14 +78,14 @@ func TestHubsOfNats(t *testing.T) {
 	if one2.Modules[0].Bundle != two.Modules[0].Bundle {
 		t.Errorf("%v and %v", one2.Modules, two.Modules)
 	}
-	// A server that was away has what the others have after a while, and so has a hub that follows
-	// it: whoever has the content knows of the assignment.
+	// A server that was down soon has the same data as the other servers, and so has a hub that
+	// follows it: a hub with the content also has the assignment.
 	for _, o := range w.hubs {
 		until(t, o.name+" has the content", func() (string, bool) {
 			return two.Modules[0].Bundle.Digest, w.has(o, two.Modules[0].Bundle)
 		})
 	}
-	// The leader goes while a commit is given out, and comes back.
+	// The leader stops while a commit is assigned, and starts again.
 	leader := w.leader()
 	staying, link, than := w.hubs[0], link1, one2
 	id := id1
@@ -114,9 +114,10 @@ func TestHubsOfNats(t *testing.T) {
 	})
 }
 
-// What a hub has for the cluster is its owner's alone, and its settings have no secret. A lost
-// directory comes back from an old backup, and what the cluster has since is kept; a cluster that
-// lost everything gets what the backup has. A directory of another fleet of that name is refused.
+// The files for the cluster are readable only by their owner, and the settings contain no secret. A
+// lost directory is restored from an old backup and keeps the newer data of the cluster. A cluster
+// that lost all data gets the data of the backup. The directory of another fleet with the same name
+// is refused.
 func TestBackupOfNats(t *testing.T) {
 	others, lost := newOthers(t, 1), newOthers(t, 1) // before hubs that stop have ports that are free
 	w := newSeveralOver(t, overOthers(others))
@@ -184,8 +185,8 @@ func TestBackupOfNats(t *testing.T) {
 	}
 }
 
-// Whoever keeps everything itself does not move by a flag, and what is wrong with the flags is said
-// before anything is made, without a password.
+// A hub that stores its data itself cannot move to a cluster with a flag. Wrong flags are refused
+// before anything is created, and the error contains no password.
 func TestNatsRefused(t *testing.T) {
 	w := newSeveral(t)
 	if err := hub.UseNats(w.host, w.hubs[0].dir(), hub.NatsSettings{URLs: []string{"tls://a:4222"}}, false); !errors.Is(err, hub.ErrNoNats) {

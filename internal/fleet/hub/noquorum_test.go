@@ -24,11 +24,11 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
-// answerLimit is how long each route may take if most hubs do not answer. A hub aims at 10
-// seconds; the machine of a test may be busy.
+// answerLimit is the time limit for each route while most hubs do not answer. A hub aims at 10
+// seconds; the host of a test may be busy.
 const answerLimit = 15 * time.Second
 
-// alone is one hub of three, and a user of each kind of access.
+// alone is one hub of three, with a user for each kind of access.
 type alone struct {
 	*one
 	values map[string]string // of the segments of paths
@@ -37,8 +37,8 @@ type alone struct {
 	judge  func(r api.Route, far bool, status int, text string) error
 }
 
-// A hub whose two others are stopped answers each route of the table: what it knows, or a
-// refusal that names both. The table gives the routes, so a new route is checked too.
+// Two of three hubs are stopped, and the third answers each route of the table: with its data, or
+// with a refusal that names both. The routes come from the table, so a new route is checked too.
 func TestEachRouteWithoutQuorum(t *testing.T) {
 	t.Parallel()
 	w := newSeveral(t)
@@ -79,7 +79,7 @@ func namesBoth(err error) bool {
 	return err != nil && strings.Contains(err.Error(), "hub2") && strings.Contains(err.Error(), "hub3")
 }
 
-// prepared has one of each object that a path names.
+// prepared creates one of each object in a path.
 func (w *several) prepared() alone {
 	o := w.hubs[0]
 	w.api = o.api
@@ -107,7 +107,7 @@ func (w *several) prepared() alone {
 	}}
 }
 
-// walk asks each route twice: as root at the socket, and as a user with a token.
+// walk calls each route twice: as root on the socket, and as a user with a token.
 func (a alone) walk(t *testing.T) {
 	near := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", a.socket())
@@ -121,7 +121,7 @@ func (a alone) walk(t *testing.T) {
 	}
 }
 
-// check asks one route and judges its answer.
+// check calls one route and checks its answer.
 func (a alone) check(t *testing.T, c *http.Client, base string, r api.Route) {
 	ctx, stop := context.WithTimeout(t.Context(), answerLimit)
 	defer stop()
@@ -138,7 +138,7 @@ func (a alone) check(t *testing.T, c *http.Client, base string, r api.Route) {
 	}
 }
 
-// withoutQuorum judges the answer of a hub that has noticed that both others are missing.
+// withoutQuorum checks the answer of a hub that has noticed that both other hubs are missing.
 func withoutQuorum(r api.Route, far bool, status int, text string) error {
 	switch {
 	case r.Upgrade: // the agent is not connected, which needs no hub
@@ -165,7 +165,7 @@ type errText string
 
 func (e errText) Error() string { return string(e) }
 
-// misleads finds errors of NATS and of Go, and advice that does not help.
+// misleads finds errors of NATS and of Go, and hints that do not help.
 func misleads(text string) bool {
 	for _, bad := range []string{"nats:", "jetstream", "no responders", "context deadline", "ask for less", "nother change was faster", "The operation took too long"} {
 		if strings.Contains(text, bad) {
@@ -175,7 +175,7 @@ func misleads(text string) bool {
 	return false
 }
 
-// answer gives the answer, and of a stream the first line or nothing.
+// answer returns the answer, or the first line of a stream.
 func (a alone) answer(ctx context.Context, c *http.Client, base string, r api.Route) (*http.Response, string, error) {
 	path := regexp.MustCompile(`\{(\w+)\}`).ReplaceAllStringFunc(r.Path, func(s string) string { return a.values[strings.Trim(s, "{}")] })
 	var body io.Reader

@@ -14,8 +14,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// What is wrong is told once, also by a hub that began anew meanwhile, and that it is over.
-// What nobody takes is sent again with the same identity.
+// A problem is reported once, also by a hub that restarted meanwhile, and its end is reported. A
+// notice that was not delivered is sent again with the same ID.
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	told := make(chan document.Notice, 100)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// free gives an address at which nothing listens. It is below the ports that the kernel gives to
-// clients: a hub that restarts needs the same port again.
+// free returns an unused address. Its port is below the ports that the kernel gives to clients,
+// because a hub that restarts needs the same port again.
 func free(t *testing.T) string {
 	t.Helper()
 	for {

@@ -6,7 +6,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// The message about missing hubs names them, and says what works and what another failure does.
+// The message about missing hubs names them, and describes the present abilities and the effect of
+// another failure.
 func TestLostRedundancy(t *testing.T) {
 	const continues = "nothing can be changed, and agents continue with their assignments"
 	for _, c := range []struct {

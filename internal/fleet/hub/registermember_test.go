@@ -44,7 +44,8 @@ func listedIn(t *testing.T, s fleet.Store) []string {
 	return names
 }
 
-// TestEnlist: what a hub does at its start depends on the store, even if its mirror has nothing yet.
+// TestEnlist: the behaviour of a hub at its start depends on the store, even if its mirror is still
+// empty.
 func TestEnlist(t *testing.T) {
 	for name, c := range map[string]struct {
 		listed, mirrored, known, want []string
@@ -103,8 +104,8 @@ func (r *racing) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, er
 	return r.Store.UpdateAll(ctx, all)
 }
 
-// TestEnlistBesideAnotherHub: a write of another hub in between is a reason to read again, and no
-// reason to end.
+// TestEnlistBesideAnotherHub: after a concurrent write of another hub, the hub reads again and does
+// not end.
 func TestEnlistBesideAnotherHub(t *testing.T) {
 	for name, first := range map[string]map[string]string{
 		"it lists this hub and itself": {"member/hub1": `{"name":"hub1"}`, "member/hub2": `{"name":"hub2","by":"kim","joined":7}`},

@@ -6,8 +6,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Those who lack something are asked after a while, first where they are connected, some at
-// a time, and again after a longer one.
+// Targets with incomplete reports are asked after a while: first by the hub of their connection, a
+// limited number at a time, and again after a longer time.
 func TestWhoIsAskedForAllOfIt(t *testing.T) {
 	all := ids(5)
 	here := func(id fleet.TargetID) bool { return id != all[4] }

@@ -26,7 +26,7 @@ func (s *sharer) request(a fleet.Request) (string, error) {
 	return answer.Answer, err
 }
 
-// requests repeats it until a hub hears it.
+// requests repeats a request until a hub answers.
 func (s *sharer) requests(what fleet.RequestKind, because, want string) {
 	s.t.Helper()
 	until(s.t, string(what), func() (string, bool) {
@@ -80,7 +80,7 @@ func TestRequests(t *testing.T) {
 	w.inAudit("request suspect", "disk errors")
 }
 
-// inAudit tells that the audit log has a record with all of some texts.
+// inAudit reports whether the audit log has a record with all of some texts.
 func (w *world) inAudit(texts ...string) {
 	w.t.Helper()
 	log, err := os.ReadFile(filepath.Join(w.dir, "hub", "audit.log"))

@@ -22,8 +22,8 @@ func lostNames(p document.HubPage) (names []string) {
 	return names
 }
 
-// All hubs of a fleet are lost. One is restored on a new host: it serves alone, at once, takes
-// over the agents of the others, and lists the others as lost until they are retired. It can
+// All hubs of a fleet are lost. One is restored on a new host: it serves alone at once, and takes
+// over the agents of the other hubs. It lists the other hubs as lost until they are retired. It can
 // be restarted, and other hubs can join.
 func TestRestoreOneOfSeveral(t *testing.T) {
 	t.Parallel()
@@ -95,7 +95,7 @@ func TestRestoreOneOfSeveral(t *testing.T) {
 	w.kept(restored, 2)
 }
 
-// A backup from an older fettle has the hubs that its hub knew. It is restored as well.
+// A backup of an older version contains the hubs that its hub knew. It can be restored too.
 func TestRestoreOlderBackup(t *testing.T) {
 	w := newWorld(t)
 	w.birth()

@@ -11,8 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// Jobs that all have answered go after a while, and those that nobody answers any more;
-// one that is open stays.
+// Jobs with all answers and expired jobs are removed after a while. Open jobs stay.
 func TestJobsAreForgotten(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	h := &Hub{conf: Config{Now: func() time.Time { return now }}}
@@ -48,7 +47,8 @@ func TestJobsAreForgotten(t *testing.T) {
 	}
 }
 
-// Tokens go that have let nobody in for as long as events stay; what nobody can read stays.
+// Tokens that have been unusable for the retention time of events are removed. Unreadable ones
+// stay.
 func TestTokensAreForgotten(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	tokens := bustest.NewStore()

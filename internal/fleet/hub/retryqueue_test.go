@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// TestRetryQueue: so many are done at a time; what fails, or takes too long, is tried again and
-// keeps no other one waiting; what is not worth it any more is left.
+// TestRetryQueue: the concurrency is limited. A task that fails, or takes too long, is retried
+// without blocking other tasks, and is dropped when it is no longer worth an attempt.
 func TestRetryQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var e retryQueue

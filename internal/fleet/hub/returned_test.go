@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// The host of a hub is restored from a snapshot that is older than all other hubs. The hub is in
-// their list, and connects to them.
+// The host of a hub is restored from a snapshot that is older than all other hubs. The other hubs
+// list it, so it connects to them.
 func TestHubThatKnowsNoOtherHub(t *testing.T) {
 	if os.Getenv("FETTLE_LONG") == "" {
 		t.Skip("it starts five hubs: FETTLE_LONG=1 runs it")

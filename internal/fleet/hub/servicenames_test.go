@@ -7,7 +7,8 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// The first rule that means a target and a name says, and the worst name of all counts.
+// The first rule that selects the target and the name decides, and the strictest decision about a
+// name wins.
 func TestJudgeNames(t *testing.T) {
 	rule := func(v fleet.Verdict, selects string, names ...string) fleet.CertificateRule {
 		return fleet.CertificateRule{Select: []string{selects}, Names: names, Answer: v}

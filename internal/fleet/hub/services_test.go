@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// certificate asks for one for a service.
+// certificate requests a certificate for a service.
 func (s *sharer) certificate(names ...string) (answer fleet.RequestAnswer, serial string, err error) {
 	key, err := pki.NewServiceKey()
 	if err != nil {
@@ -40,7 +40,7 @@ func (s *sharer) certificate(names ...string) (answer fleet.RequestAnswer, seria
 	return answer, pki.SerialOf(chain[0]), nil
 }
 
-// gets asks until a hub gives one.
+// gets repeats the request until a hub issues the certificate.
 func (s *sharer) gets(names ...string) (serial string) {
 	s.t.Helper()
 	until(s.t, "a certificate", func() (any, bool) {
@@ -69,8 +69,8 @@ func (w *world) certificates() (p document.CertificatePage) {
 	return p
 }
 
-// Who may have which names is the policy's word, a name is held that is the target's own, and
-// what a person approved is given without asking again: for exactly these names of this target.
+// The policy decides about names, and a target's own name needs approval. After an approval, the
+// same names of this target need no further approval.
 func TestCertificates(t *testing.T) {
 	w := newWorld(t)
 	w.serviceWorld()
@@ -124,15 +124,15 @@ func TestCertificates(t *testing.T) {
 	w.inAudit("request certificate 192.0.2.9 shop.web.example.org", "pending")
 	w.inAudit("request certificate shop.web.example.org", "begun")
 
-	// Nothing is given at once to a suspect.
+	// A suspect target never gets a certificate at once.
 	w.ask("POST", "/v1/targets/web3/suspect", document.ReasonRequest{Reason: "x"}, &document.Done{})
 	if a, _, err := web.certificate("shop.web.example.org"); err != nil || a.Answer != fleet.RequestPending {
 		t.Errorf("a suspect: %+v %v", a, err)
 	}
 }
 
-// A hostile agent asks with requests that claim more, for other names, with its own key, and
-// without end.
+// A hostile agent requests certificates with additional claims, for other names, with its identity
+// key, and without end.
 func TestCertificatesOfAHostileAgent(t *testing.T) {
 	w := newWorld(t)
 	w.serviceWorld()
@@ -180,7 +180,7 @@ func TestCertificatesOfAHostileAgent(t *testing.T) {
 	}
 }
 
-// lists gets them as an agent does, believes them, and gives them as they stand there.
+// lists fetches the lists as an agent, verifies them, and returns them unchanged.
 func (s *sharer) lists() pki.Lists {
 	said, err := s.link.Ask(s.t.Context(), fleet.WordLists, nil)
 	var answer fleet.Lists
@@ -198,8 +198,8 @@ func (s *sharer) lists() pki.Lists {
 	return l
 }
 
-// What is forbidden stands in the lists, agents are asked to get them, also those that are away,
-// and another certificate of that name waits for a person, whatever the policy says.
+// Revoked certificates are in the lists, all agents are asked to fetch the lists, also offline
+// ones, and another certificate with the name needs approval, whatever the policy is.
 func TestRevokeServices(t *testing.T) {
 	w := newWorld(t)
 	w.serviceWorld()
@@ -242,14 +242,14 @@ func TestRevokeServices(t *testing.T) {
 	}
 	w.inAudit("POST /v1/certificates/revoke", bad)
 
-	// Another start of the hub forgets nothing, and a person lets it have that name again.
+	// After a restart the same holds, and a user approves the name again.
 	w.stop()
 	w.start()
 	until(t, "the list", func() (pki.Lists, bool) { l := other.lists(); return l, l.Has(bad, "hub1") })
 	w.ask("POST", "/v1/targets/web3/requests/certificate/approve", document.RequestDecision{}, &document.Done{})
 	again := web.gets("bad.example.org")
 
-	// Who is retired has nothing that counts.
+	// A retired target has no valid certificates.
 	w.ask("POST", "/v1/targets/web3/retire", document.ReasonRequest{}, &document.Done{})
 	until(t, "its certificates are forbidden", func() (pki.Lists, bool) {
 		l := other.lists()

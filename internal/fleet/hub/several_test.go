@@ -36,7 +36,7 @@ type several struct {
 	nats hub.NatsSettings
 }
 
-// one is a hub of them.
+// one is one of these hubs.
 type one struct {
 	w      *several
 	name   string
@@ -51,7 +51,7 @@ type one struct {
 func (o *one) dir() string    { return filepath.Join(o.w.dir, o.name) }
 func (o *one) socket() string { return filepath.Join(o.w.dir, o.name+".sock") }
 
-// settings are those of a new hub.
+// settings returns the settings of a new hub.
 func (w *several) settings(name string) (hub.Birth, string) {
 	apiAt, busAt, clusterAt := free(w.t), free(w.t), free(w.t)
 	return hub.Birth{Files: w.host, Dir: filepath.Join(w.dir, name), Hosts: []string{"127.0.0.1"}, Now: time.Now(), NatsSettings: w.nats, Settings: hub.Settings{
@@ -61,7 +61,7 @@ func (w *several) settings(name string) (hub.Birth, string) {
 
 func newSeveral(t *testing.T) *several { return newSeveralOver(t, hub.NatsSettings{}) }
 
-// newSeveralOver keeps everything on a NATS cluster, if one is given.
+// newSeveralOver uses an external NATS cluster, if one is given.
 func newSeveralOver(t *testing.T, nats hub.NatsSettings) *several {
 	w := &several{world: newWorld(t), nats: nats}
 	w.commit(map[string]string{
@@ -122,7 +122,7 @@ func (o *one) ask(method, path string, in, out any) error {
 	return socketClient(o.socket()).do(o.w.t.Context(), method, path, in, out)
 }
 
-// must asks until the hub answers: it may begin anew.
+// must repeats a request until the hub answers, because the hub may restart.
 func (o *one) must(method, path string, in, out any) {
 	o.w.t.Helper()
 	until(o.w.t, o.name+" answers "+path, func() (error, bool) {
@@ -131,7 +131,7 @@ func (o *one) must(method, path string, in, out any) {
 	})
 }
 
-// joined makes the directory of another hub of the fleet, and gives the URL of its API.
+// joined creates the directory of another hub of the fleet, and returns the URL of its API.
 func (w *several) joined(name string) (string, error) {
 	w.t.Helper()
 	var tok document.NewToken
@@ -148,7 +148,7 @@ func (w *several) joined(name string) (string, error) {
 	}
 }
 
-// join makes another hub of the fleet, and runs it.
+// join creates another hub of the fleet, and runs it.
 func (w *several) join(name string) *one {
 	w.t.Helper()
 	api, err := w.joined(name)
@@ -166,7 +166,7 @@ func (w *several) join(name string) *one {
 	return o
 }
 
-// kept waits until everything is on all of some hubs.
+// kept waits until all data is on all of some hubs.
 func (w *several) kept(by *one, n int) document.HubPage {
 	w.t.Helper()
 	return until(w.t, fmt.Sprintf("everything is kept %d times", n), func() (document.HubPage, bool) {
@@ -178,9 +178,9 @@ func (w *several) kept(by *one, n int) document.HubPage {
 	})
 }
 
-// Three hubs of one fleet: agents are told of all, any of them serves, another leads when
-// the leading one is gone, and nothing is given twice. With FETTLE_LONG it comes back, and then all are
-// retired but one.
+// Three hubs of one fleet: agents get the addresses of all, any of them serves, another hub leads
+// after a failure, and no generation is used twice. With FETTLE_LONG the failed hub returns, and
+// then all hubs except one are retired.
 func TestSeveralHubs(t *testing.T) {
 	t.Parallel()
 	w := newSeveral(t)
@@ -203,7 +203,7 @@ func TestSeveralHubs(t *testing.T) {
 		})
 	}
 
-	// Enrolment at any hub, with a token of another.
+	// Enrolment at any hub, with a token of another hub.
 	w.api = w.hubs[1].api
 	id2, link2 := w.agent("web2", tok.Secret)
 	if len(id2.Hubs) != 3 || len(id2.Buses) != 3 {
@@ -213,7 +213,7 @@ func TestSeveralHubs(t *testing.T) {
 	if again.Epoch < first.Epoch {
 		t.Errorf("epoch %d after %d", again.Epoch, first.Epoch)
 	}
-	// Whoever is connected to one hub is connected, at all of them.
+	// All hubs show a target as connected that is connected to one of them.
 	for _, o := range w.hubs {
 		until(t, o.name+" knows who is connected", func() (document.TargetDetail, bool) {
 			var d document.TargetDetail
@@ -222,7 +222,7 @@ func TestSeveralHubs(t *testing.T) {
 		})
 	}
 	w.agree("/v1/modules")
-	// The leader goes while a commit is given out.
+	// The leader stops while a commit is assigned.
 	web := &sharer{t: t, id: id2, link: link2}
 	rule := document.RequestPolicyChange{What: fleet.RequestCertificate, Answer: fleet.Allow, Select: []string{"web*"}, Names: []string{"*.example.org"}}
 	w.hubs[0].must("POST", "/v1/requests/policy", rule, &document.Done{})
@@ -233,7 +233,7 @@ func TestSeveralHubs(t *testing.T) {
 	began := time.Now()
 	two := w.assigned(id2, link2, again)
 	t.Logf("generation %d of %d after %s without %s", two.Generation, two.Epoch, time.Since(began).Round(time.Millisecond), leader.name)
-	// Those that are left make certificates of services, and know those that it made.
+	// The remaining hubs issue certificates of services, and list those of the stopped hub.
 	web.gets("b.example.org")
 	for _, o := range w.hubs {
 		if o == leader {
@@ -245,7 +245,7 @@ func TestSeveralHubs(t *testing.T) {
 			return p, err == nil && len(p.Certificates) == 2 && slices.ContainsFunc(p.Certificates, func(c document.Certificate) bool { return c.Serial == before })
 		})
 	}
-	// The content is at every hub.
+	// Every hub has the content.
 	for _, o := range w.hubs {
 		if o != leader {
 			until(t, o.name+" has the content", func() (string, bool) {
@@ -262,8 +262,8 @@ func TestSeveralHubs(t *testing.T) {
 	w.retire("hub2", "hub3")
 }
 
-// retireWithoutMost: a hub that is left without most of the others says so to whoever would
-// have one of them retired, and what to do.
+// retireWithoutMost: a hub without a majority refuses to retire another hub, with the reason and
+// the remedy.
 func (w *several) retireWithoutMost(away *one) {
 	var left []*one
 	for _, o := range w.hubs {
@@ -278,7 +278,7 @@ func (w *several) retireWithoutMost(away *one) {
 		w.t.Errorf("a hub retires another one alone: %v", err)
 	}
 	w.t.Logf("after %s: %v", time.Since(began).Round(time.Millisecond), err)
-	// So does each other change, at once, and with the names of those that are away.
+	// Each other change is refused at once, with the names of the missing hubs.
 	for path, in := range map[string]any{
 		"/v1/targets/web2/pin":    document.PinRequest{Module: "web", Ref: "main"},
 		"/v1/targets/web2/freeze": document.ReasonRequest{Reason: "it burns"},
@@ -290,7 +290,7 @@ func (w *several) retireWithoutMost(away *one) {
 		}
 		w.t.Logf("%s after %s: %v", path, time.Since(began).Round(time.Millisecond), err)
 	}
-	// What is known can be read all the same.
+	// Existing data can still be read.
 	for _, path := range []string{"/v1/hubs", "/v1/check", "/v1/alarms", "/v1/targets", "/v1/status"} {
 		var out map[string]any
 		if err := left[0].ask("GET", path, nil, &out); err != nil {
@@ -306,7 +306,7 @@ func (w *several) retireWithoutMost(away *one) {
 	}
 }
 
-// retire takes hubs out until the first is alone.
+// retire retires hubs until the first is alone.
 func (w *several) retire(names ...string) {
 	t := w.t
 	t.Helper()
@@ -356,7 +356,7 @@ func (w *several) leader() *one {
 	})
 }
 
-// assigned waits for an assignment above another one, in which the module is another.
+// assigned waits for an assignment after another one, with a different module.
 func (w *several) assigned(id *pki.Identity, link fleet.Link, than fleet.Assignment) fleet.Assignment {
 	w.t.Helper()
 	var last error

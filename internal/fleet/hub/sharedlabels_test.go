@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Targets of the registry that have the same labels share them.
+// Targets of the registry with equal labels share memory.
 func TestLabelsAreShared(t *testing.T) {
 	var h Hub
 	labels := func(name, labels string) uintptr {
@@ -28,9 +28,9 @@ func TestLabelsAreShared(t *testing.T) {
 	}
 }
 
-// Assignments that are read from the store share what they have in common.
+// Assignments that are read from the store share memory.
 func TestAssignmentRecordsAreShared(t *testing.T) {
-	// What is shared is held weakly: a collection between two reads may part them.
+	// Shared values are held weakly: a garbage collection between two reads may separate them.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {

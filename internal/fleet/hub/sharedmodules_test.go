@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// alike are assignments of targets with the same modules, of which the first is of a commit.
+// alike returns assignments of targets with equal modules. The first module is from a commit.
 func alike(t *testing.T, targets, commit int) (out []fleet.Assignment) {
 	t.Helper()
 	same := large(50)
@@ -38,7 +38,7 @@ func alike(t *testing.T, targets, commit int) (out []fleet.Assignment) {
 	return out
 }
 
-// shareable is a hub that can give, with a bucket for what assignments have in common.
+// shareable returns a hub that can write assignments, with a bucket for shared modules.
 func shareable(t *testing.T) (*Hub, *bustest.Store) {
 	h, _, ctx := giving(t)
 	lists := bustest.NewStore()
@@ -46,7 +46,7 @@ func shareable(t *testing.T) (*Hub, *bustest.Store) {
 	return h, lists
 }
 
-// another is a hub that has read nothing yet, of the same fleet.
+// another returns another hub of the same fleet, with empty caches.
 func another(h *Hub) *Hub {
 	o := &Hub{ctx: h.ctx}
 	o.conf, o.ring.keys, o.ring.at = h.conf, h.ring.keys, h.ring.at
@@ -55,8 +55,8 @@ func another(h *Hub) *Hub {
 	return o
 }
 
-// bytesOf reads all that a hub wrote with the eyes of another one, sees that each envelope is
-// what was signed, and counts what each takes of the bucket.
+// bytesOf reads all assignments with another hub, verifies the envelopes, and returns the stored
+// bytes per assignment.
 func bytesOf(t *testing.T, h *Hub, want []fleet.Assignment) (each int, shared int) {
 	t.Helper()
 	o := another(h)
@@ -88,7 +88,7 @@ func bytesOf(t *testing.T, h *Hub, want []fleet.Assignment) (each int, shared in
 	return each / len(entries), shared
 }
 
-// What the targets that are alike have in common lies in the store once.
+// The shared modules of targets are stored once.
 func TestSharedModules(t *testing.T) {
 	h, lists := shareable(t)
 	all := alike(t, 100, 1)
@@ -127,7 +127,7 @@ func TestSharedModules(t *testing.T) {
 	}
 }
 
-// What nothing names goes when it was looked through twice, and never what something names.
+// Unused shared modules are removed at the second pass. Used ones never are.
 func TestPruneSharedModules(t *testing.T) {
 	h, lists := shareable(t)
 	h.leader = &leader{}
@@ -163,8 +163,8 @@ func TestPruneSharedModules(t *testing.T) {
 	bytesOf(t, h, alike(t, 3, 2))
 }
 
-// A list that is lost is told of, and does not stop who writes anew; a bus that is away is
-// waited for.
+// Lost shared modules cause a warning, and are written again. While the bus does not answer, the
+// reader waits.
 func TestLostSharedModules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, lists := shareable(t)
@@ -207,7 +207,7 @@ func TestLostSharedModules(t *testing.T) {
 	})
 }
 
-// What an older program wrote is read, and is as it was when it is written anew.
+// A record of an older version is read, and does not change when it is written again.
 func TestOldAssignmentRecord(t *testing.T) {
 	h, _ := shareable(t)
 	a := alike(t, 1, 1)[0]

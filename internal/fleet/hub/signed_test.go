@@ -140,7 +140,7 @@ func TestSignedCommandsThroughAHub(t *testing.T) {
 	}
 }
 
-// A hub that keeps the bytes of a signed command cannot execute it again, on this host or on
+// A hub that stores the bytes of a signed command cannot execute it again, on this host or on
 // another one, and cannot change any byte of it.
 func TestHostileHubReplaysCommands(t *testing.T) {
 	u := newSigner(t)
@@ -186,7 +186,7 @@ func TestHostileHubReplaysCommands(t *testing.T) {
 	}
 }
 
-// replay sends kept bytes to a host, and waits until it has answered them all.
+// replay sends recorded bytes to a host, and waits for its answers.
 func replay(t *testing.T, h *strictHost, kept []byte) {
 	t.Helper()
 	near, far := net.Pipe()

@@ -24,7 +24,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// simAgent is a machine with an agent. Only what its runs do is played.
+// simAgent is a host with an agent. Only the effects of runs are simulated.
 type simAgent struct {
 	ran    map[string]bool // the requests that something was run for
 	sim    *sim
@@ -70,7 +70,7 @@ func (a *simAgent) count(string, string) error {
 
 func (a *simAgent) now() time.Time { return time.Now().Add(time.Duration(a.skew.Load())) }
 
-// dial reaches a hub by HTTPS.
+// dial connects to a hub by HTTPS.
 func (a *simAgent) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	for _, h := range a.sim.hubs {
 		h.mu.Lock()
@@ -87,7 +87,8 @@ func (a *simAgent) client() pki.Client {
 	return pki.Client{Directory: pki.Directory{FS: a.disk, Dir: member.IdentityDir("/agent")}, Now: a.now, Dial: a.dial}
 }
 
-// simLink is a link that is cut where the machine is, and remembers what hubs promised.
+// simLink is a connection that fails when the host is isolated. It records the acknowledgements of
+// hubs.
 type simLink struct {
 	fleet.Link
 	a *simAgent
@@ -108,7 +109,7 @@ func (l simLink) Ask(ctx context.Context, word string, body []byte) ([]byte, err
 	return answer, err
 }
 
-// start starts the agent from what its disk has.
+// start starts the agent with the content of its disk.
 func (a *simAgent) start() {
 	if a.stop != nil {
 		return
@@ -123,7 +124,7 @@ func (a *simAgent) start() {
 	}
 }
 
-// live begins again, as systemd does, when it cannot begin.
+// live restarts the agent after a failure, as systemd does.
 func (a *simAgent) live(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := a.once(ctx); err != nil {
@@ -176,7 +177,7 @@ func (a *simAgent) once(ctx context.Context) error {
 	return ag.Run(ctx)
 }
 
-// cut ends a connection when the machine is parted from the hubs.
+// cut ends a connection when the host is isolated from the hubs.
 func (a *simAgent) cut(c bus.Connection, lost <-chan struct{}, err error) (bus.Connection, <-chan struct{}, error) {
 	if err != nil {
 		return nil, nil, err
@@ -197,7 +198,7 @@ func (a *simAgent) cut(c bus.Connection, lost <-chan struct{}, err error) (bus.C
 	return c, lost, nil
 }
 
-// crash is the power: what was not synced is there or not, and a run is done or not.
+// crash is a power failure: unsynced data is lost or not, and a run is complete or not.
 func (a *simAgent) crash() {
 	if a.stop == nil {
 		return
@@ -209,16 +210,15 @@ func (a *simAgent) crash() {
 	a.boot++
 }
 
-// wrongClock has the machine come up with a clock that is wrong. That clocks jump while
-// it is up is for the tests of the machine: a time that was moved here has no monotonic
-// part that was not.
+// wrongClock starts the host with a wrong clock. Tests of the agent's machine cover clocks that
+// jump while the agent runs: a time that was changed here has no monotonic part.
 func (a *simAgent) wrongClock(ahead time.Duration) {
 	a.crash()
 	a.skew.Store(int64(ahead))
 	a.start()
 }
 
-// verify is member.Member.Verify, and no hub may have signed what nobody assigned.
+// verify is member.Member.Verify. It fails if a hub signed an assignment that was never issued.
 func (a *simAgent) verify(m *member.Member, envelope []byte) (fleet.Assignment, error) {
 	as, err := m.Verify(envelope)
 	if err != nil {
@@ -247,7 +247,7 @@ func (a *simAgent) notified(s fleet.Status) {
 	a.ready = len(s.Modules) > 0 && s.Error == "" && !slices.ContainsFunc(s.Modules, func(m fleet.ModuleStatus) bool { return m.State != fleet.ModuleReady })
 }
 
-// Run implements agent.Enforcer: it looks whether it may, and does it.
+// Run implements agent.Enforcer: it checks the laws, and applies.
 func (a *simAgent) Run(ctx context.Context, run machine.Run, _ func(machine.Event)) machine.Outcome {
 	if run.Look {
 		return machine.Outcome{Result: machine.Looked}
@@ -272,7 +272,7 @@ func (a *simAgent) Run(ctx context.Context, run machine.Run, _ func(machine.Even
 	return a.apply(run.Want, before, n)
 }
 
-// mayApply are the laws of what an agent does to its machine.
+// mayApply checks the laws for the runs of an agent.
 func (a *simAgent) mayApply(w fleet.Assignment, stands map[string]fleet.Bundle) {
 	as, ok := a.sim.given(w.Target, w.Epoch, w.Generation)
 	if !ok || w.Target != a.id.ID {
@@ -299,7 +299,7 @@ func (a *simAgent) mayApply(w fleet.Assignment, stands map[string]fleet.Bundle) 
 	}
 }
 
-// apply changes the machine. What a module says may be that it cannot be done.
+// apply changes the host. The content of a module can make it fail.
 func (a *simAgent) apply(w fleet.Assignment, before map[string]fleet.Bundle, n int) machine.Outcome {
 	out := machine.Outcome{Result: machine.Done, Run: n, Changes: 1, Checked: true, Parts: map[string]machine.Part{}}
 	next := map[string]fleet.Bundle{"": w.Top.Bundle}
@@ -321,8 +321,7 @@ func (a *simAgent) apply(w fleet.Assignment, before map[string]fleet.Bundle, n i
 	return out
 }
 
-// Command implements agent.Commander: nothing is run twice, whatever crashed and whichever
-// hub asks.
+// Command implements agent.Commander: no command runs twice, after any crash and through any hub.
 func (a *simAgent) Command(ctx context.Context, act machine.RunJob) machine.JobEnded {
 	a.mu.Lock()
 	if a.ran == nil {
@@ -348,7 +347,7 @@ func (a *simAgent) LocalFreeze(context.Context) (string, error) { return "", nil
 // Managed implements agent.Enforcer.
 func (a *simAgent) Managed(context.Context) (agent.Managed, error) { return agent.Managed{}, nil }
 
-// sightless is a watcher for machines on which nothing happens by itself.
+// sightless is a watcher for hosts on which no file changes by itself.
 type sightless struct{}
 
 func (sightless) Watch(agent.Managed) error { return nil }

@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
-// shelf is what the hubs of a fleet share, and what a backup is of.
+// shelf is the shared storage of the hubs of a fleet, which a backup copies.
 type shelf struct {
 	stores map[string]*bustest.Store
 	log    *bustest.Log
@@ -37,7 +37,7 @@ func (k *shelf) fail(err error) {
 	k.log.Break(err)
 }
 
-// simBus is the bus of one hub: a net of its own, and what all share.
+// simBus is the bus of one hub: its own network, and the shared storage.
 type simBus struct {
 	sim  *sim
 	net  *bustest.Net
@@ -59,8 +59,8 @@ func (b *simBus) Address() net.Addr       { return nil }
 func (b *simBus) Healthy() error          { return nil }
 func (b *simBus) Close()                  { b.net.Stop() }
 
-// mortalStore is a store that a dead process writes no more, and in which what is
-// assigned is looked at.
+// mortalStore is a store to which a dead process cannot write, and in which assignments are
+// checked.
 type mortalStore struct {
 	fleet.Store
 	bus  *simBus
@@ -101,7 +101,7 @@ func (s *mortalStore) Delete(ctx context.Context, key string, rev uint64) error 
 	return s.Store.Delete(ctx, key, rev)
 }
 
-// writes: whoever watches hears of it before the write has returned.
+// writes: a watch reports the entry before the write has returned.
 func (s *mortalStore) writes(value []byte) {
 	if s.name == "assignments" {
 		s.bus.sim.intend(s.bus.kept, value)

@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// tells counts the reports of agents that have all of the texts.
+// tells counts the reports of agents that contain all texts.
 func (s *sim) tells(texts ...string) (n int) {
 	for _, r := range s.kept.log.Records() {
 		if !slices.ContainsFunc(texts, func(t string) bool { return !strings.Contains(string(r), t) }) {
@@ -22,7 +22,7 @@ func (s *sim) tells(texts ...string) (n int) {
 	return n
 }
 
-// have tells how many agents have the parts of a commit, whatever they say of themselves.
+// have counts the agents with the parts of a commit, whatever their reports are.
 func (s *sim) have(r *revision) (n int) {
 	want := map[string]fleet.Bundle{"": r.bundle(""), "modules/base": r.bundle("modules/base"), "modules/web": r.bundle("modules/web")}
 	for _, a := range s.agents {
@@ -35,7 +35,7 @@ func (s *sim) have(r *revision) (n int) {
 	return n
 }
 
-// forge notes an assignment that a hostile hub made.
+// forge records an assignment of a hostile hub.
 func (s *sim) forge(a fleet.Assignment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,8 +43,8 @@ func (s *sim) forge(a fleet.Assignment) {
 	s.intended[key] = append(s.intended[key], a)
 }
 
-// A hub that renames the repository does not take an agent back: it signs an assignment of
-// the older commit, under another name and with the highest number.
+// A hub that renames the repository cannot make an agent go back: it signs an assignment with the
+// older commit, another name and the highest number.
 func TestHubThatRenamesTheRepository(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
@@ -71,7 +71,7 @@ func TestHubThatRenamesTheRepository(t *testing.T) {
 			}
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
-			// The honest half of this hub takes the agent forward again, so its reports count.
+			// The honest part of this hub assigns the newer commit again, so its reports count.
 			forged := fmt.Sprintf("generation %d.%d", next.Epoch, next.Generation)
 			if s.have(two) != 1 || s.tells(`"kind":"applied"`, forged) > 0 {
 				t.Errorf("as %q: the agent went back", name)
@@ -83,8 +83,8 @@ func TestHubThatRenamesTheRepository(t *testing.T) {
 	})
 }
 
-// A git server that gives a hub, which is honest, a commit of another project that a
-// believed key signed, changes nothing on the agents of the fleet.
+// A git server gives an honest hub a commit of another project, signed by a trusted key. The agents
+// of the fleet do not change.
 func TestGitServerGivesAnotherProject(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		one := s.site.commit("main", s.site.believed, simple("one"))

@@ -22,7 +22,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// operation is one thing that happens to a fleet: what, to whom, and how much.
+// operation is a random operation on a fleet: its kind, its object, and a number.
 type operation struct {
 	What   string
 	N      int // of an agent or a hub
@@ -31,7 +31,7 @@ type operation struct {
 
 func (d operation) String() string { return fmt.Sprintf("%s(%d,%d)", d.What, d.N, d.Amount) }
 
-// operations are what can happen, those that happen often more than once.
+// operations are the possible operations. Frequent ones are listed several times.
 var operations = [...]string{
 	"commit", "commit", "commit", "commit failing", "commit broken", "commit stranger", "commit unsigned", "commit shrinking",
 	"fix", "pin", "unpin", "label", "enrol", "enrol", "revoke", "retire", "freeze", "thaw", "request",
@@ -39,7 +39,7 @@ var operations = [...]string{
 	"crash", "crash", "part", "heal", "full", "clock", "faults", "wait", "wait", "wait long",
 }
 
-// history is a fleet to which things happen.
+// history is a fleet with its random operations.
 type history struct {
 	*sim
 	n     int // of the newest commit
@@ -47,8 +47,8 @@ type history struct {
 	seen  map[string]int
 }
 
-// Whatever happens to hubs, agents, stores and networks: no promise is broken on the way,
-// and when all is well again every target is what the repository says.
+// Random failures of hubs, agents, stores and networks break no guarantee, and after all failures
+// have ended, every target has the configuration of the repository.
 func TestSimulatedHistories(t *testing.T) {
 	checks := "6"
 	if os.Getenv("FETTLE_LONG") != "" {
@@ -74,7 +74,7 @@ func TestSimulatedHistories(t *testing.T) {
 	t.Logf("%v", seen)
 }
 
-// happen plays a history, and gives what was wrong with it.
+// happen plays a history, and returns the broken guarantees.
 func happen(list []operation, seen map[string]int) (wrong []string, story string) {
 	s, err := newSim(2)
 	if err != nil {
@@ -103,7 +103,7 @@ func happen(list []operation, seen map[string]int) (wrong []string, story string
 	return s.wrong, s.story()
 }
 
-// commit puts a version on a branch; how is what is wrong with it.
+// commit puts a version on a branch; how describes its error.
 func (h *history) commit(branch string, by ssh.Signer, how string) {
 	h.n++
 	parts := simple(fmt.Sprintf("%s %d", how, h.n))
@@ -118,7 +118,7 @@ func (h *history) commit(branch string, by ssh.Signer, how string) {
 	h.site.commit(branch, by, parts)
 }
 
-// enrol adds an agent, if a hub is there to let it in.
+// enrol adds an agent, if a hub is running.
 func (h *history) enrol(n int) {
 	if len(h.agents) >= 7 {
 		return
@@ -135,7 +135,7 @@ func (h *history) enrol(n int) {
 
 var ann = access.Who{Name: "ann"}
 
-// agent is the n-th, nil where there is none.
+// agent returns the n-th agent, or nil.
 func (h *history) agent(n int) *simAgent {
 	if len(h.agents) == 0 {
 		return nil
@@ -202,7 +202,7 @@ func (h *history) do(d operation) {
 	}
 }
 
-// toAgent does what is about one agent; what asks a hub needs one.
+// toAgent performs operations on one agent. Some of them need a running hub.
 func (h *history) toAgent(ctx context.Context, d operation, a *simAgent, run *Hub) {
 	switch d.What {
 	case "crash":
@@ -230,7 +230,7 @@ func (h *history) toAgent(ctx context.Context, d operation, a *simAgent, run *Hu
 	}
 }
 
-// byUsers is what people ask a hub for.
+// byUsers performs operations of users.
 func (h *history) byUsers(ctx context.Context, d operation, a *simAgent, run *Hub) {
 	switch d.What {
 	case "pin":
@@ -268,8 +268,8 @@ func (h *history) byUsers(ctx context.Context, d operation, a *simAgent, run *Hu
 	}
 }
 
-// shrink commits that nobody is a web server any more, and looks that all stay so who
-// are not pinned.
+// shrink commits a version without web servers, and checks that targets without a pin keep their
+// modules.
 func (h *history) shrink() {
 	before := map[fleet.TargetID]fleet.Assignment{}
 	for _, a := range h.live() {
@@ -291,7 +291,7 @@ func (h *history) shrink() {
 	h.commit("main", h.site.believed, "")
 }
 
-// newest is what a target was assigned last, by the store.
+// newest returns the newest assignment of a target in the store.
 func (s *sim) newest(id fleet.TargetID) fleet.Assignment {
 	s.mu.Lock()
 	k := s.kept
@@ -304,7 +304,7 @@ func (s *sim) newest(id fleet.TargetID) fleet.Assignment {
 	return a
 }
 
-// forgetRevoked: a store that does not know of a revocation cannot keep to it.
+// forgetRevoked: a store without a revocation cannot enforce it.
 func (h *history) forgetRevoked() {
 	for _, a := range h.agents {
 		a.mu.Lock()
@@ -313,7 +313,7 @@ func (h *history) forgetRevoked() {
 	}
 }
 
-// depose takes the lease away from whoever leads.
+// depose takes the lease from the leader.
 func (h *history) depose(ctx context.Context) {
 	s := h.kept.stores["leases"]
 	e, err := s.Get(ctx, "leader")
@@ -326,12 +326,12 @@ func (h *history) depose(ctx context.Context) {
 	_ = s.Delete(ctx, "leader", e.Rev)
 }
 
-// live are the agents that nobody put out.
+// live returns the agents that are not revoked or retired.
 func (s *sim) live() []*simAgent {
 	return slices.DeleteFunc(slices.Clone(s.agents), func(a *simAgent) bool { a.mu.Lock(); defer a.mu.Unlock(); return a.out })
 }
 
-// faulty makes messages late, double and lost, by a measure of a hundred.
+// faulty delays, duplicates and drops messages, with a probability in percent.
 func (h *simHub) faulty(amount int) {
 	h.mu.Lock()
 	net := h.net

@@ -19,13 +19,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// link is a second program with the identity of an agent, which says what it likes.
+// link is a second program with the identity of an agent, which sends arbitrary messages.
 func (a *simAgent) link(ctx context.Context) *bus.Link {
 	return bus.NewLink(ctx, a.id.ID, func(context.Context) (bus.Connection, <-chan struct{}, error) { return a.sim.hubs[0].connect(a.id) }, bus.Backoff{})
 }
 
-// Whoever is revoked is put out within five seconds, and gets nothing from then on: no
-// assignment, no content, no certificate.
+// A revoked agent is disconnected within five seconds, and then gets no assignment, no content and
+// no certificate.
 func TestRevokedIsOut(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
@@ -59,7 +59,7 @@ func TestRevokedIsOut(t *testing.T) {
 	})
 }
 
-// fetch gets the content of an assignment into a new store, as the machine.
+// fetch fetches the content of an assignment into a new store, as the host.
 func (a *simAgent) fetch(ctx context.Context, as fleet.Assignment) error {
 	m, err := member.Open(member.Config{Files: a.disk, Dir: "/agent", Now: a.now, Dial: a.dial})
 	if err != nil {
@@ -70,8 +70,7 @@ func (a *simAgent) fetch(ctx context.Context, as fleet.Assignment) error {
 	return m.Fetch(ctx, as)
 }
 
-// A target gets the content that it is assigned, and what others are assigned does not
-// exist for it.
+// A target gets the content of its assignment, and cannot find content of other assignments.
 func TestContentOfOthers(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
@@ -93,8 +92,8 @@ func TestContentOfOthers(t *testing.T) {
 	})
 }
 
-// A certificate that ends in the middle of a run, with no hub to renew it: the machine
-// ends what it began, and finds back when a hub is there.
+// A certificate expires during a run while no hub can renew it: the host completes the run, and
+// reconnects when a hub is running.
 func TestCertificateEndsInARun(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
@@ -126,8 +125,8 @@ func TestCertificateEndsInARun(t *testing.T) {
 	})
 }
 
-// What an agent says is about itself alone: reports of others, of the future, with
-// numbers from nowhere, and floors that nobody signed change nothing for anybody else.
+// Messages of an agent only affect itself. Reports of other targets, reports from the future,
+// invented numbers and unsigned generations change nothing for other targets.
 func TestAgentThatLies(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
@@ -188,8 +187,8 @@ func TestAgentThatLies(t *testing.T) {
 	})
 }
 
-// An agent that reports without end fills neither the log nor holds up others; it is told
-// once. What an agent kept while it was away for long comes through.
+// An agent that reports without end neither fills the log nor delays other agents, and there is one
+// event. The outbox of an agent that was offline for long is accepted.
 func TestAgentThatReportsWithoutEnd(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
@@ -241,8 +240,8 @@ func TestAgentThatReportsWithoutEnd(t *testing.T) {
 	})
 }
 
-// A hub that is a field ahead of an agent: what the agent does not know it refuses whole,
-// before it has changed anything, and says so.
+// A hub uses a new field that an agent does not support. The agent refuses the whole assignment
+// before it changes anything, and reports this.
 func TestOneFieldAhead(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		one := s.site.commit("main", s.site.believed, simple("one"))
@@ -276,7 +275,7 @@ func TestOneFieldAhead(t *testing.T) {
 	})
 }
 
-// ownKey is a signing key that nobody vouches for.
+// ownKey returns a signing key without a certificate.
 func ownKey() ed25519.PrivateKey {
 	_, k, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {

@@ -30,8 +30,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// sim is a fleet in virtual time. Hubs, agents, certificates and content are the real
-// ones; the bus, git, disks and the network are memory.
+// sim is a fleet in virtual time. Hubs, agents, certificates and content are real; the bus, git,
+// disks and the network are in memory.
 type sim struct {
 	dir    string // of read models, on the disk of this machine
 	files  *mem.FS
@@ -51,7 +51,7 @@ type sim struct {
 	trace    []string
 }
 
-// simHub is a place where a hub runs, or does not.
+// simHub is a place for a hub, which may run or not.
 type simHub struct {
 	sim  *sim
 	name string
@@ -81,7 +81,7 @@ func (s *sim) note(format string, a ...any) {
 	s.trace = append(s.trace, fmt.Sprintf("%10s %s", time.Since(simBegin).Round(time.Second), fmt.Sprintf(format, a...)))
 }
 
-// simBegin is when time begins in every bubble.
+// simBegin is the start time of every bubble.
 var simBegin = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func newSim(hubs int) (*sim, error) {
@@ -108,7 +108,7 @@ func newSim(hubs int) (*sim, error) {
 
 func (h *simHub) dir() string { return filepath.Join(h.sim.dir, h.name) }
 
-// birth makes the first hub, or one more under its authority.
+// birth creates the first hub, or another hub of the same fleet CA.
 func (h *simHub) birth(first bool) error {
 	set := Settings{Format: settingsFormat, Fleet: "acme", Name: h.name, API: "x:1", Bus: "x:2", Buses: []string{"tls://x:2"},
 		Repository: Repository{Name: "site", URL: "file:///site", Branch: "main"}}
@@ -193,14 +193,14 @@ func (h *simHub) opened(of *Hub, w *wire) {
 	}
 }
 
-// serving is the hub that runs here, nil for none.
+// serving returns the running hub of this place, or nil.
 func (h *simHub) serving() *Hub {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.run
 }
 
-// any is a hub that runs, nil for none.
+// any returns a running hub, or nil.
 func (s *sim) any() *Hub {
 	for _, h := range s.hubs {
 		if r := h.serving(); r != nil {
@@ -210,7 +210,7 @@ func (s *sim) any() *Hub {
 	return nil
 }
 
-// connect is a connection of an agent to the bus of a hub, by its certificate.
+// connect connects an agent to the bus of a hub, with its certificate.
 func (h *simHub) connect(id *pki.Identity) (bus.Connection, <-chan struct{}, error) {
 	h.mu.Lock()
 	net, identify := h.net, h.identify
@@ -238,7 +238,7 @@ func (h *simHub) connect(id *pki.Identity) (bus.Connection, <-chan struct{}, err
 	return net.Connect(who)
 }
 
-// written reads what a hub writes for a target.
+// written decodes an assignment that a hub writes.
 func (s *sim) written(k *shelf, value []byte) (key string, a fleet.Assignment) {
 	a, err := k.unpacked(value)
 	if err != nil {
@@ -247,7 +247,7 @@ func (s *sim) written(k *shelf, value []byte) (key string, a fleet.Assignment) {
 	return fmt.Sprintf("%s %d.%d", a.Target, a.Epoch, a.Generation), a
 }
 
-// unpacked is the assignment of an entry of the store, whoever signed it.
+// unpacked returns the assignment of an entry of the store, without verification.
 func (k *shelf) unpacked(value []byte) (fleet.Assignment, error) {
 	h := &Hub{ctx: context.Background()}
 	s, err := h.packer.unpack(value)
@@ -262,7 +262,7 @@ func (k *shelf) unpacked(value []byte) (fleet.Assignment, error) {
 	return fleet.ParseAssignment(text)
 }
 
-// intend notes what a hub is about to assign.
+// intend records an assignment that a hub is about to write.
 func (s *sim) intend(k *shelf, value []byte) {
 	key, a := s.written(k, value)
 	s.mu.Lock()
@@ -270,7 +270,7 @@ func (s *sim) intend(k *shelf, value []byte) {
 	s.intended[key] = append(s.intended[key], a)
 }
 
-// issue notes what a hub assigned: one number is one assignment, for ever.
+// issue records a written assignment: a number must always identify the same assignment.
 func (s *sim) issue(k *shelf, value []byte) {
 	key, a := s.written(k, value)
 	s.mu.Lock()
@@ -281,15 +281,14 @@ func (s *sim) issue(k *shelf, value []byte) {
 	s.issued[key] = a
 }
 
-// assigned tells whether a hub wrote an assignment.
+// assigned reports whether a hub wrote an assignment.
 func (s *sim) assigned(a fleet.Assignment) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.ContainsFunc(s.intended[fmt.Sprintf("%s %d.%d", a.Target, a.Epoch, a.Generation)], a.Same)
 }
 
-// given is what was assigned under a number. An agent may have it before the write of it
-// has returned.
+// given returns the assignment with a number. An agent may have it before its write has returned.
 func (s *sim) given(id fleet.TargetID, epoch, generation uint64) (fleet.Assignment, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -303,7 +302,7 @@ func (s *sim) given(id fleet.TargetID, epoch, generation uint64) (fleet.Assignme
 	return fleet.Assignment{}, false
 }
 
-// backup copies the store, as the directory of a bus is copied.
+// backup copies the store, like a copy of the directory of a bus.
 func (s *sim) backup() *shelf {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -317,8 +316,7 @@ func (s *sim) backup() *shelf {
 	return out
 }
 
-// restore stops all hubs, puts another store in the place of theirs, and starts those
-// that ran.
+// restore stops all hubs, replaces their store, and starts the hubs that were running.
 func (s *sim) restore(k *shelf) {
 	var ran []*simHub
 	for _, h := range s.hubs {
@@ -335,7 +333,7 @@ func (s *sim) restore(k *shelf) {
 	}
 }
 
-// enrol makes an agent with a token of a hub that runs.
+// enrol creates an agent with a token of a running hub.
 func (s *sim) enrol(labels map[string]string) (*simAgent, error) {
 	h := s.any()
 	if h == nil {
@@ -377,7 +375,7 @@ func (s *sim) end() {
 	_ = os.RemoveAll(s.dir)
 }
 
-// bundleOf is what a part of an assignment is.
+// bundleOf returns the content of a part of an assignment.
 func bundleOf(a fleet.Assignment, part string) (fleet.Assigned, bool) {
 	if part == content.Top {
 		return a.Top, true

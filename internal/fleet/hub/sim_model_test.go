@@ -12,7 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// converge lets all be well, and looks what comes of it.
+// converge ends all failures, and checks the final state.
 func (h *history) converge() {
 	ctx := context.Background()
 	h.kept.fail(nil)
@@ -50,7 +50,7 @@ func (h *history) converge() {
 	h.reported(ctx)
 }
 
-// approve agrees to what is held: the last one that has a module may be given another label.
+// approve approves blocked changes: the last target with a module may get another label.
 func (h *history) approve(ctx context.Context, run *Hub) {
 	alarms, err := run.Alarms(ctx)
 	if err != nil {
@@ -65,7 +65,7 @@ func (h *history) approve(ctx context.Context, run *Hub) {
 	}
 }
 
-// converged: a machine is what the repository says, and the hubs know.
+// converged: each host has the configuration of the repository, and the hubs show this.
 func (h *history) converged(ctx context.Context, a *simAgent, last *revision) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -83,7 +83,7 @@ func (h *history) converged(ctx context.Context, a *simAgent, last *revision) {
 	}
 }
 
-// reported: what agents were told is durable is there, and counts once.
+// reported: every acknowledged report is in the log, and counts once.
 func (h *history) reported(ctx context.Context) {
 	there := map[string]bool{}
 	for _, r := range h.kept.log.Records() {

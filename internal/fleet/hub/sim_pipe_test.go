@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// roomy is an end of a pipe that takes what is written before anybody reads it, as a
-// network does: both ends of TLS may say something at the same time.
+// roomy is an end of a pipe with a buffer, like a network: both ends of TLS may write at the same
+// time.
 type roomy struct {
 	net.Conn
 	wake chan struct{}
@@ -19,7 +19,7 @@ type roomy struct {
 	failed error
 }
 
-// roomyPipe is net.Pipe with room.
+// roomyPipe is net.Pipe with a buffer.
 func roomyPipe() (a, b net.Conn) {
 	here, there := net.Pipe()
 	return newRoomy(here), newRoomy(there)
@@ -31,7 +31,7 @@ func newRoomy(c net.Conn) *roomy {
 	return r
 }
 
-// run hands on what was written, and closes the pipe behind the last of it.
+// run forwards the written data, and then closes the pipe.
 func (r *roomy) run() {
 	defer r.Conn.Close()
 	for {
@@ -78,7 +78,7 @@ func (r *roomy) more() {
 	}
 }
 
-// Close gives who reads a second for what was written.
+// Close gives the reader a second for buffered data.
 func (r *roomy) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -92,7 +92,7 @@ func (r *roomy) Close() error {
 	return nil
 }
 
-// SetDeadline is of reading: there is always room to write.
+// SetDeadline only affects reads: writes never block.
 func (r *roomy) SetDeadline(t time.Time) error { return r.SetReadDeadline(t) }
 
 func (r *roomy) SetWriteDeadline(time.Time) error { return nil }

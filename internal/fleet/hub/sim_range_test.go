@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// history is what a hub delivers: all ancestors of all commits, unless the test replaces it.
+// history returns all ancestors of all commits, unless the test replaces it.
 func (s *site) history(_ context.Context, _ string, _ content.Source, commit string, accepted []string) ([]byte, error) {
 	s.mu.Lock()
 	hostile := s.hostile
@@ -38,7 +38,7 @@ func (s *site) history(_ context.Context, _ string, _ content.Source, commit str
 	return b.Bytes(), err
 }
 
-// ancestors are the objects of commits and of all their ancestors, each once.
+// ancestors returns the objects of commits and of all their ancestors, without duplicates.
 func (s *site) ancestors(ids ...string) (raws [][]byte) {
 	seen := map[string]bool{}
 	for len(ids) > 0 {
@@ -59,7 +59,7 @@ func (s *site) ancestors(ids ...string) (raws [][]byte) {
 	return raws
 }
 
-// reset moves a branch, as a forced push does; to "" it begins again.
+// reset moves a branch, like a forced push; "" starts it again.
 func (s *site) reset(branch, commit string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,8 +72,8 @@ func (s *site) deliver(hostile func([][]byte) ([][]byte, error)) {
 	s.hostile = hostile
 }
 
-// inRange runs something with agents that require signed commits and descent, and that have the
-// first commit.
+// inRange runs a test with agents that require signed commits and descent, and that have the first
+// commit.
 func inRange(t *testing.T, do func(s *sim, first *revision)) {
 	t.Helper()
 	inSim(t, 1, func(s *sim) {
@@ -85,7 +85,7 @@ func inRange(t *testing.T, do func(s *sim, first *revision)) {
 	})
 }
 
-// stays reports an error unless all agents keep a commit, and report a reason.
+// stays checks that all agents keep a commit and report a reason.
 func (s *sim) stays(t *testing.T, r *revision, reason string) {
 	t.Helper()
 	time.Sleep(10 * time.Minute)
@@ -118,7 +118,7 @@ func TestEveryCommitIsSigned(t *testing.T) {
 	})
 }
 
-// A branch that was rewritten is refused, also if each commit is signed and newer.
+// A rewritten branch is refused, also if each commit is signed and newer.
 func TestRewrittenBranch(t *testing.T) {
 	for name, to := range map[string]func(first *revision) string{
 		"an older commit":  func(first *revision) string { return first.info.Commit },
@@ -215,7 +215,7 @@ func TestHistoriesDelayNoOtherAgent(t *testing.T) {
 	})
 }
 
-// descent is what an agent requires.
+// descent is the requirement of an agent.
 func (a *simAgent) descent() (content.Descent, error) {
 	if a.lax.Load() {
 		return content.Descent{}, nil
@@ -223,7 +223,7 @@ func (a *simAgent) descent() (content.Descent, error) {
 	return a.sim.descent, nil
 }
 
-// Accepted commits survive crashes: an agent that starts again refuses a rewritten branch.
+// Accepted commits survive crashes: an agent that restarts refuses a rewritten branch.
 func TestAcceptedCommitsSurviveACrash(t *testing.T) {
 	inRange(t, func(s *sim, first *revision) {
 		second := s.site.commit("main", s.site.believed, simple("second"))
@@ -240,7 +240,7 @@ func TestAcceptedCommitsSurviveACrash(t *testing.T) {
 	})
 }
 
-// withoutHistories serves as an earlier version does, while oldHub is set.
+// withoutHistories serves like an earlier version while oldHub is set.
 func (s *sim) withoutHistories(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.oldHub.Load() && strings.HasPrefix(r.URL.Path, content.HistoryPath) {

@@ -26,7 +26,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// site is a git server in memory: branches, signed commits, and what is in them.
+// site is a git server in memory: branches and signed commits with their contents.
 type site struct {
 	believed, stranger ssh.Signer
 	bound              string // the file that binds what is committed to the fleet
@@ -65,7 +65,7 @@ func newSite() *site {
 	return &site{believed: key(), stranger: key(), commits: map[string]*revision{}, branches: map[string]string{}, moved: make(chan struct{})}
 }
 
-// allowed is the file of the keys that agents believe.
+// allowed returns the file of the keys that agents trust.
 func (s *site) allowed() []byte {
 	return append([]byte("ann@example.org "), ssh.MarshalAuthorizedKey(s.believed.PublicKey())...)
 }
@@ -102,7 +102,7 @@ func gitTree(files, directories map[string]string) []byte {
 	return raw
 }
 
-// commit puts a commit for the fleet on a branch, signed by somebody, nil for nobody.
+// commit puts a commit for the fleet on a branch, signed by a key; nil means unsigned.
 func (s *site) commit(branch string, by ssh.Signer, parts map[string]map[string]string) *revision {
 	parts = maps.Clone(parts)
 	top := maps.Clone(parts[""])
@@ -146,7 +146,7 @@ func (s *site) foreign(branch string, by ssh.Signer, parts map[string]map[string
 	return r
 }
 
-// parents are the headers of the parents of a commit.
+// parents returns the headers of the parents of a commit.
 func parents(ids ...string) (text string) {
 	for _, id := range ids {
 		if id != "" {
@@ -193,7 +193,7 @@ func (s *site) setDown(down bool) {
 	s.moved = make(chan struct{})
 }
 
-// bundle is the name of a part.
+// bundle returns the name of a part.
 func (r *revision) bundle(part string) fleet.Bundle {
 	var b bytes.Buffer
 	info, err := content.Pack(&b, r.tree(), part)
@@ -213,7 +213,7 @@ func (r *revision) tree() repo.Tree {
 	return repo.MapTree(all)
 }
 
-// cloneOfSite is a hub's side of the site: its sources.
+// cloneOfSite represents the site in a hub: its sources.
 type cloneOfSite struct {
 	*content.Sources
 	site *site

@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// many is how many agents there are where it is about their number.
+// many is the number of agents in tests of large numbers.
 func many(few int) int {
 	if os.Getenv("FETTLE_LONG") != "" {
 		return 1000
@@ -23,7 +23,7 @@ func many(few int) int {
 	return few
 }
 
-// populate enrols agents and waits until all are as the branch says.
+// populate enrols agents and waits until all have the configuration of the branch.
 func (s *sim) populate(t *testing.T, n int) {
 	t.Helper()
 	for range n {
@@ -36,7 +36,7 @@ func (s *sim) populate(t *testing.T, n int) {
 	s.within(t, 5*time.Minute, "the beginning")
 }
 
-// become tells how many agents are what a commit says.
+// become counts the agents with the configuration of a commit.
 func (s *sim) become(r *revision) int {
 	want := map[string]fleet.Bundle{"": r.bundle(""), "modules/base": r.bundle("modules/base"), "modules/web": r.bundle("modules/web")}
 	n := 0
@@ -50,7 +50,7 @@ func (s *sim) become(r *revision) int {
 	return n
 }
 
-// within waits until all agents are what the branch says, and gives how long it took.
+// within waits until all agents have the configuration of the branch, and returns the elapsed time.
 func (s *sim) within(t *testing.T, most time.Duration, what string) time.Duration {
 	t.Helper()
 	r := s.site.of(s.site.branches["main"])
@@ -65,8 +65,8 @@ func (s *sim) within(t *testing.T, most time.Duration, what string) time.Duratio
 	}
 }
 
-// A store that is restored from an old backup while the repository went on: no number is
-// given twice, and all become what the repository says.
+// A store is restored from an old backup after further commits: no number is used twice, and all
+// agents get the configuration of the repository.
 func TestOldBackup(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
@@ -82,8 +82,8 @@ func TestOldBackup(t *testing.T) {
 	})
 }
 
-// A view that is made again from a log that was cut off has all of each target soon, though
-// nothing happens there, and nobody is asked twice.
+// A read model that is created again from a truncated log soon has the whole state of each target,
+// although no target changes, and no target is asked twice.
 func TestViewOfACutLog(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
@@ -119,8 +119,8 @@ func TestViewOfACutLog(t *testing.T) {
 	})
 }
 
-// A store that is deleted with a fleet at work: the hub reads the repository, agents say
-// who they are and what they have, and nothing is given twice.
+// The store of a working fleet is deleted: the hub reads the repository, agents send their
+// identities and assignments, and no number is used twice.
 func TestLostStore(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
@@ -135,8 +135,8 @@ func TestLostStore(t *testing.T) {
 	})
 }
 
-// All hubs are away for a day, and longer than a certificate lasts: machines stay as they
-// are, and two polls after the hubs are back all are what the repository says.
+// All hubs are down for a day, longer than a certificate is valid: hosts do not change, and two
+// polls after the hubs are back, all have the configuration of the repository.
 func TestHubsAwayForADay(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		one := s.site.commit("main", s.site.believed, simple("one"))

@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// simple is a commit of which role web has base and web, and role db base and db.
+// simple returns a commit in which role web has base and web, and role db has base and db.
 func simple(text string) map[string]map[string]string {
 	return map[string]map[string]string{
 		"": {"fettle.hcl": `
@@ -32,7 +32,7 @@ target_group "db" {
 	}
 }
 
-// inSim runs something in a fleet of its own, in virtual time.
+// inSim runs a test in its own fleet, in virtual time.
 func inSim(t *testing.T, hubs int, job func(s *sim)) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := newSim(hubs)
@@ -50,7 +50,7 @@ func inSim(t *testing.T, hubs int, job func(s *sim)) {
 	})
 }
 
-// A commit reaches a machine, and what comes of it the hub's view.
+// A commit reaches a host, and its result reaches the view of the hub.
 func TestSimulation(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		r := s.site.commit("main", s.site.believed, simple("one"))

@@ -50,7 +50,7 @@ func (c socketAPI) do(ctx context.Context, method, path string, in, out any) err
 	return json.Unmarshal(text, out)
 }
 
-// idTLS are the settings of a target's connections.
+// idTLS returns the settings for connections of a target.
 func idTLS(id *pki.Identity) func() (*tls.Config, error) {
 	return func() (*tls.Config, error) {
 		return id.TLS(nil, time.Now, func() time.Time { return time.Time{} }), nil

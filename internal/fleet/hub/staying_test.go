@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// votingBus is a bus that knows only which hubs have a vote.
+// votingBus is a bus that only has voters.
 type votingBus struct {
 	*bus.Server
 	peers []bus.Peer
@@ -23,8 +23,8 @@ type votingBus struct {
 func (b votingBus) Peers(context.Context) ([]bus.Peer, string) { return b.peers, "hub1" }
 func (votingBus) Left() bool                                   { return true }
 
-// A hub that has a vote keeps it until it is retired, also if its listing has not arrived here yet:
-// the store accepts a removed hub again only after five minutes.
+// A hub with a vote keeps it until it is retired, also if this hub has not read its record yet: the
+// store accepts a removed hub again only after five minutes.
 func TestNewHubKeepsItsVote(t *testing.T) {
 	store := bustest.NewStore()
 	h := &Hub{

@@ -16,8 +16,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// Whoever has the keys of a hub and keeps its bus connected is cut off when that hub is
-// lost, and all goes on without.
+// A thief has the keys of a hub and keeps its bus connected. When that hub is retired as lost, the
+// thief is disconnected, and the fleet works.
 func TestStolenHubIsCutOff(t *testing.T) {
 	if os.Getenv("FETTLE_LONG") == "" {
 		return // it takes half a minute

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What honest agents tell is never refused: at a storm of commits, behind an outbox that is
-// full, and where a file is changed again and again.
+// Reports of honest agents are never refused: with very frequent commits, with a full outbox, and
+// with a file that changes again and again.
 func TestHonestReportsComeThrough(t *testing.T) {
 	for name, c := range map[string]struct {
 		size, n int

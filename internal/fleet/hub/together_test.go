@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// tallied is a store that tells how it was written, and can be one that writes one by one.
+// tallied is a store that counts its kinds of writes, and can refuse batches.
 type tallied struct {
 	*bustest.Store
 	once, together atomic.Int32
@@ -35,8 +35,8 @@ func (c *tallied) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, e
 	return c.Store.UpdateAll(ctx, all)
 }
 
-// TestOwnWrites: a watch that tells of what is just being written does not read it anew,
-// and what somebody else wrote meanwhile it does.
+// TestOwnWrites: a mirror does not decode entries of its own writes, but those of concurrent writes
+// of other hubs.
 func TestOwnWrites(t *testing.T) {
 	parsed := 0
 	m := newMirror(bustest.NewStore(), "", func(b []byte) (string, error) {
@@ -56,8 +56,8 @@ func TestOwnWrites(t *testing.T) {
 	}
 }
 
-// TestGiveAll: assignments are written together; where that cannot be, or one of them was
-// written by somebody else, one by one; and none over one of a hub that leads since.
+// TestGiveAll: assignments are written in one batch. If the store refuses the batch, or one of them
+// was changed, they are written one by one. An assignment of a newer leader is never overwritten.
 func TestGiveAll(t *testing.T) {
 	h, store, ctx := giving(t)
 	var all []fleet.Assignment
@@ -104,7 +104,7 @@ func TestGiveAll(t *testing.T) {
 	}
 }
 
-// giving is a hub that can give, and no more.
+// giving returns a hub that can only write assignments.
 func giving(t *testing.T) (*Hub, *tallied, context.Context) {
 	t.Helper()
 	files := mem.New(mem.Options{})

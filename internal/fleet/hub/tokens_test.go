@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 )
 
-// A token for another fleet would let targets into this one, which is not what was meant.
+// A token for another fleet would enrol targets in this one, against the intention.
 func TestTokenForAnotherFleet(t *testing.T) {
 	h := &Hub{set: Settings{Fleet: "acme"}}
 	for name, ok := range map[string]bool{"": true, "acme": true, "prod": false, "Acme": false} {

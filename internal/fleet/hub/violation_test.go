@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// TestViolations: what an agent does again and again is one event an hour, and another
-// target has its own.
+// TestViolations: repeated violations of an agent cause one event per hour, independently of other
+// targets.
 func TestViolations(t *testing.T) {
 	now := time.Unix(1_795_000_000, 0)
 	var got []fleet.HubEvent

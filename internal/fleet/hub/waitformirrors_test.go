@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// fullBus has no room for settings.
+// fullBus is a bus whose bucket of settings is full.
 type fullBus struct{ *simBus }
 
 func (b fullBus) Store(ctx context.Context, name string) (fleet.Store, error) {
@@ -31,7 +31,7 @@ func (fullStore) Put(context.Context, string, []byte) (uint64, error) {
 	return 0, errors.New("the disk is full")
 }
 
-// TestHubThatCannotSettle: it ends and says why, so that somebody begins it again.
+// TestHubThatCannotSettle: the hub ends with the reason, so that its service manager restarts it.
 func TestHubThatCannotSettle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := newSim(1)
