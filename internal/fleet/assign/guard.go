@@ -38,7 +38,7 @@ func (c *computing) guard() {
 			if !seen[module] {
 				seen[module] = true
 				c.alarms.addAll(Alarm{Kind: Suspect, Module: module, Digest: digest,
-					Text: fmt.Sprintf("%s would be removed from %d of %d targets, so these targets keep their whole assignment. If this is intended, approve it: fettle alarm approve %s", module, len(s.lost), s.was, digest)}, ids(s.lost))
+					Text: fmt.Sprintf("%s would be removed from %d of %d targets, so they keep their assignments. To approve this, run: fettle alarm approve %s", module, len(s.lost), s.was, digest)}, ids(s.lost))
 			}
 			for _, d := range s.lost {
 				frozen := d.frozen

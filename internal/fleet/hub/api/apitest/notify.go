@@ -21,7 +21,7 @@ func (h *Hub) Alarms(context.Context) ([]document.Alarm, error) {
 		return nil, nil
 	}
 	return []document.Alarm{{Kind: "suspect", Module: "modules/web",
-		Text: "modules/web would be removed from 2 of 2 targets, so these targets keep their whole assignment. If this is intended, approve it: fettle alarm approve sha256:aa", Targets: []string{"web1", "web2"}, Count: 2, Digest: "sha256:aa"}}, nil
+		Text: "modules/web would be removed from 2 of 2 targets, so they keep their assignments. To approve this, run: fettle alarm approve sha256:aa", Targets: []string{"web1", "web2"}, Count: 2, Digest: "sha256:aa"}}, nil
 }
 
 // ApproveAlarm accepts any digest.
