@@ -127,7 +127,7 @@ func forge(t failer, behind [][]byte, n int) []byte {
 
 // A stored head detects changes that a chain cannot: a truncated end, and a chain that was
 // rewritten from some record on.
-func TestKeptHeads(t *testing.T) {
+func TestStoredHeads(t *testing.T) {
 	s := &tape{}
 	trail := access.NewTrail(s, access.Head{Chain: "hub1"}, start)
 	var heads []access.Head

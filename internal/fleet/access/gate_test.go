@@ -98,7 +98,7 @@ func TestBearer(t *testing.T) {
 }
 
 // All invalid credentials cause the same refusal, which contains no part of them.
-func TestProofsThatAreNoGood(t *testing.T) {
+func TestInvalidCredentials(t *testing.T) {
 	d := newDoor(t)
 	d.user("ada", access.Operator)
 	d.put(access.UserKey("eve"), access.User{Name: "eve", Roles: []access.Role{access.Admins}, Locked: true})

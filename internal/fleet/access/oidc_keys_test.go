@@ -156,9 +156,9 @@ func TestNamesOfIDTokens(t *testing.T) {
 	}
 }
 
-// TestHowOftenKeysAreAsked: keys are requested again after an hour. An unknown key causes at most
+// TestHowOftenKeysAreRequested: keys are requested again after an hour. An unknown key causes at most
 // one request per minute.
-func TestHowOftenKeysAreAsked(t *testing.T) {
+func TestHowOftenKeysAreRequested(t *testing.T) {
 	d, p := newDoor(t), newProvider(t)
 	p.gate(d)
 	token := func(kid string) string {

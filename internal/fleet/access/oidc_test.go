@@ -183,7 +183,7 @@ func TestIDTokens(t *testing.T) {
 	}
 }
 
-func TestIDTokensThatAreNoGood(t *testing.T) {
+func TestInvalidIDTokens(t *testing.T) {
 	d, p := newDoor(t), newProvider(t)
 	p.gate(d)
 	other := rsaKey(t, 1)
@@ -244,7 +244,7 @@ func TestIDTokensThatAreNoGood(t *testing.T) {
 }
 
 // A token with an ECDSA key is verified as strictly as one with an RSA key.
-func TestES256TokensThatAreNoGood(t *testing.T) {
+func TestInvalidES256Tokens(t *testing.T) {
 	d, p := newDoor(t), newProvider(t)
 	p.gate(d)
 	other, err1 := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -160,7 +160,7 @@ func TestApprovalsNameTargets(t *testing.T) {
 
 // Changes because a pin of a whole target begins or ends are intended, and need no approval. A
 // pinned target does not hide that all other targets lose a module.
-func TestPinsAreNoShrinking(t *testing.T) {
+func TestPinsNeedNoApproval(t *testing.T) {
 	g := newGuarded(t, 20, "top=1", "web=1@role=a", "base=1@*")
 	g.push("fix", "top=2", "base=1@*", "extra=1@*")
 	for i := range 12 {

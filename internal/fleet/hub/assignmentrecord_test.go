@@ -40,7 +40,7 @@ func TestAssignmentRecord(t *testing.T) {
 	h.ring.keys = fleet.KeysOf(key.Public().(ed25519.PublicKey))
 	h.conf.Now = fixed
 	h.ring.at = fixed()
-	for range 2 { // the second with what the first has left
+	for range 2 { // the second one with pooled compressors
 		b, err := p.pack(assignmentRecord{fence: 7, signatures: []fleet.Signature{signature}, assignment: a})
 		if err != nil {
 			t.Fatal(err)

@@ -169,7 +169,7 @@ func (s *sim) trusts(t *testing.T, a *simAgent) bool {
 
 // Hosts with one identity that never run at the same time are detected too. A host that is moved,
 // or restored from a backup, is not a clone.
-func TestHostsThatTakeTurns(t *testing.T) {
+func TestCloneWithAlternatingHosts(t *testing.T) {
 	inSim(t, 2, func(s *sim) {
 		one, two := twoHosts(t, s)
 		two.stop()

@@ -21,7 +21,7 @@ type sharer struct {
 	t    *testing.T
 	id   *pki.Identity
 	link *bus.Link
-	// pushed are the assignments that came.
+	// pushed contains the received assignments.
 	pushed chan []byte
 }
 

@@ -45,7 +45,7 @@ func TestFreezeAll(t *testing.T) {
 
 	w.ask("POST", "/v1/targets/web2/freeze", document.FreezeRequest{Reason: "migration"}, &done)
 	w.ask("POST", "/v1/targets/web1/unfreeze", document.ReasonRequest{}, &done)
-	if !strings.Contains(done.Text, "stays frozen") {
+	if !strings.Contains(done.Text, "the freeze of all targets remains") {
 		t.Errorf("unfreezing one target of a frozen fleet: %q", done.Text)
 	}
 	w.ask("POST", "/v1/freeze", document.FreezeRequest{Reason: "still broken", For: int64(time.Hour)}, &done)

@@ -91,7 +91,7 @@ func TestJobsReachEachAgentOnce(t *testing.T) {
 			t.Fatalf("%d answers, %d pending", len(r.Answers), len(r.Pending))
 		}
 		far.fail = nil
-		for _, id := range all { // those who connect are asked for what they have missed, the others are not
+		for _, id := range all { // connecting targets get their missed jobs, and other targets none
 			c.deliver(ctx, id)
 		}
 		if r := settle(); len(r.Answers) != 20 || len(r.Pending) != 0 {
@@ -110,7 +110,7 @@ func TestJobsReachEachAgentOnce(t *testing.T) {
 	})
 }
 
-func TestJobsThatAreOver(t *testing.T) {
+func TestCompletedJobs(t *testing.T) {
 	r := Job{Pending: ids(2), Expires: 10}
 	if !r.open(9) || r.open(10) {
 		t.Error("a job does not end")

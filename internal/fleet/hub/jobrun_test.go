@@ -78,7 +78,7 @@ func TestJobsThatRun(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := web1.done(fleet.JobAnswer{ID: r.ID, Result: &fleet.CommandResult{Exit: 0}}); err != nil { // it lies now
+	if err := web1.done(fleet.JobAnswer{ID: r.ID, Result: &fleet.CommandResult{Exit: 0}}); err != nil { // a false result
 		t.Fatal(err)
 	}
 	for _, bad := range []fleet.JobAnswer{{ID: r.ID, Result: &fleet.CommandResult{Stdout: strings.Repeat("x", fleet.MaxTail+1)}}, {}, {ID: r.ID, Error: strings.Repeat("x", 1<<20)}} {

@@ -77,7 +77,7 @@ func TestNotifications(t *testing.T) {
 	}
 	w.ask("POST", "/v1/targets/web1/unpin", document.UnpinRequest{}, &document.Done{})
 	over := next(t, told)
-	for over.ID == first.ID { // it was stopped before it knew that the last one was taken
+	for over.ID == first.ID { // the hub stopped before it recorded the last delivery
 		over = next(t, told)
 	}
 	if len(over.Items) != 1 || !over.Items[0].Resolved {

@@ -8,7 +8,7 @@ import (
 
 // Targets with incomplete reports are asked after a while: first by the hub of their connection, a
 // limited number at a time, and again after a longer time.
-func TestWhoIsAskedForAllOfIt(t *testing.T) {
+func TestRequestsOfFullReports(t *testing.T) {
 	all := ids(5)
 	here := func(id fleet.TargetID) bool { return id != all[4] }
 	var l reportGaps

@@ -44,7 +44,7 @@ func (w *world) pendingRequests() []document.Request {
 	return p.Requests
 }
 
-// What an agent asks for waits for somebody, and counts for itself alone.
+// A request of an agent waits for a user, and only affects its own target.
 func TestRequests(t *testing.T) {
 	w := newWorld(t)
 	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" { labels = {} }\n"})
@@ -95,8 +95,8 @@ func (w *world) inAudit(texts ...string) {
 	w.t.Errorf("no record has %q", texts)
 }
 
-// The policy can let things happen at once, and refuse them. It begins as the settings of the
-// first hub say, and is the fleet's from then on.
+// The policy can grant requests at once, and reject them. Its first value is from the settings of the
+// first hub, and later it belongs to the fleet.
 func TestRequestPolicy(t *testing.T) {
 	w := newWorld(t)
 	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" { labels = {} }\n"})
@@ -126,7 +126,7 @@ func TestRequestPolicy(t *testing.T) {
 		t.Errorf("%v %v", held, d.Target.Suspect)
 	}
 
-	// From then on the fleet's word counts, and what a hub's file says is nothing.
+	// From then on the policy of the fleet applies, and settings of hubs are ignored.
 	w.ask("POST", "/v1/requests/policy", document.RequestPolicyChange{What: fleet.RequestSuspect, Answer: fleet.Allow}, &document.Done{})
 	w.inAudit("POST /v1/requests/policy", "suspect")
 	w.stop()
@@ -154,7 +154,7 @@ func (w *world) refusedRequests() (n int, some bool) {
 	return n, n > 0
 }
 
-// A hostile agent asks for others, for what there is not, with huge texts, and without end.
+// A hostile agent sends requests for other targets, unknown requests, huge texts, and endless requests.
 func TestRequestsOfAHostileAgent(t *testing.T) {
 	w := newWorld(t)
 	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" { labels = {} }\n"})

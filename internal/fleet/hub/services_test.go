@@ -106,7 +106,7 @@ func TestCertificates(t *testing.T) {
 	w.ask("POST", "/v1/targets/web3/requests/certificate/approve", document.RequestDecision{Name: "192.0.2.9"}, &document.Done{})
 	web.gets(both...)
 
-	// Another start of the hub, and whoever else asks for it.
+	// After a restart of the hub, and for requests of other targets.
 	w.stop()
 	w.start()
 	web.gets(both...)

@@ -102,21 +102,21 @@ func TestSharedModules(t *testing.T) {
 	}
 	t.Logf("%d bytes each, %d in common", each, len(kept[0].Value))
 
-	odd := alike(t, 102, 7)[100:] // one by one nobody has it in common yet
+	odd := alike(t, 102, 7)[100:] // written one by one, they are not shared yet
 	odd[1].Top.Bundle.Size++
 	for _, a := range odd {
 		if err := h.giveAll(t.Context(), 1, []fleet.Assignment{a}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	joined := alike(t, 103, 1)[102:] // and what others have already it shares
+	joined := alike(t, 103, 1)[102:] // an existing set is shared
 	if err := h.giveAll(t.Context(), 1, joined); err != nil {
 		t.Fatal(err)
 	}
 	if _, shared := bytesOf(t, h, append(odd, joined...)); shared != 1 {
 		t.Errorf("%d of 3 share something", shared)
 	}
-	other := alike(t, 2, 9) // what is given at once may differ in its top
+	other := alike(t, 2, 9) // one batch with different root bundles
 	other[1].Top.Bundle.Size++
 	other[1].Modules = other[0].Modules
 	if err := h.giveAll(t.Context(), 1, other); err != nil {
@@ -148,8 +148,8 @@ func TestPruneSharedModules(t *testing.T) {
 	count(1, 1)
 	count(2, 2)
 	count(0, 1)
-	count(1, 2) // what went is written again
-	count(2, 2) // and what is named again stays
+	count(1, 2) // a removed set is written again
+	count(2, 2) // a set that is used again stays
 	count(0, 1)
 	bytesOf(t, h, alike(t, 3, 2))
 	h.leader = nil
@@ -199,7 +199,7 @@ func TestLostSharedModules(t *testing.T) {
 			t.Errorf("a list that is lost: %v", err)
 		}
 		h.assignments.all = map[string]kept[assignmentRecord]{}
-		h.sharedModules.again() // as who leads anew
+		h.sharedModules.again() // as a new leader does
 		if err := h.giveAll(t.Context(), 2, all); err != nil {
 			t.Error(err)
 		}

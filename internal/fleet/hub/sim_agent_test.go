@@ -38,16 +38,16 @@ type simAgent struct {
 	dice   *rand.Rand
 
 	lax        atomic.Bool  // it requires nothing of histories
-	away, full atomic.Bool  // it reaches nobody; nothing can be written
+	away, full atomic.Bool  // isolated from the network; the disk is full
 	skew       atomic.Int64 // ns that its clock is ahead
 
 	mu      sync.Mutex
-	stands  map[string]fleet.Bundle // what is applied, by part
+	stands  map[string]fleet.Bundle // the applied bundle, by part
 	runs    int
 	high    fleet.Have
 	ready   bool
 	status  fleet.Status
-	revoked time.Time     // when a hub said so; a store that was lost may not know
+	revoked time.Time     // time of the answer of a hub; a lost store may not have it
 	out     bool          // retired or revoked
 	slow    time.Duration // more that each run takes
 }

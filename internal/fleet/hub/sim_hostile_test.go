@@ -26,7 +26,7 @@ func (a *simAgent) link(ctx context.Context) *bus.Link {
 
 // A revoked agent is disconnected within five seconds, and then gets no assignment, no content and
 // no certificate.
-func TestRevokedIsOut(t *testing.T) {
+func TestRevokedAgent(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
 		s.populate(t, 2)
@@ -127,7 +127,7 @@ func TestCertificateEndsInARun(t *testing.T) {
 
 // Messages of an agent only affect itself. Reports of other targets, reports from the future,
 // invented numbers and unsigned generations change nothing for other targets.
-func TestAgentThatLies(t *testing.T) {
+func TestAgentWithFalseReports(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
 		s.populate(t, 2)
@@ -242,7 +242,7 @@ func TestAgentThatReportsWithoutEnd(t *testing.T) {
 
 // A hub uses a new field that an agent does not support. The agent refuses the whole assignment
 // before it changes anything, and reports this.
-func TestOneFieldAhead(t *testing.T) {
+func TestHubWithANewField(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		one := s.site.commit("main", s.site.believed, simple("one"))
 		s.populate(t, 1)

@@ -38,14 +38,14 @@ type sim struct {
 	site   *site
 	agents []*simAgent
 	hubs   []*simHub
-	// descent is what all agents require; oldHub makes hubs not know histories.
+	// descent is required by all agents; oldHub makes hubs behave as if they had no histories.
 	descent content.Descent
 	oldHub  atomic.Bool
 
 	mu     sync.Mutex
 	kept   *shelf
 	issued map[string]fleet.Assignment // by target and number
-	// intended are those that a hub tried to write.
+	// intended are the assignments that a hub tried to write.
 	intended map[string][]fleet.Assignment
 	wrong    []string
 	trace    []string
@@ -254,7 +254,7 @@ func (k *shelf) unpacked(value []byte) (fleet.Assignment, error) {
 	if err != nil {
 		return fleet.Assignment{}, err
 	}
-	h.sharedModules.store = k.stores["lists"].Copy() // it can be read even while nobody else can
+	h.sharedModules.store = k.stores["lists"].Copy() // readable while other stores fail
 	text, _, err := h.fullAssignment(s)
 	if err != nil {
 		return fleet.Assignment{}, err
@@ -371,7 +371,7 @@ func (s *sim) end() {
 			h.stop()
 		}
 	}
-	time.Sleep(time.Minute) // what writes together waits a moment, and nobody waits for it
+	time.Sleep(time.Minute) // let the background write of a batch end
 	_ = os.RemoveAll(s.dir)
 }
 

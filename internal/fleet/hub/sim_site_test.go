@@ -35,7 +35,7 @@ type site struct {
 	down     bool
 	commits  map[string]*revision
 	branches map[string]string
-	moved    chan struct{} // closed and made anew when a branch moves
+	moved    chan struct{} // closed and replaced when a branch moves
 	last     int64         // time of the newest commit
 	// hostile replaces the objects of a history; nil delivers them.
 	hostile func([][]byte) ([][]byte, error)
@@ -47,7 +47,7 @@ type revision struct {
 	parts  map[string]map[string]string // files by part
 	raw    []byte
 	trees  map[string][][]byte // of the proof, by part
-	signed bool                // by a key that agents believe
+	signed bool                // by a key that agents trust
 }
 
 func newSite() *site {

@@ -84,7 +84,7 @@ func TestOldBackup(t *testing.T) {
 
 // A read model that is created again from a truncated log soon has the whole state of each target,
 // although no target changes, and no target is asked twice.
-func TestViewOfACutLog(t *testing.T) {
+func TestViewOfATruncatedLog(t *testing.T) {
 	inSim(t, 1, func(s *sim) {
 		s.site.commit("main", s.site.believed, simple("one"))
 		s.populate(t, 4)

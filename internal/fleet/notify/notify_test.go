@@ -41,7 +41,7 @@ func ExampleState() {
 
 // A condition is reported once until it ends. A condition that ends before it was reported is not
 // reported. One notice is created at a time.
-func TestOnceUntilItIsOver(t *testing.T) {
+func TestConditionIsReportedUntilItEnds(t *testing.T) {
 	rule, s := hook(), notify.State{}
 	var told []string
 	at := func(sec int64, names ...string) {
@@ -143,7 +143,7 @@ func TestApproval(t *testing.T) {
 
 // For all inputs and failures, each condition is reported at most once before it ends, the end of a
 // reported condition is reported, and the state fits into a store.
-func TestToldOnce(t *testing.T) {
+func TestConditionsAreReportedOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rule, s, now := hook(), notify.State{}, int64(0)
 		open := map[string]bool{}

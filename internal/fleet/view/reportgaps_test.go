@@ -67,7 +67,7 @@ func TestReportGaps(t *testing.T) {
 }
 
 // A model that is created again while it is open gets the modules of each target again.
-func TestAnotherLogHasItsModules(t *testing.T) {
+func TestModulesAfterAnotherLog(t *testing.T) {
 	v, err := view.Open(filepath.Join(t.TempDir(), "view.db"), view.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -128,7 +128,7 @@ func fewChecks(t *testing.T, n string) {
 
 // A model that was updated during the events, with interruptions, equals a model that is created
 // from the whole log, for any order and repetition of reports.
-func TestMadeAgain(t *testing.T) {
+func TestDamagedFileIsReplaced(t *testing.T) {
 	fewChecks(t, "4")
 	rapid.Check(t, func(rt *rapid.T) {
 		var log [][][]byte
@@ -302,7 +302,7 @@ func TestStates(t *testing.T) {
 }
 
 // A name that is used again belongs to the target in the fleet.
-func TestNamesThatComeAgain(t *testing.T) {
+func TestReusedNames(t *testing.T) {
 	v := open(t, view.Options{})
 	old, now := member(0), member(1)
 	old.Standing, now.Name = fleet.Revoked, old.Name

@@ -350,7 +350,7 @@ func (e *endless) Read(b []byte) (int, error) {
 func (e *endless) Close() error { return nil }
 
 // No route reads the body of an unauthenticated client.
-func TestStrangersAreNotReadFor(t *testing.T) {
+func TestBodiesOfStrangersAreNotRead(t *testing.T) {
 	hub := newHub(t)
 	for _, q := range requests {
 		route := api.Routes()[slices.IndexFunc(api.Routes(), func(r api.Route) bool { return r.Name() == q.route })]

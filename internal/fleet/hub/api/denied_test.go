@@ -66,7 +66,7 @@ func TestDeniedRequestsAreRecorded(t *testing.T) {
 
 // A user without a name is not authenticated, also without an error and with rights. So is a user
 // with an error.
-func TestNobodyComesIn(t *testing.T) {
+func TestUsersWithoutAName(t *testing.T) {
 	for what, authenticate := range map[string]api.Authenticate{
 		"no name": func(*http.Request) (access.Who, error) { return access.Somebody("", "test", access.Admins), nil },
 		"a name and an error": func(*http.Request) (access.Who, error) {

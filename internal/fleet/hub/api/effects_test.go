@@ -79,7 +79,7 @@ func TestEffectsOfRequests(t *testing.T) {
 	frozen := func(r *recording) { r.frozen = &document.FleetFreeze{By: "ann"} }
 	for path, says := range map[string]string{
 		"/v1/unfreeze":              "The freeze of all targets by ann has ended. Targets with a freeze of their own stay frozen.",
-		"/v1/targets/web1/unfreeze": "web1 has ended, but the freeze of all targets remains. To end that, run: fettle target unfreeze --all",
+		"/v1/targets/web1/unfreeze": "web1 has no freeze of its own now, but the freeze of all targets remains. To end that, run: fettle target unfreeze --all",
 	} {
 		if w, told := recorded(t, frozen, "POST", path, `{}`); w.Code != 200 || !strings.Contains(w.Body.String(), says) || len(told) != 1 {
 			t.Errorf("%s: %d %s, told %q", path, w.Code, w.Body, told)
@@ -96,8 +96,8 @@ func jsonOf(t *testing.T, v any) string {
 	return string(b)
 }
 
-// TestQuestionsReachTheViews: each parameter of a query is used, and an invalid one is refused.
-func TestQuestionsReachTheViews(t *testing.T) {
+// TestQueriesReachTheViews: each parameter of a query is used, and an invalid one is refused.
+func TestQueriesReachTheViews(t *testing.T) {
 	for path, want := range map[string]string{
 		"/v1/targets?all=true&sort=-state&offset=1&limit=2":                         ` targets [true,"-state",1,2,"2026-11-21"]`,
 		"/v1/targets?all=false&offset=1":                                            ` targets [false,"",1,0,"2026-11-21"]`,

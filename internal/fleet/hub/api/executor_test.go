@@ -141,7 +141,7 @@ func TestExecutorEndsWithTheRight(t *testing.T) {
 }
 
 // A client that does not read blocks only its own stream.
-func TestExecutorHoldsBack(t *testing.T) {
+func TestSlowReaderOfAnExecutor(t *testing.T) {
 	hub, server := bridged(t, func(*api.Handler) {})
 	var given atomic.Int64
 	closed := make(chan struct{})

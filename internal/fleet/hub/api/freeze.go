@@ -45,7 +45,7 @@ func (c *call) unfreeze() (any, error) {
 	}
 	said := "%s may change again."
 	if all != nil {
-		said = "The freeze of %s has ended, but the freeze of all targets remains. To end that, run: fettle target unfreeze --all"
+		said = "%s has no freeze of its own now, but the freeze of all targets remains. To end that, run: fettle target unfreeze --all"
 	}
 	return c.on(said, func(ctx context.Context, t document.Target) error {
 		return c.h.Backend.Unfreeze(ctx, c.who, t.ID)

@@ -70,7 +70,7 @@ func Example() {
 	// fettle_target_states{state="ready"} 1
 }
 
-func TestWhatIsTold(t *testing.T) {
+func TestMetricsOfAFleet(t *testing.T) {
 	_, o := hub(t)
 	m := metrics.New(o)
 	m.Committed(3 * time.Millisecond)
