@@ -175,7 +175,7 @@ func TestBallast(t *testing.T) {
 
 // TestStateDirectory: its modes, and the formats that are refused.
 func TestStateDirectory(t *testing.T) {
-	for text, want := range map[string]string{"x\n": `says "x\n" and not 1`, "0\n": "not 1", "": "not 1", "2\n": "a newer fettle", strings.Repeat("1", 65): "longer than 64 bytes", " 1 \n": ""} {
+	for text, want := range map[string]string{"x\n": `contains "x\n" instead of 1`, "0\n": "instead of 1", "": "instead of 1", "2\n": "a newer fettle", strings.Repeat("1", 65): "longer than 64 bytes", " 1 \n": ""} {
 		fsys := mem.NewFS(mem.Options{})
 		overwrite(t, fsys, "/format", []byte(text))
 		if _, err := journal.Open(fsys); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {

@@ -44,7 +44,8 @@ func (s State) EditOf(attrs ...step.Attr) (Output, diag.List) {
 	}
 	st, err := step.New(step.Edit, []string{s.Str("path")}, attrs...)
 	if err != nil {
-		return Output{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s cannot be written as a step: %s.", s.ID, strings.TrimRight(err.Error(), "."))}
+		return Output{}, diag.List{diag.Errorf(s.Range, "Impossible step",
+			"%s cannot be written as a step: %s.", s.ID, strings.TrimRight(err.Error(), "."))}
 	}
 	return Output{Steps: []step.Step{st}}, nil
 }

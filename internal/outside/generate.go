@@ -65,7 +65,8 @@ func verdict(g generator.Run, res sandbox.Printed) diag.List {
 		}
 		return diag.List{diag.Errorf(g.Range, summary, "%s", text)}
 	}
-	const only = "In its sandbox it can read only its inputs and the programs below /usr, and write only to its standard output; it has no network."
+	const only = "In its sandbox it can read only its inputs and the programs below /usr, " +
+		"and write only to its standard output; it has no network."
 	switch {
 	case res.TimedOut:
 		return fail("Generator takes too long", "%s was ended after %s, with all of its processes. Increase timeout, or give the generator less work.", g.ID, g.Timeout)

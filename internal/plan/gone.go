@@ -164,7 +164,8 @@ func (m *maker) displaces(to image.File, p string) error {
 
 // holdsForeign returns the error for a directory that would be replaced, but contains files of others.
 func holdsForeign(dir, name string) error {
-	return fmt.Errorf("cannot replace the directory %q: it contains files that fettle does not manage, such as %q; move them away first", dir, name)
+	return fmt.Errorf("cannot replace the directory %q: it contains files that fettle does not manage, such as %q; move them away first",
+		dir, name)
 }
 
 // stuckWith returns an error for a path in a directory that cannot be replaced, if blocked addresses

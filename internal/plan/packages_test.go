@@ -57,12 +57,13 @@ func TestWhatIsToldOfPackages(t *testing.T) {
 		"it was purged":      {func() plan.Change { c := arriving(); c.Applied = "PKG nginx ensure=purged"; return c }(), remains(files), "it was purged: its earlier configuration and data cannot be restored", ""},
 		"it is new":          {arriving(), remains(files), "", ""},
 		"goes along":         {with(leaving(), map[string]string{"lib": ""}), along(map[string]plan.Along{"lib": {Version: "1"}}), "lib is also removed", ""},
-		"comes back":         {with(arriving(), map[string]string{"lib": "3"}), along(map[string]plan.Along{"lib": {}}), "lib 3 is installed again", ""},
-		"goes back":          {with(leaving(), map[string]string{"lib": "3"}), along(map[string]plan.Along{"lib": {Version: "4"}}), "lib is restored from 4 to 3", ""},
-		"of another":         {leaving(), along(map[string]plan.Along{"lib": {Version: "1", Other: true}}), "lib is also removed", ""},
-		"of another, new":    {arriving(), along(map[string]plan.Along{"lib": {Version: "1", Other: true}}), "", ""},
-		"not of it":          {leaving(), along(map[string]plan.Along{"lib": {Version: "1"}}), "", ""},
-		"stays":              {with(leaving(), map[string]string{"a": "", "b": "", "c": ""}), along(map[string]plan.Along{"a": {Stays: "x needs them"}, "b": {Stays: "x needs them"}, "c": {Version: "1"}}), "c is also removed; stays: a, b: x needs them", ""},
+		"comes back": {with(arriving(), map[string]string{"lib": "3"}),
+			along(map[string]plan.Along{"lib": {}}), "lib 3 is installed again", ""},
+		"goes back":       {with(leaving(), map[string]string{"lib": "3"}), along(map[string]plan.Along{"lib": {Version: "4"}}), "lib is restored from 4 to 3", ""},
+		"of another":      {leaving(), along(map[string]plan.Along{"lib": {Version: "1", Other: true}}), "lib is also removed", ""},
+		"of another, new": {arriving(), along(map[string]plan.Along{"lib": {Version: "1", Other: true}}), "", ""},
+		"not of it":       {leaving(), along(map[string]plan.Along{"lib": {Version: "1"}}), "", ""},
+		"stays":           {with(leaving(), map[string]string{"a": "", "b": "", "c": ""}), along(map[string]plan.Along{"a": {Stays: "x needs them"}, "b": {Stays: "x needs them"}, "c": {Version: "1"}}), "c is also removed; stays: a, b: x needs them", ""},
 	} {
 		p := &plan.Plan{Operation: journal.OpApply, Changes: []plan.Change{c.change}}
 		if problems := p.Tell(c.answers); len(problems) > 0 || p.Changes[0].Note != c.note || p.Changes[0].Irreversible != c.irreversible {

@@ -65,7 +65,7 @@ func TestMirrorOverSSH(t *testing.T) {
 		}
 	}
 	_, err = sshMirror(t, source, repo.Access{})
-	wantErr(t, err, "cannot ask")
+	wantErr(t, err, "cannot list the branches")
 }
 
 func sshMirror(t *testing.T, source string, a repo.Access) (*repo.Mirror, error) {

@@ -84,7 +84,7 @@ func TestMirrorKeepsWhatItKnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := m.Update(t.Context(), []string{"main"})
-	wantErr(t, err, "cannot ask")
+	wantErr(t, err, "cannot list the branches")
 	if got, err := m.Known(t.Context(), []string{"main"}); err != nil || got["main"] != second {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -203,5 +203,5 @@ func TestChain(t *testing.T) {
 		wantErr(t, err, "cannot ")
 	}
 	_, err = r.Chain(context.Background(), "main", ".")
-	wantErr(t, err, "is no commit")
+	wantErr(t, err, "is not a commit")
 }

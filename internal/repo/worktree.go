@@ -17,7 +17,7 @@ import (
 // returns a mixture.
 func (r *Repo) WorkTree(ctx context.Context) (Tree, Revision, error) {
 	if r.bare {
-		return nil, Revision{}, fmt.Errorf("cannot read work tree: %q is a bare repository and has no work tree; name a revision: --rev main", r.top)
+		return nil, Revision{}, fmt.Errorf("cannot read work tree: %q is a bare repository; name a revision: --rev main", r.top)
 	}
 	if err := r.ready(ctx); err != nil {
 		return nil, Revision{}, err

@@ -252,7 +252,8 @@ func (l *linter) triggers(i int, s Step) {
 	}
 	switch {
 	case all == 0:
-		l.warnf(s, s.Range, "Action without trigger", "The action runs only after a change of an address in on=, and there is no on=. Add on=KIND:NAME.")
+		l.warnf(s, s.Range, "Action without trigger",
+			"The action runs only after a change of an address in on=, and there is no on=. Add on=KIND:NAME.")
 	case late == all && l.last[s.Addr()] == i:
 		l.warnf(s, s.Range, "Action before its triggers", "All steps that trigger the action are after it. Move the action after these steps.")
 	}

@@ -78,7 +78,8 @@ func (r *resolver) steps(list List, dir string) {
 		r.out = append(r.out, s)
 		if len(r.out) > MaxSteps {
 			r.full = true
-			r.fault(s, wholeLine, "Too many steps", "The list and its includes have more than %d steps. Split the configuration of the target.", MaxSteps)
+			r.fault(s, wholeLine, "Too many steps",
+				"The list and its includes have more than %d steps. Split the configuration of the target.", MaxSteps)
 		}
 	}
 }

@@ -61,7 +61,8 @@ func TestBadText(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"NUL", "MKDIR /a\x00b", "x:2:9: error: NUL byte"},
 		{"UTF-8", "MKDIR /é\xff", "x:2:9: error: Invalid UTF-8"},
-		{"escape", "MKDIR /a \x1b[31m", `x:2:10: error: Control character: A list cannot contain control characters. Inside quotes, write it as \x1b.`},
+		{"escape", "MKDIR /a \x1b[31m",
+			`x:2:10: error: Control character: A list cannot contain control characters. Inside quotes, write it as \x1b.`},
 		{"lone CR", "MKDIR /a\rMKDIR /b", "x:2:9: error: Control character"},
 		{"bidi", "MKDIR /a\u202eb", `x:2:9: error: Invisible character: The line contains an invisible character. Remove it, or write it in quotes as \u202e.`},
 		{"bidi in source", "MKDIR /a #@ a\u202eb", "x:2:14: error: Invisible character"},

@@ -137,7 +137,8 @@ func noise(d *desk, m *machine) {
 	m.WriteFile(d.t, "/root/.ssh/authorized_keys", keys, 0o600)
 	d.hangUp()
 	m.Run(d.t, "usermod", "-s", "/usr/sbin/nologin", "root")
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "another program than fettle answers: This account is currently not available", "the login shell")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "another program than fettle answers: This account is currently not available",
+		"the login shell")
 	m.Run(d.t, "usermod", "-s", "/bin/bash", "root")
 }
 

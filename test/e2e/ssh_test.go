@@ -130,7 +130,8 @@ func penalized(d *desk, m *machine) {
 	d.put(".ssh/config", strings.ReplaceAll(was, d.at(".ssh/id"), d.at("unknown")), 0o600)
 	d.says(d.fettle(failed, "plan", "-t", "web1"), "it does not let you in")
 	d.put(".ssh/config", was, 0o600)
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "it ended the connection before the SSH handshake", "PerSourcePenalties", "journalctl -u ssh")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "it ended the connection before the SSH handshake",
+		"PerSourcePenalties", "journalctl -u ssh")
 	m.Run(d.t, "rm", "/etc/ssh/sshd_config.d/penalties.conf")
 	m.Run(d.t, "systemctl", "restart", "ssh")
 	d.fettle(changes, "plan", "-t", "web1")

@@ -20,7 +20,8 @@ func (x *Executor) guard(ctx context.Context, o executor.Options, began time.Tim
 		return nil
 	}
 	if x.watch == nil {
-		return errors.New("cannot arm the run: nothing would undo it if this process died; to run it without a confirmation, add --confirm-within 0s")
+		return errors.New("cannot arm the run: nothing would undo it if this process died; " +
+			"to run it without a confirmation, add --confirm-within 0s")
 	}
 	if err := x.watch(ctx, began.Add(o.ConfirmWithin)); err != nil {
 		return fmt.Errorf("cannot arm the run: %w; to run it without a confirmation, add --confirm-within 0s", err)

@@ -12,13 +12,14 @@ import (
 // step changes what apt offers, or apt has no lists. Otherwise the plan shows what comes.
 func TestPlanAsksApt(t *testing.T) {
 	for name, c := range map[string]struct{ list, shown, refused string }{
-		"a candidate":             {list: "PKG app", shown: "version 1; with it apt installs 1 dependency"},
-		"a version":               {list: "PKG grow version=1", shown: "version 1"},
-		"an unknown package":      {list: "PKG ngnix", refused: `apt knows no package "ngnix"`},
-		"an unknown version":      {list: "PKG app version=9", refused: `apt knows no package "app" 9`},
-		"a source before":         {list: "MKDIR /etc/apt; COPY 1 /etc/apt/x.list; PKG ngnix", shown: "known after apply: file:/etc/apt/x.list may change the versions in apt"},
-		"a source after":          {list: "PKG ngnix; MKDIR /etc/apt; COPY 1 /etc/apt/x.list", refused: `apt knows no package "ngnix"`},
-		"a command that fetches":  {list: "EXEC u -- apt-get update; PKG ngnix", shown: "known after apply: exec:u may change the versions in apt"},
+		"a candidate":        {list: "PKG app", shown: "version 1; with it apt installs 1 dependency"},
+		"a version":          {list: "PKG grow version=1", shown: "version 1"},
+		"an unknown package": {list: "PKG ngnix", refused: `apt knows no package "ngnix"`},
+		"an unknown version": {list: "PKG app version=9", refused: `apt knows no package "app" 9`},
+		"a source before":    {list: "MKDIR /etc/apt; COPY 1 /etc/apt/x.list; PKG ngnix", shown: "known after apply: file:/etc/apt/x.list may change the versions in apt"},
+		"a source after":     {list: "PKG ngnix; MKDIR /etc/apt; COPY 1 /etc/apt/x.list", refused: `apt knows no package "ngnix"`},
+		"a command that fetches": {list: "EXEC u -- apt-get update; PKG ngnix",
+			shown: "known after apply: exec:u may change the versions in apt"},
 		"another file before":     {list: "MKDIR /t; COPY 1 /t/a; PKG ngnix", refused: `apt knows no package "ngnix"`},
 		"an absent unknown one":   {list: "PKG ngnix ensure=absent", shown: ""},
 		"two, and one is unknown": {list: "PKG app; PKG ngnix", refused: `apt knows no package "ngnix"`},

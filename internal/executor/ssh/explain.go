@@ -80,7 +80,7 @@ func rules() []rule {
 		{turnedAway, Unreachable, "it ended the connection before the SSH handshake", penalized},
 		{"Connection closed by", Unreachable, "it closed the connection", "Try: ssh -v %h"},
 		{"Connection reset by", Unreachable, "it reset the connection", "Try: ssh -v %h"},
-		{"is not in the sudoers file", SudoDenied, "the account may not use sudo there", "Allow it there: visudo, or add the account to the group sudo"},
+		{"is not in the sudoers file", SudoDenied, "the account may not use sudo there", "Allow it: visudo, or the group sudo"},
 		{"is not allowed to execute", SudoDenied, "the account may not use sudo for this", "Allow the account to run programs as root: visudo"},
 		{"sudo: a terminal is required", SudoAsks, "sudo there requires a terminal", "Remove requiretty from its sudoers file"},
 		{"sudo: not found", SudoDenied, "sudo is not installed there", "Log in as root, or install sudo"},
@@ -114,7 +114,7 @@ func (p *process) explain(a Address, err error) error {
 	}
 	if p.notRun(text) {
 		e.Class, e.Text = NotRun, "the fettle binary does not run there: "+oneLine(text)
-		e.Advice = "Check the architecture of the host, and whether the directory of the binary is mounted noexec. Try: ssh " + a.Host + " uname -a"
+		e.Advice = "Check the architecture of the host, and a noexec mount of the directory of the binary. Try: ssh " + a.Host + " uname -a"
 		return e
 	}
 	for _, r := range rules() {
@@ -189,7 +189,8 @@ func explainBoot(a Address, err error) *Error {
 		e.Text, e.Advice = "the fettle binary does not fit into "+rest, "Free space there, then try again"
 	case "nowhere":
 		e.Class, e.Text = NotRun, "no directory there can store the fettle binary: "+rest
-		e.Advice = "Make one of them writable and mount it without noexec, or name another directory in sshd_config there: SetEnv XDG_CACHE_HOME=DIR\n" +
+		e.Advice = "Make one of them writable and mount it without noexec, " +
+			"or name another directory in sshd_config there: SetEnv XDG_CACHE_HOME=DIR\n" +
 			"Each directory above it must belong to root or the account, and no other user may have write access to it"
 	case "damaged":
 		e.Text, e.Advice = "the fettle binary was damaged on the way to "+rest, "Try again; if it fails again, check the disk there"

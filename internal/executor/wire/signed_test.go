@@ -134,7 +134,7 @@ func TestUnsignedCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := keyless.conn.call(ctx, signedCallName, signedCall{signed}, nil, nil, nil); err == nil || !strings.Contains(err.Error(), "there is no such report") {
+		if err := keyless.conn.call(ctx, signedCallName, signedCall{signed}, nil, nil, nil); err == nil || !strings.Contains(err.Error(), "there is no such call") {
 			t.Errorf("the signed call %q: %v", call, err)
 		}
 	}

@@ -309,12 +309,12 @@ func TestSilentClient(t *testing.T) {
 // TestNoFettle: what something else says is in the error.
 func TestNoFettle(t *testing.T) {
 	for said, want := range map[string]string{
-		"":                                     "without a word",
+		"":                                     "without an answer",
 		"command not found\n":                  "command not found",
-		strings.Repeat("x\n", maxNoise):        "no fettle",
-		Magic + "\n":                           "fell silent",
-		Magic + "\n\x04\x00\x00\x00\x00\x00":   "fell silent",
-		"Welcome\n" + Magic + "\n\xff\xff\xff": "fell silent",
+		strings.Repeat("x\n", maxNoise):        "is not fettle",
+		Magic + "\n":                           "stopped answering",
+		Magic + "\n\x04\x00\x00\x00\x00\x00":   "stopped answering",
+		"Welcome\n" + Magic + "\n\xff\xff\xff": "stopped answering",
 	} {
 		_, err := hear(newReader(strings.NewReader(said)))
 		if err == nil || !strings.Contains(err.Error(), want) {

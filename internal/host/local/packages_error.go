@@ -275,7 +275,8 @@ func (p *packages) hint(ctx context.Context, f failure) string {
 		case strings.HasPrefix(e, "Essential packages were removed"):
 			return "fettle does not remove essential packages; remove from the list the step that removes or conflicts with them"
 		case strings.Contains(e, "held broken packages"), strings.Contains(e, "generated breaks"):
-			return "The versions in the list conflict with each other: \"apt-get install --simulate\" with these versions prints the conflicting dependency"
+			return "The versions in the list conflict with each other: " +
+				"\"apt-get install --simulate\" with these versions prints the conflicting dependency"
 		}
 	}
 	if len(f.scripts) > 0 {

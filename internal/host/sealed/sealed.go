@@ -113,7 +113,7 @@ func (h *Host) open(path, key string) (host.File, error) {
 	}
 	content, err := io.ReadAll(io.LimitReader(f, Largest+1))
 	if err == nil && len(content) > Largest {
-		err = fmt.Errorf("cannot encrypt the content of %q: it has more than 64 MiB, which is the limit for files with secrets; move it away", path)
+		err = fmt.Errorf("cannot encrypt the content of %q: it has more than 64 MiB, the limit for files with secrets; move it away", path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())

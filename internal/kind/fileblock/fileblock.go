@@ -51,7 +51,7 @@ func steps(s kind.State) (kind.Output, diag.List) {
 			if s.Attrs["content"].IsMarked() {
 				line = begin[1:]
 			}
-			return kind.Output{}, s.Errorf("content", "Mark inside the content", "The line %q marks the beginning or end of the block. Remove it: fettle adds these lines.", line)
+			return kind.Output{}, s.Errorf("content", "Mark inside the content", "The line %q marks the beginning or end of the block. Remove it: these lines are added automatically.", line)
 		}
 	}
 	return s.Edit("block", "content", "comment")

@@ -70,7 +70,8 @@ func checkComment(v cty.Value) error {
 
 // checkHash refuses a hash that did not come of a secret.
 func checkHash(cty.Value) error {
-	return fmt.Errorf("the password can be guessed from its hash, so the hash must be a secret: store it with fettle secret set, and write secret(\"…\")")
+	return fmt.Errorf("the password can be guessed from its hash, so the hash must be a secret: " +
+		"store it with fettle secret set, and write secret(\"…\")")
 }
 
 // password is the hash as a reference, with the blob that it refers to; none where

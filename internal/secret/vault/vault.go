@@ -156,7 +156,8 @@ func decrypt(b []byte, ids Identities, name string) ([]byte, error) {
 // Seal encrypts content to recipients, as the armored text of a file.
 func Seal(content []byte, to Recipients) ([]byte, error) {
 	if len(to) == 0 {
-		return nil, errors.New("cannot encrypt: there are no recipients, so no user or host could decrypt it; add a recipient with fettle secret add-recipient")
+		return nil, errors.New("cannot encrypt: there are no recipients, so no user or host could decrypt it; " +
+			"add a recipient with fettle secret add-recipient")
 	}
 	if len(content) > Largest {
 		return nil, fmt.Errorf("cannot encrypt %d bytes: the limit of a secret is 1 MiB", len(content))

@@ -46,7 +46,8 @@ func revealed(h host.Host, s step.Step) (step.Step, error) {
 		return s, fmt.Errorf("cannot edit %q: its secret has a line break, and the step writes one line; use a block", s.Path())
 	}
 	if why := refuse(plain); why != "" && !s.Absent() {
-		return s, fmt.Errorf("cannot edit %q: its secret contains a line that marks the beginning or end of the block; give the block another name", s.Path())
+		return s, fmt.Errorf("cannot edit %q: its secret contains a line that marks the beginning or end of the block; "+
+			"give the block another name", s.Path())
 	}
 	return plain, nil
 }

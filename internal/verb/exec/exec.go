@@ -112,7 +112,8 @@ func guard(ctx context.Context, e verb.Env, s step.Step, key, words string) (boo
 	case res.TimedOut:
 		return false, fmt.Errorf("the %s command %q did not end within its time limit and was killed, so its result is unknown", key, words)
 	case res.Signal != "" || res.ExitCode < 0:
-		return false, fmt.Errorf("the %s command %q was ended by a signal (%s), so its result is unknown", key, words, cmp.Or(res.Signal, "unknown"))
+		return false, fmt.Errorf("the %s command %q was ended by a signal (%s), so its result is unknown",
+			key, words, cmp.Or(res.Signal, "unknown"))
 	}
 	return res.ExitCode == 0, nil
 }

@@ -71,7 +71,8 @@ func TestWhatCannotRun(t *testing.T) {
 		return host.CommandResult{}, broken
 	}})
 	for line, want := range map[string]string{
-		`EXEC x /bin/x unless=/bin/hang`:  `the unless command "/bin/hang" did not end within its time limit and was killed, so its result is unknown`,
+		`EXEC x /bin/x unless=/bin/hang`: `the unless command "/bin/hang" ` +
+			`did not end within its time limit and was killed, so its result is unknown`,
 		`EXEC x /bin/x only_if=/bin/fork`: `cannot run the only_if command "/bin/fork": no processes left`,
 		`EXEC x /bin/x only_if=/bin/kill`: `the only_if command "/bin/kill" was ended by a signal (killed), so its result is unknown`,
 	} {
