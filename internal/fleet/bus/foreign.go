@@ -94,12 +94,12 @@ func (f Foreign) bucket(name string) string { return f.Prefix + "_" + name }
 
 // abroad is the connection to a Foreign.
 type abroad struct {
-	conf Foreign
-	seal *seal
-	nc   *nats.Conn
-	js   jetstream.JetStream
-	warn func(string)
-	anew renewals
+	conf    Foreign
+	seal    *seal
+	nc      *nats.Conn
+	js      jetstream.JetStream
+	warn    func(string)
+	renewed renewals
 
 	mu     sync.Mutex
 	denied string // the last permission error of the cluster
@@ -212,11 +212,11 @@ func (a *abroad) back(nc *nats.Conn) {
 	a.why = ""
 	a.mu.Unlock()
 	a.warn(fmt.Sprintf("connected to the NATS cluster again after %s, at %s", was, nc.ConnectedAddr()))
-	a.anew.begin()
+	a.renewed.begin()
 	// After a reconnection, a change of the JetStream leader can end subscriptions again. The
 	// library detects that only after 20 seconds.
 	for _, later := range []time.Duration{4 * time.Second, 10 * time.Second} {
-		time.AfterFunc(later, a.anew.begin)
+		time.AfterFunc(later, a.renewed.begin)
 	}
 }
 

@@ -175,7 +175,7 @@ func (s *Server) accompany() (end func(), err error) {
 	company, err := server.NewServer(&server.Options{
 		ServerName: s.config.Name + "-company", NoLog: true, NoSigs: true, CustomRouterAuthentication: hubsOnly{},
 		// A server that does not listen for clients does not connect routes.
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, CustomClientAuthentication: nobody{},
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, CustomClientAuthentication: refuseAll{},
 		Cluster: server.ClusterOpts{Name: c.Name, Host: "127.0.0.1", Port: server.RANDOM_PORT, NoAdvertise: true, TLSTimeout: 10, TLSConfig: strict(c.TLS, c.Identify)},
 		Routes:  []*url.URL{{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", port)}},
 	})
@@ -189,8 +189,8 @@ func (s *Server) accompany() (end func(), err error) {
 	}, nil
 }
 
-// The type nobody implements server.Authentication: it refuses all clients.
-type nobody struct{}
+// refuseAll implements server.Authentication: it refuses all clients.
+type refuseAll struct{}
 
 // Check implements server.Authentication.
-func (nobody) Check(server.ClientAuthentication) bool { return false }
+func (refuseAll) Check(server.ClientAuthentication) bool { return false }

@@ -12,7 +12,7 @@ import (
 
 // store opens a bucket on the NATS cluster, and creates it if it does not exist.
 func (a *abroad) store(ctx context.Context, name string) (fleet.Store, error) {
-	st := &store{name: name, js: a.js, abroad: a, anew: &a.anew}
+	st := &store{name: name, js: a.js, abroad: a, renewed: &a.renewed}
 	err := a.persist(ctx, func(ctx context.Context) (err error) {
 		if st.kv, err = a.openBucket(ctx, name); err != nil {
 			return err
@@ -29,7 +29,7 @@ func (a *abroad) store(ctx context.Context, name string) (fleet.Store, error) {
 
 // log opens a log on the NATS cluster, and creates it if it does not exist.
 func (a *abroad) log(ctx context.Context, c LogConfig) (fleet.Log, error) {
-	l := &eventLog{js: a.js, name: c.Name, at: a.conf.Prefix + ".log." + c.Name, abroad: a, anew: &a.anew}
+	l := &eventLog{js: a.js, name: c.Name, at: a.conf.Prefix + ".log." + c.Name, abroad: a, renewed: &a.renewed}
 	err := a.persist(ctx, func(ctx context.Context) (err error) {
 		l.stream, err = a.openLog(ctx, c)
 		return err

@@ -36,13 +36,13 @@ func (e *CorruptError) Unwrap() error { return e.Err }
 
 // eventLog is a stream of JetStream. One message holds the records of one Append.
 type eventLog struct {
-	js     jetstream.JetStream
-	stream jetstream.Stream
-	name   string
-	at     string  // its subject
-	abroad *abroad // nil if the hub stores the log itself
-	anew   *renewals
-	cut    *renewals // as for a store
+	js      jetstream.JetStream
+	stream  jetstream.Stream
+	name    string
+	at      string  // its subject
+	abroad  *abroad // nil if the hub stores the log itself
+	renewed *renewals
+	cut     *renewals // as for a store
 
 	batches batches
 }
@@ -66,7 +66,7 @@ func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the log %s: %w", c.Name, err)
 	}
-	return &eventLog{js: s.js, stream: stream, name: c.Name, at: "log." + c.Name, anew: &s.anew, cut: &s.anew}, nil
+	return &eventLog{js: s.js, stream: stream, name: c.Name, at: "log." + c.Name, renewed: &s.renewed, cut: &s.renewed}, nil
 }
 
 // Append implements fleet.Log. After an error the records may have been appended. Readers must
@@ -96,7 +96,7 @@ func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error)
 // damaged message.
 func (l *eventLog) Follow(ctx context.Context, from uint64, each func(seq uint64, records [][]byte) error) error {
 	for {
-		once, stop := l.anew.within(ctx)
+		once, stop := l.renewed.within(ctx)
 		err := l.follow(ctx, once, &from, each)
 		stop()
 		if err != nil {

@@ -39,7 +39,7 @@ type Server struct {
 	js          jetstream.JetStream
 	abroad      *abroad // the NATS cluster that stores the data; nil if the hub does
 	owned       []*nats.Conn
-	anew        renewals // of the owned connections
+	renewed     renewals // of the owned connections
 	cancel      context.CancelFunc
 	closing     sync.Once
 }
@@ -212,7 +212,7 @@ func persist(ctx context.Context, do func(context.Context) error, final func(err
 // server ends a connection that reads too slowly.
 func (s *Server) reconnected() {
 	s.warn("a connection of the hub to its own bus read too slowly and was replaced. If this continues, this machine is overloaded")
-	s.anew.begin()
+	s.renewed.begin()
 }
 
 // Left returns true if the other hubs have removed this hub from the vote: it no longer stores

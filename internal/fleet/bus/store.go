@@ -46,9 +46,9 @@ type store struct {
 	// stream is the bucket. In a cluster, reads are answered by its leader.
 	stream jetstream.Stream
 	abroad *abroad // nil if the hub stores the bucket itself
-	// anew is of the connection that watches use. cut is the same if the connection loses unsent
+	// renewed is of the connection that watches use. cut is the same if the connection loses unsent
 	// messages when it breaks, and otherwise nil.
-	anew, cut *renewals
+	renewed, cut *renewals
 	// together writes several messages as one; nil if the server cannot.
 	together *nats.Conn
 }
@@ -73,7 +73,7 @@ func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the bucket %s: %w", name, err)
 	}
-	st := &store{kv: kv, js: s.js, name: name, together: s.js.Conn(), anew: &s.anew, cut: &s.anew}
+	st := &store{kv: kv, js: s.js, name: name, together: s.js.Conn(), renewed: &s.renewed, cut: &s.renewed}
 	err = s.persist(ctx, func(ctx context.Context) (err error) {
 		st.stream, err = s.js.Stream(ctx, "KV_"+name)
 		return err

@@ -27,7 +27,7 @@ type watching struct {
 func (s *store) Watch(ctx context.Context, each func(fleet.Entry), ready func()) error {
 	w := &watching{entry: s.entry, each: each, ready: ready, known: map[string]uint64{}}
 	for {
-		once, stop := s.anew.within(ctx)
+		once, stop := s.renewed.within(ctx)
 		if updates, err := s.kv.WatchAll(once); err == nil {
 			w.follow(once, updates.Updates())
 			_ = updates.Stop() // the connection may have ended, and the watch with it

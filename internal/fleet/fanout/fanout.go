@@ -119,7 +119,7 @@ func (a Amount) most(all int) int {
 // Exceeded returns true if the number of failures, of all targets, is larger than the amount.
 func (a Amount) Exceeded(failures, all int) bool { return failures > a.most(all) }
 
-// What tells the kind of an event.
+// The type What has the kinds of events.
 type What uint8
 
 // The kinds of events. A target has first Started, then Ended; a skipped target only Ended.

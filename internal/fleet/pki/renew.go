@@ -11,7 +11,7 @@ import (
 )
 
 // Renew issues the next certificate to the target at the other end of a connection, for the key
-// that the connection proves. Its name and labels are those of the registry. A target whose
+// that the connection proves. Its name and labels are taken from the registry. A target whose
 // certificate expired longer than Grace ago becomes pending. A target that the registry has lost is
 // stored again, from its certificate. If the issuer of the certificate is revoked, the registry
 // must have the target with this key.
