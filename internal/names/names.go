@@ -99,10 +99,10 @@ func readFile(r host.Reader, path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// UID implements verb.Names. A number stands for itself.
+// UID implements verb.Names. A number is returned unchanged.
 func (n *Names) UID(name string) (uint32, error) { return find(n.tables().users, "user", name) }
 
-// GID implements verb.Names. A number stands for itself.
+// GID implements verb.Names. A number is returned unchanged.
 func (n *Names) GID(name string) (uint32, error) { return find(n.tables().groups, "group", name) }
 
 func find(t table, what, name string) (uint32, error) {

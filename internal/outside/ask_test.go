@@ -84,7 +84,7 @@ func TestCommand(t *testing.T) {
 		want string
 	}{
 		"good":  {host.CommandResult{Stdout: []byte("x")}, "x<nil>"},
-		"fails": {host.CommandResult{ExitCode: 3, Stderr: []byte("a\nno such user\n")}, "ended with 3: no such user"},
+		"fails": {host.CommandResult{ExitCode: 3, Stderr: []byte("a\nno such user\n")}, "ended with exit code 3: no such user"},
 		"late":  {host.CommandResult{ExitCode: -1, TimedOut: true}, "longer than 30s"},
 		"large": {host.CommandResult{Stdout: make([]byte, outside.MaxAnswer+1)}, "more than"},
 	} {

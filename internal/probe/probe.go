@@ -22,8 +22,8 @@ const maxBody = 1 << 20
 // Net is the real network. It keeps no connection open.
 type Net struct{}
 
-// HTTP gets a URL, without following redirects to other places: what a check
-// asks for is what it gets. The body is cut at 1 MiB.
+// HTTP gets a URL. It does not follow redirects, so that a check examines exactly its URL. The body is
+// cut at 1 MiB.
 func (Net) HTTP(ctx context.Context, url string) (status int, body []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, attempt)
 	defer cancel()

@@ -99,8 +99,8 @@ func (c *dirCache) put(path string, d *dir, gen uint64) {
 	d.refs++
 }
 
-// came clears the cached absences after a change created something. A path below a file gives a
-// different error from a path below a missing directory.
+// came clears the cached absences after a change created a file. A path below a file gives a different
+// error from a path below a missing directory.
 func (c *dirCache) came() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -38,7 +38,7 @@ func Kinds() []kind.Kind {
 
 func text(name, doc string) kind.Attr { return kind.Attr{Name: name, Type: cty.String, Doc: doc} }
 
-// attrs are those that both kinds have.
+// attrs are the common attributes of both kinds.
 func attrs() []kind.Attr {
 	return []kind.Attr{
 		text("name", "name of the state; default: the label"),

@@ -1,14 +1,9 @@
-// Package directory is the kind directory: a directory, and with source all
-// that is in it.
+// Package directory is the kind directory: a directory, and with source all of its content.
 //
 //	directory "/srv/www/site" {
 //	  owner  = "www-data"
 //	  source = "files/site"
 //	  purge  = true
-//	}
-//	directory "/etc/shop" {
-//	  template = "templates/shop"
-//	  vars     = { port = 8080 }
 //	}
 package directory
 
@@ -72,8 +67,9 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	return t.out, t.ds
 }
 
-// dirAttrs are the attributes of a directory, its mode from the named one. What is
-// given is written, defaults too: what is not written stays as it is found.
+// dirAttrs returns the attributes of a directory; modeAttr is the attribute with its mode. Given
+// values are always written, also if they are defaults, because omitted values leave the directory
+// unchanged.
 func dirAttrs(s kind.State, modeAttr string) []step.Attr {
 	mode := s.Str("mode")
 	if m := s.Str(modeAttr); m != "" {

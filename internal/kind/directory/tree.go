@@ -99,8 +99,8 @@ func (t *tree) content(src string) (b kind.Blob, key string, ok bool) {
 	return b, "", err == nil
 }
 
-// link copies a symbolic link as a link. One that leads out of the source
-// would mean something else on the target, so it is refused.
+// link copies a symbolic link as a link. A link out of the source is an error, because it would have
+// another destination on the target.
 func (t *tree) link(src, dst string) {
 	target, err := t.s.Files.Readlink(src)
 	if err != nil {

@@ -64,8 +64,8 @@ func absent(s kind.State) (kind.Output, diag.List) {
 	return s.One(step.Rm, []string{s.Str("path")})
 }
 
-// content is the blob of the one of content, source, template and secret that is
-// given, with the ID of the key that it is sealed with, "" for none.
+// content returns the blob of the given attribute: content, source, template or secret. key is the ID
+// of the key that encrypts it, or "".
 func content(s kind.State) (blob kind.Blob, key string, ds diag.List) {
 	var given []string
 	for _, name := range []string{"content", "source", "template", "secret"} {

@@ -28,7 +28,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// format is what one of the kinds is about.
+// format is the file format of one of the kinds.
 type format struct {
 	name, keys string
 	json       bool // values are of any type, and written as JSON into the list
@@ -89,8 +89,7 @@ func (f format) steps(s kind.State) (kind.Output, diag.List) {
 	return out, ds
 }
 
-// attr is the value for the step. What is wrong with a secret one is not told in
-// its own words.
+// attr returns the value for the step. Errors about a secret value do not quote the value.
 func (f format) attr(v cty.Value) (step.Attr, []kind.Blob, error) {
 	plain, marks := v.UnmarkDeep()
 	text, err := f.value(plain)
@@ -114,8 +113,7 @@ func (f format) attr(v cty.Value) (step.Attr, []kind.Blob, error) {
 	return a, []kind.Blob{b}, nil
 }
 
-// canonical is JSON as the verb compares it, so that the same secret is the same
-// wherever it stands.
+// canonical returns JSON in the form that the verb compares, so that equal secrets have equal text.
 func canonical(text string) string {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()

@@ -80,8 +80,8 @@ func golden(t *testing.T, o Options, file string) {
 	}
 }
 
-// steps compiles the module in declaration order, which is enough for a kind:
-// what comes first in a list is the compiler's business.
+// steps compiles the module in the order of declaration. This is enough for a kind, because the
+// compiler orders the list.
 func steps(texts map[string]string, o Options) (section, text string) {
 	p, ds := lang.Load(repo.MapTree(texts), lang.Options{Kinds: o.Kinds, Stdlib: o.Stdlib})
 	if ds.HasErrors() {

@@ -1,5 +1,5 @@
-// Package metadata is the kind metadata: owner, group, mode, ACL and inode
-// attributes of a path whose content is somebody else's.
+// Package metadata is the kind metadata: owner, group, mode, ACL and inode attributes of a path whose
+// content fettle does not write.
 //
 //	metadata "/var/log/shop" {
 //	  group = "adm"

@@ -10,9 +10,9 @@ import (
 	"fettle.dev/fettle/internal/fleet/fanout"
 )
 
-// Board shows many targets while they are worked on: on a live screen a line for
-// each that runs and one with the numbers, which fold when there are many; elsewhere
-// a line for each that has ended. It is told events by one goroutine.
+// Board shows the progress of many targets. On a live screen it redraws one line for each running
+// target, up to a limit, and one line with totals. Otherwise it prints a line for each finished
+// target. Only one goroutine may use it.
 type Board struct {
 	style Style
 	w     io.Writer
@@ -23,18 +23,18 @@ type Board struct {
 	mu      sync.Mutex
 	running []string
 	count   map[fanout.Status]int
-	drawn   int // lines on the screen
+	drawn   int // number of redrawn lines on the screen
 }
 
-// boardLines is how many running targets have a line of their own.
+// boardLines is the maximum number of running targets with a line of their own.
 const boardLines = 10
 
-// NewBoard shows total targets on w. live is for a terminal that can redraw.
+// NewBoard returns a board for total targets on w. live enables redrawing, which needs a terminal.
 func NewBoard(w io.Writer, s Style, live bool, doing string, total int) *Board {
 	return &Board{style: s, w: w, live: live, doing: doing, total: total, count: map[fanout.Status]int{}}
 }
 
-// Show takes one event.
+// Show displays one event.
 func (b *Board) Show(e fanout.Event) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -52,7 +52,7 @@ func (b *Board) Show(e fanout.Event) {
 	b.draw()
 }
 
-// ended prints a line where lines stay, and on a live screen for what went wrong.
+// ended prints a line for a finished target. On a live screen it does so only for failures.
 func (b *Board) ended(e fanout.Event) {
 	bad := e.Outcome.Status == fanout.Failed || e.Outcome.Status == fanout.Unreachable
 	if b.live && !bad || e.Outcome.Status == fanout.Skipped {
@@ -81,7 +81,7 @@ func (b *Board) draw() {
 	b.drawn = len(lines)
 }
 
-// numbers is how far it has come.
+// numbers returns the line with totals.
 func (b *Board) numbers() string {
 	done := 0
 	var parts []string
@@ -98,22 +98,22 @@ func (b *Board) numbers() string {
 	return fmt.Sprintf("%s %d/%d  %s", b.style.paint(bold, b.doing), done, b.total, strings.Join(parts, " · "))
 }
 
-// clear takes the lines that are redrawn off the screen.
+// clear removes the redrawn lines from the screen.
 func (b *Board) clear() {
 	if b.drawn > 0 {
-		fmt.Fprintf(b.w, "\r\x1b[%dA\x1b[J", b.drawn) // what was typed has moved the cursor
+		fmt.Fprintf(b.w, "\r\x1b[%dA\x1b[J", b.drawn) // input of the user has moved the cursor
 		b.drawn = 0
 	}
 }
 
-// Close leaves the screen as if nothing had been redrawn.
+// Close removes the redrawn lines.
 func (b *Board) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.clear()
 }
 
-// Status paints a text in the colour of what became of a target.
+// Status colours a text according to the status of a target.
 func (s Style) Status(st fanout.Status, text string) string {
 	switch st {
 	case fanout.OK:
@@ -126,18 +126,18 @@ func (s Style) Status(st fanout.Status, text string) string {
 	return s.paint(dim, text)
 }
 
-// Group is targets that came to the same.
+// Group contains targets with the same result.
 type Group struct {
 	Status  fanout.Status
-	Word    string // what they came to
+	Word    string // the result in a word
 	Targets []string
-	Body    string // shown once for all of them
+	Body    string // printed once for the group
 }
 
-// namedTargets is how many targets of a group are named.
+// namedTargets is the maximum number of targets of a group that are named.
 const namedTargets = 8
 
-// Groups prints what targets came to. whole names every target.
+// Groups prints the results of targets. With whole, it names every target.
 func (s Style) Groups(w io.Writer, groups []Group, whole bool) {
 	for _, g := range groups {
 		fmt.Fprintf(w, "%s %s\n", s.Status(g.Status, fmt.Sprintf("%s %s:", Count(len(g.Targets), "target"), g.Word)), targetNames(g.Targets, whole))

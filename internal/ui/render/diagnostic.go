@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// Diagnostics prints each diagnostic as a compiler would: summary, place,
-// source line with a mark below, detail, and the way that led there.
+// Diagnostics prints each diagnostic like a compiler: summary, position, source line with a mark
+// below, detail, and the positions that led there.
 func (s Style) Diagnostics(w io.Writer, list diag.List) {
 	for i, d := range list {
 		if i > 0 {
@@ -50,7 +50,7 @@ func (s Style) detail(w io.Writer, text string) {
 	}
 }
 
-// textWidth is where running text breaks: never wider than people read.
+// textWidth is the maximum width of running text in columns.
 func (s Style) textWidth() int {
 	if s.Width <= 0 {
 		return 0
@@ -66,12 +66,11 @@ func (s Style) sourceLine(w io.Writer, d diag.Diagnostic, number, gutter, color 
 	fmt.Fprintf(w, "%s %s %s%s\n", gutter, bar, strings.Repeat(" ", from), s.paint(color, strings.Repeat("^", max(to-from, 1))))
 }
 
-// windowWidth is how much of a source line is shown around the mark.
+// windowWidth is the number of columns of a source line around the mark.
 const windowWidth = 120
 
-// window is the source line as it is printed, and the columns of the mark in
-// it. Tabs become blanks and escapes take their own width, so that the mark
-// stands below what it means.
+// window returns the source line as it is printed, and the columns of the mark in it. Tabs become
+// blanks, and escapes have their printed width, so that the mark is below the right text.
 func window(d diag.Diagnostic) (text string, from, to int) {
 	line := []rune(d.Line)
 	start := min(max(d.Range.Start.Column-1, 0), len(line))
@@ -99,7 +98,7 @@ func window(d diag.Diagnostic) (text string, from, to int) {
 
 func show(r []rune) string { return Escape(strings.ReplaceAll(string(r), "\t", "    ")) }
 
-// Error prints an error that is no diagnostic, and below it what to do.
+// Error prints an error that is not a diagnostic, and its remedy below.
 func (s Style) Error(w io.Writer, text, hint string) {
 	for i, l := range escapeLines(text) {
 		if i == 0 {
@@ -111,7 +110,7 @@ func (s Style) Error(w io.Writer, text, hint string) {
 	s.Hint(w, hint)
 }
 
-// Hint prints what to do next; "" prints nothing.
+// Hint prints a remedy; it prints nothing for "".
 func (s Style) Hint(w io.Writer, hint string) {
 	if hint == "" {
 		return
@@ -125,7 +124,7 @@ func (s Style) Hint(w io.Writer, hint string) {
 	}
 }
 
-// Warning prints one line that does not stop the work.
+// Warning prints one line about a problem that does not stop the command.
 func (s Style) Warning(w io.Writer, text string) {
 	fmt.Fprintf(w, "%s %s\n", s.paint(yellow, "warning:"), Escape(text))
 }

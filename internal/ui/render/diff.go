@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
-// differences prints "mode 0644 -> 0600", one aspect a line. For something new
-// they say nothing that its line does not, and are for the verbose.
+// differences prints lines such as "mode 0644 -> 0600", one for each property. For new objects they
+// only repeat the change, so they are printed only with Verbose.
 func (s Style) differences(w io.Writer, c plan.Change, o PlanOptions) {
 	gone := c.Action == plan.Remove || c.Action == plan.Purge
 	if c.Action == plan.Create && !o.Verbose {
@@ -23,7 +23,7 @@ func (s Style) differences(w io.Writer, c plan.Change, o PlanOptions) {
 		if d.Field == "content" && c.Diff != "" && o.DiffLines != 0 {
 			continue
 		}
-		if gone && d.New == "absent" && !o.Verbose { // the sign says so
+		if gone && d.New == "absent" && !o.Verbose { // the symbol of the change already shows this
 			continue
 		}
 		old, now := s.value(d.Old), s.value(d.New)
@@ -40,7 +40,7 @@ func (s Style) differences(w io.Writer, c plan.Change, o PlanOptions) {
 	}
 }
 
-// sealedChange tells whether the content changes and is not shown.
+// sealedChange reports whether the content changes and is not displayed, because it is secret.
 func sealedChange(c plan.Change) bool {
 	if c.From == nil || c.To == nil || c.From.File == nil || c.To.File == nil {
 		return false
@@ -49,7 +49,7 @@ func sealedChange(c plan.Change) bool {
 	return f.Digest != "" && t.Digest != "" && f.Digest != t.Digest && (f.Sealed != "" || t.Sealed != "")
 }
 
-// value is one side of a difference: short, on one line, never empty.
+// value returns one side of a difference: short, on one line, never empty.
 func (s Style) value(v string) string {
 	switch {
 	case v == "":
@@ -60,9 +60,8 @@ func (s Style) value(v string) string {
 	return clip(Escape(v), 60)
 }
 
-// Diff prints a unified diff behind an indent, at most limit lines of it; a
-// negative limit prints all. The headers that name the files are left out: the
-// line above names them.
+// Diff prints a unified diff with an indent, at most limit lines of it; a negative limit prints all.
+// It omits the headers with the names of the files, which the line above has.
 func (s Style) Diff(w io.Writer, text, indent string, limit int) {
 	lines := diffBody(text)
 	for i, l := range lines {
@@ -74,7 +73,7 @@ func (s Style) Diff(w io.Writer, text, indent string, limit int) {
 	}
 }
 
-// diffBody is the diff from its first hunk on.
+// diffBody returns the diff from its first hunk on.
 func diffBody(text string) []string {
 	lines := escapeLines(text)
 	for i, l := range lines {
@@ -97,7 +96,7 @@ func diffColor(line string) string {
 	return ""
 }
 
-// ListDiff prints lines that begin with '+' or '-', coloured.
+// ListDiff prints coloured lines that begin with '+' or '-'.
 func (s Style) ListDiff(w io.Writer, lines []string) {
 	for _, l := range lines {
 		fmt.Fprintln(w, s.paint(diffColor(l), Escape(l)))

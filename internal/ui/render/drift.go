@@ -7,7 +7,7 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
-// Drift prints what is not as it was applied, or that all of it is.
+// Drift prints the differences from the applied state, or that there are none.
 func (s Style) Drift(w io.Writer, p *plan.Plan, o PlanOptions) {
 	if len(p.Changes) == 0 && p.Base == 0 {
 		fmt.Fprintln(w, "No configuration is applied on this host.")

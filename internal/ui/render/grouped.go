@@ -84,7 +84,7 @@ func (g *changeGroup) folded() []plan.Change {
 	return slices.DeleteFunc(slices.Clone(g.changes), alwaysListed)
 }
 
-// count is the first column of a folded group, "" for a group without one.
+// count is the first column of a folded group, or "".
 func (g *changeGroup) count() string {
 	n := len(g.folded())
 	if n == 0 {

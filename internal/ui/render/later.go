@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
-// later prints what follows a plan: changes of later phases, and states of which
-// only the run tells the rest.
+// later prints the changes after a plan: later phases, and states with values that only the run
+// determines.
 func (s Style) later(w io.Writer, later []plan.Later) {
 	if len(later) == 0 {
 		return
@@ -38,8 +38,7 @@ func laterName(l plan.Later) string {
 	return Escape(l.State)
 }
 
-// runs names the runs of one apply: "run 7", or "runs 7 and 8" where it took
-// several phases.
+// runs names the runs of one apply: "run 7", or "runs 7 and 8" for several phases.
 func runs(run int, all []int) string {
 	if len(all) < 2 {
 		return fmt.Sprintf("run %d", run)

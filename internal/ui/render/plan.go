@@ -11,27 +11,26 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// PlanOptions say how much of a plan is shown.
+// PlanOptions define how much of a plan is printed.
 type PlanOptions struct {
-	// DiffLines limits the content diff of each change: 0 shows none, a
-	// negative number shows all.
+	// DiffLines limits the content diff of each change: 0 prints none, a negative number prints all.
 	DiffLines int
-	// Verbose shows sources and full addresses, and each change that is only recorded.
+	// Verbose prints sources, full addresses, and changes that are only recorded.
 	Verbose bool
 	// Grouped folds a long plan into counts by module, action and kind.
 	Grouped bool
-	// Drift labels both sides of a difference: what was found, what is expected.
+	// Drift labels both sides of a difference as found and expected.
 	Drift bool
 }
 
-// quietLimit is how many changes that touch nothing are listed one by one.
+// quietLimit is the maximum number of changes of the record only that are listed one by one.
 const quietLimit = 5
 
-// addrWidth bounds the column of addresses, so that one long path does not
-// push every reason off the screen.
+// addrWidth limits the column of addresses, so that one long path does not move all reasons off the
+// screen.
 const addrWidth = 48
 
-// sign is how an action looks: its symbol, its colour, its words in a summary.
+// sign is the presentation of an action: its symbol, its colour, and its words in a summary.
 type sign struct{ symbol, color, summary string }
 
 func signOf(a plan.Action) sign {
@@ -68,13 +67,13 @@ func signOf(a plan.Action) sign {
 	return sign{"*", "", Escape(string(a))}
 }
 
-// summaryOrder is the order of the numbers in the last line.
+// summaryOrder is the order of the numbers in the summary.
 func summaryOrder() []plan.Action {
 	return []plan.Action{plan.Create, plan.Update, plan.Repair, plan.Restore, plan.Remove, plan.Purge, plan.Run, plan.Reboot, plan.Blocked, plan.Drift, plan.Adopt, plan.Forget, plan.Wait, plan.Verify}
 }
 
-// Plan prints a plan: a heading, one line a change with its differences
-// indented, what is irreversible, and a summary line.
+// Plan prints a plan: a heading, one line for each change with indented differences, the irreversible
+// changes, and a summary.
 func (s Style) Plan(w io.Writer, p *plan.Plan, o PlanOptions) {
 	fmt.Fprintln(w, s.heading(p))
 	if len(p.Changes) > 0 {
@@ -84,8 +83,7 @@ func (s Style) Plan(w io.Writer, p *plan.Plan, o PlanOptions) {
 	fmt.Fprintf(w, "\n%s\n", s.Summary(p))
 }
 
-// PlanBody prints what a plan does, without what differs between targets for which
-// it is the same.
+// PlanBody prints the part of a plan that is the same for several targets with the same changes.
 func (s Style) PlanBody(w io.Writer, p *plan.Plan, o PlanOptions) {
 	if len(p.Changes) > 0 {
 		s.changes(w, p.Changes, o)
@@ -114,7 +112,7 @@ func (s Style) heading(p *plan.Plan) string {
 	return b.String()
 }
 
-// RunName is how a run is spoken of: "run 12", or "the origin" for 0.
+// RunName returns the name of a run: "run 12", or "the origin" for 0.
 func RunName(run int) string {
 	if run == 0 {
 		return "the origin"
@@ -122,8 +120,8 @@ func RunName(run int) string {
 	return fmt.Sprintf("run %d", run)
 }
 
-// Revision is a revision in a few words: short hash, subject, and whether
-// uncommitted changes are in it. It is "" for a revision without git.
+// Revision describes a revision: short hash, subject, and uncommitted changes. It is "" for a revision
+// without git.
 func (s Style) Revision(r repo.Revision) string {
 	if r.Commit == "" {
 		return ""
@@ -138,7 +136,7 @@ func (s Style) Revision(r repo.Revision) string {
 	return text
 }
 
-// Short is the first 8 digits of a commit, or the first 12 of a digest.
+// Short returns the first 8 digits of a commit, or the first 12 of a digest.
 func Short(id string) string {
 	if hex, ok := strings.CutPrefix(id, "sha256:"); ok {
 		return hex[:min(12, len(hex))]
@@ -172,8 +170,8 @@ func (s Style) folded(w io.Writer, a plan.Action, n int, what string, o PlanOpti
 	}
 }
 
-// change prints one change. A short reason that only repeats the action is
-// still printed: a reader of one line needs no legend.
+// change prints one change. It prints a short reason even if the reason only repeats the action, so
+// that a line is clear without a legend.
 func (s Style) change(w io.Writer, c plan.Change, width int, o PlanOptions) {
 	sg := signOf(c.Shown())
 	name := s.addrName(c, o)
@@ -204,7 +202,7 @@ func (s Style) change(w io.Writer, c plan.Change, width int, o PlanOptions) {
 	}
 }
 
-// addrColumn is the width of the column of addresses.
+// addrColumn returns the width of the column of addresses.
 func (s Style) addrColumn(changes []plan.Change) int {
 	width := 0
 	for _, c := range changes {
@@ -213,8 +211,9 @@ func (s Style) addrColumn(changes []plan.Change) int {
 	return min(width, addrWidth)
 }
 
-// addrName is the address of a change as one cell. On a screen, a long address is cut to two thirds
-// of the width, and an edit is shown as its file and state: its own address contains the edited text.
+// addrName returns the address of a change for a table cell. On a screen, a long address is cut to two
+// thirds of the width. An edit is shown as its file and state, because its own address contains the
+// edited text.
 func (s Style) addrName(c plan.Change, o PlanOptions) string {
 	name := c.Addr.String()
 	if s.Width == 0 || o.Verbose {
@@ -226,7 +225,7 @@ func (s Style) addrName(c plan.Change, o PlanOptions) string {
 	return clip(Escape(name), max(s.Width*2/3, addrWidth))
 }
 
-// unknownResult tells whether only the run can say what will be there.
+// unknownResult reports whether only the run determines the result.
 func unknownResult(c plan.Change) bool {
 	if c.To != nil || (c.Action != plan.Create && c.Action != plan.Update && c.Action != plan.Repair) {
 		return false
@@ -255,7 +254,7 @@ func (s Style) irreversible(w io.Writer, changes []plan.Change) {
 	}
 }
 
-// Summary is the last line of a plan: the numbers.
+// Summary returns the last line of a plan: the numbers.
 func (s Style) Summary(p *plan.Plan) string {
 	n := p.Count()
 	var parts []string

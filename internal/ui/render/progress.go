@@ -11,10 +11,9 @@ import (
 	"fettle.dev/fettle/internal/executor"
 )
 
-// Progress shows a run while it happens. On a live screen one line is redrawn
-// and finished changes stand above it; elsewhere there is one plain line for
-// each thing that happened. Show is called from one goroutine at a time;
-// Close may come from another.
+// Progress shows a run in progress. On a live screen it redraws one line below the finished changes;
+// otherwise it prints one line for each event. Calls of Show must not overlap; Close can be called
+// from any goroutine.
 type Progress struct {
 	style Style
 	w     io.Writer
@@ -23,26 +22,26 @@ type Progress struct {
 	done  chan struct{} // closed by Close
 
 	mu    sync.Mutex
-	drawn bool           // the updating line is on the screen
-	wrote bool           // a line of its own is
-	last  executor.Event // that the updating line shows
+	drawn bool           // the redrawn line is on the screen
+	wrote bool           // a permanent line was printed
+	last  executor.Event // the event in the redrawn line
 	began time.Time      // the start of the change of last
 	index int            // of that change
 }
 
-// everyLine is up to how many changes each finished one gets a line on a live
-// screen. Beyond, only the counter moves, and what failed is printed.
+// everyLine is the maximum number of changes for which a live screen shows a line for each finished
+// change. Above it, only the counter and failures are shown.
 const everyLine = 200
 
 // shownElapsed is the time after which the updating line shows how long a change has taken.
 const shownElapsed = 2 * time.Second
 
-// NewProgress writes to w. live is for a terminal that can redraw a line.
+// NewProgress writes to w. live enables redrawing, which needs a terminal.
 func NewProgress(w io.Writer, s Style, live bool, now func() time.Time) *Progress {
 	return &Progress{style: s, w: w, live: live, now: now, done: make(chan struct{})}
 }
 
-// Follow redraws the updating line at each tick, until Close.
+// Follow redraws the line at each tick, until Close.
 func (p *Progress) Follow(ticks <-chan time.Time) {
 	go func() {
 		for {
@@ -65,7 +64,7 @@ func (p *Progress) Tick() {
 	}
 }
 
-// Show takes one event.
+// Show displays one event.
 func (p *Progress) Show(e executor.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +91,7 @@ func (p *Progress) Show(e executor.Event) {
 	}
 }
 
-// ofChange adds the change that runs to an event without an address.
+// ofChange adds the running change to an event without an address.
 func (p *Progress) ofChange(e executor.Event) executor.Event {
 	if e.Addr == "" {
 		e.Index, e.Addr = p.index, p.last.Addr
@@ -100,7 +99,7 @@ func (p *Progress) ofChange(e executor.Event) executor.Event {
 	return e
 }
 
-// firstLine is what a line of progress has room for; the report has the rest.
+// firstLine returns the first line of a text; the report has the full text.
 func firstLine(text string) string {
 	first, _, _ := strings.Cut(text, "\n")
 	return first
@@ -118,7 +117,7 @@ func (p *Progress) what(e executor.Event) string {
 	return p.style.paint(sg.color, sg.symbol) + " " + Escape(e.Addr.String()) + p.style.paint(dim, tail(e.Text))
 }
 
-// wait says what is waited for: redrawn when live, else a line of its own.
+// wait displays the reason of a wait: redrawn on a live screen, otherwise as a line of its own.
 func (p *Progress) wait(e executor.Event) {
 	if p.live {
 		p.draw(p.ofChange(e))
@@ -127,7 +126,7 @@ func (p *Progress) wait(e executor.Event) {
 	p.line("  waiting: " + join(Escape(e.Addr.String()), Escape(e.Text)))
 }
 
-// draw replaces the updating line.
+// draw replaces the redrawn line.
 func (p *Progress) draw(e executor.Event) {
 	if !p.live {
 		return
@@ -145,14 +144,14 @@ func (p *Progress) draw(e executor.Event) {
 	p.drawn = true
 }
 
-// line prints above the updating line.
+// line prints a line above the redrawn line.
 func (p *Progress) line(text string) {
 	p.clear()
 	fmt.Fprintln(p.w, text)
 	p.wrote = true
 }
 
-// Wrote tells whether lines of progress were printed that stay.
+// Wrote reports whether permanent lines were printed.
 func (p *Progress) Wrote() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,7 +165,7 @@ func (p *Progress) clear() {
 	}
 }
 
-// Close takes the updating line off the screen. It may be called twice.
+// Close removes the redrawn line. It can be called twice.
 func (p *Progress) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

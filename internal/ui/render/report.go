@@ -11,12 +11,11 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// remainingLimit is how many of the changes that did not run are named.
+// remainingLimit is the maximum number of changes that are named as not run.
 const remainingLimit = 10
 
-// Report prints how a run ended: one line first, then what needs attention.
-// verb is what was done in the past: "Applied", "Rolled back". at is the zone
-// in which times are shown.
+// Report prints the result of a run: one line, then the problems that need attention. verb is the past
+// tense of the operation, such as "Applied". at is the time zone of times.
 func (s Style) Report(w io.Writer, verb string, r *executor.Report, at *time.Location) {
 	fmt.Fprintln(w, s.outcome(verb, r))
 	s.needs(w, r)
@@ -25,7 +24,7 @@ func (s Style) Report(w io.Writer, verb string, r *executor.Report, at *time.Loc
 	}
 }
 
-// needs prints what needs attention after a run.
+// needs prints the problems that need attention after a run.
 func (s Style) needs(w io.Writer, r *executor.Report) {
 	s.checks(w, r.Checks)
 	for _, f := range r.Rescued {
@@ -43,13 +42,13 @@ func (s Style) needs(w io.Writer, r *executor.Report) {
 	s.remaining(w, r)
 }
 
-// GroupReport prints how runs ended that ended alike: without their times and numbers.
+// GroupReport prints the common result of several runs, without times and numbers of runs.
 func (s Style) GroupReport(w io.Writer, verb string, r *executor.Report) {
 	fmt.Fprintln(w, s.OutcomeWords(verb, r)+".")
 	s.needs(w, r)
 }
 
-// OutcomeWords is how a run ended, in a few words.
+// OutcomeWords returns the result of a run in a few words.
 func (s Style) OutcomeWords(verb string, r *executor.Report) string {
 	if len(r.Stays) > 0 {
 		return "undone, except for " + Count(len(r.Stays), "change")
@@ -135,7 +134,7 @@ func (s Style) remaining(w io.Writer, r *executor.Report) {
 	}
 }
 
-// first prints the first of a list of addresses, and how many more there are.
+// first prints the first addresses of a list, and the number of the rest.
 func first(w io.Writer, heading string, all []addr.Addr) {
 	if len(all) == 0 {
 		return

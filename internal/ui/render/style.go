@@ -1,12 +1,10 @@
-// Package render turns what fettle knows into text for people: plans,
-// differences, diagnostics, tables, reports and progress. It decides nothing
-// and asks nothing; the same input gives the same bytes.
+// Package render formats data of fettle as text: plans, differences, diagnostics, tables, reports and
+// progress. It makes no decisions and reads no input; the same data gives the same bytes.
 //
 //	s := render.Style{Color: true, Width: 100}
 //	s.Plan(os.Stdout, p, render.PlanOptions{DiffLines: 40})
 //
-// Text that comes from a machine or a repository is escaped: no control
-// character of theirs reaches a terminal.
+// Text from a host or a repository is escaped, so that its control characters never reach a terminal.
 package render
 
 import (
@@ -17,15 +15,14 @@ import (
 	"unicode/utf8"
 )
 
-// Style says what the reader's screen can do. The zero value is plain text of
-// any width.
+// Style describes the abilities of the screen. The zero value is plain text of any width.
 type Style struct {
 	Color bool
 	Width int // columns; 0 is unlimited
 }
 
-// SGR codes. Only the eight colours that every terminal theme defines are used,
-// and nothing depends on colour alone.
+// SGR codes. These are only the eight colours that every terminal theme defines. All information is
+// also in the text.
 const (
 	bold   = "1"
 	dim    = "2"
@@ -37,7 +34,7 @@ const (
 	cyan   = "36"
 )
 
-// paint wraps text in one SGR code.
+// paint colours text with one SGR code.
 func (s Style) paint(code, text string) string {
 	if !s.Color || text == "" || code == "" {
 		return text
@@ -45,9 +42,8 @@ func (s Style) paint(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Escape makes foreign text safe to print on one line: control characters,
-// characters that reorder text, and broken UTF-8 become Go escapes. Text that
-// is safe comes back as it is.
+// Escape makes foreign text safe for one line: control characters, characters that reorder text, and
+// invalid UTF-8 become Go escapes. Safe text is returned unchanged.
 func Escape(text string) string {
 	if safe(text) {
 		return text
@@ -69,8 +65,8 @@ func Escape(text string) string {
 	return b.String()
 }
 
-// visible allows what prints, and the joiners and spaces of real languages.
-// Everything of category Cf reorders or hides text and is shown as an escape.
+// visible reports whether a character is printed unescaped: printable characters, and the joiners and
+// spaces of real languages. Other characters of category Cf reorder or hide text.
 func visible(r rune) bool {
 	return r == ' ' || unicode.IsPrint(r) || r == '\u00a0'
 }
@@ -93,10 +89,10 @@ func escapeLines(text string) []string {
 	return lines
 }
 
-// columns is how wide text is on a screen, near enough: one column a character.
+// columns is the approximate width of text on a screen: one column for each character.
 func columns(text string) int { return utf8.RuneCountInString(text) }
 
-// pad fills text with blanks to n columns.
+// pad adds blanks to text up to n columns.
 func pad(text string, n int) string {
 	if c := columns(text); c < n {
 		return text + strings.Repeat(" ", n-c)
@@ -104,7 +100,7 @@ func pad(text string, n int) string {
 	return text
 }
 
-// clip cuts text to n columns; 0 leaves it.
+// clip cuts text to n columns; 0 means no limit.
 func clip(text string, n int) string {
 	if n <= 0 || columns(text) <= n {
 		return text
@@ -113,7 +109,7 @@ func clip(text string, n int) string {
 	return string(r[:max(n-1, 0)]) + "…"
 }
 
-// wrap breaks text at blanks into lines of at most width columns.
+// wrap splits text at blanks into lines of at most width columns.
 func wrap(text string, width int) []string {
 	if width <= 0 {
 		return []string{text}
@@ -133,7 +129,7 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// Count says how many there are of something: "1 step", "2 steps".
+// Count returns a number with its noun: "1 step", "2 steps".
 func Count(n int, one string) string {
 	if n == 1 {
 		return "1 " + one

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Table prints rows below a header, columns aligned, the last one cut at the
-// screen's width. Cells are escaped here.
+// Table prints rows below a header with aligned columns. It cuts the last column at the width of the
+// screen, and escapes the cells.
 func (s Style) Table(w io.Writer, header []string, rows [][]string) {
 	rows = inLines(header, rows)
 	widths := make([]int, len(header))
@@ -26,11 +26,11 @@ func (s Style) Table(w io.Writer, header []string, rows [][]string) {
 	}
 }
 
-// longestReason bounds a cell of a column WHY, in columns: a message can be a page long, and
-// the command that shows one thing alone prints it whole.
+// longestReason is the maximum width of a cell in the column WHY. A message can be long, and the
+// command for a single object prints it completely.
 const longestReason = 120
 
-// inLines are rows whose cells have one line each: the first of a text that has more.
+// inLines returns rows whose cells have one line each: the first line of longer texts.
 func inLines(header []string, rows [][]string) [][]string {
 	out := make([][]string, len(rows))
 	for i, row := range rows {
@@ -104,10 +104,10 @@ func (s Style) besideNames(line string, names int) []string {
 	return wrap(line, s.Width-names-2)
 }
 
-// Time is a moment for people, in the zone of at: "2026-11-21 04:21:57".
+// Time formats a time in its own zone: "2026-11-21 04:21:57".
 func Time(at time.Time) string { return at.Format("2006-01-02 15:04:05") }
 
-// Duration is a time span rounded to what matters: 12ms, 1.2s, 3m20s.
+// Duration formats a duration with a useful precision: 12ms, 1.2s, 3m20s.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -120,7 +120,7 @@ func Duration(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// Bytes is a size for people: 512 B, 1.5 KiB, 3.0 MiB.
+// Bytes formats a number of bytes: 512 B, 1.5 KiB, 3.0 MiB.
 func Bytes(n int64) string {
 	if n < 1024 {
 		return fmt.Sprintf("%d B", n)
@@ -135,8 +135,7 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%.1f %s", v, unit)
 }
 
-// Line prints one line of a stream: when, what it is about, and what it says. Its texts
-// are escaped here.
+// Line prints one line of a stream: the time, the object, and the text. It escapes the texts.
 func (s Style) Line(w io.Writer, when, about, text string) {
 	fmt.Fprintln(w, s.paint(dim, when)+"  "+s.paint(bold, Escape(about))+"  "+Escape(text))
 }

@@ -24,28 +24,28 @@ type node struct {
 	member *member.Member
 	agent  *agent.Agent
 	link   fleet.Link
-	seen   atomic.Int64 // the round in which it was in sync
+	seen   atomic.Int64 // the last round in which it was in sync
 
 	mu  sync.Mutex
-	has map[string]bool // bundles, by digest; nil before the first assignment
-	// numbers are those of all assignments that it was ever shown, with what stood in them.
+	has map[string]bool // bundles by digest; nil before the first assignment
+	// numbers has the hash of each assignment that the node received.
 	numbers map[number]uint64
 	run     int
 }
 
-// number is that of an assignment; a fleet gives it to a target once.
+// number identifies an assignment; a fleet uses it only once for a target.
 type number struct{ epoch, generation uint64 }
 
-// directory is that of an agent on its disk.
+// directory is the directory of an agent on its simulated disk.
 const directory = "/agent"
 
-// open makes the agent of a target that is enrolled.
+// open creates the agent of an enrolled target.
 func (n *node) open() (err error) {
 	n.member, err = member.Open(member.Config{Files: n.disk, Dir: directory, Now: time.Now, Warn: n.share.warned})
 	return err
 }
 
-// start connects it, and lets it work until ctx ends.
+// start connects the agent and runs it until ctx ends.
 func (n *node) start(ctx context.Context) error {
 	var err error
 	if n.link, err = n.member.Link(ctx); err != nil {
@@ -63,7 +63,7 @@ func (n *node) start(ctx context.Context) error {
 	return err
 }
 
-// verify opens an assignment, and looks whether another one had its number.
+// verify opens an assignment, and checks that no other assignment had its number.
 func (n *node) verify(envelope []byte) (fleet.Assignment, error) {
 	a, err := n.member.Verify(envelope)
 	if err != nil {
@@ -80,7 +80,7 @@ func (n *node) verify(envelope []byte) (fleet.Assignment, error) {
 	return a, nil
 }
 
-// told looks whether the target is as the commit of this round says.
+// told checks whether the target is in sync with the commit of this round.
 func (n *node) told(s fleet.Status) {
 	w := n.share.wanted.Load()
 	if w == nil || n.seen.Load() == w.number {
@@ -97,7 +97,7 @@ func (n *node) told(s fleet.Status) {
 	}
 }
 
-// Run implements agent.Enforcer: all is in sync at once.
+// Run implements agent.Enforcer: each run succeeds immediately.
 func (n *node) Run(context.Context, machine.Run, func(machine.Event)) machine.Outcome {
 	n.run++
 	return machine.Outcome{
@@ -112,8 +112,8 @@ func (*node) LocalFreeze(context.Context) (string, error) { return "", nil }
 // Managed implements agent.Enforcer.
 func (*node) Managed(context.Context) (agent.Managed, error) { return agent.Managed{}, nil }
 
-// Fetch implements agent.Content. What an agent was assigned first it has; the rest it
-// gets from the hub as any agent does, and then has no use for.
+// Fetch implements agent.Content. The bundles of the first assignment exist already. Later bundles are
+// fetched from the hub like by any agent, and then discarded.
 func (n *node) Fetch(ctx context.Context, a fleet.Assignment) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -139,7 +139,7 @@ func (n *node) Fetch(ctx context.Context, a fleet.Assignment) error {
 	return nil
 }
 
-// Tree implements agent.Content: nobody reads it.
+// Tree implements agent.Content. It is never used.
 func (*node) Tree(fleet.Assignment, []string) (repo.Tree, func() error, error) {
 	return nil, func() error { return nil }, nil
 }
@@ -147,7 +147,7 @@ func (*node) Tree(fleet.Assignment, []string) (repo.Tree, func() error, error) {
 // Retain implements agent.Content.
 func (*node) Retain([]string) error { return nil }
 
-// quiet is a machine on which nothing happens.
+// quiet is a host without changes.
 type quiet struct{}
 
 // Watch implements agent.Watcher.

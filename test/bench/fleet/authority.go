@@ -17,13 +17,13 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// authority makes certificates like those of a fleet for the limits.
+// authority issues certificates like those of a fleet, for the measurement of limits.
 type authority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate
 }
 
-// pair is a key with its certificate and the authority's, all DER.
+// pair is a key with its certificate and the certificate of the CA, all in DER.
 type pair struct{ Key, Cert, Authority []byte }
 
 func newAuthority() (*authority, error) {
@@ -62,7 +62,7 @@ func (a *authority) pair(name string) (pair, error) {
 	return pair{der, cert, a.cert.Raw}, err
 }
 
-// pairs are those of so many targets.
+// pairs returns the pairs of n targets.
 func (a *authority) pairs(n int) ([]pair, error) {
 	out := make([]pair, n)
 	for i := range out {
@@ -74,14 +74,14 @@ func (a *authority) pairs(n int) ([]pair, error) {
 	return out, nil
 }
 
-// targetID is one for each number.
+// targetID returns a distinct ID for each number.
 func targetID(i int) fleet.TargetID {
 	var b [16]byte
 	binary.BigEndian.PutUint64(b[:], uint64(i)+1)
 	return fleet.TargetID(strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(b[:])))
 }
 
-// config is for connections of whoever has the pair, in both directions.
+// config is the TLS configuration with the pair, for servers and clients.
 func (p pair) config() (*tls.Config, error) {
 	key, err := x509.ParsePKCS8PrivateKey(p.Key)
 	if err != nil {

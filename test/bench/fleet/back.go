@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// restart is how all came back to a hub that was killed.
+// restart is the result after the hub was killed and started again.
 type restart struct {
-	ready  time.Duration // until it answered people
+	ready  time.Duration // until the hub answered requests of users
 	last   time.Duration // until the last agent was connected
-	peak   int           // that connected in the busiest second
-	failed int           // attempts
-	cpu    time.Duration // of the hub, until then
+	peak   int           // number of connections in the busiest second
+	failed int           // failed attempts
+	cpu    time.Duration // CPU time of the hub until then
 }
 
-// rebuilt is how a hub that had lost what it knew came to know all again. From its start:
+// rebuilt is the result after the hub lost its data. Times are measured from its start.
 type rebuilt struct {
-	ready time.Duration // until it answered people
-	last  time.Duration // until the last agent was as a commit says that was made meanwhile
-	known time.Duration // until the hub's views said so of all
-	cpu   time.Duration // of the hub, until then
+	ready time.Duration // until the hub answered requests of users
+	last  time.Duration // until the last agent was in sync with a commit that was made meanwhile
+	known time.Duration // until the views of the hub contained this for all agents
+	cpu   time.Duration // CPU time of the hub until then
 }
 
 // restart kills the hub and starts it again.
@@ -66,13 +66,13 @@ func (b *bench) kill(ctx context.Context) error {
 	return err
 }
 
-// save makes the backup that is old when it is needed.
+// save creates the backup that restore uses later.
 func (b *bench) save(context.Context) error { return b.hub.backup(b.backup()) }
 
 func (b *bench) backup() string { return filepath.Join(b.base, "backup") }
 
-// lose kills the hub and deletes all that it keeps but who it is: what is shared, what is
-// assigned, the log, the mirror, the modules and the views.
+// lose kills the hub and deletes all of its data except its identity: the store, the assignments, the
+// log, the mirror, the modules and the views.
 func (b *bench) lose(ctx context.Context) (err error) {
 	b.out.lost, err = b.rebuild(ctx, "store deleted", func() error {
 		entries, err := os.ReadDir(b.hub.dir())
@@ -86,8 +86,8 @@ func (b *bench) lose(ctx context.Context) (err error) {
 	return err
 }
 
-// restore kills the hub, deletes its directory and makes it of the backup, since which all
-// commits came and the store was lost.
+// restore kills the hub, deletes its directory and restores the backup. All commits are newer than the
+// backup, and the store is lost.
 func (b *bench) restore(ctx context.Context) (err error) {
 	b.out.restored, err = b.rebuild(ctx, "restored from a backup", func() error {
 		if err := os.RemoveAll(b.hub.dir()); err != nil {
@@ -98,8 +98,8 @@ func (b *bench) restore(ctx context.Context) (err error) {
 	return err
 }
 
-// rebuild does something to the directory of a hub that was killed, and waits until all agents
-// are as a commit says that was made meanwhile, and the hub says so.
+// rebuild changes the directory of a killed hub. It then waits until all agents are in sync with a
+// commit that was made meanwhile, and the hub reports this.
 func (b *bench) rebuild(ctx context.Context, what string, do func() error) (r rebuilt, err error) {
 	if err := b.kill(ctx); err != nil {
 		return r, err
@@ -130,7 +130,7 @@ func (b *bench) rebuild(ctx context.Context, what string, do func() error) (r re
 	return r, err
 }
 
-// once fails where an agent was shown two assignments of one number.
+// once returns an error if an agent received two assignments with the same number.
 func (b *bench) once(ctx context.Context) error {
 	m, err := b.swarm.moments(ctx)
 	if err == nil && len(m.Twice) > 0 {

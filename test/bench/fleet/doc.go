@@ -3,28 +3,25 @@
 //	go run ./test/bench/fleet -fettle bin/fettle -date 2026-01-31
 //	go run ./test/bench/fleet -agents 500 -rest 5s
 //
-// The hub is the real program with a directory and a git repository of its own. The
-// agents are those of package agent, each with its own key and certificate, its link
-// over mutual TLS, its machine, its outbox and its requests for content; they live in
-// processes of up to 5000, which this one starts, and their disks in the memory there. Only
-// what an agent does to its host is left out: a run ends at once, in sync. What they were
-// assigned first they have without fetching it; what changes later they fetch.
+// The hub is the real binary with its own directory and git repository. The agents are instances of
+// package agent. Each has its own key and certificate, its connection over mutual TLS, its outbox and
+// its requests for content. They run in child processes with up to 5000 agents each, with their disks
+// in memory. Only the changes of hosts are simulated: a run succeeds immediately. The bundles of the
+// first assignment exist already; later bundles are fetched.
 //
-// For each number of agents the command lets all enrol by the hub's HTTPS, connects
-// them, pushes commits that change one module which all have, waits until the hub rests
-// and reads what it takes then, kills it with SIGKILL in the midst of its fleet, and starts
-// it again. Then it kills it and deletes what it keeps, and at last makes its directory of an
-// old backup: all agents have to become what a commit says that came meanwhile, and none
-// may see a generation that it saw before with something else in it. It prints a table and
-// writes docs/performance-fleet.md.
+// For each number of agents, the command enrols all agents over HTTPS, connects them, and pushes
+// commits that change a module of all agents. It waits until the hub is idle and measures it, kills
+// the hub with SIGKILL, and starts it again. Then it kills the hub and deletes its data, and finally
+// restores its directory from an old backup. All agents must get in sync with a commit that was made
+// meanwhile, and no agent may receive two assignments with the same generation. The command prints a
+// table and writes docs/performance-fleet.md.
 //
 // # The limit
 //
-// Beside a figure of the hub stands what the parts cannot do without, from processes of
-// their own: TLS alone is a program of ten lines that takes as many connections and
-// nothing else; the bus alone is fettle's message bus with links that rest, without
-// registry, views or a repository.
+// For comparison, the command measures the minimum cost of the parts in separate processes. "TLS
+// alone" is a program of ten lines that only accepts the same number of connections. "The bus alone"
+// is the message bus of fettle with idle connections, without registry, views or a repository.
 //
-// Hub and agents share the processors of this machine. A hub with its own is faster than
-// the wall times here; its processor times and its memory are the same.
+// Hub and agents share the CPUs of this host. A hub on its own host has shorter wall times; its CPU
+// times and its memory are the same.
 package main

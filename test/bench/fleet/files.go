@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// manyFiles lets this process, and those that it starts, have as many files open as it
-// may, and more where nobody forbids it. It gives how many.
+// manyFiles raises the limit of open files for this process and its children as far as allowed, and
+// returns the limit.
 func manyFiles() (int, error) {
 	const want = 1 << 18
 	var l syscall.Rlimit
@@ -25,19 +25,19 @@ func manyFiles() (int, error) {
 }
 
 const (
-	// most is how many agents fetch at the same time: each has one more connection to the
-	// hub meanwhile.
+	// most is the maximum number of agents that fetch at the same time. Each of them has an additional
+	// connection to the hub.
 	most = 2000
-	// own is what a hub has open besides connections of agents, and room for those that
-	// begin anew before their old one is gone.
+	// own is the number of files of a hub other than connections of agents. It includes space for
+	// agents that reconnect before their old connection is closed.
 	own = 500
 )
 
-// fetching is how many of so many agents may fetch at the same time where a process may
-// have so many files open.
+// fetching returns how many of n agents may fetch at the same time if a process may have so many files
+// open.
 func fetching(n, files int) int { return max(1, min(most, files-n-own)) }
 
-// carried makes numbers of agents for which a hub had too few files those that it can carry.
+// carried reduces the numbers of agents to those for which the hub has enough files.
 func (s *settings) carried(files int) {
 	s.files = files
 	can := max(1, files-own-most/2)

@@ -20,8 +20,8 @@ type settings struct {
 	rest              time.Duration
 	patience, most    time.Duration
 	limits            bool
-	files             int // that a process may have open
-	short             int // the same, where that made a number of agents smaller
+	files             int // the maximum of open files of a process
+	short             int // this maximum, if it reduced a number of agents
 }
 
 const shortly = 10 * time.Millisecond
@@ -61,7 +61,7 @@ func parseFlags(args []string) (settings, error) {
 	return s, err
 }
 
-// pause waits, or gives the error of the context.
+// pause waits for a duration, or returns the error of the context.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

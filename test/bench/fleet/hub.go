@@ -20,7 +20,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// hub is the real program, in a directory of its own.
+// hub is the real binary, in its own directory.
 type hub struct {
 	program  string
 	base     string // of all directories
@@ -28,10 +28,10 @@ type hub struct {
 	secret   string // of hooks
 	ask      *client.Client
 	log      *os.File
-	*process // nil while it does not run
+	*process // nil while the hub is not running
 }
 
-// newHub makes one that follows a repository, and does not start it.
+// newHub prepares a hub for a repository, and does not start it.
 func newHub(program, base, repository string) (*hub, error) {
 	api, err1 := freeAddress()
 	bus, err2 := freeAddress()
@@ -59,7 +59,7 @@ func newHub(program, base, repository string) (*hub, error) {
 func (h *hub) dir() string    { return filepath.Join(h.base, "hub") }
 func (h *hub) socket() string { return filepath.Join(h.base, "hub.sock") }
 
-// start runs it, and comes back when it answers.
+// start starts the hub, and returns when it answers.
 func (h *hub) start(ctx context.Context) error {
 	cmd := exec.Command(h.program, "hub", "run", "--dir", h.dir(), "--socket", h.socket())
 	cmd.Stderr = h.log
@@ -75,7 +75,7 @@ func (h *hub) start(ctx context.Context) error {
 	})
 }
 
-// close ends it, if it runs.
+// close ends the hub if it is running.
 func (h *hub) close() {
 	if h.process != nil {
 		h.kill()
@@ -83,13 +83,13 @@ func (h *hub) close() {
 	_ = h.log.Close()
 }
 
-// token lets some hosts in.
+// token creates a token for a number of hosts.
 func (h *hub) token(ctx context.Context, uses int) (string, error) {
 	t, err := h.ask.CreateToken(ctx, document.TokenRequest{Labels: map[string]string{"role": "web", "env": "prod"}, Uses: uses, Expires: int64(time.Hour)})
 	return t.Secret, err
 }
 
-// backup saves what nothing else knows into a file, by the command.
+// backup saves the state of the hub to a file with the backup command.
 func (h *hub) backup(file string) error {
 	login, err := json.Marshal(client.Login{Format: client.LoginFormat, Hub: "unix://" + h.socket()})
 	home := filepath.Join(h.base, "home", ".config", "fettle")
@@ -104,7 +104,7 @@ func (h *hub) backup(file string) error {
 	return nil
 }
 
-// restore makes its directory of a file that backup made.
+// restore creates the directory of the hub from a backup file.
 func (h *hub) restore(file string) error {
 	if out, err := exec.Command(h.program, "hub", "restore", file, "--dir", h.dir()).CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot restore the hub: %w\n%s", err, out)
@@ -112,7 +112,7 @@ func (h *hub) restore(file string) error {
 	return nil
 }
 
-// poke has the repository asked now, as a git server does.
+// poke makes the hub poll the repository now, like the hook of a git server.
 func (h *hub) poke(ctx context.Context) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/v1/hook/site", nil)
 	if err != nil {
@@ -130,7 +130,7 @@ func (h *hub) poke(ctx context.Context) error {
 	return answer.Body.Close()
 }
 
-// reports is how many reports it has made durable since it began.
+// reports returns the number of reports that the hub has stored durably since its start.
 func (h *hub) reports(ctx context.Context) (float64, error) {
 	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "unix", h.socket())
@@ -147,17 +147,17 @@ func (h *hub) reports(ctx context.Context) (float64, error) {
 	return sample(answer.Body, "fettle_hub_reports_total")
 }
 
-// said is what the hub has told so far.
+// said returns the output of the hub.
 func (h *hub) said() string {
 	text, _ := os.ReadFile(h.log.Name())
 	return string(text)
 }
 
-// The ports of hubs are below those that the kernel gives to connections (ip_local_port_range of
-// ip(7)): else one of thousands of agents has that of a hub that was killed and begins again.
+// The ports of hubs are below the ports that the kernel assigns to connections (ip_local_port_range of
+// ip(7)). Otherwise one of thousands of agents could use the port of a killed hub.
 const firstPort, ports = 20_000, 10_000
 
-// freeAddress is one on which nobody listens.
+// freeAddress returns an address with an unused port.
 func freeAddress() (string, error) {
 	var last error
 	for range 100 {

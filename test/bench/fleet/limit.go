@@ -21,13 +21,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 )
 
-// limit is what the parts cannot do without.
+// limit is the minimum cost of the parts.
 type limit struct {
-	memory float64       // bytes a connection
+	memory float64       // bytes per connection
 	all    time.Duration // until all were connected
 }
 
-// seat is what a process that is a limit needs: it stands in a file.
+// seat is the input of a limit process, stored in a file.
 type seat struct {
 	Kind string // tlsAlone or busAlone
 	Dir  string
@@ -39,9 +39,8 @@ const (
 	busAlone = "bus"
 )
 
-// measureLimit connects so many to a process that does nothing else: self with other
-// arguments. settle is how long it rests before its memory is read: it gives back what it
-// does not use when nothing has changed for a second.
+// measureLimit connects n clients to a process without other work: self with other arguments. settle
+// is the idle time before its memory is read; the process releases unused memory after a second.
 func measureLimit(ctx context.Context, self, base, kind string, n int, settle time.Duration) (l limit, err error) {
 	dir, err := os.MkdirTemp(base, "limit-")
 	if err != nil {
@@ -98,7 +97,7 @@ func startLimit(a *authority, self, dir, kind string) (*process, string, error) 
 	return startProcess(cmd)
 }
 
-// settled is the memory of a process that has rested.
+// settled returns the memory of a process after an idle time.
 func settled(ctx context.Context, p *process, rested time.Duration) (int64, error) {
 	if err := pause(ctx, rested); err != nil {
 		return 0, err
@@ -106,7 +105,7 @@ func settled(ctx context.Context, p *process, rested time.Duration) (int64, erro
 	return p.memory()
 }
 
-// connectTLS connects all, some at a time, and keeps them until ctx ends.
+// connectTLS connects all clients, a limited number at a time, and keeps them until ctx ends.
 func connectTLS(ctx context.Context, address string, pairs []pair) error {
 	var all errgroup.Group
 	all.SetLimit(64)
@@ -126,7 +125,7 @@ func connectTLS(ctx context.Context, address string, pairs []pair) error {
 	return all.Wait()
 }
 
-// connectBus is connectTLS with links.
+// connectBus is connectTLS with connections of the message bus.
 func connectBus(ctx context.Context, address string, pairs []pair) error {
 	var up sync.WaitGroup
 	up.Add(len(pairs))
@@ -158,7 +157,7 @@ func connectBus(ctx context.Context, address string, pairs []pair) error {
 	}
 }
 
-// serveLimit is the process that is one, until it is killed.
+// serveLimit is the main function of a limit process. It runs until it is killed.
 func serveLimit(file string) error {
 	var s seat
 	text, err := os.ReadFile(file)
@@ -199,7 +198,7 @@ func serveTLS(conf *tls.Config) error {
 	}
 }
 
-// hold waits for what never comes.
+// hold keeps a connection open until the client closes it.
 func hold(c net.Conn, open *atomic.Int64) {
 	defer c.Close()
 	if c.(*tls.Conn).Handshake() == nil {
@@ -223,14 +222,14 @@ func serveBus(s seat, conf *tls.Config) error {
 	return nil
 }
 
-// rest gives back memory whenever nothing has changed for a second.
+// rest releases memory when the number of connections has not changed for a second.
 func rest(count func() int) {
 	last, given := -1, -1
 	for {
 		time.Sleep(time.Second)
 		n := count()
 		if n == last && n != given {
-			for range 4 { // stacks shrink by half with each
+			for range 4 { // stacks shrink by half each time
 				debug.FreeOSMemory()
 			}
 			given = n

@@ -68,7 +68,7 @@ func publish(s settings, all []result) error {
 	return os.WriteFile(filepath.Join(s.out, "performance-fleet.md"), []byte(text), 0o644)
 }
 
-// await looks until something is so, and gives up with the context.
+// await polls until a condition holds, or returns an error when the context ends.
 func await(ctx context.Context, what string, is func() bool) error {
 	for !is() {
 		if err := pause(ctx, shortly); err != nil {

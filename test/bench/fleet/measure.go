@@ -13,43 +13,43 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// result is what was measured with a number of agents.
+// result contains the measurements for one number of agents.
 type result struct {
 	n, modules int
 	enrol      time.Duration // until all had enrolled
-	first      time.Duration // from the first connection until all were as assigned
-	empty      int64         // memory of the hub before anybody enrolled, bytes
-	memory     int64         // at rest, with all
-	resident   int64         // with the pages of its program
-	idle       float64       // processor time at rest, of one processor
+	first      time.Duration // from the first connection until all agents were in sync
+	empty      int64         // memory of the hub before the first enrolment, in bytes
+	memory     int64         // idle, with all agents
+	resident   int64         // including the pages of its binary
+	idle       float64       // CPU time while idle, as a fraction of one CPU
 	commits    []commit
 	disk       map[string]int64 // by part, bytes
 	again      restart
-	lost       rebuilt // after everything but its keys and settings was deleted
-	restored   rebuilt // after its directory was made of an old backup
+	lost       rebuilt // after all data except keys and settings was deleted
+	restored   rebuilt // after its directory was restored from an old backup
 	tls, bus   limit
 }
 
-// commit is one that reached all.
+// commit is the result for one commit that reached all agents.
 type commit struct {
-	middle, last time.Duration // until so many were as it says
-	known        time.Duration // until the hub's views said so of all
-	cpu          time.Duration // of the hub, until then
-	reports      float64       // made durable until then
+	middle, last time.Duration // until half of the agents, and all agents, were in sync
+	known        time.Duration // until the views of the hub contained this for all agents
+	cpu          time.Duration // CPU time of the hub until then
+	reports      float64       // reports stored durably until then
 }
 
-// bench is one run, with a number of agents.
+// bench is one measurement with a number of agents.
 type bench struct {
 	settings
 	n     int
-	base  string // of all directories
+	base  string // the parent of all directories
 	hub   *hub
 	site  site
 	swarm *swarm
 	out   result
 }
 
-// measure measures all with a number of agents.
+// measure makes all measurements with a number of agents.
 func measure(ctx context.Context, s settings, n int) (result, error) {
 	base, err := os.MkdirTemp("", "fettle-fleet-")
 	if err != nil {
@@ -65,10 +65,10 @@ func measure(ctx context.Context, s settings, n int) (result, error) {
 	return b.out, errors.Join(err, os.RemoveAll(base))
 }
 
-// settling is how long limits rest.
+// settling is the idle time of limits.
 const settling = 4 * time.Second
 
-// limits measures what the parts cannot do without.
+// limits measures the minimum cost of the parts.
 func (b *bench) limits(ctx context.Context) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -119,7 +119,7 @@ func (b *bench) all(ctx context.Context) (err error) {
 	return nil
 }
 
-// enrol lets all in.
+// enrol enrols all agents.
 func (b *bench) enrol(ctx context.Context) (err error) {
 	if err := b.hub.start(ctx); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (b *bench) enrol(ctx context.Context) (err error) {
 	return err
 }
 
-// first connects all, who get their first assignment.
+// first connects all agents, which get their first assignment.
 func (b *bench) first(ctx context.Context, commit string) error {
 	if err := b.swarm.want(ctx, commit, b.modules); err != nil {
 		return err
@@ -151,7 +151,7 @@ func (b *bench) first(ctx context.Context, commit string) error {
 	return b.known(ctx)
 }
 
-// known waits until the hub's views say that all are as assigned.
+// known waits until all agents are in sync according to the views of the hub.
 func (b *bench) known(ctx context.Context) error {
 	var s document.Status
 	err := await(ctx, "the views", func() bool {
@@ -161,7 +161,7 @@ func (b *bench) known(ctx context.Context) error {
 		if err == nil && s.States[document.Ready] == b.n && s.Connected == b.n {
 			return true
 		}
-		_ = pause(ctx, 9*time.Since(began)) // to ask is work for the hub as well
+		_ = pause(ctx, 9*time.Since(began)) // each request costs the hub CPU time
 		return false
 	})
 	if err != nil {
@@ -170,7 +170,7 @@ func (b *bench) known(ctx context.Context) error {
 	return nil
 }
 
-// atRest reads what the hub takes while nothing happens, after it has worked.
+// atRest measures the idle hub after work.
 func (b *bench) atRest(ctx context.Context) error {
 	before, err := b.hub.cpu()
 	if err != nil {
@@ -191,8 +191,8 @@ func (b *bench) atRest(ctx context.Context) error {
 	return nil
 }
 
-// look reads the memory of the hub again and again until it has rested, and gives what it
-// read in the second half: it rises slowly and falls when the hub gives back.
+// look reads the memory of the hub repeatedly while it is idle, and returns the values of the second
+// half of this time. The memory rises slowly, and falls when the hub releases pages.
 func (b *bench) look(ctx context.Context, began time.Time) (memory, resident []int64, err error) {
 	for len(memory) == 0 || time.Since(began) < b.rest {
 		if err := pause(ctx, min(b.rest, time.Second)); err != nil {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Acts is what is known of actions that an earlier run left to the next one.
+// Acts describes the actions that an earlier run left for the next one.
 type Acts struct {
 	Due    map[string]string // the step of each action that failed, by name
-	Unsure bool              // a run was undone or cut short, so that any action may be due
+	Unsure bool              // a run was undone or interrupted, so any action may be pending
 }
 
-// Actions compares the actions that ran in an apply that succeeded with those that had to:
-// an action runs once if something that notifies it changed, and else never.
+// Actions compares the actions that ran in a successful apply with the required ones. An action must
+// run once if an address that notifies it changed, and otherwise not at all.
 func (h *History) Actions(list List, before, after Tree, ran []string) []string {
 	var wrong []string
 	for _, s := range list {
@@ -44,15 +44,14 @@ func (h *History) Actions(list List, before, after Tree, ran []string) []string 
 	return wrong
 }
 
-// saysOtherwise tells whether a list has the action with other notifications, which count
-// for the run that ends them too.
+// saysOtherwise reports whether a list has the action with other notifications, which also count in
+// the run that removes them.
 func (l List) saysOtherwise(s Step) bool {
 	return slices.ContainsFunc(l, func(o Step) bool { return o.Verb == "ACT" && o.Args[1] == s.Args[1] && o.Line != s.Line })
 }
 
-// triggered tells whether an address changed in a run. It is not known where the change
-// may come from another path: another name of the file, or a directory that is restored
-// with everything in it.
+// triggered reports whether an address changed in a run. This is unknown if another path can cause the
+// change: a hard link, or a directory that is restored with its content.
 func triggered(on string, before, after Tree, ran []string) (yes, known bool) {
 	kind, name, _ := strings.Cut(on, ":")
 	if kind != "file" {
@@ -63,8 +62,8 @@ func triggered(on string, before, after Tree, ran []string) (yes, known bool) {
 	return a != b, a.Links == "" && b.Links == "" && above
 }
 
-// ActsAfter notes what a run leaves to the next one. failed are the actions and commands
-// that failed.
+// ActsAfter records the actions that a run leaves for the next one. failed are the failed actions and
+// commands.
 func (h *History) ActsAfter(list List, failed []string, succeeded bool) {
 	h.Acts = Acts{Due: map[string]string{}, Unsure: !succeeded}
 	for _, s := range list {
@@ -85,8 +84,8 @@ func (h *History) ActsBack(to int, ran []string) {
 	}
 }
 
-// Making compares the commands with creates that ran in an apply that succeeded with what
-// existed before it, by the name of the command.
+// Making compares the commands with creates that ran in a successful apply with the paths that existed
+// before. The keys of existed are names of commands.
 func Making(list List, existed map[string]bool, ran []string) []string {
 	var wrong []string
 	for _, s := range list {

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// plain tells whether nothing but the record says that a command is done.
+// plain reports whether only the record decides that a command is done.
 func (s Step) plain() bool {
 	return s.Verb == "EXEC" && s.Attr["creates"] == "" && s.Attr["unless"] == "" && s.Attr["only_if"] == ""
 }
 
-// Commands compares the commands that ran in an apply with those that had to. A run
-// that stopped may have reached none of them.
+// Commands compares the commands that ran in an apply with the required ones. A stopped run may have
+// reached none of them.
 func (h *History) Commands(list List, ran []string, stopped bool) []string {
 	var wrong []string
 	done := h.Last().Done
@@ -30,8 +30,8 @@ func (h *History) Commands(list List, ran []string, stopped bool) []string {
 	return wrong
 }
 
-// After gives what the commands count as after an apply that ran some of them, of which
-// some failed. undone tells that the run was then undone as far as possible.
+// After returns the expected status of commands after an apply. ran are the commands that ran, and
+// failed are the failed commands. undone reports that the run was then undone as far as possible.
 func (h *History) After(list List, ran, failed []string, stopped, undone bool) map[string]Done {
 	out := map[string]Done{}
 	for _, s := range list {
@@ -41,7 +41,7 @@ func (h *History) After(list List, ran, failed []string, stopped, undone bool) m
 		name := s.Args[0]
 		switch {
 		case slices.Contains(failed, name):
-		case slices.Contains(ran, name) && undone && s.plain(): // it has no undo, and counts as before
+		case slices.Contains(ran, name) && undone && s.plain(): // it has no undo, so its status is unchanged
 			out[name] = Done{Unknown: h.Last().Done[name].Line != ""}
 		case slices.Contains(ran, name):
 			out[name] = Done{Line: s.Line}
@@ -61,8 +61,8 @@ func (h *History) After(list List, ran, failed []string, stopped, undone bool) m
 	return out
 }
 
-// Back gives what the commands count as after a rollback: as then, where nothing changed
-// since, and otherwise either.
+// Back returns the expected status of commands after a rollback: as in the goal if nothing changed
+// since, and otherwise unknown.
 func (h *History) Back(to int) map[string]Done {
 	then := map[string]Done{}
 	if i := h.at(to); i >= 0 && to > 0 {
@@ -83,9 +83,8 @@ func (h *History) Back(to int) map[string]Done {
 	return out
 }
 
-// Killed notes the commands that ran in a run which was killed and is then undone. Such a
-// command counts as not done, even if an earlier version was done: the newer version may
-// have changed its effect.
+// Killed records the commands of a killed run that is then undone. Such a command counts as not done,
+// even if an earlier version was done: the newer version may have changed its effect.
 func (h *History) Killed(list List, ran []string) {
 	if len(h.Runs) == 0 {
 		return
@@ -99,7 +98,7 @@ func (h *History) Killed(list List, ran []string) {
 	h.Runs[len(h.Runs)-1].Done = done
 }
 
-// Unsure counts each command of a list as either.
+// Unsure returns the unknown status for each command of a list.
 func Unsure(l List) map[string]Done {
 	out := map[string]Done{}
 	for _, s := range l {
@@ -110,8 +109,7 @@ func Unsure(l List) map[string]Done {
 	return out
 }
 
-// Guarded tells whether an address is a command with a guard: its guard, and not the record, says
-// whether it is done.
+// Guarded reports whether an address is a command with a guard, which decides whether it is done.
 func (l List) Guarded(addr string) bool {
 	return slices.ContainsFunc(l, func(s Step) bool { return s.Verb == "EXEC" && !s.plain() && "exec:"+s.Args[0] == addr })
 }

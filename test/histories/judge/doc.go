@@ -1,9 +1,9 @@
-// Package judge decides whether what a configuration manager did to a tree is right.
-// It uses none of fettle's code: it takes snapshots, reads lists by itself and compares.
+// Package judge verifies the changes that a configuration manager made to a tree. It does not use code
+// of fettle: it takes snapshots, parses lists itself and compares.
 //
 //	tree, err := judge.Take(root, "/var/lib/fettle")
 //	wrong := judge.Holds(list, blobs, tree)
 //
-// History has what the runs found and left, and what others changed between them.
-// From that it decides what a rollback must restore.
+// History contains the states before and after each run, and the changes by others between runs. From
+// this it derives the states that a rollback must restore.
 package judge

@@ -6,32 +6,31 @@ import (
 	"strings"
 )
 
-// Run is what is known of one run that changed, or could change, the tree.
+// Run is one run that changed, or could change, the tree.
 type Run struct {
 	Number        int
 	Before, After Tree
-	List          List            // what is declared after it
-	Tried         List            // the whole list of a run that failed
-	Done          map[string]Done // what each command counts as after it
+	List          List            // the declared steps after it
+	Tried         List            // the complete list of a failed run
+	Done          map[string]Done // the status of each command after it
 	Plan          []Change
 }
 
-// Done is whether a command counts as done.
+// Done is the status of a command.
 type Done struct {
-	Line    string // the step that ran with success
+	Line    string // the step that ran successfully
 	Unknown bool   // both answers are acceptable
 }
 
 // Change is one line of a plan.
 type Change struct{ Action, Addr, Why string }
 
-// Unsure tells whether the plan says of the address that only the run can tell.
+// Unsure reports whether only the run determines the change, according to the plan.
 func (c Change) Unsure() bool {
 	return strings.HasPrefix(c.Why, "in sync now;") || c.Provider() != ""
 }
 
-// Provider is the change that the plan names as the one that may provide what this one
-// needs, and nothing if it needs nothing more.
+// Provider returns the change that may provide a missing object, according to the plan, or "".
 func (c Change) Provider() string {
 	_, rest, _ := strings.Cut(c.Why, ", which ")
 	by, _, found := strings.Cut(rest, " before it can provide")
@@ -41,14 +40,14 @@ func (c Change) Provider() string {
 	return by
 }
 
-// Hopes tells whether the plan says that a command may provide what is needed. Only then
-// may the change fail: a command can do anything, and these commands make no files.
+// Hopes reports whether the plan names a command as the possible provider. Only then may the change
+// fail: a command can have any effect, and the commands of these tests create no files.
 func (c Change) Hopes() bool { return strings.HasPrefix(c.Provider(), "exec:") }
 
-// repairs tells whether the change undoes what others did at a path.
+// repairs reports whether the change reverts a change by others at a path.
 func (c Change) repairs(p string) bool { return c.Action == "repair" && below(p, c.path()) }
 
-// path is the path that a change is about, and nothing for a command.
+// path returns the path of a change, or "" for a command.
 func (c Change) path() string {
 	_, p, _ := strings.Cut(c.Addr, ":")
 	p, _, _ = strings.Cut(p, "#")
@@ -58,25 +57,25 @@ func (c Change) path() string {
 	return p
 }
 
-// changes tells whether the line announces a change of the tree.
+// changes reports whether the change modifies the tree.
 func (c Change) changes() bool {
 	return c.path() != "" && !slices.Contains([]string{"adopt", "forget", "blocked", "run", "check", "later"}, c.Action)
 }
 
-// hand is a change by others: after so many runs, at a path.
+// hand is a change by others: its path, and the number of runs before it.
 type hand struct {
 	runs int
 	path string
 }
 
-// History has all runs and all changes by others since the origin.
+// History contains all runs and all changes by others since the origin.
 type History struct {
 	Blobs  map[string]string // content of COPY, by source
 	Origin Tree
 	Runs   []Run
 	Acts   Acts
 	hands  []hand
-	ever   List            // each step that was ever applied
+	ever   List            // all steps that were ever applied
 	own    map[string]bool // contents that others wrote
 }
 
@@ -95,7 +94,7 @@ func (h *History) precious(t Tree) {
 	}
 }
 
-// ByHand notes what others changed.
+// ByHand records the changes that others made between two states.
 func (h *History) ByHand(before, after Tree) {
 	for _, p := range Differ(before, after) {
 		h.hands = append(h.hands, hand{len(h.Runs), p})
@@ -105,7 +104,7 @@ func (h *History) ByHand(before, after Tree) {
 	}
 }
 
-// Last is the newest run, and the origin before the first one.
+// Last returns the newest run, or the origin before the first run.
 func (h *History) Last() Run {
 	if len(h.Runs) == 0 {
 		return Run{After: h.Origin}
@@ -113,7 +112,7 @@ func (h *History) Last() Run {
 	return h.Runs[len(h.Runs)-1]
 }
 
-// at gives the position of a run: that of the newest one with this number or a smaller one.
+// at returns the index of the newest run with this number or a smaller one.
 func (h *History) at(number int) int {
 	for i := len(h.Runs) - 1; i >= 0; i-- {
 		if h.Runs[i].Number <= number {
@@ -123,13 +122,13 @@ func (h *History) at(number int) int {
 	return -1
 }
 
-// Known tells whether the history has this run; the origin always.
+// Known reports whether the history has this run. The origin always exists.
 func (h *History) Known(number int) bool {
 	i := h.at(number)
 	return number == 0 || i >= 0 && h.Runs[i].Number == number
 }
 
-// Add notes a run, and the steps that it applied.
+// Add records a run and the steps that it applied.
 func (h *History) Add(r Run) {
 	h.Runs = append(h.Runs, r)
 	h.ever = append(append(h.ever, r.List...), r.Tried...)
@@ -142,7 +141,7 @@ func (h *History) Reached(list List, after Tree) List {
 	return append(reached, h.Last().List...)
 }
 
-// Lost lists contents of others that a run took away; whoever asks must find them in the record.
+// Lost returns contents of others that a run removed. The caller must find them in the record.
 func (h *History) Lost(before, after Tree) map[string]string {
 	out := map[string]string{}
 	for p, l := range before {
@@ -153,8 +152,8 @@ func (h *History) Lost(before, after Tree) map[string]string {
 	return out
 }
 
-// Strangers lists paths that a run changed although no list that was ever applied
-// is about them, or about another name of the same file.
+// Strangers returns paths that a run changed although no applied list contains the path or a hard link
+// to it.
 func (h *History) Strangers(list List, before, after Tree) []string {
 	var wrong []string
 	all := append(slices.Clone(h.ever), list...)
@@ -167,13 +166,13 @@ func (h *History) Strangers(list List, before, after Tree) []string {
 	return wrong
 }
 
-// Planned compares what a plan said with what changed.
+// Planned compares the changes of a plan with the actual changes.
 func Planned(changes []Change, before, after Tree) []string {
 	var wrong []string
 	differ := Differ(before, after)
 	for _, p := range differ {
 		if a, b := before[p], after[p]; a.Links != "" && a.Type == b.Type && a.Data == b.Data {
-			continue // it follows from another name of the same file
+			continue // it is the result of a change of another hard link
 		}
 		if !slices.ContainsFunc(changes, func(c Change) bool { return c.changes() && below(p, c.path()) }) {
 			wrong = append(wrong, fmt.Sprintf("the plan does not mention %s: %s became %s", p, before[p], after[p]))
@@ -196,7 +195,7 @@ func followed(c Change, all []Change) bool {
 	return slices.ContainsFunc(all, func(o Change) bool { return o.Addr != c.Addr && o.path() == c.path() && o.Unsure() })
 }
 
-// Same lists where two trees differ, in sentences that begin with what happened.
+// Same describes the differences of two trees in sentences that begin with what.
 func Same(what string, before, after Tree) []string {
 	var wrong []string
 	for _, p := range Differ(before, after) {
@@ -205,7 +204,7 @@ func Same(what string, before, after Tree) []string {
 	return wrong
 }
 
-// Numbers lists the numbers of the runs, ascending.
+// Numbers returns the numbers of the runs, ascending.
 func (h *History) Numbers() []int {
 	var out []int
 	for _, r := range h.Runs {
@@ -216,18 +215,18 @@ func (h *History) Numbers() []int {
 	return out
 }
 
-// TouchedByOthers tells whether others changed anything since the origin.
+// TouchedByOthers reports whether others changed any path since the origin.
 func (h *History) TouchedByOthers() bool { return len(h.hands) > 0 }
 
-// Settled notes that the newest run is as a list says, so that its commands count as done.
+// Settled records that the newest run reached a list, so that its commands count as done.
 func (h *History) Settled(l List) {
 	if len(h.Runs) > 0 {
 		h.Runs[len(h.Runs)-1].Done = h.After(l, nil, nil, false, false)
 	}
 }
 
-// within tells whether a changed path is one above the change, about which the plan has a line
-// too: what is restored in a directory that then goes leaves no trace.
+// within reports whether a changed path is a directory above the change that the plan also changes. A
+// path that is restored in a directory and removed with it leaves no change.
 func within(c Change, all []Change, p string) bool {
 	return below(c.path(), p) && slices.ContainsFunc(all, func(o Change) bool { return o.changes() && o.path() == p })
 }

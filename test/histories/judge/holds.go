@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Holds says what a tree lacks of a list, a sentence each.
+// Holds describes the differences of a tree from a list, one sentence each.
 func Holds(l List, blobs map[string]string, t Tree) []string {
 	var wrong []string
 	for _, s := range l {
@@ -60,7 +60,7 @@ func (s Step) holds(l List, blobs map[string]string, t Tree) string {
 	return ""
 }
 
-// dress compares owner, group and mode with what the step says or else with the defaults.
+// dress compares owner, group and mode with the step, or otherwise with the defaults.
 func (s Step) dress(have Leaf, owner, mode string) string {
 	want := func(key, otherwise string) string {
 		if v, ok := s.Attr[key]; ok {
@@ -116,7 +116,7 @@ func (s Step) want() string {
 	return s.Attr["value"]
 }
 
-// region finds what the step is about in a text.
+// region returns the region of the step in a text.
 func (s Step) region(text string) (string, bool) {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	switch {

@@ -18,8 +18,8 @@ type Step struct {
 // List is a list of steps.
 type List []Step
 
-// Parse reads a list: words with blanks between them; KEY=VALUE is an attribute, of
-// which the value may be quoted as in Go.
+// Parse parses a list: words separated by blanks. KEY=VALUE is an attribute, whose value can be quoted
+// as in Go.
 func Parse(text string) (List, error) {
 	var out List
 	for line := range strings.Lines(text) {
@@ -34,7 +34,7 @@ func Parse(text string) (List, error) {
 		s := Step{Line: line, Verb: words[0], Attr: map[string]string{}}
 		for _, w := range words[1:] {
 			if k, v, ok := strings.Cut(w, "="); ok && len(k) > 0 && strings.Trim(k, "abcdefghijklmnopqrstuvwxyz_") == "" {
-				if k == "on" { // the only one that may be repeated
+				if k == "on" { // the only key that can be repeated
 					v = strings.TrimSpace(s.Attr[k] + " " + v)
 				}
 				s.Attr[k] = v
@@ -71,7 +71,7 @@ func split(line string) ([]string, error) {
 	return words, nil
 }
 
-// Path is the path that a step is about, and nothing for a command or an action.
+// Path returns the path of a step, or "" for a command or an action.
 func (s Step) Path() string {
 	switch s.Verb {
 	case "EXEC", "ACT":
@@ -82,12 +82,12 @@ func (s Step) Path() string {
 	return s.Args[0]
 }
 
-// whole tells whether the step decides what exists at its path and below.
+// whole reports whether the step determines the whole object at its path and below.
 func (s Step) whole() bool {
 	return s.Verb == "COPY" || s.Verb == "LINK" || s.Verb == "RM" || s.Attr["purge"] == "true"
 }
 
-// Reaches tells whether applying or removing the list may change a path.
+// Reaches reports whether applying or removing the list can change a path.
 func (l List) Reaches(p string) bool {
 	for _, s := range l {
 		if q := s.Path(); q != "" && (p == q || s.whole() && below(p, q)) {
@@ -112,13 +112,13 @@ func (l List) decides(p string) bool {
 	return false
 }
 
-// childOn is the path directly in dir on the way to p.
+// childOn returns the path directly in dir that contains p.
 func childOn(dir, p string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(p, dir+"/"), "/")
 	return path.Join(dir, name)
 }
 
-// declares tells whether the list has a step for a path or for something in it.
+// declares reports whether the list has a step for a path or below it.
 func (l List) declares(p string) bool {
 	for _, s := range l {
 		if q := s.Path(); q != "" && below(q, p) {
@@ -128,10 +128,10 @@ func (l List) declares(p string) bool {
 	return false
 }
 
-// parentOf tells whether p is directly in dir.
+// parentOf reports whether p is directly in dir.
 func parentOf(dir, p string) bool { return path.Dir(p) == dir && p != dir }
 
-// Purges tells whether a path is in a directory that the list purges.
+// Purges reports whether a path is in a directory that the list purges.
 func (l List) Purges(p string) bool {
 	for _, s := range l {
 		if s.Attr["purge"] == "true" && below(p, s.Path()) {

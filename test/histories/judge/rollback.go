@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Restored says what a rollback to a run got wrong, from the tree that it found to the
-// tree that it left.
+// Restored describes the errors of a rollback to a run. found is the tree before the rollback, and
+// left the tree after it.
 func (h *History) Restored(to int, found, left Tree) []string {
 	paths := map[string]bool{}
 	for _, t := range []Tree{h.goal(to), found, left, h.Origin} {
@@ -21,7 +21,7 @@ func (h *History) Restored(to int, found, left Tree) []string {
 	for p := range paths {
 		allowed, any := h.allowed(to, p, found)
 		if left[p].Type == 'd' && h.holdsOthers(p, 0, left) {
-			any = true // what others have in it is restored, or stays
+			any = true // content of others is restored, or stays
 		}
 		if h.belowOthers(to, p, left) {
 			allowed = append(allowed, Leaf{})
@@ -39,8 +39,8 @@ func (h *History) Restored(to int, found, left Tree) []string {
 	return wrong
 }
 
-// belowOthers tells whether a path cannot exist, since above it is a file that others made and
-// that the rollback restored or left.
+// belowOthers reports whether a path cannot exist, because a path above it is a file of others that
+// the rollback restored or left.
 func (h *History) belowOthers(to int, p string, left Tree) bool {
 	first := 0
 	if to > 0 {
@@ -54,7 +54,7 @@ func (h *History) belowOthers(to int, p string, left Tree) bool {
 	return false
 }
 
-// goal is the tree that a run left; number 0 is the origin.
+// goal returns the tree after a run; number 0 is the origin.
 func (h *History) goal(to int) Tree {
 	if i := h.at(to); i >= 0 && to > 0 {
 		return h.Runs[i].After
@@ -62,7 +62,8 @@ func (h *History) goal(to int) Tree {
 	return h.Origin
 }
 
-// allowed gives what a rollback may leave at a path, or says that anything is right.
+// allowed returns the states that a rollback may leave at a path. The second result is true
+// if any state is allowed.
 func (h *History) allowed(to int, p string, found Tree) ([]Leaf, bool) {
 	goal, first := h.goal(to)[p], 0
 	if to > 0 {
@@ -106,8 +107,9 @@ func (h *History) foundSince(to int, p string, first int) (before []Leaf, touche
 	return before, touched, returned
 }
 
-// released tells whether no list is about a path any more. A run that is about it again
-// and failed before it changed the path makes no difference.
+// released reports whether a path was released: since its last change by a run, there is a run whose
+// list does not contain the path. A run with the path that failed before it changed the path makes no
+// difference.
 func (h *History) released(p string) bool {
 	for _, r := range slices.Backward(h.Runs) {
 		if !r.List.decides(p) {
@@ -120,8 +122,8 @@ func (h *History) released(p string) bool {
 	return false
 }
 
-// repaired gives what repairs left at a path: a rollback does not bring back what they
-// took away.
+// repaired returns the states that repairs left at a path: a rollback does not restore drift that a
+// repair removed.
 func (h *History) repaired(p string, first int) []Leaf {
 	var out []Leaf
 	for _, r := range h.Runs[first:] {
@@ -132,29 +134,29 @@ func (h *History) repaired(p string, first int) []Leaf {
 	return out
 }
 
-// handsAt tells whether others changed a path after so many runs.
+// handsAt reports whether others changed a path after a number of runs.
 func (h *History) handsAt(p string, first int) bool {
 	return slices.ContainsFunc(h.hands, func(x hand) bool { return x.runs >= first && x.path == p })
 }
 
-// holdsOthers tells whether others changed something below a path.
+// holdsOthers reports whether others changed a path below a path.
 func (h *History) holdsOthers(p string, first int, t Tree) bool {
 	return slices.ContainsFunc(h.hands, func(x hand) bool {
 		return x.runs >= first && x.path != p && below(x.path, p) && t[x.path].Type != 0
 	})
 }
 
-// inPart tells whether a step was ever about a part of a path. What others wrote around
-// it stays, so the result is neither of the two sides.
+// inPart reports whether a step ever wrote a part of a path. Changes by others around this part stay,
+// so the result is neither of the two states.
 func (h *History) inPart(p string) bool {
 	return slices.ContainsFunc(h.ever, func(s Step) bool {
 		return (s.Verb == "EDIT" || s.Verb == "META" || s.Verb == "MKDIR") && s.Path() == p
 	})
 }
 
-// alike tells whether a leaf is the one that must be there. A rollback to a run that
-// finds an edited file with the right content leaves its time, and what was repaired has
-// that of the repair. Names of one file that are restored become files of their own.
+// alike reports whether a leaf is the required one. A rollback keeps the time of an edited file whose
+// content is already right, and a repaired file has the time of its repair. Restored hard links become
+// separate files.
 func (h *History) alike(to int, p string, must, is Leaf) bool {
 	if to > 0 && (h.inPart(p) || h.handsAt(p, h.at(to)+1) || len(h.repaired(p, h.at(to)+1)) > 0) {
 		must.Mtime, is.Mtime = 0, 0
@@ -166,14 +168,14 @@ func (h *History) alike(to int, p string, must, is Leaf) bool {
 	return must == is
 }
 
-// dressedByName tells whether a step was ever about the metadata of another name of a file.
+// dressedByName reports whether a step ever set the metadata of another hard link of a file.
 func (h *History) dressedByName(l Leaf) bool {
 	return slices.ContainsFunc(h.ever, func(s Step) bool {
 		return s.Verb == "META" && slices.Contains(strings.Fields(l.Links), s.Path())
 	})
 }
 
-// ListAt is what is declared after a run; nothing at the origin.
+// ListAt returns the declared steps after a run, none at the origin.
 func (h *History) ListAt(number int) List {
 	if i := h.at(number); i >= 0 && number > 0 {
 		return h.Runs[i].List

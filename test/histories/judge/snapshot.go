@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Leaf is what exists at one path. The zero value stands for nothing.
+// Leaf is the object at one path. The zero value means that the path is absent.
 type Leaf struct {
-	Type     byte // f, d, l, or o for anything else
+	Type     byte // f, d, l, or o for other types
 	Mode     uint32
 	UID, GID uint32
 	Mtime    int64  // of files and links, in nanoseconds
@@ -22,10 +22,10 @@ type Leaf struct {
 	Links    string // other names of the same file in this tree
 }
 
-// Tree is what exists below a root, by path.
+// Tree contains all objects below a root, by path.
 type Tree map[string]Leaf
 
-// Take reads everything below a root but the trees in skip.
+// Take reads all objects below a root, except the trees in skip.
 func Take(root string, skip ...string) (Tree, error) {
 	t, names := Tree{}, map[uint64][]string{}
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
@@ -97,7 +97,7 @@ func xattrs(p string) string {
 	return strings.Join(out, " ")
 }
 
-// String shows a leaf in one line.
+// String describes a leaf in one line.
 func (l Leaf) String() string {
 	if l.Type == 0 {
 		return "nothing"
@@ -118,7 +118,7 @@ func (l Leaf) String() string {
 	return s
 }
 
-// Differ lists the paths at which two trees differ, sorted.
+// Differ returns the paths at which two trees differ, sorted.
 func Differ(a, b Tree) []string {
 	var out []string
 	for p, l := range a {
@@ -135,7 +135,7 @@ func Differ(a, b Tree) []string {
 	return out
 }
 
-// below tells whether p is the directory or is in it.
+// below reports whether p is dir or below it.
 func below(p, dir string) bool {
 	return p == dir || strings.HasPrefix(p, dir+"/")
 }
