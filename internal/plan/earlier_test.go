@@ -64,7 +64,7 @@ func TestUnderneath(t *testing.T) {
 		"a tree far above":             {"RM /a/b/c/f", func(m *maker) { m.trees["/a"] = "t" }, true},
 		"a tree elsewhere":             {"RM /a/f", func(m *maker) { m.trees["/b"] = "t" }, false},
 		"a tree at the path":           {"RM /a", func(m *maker) { m.trees["/a"] = "t" }, false},
-		"a package and a tree":         {"PKG p", func(m *maker) { m.trees["/a"] = "t" }, false},
+		"a package and a tree":         {"PKG web", func(m *maker) { m.trees["/a"] = "t" }, false},
 	} {
 		m := planner(c.step)
 		c.prepare(m)
@@ -255,8 +255,8 @@ func TestOriginOf(t *testing.T) {
 	if got := m.originOf(part); got.Region == nil || got.Region.Text != "old" {
 		t.Errorf("a part where a run found another kind: %+v", got)
 	}
-	m.in.Goal.Before["pkg:p"] = *packageIs("2", "ii")
-	if got := m.originOf(entryOf("PKG p", packageIs("1", "ii"))); got.Package.Version != "1" {
+	m.in.Goal.Before["pkg:web"] = *packageIs("2", "ii")
+	if got := m.originOf(entryOf("PKG web", packageIs("1", "ii"))); got.Package.Version != "1" {
 		t.Errorf("a package: %+v", got.Package)
 	}
 	timed := &image.Image{File: &image.File{Type: image.Regular, Mode: 0o600, MTime: 7}}

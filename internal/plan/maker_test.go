@@ -55,9 +55,9 @@ func TestNotesOfAChange(t *testing.T) {
 		change Change
 		want   string
 	}{
-		"nothing changes":         {Change{Action: Adopt, Addr: "pkg:p"}, ""},
-		"a package":               {Change{Action: Create, Addr: "pkg:p", To: pkg}, "installs brings elsewhere"},
-		"a package goes":          {Change{Action: Remove, Addr: "pkg:p"}, "elsewhere"},
+		"nothing changes":         {Change{Action: Adopt, Addr: "pkg:web"}, ""},
+		"a package":               {Change{Action: Create, Addr: "pkg:web", To: pkg}, "installs brings elsewhere"},
+		"a package goes":          {Change{Action: Remove, Addr: "pkg:web"}, "elsewhere"},
 		"a command":               {Change{Action: Run, Addr: "exec:x"}, "brings elsewhere"},
 		"a file":                  {Change{Action: Create, Addr: "file:/f", To: pathOf(image.Regular)}, ""},
 		"metadata":                {Change{Action: Update, Addr: "meta:/f", To: pathOf(image.Regular)}, "redressed"},
@@ -211,7 +211,7 @@ func TestTypeAfter(t *testing.T) {
 		"it was adopted":        {entryOf("MKDIR /d", nil), nil, "", false},
 		"a part made its file":  {entryOf("EDIT /d line=x", regionIs(false, true)), nil, image.Absent, true},
 		"a part of a file":      {entryOf("EDIT /d line=x", regionIs(false, false)), nil, "", false},
-		"a package":             {entryOf("PKG p", packageIs("", "")), nil, "", false},
+		"a package":             {entryOf("PKG web", packageIs("", "")), nil, "", false},
 		"a unit with a file":    {entryOf("UNIT u.service", pathOf(image.Absent)), nil, "", false},
 		"a rollback":            {wasAbsent, found("/d", link), image.Symlink, true},
 		"a rollback of a tree":  {deeper, found("/d", image.File{Type: image.Directory, Tree: "t"}), "", false},
@@ -316,3 +316,20 @@ func TestDirectoriesOfAList(t *testing.T) {
 		}
 	}
 }
+
+// fixed are rules of packages: web keeps its version, and others get version 9. A path becomes absent.
+type fixed struct{}
+
+func (fixed) Target(s step.Step, now image.Image) (image.Image, error) {
+	switch {
+	case s.Verb == step.Pkg && s.Args[0] == "web":
+		return now, nil
+	case s.Verb == step.Pkg:
+		return *packageIs("9", "ii"), nil
+	}
+	return *pathOf(image.Absent), nil
+}
+
+func (fixed) Irreversible(step.Step, image.Image, image.Image) string { return "" }
+func (fixed) UserName(uint32) string                                  { return "root" }
+func (fixed) GroupName(uint32) string                                 { return "root" }

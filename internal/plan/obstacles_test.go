@@ -1,0 +1,173 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// TestOccupied: what is in the way of a path that comes back.
+func TestOccupied(t *testing.T) {
+	full := &image.Image{File: &image.File{Type: image.Directory, Entries: []string{"ours", "foreign"}}}
+	ours := &image.Image{File: &image.File{Type: image.Directory, Entries: []string{"ours"}}}
+	file, absentPath := pathOf(image.Regular), pathOf(image.Absent)
+	for what, c := range map[string]struct {
+		path     string
+		from, to *image.Image
+		want     string
+	}{
+		"nothing is in the way":        {"/d/f", absentPath, file, ""},
+		"a directory of others":        {"/d/f", full, file, `such as "foreign"`},
+		"our directory":                {"/d/f", ours, file, ""},
+		"a directory stays":            {"/d/f", full, pathOf(image.Directory), ""},
+		"a file":                       {"/d/f", file, file, ""},
+		"it goes":                      {"/gone/f", full, absentPath, ""},
+		"unknown later":                {"/gone/f", full, nil, ""},
+		"a package":                    {"/gone/f", packageIs("1", "ii"), packageIs("2", "ii"), ""},
+		"unknown before":               {"/d/f", &image.Image{}, file, ""},
+		"no directory":                 {"/gone/f", absentPath, file, `the directory "/gone" does not exist`},
+		"no directory far above":       {"/gone/a/b", absentPath, file, `the directory "/gone" does not exist`},
+		"a file above":                 {"/file/f", absentPath, file, `"/file" is not a directory`},
+		"the directory changes before": {"/changes/f", absentPath, file, ""},
+		"a step makes the directory":   {"/made/f", absentPath, file, ""},
+		"an unknown directory":         {"/unknown/f", absentPath, file, ""},
+	} {
+		m := planner("MKDIR /made").is("/d", image.Directory).is("/gone", image.Absent).is("/file", image.Regular)
+		m.is("/changes", image.Absent).is("/made", image.Absent)
+		m.changed["file:/changes"], m.changed["file:/d/f/ours"] = true, true
+		err := m.occupied(Change{Action: Remove, Addr: addr.File(c.path), From: c.from, To: c.to})
+		if (err != nil) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestPrevented: a rollback refuses what the run cannot perform; a list declares its directories itself.
+func TestPrevented(t *testing.T) {
+	back := Change{Action: Update, Addr: "file:/gone/f", From: pathOf(image.Absent), To: pathOf(image.Regular)}
+	linked := Change{Action: Update, Addr: "file:/f", From: linkedFile(2), To: pathOf(image.Regular)}
+	m := planner().is("/gone", image.Absent)
+	if err := m.prevented(back); err != nil {
+		t.Errorf("a list: %v", err)
+	}
+	if m.prevented(linked) == nil {
+		t.Error("a list parts a file from its links")
+	}
+	if m.rollsBack(); m.prevented(back) == nil || m.prevented(linked) == nil {
+		t.Error("a rollback to a path without its directory, or of a linked file")
+	}
+}
+
+// TestForeign: directories with files of others are neither replaced nor restored as a whole.
+func TestForeign(t *testing.T) {
+	m := planner().rollsBack()
+	m.in.Foreign = map[string]string{"/d": "notes"}
+	for kind, refused := range map[image.FileType]bool{image.Absent: false, image.Directory: false, image.Regular: true, image.Symlink: true} {
+		if err := m.lacks(image.File{Type: kind}, "/d"); (err != nil) != refused {
+			t.Errorf("/d becomes %s: %v", kind, err)
+		}
+		if err := m.lacks(image.File{Type: kind}, "/e"); err != nil {
+			t.Errorf("/e becomes %s: %v", kind, err)
+		}
+	}
+	for dir, stuck := range map[string]bool{"/d": true, "/e": false, "": false} {
+		if m.in.SkipBlocked = false; m.stuckWith(dir) != nil {
+			t.Errorf("%q is stuck, and nothing may be left out", dir)
+		}
+		if m.in.SkipBlocked = true; (m.stuckWith(dir) != nil) != stuck {
+			t.Errorf("%q: %v", dir, m.stuckWith(dir))
+		}
+	}
+}
+
+// TestPostponed: a directory that fettle made goes after the step that empties it.
+func TestPostponed(t *testing.T) {
+	absentDir := pathOf(image.Absent)
+	for what, c := range map[string]struct {
+		entry   journal.Entry
+		wanted  []string
+		prepare func(*maker)
+		want    bool
+	}{
+		"a step empties it":       {entryOf("MKDIR /d", absentDir), []string{"RM /d/f"}, nil, true},
+		"behind another step":     {entryOf("MKDIR /d", absentDir), []string{"RM /e", "RM /d/f"}, nil, true},
+		"it is empty":             {entryOf("MKDIR /d", absentDir), []string{"RM /d/f"}, func(m *maker) { m.is("/d/f", image.Absent) }, false},
+		"nothing is known":        {entryOf("MKDIR /d", absentDir), []string{"RM /d/g"}, nil, false},
+		"a step beside it":        {entryOf("MKDIR /d", absentDir), []string{"RM /dd/f"}, nil, false},
+		"a step leaves something": {entryOf("MKDIR /d", absentDir), []string{"LINK /x /d/f"}, nil, false},
+		"a directory of others":   {entryOf("MKDIR /d", pathOf(image.Directory)), []string{"RM /d/f"}, nil, false},
+		"a part made by fettle":   {entryOf("MKDIR /d", absentDir), []string{"EDIT /d/f line=x ensure=absent"}, nil, true},
+		"it changes":              {entryOf("MKDIR /d", absentDir), []string{"RM /d/f"}, func(m *maker) { m.changed["file:/d"] = true }, false},
+		"metadata":                {entryOf("META /d mode=0700", absentDir), []string{"RM /d/f"}, nil, false},
+		"no path before":          {entryOf("MKDIR /d", packageIs("", "")), []string{"RM /d/f"}, nil, false},
+	} {
+		m := planner(c.wanted...).is("/d/f", image.Regular).is("/dd/f", image.Regular).is("/e", image.Regular).is("/d", image.Directory)
+		m.in.Observed["edit:/d/f#line:x"] = *regionIs(true, false)
+		m.now["edit:/d/f#line:x"] = entryOf("EDIT /d/f line=x", regionIs(false, true))
+		if c.prepare != nil {
+			c.prepare(m)
+		}
+		got := m.postponed(c.entry)
+		if got != c.want {
+			t.Errorf("%s: %t", what, got)
+			continue
+		}
+		if !got {
+			continue
+		}
+		if !m.changed[c.entry.Addr] {
+			t.Errorf("%s: something else may remove the directory", what)
+		}
+		m.in.Rules = fixed{}
+		for range 2 {
+			for _, s := range m.in.Wanted {
+				m.emptied(s)
+			}
+		}
+		if n := len(m.p.Changes); n != 1 || m.p.Changes[0].Action != Remove || m.going["/d/f"] != strings.HasPrefix(c.wanted[0], "EDIT") {
+			t.Errorf("%s: %d removals, %v", what, n, m.going)
+		}
+	}
+}
+
+// TestExact: a rollback restores the image that a run found if the step still asks for it.
+func TestExact(t *testing.T) {
+	then, to := *linkedRegion(1, "then"), *linkedRegion(1, "to")
+	words := *linkedRegion(1, "then")
+	words.Region.Words = []byte{1}
+	meta := func(mode uint32, kind image.FileType) image.Image {
+		return image.Image{File: &image.File{Type: kind, Mode: mode, Digest: "sha256:now"}}
+	}
+	now, to2, then3 := meta(1, image.Regular), meta(2, image.Regular), meta(3, image.Regular)
+	purged := image.Image{Package: &image.Package{Purged: true}}
+	for what, c := range map[string]struct {
+		step          string
+		now, to, then image.Image
+		want          image.Image
+	}{
+		"a part":                   {"EDIT /f line=x", to, to, then, then},
+		"a part with its words":    {"EDIT /f line=x", to, to, words, to},
+		"a part of another kind":   {"EDIT /f line=x", to, to, *pathOf(image.Regular), to},
+		"metadata":                 {"META /f mode=0600", now, to2, then3, then3},
+		"metadata of another type": {"META /f mode=0600", now, to2, meta(3, image.Directory), to2},
+		"metadata, unknown now":    {"META /f mode=0600", image.Image{}, meta(2, image.Regular), meta(3, image.Regular), meta(2, image.Regular)},
+		"metadata, unknown then":   {"META /f mode=0600", meta(1, image.Regular), meta(2, image.Regular), image.Image{}, meta(2, image.Regular)},
+		"a purge":                  {"PKG web ensure=purged", purged, purged, *packageIs("1", "ii"), purged},
+		"the step asks for it":     {"PKG web", *packageIs("2", "ii"), *packageIs("2", "ii"), *packageIs("1", "ii"), *packageIs("1", "ii")},
+		"it asks for another one":  {"PKG other", *packageIs("2", "ii"), *packageIs("2", "ii"), *packageIs("1", "ii"), *packageIs("2", "ii")},
+	} {
+		m, s := planner(c.step).rollsBack(), parse(c.step)
+		m.in.Rules = fixed{}
+		m.in.Goal.Before[s.Addr()] = c.then
+		if got := m.exact(s, c.now, c.to); !got.Same(c.want) {
+			t.Errorf("%s: %+v", what, got.Package)
+		}
+		delete(m.in.Goal.Before, s.Addr())
+		if got := m.exact(s, c.now, c.to); !got.Same(c.to) {
+			t.Errorf("%s, and no run found it: %+v", what, got)
+		}
+	}
+}
