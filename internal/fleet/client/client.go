@@ -73,7 +73,10 @@ func New(l Login) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the address of the hub: %w", err)
 	}
-	transport := &http.Transport{TLSHandshakeTimeout: reachWithin, DialContext: (&net.Dialer{Timeout: reachWithin}).DialContext, ResponseHeaderTimeout: patience, ForceAttemptHTTP2: true}
+	transport := &http.Transport{
+		TLSHandshakeTimeout: reachWithin, DialContext: (&net.Dialer{Timeout: reachWithin}).DialContext, ResponseHeaderTimeout: patience,
+		ExpectContinueTimeout: 10 * patience, ForceAttemptHTTP2: true,
+	}
 	c := &Client{token: l.Token, http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	switch {
 	case u.Scheme == "unix" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
@@ -220,6 +223,11 @@ func (c *Client) answer(by *http.Client, r *http.Request, want int) (*http.Respo
 }
 
 // call sends one request and reads the document that comes back.
+//
+// The body of a request waits until the hub has the header and answers 100 Continue (RFC 9110,
+// section 10.1.1). If the network delays a request until the caller has given up, the hub gets a header
+// without a body, and does nothing. Otherwise a freeze could take effect minutes after its caller saw
+// an error, and after an unfreeze through another hub.
 func call[T any](ctx context.Context, c *Client, method, path string, query url.Values, in any) (T, error) {
 	var out T
 	ctx, done := context.WithTimeout(ctx, patience)
@@ -227,6 +235,9 @@ func call[T any](ctx context.Context, c *Client, method, path string, query url.
 	r, err := c.request(ctx, method, path, query, in)
 	if err != nil {
 		return out, err
+	}
+	if in != nil {
+		r.Header.Set("Expect", "100-continue")
 	}
 	answer, err := c.send(r)
 	if err != nil {

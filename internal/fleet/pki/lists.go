@@ -24,8 +24,9 @@ const (
 
 const listBlock = "X509 CRL"
 
-// maxLists is the maximum number of lists: one of each hub, and one of the fleet CA.
-const maxLists = 64
+// maxLists is the maximum number of lists: one of the fleet CA, and one of each hub that the fleet had
+// within ListLife.
+const maxLists = maxCertificates
 
 // RevokedCertificate is an entry of a list.
 type RevokedCertificate struct {
@@ -108,6 +109,9 @@ func BelieveLists(lists Lists, issuers, authorities []*x509.Certificate) error {
 	for _, l := range lists {
 		signed := func(c *x509.Certificate) bool { return l.CheckSignatureFrom(c) == nil }
 		services := func(c *x509.Certificate) bool {
+			if !bytes.Equal(c.RawSubject, l.RawIssuer) {
+				return false // verifying each pair would be slow, and a hub chooses both lengths
+			}
 			_, err := trust.Verify([]*x509.Certificate{c}, c.NotAfter, ServicesKind)
 			return err == nil && signed(c)
 		}

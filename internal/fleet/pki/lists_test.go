@@ -3,6 +3,7 @@ package pki_test
 import (
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/test/needs"
 )
 
@@ -57,6 +59,38 @@ func TestListsByOpenSSL(t *testing.T) {
 				t.Errorf("%s of %v: %v %s", look, c.DNSNames, err, out)
 			}
 		}
+	}
+}
+
+// TestListsOfManyHubs: the fleet had 40 hubs in a short time, and agents accept the lists of all of them.
+func TestListsOfManyHubs(t *testing.T) {
+	_, authority := newServices(t)
+	var lists, issuers []byte
+	for i := range 40 {
+		s, err := pki.OpenServices(mem.New(mem.Options{}), "/keys")
+		if err != nil {
+			t.Fatal(err)
+		}
+		request, err1 := s.Request()
+		certificates, err2 := authority.CertifyServices(request, fmt.Sprintf("hub%d", i), []string{"hub.example.org"}, servicesNow)
+		if err := errors.Join(err1, err2); err != nil {
+			t.Fatal(err)
+		}
+		err3 := s.Install(certificates)
+		list, err4 := s.List([]pki.RevokedCertificate{{Serial: fmt.Sprintf("%x", i+16), At: servicesNow.Unix()}}, 1, servicesNow)
+		own, err5 := s.Certificate()
+		if err := errors.Join(err3, err4, err5); err != nil {
+			t.Fatal(err)
+		}
+		lists, issuers = append(lists, list...), append(issuers, pki.EncodeCertificates(own)...)
+	}
+	all, err1 := pki.ParseLists(lists)
+	certs, err2 := pki.ParseCertificates(issuers)
+	if err := errors.Join(err1, err2, pki.BelieveLists(all, certs, []*x509.Certificate{authority.Certificate()})); err != nil || len(all) != 40 || !all.Has("37", "hub39") {
+		t.Errorf("%d lists: %v", len(all), err)
+	}
+	if pki.BelieveLists(all, certs[1:], []*x509.Certificate{authority.Certificate()}) == nil {
+		t.Error("a list without its issuer is accepted")
 	}
 }
 
@@ -119,7 +153,7 @@ func TestLists(t *testing.T) {
 	if err != nil || !again.Has("1f", "hub1") {
 		t.Errorf("%v %v", again, err)
 	}
-	for _, text := range []string{"x", "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n", strings.Repeat(string(one.Encode()), 65)} {
+	for _, text := range []string{"x", "-----BEGIN X509 CRL-----\nAAAA\n-----END X509 CRL-----\n", strings.Repeat(string(one.Encode()), 1025)} {
 		if _, err := pki.ParseLists([]byte(text)); err == nil {
 			t.Errorf("%.40q is read", text)
 		}

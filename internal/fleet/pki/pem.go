@@ -38,9 +38,14 @@ func blocks(text []byte, kind string, most int) ([][]byte, error) {
 	return out, nil
 }
 
-// ParseCertificates parses at most 16 certificates in PEM. Other content is an error.
+// maxCertificates is the maximum length of a list of certificates. Lists contain a certificate of each
+// hub that the fleet had, because the certificates that a retired hub issued stay valid for a while.
+const maxCertificates = 1024
+
+// ParseCertificates parses at most 1024 certificates in PEM. Other content is an error. The caller limits
+// the size of a text of an unknown party.
 func ParseCertificates(text []byte) ([]*x509.Certificate, error) {
-	raw, err := blocks(text, certificateBlock, 16)
+	raw, err := blocks(text, certificateBlock, maxCertificates)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read certificates: %w", err)
 	}
