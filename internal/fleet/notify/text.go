@@ -35,8 +35,8 @@ type itemText struct {
 	Resolved                             bool
 }
 
-// functions returns the functions of templates. They replace standard functions that could create
-// long texts or call code by errors.
+// functions returns the functions of templates. Standard functions that could create long texts, or
+// call other code, are replaced by functions that return an error.
 func functions() template.FuncMap {
 	none := func(name string) func(...any) (string, error) {
 		return func(...any) (string, error) { return "", fmt.Errorf("templates of notices have no function %s", name) }
