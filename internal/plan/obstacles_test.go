@@ -171,3 +171,48 @@ func TestExact(t *testing.T) {
 		}
 	}
 }
+
+// TestMissingOf: the paths of a kept tree that come back.
+func TestMissingOf(t *testing.T) {
+	m := planner("MKDIR /d/wanted", "RM /gone")
+	if got := m.missingOf("/d", "t"); got != nil {
+		t.Errorf("a tree that is not known: %v", got)
+	}
+	m.in.Kept = func(string) []Kept { return []Kept{{Rel: "a"}, {Rel: "wanted"}, {Rel: "managed"}, {Rel: "never"}} }
+	adopted := entryOf("RM /d/never", nil)
+	adopted.Adopted = pathOf(image.Absent)
+	m.now["file:/d/never"], m.now["file:/d/managed"] = adopted, entryOf("RM /d/managed", pathOf(image.Regular))
+	got := m.missingOf("/d", "t")
+	if len(got) != 2 || got[0].Rel != "a" || got[1].Rel != "never" {
+		t.Errorf("%v come back", got)
+	}
+	if got := m.missingOf("/gone/d", "t"); got != nil {
+		t.Errorf("below a path that goes: %v", got)
+	}
+}
+
+// TestInUse: a directory that fettle made stays while the list has something in it.
+func TestInUse(t *testing.T) {
+	gone := pathOf(image.Absent)
+	for what, c := range map[string]struct {
+		entry journal.Entry
+		now   image.FileType // "" if unknown
+		want  bool
+	}{
+		"made by fettle": {entryOf("MKDIR /d", gone), image.Directory, true},
+		"of others":      {entryOf("MKDIR /d", pathOf(image.Directory)), image.Directory, false},
+		"it is a file":   {entryOf("MKDIR /d", gone), image.Regular, false},
+		"unknown":        {entryOf("MKDIR /d", gone), "", false},
+		"empty":          {entryOf("MKDIR /e", gone), image.Directory, false},
+		"no path before": {entryOf("MKDIR /d", packageIs("", "")), image.Directory, false},
+		"metadata":       {entryOf("META /d mode=0700", gone), image.Directory, false},
+	} {
+		m := planner("RM /d/x", "MKDIR /d/f")
+		if c.now != "" {
+			m.in.Observed[c.entry.Addr] = *pathOf(c.now)
+		}
+		if got := m.inUse(Change{Addr: c.entry.Addr}, c.entry); got != c.want || (len(m.p.Changes) == 1) != c.want {
+			t.Errorf("%s: %t, %v", what, got, m.p.Changes)
+		}
+	}
+}
