@@ -1,10 +1,10 @@
-// Package campaign keeps the table of what the fault campaigns found.
+// Package campaign writes the table with the results of fault-injection tests.
 //
 //	campaign.Record(t, campaign.Campaign{Name: "power cut", Variant: "ext4, undo", Points: 1200, Hit: 1140})
 //
-// A campaign breaks the machine at many points and looks each time whether
-// anything is lost. Its rows go into the document that FETTLE_CAMPAIGNS names,
-// where they replace the rows of the same campaign and variant; all others stay.
+// A campaign injects a fault at many points, and checks each time that no data is lost. Its rows are
+// written to the document in FETTLE_CAMPAIGNS, where they replace the rows of the same campaign and
+// variant.
 package campaign
 
 import (
@@ -29,14 +29,13 @@ type Campaign struct {
 	Name    string // the section: "Power cut"
 	Variant string // the row: "ext4, undo"; "" for a campaign of one row
 	Points  int    // places in which the machine was broken
-	Hit     int    // of these, in how many the fault came before the command had ended
+	Hit     int    // the number of these points with the fault before the end of the command
 	Lost    int    // of these, in how many anything was torn or lost
-	Detail  string // what was done and compared, in a few words
+	Detail  string // the operations and the comparison, in a few words
 }
 
-// Record logs the result and merges it into the document. A relative name of
-// the document counts from the module's root, wherever the test runs. Whoever
-// records at the same time waits.
+// Record logs the result and merges it into the document. A relative name of the document is relative
+// to the root of the module. A lock serializes concurrent calls.
 func Record(t testing.TB, c Campaign) {
 	t.Helper()
 	t.Logf("%s (%s): %d points, %d before the end, %d lost. %s", c.Name, c.Variant, c.Points, c.Hit, c.Lost, c.Detail)
@@ -99,9 +98,8 @@ The tests write this page:
 
 const tableHead = "| variant | points | in the run | lost | test |\n|---|---:|---:|---:|---|\n"
 
-// Merge puts a result into the text of the document. It is pure: sections and
-// rows are sorted by name, and the same results give the same text whatever
-// the order in which they come.
+// Merge adds a result to the text of the document. It is pure: sections and rows are sorted by name,
+// so the order of the calls does not matter.
 func Merge(text string, c Campaign) string {
 	sections := parse(text)
 	if sections[c.Name] == nil {

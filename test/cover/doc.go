@@ -1,11 +1,10 @@
-// Command cover measures how much of the engine its own tests run, and fails
-// where that is less than the floors say.
+// Command cover measures the statement coverage of the engine by its own tests. It fails if the
+// coverage is below a floor.
 //
 //	go run ./test/cover                          # runs the tests, prints a table
 //	go run ./test/cover -profile dist/cover.out  # of tests that ran before
 //
-// floors.txt has a line for each package or file, sorted: its path below the
-// module and the percentage of statements that has to be run. The tests of all
-// packages in it run, and what any of them runs counts for all: the engine's
-// parts are tested through each other. Floors only rise.
+// floors.txt has a sorted line for each package or file: its path below the module and the minimum
+// percentage of statements. The tests of all these packages run, and each test counts for all
+// packages, because the parts of the engine are tested through each other. Floors only rise.
 package main

@@ -56,7 +56,7 @@ func run(args []string) error {
 	return nil
 }
 
-// directories are those of the floors that name packages.
+// directories returns the directories of the floors for packages.
 func directories(floors []floor) []string {
 	var out []string
 	for _, f := range floors {

@@ -17,8 +17,8 @@ func (c covered) percent() float64 {
 	return 100 * float64(c.run) / float64(c.all)
 }
 
-// read counts the statements of a coverage profile, by file and by directory below
-// the module. A block stands in it once for each test binary and counts once.
+// read counts the statements of a coverage profile, by file and by directory below the module. A block
+// occurs once for each test binary and counts once.
 func read(profile, module string) (map[string]covered, error) {
 	statements, hit := map[string]int{}, map[string]bool{}
 	for i, line := range strings.Split(strings.TrimSpace(profile), "\n") {
@@ -52,13 +52,13 @@ func read(profile, module string) (map[string]covered, error) {
 	return out, nil
 }
 
-// floor is the least that has to be run of a package or file, in percent.
+// floor is the minimum coverage of a package or file, in percent.
 type floor struct {
 	path  string
 	least float64
 }
 
-// parseFloors reads lines "PATH PERCENT"; those that begin with # say nothing.
+// parseFloors reads lines "PATH PERCENT", and ignores lines that begin with #.
 func parseFloors(text string) ([]floor, error) {
 	var out []floor
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {

@@ -1,6 +1,5 @@
-// Package gobuild builds programs of this module for tests, as they are
-// shipped: static and without the paths of this machine. All tests do it alike,
-// so what one has compiled is there for the others.
+// Package gobuild builds binaries of this module for tests in their shipped form: static and without
+// local paths. All tests use the same flags, so they share the build cache.
 //
 //	bin := filepath.Join(t.TempDir(), "fettle")
 //	if err := gobuild.Program(bin, gobuild.Fettle, "-tags", "fettlefault"); err != nil {
@@ -23,8 +22,8 @@ const (
 	Target = "fettle.dev/fettle/cmd/fettle-target" // needs -tags target
 )
 
-// Program builds a package into a file, which must lie in a directory that is there.
-// The flags are those of go build. The error shows what the compiler says.
+// Program builds a package into a file, whose directory must exist. The flags are flags of go build.
+// The error contains the output of the compiler.
 func Program(file, pkg string, flags ...string) error {
 	if err := dependOnSources(); err != nil {
 		return err
@@ -60,7 +59,7 @@ func dependOnSources() error {
 	return nil
 }
 
-// moduleDir is the closest directory above the working one that has a go.mod.
+// moduleDir returns the closest parent of the working directory that has a go.mod.
 func moduleDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -1,11 +1,10 @@
-// Package lock starts the real program twice at once, interrupts it, takes its
-// terminal, its reader, its memory and its life away, and looks each time
-// whether one lock holds, whole process trees end, and nothing is torn.
+// Package lock starts two instances of the real binary, interrupts them, removes their terminal,
+// reader or memory, and kills them. It checks each time that only one holds the lock, that whole
+// process trees end, and that no state is partly written.
 //
 //	go test ./test/lock
 //
-// The machine is a directory. The program is built with the tag fettlefault, which
-// lets it stop by itself just before one of its mutating operations. What runs
-// commands works on the root of this machine, and changes nothing there but in
-// a directory of its own; it needs root for what only root may.
+// The host is a directory. The binary is built with the tag fettlefault, with which it stops before a
+// chosen mutating operation. Tests that run commands use the root of this host, and change only a
+// directory of their own; they need root for privileged operations.
 package lock

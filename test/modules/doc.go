@@ -1,8 +1,8 @@
-// Package modules compares the modules that are linked into the program with a list.
+// Package modules compares the modules that are linked into the binary with a list.
 //
 //	go test ./test/modules           # fails for a module or licence that is not listed
-//	go test ./test/modules -update   # writes docs/modules.md anew: read the difference
+//	go test ./test/modules -update   # writes docs/modules.md: read the difference
 //
-// Whoever adds a module takes on its authors, its faults and its licence. That
-// is a decision, and the list is where it shows.
+// A new module adds trust in its authors, possible defects and a licence. The list makes this decision
+// visible.
 package modules

@@ -59,10 +59,10 @@ const (
 	reachedVariable = "FETTLE_MUTANTS_REACHED"
 )
 
-// stub stands for helper when the types are checked.
+// stub replaces helper while types are checked.
 const stub = "package %s\n\nfunc " + choice + "(int) bool { return false }\n"
 
-// weave puts as many of the mutants into one build as compile together. The others need a build each.
+// weave combines mutants that compile together in one build. Each other mutant needs its own build.
 func (t *target) weave(ms []mutant) ([]woven, error) {
 	ids := map[string]int{}
 	for i, m := range ms {
@@ -83,7 +83,7 @@ func (t *target) weave(ms []mutant) ([]woven, error) {
 	return out, nil
 }
 
-// together returns the mutants of the list that compile together with those of w.
+// together returns the mutants of the list that compile together with the mutants of w.
 func (t *target) together(file string, w woven, more []mutant) []mutant {
 	if len(more) == 0 {
 		return w.ms

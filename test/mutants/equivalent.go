@@ -10,8 +10,8 @@ import (
 // equivalents are mutants that change nothing, by name, with the reason.
 type equivalents map[string]string
 
-// readEquivalents reads lines "NAME  # REASON"; empty lines and those that begin
-// with # say nothing. A line without a reason is an error.
+// readEquivalents reads lines "NAME  # REASON". It ignores empty lines and lines that begin with #. A
+// line without a reason is an error.
 func readEquivalents(file string) (equivalents, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

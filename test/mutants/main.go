@@ -64,7 +64,7 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	var below []error // of all packages: one below its floor hides none of the others
+	var below []error // of all packages, so that all failures are reported
 	for _, directory := range s.directories {
 		err := one(ctx, s, strings.Trim(directory, "./"), known)
 		if err != nil && !errors.Is(err, errFloor) && !errors.Is(err, errGone) {
@@ -105,8 +105,8 @@ func one(ctx context.Context, s settings, directory string, known equivalents) e
 	return errors.Join(gone, judge(ctx, t, s, chosen, same))
 }
 
-// sample chooses mutants that compile, in the order of the seed, and counts
-// those that it left out for changing nothing.
+// sample chooses mutants that compile, in the order of the seed. same is the number of omitted mutants
+// without an effect.
 func sample(t *target, all []mutant, s settings, known equivalents) (chosen []mutant, same int, err error) {
 	only, err := regexp.Compile(s.only)
 	if err != nil {

@@ -18,14 +18,14 @@ type mutant struct {
 	operator   string
 	start, end int // the bytes of the file that text replaces
 	text       string
-	old        string // what stood there
+	old        string // the original text
 	repeat     int    // how many mutants of the same text the function has before this one
 	place      place
 }
 
-// name is what the report and equivalent.txt call a mutant. It has no line
-// number, so that it outlives changes elsewhere in the file. A second mutant of the same text in
-// one function ends with (2).
+// name identifies a mutant in the report and in equivalent.txt. It has no line number, so it stays
+// valid after changes elsewhere in the file. A second mutant of the same text in one function ends
+// with (2).
 func (m mutant) name() string {
 	directory := m.file[:strings.LastIndex(m.file, "/")]
 	name := fmt.Sprintf("%s %s %s: %s -> %s", directory, m.fn, m.operator, oneLine(m.old), oneLine(m.text))
@@ -150,7 +150,7 @@ func (w *finder) visit(n ast.Node) bool {
 	return true
 }
 
-// isMessage tells whether a call only makes text for people.
+// isMessage reports whether a call only formats text for users.
 func (w *finder) isMessage(c *ast.CallExpr) bool {
 	s := types.ExprString(c.Fun)
 	return s == "fmt.Errorf" || s == "fmt.Sprintf" || s == "errors.New"
@@ -194,14 +194,14 @@ func (w *finder) forgetError(n *ast.ReturnStmt) {
 	}
 }
 
-// isError tells whether an expression gives an error and nothing else.
+// isError reports whether the only result of an expression is an error.
 func (w *finder) isError(e ast.Expr) bool {
 	t := w.info.TypeOf(e)
 	return t != nil && types.Identical(t, types.Universe.Lookup("error").Type())
 }
 
-// leaveOut deletes a statement. Locks stay: what they guard against does not
-// show in a test that passes alone.
+// leaveOut deletes a statement. It keeps locks, because a test that runs alone cannot detect a missing
+// lock.
 func (w *finder) leaveOut(n ast.Stmt) {
 	if e, ok := n.(*ast.ExprStmt); ok && strings.HasSuffix(types.ExprString(e.X), "ock()") {
 		return

@@ -101,14 +101,14 @@ func (w *finder) constantsOf(named *types.Named) []string {
 
 func (w *finder) isConstant(e ast.Expr) bool { return w.info.Types[e].Value != nil }
 
-// span is a part of the source that is no node.
+// span is a part of the source that is not a syntax node.
 type span struct{ from, to token.Pos }
 
 func (s span) Pos() token.Pos { return s.from }
 func (s span) End() token.Pos { return s.to }
 
-// leaveOutIf deletes a condition with all that hangs on it. One that leaves the function is
-// closed by condition already.
+// leaveOutIf deletes a condition with its branches. If a branch leaves the function, condition already
+// has this mutant.
 func (w *finder) leaveOutIf(n *ast.IfStmt) {
 	if k := len(n.Body.List); n.Else == nil && k > 0 {
 		if _, leaves := n.Body.List[k-1].(*ast.ReturnStmt); !leaves {
@@ -117,7 +117,7 @@ func (w *finder) leaveOutIf(n *ast.IfStmt) {
 	}
 }
 
-// leaveOutDefer deletes what is done at the end. What is only let go shows in no test.
+// leaveOutDefer deletes a defer statement, unless it only releases a resource, which no test detects.
 func (w *finder) leaveOutDefer(n *ast.DeferStmt) {
 	s := types.ExprString(n.Call)
 	if !strings.HasSuffix(s, "ock()") && !strings.HasSuffix(s, ".Close()") && !strings.HasSuffix(s, "Stop()") && !strings.HasSuffix(s, "stop()") && !strings.HasSuffix(s, "cancel()") && !strings.HasSuffix(s, "done()") {

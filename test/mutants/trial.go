@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// trial is one test of one directory, and what is known of it.
+// trial is one test of one directory, with its cost.
 type trial struct {
 	directory string
 	place     int    // of the directory in the list: 0 for the package's own tests
@@ -64,7 +64,7 @@ func (b *bench) learn(ctx context.Context, place int, binary string) ([]trial, e
 	return append(out, full), err
 }
 
-// runs tells whether a line of a list of tests names a test that counts.
+// runs reports whether a line of a list of tests names a test that counts.
 func (b *bench) runs(name string) bool {
 	if b.skip != "" && b.skipped.MatchString(name) || !b.chosen.MatchString(name) {
 		return false
@@ -114,9 +114,8 @@ func (b *bench) once(ctx context.Context, t trial, binary string) (trial, error)
 // quick is the time of the first group of tests, in which most mutants die. Each further group takes longer.
 const quick = 300 * time.Millisecond
 
-// groups sorts the trials that reach a mutant by package and then by their time. The own package is first.
-// Each group needs one process.
-// Number 0 stands for a mutant that any trial may reach.
+// groups sorts the trials that reach a mutant by package and then by their time. The own package is
+// first. Each group needs one process. Number 0 is a mutant that any trial may reach.
 func groups(ts []trial, number int) [][]trial {
 	ts = slices.DeleteFunc(slices.Clone(ts), func(t trial) bool { return number > 0 && !t.reached[number] })
 	slices.SortStableFunc(ts, func(a, b trial) int { return cmp.Or(a.place-b.place, cmp.Compare(a.took, b.took)) })

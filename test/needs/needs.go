@@ -1,6 +1,5 @@
-// Package needs is for tests that not every machine can run. Where something is missing they
-// are skipped, and where the machine must have it they fail: a skipped test tells nothing, and
-// nobody reads that it was skipped.
+// Package needs declares the requirements of tests. If a requirement is missing, a test is skipped, or
+// fails on hosts that must have it. A skipped test would otherwise go unnoticed there.
 //
 //	needs.Root(t)
 //	strace := needs.Program(t, "strace")
@@ -19,7 +18,7 @@ import (
 // missing.
 const Variable = "FETTLE_TEST_NEEDS"
 
-// Root ends the test of who is not root.
+// Root skips or fails a test that does not run as root.
 func Root(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -23,7 +23,7 @@ import (
 	"time"
 )
 
-// Server is one that listens on 127.0.0.1.
+// Server is an SSH server on 127.0.0.1.
 type Server struct {
 	Port int
 	// Dir is a directory of its own whose name is short enough for sockets.
@@ -107,7 +107,7 @@ func (s *Server) listen(t *testing.T, more []string) {
 	}
 }
 
-// Options are those of ssh_config with which the server is known and lets in.
+// Options are settings of ssh_config that trust the server and authenticate with it.
 func (s *Server) Options() map[string]string {
 	return map[string]string{
 		"IdentityFile": filepath.Join(s.Dir, "user"), "IdentitiesOnly": "yes", "PreferredAuthentications": "publickey",

@@ -17,7 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// authority issues certificates like those of a fleet, for the measurement of limits.
+// authority issues certificates for the measurement of limits, in the form of a fleet's certificates.
 type authority struct {
 	key  *ecdsa.PrivateKey
 	cert *x509.Certificate

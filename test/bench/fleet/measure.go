@@ -216,8 +216,8 @@ func (b *bench) look(ctx context.Context, began time.Time) (memory, resident []i
 // each is the part of an agent in the memory of the hub, in KB.
 func (b *bench) each(memory int64) float64 { return float64(memory-b.out.empty) / 1024 / float64(b.n) }
 
-// push pushes commits that change one module which all have, each when a hub may ask again:
-// it asks at most so often, however often it is told of a push.
+// push pushes commits that change a module of all agents. It waits for the minimum interval between
+// polls of a hub, because a hub ignores earlier notifications.
 func (b *bench) push(ctx context.Context) error {
 	for i := range b.rounds {
 		if err := pause(ctx, content.MinEvery); err != nil {
@@ -272,7 +272,7 @@ func (b *bench) pushOne(ctx context.Context, text string) (c commit, err error) 
 	return c, err
 }
 
-// weigh reads what the hub's directory takes, at rest as well: what only work needs is gone.
+// weigh reads the disk usage of the idle hub, after temporary files are removed.
 func (b *bench) weigh(context.Context) (err error) {
 	b.out.disk, err = diskOf(b.hub.dir())
 	b.say("disk %v", b.out.disk)

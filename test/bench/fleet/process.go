@@ -17,8 +17,8 @@ import (
 // process is a program that is measured. It ends with the benchmark.
 type process struct{ cmd *exec.Cmd }
 
-// startProcess starts one that says a word on its output when it serves, which it
-// gives; log takes what else it says.
+// startProcess starts a process, and returns the line that it prints when it is ready. Further output
+// is written to log.
 func startProcess(cmd *exec.Cmd) (*process, string, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	out, err := cmd.StdoutPipe()
@@ -34,7 +34,7 @@ func startProcess(cmd *exec.Cmd) (*process, string, error) {
 	}
 	line := in.Text()
 	go func() {
-		for in.Scan() { // what nobody reads would stop it
+		for in.Scan() { // otherwise a full pipe would stop the process
 		}
 	}()
 	return &process{cmd}, line, nil
@@ -46,8 +46,8 @@ func (p *process) kill() {
 	_ = p.cmd.Wait()
 }
 
-// memory is what it has of its own, in bytes: resident without pages of its program's file,
-// of which the kernel keeps what it likes.
+// memory returns the anonymous resident memory in bytes. It excludes pages of the binary, which the
+// kernel caches.
 func (p *process) memory() (int64, error) { return p.status("RssAnon:") }
 
 // resident is all that it has in memory, in bytes.
@@ -66,7 +66,7 @@ func (p *process) status(line string) (int64, error) {
 // tick is the unit of processor time in /proc.
 const tick = 10 * time.Millisecond
 
-// cpu is the processor time of it, and of what it started and has ended.
+// cpu returns the CPU time of the process and of its ended children.
 func (p *process) cpu() (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
 	if err != nil {
@@ -94,8 +94,7 @@ func firstField(s string) string {
 	return ""
 }
 
-// diskOf is what a directory takes on the disk, in bytes, by the first part of the paths
-// below it.
+// diskOf returns the disk usage of a directory in bytes, by the first element of the paths.
 func diskOf(dir string) (map[string]int64, error) {
 	out := map[string]int64{}
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -107,7 +106,7 @@ func diskOf(dir string) (map[string]int64, error) {
 		}
 		var st syscall.Stat_t
 		if err := syscall.Lstat(p, &st); err != nil {
-			return nil // it went just now
+			return nil // it was removed meanwhile
 		}
 		rel, err := filepath.Rel(dir, p)
 		out[part(rel)] += st.Blocks * 512
@@ -116,7 +115,7 @@ func diskOf(dir string) (map[string]int64, error) {
 	return out, err
 }
 
-// part is what a file of a hub's directory belongs to.
+// part returns the part of a hub to which a file in its directory belongs.
 func part(rel string) string {
 	if strings.HasPrefix(rel, "view.db") {
 		return "view"

@@ -29,7 +29,7 @@ func median[T cmp.Ordered](values []T) T {
 	return values[(len(values)-1)/2]
 }
 
-// quantile is the value below which a part of them lies.
+// quantile returns the value that is not below the given part of the sorted values.
 func quantile(sorted []time.Duration, part float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0

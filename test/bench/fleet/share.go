@@ -21,22 +21,22 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// Wanted is what a round waits for.
+// Wanted is the expected state of a round.
 type Wanted struct {
 	Commit  string
 	Modules int
 	Begun   time.Time
 }
 
-// Enrolling is who enrols where: agents from First on, so many with each token in turn.
+// Enrolling is the task to enrol agents, starting with First, a number of agents for each token.
 type Enrolling struct {
 	Hub              string
 	Tokens           []string
 	First, N, AtOnce int
 }
 
-// Counts are of agents: those that are in sync in this round, and those that are connected
-// now; Tries are attempts to connect that failed, Unfetched attempts to get content.
+// Counts are numbers of agents: in sync in this round, and connected now. Tries are failed attempts to
+// connect, Unfetched failed attempts to fetch content.
 type Counts struct{ Done, Up, Tries, Unfetched int }
 
 // Moments are when agents were in sync, from the beginning of the round, and when they
@@ -53,8 +53,7 @@ type round struct {
 	number int64
 }
 
-// Share is some of the agents, in this process. Its exported methods are asked for by the
-// one that started it.
+// Share is a part of the agents, in this process. The parent process calls its exported methods.
 type Share struct {
 	nodes  []*node
 	wanted atomic.Pointer[round]
@@ -69,7 +68,7 @@ type Share struct {
 	watch time.Time
 }
 
-// serveShare is the process that is one, until nobody asks any more.
+// serveShare is the main function of a share. It ends when its standard input is closed.
 func serveShare(in io.ReadCloser, out io.WriteCloser) error {
 	if _, err := manyFiles(); err != nil {
 		return err
@@ -82,11 +81,11 @@ func serveShare(in io.ReadCloser, out io.WriteCloser) error {
 	return nil
 }
 
-// isShare tells whether this process is to be one.
+// isShare reports whether the arguments select the main function of a share.
 func isShare(args []string) bool { return len(args) == 1 && args[0] == "share" }
 
-// Bounds are what a share may use: how many agents fetch at the same time, each of which has
-// one more connection meanwhile, and bytes of memory.
+// Bounds are the limits of a share: the number of agents that fetch at the same time, with one
+// additional connection each, and bytes of memory.
 type Bounds struct{ Fetching, Memory int }
 
 // Open says what it may use. Memory to free is looked for more seldom than one agent would:
@@ -210,7 +209,7 @@ func (s *Share) twice(a fleet.Assignment) {
 	s.seen.Twice = append(s.seen.Twice, fmt.Sprintf("%s: generation %d of epoch %d", a.Name, a.Generation, a.Epoch))
 }
 
-// connected counts who is, and when they came.
+// connected updates the number of connected agents and the times of their connections.
 func (s *Share) connected(up bool) {
 	if !up {
 		s.up.Add(-1)

@@ -15,12 +15,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// perShare is how many agents live in one process at most: each takes a file for its link
-// and some for what it fetches, and the collector of Go looks through all of a process.
+// perShare is the maximum number of agents in one process. Each needs open files, and the garbage
+// collector scans the memory of the whole process.
 const perShare = 5000
 
-// allMemory is what all agents may use, in bytes: a machine of 24 GiB has room for their hub
-// beside them. No agent needs more than perAgent, with what is garbage for a while.
+// allMemory is the memory limit of all agents in bytes, so that a host with 24 GiB also has enough for
+// the hub. perAgent is the limit of one agent, including garbage.
 const (
 	allMemory = 16 << 30
 	perAgent  = 1600 << 10
@@ -60,12 +60,13 @@ func newSwarm(self string, n, open int) (*swarm, error) {
 	return s, nil
 }
 
-// startChild starts one. It is asked on its standard input, and answers on its output.
+// startChild starts a share. It reads calls from its standard input, and writes results to its
+// standard output.
 func startChild(self string, first, n int) (*child, error) {
 	cmd := exec.Command(self, "share")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Stderr = os.Stderr
-	cmd.Env = append(os.Environ(), "GODEBUG=madvdontneed=0") // the kernel undoes what it lacks, and no more
+	cmd.Env = append(os.Environ(), "GODEBUG=madvdontneed=0") // released pages stay mapped until the kernel needs memory
 	in, err1 := cmd.StdinPipe()
 	out, err2 := cmd.StdoutPipe()
 	if err := errors.Join(err1, err2); err != nil {

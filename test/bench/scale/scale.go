@@ -1,12 +1,11 @@
-// Package scale makes repositories as large as a test of scale wants them: the
-// example of a small company with its targets repeated.
+// Package scale generates large repositories for tests: the example of a small company with many
+// targets.
 //
 //	tree, err := scale.Tree("../../../examples/company", 10_000)   // in memory
 //	err := scale.Write(dir, "../../../examples/company", 10_000)   // in a directory
 //
-// What targets have in common and what they have of their own is as in the
-// example: a role, a site and an environment are shared, a name and an address
-// are not. The same number gives the same bytes.
+// As in the example, targets share a role, a site and an environment, and have a name and an address
+// of their own. The same number gives the same bytes.
 package scale
 
 import (
@@ -36,7 +35,7 @@ var shares = [...]struct {
 	{"dns", "ns", "ber", "prod", 2}, {"dns", "ns", "ams", "prod", 2},
 }
 
-// Files are the files of the example in dir with n targets in place of its own.
+// Files returns the files of the example in dir, with n targets instead of its own.
 func Files(dir string, n int) (map[string]string, error) {
 	files := map[string]string{}
 	top := os.DirFS(dir)
