@@ -66,7 +66,7 @@ func (b *builder) reportActions(way []notice) {
 		}
 		hops = append(hops, hop)
 	}
-	d := diag.Errorf(diag.Range{}, "Actions notify each other", "The action of each of these notifies the next one: %s. They would notify each other for ever. Take one of the notifications out.", strings.Join(hops, " → "))
+	d := diag.Errorf(diag.Range{}, "Actions notify each other", "Each of these actions notifies the next one, so they would never stop: %s. Remove one of the notifications.", strings.Join(hops, " → "))
 	if len(trace) > 0 {
 		d.Range, d.Trace = trace[0], trace[1:]
 	}

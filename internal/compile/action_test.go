@@ -67,11 +67,11 @@ func TestCallAction(t *testing.T) {
 		"no dry":    {"h", "db.look", "", true, "EXEC look-1 psql\n"},
 		"missing":   {"h", "drain", "", false, `The parameter "why" of the action "drain" has no default`},
 		"refused":   {"h", "drain", "why=x,seconds=100", false, "At most 99 seconds."},
-		"type":      {"h", "drain", "why=x,seconds=many", false, "is a number"},
+		"type":      {"h", "drain", "why=x,seconds=many", false, `"seconds" of the action "drain" must be a number`},
 		"unknown":   {"h", "drain", "why=x,second=1", false, `no parameter "second". Did you mean "seconds"?`},
 		"no action": {"h", "drian", "", false, `The target h has no action "drian". Did you mean "drain"?`},
 		"elsewhere": {"bare", "drain", "", false, `The target bare has no action "drain"`},
-		"two":       {"h", "look", "", false, "say which: db.look, web.look"},
+		"two":       {"h", "look", "", false, "Name one of: db.look, web.look"},
 	} {
 		params := map[string]string{}
 		for _, p := range strings.Split(c.params, ",") {
@@ -96,19 +96,19 @@ func TestBadActions(t *testing.T) {
 		`action "a" {@command = ["x"]@changes = "no"@}`:                            "True or false expected",
 		`action "a" {@command = ["x"]@parameter "p" {}@}`:                          `An action has no block "parameter"`,
 		`define "k" {@action "a" {@command = ["x"]@}@}`:                            "Action inside a define",
-		`block "b" {@action "a" {@command = ["x"]@}@}`:                             "A block holds states only",
-		`action "a" {@command = [["x"], "y"]@}`:                                    "a mixture",
+		`block "b" {@action "a" {@command = ["x"]@}@}`:                             "A block can contain only states",
+		`action "a" {@command = [["x"], "y"]@}`:                                    "This list contains both",
 		`action "a" {@command = ["x"]@output = "jsn"@}`:                            `Did you mean "json"?`,
 		`action "a" {@command = ["x"]@param "p" {@file = true@}@}`:                 `no attribute "file"`,
 		`action "a" {@command = ["x"]@param "p" {@secret = "yes"@}@}`:              "True or false expected",
-		`action "a" {@command = ["x"]@param "p" {@type = number@secret = true@}@}`: "What is secret is a text",
+		`action "a" {@command = ["x"]@param "p" {@type = number@secret = true@}@}`: "A secret parameter must be a string",
 		`command "a" {@part "p" {@command = ["x"]@}@}`:                             "Command inside a module",
 		`action "a" {@command = []@}`:                                              "The command is empty",
-		`action "a" {@command = ["x", param.y]@}`:                                  `There is no parameter "y" in action a`,
+		`action "a" {@command = ["x", param.y]@}`:                                  `The action a has no parameter "y"`,
 		`action "a" {@command = true@}`:                                            "command is a list of words",
 		`action "a" {@command = ["x"]@timeout = "long"@}`:                          "timeout",
 		`action "a" {@command = ["x"]@cwd = "srv"@}`:                               "cwd",
-		`file "/x" { content = param.y }`:                                          "param is known only inside of an action",
+		`file "/x" { content = param.y }`:                                          "param exists only inside actions and commands",
 	} {
 		text = strings.ReplaceAll(text, "@", "\n")
 		r := actionRepository(text + "\n")
@@ -143,7 +143,7 @@ func TestActionNames(t *testing.T) {
 	module := strings.Replace(actionModule, `"--check", "${param.seconds}"`, `"--check", "${param.secnds}", var.unti, local.x, each.key`, 1)
 	_, ds := actionRepository(module).Compile(compile.Input{Target: "h"})
 	text := shown(ds)
-	for _, want := range []string{`There is no parameter "secnds" in action drain. Did you mean "seconds"?`, `There is no variable "unti" here. Did you mean "unit"?`, `There is no local "x" here.`, "No for_each here", "modules/web/module.hcl:14:37"} {
+	for _, want := range []string{`The action drain has no parameter "secnds". Did you mean "seconds"?`, `There is no variable "unti" here. Did you mean "unit"?`, `There is no local "x" here.`, "No for_each here", "modules/web/module.hcl:14:37"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}

@@ -65,7 +65,7 @@ func (b *builder) paths(i int, s step.Step) {
 		if !ok {
 			continue
 		}
-		b.pair(d, i, catalog.Hard, "the directory it is in")
+		b.pair(d, i, catalog.Hard, "its directory")
 		if b.items[d].step.Absent() && !s.Absent() {
 			b.contradiction(i, d)
 		}
@@ -75,7 +75,7 @@ func (b *builder) paths(i int, s step.Step) {
 
 func (b *builder) contradiction(i, gone int) {
 	node, other := b.c.Nodes[b.items[i].node], b.c.Nodes[b.items[gone].node]
-	d := diag.Errorf(used(node), "Path below an absent one", "%s writes %s, and %s (at %s) makes %s absent. Take one of them out.",
+	d := diag.Errorf(used(node), "Path below an absent one", "%s writes %s, but %s (at %s) makes %s absent. Remove one of the two states.",
 		node.ID, b.items[i].step.Path(), other.ID, used(other), b.items[gone].step.Path())
 	d.Trace = slices.Concat(within(node), []diag.Range{used(other)}, within(other))
 	b.ds = append(b.ds, d)
@@ -122,7 +122,7 @@ func (b *builder) user(i int, s step.Step, group func(name, why string)) {
 	}
 	for dir := path.Dir(home); dir != "/" && dir != "."; dir = path.Dir(dir) {
 		if d, ok := b.find(addr.KindFile, dir); ok {
-			b.pair(d, i, catalog.Likely, "the directory of its home")
+			b.pair(d, i, catalog.Likely, "the parent of its home directory")
 			return
 		}
 	}
@@ -139,14 +139,14 @@ func (b *builder) uses(i int, s step.Step) {
 	case step.Exec:
 		file(s.Get("cwd"), "its working directory")
 		for _, w := range s.Args[1:] {
-			file(w, "a file that it uses")
+			file(w, "a file in its command")
 		}
 	case step.Link:
 		target := s.Args[0]
 		if !path.IsAbs(target) {
 			target = path.Join(path.Dir(s.Args[1]), target)
 		}
-		file(target, "what it points to")
+		file(target, "the target of the link")
 	case step.Unit:
 		b.unitFiles(i, s.Args[0])
 	}
@@ -173,8 +173,8 @@ func (b *builder) unitFiles(i int, name string) {
 // unitFile orders a unit after its file. A unit whose file is removed is stopped first.
 func (b *builder) unitFile(f, unit int) {
 	if b.items[f].step.Absent() {
-		b.auto(unit, f, catalog.Hard, "the file of the unit")
+		b.auto(unit, f, catalog.Hard, "its unit file")
 		return
 	}
-	b.auto(f, unit, catalog.Hard, "the file of the unit")
+	b.auto(f, unit, catalog.Hard, "its unit file")
 }

@@ -171,9 +171,9 @@ func shared(v step.Verb) bool { return v == step.Pkg || v == step.Mkdir || v == 
 
 func (b *builder) twice(n, other int, a addr.Addr) {
 	node, was := b.c.Nodes[n], b.c.Nodes[b.items[other].node]
-	hint := "Leave one out, or make them one."
+	hint := "Remove one of them, or combine them."
 	if k := a.Kind(); k == addr.KindExec || k == addr.KindWait || k == addr.KindCheck {
-		hint = "Give one of them another name = \"…\"."
+		hint = `Set a different name = "…" for one of them.`
 	}
 	d := diag.Errorf(used(node), "Address written twice", "%s and %s (at %s) both write %s. %s", node.ID, was.ID, used(was), a, hint)
 	d.Trace = slices.Concat(within(node), []diag.Range{used(was)}, within(was))
@@ -240,7 +240,7 @@ func (b *builder) explicit() {
 		}
 		if b.isCheck(before) && !b.isCheck(after) {
 			if e.Why != "reference" {
-				b.ds = append(b.ds, diag.Errorf(e.Range, "Nothing is after a check", "Checks run when everything else is done, so nothing can be ordered after %s.", b.c.Nodes[before].ID))
+				b.ds = append(b.ds, diag.Errorf(e.Range, "State ordered after a check", "Checks run after all steps, so no state can be ordered after %s. Remove the reference.", b.c.Nodes[before].ID))
 			}
 			continue
 		}

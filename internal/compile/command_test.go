@@ -83,7 +83,7 @@ look on [role:web !bare]: map[] [[uptime] [echo 7]] secret [] env [B=b KEY=hunte
 	for name, c := range map[string]struct{ params, want string }{
 		"called":  {"seconds=7,key=hunter2", whole},
 		"unknown": {"secons=7", `The command "rolling" has no parameter "secons". Did you mean "seconds"?`},
-		"type":    {"seconds=x", `The parameter "seconds" of the command "rolling" is a number, and "x" is none.`},
+		"type":    {"seconds=x", `The parameter "seconds" of the command "rolling" must be a number, and the value is "x".`},
 	} {
 		params := map[string]string{}
 		for _, p := range strings.Split(c.params, ",") {
@@ -115,9 +115,9 @@ func TestBadCommands(t *testing.T) {
 		part(`command = ["x"]`) + "@" + part(`command = ["x"]`):                             "Command declared twice",
 		`command "c" {@part "p" {@command = ["x"]@}@part "p" {@command = ["x"]@}@}`:         "Part declared twice",
 		`command "c" {@prt "p" {@command = ["x"]@}@}`:                                       `Did you mean "part"?`,
-		part(`targets = ["h"]`):                                                             "Part of nothing",
-		part("action = \"drain\"@command = [\"x\"]"):                                        "Part of nothing",
-		part("command = [\"x\"]@params = {}"):                                               "Parameters of nothing",
+		part(`targets = ["h"]`):                                                             "Part without an action or a command",
+		part("action = \"drain\"@command = [\"x\"]"):                                        "Part without an action or a command",
+		part("command = [\"x\"]@params = {}"):                                               "Parameters without an action",
 		part("action = \"web.look\"@timeout = \"3s\""):                                      "Attribute of the action",
 		part("action = \"drian\""):                                                          `Did you mean "drain"?`,
 		part("action = \"service-restrat\"@params = { name = \"x\" }"):                      `Did you mean "service-restart"?`,
@@ -126,7 +126,7 @@ func TestBadCommands(t *testing.T) {
 		part("action = \"service-restart\""):                                                `The parameter "name" of the action "service-restart" has no default`,
 		part("command = [\"x\", fact.hostname]"):                                            "Not known in a command",
 		part("command = [\"x\", param.y]"):                                                  `There is no parameter "y" in command c`,
-		part("command = [\"x\"]@batch = \"many\""):                                          "Bad amount",
+		part("command = [\"x\"]@batch = \"many\""):                                          "Bad number of targets",
 		part("command = [\"x\"]@timeout = \"long\""):                                        "Invalid duration",
 		part("command = [\"x\"]@changes = \"no\""):                                          "True or false expected",
 		part("command = []"):                                                                "A command is a list of words",
@@ -134,7 +134,7 @@ func TestBadCommands(t *testing.T) {
 		part("action = \"web.drain\"@params = 3"):                                           "Write params = { name = value }",
 		`command "drain" {@part "p" {@command = ["x"]@}@}`:                                  "fettle run could mean either",
 		`command "service-restart" {@part "p" {@command = ["x"]@}@}`:                        "that is built in",
-		`command "c" {@param "k" {@secret = true@}@part "p" {@command = ["x", param.k]@}@}`: "Secret out of place",
+		`command "c" {@param "k" {@secret = true@}@part "p" {@command = ["x", param.k]@}@}`: "Secret in a visible place",
 	} {
 		r := commandRepository(strings.ReplaceAll(text, "@", "\n") + "\n")
 		all, ds := r.Runnable()
@@ -166,7 +166,7 @@ func TestTypedSecret(t *testing.T) {
 		t.Errorf("%swant %s", call.Result.List, want)
 	}
 	for text, want := range map[string]string{
-		strings.Replace(secretAction, "[\"login\", param.note]", "[\"login\", param.token]", 1):                                                                                       "Secret out of place",
+		strings.Replace(secretAction, "[\"login\", param.note]", "[\"login\", param.token]", 1):                                                                                       "Secret in a visible place",
 		strings.Replace(secretAction, "    secret = true\n", "    secret = true\n    validation {\n condition = param.token == \"\"\n error_message = \"no ${param.token}\"\n}\n", 1): "Invalid value",
 		strings.Replace(secretAction, "\"Bearer ${param.token}\"", "jsondecode(param.token)", 1):                                                                                      "",
 	} {

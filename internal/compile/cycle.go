@@ -35,7 +35,7 @@ func (b *builder) reportCycle(cycle []catalog.Arc) {
 		b.reportSelf(start, cycle)
 		return
 	}
-	d := diag.Errorf(diag.Range{}, "Order goes round in circles", "Each of these comes before the next: %s. Take one of the references out.", strings.Join(hops, " → "))
+	d := diag.Errorf(diag.Range{}, "Cyclic order", "Each of these must run before the next: %s. Remove one of the references.", strings.Join(hops, " → "))
 	if len(trace) > 0 {
 		d.Range, d.Trace = trace[0], trace[1:]
 	}
@@ -44,11 +44,11 @@ func (b *builder) reportCycle(cycle []catalog.Arc) {
 
 // reportSelf names a state that waits for itself.
 func (b *builder) reportSelf(name string, cycle []catalog.Arc) {
-	d := diag.Errorf(diag.Range{}, "Order goes round in circles", "%s waits for itself. Take the reference out.", name)
+	d := diag.Errorf(diag.Range{}, "Cyclic order", "%s depends on itself. Remove the reference.", name)
 	for _, a := range cycle {
 		if n := b.notes[a.Note]; n.rng.String() != "" {
 			d.Range = n.rng
-			d.Detail = name + " waits for itself (" + n.why + "). Take the reference out."
+			d.Detail = name + " depends on itself (" + n.why + "). Remove the reference."
 			break
 		}
 	}
@@ -80,7 +80,7 @@ func (b *builder) lint(res *Result) {
 		for _, i := range st.Steps {
 			placed[i].Range, placed[i].Trace = st.Range, b.ways[st.ID]
 			if n := len(placed[i].String()); n > step.MaxLine {
-				b.ds = append(b.ds, diag.Errorf(st.Range, "State too long", "It makes a step of %d bytes, and the limit is %d. Put long content into a file of its own.", n, step.MaxLine).UsedAt(b.ways[st.ID]))
+				b.ds = append(b.ds, diag.Errorf(st.Range, "State too long", "The state becomes a step of %d bytes, and the limit is %d. Move long content into a separate file.", n, step.MaxLine).UsedAt(b.ways[st.ID]))
 			}
 		}
 	}

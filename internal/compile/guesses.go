@@ -26,7 +26,7 @@ func newGuesses(b *builder) *guesses {
 
 // link processes the first n items, which are not guesses.
 func (g *guesses) link(n int) {
-	g.gone = g.node("what is removed")
+	g.gone = g.node("the removed object")
 	for i := range n { // providers before users
 		if s := g.b.items[i].step; !g.b.items[i].virtual {
 			g.provide(i, s)
@@ -72,7 +72,7 @@ func (g *guesses) provide(i int, s step.Step) {
 			}
 		}
 	case s.Verb == step.Rm:
-		g.b.auto(i, g.gone, catalog.Likely, "what is removed")
+		g.b.auto(i, g.gone, catalog.Likely, "the removed object")
 	case s.Path() != "" && !inApt(s.Path()):
 		if name := etcName(s.Path()); name != "" {
 			g.b.auto(i, g.named(g.reads, name), catalog.Likely, "its configuration")
@@ -88,7 +88,7 @@ func (g *guesses) ask(i int, s step.Step) {
 		g.after(g.ships, path.Base(s.Args[1]), i, "the package of the command")
 	case step.User, step.Group:
 		if s.Absent() {
-			g.b.auto(g.gone, i, catalog.Faint, "what is removed")
+			g.b.auto(g.gone, i, catalog.Faint, "the removed object")
 		}
 	case step.Copy:
 		if words, err := step.SplitWords(s.Get("validate")); err == nil && len(words) > 0 {

@@ -50,14 +50,14 @@ func (b *builder) writtenAgain(n, first int, s step.Step) (int, bool) {
 	}
 	next.Source = s.Source
 	i := b.add(item{step: next, node: n, phase: k})
-	b.auto(b.latestItem(a, first), i, catalog.Hard, "the phase before")
+	b.auto(b.latestItem(a, first), i, catalog.Hard, "the previous phase")
 	b.again[a] = append(b.again[a], i)
 	return i, true
 }
 
 func (b *builder) unordered(first, second, n int, a addr.Addr) {
 	from, to := b.c.Nodes[first], b.c.Nodes[second]
-	d := diag.Errorf(to.Range, "Address written twice", "%s and %s (at %s) both write %s. To bring it first to the one state and then to the other, order them: after = [%s], or a value that leads from the one to the other. Else leave one out.",
+	d := diag.Errorf(to.Range, "Address written twice", "%s and %s (at %s) both write %s. To apply one after the other, order them: after = [%s], or use a value of the first in the second. Otherwise remove one of them.",
 		to.ID, from.ID, from.Range, a, from.ID)
 	d.Trace = append(within(b.c.Nodes[n]), from.Range)
 	b.ds = append(b.ds, d)
@@ -90,7 +90,7 @@ func (b *builder) beforeNext(a *act) {
 		for _, i := range b.of[n] {
 			later := b.again[b.items[i].step.Addr()]
 			if len(later) >= a.phase {
-				b.auto(a.item, later[a.phase-1], catalog.Strong, a.name+" of the phase before")
+				b.auto(a.item, later[a.phase-1], catalog.Strong, a.name+" of the previous phase")
 			}
 		}
 	}

@@ -90,8 +90,8 @@ func placeholders(l step.List, names []string) diag.List {
 	if len(names) == 0 || !slices.ContainsFunc(l, func(s step.Step) bool { return slices.Contains(s.Keys(), secret.Placeholder) }) {
 		return nil
 	}
-	return diag.List{diag.Warningf(diag.Range{File: secret.PathOf(names[0])}, "Secrets stand for themselves",
-		"Placeholders stand for what could not be opened here: %s. The list is good for looking at. To open them, see fettle secret.", strings.Join(names, ", "))}
+	return diag.List{diag.Warningf(diag.Range{File: secret.PathOf(names[0])}, "Placeholders instead of secrets",
+		"fettle cannot decrypt these secrets here, so the list contains placeholders: %s. The list is only for reading. To decrypt secrets, see fettle secret.", strings.Join(names, ", "))}
 }
 
 func sorted(ds diag.List) diag.List {

@@ -29,7 +29,7 @@ import (
 var structural = []string{
 	"Unknown attribute", "Unknown kind", "Unknown block", "Unknown value", "Missing attribute", "Mapping expected", "Label expected",
 	"Bad name", "Bad label", "Template in a label", "Unexpected attribute", "Unexpected block", "Unexpected label", "Incomplete validation",
-	"Text expected", "Target inside a module", "Level inside a module", "Policy inside a module", "SSH inside a module", "Test among states", "Define inside a define",
+	"String expected", "Target inside a module", "Level inside a module", "Policy inside a module", "SSH inside a module", "Test among states", "Define inside a define",
 	"Target group selects nothing", "Test without expectations", "Invalid policy", "Wrong type", "Reference expected", "Variables are an object", "Bad merge",
 }
 

@@ -26,7 +26,7 @@ type Verdict struct {
 }
 
 // otherList is the summary of the failure that writing the list again fixes.
-const otherList, noList = "Another list", "List is not there"
+const otherList, noList = "Different step list", "Step list is missing"
 
 // Others returns the failures that writing the list again does not fix.
 func (v Verdict) Others() diag.List {
@@ -108,9 +108,9 @@ func missingError(ds diag.List, e lang.Expect) diag.List {
 		found = append(found, d.Summary+": "+d.Detail)
 	}
 	if len(found) == 0 {
-		return diag.List{diag.Errorf(e.Range, "Mistake expected", "It compiles, and a mistake with %q was expected.", e.Error)}
+		return diag.List{diag.Errorf(e.Range, "Error expected", "The test expects an error with %q, but the target compiles.", e.Error)}
 	}
-	return diag.List{diag.Errorf(e.Range, "Another mistake", "A mistake with %q was expected. There is: %s", e.Error, strings.Join(found, " — "))}
+	return diag.List{diag.Errorf(e.Range, "Different error", "The test expects an error with %q. The error is: %s", e.Error, strings.Join(found, " — "))}
 }
 
 // text is a list as it is printed without places.
@@ -125,10 +125,10 @@ func text(l step.List) string {
 func golden(tree repo.Tree, v Verdict, rng diag.Range) diag.List {
 	want, err := tree.ReadFile(v.Golden)
 	if err != nil {
-		return diag.List{diag.Errorf(rng, noList, "Cannot read %s: run fettle test --update to write it, and look at what it holds.", v.Golden)}
+		return diag.List{diag.Errorf(rng, noList, "Cannot read %s. To write it, run fettle test --update, then review its content.", v.Golden)}
 	}
 	if line, a, b := firstDifference(string(want), v.List); line > 0 {
-		return diag.List{diag.Errorf(rng, otherList, "Line %d of %s is %q, and the list has %q there. Is that as you want it, run fettle test --update.", line, v.Golden, a, b)}
+		return diag.List{diag.Errorf(rng, otherList, "Line %d of %s is %q, but the compiled list has %q there. If this change is intended, run fettle test --update.", line, v.Golden, a, b)}
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (x *examiner) states() {
 	for _, want := range x.expect.States {
 		switch {
 		case is(waits, want):
-			x.failf(want, "State is deferred", "%s waits for a value that a run gives. Expect it in deferred, or define that value in outputs.", want.Text)
+			x.failf(want, "State is deferred", "%s waits for the result of a command. Expect it in deferred, or set the result in outputs.", want.Text)
 		case !is(there, want):
 			x.failf(want, "State is missing", "There is no state %s.%s", want.Text, lang.Suggest(want.Text, names))
 		}
@@ -186,14 +186,14 @@ func (x *examiner) states() {
 	for _, want := range x.expect.Held {
 		switch {
 		case is(there, want):
-			x.failf(want, "State is not deferred", "%s waits for no value: it is in the list.", want.Text)
+			x.failf(want, "State is not deferred", "%s waits for no command: its steps are in the list.", want.Text)
 		case !is(waits, want):
 			x.failf(want, "State is missing", "There is no state %s.%s", want.Text, lang.Suggest(want.Text, names))
 		}
 	}
 	for _, never := range x.expect.NoStates {
 		if is(there, never) || is(waits, never) {
-			x.failf(never, "State is there", "There is a state %s, and there should be none.", never.Text)
+			x.failf(never, "Unexpected state", "The test expects no state %s, but it exists.", never.Text)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (x *examiner) steps() {
 	}
 	for _, never := range x.expect.NoSteps {
 		if i := x.find(never.Text, 0); i >= 0 {
-			x.failf(never, "Step is there", "There is the step %s, and there should be none like %s.", x.res.List[i], never.Text)
+			x.failf(never, "Unexpected step", "The list contains the step %s, but the test expects no step like %s.", x.res.List[i], never.Text)
 		}
 	}
 }
@@ -216,7 +216,7 @@ func (x *examiner) order() {
 	for k, want := range x.expect.Order {
 		i := x.find(want.Text, at)
 		if i < 0 && x.find(want.Text, 0) >= 0 {
-			x.failf(want, "Another order", "The step %s comes before %s.", want.Text, x.expect.Order[k-1].Text)
+			x.failf(want, "Different order", "The step %s is before %s.", want.Text, x.expect.Order[k-1].Text)
 			return
 		}
 		if i < 0 {
@@ -256,8 +256,8 @@ func (x *examiner) nearest(pattern string) string {
 	}
 	for _, s := range same {
 		if f := strings.Fields(rest); len(f) > 0 && strings.Contains(s, f[0]) {
-			return fmt.Sprintf(" There is: %s.", s)
+			return fmt.Sprintf(" The list contains: %s.", s)
 		}
 	}
-	return fmt.Sprintf(" There are %d steps with %s.", len(same), word)
+	return fmt.Sprintf(" The list contains %d steps with %s.", len(same), word)
 }

@@ -57,22 +57,22 @@ func (ps *parser) action(b *hclsyntax.Block) {
 	at := b.Body.Attributes
 	switch old := ps.body.actions[name]; {
 	case ps.in != nil:
-		ps.errorf(r, "Action inside a define", "An action belongs to a module, or to the top of the repository. Put it beside the define.")
+		ps.errorf(r, "Action inside a define", "Actions are declared in a module or at the top of the repository. Move the action out of the define block.")
 		return
 	case !hclsyntax.ValidIdentifier(name):
-		ps.errorf(r, "Bad name for an action", "%q is no identifier. Use letters, digits, _ and -.", name)
+		ps.errorf(r, "Bad name for an action", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
 		return
 	case old != nil:
-		ps.errorf(r, "Action declared twice", "The action %q is declared at %s already.", name, old.rng)
+		ps.errorf(r, "Action declared twice", "The action %q is already declared at %s. Rename or remove one of the two.", name, old.rng)
 		return
 	case at["command"] == nil:
-		ps.errorf(r, "Action without a command", `Say what it runs: command = ["systemctl", "restart", "nginx"].`)
+		ps.errorf(r, "Action without a command", `Set the command that the action runs: command = ["systemctl", "restart", "nginx"].`)
 		return
 	}
 	a := &action{name: name, rng: r, params: ps.params(b), attrs: at, doc: ps.textOf(at, "description"), changes: ps.boolOf(at, "changes", true)}
 	if o := at["output"]; o != nil {
 		if word := ps.textOf(at, "output"); word != "json" && word != "text" {
-			ps.errorf(rangeOf(o.Expr.Range()), "Unknown output", "output is \"json\" for an action whose commands print JSON, else \"text\", not %q.%s", word, Suggest(word, []string{"json", "text"}))
+			ps.errorf(rangeOf(o.Expr.Range()), "Unknown output", `output must be "json" (the commands of the action print JSON) or "text", and this is %q.%s`, word, Suggest(word, []string{"json", "text"}))
 		}
 		a.json = ps.textOf(at, "output") == "json"
 	}
@@ -189,10 +189,10 @@ func (ev *evaluator) findAction(name string) (found *scope, act *action) {
 	})
 	switch {
 	case act == nil:
-		ev.errorf(diag.Range{}, "Unknown action", "The target %s has no action %q.%s See them: fettle run --list.", ev.cat.Target, name, Suggest(name, known))
+		ev.errorf(diag.Range{}, "Unknown action", "The target %s has no action %q.%s To list all actions, run: fettle run --list.", ev.cat.Target, name, Suggest(name, known))
 	case len(same) > 1:
 		slices.Sort(same)
-		ev.errorf(diag.Range{}, "Which action", "Several modules have an action %q: say which: %s.", name, strings.Join(same, ", "))
+		ev.errorf(diag.Range{}, "Ambiguous action", "Several modules have an action %q. Name one of: %s.", name, strings.Join(same, ", "))
 		return nil, nil
 	}
 	return found, act
@@ -237,7 +237,7 @@ func (ev *evaluator) commands(call *Call, s *scope, a *action, what string) {
 		if name == "env" {
 			mixed := ""
 			if v, call.Env, mixed = hidden(v); mixed != "" {
-				ev.errorf(rangeOf(at.Expr.Range()), "Two secrets in one text", "%s holds a secret of the repository and one that is typed. Give the program both, each in a variable of its own.", mixed)
+				ev.errorf(rangeOf(at.Expr.Range()), "Two secrets in one text", "%s contains a secret of the repository and a secret parameter. Pass each secret to the program in its own environment variable.", mixed)
 				return
 			}
 		}
@@ -285,7 +285,7 @@ func (ev *evaluator) actionCommands(s *scope, at *hclsyntax.Attribute) ([]cty.Va
 		}
 		return out, true
 	}
-	ev.errorf(rangeOf(at.Expr.Range()), "Bad command", "It is a list of words, or a list of such lists, and here is a mixture.")
+	ev.errorf(rangeOf(at.Expr.Range()), "Bad command", "command must be a list of words, or a list of such lists. This list contains both.")
 	return nil, false
 }
 

@@ -26,12 +26,12 @@ func (ps *parser) actionName(a *action, t hcl.Traversal) {
 	rng := rangeOf(t.SourceRange())
 	switch root := t.RootName(); {
 	case root == "param" && a.params.vars[name] == nil:
-		ps.errorf(rng, "Unknown parameter", "There is no parameter %q in action %s.%s Declare it: param %q { type = string }.", name, a.name, Suggest(name, keysOf(a.params.vars)), name)
+		ps.errorf(rng, "Unknown parameter", "The action %[2]s has no parameter %[1]q.%[3]s Declare it: param %[4]q { type = string }.", name, a.name, Suggest(name, keysOf(a.params.vars)), name)
 	case root == "var" && ps.body.vars[name] == nil:
 		ps.errorf(rng, "Unknown variable", "There is no variable %q here.%s Declare it: variable %q { type = string }.", name, Suggest(name, keysOf(ps.body.vars)), name)
 	case root == "local" && ps.body.locals[name] == nil:
 		ps.errorf(rng, "Unknown local", "There is no local %q here.%s Write: locals { %s = … }.", name, Suggest(name, keysOf(ps.body.locals)), name)
 	case root == "each":
-		ps.errorf(rng, "No for_each here", "each is known only in states that have for_each.")
+		ps.errorf(rng, "No for_each here", "each exists only in states with for_each.")
 	}
 }

@@ -131,7 +131,7 @@ func (ev *evaluator) readModules(uses []*moduleUse) []*body {
 		b, ds := ev.prog.module(u.dir)
 		ev.add(ds...)
 		if len(b.files) == 0 && !ds.HasErrors() {
-			ev.errorf(u.rng, "Empty module", "The directory %s has no *.hcl file.", u.dir)
+			ev.errorf(u.rng, "Empty module", "The directory %s contains no *.hcl file.", u.dir)
 		}
 		out[i] = b
 	}

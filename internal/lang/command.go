@@ -72,10 +72,10 @@ func (ps *parser) command(b *hclsyntax.Block) {
 	ps.only(b, []string{"description", "targets"}, []string{"param", "part"})
 	switch old := ps.prog.commands[name]; {
 	case !hclsyntax.ValidIdentifier(name):
-		ps.errorf(r, "Bad name for a command", "%q is no identifier. Use letters, digits, _ and -.", name)
+		ps.errorf(r, "Bad name for a command", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
 		return
 	case old != nil:
-		ps.errorf(r, "Command declared twice", "The command %q is declared at %s already.", name, old.rng)
+		ps.errorf(r, "Command declared twice", "The command %q is already declared at %s. Rename or remove one of the two.", name, old.rng)
 		return
 	}
 	at := b.Body.Attributes
@@ -86,7 +86,7 @@ func (ps *parser) command(b *hclsyntax.Block) {
 		}
 	}
 	if len(c.parts) == 0 {
-		ps.errorf(r, "Command without a part", `Say what it does: part "restart" { action = "service-restart" }.`)
+		ps.errorf(r, "Command without a part", `Add a part with the work of the command: part "restart" { action = "service-restart" }.`)
 		return
 	}
 	ps.prog.commands[name] = c
@@ -101,22 +101,22 @@ func (ps *parser) part(c *command, b *hclsyntax.Block) {
 	ps.only(b, append([]string{"targets", "action", "params", "command", "batch", "max_failed"}, ownOfCommand()...), nil)
 	for _, old := range c.parts {
 		if old.name == name {
-			ps.errorf(r, "Part declared twice", "The part %q is declared at %s already.", name, old.rng)
+			ps.errorf(r, "Part declared twice", "The part %q is already declared at %s. Rename or remove one of the two.", name, old.rng)
 			return
 		}
 	}
 	x := &part{name: name, rng: r, attrs: at, action: ps.textOf(at, "action")}
 	switch {
 	case (at["action"] == nil) == (at["command"] == nil):
-		ps.errorf(r, "Part of nothing", `A part runs either an action or a command: action = "service-restart", or command = ["uptime"].`)
+		ps.errorf(r, "Part without an action or a command", `Set either action or command: action = "service-restart", or command = ["uptime"].`)
 		return
 	case at["action"] == nil && at["params"] != nil:
-		ps.errorf(rangeOf(at["params"].NameRange), "Parameters of nothing", "A command has no parameters: put them among its words.")
+		ps.errorf(rangeOf(at["params"].NameRange), "Parameters without an action", "Only an action has parameters. Write the values into the words of the command.")
 		return
 	}
 	for _, a := range ownOfCommand() {
 		if at["action"] != nil && at[a] != nil {
-			ps.errorf(rangeOf(at[a].NameRange), "Attribute of the action", "Leave %s out: the action says that itself.", a)
+			ps.errorf(rangeOf(at[a].NameRange), "Attribute of the action", "Remove %s: the declaration of the action sets it.", a)
 			return
 		}
 	}
@@ -152,9 +152,9 @@ func (ps *parser) commandNames(c *command, a *hclsyntax.Attribute) {
 		name, ok := stepName(t, 1)
 		switch {
 		case t.RootName() != "param":
-			ps.errorf(rng, "Not known in a command", "A command is about several targets, so that only param is known here. What depends on the target belongs into an action.")
+			ps.errorf(rng, "Not known in a command", "A command runs on several targets, so it can use only param here. Move values that depend on the target into an action of a module.")
 		case ok && c.params.vars[name] == nil:
-			ps.errorf(rng, "Unknown parameter", "There is no parameter %q in command %s.%s Declare it: param %q { type = string }.", name, c.name, Suggest(name, keysOf(c.params.vars)), name)
+			ps.errorf(rng, "Unknown parameter", "The command %[2]s has no parameter %[1]q.%[3]s Declare it: param %[4]q { type = string }.", name, c.name, Suggest(name, keysOf(c.params.vars)), name)
 		}
 	}
 }
@@ -208,7 +208,7 @@ func (ev *evaluator) part(s *scope, c *command, x *part) Part {
 			continue
 		}
 		if *a.into = ev.plain(s, at); !amount().MatchString(*a.into) {
-			ev.errorf(rangeOf(at.Expr.Range()), "Bad amount", "%s is a number of targets such as 3, or a part of all of them such as \"25%%\".", a.name)
+			ev.errorf(rangeOf(at.Expr.Range()), "Bad number of targets", `%s must be a number of targets such as 3, or a percentage of all targets such as "25%%".`, a.name)
 		}
 	}
 	if x.action != "" {
@@ -233,7 +233,7 @@ func (ev *evaluator) words(s *scope, at *hclsyntax.Attribute) []string {
 	}
 	list, err := convert.Convert(v, cty.List(cty.String))
 	if err != nil || list.IsNull() || list.LengthInt() == 0 {
-		ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "%s is a list of texts, and has one at least.", at.Name)
+		ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "%s must be a list with at least one string.", at.Name)
 		return nil
 	}
 	return ev.texts(at, list)
@@ -245,7 +245,7 @@ func (ev *evaluator) texts(at *hclsyntax.Attribute, list cty.Value) []string {
 	for it := list.ElementIterator(); it.Next(); {
 		_, e := it.Element()
 		if e.IsNull() {
-			ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "A text of %s is null.", at.Name)
+			ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "The list %s contains null. Remove the element, or make it a string.", at.Name)
 			return nil
 		}
 		out = append(out, e.AsString())
@@ -265,7 +265,7 @@ func (ev *evaluator) plain(s *scope, at *hclsyntax.Attribute) string {
 	if v, err := convert.Convert(v, cty.String); err == nil && !v.IsNull() {
 		return v.AsString()
 	}
-	ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "%s is a text.", at.Name)
+	ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "%s must be a string.", at.Name)
 	return ""
 }
 
@@ -281,7 +281,7 @@ func (ev *evaluator) partParams(s *scope, x *part, out *Part) {
 		return
 	}
 	if plain, _ := v.Unmark(); plain.IsNull() || !plain.Type().IsObjectType() && !plain.Type().IsMapType() {
-		ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "Write params = { name = value }.")
+		ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "params must be an object: params = { name = value }.")
 		return
 	}
 	values := valueMap(v)
@@ -314,7 +314,7 @@ func (ev *evaluator) partCommand(s *scope, x *part, out *Part) {
 	for _, c := range commands {
 		words := wordList(c)
 		if words.IsNull() || !words.Type().IsListType() || words.LengthInt() == 0 {
-			ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", `A command is a list of words, such as ["systemctl", "restart", "nginx"].`)
+			ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", `A command must be a list of words, such as ["systemctl", "restart", "nginx"].`)
 			return
 		}
 		out.Argv = append(out.Argv, ev.texts(at, words))
@@ -358,7 +358,7 @@ func (ev *evaluator) environment(s *scope, at *hclsyntax.Attribute) []string {
 	plain, _ := v.UnmarkDeep()
 	m, err := convert.Convert(plain, cty.Map(cty.String))
 	if err != nil || m.IsNull() {
-		ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", "Write env = { NAME = \"value\" }.")
+		ev.errorf(rangeOf(at.Expr.Range()), "Wrong type", `env must be an object of strings: env = { NAME = "value" }.`)
 		return nil
 	}
 	var out []string

@@ -51,13 +51,13 @@ func (ev *evaluator) dataFiles(l *level, good *bool) []dataName {
 	}
 	var out []dataName
 	if v.IsNull() || !v.CanIterateElements() || v.Type().IsObjectType() || v.Type().IsMapType() {
-		ev.errorf(rng, "Bad list of data files", `Write data = ["data/common.yaml"].`)
+		ev.errorf(rng, "Bad list of data files", `data must be a list of paths: data = ["data/common.yaml"].`)
 		*good = false
 		return nil
 	}
 	for _, e := range v.AsValueSlice() {
 		if e.IsNull() || e.Type() != cty.String {
-			ev.errorf(rng, "Bad list of data files", "A data file is named by a text, a path from the top of the repository.")
+			ev.errorf(rng, "Bad list of data files", "Each element must be a string: the path of a file from the top of the repository.")
 			*good = false
 			continue
 		}
@@ -75,7 +75,7 @@ func (ev *evaluator) dataFile(name string, rng diag.Range) (map[string]layerValu
 	}
 	src, err := root.ReadFile(name)
 	if err != nil {
-		ev.errorf(rng, "Data file cannot be read", "%s To take it only where it is there: data = [for f in [%q] : f if fileexists(f)].", sentence(err), name)
+		ev.errorf(rng, "Data file cannot be read", "%s If the file is optional, write: data = [for f in [%q] : f if fileexists(f)].", sentence(err), name)
 		return nil, false
 	}
 	ev.prog.sources[name] = src
@@ -91,7 +91,7 @@ func (ev *evaluator) dataFile(name string, rng diag.Range) (map[string]layerValu
 	case ".json":
 		return ev.dataJSON(name, src)
 	}
-	ev.errorf(rng, "Unknown form of data", "%q is no data file: its name ends in .hcl, .yaml, .yml or .json.", name)
+	ev.errorf(rng, "Unknown type of data file", "The name %q does not end in .hcl, .yaml, .yml or .json. Rename the file.", name)
 	return nil, false
 }
 
@@ -110,7 +110,7 @@ func (ev *evaluator) dataHCL(name string, src []byte) (map[string]layerValue, bo
 	checkDivisions(body)
 	ev.prog.loops.watch(body)
 	for _, b := range body.Blocks {
-		ev.errorf(rangeOf(b.DefRange()), "Block in a data file", "A data file holds variables: name = value.")
+		ev.errorf(rangeOf(b.DefRange()), "Block in a data file", "A data file can contain only variables: name = value. Remove the block.")
 	}
 	out, good, top := map[string]layerValue{}, len(body.Blocks) == 0, ev.topScope()
 	for _, a := range attributeOrder(body.Attributes) {
@@ -132,7 +132,7 @@ func (ev *evaluator) dataYAML(file string, src []byte) (map[string]layerValue, b
 	var doc yaml.Node
 	if err := yaml.Unmarshal(src, &doc); err != nil {
 		message, line, column := yamlfront.ConfigError(err)
-		ev.errorf(place(file, line, column, ""), "Bad data file", "It is not YAML: %s.", message)
+		ev.errorf(place(file, line, column, ""), "Bad data file", "The file is not valid YAML: %s.", message)
 		return nil, false
 	}
 	out := map[string]layerValue{}
@@ -141,7 +141,7 @@ func (ev *evaluator) dataYAML(file string, src []byte) (map[string]layerValue, b
 	}
 	top, good := doc.Content[0], true
 	if top.Kind != yaml.MappingNode {
-		ev.errorf(place(file, top.Line, top.Column, ""), "Bad data file", "A data file holds variables: name: value.")
+		ev.errorf(place(file, top.Line, top.Column, ""), "Bad data file", "A data file must be a mapping of variables: name: value.")
 		return nil, false
 	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
@@ -165,7 +165,7 @@ func (ev *evaluator) dataYAML(file string, src []byte) (map[string]layerValue, b
 // dataValue takes a value in, once.
 func (ev *evaluator) dataValue(out map[string]layerValue, key string, v layerValue) bool {
 	if old, ok := out[key]; ok {
-		ev.errorf(v.rng, "Variable given twice", "%q is given at %s already.", key, old.rng)
+		ev.errorf(v.rng, "Variable given twice", "The variable %q already has a value at %s. Remove one of the two.", key, old.rng)
 		return false
 	}
 	out[key] = v
@@ -180,7 +180,7 @@ func (ev *evaluator) dataJSON(file string, src []byte) (map[string]layerValue, b
 		if errors.As(err, &syntax) {
 			rng = offset(file, src, syntax.Offset)
 		}
-		ev.errorf(rng, "Bad data file", "It is not a JSON object: %s.", err)
+		ev.errorf(rng, "Bad data file", "The file is not a JSON object: %s.", err)
 		return nil, false
 	}
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {

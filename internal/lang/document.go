@@ -111,7 +111,7 @@ func (d *document) fill(b *hclsyntax.Body, n *front.Node, in bodyKind) {
 	case front.List:
 		for _, item := range n.Items {
 			if item.Kind != front.Map {
-				d.errorf(item.Range(), "Mapping expected", "A list of blocks holds mappings, and here is a %s.", item.Kind)
+				d.errorf(item.Range(), "Mapping expected", "A list of blocks must contain only mappings, and this element is a %s.", item.Kind)
 				continue
 			}
 			d.fill(b, item, in)
@@ -125,7 +125,7 @@ func (d *document) fill(b *hclsyntax.Body, n *front.Node, in bodyKind) {
 			}
 		}
 	default:
-		d.errorf(n.Range(), "Mapping expected", "Names with their values are expected here, and this is a %s.", n.Kind)
+		d.errorf(n.Range(), "Mapping expected", "This must be a mapping from names to values, and it is a %s.", n.Kind)
 	}
 }
 
@@ -161,7 +161,7 @@ func (d *document) blocks(b *hclsyntax.Body, p front.Pair) {
 				d.block(b, p.Key, labelled.Key, labelled.Value)
 			}
 		default:
-			d.errorf(v.Range(), "Label expected", "A label with a mapping is expected here, and this is a %s. Write %s: { \"NAME\": { … } }.", v.Kind, p.Key.Text)
+			d.errorf(v.Range(), "Label expected", `This must be a label with a mapping, and it is a %s. Write %s: { "NAME": { … } }.`, v.Kind, p.Key.Text)
 		}
 	}
 }
@@ -177,7 +177,7 @@ func (d *document) block(b *hclsyntax.Body, key, label, value *front.Node) {
 	}
 	in := inside(key.Text)
 	if value.Kind != front.Map && value.Kind != front.Null && (value.Kind != front.List || in > testBody) {
-		d.errorf(value.Range(), "Mapping expected", "A %s has names with values, and this is a %s. Write %s.", key.Text, value.Kind, shape(key.Text))
+		d.errorf(value.Range(), "Mapping expected", "A %s must be a mapping from names to values, and this is a %s. Write %s.", key.Text, value.Kind, shape(key.Text))
 		return
 	}
 	d.fill(block.Body, value, in)
@@ -197,7 +197,7 @@ func (d *document) label(n *front.Node) (string, bool) {
 	if n.Kind == front.Text {
 		bare := strings.NewReplacer("$${", "", "%%{", "").Replace(text)
 		if strings.Contains(bare, "${") || strings.Contains(bare, "%{") {
-			d.errorf(n.Range(), "Template in a label", "A label is a plain text. Use a plain one, and set the attribute that it stands for.")
+			d.errorf(n.Range(), "Template in a label", "A label cannot contain a template. Use a constant label, and set the attribute of the state to the template instead.")
 			return "", false
 		}
 		text = strings.NewReplacer("$${", "${", "%%{", "%{").Replace(text)
@@ -209,11 +209,11 @@ func (d *document) attribute(b *hclsyntax.Body, p front.Pair, in bodyKind) {
 	r := toHCL(p.Key.Range())
 	name := p.Key.Text
 	if !hclsyntax.ValidIdentifier(name) {
-		d.errorf(p.Key.Range(), "Bad name", "%s cannot name anything here. Names are made of letters, digits, _ and -.", front.Quote(name))
+		d.errorf(p.Key.Range(), "Bad name", "%s is not a valid name. Names consist of letters, digits, _ and -.", front.Quote(name))
 		return
 	}
 	if old := b.Attributes[name]; old != nil {
-		d.errorf(p.Key.Range(), "Attribute redefined", "The attribute %q is at %s already.", name, rangeOf(old.NameRange))
+		d.errorf(p.Key.Range(), "Attribute redefined", "The attribute %q is already set at %s. Remove one of the two.", name, rangeOf(old.NameRange))
 		return
 	}
 	e := d.expression(p.Value, meaningOf(in, name))

@@ -20,7 +20,7 @@ func (d *document) expression(n *front.Node, as meaning) hclsyntax.Expression {
 	case front.Number:
 		v, err := cty.ParseNumberVal(n.Text)
 		if err != nil {
-			d.errorf(n.Range(), "Bad number", "%s cannot be read as a number.", front.Quote(n.Text))
+			d.errorf(n.Range(), "Bad number", "%s is not a valid number.", front.Quote(n.Text))
 			return nil
 		}
 		return literal(v)

@@ -25,7 +25,7 @@ func (ps *parser) enrolled(b *hclsyntax.Block) {
 	}
 	ps.only(b, []string{"labels", "waits"}, nil)
 	if old := ps.prog.enrolled[name]; old != nil {
-		ps.errorf(r, "Target enrolled twice", "The target %q is enrolled at %s already.", name, old.rng)
+		ps.errorf(r, "Target enrolled twice", "The target %q is already enrolled at %s. Remove one of the two blocks.", name, old.rng)
 		return
 	}
 	ps.prog.enrolled[name] = &enrolled{name: name, rng: r, labels: b.Body.Attributes["labels"], waits: b.Body.Attributes["waits"]}

@@ -29,7 +29,7 @@ func (ev *evaluator) mustKnow(e hclsyntax.Expression, v cty.Value) bool {
 	if v.IsWhollyKnown() {
 		return true
 	}
-	ev.errorf(rangeOf(e.Range()), "Value is not known", "The value can only be known by a run, which this place does not allow.")
+	ev.errorf(rangeOf(e.Range()), "Value is not known", "The value depends on the result of a run, such as the output of a command. This attribute needs a value that is known before the run.")
 	return false
 }
 
@@ -43,7 +43,7 @@ func (ev *evaluator) evalSecret(s *scope, each map[string]cty.Value, e hclsyntax
 func (ev *evaluator) evalLater(s *scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []ref, bool) {
 	v, refs, ok := ev.evalAny(s, each, e)
 	if ok && v.ContainsMarked() {
-		ev.add(ev.traced(s, diag.List{outOfPlace(rangeOf(e.Range()), "what decides which states there are")})...)
+		ev.add(ev.traced(s, diag.List{outOfPlace(rangeOf(e.Range()), "the set of states")})...)
 		return cty.NilVal, nil, false
 	}
 	return v, refs, ok
@@ -70,7 +70,7 @@ func (ev *evaluator) evalAny(s *scope, each map[string]cty.Value, e hclsyntax.Ex
 		return cty.NilVal, nil, false
 	}
 	if plain, _ := v.Unmark(); plain.Type() == cty.String && plain.IsKnown() && !plain.IsNull() && len(plain.AsString()) > maxText {
-		ev.errorf(rangeOf(e.Range()), "Text too long", "The text has %d bytes, and the limit is 16 MiB. Use source for large content.", len(plain.AsString()))
+		ev.errorf(rangeOf(e.Range()), "Text too long", "The text has %d bytes, and the limit is 16 MiB. For large content use a file with source.", len(plain.AsString()))
 		return cty.NilVal, nil, false
 	}
 	return v, refs, true
@@ -114,7 +114,7 @@ func (ev *evaluator) circle(m *memo, name string) {
 		hops = append(hops, f.name+" ("+f.rng.String()+")")
 	}
 	hops = append(hops, name)
-	d := diag.Errorf(ev.stack[at].rng, "Values go round in circles", "Each of these needs the next: %s. Take one of them out, for example into locals.", strings.Join(hops, " → "))
+	d := diag.Errorf(ev.stack[at].rng, "Cyclic values", "Each of these values depends on the next: %s. Break the cycle, for example with a local.", strings.Join(hops, " → "))
 	for _, f := range ev.stack[at+1:] {
 		d.Trace = append(d.Trace, f.rng)
 	}
@@ -197,7 +197,7 @@ func (ev *evaluator) fit(in *instance, a *kind.Attr, v cty.Value, rng diag.Range
 	}
 	out, err := convert.Convert(v, a.Type)
 	if err != nil {
-		ev.errorIn(st.scope, rng, "Wrong type", "%s of %s is %s, and this is %s.%s", a.Name, diag.One(st.kind.Name), diag.One(a.Type.FriendlyName()), diag.One(v.Type().FriendlyName()), why(err))
+		ev.errorIn(st.scope, rng, "Wrong type", "%s of %s must be %s, and this is %s.%s", a.Name, diag.One(st.kind.Name), diag.One(a.Type.FriendlyName()), diag.One(v.Type().FriendlyName()), why(err))
 		return cty.NilVal, false
 	}
 	if !out.IsWhollyKnown() {
@@ -237,7 +237,7 @@ func docHint(a *kind.Attr) string {
 	if a.Doc == "" {
 		return ""
 	}
-	return " It is: " + strings.TrimRight(a.Doc, ".") + "."
+	return " Meaning: " + strings.TrimRight(a.Doc, ".") + "."
 }
 
 // why returns the detail of a failed conversion if it has more information than the types.
@@ -315,7 +315,7 @@ func (ev *evaluator) expand(st *state) {
 	}
 	ev.decided(unit{st: st, every: m, value: v}, ev.stack[len(ev.stack)-1].mark)
 	if n := v.Type(); !v.IsNull() && (n.IsCollectionType() || n.IsObjectType()) && v.LengthInt() > catalog.MaxStates {
-		ev.errorf(rangeOf(a.Expr.Range()), "Too many states", "for_each gives %d states, and a target may have %d. Split it.", v.LengthInt(), catalog.MaxStates)
+		ev.errorf(rangeOf(a.Expr.Range()), "Too many states", "for_each makes %d states, and the limit for one target is %d. Distribute the states over several targets.", v.LengthInt(), catalog.MaxStates)
 		st.bad = true
 		return
 	}
@@ -335,10 +335,10 @@ func (ev *evaluator) forEach(a *hclsyntax.Attribute, v cty.Value) (keys []string
 	ty := v.Type()
 	switch {
 	case v.IsNull():
-		ev.errorf(rng, "Bad for_each", "for_each is null. Use an empty set for none: toset([]).")
+		ev.errorf(rng, "Bad for_each", "for_each is null. If there are no elements, use an empty set: toset([]).")
 		return nil, nil, false
 	case ty.IsListType() || ty.IsTupleType():
-		ev.errorf(rng, "Bad for_each", "for_each needs a set or a map, so that every state has a name of its own. Write toset(…).")
+		ev.errorf(rng, "Bad for_each", "for_each must be a set or a map, because each state needs a unique key. Write toset(…).")
 		return nil, nil, false
 	case ty.IsSetType():
 		return ev.forEachSet(rng, v)
@@ -349,20 +349,20 @@ func (ev *evaluator) forEach(a *hclsyntax.Attribute, v cty.Value) (keys []string
 		}
 		return keys, vals, true
 	}
-	ev.errorf(rng, "Bad for_each", "for_each needs a set of texts or a map, and this is %s.", diag.One(ty.FriendlyName()))
+	ev.errorf(rng, "Bad for_each", "for_each must be a set of strings or a map, and this is %s.", diag.One(ty.FriendlyName()))
 	return nil, nil, false
 }
 
 func (ev *evaluator) forEachSet(rng diag.Range, v cty.Value) (keys []string, vals []cty.Value, ok bool) {
 	set, err := convert.Convert(v, cty.Set(cty.String))
 	if err != nil {
-		ev.errorf(rng, "Bad for_each", "A set for for_each holds texts. Use a map for other values.")
+		ev.errorf(rng, "Bad for_each", "A set for for_each must contain strings. For other values use a map.")
 		return nil, nil, false
 	}
 	for it := set.ElementIterator(); it.Next(); {
 		_, e := it.Element()
 		if e.IsNull() {
-			ev.errorf(rng, "Bad for_each", "The set holds a null.")
+			ev.errorf(rng, "Bad for_each", "The set contains null. Remove the element.")
 			return nil, nil, false
 		}
 		keys, vals = append(keys, e.AsString()), append(vals, e)
@@ -387,7 +387,7 @@ func (ev *evaluator) when(st *state, each map[string]cty.Value) (on bool, refs [
 	}
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil || b.IsNull() {
-		ev.errorf(rangeOf(a.Expr.Range()), "Wrong type", "when is true or false, and this is %s.", diag.One(v.Type().FriendlyName()))
+		ev.errorf(rangeOf(a.Expr.Range()), "Wrong type", "when must be true or false, and this is %s.", diag.One(v.Type().FriendlyName()))
 		return false, nil, false
 	}
 	ev.decided(unit{st: st, each: each, on: b.True()}, mark)

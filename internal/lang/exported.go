@@ -62,13 +62,13 @@ func (ps *parser) exported(b *hclsyntax.Block) {
 	at, old := b.Body.Attributes, ps.body.exported[name]
 	switch {
 	case !hclsyntax.ValidIdentifier(name):
-		ps.errorf(r, "Bad name for what is exported", "%q is no identifier. Use letters, digits, _ and -.", name)
+		ps.errorf(r, "Bad name for an exported block", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
 		return
 	case old != nil:
-		ps.errorf(r, "Exported declared twice", "What is called %q is declared at %s already.", name, old.Range)
+		ps.errorf(r, "Exported block declared twice", "The exported block %q is already declared at %s. Rename or remove one of the two.", name, old.Range)
 		return
 	case at["module"] == nil:
-		ps.errorf(r, "Exported by nobody", "Say whose output it is: exported %q { module = \"web\" }.", name)
+		ps.errorf(r, "Exported block without a module", `Name the module with the output: exported %q { module = "web" }.`, name)
 		return
 	}
 	e := &Exported{Name: name, Output: name, Range: r}
@@ -114,7 +114,7 @@ func (ps *parser) atLeast(a *hclsyntax.Attribute) int {
 	}
 	n, accuracy := v.AsBigFloat().Int64()
 	if accuracy != 0 || n < 0 || n > 100_000 {
-		ps.errorf(rangeOf(a.Expr.Range()), "Bad number", "at_least is how many targets have to have reported: 0 or more.")
+		ps.errorf(rangeOf(a.Expr.Range()), "Bad number", "at_least is the number of targets that must have reported. It must be a whole number from 0 to 100000.")
 		return 0
 	}
 	return int(n)
@@ -131,8 +131,8 @@ func (ps *parser) exportedOutput(o *output, b *hclsyntax.Block) {
 	switch {
 	case !o.exported:
 	case ps.in != nil:
-		ps.errorf(o.rng, "Export inside a define", "A module exports what others use. Give the value to an output of the module.")
+		ps.errorf(o.rng, "Export inside a define", "Only a module can export values to other targets. Declare an output of the module with this value.")
 	case at["type"] == nil || o.typ.HasDynamicTypes():
-		ps.errorf(o.rng, "Exported output without a type", "Who uses it has to know what it is before anybody gives it: write type = string, or another one that says all of it.")
+		ps.errorf(o.rng, "Exported output without a type", "Other targets compile before they have the value, so its type must be complete: write type = string, or another type without any.")
 	}
 }

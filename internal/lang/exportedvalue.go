@@ -40,7 +40,7 @@ func (p *Program) givenTables() *given {
 		g.tables, err = exported.Parse(text)
 	}
 	if err != nil {
-		g.tables, g.ds = nil, diag.List{diag.Errorf(at, "Bad values of others", "%s It is made by hubs and agents, and by fettle export list --snapshot.", sentence(err))}
+		g.tables, g.ds = nil, diag.List{diag.Errorf(at, "Bad file of exported values", "%s Hubs and agents write this file. To write it yourself, run: fettle export list --snapshot.", sentence(err))}
 	}
 	g.known = true
 	return g
@@ -65,7 +65,7 @@ func (p *Program) typeOfExported(r *reports, e *Exported) (cty.Type, bool) {
 				return typ, true
 			}
 		}
-		r.errorf(e.Range, "Unknown module", "There is no directory %s in the repository, so nobody exports %q of it.%s", e.Module, e.Output, Suggest(path.Base(e.Module), p.moduleNames()))
+		r.errorf(e.Range, "Unknown module", "The repository has no directory %s, so no target exports its output %q.%s", e.Module, e.Output, Suggest(path.Base(e.Module), p.moduleNames()))
 		return cty.NilType, false
 	}
 	defer func(used map[string]bool) { p.used = used }(p.used) // no target is made of it
@@ -75,7 +75,7 @@ func (p *Program) typeOfExported(r *reports, e *Exported) (cty.Type, bool) {
 	case o == nil:
 		r.errorf(e.Range, "Unknown output", "The module in %s has no output %q.%s", e.Module, e.Output, Suggest(e.Output, keysOf(b.outputs)))
 	case !o.exported:
-		r.errorf(e.Range, "Output is not exported", "The output %q of %s (at %s) stays on its target. Write there: exported = true.", e.Output, e.Module, o.rng)
+		r.errorf(e.Range, "Output is not exported", "The output %q of %s (at %s) is not exported. Write into that output block: exported = true.", e.Output, e.Module, o.rng)
 	default:
 		return o.typ, true
 	}
@@ -113,7 +113,7 @@ func (ev *evaluator) exportedRef(s *scope, t hcl.Traversal, tree *names) bool {
 	name, ok := stepName(t, 1)
 	e := m.body.exported[name]
 	if !ok || e == nil {
-		ev.errorf(rangeOf(t.SourceRange()), "Exported is not declared", "What other targets export is an input, so it is declared where it is used.%s Write: exported %q { module = \"web\" }.", Suggest(name, keysOf(m.body.exported)), name)
+		ev.errorf(rangeOf(t.SourceRange()), "Exported block is not declared", `Values of other targets are inputs: declare them in the module that uses them.%s Write: exported %q { module = "web" }.`, Suggest(name, keysOf(m.body.exported)), name)
 		return false
 	}
 	if ev.trail != nil {
@@ -178,7 +178,7 @@ func (ev *evaluator) valuesOf(e *Exported, typ cty.Type) (map[string]cty.Value, 
 		return nil, false
 	}
 	if !g.known {
-		ev.add(diag.Warningf(e.Range, "Values of others are not known", "What other targets export is known to a hub and its agents, and stands in %s here, which there is not: %q is empty. Make it with: fettle export list --snapshot.", exported.File, e.Name))
+		ev.add(diag.Warningf(e.Range, "Values of other targets are not known", "Only a hub and its agents have the values of other targets. Outside of a fleet fettle reads them from %s, which does not exist, so exported.%s is empty. To write the file, run: fettle export list --snapshot.", exported.File, e.Name))
 	}
 	out := map[string]cty.Value{}
 	t := g.table(e)
@@ -192,7 +192,7 @@ func (ev *evaluator) valuesOf(e *Exported, typ cty.Type) (map[string]cty.Value, 
 		}
 		val, err := exported.ValueOf(v.Value, typ)
 		if err != nil {
-			ev.errorf(e.Range, "Exported value of another type", "%s It is what %s gave as %q of %s.", sentence(err), v.Key(), e.Output, e.Module)
+			ev.errorf(e.Range, "Exported value of a different type", "%s The target %s exported the value as %q of %s.", sentence(err), v.Key(), e.Output, e.Module)
 			return nil, false
 		}
 		out[v.Key()] = val
@@ -211,7 +211,7 @@ func (ev *evaluator) valuesOfTest(e *Exported, typ cty.Type) (map[string]cty.Val
 	}
 	m, err := convert.Convert(v, cty.Map(typ))
 	if err != nil || m.IsNull() || !m.IsWhollyKnown() {
-		ev.errorf(rng, "Wrong type", "The test gives values for %q by target, each a %s: exported = { %s = { web1 = … } }.", e.Name, typ.FriendlyName(), e.Name)
+		ev.errorf(rng, "Wrong type", "The values of the test for %q must be an object with a %s for each target: exported = { %s = { web1 = … } }.", e.Name, typ.FriendlyName(), e.Name)
 		return nil, false
 	}
 	return m.AsValueMap(), true
@@ -230,7 +230,7 @@ func (ev *evaluator) exportedOfTest() (map[string]cty.Value, diag.Range, bool) {
 		return nil, rng, false
 	}
 	if v.IsNull() || !v.IsWhollyKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
-		ev.errorf(rng, "Exported values are an object", `Write exported = { backends = { web1 = "10.0.0.1" } }.`)
+		ev.errorf(rng, "Exported values are an object", `exported must be an object of objects: exported = { backends = { web1 = "10.0.0.1" } }.`)
 		return nil, rng, false
 	}
 	return v.AsValueMap(), rng, true
@@ -256,7 +256,7 @@ func (ev *evaluator) exports() {
 	}
 	exported.SortOwn(ev.cat.Exports)
 	if err := exported.CheckOwn(ev.cat.Exports); err != nil {
-		ev.errorf(diag.Range{}, "Too much is exported", "%s This is for the target %q.", sentence(err), ev.cat.Target)
+		ev.errorf(diag.Range{}, "Too much is exported", "%s The target is %q.", sentence(err), ev.cat.Target)
 	}
 }
 
@@ -271,14 +271,14 @@ func (ev *evaluator) export(u *moduleUse, s *scope, name string, o *output) {
 	case !m.ok || o.typ == cty.NilType:
 		return
 	case m.val.ContainsMarked():
-		ev.errorf(rng, "Secret is exported", "The output %q comes of a secret, and what is exported is known to the hub and to every target that asks for it. Export something else, such as a fingerprint.", name)
+		ev.errorf(rng, "Secret is exported", "The output %q depends on a secret. Hubs and other targets can read exported values in plain text. Export a value without the secret, such as a fingerprint.", name)
 		return
 	case !m.val.IsWhollyKnown() || m.val.IsNull():
 		return
 	}
 	text, err := exported.ValueText(m.val)
 	if err == nil && len(text) > exported.MaxValue {
-		err = fmt.Errorf("it has %d bytes, and %d are the most", len(text), exported.MaxValue)
+		err = fmt.Errorf("it has %d bytes, and the limit is %d", len(text), exported.MaxValue)
 	}
 	if err != nil {
 		ev.errorf(rng, "Value cannot be exported", "The output %q: %s", name, sentence(err))

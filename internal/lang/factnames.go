@@ -13,6 +13,6 @@ import (
 func (r *reports) checkFact(name string, at diag.Range) {
 	head, _, _ := strings.Cut(name, ".")
 	if known := schema.Facts(); !slices.Contains(known, head) {
-		r.errorf(at, "Unknown fact", "No target has a fact %q.%s To list all facts, type: fettle facts", name, Suggest(name, known))
+		r.errorf(at, "Unknown fact", "No target has a fact %q.%s To list all facts, run: fettle facts", name, Suggest(name, known))
 	}
 }

@@ -12,11 +12,11 @@ import (
 func (ps *parser) fileVariable(e hclsyntax.Expression) bool {
 	v, hds := e.Value(nil)
 	if hds.HasErrors() || v.IsNull() || v.Type() != cty.Bool || !v.IsKnown() {
-		ps.errorf(rangeOf(e.Range()), "Wrong type", "file is true or false.")
+		ps.errorf(rangeOf(e.Range()), "Wrong type", "file must be true or false.")
 		return false
 	}
 	if ps.in == nil && v.True() {
-		ps.errorf(rangeOf(e.Range()), "File of nobody", "file = true is for the variables of a defined kind: they name files of the module that uses it. Leave it out.")
+		ps.errorf(rangeOf(e.Range()), "Attribute file outside of a define", "Only a variable of a defined kind can have file = true: its value names a file of the module that uses the kind. Remove file here.")
 	}
 	return v.True()
 }

@@ -76,7 +76,7 @@ func (ps *parser) read(f form, name string, src []byte, in bodyKind) *hclsyntax.
 	ps.prog.sources[name] = src
 	ps.prog.working(diag.Range{File: name})
 	if f == wrongForm {
-		ps.errorf(diag.Range{File: name}, "Unknown form", "The name of a YAML file ends in fettle.yaml. Rename it.")
+		ps.errorf(diag.Range{File: name}, "Unknown type of file", "The name of a YAML configuration file must end in fettle.yaml. Rename the file.")
 		return nil
 	}
 	ds := tooLarge(src, name)
@@ -112,7 +112,7 @@ func (ps *parser) load(name string) (*front.Source, error) {
 		f = ps.prog.newDirectory(ps.prog.tree, ".")
 	}
 	if !strings.HasSuffix(p, ".star") {
-		return nil, fmt.Errorf("cannot load %q: only files whose names end in .star are programs", name)
+		return nil, fmt.Errorf("cannot load %q: load accepts only files whose names end in .star", name)
 	}
 	src, err := f.ReadFile(p)
 	if err != nil {

@@ -21,7 +21,7 @@ type fsTree struct{ fsys fs.FS }
 func (t fsTree) clean(p string) (string, error) {
 	p = path.Clean(p)
 	if !fs.ValidPath(p) {
-		return "", fmt.Errorf("cannot open %q: the path leaves the repository; use a path below its top", p)
+		return "", fmt.Errorf("cannot open %q: the path leaves the repository; use a path inside the repository", p)
 	}
 	return p, nil
 }
@@ -127,15 +127,15 @@ type directory struct {
 func (f *directory) within(p string) (string, error) {
 	switch {
 	case p == "":
-		return "", fmt.Errorf("cannot open a file without a name: give a path relative to the module's directory")
+		return "", fmt.Errorf("cannot open a file without a name: write a path relative to the module's directory")
 	case strings.ContainsRune(p, 0):
-		return "", fmt.Errorf("cannot open %q: it holds a NUL byte", p)
+		return "", fmt.Errorf("cannot open %q: the name contains a NUL byte", p)
 	case path.IsAbs(p):
 		return "", fmt.Errorf("cannot open %q: paths are relative to the module's directory, %s", p, f.name())
 	}
 	c := path.Clean(p)
 	if c == ".." || strings.HasPrefix(c, "../") {
-		return "", fmt.Errorf("cannot open %q: it leads out of the module's directory, %s", p, f.name())
+		return "", fmt.Errorf("cannot open %q: the path leaves the module's directory, %s", p, f.name())
 	}
 	full := path.Join(f.dir, c)
 	f.note(full)

@@ -34,7 +34,7 @@ func readText(f *directory, p string) (string, error) {
 	case err != nil:
 		return "", err
 	case !utf8.Valid(b):
-		return "", fmt.Errorf("%s is not UTF-8 text; give it as source of a file", f.Source(p))
+		return "", fmt.Errorf("%s is not UTF-8 text; to copy a binary file, use source of a file state", f.Source(p))
 	}
 	return string(b), nil
 }
@@ -122,7 +122,7 @@ func templateFile(f *directory) function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			ty := args[1].Type()
 			if !ty.IsObjectType() && !ty.IsMapType() {
-				return cty.NilVal, function.NewArgErrorf(1, "an object of variables is needed: { name = value }")
+				return cty.NilVal, function.NewArgErrorf(1, "the variables must be an object: { name = value }")
 			}
 			text, ds := f.Template(args[0].AsString(), args[1].AsValueMap())
 			if ds.HasErrors() {

@@ -20,7 +20,7 @@ const rangeNumbers = 1024
 func rangeFunc() function.Function {
 	return wrapped(stdlib.RangeFunc, func(v cty.Value, err error) (cty.Value, error) {
 		if err != nil && strings.Contains(err.Error(), strconv.Itoa(rangeNumbers)) {
-			err = fmt.Errorf("it gives at most %d numbers; join several with concat, for example concat(range(0, 1000), range(1000, 2000))", rangeNumbers)
+			err = fmt.Errorf("range returns at most %d numbers; for more, join several with concat, for example concat(range(0, 1000), range(1000, 2000))", rangeNumbers)
 		}
 		return v, err
 	})
@@ -64,7 +64,7 @@ func noZero(f function.Function) function.Function {
 		Type:   f.ReturnTypeForValues,
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			if args[1].AsBigFloat().Sign() == 0 {
-				return cty.NilVal, errors.New("it divides by zero")
+				return cty.NilVal, errors.New("division by zero")
 			}
 			return finite(f).Call(args)
 		},

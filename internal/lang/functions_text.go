@@ -76,7 +76,7 @@ func base64Decode(s string) (string, error) {
 	b, err := base64.StdEncoding.DecodeString(s)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("it is not base64: %w", err)
+		return "", fmt.Errorf("the text is not base64: %w", err)
 	case !utf8.Valid(b):
 		return "", fmt.Errorf("the decoded bytes are not UTF-8 text")
 	}
@@ -94,7 +94,7 @@ func jsonDepth(s string) error {
 			quoted = !quoted
 		case !quoted && (c == '[' || c == '{'):
 			if depth++; depth > 1000 {
-				return fmt.Errorf("it nests deeper than 1,000 brackets")
+				return fmt.Errorf("the text has more than 1,000 levels of brackets")
 			}
 		case !quoted && (c == ']' || c == '}'):
 			depth--
@@ -180,7 +180,7 @@ func yamlDecode() function.Function {
 	decode := func(s string) (cty.Value, error) {
 		var plain any
 		if err := yamlfront.Unmarshal([]byte(s), &plain); err != nil {
-			return cty.NilVal, function.NewArgError(0, fmt.Errorf("it is not YAML: %w", err))
+			return cty.NilVal, function.NewArgError(0, fmt.Errorf("the text is not valid YAML: %w", err))
 		}
 		return fromPlain(plain)
 	}
@@ -231,7 +231,7 @@ func fromPlain(p any) (cty.Value, error) {
 	}
 	ty, err := ctyTypeOf(p)
 	if err != nil {
-		return cty.NilVal, fmt.Errorf("a YAML value of type %T is not supported; quote it to make it a text", p)
+		return cty.NilVal, fmt.Errorf("a YAML value of type %T is not supported; write it in quotes to make it a string", p)
 	}
 	return ty, nil
 }
@@ -289,7 +289,7 @@ func bounded(f function.Function, i int) function.Function {
 		Type: f.ReturnTypeForValues,
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			if n, _ := args[i].AsBigFloat().Float64(); n > 1000 || n < -1000 {
-				return cty.NilVal, function.NewArgErrorf(i, "it must lie between -1,000 and 1,000")
+				return cty.NilVal, function.NewArgErrorf(i, "it must be between -1,000 and 1,000")
 			}
 			return f.Call(args)
 		},
@@ -305,7 +305,7 @@ func formatFunc(f function.Function) function.Function {
 				n++
 			}
 			if n > 4 && strings.Contains(s[:i], "%") {
-				return fmt.Errorf("a width may have four digits")
+				return fmt.Errorf("a width has at most four digits")
 			}
 			i += n
 		}
@@ -348,13 +348,13 @@ func sumFunc() function.Function {
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			list, err := convert.Convert(args[0], cty.List(cty.Number))
 			if err != nil {
-				return cty.NilVal, function.NewArgErrorf(0, "a list of numbers is needed")
+				return cty.NilVal, function.NewArgErrorf(0, "the argument must be a list of numbers")
 			}
 			total := cty.Zero
 			for it := list.ElementIterator(); it.Next(); {
 				_, n := it.Element()
 				if n.IsNull() {
-					return cty.NilVal, function.NewArgErrorf(0, "a number is null")
+					return cty.NilVal, function.NewArgErrorf(0, "the list contains null")
 				}
 				total = total.Add(n)
 			}

@@ -32,7 +32,7 @@ func tooLarge(src []byte, file string) diag.List {
 		return nil
 	}
 	return diag.List{diag.Errorf(diag.Range{File: file}, "File too large",
-		"The file has %d bytes, and the limit is %d. Split it, or use source for content that is no template.", len(src), MaxFile)}
+		"The file has %d bytes, and the limit is %d. Split it. If it is the content of a file without templates, use source.", len(src), MaxFile)}
 }
 
 // guard refuses a text that could crash the parser. It returns one diagnostic with a position, or
@@ -54,7 +54,7 @@ func guard(src []byte, file string, kind syntax) diag.List {
 	d := depth{config: kind == configSyntax}
 	for i, t := range tokens {
 		if what := d.token(tokens, i); what != "" {
-			return diag.List{diag.Errorf(rangeOf(t.Range), "Too deeply nested", "%s Use locals to take it apart.", what).WithLine(src)}
+			return diag.List{diag.Errorf(rangeOf(t.Range), "Too deeply nested", "%s Split the expression with locals.", what).WithLine(src)}
 		}
 	}
 	return nil
@@ -100,9 +100,9 @@ func (d *depth) token(tokens hclsyntax.Tokens, i int) string {
 	}
 	switch {
 	case len(d.open) > MaxNesting || d.control > MaxNesting:
-		return "Brackets, blocks and templates may nest 200 deep, and here they nest deeper."
+		return "Brackets, blocks and templates can be nested at most 200 levels deep."
 	case d.pending > MaxOperators+MaxNesting:
-		return "One expression may have 1,000 operators, and this one has more."
+		return "An expression can have at most 1,000 operators."
 	}
 	return ""
 }

@@ -88,7 +88,7 @@ func (ps *parser) role(b *hclsyntax.Block) {
 		return
 	}
 	if old := ps.prog.roles[l.name]; old != nil {
-		ps.errorf(l.rng, "Role declared twice", "The role %q is declared at %s already.", l.name, old.rng)
+		ps.errorf(l.rng, "Role declared twice", "The role %q is already declared at %s. Rename or remove one of the two.", l.name, old.rng)
 		return
 	}
 	ps.prog.roles[l.name] = &l
@@ -160,7 +160,7 @@ func (w *roleWalk) role(name string, rng diag.Range) {
 	}
 	for i, on := range w.way {
 		if on == name {
-			w.errorf(rng, "Roles name each other", "The role %q is made of itself: %s.", name, strings.Join(append(w.way[i:len(w.way):len(w.way)], name), " → "))
+			w.errorf(rng, "Cyclic roles", "The role %q contains itself: %s. Remove one of these roles from the roles of another.", name, strings.Join(append(w.way[i:len(w.way):len(w.way)], name), " → "))
 			return
 		}
 	}

@@ -40,7 +40,7 @@ func (p *Program) loadStdlib(fsys fs.FS) diag.List {
 			name, _, _ := strings.Cut(rest, `"`)
 			switch {
 			case ok && p.library.file[name] != "":
-				ds = append(ds, diag.Errorf(diag.Range{File: "stdlib/" + e.Path}, "Kind defined twice", "The kind %q is defined in %s already.", name, p.library.file[name]))
+				ds = append(ds, diag.Errorf(diag.Range{File: "stdlib/" + e.Path}, "Kind defined twice", "The kind %q is already defined in %s. Rename or remove one of the two.", name, p.library.file[name]))
 			case ok:
 				p.library.file[name] = e.Path
 			}
@@ -80,7 +80,7 @@ func (p *Program) parseLibrary(file string) diag.List {
 		p.library.defines[name] = d
 	}
 	for _, d := range ps.body.decls {
-		ps.errorf(d.rng, "State in the standard library", "Only define blocks may stand here.")
+		ps.errorf(d.rng, "State in the standard library", "The standard library can contain only define blocks.")
 	}
 	return p.lines(ps.list)
 }

@@ -69,7 +69,7 @@ func NewSnapshot(l Lookup, answer []byte, taken time.Time) (Snapshot, error) {
 	}
 	text, err := ctyjson.Marshal(v, v.Type())
 	if err != nil {
-		return Snapshot{}, fmt.Errorf("cannot keep the answer: %w", err)
+		return Snapshot{}, fmt.Errorf("cannot record the answer: %w", err)
 	}
 	return Snapshot{snapshotFormat, l.Source(), taken.UTC().Truncate(time.Second), contentDigest(text), text}, nil
 }
@@ -114,17 +114,17 @@ func ParseSnapshot(src []byte) (Snapshot, error) {
 		return s, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return s, errors.New("something follows it")
+		return s, errors.New("there is text after the JSON value")
 	}
 	if s.Format != snapshotFormat {
-		return s, fmt.Errorf("its format is %q, not %q", s.Format, snapshotFormat)
+		return s, fmt.Errorf("its format is %q, and this version of fettle reads %q", s.Format, snapshotFormat)
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, s.Value); err != nil {
 		return s, err
 	}
 	if contentDigest(compact.Bytes()) != s.Digest {
-		return s, errors.New("its value is not the one that was taken")
+		return s, errors.New("its value was modified after it was recorded")
 	}
 	return s, nil
 }
@@ -148,19 +148,19 @@ func (ps *parser) lookup(b *hclsyntax.Block) {
 	known := ps.body.directory.lookups
 	switch {
 	case ps.in != nil:
-		ps.errorf(r, "Lookup inside a define", "Put it beside the define, which can use it there.")
+		ps.errorf(r, "Lookup inside a define", "Declare the lookup in the module, outside of the define block. The kind can use it there.")
 		return
 	case !hclsyntax.ValidIdentifier(name):
-		ps.errorf(r, "Bad name for a lookup", "%q is no identifier. Use letters, digits, _ and -.", name)
+		ps.errorf(r, "Bad name for a lookup", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
 		return
 	case known[name] != nil:
-		ps.errorf(r, "Lookup declared twice", "The lookup %q is declared at %s already.", name, known[name].Range)
+		ps.errorf(r, "Lookup declared twice", "The lookup %q is already declared at %s. Rename or remove one of the two.", name, known[name].Range)
 		return
 	}
 	at := b.Body.Attributes
 	l := &lookup{Lookup: Lookup{Name: name, Directory: ps.body.directory.dir, Format: "json", Range: r}}
 	if (at["url"] == nil) == (at["command"] == nil) {
-		ps.errorf(r, "Lookup of nothing", `A lookup has either url = "https://…" or command = ["…"].`)
+		ps.errorf(r, "Lookup without a source", `Set either url = "https://…" or command = ["…"].`)
 		return
 	}
 	if a := at["url"]; a != nil {
@@ -174,7 +174,7 @@ func (ps *parser) lookup(b *hclsyntax.Block) {
 	}
 	if a := at["format"]; a != nil {
 		if l.Format = ps.text(a.Expr, "format"); l.Format != "json" && l.Format != "yaml" && l.Format != "text" {
-			ps.errorf(rangeOf(a.Expr.Range()), "Unknown format", "The format of an answer is json, yaml or text.")
+			ps.errorf(rangeOf(a.Expr.Range()), "Unknown format", "format must be json, yaml or text.")
 		}
 	}
 	l.MaxAge, l.Timeout = ps.duration(at["max_age"]), ps.duration(at["timeout"])
@@ -190,7 +190,7 @@ func (ps *parser) words(a *hclsyntax.Attribute) []string {
 		out = append(out, ps.text(e.(hclsyntax.Expression), a.Name))
 	}
 	if len(out) == 0 || out[0] == "" {
-		ps.errorf(rangeOf(a.Expr.Range()), "Empty command", `Write the program and its arguments: ["getent", "passwd"].`)
+		ps.errorf(rangeOf(a.Expr.Range()), "Empty command", `The command is empty. Write the program and its arguments: ["getent", "passwd"].`)
 	}
 	return out
 }
@@ -216,7 +216,7 @@ func (ev *evaluator) lookupRef(s *scope, t hcl.Traversal, tree *names) bool {
 	name, ok := stepName(t, 1)
 	l := f.lookups[name]
 	if !ok || l == nil {
-		ev.errorf(rangeOf(t.SourceRange()), "Unknown lookup", "There is no lookup %q in %s.%s Write: lookup %q { url = \"https://…\" }.", name, f.name(), Suggest(name, keysOf(f.lookups)), name)
+		ev.errorf(rangeOf(t.SourceRange()), "Unknown lookup", `There is no lookup %q in %s.%s Declare it: lookup %q { url = "https://…" }.`, name, f.name(), Suggest(name, keysOf(f.lookups)), name)
 		return false
 	}
 	file := path.Join("lookups", l.Name+".json")
@@ -235,10 +235,10 @@ func (ev *evaluator) lookupRef(s *scope, t hcl.Traversal, tree *names) bool {
 
 // read returns the value of a lookup's snapshot.
 func (l *lookup) read(f *directory, file string) (cty.Value, diag.List) {
-	refresh := "Run: fettle lookup refresh " + l.Name + " — it asks " + l.Source() + " and writes " + l.Snapshot() + ", which belongs into the repository."
+	refresh := "Run: fettle lookup refresh " + l.Name + ". It queries " + l.Source() + " and writes " + l.Snapshot() + ". Commit this file."
 	src, err := f.ReadFile(file)
 	if err != nil {
-		return cty.NilVal, diag.List{diag.Errorf(l.Range, "Lookup has no snapshot", "What the lookup %q gives is read from its snapshot, and there is none: %s %s", l.Name, sentence(err), refresh)}
+		return cty.NilVal, diag.List{diag.Errorf(l.Range, "Lookup has no snapshot", "The value of the lookup %q is read from its snapshot, a file of the repository, which cannot be read: %s %s", l.Name, sentence(err), refresh)}
 	}
 	at := diag.Range{File: l.Snapshot()}
 	if ds := append(tooLarge(src, at.File), readable(src, at.File)...); ds.HasErrors() {
@@ -252,7 +252,7 @@ func (l *lookup) read(f *directory, file string) (cty.Value, diag.List) {
 	case err != nil:
 		return cty.NilVal, diag.List{diag.Errorf(at, "Bad snapshot", "The snapshot of the lookup %q cannot be used: %s %s", l.Name, sentence(err), refresh)}
 	case s.Source != l.Source():
-		return cty.NilVal, diag.List{diag.Errorf(l.Range, "Snapshot of another source", "The snapshot %s answers %s, and the lookup asks %s. %s", at.File, s.Source, l.Source(), refresh)}
+		return cty.NilVal, diag.List{diag.Errorf(l.Range, "Snapshot of a different source", "The snapshot %s was recorded from %s, and the lookup now reads %s. %s", at.File, s.Source, l.Source(), refresh)}
 	}
 	typ, err := ctyjson.ImpliedType(s.Value)
 	if err == nil {
@@ -283,9 +283,9 @@ func CheckURL(text string) error {
 	case err != nil:
 		return fmt.Errorf("cannot read the URL %q: write it like https://example.org/users.json", text)
 	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
-		return fmt.Errorf("cannot ask %q: a URL begins with https:// or http:// and a host", text)
+		return fmt.Errorf("cannot query %q: a URL must begin with https:// or http:// and a host", text)
 	case u.User != nil:
-		return fmt.Errorf("cannot ask %q: a name or password in a URL would stand in the repository; use a command that knows it", u.Redacted())
+		return fmt.Errorf("cannot query %q: it contains a name or password, which must not be stored in the repository; use a command that reads the password elsewhere", u.Redacted())
 	}
 	return nil
 }

@@ -75,8 +75,8 @@ func (c counted) tooMany() hcl.Diagnostics {
 const manyLoops = "Too many loops"
 
 func manyLoopsDetail() string {
-	return fmt.Sprintf("The loops of one target may go through %d elements in all, and here they exceed that. "+
-		"A loop inside of another multiplies: compute the inner one once, in a local.", maxLoops)
+	return fmt.Sprintf("The loops of one target can process at most %d elements in total, and this loop exceeds the limit. "+
+		"A loop inside another loop multiplies the number: compute the inner loop once, in a local.", maxLoops)
 }
 
 // compute returns the value of an expression. ok is false after a diagnostic.

@@ -79,7 +79,7 @@ func (ev *evaluator) staticTraversal(s *scope, each map[string]cty.Value, e hcl.
 			return append(head[:len(head):len(head)], hcl.TraverseIndex{Key: k, SrcRange: x.SrcRange}), true
 		}
 	}
-	ev.errorf(rangeOf(e.Range()), "Reference expected", "Write references to states here, such as package.nginx, or service.nginx.reload for an action.")
+	ev.errorf(rangeOf(e.Range()), "Reference expected", "This must be a reference to a state, such as package.nginx, or to an action, such as service.nginx.reload.")
 	return nil, false
 }
 
@@ -91,7 +91,7 @@ func (ev *evaluator) withAction(r ref, t hcl.Traversal, at int) []actionRef {
 		return []actionRef{out}
 	}
 	if r.state == nil && ok && r.scope.body.outputs[name] != nil {
-		ev.errorf(r.rng, "Output as a reference", "Leave out %q: what counts here is the module, %s.", name, strings.TrimSuffix(out.text, "."+name))
+		ev.errorf(r.rng, "Output as a reference", "Only a whole module can be referenced here. Remove %q and write %s.", name, strings.TrimSuffix(out.text, "."+name))
 		return nil
 	}
 	if r.state == nil || r.state.decl.group {
@@ -104,7 +104,7 @@ func (ev *evaluator) withAction(r ref, t hcl.Traversal, at int) []actionRef {
 		return []actionRef{out}
 	}
 	if attrOf(k, name) != nil || attrIn(k.Outputs, name) != nil {
-		ev.errorf(r.rng, "Attribute as a reference", "Leave out %q: what counts here is the state, %s.", name, strings.TrimSuffix(out.text, "."+name))
+		ev.errorf(r.rng, "Attribute as a reference", "Only a whole state can be referenced here. Remove %q and write %s.", name, strings.TrimSuffix(out.text, "."+name))
 		return nil
 	}
 	ev.errorf(r.rng, "Unknown action", "%s has no action %q.%s", diag.FirstOne(k.Name), name, Suggest(name, actionNames(k)))
@@ -114,7 +114,7 @@ func (ev *evaluator) withAction(r ref, t hcl.Traversal, at int) []actionRef {
 // noAction refuses a reference with an action, which only notify accepts.
 func (ev *evaluator) noAction(r actionRef, name string) {
 	if r.immediate || r.action != "" {
-		ev.errorf(r.rng, "Action where a state is expected", "%s orders states. Write the state without its action, or use notify.", name)
+		ev.errorf(r.rng, "Action where a state is expected", "%s accepts only states. Remove the action from the reference, or use notify.", name)
 	}
 }
 
@@ -149,7 +149,7 @@ func (ev *evaluator) onlyAction(st *state, rng diag.Range, prefix string) (strin
 	case 1:
 		return names[0], true
 	}
-	ev.errorf(rng, "Which action?", "Say which action: %s%s.", prefix, strings.Join(names, ", "+prefix))
+	ev.errorf(rng, "Ambiguous action", "This kind has several actions. Name one of: %s%s.", prefix, strings.Join(names, ", "+prefix))
 	return "", false
 }
 
@@ -159,7 +159,7 @@ func (ev *evaluator) listen(st *state, each map[string]cty.Value, self ref, a *h
 	failure := a.Name == "listen_failure"
 	rng := rangeOf(a.Expr.Range())
 	if st.decl.group || st.def != nil {
-		ev.errorf(rangeOf(a.NameRange), "No action here", "Only single states have actions, so only they can listen.")
+		ev.errorf(rangeOf(a.NameRange), "No action here", "Only single states have actions, so a block cannot listen. Move the attribute to a state in it.")
 		return
 	}
 	items, hds := hcl.ExprMap(a.Expr)
@@ -183,7 +183,7 @@ func (ev *evaluator) listen(st *state, each map[string]cty.Value, self ref, a *h
 func (ev *evaluator) listenTo(st *state, each map[string]cty.Value, self ref, action string, e hcl.Expression, failure bool) {
 	for _, r := range ev.refExprs(st.scope, each, e) {
 		if r.action != "" {
-			ev.errorf(r.rng, "Action where a state is expected", "listen names the states whose change runs the action.")
+			ev.errorf(r.rng, "Action where a state is expected", "listen accepts only states: their changes run the action. Remove the action from the reference.")
 			continue
 		}
 		ev.trigs = append(ev.trigs, pendingTrigger{from: r.ref, to: self, action: action, immediate: r.immediate, failure: failure, rng: r.rng})

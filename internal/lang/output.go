@@ -30,16 +30,16 @@ func (ps *parser) output(b *hclsyntax.Block) {
 	old, value := ps.body.outputs[name], b.Body.Attributes["value"]
 	switch {
 	case ps.top && ps.in == nil:
-		ps.errorf(r, "Output at the top", "Nothing is above the top of a repository to use it. An output stands in a module or in a define; a value for states beside it is a local.")
+		ps.errorf(r, "Output at the top", "An output belongs to a module or a define block, because at the top of a repository no other code can use it. For a value that other states use, write a local.")
 		return
 	case !hclsyntax.ValidIdentifier(name):
-		ps.errorf(r, "Bad name for an output", "%q is no identifier. Use letters, digits, _ and -.", name)
+		ps.errorf(r, "Bad name for an output", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
 		return
 	case old != nil:
-		ps.errorf(r, "Output declared twice", "The output %q is declared at %s already.", name, old.rng)
+		ps.errorf(r, "Output declared twice", "The output %q is already declared at %s. Rename or remove one of the two.", name, old.rng)
 		return
 	case value == nil:
-		ps.errorf(r, "Output without a value", "Write output %q { value = … }.", name)
+		ps.errorf(r, "Output without a value", "Set the value: output %q { value = … }.", name)
 		return
 	}
 	o := &output{rng: r, value: value.Expr}
@@ -54,7 +54,7 @@ func (ps *parser) output(b *hclsyntax.Block) {
 func (ps *parser) checkOutputs(d *define) {
 	for _, name := range sortedKeys(d.body.outputs) {
 		if v := d.body.vars[name]; v != nil {
-			ps.errorf(d.body.outputs[name].rng, "Name used twice", "%q is a variable of the kind (at %s), which can be read as an attribute anyway. Give the output another name.", name, v.rng)
+			ps.errorf(d.body.outputs[name].rng, "Name used twice", "%q is already a variable of the kind (at %s), and users of the kind can read it as an attribute. Rename the output.", name, v.rng)
 		}
 	}
 }
@@ -81,7 +81,7 @@ func (ev *evaluator) output(s *scope, name string) *memo {
 func (ev *evaluator) outputOf(name string, o *output, v cty.Value) (cty.Value, bool) {
 	out, err := convert.Convert(v, o.typ)
 	if err != nil {
-		ev.errorf(rangeOf(o.value.Range()), "Wrong type", "The output %q is a %s (declared at %s), and this is a %s.%s", name, o.typ.FriendlyName(), o.rng, v.Type().FriendlyName(), why(err))
+		ev.errorf(rangeOf(o.value.Range()), "Wrong type", "The output %q must be a %s (declared at %s), and this is a %s.%s", name, o.typ.FriendlyName(), o.rng, v.Type().FriendlyName(), why(err))
 	}
 	return out, err == nil
 }
@@ -115,7 +115,7 @@ func (ev *evaluator) moduleValue(r ref, t hcl.Traversal, path []string, tree *na
 	switch {
 	case !s.assigned:
 		if s.vars == nil { // requested by the variables of a module
-			ev.errorf(r.rng, "Module is not known yet", "Variables are known before any module, so they cannot be made of what a module gives. Use %s in a state or in locals.", traversalText(t))
+			ev.errorf(r.rng, "Module is not known yet", "Variables are evaluated before modules, so a variable cannot use a value of a module. Use %s in a state or in locals.", traversalText(t))
 		}
 		return nil, false
 	case !named:

@@ -50,13 +50,13 @@ func CheckParams(what, name string, params []Param, given map[string]string) dia
 		text, ok := given[p.Name]
 		switch {
 		case !ok && p.Required:
-			r.errorf(p.Range, "Parameter without a value", "The parameter %q of %s has no default%s. Give it: fettle run %s %s=….", p.Name, what, behind(p.Doc), name, p.Name)
+			r.errorf(p.Range, "Parameter without a value", "The parameter %q of %s has no default%s. Set it: fettle run %s %s=….", p.Name, what, behind(p.Doc), name, p.Name)
 		case ok && !fitsType(p.Type, text):
 			shown := fmt.Sprintf("%q", text)
 			if p.Secret {
-				shown = "what was given"
+				shown = "the given value"
 			}
-			r.errorf(p.Range, "Wrong type", "The parameter %q of %s is %s, and %s is none.", p.Name, what, diag.One(p.Type), shown)
+			r.errorf(p.Range, "Wrong type", "The parameter %q of %s must be %s, and the value is %s.", p.Name, what, diag.One(p.Type), shown)
 		}
 	}
 	return r.list
@@ -64,7 +64,7 @@ func CheckParams(what, name string, params []Param, given map[string]string) dia
 
 func orNone(hint string) string {
 	if hint == "" {
-		return " Leave it out."
+		return " Remove it."
 	}
 	return hint
 }

@@ -31,7 +31,7 @@ func (p *Program) parseFiles(f *directory, prefix string, top bool) (*body, diag
 			continue
 		}
 		if e.Type == repo.Symlink {
-			ps.errorf(diag.Range{File: prefix + f.Source(e.Path)}, "File is a link", "It is a symbolic link, and those are not followed. Put the file itself here.")
+			ps.errorf(diag.Range{File: prefix + f.Source(e.Path)}, "File is a link", "fettle does not follow symbolic links in a repository. Replace the link with the file.")
 			continue
 		}
 		if e.Type != repo.File {
@@ -89,7 +89,7 @@ func (ps *parser) attribute(a *hclsyntax.Attribute) {
 		if ps.top {
 			known = append(known, "vars", "data", "merge", "layer")
 		}
-		ps.errorf(rangeOf(a.NameRange), "Unexpected attribute", "%q does not stand here: attributes belong inside a block.%s", a.Name, Suggest(a.Name, known))
+		ps.errorf(rangeOf(a.NameRange), "Unexpected attribute", "%q cannot be set here: write attributes inside a block.%s", a.Name, Suggest(a.Name, known))
 	}
 }
 
@@ -143,14 +143,14 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	top := ps.in == nil && ps.top
 	switch block {
 	case "test":
-		return "Test among states", "Tests stand in files of their own: modules/NAME/tests/*.hcl, or tests/*.hcl at the top."
+		return "Test among states", "Tests must be in separate files: modules/NAME/tests/*.hcl, or tests/*.hcl at the top of the repository."
 	case "exported":
 		if ps.in != nil || ps.top {
-			return "Exported outside of a module", "A module says in its own files which values of other targets it uses."
+			return "Exported block outside of a module", "Only a module can declare values of other targets. Move the exported block into a file of the module."
 		}
 	case "needs":
 		if ps.in != nil || ps.top {
-			return "Need outside of a module", `A module says in its own files what it needs. What all modules are to need is said with layer = ["NAME"].`
+			return "Needs block outside of a module", `Only a module can declare needs. Move the block into a file of the module. For a module that all other modules need, set layer = ["NAME"].`
 		}
 	}
 	if top {
@@ -158,17 +158,17 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	}
 	switch block {
 	case "command":
-		return "Command inside a module", "A command is about targets, so it stands at the top of the repository. What a module can do on its own target is an action."
+		return "Command inside a module", "A command selects targets, so it must be declared at the top of the repository. Inside a module, declare an action."
 	case "target":
 		return "Target inside a module", "Targets are declared at the top of the repository, in fettle.hcl."
 	case "enrolled":
-		return "Target inside a module", "Enrolled targets stand at the top of the repository."
+		return "Target inside a module", "Enrolled targets are declared at the top of the repository."
 	case "role", "target_group":
 		return "Level inside a module", "Roles and target groups are declared at the top of the repository, in fettle.hcl."
 	case "policy":
-		return "Policy inside a module", "A policy stands at the top of the repository, in fettle.hcl, or inside a target."
+		return "Policy inside a module", "A policy can be set at the top of the repository, in fettle.hcl, or inside a target."
 	case "ssh":
-		return "SSH inside a module", "How a target is reached stands at the top of the repository, in fettle.hcl, or inside a target or target_group."
+		return "SSH inside a module", "An ssh block can be set at the top of the repository, in fettle.hcl, or inside a target or target_group."
 	}
 	return "", ""
 }
@@ -185,7 +185,7 @@ func (ps *parser) label(b *hclsyntax.Block) (string, diag.Range, bool) {
 	}
 	r := rangeOf(b.LabelRanges[0])
 	if l := b.Labels[0]; l == "" || strings.ContainsAny(l, "\x00\n\r") {
-		ps.errorf(r, "Bad label", "A label is one line of text that is not empty.")
+		ps.errorf(r, "Bad label", "A label must be one line of text, and not empty.")
 		return "", r, false
 	}
 	return b.Labels[0], r, true
@@ -195,7 +195,7 @@ func (ps *parser) label(b *hclsyntax.Block) (string, diag.Range, bool) {
 func (ps *parser) text(e hclsyntax.Expression, what string) string {
 	v, hds := e.Value(nil)
 	if hds.HasErrors() || v.IsNull() || v.Type() != cty.String || !v.IsKnown() {
-		ps.errorf(rangeOf(e.Range()), "Text expected", "%s must be a plain text in quotes.", what)
+		ps.errorf(rangeOf(e.Range()), "String expected", "%s must be a constant string in quotes.", what)
 		return ""
 	}
 	return v.AsString()
@@ -248,11 +248,11 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 	}
 	ps.only(b, attrs, []string{"validation"})
 	if ps.in != nil && contains(metaAttributes(), name) {
-		ps.errorf(r, "Reserved name", "%q is an attribute of every state, so a defined kind cannot have a variable of that name.", name)
+		ps.errorf(r, "Reserved name", "%q is an attribute of every state, so a defined kind cannot have a variable with this name. Rename the variable.", name)
 		return
 	}
 	if old, ok := ps.body.vars[name]; ok {
-		ps.errorf(r, "Variable declared twice", "The variable %q is declared at %s already.", name, old.rng)
+		ps.errorf(r, "Variable declared twice", "The variable %q is already declared at %s. Rename or remove one of the two.", name, old.rng)
 		return
 	}
 	v := &variable{name: name, rng: r}
@@ -271,13 +271,13 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 		v.file = ps.fileVariable(a.Expr)
 	}
 	if v.secret = ps.boolOf(b.Body.Attributes, "secret", false); v.secret && v.typ != cty.String && v.typ != cty.DynamicPseudoType {
-		ps.errorf(r, "Wrong type", "What is secret is a text: write type = string.")
+		ps.errorf(r, "Wrong type", "A secret parameter must be a string: write type = string.")
 	}
 	for _, sub := range b.Body.Blocks {
 		ps.only(sub, []string{"condition", "error_message"}, nil)
 		c, m := sub.Body.Attributes["condition"], sub.Body.Attributes["error_message"]
 		if c == nil || m == nil {
-			ps.errorf(rangeOf(sub.DefRange()), "Incomplete validation", "A validation has a condition and an error_message.")
+			ps.errorf(rangeOf(sub.DefRange()), "Incomplete validation", "A validation needs a condition and an error_message.")
 			continue
 		}
 		v.validations = append(v.validations, validation{c.Expr, m.Expr})
@@ -287,14 +287,14 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 
 func (ps *parser) locals(b *hclsyntax.Block) {
 	if len(b.Labels) > 0 {
-		ps.errorf(rangeOf(b.LabelRanges[0]), "Unexpected label", "Write locals { name = value }.")
+		ps.errorf(rangeOf(b.LabelRanges[0]), "Unexpected label", "A locals block has no label. Write locals { name = value }.")
 	}
 	for _, sub := range b.Body.Blocks {
-		ps.errorf(rangeOf(sub.TypeRange), "Unknown block", "Locals are attributes: name = value.")
+		ps.errorf(rangeOf(sub.TypeRange), "Unknown block", "A locals block can contain only attributes: name = value.")
 	}
 	for _, a := range attributeOrder(b.Body.Attributes) {
 		if old, ok := ps.body.locals[a.Name]; ok {
-			ps.errorf(rangeOf(a.NameRange), "Local declared twice", "The local %q is declared at %s already.", a.Name, rangeOf(old.NameRange))
+			ps.errorf(rangeOf(a.NameRange), "Local declared twice", "The local %q is already declared at %s. Rename or remove one of the two.", a.Name, rangeOf(old.NameRange))
 			continue
 		}
 		ps.body.locals[a.Name] = a
@@ -308,7 +308,7 @@ func (ps *parser) fact(b *hclsyntax.Block) {
 	}
 	ps.only(b, []string{"type", "default", "description"}, nil)
 	if old, ok := ps.body.facts[name]; ok {
-		ps.errorf(r, "Fact declared twice", "The fact %q is declared at %s already.", name, old.rng)
+		ps.errorf(r, "Fact declared twice", "The fact %q is already declared at %s. Remove one of the two.", name, old.rng)
 		return
 	}
 	ps.checkFact(name, r)
@@ -328,16 +328,16 @@ func (ps *parser) define(b *hclsyntax.Block) {
 	old := ps.body.defines[name]
 	switch {
 	case ps.in != nil:
-		ps.errorf(r, "Define inside a define", "Put it beside the other one.")
+		ps.errorf(r, "Define inside a define", "A define block cannot contain another one. Move it out of the outer block.")
 		return
 	case !hclsyntax.ValidIdentifier(name) || contains(reservedNames(), name):
-		ps.errorf(r, "Bad name for a kind", "%q cannot name a kind. Use letters, digits, _ and -, and none of the language's own words.", name)
+		ps.errorf(r, "Bad name for a kind", "%q cannot be the name of a kind. Use letters, digits, _ and -. Reserved words of the language are not allowed.", name)
 		return
 	case ps.prog.kinds[name] != nil || ps.prog.library.has(name) && !ps.body.directory.builtin:
-		ps.errorf(r, "Kind exists already", "%q is a kind that is built in. Choose another name.", name)
+		ps.errorf(r, "Kind exists already", "%q is a built-in kind. Choose a different name.", name)
 		return
 	case old != nil:
-		ps.errorf(r, "Kind defined twice", "The kind %q is defined at %s already.", name, old.rng)
+		ps.errorf(r, "Kind defined twice", "The kind %q is already defined at %s. Rename or remove one of the two.", name, old.rng)
 		return
 	}
 	d := &define{name: name, rng: r, body: newBody(ps.body.directory)}
@@ -345,7 +345,7 @@ func (ps *parser) define(b *hclsyntax.Block) {
 	inner.contents(b.Body)
 	ps.add(inner.list...)
 	if d.main != "" && d.body.vars[d.main] == nil {
-		ps.errorf(r, "Main is no variable", "main = %q must name a variable of the kind: the one that the label stands for.", d.main)
+		ps.errorf(r, "Unknown main variable", "main = %q must name a variable of the kind. This variable gets the label of the state.", d.main)
 	}
 	ps.checkOutputs(d)
 	ps.body.defines[name] = d
@@ -378,7 +378,7 @@ func (ps *parser) decl(b *hclsyntax.Block) *decl {
 	for _, sub := range b.Body.Blocks {
 		switch sub.Type {
 		case "variable", "locals", "fact", "define", "output", "lookup", "action", "command", "target", "role", "target_group", "enrolled", "needs", "exported", "policy", "ssh":
-			ps.errorf(rangeOf(sub.TypeRange), "Unexpected block", "A block holds states only. Put the %s outside of it.", sub.Type)
+			ps.errorf(rangeOf(sub.TypeRange), "Unexpected block", "A block can contain only states. Move the %s out of the block.", sub.Type)
 			continue
 		}
 		if m := ps.decl(sub); m != nil {

@@ -38,7 +38,7 @@ func (ps *parser) policyBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
 	case len(b.Labels) > 0:
 		ps.errorf(rangeOf(b.LabelRanges[0]), "Unexpected label", "A policy has no label. Write policy { … }.")
 	case *into != nil:
-		ps.errorf(rangeOf(b.DefRange()), "Policy declared twice", "There is a policy at %s already. Put all of it into one block.", rangeOf((*into).DefRange()))
+		ps.errorf(rangeOf(b.DefRange()), "Policy declared twice", "There is already a policy at %s. Merge the two blocks.", rangeOf((*into).DefRange()))
 	default:
 		*into = b
 	}
@@ -80,14 +80,14 @@ func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []strin
 	}
 	if a.Name == "confirm_within" {
 		if _, ok := catalog.ConfirmTime(text); !ok {
-			r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", "confirm_within is a time from %s to %s, such as \"60s\" or \"5m\", not %q.", catalog.MinConfirm, catalog.MaxConfirm, text)
+			r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", `confirm_within must be a duration from %s to %s, such as "60s" or "5m", and this is %q.`, catalog.MinConfirm, catalog.MaxConfirm, text)
 			return
 		}
 		out.ConfirmWithin = text
 		return
 	}
 	if !slices.Contains(values, text) {
-		r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", "%s is one of %s, not %q.%s", a.Name, strings.Join(values, ", "), text, Near(text, values))
+		r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", "%s must be one of %s, and this is %q.%s", a.Name, strings.Join(values, ", "), text, Near(text, values))
 		return
 	}
 	switch a.Name {
@@ -108,9 +108,9 @@ func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []strin
 func (p *Program) repositoryName(r *reports, a *hclsyntax.Attribute, name string, out *catalog.Policy) {
 	switch top := p.top.policy; {
 	case top == nil || top.Body.Attributes[a.Name] != a:
-		r.errorf(rangeOf(a.SrcRange), "Invalid policy", "The name of the repository is the same for all targets. Write it into the policy at the top of fettle.hcl.")
+		r.errorf(rangeOf(a.SrcRange), "Invalid policy", "The name of the repository applies to all targets. Set it in the policy at the top of fettle.hcl.")
 	case !catalog.IsRepositoryName(name):
-		r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", "repository is a name of at most 100 letters, digits, \".\", \"_\", \"-\" and \"/\", such as \"example.org/hosts\", not %q.", name)
+		r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", `repository must be a name of at most 100 letters, digits, ".", "_", "-" and "/", such as "example.org/hosts", and this is %q.`, name)
 	default:
 		out.Repository = name
 	}

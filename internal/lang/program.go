@@ -126,7 +126,7 @@ func Load(tree repo.Tree, o Options) (*Program, diag.List) {
 	p.forget(root)
 	if root != nil && len(root.files) == 0 {
 		ds = append(ds, diag.Errorf(diag.Range{File: "fettle.hcl"}, "Nothing is configured",
-			"There is no configuration at the top of the repository: no *.hcl, and no other file that the language knows. Run fettle init, or write fettle.hcl."))
+			"The repository has no configuration: its top directory contains no *.hcl file and no file of another form of the language. Run fettle init, or write fettle.hcl."))
 	}
 	return p, p.lines(ds)
 }

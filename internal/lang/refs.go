@@ -82,7 +82,7 @@ func (ev *evaluator) variable(s *scope, each map[string]cty.Value, t hcl.Travers
 		return nil, ev.lookupRef(s, t, tree)
 	case "param":
 		if s.params == nil {
-			ev.errorf(rng, "No action here", "param is known only inside of an action, which has parameters.")
+			ev.errorf(rng, "No action here", "param exists only inside actions and commands, which have parameters.")
 			return nil, false
 		}
 		return nil, ev.known(s.params, t, tree, s.params.vars, "parameter", "Declare it: param %q { type = string }.")
@@ -92,7 +92,7 @@ func (ev *evaluator) variable(s *scope, each map[string]cty.Value, t hcl.Travers
 		return nil, true
 	case "each":
 		if each == nil {
-			ev.errorf(rng, "No for_each here", "each is known only in states that have for_each.")
+			ev.errorf(rng, "No for_each here", "each exists only in states with for_each.")
 			return nil, false
 		}
 		tree.set([]string{"each"}, eachValue(each))
@@ -155,7 +155,7 @@ func (ev *evaluator) knownFact(s *scope, t hcl.Traversal, tree *names) bool {
 	if ev.declaredFact(s, name) {
 		return false
 	}
-	ev.errorf(rangeOf(t.SourceRange()), "Fact is not declared", "Facts are inputs, so those that are used are declared.%s Write: fact %q { type = string }.", Suggest(name, keysOf(s.facts)), name)
+	ev.errorf(rangeOf(t.SourceRange()), "Fact is not declared", "A fact is an input and must be declared before use.%s Write: fact %q { type = string }.", Suggest(name, keysOf(s.facts)), name)
 	return false
 }
 
@@ -206,7 +206,7 @@ func (ev *evaluator) resolve(s *scope, t hcl.Traversal) (ref, int, bool) {
 	byLabel := s.states[kindName]
 	switch {
 	case byLabel == nil && ev.kindKnown(s, kindName) && ok:
-		ev.errorf(rng, "Unknown state", "There is no %s %q in %s, and no other %s.", kindName, label, s.name, kindName)
+		ev.errorf(rng, "Unknown state", "There is no %s %q in %s; it declares no %s.", kindName, label, s.name, kindName)
 		return ref{}, 0, false
 	case byLabel == nil && at > 0:
 		ev.errorf(rng, "Unknown name", "%q is neither an output of %s nor a kind with states in it.%s", kindName, s.name, Suggest(kindName, append(keysOf(s.states), keysOf(s.body.outputs)...)))
@@ -252,11 +252,11 @@ func (ev *evaluator) pick(st *state, t hcl.Traversal, at int, rng diag.Range) (r
 	}
 	in := st.byKey[key]
 	if st.unknown {
-		ev.errorf(rng, "States are not known", "Which states %s.%s stands for only a run can tell, so that a single one cannot be named. Refer to all of them: %s.%s.", st.decl.kind, st.decl.label, st.decl.kind, st.decl.label)
+		ev.errorf(rng, "States are not known", "for_each of %s.%s depends on the result of a run, so its keys are not known yet. Refer to all of its states: %s.%s.", st.decl.kind, st.decl.label, st.decl.kind, st.decl.label)
 		return ref{}, 0, false
 	}
 	if in == nil {
-		ev.errorf(rng, "Unknown state", "%s.%s has for_each, and none of its states has the key %q.%s", st.decl.kind, st.decl.label, key, Suggest(key, keysOf(st.byKey)))
+		ev.errorf(rng, "Unknown state", "No element of for_each of %s.%s has the key %q.%s", st.decl.kind, st.decl.label, key, Suggest(key, keysOf(st.byKey)))
 		return ref{}, 0, false
 	}
 	return ref{state: st, inst: in, rng: rng}, at + 1, true
@@ -329,7 +329,7 @@ func (ev *evaluator) hasAttr(r ref, name string) bool {
 	}
 	id := refName(r.state.decl.kind, r.state.decl.label)
 	if contains(actionNames(k), name) {
-		ev.errorf(r.rng, "Action as a value", "%s.%s is an action. Actions stand in notify: notify = [%s.%s].", id, name, id, name)
+		ev.errorf(r.rng, "Action as a value", "%s.%s is an action and has no value. Use it in notify: notify = [%s.%s].", id, name, id, name)
 		return false
 	}
 	ev.errorf(r.rng, "Reference to no attribute", "%s has no attribute %q.%s", diag.FirstOne(k.Name), name, Suggest(name, slices.Concat(attrNames(k), namesOf(k.Outputs), actionNames(k))))

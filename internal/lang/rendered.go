@@ -31,7 +31,7 @@ func (ps *parser) render(name string, src []byte) (*front.Source, diag.List) {
 		return nil, ds
 	}
 	if rendered.IsMarked() {
-		return nil, diag.List{diag.Errorf(diag.Range{File: name}, "Secret out of place", "The file is rendered before anything of it has a meaning, and what is rendered is read as it stands. Leave the secret for later: $${secret(\"…\")}.")}
+		return nil, diag.List{diag.Errorf(diag.Range{File: name}, "Secret in a visible place", `The template is rendered before the file is parsed, so the secret would become part of the configuration text. Escape the expression: $${secret("…")}.`)}
 	}
 	text := rendered.AsString()
 	if len(text) > MaxFile {
@@ -54,7 +54,7 @@ func (ps *parser) render(name string, src []byte) (*front.Source, diag.List) {
 func laterHint(ds diag.List) diag.List {
 	for i, d := range ds {
 		if strings.Contains(d.Summary, "ariable") {
-			ds[i].Detail += " The file is rendered before variables are known. To leave ${…} for later, write $${…}."
+			ds[i].Detail += " The file is rendered before variables are known. To evaluate the expression after the rendering, write $${…}."
 		}
 	}
 	return ds

@@ -21,7 +21,7 @@ type OwnKind struct {
 // modules, by directory and name.
 func (p *Program) OwnKinds() ([]OwnKind, diag.List) {
 	var out []OwnKind
-	ds := p.everyBody(func(b *body) {
+	ds := p.allBodies(func(b *body) {
 		for _, name := range sortedKeys(b.defines) {
 			d := b.defines[name]
 			k := *d.schema()
@@ -43,7 +43,7 @@ func (p *Program) OwnKinds() ([]OwnKind, diag.List) {
 // by directory and name.
 func (p *Program) Lookups() ([]Lookup, diag.List) {
 	var out []Lookup
-	ds := p.everyBody(func(b *body) {
+	ds := p.allBodies(func(b *body) {
 		for _, name := range sortedKeys(b.directory.lookups) {
 			out = append(out, b.directory.lookups[name].Lookup)
 		}
@@ -51,9 +51,9 @@ func (p *Program) Lookups() ([]Lookup, diag.List) {
 	return out, ds
 }
 
-// everyBody reads the top and all modules: the directories of modules/, and modules that targets
-// name.
-func (p *Program) everyBody(visit func(*body)) diag.List {
+// allBodies calls visit for the top and all modules: the directories of modules/, and modules that
+// targets name.
+func (p *Program) allBodies(visit func(*body)) diag.List {
 	if p.root == nil {
 		return nil
 	}

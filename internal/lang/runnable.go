@@ -25,7 +25,7 @@ type Runnable struct {
 // errors of modules are returned.
 func (p *Program) Runnable() (Runnable, diag.List) {
 	bodies := map[string]*body{}
-	ds := p.everyBody(func(b *body) { bodies[b.directory.dir] = b })
+	ds := p.allBodies(func(b *body) { bodies[b.directory.dir] = b })
 	if p.root == nil {
 		return Runnable{}, ds
 	}
@@ -125,17 +125,17 @@ func Called(all []Declared, name string) []Declared {
 func (p *Program) checkName(r *reports, c *command, actions []Declared) {
 	for _, b := range p.builtin.Commands {
 		if b.Name == c.name {
-			r.errorf(c.rng, "Name is taken", "There is a command %q that is built in. Choose another name.", c.name)
+			r.errorf(c.rng, "Name is taken", "There is a built-in command %q. Choose a different name.", c.name)
 		}
 	}
 	for _, b := range p.builtin.Actions {
 		if b.Name == c.name {
-			r.errorf(c.rng, "Name is taken", "There is an action %q that is built in. Choose another name.", c.name)
+			r.errorf(c.rng, "Name is taken", "There is a built-in action %q. Choose a different name.", c.name)
 		}
 	}
 	for _, d := range actions {
 		if d.Name == c.name {
-			r.errorf(c.rng, "Name is taken", "There is an action %q at %s, and fettle run could mean either. Choose another name.", c.name, d.Range)
+			r.errorf(c.rng, "Name is taken", "There is already an action %q at %s, and fettle run cannot distinguish the two. Choose a different name.", c.name, d.Range)
 			return
 		}
 	}
@@ -162,7 +162,7 @@ func (p *Program) checkPart(r *reports, x *part, actions []Declared) {
 		for _, d := range actions {
 			names[d.ID()], names[d.Name] = true, true
 		}
-		r.errorf(at, "Unknown action", "No module has an action %q, and none is built in.%s See them: fettle run --list.", x.action, Suggest(x.action, keysOf(names)))
+		r.errorf(at, "Unknown action", "No module has an action %q, and no built-in action has this name.%s To list all actions, run: fettle run --list.", x.action, Suggest(x.action, keysOf(names)))
 		return
 	}
 	var given []string

@@ -167,7 +167,7 @@ func (ev *evaluator) declare(s *scope, decls []*decl, parent *state) {
 			s.states[d.kind] = byLabel
 		}
 		if old := byLabel[d.label]; old != nil {
-			ev.errorf(d.labels[0], "State declared twice", "%s %q is declared at %s already. Give it another label.", d.kind, d.label, old.decl.rng)
+			ev.errorf(d.labels[0], "State declared twice", "%s %q is already declared at %s. Use a different label.", d.kind, d.label, old.decl.rng)
 			continue
 		}
 		byLabel[d.label] = st
@@ -199,7 +199,7 @@ func (ev *evaluator) resolveKind(st *state) bool {
 			return true
 		}
 	}
-	ev.errorf(d.kindRng, "Unknown kind", "There is no kind of state %q.%s", d.kind, kindHint(d.kind, ev.prog.KindNames()))
+	ev.errorf(d.kindRng, "Unknown kind", "There is no kind %q.%s", d.kind, kindHint(d.kind, ev.prog.KindNames()))
 	return false
 }
 
@@ -215,7 +215,7 @@ func (ev *evaluator) definesAround(s *scope) map[string]*define {
 // open makes the inside of an invocation of a defined kind.
 func (ev *evaluator) open(in *instance) *scope {
 	if in.opening {
-		ev.errorf(in.st.decl.rng, "Values go round in circles", "What is given to %s needs what it gives. Take one of them out, for example into locals.", in.id)
+		ev.errorf(in.st.decl.rng, "Cyclic values", "An attribute of %s depends on an output of the same state. Break the cycle, for example with a local.", in.id)
 		return nil
 	}
 	if !in.opened {
@@ -232,7 +232,7 @@ func (ev *evaluator) open(in *instance) *scope {
 func (ev *evaluator) inside(in *instance) *scope {
 	st := in.st
 	if st.scope.depth >= maxInvocations {
-		ev.errorf(st.decl.rng, "Kinds go round in circles", "Defined kinds may invoke one another %d deep, and here they go deeper.", maxInvocations)
+		ev.errorf(st.decl.rng, "Kinds nested too deeply", "Defined kinds can use each other at most %d levels deep. Check for a kind that uses itself.", maxInvocations)
 		return nil
 	}
 	s := ev.newScope(st.def.body, in.id+"/", st.decl.kind+" "+st.decl.label)

@@ -28,7 +28,7 @@ type Secrets interface {
 }
 
 // ErrPlaceholder: the secret exists, but need not be decrypted.
-var ErrPlaceholder = errors.New("it cannot be opened here")
+var ErrPlaceholder = errors.New("it cannot be decrypted here")
 
 // secrets has the secrets that a program used, so that no message shows them.
 type secrets struct {
@@ -137,7 +137,7 @@ func secretFunc(f *directory) function.Function {
 				return cty.NilVal, function.NewArgError(0, err)
 			}
 			if !utf8.Valid(s.Content) {
-				return cty.NilVal, function.NewArgErrorf(0, "the secret %q is no UTF-8 text; write the file with secret = %q", args[0].AsString(), args[0].AsString())
+				return cty.NilVal, function.NewArgErrorf(0, "the secret %q is not UTF-8 text; to write it to a file, set secret = %q", args[0].AsString(), args[0].AsString())
 			}
 			text := strings.TrimSuffix(string(s.Content), "\n")
 			return cty.StringVal(text).Mark(secret.Mark{Key: s.Key}), nil
@@ -147,7 +147,7 @@ func secretFunc(f *directory) function.Function {
 
 // outOfPlace returns the diagnostic with the places where a secret is allowed.
 func outOfPlace(rng diag.Range, where string) diag.Diagnostic {
-	return diag.Errorf(rng, "Secret out of place", "This value comes of a secret, and %s is shown in lists, plans and logs. A secret may be in the content, secret or template of a file, in a region of one (file_line, file_block, ini_key and the like), in the password_hash of a user, and in env of an exec. Let the program read it from such a file.", where)
+	return diag.Errorf(rng, "Secret in a visible place", "This value depends on a secret, and lists, plans and logs show %s. Secrets are allowed in content, secret and template of a file, in password_hash of a user, and in env of an exec. They are also allowed in regions of files: file_line, file_block, ini_key and similar kinds. Write the secret to such a file and let the program read it.", where)
 }
 
 // valueMap is kind.Elements.
@@ -164,7 +164,7 @@ func (p *Program) fromHCL(in hcl.Diagnostics) diag.List {
 		ds := fromHCL(hcl.Diagnostics{d})
 		if templateDiagnostics(d) == nil && aboutSecret(d) {
 			for i := range ds {
-				ds[i].Detail = "What is wrong is not shown, because it is about a value that comes of a secret."
+				ds[i].Detail = "fettle does not show details of this error, because the value depends on a secret."
 			}
 		}
 		out = append(out, ds...)

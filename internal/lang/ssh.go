@@ -19,7 +19,7 @@ func sshAttrs() []string { return []string{"enabled", "host", "user", "port", "s
 func (ps *parser) sshBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
 	known := sshAttrs()
 	if a := b.Body.Attributes["sudo_user"]; a != nil {
-		ps.errorf(rangeOf(a.NameRange), "No sudo to another user", "fettle runs there as the account that logs in, or with sudo = true as root. To work as somebody else log in as them: user = NAME.")
+		ps.errorf(rangeOf(a.NameRange), "No sudo to another user", "fettle runs on the target as the login user, or with sudo = true as root. To run as another user, log in as that user: user = NAME.")
 		known = append(known, a.Name)
 	}
 	ps.only(b, known, nil)
@@ -27,7 +27,7 @@ func (ps *parser) sshBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
 	case len(b.Labels) > 0:
 		ps.errorf(rangeOf(b.LabelRanges[0]), "Unexpected label", "An ssh block has no label. Write ssh { host = %q }.", b.Labels[0])
 	case *into != nil:
-		ps.errorf(rangeOf(b.DefRange()), "SSH declared twice", "There is an ssh block at %s already. Put all of it into one block.", rangeOf((*into).DefRange()))
+		ps.errorf(rangeOf(b.DefRange()), "SSH declared twice", "There is already an ssh block at %s. Merge the two blocks.", rangeOf((*into).DefRange()))
 	default:
 		*into = b
 	}
@@ -48,7 +48,7 @@ func (p *Program) ways(r *reports) *ways {
 // nowhere reports an ssh block in a repository whose only target is the local host.
 func (w *ways) nowhere() {
 	if b := w.prog.top.ssh; b != nil {
-		w.errorf(rangeOf(b.DefRange()), "Nothing to reach", "The repository declares no target, so the only one is the machine that fettle runs on. Declare target \"NAME\" {} for each host.")
+		w.errorf(rangeOf(b.DefRange()), "SSH without targets", `The repository declares no targets, so the only target is the local host, which needs no ssh. Declare target "NAME" {} for each remote host.`)
 	}
 }
 
@@ -94,7 +94,7 @@ type way struct {
 // wrong reports an error of an attribute.
 func (w *way) wrong(a *hclsyntax.Attribute, rng diag.Range, err error) {
 	w.bad[a] = true
-	w.errorf(rng, "Invalid ssh", "%s This is for the target %q.", sentence(err), w.target)
+	w.errorf(rng, "Invalid ssh", "%s The target is %q.", sentence(err), w.target)
 }
 
 // value evaluates an attribute. A null is not given, as an attribute that is bad
@@ -114,7 +114,7 @@ func (w *way) value(a *hclsyntax.Attribute, want cty.Type) (cty.Value, bool) {
 		w.bad[a] = true
 		ds := w.prog.fromHCL(hds)
 		for i := range ds {
-			ds[i].Detail += " This is for the target \"" + w.target + "\"."
+			ds[i].Detail += ` The target is "` + w.target + "\"."
 		}
 		w.add(ds...)
 		return cty.NilVal, false
@@ -122,7 +122,7 @@ func (w *way) value(a *hclsyntax.Attribute, want cty.Type) (cty.Value, bool) {
 	v, err := convert.Convert(v, want)
 	if err != nil || !v.IsWhollyKnown() {
 		w.bad[a] = true
-		w.errorf(rangeOf(a.Expr.Range()), "Wrong type", "%s has to be %s. This is for the target %q.", a.Name, diag.One(want.FriendlyName()), w.target)
+		w.errorf(rangeOf(a.Expr.Range()), "Wrong type", "%s must be %s. The target is %q.", a.Name, diag.One(want.FriendlyName()), w.target)
 		return cty.NilVal, false
 	}
 	return v, !v.IsNull()
@@ -132,8 +132,8 @@ func (w *way) value(a *hclsyntax.Attribute, want cty.Type) (cty.Value, bool) {
 func (w *way) foreign(a *hclsyntax.Attribute) diag.List {
 	for _, t := range a.Expr.Variables() {
 		if name := t.RootName(); name != "target" {
-			return diag.List{diag.Errorf(rangeOf(t.SourceRange()), "Not known before a host is reached",
-				"An ssh block sees the target alone: target.name, target.labels, target.roles and target.groups. Give what it needs as a label, instead of %q.", name)}
+			return diag.List{diag.Errorf(rangeOf(t.SourceRange()), "Not known before the connection",
+				"An ssh block is evaluated before fettle connects, so it can use only target.name, target.labels, target.roles and target.groups. Put the value into a label, instead of %q.", name)}
 		}
 	}
 	return nil
@@ -165,7 +165,7 @@ func (w *way) host(out *SSH) {
 	} else if ok {
 		w.wrong(a, rangeOf(a.Expr.Range()), err)
 	} else {
-		w.errorf(rangeOf(w.blocks[0].DefRange()), "Invalid ssh", "%s The name of the target %q stands for it, since no host is given.", sentence(err), w.target)
+		w.errorf(rangeOf(w.blocks[0].DefRange()), "Invalid ssh", "%s No host is set, so the name of the target, %q, is used. Set host.", sentence(err), w.target)
 	}
 }
 
@@ -207,7 +207,7 @@ func (w *way) options(out *SSH) {
 		values := v.AsValueMap()
 		for _, name := range sortedKeys(values) {
 			if twice := here[strings.ToLower(name)]; twice != "" {
-				w.errorf(optionRange(a, name), "Invalid ssh", "The option %s is there already, as %s.", name, twice)
+				w.errorf(optionRange(a, name), "Invalid ssh", "The option %s is already set as %s. Remove one of the two.", name, twice)
 				continue
 			}
 			here[strings.ToLower(name)] = name

@@ -48,11 +48,11 @@ const shellMarks = "'\"`$\\;&<>|(){}*?!#~"
 func checkSSHHost(host string) error {
 	switch {
 	case host == "":
-		return errors.New("the host is empty; leave it out where it is the name of the target")
+		return errors.New("the host is empty; if the host has the name of the target, remove the attribute")
 	case strings.Contains(host, "@"):
-		return fmt.Errorf("the host %q names a user; give user = %q instead", host, host[:strings.Index(host, "@")])
+		return fmt.Errorf("the host %q contains a user name; set user = %q instead", host, host[:strings.Index(host, "@")])
 	case strings.Count(host, ":") == 1:
-		return fmt.Errorf("the host %q names a port; give it as port", host)
+		return fmt.Errorf("the host %q contains a port; set port instead", host)
 	case strings.Contains(host, ":") && !isAddress(host):
 		return fmt.Errorf("the host %q is neither a name nor an address", host)
 	}
@@ -67,7 +67,7 @@ func isAddress(host string) bool {
 
 func checkSSHUser(user string) error {
 	if user == "" {
-		return errors.New("the user is empty; leave it out where ssh knows it")
+		return errors.New("the user is empty; to use the setting of ssh, remove the attribute")
 	}
 	return plainWord("user", user, shellMarks+"/,:")
 }
@@ -76,13 +76,13 @@ func checkSSHUser(user string) error {
 func plainWord(what, word, without string) error {
 	switch {
 	case strings.HasPrefix(word, "-"):
-		return fmt.Errorf("the %s %q begins with -, which ssh would take for an option", what, word)
+		return fmt.Errorf("the %s %q begins with -, so ssh would read it as an option", what, word)
 	case len(word) > 255:
 		return fmt.Errorf("the %s has more than 255 bytes", what)
 	}
 	for _, r := range word {
 		if r == unicode.ReplacementChar || unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(without, r) {
-			return fmt.Errorf("the %s %q has the character %q, which cannot stand there", what, word, r)
+			return fmt.Errorf("the %s %q contains the character %q, which is not allowed", what, word, r)
 		}
 	}
 	return nil
@@ -90,7 +90,7 @@ func plainWord(what, word, without string) error {
 
 func checkSSHPort(port int64) error {
 	if port < 1 || port > 65535 {
-		return errors.New("the port is a whole number from 1 to 65535")
+		return errors.New("the port must be a whole number from 1 to 65535")
 	}
 	return nil
 }
@@ -108,16 +108,16 @@ var sshOptions = [...]string{
 
 // sshRefused are common options that are not allowed, with the reason.
 var sshRefused = [...]struct{ why, names string }{
-	{"it has an attribute of its own: host, user or port", "HostName User Port"},
-	{"it decides which host key is believed, which is up to the person who connects", "StrictHostKeyChecking UserKnownHostsFile GlobalKnownHostsFile KnownHostsCommand " +
+	{"use the attribute host, user or port instead", "HostName User Port"},
+	{"it decides which host keys are trusted, and only the user who connects may decide this", "StrictHostKeyChecking UserKnownHostsFile GlobalKnownHostsFile KnownHostsCommand " +
 		"CheckHostIP VerifyHostKeyDNS UpdateHostKeys NoHostAuthenticationForLocalhost RevokedHostKeys HashKnownHosts"},
-	{"fettle sets it itself, for its own connection", "BatchMode ControlMaster ControlPath ControlPersist LogLevel LogVerbose SyslogFacility PasswordAuthentication " +
+	{"fettle sets it for its own connection", "BatchMode ControlMaster ControlPath ControlPersist LogLevel LogVerbose SyslogFacility PasswordAuthentication " +
 		"KbdInteractiveAuthentication ChallengeResponseAuthentication NumberOfPasswordPrompts ExitOnForwardFailure ClearAllForwardings"},
-	{"fettle speaks its own protocol over the connection, and this would break it", "RemoteCommand RequestTTY SessionType StdinNull ForkAfterAuthentication EscapeChar Subsystem"},
-	{"it would run a program on your workstation, which a repository must not", "LocalCommand PermitLocalCommand ProxyCommand ProxyUseFdpass XAuthLocation PKCS11Provider SecurityKeyProvider SmartcardDevice"},
-	{"it would give the target a way back to your workstation, its keys or its environment", "ForwardAgent ForwardX11 ForwardX11Trusted ForwardX11Timeout GSSAPIDelegateCredentials AddKeysToAgent " +
+	{"it would break fettle's protocol on the connection", "RemoteCommand RequestTTY SessionType StdinNull ForkAfterAuthentication EscapeChar Subsystem"},
+	{"it would run a program on your workstation, which a repository must not do", "LocalCommand PermitLocalCommand ProxyCommand ProxyUseFdpass XAuthLocation PKCS11Provider SecurityKeyProvider SmartcardDevice"},
+	{"it would give the target access to your workstation, its keys or its environment", "ForwardAgent ForwardX11 ForwardX11Trusted ForwardX11Timeout GSSAPIDelegateCredentials AddKeysToAgent " +
 		"LocalForward RemoteForward DynamicForward GatewayPorts PermitRemoteOpen StreamLocalBindMask StreamLocalBindUnlink Tunnel TunnelDevice SendEnv SetEnv"},
-	{"it is a part of the file of ssh, and no option", "Host Match Include IgnoreUnknown"},
+	{"it is a section or directive of ssh_config, not an option of a connection", "Host Match Include IgnoreUnknown"},
 }
 
 // checkSSHOption checks one option. Its name is case-insensitive.
@@ -126,14 +126,14 @@ func checkSSHOption(name, value string) error {
 	if !slices.ContainsFunc(sshOptions[:], same) {
 		for _, r := range sshRefused {
 			if slices.ContainsFunc(strings.Fields(r.names), same) {
-				return fmt.Errorf("the option %s cannot stand here: %s", name, r.why)
+				return fmt.Errorf("the option %s is not allowed here: %s", name, r.why)
 			}
 		}
-		return fmt.Errorf("the option %q is none that may stand here; what fettle does not know belongs to ssh's own configuration.%s", name, Suggest(name, sshOptions[:]))
+		return fmt.Errorf("the option %q is not one of the options that fettle allows here; set other options in your ssh_config.%s", name, Suggest(name, sshOptions[:]))
 	}
 	for _, r := range value {
 		if r == unicode.ReplacementChar || unicode.IsControl(r) {
-			return fmt.Errorf("the value of the option %s has a character that is none of a line of text", name)
+			return fmt.Errorf("the value of the option %s contains a control character or invalid UTF-8", name)
 		}
 	}
 	switch {

@@ -14,7 +14,7 @@ func Suggest(given string, names []string) string {
 		return near
 	}
 	if len(names) > 0 && len(names) <= 8 {
-		return " There is: " + strings.Join(slices.Sorted(slices.Values(names)), ", ") + "."
+		return " Available: " + strings.Join(slices.Sorted(slices.Values(names)), ", ") + "."
 	}
 	return ""
 }

@@ -25,7 +25,7 @@ func (f *directory) Template(p string, vars map[string]cty.Value) (cty.Value, di
 		return cty.NilVal, ds
 	}
 	if f.prog.rendering >= maxTemplates {
-		return cty.NilVal, diag.List{diag.Errorf(diag.Range{File: name}, "Templates go round in circles", "Templates may render templates 16 deep, and here they go deeper.")}
+		return cty.NilVal, diag.List{diag.Errorf(diag.Range{File: name}, "Templates nested too deeply", "Templates can render other templates at most 16 levels deep. Check for a template that renders itself.")}
 	}
 	f.prog.rendering++
 	defer func() { f.prog.rendering-- }()
@@ -63,7 +63,7 @@ func (p *Program) template(name string, src []byte) (hclsyntax.Expression, diag.
 func templateText(v cty.Value, name string) (cty.Value, diag.List) {
 	s, err := convert.Convert(v, cty.String)
 	if err != nil || s.IsNull() || !s.IsKnown() {
-		return cty.NilVal, diag.List{diag.Errorf(diag.Range{File: name}, "Template gives no text", "The template is one expression whose value is %s. Make it a text.", v.Type().FriendlyName())}
+		return cty.NilVal, diag.List{diag.Errorf(diag.Range{File: name}, "Template without text", "The template consists of one expression, and its value is %s. It must be a string.", v.Type().FriendlyName())}
 	}
 	return s, nil
 }

@@ -121,23 +121,23 @@ func (r *testReader) test(ps *parser, module, file string, b *hclsyntax.Block) {
 	at := b.Body.Attributes
 	t := &Test{File: file, Name: name, Range: rng, dir: module, target: at["target"], labels: at["labels"], facts: at["facts"], vars: at["vars"], secrets: at["secrets"], outputs: at["outputs"], exported: at["exported"]}
 	if old, twice := r.seen[t.ID()]; twice {
-		ps.errorf(rng, "Test twice", "There is a test %q at %s already.", name, old)
+		ps.errorf(rng, "Test twice", "There is already a test %q at %s. Rename or remove one of the two.", name, old)
 		return
 	}
 	r.seen[t.ID()] = rng
 	if module == "" && t.target == nil {
-		ps.errorf(rng, "Test of nothing", `A test at the top says which target it is about: target = "web1". A test of a module stands in modules/NAME/tests.`)
+		ps.errorf(rng, "Test without a target", `A test in tests/ at the top of the repository needs a target: target = "web1". Put tests of a module into modules/NAME/tests.`)
 		return
 	}
 	for _, sub := range b.Body.Blocks {
 		if t.Expect.Range != (diag.Range{}) {
-			ps.errorf(rangeOf(sub.DefRange()), "Expectations twice", "Put all of them into one expect block.")
+			ps.errorf(rangeOf(sub.DefRange()), "Expectations twice", "A test can have only one expect block. Merge the blocks.")
 			return
 		}
 		t.Expect = ps.expect(sub)
 	}
 	if t.Expect.Range == (diag.Range{}) {
-		ps.errorf(rng, "Test without expectations", "Say what the test wants: expect { steps = [\"PKG nginx\"] }. An empty expect { } wants that it compiles.")
+		ps.errorf(rng, "Test without expectations", `Add the expectations: expect { steps = ["PKG nginx"] }. An empty expect { } expects only that the target compiles.`)
 		return
 	}
 	r.tests = append(r.tests, t)
@@ -160,10 +160,10 @@ func (ps *parser) expect(b *hclsyntax.Block) Expect {
 		}
 	}
 	if e.Error != "" && len(b.Body.Attributes) > 1 {
-		ps.errorf(e.Range, "Expectations contradict each other", "Where a mistake is expected there is no list, so error stands alone.")
+		ps.errorf(e.Range, "Expectations contradict each other", "If the test expects an error, there is no step list to check. Remove error or the other expectations.")
 	}
 	if e.List != "" && (path.Base(e.List) != e.List || strings.HasPrefix(e.List, ".")) {
-		ps.errorf(e.Range, "Bad file name", "list names a file beside the test, such as list = \"tls.steps\".")
+		ps.errorf(e.Range, "Bad file name", `list must name a file in the directory of the test, such as list = "tls.steps".`)
 	}
 	return e
 }
@@ -217,7 +217,7 @@ func (ev *evaluator) factsOfTest(t *Test) map[string]cty.Value {
 		return nil
 	}
 	if v.IsNull() || !v.IsWhollyKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
-		ev.errorf(rangeOf(t.facts.Expr.Range()), "Facts are an object", `Write facts = { os_codename = "bookworm" }.`)
+		ev.errorf(rangeOf(t.facts.Expr.Range()), "Facts are an object", `facts must be an object: facts = { os_codename = "bookworm" }.`)
 		return nil
 	}
 	facts := v.AsValueMap()
@@ -232,7 +232,7 @@ func (ev *evaluator) secretsOfTest(t *Test) map[string]string {
 	if t == nil {
 		return nil
 	}
-	return ev.textsOfTest(t.secrets, "Secrets are an object of texts", `Write secrets = { "db/password" = "for the test" }.`)
+	return ev.textsOfTest(t.secrets, "Secrets are an object of strings", `secrets must be an object of strings: secrets = { "db/password" = "for the test" }.`)
 }
 
 // outputsOfTest returns the outputs of commands, by the names of their states as seen from the top.
@@ -241,7 +241,7 @@ func (ev *evaluator) outputsOfTest(t *Test) map[string]string {
 	if t == nil {
 		return out
 	}
-	for name, text := range ev.textsOfTest(t.outputs, "Outputs are an object of texts", `Write outputs = { "exec.certificate" = "what it prints" }.`) {
+	for name, text := range ev.textsOfTest(t.outputs, "Outputs are an object of strings", `outputs must be an object of strings: outputs = { "exec.certificate" = "the output" }.`) {
 		if prefix := t.Prefix(); !strings.HasPrefix(name, prefix) {
 			name = prefix + name
 		}
@@ -264,13 +264,13 @@ func (ev *evaluator) unusedOutputs(t *Test) {
 	}
 	for _, id := range sortedKeys(ev.outputs) {
 		if name := strings.TrimPrefix(id, t.Prefix()); !ev.asked[id] {
-			ev.errorf(rangeOf(t.outputs.Expr.Range()), "Output that nobody uses", "Nothing here uses the result of %s.%s", name, Suggest(name, asked))
+			ev.errorf(rangeOf(t.outputs.Expr.Range()), "Unused output in a test", "No state of the test uses the result of %s. Remove it from outputs.%s", name, Suggest(name, asked))
 		}
 	}
 	all, rng, _ := ev.exportedOfTest()
 	for _, name := range sortedKeys(all) {
 		if !ev.asked["exported."+name] {
-			ev.errorf(rng, "Values that nobody uses", "Nothing here uses exported.%s.", name)
+			ev.errorf(rng, "Unused exported values in a test", "No state of the test uses exported.%s. Remove it from exported.", name)
 		}
 	}
 }

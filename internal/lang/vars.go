@@ -34,7 +34,7 @@ func (ev *evaluator) layerOf(name string, a *hclsyntax.Attribute) (layer, bool) 
 	}
 	items, hds := hcl.ExprMap(a.Expr)
 	if hds.HasErrors() {
-		ev.errorf(rangeOf(a.Expr.Range()), "Variables are an object", "Write vars = { name = value }.")
+		ev.errorf(rangeOf(a.Expr.Range()), "Variables are an object", "vars must be an object: vars = { name = value }.")
 		return l, false
 	}
 	good := true
@@ -42,7 +42,7 @@ func (ev *evaluator) layerOf(name string, a *hclsyntax.Attribute) (layer, bool) 
 	for _, it := range items {
 		k, kds := it.Key.Value(nil)
 		if kds.HasErrors() || k.Type() != cty.String {
-			ev.errorf(rangeOf(it.Key.Range()), "Bad variable name", "A name is an identifier: vars = { name = value }.")
+			ev.errorf(rangeOf(it.Key.Range()), "Bad variable name", "The name of a variable must be an identifier: vars = { name = value }.")
 			good = false
 			continue
 		}
@@ -116,7 +116,7 @@ func (ev *evaluator) convertVar(v *variable, val cty.Value, rng diag.Range) (cty
 	}
 	out, err := convert.Convert(val, v.typ)
 	if err != nil {
-		ev.errorf(rng, "Wrong type", "The variable %q is %s (declared at %s), and this is %s.%s", v.name, diag.One(v.typ.FriendlyName()), v.rng, diag.One(val.Type().FriendlyName()), why(err))
+		ev.errorf(rng, "Wrong type", "The variable %q must be %s (declared at %s), and this is %s.%s", v.name, diag.One(v.typ.FriendlyName()), v.rng, diag.One(val.Type().FriendlyName()), why(err))
 		return cty.NilVal, false
 	}
 	return out, true
@@ -135,7 +135,7 @@ func (ev *evaluator) fromText(v *variable, lv layerValue) (cty.Value, bool) {
 	}
 	e, hds := hclsyntax.ParseExpression([]byte(text), "command line", hcl.InitialPos)
 	if hds.HasErrors() {
-		ev.errorf(lv.rng, "Bad value", "The value of the variable %q is no %s: %s. Write it as in the language, for example --var '%s=[\"a\"]'.", v.name, v.typ.FriendlyName(), hds[0].Summary, v.name)
+		ev.errorf(lv.rng, "Bad value", `The value of the variable %q is not a valid %s: %s. Write it in the syntax of the language, for example --var '%s=["a"]'.`, v.name, v.typ.FriendlyName(), hds[0].Summary, v.name)
 		return cty.NilVal, false
 	}
 	checkDivisions(e)
@@ -171,13 +171,13 @@ func (ev *evaluator) validateOne(s *scope, name string, c validation) bool {
 	}
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil || b.IsNull() {
-		ev.errorIn(s, rangeOf(c.condition.Range()), "Wrong type", "A condition is true or false.")
+		ev.errorIn(s, rangeOf(c.condition.Range()), "Wrong type", "The condition of a validation must be true or false.")
 		return false
 	}
 	if b.True() {
 		return true
 	}
-	text := "The value is refused."
+	text := "The value does not fulfill the condition of the validation."
 	if m, _, ok := ev.evalSecret(s, nil, c.message); ok && !m.IsMarked() && m.Type() == cty.String && !m.IsNull() {
 		text = m.AsString()
 	}
@@ -256,12 +256,12 @@ func (ev *evaluator) factValue(f *fact) (cty.Value, bool) {
 			return cty.NilVal, false
 		}
 	default:
-		ev.errorf(f.rng, "Fact is not there", "The target has no fact %q.%s Give it a default, or see fettle facts.", f.name, Suggest(f.name, keysOf(ev.in.Facts)))
+		ev.errorf(f.rng, "Fact is missing", "The target has no fact %q.%s Set a default in the fact block. To list all facts, run: fettle facts", f.name, Suggest(f.name, keysOf(ev.in.Facts)))
 		return cty.NilVal, false
 	}
 	out, err := convert.Convert(v, f.typ)
 	if err != nil {
-		ev.errorf(f.rng, "Wrong type", "The fact %q is declared as %s, and the target's is %s.", f.name, diag.One(f.typ.FriendlyName()), diag.One(v.Type().FriendlyName()))
+		ev.errorf(f.rng, "Wrong type", "The fact %q is declared as %s, but the value on the target is %s.", f.name, diag.One(f.typ.FriendlyName()), diag.One(v.Type().FriendlyName()))
 		return cty.NilVal, false
 	}
 	return out, true

@@ -52,7 +52,7 @@ func ReadLock(t repo.Tree, dir string) (ModuleLock, error) {
 		return l, err
 	}
 	if err := json.Unmarshal(src, &l); err != nil || l.Format != lockFormat || l.Commit == "" {
-		return l, fmt.Errorf("cannot read %s: it is no lock of a module that this fettle knows", path.Join(dir, LockName))
+		return l, fmt.Errorf("cannot read %s: it is not a module lock, or a different version of fettle wrote it", path.Join(dir, LockName))
 	}
 	return l, nil
 }
@@ -85,7 +85,7 @@ func moduleFiles(t repo.Tree, dir, below string, out map[string]string) error {
 			}
 			out[name] = digest
 		default:
-			err = fmt.Errorf("cannot take %s: it is a symbolic link", name)
+			err = fmt.Errorf("cannot copy %s: it is a symbolic link, and modules cannot contain links", name)
 		}
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ func (p *Program) vendored(dir string) diag.List {
 	at := diag.Range{File: path.Join(dir, LockName)}
 	p.used[at.File] = true
 	if err != nil {
-		return diag.List{diag.Errorf(at, "Bad lock of a module", "%s", sentence(err))}
+		return diag.List{diag.Errorf(at, "Bad module lock", "%s", sentence(err))}
 	}
 	now, err := ModuleFiles(p.tree, dir)
 	if err != nil {
@@ -134,6 +134,6 @@ func (p *Program) vendored(dir string) diag.List {
 		more, changed = fmt.Sprintf(" and %d more", n-3), changed[:3]
 	}
 	name := path.Base(dir)
-	return diag.List{diag.Errorf(at, "Module was changed", "The module %s is %s of %s, and these files are not: %s%s. Take the change back with: fettle module update %s --version %s — or make the module your own: remove %s.",
+	return diag.List{diag.Errorf(at, "Module was changed", "The lock names the module %s, version %s of %s, but these files differ: %s%s. To undo the changes, run: fettle module update %s --version %s — or, to keep them, remove %s.",
 		name, l.Name(), l.Source, strings.Join(changed, ", "), more, name, l.Name(), at.File)}
 }

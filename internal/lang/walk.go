@@ -65,7 +65,7 @@ func (ev *evaluator) checkDecl(st *state) {
 		if contains(allowed, b.Type) {
 			hint = " Write " + b.Type + " = { … }."
 		}
-		ev.errorf(rangeOf(b.TypeRange), "Unexpected block", "%s holds attributes, no blocks.%s", diag.FirstOne(what), hint)
+		ev.errorf(rangeOf(b.TypeRange), "Unexpected block", "%s can contain only attributes, not blocks.%s", diag.FirstOne(what), hint)
 	}
 }
 
@@ -103,7 +103,7 @@ func (ev *evaluator) walkInstance(in *instance, parent int) {
 		refs = append(slices.Clone(refs), m.refs...)
 	}
 	if ev.count++; ev.count > catalog.MaxStates {
-		ev.errorf(st.decl.rng, "Too many states", "A target may have %d states. Split it.", catalog.MaxStates)
+		ev.errorf(st.decl.rng, "Too many states", "A target can have at most %d states. Distribute the states over several targets.", catalog.MaxStates)
 		ev.full = true
 		return
 	}
@@ -150,7 +150,7 @@ func (ev *evaluator) attributes(in *instance, s *kind.State) (refs []ref, unknow
 	for _, a := range st.kind.Attrs {
 		if a.Computed {
 			if given := st.decl.attrs[a.Name]; given != nil {
-				ev.errorf(rangeOf(given.NameRange), "Attribute of the run", "%s is what a run gives. It can be read, and not be set.", a.Name)
+				ev.errorf(rangeOf(given.NameRange), "Attribute is read-only", "The run sets %s. You can read the attribute, but not set it.", a.Name)
 			}
 			continue
 		}

@@ -119,7 +119,7 @@ func alive(t testing.TB, c *limited.Compiler) {
 // what ends a child wherever it is.
 func whole(d diag.Diagnostic) bool {
 	switch d.Summary {
-	case "File too large", "Nothing is configured", "Templates go round in circles", "Template gives no text", "Unknown target": // named on the command line
+	case "File too large", "Nothing is configured", "Templates nested too deeply", "Template without text", "Unknown target": // named on the command line
 		return true
 	}
 	return strings.HasPrefix(d.Summary, "Compiling took too")
@@ -142,7 +142,7 @@ func faults(files map[string]string, ds diag.List) (out []string) {
 	for _, d := range ds {
 		known := placed(files, d)
 		switch {
-		case d.Summary == "Compiler broke" || d.Summary == "Compiler made no sense" || d.Summary == "Compiler was killed":
+		case d.Summary == "Compiler crashed" || d.Summary == "Invalid answer of the compiler" || d.Summary == "Compiler was killed":
 			out = append(out, "it brought the compiler down")
 		case !known:
 			out = append(out, fmt.Sprintf("no file is named, or one that is not there: %q", d.Range.File))

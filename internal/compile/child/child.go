@@ -51,7 +51,7 @@ const (
 
 // ErrNonsense is in the chain of every error about a message that no correct
 // peer sends.
-var ErrNonsense = errors.New("the answer makes no sense")
+var ErrNonsense = errors.New("the answer is invalid")
 
 func nonsense(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrNonsense, fmt.Sprintf(format, args...))

@@ -127,7 +127,7 @@ func (c *Client) Schema(part schema.Part) ([]byte, diag.List, error) {
 		return nil, nil, err
 	}
 	if !ds.HasErrors() && !json.Valid(text) {
-		return nil, nil, nonsense("a schema that is no JSON document")
+		return nil, nil, nonsense("a schema that is not a JSON document")
 	}
 	return text, ds, nil
 }
@@ -182,7 +182,7 @@ func (c *Client) ask(q question) (*reader, error) {
 		case kindRequest:
 			err = c.serve(c.tree, &c.secrets, payload)
 		case kindRequestBefore:
-			err = nonsense("a request for a revision that it was not told of")
+			err = nonsense("a request for an unknown revision")
 			if c.before.tree != nil {
 				err = c.serve(c.before.tree, &c.before.secrets, payload)
 			}

@@ -102,7 +102,7 @@ func readLookups(r *reader) []lang.Lookup {
 		l := lang.Lookup{Name: t[0], Directory: t[1], URL: t[2], Format: t[3], Command: r.texts(), MaxAge: time.Duration(r.num()), Timeout: time.Duration(r.num())}
 		l.Range = r.rng()
 		if (l.URL == "") != (len(l.Command) > 0) {
-			r.fail("the lookup %q of nothing", l.Name)
+			r.fail("the lookup %q without a source", l.Name)
 		}
 		out = append(out, l)
 	}

@@ -84,7 +84,7 @@ func (t *remoteTree) other(payload []byte) (err error) {
 func (t *remoteTree) openBefore() error {
 	switch {
 	case t.before == nil:
-		return nonsense("a question about a revision that was not told of")
+		return nonsense("a question about an unknown revision")
 	case t.before.repository == nil:
 		t.before.repository = t.repository.Beside(t.before)
 	}
@@ -136,7 +136,7 @@ func (r *fleetReader) changes() []step.Change {
 			}
 		}
 		if c.Old == nil && c.New == nil {
-			r.fail("a change of nothing")
+			r.fail("a change without content")
 		}
 		out = append(out, c)
 	}

@@ -87,7 +87,7 @@ func TestDiffUntold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.Diff(compile.Input{}, nil); err == nil || !strings.Contains(err.Error(), "was not told of") {
+	if _, _, err := c.Diff(compile.Input{}, nil); err == nil || !strings.Contains(err.Error(), "unknown revision") {
 		t.Error(err)
 	}
 }

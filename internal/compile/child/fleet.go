@@ -137,7 +137,7 @@ func (r *fleetReader) line() step.Step {
 	}
 	list, ds := step.Parse("list", []byte(text+"\n"))
 	if ds.HasErrors() || len(list) != 1 || list[0].Verb == step.Include || list[0].String() != text {
-		r.fail("a step that is none")
+		r.fail("a line that is not a step")
 		return step.Step{}
 	}
 	s := list[0]

@@ -52,7 +52,7 @@ func (q question) encode() ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(q.in.Facts)) {
 		typ, val, err := encodeValue(q.in.Facts[name])
 		if err != nil {
-			return nil, fmt.Errorf("cannot hand the fact %q to the compiler: %w", name, err)
+			return nil, fmt.Errorf("cannot send the fact %q to the compiler: %w", name, err)
 		}
 		w.text(name)
 		w.text(string(typ))

@@ -93,7 +93,7 @@ func readOutputs(r *reader, list step.List) []compile.Output {
 			}
 		}
 		if lines[o.Addr] != o.Step {
-			r.fail("the output of %q, which is no command of the list", o.Addr)
+			r.fail("the output of %q, which is not a command of the list", o.Addr)
 			return nil
 		}
 		out = append(out, o)
@@ -155,7 +155,7 @@ func readBlob(r *reader, tree repo.Tree) kind.Blob {
 	}
 	got, size, err := tree.Digest(path)
 	if err != nil || got != digest {
-		r.fail("%q has not the content %q", path, digest)
+		r.fail("%q does not have the content %q", path, digest)
 		return kind.Blob{}
 	}
 	return kind.Blob{Digest: digest, Size: size, Tree: tree, Path: path}
@@ -199,7 +199,7 @@ func readList(r *reader) step.List {
 	}
 	list, ds := step.Parse("list", text)
 	if ds.HasErrors() {
-		r.fail("a list with mistakes: %s", ds[0])
+		r.fail("a list with errors: %s", ds[0])
 		return nil
 	}
 	for i := range list {

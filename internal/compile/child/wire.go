@@ -78,7 +78,7 @@ func (r *reader) fail(format string, args ...any) {
 func (r *reader) num() uint64 {
 	n, size := binary.Uvarint(r.b)
 	if size <= 0 {
-		r.fail("a number is cut off")
+		r.fail("a truncated number")
 		return 0
 	}
 	r.b = r.b[size:]
@@ -98,7 +98,7 @@ func (r *reader) int() int {
 func (r *reader) bool() bool {
 	n := r.num()
 	if n > 1 {
-		r.fail("%d where yes or no belongs", n)
+		r.fail("%d instead of a boolean", n)
 	}
 	return n == 1
 }
@@ -170,7 +170,7 @@ func (r *reader) diags() diag.List {
 // end reports an error if the payload was invalid or not read completely.
 func (r *reader) end() error {
 	if r.err == nil && len(r.b) > 0 {
-		r.fail("%d bytes too many", len(r.b))
+		r.fail("%d bytes after the end", len(r.b))
 	}
 	return r.err
 }

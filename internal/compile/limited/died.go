@@ -45,15 +45,15 @@ func place(tree repo.Tree, text string) (r diag.Range, src []byte) {
 
 func cannotStart(err error) diag.List {
 	return diag.List{diag.Errorf(diag.Range{}, "Compiler cannot start",
-		"Repositories are compiled in a process of their own, with limits. %v. Free memory or raise the limit of processes (ulimit -u), then run again.", err)}
+		"fettle compiles in a separate process with limits, and cannot start it: %v. Free memory or raise the limit of processes (ulimit -u), then run fettle again.", err)}
 }
 
 // died returns a diagnostic with the reason for the end of a child, its last place, and the remedy.
 func (c *Compiler) died(tree repo.Tree, end sandbox.End, words string, err, cause error) diag.List {
 	rng, src := place(tree, end.Note)
-	where := "This is what was worked on last."
+	where := "The compiler was processing this place."
 	if rng.File == "" {
-		where = "It had not begun to read files."
+		where = "The compiler had not read any file."
 	}
 	summary, detail := c.reason(end, words, err, cause)
 	return diag.List{diag.Errorf(rng, summary, "%s %s", detail, where).WithLine(src)}
@@ -67,21 +67,21 @@ func (c *Compiler) reason(end sandbox.End, words string, err, cause error) (summ
 	}
 	switch {
 	case errors.Is(cause, context.DeadlineExceeded):
-		return "Compiling took too long", fmt.Sprintf("Compiling was ended after %s. Take apart what multiplies itself, or allow more: --compile-timeout %s.", c.timeout, 4*c.timeout)
+		return "Compiling took too long", fmt.Sprintf("fettle stopped the compiler after %s. Look for loops that multiply values, or allow more time: --compile-timeout %s.", c.timeout, 4*c.timeout)
 	case cause != nil:
-		return "Compiling was interrupted", fmt.Sprintf("Compiling was ended: %v. Run it again.", cause)
+		return "Compiling was interrupted", fmt.Sprintf("The compiler was stopped: %v. Run the command again.", cause)
 	case end.OutOfStack():
-		return "Too deeply nested", "Compiling needed more stack than there is. Use locals to take apart what is nested."
+		return "Too deeply nested", "The compiler needed more stack than is available. Split nested expressions with locals."
 	case end.OutOfMemory():
-		return "Compiling took too much memory", fmt.Sprintf("Compiling was ended at %d MiB. Take apart what multiplies itself, or allow more: --compile-memory %d.", memory>>20, 4*memory>>20)
+		return "Compiling took too much memory", fmt.Sprintf("fettle stopped the compiler at %d MiB of memory. Look for loops that multiply values, or allow more memory: --compile-memory %d.", memory>>20, 4*memory>>20)
 	case end.Killed && end.CPU >= limits.CPU-time.Second:
-		return "Compiling took too long", fmt.Sprintf("Compiling was ended after %s of processor time. Take apart what multiplies itself, or allow more: --compile-timeout %s.", end.CPU.Round(time.Second), 4*c.timeout)
+		return "Compiling took too long", fmt.Sprintf("fettle stopped the compiler after %s of CPU time. Look for loops that multiply values, or allow more time: --compile-timeout %s.", end.CPU.Round(time.Second), 4*c.timeout)
 	case end.Signal != "":
-		return "Compiler was killed", fmt.Sprintf("Somebody ended the compiler with the signal %q; where memory is short, it is the kernel. Free some, then run again.", end.Signal)
+		return "Compiler was killed", fmt.Sprintf("The compiler was killed with the signal %q. If memory is short, the kernel does this. Free memory, then run fettle again.", end.Signal)
 	case errors.Is(err, child.ErrNonsense):
-		return "Compiler made no sense", fmt.Sprintf("What came back is not what a compiler says: %v. Do not trust this repository; if you do, this is a mistake of fettle, and a report helps.", err)
+		return "Invalid answer of the compiler", fmt.Sprintf("The compiler process returned invalid data: %v. The repository may have attacked the compiler; do not trust it. If you trust the repository, this is a bug in fettle; please report it.", err)
 	}
-	return "Compiler broke", fmt.Sprintf("It ended by itself (%s). This is a mistake of fettle, and a report helps. Until then, leave out what is at this place.", words)
+	return "Compiler crashed", fmt.Sprintf("The compiler process ended unexpectedly (%s). This is a bug in fettle; please report it. Until it is fixed, remove the configuration at this place.", words)
 }
 
 // firstLine returns the first nonempty line of the child's output, with control characters escaped.

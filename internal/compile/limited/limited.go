@@ -305,7 +305,7 @@ func (c *Compiler) ask(tree repo.Tree, question func(*child.Client) error) diag.
 	end := c.proc.End()
 	words := firstLine(end.Stderr, err)
 	if c.client != nil && c.client.Knows() {
-		words = "its last words are not shown, for it knew secrets"
+		words = "its output is not shown, because it can contain secrets"
 	}
 	c.end()
 	return c.died(tree, end, words, err, context.Cause(ctx))

@@ -72,7 +72,7 @@ func TestLastWords(t *testing.T) {
 	c := compiler(t, t.Context(), "tells")
 	c.Secrets(func(repo.Tree) child.Vault { return opener{secret.NewKey()} })
 	_, ds := c.Compile(compile.Input{Tree: tree("file \"/x\" { content = secret(\"x\") }\n")})
-	died(t, ds, "Compiler broke", "fettle.hcl:2:23")
+	died(t, ds, "Compiler crashed", "fettle.hcl:2:23")
 	if text := fmt.Sprint(ds); strings.Contains(text, "hush") || !strings.Contains(text, "not shown") {
 		t.Error(text)
 	}
@@ -154,7 +154,7 @@ func TestTooMuchMemory(t *testing.T) {
 
 // A child that breaks, talks nonsense or hangs is a diagnostic, never a hang.
 func TestMad(t *testing.T) {
-	for word, summary := range map[string]string{"nonsense": "Compiler made no sense", "silent": "Compiler broke", "panic": "Compiler broke", "hang": "Compiling took too long"} {
+	for word, summary := range map[string]string{"nonsense": "Invalid answer of the compiler", "silent": "Compiler crashed", "panic": "Compiler crashed", "hang": "Compiling took too long"} {
 		c := compiler(t, t.Context(), word)
 		c.Limit(400*time.Millisecond, 0)
 		_, ds := c.Compile(compile.Input{Tree: tree("")})

@@ -72,7 +72,7 @@ target_group "odd" {
 		"web1": "[{modules/base [] [target group all (fettle.hcl:5:14)]} {modules/shop [{modules/base availability true} {modules/db availability false}] [target group web (fettle.hcl:9:14) target group web (fettle.hcl:10:30)]} " +
 			"{modules/db [{modules/base version false}] [target group web (fettle.hcl:9:22)]}] []",
 		"db1": "[{modules/base [] [target group all (fettle.hcl:5:14)]}] []",
-		"bad": `[{modules/base [] [target group all (fettle.hcl:5:14)]} {modules/shop [{modules/base availability true}] [target group bad (fettle.hcl:15:14)]}] [modules/shop/module.hcl:1:7: error: Needed module is not there`,
+		"bad": `[{modules/base [] [target group all (fettle.hcl:5:14)]} {modules/shop [{modules/base availability true}] [target group bad (fettle.hcl:15:14)]}] [modules/shop/module.hcl:1:7: error: Needed module is missing`,
 		"odd": "[modules/mid needs modules/x, which needs modules/mid]",
 	} {
 		if got := fmt.Sprint(all[name].Modules, all[name].Errors); !strings.Contains(got, want) {

@@ -35,14 +35,14 @@ type Command struct {
 // Actions are all of them, by name. The slice is fresh at each call.
 func Actions() []Action {
 	return []Action{
-		{lang.Action{Name: "package-lists", Doc: "read the package lists anew", Changes: true},
+		{lang.Action{Name: "package-lists", Doc: "update the package lists", Changes: true},
 			func(Values) [][]string { return [][]string{apt("update")} }},
-		{lang.Action{Name: "package-upgrade", Doc: "upgrade one package that is installed, as far as the lists know newer ones", Changes: true, Params: named("the package")},
+		{lang.Action{Name: "package-upgrade", Doc: "upgrade an installed package to the newest version in the package lists", Changes: true, Params: named("the package")},
 			func(v Values) [][]string { return [][]string{apt("install", "--only-upgrade", "--", v("name"))} }},
-		{lang.Action{Name: "service-reload", Doc: "have a unit read its settings anew", Changes: true, Params: named("the unit")}, systemctl("reload", "--")},
+		{lang.Action{Name: "service-reload", Doc: "reload the configuration of a unit", Changes: true, Params: named("the unit")}, systemctl("reload", "--")},
 		{lang.Action{Name: "service-restart", Doc: "restart a unit", Changes: true, Params: named("the unit")}, systemctl("restart", "--")},
-		{lang.Action{Name: "service-status", Doc: "tell how a unit is", Params: named("the unit")}, systemctl("status", "--no-pager", "--")},
-		{lang.Action{Name: "units-failed", Doc: "tell which units have failed", JSON: true},
+		{lang.Action{Name: "service-status", Doc: "show the status of a unit", Params: named("the unit")}, systemctl("status", "--no-pager", "--")},
+		{lang.Action{Name: "units-failed", Doc: "list the failed units", JSON: true},
 			func(Values) [][]string {
 				return [][]string{{"systemctl", "list-units", "--failed", "--all", "--output=json"}}
 			}},
@@ -51,7 +51,7 @@ func Actions() []Action {
 
 // Commands are all of them, by name. The slice is fresh at each call.
 func Commands() []Command {
-	batch := lang.Param{Name: "batch", Type: "string", Doc: "so many targets at a time", Default: `"10%"`}
+	batch := lang.Param{Name: "batch", Type: "string", Doc: "number of targets that run at the same time", Default: `"10%"`}
 	roll := func(name, doc, what, action string, before ...lang.Part) Command {
 		c := Command{Command: lang.Command{Name: name, Doc: doc, Params: append([]lang.Param{batch}, named(what)...)}}
 		for _, p := range before {
@@ -66,8 +66,8 @@ func Commands() []Command {
 	}
 	lists := lang.Part{Name: "package-lists", Action: "package-lists", MaxFailed: "0"}
 	return []Command{
-		roll("rolling-restart", "restart a unit on some targets after the other, until it fails on one", "the unit", "service-restart"),
-		roll("rolling-upgrade", "read the package lists everywhere, then upgrade a package on some targets after the other, until it fails on one", "the package", "package-upgrade", lists),
+		roll("rolling-restart", "restart a unit on all targets, a few at a time; stop at the first failure", "the unit", "service-restart"),
+		roll("rolling-upgrade", "update the package lists on all targets, then upgrade a package a few targets at a time; stop at the first failure", "the package", "package-upgrade", lists),
 	}
 }
 

@@ -34,7 +34,7 @@ const (
 )
 
 func (k Kind) String() string {
-	return [...]string{"null", "boolean", "number", "text", "text", "expression", "list", "mapping"}[k]
+	return [...]string{"null", "boolean", "number", "string", "string", "expression", "list", "mapping"}[k]
 }
 
 // Node is one value of a document. It is read-only after its creation.
@@ -98,7 +98,7 @@ func Quote(s string) string {
 // of one mapping.
 func Unique(keys map[string]*Node, key *Node) *Error {
 	if old := keys[key.Text]; old != nil {
-		return Errorf(key.Src, key.Start, key.End, "Key twice", "The key %s is at %s already, in the same mapping. Leave one out; where the same block comes twice write a list.", Quote(key.Text), old.Range())
+		return Errorf(key.Src, key.Start, key.End, "Key twice", "The key %s is already at %s in the same mapping. Remove one of the two. If the mapping needs the same block twice, write a list of mappings.", Quote(key.Text), old.Range())
 	}
 	keys[key.Text] = key
 	return nil

@@ -27,7 +27,7 @@ type Block struct {
 // a new slice.
 func Blocks() []Block {
 	return []Block{
-		{Name: "action", Label: "name", Doc: "A task of a module that fettle run starts.", Attrs: actionAttrs(), Inside: []string{"param"}},
+		{Name: "action", Label: "name", Doc: "An operation of a module that fettle run starts.", Attrs: actionAttrs(), Inside: []string{"param"}},
 		{Name: "block", Label: "name", Doc: "A group of states with one name.", Attrs: append(metaAttrs(false, nil), partAttrs()...), Inside: []string{"block"}, States: true},
 		{Name: "command", Label: "name", Doc: "A sequence of parts that fettle run starts on targets.", Attrs: []kind.Attr{docAttr(), partTargets()}, Inside: []string{"param", "part"}, needs: []string{"part"}},
 		{Name: "define", Label: "name of the kind", Doc: "A kind that the repository defines.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "output", "variable"}, States: true},
@@ -238,7 +238,7 @@ func expectAttrs() []kind.Attr {
 		list("states", "expected states, as references"),
 		list("no_states", "states that must not exist"),
 		list("deferred", "states that wait for the result of a command"),
-		list("steps", "expected steps; * matches any text"),
+		list("steps", "expected steps; * matches any characters"),
 		list("no_steps", "steps that must not exist"),
 		list("order", "steps in this order"),
 		plainText("list", "file beside the test with the complete list"),
@@ -265,7 +265,7 @@ func metaAttrs(each bool, actions []kind.Action) []kind.Attr {
 		{Name: "when", Type: condition, Doc: "expression; if false, it is omitted"},
 	}
 	if each {
-		attrs = append(attrs, kind.Attr{Name: "for_each", Type: expression, Doc: "set of texts or map: one state for each element, with each.key and each.value"})
+		attrs = append(attrs, kind.Attr{Name: "for_each", Type: expression, Doc: "set of strings or map: one state for each element, with each.key and each.value"})
 	}
 	if len(actions) > 0 {
 		var names []string

@@ -11,9 +11,9 @@ import (
 // The types of attributes whose notation counts instead of their value. No value of the language
 // has such a type.
 var (
-	plain      = cty.Capsule("plain text", reflect.TypeFor[plainType]())
+	plain      = cty.Capsule("constant string", reflect.TypeFor[plainType]())
 	mapping    = cty.Capsule("mapping", reflect.TypeFor[mappingType]())
-	sequence   = cty.Capsule("list of texts", reflect.TypeFor[sequenceType]())
+	sequence   = cty.Capsule("list of strings", reflect.TypeFor[sequenceType]())
 	reference  = cty.Capsule("references", reflect.TypeFor[referenceType]())
 	expression = cty.Capsule("expression", reflect.TypeFor[expressionType]())
 	condition  = cty.Capsule("condition", reflect.TypeFor[conditionType]())

@@ -21,7 +21,7 @@ func Parse(src *front.Source) (*front.Node, *front.Error) {
 		return nil, err
 	}
 	if p.blanks(); p.i < len(p.text) {
-		return nil, p.errorf(p.i, "Something follows the end of the document. A file holds one value.")
+		return nil, p.errorf(p.i, "There is text after the end of the document. A file must contain exactly one value.")
 	}
 	return n, nil
 }
@@ -52,7 +52,7 @@ func (p *parser) peek() byte {
 
 func (p *parser) value(depth int) (*front.Node, *front.Error) {
 	if depth > front.MaxDepth {
-		return nil, front.Errorf(p.src, p.i, p.i+1, "Too deeply nested", "Lists and mappings may nest %d deep, and here they nest deeper.", front.MaxDepth)
+		return nil, front.Errorf(p.src, p.i, p.i+1, "Too deeply nested", "Lists and mappings can be nested at most %d levels deep.", front.MaxDepth)
 	}
 	switch c := p.peek(); {
 	case c == '{':
@@ -80,11 +80,11 @@ func (p *parser) word() (*front.Node, *front.Error) {
 		n.Kind = front.Bool
 	case "":
 		if start == len(p.text) {
-			return nil, p.errorf(start, "The text ends where a value is expected.")
+			return nil, p.errorf(start, "The file ends where a value is expected.")
 		}
-		return nil, p.errorf(start, "A value is expected here: an object, a list, a text in double quotes, a number, true, false or null.")
+		return nil, p.errorf(start, "A value is expected here: an object, a list, a string in double quotes, a number, true, false or null.")
 	default:
-		return nil, p.errorf(start, "%s is no value. Texts stand in double quotes.", front.Quote(n.Text))
+		return nil, p.errorf(start, "%s is not a value. Write strings in double quotes.", front.Quote(n.Text))
 	}
 	return n, nil
 }
@@ -148,7 +148,7 @@ func (p *parser) elements(end byte, one func() *front.Error) *front.Error {
 			p.i++
 			return nil
 		case p.i == len(p.text):
-			return p.errorf(open, "This bracket is never closed.")
+			return p.errorf(open, "This bracket has no closing bracket.")
 		default:
 			return p.errorf(p.i, "A comma or %c is expected here.", end)
 		}
@@ -174,7 +174,7 @@ func (p *parser) number() (*front.Node, *front.Error) {
 		}
 	}
 	if c := p.peek(); c >= '0' && c <= '9' {
-		return nil, p.errorf(start, "A number does not begin with 0. Write a mode as a text: \"0644\".")
+		return nil, p.errorf(start, `A number cannot begin with 0. Write a mode as a string: "0644".`)
 	}
 	return &front.Node{Kind: front.Number, Src: p.src, Start: start, End: p.i, Text: string(p.text[start:p.i])}, nil
 }

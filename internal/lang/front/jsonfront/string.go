@@ -17,14 +17,14 @@ func (p *parser) string() (*front.Node, *front.Error) {
 	for {
 		switch c := p.peek(); {
 		case p.i >= len(p.text) || c == '\n':
-			return nil, p.errorf(start, "This text is never closed. A line break in it is written \\n.")
+			return nil, p.errorf(start, "This string has no closing quote on its line. Write a line break in a string as \\n.")
 		case c == '"':
 			p.i++
 			n := &front.Node{Kind: front.Text, Src: p.src, Start: start, End: p.i, Text: b.String()}
 			n.Places = func() []int { return places(p.text, start, n.Text) }
 			return n, nil
 		case c < ' ':
-			return nil, p.errorf(p.i, "A text holds no control characters. Write \\u%04x.", c)
+			return nil, p.errorf(p.i, "A string cannot contain control characters. Write \\u%04x.", c)
 		case c == '\\':
 			r, length, err := p.escape()
 			if err != nil {
@@ -45,7 +45,7 @@ const plain = `""\\//b` + "\b" + "f\fn\nr\rt\t"
 // escape reads the escape that begins here, and returns its length.
 func (p *parser) escape() (rune, int, *front.Error) {
 	if p.i+1 >= len(p.text) {
-		return 0, 0, p.errorf(p.i, "The text ends in an escape.")
+		return 0, 0, p.errorf(p.i, "The file ends within an escape sequence.")
 	}
 	for k := 0; k < len(plain); k += 2 {
 		if plain[k] == p.text[p.i+1] {
@@ -55,13 +55,13 @@ func (p *parser) escape() (rune, int, *front.Error) {
 	r, ok := unit(p.text, p.i)
 	switch {
 	case !ok:
-		return 0, 0, p.errorf(p.i, "This is no escape. There are \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits.")
+		return 0, 0, p.errorf(p.i, "This is not an escape sequence. Use one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits.")
 	case !utf16.IsSurrogate(r):
 		return r, 6, nil
 	}
 	low, _ := unit(p.text, p.i+6)
 	if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-		return 0, 0, p.errorf(p.i, "This is half of a surrogate pair, which is no character.")
+		return 0, 0, p.errorf(p.i, "This is half of a surrogate pair. Write both halves, one after the other.")
 	}
 	return r, 12, nil
 }

@@ -52,7 +52,7 @@ func (r *run) state(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	}
 	kind, ok := starlark.AsString(args[0])
 	if !ok {
-		return nil, fmt.Errorf("the kind of a state is a text, not a %s", args[0].Type())
+		return nil, fmt.Errorf("the kind of a state must be a string, not a %s", args[0].Type())
 	}
 	return r.labelled(kind, args[1:], kwargs)
 }
@@ -70,7 +70,7 @@ func (r *run) labelled(kind string, args starlark.Tuple, kwargs []starlark.Tuple
 	}
 	label, ok := starlark.AsString(args[0])
 	if !ok {
-		return nil, fmt.Errorf("the label of a %s is a text, not a %s", kind, args[0].Type())
+		return nil, fmt.Errorf("the label of a %s must be a string, not a %s", kind, args[0].Type())
 	}
 	body, err := r.body(c, args[1:], kwargs)
 	if err != nil {
@@ -100,7 +100,7 @@ func reference(kind, label string) starlark.Value {
 func (r *run) unlabelled(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	c := r.caller()
 	if len(args) > 0 {
-		return nil, fmt.Errorf("%s takes names with values: %s(name = value)", b.Name(), b.Name())
+		return nil, fmt.Errorf("%s takes only keyword arguments: %s(name = value)", b.Name(), b.Name())
 	}
 	body, err := r.body(c, nil, kwargs)
 	if err == nil {
@@ -120,7 +120,7 @@ func (r *run) attribute(_ *starlark.Thread, b *starlark.Builtin, args starlark.T
 	case len(args) == 0:
 		value, err = r.body(c, nil, kwargs)
 	default:
-		err = fmt.Errorf("%s takes one value, or names with values", b.Name())
+		err = fmt.Errorf("%s takes one value, or only keyword arguments", b.Name())
 	}
 	if err == nil {
 		r.declare(c, b.Name(), value)
@@ -151,10 +151,10 @@ func (r *run) body(c call, fn starlark.Tuple, kwargs []starlark.Tuple) (*front.N
 		return attrs, nil
 	}
 	if _, ok := fn[0].(starlark.Callable); !ok {
-		return nil, fmt.Errorf("after the label attributes stand by name, or a function that declares what is inside, and this is a %s", fn[0].Type())
+		return nil, fmt.Errorf("after the label write attributes as keyword arguments, or a function that declares the content of the block, and not a %s", fn[0].Type())
 	}
 	if r.thread.CallStackDepth() > maxCalls {
-		return nil, fmt.Errorf("blocks are declared more than %d deep", maxCalls)
+		return nil, fmt.Errorf("blocks are nested more than %d levels deep", maxCalls)
 	}
 	outer := r.out
 	r.out = c.node(front.List, "")

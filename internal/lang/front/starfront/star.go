@@ -66,7 +66,7 @@ type run struct {
 // file executes one file and gives its globals.
 func (r *run) file(src *front.Source) (starlark.StringDict, error) {
 	if len(src.Text) > MaxFile {
-		return nil, front.Errorf(src, 0, 0, "File too large", "The file has %d bytes, and the limit for Starlark is %d. Split it, and load the parts.", len(src.Text), MaxFile)
+		return nil, front.Errorf(src, 0, 0, "File too large", "The file has %d bytes, and the limit for Starlark is %d. Split it into several files and load them.", len(src.Text), MaxFile)
 	}
 	r.sources[src.Name] = src
 	options := &syntax.FileOptions{TopLevelControl: true}
@@ -115,7 +115,7 @@ func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 	add("template", r.expr)
 	add("range", bounded)
 	add("print", func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error) {
-		return nil, errors.New("there is no print: nobody would read it; fail(…) ends the program with a message")
+		return nil, errors.New("print is not available; to end the program with a message, use fail(…)")
 	})
 	return words
 }
@@ -123,7 +123,7 @@ func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 func bounded(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	v, err := starlark.Call(t, starlark.Universe["range"], args, kwargs)
 	if err == nil && starlark.Len(v) > maxRange {
-		return nil, fmt.Errorf("range has more than %d numbers", maxRange)
+		return nil, fmt.Errorf("range returns more than %d numbers", maxRange)
 	}
 	return v, err
 }
@@ -132,7 +132,7 @@ func bounded(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwarg
 func (r *run) loadFile(_ *starlark.Thread, name string) (starlark.StringDict, error) {
 	if globals, known := r.loaded[name]; known {
 		if globals == nil {
-			return nil, errors.New("files load each other in a circle")
+			return nil, errors.New("the files load each other in a cycle; remove one load statement")
 		}
 		return globals, nil
 	}
@@ -167,7 +167,7 @@ func (r *run) problem(src *front.Source, err error) *front.Error {
 	case errors.As(err, &ee):
 		message = strings.TrimPrefix(ee.Msg, "Starlark computation cancelled: ")
 		if strings.HasSuffix(message, "too many steps") {
-			message = fmt.Sprintf("it took more than %d steps", MaxSteps)
+			message = fmt.Sprintf("the program needs more than %d computation steps", MaxSteps)
 		}
 		at, from = r.innermost(ee.CallStack)
 	}

@@ -46,11 +46,11 @@ func (r *run) expr(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 		out.kind = front.Text
 	}
 	if len(args) != 1 || len(kwargs) > 0 {
-		return nil, fmt.Errorf("%s takes one text", b.Name())
+		return nil, fmt.Errorf("%s takes one string", b.Name())
 	}
 	text, ok := starlark.AsString(args[0])
 	if !ok || !utf8.ValidString(text) {
-		return nil, fmt.Errorf("%s takes a text of the language", b.Name())
+		return nil, fmt.Errorf("%s takes a string with an expression", b.Name())
 	}
 	out.text = text
 	if at := r.caller().argument(0); at.expr != nil {
@@ -131,7 +131,7 @@ func (p place) node(kind front.Kind, text string) *front.Node {
 // the language's.
 func (r *run) node(v starlark.Value, p place, depth int) (*front.Node, error) {
 	if depth > front.MaxDepth {
-		return nil, fmt.Errorf("lists and mappings may nest %d deep", front.MaxDepth)
+		return nil, fmt.Errorf("lists and mappings can be nested at most %d levels deep", front.MaxDepth)
 	}
 	if r.values++; r.values > maxValues {
 		return nil, fmt.Errorf("the program declares more than %d values", maxValues)
@@ -146,12 +146,12 @@ func (r *run) node(v starlark.Value, p place, depth int) (*front.Node, error) {
 	case starlark.Float:
 		text := strconv.FormatFloat(float64(v), 'g', -1, 64)
 		if strings.Trim(text, "0123456789.e+-") != "" {
-			return nil, fmt.Errorf("%s is no number that configuration can have", text)
+			return nil, fmt.Errorf("%s is not a finite number", text)
 		}
 		return p.node(front.Number, text), nil
 	case starlark.String:
 		if !utf8.ValidString(string(v)) {
-			return nil, errors.New("the text is not UTF-8")
+			return nil, errors.New("the string is not UTF-8")
 		}
 		return p.node(front.Literal, string(v)), nil
 	case expression:
@@ -166,7 +166,7 @@ func (r *run) node(v starlark.Value, p place, depth int) (*front.Node, error) {
 	case starlark.Sequence:
 		return r.list(v, p, depth)
 	}
-	return nil, fmt.Errorf("a %s is no value of configuration", v.Type())
+	return nil, fmt.Errorf("a %s cannot be used as a configuration value", v.Type())
 }
 
 // upwards counts places up, for a text that is written as it is.
@@ -198,7 +198,7 @@ func (r *run) mapping(v *starlark.Dict, p place, depth int) (*front.Node, error)
 	for i, kv := range v.Items() {
 		name, ok := starlark.AsString(kv[0])
 		if !ok || !utf8.ValidString(name) {
-			return nil, fmt.Errorf("a key is a text, and %s is a %s", kv[0], kv[0].Type())
+			return nil, fmt.Errorf("a key must be a string, and %s is a %s", kv[0], kv[0].Type())
 		}
 		at, value := p.entry(i, v.Len())
 		n, err := r.node(kv[1], value, depth+1)

@@ -41,7 +41,7 @@ func Parse(src *front.Source) (*front.Node, *front.Error) {
 	}
 	if err := l.Load(&second); err == nil {
 		at := src.Offset(second.Line, second.Column)
-		return nil, front.Errorf(src, at, at, "Several documents", "A file holds one YAML document. Put the others into files of their own.")
+		return nil, front.Errorf(src, at, at, "Several documents", "A file can contain only one YAML document. Move the other documents into other files.")
 	} else if !errors.Is(err, io.EOF) {
 		return nil, syntaxError(src, err)
 	}
@@ -56,7 +56,7 @@ func Parse(src *front.Source) (*front.Node, *front.Error) {
 func syntaxError(src *front.Source, err error) *front.Error {
 	message, line, column := ConfigError(err)
 	at := src.Offset(line, column)
-	return front.Errorf(src, at, at+1, "Invalid YAML", "The text is no YAML: %s.", message)
+	return front.Errorf(src, at, at+1, "Invalid YAML", "The text is not valid YAML: %s.", message)
 }
 
 // ConfigError returns the library's message about a text that is not YAML, without a period at its end,
@@ -87,11 +87,11 @@ func (p parser) node(y *yaml.Node, depth int) (*front.Node, *front.Error) {
 	n.End = n.Start
 	switch {
 	case depth > front.MaxDepth:
-		return nil, p.errorf(n, "Too deeply nested", "Lists and mappings may nest %d deep, and here they nest deeper.", front.MaxDepth)
+		return nil, p.errorf(n, "Too deeply nested", "Lists and mappings can be nested at most %d levels deep.", front.MaxDepth)
 	case y.Kind == yaml.AliasNode || y.Anchor != "":
-		return nil, p.errorf(n, "Anchor or alias", "There are no anchors and aliases here: a text means what stands in its place. Use locals for what is needed twice.")
+		return nil, p.errorf(n, "Anchor or alias", "Anchors and aliases are not supported. For a value that you need twice, use locals.")
 	case y.Style&yaml.TaggedStyle != 0:
-		return nil, p.errorf(n, "Tag", "There are no tags here. Leave out %s: quotes make a text.", front.Quote(y.Tag))
+		return nil, p.errorf(n, "Tag", "YAML tags are not supported. Remove %s; to get a string, write the value in quotes.", front.Quote(y.Tag))
 	}
 	switch y.Kind {
 	case yaml.MappingNode:
@@ -138,13 +138,13 @@ func (p parser) pairs(n *front.Node, y *yaml.Node, depth int) *front.Error {
 func (p parser) key(y *yaml.Node, depth int) (*front.Node, *front.Error) {
 	at := p.src.Offset(y.Line, y.Column)
 	if y.Kind == yaml.ScalarNode && y.Tag == "!!merge" {
-		return nil, front.Errorf(p.src, at, at+2, "Merge key", "There are no merge keys here. Use locals and merge(…) for what is needed twice.")
+		return nil, front.Errorf(p.src, at, at+2, "Merge key", "Merge keys are not supported. Use locals and merge(…) instead.")
 	}
 	k, err := p.node(y, depth+1)
 	switch {
 	case y.Kind != yaml.ScalarNode:
 		if err == nil || err.Summary == "Too deeply nested" {
-			err = front.Errorf(p.src, at, at+1, "Key is no text", "A key is a text, and this is a list or a mapping. Put a text that begins with a bracket in quotes.")
+			err = front.Errorf(p.src, at, at+1, "Key is not a string", "A key must be a string, and this is a list or a mapping. If the string begins with a bracket, write it in quotes.")
 		}
 		return nil, err
 	case err != nil && err.Summary == ambiguous:
@@ -174,7 +174,7 @@ func (p parser) scalar(n *front.Node, y *yaml.Node) *front.Error {
 			n.Kind, n.Text = front.Bool, strings.ToLower(y.Value)
 		case "!!int", "!!float":
 			if !decimal().MatchString(y.Value) {
-				return p.errorf(n, ambiguous, "%s is read as different numbers by different programs. Write it in quotes if it is a text, such as a mode, or as a plain decimal number.", front.Quote(y.Value))
+				return p.errorf(n, ambiguous, "YAML parsers disagree about the value of %s. If it is a string, such as a mode, write it in quotes. Otherwise write a plain decimal number.", front.Quote(y.Value))
 			}
 			n.Kind = front.Number
 		}
