@@ -21,7 +21,8 @@ type Admission struct {
 	Release func() error
 }
 
-// AdmitJob admits a job by a policy. err is why the policy cannot be read, nil if it was read.
+// AdmitJob decides whether a policy permits a job. If err is not nil, the policy could not be read,
+// and the job is refused with err.
 func AdmitJob(p CommandPolicy, err error, m *signed.Memory, d fleet.Job) (Admission, error) {
 	if err == nil && p == SignedCommands && d.Signed != "" {
 		return admitSigned(m, d)
@@ -32,7 +33,7 @@ func AdmitJob(p CommandPolicy, err error, m *signed.Memory, d fleet.Job) (Admiss
 	return Admission{}, err
 }
 
-// admitSigned admits a job whose signature is of exactly the command that the job runs.
+// admitSigned permits a job if a valid signature covers exactly its command.
 func admitSigned(m *signed.Memory, d fleet.Job) (Admission, error) {
 	c, by, err := m.Accept(d.Signed, func(c content.Command) error { return sameJob(c, d.Run) })
 	if err != nil {
@@ -43,14 +44,14 @@ func admitSigned(m *signed.Memory, d fleet.Job) (Admission, error) {
 
 func sameJob(c content.Command, run *fleet.Command) error {
 	if c.Call != content.JobCall {
-		return fmt.Errorf("cannot accept the job: the signature is for the call %.40q. Sign a job: fettle job run --sign-key FILE -- COMMAND", c.Call)
+		return fmt.Errorf("cannot accept the job: its signature is for the call %.40q and not for a job. Sign the job: fettle job run --sign-key FILE -- COMMAND", c.Call)
 	}
 	given, err := json.Marshal(run)
 	if err != nil {
 		return fmt.Errorf("cannot compare the job with its signature: %w", err)
 	}
 	if !bytes.Equal(given, c.Params) {
-		return errors.New("cannot accept the job: the hub delivered another command than the signed one. If hub and agent are of one version, the hub altered it: see fettle-security, stolen hubs")
+		return errors.New("cannot accept the job: the delivered command differs from the signed command. If hub and agent have the same version, the hub altered the command: see fettle-security, stolen hubs")
 	}
 	return nil
 }
@@ -59,7 +60,7 @@ func sameJob(c content.Command, run *fleet.Command) error {
 func AcceptCall(m *signed.Memory, text string) (wire.Accepted, error) {
 	c, by, err := m.Accept(text, func(c content.Command) error {
 		if c.Call == content.JobCall {
-			return errors.New("cannot accept the call: the signature is for a job")
+			return errors.New("cannot accept the call: its signature is for a job and not for a call. Sign the command again with --via hub")
 		}
 		return nil
 	})

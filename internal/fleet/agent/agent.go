@@ -13,8 +13,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// Config is what an agent is made of. All but Certificate, Renew, Forbid, Programs, Serve, Claims,
-// Calm, Warn and Notify are needed.
+// Config contains the dependencies of an agent. All fields are required, except Certificate, Renew,
+// FetchRevocations, Binaries, Serve, Claims, Calm, Warn and Notify.
 type Config struct {
 	Machine machine.Config
 	Dir     *durable.Dir
@@ -22,42 +22,44 @@ type Config struct {
 	Runner  Enforcer
 	Content Content
 	Watcher Watcher
-	// Verify opens an envelope and believes it or does not.
+	// Verify opens an envelope and returns its assignment if the signature is valid. A NewerError
+	// means that a newer version of fettle wrote the assignment.
 	Verify func(envelope []byte) (fleet.Assignment, error)
-	// Certificate is the life of the one in use, in seconds since 1970, and Renew gets
-	// the next one. nil: there is none.
+	// Certificate returns the validity of the current certificate, in seconds since 1970. Renew
+	// gets the next certificate. nil: the agent has no certificate.
 	Certificate func() (from, until int64)
 	Renew       func(ctx context.Context) error
-	// Forbid gets to know that certificates of services are forbidden, and keeps it; nil:
-	// nobody does.
+	// FetchRevocations fetches and stores the revocation lists; all names the certificates that
+	// they must contain, as HUB/SERIAL separated by spaces. nil: the agent manages no certificates
+	// of services.
 	FetchRevocations func(ctx context.Context, all string) error
-	// Programs replaces this program; nil: nobody does.
+	// Binaries replaces the binary of this agent; nil: upgrades are refused.
 	Binaries Binaries
-	// Serve serves the executor of this machine over a stream that a hub opened, and
-	// closes it. nil: nobody is served.
+	// Serve serves the executor of this host over a stream that a hub opened, and closes the
+	// stream. nil: streams are refused.
 	Serve func(ctx context.Context, header []byte, stream io.ReadWriteCloser)
 	// Claims shows to hubs that this host is not a clone, until ctx ends. It calls numbered with the
 	// number of the newest report that a hub has. nil makes no claims.
 	Claims func(ctx context.Context, numbered func(seq uint64)) error
 	Now    func() time.Time
-	// Warn is told, in a sentence, what people may want to know of this process.
+	// Warn is called with a complete sentence for the log of this process.
 	Warn func(text string)
-	// Calm is called when nothing was to be done for some time: what only work needs can be
-	// given back. worked tells whether there was a run since the last time. nil: nothing is
-	// given back.
+	// Calm is called after 10 seconds without events, so that the process can release memory.
+	// worked reports whether a run ended since the last call. nil: nothing is released.
 	Calm func(worked bool)
-	// Notify is told each status, at most once for each event; see Status.
+	// Notify is called with the status after each event, from the loop. It must not block.
 	Notify func(fleet.Status)
 }
 
-// Enforcer does the runs; Runner is one.
+// Enforcer executes runs. Runner implements it.
 type Enforcer interface {
 	Run(ctx context.Context, run machine.Run, tell func(machine.Event)) machine.Outcome
 	LocalFreeze(ctx context.Context) (string, error)
 	Managed(ctx context.Context) (Managed, error)
 }
 
-// Agent is one that was made and not yet run.
+// Agent connects the state machine to the network, the disk and the executor. One goroutine, the
+// loop in Run, owns all fields except the fields below watching and mu.
 type Agent struct {
 	cfg        Config
 	m          *machine.Machine
@@ -66,19 +68,19 @@ type Agent struct {
 	ups        <-chan bool
 	wake       *time.Timer
 	rest       *time.Timer
-	worked     bool // since it rested last
-	leave      bool // for another program
+	worked     bool // a run ended since the last call of Calm
+	leave      bool // end, so that a different binary can take over
 	reportBase reportBase
 	work       sync.WaitGroup
 
-	watching sync.Mutex // what is watched is read and set as one
+	watching sync.Mutex // serializes rewatch
 
 	mu       sync.Mutex
 	envelope []byte
-	waiting  map[string][]chan fleet.JobAnswer // for the acknowledgement of a request
+	waiting  map[string][]chan fleet.JobAnswer // channels that get the answer when a job is durable, by the ID of the job
 }
 
-// New makes an agent that goes on from what its directory has.
+// New makes an agent with the stored state of its directory.
 func New(cfg Config) (*Agent, error) {
 	kept, err := cfg.Dir.Load()
 	if err != nil {
@@ -97,9 +99,9 @@ func New(cfg Config) (*Agent, error) {
 	}, nil
 }
 
-// Run does what the machine says until ctx ends. A run that is under way then is stopped
-// cleanly, and waited for. It is called once. The error is ErrReplace when the agent has
-// ended for another program to go on.
+// Run executes the actions of the state machine until ctx ends. It stops a run in progress cleanly,
+// and waits for it. Run must be called only once. The error is ErrReplace if a different binary
+// must continue.
 func (a *Agent) Run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -156,7 +158,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	}
 }
 
-// end takes in what the work that is under way still has to say.
+// end stops the state machine, waits for the work in the background, and stores the outcome of a
+// run or a job.
 func (a *Agent) end(ctx context.Context) error {
 	a.m.End()
 	done := make(chan struct{})
@@ -174,7 +177,7 @@ func (a *Agent) end(ctx context.Context) error {
 	}
 }
 
-// last keeps how the last work ended, and begins nothing any more.
+// last stores the outcome of the last work. It starts no new work.
 func (a *Agent) last(e machine.Event) {
 	for _, act := range a.m.Step(e, a.now()) {
 		switch act := act.(type) {
@@ -190,7 +193,7 @@ func (a *Agent) last(e machine.Event) {
 	}
 }
 
-// spawn starts work that end waits for.
+// spawn starts a goroutine. end waits for it.
 func (a *Agent) spawn(f func()) {
 	a.work.Add(1)
 	go func() {
@@ -199,8 +202,8 @@ func (a *Agent) spawn(f func()) {
 	}()
 }
 
-// post hands an event to the loop. Work that has ended always gets it there; what only
-// came by gives up when the agent ends.
+// post passes an event to the loop, or drops it if ctx ended. Outcomes of runs and jobs must not be
+// lost, so they do not use post.
 func (a *Agent) post(ctx context.Context, e machine.Event) {
 	select {
 	case a.events <- e:
@@ -227,8 +230,8 @@ func (a *Agent) step(ctx context.Context, e machine.Event) {
 	a.rest.Reset(restAfter)
 }
 
-// restAfter is how long nothing happens before the agent rests. Its heartbeats are
-// further apart.
+// restAfter is the time without events before Calm is called. It must be shorter than the interval
+// of heartbeats.
 const restAfter = 10 * time.Second
 
 func (a *Agent) certified(ctx context.Context) {
@@ -238,7 +241,7 @@ func (a *Agent) certified(ctx context.Context) {
 	}
 }
 
-// rewatch watches what is managed now.
+// rewatch makes the watcher watch the paths and units that are applied now.
 func (a *Agent) rewatch(ctx context.Context) {
 	a.spawn(func() {
 		a.watching.Lock()
@@ -255,15 +258,15 @@ func (a *Agent) rewatch(ctx context.Context) {
 	})
 }
 
-// insist tries what has to be durable until it is, or the agent ends: nothing that
-// follows it may be done before.
+// insist repeats f until it succeeds or ctx ends. The loop must not continue before the result of f
+// is durable.
 func (a *Agent) insist(ctx context.Context, f func() error) {
 	for wait := time.Second; ; wait = min(2*wait, time.Minute) {
 		err := f()
 		if err == nil {
 			return
 		}
-		a.cfg.Warn(fmt.Sprintf("%v; it is tried again in %s", err, wait))
+		a.cfg.Warn(fmt.Sprintf("%v; the agent tries again in %s", err, wait))
 		if pause(ctx, wait) != nil {
 			return
 		}

@@ -17,16 +17,17 @@ import (
 	"fettle.dev/fettle/internal/lang/builtin"
 )
 
-// Commander is an Enforcer that runs what jobs ask for.
+// Commander is an Enforcer that can also execute commands of jobs.
 type Commander interface {
-	// Command runs it, once, and tells how it ended. When ctx ends the whole process tree
-	// does. It may be called beside Run.
+	// Command executes the command of a job once and returns its result. When ctx ends, it stops
+	// the whole process tree. It can run concurrently with Run.
 	Command(ctx context.Context, act machine.RunJob) machine.JobEnded
 }
 
 var _ Commander = (*Runner)(nil)
 
-// Command implements Commander. The target's history has it, as it has what fettle run ran.
+// Command implements Commander. The command becomes a part of the history of the target, like a
+// command of fettle run.
 func (r *Runner) Command(ctx context.Context, act machine.RunJob) machine.JobEnded {
 	var admitted Admission
 	if r.Admit != nil {
@@ -36,7 +37,7 @@ func (r *Runner) Command(ctx context.Context, act machine.RunJob) machine.JobEnd
 		}
 	}
 	out := r.execute(ctx, act, admitted.Signer)
-	if out.Locked && admitted.Release != nil { // the machine tries it again
+	if out.Locked && admitted.Release != nil { // the state machine tries the job again
 		if err := admitted.Release(); err != nil {
 			return refusedJob(ctx, act, err)
 		}
@@ -56,7 +57,7 @@ func (r *Runner) execute(ctx context.Context, act machine.RunJob, signer string)
 	defer func() { _ = done() }()
 	cx, ok := x.(executor.Commander)
 	if !ok {
-		return refusedJob(ctx, act, errors.New("cannot run commands here: this machine runs lists only"))
+		return refusedJob(ctx, act, errors.New("cannot run commands on this host: its executor only applies step lists"))
 	}
 	o := executor.Options{User: act.Job.By, From: fromFleet(signer), Command: jobCommandLine(*act.Job.Run), Version: r.Version, IgnoreFreeze: act.Job.Run.IgnoreFreeze}
 	res, err := cx.Command(ctx, cmd, o, nil)
@@ -70,10 +71,10 @@ func (r *Runner) execute(ctx context.Context, act machine.RunJob, signer string)
 	return out
 }
 
-// refusedJob is the end of what never began.
+// refusedJob is the result of a job whose command was not started.
 func refusedJob(ctx context.Context, act machine.RunJob, err error) machine.JobEnded {
 	if err == nil {
-		err = errors.New("cannot run it: the engine gave no result")
+		err = errors.New("cannot run the command: the executor returned no result")
 	}
 	return machine.JobEnded{
 		Answer: fleet.JobAnswer{ID: act.Job.ID, Error: shortError(err), Interrupted: ctx.Err() != nil},
@@ -91,7 +92,8 @@ func shortError(err error) string {
 	return text
 }
 
-// commandOf is what is to be run: words, or an action as it stands on this machine.
+// commandOf returns the command of a job: its words, a built-in action, or an action of a module on
+// this target.
 func (r *Runner) commandOf(ctx context.Context, act machine.RunJob) (executor.Command, error) {
 	c := *act.Job.Run
 	if err := c.Check(); err != nil {
@@ -113,16 +115,16 @@ func (r *Runner) commandOf(ctx context.Context, act machine.RunJob) (executor.Co
 	return cmd, err
 }
 
-// declared is an action that a module on this machine declares, compiled with the facts of
-// now. A value for one of its secrets is refused: it has lain where others can read it.
+// declared returns an action that an applied module declares, compiled with the current facts. A
+// value for a secret parameter is refused, because hubs store jobs in plain text.
 func (r *Runner) declared(ctx context.Context, act machine.RunJob) (executor.Command, error) {
 	name := act.Job.Run.Action
 	if act.Has == nil || r.Call == nil {
-		return executor.Command{}, fmt.Errorf("cannot run %.80q: nothing is applied here that could declare it", name)
+		return executor.Command{}, fmt.Errorf("cannot run the action %.80q: no module is applied on this host, so no module declares it", name)
 	}
 	facts, err := r.Facts(ctx)
 	if err != nil {
-		return executor.Command{}, fmt.Errorf("cannot observe this machine: %w", err)
+		return executor.Command{}, fmt.Errorf("cannot read the facts of this host: %w", err)
 	}
 	tree, closing, err := r.Content.Tree(*act.Has, act.Absent)
 	if err != nil {
@@ -132,7 +134,7 @@ func (r *Runner) declared(ctx context.Context, act machine.RunJob) (executor.Com
 	call, ds := r.Call(compile.Input{Tree: tree, Target: act.Has.Name, Facts: facts, NeedSecrets: true}, name, act.Job.Run.Params, false)
 	for _, p := range call.Action.Params {
 		if _, given := act.Job.Run.Params[p.Name]; given && p.Secret {
-			return executor.Command{}, fmt.Errorf("cannot run %q with a value for %q, which is a secret: jobs are kept where others read them. Give it to fettle run, and count what was given as known", name, p.Name)
+			return executor.Command{}, fmt.Errorf("cannot run %q: a job must not contain a value for the secret parameter %q, because hubs store jobs in plain text. Use fettle run, and replace the secret that this job contained", name, p.Name)
 		}
 	}
 	if err := ds.Err(); err != nil {
@@ -141,7 +143,7 @@ func (r *Runner) declared(ctx context.Context, act machine.RunJob) (executor.Com
 	return wanted.Command(call), nil
 }
 
-// jobCommandLine is what the history has as typed.
+// jobCommandLine returns the command line of the job, for the history.
 func jobCommandLine(c fleet.Command) string {
 	words := []string{"fettle", "job", "run"}
 	if c.Action == "" {
@@ -161,12 +163,12 @@ func resultOfCommand(r *executor.CommandResult) *fleet.CommandResult {
 	}
 }
 
-// tail is the end of a text, with a word about what is cut off.
+// tail returns at most fleet.MaxTail bytes from the end of a text, and marks a removed beginning.
 func tail(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= fleet.MaxTail {
 		return text
 	}
-	const word = "[… the beginning is cut …]\n"
+	const word = "[… the beginning was removed …]\n"
 	return word + strings.ToValidUTF8(text[len(text)-fleet.MaxTail+len(word):], "")
 }

@@ -7,13 +7,13 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 )
 
-// CommandPolicy is what an agent lets users do through a hub.
+// CommandPolicy defines the commands that users can run on this host through a hub.
 type CommandPolicy string
 
 // The policies, from the strictest to the default.
 const (
-	NoCommands   CommandPolicy = "none" // no stream and no job that runs something
-	ReadCommands CommandPolicy = "read" // what the target reports of itself; nothing that a user chooses
+	NoCommands   CommandPolicy = "none" // no streams, and no jobs with commands
+	ReadCommands CommandPolicy = "read" // read-only operations; no commands of users
 	// SignedCommands is ReadCommands, and commands that an operator signed: see content.Command.
 	SignedCommands CommandPolicy = "signed"
 	AllCommands    CommandPolicy = "all"
@@ -23,8 +23,8 @@ func policies() []CommandPolicy {
 	return []CommandPolicy{NoCommands, ReadCommands, SignedCommands, AllCommands}
 }
 
-// Refuses says why a policy refuses what changes something, or what a user chooses, nil
-// where it does not.
+// Refuses returns an error if the policy does not permit unsigned commands or changes, otherwise
+// nil.
 func (p CommandPolicy) Refuses() error {
 	switch p {
 	case AllCommands:

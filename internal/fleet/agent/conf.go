@@ -57,21 +57,21 @@ func (c *Conf) set(name, value string) error {
 	case "commands":
 		c.Commands = CommandPolicy(strings.Trim(value, `"`))
 		if value != `"`+string(c.Commands)+`"` || !slices.Contains(policies(), c.Commands) {
-			return errors.New(`commands is "none", "read", "signed" or "all"`)
+			return errors.New(`commands must be "none", "read", "signed" or "all"`)
 		}
 	case everyCommitSigned:
 		return setBool(&c.Descent.Signed, name, value)
 	case requireDescent:
 		return setBool(&c.Descent.Descends, name, value)
 	default:
-		return fmt.Errorf("the settings are commands, %s and %s", everyCommitSigned, requireDescent)
+		return fmt.Errorf("unknown setting; the settings are commands, %s and %s", everyCommitSigned, requireDescent)
 	}
 	return nil
 }
 
 func setBool(to *bool, name, value string) error {
 	if value != "true" && value != "false" {
-		return fmt.Errorf("%s is true or false", name)
+		return fmt.Errorf("%s must be true or false", name)
 	}
 	*to = value == "true"
 	return nil

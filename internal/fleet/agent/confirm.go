@@ -9,12 +9,12 @@ import (
 	"fettle.dev/fettle/internal/journal"
 )
 
-// contactPause is between two attempts to reach a hub after a run that may have cut it
-// off.
+// contactPause is the time between two attempts to reach a hub after a run that could have broken
+// the network.
 const contactPause = 2 * time.Second
 
-// confirm keeps a run that waits for it, if a hub can be reached in time; else it takes
-// it back. Should this process end meanwhile, whoever guards the run takes it back.
+// confirm confirms an armed run if a hub can be reached before its deadline, and otherwise undoes
+// it. If this process ends before, the guard of the run undoes it.
 func (r *Runner) confirm(ctx context.Context, x executor.Executor, rep *executor.Report, o executor.Options) (*executor.Report, error) {
 	deadline := time.Unix(0, rep.ConfirmBy)
 	for r.Contact != nil && r.Now().Before(deadline) {
@@ -37,13 +37,13 @@ func (r *Runner) confirm(ctx context.Context, x executor.Executor, rep *executor
 	}
 	back, err := x.Recover(ctx, o, nil)
 	if err != nil {
-		return rep, fmt.Errorf("cannot undo run %d, after which no hub could be reached: %w", rep.Run, err)
+		return rep, fmt.Errorf("cannot undo run %d, after which the agent could not reach a hub: %w", rep.Run, err)
 	}
 	if back != nil {
 		rep = back
 	}
 	rep.Outcome = journal.RolledBack
-	return rep, fmt.Errorf("%w: no hub could be reached after it", executor.ErrRolledBack)
+	return rep, fmt.Errorf("%w: after the run the agent could not reach a hub", executor.ErrRolledBack)
 }
 
 func pause(ctx context.Context, d time.Duration) error {

@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// connect listens to what hubs say.
+// connect registers the handlers for requests of hubs.
 func (a *Agent) connect() error {
 	l := a.cfg.Link
 	err := errors.Join(
@@ -22,7 +22,7 @@ func (a *Agent) connect() error {
 		err = errors.Join(err, l.ServeStreams(fleet.WordExecutor, a.cfg.Serve))
 	}
 	if err != nil {
-		return fmt.Errorf("cannot listen to hubs: %w", err)
+		return fmt.Errorf("cannot accept requests of hubs: %w", err)
 	}
 	ups := make(chan bool, 1)
 	l.Changes(func(up bool) { newest(ups, up) })
@@ -30,8 +30,8 @@ func (a *Agent) connect() error {
 	return nil
 }
 
-// newest puts a value into a channel with room for one, in the place of one that nobody
-// took: only how it is now counts. It is called from one goroutine at a time.
+// newest sends v to a channel with a buffer of one. If the buffer contains an older value, v
+// replaces it, because only the newest value matters. newest must not be called concurrently.
 func newest(c chan bool, v bool) {
 	for {
 		select {
@@ -57,7 +57,7 @@ func (a *Agent) onShow(context.Context, []byte) ([]byte, error) {
 	return a.envelope, nil
 }
 
-// onDo takes a request, and answers when it is durable that it was taken.
+// onDo handles a job of a hub. It answers after the job is stored durably or refused.
 func (a *Agent) onDo(ctx context.Context, body []byte) ([]byte, error) {
 	d, err := fleet.ParseJob(body)
 	switch {
@@ -87,7 +87,7 @@ func (a *Agent) onDo(ctx context.Context, body []byte) ([]byte, error) {
 func (a *Agent) fetchRevocations(ctx context.Context, d fleet.Job) ([]byte, error) {
 	done := fleet.JobAnswer{ID: d.ID}
 	if a.cfg.FetchRevocations == nil {
-		done.Error = "this machine keeps no lists of certificates"
+		done.Error = "this agent manages no certificates of services, so it stores no revocation lists"
 		return json.Marshal(done)
 	}
 	if err := a.cfg.FetchRevocations(ctx, d.Arg); err != nil {
@@ -96,12 +96,12 @@ func (a *Agent) fetchRevocations(ctx context.Context, d fleet.Job) ([]byte, erro
 	return json.Marshal(done)
 }
 
-// answer tells whoever waits for a request that it was taken.
+// answer sends the acknowledgement of a job to all requests of hubs that wait for it.
 func (a *Agent) answer(d fleet.JobAnswer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, w := range a.waiting[d.ID] {
-		w <- d // it has room for one
+		w <- d // does not block: each channel has a buffer of one
 	}
 	delete(a.waiting, d.ID)
 }

@@ -1,10 +1,10 @@
-// Package agent keeps a target as the hubs of its fleet assign, and goes on doing so
-// without them. What to do is decided by the package machine; this one does it: it talks
-// to the hubs, fetches, compiles, applies, watches and keeps what must not be forgotten.
+// Package agent is the daemon on a target. It applies the assignments of its fleet, with or without
+// a connection to hubs. The package machine decides; this package executes the decisions: it talks
+// to hubs, fetches content, compiles, applies, watches files and stores state.
 //
-//	a, err := agent.New(agent.Config{Target: id, Dir: dir, Link: link, Runner: runner, …})
+//	a, err := agent.New(agent.Config{Dir: dir, Link: link, Runner: runner, …})
 //	err = a.Run(ctx) // until ctx ends
 //
-// What it needs is declared here as small interfaces and functions, and given by whoever
-// starts it. Nothing of it knows a transport, a certificate or a terminal.
+// The dependencies are small interfaces and functions of this package. The package does not depend
+// on a transport, on certificates or on a terminal.
 package agent

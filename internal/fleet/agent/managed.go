@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// managedOf is what can be watched of what is applied: paths, units, and the files that
-// accounts and packages are read from.
+// managedOf returns the watchable part of the applied state: paths, units, and the files with the
+// accounts and packages.
 func managedOf(entries []journal.Entry) Managed {
 	var m Managed
 	for _, e := range entries {

@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// owners tell which module an address belongs to.
+// owners maps each address to the directory of its module.
 type owners map[addr.Addr]string
 
 func ownersOf(states []executor.StateRef) owners {
@@ -34,7 +34,7 @@ func (o owners) of(a addr.Addr, source string) string {
 	return repo.ModuleOf(source)
 }
 
-// waits says of modules which values of other targets they wait for.
+// waits records, for each module, the values of other targets that it waits for.
 func (p *prepared) waits(parts map[string]machine.Part) {
 	for _, h := range p.last.Held {
 		name := repo.ModuleOf(h.Range.File)
@@ -45,7 +45,7 @@ func (p *prepared) waits(parts map[string]machine.Part) {
 	}
 }
 
-// driftOf counts by module what is other than it was applied, and names the first.
+// driftOf counts the drifted addresses of each module, and returns the first of them.
 func (o owners) driftOf(p *plan.Plan) (byModule map[string]int, first string) {
 	byModule = map[string]int{}
 	for _, c := range p.Changes {
@@ -59,7 +59,7 @@ func (o owners) driftOf(p *plan.Plan) (byModule map[string]int, first string) {
 	return byModule, first
 }
 
-// ended says what a run came to. p is what was planned; the report may be nil.
+// ended returns the outcome of a run with the plan p. The report can be nil.
 func (o owners) ended(ctx context.Context, p *plan.Plan, rep *executor.Report, err error) machine.Outcome {
 	out := machine.Outcome{Result: resultOf(ctx, rep, err), Parts: map[string]machine.Part{}}
 	if err != nil {
@@ -86,7 +86,8 @@ func (o owners) ended(ctx context.Context, p *plan.Plan, rep *executor.Report, e
 	return out
 }
 
-// blame says of modules what failed in them and what did not run.
+// blame records the first error of each module, and the number of its addresses that were not
+// reached.
 func (o owners) blame(parts map[string]machine.Part, rep *executor.Report) {
 	wrong := func(a addr.Addr, source, text string) {
 		name := o.of(a, source)
@@ -114,7 +115,7 @@ func (o owners) blame(parts map[string]machine.Part, rep *executor.Report) {
 	}
 }
 
-// resultOf is how a run ended, as the machine has it.
+// resultOf returns how a run ended, for the state machine.
 func resultOf(ctx context.Context, rep *executor.Report, err error) machine.Result {
 	switch {
 	case ctx.Err() != nil:
@@ -133,7 +134,7 @@ func resultOf(ctx context.Context, rep *executor.Report, err error) machine.Resu
 	return machine.Done
 }
 
-// broken is the outcome of a target that no list could be made for.
+// broken is the outcome for a target whose step list could not be made.
 func broken(err error) machine.Outcome {
 	out := machine.Outcome{Result: machine.Broken, Error: err.Error(), Parts: map[string]machine.Part{}}
 	var list *diag.ListError

@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// ownerOf is the repository of an assignment. A hub has no history, so that it is known by
-// the fleet and by its name there.
+// ownerOf returns the identity of the repository of an assignment. A hub does not send the history
+// of the repository, so the identity consists of the fleet and the name of the repository there.
 func ownerOf(a fleet.Assignment) repo.Identity {
 	return repo.Identity{Fleet: strings.Trim(a.Fleet+"/"+a.Top.Revision.Repository, "/")}
 }

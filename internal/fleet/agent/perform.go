@@ -10,10 +10,11 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// askFor bounds how long a hub is waited for.
+// askFor is the time limit of a request to a hub.
 const askFor = time.Minute
 
-// perform does one action: what is durable at once, the others in the background.
+// perform executes one action of the state machine: quick and durable actions immediately, all
+// other actions in the background.
 func (a *Agent) perform(ctx context.Context, act machine.Action) {
 	switch act := act.(type) {
 	case machine.Persist:
@@ -32,7 +33,7 @@ func (a *Agent) perform(ctx context.Context, act machine.Action) {
 		a.answer(act.Answer)
 	case machine.Beat:
 		if body, err := json.Marshal(act.Beat); err == nil {
-			_ = a.cfg.Link.Tell(fleet.WordBeat, body) // the next one comes soon
+			_ = a.cfg.Link.Tell(fleet.WordBeat, body) // if it is lost, the next heartbeat follows soon
 		}
 	case machine.ConfirmBinary:
 		a.insist(ctx, a.cfg.Binaries.Settled)
@@ -45,7 +46,7 @@ func (a *Agent) perform(ctx context.Context, act machine.Action) {
 	}
 }
 
-// begin starts what takes its time.
+// begin starts an action that takes time, in the background.
 func (a *Agent) begin(ctx context.Context, act machine.Action) {
 	switch act := act.(type) {
 	case machine.Ask:
@@ -89,7 +90,7 @@ func textOf(err error) string {
 	return err.Error()
 }
 
-// run does a run, and then watches what it left.
+// run executes a run, and then watches the paths and units that it applied.
 func (a *Agent) run(ctx context.Context, r machine.Run) {
 	out := a.cfg.Runner.Run(ctx, r, func(e machine.Event) { a.post(ctx, e) })
 	if out.Run > 0 && ctx.Err() == nil {
@@ -99,7 +100,7 @@ func (a *Agent) run(ctx context.Context, r machine.Run) {
 }
 
 func (a *Agent) renew(ctx context.Context) {
-	err := errors.New("there is no way to renew the certificate")
+	err := errors.New("this agent was configured without the renewal of certificates")
 	if a.cfg.Renew != nil {
 		err = a.cfg.Renew(ctx)
 	}
@@ -126,7 +127,7 @@ func (a *Agent) ask(ctx context.Context, have fleet.Have) {
 	a.post(ctx, machine.Answered{Error: textOf(err)})
 }
 
-// offer verifies what a hub gave before the machine sees it.
+// offer verifies an assignment from a hub, and passes the result to the state machine.
 func (a *Agent) offer(ctx context.Context, envelope []byte) {
 	as, err := a.cfg.Verify(envelope)
 	var newer *fleet.NewerError
@@ -141,16 +142,16 @@ func (a *Agent) offer(ctx context.Context, envelope []byte) {
 	a.post(ctx, machine.Offered{Assignment: as, Envelope: envelope})
 }
 
-// act runs what a request asks for.
+// act executes the command of a job.
 func (a *Agent) act(ctx context.Context, act machine.RunJob) machine.JobEnded {
 	c, ok := a.cfg.Runner.(Commander)
 	if !ok {
-		return machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID, Error: "cannot run commands: this agent has no way to"}}
+		return machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID, Error: "cannot run commands: this agent was configured without commands"}}
 	}
 	return c.Command(ctx, act)
 }
 
-// inform gives a hub how a request ended.
+// inform sends the result of a job to a hub.
 func (a *Agent) inform(ctx context.Context, d fleet.JobAnswer) {
 	body, err := json.Marshal(d)
 	if err == nil {
@@ -161,7 +162,7 @@ func (a *Agent) inform(ctx context.Context, d fleet.JobAnswer) {
 	a.post(ctx, machine.JobAnswerSent{ID: d.ID, Error: textOf(err)})
 }
 
-// publish gives a hub the exported values.
+// publish sends the exported values of this target to a hub.
 func (a *Agent) publish(ctx context.Context, e fleet.Exports) {
 	body, err := json.Marshal(e)
 	if err == nil {
@@ -172,7 +173,8 @@ func (a *Agent) publish(ctx context.Context, e fleet.Exports) {
 	a.post(ctx, machine.Published{Exports: e, Error: textOf(err)})
 }
 
-// send reads the report here, since the outbox belongs to the loop.
+// send sends a report to a hub. It reads the report before it starts the goroutine, because only
+// the loop may use the outbox.
 func (a *Agent) send(ctx context.Context, seq uint64) {
 	body, err := a.reportBase.body(seq, a.cfg.Now(), a.cfg.Dir.Report)
 	a.spawn(func() {

@@ -8,42 +8,41 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// ErrNever is in the chain of an error of Content about bundles that may never be used:
-// unsigned, forged or older than allowed. Others may go away by themselves.
-var ErrNever = errors.New("the content is not to be used")
+// ErrNever is in the chain of an error of Content or Binaries if another attempt cannot succeed:
+// the content is unsigned, forged or older than allowed. Other errors can be temporary.
+var ErrNever = errors.New("the content is rejected permanently")
 
-// Content has the bundles of assignments. Its methods may be called from any goroutine.
+// Content stores the bundles of assignments. Its methods can be called from any goroutine.
 type Content interface {
-	// Fetch gets what is missing of an assignment, and verifies all of it. It asks
-	// nobody when nothing is missing. It may be called again after any error.
+	// Fetch fetches the missing bundles of an assignment and verifies all of its bundles. If no
+	// bundle is missing, it sends no request. It can be called again after any error.
 	Fetch(ctx context.Context, a fleet.Assignment) error
-	// Tree composes the tree of a target from bundles that are there. absent are the
-	// modules that the target has, and that take no part. The caller closes it when
-	// nothing reads the tree any more.
+	// Tree returns the tree of a target, composed from stored bundles. absent names modules of the
+	// target to leave out. The caller must call closing after the last use of the tree.
 	Tree(a fleet.Assignment, absent []string) (tree repo.Tree, closing func() error, err error)
-	// Retain says which bundles are needed, by digest. Others may go.
+	// Retain names the bundles that are still needed, by digest. It can delete all others.
 	Retain(digests []string) error
 }
 
-// Watcher tells what changes on the machine.
+// Watcher reports changes of files and units on the host.
 type Watcher interface {
-	// Watch replaces what is watched. The error says what cannot be: that is then seen
-	// only by looking.
+	// Watch replaces the set of watched paths and units. After an error the watch is incomplete,
+	// and the agent must check for changes periodically.
 	Watch(m Managed) error
-	// Run calls touched after something has changed, once for all that changes within a
-	// moment, from one goroutine, until ctx ends.
+	// Run calls touched after changes, once for all changes within a moment, from one goroutine. It
+	// returns when ctx ends.
 	Run(ctx context.Context, touched func()) error
 }
 
-// Managed is what can be watched.
+// Managed is the set of paths and units to watch.
 type Managed struct {
 	Paths []string // files, directories and links, absolute
-	// Whole are directories in which whatever comes and goes matters.
+	// Whole lists directories in which every new or removed entry matters.
 	Whole []string
 	Units []string
 }
 
-// Nobody is a Watcher that sees nothing; Why says so to whoever asks it to watch.
+// Nobody is a Watcher without any watch. Its Watch returns the error Why.
 type Nobody struct{ Why string }
 
 // Watch implements Watcher.

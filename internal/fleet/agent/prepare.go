@@ -20,24 +20,26 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// prepared is a composition with its list, kept for the next run: what repairs drift
-// need not be compiled again.
+// prepared is a compiled composition of bundles. The agent keeps it, so that later runs, such as
+// repairs of drift, need not compile again.
 type prepared struct {
-	key    string            // of the composition
-	used   []string          // the facts that it depends on
-	facts  map[string]string // as they were
+	key    string            // contentKey of the composition
+	used   []string          // names of the facts that the result depends on
+	facts  map[string]string // values of used when the composition was compiled
 	req    executor.Request
 	owners owners
-	// last is what the newest list of it came to: outputs of commands make others.
+	// last has the exports and deferred states of the newest compilation. A run that learns outputs
+	// of commands compiles again and replaces it.
 	last  compile.Result
 	close func() error
 }
 
-// prepare gives the list of a composition, compiled anew if it or a fact has changed.
+// prepare returns the step list of a composition. It compiles again only if the composition or a
+// used fact has changed.
 func (r *Runner) prepare(ctx context.Context, run machine.Run) (*prepared, error) {
 	facts, err := r.Facts(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("cannot observe this machine: %w", err)
+		return nil, fmt.Errorf("cannot read the facts of this host: %w", err)
 	}
 	key := contentKey(run.Want, run.Absent)
 	if r.has != nil && r.has.key == key && maps.Equal(r.has.facts, texts(facts, r.has.used)) {
@@ -76,7 +78,8 @@ func (r *Runner) compile(run machine.Run, facts map[string]cty.Value) (*prepared
 	return has, nil
 }
 
-// request compiles; with other outputs of commands it does so again.
+// request compiles a tree. The returned request compiles again during the run if commands print new
+// outputs.
 func (r *Runner) request(in compile.Input, rev repo.Revision, has *prepared) (executor.Request, []string, error) {
 	res, ds := r.Compile(in)
 	if err := ds.Err(); err != nil {
@@ -94,7 +97,7 @@ func (r *Runner) request(in compile.Input, rev repo.Revision, has *prepared) (ex
 	return req, res.FactsUsed, nil
 }
 
-// contentKey names what the list of a composition is made of, besides facts.
+// contentKey returns a text that identifies all inputs of a compilation except facts.
 func contentKey(a fleet.Assignment, absent []string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%q %q %q", a.Name, a.Fleet, absent)
@@ -110,7 +113,7 @@ func contentKey(a fleet.Assignment, absent []string) string {
 	return b.String()
 }
 
-// texts are the facts with these names, as text for people.
+// texts returns the values of the named facts as text.
 func texts(facts map[string]cty.Value, names []string) map[string]string {
 	out := map[string]string{}
 	for _, name := range names {

@@ -8,24 +8,24 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// ErrReplace is what Run ends with when another program is to go on in its place.
-var ErrReplace = errors.New("another program takes the place of this one")
+// ErrReplace is the result of Run if a different binary must continue instead of this process.
+var ErrReplace = errors.New("a different version of the agent replaces this one")
 
-// ErrSame is in the chain of an error of Prepare for the program that runs.
-var ErrSame = errors.New("this is that program already")
+// ErrSame is in the chain of an error of Prepare if this binary already runs.
+var ErrSame = errors.New("this version already runs")
 
-// Binaries replaces the program that this agent is.
+// Binaries replaces the binary of this agent.
 type Binaries interface {
-	// Prepare gets a program and has it tried by whoever goes on when this one leaves.
-	// ErrNever is in the chain of the error where there is no use in trying again.
+	// Prepare fetches and installs a binary, to be tried by the next process after this one ends.
+	// ErrNever is in the chain of the error if another attempt is useless.
 	Prepare(ctx context.Context, p fleet.Binary) error
-	// Settled writes down, durably, that this program does well.
+	// Settled records durably that this binary works.
 	Settled() error
 }
 
 func (a *Agent) prepare(ctx context.Context, p fleet.Binary) {
 	e := machine.Prepared{Digest: p.Files[a.cfg.Machine.Binary.Arch].Digest, Version: p.Version}
-	err := errors.New("this program cannot be replaced")
+	err := errors.New("this agent was configured without upgrades")
 	if a.cfg.Binaries != nil {
 		err = a.cfg.Binaries.Prepare(ctx, p)
 	}

@@ -8,34 +8,35 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// reportBase knows what the hub at the other end has of this agent's reports, so that the next
-// one says what is other and no more. It belongs to the loop.
+// reportBase is the last report that the connected hub acknowledged. The agent then sends only the
+// difference to it, a partial report. It belongs to the loop.
 type reportBase struct {
-	fresh   []fleet.Report // not acknowledged, the newest few
-	had     fleet.Report   // that the hub on this connection acknowledged last; none has the number 0
-	part    bool           // the one under way is a part
-	refused int            // parts, by the hub on this connection
-	whole   time.Time      // when a whole one was acknowledged last
-	all     bool           // the next one is to be whole: somebody lacks something
+	fresh   []fleet.Report // the newest reports that are not acknowledged yet
+	had     fleet.Report   // the last report that the connected hub acknowledged; number 0 means none
+	part    bool           // the report in transit is partial
+	refused int            // number of partial reports that the connected hub refused
+	whole   time.Time      // time at which a hub last acknowledged a full report
+	all     bool           // the next report must be full, because a hub requested it
 }
 
-// How many reports that wait are remembered, and how long parts may follow each other: what
-// is kept of a target has a whole report in it that is not much older than the newest. A hub
-// that refuses so many parts knows none.
+// Limits of partial reports. mostFresh is the number of remembered reports. A full report is sent
+// at least every partsFor, so that a hub never stores a long chain of differences. After
+// mostRefused refusals, the agent sends only full reports to this hub.
 const (
 	mostFresh   = 8
 	partsFor    = 24 * time.Hour
 	mostRefused = 3
 )
 
-// appended takes a report that is durable, or one that takes the place of the newest.
+// appended adds a report after it is durable. It can also replace the newest report.
 func (t *reportBase) appended(r fleet.Report) {
 	t.fresh = slices.DeleteFunc(t.fresh, func(o fleet.Report) bool { return o.Seq >= r.Seq })
 	t.fresh = append(t.fresh, r)
 	t.fresh = slices.Delete(t.fresh, 0, max(len(t.fresh)-mostFresh, 0))
 }
 
-// body is the text of a report as it is sent; kept reads it from the outbox.
+// body returns the report with the number seq as it is sent: a partial report if possible,
+// otherwise the full report that kept reads from the outbox.
 func (t *reportBase) body(seq uint64, now time.Time, kept func(seq uint64) ([]byte, error)) ([]byte, error) {
 	t.part = false
 	if r, ok := t.find(seq); ok && !t.all && t.refused < mostRefused && now.Sub(t.whole) < partsFor {
@@ -55,13 +56,13 @@ func (t *reportBase) find(seq uint64) (fleet.Report, bool) {
 	return t.fresh[i], true
 }
 
-// acknowledged takes how the hub answered to the report under way.
+// acknowledged records the answer of the hub to the report in transit.
 func (t *reportBase) acknowledged(seq uint64, failed bool, now time.Time) {
 	if failed {
 		if t.part {
 			t.refused++
 		}
-		t.had = fleet.Report{} // it gets this one whole
+		t.had = fleet.Report{} // the hub gets the full report next
 		return
 	}
 	if !t.part {
@@ -71,8 +72,8 @@ func (t *reportBase) acknowledged(seq uint64, failed bool, now time.Time) {
 	t.fresh = slices.DeleteFunc(t.fresh, func(r fleet.Report) bool { return r.Seq <= seq })
 }
 
-// tellAll has the next report be whole.
+// tellAll makes the next report a full report.
 func (t *reportBase) tellAll() { t.all = true }
 
-// connected forgets what a hub had, since it may be another one.
+// connected forgets the base after a new connection, because it can be to a different hub.
 func (t *reportBase) connected() { t.had, t.refused = fleet.Report{}, 0 }

@@ -10,16 +10,16 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Authors is a Content that knows the authors of commits.
+// Authors is an optional ability of a Content: it returns the authors of commits.
 type Authors interface {
-	// Author is the author of the commit of a part, "name <mail>"; "" if it is not known.
+	// Author returns the author of the commit of a part as "name <mail>", "" if unknown.
 	Author(as fleet.Assigned) string
 }
 
-// revisionOf is the revision that the history records: the assigned commit, which the root
-// bundle names, and the commit of each part as it takes part in the run.
+// revisionOf returns the revision for the history: the assigned commit of the root bundle, and the
+// commits of all parts in the run.
 func (r *Runner) revisionOf(a fleet.Assignment, digest string) repo.Revision {
-	known := map[string]string{} // authors by commit: most parts are of the same few
+	known := map[string]string{} // authors by commit, because many parts have the same commit
 	var parts []repo.PartRevision
 	for _, as := range slices.Concat([]fleet.Assigned{a.Top}, a.Modules) {
 		v := as.Revision
@@ -41,7 +41,7 @@ func (r *Runner) author(as fleet.Assigned) string {
 	return ""
 }
 
-// longestLine bounds the text of a source line, in bytes.
+// longestLine is the maximum length of the text of a source line, in bytes.
 const longestLine = 200
 
 // addLines adds the text of their source lines to states. A host of a fleet has no

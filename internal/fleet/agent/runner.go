@@ -17,43 +17,45 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
-// DefaultConfirm is how long a run that may lock everybody out waits for contact with a
-// hub where the repository says nothing.
+// DefaultConfirm is the time within which an armed run must reach a hub, if the policy of the
+// repository has no confirm_within.
 const DefaultConfirm = 60 * time.Second
 
-// Runner makes the machine be as a composition says. It is used by one goroutine.
+// Runner applies compositions of bundles to the host. It must be used by one goroutine.
 type Runner struct {
-	// Open opens the engine of this machine; the function with it frees it.
+	// Open opens the executor of this host. The returned function closes it.
 	Open func(ctx context.Context) (executor.Executor, func() error, error)
-	// Facts observes the machine.
+	// Facts reads the facts of this host.
 	Facts   func(ctx context.Context) (map[string]cty.Value, error)
 	Compile func(compile.Input) (compile.Result, diag.List)
-	// Call gives what an action comes to. nil: only built in ones can be run.
+	// Call compiles an action of a module. nil: only built-in actions can run.
 	Call    func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List)
 	Content Content
 	// Admit decides whether this host executes a job that runs something. nil: it executes all.
 	Admit func(d fleet.Job) (Admission, error)
-	// Contact proves that a hub can be reached now, over a connection of its own if that
-	// can be had. nil: runs are not armed unless their checks can confirm them.
+	// Contact succeeds if a hub can be reached now, if possible over a new connection. nil: runs
+	// are armed only if their checks can confirm them.
 	Contact func(ctx context.Context) error
-	// Arms tells that runs can be armed: this is the machine that people log in to.
+	// Arms permits armed runs: users log in to this host.
 	Arms bool
-	// Watched are files that are watched besides what is managed: those with which people
-	// tell the engine something.
+	// Watched lists additional files to watch: files through which users control the executor, such
+	// as a freeze.
 	Watched []string
-	// Patience is how long somebody else's lock is waited for, a minute where it is 0.
+	// Patience is the time to wait for a lock that another process has, one minute if 0.
 	Patience time.Duration
 	Now      func() time.Time
 	Version  string
-	// Adopts tells whether to replace what another repository or target applied here, and
-	// Adopted is told that it was done. nil: it is never replaced.
+	// Adopts reports whether the agent may replace configuration that another repository or target
+	// applied on this host. Adopted is called after the first successful run with this permission.
+	// nil: it is never replaced.
 	Adopts  func() bool
 	Adopted func()
 
 	has *prepared
 }
 
-// Run does one, and tells what it finds on the way. When ctx ends it stops cleanly.
+// Run executes one run and reports found drift through tell before it changes anything. When ctx
+// ends it stops cleanly.
 func (r *Runner) Run(ctx context.Context, run machine.Run, tell func(machine.Event)) machine.Outcome {
 	x, done, err := r.Open(ctx)
 	if err != nil {
@@ -87,29 +89,29 @@ func (r *Runner) Run(ctx context.Context, run machine.Run, tell func(machine.Eve
 	return out
 }
 
-// mayRun refuses, before anything is compiled, where the machine is frozen or waits for
-// somebody's confirmation.
+// mayRun refuses a run before anything is compiled, if the host is frozen or an earlier run waits
+// for its confirmation.
 func (r *Runner) mayRun(ctx context.Context, x executor.Executor, run machine.Run) (machine.Outcome, bool) {
 	c, err := x.Condition(ctx)
 	switch {
-	case err != nil || run.Look: // what is wrong, the run will tell
+	case err != nil || run.Look: // the run itself reports the error
 		return machine.Outcome{}, true
 	case c.Frozen != nil:
 		return machine.Outcome{Result: machine.Frozen, Error: localFreezeOf(c)}, false
 	case c.Armed != nil && r.Now().Before(time.Unix(0, c.Armed.Deadline)):
-		return machine.Outcome{Result: machine.Locked, Error: fmt.Sprintf("run %d waits to be confirmed", c.Armed.Run)}, false
+		return machine.Outcome{Result: machine.Locked, Error: fmt.Sprintf("run %d waits for a confirmation", c.Armed.Run)}, false
 	}
 	return machine.Outcome{}, true
 }
 
-// localFreezeOf is who froze the machine, and why; "" for nobody.
+// localFreezeOf returns the user who froze the host, and the reason; "" if the host is not frozen.
 func localFreezeOf(c executor.Condition) string {
 	if c.Frozen == nil {
 		return ""
 	}
 	text := "by " + c.Frozen.By
 	if c.Frozen.By == "" {
-		text = "by somebody"
+		text = "by an unknown user"
 	}
 	if c.Frozen.Why != "" {
 		text += ": " + c.Frozen.Why
@@ -117,7 +119,7 @@ func localFreezeOf(c executor.Condition) string {
 	return text
 }
 
-// LocalFreeze is who froze the machine, and why; "" for nobody.
+// LocalFreeze returns the user who froze the host, and the reason; "" if the host is not frozen.
 func (r *Runner) LocalFreeze(ctx context.Context) (string, error) {
 	x, done, err := r.Open(ctx)
 	if err != nil {
@@ -128,8 +130,8 @@ func (r *Runner) LocalFreeze(ctx context.Context) (string, error) {
 	return localFreezeOf(c), err
 }
 
-// Managed is what stands on the machine and can be watched, by the state that the engine
-// keeps.
+// Managed returns the applied paths and units that can be watched, from the applied state of the
+// executor.
 func (r *Runner) Managed(ctx context.Context) (Managed, error) {
 	x, done, err := r.Open(ctx)
 	if err != nil {
@@ -145,7 +147,7 @@ func (r *Runner) Managed(ctx context.Context) (Managed, error) {
 	return m, nil
 }
 
-// Close frees what it keeps for the next run.
+// Close frees the compiled composition that is kept for the next run.
 func (r *Runner) Close() error {
 	if r.has == nil {
 		return nil
@@ -160,7 +162,7 @@ func (r *Runner) enforce(ctx context.Context, x executor.Executor, has *prepared
 	req.Verify = run.Full
 	p, err := x.Plan(ctx, req)
 	if errors.Is(err, executor.ErrForeign) {
-		return broken(fmt.Errorf("%w; the agent waits: undo what is applied (fettle rollback origin), or let the agent replace it (fettle agent enrol --adopt)", err))
+		return broken(fmt.Errorf("%w; the agent waits: undo the applied configuration (fettle rollback origin), or let the agent replace it (fettle agent enrol --adopt)", err))
 	}
 	if err != nil {
 		return has.owners.ended(ctx, &plan.Plan{}, nil, err)
@@ -184,7 +186,7 @@ func (r *Runner) enforce(ctx context.Context, x executor.Executor, has *prepared
 	return out
 }
 
-// looked is the outcome of a look that changes nothing.
+// looked is the outcome of a run that only observes.
 func looked(drift map[string]int, first string) machine.Outcome {
 	out := done(drift, first)
 	out.Result = machine.Looked
@@ -199,7 +201,8 @@ func done(drift map[string]int, first string) machine.Outcome {
 	return out
 }
 
-// apply runs the plan, once more where the machine has changed since it was made.
+// apply runs the plan. If the host has changed since the plan was made, it makes a new plan and
+// tries once more.
 func (r *Runner) apply(ctx context.Context, x executor.Executor, has *prepared, p *plan.Plan, run machine.Run) (*executor.Report, error) {
 	o := r.options(has.req.Policy, run)
 	o.Sections = has.owners.sections(run.Want)
@@ -215,13 +218,13 @@ func (r *Runner) apply(ctx context.Context, x executor.Executor, has *prepared, 
 	return r.confirm(ctx, x, rep, o)
 }
 
-// options are how the repository wants its runs. One that may lock everybody out is
-// armed: what could show that it has not is a hub that was there before, or its checks.
+// options returns the options of a run according to the policy of the repository. A run that could
+// lock operators out is armed, if the contact to a hub or its checks can confirm it.
 func (r *Runner) options(p catalog.Policy, run machine.Run) executor.Options {
 	o := executor.Options{
 		OnFailure: p.OnFailure, OnCrash: p.OnCrash, OnCheckFailure: p.OnCheckFailure,
 		User: "agent", From: "fleet", Command: commandOf(run), Version: r.Version, Unasked: true,
-		CrossIrreversible: true, // whoever approved the commit consented: no operator is here to ask
+		CrossIrreversible: true, // the approval of the commit includes consent: no operator is present to ask
 	}
 	if p.LockOut == "ignore" || !r.Arms {
 		return o
@@ -237,7 +240,7 @@ func (r *Runner) options(p catalog.Policy, run machine.Run) executor.Options {
 	return o
 }
 
-// commandOf says in the history why there was a run.
+// commandOf returns the command line of a run for the history, with its cause.
 func commandOf(run machine.Run) string {
 	text := fmt.Sprintf("fettle agent: %s, generation %d.%d", run.Cause, run.Want.Epoch, run.Want.Generation)
 	if run.By != "" {

@@ -10,9 +10,10 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// sections are the modules of an assignment, each with what it writes and with what those
-// write that need it, by however many steps: one that fails keeps no other from being
-// applied. What belongs to no module is one too.
+// sections divides a run by modules, so that a failure in one module does not prevent other modules
+// from being applied. Each section contains the addresses of its module, and in Behind the
+// addresses of all modules that need it directly or indirectly. States outside modules form one
+// more section.
 func (o owners) sections(want fleet.Assignment) []executor.Section {
 	of := map[string][]addr.Addr{}
 	for a, module := range o {
@@ -32,7 +33,7 @@ func (o owners) sections(want fleet.Assignment) []executor.Section {
 	return out
 }
 
-// needing are the modules that need one, and those that need them, sorted.
+// needing returns the modules that need a module directly or indirectly, sorted.
 func needing(want fleet.Assignment, module string) []string {
 	seen := map[string]bool{module: true}
 	for more := true; more; {

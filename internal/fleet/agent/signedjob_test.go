@@ -161,14 +161,14 @@ func TestAHostileHubAltersJobs(t *testing.T) {
 		"another fleet":  {run, signJob(t, u, run, func(c *content.Command) { c.Fleet = "fleet-sha256-bb" }), "another fleet"},
 		"expired":        {run, signJob(t, u, run, func(c *content.Command) { c.Until = c.From + 1 }), "it was valid until"},
 		"the future":     {run, signJob(t, u, run, func(c *content.Command) { c.From += 1800 }), "it is valid from"},
-		"a stream":       {run, signJob(t, u, run, func(c *content.Command) { c.Call = "command" }), "the signature is for the call"},
+		"a stream":       {run, signJob(t, u, run, func(c *content.Command) { c.Call = "command" }), "its signature is for the call"},
 		"cut off":        {run, good[:len(good)-40], "cannot accept"},
 		"altered text":   {run, strings.Replace(good, "nginx", "sshd", 1), "cannot accept"},
 	}
 	for name, change := range altered {
 		c := run
 		change(&c)
-		attacks[name] = attack{c, good, "delivered another command than the signed one"}
+		attacks[name] = attack{c, good, "the delivered command differs from the signed command"}
 	}
 	for name, a := range attacks {
 		n.deliver(fleet.Job{ID: name, What: fleet.JobRun, Run: &a.run, Signed: a.signed, By: "ada"})

@@ -16,13 +16,12 @@ func (c *Client) Binaries(ctx context.Context) (document.BinaryPage, error) {
 	return call[document.BinaryPage](ctx, c, http.MethodGet, "/v1/binaries", nil, nil)
 }
 
-// SetBinary says which program agents are to be.
+// SetBinary sets the version that agents must run.
 func (c *Client) SetBinary(ctx context.Context, r document.BinaryRequest) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/binaries", nil, r)
 }
 
-// UploadBinary gives the hub a file of a program, and tells its name. It may be given
-// again.
+// UploadBinary uploads a binary and returns its digest and size. It can be repeated.
 func (c *Client) UploadBinary(ctx context.Context, file io.Reader) (fleet.Bundle, error) {
 	var b fleet.Bundle
 	r, err := c.request(ctx, http.MethodPost, "/v1/binaries/file", nil, nil)

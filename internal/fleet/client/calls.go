@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// TargetQuery chooses targets, as the API has it.
+// TargetQuery selects targets, with the parameters of the API.
 type TargetQuery struct {
 	Select        []string
 	All           bool
@@ -18,7 +18,7 @@ type TargetQuery struct {
 	Offset, Limit int
 }
 
-// EventQuery chooses events, as the API has it.
+// EventQuery selects events, with the parameters of the API.
 type EventQuery struct {
 	Target, Module string
 	Kinds          []string
@@ -39,32 +39,32 @@ func text(q url.Values, name, value string) {
 	}
 }
 
-// WhoAmI says as whom the hub sees this client.
+// WhoAmI returns the user of this client.
 func (c *Client) WhoAmI(ctx context.Context) (document.CurrentUser, error) {
 	return call[document.CurrentUser](ctx, c, http.MethodGet, "/v1/whoami", nil, nil)
 }
 
-// Status is the fleet in numbers.
+// Status returns a summary of the fleet.
 func (c *Client) Status(ctx context.Context) (document.Status, error) {
 	return call[document.Status](ctx, c, http.MethodGet, "/v1/status", nil, nil)
 }
 
-// Health is how the hub is.
+// Health returns the health of the hub.
 func (c *Client) Health(ctx context.Context) (document.Health, error) {
 	return call[document.Health](ctx, c, http.MethodGet, "/v1/health", nil, nil)
 }
 
-// Exports are the values that targets export.
+// Exports returns the exported values of all targets.
 func (c *Client) Exports(ctx context.Context) (document.Exports, error) {
 	return call[document.Exports](ctx, c, http.MethodGet, "/v1/exports", nil, nil)
 }
 
-// Repositories are those that the hub follows.
+// Repositories returns the repositories that the hub follows.
 func (c *Client) Repositories(ctx context.Context) (document.RepositoryPage, error) {
 	return call[document.RepositoryPage](ctx, c, http.MethodGet, "/v1/repositories", nil, nil)
 }
 
-// Targets is a page of them.
+// Targets returns a page of targets.
 func (c *Client) Targets(ctx context.Context, t TargetQuery) (document.TargetPage, error) {
 	q := url.Values{}
 	if len(t.Select) > 0 {
@@ -86,12 +86,12 @@ func targetPath(name, verb string) string {
 	return "/v1/targets/" + url.PathEscape(name) + verb
 }
 
-// Target is one of them, by identity or name.
+// Target returns one target, by ID or name.
 func (c *Client) Target(ctx context.Context, name string) (document.TargetDetail, error) {
 	return call[document.TargetDetail](ctx, c, http.MethodGet, targetPath(name, ""), nil, nil)
 }
 
-// Approve lets a target in.
+// Approve approves a pending target.
 func (c *Client) Approve(ctx context.Context, name string) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, targetPath(name, "approve"), nil, document.ReasonRequest{})
 }
@@ -101,72 +101,72 @@ func (c *Client) Label(ctx context.Context, name string, r document.LabelRequest
 	return call[document.Done](ctx, c, http.MethodPost, targetPath(name, "label"), nil, r)
 }
 
-// Retire takes a target out of the fleet.
+// Retire removes a target from the fleet.
 func (c *Client) Retire(ctx context.Context, name, reason string) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, targetPath(name, "retire"), nil, document.ReasonRequest{Reason: reason})
 }
 
-// Revoke ends that a target is believed.
+// Revoke revokes the certificate of a target.
 func (c *Client) Revoke(ctx context.Context, name, reason string) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, targetPath(name, "revoke"), nil, document.ReasonRequest{Reason: reason})
 }
 
-// Pin keeps a target on a revision.
+// Pin pins a target to a revision.
 func (c *Client) Pin(ctx context.Context, name string, r document.PinRequest) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, targetPath(name, "pin"), nil, r)
 }
 
-// Unpin ends that; module "" is the pin of all of the target.
+// Unpin removes a pin; module "" means the pin of the whole target.
 func (c *Client) Unpin(ctx context.Context, name, module string) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, targetPath(name, "unpin"), nil, document.UnpinRequest{Module: module})
 }
 
-// Freeze keeps a target from changing.
+// Freeze freezes a target: nothing changes on it until Unfreeze.
 func (c *Client) Freeze(ctx context.Context, name string, r document.FreezeRequest) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, targetPath(name, "freeze"), nil, r)
 }
 
-// FreezeAll keeps all targets from changing, also those that join later.
+// FreezeAll freezes all targets, including targets that join later.
 func (c *Client) FreezeAll(ctx context.Context, r document.FreezeRequest) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/freeze", nil, r)
 }
 
-// UnfreezeAll ends that; freezes of single targets remain.
+// UnfreezeAll undoes FreezeAll. Freezes of single targets remain.
 func (c *Client) UnfreezeAll(ctx context.Context) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/unfreeze", nil, document.ReasonRequest{})
 }
 
-// Suspect marks a target as one that is not to be relied on.
+// Suspect marks a target as unreliable.
 func (c *Client) Suspect(ctx context.Context, name, reason string) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, targetPath(name, "suspect"), nil, document.ReasonRequest{Reason: reason})
 }
 
-// Trust ends that.
+// Trust removes the mark of Suspect.
 func (c *Client) Trust(ctx context.Context, name, reason string) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, targetPath(name, "trust"), nil, document.ReasonRequest{Reason: reason})
 }
 
-// Requests returns the requests of agents that are not decided.
+// Requests returns the pending requests of agents.
 func (c *Client) Requests(ctx context.Context) (document.RequestPage, error) {
 	return call[document.RequestPage](ctx, c, http.MethodGet, "/v1/requests", nil, nil)
 }
 
-// Certificates are those of services.
+// Certificates returns the certificates of services.
 func (c *Client) Certificates(ctx context.Context) (document.CertificatePage, error) {
 	return call[document.CertificatePage](ctx, c, http.MethodGet, "/v1/certificates", nil, nil)
 }
 
-// RevokeCertificates has nobody believe some any more.
+// RevokeCertificates revokes certificates of services.
 func (c *Client) RevokeCertificates(ctx context.Context, r document.CertificateRevocation) (document.Job, error) {
 	return call[document.Job](ctx, c, http.MethodPost, "/v1/certificates/revoke", nil, r)
 }
 
-// RequestPolicy is the policy for requests of agents.
+// RequestPolicy returns the policy for requests of agents.
 func (c *Client) RequestPolicy(ctx context.Context) (document.RequestPolicy, error) {
 	return call[document.RequestPolicy](ctx, c, http.MethodGet, "/v1/requests/policy", nil, nil)
 }
 
-// SetRequestPolicy changes one answer, or one rule, at all hubs.
+// SetRequestPolicy changes one answer or one rule of the policy, at all hubs.
 func (c *Client) SetRequestPolicy(ctx context.Context, r document.RequestPolicyChange) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/requests/policy", nil, r)
 }
@@ -180,22 +180,22 @@ func (c *Client) DecideRequest(ctx context.Context, name, what string, refuse bo
 	return call[document.Done](ctx, c, http.MethodPost, targetPath(name, "requests/"+url.PathEscape(what)+"/"+how), nil, r)
 }
 
-// Unfreeze ends that.
+// Unfreeze undoes Freeze.
 func (c *Client) Unfreeze(ctx context.Context, name string) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, targetPath(name, "unfreeze"), nil, document.ReasonRequest{})
 }
 
-// Explain is why a module on a target is as it is.
+// Explain returns the reasons for the state of a module on a target.
 func (c *Client) Explain(ctx context.Context, target, module string) (document.Explanation, error) {
 	return call[document.Explanation](ctx, c, http.MethodGet, targetPath(target, "")+"/modules/"+url.PathEscape(module), nil, nil)
 }
 
-// Modules are all that are assigned.
+// Modules returns all assigned modules.
 func (c *Client) Modules(ctx context.Context) (document.ModulePage, error) {
 	return call[document.ModulePage](ctx, c, http.MethodGet, "/v1/modules", nil, nil)
 }
 
-// Module is one of them with its targets, at most limit where that is not 0.
+// Module returns one module with its targets, at most limit if limit is not 0.
 func (c *Client) Module(ctx context.Context, name string, limit int) (document.ModuleDetail, error) {
 	q := url.Values{}
 	number(q, "limit", limit)
@@ -220,48 +220,48 @@ func (e EventQuery) values() url.Values {
 	return q
 }
 
-// Events is a page of them.
+// Events returns a page of events.
 func (c *Client) Events(ctx context.Context, e EventQuery) (document.EventPage, error) {
 	return call[document.EventPage](ctx, c, http.MethodGet, "/v1/events", e.values(), nil)
 }
 
-// Users are those whom the hub knows.
+// Users returns the users of the hubs.
 func (c *Client) Users(ctx context.Context) (document.UserPage, error) {
 	return call[document.UserPage](ctx, c, http.MethodGet, "/v1/users", nil, nil)
 }
 
-// SetUser makes somebody known, or changes what they may do.
+// SetUser creates a user, or changes the roles of a user.
 func (c *Client) SetUser(ctx context.Context, r document.UserRequest) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/users", nil, r)
 }
 
-// CreateLogin makes a token for somebody; it is in the answer and nowhere else.
+// CreateLogin creates a bearer token for a user. Only the answer contains the token.
 func (c *Client) CreateLogin(ctx context.Context, name string, r document.LoginRequest) (document.NewLogin, error) {
 	return call[document.NewLogin](ctx, c, http.MethodPost, "/v1/users/"+url.PathEscape(name)+"/login", nil, r)
 }
 
-// Logins are the tokens of somebody.
+// Logins returns the bearer tokens of a user, without their secrets.
 func (c *Client) Logins(ctx context.Context, name string) (document.LoginPage, error) {
 	return call[document.LoginPage](ctx, c, http.MethodGet, "/v1/users/"+url.PathEscape(name)+"/logins", nil, nil)
 }
 
-// RevokeLogin ends one of them, at all hubs.
+// RevokeLogin revokes a bearer token at all hubs.
 func (c *Client) RevokeLogin(ctx context.Context, name, id, reason string) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/users/"+url.PathEscape(name)+"/logins/"+url.PathEscape(id)+"/revoke", nil, document.ReasonRequest{Reason: reason})
 }
 
-// CreateToken makes one; its secret is in the answer and nowhere else.
+// CreateToken creates a token for enrolments. Only the answer contains its secret.
 func (c *Client) CreateToken(ctx context.Context, r document.TokenRequest) (document.NewToken, error) {
 	return call[document.NewToken](ctx, c, http.MethodPost, "/v1/tokens", nil, r)
 }
 
-// Tokens are those that are kept.
+// Tokens returns the stored tokens, without their secrets.
 func (c *Client) Tokens(ctx context.Context) (document.TokenPage, error) {
 	return call[document.TokenPage](ctx, c, http.MethodGet, "/v1/tokens", nil, nil)
 }
 
-// Audit is a part of the audit log of the hub that answers, from a byte on where a record
-// begins; below 0 it is the last records. limit 0 is as many as one page has.
+// Audit returns a part of the audit log of the connected hub, from the byte offset of a record. A
+// negative offset returns the last records. limit 0 means a full page.
 func (c *Client) Audit(ctx context.Context, offset int64, limit int) (document.AuditPage, error) {
 	q := url.Values{}
 	if offset >= 0 {
@@ -273,17 +273,17 @@ func (c *Client) Audit(ctx context.Context, offset int64, limit int) (document.A
 	return call[document.AuditPage](ctx, c, http.MethodGet, "/v1/audit", q, nil)
 }
 
-// Hubs are the hubs of the fleet.
+// Hubs returns the hubs of the fleet.
 func (c *Client) Hubs(ctx context.Context) (document.HubPage, error) {
 	return call[document.HubPage](ctx, c, http.MethodGet, "/v1/hubs", nil, nil)
 }
 
-// RetireHub takes a hub out of the fleet.
+// RetireHub removes a hub from the fleet.
 func (c *Client) RetireHub(ctx context.Context, name string, r document.HubRetirement) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/hubs/"+url.PathEscape(name)+"/retire", nil, r)
 }
 
-// RevokeToken ends that one lets anybody in.
+// RevokeToken revokes a token, so that no host can use it to join.
 func (c *Client) RevokeToken(ctx context.Context, id string) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/tokens/"+url.PathEscape(id)+"/revoke", nil, document.ReasonRequest{})
 }

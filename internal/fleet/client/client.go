@@ -1,14 +1,15 @@
-// Package client is the other end of a hub's API: what the command line asks a hub.
+// Package client is the client of a hub's API, for the command line.
 //
 //	c, err := client.New(client.Login{Hub: "https://hub.example.org:7440", Token: token, Authority: digest})
 //	page, err := c.Targets(ctx, client.TargetQuery{Select: []string{"label:env=prod"}})
 //
-// A hub is believed when its certificate says that it is a hub and comes from the
-// authority whose digest was pinned, whatever its host name is: certificates of hubs are
-// made by the authority itself, and nobody else's are.
+// The client trusts a server if its certificate is a hub certificate of the fleet CA with the
+// pinned digest. The host name does not matter, because only the fleet CA makes certificates of
+// hubs.
 //
-// What a hub refuses is a *document.Problem; what keeps one from asking is another error.
-// Nothing is asked twice by itself, but for a stream of events that broke.
+// If a hub refuses a request, the error is a *document.Problem; any other error means that there is
+// no valid answer. The client never repeats a request, except that it reconnects a broken stream of
+// events.
 package client
 
 import (
@@ -33,41 +34,43 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// maxAnswer bounds what is read of one answer, in bytes.
+// maxAnswer is the maximum size of an answer, in bytes.
 const maxAnswer = 64 << 20
 
-// patience is how long an answer may take, except for streams. A hub answers within 30 seconds.
+// patience is the time limit of an answer, except for streams. A hub answers within 30 seconds.
 const patience = 35 * time.Second
 
-// Login is what a person needs to ask a hub. It holds a secret.
+// Login contains the address and the credentials of a user for a hub. It contains a secret.
 type Login struct {
 	Format string `json:"format"` // LoginFormat
-	// Hub is https://HOST:PORT, or unix:///PATH for the socket of a hub on this machine,
-	// which needs nothing else.
+	// Hub is https://HOST:PORT, or unix:///PATH for the socket of a hub on this host. The socket
+	// needs no other fields.
 	Hub       string `json:"hub"`
 	Token     string `json:"token,omitempty"`
-	Authority string `json:"authority,omitempty"` // sha256:hex of its certificate
-	// SignKey is the file of the SSH key that signs commands, absolute; "" signs none.
+	Authority string `json:"authority,omitempty"` // sha256:hex of the certificate of the fleet CA
+	// SignKey is the file of the SSH key that signs commands, an absolute path; "" means that
+	// commands are not signed.
 	SignKey string `json:"sign_key,omitempty"`
 }
 
-// LoginFormat is the format of a Login that is kept.
+// LoginFormat is the version of the format of a stored Login.
 const LoginFormat = "fettle.login/1"
 
-// Client asks one hub. Its methods may be called from any goroutine.
+// Client sends requests to one hub. Its methods can be called from any goroutine.
 type Client struct {
 	base  string
 	token string
 	http  *http.Client
-	// streams is for what is more than a question: HTTP/1.1 alone.
+	// streams is used for connections that become streams. It uses only HTTP/1.1.
 	streams *http.Client
 	onWait  func() (end func())
 }
 
-// ErrStopped is in the chain where the socket of a hub on this machine is there, and nobody listens.
-var ErrStopped = errors.New("it does not run")
+// ErrStopped is in the chain of the error if the socket of a hub on this host exists, but no hub
+// listens on it.
+var ErrStopped = errors.New("the hub on this host does not run")
 
-// New makes a client; nothing is asked yet.
+// New makes a client. It does not connect.
 func New(l Login) (*Client, error) {
 	u, err := url.Parse(l.Hub)
 	if err != nil {
@@ -85,7 +88,7 @@ func New(l Login) (*Client, error) {
 			conn, err := d.DialContext(ctx, "unix", u.Path)
 			allowed := !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist)
 			if err != nil && allowed && ctx.Err() == nil { // a hub that was killed leaves its socket
-				err = fmt.Errorf("%w. Start it: systemctl start fettle-hub. If this machine is to have none, remove %s: %w", ErrStopped, u.Path, err)
+				err = fmt.Errorf("%w. Start it: systemctl start fettle-hub. If this host needs no hub, remove %s: %w", ErrStopped, u.Path, err)
 			}
 			return conn, err
 		}
@@ -93,29 +96,29 @@ func New(l Login) (*Client, error) {
 		return c, nil
 	case u.Scheme == "https" && u.Host != "" && strings.Trim(u.Path, "/") == "" && u.RawQuery == "" && u.User == nil:
 		if err := fleet.CheckDigest(l.Authority); err != nil {
-			return nil, fmt.Errorf("cannot tell which hub to believe: %w", err)
+			return nil, fmt.Errorf("cannot verify the hub, because the login has no valid digest of the fleet CA: %w", err)
 		}
 		transport.TLSClientConfig = believing(l.Authority)
 		c.base, c.streams = "https://"+u.Host, oneConnection(transport, c.http)
 		return c, nil
 	}
-	return nil, fmt.Errorf("cannot read %.80q as the address of a hub: it is https://HOST:PORT", l.Hub)
+	return nil, fmt.Errorf("cannot read %.80q as the address of a hub. Write https://HOST:PORT", l.Hub)
 }
 
-// DigestOf is what an authority's certificate is pinned by.
+// DigestOf returns the digest of the certificate of a fleet CA, by which clients pin it.
 func DigestOf(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.Raw)
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// ErrStranger is in the chain of the error about who is no hub of the authority.
-var ErrStranger = errors.New("it is no hub of the fleet that was logged in to")
+// ErrStranger is in the chain of the error if the server is not a hub of the pinned fleet CA.
+var ErrStranger = errors.New("the server is not a hub of this fleet, because its certificate is not from the fleet CA of the login")
 
-// believing takes hubs of one authority only.
+// believing returns a TLS configuration that accepts only hubs of one fleet CA.
 func believing(authority string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
-		InsecureSkipVerify: true, // VerifyConnection does it: there is no host name to compare
+		InsecureSkipVerify: true, // VerifyConnection verifies the chain; there is no host name to compare
 		VerifyConnection:   func(s tls.ConnectionState) error { return verify(s.PeerCertificates, authority) },
 	}
 }
@@ -139,17 +142,17 @@ func verify(chain []*x509.Certificate, authority string) error {
 	return nil
 }
 
-// isHub tells whether the one name of a certificate is that of a hub.
+// isHub reports whether the only URI of a certificate names a hub.
 func isHub(c *x509.Certificate) bool {
 	return len(c.URIs) == 1 && c.URIs[0].Scheme == "fettle" && strings.HasPrefix(c.URIs[0].Path, "/hub/")
 }
 
-// Authority asks who stands behind a hub, believing nobody: the digest is to be compared
-// by other means.
+// Authority returns the digest of the fleet CA of a server, without trusting it. The user must
+// compare the digest with a trusted source.
 func Authority(ctx context.Context, hub string) (string, error) {
 	u, err := url.Parse(hub)
 	if err != nil || u.Scheme != "https" || u.Host == "" {
-		return "", fmt.Errorf("cannot read %.80q as the address of a hub: it is https://HOST:PORT", hub)
+		return "", fmt.Errorf("cannot read %.80q as the address of a hub. Write https://HOST:PORT", hub)
 	}
 	var found string
 	d := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
@@ -167,18 +170,18 @@ func Authority(ctx context.Context, hub string) (string, error) {
 		return "", fmt.Errorf("cannot reach the hub %s: %w", hub, err)
 	}
 	if found == "" {
-		err = fmt.Errorf("cannot find an authority behind %s: it shows no certificate of one", hub)
+		err = fmt.Errorf("cannot find the fleet CA of %s: the server sends no CA certificate, so it is not a hub", hub)
 	}
 	return found, errors.Join(err, conn.Close())
 }
 
-// request makes one. in nil sends no body.
+// request makes a request. A nil in sends no body.
 func (c *Client) request(ctx context.Context, method, path string, query url.Values, in any) (*http.Request, error) {
 	var body io.Reader
 	if in != nil {
 		b, err := json.Marshal(in)
 		if err != nil {
-			return nil, fmt.Errorf("cannot ask the hub: %w", err)
+			return nil, fmt.Errorf("cannot send the request to the hub: %w", err)
 		}
 		body = bytes.NewReader(b)
 	}
@@ -188,7 +191,7 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	}
 	r, err := http.NewRequestWithContext(ctx, method, address, body)
 	if err != nil {
-		return nil, fmt.Errorf("cannot ask the hub: %w", err)
+		return nil, fmt.Errorf("cannot send the request to the hub: %w", err)
 	}
 	if in != nil {
 		r.Header.Set("Content-Type", "application/json")
@@ -199,12 +202,13 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 	return r, nil
 }
 
-// send gives the answer when it is a good one.
+// send sends a request and returns the answer if its status is 200.
 func (c *Client) send(r *http.Request) (*http.Response, error) {
 	return c.answer(c.http, r, http.StatusOK)
 }
 
-// answer is that of a hub by one of the two ways to ask it, when it is the one wanted.
+// answer sends a request with one of the two HTTP clients, and returns the answer if it has the
+// status want. Any other answer becomes an error.
 func (c *Client) answer(by *http.Client, r *http.Request, want int) (*http.Response, error) {
 	answer, err := c.do(by, r)
 	if err != nil {
@@ -217,12 +221,12 @@ func (c *Client) answer(by *http.Client, r *http.Request, want int) (*http.Respo
 	p := &document.Problem{}
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 1<<20))
 	if json.Unmarshal(text, p) != nil || p.Title == "" {
-		return nil, fmt.Errorf("cannot ask %s: it answers %s, which no hub does", c.base, answer.Status)
+		return nil, fmt.Errorf("cannot use %s: the answer %s is not from a hub. Check the address", c.base, answer.Status)
 	}
 	return nil, p
 }
 
-// call sends one request and reads the document that comes back.
+// call sends one request and decodes the document in the answer.
 //
 // The body of a request waits until the hub has the header and answers 100 Continue (RFC 9110,
 // section 10.1.1). If the network delays a request until the caller has given up, the hub gets a header

@@ -10,10 +10,9 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// Executor opens the executor of a target, by identity or name: a stream for wire.Dial.
-// changes asks for one that may change something, which needs another right. command is
-// what was typed, for the audit log. ctx bounds the opening alone; the caller closes the
-// stream.
+// Executor opens the executor of a target, by ID or name: a stream for wire.Dial. With changes, the
+// executor can change the target, which requires another right. command is the command line of the
+// user, for the audit log. ctx limits only the opening. The caller must close the stream.
 func (c *Client) Executor(ctx context.Context, name string, changes bool, command string) (io.ReadWriteCloser, error) {
 	verb := "look"
 	if changes {
@@ -34,32 +33,32 @@ func (c *Client) Executor(ctx context.Context, name string, changes bool, comman
 	stream, ok := answer.Body.(io.ReadWriteCloser)
 	if !ok || answer.Header.Get("Upgrade") != document.ExecutorProtocol {
 		_ = answer.Body.Close()
-		return nil, fmt.Errorf("cannot reach %s through %s: what answers there is no hub", name, c.base)
+		return nil, fmt.Errorf("cannot reach %s through %s: the server at this address is not a hub", name, c.base)
 	}
 	return stream, nil
 }
 
-// maxCommand bounds what is told of a command line, in bytes.
+// maxCommand is the maximum length of the recorded command line, in bytes.
 const maxCommand = 4 << 10
 
-// oneConnection is a client whose connections can become something else.
+// oneConnection returns an HTTP client whose connections can become streams.
 func oneConnection(t *http.Transport, like *http.Client) *http.Client {
 	t = t.Clone()
 	t.ForceAttemptHTTP2, t.Protocols = false, new(http.Protocols)
 	t.Protocols.SetHTTP1(true)
 	if t.TLSNextProto = nil; t.TLSClientConfig != nil {
-		t.TLSClientConfig.NextProtos = nil // the clone has those of HTTP/2
+		t.TLSClientConfig.NextProtos = nil // remove the entry for HTTP/2 that the clone inherited
 	}
 	return &http.Client{Transport: t, CheckRedirect: like.CheckRedirect}
 }
 
-// Refused tells whether an error is what a hub said, and not that nobody could ask it.
+// Refused reports whether the hub answered with an error, in contrast to a failed connection.
 func Refused(err error) bool { return statusOf(err) != 0 }
 
-// Missing tells whether a hub said that what was asked for is not there.
+// Missing reports whether the hub answered that the object does not exist.
 func Missing(err error) bool { return statusOf(err) == http.StatusNotFound }
 
-// Away tells whether a hub said that the agent of the target is not connected.
+// Away reports whether the hub answered that the agent of the target is not connected.
 func Away(err error) bool { return statusOf(err) == http.StatusServiceUnavailable }
 
 func statusOf(err error) int {

@@ -13,12 +13,12 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// maxEvent bounds one event of a stream, in bytes.
+// maxEvent is the maximum size of one event of a stream, in bytes.
 const maxEvent = 1 << 20
 
-// Follow calls each for events as they happen, from one goroutine, until ctx ends, each
-// fails or the hub refuses. A connection that breaks is made again, and nothing is left out or
-// given twice; lost is told then, if it is not nil.
+// Follow calls each for new events, from one goroutine, until ctx ends, each returns an error or
+// the hub refuses. It reconnects a broken connection without losing or repeating events, and calls
+// lost before, if lost is not nil.
 func (c *Client) Follow(ctx context.Context, e EventQuery, each func(document.Event) error, lost func(error)) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		began := false
@@ -45,7 +45,7 @@ func (c *Client) Follow(ctx context.Context, e EventQuery, each func(document.Ev
 	}
 }
 
-// stopped is an error of whom events are told to.
+// stopped wraps an error of the callback each.
 type stopped struct{ error }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -74,7 +74,7 @@ func (c *Client) stream(ctx context.Context, e EventQuery, each func(document.Ev
 	lines.Buffer(nil, maxEvent)
 	for lines.Scan() {
 		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
-			continue // the hub only shows that it lives
+			continue // a keep-alive line
 		}
 		var v document.Event
 		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {

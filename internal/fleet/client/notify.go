@@ -13,17 +13,17 @@ func (c *Client) Alarms(ctx context.Context) (document.AlarmPage, error) {
 	return call[document.AlarmPage](ctx, c, http.MethodGet, "/v1/alarms", nil, nil)
 }
 
-// ApproveAlarm lets happen what an alarm keeps from happening.
+// ApproveAlarm approves the assignment that an alarm blocks.
 func (c *Client) ApproveAlarm(ctx context.Context, digest string) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/alarms/approve", nil, document.ApprovalRequest{Digest: digest})
 }
 
-// Notifications are the rules.
+// Notifications returns the notification rules.
 func (c *Client) Notifications(ctx context.Context) (document.NotificationPage, error) {
 	return call[document.NotificationPage](ctx, c, http.MethodGet, "/v1/notifications", nil, nil)
 }
 
-// SetNotification makes a rule, or replaces it.
+// SetNotification creates or replaces a notification rule.
 func (c *Client) SetNotification(ctx context.Context, r document.Notification) (document.Done, error) {
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/notifications", nil, r)
 }
@@ -32,17 +32,17 @@ func (c *Client) onRule(ctx context.Context, name, verb string) (document.Done, 
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/notifications/"+url.PathEscape(name)+"/"+verb, nil, document.ReasonRequest{})
 }
 
-// RemoveNotification ends a rule.
+// RemoveNotification removes a notification rule.
 func (c *Client) RemoveNotification(ctx context.Context, name string) (document.Done, error) {
 	return c.onRule(ctx, name, "remove")
 }
 
-// TestNotification sends something by a rule at once.
+// TestNotification immediately sends a test message through a rule.
 func (c *Client) TestNotification(ctx context.Context, name string) (document.Done, error) {
 	return c.onRule(ctx, name, "test")
 }
 
-// DecideNotice lets a notice go that waits for it, or throws it away.
+// DecideNotice sends a notice that waits for approval, or discards it.
 func (c *Client) DecideNotice(ctx context.Context, id string, deny bool) (document.Done, error) {
 	verb := "approve"
 	if deny {
@@ -51,7 +51,7 @@ func (c *Client) DecideNotice(ctx context.Context, id string, deny bool) (docume
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/notices/"+url.PathEscape(id)+"/"+verb, nil, document.ReasonRequest{})
 }
 
-// Check is how the hub is, looked at closely.
+// Check returns the result of a detailed check of the hub.
 func (c *Client) Check(ctx context.Context) (document.HubCheck, error) {
 	return call[document.HubCheck](ctx, c, http.MethodGet, "/v1/check", nil, nil)
 }
@@ -61,7 +61,7 @@ func (c *Client) BackupSaved(ctx context.Context, d document.BackupSaved) (docum
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/backup/saved", nil, d)
 }
 
-// SaveState is what hubs share and nothing else knows, for a backup.
+// SaveState returns the shared state of the hubs, for a backup.
 func (c *Client) SaveState(ctx context.Context) (document.HubState, error) {
 	return call[document.HubState](ctx, c, http.MethodPost, "/v1/backup", nil, document.ReasonRequest{})
 }

@@ -7,8 +7,8 @@ import (
 	"net"
 )
 
-// SSHAgent connects to the SSH agent of a person, at the socket that SSH_AUTH_SOCK names. The
-// caller closes it.
+// SSHAgent connects to the SSH agent of the user, at the socket that SSH_AUTH_SOCK names. The
+// caller must close the connection.
 func SSHAgent(ctx context.Context, socket string) (io.ReadWriteCloser, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", socket)

@@ -35,7 +35,7 @@ func TestAnswersThatAreLost(t *testing.T) {
 	}
 	begun, ended := 0, 0
 	c.OnWait(func() func() { begun++; return func() { ended++ } })
-	const unknown = "it is not known whether it was done"
+	const unknown = "the result of the request is unknown"
 	if _, err := c.Freeze(t.Context(), "web1", document.FreezeRequest{}); err == nil || !strings.Contains(err.Error(), unknown) {
 		t.Errorf("a change: %v", err)
 	}

@@ -109,7 +109,7 @@ func TestViewOfATruncatedLog(t *testing.T) {
 		time.Sleep(time.Hour)
 		asked := 0
 		for _, r := range s.kept.log.Records() {
-			if bytes.Contains(r, []byte("asked by hub")) {
+			if bytes.Contains(r, []byte("requested by hub")) {
 				asked++
 			}
 		}

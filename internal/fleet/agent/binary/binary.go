@@ -6,16 +6,16 @@
 //	err = f.Change(func(k binary.Kept) binary.Kept { return k.Begin(build, within) })
 //	k, choice := binary.Decide(kept, self)     // the next start
 //
-// The program of the package is the one that is always begun, by boot or service manager.
-// It looks what was chosen and becomes that. A program that is new is begun beside the one
-// that runs and is looked after by it: if it does not tell in time that it has reached a
-// hub, it ends, and the old one goes on. So whatever is wrong with a new program, an old
-// one that worked decides about it, and how often one is begun is on the disk before.
+// The boot and the service manager always start the binary of the package. It reads the stored
+// choice and executes the chosen binary. A new binary starts on trial, as a child process of the
+// old one. If it does not confirm in time that it reached a hub, the old binary stops it and
+// continues. So even if the new binary does not work, the old one can still decide. The number of
+// starts is durable before each start.
 //
-// In the directory are
+// The directory contains
 //
 //	state.json   Kept
-//	HEX          programs, by their SHA-256
+//	HEX          binaries, by their SHA-256
 package binary
 
 import (
@@ -33,11 +33,11 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Format is that of Kept.
+// Format is the version of the format of Kept.
 const Format = "fettle.agent.program/1"
 
-// Directory is where programs lie. It is used by one process at a time, but that the one
-// which is on trial and the one that looks after it take turns.
+// Directory is the directory of the downloaded binaries. Only one process may use it at a time: the
+// binary on trial or the process that supervises it.
 type Directory struct {
 	Files host.FS
 	Dir   string
@@ -45,13 +45,13 @@ type Directory struct {
 
 func (f Directory) state() string { return path.Join(f.Dir, "state.json") }
 
-// Name is the name of a program's file in the directory.
+// Name returns the name of the file of a binary in the directory.
 func Name(b Build) string { return strings.TrimPrefix(b.Digest, "sha256:") }
 
 func (f Directory) file(b Build) string { return path.Join(f.Dir, Name(b)) }
 
-// Load reads what is known; the zero value where nothing is. What a newer program wrote
-// that this one does not know is an error: it stays what it is then.
+// Load reads the stored state; the zero value if there is none. A state with a newer format is an
+// error, and remains unchanged.
 func (f Directory) Load() (Kept, error) {
 	var k Kept
 	text, err := smallfile.Read(f.Files, f.state())
@@ -62,15 +62,15 @@ func (f Directory) Load() (Kept, error) {
 		err = json.Unmarshal(text, &k)
 	}
 	if err == nil && k.Format != Format {
-		err = fmt.Errorf("it has the format %.40q, and this program knows %s", k.Format, Format)
+		err = fmt.Errorf("it has the format %.40q, and this version of fettle reads only %s", k.Format, Format)
 	}
 	if err != nil {
-		return Kept{}, fmt.Errorf("cannot read which program was chosen: %w", err)
+		return Kept{}, fmt.Errorf("cannot read the chosen version of the agent: %w", err)
 	}
 	return k, nil
 }
 
-// Save writes it, durably.
+// Save stores the state durably.
 func (f Directory) Save(k Kept) error {
 	text, err := json.Marshal(k)
 	if err == nil {
@@ -80,12 +80,12 @@ func (f Directory) Save(k Kept) error {
 		err = smallfile.Write(f.Files, f.state(), text)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot keep which program was chosen: %w", err)
+		return fmt.Errorf("cannot store the chosen version of the agent: %w", err)
 	}
 	return nil
 }
 
-// Change is Load and Save of what is made of it, if that is something else.
+// Change loads the state, applies change, and saves the result if it differs.
 func (f Directory) Change(change func(Kept) Kept) error {
 	was, err := f.Load()
 	if err != nil {
@@ -98,15 +98,15 @@ func (f Directory) Change(change func(Kept) Kept) error {
 	return f.Save(is)
 }
 
-// Same tells whether there is no difference to write down.
+// Same reports whether two states are equal.
 func (Directory) Same(a, b Kept) bool {
 	x, err := json.Marshal(a)
 	y, err2 := json.Marshal(b)
 	return err == nil && err2 == nil && string(x) == string(y)
 }
 
-// Install copies a program into the directory and makes it durable. What is not what its
-// digest says is an error, and nothing of it stays.
+// Install copies a binary into the directory and makes it durable. If the digest of the content is
+// not the digest of b, Install returns an error and stores nothing.
 func (f Directory) Install(b Build, r io.Reader) error {
 	if err := smallfile.Directory(f.Files, f.Dir); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (f Directory) Install(b Build, r io.Reader) error {
 	}
 	if err != nil {
 		_ = f.Files.Remove(temp)
-		return fmt.Errorf("cannot install the program %s: %w", b.Version, err)
+		return fmt.Errorf("cannot install version %s of the agent: %w", b.Version, err)
 	}
 	return nil
 }
@@ -134,7 +134,7 @@ func (f Directory) fill(temp string, b Build, r io.Reader) error {
 	sum := sha256.New()
 	_, err = io.Copy(io.MultiWriter(to, sum), r)
 	if got := "sha256:" + hex.EncodeToString(sum.Sum(nil)); err == nil && got != b.Digest {
-		err = fmt.Errorf("it is %s", got)
+		err = fmt.Errorf("its digest is %s", got)
 	}
 	if err == nil {
 		err = to.Chmod(0o700)
@@ -145,24 +145,24 @@ func (f Directory) fill(temp string, b Build, r io.Reader) error {
 	return errors.Join(err, to.Close())
 }
 
-// Verify reads a program and says whether it is what it was.
+// Verify reads a stored binary and checks its digest.
 func (f Directory) Verify(b Build) error {
 	file, err := f.Files.Open(f.file(b))
 	if err != nil {
-		return fmt.Errorf("cannot begin the program %s: %w", b.Version, err)
+		return fmt.Errorf("cannot start version %s of the agent: %w", b.Version, err)
 	}
 	defer file.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, file); err != nil {
-		return fmt.Errorf("cannot read the program %s: %w", b.Version, err)
+		return fmt.Errorf("cannot read the binary of version %s of the agent: %w", b.Version, err)
 	}
 	if got := "sha256:" + hex.EncodeToString(sum.Sum(nil)); got != b.Digest {
-		return fmt.Errorf("cannot begin the program %s: its file was damaged", b.Version)
+		return fmt.Errorf("cannot start version %s of the agent: its binary is damaged", b.Version)
 	}
 	return nil
 }
 
-// Clean removes what is neither chosen nor on trial.
+// Clean removes binaries that are neither chosen nor on trial.
 func (f Directory) Clean(k Kept) error {
 	keep := map[string]bool{"state.json": true}
 	if k.Chosen != nil {

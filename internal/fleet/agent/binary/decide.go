@@ -7,63 +7,64 @@ import (
 	"fettle.dev/fettle/internal/debver"
 )
 
-// Bounds on how often a program is begun without reaching a hub.
+// The maximum number of starts without a connection to a hub.
 const (
-	maxTries  = 3  // of one that is being tried
-	maxStarts = 10 // of one that was taken
+	maxTries  = 3  // of a binary on trial
+	maxStarts = 10 // of the chosen binary
 )
 
-// Build is a program: the digest of its file names it.
+// Build identifies a binary by the digest of its file.
 type Build struct {
 	Digest  string `json:"digest"` // sha256:hex
 	Version string `json:"version"`
 }
 
-// Trial is a program that has not reached a hub yet.
+// Trial is a binary that has not reached a hub yet.
 type Trial struct {
 	Build
-	Within time.Duration `json:"within_ns"` // that it has for it
+	Within time.Duration `json:"within_ns"` // time limit to reach a hub
 	Starts int           `json:"starts"`
 }
 
-// Failure is a program that did not do, and why.
+// Failure is a binary that failed, with the reason.
 type Failure struct {
 	Build
 	Why string `json:"why"`
 }
 
-// Kept is what all programs of a machine know of each other. The zero value is a machine
-// that runs what its package installed.
+// Kept is the stored state. All binaries of a host share it. The zero value means that the host
+// runs the binary of its package.
 type Kept struct {
 	Format string `json:"format"`
-	// Package is the installed program as it was last seen.
+	// Package is the binary of the package, as it was last seen.
 	Package Self `json:"package"`
-	// Chosen runs in the place of the installed one; nil: none does.
+	// Chosen is the binary that replaces the binary of the package; nil: none.
 	Chosen *Build `json:"chosen,omitempty"`
-	// Starts counts how often Chosen was begun since it last did well.
+	// Starts is the number of starts of Chosen since it last reached a hub.
 	Starts int      `json:"starts,omitempty"`
 	Trial  *Trial   `json:"trial,omitempty"`
 	Failed *Failure `json:"failed,omitempty"`
 }
 
-// Self is the program that runs.
+// Self is the running binary.
 type Self struct {
-	// Digest is "" for the one that the package installed.
+	// Digest is "" for the binary of the package.
 	Digest  string `json:"digest,omitempty"`
 	Version string `json:"version"`
 }
 
-// Choice says what a program that was begun is to do.
+// Choice is the task of a binary after its start.
 type Choice int
 
 // The choices. The zero value is safe.
 const (
-	Stay   Choice = iota // be the agent
-	Become               // give way to Chosen
-	Try                  // look after Trial
+	Stay   Choice = iota // run as the agent
+	Become               // execute Chosen instead
+	Try                  // start Trial as a child, and supervise it
 )
 
-// Decide says what the program self does now, and what has to be written down before.
+// Decide returns the task of the running binary. The returned state must be durable before the
+// binary acts.
 func Decide(k Kept, self Self) (Kept, Choice) {
 	k.Format = Format
 	if self.Digest == "" {
@@ -73,7 +74,7 @@ func Decide(k Kept, self Self) (Kept, Choice) {
 	case k.Trial != nil && k.Trial.Digest == self.Digest:
 		return k, Stay
 	case k.Trial != nil && k.Trial.Starts >= maxTries:
-		return Decide(k.Fail(k.Trial.Build, fmt.Sprintf("it was begun %d times and never reached a hub", k.Trial.Starts)), self)
+		return Decide(k.Fail(k.Trial.Build, fmt.Sprintf("it was started %d times and never reached a hub", k.Trial.Starts)), self)
 	case k.Trial != nil:
 		t := *k.Trial
 		t.Starts++
@@ -82,14 +83,14 @@ func Decide(k Kept, self Self) (Kept, Choice) {
 	case k.Chosen == nil || k.Chosen.Digest == self.Digest:
 		return k, Stay
 	case k.Starts >= maxStarts:
-		return k.Fail(*k.Chosen, fmt.Sprintf("it was begun %d times and did not stay", k.Starts)), Stay
+		return k.Fail(*k.Chosen, fmt.Sprintf("it was started %d times and ended each time", k.Starts)), Stay
 	}
 	k.Starts++
 	return k, Become
 }
 
-// installed takes in what the package installed. What is newer than the one that was
-// chosen takes its place.
+// installed records the binary of the package. If it is newer than the chosen binary, it replaces
+// the choice.
 func (k Kept) installed(self Self) Kept {
 	if k.Package == self {
 		return k
@@ -104,14 +105,14 @@ func (k Kept) installed(self Self) Kept {
 	return k
 }
 
-// Begin has a program tried the next time that one starts.
+// Begin puts a binary on trial at the next start.
 func (k Kept) Begin(b Build, within time.Duration) Kept {
 	k.Format, k.Trial, k.Failed = Format, &Trial{Build: b, Within: within}, nil
 	return k
 }
 
-// Settled says that the program with a digest has done well. One that was on trial is
-// chosen then.
+// Settled records that the binary with a digest works. If it was on trial, it becomes the chosen
+// binary.
 func (k Kept) Settled(digest string) Kept {
 	if k.Trial != nil && k.Trial.Digest == digest {
 		b := k.Trial.Build
@@ -123,7 +124,7 @@ func (k Kept) Settled(digest string) Kept {
 	return k
 }
 
-// Fail says that a program did not do. It is not begun again until Begin.
+// Fail records that a binary failed. It does not start again until Begin.
 func (k Kept) Fail(b Build, why string) Kept {
 	if k.Trial != nil && k.Trial.Digest == b.Digest {
 		k.Trial = nil

@@ -85,7 +85,7 @@ func (c *Claimer) Run(ctx context.Context, numbered func(seq uint64)) error {
 		return nil, nil
 	})
 	if err != nil {
-		return fmt.Errorf("cannot listen to hubs: %w", err)
+		return fmt.Errorf("cannot accept requests of hubs: %w", err)
 	}
 	if !c.insist(ctx, c.load) {
 		return nil

@@ -1,15 +1,15 @@
-// Package durable is what an agent keeps on its disk: what the machine says that it must
-// not forget, and the reports that no hub has acknowledged.
+// Package durable stores the state of an agent on disk: the state of its state machine, and the
+// reports that no hub has acknowledged.
 //
 //	d, err := durable.Open(files, "/agent")
 //	kept, err := d.Load()
-//	err = d.Save(&kept)              // atomic, and on the disk when it returns
-//	err = d.Append(report)           // so is this
+//	err = d.Save(&kept)              // atomic and durable
+//	err = d.Append(report)           // atomic and durable
 //
-// In the directory are
+// The directory contains
 //
 //	state.json           machine.Kept
-//	outbox/N.json        reports, by their numbers with leading zeroes
+//	outbox/N.json        reports, by their numbers with leading zeros
 package durable
 
 import (
@@ -29,20 +29,20 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// maxState bounds what is read back: two assignments, an envelope, what was taken of
-// requests, and some room.
+// maxState is the maximum size of state.json in bytes. It contains two assignments, an envelope and
+// the accepted jobs.
 const maxState = 16 << 20
 
-// Dir is the directory. It is used by one goroutine of one process.
+// Dir is the directory of an agent. It must be used by one goroutine of one process.
 type Dir struct {
 	files  host.FS
 	dir    string
-	newest uint64 // in the outbox
+	newest uint64 // number of the newest report in the outbox; oldest is the oldest
 	oldest uint64
-	known  map[*fleet.Assignment][]byte // as they are written
+	known  map[*fleet.Assignment][]byte // encoded assignments, so that Save need not encode them again
 }
 
-// Open opens the directory, which it makes if its parent is there.
+// Open opens the directory, and creates it if its parent exists.
 func Open(files host.FS, dir string) (*Dir, error) {
 	d := &Dir{files: files, dir: dir}
 	for _, p := range []string{dir, d.outbox()} {
@@ -56,8 +56,7 @@ func Open(files host.FS, dir string) (*Dir, error) {
 	return d, d.scan(true)
 }
 
-// Look is Open for who only reads, beside an agent that may be running. It makes nothing
-// and removes nothing.
+// Look opens the directory for reading. It can be used while an agent runs, and changes nothing.
 func Look(files host.FS, dir string) (*Dir, error) {
 	d := &Dir{files: files, dir: dir}
 	return d, d.scan(false)
@@ -69,9 +68,9 @@ func (d *Dir) report(seq uint64) string {
 	return path.Join(d.outbox(), fmt.Sprintf("%020d.json", seq))
 }
 
-// scan finds out which reports there are, and removes what was not written whole if it is
-// to clean up. Drop removes from below, and a cut of the power may bring some of those
-// back and others not: what lies below a gap was dropped.
+// scan finds the reports in the outbox. With clean it removes incomplete files. Drop removes
+// reports in ascending order, but after a power failure some removed reports can reappear, so all
+// reports below a gap count as dropped.
 func (d *Dir) scan(clean bool) error {
 	names, err := d.files.ReadDir(d.outbox())
 	if errors.Is(err, fs.ErrNotExist) && !clean {
@@ -103,8 +102,8 @@ func (d *Dir) scan(clean bool) error {
 	return nil
 }
 
-// Reports are the numbers of the newest report and of the newest one that was dropped,
-// both 0 for an outbox that never had any: what machine.New asks for.
+// Reports returns the numbers of the newest report and of the newest dropped report, for
+// machine.New. Both are 0 for an outbox without any report.
 func (d *Dir) Reports() (newest, dropped uint64) {
 	if d.newest == 0 {
 		return 0, 0
@@ -112,7 +111,7 @@ func (d *Dir) Reports() (newest, dropped uint64) {
 	return d.newest, d.oldest - 1
 }
 
-// Load reads what was saved; the zero value where nothing was.
+// Load reads the stored state; the zero value if there is none.
 func (d *Dir) Load() (machine.Kept, error) {
 	var k machine.Kept
 	text, err := d.read(path.Join(d.dir, "state.json"), maxState)
@@ -123,30 +122,29 @@ func (d *Dir) Load() (machine.Kept, error) {
 		err = json.Unmarshal(text, &k)
 	}
 	if err != nil {
-		return k, fmt.Errorf("cannot read what the agent kept: %w", err)
+		return k, fmt.Errorf("cannot read the state of the agent: %w", err)
 	}
 	if k.Format != machine.Format {
-		return k, fmt.Errorf("cannot read what the agent kept: it has the format %.40q, and this program knows %s", k.Format, machine.Format)
+		return k, fmt.Errorf("cannot read the state of the agent: it has the format %.40q, and this version of fettle reads only %s", k.Format, machine.Format)
 	}
 	return k, nil
 }
 
-// Save keeps what the agent knows, in place of what it kept before. What an assignment is
-// written as is remembered while it is kept, by the assignment that k points to: nobody
-// changes that.
+// Save replaces the stored state durably. It caches the encoding of assignments by their pointers,
+// so the assignments of k must not be modified.
 func (d *Dir) Save(k *machine.Kept) error {
 	text, err := d.written(*k)
 	if err == nil {
 		err = d.write(path.Join(d.dir, "state.json"), text)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot keep what the agent knows: %w", err)
+		return fmt.Errorf("cannot store the state of the agent: %w", err)
 	}
 	return nil
 }
 
-// written is k as JSON, with the assignments at the end: they are the larger part of it, and
-// mostly as before.
+// written encodes k, with the assignments at the end. They are the larger part and rarely change,
+// so their encoding is cached.
 func (d *Dir) written(k machine.Kept) ([]byte, error) {
 	parts := []struct {
 		name string
@@ -170,14 +168,14 @@ func (d *Dir) written(k machine.Kept) ([]byte, error) {
 	return text, err
 }
 
-// Append writes a report durably, in the place of one with its number.
+// Append stores a report durably. It replaces a report with the same number.
 func (d *Dir) Append(r fleet.Report) error {
 	text, err := json.Marshal(r)
 	if err == nil {
 		err = d.write(d.report(r.Seq), text)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot keep report %d: %w", r.Seq, err)
+		return fmt.Errorf("cannot store report %d: %w", r.Seq, err)
 	}
 	if before := d.newest; r.Seq > before+1 {
 		err = d.Drop(before) // no report below a gap is sent
@@ -191,7 +189,7 @@ func (d *Dir) Append(r fleet.Report) error {
 	return nil
 }
 
-// Report is the text of one, as it is sent.
+// Report returns a report in the form in which it is sent.
 func (d *Dir) Report(seq uint64) ([]byte, error) {
 	text, err := d.read(d.report(seq), fleet.MaxReport)
 	if err != nil {
@@ -200,12 +198,12 @@ func (d *Dir) Report(seq uint64) ([]byte, error) {
 	return text, nil
 }
 
-// Drop removes the reports up to a number, but never the newest: it says which number
-// comes next.
+// Drop removes the reports up to a number, but never the newest one, because its number determines
+// the next number.
 func (d *Dir) Drop(upTo uint64) error {
 	for ; d.oldest > 0 && d.oldest <= upTo && d.oldest < d.newest; d.oldest++ {
 		if err := d.files.Remove(d.report(d.oldest)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("cannot drop report %d: %w", d.oldest, err)
+			return fmt.Errorf("cannot delete report %d: %w", d.oldest, err)
 		}
 	}
 	return nil
@@ -224,7 +222,7 @@ func (d *Dir) read(p string, most int64) ([]byte, error) {
 	return text, err
 }
 
-// write puts a file beside its place, makes it durable, and only then exchanges it.
+// write writes a temporary file, makes it durable, and then renames it to p.
 func (d *Dir) write(p string, text []byte) error {
 	beside := p + ".new"
 	if err := d.files.Remove(beside); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -244,6 +242,5 @@ func (d *Dir) write(p string, text []byte) error {
 	return errors.Join(d.files.Rename(beside, p), d.files.SyncDir(path.Dir(p)))
 }
 
-// Replace writes a file whole and durably, in the place of what was there: the way in
-// which all in the directory is written.
+// Replace replaces the content of a file atomically and durably.
 func Replace(files host.FS, p string, text []byte) error { return (&Dir{files: files}).write(p, text) }

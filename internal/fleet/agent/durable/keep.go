@@ -9,7 +9,8 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Keep copies what was saved last in a directory, before a newer program writes there.
+// Keep copies the stored state before a newer binary starts, because the newer binary can change
+// its format.
 func Keep(files host.FS, dir string) error {
 	text, err := (&Dir{files: files}).read(path.Join(dir, "state.json"), maxState)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -21,8 +22,8 @@ func Keep(files host.FS, dir string) error {
 	return Replace(files, path.Join(dir, "state.before"), text)
 }
 
-// Return puts that copy back, if what is there now is of a newer program and cannot be
-// read. What was assigned meanwhile comes again.
+// Return restores the copy if this binary cannot read the current state. A hub sends newer
+// assignments again.
 func Return(files host.FS, dir string) error {
 	d := &Dir{files: files, dir: dir}
 	if _, err := d.Load(); err == nil {

@@ -8,45 +8,45 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// AcceptedJob is a job that runs something, from when it was taken until a hub has how it
-// ended. Each is begun once: that it has begun is durable before.
+// AcceptedJob is a job with a command. It is stored until a hub has its result. Its start is
+// durable before the command begins, so that no command runs twice.
 type AcceptedJob struct {
 	Job   fleet.Job `json:"do"`
 	Begun bool      `json:"begun,omitempty"`
-	// Tries is how often somebody else worked on the machine.
+	// Tries is the number of attempts that found the host locked.
 	Tries int `json:"tries,omitempty"`
-	// Answer is how it ended; nil: it has not.
+	// Answer is the result; nil while the job has not ended.
 	Answer *fleet.JobAnswer `json:"done,omitempty"`
 }
 
-// Bounds of what was taken: so many at once, and so often somebody else's lock is waited
-// for, which is most of an hour.
+// Limits of accepted jobs: their number, and the attempts on a locked host. All attempts together
+// last about 40 minutes.
 const (
 	maxAcceptedJobs = 32
 	lockTries       = 120
 )
 
-// RunJob runs what a job asks for. One is under way at a time, and none beside a Run but
-// for what only looks.
+// RunJob executes the command of a job. Only one runs at a time. Only a read-only command can run
+// at the same time as a Run.
 type RunJob struct {
 	Job fleet.Job
-	// Has is what stands on the machine, with the modules that have no part in it; nil:
-	// nothing. Actions are found there.
+	// Has is the applied composition, in which actions are found; nil: none. Absent lists assigned
+	// modules that it does not contain.
 	Has    *fleet.Assignment
 	Absent []string
 }
 
-// SendJobAnswer gives a hub how a job ended. One is under way at a time.
+// SendJobAnswer sends the result of a job to a hub. Only one is in transit at a time.
 type SendJobAnswer struct{ Answer fleet.JobAnswer }
 
-// JobEnded ends an RunJob. Locked says that it never began, since somebody else works on the
-// machine.
+// JobEnded ends a RunJob. Locked reports that the command did not begin, because another process
+// has the lock of the host.
 type JobEnded struct {
 	Answer fleet.JobAnswer
 	Locked bool
 }
 
-// JobAnswerSent ends an SendJobAnswer. Error is "" when it is durable at a hub.
+// JobAnswerSent ends a SendJobAnswer. Error is "" if the result is durable at a hub.
 type JobAnswerSent struct{ ID, Error string }
 
 func (RunJob) action()        {}
@@ -54,7 +54,7 @@ func (SendJobAnswer) action() {}
 func (JobEnded) event()       {}
 func (JobAnswerSent) event()  {}
 
-// End has no job begun any more: the process is about to end.
+// End prevents the start of further jobs, because the process ends.
 func (m *Machine) End() { m.ending = true }
 
 func (m *Machine) acceptedJob(id string) *AcceptedJob {
@@ -65,43 +65,43 @@ func (m *Machine) acceptedJob(id string) *AcceptedJob {
 	return &m.AcceptedJobs[i]
 }
 
-// keep takes a job that runs something, or says why not.
+// keep accepts a job with a command, or returns the reason for a refusal.
 func (m *Machine) keep(d fleet.Job) error {
 	if d.Run == nil {
-		return fmt.Errorf("cannot run nothing")
+		return fmt.Errorf("cannot run the job: it contains no command")
 	}
 	if err := d.Run.Check(); err != nil {
 		return err
 	}
 	if len(d.Signed) > fleet.MaxSignedJob {
-		return fmt.Errorf("cannot accept a signature of %d bytes: %d are the most", len(d.Signed), fleet.MaxSignedJob)
+		return fmt.Errorf("cannot accept a signature of %d bytes: the limit is %d", len(d.Signed), fleet.MaxSignedJob)
 	}
 	if len(m.AcceptedJobs) >= maxAcceptedJobs {
-		return fmt.Errorf("cannot take it: %d jobs are under way here already. Ask again when they have ended", len(m.AcceptedJobs))
+		return fmt.Errorf("cannot accept the job: %d jobs wait or run on this host already. Send it again after some of them have ended", len(m.AcceptedJobs))
 	}
 	m.AcceptedJobs = append(m.AcceptedJobs, AcceptedJob{Job: d})
 	return nil
 }
 
-// asBefore is the answer to a job that was taken before.
+// asBefore returns the answer to a job that was accepted before.
 func (m *Machine) asBefore(d fleet.Job) fleet.JobAnswer {
 	switch {
 	case m.acceptedJob(d.ID) != nil:
 		return fleet.JobAnswer{ID: d.ID, Accepted: true}
 	case d.What == fleet.JobRun:
-		return fleet.JobAnswer{ID: d.ID, Error: "it was run before, and a hub has heard how it ended: the history of the target has it"}
+		return fleet.JobAnswer{ID: d.ID, Error: "it ran before on this target; the history of the target contains the result"}
 	}
 	return fleet.JobAnswer{ID: d.ID}
 }
 
-// cancelJob ends a job that has not begun.
+// cancelJob cancels a job that has not begun. Other jobs do not change.
 func (m *Machine) cancelJob(id string) {
 	if t := m.acceptedJob(id); t != nil && !t.Begun && t.Answer == nil {
 		t.Answer, m.changed = &fleet.JobAnswer{ID: id, Cancelled: true}, true
 	}
 }
 
-// act begins the oldest job that may be begun.
+// act starts the oldest job that can begin now.
 func (m *Machine) act() {
 	if m.acting != nil || m.ending || m.replacing.leaving || !m.isDue(actTimer) {
 		return
@@ -119,14 +119,14 @@ func (m *Machine) act() {
 	}
 }
 
-// waitsToAct tells whether a job waits for nothing but its time.
+// waitsToAct reports whether a job waits only for actTimer.
 func (m *Machine) waitsToAct() bool {
 	return m.acting == nil && !m.replacing.leaving && slices.ContainsFunc(m.AcceptedJobs, func(t AcceptedJob) bool {
 		return t.Answer == nil && (m.running == nil || t.Job.Run.ReadOnly)
 	})
 }
 
-// isActing tells whether what a job runs keeps runs from beginning.
+// isActing reports whether a job with changes runs. It prevents runs.
 func (m *Machine) isActing() bool { return m.acting != nil && !m.acting.Run.ReadOnly }
 
 func (m *Machine) acted(e JobEnded) {
@@ -148,16 +148,16 @@ func (m *Machine) acted(e JobEnded) {
 	m.due[actTimer] = m.now.Mono + lockAgain
 }
 
-// interrupt ends what had begun when the process before this one ended.
+// interrupt ends the jobs that ran when the previous process ended.
 func (m *Machine) interrupt() {
 	for i := range m.AcceptedJobs {
 		if t := &m.AcceptedJobs[i]; t.Begun && t.Answer == nil {
-			t.Answer, m.changed = &fleet.JobAnswer{ID: t.Job.ID, Interrupted: true, Error: "the agent ended while it ran, if it had begun at all; it is not begun again"}, true
+			t.Answer, m.changed = &fleet.JobAnswer{ID: t.Job.ID, Interrupted: true, Error: "the agent ended during the command or shortly before its start; fettle does not start the command again"}, true
 		}
 	}
 }
 
-// inform gives a hub the oldest job that has ended.
+// inform sends the result of the oldest ended job to a hub.
 func (m *Machine) inform() {
 	if !m.mustInform() || !m.isDue(informTimer) {
 		return

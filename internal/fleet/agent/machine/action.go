@@ -6,66 +6,66 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Action is something to do. The types of this file are all that there are. Persist,
-// Append and Drop are done, durably, before the next action; the others are begun, and
-// an event tells how they ended.
+// Action is an output of the state machine. This file, acceptedjob.go and binary.go declare all
+// types. The driver must finish Persist, Append, Drop and ConfirmBinary durably before the next
+// action. It starts all other actions in the background, and reports their end as an event.
 type Action interface{ action() }
 
-// Persist writes what outlives the process. Kept is lent until the next step.
+// Persist writes the durable state. The driver must not use Kept after the next step begins.
 type Persist struct{ Kept *Kept }
 
-// Append puts a report into the outbox, in the place of one with its number.
+// Append writes a report to the outbox. It replaces a report with the same number.
 type Append struct{ Report fleet.Report }
 
-// Drop takes the reports up to a number out of the outbox. The newest of all stays: its
-// number must not be given again.
+// Drop deletes reports up to a number from the outbox, except the newest report of all, because its
+// number must not be used again.
 type Drop struct{ Seq uint64 }
 
-// Send gives a report of the outbox to a hub. One is under way at a time.
+// Send sends a report of the outbox to a hub. Only one is in transit at a time.
 type Send struct{ Seq uint64 }
 
-// Beat tells the hubs that the agent lives.
+// Beat sends a heartbeat to the hubs.
 type Beat struct{ Beat fleet.Beat }
 
-// Ask asks the hubs for an assignment that is newer than what there is.
+// Ask requests an assignment that is newer than Have.
 type Ask struct{ Have fleet.Have }
 
-// Fetch gets the bundles of an assignment that are missing, and verifies all of them.
+// Fetch fetches the missing bundles of an assignment, and verifies all of its bundles.
 type Fetch struct{ Assignment fleet.Assignment }
 
-// Run makes the machine be as a composition says: plan, apply, check. One is under way
-// at a time.
+// Run applies a composition: plan, apply, check. Only one runs at a time.
 type Run struct {
-	// Want has as modules those that take part, each at the bundle it is to have.
+	// Want is the composition. Its modules are the modules that take part, each at its desired
+	// bundle.
 	Want fleet.Assignment
-	// Absent are the modules that are assigned and take no part at all, sorted.
+	// Absent lists the assigned modules that do not take part, sorted.
 	Absent []string
 	Cause  Cause
-	By     string // who asked
-	Full   bool   // read every byte
-	Look   bool   // change nothing
-	// Checks says that the checks are due even if nothing is to be done.
+	By     string // the user who ordered it
+	Full   bool   // compare whole contents instead of metadata
+	Look   bool   // only observe
+	// Checks makes the checks run even if there are no changes.
 	Checks bool
-	// Up says that a hub could be reached before it.
+	// Up reports that the agent was connected to a hub before the run.
 	Up bool
 }
 
-// Retain says which bundles are still needed, by digest; others may go.
+// Retain lists the bundles that are still needed, by digest. All others can be deleted.
 type Retain struct{ Digests []string }
 
-// Publish gives a hub all values that the target exports. One is under way at a time.
+// Publish sends all exported values of the target to a hub. Only one is in transit at a time.
 type Publish struct{ Exports fleet.Exports }
 
-// AcknowledgeJob acknowledges a request.
+// AcknowledgeJob answers a hub that sent a job.
 type AcknowledgeJob struct{ Answer fleet.JobAnswer }
 
 // Renew gets a new certificate.
 type Renew struct{}
 
-// Thaw looks whether the machine is frozen still; Frost tells.
+// Thaw requests a LocalFreeze event with the current state.
 type Thaw struct{}
 
-// Wake asks for a Tick after some time, in the place of the one asked for before.
+// Wake requests a Tick after a time. It replaces the previous Wake.
 type Wake struct{ In time.Duration }
 
 func (Persist) action()        {}

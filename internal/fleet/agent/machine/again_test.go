@@ -94,7 +94,7 @@ func TestOneFailureIsReportedOnce(t *testing.T) {
 	}
 	fails(1, "boom")
 	want(t, "the first", w.kinds(), "failed")
-	if k := w.durable(); k.Try.Open || k.Try.N != 1 || k.Trouble != "" || k.Modules["modules/b"].Drift != 2 || k.Modules["modules/b"].Waits != "the run did not come so far" || k.Modules["modules/b"].State != fleet.ModulePending {
+	if k := w.durable(); k.Try.Open || k.Try.N != 1 || k.Trouble != "" || k.Modules["modules/b"].Drift != 2 || k.Modules["modules/b"].Waits != "the run ended before this module" || k.Modules["modules/b"].State != fleet.ModulePending {
 		t.Errorf("%q, %+v", k.Trouble, k.Modules)
 	}
 	fails(2, "boom")

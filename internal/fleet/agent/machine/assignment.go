@@ -7,19 +7,20 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// offered takes a newer assignment, and refuses what is older or somebody else's.
+// offered accepts a newer assignment. It refuses older assignments and assignments for other
+// targets.
 func (m *Machine) offered(e Offered) {
 	a := e.Assignment
 	has := orderOf(m.Accepted)
 	switch {
 	case a.Target != m.cfg.Target:
-		m.refuse("the assignment is for another target, " + string(a.Target))
+		m.refuse("the assignment is for a different target, " + string(a.Target))
 	case m.Accepted == nil || a.Newer(*m.Accepted) > 0:
 		m.accept(a, e.Envelope)
 	case a.Newer(*m.Accepted) < 0:
-		m.refuse(fmt.Sprintf("the assignment %d.%d is older than %d.%d, which was taken", a.Epoch, a.Generation, has.epoch, has.generation))
+		m.refuse(fmt.Sprintf("the assignment %d.%d is older than the accepted assignment %d.%d", a.Epoch, a.Generation, has.epoch, has.generation))
 	case !a.Same(*m.Accepted):
-		m.refuse(fmt.Sprintf("there are two assignments with the number %d.%d", has.epoch, has.generation))
+		m.refuse(fmt.Sprintf("the agent received two different assignments with the number %d.%d", has.epoch, has.generation))
 	}
 }
 
@@ -38,12 +39,12 @@ func (m *Machine) accept(a fleet.Assignment, envelope []byte) {
 	}
 	m.Modules = keep
 	m.due[fetchTimer] = m.now.Mono
-	m.due[retryTimer] = min(m.due[retryTimer], m.now.Mono) // a newer assignment is tried at once
+	m.due[retryTimer] = min(m.due[retryTimer], m.now.Mono) // a newer assignment is tried immediately
 	m.failures[fetchTimer] = 0
 	m.report(fleet.Event{Kind: fleet.Accepted, Text: m.acceptedText(&a)})
 }
 
-// refuse reports what was refused, once where it comes again and again.
+// refuse reports a refusal. It does not report the same refusal twice in a row.
 func (m *Machine) refuse(why string) {
 	if why == m.refused {
 		return
@@ -69,7 +70,7 @@ func (m *Machine) poll() {
 	}
 }
 
-// mustFetch tells whether bundles of the accepted assignment may be missing.
+// mustFetch reports whether bundles of the accepted assignment can be missing.
 func (m *Machine) mustFetch() bool {
 	return m.Accepted != nil && m.Accepted.Withdrawn == "" && !m.fetching && m.fetched != orderOf(m.Accepted)
 }
@@ -85,7 +86,7 @@ func (m *Machine) fetchEnded(e Fetched) {
 	m.fetching = false
 	o := order{e.Epoch, e.Generation}
 	switch {
-	case o != orderOf(m.Accepted): // a newer one came meanwhile
+	case o != orderOf(m.Accepted): // a newer assignment was accepted during the fetch
 	case e.Error == "":
 		m.fetched, m.failures[fetchTimer] = o, 0
 		m.setTrouble("")
@@ -99,17 +100,17 @@ func (m *Machine) fetchEnded(e Fetched) {
 	}
 }
 
-// fetchFailed tries again, and tells of it only when it has gone on for some time: a hub
-// that is away is no news.
+// fetchFailed schedules another attempt. It reports the failure only after several attempts,
+// because a short absence of the hub is normal.
 func (m *Machine) fetchFailed(why string) {
 	m.again(fetchTimer, firstFetch, longest)
 	if m.failures[fetchTimer] == m.cfg.Tries {
 		m.setTrouble(why)
-		m.report(fleet.Event{Kind: fleet.Failed, Text: "content cannot be fetched", Error: why})
+		m.report(fleet.Event{Kind: fleet.Failed, Text: "the agent cannot fetch the content of the assignment", Error: why})
 	}
 }
 
-// needed are the bundles that are assigned or in force, or will be when the run under way ends.
+// needed returns the digests of the bundles that are assigned, applied, or part of the current run.
 func (m *Machine) needed() []string {
 	stay := []*fleet.Assignment{m.Accepted, m.Good}
 	if m.running != nil {

@@ -7,46 +7,48 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// settleAfter is how long a program that was chosen before has run well without a hub.
+// settleAfter is the time after which a running binary counts as working even if it never reached a
+// hub.
 const settleAfter = 10 * time.Minute
 
-// Binary says which program this is.
+// Binary describes the running binary.
 type Binary struct {
-	// Arch is the machine's, as Go calls it; "": this program cannot be replaced.
+	// Arch is the architecture of the host, as Go names it; "": this binary cannot be replaced.
 	Arch string
-	// Digest is that of a program which a hub chose, "" for the package's.
+	// Digest is the digest of a binary that a hub chose, "" for the binary of the package.
 	Digest string
-	// Trial says that this one goes unless it reaches a hub.
+	// Trial reports that this binary is on trial: it is replaced by the previous one unless it
+	// reaches a hub.
 	Trial bool
-	// Failed is one that did not do; Why says what was wrong.
+	// Failed is the last binary that failed. Why is the reason.
 	Failed fleet.Binary
-	// FailedDigest names its file, "" for none.
+	// FailedDigest is the digest of its file, "" if none failed.
 	FailedDigest string
 	Why          string
 }
 
-// Newer is an assignment that this program cannot read, since a newer one made it: nothing
-// of it counts but the program that it asks for, nil for none.
+// Newer is an assignment that a newer version of fettle wrote and that this version cannot read.
+// Only its required binary is used; nil: it requires none.
 type Newer struct {
 	Why    string
 	Binary *fleet.Binary
 }
 
-// Prepared ends a Prepare. Never says that there is no use in trying again; Same that this
-// is the program already.
+// Prepared ends a Prepare. Never reports that another attempt is useless, Same that this binary
+// already runs.
 type Prepared struct {
 	Digest, Version string
 	Error           string
 	Never, Same     bool
 }
 
-// Prepare gets a program, and has it tried when this one leaves.
+// Prepare fetches a binary. It is tried after this process ends.
 type Prepare struct{ Binary fleet.Binary }
 
-// ConfirmBinary writes down that this program does well.
+// ConfirmBinary records durably that this binary works.
 type ConfirmBinary struct{}
 
-// Leave ends this process, for another program to take its place.
+// Leave ends this process, so that a different binary can continue.
 type Leave struct{}
 
 func (Newer) event()          {}
@@ -55,16 +57,16 @@ func (Prepare) action()       {}
 func (ConfirmBinary) action() {}
 func (Leave) action()         {}
 
-// replacing is what there is to know of the program of this process.
+// replacing is the state of an upgrade of the agent.
 type replacing struct {
-	asked     *fleet.Binary // by an assignment that cannot be read
+	asked     *fleet.Binary // binary that an unreadable assignment requires
 	preparing bool
 	settled   bool
 	leaving   bool
 	left      bool
 }
 
-// wantedBinary is the file that this machine is to run, "" for the one that it runs.
+// wantedBinary returns the binary that this host must run; the digest is "" if it must not change.
 func (m *Machine) wantedBinary() (p fleet.Binary, digest string) {
 	want := m.replacing.asked
 	if want == nil && m.Accepted != nil {
@@ -76,7 +78,7 @@ func (m *Machine) wantedBinary() (p fleet.Binary, digest string) {
 	return *want, want.Files[m.cfg.Binary.Arch].Digest
 }
 
-// binary begins to become another program.
+// binary starts an upgrade of the agent if one is required.
 func (m *Machine) binary() {
 	r := &m.replacing
 	if !r.settled && !m.cfg.Binary.Trial && m.isDue(settleTimer) {
@@ -84,7 +86,7 @@ func (m *Machine) binary() {
 	}
 	p, digest := m.wantedBinary()
 	if p.Version != "" && digest == "" {
-		m.refuse(fmt.Sprintf("the program %s has no file for this machine, which is %s", p.Version, m.cfg.Binary.Arch))
+		m.refuse(fmt.Sprintf("version %s of the agent has no binary for the architecture of this host, %s", p.Version, m.cfg.Binary.Arch))
 	}
 	if m.mayPrepare(digest) && m.isDue(binaryTimer) {
 		r.preparing = true
@@ -104,7 +106,7 @@ func (m *Machine) prepared(e Prepared) {
 	switch _, digest := m.wantedBinary(); {
 	case e.Same:
 		m.cfg.Binary.Digest = e.Digest
-	case e.Digest != digest: // another one is wanted by now
+	case e.Digest != digest: // a different binary is required now
 	case e.Error == "":
 		m.failures[binaryTimer], r.leaving = 0, true
 	case e.Never:
@@ -114,13 +116,13 @@ func (m *Machine) prepared(e Prepared) {
 	}
 }
 
-// noBinary tells of a program that does not do, and keeps from trying it again.
+// noBinary reports a binary that failed, and prevents further attempts with it.
 func (m *Machine) noBinary(digest, version, why string) {
 	m.BadBinary, m.changed = digest, true
-	m.report(fleet.Event{Kind: fleet.Upgraded, Error: "not to " + version + ", it stays " + m.cfg.Version + ": " + why})
+	m.report(fleet.Event{Kind: fleet.Upgraded, Error: "not to " + version + ", the agent keeps version " + m.cfg.Version + ": " + why})
 }
 
-// beginBinary tells what became of the last attempt.
+// beginBinary reports the result of the last upgrade attempt.
 func (m *Machine) beginBinary() {
 	c := m.cfg.Binary
 	m.due[settleTimer], m.due[binaryTimer] = m.now.Mono+settleAfter, m.now.Mono
@@ -129,8 +131,8 @@ func (m *Machine) beginBinary() {
 	}
 }
 
-// doesWell writes down, once in a process, that its program does well. One that was on
-// trial leaves, so that it is begun as the others are.
+// doesWell records, once in each process, that the binary works. A binary on trial then ends, so
+// that it starts again as a normal process.
 func (m *Machine) doesWell() {
 	if m.replacing.settled || m.cfg.Binary.Arch == "" {
 		return
@@ -143,7 +145,7 @@ func (m *Machine) doesWell() {
 	}
 }
 
-// leave ends the process between two runs; leaving tells that no run begins any more.
+// leave ends the process between two runs. It returns true if no run may begin.
 func (m *Machine) leave() (leaving bool) {
 	r := &m.replacing
 	if r.leaving && m.running == nil && m.acting == nil && !r.left {

@@ -7,15 +7,15 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// composition is what the machine should be made into now, and for each assigned module
-// that does not take part at its assigned bundle, why.
+// composition is the desired content of the host now. It also has the reason for each assigned
+// module that does not take part at its assigned bundle.
 type composition struct {
 	want   fleet.Assignment
 	absent []string
 	held   map[string]Module
 }
 
-// compose gives it; ok is false while there is nothing to make.
+// compose returns the next composition; ok is false if there is none.
 func (m *Machine) compose() (c composition, ok bool) {
 	if m.Accepted == nil || m.Accepted.Withdrawn != "" || m.fetched != orderOf(m.Accepted) || m.bad == orderOf(m.Accepted) || m.notYet(m.Accepted.Top) {
 		return m.standing()
@@ -41,7 +41,7 @@ func (m *Machine) compose() (c composition, ok bool) {
 	return c, true
 }
 
-// standing is the composition that is in force.
+// standing returns the applied composition.
 func (m *Machine) standing() (c composition, ok bool) {
 	if m.Good == nil {
 		return composition{}, false
@@ -68,15 +68,14 @@ func (m *Machine) standing() (c composition, ok bool) {
 	return c, true
 }
 
-// applied is the bundle of a module that stands on the machine; near is where it is in
-// what was accepted, or 0.
+// applied returns the applied bundle of a module. near is the index of the module in the accepted
+// assignment, or 0.
 func (m *Machine) applied(near int, module string) (fleet.Assigned, bool) {
 	return find(m.Good, near, module)
 }
 
-// find gives a module of an assignment; nil has none. It is asked for each module at each
-// step, and goes along the list, without copying it, only where the module is not where it is
-// looked for first.
+// find returns a module of an assignment; a nil assignment has none. It runs for each module in
+// each step, so it first checks the index near, and then searches without copying.
 func find(a *fleet.Assignment, near int, module string) (fleet.Assigned, bool) {
 	if a == nil {
 		return fleet.Assigned{}, false
@@ -92,8 +91,8 @@ func find(a *fleet.Assignment, near int, module string) (fleet.Assigned, bool) {
 	return fleet.Assigned{}, false
 }
 
-// holds says why a module may not go on to its assigned bundle; the zero value when it
-// may.
+// holds returns the state with the reason why a module cannot change to its assigned bundle; the
+// zero value if it can.
 func (m *Machine) holds(as fleet.Assigned) Module {
 	if why := m.frozen(); why != "" {
 		return Module{State: fleet.ModuleFrozen, Waits: "frozen: " + why}
@@ -120,17 +119,17 @@ func notBefore(as fleet.Assigned) string {
 	return "not before " + time.Unix(as.NotBefore, 0).UTC().Format(time.RFC3339)
 }
 
-// lacks says in what a need is not met, "" where it is. A module is available only if
-// what it needs itself is; seen are those on the way, for an assignment that goes round.
+// lacks returns the reason why a need is not met, "" if it is met. A module is available only if
+// its own needs are met too. seen contains the modules on the current path, and stops at cycles.
 func (m *Machine) lacks(n fleet.Need, seen map[string]bool) string {
 	says := func(text string) string {
 		if n.Layer {
-			return n.Module + ", which all others stand on, " + text
+			return n.Module + ", the layer module that all others need, " + text
 		}
 		return n.Module + " " + text
 	}
 	if seen[n.Module] {
-		return says("needs it in turn")
+		return says("is part of a cycle of needs")
 	}
 	as, ok := m.assigned(0, n.Module)
 	if !ok {
@@ -144,7 +143,7 @@ func (m *Machine) lacks(n fleet.Need, seen map[string]bool) string {
 	case n.Level == fleet.Completed:
 		return ""
 	case n.Level == fleet.Exact && have.Bundle != as.Bundle:
-		return says("is not at the revision that is assigned (" + orPending(s) + ")")
+		return says("is not at the assigned revision (" + orPending(s) + ")")
 	case !m.available(n.Module):
 		return says("is not available (" + orPending(s) + ")")
 	}
@@ -158,8 +157,8 @@ func (m *Machine) lacks(n fleet.Need, seen map[string]bool) string {
 	return ""
 }
 
-// available tells whether what stands of a module is as applied and its checks hold,
-// whether or not it is on its way to another bundle.
+// available reports whether the applied bundle of a module has no drift and successful checks, even
+// if a different bundle is assigned.
 func (m *Machine) available(module string) bool {
 	s := m.Modules[module]
 	return s.Drift == 0 && !s.Bad && s.Held == ""
@@ -180,7 +179,7 @@ func (m *Machine) assigned(near int, module string) (fleet.Assigned, bool) {
 	return find(m.Accepted, near, module)
 }
 
-// frozen is why nothing may be changed, "" when it may.
+// frozen returns the reason why no change is allowed, "" if changes are allowed.
 func (m *Machine) frozen() string {
 	if m.localFreeze == "" && m.Accepted != nil {
 		return m.Accepted.Frozen
@@ -188,7 +187,7 @@ func (m *Machine) frozen() string {
 	return m.localFreeze
 }
 
-// waitsForTime tells whether a module is held until a moment of the wall clock.
+// waitsForTime reports whether a module waits for a time of the wall clock.
 func (m *Machine) waitsForTime() bool {
 	if m.Accepted == nil {
 		return false

@@ -1,23 +1,27 @@
-// Package machine decides what an agent does next. It is pure: what happened and what
-// the clocks say come in, what is to be done goes out, and a driver does it in order.
+// Package machine is the state machine of an agent. It is pure: the input is an event and the time,
+// the output is a list of actions. A driver, the package agent, executes the actions in order.
 //
 //	m := machine.New(machine.Config{Target: id, Boot: boot}, kept, newest, acked)
 //	for _, a := range m.Step(machine.Started{}, now) { … } // and so on for every event
 //
-// # What is durable
+// # Durable state
 //
-// Kept is written whole, and Reports go into an outbox. A step that changed Kept begins
-// with a Persist, so that whatever follows it is only done once it is durable: an
-// assignment is never enacted before its order is on disk, and a request is never
-// acknowledged before it is. The agent can die between any two actions; New and Started
-// go on from whatever was written.
+// Kept is always written as a whole. Reports are stored in an outbox. A step that changes Kept
+// begins with a Persist, so all later actions run after the new state is durable: no assignment is
+// applied before its number is on disk, and no job is acknowledged before it is on disk. The agent
+// can crash between any two actions; New and Started continue from the stored state.
 //
-// # What is in force
+// # Compositions
 //
-// Accepted is the newest assignment that was taken, Good is the composition that stands
-// on the machine: a top and, for each module, the bundle that was applied last. The
-// composition that is wanted next has each module at its assigned bundle if it may go on
-// now, else at the one of Good, else not at all. It may not go on while something that it
-// needs is not at its level, before its time, while the target is frozen, or when it has
-// failed for good and the repository's policy undoes what fails.
+// Accepted is the newest accepted assignment. Good is the composition that is applied on the host:
+// a root bundle and, for each module, the last applied bundle. The next composition has each module
+// at its assigned bundle if nothing blocks the module; otherwise at the bundle in Good; otherwise
+// not at all.
+//
+// A module is blocked
+//
+//   - while a module that it needs has not reached the required level,
+//   - before its start time,
+//   - while the target is frozen, and
+//   - after it failed permanently under a policy that undoes failures.
 package machine

@@ -2,54 +2,56 @@ package machine
 
 import "fettle.dev/fettle/internal/fleet"
 
-// Event is something that happened. The types of this file are all that there are.
+// Event is an input of the state machine. This file, acceptedjob.go and binary.go declare all
+// types.
 type Event interface{ event() }
 
 // Started is the first event of a process.
 type Started struct{}
 
-// Link tells that the hubs can be reached, or cannot any more.
+// Link reports that the agent connected to the hubs, or lost the connection.
 type Link struct{ Up bool }
 
-// Offered is an assignment that a hub gave, whose signature was verified. It may be old,
-// doubled, or for somebody else. Envelope is how it came.
+// Offered is an assignment from a hub, with a verified signature. It can be old, a duplicate, or
+// for a different target. Envelope is its signed form.
 type Offered struct {
 	Assignment fleet.Assignment
 	Envelope   []byte
 }
 
-// Forged is something that a hub gave which is not to be believed.
+// Forged is an assignment from a hub whose verification failed.
 type Forged struct{ Why string }
 
-// Answered ends an Ask, after Offered if there was something; Error is "" where a hub
+// Answered ends an Ask, after Offered if the hub had a newer assignment. Error is "" if a hub
 // answered.
 type Answered struct{ Error string }
 
-// Fetched ends a Fetch. Error is "" when all bundles are there and may be used; Refused
-// says that they may never be.
+// Fetched ends a Fetch. Error is "" if all bundles are stored and verified. Refused reports that
+// the bundles are rejected permanently.
 type Fetched struct {
 	Epoch, Generation uint64
 	Error             string
 	Refused           bool
 }
 
-// Drifted comes in the middle of a run that repairs: this many addresses of modules are
-// not as applied.
+// Drifted is sent during a run that repairs drift. Modules has the number of drifted addresses of
+// each module.
 type Drifted struct {
 	Modules map[string]int
-	Text    string // the first of them, for people
+	Text    string // the first drifted address, for users
 }
 
 // Ran ends a Run.
 type Ran struct{ Outcome Outcome }
 
-// Touched tells that something that is managed may have changed.
+// Touched reports that a managed file or unit may have changed.
 type Touched struct{}
 
-// Watched tells whether all that is managed can be watched; Why says what cannot.
+// Watched reports whether all managed paths and units are watched. Why is "" or the reason why some
+// are not.
 type Watched struct{ Why string }
 
-// Tick tells that time has passed. It may come at any moment.
+// Tick reports that time has passed. It can be sent at any time.
 type Tick struct{}
 
 // Acked ends a Send. Error is "" when the report is durable at a hub.
@@ -58,17 +60,17 @@ type Acked struct {
 	Error string
 }
 
-// Numbered reports the number of the newest report that a hub has of this target.
+// Numbered reports the number of the newest report of this target at a hub.
 type Numbered struct{ Seq uint64 }
 
-// JobReceived is a request from a hub.
+// JobReceived is a job from a hub.
 type JobReceived struct{ Job fleet.Job }
 
-// LocalFreeze tells that the machine is frozen by somebody on it, with the reason, or "" that
-// it is not any more.
+// LocalFreeze reports that a user froze the host locally, with the user and the reason. Why is ""
+// if it is no longer frozen.
 type LocalFreeze struct{ Why string }
 
-// Certificate is the one in use, in seconds since 1970.
+// Certificate is the validity of the current certificate, in seconds since 1970.
 type Certificate struct{ From, Until int64 }
 
 // Published ends a Publish. Error is "" when the values are durable at a hub.
@@ -77,7 +79,7 @@ type Published struct {
 	Error   string
 }
 
-// Renewed ends a Renew. After a success a Certificate comes too.
+// Renewed ends a Renew. After a success, a Certificate follows.
 type Renewed struct{ Error string }
 
 func (Started) event()     {}

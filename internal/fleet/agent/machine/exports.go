@@ -8,15 +8,15 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Values that change again and again must not make others run again and again: what has
-// changed is told after firstSteady, and each change that comes soon after the last doubles
-// that, up to longestSteady. Values that stay for four times as long are calm again.
+// Frequently changing values must not make other targets run all the time. A change is sent after
+// firstSteady. Each change soon after the previous one doubles this time, up to longestSteady.
+// Values that are stable for four times as long reset it.
 const (
 	firstSteady   = 2 * time.Second
 	longestSteady = 10 * time.Minute
 )
 
-// exports takes in what the modules export after a run that went well.
+// exports records the exported values after a successful run.
 func (m *Machine) exports(now []exported.Own) {
 	if exported.SameOwn(m.Exports, now) {
 		return
@@ -28,12 +28,12 @@ func (m *Machine) exports(now []exported.Own) {
 	case m.due[exportTimer] <= m.now.Mono || m.due[exportTimer] == never:
 		m.steady = min(2*m.steady, longestSteady)
 	default:
-		return // they wait to be told already: the newest will be
+		return // a change already waits; the newest values will be sent
 	}
 	m.due[exportTimer] = m.now.Mono + m.steady
 }
 
-// mustPublish tells whether a hub that can be reached does not know what is exported.
+// mustPublish reports whether the connected hub does not have the current exported values.
 func (m *Machine) mustPublish() bool {
 	news := len(m.Exports) > 0 || m.Told
 	return m.up && !m.sharing && news && (m.known == nil || !exported.SameOwn(m.known, m.Exports))
@@ -50,7 +50,7 @@ func (m *Machine) publish() {
 	m.do(Publish{fleet.Exports{Values: slices.Clone(m.Exports)}})
 }
 
-// published takes in what a hub said.
+// published handles the answer of a hub.
 func (m *Machine) published(e Published) {
 	m.sharing = false
 	if e.Error != "" {
@@ -66,12 +66,12 @@ func (m *Machine) published(e Published) {
 	}
 }
 
-// carryFor is how long values of an earlier epoch count beside those of the present one.
+// carryFor is the time for which values of the previous epoch are still used.
 const carryFor = 10 * time.Minute
 
-// carry keeps the values of others when an epoch ends: a store that was lost knows of none
-// before all agents have told it theirs, and until then those who are missing count as they
-// were.
+// carry keeps the values of other targets when a new epoch begins. After a loss of its store, a hub
+// has no values until all agents have sent them again. Until then missing values have their
+// previous content.
 func (m *Machine) carry(next fleet.Assignment) {
 	if m.Accepted == nil || next.Epoch <= m.Accepted.Epoch || len(m.Accepted.Exported) == 0 || next.Withdrawn != "" {
 		return
@@ -79,14 +79,14 @@ func (m *Machine) carry(next fleet.Assignment) {
 	m.Carried, m.due[carryTimer], m.changed = m.given(), m.now.Mono+carryFor, true
 }
 
-// carried lets them go in time, or when all are there again.
+// carried drops the carried values after carryFor, or when the new epoch has all of them.
 func (m *Machine) carried() {
 	if m.Carried != nil && (m.isDue(carryTimer) || m.Accepted == nil || exported.Same(m.given(), m.Accepted.Exported)) {
 		m.Carried, m.due[carryTimer], m.changed = nil, never, true
 	}
 }
 
-// given are the values of others that count now.
+// given returns the values of other targets that are used now.
 func (m *Machine) given() []exported.Table {
 	if m.Carried == nil {
 		return m.Accepted.Exported

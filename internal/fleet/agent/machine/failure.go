@@ -7,11 +7,11 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// failed takes in a run that did not succeed.
+// failed handles a run that did not succeed.
 func (m *Machine) failed(r *Run, o Outcome) {
 	m.changed = true
 	key := keyOf(&r.Want)
-	if m.Try.Key != key { // it went well before, and does not any more
+	if m.Try.Key != key { // the composition succeeded before and fails now
 		m.Try = Try{Key: key, N: 1}
 	}
 	m.Try.Open = false
@@ -30,14 +30,14 @@ func (m *Machine) failed(r *Run, o Outcome) {
 	m.tell(r, o)
 }
 
-// setTrouble writes down what is wrong with the whole.
+// setTrouble records an error that concerns no single module.
 func (m *Machine) setTrouble(text string) {
 	if text != m.Trouble {
 		m.Trouble, m.changed = text, true
 	}
 }
 
-// culprits are the modules in which something failed, sorted.
+// culprits returns the modules in which a step or check failed, sorted.
 func culprits(o Outcome) []string {
 	var out []string
 	for name, p := range o.Parts {
@@ -49,8 +49,8 @@ func culprits(o Outcome) []string {
 	return out
 }
 
-// advance takes over into Good what a run that failed has done whole. It is asked only
-// where the run says in which modules it failed: otherwise nobody knows what it did.
+// advance updates Good with the modules that a failed run applied completely. It must be called
+// only if the outcome names the failed modules; otherwise the applied modules are unknown.
 func (m *Machine) advance(r *Run, o Outcome) {
 	good := r.Want
 	good.Modules = nil
@@ -74,7 +74,7 @@ func (m *Machine) advance(r *Run, o Outcome) {
 	}
 }
 
-// judge says where each module stands after a run that failed, and whether one was given
+// judge updates the state of each module after a failed run. It reports whether a bundle was given
 // up.
 func (m *Machine) judge(r *Run, o Outcome, final bool) (givenUp bool) {
 	for i, as := range r.Want.Modules {
@@ -85,7 +85,7 @@ func (m *Machine) judge(r *Run, o Outcome, final bool) (givenUp bool) {
 		s.Bad = p.Error != "" && (o.Result == Failed || !isNew)
 		full, _ := m.assigned(i, as.Module)
 		switch {
-		case full.Bundle != as.Bundle: // it is held at an older one, or a newer one came
+		case full.Bundle != as.Bundle: // it is held at an older bundle, or a newer one was assigned
 			if s.State == fleet.ModuleApplying {
 				s.State, s.Error, s.Waits = fleet.ModulePending, "", notSoFar(o)
 			}
@@ -105,7 +105,7 @@ func (m *Machine) judge(r *Run, o Outcome, final bool) (givenUp bool) {
 }
 
 func failing(s Module, err string, final bool) Module {
-	s.State, s.Waits, s.Error = fleet.ModulePending, "it is tried again", err
+	s.State, s.Waits, s.Error = fleet.ModulePending, "the agent tries again", err
 	if final {
 		s.State, s.Waits = fleet.ModuleFailed, ""
 	}
@@ -116,15 +116,15 @@ func notSoFar(o Outcome) string {
 	if o.Result == RolledBack {
 		return "the run was undone"
 	}
-	return "the run did not come so far"
+	return "the run ended before this module"
 }
 
-// retry decides when it is tried again. What cannot be compiled and is nobody's fault in
-// particular is not: what stands goes on being kept. What failed says nothing of what was
-// assigned meanwhile.
+// retry schedules the next attempt. An assignment that cannot be compiled, without a failing
+// module, is tried again only after a long time; meanwhile the applied composition is maintained. A
+// failure does not delay an assignment that was accepted during the run.
 func (m *Machine) retry(r *Run, o Outcome, final, givenUp bool) {
 	switch {
-	case m.superseded(r) || givenUp: // the next composition is another one
+	case m.superseded(r) || givenUp: // the next composition is different
 		m.due[retryTimer] = m.now.Mono
 	case o.Result == Broken && !sameComposition(&r.Want, m.Good):
 		m.bad, m.Try = orderOf(m.Accepted), Try{}
@@ -136,8 +136,8 @@ func (m *Machine) retry(r *Run, o Outcome, final, givenUp bool) {
 	}
 }
 
-// superseded tells whether there is something else to be made than a run wanted that was
-// begun for an older assignment.
+// superseded reports whether a run was started for an older assignment and the current assignment
+// needs a different composition.
 func (m *Machine) superseded(r *Run) bool {
 	c, ok := m.compose()
 	return ok && m.runFor != orderOf(m.Accepted) && !sameComposition(&c.want, &r.Want)
@@ -154,13 +154,13 @@ func (m *Machine) tell(r *Run, o Outcome) {
 	}
 	same := e
 	same.Run = 0
-	if same != m.told { // the same again is no transition
+	if same != m.told { // a repeated failure is not a new event
 		m.told = same
 		m.report(e)
 	}
 }
 
-// recordHeldModules writes down where the modules stand that do not take part as assigned.
+// recordHeldModules updates the state of modules that do not take part at their assigned bundle.
 func (m *Machine) recordHeldModules(c composition) {
 	if m.Accepted == nil {
 		return
@@ -178,13 +178,13 @@ func (m *Machine) recordHeldModules(c composition) {
 		switch have, _ := m.applied(i, as.Module); {
 		case !known:
 			m.put(as.Module, Module{State: fleet.ModulePending})
-		case s.State == fleet.ModuleFailed && !s.Bad && have.Bundle == as.Bundle: // another version failed
+		case s.State == fleet.ModuleFailed && !s.Bad && have.Bundle == as.Bundle: // a different version failed
 			m.put(as.Module, standsAs(s))
 		}
 	}
 }
 
-// put writes down where a module stands. Since is when it came there.
+// put records the state of a module. Since is the time of the last transition.
 func (m *Machine) put(name string, s Module) {
 	was := m.Modules[name]
 	s.Since = was.Since

@@ -186,14 +186,14 @@ func TestANoticedRunClearsNoFailure(t *testing.T) {
 		t.Error("the checks run again at once")
 	}
 	w.endRun(machine.Outcome{Result: machine.Done})
-	want(t, "states", w.states(), "web pending (it is tried again) error: no answer")
+	want(t, "states", w.states(), "web pending (the agent tries again) error: no answer")
 	w.elapse(time.Minute)
 	want(t, "it is tried again", inRun(w), "retry web")
 	if w.m.Status().Proved != nil {
 		t.Error("an assignment whose check failed counts as proved")
 	}
 	w.start()
-	want(t, "after a restart", w.states(), "web pending (it is tried again) error: no answer")
+	want(t, "after a restart", w.states(), "web pending (the agent tries again) error: no answer")
 	w.fetchAll()
 	w.elapse(time.Minute) // it did not end well twice
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 2})

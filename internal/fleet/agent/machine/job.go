@@ -7,8 +7,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// receiveJob takes a job, once for each ID, and acknowledges it. That it was taken,
-// and what is owed for it, is durable before.
+// receiveJob handles a job, once for each ID, and acknowledges it after it is durable.
 func (m *Machine) receiveJob(d fleet.Job) {
 	if slices.Contains(m.FinishedJobs, d.ID) {
 		m.do(AcknowledgeJob{m.asBefore(d)})
@@ -18,7 +17,7 @@ func (m *Machine) receiveJob(d fleet.Job) {
 		m.do(AcknowledgeJob{fleet.JobAnswer{ID: d.ID, Error: err.Error()}})
 		return
 	}
-	if d.What == fleet.JobReport && d.Arg == fleet.FullReport { // asked by hubs, and as good twice: others are to be remembered
+	if d.What == fleet.JobReport && d.Arg == fleet.FullReport { // hubs send it and can repeat it safely; it must not displace other remembered jobs
 		m.do(AcknowledgeJob{fleet.JobAnswer{ID: d.ID}})
 		return
 	}
@@ -46,7 +45,7 @@ func (m *Machine) planJob(d fleet.Job) error {
 	case fleet.JobVerify:
 		m.Verify = by
 	case fleet.JobReport:
-		m.report(fleet.Event{Kind: fleet.Told, Text: "asked by " + by})
+		m.report(fleet.Event{Kind: fleet.Told, Text: "requested by " + by})
 	case fleet.JobForgetCertificate:
 		m.due[renewTimer], m.cert.From, m.cert.Until = m.now.Mono, 0, 1
 	case fleet.JobRun:
@@ -54,11 +53,11 @@ func (m *Machine) planJob(d fleet.Job) error {
 	case fleet.JobCancel:
 		m.cancelJob(d.Arg)
 	default:
-		return fmt.Errorf("cannot do %.40q: this agent knows %s, %s, %s, %s and %s", d.What, fleet.JobApply, fleet.JobVerify, fleet.JobReport, fleet.JobRun, fleet.JobForgetCertificate)
+		return fmt.Errorf("cannot execute a job of the type %.40q: this agent supports %s, %s, %s, %s and %s", d.What, fleet.JobApply, fleet.JobVerify, fleet.JobReport, fleet.JobRun, fleet.JobForgetCertificate)
 	}
 	if (d.What == fleet.JobApply || d.What == fleet.JobVerify) && m.Accepted == nil && m.Good == nil {
 		m.Apply, m.Verify = "", ""
-		return fmt.Errorf("cannot %s: nothing is assigned to this target yet", d.What)
+		return fmt.Errorf("cannot %s: this target has no assignment yet", d.What)
 	}
 	return nil
 }

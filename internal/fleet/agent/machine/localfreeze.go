@@ -6,8 +6,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// frozenBy takes in who froze the machine, "" for nobody, and when that is asked again.
-// What is new is told at once.
+// frozenBy records the user and reason of a local freeze, "" for none, and when to check it again.
+// A change is reported immediately.
 func (m *Machine) frozenBy(why string, again time.Duration) {
 	if why != "" {
 		again = min(again, m.now.Mono+thawAgain)
@@ -17,13 +17,13 @@ func (m *Machine) frozenBy(why string, again time.Duration) {
 	switch {
 	case why == was:
 	case why == "":
-		m.report(fleet.Event{Kind: fleet.Told, Text: "not frozen any more"})
+		m.report(fleet.Event{Kind: fleet.Told, Text: "no longer frozen"})
 	default:
 		m.report(fleet.Event{Kind: fleet.Told, Text: "frozen " + why})
 	}
 }
 
-// thawSoon is when to ask whether the machine is frozen still, if something changed on it.
+// thawSoon returns the time of the next check of the local freeze after a change on the host.
 func (m *Machine) thawSoon() time.Duration {
 	if m.localFreeze == "" {
 		return m.due[thawTimer]

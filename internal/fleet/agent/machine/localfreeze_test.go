@@ -31,5 +31,5 @@ func TestFreezeIsTold(t *testing.T) {
 	}
 	w.step(machine.LocalFreeze{Why: "by ada: lunch"})
 	w.step(machine.LocalFreeze{})
-	want(t, "told", w.of(fleet.Told), "not frozen any more")
+	want(t, "told", w.of(fleet.Told), "no longer frozen")
 }

@@ -9,39 +9,39 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Machine is an agent's mind. It is used by one goroutine.
+// Machine is the state machine of an agent. It must be used by one goroutine.
 type Machine struct {
 	Kept
 	cfg Config
 
-	now     Now // of the step under way
+	now     Now // time of the current step
 	actions []Action
-	changed bool // Kept has to be written
+	changed bool // Kept must be written
 
 	up        bool
-	seq       uint64 // of the newest report
+	seq       uint64 // number of the newest report
 	acked     uint64
 	sending   bool
 	asking    bool
 	fetching  bool
 	renewing  bool
 	running   *Run
-	runFor    order      // what was accepted when it began
-	acting    *fleet.Job // what a request runs
+	runFor    order      // the accepted assignment when the run began
+	acting    *fleet.Job // the job whose command runs
 	informing bool
-	ending    bool // nothing is begun any more
-	sharing   bool // exported values are on their way
-	// known are the exported values that a hub acknowledged on this connection, and steady
-	// is how long values have to stay before others of them are told.
+	ending    bool // the process ends; no new work begins
+	sharing   bool // exported values are in transit
+	// known are the exported values that a hub acknowledged on this connection. steady is the time
+	// for which changed values must be stable before they are sent.
 	known  []exported.Own
 	steady time.Duration
-	shared time.Duration // when they were told last
+	shared time.Duration // when exported values were last sent
 
-	fetched     order  // whose bundles are all here
-	bad         order  // of which no list can be made
-	localFreeze string // who froze the machine, and why
-	blind       string // why not everything can be watched
-	refused     string // what was refused last
+	fetched     order  // assignment whose bundles are all stored
+	bad         order  // assignment that cannot be compiled
+	localFreeze string // user who froze the host, and the reason; "" if not frozen
+	blind       string // why the watch is incomplete, "" if it is complete
+	refused     string // last reported refusal
 	told        fleet.Event
 	touched     bool
 	started     bool // the first run of this process is due
@@ -49,7 +49,7 @@ type Machine struct {
 	cert        Certificate
 
 	due       [timers]time.Duration
-	failures  [timers]int // in a row, of what each timer repeats
+	failures  [timers]int // number of consecutive failures of the operation of each timer
 	replacing replacing
 	dice      uint64
 }
@@ -64,9 +64,9 @@ func orderOf(a *fleet.Assignment) order {
 	return order{a.Epoch, a.Generation}
 }
 
-// New begins with what an earlier process kept. newest and acked are the numbers of the
-// newest report in the outbox and of the newest that was dropped from it; both 0 for an
-// empty one.
+// New makes a state machine from the stored state. newest is the number of the newest report in the
+// outbox, acked the number of the newest report that was dropped from it. Both are 0 for an empty
+// outbox.
 func New(cfg Config, kept Kept, newest, acked uint64) *Machine {
 	if kept.ofAnother(cfg.Target) {
 		kept, acked = Kept{Seq: max(kept.Seq, newest)}, max(kept.Seq, newest)
@@ -91,16 +91,16 @@ func New(cfg Config, kept Kept, newest, acked uint64) *Machine {
 	return m
 }
 
-// ofAnother tells whether this was kept when the host was another target: the numbers of
-// that one's assignments bind nobody any more, and no hub takes its reports.
+// ofAnother reports whether the state was stored when the host was a different target. Its
+// assignment numbers and reports are meaningless for the new target.
 func (k Kept) ofAnother(id fleet.TargetID) bool {
 	return k.Accepted != nil && id != "" && k.Accepted.Target != "" && k.Accepted.Target != id
 }
 
-// Step takes an event in and says what to do, in order.
+// Step handles an event and returns the actions to execute, in order.
 func (m *Machine) Step(e Event, now Now) []Action {
 	m.now, m.actions, m.changed = now, nil, false
-	m.Seq = m.seq // what earlier steps appended is durable, what this one does is not
+	m.Seq = m.seq // reports of earlier steps are durable, reports of this step are not yet
 	m.take(e)
 	m.next()
 	m.announce()
@@ -172,14 +172,14 @@ func (m *Machine) begin() {
 		m.changed = true
 	}
 	m.interrupt()
-	m.unapply("the agent began anew")
+	m.unapply("the agent started again")
 	m.set(sweepTimer, m.cfg.Sweep)
 	m.set(fullTimer, m.cfg.Full)
 	if m.Carried != nil {
 		m.due[carryTimer] = m.now.Mono + carryFor
 	}
 	m.due[fetchTimer], m.due[retryTimer] = m.now.Mono, m.now.Mono
-	if m.Try.N > 1 { // it did not end well more than once: perhaps it ends the machine
+	if m.Try.N > 1 { // repeated failures: the run could be the cause of the crashes
 		m.backOff(retryTimer, m.Try.N, firstRetry, m.cfg.Sweep)
 	}
 	m.report(fleet.Event{Kind: fleet.Started, Text: m.cfg.Version})
@@ -205,7 +205,7 @@ func (m *Machine) watched(why string) {
 	m.blind = why
 	if why != "" {
 		m.due[sweepTimer] = min(m.due[sweepTimer], m.now.Mono+m.cfg.Blind)
-		m.report(fleet.Event{Kind: fleet.Failed, Text: "not all can be watched, so that it is looked at every " + m.cfg.Blind.String(), Error: why})
+		m.report(fleet.Event{Kind: fleet.Failed, Text: "the agent cannot watch all files, so it checks them every " + m.cfg.Blind.String(), Error: why})
 	}
 }
 

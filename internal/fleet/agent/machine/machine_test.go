@@ -81,7 +81,7 @@ func TestAFailureIsGivenUp(t *testing.T) {
 	w.offer(assignment(2, "modules/a=2", "modules/b=2"))
 	for range 2 {
 		w.endRun(bad)
-		want(t, "states", w.states(), "a pending (the run was undone); b pending (it is tried again) error: boom")
+		want(t, "states", w.states(), "a pending (the run was undone); b pending (the agent tries again) error: boom")
 		w.elapse(time.Hour)
 	}
 	w.endRun(bad)
@@ -149,7 +149,7 @@ func TestTheWholeFails(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
 	w.endRun(machine.Outcome{Result: machine.Failed, Error: "cannot open the state", Parts: map[string]machine.Part{"": {Error: "cannot open the state"}}})
-	want(t, "states", w.states(), "a pending (the run did not come so far)")
+	want(t, "states", w.states(), "a pending (the run ended before this module)")
 	if s := w.m.Status(); s.Error == "" || s.Modules[0].Commit != "" || w.durable().Good != nil {
 		t.Errorf("%+v", s)
 	}

@@ -14,7 +14,7 @@ func TestModulesThatNeedEachOther(t *testing.T) {
 	w.offer(assignment(1, "modules/a=1", "modules/b=1", "modules/c=1"))
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
 	w.offer(assignment(2, "modules/a=2<modules/b:availability", "modules/b=1<modules/c:availability", "modules/c=1<modules/b:availability"))
-	want(t, "the states", w.states(), "a blocked (modules/b waits: modules/c waits: modules/b needs it in turn); b ready; c ready")
+	want(t, "the states", w.states(), "a blocked (modules/b waits: modules/c waits: modules/b is part of a cycle of needs); b ready; c ready")
 }
 
 // TestTimesAreWatched: the wall clock may jump, so a machine that waits for a time looks once a minute, and only then.

@@ -8,16 +8,16 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// longestText bounds each text of a report, in bytes.
+// longestText is the maximum length of each text of a report, in bytes.
 const longestText = 4096
 
-// report puts an event into the outbox, with what the target is since.
+// report adds an event to the outbox, with the status of the target after the step.
 func (m *Machine) report(e fleet.Event) {
 	e.Text, e.Error = clip(e.Text), clip(e.Error)
 	m.do(Append{fleet.Report{Event: e}})
 }
 
-// announce numbers the reports of a step: all carry the status at its end.
+// announce gives numbers to the reports of a step. All have the status at the end of the step.
 func (m *Machine) announce() {
 	if ready := m.ready(); ready != m.wasReady {
 		m.wasReady = ready
@@ -30,12 +30,12 @@ func (m *Machine) announce() {
 			m.actions[i] = Append{m.number(ap.Report.Event)}
 		}
 	}
-	// Reports go before what else there is to do: they are done at once.
+	// Reports precede the other actions, because the driver executes them immediately.
 	slices.SortStableFunc(m.actions, func(a, b Action) int { return rank(a) - rank(b) })
 }
 
-// saysReady has the run that ended in this step say that all is ready: most of what a fleet
-// is told is that a commit was applied and that all is ready by that.
+// saysReady adds "all is ready" to the event of a run that ended in this step, instead of a
+// separate event.
 func (m *Machine) saysReady() bool {
 	for i, a := range m.actions {
 		if ap, ok := a.(Append); ok && (ap.Report.Event.Kind == fleet.Applied || ap.Report.Event.Kind == fleet.Repaired) {
@@ -54,12 +54,12 @@ func rank(a Action) int {
 	return 1
 }
 
-// maxNumber bounds the numbers of reports that a hub can make an agent skip.
+// maxNumber is the highest report number that the agent accepts from a hub.
 const maxNumber = 1 << 53
 
-// numberedAt skips numbers of reports that hubs already have. This host has an old state, or
-// another host reported as this target. Hubs would ignore the reports until their numbers are
-// higher. Reports that wait have such numbers, so that nothing is lost if they are dropped.
+// numberedAt skips the numbers of reports that hubs already have. This happens if the host was
+// restored from an old state, or if another host reported as this target. Hubs ignore reports with
+// lower numbers. Waiting reports have such numbers and are dropped.
 func (m *Machine) numberedAt(seq uint64) {
 	if seq <= m.seq || seq > maxNumber {
 		return
@@ -72,12 +72,12 @@ func (m *Machine) number(e fleet.Event) fleet.Report {
 	if m.seq-m.acked < MaxOutbox {
 		m.seq++
 	} else {
-		e.Text = clip(strings.TrimSpace(e.Text + fmt.Sprintf(" (the outbox is full: events before this one, above %d, are not told)", m.seq-1)))
+		e.Text = clip(strings.TrimSpace(e.Text + fmt.Sprintf(" (the outbox is full: events between report %d and this one were dropped)", m.seq-1)))
 	}
 	return fleet.Report{Format: fleet.ReportFormat, Target: m.cfg.Target, Seq: m.seq, Boot: m.cfg.Boot, At: m.now.Wall, Event: e, Status: m.Status()}
 }
 
-// Status is what the target is.
+// Status returns the current status of the target.
 func (m *Machine) Status() fleet.Status {
 	o := orderOf(m.Accepted)
 	s := fleet.Status{
@@ -88,7 +88,7 @@ func (m *Machine) Status() fleet.Status {
 		return s
 	}
 	s.Modules = make([]fleet.ModuleStatus, 0, len(m.Accepted.Modules))
-	most := min(1024, 64<<10/(len(m.Accepted.Modules)+1)) // all of a report has to be small
+	most := min(1024, 64<<10/(len(m.Accepted.Modules)+1)) // limits the size of the whole report
 	for i := range m.Accepted.Modules {
 		as := &m.Accepted.Modules[i]
 		have, _ := m.applied(i, as.Module)
@@ -102,7 +102,7 @@ func (m *Machine) Status() fleet.Status {
 	return s
 }
 
-// stateOf is never ready for another bundle than the one that is assigned.
+// stateOf returns the state of a module. It is never ready if a different bundle is assigned.
 func (m *Machine) stateOf(want, have fleet.Bundle, k Module) fleet.Readiness {
 	if k.State == "" || k.State == fleet.ModuleReady && have != want {
 		return fleet.ModulePending
@@ -110,7 +110,7 @@ func (m *Machine) stateOf(want, have fleet.Bundle, k Module) fleet.Readiness {
 	return k.State
 }
 
-// ready tells whether all that is assigned is.
+// ready reports whether all assigned modules are ready.
 func (m *Machine) ready() bool {
 	if m.Accepted == nil || m.Good == nil || m.Accepted.Withdrawn != "" || m.Good.Top.Bundle != m.Accepted.Top.Bundle || m.Trouble != "" || m.Try.N > 0 {
 		return false
@@ -124,7 +124,7 @@ func (m *Machine) ready() bool {
 	return true
 }
 
-// send gives the oldest report that is not acknowledged to a hub.
+// send sends the oldest report that is not acknowledged to a hub.
 func (m *Machine) send() {
 	if !m.up || m.sending || m.acked >= m.seq || !m.isDue(sendTimer) {
 		return
@@ -150,10 +150,10 @@ func (m *Machine) ackedReport(e Acked) {
 	}
 }
 
-// clip shortens a text for a report.
+// clip limits a text to longestText bytes.
 func clip(s string) string { return cut(s, longestText) }
 
-// cut shortens a text to so many bytes, at a character.
+// cut limits a text to most bytes and does not split a character.
 func cut(s string, most int) string {
 	if len(s) <= most {
 		return s

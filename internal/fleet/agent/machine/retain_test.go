@@ -111,7 +111,7 @@ func TestMostJobs(t *testing.T) {
 	}
 	for range 2 { // asked again it is refused again
 		w.step(job("32", false))
-		if d := w.answer(t, "32"); d.Accepted || !strings.Contains(d.Error, "32 jobs are under way") {
+		if d := w.answer(t, "32"); d.Accepted || !strings.Contains(d.Error, "32 jobs wait or run on this host already") {
 			t.Fatalf("%+v", d)
 		}
 	}

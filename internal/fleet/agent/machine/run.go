@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// next begins what is due and may be begun.
+// next starts all actions that are due and possible.
 func (m *Machine) next() {
 	m.poll()
 	m.fetch()
@@ -36,17 +36,18 @@ func (m *Machine) next() {
 	m.recordHeldModules(c)
 }
 
-// adopt takes over what only tells of a composition, where its content stands already.
+// adopt replaces Good with an assignment of the same content, for example a new number or revision.
+// No run is needed.
 func (m *Machine) adopt(c composition) {
 	if m.Good != nil && m.frozen() == "" && sameComposition(&c.want, m.Good) && !m.Good.Same(c.want) {
 		m.Good, m.Absent, m.changed = &c.want, c.absent, true
 	}
 }
 
-// tried tells whether a composition is one that did not go well.
+// tried reports whether the last runs of a composition failed.
 func (m *Machine) tried(c composition) bool { return m.Try.N > 0 && m.Try.Key == keyOf(&c.want) }
 
-// cause is why there should be a run now, "" for no reason.
+// cause returns the reason for a run now and the user who ordered it; "" if there is no reason.
 func (m *Machine) cause(c composition) (cause Cause, by string) {
 	frozen := m.frozen() != ""
 	fresh := !sameComposition(&c.want, m.Good)
@@ -59,9 +60,9 @@ func (m *Machine) cause(c composition) (cause Cause, by string) {
 		return Ordered, m.Apply
 	case m.Verify != "":
 		return Ordered, m.Verify
-	case m.tried(c): // it did not go well before
+	case m.tried(c): // it failed before
 		return m.causeAgain(fresh), ""
-	case fresh || m.failedSince(): // what failed before was another composition
+	case fresh || m.failedSince(): // a different composition failed before
 		return Assigned, ""
 	case m.started:
 		return Start, ""
@@ -73,8 +74,8 @@ func (m *Machine) cause(c composition) (cause Cause, by string) {
 	return "", ""
 }
 
-// causeAgain is why there should be a run of a composition that did not succeed. While
-// the content of a newer assignment comes, there is none: it would have to wait for its end.
+// causeAgain is cause for a composition that failed before. It starts no attempt while the agent
+// fetches a newer assignment, because the attempt would delay that assignment.
 func (m *Machine) causeAgain(fresh bool) Cause {
 	switch {
 	case m.isDue(retryTimer) && !m.fetching:
@@ -85,21 +86,21 @@ func (m *Machine) causeAgain(fresh bool) Cause {
 	return ""
 }
 
-// failedSince tells whether something else was tried since what stands was verified, and
-// failed: a run that was undone changed the host too.
+// failedSince reports whether a different composition failed after the applied composition was
+// verified. Even an undone run can have changed the host.
 func (m *Machine) failedSince() bool {
 	return !m.fetching && (m.Try != Try{} || m.Trouble != "" && m.takesPart())
 }
 
-// mustCheck tells whether a run has to run the checks even if it changes nothing. One
-// because something was touched has to for a composition of which nothing is known, and once
-// in a while for one that failed. Between, it repairs what has drifted, which is no try.
+// mustCheck reports whether a run must execute the checks even without changes. A run because of
+// changed objects needs them only for a new composition, and at intervals for a failing
+// composition. In between it only repairs drift, which is not an attempt.
 func (m *Machine) mustCheck(c composition, cause Cause) bool {
 	return cause != Noticed || !sameComposition(&c.want, m.Good) || m.tried(c) && m.isDue(coolTimer)
 }
 
-// run begins a run. That it has begun is durable before, so that one which ends the
-// machine again and again is not begun again and again.
+// run starts a run. The start is durable before the run begins, so that a run that crashes the host
+// is not repeated endlessly.
 func (m *Machine) run(c composition, cause Cause, by string) {
 	r := &Run{Want: c.want, Absent: c.absent, Cause: cause, By: by, Full: m.isDue(fullTimer) || m.Verify != "", Look: m.frozen() != "", Checks: m.mustCheck(c, cause), Up: m.up}
 	if cause == Ordered && m.Apply != "" {
@@ -135,7 +136,7 @@ func (m *Machine) applying(c composition) {
 	}
 }
 
-// unapply says of modules that no run is about them any more.
+// unapply resets modules in the state applying to pending.
 func (m *Machine) unapply(why string) {
 	for _, name := range slices.Sorted(maps.Keys(m.Modules)) {
 		if s := m.Modules[name]; s.State == fleet.ModuleApplying {
@@ -152,7 +153,7 @@ func (m *Machine) sweepEvery() time.Duration {
 	return m.cfg.Sweep
 }
 
-// ran takes in how a run ended.
+// ran handles the end of a run.
 func (m *Machine) ran(o Outcome) {
 	r := m.running
 	if r == nil {
@@ -182,7 +183,7 @@ func (m *Machine) ran(o Outcome) {
 	}
 }
 
-// neverBegan puts things back to before a run, so that it comes again.
+// neverBegan restores the state from before the run, so that the run is due again.
 func (m *Machine) neverBegan(r *Run, why string) {
 	if m.Try.Open {
 		m.Try.Open, m.changed = false, true
@@ -212,14 +213,14 @@ func (m *Machine) ended(r *Run, o Outcome) {
 	}
 }
 
-// proves tells whether a run without checks may stand for one with them: nothing is new and
-// nothing failed, so that the last verification still holds.
+// proves reports whether a run without checks is sufficient: nothing is new and nothing failed, so
+// the last verification is still valid.
 func (m *Machine) proves(r *Run) bool {
 	return sameComposition(&r.Want, m.Good) && m.Try == Try{} && m.Trouble == ""
 }
 
-// unchecked takes in a run that was done, and whose checks did not run. What failed before
-// has still failed: only the checks can tell that it has not.
+// unchecked handles a successful run without checks. An earlier failure remains, because only the
+// checks can show that it is over.
 func (m *Machine) unchecked(r *Run, o Outcome) {
 	m.drift(r, o, false)
 	if o.Repaired > 0 {
@@ -227,8 +228,8 @@ func (m *Machine) unchecked(r *Run, o Outcome) {
 	}
 }
 
-// takesPart tells whether what was accepted is what is applied here. If its content is
-// missing, or no list can be made of it, the trouble is not that of what stands.
+// takesPart reports whether the accepted assignment is applied here. If its content is missing or
+// cannot be compiled, Trouble concerns this assignment and not the applied composition.
 func (m *Machine) takesPart() bool {
 	return m.Accepted == nil || m.Accepted.Withdrawn != "" || m.fetched == orderOf(m.Accepted) && m.bad != orderOf(m.Accepted)
 }
@@ -257,9 +258,9 @@ func (m *Machine) succeeded(r *Run, o Outcome) {
 	}
 }
 
-// drift takes in what is other than applied, by module, after a run that was not in
-// vain: all the others are as they should be. Unless the run proved it, a module that was not
-// ready before is not ready now.
+// drift records the number of drifted addresses of each module after a run. Modules without an
+// entry in Parts have no drift. Unless the run proved it, a module that was not ready does not
+// become ready.
 func (m *Machine) drift(r *Run, o Outcome, proved bool) {
 	news := ""
 	count := 0
@@ -289,7 +290,7 @@ func (m *Machine) drift(r *Run, o Outcome, proved bool) {
 	}
 }
 
-// standsAs is where a module stands whose assigned bundle is applied.
+// standsAs returns the state of a module whose assigned bundle is applied.
 func standsAs(s Module) Module {
 	out := Module{State: fleet.ModuleReady, Since: s.Since, Drift: s.Drift, Bad: s.Bad, Held: s.Held}
 	switch {
@@ -306,7 +307,7 @@ func standsAs(s Module) Module {
 	return out
 }
 
-// drifted tells of drift before it is repaired.
+// drifted reports drift before it is repaired.
 func (m *Machine) drifted(e Drifted) {
 	count, first := 0, ""
 	for _, name := range slices.Sorted(maps.Keys(e.Modules)) {

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// alike tells whether two compositions make the same of a machine, whatever their numbers
-// are: whether keyOf names them the same. It is asked at every step, and keyOf is dear.
+// sameComposition reports whether two compositions have the same content, independently of their
+// numbers. The result is the same as a comparison of keyOf, which is too slow for each step.
 func sameComposition(a, b *fleet.Assignment) bool {
 	if a == nil || b == nil || a == b {
 		return a == b
@@ -22,7 +22,7 @@ func sameComposition(a, b *fleet.Assignment) bool {
 
 func sameContent(a, b fleet.Assigned) bool { return a.Module == b.Module && a.Bundle == b.Bundle }
 
-// keyOf names what a composition makes of a machine, whatever its numbers are.
+// keyOf returns a text that identifies the content of a composition, independently of its number.
 func keyOf(a *fleet.Assignment) string {
 	if a == nil {
 		return ""

@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// The timers. Each is a moment of the clock that never jumps.
+// The timers. Each value is a time of the monotonic clock.
 const (
 	pollTimer = iota
 	sweepTimer
@@ -19,15 +19,15 @@ const (
 	beatTimer
 	renewTimer
 	thawTimer
-	lockTimer // no run before it
-	badTimer  // what could not be compiled is not tried before it
+	lockTimer // earliest time of a run
+	badTimer  // earliest time to compile a broken assignment again
 	binaryTimer
 	settleTimer
 	exportTimer
 	carryTimer
-	actTimer    // no request is begun before it
-	informTimer // a hub is told how one ended
-	coolTimer   // what was touched beside something that failed is not looked at before it
+	actTimer    // earliest start of a job
+	informTimer // earliest time to send the result of a job
+	coolTimer   // earliest run because of changed objects while a composition fails
 	timers
 )
 
@@ -36,23 +36,23 @@ const (
 	firstSend  = time.Second
 	firstFetch = 5 * time.Second
 	firstRenew = time.Minute
-	longest    = 5 * time.Minute // between two tries to reach a hub
+	longest    = 5 * time.Minute // maximum time between two attempts to reach a hub
 	thawAgain  = 30 * time.Second
 	lockAgain  = 20 * time.Second
-	// glance bounds how long a moment of the wall clock is waited for at once, because
-	// that clock may jump.
+	// glance is the maximum time to wait for a wall-clock time without checking the clock again,
+	// because it can jump.
 	glance = time.Minute
 )
 
 func (m *Machine) isDue(timer int) bool { return m.due[timer] <= m.now.Mono }
 
-// set makes a timer go off after about d: a fifth earlier or later.
+// set starts a timer with the duration d, randomly changed by at most a fifth.
 func (m *Machine) set(timer int, d time.Duration) {
 	m.due[timer] = m.now.Mono + d - d/5 + time.Duration(m.random()%uint64(2*d/5+1))
 }
 
-// backOff makes it go off after a time that doubles with each try, with full jitter in
-// its upper half.
+// backOff starts a timer with a duration that doubles with each attempt n, up to most. The upper
+// half of the duration is random.
 func (m *Machine) backOff(timer, n int, first, most time.Duration) {
 	d := first
 	for i := 1; i < n && d < most; i++ {
@@ -62,13 +62,14 @@ func (m *Machine) backOff(timer, n int, first, most time.Duration) {
 	m.due[timer] = m.now.Mono + d/2 + time.Duration(m.random()%uint64(d/2+1))
 }
 
-// again is backOff for what has failed once more.
+// again counts a failure and calls backOff.
 func (m *Machine) again(timer int, first, most time.Duration) {
 	m.failures[timer]++
 	m.backOff(timer, m.failures[timer], first, most)
 }
 
-// random is splitmix64: the same target has the same jitter in a test.
+// random is splitmix64. The seed depends only on the target and the boot, so tests are
+// reproducible.
 func (m *Machine) random() uint64 {
 	m.dice += 0x9e3779b97f4a7c15
 	z := m.dice
@@ -77,7 +78,7 @@ func (m *Machine) random() uint64 {
 	return z ^ z>>31
 }
 
-// wake is how long nothing has to be done unless something happens.
+// wake returns the time until the next action is due if no event occurs.
 func (m *Machine) wake() time.Duration {
 	next := never
 	use := func(timer int, when bool) {
@@ -113,7 +114,7 @@ func (m *Machine) wake() time.Duration {
 	return max(next-m.now.Mono, time.Millisecond)
 }
 
-// nextRun is when there is a reason for a run if nothing happens.
+// nextRun returns the time of the next run if no event occurs.
 func (m *Machine) nextRun() time.Duration {
 	c, ok := m.compose()
 	switch {
@@ -122,11 +123,11 @@ func (m *Machine) nextRun() time.Duration {
 	case m.frozen() != "":
 		return min(m.due[sweepTimer], m.due[fullTimer])
 	}
-	if cause, _ := m.cause(c); cause != "" { // only the lock is in the way
+	if cause, _ := m.cause(c); cause != "" { // only lockTimer delays it
 		return m.now.Mono
 	}
 	switch {
-	case m.tried(c) && m.fetching: // how that ends is an event
+	case m.tried(c) && m.fetching: // the end of the fetch is an event
 		return m.whenCool()
 	case m.tried(c):
 		return min(m.due[retryTimer], m.whenCool())
@@ -134,7 +135,7 @@ func (m *Machine) nextRun() time.Duration {
 	return min(m.due[sweepTimer], m.due[fullTimer])
 }
 
-// whenCool is when something that was touched beside a failure is looked at.
+// whenCool returns the earliest time at which changed objects cause a run of a failing composition.
 func (m *Machine) whenCool() time.Duration {
 	if m.touched {
 		return m.due[coolTimer]
@@ -155,8 +156,9 @@ func (m *Machine) have() fleet.Have {
 	return fleet.Have{Epoch: o.epoch, Generation: o.generation, Seq: m.seq}
 }
 
-// renewAt is two thirds through the life of the certificate, and up to a twelfth later:
-// targets that were enrolled together, or renewed when the hubs came back, part again.
+// renewAt returns the time of renewal, in ns since 1970: after two thirds of the validity, plus up
+// to a twelfth. The addition depends on the target, so that many targets do not renew at the same
+// time.
 func (m *Machine) renewAt() int64 {
 	life := m.cert.Until - m.cert.From
 	h := fnv.New64a()
@@ -172,8 +174,8 @@ func (m *Machine) renew() {
 	m.do(Renew{})
 }
 
-// renewed tries again what failed: often while no hub is linked, since that may be for want
-// of a certificate that has not ended.
+// renewed schedules the next attempt after a failure. Attempts are more frequent while the agent is
+// not connected, because an expired certificate could be the reason.
 func (m *Machine) renewed(err string) {
 	m.renewing = false
 	switch {

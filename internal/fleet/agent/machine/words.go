@@ -7,33 +7,33 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Format is that of Kept.
+// Format is the version of the format of Kept.
 const Format = "fettle.agent/1"
 
-// MaxOutbox bounds how many reports wait to be acknowledged. Those that come when it is
-// full are folded into the newest: its status is the latest, and no number is left out.
+// MaxOutbox is the maximum number of reports that are not acknowledged. When the outbox is full,
+// new events replace the newest report, so its status stays current and no number is skipped.
 const MaxOutbox = 1000
 
-// maxDone bounds how many requests are remembered, so that each is done once.
+// maxDone is the number of remembered jobs. A remembered job is not executed again.
 const maxDone = 256
 
-// Now is a moment by two clocks.
+// Now is the current time of two clocks.
 type Now struct {
-	Wall int64         // ns since 1970; it may jump
-	Mono time.Duration // since the process began; it never does
+	Wall int64         // wall clock, in ns since 1970; it can jump
+	Mono time.Duration // monotonic time since the start of the process
 }
 
-// Config says what an agent is and how often it does what. Zero times are the defaults.
+// Config is the configuration of an agent. A zero duration or count means the default.
 type Config struct {
 	Target  fleet.TargetID
-	Version string // of this program
-	Boot    string // of the kernel
+	Version string // version of the running binary
+	Boot    string // ID of the boot, from the kernel
 	Poll    time.Duration
-	Sweep   time.Duration // between two looks at everything, by stat
-	Full    time.Duration // between two that read every byte
-	Blind   time.Duration // Sweep while not all can be watched
+	Sweep   time.Duration // interval of checks of all managed objects by metadata
+	Full    time.Duration // interval of checks that compare whole contents
+	Blind   time.Duration // interval of checks while the watch is incomplete
 	Beat    time.Duration
-	Tries   int // runs of the same composition before it has failed
+	Tries   int // failed runs of a composition before it is given up
 	Binary  Binary
 }
 
@@ -62,68 +62,68 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Kept is all that outlives the process, but for the outbox. The zero value is an agent
-// that was never told anything.
+// Kept is the durable state of the agent except the outbox. The zero value is the state of a new
+// agent.
 type Kept struct {
 	Format string `json:"format"`
-	// Accepted is the newest assignment that was taken; nil: none.
+	// Accepted is the newest accepted assignment; nil: none.
 	Accepted *fleet.Assignment `json:"accepted,omitempty"`
-	// Envelope is how it came: what anybody can be shown of it.
+	// Envelope is the signed form of Accepted.
 	Envelope []byte `json:"envelope,omitempty"`
-	// Good is what stands on the machine, whether or not its checks hold; nil: nothing.
+	// Good is the composition that is applied on the host, even if its checks fail; nil: none.
 	Good *fleet.Assignment `json:"good,omitempty"`
-	// Proved is the newest assignment of which a run was done and every check held.
+	// Proved is the newest assignment with a successful run and successful checks.
 	Proved *fleet.AssignmentNumber `json:"proved,omitempty"`
-	// Absent are the modules that were assigned with Good and have no part in it.
+	// Absent lists assigned modules that Good does not contain.
 	Absent  []string          `json:"absent,omitempty"`
 	Modules map[string]Module `json:"modules,omitempty"`
 	Try     Try               `json:"try"`
-	// Trouble is what is wrong with the whole and with no module in particular, for the status.
+	// Trouble is an error that concerns no single module, for the status.
 	Trouble string `json:"trouble,omitempty"`
-	// Apply and Verify are who asked for it, until it is done; "" is nobody.
+	// Apply and Verify are the users who ordered a run, until it is done; "" means none.
 	Apply        string   `json:"apply,omitempty"`
 	Verify       string   `json:"verify,omitempty"`
-	FinishedJobs []string `json:"done,omitempty"` // requests that were taken, oldest first
-	// AcceptedJob are the requests that run something, oldest first.
+	FinishedJobs []string `json:"done,omitempty"` // IDs of accepted jobs, oldest first
+	// AcceptedJobs are the jobs with a command, oldest first.
 	AcceptedJobs []AcceptedJob `json:"taken,omitempty"`
-	Seq          uint64        `json:"seq"` // of a report that was durable; the outbox knows better
+	Seq          uint64        `json:"seq"` // number of a durable report; the outbox can have newer ones
 	// Run, Changed (ns since 1970) and Facts are for the status.
 	Run     int               `json:"run,omitempty"`
 	Changed int64             `json:"changed,omitempty"`
 	Facts   map[string]string `json:"facts,omitempty"`
-	// BadBinary is the digest of a program that did not do. It is not tried again until
-	// somebody asks to apply.
+	// BadBinary is the digest of a binary that failed. The agent does not try it again until a user
+	// orders an apply.
 	BadBinary string `json:"bad_program,omitempty"`
-	// Exports are what the modules exported after the last run that went well; Told says
-	// that hubs may know of values, so that they have to be told when there are none.
+	// Exports are the exported values after the last successful run. Told reports that hubs can
+	// have values of this target, so the agent must also send an empty list.
 	Exports []exported.Own `json:"exports,omitempty"`
 	Told    bool           `json:"told,omitempty"`
-	// Carried are values of others that an earlier epoch gave; see Machine.carry.
+	// Carried are the values of other targets from the previous epoch; see Machine.carry.
 	Carried []exported.Table `json:"carried,omitempty"`
 }
 
-// Module is where one stands.
+// Module is the state of one module.
 type Module struct {
 	State fleet.Readiness `json:"state"`
 	Since int64           `json:"since"` // ns since 1970
 	Waits string          `json:"waits,omitempty"`
 	Error string          `json:"error,omitempty"`
-	// Drift and Bad are about what stands: so many addresses are other than applied; it
-	// is half done, or its checks do not hold.
+	// Drift and Bad concern the applied bundle. Drift is the number of drifted addresses. Bad
+	// reports that it is partially applied or that its checks fail.
 	Drift int  `json:"drift,omitempty"`
 	Bad   bool `json:"bad,omitempty"`
-	// Held is what other targets have to report before all of it can be applied.
+	// Held names the values of other targets that the module waits for.
 	Held string `json:"held,omitempty"`
-	// Failed is the bundle that is not tried any more, until another one is assigned or
-	// somebody asks for it.
+	// Failed is the digest of a bundle that was given up. The agent tries it again if a user orders
+	// an apply. A newly assigned bundle is tried anyway.
 	Failed string `json:"failed,omitempty"`
 }
 
 // Try counts the runs of a composition that did not succeed.
 type Try struct {
-	Key string `json:"key,omitempty"` // of the composition
+	Key string `json:"key,omitempty"` // keyOf the composition
 	N   int    `json:"n,omitempty"`
-	// Open says that the last one has begun, and nobody knows how it ended.
+	// Open reports that the last run began and its result is unknown.
 	Open bool `json:"open,omitempty"`
 }
 
@@ -132,54 +132,54 @@ type Result string
 
 // The results of runs. The zero value is none of them.
 const (
-	Done        Result = "done"         // success; perhaps there were no changes
-	Looked      Result = "looked"       // nothing was to be done but to look
-	Failed      Result = "failed"       // what was done stays
-	CheckFailed Result = "check-failed" // all is done, and a check does not hold
+	Done        Result = "done"         // success, possibly without changes
+	Looked      Result = "looked"       // the run only observed
+	Failed      Result = "failed"       // failed; completed changes are kept
+	CheckFailed Result = "check-failed" // all changes are done, but a check failed
 	RolledBack  Result = "rolled-back"
-	Broken      Result = "broken" // no list could be made: trying again is no use
-	Locked      Result = "locked" // somebody else works on the machine, or has to confirm
+	Broken      Result = "broken" // the compilation failed; an attempt with the same input is useless
+	Locked      Result = "locked" // another process has the lock, or an armed run waits for its confirmation
 	Frozen      Result = "frozen"
-	Stopped     Result = "stopped" // the agent ends
+	Stopped     Result = "stopped" // the agent is ending
 )
 
-// Outcome is how a run ended, by module.
+// Outcome is the result of a run, with details for each module.
 type Outcome struct {
 	Result  Result
-	Run     int // of the target's history, 0 when nothing was recorded
+	Run     int // number of the run in the history; 0 if nothing was recorded
 	Changes int
 	Error   string
-	// Undo says that the repository wants what fails undone.
+	// Undo reports that the policy of the repository undoes failed runs.
 	Undo bool
-	// Parts has what is to be said of modules; "" is the top. One that is missing is as
-	// wanted.
+	// Parts contains the modules with a problem, by directory; "" is the root bundle. All other
+	// modules are in sync.
 	Parts map[string]Part
-	// Checked says that all checks ran after the last change. A run that is done without it
-	// says nothing of what failed before.
+	// Checked reports that all checks ran after the last change. Without it, a successful run does
+	// not show that an earlier failure is over.
 	Checked bool
-	// Repaired counts what had drifted and is as applied again.
+	// Repaired is the number of repaired addresses.
 	Repaired int
 	Facts    map[string]string
 	Exports  []exported.Own // sorted
 }
 
-// Part is what a run says of one module.
+// Part is the result of a run for one module.
 type Part struct {
-	Error string // what failed in it
-	Left  int    // changes that did not run
-	Drift int    // addresses that are other than applied, and stay so
-	Waits string // which values of other targets it waits for
+	Error string // the first error
+	Left  int    // number of changes that did not run
+	Drift int    // number of addresses that are still drifted
+	Waits string // the missing values of other targets
 }
 
-// Cause is why there is a run.
+// Cause is the reason for a run.
 type Cause string
 
 // The causes of runs.
 const (
-	Assigned Cause = "assigned" // there is something new
-	Retry    Cause = "retry"    // it failed before
-	Start    Cause = "start"    // the agent began
-	Ordered  Cause = "asked"    // somebody asked for it
-	Noticed  Cause = "noticed"  // something changed on the machine
-	Sweep    Cause = "sweep"    // it is time to look at everything
+	Assigned Cause = "assigned" // a new composition
+	Retry    Cause = "retry"    // another attempt after a failure
+	Start    Cause = "start"    // the agent started
+	Ordered  Cause = "asked"    // a user ordered it
+	Noticed  Cause = "noticed"  // a managed object may have changed
+	Sweep    Cause = "sweep"    // a periodic check
 )

@@ -14,7 +14,8 @@ import (
 func (m *Member) acceptedFile() string { return path.Join(m.cfg.Dir, "accepted.json") }
 
 // loadAccepted reads the accepted commits. The file is missing if the host accepted no commit, or
-// only an earlier version of fettle ran. An unreadable file is an error: without it, any signed commit would be accepted.
+// if only an earlier version of fettle ran. An unreadable file is an error: without it, any signed
+// commit would be accepted.
 func loadAccepted(files host.FS, file string) (content.Accepted, error) {
 	text, err := smallfile.Read(files, file)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -12,13 +12,13 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Binary fetches a program's file for an architecture, if it may be run: where commits
-// have to be signed, it has to be too, and it is not older than the version that runs. The
-// caller closes the file.
+// Binary fetches the binary for an architecture and checks that it may run: on a host that requires
+// signatures it must be signed, and not older than the running version, runs. The caller must close
+// the file.
 func (m *Member) Binary(ctx context.Context, p fleet.Binary, arch, runs string) (host.File, error) {
 	b, ok := p.Files[arch]
 	if !ok {
-		return nil, fmt.Errorf("%w: the program %s has no file for %s", agent.ErrNever, p.Version, arch)
+		return nil, fmt.Errorf("%w: version %s of the agent has no binary for %s", agent.ErrNever, p.Version, arch)
 	}
 	signers, err := m.signers()
 	if err != nil {
@@ -29,7 +29,7 @@ func (m *Member) Binary(ctx context.Context, p fleet.Binary, arch, runs string) 
 			return nil, fmt.Errorf("%w: %w", agent.ErrNever, err)
 		}
 		if debver.Compare(p.Version, runs) < 0 {
-			return nil, fmt.Errorf("%w: %s is older than %s, and where signatures are asked for, programs only become newer", agent.ErrNever, p.Version, runs)
+			return nil, fmt.Errorf("%w: version %s is older than %s; a host that requires signatures accepts only newer versions", agent.ErrNever, p.Version, runs)
 		}
 	}
 	conf, err := m.tls()
@@ -45,6 +45,5 @@ func (m *Member) Binary(ctx context.Context, p fleet.Binary, arch, runs string) 
 	return m.store.Open(b)
 }
 
-// Forget removes a program's file from the store of content: it was installed, or never
-// will be.
+// Forget removes a binary from the content store, because it is installed or was rejected.
 func (m *Member) Forget(b fleet.Bundle) error { return m.store.Remove(b) }

@@ -7,12 +7,12 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// CommandTrust returns the current trust of this host in signed commands. Without a file of keys
-// it fails, and so no command is accepted.
+// CommandTrust returns the keys and rules with which this host verifies signed commands. It fails
+// without a file of keys, so that no command is accepted.
 func CommandTrust(m *Member) (content.CommandTrust, error) {
 	signers, err := m.signers()
 	if err == nil && signers == nil {
-		err = errors.New("cannot accept any command: this host requires signed commands, and has no file /etc/fettle/allowed_signers. Write the keys of the operators into it, or use --via ssh")
+		err = errors.New("cannot accept commands: this host requires signed commands, and has no file /etc/fettle/allowed_signers. Write the keys of the operators into it, or use --via ssh")
 	}
 	if err != nil {
 		return content.CommandTrust{}, err

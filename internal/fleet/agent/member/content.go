@@ -26,8 +26,8 @@ func parts(a fleet.Assignment) []fleet.Assigned {
 	return slices.Concat([]fleet.Assigned{a.Top}, a.Modules)
 }
 
-// Fetch implements agent.Content: it gets what is missing, and asks of all of it whether
-// it may be used.
+// Fetch implements agent.Content. It fetches the missing bundles and verifies the signatures of all
+// parts.
 func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
 	conf := m.who().Resumed(m.revoked, m.cfg.Now, m.minimumTime)
 	transport := &http.Transport{TLSClientConfig: conf, DialContext: m.cfg.Dial, ForceAttemptHTTP2: true}
@@ -41,7 +41,7 @@ func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
 	return m.believe(ctx, transport, a)
 }
 
-// bundles are all that an assignment names: the parts, each with its proof.
+// bundles returns all bundles of an assignment: its parts and their proofs.
 func bundles(a fleet.Assignment) (all []fleet.Bundle) {
 	for _, as := range parts(a) {
 		if all = append(all, as.Bundle); as.Proof != nil {
@@ -51,8 +51,9 @@ func bundles(a fleet.Assignment) (all []fleet.Bundle) {
 	return all
 }
 
-// fetch gets one, and makes room for it where nothing that is needed has to go. What is needed
-// is not known before Retain was told.
+// fetch fetches a bundle. If the disk is full, it deletes bundles that are no longer needed, and
+// tries again. Before the first call of Retain, the needed bundles are unknown, and nothing is
+// deleted.
 func (m *Member) fetch(ctx context.Context, f *content.Fetcher, a fleet.Assignment, b fleet.Bundle) error {
 	err := f.Fetch(ctx, b)
 	m.mu.Lock()
@@ -71,7 +72,7 @@ func (m *Member) fetch(ctx context.Context, f *content.Fetcher, a fleet.Assignme
 	return f.Fetch(ctx, b)
 }
 
-// askContent asks a hub for small content over the link.
+// askContent requests small content from a hub through the agent connection.
 func (m *Member) askContent(ctx context.Context, digest string) ([]byte, error) {
 	m.mu.Lock()
 	l := m.link
@@ -84,10 +85,10 @@ func (m *Member) askContent(ctx context.Context, digest string) ([]byte, error) 
 	return l.Ask(ctx, fleet.WordContent, []byte(digest))
 }
 
-// believe verifies the signatures of all parts, and the histories that this host requires. Only
-// then it takes the parts for the newest.
+// believe verifies the signatures of all parts, and the histories that this host requires. Then it
+// stores the accepted commits.
 func (m *Member) believe(ctx context.Context, rt http.RoundTripper, a fleet.Assignment) error {
-	m.believing.Lock() // a history takes time, and m.mu is not held meanwhile
+	m.believing.Lock() // the verification of a history takes time, so m.mu must not be locked during it
 	defer m.believing.Unlock()
 	signers, err := m.signers()
 	if errors.Is(err, errSignersGone) {
@@ -118,14 +119,14 @@ func (m *Member) believe(ctx context.Context, rt http.RoundTripper, a fleet.Assi
 	return m.take(next)
 }
 
-// taken has the durable records about accepted commits.
+// taken is the durable record of accepted commits.
 type taken struct {
 	minimumCommits content.MinimumCommits
 	accepted       content.Accepted
 }
 
-// believeParts verifies each part. It returns the records to store, and the parts without a permit,
-// whose history counts.
+// believeParts verifies the signature of each part. It returns the records to store, and the parts
+// whose history must be verified because they have no permit.
 func (m *Member) believeParts(signers content.Signers, a fleet.Assignment) (next taken, histories []lineage, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -146,8 +147,8 @@ func (m *Member) believeParts(signers content.Signers, a fleet.Assignment) (next
 	return next, histories, nil
 }
 
-// take remembers durably. If only the commits are stored before a crash, the minimum times stay as
-// they were, and the next attempt raises them.
+// take stores the records durably. If a crash occurs between the two files, the minimum times stay
+// as before, and the next attempt raises them.
 func (m *Member) take(next taken) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -169,7 +170,7 @@ func (m *Member) take(next taken) error {
 
 func (m *Member) believed(l lineage, as fleet.Assigned) (content.Signed, error) {
 	if as.Proof == nil {
-		return content.Signed{}, errors.New("it comes without a proof, and this target asks for signatures")
+		return content.Signed{}, errors.New("it has no proof, and this target requires signatures")
 	}
 	text, err := m.store.Read(*as.Proof, content.MaxProof)
 	if err != nil {
@@ -187,7 +188,8 @@ func (m *Member) believed(l lineage, as fleet.Assigned) (content.Signed, error) 
 	return content.Verify(proof, b, l.claim, l.trust)
 }
 
-// fleetFiles are the files that bind a repository to this fleet. m.mu is held.
+// fleetFiles returns the names of the files that bind a repository to this fleet. m.mu must be
+// locked.
 func (m *Member) fleetFiles() (names []string) {
 	for _, c := range m.identity.Authorities() {
 		names = append(names, content.FleetFile(pki.DigestOf(c)))
@@ -237,7 +239,7 @@ func (m *Member) Tree(a fleet.Assignment, absent []string) (repo.Tree, func() er
 	return tree, closing, nil
 }
 
-// Author implements agent.Authors: the proof of a part has the commit itself.
+// Author implements agent.Authors. The proof of a part contains the commit with its author.
 func (m *Member) Author(as fleet.Assigned) string {
 	if as.Proof == nil {
 		return ""
@@ -264,7 +266,7 @@ func (m *Member) Retain(digests []string) error {
 	m.mu.Unlock()
 	_, err := m.store.Collect(func(digest string) bool { return keep[digest] }, content.DefaultLimit/2)
 	if errors.Is(err, content.ErrFull) {
-		return nil // all that is there is needed
+		return nil // all stored content is needed
 	}
 	return err
 }
@@ -277,12 +279,12 @@ func loadMinimumCommits(files host.FS, file string) (content.MinimumCommits, err
 		return content.MinimumCommits{}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read which commits were taken: %w", err)
+		return nil, fmt.Errorf("cannot read the accepted commits: %w", err)
 	}
 	defer f.Close()
 	floors := content.MinimumCommits{}
 	if err := json.NewDecoder(io.LimitReader(f, 1<<20)).Decode(&floors); err != nil {
-		return nil, fmt.Errorf("cannot read which commits were taken: %w", err)
+		return nil, fmt.Errorf("cannot read the accepted commits: %w", err)
 	}
 	return floors, nil
 }
@@ -293,7 +295,7 @@ func saveMinimumCommits(files host.FS, file string, floors content.MinimumCommit
 		err = durable.Replace(files, file, text)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot keep which commits were taken: %w", err)
+		return fmt.Errorf("cannot store the accepted commits: %w", err)
 	}
 	return nil
 }

@@ -15,11 +15,11 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 )
 
-// historyStall is the time without data after which a hub counts as silent. A hub answers within 20
-// seconds that a history is not ready.
+// historyStall is the time without data after which the agent gives up on a hub. A hub reports
+// within 20 seconds that a history is not ready.
 const historyStall = 40 * time.Second
 
-// errLater is in the chain of the error of a hub that can deliver a history later.
+// errLater is in the chain of an error after which the same hub can deliver the history later.
 var errLater = errors.New("try again")
 
 // descent returns the requirements of this host. Without allowed_signers they would have no effect,
@@ -86,7 +86,7 @@ func (m *Member) verifyHistory(ctx context.Context, rt http.RoundTripper, l line
 
 // advice is the next step after a history that is not acceptable.
 func advice(l lineage) string {
-	return fmt.Sprintf("Review all changes since %.12s. To accept this commit on this host all the same: fettle target pin %s --branch %.12s --permit",
+	return fmt.Sprintf("Review all changes since %.12s. To accept the commit on this host anyway, run: fettle target pin %s --branch %.12s --permit",
 		l.Accepted()[0], l.claim.Target, l.Commit)
 }
 
@@ -94,7 +94,7 @@ func advice(l lineage) string {
 func getHistory(ctx context.Context, rt http.RoundTripper, base string, l content.Lineage) (h content.History, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	watch := time.AfterFunc(historyStall, func() { cancel(errors.New("the hub sends nothing")) })
+	watch := time.AfterFunc(historyStall, func() { cancel(errors.New("the hub sent no data for 40s")) })
 	defer watch.Stop()
 	query := url.Values{content.HistoryAccepted: l.Accepted()}
 	at := strings.TrimSuffix(base, "/") + content.HistoryPath + l.Commit + "?" + query.Encode()

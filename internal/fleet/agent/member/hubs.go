@@ -11,10 +11,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// learnFor is how long a hub may take for a small answer: where the others are, or content.
+// learnFor is the time limit of small requests to a hub, such as for the addresses of hubs.
 const learnFor = 20 * time.Second
 
-// listen hears where hubs are, when they say and whenever one is reached.
+// listen updates the addresses of the hubs: after each connection, and whenever a hub sends them.
 func (m *Member) listen(ctx context.Context, l fleet.Link) error {
 	m.mu.Lock()
 	m.link = l
@@ -28,7 +28,8 @@ func (m *Member) listen(ctx context.Context, l fleet.Link) error {
 	return err
 }
 
-// ask asks a hub where hubs are. One that does not know the question is no mistake.
+// ask requests the addresses of all hubs. It is not an error if the hub is too old for this
+// request.
 func (m *Member) ask(ctx context.Context) {
 	m.mu.Lock()
 	l := m.link
@@ -43,11 +44,11 @@ func (m *Member) ask(ctx context.Context) {
 		err = m.learn(ctx, body)
 	}
 	if err != nil && !errors.Is(err, fleet.ErrNoHub) && asking.Err() == nil {
-		m.cfg.Warn("cannot learn where hubs are: " + err.Error())
+		m.cfg.Warn("cannot get the addresses of the hubs: " + err.Error())
 	}
 }
 
-// learn keeps what a hub says.
+// learn stores the addresses and revocations from a hub.
 func (m *Member) learn(ctx context.Context, body []byte) error {
 	var h fleet.Hubs
 	if err := json.Unmarshal(body, &h); err != nil {
@@ -66,7 +67,7 @@ func (m *Member) learn(ctx context.Context, body []byte) error {
 	return err
 }
 
-// distrust keeps which hubs are not believed any more.
+// distrust stores revocations of hubs.
 func (m *Member) distrust(revocations [][]byte) error {
 	keys := m.keys()
 	var errs []error
@@ -86,8 +87,8 @@ func (m *Member) distrust(revocations [][]byte) error {
 	return errors.Join(errs...)
 }
 
-// orphaned tells whether the hub that made this target's certificate is not believed any
-// more: then no hub believes the certificate, but for getting another.
+// orphaned reports whether the hub that issued this target's certificate is revoked. Hubs then
+// accept the certificate only for a request for a new one.
 func (m *Member) orphaned() bool {
 	id := m.who()
 	_, err := id.Trust(m.revoked).Verify(id.Chain(), id.Certificate().NotAfter, pki.TargetKind)
@@ -95,14 +96,14 @@ func (m *Member) orphaned() bool {
 }
 
 const (
-	// adoptWithin is how long targets of one hub wait before they ask for another
-	// certificate, by chance, so that they do not come all at once.
+	// adoptWithin is the maximum random delay before a target replaces a certificate whose issuing
+	// hub was revoked. Without it, all targets would send their requests at the same time.
 	adoptWithin = 10 * time.Second
-	// askEvery is between two times that a target asks for one.
+	// askEvery is the minimum time between two such requests.
 	askEvery = time.Minute
 )
 
-// adopt gets a certificate of another hub, and asks until it has one.
+// adopt requests a certificate from a different hub until it has one.
 func (m *Member) adopt(ctx context.Context) {
 	if !m.adopting.CompareAndSwap(false, true) {
 		return
@@ -120,8 +121,8 @@ func (m *Member) adopt(ctx context.Context) {
 	}
 }
 
-// refused asks for another certificate, now and then: the one that there is may be of a
-// hub that nobody believes any more.
+// refused requests a new certificate after hubs refused the current one, at most once per askEvery:
+// its issuing hub could be revoked.
 func (m *Member) refused(ctx context.Context) {
 	m.mu.Lock()
 	soon := !m.asked.IsZero() && m.cfg.Now().Sub(m.asked).Abs() < askEvery
@@ -138,9 +139,9 @@ func (m *Member) another(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, learnFor)
 	defer cancel()
 	if err := m.Renew(ctx); err != nil && ctx.Err() == nil {
-		m.cfg.Warn("cannot get another certificate: " + err.Error())
+		m.cfg.Warn("cannot get a new certificate: " + err.Error())
 	}
 }
 
-// buses are the addresses of all hubs that are known now.
+// buses returns the known addresses of all hubs for agent connections.
 func (m *Member) buses() []string { return m.who().Buses }

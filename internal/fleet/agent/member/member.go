@@ -1,18 +1,18 @@
-// Package member is what a host has of its fleet once it is enrolled: its identity, the
-// link to the hubs, and content that it verified. An agent is made of it.
+// Package member is the membership of an enrolled host in its fleet: its identity, its connection
+// to the hubs, and its verified content. The agent is built on it.
 //
 //	m, err := member.Open(member.Config{Files: files, Dir: "/var/lib/fettle/agent", Now: time.Now})
 //	link, err := m.Link(ctx)
 //	assignment, err := m.Verify(envelope)
 //
-// In the directory, besides what an agent keeps there, are
+// The directory also contains the files of package durable. The member adds
 //
-//	identity/     the key, its certificate, and what is believed; see pki.Directory
+//	identity/     the key, its certificate, and the trusted certificates; see pki.Directory
 //	content/      bundles and proofs; see content.Store
-//	floors.json   the times of the newest commits that were taken, see content.MinimumCommits
+//	floors.json   the minimum times of commits, see content.MinimumCommits
 //	accepted.json  the last accepted commits, see content.Accepted
 //	protocol.json  why hubs refuse this agent: no protocol version in common
-//	signatures-required   signatures are asked for, whether or not the file of keys is there
+//	signatures-required   signatures are required, even if the file of keys is missing
 package member
 
 import (
@@ -35,52 +35,53 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Config is where a member lies, and what it asks of content.
+// Config is the configuration of a member.
 type Config struct {
 	Files host.FS
-	Dir   string // of the agent, absolute
-	// Signers gives the keys that commits have to be signed with, in the form of OpenSSH's
-	// allowed_signers. It is asked whenever something is to be believed, so that a key
-	// which is taken out counts no more. nil, and nil without an error, asks for no
-	// signature, unless it gave keys before: a file that is gone is no consent.
+	Dir   string // directory of the agent, absolute
+	// Signers returns the keys that must sign commits, as a file in the format of OpenSSH's
+	// allowed_signers. It is called at each verification, so that a removed key is no longer
+	// trusted. A nil function, and a nil result without an error, mean that no signatures are
+	// required. But after a call returned keys, a nil result is refused: a missing file must not
+	// remove the requirement.
 	Signers func() ([]byte, error)
-	// Descent returns what this host requires of the history of commits. It is called at each
-	// verification. nil requires nothing.
+	// Descent returns the requirements of this host for the history of commits. It is called at
+	// each verification. nil: none.
 	Descent func() (content.Descent, error)
 	Now     func() time.Time
-	Warn    func(text string) // told what is worth a line in the log; nil: nobody
-	// Dial connects to hubs by HTTPS; nil is the network.
+	Warn    func(text string) // called with messages for the log; nil: they are dropped
+	// Dial connects to hubs for HTTPS; nil uses the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Member is one. Its methods may be called from any goroutine.
+// Member is the membership of this host. Its methods can be called from any goroutine.
 type Member struct {
 	cfg       Config
 	directory pki.Directory
 	store     *content.Store
 	revoked   *pki.Revocations
 
-	// turn belongs to whoever changes the identity's file: it is taken before mu.
+	// turn serializes changes of the identity. It is locked before mu.
 	turn sync.Mutex
-	// believing is held while an assignment is verified. It is taken before mu.
+	// believing is locked while an assignment is verified. It is locked before mu.
 	believing sync.Mutex
-	adopting  atomic.Bool // a certificate of another hub is asked for
+	adopting  atomic.Bool // adopt is running
 
 	mu             sync.Mutex
 	identity       *pki.Identity
 	known          pki.Known
 	minimumCommits content.MinimumCommits
 	accepted       content.Accepted
-	retained       map[string]bool // content that is needed, by digest; nil until somebody said
-	link           fleet.Link      // nil until there is one
-	asked          time.Time       // when a certificate was asked for since another was refused
+	retained       map[string]bool // digests of needed content; nil before the first Retain
+	link           fleet.Link      // nil before the first connection
+	asked          time.Time       // time of the last request of a certificate after a refusal
 }
 
-// IdentityDir is where the identity lies below the agent's directory.
+// IdentityDir returns the directory of the identity in the agent's directory.
 func IdentityDir(dir string) string { return path.Join(dir, "identity") }
 
-// Open reads who this host is. pki.ErrNoIdentity is in the chain of the error where it
-// is not enrolled.
+// Open reads the identity of this host. pki.ErrNoIdentity is in the chain of the error if it is not
+// enrolled.
 func Open(cfg Config) (*Member, error) {
 	if cfg.Warn == nil {
 		cfg.Warn = func(string) {}
@@ -97,7 +98,7 @@ func Open(cfg Config) (*Member, error) {
 		return nil, err
 	}
 	if _, err := m.signers(); errors.Is(err, errSignersGone) {
-		cfg.Warn(err.Error()) // the agent goes on with what it has, and reports why it takes nothing new
+		cfg.Warn(err.Error()) // the agent maintains the applied configuration, and reports why it accepts nothing new
 	} else if err != nil {
 		return nil, err
 	}
@@ -110,22 +111,22 @@ func Open(cfg Config) (*Member, error) {
 	keys := m.keys()
 	for _, envelope := range m.known.Revocations {
 		if _, err := m.revoked.Add(envelope, keys); err != nil {
-			cfg.Warn(fmt.Sprintf("a revocation that was kept is not believed: %v", err))
+			cfg.Warn(fmt.Sprintf("the agent ignores a stored revocation, because it cannot verify it: %v", err))
 		}
 	}
 	return m, nil
 }
 
-// ID is the target's.
+// ID returns the ID of this target.
 func (m *Member) ID() fleet.TargetID { return m.who().ID }
 
-// Name is the target's.
+// Name returns the name of this target.
 func (m *Member) Name() string { return m.who().Name }
 
-// Fleet is the name of the fleet.
+// Fleet returns the name of the fleet.
 func (m *Member) Fleet() string { return m.who().Fleet }
 
-// Hubs are the URLs of the hubs.
+// Hubs returns the URLs of the hubs.
 func (m *Member) Hubs() []string { return m.who().Hubs }
 
 func (m *Member) who() *pki.Identity {
@@ -144,12 +145,12 @@ func (m *Member) keys() fleet.Keys {
 	return m.who().Keys(m.revoked, m.cfg.Now(), m.minimumTime())
 }
 
-// tls is for a new connection, with the certificate as it is now.
+// tls returns the configuration of a new connection, with the current certificate.
 func (m *Member) tls() (*tls.Config, error) {
 	return m.who().TLS(m.revoked, m.cfg.Now, m.minimumTime), nil
 }
 
-// Link connects to the hubs in the background, until ctx ends or it is closed.
+// Link connects to the hubs in the background, until ctx ends or the link is closed.
 func (m *Member) Link(ctx context.Context) (fleet.Link, error) {
 	id := m.who()
 	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, Where: m.buses, TLS: m.tls, Warn: m.cfg.Warn, Refused: m.refused, Protocol: m.noteProtocol})
@@ -159,13 +160,13 @@ func (m *Member) Link(ctx context.Context) (fleet.Link, error) {
 	return l, m.listen(ctx, l)
 }
 
-// Contact proves that a hub can be reached by a connection that is made now.
+// Contact succeeds if a new connection to a hub can be made.
 func (m *Member) Contact(ctx context.Context) error {
 	return m.connect(ctx, func(context.Context, fleet.Link) error { return nil })
 }
 
-// Request asks a hub for something for this target, by a connection of its own: it may run
-// beside the agent. The answer is AskDone or AskHeld; whatever is refused is an error.
+// Request sends a request of this target to a hub through a new connection. It can run at the same
+// time as the agent. The answer is AskDone or AskHeld; a refusal is an error.
 func (m *Member) Request(ctx context.Context, a fleet.Request) (answer fleet.RequestAnswer, err error) {
 	err = m.connect(ctx, func(ctx context.Context, l fleet.Link) error {
 		answer, err = RequestOver(ctx, l, a)
@@ -174,7 +175,7 @@ func (m *Member) Request(ctx context.Context, a fleet.Request) (answer fleet.Req
 	return answer, err
 }
 
-// RequestOver is Request over a link that there is.
+// RequestOver is Request through an existing connection.
 func RequestOver(ctx context.Context, l fleet.Link, a fleet.Request) (answer fleet.RequestAnswer, err error) {
 	body, err := json.Marshal(a)
 	if err != nil {
@@ -187,7 +188,7 @@ func RequestOver(ctx context.Context, l fleet.Link, a fleet.Request) (answer fle
 	return answer, err
 }
 
-// ListsOver asks which certificates of services are forbidden.
+// ListsOver requests the revocation lists for certificates of services.
 func ListsOver(ctx context.Context, l fleet.Link) (out fleet.Lists, err error) {
 	said, err := l.Ask(ctx, fleet.WordLists, nil)
 	if err == nil {
@@ -196,7 +197,7 @@ func ListsOver(ctx context.Context, l fleet.Link) (out fleet.Lists, err error) {
 	return out, err
 }
 
-// Authorities are what all certificates of the fleet come from.
+// Authorities returns the certificates of the fleet CA.
 func (m *Member) Authorities() []*x509.Certificate { return m.who().Authorities() }
 
 // connect makes a connection to a hub, and closes it after use.
@@ -226,12 +227,12 @@ func (m *Member) connect(ctx context.Context, use func(context.Context, fleet.Li
 	}
 }
 
-// Verify opens an assignment that a hub of this fleet signed. What was signed moves the
-// time before which nothing is believed any more.
+// Verify opens an assignment that a hub of this fleet signed. The time of the signature raises the
+// minimum time.
 func (m *Member) Verify(envelope []byte) (fleet.Assignment, error) {
 	a, signatures, err := fleet.OpenSigned(envelope, m.keys())
 	if errors.Is(err, fleet.ErrUnsigned) {
-		// It may be of a hub that is newer than what this target knows.
+		// A hub that this target does not know yet could have signed it.
 		m.ask(context.Background())
 		a, signatures, err = fleet.OpenSigned(envelope, m.keys())
 	}
@@ -242,7 +243,7 @@ func (m *Member) Verify(envelope []byte) (fleet.Assignment, error) {
 		if by := m.who().Signer(sig.KeyID); by != nil {
 			m.mu.Lock()
 			m.known.MinimumTime = pki.Raise(time.Unix(0, m.known.MinimumTime), time.Unix(a.Issued, 0), by).UnixNano()
-			err := m.directory.SaveKnown(m.known) // one writer of the file at a time
+			err := m.directory.SaveKnown(m.known) // m.mu serializes the writers of this file
 			m.mu.Unlock()
 			if err != nil {
 				m.cfg.Warn(err.Error())
@@ -252,13 +253,13 @@ func (m *Member) Verify(envelope []byte) (fleet.Assignment, error) {
 	return a, nil
 }
 
-// Certificate is the life of the one in use, in seconds since 1970.
+// Certificate returns the validity of the current certificate, in seconds since 1970.
 func (m *Member) Certificate() (from, until int64) {
 	c := m.who().Certificate()
 	return c.NotBefore.Unix(), c.NotAfter.Unix()
 }
 
-// Renew gets the next certificate. Connections that are made from then on show it.
+// Renew gets the next certificate. New connections use it.
 func (m *Member) Renew(ctx context.Context) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
@@ -272,12 +273,12 @@ func (m *Member) Renew(ctx context.Context) error {
 	m.mu.Unlock()
 	keys := m.keys()
 	for _, e := range known.Revocations {
-		_, _ = m.revoked.Add(e, keys) // what is not believed is kept, and told when this begins anew
+		_, _ = m.revoked.Add(e, keys) // unverifiable revocations stay stored, and the next start reports them
 	}
 	return nil
 }
 
-// keep changes what is known of the fleet: all that writes the file holds mu.
+// keep changes and stores the known data of the fleet. m.mu serializes all writers of this file.
 func (m *Member) keep(change func(pki.Known) pki.Known) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 
 func protocolFile(dir string) string { return path.Join(dir, "protocol.json") }
 
-// noteProtocol writes down that the last hub spoke no protocol version in common, so that
-// fettle agent status can show it; nil is that it did.
+// noteProtocol stores that the last hub had no protocol version in common, so that fettle agent
+// status can show it. nil: it had one.
 func (m *Member) noteProtocol(e *bus.VersionError) {
 	was, err := ReadProtocol(m.cfg.Files, m.cfg.Dir)
 	switch {
@@ -30,7 +30,7 @@ func (m *Member) noteProtocol(e *bus.VersionError) {
 		}
 	}
 	if err != nil {
-		m.cfg.Warn(fmt.Sprintf("cannot note the protocol version of the hub: %v", err))
+		m.cfg.Warn(fmt.Sprintf("cannot store the protocol version of the hub: %v", err))
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// install puts a key and its certificate into a new directory, and then makes that the one in
-// use: whoever opens files by it has the old ones or the new ones, after a crash too.
+// install writes a key and its certificate into a new directory, and then makes the symbolic link
+// point to it. A reader always finds a matching key and certificate, even after a crash.
 func (k *Keeper) install(name string, key pki.ServiceKey, chain, authorities []*x509.Certificate) error {
 	secret, err := key.Encode()
 	if err != nil {
@@ -25,7 +25,7 @@ func (k *Keeper) install(name string, key pki.ServiceKey, chain, authorities []*
 	serial := pki.SerialOf(chain[0])
 	dir := path.Join(k.Dir, "."+name+"."+serial)
 	if err := k.Files.Mkdir(dir, 0o755); err != nil {
-		return fmt.Errorf("cannot make a directory for the certificate: %w", err)
+		return fmt.Errorf("cannot create a directory for the certificate: %w", err)
 	}
 	all := []struct {
 		name string
@@ -48,7 +48,7 @@ func (k *Keeper) install(name string, key pki.ServiceKey, chain, authorities []*
 	return errors.Join(k.point(name, path.Base(dir)), k.tidy(name, path.Base(dir)))
 }
 
-// directories makes a directory that all may enter, with those above it.
+// directories creates a directory that all users can enter, and its missing parents.
 func (k *Keeper) directories(dir string) error {
 	there, err := host.Exists(k.Files, dir)
 	if err != nil || there {
@@ -61,12 +61,12 @@ func (k *Keeper) directories(dir string) error {
 		}
 	}
 	if err := k.Files.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("cannot make the directory %s: %w", dir, err)
+		return fmt.Errorf("cannot create the directory %s: %w", dir, err)
 	}
 	return k.Files.SyncDir(up)
 }
 
-// fill makes a file that must not be there; nobody else ever sees it with more than its mode.
+// fill creates a new file. At no time does it have more permissions than mode.
 func (k *Keeper) fill(file string, text []byte, mode uint32) error {
 	f, err := k.Files.Create(file)
 	if err != nil {
@@ -85,12 +85,12 @@ func (k *Keeper) fill(file string, text []byte, mode uint32) error {
 	return nil
 }
 
-// replace replaces a file of the directory that all may read.
+// replace replaces a file that all users can read.
 func (k *Keeper) replace(name string, text []byte) error {
 	file := path.Join(k.Dir, name)
 	temp := path.Join(k.Dir, "."+name+".new")
 	if err := k.Files.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot remove %s, which a crash left: %w", temp, err)
+		return fmt.Errorf("cannot remove %s, a leftover of a crash: %w", temp, err)
 	}
 	if err := k.fill(temp, text, 0o644); err != nil {
 		return err
@@ -101,22 +101,22 @@ func (k *Keeper) replace(name string, text []byte) error {
 	return k.Files.SyncDir(k.Dir)
 }
 
-// point makes a directory the one in use.
+// point makes the symbolic link of a name point to a directory.
 func (k *Keeper) point(name, directory string) error {
 	link, temp := path.Join(k.Dir, name), path.Join(k.Dir, "."+name+".new")
 	if err := k.Files.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot remove %s, which a crash left: %w", temp, err)
+		return fmt.Errorf("cannot remove %s, a leftover of a crash: %w", temp, err)
 	}
 	if err := k.Files.Symlink(directory, temp); err != nil {
-		return fmt.Errorf("cannot make %s: %w", link, err)
+		return fmt.Errorf("cannot create %s: %w", link, err)
 	}
 	if err := k.Files.Rename(temp, link); err != nil {
-		return fmt.Errorf("cannot make %s: %w", link, err)
+		return fmt.Errorf("cannot create %s: %w", link, err)
 	}
 	return k.Files.SyncDir(k.Dir)
 }
 
-// tidy removes the directories of a name that are not in use.
+// tidy removes the unused directories of a name.
 func (k *Keeper) tidy(name, used string) error {
 	entries, err := k.Files.ReadDir(k.Dir)
 	if err != nil {

@@ -13,18 +13,18 @@ import (
 	"fettle.dev/fettle/internal/fleet/smallfile"
 )
 
-// listsFile has which certificates are forbidden, as PEM of X.509 CRLs: one of the authority and
-// of each hub.
+// listsFile contains the revoked certificates, as X.509 CRLs in PEM: one of the fleet CA and one of
+// each hub.
 const listsFile = "crl.pem"
 
-// Update gets the lists of forbidden certificates from a hub, and puts them where services read
-// them. What was forbidden stays so, whatever a hub says.
+// Update fetches the revocation lists from a hub, and installs them where services read them. A
+// certificate that was revoked stays revoked, even if the hub omits it.
 func (k *Keeper) Update(ctx context.Context) (pki.Lists, error) {
 	k.updating.Lock()
 	defer k.updating.Unlock()
 	had, err := k.lists()
 	if err != nil {
-		k.Warn(err.Error() + "; they are fetched anew")
+		k.Warn(err.Error() + "; the agent fetches the revocation lists again")
 	}
 	answer, err := k.Lists(ctx)
 	if err != nil {
@@ -55,8 +55,8 @@ func (k *Keeper) Update(ctx context.Context) (pki.Lists, error) {
 	return next, k.markRevoked(next)
 }
 
-// adopt gets others for certificates whose maker is forbidden, of a hub that has gone: before the
-// services of this machine and of others read that.
+// adopt replaces certificates whose issuing hub is revoked, before the services of this host and of
+// other hosts read the new revocation lists.
 func (k *Keeper) adopt(ctx context.Context, l pki.Lists) {
 	orders, err := k.Orders()
 	for _, w := range orders {
@@ -66,7 +66,7 @@ func (k *Keeper) adopt(ctx context.Context, l pki.Lists) {
 		}
 	}
 	if err != nil {
-		k.Warn("cannot replace certificates of a hub that has gone: " + err.Error())
+		k.Warn("cannot replace certificates whose issuing hub is revoked: " + err.Error())
 	}
 }
 
@@ -93,8 +93,8 @@ func (k *Keeper) markRevoked(l pki.Lists) error {
 	return err
 }
 
-// FetchRevocations is Update that must return some certificates, HUB/SERIAL with spaces between. The error
-// says which are not there yet.
+// FetchRevocations is Update, and checks that the lists contain some certificates. all names them
+// as HUB/SERIAL, separated by spaces. The error names missing ones.
 func (k *Keeper) FetchRevocations(ctx context.Context, all string) error {
 	l, err := k.Update(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (k *Keeper) FetchRevocations(ctx context.Context, all string) error {
 	for word := range strings.FieldsSeq(all) {
 		hub, serial, _ := strings.Cut(word, "/")
 		if !l.Has(serial, hub) {
-			return fmt.Errorf("%s has not signed its list with %s yet: %w", hub, serial, fleet.ErrNotFound)
+			return fmt.Errorf("the hub %s has not yet signed a revocation list with %s: %w", hub, serial, fleet.ErrNotFound)
 		}
 	}
 	return nil

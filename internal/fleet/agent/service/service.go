@@ -1,20 +1,21 @@
-// Package service gets and keeps the certificates of a machine's services: each has a key that is
-// made here and never leaves, and one directory in which key and certificate always fit.
+// Package service gets and renews the certificates of the services of a host. Each certificate has
+// a key that is made on the host and never leaves it, and a directory in which key and certificate
+// always match.
 //
 //	k := service.Keeper{Files: machine, Dir: "/etc/fettle/certificates", State: state, Request: member.Request, …}
 //	err := k.Want(service.Order{Names: []string{"web3.example.org"}, Reload: "nginx.service"})
 //	err = k.Get(ctx, "web3.example.org")     // once
-//	k.Run(ctx, pokes)                        // renews at two thirds of the life
+//	k.Run(ctx, pokes)                        // renews after two thirds of the validity
 //
-// In Dir there is
+// Dir contains
 //
-//	authority.pem                  what vouches for all of them
-//	crl.pem                        which of all the fleet are forbidden
-//	NAME -> .NAME.SERIAL           replaced at once by a renewal
+//	authority.pem                  the certificates of the fleet CA
+//	crl.pem                        the revoked certificates of the fleet
+//	NAME -> .NAME.SERIAL           symbolic link, replaced atomically by a renewal
 //	NAME/key.pem                   0600
-//	NAME/certificate.pem           NAME/chain.pem: who made it; NAME/fullchain.pem: both
+//	NAME/certificate.pem           NAME/chain.pem: its issuers; NAME/fullchain.pem: both
 //
-// What is wanted is a file of each in the agent's directory.
+// Each order is a file in the agent's directory.
 package service
 
 import (
@@ -37,37 +38,38 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Dir is where certificates lie below the root of a machine.
+// Dir is the directory of certificates on a host.
 const Dir = "/etc/fettle/certificates"
 
-// Order is a certificate that a machine wants, and how far that got.
+// Order is the order of a certificate for a service, with its state.
 type Order struct {
-	// Names are those of the service, sorted; Name is one of them, under which it lies.
+	// Names are the host names of the service, sorted. Name is one of them, and the name of its
+	// directory.
 	Name  string   `json:"name"`
 	Names []string `json:"names"`
-	// Reload is a unit of systemd that is reloaded, or restarted, after a renewal.
+	// Reload is a systemd unit to reload or restart after a renewal.
 	Reload string `json:"reload,omitempty"`
 	Reason string `json:"because,omitempty"`
 
-	Serial string `json:"serial,omitempty"` // of the one in use
-	From   int64  `json:"from,omitempty"`   // its life, in seconds since 1970
+	Serial string `json:"serial,omitempty"` // serial number of the current certificate
+	From   int64  `json:"from,omitempty"`   // validity of the current certificate, in seconds since 1970
 	Until  int64  `json:"until,omitempty"`
-	// RequestedAt is when a hub was asked last, in seconds since 1970, and Wait for how many
-	// seconds it is not asked again.
+	// RequestedAt is the time of the last request to a hub, in seconds since 1970. Wait is the
+	// minimum time until the next request, in seconds.
 	RequestedAt int64  `json:"asked,omitempty"`
 	Wait        int64  `json:"wait,omitempty"`
-	Pending     bool   `json:"held,omitempty"`   // somebody has to approve it
-	Issuer      string `json:"issuer,omitempty"` // serial of what made the one in use
+	Pending     bool   `json:"held,omitempty"`   // the request waits for the approval of an operator
+	Issuer      string `json:"issuer,omitempty"` // serial number of the issuer of the current certificate
 	// Revoked says that the certificate in use is revoked.
 	Revoked bool   `json:"forbidden,omitempty"`
 	Error   string `json:"error,omitempty"`
-	// Owed says that Reload was not done yet for the one in use.
+	// Owed reports that Reload must still be done for the current certificate.
 	Owed bool `json:"owed,omitempty"`
 }
 
-// How long a hub is not asked again.
+// The minimum time until the next request to a hub.
 const (
-	againHeld    = time.Hour // it tells when it was decided; this is for what was not heard
+	againHeld    = time.Hour // a hub sends a message after a decision; this is for lost messages
 	againRefused = 6 * time.Hour
 	againFailed  = 10 * time.Minute
 	againNoHub   = lookSoon
@@ -75,22 +77,22 @@ const (
 
 var unitName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9:_.\\@-]{0,254}$`) })
 
-// Check says what is wrong with a wish.
+// Check returns an error if the order is not valid.
 func (w Order) Check() error {
 	if err := pki.CheckServiceNames(w.Names); err != nil {
 		return err
 	}
 	if !slices.Contains(w.Names, w.Name) {
-		return fmt.Errorf("cannot keep a certificate as %.80q: that is not one of its names", w.Name)
+		return fmt.Errorf("cannot store a certificate as %.80q: this is not one of its host names", w.Name)
 	}
 	if w.Reload != "" && !unitName().MatchString(w.Reload) {
-		return fmt.Errorf("cannot reload %.80q: that is no name of a unit", w.Reload)
+		return fmt.Errorf("cannot reload %.80q: this is not a valid name of a systemd unit", w.Reload)
 	}
 	return nil
 }
 
-// Due tells whether a hub is to be asked: there is none, or two thirds of its life are over.
-// A clock that was set back asks at once.
+// Due reports whether the certificate must be requested: there is none, or two thirds of its
+// validity are over. After the clock was set back, it is due immediately.
 func (w Order) Due(now time.Time) bool {
 	if s := now.Unix() - w.RequestedAt; w.RequestedAt != 0 && s >= 0 && s < w.Wait {
 		return false
@@ -98,36 +100,36 @@ func (w Order) Due(now time.Time) bool {
 	return w.Serial == "" || now.Unix() >= w.From+(w.Until-w.From)*2/3 || now.Unix() < w.From
 }
 
-// Keeper keeps the certificates of a machine. Run is called once; beside it another process may
-// ask for more.
+// Keeper gets and renews the certificates of a host. Run must be called once; a different process
+// can add orders at the same time.
 type Keeper struct {
-	Files host.FS // of the machine, from its root
+	Files host.FS // the file system of the host
 	Dir   string
-	State host.FS // the agent's
-	Wants string  // the directory of wishes there
+	State host.FS // the state directory of the agent
+	Wants string  // directory of orders in State
 
 	Request     func(ctx context.Context, a fleet.Request) (fleet.RequestAnswer, error)
-	Lists       func(ctx context.Context) (fleet.Lists, error) // of forbidden certificates
+	Lists       func(ctx context.Context) (fleet.Lists, error) // fetches the revocation lists
 	Authorities func() []*x509.Certificate
 	Reload      func(ctx context.Context, unit string) error
 	Now         func() time.Time
 	Warn        func(text string)
 
-	updating sync.Mutex // of the lists
+	updating sync.Mutex // serializes updates of the lists
 }
 
 func (k *Keeper) file(name string) string {
 	return path.Join(k.Wants, strings.ReplaceAll(name, ":", "_")+".json")
 }
 
-// Orders are all of them, by name.
+// Orders returns all orders, by name.
 func (k *Keeper) Orders() ([]Order, error) {
 	names, err := k.State.ReadDir(k.Wants)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cannot read which certificates are wanted: %w", err)
+		return nil, fmt.Errorf("cannot read the certificate orders of this host: %w", err)
 	}
 	var out []Order
 	for _, n := range names {
@@ -162,8 +164,8 @@ func (k *Keeper) save(w Order) error {
 	return err
 }
 
-// Want keeps a wish. One of the same name has its names and unit replaced; what it has stays
-// until there is another.
+// Want stores an order. If an order with the same name exists, Want replaces its host names and
+// unit. The certificate stays in use until a new one is issued.
 func (k *Keeper) Want(w Order) error {
 	if err := w.Check(); err != nil {
 		return err
@@ -178,8 +180,8 @@ func (k *Keeper) Want(w Order) error {
 	return k.save(w)
 }
 
-// Get asks a hub for a certificate that is wanted, and puts it where it belongs. What came of
-// it stands in the wish, an error too.
+// Get requests the certificate of an order from a hub, and installs it. The result, or the error,
+// is stored in the order.
 func (k *Keeper) Get(ctx context.Context, name string) (Order, error) {
 	w, err := k.load(k.file(name))
 	if err != nil {
@@ -201,7 +203,7 @@ func (k *Keeper) Get(ctx context.Context, name string) (Order, error) {
 		w.Wait = int64(againFailed / time.Second)
 		w.Owed = renewal && w.Reload != ""
 	}
-	// Somebody may have wished for something else meanwhile.
+	// The order can have changed during the request.
 	if now, read := k.load(k.file(name)); read != nil || !slices.Equal(now.Names, w.Names) {
 		return w, errors.Join(err, read)
 	}
@@ -240,19 +242,19 @@ func (k *Keeper) get(ctx context.Context, w *Order) error {
 	return nil
 }
 
-// reload has a service read what was renewed; it is owed until it was done.
+// reload reloads the service after a renewal. Owed stays true until it succeeded.
 func (k *Keeper) reload(ctx context.Context, w Order) (Order, error) {
 	if !w.Owed {
 		return w, nil
 	}
 	if err := k.Reload(ctx, w.Reload); err != nil {
-		return w, fmt.Errorf("cannot have %s read its new certificate: %w", w.Reload, err)
+		return w, fmt.Errorf("cannot reload %s after the renewal of its certificate: %w", w.Reload, err)
 	}
 	w.Owed = false
 	return w, k.save(w)
 }
 
-// Forget removes a certificate with its key, and asks for it no more.
+// Forget removes an order, its certificate and its key.
 func (k *Keeper) Forget(name string) error {
 	if _, err := k.load(k.file(name)); err != nil {
 		return err
@@ -263,7 +265,7 @@ func (k *Keeper) Forget(name string) error {
 	return errors.Join(k.tidy(name, ""), smallfile.Remove(k.State, k.file(name)))
 }
 
-// look asks for all that is due.
+// look requests all certificates that are due.
 func (k *Keeper) look(ctx context.Context, poked bool) {
 	orders, err := k.Orders()
 	if err != nil {
@@ -284,21 +286,22 @@ func (k *Keeper) look(ctx context.Context, poked bool) {
 			continue
 		}
 		if err != nil && ctx.Err() == nil && !errors.Is(err, fleet.ErrNoHub) {
-			k.Warn(fmt.Sprintf("cannot keep the certificate of %s: %v", w.Name, err))
+			k.Warn(fmt.Sprintf("cannot renew the certificate of %s: %v", w.Name, err))
 		}
 	}
 }
 
-// lookEvery is how often is looked what is due, and lookSoon while no hub could be asked.
+// lookEvery is the interval of look; lookSoon while no hub can be reached.
 const (
 	lookEvery = 10 * time.Minute
 	lookSoon  = 20 * time.Second
 )
 
-// updateEvery is how often the lists are fetched, besides when a hub says so.
+// updateEvery is the interval at which the revocation lists are fetched. A hub can also request it.
 const updateEvery = 6 * time.Hour
 
-// Run keeps all until ctx ends. A poke looks at once, and asks for what is held.
+// Run gets and renews certificates until ctx ends. A poke starts look immediately and also requests
+// pending certificates.
 func (k *Keeper) Run(ctx context.Context, pokes <-chan struct{}) {
 	poked, updated := false, time.Time{}
 	for {
@@ -322,13 +325,13 @@ func (k *Keeper) Run(ctx context.Context, pokes <-chan struct{}) {
 	}
 }
 
-// updates tells whether the lists are as new as a hub's.
+// updates fetches the revocation lists and reports whether this succeeded.
 func (k *Keeper) updates(ctx context.Context) bool {
 	fetching, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	_, err := k.Update(fetching)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, fleet.ErrNoHub) {
-		k.Warn("cannot get which certificates are forbidden: " + err.Error())
+		k.Warn("cannot fetch the revocation lists: " + err.Error())
 	}
 	return err == nil
 }

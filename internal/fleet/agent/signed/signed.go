@@ -79,7 +79,7 @@ func (m *Memory) entry(c content.Command) string {
 func (m *Memory) remember(c content.Command, now int64) error {
 	before, err := m.before()
 	if err == nil && c.Until <= before {
-		return errors.New("cannot accept the command: it expired before the clock of this host was set back. Compare the clocks, and sign it again")
+		return errors.New("cannot accept the command: it expired before the clock of this host was set back. Check the clocks of both hosts, and sign the command again")
 	}
 	if err == nil {
 		err = smallfile.Directory(m.Files, m.Dir)
@@ -88,14 +88,14 @@ func (m *Memory) remember(c content.Command, now int64) error {
 		err = m.tidy(now)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot remember the command, and so does not execute it: %w", err)
+		return fmt.Errorf("cannot record the signed command, so it is not executed: %w", err)
 	}
 	err = smallfile.Make(m.Files, m.entry(c), nil)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("cannot execute the command %s again: this host accepted it before. A signature is for one execution; sign it again", c.ID)
+		return fmt.Errorf("cannot execute the command %s again: this host accepted it before. A signature is valid for one execution. Sign the command again", c.ID)
 	case err != nil:
-		return fmt.Errorf("cannot remember the command, and so does not execute it: %w", err)
+		return fmt.Errorf("cannot record the signed command, so it is not executed: %w", err)
 	}
 	return nil
 }
@@ -107,11 +107,11 @@ func (m *Memory) before() (int64, error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("cannot tell which commands were executed: %w", err)
+		return 0, fmt.Errorf("cannot determine the executed commands: %w", err)
 	}
 	at, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("cannot tell which commands were executed: %s is damaged. Write the present time into it, as date +%%s prints it", path.Join(m.Dir, beforeFile))
+		return 0, fmt.Errorf("cannot determine the executed commands: %s is damaged. Write the current time into it: date +%%s", path.Join(m.Dir, beforeFile))
 	}
 	return at, nil
 }
@@ -131,7 +131,7 @@ func (m *Memory) tidy(now int64) error {
 		}
 	}
 	if len(names)-len(expired) >= most {
-		return fmt.Errorf("%d signed commands are valid still. Wait until some of them expire", most)
+		return fmt.Errorf("%d signed commands are still valid, which is the limit. Wait until some of them expire", most)
 	}
 	if len(expired) == 0 {
 		return nil

@@ -1,9 +1,9 @@
-// Package watch sees what changes on a machine, as soon as it does: files by inotify, and
-// units by what systemd tells. Nothing that it misses is lost, since an agent looks at
-// everything from time to time; so what it cannot watch it says, and goes on.
+// Package watch reports changes on a host soon after they happen: files through inotify, and units
+// through systemd. A missed change is not lost, because the agent also checks everything
+// periodically. Therefore paths that cannot be watched are only reported.
 //
 //	w, err := watch.New("/", units)      // an agent.Watcher
-//	err = w.Watch(managed)               // says what cannot be watched
+//	err = w.Watch(managed)               // the error names unwatched directories
 //	err = w.Run(ctx, touched)
 package watch
 
@@ -25,14 +25,13 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// What changes within quiet of each other is told at once, and nothing waits longer than
-// longest.
+// Changes are reported together after a pause of quiet, and at the latest after longest.
 const (
 	quiet   = 30 * time.Millisecond
 	longest = 80 * time.Millisecond
 )
 
-// Watch is an agent.Watcher. Watch and Run may be called from different goroutines.
+// Watch is an agent.Watcher. Its methods can be called from different goroutines.
 type Watch struct {
 	root  string
 	units func(ctx context.Context, each func(name string)) error
@@ -41,13 +40,14 @@ type Watch struct {
 
 	mu       sync.Mutex
 	dirs     map[string]bool
-	relevant map[string]bool // what is managed, and the directories on the way there
+	relevant map[string]bool // managed paths and their parent directories
 	whole    map[string]bool
-	names    map[string]bool // of units
+	names    map[string]bool // names of managed units
 }
 
-// New begins to watch nothing, below a root. units tells which unit changes until its
-// context ends; nil: nobody knows. It holds one inotify instance until Run ends.
+// New makes a Watch of the paths below root, at first without any path. units calls each with the
+// name of every changed unit until its context ends; nil: units are not watched. The Watch uses one
+// inotify instance until Run ends.
 func New(root string, units func(ctx context.Context, each func(name string)) error) (*Watch, error) {
 	files, err := fsnotify.NewBufferedWatcher(4096)
 	if err != nil {
@@ -64,14 +64,14 @@ func (w *Watch) Watch(m agent.Managed) error {
 	w.relevant, w.whole, w.names = relevant, whole, setOf(m.Units)
 	for dir := range w.dirs {
 		if !dirs[dir] {
-			_ = w.files.Remove(dir) // gone already, if it cannot be
+			_ = w.files.Remove(dir) // an error means that the directory no longer exists
 			delete(w.dirs, dir)
 		}
 	}
 	var wrong error
 	count := 0
 	for _, dir := range slices.Sorted(maps.Keys(dirs)) {
-		// Again even if it was watched: another directory may stand there now.
+		// Add it again even if it was watched: it can be a new directory with the same name.
 		if err := w.files.Add(dir); err != nil {
 			if count++; wrong == nil {
 				wrong = fmt.Errorf("%s: %w", dir, err)
@@ -101,7 +101,7 @@ func setOf(names []string) map[string]bool {
 	return out
 }
 
-// directories are those that have to be watched: of each path the nearest that is there.
+// directories returns the directories to watch: for each path the nearest existing parent.
 func (w *Watch) directories(m agent.Managed) (dirs, relevant, whole map[string]bool) {
 	dirs, relevant, whole = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, p := range m.Whole {
@@ -118,7 +118,7 @@ func (w *Watch) directories(m agent.Managed) (dirs, relevant, whole map[string]b
 	return dirs, relevant, whole
 }
 
-// nearest is the directory, or the nearest above it that is there.
+// nearest returns the directory, or its nearest existing parent.
 func nearest(dir string) string {
 	for dir != filepath.Dir(dir) {
 		real, err := filepath.EvalSymlinks(dir)
@@ -126,7 +126,7 @@ func nearest(dir string) string {
 			return dir
 		}
 		if err == nil || !errors.Is(err, fs.ErrNotExist) {
-			return dir // through a link: inotify follows it
+			return dir // the path contains a link, which inotify follows
 		}
 		dir = filepath.Dir(dir)
 	}
@@ -155,7 +155,7 @@ func (w *Watch) listen(ctx context.Context) error {
 			return nil
 		case e, ok := <-w.files.Events:
 			if !ok {
-				return errors.New("the watch of files has ended")
+				return errors.New("the watch on files ended unexpectedly")
 			}
 			if w.matters(e.Name) {
 				w.tell()
@@ -188,7 +188,7 @@ func (w *Watch) tell() {
 	}
 }
 
-// gather tells of what changes within a moment once.
+// gather calls touched once for all changes within a moment.
 func (w *Watch) gather(ctx context.Context, touched func()) {
 	for {
 		select {
