@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// An agent takes what it is assigned, repairs what drifts, goes on without hubs, and
-// goes on where it was when it is started anew.
+// An agent applies its assignment, repairs drift, works without hubs, and continues after a
+// restart.
 func TestAgent(t *testing.T) {
 	n := newNode(t)
 	n.hub.assign(1, top, n.hub.part("modules/base", motd("one\n")), n.hub.part("modules/web", issue("web\n")))
@@ -36,7 +36,7 @@ func TestAgent(t *testing.T) {
 	n.hub.connect(false)
 	n.stop()
 	n.write("/etc/issue", "foreign\n")
-	n.start() // without any hub
+	n.start() // without a hub
 	for n.read("/etc/issue") != "web\n" {
 		n.poke <- struct{}{}
 	}
@@ -48,7 +48,7 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-// What a module needs is there before it, and what fails says so by module.
+// A needed module is applied first, and a failure is reported for its module.
 func TestModules(t *testing.T) {
 	n := newNode(t)
 	web := n.hub.part("modules/web", issue("web\n"))
@@ -75,7 +75,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
-// A module that fails keeps no other from being applied.
+// A failing module does not prevent other modules from being applied.
 func TestAModuleFailsForItself(t *testing.T) {
 	n := newNode(t)
 	bad := n.hub.part("modules/base", map[string]string{"module.hcl": "exec \"x\" { command = [\"/bin/false\"] }\nfile \"/etc/after\" {\n  content = \"x\"\n  after = [exec.x]\n}\n"})
@@ -153,7 +153,7 @@ func TestJobs(t *testing.T) {
 	}
 }
 
-// What the policy says about drift counts.
+// The drift policy is followed.
 func TestDriftIsReportedOnly(t *testing.T) {
 	n := newNode(t)
 	n.hub.assign(1, with(top, "policy { drift = \"report\" }\n"), n.hub.part("modules/base", motd("one\n")), n.hub.part("modules/web", issue("web\n")))
@@ -177,8 +177,8 @@ func errorsOf(errs ...error) error {
 	return nil
 }
 
-// An agent does not replace what another repository or target applied: it says so and waits,
-// unless it was enrolled to adopt the host.
+// An agent does not replace the configuration of another repository or target. It reports this and
+// waits, unless it was enrolled to adopt the host.
 func TestAnotherOwner(t *testing.T) {
 	n := newNode(t)
 	list, ds := step.Parse("list", []byte("MKDIR /etc/first\n"))

@@ -21,7 +21,7 @@ func callAction(in compile.Input, name string, params map[string]string, dry boo
 	return compile.Open(in.Tree).CallAction(in, name, params, dry)
 }
 
-// ask is what a hub asks.
+// ask sends a job as a hub.
 func (n *node) ask(id, what, arg string, c *fleet.Command) fleet.JobAnswer {
 	n.t.Helper()
 	return n.deliver(fleet.Job{ID: id, What: what, Arg: arg, Run: c, By: "ada"})
@@ -38,7 +38,7 @@ func (n *node) deliver(job fleet.Job) fleet.JobAnswer {
 	return d
 }
 
-// end waits until the hub has heard how a job ended.
+// end waits until the hub has the result of a job.
 func (n *node) end(id string) fleet.JobAnswer {
 	n.t.Helper()
 	late := time.After(15 * time.Second)
@@ -104,8 +104,8 @@ func ready(t *testing.T) *node {
 	return n
 }
 
-// What a job runs is taken at once, run once, told with its end, and in the target's
-// history with who asked.
+// A job is accepted immediately, runs once, and its result reaches the hub. The history of the
+// target has it with its user.
 func TestJobRuns(t *testing.T) {
 	n := ready(t)
 	if d := n.ask("1", fleet.JobRun, "", &fleet.Command{Argv: []string{"uptime", "-p"}}); !d.Accepted || d.Error != "" {
@@ -124,7 +124,7 @@ func TestJobRuns(t *testing.T) {
 	if r == nil || r.Exit != 3 || r.Command == 0 || d.Interrupted || d.Error != "" || len(r.Stdout) > fleet.MaxTail || !strings.HasSuffix(r.Stdout, "last\n") || strings.Contains(r.Stdout, "first") || r.Stderr != "no\uFFFD\n" {
 		t.Fatalf("%+v", d)
 	}
-	for range 2 { // a hub that lost the answer
+	for range 2 { // repeated by a hub that lost the answer
 		if d := n.ask("1", fleet.JobRun, "", &fleet.Command{Argv: []string{"uptime", "-p"}}); d.Result != nil || d.Accepted && n.end("1").Result == nil {
 			t.Errorf("%+v", d)
 		}
@@ -135,7 +135,7 @@ func TestJobRuns(t *testing.T) {
 	}
 }
 
-// An action is the one that stands on the machine, and takes no secret.
+// An action is read from the applied modules, and its secrets cannot be set by a job.
 func TestJobRunsAnAction(t *testing.T) {
 	n := ready(t)
 	n.ask("1", fleet.JobRun, "", &fleet.Command{Action: "drain", Params: map[string]string{"seconds": "5"}})
@@ -165,7 +165,7 @@ func TestJobRunsAnAction(t *testing.T) {
 	}
 }
 
-// A machine that its owner froze runs what only looks, as with fettle run.
+// On a locally frozen host only read-only commands run, like with fettle run.
 func TestJobOnAFrozenMachine(t *testing.T) {
 	n := ready(t)
 	x, _, err := n.engine(t.Context())
@@ -191,7 +191,8 @@ func TestJobOnAFrozenMachine(t *testing.T) {
 	}
 }
 
-// Whatever a power cut leaves: it is not run twice, and the hub hears that nobody saw its end.
+// After any power failure, no command runs twice, and the hub gets the result that the end is
+// unknown.
 func TestJobIsNotRunTwice(t *testing.T) {
 	n := ready(t)
 	n.hub.deaf = true
@@ -205,7 +206,7 @@ func TestJobIsNotRunTwice(t *testing.T) {
 	n.stop() // kills the second
 	n.hub.connect(false)
 	n.hub.deaf = false
-	n.start() // this one was stopped, and not killed
+	n.start() // this process was stopped regularly
 	n.hub.connect(true)
 	if d := n.end("2"); !d.Interrupted || d.Result == nil || d.Result.Signal != "killed" {
 		t.Errorf("%+v", d)
@@ -227,14 +228,14 @@ func TestJobIsNotRunTwice(t *testing.T) {
 	if d := n.end("1"); !d.Interrupted || d.Result != nil || d.Error == "" {
 		t.Errorf("%+v", d)
 	}
-	if line := n.began(); line != "second" { // it had not begun on this disk
+	if line := n.began(); line != "second" { // on this disk the job has not begun
 		t.Errorf("%s runs again", line)
 	}
 	n.says <- host.CommandResult{}
 	n.end("2")
 }
 
-// What waits behind something else can be cancelled, what has begun cannot.
+// A waiting job can be cancelled; a job that has begun cannot.
 func TestJobIsCancelled(t *testing.T) {
 	n := ready(t)
 	n.ask("1", fleet.JobRun, "", &fleet.Command{Argv: []string{"first"}})

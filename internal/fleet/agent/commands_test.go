@@ -57,7 +57,7 @@ func TestCommandPolicy(t *testing.T) {
 	}
 }
 
-// TestJobsThatTheHostRefuses: a job that runs something is refused before the engine is opened.
+// TestJobsThatTheHostRefuses: a job with a command is refused before the executor is opened.
 func TestJobsThatTheHostRefuses(t *testing.T) {
 	for _, c := range []fleet.Command{{Argv: []string{"id"}}, {Argv: []string{"id"}, ReadOnly: true}, {Action: "service-restart"}} {
 		r := &agent.Runner{Admit: func(fleet.Job) (agent.Admission, error) { return agent.Admission{}, errors.New("this host refuses it") }}

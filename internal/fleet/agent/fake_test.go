@@ -33,7 +33,7 @@ import (
 
 const target = fleet.TargetID("aaaaaaaaaaaaaaaaaaaaaaaaaa")
 
-// hub is a hub and the link to it.
+// hub simulates a hub and the connection to it.
 type hub struct {
 	mu       sync.Mutex
 	handlers map[string]func(context.Context, []byte) ([]byte, error)
@@ -41,13 +41,13 @@ type hub struct {
 	up       bool
 	newest   []byte
 	reports  []fleet.Report
-	last     fleet.Report // whole
-	since    []uint64     // of what came
-	old      bool         // it knows no parts
+	last     fleet.Report // the newest report, in full
+	since    []uint64     // of the received reports
+	old      bool         // it does not support partial reports
 	told     chan struct{}
 	trees    map[string]repo.Tree
-	ended    []fleet.JobAnswer // requests that the agent told the end of
-	deaf     bool              // it does not take that
+	ended    []fleet.JobAnswer // jobs whose results arrived
+	deaf     bool              // it refuses results
 	authors  map[string]string // by commit
 }
 
@@ -90,7 +90,7 @@ func (h *hub) Ask(_ context.Context, word string, body []byte) ([]byte, error) {
 	return nil, nil
 }
 
-// whole gives all of a report, of which only a part may have come.
+// whole returns the full report, even if only a part was received.
 func (h *hub) whole(r fleet.Report) (fleet.Report, error) {
 	h.since = append(h.since, r.Since)
 	if r.Since > 0 {
@@ -116,7 +116,7 @@ func (h *hub) Serve(word string, handle func(context.Context, []byte) ([]byte, e
 	return nil
 }
 
-// handler is what the agent does with a message; nil: it does not take such messages.
+// handler is the agent's handler of a message; nil: it has none.
 func (h *hub) handler(word string) func(context.Context, []byte) ([]byte, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -149,7 +149,7 @@ func (h *hub) connect(up bool) {
 	}
 }
 
-// heard waits for a report that fits.
+// heard waits for a matching report.
 func (h *hub) heard(t *testing.T, what string, fits func(fleet.Report) bool) fleet.Report {
 	t.Helper()
 	late := time.After(15 * time.Second)
@@ -176,7 +176,7 @@ func (h *hub) heard(t *testing.T, what string, fits func(fleet.Report) bool) fle
 	}
 }
 
-// isReady tells of a report that says that all is ready.
+// isReady reports whether a report says that all is ready.
 func isReady(r fleet.Report) bool {
 	return r.Event.Kind == fleet.Ready || strings.HasSuffix(r.Event.Text, "all is ready")
 }
@@ -209,7 +209,7 @@ func (h *hub) assignTop(generation uint64, top fleet.Assigned, modules ...fleet.
 	return h.newest
 }
 
-// Fetch, Tree and Retain make it an agent.Content.
+// Fetch, Tree and Retain implement agent.Content.
 func (h *hub) Fetch(_ context.Context, a fleet.Assignment) error {
 	for _, as := range append([]fleet.Assigned{a.Top}, a.Modules...) {
 		if strings.Contains(as.Revision.Subject, "unsigned") {
@@ -252,17 +252,17 @@ type node struct {
 	disk *mem.FS
 	st   *mem.Host
 	hub  *hub
-	poke chan struct{}           // the watch has seen something
-	runs chan string             // the programs that begin
-	says chan host.CommandResult // how they end
+	poke chan struct{}           // changes that the watch reports
+	runs chan string             // started programs
+	says chan host.CommandResult // their exit codes
 	stop func()
 
-	admit func(fleet.Job) (agent.Admission, error) // of the agent, nil: it admits all jobs
+	admit func(fleet.Job) (agent.Admission, error) // admission of jobs; nil: all are admitted
 
-	adopt atomic.Bool // it replaces what others applied, until that is done
+	adopt atomic.Bool // the agent adopts the host; reset after that
 }
 
-// binary plays every program: it ends when the test says how, or when it is killed.
+// binary simulates each program: it ends with the code of the test, or when it is killed.
 func (n *node) binary(ctx context.Context, _ *mem.Host, c host.Command) (host.CommandResult, error) {
 	if c.Argv[0] == "/bin/false" {
 		return host.CommandResult{ExitCode: 1}, nil
@@ -313,7 +313,7 @@ func (n *node) read(p string) string {
 	return string(b)
 }
 
-// Watch and Run make it an agent.Watcher.
+// Watch and Run implement agent.Watcher.
 func (n *node) Watch(agent.Managed) error { return nil }
 
 func (n *node) Run(ctx context.Context, touched func()) error {

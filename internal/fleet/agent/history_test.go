@@ -9,17 +9,17 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Author makes hub an agent.Authors.
+// Author implements agent.Authors.
 func (h *hub) Author(as fleet.Assigned) string { return h.authors[as.Revision.Commit] }
 
-// at is a part at a commit.
+// at returns a part at a commit.
 func at(as fleet.Assigned, commit, subject string) fleet.Assigned {
 	as.Revision = fleet.Revision{Repository: "site", Commit: strings.Repeat(commit, 40), Subject: subject, Time: 7, Branch: "main"}
 	return as
 }
 
-// A run records the assigned commit, and the commit of each part, with authors. The state has
-// them too, and the lines that its states come from.
+// A run records the assigned commit, and the commits of all parts with their authors. The applied
+// state also has them, and the source lines of its states.
 func TestRevisionsOfARun(t *testing.T) {
 	n := newNode(t)
 	n.hub.authors = map[string]string{strings.Repeat("b", 40): "Bea <bea@example.org>"}

@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// A hub is told all once on each connection, and then what is other; one that knows no
-// parts is told all.
+// The first report on each connection is full, and later ones contain only differences. A hub
+// without support for partial reports gets full reports.
 func TestParts(t *testing.T) {
 	n := newNode(t)
 	to := func(generation uint64, text string) {

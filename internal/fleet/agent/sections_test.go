@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Each module has what it writes, and behind it is what needs it by however many steps,
-// round in a circle too.
+// Each section has the addresses of its module, and in Behind the addresses of all modules that
+// need it indirectly, even in a cycle.
 func TestSectionsOfModules(t *testing.T) {
 	needs := func(module string, of ...string) fleet.Assigned {
 		as := fleet.Assigned{Module: module}

@@ -19,7 +19,7 @@ import (
 
 const fleetFile = "fleet-sha256-aa"
 
-// strictNode is a host that accepts only signed commands, and a user whom it trusts.
+// strictNode returns a host that accepts only signed commands, and a user with a trusted key.
 func strictNode(t *testing.T) (*node, signedtest.User) {
 	t.Helper()
 	u, err := signedtest.NewUser()
@@ -58,7 +58,7 @@ func signJob(t *testing.T, u signedtest.User, c fleet.Command, change func(*cont
 
 func asIs(*content.Command) {}
 
-// restart starts the agent again, and waits until it takes jobs.
+// restart restarts the agent, and waits until it accepts jobs.
 func (n *node) restart() {
 	n.t.Helper()
 	n.stop()
@@ -72,8 +72,8 @@ func (n *node) restart() {
 	n.hub.connect(true)
 }
 
-// A signed job runs once: a hub that gives it another number, or delivers it again after the
-// agent started again, is refused.
+// A signed job runs once. If a hub sends it with a different number, or again after a restart of
+// the agent, it is refused.
 func TestASignedJobRunsOnce(t *testing.T) {
 	n, u := strictNode(t)
 	run := &fleet.Command{Argv: []string{"uptime"}, User: "www", Timeout: int64(time.Minute)}
@@ -101,7 +101,7 @@ func TestASignedJobRunsOnce(t *testing.T) {
 	}
 }
 
-// A signed job that found the machine locked is tried again, and then runs.
+// A signed job that found the host locked is tried again, and then runs.
 func TestASignedJobWaitsForALock(t *testing.T) {
 	u, err := signedtest.NewUser()
 	if err != nil {
@@ -188,7 +188,7 @@ func TestAHostileHubAltersJobs(t *testing.T) {
 	}
 }
 
-// Only the policy "signed" looks at signatures; a file that cannot be read refuses all.
+// Only the policy "signed" verifies signatures. An unreadable file refuses all jobs.
 func TestAdmittedJobs(t *testing.T) {
 	job := fleet.Job{What: fleet.JobRun, Run: &fleet.Command{Argv: []string{"id"}}, Signed: "anything"}
 	if _, err := agent.AdmitJob(agent.AllCommands, nil, nil, job); err != nil {

@@ -33,7 +33,7 @@ func Example() {
 	server, _ := apitest.Serve(hub.Handler(), "hub")
 	defer server.Close()
 	ctx := context.Background()
-	authority, _ := client.Authority(ctx, server.URL) // to be compared by other means
+	authority, _ := client.Authority(ctx, server.URL) // the test compares the digest
 	c, _ := client.New(client.Login{Hub: server.URL, Token: "read", Authority: authority})
 	page, err := c.Targets(ctx, client.TargetQuery{Sort: "state"})
 	for _, t := range page.Targets {
@@ -69,8 +69,8 @@ func newHub(t *testing.T) *apitest.Hub {
 	return hub
 }
 
-// A host of the fleet that plays the hub is not believed, nor is a hub of another
-// authority; the token is told to neither.
+// A host of the fleet that plays a hub is refused, and so is a hub of another fleet CA. Neither
+// gets the token.
 func TestStrangers(t *testing.T) {
 	asked := false
 	h := http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true })
@@ -102,7 +102,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// Each method meets its route: what it asks is not refused as a mistake.
+// Each method uses an existing route with valid parameters.
 func TestEveryRoute(t *testing.T) {
 	hub := newHub(t)
 	var seen []string
@@ -154,7 +154,7 @@ func TestEveryRoute(t *testing.T) {
 		}
 	}
 	try(c.Binaries(ctx))
-	_, _ = c.SetBinary(ctx, document.BinaryRequest{}) // it meets its route, which wants files first
+	_, _ = c.SetBinary(ctx, document.BinaryRequest{}) // the route exists and requires files
 	try(c.Modules(ctx))
 	try(c.Module(ctx, "modules/web", 1))
 	try(c.Explain(ctx, "web1", "modules/web"))
@@ -190,7 +190,7 @@ func TestEveryRoute(t *testing.T) {
 	if err := errors.Join(errs...); err != nil {
 		t.Error(err)
 	}
-	left := len(api.Routes()) - len(seen) // health, readiness, metrics, the description and the stream are for others
+	left := len(api.Routes()) - len(seen) // health, readiness, metrics, the description and the stream have no method
 	if left != 5 {
 		t.Errorf("%d routes are asked by no method, of %d", left, len(api.Routes()))
 	}
@@ -200,7 +200,7 @@ func TestEveryRoute(t *testing.T) {
 	}
 }
 
-// A stream that broke goes on behind the last event.
+// After a broken connection, the stream continues after the last event.
 func TestFollowGoesOn(t *testing.T) {
 	hub := newHub(t)
 	h := hub.Handler()
@@ -233,7 +233,7 @@ func TestFollowGoesOn(t *testing.T) {
 	}
 }
 
-// breaks ends when something changes.
+// breaks ends after a change.
 func breaks(ctx context.Context, changed <-chan struct{}) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/client"
 )
 
-// TestDeadSocket: a socket that a killed hub left says what to do.
+// TestDeadSocket: the error about the socket of a killed hub contains the remedy.
 func TestDeadSocket(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "hub.sock")
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: socket, Net: "unix"})

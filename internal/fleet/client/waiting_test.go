@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
-// A hub that breaks the connection after it received a request may have done it: the error of a
-// change tells that, the error of a question does not.
+// If a hub breaks the connection after it received a request, it may have executed it. The error of
+// a change says so, the error of a query does not.
 func TestAnswersThatAreLost(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "hub.sock")
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)

@@ -31,7 +31,7 @@ func Example() {
 	// true 1.5
 }
 
-// A package that is newer than what was chosen wins, and one that is not does not.
+// A newer package replaces the chosen binary; an older one does not.
 func TestNewerPackageWins(t *testing.T) {
 	k, _ := binary.Decide(binary.Kept{}.Begin(build("1.5"), time.Minute), binary.Self{Version: "1.4"})
 	k = k.Settled(build("1.5").Digest)
@@ -42,8 +42,8 @@ func TestNewerPackageWins(t *testing.T) {
 	}
 }
 
-// A program that never reaches a hub is begun a few times and then not any more, whoever
-// is killed in between; one that did well once and then never stays is given up too.
+// A binary that never reaches a hub is given up after a few starts, even if processes are killed in
+// between. A binary that worked once and then never again is given up too.
 func TestNoLoop(t *testing.T) {
 	old := binary.Self{Version: "1.4"}
 	k := binary.Kept{}.Begin(build("1.5"), time.Minute)
@@ -64,13 +64,13 @@ func TestNoLoop(t *testing.T) {
 	}
 }
 
-// What runs in the end is always a program that has reached a hub or that the package
-// installed, and each of the others was begun a bounded number of times.
+// The binary that finally runs has reached a hub or belongs to the package. All other binaries were
+// started a limited number of times.
 func TestAlwaysComesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		k, begun := binary.Kept{}, map[string]int{}
 		well := map[string]bool{}
-		runs := "" // the digest of what runs
+		runs := "" // digest of the running binary
 		for range rapid.IntRange(1, 60).Draw(t, "length") {
 			switch rapid.IntRange(0, 3).Draw(t, "event") {
 			case 0:
@@ -79,7 +79,7 @@ func TestAlwaysComesBack(t *testing.T) {
 					k = k.Begin(b, time.Minute)
 					delete(begun, b.Digest)
 				}
-			case 1: // a boot, or the end of a process that somebody killed
+			case 1: // a boot, or the end of a killed process
 				runs = ""
 			case 2:
 				if runs != "" && (k.Chosen != nil && k.Chosen.Digest == runs || k.Trial != nil && k.Trial.Digest == runs) {

@@ -18,15 +18,15 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// hub gives values that rise by one, and notes which values were shown. It is the link of the agent
-// too.
+// hub returns increasing values and records the claimed values. It is also the connection of the
+// agent.
 type hub struct {
 	fleet.Link
 	mu      sync.Mutex
 	shown   []int
 	given   int
 	lost    atomic.Bool // its answers do not arrive
-	older   atomic.Bool // it does not know claims
+	older   atomic.Bool // it does not support claims
 	request func(context.Context, []byte) ([]byte, error)
 	changes func(up bool)
 }
@@ -75,7 +75,7 @@ func newDisk(t *testing.T) *mem.FS {
 	return files
 }
 
-// failsAt lets an operation fail, and the later ones too if the disk is gone.
+// failsAt makes one operation fail, and all later ones too if the disk is gone.
 func failsAt(at int, gone bool) func(op, path string) error {
 	n := 0
 	return func(string, string) error {
@@ -86,8 +86,8 @@ func failsAt(at int, gone bool) func(op, path string) error {
 	}
 }
 
-// Whenever a process is killed, an operation fails, or the power fails: a host shows the value that
-// it was given last, or the one that it showed last. Anything else would look like a clone.
+// After any killed process, failed operation or power failure, a host claims the last value that it
+// received or claimed. Any other value would look like a clone.
 func TestOnlyTheNewestValueIsShown(t *testing.T) {
 	most := 0
 	for seed := range uint64(1500) {
@@ -100,7 +100,7 @@ func TestOnlyTheNewestValueIsShown(t *testing.T) {
 				time.Sleep(time.Duration(dice.IntN(4)) * time.Hour)
 				kill()
 				h.lost.Store(false)
-				if dice.IntN(2) == 0 { // else the process was killed, and the host is as before
+				if dice.IntN(2) == 0 { // otherwise the process was killed, and the host is unchanged
 					files = files.CrashClone(dice)
 				}
 			}
@@ -118,8 +118,8 @@ func TestOnlyTheNewestValueIsShown(t *testing.T) {
 	}
 }
 
-// A process claims when it begins, about once an hour, when a hub requests it, and some time after
-// it lost a connection.
+// A process claims at its start, about once an hour, when a hub requests it, and some time after it
+// lost a connection.
 func TestWhenAnAgentClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hub{}
@@ -154,7 +154,7 @@ func TestWhenAnAgentClaims(t *testing.T) {
 	})
 }
 
-// An answer that was lost is asked for again, with the same value.
+// After a lost answer, the agent claims again with the same value.
 func TestLostAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := &hub{}

@@ -28,7 +28,7 @@ func Example() {
 	// 2 1
 }
 
-// goneAt is a power cut at an operation: neither that nor any later one is done.
+// goneAt simulates a power failure at an operation: it and all later operations fail.
 func goneAt(at int) func(op, path string) error {
 	n := 0
 	return func(string, string) error {
@@ -39,7 +39,7 @@ func goneAt(at int) func(op, path string) error {
 	}
 }
 
-// write saves and appends, as far as it gets, and tells how far.
+// write saves and appends until an error, and returns the progress.
 func write(d *durable.Dir, saved *int, appended *uint64) error {
 	for i := 1; i <= 4; i++ {
 		if err := d.Save(&machine.Kept{Format: machine.Format, Run: i}); err != nil {
@@ -57,8 +57,8 @@ func write(d *durable.Dir, saved *int, appended *uint64) error {
 	return nil
 }
 
-// A power cut after any operation leaves all that was acknowledged, and nothing that is
-// half written is believed.
+// A power failure after any operation preserves all acknowledged data, and incomplete files are
+// ignored.
 func TestPowerCuts(t *testing.T) {
 	for at := 1; ; at++ {
 		files := mem.NewFS(mem.Options{})
@@ -89,8 +89,8 @@ func TestPowerCuts(t *testing.T) {
 	}
 }
 
-// A power cut may bring back some of the reports that were dropped and not others: they
-// are no gap that waits to be acknowledged for ever.
+// After a power failure some dropped reports can reappear. The gap between them does not wait for
+// an acknowledgement.
 func TestDroppedReportsThatComeBack(t *testing.T) {
 	files := mem.NewFS(mem.Options{})
 	d, err := durable.Open(files, "/agent")
@@ -130,7 +130,7 @@ func TestNewerFormat(t *testing.T) {
 	}
 }
 
-// TestSaveAgain: what is remembered of how an assignment is written is that assignment's.
+// TestSaveAgain: the cached encoding belongs to the right assignment.
 func TestSaveAgain(t *testing.T) {
 	files := mem.NewFS(mem.Options{})
 	d, err := durable.Open(files, "/agent")

@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/host/local"
 )
 
-// What an agent has written down is understood by whoever else works on its machine.
+// The files of an agent are readable for other programs of the host.
 func TestOthersUnderstandWhatIsKept(t *testing.T) {
 	state := t.TempDir()
 	files, err := local.Open(state, local.Options{})

@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// TestRunsThatNeverBegan: a run that another process, or the end of the agent, kept from beginning comes again for the
-// same reason after 20 seconds, and counts as no try.
+// TestRunsThatNeverBegan: a run that could not begin, because of another process or the end of the
+// agent, starts again for the same reason after 20 seconds. It does not count as an attempt.
 func TestRunsThatNeverBegan(t *testing.T) {
 	for what, c := range map[string]struct {
 		begin func(w *world)
@@ -55,8 +55,9 @@ func TestRunsThatNeverBegan(t *testing.T) {
 	}
 }
 
-// TestAssignmentAfterAFailure: what failed may have changed the host, so the next assignment has a run even if it wants what
-// stands already. If no list could be made, nothing ran, and there is no reason for a run.
+// TestAssignmentAfterAFailure: a failed run can have changed the host, so the next assignment
+// causes a run even if its content is already applied. A failed compilation changes nothing, so it
+// causes no run.
 func TestAssignmentAfterAFailure(t *testing.T) {
 	for result, ran := range map[machine.Result]bool{machine.Failed: true, machine.RolledBack: true, machine.Broken: false} {
 		w := newWorld()
@@ -78,7 +79,8 @@ func TestAssignmentAfterAFailure(t *testing.T) {
 	}
 }
 
-// TestOneFailureIsReportedOnce: the same failure of a later run is not reported again; another one is.
+// TestOneFailureIsReportedOnce: the same failure of a later run is not reported again; a different
+// failure is.
 func TestOneFailureIsReportedOnce(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1", "modules/b=1"))
@@ -103,7 +105,8 @@ func TestOneFailureIsReportedOnce(t *testing.T) {
 	want(t, "another", w.kinds(), "failed")
 }
 
-// TestBrokenDrift: a list of what stands that cannot be made is tried again, and the assignment is not given up.
+// TestBrokenDrift: if the applied composition cannot be compiled, the agent tries again, and does
+// not give up the assignment.
 func TestBrokenDrift(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
@@ -123,7 +126,7 @@ func TestBrokenDrift(t *testing.T) {
 	want(t, "then", w.states(), "a ready")
 }
 
-// TestEmptyAssignment: an assignment without modules whose check fails stands, but is not ready.
+// TestEmptyAssignment: an assignment without modules whose check fails is applied, but not ready.
 func TestEmptyAssignment(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1))
@@ -133,7 +136,7 @@ func TestEmptyAssignment(t *testing.T) {
 	}
 }
 
-// TestFailureOfASupersededRun: what fails for an older assignment does not delay the newer one.
+// TestFailureOfASupersededRun: a failure of an older assignment does not delay the newer one.
 func TestFailureOfASupersededRun(t *testing.T) {
 	for _, result := range []machine.Result{machine.Failed, machine.RolledBack, machine.CheckFailed, machine.Broken} {
 		w := newWorld()
@@ -146,7 +149,7 @@ func TestFailureOfASupersededRun(t *testing.T) {
 	}
 }
 
-// TestAssignmentsThatComeAgain: the same assignment is no news, and an older one is refused.
+// TestAssignmentsThatComeAgain: a repeated assignment changes nothing, and an older one is refused.
 func TestAssignmentsThatComeAgain(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(2, "modules/a=1"))

@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// A host that is enrolled anew is another target: what the old one was assigned does not
-// keep it from taking a lower number, and no report of it is sent any more.
+// A host that is enrolled again is a different target: it accepts lower numbers of assignments, and
+// does not send old reports.
 func TestEnrolledAnew(t *testing.T) {
 	old, id := fleet.TargetID(strings.Repeat("a", 26)), fleet.TargetID(strings.Repeat("b", 25)+"a")
 	kept := machine.Kept{Accepted: &fleet.Assignment{Target: old, Epoch: 3, Generation: 9}, Seq: 7, Modules: map[string]machine.Module{"modules/web": {}}}
@@ -23,8 +23,8 @@ func TestEnrolledAnew(t *testing.T) {
 	}
 }
 
-// A host whose state is old numbers its reports above those that hubs have, and reports all that it
-// is. Numbers that are not higher, or that leave no room, change nothing.
+// A host with an old state gives its reports numbers above the numbers at the hubs, and sends a
+// full status. Lower numbers, or numbers near the limit, change nothing.
 func TestNumberedAboveHubs(t *testing.T) {
 	m := machine.New(machine.Config{Target: fleet.TargetID(strings.Repeat("a", 26)), Version: "1"}, machine.Kept{}, 0, 0)
 	reports := func(e machine.Event) (out []uint64) {

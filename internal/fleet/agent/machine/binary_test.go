@@ -16,7 +16,7 @@ func binaryConfig(generation uint64, version string) fleet.Assignment {
 	return a
 }
 
-// replacing are the actions that are about the program.
+// replacing returns the actions of an upgrade of the agent.
 func (w *world) replacing() string {
 	var out []string
 	for _, a := range w.did {
@@ -32,7 +32,7 @@ func (w *world) replacing() string {
 	return strings.Join(out, ", ")
 }
 
-// of are the texts of the reports of a kind.
+// of returns the texts of the reports of a kind.
 func (w *world) of(kind fleet.EventKind) string {
 	var out []string
 	for _, a := range w.did {
@@ -133,7 +133,7 @@ func TestUpgradeHeld(t *testing.T) {
 	want(t, "no file", w.of(fleet.Refused), "version 3 of the agent has no binary for the architecture of this host, amd64")
 }
 
-// An assignment of a newer program changes nothing but the program.
+// Of an assignment in a newer format, only the required binary is used.
 func TestUpgradeByWhatCannotBeRead(t *testing.T) {
 	w := upgrading(machine.Binary{})
 	w.up = true

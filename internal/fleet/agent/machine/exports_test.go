@@ -15,7 +15,7 @@ func own(value string) []exported.Own {
 	return []exported.Own{{Module: "modules/web", Output: "address", Value: `"` + value + `"`}}
 }
 
-// published are the values that the step before gave to a hub.
+// published returns the values that the last step sent to a hub.
 func published(w *world) string {
 	for _, a := range w.did {
 		if p, ok := a.(machine.Publish); ok {
@@ -31,14 +31,14 @@ func published(w *world) string {
 	return ""
 }
 
-// runs makes a run that exports a value.
+// runs completes a run that exports a value.
 func runs(w *world, values []exported.Own) {
 	w.step(machine.Touched{})
 	w.endRun(machine.Outcome{Result: machine.Done, Exports: values})
 }
 
-// What is exported is told when it has stayed for a moment, once; again to a hub that may
-// have forgotten it; and that there is nothing any more is told too.
+// Exported values are sent once after they are stable, and again after each new connection. The
+// removal of all values is also sent.
 func TestExportsAreTold(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/web=1"))
@@ -65,7 +65,7 @@ func TestExportsAreTold(t *testing.T) {
 	want(t, "it was told", published(w), "")
 }
 
-// A value that changes all the time is told ever more rarely.
+// The more often a value changes, the more rarely it is sent.
 func TestExportsThatFlap(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/web=1"))
@@ -109,8 +109,8 @@ func givenIn(w *world) string {
 	return out
 }
 
-// Values of others make a run; those of an epoch that ended count until they are known
-// again, or for a while.
+// New values of other targets cause a run. Values of the previous epoch are used until the new
+// epoch has them, or for carryFor.
 func TestGivenValues(t *testing.T) {
 	w := newWorld()
 	offer := func(epoch, generation uint64, values ...string) {
@@ -146,8 +146,8 @@ func TestGivenValues(t *testing.T) {
 	want(t, "taken away", givenIn(w), "assigned lb:")
 }
 
-// A module whose states wait for others waits itself, without an error, and so does what
-// needs it.
+// A module whose states wait for values of other targets is blocked without an error, and so are
+// modules that need it.
 func TestModulesWaitForOthers(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/lb=1", "modules/site=1<modules/lb:availability"))

@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// texts are the kinds and texts of the events about runs and assignments.
+// texts returns the kinds and texts of the events about runs and assignments.
 func (w *world) texts() string {
 	var out []string
 	for _, a := range w.did {
@@ -20,8 +20,8 @@ func (w *world) texts() string {
 	return strings.Join(out, "\n")
 }
 
-// Each event about a run names the generation that the run applied, also if a newer one was
-// accepted meanwhile, and tells if modules were left out.
+// Each event about a run names the generation that the run applied, even if a newer one was
+// accepted during the run. It also counts modules that were left out.
 func TestGenerationOfEvents(t *testing.T) {
 	done := func(run int) machine.Outcome {
 		return machine.Outcome{Result: machine.Done, Run: run, Changes: 1, Checked: true}

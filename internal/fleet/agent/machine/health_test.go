@@ -12,18 +12,18 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// patient is a host with a truth of its own: which bundles stand on it, what has drifted, and
-// which modules would fail their check now.
+// patient is a simulated host: its applied bundles, its drift, and the modules whose checks fail
+// now.
 type patient struct {
 	history
 	stands map[string]fleet.Bundle
 	drift  bool
 	sick   map[string]bool
 	undoes bool
-	// passed are the modules whose check held when it last ran, with the bundle that stood.
+	// passed has the modules whose last check succeeded, with the bundle that was applied.
 	passed map[string]fleet.Bundle
 	proved fleet.AssignmentNumber
-	// tried are the bundles of the newest run, and ran is the newest assignment of one.
+	// tried has the bundles of the newest run, and ran is the newest assignment with a run.
 	tried string
 	ran   fleet.AssignmentNumber
 }
@@ -35,7 +35,7 @@ func newPatient(t *rapid.T) *patient {
 	}
 }
 
-// finish ends the run under way as this host would.
+// finish ends the current run with the result of this host.
 func (p *patient) finish() {
 	r := p.run
 	if r == nil {
@@ -78,7 +78,7 @@ func (p *patient) finish() {
 	p.endRun(o)
 }
 
-// laws are what views of the fleet build on.
+// laws checks the invariants that views of the fleet depend on.
 func (p *patient) laws() {
 	s := p.m.Status()
 	if s.Proved != nil && *s.Proved != p.proved {
@@ -96,8 +96,8 @@ func (p *patient) laws() {
 	}
 }
 
-// goesOn is the law that nothing keeps the newest assignment from being applied but a run
-// that is under way. What was just tried, with the same content, waits for its next try, and what failed may be left out.
+// goesOn checks that only a current run delays the newest assignment. A composition that just
+// failed waits for its next attempt, and failed modules can be left out.
 func (p *patient) goesOn() {
 	if len(p.all) == 0 || p.run != nil || !p.fetched() {
 		return
@@ -146,8 +146,8 @@ func (p *patient) happen() {
 	}
 }
 
-// Whatever happens between a failure and its repair, ready means that the checks held when
-// they last ran, and a newer assignment is applied as soon as its content is there.
+// After any sequence of events between a failure and its repair: ready means that the last checks
+// succeeded, and a newer assignment is applied as soon as its content is stored.
 func TestReadyMeansThatChecksHold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := newPatient(t)
@@ -165,7 +165,7 @@ func TestReadyMeansThatChecksHold(t *testing.T) {
 	})
 }
 
-// fetched tells whether the content of the newest assignment is here.
+// fetched reports whether the content of the newest assignment is stored.
 func (p *patient) fetched() bool {
 	for i := len(p.did) - 1; i >= 0; i-- {
 		if f, ok := p.did[i].(machine.Fetch); ok {
@@ -175,7 +175,7 @@ func (p *patient) fetched() bool {
 	return false
 }
 
-// A check fails, and the agent's own write is noticed in the same second: the failure stands.
+// A check fails, and the agent notices its own write in the same second: the failure remains.
 func TestANoticedRunClearsNoFailure(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/web=1"))
@@ -195,13 +195,13 @@ func TestANoticedRunClearsNoFailure(t *testing.T) {
 	w.start()
 	want(t, "after a restart", w.states(), "web pending (the agent tries again) error: no answer")
 	w.fetchAll()
-	w.elapse(time.Minute) // it did not end well twice
+	w.elapse(time.Minute) // two failures
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 2})
 	want(t, "the check holds", w.states(), "web ready")
 }
 
-// A good commit, one whose check fails until it is given up, and the fix: it is applied as
-// soon as its content is here, however long the next try of the failed one is away.
+// A good commit, a commit whose check fails until it is given up, and the fix: the fix is applied
+// as soon as its content is stored, independently of the next attempt of the failed commit.
 func TestTheFixComesAtOnce(t *testing.T) {
 	bad := machine.Outcome{Result: machine.CheckFailed, Run: 2, Parts: map[string]machine.Part{"modules/web": {Error: "no answer"}}}
 	for _, tries := range []int{1, 2, 3, 4} {

@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// checkKept: what outlives the process is on the disk after each step, but for the number of the newest
-// report, which the outbox knows.
+// checkKept: the durable state is on disk after each step, except for the number of the newest
+// report, which the outbox has.
 func (w *world) checkKept(e machine.Event) {
 	if w.healing || w.disk == "" {
 		return
@@ -23,7 +23,7 @@ func (w *world) checkKept(e machine.Event) {
 	}
 }
 
-// checkOrder: a step writes to the disk first, then reports, and only then begins anything.
+// checkOrder: a step first writes to the disk, then appends reports, and then starts other actions.
 func (w *world) checkOrder(actions []machine.Action) {
 	rank := func(a machine.Action) int {
 		switch a.(type) {
@@ -39,7 +39,7 @@ func (w *world) checkOrder(actions []machine.Action) {
 	}
 }
 
-// failedRun returns true for the end of a run that failed: its end is always written.
+// failedRun reports whether the event is the end of a failed run, which always writes the state.
 func failedRun(e machine.Event) bool {
 	r, ok := e.(machine.Ran)
 	return ok && r.Outcome.Result != machine.Done && r.Outcome.Result != machine.Looked
@@ -69,10 +69,10 @@ func (w *world) states() string {
 	return strings.Join(out, "; ")
 }
 
-// sleeps lets time pass until just before the machine is to be woken: nothing is due by then, or it would
-// be late. A module that waits for a time of day is looked at once in a minute, which may be late.
+// sleeps advances the clock until just before the requested wake-up: no timer may be due
+// before. A module that waits for a time of day is checked once a minute, so it can be late.
 func (w *world) sleeps() {
-	d := w.wake - time.Millisecond // it never asks for less
+	d := w.wake - time.Millisecond // the shortest wake-up time
 	if a := w.kept.Accepted; a != nil && slices.ContainsFunc(append(slices.Clone(a.Modules), a.Top), func(as fleet.Assigned) bool { return as.NotBefore > 0 }) {
 		return
 	}
@@ -88,7 +88,7 @@ func (w *world) sleeps() {
 	}
 }
 
-// restless lets the machine be woken when it asks to, and faults if it is woken again and again without doing anything.
+// restless wakes the machine at each requested time, and fails if it wakes repeatedly without an action.
 func (w *world) restless() {
 	for range 5 {
 		before := len(w.did)
@@ -100,15 +100,15 @@ func (w *world) restless() {
 	w.fault("it is woken every %s and does nothing", w.wake)
 }
 
-// did tells whether the machine did something of a type since it was asked last.
+// did reports whether the machine returned an action of a type since the last call.
 func did[T machine.Action](w *world) bool {
 	found := slices.ContainsFunc(w.did, func(a machine.Action) bool { _, ok := a.(T); return ok })
 	w.did = nil
 	return found
 }
 
-// TestTriesThatFail: what fails is tried again after a time that doubles up to a limit, at most half of it
-// earlier. The machine asks to be woken for it, and after a success it begins anew.
+// TestTriesThatFail: the time before a repetition doubles up to a limit, and is at most half of it
+// shorter. The machine wakes for it, and starts from the first time after a success.
 func TestTriesThatFail(t *testing.T) {
 	up := func(w *world) { w.up = true; w.step(machine.Link{Up: true}) }
 	for what, c := range map[string]struct {
@@ -158,7 +158,7 @@ func TestTriesThatFail(t *testing.T) {
 			continue
 		}
 		want := c.first
-		for n := 1; n <= 80; n++ { // more often than a duration can be doubled
+		for n := 1; n <= 80; n++ { // enough to overflow a duration
 			c.end(w, "no hub answers")
 			w.did = nil
 			failed, tried := w.now.Mono, false
@@ -175,8 +175,8 @@ func TestTriesThatFail(t *testing.T) {
 	}
 }
 
-// TestHowOftenItLooks: each regular thing comes about as often as configured, a fifth earlier or later, and
-// not at the same time on all targets.
+// TestHowOftenItLooks: each periodic action has its configured interval, plus or minus a fifth, and
+// targets do not act at the same time.
 func TestHowOftenItLooks(t *testing.T) {
 	up := func(w *world) { w.step(machine.Link{Up: true}) }
 	runs := func(w *world, full bool) bool {
@@ -206,13 +206,13 @@ func TestHowOftenItLooks(t *testing.T) {
 		early := 0
 		for i := range 40 {
 			w := newWorld()
-			w.boot = 100 * i // each has times of its own
+			w.boot = 100 * i // different targets have different times
 			w.start()
 			w.offer(assignment(1, "modules/a=1"))
 			w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
 			c.begin(w)
 			var d time.Duration
-			for range 2 { // the first comes at once, or after the start of the process
+			for range 2 { // the first is immediate, or after the start of the process
 				since := w.now.Mono
 				for rounds := 0; !c.again(w); rounds++ {
 					if w.elapse(w.wake); rounds > 10_000 {
@@ -234,7 +234,7 @@ func TestHowOftenItLooks(t *testing.T) {
 	}
 }
 
-// TestWhatTheMachineRemembers: small rules about what was kept by an earlier process.
+// TestWhatTheMachineRemembers: rules about the state of an earlier process.
 func TestWhatTheMachineRemembers(t *testing.T) {
 	reports := func(m *machine.Machine, e machine.Event) (seqs []uint64, sent []uint64) {
 		for _, a := range m.Step(e, machine.Now{Wall: 1}) {
@@ -250,7 +250,7 @@ func TestWhatTheMachineRemembers(t *testing.T) {
 	for what, c := range map[string]struct {
 		kept          uint64
 		newest, acked uint64
-		first, sent   uint64 // the numbers of the next report, and of the one that is sent first
+		first, sent   uint64 // numbers of the next report and of the first report to send
 	}{
 		"nothing":              {0, 0, 0, 1, 1},
 		"an outbox that went":  {7, 0, 0, 8, 8},
@@ -264,7 +264,7 @@ func TestWhatTheMachineRemembers(t *testing.T) {
 			t.Errorf("%s: the report %v, and %v is sent", what, seqs, sent)
 		}
 	}
-	// What stands is kept even if nothing is assigned any more.
+	// The applied composition is maintained even if nothing is assigned.
 	a := assignment(1, "modules/a=1")
 	m := machine.New(machine.Config{Target: target}, machine.Kept{Good: &a}, 0, 0)
 	found := false
@@ -277,8 +277,8 @@ func TestWhatTheMachineRemembers(t *testing.T) {
 	}
 }
 
-// TestTriesThatEndTheProcess: a composition during which the process ended more than once is not begun at
-// once again.
+// TestTriesThatEndTheProcess: a composition during which the process ended more than once does not
+// start again immediately.
 func TestTriesThatEndTheProcess(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
@@ -297,8 +297,8 @@ func TestTriesThatEndTheProcess(t *testing.T) {
 	}
 }
 
-// TestCancelledJobs: a job that has not begun is ended by its withdrawal, which the hub is told. One that
-// has begun or ended is not.
+// TestCancelledJobs: a cancelled job that has not begun ends, and the hub gets this result. A job
+// that has begun or ended does not change.
 func TestCancelledJobs(t *testing.T) {
 	withdraw := func(w *world, id string) {
 		w.step(machine.JobReceived{Job: fleet.Job{ID: id + ".w", What: fleet.JobCancel, Arg: id}})
@@ -338,7 +338,7 @@ func TestCancelledJobs(t *testing.T) {
 	}
 }
 
-// TestReportsAreSmall: however many modules there are, the texts of all of them are small together.
+// TestReportsAreSmall: the total size of texts in a report is limited for any number of modules.
 func TestReportsAreSmall(t *testing.T) {
 	for n, most := range map[int]int{1: 1024, 63: 1024, 64: 1008, 127: 512, 1023: 64} {
 		w := newWorld()

@@ -8,7 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// A freeze is told when it is seen, and a thaw is looked for when something changes.
+// A freeze is reported when it is observed. A change on the host makes the agent check whether the
+// freeze is over.
 func TestFreezeIsTold(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/web=1"))

@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// fetchAll ends a fetch well.
+// fetchAll completes a fetch successfully.
 func (w *world) fetchAll() {
 	if w.fetch != nil {
 		w.endFetch("", false)
@@ -97,7 +97,7 @@ func TestAFailureIsGivenUp(t *testing.T) {
 	}
 }
 
-// Drift beside a module that fails is repaired, and not at every turn.
+// Drift of other modules is repaired while a module fails, but not in every step.
 func TestDriftBesideAFailure(t *testing.T) {
 	bad := machine.Outcome{Result: machine.Failed, Run: 2, Error: "x", Parts: map[string]machine.Part{"modules/b": {Error: "boom", Left: 1}}}
 	w := newWorld()
@@ -119,8 +119,8 @@ func TestDriftBesideAFailure(t *testing.T) {
 	want(t, "in a while", inRun(w), "noticed a b")
 }
 
-// What comes while the last try of something older fails is begun at once, also where the
-// older one could not even be compiled.
+// An assignment that is accepted during the last attempt of an older one starts immediately, even
+// if the older one could not be compiled.
 func TestNewerWhileItFails(t *testing.T) {
 	for _, how := range []machine.Outcome{
 		{Result: machine.Failed, Run: 2, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}},
@@ -144,7 +144,7 @@ func TestNewerWhileItFails(t *testing.T) {
 	}
 }
 
-// A run that never got anywhere has applied nothing.
+// A run that did not begin has applied nothing.
 func TestTheWholeFails(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
@@ -242,7 +242,7 @@ func TestBrokenKeepsWhatStands(t *testing.T) {
 	want(t, "the next", inRun(w), "assigned a")
 }
 
-// A certificate is renewed at two thirds, by the wall clock wherever that jumps.
+// A certificate is renewed after two thirds of its validity, by the wall clock, even if that jumps.
 func TestRenewal(t *testing.T) {
 	w := newWorld()
 	now := w.now.Wall / int64(time.Second)
@@ -263,8 +263,8 @@ func TestRenewal(t *testing.T) {
 	}
 }
 
-// While no hub is linked a renewal is tried every few minutes: without one a target whose
-// certificate has ended comes back to no hub.
+// While the agent is not connected, it tries a renewal every few minutes: a target with an expired
+// certificate cannot connect.
 func TestRenewalWhileTheHubsAreAway(t *testing.T) {
 	w := newWorld()
 	now := w.now.Wall / int64(time.Second)
@@ -280,7 +280,7 @@ func TestRenewalWhileTheHubsAreAway(t *testing.T) {
 	}
 }
 
-// Targets that got their certificates together do not renew them together.
+// Targets that got their certificates at the same time do not renew them at the same time.
 func TestRenewalsPart(t *testing.T) {
 	late := 0
 	for i := range 64 {
@@ -297,7 +297,7 @@ func TestRenewalsPart(t *testing.T) {
 	}
 }
 
-// The outbox is bounded, and no number is left out.
+// The outbox is limited, and no number is skipped.
 func TestTheOutboxIsFull(t *testing.T) {
 	w := newWorld()
 	for i := range uint64(2 * machine.MaxOutbox) {

@@ -8,7 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// TestModulesThatNeedEachOther: a circle of needs, which no compiler would make, holds what needs it and ends.
+// TestModulesThatNeedEachOther: a cycle of needs, which no compiler makes, blocks its modules, and
+// the search ends.
 func TestModulesThatNeedEachOther(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1", "modules/b=1", "modules/c=1"))
@@ -17,7 +18,8 @@ func TestModulesThatNeedEachOther(t *testing.T) {
 	want(t, "the states", w.states(), "a blocked (modules/b waits: modules/c waits: modules/b is part of a cycle of needs); b ready; c ready")
 }
 
-// TestTimesAreWatched: the wall clock may jump, so a machine that waits for a time looks once a minute, and only then.
+// TestTimesAreWatched: the wall clock can jump, so a machine that waits for a time checks it once a
+// minute, and only then.
 func TestTimesAreWatched(t *testing.T) {
 	for what, at := range map[string]func(a *fleet.Assignment) *fleet.Assigned{
 		"the top":  func(a *fleet.Assignment) *fleet.Assigned { return &a.Top },
@@ -45,7 +47,7 @@ func TestTimesAreWatched(t *testing.T) {
 	}
 }
 
-// TestDriftIsReportedOnce, and again only when its extent changes.
+// TestDriftIsReportedOnce: drift is reported again only if the number of addresses changes.
 func TestDriftIsReportedOnce(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1", "modules/b=1"))
@@ -79,8 +81,8 @@ func TestDriftIsReportedOnce(t *testing.T) {
 	}
 }
 
-// TestValuesOfOthersAreWaitedFor: a module that waits for a value of another target is blocked, which is reported once; a
-// frozen module is held, which the freeze reports.
+// TestValuesOfOthersAreWaitedFor: a module that waits for a value of another target is blocked,
+// which is reported once. A frozen module is held, which the freeze reports.
 func TestValuesOfOthersAreWaitedFor(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
@@ -105,7 +107,8 @@ func TestValuesOfOthersAreWaitedFor(t *testing.T) {
 	}
 }
 
-// TestFactsAndRunsOfOutcomes: the newest run and facts are kept; a run without facts keeps the earlier ones.
+// TestFactsAndRunsOfOutcomes: the newest run and facts are stored; a run without facts keeps the
+// earlier facts.
 func TestFactsAndRunsOfOutcomes(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))

@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// history draws what happens to an agent.
+// history draws random events for an agent.
 type history struct {
 	*world
 	t *rapid.T
@@ -50,7 +50,7 @@ func (h history) publish() {
 	}
 }
 
-// push brings any assignment of the past: late, doubled, out of order.
+// push sends any earlier assignment: late, repeated or out of order.
 func (h history) push() {
 	if len(h.all) > 0 && h.up {
 		h.step(machine.Offered{Assignment: h.all[h.n("which", 0, len(h.all)-1)]})
@@ -93,7 +93,7 @@ func (h history) complete() {
 	case what == 5 && h.act != nil:
 		h.endAct(h.n("locked", 0, 2) == 0)
 	case what == 6 && h.end != nil:
-		if lost && h.n("half", 0, 1) == 1 { // the hub has it, and its answer is lost
+		if lost && h.n("half", 0, 1) == 1 { // the hub stored it, but its answer is lost
 			h.ended[h.end.ID] = *h.end
 		}
 		h.inform(text)
@@ -101,7 +101,7 @@ func (h history) complete() {
 		h.endFetch(text, lost && h.n("refused", 0, 3) == 0)
 	case what == 1 && h.send != 0 && lost:
 		seq := h.send
-		if h.n("half", 0, 1) == 1 && int(seq) == len(h.heard)+1 { // the hub has it, and its answer is lost
+		if h.n("half", 0, 1) == 1 && int(seq) == len(h.heard)+1 { // the hub stored it, but its answer is lost
 			h.heard = append(h.heard, h.outbox[seq])
 		}
 		h.send = 0
@@ -165,8 +165,8 @@ func (h history) happen() {
 	}
 }
 
-// Whatever happens, the laws hold that the world checks, and when all goes well again the
-// target becomes what the newest assignment says, and the hub hears all of it.
+// For any events, the laws of world hold. When all operations succeed again, the target applies the
+// newest assignment, and the hub has all reports.
 func TestHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := history{newWorld(), t}

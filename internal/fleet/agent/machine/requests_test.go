@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// TestRequests: each request is acknowledged with what comes of it, or refused with the reason.
+// TestRequests: each job is acknowledged with its result, or refused with the reason.
 func TestRequests(t *testing.T) {
 	long := func(n int) *fleet.Job {
 		return &fleet.Job{What: fleet.JobRun, Run: &fleet.Command{Argv: []string{"true"}}, Signed: strings.Repeat("x", n)}
@@ -19,7 +19,7 @@ func TestRequests(t *testing.T) {
 		do      fleet.Job
 		nothing bool // nothing is assigned
 		says    string
-		run     string // what runs then
+		run     string // the run that follows
 		kinds   string
 	}{
 		"apply":                   {fleet.Job{What: fleet.JobApply}, false, "", "asked a", ""},
@@ -55,7 +55,8 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestRequestsAreForgotten: the newest 256 are remembered, so that each of these is done once.
+// TestRequestsAreForgotten: the newest 256 jobs are remembered, so that none of them is executed
+// twice.
 func TestRequestsAreForgotten(t *testing.T) {
 	w := newWorld()
 	for i := range 300 {
@@ -66,7 +67,8 @@ func TestRequestsAreForgotten(t *testing.T) {
 	}
 }
 
-// TestReportsAreDroppedOnce: an acknowledgement drops what was sent, once, and nothing that was not sent yet.
+// TestReportsAreDroppedOnce: an acknowledgement drops the sent report once, and no report that was
+// not sent.
 func TestReportsAreDroppedOnce(t *testing.T) {
 	w := newWorld()
 	w.up = true
@@ -85,7 +87,7 @@ func TestReportsAreDroppedOnce(t *testing.T) {
 	}
 }
 
-// TestEndOfAnUnclearTry: a new process does not take the last try for one under way.
+// TestEndOfAnUnclearTry: a new process does not continue the attempt of the previous process.
 func TestEndOfAnUnclearTry(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
@@ -98,7 +100,7 @@ func TestEndOfAnUnclearTry(t *testing.T) {
 	}
 }
 
-// TestUnwatchedHosts: a host that cannot be watched is looked at after five minutes, not at once.
+// TestUnwatchedHosts: a host that cannot be watched is checked after five minutes, not immediately.
 func TestUnwatchedHosts(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))

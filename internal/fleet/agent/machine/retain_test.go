@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// endFetch ends the fetch under way: the store has all that it was for, or nothing is said of it.
+// endFetch ends the current fetch: either the store has all bundles, or the fetch failed.
 func (w *world) endFetch(err string, refused bool) {
 	f := w.fetch
 	w.fetch = nil
@@ -23,7 +23,7 @@ func (w *world) endFetch(err string, refused bool) {
 	w.step(machine.Fetched{Epoch: f.Assignment.Epoch, Generation: f.Assignment.Generation, Error: err, Refused: refused})
 }
 
-// retained are the digests that are still needed, as it was said last; nil: nothing was said.
+// retained returns the digests of the last Retain; nil if there was none.
 func (w *world) retained() []string {
 	for _, a := range slices.Backward(w.did) {
 		if r, ok := a.(machine.Retain); ok {
@@ -33,8 +33,8 @@ func (w *world) retained() []string {
 	return nil
 }
 
-// What is assigned and what is in force is kept, with its proofs, and nothing else: a target
-// whose newest assignment fails goes back to what it has.
+// The assigned and the applied bundles are retained, with their proofs, and no others: a target
+// whose newest assignment fails returns to the applied composition.
 func TestWhatIsRetained(t *testing.T) {
 	proven := func(generation uint64, version string) fleet.Assignment {
 		a := assignment(generation, "modules/a="+version, "modules/b="+version)
@@ -73,7 +73,7 @@ func TestWhatIsRetained(t *testing.T) {
 	if got := w.retained(); !slices.Equal(got, digests("3", "4")) {
 		t.Errorf("after the third: %q", got)
 	}
-	// What a run under way makes is in force when it has ended, whatever comes meanwhile.
+	// The bundles of a current run are retained, even if a newer assignment is accepted.
 	w.offer(proven(5, "5"))
 	if got := w.retained(); !slices.Equal(got, digests("3", "4", "5")) {
 		t.Errorf("in the middle of a run of the fourth: %q", got)
@@ -87,7 +87,7 @@ func job(id string, looks bool) machine.JobReceived {
 	return machine.JobReceived{Job: fleet.Job{ID: id, What: fleet.JobRun, Run: &fleet.Command{Argv: []string{"true"}, ReadOnly: looks}}}
 }
 
-// answer is the last acknowledgement of a request.
+// answer returns the last acknowledgement of a job.
 func (w *world) answer(t *testing.T, id string) fleet.JobAnswer {
 	t.Helper()
 	for _, a := range slices.Backward(w.did) {
@@ -99,8 +99,8 @@ func (w *world) answer(t *testing.T, id string) fleet.JobAnswer {
 	return fleet.JobAnswer{}
 }
 
-// No more than 32 jobs are under way: one more is refused, and not forgotten as if it had been
-// taken. One that a hub has heard the end of makes room for another.
+// At most 32 jobs are accepted. A further job is refused, and is not remembered as accepted. A job
+// whose result a hub has makes room for another one.
 func TestMostJobs(t *testing.T) {
 	w := newWorld()
 	for i := range 32 {
@@ -109,7 +109,7 @@ func TestMostJobs(t *testing.T) {
 			t.Fatalf("%d: %+v", i, d)
 		}
 	}
-	for range 2 { // asked again it is refused again
+	for range 2 { // a repetition is refused too
 		w.step(job("32", false))
 		if d := w.answer(t, "32"); d.Accepted || !strings.Contains(d.Error, "32 jobs wait or run on this host already") {
 			t.Fatalf("%+v", d)
@@ -139,8 +139,8 @@ func TestMostJobs(t *testing.T) {
 	}
 }
 
-// A job that may change something waits for the end of a run, and a run for the end of such a
-// job; one that only looks waits for neither.
+// A job with changes waits for the end of a run, and a run waits for the end of such a job. A
+// read-only job waits for neither.
 func TestJobsAndRunsTakeTurns(t *testing.T) {
 	for _, looks := range []bool{false, true} {
 		w := newWorld()
@@ -164,7 +164,7 @@ func TestJobsAndRunsTakeTurns(t *testing.T) {
 	}
 }
 
-// A job that finds somebody else at work is begun again later, and given up in the end.
+// A job that finds the host locked starts again later, and is finally given up.
 func TestALockedJobIsTriedAgain(t *testing.T) {
 	w := newWorld()
 	w.step(job("j", false))
@@ -181,8 +181,8 @@ func TestALockedJobIsTriedAgain(t *testing.T) {
 	}
 }
 
-// What only tells of content that stands already is taken over at once, but not while the
-// target is frozen: neither by a hub nor on the host itself.
+// An assignment with the same content is adopted immediately, except while the target is frozen, by
+// a hub or locally.
 func TestNothingIsAdoptedWhileFrozen(t *testing.T) {
 	for _, byHub := range []bool{true, false} {
 		w := newWorld()
@@ -212,22 +212,22 @@ func TestNothingIsAdoptedWhileFrozen(t *testing.T) {
 	}
 }
 
-// Of a run that failed the modules count as applied in which nothing failed and nothing is left
-// to do; of one whose checks failed all do, and of one that was undone none.
+// After a failed run, modules without errors and without remaining changes count as applied. After
+// failed checks all modules do, after an undo none.
 func TestWhatAFailedRunHasApplied(t *testing.T) {
 	for _, c := range []struct {
 		result machine.Result
-		run    int // the number of the run: 0 never began
+		run    int // number of the run; 0: it did not begin
 		a      machine.Part
 		b      machine.Part
-		want   string // the versions of a and b that count as applied
+		want   string // applied versions of a and b
 	}{
 		{machine.Failed, 2, machine.Part{}, machine.Part{Error: "boom"}, "21"},
 		{machine.Failed, 2, machine.Part{Left: 1}, machine.Part{Error: "boom"}, "11"},
 		{machine.Failed, 2, machine.Part{Left: 2}, machine.Part{Error: "boom", Left: 1}, "11"},
 		{machine.Failed, 2, machine.Part{Error: "boom"}, machine.Part{}, "12"},
 		{machine.Failed, 2, machine.Part{Error: "boom"}, machine.Part{Error: "boom"}, "11"},
-		{machine.Failed, 2, machine.Part{}, machine.Part{}, "11"}, // in no module: nobody knows what it did
+		{machine.Failed, 2, machine.Part{}, machine.Part{}, "11"}, // in no module: the applied modules are unknown
 		{machine.Failed, 0, machine.Part{}, machine.Part{Error: "boom"}, "11"},
 		{machine.CheckFailed, 2, machine.Part{}, machine.Part{Error: "no answer"}, "22"},
 		{machine.CheckFailed, 2, machine.Part{Left: 1}, machine.Part{Error: "no answer"}, "22"},

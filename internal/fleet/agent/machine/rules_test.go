@@ -8,7 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/machine"
 )
 
-// TestValuesThatGoWhileTheyAreTold: if the last value goes while a hub is told of it, the hub is told that too.
+// TestValuesThatGoWhileTheyAreTold: if the last value disappears while it is sent to a hub, the hub
+// gets an update.
 func TestValuesThatGoWhileTheyAreTold(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/web=1"))
@@ -30,8 +31,8 @@ func TestValuesThatGoWhileTheyAreTold(t *testing.T) {
 	want(t, "then", published(w), "nothing")
 }
 
-// TestWhichModulesAreBad: a module is bad if what stands of it failed: the new bundle after a run that
-// failed, and not after one that was undone, since the old one stands.
+// TestWhichModulesAreBad: a module is bad if its applied bundle failed: the new bundle after a
+// failed run, but not after an undone run.
 func TestWhichModulesAreBad(t *testing.T) {
 	for result, bad := range map[machine.Result]bool{machine.Failed: true, machine.CheckFailed: true, machine.RolledBack: false, machine.Broken: false} {
 		w := newWorld()
@@ -53,7 +54,8 @@ func TestWhichModulesAreBad(t *testing.T) {
 	}
 }
 
-// TestALinkHurries: what failed for want of a hub is tried again as soon as there is one.
+// TestALinkHurries: operations that failed without a hub are tried again as soon as the agent
+// connects.
 func TestALinkHurries(t *testing.T) {
 	w := newWorld()
 	w.step(machine.Offered{Assignment: assignment(1, "modules/a=1")})
@@ -74,8 +76,8 @@ func TestALinkHurries(t *testing.T) {
 	}
 }
 
-// TestALookIsNoTry: a frozen machine that is looked at has not done what an operator asked for, and knows as
-// before how often something failed.
+// TestALookIsNoTry: a run that only observes a frozen host does not complete an order of a user,
+// and does not change the number of failures.
 func TestALookIsNoTry(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
@@ -97,7 +99,8 @@ func TestALookIsNoTry(t *testing.T) {
 	}
 }
 
-// TestTheRunOfTheStatus: the status names the newest run of the history; one that wrote none changes that not.
+// TestTheRunOfTheStatus: the status names the newest run of the history; an unrecorded run does not
+// change it.
 func TestTheRunOfTheStatus(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
@@ -111,7 +114,7 @@ func TestTheRunOfTheStatus(t *testing.T) {
 	}
 }
 
-// TestNothingBeginsAtTheEnd: a process that is about to end begins no job.
+// TestNothingBeginsAtTheEnd: a process that is about to end starts no job.
 func TestNothingBeginsAtTheEnd(t *testing.T) {
 	w := newWorld()
 	w.m.End()

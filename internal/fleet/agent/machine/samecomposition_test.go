@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// drawn is an assignment of few possible values, so that two are often the same.
+// drawn returns an assignment from few possible values, so that two are often equal.
 func drawn(t *rapid.T) *fleet.Assignment {
 	text := func(name string) string { return rapid.SampledFrom([]string{"", "a"}).Draw(t, name) }
 	number := func(name string) int64 { return rapid.Int64Range(0, 1).Draw(t, name) }
@@ -34,7 +34,7 @@ func drawn(t *rapid.T) *fleet.Assignment {
 	return &a
 }
 
-// TestAlike: two are alike if they have one key, and the other way round.
+// TestAlike: sameComposition is true if and only if the keys are equal.
 func TestAlike(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawn(t), drawn(t)
@@ -50,7 +50,7 @@ func TestAlike(t *testing.T) {
 	})
 }
 
-// TestAlikeInEachField: each field that makes something of a machine counts by itself, and no other does.
+// TestAlikeInEachField: each field that influences the host matters, and no other field does.
 func TestAlikeInEachField(t *testing.T) {
 	full := func() *fleet.Assignment {
 		return &fleet.Assignment{

@@ -22,7 +22,8 @@ func bundle(name, version string) fleet.Bundle {
 	return fleet.Bundle{Digest: "sha256:" + hex.EncodeToString(sum[:]), Size: 1}
 }
 
-// assignment is one of modules written as "modules/NAME=VERSION<NEED:LEVEL<NEED:LEVEL".
+// assignment makes an assignment of modules in the form
+// "modules/NAME=VERSION<NEED:LEVEL<NEED:LEVEL".
 func assignment(generation uint64, modules ...string) fleet.Assignment {
 	rev := fleet.Revision{Repository: "r", Commit: strings.Repeat("a", 40)}
 	a := fleet.Assignment{
@@ -42,7 +43,7 @@ func assignment(generation uint64, modules ...string) fleet.Assignment {
 	return a
 }
 
-// world is an agent's driver, its disk and its hub, as values.
+// world simulates the driver of an agent, its disk and its hub.
 type world struct {
 	m    *machine.Machine
 	cfg  machine.Config
@@ -53,10 +54,10 @@ type world struct {
 	kept   machine.Kept
 	outbox map[uint64]fleet.Report
 	store  map[string]bool // bundles, by digest
-	// budget is how many actions are done before the power goes; below 0: no end.
+	// budget is the number of actions before a power failure; below 0: none.
 	budget int
 
-	// What is under way.
+	// Operations in progress.
 	run   *machine.Run
 	fetch *machine.Fetch
 	ask   bool
@@ -67,17 +68,17 @@ type world struct {
 	wake  time.Duration
 	did   []machine.Action
 
-	// The hub, and what it was told.
+	// The hub and its data.
 	up      bool
 	all     []fleet.Assignment
 	heard   []fleet.Report
 	answers map[string]int
-	taken   map[string]bool            // requests that the agent said it had taken
-	begun   map[string]bool            // those that something was run for
-	ended   map[string]fleet.JobAnswer // how the hub heard that they ended
+	taken   map[string]bool            // jobs that the agent acknowledged
+	begun   map[string]bool            // jobs whose command ran
+	ended   map[string]fleet.JobAnswer // results that the hub has
 	steps   int
-	event   machine.Event // of the step under way
-	// disk is what was written last, "" for nothing; healing is set where all goes well.
+	event   machine.Event // of the current step
+	// disk is the last written state, "" for none. healing is set while all operations succeed.
 	disk    string
 	healing bool
 	wrong   []string
@@ -92,10 +93,10 @@ func newWorld() *world {
 
 func (w *world) fault(format string, a ...any) { w.wrong = append(w.wrong, fmt.Sprintf(format, a...)) }
 
-// durable is what is on the disk.
+// durable returns the state on disk.
 func (w *world) durable() machine.Kept { return w.kept }
 
-// write puts it there as it is now.
+// write stores the current state.
 func (w *world) write(k *machine.Kept) {
 	b, err := json.Marshal(k)
 	w.kept = machine.Kept{}
@@ -104,7 +105,7 @@ func (w *world) write(k *machine.Kept) {
 	}
 }
 
-// copied is that in memory of its own.
+// copied returns a deep copy.
 func (w *world) copied() machine.Kept {
 	k := w.kept
 	w.write(&k)
@@ -112,7 +113,7 @@ func (w *world) copied() machine.Kept {
 	return k
 }
 
-// start is a new process: all that was under way is gone.
+// start starts a new process. All operations in progress are lost.
 func (w *world) start() {
 	w.boot++
 	w.now.Mono = 0
@@ -132,7 +133,7 @@ func (w *world) start() {
 	}
 }
 
-// step does what the machine says, unless the power goes in the middle.
+// step executes the actions of the machine, until the power fails.
 func (w *world) step(e machine.Event) {
 	w.steps++
 	w.event = e
@@ -254,7 +255,7 @@ func (w *world) began(r machine.Run) {
 	}
 }
 
-// acts checks the laws of what requests run.
+// acts checks the laws of jobs with commands.
 func (w *world) acts(a machine.RunJob) {
 	i := slices.IndexFunc(w.durable().AcceptedJobs, func(t machine.AcceptedJob) bool { return t.Job.ID == a.Job.ID && t.Begun })
 	switch {
@@ -270,7 +271,8 @@ func (w *world) acts(a machine.RunJob) {
 	w.act, w.begun[a.Job.ID] = &a, true
 }
 
-// endAct ends what a request runs; locked: somebody else was at work, and nothing ran.
+// endAct ends the command of a job. locked: another process had the lock, and the command did not
+// run.
 func (w *world) endAct(locked bool) {
 	id := w.act.Job.ID
 	w.act = nil
@@ -280,7 +282,7 @@ func (w *world) endAct(locked bool) {
 	w.step(machine.JobEnded{Answer: fleet.JobAnswer{ID: id, Result: &fleet.CommandResult{Exit: 3}}, Locked: locked})
 }
 
-// inform ends the telling under way.
+// inform completes the transmission of a result.
 func (w *world) inform(err string) {
 	d := *w.end
 	w.end = nil
@@ -293,7 +295,7 @@ func (w *world) inform(err string) {
 	w.step(machine.JobAnswerSent{ID: d.ID, Error: err})
 }
 
-// checkNeeds: what goes on has what it needs, as far as bundles can tell.
+// checkNeeds: a module in a run has its needs, as far as bundles show it.
 func (w *world) checkNeeds(k machine.Kept, r machine.Run, good map[string]fleet.Bundle) {
 	assigned := bundles(k.Accepted)
 	for _, as := range r.Want.Modules {
@@ -312,8 +314,8 @@ func (w *world) checkNeeds(k machine.Kept, r machine.Run, good map[string]fleet.
 	}
 }
 
-// endRun ends the run under way. One that was to run the checks, or that changed something,
-// has run them.
+// endRun ends the current run. A run that was ordered to check, or that changed something, has
+// executed the checks.
 func (w *world) endRun(o machine.Outcome) {
 	if w.run == nil {
 		return
@@ -323,14 +325,14 @@ func (w *world) endRun(o machine.Outcome) {
 	w.step(machine.Ran{Outcome: o})
 }
 
-// elapse lets time pass, and wakes the machine if it asked for it.
+// elapse advances the clock, and wakes the machine at its requested time.
 func (w *world) elapse(d time.Duration) {
 	w.now.Wall += int64(d)
 	w.now.Mono += d
 	w.step(machine.Tick{})
 }
 
-// heal lets everything that is begun go well, until nothing is left to do for some time.
+// heal completes all operations successfully, until the machine is idle for some time.
 func (w *world) heal(rounds int) {
 	w.budget, w.healing = -1, true
 	defer func() { w.healing = false }()

@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// The reason of a refusal is there until a hub accepts the agent, and is written only when
-// it changes.
+// The reason of a refusal is stored until a hub accepts the agent, and is written only when it
+// changes.
 func TestNoteProtocol(t *testing.T) {
 	files := mem.NewFS(mem.Options{})
 	if err := files.Mkdir("/agent", 0o700); err != nil {

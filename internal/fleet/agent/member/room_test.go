@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// answering is a link to a hub that gives content.
+// answering simulates the connection to a hub that sends content.
 type answering struct {
 	fleet.Link
 	from *content.Server
@@ -27,7 +27,7 @@ func (a answering) Ask(_ context.Context, word string, body []byte) ([]byte, err
 	return a.from.Answer(string(body))
 }
 
-// TestRoom: what nobody needs gives way to what is assigned, and nothing else does.
+// TestRoom: only bundles that are no longer needed are deleted to make room for assigned ones.
 func TestRoom(t *testing.T) {
 	open := func(limit int64) *content.Store {
 		s, err := content.OpenStore(mem.NewFS(mem.Options{}), "/content", limit)

@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// Keys are read whenever they are asked for; a file that is there and believes nobody, or
-// cannot be read, is a mistake and never "no signatures".
+// Keys are read at each verification. A file without keys, or an unreadable file, is an error and
+// never means "no signatures".
 func TestSignersAreReadEachTime(t *testing.T) {
 	var text []byte
 	var fails error
@@ -45,7 +45,7 @@ func TestSignersAreReadEachTime(t *testing.T) {
 	if err := m.believe(t.Context(), nil, fleet.Assignment{}); !errors.Is(err, agent.ErrNever) {
 		t.Errorf("content is not refused: %v", err)
 	}
-	// A program that starts later does not forget it, and it is not forgotten by a crash.
+	// The requirement survives restarts and crashes.
 	m = &Member{cfg: m.cfg}
 	m.cfg.Files = files.CrashClone(rand.New(rand.NewPCG(1, 2)))
 	look("the file is gone, and the agent is new", true, true)

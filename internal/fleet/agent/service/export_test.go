@@ -2,5 +2,5 @@ package service
 
 import "context"
 
-// Look asks for all that is due, once.
+// Look requests all due certificates once.
 func Look(ctx context.Context, k *Keeper, poked bool) { k.look(ctx, poked) }

@@ -21,7 +21,7 @@ import (
 	"fettle.dev/fettle/internal/host/mem"
 )
 
-// world is a machine with a hub that answers as it is told.
+// world simulates a host, and a hub with configurable answers.
 type world struct {
 	*service.Keeper
 	t         *testing.T
@@ -32,7 +32,7 @@ type world struct {
 	answer    func(fleet.Request) (fleet.RequestAnswer, error)
 	asked     int
 	reloaded  []string
-	broken    error // of a reload
+	broken    error // error of a reload
 }
 
 func newWorld(t *testing.T) *world {
@@ -91,11 +91,11 @@ func (w *world) wish() service.Order {
 	return all[0]
 }
 
-// look looks once as the agent does.
+// look calls service.Look once.
 func (w *world) look(poked bool) { service.Look(w.t.Context(), w.Keeper, poked) }
 
-// The directory has a key that only root reads, and a chain that a client believes which knows the
-// authority's certificate and nothing else.
+// The directory has a key that only root can read, and a chain that a client with only the
+// certificate of the fleet CA accepts.
 func TestGet(t *testing.T) {
 	w := newWorld(t)
 	names := []string{"127.0.0.1", "web3.example.org"}
@@ -115,7 +115,7 @@ func TestGet(t *testing.T) {
 	serves(t, dir, names[1])
 }
 
-// serves shows the directory to a client.
+// serves makes a TLS connection with the files of the directory.
 func serves(t *testing.T, dir, name string) {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name, "fullchain.pem"), filepath.Join(dir, name, "key.pem"))
@@ -136,8 +136,8 @@ func serves(t *testing.T, dir, name string) {
 	}
 }
 
-// What is held comes when somebody approved it; two thirds through its life it is renewed with
-// another key, and the service reads it; what cannot be told to it is told again.
+// A pending certificate is installed after the approval. After two thirds of its validity it is
+// renewed with a new key, and the service is reloaded. A failed reload is repeated.
 func TestHeldThenRenewed(t *testing.T) {
 	w := newWorld(t)
 	name := "web3.example.org"
@@ -184,7 +184,7 @@ func TestHeldThenRenewed(t *testing.T) {
 	if string(fresh) == string(old) || len(entries) != 3 {
 		t.Errorf("%v, the key is the same: %v", entries, string(fresh) == string(old))
 	}
-	// A refusal leaves what there is.
+	// A refusal changes nothing.
 	w.answer = func(fleet.Request) (fleet.RequestAnswer, error) {
 		return fleet.RequestAnswer{}, fmt.Errorf("%w: no", fleet.ErrDenied)
 	}
@@ -201,8 +201,8 @@ func TestHeldThenRenewed(t *testing.T) {
 	}
 }
 
-// The list lies where all services may read it; a hub that lies or forgets changes nothing, and the
-// machine knows which of its own is forbidden.
+// All services can read the revocation lists. A hub that sends wrong or incomplete lists changes
+// nothing. Revoked certificates of this host are marked.
 func TestUpdate(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	name := "web3.example.org"
@@ -250,7 +250,7 @@ func TestUpdate(t *testing.T) {
 	if _, err := w.Update(t.Context()); err == nil {
 		t.Error("a list of another fleet is taken")
 	}
-	says(w, "1f") // it has forgotten one
+	says(w, "1f") // one entry is missing
 	if _, err := w.Update(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -266,7 +266,8 @@ func TestUpdate(t *testing.T) {
 		t.Errorf("a new one: %+v %v", fresh, err)
 	}
 
-	// The hub that made it has gone: another one makes the next, before anybody reads that.
+	// If the issuing hub is revoked, a different hub issues a new certificate before services read
+	// the new lists.
 	parent, _ := w.services.Certificate()
 	text, err := w.authority.List([]pki.RevokedCertificate{{Serial: pki.SerialOf(parent), At: w.now.Unix()}}, 1, w.now)
 	if err != nil {
@@ -279,7 +280,7 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-// Whatever a hub gives that is not what was asked for, the machine keeps what it has.
+// If a hub sends a wrong certificate, the host keeps its certificate.
 func TestLiesOfAHub(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	name := "web3.example.org"
@@ -312,7 +313,7 @@ func TestLiesOfAHub(t *testing.T) {
 	}
 }
 
-// Names of directories and units are what they are, and no way out.
+// Names of directories and units cannot leave the directory.
 func TestWishes(t *testing.T) {
 	good := service.Order{Name: "a.example.org", Names: []string{"a.example.org"}}
 	for what, w := range map[string]service.Order{

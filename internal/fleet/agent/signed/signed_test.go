@@ -41,7 +41,7 @@ func (u user) sign(t *testing.T, until int64) string {
 	return text
 }
 
-// memory is the memory of a host whose clock is *now.
+// memory returns the memory of a host whose clock is *now.
 func (u user) memory(files host.FS, now *int64) *signed.Memory {
 	return &signed.Memory{Files: files, Dir: "/commands", Trust: func() (content.CommandTrust, error) {
 		return content.CommandTrust{Signers: u.Signers, Fleets: []string{fleetFile}, Target: "web1", Now: *now}, nil
@@ -51,7 +51,7 @@ func (u user) memory(files host.FS, now *int64) *signed.Memory {
 func fits(content.Command) error { return nil }
 
 // A host executes a signed command once: it refuses a repetition, also after a restart, after a
-// power cut, and after its clock was set back. What was not executed can be tried again.
+// power cut, and after its clock was set back. A command that was not executed can be tried again.
 func TestSignedCommandsOnce(t *testing.T) {
 	u, now := newUser(t), int64(100)
 	files := mem.NewFS(mem.Options{})
@@ -81,7 +81,7 @@ func TestSignedCommandsOnce(t *testing.T) {
 
 	now = 200
 	refused(m, "it was valid until")
-	for range 300 { // so many that expired commands are removed
+	for range 300 { // enough commands that expired ones are removed
 		if _, _, err := m.Accept(u.sign(t, 300), fits); err != nil {
 			t.Fatal(err)
 		}
@@ -94,7 +94,7 @@ func TestSignedCommandsOnce(t *testing.T) {
 	refused(u.memory(files, &now), "before the clock of this host was set back")
 }
 
-// A command that cannot be remembered is not accepted, whichever operation of the disk fails.
+// A command that cannot be recorded is not accepted, for each failing disk operation.
 func TestUnrememberedCommands(t *testing.T) {
 	u, now := newUser(t), int64(100)
 	for n := 1; ; n++ {
@@ -112,7 +112,7 @@ func TestUnrememberedCommands(t *testing.T) {
 	}
 }
 
-// Of several that accept one command at the same time, in one process or in two, one does.
+// If several goroutines or processes accept one command at the same time, exactly one succeeds.
 func TestSignedCommandsAtTheSameTime(t *testing.T) {
 	u, now := newUser(t), int64(100)
 	files, text := mem.NewFS(mem.Options{}), u.sign(t, 200)
@@ -135,7 +135,7 @@ func TestSignedCommandsAtTheSameTime(t *testing.T) {
 	}
 }
 
-// The memory is bounded: a host that remembers too many commands accepts no more.
+// The memory is limited: beyond the limit no commands are accepted.
 func TestFullMemory(t *testing.T) {
 	u, now := newUser(t), int64(100)
 	files := mem.NewFS(mem.Options{})

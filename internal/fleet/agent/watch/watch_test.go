@@ -23,7 +23,7 @@ func Example() {
 	// Output: <nil>
 }
 
-// seen begins to watch below a new root, and gives what is told of each touch.
+// seen starts a watch below a new root, and returns the reported changes.
 func seen(t *testing.T, units func(context.Context, func(string)) error, m func(root string) agent.Managed) (root string, touches <-chan struct{}) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
@@ -82,7 +82,7 @@ func TestFilesAreSeen(t *testing.T) {
 	await(t, "a foreign file", touches)
 	must(t, os.MkdirAll(filepath.Join(root, "opt"), 0o755))
 	await(t, "a directory on the way", touches)
-	must(t, os.WriteFile(filepath.Join(root, "etc/other"), nil, 0o644)) // nobody's
+	must(t, os.WriteFile(filepath.Join(root, "etc/other"), nil, 0o644)) // not managed
 	must(t, os.Remove(filepath.Join(root, "etc/motd")))
 	await(t, "removal", touches)
 	select {
@@ -103,7 +103,7 @@ func TestUnitsAreSeen(t *testing.T) {
 	await(t, "the unit", touches)
 }
 
-// What cannot be watched is said, and the rest is watched.
+// Paths that cannot be watched are reported, and all others are watched.
 func TestWhatCannotBeWatched(t *testing.T) {
 	w, err := watch.New("/", nil)
 	must(t, err)
