@@ -7,15 +7,15 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// notice is one hop of a chain of actions: a state without steps, whose action
-// notifies that of another one.
+// notice is one hop of a chain of actions: the action of a state without steps notifies the action
+// of another state.
 type notice struct {
 	to  int
 	rng diag.Range
 }
 
-// actionCircles reports actions that notify each other in a circle, with the whole
-// way. Such actions would have no order, and each would be due again when it has run.
+// actionCircles reports a cycle of actions that notify each other. Such actions have no order, and
+// each would be due again after it ran.
 func (b *builder) actionCircles() bool {
 	next := map[int][]notice{}
 	for _, t := range b.c.Triggers {

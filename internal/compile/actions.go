@@ -184,8 +184,8 @@ func (b *builder) told(a *act, pos map[int]int) bool {
 	return a.told > 0
 }
 
-// triggers are the addresses of states in the order of the list: of their
-// steps, or of their actions where they have no step.
+// triggers returns the addresses of states in the order of the list: the addresses of their steps,
+// or of their actions if they have no step.
 func (b *builder) triggers(states []int, pos map[int]int) []addr.Addr {
 	var items []int
 	var acts []addr.Addr

@@ -27,7 +27,7 @@ func (b *builder) automatic() {
 	guesses.link(n)
 }
 
-// find is the item that writes an address.
+// find returns the item that writes an address.
 func (b *builder) find(k addr.Kind, name string) (int, bool) {
 	i, ok := b.addrs[addr.New(k, name)]
 	return i, ok
@@ -91,7 +91,7 @@ func (b *builder) accounts(i int, s step.Step) {
 	group := func(name, why string) {
 		if g, ok := b.find(addr.KindGroup, name); ok {
 			b.pair(g, i, catalog.Hard, why)
-		} else if u, ok := b.find(addr.KindUser, name); ok { // useradd makes a group of the same name
+		} else if u, ok := b.find(addr.KindUser, name); ok { // useradd creates a group with the same name
 			b.pair(u, i, catalog.Hard, why)
 		}
 	}

@@ -77,7 +77,7 @@ func (b *builder) arc(from, to int, s catalog.Strength, why string, rng diag.Ran
 	b.g.Add(catalog.Arc{From: from, To: to, Strength: s, Note: len(b.notes) - 1})
 }
 
-// auto adds an implicit arc. Its place is the state of the later step.
+// auto adds an implicit arc. Messages show it at the place of the later state.
 func (b *builder) auto(from, to int, s catalog.Strength, why string) {
 	b.arc(from, to, s, why, b.rangeOf(to))
 }
@@ -122,7 +122,8 @@ func (b *builder) report(node catalog.Node, ds diag.List) {
 	}
 }
 
-// used is the place that made a state: its own, or the use of the kind that it is in.
+// used returns the place to show in messages: the place of the state, or the outermost use of the
+// kind that contains it.
 func used(n catalog.Node) diag.Range {
 	if len(n.Trace) > 0 {
 		return n.Trace[len(n.Trace)-1]
@@ -130,7 +131,8 @@ func used(n catalog.Node) diag.Range {
 	return n.Range
 }
 
-// within leads from there to the state, and is empty for a state in no kind.
+// within returns the uses that lead from that place to the state. It is empty for a state outside
+// of defined kinds.
 func within(n catalog.Node) []diag.Range {
 	return diag.Diagnostic{Range: n.Range}.UsedAt(n.Trace).Trace
 }

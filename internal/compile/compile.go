@@ -21,8 +21,8 @@ import (
 // Input is all that a list depends on.
 type Input struct {
 	Tree repo.Tree
-	// Target is the name of a target that the repository declares. "" is the
-	// only one there is, an error when there are several.
+	// Target is the name of a declared target. "" means the only one; it is an error if there are
+	// several.
 	Target string
 	// Facts are the known facts of the target, by name. Only facts that the repository declares as
 	// inputs are used.

@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// reportCycle names a circle with every hop and its place.
+// reportCycle reports a cycle of states, with the reason and place of each hop.
 func (b *builder) reportCycle(cycle []catalog.Arc) {
 	var hops []string
 	var trace []diag.Range
@@ -42,7 +42,7 @@ func (b *builder) reportCycle(cycle []catalog.Arc) {
 	b.ds = append(b.ds, d)
 }
 
-// reportSelf names a state that waits for itself.
+// reportSelf reports a state that depends on itself.
 func (b *builder) reportSelf(name string, cycle []catalog.Arc) {
 	d := diag.Errorf(diag.Range{}, "Cyclic order", "%s depends on itself. Remove the reference.", name)
 	for _, a := range cycle {
@@ -63,7 +63,7 @@ func (b *builder) nameOf(i int) string {
 	return it.name
 }
 
-// missingDir is the lint's advice for lists, which differs from the advice for states.
+// missingDir matches advice of the lint for step lists, which is replaced by advice for states.
 var (
 	missingDir = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Put MKDIR (\S+) before this step\.`) })
 	missingPkg = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`Put PKG (\S+) before this step\.`) })

@@ -30,7 +30,7 @@ type Fleet struct {
 	alike      int                // how many lists were derived from other lists
 }
 
-// maxMade is how many lists are kept for others to be made of.
+// maxMade is the maximum number of cached lists.
 const maxMade = 64
 
 // made is a list with its builder.
@@ -40,7 +40,7 @@ type made struct {
 	at   map[int]int // by item: its place in the list
 }
 
-// Fleet begins to compile many targets.
+// Fleet returns a Fleet for the targets of the repository.
 func (r *Repository) Fleet() *Fleet {
 	f := &Fleet{repository: r, made: map[*catalog.Catalog]*made{}}
 	if len(r.ds) == 0 {
@@ -49,7 +49,7 @@ func (r *Repository) Fleet() *Fleet {
 	return f
 }
 
-// List is the list that Repository.Compile makes, with its diagnostics.
+// List returns the same list and diagnostics as Repository.Compile.
 func (f *Fleet) List(in Input) (step.List, diag.List) {
 	if f.sharing == nil {
 		return f.alone(in)
@@ -88,8 +88,7 @@ func (f *Fleet) listOf(in Input, c lang.Shared, ds diag.List, o *outcome) (step.
 	return f.alone(in)
 }
 
-// placeholders is the warning that a list deserves which was made without opening
-// its secrets.
+// placeholders returns the warning for a list with placeholders instead of secrets.
 func (f *Fleet) placeholders(l step.List) diag.List {
 	return placeholders(l, f.repository.program.Placeholders())
 }
@@ -127,14 +126,14 @@ func newMade(b *builder, order []int, list step.List) *made {
 	return m
 }
 
-// outcome has the steps of the states of Shared.Changed. was is the outcome of the same target at
-// the previous revision.
+// outcome returns the steps of the states of Shared.Changed. was is the outcome of the same target
+// at the previous revision.
 type outcome struct {
 	steps [][]step.Step
 	was   *outcome
 }
 
-// of are the steps of a state.
+// of returns the steps of a state.
 func (o *outcome) of(k int, node catalog.Node, c lang.Shared) ([]step.Step, bool) {
 	if c.From != nil && c.From[k] >= 0 {
 		return o.was.steps[c.From[k]], true

@@ -100,7 +100,7 @@ func (g *guesses) ask(i int, s step.Step) {
 	}
 }
 
-// after orders an item behind a guess, if anything provides it.
+// after orders an item after the provider of a name, if there is one.
 func (g *guesses) after(m map[string]int, name string, i int, why string) {
 	if n, ok := m[name]; ok {
 		g.b.auto(n, i, catalog.Faint, why)
@@ -136,8 +136,8 @@ func (g *guesses) askUnit(i int, s step.Step) {
 	}
 }
 
-// etcName is the name that a path below /etc belongs to: /etc/nginx/… and
-// /etc/default/nginx.
+// etcName returns the name of the service that a path below /etc belongs to: /etc/nginx/… and
+// /etc/default/nginx belong to nginx.
 func etcName(p string) string {
 	rest, ok := strings.CutPrefix(p, "/etc/")
 	if !ok {

@@ -43,7 +43,7 @@ func (b *builder) stepsOf(n catalog.Node) (kind.Output, diag.List) {
 	return kind.Output{Steps: out.Steps}, nil
 }
 
-// anything is a value of a type.
+// anything returns an arbitrary value of a type.
 func anything(t cty.Type) cty.Value {
 	switch {
 	case t == cty.String || t == cty.DynamicPseudoType:
@@ -120,7 +120,7 @@ func (b *builder) toldByNobody(a *act, held map[int]bool) bool {
 	return true
 }
 
-// heldStates are the states that are held, in the order of declaration.
+// heldStates returns the deferred states, in the order of declaration.
 func (b *builder) heldStates() []Held {
 	var out []Held
 	for n, node := range b.c.Nodes {
@@ -163,7 +163,7 @@ func (b *builder) outputs() []Output {
 	return out
 }
 
-// there reports whether an address is in the list.
+// there reports whether the list contains an address.
 func (b *builder) there(i int) (addr.Addr, bool) {
 	return b.items[i].step.Addr(), !b.items[i].held
 }

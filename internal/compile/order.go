@@ -129,7 +129,7 @@ func (b *builder) result(order []int) Result {
 		FactsUsed: b.c.FactsUsed, Files: b.c.Files, Outputs: b.outputs(), Held: b.heldStates(), Exports: b.c.Exports}
 }
 
-// immediates are the immediate actions by the position they follow.
+// immediates has the immediate actions, by the position that they follow.
 func (b *builder) immediates(pos map[int]int) map[int][]*act {
 	out := map[int][]*act{}
 	for _, a := range b.acts {
@@ -147,8 +147,8 @@ func (b *builder) immediates(pos map[int]int) map[int][]*act {
 	return out
 }
 
-// behindAct are the immediate actions that follow an action, of a state without
-// steps, each time that it runs.
+// behindAct has the immediate actions that follow each execution of an action of a state without
+// steps.
 func (b *builder) behindAct(ran *act) []*act {
 	var out []*act
 	for _, a := range b.acts {
@@ -179,8 +179,8 @@ type writer struct {
 	immediates int
 }
 
-// maxImmediate bounds the immediate actions of a list: where they notify each other,
-// their number can double with each hop.
+// maxImmediate is the maximum number of immediate actions in a list. Their number can double with
+// each hop if they notify each other.
 const maxImmediate = catalog.MaxStates
 
 func (w *writer) put(s step.Step, i int) {

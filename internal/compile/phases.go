@@ -10,8 +10,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// sameKind finds the outermost invocations of one defined kind that two states
-// are inside of; ok is false where there are none, or it is the same.
+// sameKind returns the outermost invocations of one defined kind that contain the two states. ok is
+// false if there are none, or if both states are in the same invocation.
 func (b *builder) sameKind(earlier, later int) (from, to int, ok bool) {
 	around := map[string]int{}
 	for n := b.c.Nodes[earlier].Parent; n >= 0; n = b.c.Nodes[n].Parent {
@@ -27,8 +27,8 @@ func (b *builder) sameKind(earlier, later int) (from, to int, ok bool) {
 	return from, to, ok
 }
 
-// latestItem is the item of the last phase of an address so far; first is the one
-// of the first.
+// latestItem returns the item of the last phase of an address; first is the item of its first
+// phase.
 func (b *builder) latestItem(a addr.Addr, first int) int {
 	if later := b.again[a]; len(later) > 0 {
 		return later[len(later)-1]
@@ -38,8 +38,7 @@ func (b *builder) latestItem(a addr.Addr, first int) int {
 
 func (b *builder) latest(a addr.Addr, first int) int { return b.items[b.latestItem(a, first)].node }
 
-// writtenAgain adds a step that brings its address to the next phase. Not every
-// verb has phases.
+// writtenAgain adds a step as the next phase of its address. Not every verb can have phases.
 func (b *builder) writtenAgain(n, first int, s step.Step) (int, bool) {
 	a := s.Addr()
 	k := len(b.again[a]) + 2
@@ -96,8 +95,8 @@ func (b *builder) beforeNext(a *act) {
 	}
 }
 
-// orders answers which nodes of a catalog the author has ordered. Each node has a beginning and an
-// end; a group begins before its members and ends after them.
+// orders determines which nodes of a catalog the author has ordered. Each node has a beginning and
+// an end; a group begins before its members and ends after them.
 type orders struct {
 	c       *catalog.Catalog
 	arcs    [][]int

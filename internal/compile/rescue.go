@@ -7,8 +7,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// mostBehind limits the addresses after a block, in bytes of a line. If a larger block fails, the
-// run ends.
+// mostBehind is the maximum size of the addresses after a block, in bytes of a line. If a block
+// with more addresses after it fails, the run ends.
 const mostBehind = step.MaxLine / 2
 
 // rescues returns the attributes of a rescuing action: the block that it rescues, and the addresses

@@ -28,7 +28,7 @@ type Revisions struct {
 	taken  int             // how many lists reused the other revision
 }
 
-// Between begins to compare.
+// Between returns a comparison of two revisions.
 func Between(old, now *Repository) *Revisions {
 	r := &Revisions{sides: [2]*Fleet{old.Fleet(), now.Fleet()}}
 	if len(old.ds)+len(now.ds) == 0 {
@@ -62,7 +62,7 @@ func (r *Revisions) lists(in Input, has [2]bool) (lists [2]step.List, ds diag.Li
 	was := &outcome{}
 	c, ds := r.shared.Old(in.lang())
 	lists[0], ds = r.sides[0].listOf(in, c, ds, was)
-	if len(was.steps) != len(c.Changed) || ds.HasErrors() { // it was made alone
+	if len(was.steps) != len(c.Changed) || ds.HasErrors() { // it was compiled without sharing
 		c = lang.Shared{}
 	}
 	c, more := r.shared.Now(in.lang(), c)

@@ -43,7 +43,7 @@ func open(tree repo.Tree, beside *lang.Program) *Repository {
 // line. It is pure and may run concurrently with itself.
 func Compile(in Input) (Result, diag.List) { return Open(in.Tree).Compile(in) }
 
-// Compile is the function of that name; the input's tree does not count.
+// Compile is like the function Compile, but ignores the input's tree.
 func (r *Repository) Compile(in Input) (Result, diag.List) {
 	p, ds := r.program, slices.Clone(r.ds)
 	if ds.HasErrors() {
@@ -99,10 +99,10 @@ func sorted(ds diag.List) diag.List {
 	return ds
 }
 
-// Targets lists what a repository configures, in the order of declaration.
+// Targets returns the targets of a repository, in the order of declaration.
 func Targets(tree repo.Tree) ([]lang.Target, diag.List) { return Open(tree).Targets() }
 
-// Targets is the function of that name.
+// Targets is like the function Targets.
 func (r *Repository) Targets() ([]lang.Target, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
@@ -144,7 +144,7 @@ func Explain(in Input, name string) ([]lang.Explained, diag.List) {
 	return Open(in.Tree).Explain(in, name)
 }
 
-// Explain is the function of that name; the input's tree does not count.
+// Explain is like the function Explain, but ignores the input's tree.
 func (r *Repository) Explain(in Input, name string) ([]lang.Explained, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
@@ -176,7 +176,7 @@ func (r *Repository) Generators(in Input) ([]generator.Run, diag.List) {
 	return out, sorted(ds)
 }
 
-// OwnKinds are the kinds that the repository defines, see lang.Program.
+// OwnKinds returns the kinds that the repository defines, see lang.Program.
 func (r *Repository) OwnKinds() ([]lang.OwnKind, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
@@ -184,7 +184,7 @@ func (r *Repository) OwnKinds() ([]lang.OwnKind, diag.List) {
 	return r.program.OwnKinds()
 }
 
-// EmptyGroups are examples for groups that have no target, see lang.Program.
+// EmptyGroups returns example targets for empty target groups, see lang.Program.
 func (r *Repository) EmptyGroups() ([]lang.Target, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)

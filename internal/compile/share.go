@@ -44,7 +44,7 @@ func (b *builder) ofTwoModules(m, n int) bool {
 	return b.moduleOf(m) != b.moduleOf(n) && !b.c.Nodes[m].Unknown && !b.c.Nodes[n].Unknown
 }
 
-// moduleOf is the group of the module that a state is in, -1 at the top.
+// moduleOf returns the group of the module that contains a state, -1 at the top.
 func (b *builder) moduleOf(n int) int {
 	for b.c.Nodes[n].Parent >= 0 {
 		n = b.c.Nodes[n].Parent

@@ -25,10 +25,10 @@ type Verdict struct {
 	Golden, List string
 }
 
-// otherList is the summary of the failure that writing the list again fixes.
+// otherList and noList are the summaries of failures that fettle test --update fixes.
 const otherList, noList = "Different step list", "Step list is missing"
 
-// Others returns the failures that writing the list again does not fix.
+// Others returns the failures that fettle test --update does not fix.
 func (v Verdict) Others() diag.List {
 	return slices.DeleteFunc(slices.Clone(v.Failures), func(d diag.Diagnostic) bool {
 		return d.Summary == otherList || d.Summary == noList
@@ -113,7 +113,7 @@ func missingError(ds diag.List, e lang.Expect) diag.List {
 	return diag.List{diag.Errorf(e.Range, "Different error", "The test expects an error with %q. The error is: %s", e.Error, strings.Join(found, " — "))}
 }
 
-// text is a list as it is printed without places.
+// text returns a list as it is printed, without places.
 func text(l step.List) string {
 	var b strings.Builder
 	for _, s := range l {
@@ -151,7 +151,7 @@ func firstDifference(want, got string) (line int, a, b string) {
 	return 0, "", ""
 }
 
-// examiner holds a result against expectations.
+// examiner compares a result with expectations.
 type examiner struct {
 	expect   lang.Expect
 	prefix   string

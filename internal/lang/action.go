@@ -30,7 +30,8 @@ type Action struct {
 	Range  diag.Range
 }
 
-// ID is how it is called where two modules have one of that name: web.drain.
+// ID returns the name that is unique in the repository: MODULE.NAME, or NAME for an action of the
+// top level.
 func (a Action) ID() string {
 	if a.Module == "" {
 		return a.Name
@@ -38,7 +39,7 @@ func (a Action) ID() string {
 	return a.Module + "." + a.Name
 }
 
-// action is a declared one.
+// action is a declared action.
 type action struct {
 	name, doc string
 	rng       diag.Range
@@ -79,7 +80,7 @@ func (ps *parser) action(b *hclsyntax.Block) {
 	ps.body.actions[name] = a
 }
 
-// params are the parameters that a block declares, each as a variable is.
+// params reads the param blocks of a block. Each parameter is stored as a variable.
 func (ps *parser) params(b *hclsyntax.Block) *body {
 	inner := &parser{prog: ps.prog, body: newBody(ps.body.directory)}
 	for _, sub := range b.Body.Blocks {
@@ -91,7 +92,7 @@ func (ps *parser) params(b *hclsyntax.Block) *body {
 	return inner.body
 }
 
-// textOf is a plain text that may be left out.
+// textOf returns a constant string attribute, "" if it is omitted.
 func (ps *parser) textOf(at map[string]*hclsyntax.Attribute, name string) string {
 	if a := at[name]; a != nil {
 		return ps.text(a.Expr, name)
@@ -99,7 +100,7 @@ func (ps *parser) textOf(at map[string]*hclsyntax.Attribute, name string) string
 	return ""
 }
 
-// boolOf is true or false as they are written.
+// boolOf returns a constant boolean attribute.
 func (ps *parser) boolOf(at map[string]*hclsyntax.Attribute, name string, absent bool) bool {
 	a := at[name]
 	if a == nil {
@@ -131,7 +132,7 @@ func (ev *evaluator) describe(s *scope, a *action) Action {
 	return out
 }
 
-// described is an action without the module that has it.
+// described returns the description of an action, without its module.
 func (p *Program) described(a *action) Action {
 	return Action{Name: a.name, Doc: a.doc, Changes: a.changes, DryRun: a.attrs["dry_run"] != nil, JSON: a.json, Params: p.paramsOf(a.params), Range: a.rng}
 }
@@ -183,7 +184,7 @@ func (ev *evaluator) findAction(name string) (found *scope, act *action) {
 		if name == id || name == a.name {
 			found, act, same = s, a, append(same, id)
 		}
-		if name == id { // an exact name beats a short one of others
+		if name == id { // an exact match has precedence over a match of the short name
 			same = same[:0]
 		}
 	})
@@ -214,7 +215,7 @@ func (ev *evaluator) actionScope(s *scope, a *action, params []Param, given map[
 	return &inner
 }
 
-// commands makes the state of an exec of each command.
+// commands makes an exec state for each command.
 func (ev *evaluator) commands(call *Call, s *scope, a *action, what string) {
 	commands, ok := ev.actionCommands(s, a.attrs[what])
 	if !ok {
@@ -254,7 +255,7 @@ func (ev *evaluator) commands(call *Call, s *scope, a *action, what string) {
 	}
 }
 
-// actionCommands are one command, or several: a list of lists.
+// actionCommands returns the commands of an attribute: one command, or a list of commands.
 func (ev *evaluator) actionCommands(s *scope, at *hclsyntax.Attribute) ([]cty.Value, bool) {
 	v, _, ok := ev.evalSecret(s, nil, at.Expr)
 	if !ok {
@@ -289,7 +290,7 @@ func (ev *evaluator) actionCommands(s *scope, at *hclsyntax.Attribute) ([]cty.Va
 	return nil, false
 }
 
-// wordList makes texts of the numbers in a command: "${param.seconds}" is one.
+// wordList converts the numbers in a command to strings: "${param.seconds}" is a number.
 func wordList(v cty.Value) cty.Value {
 	if words, err := convert.Convert(v, cty.List(cty.String)); err == nil && v.CanIterateElements() {
 		return words

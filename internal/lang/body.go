@@ -24,7 +24,7 @@ type body struct {
 	outputs   map[string]*output
 	actions   map[string]*action
 	needs     []*need // of a module
-	// exported are the declared inputs of a module from other targets.
+	// exported has the module's declared inputs from other targets.
 	exported map[string]*Exported
 	decls    []*decl // in the order of declaration
 }

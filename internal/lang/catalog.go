@@ -52,8 +52,8 @@ func finish(p *Program, ds diag.List) diag.List {
 // topName is how messages call the top level of the repository.
 const topName = "the top level"
 
-// evaluate makes the scopes of a target, with their variables. nil when there
-// is no such target.
+// evaluate makes the scopes of a target with their variables. It returns nil if the target does not
+// exist.
 func (p *Program) evaluate(in Input, tr *trail) (*evaluator, diag.List) {
 	t, ds := p.choose(in.Target)
 	if in.Test != nil {
@@ -182,7 +182,7 @@ func (ev *evaluator) assignAll(levels []*level, uses []*moduleUse, scopes map[*m
 	ev.unknownVariable(levels, slices.Concat(given[:own]...), declared)
 }
 
-// above are the layers above all levels: a test's, and the command line.
+// above returns the layers above all levels: of a test, and of the command line.
 func (ev *evaluator) above() ([]layer, bool) {
 	line := commandLine(ev.in.Vars)
 	if ev.in.Test == nil {

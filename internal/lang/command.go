@@ -49,7 +49,7 @@ type Part struct {
 	Range            diag.Range
 }
 
-// command is a declared one.
+// command is a declared command.
 type command struct {
 	name, doc string
 	rng       diag.Range
@@ -219,7 +219,7 @@ func (ev *evaluator) part(s *scope, c *command, x *part) Part {
 	return out
 }
 
-// words is a list of texts, or one text.
+// words returns a list of strings, or one string as a list.
 func (ev *evaluator) words(s *scope, at *hclsyntax.Attribute) []string {
 	if at == nil {
 		return nil
@@ -296,8 +296,8 @@ func (ev *evaluator) partParams(s *scope, x *part, out *Part) {
 	}
 }
 
-// asTyped is a value as it would be typed: a text as it is, a list or an object in
-// the language.
+// asTyped returns a value as a user types it on the command line: a string without quotes, a list
+// or an object in the syntax of the language.
 func asTyped(v cty.Value) string {
 	if text, err := convert.Convert(v, cty.String); err == nil {
 		return text.AsString()

@@ -105,7 +105,7 @@ func (ev *evaluator) needs(refs []ref, s *scope) []addr.Addr {
 	return slices.Compact(out)
 }
 
-// inside is the scope whose outputs a reference can be about, nil for none.
+// inside returns the scope whose outputs a reference can name, nil if there is none.
 func (r ref) inside() *scope {
 	if r.inst != nil {
 		return r.inst.inner

@@ -17,8 +17,7 @@ import (
 	"fettle.dev/fettle/internal/lang/front/yamlfront"
 )
 
-// levelLayers are the layers of one level: its data files in their order, then
-// its vars.
+// levelLayers returns the layers of one level: its data files in order, then its vars.
 func (ev *evaluator) levelLayers(l *level) ([]layer, bool) {
 	merge, good := ev.merges(l.merge)
 	var out []layer
@@ -32,7 +31,7 @@ func (ev *evaluator) levelLayers(l *level) ([]layer, bool) {
 	return append(out, own), good && ok
 }
 
-// dataName is one name of a data list.
+// dataName returns one name of a data list.
 type dataName struct {
 	name string
 	rng  diag.Range
@@ -95,7 +94,7 @@ func (ev *evaluator) dataFile(name string, rng diag.Range) (map[string]layerValu
 	return nil, false
 }
 
-// dataHCL reads name = value, in which facts and target are known.
+// dataHCL reads a data file in HCL. Its values can use facts and target.
 func (ev *evaluator) dataHCL(name string, src []byte) (map[string]layerValue, bool) {
 	if ds := guard(src, name, configSyntax); ds.HasErrors() {
 		ev.add(ds...)
@@ -162,7 +161,7 @@ func (ev *evaluator) dataYAML(file string, src []byte) (map[string]layerValue, b
 	return out, good
 }
 
-// dataValue takes a value in, once.
+// dataValue adds a value, and reports a name that occurs twice.
 func (ev *evaluator) dataValue(out map[string]layerValue, key string, v layerValue) bool {
 	if old, ok := out[key]; ok {
 		ev.errorf(v.rng, "Variable given twice", "The variable %q already has a value at %s. Remove one of the two.", key, old.rng)
@@ -224,7 +223,7 @@ func orElse(err error, text string) error {
 	return errors.New(text)
 }
 
-// offset is the place of a byte.
+// offset returns the position of a byte.
 func offset(file string, src []byte, at int64) diag.Range {
 	before := src[:max(0, min(at, int64(len(src))))]
 	line := bytes.Count(before, []byte("\n")) + 1

@@ -60,7 +60,7 @@ func (a *declarations) add(p *Program, u *moduleUse) {
 	}
 }
 
-// everyLevel are all places that can name modules.
+// everyLevel returns all levels that can name modules.
 func (p *Program) everyLevel() []*level {
 	out := []*level{&p.top}
 	for _, name := range sortedKeys(p.roles) {

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/lang/front"
 )
 
-// document turns the tree of a front end into the parser's own: from there on
-// all forms are one.
+// document converts the tree of a front end to the tree of the HCL parser. All later stages are the
+// same for all forms.
 type document struct{ reports }
 
 // bodyKind is the kind of content of a mapping. It decides which keys are attributes. The kinds of
@@ -97,7 +97,7 @@ func newSyntaxBody(r diag.Range) *hclsyntax.Body {
 	return &hclsyntax.Body{Attributes: hclsyntax.Attributes{}, SrcRange: toHCL(r), EndRange: toHCL(r)}
 }
 
-// toHCL turns our range into the parser's.
+// toHCL converts a range to the parser's type.
 func toHCL(r diag.Range) hcl.Range {
 	pos := func(p diag.Pos) hcl.Pos { return hcl.Pos{Line: p.Line, Column: p.Column, Byte: p.Byte} }
 	return hcl.Range{Filename: r.File, Start: pos(r.Start), End: pos(r.End)}
@@ -191,7 +191,7 @@ func shape(block string) string {
 	return block + ": { LABEL: { NAME: VALUE } }"
 }
 
-// label is a plain text, as in quotes of HCL: $${ is the characters ${.
+// label reads a constant string. As in quotes of HCL, $${ means the characters ${.
 func (d *document) label(n *front.Node) (string, bool) {
 	text := n.Text
 	if n.Kind == front.Text {

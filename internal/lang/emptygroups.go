@@ -36,7 +36,7 @@ func (p *Program) EmptyGroups() ([]Target, diag.List) {
 	return out, finish(p, r.list)
 }
 
-// example is labels that the group selects.
+// example returns labels that the group selects.
 func (g *group) example() map[string]string {
 	out := map[string]string{}
 	for k, values := range g.labels {

@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// enrolled is an enrolled block: a target that a fleet knows of, with its labels.
+// enrolled is an enrolled block: a target that joined a fleet, with its labels.
 type enrolled struct {
 	name     string
 	rng      diag.Range

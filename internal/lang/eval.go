@@ -106,7 +106,7 @@ func (ev *evaluator) end(m *memo) {
 	ev.stack = ev.stack[:len(ev.stack)-1]
 }
 
-// circle reports values that need each other, each with its place.
+// circle reports a cycle of values, each with its position.
 func (ev *evaluator) circle(m *memo, name string) {
 	at := slices.IndexFunc(ev.stack, func(f frame) bool { return f.memo == m })
 	var hops []string
@@ -121,7 +121,7 @@ func (ev *evaluator) circle(m *memo, name string) {
 	ev.add(d)
 }
 
-// local evaluates a local once.
+// local evaluates a local, once.
 func (ev *evaluator) local(s *scope, name string) *memo {
 	m := s.locals[name]
 	if m == nil {
@@ -137,8 +137,8 @@ func (ev *evaluator) local(s *scope, name string) *memo {
 	return m
 }
 
-// attr evaluates an attribute of an instance once. The value is, in this order, the given one, the
-// label for the main attribute, the default, or null.
+// attr evaluates an attribute of an instance, once. The value is the given value, or the label for
+// the main attribute, or the default, or null.
 func (ev *evaluator) attr(in *instance, name string) *memo {
 	m := in.vals[name]
 	if m == nil {
@@ -173,7 +173,7 @@ func (ev *evaluator) attr(in *instance, name string) *memo {
 	return m
 }
 
-// absentAttr is the value of an attribute that is not written.
+// absentAttr returns the value of an omitted attribute.
 func (ev *evaluator) absentAttr(in *instance, a *kind.Attr) (cty.Value, bool) {
 	st := in.st
 	switch {
@@ -248,7 +248,7 @@ func why(err error) string {
 	return ""
 }
 
-// wholeState is a state as a value: an object of its attributes.
+// wholeState returns a state as an object of its attributes.
 func (ev *evaluator) wholeState(in *instance) (cty.Value, bool) {
 	vals := map[string]cty.Value{}
 	for _, a := range in.st.kind.Attrs {
@@ -270,10 +270,10 @@ func (ev *evaluator) wholeState(in *instance) (cty.Value, bool) {
 	return cty.ObjectVal(vals), true
 }
 
-// each is the context of for_each, as a variable.
+// eachValue returns the object each for the expressions of a state with for_each.
 func eachValue(each map[string]cty.Value) cty.Value { return cty.ObjectVal(each) }
 
-// id is how a state is referred to, with its module in front.
+// id returns the unique name of a state, with the prefix of its module.
 func (st *state) id() string { return st.scope.prefix + refName(st.decl.kind, st.decl.label) }
 
 // refName returns KIND.LABEL. The label is in brackets if it is not an identifier.

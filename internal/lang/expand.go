@@ -83,7 +83,7 @@ func (p *Program) expansion(f *directory, x *kind.Expansion) (*body, diag.List) 
 	return ps.body, p.lines(ps.list)
 }
 
-// literal takes the templates out of all texts of a document.
+// literal marks all strings of a document as constant, so that they are not templates.
 func literal(n *front.Node) {
 	if n.Kind == front.Text {
 		n.Kind = front.Literal

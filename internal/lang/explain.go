@@ -17,12 +17,12 @@ type Explained struct {
 	Range  diag.Range // where it is declared
 }
 
-// Layer is one value that a variable is given.
+// Layer is one value of a variable, with its source.
 type Layer struct {
 	Name  string // default, repository, role web, target group prod, a data file, target, module block, command line
 	Value string // as JSON
-	// Merge is how the value joins those below: "" takes their place, "shallow"
-	// and "deep" merge objects.
+	// Merge is the method that merges the value with lower layers: "" replaces them, "shallow" and
+	// "deep" merge objects.
 	Merge string
 	Range diag.Range
 }
@@ -68,7 +68,7 @@ func (ev *evaluator) explain(s *scope, v *variable) Explained {
 	return e
 }
 
-// typeName is a type as it is written.
+// typeName returns a type in the syntax of the language.
 func typeName(t cty.Type) string {
 	if t == cty.DynamicPseudoType {
 		return "any"

@@ -52,7 +52,8 @@ func (e Exported) Selector() func(name string, labels, mine map[string]string) b
 	}
 }
 
-// exported reads an exported block. All of it is known before any target is.
+// exported reads an exported block. Its attributes must be constant, because they are read before
+// any target is known.
 func (ps *parser) exported(b *hclsyntax.Block) {
 	name, r, ok := ps.label(b)
 	if !ok {

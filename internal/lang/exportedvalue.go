@@ -18,7 +18,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// given are the tables of the tree, read once. known is set if there are any.
+// given has the exported values of the tree, read once. known reports whether the file with the
+// values exists.
 type given struct {
 	done, known bool
 	tables      []exported.Table
@@ -68,7 +69,7 @@ func (p *Program) typeOfExported(r *reports, e *Exported) (cty.Type, bool) {
 		r.errorf(e.Range, "Unknown module", "The repository has no directory %s, so no target exports its output %q.%s", e.Module, e.Output, Suggest(path.Base(e.Module), p.moduleNames()))
 		return cty.NilType, false
 	}
-	defer func(used map[string]bool) { p.used = used }(p.used) // no target is made of it
+	defer func(used map[string]bool) { p.used = used }(p.used) // this result does not become part of a target
 	p.used = map[string]bool{}
 	b, _ := p.module(e.Module)
 	switch o := b.outputs[e.Output]; {
@@ -117,7 +118,7 @@ func (ev *evaluator) exportedRef(s *scope, t hcl.Traversal, tree *names) bool {
 		return false
 	}
 	if ev.trail != nil {
-		ev.trail.broken = true // each target may be given other values
+		ev.trail.broken = true // the values can differ between targets
 	}
 	memo := ev.exported[e]
 	if memo == nil {
@@ -137,7 +138,7 @@ type exportedMemo struct {
 	ok  bool
 }
 
-// exportedValue is the map of values by target. It is not known while too few have
+// exportedValue returns the values by target. The map is unknown while too few targets have
 // reported.
 func (ev *evaluator) exportedValue(m *scope, e *Exported) (cty.Value, bool) {
 	typ, ok := ev.prog.typeOfExported(&reports{}, e) // errors are reported for the module

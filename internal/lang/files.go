@@ -5,8 +5,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// A defined kind reads the files of the module that defines it. A variable of it
-// with file = true names one of the module that uses it.
+// A defined kind reads files of the module that defines it. A variable of the kind with file = true
+// names a file of the module that uses the kind.
 
 // fileVariable reads file = true.
 func (ps *parser) fileVariable(e hclsyntax.Expression) bool {

@@ -57,7 +57,7 @@ func MainFiles() []string {
 	return []string{"fettle.hcl", "fettle.yaml", "fettle.json", "fettle.yaml.tmpl", "fettle.star"}
 }
 
-// file takes in a file of any form.
+// file reads a configuration file of any form.
 func (ps *parser) file(f form, name string, src []byte) {
 	in := moduleBody
 	if ps.top {

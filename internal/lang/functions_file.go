@@ -133,7 +133,7 @@ func templateFile(f *directory) function.Function {
 	})
 }
 
-// sentence is an error as a full sentence.
+// sentence returns an error as a complete sentence.
 func sentence(err error) string {
 	s := []rune(err.Error())
 	if len(s) == 0 {

@@ -36,7 +36,7 @@ func finite(f function.Function) function.Function {
 	})
 }
 
-// wrapped is a function of numbers whose outcome is looked at.
+// wrapped returns a function of numbers whose result is checked.
 func wrapped(f function.Function, outcome func(cty.Value, error) (cty.Value, error)) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(), VarParam: f.VarParam(),
@@ -57,7 +57,7 @@ func checkDivisions(n hclsyntax.Node) {
 	})
 }
 
-// noZero is a division that refuses the divisor zero.
+// noZero returns a division that refuses the divisor zero.
 func noZero(f function.Function) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(),

@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
-// mostPatterns bounds how many regular expressions are kept.
+// mostPatterns is the maximum number of cached regular expressions.
 const mostPatterns = 1 << 10
 
 // expression is a regular expression with the type of its match.
@@ -18,8 +18,8 @@ type expression struct {
 	typ cty.Type
 }
 
-// regexFunc is the standard library's regex that keeps its patterns: each is
-// compiled once, and not at each call for each target.
+// regexFunc returns the function regex with a cache: each pattern is compiled once, and not at each
+// call for each target.
 func regexFunc() function.Function {
 	known := map[string]expression{}
 	compiled := func(pattern cty.Value) (expression, error) {

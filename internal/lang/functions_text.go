@@ -25,7 +25,7 @@ import (
 	"fettle.dev/fettle/internal/secret"
 )
 
-// maxText is how large a text one function may make out of small arguments.
+// maxText is the maximum size in bytes of a text that one function makes from small arguments.
 const maxText = 16 << 20
 
 // text1 makes a function from one text to another.
@@ -103,7 +103,7 @@ func jsonDepth(s string) error {
 	return nil
 }
 
-// guarded makes f refuse a first argument that check refuses.
+// guarded returns f with a check of its first argument.
 func guarded(f function.Function, check func(string) error) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(),
@@ -134,8 +134,7 @@ func yamlEncode() function.Function {
 	})
 }
 
-// plainValue is a value as maps, slices, texts, numbers; whole numbers stay
-// whole.
+// plainValue converts a value to maps, slices, strings and numbers. Whole numbers stay whole.
 func plainValue(v cty.Value) (any, error) {
 	switch {
 	case v.IsNull():
@@ -236,7 +235,7 @@ func fromPlain(p any) (cty.Value, error) {
 	return ty, nil
 }
 
-// ctyTypeOf converts what is left: other numbers.
+// ctyTypeOf converts the remaining values: other numbers.
 func ctyTypeOf(p any) (cty.Value, error) {
 	switch v := p.(type) {
 	case int64:
@@ -281,8 +280,8 @@ func repeatFunc() function.Function {
 	})
 }
 
-// bounded refuses a number above 1,000 as argument i of f, because a small text could otherwise
-// fill the memory.
+// bounded returns f, limited to numbers up to 1,000 as argument i, because a small text could
+// otherwise fill the memory.
 func bounded(f function.Function, i int) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(), VarParam: f.VarParam(),
@@ -296,7 +295,7 @@ func bounded(f function.Function, i int) function.Function {
 	})
 }
 
-// formatFunc refuses formats with a width of more than four digits.
+// formatFunc returns the function format. It refuses widths of more than four digits.
 func formatFunc(f function.Function) function.Function {
 	check := func(s string) error {
 		for i := 0; i < len(s); i++ {
@@ -363,7 +362,7 @@ func sumFunc() function.Function {
 	})
 }
 
-// show is a value as text for messages: JSON, cut when it is long.
+// show returns a value as JSON for messages, shortened if it is long.
 func show(v cty.Value) string {
 	if v.ContainsMarked() {
 		return secret.Hidden

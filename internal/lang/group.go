@@ -109,7 +109,7 @@ func (ps *parser) selector(e hclsyntax.Expression) map[string][]string {
 	return out
 }
 
-// anyOf is a text, or some.
+// anyOf reads a string, or a list of strings.
 func anyOf(v cty.Value) ([]string, bool) {
 	list := []cty.Value{v}
 	if t := v.Type(); !v.IsNull() && (t.IsTupleType() || t.IsListType() || t.IsSetType()) {

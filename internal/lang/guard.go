@@ -12,13 +12,13 @@ import (
 const (
 	// MaxFile is the size of a source or template file in bytes.
 	MaxFile = 1 << 20
-	// MaxNesting is how deep brackets, blocks and templates may nest.
+	// MaxNesting is the maximum depth of nested brackets, blocks and templates.
 	MaxNesting = 200
-	// MaxOperators is how many operators may apply inside one another.
+	// MaxOperators is the maximum number of operators inside one another.
 	MaxOperators = 1000
 )
 
-// syntax is which of the three token languages a text is in.
+// syntax is one of the three token languages of HCL.
 type syntax uint8
 
 const (
@@ -60,12 +60,11 @@ func guard(src []byte, file string, kind syntax) diag.List {
 	return nil
 }
 
-// depth bounds how deep the parser can recurse: by brackets, and by operators
-// that are pending in the brackets that are open.
+// depth measures the recursion of the parser: open brackets, and the pending operators in them.
 type depth struct {
 	config  bool
 	open    []nesting
-	pending int // operators of all open levels, the present one included
+	pending int // pending operators of all open levels, including the current one
 	control int // open %{if} and %{for}
 }
 
@@ -136,7 +135,7 @@ func (d *depth) close() {
 	d.open = d.open[:n-1]
 }
 
-// reset forgets the operators of the innermost level: a new element begins.
+// reset clears the operators of the innermost level, because a new element begins.
 func (d *depth) reset() {
 	n := len(d.open)
 	if n == 0 {

@@ -24,7 +24,7 @@ type level struct {
 	policy, ssh           *hclsyntax.Block
 }
 
-// String is how messages and fettle explain call the level.
+// String returns the name of the level in messages and in fettle explain.
 func (l *level) String() string {
 	switch l.what {
 	case "target", "repository":
@@ -129,7 +129,7 @@ func (p *Program) findLevels(r *reports, t *target, labels map[string]string) []
 	return append(w.out, own...)
 }
 
-// roleWalk gathers roles, each once.
+// roleWalk collects roles, each once.
 type roleWalk struct {
 	prog *Program
 	*reports
@@ -138,7 +138,7 @@ type roleWalk struct {
 	out  []*level
 }
 
-// named takes in the roles that a level names.
+// named adds the roles that a level names.
 func (w *roleWalk) named(l *level) {
 	if l.roles == nil {
 		return

@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// library is the kinds that are written in the language and built in. A file is
-// parsed when the first of its kinds is used: a repository pays for no other.
+// library has the built-in kinds that are written in the language. A file is parsed at the first
+// use of one of its kinds.
 type library struct {
 	directory *directory
 	file      map[string]string    // by kind: the file that defines it

@@ -95,7 +95,7 @@ func contentDigest(b []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// Bytes is the file of a snapshot, laid out so that differences are by line.
+// Bytes returns the content of the snapshot file, formatted so that diffs are readable.
 func (s Snapshot) Bytes() ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -181,7 +181,7 @@ func (ps *parser) lookup(b *hclsyntax.Block) {
 	known[name] = l
 }
 
-// words is a list of plain texts.
+// words returns a list of constant strings.
 func (ps *parser) words(a *hclsyntax.Attribute) []string {
 	exprs, hds := hcl.ExprList(a.Expr)
 	ps.add(fromHCL(hds)...)

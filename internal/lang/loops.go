@@ -18,7 +18,7 @@ const maxLoops = 1_000_000
 type loops struct {
 	most  int64 // of elements
 	count atomic.Int64
-	shown bool // that there are too many
+	shown bool // the error was reported
 }
 
 // begin starts to count for another target.
@@ -29,8 +29,8 @@ func (l *loops) begin() {
 
 func (l *loops) over() bool { return l.count.Load() > l.most }
 
-// watch has the loops of an expression or a body counted: for expressions, the directive
-// for of templates, and splats.
+// watch makes the loops of an expression or a body count: for expressions, for directives of
+// templates, and splats.
 func (l *loops) watch(n hclsyntax.Node) {
 	_ = hclsyntax.VisitAll(n, func(n hclsyntax.Node) hcl.Diagnostics {
 		switch x := n.(type) {
@@ -43,8 +43,8 @@ func (l *loops) watch(n hclsyntax.Node) {
 	})
 }
 
-// counted is the collection of a loop. It is traversed like an expression in parentheses, so that
-// every search for names finds the names in it.
+// counted wraps the collection of a loop. It is traversed like an expression in parentheses, so
+// searches for names find its names.
 type counted struct {
 	*hclsyntax.ParenthesesExpr
 	loops *loops

@@ -17,7 +17,7 @@ const (
 	mergeDeep    = "deep"    // like shallow, but also in nested objects
 )
 
-// checkMerge refuses any other way.
+// checkMerge reports an unknown merge method.
 func checkMerge(rng diag.Range, how string) diag.List {
 	ways := []string{replaceBelow, mergeShallow, mergeDeep}
 	if contains(ways, how) {
@@ -86,8 +86,8 @@ func (ev *evaluator) given(s *scope, v *variable, layers []layer) (val cty.Value
 	return val, rng, found
 }
 
-// merges is how a layer's value of a variable joins those below, "" when it
-// takes their place.
+// merges returns the method that merges the value of a layer with lower values, "" if it replaces
+// them.
 func (l layer) merges(v *variable) string {
 	how := l.merge[v.name]
 	if how == "" {
@@ -99,7 +99,7 @@ func (l layer) merges(v *variable) string {
 	return how
 }
 
-// join merges the value of a layer into that of the layers below.
+// join merges the value of a layer with the value of the lower layers.
 func (ev *evaluator) join(v *variable, below, above cty.Value, deep bool, rng diag.Range) (cty.Value, bool) {
 	for _, x := range []cty.Value{below, above} {
 		if !isObject(x) {

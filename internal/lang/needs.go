@@ -74,7 +74,7 @@ func (ps *parser) needs(b *hclsyntax.Block) {
 	ps.body.needs = append(ps.body.needs, n)
 }
 
-// resolver finds what the modules of one target need.
+// resolver finds the needs of the modules of one target.
 type resolver struct {
 	*reports
 	prog  *Program
@@ -84,7 +84,7 @@ type resolver struct {
 	alone bool // a module is tested without others
 }
 
-// resolved is a need with the module that it is.
+// resolved is a need with its module.
 type resolved struct {
 	Need
 	use *moduleUse
@@ -165,7 +165,7 @@ func (x *resolver) ownNeeds(u *moduleUse) {
 	}
 }
 
-// circle reports modules that need each other, with the whole way, once.
+// circle reports a cycle of needs once, with all its modules.
 func (x *resolver) circle() bool {
 	const open, done = 1, 2
 	state := map[*moduleUse]int{}
@@ -200,7 +200,7 @@ func (x *resolver) circle() bool {
 	return false
 }
 
-// report is about a way of needs whose last module is its first.
+// report reports a cycle: a path of needs whose last module is its first.
 func (x *resolver) report(way []resolved) {
 	hops := []string{way[0].use.name}
 	for _, n := range way[1:] {
@@ -292,7 +292,8 @@ func (ev *evaluator) orderModules() {
 // alone reports whether a test is about a module without a target.
 func alone(t *Test) bool { return t != nil && t.target == nil }
 
-// used are the modules of targets that have the same ones.
+// used has the modules of a target, with the errors in their list. Targets with the same levels
+// share it.
 type used struct {
 	uses   []Use
 	errors []string
@@ -314,7 +315,7 @@ func (p *Program) usedBy(r *reports, levels []*level, shared map[string]*used) *
 	if u := shared[key]; u != nil && alike {
 		return u
 	}
-	defer func(used map[string]bool) { p.used = used }(p.used) // no target is made of them
+	defer func(used map[string]bool) { p.used = used }(p.used) // these results do not become part of a target
 	p.used = map[string]bool{}
 	out, wrong := &used{}, &reports{}
 	uses := p.targetModules(r, levels)

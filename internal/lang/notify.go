@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// actionRef is a reference in a list, with the action that it ends in.
+// actionRef is a reference in a list, with its action, "" if it names only a state.
 type actionRef struct {
 	ref
 	action    string
@@ -18,8 +18,8 @@ type actionRef struct {
 	text      string
 }
 
-// refList reads [a.b, c.d.action, immediate(e.f.action)], or one without the
-// brackets. These are references themselves, never values.
+// refList reads [a.b, c.d.action, immediate(e.f.action)], or one element without brackets. The
+// elements are references, and are not evaluated.
 func (ev *evaluator) refList(s *scope, each map[string]cty.Value, a *hclsyntax.Attribute) []actionRef {
 	if a == nil {
 		return nil
@@ -56,8 +56,7 @@ func (ev *evaluator) refExprs(s *scope, each map[string]cty.Value, e hcl.Express
 	return ev.withAction(r, t, at)
 }
 
-// staticTraversal is a reference as its steps; an index such as [each.key] is
-// evaluated.
+// staticTraversal returns the steps of a reference. An index such as [each.key] is evaluated.
 func (ev *evaluator) staticTraversal(s *scope, each map[string]cty.Value, e hcl.Expression) (hcl.Traversal, bool) {
 	if t, hds := hcl.AbsTraversalForExpr(e); !hds.HasErrors() {
 		return t, true
@@ -83,7 +82,7 @@ func (ev *evaluator) staticTraversal(s *scope, each map[string]cty.Value, e hcl.
 	return nil, false
 }
 
-// withAction reads what follows a reference: nothing, or an action.
+// withAction reads the rest of a reference: empty, or an action.
 func (ev *evaluator) withAction(r ref, t hcl.Traversal, at int) []actionRef {
 	out := actionRef{ref: r, text: traversalText(t)}
 	name, ok := stepName(t, at)
@@ -118,7 +117,7 @@ func (ev *evaluator) noAction(r actionRef, name string) {
 	}
 }
 
-// notify records that t runs an action.
+// notify records that the state of t triggers an action.
 func (ev *evaluator) notify(t pendingTrigger, to actionRef) {
 	action, ok := ev.actionOf(to)
 	if !ok {
@@ -153,8 +152,8 @@ func (ev *evaluator) onlyAction(st *state, rng diag.Range, prefix string) (strin
 	return "", false
 }
 
-// listen is notify from the other side: a list for the kind's only action, or
-// { reload = [file.x] }.
+// listen reads notify from the other side: a list for the only action of the kind, or { reload =
+// [file.x] }.
 func (ev *evaluator) listen(st *state, each map[string]cty.Value, self ref, a *hclsyntax.Attribute) {
 	failure := a.Name == "listen_failure"
 	rng := rangeOf(a.Expr.Range())

@@ -108,7 +108,7 @@ func (ev *evaluator) invocationOutput(in *instance, name string) *memo {
 	return ev.output(s, name)
 }
 
-// moduleValue puts a module, or the output of it that is named, into the tree.
+// moduleValue adds the outputs of a module, or the named output, to the tree.
 func (ev *evaluator) moduleValue(r ref, t hcl.Traversal, path []string, tree *names) ([]ref, bool) {
 	s, at := r.scope, len(path)
 	name, named := stepName(t, at)

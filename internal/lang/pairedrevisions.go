@@ -88,8 +88,7 @@ func (r *Revisions) newPair(old, now *model) *pairedRevisions {
 	return t
 }
 
-// spread takes out the modules that name others which are out, or are named by
-// them.
+// spread removes modules that refer to removed modules, or that removed modules refer to.
 func (t *pairedRevisions) spread(old, now *model) {
 	names := func(m *model) map[[2]string]bool {
 		out := map[[2]string]bool{}
@@ -118,7 +117,7 @@ func (t *pairedRevisions) spread(old, now *model) {
 	}
 }
 
-// module is the scope of the module that a unit is about.
+// module returns the scope of the module of a unit.
 func (u unit) module() *scope {
 	if u.inner != nil {
 		return u.inner.module()
@@ -149,8 +148,8 @@ func sameMemo(a, b *memo) bool {
 	return a.ok == b.ok && a.own == b.own && (a.own || a.done == b.done && sameValue(a.val, b.val))
 }
 
-// inventory is everything in a scope that has a value, by a name that is its own.
-// A state that takes part has one more name.
+// inventory has everything in a scope that has a value, by a unique name. A state that takes part
+// has one more name.
 func inventory(s *scope) map[string]*memo {
 	out := map[string]*memo{}
 	add := func(prefix string, all map[string]*memo) {
@@ -186,7 +185,7 @@ func inventory(s *scope) map[string]*memo {
 	return out
 }
 
-// decision is a unit by name.
+// decision is a unit with its name.
 type decision struct {
 	name  string
 	on    bool
@@ -197,7 +196,7 @@ func sameDecision(a, b decision) bool {
 	return a.name == b.name && a.on == b.on && sameValue(a.value, b.value)
 }
 
-// decisions are those about a module, sorted by name.
+// decisions returns the decisions of a module, sorted by name.
 func decisions(m *model, module *scope) []decision {
 	var out []decision
 	for _, u := range m.ev.trail.units {

@@ -19,7 +19,7 @@ type Param struct {
 	Name string
 	Type string // as the language writes it; any when it is ""
 	Doc  string
-	// Required is false where there is a default.
+	// Required is false if the parameter has a default.
 	Required bool
 	// Secret values are neither shown nor recorded.
 	Secret  bool
@@ -87,7 +87,7 @@ func fitsType(name, text string) bool {
 	return err == nil
 }
 
-// paramsOf describes parameters. A default that a target is needed for stays out.
+// paramsOf describes parameters. A default that depends on the target is omitted.
 func (p *Program) paramsOf(b *body) []Param {
 	var out []Param
 	for _, name := range sortedKeys(b.vars) {

@@ -17,7 +17,7 @@ func (p *Program) parseDirectory(f *directory, top bool) (*body, diag.List) {
 	return p.parseFiles(f, "", top)
 }
 
-// parseFiles is parseDirectory that shows the files under a prefix.
+// parseFiles is like parseDirectory, but messages name the files with a prefix.
 func (p *Program) parseFiles(f *directory, prefix string, top bool) (*body, diag.List) {
 	b := newBody(f)
 	entries, err := f.ReadDir(".")
@@ -173,7 +173,7 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	return "", ""
 }
 
-// label is a block's single label; ok is false after a diagnostic.
+// label returns the only label of a block; ok is false after a diagnostic.
 func (ps *parser) label(b *hclsyntax.Block) (string, diag.Range, bool) {
 	if b.Type == "resource" && len(b.Labels) == 2 {
 		ps.errorf(rangeOf(b.DefRange()), "Unknown kind", "A state begins with its kind. Write %s %q { … }.", b.Labels[0], b.Labels[1])
@@ -191,7 +191,7 @@ func (ps *parser) label(b *hclsyntax.Block) (string, diag.Range, bool) {
 	return b.Labels[0], r, true
 }
 
-// text is a literal text, in places that are read before anything is known.
+// text reads a constant string, in places that are read before any value is known.
 func (ps *parser) text(e hclsyntax.Expression, what string) string {
 	v, hds := e.Value(nil)
 	if hds.HasErrors() || v.IsNull() || v.Type() != cty.String || !v.IsKnown() {
@@ -351,8 +351,8 @@ func (ps *parser) define(b *hclsyntax.Block) {
 	ps.body.defines[name] = d
 }
 
-// headerOf is the place of a block. The other forms write a type once for many
-// labels, on a line of its own: there the label is the place.
+// headerOf returns the position of a block. In other forms than HCL, one key can contain many
+// labels; then the position is the label's.
 func headerOf(b *hclsyntax.Block) diag.Range {
 	if b.OpenBraceRange.Filename == "" && len(b.LabelRanges) > 0 {
 		return rangeOf(b.LabelRanges[0])

@@ -26,8 +26,7 @@ var policyAttrs = [...]struct {
 	{"repository", nil},
 }
 
-// policyBlock takes a policy block in: at the top for all targets, inside a
-// target for that one.
+// policyBlock stores a policy block: at the top for all targets, inside a target for this target.
 func (ps *parser) policyBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
 	names := make([]string, 0, len(policyAttrs))
 	for _, a := range policyAttrs {
@@ -104,7 +103,7 @@ func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []strin
 	}
 }
 
-// repositoryName takes the name of the repository, which is the same for all targets.
+// repositoryName reads the name of the repository, which is the same for all targets.
 func (p *Program) repositoryName(r *reports, a *hclsyntax.Attribute, name string, out *catalog.Policy) {
 	switch top := p.top.policy; {
 	case top == nil || top.Body.Attributes[a.Name] != a:

@@ -35,7 +35,7 @@ func readable(src []byte, file string) diag.List {
 // turnsText reports characters that force the direction of text.
 func turnsText(r rune) bool { return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069 }
 
-// at is a diagnostic about n bytes of a source from i on.
+// at returns a diagnostic about n bytes of a source, beginning at byte i.
 func at(src []byte, file string, i, n int, summary, detail string) diag.List {
 	line := bytes.Count(src[:i], []byte("\n")) + 1
 	column := utf8.RuneCount(src[bytes.LastIndexByte(src[:i], '\n')+1:i]) + 1

@@ -30,7 +30,7 @@ func (f *directory) note(full string) {
 	}
 }
 
-// forget takes the reads of the files of a body back.
+// forget removes the reads of the files of a body.
 func (p *Program) forget(b *body) {
 	own := boolSet(p.onlyLevels)
 	own[b.directory.dir] = true

@@ -105,7 +105,7 @@ func (ev *evaluator) variable(s *scope, each map[string]cty.Value, t hcl.Travers
 	return ev.stateValue(r, t, rest, tree)
 }
 
-// step is the n-th name of a traversal, after a dot or in brackets.
+// stepName returns the n-th name of a traversal, after a dot or in brackets.
 func stepName(t hcl.Traversal, n int) (string, bool) {
 	if n >= len(t) {
 		return "", false
@@ -121,7 +121,7 @@ func stepName(t hcl.Traversal, n int) (string, bool) {
 	return "", false
 }
 
-// known is var.NAME.
+// known adds the value of var.NAME or param.NAME to the tree.
 func (ev *evaluator) known(s *scope, t hcl.Traversal, tree *names, vals map[string]cty.Value, what, hint string) bool {
 	rng := rangeOf(t.SourceRange())
 	name, ok := stepName(t, 1)
@@ -180,8 +180,7 @@ func keysOf[V any](m map[string]V) []string {
 	return out
 }
 
-// resolve finds the state, block or module that a traversal begins with, and
-// how many of its steps that took.
+// resolve finds the state, block or module of a traversal, and the number of steps that name it.
 func (ev *evaluator) resolve(s *scope, t hcl.Traversal) (ref, int, bool) {
 	rng := rangeOf(t.SourceRange())
 	at := 0
@@ -231,7 +230,7 @@ func (ev *evaluator) kindKnown(s *scope, name string) bool {
 	return ev.prog.kinds[name] != nil || ev.prog.library.has(name) || ev.prog.root.defines[name] != nil || s.body.defines[name] != nil
 }
 
-// pick chooses the instance that the next step names, when there are several.
+// pick chooses the instance that the next step names, if there are several.
 func (ev *evaluator) pick(st *state, t hcl.Traversal, at int, rng diag.Range) (ref, int, bool) {
 	if st.decl.group {
 		return ref{state: st, rng: rng}, at, true
@@ -262,7 +261,7 @@ func (ev *evaluator) pick(st *state, t hcl.Traversal, at int, rng diag.Range) (r
 	return ref{state: st, inst: in, rng: rng}, at + 1, true
 }
 
-// stateValue puts the value of a reference into the tree.
+// stateValue adds the value of a reference to the tree.
 func (ev *evaluator) stateValue(r ref, t hcl.Traversal, at int, tree *names) ([]ref, bool) {
 	refs := []ref{r}
 	var path []string
@@ -314,7 +313,7 @@ func (ev *evaluator) stateValue(r ref, t hcl.Traversal, at int, tree *names) ([]
 	return refs, m.ok
 }
 
-// valueOf is an attribute of a state, or an output of a defined kind.
+// valueOf returns an attribute of a state, or an output of a defined kind.
 func (ev *evaluator) valueOf(in *instance, name string) *memo {
 	if attrOf(in.st.kind, name) != nil {
 		return ev.attr(in, name)
@@ -336,7 +335,7 @@ func (ev *evaluator) hasAttr(r ref, name string) bool {
 	return false
 }
 
-// traversalText is a reference as it was written.
+// traversalText returns a reference in its source form.
 func traversalText(t hcl.Traversal) string {
 	var b strings.Builder
 	for i := range t {
@@ -351,7 +350,7 @@ func traversalText(t hcl.Traversal) string {
 	return b.String()
 }
 
-// namesIn are the references in an expression, which is walked once.
+// namesIn returns the references in an expression. The result is cached.
 func (p *Program) namesIn(e hclsyntax.Expression) []hcl.Traversal {
 	found, known := p.named[e]
 	if !known {

@@ -16,7 +16,7 @@ import (
 // folded line shifts all following bytes, so every range is looked up.
 type relocation struct {
 	node   *front.Node
-	places []int // by byte of the text; nil if only the whole is known
+	places []int // position of each byte; nil if only the position of the whole text is known
 	seen   map[uintptr]bool
 }
 
@@ -28,7 +28,7 @@ func newRelocation(n *front.Node) *relocation {
 	return r
 }
 
-// place is where a range of the text is in the file.
+// place returns the position in the file of a range of the text.
 func (m *relocation) place(r hcl.Range) hcl.Range {
 	if m.places == nil {
 		return toHCL(m.node.Range())

@@ -39,7 +39,7 @@ func (ps *parser) render(name string, src []byte) (*front.Source, diag.List) {
 	}
 	t := tracer{src: src}
 	t.expression(expr, ctx)
-	if t.out.String() != text { // better one rough place than a wrong one
+	if t.out.String() != text { // an imprecise position is better than a wrong one
 		t.segments = []front.Segment{{Whole: true}}
 	}
 	out := front.Rendered([]byte(text), front.NewSource(name, src), t.segments)
@@ -93,8 +93,8 @@ func (t *tracer) expression(e hclsyntax.Expression, ctx *hcl.EvalContext) {
 	}
 }
 
-// literal is text of the template: doubled signs are one, and blanks may have
-// been eaten at its ends.
+// literal adds text of the template. Doubled signs mean one sign, and blanks at its ends may have
+// been removed.
 func (t *tracer) literal(text string, r hcl.Range) {
 	written := string(r.SliceBytes(t.src))
 	i, begun := 0, 0 // in written, in text
@@ -149,7 +149,7 @@ func (t *tracer) loop(x *hclsyntax.TemplateJoinExpr, ctx *hcl.EvalContext) {
 	}
 }
 
-// branch takes the way that a directive takes; cond ? a : b is one value.
+// branch renders the chosen branch of a directive. cond ? a : b is one value.
 func (t *tracer) branch(x *hclsyntax.ConditionalExpr, ctx *hcl.EvalContext) {
 	v, hds := x.Condition.Value(ctx)
 	b, err := convert.Convert(v, cty.Bool)

@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// rangeOf turns a parser's range into ours.
+// rangeOf converts a range of the parser.
 func rangeOf(r hcl.Range) diag.Range {
 	pos := func(p hcl.Pos) diag.Pos { return diag.Pos{Line: p.Line, Column: p.Column, Byte: p.Byte} }
 	return diag.Range{File: r.Filename, Start: pos(r.Start), End: pos(r.End)}

@@ -71,7 +71,7 @@ func (p *Program) allBodies(visit func(*body)) diag.List {
 			dirs[u.dir] = true
 		}
 	}
-	defer func(used map[string]bool) { p.used = used }(p.used) // no target is made of them
+	defer func(used map[string]bool) { p.used = used }(p.used) // these results do not become part of a target
 	p.used = map[string]bool{}
 	for _, dir := range sortedKeys(dirs) {
 		b, ds := p.module(dir)

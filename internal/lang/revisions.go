@@ -23,7 +23,7 @@ type Revisions struct {
 	secrets *bool
 }
 
-// maxPairs bounds how many are kept.
+// maxPairs is the maximum number of cached pairs.
 const maxPairs = 1 << 10
 
 // Between starts a comparison. Both programs must have no errors.

@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// Declared is an action with where it is known.
+// Declared is an action, the directory of its module, and the targets with the module.
 type Declared struct {
 	Action
 	Directory string   // of the module, "." for the top
@@ -57,13 +57,13 @@ func (p *Program) Runnable() (Runnable, diag.List) {
 	return out, ds
 }
 
-// moduleTargets is a module by the name that it has on these targets.
+// moduleTargets is a module under one of its names, with its targets.
 type moduleTargets struct {
 	name, dir string
 	targets   []string
 }
 
-// uses are the top, which every target has, and the modules of targets.
+// uses returns the top level, which every target has, and the modules of targets.
 func (p *Program) uses() []*moduleTargets {
 	top := &moduleTargets{dir: "."}
 	out, seen := []*moduleTargets{top}, map[string]*moduleTargets{}
@@ -88,7 +88,7 @@ func (p *Program) uses() []*moduleTargets {
 	return out
 }
 
-// unused are the actions of modules that no target has.
+// unused returns the actions of modules without targets.
 func (p *Program) unused(bodies map[string]*body, used map[string]bool) []Declared {
 	var out []Declared
 	for _, dir := range sortedKeys(bodies) {
@@ -181,7 +181,7 @@ func (p *Program) checkPart(r *reports, x *part, actions []Declared) {
 	}
 }
 
-// checkNames is CheckParams without values.
+// checkNames is like CheckParams, but without values.
 func checkNames(a Action, given []string) diag.List {
 	values := map[string]string{}
 	for _, n := range given {

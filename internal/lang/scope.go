@@ -9,10 +9,10 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// maxInvocations is how deep defined kinds may invoke one another.
+// maxInvocations is the maximum depth of defined kinds that use each other.
 const maxInvocations = 32
 
-// evaluator makes one target's catalog.
+// evaluator makes the catalog of one target.
 type evaluator struct {
 	reports
 	prog    *Program
@@ -38,7 +38,7 @@ type evaluator struct {
 	exported map[*Exported]*exportedMemo
 }
 
-// frame is one value on the way, for the message about a circle.
+// frame is one value in the current evaluation, for messages about cycles.
 type frame struct {
 	memo *memo
 	name string
@@ -46,8 +46,7 @@ type frame struct {
 	mark int // of the trail
 }
 
-// scope is where names mean something: a module, or one invocation of a
-// defined kind.
+// scope is a namespace: a module, or one invocation of a defined kind.
 type scope struct {
 	body      *body
 	prefix    string // of the IDs of its states
@@ -65,11 +64,11 @@ type scope struct {
 	layers    []layer // of a module's variables
 	assigned  bool    // every variable has a good value
 	depth     int
-	call      *instance // whose inside it is, nil for a module
+	call      *instance // the invocation whose content it is; nil for a module
 	source    string    // the source map of everything inside, "" for its own lines
 	trace     []diag.Range
 	params    *scope // of an action that is called
-	node      int    // of the group that it is, -1 when there is none or it is off
+	node      int    // node of its group; -1 if there is none or it is off
 }
 
 // state is a declaration in a scope. It has one instance, or one for each key.
@@ -89,7 +88,7 @@ type state struct {
 	node     int
 }
 
-// instance is one state of the catalog to be.
+// instance is one state of the future catalog.
 type instance struct {
 	st      *state
 	id      string
@@ -118,7 +117,7 @@ type ref struct {
 	rng   diag.Range
 }
 
-// node is the place in the catalog, -1 for something that is off.
+// node is the index in the catalog; -1 for a state that is off.
 func (r ref) node() int {
 	switch {
 	case r.inst != nil:
@@ -153,8 +152,8 @@ func (ev *evaluator) newScope(b *body, prefix, name string) *scope {
 	return s
 }
 
-// declare registers declarations under their names, so that references may
-// point forward.
+// declare registers declarations by name before any evaluation, so that references can point
+// forward.
 func (ev *evaluator) declare(s *scope, decls []*decl, parent *state) {
 	for _, d := range decls {
 		st := &state{decl: d, scope: s, parent: parent, node: -1}
@@ -212,7 +211,7 @@ func (ev *evaluator) definesAround(s *scope) map[string]*define {
 	return nil
 }
 
-// open makes the inside of an invocation of a defined kind.
+// open returns the scope of an invocation of a defined kind, made once.
 func (ev *evaluator) open(in *instance) *scope {
 	if in.opening {
 		ev.errorf(in.st.decl.rng, "Cyclic values", "An attribute of %s depends on an output of the same state. Break the cycle, for example with a local.", in.id)
@@ -264,7 +263,7 @@ func (ev *evaluator) inside(in *instance) *scope {
 
 func sourceOf(r diag.Range) string { return r.File + ":" + itoa(r.Start.Line) }
 
-// module is the scope of the module, or of the top level, that a scope is in.
+// module returns the scope of the module, or of the top level, that contains a scope.
 func (s *scope) module() *scope {
 	for s.call != nil {
 		s = s.call.st.scope

@@ -48,7 +48,7 @@ func (s *secrets) begin(given map[string]string, test bool) {
 	}
 }
 
-// masked takes every secret out of diagnostics.
+// masked removes all secrets from diagnostics.
 func (s *secrets) masked(ds diag.List) diag.List {
 	if len(s.known) == 0 {
 		return ds
@@ -66,7 +66,7 @@ func (s *secrets) masked(ds diag.List) diag.List {
 	return ds
 }
 
-// secret opens one once.
+// secret returns a secret, decrypted once.
 func (p *Program) secret(name string) (kind.Secret, error) {
 	if err := secret.CheckName(name); err != nil {
 		return kind.Secret{}, err
@@ -118,8 +118,7 @@ func (p *Program) placeholder(name string) (kind.Secret, error) {
 	return kind.Secret{Content: fmt.Appendf(nil, "(placeholder of the secret %s, %s)", name, digest)}, nil
 }
 
-// Placeholders are the names of the secrets of which there are only placeholders
-// so far, sorted.
+// Placeholders returns the names of the secrets that were replaced by placeholders so far, sorted.
 func (p *Program) Placeholders() []string { return slices.Sorted(maps.Keys(p.secrets.closed)) }
 
 // Secret implements kind.Files.
@@ -150,7 +149,7 @@ func outOfPlace(rng diag.Range, where string) diag.Diagnostic {
 	return diag.Errorf(rng, "Secret in a visible place", "This value depends on a secret, and lists, plans and logs show %s. Secrets are allowed in content, secret and template of a file, in password_hash of a user, and in env of an exec. They are also allowed in regions of files: file_line, file_block, ini_key and similar kinds. Write the secret to such a file and let the program read it.", where)
 }
 
-// valueMap is kind.Elements.
+// valueMap is a short name for kind.Elements.
 func valueMap(v cty.Value) map[string]cty.Value { return kind.Elements(v) }
 
 // fromHCL is like the function fromHCL, for results of evaluation. The text of an error about a

@@ -34,7 +34,7 @@ const (
 	maxModels  = 4
 )
 
-// model is a target from which others of its class are made.
+// model is an evaluated target from which the catalogs of similar targets are made.
 type model struct {
 	ev     *evaluator
 	states []*instance // with attributes that depend on the target
@@ -42,7 +42,7 @@ type model struct {
 	scopes []*scope    // of modules with variables of the target's own
 }
 
-// Share begins sharing.
+// Share returns a Sharing for the program.
 func (p *Program) Share() *Sharing {
 	s := &Sharing{prog: p, targets: map[string]*target{}, classes: map[string][]*model{}}
 	for _, t := range p.targets {
@@ -120,9 +120,9 @@ func (s *Sharing) keep(key string, m *model) {
 	s.classes[key] = all[max(0, len(all)-maxModels):]
 }
 
-// class names all that a target has in common with others: the very same levels
-// below it, lists of modules and roles that are written the same, and the same
-// facts. Labels count as the target's own where they choose no group.
+// class returns a text that identifies everything a target has in common with other targets: the
+// same levels below it, the same lists of modules and roles, and the same facts. Labels that select
+// no group do not matter.
 func (s *Sharing) class(t *target, levels []*level, in Input) string {
 	var b strings.Builder
 	for _, l := range levels[:len(levels)-1] {
@@ -194,7 +194,7 @@ func (m *model) find(list []*state) {
 	}
 }
 
-// make is a maker that evaluates everything that depends on the target.
+// make evaluates everything that depends on the target.
 func (m *model) make(t *target, levels []*level, in Input) (Shared, bool) {
 	return m.makeBeside(t, levels, in, nil)
 }

@@ -14,8 +14,8 @@ import (
 // sshAttrs are the attributes of an ssh block.
 func sshAttrs() []string { return []string{"enabled", "host", "user", "port", "sudo", "options"} }
 
-// sshBlock takes an ssh block in: at the top for all targets, inside a target
-// group or a target for those.
+// sshBlock stores an ssh block: at the top for all targets, inside a target group or a target only
+// for these.
 func (ps *parser) sshBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
 	known := sshAttrs()
 	if a := b.Body.Attributes["sudo_user"]; a != nil {
@@ -83,7 +83,7 @@ func (w *ways) of(t Target, levels []*level) *SSH {
 	return out
 }
 
-// way is the way to one target.
+// way is the ssh blocks of one target.
 type way struct {
 	*ways
 	blocks []*hclsyntax.Block // high to low
@@ -97,8 +97,7 @@ func (w *way) wrong(a *hclsyntax.Attribute, rng diag.Range, err error) {
 	w.errorf(rng, "Invalid ssh", "%s The target is %q.", sentence(err), w.target)
 }
 
-// value evaluates an attribute. A null is not given, as an attribute that is bad
-// is not.
+// value evaluates an attribute. ok is false for null, and after a diagnostic.
 func (w *way) value(a *hclsyntax.Attribute, want cty.Type) (cty.Value, bool) {
 	if a == nil || w.bad[a] {
 		return cty.NilVal, false

@@ -72,7 +72,7 @@ func checkSSHUser(user string) error {
 	return plainWord("user", user, shellMarks+"/,:")
 }
 
-// plainWord checks for one word that no program can misinterpret.
+// plainWord checks that a text is one word that no program can misinterpret.
 func plainWord(what, word, without string) error {
 	switch {
 	case strings.HasPrefix(word, "-"):

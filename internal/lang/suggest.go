@@ -29,7 +29,7 @@ func Near(given string, names []string) string {
 	return " Did you mean \"" + best + "\"?"
 }
 
-// oneOf is a block in a sentence.
+// oneOf returns the name of a block with its article, for the beginning of a sentence.
 func oneOf(block string) string {
 	switch block {
 	case "expect", "output", "action":

@@ -12,8 +12,8 @@ type trail struct {
 	memos   []*memo                    // values that depend on it
 	units   []unit                     // decisions and scopes, in the order in which they were made
 	links   map[[2]*scope]bool         // modules that refer to each other
-	again   bool                       // another target is being evaluated from it
-	broken  bool                       // no other target can be made of it
+	again   bool                       // the evaluation is repeated for another target
+	broken  bool                       // the evaluation cannot be repeated for another target
 }
 
 // unit is a decision, not a value, that can depend on the target: whether a state exists, its
@@ -27,7 +27,7 @@ type unit struct {
 	inner *scope
 }
 
-// touch notes that something of the target itself was read.
+// touch records that a property of the target itself was read.
 func (ev *evaluator) touch() {
 	if ev.trail != nil {
 		ev.trail.touched++
@@ -63,7 +63,7 @@ func (ev *evaluator) madeMemo(m *memo, mark int) {
 	t.memos = append(t.memos, m)
 }
 
-// readVar notes that a variable is used, or all of them where name is "".
+// readVar records the use of a variable, or of all variables if name is "".
 func (ev *evaluator) readVar(s *scope, name string) {
 	t := ev.trail
 	switch {
@@ -79,7 +79,7 @@ func (ev *evaluator) readVar(s *scope, name string) {
 	}
 }
 
-// madeVar notes that a module's variable was given a value.
+// madeVar records that a variable of a module got a value.
 func (ev *evaluator) madeVar(s *scope, name string, mark int) {
 	t := ev.trail
 	if t == nil || !t.given[name] && !ev.since(mark) {

@@ -120,7 +120,7 @@ func belowOf(levels []*level) (key string, alike bool) {
 	return b.String(), own.modules == nil && own.layer == nil && own.waits == nil && len(own.uses) == 0
 }
 
-// choose finds the target that is meant.
+// choose returns the named target, or the only one if the name is "".
 func (p *Program) choose(name string) (*target, diag.List) {
 	switch {
 	case len(p.targets) == 0 && (name == "" || name == LocalTarget):
@@ -144,7 +144,7 @@ func (p *Program) choose(name string) (*target, diag.List) {
 	return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown target", "The repository declares no target %q.%s", name, Suggest(name, names))}
 }
 
-// targetLabels are a target's labels. They are only read.
+// targetLabels returns the labels of a target. They are read-only.
 func (p *Program) targetLabels(r *reports, t *target) map[string]string {
 	if t.placed.labels != nil {
 		return t.placed.labels
@@ -157,8 +157,8 @@ func (p *Program) targetLabels(r *reports, t *target) map[string]string {
 	return out
 }
 
-// evalLabels evaluates labels: texts, with functions. Labels of the repository override labels of
-// the enrolment.
+// evalLabels evaluates labels, whose values can use functions. Labels of the repository override
+// labels of the enrolment.
 func (p *Program) evalLabels(r *reports, t *target) map[string]string {
 	out := map[string]string{}
 	if t.enrolled != nil {
@@ -228,7 +228,7 @@ func (p *Program) targetModules(r *reports, levels []*level) []*moduleUse {
 	return uses
 }
 
-// levelModules are the modules that one level names.
+// levelModules returns the modules that one level names.
 func (p *Program) levelModules(r *reports, l *level) []*moduleUse {
 	var uses []*moduleUse
 	if l.modules != nil {
@@ -241,7 +241,7 @@ func (p *Program) levelModules(r *reports, l *level) []*moduleUse {
 			}
 		}
 	}
-	for _, u := range l.uses { // of its own, since targets share roles
+	for _, u := range l.uses { // a copy, because several targets share roles
 		own := *u
 		own.vars, own.from = maps.Clone(u.vars), []Given{{l.String(), u.rng}}
 		if own.vars == nil {

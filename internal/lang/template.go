@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// maxTemplates is how deep templates may render templates.
+// maxTemplates is the maximum depth of templates that render templates.
 const maxTemplates = 16
 
 // Template renders a template file of the directory. It can only use vars and functions; a value is
@@ -39,7 +39,7 @@ func (f *directory) Template(p string, vars map[string]cty.Value) (cty.Value, di
 	return templateText(val, name)
 }
 
-// template parses a template file once.
+// template parses a template file, once.
 func (p *Program) template(name string, src []byte) (hclsyntax.Expression, diag.List) {
 	if e, ok := p.templates[name]; ok {
 		return e, nil

@@ -35,7 +35,7 @@ type Want struct {
 
 // Expect is the expected result of a test. Steps are texts in which * matches any text.
 type Expect struct {
-	States, NoStates []Want // how states are referred to, in the module or from the top
+	States, NoStates []Want // references to states, relative to the module or to the top
 	Held             []Want // states that wait for a value of a run
 	Steps, NoSteps   []Want
 	Order            []Want // steps in this order

@@ -55,8 +55,8 @@ func (ev *evaluator) layerOf(name string, a *hclsyntax.Attribute) (layer, bool) 
 	return l, good
 }
 
-// topScope knows functions, the target and the facts of the top level, and
-// neither variables nor states.
+// topScope returns the scope of the top level with functions, the target and facts, but without
+// variables and states.
 func (ev *evaluator) topScope() *scope {
 	b := newBody(ev.prog.root.directory)
 	b.facts = ev.prog.root.facts
@@ -98,7 +98,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return out
 }
 
-// variableDefault is a default: an expression of functions, facts and target.
+// variableDefault evaluates a default: an expression of functions, facts and target.
 func (ev *evaluator) variableDefault(b *body, v *variable) (cty.Value, bool) {
 	if v.def == nil {
 		return cty.NullVal(v.typ), true
@@ -122,8 +122,8 @@ func (ev *evaluator) convertVar(v *variable, val cty.Value, rng diag.Range) (cty
 	return out, true
 }
 
-// fromText reads a value of the command line: plain for texts, an expression
-// of the language for lists and objects.
+// fromText converts a value of the command line: for simple types the text itself, for lists and
+// objects an expression of the language.
 func (ev *evaluator) fromText(v *variable, lv layerValue) (cty.Value, bool) {
 	text := lv.val.AsString()
 	if v.typ.IsPrimitiveType() || v.typ == cty.DynamicPseudoType {
@@ -167,7 +167,7 @@ func (ev *evaluator) validateOne(s *scope, name string, c validation) bool {
 		return false
 	}
 	if v, _ = v.Unmark(); !v.IsKnown() { // a validation can read a secret
-		return true // it is looked at when the value is known
+		return true // it is checked when the value is known
 	}
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil || b.IsNull() {
@@ -185,8 +185,8 @@ func (ev *evaluator) validateOne(s *scope, name string, c validation) bool {
 	return false
 }
 
-// refuse reports a value that a validation does not allow: at the variable, and
-// for a defined kind where it is used, which is where it can be mended.
+// refuse reports a value that a validation does not allow: at the variable, or for a defined kind
+// at its use, where the user can correct it.
 func (ev *evaluator) refuse(s *scope, name, text string) {
 	declared := s.body.vars[name].rng
 	if s.call == nil {
@@ -202,7 +202,7 @@ func (ev *evaluator) refuse(s *scope, name, text string) {
 	ev.add(d.UsedAt(append([]diag.Range{at}, st.scope.trace...)))
 }
 
-// unknownVars reports variables that are given and that nothing declares.
+// unknownVars reports variables that have values but no declaration.
 func (ev *evaluator) unknownVars(l layer, declared map[string]bool, where string) {
 	for _, name := range sortedKeys(l.values) {
 		if !declared[name] {
@@ -267,8 +267,8 @@ func (ev *evaluator) factValue(f *fact) (cty.Value, bool) {
 	return out, true
 }
 
-// hostFact looks a name up: as it is, as a way into objects, or as an object
-// of the names that begin with it.
+// hostFact returns a fact by its name: a fact, an entry of an object, or an object of all facts
+// with this prefix.
 func hostFact(facts map[string]cty.Value, name string) (cty.Value, bool) {
 	if v, ok := facts[name]; ok {
 		return v, true

@@ -28,7 +28,7 @@ type ModuleLock struct {
 	Files map[string]string `json:"files"`
 }
 
-// Bytes is the file of a lock.
+// Bytes returns the content of the lock file.
 func (l ModuleLock) Bytes() ([]byte, error) {
 	l.Format = lockFormat
 	b, err := json.MarshalIndent(l, "", "  ")

@@ -2,8 +2,8 @@ package lang
 
 import "github.com/zclconf/go-cty/cty"
 
-// waiting are the modules of a target that its fleet does not allow yet, by directory and by name.
-// They do not exist in the tree and are never read. A module that needs them is not an error.
+// waiting has the modules of a target that its fleet does not allow yet, by directory and by name.
+// They do not exist in the tree and are never read. A module can need them without an error.
 type waiting struct{ dirs, names map[string]bool }
 
 // waitingFor reads the waits attribute of the target's enrolled block. Errors of the modules

@@ -10,14 +10,14 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// walkScope puts the states of a scope into the catalog, below a group.
+// walkScope adds the states of a scope to the catalog, below a group.
 func (ev *evaluator) walkScope(s *scope, parent int) {
 	for _, st := range s.order {
 		ev.walk(st, parent)
 	}
 }
 
-// walk puts one declaration into the catalog.
+// walk adds one declaration to the catalog.
 func (ev *evaluator) walk(st *state, parent int) {
 	ev.checkDecl(st)
 	if ev.full {
@@ -166,7 +166,7 @@ func (ev *evaluator) attributes(in *instance, s *kind.State) (refs []ref, unknow
 	return refs, unknown, good
 }
 
-// walkInvocation puts the inside of a defined kind into the catalog.
+// walkInvocation adds the states of a defined kind to the catalog.
 func (ev *evaluator) walkInvocation(in *instance, parent int, refs []ref) {
 	s := ev.open(in)
 	if s == nil {
@@ -193,7 +193,7 @@ func (ev *evaluator) depend(node int, refs []ref) {
 	}
 }
 
-// meta reads after, before, notify and their like.
+// meta reads the attributes for order and notifications, such as after, before and notify.
 func (ev *evaluator) meta(st *state, each map[string]cty.Value, self ref, node int) {
 	at, mark := st.decl.attrs, ev.mark()
 	defer func() { ev.unshared(mark) }()

@@ -49,8 +49,7 @@ const (
 	kindResult        = 'E'
 )
 
-// ErrNonsense is in the chain of every error about a message that no correct
-// peer sends.
+// ErrNonsense is in the chain of every error about a message that no correct peer would send.
 var ErrNonsense = errors.New("the answer is invalid")
 
 func nonsense(format string, args ...any) error {
@@ -95,7 +94,7 @@ func (c conn) receive() (byte, []byte, error) {
 	return head[0], buf.Bytes(), whole(err)
 }
 
-// whole turns an end inside of a message into an error of its own.
+// whole converts an end of the input within a message to a separate error.
 func whole(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

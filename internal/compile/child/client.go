@@ -75,7 +75,7 @@ func (c *Client) Targets() ([]lang.Target, diag.List, error) {
 	return list, ds, r.end()
 }
 
-// EmptyGroups is compile.Repository.Vacant.
+// EmptyGroups is compile.Repository.EmptyGroups.
 func (c *Client) EmptyGroups() ([]lang.Target, diag.List, error) {
 	r, err := c.ask(question{ask: askEmptyGroups})
 	if err != nil {

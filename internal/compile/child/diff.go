@@ -7,7 +7,7 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// At which revisions a target is declared.
+// The revisions that declare a target.
 const (
 	hasBefore = 1 << iota
 	hasNow
@@ -73,14 +73,14 @@ func (c *Client) Diff(in compile.Input, targets []compile.Compared) ([]compile.D
 	return out, ds, r.end()
 }
 
-// other takes in the names of another revision.
+// other reads the names of the previous revision.
 func (t *remoteTree) other(payload []byte) (err error) {
 	t.before, t.revisions = &remoteTree{conn: t.conn, asks: kindRequestBefore, at: t.at}, nil
 	t.before.known, err = readIndex(payload)
 	return err
 }
 
-// openBefore reads the revision before.
+// openBefore opens the previous revision.
 func (t *remoteTree) openBefore() error {
 	switch {
 	case t.before == nil:
@@ -111,7 +111,7 @@ func (t *remoteTree) diff(q question) *writer {
 	return w
 }
 
-// changes writes each change as its old line, its new one or both.
+// changes writes each change as its old line, its new line, or both.
 func (w *fleetWriter) changes(list []step.Change) {
 	w.int(len(list))
 	for _, c := range list {

@@ -115,7 +115,7 @@ func (r *fleetReader) member() compile.Member {
 	return m
 }
 
-// known reads the number of a line, and a new one whole.
+// known reads the number of a known line, or a complete new line.
 func (r *fleetReader) known() step.Step {
 	n := r.int()
 	if n == len(r.lines) && r.err == nil {

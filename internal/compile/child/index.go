@@ -90,7 +90,7 @@ func (x *indexer) content(e repo.Entry) {
 	}
 }
 
-// known is the part of the tree that the child has without a request, by clean path.
+// known is the part of the tree that the holder sent without a request, by clean path.
 type known struct {
 	entries     map[string]repo.Entry
 	digests     map[string]string

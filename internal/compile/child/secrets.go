@@ -32,7 +32,7 @@ type secrets struct {
 	used  map[string]string
 }
 
-// answer writes a secret, or why there is none.
+// answer writes a secret, or the reason why it is missing.
 func (s *secrets) answer(w *writer, name string) error {
 	k, err := s.open(name)
 	if err != nil {

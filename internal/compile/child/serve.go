@@ -37,7 +37,7 @@ func Serve(r io.Reader, w io.Writer, at func(diag.Range)) error {
 	}
 }
 
-// question answers one; io.EOF means that there is none left.
+// question answers one question; io.EOF means that there is none left.
 func (t *remoteTree) question() error {
 	kind, payload, err := t.conn.receive()
 	if err != nil {
@@ -88,8 +88,7 @@ func (t *remoteTree) question() error {
 
 func size(n int) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// result answers a question: the diagnostics, and the rest where none of them
-// is an error.
+// result writes the diagnostics, and the rest of the answer if none of them is an error.
 func result(r *compile.Repository, q question) *writer {
 	w := &writer{}
 	switch q.ask {

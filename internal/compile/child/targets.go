@@ -13,7 +13,7 @@ func (w *writer) targets(list []lang.Target, ds diag.List) {
 	writeTargets(w, list)
 }
 
-// writeTargets writes once the modules that targets share.
+// writeTargets writes targets. Modules that several targets share are written once.
 func writeTargets(w *writer, list []lang.Target) {
 	numbers := map[*lang.Use]int{} // by the first one; 0 is for no modules
 	var shared [][]lang.Use
@@ -75,7 +75,7 @@ func (w *writer) uses(list []lang.Use) {
 	}
 }
 
-// modules are the uses of some targets, with their directories.
+// modules reads the shared modules of targets, with their directories.
 type modules struct {
 	uses        []lang.Use
 	directories []string
@@ -151,7 +151,7 @@ func (w *writer) mapping(m map[string]string) {
 	}
 }
 
-// mapping is nil for one with nothing in it.
+// mapping returns nil instead of an empty map.
 func (r *reader) mapping() map[string]string {
 	var out map[string]string
 	for range r.count(2) {

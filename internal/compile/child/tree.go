@@ -114,7 +114,7 @@ func (t *remoteTree) ReadFile(p string) ([]byte, error) {
 	return data, t.finish(r)
 }
 
-// Open reads the whole file: compiling opens nothing large.
+// Open reads the whole file into memory, because the compiler opens no large files.
 func (t *remoteTree) Open(p string) (io.ReadCloser, error) {
 	data, err := t.ReadFile(p)
 	return io.NopCloser(bytes.NewReader(data)), err
@@ -192,7 +192,7 @@ func (e *treeError) Is(target error) bool {
 		e.kind == answerPlaceholder && target == lang.ErrPlaceholder
 }
 
-// answer is the holder's side of one request.
+// answer answers one request of the child.
 func answer(tree repo.Tree, s *secrets, payload []byte) ([]byte, error) {
 	r := &reader{b: payload}
 	op, path := r.num(), r.text()

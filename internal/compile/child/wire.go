@@ -85,7 +85,7 @@ func (r *reader) num() uint64 {
 	return n
 }
 
-// int is a number that fits every use as size, line or index.
+// int reads a number that is valid as a size, line or index.
 func (r *reader) int() int {
 	n := r.num()
 	if n > 1<<40 {

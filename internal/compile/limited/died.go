@@ -15,13 +15,12 @@ import (
 	"fettle.dev/fettle/internal/sandbox"
 )
 
-// note is a place as the child keeps it: line, column, byte and file.
+// note is the form of a place in the notes of the child: line, column, byte and file.
 func note(r diag.Range) string {
 	return fmt.Sprintf("%d %d %d %s", r.Start.Line, r.Start.Column, r.Start.Byte, r.File)
 }
 
-// place reads a note. The child may have been made to write anything, so only
-// a file of the tree counts.
+// place parses a note. The child is not trusted, so only a file of the tree is accepted.
 func place(tree repo.Tree, text string) (r diag.Range, src []byte) {
 	f := strings.SplitN(text, " ", 4)
 	if len(f) != 4 || !fs.ValidPath(f[3]) {

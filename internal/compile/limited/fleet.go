@@ -142,7 +142,7 @@ func (c *Compiler) fleet(in compile.Input, targets []string, lists bool) (out []
 	return out, ds
 }
 
-// CallAction is the function of that name of one of its compilers.
+// CallAction is compile.Repository.CallAction in a free compiler.
 func (p *Pool) CallAction(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List) {
 	c := p.take(in.Tree)
 	defer func() { p.free <- c }()

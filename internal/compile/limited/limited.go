@@ -27,7 +27,7 @@ import (
 	"fettle.dev/fettle/internal/sandbox"
 )
 
-// DefaultTimeout is how long one question may take.
+// DefaultTimeout is the time limit of one question.
 const DefaultTimeout = 30 * time.Second
 
 // reuse is the time that one child can spend on questions before a new child replaces it. The CPU
@@ -51,9 +51,8 @@ type Compiler struct {
 	spent   time.Duration
 }
 
-// New makes a compiler whose children are this program, called with the word.
-// Cancelling ctx ends the question under way with a diagnostic. The caller
-// closes it.
+// New makes a compiler whose children are this binary, called with the argument word. Cancelling
+// ctx ends the current question with a diagnostic. The caller must close the compiler.
 func New(ctx context.Context, word string) *Compiler {
 	return &Compiler{ctx: ctx, word: word, timeout: DefaultTimeout}
 }
@@ -95,8 +94,8 @@ func (c *Compiler) Limits() sandbox.Limits {
 	return c.limits()
 }
 
-// limits leave the clock of the parent to end a child that takes too long: two
-// threads, for one question and those before it, and some more.
+// limits returns the limits of a child. The CPU limit allows two threads for all questions of the
+// child, with a reserve, so that normally the parent's timeout ends a slow child.
 func (c *Compiler) limits() sandbox.Limits {
 	return sandbox.Limits{Memory: c.memory, CPU: 2*(c.timeout+reuse) + 10*time.Second}
 }
@@ -243,7 +242,7 @@ func (c *Compiler) OwnKinds(tree repo.Tree) (list []lang.OwnKind, ds diag.List) 
 	return list, ds
 }
 
-// EmptyGroups is compile.Repository.Vacant.
+// EmptyGroups is compile.Repository.EmptyGroups.
 func (c *Compiler) EmptyGroups(tree repo.Tree) (list []lang.Target, ds diag.List) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {
 		list, ds, err = k.EmptyGroups()

@@ -11,9 +11,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// Pool is several compilers for concurrent questions. A compiler starts only when it is needed: if
-// a busy one can be free in less time than a start takes, the caller waits for it. Its methods are
-// safe for concurrent use.
+// Pool is a set of compilers for concurrent questions. It starts a further compiler only if none is
+// likely to become free before the start ends. Its methods are safe for concurrent use.
 type Pool struct {
 	all   []*Compiler
 	free  chan *Compiler // already used
@@ -21,7 +20,7 @@ type Pool struct {
 	mu    sync.Mutex // of take
 }
 
-// NewPool makes a pool of at least one. The caller closes it.
+// NewPool makes a pool with at most n compilers, at least one. The caller must close it.
 func NewPool(ctx context.Context, word string, size int) *Pool { return newPool(ctx, word, size, nil) }
 
 // NewPoolWith makes a pool with an existing compiler, which the caller can also use directly.
@@ -79,8 +78,8 @@ func (p *Pool) RunTest(tree repo.Tree, id string) compile.Verdict {
 	return c.RunTest(tree, id)
 }
 
-// patience is how long to wait for a busy compiler before another one starts, which takes about as
-// long.
+// patience is the time to wait for a busy compiler before another one starts. A start takes about
+// as long.
 const patience = 20 * time.Millisecond
 
 // take waits for a free compiler. It prefers a compiler that has already read the tree. The

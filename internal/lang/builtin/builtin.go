@@ -1,12 +1,12 @@
 // Package builtin has the built-in actions and commands. They are available in every repository,
-// and without one.
+// and also without a repository.
 //
 //	for _, a := range builtin.Actions() {
 //		fmt.Println(a.Name, a.Argv(func(param string) string { return "nginx" }))
 //	}
 //
-// To add an action or a command, add a row here and nothing anywhere else. Names, parameters, lists
-// and the documentation are generated from these rows.
+// To add an action or a command, add it only to Actions or Commands. Names, parameters, lists and
+// the documentation are generated from these functions.
 package builtin
 
 import (
@@ -25,14 +25,13 @@ type Action struct {
 	Argv func(v Values) [][]string
 }
 
-// Command is a command that no repository must declare. Parts without Targets run on the targets
-// that the user selects.
+// Command is a built-in command. Parts without Targets run on the targets that the user selects.
 type Command struct {
 	lang.Command
 	Run func(v Values) []lang.Part
 }
 
-// Actions are all of them, by name. The slice is fresh at each call.
+// Actions returns all built-in actions, by name. Each call returns a new slice.
 func Actions() []Action {
 	return []Action{
 		{lang.Action{Name: "package-lists", Doc: "update the package lists", Changes: true},
@@ -49,7 +48,7 @@ func Actions() []Action {
 	}
 }
 
-// Commands are all of them, by name. The slice is fresh at each call.
+// Commands returns all built-in commands, by name. Each call returns a new slice.
 func Commands() []Command {
 	batch := lang.Param{Name: "batch", Type: "string", Doc: "number of targets that run at the same time", Default: `"10%"`}
 	roll := func(name, doc, what, action string, before ...lang.Part) Command {
@@ -71,7 +70,7 @@ func Commands() []Command {
 	}
 }
 
-// named is the one parameter that most of them have.
+// named returns the parameter name, which most actions have.
 func named(what string) []lang.Param {
 	return []lang.Param{{Name: "name", Type: "string", Doc: what, Required: true}}
 }

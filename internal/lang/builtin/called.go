@@ -6,7 +6,7 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// ActionOf is the action of that name; nil: none is built in.
+// ActionOf returns the built-in action with a name, nil if there is none.
 func ActionOf(name string) *Action {
 	for _, a := range Actions() {
 		if a.Name == name {
@@ -16,7 +16,7 @@ func ActionOf(name string) *Action {
 	return nil
 }
 
-// CommandOf is the command of that name; nil: none is built in.
+// CommandOf returns the built-in command with a name, nil if there is none.
 func CommandOf(name string) *Command {
 	for _, c := range Commands() {
 		if c.Name == name {

@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 )
 
-// MaxDepth is how deep lists and mappings may nest.
+// MaxDepth is the maximum depth of nested lists and mappings.
 const MaxDepth = 200
 
 // Kind is the type of a node.
@@ -26,8 +26,8 @@ const (
 	Null    Kind = iota
 	Bool         // Text is "true" or "false"
 	Number       // Text holds decimal digits as JSON has them
-	Text         // a text with templates in it
-	Literal      // a text as it is
+	Text         // a string that can contain templates
+	Literal      // a constant string
 	Expr         // an expression of the language
 	List
 	Map
@@ -85,7 +85,7 @@ func (e *Error) Diagnostic() diag.Diagnostic {
 	return diag.Errorf(e.Src.Range(e.Start, e.End), e.Summary, "%s", detail).WithLine(top.Text)
 }
 
-// Quote is a text in quotes, cut when it is long.
+// Quote returns a text in quotes, shortened if it is long.
 func Quote(s string) string {
 	const most = 80
 	if r := []rune(s); len(r) > most {

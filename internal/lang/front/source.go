@@ -66,7 +66,7 @@ func (s *Source) Range(start, end int) diag.Range {
 	return diag.Range{File: s.Name, Start: s.pos(start), End: s.pos(end)}
 }
 
-// from is the place in the template of a place in the rendered text.
+// from returns the place in the template for a place in the rendered text.
 func (s *Source) from(at int) int {
 	i, found := slices.BinarySearchFunc(s.segments, at, func(g Segment, at int) int { return g.At - at })
 	if !found {
@@ -120,8 +120,8 @@ func (s *Source) Offset(line, column int) int {
 	return at
 }
 
-// blockSize is how many bytes are counted at once: a place is looked up for
-// each value, and a file may be one long line.
+// blockSize is the number of bytes that are counted in one step. A place is computed for each
+// value, and a file can consist of one long line.
 const blockSize = 256
 
 func continues(c byte) bool { return c&0xc0 == 0x80 }

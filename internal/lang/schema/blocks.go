@@ -58,7 +58,8 @@ func topAttrs() []kind.Attr {
 	return []kind.Attr{layerAttr(), varsAttr("variables for all targets"), dataAttr(), mergesAttr()}
 }
 
-// plainText is an attribute that is read before anything is known.
+// plainText returns an attribute whose value must be constant, because it is read before any value
+// is known.
 func plainText(name, doc string, oneOf ...string) kind.Attr {
 	return kind.Attr{Name: name, Type: plain, Doc: doc, OneOf: oneOf}
 }
@@ -81,7 +82,7 @@ func dataAttr() kind.Attr {
 	return kind.Attr{Name: "data", Type: cty.List(cty.String), Doc: "files of variables, paths from the top of the repository; later files have precedence"}
 }
 
-// mergeWords are the ways in which a value joins those below it.
+// mergeWords are the methods to merge a value with lower values.
 func mergeWords() []string { return []string{"replace", "shallow", "deep"} }
 
 func mergesAttr() kind.Attr {

@@ -25,10 +25,10 @@ const (
 	Tests      Part = "tests"      // files of tests
 )
 
-// Parts are all of them, the usual one first.
+// Parts returns all parts, the most common first.
 func Parts() []Part { return []Part{Repository, Module, Tests} }
 
-// object is one schema.
+// object is a JSON Schema.
 type object = map[string]any
 
 // Document returns the JSON Schema, of the draft 2020-12, for the files of a part and states of
@@ -51,7 +51,7 @@ func Document(part Part, kinds []kind.Kind) []byte {
 		"$defs":       w.defs,
 	}
 	text, err := json.MarshalIndent(doc, "", "  ")
-	if err != nil { // maps, lists and texts alone: that has a text
+	if err != nil { // cannot fail: object contains only maps, lists and strings
 		return nil
 	}
 	return append(text, '\n')
@@ -78,5 +78,5 @@ func (p Part) top() Block {
 	return Block{Inside: append(moduleBlocks(), "action", "command", "enrolled", "lookup", "policy", "role", "ssh", "target", "target_group"), Attrs: topAttrs()}
 }
 
-// moduleBlocks are the blocks, but for states, that modules and the top have.
+// moduleBlocks returns the blocks, except states, that modules and the top can contain.
 func moduleBlocks() []string { return []string{"block", "define", "fact", "locals", "variable"} }

@@ -8,8 +8,8 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// The types of attributes whose notation counts instead of their value. No value of the language
-// has such a type.
+// The types of attributes whose source form matters instead of their value. No value of the
+// language has such a type.
 var (
 	plain      = cty.Capsule("constant string", reflect.TypeFor[plainType]())
 	mapping    = cty.Capsule("mapping", reflect.TypeFor[mappingType]())
@@ -30,11 +30,11 @@ type (
 	listenType     struct{}
 )
 
-// computed matches a text that holds an expression or a directive.
+// computed matches a string that contains an expression or a directive.
 const computed = `[$%]\{`
 
-// attribute returns the schema of an attribute's notation. null means no value, so it is valid for
-// optional attributes.
+// attribute returns the schema of an attribute's source form. null means no value, so it is valid
+// for optional attributes.
 func attribute(a kind.Attr) object {
 	s := written(a)
 	if s == nil {
@@ -54,7 +54,7 @@ func attribute(a kind.Attr) object {
 	return s
 }
 
-// written is for the types above; nil for others.
+// written returns the schema of the types above; nil for others.
 func written(a kind.Attr) object {
 	switch a.Type {
 	case plain:
@@ -87,7 +87,7 @@ func written(a kind.Attr) object {
 	return nil
 }
 
-// references are texts, in lists or alone.
+// references is the schema of references: a string, or a list of strings.
 func references() object {
 	return object{"type": []string{"string", "array"}, "items": object{"$ref": "#/$defs/references"},
 		"description": "references to states: package.nginx, or service.nginx.reload for an action"}

@@ -7,7 +7,7 @@ import (
 	"fettle.dev/fettle/internal/kind"
 )
 
-// writer gathers the definitions of a document.
+// writer collects the definitions of a document.
 type writer struct {
 	defs   object
 	states object // by kind: the schema of its value
@@ -84,7 +84,7 @@ func labelled(body string, alone bool) object {
 	return s
 }
 
-// label is one line of plain text, without ${ or %{.
+// label returns the schema of a label: one line of constant text, without ${ or %{.
 func label() object {
 	return object{"pattern": `^[^\r\n]+$`, "not": object{"type": "string", "pattern": `(^|[^$])\$\{|(^|[^%])%\{`}}
 }

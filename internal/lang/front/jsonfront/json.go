@@ -42,7 +42,7 @@ func (p *parser) blanks() {
 	}
 }
 
-// peek is the next byte, 0 at the end.
+// peek returns the next byte, 0 at the end.
 func (p *parser) peek() byte {
 	if p.i < len(p.text) {
 		return p.text[p.i]

@@ -39,10 +39,10 @@ func (p *parser) string() (*front.Node, *front.Error) {
 	}
 }
 
-// plain are the escapes of one letter, each followed by its character.
+// plain has the escapes of one letter, each followed by its character.
 const plain = `""\\//b` + "\b" + "f\fn\nr\rt\t"
 
-// escape reads the escape that begins here, and returns its length.
+// escape reads the escape sequence at the current position, and returns its length.
 func (p *parser) escape() (rune, int, *front.Error) {
 	if p.i+1 >= len(p.text) {
 		return 0, 0, p.errorf(p.i, "The file ends within an escape sequence.")

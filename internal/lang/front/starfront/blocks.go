@@ -11,14 +11,14 @@ import (
 	"fettle.dev/fettle/internal/lang/front"
 )
 
-// call is where a builtin is called from.
+// call is the place in a file from which a builtin is called.
 type call struct {
 	src        *front.Source
 	start, end int
-	expr       *syntax.CallExpr // nil when it is called by another builtin
+	expr       *syntax.CallExpr // nil if another builtin called it
 }
 
-// caller finds the call in a file that led here.
+// caller returns the innermost call in a file.
 func (r *run) caller() call {
 	for depth := 1; depth < r.thread.CallStackDepth(); depth++ {
 		pos := r.thread.CallFrame(depth).Pos
@@ -45,7 +45,7 @@ func (c call) node(kind front.Kind, text string) *front.Node {
 	return &front.Node{Kind: kind, Text: text, Src: c.src, Start: c.start, End: c.end}
 }
 
-// state is state(KIND, LABEL, …), for kinds whose name is a word of Starlark.
+// state implements state(KIND, LABEL, …), for kinds whose name is a reserved word of Starlark.
 func (r *run) state(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	if len(args) < 1 {
 		return nil, fmt.Errorf("state needs a kind and a label: state(%q, %q)", "file", "/etc/motd")
@@ -109,7 +109,7 @@ func (r *run) unlabelled(_ *starlark.Thread, b *starlark.Builtin, args starlark.
 	return starlark.None, err
 }
 
-// attribute is vars(name = value) and its like, at the top.
+// attribute declares an attribute of the top level, such as vars(name = value).
 func (r *run) attribute(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	c := r.caller()
 	var value *front.Node

@@ -21,10 +21,10 @@ import (
 
 // The limits of one program, with all that it loads.
 const (
-	// MaxFile is the size of one file in bytes: the compiler of the language
-	// takes more than linear time.
+	// MaxFile is the maximum size of one file in bytes. The Starlark compiler needs more than
+	// linear time.
 	MaxFile = 128 << 10
-	// MaxSteps is how many steps a program may take.
+	// MaxSteps is the maximum number of computation steps of a program.
 	MaxSteps = 10_000_000
 	// maxRange is the maximum number of elements that range returns: built-in functions iterate
 	// over them without counting steps.
@@ -32,7 +32,7 @@ const (
 	// maxValues is the maximum number of values in all declarations: a list can contain another
 	// list many times.
 	maxValues = 500_000
-	// maxCalls is how deep functions may call each other.
+	// maxCalls is the maximum depth of nested function calls.
 	maxCalls = 200
 )
 
@@ -52,7 +52,7 @@ func Run(src *front.Source, load Loader) (*front.Node, *front.Error) {
 	return r.out, nil
 }
 
-// run is one program on its way.
+// run is the execution of one program.
 type run struct {
 	thread  *starlark.Thread
 	load    Loader
@@ -63,7 +63,7 @@ type run struct {
 	values  int
 }
 
-// file executes one file and gives its globals.
+// file executes one file and returns its globals.
 func (r *run) file(src *front.Source) (starlark.StringDict, error) {
 	if len(src.Text) > MaxFile {
 		return nil, front.Errorf(src, 0, 0, "File too large", "The file has %d bytes, and the limit for Starlark is %d. Split it into several files and load them.", len(src.Text), MaxFile)
@@ -128,7 +128,7 @@ func bounded(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwarg
 	return v, err
 }
 
-// loadFile is load("lib.star", "name").
+// loadFile implements load("lib.star", "name").
 func (r *run) loadFile(_ *starlark.Thread, name string) (starlark.StringDict, error) {
 	if globals, known := r.loaded[name]; known {
 		if globals == nil {

@@ -29,8 +29,7 @@ func (e expression) Truth() starlark.Bool  { return starlark.True }
 func (e expression) Hash() (uint32, error) { return starlark.String(e.text).Hash() }
 func (e expression) AttrNames() []string   { return nil }
 
-// Attr returns the name after a dot: nginx.reload. Every name exists, because names are resolved
-// later.
+// Attr implements the dot: nginx.reload. Every name exists, because names are resolved later.
 func (e expression) Attr(name string) (starlark.Value, error) {
 	if e.kind != front.Expr {
 		return nil, nil
@@ -38,8 +37,8 @@ func (e expression) Attr(name string) (starlark.Value, error) {
 	return expression{text: e.text + "." + name, kind: front.Expr}, nil
 }
 
-// expr is expr("TEXT"), an expression of the language, or template("TEXT"), a text
-// with ${…} in it.
+// expr implements expr("TEXT"), an expression of the language, and template("TEXT"), a string with
+// ${…} in it.
 func (r *run) expr(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
 	out := expression{kind: front.Expr}
 	if b.Name() == "template" {
@@ -55,13 +54,13 @@ func (r *run) expr(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
 	out.text = text
 	if at := r.caller().argument(0); at.expr != nil {
 		if begin := at.start + 1; strings.HasPrefix(string(at.src.Text[min(begin, len(at.src.Text)):]), text) {
-			out.src, out.at = at.src, begin // a plain text, without escapes
+			out.src, out.at = at.src, begin // a literal string without escapes
 		}
 	}
 	return out, nil
 }
 
-// place is where a value is written, as far as it is known.
+// place is the position of a value, as far as it is known.
 type place struct {
 	src        *front.Source
 	start, end int
@@ -74,7 +73,7 @@ func placeOf(src *front.Source, e syntax.Expr) place {
 	return p
 }
 
-// argument is where the n-th argument is written.
+// argument returns the position of the n-th argument.
 func (c call) argument(n int) place {
 	if c.expr != nil && n < len(c.expr.Args) {
 		if b, ok := c.expr.Args[n].(*syntax.BinaryExpr); !ok || b.Op != syntax.EQ {
@@ -84,7 +83,7 @@ func (c call) argument(n int) place {
 	return place{src: c.src, start: c.start, end: c.end}
 }
 
-// keyword is a name of the call with where its value is written.
+// keyword returns the name of a keyword argument as a node, and the position of its value.
 func (c call) keyword(name string) (*front.Node, place) {
 	if c.expr != nil {
 		for _, a := range c.expr.Args {
@@ -127,8 +126,8 @@ func (p place) node(kind front.Kind, text string) *front.Node {
 	return &front.Node{Kind: kind, Text: text, Src: p.src, Start: p.start, End: p.end}
 }
 
-// node is a value as a document has it. Texts are as they are, expressions are
-// the language's.
+// node converts a Starlark value to a node. Strings are constant; expressions are parsed by the
+// language.
 func (r *run) node(v starlark.Value, p place, depth int) (*front.Node, error) {
 	if depth > front.MaxDepth {
 		return nil, fmt.Errorf("lists and mappings can be nested at most %d levels deep", front.MaxDepth)
@@ -169,7 +168,7 @@ func (r *run) node(v starlark.Value, p place, depth int) (*front.Node, error) {
 	return nil, fmt.Errorf("a %s cannot be used as a configuration value", v.Type())
 }
 
-// upwards counts places up, for a text that is written as it is.
+// upwards returns consecutive positions, for a literal string without escapes.
 func upwards(from, n int) []int {
 	out := make([]int, n+1)
 	for i := range out {

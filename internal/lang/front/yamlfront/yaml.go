@@ -20,14 +20,14 @@ import (
 	"fettle.dev/fettle/internal/lang/front"
 )
 
-// Marshal is a value as YAML text, keys sorted.
+// Marshal returns a value as YAML with sorted keys.
 func Marshal(v any) ([]byte, error) { return yaml.Marshal(v) }
 
 // Unmarshal reads YAML data into v. Data may have aliases, up to the library's
 // own limits.
 func Unmarshal(data []byte, v any) error { return yaml.Unmarshal(data, v) }
 
-// Parse reads a document. It is nil for a text without one.
+// Parse reads a document. It returns nil for an empty text.
 func Parse(src *front.Source) (*front.Node, *front.Error) {
 	l, err := yaml.NewLoader(bytes.NewReader(src.Text))
 	if err != nil {
