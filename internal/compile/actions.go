@@ -166,7 +166,8 @@ func (b *builder) finish(a *act, pos map[int]int) (step.Step, bool) {
 	attrs = append(attrs, b.rescues(a, failure, pos)...)
 	s, err := step.New(a.step.Verb, a.step.Args, append(attrs, a.step.Attrs...)...)
 	if err != nil {
-		b.ds = append(b.ds, diag.Errorf(b.c.Nodes[a.to].Range, "Impossible step", "fettle cannot write the action %s of %s as a step: %v.", a.name, b.c.Nodes[a.to].ID, err))
+		b.ds = append(b.ds, diag.Errorf(b.c.Nodes[a.to].Range, "Impossible step",
+			"fettle cannot write the action %s of %s as a step: %v.", a.name, b.c.Nodes[a.to].ID, err))
 		return step.Step{}, false
 	}
 	s.Source = a.step.Source

@@ -242,7 +242,8 @@ func (b *builder) explicit() {
 		}
 		if b.isCheck(before) && !b.isCheck(after) {
 			if e.Why != "reference" {
-				b.ds = append(b.ds, diag.Errorf(e.Range, "State ordered after a check", "Checks run after all steps, so no state can be ordered after %s. Remove the reference.", b.c.Nodes[before].ID))
+				b.ds = append(b.ds, diag.Errorf(e.Range, "State ordered after a check",
+					"Checks run after all steps, so no state can be ordered after %s. Remove the reference.", b.c.Nodes[before].ID))
 			}
 			continue
 		}

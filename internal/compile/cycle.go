@@ -35,7 +35,8 @@ func (b *builder) reportCycle(cycle []catalog.Arc) {
 		b.reportSelf(start, cycle)
 		return
 	}
-	d := diag.Errorf(diag.Range{}, "Cyclic order", "Each of these must run before the next: %s. Remove one of the references.", strings.Join(hops, " → "))
+	d := diag.Errorf(diag.Range{}, "Cyclic order",
+		"Each of these must run before the next: %s. Remove one of the references.", strings.Join(hops, " → "))
 	if len(trace) > 0 {
 		d.Range, d.Trace = trace[0], trace[1:]
 	}
@@ -80,7 +81,9 @@ func (b *builder) lint(res *Result) {
 		for _, i := range st.Steps {
 			placed[i].Range, placed[i].Trace = st.Range, b.ways[st.ID]
 			if n := len(placed[i].String()); n > step.MaxLine {
-				b.ds = append(b.ds, diag.Errorf(st.Range, "State too long", "The state becomes a step of %d bytes, and the limit is %d. Move long content into a separate file.", n, step.MaxLine).UsedAt(b.ways[st.ID]))
+				b.ds = append(b.ds, diag.Errorf(st.Range, "State too long",
+					"The state becomes a step of %d bytes, and the limit is %d. "+
+						"Move long content into a separate file.", n, step.MaxLine).UsedAt(b.ways[st.ID]))
 			}
 		}
 	}

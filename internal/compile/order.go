@@ -200,7 +200,9 @@ func (w *writer) immediate(acts []*act, pos map[int]int) {
 	for _, a := range acts {
 		if w.immediates++; w.immediates > maxImmediate {
 			if w.immediates == maxImmediate+1 {
-				w.b.ds = append(w.b.ds, diag.Errorf(w.b.c.Nodes[a.to].Range, "Too many immediate actions", "With immediate(…) an action is repeated after each of its notifiers, which makes more than %d steps here. Remove immediate from notifications if it is enough that the action runs once.", maxImmediate))
+				w.b.ds = append(w.b.ds, diag.Errorf(w.b.c.Nodes[a.to].Range, "Too many immediate actions",
+					"With immediate(…) an action is repeated after each of its notifiers, which makes more than %d steps here. "+
+						"Remove immediate from notifications if it is enough that the action runs once.", maxImmediate))
 			}
 			return
 		}

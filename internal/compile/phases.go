@@ -56,7 +56,9 @@ func (b *builder) writtenAgain(n, first int, s step.Step) (int, bool) {
 
 func (b *builder) unordered(first, second, n int, a addr.Addr) {
 	from, to := b.c.Nodes[first], b.c.Nodes[second]
-	d := diag.Errorf(to.Range, "Address written twice", "%s and %s (at %s) both write %s. To apply one after the other, order them: after = [%s], or use a value of the first in the second. Otherwise remove one of them.",
+	d := diag.Errorf(to.Range, "Address written twice",
+		"%s and %s (at %s) both write %s. To apply one after the other, order them: after = [%s], or use a value of the first in the second. "+
+			"Otherwise remove one of them.",
 		to.ID, from.ID, from.Range, a, from.ID)
 	d.Trace = append(within(b.c.Nodes[n]), from.Range)
 	b.ds = append(b.ds, d)

@@ -110,7 +110,8 @@ func missingError(ds diag.List, e lang.Expect) diag.List {
 	if len(found) == 0 {
 		return diag.List{diag.Errorf(e.Range, "Error expected", "The test expects an error with %q, but the target compiles.", e.Error)}
 	}
-	return diag.List{diag.Errorf(e.Range, "Different error", "The test expects an error with %q. The error is: %s", e.Error, strings.Join(found, " — "))}
+	return diag.List{diag.Errorf(e.Range, "Different error",
+		"The test expects an error with %q. The error is: %s", e.Error, strings.Join(found, " — "))}
 }
 
 // text returns a list as it is printed, without places.
@@ -128,7 +129,8 @@ func golden(tree repo.Tree, v Verdict, rng diag.Range) diag.List {
 		return diag.List{diag.Errorf(rng, noList, "Cannot read %s. To write it, run fettle test --update, then review its content.", v.Golden)}
 	}
 	if line, a, b := firstDifference(string(want), v.List); line > 0 {
-		return diag.List{diag.Errorf(rng, otherList, "Line %d of %s is %q, but the compiled list has %q there. If this change is intended, run fettle test --update.", line, v.Golden, a, b)}
+		return diag.List{diag.Errorf(rng, otherList,
+			"Line %d of %s is %q, but the compiled list has %q there. If this change is intended, run fettle test --update.", line, v.Golden, a, b)}
 	}
 	return nil
 }
@@ -178,7 +180,8 @@ func (x *examiner) states() {
 	for _, want := range x.expect.States {
 		switch {
 		case is(waits, want):
-			x.failf(want, "State is deferred", "%s waits for the result of a command. Expect it in deferred, or set the result in outputs.", want.Text)
+			x.failf(want, "State is deferred",
+				"%s waits for the result of a command. Expect it in deferred, or set the result in outputs.", want.Text)
 		case !is(there, want):
 			x.failf(want, "State is missing", "There is no state %s.%s", want.Text, lang.Suggest(want.Text, names))
 		}

@@ -58,7 +58,8 @@ func (ps *parser) action(b *hclsyntax.Block) {
 	at := b.Body.Attributes
 	switch old := ps.body.actions[name]; {
 	case ps.in != nil:
-		ps.errorf(r, "Action inside a define", "Actions are declared in a module or at the top of the repository. Move the action out of the define block.")
+		ps.errorf(r, "Action inside a define",
+			"Actions are declared in a module or at the top of the repository. Move the action out of the define block.")
 		return
 	case !hclsyntax.ValidIdentifier(name):
 		ps.errorf(r, "Bad name for an action", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
@@ -73,7 +74,9 @@ func (ps *parser) action(b *hclsyntax.Block) {
 	a := &action{name: name, rng: r, params: ps.params(b), attrs: at, doc: ps.textOf(at, "description"), changes: ps.boolOf(at, "changes", true)}
 	if o := at["output"]; o != nil {
 		if word := ps.textOf(at, "output"); word != "json" && word != "text" {
-			ps.errorf(rangeOf(o.Expr.Range()), "Unknown output", `output must be "json" (the commands of the action print JSON) or "text", and this is %q.%s`, word, Suggest(word, []string{"json", "text"}))
+			ps.errorf(rangeOf(o.Expr.Range()), "Unknown output",
+				`output must be "json" (the commands of the action print JSON) or "text", `+
+					`and this is %q.%s`, word, Suggest(word, []string{"json", "text"}))
 		}
 		a.json = ps.textOf(at, "output") == "json"
 	}
@@ -190,7 +193,8 @@ func (ev *evaluator) findAction(name string) (found *scope, act *action) {
 	})
 	switch {
 	case act == nil:
-		ev.errorf(diag.Range{}, "Unknown action", "The target %s has no action %q.%s To list all actions, run: fettle run --list.", ev.cat.Target, name, Suggest(name, known))
+		ev.errorf(diag.Range{}, "Unknown action",
+			"The target %s has no action %q.%s To list all actions, run: fettle run --list.", ev.cat.Target, name, Suggest(name, known))
 	case len(same) > 1:
 		slices.Sort(same)
 		ev.errorf(diag.Range{}, "Ambiguous action", "Several modules have an action %q. Name one of: %s.", name, strings.Join(same, ", "))
@@ -238,7 +242,9 @@ func (ev *evaluator) commands(call *Call, s *scope, a *action, what string) {
 		if name == "env" {
 			mixed := ""
 			if v, call.Env, mixed = hidden(v); mixed != "" {
-				ev.errorf(rangeOf(at.Expr.Range()), "Two secrets in one text", "%s contains a secret of the repository and a secret parameter. Pass each secret to the program in its own environment variable.", mixed)
+				ev.errorf(rangeOf(at.Expr.Range()), "Two secrets in one text",
+					"%s contains a secret of the repository and a secret parameter. "+
+						"Pass each secret to the program in its own environment variable.", mixed)
 				return
 			}
 		}

@@ -26,7 +26,9 @@ func (ps *parser) actionName(a *action, t hcl.Traversal) {
 	rng := rangeOf(t.SourceRange())
 	switch root := t.RootName(); {
 	case root == "param" && a.params.vars[name] == nil:
-		ps.errorf(rng, "Unknown parameter", "The action %[2]s has no parameter %[1]q.%[3]s Declare it: param %[4]q { type = string }.", name, a.name, Suggest(name, keysOf(a.params.vars)), name)
+		ps.errorf(rng, "Unknown parameter",
+			"The action %[2]s has no parameter %[1]q.%[3]s Declare it: "+
+				"param %[4]q { type = string }.", name, a.name, Suggest(name, keysOf(a.params.vars)), name)
 	case root == "var" && ps.body.vars[name] == nil:
 		ps.errorf(rng, "Unknown variable", "There is no variable %q here.%s Declare it: variable %q { type = string }.", name, Suggest(name, keysOf(ps.body.vars)), name)
 	case root == "local" && ps.body.locals[name] == nil:

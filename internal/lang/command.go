@@ -111,7 +111,8 @@ func (ps *parser) part(c *command, b *hclsyntax.Block) {
 		ps.errorf(r, "Part without an action or a command", `Set either action or command: action = "service-restart", or command = ["uptime"].`)
 		return
 	case at["action"] == nil && at["params"] != nil:
-		ps.errorf(rangeOf(at["params"].NameRange), "Parameters without an action", "Only an action has parameters. Write the values into the words of the command.")
+		ps.errorf(rangeOf(at["params"].NameRange), "Parameters without an action",
+			"Only an action has parameters. Write the values into the words of the command.")
 		return
 	}
 	for _, a := range ownOfCommand() {
@@ -152,9 +153,12 @@ func (ps *parser) commandNames(c *command, a *hclsyntax.Attribute) {
 		name, ok := stepName(t, 1)
 		switch {
 		case t.RootName() != "param":
-			ps.errorf(rng, "Not known in a command", "A command runs on several targets, so it can use only param here. Move values that depend on the target into an action of a module.")
+			ps.errorf(rng, "Not known in a command",
+				"A command runs on several targets, so it can use only param here. Move values that depend on the target into an action of a module.")
 		case ok && c.params.vars[name] == nil:
-			ps.errorf(rng, "Unknown parameter", "The command %[2]s has no parameter %[1]q.%[3]s Declare it: param %[4]q { type = string }.", name, c.name, Suggest(name, keysOf(c.params.vars)), name)
+			ps.errorf(rng, "Unknown parameter",
+				"The command %[2]s has no parameter %[1]q.%[3]s Declare it: "+
+					"param %[4]q { type = string }.", name, c.name, Suggest(name, keysOf(c.params.vars)), name)
 		}
 	}
 }
@@ -208,7 +212,8 @@ func (ev *evaluator) part(s *scope, c *command, x *part) Part {
 			continue
 		}
 		if *a.into = ev.plain(s, at); !amount().MatchString(*a.into) {
-			ev.errorf(rangeOf(at.Expr.Range()), "Bad number of targets", `%s must be a number of targets such as 3, or a percentage of all targets such as "25%%".`, a.name)
+			ev.errorf(rangeOf(at.Expr.Range()), "Bad number of targets",
+				`%s must be a number of targets such as 3, or a percentage of all targets such as "25%%".`, a.name)
 		}
 	}
 	if x.action != "" {

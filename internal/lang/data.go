@@ -74,7 +74,8 @@ func (ev *evaluator) dataFile(name string, rng diag.Range) (map[string]layerValu
 	}
 	src, err := root.ReadFile(name)
 	if err != nil {
-		ev.errorf(rng, "Data file cannot be read", "%s If the file is optional, write: data = [for f in [%q] : f if fileexists(f)].", sentence(err), name)
+		ev.errorf(rng, "Data file cannot be read",
+			"%s If the file is optional, write: data = [for f in [%q] : f if fileexists(f)].", sentence(err), name)
 		return nil, false
 	}
 	ev.prog.sources[name] = src

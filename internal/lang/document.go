@@ -161,7 +161,8 @@ func (d *document) blocks(b *hclsyntax.Body, p front.Pair) {
 				d.block(b, p.Key, labelled.Key, labelled.Value)
 			}
 		default:
-			d.errorf(v.Range(), "Label expected", `This must be a label with a mapping, and it is a %s. Write %s: { "NAME": { … } }.`, v.Kind, p.Key.Text)
+			d.errorf(v.Range(), "Label expected",
+				`This must be a label with a mapping, and it is a %s. Write %s: { "NAME": { … } }.`, v.Kind, p.Key.Text)
 		}
 	}
 }
@@ -177,7 +178,8 @@ func (d *document) block(b *hclsyntax.Body, key, label, value *front.Node) {
 	}
 	in := inside(key.Text)
 	if value.Kind != front.Map && value.Kind != front.Null && (value.Kind != front.List || in > testBody) {
-		d.errorf(value.Range(), "Mapping expected", "A %s must be a mapping from names to values, and this is a %s. Write %s.", key.Text, value.Kind, shape(key.Text))
+		d.errorf(value.Range(), "Mapping expected",
+			"A %s must be a mapping from names to values, and this is a %s. Write %s.", key.Text, value.Kind, shape(key.Text))
 		return
 	}
 	d.fill(block.Body, value, in)
@@ -197,7 +199,8 @@ func (d *document) label(n *front.Node) (string, bool) {
 	if n.Kind == front.Text {
 		bare := strings.NewReplacer("$${", "", "%%{", "").Replace(text)
 		if strings.Contains(bare, "${") || strings.Contains(bare, "%{") {
-			d.errorf(n.Range(), "Template in a label", "A label cannot contain a template. Use a constant label, and set the attribute of the state to the template instead.")
+			d.errorf(n.Range(), "Template in a label",
+				"A label cannot contain a template. Use a constant label, and set the attribute of the state to the template instead.")
 			return "", false
 		}
 		text = strings.NewReplacer("$${", "${", "%%{", "%{").Replace(text)
@@ -213,7 +216,8 @@ func (d *document) attribute(b *hclsyntax.Body, p front.Pair, in bodyKind) {
 		return
 	}
 	if old := b.Attributes[name]; old != nil {
-		d.errorf(p.Key.Range(), "Attribute redefined", "The attribute %q is already set at %s. Remove one of the two.", name, rangeOf(old.NameRange))
+		d.errorf(p.Key.Range(), "Attribute redefined",
+			"The attribute %q is already set at %s. Remove one of the two.", name, rangeOf(old.NameRange))
 		return
 	}
 	e := d.expression(p.Value, meaningOf(in, name))

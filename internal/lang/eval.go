@@ -29,7 +29,8 @@ func (ev *evaluator) mustKnow(e hclsyntax.Expression, v cty.Value) bool {
 	if v.IsWhollyKnown() {
 		return true
 	}
-	ev.errorf(rangeOf(e.Range()), "Value is not known", "The value depends on the result of a run, such as the output of a command. This attribute needs a value that is known before the run.")
+	ev.errorf(rangeOf(e.Range()), "Value is not known",
+		"The value depends on the result of a run, such as the output of a command. This attribute needs a value that is known before the run.")
 	return false
 }
 
@@ -70,7 +71,7 @@ func (ev *evaluator) evalAny(s *scope, each map[string]cty.Value, e hclsyntax.Ex
 		return cty.NilVal, nil, false
 	}
 	if plain, _ := v.Unmark(); plain.Type() == cty.String && plain.IsKnown() && !plain.IsNull() && len(plain.AsString()) > maxText {
-		ev.errorf(rangeOf(e.Range()), "Text too long", "The text has %d bytes, and the limit is 16 MiB. For large content use a file with source.", len(plain.AsString()))
+		ev.errorf(rangeOf(e.Range()), "Text too long", "The text has %d bytes; the limit is 16 MiB. Use a file with source.", len(plain.AsString()))
 		return cty.NilVal, nil, false
 	}
 	return v, refs, true
@@ -114,7 +115,8 @@ func (ev *evaluator) circle(m *memo, name string) {
 		hops = append(hops, f.name+" ("+f.rng.String()+")")
 	}
 	hops = append(hops, name)
-	d := diag.Errorf(ev.stack[at].rng, "Cyclic values", "Each of these values depends on the next: %s. Break the cycle, for example with a local.", strings.Join(hops, " → "))
+	d := diag.Errorf(ev.stack[at].rng, "Cyclic values",
+		"Each of these values depends on the next: %s. Break the cycle, for example with a local.", strings.Join(hops, " → "))
 	for _, f := range ev.stack[at+1:] {
 		d.Trace = append(d.Trace, f.rng)
 	}
@@ -315,7 +317,8 @@ func (ev *evaluator) expand(st *state) {
 	}
 	ev.decided(unit{st: st, every: m, value: v}, ev.stack[len(ev.stack)-1].mark)
 	if n := v.Type(); !v.IsNull() && (n.IsCollectionType() || n.IsObjectType()) && v.LengthInt() > catalog.MaxStates {
-		ev.errorf(rangeOf(a.Expr.Range()), "Too many states", "for_each makes %d states, and the limit for one target is %d. Distribute the states over several targets.", v.LengthInt(), catalog.MaxStates)
+		ev.errorf(rangeOf(a.Expr.Range()), "Too many states",
+			"for_each makes %d states, and the limit is %d. Distribute the states over several targets.", v.LengthInt(), catalog.MaxStates)
 		st.bad = true
 		return
 	}

@@ -18,7 +18,9 @@ func (ev *evaluator) standsFor(st *state, n *catalog.Node, unknown bool) (*kind.
 		return nil, true
 	}
 	if unknown {
-		ev.errorf(st.decl.rng, "Value is not known", "The result of %s is recorded in the repository, so its attributes must be known before the run. This one depends on the result of a run.", diag.One(st.kind.Name))
+		ev.errorf(st.decl.rng, "Value is not known",
+			"The result of %s is recorded in the repository, so its attributes must be known before the run. "+
+				"This one depends on the result of a run.", diag.One(st.kind.Name))
 		return nil, false
 	}
 	x, ds := st.kind.Expand(n.State)
@@ -40,7 +42,8 @@ func (ev *evaluator) walkExpansion(in *instance, x *kind.Expansion) {
 	case ds.HasErrors():
 		return
 	case st.scope.depth >= maxInvocations:
-		ev.errorf(st.decl.rng, "Kinds nested too deeply", "Generators and defined kinds can use each other at most %d levels deep. Check for a kind that uses itself.", maxInvocations)
+		ev.errorf(st.decl.rng, "Kinds nested too deeply",
+			"Generators and defined kinds can use each other at most %d levels deep. Check for a kind that uses itself.", maxInvocations)
 		return
 	}
 	s := ev.newScope(body, in.id+"/", st.decl.kind+" "+st.decl.label)
@@ -74,7 +77,8 @@ func (p *Program) expansion(f *directory, x *kind.Expansion) (*body, diag.List) 
 	for _, b := range tree.Blocks {
 		switch b.Type {
 		case "variable", "fact", "define", "output", "lookup", "action", "command", "target", "role", "target_group", "enrolled", "needs", "exported", "policy", "ssh", "module", "test", "generator":
-			ps.errorf(rangeOf(b.TypeRange), "Block that cannot be generated", "A generator can make states, blocks of states and locals, and this is a %s. Write it into a file of the module.", b.Type)
+			ps.errorf(rangeOf(b.TypeRange), "Block that cannot be generated",
+				"A generator can make states, blocks of states and locals, and this is a %s. Write it into a file of the module.", b.Type)
 		}
 	}
 	if !ps.list.HasErrors() {

@@ -66,7 +66,8 @@ func (ps *parser) exported(b *hclsyntax.Block) {
 		ps.errorf(r, "Bad name for an exported block", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
 		return
 	case old != nil:
-		ps.errorf(r, "Exported block declared twice", "The exported block %q is already declared at %s. Rename or remove one of the two.", name, old.Range)
+		ps.errorf(r, "Exported block declared twice",
+			"The exported block %q is already declared at %s. Rename or remove one of the two.", name, old.Range)
 		return
 	case at["module"] == nil:
 		ps.errorf(r, "Exported block without a module", `Name the module with the output: exported %q { module = "web" }.`, name)
@@ -115,7 +116,8 @@ func (ps *parser) atLeast(a *hclsyntax.Attribute) int {
 	}
 	n, accuracy := v.AsBigFloat().Int64()
 	if accuracy != 0 || n < 0 || n > 100_000 {
-		ps.errorf(rangeOf(a.Expr.Range()), "Bad number", "at_least is the number of targets that must have reported. It must be a whole number from 0 to 100000.")
+		ps.errorf(rangeOf(a.Expr.Range()), "Bad number",
+			"at_least is the number of targets that must have reported. It must be a whole number from 0 to 100000.")
 		return 0
 	}
 	return int(n)
@@ -132,8 +134,10 @@ func (ps *parser) exportedOutput(o *output, b *hclsyntax.Block) {
 	switch {
 	case !o.exported:
 	case ps.in != nil:
-		ps.errorf(o.rng, "Export inside a define", "Only a module can export values to other targets. Declare an output of the module with this value.")
+		ps.errorf(o.rng, "Export inside a define",
+			"Only a module can export values to other targets. Declare an output of the module with this value.")
 	case at["type"] == nil || o.typ.HasDynamicTypes():
-		ps.errorf(o.rng, "Exported output without a type", "Other targets compile before they have the value, so its type must be complete: write type = string, or another type without any.")
+		ps.errorf(o.rng, "Exported output without a type",
+			"Other targets compile before they have the value, so its type must be complete: write type = string, or another type without any.")
 	}
 }

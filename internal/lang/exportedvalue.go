@@ -41,7 +41,8 @@ func (p *Program) givenTables() *given {
 		g.tables, err = exported.Parse(text)
 	}
 	if err != nil {
-		g.tables, g.ds = nil, diag.List{diag.Errorf(at, "Bad file of exported values", "%s Hubs and agents write this file. To write it yourself, run: fettle export list --snapshot.", sentence(err))}
+		g.tables, g.ds = nil, diag.List{diag.Errorf(at, "Bad file of exported values",
+			"%s Hubs and agents write this file. To write it yourself, run: fettle export list --snapshot.", sentence(err))}
 	}
 	g.known = true
 	return g
@@ -66,7 +67,9 @@ func (p *Program) typeOfExported(r *reports, e *Exported) (cty.Type, bool) {
 				return typ, true
 			}
 		}
-		r.errorf(e.Range, "Unknown module", "The repository has no directory %s, so no target exports its output %q.%s", e.Module, e.Output, Suggest(path.Base(e.Module), p.moduleNames()))
+		r.errorf(e.Range, "Unknown module",
+			"The repository has no directory %s, "+
+				"so no target exports its output %q.%s", e.Module, e.Output, Suggest(path.Base(e.Module), p.moduleNames()))
 		return cty.NilType, false
 	}
 	defer func(used map[string]bool) { p.used = used }(p.used) // this result does not become part of a target
@@ -76,7 +79,8 @@ func (p *Program) typeOfExported(r *reports, e *Exported) (cty.Type, bool) {
 	case o == nil:
 		r.errorf(e.Range, "Unknown output", "The module in %s has no output %q.%s", e.Module, e.Output, Suggest(e.Output, keysOf(b.outputs)))
 	case !o.exported:
-		r.errorf(e.Range, "Output is not exported", "The output %q of %s (at %s) is not exported. Write into that output block: exported = true.", e.Output, e.Module, o.rng)
+		r.errorf(e.Range, "Output is not exported",
+			"The output %q of %s (at %s) is not exported. Write into that output block: exported = true.", e.Output, e.Module, o.rng)
 	default:
 		return o.typ, true
 	}
@@ -114,7 +118,9 @@ func (ev *evaluator) exportedRef(s *scope, t hcl.Traversal, tree *names) bool {
 	name, ok := stepName(t, 1)
 	e := m.body.exported[name]
 	if !ok || e == nil {
-		ev.errorf(rangeOf(t.SourceRange()), "Exported block is not declared", `Values of other targets are inputs: declare them in the module that uses them.%s Write: exported %q { module = "web" }.`, Suggest(name, keysOf(m.body.exported)), name)
+		ev.errorf(rangeOf(t.SourceRange()), "Exported block is not declared",
+			`Values of other targets are inputs: declare them in the module that uses them.%s Write: `+
+				`exported %q { module = "web" }.`, Suggest(name, keysOf(m.body.exported)), name)
 		return false
 	}
 	if ev.trail != nil {
@@ -179,7 +185,9 @@ func (ev *evaluator) valuesOf(e *Exported, typ cty.Type) (map[string]cty.Value, 
 		return nil, false
 	}
 	if !g.known {
-		ev.add(diag.Warningf(e.Range, "Values of other targets are not known", "Only a hub and its agents have the values of other targets. Outside of a fleet fettle reads them from %s, which does not exist, so exported.%s is empty. To write the file, run: fettle export list --snapshot.", exported.File, e.Name))
+		ev.add(diag.Warningf(e.Range, "Values of other targets are not known",
+			"Only a hub and its agents have the values of other targets. Outside of a fleet fettle reads them from %s, which does not exist, "+
+				"so exported.%s is empty. To write the file, run: fettle export list --snapshot.", exported.File, e.Name))
 	}
 	out := map[string]cty.Value{}
 	t := g.table(e)
@@ -193,7 +201,8 @@ func (ev *evaluator) valuesOf(e *Exported, typ cty.Type) (map[string]cty.Value, 
 		}
 		val, err := exported.ValueOf(v.Value, typ)
 		if err != nil {
-			ev.errorf(e.Range, "Exported value of a different type", "%s The target %s exported the value as %q of %s.", sentence(err), v.Key(), e.Output, e.Module)
+			ev.errorf(e.Range, "Exported value of a different type",
+				"%s The target %s exported the value as %q of %s.", sentence(err), v.Key(), e.Output, e.Module)
 			return nil, false
 		}
 		out[v.Key()] = val
@@ -212,7 +221,9 @@ func (ev *evaluator) valuesOfTest(e *Exported, typ cty.Type) (map[string]cty.Val
 	}
 	m, err := convert.Convert(v, cty.Map(typ))
 	if err != nil || m.IsNull() || !m.IsWhollyKnown() {
-		ev.errorf(rng, "Wrong type", "The values of the test for %q must be an object with a %s for each target: exported = { %s = { web1 = … } }.", e.Name, typ.FriendlyName(), e.Name)
+		ev.errorf(rng, "Wrong type",
+			"The values of the test for %q must be an object with a %s for each target: "+
+				"exported = { %s = { web1 = … } }.", e.Name, typ.FriendlyName(), e.Name)
 		return nil, false
 	}
 	return m.AsValueMap(), true
@@ -272,7 +283,9 @@ func (ev *evaluator) export(u *moduleUse, s *scope, name string, o *output) {
 	case !m.ok || o.typ == cty.NilType:
 		return
 	case m.val.ContainsMarked():
-		ev.errorf(rng, "Secret is exported", "The output %q depends on a secret. Hubs and other targets can read exported values in plain text. Export a value without the secret, such as a fingerprint.", name)
+		ev.errorf(rng, "Secret is exported",
+			"The output %q depends on a secret. Hubs and other targets can read exported values in plain text. Export a value without the secret, "+
+				"such as a fingerprint.", name)
 		return
 	case !m.val.IsWhollyKnown() || m.val.IsNull():
 		return

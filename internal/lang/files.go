@@ -16,7 +16,8 @@ func (ps *parser) fileVariable(e hclsyntax.Expression) bool {
 		return false
 	}
 	if ps.in == nil && v.True() {
-		ps.errorf(rangeOf(e.Range()), "Attribute file outside of a define", "Only a variable of a defined kind can have file = true: its value names a file of the module that uses the kind. Remove file here.")
+		ps.errorf(rangeOf(e.Range()), "Attribute file outside of a define",
+			"Only a variable of a defined kind can have file = true: its value names a file of the module that uses the kind. Remove file here.")
 	}
 	return v.True()
 }

@@ -16,7 +16,8 @@ import (
 // returned unchanged and reported. Format is idempotent.
 func Format(src []byte, file string) ([]byte, diag.List) {
 	if !utf8.Valid(src) {
-		return src, diag.List{diag.Errorf(diag.Range{File: file}, "File is not text", "Configuration files must be UTF-8. Save the file as UTF-8.")}
+		return src, diag.List{diag.Errorf(diag.Range{File: file}, "File is not text",
+			"Configuration files must be UTF-8. Save the file as UTF-8.")}
 	}
 	if ds := guard(src, file, configSyntax); ds.HasErrors() {
 		return src, ds

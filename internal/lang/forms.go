@@ -76,7 +76,8 @@ func (ps *parser) read(f form, name string, src []byte, in bodyKind) *hclsyntax.
 	ps.prog.sources[name] = src
 	ps.prog.working(diag.Range{File: name})
 	if f == wrongForm {
-		ps.errorf(diag.Range{File: name}, "Unknown type of file", "The name of a YAML configuration file must end in fettle.yaml. Rename the file.")
+		ps.errorf(diag.Range{File: name}, "Unknown type of file",
+			"The name of a YAML configuration file must end in fettle.yaml. Rename the file.")
 		return nil
 	}
 	ds := tooLarge(src, name)

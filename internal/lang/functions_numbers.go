@@ -20,7 +20,9 @@ const rangeNumbers = 1024
 func rangeFunc() function.Function {
 	return wrapped(stdlib.RangeFunc, func(v cty.Value, err error) (cty.Value, error) {
 		if err != nil && strings.Contains(err.Error(), strconv.Itoa(rangeNumbers)) {
-			err = fmt.Errorf("range returns at most %d numbers; for more, join several with concat, for example concat(range(0, 1000), range(1000, 2000))", rangeNumbers)
+			err = fmt.Errorf(
+				"range returns at most %d numbers; for more, join several with concat, for example concat(range(0, 1000), range(1000, "+
+					"2000))", rangeNumbers)
 		}
 		return v, err
 	})

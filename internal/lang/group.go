@@ -28,14 +28,16 @@ func (ps *parser) group(b *hclsyntax.Block) {
 	}
 	for _, old := range ps.prog.groups {
 		if old.name == l.name {
-			ps.errorf(l.rng, "Target group declared twice", "The target_group %q is already declared at %s. Rename or remove one of the two.", l.name, old.rng)
+			ps.errorf(l.rng, "Target group declared twice",
+				"The target_group %q is already declared at %s. Rename or remove one of the two.", l.name, old.rng)
 			return
 		}
 	}
 	g := &group{level: l}
 	names, labels := b.Body.Attributes["targets"], b.Body.Attributes["labels"]
 	if names == nil && labels == nil {
-		ps.errorf(l.rng, "Target group selects nothing", `Set targets = ["web*"] or labels = { env = "prod" }. To select all targets, write targets = ["*"].`)
+		ps.errorf(l.rng, "Target group selects nothing",
+			`Set targets = ["web*"] or labels = { env = "prod" }. To select all targets, write targets = ["*"].`)
 		return
 	}
 	if names != nil {
@@ -93,7 +95,8 @@ func (ps *parser) selector(e hclsyntax.Expression) map[string][]string {
 		return out
 	}
 	wrong := func(rng diag.Range) {
-		ps.errorf(rng, "Bad label selector", `labels must be an object of strings or lists of strings: labels = { env = "prod", role = ["web", "app"] }.`)
+		ps.errorf(rng, "Bad label selector",
+			`labels must be an object of strings or lists of strings: labels = { env = "prod", role = ["web", "app"] }.`)
 	}
 	if v.IsNull() || !v.IsWhollyKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
 		wrong(rangeOf(e.Range()))

@@ -160,7 +160,9 @@ func (w *roleWalk) role(name string, rng diag.Range) {
 	}
 	for i, on := range w.way {
 		if on == name {
-			w.errorf(rng, "Cyclic roles", "The role %q contains itself: %s. Remove one of these roles from the roles of another.", name, strings.Join(append(w.way[i:len(w.way):len(w.way)], name), " → "))
+			w.errorf(rng, "Cyclic roles",
+				"The role %q contains itself: %s. "+
+					"Remove one of these roles from the roles of another.", name, strings.Join(append(w.way[i:len(w.way):len(w.way)], name), " → "))
 			return
 		}
 	}

@@ -40,7 +40,8 @@ func (p *Program) loadStdlib(fsys fs.FS) diag.List {
 			name, _, _ := strings.Cut(rest, `"`)
 			switch {
 			case ok && p.library.file[name] != "":
-				ds = append(ds, diag.Errorf(diag.Range{File: "stdlib/" + e.Path}, "Kind defined twice", "The kind %q is already defined in %s. Rename or remove one of the two.", name, p.library.file[name]))
+				ds = append(ds, diag.Errorf(diag.Range{File: "stdlib/" + e.Path}, "Kind defined twice",
+					"The kind %q is already defined in %s. Rename or remove one of the two.", name, p.library.file[name]))
 			case ok:
 				p.library.file[name] = e.Path
 			}

@@ -154,7 +154,8 @@ func (ps *parser) lookup(b *hclsyntax.Block) {
 		ps.errorf(r, "Bad name for a lookup", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
 		return
 	case known[name] != nil:
-		ps.errorf(r, "Lookup declared twice", "The lookup %q is already declared at %s. Rename or remove one of the two.", name, known[name].Range)
+		ps.errorf(r, "Lookup declared twice",
+			"The lookup %q is already declared at %s. Rename or remove one of the two.", name, known[name].Range)
 		return
 	}
 	at := b.Body.Attributes
@@ -216,7 +217,8 @@ func (ev *evaluator) lookupRef(s *scope, t hcl.Traversal, tree *names) bool {
 	name, ok := stepName(t, 1)
 	l := f.lookups[name]
 	if !ok || l == nil {
-		ev.errorf(rangeOf(t.SourceRange()), "Unknown lookup", `There is no lookup %q in %s.%s Declare it: lookup %q { url = "https://…" }.`, name, f.name(), Suggest(name, keysOf(f.lookups)), name)
+		ev.errorf(rangeOf(t.SourceRange()), "Unknown lookup",
+			`There is no lookup %q in %s.%s Declare it: lookup %q { url = "https://…" }.`, name, f.name(), Suggest(name, keysOf(f.lookups)), name)
 		return false
 	}
 	file := path.Join("lookups", l.Name+".json")
@@ -238,7 +240,9 @@ func (l *lookup) read(f *directory, file string) (cty.Value, diag.List) {
 	refresh := "Run: fettle lookup refresh " + l.Name + ". It queries " + l.Source() + " and writes " + l.Snapshot() + ". Commit this file."
 	src, err := f.ReadFile(file)
 	if err != nil {
-		return cty.NilVal, diag.List{diag.Errorf(l.Range, "Lookup has no snapshot", "The value of the lookup %q is read from its snapshot, a file of the repository, which cannot be read: %s %s", l.Name, sentence(err), refresh)}
+		return cty.NilVal, diag.List{diag.Errorf(l.Range, "Lookup has no snapshot",
+			"The value of the lookup %q is read from its snapshot, a file of the repository, which cannot be read: "+
+				"%s %s", l.Name, sentence(err), refresh)}
 	}
 	at := diag.Range{File: l.Snapshot()}
 	if ds := append(tooLarge(src, at.File), readable(src, at.File)...); ds.HasErrors() {
@@ -252,7 +256,8 @@ func (l *lookup) read(f *directory, file string) (cty.Value, diag.List) {
 	case err != nil:
 		return cty.NilVal, diag.List{diag.Errorf(at, "Bad snapshot", "The snapshot of the lookup %q cannot be used: %s %s", l.Name, sentence(err), refresh)}
 	case s.Source != l.Source():
-		return cty.NilVal, diag.List{diag.Errorf(l.Range, "Snapshot of a different source", "The snapshot %s was recorded from %s, and the lookup now reads %s. %s", at.File, s.Source, l.Source(), refresh)}
+		return cty.NilVal, diag.List{diag.Errorf(l.Range, "Snapshot of a different source",
+			"The snapshot %s was recorded from %s, and the lookup now reads %s. %s", at.File, s.Source, l.Source(), refresh)}
 	}
 	typ, err := ctyjson.ImpliedType(s.Value)
 	if err == nil {
@@ -285,7 +290,9 @@ func CheckURL(text string) error {
 	case u.Scheme != "https" && u.Scheme != "http" || u.Host == "":
 		return fmt.Errorf("cannot query %q: a URL must begin with https:// or http:// and a host", text)
 	case u.User != nil:
-		return fmt.Errorf("cannot query %q: it contains a name or password, which must not be stored in the repository; use a command that reads the password elsewhere", u.Redacted())
+		return fmt.Errorf(
+			"cannot query %q: it contains a name or password, which must not be stored in the repository; "+
+				"use a command that reads the password elsewhere", u.Redacted())
 	}
 	return nil
 }

@@ -38,7 +38,8 @@ func (ev *evaluator) merges(a *hclsyntax.Attribute) (map[string]string, bool) {
 	out, good := map[string]string{}, true
 	for name, how := range v.AsValueMap() {
 		if how.IsNull() {
-			ev.errorf(rangeOf(a.Expr.Range()), "Bad merge", `merge must be an object from names of variables to methods: merge = { %s = "deep" }.`, name)
+			ev.errorf(rangeOf(a.Expr.Range()), "Bad merge",
+				`merge must be an object from names of variables to methods: merge = { %s = "deep" }.`, name)
 			good = false
 			continue
 		}
@@ -81,7 +82,9 @@ func (ev *evaluator) given(s *scope, v *variable, layers []layer) (val cty.Value
 		val, rng, found = next, lv.rng, true
 	}
 	if !found {
-		ev.errorf(v.rng, "Variable without a value", "The variable %q of %s has no default, and no level sets it. Set it in vars of the target, in vars at the top of fettle.hcl, or with --var %s=….", v.name, s.name, v.name)
+		ev.errorf(v.rng, "Variable without a value",
+			"The variable %q of %s has no default, and no level sets it. Set it in vars of the target, in vars at the top of fettle.hcl, "+
+				"or with --var %s=….", v.name, s.name, v.name)
 	}
 	return val, rng, found
 }
@@ -103,7 +106,9 @@ func (l layer) merges(v *variable) string {
 func (ev *evaluator) join(v *variable, below, above cty.Value, deep bool, rng diag.Range) (cty.Value, bool) {
 	for _, x := range []cty.Value{below, above} {
 		if !isObject(x) {
-			ev.errorf(rng, "Values cannot be merged", "The values of the variable %q from several levels are merged, so all must be objects, and one is %s. Write merge = { %s = %q }, or use objects.", v.name, diag.One(x.Type().FriendlyName()), v.name, replaceBelow)
+			ev.errorf(rng, "Values cannot be merged",
+				"The values of the variable %q from several levels are merged, so all must be objects, and one is %s. Write merge = { %s = %q }, "+
+					"or use objects.", v.name, diag.One(x.Type().FriendlyName()), v.name, replaceBelow)
 			return above, false
 		}
 	}

@@ -62,7 +62,8 @@ func (ps *parser) needs(b *hclsyntax.Block) {
 		case contains(NeedLevels(), level):
 			n.level = level
 		case level != "":
-			ps.errorf(rangeOf(a.Expr.Range()), "Unknown level", "level must be completion, availability or version, and this is %q.%s", level, Suggest(level, NeedLevels()))
+			ps.errorf(rangeOf(a.Expr.Range()), "Unknown level",
+				"level must be completion, availability or version, and this is %q.%s", level, Suggest(level, NeedLevels()))
 		}
 	}
 	for _, old := range ps.body.needs {
@@ -157,7 +158,9 @@ func (x *resolver) ownNeeds(u *moduleUse) {
 		found := x.called(n.name)
 		if len(found) == 0 && !x.alone && !x.waits.names[n.name] {
 			others := slices.DeleteFunc(x.names(), func(s string) bool { return s == u.name })
-			x.errorf(n.rng, "Needed module is missing", "The module %s needs %q, but a target has only the first module.%s Give the target both modules, or remove the needs block.", u.name, n.name, Suggest(n.name, others))
+			x.errorf(n.rng, "Needed module is missing",
+				"The module %s needs %q, but a target has only the first module.%s Give the target both modules, "+
+					"or remove the needs block.", u.name, n.name, Suggest(n.name, others))
 		}
 		for _, f := range found {
 			x.own[u] = append(x.own[u], resolved{Need{Name: f.name, Directory: f.dir, Level: n.level, By: "module " + u.name, Range: n.rng}, f})
@@ -206,7 +209,8 @@ func (x *resolver) report(way []resolved) {
 	for _, n := range way[1:] {
 		hops = append(hops, fmt.Sprintf("%s (at %s)", n.use.name, n.Range))
 	}
-	d := diag.Errorf(way[1].Range, "Modules need each other", "Each of these modules needs the next one: %s. Remove one of the needs blocks.", strings.Join(hops, " → "))
+	d := diag.Errorf(way[1].Range, "Modules need each other",
+		"Each of these modules needs the next one: %s. Remove one of the needs blocks.", strings.Join(hops, " → "))
 	for _, n := range way[2:] {
 		d.Trace = append(d.Trace, n.Range)
 	}
@@ -231,7 +235,9 @@ func (x *resolver) layers(levels []*level) []resolved {
 			rng := rangeOf(e.Range())
 			found := x.called(v.AsString())
 			if len(found) == 0 && !x.waits.names[v.AsString()] {
-				x.errorf(rng, "Layer module is missing", "Because of layer, all modules need %q, but a target does not have it.%s Add it to the target, or set layer for a target_group of the targets with it.", v.AsString(), Suggest(v.AsString(), x.names()))
+				x.errorf(rng, "Layer module is missing",
+					"Because of layer, all modules need %q, but a target does not have it.%s Add it to the target, "+
+						"or set layer for a target_group of the targets with it.", v.AsString(), Suggest(v.AsString(), x.names()))
 			}
 			for _, f := range found {
 				if !slices.ContainsFunc(out, func(o resolved) bool { return o.use == f }) {

@@ -78,7 +78,8 @@ func (ev *evaluator) staticTraversal(s *scope, each map[string]cty.Value, e hcl.
 			return append(head[:len(head):len(head)], hcl.TraverseIndex{Key: k, SrcRange: x.SrcRange}), true
 		}
 	}
-	ev.errorf(rangeOf(e.Range()), "Reference expected", "This must be a reference to a state, such as package.nginx, or to an action, such as service.nginx.reload.")
+	ev.errorf(rangeOf(e.Range()), "Reference expected",
+		"This must be a reference to a state, such as package.nginx, or to an action, such as service.nginx.reload.")
 	return nil, false
 }
 
@@ -90,7 +91,8 @@ func (ev *evaluator) withAction(r ref, t hcl.Traversal, at int) []actionRef {
 		return []actionRef{out}
 	}
 	if r.state == nil && ok && r.scope.body.outputs[name] != nil {
-		ev.errorf(r.rng, "Output as a reference", "Only a whole module can be referenced here. Remove %q and write %s.", name, strings.TrimSuffix(out.text, "."+name))
+		ev.errorf(r.rng, "Output as a reference",
+			"Only a whole module can be referenced here. Remove %q and write %s.", name, strings.TrimSuffix(out.text, "."+name))
 		return nil
 	}
 	if r.state == nil || r.state.decl.group {
@@ -103,7 +105,8 @@ func (ev *evaluator) withAction(r ref, t hcl.Traversal, at int) []actionRef {
 		return []actionRef{out}
 	}
 	if attrOf(k, name) != nil || attrIn(k.Outputs, name) != nil {
-		ev.errorf(r.rng, "Attribute as a reference", "Only a whole state can be referenced here. Remove %q and write %s.", name, strings.TrimSuffix(out.text, "."+name))
+		ev.errorf(r.rng, "Attribute as a reference",
+			"Only a whole state can be referenced here. Remove %q and write %s.", name, strings.TrimSuffix(out.text, "."+name))
 		return nil
 	}
 	ev.errorf(r.rng, "Unknown action", "%s has no action %q.%s", diag.FirstOne(k.Name), name, Suggest(name, actionNames(k)))
@@ -158,7 +161,8 @@ func (ev *evaluator) listen(st *state, each map[string]cty.Value, self ref, a *h
 	failure := a.Name == "listen_failure"
 	rng := rangeOf(a.Expr.Range())
 	if st.decl.group || st.def != nil {
-		ev.errorf(rangeOf(a.NameRange), "No action here", "Only single states have actions, so a block cannot listen. Move the attribute to a state in it.")
+		ev.errorf(rangeOf(a.NameRange), "No action here",
+			"Only single states have actions, so a block cannot listen. Move the attribute to a state in it.")
 		return
 	}
 	items, hds := hcl.ExprMap(a.Expr)
@@ -182,7 +186,8 @@ func (ev *evaluator) listen(st *state, each map[string]cty.Value, self ref, a *h
 func (ev *evaluator) listenTo(st *state, each map[string]cty.Value, self ref, action string, e hcl.Expression, failure bool) {
 	for _, r := range ev.refExprs(st.scope, each, e) {
 		if r.action != "" {
-			ev.errorf(r.rng, "Action where a state is expected", "listen accepts only states: their changes run the action. Remove the action from the reference.")
+			ev.errorf(r.rng, "Action where a state is expected",
+				"listen accepts only states: their changes run the action. Remove the action from the reference.")
 			continue
 		}
 		ev.trigs = append(ev.trigs, pendingTrigger{from: r.ref, to: self, action: action, immediate: r.immediate, failure: failure, rng: r.rng})

@@ -30,7 +30,9 @@ func (ps *parser) output(b *hclsyntax.Block) {
 	old, value := ps.body.outputs[name], b.Body.Attributes["value"]
 	switch {
 	case ps.top && ps.in == nil:
-		ps.errorf(r, "Output at the top", "An output belongs to a module or a define block, because at the top of a repository no other code can use it. For a value that other states use, write a local.")
+		ps.errorf(r, "Output at the top",
+			"An output belongs to a module or a define block, because at the top of a repository no other code can use it. "+
+				"For a value that other states use, write a local.")
 		return
 	case !hclsyntax.ValidIdentifier(name):
 		ps.errorf(r, "Bad name for an output", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
@@ -54,7 +56,8 @@ func (ps *parser) output(b *hclsyntax.Block) {
 func (ps *parser) checkOutputs(d *define) {
 	for _, name := range sortedKeys(d.body.outputs) {
 		if v := d.body.vars[name]; v != nil {
-			ps.errorf(d.body.outputs[name].rng, "Name used twice", "%q is already a variable of the kind (at %s), and users of the kind can read it as an attribute. Rename the output.", name, v.rng)
+			ps.errorf(d.body.outputs[name].rng, "Name used twice",
+				"%q is already a variable of the kind (at %s), and users of the kind can read it as an attribute. Rename the output.", name, v.rng)
 		}
 	}
 }
@@ -81,7 +84,8 @@ func (ev *evaluator) output(s *scope, name string) *memo {
 func (ev *evaluator) outputOf(name string, o *output, v cty.Value) (cty.Value, bool) {
 	out, err := convert.Convert(v, o.typ)
 	if err != nil {
-		ev.errorf(rangeOf(o.value.Range()), "Wrong type", "The output %q must be a %s (declared at %s), and this is a %s.%s", name, o.typ.FriendlyName(), o.rng, v.Type().FriendlyName(), why(err))
+		ev.errorf(rangeOf(o.value.Range()), "Wrong type",
+			"The output %q must be a %s (declared at %s), and this is a %s.%s", name, o.typ.FriendlyName(), o.rng, v.Type().FriendlyName(), why(err))
 	}
 	return out, err == nil
 }
@@ -115,7 +119,9 @@ func (ev *evaluator) moduleValue(r ref, t hcl.Traversal, path []string, tree *na
 	switch {
 	case !s.assigned:
 		if s.vars == nil { // requested by the variables of a module
-			ev.errorf(r.rng, "Module is not known yet", "Variables are evaluated before modules, so a variable cannot use a value of a module. Use %s in a state or in locals.", traversalText(t))
+			ev.errorf(r.rng, "Module is not known yet",
+				"Variables are evaluated before modules, so a variable cannot use a value of a module. "+
+					"Use %s in a state or in locals.", traversalText(t))
 		}
 		return nil, false
 	case !named:

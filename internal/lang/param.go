@@ -50,7 +50,8 @@ func CheckParams(what, name string, params []Param, given map[string]string) dia
 		text, ok := given[p.Name]
 		switch {
 		case !ok && p.Required:
-			r.errorf(p.Range, "Parameter without a value", "The parameter %q of %s has no default%s. Set it: fettle run %s %s=….", p.Name, what, behind(p.Doc), name, p.Name)
+			r.errorf(p.Range, "Parameter without a value",
+				"The parameter %q of %s has no default%s. Set it: fettle run %s %s=….", p.Name, what, behind(p.Doc), name, p.Name)
 		case ok && !fitsType(p.Type, text):
 			shown := fmt.Sprintf("%q", text)
 			if p.Secret {

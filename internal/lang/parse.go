@@ -31,7 +31,8 @@ func (p *Program) parseFiles(f *directory, prefix string, top bool) (*body, diag
 			continue
 		}
 		if e.Type == repo.Symlink {
-			ps.errorf(diag.Range{File: prefix + f.Source(e.Path)}, "File is a link", "fettle does not follow symbolic links in a repository. Replace the link with the file.")
+			ps.errorf(diag.Range{File: prefix + f.Source(e.Path)}, "File is a link",
+				"fettle does not follow symbolic links in a repository. Replace the link with the file.")
 			continue
 		}
 		if e.Type != repo.File {
@@ -89,7 +90,8 @@ func (ps *parser) attribute(a *hclsyntax.Attribute) {
 		if ps.top {
 			known = append(known, "vars", "data", "merge", "layer")
 		}
-		ps.errorf(rangeOf(a.NameRange), "Unexpected attribute", "%q cannot be set here: write attributes inside a block.%s", a.Name, Suggest(a.Name, known))
+		ps.errorf(rangeOf(a.NameRange), "Unexpected attribute",
+			"%q cannot be set here: write attributes inside a block.%s", a.Name, Suggest(a.Name, known))
 	}
 }
 
@@ -146,11 +148,14 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 		return "Test among states", "Tests must be in separate files: modules/NAME/tests/*.hcl, or tests/*.hcl at the top of the repository."
 	case "exported":
 		if ps.in != nil || ps.top {
-			return "Exported block outside of a module", "Only a module can declare values of other targets. Move the exported block into a file of the module."
+			return "Exported block outside of a module",
+				"Only a module can declare values of other targets. Move the exported block into a file of the module."
 		}
 	case "needs":
 		if ps.in != nil || ps.top {
-			return "Needs block outside of a module", `Only a module can declare needs. Move the block into a file of the module. For a module that all other modules need, set layer = ["NAME"].`
+			return "Needs block outside of a module",
+				`Only a module can declare needs. Move the block into a file of the module. For a module that all other modules need, ` +
+					`set layer = ["NAME"].`
 		}
 	}
 	if top {
@@ -158,7 +163,8 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	}
 	switch block {
 	case "command":
-		return "Command inside a module", "A command selects targets, so it must be declared at the top of the repository. Inside a module, declare an action."
+		return "Command inside a module",
+			"A command selects targets, so it must be declared at the top of the repository. Inside a module, declare an action."
 	case "target":
 		return "Target inside a module", "Targets are declared at the top of the repository, in fettle.hcl."
 	case "enrolled":
@@ -248,7 +254,8 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 	}
 	ps.only(b, attrs, []string{"validation"})
 	if ps.in != nil && contains(metaAttributes(), name) {
-		ps.errorf(r, "Reserved name", "%q is an attribute of every state, so a defined kind cannot have a variable with this name. Rename the variable.", name)
+		ps.errorf(r, "Reserved name",
+			"%q is an attribute of every state, so a defined kind cannot have a variable with this name. Rename the variable.", name)
 		return
 	}
 	if old, ok := ps.body.vars[name]; ok {
@@ -294,7 +301,8 @@ func (ps *parser) locals(b *hclsyntax.Block) {
 	}
 	for _, a := range attributeOrder(b.Body.Attributes) {
 		if old, ok := ps.body.locals[a.Name]; ok {
-			ps.errorf(rangeOf(a.NameRange), "Local declared twice", "The local %q is already declared at %s. Rename or remove one of the two.", a.Name, rangeOf(old.NameRange))
+			ps.errorf(rangeOf(a.NameRange), "Local declared twice",
+				"The local %q is already declared at %s. Rename or remove one of the two.", a.Name, rangeOf(old.NameRange))
 			continue
 		}
 		ps.body.locals[a.Name] = a
@@ -331,7 +339,8 @@ func (ps *parser) define(b *hclsyntax.Block) {
 		ps.errorf(r, "Define inside a define", "A define block cannot contain another one. Move it out of the outer block.")
 		return
 	case !hclsyntax.ValidIdentifier(name) || contains(reservedNames(), name):
-		ps.errorf(r, "Bad name for a kind", "%q cannot be the name of a kind. Use letters, digits, _ and -. Reserved words of the language are not allowed.", name)
+		ps.errorf(r, "Bad name for a kind",
+			"%q cannot be the name of a kind. Use letters, digits, _ and -. Reserved words of the language are not allowed.", name)
 		return
 	case ps.prog.kinds[name] != nil || ps.prog.library.has(name) && !ps.body.directory.builtin:
 		ps.errorf(r, "Kind exists already", "%q is a built-in kind. Choose a different name.", name)

@@ -37,7 +37,8 @@ func (ps *parser) policyBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
 	case len(b.Labels) > 0:
 		ps.errorf(rangeOf(b.LabelRanges[0]), "Unexpected label", "A policy has no label. Write policy { … }.")
 	case *into != nil:
-		ps.errorf(rangeOf(b.DefRange()), "Policy declared twice", "There is already a policy at %s. Merge the two blocks.", rangeOf((*into).DefRange()))
+		ps.errorf(rangeOf(b.DefRange()), "Policy declared twice",
+			"There is already a policy at %s. Merge the two blocks.", rangeOf((*into).DefRange()))
 	default:
 		*into = b
 	}
@@ -79,7 +80,8 @@ func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []strin
 	}
 	if a.Name == "confirm_within" {
 		if _, ok := catalog.ConfirmTime(text); !ok {
-			r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", `confirm_within must be a duration from %s to %s, such as "60s" or "5m", and this is %q.`, catalog.MinConfirm, catalog.MaxConfirm, text)
+			r.errorf(rangeOf(a.Expr.Range()), "Invalid policy",
+				`confirm_within must be a duration from %s to %s, such as "60s" or "5m", and this is %q.`, catalog.MinConfirm, catalog.MaxConfirm, text)
 			return
 		}
 		out.ConfirmWithin = text
@@ -107,9 +109,11 @@ func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []strin
 func (p *Program) repositoryName(r *reports, a *hclsyntax.Attribute, name string, out *catalog.Policy) {
 	switch top := p.top.policy; {
 	case top == nil || top.Body.Attributes[a.Name] != a:
-		r.errorf(rangeOf(a.SrcRange), "Invalid policy", "The name of the repository applies to all targets. Set it in the policy at the top of fettle.hcl.")
+		r.errorf(rangeOf(a.SrcRange), "Invalid policy",
+			"The name of the repository applies to all targets. Set it in the policy at the top of fettle.hcl.")
 	case !catalog.IsRepositoryName(name):
-		r.errorf(rangeOf(a.Expr.Range()), "Invalid policy", `repository must be a name of at most 100 letters, digits, ".", "_", "-" and "/", such as "example.org/hosts", and this is %q.`, name)
+		r.errorf(rangeOf(a.Expr.Range()), "Invalid policy",
+			`repository must be a name of at most 100 letters, digits, ".", "_", "-" and "/", such as "example.org/hosts", and this is %q.`, name)
 	default:
 		out.Repository = name
 	}

@@ -20,12 +20,15 @@ func readable(src []byte, file string) diag.List {
 		r, n := utf8.DecodeRune(src[i:])
 		switch {
 		case r == utf8.RuneError && n == 1:
-			return at(src, file, i, n, "File is not text", "Configuration files must be UTF-8, and this byte is not valid UTF-8. Save the file as UTF-8.")
+			return at(src, file, i, n, "File is not text",
+				"Configuration files must be UTF-8, and this byte is not valid UTF-8. Save the file as UTF-8.")
 		case r == '\r' && bytes.HasPrefix(src[i:], []byte("\r\n")):
 		case unicode.IsControl(r):
-			return at(src, file, i, n, "Control character", fmt.Sprintf("Configuration files cannot contain control characters, and this is U+%04X. Remove it. In a quoted string write \\u%04x.", r, r))
+			return at(src, file, i, n, "Control character", fmt.Sprintf(
+				"Configuration files cannot contain control characters, and this is U+%04X. Remove it. In a quoted string write \\u%04x.", r, r))
 		case turnsText(r):
-			return at(src, file, i, n, "Invisible character", fmt.Sprintf("U+%04X makes editors show the text in a different order than fettle reads it. Remove it. In a quoted string write \\u%04x.", r, r))
+			return at(src, file, i, n, "Invisible character", fmt.Sprintf(
+				"U+%04X makes editors show the text in a different order than fettle reads it. Remove it. In a quoted string write \\u%04x.", r, r))
 		}
 		i += n
 	}

@@ -155,7 +155,8 @@ func (ev *evaluator) knownFact(s *scope, t hcl.Traversal, tree *names) bool {
 	if ev.declaredFact(s, name) {
 		return false
 	}
-	ev.errorf(rangeOf(t.SourceRange()), "Fact is not declared", "A fact is an input and must be declared before use.%s Write: fact %q { type = string }.", Suggest(name, keysOf(s.facts)), name)
+	ev.errorf(rangeOf(t.SourceRange()), "Fact is not declared",
+		"A fact is an input and must be declared before use.%s Write: fact %q { type = string }.", Suggest(name, keysOf(s.facts)), name)
 	return false
 }
 
@@ -251,11 +252,14 @@ func (ev *evaluator) pick(st *state, t hcl.Traversal, at int, rng diag.Range) (r
 	}
 	in := st.byKey[key]
 	if st.unknown {
-		ev.errorf(rng, "States are not known", "for_each of %s.%s depends on the result of a run, so its keys are not known yet. Refer to all of its states: %s.%s.", st.decl.kind, st.decl.label, st.decl.kind, st.decl.label)
+		ev.errorf(rng, "States are not known",
+			"for_each of %s.%s depends on the result of a run, so its keys are not known yet. Refer to all of its states: "+
+				"%s.%s.", st.decl.kind, st.decl.label, st.decl.kind, st.decl.label)
 		return ref{}, 0, false
 	}
 	if in == nil {
-		ev.errorf(rng, "Unknown state", "No element of for_each of %s.%s has the key %q.%s", st.decl.kind, st.decl.label, key, Suggest(key, keysOf(st.byKey)))
+		ev.errorf(rng, "Unknown state",
+			"No element of for_each of %s.%s has the key %q.%s", st.decl.kind, st.decl.label, key, Suggest(key, keysOf(st.byKey)))
 		return ref{}, 0, false
 	}
 	return ref{state: st, inst: in, rng: rng}, at + 1, true

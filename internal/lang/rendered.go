@@ -31,7 +31,9 @@ func (ps *parser) render(name string, src []byte) (*front.Source, diag.List) {
 		return nil, ds
 	}
 	if rendered.IsMarked() {
-		return nil, diag.List{diag.Errorf(diag.Range{File: name}, "Secret in a visible place", `The template is rendered before the file is parsed, so the secret would become part of the configuration text. Escape the expression: $${secret("…")}.`)}
+		return nil, diag.List{diag.Errorf(diag.Range{File: name}, "Secret in a visible place",
+			`The template is rendered before the file is parsed, so the secret would become part of the configuration text. Escape the expression: `+
+				`$${secret("…")}.`)}
 	}
 	text := rendered.AsString()
 	if len(text) > MaxFile {

@@ -135,7 +135,8 @@ func (p *Program) checkName(r *reports, c *command, actions []Declared) {
 	}
 	for _, d := range actions {
 		if d.Name == c.name {
-			r.errorf(c.rng, "Name is taken", "There is already an action %q at %s, and fettle run cannot distinguish the two. Choose a different name.", c.name, d.Range)
+			r.errorf(c.rng, "Name is taken",
+				"There is already an action %q at %s, and fettle run cannot distinguish the two. Choose a different name.", c.name, d.Range)
 			return
 		}
 	}
@@ -162,7 +163,9 @@ func (p *Program) checkPart(r *reports, x *part, actions []Declared) {
 		for _, d := range actions {
 			names[d.ID()], names[d.Name] = true, true
 		}
-		r.errorf(at, "Unknown action", "No module has an action %q, and no built-in action has this name.%s To list all actions, run: fettle run --list.", x.action, Suggest(x.action, keysOf(names)))
+		r.errorf(at, "Unknown action",
+			"No module has an action %q, and no built-in action has this name.%s To list all actions, run: "+
+				"fettle run --list.", x.action, Suggest(x.action, keysOf(names)))
 		return
 	}
 	var given []string

@@ -214,7 +214,8 @@ func (ev *evaluator) definesAround(s *scope) map[string]*define {
 // open returns the scope of an invocation of a defined kind, made once.
 func (ev *evaluator) open(in *instance) *scope {
 	if in.opening {
-		ev.errorf(in.st.decl.rng, "Cyclic values", "An attribute of %s depends on an output of the same state. Break the cycle, for example with a local.", in.id)
+		ev.errorf(in.st.decl.rng, "Cyclic values",
+			"An attribute of %s depends on an output of the same state. Break the cycle, for example with a local.", in.id)
 		return nil
 	}
 	if !in.opened {
@@ -231,7 +232,8 @@ func (ev *evaluator) open(in *instance) *scope {
 func (ev *evaluator) inside(in *instance) *scope {
 	st := in.st
 	if st.scope.depth >= maxInvocations {
-		ev.errorf(st.decl.rng, "Kinds nested too deeply", "Defined kinds can use each other at most %d levels deep. Check for a kind that uses itself.", maxInvocations)
+		ev.errorf(st.decl.rng, "Kinds nested too deeply",
+			"Defined kinds can use each other at most %d levels deep. Check for a kind that uses itself.", maxInvocations)
 		return nil
 	}
 	s := ev.newScope(st.def.body, in.id+"/", st.decl.kind+" "+st.decl.label)

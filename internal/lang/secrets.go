@@ -136,7 +136,8 @@ func secretFunc(f *directory) function.Function {
 				return cty.NilVal, function.NewArgError(0, err)
 			}
 			if !utf8.Valid(s.Content) {
-				return cty.NilVal, function.NewArgErrorf(0, "the secret %q is not UTF-8 text; to write it to a file, set secret = %q", args[0].AsString(), args[0].AsString())
+				return cty.NilVal, function.NewArgErrorf(0,
+					"the secret %q is not UTF-8 text; to write it to a file, set secret = %q", args[0].AsString(), args[0].AsString())
 			}
 			text := strings.TrimSuffix(string(s.Content), "\n")
 			return cty.StringVal(text).Mark(secret.Mark{Key: s.Key}), nil

@@ -19,7 +19,8 @@ func sshAttrs() []string { return []string{"enabled", "host", "user", "port", "s
 func (ps *parser) sshBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
 	known := sshAttrs()
 	if a := b.Body.Attributes["sudo_user"]; a != nil {
-		ps.errorf(rangeOf(a.NameRange), "No sudo to another user", "fettle runs on the target as the login user, or with sudo = true as root. To run as another user, log in as that user: user = NAME.")
+		ps.errorf(rangeOf(a.NameRange), "No sudo to another user",
+			"fettle runs on the target as the login user, or with sudo = true as root. To run as another user, log in as that user: user = NAME.")
 		known = append(known, a.Name)
 	}
 	ps.only(b, known, nil)
@@ -27,7 +28,8 @@ func (ps *parser) sshBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
 	case len(b.Labels) > 0:
 		ps.errorf(rangeOf(b.LabelRanges[0]), "Unexpected label", "An ssh block has no label. Write ssh { host = %q }.", b.Labels[0])
 	case *into != nil:
-		ps.errorf(rangeOf(b.DefRange()), "SSH declared twice", "There is already an ssh block at %s. Merge the two blocks.", rangeOf((*into).DefRange()))
+		ps.errorf(rangeOf(b.DefRange()), "SSH declared twice",
+			"There is already an ssh block at %s. Merge the two blocks.", rangeOf((*into).DefRange()))
 	default:
 		*into = b
 	}
@@ -48,7 +50,9 @@ func (p *Program) ways(r *reports) *ways {
 // nowhere reports an ssh block in a repository whose only target is the local host.
 func (w *ways) nowhere() {
 	if b := w.prog.top.ssh; b != nil {
-		w.errorf(rangeOf(b.DefRange()), "SSH without targets", `The repository declares no targets, so the only target is the local host, which needs no ssh. Declare target "NAME" {} for each remote host.`)
+		w.errorf(rangeOf(b.DefRange()), "SSH without targets",
+			`The repository declares no targets, so the only target is the local host, which needs no ssh. `+
+				`Declare target "NAME" {} for each remote host.`)
 	}
 }
 
@@ -164,7 +168,8 @@ func (w *way) host(out *SSH) {
 	} else if ok {
 		w.wrong(a, rangeOf(a.Expr.Range()), err)
 	} else {
-		w.errorf(rangeOf(w.blocks[0].DefRange()), "Invalid ssh", "%s No host is set, so the name of the target, %q, is used. Set host.", sentence(err), w.target)
+		w.errorf(rangeOf(w.blocks[0].DefRange()), "Invalid ssh",
+			"%s No host is set, so the name of the target, %q, is used. Set host.", sentence(err), w.target)
 	}
 }
 

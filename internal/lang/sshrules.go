@@ -111,12 +111,16 @@ var sshRefused = [...]struct{ why, names string }{
 	{"use the attribute host, user or port instead", "HostName User Port"},
 	{"it decides which host keys are trusted, and only the user who connects may decide this", "StrictHostKeyChecking UserKnownHostsFile GlobalKnownHostsFile KnownHostsCommand " +
 		"CheckHostIP VerifyHostKeyDNS UpdateHostKeys NoHostAuthenticationForLocalhost RevokedHostKeys HashKnownHosts"},
-	{"fettle sets it for its own connection", "BatchMode ControlMaster ControlPath ControlPersist LogLevel LogVerbose SyslogFacility PasswordAuthentication " +
-		"KbdInteractiveAuthentication ChallengeResponseAuthentication NumberOfPasswordPrompts ExitOnForwardFailure ClearAllForwardings"},
-	{"it would break fettle's protocol on the connection", "RemoteCommand RequestTTY SessionType StdinNull ForkAfterAuthentication EscapeChar Subsystem"},
-	{"it would run a program on your workstation, which a repository must not do", "LocalCommand PermitLocalCommand ProxyCommand ProxyUseFdpass XAuthLocation PKCS11Provider SecurityKeyProvider SmartcardDevice"},
-	{"it would give the target access to your workstation, its keys or its environment", "ForwardAgent ForwardX11 ForwardX11Trusted ForwardX11Timeout GSSAPIDelegateCredentials AddKeysToAgent " +
-		"LocalForward RemoteForward DynamicForward GatewayPorts PermitRemoteOpen StreamLocalBindMask StreamLocalBindUnlink Tunnel TunnelDevice SendEnv SetEnv"},
+	{"fettle sets it for its own connection",
+		"BatchMode ControlMaster ControlPath ControlPersist LogLevel LogVerbose SyslogFacility PasswordAuthentication " +
+			"KbdInteractiveAuthentication ChallengeResponseAuthentication NumberOfPasswordPrompts ExitOnForwardFailure ClearAllForwardings"},
+	{"it would break fettle's protocol on the connection",
+		"RemoteCommand RequestTTY SessionType StdinNull ForkAfterAuthentication EscapeChar Subsystem"},
+	{"it would run a program on your workstation, which a repository must not do",
+		"LocalCommand PermitLocalCommand ProxyCommand ProxyUseFdpass XAuthLocation PKCS11Provider SecurityKeyProvider SmartcardDevice"},
+	{"it would give the target access to your workstation, its keys or its environment",
+		"ForwardAgent ForwardX11 ForwardX11Trusted ForwardX11Timeout GSSAPIDelegateCredentials AddKeysToAgent " +
+			"LocalForward RemoteForward DynamicForward GatewayPorts PermitRemoteOpen StreamLocalBindMask StreamLocalBindUnlink Tunnel TunnelDevice SendEnv SetEnv"},
 	{"it is a section or directive of ssh_config, not an option of a connection", "Host Match Include IgnoreUnknown"},
 }
 
@@ -129,7 +133,9 @@ func checkSSHOption(name, value string) error {
 				return fmt.Errorf("the option %s is not allowed here: %s", name, r.why)
 			}
 		}
-		return fmt.Errorf("the option %q is not one of the options that fettle allows here; set other options in your ssh_config.%s", name, Suggest(name, sshOptions[:]))
+		return fmt.Errorf(
+			"the option %q is not one of the options that fettle allows here; "+
+				"set other options in your ssh_config.%s", name, Suggest(name, sshOptions[:]))
 	}
 	for _, r := range value {
 		if r == unicode.ReplacementChar || unicode.IsControl(r) {

@@ -136,7 +136,8 @@ func (p *Program) choose(name string) (*target, diag.List) {
 		names = append(names, t.name)
 	}
 	if name == "" {
-		return nil, diag.List{diag.Errorf(diag.Range{}, "Target needed", "The repository declares several targets. Select one with -t: %s.", strings.Join(names, ", "))}
+		return nil, diag.List{diag.Errorf(diag.Range{}, "Target needed",
+			"The repository declares several targets. Select one with -t: %s.", strings.Join(names, ", "))}
 	}
 	if len(names) == 0 {
 		return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown target", "The repository declares no targets, so the only one is %q. Declare target %q { … } in fettle.hcl.", LocalTarget, name)}
@@ -217,7 +218,9 @@ func (p *Program) targetModules(r *reports, levels []*level) []*moduleUse {
 				seen[u.name] = u
 				uses = append(uses, u)
 			case here[u.name] || old.dir != u.dir:
-				r.errorf(u.rng, "Module twice", `The target already has the module %q. For a second instance, write a block with a different name: module "NAME" { source = %q }.`, u.name, u.dir)
+				r.errorf(u.rng, "Module twice",
+					`The target already has the module %q. For a second instance, write a block with a different name: `+
+						`module "NAME" { source = %q }.`, u.name, u.dir)
 			default:
 				maps.Copy(old.vars, u.vars)
 				old.from = append(old.from, u.from...)
@@ -255,11 +258,14 @@ func (p *Program) levelModules(r *reports, l *level) []*moduleUse {
 // checkModule reports whether the directory of a module exists.
 func (p *Program) checkModule(r *reports, u *moduleUse) bool {
 	if strings.Contains(u.dir, ":/") || strings.Contains(u.dir, "::") || strings.HasPrefix(u.dir, "git@") {
-		r.errorf(u.rng, "Module from another repository", "fettle reads modules only from directories of this repository, so that all hosts compile the same files. Copy the module into the repository with: fettle module add %s %s — and remove source.", u.name, strings.TrimPrefix(u.dir, "git::"))
+		r.errorf(u.rng, "Module from another repository",
+			"fettle reads modules only from directories of this repository, so that all hosts compile the same files. "+
+				"Copy the module into the repository with: fettle module add %s %s — and remove source.", u.name, strings.TrimPrefix(u.dir, "git::"))
 		return false
 	}
 	if u.dir != path.Clean(u.dir) || path.IsAbs(u.dir) || u.dir == "." || u.dir == ".." || strings.HasPrefix(u.dir, "../") || strings.ContainsRune(u.dir, 0) {
-		r.errorf(u.rng, "Bad module path", "%q is not a directory of the repository. Write a path from the top of the repository, such as modules/web.", u.dir)
+		r.errorf(u.rng, "Bad module path",
+			"%q is not a directory of the repository. Write a path from the top of the repository, such as modules/web.", u.dir)
 		return false
 	}
 	if e, err := p.tree.Stat(u.dir); err == nil && e.Type == repo.Dir {

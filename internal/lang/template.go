@@ -25,7 +25,8 @@ func (f *directory) Template(p string, vars map[string]cty.Value) (cty.Value, di
 		return cty.NilVal, ds
 	}
 	if f.prog.rendering >= maxTemplates {
-		return cty.NilVal, diag.List{diag.Errorf(diag.Range{File: name}, "Templates nested too deeply", "Templates can render other templates at most 16 levels deep. Check for a template that renders itself.")}
+		return cty.NilVal, diag.List{diag.Errorf(diag.Range{File: name}, "Templates nested too deeply",
+			"Templates can render other templates at most 16 levels deep. Check for a template that renders itself.")}
 	}
 	f.prog.rendering++
 	defer func() { f.prog.rendering-- }()
@@ -63,7 +64,8 @@ func (p *Program) template(name string, src []byte) (hclsyntax.Expression, diag.
 func templateText(v cty.Value, name string) (cty.Value, diag.List) {
 	s, err := convert.Convert(v, cty.String)
 	if err != nil || s.IsNull() || !s.IsKnown() {
-		return cty.NilVal, diag.List{diag.Errorf(diag.Range{File: name}, "Template without text", "The template consists of one expression, and its value is %s. It must be a string.", v.Type().FriendlyName())}
+		return cty.NilVal, diag.List{diag.Errorf(diag.Range{File: name}, "Template without text",
+			"The template consists of one expression, and its value is %s. It must be a string.", v.Type().FriendlyName())}
 	}
 	return s, nil
 }

@@ -126,7 +126,8 @@ func (r *testReader) test(ps *parser, module, file string, b *hclsyntax.Block) {
 	}
 	r.seen[t.ID()] = rng
 	if module == "" && t.target == nil {
-		ps.errorf(rng, "Test without a target", `A test in tests/ at the top of the repository needs a target: target = "web1". Put tests of a module into modules/NAME/tests.`)
+		ps.errorf(rng, "Test without a target",
+			`A test in tests/ at the top of the repository needs a target: target = "web1". Put tests of a module into modules/NAME/tests.`)
 		return
 	}
 	for _, sub := range b.Body.Blocks {
@@ -137,7 +138,8 @@ func (r *testReader) test(ps *parser, module, file string, b *hclsyntax.Block) {
 		t.Expect = ps.expect(sub)
 	}
 	if t.Expect.Range == (diag.Range{}) {
-		ps.errorf(rng, "Test without expectations", `Add the expectations: expect { steps = ["PKG nginx"] }. An empty expect { } expects only that the target compiles.`)
+		ps.errorf(rng, "Test without expectations",
+			`Add the expectations: expect { steps = ["PKG nginx"] }. An empty expect { } expects only that the target compiles.`)
 		return
 	}
 	r.tests = append(r.tests, t)
@@ -160,7 +162,8 @@ func (ps *parser) expect(b *hclsyntax.Block) Expect {
 		}
 	}
 	if e.Error != "" && len(b.Body.Attributes) > 1 {
-		ps.errorf(e.Range, "Expectations contradict each other", "If the test expects an error, there is no step list to check. Remove error or the other expectations.")
+		ps.errorf(e.Range, "Expectations contradict each other",
+			"If the test expects an error, there is no step list to check. Remove error or the other expectations.")
 	}
 	if e.List != "" && (path.Base(e.List) != e.List || strings.HasPrefix(e.List, ".")) {
 		ps.errorf(e.Range, "Bad file name", `list must name a file in the directory of the test, such as list = "tls.steps".`)
@@ -232,7 +235,8 @@ func (ev *evaluator) secretsOfTest(t *Test) map[string]string {
 	if t == nil {
 		return nil
 	}
-	return ev.textsOfTest(t.secrets, "Secrets are an object of strings", `secrets must be an object of strings: secrets = { "db/password" = "for the test" }.`)
+	return ev.textsOfTest(t.secrets, "Secrets are an object of strings",
+		`secrets must be an object of strings: secrets = { "db/password" = "for the test" }.`)
 }
 
 // outputsOfTest returns the outputs of commands, by the names of their states as seen from the top.
@@ -241,7 +245,8 @@ func (ev *evaluator) outputsOfTest(t *Test) map[string]string {
 	if t == nil {
 		return out
 	}
-	for name, text := range ev.textsOfTest(t.outputs, "Outputs are an object of strings", `outputs must be an object of strings: outputs = { "exec.certificate" = "the output" }.`) {
+	for name, text := range ev.textsOfTest(t.outputs, "Outputs are an object of strings",
+		`outputs must be an object of strings: outputs = { "exec.certificate" = "the output" }.`) {
 		if prefix := t.Prefix(); !strings.HasPrefix(name, prefix) {
 			name = prefix + name
 		}
@@ -264,7 +269,8 @@ func (ev *evaluator) unusedOutputs(t *Test) {
 	}
 	for _, id := range sortedKeys(ev.outputs) {
 		if name := strings.TrimPrefix(id, t.Prefix()); !ev.asked[id] {
-			ev.errorf(rangeOf(t.outputs.Expr.Range()), "Unused output in a test", "No state of the test uses the result of %s. Remove it from outputs.%s", name, Suggest(name, asked))
+			ev.errorf(rangeOf(t.outputs.Expr.Range()), "Unused output in a test",
+				"No state of the test uses the result of %s. Remove it from outputs.%s", name, Suggest(name, asked))
 		}
 	}
 	all, rng, _ := ev.exportedOfTest()

@@ -116,7 +116,9 @@ func (ev *evaluator) convertVar(v *variable, val cty.Value, rng diag.Range) (cty
 	}
 	out, err := convert.Convert(val, v.typ)
 	if err != nil {
-		ev.errorf(rng, "Wrong type", "The variable %q must be %s (declared at %s), and this is %s.%s", v.name, diag.One(v.typ.FriendlyName()), v.rng, diag.One(val.Type().FriendlyName()), why(err))
+		ev.errorf(rng, "Wrong type",
+			"The variable %q must be %s (declared at %s), "+
+				"and this is %s.%s", v.name, diag.One(v.typ.FriendlyName()), v.rng, diag.One(val.Type().FriendlyName()), why(err))
 		return cty.NilVal, false
 	}
 	return out, true
@@ -135,7 +137,9 @@ func (ev *evaluator) fromText(v *variable, lv layerValue) (cty.Value, bool) {
 	}
 	e, hds := hclsyntax.ParseExpression([]byte(text), "command line", hcl.InitialPos)
 	if hds.HasErrors() {
-		ev.errorf(lv.rng, "Bad value", `The value of the variable %q is not a valid %s: %s. Write it in the syntax of the language, for example --var '%s=["a"]'.`, v.name, v.typ.FriendlyName(), hds[0].Summary, v.name)
+		ev.errorf(lv.rng, "Bad value",
+			`The value of the variable %q is not a valid %s: %s. Write it in the syntax of the language, `+
+				`for example --var '%s=["a"]'.`, v.name, v.typ.FriendlyName(), hds[0].Summary, v.name)
 		return cty.NilVal, false
 	}
 	checkDivisions(e)
@@ -256,12 +260,16 @@ func (ev *evaluator) factValue(f *fact) (cty.Value, bool) {
 			return cty.NilVal, false
 		}
 	default:
-		ev.errorf(f.rng, "Fact is missing", "The target has no fact %q.%s Set a default in the fact block. To list all facts, run: fettle facts", f.name, Suggest(f.name, keysOf(ev.in.Facts)))
+		ev.errorf(f.rng, "Fact is missing",
+			"The target has no fact %q.%s Set a default in the fact block. To list all facts, run: "+
+				"fettle facts", f.name, Suggest(f.name, keysOf(ev.in.Facts)))
 		return cty.NilVal, false
 	}
 	out, err := convert.Convert(v, f.typ)
 	if err != nil {
-		ev.errorf(f.rng, "Wrong type", "The fact %q is declared as %s, but the value on the target is %s.", f.name, diag.One(f.typ.FriendlyName()), diag.One(v.Type().FriendlyName()))
+		ev.errorf(f.rng, "Wrong type",
+			"The fact %q is declared as %s, "+
+				"but the value on the target is %s.", f.name, diag.One(f.typ.FriendlyName()), diag.One(v.Type().FriendlyName()))
 		return cty.NilVal, false
 	}
 	return out, true

@@ -134,6 +134,8 @@ func (p *Program) vendored(dir string) diag.List {
 		more, changed = fmt.Sprintf(" and %d more", n-3), changed[:3]
 	}
 	name := path.Base(dir)
-	return diag.List{diag.Errorf(at, "Module was changed", "The lock names the module %s, version %s of %s, but these files differ: %s%s. To undo the changes, run: fettle module update %s --version %s — or, to keep them, remove %s.",
+	return diag.List{diag.Errorf(at, "Module was changed",
+		"The lock names the module %s, version %s of %s, but these files differ: %s%s. To undo the changes, run: "+
+			"fettle module update %s --version %s — or, to keep them, remove %s.",
 		name, l.Name(), l.Source, strings.Join(changed, ", "), more, name, l.Name(), at.File)}
 }

@@ -103,7 +103,8 @@ func (ev *evaluator) walkInstance(in *instance, parent int) {
 		refs = append(slices.Clone(refs), m.refs...)
 	}
 	if ev.count++; ev.count > catalog.MaxStates {
-		ev.errorf(st.decl.rng, "Too many states", "A target can have at most %d states. Distribute the states over several targets.", catalog.MaxStates)
+		ev.errorf(st.decl.rng, "Too many states",
+			"A target can have at most %d states. Distribute the states over several targets.", catalog.MaxStates)
 		ev.full = true
 		return
 	}

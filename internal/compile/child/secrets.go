@@ -76,9 +76,13 @@ func (s *secrets) open(name string) (kind.Secret, error) {
 // needed describes how to get access to a secret that a run needs.
 func needed(name string, e *vault.NotOpenError) error {
 	if e.None {
-		return fmt.Errorf("the secret %q cannot be decrypted: %v. Create a key with: fettle secret identity — then, on a host that can decrypt the secrets: fettle secret add-recipient host NAME KEY", name, e)
+		return fmt.Errorf(
+			"the secret %q cannot be decrypted: %v. Create a key with: fettle secret identity — then, on a host that can decrypt the secrets: "+
+				"fettle secret add-recipient host NAME KEY", name, e)
 	}
-	return fmt.Errorf("the secret %q cannot be decrypted: %v. Print the key of this host with: fettle secret identity — then, on a host that can decrypt the secret: fettle secret add-recipient host NAME KEY", name, e)
+	return fmt.Errorf(
+		"the secret %q cannot be decrypted: %v. Print the key of this host with: fettle secret identity — then, "+
+			"on a host that can decrypt the secret: fettle secret add-recipient host NAME KEY", name, e)
 }
 
 // bundle returns the keys that a host needs for the sealed content of a list.

@@ -66,21 +66,32 @@ func (c *Compiler) reason(end sandbox.End, words string, err, cause error) (summ
 	}
 	switch {
 	case errors.Is(cause, context.DeadlineExceeded):
-		return "Compiling took too long", fmt.Sprintf("fettle stopped the compiler after %s. Look for loops that multiply values, or allow more time: --compile-timeout %s.", c.timeout, 4*c.timeout)
+		return "Compiling took too long", fmt.Sprintf(
+			"fettle stopped the compiler after %s. Look for loops that multiply values, or allow more time: "+
+				"--compile-timeout %s.", c.timeout, 4*c.timeout)
 	case cause != nil:
 		return "Compiling was interrupted", fmt.Sprintf("The compiler was stopped: %v. Run the command again.", cause)
 	case end.OutOfStack():
 		return "Too deeply nested", "The compiler needed more stack than is available. Split nested expressions with locals."
 	case end.OutOfMemory():
-		return "Compiling took too much memory", fmt.Sprintf("fettle stopped the compiler at %d MiB of memory. Look for loops that multiply values, or allow more memory: --compile-memory %d.", memory>>20, 4*memory>>20)
+		return "Compiling took too much memory", fmt.Sprintf(
+			"fettle stopped the compiler at %d MiB of memory. Look for loops that multiply values, or allow more memory: "+
+				"--compile-memory %d.", memory>>20, 4*memory>>20)
 	case end.Killed && end.CPU >= limits.CPU-time.Second:
-		return "Compiling took too long", fmt.Sprintf("fettle stopped the compiler after %s of CPU time. Look for loops that multiply values, or allow more time: --compile-timeout %s.", end.CPU.Round(time.Second), 4*c.timeout)
+		return "Compiling took too long", fmt.Sprintf(
+			"fettle stopped the compiler after %s of CPU time. Look for loops that multiply values, or allow more time: "+
+				"--compile-timeout %s.", end.CPU.Round(time.Second), 4*c.timeout)
 	case end.Signal != "":
-		return "Compiler was killed", fmt.Sprintf("The compiler was killed with the signal %q. If memory is short, the kernel does this. Free memory, then run fettle again.", end.Signal)
+		return "Compiler was killed", fmt.Sprintf(
+			"The compiler was killed with the signal %q. If memory is short, the kernel does this. Free memory, then run fettle again.", end.Signal)
 	case errors.Is(err, child.ErrNonsense):
-		return "Invalid answer of the compiler", fmt.Sprintf("The compiler process returned invalid data: %v. The repository may have attacked the compiler; do not trust it. If you trust the repository, this is a bug in fettle; please report it.", err)
+		return "Invalid answer of the compiler", fmt.Sprintf(
+			"The compiler process returned invalid data: %v. The repository may have attacked the compiler; do not trust it. "+
+				"If you trust the repository, this is a bug in fettle; please report it.", err)
 	}
-	return "Compiler crashed", fmt.Sprintf("The compiler process ended unexpectedly (%s). This is a bug in fettle; please report it. Until it is fixed, remove the configuration at this place.", words)
+	return "Compiler crashed", fmt.Sprintf(
+		"The compiler process ended unexpectedly (%s). This is a bug in fettle; please report it. Until it is fixed, "+
+			"remove the configuration at this place.", words)
 }
 
 // firstLine returns the first nonempty line of the child's output, with control characters escaped.

@@ -44,14 +44,18 @@ func admitSigned(m *signed.Memory, d fleet.Job) (Admission, error) {
 
 func sameJob(c content.Command, run *fleet.Command) error {
 	if c.Call != content.JobCall {
-		return fmt.Errorf("cannot accept the job: its signature is for the call %.40q and not for a job. Sign the job: fettle job run --sign-key FILE -- COMMAND", c.Call)
+		return fmt.Errorf(
+			"cannot accept the job: its signature is for the call %.40q and not for a job. Sign the job: "+
+				"fettle job run --sign-key FILE -- COMMAND", c.Call)
 	}
 	given, err := json.Marshal(run)
 	if err != nil {
 		return fmt.Errorf("cannot compare the job with its signature: %w", err)
 	}
 	if !bytes.Equal(given, c.Params) {
-		return errors.New("cannot accept the job: the delivered command differs from the signed command. If hub and agent have the same version, the hub altered the command: see fettle-security, stolen hubs")
+		return errors.New(
+			"cannot accept the job: the delivered command differs from the signed command. If hub and agent have the same version, " +
+				"the hub altered the command: see fettle-security, stolen hubs")
 	}
 	return nil
 }

@@ -134,7 +134,9 @@ func (r *Runner) declared(ctx context.Context, act machine.RunJob) (executor.Com
 	call, ds := r.Call(compile.Input{Tree: tree, Target: act.Has.Name, Facts: facts, NeedSecrets: true}, name, act.Job.Run.Params, false)
 	for _, p := range call.Action.Params {
 		if _, given := act.Job.Run.Params[p.Name]; given && p.Secret {
-			return executor.Command{}, fmt.Errorf("cannot run %q: a job must not contain a value for the secret parameter %q, because hubs store jobs in plain text. Use fettle run, and replace the secret that this job contained", name, p.Name)
+			return executor.Command{}, fmt.Errorf(
+				"cannot run %q: a job must not contain a value for the secret parameter %q, because hubs store jobs in plain text. Use fettle run, "+
+					"and replace the secret that this job contained", name, p.Name)
 		}
 	}
 	if err := ds.Err(); err != nil {

@@ -162,7 +162,9 @@ func (r *Runner) enforce(ctx context.Context, x executor.Executor, has *prepared
 	req.Verify = run.Full
 	p, err := x.Plan(ctx, req)
 	if errors.Is(err, executor.ErrForeign) {
-		return broken(fmt.Errorf("%w; the agent waits: undo the applied configuration (fettle rollback origin), or let the agent replace it (fettle agent enrol --adopt)", err))
+		return broken(fmt.Errorf(
+			"%w; the agent waits: undo the applied configuration (fettle rollback origin), "+
+				"or let the agent replace it (fettle agent enrol --adopt)", err))
 	}
 	if err != nil {
 		return has.owners.ended(ctx, &plan.Plan{}, nil, err)

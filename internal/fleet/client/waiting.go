@@ -43,9 +43,13 @@ func (c *Client) unanswered(err error, mayBeDone bool) error {
 	var late net.Error
 	switch {
 	case mayBeDone:
-		return fmt.Errorf("the result of the request is unknown: the hub at %s received it and did not answer: %w. Check the result before you try again", c.base, err)
+		return fmt.Errorf(
+			"the result of the request is unknown: the hub at %s received it and did not answer: %w. "+
+				"Check the result before you try again", c.base, err)
 	case errors.As(err, &late) && late.Timeout():
-		return fmt.Errorf("cannot reach the hub at %s: it does not answer: %w. Check that it runs, or log in to another hub: fettle login https://HOST:PORT", c.base, err)
+		return fmt.Errorf(
+			"cannot reach the hub at %s: it does not answer: %w. Check that it runs, or log in to another hub: "+
+				"fettle login https://HOST:PORT", c.base, err)
 	}
 	return fmt.Errorf("cannot reach the hub at %s: %w", c.base, err)
 }

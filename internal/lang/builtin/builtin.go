@@ -66,7 +66,9 @@ func Commands() []Command {
 	lists := lang.Part{Name: "package-lists", Action: "package-lists", MaxFailed: "0"}
 	return []Command{
 		roll("rolling-restart", "restart a unit on all targets, a few at a time; stop at the first failure", "the unit", "service-restart"),
-		roll("rolling-upgrade", "update the package lists on all targets, then upgrade a package a few targets at a time; stop at the first failure", "the package", "package-upgrade", lists),
+		roll("rolling-upgrade",
+			"update the package lists on all targets, then upgrade a package a few targets at a time; "+
+				"stop at the first failure", "the package", "package-upgrade", lists),
 	}
 }
 

@@ -98,7 +98,9 @@ func Quote(s string) string {
 // of one mapping.
 func Unique(keys map[string]*Node, key *Node) *Error {
 	if old := keys[key.Text]; old != nil {
-		return Errorf(key.Src, key.Start, key.End, "Key twice", "The key %s is already at %s in the same mapping. Remove one of the two. If the mapping needs the same block twice, write a list of mappings.", Quote(key.Text), old.Range())
+		return Errorf(key.Src, key.Start, key.End, "Key twice",
+			"The key %s is already at %s in the same mapping. Remove one of the two. If the mapping needs the same block twice, "+
+				"write a list of mappings.", Quote(key.Text), old.Range())
 	}
 	keys[key.Text] = key
 	return nil

@@ -125,7 +125,8 @@ func (d *Dir) Load() (machine.Kept, error) {
 		return k, fmt.Errorf("cannot read the state of the agent: %w", err)
 	}
 	if k.Format != machine.Format {
-		return k, fmt.Errorf("cannot read the state of the agent: it has the format %.40q, and this version of fettle reads only %s", k.Format, machine.Format)
+		return k, fmt.Errorf(
+			"cannot read the state of the agent: it has the format %.40q, and this version of fettle reads only %s", k.Format, machine.Format)
 	}
 	return k, nil
 }

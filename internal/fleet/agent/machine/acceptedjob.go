@@ -77,7 +77,8 @@ func (m *Machine) keep(d fleet.Job) error {
 		return fmt.Errorf("cannot accept a signature of %d bytes: the limit is %d", len(d.Signed), fleet.MaxSignedJob)
 	}
 	if len(m.AcceptedJobs) >= maxAcceptedJobs {
-		return fmt.Errorf("cannot accept the job: %d jobs wait or run on this host already. Send it again after some of them have ended", len(m.AcceptedJobs))
+		return fmt.Errorf(
+			"cannot accept the job: %d jobs wait or run on this host already. Send it again after some of them have ended", len(m.AcceptedJobs))
 	}
 	m.AcceptedJobs = append(m.AcceptedJobs, AcceptedJob{Job: d})
 	return nil

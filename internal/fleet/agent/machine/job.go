@@ -17,7 +17,7 @@ func (m *Machine) receiveJob(d fleet.Job) {
 		m.do(AcknowledgeJob{fleet.JobAnswer{ID: d.ID, Error: err.Error()}})
 		return
 	}
-	if d.What == fleet.JobReport && d.Arg == fleet.FullReport { // hubs send it and can repeat it safely; it must not displace other remembered jobs
+	if d.What == fleet.JobReport && d.Arg == fleet.FullReport { // hubs can repeat it safely, and it must not displace other jobs
 		m.do(AcknowledgeJob{fleet.JobAnswer{ID: d.ID}})
 		return
 	}
@@ -53,7 +53,9 @@ func (m *Machine) planJob(d fleet.Job) error {
 	case fleet.JobCancel:
 		m.cancelJob(d.Arg)
 	default:
-		return fmt.Errorf("cannot execute a job of the type %.40q: this agent supports %s, %s, %s, %s and %s", d.What, fleet.JobApply, fleet.JobVerify, fleet.JobReport, fleet.JobRun, fleet.JobForgetCertificate)
+		return fmt.Errorf(
+			"cannot execute a job of the type %.40q: this agent supports %s, %s, %s, "+
+				"%s and %s", d.What, fleet.JobApply, fleet.JobVerify, fleet.JobReport, fleet.JobRun, fleet.JobForgetCertificate)
 	}
 	if (d.What == fleet.JobApply || d.What == fleet.JobVerify) && m.Accepted == nil && m.Good == nil {
 		m.Apply, m.Verify = "", ""

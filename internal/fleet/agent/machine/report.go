@@ -72,7 +72,8 @@ func (m *Machine) number(e fleet.Event) fleet.Report {
 	if m.seq-m.acked < MaxOutbox {
 		m.seq++
 	} else {
-		e.Text = clip(strings.TrimSpace(e.Text + fmt.Sprintf(" (the outbox is full: events between report %d and this one were dropped)", m.seq-1)))
+		e.Text = clip(strings.TrimSpace(e.Text + fmt.Sprintf(
+			" (the outbox is full: events between report %d and this one were dropped)", m.seq-1)))
 	}
 	return fleet.Report{Format: fleet.ReportFormat, Target: m.cfg.Target, Seq: m.seq, Boot: m.cfg.Boot, At: m.now.Wall, Event: e, Status: m.Status()}
 }

@@ -29,7 +29,8 @@ func (m *Member) Binary(ctx context.Context, p fleet.Binary, arch, runs string) 
 			return nil, fmt.Errorf("%w: %w", agent.ErrNever, err)
 		}
 		if debver.Compare(p.Version, runs) < 0 {
-			return nil, fmt.Errorf("%w: version %s is older than %s; a host that requires signatures accepts only newer versions", agent.ErrNever, p.Version, runs)
+			return nil, fmt.Errorf(
+				"%w: version %s is older than %s; a host that requires signatures accepts only newer versions", agent.ErrNever, p.Version, runs)
 		}
 	}
 	conf, err := m.tls()

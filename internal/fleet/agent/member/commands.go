@@ -12,7 +12,9 @@ import (
 func CommandTrust(m *Member) (content.CommandTrust, error) {
 	signers, err := m.signers()
 	if err == nil && signers == nil {
-		err = errors.New("cannot accept commands: this host requires signed commands, and has no file /etc/fettle/allowed_signers. Write the keys of the operators into it, or use --via ssh")
+		err = errors.New(
+			"cannot accept commands: this host requires signed commands, and has no file /etc/fettle/allowed_signers. " +
+				"Write the keys of the operators into it, or use --via ssh")
 	}
 	if err != nil {
 		return content.CommandTrust{}, err

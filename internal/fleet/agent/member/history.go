@@ -86,7 +86,8 @@ func (m *Member) verifyHistory(ctx context.Context, rt http.RoundTripper, l line
 
 // advice is the next step after a history that is not acceptable.
 func advice(l lineage) string {
-	return fmt.Sprintf("Review all changes since %.12s. To accept the commit on this host anyway, run: fettle target pin %s --branch %.12s --permit",
+	return fmt.Sprintf(
+		"Review all changes since %.12s. To accept the commit on this host anyway, run: fettle target pin %s --branch %.12s --permit",
 		l.Accepted()[0], l.claim.Target, l.Commit)
 }
 

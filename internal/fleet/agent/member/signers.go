@@ -64,5 +64,7 @@ func (m *Member) mayDoWithout() error {
 	case err != nil:
 		return fmt.Errorf("cannot determine whether signatures are required: %w", err)
 	}
-	return fmt.Errorf("cannot verify signatures: the file allowed_signers is missing, but existed before; %w. To accept unsigned commits from now on, remove the file %s in the agent's directory", errSignersGone, requiredFile)
+	return fmt.Errorf(
+		"cannot verify signatures: the file allowed_signers is missing, but existed before; %w. To accept unsigned commits from now on, "+
+			"remove the file %s in the agent's directory", errSignersGone, requiredFile)
 }

@@ -79,7 +79,9 @@ func (m *Memory) entry(c content.Command) string {
 func (m *Memory) remember(c content.Command, now int64) error {
 	before, err := m.before()
 	if err == nil && c.Until <= before {
-		return errors.New("cannot accept the command: it expired before the clock of this host was set back. Check the clocks of both hosts, and sign the command again")
+		return errors.New(
+			"cannot accept the command: it expired before the clock of this host was set back. Check the clocks of both hosts, " +
+				"and sign the command again")
 	}
 	if err == nil {
 		err = smallfile.Directory(m.Files, m.Dir)
@@ -93,7 +95,9 @@ func (m *Memory) remember(c content.Command, now int64) error {
 	err = smallfile.Make(m.Files, m.entry(c), nil)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("cannot execute the command %s again: this host accepted it before. A signature is valid for one execution. Sign the command again", c.ID)
+		return fmt.Errorf(
+			"cannot execute the command %s again: this host accepted it before. A signature is valid for one execution. "+
+				"Sign the command again", c.ID)
 	case err != nil:
 		return fmt.Errorf("cannot record the signed command, so it is not executed: %w", err)
 	}
@@ -111,7 +115,8 @@ func (m *Memory) before() (int64, error) {
 	}
 	at, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("cannot determine the executed commands: %s is damaged. Write the current time into it: date +%%s", path.Join(m.Dir, beforeFile))
+		return 0, fmt.Errorf(
+			"cannot determine the executed commands: %s is damaged. Write the current time into it: date +%%s", path.Join(m.Dir, beforeFile))
 	}
 	return at, nil
 }

@@ -52,7 +52,8 @@ func (p *parser) peek() byte {
 
 func (p *parser) value(depth int) (*front.Node, *front.Error) {
 	if depth > front.MaxDepth {
-		return nil, front.Errorf(p.src, p.i, p.i+1, "Too deeply nested", "Lists and mappings can be nested at most %d levels deep.", front.MaxDepth)
+		return nil, front.Errorf(p.src, p.i, p.i+1, "Too deeply nested",
+			"Lists and mappings can be nested at most %d levels deep.", front.MaxDepth)
 	}
 	switch c := p.peek(); {
 	case c == '{':

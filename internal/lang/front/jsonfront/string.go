@@ -55,7 +55,8 @@ func (p *parser) escape() (rune, int, *front.Error) {
 	r, ok := unit(p.text, p.i)
 	switch {
 	case !ok:
-		return 0, 0, p.errorf(p.i, "This is not an escape sequence. Use one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits.")
+		return 0, 0, p.errorf(p.i,
+			"This is not an escape sequence. Use one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t and \\u with four hexadecimal digits.")
 	case !utf16.IsSurrogate(r):
 		return r, 6, nil
 	}

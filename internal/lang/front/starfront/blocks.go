@@ -151,7 +151,9 @@ func (r *run) body(c call, fn starlark.Tuple, kwargs []starlark.Tuple) (*front.N
 		return attrs, nil
 	}
 	if _, ok := fn[0].(starlark.Callable); !ok {
-		return nil, fmt.Errorf("after the label write attributes as keyword arguments, or a function that declares the content of the block, and not a %s", fn[0].Type())
+		return nil, fmt.Errorf(
+			"after the label write attributes as keyword arguments, or a function that declares the content of the block, "+
+				"and not a %s", fn[0].Type())
 	}
 	if r.thread.CallStackDepth() > maxCalls {
 		return nil, fmt.Errorf("blocks are nested more than %d levels deep", maxCalls)

@@ -66,7 +66,8 @@ type run struct {
 // file executes one file and returns its globals.
 func (r *run) file(src *front.Source) (starlark.StringDict, error) {
 	if len(src.Text) > MaxFile {
-		return nil, front.Errorf(src, 0, 0, "File too large", "The file has %d bytes, and the limit for Starlark is %d. Split it into several files and load them.", len(src.Text), MaxFile)
+		return nil, front.Errorf(src, 0, 0, "File too large",
+			"The file has %d bytes, and the limit for Starlark is %d. Split it into several files and load them.", len(src.Text), MaxFile)
 	}
 	r.sources[src.Name] = src
 	options := &syntax.FileOptions{TopLevelControl: true}

@@ -41,7 +41,8 @@ func Parse(src *front.Source) (*front.Node, *front.Error) {
 	}
 	if err := l.Load(&second); err == nil {
 		at := src.Offset(second.Line, second.Column)
-		return nil, front.Errorf(src, at, at, "Several documents", "A file can contain only one YAML document. Move the other documents into other files.")
+		return nil, front.Errorf(src, at, at, "Several documents",
+			"A file can contain only one YAML document. Move the other documents into other files.")
 	} else if !errors.Is(err, io.EOF) {
 		return nil, syntaxError(src, err)
 	}
@@ -144,7 +145,8 @@ func (p parser) key(y *yaml.Node, depth int) (*front.Node, *front.Error) {
 	switch {
 	case y.Kind != yaml.ScalarNode:
 		if err == nil || err.Summary == "Too deeply nested" {
-			err = front.Errorf(p.src, at, at+1, "Key is not a string", "A key must be a string, and this is a list or a mapping. If the string begins with a bracket, write it in quotes.")
+			err = front.Errorf(p.src, at, at+1, "Key is not a string",
+				"A key must be a string, and this is a list or a mapping. If the string begins with a bracket, write it in quotes.")
 		}
 		return nil, err
 	case err != nil && err.Summary == ambiguous:
@@ -174,7 +176,9 @@ func (p parser) scalar(n *front.Node, y *yaml.Node) *front.Error {
 			n.Kind, n.Text = front.Bool, strings.ToLower(y.Value)
 		case "!!int", "!!float":
 			if !decimal().MatchString(y.Value) {
-				return p.errorf(n, ambiguous, "YAML parsers disagree about the value of %s. If it is a string, such as a mode, write it in quotes. Otherwise write a plain decimal number.", front.Quote(y.Value))
+				return p.errorf(n, ambiguous,
+					"YAML parsers disagree about the value of %s. If it is a string, such as a mode, write it in quotes. "+
+						"Otherwise write a plain decimal number.", front.Quote(y.Value))
 			}
 			n.Kind = front.Number
 		}
