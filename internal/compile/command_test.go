@@ -125,7 +125,7 @@ func TestBadCommands(t *testing.T) {
 		part("action = \"web.drain\"@params = { wy = 1, why = \"x\" }"):                     `no parameter "wy". Did you mean "why"?`,
 		part("action = \"service-restart\""):                                                `The parameter "name" of the action "service-restart" has no default`,
 		part("command = [\"x\", fact.hostname]"):                                            "Not known in a command",
-		part("command = [\"x\", param.y]"):                                                  `There is no parameter "y" in command c`,
+		part("command = [\"x\", param.y]"):                                                  `The command c has no parameter "y"`,
 		part("command = [\"x\"]@batch = \"many\""):                                          "Bad number of targets",
 		part("command = [\"x\"]@timeout = \"long\""):                                        "Invalid duration",
 		part("command = [\"x\"]@changes = \"no\""):                                          "True or false expected",

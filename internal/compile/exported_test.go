@@ -23,7 +23,7 @@ test "unknown" {
 }
 test "unused" {
   exported = { backends = { web1 = "10.1.1.1" }, other = {} }
-  expect { error = "Nothing here uses exported.other" }
+  expect { error = "No state of the test uses exported.other" }
 }
 test "typed" {
   exported = { backends = { web1 = [] } }

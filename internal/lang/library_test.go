@@ -39,7 +39,7 @@ func TestLibraryIsReadWhenUsed(t *testing.T) {
 		}
 	}
 	library["d.hcl"] = &fstest.MapFile{Data: []byte("define \"one\" {}\n")}
-	if _, ds := Load(repo.MapTree(map[string]string{"fettle.hcl": ""}), Options{Stdlib: library}); ds.Err() == nil || !strings.Contains(ds.Err().Error(), "is defined in a.hcl already") {
+	if _, ds := Load(repo.MapTree(map[string]string{"fettle.hcl": ""}), Options{Stdlib: library}); ds.Err() == nil || !strings.Contains(ds.Err().Error(), "is already defined in a.hcl") {
 		t.Errorf("a kind twice: %v", ds.Err())
 	}
 }

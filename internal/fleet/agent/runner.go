@@ -46,7 +46,7 @@ type Runner struct {
 	Now      func() time.Time
 	Version  string
 	// Adopts reports whether the agent may replace configuration that another repository or target
-	// applied on this host. Adopted is called after the first successful run with this permission.
+	// applied on this host. Adopted is called after a successful run with this permission.
 	// nil: it is never replaced.
 	Adopts  func() bool
 	Adopted func()

@@ -17,8 +17,8 @@ import (
 const maxEvent = 1 << 20
 
 // Follow calls each for new events, from one goroutine, until ctx ends, each returns an error or
-// the hub refuses. It reconnects a broken connection without losing or repeating events, and calls
-// lost before, if lost is not nil.
+// the hub refuses. It reconnects a broken connection without losing or repeating events. If lost is
+// not nil, it is called with the error of the broken connection.
 func (c *Client) Follow(ctx context.Context, e EventQuery, each func(document.Event) error, lost func(error)) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		began := false

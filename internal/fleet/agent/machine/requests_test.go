@@ -29,7 +29,7 @@ func TestRequests(t *testing.T) {
 		"apply nothing":           {fleet.Job{What: fleet.JobApply}, true, "nothing is assigned", "no run", ""},
 		"verify nothing":          {fleet.Job{What: fleet.JobVerify}, true, "nothing is assigned", "no run", ""},
 		"report nothing":          {fleet.Job{What: fleet.JobReport}, true, "", "no run", "told"},
-		"run nothing":             {fleet.Job{What: fleet.JobRun}, false, "cannot run nothing", "no run", ""},
+		"run nothing":             {fleet.Job{What: fleet.JobRun}, false, "it contains no command", "no run", ""},
 		"the longest signature":   {*long(fleet.MaxSignedJob), false, "", "no run", ""},
 		"too long, the signature": {*long(fleet.MaxSignedJob + 1), false, "cannot accept a signature", "no run", ""},
 	} {

@@ -166,7 +166,7 @@ func (m *Member) Contact(ctx context.Context) error {
 }
 
 // Request sends a request of this target to a hub through a new connection. It can run at the same
-// time as the agent. The answer is AskDone or AskHeld; a refusal is an error.
+// time as the agent. The answer is fleet.RequestDone or fleet.RequestPending; a refusal is an error.
 func (m *Member) Request(ctx context.Context, a fleet.Request) (answer fleet.RequestAnswer, err error) {
 	err = m.connect(ctx, func(ctx context.Context, l fleet.Link) error {
 		answer, err = RequestOver(ctx, l, a)
