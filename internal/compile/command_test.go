@@ -129,11 +129,11 @@ func TestBadCommands(t *testing.T) {
 		part("command = [\"x\"]@batch = \"many\""):                                          "Bad number of targets",
 		part("command = [\"x\"]@timeout = \"long\""):                                        "Invalid duration",
 		part("command = [\"x\"]@changes = \"no\""):                                          "True or false expected",
-		part("command = []"):                                                                "A command is a list of words",
-		part("command = [\"x\"]@targets = []"):                                              "targets is a list of texts",
-		part("action = \"web.drain\"@params = 3"):                                           "Write params = { name = value }",
-		`command "drain" {@part "p" {@command = ["x"]@}@}`:                                  "fettle run could mean either",
-		`command "service-restart" {@part "p" {@command = ["x"]@}@}`:                        "that is built in",
+		part("command = []"):                                                                "A command must be a list of words",
+		part("command = [\"x\"]@targets = []"):                                              "targets must be a list with at least one string",
+		part("action = \"web.drain\"@params = 3"):                                           "params must be an object",
+		`command "drain" {@part "p" {@command = ["x"]@}@}`:                                  "fettle run cannot distinguish the two",
+		`command "service-restart" {@part "p" {@command = ["x"]@}@}`:                        "There is a built-in action",
 		`command "c" {@param "k" {@secret = true@}@part "p" {@command = ["x", param.k]@}@}`: "Secret in a visible place",
 	} {
 		r := commandRepository(strings.ReplaceAll(text, "@", "\n") + "\n")
