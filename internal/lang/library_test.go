@@ -23,8 +23,8 @@ func TestLibraryIsReadWhenUsed(t *testing.T) {
 		{"", "", ""},
 		{"one \"x\" {}\n", "", "a.hcl"},
 		{"broken \"x\" {}\n", "stdlib/b.hcl", "b.hcl"},
-		{"with \"x\" {}\n", "Only define blocks may stand here", "c.hcl"},
-		{"define \"two\" {}\n", "is a kind that is built in", ""},
+		{"with \"x\" {}\n", "The standard library can contain only define blocks", "c.hcl"},
+		{"define \"two\" {}\n", "is a built-in kind", ""},
 		{"tow \"x\" {}\n", "Did you mean \"two\"?", ""},
 	} {
 		p, ds := Load(repo.MapTree(map[string]string{"fettle.hcl": "locals {}\n" + c.text}), Options{Stdlib: library})

@@ -204,7 +204,7 @@ func TestSSHErrorOnce(t *testing.T) {
 	}
 	p, _ := lang.Load(repo.MapTree(map[string]string{"fettle.hcl": text}), lang.Options{})
 	_, ds := p.Targets()
-	if len(ds) != 1 || ds[0].Severity != diag.Error || !strings.Contains(ds[0].Detail, `for the target "t0"`) {
+	if len(ds) != 1 || ds[0].Severity != diag.Error || !strings.Contains(ds[0].Detail, `The target is "t0"`) {
 		t.Error(ds)
 	}
 }

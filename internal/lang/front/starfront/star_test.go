@@ -39,7 +39,7 @@ func TestPlaces(t *testing.T) {
 // Programs have limits. Exceeding a limit is reported with its place.
 func TestBounds(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"steps":  {"[0 for i in range(100000) for j in range(100000)]", "more than 10000000 steps"},
+		"steps":  {"[0 for i in range(100000) for j in range(100000)]", "more than 10000000 computation steps"},
 		"range":  {"range(100001)", "more than 100000 numbers"},
 		"file":   {strings.Repeat("#", starfront.MaxFile+1), "limit for Starlark"},
 		"values": {"def f():\n  x = [1]\n  for i in range(40):\n    x = [x, x]\n  locals(a = x)\nf()", "500000 values"},
