@@ -19,7 +19,7 @@ func TestTestsGiveExportedValues(t *testing.T) {
   expect { steps = ["COPY * /etc/lb"] }
 }
 test "unknown" {
-  expect { held = ["file[\"/etc/lb\"]"] }
+  expect { deferred = ["file[\"/etc/lb\"]"] }
 }
 test "unused" {
   exported = { backends = { web1 = "10.1.1.1" }, other = {} }

@@ -78,7 +78,7 @@ func checkCircle(t *rapid.T, own map[string][]string, said string) {
 		t.Fatalf("modules need each other, and it says\n%s", said)
 	}
 	var hops []string
-	for _, hop := range strings.Split(way[:strings.Index(way, ". Take")], " → ") {
+	for _, hop := range strings.Split(way[:strings.Index(way, ". Remove")], " → ") {
 		name, _, _ := strings.Cut(hop, " ")
 		hops = append(hops, name)
 	}

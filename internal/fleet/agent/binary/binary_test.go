@@ -51,7 +51,7 @@ func TestNoLoop(t *testing.T) {
 	for choice := binary.Try; choice == binary.Try; n++ {
 		k, choice = binary.Decide(k, old)
 	}
-	if n != 4 || k.Failed == nil || k.Trial != nil || !strings.Contains(k.Failed.Why, "begun 3 times") {
+	if n != 4 || k.Failed == nil || k.Trial != nil || !strings.Contains(k.Failed.Why, "started 3 times") {
 		t.Errorf("%d starts, %+v", n, k)
 	}
 	k = k.Begin(build("1.6"), time.Minute).Settled(build("1.6").Digest)

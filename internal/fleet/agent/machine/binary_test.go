@@ -97,7 +97,7 @@ func TestUpgradeFails(t *testing.T) {
 	w.step(machine.Prepared{Digest: bad, Version: "2", Error: "it is not signed", Never: true})
 	w.elapse(24 * time.Hour)
 	want(t, "and not any more", w.replacing(), "prepare 2, prepare 2, settle")
-	want(t, "told", w.of(fleet.Upgraded), "not to 2, it stays 1: it is not signed")
+	want(t, "told", w.of(fleet.Upgraded), "not to 2, the agent keeps version 1: it is not signed")
 	w.step(machine.JobReceived{Job: fleet.Job{ID: "x", What: fleet.JobApply}})
 	want(t, "unless somebody asks", w.replacing(), "prepare 2, prepare 2, settle, prepare 2")
 	w.step(machine.Prepared{Digest: bad, Version: "2"})
@@ -106,10 +106,10 @@ func TestUpgradeFails(t *testing.T) {
 	w.cfg.Binary.FailedDigest, w.cfg.Binary.Failed.Version, w.cfg.Binary.Why = bad, "2", "it reached no hub"
 	w.did = nil
 	w.start()
-	want(t, "the old one is back", w.of(fleet.Upgraded), "not to 2, it stays 1: it reached no hub")
+	want(t, "the old one is back", w.of(fleet.Upgraded), "not to 2, the agent keeps version 1: it reached no hub")
 	w.start()
 	w.elapse(time.Hour)
-	want(t, "it is told once", w.of(fleet.Upgraded), "not to 2, it stays 1: it reached no hub")
+	want(t, "it is told once", w.of(fleet.Upgraded), "not to 2, the agent keeps version 1: it reached no hub")
 	want(t, "and not tried", w.replacing(), "settle")
 	w.offer(binaryConfig(2, "3"))
 	want(t, "another one is", w.replacing(), "settle, prepare 3")

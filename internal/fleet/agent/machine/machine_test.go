@@ -307,7 +307,7 @@ func TestTheOutboxIsFull(t *testing.T) {
 		t.Errorf("%d reports", len(w.outbox))
 	}
 	newest := w.outbox[machine.MaxOutbox]
-	if newest.Status.Generation != 2*machine.MaxOutbox || !strings.Contains(newest.Event.Text, "not told") {
+	if newest.Status.Generation != 2*machine.MaxOutbox || !strings.Contains(newest.Event.Text, "were dropped") {
 		t.Errorf("%+v", newest)
 	}
 	w.all = []fleet.Assignment{assignment(2 * machine.MaxOutbox)}

@@ -151,7 +151,7 @@ func TestFullMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := u.memory(files, &now).Accept(u.sign(t, 200), fits); err == nil || !strings.Contains(err.Error(), "valid still") {
+	if _, _, err := u.memory(files, &now).Accept(u.sign(t, 200), fits); err == nil || !strings.Contains(err.Error(), "still valid") {
 		t.Error(err)
 	}
 	now = 300
