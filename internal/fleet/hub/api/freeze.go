@@ -60,8 +60,7 @@ func (c *call) unfreezeAll() (any, error) {
 		return nil, err
 	}
 	if all == nil {
-		return nil, &Refusal{http.StatusConflict,
-			"cannot unfreeze all targets: there is no freeze of the whole fleet", "See which targets are frozen: fettle target list"}
+		return done("This hub has no freeze of all targets. Targets with a freeze of their own stay frozen: fettle target list.")(c.h.Backend.UnfreezeAll(c.r.Context(), c.who))
 	}
 	return done("The freeze of all targets by %s has ended. Targets with a freeze of their own stay frozen.", all.By)(c.h.Backend.UnfreezeAll(c.r.Context(), c.who))
 }
