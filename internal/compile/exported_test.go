@@ -27,7 +27,7 @@ test "unused" {
 }
 test "typed" {
   exported = { backends = { web1 = [] } }
-  expect { error = "each a string" }
+  expect { error = "a string for each target" }
 }
 `}))
 	ids, ds := r.Tests()
