@@ -34,8 +34,8 @@ func BaseOf(t testing.TB, r Release) string {
 // base is the directory of a complete base image.
 type base string
 
-// tree is the root directory of a host. pool holds the .deb files of packages that hosts
-// can install, and system those of the packages that the tree consists of.
+// tree is the root directory of a host. pool contains the .deb files of packages that hosts can
+// install, and system the .deb files of the packages in the tree.
 func (b base) tree() string   { return filepath.Join(string(b), "tree") }
 func (b base) pool() string   { return filepath.Join(string(b), "pool") }
 func (b base) system() string { return filepath.Join(string(b), "system") }
@@ -51,8 +51,8 @@ func ensureBases(releases []Release) error {
 	return errors.Join(errs...)
 }
 
-// ensureBase returns the base image of a release and builds it if the cache lacks it.
-// Of several processes one builds and the others wait.
+// ensureBase returns the base image of a release, and builds it if it is not in the cache. If several
+// processes need it, one of them builds it.
 func ensureBase(release Release) (base, error) {
 	if err := release.check(); err != nil {
 		return "", err

@@ -15,8 +15,8 @@ import (
 	"syscall"
 )
 
-// rebootCode is what systemd-nspawn exits with when its host asked for a
-// reboot: whoever started it has to start it again.
+// rebootCode is the exit code of systemd-nspawn for a reboot of its host, which must then be started
+// again.
 const rebootCode = 133
 
 // boot is one life of a host, from power to power loss.
@@ -110,7 +110,7 @@ func (h *Host) supervise(b *boot, cmd *exec.Cmd, sock *net.UnixConn, started cha
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if b.code == rebootCode && !h.off {
-		h.launch() // a failure shows as a boot that never comes
+		h.launch() // after a failure, the wait for the boot times out
 	}
 }
 

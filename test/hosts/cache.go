@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// cacheDir returns the directory for base images and worlds: $FETTLE_TEST_CACHE,
-// else fettle-test below $XDG_CACHE_HOME, else /var/cache/fettle-test.
+// cacheDir returns the directory for base images and worlds: $FETTLE_TEST_CACHE, or fettle-test below
+// $XDG_CACHE_HOME, or /var/cache/fettle-test.
 func cacheDir() string {
 	if dir := os.Getenv("FETTLE_TEST_CACHE"); dir != "" {
 		return dir
@@ -21,9 +21,8 @@ func cacheDir() string {
 	return "/var/cache/fettle-test"
 }
 
-// lock takes an exclusive lock on path, a file or directory that is created as an
-// empty file if it is missing, and waits for it. Closing the file releases it;
-// so does the death of the process.
+// lock waits for a lock on path, and creates a missing path as an empty file. The lock ends when the
+// file is closed or the process ends.
 func lock(path string, how int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o644)
 	if errors.Is(err, syscall.EISDIR) {
@@ -108,8 +107,8 @@ func sweep(worlds string) error {
 	return nil
 }
 
-// removeWorld removes what outlives the processes of a world. What cannot be
-// removed now is left to the next sweep.
+// removeWorld removes the files of a world after its processes have ended. The next sweep tries again
+// to remove the rest.
 func removeWorld(dir string) {
 	for _, root := range cgroupRoots() {
 		removeCgroup(filepath.Join(root, worldGroup(dir)))

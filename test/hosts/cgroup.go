@@ -31,8 +31,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// freshCgroup creates the cgroup named group in every hierarchy, empty of what
-// an earlier boot left in it.
+// freshCgroup creates an empty cgroup with the name group in every hierarchy, and removes the groups
+// of an earlier boot.
 func freshCgroup(group string) error {
 	for _, root := range cgroupRoots() {
 		removeCgroup(filepath.Join(root, group))

@@ -8,13 +8,12 @@ import (
 	"strings"
 )
 
-// Compare returns one line for each difference between two snapshots, sorted.
-// Times of modification count only if both the file itself is the same and
-// CompareTimes is used.
+// Compare returns one line for each difference between two snapshots, sorted. Modification times count
+// only if the file is otherwise the same and CompareTimes is used.
 //
-// allow lists differences to pass over, each a key of a Snapshot or a pattern
-// of path.Match. A pattern that begins with a slash means a file; one that ends
-// in "/**" a directory and all in it. See Identity and Volatile.
+// allow lists ignored differences, each a key of a Snapshot or a pattern of path.Match. A pattern that
+// begins with a slash names a file; with the suffix "/**" it names a directory with its content. See
+// Identity and Volatile.
 func Compare(a, b Snapshot, allow []string) []string {
 	return compare(a, b, allow, func(key string) bool { return !strings.HasPrefix(key, "mtime ") })
 }
@@ -77,9 +76,8 @@ func allowed(key string, patterns []string) bool {
 	return false
 }
 
-// Volatile lists what a Debian host changes by itself while it runs, for
-// Compare: logs, caches and the state of systemd's own housekeeping. It is
-// short on purpose: whatever is listed here, a test no longer sees.
+// Volatile lists the objects that a running Debian host changes by itself, for Compare: logs, caches
+// and the state of systemd. Keep it short: tests do not detect changes of these objects.
 func Volatile() []string {
 	return []string{
 		"/var/lib/systemd/random-seed",

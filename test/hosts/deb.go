@@ -26,11 +26,11 @@ type Deb struct {
 	// Files maps absolute paths to contents. Files in a bin or sbin directory are
 	// executable. All belong to root.
 	Files     map[string]string
-	Conffiles []string // those of Files that are the administrator's to edit
+	Conffiles []string // the files that are configuration files
 
-	// Unit is the text of the service Name.service. A package with a unit gets
-	// the maintainer scripts that enable, start, restart, stop and purge it, as
-	// Debian's own packages do, before those given here.
+	// Unit is the text of the service Name.service. A package with a unit gets maintainer scripts that
+	// enable, start, restart, stop and purge it, like packages of Debian. They run before the given
+	// scripts.
 	Unit string
 
 	Preinst, Postinst, Prerm, Postrm string // lines of shell, without "#!"
@@ -104,8 +104,8 @@ func (d Deb) control() map[string]string {
 	return files
 }
 
-// scripts returns the maintainer scripts. Those of a unit are what
-// dh_installsystemd writes.
+// scripts returns the maintainer scripts. The scripts of a unit are like the output of
+// dh_installsystemd.
 func (d Deb) scripts() map[string]string {
 	scripts := map[string]string{"preinst": d.Preinst, "postinst": d.Postinst, "prerm": d.Prerm, "postrm": d.Postrm, "config": d.Control["config"]}
 	if d.Unit == "" {

@@ -6,7 +6,7 @@
 // local repositories, so a test needs no network.
 //
 // NewWorldOf takes the Debian release of its hosts. NewWorld uses the release that
-// FETTLE_TEST_RELEASE names (bookworm, trixie), or else Debian 12.
+// FETTLE_TEST_RELEASE names (bookworm, trixie); its default is Debian 12.
 //
 // All hosts of a test binary live in one world: mount, network and process
 // namespaces that the kernel takes down with the test binary, however it ends.
@@ -23,7 +23,7 @@
 // Tests are skipped, with the reason, for a user other than root and where a
 // tool is missing; with FETTLE_TEST_HOSTS=require they fail instead.
 //
-// What these hosts cannot show: a power cut keeps the page cache, so it tests
-// the death of every process and never the loss of unsynced writes; and limits
-// of units (MemoryMax, LimitNOFILE) hold only as far as the machine lets them.
+// These hosts have two limits. A power cut keeps the page cache, so it tests the death of every
+// process and not the loss of unsynced writes. Limits of units (MemoryMax, LimitNOFILE) apply only
+// as far as the machine allows them.
 package hosts

@@ -20,10 +20,9 @@ type Result struct {
 	Stdout, Stderr string
 }
 
-// Command returns a command that runs argv on the host as root, in all of its
-// namespaces and with a plain environment, for the caller to start. It is not
-// in the host's cgroups: where that matters, run systemd-run --pipe --wait. It
-// dies with the host. It fails on a host that is off.
+// Command returns a command that runs argv on the host as root, in all of its namespaces and with a
+// minimal environment. The caller starts it. It is not in the cgroups of the host; use systemd-run
+// --pipe --wait for that. It ends with the host, and fails if the host is off.
 func (h *Host) Command(ctx context.Context, argv ...string) (*exec.Cmd, error) {
 	leader, err := h.leader()
 	if err != nil {
@@ -40,7 +39,7 @@ func enter(ctx context.Context, leader int, argv []string) *exec.Cmd {
 	return cmd
 }
 
-// Exec runs argv on the host and returns how it ended, whatever that is.
+// Exec runs argv on the host and returns its result.
 func (h *Host) Exec(argv ...string) Result { return h.ExecInput(nil, argv...) }
 
 // ExecInput is Exec with stdin read from input.

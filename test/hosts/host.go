@@ -28,8 +28,8 @@ type Bind struct {
 	Writable bool
 }
 
-// Host is one Debian host. Its methods may be called from several goroutines,
-// but those that take a test only from the test's own.
+// Host is one Debian host. Its methods are safe for concurrent use, except that methods with a test
+// parameter must be called from the goroutine of the test.
 type Host struct {
 	// Name is the host's name, which is also its hostname.
 	Name string

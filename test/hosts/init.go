@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// worldInit is process 1 of the world: it makes the world's mounts private,
-// starts the tests, reaps every orphan and returns the exit code of the tests.
-// When it ends, the kernel kills all that is left in the world.
+// worldInit is process 1 of the world: it makes the mounts private, starts the tests, reaps orphans
+// and returns the exit code of the tests. When it ends, the kernel kills all other processes of the
+// world.
 func worldInit() (int, error) {
 	if err := mountWorld(os.Getenv(envWorld)); err != nil {
 		return 0, err
@@ -49,8 +49,8 @@ func mountWorld(dir string) error {
 // overlayMagic is the f_type that statfs(2) reports for overlayfs.
 const overlayMagic = 0x794c7630
 
-// mountUppers puts the hosts' own files on a tmpfs where the cache itself is an
-// overlay (as inside a container), which cannot be the upper layer of another.
+// mountUppers stores the files of hosts on a tmpfs if the cache itself is on an overlay, as inside a
+// container: an overlay cannot be the upper layer of another overlay.
 func mountUppers(dir string) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(dir, &fs); err != nil {

@@ -14,7 +14,7 @@ import (
 // The environment variables that carry a test binary through its stages. The
 // world's directory stays set for the tests, the stage is removed at once.
 const (
-	envStage       = "FETTLE_HOSTS_STAGE"       // what this process is: see Main
+	envStage       = "FETTLE_HOSTS_STAGE"       // the role of this process: see Main
 	envWorld       = "FETTLE_HOSTS_WORLD"       // the world's directory
 	envUnavailable = "FETTLE_HOSTS_UNAVAILABLE" // why there is no world
 )
@@ -56,7 +56,7 @@ func Main(m *testing.M, releases ...Release) int {
 	return report(code, err)
 }
 
-// report prints err, if any, and returns the exit code that goes with it.
+// report prints err, if any, and returns the exit code.
 func report(code int, err error) int {
 	if err == nil {
 		return code

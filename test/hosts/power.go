@@ -104,8 +104,8 @@ func (h *Host) Reboot(t testing.TB) {
 	h.AwaitBoot(t, next)
 }
 
-// PowerCut kills every process of the host at once, as a power cut would, and
-// leaves the host off. What had been written stays: see the package comment.
+// PowerCut kills every process of the host at once, and leaves the host off. Unlike in a power cut,
+// all written data stays: see the package comment.
 func (h *Host) PowerCut(t testing.TB) {
 	t.Helper()
 	if err := h.kill(); err != nil {

@@ -18,7 +18,7 @@ type recipe struct {
 	pool    []string // packages to keep as files, with their dependencies
 	sources []string // apt sources: the machine's own, or none for the default mirror
 	exclude []string // paths that dpkg leaves out of the base image
-	script  string   // what happens to the tree at the end
+	script  string   // the last changes of the tree
 }
 
 // The scripts below finish a base image: $1 is its tree, POOL and SYSTEM are where

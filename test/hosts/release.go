@@ -24,8 +24,8 @@ const envRelease = "FETTLE_TEST_RELEASE"
 // ChosenRelease returns the release that $FETTLE_TEST_RELEASE names, "" if it is unset.
 func ChosenRelease() Release { return Release(os.Getenv(envRelease)) }
 
-// DefaultRelease returns the release of NewWorld, AddDebian and Base: the chosen one, or
-// else Debian 12.
+// DefaultRelease returns the release of NewWorld, AddDebian and Base: the chosen release, or Debian
+// 12.
 func DefaultRelease() Release {
 	if r := ChosenRelease(); r != "" {
 		return r

@@ -67,8 +67,8 @@ func (r *Repo) AddDebianOf(t testing.TB, release Release) {
 	r.addAll(t, b.pool())
 }
 
-// AddUpgrade puts into the repository what a host of the previous release needs to be
-// upgraded to this one, besides AddDebianOf: the packages of the base image.
+// AddUpgrade adds the packages for an upgrade of a host from the previous release to this one: the
+// packages of the base image. AddDebianOf adds the other packages.
 func (r *Repo) AddUpgrade(t testing.TB, release Release) {
 	t.Helper()
 	Require(t)
@@ -108,8 +108,7 @@ func copyOrLink(from, to string) error {
 	return os.WriteFile(to, data, 0o644)
 }
 
-// Publish makes everything that has been added installable. Hosts notice with
-// their next apt-get update.
+// Publish makes all added packages installable. Hosts see them after their next apt-get update.
 func (r *Repo) Publish(t testing.TB) {
 	t.Helper()
 	r.index(t, "Packages", r.ftparchive(t, "packages", "."))

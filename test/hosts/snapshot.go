@@ -47,8 +47,8 @@ func (h *Host) Snapshot(t testing.TB) Snapshot {
 	return s
 }
 
-// addTree adds the tree below root. Directories on another file system are other
-// people's mounts: they are recorded but not entered.
+// addTree adds the tree below root. It records directories on other file systems, but does not enter
+// them.
 func (s Snapshot) addTree(root string) error {
 	var top unix.Stat_t
 	if err := unix.Stat(root, &top); err != nil {
@@ -56,7 +56,7 @@ func (s Snapshot) addTree(root string) error {
 	}
 	return filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // a file that went while we looked
+			return nil // a file that was removed meanwhile
 		}
 		if err != nil {
 			return err
@@ -158,9 +158,8 @@ func xattrs(path string) (string, error) {
 	return b.String(), nil
 }
 
-// grow calls read first for the size and then with a buffer of that size, as
-// the attribute calls want it. Attributes and files that are not there, or went
-// while we looked, read as nothing.
+// grow calls read first for the size and then with a buffer of that size, as the attribute calls
+// require. Missing attributes and files give an empty result.
 func grow(read func([]byte) (int, error)) ([]byte, error) {
 	for {
 		size, err := read(nil)

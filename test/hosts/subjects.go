@@ -80,9 +80,9 @@ func stanzas(path string) ([]map[string]string, error) {
 	return all, nil
 }
 
-// addUnits adds one entry for each unit from what systemctl lists: whether its
-// file is enabled, and whether it is loaded and active. Mounts, devices, slices
-// and scopes come and go with the machine and are left out.
+// addUnits adds one entry for each unit from the output of systemctl: whether its file is enabled, and
+// whether it is loaded and active. It omits mounts, devices, slices and scopes, which depend on the
+// machine.
 func (s Snapshot) addUnits(files, units string) {
 	for line := range strings.Lines(files) {
 		if f := strings.Fields(line); len(f) >= 2 && configurable(f[0]) {

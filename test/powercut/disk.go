@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Block is what a disk writes whole, in bytes.
+// Block is the size of an atomic write of a disk, in bytes.
 const Block = 4096
 
 const (
@@ -39,7 +39,7 @@ func (o Op) Flush() bool { return o.kind == opFlush }
 
 // Disk is a disk of which every write is logged.
 type Disk struct {
-	// Path is the file that a loop device goes on.
+	// Path is the backing file for a loop device.
 	Path    string
 	dir     string
 	size    int64
@@ -58,7 +58,7 @@ func NewDisk(dir string, size int64) (*Disk, error) {
 	return serve(dir, size, content)
 }
 
-// memory is a file of zeros that nobody else sees.
+// memory creates an anonymous file of zeros in memory.
 func memory(size int64) (*os.File, error) {
 	fd, err := unix.MemfdCreate("disk", unix.MFD_CLOEXEC)
 	if err != nil {

@@ -6,8 +6,7 @@ import (
 	"os"
 )
 
-// Keep says what a disk keeps of the writes that were not flushed when the
-// power went.
+// Keep selects the unflushed writes that a disk keeps after a power cut.
 type Keep int
 
 // The possible fates of unflushed writes.
@@ -19,8 +18,7 @@ const (
 
 func (k Keep) String() string { return [...]string{"none", "half", "all"}[k] }
 
-// Image makes disk images from a log. It moves forward only: cuts are asked
-// for in the order of the log.
+// Image creates disk images from a log. It only moves forward: request cuts in the order of the log.
 type Image struct {
 	ops     []Op
 	content []byte
@@ -28,8 +26,7 @@ type Image struct {
 	flushed int    // entries that content has: those up to a flush
 }
 
-// NewImage begins with what the disk held when the log began, nil for an empty
-// one.
+// NewImage starts with the content of the disk at the beginning of the log; nil means an empty disk.
 func NewImage(size int64, start *os.File, ops []Op) (*Image, error) {
 	m := &Image{ops: ops, content: make([]byte, size), used: make([]bool, size/Block)}
 	if start == nil {
@@ -80,9 +77,8 @@ func (m *Image) apply(o Op) {
 	}
 }
 
-// Cut gives what the disk may hold when the power goes after n entries, as a
-// new file in memory, which the caller closes. The same seed throws the same
-// dice.
+// Cut returns a possible content of the disk after a power cut behind n entries, as a new file in
+// memory. The caller must close it. The same seed gives the same content.
 func (m *Image) Cut(n int, keep Keep, seed uint64) (*os.File, error) {
 	m.Forward(n)
 	f, err := memory(int64(len(m.content)))

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Attach puts a loop device on a file. It goes by itself when the last who has
-// it open, or mounted, lets go: the caller closes what it is given once the
-// device is mounted.
+// Attach attaches a loop device to a file. The kernel detaches it after the last close and unmount:
+// the caller closes the returned file after it has mounted the device.
 func Attach(backing *os.File) (*os.File, error) {
 	control, err := os.OpenFile("/dev/loop-control", os.O_RDWR, 0)
 	if err != nil {

@@ -103,8 +103,8 @@ func supervise() int {
 	return 1
 }
 
-// ownMounts parts the mounts from everybody else's, gives the process namespace
-// its /proc, and puts temporary files into memory, where nothing outlives us.
+// ownMounts makes the mounts private, mounts /proc for the process namespace, and a file system in
+// memory for temporary files.
 func ownMounts() error {
 	if err := syscall.Mount("", "/", "", syscall.MS_REC|syscall.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("cannot part from the mounts of the machine: %w", err)

@@ -19,9 +19,8 @@ const (
 	logFD     = 4
 )
 
-// serveDisk serves a disk at dir until it is unmounted. It is a process of its
-// own that never touches what is mounted on the disk: one that did could not be
-// killed while it waits for itself.
+// serveDisk serves a disk at dir until it is unmounted. It must run in a process that never uses the
+// mounted disk: such a process could wait for itself and could not be killed.
 func serveDisk(dir string) error {
 	d := &served{content: os.NewFile(contentFD, "content"), log: os.NewFile(logFD, "log")}
 	st, err := d.content.Stat()
@@ -118,8 +117,7 @@ func (d *served) Fsync(context.Context, fs.FileHandle, uint32) syscall.Errno {
 	return d.record(opFlush, 0, 0, nil)
 }
 
-// record appends one entry with one system call, so that whoever reads the log
-// never sees half of it.
+// record appends one entry with one system call, so that readers of the log never see a partial entry.
 func (d *served) record(op byte, off, n int64, data []byte) syscall.Errno {
 	b := make([]byte, recordHead, recordHead+len(data))
 	b[0] = op
