@@ -86,7 +86,7 @@ func compileHostile(t *testing.T, bin, text string) (string, int) {
 		}
 	}
 	// A time long enough to reach the place, and memory to be told apart from it.
-	cmd := exec.Command(bin, "compile", "--compile-timeout", "3s", "--compile-memory", "384")
+	cmd := exec.Command(bin, "compile", "--compile-timeout", "3s", "--compile-memory", "384MiB")
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GOTRACEBACK=none")
 	out, err := cmd.CombinedOutput()

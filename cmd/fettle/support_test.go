@@ -48,7 +48,7 @@ func TestSupportBundle(t *testing.T) {
 	fettle := func(args ...string) string {
 		t.Helper()
 		// The program is a file of the repository, and a large one.
-		cmd := exec.Command(bin, append([]string{"--root", filepath.Join(dir, "root"), "--max-file-size", "256"}, args...)...)
+		cmd := exec.Command(bin, append([]string{"--root", filepath.Join(dir, "root"), "--max-file-size", "256MiB"}, args...)...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "TOKEN=SECRET-ours")
 		out, _ := cmd.CombinedOutput()
@@ -68,7 +68,7 @@ func TestSupportBundle(t *testing.T) {
 		t.Fatalf("the secrets of the run were never there:\n%s", out)
 	}
 	t.Log(fettle("steps", "apply", "--yes", "x.steps"))
-	fettle("freeze", "SECRET-reason")
+	fettle("freeze", "--reason", "SECRET-reason")
 
 	file := filepath.Join(dir, "bundle.tar.gz")
 	if out := fettle("support-bundle", "-o", file); !strings.Contains(out, "Wrote ") {

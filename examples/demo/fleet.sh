@@ -65,7 +65,7 @@ until_ "the hub serves" fettle login "unix://$work/hub.sock" </dev/null
 until_ "the hub serves" fettle status --fleet
 
 say "2. Three hosts enrol with a token. The token gives them their labels."
-fettle token create --labels role=web --uses 3 --json | sed -n 's/^ *"secret": "\(.*\)".*/\1/p' >"$work/token"
+fettle token create --label role=web --uses 3 --json | sed -n 's/^ *"secret": "\(.*\)".*/\1/p' >"$work/token"
 for n in 1 2 3; do
   mkdir -p "$work/web$n/etc" "$work/web$n/srv" "$work/web$n/var/lib" "$work/web$n/tmp"
   printf 'root:x:0:0:root:/root:/bin/sh\n' >"$work/web$n/etc/passwd"
@@ -102,7 +102,7 @@ say "6. Try a branch on one host first."
 git_ checkout --quiet -b evening
 greeting "Good evening"
 git_ checkout --quiet main
-run fettle target pin web3 --branch evening --for 2d
+run fettle target pin web3 --branch evening --expires 2d
 until_ "web3 is on the branch" grep -q "Good evening from web3" "$work/web3/srv/www/index.html"
 until_ "the hub has heard of it" sh -c 'fettle explain web3 web | grep -q "^web on web3: ready"'
 run fettle explain web3 web

@@ -16,7 +16,9 @@ type floor struct {
 // floors below its own; on its own floor only from its family, the packages
 // that share its first directory (verb/act and verb/exec; in the fleet, hub and hub/api).
 var floors = []floor{
-	{"words", []string{"packaging", "internal/addr", "internal/secret", "internal/diag", "internal/duration", "internal/image", "internal/debver", "internal/exported"}},
+	{"words", []string{"packaging", "internal/addr", "internal/secret", "internal/diag",
+		"internal/duration", "internal/size", "internal/amount",
+		"internal/image", "internal/debver", "internal/exported"}},
 	{"lists and ports", []string{"internal/step", "internal/host", "internal/repo", "internal/probe", "internal/lang/front"}},
 	{"records and drivers", []string{"internal/journal", "internal/kind", "internal/fact", "internal/statcache", "internal/lookcache", "internal/sandbox", "internal/secret/vault", "internal/host/...", "internal/lang/front/..."}},
 	{"decisions", []string{"internal/catalog", "internal/plan", "internal/capture"}},

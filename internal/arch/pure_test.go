@@ -10,7 +10,8 @@ import (
 // neither look at a clock, at randomness or at the machine, nor start a
 // goroutine. A name with .go is a single file.
 var pure = []string{
-	"internal/addr", "internal/diag", "internal/duration", "internal/image", "internal/debver", "internal/step",
+	"internal/addr", "internal/diag", "internal/duration", "internal/size", "internal/amount",
+	"internal/image", "internal/debver", "internal/step",
 	"internal/kind", "internal/kind/...", "internal/catalog", "internal/lang", "internal/lang/front", "internal/lang/front/...", "internal/compile", "internal/compile/child", "internal/plan", "internal/fleet/selection", "internal/fleet/assign", "internal/fleet/clone",
 	"internal/fleet/agent/machine", "internal/fleet/fanout/fanout.go", "internal/fleet/fanout/machine.go",
 	"internal/fleet/pki/admit.go", "internal/fleet/pki/moment.go", "internal/fleet/pki/trust.go", "internal/fleet/pki/name.go", "internal/fleet/pki/claims.go", "internal/fleet/pki/revoke.go",

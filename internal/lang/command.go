@@ -1,9 +1,7 @@
 package lang
 
 import (
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -11,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
 
+	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/duration"
@@ -194,8 +193,6 @@ func (p *Program) CallCommand(name string, given map[string]string) ([]Part, dia
 	return out, finish(p, ev.list)
 }
 
-var amount = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,9}%?$`) })
-
 func (ev *evaluator) part(s *scope, c *command, x *part) Part {
 	out := Part{Name: x.name, Action: x.action, Range: x.rng, MaxFailed: "0", Params: map[string]string{}}
 	targets := x.attrs["targets"]
@@ -211,9 +208,9 @@ func (ev *evaluator) part(s *scope, c *command, x *part) Part {
 		if at == nil {
 			continue
 		}
-		if *a.into = ev.plain(s, at); !amount().MatchString(*a.into) {
-			ev.errorf(rangeOf(at.Expr.Range()), "Bad number of targets",
-				`%s must be a number of targets such as 3, or a percentage of all targets such as "25%%".`, a.name)
+		*a.into = ev.plain(s, at)
+		if _, err := amount.Parse(*a.into); err != nil {
+			ev.errorf(rangeOf(at.Expr.Range()), "Bad number of targets", "%s: %v.", a.name, err)
 		}
 	}
 	if x.action != "" {

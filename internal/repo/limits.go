@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"fettle.dev/fettle/internal/size"
 )
 
 // Limits limit the data that is read of an untrusted repository. The zero value of a field is its
@@ -52,19 +54,19 @@ type tally struct {
 }
 
 // add counts one more file or link, or returns the exceeded limit.
-func (t *tally) add(path string, size int64) error {
+func (t *tally) add(path string, bytes int64) error {
 	refuse := func(why string, args ...any) error {
 		return &pathError{"use repository entry", path, fmt.Sprintf(why, args...), nil}
 	}
 	t.files++
-	t.bytes += max(size, 0)
+	t.bytes += max(bytes, 0)
 	switch {
 	case t.files > t.limits.Files:
 		return tooMany(t.limits)
-	case size > t.limits.FileSize:
-		return refuse("it has %d bytes; the limit is %d MiB. Remove it, or allow more: --max-file-size %d", size, t.limits.FileSize>>20, size>>20+1)
+	case bytes > t.limits.FileSize:
+		return refuse("it has %d bytes; the limit is %s. Remove it, or allow more: --max-file-size %dMiB", bytes, size.Text(t.limits.FileSize), bytes>>20+1)
 	case t.bytes > t.limits.Total:
-		return refuse("with it, all files together have more than the limit of %d MiB. Remove large files", t.limits.Total>>20)
+		return refuse("with it, all files together have more than the limit of %s. Remove large files", size.Text(t.limits.Total))
 	}
 	return nil
 }

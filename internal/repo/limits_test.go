@@ -40,8 +40,8 @@ func TestLimits(t *testing.T) {
 		}{
 			{repo.Limits{Files: 5, FileSize: 1 << 20, Total: 5 * 400 << 10}, nil},
 			{repo.Limits{Files: 4}, []string{"more than 4 files", "--max-files 8"}},
-			{repo.Limits{FileSize: 300 << 10}, []string{`"d/f0"`, "409600 bytes", "--max-file-size 1"}},
-			{repo.Limits{FileSize: 1 << 20, Total: 1 << 20}, []string{`"d/f2"`, "all files together", "1 MiB"}},
+			{repo.Limits{FileSize: 300 << 10}, []string{`"d/f0"`, "409600 bytes", "--max-file-size 1MiB"}},
+			{repo.Limits{FileSize: 1 << 20, Total: 1 << 20}, []string{`"d/f2"`, "all files together", "1MiB"}},
 		} {
 			err := limited(t, g.dir, c.limits, rev)
 			if c.want != nil {

@@ -18,7 +18,7 @@ func TestLargeFiles(t *testing.T) {
 	g.write("big", strings.Repeat("b", 33<<20))
 	g.commit("c")
 	_, _, err := g.open().WorkTree(t.Context())
-	wantErr(t, err, `"big"`, "32 MiB", "--max-file-size 34")
+	wantErr(t, err, `"big"`, "32MiB", "--max-file-size 34MiB")
 	r, err := repo.OpenWith(t.Context(), g.dir, repo.Limits{FileSize: 64 << 20})
 	if err != nil {
 		t.Fatal(err)

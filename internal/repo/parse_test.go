@@ -9,7 +9,7 @@ import (
 func TestParseRecordLimits(t *testing.T) {
 	const id = "1234567890123456789012345678901234567890"
 	for line, want := range map[string]string{
-		"100644 blob " + id + " 2147483649\tbig": "the limit is 32 MiB",
+		"100644 blob " + id + " 2147483649\tbig": "the limit is 32MiB",
 		"100644 blob " + id + " x\ty":            "git answered",
 		"junk":                                   "git answered",
 		"100600 blob " + id + " 1\tf":            "its mode is 100600",

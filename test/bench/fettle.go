@@ -71,7 +71,7 @@ func withVerify(argv []string, w work) []string {
 // withLimits allows what a repository may not have by default.
 func withLimits(argv []string, n int) []string {
 	if n > 40_000 {
-		argv = append(argv, "--max-files", "200000", "--compile-timeout", "10m", "--compile-memory", "8192")
+		argv = append(argv, "--max-files", "200000", "--compile-timeout", "10m", "--compile-memory", "8GiB")
 	}
 	return argv
 }

@@ -151,7 +151,7 @@ file "/srv/release" {
 	m.as(success, "lookup", "refresh", "--yes")
 	m.as(success, "generate")
 	m.as(success, "generate", "--check")
-	m.says(m.as(success, "compile", "--bare"), "MKDIR /srv/names/ann", "MKDIR /srv/names/bob")
+	m.says(m.as(success, "compile", "--no-sources"), "MKDIR /srv/names/ann", "MKDIR /srv/names/bob")
 	m.Run(m.t, "runuser", "-u", "dev", "--", "mkdir", "-p", "/home/dev/root/srv")
 	m.says(m.as(changes, "plan", "--root", "/home/dev/root", "--state", "/home/dev/state"), "/srv/names/ann")
 
@@ -210,8 +210,8 @@ func (m *machine) byAnOrdinaryUser() {
 	m.t.Helper()
 	m.Run(m.t, "cp", "-r", repository, "/home/dev/repo")
 	m.Run(m.t, "chown", "-R", "dev:", "/home/dev/repo")
-	mine := m.as(success, "compile", "--bare", "-t", "lab1.example.org").out
-	if roots := m.fettle(success, "compile", "--bare", "-t", "lab1.example.org").out; mine != roots {
+	mine := m.as(success, "compile", "--no-sources", "-t", "lab1.example.org").out
+	if roots := m.fettle(success, "compile", "--no-sources", "-t", "lab1.example.org").out; mine != roots {
 		m.t.Error("an ordinary user compiles another list than root")
 	}
 	m.as(success, "validate")

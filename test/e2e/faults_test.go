@@ -280,7 +280,7 @@ func powerCut(m *machine) {
 
 func frozen(m *machine) {
 	m.only(`file "/etc/frozen" { content = "x" }`)
-	m.fettle(success, "freeze", "audit until Monday")
+	m.fettle(success, "freeze", "--reason", "audit until Monday")
 	m.Reboot(m.t)
 	m.says(m.fettle(failed, "apply", "--yes"), "frozen", "audit until Monday", "fettle unfreeze")
 	if m.has("/etc/frozen") {

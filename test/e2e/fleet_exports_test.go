@@ -156,7 +156,7 @@ func (f *fleetOf) certificates(server, client *machine) {
 	}
 	f.await("it is believed", func() bool { return believes() == "the shop" })
 	t.Logf("\n%s\n%s", h.Run(t, "fettle", "cert", "list"), server.Run(t, "fettle", "agent", "status"))
-	out := h.Run(t, "fettle", "cert", "revoke", "--of", server.Name, "--reason", "the key was copied")
+	out := h.Run(t, "fettle", "cert", "revoke", "-t", server.Name, "--reason", "the key was copied", "--yes")
 	t.Logf("\n%s", out)
 	f.await("it is believed no more", func() bool { return strings.Contains(believes(), "certificate revoked") })
 	f.await("both have the list", func() bool {

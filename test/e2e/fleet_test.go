@@ -86,7 +86,7 @@ func (f *fleetOf) commit(text string) {
 
 // token makes one, "" while the hub does not serve.
 func (f *fleetOf) token(labels, uses string, more ...string) string {
-	r := f.hub.Exec(append([]string{"fettle", "token", "create", "--labels", labels, "--uses", uses, "--json"}, more...)...)
+	r := f.hub.Exec(append([]string{"fettle", "token", "create", "--label", labels, "--uses", uses, "--json"}, more...)...)
 	_, rest, found := strings.Cut(r.Stdout, `"secret": "`)
 	if r.ExitCode != 0 || !found {
 		return ""

@@ -47,7 +47,7 @@ func oneOfTwo(f *hubsOf) {
 		return r.ExitCode == 3 && strings.Contains(r.Stdout, "start the missing hubs")
 	})
 	retired := make(chan int, 1)
-	go func() { retired <- left.Exec("fettle", "hub", "retire", "hub3", "--lost").ExitCode }()
+	go func() { retired <- left.Exec("fettle", "hub", "retire", "hub3", "--lost", "--yes").ExitCode }()
 	f.commit("alone")
 	for _, a := range f.agents {
 		a.byHand("/etc/issue.web", "by hand\n")

@@ -99,7 +99,7 @@ func (f *hubsOf) begin() {
 // enrol has a hub take an agent in, and starts it.
 func (f *hubsOf) enrol(a, hub *machine) {
 	f.t.Helper()
-	token := f.output(hub, "fettle", "token", "create", "--labels", "role=web")
+	token := f.output(hub, "fettle", "token", "create", "--label", "role=web")
 	r := a.ExecInput(strings.NewReader(token), "fettle", "agent", "enrol", "--hub", "https://"+hub.Addr+":7440", "--token-file", "-")
 	if r.ExitCode != 0 {
 		f.t.Fatalf("%s: %s%s", a.Name, r.Stdout, r.Stderr)
@@ -319,12 +319,12 @@ func (f *hubsOf) history(h, a *machine) (accepted, applied int) {
 func hubStolen(f *hubsOf) {
 	lost := f.hubs[1]
 	lost.Run(f.t, "systemctl", "stop", "fettle-hub")
-	f.hubs[0].Run(f.t, "fettle", "hub", "retire", "hub2", "--lost", "--reason", "stolen")
+	f.hubs[0].Run(f.t, "fettle", "hub", "retire", "hub2", "--lost", "--reason", "stolen", "--yes")
 	f.kept(2)
 	f.agents[1].Run(f.t, "systemctl", "restart", "fettle-agent")
 	f.commit("stolen")
 	f.arrived()
-	lost.Run(f.t, "systemctl", "start", "fettle-hub")
+	lost.Run(f.t, "systemctl", "start", "--no-block", "fettle-hub")
 	f.await("it is refused", func() bool {
 		return strings.Contains(lost.Exec("journalctl", "-u", "fettle-hub", "-o", "cat").Stdout, "tls: bad certificate")
 	})
@@ -337,7 +337,7 @@ func hubStolen(f *hubsOf) {
 // hubLeaves: the others get all, agents go to them, and the one that is out stays out.
 func hubLeaves(f *hubsOf) {
 	third := f.hubs[2]
-	third.Run(f.t, "fettle", "hub", "leave")
+	third.Run(f.t, "fettle", "hub", "retire", "--yes")
 	f.kept(1)
 	f.await("it has stopped", func() bool {
 		return strings.TrimSpace(third.Exec("systemctl", "show", "-P", "ActiveState", "fettle-hub").Stdout) == "inactive"

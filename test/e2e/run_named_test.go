@@ -112,7 +112,7 @@ func runSecrets(d *desk, ms []*machine) {
 // runFrozen: what changes something is refused on a frozen host, unless that is said;
 // what looks runs.
 func runFrozen(d *desk, ms []*machine) {
-	d.fettle(success, "freeze", "-t", "web1", "until", "noon")
+	d.fettle(success, "freeze", "-t", "web1", "--reason", "until noon")
 	for _, args := range [][]string{{"run", "-t", "web1", "mark", "text=f"}, {"run", "-t", "web1", "--", "touch", "/srv/f"}, {"copy", "-t", "web1", d.at("big"), "/srv/f"}, {"run", "-t", "web*", "service-restart", "name=cron"}} {
 		d.says(d.fettle(failed, args...), "frozen", "until noon", "--ignore-freeze")
 	}

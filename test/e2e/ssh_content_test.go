@@ -57,7 +57,7 @@ func contentGoesOn(d *desk, m *machine) {
 	d.fettle(success, "plan", "-t", "web1")
 	d.targets("ssh {}", "file \"/etc/big\" { source = \"big\" }\n")
 	d.put("repo/big", random(size), 0o644)
-	for _, args := range [][]string{{"apply", "--yes", "-t", "web1", "--max-file-size", "100"}, {"copy", "--max-file-size", "100", "-t", "web1", "big", "/etc/hello"}} {
+	for _, args := range [][]string{{"apply", "--yes", "-t", "web1", "--max-file-size", "100MiB"}, {"copy", "--max-file-size", "100MiB", "-t", "web1", "big", "/etc/hello"}} {
 		n.breaksAfter(size / 2)
 		d.fettle(failed, args...)
 		m.awaitNobody()
@@ -89,7 +89,7 @@ func gigabyte(d *desk, m *machine) {
 	if err := f.Close(); err != nil {
 		d.t.Fatal(err)
 	}
-	p := d.begin("apply", "--yes", "-t", "web1", "--max-file-size", "2000")
+	p := d.begin("apply", "--yes", "-t", "web1", "--max-file-size", "2GB")
 	far := 0
 	m.awaitLong("the end of the apply", func() bool {
 		far = max(far, m.highWater("serve-stdio"))

@@ -48,7 +48,7 @@ func noProgramsAtHome(d *desk, m *machine) {
 		d.fettle(success, "apply", "--yes", "-t", "web1")
 		m.want(strings.TrimSpace(came), "sh", "-c", "stat -c '%i %Z' /var/cache/fettle/fettle-*")
 		d.fettle(success, "rollback", "--yes", "-t", "web1")
-		d.fettle(success, "target", "forget", "-t", "web1")
+		d.fettle(success, "target", "delete-binary", "-t", "web1")
 		if m.has("/var/cache/fettle") || len(m.programs("/root")) > 0 {
 			d.t.Error("the program is not forgotten")
 		}

@@ -96,7 +96,7 @@ func sudoWithoutHome(d *desk, m *machine) {
 	d.fettle(success, "apply", "--yes", "-t", "web1")
 	m.want("700 root", "sh", "-c", "stat -c '%a %U' "+dir+" "+dir+"/fettle-* | sort -u")
 	d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
-	d.fettle(success, "target", "forget", "-t", "web1")
+	d.fettle(success, "target", "delete-binary", "-t", "web1")
 
 	m.Run(d.t, "install", "-d", "-o", "nobody", "-m", "0777", dir)
 	m.WriteFile(d.t, dir+"/fettle-mine", "somebody else's\n", 0o666)
@@ -104,7 +104,7 @@ func sudoWithoutHome(d *desk, m *machine) {
 	m.Run(d.t, "ln", "-s", "/bin/false", dir+"/fettle-"+sum)
 	d.fettle(changes, "plan", "-t", "web1")
 	m.want("700 root", "sh", "-c", "stat -c '%a %U' /var/tmp/fettle-0 /var/tmp/fettle-0/fettle-* | sort -u")
-	d.fettle(success, "target", "forget", "-t", "web1")
+	d.fettle(success, "target", "delete-binary", "-t", "web1")
 	if m.has("/var/tmp/fettle-0") {
 		d.t.Error("the program is not forgotten")
 	}

@@ -215,16 +215,16 @@ func forgetProgram(d *desk, m *machine) {
 	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
 	d.fettle(success, "apply", "--yes", "-t", "web1")
 	m.WriteFile(d.t, "/root/.cache/fettle/lists/mine", "somebody else's", 0o600)
-	d.says(d.fettle(success, "target", "forget", "-t", "web1"), "/var/lib/fettle")
+	d.says(d.fettle(success, "target", "delete-binary", "-t", "web1"), "/var/lib/fettle")
 	if got := m.programs("/root"); !slices.Equal(got, []string{"lists"}) {
 		d.t.Errorf("the cache has %v", got)
 	}
 	m.Run(d.t, "rm", "-r", "/root/.cache/fettle/lists")
-	d.fettle(success, "target", "forget", "-t", "web1")
+	d.fettle(success, "target", "delete-binary", "-t", "web1")
 	if m.has("/root/.cache/fettle") || !m.has("/var/lib/fettle") || !m.has("/etc/hello") {
 		d.t.Error("the wrong things are gone")
 	}
-	d.says(d.fettle(failed, "target", "forget"), "-t TARGET")
+	d.says(d.fettle(failed, "target", "delete-binary"), "-t TARGET")
 	d.fettle(success, "rollback", "--yes", "-t", "web1")
 	if m.has("/etc/hello") {
 		d.t.Error("the rollback has not worked")

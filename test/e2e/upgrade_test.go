@@ -66,7 +66,7 @@ func TestUpgrade(t *testing.T) {
 // upgrade has agents be a program of the hub's host.
 func (f *fleetOf) upgrade(file, who, within string) {
 	f.t.Helper()
-	f.t.Log(f.hub.Run(f.t, "fettle", "agent", "upgrade", "--binary", "/root/"+file, "--within", within, "-t", who))
+	f.t.Log(f.hub.Run(f.t, "fettle", "agent", "upgrade", "--binary", "/root/"+file, "--timeout", within, "-t", who))
 }
 
 // tries is how often a program was tried.

@@ -329,7 +329,7 @@ func (p *player) drift() *verdict {
 }
 
 func (p *player) gc(keep string) *verdict {
-	r := p.fettle(0, "gc", "--keep-runs", keep, "--keep-within", "0s")
+	r := p.fettle(0, "gc", "--yes", "--keep-runs", keep, "--keep-within", "0s")
 	p.saw["gc"]++
 	return first(p.unchanged("gc"), p.exits(r, 0))
 }

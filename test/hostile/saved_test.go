@@ -201,7 +201,7 @@ func (d *desk) elsewhere(good []byte) (points int) {
 			must(t, os.Symlink("../w", d.root+"/srv/www"))
 		},
 		"a later run":      func() { d.must("rollback", "--yes", "0") },
-		"a frozen machine": func() { d.must("freeze", "for the test") },
+		"a frozen machine": func() { d.must("freeze", "--reason", "for the test") },
 	} {
 		points++
 		d.reset()

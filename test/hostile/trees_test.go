@@ -67,7 +67,7 @@ func treeAttacks() []attack {
 		{name: "a million files of one blob", make: func(e *enemy) { e.main(e.with("40000", "w", wide(e, e.blob("x"), "100644"))) }, says: []string{"50000 files", "--max-files"}},
 		{name: "a million empty directories", make: func(e *enemy) { e.main(e.with("40000", "w", wide(e, e.tree(), "40000"))) }, says: []string{"50000 files"}},
 		{name: "100,000 files", make: many, says: []string{"50000 files", "--max-files 100000"}},
-		{name: "a blob of 33 MiB", make: func(e *enemy) { e.main(e.with("100644", "big", giant(e, 33<<20))) }, says: []string{`"big"`, "34603008 bytes", "--max-file-size 34"}},
+		{name: "a blob of 33 MiB", make: func(e *enemy) { e.main(e.with("100644", "big", giant(e, 33<<20))) }, says: []string{`"big"`, "34603008 bytes", "--max-file-size 34MiB"}},
 		{name: "a blob of 1 GiB", long: true, make: func(e *enemy) { e.main(e.with("100644", "big", giant(e, 1<<30))) }, says: []string{`"big"`, "--max-file-size"}},
 		{name: "names that differ in case", make: func(e *enemy) { e.main(e.with("100644", "Y", e.blob("1"), "100644", "y", e.blob("2"))) }},
 		{name: "a tree that is not sorted", make: func(e *enemy) { e.main(e.with("100644", "b", e.blob("1"), "100644", "a", e.blob("2"))) }},

@@ -35,9 +35,9 @@ func entries() []entry {
 		{"reverts", []string{"recover"}, "late", "recover"},
 		{"timer", []string{"watch-confirmation", "--from", "1"}, "late", "watch-confirmation"},
 		{"confirm", []string{"confirm"}, "armed", "confirm"},
-		{"freeze", []string{"freeze", "why"}, "settled", "freeze"},
+		{"freeze", []string{"freeze", "--reason", "why"}, "settled", "freeze"},
 		{"unfreeze", []string{"unfreeze"}, "frozen", "unfreeze"},
-		{"gc", []string{"gc", "--keep-runs", "1", "--keep-within", "0s"}, "settled", "gc"},
+		{"gc", []string{"gc", "--yes", "--keep-runs", "1", "--keep-within", "0s"}, "settled", "gc"},
 	}
 }
 
@@ -79,7 +79,7 @@ func worlds(t *testing.T) map[string]*machine {
 	m.fettle(changes, "plan", "--adopt", "-o", m.path("saved.plan"))
 	w := map[string]*machine{"settled": m}
 	w["frozen"] = m.copy(t)
-	w["frozen"].fettle(success, "freeze", "because")
+	w["frozen"].fettle(success, "freeze", "--reason", "because")
 	w["crashed"] = m.copy(t)
 	w["crashed"].crash()
 	w["armed"] = m.copy(t)

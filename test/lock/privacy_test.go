@@ -40,7 +40,7 @@ func TestStateIsPrivate(t *testing.T) {
 			case "open":
 				must(t, os.Mkdir(m.path("state"), 0o777), os.Chmod(m.path("state"), 0o777))
 			case "made":
-				m.fettle(success, "freeze", "why")
+				m.fettle(success, "freeze", "--reason", "why")
 				m.fettle(success, "unfreeze")
 				must(t, os.Chmod(m.path("state"), 0o755))
 			}
@@ -98,9 +98,9 @@ func (m *machine) rich(t *testing.T) {
 	m.open(nil, "rollback", "--yes", "origin")
 	m.open(nil, "steps", "apply", "--adopt", "--yes", "--confirm-within", "1h", m.path("many.steps"))
 	m.unwatch()
-	m.open(nil, "freeze", "why")
+	m.open(nil, "freeze", "--reason", "why")
 	m.open(nil, "support-bundle", "-o", m.path("bundle"))
-	m.open(nil, "gc")
+	m.open(nil, "gc", "--yes")
 	m.open(nil, "drift", "--verify")
 	if st := m.status(); st.Armed == nil || st.Frozen == nil {
 		t.Fatalf("not all was done: %+v", st)

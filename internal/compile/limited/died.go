@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/sandbox"
+	"fettle.dev/fettle/internal/size"
 )
 
 // note is the form of a place in the notes of the child: line, column, byte and file.
@@ -75,8 +76,8 @@ func (c *Compiler) reason(end sandbox.End, words string, err, cause error) (summ
 		return "Too deeply nested", "The compiler needed more stack than is available. Split nested expressions with locals."
 	case end.OutOfMemory():
 		return "Compiling took too much memory", fmt.Sprintf(
-			"fettle stopped the compiler at %d MiB of memory. Look for loops that multiply values, or allow more memory: "+
-				"--compile-memory %d.", memory>>20, 4*memory>>20)
+			"fettle stopped the compiler at %s of memory. Look for loops that multiply values, or allow more memory: "+
+				"--compile-memory %s.", size.Text(memory), size.Text(4*memory))
 	case end.Killed && end.CPU >= limits.CPU-time.Second:
 		return "Compiling took too long", fmt.Sprintf(
 			"fettle stopped the compiler after %s of CPU time. Look for loops that multiply values, or allow more time: "+

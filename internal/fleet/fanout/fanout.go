@@ -10,10 +10,9 @@ package fanout
 
 import (
 	"errors"
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
+
+	"fettle.dev/fettle/internal/amount"
 )
 
 // Status is the result of one target.
@@ -66,58 +65,11 @@ type Options struct {
 	Parallel int
 	// Batch is the size of a batch; the zero value is all targets. All targets of a batch end
 	// before the next batch begins.
-	Batch Amount
+	Batch amount.Amount
 	// MaxFailed is the number of targets that may fail or be unreachable. After one more failure no
 	// further target starts. nil is any number.
-	MaxFailed *Amount
+	MaxFailed *amount.Amount
 }
-
-// Amount is a number of targets, or a percentage of all targets, rounded down. A batch has at least
-// one target.
-type Amount struct {
-	Number  int
-	Percent bool
-}
-
-// ParseAmount parses 3 or 25%.
-func ParseAmount(text string) (Amount, error) {
-	digits, percent := strings.CutSuffix(text, "%")
-	n, err := strconv.Atoi(digits)
-	if err != nil || n < 0 || strings.HasPrefix(digits, "+") || percent && n > 100 {
-		return Amount{}, fmt.Errorf("cannot read %q as a number of targets: write a number such as 3, or a part of all such as 25%%", text)
-	}
-	return Amount{Number: n, Percent: percent}, nil
-}
-
-// String returns the text for ParseAmount.
-func (a Amount) String() string {
-	if a.Percent {
-		return strconv.Itoa(a.Number) + "%"
-	}
-	return strconv.Itoa(a.Number)
-}
-
-// batch returns the size of a batch of all targets: at least one, or all if the amount is zero.
-func (a Amount) batch(all int) int {
-	switch {
-	case a.Number <= 0:
-		return all
-	case a.Percent:
-		return max(1, a.Number*all/100)
-	}
-	return min(a.Number, all)
-}
-
-// most returns the amount as a number of targets.
-func (a Amount) most(all int) int {
-	if a.Percent {
-		return max(0, a.Number*all/100)
-	}
-	return max(0, a.Number)
-}
-
-// Exceeded returns true if the number of failures, of all targets, is larger than the amount.
-func (a Amount) Exceeded(failures, all int) bool { return failures > a.most(all) }
 
 // The type What has the kinds of events.
 type What uint8

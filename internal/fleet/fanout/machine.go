@@ -49,10 +49,10 @@ func NewMachine(targets []string, o Options) *Machine {
 	if m.parallel <= 0 {
 		m.parallel = DefaultParallel
 	}
-	m.batch = o.Batch.batch(len(m.results))
+	m.batch = o.Batch.Batch(len(m.results))
 	m.end = m.batch
 	if o.MaxFailed != nil {
-		m.most = o.MaxFailed.most(len(m.results))
+		m.most = o.MaxFailed.Of(len(m.results))
 	}
 	return m
 }

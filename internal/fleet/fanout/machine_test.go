@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/fleet/fanout"
 )
 
@@ -65,7 +66,7 @@ func statusOf(word string) fanout.Status {
 }
 
 func TestMachine(t *testing.T) {
-	none, one := fanout.Amount{}, fanout.Amount{Number: 1}
+	none, one := amount.Amount{}, amount.Amount{Number: 1}
 	for _, c := range []struct {
 		name    string
 		targets int
@@ -76,16 +77,16 @@ func TestMachine(t *testing.T) {
 		{"none", 0, fanout.Options{}, "begin interrupt", []string{"finished", ""}},
 		{"two at once", 3, fanout.Options{Parallel: 2}, "begin b=ok a=changed c=ok",
 			[]string{"started a, started b", "ended b ok, started c", "ended a changed", "ended c ok, finished"}},
-		{"batches", 5, fanout.Options{Batch: fanout.Amount{Number: 2}}, "begin b=ok a=failed c=ok d=ok e=ok",
+		{"batches", 5, fanout.Options{Batch: amount.Amount{Number: 2}}, "begin b=ok a=failed c=ok d=ok e=ok",
 			[]string{"started a, started b", "ended b ok", "ended a failed, started c, started d", "ended c ok", "ended d ok, started e", "ended e ok, finished"}},
-		{"batches of a part, one at once", 4, fanout.Options{Parallel: 1, Batch: fanout.Amount{Number: 50, Percent: true}}, "begin a=ok b=ok",
+		{"batches of a part, one at once", 4, fanout.Options{Parallel: 1, Batch: amount.Amount{Number: 50, Percent: true}}, "begin a=ok b=ok",
 			[]string{"started a", "ended a ok, started b", "ended b ok, started c"}},
-		{"a part of nobody is one", 3, fanout.Options{Batch: fanout.Amount{Number: 1, Percent: true}}, "begin a=ok", []string{"started a", "ended a ok, started b"}},
+		{"a part of nobody is one", 3, fanout.Options{Batch: amount.Amount{Number: 1, Percent: true}}, "begin a=ok", []string{"started a", "ended a ok, started b"}},
 		{"fail fast", 3, fanout.Options{Parallel: 2, MaxFailed: &none}, "begin a=unreachable b=ok",
 			[]string{"started a, started b", "ended a unreachable, stopped (1 failed), ended c skipped (not begun, since 1 failed)", "ended b ok, finished"}},
 		{"one may fail", 4, fanout.Options{Parallel: 1, MaxFailed: &one}, "begin a=failed b=failed",
 			[]string{"started a", "ended a failed, started b", "ended b failed, stopped (2 failed), ended c skipped (not begun, since 2 failed), ended d skipped (not begun, since 2 failed), finished"}},
-		{"a quarter may fail", 4, fanout.Options{Parallel: 1, MaxFailed: &fanout.Amount{Number: 25, Percent: true}}, "begin a=failed b=failed",
+		{"a quarter may fail", 4, fanout.Options{Parallel: 1, MaxFailed: &amount.Amount{Number: 25, Percent: true}}, "begin a=failed b=failed",
 			[]string{"started a", "ended a failed, started b", "ended b failed, stopped (2 failed), ended c skipped (not begun, since 2 failed), ended d skipped (not begun, since 2 failed), finished"}},
 		{"the last one fails", 1, fanout.Options{MaxFailed: &none}, "begin a=failed", []string{"started a", "ended a failed, finished"}},
 		{"interrupted", 3, fanout.Options{Parallel: 1}, "begin interrupt interrupt interrupt a=failed interrupt",
@@ -187,7 +188,7 @@ func TestPromises(t *testing.T) {
 		w.options.Parallel = rapid.IntRange(1, 8).Draw(t, "parallel")
 		w.options.Batch.Number = rapid.IntRange(0, 8).Draw(t, "batch")
 		if rapid.Bool().Draw(t, "limited") {
-			w.options.MaxFailed = &fanout.Amount{Number: rapid.IntRange(0, 4).Draw(t, "failures")}
+			w.options.MaxFailed = &amount.Amount{Number: rapid.IntRange(0, 4).Draw(t, "failures")}
 		}
 		w.parts = [][]string{w.targets}
 		if n := w.options.Batch.Number; n > 0 {
@@ -236,17 +237,4 @@ func TestPromises(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestAmount(t *testing.T) {
-	for _, text := range []string{"0", "3", "25%", "100%", "0%"} {
-		if a, err := fanout.ParseAmount(text); err != nil || a.String() != text {
-			t.Errorf("%s is %v, %v", text, a, err)
-		}
-	}
-	for _, text := range []string{"", "%", "-1", "101%", "+3", "3.5", "a", "3 %", "99999999999999999999"} {
-		if a, err := fanout.ParseAmount(text); err == nil || !strings.HasPrefix(err.Error(), "cannot read") {
-			t.Errorf("%q is %v, %v", text, a, err)
-		}
-	}
 }

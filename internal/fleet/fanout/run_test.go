@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/fleet/fanout"
 )
 
@@ -21,7 +22,7 @@ func Example() {
 		}
 		return fanout.Outcome{Status: fanout.Changed, Why: "3 steps"}
 	}
-	sum := fanout.Run(context.Background(), []string{"web1", "db1", "web2"}, fanout.Options{Parallel: 1, MaxFailed: &fanout.Amount{}}, work, nil, nil)
+	sum := fanout.Run(context.Background(), []string{"web1", "db1", "web2"}, fanout.Options{Parallel: 1, MaxFailed: &amount.Amount{}}, work, nil, nil)
 	for _, r := range sum {
 		fmt.Println(r.Target, r.Outcome.Status, r.Outcome.Why)
 	}
@@ -67,7 +68,7 @@ func TestRun(t *testing.T) {
 		var most atomic.Int64
 		begin := time.Now()
 		last := fanout.Event{}
-		sum := fanout.Run(t.Context(), targets(100), fanout.Options{Parallel: 7, Batch: fanout.Amount{Number: 20}}, slow(&most), nil, func(e fanout.Event) {
+		sum := fanout.Run(t.Context(), targets(100), fanout.Options{Parallel: 7, Batch: amount.Amount{Number: 20}}, slow(&most), nil, func(e fanout.Event) {
 			if e.At.Before(last.At) {
 				t.Error("an event before the last one", e)
 			}

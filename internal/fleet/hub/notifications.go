@@ -44,7 +44,7 @@ func (h *Hub) SetNotification(ctx context.Context, by access.Who, r document.Not
 	}
 	_, rev, there := h.notifications.get(r.Name)
 	if all := h.notifications.values(); !there && len(all) >= maxRules {
-		return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot have more than %d rules", maxRules), Hint: "Remove one: fettle notify remove NAME"}
+		return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot have more than %d rules", maxRules), Hint: "Remove one: fettle notify delete NAME"}
 	}
 	return h.notifications.put(ctx, r.Name, r, rev)
 }

@@ -58,7 +58,7 @@ func (h *Hub) checkFleet(name string) error {
 	}
 	return &api.Refusal{Status: http.StatusBadRequest,
 		Why:  fmt.Sprintf("cannot create a token for the fleet %.60q: this hub only serves the fleet %q", name, h.set.Fleet),
-		Hint: "Omit the fleet. To separate environments, use labels such as --labels env=prod"}
+		Hint: "Omit the fleet. To separate environments, use labels such as --label env=prod"}
 }
 
 func tokenDoc(t pki.StoredToken) document.Token {

@@ -122,10 +122,10 @@ define "swap" {
   variable "size" {
     type        = string
     default     = null
-    description = "size in MiB or GiB, such as 512M or 2G"
+    description = "a size such as 512MiB or 2GiB"
     validation {
-      condition     = var.size == null || can(regex("^[1-9][0-9]*[MG]$", var.size))
-      error_message = "size is a number with M or G, such as 2G."
+      condition     = var.size == null || can(regex("^[1-9][0-9]*[MGT](iB|B)?$", var.size))
+      error_message = "size is a whole number with its unit, such as 512MiB or 2GiB."
     }
   }
   variable "priority" {
@@ -152,7 +152,7 @@ define "swap" {
     }
     validation {
       condition     = var.ensure == "absent" || var.size != null
-      error_message = "A swap needs size, such as \"2G\"."
+      error_message = "A swap needs size, such as \"2GiB\"."
     }
   }
 

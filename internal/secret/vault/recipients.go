@@ -28,7 +28,7 @@ type Recipients []Recipient
 
 const recipientsHead = `# The keys that can decrypt the secrets of this repository. One per line:
 #   user|host NAME KEY [only PATTERN…]
-# Change it with fettle secret add-recipient and remove-recipient.
+# Change it with fettle secret add-recipient and delete-recipient.
 `
 
 var namePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_@.-]{1,128}$`) })

@@ -56,11 +56,11 @@ func newAgent(s *session) *cobra.Command {
 		Args:    args(0, 0),
 		RunE:    unknownCommand,
 	}
-	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s), newAgentRequest(s), newAgentForget(s), newAgentUpgrade(s))
+	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s), newAgentRequest(s), newAgentDeleteCertificate(s), newAgentUpgrade(s))
 	return c
 }
 
-// agentDir is where an agent lies in the state directory.
+// agentDir is the directory of an agent in the state directory.
 const agentDir = "/agent"
 
 // agentFiles opens the state directory for an agent, and makes it.
@@ -185,7 +185,7 @@ func (s *session) tokenText(f enrolFlags) (string, error) {
 
 const agentFormat = "fettle.agent.status/1"
 
-// agentDoc is what fettle agent status and enrol tell.
+// agentDoc is the JSON document of fettle agent status and enrol.
 type agentDoc struct {
 	Format string         `json:"format"`
 	ID     fleet.TargetID `json:"id"`
@@ -200,7 +200,7 @@ type agentDoc struct {
 	// protocol version in common.
 	Incompatible string        `json:"incompatible,omitempty"`
 	Status       *fleet.Status `json:"status,omitempty"`
-	// Certificates are those of services that were asked for.
+	// Certificates are the requested certificates of services.
 	Certificates []agentCertificate `json:"certificates,omitempty"`
 }
 

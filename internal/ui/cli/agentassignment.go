@@ -11,7 +11,8 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// agentAssignment is what an agent keeps the machine as that is worked on.
+// agentAssignment returns the assignment of the agent of the machine that is worked on; nil if it has
+// none.
 func (s *session) agentAssignment() *wire.Kept {
 	if s.remote != nil {
 		return s.remote.Hello().Kept
@@ -23,8 +24,8 @@ func (s *session) agentAssignment() *wire.Kept {
 	return here.Kept(m)
 }
 
-// checkAssignment refuses to apply what an agent would undo when it looks next: a list that is not the
-// one which it has applied. What that list has anyway may be repaired.
+// checkAssignment refuses a list that differs from the list of the agent, because the agent would undo
+// it at its next run. Repairs of the agent's own list are allowed.
 func (s *session) checkAssignment(ctx context.Context, x executor.Executor, p *plan.Plan) error {
 	if s.overrideAgent || p.Empty() {
 		return nil
@@ -38,15 +39,15 @@ func (s *session) checkAssignment(ctx context.Context, x executor.Executor, p *p
 	}
 	hint := "Push the commit: the agent applies it automatically\n"
 	if s.target != "" {
-		hint += "Keep the target on its own branch for some time: fettle target pin " + s.target + " --branch BRANCH --for 2h\n"
+		hint += "Keep the target on its own branch for some time: fettle target pin " + s.target + " --branch BRANCH --expires 2h\n"
 	}
 	return refuse(hint+"Apply it anyway, until the agent undoes it: --override-agent",
 		fmt.Sprintf("cannot apply this: an agent manages %s%s, and would undo the changes", s.keptName(), keptAt(k)))
 }
 
-// checkRollback refuses a rollback through the hub that the agent would undo at once, and
-// warns of one that was asked for at the machine itself. An agent that is frozen, or whose
-// assignment is the commit gone back to, undoes nothing.
+// checkRollback refuses a rollback through the hub that the agent would undo immediately. At the
+// machine itself it only warns. A frozen agent undoes nothing, and neither does an agent whose
+// assignment is the restored commit.
 func (s *session) checkRollback(p *plan.Plan) error {
 	k := s.agentAssignment()
 	if k == nil || k.Generation == 0 || k.Frozen != "" || p.Empty() || s.overrideAgent || p.Revision.Commit != "" && p.Revision.Commit == k.Commit {
@@ -58,7 +59,7 @@ func (s *session) checkRollback(p *plan.Plan) error {
 	}
 	name, hint := s.keptName(), ""
 	if c := p.Revision.Commit; c != "" {
-		hint = fmt.Sprintf("Pin it to that commit, and its agent returns to it: fettle target pin %s --branch %s --for 1d\nIf the agent accepts only signed commits: add --permit\n", name, c)
+		hint = fmt.Sprintf("Pin it to that commit, and its agent returns to it: fettle target pin %s --branch %s --expires 1d\nIf the agent accepts only signed commits: add --permit\n", name, c)
 	}
 	return refuse(hint+fmt.Sprintf("Or freeze the target, then run this command again: fettle target freeze %s\nRoll back anyway, until the agent undoes it: --override-agent", name),
 		fmt.Sprintf("cannot roll back to %s: an agent manages %s%s, and would undo it immediately", render.RunName(p.To), name, keptAt(k)))

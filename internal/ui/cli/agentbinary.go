@@ -22,7 +22,7 @@ import (
 // binaryDir is where programs lie in the state directory.
 const binaryDir = "/program"
 
-// agentBinaries is what an agent's program knows of others.
+// agentBinaries are the binaries that an agent can run: its own and others.
 type agentBinaries struct {
 	s         *session
 	m         Machine
@@ -55,8 +55,8 @@ func (p *agentBinaries) path(b binary.Build) string {
 	return filepath.Join(p.m.State, binaryDir, binary.Name(b))
 }
 
-// decide says what to do now. What cannot be read or written leaves this program the one
-// that it is: it works.
+// decide returns the next operation. If a file cannot be read or written, the agent keeps its current
+// binary, which works.
 func (p *agentBinaries) decide() (binary.Kept, binary.Choice) {
 	was, err := p.directory.Load()
 	if err != nil {
@@ -79,7 +79,8 @@ func (p *agentBinaries) decide() (binary.Kept, binary.Choice) {
 	return k, choice
 }
 
-// become gives way to the chosen program, and comes back only when that cannot be begun.
+// become replaces this process with the chosen binary. It returns only if that binary cannot be
+// started.
 func (p *agentBinaries) become(b binary.Build) {
 	err := p.directory.Verify(b)
 	if err == nil {
@@ -143,7 +144,7 @@ func (p *agentBinaries) tried(t binary.Trial) bool {
 	return err == nil && k.Trial != nil && k.Trial.Digest == t.Digest
 }
 
-// config is what the agent has to know of its own program.
+// config returns the part of the configuration that describes the agent's own binary.
 func (p *agentBinaries) config(k binary.Kept) machine.Binary {
 	c := machine.Binary{Arch: p.s.app.Binary.Arch, Digest: p.self.Digest, Trial: p.onTrial(k)}
 	if f := k.Failed; f != nil {
@@ -209,7 +210,7 @@ func (p *agentBinaries) install(ctx context.Context, want fleet.Binary, b binary
 	return errors.Join(err, r.Close(), p.mb.Forget(want.Files[p.s.app.Binary.Arch]))
 }
 
-// check has a program say what it is, and read what this agent has kept.
+// check starts a binary that reports its version, and that reads the stored files of this agent.
 func (p *agentBinaries) check(ctx context.Context, b binary.Build) error {
 	said, err := p.s.versionOf(ctx, p.path(b))
 	if err == nil && said != b.Version {

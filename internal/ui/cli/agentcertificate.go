@@ -139,20 +139,29 @@ func (s *session) showRequestedCertificate(w service.Order, target string) error
 	return nil
 }
 
-func newAgentForget(s *session) *cobra.Command {
-	return &cobra.Command{
-		Use:   "forget NAME",
-		Short: "Remove a certificate of a service of this machine, with its key",
-		Long: `Removes /etc/fettle/certificates/NAME. The agent no longer requests or renews
-this certificate. The certificate itself remains valid until it expires. If its
-key may have been copied, revoke it with fettle cert revoke.`,
-		Example: "  sudo fettle agent forget web3.example.org",
+func newAgentDeleteCertificate(s *session) *cobra.Command {
+	yes := false
+	c := &cobra.Command{
+		Use:   "delete-certificate NAME",
+		Short: "Delete a certificate of a service of this machine, with its key",
+		Long: `Deletes /etc/fettle/certificates/NAME. The key cannot be restored. The agent no
+longer requests or renews this certificate. The certificate itself remains valid
+until it expires. If its key may have been copied, revoke it with fettle cert
+revoke.`,
+		Example: "  sudo fettle agent delete-certificate web3.example.org",
 		Args:    args(1, 1),
-		RunE:    func(_ *cobra.Command, a []string) error { return s.agentForget(a[0]) },
+		RunE: func(c *cobra.Command, a []string) error {
+			if err := askBefore(c.Context(), s, yes, "Delete the certificate "+a[0]+" and its key?"); err != nil {
+				return err
+			}
+			return s.deleteCertificate(a[0])
+		},
 	}
+	yesFlag(c, &yes)
+	return c
 }
 
-func (s *session) agentForget(name string) error {
+func (s *session) deleteCertificate(name string) error {
 	m, files, mb, done, err := s.enrolled()
 	if err != nil {
 		return err
@@ -170,7 +179,7 @@ func (s *session) agentForget(name string) error {
 	if err != nil {
 		return err
 	}
-	return s.done("agent forget", 0, name+" is forgotten.")
+	return s.done("agent delete-certificate", 0, "The certificate "+name+" and its key are deleted.")
 }
 
 // agentCertificate is one of a service of this machine.
@@ -215,6 +224,6 @@ func (s *session) showAgentCertificates(all []agentCertificate) {
 	}
 	if len(rows) > 0 {
 		s.printf("\n")
-		s.style().Table(s.app.Stdout, []string{"CERTIFICATE", "IS", "UNTIL", "RELOADS", "NAMES", "WHY"}, rows)
+		s.style().Table(s.app.Stdout, []string{"CERTIFICATE", "STATE", "EXPIRES", "RELOADS", "NAMES", "ERROR"}, rows)
 	}
 }

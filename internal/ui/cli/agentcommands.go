@@ -36,9 +36,9 @@ type hubStream struct {
 	stream  io.ReadWriteCloser
 }
 
-// serveHub serves this machine's executor to a user whom a hub let through.
-// The connection to the hub was there before the run that may have locked people out, and
-// so proves nothing of it: such a run is confirmed over a new one.
+// serveHub serves this machine's executor to a user that a hub has admitted. The connection to the hub
+// existed before the run that may have locked users out, so it does not prove that a login is
+// possible: such a run is confirmed over a new connection.
 func (s *session) serveHub(ctx context.Context, in hubStream) {
 	var h fleet.ExecutorHeader
 	if err := json.Unmarshal(in.header, &h); err != nil {
@@ -52,13 +52,13 @@ func (s *session) serveHub(ctx context.Context, in hubStream) {
 		if err == nil {
 			err = policy.Refuses()
 		}
-		// Whoever asks is shown it as what this end says in place of the protocol.
+		// The client shows the text as the message of this end, instead of the protocol.
 		_, _ = fmt.Fprintln(in.stream, err)
 		_ = in.stream.Close()
 		return
 	}
 	limited(policy, h.Changes, in.memory, &served)
-	_ = wire.Serve(ctx, in.stream, served) // who asked hears what is wrong
+	_ = wire.Serve(ctx, in.stream, served) // the client gets the error
 }
 
 // limited limits a connection by the policy of the host, in addition to the rights at the hub. A

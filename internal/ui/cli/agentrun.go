@@ -57,7 +57,7 @@ func (s *session) agentRun(ctx context.Context) (err error) {
 	return s.agentOrOther(ctx, m, files, mb, warn)
 }
 
-// agentOrOther is the agent, unless another program is to be it, or to be tried.
+// agentOrOther runs the agent with this binary, or changes to another binary, or tries one.
 func (s *session) agentOrOther(ctx context.Context, m Machine, files host.FS, mb *joined.Member, warn func(string)) error {
 	p := s.agentBinaries(m, files, warn)
 	if p == nil {
@@ -74,7 +74,7 @@ func (s *session) agentOrOther(ctx context.Context, m Machine, files host.FS, mb
 		default:
 			err := s.beAgent(ctx, m, files, mb, p, k, warn)
 			if errors.Is(err, agent.ErrReplace) && p.onTrial(k) {
-				return nil // whoever looks after this one becomes it
+				return nil // the parent process continues as this binary
 			}
 			if !errors.Is(err, agent.ErrReplace) {
 				return err
@@ -84,7 +84,7 @@ func (s *session) agentOrOther(ctx context.Context, m Machine, files host.FS, mb
 	return nil
 }
 
-// beAgent is the agent until ctx ends, or until another program is to go on.
+// beAgent runs the agent until ctx ends, or until another binary continues.
 func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joined.Member, p *agentBinaries, k binary.Kept, warn func(string)) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

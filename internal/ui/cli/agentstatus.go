@@ -71,7 +71,7 @@ func (s *session) showAgent(d agentDoc) {
 		}
 		rows = append(rows, []string{m.Module, string(m.State), short(m.Commit), s.moment(m.Since), why})
 	}
-	s.style().Table(s.app.Stdout, []string{"MODULE", "STATE", "COMMIT", "SINCE", "WHY"}, rows)
+	s.style().Table(s.app.Stdout, []string{"MODULE", "STATE", "COMMIT", "SINCE", "REASON"}, rows)
 	if d.Unsent > 1 {
 		s.printf("%s\n", fmt.Sprintf("%d reports wait for a hub", d.Unsent))
 	}

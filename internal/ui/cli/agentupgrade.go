@@ -31,7 +31,7 @@ settings select an agent, the most recent one wins, so begin with some agents
 and continue with all. Without --binary it shows the settings.
 
 An agent fetches the binary, has it check itself, and runs it beside the old
-one. If the new binary does not reach the hub within --within, the old one
+one. If the new binary does not reach the hub within --timeout, the old one
 continues and reports that in an event. It does not try that binary again until
 an operator requests it with fettle job apply. An agent never takes a binary
 that is older than the host's package.
@@ -57,16 +57,16 @@ func newAgentUpgrade(s *session) *cobra.Command {
 		Use:     "upgrade [--binary FILE… -t SELECTION]",
 		Short:   "Upgrade agents to another binary",
 		Long:    upgradeLong,
-		Example: "  fettle agent upgrade --binary ./fettle -t label:canary=yes\n  fettle agent upgrade --binary fettle-amd64 --binary fettle-arm64 --as 1.5.0 -t '*'\n  fettle agent upgrade",
+		Example: "  fettle agent upgrade --binary ./fettle -t label:canary=yes\n  fettle agent upgrade --binary fettle-amd64 --binary fettle-arm64 --version 1.5.0 -t '*'\n  fettle agent upgrade",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.upgrade(c.Context(), f) },
 	})
 	flags := c.Flags()
 	flags.StringArrayVar(&f.files, "binary", nil, "the binary for one architecture, in this `FILE`; may be repeated")
-	flags.StringVar(&f.version, "as", "", "the `VERSION` of the binary (default: the version that it reports, if it runs on this machine)")
+	flags.StringVar(&f.version, "version", "", "the `VERSION` of the binary (default: the version that it reports, if it runs here)")
 	flags.StringVar(&f.signature, "signature", "", "the signature from ssh-keygen, in this `FILE`")
 	flags.BoolVar(&f.text, "text", false, "print the text to sign, and contact no hub")
-	durationVar(flags, &f.within, "within", fleet.BinaryTry, "the time in which a new binary must reach a hub: `LONG`")
+	spanVar(flags, &f.within, "timeout", fleet.BinaryTry, "return to the old binary if the new one reaches no hub within this `DURATION`")
 	return c
 }
 
@@ -145,12 +145,12 @@ func (s *session) readBinary(ctx context.Context, f upgradeFlags) (fleet.Binary,
 			return p, err
 		}
 		if f.version != "" && f.version != said {
-			return p, refuse("Leave --as out, or give the file of that version", fmt.Sprintf("cannot use %s as version %s: it reports version %s", own, f.version, said))
+			return p, refuse("Leave --version out, or give the file of that version", fmt.Sprintf("cannot use %s as version %s: it reports version %s", own, f.version, said))
 		}
 		p.Version = said
 	}
 	if p.Version == "" {
-		return p, refuse("Add --as VERSION", "cannot determine the version of a binary that does not run on this machine")
+		return p, refuse("Add --version VERSION", "cannot determine the version of a binary that does not run on this machine")
 	}
 	return p, p.Check()
 }
@@ -175,7 +175,7 @@ func (s *session) versionOf(ctx context.Context, file string) (string, error) {
 	return v.Version, nil
 }
 
-// architectures are what files say, as Go calls it.
+// architectureOf returns Go's name of an architecture in an ELF header.
 func architectureOf(m elf.Machine) string {
 	switch m {
 	case elf.EM_X86_64:
@@ -192,7 +192,7 @@ func architectureOf(m elf.Machine) string {
 	return ""
 }
 
-// fileOf reads for which architecture a file is, and what names it.
+// fileOf reads the architecture of a binary, and describes its content.
 func fileOf(name string) (arch string, b fleet.Bundle, err error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -233,7 +233,7 @@ func (s *session) upgrades(ctx context.Context) error {
 		for _, p := range page.Binaries {
 			rows = append(rows, []string{p.Binary.Version, strings.Join(p.Select, ","), strings.Join(slices.Sorted(maps.Keys(p.Binary.Files)), " "), signedWord(p.Binary), s.ago(p.At), cmp.Or(p.By, "-")})
 		}
-		s.style().Table(s.app.Stdout, []string{"VERSION", "TARGETS", "FOR", "SIGNED", "SAID", "BY"}, rows)
+		s.style().Table(s.app.Stdout, []string{"VERSION", "TARGETS", "ARCHITECTURES", "SIGNED", "SINCE", "BY"}, rows)
 	})
 }
 

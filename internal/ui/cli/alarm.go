@@ -45,8 +45,8 @@ func newAlarmList(s *session) *cobra.Command {
 	return c
 }
 
-// showAlarms shows what is wrong with assignments, and where to see what is wrong with the
-// targets themselves, which is no alarm.
+// showAlarms shows the alarms about assignments. Problems of targets are not alarms: it names the
+// command that shows them.
 func (s *session) showAlarms(p document.AlarmPage, st document.Status) {
 	var unwell []string
 	for _, name := range []document.State{document.Failed, document.Unresponsive, document.Drifted} {
@@ -58,7 +58,7 @@ func (s *session) showAlarms(p document.AlarmPage, st document.Status) {
 		defer s.printf("\nTargets: %s. See which: fettle status --fleet\n", strings.Join(unwell, ", "))
 	}
 	if len(p.Alarms) == 0 {
-		s.printf("No alarms.\n")
+		s.printf("There are no alarms.\n")
 		return
 	}
 	for i, a := range p.Alarms {

@@ -31,153 +31,149 @@ import (
 	"fettle.dev/fettle/internal/secret/vault"
 )
 
-// Machine says which machine a command is about.
+// Machine identifies the machine of a command.
 type Machine = here.Machine
 
-// App is the command line with all that it needs. Stdin, Stdout, Stderr,
-// OpenExecutor, Language, Facts, Now, Hostname and Env must be set.
+// App is the command line with its dependencies. Stdin, Stdout, Stderr, OpenExecutor, Language, Facts,
+// Now, Hostname and Env must be set.
 type App struct {
-	// OpenExecutor opens the engine of a machine. The function returned with
-	// it frees what it holds.
+	// OpenExecutor opens the engine of a machine. The returned function closes it.
 	OpenExecutor func(ctx context.Context, m Machine) (executor.Executor, func() error, error)
 	// Facts observes a machine: every fact by name.
 	Facts    func(ctx context.Context, m Machine) (map[string]cty.Value, error)
 	Language Language
-	// Beside opens a state directory, which is there, for what is kept beside the journal:
-	// what makes the next time faster, and reports; nil keeps nothing.
+	// Beside opens an existing state directory for files beside the journal: caches and reports. If it
+	// is nil, none are stored.
 	Beside func(m Machine) (host.FS, func() error, error)
-	// OwnCache makes the directory in which the person at the keyboard keeps what makes the
-	// next command faster, and which nobody else can write to; nil: there is none.
+	// OwnCache creates the cache directory of the user, to which no other user can write; nil: there
+	// is no cache.
 	OwnCache func() (string, error)
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Terminal       Terminal
-	// Login is the account that runs this process, for when the environment
-	// does not name it; nil: root.
+	// Login returns the account that runs this process, if the environment does not name it; nil: root.
 	Login    func() string
 	Now      func() time.Time
 	Zone     *time.Location // of the times shown; nil is UTC
 	Hostname func() (string, error)
 	Env      func(name string) string
 	Version  string
-	// HubSocket is where a hub on this machine listens for root; "" is where its service does.
+	// HubSocket is the file of the socket at which a hub on this machine listens for root; "" is the
+	// socket of its service.
 	HubSocket string
-	// Build names the program more closely than Version: what it compiled is
-	// kept only for itself.
+	// Build identifies the binary more exactly than Version: caches of compiled lists depend on it.
 	Build string
-	// Ask asks what a lookup names, for the repository in a directory; nil: nobody.
+	// Ask returns the answer to a lookup of the repository in a directory; nil: lookups are refused.
 	Ask func(ctx context.Context, l lang.Lookup, dir string) ([]byte, error)
 	// Generate runs a generator of a repository in a sandbox.
 	Generate func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error)
-	// Connect reaches another machine over SSH; kept tells whether a connection may be
-	// one that is kept from before, and is kept for the next. nil: none can be reached.
+	// Connect connects to another machine over SSH. If kept is true, it may use the open connection of
+	// an earlier command, and leaves the connection open for the next. nil: there is no SSH.
 	Connect func(ctx context.Context, a ssh.Address, o ssh.Options, kept bool) (Remote, error)
-	// Forget removes this program from another machine; nil: none can be reached.
+	// Forget deletes this binary on another machine; nil: there is no SSH.
 	Forget func(ctx context.Context, a ssh.Address, o ssh.Options) error
-	// Password asks for one on the terminal, which does not show it; nil: cannot.
+	// Password prompts for a password on the terminal, without an echo; nil: there is no terminal.
 	Password func(prompt string) (string, error)
-	// Interrupts takes the signals of a person until the function is called, for a
-	// command that stops gently first; nil: they cancel the context.
+	// Interrupts receives the signals of the user until the returned function is called, for a command
+	// that first stops gently; nil: signals cancel the context.
 	Interrupts func() (<-chan struct{}, func())
-	// Support looks at what only a support bundle needs; nil: nothing more.
+	// Support reads data that only a support bundle needs; nil: the bundle has no such data.
 	Support func(ctx context.Context, m Machine) Support
 	// Interactive runs a program on the terminal: an editor; nil: there is none.
 	Interactive func(ctx context.Context, argv []string) error
-	// State opens a state directory, which it makes, for what is no journal: an agent's
-	// directory; nil: there are no agents.
+	// State opens a state directory for the files of an agent, and creates it if necessary; nil: there
+	// are no agents.
 	State func(m Machine) (host.FS, func() error, error)
-	// Services opens the file system of a machine, from its root, and tells how a unit of it
-	// reads its files anew; nil: machines have no services.
+	// Services opens the file system of a machine from its root, and returns a function that reloads a
+	// unit; nil: machines have no services.
 	Services func(m Machine) (files host.FS, reload func(ctx context.Context, unit string) error, closing func() error, err error)
-	// Watch names the boot of a machine and tells which of its units change; units is nil
-	// where nobody knows. nil: neither is known.
+	// Watch returns the ID of the boot of a machine, and a function that reports changes of its units,
+	// which may be nil. nil: both are unknown.
 	Watch func(m Machine) (boot string, units func(ctx context.Context, each func(name string)) error)
-	// Ready tells the service manager that a daemon is up, and goes on telling that it is
-	// alive until the function is called, or ctx ends, which it tells too.
+	// Ready notifies the service manager that a daemon is ready, and then sends keep-alives until ctx
+	// ends or the returned function is called. It reports that end, too.
 	Ready func(ctx context.Context) func()
-	// Calm gives back what only work needs, when a daemon rests; worked tells
-	// whether it has worked since it rested last. nil: nothing is given back.
+	// Calm releases resources that a daemon needs only while it works. worked is false if it has not
+	// worked since the last call. nil: nothing is released.
 	Calm func(worked bool)
-	// Program is this program as a file; nil: it cannot be exchanged.
+	// Binary is the file of this binary; nil: it cannot be replaced.
 	Binary *Binary
-	// Hub is this program as a hub; nil: it cannot be one.
+	// Hub runs this binary as a hub; nil: hubs are not supported.
 	Hub *Hub
-	// Walls tells how the compiler is limited on this machine; nil: it is not.
+	// Walls describes the limits of the compiler on this machine; nil: there are none.
 	Walls func() []string
 }
 
 // Terminal says which streams are a terminal, and how wide it is.
 type Terminal struct {
 	In, Out, Err bool
-	Name         string // of what In is, such as /dev/pts/3; "" when unknown
+	Name         string // of the device of In, such as /dev/pts/3; "" if it is unknown
 	Width        int    // columns; 0 is unlimited
 	Height       int    // rows; 0 is unlimited
 	// Page runs a pager on the terminal and gives it a text; nil: there is no pager.
 	Page func(ctx context.Context, argv []string, text string) error
 }
 
-// Language is the front half: from a repository to lists. Every function is
-// pure.
+// Language reads repositories and compiles lists. Every function is pure.
 type Language struct {
-	// Limit is told, before a repository is read, how long compiling it may
-	// take and how many bytes of memory, 0 for the defaults; nil for a compiler
-	// without limits.
+	// Limit sets the time limit and the memory limit of the compiler, in bytes, before a repository is
+	// read; 0 is the default. nil: the compiler has no limits.
 	Limit func(timeout time.Duration, memory int64)
-	// Secrets is told, before a repository is read, who opens its secrets; nil for
-	// a compiler that has none.
+	// Secrets sets the identities that decrypt secrets, before a repository is read; nil: the compiler
+	// has no secrets.
 	Secrets func(ids func() (vault.Identities, error))
-	// Prepare is told that something will be compiled soon; may be nil.
+	// Prepare starts the compiler, because a compilation follows soon. It may be nil.
 	Prepare func()
 	Compile func(compile.Input) (compile.Result, diag.List)
 	// Many is Compile for several goroutines at once; nil: Compile.
 	Many func(compile.Input) (compile.Result, diag.List)
-	// Fleet is Compile for many targets, with their lists or only the digests of
-	// those; the input's target does not count. A target with a mistake is
-	// missing in what it gives; nil: Compile, one after the other.
+	// Fleet is Compile for many targets, with their lists or only the digests of the lists; it ignores
+	// the target of the input. A target with an error is missing in the result. nil: Compile, one
+	// target after another.
 	Fleet func(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List)
-	// Names are Targets of two revisions of a repository, in any order. Diff compares the lists of targets at both, some at a time and
-	// in their order. What is wrong may be told in other words than Compile's, so
-	// whoever sees a mistake compiles. nil: Compile, one after the other.
+	// Names are Targets of two revisions of a repository, in any order. Diff compares the lists of
+	// targets at both, some at a time and in their order. Its errors can differ from the errors of
+	// Compile, so callers compile to report them. nil: Compile, one target after another.
 	Names func(before, now repo.Tree) ([2][]string, [2]diag.List)
 	Diff  func(before repo.Tree, in compile.Input, targets []compile.Compared) iter.Seq2[[]compile.Difference, diag.List]
 	// Targets are the names of the targets that a repository declares, sorted.
 	Targets func(tree repo.Tree) ([]string, diag.List)
-	// Inventory is what is known of those targets without facts, with the way to
-	// each, sorted by name; nil where one has a mistake.
+	// Inventory is the known data of these targets except facts, with the address of each, sorted by
+	// name; nil if a target has an error.
 	Inventory func(tree repo.Tree) ([]lang.Target, diag.List)
-	// Vacant are examples of targets for the groups of a repository that select by label
-	// and have none; nil: there are none.
+	// EmptyGroups are example targets for the target groups that select by label and have no target;
+	// nil: there are none.
 	EmptyGroups func(tree repo.Tree) ([]lang.Target, diag.List)
 	// Format gives the canonical form of one source file.
 	Format func(path string, src []byte) ([]byte, diag.List)
 	// Kinds are the kinds of states that are built in, sorted by name.
 	Kinds func() []kind.Kind
-	// OwnKinds are those that a repository defines; nil: there are none.
+	// OwnKinds are the kinds that a repository defines; nil: there are none.
 	OwnKinds func(tree repo.Tree) ([]lang.OwnKind, diag.List)
-	// Lookups are those that a repository declares.
+	// Lookups are the declared lookups of a repository.
 	Lookups func(tree repo.Tree) ([]lang.Lookup, diag.List)
 	// Schema is the JSON Schema of the files of a part of a repository.
 	Schema func(tree repo.Tree, part schema.Part) ([]byte, diag.List)
-	// Generators are the runs that a target's list is made of.
+	// Generators are the runs of generators that the list of a target depends on.
 	Generators func(in compile.Input) ([]generator.Run, diag.List)
-	// Variables are the variables of a target that have this name, one for each
-	// module that declares it, with every layer that sets it, lowest first.
+	// Variables are the variables of a target with this name, one for each module that declares it. Each
+	// has all levels that set it, from the lowest.
 	Variables func(in compile.Input, name string) ([]Variable, diag.List)
-	// CallAction gives the commands of an action of a target, several at the same
-	// time: those of its dry run where dry is set and it has some. nil: there are none.
+	// CallAction returns the commands of an action of a target: if dry is set, the commands of its dry
+	// run, if it has one. Several goroutines may call it. nil: there are no actions.
 	CallAction func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List)
-	// Runnable is what a repository can be asked to do, on whatever target.
-	// CallCommand gives the parts of a command. nil: there is nothing.
+	// Runnable are the actions and commands of a repository for any target. CallCommand returns the
+	// parts of a command. nil: there are none.
 	Runnable    func(tree repo.Tree) (lang.Runnable, diag.List)
 	CallCommand func(tree repo.Tree, name string, params map[string]string) ([]lang.Part, diag.List)
-	// Tests are the IDs of a repository's tests. RunTest runs one of them, several
-	// at the same time.
+	// Tests are the IDs of the tests of a repository. RunTest runs one test; several goroutines may call
+	// it.
 	Tests   func(tree repo.Tree) ([]string, diag.List)
 	RunTest func(tree repo.Tree, id string) compile.Verdict
 }
 
-// Variable is what explain var shows.
+// Variable is one variable in the output of explain var.
 type Variable struct {
 	Module string  `json:"module"` // "the top level" or "module web"
 	Name   string  `json:"name"`

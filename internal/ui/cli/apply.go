@@ -26,7 +26,7 @@ func (f *runFlags) flags(c *cobra.Command) {
 	f.onFailure = choice{value: "stop", of: []string{"stop", "undo"}}
 	f.onCrash = choice{value: "undo", of: []string{"undo", "finish"}}
 	f.onCheckFailure = choice{value: "keep", of: []string{"keep", "rollback"}}
-	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "do not ask for confirmation")
+	yesFlag(c, &f.yes)
 	c.Flags().Var(&f.onFailure, "on-failure", "when a step fails: stop, or undo the run")
 	c.Flags().Var(&f.onCrash, "on-crash", "after a crash: undo the run, or finish it")
 	c.Flags().Var(&f.onCheckFailure, "on-check-failure", "when a check fails: keep the changes, or rollback")
@@ -34,7 +34,7 @@ func (f *runFlags) flags(c *cobra.Command) {
 
 // arms adds what only a command has whose runs can be armed.
 func (f *runFlags) arms(c *cobra.Command) {
-	durationVar(c.Flags(), &f.confirmWithin, "confirm-within", 0, "undo the run automatically unless \"fettle confirm\" confirms it within this `TIME`, for example 60s; 0s: never undo, even if the run may lock you out")
+	durationVar(c.Flags(), &f.confirmWithin, "confirm-within", 0, "undo the run automatically unless \"fettle confirm\" confirms it within this `DURATION`, for example 60s; 0s: never undo, even if the run may lock you out")
 	c.PreRun = func(c *cobra.Command, _ []string) { f.armed = c.Flags().Changed("confirm-within") }
 }
 
@@ -225,7 +225,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 	})
 }
 
-// refusePurge shows a plan that deletes data for good, and how to consent to it.
+// refusePurge shows a plan that deletes data permanently, and the flag that allows it.
 func (s *session) refusePurge(p *plan.Plan, f runFlags) error {
 	if !s.json {
 		s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s))
@@ -287,7 +287,7 @@ func (s *session) space(p *plan.Plan) {
 	}
 }
 
-// explained tells whether the report itself says what went wrong.
+// explained reports whether the report itself names the problem.
 func explained(r *executor.Report) bool {
 	for _, c := range r.Checks {
 		if !c.OK {
@@ -297,7 +297,7 @@ func explained(r *executor.Report) bool {
 	return len(r.Stays) > 0
 }
 
-// afterFailure is what a person can type after a run that went wrong.
+// afterFailure returns the next commands for the user after a failed run.
 func (s *session) afterFailure(r *executor.Report) string {
 	if r.Run == 0 || r.Outcome == "rolled-back" {
 		return "See what happened: fettle log"

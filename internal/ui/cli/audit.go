@@ -54,7 +54,7 @@ func newAuditList(s *session) *cobra.Command {
 			return s.shown(p, func() { s.showAudit(p) })
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 100, "show at most `NUMBER` records")
+	limitFlag(c, &limit, 100, "records")
 	return c
 }
 
@@ -141,13 +141,13 @@ func newAuditCheck(s *session) *cobra.Command {
 		Use:   "check FILE",
 		Short: "Verify an audit log, or a copy",
 		Long: `Verifies each record against the record before, and reports the first record
-that was edited, removed or moved. With --behind, the log must also begin with
+that was edited, removed or moved. With --previous, the log must also begin with
 all records of an older copy.`,
-		Example: "  fettle audit check /var/lib/fettle-hub/audit.log\n  fettle audit check audit.log --behind copy.audit",
+		Example: "  fettle audit check /var/lib/fettle-hub/audit.log\n  fettle audit check audit.log --previous copy.audit",
 		Args:    args(1, 1),
 		RunE:    func(_ *cobra.Command, a []string) error { return s.auditCheck(a[0], behind) },
 	}
-	c.Flags().StringVar(&behind, "behind", "", "verify that the log continues this older `COPY`")
+	c.Flags().StringVar(&behind, "previous", "", "verify that the log continues the older copy in this `FILE`")
 	return c
 }
 
@@ -171,7 +171,7 @@ func (s *session) auditCheck(file, behind string) error {
 type logRead struct {
 	access.Checker
 	last []access.Head // of the one chain that it has, if any
-	kept []access.Head // that it has to meet
+	kept []access.Head // heads that the log must contain
 	n    int
 	size int64 // of whole lines, in bytes
 }

@@ -6,7 +6,7 @@ import (
 	"fettle.dev/fettle/internal/lang/builtin"
 )
 
-// builtinCall is what an action comes to that is built in, for as long as --timeout says.
+// builtinCall returns the command of a built-in action, with the time limit of --timeout.
 func builtinCall(a builtin.Action, params map[string]string, f runningFlags) (executor.Command, error) {
 	cmd, err := wanted.Builtin(a, params)
 	cmd.Timeout = f.timeout

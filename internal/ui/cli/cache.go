@@ -16,8 +16,8 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// withCache calls fn with the cache; where there is none, with nil. What a cache cannot
-// do costs only time, so it has no errors.
+// withCache calls fn with the cache, or with nil if there is none. A failure of the cache costs only
+// time, so there are no errors.
 func (s *session) withCache(fn func(*listcache.Dir)) {
 	dir, done, err := s.openCache()
 	if err != nil {
@@ -28,9 +28,8 @@ func (s *session) withCache(fn func(*listcache.Dir)) {
 	fn(&listcache.Dir{FS: dir, Program: s.app.Build})
 }
 
-// openCache opens the state directory of the machine. Who has none that is theirs to open
-// and works on other machines has a directory of their own for it: to look at this one leaves
-// nothing behind.
+// openCache opens the state directory of the machine. A user who cannot open it and works on other
+// machines has a cache directory of their own, so that read-only commands leave nothing behind.
 func (s *session) openCache() (host.FS, func() error, error) {
 	if s.cache != nil {
 		return s.cache, func() error { return nil }, nil
@@ -53,8 +52,8 @@ func (s *session) openCache() (host.FS, func() error, error) {
 	return s.app.Beside(m)
 }
 
-// keptLists is up to how many targets that are worked on at once have their lists kept. Two
-// files each, they are less than half of what the cache has room for.
+// keptLists is the largest number of targets whose lists are cached. With two files each, they use
+// less than half of the cache.
 const keptLists = 200
 
 // openCache opens the cache for the lists of so many targets.
@@ -67,8 +66,8 @@ func (cr *targetSet) openCache(targets int) {
 	}
 }
 
-// remembering calls read, in which the repository is read at a revision, with
-// what earlier looks found.
+// remembering calls read, which reads the repository at a revision, with the cached results of earlier
+// reads.
 func (s *session) remembering(r *repo.Repo, rev string, read func() error) (err error) {
 	s.withCache(func(dir *listcache.Dir) {
 		if dir == nil {
@@ -107,8 +106,8 @@ func (s *session) targets(src *source) ([]string, error) {
 	return names, err
 }
 
-// inventory is what is known of the targets without facts. It follows from the
-// content of the repository, so that of a committed one is read once.
+// inventory returns the known data of the targets without facts. It depends only on the content of the
+// repository, so the inventory of a commit is read once.
 func (s *session) inventory(src *source) (all []lang.Target, err error) {
 	ask := func() error {
 		found, ds := s.app.Language.Inventory(src.tree)

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,14 +44,14 @@ without a new approval.`,
 
 func (s *session) showCertificates(p document.CertificatePage) {
 	if len(p.Certificates)+len(p.Approved) == 0 {
-		s.printf("No service has a certificate.\n")
+		s.printf("There are no certificates. A host requests one: fettle agent request certificate --name NAME\n")
 		return
 	}
 	rows := [][]string{}
 	for _, c := range p.Certificates {
 		rows = append(rows, []string{c.Name, strings.Join(c.Names, " "), s.moment(c.Until), c.Serial, c.Hub, c.By, revokedBy(c)})
 	}
-	s.style().Table(s.app.Stdout, []string{"TARGET", "NAMES", "UNTIL", "SERIAL", "MADE BY", "LET BY", "IS"}, rows)
+	s.style().Table(s.app.Stdout, []string{"TARGET", "NAMES", "EXPIRES", "SERIAL", "ISSUER", "APPROVED BY", "STATE"}, rows)
 	if len(p.Approved) == 0 {
 		return
 	}
@@ -59,20 +60,21 @@ func (s *session) showCertificates(p document.CertificatePage) {
 		rows = append(rows, []string{a.Name, strings.Join(a.Names, " "), s.ago(a.At), a.By})
 	}
 	s.printf("\n")
-	s.style().Table(s.app.Stdout, []string{"APPROVED FOR", "NAMES", "SINCE", "BY"}, rows)
+	s.style().Table(s.app.Stdout, []string{"TARGET", "APPROVED NAMES", "SINCE", "BY"}, rows)
 }
 
 func revokedBy(c document.Certificate) string {
 	if c.RevokedBy == "" {
-		return "good"
+		return "valid"
 	}
 	return "revoked by " + c.RevokedBy
 }
 
 func newCertRevoke(s *session) *cobra.Command {
 	var r document.CertificateRevocation
+	yes := false
 	c := &cobra.Command{
-		Use:   "revoke SERIAL | --of TARGET [--name NAME]",
+		Use:   "revoke SERIAL | -t TARGET [--name NAME]",
 		Short: "Revoke certificates of services",
 		Long: `Revokes one certificate by its serial, or the certificates of a target. The hub
 starts a job that makes all agents fetch the revocation list, also agents that
@@ -82,15 +84,20 @@ Services read it from /etc/fettle/certificates/crl.pem: ssl_crl of nginx,
 
 The target gets another certificate for these names only if a user approves it:
 earlier approvals end, and requests that a rule would allow are pending. If you
-retire or revoke a target, all its certificates are revoked.`,
-		Example: "  fettle cert revoke 5f3a9c --reason 'the key was copied'\n  fettle cert revoke --of web3 --name shop.example.org",
+retire or revoke a target, all its certificates are revoked. A revocation cannot
+be undone.`,
+		Example: "  fettle cert revoke 5f3a9c --reason 'the key was copied'\n  fettle cert revoke -t web3 --name shop.example.org",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
+			r.Target = s.target
 			if (len(a) == 1) == (r.Target != "") {
-				return refuse("See: fettle cert list", "cannot select certificates: name a serial number, or --of TARGET")
+				return refuse("See: fettle cert list", "cannot select certificates: name a serial number, or -t TARGET")
 			}
 			if len(a) == 1 {
 				r.Serial = a[0]
+			}
+			if err := askBefore(c.Context(), s, yes, "Revoke "+revoked(r)+"?"); err != nil {
+				return err
 			}
 			hub, err := s.hub()
 			if err != nil {
@@ -103,8 +110,18 @@ retire or revoke a target, all its certificates are revoked.`,
 			return s.shown(d, func() { s.showJob(d) })
 		},
 	}
-	c.Flags().StringVar(&r.Target, "of", "", "revoke the certificates of this `TARGET`")
 	c.Flags().StringVar(&r.Name, "name", "", "only certificates with this `NAME`")
-	c.Flags().StringVar(&r.Reason, "reason", "", "the reason that other operators see: `WHY`")
+	reasonFlag(c, &r.Reason)
+	yesFlag(c, &yes)
 	return c
+}
+
+func revoked(r document.CertificateRevocation) string {
+	switch {
+	case r.Serial != "":
+		return fmt.Sprintf("the certificate %q", r.Serial)
+	case r.Name != "":
+		return fmt.Sprintf("the certificates of %s for %q", r.Target, r.Name)
+	}
+	return "all certificates of services of " + r.Target
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -16,7 +17,7 @@ import (
 func TestCommandDocument(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# The command line\n\nWritten from the commands' own help texts by a test of `internal/ui/cli`.\nWhat `--json` prints is in [json.md](json.md).\n")
-	root := newRoot(&session{app: &App{}})
+	root := newRoot(&session{app: &App{Now: time.Now}})
 	err := walk(root, func(c *cobra.Command) error {
 		if c.Short == "" || c.Example == "" && !c.HasSubCommands() {
 			t.Errorf("%s has no short help or no example", c.CommandPath())

@@ -49,7 +49,7 @@ func endOfCommand(c journal.Command) string {
 	return string(c.Outcome)
 }
 
-// history is what was run on a machine, newest first: runs and commands.
+// history is the list of runs and commands of a machine, newest first.
 type history struct {
 	runs     []journal.RunInfo
 	commands []journal.Command
@@ -138,7 +138,7 @@ func commandNumber(word string) (int, bool) {
 	return n, ok && err == nil && n > 0
 }
 
-// showCommand shows one command with the end of what it said.
+// showCommand shows one command with the end of its output.
 func (s *session) showCommand(ctx context.Context, x executor.Executor, id int) error {
 	h, _, err := historyOf(ctx, x, 0)
 	if err != nil {

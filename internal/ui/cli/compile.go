@@ -35,11 +35,11 @@ Each step has its place in the source. The same revision, facts and variables
 produce the same bytes on any machine. States that need the output of a command
 are deferred and listed at the end, because only a run can determine this
 output.`,
-		Example: "  fettle compile\n  fettle compile -t web1 --rev v1.4 --bare > web1.steps",
+		Example: "  fettle compile\n  fettle compile -t web1 --rev v1.4 --no-sources > web1.steps",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.printList(c.Context(), bare) },
 	}
-	c.Flags().BoolVar(&bare, "bare", false, "omit the source of each step")
+	c.Flags().BoolVar(&bare, "no-sources", false, "omit the source of each step")
 	return c
 }
 

@@ -26,8 +26,8 @@ func (s *session) ask(ctx context.Context, yes bool, question string) error {
 	return nil
 }
 
-// question puts a question to the terminal and tells whether the answer is yes.
-// The error is the cause of the end of ctx, which came first.
+// question asks on the terminal, and reports whether the answer is yes. If ctx ends first, the error
+// is its cause.
 func (s *session) question(ctx context.Context, question string) (bool, error) {
 	fmt.Fprintf(s.app.Stdout, "\n%s [y/N] ", question)
 	if s.lines == nil { // one for all questions: it may read ahead
@@ -43,10 +43,18 @@ func (s *session) question(ctx context.Context, question string) (bool, error) {
 		fmt.Fprintln(s.app.Stdout)
 		return false, context.Cause(ctx)
 	case line := <-answer:
-		if ctx.Err() != nil { // an answer that comes too late is none
+		if ctx.Err() != nil { // a late answer does not count
 			return false, context.Cause(ctx)
 		}
 		word := strings.ToLower(strings.TrimSpace(line))
 		return word == "y" || word == "yes", nil
 	}
+}
+
+// askBefore asks before an effect that cannot be undone, or that withdraws access.
+func askBefore(ctx context.Context, s *session, yes bool, question string) error {
+	if err := s.ask(ctx, yes, question); err != nil {
+		return withHint(err, "Answer y to continue, or add --yes")
+	}
+	return nil
 }

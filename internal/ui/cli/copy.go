@@ -19,7 +19,7 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// copyFlags are those of fettle copy.
+// copyFlags are the flags of fettle copy.
 type copyFlags struct {
 	from, dryRun       bool
 	owner, group, mode string

@@ -14,8 +14,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// fleetDiffDoc is the difference of two revisions for many targets: what is the
-// same for several is told once.
+// fleetDiffDoc is the difference of two revisions for many targets. A difference that several targets
+// share appears once.
 type fleetDiffDoc struct {
 	Format  string      `json:"format"` // fettle.fleetdiff/1
 	Old     string      `json:"old"`
@@ -26,15 +26,14 @@ type fleetDiffDoc struct {
 	Examples []exampleTarget `json:"examples,omitempty"`
 }
 
-// exampleTarget stands for any target of a group in which no target is declared.
+// exampleTarget represents any target of a group in which no target is declared.
 type exampleTarget struct {
 	Target string `json:"target"`
 	Group  string `json:"group"`
 }
 
-// fleetDiff is one difference with all who have it. In its lines the name of a
-// target is {target} where each of them has its own, and a digest that is not the same for
-// all is sha256:….
+// fleetDiff is one difference with all targets that have it. In its lines, {target} replaces the name
+// of the target, and sha256:… a digest that differs between targets.
 type fleetDiff struct {
 	Targets []string `json:"targets"`
 	Lines   []string `json:"lines"`
@@ -56,8 +55,8 @@ func (s *session) diffFleet(ctx context.Context, sides [2]*source, doc fleetDiff
 	return s.showFleetDiff(doc)
 }
 
-// diffTogether compares where both revisions are compiled at once. It gives false
-// when something is wrong, and then has gathered what comes before that.
+// diffTogether compares two revisions that are compiled at once. It returns false after an error; g
+// then contains the targets before the error.
 func (s *session) diffTogether(sides [2]*source, in compile.Input, g *fleetGroups) bool {
 	names, wrong := s.app.Language.Names(sides[0].tree, sides[1].tree)
 	if wrong[0].HasErrors() || wrong[1].HasErrors() {
@@ -179,7 +178,7 @@ func (s *session) showExamples(all []exampleTarget) {
 	fmt.Fprintf(s.app.Stderr, "Without a hub, each group without a declared target is shown with one example: %s.\n", folded(names))
 }
 
-// Bounds of what is shown of many names; all of them are in the JSON document.
+// Limits of the number of names in the output; the JSON document contains all names.
 const (
 	mostPatterns = 6
 	mostRanges   = 4

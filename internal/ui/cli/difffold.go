@@ -15,10 +15,10 @@ import (
 type fleetGroups struct {
 	byKey map[string]*fleetDiff
 	order []*fleetDiff
-	seen  int // targets, with those that do not differ
+	seen  int // targets, also targets without a difference
 }
 
-// ownName stands for the name of a target in lines that are being gathered.
+// ownName replaces the name of a target in lines until all targets are gathered.
 const ownName = "\x00"
 
 var digests = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`sha256:[0-9a-f]{64}`) })
@@ -34,7 +34,7 @@ func (g *fleetGroups) add(target string, changes []step.Change) {
 	g.join(&fleetDiff{Targets: []string{target}, Lines: strings.Split(text, "\n")})
 }
 
-// join puts targets with a difference to those that have the same one.
+// join adds targets with a difference to the targets with the same difference.
 func (g *fleetGroups) join(more *fleetDiff) {
 	key := maskDigests(strings.Join(more.Lines, "\n"))
 	d := g.byKey[key]
@@ -73,9 +73,9 @@ func withoutName(text, name string) string {
 	}
 }
 
-// sorted are the differences, the largest first. A word that is the name of a target comes from
-// that name only if other targets have theirs at the same place; otherwise it may be any word,
-// such as a directory that is called so, and stays.
+// sorted returns the differences, the largest first. A word that equals the name of a target counts as
+// this name only if other targets have their names at the same place; otherwise it can be any word,
+// such as a directory, and is kept.
 func (g *fleetGroups) sorted() []fleetDiff {
 	count := g.countLines()
 	settled := &fleetGroups{byKey: map[string]*fleetDiff{}}
@@ -141,8 +141,8 @@ func likeOthers(line, name string, count map[string]int) string {
 // mostReadings bounds the names in a line of which each may or may not be that of the target.
 const mostReadings = 4
 
-// readings are a line with each choice of what in it is the name of its target, the fewest
-// first. With very many it is all or none.
+// readings returns a line with each choice of the words that are the name of its target, the fewest
+// first. With very many words, it chooses all or none.
 func readings(line, name string) []string {
 	parts := strings.Split(line, ownName)
 	n := len(parts) - 1

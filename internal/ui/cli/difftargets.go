@@ -15,9 +15,9 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// populate puts targets into both sides of a comparison that the repository does not declare:
-// those of the fleet if there is a hub, otherwise one example for each group that selects by
-// label and in which no target is declared. It returns the examples.
+// populate adds targets that the repository does not declare to both sides of a comparison: the
+// targets of the fleet if there is a hub, otherwise an example for each group that selects by label
+// and has no declared target. It returns the examples.
 func (s *session) populate(ctx context.Context, sides [2]*source) ([]exampleTarget, error) {
 	if !s.hubIsNear() {
 		return s.exampleSides(sides)
@@ -70,9 +70,9 @@ func (s *session) exampleSides(sides [2]*source) ([]exampleTarget, error) {
 	return out, nil
 }
 
-// examplesOf are the groups of examples by their name, and the labels of the examples at each
-// side. A group that only one side has, or that has targets at the other, is compared with the
-// same labels there, so that only what the group gives differs.
+// examplesOf returns the groups of examples by their name, and the labels of the examples at each
+// side. If only one side has a group without targets, the other side gets the same labels. Then only
+// the effect of the group differs.
 func examplesOf(vacant [2][]lang.Target, declared map[string]bool) (map[string]string, [2]map[string]map[string]string) {
 	groups, labels := map[string]string{}, [2]map[string]map[string]string{{}, {}}
 	for i, side := range vacant {

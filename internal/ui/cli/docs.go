@@ -16,8 +16,8 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// docsDoc describes kinds, the other blocks of the language, verbs, and what fettle
-// run can be asked for.
+// docsDoc describes kinds, the other blocks of the language, verbs, and the actions and commands of
+// fettle run.
 type docsDoc struct {
 	Format   string       `json:"format"` // fettle.docs/2
 	Kinds    []kindDoc    `json:"kinds"`
@@ -38,10 +38,10 @@ type blockDoc struct {
 type kindDoc struct {
 	Name      string    `json:"name"`
 	Doc       string    `json:"doc"`
-	Main      string    `json:"main,omitempty"` // the attribute that the label stands for
+	Main      string    `json:"main,omitempty"` // the attribute that the label sets
 	Attrs     []attrDoc `json:"attrs"`
 	Actions   []attrDoc `json:"actions,omitempty"`
-	Outputs   []attrDoc `json:"outputs,omitempty"`   // values that it gives besides its attributes
+	Outputs   []attrDoc `json:"outputs,omitempty"`   // values that it provides in addition to its attributes
 	Directory string    `json:"directory,omitempty"` // of a repository's own: where it is known, "." for everywhere
 	Source    string    `json:"source,omitempty"`    // file:line of a repository's own
 }
@@ -121,9 +121,8 @@ func (s *session) docs(ctx context.Context) docsDoc {
 	return doc
 }
 
-// ownDocs are the kinds of the repository that the command is called in, and what it
-// can be asked to do. Outside of one, or in one with mistakes, what is built in is
-// explained all the same.
+// ownDocs returns the kinds of the current repository, and its actions and commands. Outside of a
+// repository, or with configuration errors, only the built-in ones are explained.
 func (s *session) ownDocs(ctx context.Context) (kinds []kindDoc, all lang.Runnable) {
 	if s.app.Language.OwnKinds == nil && s.app.Language.Runnable == nil {
 		return nil, all
@@ -218,7 +217,7 @@ func (s *session) listDocs(doc docsDoc) {
 	s.listRunDocs(doc)
 }
 
-// about is what of a doc has a name.
+// about returns the part of a doc with a name.
 func (d docsDoc) about(name string) (out docsDoc, found bool) {
 	out = emptyDocs(d.Format)
 	for _, k := range d.Kinds {

@@ -35,7 +35,7 @@ func (s *session) docsSection(title string, pairs []render.Pair) {
 	s.printf("\n")
 }
 
-// orAsItSays stands for a description that nobody wrote.
+// orAsItSays replaces a missing description.
 func orAsItSays(text string) string {
 	if text == "" {
 		return "(no description)"

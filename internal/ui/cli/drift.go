@@ -55,11 +55,11 @@ Exits with code 2 if there are differences.`,
 	}
 	f.flags(c)
 	many.flags(c)
-	c.Flags().StringSliceVar(&attributes, "attributes", attributes, "with --verify: the attributes to report although no state declares them: "+strings.Join(executor.AttributeKinds(), ", ")+", or none")
+	c.Flags().StringSliceVar(&attributes, "attributes", attributes, "with --verify: the `ATTRIBUTES` to report although no state declares them: "+strings.Join(executor.AttributeKinds(), ", ")+", or none")
 	return c
 }
 
-// driftOptions refuses attributes that there are not, and those that are not looked at.
+// driftOptions refuses unknown attributes, and attributes that are not compared.
 func driftOptions(c *cobra.Command, diffs, verify bool, attributes []string) (executor.DriftOptions, error) {
 	o := executor.DriftOptions{Diffs: diffs, Verify: verify}
 	if c.Flags().Changed("attributes") && !verify {

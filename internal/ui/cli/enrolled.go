@@ -33,7 +33,7 @@ func (s *session) openChosen(ctx context.Context) (*source, error) {
 	switch {
 	case err != nil && none != nil:
 		return nil, errors.Join(none, err)
-	case err != nil && s.withoutHub(src, err):
+	case err != nil && s.withoutHub(err):
 		return src, nil
 	case err != nil:
 		return src, closedOn(src, withHint(err, "Do not use the hub: --via ssh"))
@@ -52,8 +52,8 @@ func closedOn(src *source, err error) error {
 	return err
 }
 
-// asksHub tells whether it takes a hub to know what -t means: not where each name stands
-// in the repository with its address.
+// asksHub reports whether the hub is needed to evaluate -t. It is not needed if the repository
+// contains each name with its address.
 func (s *session) asksHub(src *source) (bool, error) {
 	words := s.words
 	if s.target != "" {
@@ -95,8 +95,8 @@ func (s *session) fleetTargets(ctx context.Context) (map[string]map[string]strin
 	return out, nil
 }
 
-// selectedByHub are the targets that a hub finds for words. It knows those that failed by
-// itself, and reads no files of this machine.
+// selectedByHub returns the targets that a hub selects. The hub has the list of failed targets, and
+// reads no files of this machine.
 func (s *session) selectedByHub(ctx context.Context) ([]lang.Target, error) {
 	words, err := s.selectedOnHub()
 	if err != nil {

@@ -37,7 +37,7 @@ const (
 // tokenLife is how long a token lets its one target in.
 const tokenLife = 30 * time.Minute
 
-// enrolOver is what fettle target enrol does on each target.
+// enrolOver is the operation of fettle target enrol on each target.
 type enrolOver struct {
 	hub    *client.Client
 	url    string        // of the hub, as targets reach it
@@ -79,7 +79,7 @@ the agent replaces the applied state. --adopt also works on an enrolled host.`,
 	c.Flags().StringVar(&e.url, "hub", "", "the `URL` at which targets reach the hub (default: the URL of the login)")
 	c.Flags().StringVar(&e.pkg, "package", "", "install this `FILE`, a Debian package of fettle, instead of only the binary")
 	c.Flags().BoolVar(&e.adopt, "adopt", false, "let the agents replace the applied state of another repository or target")
-	durationVar(c.Flags(), &e.within, "timeout", e.within, "wait at most this `TIME` until the agent of a target connects to the hub")
+	spanVar(c.Flags(), &e.within, "timeout", e.within, "wait at most this `DURATION` until the agent of a target connects to the hub")
 	return c
 }
 
@@ -113,7 +113,7 @@ func (s *session) enrolMany(ctx context.Context, e enrolOver, many manyFlags) er
 	return cr.finish("Enrolled", cr.round(ctx, cr.names, "Enrolling", true, e.one), map[fanout.Status]string{fanout.OK: "enrolled before", fanout.Changed: "enrolled"})
 }
 
-// describe reads what is to be installed, once for all targets.
+// describe reads the package or binary to install, once for all targets.
 func (e *enrolOver) describe() (err error) {
 	to, mode := packageOnItsWay, "0644"
 	if e.from = e.pkg; e.pkg == "" {
@@ -127,7 +127,7 @@ func (e *enrolOver) describe() (err error) {
 	return err
 }
 
-// one enrols one target. Each step looks first at what is there.
+// one enrols one target. Each step first checks the present state.
 func (e enrolOver) one(ctx context.Context, m *member, x executor.Executor) outcome {
 	t, err := e.begin(m, x)
 	if err != nil {
@@ -172,7 +172,7 @@ type enrolling struct {
 	cx      executor.Commander
 	fx      executor.Files
 	changed bool   // something was installed
-	with    string // what: for people
+	with    string // what: for users
 }
 
 func (e enrolOver) begin(m *member, x executor.Executor) (*enrolling, error) {
@@ -187,7 +187,8 @@ func (e enrolOver) begin(m *member, x executor.Executor) (*enrolling, error) {
 	return t, nil
 }
 
-// run runs commands there until one fails, which is an error that says what it said.
+// run runs commands on the target until one fails. The error contains the output of the failed
+// command.
 func (t *enrolling) run(ctx context.Context, doing string, c executor.Command) (*executor.CommandResult, error) {
 	c.Action, c.Timeout = "enrol", 10*time.Minute
 	res, err := t.cx.Command(ctx, c, t.m.runOptions(), nil)
@@ -210,7 +211,7 @@ func (t *enrolling) holds(ctx context.Context, argv ...string) (bool, string, er
 	return res.OK(), res.Stdout, nil
 }
 
-// install brings the package, or else the program and the units.
+// install installs the package, or otherwise the binary and the units.
 func (t *enrolling) install(ctx context.Context) error {
 	if t.pkg != "" {
 		return t.installPackage(ctx)
@@ -235,7 +236,7 @@ func (t *enrolling) install(ctx context.Context) error {
 	return t.put(ctx, t.file, func() (io.ReadCloser, error) { return os.Open(t.from) })
 }
 
-// arch is the processor of the machine as Go names it, "" where nobody says.
+// arch returns Go's name of the architecture of the machine, "" if it is unknown.
 func (t *enrolling) arch() string {
 	if t.m.remote == nil {
 		return runtime.GOARCH
@@ -349,8 +350,7 @@ func (t *enrolling) standing(ctx context.Context) (again bool, id fleet.TargetID
 	return false, doc.ID, nil
 }
 
-// start has the agent run from now on; fresh has it begin anew, with the program and the
-// identity that are there now.
+// start starts the agent now and at each boot; fresh restarts it with the present binary and identity.
 func (t *enrolling) start(ctx context.Context, fresh bool) error {
 	verb := "start"
 	if fresh {

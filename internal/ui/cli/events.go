@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -48,25 +47,12 @@ func newModuleHistory(s *session) *cobra.Command {
 	}, func(q *client.EventQuery, a []string) { q.Module = a[0] })
 }
 
-// telling makes a command of c that shows events, of those that choose chooses.
+// telling turns c into a command that shows events; choose sets the query.
 func (s *session) telling(c *cobra.Command, choose func(*client.EventQuery, []string)) *cobra.Command {
 	var q client.EventQuery
-	follow, since, until := false, "", ""
+	follow := false
 	c.RunE = func(c *cobra.Command, a []string) error {
 		choose(&q, a)
-		for _, m := range []struct {
-			text string
-			at   *time.Time
-		}{{since, &q.Since}, {until, &q.Until}} {
-			if m.text == "" {
-				continue
-			}
-			at, err := s.parseMoment(m.text)
-			if err != nil {
-				return err
-			}
-			*m.at = at
-		}
 		hub, err := s.hub()
 		if err != nil {
 			return err
@@ -88,23 +74,11 @@ func (s *session) telling(c *cobra.Command, choose func(*client.EventQuery, []st
 	f := c.Flags()
 	f.BoolVar(&follow, "watch", false, "also show new events until you stop the command")
 	f.StringSliceVar(&q.Kinds, "kind", nil, "show only events of this `KIND`, such as failed, drifted or enrolled; may be repeated")
-	f.StringVar(&since, "since", "", "begin at this `TIME`, or this long ago: 2h, 3d, 2026-11-21T20:00:00Z")
-	f.StringVar(&until, "until", "", "end at this `TIME`, or this long ago")
+	f.Var(&momentFlag{s.app.Now, &q.Since}, "since", "begin at this `TIME`, or this long ago: 2h, 3d, 2026-11-21T20:00:00Z")
+	f.Var(&momentFlag{s.app.Now, &q.Until}, "until", "end at this `TIME`, or this long ago")
 	f.StringVar(&q.After, "after", "", "begin after the event with this `CURSOR`, as --json shows it")
-	f.IntVar(&q.Limit, "limit", 0, "show at most this `NUMBER` (default: 100)")
+	limitFlag(c, &q.Limit, 100, "events")
 	return c
-}
-
-// parseMoment reads a moment, or how long it is past.
-func (s *session) parseMoment(text string) (time.Time, error) {
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at, nil
-	}
-	d, err := parseSpan(text)
-	if err != nil {
-		return time.Time{}, refuse("Write it as 2h, 3d or 2026-11-21T20:00:00Z", fmt.Sprintf("cannot read %.40q as a time", text))
-	}
-	return s.app.Now().Add(-d), nil
 }
 
 func (s *session) followEvents(ctx context.Context, hub *client.Client, q client.EventQuery) error {
@@ -119,7 +93,7 @@ func (s *session) followEvents(ctx context.Context, hub *client.Client, q client
 		s.errStyle().Error(s.app.Stderr, err.Error(), "The command continues when the hub is available again")
 	})
 	if errors.Is(err, context.Canceled) {
-		return nil // it was stopped, as it has to be
+		return nil // the user stopped it, which is not an error
 	}
 	return err
 }

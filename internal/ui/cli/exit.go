@@ -33,8 +33,7 @@ func (m misusedError) Unwrap() []error { return []error{m.error, errUsage} }
 
 func misused(err error) error { return misusedError{err} }
 
-// errChanges ends a command that found what it was asked to look for. It is
-// no failure and prints nothing.
+// errChanges ends a command that found differences. It is not a failure and prints nothing.
 var errChanges = errors.New("there are changes")
 
 // ExitCode is the one place where an error becomes a number. A run that failed
@@ -63,7 +62,7 @@ func ExitCode(err error) int {
 	return ExitError
 }
 
-// hinted is an error with what to type instead.
+// hinted is an error with a hint about the next command.
 type hinted struct {
 	err  error
 	hint string

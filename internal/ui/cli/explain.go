@@ -71,13 +71,13 @@ value from a run is shown with the command that provides the value.`,
 	}
 }
 
-// known is all that explain has to go by.
+// known is the data from which explain explains.
 type known struct {
 	status executor.Status
 	runs   map[int]journal.RunInfo
 	states []executor.StateRef // of the applied list
 	wanted *executor.Request   // nil where there is no repository, or it does not compile
-	waits  []executor.Held     // states that are wanted and wait for what a run gives
+	waits  []executor.Held     // states of the repository that wait for a value of a run
 	source *source             // nil where there is no repository
 }
 
@@ -128,8 +128,8 @@ func (s *session) gather(ctx context.Context, x executor.Executor) (*known, erro
 	return k, nil
 }
 
-// gatherWanted adds the repository as far as it can be had. What is applied is
-// explained without it, so none of its errors stops anything.
+// gatherWanted adds the states of the repository as far as they can be compiled. The applied state is
+// explained without them, so errors of the repository stop nothing.
 func (s *session) gatherWanted(ctx context.Context, x executor.Executor, k *known) {
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
@@ -153,8 +153,8 @@ func (s *session) gatherWanted(ctx context.Context, x executor.Executor, k *know
 	}
 }
 
-// informed is a request made with the outputs of commands that a machine knows. An
-// executor asks for it when it plans.
+// informed returns a request with the outputs of commands that the machine has recorded. An executor
+// needs them to plan.
 func informed(ctx context.Context, x executor.Executor, req executor.Request) *executor.Request {
 	last := &req
 	if req.Next == nil {
@@ -176,7 +176,7 @@ func informed(ctx context.Context, x executor.Executor, req executor.Request) *e
 		}
 	}
 	asking.Next, asking.Guards = watch(req.Next), executor.NoGuards
-	_, _ = x.Plan(ctx, asking) // what it knows by then counts, whatever comes after
+	_, _ = x.Plan(ctx, asking) // the outputs that were read count, even if the plan fails
 	return last
 }
 
@@ -243,8 +243,8 @@ func (k *known) ofState(id string) []addr.Addr {
 	return k.addrs(func(a addr.Addr) bool { return in[a] })
 }
 
-// atLine finds what a source line comes to: the steps whose source begins
-// there, else those of the last state that begins above it.
+// atLine returns the steps of a source line: the steps whose source begins there, otherwise the steps
+// of the last state that begins above the line.
 func (k *known) atLine(file string, line int) []addr.Addr {
 	best := k.beginsAt(file, line)
 	in := map[addr.Addr]bool{}
@@ -278,7 +278,7 @@ func (k *known) beginsAt(file string, line int) int {
 	return best
 }
 
-// sources are the places that each address comes from.
+// sources returns the source places of each address.
 func (k *known) sources() map[addr.Addr][]string {
 	out := map[addr.Addr][]string{}
 	for _, e := range k.status.State.Entries {
@@ -292,7 +292,7 @@ func (k *known) sources() map[addr.Addr][]string {
 	return out
 }
 
-// sameFile compares a path of the repository with one that a person typed.
+// sameFile compares a path of the repository with a path that the user typed.
 func sameFile(known, typed string) bool {
 	typed = strings.TrimPrefix(typed, "./")
 	return known == typed || strings.HasSuffix(typed, "/"+known)

@@ -21,7 +21,7 @@ type usedModuleDoc struct {
 	Needs     []needDoc  `json:"needs,omitempty"`
 	// NeededBy are the modules of the target that need it.
 	NeededBy []needDoc `json:"needed_by,omitempty"`
-	// Mistakes are those of all modules of the target.
+	// Errors are the configuration errors of all modules of the target.
 	Errors []string `json:"errors,omitempty"`
 }
 

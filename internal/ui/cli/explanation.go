@@ -33,7 +33,7 @@ type explanation struct {
 	First  int            `json:"first,omitempty"` // the run that first managed it
 	Origin string         `json:"origin,omitempty"`
 	By     addr.Addr      `json:"by,omitempty"` // the directory whose purge removed it
-	// Deferred is what the state waits for: a run must give a value first.
+	// Deferred names the value of a run that the state waits for.
 	Deferred string `json:"deferred,omitempty"`
 	// Phases are the states of the address, one after the other, where it has
 	// several.
@@ -56,8 +56,7 @@ func (s *session) explainAddr(ctx context.Context, k *known, a addr.Addr) explan
 	return e
 }
 
-// applied fills in what the journal knows, and gives the commit that the source
-// is to be read at.
+// applied adds the data of the journal, and returns the commit at which the source must be read.
 func (k *known) applied(e *explanation, entry journal.Entry) string {
 	e.Applied, e.Source, e.First, e.By = entry.Step, entry.Src, entry.First, entry.By
 	e.Origin = originText(entry.Origin)
@@ -83,8 +82,8 @@ func holds(l []addr.Addr, a addr.Addr) bool {
 	return false
 }
 
-// sourceLine reads the line and who last wrote it, at the commit that was
-// applied, else as the files are. Where the repository cannot say, it stays out.
+// sourceLine reads the line and its last author, at the applied commit, otherwise in the files as they
+// are. If the repository cannot be read, both stay empty.
 func (k *known) sourceLine(ctx context.Context, e *explanation, commit string) {
 	file, line := splitSource(e.Source)
 	if line == 0 || e.Applied != "" && !k.has(ctx, commit) && k.recordedLine(e, file) || k.source == nil {

@@ -29,10 +29,10 @@ func newExportList(s *session) *cobra.Command {
 	snapshot := false
 	c := &cobra.Command{
 		Use:   "list",
-		Short: "List the exported values, and their number of users",
+		Short: "List the exported values, and the number of targets that receive them",
 		Long: `Lists the values that targets of the fleet export: outputs of their modules with
-exported = true. USERS is the number of targets that receive a value because one
-of their modules declares it with an exported block.
+exported = true. RECEIVERS is the number of targets that receive a value because
+one of their modules declares it with an exported block.
 
 With --snapshot, prints the values in use in the form of exported.json. Put this
 file at the top of a repository. Without a hub and an agent, fettle compile,
@@ -79,5 +79,5 @@ func (s *session) showExports(all document.Exports) {
 		}
 		rows = append(rows, []string{e.Target, module, e.Output, strconv.Itoa(e.Users), s.ago(e.Since), clip(e.Value)})
 	}
-	s.style().Table(s.app.Stdout, []string{"TARGET", "MODULE", "OUTPUT", "USERS", "SINCE", "VALUE"}, rows)
+	s.style().Table(s.app.Stdout, []string{"TARGET", "MODULE", "OUTPUT", "RECEIVERS", "SINCE", "VALUE"}, rows)
 }

@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// factsDoc is what was observed of a machine.
+// factsDoc contains the observed facts of a machine.
 type factsDoc struct {
 	Format string                     `json:"format"` // fettle.facts/1
 	Facts  map[string]json.RawMessage `json:"facts"`  // null where the machine cannot tell
@@ -64,8 +64,7 @@ func (s *session) runFacts(ctx context.Context, many manyFlags, names []string) 
 	return nil
 }
 
-// facts are those with these names of the machine that is worked on, all where none
-// is named.
+// facts returns the named facts of the machine that is worked on, or all facts if there are no names.
 func (s *session) facts(ctx context.Context, names []string) (factsDoc, error) {
 	doc := factsDoc{Format: "fettle.facts/1", Facts: map[string]json.RawMessage{}}
 	var all map[string]cty.Value

@@ -40,8 +40,8 @@ func diagnosticsJSON(l diag.List) []diagnosticJSON {
 	return out
 }
 
-// fail prints an error once, for people on stderr or as a document on stdout.
-// A command that has printed its document already says there how it ended.
+// fail prints an error once, as text on stderr or as a document on stdout. The printed document of a
+// command already contains its result.
 func (s *session) fail(err error) {
 	if err == nil || errors.Is(err, errChanges) || errors.Is(err, errReported) {
 		return
@@ -87,8 +87,7 @@ func (s *session) lostHint() string {
 	return fmt.Sprintf("A run that had started there %s. See its result: fettle status%s", how, where)
 }
 
-// errReported marks an error whose report has been shown: the exit code is all
-// that is left to say.
+// errReported marks an error whose report has been shown. Only the exit code remains.
 var errReported = errors.New("reported")
 
 // reported wraps err, keeping its exit code.
@@ -99,8 +98,8 @@ func reported(err error) error {
 	return errors.Join(errReported, err)
 }
 
-// hintOf is what to type after an error: what the error itself carries, else
-// what is known of its family. An error that already names a command gets none.
+// hintOf returns the next command after an error: the hint of the error itself, otherwise the hint of
+// its family. An error that names a command has none.
 func hintOf(err error) string {
 	var h *hinted
 	if errors.As(err, &h) {

@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Each command uses some of the global flags, and refuses the others: a flag that is
-// ignored says that something is done which is not. --no-color and --verbose only shape
-// what is printed, and every command takes them.
+// Each command uses some of the global flags and refuses the other ones, because a flag without an
+// effect misleads the user. --no-color and --verbose affect only the output, and every command accepts
+// them.
 
 // alwaysUsed are the flags that every command takes.
 func alwaysUsed() []string { return []string{"no-color", "verbose"} }
@@ -63,31 +63,31 @@ func flagsOf() map[string][]string {
 		"copy":    join(machine, []string{"on-disconnect"}), "reboot": join(machine, []string{"on-disconnect"}),
 
 		"agent run": join(place, []string{"identity"}), "agent request": join(doc, place), "agent enrol": join(doc, place),
-		"agent forget": join(doc, place), "agent status": join(doc, place),
+		"agent delete-certificate": join(doc, place), "agent status": join(doc, place),
 
-		"target forget": machine,
-		"target enrol":  slices.DeleteFunc(slices.Clone(machine), func(f string) bool { return f == "ssh" }),
-		"target pin":    join(doc, target, readFlags()), "permit sign": join(doc, readFlags()),
+		"target delete-binary": machine,
+		"target enrol":         slices.DeleteFunc(slices.Clone(machine), func(f string) bool { return f == "ssh" }),
+		"target pin":           join(doc, target, readFlags()), "permit sign": join(doc, readFlags()),
 		"job run": join(doc, target, compileFlags(), []string{"via", "sign-key"}), "login": join(doc, []string{"sign-key"}),
 
 		"hub run": nil, "help": nil, "completion": nil, "man": nil,
 		"steps fmt": nil, "steps lint": doc, "steps diff": doc, "version": doc,
 		"serve-stdio": place, "watch-confirmation": place,
 	}
-	for _, c := range []string{"init", "identity", "set", "edit", "show", "list", "add-recipient", "remove-recipient", "rekey"} {
+	for _, c := range []string{"init", "identity", "set", "edit", "show", "list", "add-recipient", "delete-recipient", "rekey"} {
 		out["secret "+c] = secrets
 	}
 	for _, c := range []string{
 		"target list", "target approve", "target label", "target unpin", "target freeze", "target unfreeze", "target suspect", "target trust",
-		"target retire", "target revoke", "job apply", "job report", "job verify", "agent upgrade", "request policy set", "notify set", "events",
+		"target retire", "target revoke", "cert revoke", "job apply", "job report", "job verify", "agent upgrade", "request policy set", "request policy delete", "notify set", "events",
 	} {
 		out[c] = join(doc, target)
 	}
 	for _, c := range []string{
 		"target show", "target history", "module show", "module history", "export list", "alarm list", "alarm approve",
-		"request list", "request approve", "request reject", "request policy", "audit list", "audit copy", "audit check", "cert list", "cert revoke",
-		"hub backup", "hub check", "hub chown", "hub init", "hub join", "hub leave", "hub list", "hub restore", "hub retire", "hub token",
-		"notify approve", "notify deny", "notify list", "notify remove", "notify test",
+		"request list", "request approve", "request reject", "request policy", "audit list", "audit copy", "audit check", "cert list",
+		"hub backup", "hub check", "hub chown", "hub init", "hub join", "hub list", "hub restore", "hub retire", "hub token",
+		"notify approve", "notify reject", "notify list", "notify delete", "notify test",
 		"user list", "user login", "user logins", "user revoke", "user set",
 		"job list", "job show", "job cancel", "token create", "token list", "token revoke",
 	} {
@@ -107,7 +107,7 @@ func (s *session) refuseUnused(c *cobra.Command) error {
 	return refuseOthers(c, c.CommandPath(), usedBy(c))
 }
 
-// refuseOthers refuses global flags other than these, in the name of what does not use them.
+// refuseOthers refuses all global flags except used, with what as the subject of the error.
 func refuseOthers(c *cobra.Command, what string, used []string) error {
 	var unused []string
 	c.Root().PersistentFlags().VisitAll(func(f *pflag.Flag) {

@@ -35,12 +35,12 @@ func everyCommand(t *testing.T, visit func(c *cobra.Command, words []string)) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&session{app: &App{}}))
+	walk(newRoot(&session{app: &App{Now: time.Now}}))
 }
 
 // TestFlagsOfCommands: the table is about the commands and flags that there are.
 func TestFlagsOfCommands(t *testing.T) {
-	table, flags := flagsOf(), newRoot(&session{app: &App{}}).PersistentFlags()
+	table, flags := flagsOf(), newRoot(&session{app: &App{Now: time.Now}}).PersistentFlags()
 	everyCommand(t, func(_ *cobra.Command, words []string) {
 		name := strings.Join(words, " ")
 		if _, ok := table[name]; !ok {
@@ -121,7 +121,7 @@ func (l *lonely) run(c *cobra.Command, words []string, more ...string) (int, str
 	given, known := map[string][]string{
 		"run": {"--", "true"}, "copy": {filepath.Join(l.dir, "local"), "/etc/x"}, "explain": {"/etc/x"}, "job run": {"--", "true"},
 		"reboot": {"--yes"}, "steps plan": {filepath.Join(l.dir, "a.steps")}, "steps apply": {filepath.Join(l.dir, "a.steps")},
-		"target label": {"a=b"}, "request policy set": {"freeze", "allow"}, "notify set": {"x"},
+		"target label": {"a=b"}, "request policy set": {"freeze", "allow"}, "request policy delete": {"certificate"}, "notify set": {"x"},
 	}[strings.Join(words, " ")]
 	for !known && c.Args != nil && c.Args(c, given) != nil && len(given) < 4 {
 		given = append(given, "x")
@@ -154,7 +154,7 @@ func TestUnusedFlagsAreRefused(t *testing.T) {
 			if slices.Contains(used, f.Name) {
 				return
 			}
-			value := map[string]string{"bool": "true", "duration": "1s", "int": "5000", "int64": "5000"}[f.Value.Type()]
+			value := map[string]string{"bool": "true", "duration": "1s", "int": "5000", "size": "512MiB"}[f.Value.Type()]
 			switch f.Name {
 			case "via":
 				value = viaSSH
@@ -214,7 +214,7 @@ func TestUnknownTargets(t *testing.T) {
 func TestTargetsToWhichNothingLeads(t *testing.T) {
 	l := newLonely(t)
 	everyCommand(t, func(c *cobra.Command, words []string) {
-		if used := usedBy(c); !slices.Contains(used, "ssh") || c.CommandPath() == "fettle target forget" {
+		if used := usedBy(c); !slices.Contains(used, "ssh") || c.CommandPath() == "fettle target delete-binary" {
 			return
 		}
 		code, said := l.run(c, words, "-C", l.dir, "-t", "web2")

@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,8 @@ import (
 
 func newTargetFreeze(s *session) *cobra.Command {
 	var r document.FreezeRequest
-	all, span := false, ""
+	var expires time.Duration
+	all := false
 	c := selectMany(&cobra.Command{
 		Use:   "freeze [TARGET…]",
 		Short: "Freeze targets: their agents change nothing",
@@ -27,12 +29,10 @@ the end of the first.
 join later. It requires a reason, and "fettle status --fleet" shows it first. It
 ends with "fettle target unfreeze --all". Freezes of single targets are
 separate: a target is frozen as long as one freeze applies.`,
-		Example: "  fettle target freeze db1 --reason 'migration until noon'\n  fettle target freeze -t 'label:env=prod' --for 2h\n  fettle target freeze --all --reason 'the last commit stops nginx'",
+		Example: "  fettle target freeze db1 --reason 'migration until noon'\n  fettle target freeze -t 'label:env=prod' --expires 2h\n  fettle target freeze --all --reason 'the last commit stops nginx'",
 		Args:    args(0, -1),
-		RunE: func(c *cobra.Command, a []string) (err error) {
-			if r.For, err = spanFlag(span); err != nil {
-				return err
-			}
+		RunE: func(c *cobra.Command, a []string) error {
+			r.For = int64(expires)
 			if all {
 				return s.freezeAll(c.Context(), a, r)
 			}
@@ -42,14 +42,14 @@ separate: a target is frozen as long as one freeze applies.`,
 		},
 	})
 	c.Flags().BoolVar(&all, "all", false, "freeze the whole fleet, also targets that join later")
-	c.Flags().StringVar(&span, "for", "", "end the freeze after this `TIME`, such as 12h or 2d (default: no end)")
-	c.Flags().StringVar(&r.Reason, "reason", "", "the reason that other operators see: `WHY`")
+	expiresFlag(c, &expires, 0, "end the freeze (default: never) after this")
+	reasonFlag(c, &r.Reason)
 	return c
 }
 
 func (s *session) freezeAll(ctx context.Context, names []string, r document.FreezeRequest) error {
 	if r.Reason == "" {
-		return refuse("Give one for the other operators: --reason WHY", "cannot freeze all targets without a reason")
+		return refuse("Give one for the other operators: --reason TEXT", "cannot freeze all targets without a reason")
 	}
 	return s.onFleet("freeze", names, func(hub *client.Client) (document.Done, error) { return hub.FreezeAll(ctx, r) })
 }
@@ -91,15 +91,6 @@ func (s *session) onFleet(did string, names []string, f func(*client.Client) (do
 		return err
 	}
 	return s.done(did, 0, d.Text)
-}
-
-// spanFlag is a time in ns, 0 if none is given.
-func spanFlag(text string) (int64, error) {
-	if text == "" {
-		return 0, nil
-	}
-	d, err := parseSpan(text)
-	return int64(d), err
 }
 
 // freezeText says who stopped the fleet, why, and how many agents hold the freeze.

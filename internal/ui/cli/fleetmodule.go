@@ -19,6 +19,10 @@ import (
 )
 
 func (s *session) showFleetModules(p document.ModulePage) {
+	if len(p.Modules) == 0 {
+		s.printf("No target has a module. The repository assigns modules: fettle docs target_group\n")
+		return
+	}
 	rows := [][]string{}
 	for _, m := range p.Modules {
 		newest := ""
@@ -30,7 +34,7 @@ func (s *session) showFleetModules(p document.ModulePage) {
 	s.style().Table(s.app.Stdout, []string{"MODULE", "TARGETS", "APPLIED", "ERRORS", "REVISION", "STATES"}, rows)
 }
 
-// directoryName is a module as people call it.
+// directoryName is the name of a module for users.
 func directoryName(module string) string { return strings.TrimPrefix(module, "modules/") }
 
 // counts is how many are in which state, the most first.
@@ -57,7 +61,7 @@ func newModuleShow(s *session) *cobra.Command {
 			return showing(c.Context(), s, w, func(hub *client.Client) (document.ModuleDetail, error) { return hub.Module(c.Context(), a[0], limit) }, s.showFleetModule)
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 50, "show at most this `NUMBER` of targets; 0 shows all")
+	limitOrAllFlag(c, &limit, 50, "targets")
 	w.flag(c)
 	return c
 }
@@ -74,7 +78,7 @@ func (s *session) showFleetModule(d document.ModuleDetail) {
 	for _, t := range d.Targets {
 		rows = append(rows, []string{t.Name, cmp.Or(string(t.State), "unknown"), short(t.Assigned), cmp.Or(short(t.Applied), "-"), s.ago(t.Since), cmp.Or(t.Error, t.Waits)})
 	}
-	s.style().Table(s.app.Stdout, []string{"TARGET", "STATE", "ASSIGNED", "APPLIED", "SINCE", "WHY"}, rows)
+	s.style().Table(s.app.Stdout, []string{"TARGET", "STATE", "ASSIGNED", "APPLIED", "SINCE", "REASON"}, rows)
 	if left := d.Total - len(d.Targets); left > 0 {
 		s.printf("%d more; see them with --limit\n", left)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -76,7 +77,8 @@ func labelRequest(words []string) (document.LabelRequest, error) {
 func newTargetPin(s *session) *cobra.Command {
 	var r document.PinRequest
 	var permit permitFlags
-	span, permitFile, permitNow := "", "", false
+	var expires time.Duration
+	permitFile, permitNow := "", false
 	c := selectMany(&cobra.Command{
 		Use:   "pin [TARGET…] --branch REF",
 		Short: "Pin targets to a branch, tag or commit",
@@ -87,22 +89,21 @@ only that module is pinned.
 Targets that accept only signed commits require a permit to return to an older
 commit. --permit signs the permit here, with a key that the targets trust, and
 adds it to the pin.`,
-		Example: "  fettle target pin web3 --branch fix-tls --for 2d\n  fettle target pin -t label:canary --branch next --module web\n  fettle target pin web3 --branch v1.4 --permit",
+		Example: "  fettle target pin web3 --branch fix-tls --expires 2d\n  fettle target pin -t label:canary --branch next --module web\n  fettle target pin web3 --branch v1.4 --permit",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if (r.Ref == "") == (permitFile == "") {
 				return refuse("Add either --branch REF or --permit-file FILE", "cannot pin: it needs exactly one commit to pin to")
 			}
-			var err error
-			if r.For, err = spanFlag(span); err != nil {
-				return err
-			}
+			r.For = int64(expires)
 			if permitFile != "" {
+				var err error
 				if r.Permit, r.Ref, err = readPermit(permitFile); err != nil {
 					return err
 				}
 			}
 			if permitNow {
+				var err error
 				if r.Ref, r.Permit, err = s.permitted(c.Context(), permit, r.Ref, a); err != nil {
 					return err
 				}
@@ -117,8 +118,9 @@ adds it to the pin.`,
 	c.Flags().BoolVar(&permitNow, "permit", false, "sign a permit to return to the commit of --branch, and add it to the pin")
 	c.Flags().StringVar(&permitFile, "permit-file", "", "pin to the commit of the permit in this `FILE`, and add the permit: see fettle permit sign")
 	permit.flags(c)
-	c.Flags().StringVar(&span, "for", "", "end the pin after this `TIME`, such as 12h or 2d (default: no end)")
-	c.Flags().StringVar(&r.Reason, "reason", "", "the reason that other operators see: `WHY`")
+	spanVar(c.Flags(), &permit.expires, "permit-expires", permitLife, "let agents use the permit for this `DURATION`")
+	expiresFlag(c, &expires, 0, "end the pin (default: never) after this")
+	reasonFlag(c, &r.Reason)
 	return c
 }
 
@@ -148,15 +150,15 @@ func (s *session) ending(c *cobra.Command, question string, f func(ctx context.C
 		if len(a) == 0 {
 			what = "all targets that match " + strings.Join(s.words, ",")
 		}
-		if err := s.ask(c.Context(), yes, fmt.Sprintf(question, what)); err != nil {
-			return withHint(err, "Answer y to continue, or add --yes")
+		if err := askBefore(c.Context(), s, yes, fmt.Sprintf(question, what)); err != nil {
+			return err
 		}
 		return s.onTargets(c, c.Name(), a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
 			return f(ctx, hub, name, reason)
 		})
 	}
-	c.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation")
-	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
+	yesFlag(c, &yes)
+	reasonFlag(c, &reason)
 	return selectMany(c)
 }
 

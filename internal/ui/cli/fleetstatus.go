@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// statusFleet shows the fleet in numbers, with how the hub is for people.
+// statusFleet shows the numbers of the fleet and the state of the hub.
 func (s *session) statusFleet(ctx context.Context, w watching) error {
 	var health document.Health
 	var repos document.RepositoryPage
@@ -77,8 +77,8 @@ func (s *session) showFleet(st document.Status, h document.Health, r document.Re
 	})
 }
 
-// alarmsText is how many alarms there are, and the first: what is wrong with what targets
-// are to be would be overlooked where all of them are what they are told to be.
+// alarmsText returns the number of alarms and the first alarm. Without it, users overlook errors in
+// assignments if all targets have their assignment.
 func alarmsText(all []document.Alarm) string {
 	switch len(all) {
 	case 0:

@@ -21,7 +21,7 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// targetCommands are those of fettle target that ask a hub.
+// targetCommands are the commands of fettle target that call a hub.
 func targetCommands(s *session) []*cobra.Command {
 	return []*cobra.Command{
 		newTargetList(s), newTargetShow(s), newTargetHistory(s), newTargetEnrol(s), newTargetApprove(s), newTargetLabel(s), newTargetPin(s), newTargetUnpin(s),
@@ -61,7 +61,7 @@ not-in-fleet means that a target is not active, such as a retired one.`,
 	})
 	c.Flags().StringVar(&q.Sort, "sort", "name", "order by this `FIELD`: name, state, contact, drift, behind or changed; a - before the name reverses the order")
 	c.Flags().BoolVar(&q.All, "all", false, "also show retired and revoked targets")
-	c.Flags().IntVar(&q.Limit, "limit", 0, "show at most this `NUMBER` of targets")
+	limitOrAllFlag(c, &q.Limit, 0, "targets")
 	w.flag(c)
 	return c
 }
@@ -76,10 +76,14 @@ func (s *session) showTargets(p document.TargetPage, alarms []document.Alarm) {
 			kept[name] = cmp.Or(kept[name], a.Text)
 		}
 	}
+	if len(p.Targets) == 0 {
+		s.printf("No target of the fleet matches. Enrol hosts: fettle token create\n")
+		return
+	}
 	for _, t := range p.Targets {
 		rows = append(rows, []string{t.Name, string(t.Standing), string(t.State), applied(t.Modules, t.Behind), strconv.Itoa(t.Drift), s.contact(t), fewer(labelText(t.Labels), 40), cmp.Or(refused[t.Name], t.Error, suspectText(t.Suspect), t.Frozen, t.Waits, kept[t.Name], pinText(t.Pin))})
 	}
-	s.style().Table(s.app.Stdout, []string{"TARGET", "STANDING", "STATE", "MODULES", "DRIFT", "CONTACT", "LABELS", "WHY"}, rows)
+	s.style().Table(s.app.Stdout, []string{"TARGET", "STANDING", "STATE", "MODULES", "DRIFT", "CONTACT", "LABELS", "REASON"}, rows)
 	if left := p.Total - len(p.Targets); left > 0 {
 		s.printf("%d more; see them with --limit\n", left)
 	}
@@ -205,7 +209,7 @@ func (s *session) showTarget(d document.TargetDetail) {
 		}
 		rows = append(rows, []string{cmp.Or(m.Module, "(top)"), cmp.Or(string(m.State), "unknown"), assigned, cmp.Or(short(m.Applied), "-"), s.ago(m.Since), cmp.Or(m.Error, m.Waits, needsOnHub(m.Needs))})
 	}
-	s.style().Table(s.app.Stdout, []string{"MODULE", "STATE", "ASSIGNED", "APPLIED", "SINCE", "WHY"}, rows)
+	s.style().Table(s.app.Stdout, []string{"MODULE", "STATE", "ASSIGNED", "APPLIED", "SINCE", "REASON"}, rows)
 }
 
 // clockText says of a clock that is wrong how far it is.
@@ -238,7 +242,7 @@ func revisionText(r *fleet.Revision) string {
 	return join(short(r.Commit), r.Subject, parted("on ", r.Branch))
 }
 
-// short is a commit for people.
+// short is the abbreviated commit.
 func short(commit string) string { return commit[:min(12, len(commit))] }
 
 func needsOnHub(needs []fleet.Need) string {

@@ -48,7 +48,7 @@ form.`,
 	return c
 }
 
-// formatStdin prints the canonical form of what comes in.
+// formatStdin prints the canonical form of its input.
 func (s *session) formatStdin() error {
 	in, err := io.ReadAll(s.app.Stdin)
 	if err != nil {
@@ -96,8 +96,7 @@ func (s *session) format(paths []string, check bool) error {
 	return nil
 }
 
-// sourceFiles are the files of the language at or below path. What begins with
-// a dot is not ours.
+// sourceFiles returns the files of the language at or below path, without names that begin with a dot.
 func sourceFiles(path string) ([]string, error) {
 	var out []string
 	err := filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {

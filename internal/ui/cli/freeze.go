@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
@@ -10,19 +8,19 @@ import (
 )
 
 func newFreeze(s *session) *cobra.Command {
-	return &cobra.Command{
-		Use:   "freeze [WHY…]",
+	reason := ""
+	c := &cobra.Command{
+		Use:   "freeze",
 		Short: "Refuse all changes until fettle unfreeze",
 		Long: `Freezes this machine: apply and rollback are refused until "fettle unfreeze".
 Commands and actions of run, copy and reboot that would change something are
-refused too, unless --ignore-freeze is given. Each refusal shows the text WHY.
+refused too, unless --ignore-freeze is given. Each refusal shows the reason.
 Read-only commands are always allowed.`,
-		Example: "  sudo fettle freeze database migration until noon",
-		Args:    args(0, -1),
-		RunE: func(c *cobra.Command, a []string) error {
-			why := strings.Join(a, " ")
+		Example: "  sudo fettle freeze --reason 'database migration until noon'",
+		Args:    args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error {
 			return s.withState(c.Context(), func(x executor.Executor) error {
-				err := x.Freeze(c.Context(), journal.Frozen{By: s.user(), At: s.app.Now().UnixNano(), Why: why}, s.runOptions())
+				err := x.Freeze(c.Context(), journal.Frozen{By: s.user(), At: s.app.Now().UnixNano(), Why: reason}, s.runOptions())
 				if err != nil {
 					return err
 				}
@@ -30,6 +28,8 @@ Read-only commands are always allowed.`,
 			})
 		},
 	}
+	reasonFlag(c, &reason)
+	return c
 }
 
 func newUnfreeze(s *session) *cobra.Command {

@@ -9,9 +9,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// fsTree is content that lies in a directory or an archive and not in a
-// repository: blobs of a saved plan, sources of a step file. It serves files
-// only.
+// fsTree is content in a directory or an archive, outside of a repository: blobs of a saved plan,
+// sources of a step file. It serves files only.
 type fsTree struct{ fs fs.FS }
 
 var errFilesOnly = errors.New("only files are read here")

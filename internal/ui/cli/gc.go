@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -20,32 +21,46 @@ type gcDoc struct {
 }
 
 func newGC(s *session) *cobra.Command {
+	yes := false
 	keep := journal.Keep{Runs: 50, Within: 90 * 24 * time.Hour}
 	c := &cobra.Command{
 		Use:   "gc",
 		Short: "Delete old runs and their content",
 		Long: `Deletes old runs, and the content that only these runs need. The applied state,
 its way back to the origin, and a run that waits for its confirmation are always
-kept. A run is kept if --keep-runs or --keep-within applies to it.`,
-		Example: "  sudo fettle gc --dry-run\n  sudo fettle gc --keep-runs 10 --keep-within 168h",
+kept. A run is kept if --keep-runs or --keep-within applies to it. Deleted runs
+cannot be shown or undone.`,
+		Example: "  sudo fettle gc --dry-run\n  sudo fettle gc --keep-runs 10 --keep-within 7d",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if keep.Runs < 1 || keep.Within < 0 {
-				return refuse("Keep at least the last: --keep-runs 1", "cannot keep fewer than 1 run, or runs of a negative age")
-			}
-			return s.withExecutor(c.Context(), func(x executor.Executor) error {
-				got, err := x.Collect(c.Context(), keep, s.runOptions())
-				if err != nil {
-					return err
-				}
-				return s.showCollected(got, keep.DryRun)
-			})
+			return s.withExecutor(c.Context(), func(x executor.Executor) error { return collect(c.Context(), s, x, keep, yes) })
 		},
 	}
-	c.Flags().IntVar(&keep.Runs, "keep-runs", keep.Runs, "keep this many of the newest runs")
-	durationVar(c.Flags(), &keep.Within, "keep-within", keep.Within, "also keep all runs that are younger than this")
+	numberVar(c.Flags(), &keep.Runs, "keep-runs", keep.Runs, 1, "keep this `NUMBER` of the newest runs")
+	durationVar(c.Flags(), &keep.Within, "keep-within", keep.Within, "also keep all runs that are younger than this `DURATION`")
 	c.Flags().BoolVar(&keep.DryRun, "dry-run", false, "delete nothing, and report how much would be deleted")
+	yesFlag(c, &yes)
 	return c
+}
+
+// collect deletes old runs, after a question that shows how many.
+func collect(ctx context.Context, s *session, x executor.Executor, keep journal.Keep, yes bool) error {
+	first := keep
+	first.DryRun = keep.DryRun || !yes
+	got, err := x.Collect(ctx, first, s.runOptions())
+	switch {
+	case err != nil:
+		return err
+	case keep.DryRun || yes || len(got.Runs)+got.Objects == 0:
+		return s.showCollected(got, keep.DryRun)
+	}
+	if err := askBefore(ctx, s, yes, "Delete "+collectedText(got)+"?"); err != nil {
+		return err
+	}
+	if got, err = x.Collect(ctx, keep, s.runOptions()); err != nil {
+		return err
+	}
+	return s.showCollected(got, false)
 }
 
 func (s *session) showCollected(got journal.Collected, dry bool) error {
@@ -56,10 +71,15 @@ func (s *session) showCollected(got journal.Collected, dry bool) error {
 		}
 		return s.document(gcDoc{"fettle.gc/1", dry, runs, got.Objects, got.Bytes})
 	}
-	verb := "Removed"
+	verb := "Deleted"
 	if dry {
-		verb = "Would remove"
+		verb = "Would delete"
 	}
-	s.printf("%s\n", fmt.Sprintf("%s %d runs and %d objects, %s.", verb, len(got.Runs), got.Objects, render.Bytes(got.Bytes)))
+	s.printf("%s %s.\n", verb, collectedText(got))
 	return nil
+}
+
+func collectedText(got journal.Collected) string {
+	runs, objects := render.Count(len(got.Runs), "run"), render.Count(got.Objects, "object")
+	return fmt.Sprintf("%s and %s, %s", runs, objects, render.Bytes(got.Bytes))
 }

@@ -26,7 +26,7 @@ type generatedDoc struct {
 	File     string `json:"file"`          // that holds what was printed
 	Declared string `json:"declared"`      // file:line
 	State    string `json:"state"`         // current, written, same, differs or failed
-	Why      string `json:"why,omitempty"` // it had to run
+	Why      string `json:"why,omitempty"` // why it must run
 	Diff     string `json:"diff,omitempty"`
 }
 
@@ -70,7 +70,7 @@ output.`,
 	return c
 }
 
-// run goes on as long as what one generator printed brings others.
+// run continues as long as the output of a generator adds generators.
 func (g *generation) run(ctx context.Context) error {
 	for wrote := true; wrote; {
 		var err error
@@ -105,8 +105,8 @@ func (g *generation) run(ctx context.Context) error {
 	return nil
 }
 
-// pass runs what has not run yet. The mistakes that count are those of the last
-// pass: what was missing in the first is there.
+// pass runs the generators that have not run yet. Only the errors of the last pass count: the first
+// pass lacks their output.
 func (g *generation) pass(ctx context.Context) (wrote bool, err error) {
 	src, err := g.openWorkTree(ctx)
 	if err != nil {

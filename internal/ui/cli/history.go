@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// moment is a time of the journal (ns since 1970) for people.
+// moment formats a time of the journal (ns since 1970).
 func (s *session) moment(ns int64) string {
 	if ns == 0 {
 		return ""
@@ -58,7 +58,7 @@ func outcomeOf(i journal.RunInfo) string {
 	return string(i.Outcome)
 }
 
-// operation is what a run was, in a word or three.
+// operation describes a run in one to three words.
 func operation(h journal.Header) string {
 	if h.Operation == journal.OpRollback {
 		text := "rollback to " + render.RunName(h.To)
@@ -90,7 +90,7 @@ func (s *session) done(did string, run int, message string) error {
 	return nil
 }
 
-// newestFirst is a copy of runs in the order in which people read them.
+// newestFirst returns a copy of runs in the order of the output.
 func newestFirst(runs []journal.RunInfo) []journal.RunInfo {
 	out := make([]journal.RunInfo, 0, len(runs))
 	for i := len(runs) - 1; i >= 0; i-- {

@@ -21,7 +21,7 @@ type hostTask struct {
 	one         func(ctx context.Context, m *member, x executor.Executor) outcome
 }
 
-// each does an errand on the targets that -t names, or else on this machine.
+// each runs a task on the targets of -t, otherwise on this machine.
 func (s *session) each(ctx context.Context, many manyFlags, e hostTask) error {
 	if len(s.words) == 0 || s.connectOpts.ssh != "" {
 		return s.alone(ctx, e)
@@ -53,7 +53,7 @@ func (s *session) alone(ctx context.Context, e hostTask) error {
 	})
 }
 
-// again reaches the machine anew, which may have gone down since.
+// again connects to the machine again, because the connection may be lost.
 func (m *member) again(ctx context.Context) (executor.Executor, error) {
 	if m.remote == nil && !m.at.far() {
 		return nil, errors.New("cannot wait for the machine on which this command runs")

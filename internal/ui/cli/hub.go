@@ -46,7 +46,7 @@ type loginDoc struct {
 	Rights    []string `json:"rights"`
 }
 
-// loginFile is where a person's login is kept, "" for nobody's home.
+// loginFile is the file of the user's login, "" if the user has no home directory.
 func (s *session) loginFile() string {
 	if file := here.PersonalIdentity(s.app.Env); file != "" {
 		return filepath.Join(filepath.Dir(file), "hub.json")
@@ -54,7 +54,7 @@ func (s *session) loginFile() string {
 	return ""
 }
 
-// hub is who fleet commands ask: whom one logged in to, else the hub on this machine.
+// hub returns the hub for fleet commands: the hub of the login, otherwise the hub on this machine.
 func (s *session) hub() (*client.Client, error) {
 	l, err := s.login()
 	if err != nil {
@@ -254,7 +254,7 @@ func showing[T any](ctx context.Context, s *session, w watching, get func(*clien
 			last = string(text)
 		}
 		if err := s.sleepUntil(ctx, s.app.Now().Add(watchEvery)); err != nil {
-			return nil // it was stopped, as it has to be
+			return nil // the user stopped it, which is not an error
 		}
 		if doc, err = get(hub); err != nil {
 			return err
@@ -281,7 +281,7 @@ func (s *session) repaint(first bool) {
 	}
 }
 
-// ago is how long something is past, for people.
+// ago formats the time since a moment.
 func (s *session) ago(ns int64) string {
 	if ns == 0 {
 		return "never"
@@ -298,8 +298,8 @@ func (s *session) ago(ns int64) string {
 	return fmt.Sprintf("%ds", max(d, 0)/time.Second)
 }
 
-// eachOnHub does something to every target that is named, or that -t selects, and goes on
-// after one that is refused.
+// eachOnHub calls f for every target that is named or that -t selects, and continues after a refused
+// target.
 func (s *session) eachOnHub(ctx context.Context, did string, names []string, f func(*client.Client, string) (document.Done, error)) error {
 	hub, err := s.hub()
 	if err != nil {
@@ -327,7 +327,8 @@ func (s *session) eachOnHub(ctx context.Context, did string, names []string, f f
 	return errors.Join(wrong...)
 }
 
-// namedOnHub are the targets of a command: those that it names, else those that -t selects.
+// namedOnHub returns the targets of a command: the named targets, otherwise the targets that -t
+// selects.
 func (s *session) namedOnHub(ctx context.Context, hub *client.Client, names []string) ([]string, error) {
 	switch {
 	case len(names) > 0 && len(s.words) > 0:

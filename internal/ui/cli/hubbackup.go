@@ -188,11 +188,11 @@ func newHubCheck(s *session) *cobra.Command {
 func (s *session) showCheck(d document.HubCheck) {
 	rows := [][]string{}
 	for _, f := range d.Checks {
-		is := "well"
+		is := "ok"
 		if !f.Well {
-			is = "NOT WELL"
+			is = "failed"
 		}
 		rows = append(rows, []string{f.Name, is, f.Text, f.Hint})
 	}
-	s.style().Table(s.app.Stdout, []string{"CHECK", "IS", "HOW", "DO"}, rows)
+	s.style().Table(s.app.Stdout, []string{"CHECK", "RESULT", "DETAILS", "REMEDY"}, rows)
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 )
@@ -21,7 +22,8 @@ import (
 const joinWithin = 2 * time.Minute
 
 func newHubToken(s *session) *cobra.Command {
-	expires, note := "", ""
+	var expires time.Duration
+	note := ""
 	c := &cobra.Command{
 		Use:   "token",
 		Short: "Create a token for a new hub",
@@ -32,15 +34,11 @@ for hubs.`,
 		Example: "  fettle hub token >token\n  fettle hub token --expires 10m",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			d, err := parseSpan(expires)
-			if err != nil {
-				return err
-			}
-			return s.createToken(c.Context(), document.TokenRequest{Hub: true, Expires: int64(d), Note: note})
+			return s.createToken(c.Context(), document.TokenRequest{Hub: true, Expires: int64(expires), Note: note})
 		},
 	}
-	c.Flags().StringVar(&expires, "expires", "15m", "the token expires after this `TIME`, such as 15m or 2d")
-	c.Flags().StringVar(&note, "note", "", "the purpose of the token: `TEXT`")
+	expiresFlag(c, &expires, 15*time.Minute, "expire after this")
+	c.Flags().StringVar(&note, "note", "", "record the purpose of the token: `TEXT`")
 	return c
 }
 
@@ -122,65 +120,59 @@ Next:
 	return nil
 }
 
-func newHubLeave(s *session) *cobra.Command {
-	return &cobra.Command{
-		Use:   "leave",
-		Short: "Retire the hub of this machine",
-		Long: `Retires the hub that runs on this machine. The other hubs copy its data, its
-agents connect to other hubs, and then it stops permanently. Its directory can
-be removed afterwards. To retire a hub that no longer runs, use another hub:
-fettle hub retire NAME.`,
-		Example: "  fettle hub leave",
-		Args:    args(0, 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			hub, err := s.ownHub("retire", "Retire a hub on another machine by its name: fettle hub retire NAME")
-			if err != nil {
-				return err
-			}
-			page, err := hub.Hubs(c.Context())
-			if err != nil {
-				return err
-			}
-			d, err := hub.RetireHub(c.Context(), page.Seen, document.HubRetirement{Reason: "it leaves"})
-			if err != nil {
-				return err
-			}
-			return s.done("leave", 0, d.Text+withdrawn(page))
-		},
-	}
-}
-
 func newHubRetire(s *session) *cobra.Command {
 	var r document.HubRetirement
+	yes := false
 	c := &cobra.Command{
-		Use:   "retire NAME",
+		Use:   "retire [NAME]",
 		Short: "Retire a hub",
-		Long: `Retires a hub. The other hubs copy its data, and then it stops permanently. The
-fleet no longer trusts the hub, or anything that its keys signed. Targets with a
-certificate from this hub get a new one. A hub that no longer runs can be
-retired too, while most of the hubs are available. Its name is not used again.
+		Long: `Retires a hub: without NAME, the hub that runs on this machine. The other hubs
+copy its data, its agents connect to other hubs, and then it stops permanently.
+The fleet no longer trusts the hub, or anything that its keys signed. Targets
+with a certificate from this hub get a new one. This cannot be undone, and the
+name is not used again. Afterwards, the directory of the hub can be removed.
 
-With --lost, the fleet does not wait for the hub: it is removed at once. Use it
-for a hub whose machine or backup may be in the hands of others.`,
-		Example: "  fettle hub retire hub3 --reason 'its machine is old'\n  fettle hub retire hub3 --lost --reason stolen",
-		Args:    args(1, 1),
-		RunE: func(c *cobra.Command, a []string) error {
-			hub, err := s.hub()
-			if err != nil {
-				return err
-			}
-			d, err := hub.RetireHub(c.Context(), a[0], r)
-			if err != nil {
-				return err
-			}
-			page, err := hub.Hubs(c.Context())
-			if err != nil {
-				page = document.HubPage{} // it is retired all the same
-			}
-			return s.done("retire", 0, d.Text+withdrawn(page))
-		},
+A hub that no longer runs can be retired too, while most of the hubs are
+available. With --lost, the fleet does not wait for the hub: it is removed at
+once. Use it for a hub whose machine or backup may be in the hands of others.`,
+		Example: "  fettle hub retire\n  fettle hub retire hub3 --reason 'its machine is old'\n  fettle hub retire hub3 --lost --reason stolen",
+		Args:    args(0, 1),
+		RunE:    func(c *cobra.Command, a []string) error { return retireHub(c.Context(), s, a, r, yes) },
 	}
-	c.Flags().StringVar(&r.Reason, "reason", "", "the reason: `TEXT`")
+	reasonFlag(c, &r.Reason)
 	c.Flags().BoolVar(&r.Lost, "lost", false, "the hub is lost permanently, or stolen: end the trust in it at once")
+	yesFlag(c, &yes)
 	return c
+}
+
+// retireHub retires the named hub, or the hub of this machine.
+func retireHub(ctx context.Context, s *session, names []string, r document.HubRetirement, yes bool) error {
+	hub, err := retiringHub(s, names)
+	if err != nil {
+		return err
+	}
+	page, err := hub.Hubs(ctx)
+	if len(names) == 0 {
+		if err != nil {
+			return err
+		}
+		names = []string{page.Seen}
+	}
+	if err := askBefore(ctx, s, yes, "Retire the hub "+names[0]+"?"); err != nil {
+		return err
+	}
+	d, err := hub.RetireHub(ctx, names[0], r)
+	if err != nil {
+		return err
+	}
+	return s.done("retire", 0, d.Text+withdrawn(page))
+}
+
+// retiringHub returns the hub that gets the command. Only the hub of this machine can be retired
+// without its name.
+func retiringHub(s *session, names []string) (*client.Client, error) {
+	if len(names) > 0 {
+		return s.hub()
+	}
+	return s.ownHub("retire", "Retire a hub on another machine by its name: fettle hub retire NAME")
 }

@@ -38,13 +38,13 @@ func (s *session) showHubs(p document.HubPage) {
 		is := "away"
 		switch {
 		case h.Here && h.Current:
-			is = "here"
+			is = "connected"
 		case h.Here:
-			is = fmt.Sprintf("here, %d behind", h.Lag)
+			is = fmt.Sprintf("connected, %d behind", h.Lag)
 		}
 		var does []string
 		if h.Leads {
-			does = append(does, "leads")
+			does = append(does, "leader")
 		}
 		if h.Authority {
 			does = append(does, "CA key")
@@ -62,14 +62,14 @@ func (s *session) showHubs(p document.HubPage) {
 		}
 		rows = append(rows, []string{h.Name, "lost", does, s.ago(h.Joined), strings.Join(h.Hubs[:min(1, len(h.Hubs))], "")})
 	}
-	s.style().Table(s.app.Stdout, []string{"HUB", "IS", "DOES", "SINCE", "AT"}, rows)
+	s.style().Table(s.app.Stdout, []string{"HUB", "STATE", "DUTIES", "SINCE", "ADDRESS"}, rows)
 	s.printf("\n%s\n", assurance(p))
 	if len(p.Lost) > 0 {
 		s.printf("\nA lost hub is no longer part of the fleet, because the fleet was restored from a backup. Never start it again.\nTo end the trust in it: fettle hub retire %s\n", p.Lost[0].Name)
 	}
 }
 
-// assurance is what a person has to know of how safe it all is.
+// assurance describes the redundancy of the hubs.
 func assurance(p document.HubPage) string {
 	state := fmt.Sprintf("All data is stored on %d hubs.", p.Copies)
 	switch {

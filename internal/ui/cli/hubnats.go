@@ -26,7 +26,7 @@ func (f *natsFlags) flag(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&f.urls, "nats", nil, "store all data on the NATS cluster at `URL`, tls://HOST:PORT, instead of in the directory of the hub; may be repeated for more of its servers")
 	flags.StringVar(&f.creds, "nats-creds", "", "use the credentials in this `FILE`: a credentials file of nsc, the line USER:PASSWORD, or a certificate with its key. The file is copied")
 	flags.StringVar(&f.ca, "nats-ca", "", "verify the NATS cluster with the CA certificates in this `FILE` (default: the system's). The file is copied")
-	flags.IntVar(&f.replicas, "nats-replicas", 0, "store each item on `N` servers of the NATS cluster (default 3)")
+	numberVar(flags, &f.replicas, "nats-replicas", 0, 0, "store each item on this `NUMBER` of servers of the NATS cluster (default 3)")
 }
 
 // given reads what the flags name.
@@ -41,7 +41,7 @@ func (f natsFlags) given() (g hub.NatsSettings, err error) {
 	return g, err
 }
 
-// withdrawn is what is left to do about a hub that is none any more.
+// withdrawn returns the remaining task after a hub was retired.
 func withdrawn(p document.HubPage) string {
 	if !p.Nats {
 		return ""
@@ -49,7 +49,7 @@ func withdrawn(p document.HubPage) string {
 	return " Also revoke its credentials on the NATS cluster."
 }
 
-// storedAt is where a new hub keeps everything, as people read it.
+// storedAt describes where a new hub stores its data.
 func storedAt(b hub.Birth) string {
 	if len(b.NatsSettings.URLs) == 0 {
 		return "in that directory"

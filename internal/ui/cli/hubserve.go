@@ -68,11 +68,11 @@ Targets get their assignments from the hub, and then work without it.`,
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newHubInit(s), newHubRun(s), newHubToken(s), newHubJoin(s), newHubList(s), newHubRetire(s), newHubLeave(s), newHubCheck(s), newHubBackup(s), newHubRestore(s), newHubChown(s))
+	c.AddCommand(newHubInit(s), newHubRun(s), newHubToken(s), newHubJoin(s), newHubList(s), newHubRetire(s), newHubCheck(s), newHubBackup(s), newHubRestore(s), newHubChown(s))
 	return c
 }
 
-// hubFlags are what a new hub is told.
+// hubFlags are the settings of a new hub.
 type hubFlags struct {
 	dir, fleet, name, api, bus string
 	user                       hubUserFlag
@@ -110,7 +110,7 @@ connect to the hub.`,
 	flags.StringVar(&f.repository, "repository", "", "follow the git repository at `URL`")
 	flags.StringVar(&f.branch, "branch", "main", "follow this `BRANCH` of the repository")
 	f.listening(flags)
-	durationVar(flags, &f.poll, "poll", hub.Poll, "check the repository at this interval: `OFTEN`")
+	spanVar(flags, &f.poll, "poll", hub.Poll, "check the repository at this interval: `DURATION`")
 	return c
 }
 
@@ -180,7 +180,7 @@ type hubDoc struct {
 	Buses     []string `json:"buses"`
 }
 
-// birth is what the flags ask for.
+// birth returns the settings of a new hub from the flags.
 func (s *session) birth(f hubFlags) (hub.Birth, error) {
 	host, err := s.app.Hostname()
 	if err != nil && (f.name == "" || len(f.addresses) == 0) {

@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/secret/vault"
 )
 
-// identities are the private keys of whoever runs this command, of the file that
-// --identity or FETTLE_IDENTITY names if one does.
+// identities returns the private keys of the user, or the keys in the file of --identity or
+// FETTLE_IDENTITY.
 func (s *session) identities() (vault.Identities, error) {
 	m, err := s.machine()
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +35,7 @@ hub stores a job for offline agents until they acknowledge it.`,
 }
 
 func (s *session) newJobOf(what, short, long string) *cobra.Command {
-	expires := ""
+	var expires time.Duration
 	c := selectMany(&cobra.Command{
 		Use:     what + " -t SELECTION",
 		Short:   short,
@@ -45,14 +46,14 @@ func (s *session) newJobOf(what, short, long string) *cobra.Command {
 			return s.createJob(c.Context(), document.JobRequest{What: what}, expires)
 		},
 	})
-	expiresFlag(c, &expires)
+	jobExpiresFlag(c, &expires)
 	return c
 }
 
-func (s *session) createJob(ctx context.Context, job document.JobRequest, expires string) error {
+func (s *session) createJob(ctx context.Context, job document.JobRequest, expires time.Duration) error {
 	words, err := s.selectedOnHub()
 	if err == nil {
-		job.Expires, err = spanOf(expires)
+		job.Expires, err = jobExpires(expires)
 	}
 	if err != nil {
 		return err
@@ -88,14 +89,14 @@ func (s *session) showJob(r document.Job) {
 		}
 		rows = append(rows, []string{cmp.Or(a.Name, string(a.ID)), string(a.State), s.moment(a.At), s.ranText(a)})
 	}
-	s.style().Table(s.app.Stdout, []string{"TARGET", "STATE", "AT", "WHY"}, rows)
+	s.style().Table(s.app.Stdout, []string{"TARGET", "STATE", "TIME", "REASON"}, rows)
 	s.showOutputs(r)
 	if left > 0 {
 		s.printf("\n%d of %d have not acknowledged it yet. See which: fettle job show %s\n", left, len(r.Targets), r.ID)
 	}
 }
 
-// showOutputs prints what programs said, behind the name of each target.
+// showOutputs prints the output of programs, after the name of each target.
 func (s *session) showOutputs(r document.Job) {
 	for _, a := range r.Targets {
 		if a.Result == nil || a.Result.Stdout+a.Result.Stderr == "" {
@@ -122,7 +123,7 @@ func newJobList(s *session) *cobra.Command {
 			return showing(c.Context(), s, w, func(hub *client.Client) (document.JobPage, error) { return hub.Jobs(c.Context(), 0, limit) }, s.showJobs)
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 50, "show at most this `NUMBER`; 0 shows all")
+	limitOrAllFlag(c, &limit, 50, "jobs")
 	w.flag(c)
 	return c
 }
@@ -137,6 +138,10 @@ func shortened(text string) string {
 }
 
 func (s *session) showJobs(p document.JobPage) {
+	if len(p.Jobs) == 0 {
+		s.printf("There are no jobs. Create one: fettle job --help\n")
+		return
+	}
 	rows := [][]string{}
 	for _, r := range p.Jobs {
 		acknowledged := 0
@@ -147,7 +152,7 @@ func (s *session) showJobs(p document.JobPage) {
 		}
 		rows = append(rows, []string{r.ID, render.Escape(shortened(whatText(r))), fmt.Sprintf("%d/%d", acknowledged, len(r.Targets)), s.moment(r.At), r.By})
 	}
-	s.style().Table(s.app.Stdout, []string{"JOB", "FOR", "DONE", "AT", "BY"}, rows)
+	s.style().Table(s.app.Stdout, []string{"JOB", "OPERATION", "DONE", "CREATED", "BY"}, rows)
 	if left := p.Total - len(p.Jobs); left > 0 {
 		s.printf("%d more; see them with --limit\n", left)
 	}

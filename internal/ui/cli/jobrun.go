@@ -19,7 +19,7 @@ import (
 
 func newJobRun(s *session) *cobra.Command {
 	var f runningFlags
-	var expires string
+	var expires time.Duration
 	c := selectMany(&cobra.Command{
 		Use:   "run -t SELECTION {-- PROGRAM [WORD]… | ACTION [NAME=VALUE]…}",
 		Short: "Run a program or an action on each target when it connects",
@@ -52,21 +52,21 @@ targets that are online, use fettle run.`,
 		},
 	})
 	fl := c.Flags()
-	durationVar(fl, &f.timeout, "timeout", 0, "stop the program after this `TIME` (default: the limit of the action, or 5m0s)")
+	durationVar(fl, &f.timeout, "timeout", 0, "stop the program after this `DURATION` (default: the limit of the action, or 5m)")
 	fl.StringVar(&f.dir, "dir", "", "start the program in this `DIR` (default: /)")
 	fl.StringVar(&f.user, "user", "", "run the program as this `USER`")
 	fl.BoolVar(&f.shell, "shell", false, "pass the words to sh -c, joined by spaces")
 	fl.BoolVar(&f.readOnly, "read-only", false, "the program changes nothing: it need not wait for other changes")
 	s.frozenFlag(c)
-	expiresFlag(c, &expires)
+	jobExpiresFlag(c, &expires)
 	return c
 }
 
-func expiresFlag(c *cobra.Command, expires *string) {
-	c.Flags().StringVar(expires, "expires", "7d", "cancel the job for agents that were offline longer than this `TIME`, such as 12h or 2d")
+func jobExpiresFlag(c *cobra.Command, d *time.Duration) {
+	expiresFlag(c, d, 7*24*time.Hour, "cancel the job for agents that were offline longer than this")
 }
 
-// jobCommand is what is to be run, after what can be said of it here.
+// jobCommand returns the command of a job, checked as far as possible on this machine.
 func (s *session) jobCommand(c *cobra.Command, f runningFlags, a []string) (fleet.Command, error) {
 	cmd := fleet.Command{Timeout: int64(f.timeout), IgnoreFreeze: s.ignoreFreeze}
 	switch dash := c.ArgsLenAtDash(); {
@@ -92,8 +92,8 @@ func (s *session) jobCommand(c *cobra.Command, f runningFlags, a []string) (flee
 	return cmd, cmd.Check()
 }
 
-// checkJobAction says what is wrong with an action that agents are to run: above all that a
-// value would be kept which is a secret.
+// checkJobAction refuses an action that agents cannot run. Above all, hubs would store the value of a
+// secret parameter.
 func (s *session) checkJobAction(ctx context.Context, cmd fleet.Command) error {
 	if err := cmd.Check(); err != nil {
 		return err
@@ -187,7 +187,7 @@ func (s *session) ranText(a document.JobTarget) string {
 	return strings.Join(out, "; ")
 }
 
-// whatText is what is asked for, as it was typed.
+// whatText returns the command of a job as the user typed it.
 func whatText(r document.Job) string {
 	if r.Run == nil {
 		return r.What
@@ -203,11 +203,10 @@ func whatText(r document.Job) string {
 	return strings.Join(words, " ")
 }
 
-// spanOf reads --expires.
-func spanOf(text string) (int64, error) {
-	d, err := parseSpan(text)
-	if err == nil && d < time.Minute {
-		return 0, refuse("Give a minute or more, such as --expires 2d", "cannot keep a job for less than a minute")
+// jobExpires returns --expires in ns.
+func jobExpires(d time.Duration) (int64, error) {
+	if d < time.Minute {
+		return 0, refuse("Set a minute or more, such as --expires 2d", "cannot create a job that expires within a minute")
 	}
-	return int64(d), err
+	return int64(d), nil
 }

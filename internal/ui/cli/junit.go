@@ -30,7 +30,7 @@ type junitFailure struct {
 	Text    string `xml:",chardata"`
 }
 
-// writeJUnit writes results for programs that gather those of many tools.
+// writeJUnit writes results for programs that collect the results of many tools.
 func writeJUnit(file string, doc testsDoc) error {
 	suite := junitSuite{Name: "fettle", Tests: len(doc.Tests)}
 	for _, t := range doc.Tests {

@@ -28,13 +28,12 @@ import (
 type openedPlan struct {
 	request executor.Request
 	digest  string // of the plan that was made of it
-	far     bool   // it was made for another machine than the one that planned
+	far     bool   // it is for another machine than the planning machine
 	closing func()
 }
 
-// loadPlan opens a saved plan. Anybody could have written the file, so that it is read as it is
-// written and not otherwise, in memory that grows with its list alone, and
-// checked whole before anything is done.
+// loadPlan opens a saved plan. The file is untrusted: it must have exactly the canonical form, memory
+// grows only with its list, and it is verified completely before anything happens.
 func loadPlan(path string) (openedPlan, error) {
 	st, err := os.Stat(path)
 	if err == nil && !st.Mode().IsRegular() {
@@ -121,7 +120,7 @@ func parts(z *zip.Reader, size int64) (map[string]*zip.File, error) {
 	return files, nil
 }
 
-// clip shortens what somebody else wrote, for messages.
+// clip shortens untrusted text for messages.
 func clip(s string) string {
 	const most = 80
 	if len(s) > most {
@@ -159,8 +158,7 @@ func firstError(ds diag.List) error {
 	return nil
 }
 
-// readSavedMain reads plan.json, which says nothing twice and nothing else than
-// this fettle writes: it is the same when it is written again.
+// readSavedMain reads plan.json. It accepts only the exact bytes that this version of fettle writes.
 func readSavedMain(f *zip.File, list step.List) (savedPlan, []executor.StateRef, error) {
 	text, err := readPart(f, maxSavedMain(list))
 	if err != nil {
@@ -310,7 +308,7 @@ func orDamaged(err error) error {
 	return err
 }
 
-// savedContent is the content that the list names, all of it and nothing else.
+// savedContent returns the content of the list: all of it, and no other content.
 func savedContent(z *zip.Reader, files map[string]*zip.File, list step.List) (map[string]kind.Blob, error) {
 	blobs, digests := map[string]kind.Blob{}, blobsOf(list)
 	if extra := len(files) - 2 - len(digests); extra > 0 {

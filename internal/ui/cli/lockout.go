@@ -18,8 +18,8 @@ import (
 // confirmation where the repository says nothing.
 const defaultConfirm = 60 * time.Second
 
-// lockOut has a run armed if it may lock an operator out, unless the command line
-// or the repository has decided. Nobody logs in to a machine below another root.
+// lockOut arms a run that may lock an operator out, unless the command line or the repository has
+// decided. No user logs in to a machine below another root.
 func (s *session) lockOut(f runFlags, o executor.Options, p catalog.Policy) (executor.Options, error) {
 	m, err := s.machine()
 	if err != nil || f.armed || p.LockOut == "ignore" || m.Root != "/" {
@@ -32,14 +32,14 @@ func (s *session) lockOut(f runFlags, o executor.Options, p catalog.Policy) (exe
 	return o, nil
 }
 
-// arming says why a run is armed that nobody asked to arm, and how it stays.
+// arming is the reason why a run is armed automatically, and the way to keep it.
 type arming struct {
-	Changes  []addr.Addr `json:"changes"`   // by which people get in
+	Changes  []addr.Addr `json:"changes"`   // changes of the access to the machine
 	Within   int64       `json:"within_ns"` // the time to confirm, from the end of the run
 	ByChecks bool        `json:"by_checks"` // its checks confirm it, or take it back at once
 }
 
-// armingOf is nil for a plan whose run nobody arms, or somebody has.
+// armingOf returns nil for a plan whose run is not armed, or is armed by the user.
 func armingOf(p *plan.Plan, o executor.Options) *arming {
 	if o.ConfirmWithin > 0 || o.For(p).ConfirmWithin == 0 {
 		return nil
@@ -47,8 +47,8 @@ func armingOf(p *plan.Plan, o executor.Options) *arming {
 	return &arming{Changes: plan.LockOut(p), Within: int64(o.LockOut), ByChecks: o.ChecksConfirm && p.Count()[plan.Verify] > 0}
 }
 
-// text is for people, "" for nil; so is how the sentence about the run begins, and
-// checks says that they may confirm where there are some.
+// text is the message for users, "" for nil. It begins with so; checks adds that the checks confirm
+// the run.
 func (a *arming) text(so string, checks bool) string {
 	if a == nil {
 		return ""
@@ -64,8 +64,7 @@ func (a *arming) text(so string, checks bool) string {
 	return text
 }
 
-// warnsOf says why a run is armed that nobody asked to arm, and what keeps it; "" for
-// any other.
+// warnsOf returns the warning about a run that is armed automatically, "" for any other run.
 func (s *session) warnsOf(p *plan.Plan, o executor.Options) string {
 	a := armingOf(p, o)
 	if a == nil || a.ByChecks || s.remote == nil {
@@ -95,8 +94,8 @@ func some(list []addr.Addr) string {
 	return strings.Join(out, ", ")
 }
 
-// stillIn asks on a terminal whether people still get in, and confirms the run if
-// they do. Without an answer in time it is undone, by who watches it.
+// stillIn asks on a terminal whether a login is still possible, and confirms the run if it is. Without
+// an answer in time, the watching process undoes the run.
 func (s *session) stillIn(ctx context.Context, x executor.Executor, rep *executor.Report) error {
 	if rep == nil || rep.ConfirmBy == 0 || s.json || !s.app.Terminal.In {
 		return nil
@@ -122,9 +121,8 @@ func (s *session) stillIn(ctx context.Context, x executor.Executor, rep *executo
 // confirmPause is how long sshd on a machine is given between two tries.
 const confirmPause = 2 * time.Second
 
-// confirmAnew keeps a run that may have locked people out by what shows that it has
-// not: a connection of its own, made after it. Where none comes about in time the
-// machine takes the run back.
+// confirmAnew confirms a run that may have locked users out over a new connection, which proves that a
+// login is possible. If there is no connection in time, the machine undoes the run.
 func (s *session) confirmAnew(ctx context.Context, rep *executor.Report) error {
 	if rep == nil || rep.ConfirmBy == 0 {
 		return nil

@@ -13,13 +13,12 @@ import (
 type logDoc struct {
 	Format string   `json:"format"` // fettle.log/2
 	Runs   []runDoc `json:"runs"`   // newest first
-	// Commands are those that fettle run and the like ran, newest first.
+	// Commands are the commands of fettle run and similar commands, newest first.
 	Commands []ranDoc `json:"commands"`
 }
 
 func newLog(s *session) *cobra.Command {
-	limit := 20
-	here := false
+	limit, here := 0, false
 	var many manyFlags
 	c := &cobra.Command{
 		Use:     "log [RUN]",
@@ -51,7 +50,7 @@ func newLog(s *session) *cobra.Command {
 	}
 	many.flags(c)
 	c.Flags().BoolVar(&here, "here", false, "list the operations on targets from this workstation")
-	c.Flags().IntVarP(&limit, "number", "n", limit, "show at most this many; 0 shows all")
+	limitOrAllFlag(c, &limit, 20, "runs")
 	return c
 }
 
@@ -64,7 +63,7 @@ func (s *session) showLog(h history, left int) error {
 		s.printf("Nothing was run on this machine yet.\n")
 		return nil
 	}
-	s.style().Table(s.app.Stdout, []string{"RUN", "WHEN", "WHO", "OPERATION", "CHANGED", "OUTCOME", "REVISION"}, rows)
+	s.style().Table(s.app.Stdout, []string{"RUN", "TIME", "USER", "OPERATION", "CHANGED", "OUTCOME", "REVISION"}, rows)
 	if left > 0 {
 		s.printf("%d older (-n 0 lists all)\n", left)
 	}

@@ -28,7 +28,7 @@ type lookupsDoc struct {
 type lookupDoc struct {
 	Name     string `json:"name"`
 	Snapshot string `json:"snapshot"` // its file in the repository
-	Source   string `json:"source"`   // what is asked
+	Source   string `json:"source"`   // the source of the lookup
 	Declared string `json:"declared"` // file:line
 	State    string `json:"state"`    // fresh, stale, missing, bad, failed, changed or unchanged
 	Taken    int64  `json:"taken_ns,omitempty"`
@@ -59,7 +59,7 @@ stays, and the other snapshots are written. Review the difference and commit it.
 		Args:    args(0, -1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.refreshLookups(c.Context(), a, yes) },
 	}
-	refresh.Flags().BoolVarP(&yes, "yes", "y", false, "run the commands without confirmation")
+	yesFlag(refresh, &yes)
 	status := &cobra.Command{
 		Use:   "status [NAME…]",
 		Short: "Show the age of the snapshots",
@@ -99,7 +99,7 @@ func (s *session) lookups(ctx context.Context, names []string) (*source, []lang.
 	return src, out, nil
 }
 
-// openWorkTree is openSource for what writes into the repository.
+// openWorkTree is openSource for commands that write into the repository.
 func (s *session) openWorkTree(ctx context.Context) (*source, error) {
 	if s.rev != "" {
 		return nil, refuse("Omit --rev, and commit the written files", "cannot write into a revision: this is about the files as they are")
@@ -180,7 +180,7 @@ func (s *session) showLookups(list []lookupDoc) {
 		}
 		rows = append(rows, []string{d.Name, strings.TrimSpace(d.State + " " + d.Error), age, d.Snapshot, d.Source})
 	}
-	s.style().Table(s.app.Stdout, []string{"LOOKUP", "SNAPSHOT IS", "AGE", "FILE", "ASKS"}, rows)
+	s.style().Table(s.app.Stdout, []string{"LOOKUP", "STATE", "AGE", "FILE", "SOURCE"}, rows)
 }
 
 func (s *session) refreshLookups(ctx context.Context, names []string, yes bool) error {
@@ -246,7 +246,7 @@ func (s *session) refreshLookup(ctx context.Context, src *source, l lang.Lookup)
 	}
 	var was lang.Snapshot
 	if old, err := src.tree.ReadFile(l.Snapshot()); err == nil {
-		was, _ = lang.ParseSnapshot(old) // one that cannot be used is written anew
+		was, _ = lang.ParseSnapshot(old) // a damaged snapshot is written again
 	}
 	d.State, d.Taken = "unchanged", now.Taken.UnixNano()
 	if was.Digest != now.Digest || was.Source != now.Source {

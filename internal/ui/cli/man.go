@@ -38,7 +38,7 @@ func newMan(s *session) *cobra.Command {
 	}
 }
 
-// walk visits a command and those below it that people see.
+// walk visits a command and its visible subcommands.
 func walk(c *cobra.Command, fn func(*cobra.Command) error) error {
 	if err := fn(c); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/amount"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/executor/wire"
@@ -18,7 +19,7 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// manyFlags are those of commands that work on many targets at once.
+// manyFlags are the flags of commands that work on many targets at once.
 type manyFlags struct {
 	parallel         int
 	batch, maxFailed string
@@ -28,14 +29,14 @@ type manyFlags struct {
 // encrypts, compiles and compares.
 const perProcessor = 25
 
-// manyMark on a command tells that it takes a selection of targets.
+// manyMark on a command means that it accepts a selection of targets.
 const manyMark = "many"
 
 func (f *manyFlags) flags(c *cobra.Command) {
 	c.Annotations = map[string]string{manyMark: "yes"}
-	c.Flags().IntVar(&f.parallel, "parallel", 0, "work on this `NUMBER` of targets at once (default: 50, or 25 for each CPU of this machine if that is less)")
-	c.Flags().StringVar(&f.batch, "batch", "", "finish this `AMOUNT` of targets before the next targets begin, such as 5 or 10%")
-	c.Flags().StringVar(&f.maxFailed, "max-failed", "", "do not begin further targets if more than this `AMOUNT` failed, such as 0 or 10%")
+	numberVar(c.Flags(), &f.parallel, "parallel", 0, 0, "work on this `NUMBER` of targets at once (default: 50, or 25 for each CPU of this machine if that is less)")
+	amountVar(c, &f.batch, "batch", "finish this `NUMBER|PERCENT` of targets before others begin, such as 5 or 10%")
+	amountVar(c, &f.maxFailed, "max-failed", "begin no further targets if more than this `NUMBER|PERCENT` failed, such as 0 or 10%")
 }
 
 func (f *manyFlags) options() (fanout.Options, error) {
@@ -43,17 +44,14 @@ func (f *manyFlags) options() (fanout.Options, error) {
 	if f.parallel == 0 {
 		o.Parallel = min(fanout.DefaultParallel, perProcessor*runtime.NumCPU())
 	}
-	if f.parallel < 0 {
-		return o, refuse("Use 1 or more, or omit it", fmt.Sprintf("cannot work on %d targets at once", f.parallel))
-	}
 	var err error
 	if f.batch != "" {
-		if o.Batch, err = fanout.ParseAmount(f.batch); err != nil {
+		if o.Batch, err = amount.Parse(f.batch); err != nil {
 			return o, fmt.Errorf("cannot use --batch: %w", err)
 		}
 	}
 	if f.maxFailed != "" {
-		most, err := fanout.ParseAmount(f.maxFailed)
+		most, err := amount.Parse(f.maxFailed)
 		if err != nil {
 			return o, fmt.Errorf("cannot use --max-failed: %w", err)
 		}
@@ -75,33 +73,33 @@ type targetSet struct {
 	cache   host.FS // of the lists of all, nil for none
 	uncache func() error
 	keep    bool   // connections between two rounds
-	changes bool   // what becomes of targets is remembered, for @failed
+	changes bool   // the results of targets are recorded, for @failed
 	acts    bool   // this round records something on targets
 	quiet   bool   // rounds are not shown while they happen
 	part    string // of the command that runs
-	stopped string // why a round began no more targets
+	stopped string // the reason why a round began no further targets
 	noted   map[string]bool
 }
 
-// member is one target of many. Nothing that it prints reaches anybody.
+// member is one target of many. Its own output is discarded.
 type member struct {
 	*session
 	entry lang.Target
-	work  any  // what a round leaves for the next
+	work  any  // the result of a round for the next round
 	here  bool // it is this machine
 }
 
-// outcome is what one target came to.
+// outcome is the result on one target.
 type outcome struct {
 	status fanout.Status
 	line   string // in a few words, for one line
-	body   string // what people read; targets with the same one are shown once
+	body   string // text for users; targets with the same text are shown once
 	doc    any
 	part   string // of a command
-	rows   []row  // of what it said as JSON; nil for what is text
+	rows   []row  // of its JSON output; nil if the output is text
 	err    error
-	notes  []string // of its state directory: what was lost or damaged and made again
-	said   bool     // body is what the target said: its own name in it is no other's
+	notes  []string // of its state directory: lost or damaged parts that were rebuilt
+	said   bool     // body is output of the target: its own name in it is not replaced by names of other targets
 }
 
 // targetSet finds the targets that -t selects. The caller closes it.
@@ -135,7 +133,7 @@ func (s *session) targetSetOf(src *source, f manyFlags, chosen []lang.Target) (*
 	cr.openCache(len(chosen))
 	for _, t := range chosen {
 		cr.names = append(cr.names, t.Name)
-		// The only target of a repository is this machine, as where nobody names one.
+		// The only target of a repository is this machine, as without -t.
 		here := s.connectOpts.via.value != viaHub && (s.isThisHost(t.Name) || len(all) == 1 && t.SSH == nil && !t.Enrolled)
 		cr.members[t.Name] = &member{session: s.apart(t.Name), entry: t, here: here}
 		cr.members[t.Name].cache = cr.cache
@@ -251,8 +249,8 @@ func (cr *targetSet) on(ctx context.Context, m *member, one func(context.Context
 	return one(ctx, m, m.patient(x))
 }
 
-// connectMember gives the machine that a target is. On this one a state directory is
-// made only by who acts.
+// connectMember connects to the machine of a target. On this machine, only a command that acts creates
+// a state directory.
 func (m *member) connectMember(ctx context.Context, acts bool) (executor.Executor, func() error, error) {
 	nothing := func() error { return nil }
 	if m.remote != nil {
@@ -278,7 +276,7 @@ func (m *member) connectMember(ctx context.Context, acts bool) (executor.Executo
 	return x, nothing, nil
 }
 
-// unreachableTargets marks an error of a target that nobody came to.
+// unreachableTargets marks the error of a target without a connection.
 type unreachableTargets struct{ error }
 
 func (u *unreachableTargets) Unwrap() error { return u.error }

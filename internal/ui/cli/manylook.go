@@ -16,8 +16,8 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// lookMany does one thing that needs no plan on every target, shows what each came
-// to, and those that are alike once.
+// lookMany runs a task that needs no plan on every target. It shows each result, and equal results
+// once.
 func (s *session) lookMany(ctx context.Context, f manyFlags, doing, verb string, words map[fanout.Status]string, one func(context.Context, *member, executor.Executor) outcome) error {
 	cr, err := s.targetSet(ctx, f)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *session) statusLine(st executor.Status) string {
 	return join(s.statusRow(statusJSON(st))...)
 }
 
-// statusRow is what is applied, how the last run ended, and what waits for somebody.
+// statusRow is the applied state, the result of the last run, and the pending decision of a user.
 func (s *session) statusRow(d statusDoc) []string {
 	applied, last := "nothing", ""
 	if d.Run > 0 {
@@ -120,11 +120,11 @@ func (s *session) logMany(ctx context.Context, many manyFlags, limit int) error 
 	})
 }
 
-// memory is what this workstation remembers of the last command on many targets.
+// memory is the record of the last command on many targets on this workstation.
 type memory struct {
 	At      int64             `json:"at"` // ns since 1970
 	Command string            `json:"command"`
-	Targets map[string]string `json:"targets"` // what became of each
+	Targets map[string]string `json:"targets"` // the result of each
 }
 
 // memoryFile is where that of a repository is, "" where there is no place for it.

@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// seen is what the first round leaves for the second: what was planned, and of what.
+// seen is the result of the first round for the second: the plan and its request.
 type seen struct {
 	request executor.Request
 	to      int // of a rollback
@@ -21,7 +21,7 @@ type seen struct {
 	options executor.Options
 }
 
-// asked is what a plan of many targets takes from the command line.
+// wantedPlan reads the options of a plan of many targets from the command line.
 func (cr *targetSet) wantedPlan(c *cobra.Command, noRepair bool, v viewFlags) func(context.Context, *member, executor.Executor) (*seen, error) {
 	return func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
 		req, err := cr.wantedFor(ctx, m)
@@ -194,8 +194,8 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 	return cr.planAndDo(ctx, f.runFlags, "Roll these back?", "Rolled back", decide, do)
 }
 
-// planAndDo plans on every target, shows it once for those that are alike, asks, and
-// does it. With --yes nobody is asked, and each target is worked on in one contact.
+// planAndDo plans on every target, shows equal plans once, asks, and applies. With --yes it does not
+// ask, and connects to each target once.
 func (cr *targetSet) planAndDo(ctx context.Context, f runFlags, question, verb string,
 	decide func(context.Context, *member, executor.Executor) (*seen, error),
 	do func(context.Context, *member, executor.Executor, *seen) (*executor.Report, error)) error {
@@ -227,8 +227,8 @@ func (cr *targetSet) planAndDo(ctx context.Context, f runFlags, question, verb s
 	return cr.finish(verb, all, map[fanout.Status]string{fanout.OK: "in sync"})
 }
 
-// approve shows the plans and asks. What it gives has changes; the rest has come to
-// its outcome.
+// approve shows the plans and asks. It returns the targets with changes; the other ones have their
+// result.
 func (cr *targetSet) approve(ctx context.Context, f runFlags, question string, decide func(context.Context, *member, executor.Executor) (*seen, error)) ([]string, map[string]outcome, error) {
 	if cr.s.json || !cr.s.app.Terminal.In {
 		return nil, nil, cr.s.ask(ctx, false, question)

@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// targetDoc is what one target of many came to, a line of its own.
+// targetDoc is the result of one target of many, on its own line.
 type targetDoc struct {
 	Format string `json:"format"` // fettle.target/1
 	Target string `json:"target"`
@@ -21,7 +21,7 @@ type targetDoc struct {
 	Result any    `json:"result,omitempty"` // the document that the command prints for one target
 }
 
-// targetsDoc is the last line: how many came to what.
+// targetsDoc is the last line: the number of targets for each result.
 type targetsDoc struct {
 	Format string         `json:"format"` // fettle.targets/1
 	Exit   int            `json:"exit"`
@@ -42,7 +42,7 @@ func (s *session) targetLine(name string, o outcome) {
 
 func (s *session) lineDocument(doc any) {
 	s.documented = true
-	_ = printJSON(s.app.Stdout, doc, "") // a reader that went away is told of by the exit
+	_ = printJSON(s.app.Stdout, doc, "") // the exit code reports a closed pipe
 }
 
 // board shows targets while they are worked on.
@@ -53,8 +53,8 @@ func (s *session) board(doing string, n int, quiet bool) *render.Board {
 	return render.NewBoard(s.app.Stderr, s.errStyle(), s.app.Terminal.Err && s.colored(true), doing, n)
 }
 
-// interrupts are the signals of a person, which stop gently first. The function
-// gives them back.
+// interrupts receives the signals of the user, which first stop gently. The function restores the
+// default.
 func (s *session) interrupts() (<-chan struct{}, func()) {
 	if s.app.Interrupts == nil {
 		return nil, func() {}
@@ -62,13 +62,12 @@ func (s *session) interrupts() (<-chan struct{}, func()) {
 	return s.app.Interrupts()
 }
 
-// statusOrder is the order of groups: what needs a person comes last, where it is
-// seen.
+// statusOrder is the order of groups: groups that need the user are last, where they are visible.
 func statusOrder() []fanout.Status {
 	return []fanout.Status{fanout.OK, fanout.Changed, fanout.Skipped, fanout.Unreachable, fanout.Failed}
 }
 
-// showGroups prints what targets came to, those with the same outcome once.
+// showGroups prints the results of targets; targets with the same result appear once.
 func (s *session) showGroups(all map[string]outcome, words map[fanout.Status]string) {
 	if s.json {
 		return

@@ -135,11 +135,15 @@ func (s *session) listModules(ctx context.Context) error {
 	if s.json {
 		return s.document(doc)
 	}
+	if len(doc.Modules) == 0 {
+		s.printf("The repository has no modules. Add one: fettle module add NAME SOURCE\n")
+		return nil
+	}
 	rows := [][]string{}
 	for _, d := range doc.Modules {
 		rows = append(rows, []string{d.Name, cmp.Or(d.Version, d.Commit[:min(12, len(d.Commit))]), strings.TrimSpace(d.State + " " + strings.Join(d.Changed, " ")), strings.TrimSuffix(d.Source+"//"+d.Path, "//")})
 	}
-	s.style().Table(s.app.Stdout, []string{"MODULE", "VERSION", "IS", "FROM"}, rows)
+	s.style().Table(s.app.Stdout, []string{"MODULE", "VERSION", "STATE", "SOURCE"}, rows)
 	return nil
 }
 
@@ -248,8 +252,7 @@ func (s *session) tookModules(list []moduleDoc) error {
 	return nil
 }
 
-// takeModule copies a version of a module into the repository, in place of the
-// one that the lock tells of.
+// takeModule copies a version of a module into the repository, and replaces the version in the lock.
 func (s *session) takeModule(ctx context.Context, src *source, name string, l lang.ModuleLock, version string) (moduleDoc, error) {
 	from := l.Source
 	if strings.HasPrefix(from, "./") || strings.HasPrefix(from, "../") {
@@ -293,8 +296,8 @@ func (s *session) takeModule(ctx context.Context, src *source, name string, l la
 	return moduleDoc{Name: name, Version: l.Version, Source: l.Source, Path: l.Path, Commit: l.Commit}, err
 }
 
-// writeModule writes the files of a module, removes those that it had before and
-// has no more, and writes the lock at last.
+// writeModule writes the files of a module, removes its files that no longer exist, and finally writes
+// the lock.
 func writeModule(src *source, tree repo.Tree, name string, l lang.ModuleLock) error {
 	to := path.Join("modules", name)
 	before, err := lang.ModuleFiles(src.tree, to)

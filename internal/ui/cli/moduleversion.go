@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// chooseVersion is the tag that is meant: NAME/VERSION or VERSION where there is
-// one, else what was given, a branch or a commit. Without a version it is the
-// highest tag of the module, else of the repository, else "".
+// chooseVersion returns the selected tag: NAME/VERSION or VERSION if it exists, otherwise the given
+// branch or commit. Without a version it returns the highest tag of the module, otherwise of the
+// repository, otherwise "".
 func chooseVersion(tags []string, name, version string) string {
 	if version != "" {
 		for _, t := range []string{name + "/" + version, version} {
@@ -34,8 +34,8 @@ func chooseVersion(tags []string, name, version string) string {
 	return ""
 }
 
-// versionNumbers are the numbers of v1.2.3; nil for what is no version, or one
-// that is not ready, such as v2.0.0-rc1.
+// versionNumbers returns the numbers of v1.2.3; nil for other texts and for prereleases such as
+// v2.0.0-rc1.
 func versionNumbers(tag, prefix string) []int {
 	text, ok := strings.CutPrefix(tag, prefix)
 	if !ok {

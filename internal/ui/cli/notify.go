@@ -9,6 +9,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +28,7 @@ hub or another hub tries again for a day.`,
 		Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newNotifyList(s), newNotifySet(s))
+	c.AddCommand(newNotifyList(s), newNotifySet(s), newNotifyDelete(s))
 	for _, sub := range []struct {
 		use, short, example string
 		do                  func(context.Context, *client.Client, string) (document.Done, error)
@@ -35,13 +36,10 @@ hub or another hub tries again for a day.`,
 		{"test RULE", "Send a test notice through a rule", "  fettle notify test ops", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
 			return hub.TestNotification(ctx, n)
 		}},
-		{"remove RULE", "Remove a rule", "  fettle notify remove ops", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
-			return hub.RemoveNotification(ctx, n)
-		}},
 		{"approve NOTICE", "Approve a reaction that waits for approval", "  fettle notify approve 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
 			return hub.DecideNotice(ctx, n, false)
 		}},
-		{"deny NOTICE", "Reject a notice that waits for approval", "  fettle notify deny 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+		{"reject NOTICE", "Reject a reaction that waits for approval", "  fettle notify reject 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
 			return hub.DecideNotice(ctx, n, true)
 		}},
 	} {
@@ -66,6 +64,19 @@ func (s *session) askingHub(use, short, example string, do func(context.Context,
 			return s.done(c.Name(), 0, d.Text)
 		},
 	}
+}
+
+func newNotifyDelete(s *session) *cobra.Command {
+	yes := false
+	deleting := func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+		if err := askBefore(ctx, s, yes, "Delete the rule "+n+"?"); err != nil {
+			return document.Done{}, err
+		}
+		return hub.RemoveNotification(ctx, n)
+	}
+	c := s.askingHub("delete RULE", "Delete a rule, and its unsent notices", "  fettle notify delete ops", deleting)
+	yesFlag(c, &yes)
+	return c
 }
 
 func newNotifyList(s *session) *cobra.Command {
@@ -96,17 +107,17 @@ func (s *session) showNotifications(p document.NotificationPage) {
 		}
 		rows = append(rows, []string{n.Rule.Name, strings.Join(notify.On(n.Rule), ","), cmp.Or(strings.Join(n.Rule.Select, ","), "all"), destination(n.Rule), strconv.Itoa(n.Holds), strconv.FormatUint(n.Sent, 10), last, n.Error})
 		for _, w := range n.Waiting {
-			why := cmp.Or(w.Error, "soon")
+			why := cmp.Or(w.Error, "is sent soon")
 			if w.Approve {
-				why = "for: fettle notify approve " + w.ID
+				why = "pending: fettle notify approve " + w.ID
 			}
 			waiting = append(waiting, []string{w.ID, n.Rule.Name, s.moment(w.At), strconv.Itoa(w.Tries), w.Subject, why})
 		}
 	}
-	s.style().Table(s.app.Stdout, []string{"RULE", "ON", "TARGETS", "TO", "HOLD", "SENT", "LAST", "ERROR"}, rows)
+	s.style().Table(s.app.Stdout, []string{"RULE", "KINDS", "TARGETS", "RECIPIENT", "HELD", "SENT", "LAST", "ERROR"}, rows)
 	if len(waiting) > 0 {
 		s.printf("\n")
-		s.style().Table(s.app.Stdout, []string{"NOTICE", "RULE", "SINCE", "TRIES", "SAYS", "WAITS"}, waiting)
+		s.style().Table(s.app.Stdout, []string{"NOTICE", "RULE", "SINCE", "TRIES", "SUBJECT", "STATE"}, waiting)
 	}
 }
 
@@ -122,13 +133,14 @@ func destination(r document.Notification) string {
 	return ""
 }
 
-// notifyFlags are what a rule is made of.
+// notifyFlags are the flags of a rule.
 type notifyFlags struct {
-	rule            document.Notification
-	hook            document.Webhook
-	mail            document.Mail
-	command         document.Command
-	every, template string
+	rule     document.Notification
+	hook     document.Webhook
+	mail     document.Mail
+	command  document.Command
+	every    time.Duration
+	template string
 }
 
 func newNotifySet(s *session) *cobra.Command {
@@ -151,22 +163,22 @@ that concern no target.
 A template uses the syntax of Go's text/template, with .Fleet, .Rule, .ID, .At,
 .Summary, .More and .Items. Each item has .Kind, .Name, .Target, .Module, .Text,
 .At and .Resolved. The first line of the output is the subject.`,
-		Example: "  fettle notify set ops --webhook https://chat.example.org/hook --sign hook-key\n\n  fettle notify set night --on failed,unresponsive -t label:env=prod --mail ann@example.org --from fettle@example.org --server mail.example.org:587 --user hub --password mail-password\n\n  fettle notify set heal --on failed --command restart-it --approve -- --gently",
+		Example: "  fettle notify set ops --webhook https://chat.example.org/hook --secret-file hook-key\n\n  fettle notify set night --on failed,unresponsive -t label:env=prod --mail ann@example.org --from fettle@example.org --server mail.example.org:587 --user hub --password-file mail-password\n\n  fettle notify set heal --on failed --command restart-it --approve -- --gently",
 		Args:    args(1, -1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.setNotification(c.Context(), f, a) },
 	})
 	flags := c.Flags()
-	flags.StringSliceVar(&f.rule.On, "on", nil, "send notices of these `KINDS`")
-	flags.StringVar(&f.every, "every", "", "collect notices for this `TIME`, and send at most once in it (default: 30s)")
+	flags.StringSliceVar(&f.rule.On, "on", nil, "send notices of these `KINDS`, separated by commas")
+	spanVar(flags, &f.every, "every", 0, "collect notices for this `DURATION`, and send at most once in it (default: 30s)")
 	flags.StringVar(&f.template, "template", "", "format notices with the template in this `FILE`")
 	flags.StringVar(&f.hook.URL, "webhook", "", "send JSON to this `URL`, which is not secret")
 	flags.StringVar(&f.hook.File, "webhook-file", "", "send JSON to the URL in this `FILE` of the hub")
-	flags.StringVar(&f.hook.Sign, "sign", "", "sign the webhook with the secret in this `FILE` of the hub")
+	flags.StringVar(&f.hook.Sign, "secret-file", "", "sign the webhook with the secret in this `FILE` of the hub")
 	flags.StringSliceVar(&f.mail.To, "mail", nil, "send mail to this `ADDRESS`; may be repeated")
 	flags.StringVar(&f.mail.From, "from", "", "send mail from this `ADDRESS`")
 	flags.StringVar(&f.mail.Server, "server", "localhost:25", "send mail through this `HOST:PORT`")
 	flags.StringVar(&f.mail.User, "user", "", "log in to the mail server as this `USER`")
-	flags.StringVar(&f.mail.Password, "password", "", "log in with the password in this `FILE` of the hub")
+	flags.StringVar(&f.mail.Password, "password-file", "", "log in with the password in this `FILE` of the hub")
 	flags.StringVar(&f.command.Program, "command", "", "run this `PROGRAM` in the directory notify of the hub")
 	flags.BoolVar(&f.command.Approve, "approve", false, "run the program only after an operator approves the notice")
 	return c
@@ -176,13 +188,7 @@ A template uses the syntax of Go's text/template, with .Fleet, .Rule, .ID, .At,
 func (f notifyFlags) request(name string, more []string) (document.Notification, error) {
 	r := f.rule
 	r.Name = name
-	if f.every != "" {
-		d, err := parseSpan(f.every)
-		if err != nil {
-			return r, err
-		}
-		r.Every = int64(d)
-	}
+	r.Every = int64(f.every)
 	if f.template != "" {
 		text, err := os.ReadFile(f.template)
 		if err != nil {

@@ -20,18 +20,17 @@ import (
 	"fettle.dev/fettle/internal/repo"
 )
 
-// permitLife is how long a permit is good when nobody says: an agent that is away has to
-// come back within it.
+// permitLife is the default lifetime of a permit: an agent must reconnect within it.
 const permitLife = 7 * 24 * time.Hour
 
-// permitFlags say what is permitted, and who signs.
+// permitFlags describe a permit and its signing key.
 type permitFlags struct {
-	key, life, repository string
+	key, repository string
+	expires         time.Duration
 }
 
 func (f *permitFlags) flags(c *cobra.Command) {
 	c.Flags().StringVar(&f.key, "key", "", "sign the permit with the private key in this `FILE`, or with the key of the SSH agent whose .pub is stored beside it (default: ~/.ssh/id_ed25519)")
-	c.Flags().StringVar(&f.life, "permit-for", "", "let agents use the permit for this `TIME` (default: 7d)")
 }
 
 // permitDoc is a permit.
@@ -62,7 +61,7 @@ signed here, on your own machine. To send it through the hub: fettle target pin
 … --permit-file FILE.
 
 TARGET is the name of a target, with the wildcards * and ?, or label:KEY=VALUE.`,
-		Example: "  fettle permit sign web1 web2 --commit v1.4 >permit\n  fettle permit sign 'web*' --commit 2f5c… --repository site --permit-for 12h --key ~/.ssh/id_ecdsa >permit",
+		Example: "  fettle permit sign web1 web2 --commit v1.4 >permit\n  fettle permit sign 'web*' --commit 2f5c… --repository site --expires 12h --key ~/.ssh/id_ecdsa >permit",
 		Args:    args(1, -1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if commit == "" {
@@ -78,19 +77,14 @@ TARGET is the name of a target, with the wildcards * and ?, or label:KEY=VALUE.`
 	sign.Flags().StringVar(&commit, "commit", "", "allow the return to this `REV`: a commit, or a branch or tag in the local repository (-C)")
 	sign.Flags().StringVar(&f.repository, "repository", "", "the `NAME` of the repository at the hub (default: ask the hub)")
 	f.flags(sign)
+	expiresFlag(sign, &f.expires, permitLife, "let agents use the permit for this")
 	c.AddCommand(sign)
 	return c
 }
 
 // signPermit makes a permit for targets to go back to a revision.
 func (s *session) signPermit(ctx context.Context, f permitFlags, rev string, targets []string) (p content.Permit, signed string, err error) {
-	life := permitLife
-	if f.life != "" {
-		if life, err = parseSpan(f.life); err != nil {
-			return p, "", err
-		}
-	}
-	p = content.Permit{Format: content.PermitFormat, Repository: f.repository, Targets: targets, Expires: s.app.Now().Add(life).Unix()}
+	p = content.Permit{Format: content.PermitFormat, Repository: f.repository, Targets: targets, Expires: s.app.Now().Add(f.expires).Unix()}
 	if p.Commit, err = s.fullCommit(ctx, rev); err != nil {
 		return p, "", err
 	}
@@ -110,8 +104,7 @@ func (s *session) signPermit(ctx context.Context, f permitFlags, rev string, tar
 
 var fullID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
 
-// fullCommit is a commit with all of its digits; what is shorter is looked up in the
-// repository here.
+// fullCommit returns all digits of a commit; it looks up an abbreviation in the local repository.
 func (s *session) fullCommit(ctx context.Context, rev string) (string, error) {
 	if fullID().MatchString(rev) {
 		return rev, nil
@@ -192,7 +185,7 @@ func (s *session) permitted(ctx context.Context, f permitFlags, rev string, name
 	return p.Commit, signed, err
 }
 
-// readPermit reads one that was signed before, and tells to which commit it leads.
+// readPermit reads a signed permit, and returns its commit.
 func readPermit(file string) (signed, commit string, err error) {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -29,7 +29,7 @@ func (v *viewFlags) flags(c *cobra.Command) {
 	c.MarkFlagsMutuallyExclusive("run-guards", "no-guards")
 }
 
-// guards says how guards are asked before anything runs.
+// guards returns how guards run before the plan.
 func (v *viewFlags) guards() executor.Guards {
 	switch {
 	case v.runGuards:
@@ -113,7 +113,7 @@ Exits with 2 if there are changes.`,
 	f.flags(c)
 	f.many.flags(c)
 	s.adoptFlag(c)
-	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a `FILE`, or the plans of many targets to a new directory")
+	outputFlag(c, &f.out, "save the plan to a `FILE`, or the plans of many targets to a new directory")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
 }
@@ -133,7 +133,7 @@ func (s *session) runPlan(c *cobra.Command, f planFlags) error {
 	return s.withPaged(ctx, func(x executor.Executor) error { return s.showPlan(ctx, x, req, f) })
 }
 
-// tellNotes tells what of the state directory was lost or damaged and made again.
+// tellNotes shows which parts of the state directory were lost or damaged and rebuilt.
 func (s *session) tellNotes(p *plan.Plan) {
 	if p == nil {
 		return
@@ -184,7 +184,7 @@ func (s *session) showPlan(ctx context.Context, x executor.Executor, req executo
 	return changesIn(p)
 }
 
-// savable refuses a plan of which nobody can see now what it comes to.
+// savable refuses a plan whose effect is not known yet.
 func savable(p *plan.Plan) error {
 	for _, l := range p.Later {
 		if l.Action != "" {

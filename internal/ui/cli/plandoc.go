@@ -24,7 +24,7 @@ type planDoc struct {
 	Stage     int            `json:"stage,omitempty"`
 	Stages    int            `json:"stages,omitempty"`
 	Later     []plan.Later   `json:"later,omitempty"`
-	Notes     []string       `json:"notes,omitempty"` // what of the state directory was lost or damaged and made again
+	Notes     []string       `json:"notes,omitempty"` // lost or damaged parts of the state directory that were rebuilt
 	Armed     *arming        `json:"armed,omitempty"` // how apply would be armed
 }
 

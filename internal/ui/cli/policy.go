@@ -26,8 +26,8 @@ func (f *runFlags) withPolicy(o executor.Options, p catalog.Policy) executor.Opt
 	return o
 }
 
-// repairs tells whether drift is repaired: as --no-repair says, which can be
-// given as --no-repair=false too, else as the repository says.
+// repairs reports whether drift is repaired: --no-repair decides, also as --no-repair=false, otherwise
+// the repository.
 func repairs(c *cobra.Command, noRepair bool, p catalog.Policy) bool {
 	if c.Flags().Changed("no-repair") {
 		return !noRepair

@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// rebootFlags are those of fettle reboot.
+// rebootFlags are the flags of fettle reboot.
 type rebootFlags struct {
 	wait, yes, dryRun bool
 	timeout           time.Duration
@@ -35,8 +35,8 @@ rebooted, and reboot does not wait.`,
 	}
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.wait, "wait", f.wait, "wait until each machine is back")
-	durationVar(c.Flags(), &f.timeout, "timeout", f.timeout, "stop waiting for a machine after this `TIME`")
-	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask for confirmation")
+	spanVar(c.Flags(), &f.timeout, "timeout", f.timeout, "stop waiting for a machine after this `DURATION`")
+	yesFlag(c, &f.yes)
 	s.frozenFlag(c)
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show which machines would be rebooted")
 	return c

@@ -36,8 +36,8 @@ func (s *session) recover(c *cobra.Command, x executor.Executor, o executor.Opti
 		settled = rep != nil
 		return rep, err
 	})
-	// A run that was undone is what recover is for: the machine is as it
-	// was, and that is no failure of this command.
+	// The purpose of recover is also to undo a run. Then the machine has its earlier state, and the
+	// command has not failed.
 	if settled && ExitCode(err) == ExitRolledBack {
 		return nil
 	}

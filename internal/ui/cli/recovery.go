@@ -9,8 +9,8 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// mayRun refuses on a frozen machine, and settles earlier runs. It asks for the
-// status once: that reads everything that is applied.
+// mayRun refuses on a frozen machine, and recovers earlier runs. It reads the status once, because
+// that reads the whole applied state.
 func (s *session) mayRun(ctx context.Context, x executor.Executor, o executor.Options) error {
 	st, err := x.Condition(ctx)
 	if err != nil {
@@ -22,9 +22,8 @@ func (s *session) mayRun(ctx context.Context, x executor.Executor, o executor.Op
 	return s.recoverRun(ctx, x, st, o)
 }
 
-// mayApply is mayRun for what is refused as well while a run waits to be confirmed. If
-// another process has the lock, it may just be confirming or undoing that run: then the
-// lock is what refuses.
+// mayApply is mayRun with more refusals while a run waits for its confirmation. If another process has
+// the lock, it may confirm or undo that run at this moment: then only the lock refuses.
 func (s *session) mayApply(ctx context.Context, x executor.Executor, o executor.Options) error {
 	st, err := x.Condition(ctx)
 	if err != nil {
@@ -48,9 +47,8 @@ func (s *session) there() string {
 	return " -t " + s.target
 }
 
-// recoverRun ends what an earlier run left, before anything is planned: a crash, a
-// confirmation that did not come. Planning after it sees the machine as it will
-// be, so that what is shown is what runs.
+// recoverRun finishes or undoes an interrupted or unconfirmed run before the plan. The plan then
+// compares with the final state of the machine, and the shown plan is the plan that runs.
 func (s *session) recoverRun(ctx context.Context, x executor.Executor, st executor.Condition, o executor.Options) error {
 	late := st.Armed != nil && !s.app.Now().Before(time.Unix(0, st.Armed.Deadline))
 	if st.Unfinished == 0 && !late {
@@ -58,7 +56,7 @@ func (s *session) recoverRun(ctx context.Context, x executor.Executor, st execut
 	}
 	o = executor.Options{User: o.User, From: o.From, Command: o.Command, Version: o.Version}
 	progress, show := s.progress()
-	if st.Locked == "" { // else nothing is settled: who works here is told of instead
+	if st.Locked == "" { // otherwise the owner of the lock is reported, and nothing is recovered
 		s.printf("Recovering an earlier run first:\n")
 	}
 	rep, err := x.Recover(ctx, o, show)
@@ -73,7 +71,7 @@ func (s *session) recoverRun(ctx context.Context, x executor.Executor, st execut
 	return err
 }
 
-// progress shows events on stdout; with --json nobody sees them.
+// progress shows events on stdout, except with --json.
 func (s *session) progress() (*render.Progress, func(executor.Event)) {
 	live := s.app.Terminal.Out && s.app.Env("TERM") != "dumb"
 	p := render.NewProgress(s.app.Stdout, s.style(), live, s.app.Now)

@@ -167,7 +167,7 @@ func (s *session) connect(ctx context.Context, w way, kept bool) (x Remote, err 
 	return x, nil
 }
 
-// sshOptions are what the command line says about connections.
+// sshOptions are the options of SSH connections on the command line.
 func (s *session) sshOptions() ssh.Options {
 	o := ssh.Options{AcceptNew: s.connectOpts.acceptNew, SudoPassword: s.sudoPassword, State: s.state,
 		Wire: wire.Options{OnDisconnect: s.connectOpts.onDisconnect.value, Identities: s.identities}}
@@ -180,7 +180,7 @@ func (s *session) sshOptions() ssh.Options {
 	return o
 }
 
-// sudoPassword is what sudo on targets is given, asked for once.
+// sudoPassword returns the password for sudo on targets, and asks for it once.
 func (s *session) sudoPassword() (string, error) {
 	s.sudo.once.Do(func() { s.sudo.text, s.sudo.err = s.readSudoPassword() })
 	return s.sudo.text, s.sudo.err

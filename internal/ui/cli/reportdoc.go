@@ -44,8 +44,7 @@ func reportJSON(r *executor.Report, p *plan.Plan, err error) reportDoc {
 	return doc
 }
 
-// outcomeError is the error that an ended run stands for, whichever way the
-// engine tells it.
+// outcomeError is the error of an ended run, from the report or from the engine.
 func outcomeError(rep *executor.Report, err error) error {
 	if rep == nil || err != nil {
 		return err

@@ -61,7 +61,7 @@ func (s *session) showRequests(p document.RequestPage) {
 	for _, a := range p.Requests {
 		rows = append(rows, []string{a.Name, strings.Join(append([]string{string(a.What)}, a.Names...), " "), s.ago(a.At), a.Reason})
 	}
-	s.style().Table(s.app.Stdout, []string{"TARGET", "WHAT", "SINCE", "REASON"}, rows)
+	s.style().Table(s.app.Stdout, []string{"TARGET", "REQUEST", "SINCE", "REASON"}, rows)
 }
 
 func newRequestDecide(s *session, how, short string) *cobra.Command {
@@ -78,7 +78,7 @@ func newRequestDecide(s *session, how, short string) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&d.Name, "name", "", "the certificate with this `NAME`, if the target requests several")
-	c.Flags().StringVar(&d.Reason, "reason", "", "the reason that other operators see: `WHY`")
+	reasonFlag(c, &d.Reason)
 	return c
 }
 
@@ -102,7 +102,7 @@ gets nothing new and does not count as ready.`,
 			})
 		},
 	})
-	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
+	reasonFlag(c, &reason)
 	return c
 }
 
@@ -120,7 +120,7 @@ func newTargetTrust(s *session) *cobra.Command {
 			})
 		},
 	})
-	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
+	reasonFlag(c, &reason)
 	return c
 }
 
@@ -129,7 +129,7 @@ type agentRequestDoc struct {
 	Format string            `json:"format"`
 	What   fleet.RequestKind `json:"what"`
 	Answer string            `json:"answer"`        // done or pending
-	Dir    string            `json:"dir,omitempty"` // where a certificate lies, or will
+	Dir    string            `json:"dir,omitempty"` // the directory of the certificate, now or after the approval
 }
 
 const agentRequestFormat = "fettle.agent.requested/1"

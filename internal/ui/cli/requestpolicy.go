@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,7 +29,7 @@ it.`,
 		},
 	}
 	w.flag(c)
-	c.AddCommand(newRequestPolicySet(s))
+	c.AddCommand(newRequestPolicySet(s), newRequestPolicyDelete(s))
 	return c
 }
 
@@ -44,7 +45,7 @@ func (s *session) showRequestPolicy(p document.RequestPolicy) {
 	}
 	rows = append(rows, []string{"all others", "their own", string(fleet.Hold)}, []string{"all others", "all others", string(fleet.Reject)})
 	s.printf("\n")
-	s.style().Table(s.app.Stdout, []string{"CERTIFICATES OF", "FOR NAMES", "ANSWER"}, rows)
+	s.style().Table(s.app.Stdout, []string{"TARGETS", "CERTIFICATE NAMES", "ANSWER"}, rows)
 	if p.Changed > 0 {
 		s.printf("\nChanged %s ago by %s\n", s.ago(p.Changed), p.By)
 	}
@@ -65,46 +66,72 @@ request for the target's own name is pending, and any other name is rejected.
 
 If a user approves a pending request, exactly these names of this target are
 allowed until the approval is withdrawn. To change the answer of a rule, set it
-again with the same selection and names. --remove deletes the rule.
+again with the same selection and names.
 
 Select targets by labels: tokens and users assign labels, but a host chooses its
 name within the limits of its token.`
 
 func newRequestPolicySet(s *session) *cobra.Command {
 	var r document.RequestPolicyChange
-	remove := false
 	c := selectMany(&cobra.Command{
-		Use:     "set freeze|suspect|certificate hold|allow|reject [-t SELECTION --name PATTERN…]",
-		Short:   "Set a policy for requests of agents, on all hubs",
-		Long:    requestPolicySetLong,
-		Example: "  fettle request policy set suspect allow\n\n  fettle request policy set certificate allow -t label:role=web --name '*.web.example.org'\n  fettle request policy set certificate --remove -t label:role=web --name '*.web.example.org'",
-		Args:    args(1, 2),
+		Use:   "set freeze|suspect|certificate hold|allow|reject [-t SELECTION --name PATTERN…]",
+		Short: "Set a policy for requests of agents, on all hubs",
+		Long:  requestPolicySetLong,
+		Example: `  fettle request policy set suspect allow
+
+  fettle request policy set certificate allow -t label:role=web --name '*.web.example.org'`,
+		Args: args(2, 2),
 		RunE: func(c *cobra.Command, a []string) error {
-			r.What = fleet.RequestKind(a[0])
-			if remove != (len(a) == 1) || remove && r.What != fleet.RequestCertificate {
-				return refuse("See: fettle request policy set --help", "cannot set the policy: specify hold, allow or reject, or --remove for a rule of certificates")
-			}
-			if len(a) == 2 {
-				r.Answer = fleet.Verdict(a[1])
-			}
-			words, err := s.selectedOnHub()
-			if err != nil {
-				return err
-			}
-			r.Select = words
-			hub, err := s.hub()
-			if err != nil {
-				return err
-			}
-			d, err := hub.SetRequestPolicy(c.Context(), r)
-			if err != nil {
-				return err
-			}
-			return s.done("request policy set", 0, d.Text)
+			r.What, r.Answer = fleet.RequestKind(a[0]), fleet.Verdict(a[1])
+			return changeRequestPolicy(c.Context(), s, "request policy set", r)
 		},
 	})
-	c.Flags().StringArrayVar(&r.Names, "name", nil, "the names of certificates that match this `PATTERN`; may be repeated")
+	policyNamesFlag(c, &r.Names)
 	c.Flags().BoolVar(&r.First, "first", false, "put the rule before all other rules")
-	c.Flags().BoolVar(&remove, "remove", false, "delete the rule")
 	return c
+}
+
+func newRequestPolicyDelete(s *session) *cobra.Command {
+	r := document.RequestPolicyChange{What: fleet.RequestCertificate}
+	yes := false
+	c := selectMany(&cobra.Command{
+		Use:   "delete certificate -t SELECTION --name PATTERN…",
+		Short: "Delete a rule for certificates, on all hubs",
+		Long: `Deletes the rule with exactly this selection and these names. The next rule that
+matches decides requests for certificates then.`,
+		Example: "  fettle request policy delete certificate -t label:role=web --name '*.web.example.org'",
+		Args:    args(1, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			if fleet.RequestKind(a[0]) != fleet.RequestCertificate {
+				return refuse("Set another answer: fettle request policy set "+a[0]+" hold", "cannot delete the policy: only certificates have rules")
+			}
+			if err := askBefore(c.Context(), s, yes, "Delete the rule for "+strings.Join(r.Names, " ")+"?"); err != nil {
+				return err
+			}
+			return changeRequestPolicy(c.Context(), s, "request policy delete", r)
+		},
+	})
+	policyNamesFlag(c, &r.Names)
+	yesFlag(c, &yes)
+	return c
+}
+
+func policyNamesFlag(c *cobra.Command, names *[]string) {
+	c.Flags().StringArrayVar(names, "name", nil, "the names of certificates that match this `PATTERN`; may be repeated")
+}
+
+// changeRequestPolicy applies r to the targets of -t. Without an answer, the hub deletes the rule.
+func changeRequestPolicy(ctx context.Context, s *session, did string, r document.RequestPolicyChange) (err error) {
+	if r.Select, err = s.selectedOnHub(); err != nil {
+		return err
+	}
+	hub, err := s.hub()
+	if err != nil {
+		return err
+	}
+	d, err := hub.SetRequestPolicy(ctx, r)
+	if err != nil {
+		return err
+	}
+	return s.done(did, 0, d.Text)
 }

@@ -122,7 +122,7 @@ func (s *session) approveRollback(ctx context.Context, p *plan.Plan, f rollbackF
 	return s.approve(ctx, p, f.runFlags, backMayLockOut(p), fmt.Sprintf("Roll back to %s?", render.RunName(p.To)))
 }
 
-// findRun turns what a person typed into the number of a run.
+// findRun returns the number of the run that the user names.
 func (s *session) findRun(ctx context.Context, x executor.Executor, to string) (int, error) {
 	if to == "origin" || to == "0" {
 		return 0, nil

@@ -4,12 +4,13 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
 // TestFirstScreen: the help of the program fits a terminal, and names every command once.
 func TestFirstScreen(t *testing.T) {
-	root := newRoot(&session{app: &App{}})
+	root := newRoot(&session{app: &App{Now: time.Now}})
 	text := rootHelp(root)
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(lines) > 40 {

@@ -11,7 +11,7 @@ import (
 
 // The ways to a target that --via names.
 const (
-	viaAny = "any" // as the repository says, else through the hub
+	viaAny = "any" // the way in the repository, otherwise the hub
 	viaSSH = "ssh"
 	viaHub = "hub"
 )
@@ -27,7 +27,7 @@ type way struct {
 // far tells whether it leads to another machine.
 func (w way) far() bool { return w.Host != "" || w.hub != "" }
 
-// String is for people.
+// String returns the text for users.
 func (w way) String() string {
 	switch {
 	case w.here:
@@ -38,8 +38,8 @@ func (w way) String() string {
 	return w.Address.String()
 }
 
-// wayTo is how a target is reached. The repository comes before what the fleet knows.
-// here tells whether a target to which nothing leads is this machine.
+// wayTo returns the way to a target. The repository has priority over the fleet. here is true if a
+// target without an address is this machine.
 func (s *session) wayTo(t lang.Target, here bool) (way, error) {
 	switch {
 	case s.connectOpts.via.value == viaHub, s.connectOpts.via.value != viaSSH && t.SSH == nil && t.Enrolled:
@@ -71,7 +71,7 @@ func noWay(target string) error {
 // errUnknownTarget marks the name of a target that nothing knows.
 var errUnknownTarget = errors.New("there is no such target")
 
-// unknownTarget refuses a name that is not among those of all targets.
+// unknownTarget refuses a name that is not in all.
 func unknownTarget(name string, all []string) error {
 	err := fmt.Errorf("there is no target %q.%s", name, lang.Suggest(name, all))
 	return withHint(&noTarget{err}, "List the targets: fettle validate")

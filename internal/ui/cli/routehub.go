@@ -14,16 +14,13 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// streamSilence is how long an agent may say nothing before it is asked for a sign of
-// life.
+// streamSilence is the time without data after which an agent gets a request for a sign of life.
 const streamSilence = 20 * time.Second
 
-// hubAnswer is the hub of this command line and what may be done there, asked once for
-// all targets.
+// hubAnswer is the hub of this command line and the rights of the user, read once for all targets.
 type hubAnswer struct {
 	once    sync.Once
 	hub     *client.Client
@@ -61,11 +58,11 @@ func (s *session) hubIsNear() bool {
 
 func (s *session) loggedIn() bool { return s.loginFile() != "" && fileExists(s.loginFile()) }
 
-// withoutHub tells whether a command goes on although a hub cannot be asked. Nobody named one:
-// there is a socket on this machine at which nobody listens, and all that -t means in the
-// repository is reached without it. It is told once that machines of a fleet are left out.
-func (s *session) withoutHub(src *source, err error) bool {
-	if s.connectOpts.via.value == viaHub || s.loggedIn() || !errors.Is(err, client.ErrStopped) || !s.standsHere(src) {
+// withoutHub reports whether a command continues without the hub. It does if the user named no hub
+// and the socket on this machine refuses connections: a killed hub left the socket, and it is not a
+// hub. A notice, once, says that targets of a fleet are omitted: they may be what -t selects.
+func (s *session) withoutHub(err error) bool {
+	if s.connectOpts.via.value == viaHub || s.loggedIn() || !errors.Is(err, client.ErrStopped) {
 		return false
 	}
 	s.fleet.told.Do(func() {
@@ -74,25 +71,8 @@ func (s *session) withoutHub(src *source, err error) bool {
 	return true
 }
 
-// standsHere tells whether -t means something in the repository, and nothing that the
-// repository does not lead to.
-func (s *session) standsHere(src *source) bool {
-	all, err := s.inventory(src)
-	if err != nil {
-		return false
-	}
-	words := s.words
-	if s.target != "" {
-		words = []string{s.target}
-	}
-	chosen, err := s.selected(src, words)
-	return err == nil && !slices.ContainsFunc(chosen, func(t lang.Target) bool {
-		return t.SSH == nil && !s.isThisHost(t.Name) && len(all) > 1 // the only one is this machine
-	})
-}
-
-// connectHub reaches a target through the hub. Who may only read gets an executor that
-// changes nothing.
+// connectHub connects to a target through the hub. A user with only the right read gets an executor
+// that changes nothing.
 func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
 	if s.root != "/" || s.state != "" {
 		return nil, refuse("Leave --root and --state out", fmt.Sprintf("cannot reach %s through the hub with --root or --state: its agent uses its own directories", name))
@@ -115,8 +95,8 @@ func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
 	return x, nil
 }
 
-// hubRefused is why there is no way through the hub. What it says of a target that is
-// away is said in fewer words.
+// hubRefused explains why a target cannot be reached through the hub. It shortens the message about a
+// disconnected target.
 func hubRefused(name string, err error) error {
 	switch {
 	case client.Away(err):

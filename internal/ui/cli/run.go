@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// runningFlags are those of fettle run.
+// runningFlags are the flags of fettle run.
 type runningFlags struct {
 	timeout         time.Duration
 	env             []string
@@ -66,7 +66,7 @@ a frozen machine only these commands run; --ignore-freeze runs all commands.`,
 	}
 	f.many.flags(c)
 	fl := c.Flags()
-	durationVar(fl, &f.timeout, "timeout", executor.DefaultTimeout, "stop the program after this `TIME`")
+	spanVar(fl, &f.timeout, "timeout", executor.DefaultTimeout, "stop the program after this `DURATION`")
 	fl.StringArrayVar(&f.env, "env", nil, "set `NAME=VALUE` in the environment of the program; may be repeated")
 	fl.StringVar(&f.dir, "dir", "", "start the program in this `DIR` (default: /)")
 	fl.StringVar(&f.user, "user", "", "run the program as this `USER`")
@@ -78,7 +78,7 @@ a frozen machine only these commands run; --ignore-freeze runs all commands.`,
 	return c
 }
 
-// frozenFlag is for what changes machines and is no run.
+// frozenFlag defines --ignore-freeze, for commands that change machines outside of runs.
 func (s *session) frozenFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&s.ignoreFreeze, "ignore-freeze", false, "work on frozen machines as well")
 }
@@ -173,7 +173,7 @@ func (s *session) wouldRun(c executor.Command, targets []string) error {
 	return nil
 }
 
-// wordsText is a command for people, with quotes where words have blanks.
+// wordsText returns a command for users, with quotes around words with blanks.
 func wordsText(argv []string) string {
 	out := make([]string, len(argv))
 	for i, w := range argv {
@@ -184,8 +184,8 @@ func wordsText(argv []string) string {
 	return strings.Join(out, " ")
 }
 
-// runOne runs a command on the one machine that is meant; what it says comes out as
-// it is, or as a table where it is JSON.
+// runOne runs a command on a single machine. It prints the output as it is, or as a table if it is
+// JSON.
 func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Command, json bool) error {
 	if f.dryRun {
 		var on []string
@@ -225,7 +225,7 @@ func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Comma
 	})
 }
 
-// withNamed is withState, or withExecutor for what only looks.
+// withNamed is withState, or withExecutor for a read-only command.
 func (s *session) withNamed(ctx context.Context, looks bool, fn func(executor.Executor) error) error {
 	if looks {
 		return s.withExecutor(ctx, fn)
@@ -251,7 +251,7 @@ func (s *session) passOn() func(executor.Output) {
 		if o.Stderr {
 			w = s.app.Stderr
 		}
-		_, _ = w.Write(o.Text) // a reader that went away is told of by the exit
+		_, _ = w.Write(o.Text) // the exit code reports a closed pipe
 	}
 }
 

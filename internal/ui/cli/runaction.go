@@ -124,7 +124,7 @@ func targetNames(list []lang.Target) []string {
 	return out
 }
 
-// calls gives each target what an action comes to there.
+// calls returns the command of an action for each target.
 func (cr *targetSet) calls(f runningFlags, name string, params map[string]string) commandOf {
 	return func(ctx context.Context, m *member) (executor.Command, *outcome, error) {
 		in, err := m.input(ctx, cr.src.tree, m.target)

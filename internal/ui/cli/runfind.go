@@ -13,8 +13,8 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// runnable is what the repository can be asked to do, as far as its modules can be
-// read: broken tells of the others.
+// runnable returns the actions and commands of the repository, as far as its modules can be read.
+// broken is the error of the other modules.
 func (s *session) runnable(src *source) (all lang.Runnable, broken error) {
 	if s.app.Language.Runnable == nil {
 		return all, nil
@@ -29,8 +29,8 @@ type foundCommand struct {
 	builtin *builtin.Command // nil for one of the repository
 }
 
-// find is what a word of fettle run means: a command or actions, of which every
-// target has its own.
+// find returns the meaning of a word of fettle run: a command, or an action, which can differ on each
+// target.
 func (s *session) find(src *source, name string) (*foundCommand, []lang.Declared, error) {
 	if b := builtin.CommandOf(name); b != nil {
 		return &foundCommand{b.Command, b}, nil, nil
@@ -86,8 +86,8 @@ func checkCalled(found []lang.Declared, params map[string]string) error {
 	return first
 }
 
-// hideTyped takes the values of secret parameters out of what the histories keep of
-// the command line, and gives them.
+// hideTyped removes the values of secret parameters from the command line for the histories, and
+// returns the values.
 func (s *session) hideTyped(params []lang.Param, given map[string]string) []string {
 	secret, values := maps.Clone(s.secret), []string{}
 	for _, p := range params {
@@ -113,12 +113,12 @@ func (s *session) takeSecrets(c *foundCommand, found []lang.Declared, given map[
 	for _, d := range found {
 		params = append(slices.Clip(params), d.Params...)
 	}
-	s.hideTyped(params, given) // of what was typed, a file's name too
+	s.hideTyped(params, given) // of the typed words, also the name of a file
 	return s.readSecrets(params, given)
 }
 
-// readSecrets takes the values of secret parameters that are given as @FILE from
-// there, @- from what is piped in: the list of processes does not have them then.
+// readSecrets reads the values of secret parameters: @FILE is the content of the file, @- is standard
+// input. The list of processes does not contain these values.
 func (s *session) readSecrets(params []lang.Param, given map[string]string) error {
 	read := map[string]bool{} // actions of one name share theirs
 	for _, p := range params {
@@ -174,7 +174,7 @@ func onAll(name string, found []lang.Declared, targets []string) error {
 	return refuse(hint, fmt.Sprintf("cannot run %s on %s: there is no such action there. %s", name, someNames(lacking), whereDeclared(found)))
 }
 
-// whereDeclared says which modules declare an action, and who has them.
+// whereDeclared lists the modules that declare an action, and their targets.
 func whereDeclared(found []lang.Declared) string {
 	var out []string
 	for _, d := range found {

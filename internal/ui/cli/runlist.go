@@ -27,7 +27,7 @@ type actionDoc struct {
 	Output  string     `json:"output,omitempty"` // json
 	Params  []paramDoc `json:"params"`
 	Source  string     `json:"source"`            // file:line, or built in
-	Targets []string   `json:"targets,omitempty"` // those that have it; built in: all
+	Targets []string   `json:"targets,omitempty"` // targets with the action; built in: all
 }
 
 // commandRow is a command.
@@ -48,7 +48,7 @@ type paramDoc struct {
 	Default  string `json:"default,omitempty"` // as JSON
 }
 
-// builtIn is the source of what no repository declares.
+// builtIn is the source of built-in actions and commands.
 const builtIn = "built in"
 
 func paramDocs(params []lang.Param) []paramDoc {
@@ -102,7 +102,7 @@ func usage(params []paramDoc) string {
 	return strings.Join(words, " ")
 }
 
-// listRunnable tells what the targets of -t can be asked to do, or else any target.
+// listRunnable lists the actions and commands of the targets of -t, otherwise of all targets.
 func (s *session) listRunnable(ctx context.Context) error {
 	src, err := s.openChosen(ctx)
 	if err == nil {
@@ -133,8 +133,7 @@ func (s *session) listRunnable(ctx context.Context) error {
 	return nil
 }
 
-// list is everything; of actions, those that one of the chosen targets has, where
-// some are.
+// list adds everything; if targets are selected, only their actions.
 func (d *actionsDoc) list(all lang.Runnable, chosen []string) {
 	d.Actions, d.Commands = []actionDoc{}, []commandRow{}
 	for _, a := range all.Actions {
@@ -171,11 +170,11 @@ func (s *session) showRunnable(doc actionsDoc) {
 		}
 		rows = append(rows, []string{a.called(), usage(a.Params), who, a.Doc})
 	}
-	s.style().Table(s.app.Stdout, []string{"ACTION", "PARAMETERS", "ON", ""}, rows)
+	s.style().Table(s.app.Stdout, []string{"ACTION", "PARAMETERS", "TARGETS", "DESCRIPTION"}, rows)
 	rows = nil
 	for _, c := range doc.Commands {
 		rows = append(rows, []string{c.Name, usage(c.Params), strings.Join(c.Parts, ", "), c.Doc})
 	}
 	s.printf("\n")
-	s.style().Table(s.app.Stdout, []string{"COMMAND", "PARAMETERS", "PARTS", ""}, rows)
+	s.style().Table(s.app.Stdout, []string{"COMMAND", "PARAMETERS", "PARTS", "DESCRIPTION"}, rows)
 }

@@ -30,7 +30,7 @@ func (s *session) runMany(ctx context.Context, f runningFlags, cmd executor.Comm
 	return cr.finish("Ran it on", cr.command(ctx, cr.names, json, always(cmd)), ranWords())
 }
 
-// commandOf gives a target what it runs, or what becomes of it without.
+// commandOf returns the command of a target, or its result if there is no command.
 type commandOf func(context.Context, *member) (executor.Command, *outcome, error)
 
 func always(cmd executor.Command) commandOf {
@@ -82,7 +82,7 @@ func (cr *targetSet) command(ctx context.Context, names []string, json bool, of 
 	return all
 }
 
-// outcomeOfCommand says how a command ended, without what it said.
+// outcomeOfCommand returns the result of a command, without its output.
 func outcomeOfCommand(r *executor.CommandResult, err error) outcome {
 	if err != nil || r == nil {
 		o := failed(err)
@@ -104,7 +104,7 @@ func outcomeOfCommand(r *executor.CommandResult, err error) outcome {
 	return o
 }
 
-// outputText is what a command has said, for people.
+// outputText returns the output of a command for users.
 func outputText(r *executor.CommandResult) string {
 	var b strings.Builder
 	for _, text := range []string{r.Stdout, r.Stderr} {
@@ -172,5 +172,5 @@ func (p *prefixed) of(target string) (show func(executor.Output), flush func()) 
 	}
 }
 
-// maxLine is how much is held until the end of a line comes, in bytes.
+// maxLine is the largest part of an unfinished line that is stored, in bytes.
 const maxLine = 64 << 10

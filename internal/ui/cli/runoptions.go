@@ -7,8 +7,7 @@ import (
 	"fettle.dev/fettle/internal/executor/here"
 )
 
-// runOptions are the options that every run of this command line has: who
-// asked, from where, with what words.
+// runOptions are the options of every run of this command line: user, origin and command line.
 func (s *session) runOptions() executor.Options {
 	return executor.Options{User: s.user(), From: s.from(), Command: s.command, Version: s.app.Version, IgnoreFreeze: s.ignoreFreeze}
 }
@@ -16,7 +15,7 @@ func (s *session) runOptions() executor.Options {
 // user is the login name, with the one who called sudo in front.
 func (s *session) user() string { return here.User(s.app.Env, s.app.Login) }
 
-// from is where the command came from.
+// from returns the origin of the command.
 func (s *session) from() string {
 	if c := s.app.Env("SSH_CONNECTION"); c != "" {
 		address, _, _ := strings.Cut(c, " ")
@@ -31,9 +30,8 @@ func (s *session) from() string {
 	return "script"
 }
 
-// typed is the command line for the history. Values of variables and of
-// the environment may be anything, secrets too, and stay out of it, as those of
-// parameters do that are declared as secret.
+// typed returns the command line for the history. It omits the values of variables, of the environment
+// and of secret parameters, because they can be secrets.
 func typed(args []string, secret map[string]bool) string {
 	words := []string{"fettle"}
 	hide, behind := false, false

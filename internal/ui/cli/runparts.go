@@ -23,7 +23,7 @@ type part struct {
 	fixed   *executor.Command // the same on every target; nil: the action of each
 }
 
-// partsDoc is what a command would do.
+// partsDoc describes the effect of a command.
 type partsDoc struct {
 	Format  string    `json:"format"` // fettle.parts/1
 	Command string    `json:"command"`
@@ -111,7 +111,7 @@ func inPart(p lang.Part, err error) error {
 	return fmt.Errorf("%s: part %q: %w", placeText(p.Range), p.Name, err)
 }
 
-// partsOf are the parts of a command with what its parameters come to.
+// partsOf returns the parts of a command, with the values of its parameters.
 func (s *session) partsOf(src *source, c *foundCommand, params map[string]string) ([]lang.Part, error) {
 	if c.builtin != nil {
 		if err := lang.CheckParams(fmt.Sprintf("the command %q", c.Name), c.Name, c.Params, params).Err(); err != nil {
@@ -238,7 +238,7 @@ func (l part) failed(got map[string]outcome, stopped string) string {
 		}
 	}
 	switch {
-	case l.options.MaxFailed != nil && l.options.MaxFailed.Exceeded(bad, len(l.on)):
+	case l.options.MaxFailed != nil && bad > l.options.MaxFailed.Of(len(l.on)):
 		return fmt.Sprintf("it failed on %s", render.Count(bad, "target"))
 	case stopped != "":
 		return stopped
@@ -246,7 +246,7 @@ func (l part) failed(got map[string]outcome, stopped string) string {
 	return ""
 }
 
-// worse is the outcome that a person has to look at.
+// worse returns the outcome that needs more attention.
 func worse(a, b outcome) outcome {
 	order := statusOrder()
 	if slices.Index(order, a.status) > slices.Index(order, b.status) {
@@ -275,7 +275,7 @@ func (cr *targetSet) endOfParts(name string, total map[string]outcome, ended str
 	return reported(err)
 }
 
-// what says what a part runs, and where.
+// what describes the command of a part and its targets.
 func (l part) what() string {
 	text := render.Count(len(l.on), "target") + ", " + someNames(l.on) + ": "
 	if l.Action == "" {
@@ -293,7 +293,7 @@ func (l part) what() string {
 	return render.Escape(text)
 }
 
-// shown are the parameters of the action as people may see them.
+// shown returns the parameters of the action, with masked secrets.
 func (l part) shown() map[string]string {
 	out := map[string]string{}
 	for name, value := range l.Params {

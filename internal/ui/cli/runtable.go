@@ -14,7 +14,7 @@ import (
 // row is an object that a command printed, as cells by column.
 type row map[string]string
 
-// plainColumn is where a value stands that is no object.
+// plainColumn is the column of a value that is not an object.
 const plainColumn = "value"
 
 // readRows reads what a command printed as JSON: objects, one after the other or in
@@ -54,7 +54,7 @@ func rowOf(v any) row {
 	return r
 }
 
-// cell is a value in one line: a text as it is, anything else as JSON.
+// cell returns a value in one line: a text as it is, other values as JSON.
 func cell(v any) string {
 	switch x := v.(type) {
 	case string:
@@ -64,13 +64,12 @@ func cell(v any) string {
 	}
 	text, err := json.Marshal(v)
 	if err != nil {
-		return fmt.Sprint(v) // what came out of JSON goes into it
+		return fmt.Sprint(v) // the value was JSON before, so this cannot fail
 	}
 	return string(text)
 }
 
-// tabled is the outcome of a command that printed JSON. One that printed something
-// else has failed.
+// tabled returns the outcome of a command that printed JSON. Other output is a failure.
 func tabled(o outcome, r *executor.CommandResult) outcome {
 	rows, err := readRows(r.Stdout)
 	if err != nil {
@@ -81,9 +80,9 @@ func tabled(o outcome, r *executor.CommandResult) outcome {
 	return o
 }
 
-// showJSON prints what one machine said.
+// showJSON prints the JSON output of one machine.
 func (s *session) showJSON(r *executor.CommandResult) error {
-	_, _ = io.WriteString(s.app.Stderr, r.Stderr) // a reader that went away is told of by the exit
+	_, _ = io.WriteString(s.app.Stderr, r.Stderr) // the exit code reports a closed pipe
 	if !r.OK() {
 		_, _ = io.WriteString(s.app.Stdout, r.Stdout)
 		return nil // told of by its exit
@@ -100,7 +99,7 @@ func (s *session) showJSON(r *executor.CommandResult) error {
 	return nil
 }
 
-// showRows prints what targets said as one table, those that said the same once.
+// showRows prints the output of targets as one table; equal output appears once.
 func (s *session) showRows(all map[string]outcome) {
 	var groups [][]string // of targets
 	var said [][]row

@@ -44,9 +44,9 @@ type savedPlan struct {
 	Format   string        `json:"format"`
 	Version  string        `json:"version"` // of the fettle that wrote it
 	Target   string        `json:"target"`
-	Far      bool          `json:"far,omitempty"` // the target is another machine than the one that planned
+	Far      bool          `json:"far,omitempty"` // the target is not the planning machine
 	Revision repo.Revision `json:"revision"`
-	// Repository and Adopt are those of the request.
+	// Repository and Adopt are fields of the request.
 	Repository repo.Identity   `json:"repository,omitzero"`
 	Adopt      bool            `json:"adopt,omitempty"`
 	List       string          `json:"list"` // digest

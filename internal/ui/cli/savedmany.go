@@ -92,7 +92,7 @@ func (s *session) planAndSave(c *cobra.Command, f planFlags) error {
 	return err
 }
 
-// openedPlans are those of a directory, by target.
+// openedPlans are the plans of a directory, by target.
 type openedPlans struct {
 	path  string
 	plans map[string]openedPlan
@@ -119,7 +119,7 @@ func openPlans(path string) (*openedPlans, error) {
 func planFiles(path string) ([]string, error) {
 	st, err := os.Stat(path)
 	if err != nil || !st.IsDir() {
-		return []string{path}, nil // which opening it tells about
+		return []string{path}, nil // which file it names
 	}
 	entries, err := os.ReadDir(path)
 	if err == nil && len(entries) == 0 {
@@ -178,8 +178,8 @@ func (a *openedPlans) has(names []string) error {
 	return nil
 }
 
-// applySavedMany does exactly what the plans of a directory say, each on its target, or on
-// those of them that -t selects.
+// applySavedMany applies exactly the plans of a directory, each on its target, or only on the targets
+// that -t selects.
 func (s *session) applySavedMany(ctx context.Context, f applyFlags, path string) error {
 	o, err := f.options(s)
 	if err != nil {
@@ -218,7 +218,7 @@ func (s *session) applySavedMany(ctx context.Context, f applyFlags, path string)
 	})
 }
 
-// stale refuses a saved plan that would not come to what it says.
+// stale refuses a saved plan that would no longer have the planned result.
 func stale() error {
 	return fmt.Errorf("%w: this machine or its applied state has changed since", executor.ErrStale)
 }

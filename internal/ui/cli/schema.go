@@ -40,8 +40,8 @@ uses the YAML language server, one line at the top of a file is enough:
 	}
 }
 
-// schema prints the schema of a part; named tells that somebody said which
-// repository. Without one the kinds that are built in are all there is.
+// schema prints the schema of a part; named means that the user named the repository. Without a
+// repository, only built-in kinds exist.
 func (s *session) schema(ctx context.Context, part schema.Part, named bool) error {
 	tree := repo.MapTree(map[string]string{"fettle.hcl": ""})
 	if named || s.insideRepository() {

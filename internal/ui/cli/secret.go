@@ -11,14 +11,13 @@ import (
 	"fettle.dev/fettle/internal/secret/vault"
 )
 
-// secretDoc is what the commands print that change something.
+// secretDoc is the document of commands that change secrets.
 type secretDoc struct {
 	Format string   `json:"format"` // fettle.secret/1
 	Done   string   `json:"done"`   // in a sentence
 	Files  []string `json:"files"`  // written, to be committed
 	Public string   `json:"public,omitempty"`
-	// Rotate are the secrets whose value somebody may still have who is to have
-	// it no more.
+	// Rotate are the secrets whose old values a deleted recipient may still have.
 	Rotate []string `json:"rotate,omitempty"`
 }
 
@@ -40,7 +39,7 @@ Every command lists the files that it has written: commit them.`,
 	}
 	for _, build := range []func(*session) *cobra.Command{
 		newSecretInit, newSecretIdentity, newSecretSet, newSecretEdit, newSecretShow, newSecretList,
-		newSecretAdd, newSecretRemove, newSecretRekey,
+		newSecretAdd, newSecretDelete, newSecretRekey,
 	} {
 		c.AddCommand(build(s))
 	}

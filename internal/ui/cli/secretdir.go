@@ -95,8 +95,8 @@ func newVaultFiles(rs vault.Recipients) (map[string][]byte, error) {
 	return map[string][]byte{vault.RecipientsFile: rs.Text(), vault.KeyFile: key}, err
 }
 
-// rekeyed are all files, encrypted anew to other recipients. Everything is
-// opened before anything is written.
+// rekeyed returns all files, encrypted again for other recipients. It decrypts all files before it
+// writes one.
 func (b *secretBox) rekeyed(rs vault.Recipients, newKey bool) (map[string][]byte, error) {
 	key, _, err := b.vault.Key()
 	if err != nil {

@@ -162,7 +162,7 @@ func (s *session) secretEdit(ctx context.Context, name string) error {
 	return s.secretSet(name, after)
 }
 
-// edited lets a person change text in a directory that nobody else can enter.
+// edited starts an editor for the text, in a directory that only the user can enter.
 func (s *session) edited(ctx context.Context, name string, text []byte) (after []byte, err error) {
 	dir, err := os.MkdirTemp(s.privateDirectory(), "fettle-secret-*") // mode 0700
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"fettle.dev/fettle/internal/secret/vault"
 )
 
-// secretListDoc is what list prints.
+// secretListDoc is the document of secret list.
 type secretListDoc struct {
 	Format     string            `json:"format"` // fettle.secrets/1
 	Secrets    []secretEntry     `json:"secrets"`
@@ -112,14 +112,14 @@ the recipient can decrypt only secrets whose names match a pattern.`,
 	return c
 }
 
-func newSecretRemove(s *session) *cobra.Command {
+func newSecretDelete(s *session) *cobra.Command {
 	return &cobra.Command{
-		Use:   "remove-recipient NAME",
+		Use:   "delete-recipient NAME",
 		Short: "Withdraw access to the secrets",
-		Long: `Removes a recipient, encrypts the secrets again without it, and lists them. The
+		Long: `Deletes a recipient, encrypts the secrets again without it, and lists them. The
 recipient can still decrypt secrets in the history of the repository. Therefore
 change the listed secrets where they are used.`,
-		Example: "  fettle secret remove-recipient kim",
+		Example: "  fettle secret delete-recipient kim",
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, a []string) error {
 			doc := secretDoc{Done: a[0] + " can no longer decrypt new secret values."}

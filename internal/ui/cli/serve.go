@@ -48,7 +48,8 @@ func (s *session) serve(ctx context.Context, from string) error {
 	return wire.Serve(ctx, stdio{s.app.Stdin, s.app.Stdout}, served)
 }
 
-// served is this machine as it is served to another end; from is how that came here.
+// served returns the services of this machine for another end of the protocol; from is the origin of
+// its commands.
 func (s *session) served(ctx context.Context, m Machine, from string) wire.Served {
 	return here.Server{
 		Machine: m, Version: s.app.Version, User: s.user(), From: from, Now: s.app.Now,

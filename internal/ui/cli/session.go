@@ -19,22 +19,22 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// session is one command line: the global flags and what they lead to.
+// session is one command line: the global flags and the objects that they select.
 type session struct {
 	app *App
 
 	dir, rev, root, state  string
 	rootNamed              bool   // --root is on the command line
-	target                 string // the one that -t names, or that was chosen
+	target                 string // the target of -t, or the chosen target
 	identity               string
 	json, noColor, verbose bool
 	vars                   []string
 
 	lockWait       time.Duration
 	compileTimeout time.Duration
-	compileMemory  int64 // MiB
+	compileMemory  int64 // bytes
 	maxFiles       int
-	maxFileSize    int64 // MiB
+	maxFileSize    int64 // bytes
 
 	connectOpts connectFlags
 	remote      Remote // the machine that is worked on, once it is reached; nil: this one
@@ -50,7 +50,7 @@ type session struct {
 	adopt         bool
 	args          []string
 	secret        map[string]bool // parameters whose values are; never changed
-	command       string          // what was typed, for the history: args without what is secret
+	command       string          // the typed command line for the history: args without secrets
 	warned        int             // warnings so far, shown or not
 	lines         *bufio.Reader
 }
@@ -66,12 +66,12 @@ func (s *session) flags(c *cobra.Command) {
 	f.BoolVar(&s.json, "json", false, "print one JSON document; see docs/json.md")
 	f.BoolVar(&s.noColor, "no-color", false, "no colours (also: NO_COLOR)")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "show more: sources, whole diffs, every line")
-	durationVar(f, &s.compileTimeout, "compile-timeout", 30*time.Second, "stop compiling a repository after this `TIME`, and git after this time without output")
-	f.Int64Var(&s.compileMemory, "compile-memory", 2048, "stop compiling a repository at this amount of memory, in `MIB`")
-	f.IntVar(&s.maxFiles, "max-files", repo.DefaultFiles, "refuse a repository with more than this `NUMBER` of files")
-	f.Int64Var(&s.maxFileSize, "max-file-size", repo.DefaultFileSize>>20, "refuse a repository with a file above this size, in `MIB`")
+	spanVar(f, &s.compileTimeout, "compile-timeout", 30*time.Second, "stop compiling a repository after this `DURATION`, and git after this time without output")
+	sizeVar(f, &s.compileMemory, "compile-memory", 2<<30, 256<<20, 1<<40, "stop compiling a repository if it uses memory of this `SIZE`")
+	numberVar(f, &s.maxFiles, "max-files", repo.DefaultFiles, 1, "refuse a repository with more than this `NUMBER` of files")
+	sizeVar(f, &s.maxFileSize, "max-file-size", repo.DefaultFileSize, 1, 1<<40, "refuse a repository with a file above this `SIZE`")
 	s.connectOpts.flags(f)
-	durationVar(f, &s.lockWait, "lock-wait", 0, "wait up to this `TIME` if another fettle works on the machine")
+	durationVar(f, &s.lockWait, "lock-wait", 0, "wait up to this `DURATION` if another fettle works on the machine")
 	f.StringArrayVar(&s.vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 }
 
@@ -94,7 +94,7 @@ func (s *session) widthOf(terminal bool) int {
 	return s.app.Terminal.Width
 }
 
-// printf writes to stdout for people; with --json nothing is written.
+// printf writes text to stdout, except with --json.
 func (s *session) printf(format string, args ...any) {
 	if !s.json {
 		fmt.Fprintf(s.app.Stdout, format, args...)
@@ -110,8 +110,8 @@ func (s *session) document(doc any) error {
 	return nil
 }
 
-// printJSON writes a document in which different names of files are different
-// strings, also those that are not UTF-8: see journal.Marshal.
+// printJSON writes a document in which different names of files are different strings, even if they
+// are not UTF-8: see journal.Marshal.
 func printJSON(w io.Writer, doc any, indent string) error {
 	text, err := json.Marshal(doc)
 	if err != nil {
@@ -151,8 +151,7 @@ func (s *session) withExecutor(ctx context.Context, fn func(executor.Executor) e
 	return s.onTarget(ctx, m, fn)
 }
 
-// withState is withExecutor that makes the state directory: for what is
-// recorded.
+// withState is withExecutor for commands that record something: it creates the state directory.
 func (s *session) withState(ctx context.Context, fn func(executor.Executor) error) error {
 	m, err := s.machine()
 	if err != nil {
@@ -218,7 +217,7 @@ func (s *session) open(ctx context.Context, m Machine, fn func(executor.Executor
 	return fn(s.patient(x))
 }
 
-// patient waits for whoever has the lock, where the command line says so.
+// patient waits for the lock, if the command line requests it.
 func (s *session) patient(x executor.Executor) executor.Executor {
 	return executor.Patient(x, executor.Patience{For: s.lockWait, Told: func(err error) {
 		fmt.Fprintf(s.app.Stderr, "Waiting up to %s: %v\n", s.lockWait, err)

@@ -36,7 +36,7 @@ func newShow(s *session) *cobra.Command {
 	}
 }
 
-// showOne shows the run that is named, else the last.
+// showOne shows the named run, otherwise the last run.
 func (s *session) showOne(c *cobra.Command, x executor.Executor, a []string) error {
 	if len(a) == 1 {
 		if id, ok := commandNumber(a[0]); ok {

@@ -24,10 +24,10 @@ type source struct {
 	tree   repo.Tree
 	rev    repo.Revision
 	prefix string // of tree inside of the git repository, "." for its top
-	// enrolled tells that the tree has the targets of a fleet besides.
+	// enrolled means that the tree also has the targets of a fleet.
 	enrolled bool
-	// none is why there is no repository: the tree has the targets of a fleet and nothing
-	// else, and repo is nil.
+	// none is the reason why there is no repository. Then the tree has only the targets of a fleet,
+	// and repo is nil.
 	none error
 
 	identify sync.Once // id and idErr
@@ -42,7 +42,7 @@ func (src *source) close() {
 	}
 }
 
-// committed tells whether the tree is a revision as it was committed, and nothing else.
+// committed reports whether the tree is exactly a commit.
 func (src *source) committed() bool { return src.rev.Commit != "" && !src.rev.Dirty && !src.enrolled }
 
 // hasMain tells whether a directory is a repository of fettle: it has a main file
@@ -54,18 +54,12 @@ func hasMain(dir string, exists func(string) bool) bool {
 // openSource opens the repository at a revision; "" is the files as they are.
 // The caller closes its repo.
 func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
-	if s.compileTimeout <= 0 || s.compileMemory < 256 {
-		return nil, refuse("Give a time like 30s and at least 256 MiB, or leave them out", "cannot compile within --compile-timeout and --compile-memory")
-	}
-	if s.maxFiles <= 0 || s.maxFileSize <= 0 || s.maxFileSize > 1<<20 {
-		return nil, refuse("Give numbers above 0, at most 1,048,576 MiB, or leave them out", "cannot read a repository within --max-files and --max-file-size")
-	}
 	r, err := repo.OpenWith(ctx, s.dir, s.limits())
 	if err != nil {
 		return nil, err
 	}
 	if limit := s.app.Language.Limit; limit != nil {
-		limit(s.compileTimeout, s.compileMemory<<20)
+		limit(s.compileTimeout, s.compileMemory)
 	}
 	if secrets := s.app.Language.Secrets; secrets != nil {
 		secrets(s.identities)
@@ -86,12 +80,11 @@ func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
 }
 
 func (s *session) limits() repo.Limits {
-	return repo.Limits{Files: s.maxFiles, FileSize: s.maxFileSize << 20, Silence: s.compileTimeout}
+	return repo.Limits{Files: s.maxFiles, FileSize: s.maxFileSize, Silence: s.compileTimeout}
 }
 
-// plainDirectory moves a repository without git to the directory above that has the
-// main file. Without one it refuses before any other file is read: the directory
-// could be somebody's home.
+// plainDirectory moves a repository without git to the parent directory with the main file. Without a
+// main file, it refuses before it reads any other file: the directory could be a home directory.
 func (s *session) plainDirectory(ctx context.Context, r *repo.Repo) (*repo.Repo, error) {
 	if r.IsGit() {
 		return r, nil
@@ -116,8 +109,8 @@ func noMain(dir string) error {
 	return withHint(&noRepository{err}, "Name the directory of the repository with -C DIR, or create one: fettle init DIR")
 }
 
-// readSource recalls a tree or reads it. The compiler is made ready only for one
-// that has to be read: for the other, what it would say may be known too.
+// readSource returns a cached tree, or reads it. Only in the second case it starts the compiler,
+// because the results for a cached tree can be cached too.
 func (s *session) readSource(ctx context.Context, r *repo.Repo, rev string) (*source, error) {
 	tree, info, known := r.Recall(rev)
 	if prepare := s.app.Language.Prepare; !known && prepare != nil {
@@ -158,8 +151,8 @@ func findMain(t repo.Tree, dir string) (string, error) {
 	}
 }
 
-// chooseTarget is the target that is meant: the one named, else this host if
-// it is declared, else "" for the compiler to take the only one.
+// chooseTarget returns the target: the named one, otherwise this host if it is declared, otherwise ""
+// for the only target.
 func (s *session) chooseTarget(src *source) (string, error) {
 	names, err := s.targets(src)
 	switch {
@@ -199,7 +192,7 @@ func (s *session) compile(ctx context.Context, tree repo.Tree, target string) (c
 	return s.compileInput(in)
 }
 
-// compileInput shows warnings. Every command that compiles comes through here.
+// compileInput compiles and shows warnings. Every command that compiles calls it.
 func (s *session) compileInput(in compile.Input) (compile.Result, error) {
 	res, ds := s.app.Language.Compile(in)
 	if err := ds.Err(); err != nil {
@@ -234,9 +227,8 @@ func (s *session) warnings(ds diag.List) {
 	}
 }
 
-// wanted compiles the target at the revision asked for. closing frees the
-// repository, from which the content of blobs is read until then. A list that a
-// machine is to be given has no placeholders of secrets.
+// wanted compiles the target at the requested revision. closing closes the repository, which provides
+// the content of blobs until then. A list for a machine has no placeholders of secrets.
 func (s *session) wanted(ctx context.Context, forMachine bool) (req executor.Request, closing func(), err error) {
 	src, err := s.openChosen(ctx)
 	if err == nil {
@@ -266,7 +258,7 @@ func (s *session) wanted(ctx context.Context, forMachine bool) (req executor.Req
 // errNoRepository marks that there is no repository here.
 var errNoRepository = errors.New("there is no repository")
 
-// noRepository is errNoRepository in the words of what was looked for.
+// noRepository is errNoRepository with a message about the missing files.
 type noRepository struct{ error }
 
 func (n *noRepository) Is(target error) bool { return target == errNoRepository }

@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// statusDoc is what a machine is, as a document.
+// statusDoc is the state of a machine as a document.
 type statusDoc struct {
 	Format     string          `json:"format"` // fettle.status/1
 	Run        int             `json:"run"`    // 0: nothing is applied
@@ -29,7 +29,7 @@ type statusDoc struct {
 	Frozen     *journal.Frozen `json:"frozen,omitempty"`
 	Armed      *journal.Arming `json:"armed,omitempty"`
 	Locked     string          `json:"locked,omitempty"`
-	Notes      []string        `json:"notes,omitempty"` // what was lost or damaged and made again
+	Notes      []string        `json:"notes,omitempty"` // lost or damaged parts that were rebuilt
 }
 
 func newStatus(s *session) *cobra.Command {

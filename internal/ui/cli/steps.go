@@ -214,7 +214,7 @@ func newStepsPlan(s *session) *cobra.Command {
 	}
 	f.flags(c)
 	s.adoptFlag(c)
-	c.Flags().StringVarP(&f.out, "out", "o", "", "save the plan to a `FILE`")
+	outputFlag(c, &f.out, "save the plan to a `FILE`")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
 }

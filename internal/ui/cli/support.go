@@ -18,12 +18,11 @@ import (
 	"fettle.dev/fettle/internal/executor"
 )
 
-// Support is what a support bundle says of a machine beyond what the engine
-// tells.
+// Support is the data of a support bundle about a machine that the engine does not have.
 type Support struct {
 	// Records counts the records of each run's journal by kind.
 	Records map[int]map[string]int
-	// Outputs are what harmless commands printed, by name: disks, packages.
+	// Outputs are the outputs of harmless commands by name: disks, packages.
 	Outputs map[string]string
 	// Missing says in a sentence each what could not be found out.
 	Missing []string
@@ -53,7 +52,7 @@ all omitted data. Review the file before you pass it on.`,
 			return s.supportBundle(c.Context(), file)
 		},
 	}
-	c.Flags().StringVarP(&file, "output", "o", "", "write to this `FILE` (default: fettle-support-TIME.tar.gz here)")
+	outputFlag(c, &file, "write to this `FILE` (default: fettle-support-TIME.tar.gz here)")
 	return c
 }
 
@@ -79,8 +78,7 @@ func (s *session) supportBundle(ctx context.Context, file string) error {
 	return s.done("support-bundle", 0, fmt.Sprintf("Wrote %s. Review it before you share it: tar -xOzf %s | less", file, file))
 }
 
-// bundle gathers the files of a support bundle. What cannot be had is noted
-// and the rest goes on.
+// bundle collects the files of a support bundle. It notes missing data and continues.
 type bundle struct {
 	names   []string
 	texts   map[string][]byte
@@ -141,7 +139,7 @@ func (b *bundle) engine(ctx context.Context, x executor.Executor) {
 	}
 }
 
-// machine adds what the machine says of itself.
+// machine adds the data of the machine.
 func (b *bundle) machine(ctx context.Context, s *session) {
 	m, err := s.machine()
 	b.failed("find the machine", err)

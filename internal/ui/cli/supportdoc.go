@@ -164,7 +164,7 @@ func supportChangeOf(c plan.Change) supportChange {
 	return out
 }
 
-// toldFields are those whose values say nothing that anybody would hide.
+// toldFields are the fields whose values are never confidential.
 func toldFields(k addr.Kind) []string {
 	switch k {
 	case addr.KindFile, addr.KindMeta:
@@ -203,7 +203,7 @@ func supportAddr(a addr.Addr) string {
 	return a.String()
 }
 
-// factsJSON are facts as a document; one that cannot be said is left out.
+// factsJSON returns facts as a document, without values that JSON cannot represent.
 func factsJSON(facts map[string]cty.Value) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
 	for name, v := range facts {

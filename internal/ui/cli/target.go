@@ -18,29 +18,29 @@ func newTarget(s *session) *cobra.Command {
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(&cobra.Command{
-		Use:   "forget",
-		Short: "Remove fettle's binary from a host that is reached over SSH",
-		Long: `Removes the binary that the first contact stored on the host, in the cache of
+		Use:   "delete-binary",
+		Short: "Delete fettle's binary from a host that is reached over SSH",
+		Long: `Deletes the binary that the first contact stored on the host, in the cache of
 the account. The state directory still contains the records of all runs, so they
 can still be undone: the next contact copies the binary again.`,
-		Example: "  fettle target forget -t web1\n  fettle target forget --ssh ann@web1",
+		Example: "  fettle target delete-binary -t web1\n  fettle target delete-binary --ssh ann@web1",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.forgetTarget(c.Context()) },
+		RunE:    func(c *cobra.Command, _ []string) error { return s.deleteTargetBinary(c.Context()) },
 	})
 	c.AddCommand(targetCommands(s)...)
 	return c
 }
 
-func (s *session) forgetTarget(ctx context.Context) error {
+func (s *session) deleteTargetBinary(ctx context.Context) error {
 	if s.target == "" && s.connectOpts.ssh == "" {
-		return refuse("Run: fettle target forget -t TARGET", "cannot forget a target: none is named")
+		return refuse("Run: fettle target delete-binary -t TARGET", "cannot delete the binary: no target is named")
 	}
 	a, err := s.address(ctx, s.target)
 	switch {
 	case err != nil:
 		return err
 	case a.Host == "":
-		return refuse("See how to reach targets: docs/ssh.md", fmt.Sprintf("cannot forget %q: it is not reached over SSH", s.target))
+		return refuse("See how to reach targets: docs/ssh.md", fmt.Sprintf("cannot delete the binary of %q: it has no SSH address", s.target))
 	case s.app.Forget == nil:
 		return errors.New("cannot reach other machines: this binary was built without SSH")
 	}
@@ -51,5 +51,5 @@ func (s *session) forgetTarget(ctx context.Context) error {
 	if state == "" {
 		state = "/var/lib/fettle"
 	}
-	return s.done("forget", 0, fmt.Sprintf("The binary was removed from %s. The history of the machine, and the data to undo its runs, remain in %s.", a, state))
+	return s.done("delete-binary", 0, fmt.Sprintf("The binary was deleted from %s. The history of the machine, and the data to undo its runs, remain in %s.", a, state))
 }

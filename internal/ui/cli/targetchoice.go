@@ -12,8 +12,8 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// chooseOne reads -t for a command: one plain name is the target, anything else a
-// selection, which only some commands take.
+// chooseOne reads -t for a command: a single name is the target, any other word is a selection, which
+// only some commands accept.
 func (s *session) chooseOne(c *cobra.Command) error {
 	if err := s.refuseUnused(c); err != nil {
 		return err

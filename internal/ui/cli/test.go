@@ -34,7 +34,7 @@ type testDoc struct {
 	Diagnostics []diagnosticJSON `json:"diagnostics,omitempty"`
 }
 
-// testFlags are those of fettle test.
+// testFlags are the flags of fettle test.
 type testFlags struct {
 	update bool
 	junit  string
@@ -54,7 +54,7 @@ reads nothing from a machine. Exits with 1 if a test fails.`,
 		RunE:    func(c *cobra.Command, a []string) error { return s.test(c.Context(), a, f) },
 	}
 	c.Flags().BoolVar(&f.update, "update", false, "write the files that contain whole step lists, if they differ")
-	c.Flags().StringVar(&f.junit, "junit", "", "write the results to this file as JUnit XML too")
+	c.Flags().StringVar(&f.junit, "junit", "", "write the results to this `FILE` as JUnit XML too")
 	return c
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,14 +29,14 @@ func newToken(s *session) *cobra.Command {
 func newTokenCreate(s *session) *cobra.Command {
 	var r document.TokenRequest
 	var labels []string
-	expires := ""
+	var expires time.Duration
 	c := &cobra.Command{
 		Use:   "create",
 		Short: "Create a token",
 		Long: `Creates a token and prints it once: no hub stores it. Hosts that
 enrol with the token get its labels. Labels select the modules and the secrets
 of a target. The token is a secret until it is used up.`,
-		Example: "  fettle token create --labels role=web,env=prod --uses 20 --expires 1h\n  fettle token create --approve >token",
+		Example: "  fettle token create --label role=web,env=prod --uses 20 --expires 1h\n  fettle token create --approve >token",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if len(labels) > 0 {
@@ -48,20 +49,16 @@ of a target. The token is a secret until it is used up.`,
 				}
 				r.Labels = set.Set
 			}
-			d, err := parseSpan(expires)
-			if err != nil {
-				return err
-			}
-			r.Expires = int64(d)
+			r.Expires = int64(expires)
 			return s.createToken(c.Context(), r)
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&r.Fleet, "fleet", "", "refuse if the fleet of the hub is not this `FLEET`")
-	f.StringSliceVar(&labels, "labels", nil, "give targets these labels: `KEY=VALUE`; separate several with commas")
-	f.StringVar(&r.Names, "names", "", "admit only targets whose name matches this `PATTERN`")
-	f.IntVar(&r.Uses, "uses", 1, "admit this `NUMBER` of targets")
-	f.StringVar(&expires, "expires", "1h", "expire after this `TIME`, such as 15m or 2d")
+	f.StringSliceVar(&labels, "label", nil, "give targets these labels: `KEY=VALUE`; separate several with commas")
+	f.StringVar(&r.Names, "name", "", "admit only targets whose name matches this `PATTERN`")
+	numberVar(f, &r.Uses, "uses", 1, 1, "admit this `NUMBER` of targets")
+	expiresFlag(c, &expires, time.Hour, "expire after this")
 	f.BoolVar(&r.Approve, "approve", false, "keep each target pending until an operator approves it")
 	f.StringSliceVar(&r.Network, "network", nil, "admit only targets from this `NETWORK`, such as 10.0.0.0/8")
 	f.StringVar(&r.Note, "note", "", "record the purpose of the token: `TEXT`")
@@ -85,7 +82,7 @@ func (s *session) createToken(ctx context.Context, r document.TokenRequest) erro
 	return nil
 }
 
-// lets is whom a token lets in.
+// lets describes the hosts or hubs that a token admits.
 func lets(t document.Token) string {
 	if t.Hub {
 		return "1 hub"
@@ -109,6 +106,10 @@ func newTokenList(s *session) *cobra.Command {
 }
 
 func (s *session) showTokens(p document.TokenPage) {
+	if len(p.Tokens) == 0 {
+		s.printf("There are no tokens. Create one: fettle token create\n")
+		return
+	}
 	rows := [][]string{}
 	for _, t := range p.Tokens {
 		is := "open"
@@ -116,13 +117,13 @@ func (s *session) showTokens(p document.TokenPage) {
 		case t.Revoked:
 			is = "revoked"
 		case t.Used >= t.Uses:
-			is = "spent"
+			is = "used up"
 		case t.Expires <= s.app.Now().UnixNano():
 			is = "expired"
 		}
 		rows = append(rows, []string{t.ID, is, fmt.Sprintf("%d/%d", t.Used, t.Uses), s.moment(t.Expires), t.By, gives(t), t.Note})
 	}
-	s.style().Table(s.app.Stdout, []string{"TOKEN", "IS", "USED", "UNTIL", "BY", "GIVES", "NOTE"}, rows)
+	s.style().Table(s.app.Stdout, []string{"TOKEN", "STATE", "USED", "EXPIRES", "BY", "LABELS", "NOTE"}, rows)
 }
 
 func gives(t document.Token) string {
@@ -133,13 +134,20 @@ func gives(t document.Token) string {
 }
 
 func newTokenRevoke(s *session) *cobra.Command {
-	return &cobra.Command{
+	yes := false
+	c := &cobra.Command{
 		Use:     "revoke TOKEN…",
 		Short:   "Revoke tokens; enrolled targets stay",
+		Long:    "Revokes tokens: no host can enrol with them. This cannot be undone.",
 		Example: "  fettle token revoke k7",
 		Args:    args(1, -1),
 		RunE: func(c *cobra.Command, a []string) error {
+			if err := askBefore(c.Context(), s, yes, "Revoke "+strings.Join(a, ", ")+"?"); err != nil {
+				return err
+			}
 			return s.eachOnHub(c.Context(), "revoke", a, func(hub *client.Client, id string) (document.Done, error) { return hub.RevokeToken(c.Context(), id) })
 		},
 	}
+	yesFlag(c, &yes)
+	return c
 }

@@ -46,7 +46,26 @@ func otherCommands() map[string]string {
 
 // flagError explains a flag that a command does not have, or a value that it does not accept.
 func flagError(c *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	if errors.As(err, &value) {
+		return misused(withHint(badValue(value), flagHint(c, err)))
+	}
 	return misused(withHint(fmt.Errorf("cannot read the flags: %w", err), flagHint(c, err)))
+}
+
+// badValue explains a value that a flag does not accept. The types of pflag return messages of the
+// standard library.
+func badValue(err *pflag.InvalidValueError) error {
+	f, text := err.GetFlag(), err.GetValue()
+	switch f.Value.Type() {
+	case "bool":
+		return fmt.Errorf("cannot use --%s: %.40q is not true or false", f.Name, text)
+	case "stringSlice":
+		return fmt.Errorf("cannot use --%s: %.40q is not a list: separate items with commas, and quote only whole items", f.Name, text)
+	case "int64":
+		return fmt.Errorf("cannot use --%s: %.40q is not a whole number", f.Name, text)
+	}
+	return fmt.Errorf("cannot use --%s: %w", f.Name, err.Unwrap())
 }
 
 func flagHint(c *cobra.Command, err error) string {

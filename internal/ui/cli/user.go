@@ -5,6 +5,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +48,8 @@ func newUserSet(s *session) *cobra.Command {
 }
 
 func newUserLogin(s *session) *cobra.Command {
-	expires, note := "", ""
+	var expires time.Duration
+	note := ""
 	c := &cobra.Command{
 		Use:     "login NAME",
 		Short:   "Create a login token for a user",
@@ -55,15 +57,11 @@ func newUserLogin(s *session) *cobra.Command {
 		Example: "  fettle user login ann --expires 30d >token",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			d, err := parseSpan(expires)
-			if err != nil {
-				return err
-			}
 			hub, err := s.hub()
 			if err != nil {
 				return err
 			}
-			l, err := hub.CreateLogin(c.Context(), a[0], document.LoginRequest{Expires: int64(d), Note: note})
+			l, err := hub.CreateLogin(c.Context(), a[0], document.LoginRequest{Expires: int64(expires), Note: note})
 			if err != nil {
 				return err
 			}
@@ -75,7 +73,7 @@ func newUserLogin(s *session) *cobra.Command {
 			return nil
 		},
 	}
-	c.Flags().StringVar(&expires, "expires", "90d", "expire after this `TIME`, such as 12h or 30d")
+	expiresFlag(c, &expires, 90*24*time.Hour, "expire after this")
 	c.Flags().StringVar(&note, "note", "", "record the purpose of the token: `TEXT`")
 	return c
 }
@@ -96,6 +94,10 @@ func newUserLogins(s *session) *cobra.Command {
 }
 
 func (s *session) showLogins(p document.LoginPage) {
+	if len(p.Logins) == 0 {
+		s.printf("The user has no login tokens. Create one: fettle user login NAME\n")
+		return
+	}
 	rows := [][]string{}
 	for _, l := range p.Logins {
 		is := "open"
@@ -103,28 +105,32 @@ func (s *session) showLogins(p document.LoginPage) {
 		case l.Revoked > 0:
 			is = "revoked"
 		case l.Expires <= s.app.Now().UnixNano():
-			is = "ended"
+			is = "expired"
 		}
 		rows = append(rows, []string{l.ID, is, strings.Join(l.Roles, ","), s.moment(l.Made), l.By, s.moment(l.Expires), l.Note})
 	}
-	s.style().Table(s.app.Stdout, []string{"LOGIN", "IS", "ROLES", "MADE", "BY", "UNTIL", "NOTE"}, rows)
+	s.style().Table(s.app.Stdout, []string{"LOGIN", "STATE", "ROLES", "CREATED", "BY", "EXPIRES", "NOTE"}, rows)
 }
 
 func newUserRevoke(s *session) *cobra.Command {
-	reason := ""
+	reason, yes := "", false
 	c := &cobra.Command{
 		Use:     "revoke NAME LOGIN…",
 		Short:   "Revoke login tokens of a user",
-		Long:    "Revokes login tokens, immediately and at every hub. Other logins of the user\nstay valid. The name of a login is the beginning of its token. To lock out a\nuser with all logins: fettle user set NAME --locked.",
+		Long:    "Revokes login tokens, immediately and at every hub. This cannot be undone. Other\nlogins of the user stay valid. The name of a login is the beginning of its token. To lock out a\nuser with all logins: fettle user set NAME --locked.",
 		Example: "  fettle user revoke ann fettle-api-k3m7q2xa --reason 'laptop was stolen'",
 		Args:    args(2, -1),
 		RunE: func(c *cobra.Command, a []string) error {
+			if err := askBefore(c.Context(), s, yes, "Revoke "+strings.Join(a[1:], ", ")+"?"); err != nil {
+				return err
+			}
 			return s.eachOnHub(c.Context(), "revoke", a[1:], func(hub *client.Client, id string) (document.Done, error) {
 				return hub.RevokeLogin(c.Context(), a[0], id, reason)
 			})
 		},
 	}
-	c.Flags().StringVar(&reason, "reason", "", "the reason that other operators see: `WHY`")
+	reasonFlag(c, &reason)
+	yesFlag(c, &yes)
 	return c
 }
 
@@ -144,6 +150,10 @@ func newUserList(s *session) *cobra.Command {
 }
 
 func (s *session) showUsers(p document.UserPage) {
+	if len(p.Users) == 0 {
+		s.printf("There are no users. Create one: fettle user set NAME --role ROLE\n")
+		return
+	}
 	rows := [][]string{}
 	for _, k := range p.Users {
 		is := "open"
@@ -152,5 +162,5 @@ func (s *session) showUsers(p document.UserPage) {
 		}
 		rows = append(rows, []string{k.Name, is, strings.Join(k.Roles, ","), s.moment(k.Changed), k.By})
 	}
-	s.style().Table(s.app.Stdout, []string{"NAME", "IS", "ROLES", "CHANGED", "BY"}, rows)
+	s.style().Table(s.app.Stdout, []string{"USER", "STATE", "ROLES", "CHANGED", "BY"}, rows)
 }

@@ -80,8 +80,8 @@ func (s *session) validate(ctx context.Context) error {
 	return s.showValid(doc, ds)
 }
 
-// examples puts a target into each group that selects by label and has none, as if it were
-// enrolled, and gives the groups by the names of these targets.
+// examples adds a target to each group that selects by label and has none, as if the target were
+// enrolled. It returns the groups by the names of these targets.
 func (s *session) examples(src *source) (map[string]string, diag.List) {
 	if s.app.Language.EmptyGroups == nil {
 		return nil, nil

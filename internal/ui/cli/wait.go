@@ -44,8 +44,8 @@ Exits with 1 if a target does not meet the condition in time.`,
 		},
 	}
 	many.flags(c)
-	c.Flags().StringVar(&what, "for", what, "wait for `WHAT`: ssh, boot, unit=NAME or port=NUMBER")
-	durationVar(c.Flags(), &timeout, "timeout", timeout, "stop waiting after this `TIME`")
+	c.Flags().StringVar(&what, "for", what, "wait for this `CONDITION`: ssh, boot, unit=NAME or port=NUMBER")
+	spanVar(c.Flags(), &timeout, "timeout", timeout, "stop waiting after this `DURATION`")
 	return c
 }
 

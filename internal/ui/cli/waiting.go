@@ -21,8 +21,8 @@ type phaseDoc struct {
 	Step   string `json:"step,omitempty"` // "" while it is held
 }
 
-// want fills in what the repository wants of an address: the last of its phases,
-// and all of them where there are several.
+// want adds the desired state of an address: the last of its phases, and all phases if there are
+// several.
 func (k *known) want(e *explanation) {
 	var phases []phaseDoc
 	for _, st := range k.wanted.List {
@@ -48,7 +48,7 @@ func (k *known) want(e *explanation) {
 	}
 }
 
-// stateAt is the state that writes an address in a phase, else any that writes it.
+// stateAt returns the state that writes an address in a phase, otherwise any state that writes it.
 func (k *known) stateAt(a addr.Addr, phase int) string {
 	other := ""
 	for _, st := range k.allStates() {
@@ -86,8 +86,7 @@ func waitsFor(h executor.Held) string {
 	return "waits for the output of " + strings.Join(names, ", ")
 }
 
-// findWaiting are the states that wait, and that what is about, but for those that
-// are explained already.
+// findWaiting returns the waiting states that what matches, except states that are already explained.
 func (k *known) findWaiting(what string, done []explanation) []executor.Held {
 	file, line := "", 0
 	if m := fileLine().FindStringSubmatch(what); m != nil && !isAddr(what) {

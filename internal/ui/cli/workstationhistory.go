@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-// historyEntry is what this workstation did on targets: a line of its history.
+// historyEntry is one operation of this workstation on targets: a line of its history.
 type historyEntry struct {
 	At      int64             `json:"at"` // ns since 1970
 	User    string            `json:"user"`
@@ -40,8 +40,8 @@ func (s *session) hereFile() string {
 // and the one before it are kept.
 const maxHere = 4 << 20
 
-// note adds a line to the history of this workstation. That it cannot is no reason
-// to fail for a command that has run.
+// note adds a line to the history of this workstation. If this fails, the command, which has run,
+// still succeeds.
 func (s *session) note(targets map[string]string) {
 	file := s.hereFile()
 	if file == "" {
@@ -122,14 +122,14 @@ func (s *session) logHere(limit int) error {
 	for _, d := range newest {
 		rows = append(rows, []string{s.moment(d.At), d.User, d.Command, historyText(d)})
 	}
-	s.style().Table(s.app.Stdout, []string{"WHEN", "WHO", "COMMAND", "TARGETS"}, rows)
+	s.style().Table(s.app.Stdout, []string{"TIME", "USER", "COMMAND", "TARGETS"}, rows)
 	if left := len(all) - len(newest); left > 0 {
 		s.printf("%d older (-n 0 lists all)\n", left)
 	}
 	return nil
 }
 
-// historyText is what became of targets, in short: one by its name, many by number.
+// historyText summarises the results of targets: one target by its name, many by their number.
 func historyText(d historyEntry) string {
 	count := map[string]int{}
 	for name, word := range d.Targets {

@@ -37,7 +37,7 @@ func writeWith(dir, name string, text []byte, program bool) error {
 	return nil
 }
 
-// removeFrom takes a file of a repository away; one that is gone is no error.
+// removeFrom removes a file of a repository; a missing file is not an error.
 func removeFrom(dir, name string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -235,9 +235,34 @@ func ExampleStyle_Summary() {
 // A cell is one line, and a long message does not make a page of a table.
 func TestTableHasOneLineARow(t *testing.T) {
 	var out strings.Builder
-	render.Style{}.Table(&out, []string{"NAME", "WHY"}, [][]string{{"web1", "it failed:\nline two"}, {"web2", strings.Repeat("x", 400)}})
-	want := "NAME  WHY\nweb1  it failed: …\nweb2  " + strings.Repeat("x", 119) + "…\n"
+	render.Style{}.Table(&out, []string{"NAME", "REASON"}, [][]string{{"web1", "it failed:\nline two"}, {"web2", strings.Repeat("x", 400)}})
+	want := "NAME  REASON\nweb1  it failed: …\nweb2  " + strings.Repeat("x", 119) + "…\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)
+	}
+}
+
+// TestNarrowTable: a narrow screen shortens columns of words, the widest first. Names, identifiers and
+// short columns stay complete.
+func TestNarrowTable(t *testing.T) {
+	header := []string{"TARGET", "STATE", "LABELS", "SERIAL", "REASON"}
+	const reason = "exec:migrate: exit status 1: the database does not answer"
+	rows := [][]string{
+		{"web-with-a-long-name", "failed", "env=prod,role=web,site=fra", "5f3a9c0011", reason},
+		{"db1", "ready", "", "00", ""},
+	}
+	var out strings.Builder
+	render.Style{Width: 80}.Table(&out, header, rows)
+	want := `TARGET                STATE   LABELS              SERIAL      REASON
+web-with-a-long-name  failed  env=prod,role=web…  5f3a9c0011  exec:migrate: exi…
+db1                   ready                       00
+`
+	if out.String() != want {
+		t.Errorf("it prints\n%s", out.String())
+	}
+	out.Reset()
+	render.Style{}.Table(&out, header, rows)
+	if !strings.Contains(out.String(), "site=fra  5f3a9c0011  "+reason) {
+		t.Errorf("without a screen it prints\n%s", out.String())
 	}
 }

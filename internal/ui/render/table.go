@@ -3,12 +3,13 @@ package render
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
 
-// Table prints rows below a header with aligned columns. It cuts the last column at the width of the
-// screen, and escapes the cells.
+// Table prints rows below a header in aligned columns. On a screen that is too narrow, it shortens the
+// widest columns of words; identifiers stay complete as long as they fit. It escapes the cells.
 func (s Style) Table(w io.Writer, header []string, rows [][]string) {
 	rows = inLines(header, rows)
 	widths := make([]int, len(header))
@@ -20,14 +21,43 @@ func (s Style) Table(w io.Writer, header []string, rows [][]string) {
 			widths[i] = max(widths[i], columns(Escape(row[i])))
 		}
 	}
+	s.fit(widths, header, rows)
 	fmt.Fprintln(w, s.paint(bold, s.row(header, widths)))
 	for _, row := range rows {
 		fmt.Fprintln(w, s.row(row, widths))
 	}
 }
 
-// longestReason is the maximum width of a cell in the column WHY. A message can be long, and the
-// command for a single object prints it completely.
+// fit narrows the widest columns of words until a row fits on the screen, but not below 12 columns or
+// the heading. The first column names the row, and keeps its width.
+func (s Style) fit(widths []int, header []string, rows [][]string) {
+	const least = 12
+	total := 2 * (len(widths) - 1)
+	for _, w := range widths {
+		total += w
+	}
+	for ; s.Width > 0 && total > s.Width; total-- {
+		widest := -1
+		for i := 1; i < len(widths); i++ {
+			if widths[i] > max(least, columns(header[i])) && (widest < 0 || widths[i] > widths[widest]) && hasWords(rows, i) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// hasWords reports whether a column has a cell of several words. A column without one has
+// identifiers, of which a part is useless.
+func hasWords(rows [][]string, column int) bool {
+	return slices.ContainsFunc(rows, func(row []string) bool { return strings.ContainsAny(row[column], " ,") })
+}
+
+// longestReason limits a cell of a column REASON, in columns. A message can have a page; the command
+// that shows a single object prints it completely.
 const longestReason = 120
 
 // inLines returns rows whose cells have one line each: the first line of longer texts.
@@ -40,7 +70,7 @@ func inLines(header []string, rows [][]string) [][]string {
 			if first != cell {
 				first += " …"
 			}
-			if k < len(header) && header[k] == "WHY" {
+			if k < len(header) && header[k] == "REASON" {
 				first = clip(first, longestReason)
 			}
 			out[i][k] = first
@@ -55,7 +85,7 @@ func (s Style) row(cells []string, widths []int) string {
 		if i > 0 {
 			b.WriteString("  ")
 		}
-		b.WriteString(pad(Escape(cells[i]), widths[i]))
+		b.WriteString(pad(clip(Escape(cells[i]), widths[i]), widths[i]))
 	}
 	return clip(strings.TrimRight(b.String(), " "), s.Width)
 }
