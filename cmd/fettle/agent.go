@@ -70,6 +70,19 @@ func ready(ctx context.Context) func() {
 	return func() { stop(); <-done }
 }
 
+// serving notifies systemd, if requested, whether the hub serves. A hub that stopped serving is
+// reloading, because systemd has no other state for a service that is active but not ready.
+func serving(serves bool) {
+	socket := os.Getenv("NOTIFY_SOCKET")
+	switch {
+	case socket == "":
+	case serves:
+		tell(socket, "READY=1\nSTATUS=Serves agents and users.")
+	default:
+		tell(socket, "RELOADING=1\nSTATUS=Does not serve, and tries again.")
+	}
+}
+
 func stays(ctx context.Context, socket string) {
 	every := time.Hour
 	if usec, err := strconv.ParseInt(os.Getenv("WATCHDOG_USEC"), 10, 64); err == nil && usec > 0 {

@@ -25,7 +25,7 @@ import (
 // commands.
 func hubRole(compiler *limited.Compiler) *cli.Hub {
 	return &cli.Hub{
-		Give: giveHub, NewAs: newHubAs, RunAs: runHubAs,
+		Give: giveHub, NewAs: newHubAs, RunAs: runHubAs, Serving: serving,
 		Init: func(b hub.Birth) ([32]byte, error) {
 			return onHost(func(h *local.Host) ([32]byte, error) { b.Files = h; return hub.Init(b) })
 		},
@@ -54,7 +54,7 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 			return hub.Run(ctx, hub.Config{
 				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenForRoot, Now: time.Now, Version: versionText(), Warn: r.Warn,
 				Free: freeAt, Descriptors: descriptors(), Binary: func(ctx context.Context, argv []string, stdin []byte) error { return runForNotice(ctx, h, argv, stdin) },
-				Ready: func(api, bus net.Addr) { r.Ready(api, bus) },
+				Ready: func(api, bus net.Addr) { r.Ready(api, bus) }, Stopped: r.Stopped,
 			})
 		},
 	}

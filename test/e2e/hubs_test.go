@@ -331,6 +331,9 @@ func hubStolen(f *hubsOf) {
 	if r := lost.Exec("fettle", "hub", "list"); r.ExitCode == 0 {
 		f.t.Errorf("it serves: %s", r.Stdout)
 	}
+	if state := lost.Exec("systemctl", "is-active", "fettle-hub").Stdout; state != "activating\n" {
+		f.t.Errorf("the service of a hub that does not serve is %s", state)
+	}
 	lost.Run(f.t, "systemctl", "disable", "--now", "fettle-hub")
 }
 

@@ -166,9 +166,20 @@ func TestFullDiskAlone(t *testing.T) {
 		err := add()
 		return err, err == nil
 	})
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if got := strings.Join(o.serves, " "); !strings.HasPrefix(got, "ready ready stopped ready") {
+		t.Errorf("the service manager was notified of %q", got)
+	}
 	for _, text := range o.warn {
 		if strings.Contains(text, "Filestore") || strings.Contains(text, "Stream state") {
 			t.Errorf("in words of the store: %s", text)
 		}
 	}
+}
+
+func (o *one) note(state string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.serves = append(o.serves, state)
 }

@@ -52,10 +52,13 @@ type Config struct {
 	Descriptors int
 	// Version is the version of this binary.
 	Version string
-	// Warn is called for errors after which the hub continues. Ready is called once, when the hub
-	// serves agents.
-	Warn  func(text string)
-	Ready func(api, bus net.Addr)
+	// Warn is called for errors after which the hub continues.
+	Warn func(text string)
+	// Ready is called when the hub serves agents and users. Stopped is called when it stops serving
+	// and waits, because its disk is full or its store has stopped; Ready follows when it serves
+	// again. Both may be nil.
+	Ready   func(api, bus net.Addr)
+	Stopped func()
 }
 
 // Hub is a running hub. Its methods are safe for concurrent use.

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -102,12 +103,13 @@ func (w *world) start() {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, ended := make(chan struct{}), make(chan error, 1)
+	served := sync.OnceFunc(func() { close(ready) })
 	go func() {
 		ended <- hub.Run(ctx, hub.Config{
 			Files: w.host, Dir: filepath.Join(w.dir, "hub"), Compile: compiler{}, Now: time.Now,
 			Socket: filepath.Join(w.dir, "hub.sock"), Listen: func(s string) (net.Listener, error) { return net.Listen("unix", s) },
 			Warn:  func(text string) { fmt.Fprintln(os.Stderr, "hub:", text) },
-			Ready: func(net.Addr, net.Addr) { close(ready) }, Descriptors: w.descriptors,
+			Ready: func(net.Addr, net.Addr) { served() }, Descriptors: w.descriptors,
 		})
 	}()
 	select {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,9 +18,14 @@ var errAgain = errors.New("this hub restarts")
 // Run serves until ctx ends, which is not an error. If the hub was retired, the error wraps
 // ErrRetired.
 func Run(ctx context.Context, c Config) error {
+	serves := false
 	if ready := c.Ready; ready != nil {
-		var once sync.Once
-		c.Ready = func(api, bus net.Addr) { once.Do(func() { ready(api, bus) }) }
+		c.Ready = func(api, bus net.Addr) {
+			if !serves {
+				ready(api, bus)
+			}
+			serves = true
+		}
 	}
 	for {
 		err := newHub(ctx, c, realDependencies()).run(ctx)
@@ -33,8 +37,14 @@ func Run(ctx context.Context, c Config) error {
 			}
 		case ctx.Err() != nil || !c.restarts(err):
 			return err
-		case !c.awaitRoom(ctx, err):
-			return nil
+		default:
+			if serves && c.Stopped != nil {
+				c.Stopped()
+			}
+			serves = false
+			if !c.awaitRoom(ctx, err) {
+				return nil
+			}
 		}
 	}
 }

@@ -44,8 +44,9 @@ type one struct {
 	cancel func()
 	ended  chan error
 
-	mu   sync.Mutex
-	warn []string
+	mu     sync.Mutex
+	warn   []string
+	serves []string // "ready" and "stopped", in order
 }
 
 func (o *one) dir() string    { return filepath.Join(o.w.dir, o.name) }
@@ -83,6 +84,7 @@ func (o *one) start() {
 	o.w.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ready := make(chan struct{})
+	served := sync.OnceFunc(func() { close(ready) })
 	o.ended = make(chan error, 1)
 	o.cancel = cancel
 	ended, gone := o.ended, make(chan struct{})
@@ -97,7 +99,11 @@ func (o *one) start() {
 				defer o.mu.Unlock()
 				o.warn = append(o.warn, text)
 			},
-			Ready: func(net.Addr, net.Addr) { close(ready) },
+			Ready: func(net.Addr, net.Addr) {
+				o.note("ready")
+				served()
+			},
+			Stopped: func() { o.note("stopped") },
 		})
 	}()
 	select {

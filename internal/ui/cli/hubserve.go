@@ -37,6 +37,9 @@ type Hub struct {
 	Init func(b hub.Birth) ([32]byte, error)
 	// Join makes one of a fleet that there is, see hub.Join.
 	Join func(ctx context.Context, j hub.Joining) (hub.Settings, error)
+	// Serving notifies the service manager, if there is one, that the hub serves, or that it stopped
+	// serving and tries again. The service is not active before the first call.
+	Serving func(serves bool)
 	// Run runs one until ctx ends.
 	Run func(ctx context.Context, r HubRun) error
 	// Backup and Restore save a directory and make it again, see hub.WriteBackup and
@@ -51,9 +54,12 @@ type Hub struct {
 type HubRun struct {
 	Dir    string
 	Socket string
-	Ready  func(api, bus fmt.Stringer) // the addresses that it listens on
-	Warn   func(text string)
-	nats   natsFlags
+	// Ready is called with the addresses that the hub listens on, each time that it begins to serve,
+	// and Stopped when it stops serving for some time.
+	Ready   func(api, bus fmt.Stringer)
+	Stopped func()
+	Warn    func(text string)
+	nats    natsFlags
 }
 
 func newHub(s *session) *cobra.Command {
@@ -254,7 +260,10 @@ func (s *session) hubRun(ctx context.Context, r HubRun) error {
 	if err := s.useNats(dir, given, false); err != nil {
 		return err
 	}
+	serving := s.app.Hub.Serving
+	r.Stopped = func() { serving(false) }
 	r.Ready = func(api, bus fmt.Stringer) {
+		serving(true)
 		fmt.Fprintf(s.app.Stdout, "serving users on %s, agents on %s, and commands of root on %s\n", api, bus, r.Socket)
 	}
 	r.Warn = func(text string) { fmt.Fprintln(s.app.Stderr, "warning: "+text) }
