@@ -91,7 +91,7 @@ mutants:
 	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -only 'apply/(machine|recover|replay|undo)\.go' internal/apply
 	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 85 $(guards)
 	go run ./test/mutants -floor 94 internal/verb/pkg
-	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 85 -tests internal/plan,internal/apply,internal/executor/local internal/plan
+	go run ./test/mutants -count $(MUTANTS) -seed $(SEED) -floor 85 internal/plan
 
 # What decides whom a fleet believes and what a host may lose.
 guards = internal/fleet/access internal/fleet/pki internal/fleet/assign internal/fleet/agent/machine \

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"fettle.dev/fettle/internal/addr"
@@ -71,5 +72,61 @@ func TestLockOutOfOtherKinds(t *testing.T) {
 	}
 	if got := LockOut(&Plan{Changes: []Change{{Action: Update, Addr: "user:ann", Differences: comment}}}); len(got) != 0 {
 		t.Errorf("a comment: %v", got)
+	}
+}
+
+// TestDisplaces: what apt removes for a package is noted, and whether it comes back.
+func TestDisplaces(t *testing.T) {
+	none, two := packageIs("", ""), packageIs("2", "ii")
+	const lost = "apt removes old, which conflicts with it"
+	const comesBack = lost + "; a rollback of this run installs it again"
+	for what, c := range map[string]struct {
+		displaced          Displaced
+		note, irreversible string
+		refused            bool
+	}{
+		"it comes back":     {Displaced{By: "web", Name: "old"}, comesBack, "", false},
+		"it is lost":        {Displaced{By: "web", Name: "old", Lost: true}, lost, "the .deb of old", false},
+		"of another":        {Displaced{By: "other", Name: "old"}, "", "", false},
+		"the list wants it": {Displaced{By: "web", Name: "wanted"}, "", "", true},
+	} {
+		p := &Plan{Operation: journal.OpApply, Changes: []Change{{Action: Update, Addr: "file:/web"}, packageChange("web", none, two)}}
+		ds := p.Displaces([]Displaced{c.displaced}, func(name string) bool { return name == "wanted" })
+		got := p.Changes[1]
+		told := strings.Contains(got.Irreversible, c.irreversible) && (got.Irreversible != "") == (c.irreversible != "")
+		if got.Note != c.note || !told || ds.HasErrors() != c.refused {
+			t.Errorf("%s: %q, %q, %v", what, got.Note, got.Irreversible, ds)
+		}
+		if p.Changes[0].Note != "" {
+			t.Errorf("%s: a file has the note %q", what, p.Changes[0].Note)
+		}
+	}
+}
+
+// TestPackageChange: only a change from one known image of a package to another is one.
+func TestPackageChange(t *testing.T) {
+	none, two := packageIs("", ""), packageIs("2", "ii")
+	for what, c := range map[string]struct {
+		change Change
+		want   bool
+	}{
+		"a package":            {packageChange("web", none, two), true},
+		"unknown later":        {packageChange("web", none, nil), false},
+		"unknown before":       {packageChange("web", nil, two), false},
+		"a file before":        {packageChange("web", pathOf(image.Regular), two), false},
+		"a file later":         {packageChange("web", two, pathOf(image.Regular)), false},
+		"nothing changes":      {Change{Action: Adopt, Addr: "pkg:web", From: none, To: two}, false},
+		"something of a name":  {Change{Action: Update, Addr: "unit:web", From: none, To: two}, false},
+		"a package that leads": {Change{Action: Remove, Addr: "pkg:web", From: two, To: none}, true},
+	} {
+		if got := c.change.packageChange(); got != c.want {
+			t.Errorf("%s: %t", what, got)
+		}
+	}
+	fetch := Change{Action: Run, Addr: "act:run/lists", Step: "ACT run lists apt-get update on=file:/x"}
+	other := Change{Action: Update, Addr: "unit:lists.service", Step: "apt update"}
+	p := &Plan{Changes: []Change{other, packageChange("web", none, two), fetch, packageChange("web", none, two)}}
+	if first, second := p.sourceOf(1), p.sourceOf(3); first != "" || second != fetch.Addr {
+		t.Errorf("the sources are %q and %q", first, second)
 	}
 }

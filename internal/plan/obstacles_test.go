@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -214,5 +215,19 @@ func TestInUse(t *testing.T) {
 		if got := m.inUse(Change{Addr: c.entry.Addr}, c.entry); got != c.want || (len(m.p.Changes) == 1) != c.want {
 			t.Errorf("%s: %t, %v", what, got, m.p.Changes)
 		}
+	}
+}
+
+// TestStays: an address that cannot be read stays in a list, and is an error in a rollback, with the line in force.
+func TestStays(t *testing.T) {
+	e := entryOf("MKDIR /d", pathOf(image.Absent))
+	m := planner()
+	m.in.Failed[e.Addr] = errors.New("cannot read it")
+	if !m.stays(Change{Addr: e.Addr, Applied: e.Step}, e) || len(m.p.Changes) != 1 || m.p.Changes[0].Action != Blocked || !m.paths["/d"] {
+		t.Errorf("in a list: %+v", m.p.Changes)
+	}
+	m.rollsBack()
+	if !m.stays(Change{Addr: e.Addr, Applied: e.Step}, e) || len(m.problems) != 1 || m.problems[0].Line != e.Step {
+		t.Errorf("in a rollback: %+v", m.problems)
 	}
 }

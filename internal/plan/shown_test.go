@@ -29,6 +29,7 @@ func TestShown(t *testing.T) {
 		{Change{Action: Run, Step: "ACT run r systemctl reboot on=file:/x"}, Reboot},
 		{Change{Action: Run, Step: "ACT restart reboot.service on=file:/x"}, Run},
 		{Change{Action: Run, Step: "EXEC reboot /bin/true reboot"}, Run},
+		{Change{Action: Run, Step: "EXEC reboot"}, Run},
 	} {
 		if got := c.change.Shown(); got != c.want {
 			t.Errorf("%s %s is shown as %s, want %s", c.change.Action, c.change.Step, got, c.want)
