@@ -30,7 +30,7 @@ type retryQueue struct {
 type retryTask struct {
 	key string
 	do  func(context.Context) error // limited to askFor
-	// again reports whether a failed task is worth another attempt.
+	// again reports whether a failed task is worth another attempt; nil always is.
 	again func(error) bool
 	tried int
 }
@@ -94,7 +94,7 @@ func (e *retryQueue) after(ctx context.Context, one retryTask, err error) {
 		return
 	}
 	time.AfterFunc(time.Duration(one.tried)*retryPause, func() {
-		worth := ctx.Err() == nil && one.again(err)
+		worth := ctx.Err() == nil && (one.again == nil || one.again(err))
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if worth {

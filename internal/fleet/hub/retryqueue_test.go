@@ -50,7 +50,7 @@ func TestRetryQueue(t *testing.T) {
 				e.add(t.Context(), retryTask{key: key, do: job(key, i%10/9*2), again: yes})
 			}
 		}
-		e.add(t.Context(), retryTask{key: "hopeless", do: job("hopeless", 1000), again: yes})
+		e.add(t.Context(), retryTask{key: "hopeless", do: job("hopeless", 1000)})
 		e.add(t.Context(), retryTask{key: "gone", do: job("gone", 1000), again: func(err error) bool { return !errors.Is(err, slow) }})
 		time.Sleep(time.Hour)
 		synctest.Wait()

@@ -35,15 +35,17 @@ units. Rollback needs neither git nor the repository, because step lists and
 content are stored on the machine.
 
 TO is
-  nothing            the state before the last apply; repeat it to go back
+  nothing            the state before the last run; a second rollback undoes the first
   a number           that run (see: fettle log)
   0 or origin        before fettle first changed the machine
   a commit           its newest run; the beginning of its hash is enough
   a branch or tag    the newest run of its commit (uses git)
 
 A rollback is also a run, and can be undone. Steps that have no inverse are
-listed first; rollback passes them only with --cross-irreversible. A rollback is
-never undone automatically, even if it may lock you out.
+listed first. The rollback stops before them; with --cross-irreversible it skips
+them, and their effects stay. A rollback needs no confirmation, even if it may
+lock you out. It is undone only if you set --on-failure undo or
+--on-check-failure rollback.
 
 Through a hub (--via hub), rollback is refused if the agent of a target would
 undo it at once. Freeze the target first, or pin it to the commit of that run.

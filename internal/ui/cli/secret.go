@@ -27,8 +27,9 @@ func newSecret(s *session) *cobra.Command {
 		Short: "Keep secrets in the repository, encrypted",
 		Long: `Manages the secrets of a repository. Secrets are files below secrets/, encrypted
 with age for the users and hosts in secrets/recipients. The language reads them
-with secret("NAME"). A step list, a plan, a log or the journal never contains
-them. See docs/secrets.md.
+with secret("NAME"). Step lists, logs, the journal and the output of plan never
+contain them. A plan that plan -o saves does: only its owner can read the file.
+See docs/secrets.md.
 
 Every command lists the files that it has written: commit them.`,
 		Example: `  fettle secret init
