@@ -81,7 +81,8 @@ func (c *computing) boundPins() {
 	for i := max(0, bound-(len(pinned)-len(fresh))); i < len(fresh); i++ {
 		fresh[i].keep("too many targets are pinned")
 		c.alarms.addWith(Alarm{Kind: TooManyPinned, Digest: digest,
-			Text: fmt.Sprintf("%d targets are pinned, and the limit is %d. The new pins wait until other pins are removed, or until a user approves them: fettle alarm approve", len(pinned), bound)}, fresh[i].target.ID)
+			Text: fmt.Sprintf("%d targets are pinned, and the limit is %d. The new pins wait until other pins are removed, "+
+				"or until a user approves this alarm", len(pinned), bound)}, fresh[i].target.ID)
 	}
 }
 

@@ -99,7 +99,7 @@ func offer(code jetstream.ErrorCode) string {
 	case errNoPeers, errNoCluster:
 		return "it has too few servers with JetStream and free space for the replicas: start more servers, or give --nats-replicas 1"
 	case errStreams, errConsumers:
-		return "the account has reached its limit of streams or consumers: fettle needs 13 streams"
+		return "the account has reached its limit of streams or consumers. A fleet needs 13 streams"
 	case errAccountRoom, errServerRoom, errMemory, errStorage, errLargestStream, errNoLimits:
 		return "the cluster or the account has no room left: give it more storage"
 	case errOldServer:
