@@ -109,7 +109,7 @@ func (r *run) writeAhead(b *move.Batch, back bool) error {
 		}
 		from, to := image.Image{File: &m.From.File}, image.Image{File: &m.To}
 		rec := journal.Record{Kind: journal.Move, Change: m.Change, Addr: a, Batch: r.batch,
-			Path: m.Path, Temp: m.Temp, InPlace: m.InPlace(), From: &from, To: &to, Back: back}
+			Path: m.Path, Temp: m.Temp, InPlace: m.InPlace(), Inode: sharedInode(m), From: &from, To: &to, Back: back}
 		if err := r.ahead(rec); err != nil {
 			return err
 		}
@@ -176,7 +176,7 @@ func (r *run) shown(m *move.Move, back bool) {
 	if back {
 		return
 	}
-	r.fx[i].moves = append(r.fx[i].moves, pathMove{path: m.Path, from: m.From.File, to: m.To, inPlace: m.InPlace()})
+	r.fx[i].moves = append(r.fx[i].moves, pathMove{path: m.Path, from: m.From.File, to: m.To, inPlace: m.InPlace(), inode: sharedInode(m)})
 	if isUnitFile(m.Path) {
 		r.reload = true
 	}

@@ -161,7 +161,8 @@ func (r *run) backMove(i int, pm pathMove) (*move.Move, error) {
 	if err := r.content(pm.from.Digest); err != nil {
 		return nil, fmt.Errorf("its recorded earlier state cannot be read: %w", err)
 	}
-	return &move.Move{Change: i, Path: pm.path, From: now, To: pm.from, Temp: move.TempFor(pm.path, r.header.Run, i, true)}, nil
+	return &move.Move{Change: i, Path: pm.path, From: now, To: pm.from, Temp: move.TempFor(pm.path, r.header.Run, i, true),
+		Inode: pm.inode, Name: r.otherName(pm)}, nil
 }
 
 // touched reports whether fettle changed only the modification time of a path.

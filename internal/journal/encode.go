@@ -18,6 +18,7 @@ func appendRecord(b []byte, r *Record) ([]byte, error) {
 	o.text("p", r.Path, false)
 	o.text("tmp", r.Temp, false)
 	o.flag("inplace", r.InPlace)
+	o.text("ino", r.Inode, false)
 	o.image("from", r.From)
 	o.image("to", r.To)
 	o.flag("back", r.Back)

@@ -60,9 +60,12 @@ type Record struct {
 	Path   string    `json:"p,omitempty"` // move: the path that changes
 	Temp   string    `json:"tmp,omitempty"`
 	// InPlace: only metadata changes, on the same inode.
-	InPlace bool         `json:"inplace,omitempty"`
-	From    *image.Image `json:"from,omitempty"`
-	To      *image.Image `json:"to,omitempty"`
+	InPlace bool `json:"inplace,omitempty"`
+	// Inode names the inode of a file that a move removes and that has other names, so that undo can
+	// make the path a name of the same file again. It is empty for any other move.
+	Inode string       `json:"ino,omitempty"`
+	From  *image.Image `json:"from,omitempty"`
+	To    *image.Image `json:"to,omitempty"`
 	// Back marks moves and results that take the run back.
 	Back  bool   `json:"back,omitempty"`
 	Error string `json:"err,omitempty"`

@@ -47,9 +47,13 @@ type Move struct {
 	// Temp is the temporary name for the new file and for the old file that a swap sets aside.
 	// TempFor names it. Fold clears it if the new file is staged inside its directory.
 	Temp string
+	// Inode groups moves that restore names of one file: the moves of a batch with the same value and
+	// the same image become names of one new file. Name is an existing name of that file, if any.
+	Inode, Name string
 	// Validate, when set, must accept the staged file before it is shown.
 	Validate func(temp string) error
 
+	twin  *Move // an earlier move of the batch that makes the file of which the path is a name
 	shown bool
 	in    *Move // the new directory in which it is staged, if any
 	// Kept are the entries that prevented the removal of a directory and remain.

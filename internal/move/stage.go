@@ -17,13 +17,17 @@ import (
 // Stage writes every new thing beside its place. On an error nothing visible
 // has changed; call Drop.
 func (b *Batch) Stage() error {
+	b.pair()
 	c := b.newStagers()
 	for _, m := range b.Moves {
-		if !c.stage(m) {
+		if m.twin == nil && !c.stage(m) {
 			break
 		}
 	}
 	if err := c.wait(); err != nil {
+		return err
+	}
+	if err := b.stageNames(); err != nil {
 		return err
 	}
 	for _, m := range slices.Backward(b.Moves) {
@@ -56,6 +60,9 @@ func (b *Batch) stage(m *Move) error {
 	p := m.place()
 	if m.plainDir() && !m.hands() {
 		return b.makeDir(p, !m.fresh())
+	}
+	if m.Name != "" && b.FS.Link(m.Name, p) == nil {
+		return nil
 	}
 	if err := b.build(p, m.To, !m.fresh()); err != nil {
 		return err
