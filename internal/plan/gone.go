@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -79,6 +80,35 @@ func (m *maker) uneditable(s step.Step) error {
 		return fmt.Errorf("cannot edit %q: it is a directory that no step declares any more; it stays because it contains other files; move these away first", s.Path())
 	}
 	return fmt.Errorf("cannot edit %q: no step declares this path any more, so this run restores the %s from before fettle", s.Path(), left)
+}
+
+// undressed returns the reason if recorded metadata cannot be restored: its path no longer exists, or
+// others put another type of file there. Otherwise it returns "".
+func (m *maker) undressed(e journal.Entry, from, to image.Image) string {
+	if e.Addr.Kind() != addr.KindMeta || from.File == nil || to.File == nil {
+		return ""
+	}
+	if from.File.Type == image.Absent {
+		return "its path no longer exists"
+	}
+	now := from.File.Type
+	if left, changes := m.leaves[e.Addr.Path()]; changes && left != image.Absent {
+		now = left
+	}
+	if now != to.File.Type {
+		return fmt.Sprintf("others replaced the %s at its path by a %s", to.File.Type, now)
+	}
+	return ""
+}
+
+// noFileLeft is an error for an edit that leaves the list, if this plan restores at its path what
+// others had there and what cannot be edited.
+func (m *maker) noFileLeft(e journal.Entry) error {
+	left, changes := m.leaves[e.Addr.Path()]
+	if e.Addr.Kind() != addr.KindEdit || !changes || left == image.Regular || left == image.Absent {
+		return nil
+	}
+	return fmt.Errorf("cannot edit %q: this run restores the %s that others had there; move it away first", e.Addr.Path(), left)
 }
 
 // canBring reports whether an earlier change can create the file that a step needs. A step of the

@@ -110,9 +110,13 @@ func (m *maker) remove(e journal.Entry) {
 		return
 	}
 	from, to := m.in.Observed[e.Addr], m.originOf(e)
-	if e.Addr.Kind() == addr.KindMeta && from.File != nil && from.File.Type == image.Absent {
-		c.Action, c.Why = Forget, c.Why+"; its path no longer exists"
+	if why := m.undressed(e, from, to); why != "" {
+		c.Action, c.Why = Forget, c.Why+"; "+why
 		m.add(c)
+		return
+	}
+	if err := m.noFileLeft(e); err != nil {
+		m.blocked(c, err)
 		return
 	}
 	c.From, c.To = &from, &to
