@@ -20,7 +20,7 @@ type past struct {
 	found map[string]image.File // by path, without Tree
 	trees map[string]string     // the kept tree of a directory, by path
 	whole map[string]bool       // paths that a run changed as a whole
-	files map[string]bool       // the same, also those released again
+	files map[string]bool       // paths at which a run put another file, until the file that was found returns
 	parts edited
 	moves []displacement // all changes of paths, in order
 	kept  func(tree string) []plan.Kept
@@ -52,6 +52,7 @@ func (p *past) move(rec journal.Record, did plan.Action) {
 		delete(p.found, rec.Path)
 		delete(p.trees, rec.Path)
 		delete(p.whole, rec.Path)
+		delete(p.files, rec.Path) // later changes of its parts begin with the file that was found
 		return
 	}
 	was := *rec.From.File
