@@ -32,8 +32,8 @@ func (p *player) settle() *verdict {
 	return first(p.exits(r, 0), p.holds(list), p.common(list, c.before))
 }
 
-// complete tells whether the run that was killed had done everything.
+// complete tells whether the run that was killed had recorded its end, so that nothing recovers it.
 func (p *player) complete() bool {
 	number, outcome := p.newest()
-	return number > p.crashed.number && outcome == "succeeded"
+	return number > p.crashed.number && (outcome == "succeeded" || outcome == "failed")
 }
