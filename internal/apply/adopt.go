@@ -33,7 +33,7 @@ func (r *run) adopt(i int) error {
 // have no image.
 func (r *run) found(i int, now image.Image) error {
 	c := r.plan.Changes[i]
-	if r.header.Operation == journal.OpRollback || !now.Known() || now.Exec != nil || c.Step == "" || r.managed(c.Addr) {
+	if r.header.Operation == journal.OpRollback && !c.Others || !now.Known() || now.Exec != nil || c.Step == "" || r.managed(c.Addr) {
 		return nil
 	}
 	r.fx[i].from, r.fx[i].to = now, now

@@ -167,9 +167,15 @@ func origin(i image.Image) *image.Image {
 // ordered returns the entries in the order of the list. Entries that the list does not have, and that
 // still exist, are first; entries that a purge removed are last.
 func (r *run) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
-	out := make([]journal.Entry, 0, len(entries))
+	out, others := make([]journal.Entry, 0, len(entries)), map[addr.Addr]bool{}
+	for _, c := range r.plan.Changes {
+		others[c.Addr] = c.Others
+	}
 	take := func(e journal.Entry) {
-		out = append(out, r.asThen(e))
+		if !others[e.Addr] {
+			e = r.asThen(e)
+		}
+		out = append(out, e)
 		delete(entries, e.Addr)
 	}
 	inList := map[addr.Addr]bool{}

@@ -86,6 +86,9 @@ type Goal struct {
 	Found map[string]image.File
 	// Moved has the paths that runs have changed since, including paths that were restored again.
 	Moved map[string]bool
+	// Others has the paths that a rollback leaves to others: the goal had nothing there, and others
+	// have changed them since the last run released them.
+	Others map[string]bool
 	// Edited has, by path, the files of which runs since have changed only parts, and which are
 	// otherwise unchanged.
 	Edited map[string]Whole
@@ -223,7 +226,7 @@ func (m *maker) steps() {
 	m.acted = map[addr.Addr]bool{}
 	if m.in.Goal != nil {
 		for _, e := range m.in.Goal.Entries {
-			if e.By != "" {
+			if e.By != "" && !m.in.Goal.Others[e.Addr.Path()] { // a rollback purges nothing
 				m.restorePurged(e)
 			}
 		}

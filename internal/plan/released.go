@@ -22,6 +22,8 @@ func (m *maker) released(s step.Step, by addr.Addr) bool {
 		Why: "it was managed " + m.when() + "; it was changed outside of runs, so it is left unchanged; to see the difference: fettle drift"}
 	if e, applied := m.now[a]; applied {
 		c.Applied = e.Step
+	} else if now, seen := m.in.Observed[a]; seen && a.Kind() == addr.KindFile {
+		c.From, c.Others = &now, true
 	}
 	m.add(c)
 	m.below(s.Path())
@@ -31,6 +33,9 @@ func (m *maker) released(s step.Step, by addr.Addr) bool {
 // onlyManages reports whether released applies to a step.
 func (m *maker) onlyManages(s step.Step, by addr.Addr) bool {
 	a := s.Addr()
+	if m.in.Goal != nil && isPath(a) && m.in.Goal.Others[s.Path()] {
+		return true
+	}
 	if m.in.Goal == nil || !isPath(a) || m.then(a) != nil || m.underneath(s) || m.renumbered(s) || m.holdsFound(s.Path()) {
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"fettle.dev/fettle/test/histories/judge"
@@ -66,7 +67,8 @@ func (p *player) skipping(to int, was report) *verdict {
 	}
 	p.saw["rollback skipping"]++
 	p.h.ActsBack(to, p.ran())
-	p.h.Add(judge.Run{Number: r.Run, Before: before, After: p.tree, Done: p.h.Back(to), List: p.h.ListAt(to), Plan: r.Changes})
+	list := append(slices.Clone(p.h.ListAt(to)), p.h.Last().List.BlockedBy(r.Changes)...)
+	p.h.Add(judge.Run{Number: r.Run, Before: before, After: p.tree, Done: p.h.Back(to), List: list, Plan: r.Changes})
 	return p.common(nil, before)
 }
 

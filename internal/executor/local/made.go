@@ -83,16 +83,17 @@ func isBelow(at, dir string) bool { return strings.HasPrefix(at, dir+"/") }
 
 // foreign returns, for each directory that a plan may remove or replace by a file, the first path
 // in it that fettle did not create. images are the restored images by path.
-func (x *Executor) foreign(seen *observed, images map[string]image.File, entries []journal.Entry, madeIn func(top string) map[string]bool) map[string]string {
-	out := map[string]string{}
+func (x *Executor) foreign(seen *observed, images map[string]image.File, entries []journal.Entry, p *past) map[string]string {
+	out, managed := map[string]string{}, pathsOf(entries)
 	for at, f := range images {
 		if f.Type == image.Directory || !x.isDir(at) {
 			continue
 		}
-		ours := madeIn(at)
+		ours := p.madeIn(at)
+		maps.DeleteFunc(ours, func(in string, _ bool) bool { return !managed[in] && x.changedSince(p, in) })
 		for _, e := range entries {
-			if p := e.Addr.Path(); isBelow(p, at) && created(e) {
-				ours[p] = true
+			if in := e.Addr.Path(); isBelow(in, at) && created(e) {
+				ours[in] = true
 			}
 		}
 		first, err := x.firstOther(at, ours)

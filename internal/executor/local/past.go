@@ -24,12 +24,12 @@ type past struct {
 	parts edited
 	moves []displacement // all changes of paths, in order
 	kept  func(tree string) []plan.Kept
-	names map[string]map[string]bool // the paths in a stored tree, by tree
+	store map[string]map[string]image.File // the content of a stored tree by relative path, by tree
 }
 
 func newPast(kept func(string) []plan.Kept) *past {
 	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{}, files: map[string]bool{}, parts: edited{}, kept: kept,
-		names: map[string]map[string]bool{}}
+		store: map[string]map[string]image.File{}}
 }
 
 // move adds one change of a path, in the order in which runs made the changes. The change
@@ -96,20 +96,25 @@ func (p *past) add(at string, f image.File, whole bool) {
 // addAbsent adds a path that a run created in a directory which was stored before. If the
 // stored tree does not have the path, it did not exist.
 func (p *past) addAbsent(top, at string) {
-	if tree := p.trees[top]; tree != "" && !p.treeHas(tree, strings.TrimPrefix(at, top+"/")) {
+	tree := p.trees[top]
+	if tree == "" {
+		return
+	}
+	if _, there := p.inStored(tree, strings.TrimPrefix(at, top+"/")); !there {
 		p.found[at], p.whole[at] = image.File{Type: image.Absent}, true
 	}
 }
 
-// treeHas reports whether a stored tree has a path. It reads each tree once.
-func (p *past) treeHas(tree, rel string) bool {
-	if p.names[tree] == nil {
-		p.names[tree] = map[string]bool{}
+// inStored returns the image of a path in a stored tree. It reads each tree once.
+func (p *past) inStored(tree, rel string) (f image.File, there bool) {
+	if p.store[tree] == nil {
+		p.store[tree] = map[string]image.File{}
 		for _, k := range p.kept(tree) {
-			p.names[tree][k.Rel] = true
+			p.store[tree][k.Rel] = k.File
 		}
 	}
-	return p.names[tree][rel]
+	f, there = p.store[tree][rel]
+	return f, there
 }
 
 // covered returns the nearest directory above a path from whose known image the original image

@@ -75,7 +75,7 @@ func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, jo
 	p, problems := staged(r, plan.Input{Operation: journal.OpApply, Target: r.Target, Revision: r.Revision,
 		AppliedList: old, Applied: st, Observed: seen.images, Failed: seen.failed,
 		Rules: rules{x.names}, Kept: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: r.Repair,
-		Foreign: x.foreign(seen, stored, st.Entries, newPast(x.kept).madeIn)})
+		Foreign: x.foreign(seen, stored, st.Entries, newPast(x.kept))})
 	p.Notes = notes
 	if err := problems.Err(); err != nil {
 		return p, st, seen, err
@@ -219,10 +219,12 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	x.lookWhole(seen, slices.Sorted(maps.Keys(restored)))
 	x.lookWhole(seen, attributed(g.now.Entries, g.list))
 	x.lookInto(seen, g.now.Entries, g.list)
+	foreign := x.foreign(seen, restored, g.now.Entries, past)
+	others := x.leaveToOthers(past, found, g.now.Entries)
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
 		Kept: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: true, SkipBlocked: r.SkipBlocked, Unreached: g.unreached,
-		Foreign: x.foreign(seen, restored, g.now.Entries, past.madeIn), Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found, Moved: past.parts.paths(), Edited: past.parts.unchanged(x.lookFile)}})
+		Foreign: foreign, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found, Others: others, Moved: past.parts.paths(), Edited: past.parts.unchanged(x.lookFile)}})
 	p.Notes = notes
 	if err := problems.Err(); err != nil {
 		return p, g, err

@@ -23,7 +23,7 @@ func (h *History) Restored(to int, found, left Tree) []string {
 		if left[p].Type == 'd' && h.holdsOthers(p, 0, left) {
 			any = true // content of others is restored, or stays
 		}
-		if h.belowOthers(to, p, left) {
+		if h.belowOthers(to, p, left) && !h.leftToOthers(to, p) {
 			allowed = append(allowed, Leaf{})
 		}
 		if any || slices.ContainsFunc(allowed, func(l Leaf) bool { return h.alike(to, p, l, left[p]) }) {
@@ -84,7 +84,22 @@ func (h *History) allowed(to int, p string, found Tree) ([]Leaf, bool) {
 	if !touched || h.released(p) {
 		allowed = append(allowed, found[p]) // it was released, or never changed
 	}
+	if h.leftToOthers(to, p) {
+		allowed = []Leaf{found[p]}
+	}
 	return allowed, touched && h.inPart(p)
+}
+
+// leftToOthers tells whether nothing was at a path at the goal, and others changed it after its release
+// and after the last run that changed it. A rollback leaves it: it never removes data of others.
+func (h *History) leftToOthers(to int, p string) bool {
+	last := 0
+	for i, r := range h.Runs {
+		if r.Before[p] != r.After[p] {
+			last = i + 1
+		}
+	}
+	return h.goal(to)[p].Type == 0 && h.released(p) && h.handsAt(p, last)
 }
 
 // foundSince returns the states of a path that the runs after a goal found when they first changed

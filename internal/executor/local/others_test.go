@@ -1,0 +1,23 @@
+package local_test
+
+import "testing"
+
+// TestRollbackLeavesAReleasedFileOfOthers: the goal removed a file, a later run restored and released it, and
+// others wrote it. A rollback to the goal leaves it, and the next apply removes it with their content as origin.
+func TestRollbackLeavesAReleasedFileOfOthers(t *testing.T) {
+	for name, list := range map[string]string{"purged": "MKDIR /t/d purge=true\n", "absent": "MKDIR /t/d\nRM /t/d/f\n"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.mkdirs("/t/d")
+			w.write("/t/d/f", "old\n")
+			w.applies(list+beside, nil)
+			w.applies(beside, nil)
+			w.write("/t/d/f", "theirs\n")
+			w.back(1, false, "")
+			w.holds("/t/d/f", "\ntheirs")
+			w.applies(list+beside, nil)
+			w.back(0, false, "")
+			w.holds("/t/d/f", "\ntheirs")
+		})
+	}
+}
