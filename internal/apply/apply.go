@@ -189,7 +189,7 @@ type pathMove struct {
 	path     string
 	from, to image.File
 	inPlace  bool
-	inode    string // of a removed file that has other names (journal.Record.Inode)
+	inode    string // as in journal.Record
 	open     bool   // the run was interrupted before the batch was recorded as done
 	backing  bool   // the run was interrupted while the move was undone
 }

@@ -176,7 +176,8 @@ func (r *run) shown(m *move.Move, back bool) {
 	if back {
 		return
 	}
-	r.fx[i].moves = append(r.fx[i].moves, pathMove{path: m.Path, from: m.From.File, to: m.To, inPlace: m.InPlace(), inode: sharedInode(m)})
+	r.fx[i].moves = append(r.fx[i].moves, pathMove{path: m.Path, from: m.From.File, to: m.To,
+		inPlace: m.InPlace(), inode: sharedInode(m)})
 	if isUnitFile(m.Path) {
 		r.reload = true
 	}

@@ -10,6 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/capture"
+	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/move"
 	"fettle.dev/fettle/internal/plan"
@@ -303,4 +304,76 @@ func isPath(a addr.Addr) bool {
 		return true
 	}
 	return false
+}
+
+// sharedInode returns the inode of a removed file with other names, and "" for any other move.
+func sharedInode(m *move.Move) string {
+	if m.From.Type != image.Regular || m.From.Nlink < 2 || m.To.Type != image.Absent {
+		return ""
+	}
+	return inodeOf(m.From.Stat)
+}
+
+func inodeOf(st host.Stat) string { return fmt.Sprintf("%d:%d", st.Dev, st.Ino) }
+
+// otherName returns another path of the file that an undo restores, or "" if it finds no such path.
+// The run did not remove this path, or the undo has restored it.
+func otherName(r *run, pm pathMove) string {
+	if pm.inode == "" {
+		return ""
+	}
+	for _, fx := range r.fx {
+		for _, other := range fx.moves {
+			if other.inode == pm.inode && other.path != pm.path && isSame(r.Host, other.path, other.from) {
+				return other.path
+			}
+		}
+	}
+	for _, dir := range knownDirs(r, pm.path) {
+		if name := nameIn(r.Host, dir, pm); name != "" {
+			return name
+		}
+	}
+	return ""
+}
+
+// nameIn returns a path in a directory with the inode of a removed file.
+func nameIn(h host.Reader, dir string, pm pathMove) string {
+	names, err := h.ReadDir(dir)
+	if err != nil {
+		return ""
+	}
+	for _, name := range names {
+		p := path.Join(dir, name)
+		st, err := h.Lstat(p)
+		if err == nil && st.Type == image.Regular && !move.IsTemp(name) && inodeOf(st) == pm.inode && isSame(h, p, pm.from) {
+			return p
+		}
+	}
+	return ""
+}
+
+// isSame reports whether a path has the content, the metadata and the time of an image. The inode
+// number is not sufficient: a new file can reuse it.
+func isSame(h host.Reader, p string, f image.File) bool {
+	now, err := capture.Whole(h, p)
+	return err == nil && now.File.Same(f) && now.MTime == f.MTime
+}
+
+// knownDirs returns the directory of a path, and the directories of all managed paths, each once.
+func knownDirs(r *run, p string) []string {
+	out, seen := []string{path.Dir(p)}, map[string]bool{path.Dir(p): true}
+	add := func(a addr.Addr) {
+		if dir := path.Dir(a.Path()); isPath(a) && !seen[dir] {
+			seen[dir] = true
+			out = append(out, dir)
+		}
+	}
+	for _, c := range r.plan.Changes {
+		add(c.Addr)
+	}
+	for _, e := range r.base.Entries {
+		add(e.Addr)
+	}
+	return out
 }

@@ -68,7 +68,8 @@ func (r *run) replayOne(rec journal.Record, done map[int]bool) {
 func (r *run) replayMove(rec journal.Record, done bool) {
 	fx := &r.fx[rec.Change]
 	fx.moves = slices.DeleteFunc(fx.moves, func(pm pathMove) bool { return pm.path == rec.Path })
-	fx.moves = append(fx.moves, pathMove{path: rec.Path, from: *rec.From.File, to: *rec.To.File, inPlace: rec.InPlace, inode: rec.Inode, open: !done})
+	fx.moves = append(fx.moves, pathMove{path: rec.Path, from: *rec.From.File, to: *rec.To.File,
+		inPlace: rec.InPlace, inode: rec.Inode, open: !done})
 	r.reload = r.reload || isUnitFile(rec.Path)
 	if !isPath(rec.Addr) {
 		return // a home directory; its account has records of its own

@@ -162,7 +162,7 @@ func (r *run) backMove(i int, pm pathMove) (*move.Move, error) {
 		return nil, fmt.Errorf("its recorded earlier state cannot be read: %w", err)
 	}
 	return &move.Move{Change: i, Path: pm.path, From: now, To: pm.from, Temp: move.TempFor(pm.path, r.header.Run, i, true),
-		Inode: pm.inode, Name: r.otherName(pm)}, nil
+		Inode: pm.inode, Name: otherName(r, pm)}, nil
 }
 
 // touched reports whether fettle changed only the modification time of a path.

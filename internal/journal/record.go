@@ -61,8 +61,8 @@ type Record struct {
 	Temp   string    `json:"tmp,omitempty"`
 	// InPlace: only metadata changes, on the same inode.
 	InPlace bool `json:"inplace,omitempty"`
-	// Inode names the inode of a file that a move removes and that has other names, so that undo can
-	// make the path a name of the same file again. It is empty for any other move.
+	// Inode is the inode of a removed file with other names. Undo then links the path to the same
+	// file. Other moves have none.
 	Inode string       `json:"ino,omitempty"`
 	From  *image.Image `json:"from,omitempty"`
 	To    *image.Image `json:"to,omitempty"`

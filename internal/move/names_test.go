@@ -22,7 +22,8 @@ func restored(t *testing.T, w world, fs host.FS, other string) []host.Stat {
 	file := image.File{Type: image.Regular, Mode: 0o640, Digest: w.blob, MTime: 1_600_000_000_000_000_000}
 	for i, p := range []string{"/d/one", "/d/full/sub/two"} {
 		from := capture.Taken{File: image.File{Type: image.Absent}}
-		b.Moves = append(b.Moves, &move.Move{Change: i, Path: p, From: from, To: file, Temp: move.TempFor(p, 7, i, true), Inode: "1:7", Name: other})
+		b.Moves = append(b.Moves, &move.Move{Change: i, Path: p, From: from, To: file,
+			Temp: move.TempFor(p, 7, i, true), Inode: "1:7", Name: other})
 	}
 	if _, err := do(b); err != nil {
 		t.Fatal(err)

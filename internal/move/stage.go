@@ -234,3 +234,44 @@ func (b *Batch) setPathMetadata(p string, from, to image.File) error {
 	defer n.Close()
 	return setMetadata(n, from, to)
 }
+
+// pair finds the moves that restore a further name of a file which an earlier move of the batch makes.
+func (b *Batch) pair() {
+	first := map[string]*Move{}
+	for _, m := range b.Moves {
+		if m.Inode == "" || m.Name != "" || m.To.Type != image.Regular {
+			continue
+		}
+		if f := first[m.Inode]; f == nil {
+			first[m.Inode] = m
+		} else if f.To.Same(m.To) && f.To.MTime == m.To.MTime {
+			m.twin = f
+		}
+	}
+}
+
+// stageNames stages the further names of staged files. If a link is impossible, the path becomes a
+// separate file.
+func (b *Batch) stageNames() error {
+	for _, m := range b.Moves {
+		if m.twin == nil {
+			continue
+		}
+		if err := b.stageName(m); err != nil {
+			return &Error{m.Change, m.Path, "write", err}
+		}
+	}
+	return nil
+}
+
+func (b *Batch) stageName(m *Move) error {
+	if m.in == nil {
+		if err := b.open(path.Dir(m.Path)); err != nil {
+			return err
+		}
+	}
+	if b.FS.Link(m.twin.place(), m.place()) == nil {
+		return nil
+	}
+	return b.stage(m)
+}

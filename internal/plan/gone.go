@@ -82,9 +82,9 @@ func (m *maker) uneditable(s step.Step) error {
 	return fmt.Errorf("cannot edit %q: no step declares this path any more, so this run restores the %s from before fettle", s.Path(), left)
 }
 
-// undressed returns the reason if recorded metadata cannot be restored: its path no longer exists, or
-// others put another type of file there. Otherwise it returns "".
-func (m *maker) undressed(e journal.Entry, from, to image.Image) string {
+// undressed returns the reason if recorded metadata cannot be restored, or "". The path no longer
+// exists, or another user put another type of file there.
+func undressed(e journal.Entry, from, to image.Image, leaves map[string]image.FileType) string {
 	if e.Addr.Kind() != addr.KindMeta || from.File == nil || to.File == nil {
 		return ""
 	}
@@ -92,7 +92,7 @@ func (m *maker) undressed(e journal.Entry, from, to image.Image) string {
 		return "its path no longer exists"
 	}
 	now := from.File.Type
-	if left, changes := m.leaves[e.Addr.Path()]; changes && left != image.Absent {
+	if left, changes := leaves[e.Addr.Path()]; changes && left != image.Absent {
 		now = left
 	}
 	if now != to.File.Type {
@@ -101,10 +101,10 @@ func (m *maker) undressed(e journal.Entry, from, to image.Image) string {
 	return ""
 }
 
-// noFileLeft is an error for an edit that leaves the list, if this plan restores at its path what
-// others had there and what cannot be edited.
-func (m *maker) noFileLeft(e journal.Entry) error {
-	left, changes := m.leaves[e.Addr.Path()]
+// noFileLeft returns an error for an edit that leaves the list, if this plan restores a directory or a
+// link at its path.
+func noFileLeft(e journal.Entry, leaves map[string]image.FileType) error {
+	left, changes := leaves[e.Addr.Path()]
 	if e.Addr.Kind() != addr.KindEdit || !changes || left == image.Regular || left == image.Absent {
 		return nil
 	}

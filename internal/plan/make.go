@@ -86,8 +86,8 @@ type Goal struct {
 	Found map[string]image.File
 	// Moved has the paths that runs have changed since, including paths that were restored again.
 	Moved map[string]bool
-	// Others has the paths that a rollback leaves to others: the goal had nothing there, and others
-	// have changed them since the last run released them.
+	// Others has the paths that a rollback does not change. They were absent at the goal, and other
+	// users have changed them since their release.
 	Others map[string]bool
 	// Edited has, by path, the files of which runs since have changed only parts, and which are
 	// otherwise unchanged.

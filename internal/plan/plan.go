@@ -115,8 +115,8 @@ type Change struct {
 	// Held reports that the package leaves the list and an administrator holds it. Such a change is
 	// blocked, which is not an error.
 	Held bool `json:"held,omitempty"`
-	// Others reports that a rollback manages a path again that others have changed since a run
-	// released it. Its origin is then the state that they left.
+	// Others reports that a rollback manages a path again which other users have changed since its
+	// release. The origin is then the current state.
 	Others bool `json:"others,omitempty"`
 	// By is the directory whose purge removes the path.
 	By addr.Addr `json:"by,omitempty"`

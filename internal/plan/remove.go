@@ -110,12 +110,12 @@ func (m *maker) remove(e journal.Entry) {
 		return
 	}
 	from, to := m.in.Observed[e.Addr], m.originOf(e)
-	if why := m.undressed(e, from, to); why != "" {
+	if why := undressed(e, from, to, m.leaves); why != "" {
 		c.Action, c.Why = Forget, c.Why+"; "+why
 		m.add(c)
 		return
 	}
-	if err := m.noFileLeft(e); err != nil {
+	if err := noFileLeft(e, m.leaves); err != nil {
 		m.blocked(c, err)
 		return
 	}

@@ -32,7 +32,7 @@ func (p *player) settle() *verdict {
 	return first(p.exits(r, 0), p.holds(list), p.common(list, c.before))
 }
 
-// complete tells whether the run that was killed had recorded its end, so that nothing recovers it.
+// complete reports whether the killed run had recorded its end. Nothing recovers such a run.
 func (p *player) complete() bool {
 	number, outcome := p.newest()
 	return number > p.crashed.number && (outcome == "succeeded" || outcome == "failed")

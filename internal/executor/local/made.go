@@ -90,7 +90,7 @@ func (x *Executor) foreign(seen *observed, images map[string]image.File, entries
 			continue
 		}
 		ours := p.madeIn(at)
-		maps.DeleteFunc(ours, func(in string, _ bool) bool { return !managed[in] && x.changedSince(p, in) })
+		maps.DeleteFunc(ours, func(in string, _ bool) bool { return !managed[in] && p.changedSince(in, x.lookFile) })
 		for _, e := range entries {
 			if in := e.Addr.Path(); isBelow(in, at) && created(e) {
 				ours[in] = true
@@ -131,4 +131,71 @@ func (x *Executor) firstOther(dir string, ours map[string]bool) (string, error) 
 		}
 	}
 	return "", nil
+}
+
+// lookAt returns the image of a path.
+type lookAt func(path string) (image.File, error)
+
+// leaveToOthers removes paths from the images that a rollback restores, and returns them. They were
+// absent and are not managed now, and other users have changed them since their release. The rollback
+// would remove data of these users.
+func leaveToOthers(p *past, look lookAt, found map[string]image.File, entries []journal.Entry) map[string]bool {
+	out, managed := map[string]bool{}, pathsOf(entries)
+	for at, f := range found {
+		if f.Type == image.Absent && !managed[at] && p.changedSince(at, look) {
+			out[at] = true
+			delete(found, at)
+		}
+	}
+	return out
+}
+
+// changedSince reports whether others have changed a path since the last run that changed it.
+func (p *past) changedSince(at string, look lookAt) bool {
+	left, known := p.left(at)
+	if !known {
+		return false
+	}
+	now, err := look(at)
+	return err == nil && now.Type != image.Absent && !asLeft(now, left)
+}
+
+// asLeft reports whether a path is unchanged since a run. A time of 0 is unknown, and the time of a
+// directory follows from its content. A secret is compared by its time.
+func asLeft(now, left image.File) bool {
+	if left.Type != image.Directory && left.MTime != 0 && now.MTime != left.MTime {
+		return false
+	}
+	return now.Type == left.Type && now.UID == left.UID && now.GID == left.GID && now.Target == left.Target &&
+		(now.Digest == left.Digest || left.Sealed != "") && (now.Mode == left.Mode || now.Type == image.Symlink)
+}
+
+// left returns the image of a path after the last run that changed the path or a directory above it.
+func (p *past) left(at string) (f image.File, known bool) {
+	for _, d := range slices.Backward(p.moves) {
+		switch {
+		case d.path == at:
+			return d.to, true
+		case !isBelow(at, d.path):
+		case d.to.Tree != "":
+			if f, there := p.inStored(d.to.Tree, strings.TrimPrefix(at, d.path+"/")); there {
+				return f, true
+			}
+			return image.File{Type: image.Absent}, true
+		case d.to.Type != image.Directory || d.from.Type != image.Directory:
+			return image.File{Type: image.Absent}, true
+		}
+	}
+	return f, false
+}
+
+// pathsOf returns the paths of all entries, including partly managed paths.
+func pathsOf(entries []journal.Entry) map[string]bool {
+	out := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		if p := e.Addr.Path(); p != "" {
+			out[p] = true
+		}
+	}
+	return out
 }

@@ -220,11 +220,13 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 	x.lookWhole(seen, attributed(g.now.Entries, g.list))
 	x.lookInto(seen, g.now.Entries, g.list)
 	foreign := x.foreign(seen, restored, g.now.Entries, past)
-	others := x.leaveToOthers(past, found, g.now.Entries)
+	others := leaveToOthers(past, x.lookFile, found, g.now.Entries)
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
 		Kept: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: true, SkipBlocked: r.SkipBlocked, Unreached: g.unreached,
-		Foreign: foreign, Goal: &plan.Goal{To: r.To, Entries: g.then.Entries, Before: before, Found: found, Others: others, Moved: past.parts.paths(), Edited: past.parts.unchanged(x.lookFile)}})
+		Foreign: foreign, Goal: &plan.Goal{
+			To: r.To, Entries: g.then.Entries, Before: before, Found: found, Others: others,
+			Moved: past.parts.paths(), Edited: past.parts.unchanged(x.lookFile)}})
 	p.Notes = notes
 	if err := problems.Err(); err != nil {
 		return p, g, err

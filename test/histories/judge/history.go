@@ -230,3 +230,10 @@ func (h *History) Settled(l List) {
 func within(c Change, all []Change, p string) bool {
 	return below(c.path(), p) && slices.ContainsFunc(all, func(o Change) bool { return o.changes() && o.path() == p })
 }
+
+// BlockedBy returns the steps whose paths a plan does not change. They stay managed.
+func (l List) BlockedBy(changes []Change) List {
+	return slices.DeleteFunc(slices.Clone(l), func(s Step) bool {
+		return s.Path() == "" || !slices.ContainsFunc(changes, func(c Change) bool { return c.Action == "blocked" && c.path() == s.Path() })
+	})
+}

@@ -3,7 +3,6 @@ package judge
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -127,13 +126,6 @@ func (l List) declares(p string) bool {
 		}
 	}
 	return false
-}
-
-// BlockedBy returns the steps whose paths a plan leaves as they are, and that stay managed.
-func (l List) BlockedBy(changes []Change) List {
-	return slices.DeleteFunc(slices.Clone(l), func(s Step) bool {
-		return s.Path() == "" || !slices.ContainsFunc(changes, func(c Change) bool { return c.Action == "blocked" && c.path() == s.Path() })
-	})
 }
 
 // parentOf reports whether p is directly in dir.

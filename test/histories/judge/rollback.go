@@ -90,8 +90,8 @@ func (h *History) allowed(to int, p string, found Tree) ([]Leaf, bool) {
 	return allowed, touched && h.inPart(p)
 }
 
-// leftToOthers tells whether nothing was at a path at the goal, and others changed it after its release
-// and after the last run that changed it. A rollback leaves it: it never removes data of others.
+// leftToOthers reports whether a rollback must leave a path. It was absent at the goal, and others
+// changed it after its release and after the last run that changed it.
 func (h *History) leftToOthers(to int, p string) bool {
 	last := 0
 	for i, r := range h.Runs {
