@@ -177,9 +177,3 @@ func TestFullDiskAlone(t *testing.T) {
 		}
 	}
 }
-
-func (o *one) note(state string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.serves = append(o.serves, state)
-}
