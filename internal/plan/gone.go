@@ -159,12 +159,15 @@ func (m *maker) makesFile(c Change) bool {
 }
 
 // lacksDirectory returns an error for a restored path whose directory does not exist and is not
-// created by this plan.
+// created by this plan, or is replaced by it.
 func (m *maker) lacksDirectory(p string) error {
 	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
 		a := addr.File(d)
 		now := m.in.Observed[a].File
+		left, leaves := m.leaves[d]
 		switch {
+		case leaves && left != image.Directory && left != image.Absent:
+			return fmt.Errorf("cannot restore %q: this run restores the %s that others had at %q; move it away first", p, left, d)
 		case now == nil || now.Type == image.Directory || m.changed[a] || m.comesBack(d):
 		case now.Type == image.Absent:
 			return fmt.Errorf("cannot restore %q: the directory %q does not exist; create it first", p, d)
