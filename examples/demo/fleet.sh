@@ -1,8 +1,8 @@
 #!/bin/sh
 # Shows a fleet on this machine: a hub and three agents, each on a throwaway root. A
-# push reaches them, drift is repaired, and they go on while the hub is away. On a
-# terminal it then stays up for a look, until Enter. Needs git and bin/fettle; no
-# privileges; listens on 127.0.0.1 only, and touches nothing else.
+# push reaches them, drift is repaired, and they continue while the hub is stopped. On
+# a terminal it then waits for Enter. It needs git and bin/fettle, but no privileges,
+# and listens on 127.0.0.1 only.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 PATH=$(cd "$here/../.." && pwd)/bin:$PATH
@@ -113,15 +113,15 @@ run fettle status --fleet
 say "Still running. In another terminal:"
 cat <<TEXT
   export HOME=$HOME PATH=$(dirname "$(command -v fettle)"):\$PATH
-  fettle target list --watch         what the machines are
-  fettle events --watch                   show events as they occur
-  fettle target show web1            and fettle explain web1 web
-  fettle target unpin web3           back to what the others are
-  fettle drift -t '*'                asks the machines themselves, through the hub
-  fettle audit list                  who asked the hub for what
+  fettle target list --watch         show the state of all targets
+  fettle events --watch              show events as they occur
+  fettle target show web1            show one target; see also: fettle explain web1 web
+  fettle target unpin web3           return to the branch of the other targets
+  fettle drift -t '*'                look for drift on the hosts, through the hub
+  fettle audit list                  show who changed what through the hub
   cd $repo                           change modules/web/module.hcl and commit
   echo oops >$work/web1/srv/www/index.html
 
-Enter stops it all.
+Press Enter to stop everything.
 TEXT
 read -r _ || :

@@ -190,7 +190,7 @@ func (s *session) showTarget(d document.TargetDetail) {
 		{Name: "clock", Value: clockText(time.Duration(d.Ahead))},
 		{Name: "assigned", Value: orderText(t.Assigned) + parted(", ", s.moment(d.Issued))},
 		{Name: "accepted", Value: orderText(t.Accepted)},
-		{Name: "top", Value: top},
+		{Name: "root", Value: top},
 		{Name: "run", Value: strconv.Itoa(t.Run) + parted(", changed ", s.moment(t.Changed))},
 		{Name: "drift", Value: addresses(t.Drift)},
 		{Name: "enrolled", Value: s.moment(d.Enrolled)},
