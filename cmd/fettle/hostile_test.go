@@ -43,7 +43,7 @@ func hostile() map[string]struct{ text, says, at string } {
 		"loops":       {local("[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : \"${a}${b}${c}\"]]]") + "file \"/x\" { content = jsonencode(local.a) }\n", "Compiling took too", "fettle.hcl:3:"},
 		"recursion":   {"file \"/x\" { content = templatefile(\"t.tmpl\", {}) }\n", "", "t.tmpl"}, // its depth or its time limit ends it, in any order
 		"width":       {"file \"/x\" { content = format(\"%0999999999999s\", \"x\") }\n", "width", "fettle.hcl:2:"},
-		"json":        {"file \"/x\" { content = jsonencode(jsondecode(\"" + r("[", n) + r("]", n) + "\")) }\n", "nests deeper", "fettle.hcl:2:"},
+		"json":        {"file \"/x\" { content = jsonencode(jsondecode(\"" + r("[", n) + r("]", n) + "\")) }\n", "levels", "fettle.hcl:2:"},
 	}
 }
 

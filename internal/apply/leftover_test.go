@@ -101,7 +101,7 @@ func TestReap(t *testing.T) {
 	if len(m.lost) != len(want) {
 		t.Errorf("ended are %q", m.lost)
 	}
-	if !strings.Contains(strings.Join(rep.Notes, "\n"), "left 9 processes running") {
+	if !strings.Contains(strings.Join(rep.Notes, "\n"), "9 processes of the interrupted run") {
 		t.Errorf("it does not say so: %q", rep.Notes)
 	}
 }

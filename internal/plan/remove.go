@@ -132,11 +132,8 @@ func (m *maker) remove(e journal.Entry) {
 	}
 	c.Differences = m.differences(*c.From, *c.To)
 	m.tellByHand(&c, e)
-	switch same := putBack(from, *c.To) && !m.takesFile(from, to, e.Addr.Path()); {
-	case same && c.Action == Purge: // the earlier content is stored with the directory
-		c.Action, c.Why = Adopt, c.Why+"; it is already gone"
-	case same:
-		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
+	if putBack(from, *c.To) && !m.takesFile(from, to, e.Addr.Path()) {
+		c = alreadyRemoved(c)
 	}
 	if err := errors.Join(m.separates(c), m.occupied(c)); err != nil && c.Action.Mutates() {
 		m.blocked(c, err)
@@ -144,6 +141,16 @@ func (m *maker) remove(e journal.Entry) {
 	}
 	m.remain[e.Addr.Path()] = others && c.Action == Remove && to.File != nil && to.File.Type == image.Absent
 	m.removeInTurn(c)
+}
+
+// alreadyRemoved returns the change of an object that has the image of its removal already.
+func alreadyRemoved(c Change) Change {
+	if c.Action == Purge { // the earlier content is stored with the directory
+		c.Action, c.Why = Adopt, c.Why+"; it is already gone"
+	} else {
+		c.Action, c.Why = Forget, c.Why+"; it is already as it was before"
+	}
+	return c
 }
 
 // removeInTurn adds a removal, or delays it until a directory that it needs exists.

@@ -40,7 +40,7 @@ func TestFrozenHub(t *testing.T) {
 	frozen.Run(t, "systemctl", "kill", "-s", "STOP", "--kill-whom=main", "fettle-hub")
 	f.whileFrozen("at once", token)
 	f.await("hub1 notices", func() bool {
-		return strings.Contains(f.hubs[1].Exec("fettle", "alarm", "list").Stdout, "hub3 is away. Everything works.")
+		return strings.Contains(f.hubs[1].Exec("fettle", "alarm", "list").Stdout, "hub3 is not connected. Everything works.")
 	})
 	f.await("web1 is connected to another hub", func() bool {
 		return f.hubs[1].Exec("fettle", "status", "-t", "web1", "--via", "hub").ExitCode == success

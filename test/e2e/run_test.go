@@ -132,6 +132,6 @@ func runAction(d *desk, ms []*machine) {
 	for _, m := range ms[:2] {
 		m.Run(d.t, "test", "-e", "/srv/mark/a")
 	}
-	d.says(d.fettle(failed, "run", "-t", "web1", "mark", "text=a", "times=x"), "is a number")
+	d.says(d.fettle(failed, "run", "-t", "web1", "mark", "text=a", "times=x"), "must be a number")
 	d.says(d.fettle(success, "log", "-t", "web1"), "ops.mark")
 }

@@ -39,13 +39,13 @@ func sicklings() []sick {
 	return []sick{
 		{name: "fails", unit: "[Service]\nType=oneshot\n" + words + "ExecStart=/bin/false\n", says: []string{"exit-code", "status 1", "the last words"}, after: "failed"},
 		{name: "hangs", unit: "[Service]\nType=notify\nTimeoutStartSec=2\n" + words + forever, says: []string{"timeout", "the last words"}, after: "failed"},
-		{name: "endless", unit: "[Service]\nType=oneshot\n" + words + "ExecStart=/bin/sleep infinity\n", state: "running = true\n  timeout = \"2s\"", says: []string{"gave up waiting", "the last words"}, after: "activating"},
+		{name: "endless", unit: "[Service]\nType=oneshot\n" + words + "ExecStart=/bin/sleep infinity\n", state: "running = true\n  timeout = \"2s\"", says: []string{"stopped waiting", "the last words"}, after: "activating"},
 		{name: "dies", unit: "[Service]\n" + words + "ExecStart=/bin/sh -c 'sleep 0.6; exit 7'\n", says: []string{"ended within", "status 7", "the last words"}, after: "failed"},
 		{name: "flaps", unit: "[Service]\nRestart=always\nRestartSec=50ms\n" + words + "ExecStart=/bin/sh -c 'sleep 0.4; exit 8'\n", says: []string{"within", "the last words"}},
 		{name: "loops", unit: "[Unit]\nStartLimitBurst=3\n[Service]\nRestart=always\nRestartSec=20ms\n" + words + "ExecStart=/bin/false\n", says: []string{"ended", "the last words"}},
 		{name: "once", unit: "[Service]\nType=oneshot\nRemainAfterExit=yes\n" + words + "ExecStart=/bin/true\n", after: "active"},
 		{name: "vanishes", unit: "[Service]\nType=oneshot\n" + words + "ExecStart=/bin/true\n", says: []string{"RemainAfterExit"}, after: "inactive"},
-		{name: "quits", unit: "[Service]\n" + words + "ExecStart=/bin/sh -c 'sleep 0.5'\n", says: []string{"ended well", "RemainAfterExit"}, after: "inactive"},
+		{name: "quits", unit: "[Service]\n" + words + "ExecStart=/bin/sh -c 'sleep 0.5'\n", says: []string{"ended without an error", "RemainAfterExit"}, after: "inactive"},
 		{name: "asleep", unit: "[Unit]\nConditionPathExists=/no/such\n[Service]\n" + forever, says: []string{"condition", "/no/such"}, after: "inactive"},
 		{name: "broken", unit: "[Service]\nExecStart=relative\n", says: []string{"cannot start"}},
 		{name: "garbage", unit: "this is not a unit file\n", says: []string{"cannot start"}},
@@ -151,7 +151,7 @@ func hangsInStop(m *machine) {
 	m.only(strings.Replace(service("endless", "[Service]\nTimeoutStopSec=infinity\nExecStart=/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'\n"), "running = true", "running = true\n  timeout = \"2s\"", 1))
 	m.fettle(success, "apply", "--yes")
 	m.edit(repository+"/fettle.hcl", "running = true", "running = false")
-	m.says(m.fettle(failed, "apply", "--yes"), "cannot stop endless.service", "gave up waiting")
+	m.says(m.fettle(failed, "apply", "--yes"), "cannot stop endless.service", "stopped waiting")
 	m.Run(m.t, "systemctl", "kill", "-s", "KILL", "endless")
 	m.await("its end", func() bool { return m.Exec("systemctl", "is-active", "-q", "endless").ExitCode != 0 })
 	m.fettle(success, "apply", "--yes")

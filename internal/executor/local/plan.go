@@ -179,18 +179,11 @@ type rollbackGoal struct {
 }
 
 func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest) (*plan.Plan, rollbackGoal, error) {
-	var g rollbackGoal
-	var err error
-	if g.now, err = x.store.State(); err != nil {
-		return nil, g, fmt.Errorf("cannot read the applied state: %w", err)
-	}
-	notes := x.store.Notes()
-	if r.To > g.now.Run || r.To < 0 {
-		return nil, g, fmt.Errorf("cannot restore the state after run %d: the last run is %d; to list the runs: fettle log", r.To, g.now.Run)
-	}
-	if g.then, err = x.stateAt(r.To); err != nil {
+	g, err := rollbackStates(x.store.State, x.stateAt, r.To)
+	if err != nil {
 		return nil, g, err
 	}
+	notes := x.store.Notes()
 	entries := g.then.Entries
 	g.now.Entries, _ = x.followed(g.now.Entries)
 	g.then.Entries, _ = x.followed(entries)
@@ -238,6 +231,19 @@ func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest)
 		x.diffs(p, nil)
 	}
 	return p, g, nil
+}
+
+// rollbackStates returns the applied state and the state after a run. It is an error if there was no
+// such run.
+func rollbackStates(now func() (journal.State, error), after func(int) (journal.State, error), to int) (g rollbackGoal, err error) {
+	if g.now, err = now(); err != nil {
+		return g, fmt.Errorf("cannot read the applied state: %w", err)
+	}
+	if to > g.now.Run || to < 0 {
+		return g, fmt.Errorf("cannot restore the state after run %d: the last run is %d; to list the runs: fettle log", to, g.now.Run)
+	}
+	g.then, err = after(to)
+	return g, err
 }
 
 // withHome adds the image of a later removed home directory to the first image of an

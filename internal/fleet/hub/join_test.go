@@ -136,3 +136,10 @@ func (w *several) stolen(name, dir string) {
 	}
 	w.kept(w.hubs[0], 1)
 }
+
+// note records what the hub tells the service manager.
+func (o *one) note(state string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.serves = append(o.serves, state)
+}

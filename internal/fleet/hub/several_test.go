@@ -395,10 +395,3 @@ func (w *several) assigned(id *pki.Identity, link fleet.Link, than fleet.Assignm
 		return a, above && a.Modules[0].Bundle != than.Modules[0].Bundle
 	})
 }
-
-// note records what the hub tells the service manager.
-func (o *one) note(state string) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.serves = append(o.serves, state)
-}

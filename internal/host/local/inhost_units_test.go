@@ -233,7 +233,7 @@ func TestJobEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 	defer cancel()
 	err := u.Job(ctx, "start", "hang.service")
-	fails(t, err, "cannot start hang.service", "gave up waiting")
+	fails(t, err, "cannot start hang.service", "stopped waiting")
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("the error is not the context's: %v", err)
 	}
