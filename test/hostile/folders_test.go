@@ -70,7 +70,7 @@ func directoryAttacks() []attack {
 		{name: "a plain directory with git's own inside", make: func(e *enemy) {
 			must(e.t, os.RemoveAll(e.repo+"/.git"))
 			e.put("sub/.git/config", "x")
-		}, says: []string{`"sub/.git"`, "git's own directory"}},
+		}, says: []string{`"sub/.git"`, "confused with, the directory of git"}},
 	}
 }
 
@@ -82,18 +82,18 @@ func textAttacks() []attack {
 		}, says: append(says, "fettle.hcl:2")}
 	}
 	list := []attack{
-		says(`file "/etc/x" { source = "../outside/secret" }`, "leads out"),
-		says(`file "/etc/x" { source = "files/../../outside/secret" }`, "leads out"),
+		says(`file "/etc/x" { source = "../outside/secret" }`, "leaves the module"),
+		says(`file "/etc/x" { source = "files/../../outside/secret" }`, "leaves the module"),
 		says(`file "/etc/x" { source = "OUTSIDE/secret" }`, "relative"),
-		says(`file "/etc/x" { content = file("../outside/secret") }`, "leads out"),
+		says(`file "/etc/x" { content = file("../outside/secret") }`, "leaves the module"),
 		says(`file "/etc/x" { content = file("/etc/passwd") }`, "relative"),
-		says(`file "/etc/x" { content = templatefile("../outside/secret", {}) }`, "leads out"),
+		says(`file "/etc/x" { content = templatefile("../outside/secret", {}) }`, "leaves the module"),
 		says(`file "/etc/x" { template = "../outside/secret" }`, "leads out"),
-		says(`file "/etc/x" { content = filesha256("../outside/secret") }`, "leads out"),
+		says(`file "/etc/x" { content = filesha256("../outside/secret") }`, "leaves the module"),
 		says(`file "/etc/x" { content = join("", fileset("..", "**")) }`, "leads out"),
 		says(`file "/etc/x" { source = ".git/config" }`),
 		says(`file "/etc/x" { source = "files/x\u0000y" }`),
-		says(`directory "/srv/x" { source = "../outside" }`, "leads out"),
+		says(`directory "/srv/x" { source = "../outside" }`, "leaves the module"),
 		says(`file "/etc/../../outside/x" { source = "files/x" }`),
 		says(`file "etc/x" { source = "files/x" }`),
 		says(`file "/var/lib/fettle/current" { content = "" }`),

@@ -96,9 +96,9 @@ func parseFactor(text string, files bool) (factor, error) {
 	name, at := strings.CutPrefix(f.text, "@")
 	switch {
 	case f.text == "":
-		return f, errors.New("there is nothing before or after a comma, & or !")
+		return f, errors.New("the name next to a comma, & or ! sign is missing")
 	case strings.HasPrefix(f.text, "!"):
-		return f, errors.New("use only one !")
+		return f, errors.New("use ! only once")
 	case at && !files:
 		return f, fmt.Errorf("%q is in a file, and a file cannot refer to another file or to @failed", f.text)
 	case at && name == "":
