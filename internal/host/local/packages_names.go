@@ -12,7 +12,7 @@ import (
 func checkNames(changes []host.PackageChange) error {
 	for _, c := range changes {
 		if !validName(c.Name) {
-			return fmt.Errorf("cannot change package %q: this is not the name of a package; use only lower-case letters, digits and the signs + - . in it", c.Name)
+			return fmt.Errorf("cannot change package %q: it is not the name of a package: lower-case letters, digits and + - . only", c.Name)
 		}
 		if _, err := debver.Parse(c.Version); c.Version != "" && err != nil {
 			return fmt.Errorf("cannot change package %s: %w", c.Name, err)
