@@ -6,8 +6,7 @@ import (
 	"unicode"
 )
 
-// echoes counts doc comments that repeat the name of what they document and say nothing more, such
-// as "Size is the size.".
+// echoes counts doc comments that only repeat the documented name, such as "Size is the size.".
 func (p *pkg) echoes() (n int) {
 	for _, f := range p.files {
 		ast.Inspect(f, func(node ast.Node) bool {
@@ -29,7 +28,7 @@ func (p *pkg) echoes() (n int) {
 	return n
 }
 
-// echo returns 1 if a comment has no word besides those of a name and words without content.
+// echo returns 1 if each word of a comment is a part of the name or a filler word, and 0 otherwise.
 func echo(doc *ast.CommentGroup, name string) int {
 	text := strings.TrimSpace(doc.Text())
 	if text == "" {

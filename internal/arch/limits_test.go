@@ -56,7 +56,8 @@ func readLimits(file string, text []byte) (map[string]int, error) {
 	return limits, nil
 }
 
-// lowerLimits returns the limits of the places that still need one, none above what was found.
+// lowerLimits returns the new limits: the smaller of the old limit and the present measure. Places without
+// a measure are left out.
 func lowerLimits(found, limits map[string]int) []byte {
 	var b bytes.Buffer
 	for _, place := range slices.Sorted(maps.Keys(found)) {

@@ -128,8 +128,8 @@ func membersOf(spec *ast.TypeSpec) (fields, methods int) {
 	return fields, methods
 }
 
-// cyclicFiles counts the files of a package that need each other in a circle: nobody can read one of
-// them without the others.
+// cyclicFiles counts the files of a package that need each other in a circle. A reader of one of them
+// needs the others.
 func (p *pkg) cyclicFiles() int {
 	needs := map[string]map[string]bool{}
 	for _, f := range p.files {
