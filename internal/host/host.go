@@ -27,8 +27,9 @@ import (
 	"fettle.dev/fettle/internal/image"
 )
 
-// Errors that callers distinguish. For missing paths the error is fs.ErrNotExist, for existing ones
-// fs.ErrExist; a full disk and similar errors unwrap to their errno.
+// Errors that callers distinguish. For missing paths the error is fs.ErrNotExist, also if a parent is not
+// a directory or ends in a loop of links. For existing paths it is fs.ErrExist. A full disk and similar
+// errors unwrap to their errno.
 var (
 	// ErrUnsafePath: a user other than root could replace a link or directory of the path.
 	ErrUnsafePath = errors.New("unsafe path: a symbolic link in it is not owned by root")

@@ -151,8 +151,15 @@ func (s suite) links(t *testing.T) {
 		t.Errorf("a file made behind a link holds %q", got)
 	}
 	s.lastLink(t, h)
-	if _, err := h.Lstat("/loop1/f"); err == nil || errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a loop of links: %v", err)
+	must(t, h.Symlink(strings.Repeat("n", 300)+"/d", "/long"))
+	if _, err := h.Lstat("/loop1/f"); !errors.Is(err, fs.ErrNotExist) || !host.IsLoop(err) {
+		t.Errorf("behind a loop of links: %v", err)
+	}
+	if _, err := h.Create("/loop1/f"); !errors.Is(err, fs.ErrNotExist) || !host.IsLoop(err) {
+		t.Errorf("Create behind a loop of links: %v", err)
+	}
+	if _, err := h.Lstat("/long/f"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("behind a link with a name that is too long: %v", err)
 	}
 	if _, err := h.Lstat("/dangling/f"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("below a dangling link: %v", err)

@@ -3,6 +3,7 @@ package local
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -100,11 +101,21 @@ func (h *Host) openDir(path string) (*dir, error) {
 	if err == unix.ELOOP || err == unix.ENAMETOOLONG {
 		d.linked = true
 		d.fd, err = h.walk(path)
+		err = unreachable(err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return d, nil
+}
+
+// unreachable adds fs.ErrNotExist to the error of a path with a loop of links, or with a name that is
+// too long in a link. No file can exist behind such a link.
+func unreachable(err error) error {
+	if err == unix.ELOOP || err == unix.ENAMETOOLONG {
+		return fmt.Errorf("%w (%w)", err, fs.ErrNotExist)
+	}
+	return err
 }
 
 // walk opens a directory name by name, and follows only safe links. The stack of descriptors

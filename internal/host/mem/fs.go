@@ -2,6 +2,7 @@ package mem
 
 import (
 	"fmt"
+	"io/fs"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -179,7 +180,7 @@ func (d *disk) walk(path string) (*inode, error) {
 			return nil, fmt.Errorf("%w: %q", host.ErrUnsafePath, d.pathOf(at)+name)
 		default:
 			if links++; links > maxLinks {
-				return nil, errLoop
+				return nil, fmt.Errorf("%w (%w)", errLoop, fs.ErrNotExist)
 			}
 			if strings.HasPrefix(next.target, "/") {
 				at = d.root
