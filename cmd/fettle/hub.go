@@ -109,12 +109,12 @@ func freeAt(dir string) (free, all uint64, err error) {
 
 // runForNotice runs a program of a notification rule; its output is shown if it fails.
 func runForNotice(ctx context.Context, h *local.Host, argv []string, stdin []byte) error {
-	r, err := h.Run(ctx, host.Command{Argv: argv, Stdin: stdin, Timeout: notify.Patience})
+	r, err := h.Run(ctx, host.Command{Argv: argv, Stdin: stdin, Timeout: notify.SendTimeout})
 	switch {
 	case err != nil:
 		return err
 	case r.TimedOut:
-		return fmt.Errorf("it took longer than %s", notify.Patience)
+		return fmt.Errorf("it took longer than %s", notify.SendTimeout)
 	case r.ExitCode != 0:
 		return fmt.Errorf("it ended with %d: %.300s", r.ExitCode, bytes.TrimSpace(r.Stderr))
 	}

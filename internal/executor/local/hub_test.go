@@ -89,7 +89,7 @@ var theBridge = sync.OnceValues(func() (*bridge, error) {
 	if err != nil {
 		return nil, err
 	}
-	hub.Open = func(by access.Who, _ fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+	hub.Open = func(by access.Principal, _ fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
 		header, err := json.Marshal(fleet.ExecutorHeader{By: by.Name, Changes: changes})
 		if err != nil {
 			return nil, err

@@ -142,7 +142,8 @@ func TestEveryFieldIsText(t *testing.T) {
 	bad := "\xff<\u2028"
 	s := &tape{}
 	trail := access.NewTrail(s, access.Head{Chain: "hub1"}, start)
-	for _, e := range []access.Entry{{Who: bad}, {How: bad}, {What: bad}, {On: bad}, {Outcome: bad}, {Reason: bad}, {From: bad}, {Request: bad}} {
+	for _, e := range []access.Entry{{User: bad}, {Credential: bad}, {Operation: bad}, {Object: bad}, {Outcome: bad},
+		{Reason: bad}, {From: bad}, {Request: bad}} {
 		if err := trail.Append(t.Context(), e); err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,8 @@ type failer interface {
 }
 
 func entry(n int) access.Entry {
-	return access.Entry{Who: "ada", How: "token fettle-api-x", What: "target.pin", On: fmt.Sprintf("web%d", n), Outcome: access.Done, Reason: "test"}
+	return access.Entry{User: "ada", Credential: "token fettle-api-x", Operation: "target.pin",
+		Object: fmt.Sprintf("web%d", n), Outcome: access.Done, Reason: "test"}
 }
 
 func written(t failer, chain string, n int) *tape {
@@ -299,7 +300,7 @@ func FuzzRecord(f *testing.F) {
 		s := &tape{}
 		trail := access.NewTrail(s, access.Head{Chain: "hub1"}, func() time.Time { return start() })
 		for range 2 {
-			if err := trail.Append(context.Background(), access.Entry{Who: who, What: what, On: on, Reason: reason}); err != nil {
+			if err := trail.Append(context.Background(), access.Entry{User: who, Operation: what, Object: on, Reason: reason}); err != nil {
 				return // too long
 			}
 		}
@@ -313,7 +314,7 @@ func ExampleVerify() {
 	s := &tape{}
 	trail := access.NewTrail(s, access.Head{Chain: "hub1"}, start)
 	for _, on := range []string{"web1", "web2", "web3"} {
-		_ = trail.Append(context.Background(), access.Entry{Who: "ada", What: "target.retire", On: on, Outcome: access.Done})
+		_ = trail.Append(context.Background(), access.Entry{User: "ada", Operation: "target.retire", Object: on, Outcome: access.Done})
 	}
 	fmt.Println(access.Verify(s.records, trail.Head()))
 	fmt.Println(access.Verify(slices.Delete(s.records, 1, 2)))

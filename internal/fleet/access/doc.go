@@ -4,7 +4,8 @@
 //	gate := &access.Gate{Users: store, Trust: trust, OIDC: provider, Limit: &pki.Limit{}, Now: time.Now}
 //	who, err := gate.Authenticate(request)      // 401 where it fails
 //	if !who.May(access.Operate) { … }           // 403
-//	err = trail.Append(ctx, access.Entry{Who: who.Name, How: who.How, What: "target.pin", On: "web3", Outcome: access.Begun})
+//	err = trail.Append(ctx, access.Entry{User: who.Name,
+//		Credential: who.Credential, Operation: "target.pin", Object: "web3", Outcome: access.Begun})
 //
 // # Rights
 //

@@ -34,8 +34,8 @@ type Records interface {
 	Get(ctx context.Context, key string) (fleet.Entry, error)
 }
 
-// errProof is the error for every invalid credential. It does not reveal the reason.
-func errProof() error {
+// errCredential is the error for every invalid credential. It does not reveal the reason.
+func errCredential() error {
 	return fmt.Errorf("cannot authenticate: the credentials are invalid, have expired or were revoked. Ask an admin for a new token: %w", fleet.ErrDenied)
 }
 
@@ -47,13 +47,13 @@ func AsRoot(ctx context.Context) context.Context { return context.WithValue(ctx,
 
 // Authenticate returns the user of a request. Without valid credentials, the error wraps
 // fleet.ErrDenied; another error is a failure of the hub.
-func (g *Gate) Authenticate(r *http.Request) (Who, error) {
+func (g *Gate) Authenticate(r *http.Request) (Principal, error) {
 	if is, _ := r.Context().Value(rootKey{}).(bool); is {
 		return root(), nil
 	}
 	who, err := g.prove(r)
 	if err != nil {
-		return Who{}, g.limited(r, err)
+		return Principal{}, g.limited(r, err)
 	}
 	return who, nil
 }
@@ -76,77 +76,77 @@ func (g *Gate) limited(r *http.Request, err error) error {
 // shown reports whether a request contains a token: without one, it is not an attempt to guess.
 func shown(r *http.Request) bool { return len(r.Header.Values("Authorization")) > 0 }
 
-func (g *Gate) prove(r *http.Request) (Who, error) {
+func (g *Gate) prove(r *http.Request) (Principal, error) {
 	switch all := r.Header.Values("Authorization"); {
 	case len(all) == 1:
 		text, ok := strings.CutPrefix(all[0], "Bearer ")
 		if !ok {
-			return Who{}, errProof()
+			return Principal{}, errCredential()
 		}
 		if strings.HasPrefix(text, bearerWord) {
 			return g.bearer(r.Context(), text)
 		}
 		return g.idToken(r.Context(), text)
 	case len(all) > 1:
-		return Who{}, errProof()
+		return Principal{}, errCredential()
 	case r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && g.Trust != nil:
 		return g.certificate(r)
 	}
-	return Who{}, fmt.Errorf("cannot authenticate without a token or a certificate: %w", fleet.ErrDenied)
+	return Principal{}, fmt.Errorf("cannot authenticate without a token or a certificate: %w", fleet.ErrDenied)
 }
 
-func (g *Gate) bearer(ctx context.Context, text string) (Who, error) {
+func (g *Gate) bearer(ctx context.Context, text string) (Principal, error) {
 	id, secret, ok := parseBearer(text)
 	if !ok {
-		return Who{}, errProof()
+		return Principal{}, errCredential()
 	}
 	b, is, err := load[Bearer](ctx, g, BearerKey(id))
 	if err != nil {
-		return Who{}, err
+		return Principal{}, err
 	}
-	if is == absent || !b.good(secret, g.Now()) {
-		return Who{}, errProof()
+	if is == absent || !b.matches(secret, g.Now()) {
+		return Principal{}, errCredential()
 	}
 	who, err := g.user(ctx, b.User, "token "+b.Prefix())
-	who.rights, who.Until = both(who.rights, rightsOf(b.Roles)), time.Unix(b.Expires, 0)
+	who.rights, who.Expires = both(who.rights, rightsOf(b.Roles)), time.Unix(b.Expires, 0)
 	return who.knownAs(is), err
 }
 
-func (g *Gate) certificate(r *http.Request) (Who, error) {
+func (g *Gate) certificate(r *http.Request) (Principal, error) {
 	p, err := g.Trust.PeerOf(r.TLS, g.Now(), pki.UserKind)
 	if err != nil {
-		return Who{}, fmt.Errorf("cannot authenticate: %w: %w", err, fleet.ErrDenied)
+		return Principal{}, fmt.Errorf("cannot authenticate: %w: %w", err, fleet.ErrDenied)
 	}
 	who, err := g.user(r.Context(), p.Name.ID, "certificate "+p.Serial)
-	who.Until = p.Certificate.NotAfter
+	who.Expires = p.Certificate.NotAfter
 	return who, err
 }
 
 // user returns a user of the store who has authenticated.
-func (g *Gate) user(ctx context.Context, name, how string) (Who, error) {
+func (g *Gate) user(ctx context.Context, name, how string) (Principal, error) {
 	p, is, err := load[User](ctx, g, UserKey(name))
 	if err != nil {
-		return Who{}, err
+		return Principal{}, err
 	}
 	if is == absent || p.Locked || p.Name != name {
-		return Who{}, errProof()
+		return Principal{}, errCredential()
 	}
-	return Who{Name: name, How: how, rights: rightsOf(p.Roles)}.knownAs(is), nil
+	return Principal{Name: name, Credential: how, rights: rightsOf(p.Roles)}.knownAs(is), nil
 }
 
 // idToken authenticates a user of the OIDC provider. The roles come from the claims. A locked user
 // of the same name in the store is refused.
-func (g *Gate) idToken(ctx context.Context, text string) (Who, error) {
+func (g *Gate) idToken(ctx context.Context, text string) (Principal, error) {
 	if g.OIDC == nil {
-		return Who{}, errProof()
+		return Principal{}, errCredential()
 	}
 	who, err := g.OIDC.verify(ctx, text, g.Now())
 	if err != nil {
-		return Who{}, err
+		return Principal{}, err
 	}
 	p, is, err := load[User](ctx, g, UserKey(who.Name))
 	if err == nil && is != absent && p.Locked {
-		err = errProof()
+		err = errCredential()
 	}
 	return who.knownAs(is), err
 }

@@ -66,7 +66,7 @@ func (d *door) bearer(user string, life time.Duration, roles ...access.Role) str
 	return text
 }
 
-func (d *door) ask(header ...string) (access.Who, error) {
+func (d *door) ask(header ...string) (access.Principal, error) {
 	r := httptest.NewRequest(http.MethodGet, "/v1/targets", nil)
 	for _, h := range header {
 		r.Header.Add("Authorization", h)
@@ -82,14 +82,14 @@ func TestBearer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !who.Until.Equal(start().Add(time.Hour)) {
-		t.Errorf("a token for an hour is good until %v", who.Until)
+	if !who.Expires.Equal(start().Add(time.Hour)) {
+		t.Errorf("a token for an hour is good until %v", who.Expires)
 	}
 	if who.Name != "ada" || !slices.Equal(who.Rights(), []access.Right{access.Operate, access.Read}) || who.May(access.Admin) {
 		t.Errorf("a token for more than its person may do gives %v", who.Rights())
 	}
-	if !strings.HasPrefix(who.How, "token fettle-api-") || strings.Contains(who.How, token[18:40]) {
-		t.Errorf("how: %s", who.How)
+	if !strings.HasPrefix(who.Credential, "token fettle-api-") || strings.Contains(who.Credential, token[18:40]) {
+		t.Errorf("how: %s", who.Credential)
 	}
 	less := d.bearer("ada", time.Hour, access.Reader)
 	if who, err := d.ask("Bearer " + less); err != nil || who.May(access.Operate) || !who.May(access.Read) {
@@ -220,7 +220,7 @@ func TestCertificateOfAUser(t *testing.T) {
 	}
 	d.gate.Trust = &trust
 	d.user("ada", access.Approver)
-	ask := func(i *pki.Issuer, cert *x509.Certificate, err error) (access.Who, error) {
+	ask := func(i *pki.Issuer, cert *x509.Certificate, err error) (access.Principal, error) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -231,8 +231,8 @@ func TestCertificateOfAUser(t *testing.T) {
 	i, foreign := issuer(t, h), issuer(t, hub(t, "acme"))
 	cert, err := i.User(publicKey(t), "ada", time.Hour, start())
 	who, err := ask(i, cert, err)
-	if err != nil || who.Name != "ada" || !who.May(access.Approve) || who.May(access.Operate) || !who.Until.Equal(cert.NotAfter) {
-		t.Errorf("%v %v until %v, %v", who, who.Rights(), who.Until, err)
+	if err != nil || who.Name != "ada" || !who.May(access.Approve) || who.May(access.Operate) || !who.Expires.Equal(cert.NotAfter) {
+		t.Errorf("%v %v until %v, %v", who, who.Rights(), who.Expires, err)
 	}
 	other, err := foreign.User(publicKey(t), "ada", time.Hour, start())
 	if _, err := ask(foreign, other, err); !errors.Is(err, fleet.ErrDenied) {
@@ -267,7 +267,7 @@ func TestRoles(t *testing.T) {
 			}
 		}
 	}
-	if (access.Who{}).May("") || (access.Who{}).May(access.Read) {
+	if (access.Principal{}).May("") || (access.Principal{}).May(access.Read) {
 		t.Error("nobody has rights")
 	}
 	if _, err := access.RolesOf("read, approve"); err != nil {

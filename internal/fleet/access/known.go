@@ -53,7 +53,7 @@ func load[T any](ctx context.Context, g *Gate, key string) (v T, is known, err e
 }
 
 // knownAs removes all rights except read if the record is stale: another hub may have revoked them.
-func (w Who) knownAs(is known) Who {
+func (w Principal) knownAs(is known) Principal {
 	if is != stale {
 		return w
 	}

@@ -70,27 +70,28 @@ func (p *Provider) Check() error {
 }
 
 // verify returns the user of a valid ID token.
-func (p *Provider) verify(ctx context.Context, text string, now time.Time) (Who, error) {
+func (p *Provider) verify(ctx context.Context, text string, now time.Time) (Principal, error) {
 	t, err := parseJWT(text)
 	if err != nil || !t.claims.holds(p.Issuer, p.Client, now) {
-		return Who{}, errProof()
+		return Principal{}, errCredential()
 	}
 	key, err := p.key(ctx, t.kid, now)
 	if err != nil {
-		return Who{}, err
+		return Principal{}, err
 	}
 	if key == nil || !t.signedBy(key) {
-		return Who{}, errProof()
+		return Principal{}, errCredential()
 	}
 	name := p.name(t.claims.all)
 	if pki.CheckUser(name) != nil {
-		return Who{}, errProof()
+		return Principal{}, errCredential()
 	}
 	roles := p.roles(t.claims.all)
 	if len(roles) == 0 {
-		return Who{}, fmt.Errorf("cannot authenticate %s: no rule of this hub gives this user a role. Ask an admin: %w", name, fleet.ErrDenied)
+		return Principal{}, fmt.Errorf("cannot authenticate %s: no rule of this hub gives this user a role. Ask an admin: %w", name,
+			fleet.ErrDenied)
 	}
-	return Who{Name: name, How: "oidc " + p.Issuer, Until: t.claims.Expires.time().Add(leeway), rights: rightsOf(roles)}, nil
+	return Principal{Name: name, Credential: "oidc " + p.Issuer, Expires: t.claims.Expires.time().Add(leeway), rights: rightsOf(roles)}, nil
 }
 
 func (p *Provider) name(all map[string]any) string {

@@ -166,13 +166,13 @@ func TestIDTokens(t *testing.T) {
 	}
 	// A stream that was opened with a token ends when the token expires, and not before.
 	who, err := d.ask("Bearer " + good["RS256"])
-	if d.now = who.Until.Add(-time.Second); err != nil {
+	if d.now = who.Expires.Add(-time.Second); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.ask("Bearer " + good["RS256"]); err != nil {
 		t.Errorf("a second before its end: %v", err)
 	}
-	d.now = who.Until
+	d.now = who.Expires
 	if _, err := d.ask("Bearer " + good["RS256"]); !errors.Is(err, fleet.ErrDenied) {
 		t.Errorf("at its end: %v", err)
 	}

@@ -25,14 +25,14 @@ const (
 
 // Entry describes an operation of a user. It contains no secrets.
 type Entry struct {
-	Who     string `json:"who"`
-	How     string `json:"how,omitempty"` // the kind of credential
-	What    string `json:"what"`          // "POST /v1/targets/{target}/pin", "enrol"
-	On      string `json:"on,omitempty"`
-	Outcome string `json:"outcome"`
-	Reason  string `json:"reason,omitempty"`
-	From    string `json:"from,omitempty"` // the address
-	Request string `json:"request,omitempty"`
+	User       string `json:"who"`
+	Credential string `json:"how,omitempty"` // the kind of credential
+	Operation  string `json:"what"`          // "POST /v1/targets/{target}/pin", "enrol"
+	Object     string `json:"on,omitempty"`
+	Outcome    string `json:"outcome"`
+	Reason     string `json:"reason,omitempty"`
+	From       string `json:"from,omitempty"` // the address
+	Request    string `json:"request,omitempty"`
 }
 
 // Record is an entry in a chain.
@@ -62,7 +62,7 @@ func (e Entry) after(h Head, at int64) Record {
 
 // text replaces invalid UTF-8, which would change when the record is read again.
 func (e Entry) text() Entry {
-	for _, s := range []*string{&e.Who, &e.How, &e.What, &e.On, &e.Outcome, &e.Reason, &e.From, &e.Request} {
+	for _, s := range []*string{&e.User, &e.Credential, &e.Operation, &e.Object, &e.Outcome, &e.Reason, &e.From, &e.Request} {
 		*s = strings.ToValidUTF8(*s, "?")
 	}
 	return e

@@ -57,14 +57,14 @@ func CheckRoles(roles []Role) error {
 	return nil
 }
 
-// A Who is an authenticated user. The zero value is invalid.
-type Who struct {
+// Principal is an authenticated user. The zero value is invalid.
+type Principal struct {
 	Name string
-	// How is the credential, for the audit log: "token fettle-api-abcdefgh", "certificate 1f…",
+	// Credential describes the credential for the audit log: "token fettle-api-abcdefgh", "certificate 1f…",
 	// "oidc https://…", "socket". It contains no secret.
-	How string
-	// Until is the end of the login, and of streams that it opened; zero means no end.
-	Until time.Time
+	Credential string
+	// Expires is the end of the login, and of streams that it opened; zero means no end.
+	Expires time.Time
 	// Unconfirmed means that the rights come from the last known record, because the store does not
 	// answer. Then they include at most read.
 	Unconfirmed bool
@@ -72,28 +72,28 @@ type Who struct {
 	rights []Right
 }
 
-// Somebody returns a user whom the caller has authenticated by other means than a Gate; how
+// NewPrincipal returns a user whom the caller has authenticated by other means than a Gate; how
 // describes these.
-func Somebody(name, how string, roles ...Role) Who {
-	return Who{Name: name, How: how, rights: rightsOf(roles)}
+func NewPrincipal(name, how string, roles ...Role) Principal {
+	return Principal{Name: name, Credential: how, rights: rightsOf(roles)}
 }
 
 // May reports whether the user has a right.
-func (w Who) May(r Right) bool { return slices.Contains(w.rights, r) }
+func (w Principal) May(r Right) bool { return slices.Contains(w.rights, r) }
 
 // Rights returns all rights of the user, sorted.
-func (w Who) Rights() []Right { return slices.Sorted(slices.Values(w.rights)) }
+func (w Principal) Rights() []Right { return slices.Sorted(slices.Values(w.rights)) }
 
 // String returns the name and the credential, for messages.
-func (w Who) String() string {
+func (w Principal) String() string {
 	if w.Name == "" {
 		return "no user"
 	}
-	return w.Name + " (" + w.How + ")"
+	return w.Name + " (" + w.Credential + ")"
 }
 
 // root returns the user of the socket that only root can open.
-func root() Who { return Somebody("root", "socket", Admins) }
+func root() Principal { return NewPrincipal("root", "socket", Admins) }
 
 // rightsOf returns the union of the rights of some roles.
 func rightsOf(roles []Role) []Right {

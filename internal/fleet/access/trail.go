@@ -24,9 +24,9 @@ type Trail struct {
 	sink Sink
 	now  func() time.Time
 
-	mu     sync.Mutex
-	head   Head   // after all attempted writes
-	unsure []byte // the last record, if its write failed with an unknown result
+	mu             sync.Mutex
+	head           Head   // after all attempted writes
+	unacknowledged []byte // the last record, if its write failed with an unknown result
 }
 
 // NewTrail continues a chain after a head from Checker.Head. For a new chain, the head contains
@@ -49,18 +49,18 @@ func (t *Trail) Append(ctx context.Context, e Entry) error {
 	if len(raw) > maxRecord {
 		return fmt.Errorf("cannot write %d bytes as one record of the audit log: %d are the most", len(raw), maxRecord)
 	}
-	t.head, t.unsure = r.head(), raw
+	t.head, t.unacknowledged = r.head(), raw
 	return t.flush(ctx)
 }
 
 func (t *Trail) flush(ctx context.Context) error {
-	if t.unsure == nil {
+	if t.unacknowledged == nil {
 		return nil
 	}
-	if _, err := t.sink.Append(ctx, [][]byte{t.unsure}); err != nil {
+	if _, err := t.sink.Append(ctx, [][]byte{t.unacknowledged}); err != nil {
 		return fmt.Errorf("cannot write the audit log: %w", err)
 	}
-	t.unsure = nil
+	t.unacknowledged = nil
 	return nil
 }
 

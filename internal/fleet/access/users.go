@@ -32,7 +32,7 @@ type Bearer struct {
 	// Roles limit the rights of the token, which are never more than the rights of its user.
 	Roles   []Role `json:"roles"`
 	Expires int64  `json:"expires"` // seconds since 1970
-	Made    int64  `json:"made"`
+	Created int64  `json:"made"`
 	By      string `json:"by"`
 	Note    string `json:"note,omitempty"`
 	Revoked int64  `json:"revoked,omitempty"` // seconds since 1970; 0 means not revoked
@@ -72,7 +72,8 @@ func NewBearer(user string, roles []Role, life time.Duration, by, note string, n
 	var secret [20]byte
 	_, _ = rand.Read(id[:]) // crypto/rand never fails
 	_, _ = rand.Read(secret[:])
-	b = Bearer{ID: lower.EncodeToString(id[:]), User: user, Hash: hashOf(secret[:]), Roles: roles, Expires: now.Add(life).Unix(), Made: now.Unix(), By: by, Note: note}
+	b = Bearer{ID: lower.EncodeToString(id[:]), User: user, Hash: hashOf(secret[:]), Roles: roles,
+		Expires: now.Add(life).Unix(), Created: now.Unix(), By: by, Note: note}
 	body := b.Prefix() + "-" + lower.EncodeToString(secret[:])
 	return body + "-" + sumOf(body), b, nil
 }
@@ -104,8 +105,8 @@ func parseBearer(text string) (id string, secret []byte, ok bool) {
 	return parts[0], secret, err == nil
 }
 
-// good reports whether the secret belongs to the token, and the token is valid now.
-func (b Bearer) good(secret []byte, now time.Time) bool {
+// matches reports whether the secret belongs to the token, and the token is valid now.
+func (b Bearer) matches(secret []byte, now time.Time) bool {
 	same := subtle.ConstantTimeCompare([]byte(hashOf(secret)), []byte(b.Hash)) == 1
 	return same && b.Revoked == 0 && now.Unix() < b.Expires
 }

@@ -22,7 +22,7 @@ const (
 	TooManyPinned      AlarmKind = "too_many_pinned"
 	ConfigurationError AlarmKind = "mistake" // in the modules of a target
 	NoBundle           AlarmKind = "no_bundle"
-	TooMuchGiven       AlarmKind = "too_much_exported" // the exported values for one target are too large
+	TooMuchExported    AlarmKind = "too_much_exported" // the exported values for one target are too large
 	WrongValue         AlarmKind = "wrong_value"       // an exported value does not have the type of the output
 	Behind             AlarmKind = "behind"            // an agent has a newer assignment than this hub
 	Incompatible       AlarmKind = "incompatible"      // a hub refuses an agent because of its protocol version
@@ -30,15 +30,15 @@ const (
 	Redundancy         AlarmKind = "redundancy"        // some data has fewer copies than configured
 )
 
-// MaxNamed limits the targets in an alarm.
-const MaxNamed = 20
+// MaxAlarmTargets limits the targets in an alarm.
+const MaxAlarmTargets = 20
 
 // Alarm is a problem, for users and notifications.
 type Alarm struct {
 	Kind   AlarmKind `json:"kind"`
 	Text   string    `json:"text"` // the problem and the remedy, in sentences
 	Module string    `json:"module,omitempty"`
-	// Targets contains up to MaxNamed of the Count affected targets, sorted.
+	// Targets contains up to MaxAlarmTargets of the Count affected targets, sorted.
 	Targets []fleet.TargetID `json:"targets,omitempty"`
 	Count   int              `json:"count,omitempty"`
 	// Digest identifies the change to approve; "" if no approval is possible.
@@ -95,7 +95,7 @@ func (l *alarms) sorted() []Alarm {
 		a := g.Alarm
 		a.Count = len(g.ids)
 		a.Targets = slices.Sorted(maps.Keys(g.ids))
-		a.Targets = a.Targets[:min(len(a.Targets), MaxNamed):min(len(a.Targets), MaxNamed)]
+		a.Targets = a.Targets[:min(len(a.Targets), MaxAlarmTargets):min(len(a.Targets), MaxAlarmTargets)]
 		out = append(out, a)
 	}
 	return out

@@ -37,10 +37,10 @@ func large(b *testing.B) (w world, s *assign.State) {
 		if i%100 == 0 {
 			t.Pin = &fleet.Pin{Module: "modules/m001", Ref: "fix", By: "ann"}
 		}
-		s.Fold(assign.Event{Rev: 1, What: assign.TargetEvent, Key: string(t.ID), Target: &t})
+		s.Fold(assign.Event{Rev: 1, Kind: assign.TargetEvent, Key: string(t.ID), Target: &t})
 	}
-	s.Fold(assign.Event{Rev: 1, What: assign.RefEvent, Key: "fix", Ref: &assign.Ref{Commit: commitOf("a1")}})
-	s.Fold(assign.Event{Rev: 1, What: assign.RefEvent, Key: "main", Ref: &assign.Ref{Commit: commitOf("a1")}})
+	s.Fold(assign.Event{Rev: 1, Kind: assign.RefEvent, Key: "fix", Ref: &assign.Ref{Commit: commitOf("a1")}})
+	s.Fold(assign.Event{Rev: 1, Kind: assign.RefEvent, Key: "main", Ref: &assign.Ref{Commit: commitOf("a1")}})
 	return w, s
 }
 
@@ -71,10 +71,10 @@ func BenchmarkCompute(b *testing.B) {
 		b.Fatal(len(out.Assignments), len(out.Alarms))
 	}
 	begin.Previous = nil
-	s.Took(out)
+	s.ApplyOutput(out)
 	quiet := share(w.input(s, 2))
 	quiet.Refs = maps.Clone(quiet.Refs)
-	s.Fold(assign.Event{Rev: 2, What: assign.RefEvent, Key: "main", Ref: &assign.Ref{Commit: commitOf("a2")}})
+	s.Fold(assign.Event{Rev: 2, Kind: assign.RefEvent, Key: "main", Ref: &assign.Ref{Commit: commitOf("a2")}})
 	push := share(w.input(s, 3))
 	for _, c := range []struct {
 		name string

@@ -24,7 +24,7 @@ type BinarySetting struct {
 }
 
 // binaries finds the binary of each agent.
-func (c *computing) binaries() {
+func (c *computation) binaries() {
 	if len(c.in.Binaries) == 0 {
 		return
 	}
@@ -39,7 +39,7 @@ func (c *computing) binaries() {
 	}
 }
 
-func (c *computing) inventory() ([]lang.Target, map[string]fleet.TargetID) {
+func (c *computation) inventory() ([]lang.Target, map[string]fleet.TargetID) {
 	var list []lang.Target
 	ids := map[string]fleet.TargetID{}
 	for _, d := range c.all {

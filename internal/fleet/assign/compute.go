@@ -57,8 +57,8 @@ func (d *decision) keep(why string) {
 	}
 }
 
-// computing is the state of one Compute.
-type computing struct {
+// computation is the state of one Compute.
+type computation struct {
 	in      Input
 	digest  string      // of the enrolled targets
 	all     []*decision // by name
@@ -82,7 +82,8 @@ func Compute(in Input) Output {
 	if in.Grant == nil {
 		in.Grant = AtOnce
 	}
-	c := &computing{in: in, digest: EnrolledDigest(in.Targets), lists: map[listKey][]fleet.Assigned{}, tops: map[string]fleet.Assigned{}, carried: map[carriedKey][]fleet.Assigned{}, pinsOf: map[fleet.TargetID][]fleet.Pin{}}
+	c := &computation{in: in, digest: EnrolledDigest(in.Targets), lists: map[listKey][]fleet.Assigned{},
+		tops: map[string]fleet.Assigned{}, carried: map[carriedKey][]fleet.Assigned{}, pinsOf: map[fleet.TargetID][]fleet.Pin{}}
 	c.targets()
 	c.readPins()
 	c.boundPins()
@@ -105,7 +106,7 @@ func Compute(in Input) Output {
 }
 
 // targets sorts the registry, and finds contradictions in it.
-func (c *computing) targets() {
+func (c *computation) targets() {
 	names, known := map[string][]fleet.TargetID{}, map[fleet.TargetID]bool{}
 	for _, t := range c.in.Targets {
 		d := &decision{target: t}
@@ -138,14 +139,14 @@ func (c *computing) targets() {
 }
 
 // at sets the time of the next computation, if it is the earliest.
-func (c *computing) at(moment int64) {
+func (c *computation) at(moment int64) {
 	if moment > c.in.Now && (c.next == 0 || moment < c.next) {
 		c.next = moment
 	}
 }
 
 // decide computes the desired assignment of one target.
-func (c *computing) decide(d *decision) {
+func (c *computation) decide(d *decision) {
 	switch {
 	case d.target.Standing == fleet.Retired || d.target.Standing == fleet.Revoked:
 		d.withdraw()
@@ -190,7 +191,7 @@ func (d *decision) withdraw() {
 }
 
 // issue returns the new assignment with the next generation, if the target needs one.
-func (c *computing) issue(d *decision) (fleet.Assignment, bool) {
+func (c *computation) issue(d *decision) (fleet.Assignment, bool) {
 	if d.want == nil {
 		return fleet.Assignment{}, false
 	}
@@ -230,7 +231,7 @@ func above(floor, old fleet.Have) bool {
 }
 
 // readFreezes finds the freezes in force.
-func (c *computing) readFreezes() {
+func (c *computation) readFreezes() {
 	for _, f := range c.in.Freezes {
 		c.at(f.From)
 		if f.Until != 0 {
@@ -247,7 +248,7 @@ func (c *computing) readFreezes() {
 
 // frozen returns the reason of the freeze of a target, or "". If several freezes apply, the reason
 // of the freeze of the whole fleet has priority.
-func (c *computing) frozen(id fleet.TargetID) string {
+func (c *computation) frozen(id fleet.TargetID) string {
 	for _, f := range c.freezes {
 		if len(f.Targets) > 0 && !slices.Contains(f.Targets, id) {
 			continue

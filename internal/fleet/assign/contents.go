@@ -36,7 +36,7 @@ func configured(uses []lang.Use) Configured {
 	var c Configured
 	at := map[string]int{}
 	for _, u := range uses {
-		c.Exported = append(c.Exported, u.Exported...)
+		c.ExportUses = append(c.ExportUses, u.Exported...)
 		part := content.PartOf(u.Directory)
 		if part == content.Top {
 			continue
@@ -90,8 +90,8 @@ func assigned(list []Module) []fleet.Assigned {
 	return out
 }
 
-// Contents returns the digests of all content in the revisions of the last computation.
-func (o Output) Contents() map[string]bool {
+// ContentDigests returns the digests of all content in the revisions of the last computation.
+func (o Output) ContentDigests() map[string]bool {
 	out := map[string]bool{}
 	for _, r := range o.in.Revisions {
 		out[r.Top.Digest] = true

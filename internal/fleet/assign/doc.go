@@ -4,14 +4,14 @@
 // no store and no git.
 //
 //	s := assign.NewState(epoch, "main")
-//	s.Fold(assign.Event{Rev: 7, What: assign.TargetEvent, Key: id, Target: &target})
-//	s.Fold(assign.Event{Rev: 3, What: assign.RefEvent, Key: "main", Ref: &assign.Ref{Commit: commit}})
+//	s.Fold(assign.Event{Rev: 7, Kind: assign.TargetEvent, Key: id, Target: &target})
+//	s.Fold(assign.Event{Rev: 3, Kind: assign.RefEvent, Key: "main", Ref: &assign.Ref{Commit: commit}})
 //	for _, commit := range assign.Needed(s.Input(now, revisions)) {
 //		revisions[commit] = …                                    // compiled in a limited child
 //	}
 //	out := assign.Compute(s.Input(now, revisions))
 //	…                                                            // sign, store, publish
-//	s.Took(out)
+//	s.ApplyOutput(out)
 //
 // # The assignment of a target
 //

@@ -94,7 +94,7 @@ func TestPinsOfModulesGoTogether(t *testing.T) {
 		g := newGuarded(t, 1, append([]string{"top=1"}, c.here...)...)
 		g.push("old", append([]string{"top=1"}, c.there...)...)
 		p := assign.Pin{Key: "x", Target: idOf(nameOf(0)), Pin: fleet.Pin{Module: "modules/web", Ref: "old", By: "ann"}}
-		g.fold(assign.Event{What: assign.PinEvent, Key: p.Key, Pin: &p})
+		g.fold(assign.Event{Kind: assign.PinEvent, Key: p.Key, Pin: &p})
 		out := g.compute()
 		if len(out.Assignments) == 0 {
 			if len(out.Alarms) != 1 || out.Alarms[0].Kind != assign.ConfigurationError || !strings.Contains(out.Alarms[0].Text, c.want) {
@@ -231,7 +231,7 @@ func TestValuesSettle(t *testing.T) {
 	s.step()
 	s.export("web1", `"b"`)
 	f := assign.Freeze{Key: "x", Targets: []fleet.TargetID{idOf("lb1")}, Reason: "a feast"}
-	s.fold(assign.Event{What: assign.FreezeEvent, Key: f.Key, Freeze: &f})
+	s.fold(assign.Event{Kind: assign.FreezeEvent, Key: f.Key, Freeze: &f})
 	if out := s.step(); len(out.Assignments) != 1 {
 		t.Errorf("a freeze waits for values: %+v", out.Assignments)
 	}

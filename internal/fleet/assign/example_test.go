@@ -13,8 +13,8 @@ func Example() {
 	commit := strings.Repeat("a", 40)
 
 	s := assign.NewState(1, "main")
-	s.Fold(assign.Event{Rev: 1, What: assign.TargetEvent, Key: string(web1.ID), Target: &web1})
-	s.Fold(assign.Event{Rev: 1, What: assign.RefEvent, Key: "main", Ref: &assign.Ref{Commit: commit}})
+	s.Fold(assign.Event{Rev: 1, Kind: assign.TargetEvent, Key: string(web1.ID), Target: &web1})
+	s.Fold(assign.Event{Rev: 1, Kind: assign.RefEvent, Key: "main", Ref: &assign.Ref{Commit: commit}})
 
 	// The hub asks a limited child for what these commits say, and gives the answer.
 	fmt.Println(assign.Needed(s.Input(100, nil))[0] == commit)
@@ -32,7 +32,7 @@ func Example() {
 		fmt.Println(a.Name, a.Epoch, a.Generation, a.Modules[0].Module)
 	}
 	fmt.Println(strings.Join(out.Why(web1.ID, "modules/web"), "\n"))
-	s.Took(out)
+	s.ApplyOutput(out)
 	fmt.Println(len(assign.Compute(s.Input(200, revisions)).Assignments))
 	// Output:
 	// true

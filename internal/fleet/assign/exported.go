@@ -12,10 +12,10 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// SettleFor is the shortest time in seconds between two assignments of a target that differ only in
+// MinExportInterval is the shortest time in seconds between two assignments of a target that differ only in
 // exported values. It limits the cost of values that never stop changing, such as values of targets
 // that use the values of each other.
-const SettleFor = 15
+const MinExportInterval = 15
 
 // output identifies an exported output of a module.
 type output struct{ module, name string }
@@ -34,11 +34,11 @@ type givens struct {
 
 // exported returns the tables of exported values for a target: for each output that its modules
 // use, the values of the targets that they select.
-func (c *computing) exported(d *decision, ref string, got Contents, conf Configured) (tables []exported.Table, why string) {
-	if len(conf.Exported) == 0 {
+func (c *computation) exported(d *decision, ref string, got Contents, conf Configured) (tables []exported.Table, why string) {
+	if len(conf.ExportUses) == 0 {
 		return nil, ""
 	}
-	key := fmt.Sprintf("%q %p %s", ref, &conf.Exported[0], mine(conf))
+	key := fmt.Sprintf("%q %p %s", ref, &conf.ExportUses[0], mine(conf))
 	tables, known := c.given.tables[key]
 	if !known {
 		tables = c.tables(got, conf)
@@ -48,7 +48,7 @@ func (c *computing) exported(d *decision, ref string, got Contents, conf Configu
 		c.given.tables[key] = tables
 	}
 	if n := exported.Size(tables); n > exported.MaxGiven {
-		c.alarms.add(TooMuchGiven, d.target.ID,
+		c.alarms.add(TooMuchExported, d.target.ID,
 			"The assignments of targets do not change: the exported values for them have %d KiB, and the limit is %d KiB. Select fewer values with targets, labels or same.", n>>10, exported.MaxGiven>>10)
 		return nil, fmt.Sprintf("the exported values for it have %d KiB", n>>10)
 	}
@@ -58,7 +58,7 @@ func (c *computing) exported(d *decision, ref string, got Contents, conf Configu
 // mine returns the target's own labels that influence its tables.
 func mine(conf Configured) string {
 	var b strings.Builder
-	for _, e := range conf.Exported {
+	for _, e := range conf.ExportUses {
 		for _, k := range e.Same {
 			fmt.Fprintf(&b, "%q=%q ", k, conf.Labels[k])
 		}
@@ -66,10 +66,10 @@ func mine(conf Configured) string {
 	return b.String()
 }
 
-func (c *computing) tables(got Contents, conf Configured) []exported.Table {
+func (c *computation) tables(got Contents, conf Configured) []exported.Table {
 	asks := map[output][]lang.Exported{}
 	var order []output
-	for _, e := range conf.Exported {
+	for _, e := range conf.ExportUses {
 		if e.Type == nil {
 			continue // a configuration error, which is reported elsewhere
 		}
@@ -88,7 +88,7 @@ func (c *computing) tables(got Contents, conf Configured) []exported.Table {
 }
 
 // table returns the values of an output that any of the uses selects.
-func (c *computing) table(o output, asks []lang.Exported, got Contents, conf Configured) exported.Table {
+func (c *computation) table(o output, asks []lang.Exported, got Contents, conf Configured) exported.Table {
 	t := exported.Table{Module: o.module, Output: o.name, Type: asks[0].Type, Values: []exported.Value{}}
 	typ, err := exported.TypeOf(t.Type)
 	if err != nil {
@@ -167,7 +167,7 @@ func relevant(asks []lang.Exported, labels map[string]string) map[string]string 
 
 // publishers returns the active targets by exported output. Targets with an ambiguous name are
 // omitted.
-func (c *computing) publishers() map[output][]publisher {
+func (c *computation) publishers() map[output][]publisher {
 	if c.given.by != nil {
 		return c.given.by
 	}
@@ -196,9 +196,9 @@ func (c *computing) publishers() map[output][]publisher {
 }
 
 // damped reports whether an assignment differs only in exported values and must wait because of
-// SettleFor.
-func (c *computing) damped(d *decision, give fleet.Assignment) bool {
-	until := d.was.Issued + SettleFor
+// MinExportInterval.
+func (c *computation) damped(d *decision, give fleet.Assignment) bool {
+	until := d.was.Issued + MinExportInterval
 	if c.in.Now >= until || d.was.Issued > c.in.Now {
 		return false
 	}

@@ -37,9 +37,9 @@ func newSharing() *sharing {
 	}
 	s.targets[4].Labels["site"] = "1"
 	for i := range s.targets {
-		s.fold(assign.Event{What: assign.TargetEvent, Key: string(s.targets[i].ID), Target: &s.targets[i]})
+		s.fold(assign.Event{Kind: assign.TargetEvent, Key: string(s.targets[i].ID), Target: &s.targets[i]})
 	}
-	s.fold(assign.Event{What: assign.RefEvent, Key: "main", Ref: &assign.Ref{Commit: commitOf("one")}})
+	s.fold(assign.Event{Kind: assign.RefEvent, Key: "main", Ref: &assign.Ref{Commit: commitOf("one")}})
 	return s
 }
 
@@ -56,7 +56,7 @@ func (s *sharing) contents(in assign.Input) map[string]assign.Contents {
 	for _, t := range in.Targets {
 		conf := assign.Configured{Labels: t.Labels, Modules: []assign.Module{{Directory: "modules/" + t.Labels["role"]}}}
 		if t.Labels["role"] == "lb" {
-			conf.Exported = asks
+			conf.ExportUses = asks
 		}
 		c.Targets[t.Name] = conf
 	}
@@ -70,14 +70,14 @@ func (s *sharing) export(name, value string) {
 		own = append(own, exported.Own{Module: "modules/web", Output: "address", Value: value})
 	}
 	s.is[name] = value
-	s.fold(assign.Event{What: assign.ExportsEvent, Key: string(idOf(name)), Exports: &own})
+	s.fold(assign.Event{Kind: assign.ExportsEvent, Key: string(idOf(name)), Exports: &own})
 }
 
 func (s *sharing) stand(name string, as fleet.Standing) {
 	for i := range s.targets {
 		if s.targets[i].Name == name {
 			s.targets[i].Standing = as
-			s.fold(assign.Event{What: assign.TargetEvent, Key: string(s.targets[i].ID), Target: &s.targets[i]})
+			s.fold(assign.Event{Kind: assign.TargetEvent, Key: string(s.targets[i].ID), Target: &s.targets[i]})
 		}
 	}
 	s.active[name] = as == fleet.Active
@@ -90,7 +90,7 @@ func (s *sharing) step() assign.Output {
 	for i := range out.Assignments {
 		s.grants[out.Assignments[i].Name] = append(s.grants[out.Assignments[i].Name], s.now)
 	}
-	s.state.Took(out)
+	s.state.ApplyOutput(out)
 	return out
 }
 
@@ -150,7 +150,7 @@ func TestExportedHistories(t *testing.T) {
 				t.Fatalf("%s has %q, and the the exported values for it have %q", lb, got, want)
 			}
 			for i := 1; i < len(s.grants[lb]); i++ {
-				if s.grants[lb][i]-s.grants[lb][i-1] < assign.SettleFor {
+				if s.grants[lb][i]-s.grants[lb][i-1] < assign.MinExportInterval {
 					t.Fatalf("%s was given something at %v", lb, s.grants[lb])
 				}
 			}
@@ -175,10 +175,10 @@ func TestTooMuchIsExported(t *testing.T) {
 	for i := range 40 {
 		own = append(own, exported.Own{Module: "modules/web", As: fmt.Sprint(i), Output: "address", Value: long})
 	}
-	s.fold(assign.Event{What: assign.ExportsEvent, Key: string(idOf("web1")), Exports: &own})
+	s.fold(assign.Event{Kind: assign.ExportsEvent, Key: string(idOf("web1")), Exports: &own})
 	s.now += 100
 	out := s.step()
-	if len(out.Assignments) > 0 || !slices.ContainsFunc(out.Alarms, func(a assign.Alarm) bool { return a.Kind == assign.TooMuchGiven }) {
+	if len(out.Assignments) > 0 || !slices.ContainsFunc(out.Alarms, func(a assign.Alarm) bool { return a.Kind == assign.TooMuchExported }) {
 		t.Errorf("%d assignments, %+v", len(out.Assignments), out.Alarms)
 	}
 }
@@ -206,7 +206,7 @@ func TestSuspectsExportInVain(t *testing.T) {
 		for i := range s.targets {
 			if s.targets[i].Name == name {
 				s.targets[i].Suspect = suspect
-				s.fold(assign.Event{What: assign.TargetEvent, Key: string(s.targets[i].ID), Target: &s.targets[i]})
+				s.fold(assign.Event{Kind: assign.TargetEvent, Key: string(s.targets[i].ID), Target: &s.targets[i]})
 			}
 		}
 	}

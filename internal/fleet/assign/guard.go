@@ -20,7 +20,7 @@ type set struct {
 
 // guard blocks the removal of a module from too many targets. A blocked target can make another set
 // shrink too far, so guard repeats until nothing changes.
-func (c *computing) guard() {
+func (c *computation) guard() {
 	seen := map[string]bool{}
 	for again := true; again; {
 		again = false
@@ -53,7 +53,7 @@ func (c *computing) guard() {
 // the whole target begins or ends. It also ignores a module that a target only has because the
 // target is frozen, pinned or blocked: otherwise one such target would hide that the module is
 // removed from all other targets.
-func (c *computing) sets() map[string]*set {
+func (c *computation) sets() map[string]*set {
 	sets := map[string]*set{}
 	of := func(module string) *set {
 		s := sets[module]
@@ -95,9 +95,9 @@ func (s *set) shrinks() bool {
 }
 
 // approved reports whether a user has approved a change recently.
-func (c *computing) approved(digest string) bool {
+func (c *computation) approved(digest string) bool {
 	for _, a := range c.in.Approvals {
-		if a.Digest == digest && a.At <= c.in.Now && c.in.Now < a.At+ApprovalHolds {
+		if a.Digest == digest && a.At <= c.in.Now && c.in.Now < a.At+ApprovalValidity {
 			return true
 		}
 	}

@@ -42,22 +42,22 @@ func (g *guarded) fold(e assign.Event) {
 
 func (g *guarded) label(i int, role string) {
 	t := fleet.Target{ID: idOf(nameOf(i)), Name: nameOf(i), Standing: fleet.Active, Labels: map[string]string{"role": role}}
-	g.fold(assign.Event{What: assign.TargetEvent, Key: string(t.ID), Target: &t})
+	g.fold(assign.Event{Kind: assign.TargetEvent, Key: string(t.ID), Target: &t})
 }
 
 func (g *guarded) push(ref string, modules ...string) {
 	commit := commitOf(fmt.Sprint(ref, modules))
 	g.w.commits[commit] = parseModules(modules)
-	g.fold(assign.Event{What: assign.RefEvent, Key: ref, Ref: &assign.Ref{Commit: commit}})
+	g.fold(assign.Event{Kind: assign.RefEvent, Key: ref, Ref: &assign.Ref{Commit: commit}})
 }
 
 func (g *guarded) pin(i int, ref string, until int64) {
 	p := assign.Pin{Key: nameOf(i), Target: idOf(nameOf(i)), Pin: fleet.Pin{Ref: ref, By: "ann", Until: until}}
-	g.fold(assign.Event{What: assign.PinEvent, Key: p.Key, Pin: &p})
+	g.fold(assign.Event{Kind: assign.PinEvent, Key: p.Key, Pin: &p})
 }
 
 func (g *guarded) approve(digest string, at int64) {
-	g.fold(assign.Event{What: assign.ApprovalEvent, Key: digest, Approval: &assign.Approval{Digest: digest, By: "ann", At: at}})
+	g.fold(assign.Event{Kind: assign.ApprovalEvent, Key: digest, Approval: &assign.Approval{Digest: digest, By: "ann", At: at}})
 }
 
 // look computes without changing the state.
@@ -65,7 +65,7 @@ func (g *guarded) look() assign.Output { return assign.Compute(g.w.input(g.s, g.
 
 func (g *guarded) compute() assign.Output {
 	out := g.look()
-	g.s.Took(out)
+	g.s.ApplyOutput(out)
 	return out
 }
 
@@ -124,7 +124,8 @@ func TestWhenApprovalsCount(t *testing.T) {
 			age    int64
 			counts bool
 		}{
-			{0, true}, {1, true}, {assign.ApprovalHolds - 1, true}, {assign.ApprovalHolds, false}, {10 * assign.ApprovalHolds, false}, {-1, false}, {-assign.ApprovalHolds, false},
+			{0, true}, {1, true}, {assign.ApprovalValidity - 1, true}, {assign.ApprovalValidity, false},
+			{10 * assign.ApprovalValidity, false}, {-1, false}, {-assign.ApprovalValidity, false},
 		} {
 			g, kind := begin()
 			digest := digestOf(g.look(), kind)
@@ -212,7 +213,7 @@ func TestWhenPinsAndFreezesHold(t *testing.T) {
 		if c.until != never {
 			f.Until = g.now + c.until
 		}
-		g.fold(assign.Event{What: assign.FreezeEvent, Key: f.Key, Freeze: &f})
+		g.fold(assign.Event{Kind: assign.FreezeEvent, Key: f.Key, Freeze: &f})
 		out := g.compute()
 		next := out.Next
 		if next != 0 {
@@ -248,7 +249,7 @@ func TestWhichBinaryCounts(t *testing.T) {
 			g := newGuarded(t, 3, "top=1")
 			g.label(2, "b")
 			for i := range c.binaries {
-				g.fold(assign.Event{What: assign.BinaryEvent, Key: c.binaries[i].Key, Binary: &c.binaries[i]})
+				g.fold(assign.Event{Kind: assign.BinaryEvent, Key: c.binaries[i].Key, Binary: &c.binaries[i]})
 			}
 			got := []string{"", "", ""}
 			in := g.w.input(g.s, g.now)
@@ -275,7 +276,7 @@ func TestHowManyMayBePinned(t *testing.T) {
 		g.s.MaxPinned = c.max
 		for i := range 40 { // who is not active counts for nothing
 			x := fleet.Target{ID: idOf(fmt.Sprint("x", i)), Name: fmt.Sprint("x", i), Standing: fleet.Retired}
-			g.fold(assign.Event{What: assign.TargetEvent, Key: string(x.ID), Target: &x})
+			g.fold(assign.Event{Kind: assign.TargetEvent, Key: string(x.ID), Target: &x})
 		}
 		g.push("fix", "top=2", "web=2@role=a")
 		for i := range c.bound {

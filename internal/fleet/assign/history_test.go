@@ -72,7 +72,7 @@ func (h *history) fold(e assign.Event) {
 	h.rev++
 	e.Rev = h.rev
 	h.s.Fold(e)
-	h.latest[string(e.What)+" "+e.Key] = e
+	h.latest[string(e.Kind)+" "+e.Key] = e
 	h.tick = append(h.tick, e)
 }
 
@@ -94,24 +94,24 @@ func (h *history) step() {
 	case "push":
 		h.push(h.ref())
 	case "lost":
-		h.fold(assign.Event{What: assign.RefEvent, Key: h.ref(), Ref: &assign.Ref{Error: "it is not there"}})
+		h.fold(assign.Event{Kind: assign.RefEvent, Key: h.ref(), Ref: &assign.Ref{Error: "it is not there"}})
 	case "pin":
 		h.pin()
 	case "unpin":
-		h.fold(assign.Event{What: assign.PinEvent, Key: h.name()})
+		h.fold(assign.Event{Kind: assign.PinEvent, Key: h.name()})
 	case "freeze":
 		f := assign.Freeze{Key: draw(h.t, "freeze", "x", "y"), Reason: "a feast", By: draw(h.t, "by", "ann", "bob"), Until: h.now + int64(rapid.IntRange(0, 3).Draw(h.t, "hours"))*3600}
 		if draw(h.t, "whom", true, false) {
 			f.Targets = []fleet.TargetID{idOf(h.name())}
 		}
-		h.fold(assign.Event{What: assign.FreezeEvent, Key: f.Key, Freeze: &f})
+		h.fold(assign.Event{Kind: assign.FreezeEvent, Key: f.Key, Freeze: &f})
 		h.seen.frozen++
 	case "thaw":
-		h.fold(assign.Event{What: assign.FreezeEvent, Key: draw(h.t, "freeze", "x", "y")})
+		h.fold(assign.Event{Kind: assign.FreezeEvent, Key: draw(h.t, "freeze", "x", "y")})
 	case "approve":
 		for _, a := range h.alarms {
 			if a.Digest != "" {
-				h.fold(assign.Event{What: assign.ApprovalEvent, Key: a.Digest, Approval: &assign.Approval{Digest: a.Digest, By: "ann", At: h.now}})
+				h.fold(assign.Event{Kind: assign.ApprovalEvent, Key: a.Digest, Approval: &assign.Approval{Digest: a.Digest, By: "ann", At: h.now}})
 				h.seen.approvals++
 			}
 		}
@@ -130,10 +130,10 @@ func (h *history) step() {
 func (h *history) target(name, role string) {
 	t := fleet.Target{ID: idOf(name), Name: name, Labels: map[string]string{"role": role}, Standing: draw(h.t, "standing", fleet.Active, fleet.Active, fleet.Active, fleet.Active, fleet.Retired, fleet.Revoked, fleet.Pending)}
 	if draw(h.t, "gone", false, false, false, false, false, false, false, true) {
-		h.fold(assign.Event{What: assign.TargetEvent, Key: string(t.ID)})
+		h.fold(assign.Event{Kind: assign.TargetEvent, Key: string(t.ID)})
 		return
 	}
-	h.fold(assign.Event{What: assign.TargetEvent, Key: string(t.ID), Target: &t})
+	h.fold(assign.Event{Kind: assign.TargetEvent, Key: string(t.ID), Target: &t})
 }
 
 func (h *history) push(ref string) {
@@ -152,7 +152,7 @@ func (h *history) push(ref string) {
 		r.broken = "it does not parse"
 	}
 	h.w.commits[commit] = r
-	h.fold(assign.Event{What: assign.RefEvent, Key: ref, Ref: &assign.Ref{Commit: commit}})
+	h.fold(assign.Event{Kind: assign.RefEvent, Key: ref, Ref: &assign.Ref{Commit: commit}})
 }
 
 func (h *history) pin() {
@@ -161,7 +161,7 @@ func (h *history) pin() {
 	if draw(h.t, "ends", true, false) {
 		p.Until = h.now + 2000
 	}
-	h.fold(assign.Event{What: assign.PinEvent, Key: p.Key, Pin: &p})
+	h.fold(assign.Event{Kind: assign.PinEvent, Key: p.Key, Pin: &p})
 }
 
 // floor reports the assignment of an agent: its present one, or one that this hub does not have.
@@ -172,7 +172,7 @@ func (h *history) floor() {
 		have.Generation += 3
 		h.seen.behind++
 	}
-	h.fold(assign.Event{What: assign.MinimumGenerationEvent, Key: string(id), MinimumGeneration: &have})
+	h.fold(assign.Event{Kind: assign.MinimumGenerationEvent, Key: string(id), MinimumGeneration: &have})
 }
 
 // rebuild is a hub that lost its store: it gets the registry and the repository again, but the
@@ -184,7 +184,8 @@ func (h *history) rebuild() {
 		s.Fold(e)
 	}
 	for id, a := range h.has {
-		s.Fold(assign.Event{What: assign.MinimumGenerationEvent, Key: string(id), MinimumGeneration: &fleet.Have{Epoch: a.Epoch, Generation: a.Generation}})
+		s.Fold(assign.Event{Kind: assign.MinimumGenerationEvent, Key: string(id),
+			MinimumGeneration: &fleet.Have{Epoch: a.Epoch, Generation: a.Generation}})
 	}
 	h.s = s
 }
@@ -206,7 +207,7 @@ func (h *history) compute() {
 		}
 	}
 	h.alarms = out.Alarms
-	h.s.Took(out)
+	h.s.ApplyOutput(out)
 	for _, a := range out.Assignments {
 		h.has[a.Target] = a
 	}
@@ -240,16 +241,16 @@ func (h *history) anyOrder(in assign.Input, out assign.Output) {
 func (h *history) fromRegistry(out assign.Output) {
 	s := assign.NewState(h.s.Epoch, "main")
 	events := slices.Collect(maps.Values(h.latest))
-	slices.SortFunc(events, func(a, b assign.Event) int { return strings.Compare(string(a.What)+a.Key, string(b.What)+b.Key) })
+	slices.SortFunc(events, func(a, b assign.Event) int { return strings.Compare(string(a.Kind)+a.Key, string(b.Kind)+b.Key) })
 	events = append(events, h.tick...)
 	for id, f := range h.s.Input(h.now, nil).MinimumGenerations { // agents say it again
-		events = append(events, assign.Event{What: assign.MinimumGenerationEvent, Key: string(id), MinimumGeneration: &f})
+		events = append(events, assign.Event{Kind: assign.MinimumGenerationEvent, Key: string(id), MinimumGeneration: &f})
 	}
 	for _, e := range rapid.Permutation(events).Draw(h.t, "events") {
 		s.Fold(e)
 	}
 	for _, a := range h.s.Input(h.now, nil).Previous {
-		s.Fold(assign.Event{What: assign.AssignmentEvent, Key: string(a.Target), Assignment: &a})
+		s.Fold(assign.Event{Kind: assign.AssignmentEvent, Key: string(a.Target), Assignment: &a})
 	}
 	if string(s.Marshal()) != string(h.s.Marshal()) {
 		h.t.Fatalf("read anew the state is\n%s\nwas\n%s", s.Marshal(), h.s.Marshal())

@@ -71,11 +71,11 @@ const AllKey = "all"
 // InForce reports whether the freeze is in force at a time, in seconds since 1970.
 func (f Freeze) InForce(now int64) bool { return f.From <= now && (f.Until == 0 || now < f.Until) }
 
-// ApprovalHolds is the validity of an approval, in seconds.
-const ApprovalHolds = 24 * 60 * 60
+// ApprovalValidity is the validity of an approval, in seconds.
+const ApprovalValidity = 24 * 60 * 60
 
 // Approval is the approval by a user of the change with the digest in an Alarm. It is valid for
-// ApprovalHolds seconds.
+// ApprovalValidity seconds.
 type Approval struct {
 	Digest string `json:"digest"`
 	By     string `json:"by"`
@@ -109,8 +109,8 @@ type Configured struct {
 	Labels map[string]string // of the repository and of the registry
 	// Modules are in the order of the catalog. Targets may share the slice.
 	Modules []Module
-	// Exported are the uses of exported values by the modules. Targets may share the slice.
-	Exported []lang.Exported
+	// ExportUses are the uses of exported values by the modules. Targets may share the slice.
+	ExportUses []lang.Exported
 	// Errors are configuration errors for users, because of which the revision is unusable for the
 	// target.
 	Errors []string

@@ -10,7 +10,7 @@ import (
 )
 
 // readPins collects the pins in force, by target.
-func (c *computing) readPins() {
+func (c *computation) readPins() {
 	add := func(id fleet.TargetID, p fleet.Pin) {
 		if p.Until != 0 {
 			c.at(p.Until)
@@ -40,7 +40,7 @@ func (c *computing) readPins() {
 }
 
 // settlePins sorts the pins of a target and keeps one for each module and one for the whole target.
-func (c *computing) settlePins(d *decision) {
+func (c *computation) settlePins(d *decision) {
 	pins := c.pinsOf[d.target.ID]
 	slices.SortFunc(pins, func(a, b fleet.Pin) int {
 		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Ref, b.Ref), cmp.Compare(a.By, b.By), cmp.Compare(a.Until, b.Until), cmp.Compare(a.Reason, b.Reason))
@@ -57,7 +57,7 @@ func (c *computing) settlePins(d *decision) {
 }
 
 // boundPins blocks new pins above the limit. Pins that are in force already stay.
-func (c *computing) boundPins() {
+func (c *computation) boundPins() {
 	bound := c.in.MaxPinned
 	if bound == 0 {
 		bound = max(c.active/20, 3)
@@ -104,7 +104,7 @@ func (d *decision) follows() bool {
 }
 
 // pinned replaces the modules that have their own pin.
-func (c *computing) pinned(d *decision, list []fleet.Assigned) (out []fleet.Assigned, why string) {
+func (c *computation) pinned(d *decision, list []fleet.Assigned) (out []fleet.Assigned, why string) {
 	own := false
 	for _, p := range d.pins {
 		if p.Module == "" {
@@ -134,7 +134,7 @@ func (c *computing) pinned(d *decision, list []fleet.Assigned) (out []fleet.Assi
 
 // pinnedModule returns a module at the revision of its pin. Its own needs are those at that
 // revision. Needs from layers stay.
-func (c *computing) pinnedModule(d *decision, p fleet.Pin, m fleet.Assigned) (fleet.Assigned, string) {
+func (c *computation) pinnedModule(d *decision, p fleet.Pin, m fleet.Assigned) (fleet.Assigned, string) {
 	got, why := c.contents(d, p.Ref)
 	if why != "" {
 		return m, why

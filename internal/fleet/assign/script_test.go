@@ -90,28 +90,29 @@ func (x *story) run(line string, words []string) {
 	case "target":
 		x.target(words[1:])
 	case "forget":
-		x.fold(assign.Event{What: assign.TargetEvent, Key: string(idOf(arg(1)))})
+		x.fold(assign.Event{Kind: assign.TargetEvent, Key: string(idOf(arg(1)))})
 	case "push":
 		x.w.commits[commitOf(arg(2))] = parseModules(words[3:])
-		x.fold(assign.Event{What: assign.RefEvent, Key: arg(1), Ref: &assign.Ref{Commit: commitOf(arg(2))}})
+		x.fold(assign.Event{Kind: assign.RefEvent, Key: arg(1), Ref: &assign.Ref{Commit: commitOf(arg(2))}})
 	case "broken":
 		x.w.commits[commitOf(arg(1))] = revision{broken: strings.Join(words[2:], " ")}
 	case "lost":
-		x.fold(assign.Event{What: assign.RefEvent, Key: arg(1), Ref: &assign.Ref{Error: strings.Join(words[2:], " ")}})
+		x.fold(assign.Event{Kind: assign.RefEvent, Key: arg(1), Ref: &assign.Ref{Error: strings.Join(words[2:], " ")}})
 	case "pin":
 		x.pin(words[1:])
 	case "unpin":
-		x.fold(assign.Event{What: assign.PinEvent, Key: arg(1)})
+		x.fold(assign.Event{Kind: assign.PinEvent, Key: arg(1)})
 	case "freeze":
 		x.freeze(words[1:])
 	case "thaw":
-		x.fold(assign.Event{What: assign.FreezeEvent, Key: arg(1)})
+		x.fold(assign.Event{Kind: assign.FreezeEvent, Key: arg(1)})
 	case "approve":
 		x.approve(arg(1))
 	case "floor":
 		epoch, _ := strconv.ParseUint(arg(2), 10, 64)
 		generation, _ := strconv.ParseUint(arg(3), 10, 64)
-		x.fold(assign.Event{What: assign.MinimumGenerationEvent, Key: string(idOf(arg(1))), MinimumGeneration: &fleet.Have{Epoch: epoch, Generation: generation}})
+		x.fold(assign.Event{Kind: assign.MinimumGenerationEvent, Key: string(idOf(arg(1))),
+			MinimumGeneration: &fleet.Have{Epoch: epoch, Generation: generation}})
 	case "epoch":
 		epoch, _ := strconv.ParseUint(arg(1), 10, 64)
 		x.s.Begin(epoch)
@@ -137,7 +138,7 @@ func (x *story) target(words []string) {
 			t.Labels[k] = v
 		}
 	}
-	x.fold(assign.Event{What: assign.TargetEvent, Key: string(t.ID), Target: &t})
+	x.fold(assign.Event{Kind: assign.TargetEvent, Key: string(t.ID), Target: &t})
 }
 
 func (x *story) pin(words []string) {
@@ -153,7 +154,7 @@ func (x *story) pin(words []string) {
 			p.Key = v
 		}
 	}
-	x.fold(assign.Event{What: assign.PinEvent, Key: p.Key, Pin: &p})
+	x.fold(assign.Event{Kind: assign.PinEvent, Key: p.Key, Pin: &p})
 }
 
 func (x *story) freeze(words []string) {
@@ -166,13 +167,13 @@ func (x *story) freeze(words []string) {
 		f.Until, rest = x.now+x.seconds(v), rest[1:]
 	}
 	f.Reason = strings.Join(rest, " ")
-	x.fold(assign.Event{What: assign.FreezeEvent, Key: f.Key, Freeze: &f})
+	x.fold(assign.Event{Kind: assign.FreezeEvent, Key: f.Key, Freeze: &f})
 }
 
 func (x *story) approve(what string) {
 	for _, a := range x.last.Alarms {
 		if a.Module == "modules/"+what || what == "pins" && a.Kind == assign.TooManyPinned {
-			x.fold(assign.Event{What: assign.ApprovalEvent, Key: a.Digest, Approval: &assign.Approval{Digest: a.Digest, By: "ann", At: x.now}})
+			x.fold(assign.Event{Kind: assign.ApprovalEvent, Key: a.Digest, Approval: &assign.Approval{Digest: a.Digest, By: "ann", At: x.now}})
 			return
 		}
 	}
@@ -193,7 +194,7 @@ func (x *story) seconds(text string) int64 {
 func (x *story) tick(line, d string) {
 	x.now += x.seconds(d)
 	x.last = assign.Compute(x.w.input(x.s, x.now))
-	x.s.Took(x.last)
+	x.s.ApplyOutput(x.last)
 	fmt.Fprintf(&x.out, "> %s\n", line)
 	for _, a := range x.last.Assignments {
 		x.show(a)

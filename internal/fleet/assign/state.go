@@ -9,20 +9,20 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// A What is the kind of object that an event is about.
-type What string
+// EventKind is the kind of object that an event is about.
+type EventKind string
 
 // The kinds of objects, with their key.
 const (
-	TargetEvent            What = "target" // a change of the registry; key: target ID
-	PinEvent               What = "pin"
-	FreezeEvent            What = "freeze"
-	BinaryEvent            What = "program"
-	RefEvent               What = "ref" // a new result for a branch or tag; key: its name
-	ApprovalEvent          What = "approval"
-	MinimumGenerationEvent What = "floor"      // the proved assignment of an agent; key: target ID
-	ExportsEvent           What = "exports"    // the exported values of a target; key: target ID
-	AssignmentEvent        What = "assignment" // an assignment in the store; key: target ID
+	TargetEvent            EventKind = "target" // a change of the registry; key: target ID
+	PinEvent               EventKind = "pin"
+	FreezeEvent            EventKind = "freeze"
+	BinaryEvent            EventKind = "program"
+	RefEvent               EventKind = "ref" // a new result for a branch or tag; key: its name
+	ApprovalEvent          EventKind = "approval"
+	MinimumGenerationEvent EventKind = "floor"      // the proved assignment of an agent; key: target ID
+	ExportsEvent           EventKind = "exports"    // the exported values of a target; key: target ID
+	AssignmentEvent        EventKind = "assignment" // an assignment in the store; key: target ID
 )
 
 // Event contains the complete present value of one object, in the field of its kind. If the object
@@ -31,7 +31,7 @@ type Event struct {
 	// Rev is the revision of the entry: of two events about the same object, the higher revision
 	// wins. Minimum generations and assignments have their own order.
 	Rev  uint64
-	What What
+	Kind EventKind
 	Key  string
 
 	Target            *fleet.Target
@@ -101,7 +101,7 @@ func NewState(epoch uint64, branch string) *State {
 
 // Fold applies an event. Events may be repeated and in any order.
 func (s *State) Fold(e Event) {
-	switch e.What {
+	switch e.Kind {
 	case TargetEvent:
 		s.targets.put(e.Key, e.Rev, e.Target)
 	case PinEvent:
@@ -133,8 +133,8 @@ func (s *State) assigned(a fleet.Assignment) {
 	}
 }
 
-// Took applies the result of a computation after it became durable.
-func (s *State) Took(out Output) {
+// ApplyOutput applies the result of a computation after it became durable.
+func (s *State) ApplyOutput(out Output) {
 	for _, a := range out.Assignments {
 		s.assigned(a)
 	}

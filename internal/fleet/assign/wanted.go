@@ -40,7 +40,7 @@ func EnrolledText(targets []fleet.Target) []byte {
 // Contents for other enrolled targets. Until they are compiled, Compute changes no target that
 // follows them.
 func Needed(in Input) []string {
-	c := &computing{in: in, digest: EnrolledDigest(in.Targets), pinsOf: map[fleet.TargetID][]fleet.Pin{}}
+	c := &computation{in: in, digest: EnrolledDigest(in.Targets), pinsOf: map[fleet.TargetID][]fleet.Pin{}}
 	c.targets()
 	c.readPins()
 	refs := []string{in.Branch}
@@ -62,7 +62,7 @@ func Needed(in Input) []string {
 }
 
 // branch raises the alarm about the fleet's branch.
-func (c *computing) branch() {
+func (c *computation) branch() {
 	if r := c.in.Refs[c.in.Branch]; r.Error != "" || r.Commit == "" {
 		c.alarms.say(Unreadable, "The hub cannot read the branch %s, so assignments do not change: %s.", c.in.Branch,
 			cmp.Or(r.Error, "the hub has not read it yet"))
@@ -70,7 +70,7 @@ func (c *computing) branch() {
 }
 
 // contents returns the Contents for a ref. why is the reason why they are unusable, or "".
-func (c *computing) contents(d *decision, ref string) (got Contents, why string) {
+func (c *computation) contents(d *decision, ref string) (got Contents, why string) {
 	found := c.in.Refs[ref]
 	if ref != c.in.Branch && (found.Error != "" || found.Commit == "") {
 		c.alarms.add(Unresolved, d.target.ID, "Targets are pinned to %s, which cannot be resolved: %s.", ref,
@@ -96,7 +96,7 @@ func (c *computing) contents(d *decision, ref string) (got Contents, why string)
 }
 
 // wanted returns the desired assignment of an active target. why is the obstacle, or "".
-func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
+func (c *computation) wanted(d *decision) (want fleet.Assignment, why string) {
 	t, ref := d.target, c.in.Branch
 	if len(d.pins) > 0 && d.pins[0].Module == "" {
 		ref = d.pins[0].Ref
@@ -137,7 +137,7 @@ func (c *computing) wanted(d *decision) (want fleet.Assignment, why string) {
 }
 
 // top returns the root bundle for all targets that follow a ref, without a rollout.
-func (c *computing) top(ref string, got Contents) fleet.Assigned {
+func (c *computation) top(ref string, got Contents) fleet.Assigned {
 	top, known := c.tops[ref]
 	if !known {
 		top = fleet.Assigned{Revision: got.at(ref), Bundle: got.Top, Proof: got.proof("")}
@@ -185,7 +185,7 @@ func (r Contents) proof(directory string) *fleet.Bundle {
 
 // modules returns the modules of a target with their bundles. Targets with the same configuration
 // share the list.
-func (c *computing) modules(key listKey, got Contents, conf Configured) (list []fleet.Assigned, why string) {
+func (c *computation) modules(key listKey, got Contents, conf Configured) (list []fleet.Assigned, why string) {
 	if key.count = len(conf.Modules); key.count > 0 {
 		key.first = &conf.Modules[0]
 	}
@@ -213,7 +213,7 @@ type carriedKey struct {
 // carry keeps the revisions of unchanged bundles, so a commit that changes nothing for a target
 // causes no new assignment. If a module changes, the root bundle gets the new commit even if it is
 // unchanged: the assignment belongs to that commit.
-func (c *computing) carry(d *decision, want *fleet.Assignment) {
+func (c *computation) carry(d *decision, want *fleet.Assignment) {
 	if d.was == nil || d.was.Withdrawn != "" {
 		return
 	}
@@ -223,7 +223,7 @@ func (c *computing) carry(d *decision, want *fleet.Assignment) {
 	}
 }
 
-func (c *computing) carryModules(d *decision, want *fleet.Assignment) {
+func (c *computation) carryModules(d *decision, want *fleet.Assignment) {
 	if len(want.Modules) == 0 || len(d.was.Modules) == 0 {
 		return
 	}

@@ -142,7 +142,7 @@ func TestEveryRoute(t *testing.T) {
 	try(c.SetRequestPolicy(ctx, document.RequestPolicyChange{What: fleet.RequestSuspect, Answer: fleet.Allow}))
 	try(c.DecideRequest(ctx, "web1", "suspect", false, document.RequestDecision{}))
 	try(c.DecideRequest(ctx, "web1", "suspect", true, document.RequestDecision{}))
-	hub.Open = func(access.Who, fleet.TargetID, bool) (io.ReadWriteCloser, error) {
+	hub.Open = func(access.Principal, fleet.TargetID, bool) (io.ReadWriteCloser, error) {
 		near, far := net.Pipe()
 		return near, far.Close()
 	}
@@ -222,7 +222,8 @@ func TestFollowGoesOn(t *testing.T) {
 		kinds = append(kinds, e.Kind)
 		switch len(kinds) {
 		case 3:
-			return hub.Freeze(t.Context(), access.Who{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", document.FreezeRequest{}) // the first stream breaks here
+			return hub.Freeze(t.Context(), access.Principal{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa",
+				document.FreezeRequest{}) // the first stream breaks here
 		case 4:
 			return enough
 		}
@@ -251,8 +252,8 @@ func TestSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := hub.Handler()
-	h.Authenticate = func(*http.Request) (access.Who, error) {
-		return access.Somebody("root", "socket", access.Admins), nil
+	h.Authenticate = func(*http.Request) (access.Principal, error) {
+		return access.NewPrincipal("root", "socket", access.Admins), nil
 	}
 	server := &httptest.Server{Listener: l, Config: api.Server(h)}
 	server.Start()

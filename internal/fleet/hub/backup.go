@@ -53,7 +53,7 @@ const lastBackup = "backup/last"
 
 // SaveState returns the state that hubs share. Hubs may change it at the same time: each entry is
 // consistent, but two entries may be from different moments.
-func (h *Hub) SaveState(ctx context.Context, _ access.Who) (document.HubState, error) {
+func (h *Hub) SaveState(ctx context.Context, _ access.Principal) (document.HubState, error) {
 	now := h.now().UnixNano()
 	d := document.HubState{Format: document.HubStateFormat, Fleet: h.set.Fleet, Hub: h.set.Name, At: now, Buckets: map[string]map[string]string{}}
 	for _, name := range savedBuckets {
@@ -74,7 +74,7 @@ func (h *Hub) SaveState(ctx context.Context, _ access.Who) (document.HubState, e
 
 // BackupSaved records that a backup was stored. The argument at is the time in the state that
 // SaveState returned, in ns since 1970. A backup counts only when it is stored.
-func (h *Hub) BackupSaved(ctx context.Context, by access.Who, at int64) error {
+func (h *Hub) BackupSaved(ctx context.Context, by access.Principal, at int64) error {
 	if at <= 0 || at > h.now().UnixNano() {
 		return &api.Refusal{Status: http.StatusBadRequest, Why: "cannot record a backup with a time in the future",
 			Hint: "Use the time in the backup"}

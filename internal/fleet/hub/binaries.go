@@ -40,7 +40,7 @@ func (h *Hub) Binaries(context.Context) ([]document.BinarySetting, error) {
 
 // SetBinary stores which binary the agents of some targets must run. It replaces an earlier setting
 // for the same selection.
-func (h *Hub) SetBinary(ctx context.Context, by access.Who, r document.BinaryRequest, targets []fleet.TargetID) error {
+func (h *Hub) SetBinary(ctx context.Context, by access.Principal, r document.BinaryRequest, targets []fleet.TargetID) error {
 	for _, arch := range slices.Sorted(maps.Keys(r.Binary.Files)) {
 		if !h.content.Has(r.Binary.Files[arch]) {
 			return &api.Refusal{Status: http.StatusConflict, Why: fmt.Sprintf("cannot upgrade agents to %s: this hub does not have the binary for %s", r.Binary.Version, arch),
@@ -61,7 +61,7 @@ func (h *Hub) SetBinary(ctx context.Context, by access.Who, r document.BinaryReq
 
 // onBinarySet passes a changed setting to the leader's computation, if this hub leads.
 func (h *Hub) onBinarySet(key string, p assign.BinarySetting, rev uint64, gone bool) {
-	h.tell(assign.Event{Rev: rev, What: assign.BinaryEvent, Key: key, Binary: unless(gone, &p)})
+	h.tell(assign.Event{Rev: rev, Kind: assign.BinaryEvent, Key: key, Binary: unless(gone, &p)})
 }
 
 // takeFile stores an uploaded binary of a user with the right admin, and answers with its digest.
@@ -73,7 +73,8 @@ func (h *Hub) takeFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	audit := func(outcome string) error {
-		return h.trail.Append(context.WithoutCancel(r.Context()), access.Entry{Who: who.Name, How: who.How, What: "POST " + uploadPath, Outcome: outcome, From: r.RemoteAddr})
+		return h.trail.Append(context.WithoutCancel(r.Context()),
+			access.Entry{User: who.Name, Credential: who.Credential, Operation: "POST " + uploadPath, Outcome: outcome, From: r.RemoteAddr})
 	}
 	if !who.May(access.Admin) {
 		_ = audit(access.Denied)

@@ -44,7 +44,8 @@ type claims struct {
 
 func newClaims(h *Hub) *claims {
 	return &claims{
-		store: h.stores["notices"], exchange: h.exchange, now: h.now, active: h.active, newest: h.view.Newest, proved: h.onCloned, released: h.onReleased, cloned: map[fleet.TargetID]bool{},
+		store: h.stores["notices"], exchange: h.exchange, now: h.now, active: h.active, newest: h.view.NewestReport,
+		proved: h.onCloned, released: h.onReleased, cloned: map[fleet.TargetID]bool{},
 		pace: targetLimiter{every: rate.Every(claimEvery), burst: claimBurst}, ready: make(chan struct{}),
 	}
 }

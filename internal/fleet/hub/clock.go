@@ -17,7 +17,7 @@ func (h *Hub) clockOf(ctx context.Context, id fleet.TargetID, clock time.Time) {
 	if !wrong {
 		ahead = 0
 	}
-	h.view.Clock(id, ahead)
+	h.view.RecordClock(id, ahead)
 	h.mu.Lock()
 	was := h.skewed[id]
 	if wrong && h.skewed == nil {

@@ -29,7 +29,7 @@ func (h *Hub) markCloned(ctx context.Context, id fleet.TargetID, copies []fleet.
 	if err != nil || !r.Proved {
 		return err // an operator has decided in the meantime
 	}
-	by := access.Somebody("hub "+h.set.Name, "certificate")
+	by := access.NewPrincipal("hub "+h.set.Name, "certificate")
 	was := false
 	err = h.edit(ctx, by, id, func(t *fleet.Target) error {
 		if was = t.Cloned(); was {

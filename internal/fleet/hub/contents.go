@@ -226,17 +226,17 @@ func (h *Hub) understand(c *assign.Contents, parts []fleet.Assigned, targets []f
 		return err
 	}
 	c.Targets = assign.TargetsOf(all)
-	belong, alike := make(map[string]view.Belongs, len(all)), map[string]view.Belongs{}
+	belong, alike := make(map[string]view.Memberships, len(all)), map[string]view.Memberships{}
 	for _, t := range all {
 		key := fmt.Sprintf("%q%q", t.Roles, t.Groups)
 		b, known := alike[key]
 		if !known {
-			b = view.Belongs{Roles: t.Roles, Groups: t.Groups}
+			b = view.Memberships{Roles: t.Roles, Groups: t.Groups}
 			alike[key] = b
 		}
 		belong[t.Name] = b
 	}
-	h.view.Belong(belong)
+	h.view.SetMemberships(belong)
 	return nil
 }
 

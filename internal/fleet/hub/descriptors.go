@@ -57,7 +57,7 @@ func limited(next http.Handler) http.Handler {
 }
 
 // authenticate returns the user of a request. A valid token keeps the connection open.
-func (h *Hub) authenticate(r *http.Request) (access.Who, error) {
+func (h *Hub) authenticate(r *http.Request) (access.Principal, error) {
 	who, err := h.gate.Authenticate(r)
 	if err != nil || who.Name == "" {
 		return who, err

@@ -24,7 +24,7 @@ const (
 // OpenExecutor opens a stream to the executor of a target over the bus, through any hub. The header
 // states whether the stream may change the target; the caller has checked the right of the user.
 // Agents accept such a header only from hubs.
-func (h *Hub) OpenExecutor(ctx context.Context, by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+func (h *Hub) OpenExecutor(ctx context.Context, by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
 	t, err := h.trusted(ctx, id)
 	if err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func (h *Hub) confirmExports(ctx context.Context, from fleet.TargetID, rev uint6
 
 // onExported passes changed values to the leader's computation, if this hub leads.
 func (h *Hub) onExported(key string, e exportRecord, rev uint64, gone bool) {
-	h.tell(assign.Event{Rev: rev, What: assign.ExportsEvent, Key: key, Exports: unless(gone, &e.Values)})
+	h.tell(assign.Event{Rev: rev, Kind: assign.ExportsEvent, Key: key, Exports: unless(gone, &e.Values)})
 }
 
 // exportText lists the names of changed outputs. It omits the values, since they may be long.

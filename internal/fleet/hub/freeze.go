@@ -15,25 +15,25 @@ import (
 // target is frozen as long as one of them is in force.
 
 // Freeze refuses changes of a target. A second freeze replaces the first.
-func (h *Hub) Freeze(ctx context.Context, by access.Who, id fleet.TargetID, r document.FreezeRequest) error {
+func (h *Hub) Freeze(ctx context.Context, by access.Principal, id fleet.TargetID, r document.FreezeRequest) error {
 	err := h.putFreeze(ctx, by, assign.Freeze{Key: string(id), Targets: []fleet.TargetID{id}}, r)
 	return h.did(ctx, by, fleet.Froze, id, "", r.Reason, err)
 }
 
 // Unfreeze removes the freeze of a target. Without a freeze it does nothing.
-func (h *Hub) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error {
+func (h *Hub) Unfreeze(ctx context.Context, by access.Principal, id fleet.TargetID) error {
 	return h.did(ctx, by, fleet.Unfroze, id, "", "", h.freezes.remove(ctx, string(id)))
 }
 
 // FreezeAll refuses changes of all targets, also of targets that enrol later. A second freeze of
 // the fleet replaces the first.
-func (h *Hub) FreezeAll(ctx context.Context, by access.Who, r document.FreezeRequest) error {
+func (h *Hub) FreezeAll(ctx context.Context, by access.Principal, r document.FreezeRequest) error {
 	err := h.putFreeze(ctx, by, assign.Freeze{Key: assign.AllKey}, r)
 	return h.did(ctx, by, fleet.Froze, "", "", "all targets: "+r.Reason, err)
 }
 
 // UnfreezeAll removes the freeze of the fleet. Freezes of single targets remain.
-func (h *Hub) UnfreezeAll(ctx context.Context, by access.Who) error {
+func (h *Hub) UnfreezeAll(ctx context.Context, by access.Principal) error {
 	return h.did(ctx, by, fleet.Unfroze, "", "", "all targets", h.freezes.remove(ctx, assign.AllKey))
 }
 
@@ -48,7 +48,7 @@ func (h *Hub) FrozenAll(context.Context) (*document.FleetFreeze, error) {
 
 // putFreeze writes a freeze and replaces any earlier one. It stores the start in At only for
 // display: a freeze is in force at once, also on a hub whose clock is behind.
-func (h *Hub) putFreeze(ctx context.Context, by access.Who, f assign.Freeze, r document.FreezeRequest) error {
+func (h *Hub) putFreeze(ctx context.Context, by access.Principal, f assign.Freeze, r document.FreezeRequest) error {
 	f.At, f.Reason, f.By = h.now().UnixNano(), r.Reason, by.Name
 	if r.For > 0 {
 		f.Until = h.now().Add(time.Duration(r.For)).Unix()

@@ -305,12 +305,12 @@ func (h *Hub) makeMirrors() {
 		}
 	}
 	h.freezes.changed = func(key string, f assign.Freeze, rev uint64, gone bool) {
-		h.tell(assign.Event{Rev: rev, What: assign.FreezeEvent, Key: key, Freeze: unless(gone, &f)})
+		h.tell(assign.Event{Rev: rev, Kind: assign.FreezeEvent, Key: key, Freeze: unless(gone, &f)})
 	}
 	h.binaries.changed = h.onBinarySet
 	h.refs.changed = func(_ string, r namedRef, rev uint64, gone bool) {
 		if !gone {
-			h.tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
+			h.tell(assign.Event{Rev: rev, Kind: assign.RefEvent, Key: r.Name, Ref: r.ref()})
 		}
 	}
 	h.exports.changed, h.exporting, h.reporting = h.onExported, exportPaces(), reportPaces()
@@ -321,10 +321,10 @@ func (h *Hub) makeMirrors() {
 	h.requestPolicies = newMirror(settings, "askpolicy/", parseRequestPolicy)
 	h.sources.changed = func(string, Repository, uint64, bool) { h.refollow() }
 	h.approvals.changed = func(key string, a assign.Approval, rev uint64, gone bool) {
-		h.tell(assign.Event{Rev: rev, What: assign.ApprovalEvent, Key: key, Approval: unless(gone, &a)})
+		h.tell(assign.Event{Rev: rev, Kind: assign.ApprovalEvent, Key: key, Approval: unless(gone, &a)})
 	}
 	h.minimumGenerations.changed = func(key string, f fleet.Have, rev uint64, gone bool) {
-		h.tell(assign.Event{Rev: rev, What: assign.MinimumGenerationEvent, Key: key, MinimumGeneration: unless(gone, &f)})
+		h.tell(assign.Event{Rev: rev, Kind: assign.MinimumGenerationEvent, Key: key, MinimumGeneration: unless(gone, &f)})
 	}
 }
 

@@ -179,7 +179,7 @@ func missingHubs(ctx context.Context, h *Hub) error {
 func (h *Hub) MayChange() error { return h.lacksMost("change anything now") }
 
 // RetireHub removes a hub from the fleet.
-func (h *Hub) RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error {
+func (h *Hub) RetireHub(ctx context.Context, by access.Principal, name string, r document.HubRetirement) error {
 	if err := h.retireHub(ctx, name, by.Name, r); err != nil {
 		if refused, ok := errors.AsType[*pki.Refusal](err); ok {
 			return &api.Refusal{Status: refused.Status, Why: refused.Text, Hint: "List the hubs: fettle hub list"}

@@ -61,7 +61,8 @@ func (h *Hub) incompatibleAlarms() []assign.Alarm {
 	var out []assign.Alarm
 	for text, ids := range of {
 		slices.Sort(ids)
-		out = append(out, assign.Alarm{Kind: assign.Incompatible, Text: text, Targets: ids[:min(len(ids), assign.MaxNamed)], Count: len(ids)})
+		out = append(out, assign.Alarm{Kind: assign.Incompatible, Text: text,
+			Targets: ids[:min(len(ids), assign.MaxAlarmTargets)], Count: len(ids)})
 	}
 	slices.SortFunc(out, func(a, b assign.Alarm) int { return slices.Compare([]byte(a.Text), []byte(b.Text)) })
 	return out

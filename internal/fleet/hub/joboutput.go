@@ -85,7 +85,7 @@ func awaited(ctx context.Context, jobs *mirror[Job], id string, from fleet.Targe
 }
 
 // CancelJob cancels a job for the targets that have not started it.
-func (h *Hub) CancelJob(ctx context.Context, by access.Who, id string) error {
+func (h *Hub) CancelJob(ctx context.Context, by access.Principal, id string) error {
 	r, err := h.jobs.change(ctx, id, func(r *Job) error {
 		begun := slices.ContainsFunc(slices.Collect(maps.Values(r.Answers)), func(a JobAnswer) bool { return a.Accepted })
 		if r.CancelledBy != "" || !r.open(h.now().Unix()) && !begun {

@@ -17,7 +17,7 @@ import (
 const jobLifetime = 7 * 24 * time.Hour
 
 // CreateJob stores a job until each target has acknowledged it, or it expires.
-func (h *Hub) CreateJob(ctx context.Context, by access.Who, job document.JobRequest, targets []fleet.TargetID) (document.Job, error) {
+func (h *Hub) CreateJob(ctx context.Context, by access.Principal, job document.JobRequest, targets []fleet.TargetID) (document.Job, error) {
 	pending := slices.Compact(slices.Sorted(slices.Values(targets)))
 	now := h.now()
 	life := cmp.Or(time.Duration(job.Expires), jobLifetime)

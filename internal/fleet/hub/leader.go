@@ -184,7 +184,7 @@ func (l *leader) step(ctx context.Context) (next time.Time, err error) {
 	if err := l.write(ctx, out.Assignments); err != nil {
 		return now, err
 	}
-	l.state.Took(out)
+	l.state.ApplyOutput(out)
 	l.forget(in)
 	l.progress.made(time.Now())
 	l.offer(out.Alarms)

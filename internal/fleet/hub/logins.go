@@ -47,7 +47,7 @@ func (h *Hub) Users(ctx context.Context) ([]document.User, error) {
 }
 
 // SetUser creates or changes a user. The roles apply to existing logins at once.
-func (h *Hub) SetUser(ctx context.Context, by access.Who, r document.UserRequest) error {
+func (h *Hub) SetUser(ctx context.Context, by access.Principal, r document.UserRequest) error {
 	p := access.User{Name: r.Name, Locked: r.Locked, Changed: h.now().Unix(), By: by.Name}
 	for _, role := range r.Roles {
 		p.Roles = append(p.Roles, access.Role(role))
@@ -81,7 +81,8 @@ func (h *Hub) Logins(ctx context.Context, name string) ([]document.Login, error)
 		if b.User != name {
 			continue
 		}
-		l := document.Login{ID: b.Prefix(), Roles: []string{}, Made: b.Made * 1e9, By: b.By, Expires: b.Expires * 1e9, Revoked: b.Revoked * 1e9, Note: b.Note}
+		l := document.Login{ID: b.Prefix(), Roles: []string{}, Made: b.Created * 1e9, By: b.By, Expires: b.Expires * 1e9,
+			Revoked: b.Revoked * 1e9, Note: b.Note}
 		for _, r := range b.Roles {
 			l.Roles = append(l.Roles, string(r))
 		}
@@ -100,7 +101,7 @@ func nobodyCalled(name string) error {
 
 // RevokeLogin revokes one token of a user. Every hub reads the store at each use of a token, so the
 // token is refused from now on. Revoking it again has no effect.
-func (h *Hub) RevokeLogin(ctx context.Context, _ access.Who, name, id string) error {
+func (h *Hub) RevokeLogin(ctx context.Context, _ access.Principal, name, id string) error {
 	key := access.BearerKey(access.BearerID(id))
 	for {
 		e, err := h.stores["people"].Get(ctx, key)
@@ -127,7 +128,7 @@ func (h *Hub) RevokeLogin(ctx context.Context, _ access.Who, name, id string) er
 
 // CreateLogin creates a token for a user. Only the answer contains its secret: the store has a
 // digest.
-func (h *Hub) CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error) {
+func (h *Hub) CreateLogin(ctx context.Context, by access.Principal, name string, r document.LoginRequest) (document.NewLogin, error) {
 	users := h.stores["people"]
 	e, err := users.Get(ctx, access.UserKey(name))
 	if errors.Is(err, fleet.ErrNotFound) {

@@ -119,27 +119,28 @@ func (h *Hub) noteNotices(ctx context.Context, r document.Notification, was, is 
 }
 
 // seen returns the present conditions and the new events for a rule.
-func (h *Hub) seen(ctx context.Context, r document.Notification, cursor string, blind map[string]bool) (notify.Seen, error) {
-	seen := notify.Seen{Now: h.now().UnixNano(), Blind: blind, Cursor: cursor}
+func (h *Hub) seen(ctx context.Context, r document.Notification, cursor string, blind map[string]bool) (notify.Observation, error) {
+	seen := notify.Observation{Now: h.now().UnixNano(), Unobservable: blind, Cursor: cursor}
 	chosen, err := h.chosen(ctx, r)
 	if err != nil {
 		return seen, err
 	}
 	for _, t := range chosen {
-		if t.Standing == fleet.Active && notify.Tells(r, string(t.State)) {
+		if t.Standing == fleet.Active && notify.SelectsCondition(r, string(t.State)) {
 			seen.Conditions = append(seen.Conditions, ofTarget(t))
 		}
 	}
 	has := func(id fleet.TargetID) bool { return chosen[id].ID != "" }
 	for _, a := range h.alarmsNow() {
-		if notify.Tells(r, string(a.Kind)) && (len(r.Select) == 0 || slices.ContainsFunc(a.Targets, has)) {
+		if notify.SelectsCondition(r, string(a.Kind)) && (len(r.Select) == 0 || slices.ContainsFunc(a.Targets, has)) {
 			seen.Conditions = append(seen.Conditions, ofAlarm(a, seen.Now))
 		}
 	}
-	if notify.Tells(r, notify.OfHub) && len(r.Select) == 0 {
+	if notify.SelectsCondition(r, notify.HubProblem) && len(r.Select) == 0 {
 		for _, c := range h.Health(ctx).Checks {
 			if c.Error != "" {
-				seen.Conditions = append(seen.Conditions, notify.Item{Key: "hub/" + h.set.Name + "/" + c.Name, NoticeItem: document.NoticeItem{Kind: notify.OfHub, Name: h.set.Name, Text: c.Name + ": " + c.Error, At: seen.Now}})
+				seen.Conditions = append(seen.Conditions, notify.Item{Key: "hub/" + h.set.Name + "/" + c.Name,
+					NoticeItem: document.NoticeItem{Kind: notify.HubProblem, Name: h.set.Name, Text: c.Name + ": " + c.Error, At: seen.Now}})
 			}
 		}
 	}
@@ -150,7 +151,8 @@ func (h *Hub) seen(ctx context.Context, r document.Notification, cursor string, 
 // selection and without states needs none of them.
 func (h *Hub) chosen(ctx context.Context, r document.Notification) (map[fleet.TargetID]document.Target, error) {
 	out := map[fleet.TargetID]document.Target{}
-	if len(r.Select) == 0 && !slices.ContainsFunc(notify.States(), func(s document.State) bool { return notify.Tells(r, string(s)) }) {
+	if len(r.Select) == 0 && !slices.ContainsFunc(notify.States(),
+		func(s document.State) bool { return notify.SelectsCondition(r, string(s)) }) {
 		return out, nil
 	}
 	for offset := 0; ; offset += view.MaxPage {
@@ -191,7 +193,7 @@ func ofAlarm(a assign.Alarm, now int64) notify.Item {
 }
 
 // seenEvents adds the events after the cursor. A new rule starts with the next event.
-func (h *Hub) seenEvents(ctx context.Context, r document.Notification, has func(fleet.TargetID) bool, seen *notify.Seen) error {
+func (h *Hub) seenEvents(ctx context.Context, r document.Notification, has func(fleet.TargetID) bool, seen *notify.Observation) error {
 	var kinds []string
 	for _, k := range notify.Events() {
 		if slices.Contains(r.On, k) {

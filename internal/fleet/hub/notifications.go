@@ -25,7 +25,8 @@ func (h *Hub) Notifications(context.Context) ([]document.NotificationState, erro
 	out := []document.NotificationState{}
 	for _, r := range h.notifications.values() {
 		s, _, _ := h.notices.get(r.Name)
-		d := document.NotificationState{Rule: r, Holds: len(s.Held), Sent: s.Done, Last: s.Made, Lost: s.Lost, Waiting: []document.WaitingNotice{}}
+		d := document.NotificationState{Rule: r, Holds: len(s.Conditions), Sent: s.Delivered, Last: s.LastNotice,
+			Lost: s.Lost, Waiting: []document.WaitingNotice{}}
 		for _, n := range s.Notices {
 			d.Error = cmp.Or(d.Error, n.Error)
 			d.Waiting = append(d.Waiting, document.WaitingNotice{ID: n.ID, At: n.At, Subject: notify.Compose(h.set.Fleet, r, n).Subject, Tries: n.Tries, Error: n.Error, Approve: n.Waits && n.Approved == ""})
@@ -37,7 +38,7 @@ func (h *Hub) Notifications(context.Context) ([]document.NotificationState, erro
 
 // SetNotification creates a rule, or replaces the rule of that name. It does not repeat notices
 // that were sent already.
-func (h *Hub) SetNotification(ctx context.Context, by access.Who, r document.Notification) error {
+func (h *Hub) SetNotification(ctx context.Context, by access.Principal, r document.Notification) error {
 	r.By, r.Changed = by.Name, h.now().UnixNano()
 	if err := notify.Check(r); err != nil {
 		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "See: fettle notify set --help"}
@@ -59,7 +60,7 @@ func (h *Hub) rule(name string) (document.Notification, error) {
 }
 
 // RemoveNotification removes a rule and its notices that are not sent yet.
-func (h *Hub) RemoveNotification(ctx context.Context, _ access.Who, name string) error {
+func (h *Hub) RemoveNotification(ctx context.Context, _ access.Principal, name string) error {
 	if _, err := h.rule(name); err != nil {
 		return err
 	}
@@ -67,7 +68,7 @@ func (h *Hub) RemoveNotification(ctx context.Context, _ access.Who, name string)
 }
 
 // TestNotification sends an example by a rule and returns the error of the delivery.
-func (h *Hub) TestNotification(ctx context.Context, _ access.Who, name string) error {
+func (h *Hub) TestNotification(ctx context.Context, _ access.Principal, name string) error {
 	r, err := h.rule(name)
 	if err != nil {
 		return err
@@ -80,7 +81,7 @@ func (h *Hub) TestNotification(ctx context.Context, _ access.Who, name string) e
 }
 
 // DecideNotice approves or discards a notice that waits for a decision.
-func (h *Hub) DecideNotice(ctx context.Context, by access.Who, id string, deny bool) error {
+func (h *Hub) DecideNotice(ctx context.Context, by access.Principal, id string, deny bool) error {
 	for _, r := range h.notifications.values() {
 		s, _, _ := h.notices.get(r.Name)
 		if _, ok := s.Approve(id, by.Name, deny); !ok {
@@ -111,7 +112,7 @@ func (h *Hub) Alarms(context.Context) ([]document.Alarm, error) {
 }
 
 // ApproveAlarm approves the change that an alarm blocks.
-func (h *Hub) ApproveAlarm(ctx context.Context, by access.Who, digest string) error {
+func (h *Hub) ApproveAlarm(ctx context.Context, by access.Principal, digest string) error {
 	found := slices.ContainsFunc(h.alarmsNow(), func(a assign.Alarm) bool { return a.Digest == digest && digest != "" })
 	if !found {
 		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find an alarm with the digest %.80q that waits for approval", digest),

@@ -17,8 +17,8 @@ func (h *Hub) followPresence(ctx context.Context) error {
 	}
 	return h.joint().Exchange().FollowPresence(ctx, presentEvery, func(id fleet.TargetID, here bool) {
 		if here {
-			h.view.Heard(id, h.now())
+			h.view.RecordContact(id, h.now())
 		}
-		h.view.Connected(id, here || h.exchange.Here(id))
+		h.view.RecordConnection(id, here || h.exchange.Here(id))
 	})
 }

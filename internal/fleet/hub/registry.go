@@ -81,7 +81,7 @@ func (h *Hub) parseTarget(b []byte) (t fleet.Target, err error) {
 
 // onTarget handles a change of the registry. It disconnects a target that is not active any longer.
 func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
-	h.tell(assign.Event{Rev: rev, What: assign.TargetEvent, Key: key, Target: unless(gone, &t)})
+	h.tell(assign.Event{Rev: rev, Kind: assign.TargetEvent, Key: key, Target: unless(gone, &t)})
 	if h.pins.changed(key, t) {
 		h.refollow()
 	}
@@ -206,28 +206,28 @@ func (h *Hub) tell(e assign.Event) {
 // tellAll passes the whole present state as events.
 func (h *Hub) tellAll(tell func(assign.Event)) {
 	h.targets.each(func(key string, t fleet.Target, rev uint64) {
-		tell(assign.Event{Rev: rev, What: assign.TargetEvent, Key: key, Target: &t})
+		tell(assign.Event{Rev: rev, Kind: assign.TargetEvent, Key: key, Target: &t})
 	})
 	h.assignments.each(func(key string, g assignmentRecord, rev uint64) {
-		tell(assign.Event{Rev: rev, What: assign.AssignmentEvent, Key: key, Assignment: &g.assignment})
+		tell(assign.Event{Rev: rev, Kind: assign.AssignmentEvent, Key: key, Assignment: &g.assignment})
 	})
 	h.freezes.each(func(key string, f assign.Freeze, rev uint64) {
-		tell(assign.Event{Rev: rev, What: assign.FreezeEvent, Key: key, Freeze: &f})
+		tell(assign.Event{Rev: rev, Kind: assign.FreezeEvent, Key: key, Freeze: &f})
 	})
 	h.binaries.each(func(key string, p assign.BinarySetting, rev uint64) {
-		tell(assign.Event{Rev: rev, What: assign.BinaryEvent, Key: key, Binary: &p})
+		tell(assign.Event{Rev: rev, Kind: assign.BinaryEvent, Key: key, Binary: &p})
 	})
 	h.approvals.each(func(key string, a assign.Approval, rev uint64) {
-		tell(assign.Event{Rev: rev, What: assign.ApprovalEvent, Key: key, Approval: &a})
+		tell(assign.Event{Rev: rev, Kind: assign.ApprovalEvent, Key: key, Approval: &a})
 	})
 	h.refs.each(func(_ string, r namedRef, rev uint64) {
-		tell(assign.Event{Rev: rev, What: assign.RefEvent, Key: r.Name, Ref: r.ref()})
+		tell(assign.Event{Rev: rev, Kind: assign.RefEvent, Key: r.Name, Ref: r.ref()})
 	})
 	h.exports.each(func(key string, e exportRecord, rev uint64) {
-		tell(assign.Event{Rev: rev, What: assign.ExportsEvent, Key: key, Exports: &e.Values})
+		tell(assign.Event{Rev: rev, Kind: assign.ExportsEvent, Key: key, Exports: &e.Values})
 	})
 	h.minimumGenerations.each(func(key string, f fleet.Have, rev uint64) {
-		tell(assign.Event{Rev: rev, What: assign.MinimumGenerationEvent, Key: key, MinimumGeneration: &f})
+		tell(assign.Event{Rev: rev, Kind: assign.MinimumGenerationEvent, Key: key, MinimumGeneration: &f})
 	})
 }
 

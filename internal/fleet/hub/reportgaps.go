@@ -59,7 +59,7 @@ func (h *Hub) fillIn(ctx context.Context) error {
 			return nil
 		case <-time.After(lackEvery):
 		}
-		at, err := h.view.Position(ctx)
+		at, err := h.view.LogPosition(ctx)
 		if err == nil && at < h.logEnd.Load() {
 			continue // the read model does not have the whole log yet
 		}

@@ -33,7 +33,7 @@ func (h *Hub) onReport(ctx context.Context, from fleet.TargetID, body []byte) ([
 	if r.Since > 0 && h.told.of(from) != r.Since {
 		return nil, fmt.Errorf("cannot accept only the changes since report %d: send a full report", r.Since)
 	}
-	h.view.Heard(from, h.now())
+	h.view.RecordContact(from, h.now())
 	if err := h.mayReport(ctx, from, len(body)); err != nil {
 		return nil, err
 	}

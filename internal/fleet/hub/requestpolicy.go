@@ -38,7 +38,7 @@ func (h *Hub) beginRequestPolicy(ctx context.Context) error {
 }
 
 // SetRequestPolicy changes one answer, or one rule, at all hubs.
-func (h *Hub) SetRequestPolicy(ctx context.Context, by access.Who, r document.RequestPolicyChange) error {
+func (h *Hub) SetRequestPolicy(ctx context.Context, by access.Principal, r document.RequestPolicyChange) error {
 	refused := func(err error) error {
 		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "See: fettle request policy set --help"}
 	}

@@ -122,11 +122,12 @@ func (h *Hub) answerRequest(ctx context.Context, t fleet.Target, a fleet.Request
 	case a.What == fleet.RequestCertificate:
 		return h.certify(ctx, t, a, why)
 	}
-	return fleet.RequestAnswer{Answer: fleet.RequestDone}, h.grantRequest(ctx, access.Somebody("target "+t.Name, "certificate"), t, a)
+	return fleet.RequestAnswer{Answer: fleet.RequestDone}, h.grantRequest(ctx, access.NewPrincipal("target "+t.Name, "certificate"), t, a)
 }
 
 func (h *Hub) auditRequest(ctx context.Context, t fleet.Target, a fleet.Request, outcome string) error {
-	return h.trail.Append(ctx, access.Entry{Who: "target " + string(t.ID), How: "certificate", What: "request " + requestText(a), On: t.Name, Outcome: outcome, Reason: a.Reason})
+	return h.trail.Append(ctx, access.Entry{User: "target " + string(t.ID), Credential: "certificate",
+		Operation: "request " + requestText(a), Object: t.Name, Outcome: outcome, Reason: a.Reason})
 }
 
 // requestText returns the kind of a request and its names.
@@ -160,7 +161,7 @@ func (h *Hub) pendingOf(id fleet.TargetID, what fleet.RequestKind) []pendingRequ
 }
 
 // grantRequest performs the requested operation.
-func (h *Hub) grantRequest(ctx context.Context, by access.Who, t fleet.Target, a fleet.Request) error {
+func (h *Hub) grantRequest(ctx context.Context, by access.Principal, t fleet.Target, a fleet.Request) error {
 	switch a.What {
 	case fleet.RequestCertificate:
 		return h.approveNames(ctx, by, t, a.Names)
@@ -186,7 +187,8 @@ func (h *Hub) Requests(context.Context) ([]document.Request, error) {
 
 // DecideRequest approves or rejects a pending request. If a target has requested several
 // certificates, name selects one by any of its names.
-func (h *Hub) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, name string, refuse bool, reason string) error {
+func (h *Hub) DecideRequest(ctx context.Context, by access.Principal, id fleet.TargetID, what fleet.RequestKind,
+	name string, refuse bool, reason string) error {
 	found := slices.DeleteFunc(h.pendingOf(id, what), func(a pendingRequest) bool { return name != "" && !slices.Contains(a.Names, name) })
 	if len(found) == 0 {
 		return &api.Refusal{Status: http.StatusNotFound, Why: fmt.Sprintf("cannot find a request of this target for %.40q", what),
@@ -212,7 +214,7 @@ func (h *Hub) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetI
 }
 
 // Suspect marks a target as not reliable. A target that is marked already keeps its first reason.
-func (h *Hub) Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error {
+func (h *Hub) Suspect(ctx context.Context, by access.Principal, id fleet.TargetID, because string) error {
 	if t, _, ok := h.targets.get(string(id)); ok && t.Suspect != nil {
 		return nil
 	}
@@ -225,7 +227,7 @@ func (h *Hub) Suspect(ctx context.Context, by access.Who, id fleet.TargetID, bec
 
 // Trust removes the mark. Without a mark it has no effect. If several hosts still have the identity
 // of the target, their next claims prove it again.
-func (h *Hub) Trust(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+func (h *Hub) Trust(ctx context.Context, by access.Principal, id fleet.TargetID, reason string) error {
 	if err := h.claims.forget(ctx, id); err != nil {
 		return err
 	}

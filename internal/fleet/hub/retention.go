@@ -179,7 +179,7 @@ func (h *Hub) sweep(ctx context.Context) error {
 		}
 	}
 	h.mu.Lock()
-	for d := range h.out.Contents() {
+	for d := range h.out.ContentDigests() {
 		digests[d] = true
 	}
 	repo := h.repo

@@ -40,7 +40,7 @@ func (s targetCertificates) barred(names []string) string {
 
 // RevokeCertificates revokes service certificates: one by serial, all of a target, or all
 // of a target with a name. It returns the job that sends the revocation lists to agents.
-func (h *Hub) RevokeCertificates(ctx context.Context, by access.Who, r document.CertificateRevocation) (document.Job, error) {
+func (h *Hub) RevokeCertificates(ctx context.Context, by access.Principal, r document.CertificateRevocation) (document.Job, error) {
 	if (r.Serial == "") == (r.Target == "") || r.Serial != "" && r.Name != "" {
 		return document.Job{}, &api.Refusal{Status: http.StatusBadRequest, Why: "cannot revoke certificates: give either a serial, or a target with an optional name",
 			Hint: "See: fettle cert revoke --help"}
@@ -60,7 +60,8 @@ func (h *Hub) RevokeCertificates(ctx context.Context, by access.Who, r document.
 
 // revokeServices signs revocations of certificates, marks them, and creates the job that makes all
 // agents fetch the lists. Revocations come first: a hub that finds no mark repeats all steps.
-func (h *Hub) revokeServices(ctx context.Context, by access.Who, reason string, means func(targetCertificates, issuedToTarget) bool) (document.Job, error) {
+func (h *Hub) revokeServices(ctx context.Context, by access.Principal, reason string,
+	means func(targetCertificates, issuedToTarget) bool) (document.Job, error) {
 	var marked []issuedToTarget
 	for _, s := range h.targetCertificates.values() {
 		for _, c := range s.current(h.now()).Issued {
@@ -88,7 +89,8 @@ func (h *Hub) revokeServices(ctx context.Context, by access.Who, reason string, 
 
 // markRevoked marks revoked certificates of a target, withdraws approvals of their names, and bars the
 // names. It returns the certificates that were not marked before.
-func (h *Hub) markRevoked(ctx context.Context, by access.Who, s targetCertificates, reason string, means func(targetCertificates, issuedToTarget) bool) (news []issuedToTarget, err error) {
+func (h *Hub) markRevoked(ctx context.Context, by access.Principal, s targetCertificates, reason string,
+	means func(targetCertificates, issuedToTarget) bool) (news []issuedToTarget, err error) {
 	if !slices.ContainsFunc(s.Issued, func(c issuedToTarget) bool { return c.RevokedBy == "" && means(s, c) }) {
 		return nil, nil
 	}
@@ -130,7 +132,7 @@ func (s *targetCertificates) unbar(names []string) {
 }
 
 // createRevocationJob creates the job that makes all agents fetch the lists, also offline agents.
-func (h *Hub) createRevocationJob(ctx context.Context, by access.Who, all []issuedToTarget) (document.Job, error) {
+func (h *Hub) createRevocationJob(ctx context.Context, by access.Principal, all []issuedToTarget) (document.Job, error) {
 	var words []string
 	for _, c := range all {
 		words = append(words, c.Hub+"/"+c.Serial)
@@ -155,7 +157,8 @@ func (h *Hub) revokeServicesOf(id fleet.TargetID, t fleet.Target) {
 	}
 	ctx, stop := context.WithTimeout(h.ctx, askFor)
 	defer stop()
-	_, err := h.revokeServices(ctx, access.Somebody(t.By, ""), "the target is "+string(t.Standing), func(s targetCertificates, _ issuedToTarget) bool { return s.Target == id })
+	_, err := h.revokeServices(ctx, access.NewPrincipal(t.By, ""), "the target is "+string(t.Standing),
+		func(s targetCertificates, _ issuedToTarget) bool { return s.Target == id })
 	if err != nil && h.ctx.Err() == nil {
 		h.warn("cannot revoke the certificates of a target that is " + string(t.Standing) + ": " + err.Error())
 	}

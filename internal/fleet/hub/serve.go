@@ -49,7 +49,7 @@ func (h *Hub) onAssignment(ctx context.Context, from fleet.TargetID, body []byte
 	if err := json.Unmarshal(body, &have); err != nil {
 		return nil, fmt.Errorf("cannot read the request: %w", err)
 	}
-	h.view.Heard(from, h.now())
+	h.view.RecordContact(from, h.now())
 	g, _, ok := h.assignments.get(string(from))
 	was := fleet.Assignment{Epoch: have.Epoch, Generation: have.Generation}
 	if h.mayBeBehind(have, g.assignment) {
@@ -112,7 +112,7 @@ func (h *Hub) onBeat(ctx context.Context, from fleet.TargetID, body []byte) ([]b
 	if err := json.Unmarshal(body, &b); err != nil {
 		return nil, err
 	}
-	h.view.Heard(from, h.now())
+	h.view.RecordContact(from, h.now())
 	h.clockOf(ctx, from, time.Unix(0, b.Clock))
 	if g, _, ok := h.assignments.get(string(from)); ok && g.assignment.Newer(fleet.Assignment{Epoch: b.Have.Epoch, Generation: b.Have.Generation}) > 0 {
 		h.push(g) // the assignment is newer than the last request, or the agent rejected an earlier push
@@ -122,11 +122,11 @@ func (h *Hub) onBeat(ctx context.Context, from fleet.TargetID, body []byte) ([]b
 
 // onPresence handles an agent that connects to this hub or disconnects.
 func (h *Hub) onPresence(id fleet.TargetID, here bool) {
-	h.view.Connected(id, here)
+	h.view.RecordConnection(id, here)
 	if !here {
 		return
 	}
-	h.view.Heard(id, h.now())
+	h.view.RecordContact(id, h.now())
 	h.compatible(id)
 	go h.jobDispatcher.deliver(h.ctx, id)
 }

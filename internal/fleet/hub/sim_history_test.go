@@ -133,7 +133,7 @@ func (h *history) enrol(n int) {
 	}
 }
 
-var ann = access.Who{Name: "ann"}
+var ann = access.Principal{Name: "ann"}
 
 // agent returns the n-th agent, or nil.
 func (h *history) agent(n int) *simAgent {

@@ -340,7 +340,7 @@ func (s *sim) enrol(labels map[string]string) (*simAgent, error) {
 		return nil, nil
 	}
 	ctx := context.Background()
-	t, err := h.CreateToken(ctx, access.Who{Name: "ann"}, document.TokenRequest{Labels: labels, Uses: 1})
+	t, err := h.CreateToken(ctx, access.Principal{Name: "ann"}, document.TokenRequest{Labels: labels, Uses: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -171,7 +171,7 @@ func (h *Hub) keepIssued(ctx context.Context, t fleet.Target, c *x509.Certificat
 
 // approveNames lets a target get certificates with exactly these names, now and later, and notifies
 // its agent.
-func (h *Hub) approveNames(ctx context.Context, by access.Who, t fleet.Target, names []string) error {
+func (h *Hub) approveNames(ctx context.Context, by access.Principal, t fleet.Target, names []string) error {
 	err := h.changeServed(ctx, t, func(s *targetCertificates) error {
 		s.unbar(names)
 		if _, there := s.approvedBy(names); there {

@@ -19,7 +19,7 @@ import (
 // the mirrors of all hubs get the change.
 
 // stand changes the standing of a target.
-func (h *Hub) stand(ctx context.Context, by access.Who, id fleet.TargetID, to fleet.Standing, reason string) error {
+func (h *Hub) stand(ctx context.Context, by access.Principal, id fleet.TargetID, to fleet.Standing, reason string) error {
 	_, err := h.registrar.Stand(ctx, id, to, by.Name, reason)
 	var refused *pki.Refusal
 	if errors.As(err, &refused) {
@@ -29,7 +29,7 @@ func (h *Hub) stand(ctx context.Context, by access.Who, id fleet.TargetID, to fl
 }
 
 // edit changes the registry entry of a target.
-func (h *Hub) edit(ctx context.Context, by access.Who, id fleet.TargetID, change func(*fleet.Target) error) error {
+func (h *Hub) edit(ctx context.Context, by access.Principal, id fleet.TargetID, change func(*fleet.Target) error) error {
 	_, err := h.targets.change(ctx, string(id), func(t *fleet.Target) error {
 		t.Changed, t.By = h.now().Unix(), by.Name
 		return change(t)
@@ -42,22 +42,22 @@ func (h *Hub) edit(ctx context.Context, by access.Who, id fleet.TargetID, change
 }
 
 // Approve activates a target that waits for approval.
-func (h *Hub) Approve(ctx context.Context, by access.Who, id fleet.TargetID) error {
+func (h *Hub) Approve(ctx context.Context, by access.Principal, id fleet.TargetID) error {
 	return h.stand(ctx, by, id, fleet.Active, "")
 }
 
 // Retire removes a target from the fleet. Its host remains as it is.
-func (h *Hub) Retire(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+func (h *Hub) Retire(ctx context.Context, by access.Principal, id fleet.TargetID, reason string) error {
 	return h.stand(ctx, by, id, fleet.Retired, reason)
 }
 
 // Revoke ends the trust in a target. Every hub refuses it from now on.
-func (h *Hub) Revoke(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+func (h *Hub) Revoke(ctx context.Context, by access.Principal, id fleet.TargetID, reason string) error {
 	return h.stand(ctx, by, id, fleet.Revoked, reason)
 }
 
 // SetLabels changes labels of a target.
-func (h *Hub) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r document.LabelRequest) error {
+func (h *Hub) SetLabels(ctx context.Context, by access.Principal, id fleet.TargetID, r document.LabelRequest) error {
 	return h.edit(ctx, by, id, func(t *fleet.Target) error {
 		labels := maps.Clone(t.Labels)
 		if labels == nil {
@@ -77,7 +77,8 @@ func (h *Hub) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r
 
 // did records the operation of a user, if err is nil. A failure to record is only a warning: the
 // operation was done, and the audit log contains it.
-func (h *Hub) did(ctx context.Context, by access.Who, kind fleet.HubEventKind, id fleet.TargetID, module, text string, err error) error {
+func (h *Hub) did(ctx context.Context, by access.Principal, kind fleet.HubEventKind, id fleet.TargetID, module,
+	text string, err error) error {
 	if err == nil {
 		h.note(ctx, fleet.HubEvent{Kind: kind, Target: id, Module: module, By: by.Name, Text: text})
 	}
@@ -85,7 +86,7 @@ func (h *Hub) did(ctx context.Context, by access.Who, kind fleet.HubEventKind, i
 }
 
 // Pin keeps a target, or a module of it, at a revision.
-func (h *Hub) Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error {
+func (h *Hub) Pin(ctx context.Context, by access.Principal, id fleet.TargetID, p fleet.Pin) error {
 	p.By = by.Name
 	err := h.edit(ctx, by, id, func(t *fleet.Target) error {
 		t.Pin = &p
@@ -111,7 +112,7 @@ func (h *Hub) checkPermit(p fleet.Pin, t fleet.Target) error {
 }
 
 // Unpin removes a pin.
-func (h *Hub) Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error {
+func (h *Hub) Unpin(ctx context.Context, by access.Principal, id fleet.TargetID, module string) error {
 	err := h.edit(ctx, by, id, func(t *fleet.Target) error {
 		if t.Pin == nil || t.Pin.Module != module {
 			return &api.Refusal{Status: http.StatusConflict, Why: "cannot unpin: the target does not have this pin",

@@ -21,7 +21,7 @@ import (
 const DefaultTokenLife = time.Hour
 
 // CreateToken creates a token for targets or hubs. Only the answer contains its secret.
-func (h *Hub) CreateToken(ctx context.Context, by access.Who, r document.TokenRequest) (document.NewToken, error) {
+func (h *Hub) CreateToken(ctx context.Context, by access.Principal, r document.TokenRequest) (document.NewToken, error) {
 	if err := h.checkHubToken(r); err != nil {
 		return document.NewToken{}, err
 	}
@@ -87,7 +87,7 @@ func (h *Hub) Tokens(ctx context.Context) ([]document.Token, error) {
 }
 
 // RevokeToken revokes a token. Targets that enrolled with it stay in the fleet.
-func (h *Hub) RevokeToken(ctx context.Context, _ access.Who, id string) error {
+func (h *Hub) RevokeToken(ctx context.Context, _ access.Principal, id string) error {
 	store := h.stores["tokens"]
 	for {
 		e, err := store.Get(ctx, id)

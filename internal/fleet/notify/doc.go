@@ -1,7 +1,7 @@
 // Package notify notifies users and programs about a fleet. Pure functions decide which notices are
 // due; Sender sends them.
 //
-//	state, changed := state.Fold(rule, notify.Seen{Now: now, Conditions: wrong, Events: events, Cursor: at})
+//	state, changed := state.Fold(rule, notify.Observation{Now: now, Conditions: wrong, Events: events, Cursor: at})
 //	if n := state.Due(now); n != nil {          // state is durable by now
 //		err := sender.Send(ctx, rule, notify.Compose("acme", rule, *n))
 //		state = state.Sent(n.ID, err, now)

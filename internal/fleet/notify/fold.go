@@ -30,14 +30,14 @@ type Item struct {
 	document.NoticeItem
 }
 
-// Held is a condition that was reported, or will be in the next notice.
-type Held struct {
+// Condition is a problem that was reported, or will be in the next notice.
+type Condition struct {
 	Kind   string         `json:"kind"`
 	Target fleet.TargetID `json:"target,omitempty"`
 	Name   string         `json:"name,omitempty"`
 	Module string         `json:"module,omitempty"`
-	// Gathered means that no notice contains the condition yet.
-	Gathered bool `json:"gathered,omitempty"`
+	// Unreported means that no notice contains the condition yet.
+	Unreported bool `json:"gathered,omitempty"`
 }
 
 // Notice is a notice that was created.
@@ -55,34 +55,34 @@ type Notice struct {
 
 // State is the state of a rule. The zero value has reported nothing.
 type State struct {
-	Cursor   string          `json:"cursor,omitempty"` // after the last event
-	Held     map[string]Held `json:"held,omitempty"`
-	Gathered []Item          `json:"gathered,omitempty"`
-	More     int             `json:"more,omitempty"`
-	Since    int64           `json:"since,omitempty"` // time of the first item in Gathered
-	Made     int64           `json:"made,omitempty"`  // time of the last notice
-	Number   uint64          `json:"number,omitempty"`
-	Done     uint64          `json:"done,omitempty"` // number of delivered notices
-	Lost     uint64          `json:"lost,omitempty"`
-	Notices  []Notice        `json:"notices,omitempty"` // not delivered, oldest first
+	Cursor     string               `json:"cursor,omitempty"` // after the last event
+	Conditions map[string]Condition `json:"held,omitempty"`
+	Collected  []Item               `json:"gathered,omitempty"`
+	More       int                  `json:"more,omitempty"`
+	Since      int64                `json:"since,omitempty"` // time of the first item in Collected
+	LastNotice int64                `json:"made,omitempty"`  // time of the last notice
+	Number     uint64               `json:"number,omitempty"`
+	Delivered  uint64               `json:"done,omitempty"` // number of delivered notices
+	Lost       uint64               `json:"lost,omitempty"`
+	Notices    []Notice             `json:"notices,omitempty"` // not delivered, oldest first
 }
 
-// Seen is the input of one evaluation.
-type Seen struct {
+// Observation is the input of one evaluation.
+type Observation struct {
 	Now        int64
 	Conditions []Item
-	// Blind contains the kinds of conditions that cannot be seen now. Such conditions do not end.
-	Blind  map[string]bool
-	Events []Item
-	Cursor string // after the last event
+	// Unobservable contains the kinds of conditions that cannot be seen now. Such conditions do not end.
+	Unobservable map[string]bool
+	Events       []Item
+	Cursor       string // after the last event
 }
 
 // Fold evaluates a rule. It does not modify s. changed reports whether next must be stored.
-func (s State) Fold(r document.Notification, seen Seen) (next State, changed bool) {
+func (s State) Fold(r document.Notification, seen Observation) (next State, changed bool) {
 	next = s
-	next.Held, next.Gathered, next.Notices = maps.Clone(s.Held), slices.Clone(s.Gathered), slices.Clone(s.Notices)
-	if next.Held == nil {
-		next.Held = map[string]Held{}
+	next.Conditions, next.Collected, next.Notices = maps.Clone(s.Conditions), slices.Clone(s.Collected), slices.Clone(s.Notices)
+	if next.Conditions == nil {
+		next.Conditions = map[string]Condition{}
 	}
 	changed = next.conditions(seen)
 	for _, e := range seen.Events {
@@ -98,22 +98,22 @@ func (s State) Fold(r document.Notification, seen Seen) (next State, changed boo
 	return next, changed || made || next.Lost != lost
 }
 
-func (s *State) conditions(seen Seen) (changed bool) {
+func (s *State) conditions(seen Observation) (changed bool) {
 	now := map[string]bool{}
 	for _, c := range seen.Conditions {
 		if now[c.Key] {
 			continue
 		}
 		now[c.Key] = true
-		if _, known := s.Held[c.Key]; known || len(s.Held) >= maxHeld {
+		if _, known := s.Conditions[c.Key]; known || len(s.Conditions) >= maxHeld {
 			continue
 		}
-		s.Held[c.Key] = Held{Kind: c.Kind, Target: c.Target, Name: c.Name, Module: c.Module, Gathered: true}
+		s.Conditions[c.Key] = Condition{Kind: c.Kind, Target: c.Target, Name: c.Name, Module: c.Module, Unreported: true}
 		s.gather(c, seen.Now)
 		changed = true
 	}
-	for _, key := range slices.Sorted(maps.Keys(s.Held)) {
-		if h := s.Held[key]; !now[key] && !seen.Blind[h.Kind] {
+	for _, key := range slices.Sorted(maps.Keys(s.Conditions)) {
+		if h := s.Conditions[key]; !now[key] && !seen.Unobservable[h.Kind] {
 			s.over(key, h, seen.Now)
 			changed = true
 		}
@@ -122,45 +122,46 @@ func (s *State) conditions(seen Seen) (changed bool) {
 }
 
 // over ends a condition. If a notice contained it, the end is reported; otherwise it is dropped.
-func (s *State) over(key string, h Held, now int64) {
-	delete(s.Held, key)
-	if !h.Gathered {
+func (s *State) over(key string, h Condition, now int64) {
+	delete(s.Conditions, key)
+	if !h.Unreported {
 		s.gather(Item{key, document.NoticeItem{Kind: h.Kind, Resolved: true, Target: h.Target, Name: h.Name, Module: h.Module, At: now}}, now)
 		return
 	}
-	was := len(s.Gathered)
-	s.Gathered = slices.DeleteFunc(s.Gathered, func(i Item) bool { return i.Key == key && !i.Resolved })
-	if len(s.Gathered) == was && s.More > 0 {
+	was := len(s.Collected)
+	s.Collected = slices.DeleteFunc(s.Collected, func(i Item) bool { return i.Key == key && !i.Resolved })
+	if len(s.Collected) == was && s.More > 0 {
 		s.More--
 	}
 }
 
 func (s *State) gather(i Item, now int64) {
-	if len(s.Gathered) == 0 && s.More == 0 {
+	if len(s.Collected) == 0 && s.More == 0 {
 		s.Since = now
 	}
-	if len(s.Gathered) >= maxItems {
+	if len(s.Collected) >= maxItems {
 		s.More++
 		return
 	}
 	i.Text = i.Text[:min(len(i.Text), maxText)]
-	s.Gathered = append(s.Gathered, i)
+	s.Collected = append(s.Collected, i)
 }
 
 // make creates a notice of the gathered items if it is due.
 func (s *State) make(r document.Notification, now int64) bool {
 	wait := every(r)
-	if len(s.Gathered)+s.More == 0 || now < s.Since+wait || now < s.Made+wait || len(s.Notices) >= maxNotices {
+	if len(s.Collected)+s.More == 0 || now < s.Since+wait || now < s.LastNotice+wait || len(s.Notices) >= maxNotices {
 		return false
 	}
 	s.Number++
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%d\x00%d", r.Name, s.Number, now))
-	s.Notices = append(s.Notices, Notice{ID: hex.EncodeToString(sum[:8]), At: now, Items: s.Gathered, More: s.More, Waits: r.Command != nil && r.Command.Approve})
-	s.Gathered, s.More, s.Made = nil, 0, now
-	for key, h := range s.Held {
-		if h.Gathered {
-			h.Gathered = false
-			s.Held[key] = h
+	s.Notices = append(s.Notices, Notice{ID: hex.EncodeToString(sum[:8]), At: now, Items: s.Collected, More: s.More,
+		Waits: r.Command != nil && r.Command.Approve})
+	s.Collected, s.More, s.LastNotice = nil, 0, now
+	for key, h := range s.Conditions {
+		if h.Unreported {
+			h.Unreported = false
+			s.Conditions[key] = h
 		}
 	}
 	return true
@@ -200,7 +201,7 @@ func (s State) Sent(id string, err error, now int64) State {
 	case i < 0:
 	case err == nil:
 		s.Notices = slices.Delete(s.Notices, i, i+1)
-		s.Done++
+		s.Delivered++
 	default:
 		n := &s.Notices[i]
 		n.Tries++

@@ -26,8 +26,8 @@ const second = int64(time.Second)
 
 func ExampleState() {
 	rule := hook()
-	s, _ := notify.State{}.Fold(rule, notify.Seen{Now: 0, Conditions: []notify.Item{failed("web1"), failed("web2")}})
-	s, _ = s.Fold(rule, notify.Seen{Now: 31 * second, Conditions: []notify.Item{failed("web1"), failed("web2")}})
+	s, _ := notify.State{}.Fold(rule, notify.Observation{Now: 0, Conditions: []notify.Item{failed("web1"), failed("web2")}})
+	s, _ = s.Fold(rule, notify.Observation{Now: 31 * second, Conditions: []notify.Item{failed("web1"), failed("web2")}})
 	n := notify.Compose("acme", rule, *s.Due(31 * second))
 	fmt.Println(n.Subject)
 	fmt.Print(n.Text)
@@ -49,7 +49,7 @@ func TestConditionIsReportedUntilItEnds(t *testing.T) {
 		for _, n := range names {
 			items = append(items, failed(n))
 		}
-		s, _ = s.Fold(rule, notify.Seen{Now: sec * second, Conditions: items})
+		s, _ = s.Fold(rule, notify.Observation{Now: sec * second, Conditions: items})
 		for n := s.Due(sec * second); n != nil; n = s.Due(sec * second) {
 			for _, i := range n.Items {
 				told = append(told, fmt.Sprintf("%d %s %v", sec, i.Name, i.Resolved))
@@ -73,7 +73,7 @@ func TestConditionIsReportedUntilItEnds(t *testing.T) {
 	if fmt.Sprint(told) != fmt.Sprint(want) {
 		t.Errorf("got  %v\nwant %v", told, want)
 	}
-	if len(s.Held) != 0 || s.Done != 3 {
+	if len(s.Conditions) != 0 || s.Delivered != 3 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -81,10 +81,10 @@ func TestConditionIsReportedUntilItEnds(t *testing.T) {
 // A condition that cannot be seen now does not begin and does not end.
 func TestBlind(t *testing.T) {
 	rule := hook()
-	s, _ := notify.State{}.Fold(rule, notify.Seen{Conditions: []notify.Item{failed("web1")}})
-	s, _ = s.Fold(rule, notify.Seen{Now: 31 * second, Conditions: []notify.Item{failed("web1")}})
-	s, changed := s.Fold(rule, notify.Seen{Now: 40 * second, Blind: map[string]bool{"failed": true}})
-	if changed || len(s.Held) != 1 {
+	s, _ := notify.State{}.Fold(rule, notify.Observation{Conditions: []notify.Item{failed("web1")}})
+	s, _ = s.Fold(rule, notify.Observation{Now: 31 * second, Conditions: []notify.Item{failed("web1")}})
+	s, changed := s.Fold(rule, notify.Observation{Now: 40 * second, Unobservable: map[string]bool{"failed": true}})
+	if changed || len(s.Conditions) != 1 {
 		t.Errorf("%v %+v", changed, s)
 	}
 }
@@ -92,8 +92,8 @@ func TestBlind(t *testing.T) {
 // A notice is sent again with increasing delays and the same ID, and is lost after a day.
 func TestRetries(t *testing.T) {
 	rule := hook()
-	s, _ := notify.State{}.Fold(rule, notify.Seen{Events: []notify.Item{failed("web1")}, Cursor: "7.0"})
-	s, _ = s.Fold(rule, notify.Seen{Now: 31 * second, Cursor: "7.0"})
+	s, _ := notify.State{}.Fold(rule, notify.Observation{Events: []notify.Item{failed("web1")}, Cursor: "7.0"})
+	s, _ = s.Fold(rule, notify.Observation{Now: 31 * second, Cursor: "7.0"})
 	id, now := s.Notices[0].ID, 31*second
 	var waits []int64
 	for range 10 {
@@ -111,7 +111,7 @@ func TestRetries(t *testing.T) {
 	if fmt.Sprint(waits) != "[5 10 20 40 80 160 320 600 600 600]" {
 		t.Error(waits)
 	}
-	s, changed := s.Fold(rule, notify.Seen{Now: 31*second + 25*3600*second, Cursor: "7.0"})
+	s, changed := s.Fold(rule, notify.Observation{Now: 31*second + 25*3600*second, Cursor: "7.0"})
 	if !changed || s.Lost != 1 || len(s.Notices) != 0 {
 		t.Errorf("%v %+v", changed, s)
 	}
@@ -120,8 +120,8 @@ func TestRetries(t *testing.T) {
 // A command with approval waits, and is run or discarded by the decision of a user.
 func TestApproval(t *testing.T) {
 	rule := document.Notification{Name: "heal", Command: &document.Command{Program: "heal", Approve: true}}
-	s, _ := notify.State{}.Fold(rule, notify.Seen{Events: []notify.Item{failed("web1")}})
-	s, _ = s.Fold(rule, notify.Seen{Now: 31 * second})
+	s, _ := notify.State{}.Fold(rule, notify.Observation{Events: []notify.Item{failed("web1")}})
+	s, _ = s.Fold(rule, notify.Observation{Now: 31 * second})
 	id := s.Notices[0].ID
 	if s.Due(31*second) != nil {
 		t.Fatal("it does not wait")
@@ -164,7 +164,7 @@ func TestConditionsAreReportedOnce(t *testing.T) {
 			for _, name := range rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "d"}), 0, 5).Draw(rt, "failed") {
 				items = append(items, failed(name))
 			}
-			s, _ = s.Fold(rule, notify.Seen{Now: now, Conditions: items})
+			s, _ = s.Fold(rule, notify.Observation{Now: now, Conditions: items})
 			if rapid.Bool().Draw(rt, "sent") {
 				take()
 			} else if n := s.Due(now); n != nil {
@@ -173,7 +173,7 @@ func TestConditionsAreReportedOnce(t *testing.T) {
 		}
 		for range 60 { // all is over, and everything is taken
 			now += 700 * second
-			s, _ = s.Fold(rule, notify.Seen{Now: now})
+			s, _ = s.Fold(rule, notify.Observation{Now: now})
 			take()
 		}
 		for name, is := range open {
@@ -194,7 +194,7 @@ func TestBounded(t *testing.T) {
 			i.Text = strings.Repeat("x", 5000)
 			items = append(items, i)
 		}
-		s, _ = s.Fold(rule, notify.Seen{Now: round * 60 * second, Conditions: items})
+		s, _ = s.Fold(rule, notify.Observation{Now: round * 60 * second, Conditions: items})
 	}
 	text, err := json.Marshal(s)
 	if err != nil || len(text) > 1<<20 {

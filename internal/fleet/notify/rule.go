@@ -23,8 +23,8 @@ const DefaultEvery = 30 * time.Second
 
 // Kinds of conditions other than kinds of alarms and states.
 const (
-	AnyAlarm = "alarm" // all alarms
-	OfHub    = "hub"   // the hub itself has a problem
+	AnyAlarm   = "alarm" // all alarms
+	HubProblem = "hub"   // the hub itself has a problem
 )
 
 // States returns the states of targets that are conditions.
@@ -34,7 +34,8 @@ func States() []document.State {
 
 func alarms() []assign.AlarmKind {
 	return []assign.AlarmKind{assign.Unreadable, assign.Suspect, assign.Unknown, assign.SameName, assign.Unresolved, assign.Conflict, assign.TooManyPinned,
-		assign.ConfigurationError, assign.NoBundle, assign.TooMuchGiven, assign.WrongValue, assign.Behind, assign.Incompatible, assign.Cloned, assign.Redundancy}
+		assign.ConfigurationError, assign.NoBundle, assign.TooMuchExported, assign.WrongValue, assign.Behind,
+		assign.Incompatible, assign.Cloned, assign.Redundancy}
 }
 
 // Events returns the kinds of events that a rule can select. Kinds that are conditions too are
@@ -52,7 +53,7 @@ func Events() []string {
 
 // Kinds returns all kinds that a rule can select.
 func Kinds() []string {
-	out := []string{AnyAlarm, OfHub}
+	out := []string{AnyAlarm, HubProblem}
 	for _, s := range States() {
 		out = append(out, string(s))
 	}
@@ -62,17 +63,17 @@ func Kinds() []string {
 	return append(out, Events()...)
 }
 
-// On returns the kinds that a rule selects.
-func On(r document.Notification) []string {
+// SelectedKinds returns the kinds that a rule selects.
+func SelectedKinds(r document.Notification) []string {
 	if len(r.On) > 0 {
 		return r.On
 	}
-	return []string{AnyAlarm, string(document.Failed), string(document.Unresponsive), OfHub}
+	return []string{AnyAlarm, string(document.Failed), string(document.Unresponsive), HubProblem}
 }
 
-// Tells reports whether a rule selects a kind of condition.
-func Tells(r document.Notification, kind string) bool {
-	on := On(r)
+// SelectsCondition reports whether a rule selects a kind of condition.
+func SelectsCondition(r document.Notification, kind string) bool {
+	on := SelectedKinds(r)
 	return slices.Contains(on, kind) || slices.Contains(on, AnyAlarm) && slices.Contains(alarms(), assign.AlarmKind(kind))
 }
 

@@ -21,8 +21,8 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-// Patience limits the duration of one attempt.
-const Patience = 20 * time.Second
+// SendTimeout limits the duration of one attempt.
+const SendTimeout = 20 * time.Second
 
 // Sender sends notices. Its methods are safe for concurrent use.
 type Sender struct {
@@ -39,7 +39,7 @@ type Sender struct {
 
 // Send makes one attempt to deliver a notice. Its errors contain no secrets.
 func (s *Sender) Send(ctx context.Context, r document.Notification, n document.Notice) error {
-	ctx, stop := context.WithTimeout(ctx, Patience)
+	ctx, stop := context.WithTimeout(ctx, SendTimeout)
 	defer stop()
 	switch {
 	case r.Webhook != nil:

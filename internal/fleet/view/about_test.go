@@ -24,7 +24,7 @@ func TestModuleHistory(t *testing.T) {
 			}
 			r.Status.Modules = append(r.Status.Modules, m)
 		}
-		if err := v.Take(t.Context(), uint64(seq), [][]byte{record(r)}); err != nil {
+		if err := v.Append(t.Context(), uint64(seq), [][]byte{record(r)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -67,7 +67,7 @@ func TestNoModulesLeft(t *testing.T) {
 		if seq != 2 {
 			r.Status.Modules = []fleet.ModuleStatus{{Module: "modules/m0", State: fleet.ModuleReady, Commit: commit(1)}}
 		}
-		if err := v.Take(t.Context(), uint64(seq), [][]byte{record(r)}); err != nil {
+		if err := v.Append(t.Context(), uint64(seq), [][]byte{record(r)}); err != nil {
 			t.Fatal(err)
 		}
 		d, err := v.Target(t.Context(), "t0", at(0))
@@ -90,7 +90,7 @@ func TestPhrases(t *testing.T) {
 				r.Event.Text = fmt.Sprint(kind, " of generation 1.", seq)
 			}
 			want[fmt.Sprint("t", n, kind)] = r.Event.Text
-			if err := v.Take(t.Context(), uint64(2*seq+n+1), [][]byte{record(r)}); err != nil {
+			if err := v.Append(t.Context(), uint64(2*seq+n+1), [][]byte{record(r)}); err != nil {
 				t.Fatal(err)
 			}
 		}

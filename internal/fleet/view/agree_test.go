@@ -53,15 +53,16 @@ func TestViewsAgree(t *testing.T) {
 			case 1, 2:
 				seqs[n]++
 				log++
-				if err := v.Take(t.Context(), log, [][]byte{reportOf(rt, n, seqs[n], max(0, revisions[n]-rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(rt, "old")), now)}); err != nil {
+				if err := v.Append(t.Context(), log, [][]byte{reportOf(rt, n, seqs[n],
+					max(0, revisions[n]-rapid.SampledFrom([]int{0, 0, 0, 1}).Draw(rt, "old")), now)}); err != nil {
 					rt.Fatal(err)
 				}
 			case 3:
 				now = now.Add(time.Duration(rapid.SampledFrom([]int{1, 100, 400}).Draw(rt, "seconds")) * time.Second)
 			case 4:
-				v.Heard(id(n), now)
+				v.RecordContact(id(n), now)
 			case 5:
-				v.Connected(id(n), rapid.Bool().Draw(rt, "connected"))
+				v.RecordConnection(id(n), rapid.Bool().Draw(rt, "connected"))
 			case 6:
 				one := member(n)
 				one.Suspect = &fleet.Suspicion{Reason: "b", Copies: make([]fleet.Copy, rapid.SampledFrom([]int{0, 0, 2}).Draw(rt, "hosts"))}

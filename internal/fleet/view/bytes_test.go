@@ -101,7 +101,7 @@ func TestBytesOfATarget(t *testing.T) {
 				t.Fatal(err)
 			}
 			seq++
-			if err := v.Take(t.Context(), seq, m.reports(target, commit, list)); err != nil {
+			if err := v.Append(t.Context(), seq, m.reports(target, commit, list)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -42,7 +42,7 @@ func (v *View) Target(ctx context.Context, name string, now time.Time) (document
 		return d, v.unread(err)
 	}
 	v.serve(&d)
-	d.Modules, err = v.modulesOn(ctx, n, onTarget{silent: v.unresponsiveSince(d.Target, now), cloned: d.Target.State == document.Cloned})
+	d.Modules, err = v.modulesOn(ctx, n, moduleOnTarget{silent: v.unresponsiveSince(d.Target, now), cloned: d.Target.State == document.Cloned})
 	return d, err
 }
 
@@ -88,8 +88,8 @@ func fill(d *document.TargetDetail, doc, top, facts string) error {
 	return damaged(err)
 }
 
-// Newest returns the number of the newest report of a target, or 0.
-func (v *View) Newest(ctx context.Context, id fleet.TargetID) (uint64, error) {
+// NewestReport returns the number of the newest report of a target, or 0.
+func (v *View) NewestReport(ctx context.Context, id fleet.TargetID) (uint64, error) {
 	var seq int64
 	err := v.read.QueryRowContext(ctx, "SELECT s.seq FROM statuses s JOIN words w ON w.n = s.target WHERE w.text = ?", string(id)).Scan(&seq)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -101,13 +101,13 @@ func (v *View) Newest(ctx context.Context, id fleet.TargetID) (uint64, error) {
 func (v *View) serve(d *document.TargetDetail) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if b, ok := v.belongs[d.Target.Name]; ok {
+	if b, ok := v.memberships[d.Target.Name]; ok {
 		d.Serves = map[string][]string{"roles": append([]string{}, b.Roles...), "groups": append([]string{}, b.Groups...)}
 	}
 }
 
 // modulesOn returns the assigned modules in their order, and then other applied modules by name.
-func (v *View) modulesOn(ctx context.Context, target int64, on onTarget) (out []document.ModuleOnTarget, err error) {
+func (v *View) modulesOn(ctx context.Context, target int64, on moduleOnTarget) (out []document.ModuleOnTarget, err error) {
 	err = v.look(ctx, func(s *readTx) error {
 		out, err = s.modulesOn(target, on)
 		return err
@@ -115,7 +115,7 @@ func (v *View) modulesOn(ctx context.Context, target int64, on onTarget) (out []
 	return out, err
 }
 
-func (s *readTx) modulesOn(target int64, on onTarget) ([]document.ModuleOnTarget, error) {
+func (s *readTx) modulesOn(target int64, on moduleOnTarget) ([]document.ModuleOnTarget, error) {
 	has, err := s.rows(target)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (s *readTx) modulesOn(target int64, on onTarget) ([]document.ModuleOnTarget
 			if err == nil {
 				err = s.assign(&m, want, has[want.module])
 			}
-			m.State = onTarget{m.State, on.silent, on.cloned, m.Behind}.state()
+			m.State = moduleOnTarget{m.State, on.silent, on.cloned, m.Behind}.state()
 			if err != nil {
 				return nil, err
 			}
@@ -145,7 +145,7 @@ func (s *readTx) modulesOn(target int64, on onTarget) ([]document.ModuleOnTarget
 		if err != nil {
 			return nil, err
 		}
-		m.State = onTarget{m.State, on.silent, on.cloned, false}.state()
+		m.State = moduleOnTarget{m.State, on.silent, on.cloned, false}.state()
 		out = append(out, m)
 	}
 	slices.SortFunc(out[assigned:], func(a, b document.ModuleOnTarget) int { return cmp.Compare(a.Module, b.Module) })

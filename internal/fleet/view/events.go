@@ -24,7 +24,7 @@ func parseCursor(s string) (place, error) {
 	a, err := strconv.ParseInt(seq, 10, 64)
 	b, berr := strconv.Atoi(at)
 	if !ok || err != nil || berr != nil || a < 0 || b < 0 {
-		return place{}, asked(fmt.Errorf("cannot read %.40q as a cursor: use the cursor of an event", s))
+		return place{}, queryError(fmt.Errorf("cannot read %.40q as a cursor: use the cursor of an event", s))
 	}
 	return place{a, b}, nil
 }

@@ -31,7 +31,7 @@ func Example() {
 		Event: fleet.Event{Kind: fleet.Drifted, Text: "/etc/motd"}, Status: fleet.Status{Drift: 1},
 	})
 	_ = v.PutTarget(ctx, fleet.Target{ID: id, Name: "web1", Standing: fleet.Active})
-	_ = v.Take(ctx, 1, [][]byte{report})
+	_ = v.Append(ctx, 1, [][]byte{report})
 	page, err := v.Targets(ctx, view.TargetQuery{Select: []string{"web*"}, Now: time.Unix(0, 9)})
 	for _, t := range page.Targets {
 		fmt.Println(t.Name, t.State, t.Drift, err)

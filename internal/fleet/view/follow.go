@@ -79,7 +79,7 @@ func (v *View) follow(ctx context.Context, s Sources, at uint64, mark []byte) er
 				}
 				return nil
 			}
-			return v.Take(ctx, seq, records)
+			return v.Append(ctx, seq, records)
 		})
 	})
 	g.Go(func() error { return v.mirror(ctx, s.Targets, v.storedTarget, v.RemoveTarget, "targets") })

@@ -100,11 +100,11 @@ func (s *readTx) count(out map[string]*counting, g group, n tally) error {
 	}
 	var applied, state string
 	err = s.fill(map[*string]int64{&applied: g.commit, &state: g.state})
-	c.add(a.Revision, applied, onTarget{fleet.Readiness(state), g.silent, g.cloned, g.behind}, n.targets, n.failed)
+	c.add(a.Revision, applied, moduleOnTarget{fleet.Readiness(state), g.silent, g.cloned, g.behind}, n.targets, n.failed)
 	return err
 }
 
-func (c *counting) add(assigned fleet.Revision, applied string, m onTarget, count, failed int) {
+func (c *counting) add(assigned fleet.Revision, applied string, m moduleOnTarget, count, failed int) {
 	c.module.Targets += count
 	c.module.Errors += failed
 	c.module.States[m.state()] += count
@@ -163,7 +163,7 @@ func (v *View) targetsOf(ctx context.Context, module int64, now time.Time) (out 
 			t := document.TargetOfModule{ID: fleet.TargetID(at.id), Name: at.name, Behind: want.one.behind(has.one()), Since: has.since, Waits: has.waits, Error: has.failure}
 			var said string
 			err := s.fill(map[*string]int64{&said: has.state, &t.Assigned: want.one.commit, &t.Applied: has.commit})
-			t.State = onTarget{fleet.Readiness(said), v.unresponsive(at, now), at.cloned, t.Behind}.state()
+			t.State = moduleOnTarget{fleet.Readiness(said), v.unresponsive(at, now), at.cloned, t.Behind}.state()
 			out = append(out, t)
 			return err
 		})

@@ -71,7 +71,7 @@ func TestParts(t *testing.T) {
 				if seq%3 == 0 {
 					records = append(records, b) // it came twice
 				}
-				if err := models[i].Take(t.Context(), seq+1, records); err != nil {
+				if err := models[i].Append(t.Context(), seq+1, records); err != nil {
 					rt.Fatal(err)
 				}
 			}

@@ -19,7 +19,7 @@ func (v *View) Prune(ctx context.Context, now time.Time) error {
 			query string
 			args  []any
 		}{
-			{"DELETE FROM events WHERE at < ?", []any{now.Add(-v.o.Age).UnixNano()}},
+			{"DELETE FROM events WHERE at < ?", []any{now.Add(-v.options.Age).UnixNano()}},
 			{"DELETE FROM sets WHERE about NOT IN (SELECT about FROM events)", nil},
 			{"DELETE FROM lists WHERE list NOT IN (SELECT list FROM assignments)", nil},
 			{"DELETE FROM listed WHERE list NOT IN (SELECT list FROM lists)", nil},

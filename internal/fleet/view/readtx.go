@@ -136,7 +136,7 @@ type stand struct {
 func (v *View) unresponsive(at stand, now time.Time) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.contacts[fleet.TargetID(at.id)].unresponsive(at.at, now, v.o.Silence)
+	return v.contacts[fleet.TargetID(at.id)].unresponsive(at.at, now, v.options.Silence)
 }
 
 // unresponsiveSince is unresponsive for a target of a query.

@@ -51,7 +51,7 @@ func TestReportGaps(t *testing.T) {
 	} {
 		if c.then != nil {
 			seq++
-			if err := v.Take(t.Context(), seq, [][]byte{c.then}); err != nil {
+			if err := v.Append(t.Context(), seq, [][]byte{c.then}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -93,7 +93,7 @@ func TestModulesAfterAnotherLog(t *testing.T) {
 		}()
 		<-emptied
 		bustest.Await(t, "the end of the log", func() bool {
-			at, err := v.Position(t.Context())
+			at, err := v.LogPosition(t.Context())
 			return err == nil && at == 1
 		})
 		bustest.Await(t, "the modules", func() bool {

@@ -12,8 +12,8 @@ import (
 // is not ready.
 const Unreported fleet.Readiness = "unknown"
 
-// onTarget is the input for the state of a module on a target.
-type onTarget struct {
+// moduleOnTarget is the input for the state of a module on a target.
+type moduleOnTarget struct {
 	reported fleet.Readiness // in the last report; "" without a report
 	silent   bool            // the last contact is too long ago
 	cloned   bool            // several hosts report as this target, so reports do not count
@@ -22,7 +22,7 @@ type onTarget struct {
 
 // state returns the state of the module. A failure remains until a new report. Other states become
 // unknown if the target is silent. A module is ready only if the assigned content is applied.
-func (m onTarget) state() fleet.Readiness {
+func (m moduleOnTarget) state() fleet.Readiness {
 	switch {
 	case m.cloned:
 		return Unreported

@@ -25,7 +25,7 @@ func (v *View) Status(ctx context.Context, now time.Time) (document.Status, erro
 	if err != nil {
 		return s, v.unread(err)
 	}
-	s.Position, err = v.Position(ctx)
+	s.Position, err = v.LogPosition(ctx)
 	return s, err
 }
 

@@ -16,9 +16,9 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Take writes the records at a position of the log. It ignores positions that were written already,
+// Append writes the records at a position of the log. It ignores positions that were written already,
 // and records that cannot be decoded.
-func (v *View) Take(ctx context.Context, seq uint64, records [][]byte) error {
+func (v *View) Append(ctx context.Context, seq uint64, records [][]byte) error {
 	if seq > math.MaxInt64 {
 		return errors.New("cannot store a record of the log: its position is too high")
 	}
@@ -234,7 +234,7 @@ func (t *tx) event(p place, target, hub, number int64, rest ...any) error {
 	if err != nil {
 		return err
 	}
-	most := t.v.o.Events
+	most := t.v.options.Events
 	if target == 0 {
 		most *= ofTheHub
 	}

@@ -17,10 +17,10 @@ import (
 	"fettle.dev/fettle/internal/lang"
 )
 
-// Targets returns a page of the selected targets. An error about the query wraps ErrSelection.
+// Targets returns a page of the selected targets. An error about the query wraps ErrQuery.
 func (v *View) Targets(ctx context.Context, q TargetQuery) (document.TargetPage, error) {
 	page := document.TargetPage{Format: document.TargetPageFormat, Targets: []document.Target{}}
-	order, err := sorting(q.Sort)
+	order, err := targetOrder(q.Sort)
 	if err != nil {
 		return page, err
 	}
@@ -40,11 +40,11 @@ func (v *View) Targets(ctx context.Context, q TargetQuery) (document.TargetPage,
 	return page, nil
 }
 
-// ErrSelection is wrapped by errors about a wrong query.
-var ErrSelection = errors.New("the query is wrong")
+// ErrQuery is wrapped by errors about an invalid query.
+var ErrQuery = errors.New("invalid query")
 
-// asked marks an error as an error of the query.
-func asked(err error) error { return fmt.Errorf("%w: %w", ErrSelection, err) }
+// queryError marks an error as an error of the query.
+func queryError(err error) error { return fmt.Errorf("%w: %w", ErrQuery, err) }
 
 // Page returns one page of a list; limit 0 means MaxPage.
 func Page[T any](all []T, offset, limit int) []T {
@@ -55,8 +55,8 @@ func Page[T any](all []T, offset, limit int) []T {
 	return all[offset:min(offset+limit, len(all))]
 }
 
-// sorting returns the order of targets for its name. Equal targets are sorted by name.
-func sorting(name string) (func(a, b document.Target) int, error) {
+// targetOrder returns the order of targets for its name. Equal targets are sorted by name.
+func targetOrder(name string) (func(a, b document.Target) int, error) {
 	field, back := strings.CutPrefix(name, "-")
 	states := document.States()
 	orders := map[string]func(a, b document.Target) int{
@@ -72,7 +72,8 @@ func sorting(name string) (func(a, b document.Target) int, error) {
 	}
 	order, ok := orders[field]
 	if !ok {
-		return nil, asked(fmt.Errorf("cannot sort by %.40q: use name, state, contact, drift, behind or changed, with - before it for the reverse order",
+		return nil, queryError(fmt.Errorf(
+			"cannot sort by %.40q: use name, state, contact, drift, behind or changed, with - before it for the reverse order",
 			name))
 	}
 	sign := 1
@@ -92,10 +93,10 @@ func (v *View) chosen(all []document.Target, words []string) ([]document.Target,
 	}
 	s, err := selection.Parse(words)
 	if err != nil {
-		return nil, asked(err)
+		return nil, queryError(err)
 	}
 	v.mu.Lock()
-	belongs := v.belongs
+	belongs := v.memberships
 	v.mu.Unlock()
 	inventory := make([]lang.Target, 0, len(all))
 	given := selection.Given{}
@@ -108,7 +109,7 @@ func (v *View) chosen(all []document.Target, words []string) ([]document.Target,
 	}
 	found, err := s.Choose(inventory, given)
 	if err != nil {
-		return nil, asked(err)
+		return nil, queryError(err)
 	}
 	names := make(map[string]bool, len(found))
 	for _, t := range found {
@@ -172,7 +173,7 @@ func (v *View) target(rows *sql.Rows, now time.Time) (document.Target, error) {
 	v.mu.Lock()
 	c := v.contacts[t.ID]
 	v.mu.Unlock()
-	k.silent = c.unresponsive(t.Contact, now, v.o.Silence)
+	k.silent = c.unresponsive(t.Contact, now, v.options.Silence)
 	t.Connected, t.Contact = c.connected, max(t.Contact, c.at)
 	t.Frozen = cmp.Or(said, t.Frozen, withdrawn)
 	t.Error = cmp.Or(t.Error, failure)

@@ -35,7 +35,7 @@ const (
 
 // View is an open read model. Its methods are safe for concurrent use.
 type View struct {
-	o        Options
+	options  Options
 	write    *sql.DB // one connection
 	read     *sql.DB
 	writing  sync.Mutex
@@ -48,11 +48,11 @@ type View struct {
 	sets     map[string]int64           // of modules, by their numbers
 	same     map[*fleet.Assigned]shared // lists by the address of their first element, which this map keeps alive
 
-	mu       sync.Mutex
-	contacts map[fleet.TargetID]contact
-	belongs  map[string]Belongs // by the target's name
-	more     chan struct{}      // closed and replaced at each change
-	damage   chan error         // the first damage
+	mu          sync.Mutex
+	contacts    map[fleet.TargetID]contact
+	memberships map[string]Memberships // by the target's name
+	more        chan struct{}          // closed and replaced at each change
+	damage      chan error             // the first damage
 }
 
 // contact is the last contact with an agent.
@@ -67,8 +67,8 @@ func (c contact) unresponsive(reported int64, now time.Time, most time.Duration)
 	return !c.connected && now.UnixNano()-max(reported, c.at) > int64(most)
 }
 
-// Belongs contains the roles and target groups of a target.
-type Belongs struct{ Roles, Groups []string }
+// Memberships contains the roles and target groups of a target.
+type Memberships struct{ Roles, Groups []string }
 
 // Open opens the read model in a file. It creates a new one if the file is missing, has another
 // version or is damaged.
@@ -97,7 +97,9 @@ func Remove(file string) error {
 }
 
 func open(file string, o Options) (*View, error) {
-	v := &View{o: o, words: map[string]int64{}, parts: map[string]int64{}, prepared: map[string]*sql.Stmt{}, lists: map[int64][]listing{}, rows: map[int64]map[int64]row{}, sets: map[string]int64{}, same: map[*fleet.Assigned]shared{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{}), damage: make(chan error, 1)}
+	v := &View{options: o, words: map[string]int64{}, parts: map[string]int64{}, prepared: map[string]*sql.Stmt{},
+		lists: map[int64][]listing{}, rows: map[int64]map[int64]row{}, sets: map[string]int64{},
+		same: map[*fleet.Assigned]shared{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{}), damage: make(chan error, 1)}
 	var err error
 	// The last transactions may be lost with a power failure, but never a part of one. The position
 	// in the log is lost with them.
@@ -156,8 +158,8 @@ func (v *View) prepare() error {
 // Close closes the file. No method may be called afterwards.
 func (v *View) Close() error { return errors.Join(v.read.Close(), v.write.Close()) }
 
-// Position returns the newest position of the log in the model, or 0.
-func (v *View) Position(ctx context.Context) (uint64, error) {
+// LogPosition returns the newest position of the log in the model, or 0.
+func (v *View) LogPosition(ctx context.Context) (uint64, error) {
 	seq, _, err := v.place(ctx)
 	return seq, err
 }
@@ -176,8 +178,8 @@ func (v *View) changed() {
 	v.more = make(chan struct{})
 }
 
-// Heard records a contact with an agent, by the clock of the hub.
-func (v *View) Heard(id fleet.TargetID, at time.Time) {
+// RecordContact records a contact with an agent, by the clock of the hub.
+func (v *View) RecordContact(id fleet.TargetID, at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	c := v.contacts[id]
@@ -185,8 +187,8 @@ func (v *View) Heard(id fleet.TargetID, at time.Time) {
 	v.contacts[id] = c
 }
 
-// Clock records how far the clock of an agent is ahead of the hub's; 0 if it is right.
-func (v *View) Clock(id fleet.TargetID, ahead time.Duration) {
+// RecordClock records how far the clock of an agent is ahead of the hub's; 0 if it is right.
+func (v *View) RecordClock(id fleet.TargetID, ahead time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	c := v.contacts[id]
@@ -200,8 +202,8 @@ func (v *View) ahead(id fleet.TargetID) time.Duration {
 	return v.contacts[id].ahead
 }
 
-// Connected records whether an agent is connected.
-func (v *View) Connected(id fleet.TargetID, here bool) {
+// RecordConnection records whether an agent is connected.
+func (v *View) RecordConnection(id fleet.TargetID, here bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	c := v.contacts[id]
@@ -209,12 +211,12 @@ func (v *View) Connected(id fleet.TargetID, here bool) {
 	v.contacts[id] = c
 }
 
-// Belong replaces the roles and groups of targets, by name, for selections. The caller must no
+// SetMemberships replaces the roles and groups of targets, by name, for selections. The caller must no
 // longer modify the map.
-func (v *View) Belong(all map[string]Belongs) {
+func (v *View) SetMemberships(all map[string]Memberships) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.belongs = all
+	v.memberships = all
 }
 
 // update runs one transaction for writing. After a failure it clears the caches, because their rows

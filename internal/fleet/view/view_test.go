@@ -152,12 +152,12 @@ func TestDamagedFileIsReplaced(t *testing.T) {
 		}
 		ctx := t.Context()
 		for i, records := range log {
-			if err := v.Take(ctx, uint64(i+1), records); err != nil {
+			if err := v.Append(ctx, uint64(i+1), records); err != nil {
 				rt.Fatal(err)
 			}
 			switch rapid.IntRange(0, 5).Draw(rt, "then") {
 			case 0: // the same place comes again after a lost connection
-				if err := v.Take(ctx, uint64(i+1), records); err != nil {
+				if err := v.Append(ctx, uint64(i+1), records); err != nil {
 					rt.Fatal(err)
 				}
 			case 1:
@@ -173,7 +173,7 @@ func TestDamagedFileIsReplaced(t *testing.T) {
 		}
 		again := open(t, o)
 		for i, records := range log {
-			if err := again.Take(ctx, uint64(i+1), records); err != nil {
+			if err := again.Append(ctx, uint64(i+1), records); err != nil {
 				rt.Fatal(err)
 			}
 		}
@@ -223,7 +223,7 @@ func TestBoundedDisk(t *testing.T) {
 			group = append(group, report(n, s))
 		}
 		seq++
-		if err := v.Take(t.Context(), seq, group); err != nil {
+		if err := v.Append(t.Context(), seq, group); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -253,7 +253,7 @@ func TestStates(t *testing.T) {
 	ctx := t.Context()
 	take := func(seq uint64, records ...[]byte) {
 		t.Helper()
-		if err := v.Take(ctx, seq, records); err != nil {
+		if err := v.Append(ctx, seq, records); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -274,7 +274,7 @@ func TestStates(t *testing.T) {
 	}
 	take(1, said(0, 1, 2, fleet.ModuleReady), said(1, 1, 1, fleet.ModuleReady), said(2, 1, 2, fleet.ModuleFailed), said(3, 1, 2, fleet.ModuleBlocked), said(4, 1, 2, fleet.ModuleDrifted), said(5, 1, 2, fleet.ModuleReady), began(8, 0), began(9, 2))
 	for _, n := range []int{0, 1, 2, 3, 4, 8, 9} {
-		v.Heard(id(n), at(3600))
+		v.RecordContact(id(n), at(3600))
 	}
 	page, err := v.Targets(ctx, view.TargetQuery{All: true, Sort: "state", Now: at(3600)})
 	if err != nil {
@@ -321,14 +321,14 @@ func TestReusedNames(t *testing.T) {
 func TestGroups(t *testing.T) {
 	v := open(t, view.Options{})
 	put(t, v, member(0), member(1))
-	v.Belong(map[string]view.Belongs{"t1": {Roles: []string{"web"}, Groups: []string{"berlin"}}})
+	v.SetMemberships(map[string]view.Memberships{"t1": {Roles: []string{"web"}, Groups: []string{"berlin"}}})
 	for _, word := range []string{"role:web", "group:berlin", "!t0"} {
 		page, err := v.Targets(t.Context(), view.TargetQuery{Select: []string{word}, Now: at(0)})
 		if err != nil || page.Total != 1 || page.Targets[0].Name != "t1" {
 			t.Errorf("%s: %+v, %v", word, page, err)
 		}
 	}
-	if _, err := v.Targets(t.Context(), view.TargetQuery{Select: []string{"role:db"}, Now: at(0)}); !errors.Is(err, view.ErrSelection) {
+	if _, err := v.Targets(t.Context(), view.TargetQuery{Select: []string{"role:db"}, Now: at(0)}); !errors.Is(err, view.ErrQuery) {
 		t.Error(err)
 	}
 }
@@ -346,7 +346,7 @@ func TestDamage(t *testing.T) {
 	}
 	defer v.Close()
 	for i, r := range [][]byte{nil, []byte("x"), []byte(`{"format":"fettle.report/2"}`), []byte(`{"format":"fettle.report/1"}`), said(0, 1, 1, fleet.ModuleReady)} {
-		if err := v.Take(t.Context(), uint64(i+1), [][]byte{r}); err != nil {
+		if err := v.Append(t.Context(), uint64(i+1), [][]byte{r}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -361,7 +361,8 @@ func TestCursors(t *testing.T) {
 	v := open(t, view.Options{})
 	put(t, v, member(0))
 	take := func(n int) {
-		if err := v.Take(t.Context(), uint64(n), [][]byte{said(0, 2*n, 1, fleet.ModuleReady), said(0, 2*n+1, 1, fleet.ModuleReady)}); err != nil {
+		if err := v.Append(t.Context(), uint64(n), [][]byte{said(0, 2*n, 1, fleet.ModuleReady),
+			said(0, 2*n+1, 1, fleet.ModuleReady)}); err != nil {
 			t.Fatal(err)
 		}
 	}

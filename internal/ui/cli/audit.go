@@ -69,7 +69,8 @@ func (s *session) showAudit(p document.AuditPage) {
 		if from == "@" { // the hub's socket has no address
 			from = "the hub's own machine"
 		}
-		s.style().Line(s.app.Stdout, s.moment(r.At), r.Who, join(r.What, parted("on ", r.On), r.Outcome, parted("from ", from))+parted(": ", r.Reason))
+		s.style().Line(s.app.Stdout, s.moment(r.At), r.User,
+			join(r.Operation, parted("on ", r.Object), r.Outcome, parted("from ", from))+parted(": ", r.Reason))
 	}
 }
 

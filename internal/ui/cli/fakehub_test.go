@@ -43,7 +43,7 @@ func cmdHub(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(err)
 	ts.Defer(func() { _ = hub.Close() })
 	authority := ""
-	hub.Open = func(by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+	hub.Open = func(by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
 		return openFar(ts.Getenv("HOME"), by.Name, string(id[:1]), changes, authority)
 	}
 	server, err := apitest.Serve(hub.Handler(), "hub")

@@ -77,10 +77,11 @@ func TestLooksThatGoOn(t *testing.T) {
 		out.seen = func(text string) {
 			if !changed && strings.Contains(text, c.first) {
 				changed = true
-				if err := hub.Freeze(ctx, access.Somebody("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa", document.FreezeRequest{Reason: c.command}); err != nil {
+				if err := hub.Freeze(ctx, access.NewPrincipal("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa",
+					document.FreezeRequest{Reason: c.command}); err != nil {
 					t.Error(err)
 				}
-				if err := hub.Pin(ctx, access.Somebody("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa", fleet.Pin{Ref: "next"}); err != nil {
+				if err := hub.Pin(ctx, access.NewPrincipal("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa", fleet.Pin{Ref: "next"}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -92,7 +93,7 @@ func TestLooksThatGoOn(t *testing.T) {
 			t.Errorf("%s: %d\n%s", c.command, code, out.text.String())
 		}
 		stop()
-		if err := hub.Unpin(t.Context(), access.Who{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", ""); err != nil {
+		if err := hub.Unpin(t.Context(), access.Principal{}, "aaaaaaaaaaaaaaaaaaaaaaaaaa", ""); err != nil {
 			t.Fatal(err)
 		}
 	}

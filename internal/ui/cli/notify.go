@@ -105,7 +105,9 @@ func (s *session) showNotifications(p document.NotificationPage) {
 		if n.Sent > 0 {
 			last = s.ago(n.Last)
 		}
-		rows = append(rows, []string{n.Rule.Name, strings.Join(notify.On(n.Rule), ","), cmp.Or(strings.Join(n.Rule.Select, ","), "all"), destination(n.Rule), strconv.Itoa(n.Holds), strconv.FormatUint(n.Sent, 10), last, n.Error})
+		rows = append(rows, []string{n.Rule.Name, strings.Join(notify.SelectedKinds(n.Rule), ","),
+			cmp.Or(strings.Join(n.Rule.Select, ","), "all"), destination(n.Rule), strconv.Itoa(n.Holds),
+			strconv.FormatUint(n.Sent, 10), last, n.Error})
 		for _, w := range n.Waiting {
 			why := cmp.Or(w.Error, "is sent soon")
 			if w.Approve {

@@ -170,7 +170,7 @@ func TestAnswersThatAreLost(t *testing.T) {
 // silent is a backend whose store does not answer to a freeze.
 type silent struct{ api.Backend }
 
-func (silent) Freeze(context.Context, access.Who, fleet.TargetID, document.FreezeRequest) error {
+func (silent) Freeze(context.Context, access.Principal, fleet.TargetID, document.FreezeRequest) error {
 	return fmt.Errorf("cannot freeze: %w", fleet.ErrNoAnswer)
 }
 

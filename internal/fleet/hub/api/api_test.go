@@ -287,7 +287,8 @@ func TestFollow(t *testing.T) {
 		if e := <-dec; e.Kind != "applied" || e.Name != "web1" {
 			t.Errorf("%s: %+v", accept, e)
 		}
-		if err := hub.Freeze(t.Context(), access.Somebody("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa", document.FreezeRequest{Reason: "why"}); err != nil {
+		if err := hub.Freeze(t.Context(), access.NewPrincipal("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa",
+			document.FreezeRequest{Reason: "why"}); err != nil {
 			t.Fatal(err)
 		}
 		select {
@@ -329,11 +330,13 @@ func lines(body io.Reader) <-chan document.Event {
 
 func TestErrorsOfBackends(t *testing.T) {
 	h := newHub(t).Handler()
-	h.Authenticate = func(*http.Request) (access.Who, error) { return access.Who{}, errors.New("cannot believe it") }
+	h.Authenticate = func(*http.Request) (access.Principal, error) {
+		return access.Principal{}, errors.New("cannot believe it")
+	}
 	if w := ask(h, "GET", "/v1/status", "read", ""); w.Code != 401 || !strings.Contains(w.Body.String(), "cannot believe it") || w.Header().Get("WWW-Authenticate") == "" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
-	h.Authenticate = func(*http.Request) (access.Who, error) { return access.Somebody("x", "test"), nil }
+	h.Authenticate = func(*http.Request) (access.Principal, error) { return access.NewPrincipal("x", "test"), nil }
 	if w := ask(h, "GET", "/v1/status", "read", ""); w.Code != 403 {
 		t.Errorf("somebody without rights: %d", w.Code)
 	}

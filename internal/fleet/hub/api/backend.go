@@ -27,81 +27,82 @@ type Views interface {
 // Operations are the changes. Each gets the user who requests it, and is durable when it returns.
 // Target IDs come from Views.
 type Operations interface {
-	CreateToken(ctx context.Context, by access.Who, r document.TokenRequest) (document.NewToken, error)
+	CreateToken(ctx context.Context, by access.Principal, r document.TokenRequest) (document.NewToken, error)
 	Tokens(ctx context.Context) ([]document.Token, error)
-	RevokeToken(ctx context.Context, by access.Who, id string) error
+	RevokeToken(ctx context.Context, by access.Principal, id string) error
 
 	Hubs(ctx context.Context) (document.HubPage, error)
-	RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error
+	RetireHub(ctx context.Context, by access.Principal, name string, r document.HubRetirement) error
 	// AuditLog returns a page of the audit log. A negative offset means the last records. It
 	// returns a *Refusal if no record begins at the offset.
 	AuditLog(ctx context.Context, offset int64, limit int) (document.AuditPage, error)
 
 	Users(ctx context.Context) ([]document.User, error)
-	SetUser(ctx context.Context, by access.Who, r document.UserRequest) error
+	SetUser(ctx context.Context, by access.Principal, r document.UserRequest) error
 	// CreateLogin creates a token for an existing user.
-	CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error)
+	CreateLogin(ctx context.Context, by access.Principal, name string, r document.LoginRequest) (document.NewLogin, error)
 	// Logins lists the tokens of a user. RevokeLogin revokes one of them at all hubs.
 	Logins(ctx context.Context, name string) ([]document.Login, error)
-	RevokeLogin(ctx context.Context, by access.Who, name, login string) error
+	RevokeLogin(ctx context.Context, by access.Principal, name, login string) error
 
-	Approve(ctx context.Context, by access.Who, id fleet.TargetID) error
-	Retire(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
-	Revoke(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
-	SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r document.LabelRequest) error
-	Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error
-	Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error
-	Freeze(ctx context.Context, by access.Who, id fleet.TargetID, r document.FreezeRequest) error
-	Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error
+	Approve(ctx context.Context, by access.Principal, id fleet.TargetID) error
+	Retire(ctx context.Context, by access.Principal, id fleet.TargetID, reason string) error
+	Revoke(ctx context.Context, by access.Principal, id fleet.TargetID, reason string) error
+	SetLabels(ctx context.Context, by access.Principal, id fleet.TargetID, r document.LabelRequest) error
+	Pin(ctx context.Context, by access.Principal, id fleet.TargetID, p fleet.Pin) error
+	Unpin(ctx context.Context, by access.Principal, id fleet.TargetID, module string) error
+	Freeze(ctx context.Context, by access.Principal, id fleet.TargetID, r document.FreezeRequest) error
+	Unfreeze(ctx context.Context, by access.Principal, id fleet.TargetID) error
 	// FreezeAll stores one freeze for all targets, also for targets that enrol later.
-	FreezeAll(ctx context.Context, by access.Who, r document.FreezeRequest) error
+	FreezeAll(ctx context.Context, by access.Principal, r document.FreezeRequest) error
 	// UnfreezeAll does not change the freezes of single targets.
-	UnfreezeAll(ctx context.Context, by access.Who) error
+	UnfreezeAll(ctx context.Context, by access.Principal) error
 	// FrozenAll returns the freeze of the fleet that is in force, or nil.
 	FrozenAll(ctx context.Context) (*document.FleetFreeze, error)
 	// Suspect marks a target as not reliable, and Trust removes the mark. Both may be repeated.
-	Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error
-	Trust(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error
+	Suspect(ctx context.Context, by access.Principal, id fleet.TargetID, because string) error
+	Trust(ctx context.Context, by access.Principal, id fleet.TargetID, reason string) error
 	// Requests returns the undecided requests of agents, the oldest first. DecideRequest returns a
 	// Refusal for a request that does not exist.
 	Requests(ctx context.Context) ([]document.Request, error)
-	DecideRequest(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, name string, refuse bool, reason string) error
+	DecideRequest(ctx context.Context, by access.Principal, id fleet.TargetID, what fleet.RequestKind, name string,
+		refuse bool, reason string) error
 	// Certificates returns the certificates of services. The caller sets the format.
 	Certificates(ctx context.Context) (document.CertificatePage, error)
 	// RevokeCertificates returns the job that informs the agents, or a Refusal if no certificate
 	// matches.
-	RevokeCertificates(ctx context.Context, by access.Who, r document.CertificateRevocation) (document.Job, error)
+	RevokeCertificates(ctx context.Context, by access.Principal, r document.CertificateRevocation) (document.Job, error)
 	// RequestPolicy is the same at all hubs. SetRequestPolicy returns a Refusal for an invalid
 	// change.
 	RequestPolicy(ctx context.Context) (fleet.RequestPolicy, error)
-	SetRequestPolicy(ctx context.Context, by access.Who, r document.RequestPolicyChange) error
+	SetRequestPolicy(ctx context.Context, by access.Principal, r document.RequestPolicyChange) error
 
 	// SaveState returns the data that hubs share, for a backup.
-	SaveState(ctx context.Context, by access.Who) (document.HubState, error)
+	SaveState(ctx context.Context, by access.Principal) (document.HubState, error)
 	// BackupSaved records that a backup is stored. at is the time in its state, in ns since 1970.
 	// It returns a Refusal for a time in the future.
-	BackupSaved(ctx context.Context, by access.Who, at int64) error
+	BackupSaved(ctx context.Context, by access.Principal, at int64) error
 	// ApproveAlarm approves the change that the alarm with this digest blocks.
-	ApproveAlarm(ctx context.Context, by access.Who, digest string) error
+	ApproveAlarm(ctx context.Context, by access.Principal, digest string) error
 	Notifications(ctx context.Context) ([]document.NotificationState, error)
-	SetNotification(ctx context.Context, by access.Who, r document.Notification) error
-	RemoveNotification(ctx context.Context, by access.Who, name string) error
+	SetNotification(ctx context.Context, by access.Principal, r document.Notification) error
+	RemoveNotification(ctx context.Context, by access.Principal, name string) error
 	// TestNotification sends an example at once.
-	TestNotification(ctx context.Context, by access.Who, name string) error
+	TestNotification(ctx context.Context, by access.Principal, name string) error
 	// DecideNotice approves or discards a notice that waits for a decision.
-	DecideNotice(ctx context.Context, by access.Who, id string, deny bool) error
+	DecideNotice(ctx context.Context, by access.Principal, id string, deny bool) error
 	Binaries(ctx context.Context) ([]document.BinarySetting, error)
 	// SetBinary sets the binary of the agents of targets, and of targets that the selection in the
 	// request matches later.
-	SetBinary(ctx context.Context, by access.Who, r document.BinaryRequest, targets []fleet.TargetID) error
+	SetBinary(ctx context.Context, by access.Principal, r document.BinaryRequest, targets []fleet.TargetID) error
 
 	// CreateJob stores a job until the agent of each target has acknowledged it, or it expires. The
 	// caller has checked the job and evaluated its selection.
-	CreateJob(ctx context.Context, by access.Who, r document.JobRequest, targets []fleet.TargetID) (document.Job, error)
+	CreateJob(ctx context.Context, by access.Principal, r document.JobRequest, targets []fleet.TargetID) (document.Job, error)
 	// Job returns one job with the output of its program.
 	Job(ctx context.Context, id string) (document.Job, error)
 	// CancelJob cancels a job for agents that have not started it.
-	CancelJob(ctx context.Context, by access.Who, id string) error
+	CancelJob(ctx context.Context, by access.Principal, id string) error
 	// Jobs returns a page of jobs, the newest first; limit 0 means the largest page. The caller
 	// sets the format.
 	Jobs(ctx context.Context, offset, limit int) (document.JobPage, error)
@@ -134,7 +135,7 @@ func Rights() []access.Right {
 
 // Authenticate returns the user of a request; *access.Gate implements it. An error causes the
 // status 401 with its text.
-type Authenticate func(*http.Request) (access.Who, error)
+type Authenticate func(*http.Request) (access.Principal, error)
 
 // Audit records an operation; *access.Trail implements it. Before each change it is called with the
 // outcome access.Begun; if this fails, the change is refused. After the change it is called with

@@ -55,8 +55,9 @@ func TestDeniedRequestsAreRecorded(t *testing.T) {
 				t.Errorf("%s for %q: %d records", q.route, token, len(got))
 			default:
 				e := got[0]
-				want := access.Entry{Who: "jane", How: "token", What: q.route, On: e.On, Outcome: access.Denied, From: "192.0.2.1:1234", Request: w.Header().Get("X-Request-Id")}
-				if e != want || e.Request == "" || (e.On != "") != strings.Contains(route.Path, "{") {
+				want := access.Entry{User: "jane", Credential: "token", Operation: q.route, Object: e.Object,
+					Outcome: access.Denied, From: "192.0.2.1:1234", Request: w.Header().Get("X-Request-Id")}
+				if e != want || e.Request == "" || (e.Object != "") != strings.Contains(route.Path, "{") {
 					t.Errorf("%s for %q: recorded %+v, want %+v", q.route, token, e, want)
 				}
 			}
@@ -68,9 +69,11 @@ func TestDeniedRequestsAreRecorded(t *testing.T) {
 // with an error.
 func TestUsersWithoutAName(t *testing.T) {
 	for what, authenticate := range map[string]api.Authenticate{
-		"no name": func(*http.Request) (access.Who, error) { return access.Somebody("", "test", access.Admins), nil },
-		"a name and an error": func(*http.Request) (access.Who, error) {
-			return access.Somebody("jane", "test", access.Admins), errors.New("no")
+		"no name": func(*http.Request) (access.Principal, error) {
+			return access.NewPrincipal("", "test", access.Admins), nil
+		},
+		"a name and an error": func(*http.Request) (access.Principal, error) {
+			return access.NewPrincipal("jane", "test", access.Admins), errors.New("no")
 		},
 	} {
 		for _, q := range requests {
@@ -98,18 +101,18 @@ func TestOpenStreamsEndWithTheProof(t *testing.T) {
 	ends := map[string]func(*api.Handler, chan struct{}){
 		"the proof ends": func(h *api.Handler, opened chan struct{}) {
 			h.Recheck = time.Hour
-			h.Authenticate = func(r *http.Request) (access.Who, error) {
+			h.Authenticate = func(r *http.Request) (access.Principal, error) {
 				who, err := apitest.Authenticate(r)
-				who.Until = apitest.Now().Add(50 * time.Millisecond)
+				who.Expires = apitest.Now().Add(50 * time.Millisecond)
 				return who, err
 			}
 		},
 		"locked out": func(h *api.Handler, opened chan struct{}) {
 			h.Recheck = 5 * time.Millisecond
-			h.Authenticate = func(r *http.Request) (access.Who, error) {
+			h.Authenticate = func(r *http.Request) (access.Principal, error) {
 				select {
 				case <-opened:
-					return access.Who{}, fleet.ErrDenied
+					return access.Principal{}, fleet.ErrDenied
 				default:
 					return apitest.Authenticate(r)
 				}

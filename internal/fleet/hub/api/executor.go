@@ -32,7 +32,7 @@ type Executors interface {
 	// OpenExecutor opens a stream to the executor of a target. Unless changes is set, the executor
 	// refuses changes. If the target is offline, the error is fleet.ErrOffline. ctx limits only the
 	// opening. The caller must close the stream.
-	OpenExecutor(ctx context.Context, by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)
+	OpenExecutor(ctx context.Context, by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)
 }
 
 func (c *call) look() (any, error) { return c.executor(false) }
@@ -99,8 +99,8 @@ func (c *call) still(ctx context.Context, end func()) error {
 	t := time.NewTicker(every)
 	defer t.Stop()
 	var over <-chan time.Time
-	if !c.who.Until.IsZero() {
-		proof := time.NewTimer(c.who.Until.Sub(c.h.Now()))
+	if !c.who.Expires.IsZero() {
+		proof := time.NewTimer(c.who.Expires.Sub(c.h.Now()))
 		defer proof.Stop()
 		over = proof.C
 	}

@@ -24,7 +24,7 @@ import (
 func bridged(t *testing.T, change func(*api.Handler)) (*apitest.Hub, *httptest.Server) {
 	t.Helper()
 	hub := newHub(t)
-	hub.Open = func(by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+	hub.Open = func(by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
 		near, far := net.Pipe()
 		go func() {
 			defer far.Close()
@@ -104,13 +104,13 @@ func TestExecutorEndsWithTheRight(t *testing.T) {
 	var state atomic.Int32
 	hub, server := bridged(t, func(h *api.Handler) {
 		h.Recheck = 5 * time.Millisecond
-		h.Authenticate = func(r *http.Request) (access.Who, error) {
+		h.Authenticate = func(r *http.Request) (access.Principal, error) {
 			switch state.Load() {
 			case 1:
 				state.CompareAndSwap(1, 2)
-				return access.Who{}, io.ErrUnexpectedEOF
+				return access.Principal{}, io.ErrUnexpectedEOF
 			case 3:
-				return access.Somebody("jane", "token", access.Reader), nil
+				return access.NewPrincipal("jane", "token", access.Reader), nil
 			}
 			return apitest.Authenticate(r)
 		}
@@ -145,7 +145,7 @@ func TestSlowReaderOfAnExecutor(t *testing.T) {
 	hub, server := bridged(t, func(*api.Handler) {})
 	var given atomic.Int64
 	closed := make(chan struct{})
-	hub.Open = func(access.Who, fleet.TargetID, bool) (io.ReadWriteCloser, error) {
+	hub.Open = func(access.Principal, fleet.TargetID, bool) (io.ReadWriteCloser, error) {
 		near, far := net.Pipe()
 		go func() {
 			defer close(closed)

@@ -62,7 +62,7 @@ func (f faulty) Status(ctx context.Context, now time.Time) (document.Status, err
 	return or(f, func() (document.Status, error) { return f.Backend.Status(ctx, now) })
 }
 
-func (f faulty) CreateToken(ctx context.Context, by access.Who, r document.TokenRequest) (document.NewToken, error) {
+func (f faulty) CreateToken(ctx context.Context, by access.Principal, r document.TokenRequest) (document.NewToken, error) {
 	return or(f, func() (document.NewToken, error) { return f.Backend.CreateToken(ctx, by, r) })
 }
 
@@ -70,7 +70,7 @@ func (f faulty) Tokens(ctx context.Context) ([]document.Token, error) {
 	return or(f, func() ([]document.Token, error) { return f.Backend.Tokens(ctx) })
 }
 
-func (f faulty) RevokeToken(ctx context.Context, by access.Who, id string) error {
+func (f faulty) RevokeToken(ctx context.Context, by access.Principal, id string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (f faulty) Hubs(ctx context.Context) (document.HubPage, error) {
 	return or(f, func() (document.HubPage, error) { return f.Backend.Hubs(ctx) })
 }
 
-func (f faulty) RetireHub(ctx context.Context, by access.Who, name string, r document.HubRetirement) error {
+func (f faulty) RetireHub(ctx context.Context, by access.Principal, name string, r document.HubRetirement) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -96,14 +96,14 @@ func (f faulty) Users(ctx context.Context) ([]document.User, error) {
 	return or(f, func() ([]document.User, error) { return f.Backend.Users(ctx) })
 }
 
-func (f faulty) SetUser(ctx context.Context, by access.Who, r document.UserRequest) error {
+func (f faulty) SetUser(ctx context.Context, by access.Principal, r document.UserRequest) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.SetUser(ctx, by, r)
 }
 
-func (f faulty) CreateLogin(ctx context.Context, by access.Who, name string, r document.LoginRequest) (document.NewLogin, error) {
+func (f faulty) CreateLogin(ctx context.Context, by access.Principal, name string, r document.LoginRequest) (document.NewLogin, error) {
 	return or(f, func() (document.NewLogin, error) { return f.Backend.CreateLogin(ctx, by, name, r) })
 }
 
@@ -111,77 +111,77 @@ func (f faulty) Logins(ctx context.Context, name string) ([]document.Login, erro
 	return or(f, func() ([]document.Login, error) { return f.Backend.Logins(ctx, name) })
 }
 
-func (f faulty) RevokeLogin(ctx context.Context, by access.Who, name, login string) error {
+func (f faulty) RevokeLogin(ctx context.Context, by access.Principal, name, login string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.RevokeLogin(ctx, by, name, login)
 }
 
-func (f faulty) Approve(ctx context.Context, by access.Who, id fleet.TargetID) error {
+func (f faulty) Approve(ctx context.Context, by access.Principal, id fleet.TargetID) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.Approve(ctx, by, id)
 }
 
-func (f faulty) Retire(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+func (f faulty) Retire(ctx context.Context, by access.Principal, id fleet.TargetID, reason string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.Retire(ctx, by, id, reason)
 }
 
-func (f faulty) Revoke(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+func (f faulty) Revoke(ctx context.Context, by access.Principal, id fleet.TargetID, reason string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.Revoke(ctx, by, id, reason)
 }
 
-func (f faulty) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r document.LabelRequest) error {
+func (f faulty) SetLabels(ctx context.Context, by access.Principal, id fleet.TargetID, r document.LabelRequest) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.SetLabels(ctx, by, id, r)
 }
 
-func (f faulty) Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error {
+func (f faulty) Pin(ctx context.Context, by access.Principal, id fleet.TargetID, p fleet.Pin) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.Pin(ctx, by, id, p)
 }
 
-func (f faulty) Unpin(ctx context.Context, by access.Who, id fleet.TargetID, module string) error {
+func (f faulty) Unpin(ctx context.Context, by access.Principal, id fleet.TargetID, module string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.Unpin(ctx, by, id, module)
 }
 
-func (f faulty) Freeze(ctx context.Context, by access.Who, id fleet.TargetID, r document.FreezeRequest) error {
+func (f faulty) Freeze(ctx context.Context, by access.Principal, id fleet.TargetID, r document.FreezeRequest) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.Freeze(ctx, by, id, r)
 }
 
-func (f faulty) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error {
+func (f faulty) Unfreeze(ctx context.Context, by access.Principal, id fleet.TargetID) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.Unfreeze(ctx, by, id)
 }
 
-func (f faulty) FreezeAll(ctx context.Context, by access.Who, r document.FreezeRequest) error {
+func (f faulty) FreezeAll(ctx context.Context, by access.Principal, r document.FreezeRequest) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.FreezeAll(ctx, by, r)
 }
 
-func (f faulty) UnfreezeAll(ctx context.Context, by access.Who) error {
+func (f faulty) UnfreezeAll(ctx context.Context, by access.Principal) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -192,14 +192,14 @@ func (f faulty) FrozenAll(ctx context.Context) (*document.FleetFreeze, error) {
 	return or(f, func() (*document.FleetFreeze, error) { return f.Backend.FrozenAll(ctx) })
 }
 
-func (f faulty) Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error {
+func (f faulty) Suspect(ctx context.Context, by access.Principal, id fleet.TargetID, because string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.Suspect(ctx, by, id, because)
 }
 
-func (f faulty) Trust(ctx context.Context, by access.Who, id fleet.TargetID, reason string) error {
+func (f faulty) Trust(ctx context.Context, by access.Principal, id fleet.TargetID, reason string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -210,7 +210,8 @@ func (f faulty) Requests(ctx context.Context) ([]document.Request, error) {
 	return or(f, func() ([]document.Request, error) { return f.Backend.Requests(ctx) })
 }
 
-func (f faulty) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, name string, refuse bool, reason string) error {
+func (f faulty) DecideRequest(ctx context.Context, by access.Principal, id fleet.TargetID, what fleet.RequestKind,
+	name string, refuse bool, reason string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -221,7 +222,7 @@ func (f faulty) Certificates(ctx context.Context) (document.CertificatePage, err
 	return or(f, func() (document.CertificatePage, error) { return f.Backend.Certificates(ctx) })
 }
 
-func (f faulty) RevokeCertificates(ctx context.Context, by access.Who, r document.CertificateRevocation) (document.Job, error) {
+func (f faulty) RevokeCertificates(ctx context.Context, by access.Principal, r document.CertificateRevocation) (document.Job, error) {
 	return or(f, func() (document.Job, error) { return f.Backend.RevokeCertificates(ctx, by, r) })
 }
 
@@ -229,25 +230,25 @@ func (f faulty) RequestPolicy(ctx context.Context) (fleet.RequestPolicy, error) 
 	return or(f, func() (fleet.RequestPolicy, error) { return f.Backend.RequestPolicy(ctx) })
 }
 
-func (f faulty) SetRequestPolicy(ctx context.Context, by access.Who, r document.RequestPolicyChange) error {
+func (f faulty) SetRequestPolicy(ctx context.Context, by access.Principal, r document.RequestPolicyChange) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.SetRequestPolicy(ctx, by, r)
 }
 
-func (f faulty) SaveState(ctx context.Context, by access.Who) (document.HubState, error) {
+func (f faulty) SaveState(ctx context.Context, by access.Principal) (document.HubState, error) {
 	return or(f, func() (document.HubState, error) { return f.Backend.SaveState(ctx, by) })
 }
 
-func (f faulty) BackupSaved(ctx context.Context, by access.Who, at int64) error {
+func (f faulty) BackupSaved(ctx context.Context, by access.Principal, at int64) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.BackupSaved(ctx, by, at)
 }
 
-func (f faulty) ApproveAlarm(ctx context.Context, by access.Who, digest string) error {
+func (f faulty) ApproveAlarm(ctx context.Context, by access.Principal, digest string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -258,28 +259,28 @@ func (f faulty) Notifications(ctx context.Context) ([]document.NotificationState
 	return or(f, func() ([]document.NotificationState, error) { return f.Backend.Notifications(ctx) })
 }
 
-func (f faulty) SetNotification(ctx context.Context, by access.Who, r document.Notification) error {
+func (f faulty) SetNotification(ctx context.Context, by access.Principal, r document.Notification) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.SetNotification(ctx, by, r)
 }
 
-func (f faulty) RemoveNotification(ctx context.Context, by access.Who, name string) error {
+func (f faulty) RemoveNotification(ctx context.Context, by access.Principal, name string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.RemoveNotification(ctx, by, name)
 }
 
-func (f faulty) TestNotification(ctx context.Context, by access.Who, name string) error {
+func (f faulty) TestNotification(ctx context.Context, by access.Principal, name string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.TestNotification(ctx, by, name)
 }
 
-func (f faulty) DecideNotice(ctx context.Context, by access.Who, id string, deny bool) error {
+func (f faulty) DecideNotice(ctx context.Context, by access.Principal, id string, deny bool) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -290,14 +291,14 @@ func (f faulty) Binaries(ctx context.Context) ([]document.BinarySetting, error) 
 	return or(f, func() ([]document.BinarySetting, error) { return f.Backend.Binaries(ctx) })
 }
 
-func (f faulty) SetBinary(ctx context.Context, by access.Who, r document.BinaryRequest, targets []fleet.TargetID) error {
+func (f faulty) SetBinary(ctx context.Context, by access.Principal, r document.BinaryRequest, targets []fleet.TargetID) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.SetBinary(ctx, by, r, targets)
 }
 
-func (f faulty) CreateJob(ctx context.Context, by access.Who, r document.JobRequest, targets []fleet.TargetID) (document.Job, error) {
+func (f faulty) CreateJob(ctx context.Context, by access.Principal, r document.JobRequest, targets []fleet.TargetID) (document.Job, error) {
 	return or(f, func() (document.Job, error) { return f.Backend.CreateJob(ctx, by, r, targets) })
 }
 
@@ -305,7 +306,7 @@ func (f faulty) Job(ctx context.Context, id string) (document.Job, error) {
 	return or(f, func() (document.Job, error) { return f.Backend.Job(ctx, id) })
 }
 
-func (f faulty) CancelJob(ctx context.Context, by access.Who, id string) error {
+func (f faulty) CancelJob(ctx context.Context, by access.Principal, id string) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
@@ -316,7 +317,7 @@ func (f faulty) Jobs(ctx context.Context, offset, limit int) (document.JobPage, 
 	return or(f, func() (document.JobPage, error) { return f.Backend.Jobs(ctx, offset, limit) })
 }
 
-func (f faulty) OpenExecutor(ctx context.Context, by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+func (f faulty) OpenExecutor(ctx context.Context, by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
 	return or(f, func() (io.ReadWriteCloser, error) { return f.Backend.OpenExecutor(ctx, by, id, changes) })
 }
 

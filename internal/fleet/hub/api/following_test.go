@@ -87,11 +87,11 @@ func TestUnconfirmedStreamsContinue(t *testing.T) {
 	_, server := bridged(t, func(h *api.Handler) {
 		h.Recheck = time.Millisecond
 		first := h.Authenticate
-		h.Authenticate = func(r *http.Request) (access.Who, error) {
+		h.Authenticate = func(r *http.Request) (access.Principal, error) {
 			if calls.Add(1) == 1 {
 				return first(r)
 			}
-			who := access.Somebody("jane", "test")
+			who := access.NewPrincipal("jane", "test")
 			who.Unconfirmed = true
 			return who, nil
 		}

@@ -62,7 +62,7 @@ type call struct {
 	route Route
 	path  map[string]string
 	query map[string][]string
-	who   access.Who
+	who   access.Principal
 	in    any
 	id    string
 	said  bool // the status line was sent
@@ -268,7 +268,8 @@ func (c *call) audit(outcome, reason string) error {
 		return errors.New("this hub has no audit log")
 	}
 	return c.h.Audit(context.WithoutCancel(c.r.Context()), access.Entry{
-		Who: c.who.Name, How: c.who.How, What: c.route.Name(), On: cmp.Or(c.path["login"], c.path["target"], c.path["token"], c.path["rule"], c.path["notice"], c.path["job"], c.path["user"], c.path["hub"]),
+		User: c.who.Name, Credential: c.who.Credential, Operation: c.route.Name(), Object: cmp.Or(c.path["login"],
+			c.path["target"], c.path["token"], c.path["rule"], c.path["notice"], c.path["job"], c.path["user"], c.path["hub"]),
 		Outcome: outcome, Reason: reason, From: c.r.RemoteAddr, Request: c.id,
 	})
 }

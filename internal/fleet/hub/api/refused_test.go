@@ -23,7 +23,7 @@ func TestStatusesOfErrors(t *testing.T) {
 		status int
 		title  string
 	}{
-		"a selection":   {view.ErrSelection, 400, "The request is wrong"},
+		"a selection":   {view.ErrQuery, 400, "The request is wrong"},
 		"unknown":       {fleet.ErrNotFound, 404, "The object does not exist"},
 		"a conflict":    {fleet.ErrConflict, 409, "Another change was faster"},
 		"denied":        {fleet.ErrDenied, 403, "Not allowed"},
@@ -48,7 +48,9 @@ func TestStatusesOfErrors(t *testing.T) {
 func deciding(change func(h *Handler)) (h *Handler, noted *[]string) {
 	noted = &[]string{}
 	h = &Handler{
-		Authenticate: func(*http.Request) (access.Who, error) { return access.Somebody("jane", "test", access.Operator), nil },
+		Authenticate: func(*http.Request) (access.Principal, error) {
+			return access.NewPrincipal("jane", "test", access.Operator), nil
+		},
 		Audit: func(_ context.Context, e access.Entry) error {
 			*noted = append(*noted, e.Outcome+"|"+e.Reason)
 			return nil
@@ -126,21 +128,24 @@ func TestChanges(t *testing.T) {
 // they are missing.
 func TestUsersWithoutAConfirmedRight(t *testing.T) {
 	for what, c := range map[string]struct {
-		change func(h *Handler, who *access.Who)
+		change func(h *Handler, who *access.Principal)
 		status int
 		says   []string
 	}{
-		"no right":    {func(*Handler, *access.Who) {}, 403, []string{`needs the right \"admin\", which jane does not have`}},
-		"unconfirmed": {func(_ *Handler, w *access.Who) { w.Unconfirmed = true }, 503, []string{"cannot confirm now that jane has it", "fettle hub list"}},
-		"unconfirmed, why": {func(h *Handler, w *access.Who) {
+		"no right": {func(*Handler, *access.Principal) {}, 403, []string{`needs the right \"admin\", which jane does not have`}},
+		"unconfirmed": {func(_ *Handler, w *access.Principal) { w.Unconfirmed = true }, 503,
+			[]string{"cannot confirm now that jane has it", "fettle hub list"}},
+		"unconfirmed, why": {func(h *Handler, w *access.Principal) {
 			w.Unconfirmed, h.MayChange = true, func() error { return errors.New("hub2 is away") }
 		}, 503, []string{"jane has it. hub2 is away"}},
-		"unconfirmed, can": {func(h *Handler, w *access.Who) { w.Unconfirmed, h.MayChange = true, func() error { return nil } }, 503, []string{"jane has it\""}},
+		"unconfirmed, can": {func(h *Handler, w *access.Principal) {
+			w.Unconfirmed, h.MayChange = true, func() error { return nil }
+		}, 503, []string{"jane has it\""}},
 	} {
 		h, noted := deciding(func(*Handler) {})
 		who, _ := h.Authenticate(nil)
 		c.change(h, &who)
-		h.Authenticate = func(*http.Request) (access.Who, error) { return who, nil }
+		h.Authenticate = func(*http.Request) (access.Principal, error) { return who, nil }
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/v1/tokens", nil))
 		for _, says := range c.says {
@@ -150,15 +155,15 @@ func TestUsersWithoutAConfirmedRight(t *testing.T) {
 		}
 	}
 	h, _ := deciding(func(h *Handler) {
-		h.Authenticate = func(*http.Request) (access.Who, error) {
-			return access.Who{}, fmt.Errorf("cannot know: %w", fleet.ErrNoAnswer)
+		h.Authenticate = func(*http.Request) (access.Principal, error) {
+			return access.Principal{}, fmt.Errorf("cannot know: %w", fleet.ErrNoAnswer)
 		}
 	})
 	w := httptest.NewRecorder()
 	if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/status", nil)); w.Code != http.StatusGatewayTimeout || w.Header().Get("WWW-Authenticate") != "" {
 		t.Errorf("a store that does not answer: %d %s", w.Code, w.Body)
 	}
-	h.Authenticate = func(*http.Request) (access.Who, error) { return access.Who{}, nil }
+	h.Authenticate = func(*http.Request) (access.Principal, error) { return access.Principal{}, nil }
 	w = httptest.NewRecorder()
 	if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/status", nil)); w.Code != 401 || !strings.Contains(w.Body.String(), "it has no certificate and no token") {
 		t.Errorf("nobody: %d %s", w.Code, w.Body)

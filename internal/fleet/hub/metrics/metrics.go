@@ -89,16 +89,16 @@ type Refusal string
 
 // All values of Refusal.
 const (
-	RefusedEnrolment Refusal = "enrolment"
-	RefusedRenewal   Refusal = "renewal"
-	RefusedLink      Refusal = "link" // a connection to the bus
-	RefusedReport    Refusal = "report"
-	RefusedCall      Refusal = "call" // a call of the API
+	RefusedEnrolment  Refusal = "enrolment"
+	RefusedRenewal    Refusal = "renewal"
+	RefusedConnection Refusal = "link" // a connection to the bus
+	RefusedReport     Refusal = "report"
+	RefusedCall       Refusal = "call" // a call of the API
 )
 
 // Refusals returns all values of Refusal.
 func Refusals() []Refusal {
-	return []Refusal{RefusedEnrolment, RefusedRenewal, RefusedLink, RefusedReport, RefusedCall}
+	return []Refusal{RefusedEnrolment, RefusedRenewal, RefusedConnection, RefusedReport, RefusedCall}
 }
 
 // Refused counts one refusal. Unknown values are ignored.

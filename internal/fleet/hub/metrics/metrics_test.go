@@ -74,7 +74,7 @@ func TestMetricsOfAFleet(t *testing.T) {
 	_, o := hub(t)
 	m := metrics.New(o)
 	m.Committed(3 * time.Millisecond)
-	m.Refused(metrics.RefusedLink)
+	m.Refused(metrics.RefusedConnection)
 	m.Refused("whatever an agent says")
 	text := scraped(t, m)
 	for _, want := range []string{

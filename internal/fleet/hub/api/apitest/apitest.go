@@ -57,11 +57,11 @@ type Hub struct {
 	freeze        *document.FleetFreeze // of all targets
 	requestPolicy fleet.RequestPolicy
 	// Open opens executors. If it is nil, every target is offline.
-	Open func(by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)
+	Open func(by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)
 }
 
 // OpenExecutor calls Open.
-func (h *Hub) OpenExecutor(_ context.Context, by access.Who, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+func (h *Hub) OpenExecutor(_ context.Context, by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
 	if h.Open == nil {
 		return nil, fleet.ErrOffline
 	}
@@ -110,7 +110,7 @@ func (h *Hub) fill(ctx context.Context) error {
 			Format: fleet.ReportFormat, Target: id('b'), Seq: 1, Boot: "b", At: at, Event: fleet.Event{Kind: fleet.Failed, Run: 2, Module: "modules/web", Error: "cannot restart nginx"},
 			Status: fleet.Status{Epoch: 1, Generation: 6, Version: "1.0", Run: 2, Changed: at, Drift: 1, Modules: []fleet.ModuleStatus{{Module: "modules/web", Commit: commit('a'), State: fleet.ModuleFailed, Since: at, Error: "cannot restart nginx"}}},
 		}))
-	h.Connected(id('a'), true)
+	h.RecordConnection(id('a'), true)
 	return errors.Join(errs...)
 }
 
@@ -133,7 +133,7 @@ func (h *Hub) Tell(ctx context.Context, record any) error {
 	h.seq++
 	seq := h.seq
 	h.mu.Unlock()
-	return h.Take(ctx, seq, [][]byte{b})
+	return h.Append(ctx, seq, [][]byte{b})
 }
 
 // Handler returns the API of this hub.
@@ -148,16 +148,16 @@ func (h *Hub) Handler() *api.Handler {
 }
 
 // Authenticate accepts the tokens in the package comment.
-func Authenticate(r *http.Request) (access.Who, error) {
+func Authenticate(r *http.Request) (access.Principal, error) {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
-		return access.Who{}, errors.New("there is no token")
+		return access.Principal{}, errors.New("there is no token")
 	}
 	roles, err := access.RolesOf(token)
 	if err != nil {
-		return access.Who{}, errors.New("the token is unknown")
+		return access.Principal{}, errors.New("the token is unknown")
 	}
-	return access.Somebody("jane", "token", roles...), nil
+	return access.NewPrincipal("jane", "token", roles...), nil
 }
 
 func (h *Hub) audit(_ context.Context, a access.Entry) error {
@@ -173,7 +173,7 @@ func (h *Hub) Acts() []string {
 	defer h.mu.Unlock()
 	var out []string
 	for _, a := range h.acts {
-		out = append(out, strings.Join(strings.Fields(a.What+" "+a.On+" "+a.Outcome), " "))
+		out = append(out, strings.Join(strings.Fields(a.Operation+" "+a.Object+" "+a.Outcome), " "))
 	}
 	return out
 }
@@ -192,7 +192,7 @@ func (h *Hub) Health(context.Context) document.Health {
 }
 
 // change changes a target and stores it in the read model.
-func (h *Hub) change(ctx context.Context, id fleet.TargetID, by access.Who, f func(*fleet.Target)) error {
+func (h *Hub) change(ctx context.Context, id fleet.TargetID, by access.Principal, f func(*fleet.Target)) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t, ok := h.targets[id]

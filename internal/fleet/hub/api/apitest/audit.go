@@ -17,9 +17,11 @@ func (h *Hub) AuditLog(ctx context.Context, offset int64, limit int) (document.A
 	f := &access.File{FS: mem.NewFS(mem.Options{}), Path: "/audit.log"}
 	trail, err := access.OpenTrail(f, "hub1", Now)
 	for _, e := range []access.Entry{
-		{Who: "ann", How: "token fettle-api-a", What: "POST /v1/targets/{target}/pin", On: "web1", Outcome: access.Begun, Reason: `{"ref":"fix-tls"}`, From: "192.0.2.7:4711", Request: "r1"},
-		{Who: "ann", How: "token fettle-api-a", What: "POST /v1/targets/{target}/pin", On: "web1", Outcome: access.Done, From: "192.0.2.7:4711", Request: "r1"},
-		{Who: "bob", How: "certificate 1f", What: "POST /v1/users", Outcome: access.Denied, From: "192.0.2.8:4711", Request: "r2"},
+		{User: "ann", Credential: "token fettle-api-a", Operation: "POST /v1/targets/{target}/pin", Object: "web1",
+			Outcome: access.Begun, Reason: `{"ref":"fix-tls"}`, From: "192.0.2.7:4711", Request: "r1"},
+		{User: "ann", Credential: "token fettle-api-a", Operation: "POST /v1/targets/{target}/pin", Object: "web1",
+			Outcome: access.Done, From: "192.0.2.7:4711", Request: "r1"},
+		{User: "bob", Credential: "certificate 1f", Operation: "POST /v1/users", Outcome: access.Denied, From: "192.0.2.8:4711", Request: "r2"},
 	} {
 		if err == nil {
 			err = trail.Append(ctx, e)

@@ -18,7 +18,7 @@ func (h *Hub) Binaries(context.Context) ([]document.BinarySetting, error) {
 }
 
 // SetBinary stores a setting.
-func (h *Hub) SetBinary(_ context.Context, by access.Who, r document.BinaryRequest, _ []fleet.TargetID) error {
+func (h *Hub) SetBinary(_ context.Context, by access.Principal, r document.BinaryRequest, _ []fleet.TargetID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := document.BinarySetting{ID: "p" + strconv.Itoa(len(h.binaries)+1), At: Now().UnixNano(), By: by.Name, Select: r.Select, Binary: r.Binary}

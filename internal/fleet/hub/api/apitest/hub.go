@@ -15,9 +15,9 @@ func (h *Hub) Check(context.Context) document.HubCheck {
 }
 
 // SaveState returns an almost empty state.
-func (h *Hub) SaveState(context.Context, access.Who) (document.HubState, error) {
+func (h *Hub) SaveState(context.Context, access.Principal) (document.HubState, error) {
 	return document.HubState{Format: document.HubStateFormat, Fleet: "acme", Hub: "h1", At: Now().UnixNano(), Buckets: map[string]map[string]string{"people": {}}}, nil
 }
 
 // BackupSaved does nothing.
-func (h *Hub) BackupSaved(context.Context, access.Who, int64) error { return nil }
+func (h *Hub) BackupSaved(context.Context, access.Principal, int64) error { return nil }

@@ -25,7 +25,7 @@ func (h *Hub) Alarms(context.Context) ([]document.Alarm, error) {
 }
 
 // ApproveAlarm accepts any digest.
-func (h *Hub) ApproveAlarm(_ context.Context, _ access.Who, digest string) error {
+func (h *Hub) ApproveAlarm(_ context.Context, _ access.Principal, digest string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.approved = append(h.approved, digest)
@@ -48,7 +48,7 @@ func (h *Hub) Notifications(context.Context) ([]document.NotificationState, erro
 }
 
 // SetNotification checks and stores a rule.
-func (h *Hub) SetNotification(_ context.Context, by access.Who, r document.Notification) error {
+func (h *Hub) SetNotification(_ context.Context, by access.Principal, r document.Notification) error {
 	if err := notify.Check(r); err != nil {
 		return &api.Refusal{Status: http.StatusBadRequest, Why: err.Error(), Hint: "See: fettle notify set --help"}
 	}
@@ -69,7 +69,7 @@ func (h *Hub) known(name string) error {
 }
 
 // RemoveNotification removes a rule.
-func (h *Hub) RemoveNotification(_ context.Context, _ access.Who, name string) error {
+func (h *Hub) RemoveNotification(_ context.Context, _ access.Principal, name string) error {
 	if err := h.known(name); err != nil {
 		return err
 	}
@@ -80,12 +80,12 @@ func (h *Hub) RemoveNotification(_ context.Context, _ access.Who, name string) e
 }
 
 // TestNotification sends nothing.
-func (h *Hub) TestNotification(_ context.Context, _ access.Who, name string) error {
+func (h *Hub) TestNotification(_ context.Context, _ access.Principal, name string) error {
 	return h.known(name)
 }
 
 // DecideNotice stores the ID of the notice.
-func (h *Hub) DecideNotice(_ context.Context, _ access.Who, id string, _ bool) error {
+func (h *Hub) DecideNotice(_ context.Context, _ access.Principal, id string, _ bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.decided = append(h.decided, id)

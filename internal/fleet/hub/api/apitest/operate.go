@@ -15,7 +15,7 @@ import (
 )
 
 // CreateToken creates a token. Its secret is "secret-" and its ID.
-func (h *Hub) CreateToken(_ context.Context, by access.Who, r document.TokenRequest) (document.NewToken, error) {
+func (h *Hub) CreateToken(_ context.Context, by access.Principal, r document.TokenRequest) (document.NewToken, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := document.Token{
@@ -34,7 +34,7 @@ func (h *Hub) Tokens(context.Context) ([]document.Token, error) {
 }
 
 // RevokeToken marks a token as revoked.
-func (h *Hub) RevokeToken(_ context.Context, _ access.Who, id string) error {
+func (h *Hub) RevokeToken(_ context.Context, _ access.Principal, id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range h.tokens {
@@ -60,7 +60,7 @@ func (h *Hub) Hubs(context.Context) (document.HubPage, error) {
 }
 
 // RetireHub removes hub2.
-func (h *Hub) RetireHub(_ context.Context, _ access.Who, name string, _ document.HubRetirement) error {
+func (h *Hub) RetireHub(_ context.Context, _ access.Principal, name string, _ document.HubRetirement) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if name != "hub2" || h.alone {
@@ -78,7 +78,7 @@ func (h *Hub) Users(context.Context) ([]document.User, error) {
 }
 
 // SetUser adds or replaces a user.
-func (h *Hub) SetUser(_ context.Context, by access.Who, r document.UserRequest) error {
+func (h *Hub) SetUser(_ context.Context, by access.Principal, r document.UserRequest) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.users = slices.DeleteFunc(h.users, func(k document.User) bool { return k.Name == r.Name })
@@ -87,7 +87,7 @@ func (h *Hub) SetUser(_ context.Context, by access.Who, r document.UserRequest) 
 }
 
 // CreateLogin returns a token that Authenticate does not accept.
-func (h *Hub) CreateLogin(_ context.Context, _ access.Who, name string, r document.LoginRequest) (document.NewLogin, error) {
+func (h *Hub) CreateLogin(_ context.Context, _ access.Principal, name string, r document.LoginRequest) (document.NewLogin, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !slices.ContainsFunc(h.users, func(k document.User) bool { return k.Name == name }) {
@@ -111,7 +111,7 @@ func (h *Hub) Logins(_ context.Context, name string) ([]document.Login, error) {
 }
 
 // RevokeLogin revokes the fixed login.
-func (h *Hub) RevokeLogin(_ context.Context, _ access.Who, name, login string) error {
+func (h *Hub) RevokeLogin(_ context.Context, _ access.Principal, name, login string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if login != "p1" && login != "fettle-api-p1" {
@@ -122,22 +122,22 @@ func (h *Hub) RevokeLogin(_ context.Context, _ access.Who, name, login string) e
 }
 
 // Approve makes a target active.
-func (h *Hub) Approve(ctx context.Context, by access.Who, id fleet.TargetID) error {
+func (h *Hub) Approve(ctx context.Context, by access.Principal, id fleet.TargetID) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Active })
 }
 
 // Retire makes a target retired.
-func (h *Hub) Retire(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
+func (h *Hub) Retire(ctx context.Context, by access.Principal, id fleet.TargetID, _ string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Retired })
 }
 
 // Revoke makes a target revoked.
-func (h *Hub) Revoke(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
+func (h *Hub) Revoke(ctx context.Context, by access.Principal, id fleet.TargetID, _ string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Standing = fleet.Revoked })
 }
 
 // SetLabels sets and removes labels.
-func (h *Hub) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r document.LabelRequest) error {
+func (h *Hub) SetLabels(ctx context.Context, by access.Principal, id fleet.TargetID, r document.LabelRequest) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) {
 		labels := maps.Clone(t.Labels)
 		if labels == nil {
@@ -152,27 +152,27 @@ func (h *Hub) SetLabels(ctx context.Context, by access.Who, id fleet.TargetID, r
 }
 
 // Pin sets the pin of a target.
-func (h *Hub) Pin(ctx context.Context, by access.Who, id fleet.TargetID, p fleet.Pin) error {
+func (h *Hub) Pin(ctx context.Context, by access.Principal, id fleet.TargetID, p fleet.Pin) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Pin = &p })
 }
 
 // Unpin removes the pin of a target.
-func (h *Hub) Unpin(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
+func (h *Hub) Unpin(ctx context.Context, by access.Principal, id fleet.TargetID, _ string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Pin = nil })
 }
 
 // Freeze only adds an event to the log.
-func (h *Hub) Freeze(ctx context.Context, by access.Who, id fleet.TargetID, r document.FreezeRequest) error {
+func (h *Hub) Freeze(ctx context.Context, by access.Principal, id fleet.TargetID, r document.FreezeRequest) error {
 	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Froze, Target: id, By: by.Name, Text: r.Reason})
 }
 
 // Unfreeze only adds an event to the log.
-func (h *Hub) Unfreeze(ctx context.Context, by access.Who, id fleet.TargetID) error {
+func (h *Hub) Unfreeze(ctx context.Context, by access.Principal, id fleet.TargetID) error {
 	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Unfroze, Target: id, By: by.Name})
 }
 
 // FreezeAll stores the freeze of the fleet.
-func (h *Hub) FreezeAll(_ context.Context, by access.Who, r document.FreezeRequest) error {
+func (h *Hub) FreezeAll(_ context.Context, by access.Principal, r document.FreezeRequest) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.freeze = &document.FleetFreeze{At: Now().UnixNano(), By: by.Name, Reason: r.Reason}
@@ -183,7 +183,7 @@ func (h *Hub) FreezeAll(_ context.Context, by access.Who, r document.FreezeReque
 }
 
 // UnfreezeAll removes the freeze of the fleet.
-func (h *Hub) UnfreezeAll(context.Context, access.Who) error {
+func (h *Hub) UnfreezeAll(context.Context, access.Principal) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.freeze = nil
@@ -198,7 +198,7 @@ func (h *Hub) FrozenAll(context.Context) (*document.FleetFreeze, error) {
 }
 
 // CreateJob stores a job that web1 has acknowledged already. The program "missing" fails on web1.
-func (h *Hub) CreateJob(_ context.Context, by access.Who, do document.JobRequest, targets []fleet.TargetID) (document.Job, error) {
+func (h *Hub) CreateJob(_ context.Context, by access.Principal, do document.JobRequest, targets []fleet.TargetID) (document.Job, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := document.Job{ID: fmt.Sprintf("q%d", len(h.jobs)+1), What: do.What, Run: do.Run, Expires: Now().Add(cmp.Or(time.Duration(do.Expires), 7*24*time.Hour)).UnixNano(), By: by.Name, At: Now().UnixNano()}
@@ -222,7 +222,7 @@ func (h *Hub) CreateJob(_ context.Context, by access.Who, do document.JobRequest
 }
 
 // CancelJob cancels a job for the pending targets.
-func (h *Hub) CancelJob(_ context.Context, by access.Who, id string) error {
+func (h *Hub) CancelJob(_ context.Context, by access.Principal, id string) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, r := range h.jobs {

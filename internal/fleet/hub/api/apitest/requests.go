@@ -17,7 +17,8 @@ func (h *Hub) Requests(ctx context.Context) ([]document.Request, error) {
 }
 
 // DecideRequest decides the request in Requests. A rejection is an event in the log.
-func (h *Hub) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetID, what fleet.RequestKind, _ string, refuse bool, reason string) error {
+func (h *Hub) DecideRequest(ctx context.Context, by access.Principal, id fleet.TargetID, what fleet.RequestKind,
+	_ string, refuse bool, reason string) error {
 	if what != fleet.RequestSuspect {
 		return &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a request of this target for " + string(what),
 			Hint: "List the requests: fettle request list"}
@@ -29,14 +30,14 @@ func (h *Hub) DecideRequest(ctx context.Context, by access.Who, id fleet.TargetI
 }
 
 // Suspect marks a target as suspect.
-func (h *Hub) Suspect(ctx context.Context, by access.Who, id fleet.TargetID, because string) error {
+func (h *Hub) Suspect(ctx context.Context, by access.Principal, id fleet.TargetID, because string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) {
 		t.Suspect = &fleet.Suspicion{Reason: because, By: by.Name, Since: Now().Unix()}
 	})
 }
 
 // Trust removes the mark.
-func (h *Hub) Trust(ctx context.Context, by access.Who, id fleet.TargetID, _ string) error {
+func (h *Hub) Trust(ctx context.Context, by access.Principal, id fleet.TargetID, _ string) error {
 	return h.change(ctx, id, by, func(t *fleet.Target) { t.Suspect = nil })
 }
 
@@ -48,7 +49,7 @@ func (h *Hub) RequestPolicy(context.Context) (fleet.RequestPolicy, error) {
 }
 
 // SetRequestPolicy sets an answer, or appends a rule.
-func (h *Hub) SetRequestPolicy(_ context.Context, by access.Who, r document.RequestPolicyChange) error {
+func (h *Hub) SetRequestPolicy(_ context.Context, by access.Principal, r document.RequestPolicyChange) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.requestPolicy.By, h.requestPolicy.Changed = by.Name, Now().UnixNano()
@@ -79,7 +80,7 @@ func (h *Hub) Certificates(context.Context) (document.CertificatePage, error) {
 }
 
 // RevokeCertificates accepts the certificate in Certificates, and creates the job for web1.
-func (h *Hub) RevokeCertificates(ctx context.Context, by access.Who, r document.CertificateRevocation) (document.Job, error) {
+func (h *Hub) RevokeCertificates(ctx context.Context, by access.Principal, r document.CertificateRevocation) (document.Job, error) {
 	if r.Serial != "1f" && r.Target != "web1" {
 		return document.Job{}, &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a valid certificate to revoke: no match, or all matches have expired or are revoked",
 			Hint: "List the certificates: fettle cert list"}
