@@ -10,12 +10,10 @@
 package apply
 
 import (
-	"context"
 	"time"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/plan"
@@ -125,71 +123,28 @@ type Names interface {
 	Forget()
 }
 
-// run is the state of one run in progress.
-type run struct {
-	*Runner
-	ctx     context.Context
-	env     verb.Env
-	plan    *plan.Plan
-	header  journal.Header
-	m       *Machine
-	j       *journal.Journal
-	base    journal.State
-	fx      []effect // the real effect of each change, by index
-	acts    []actOf  // ACT steps of the wanted list
-	batch   int
-	checks  []CheckResult
-	notes   []string
-	failed  *Failure
-	halted  bool // a signal or a time limit stopped the run before its end
-	reload  bool // unit files changed after systemd read them
-	pending map[addr.Addr]journal.PendingAct
-	goal    map[addr.Addr]journal.Entry // rollback: the entries of the state to restore
-	wanted  step.List
-	// listeners are the changes, by index, that each address notifies.
-	listeners map[addr.Addr][]int
-	at        int  // index of the change whose programs are running
-	undoing   bool // recovery: the run was already being undone when it was interrupted
-	homeWas   bool // the home directory of the current account existed before
-	// halves is the unfinished state of dpkg, as its audit reports it, that configuring cannot finish.
-	halves string
-	// torn reports that dpkg had any unfinished state. began is the start time, in ns since 1970, of
-	// the run that may have caused it.
-	torn   bool
-	began  int64
-	output *string // the output of the last command, for later steps
-	broke  bool    // a transaction of packages failed, so unfinished packages can belong to others
-	// swept are directories with removed temporary files, whose removal is not durable yet. left are
-	// temporary files that could not be removed.
-	swept map[string]bool
-	left  []string
-	// told records each action that ran for a failure: true if it succeeded.
-	told map[listener]bool
-	// faults are the failures by index of their change. rescued are the failures after which the run
-	// continued.
-	faults  map[int]*Failure
-	rescued []*Failure
+// Section is a part of a list that fails independently. If a state in it fails, the run continues
+// without the remaining section and without Behind, and still ends as failed.
+type Section struct {
+	Name   string      `json:"name"` // for display
+	Addrs  []addr.Addr `json:"addrs"`
+	Behind []addr.Addr `json:"behind,omitempty"` // addresses of other sections that need this one, and are barred too
 }
 
-// effect is the real effect of one change: the images before and after, and its path moves.
-type effect struct {
-	changed  bool // the host changed
-	from, to image.Image
-	moves    []pathMove
-	fired    bool // an action that ran, or whose intent is recorded without a result
-	// found is the image before the first attempt at the change. If a crash left the change partly
-	// done, this is the before-image, not the partly changed state.
-	found image.Image
-	// undoing reports that the undo of the change had begun when the run was interrupted.
-	undoing bool
+// Job is the input of one run.
+type Job struct {
+	Plan   *plan.Plan
+	List   step.List // the complete desired list
+	Header journal.Header
+	Base   journal.State
+	// Goal has the entries of the state that a rollback restores.
+	Goal []journal.Entry
 }
 
-// pathMove is the move of one path within a change.
-type pathMove struct {
-	path     string
-	from, to image.File
-	inPlace  bool
-	inode    string // as in journal.Record
-	open     bool   // the run was interrupted before the batch was recorded as done
-	backing  bool   // the run was interrupted while the move was undone
+// masked returns a text for display and records, without known secrets.
+func (r *Runner) masked(text string) string {
+	if r.Mask == nil {
+		return text
+	}
+	return r.Mask(text)
 }

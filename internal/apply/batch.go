@@ -3,7 +3,9 @@ package apply
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
@@ -13,13 +15,13 @@ import (
 // commit makes all moves of a batch durable, in the order intent, rename, result. On an error, failed
 // is the index of the change that failed, and the moves that were already visible are recorded. If the
 // error is a cutError, only recovery can determine the state of the paths.
-func (r *run) commit(b *move.Batch, back bool) (failed int, err error) {
+func (r *batches) commit(b *move.Batch, back bool) (failed int, err error) {
 	if len(b.Moves) == 0 {
 		return 0, nil
 	}
 	b.FS, b.Store = r.Host, r.Store
 	b.Fold()
-	r.batch++
+	r.number++
 	first := b.Moves[0].Change
 	if err := r.writeAhead(b, back); err != nil {
 		return first, cutShort(err)
@@ -31,7 +33,7 @@ func (r *run) commit(b *move.Batch, back bool) (failed int, err error) {
 		}
 		return failedMove(b, err), err
 	}
-	if err := r.log(journal.Record{Kind: journal.Prepared, Batch: r.batch, Back: back}); err != nil {
+	if err := r.log(journal.Record{Kind: journal.Prepared, Batch: r.number, Back: back}); err != nil {
 		return first, cutShort(errors.Join(err, b.Drop()))
 	}
 	return r.reveal(b, back)
@@ -39,7 +41,7 @@ func (r *run) commit(b *move.Batch, back bool) (failed int, err error) {
 
 // reveal renames the staged files of a batch to their paths. If the renames cannot be made durable,
 // the state after a crash is unknown, so the run ends with a cutError.
-func (r *run) reveal(b *move.Batch, back bool) (failed int, err error) {
+func (r *batches) reveal(b *move.Batch, back bool) (failed int, err error) {
 	first := b.Moves[0].Change
 	showErr := b.Show()
 	if err := b.Settle(); err != nil {
@@ -55,7 +57,7 @@ func (r *run) reveal(b *move.Batch, back bool) (failed int, err error) {
 	for _, temp := range b.Aside() {
 		r.sweep(path.Dir(temp))
 		if err := move.RemoveTemp(r.Host, temp); err != nil {
-			r.left = append(r.left, temp)
+			r.leftTemps = append(r.leftTemps, temp)
 		}
 	}
 	return 0, nil
@@ -64,7 +66,7 @@ func (r *run) reveal(b *move.Batch, back bool) (failed int, err error) {
 // hidden cleans up after a batch in which one rename failed. It removes the temporary files and undoes
 // a move that consists of several operations and is partly done. With back, the caller tries again
 // instead.
-func (r *run) hidden(b *move.Batch, back bool, showErr error) error {
+func (r *batches) hidden(b *move.Batch, back bool, showErr error) error {
 	if err := b.Drop(); err != nil {
 		return cutShort(errors.Join(showErr, err))
 	}
@@ -99,36 +101,28 @@ func failedMove(b *move.Batch, err error) int {
 
 // writeAhead writes the intents of a batch to the journal. It writes them one by one, because a large
 // batch has many records.
-func (r *run) writeAhead(b *move.Batch, back bool) error {
+func (r *batches) writeAhead(b *move.Batch, back bool) error {
 	for _, m := range b.Moves {
 		a := r.plan.Changes[m.Change].Addr
 		if !back && ownImage(a) {
-			if err := r.ahead(r.intent(m.Change, r.fx[m.Change].from, r.fx[m.Change].to)); err != nil {
+			if err := r.ahead(r.intent(m.Change, r.effects[m.Change].from, r.effects[m.Change].to)); err != nil {
 				return err
 			}
 		}
 		from, to := image.Image{File: &m.From.File}, image.Image{File: &m.To}
-		rec := journal.Record{Kind: journal.Move, Change: m.Change, Addr: a, Batch: r.batch,
+		rec := journal.Record{Kind: journal.Move, Change: m.Change, Addr: a, Batch: r.number,
 			Path: m.Path, Temp: m.Temp, InPlace: m.InPlace(), Inode: sharedInode(m), From: &from, To: &to, Back: back}
 		if err := r.ahead(rec); err != nil {
 			return err
 		}
 	}
-	if err := r.j.Sync(); err != nil {
+	if err := r.journal.Sync(); err != nil {
 		return fmt.Errorf("cannot make the journal durable: %w", err)
 	}
 	return nil
 }
 
-// ahead appends a record to the journal without a sync.
-func (r *run) ahead(rec journal.Record) error {
-	if err := r.j.Append(rec); err != nil {
-		return fmt.Errorf("cannot write the journal: %w", err)
-	}
-	return nil
-}
-
-func (r *run) stage(b *move.Batch) error {
+func (r *batches) stage(b *move.Batch) error {
 	if err := b.Stage(); err != nil {
 		return err
 	}
@@ -139,7 +133,7 @@ func (r *run) stage(b *move.Batch) error {
 }
 
 // outcome records the moves that became visible, and the actions that they notify.
-func (r *run) outcome(b *move.Batch, back bool, showErr error) error {
+func (r *batches) outcome(b *move.Batch, back bool, showErr error) error {
 	var recs []journal.Record
 	for _, m := range b.Moves {
 		if !m.Shown() {
@@ -153,30 +147,30 @@ func (r *run) outcome(b *move.Batch, back bool, showErr error) error {
 			continue // a home directory, which is recorded with its account
 		}
 		if !back {
-			recs = append(recs, r.settled(m.Change)...)
+			recs = append(recs, r.actions.notify(m.Change)...)
 		}
 		if showErr != nil {
-			recs = append(recs, journal.Record{Kind: journal.Result, Change: m.Change, Path: m.Path, Batch: r.batch, Back: back})
+			recs = append(recs, journal.Record{Kind: journal.Result, Change: m.Change, Path: m.Path, Batch: r.number, Back: back})
 		}
 	}
 	if showErr == nil {
-		recs = append(recs, journal.Record{Kind: journal.Done, Batch: r.batch, Back: back})
+		recs = append(recs, journal.Record{Kind: journal.Done, Batch: r.number, Back: back})
 	}
 	return r.log(recs...)
 }
 
-func (r *run) keptNote(dir, name string) journal.Record {
+func (r *batches) keptNote(dir, name string) journal.Record {
 	text := fmt.Sprintf("%s stays: it contains %q, which fettle does not manage", dir, name)
 	r.note(text)
 	return journal.Record{Kind: journal.Note, Text: text, Path: dir}
 }
 
-func (r *run) shown(m *move.Move, back bool) {
+func (r *batches) shown(m *move.Move, back bool) {
 	i := m.Change
 	if back {
 		return
 	}
-	r.fx[i].moves = append(r.fx[i].moves, pathMove{path: m.Path, from: m.From.File, to: m.To,
+	r.effects[i].moves = append(r.effects[i].moves, pathMove{path: m.Path, from: m.From.File, to: m.To,
 		inPlace: m.InPlace(), inode: sharedInode(m)})
 	if isUnitFile(m.Path) {
 		r.reload = true
@@ -184,4 +178,27 @@ func (r *run) shown(m *move.Move, back bool) {
 	if isPath(r.plan.Changes[i].Addr) {
 		r.changed(i)
 	}
+}
+
+// sweep records directories in which temporary files were removed.
+func (r *batches) sweep(dirs ...string) {
+	for _, d := range dirs {
+		r.swept[d] = true
+	}
+}
+
+// sweepUp removes the remaining temporary files and makes their removal durable. After the end of the
+// run, no later command searches for them.
+func (r *batches) sweepUp() error {
+	for _, temp := range r.leftTemps {
+		if err := move.RemoveTemp(r.Host, temp); err != nil {
+			r.note("could not remove a temporary file; remove it by hand: " + err.Error())
+		}
+	}
+	r.leftTemps = nil
+	if err := move.SyncDirs(r.Host, slices.Sorted(maps.Keys(r.swept))); err != nil {
+		return err
+	}
+	clear(r.swept)
+	return nil
 }

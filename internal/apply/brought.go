@@ -16,7 +16,7 @@ import (
 
 // originOfPackage removes from an origin the packages that fettle itself had installed: they did not
 // exist before fettle, and the entries that installed them also remove them.
-func (r *run) originOfPackage(entries map[addr.Addr]journal.Entry, origin *image.Image) *image.Image {
+func (r *successor) originOfPackage(entries map[addr.Addr]journal.Entry, origin *image.Image) *image.Image {
 	if origin.Package == nil || len(origin.Package.Also) == 0 {
 		return origin
 	}
@@ -51,15 +51,15 @@ func installedByUs(e journal.Entry) bool {
 
 // broughtByUs reports whether a package was installed together with a package that fettle installed
 // and that was managed before the run or is managed now.
-func (r *run) broughtByUs(entries map[addr.Addr]journal.Entry, name string) bool {
+func (r *successor) broughtByUs(entries map[addr.Addr]journal.Entry, name string) bool {
 	return slices.Contains(Brought(r.base.Entries), name) || slices.Contains(Brought(slices.Collect(maps.Values(entries))), name)
 }
 
 // adoptedPackage returns the origin of a package that is in sync because it was installed as a
 // dependency of a package of fettle: absent. It returns nil in all other cases, also if an
 // administrator marked the package as installed manually.
-func (r *run) adoptedPackage(entries map[addr.Addr]journal.Entry, i int) *image.Image {
-	c, found := r.plan.Changes[i], r.fx[i].from.Package
+func (r *successor) adoptedPackage(entries map[addr.Addr]journal.Entry, i int) *image.Image {
+	c, found := r.plan.Changes[i], r.effects[i].from.Package
 	if planned := c.From; planned != nil && planned.Package != nil && planned.Package.Version != "" {
 		found = planned.Package // the run itself may have marked it
 	}
@@ -88,7 +88,7 @@ func Brought(entries []journal.Entry) []string {
 // passOn assigns dependencies without an entry to another package that fettle installed, so that a
 // later removal also removes them when they are unneeded. A dependency loses its entry when the
 // package that installed it is removed, also within the same transaction.
-func (r *run) passOn(entries map[addr.Addr]journal.Entry) {
+func (r *successor) passOn(entries map[addr.Addr]journal.Entry) {
 	came, went := r.cameAndWent()
 	here := Brought(slices.Collect(maps.Values(entries)))
 	left := map[string]string{}
@@ -111,11 +111,11 @@ func (r *run) passOn(entries map[addr.Addr]journal.Entry) {
 
 // cameAndWent returns the packages that were added and removed by the changes of the run that are in
 // effect.
-func (r *run) cameAndWent() (came []string, went map[string]bool) {
+func (r *successor) cameAndWent() (came []string, went map[string]bool) {
 	went = map[string]bool{}
 	for i := range r.plan.Changes {
-		from, s := r.fx[i].from.Package, r.m.Status(i)
-		if from == nil || !r.fx[i].changed || s != Done && s != Failed && s != Stuck {
+		from, s := r.effects[i].from.Package, r.machine.Status(i)
+		if from == nil || !r.effects[i].changed || s != Done && s != Failed && s != Stuck {
 			continue
 		}
 		for name, was := range from.Also {
@@ -132,7 +132,7 @@ func (r *run) cameAndWent() (came []string, went map[string]bool) {
 // foresee adds the dependencies that a transaction will install or remove to its before-images. If the
 // run is interrupted during the transaction, recovery then recognizes these packages. The before-image
 // of a removed package lists the dependencies that the transaction will mark.
-func (r *run) foresee(moves []*verb.GroupMove) {
+func (r *packages) foresee(moves []*verb.GroupMove) {
 	also, marked, err := pkg.Pkg{}.Foresee(r.ctx, r.env, moves)
 	if err != nil {
 		return
@@ -169,7 +169,7 @@ func joined(a, b []string) []string {
 }
 
 // autos returns the packages of a set that are marked as dependencies now, sorted.
-func (r *run) autos(of map[string]string) []string {
+func (r *packages) autos(of map[string]string) []string {
 	p, err := r.Host.Packages()
 	if err != nil {
 		return nil

@@ -2,6 +2,7 @@ package apply
 
 import (
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/step"
@@ -11,10 +12,10 @@ import (
 // only if its change is Done at the end of the run. If it failed or was undone, it runs again with the
 // next apply. This includes an earlier version of the command in the entry, whose effects the newer
 // version may have changed; its undo stays in the entry.
-func (r *run) notDone(entries map[addr.Addr]journal.Entry, i int) {
-	c, s := r.plan.Changes[i], r.m.Status(i)
+func (r *successor) notDone(entries map[addr.Addr]journal.Entry, i int) {
+	c, s := r.plan.Changes[i], r.machine.Status(i)
 	e, had := entries[c.Addr]
-	switch began := s == Stuck || r.fx[i].changed && (s == Failed || s == Undone); {
+	switch began := s == Stuck || r.effects[i].changed && (s == Failed || s == Undone); {
 	case !had || !began || !c.Action.Mutates():
 	case c.Action == plan.Remove && s == Stuck: // its undo ran
 		delete(entries, c.Addr)
@@ -42,4 +43,25 @@ func undoOf(old, e journal.Entry) string {
 func hasUndo(line string) bool {
 	s := stepOf(plan.Change{Step: line})
 	return s.Verb == step.Exec && s.Get("undo") != ""
+}
+
+// asked reports whether a command must run although its guard is satisfied, because its output is
+// unknown.
+func (r *forward) asked(i int, from image.Image) bool {
+	c := r.plan.Changes[i]
+	return c.Action.Mutates() && c.Action != plan.Remove && from.Exec != nil &&
+		c.From != nil && c.From.Exec != nil && c.From.Exec.Known && !c.From.Exec.Done &&
+		r.machine.Step(i).Get("output") == step.OutputStdout && !r.machine.Back
+}
+
+// outputOf returns the output of the command of an entry, from this run or from an earlier run with
+// the same line.
+func outputOf(old, e journal.Entry, left image.Image) *string {
+	if left.Exec != nil && left.Exec.Output != nil {
+		return left.Exec.Output
+	}
+	if old.Step == e.Step {
+		return old.Output
+	}
+	return nil
 }

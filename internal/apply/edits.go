@@ -15,7 +15,7 @@ import (
 // region can restore that state.
 
 // asBeforeEdits records in a region the state of its file before the other regions of fettle.
-func (r *run) asBeforeEdits(s step.Step, now *image.Region) {
+func (r *edits) asBeforeEdits(s step.Step, now *image.Region) {
 	note := func(a addr.Addr, origin *image.Image) {
 		if a.Kind() == addr.KindEdit && a.Path() == s.Path() && origin != nil && origin.Region != nil {
 			now.FileAbsent = now.FileAbsent || origin.Region.FileAbsent
@@ -32,8 +32,8 @@ func (r *run) asBeforeEdits(s step.Step, now *image.Region) {
 		note(e.Addr, e.Origin)
 	}
 	for i, c := range r.plan.Changes {
-		if r.fx[i].changed && c.Action != plan.Remove {
-			note(c.Addr, &r.fx[i].from)
+		if r.effects[i].changed && c.Action != plan.Remove {
+			note(c.Addr, &r.effects[i].from)
 		}
 	}
 }
@@ -41,7 +41,7 @@ func (r *run) asBeforeEdits(s step.Step, now *image.Region) {
 // forTarget returns the image from which the target of a step is computed. A region can record that
 // its file was absent before the other regions; that record must not count as an absent file now, so
 // it is removed here.
-func (r *run) forTarget(s step.Step, now image.Image) image.Image {
+func (r *edits) forTarget(s step.Step, now image.Image) image.Image {
 	if s.Verb != step.Edit || s.Absent() || now.Region == nil || !now.Region.FileAbsent {
 		return now
 	}
@@ -56,7 +56,7 @@ func (r *run) forTarget(s step.Step, now image.Image) image.Image {
 // asFoundFirst adds to a region its image from before the first change by its address. With it, an
 // unchanged file gets its old time back, and the removal of a value also removes the mappings that
 // were created for it.
-func (r *run) asFoundFirst(s step.Step, to image.Image) image.Image {
+func (r *edits) asFoundFirst(s step.Step, to image.Image) image.Image {
 	if s.Verb != step.Edit || to.Region == nil {
 		return to
 	}
@@ -84,7 +84,7 @@ func (r *run) asFoundFirst(s step.Step, to image.Image) image.Image {
 
 // inOldPlace moves a region that its step had removed, and that is restored, to its original place.
 // There, the removal of the step needs only the original text.
-func (r *run) inOldPlace(s step.Step, now, to image.Image) image.Image {
+func (r *edits) inOldPlace(s step.Step, now, to image.Image) image.Image {
 	if s.Verb != step.Edit || now.Region == nil || now.Region.Present || to.Region == nil || !to.Region.Present || len(to.Region.Words) > 0 {
 		return to
 	}
@@ -99,7 +99,7 @@ func (r *run) inOldPlace(s step.Step, now, to image.Image) image.Image {
 
 // foundFirst returns the region before the first change by the address of the step, or nil if there
 // was no change.
-func (r *run) foundFirst(s step.Step) *image.Region {
+func (r *edits) foundFirst(s step.Step) *image.Region {
 	for _, e := range r.base.Entries {
 		if e.Addr == s.Addr() && e.Origin != nil {
 			return e.Origin.Region
@@ -109,7 +109,7 @@ func (r *run) foundFirst(s step.Step) *image.Region {
 }
 
 // dressed reports whether the list sets metadata for a path, which requires the file.
-func (r *run) dressed(p string) bool {
+func (r *edits) dressed(p string) bool {
 	return slices.ContainsFunc(r.wanted, func(s step.Step) bool { return s.Verb == step.Meta && s.Path() == p })
 }
 
@@ -130,13 +130,13 @@ func asBeforeMapping(s step.Step, other addr.Addr, now, origin *image.Region) {
 }
 
 // unlessShared keeps the end of the file unchanged while the file contains another region of fettle.
-func (r *run) unlessShared(s step.Step, to image.Image) image.Image {
+func (r *edits) unlessShared(s step.Step, to image.Image) image.Image {
 	if to.Region == nil || !to.Region.NoEOL {
 		return to
 	}
 	gone := map[addr.Addr]bool{s.Addr(): true}
 	for i, c := range r.plan.Changes {
-		if c.Action == plan.Remove && r.m.Status(i) == Done {
+		if c.Action == plan.Remove && r.machine.Status(i) == Done {
 			gone[c.Addr] = true
 		}
 	}
@@ -148,4 +148,39 @@ func (r *run) unlessShared(s step.Step, to image.Image) image.Image {
 		}
 	}
 	return to
+}
+
+// exactly returns the content of a file after a change of a part of it. If only fettle has changed the
+// file since the restored run, this is the file of that run, and otherwise next. Metadata is restored
+// by separate steps.
+func (r *edits) exactly(i int, now, next image.File) image.File {
+	w := r.plan.Changes[i].Whole
+	if w == nil || w.To.Digest != "" && !r.Store.Has(w.To.Digest) || !r.unbroken(i, w.From, now) {
+		return next
+	}
+	if now.Type == image.Absent || w.To.Type == image.Absent {
+		return w.To
+	}
+	next = now
+	next.Digest, next.Size, next.MTime = w.To.Digest, w.To.Size, w.To.MTime
+	return next
+}
+
+// unbroken reports whether the edits of this run before change i transform the file that the plan
+// found into the present file.
+func (r *edits) unbroken(i int, from, now image.File) bool {
+	at := func(f image.File) image.File { return image.File{Type: f.Type, Digest: f.Digest, Sealed: f.Sealed} }
+	here := at(from)
+	for j, c := range r.plan.Changes[:i] {
+		if c.Addr.Kind() != addr.KindEdit || c.Addr.Path() != r.plan.Changes[i].Addr.Path() {
+			continue
+		}
+		for _, m := range r.effects[j].moves {
+			if !at(m.from).Same(here) {
+				return false
+			}
+			here = at(m.to)
+		}
+	}
+	return at(now).Same(here)
 }

@@ -12,7 +12,7 @@ import (
 // lasting checks at the end of a run that the units it started are still running. A unit that ends
 // within a second of its start has failed. All units are checked; each ended unit is a failure, and
 // the first one becomes the failure of the run.
-func (r *run) lasting() error {
+func (r *forward) lasting() error {
 	if r.failed != nil {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (r *run) lasting() error {
 		if name == "" {
 			continue
 		}
-		r.at = i
+		r.current = i
 		err := unit.Lasts(r.ctx, r.Host, name, wanted)
 		if err == nil {
 			continue
@@ -44,11 +44,11 @@ func (r *run) lasting() error {
 
 // launched returns the unit that change i of this run started, or "", and whether the unit must be
 // running.
-func (r *run) launched(i int) (name string, wanted bool) {
-	s := r.m.Step(i)
+func (r *forward) launched(i int) (name string, wanted bool) {
+	s := r.machine.Step(i)
 	switch {
-	case !r.fx[i].changed || r.m.Status(i) != Done:
-	case s.Verb == step.Unit && r.fx[i].to.Unit != nil && unit.Running(r.fx[i].to.Unit.Active):
+	case !r.effects[i].changed || r.machine.Status(i) != Done:
+	case s.Verb == step.Unit && r.effects[i].to.Unit != nil && unit.Running(r.effects[i].to.Unit.Active):
 		return s.Args[0], true
 	case s.Verb == step.Act && slices.Contains([]string{"start", "restart"}, s.Args[0]):
 		return s.Args[1], false
@@ -57,8 +57,8 @@ func (r *run) launched(i int) (name string, wanted bool) {
 }
 
 // dueAgain makes an action pending again whose unit ended after the action had run.
-func (r *run) dueAgain(i int) error {
+func (r *forward) dueAgain(i int) error {
+	r.actions.renew(i)
 	c := r.plan.Changes[i]
-	r.pending[c.Addr] = journal.PendingAct{Addr: c.Addr, Step: c.Step, Cause: slices.Clone(c.Cause), Run: r.header.Run}
 	return r.log(journal.Record{Kind: journal.Pending, Change: i, Addr: c.Addr, Cause: c.Cause})
 }

@@ -19,10 +19,10 @@ func (r *run) mark() string {
 		return ""
 	}
 	direction := ""
-	if r.m.Back {
+	if r.machine.Back {
 		direction = "back"
 	}
-	return r.markOf(r.at, direction)
+	return r.markOf(r.current, direction)
 }
 
 func (r *run) markOf(change int, direction string) string {
@@ -40,7 +40,7 @@ func (r *run) markPrefix() string {
 // recovery starts. Otherwise they could change objects that are being undone. Programs that a finished
 // command left running, such as a daemon, are intended and stay. Tools that change accounts or
 // packages may finish, because a kill would cause more damage.
-func (r *run) reap(recs []journal.Record) error {
+func (r *recovery) reap(recs []journal.Record) error {
 	reaper, ok := r.Host.(host.Reaper)
 	if !ok || r.header.PID == 0 || r.header.BootID != r.Host.BootID() {
 		return nil
@@ -66,7 +66,7 @@ func (r *run) reap(recs []journal.Record) error {
 
 // patience returns how long the tool of a change may take to finish. The argument has the form
 // "change/direction".
-func (r *run) patience(what string) time.Duration {
+func (r *recovery) patience(what string) time.Duration {
 	change, _, _ := strings.Cut(what, "/")
 	i, err := strconv.Atoi(change)
 	if err != nil || i < 0 || i >= len(r.plan.Changes) {

@@ -78,7 +78,8 @@ type Machine struct {
 // NewMachine returns a machine in which no change has begun. list defines the rescued blocks; sizes
 // returns the number of bytes of a digest.
 func NewMachine(p *plan.Plan, list step.List, sizes func(string) int64) *Machine {
-	m := &Machine{changes: p.Changes, status: make([]Status, len(p.Changes)), sizes: sizes, trees: map[string]bool{}, rescues: rescuesOf(list), out: map[addr.Addr]bool{}}
+	m := &Machine{changes: p.Changes, status: make([]Status, len(p.Changes)), sizes: sizes,
+		trees: map[string]bool{}, rescues: rescuesOf(list), out: map[addr.Addr]bool{}}
 	for _, c := range p.Changes {
 		m.steps = append(m.steps, stepOf(c))
 		if c.To != nil && c.To.File != nil && c.To.File.Tree != "" {
@@ -202,7 +203,9 @@ func (m *Machine) joins(b *batch, op Op, i int) bool {
 		return false
 	}
 	if b.n > 0 {
-		if _, twice := b.paths[p]; twice || m.alone(i) || b.n >= batchChanges || b.bytes+size > batchBytes || b.below(p) || b.above[p] && (m.replaces(i) || !m.staysDirectory(i)) {
+		_, twice := b.paths[p]
+		if twice || m.alone(i) || b.n >= batchChanges || b.bytes+size > batchBytes || b.below(p) ||
+			b.above[p] && (m.replaces(i) || !m.staysDirectory(i)) {
 			return false
 		}
 	}
@@ -265,4 +268,52 @@ func (m *Machine) newDirectory(i int) bool {
 	return !m.Back && m.steps[i].Verb == step.Mkdir && c.Action != plan.Remove &&
 		c.From != nil && c.From.File != nil && (c.From.File.Type == "absent" || c.From.File.Type == "dir") &&
 		!m.fromTree(c.Addr.Path())
+}
+
+func addrs(in []string) []addr.Addr {
+	out := make([]addr.Addr, len(in))
+	for i, a := range in {
+		out[i] = addr.Addr(a)
+	}
+	return out
+}
+
+// takesWhole reports whether the directory at the path is removed with all of its content.
+func takesWhole(c plan.Change, s step.Step) bool {
+	if c.To != nil && c.To.File != nil && (c.Action == plan.Remove || c.Action == plan.Restore) && s.Verb != step.Meta {
+		switch c.To.File.Type {
+		case image.Directory:
+			return c.To.File.Tree != ""
+		case image.Absent:
+			return s.Verb == step.Rm || c.Action == plan.Restore && s.Verb != step.Mkdir
+		}
+		return true
+	}
+	return s.Verb == step.Rm || c.Action == plan.Purge || c.Action == plan.Restore && (s.Verb == step.Copy || s.Verb == step.Link)
+}
+
+// rescue is an action that rescues a block: if it succeeds after a failure in the block, the run
+// continues with the states that are neither in the block nor after it.
+type rescue struct {
+	block string
+	act   addr.Addr
+	in    map[addr.Addr]bool
+	out   []addr.Addr // addresses in the block and after it
+}
+
+func rescuesOf(list step.List) []rescue {
+	var all []rescue
+	for _, s := range list {
+		block, ok := s.Lookup("rescue")
+		if !ok || s.Verb != step.Act {
+			continue
+		}
+		r := rescue{block: block, act: s.Addr(), in: map[addr.Addr]bool{}, out: addrs(s.All("on_failure"))}
+		for _, a := range r.out {
+			r.in[a] = true
+		}
+		r.out = append(r.out, addrs(s.All("behind"))...)
+		all = append(all, r)
+	}
+	return all
 }

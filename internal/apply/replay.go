@@ -8,33 +8,33 @@ import (
 )
 
 // replay updates the machine and the effects with the records of the journal.
-func (r *run) replay(recs []journal.Record) {
+func (r *recovery) replay(recs []journal.Record) {
 	done := map[int]bool{}
 	for _, rec := range recs {
 		if rec.Kind == journal.Done {
 			done[rec.Batch] = true
 		}
-		r.batch = max(r.batch, rec.Batch)
+		r.batches.number = max(r.batches.number, rec.Batch)
 	}
 	for _, rec := range recs {
 		r.replayOne(rec, done)
 	}
 }
 
-func (r *run) replayOne(rec journal.Record, done map[int]bool) {
+func (r *recovery) replayOne(rec journal.Record, done map[int]bool) {
 	i := rec.Change
 	if rec.Kind == journal.Undoing {
 		r.undoing = true
 		return
 	}
-	if i < 0 || i >= len(r.fx) {
+	if i < 0 || i >= len(r.effects) {
 		return
 	}
 	if rec.Back {
 		r.replayBack(rec, done)
 		return
 	}
-	fx := &r.fx[i]
+	fx := &r.effects[i]
 	switch rec.Kind {
 	case journal.Move:
 		r.replayMove(rec, done[rec.Batch])
@@ -49,24 +49,24 @@ func (r *run) replayOne(rec journal.Record, done map[int]bool) {
 	case journal.Result:
 		r.replayResult(rec, fx)
 	case journal.Pending:
-		r.notify(rec)
+		r.actions.replay(rec)
 	case journal.Fired:
 		if len(rec.Cause) == 1 && rec.Cause[0] == r.plan.Changes[i].Addr {
-			r.told[listener{i, rec.Addr}] = rec.Error == "" // the action reacts to the failure
+			r.actions.ran[listener{i, rec.Addr}] = rec.Error == "" // the action reacts to the failure
 			return
 		}
 		if rec.Error == "" {
-			delete(r.pending, rec.Addr)
+			delete(r.actions.pending, rec.Addr)
 			fx.fired, fx.changed = true, true
-			r.m.Set(i, Done)
+			r.machine.Set(i, Done)
 		}
 	}
 }
 
 // replayMove applies the record of a path move. The record of a repeated move replaces the earlier
 // one.
-func (r *run) replayMove(rec journal.Record, done bool) {
-	fx := &r.fx[rec.Change]
+func (r *recovery) replayMove(rec journal.Record, done bool) {
+	fx := &r.effects[rec.Change]
 	fx.moves = slices.DeleteFunc(fx.moves, func(pm pathMove) bool { return pm.path == rec.Path })
 	fx.moves = append(fx.moves, pathMove{path: rec.Path, from: *rec.From.File, to: *rec.To.File,
 		inPlace: rec.InPlace, inode: rec.Inode, open: !done})
@@ -79,13 +79,13 @@ func (r *run) replayMove(rec journal.Record, done bool) {
 	}
 	if done {
 		fx.changed = true
-		r.m.Set(rec.Change, Done)
+		r.machine.Set(rec.Change, Done)
 	}
 }
 
 // replayBack applies a record of the undo of the run or of one change.
-func (r *run) replayBack(rec journal.Record, done map[int]bool) {
-	fx := &r.fx[rec.Change]
+func (r *recovery) replayBack(rec journal.Record, done map[int]bool) {
+	fx := &r.effects[rec.Change]
 	switch {
 	case rec.Kind == journal.Move && isPath(rec.Addr):
 		if !done[rec.Batch] {
@@ -102,21 +102,21 @@ func (r *run) replayBack(rec journal.Record, done map[int]bool) {
 	case rec.Kind == journal.Result && !isPath(rec.Addr):
 		fx.undoing = false
 		if rec.Error == "" {
-			r.m.Set(rec.Change, Undone)
+			r.machine.Set(rec.Change, Undone)
 		}
 	}
 }
 
 // replayed records that a path has its state from before its change.
-func (r *run) replayed(i int) {
+func (r *recovery) replayed(i int) {
 	r.forget(i)
-	r.m.Set(i, Do)
+	r.machine.Set(i, Do)
 	if r.undoing {
-		r.m.Set(i, Undone)
+		r.machine.Set(i, Undone)
 	}
 }
 
-func (r *run) replayResult(rec journal.Record, fx *effect) {
+func (r *recovery) replayResult(rec journal.Record, fx *effect) {
 	if rec.From != nil {
 		fx.from = *rec.From
 	}
@@ -125,21 +125,11 @@ func (r *run) replayResult(rec journal.Record, fx *effect) {
 	}
 	if rec.Error != "" {
 		c := r.plan.Changes[rec.Change]
-		r.m.Set(rec.Change, Failed)
-		r.failed = &Failure{Class: StepFailed, Addr: c.Addr, Step: r.m.Step(rec.Change).String(), Source: c.Source, Error: rec.Error}
-		r.faults[rec.Change] = r.failed
+		r.machine.Set(rec.Change, Failed)
+		r.failed = &Failure{Class: StepFailed, Addr: c.Addr, Step: r.machine.Step(rec.Change).String(), Source: c.Source, Error: rec.Error}
+		r.failures[rec.Change] = r.failed
 		return
 	}
 	fx.changed = true
-	r.m.Set(rec.Change, Done)
-}
-
-func (r *run) notify(rec journal.Record) {
-	c := r.plan.Changes[rec.Change]
-	p := r.pending[rec.Addr]
-	if p.Run != r.header.Run {
-		p = journal.PendingAct{Addr: rec.Addr, Step: c.Step, Cause: slices.Clone(p.Cause), Run: r.header.Run}
-	}
-	p.Cause = append(p.Cause, rec.Cause...)
-	r.pending[rec.Addr] = p
+	r.machine.Set(rec.Change, Done)
 }

@@ -1,40 +1,11 @@
 package apply
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/plan"
-	"fettle.dev/fettle/internal/step"
 )
-
-// rescue is an action that rescues a block: if it succeeds after a failure in the block, the run
-// continues with the states that are neither in the block nor after it.
-type rescue struct {
-	block string
-	act   addr.Addr
-	in    map[addr.Addr]bool
-	out   []addr.Addr // addresses in the block and after it
-}
-
-func rescuesOf(list step.List) []rescue {
-	var all []rescue
-	for _, s := range list {
-		block, ok := s.Lookup("rescue")
-		if !ok || s.Verb != step.Act {
-			continue
-		}
-		r := rescue{block: block, act: s.Addr(), in: map[addr.Addr]bool{}, out: addrs(s.All("on_failure"))}
-		for _, a := range r.out {
-			r.in[a] = true
-		}
-		r.out = append(r.out, addrs(s.All("behind"))...)
-		all = append(all, r)
-	}
-	return all
-}
 
 // rescuers returns the actions that rescue the blocks of change i.
 func (m *Machine) rescuers(i int) []rescue {
@@ -67,48 +38,17 @@ func (m *Machine) Out(notifiers []addr.Addr) bool {
 	return len(m.out) > 0 && !slices.ContainsFunc(notifiers, func(a addr.Addr) bool { return !m.out[a] })
 }
 
-// listener is an action for the failure of a change.
-type listener struct {
-	change int
-	act    addr.Addr
-}
-
-// goesOnAfter decides whether the run continues after its new failures. It continues if each failure
-// was rescued or belongs to a section, and still ends as failed. Otherwise the first other failure
-// ends the run. A run with the policy undo is undone also after a rescued failure.
-func (r *run) goesOnAfter() bool {
-	var failed []int
-	for i := range r.plan.Changes {
-		if f := r.faults[i]; f != nil && r.m.Status(i) == Failed && !slices.Contains(r.rescued, f) {
-			failed = append(failed, i)
+// Bar records that a section failed: its remaining changes, the changes behind it and their checks do
+// not run. Repeated calls have no further effect.
+func (m *Machine) Bar(s Section) {
+	for _, list := range [][]addr.Addr{s.Addrs, s.Behind} {
+		for _, a := range list {
+			m.out[a] = true
 		}
 	}
-	for _, i := range failed {
-		if r.header.OnFailure == Undo || !r.wasRescued(i) && len(r.sections(i)) == 0 {
-			r.failed = r.faults[i]
-			return false
+	for k, c := range m.changes {
+		if m.status[k] == Do && m.out[c.Addr] {
+			m.status[k] = Barred
 		}
 	}
-	for _, i := range failed {
-		r.rescued = append(r.rescued, r.faults[i])
-		if r.wasRescued(i) {
-			r.note(fmt.Sprintf("%s failed and was rescued; states that do not come after it continue", strings.Join(r.m.Rescue(i), ", ")))
-			continue
-		}
-		for _, s := range r.sections(i) {
-			r.m.Bar(s)
-			r.note(fmt.Sprintf("%s failed; states that do not depend on it continue", s.Name))
-		}
-	}
-	r.failed = nil
-	return true
-}
-
-// wasRescued reports whether change i is in a block and all of its rescue actions succeeded.
-func (r *run) wasRescued(i int) bool {
-	all := r.m.rescuers(i)
-	return len(all) > 0 && !slices.ContainsFunc(all, func(x rescue) bool {
-		ok, ran := r.told[listener{i, x.act}]
-		return !ran || !ok
-	})
 }

@@ -3,9 +3,7 @@ package apply
 import (
 	"strings"
 
-	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
@@ -77,26 +75,4 @@ func (r *run) seal(job Job) {
 	if s, ok := r.Host.(sealer); ok {
 		s.Seal(Sealed([]step.List{job.List}, job.Goal, job.Base.Entries))
 	}
-}
-
-// wholeEither captures a path of which one image is encrypted and the other is not, or with another
-// key. The result has the form of the image that the path matches.
-func (r *run) wholeEither(pm pathMove, look func(host.Reader, string) (capture.Taken, error)) (capture.Taken, error) {
-	v, ok := r.Host.(host.Veiled)
-	if !ok {
-		return look(r.Host, pm.path)
-	}
-	now, err := look(v.Under(pm.path, pm.from.Sealed), pm.path)
-	if err != nil || pm.from.Sealed == pm.to.Sealed || now.Type != image.Regular || now.File.Same(pm.from) {
-		return now, err
-	}
-	return look(v.Under(pm.path, pm.to.Sealed), pm.path)
-}
-
-// masked returns a text for display and records, without known secrets.
-func (r *Runner) masked(text string) string {
-	if r.Mask == nil {
-		return text
-	}
-	return r.Mask(text)
 }

@@ -1,7 +1,10 @@
 package apply
 
 import (
+	"bytes"
+	"path"
 	"slices"
+	"strings"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/capture"
@@ -13,10 +16,10 @@ import (
 
 // nextState returns the applied state after the run: the base with each change that took effect. It
 // reads nothing but stored trees.
-func (r *run) nextState(outcome journal.Outcome) journal.State {
+func (r *successor) nextState(outcome journal.Outcome) journal.State {
 	if outcome == journal.RolledBack {
 		st := r.base
-		st.Format, st.Run, st.Pending = 1, r.header.Run, r.stillPending()
+		st.Format, st.Run, st.Pending = 1, r.header.Run, r.actions.left()
 		return st
 	}
 	entries := map[addr.Addr]journal.Entry{}
@@ -27,31 +30,23 @@ func (r *run) nextState(outcome journal.Outcome) journal.State {
 		r.enter(entries, i)
 	}
 	r.passOn(entries)
+	ended := outcome == journal.Succeeded || outcome == journal.CheckFailed
 	st := journal.State{Format: 1, Run: r.header.Run, List: r.header.List, Target: r.header.Target,
-		Revision: r.header.Revision, Repository: r.header.Repository, Complete: !r.header.Partial && (outcome == journal.Succeeded || outcome == journal.CheckFailed)}
+		Revision: r.header.Revision, Repository: r.header.Repository, Complete: !r.header.Partial && ended}
 	st.Entries = r.ordered(entries)
 	r.dropUntold()
-	st.Pending = r.stillPending()
+	st.Pending = r.actions.left()
 	return st
 }
 
-// stillPending returns the actions that stay pending for the next run, in order.
-func (r *run) stillPending() []journal.PendingAct {
-	var out []journal.PendingAct
-	for _, a := range r.pendingOrder() {
-		out = append(out, r.pending[a])
-	}
-	return out
-}
-
 // enter applies the effect of one change to the entries.
-func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
-	c, s := r.plan.Changes[i], r.m.Status(i)
+func (r *successor) enter(entries map[addr.Addr]journal.Entry, i int) {
+	c, s := r.plan.Changes[i], r.machine.Status(i)
 	if c.Addr.Kind() == addr.KindExec && s != Done {
 		r.notDone(entries, i)
 		return
 	}
-	partly := s == Failed && r.fx[i].changed || s == Stuck
+	partly := s == Failed && r.effects[i].changed || s == Stuck
 	if s != Done && !partly {
 		return
 	}
@@ -81,13 +76,13 @@ func (r *run) enter(entries map[addr.Addr]journal.Entry, i int) {
 	if had {
 		e.Origin, e.Adopted, e.First, e.Run = old.Origin, old.Adopted, old.First, old.Run
 	}
-	e.Output, e.Undo = outputOf(old, e, r.fx[i].to), undoOf(old, e)
-	if r.fx[i].changed {
+	e.Output, e.Undo = outputOf(old, e, r.effects[i].to), undoOf(old, e)
+	if r.effects[i].changed {
 		e.Run = r.header.Run
 		e.Origin, e.Adopted = r.originAfter(entries, i, e, had), nil
 	} else if !had { // it was already in sync
 		if e.Origin = r.adoptedPackage(entries, i); e.Origin == nil {
-			e.Adopted = known(r.fx[i].from)
+			e.Adopted = known(r.effects[i].from)
 		}
 	}
 	entries[c.Addr] = e
@@ -115,8 +110,8 @@ func withTree(origin *image.Image, from image.Image) *image.Image {
 }
 
 // originAfter returns the origin of an entry whose address change i changed.
-func (r *run) originAfter(entries map[addr.Addr]journal.Entry, i int, e journal.Entry, had bool) *image.Image {
-	c, from := r.plan.Changes[i], r.fx[i].from
+func (r *successor) originAfter(entries map[addr.Addr]journal.Entry, i int, e journal.Entry, had bool) *image.Image {
+	c, from := r.plan.Changes[i], r.effects[i].from
 	o := e.Origin
 	switch {
 	case o == nil && e.Adopted != nil:
@@ -138,7 +133,7 @@ func (r *run) originAfter(entries map[addr.Addr]journal.Entry, i int, e journal.
 // ofOthers returns the origin of a directory that fettle created, and that a purge or a step removes
 // together with other files. Without the removal, these files would keep the directory. An empty
 // directory keeps its origin.
-func (r *run) ofOthers(origin *image.Image, from image.Image) *image.Image {
+func (r *successor) ofOthers(origin *image.Image, from image.Image) *image.Image {
 	f := from.File
 	if f == nil || f.Type != image.Directory || origin.File == nil || origin.File.Type != image.Absent || !r.holdsAny(f.Tree) {
 		return origin
@@ -147,7 +142,7 @@ func (r *run) ofOthers(origin *image.Image, from image.Image) *image.Image {
 }
 
 // holdsAny reports whether a stored tree contains files. An unreadable tree may contain some.
-func (r *run) holdsAny(tree string) bool {
+func (r *successor) holdsAny(tree string) bool {
 	any := false
 	err := capture.ReadTree(r.Store, tree, func(capture.TreeEntry) error {
 		any = true
@@ -166,7 +161,7 @@ func origin(i image.Image) *image.Image {
 
 // ordered returns the entries in the order of the list. Entries that the list does not have, and that
 // still exist, are first; entries that a purge removed are last.
-func (r *run) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
+func (r *successor) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	out, others := make([]journal.Entry, 0, len(entries)), map[addr.Addr]bool{}
 	for _, c := range r.plan.Changes {
 		others[c.Addr] = c.Others
@@ -203,7 +198,7 @@ func (r *run) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
 // asThen returns the entry of the restored state with the original image from before that state. An
 // address that was adopted then, and that fettle has changed since, has an origin. The undo of a
 // command is copied from the entry of the run: it covers the versions that ran since the origin.
-func (r *run) asThen(e journal.Entry) journal.Entry {
+func (r *successor) asThen(e journal.Entry) journal.Entry {
 	then, ok := r.goal[e.Addr]
 	if !ok || then.Step != e.Step {
 		return e
@@ -216,7 +211,7 @@ func (r *run) asThen(e journal.Entry) journal.Entry {
 }
 
 // purged returns the remaining entries: first from the base, then from this plan.
-func (r *run) purged(entries map[addr.Addr]journal.Entry) []journal.Entry {
+func (r *successor) purged(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	var out []journal.Entry
 	for _, old := range r.base.Entries {
 		if e, ok := entries[old.Addr]; ok {
@@ -234,29 +229,67 @@ func (r *run) purged(entries map[addr.Addr]journal.Entry) []journal.Entry {
 }
 
 // dropUntold removes the pending actions that the plan forgets.
-func (r *run) dropUntold() {
+func (r *successor) dropUntold() {
 	for i, c := range r.plan.Changes {
-		if c.Action == plan.Forget && c.Addr.Kind() == addr.KindAct && r.m.Status(i) == Done {
-			delete(r.pending, c.Addr)
+		if c.Action == plan.Forget && c.Addr.Kind() == addr.KindAct && r.machine.Status(i) == Done {
+			delete(r.actions.pending, c.Addr)
 		}
 	}
 }
 
-// pendingOrder returns the order of actions: first the plan, then the base.
-func (r *run) pendingOrder() []addr.Addr {
-	var out []addr.Addr
-	seen := map[addr.Addr]bool{}
-	add := func(a addr.Addr) {
-		if _, ok := r.pending[a]; ok && !seen[a] {
-			seen[a] = true
-			out = append(out, a)
+// keptAbove returns the origin of a path below a directory that fettle removed: the image of the path
+// in the stored tree of the directory. If no stored tree contains the path, it returns now.
+func (r *successor) keptAbove(entries map[addr.Addr]journal.Entry, a addr.Addr, now image.Image) image.Image {
+	if now.File == nil || now.File.Type != image.Absent || a.Kind() != addr.KindFile {
+		return now
+	}
+	rel := path.Base(a.Path())
+	for d := path.Dir(a.Path()); d != "/" && d != "."; d = path.Dir(d) {
+		o := entries[addr.File(d)].Origin
+		if o != nil && o.File != nil && o.File.Tree != "" {
+			return r.inTree(o.File.Tree, rel, now)
+		}
+		rel = path.Join(path.Base(d), rel)
+	}
+	return now
+}
+
+// inTree returns the image of a path in a stored tree; a directory gets a stored tree of its own. If
+// the tree cannot be read, it returns otherwise, and the restore reports the error.
+func (r *successor) inTree(tree, rel string, otherwise image.Image) image.Image {
+	var found *image.File
+	var below bytes.Buffer
+	err := capture.ReadTree(r.Store, tree, func(e capture.TreeEntry) error {
+		at := string(e.Rel)
+		if at == rel {
+			found = &e.File
+		}
+		sub, ok := strings.CutPrefix(at, rel+"/")
+		if !ok {
+			return nil
+		}
+		e.Rel, e.Same = []byte(sub), cutSame(e.Same, rel)
+		line, err := journal.Marshal(e)
+		below.Write(append(line, '\n'))
+		return err
+	})
+	if err != nil || found == nil {
+		return otherwise
+	}
+	if found.Type == image.Directory {
+		if found.Tree, _, err = r.Store.Put(&below); err != nil {
+			return otherwise
 		}
 	}
-	for _, c := range r.plan.Changes {
-		add(c.Addr)
+	return image.Image{File: found}
+}
+
+// cutSame returns the first name of a hard-linked inode relative to a directory. It returns nil if
+// that name is outside of the directory, so the second name becomes a separate file.
+func cutSame(same []byte, rel string) []byte {
+	sub, ok := bytes.CutPrefix(same, []byte(rel+"/"))
+	if !ok {
+		return nil
 	}
-	for _, p := range r.base.Pending {
-		add(p.Addr)
-	}
-	return out
+	return sub
 }

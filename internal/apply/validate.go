@@ -12,22 +12,22 @@ import (
 
 // validateInPlace validates files at their final paths. A rejected file is restored before any action
 // runs.
-func (r *run) validateInPlace(indexes []int) error {
+func (r *forward) validateInPlace(indexes []int) error {
 	for _, i := range indexes {
-		s := r.m.Step(i)
+		s := r.machine.Step(i)
 		v := s.Get("validate")
-		if v == "" || !r.validates(i) || strings.Contains(v, "%s") || s.Verb != step.Copy || !r.fx[i].changed {
+		if v == "" || !r.validates(i) || strings.Contains(v, "%s") || s.Verb != step.Copy || !r.effects[i].changed {
 			continue
 		}
-		r.at = i
+		r.current = i
 		err := r.validate(v, "")
 		if err == nil {
 			continue
 		}
-		if uerr := r.back([]int{i}); uerr != nil {
+		if uerr := r.backward.back([]int{i}); uerr != nil {
 			return uerr
 		}
-		if r.m.Status(i) != Undone {
+		if r.machine.Status(i) != Undone {
 			return r.fail(i, StepFailed, err)
 		}
 		r.forget(i)
@@ -43,7 +43,7 @@ func (r *run) validates(i int) bool {
 }
 
 // validate runs a validation command, in which temp replaces %s.
-func (r *run) validate(words, temp string) error {
+func (r *forward) validate(words, temp string) error {
 	argv, err := step.SplitWords(words)
 	if err != nil {
 		return err

@@ -10,9 +10,40 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
+// unchanged marks a change that has nothing to do. If another change of this run produced the state of
+// its path, the path differs from before the run, so its actions run.
+func (r *forward) unchanged(i int) error {
+	if err := r.found(i, r.effects[i].from); err != nil {
+		return err
+	}
+	if r.doneByAnother(i) {
+		if err := r.log(r.actions.notify(i)...); err != nil {
+			return err
+		}
+	}
+	r.machine.Set(i, Done)
+	r.event("done", i, "already in sync")
+	return nil
+}
+
+// doneByAnother reports whether this run already made a planned change of a path through another
+// address.
+func (r *forward) doneByAnother(i int) bool {
+	c, to := r.plan.Changes[i], r.effects[i].to
+	if c.Addr.Kind() != addr.KindFile || !c.Action.Mutates() || c.From == nil || c.From.Same(to) {
+		return false
+	}
+	for k := range r.effects[:i] {
+		if r.plan.Changes[k].Addr.Path() == c.Addr.Path() && r.effects[k].changed {
+			return true
+		}
+	}
+	return false
+}
+
 // adopt records the present state of an address that was already in sync. A later repair then uses
 // this state as the origin, and not a state that another program has made since.
-func (r *run) adopt(i int) error {
+func (r *forward) adopt(i int) error {
 	c := r.plan.Changes[i]
 	if c.Action != plan.Adopt || c.From == nil || r.managed(c.Addr) {
 		return nil
@@ -36,7 +67,7 @@ func (r *run) found(i int, now image.Image) error {
 	if r.header.Operation == journal.OpRollback && !c.Others || !now.Known() || now.Exec != nil || c.Step == "" || r.managed(c.Addr) {
 		return nil
 	}
-	r.fx[i].from, r.fx[i].to = now, now
+	r.effects[i].from, r.effects[i].to = now, now
 	return r.ahead(journal.Record{Kind: journal.Adopted, Change: i, Addr: c.Addr, From: &now})
 }
 
