@@ -26,10 +26,10 @@ import (
 func hubRole(compiler *limited.Compiler) *cli.Hub {
 	return &cli.Hub{
 		Give: giveHub, NewAs: newHubAs, RunAs: runHubAs, Serving: serving,
-		Init: func(b hub.Birth) ([32]byte, error) {
+		Init: func(b hub.InitOptions) ([32]byte, error) {
 			return onHost(func(h *local.Host) ([32]byte, error) { b.Files = h; return hub.Init(b) })
 		},
-		Join: func(ctx context.Context, j hub.Joining) (hub.Settings, error) {
+		Join: func(ctx context.Context, j hub.JoinOptions) (hub.Settings, error) {
 			return onHost(func(h *local.Host) (hub.Settings, error) { j.Files = h; return hub.Join(ctx, j) })
 		},
 		Backup: func(dir string, state document.HubState, out io.Writer) error {

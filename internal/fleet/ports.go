@@ -195,8 +195,8 @@ const WordHubs = "hubs"
 // Hubs has the addresses and signers of the hubs. A signer counts only if the fleet CA has
 // certified it.
 type Hubs struct {
-	Hubs    []string `json:"hubs"`    // URLs, HTTPS
-	Buses   []string `json:"buses"`   // URLs of the bus
+	HubURLs []string `json:"hubs"`    // URLs, HTTPS
+	BusURLs []string `json:"buses"`   // URLs of the bus
 	Signers string   `json:"signers"` // PEM
 	// Revocations are the signed revocations of hubs.
 	Revocations [][]byte `json:"revocations,omitempty"`

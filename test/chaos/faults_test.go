@@ -56,7 +56,7 @@ func (c *run) leader() (leads *hub) {
 		p, err := c.anyHub().client.Hubs(ctx)
 		for _, m := range p.Hubs {
 			for _, h := range c.hubs {
-				if m.Leads && h.named == m.Name {
+				if m.Leader && h.named == m.Name {
 					leads = h
 					return nil
 				}

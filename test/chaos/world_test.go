@@ -188,10 +188,10 @@ func (w *world) whole(ctx context.Context, by *hub, n int) error {
 	}
 	here, leads := 0, 0
 	for _, h := range p.Hubs {
-		if h.Here {
+		if h.Reachable {
 			here++
 		}
-		if h.Leads {
+		if h.Leader {
 			leads++
 		}
 	}

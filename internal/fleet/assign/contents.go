@@ -38,7 +38,7 @@ func configured(uses []lang.Use) Configured {
 	for _, u := range uses {
 		c.ExportUses = append(c.ExportUses, u.Exported...)
 		part := content.PartOf(u.Directory)
-		if part == content.Top {
+		if part == content.RootBundle {
 			continue
 		}
 		i, known := at[part]
@@ -52,7 +52,7 @@ func configured(uses []lang.Use) Configured {
 			m.From = append(m.From, g.By+" ("+g.Range.String()+")")
 		}
 		for _, n := range u.Needs {
-			if other := content.PartOf(n.Directory); other != part && other != content.Top {
+			if other := content.PartOf(n.Directory); other != part && other != content.RootBundle {
 				m.Needs = needToo(m.Needs, fleet.Need{Module: other, Level: fleet.Level(n.Level), Layer: n.Layer})
 			}
 		}

@@ -98,7 +98,7 @@ func New(l Login) (*Client, error) {
 		if err := fleet.CheckDigest(l.Authority); err != nil {
 			return nil, fmt.Errorf("cannot verify the hub, because the login has no valid digest of the fleet CA: %w", err)
 		}
-		transport.TLSClientConfig = believing(l.Authority)
+		transport.TLSClientConfig = trustOnly(l.Authority)
 		c.base, c.streams = "https://"+u.Host, oneConnection(transport, c.http)
 		return c, nil
 	}
@@ -111,11 +111,11 @@ func DigestOf(c *x509.Certificate) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
-// ErrStranger is in the chain of the error if the server is not a hub of the pinned fleet CA.
-var ErrStranger = errors.New("the server is not a hub of this fleet, because its certificate is not from the fleet CA of the login")
+// ErrUntrustedHub is in the chain of the error if the server is not a hub of the pinned fleet CA.
+var ErrUntrustedHub = errors.New("the server is not a hub of this fleet, because its certificate is not from the fleet CA of the login")
 
-// believing returns a TLS configuration that accepts only hubs of one fleet CA.
-func believing(authority string) *tls.Config {
+// trustOnly returns a TLS configuration that accepts only hubs of one fleet CA.
+func trustOnly(authority string) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
 		InsecureSkipVerify: true, // VerifyConnection verifies the chain; there is no host name to compare
@@ -133,11 +133,11 @@ func verify(chain []*x509.Certificate, authority string) error {
 		}
 	}
 	if len(chain) == 0 || !isHub(chain[0]) {
-		return ErrStranger
+		return ErrUntrustedHub
 	}
 	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrStranger, err)
+		return fmt.Errorf("%w: %w", ErrUntrustedHub, err)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func TestStrangers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Status(t.Context()); !errors.Is(err, client.ErrStranger) || asked {
+		if _, err := c.Status(t.Context()); !errors.Is(err, client.ErrUntrustedHub) || asked {
 			t.Errorf("%s is believed: %v", name, err)
 		}
 	}

@@ -58,8 +58,8 @@ func Refused(err error) bool { return statusOf(err) != 0 }
 // Missing reports whether the hub answered that the object does not exist.
 func Missing(err error) bool { return statusOf(err) == http.StatusNotFound }
 
-// Away reports whether the hub answered that the agent of the target is not connected.
-func Away(err error) bool { return statusOf(err) == http.StatusServiceUnavailable }
+// AgentOffline reports whether the hub answered that the agent of the target is not connected.
+func AgentOffline(err error) bool { return statusOf(err) == http.StatusServiceUnavailable }
 
 func statusOf(err error) int {
 	var p *document.Problem

@@ -27,21 +27,21 @@ const (
 	maxText   = 4095      // bytes of a path or of the target of a link
 )
 
-// Top is the name of the root bundle: the part with all files outside of modules/.
-const Top = ""
+// RootBundle is the name of the root bundle: the part with all files outside of modules/.
+const RootBundle = ""
 
 // PartOf returns the part that contains a directory of the repository: Top, or modules/NAME.
 func PartOf(dir string) string {
 	parts := strings.SplitN(path.Clean(dir), "/", 3)
 	if len(parts) < 2 || parts[0] != "modules" {
-		return Top
+		return RootBundle
 	}
 	return parts[0] + "/" + parts[1]
 }
 
 // Parts returns the parts of a repository: Top, and its modules sorted by name.
 func Parts(t repo.Tree) ([]string, error) {
-	out := []string{Top}
+	out := []string{RootBundle}
 	top, err := t.ReadDir(".")
 	if err != nil {
 		return nil, err
@@ -80,16 +80,16 @@ func Pack(w io.Writer, t repo.Tree, part string) (fleet.Bundle, error) {
 
 // itemsOf lists a part, with paths relative to it.
 func itemsOf(t repo.Tree, part string) ([]repo.Item, error) {
-	if part != Top && (PartOf(part) != part || path.Clean(part) != part) {
+	if part != RootBundle && (PartOf(part) != part || path.Clean(part) != part) {
 		return nil, fmt.Errorf("cannot pack %.80q: a part is the root bundle or a directory modules/NAME", part)
 	}
 	var out []repo.Item
 	err := repo.Walk(t, cmp.Or(part, "."), func(e repo.Entry) error {
-		if part == Top && strings.HasPrefix(e.Path, "modules/") {
+		if part == RootBundle && strings.HasPrefix(e.Path, "modules/") {
 			return nil
 		}
 		it, err := itemOf(t, e)
-		if part != Top {
+		if part != RootBundle {
 			it.Path = strings.TrimPrefix(e.Path, part+"/")
 		}
 		out = append(out, it)

@@ -45,13 +45,13 @@ func TestCompileComposed(t *testing.T) {
 		for _, target := range targets {
 			modules := map[string]repo.Tree{}
 			for _, dir := range target.Modules {
-				if part := content.PartOf(dir); part != content.Top {
+				if part := content.PartOf(dir); part != content.RootBundle {
 					modules[part] = bundles[part]
 				}
 			}
 			key := fmt.Sprint(slices.Sorted(maps.Keys(modules)))
 			if composed[key] == nil {
-				tree, err := content.Compose(bundles[content.Top], modules, nil)
+				tree, err := content.Compose(bundles[content.RootBundle], modules, nil)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,7 +108,7 @@ func TestComposeIsStable(t *testing.T) {
 		if !bytes.Equal(b, again) || info != infoAgain {
 			t.Fatalf("%q packs in two ways", part)
 		}
-		if modules[part] = parse(t, b).Tree(); part == content.Top {
+		if modules[part] = parse(t, b).Tree(); part == content.RootBundle {
 			top = modules[part]
 			delete(modules, part)
 		}
@@ -185,13 +185,15 @@ target_group "db" {
 	})
 	bundle := func(part string) repo.Tree { b, _ := pack(t, whole, part); return parse(t, b).Tree() }
 	all := map[string]map[string]string{"web1": {"role": "web"}, "db1": {"role": "db"}}
-	hub, err := content.Compose(bundle(content.Top), map[string]repo.Tree{"modules/web": bundle("modules/web"), "modules/db": bundle("modules/db")}, all)
+	hub, err := content.Compose(bundle(content.RootBundle),
+		map[string]repo.Tree{"modules/web": bundle("modules/web"), "modules/db": bundle("modules/db")}, all)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, labels := range all {
 		part := "modules/" + labels["role"]
-		agent, err := content.Compose(bundle(content.Top), map[string]repo.Tree{part: bundle(part)}, map[string]map[string]string{name: labels})
+		agent, err := content.Compose(bundle(content.RootBundle), map[string]repo.Tree{part: bundle(part)},
+			map[string]map[string]string{name: labels})
 		if err != nil {
 			t.Fatal(err)
 		}

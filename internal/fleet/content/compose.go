@@ -36,7 +36,7 @@ func ComposeWith(top repo.Tree, modules map[string]repo.Tree, made map[string]st
 	c := composer{from: map[string]place{}}
 	c.add(top, "")
 	for _, dir := range slices.Sorted(maps.Keys(modules)) {
-		if dir == Top || PartOf(dir) != dir || path.Clean(dir) != dir {
+		if dir == RootBundle || PartOf(dir) != dir || path.Clean(dir) != dir {
 			return nil, fmt.Errorf("cannot combine the parts of the repository: %.80q is not the directory of a module", dir)
 		}
 		c.add(modules[dir], dir)

@@ -52,10 +52,12 @@ func TestFetchOfPresentContent(t *testing.T) {
 		t.Error(err)
 	}
 	overwrite(t, files, "/content/"+hexOf("content"), "CONTENT")
-	if err := fetcher(agent, serve(t, &content.Server{Store: hub, May: everything})).Fetch(t.Context(), want); err != nil || read(t, agent, want) != "content" {
+	if err := fetcher(agent, serve(t, &content.Server{Store: hub, Authorize: everything})).Fetch(t.Context(),
+		want); err != nil || read(t, agent, want) != "content" {
 		t.Errorf("damaged content: %v", err)
 	}
-	if err := fetcher(agent, serve(t, &content.Server{Store: hub, May: everything})).Fetch(t.Context(), mustAdd(t, hub, "")); err != nil || !agent.Has(nameOf("")) {
+	if err := fetcher(agent, serve(t, &content.Server{Store: hub, Authorize: everything})).Fetch(t.Context(),
+		mustAdd(t, hub, "")); err != nil || !agent.Has(nameOf("")) {
 		t.Errorf("empty content: %v", err)
 	}
 }
@@ -126,7 +128,7 @@ func TestPartsHaveTheCommit(t *testing.T) {
 			t.Errorf("%q: %+v", a.Module, a.Revision)
 		}
 	}
-	a, b, proof := p.part(t, content.Top)
+	a, b, proof := p.part(t, content.RootBundle)
 	_, err := content.Verify(proof, b, claim(a), content.Trust{})
 	wantErr(t, err, "cannot trust the root bundle at commit "+a.Revision.Commit[:12])
 	_, err = content.PackAll(t.Context(), g.open(), fleet.Revision{Repository: "site", Commit: a.Revision.Commit[:12]}, memStore(t, 0))

@@ -24,8 +24,8 @@ func Example() {
 		bundle, _ := content.Parse(bytes.NewReader(b.Bytes()), info.Size)
 		trees[part] = bundle.Tree()
 	}
-	top := trees[content.Top]
-	delete(trees, content.Top)
+	top := trees[content.RootBundle]
+	delete(trees, content.RootBundle)
 	composed, _ := content.Compose(top, trees, nil)
 	a, _ := repo.TreeDigest(whole)
 	b, _ := repo.TreeDigest(composed)

@@ -172,7 +172,7 @@ func (w *world) of(t testing.TB, part string) attempt {
 	a := attempt{claim: content.Claim{Repository: "site", Commit: objectID("commit", w.commit), Part: part, Target: "web1"},
 		trust: content.Trust{Signers: signers(t, w.line()), Fleets: []string{fleetFile}, Now: now}}
 	switch part {
-	case content.Top:
+	case content.RootBundle:
 		a.bundle, a.proof = w.top, content.Proof{Commit: w.commit, Trees: [][]byte{w.root}}
 	case "modules/web":
 		a.bundle, a.proof = w.webBundle, content.Proof{Commit: w.commit, Trees: [][]byte{w.root, w.modules}}

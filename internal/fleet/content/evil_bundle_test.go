@@ -186,7 +186,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		var again bytes.Buffer
-		info, err := content.Pack(&again, bundle.Tree(), content.Top)
+		info, err := content.Pack(&again, bundle.Tree(), content.RootBundle)
 		if mods := has(bundle.Tree(), "modules"); mods {
 			return // a root bundle has none
 		}

@@ -15,7 +15,7 @@ import (
 // TestHostileProofs has one forgery in each case: of a hub, of a cache, or of an untrusted signer.
 func TestHostileProofs(t *testing.T) {
 	w := newWorld(t)
-	for _, part := range []string{content.Top, "modules/web", "modules/db"} {
+	for _, part := range []string{content.RootBundle, "modules/web", "modules/db"} {
 		if err := w.of(t, part).verify(t); err != nil {
 			t.Fatalf("what is right is refused: %v", err)
 		}
@@ -50,11 +50,11 @@ func TestHostileProofs(t *testing.T) {
 			b[len(b)-1] ^= 1
 			a.proof.Trees = [][]byte{w.root, b}
 		}},
-		{"more trees for the top", content.Top, "2 trees instead of 1", func(a *attempt) { a.proof.Trees = [][]byte{w.root, w.modules} }},
+		{"more trees for the top", content.RootBundle, "2 trees instead of 1", func(a *attempt) { a.proof.Trees = [][]byte{w.root, w.modules} }},
 		{"another module's bundle", web, differs, func(a *attempt) { a.bundle = w.dbBundle }},
 		{"another module's part", web, differs, func(a *attempt) { a.claim.Part = "modules/db" }},
 		{"the top for a module", web, differs, func(a *attempt) { a.bundle = w.top }},
-		{"a module for the top", content.Top, differs, func(a *attempt) { a.bundle = w.webBundle }},
+		{"a module for the top", content.RootBundle, differs, func(a *attempt) { a.bundle = w.webBundle }},
 		{"a part that is not there", web, `no directory "none"`, func(a *attempt) { a.claim.Part = "modules/none" }},
 		{"a part that is no module", web, "no such part", func(a *attempt) { a.claim.Part = "data" }},
 		{"all modules as a part", web, "no such part", func(a *attempt) { a.claim.Part = "modules" }},
@@ -72,11 +72,14 @@ func TestHostileProofs(t *testing.T) {
 		{"a link for a file", web, differs, bundle(web, link("m", "web"), link("n", "/srv"), x("run", "#!"))},
 		{"a link elsewhere", web, differs, bundle(web, file("m", "web"), link("n", "/etc"), x("run", "#!"))},
 		{"a directory for a file", web, differs, bundle(web, file("m/m", "web"), link("n", "/srv"), x("run", "#!"))},
-		{"a file more at the top", content.Top, `"evil" differs from`, bundle(content.Top, file("data/v", "1"), file("evil", ""), file("fettle.hcl", "top"))},
-		{"a file less at the top", content.Top, `"data" differs from`, bundle(content.Top, file("fettle.hcl", "top"))},
-		{"the last less at the top", content.Top, `"fettle.hcl" differs from`, bundle(content.Top, file("data/v", "1"))},
-		{"other content at the top", content.Top, `"data" differs from`, bundle(content.Top, file("data/v", "2"), file("fettle.hcl", "top"))},
-		{"modules in the top", content.Top, `"modules" differs from`, bundle(content.Top, file("data/v", "1"), file("fettle.hcl", "top"), file(fleetFile, ""), file("modules/web/m", "evil"))},
+		{"a file more at the top", content.RootBundle, `"evil" differs from`,
+			bundle(content.RootBundle, file("data/v", "1"), file("evil", ""), file("fettle.hcl", "top"))},
+		{"a file less at the top", content.RootBundle, `"data" differs from`, bundle(content.RootBundle, file("fettle.hcl", "top"))},
+		{"the last less at the top", content.RootBundle, `"fettle.hcl" differs from`, bundle(content.RootBundle, file("data/v", "1"))},
+		{"other content at the top", content.RootBundle, `"data" differs from`,
+			bundle(content.RootBundle, file("data/v", "2"), file("fettle.hcl", "top"))},
+		{"modules in the top", content.RootBundle, `"modules" differs from`,
+			bundle(content.RootBundle, file("data/v", "1"), file("fettle.hcl", "top"), file(fleetFile, ""), file("modules/web/m", "evil"))},
 		{"nobody is believed", web, "this target trusts no keys", func(a *attempt) { a.trust.Signers = content.Signers{} }},
 		{"somebody else", web, "which is not in signers", func(a *attempt) {
 			a.recommit(newCrafter(t).commit(t, w.rootID))
@@ -190,7 +193,7 @@ func TestHostileTrees(t *testing.T) {
 		}
 	}
 	root, rootID := treeOf("100644", "fettle.hcl", blobID("top"), "100644", "modules", blobID("x"))
-	a := w.of(t, content.Top)
+	a := w.of(t, content.RootBundle)
 	a.bundle, a.proof.Trees = raw(file("fettle.hcl", "top")), [][]byte{root}
 	a.recommit(w.crafter.commit(t, rootID))
 	wantErr(t, a.verify(t), "modules in its commit is not a directory")

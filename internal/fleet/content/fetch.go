@@ -26,11 +26,11 @@ type Fetcher struct {
 	Bases func() []string
 	// Transport sends the requests, with the necessary certificates.
 	Transport http.RoundTripper
-	// Ask requests content of up to MaxAsked bytes before Bases are tried. Over an existing
+	// FetchSmall requests content of up to MaxSmall bytes before Bases are tried. Over an existing
 	// connection it saves a TLS handshake, which is most of a hub's work for a small transfer. It
 	// returns the result of Server.Answer. If it is nil, fails, or returns wrong content, Bases are
 	// tried.
-	Ask func(ctx context.Context, digest string) ([]byte, error)
+	FetchSmall func(ctx context.Context, digest string) ([]byte, error)
 	// Attempts is the number of rounds over all bases, 0 for 5. Between two rounds the fetcher
 	// waits a random time up to Pause, which doubles each time; 0 is 1 s. The bound never exceeds
 	// one minute.
@@ -64,15 +64,15 @@ func (f *Fetcher) Fetch(ctx context.Context, want fleet.Bundle) error {
 	return nil
 }
 
-// MaxAsked is the maximum size of content for Fetcher.Ask, in bytes.
-const MaxAsked = 256 << 10
+// MaxSmall is the maximum size of content for Fetcher.FetchSmall, in bytes.
+const MaxSmall = 256 << 10
 
-// asked requests content with Ask, and returns true if it is in the store afterwards.
+// asked requests content with FetchSmall, and returns true if it is in the store afterwards.
 func (f *Fetcher) asked(ctx context.Context, p *Partial) bool {
-	if f.Ask == nil || p.want.Size > MaxAsked || p.Offset() > 0 || f.unresponsive.is(byAsk) {
+	if f.FetchSmall == nil || p.want.Size > MaxSmall || p.Offset() > 0 || f.unresponsive.is(byAsk) {
 		return false
 	}
-	answer, err := f.Ask(ctx, p.want.Digest)
+	answer, err := f.FetchSmall(ctx, p.want.Digest)
 	f.unresponsive.note(byAsk, errors.Is(err, context.DeadlineExceeded))
 	if err != nil {
 		return false
@@ -103,10 +103,10 @@ func (f *Fetcher) rounds(ctx context.Context, p *Partial) error {
 				continue
 			}
 			err := f.from(ctx, base, p)
-			if errors.Is(err, ErrWrong) {
+			if errors.Is(err, ErrDigestMismatch) {
 				// The partial download may have come from another base: download all of it from
 				// this base.
-				if err = errors.Join(p.Restart(), f.from(ctx, base, p)); errors.Is(err, ErrWrong) {
+				if err = errors.Join(p.Restart(), f.from(ctx, base, p)); errors.Is(err, ErrDigestMismatch) {
 					bad[base] = true
 					err = errors.Join(err, p.Restart())
 				}

@@ -43,7 +43,7 @@ func noise(size int) string {
 
 func TestFetch(t *testing.T) {
 	hub := memStore(t, 0)
-	server := &content.Server{Store: hub, May: everything}
+	server := &content.Server{Store: hub, Authorize: everything}
 	base := serve(t, server)
 	agent := memStore(t, 0)
 	for _, text := range []string{"", "x", "short text", strings.Repeat("compresses well ", 100_000), noise(1 << 20)} {
@@ -93,7 +93,7 @@ func TestFetchGoesOn(t *testing.T) {
 	want := mustAdd(t, hub, text)
 	var sent atomic.Int64
 	counting := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		cut(&content.Server{Store: hub, May: everything}, 300_000).ServeHTTP(&countWriter{w, &sent}, r)
+		cut(&content.Server{Store: hub, Authorize: everything}, 300_000).ServeHTTP(&countWriter{w, &sent}, r)
 	})
 	one, two := serve(t, counting), serve(t, counting)
 	agent := memStore(t, 0)
@@ -131,7 +131,7 @@ func TestFetchBelievesNobody(t *testing.T) {
 	hub := memStore(t, 0)
 	text := strings.Repeat("true content ", 10_000)
 	want := mustAdd(t, hub, text)
-	honest := serve(t, &content.Server{Store: hub, May: everything})
+	honest := serve(t, &content.Server{Store: hub, Authorize: everything})
 	liars := map[string]http.HandlerFunc{
 		"other content": func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, strings.Repeat("x", len(text))) },
 		"endless": func(w http.ResponseWriter, _ *http.Request) {
@@ -219,7 +219,7 @@ func get(t testing.TB, h http.Handler, method, path string, header ...string) *h
 func TestServer(t *testing.T) {
 	store := memStore(t, 0)
 	a, b := mustAdd(t, store, strings.Repeat("a", 1000)), mustAdd(t, store, "secret")
-	h := &content.Server{Store: store, May: func(r *http.Request) (string, func(string) bool) {
+	h := &content.Server{Store: store, Authorize: func(r *http.Request) (string, func(string) bool) {
 		if r.Header.Get("Who") == "nobody" {
 			return "", nil
 		}
@@ -272,7 +272,7 @@ func TestServerCounts(t *testing.T) {
 	store := memStore(t, 0)
 	a := mustAdd(t, store, "content")
 	enter, leave := make(chan struct{}), make(chan struct{})
-	h := &content.Server{Store: store, PerClient: 2, Total: 3, May: func(r *http.Request) (string, func(string) bool) {
+	h := &content.Server{Store: store, PerClient: 2, Total: 3, Authorize: func(r *http.Request) (string, func(string) bool) {
 		return r.Header.Get("Who"), func(string) bool { return true }
 	}}
 	slow := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.ServeHTTP(&slowWriter{w, enter, leave}, r) })
@@ -325,7 +325,7 @@ func contextOf(t testing.TB) (context.Context, context.CancelFunc) {
 // request does not deliver, is downloaded from the bases.
 func TestFetchAsks(t *testing.T) {
 	hub := memStore(t, 0)
-	server := &content.Server{Store: hub, May: everything}
+	server := &content.Server{Store: hub, Authorize: everything}
 	var requests atomic.Int64
 	base := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { requests.Add(1); server.ServeHTTP(w, r) }))
 	small := mustAdd(t, hub, "a small module")
@@ -348,10 +348,10 @@ func TestFetchAsks(t *testing.T) {
 	}{
 		"small":          {ask: given, text: "a small module"},
 		"empty":          {ask: given, text: ""},
-		"the most":       {ask: given, text: strings.Repeat("x", content.MaxAsked)},
+		"the most":       {ask: given, text: strings.Repeat("x", content.MaxSmall)},
 		"right":          {ask: answer(right, nil), text: "a small module"},
-		"too large":      {ask: given, text: strings.Repeat("x", content.MaxAsked+1), base: 1},
-		"too much noise": {ask: given, text: noise(content.MaxAsked / 2), base: 1},
+		"too large":      {ask: given, text: strings.Repeat("x", content.MaxSmall+1), base: 1},
+		"too much noise": {ask: given, text: noise(content.MaxSmall / 2), base: 1},
 		"error":          {ask: answer(nil, errors.New("no")), text: "a small module", base: 1},
 		"nothing":        {ask: answer(nil, nil), text: "a small module", base: 1},
 		"no zstd":        {ask: answer([]byte("a small module"), nil), text: "a small module", base: 1},
@@ -363,7 +363,7 @@ func TestFetchAsks(t *testing.T) {
 			requests.Store(0)
 			agent, want := memStore(t, 0), mustAdd(t, hub, c.text)
 			f := fetcher(agent, base)
-			f.Ask = c.ask
+			f.FetchSmall = c.ask
 			if err := f.Fetch(t.Context(), want); err != nil || read(t, agent, want) != c.text {
 				t.Fatal(err)
 			}
@@ -374,7 +374,7 @@ func TestFetchAsks(t *testing.T) {
 	}
 	agent := memStore(t, 0)
 	f := fetcher(agent)
-	f.Ask = answer(other, nil)
+	f.FetchSmall = answer(other, nil)
 	if err := f.Fetch(t.Context(), small); err == nil || agent.Has(small) {
 		t.Errorf("other content is believed: %v", err)
 	}

@@ -54,7 +54,7 @@ func TestFleetFileElsewhere(t *testing.T) {
 	g.write("fettle.hcl", "")
 	var line string
 	g.key, line = newKey(t, "ed25519")
-	for _, part := range []string{content.Top, "modules/web"} {
+	for _, part := range []string{content.RootBundle, "modules/web"} {
 		a, b, proof := g.pack(g.commit("signed")).part(t, part)
 		trust := content.Trust{Signers: signers(t, line), Fleets: []string{fleetFile}, Now: now}
 		_, err := content.Verify(proof, b, claim(a), trust)
@@ -78,14 +78,14 @@ func TestMinimumCommitsOfEarlierVersions(t *testing.T) {
 			t.Errorf("the floor of %q is %d, want %d", part, got, want)
 		}
 	}
-	if kept.Take("modules/web", content.Signed{Time: 60}); !maps.Equal(kept, before) {
+	if kept.Record("modules/web", content.Signed{Time: 60}); !maps.Equal(kept, before) {
 		t.Errorf("the same time changed something: %v", kept)
 	}
-	kept.Take("modules/web", content.Signed{Time: 61})
+	kept.Record("modules/web", content.Signed{Time: 61})
 	if kept.Of("modules/web") != 61 || kept["site\x00modules/web"] != 50 || kept.Of("modules/web2") != 90 {
 		t.Errorf("a newer commit: %v", kept)
 	}
-	kept.Take("modules/web", content.Signed{Time: 20, Permit: "ann"})
+	kept.Record("modules/web", content.Signed{Time: 20, Permit: "ann"})
 	if kept.Of("modules/web") != 20 || kept.Of("modules/web2") != 90 || kept.Of("") != 70 {
 		t.Errorf("what was permitted: %v", kept)
 	}

@@ -23,10 +23,10 @@ const Path = "/v1/content/"
 // an ETag, and compression by zstd. The fields must be set before the first request.
 type Server struct {
 	Store *Store
-	// May returns the client of a request, a name by which its transfers are counted, and the
+	// Authorize returns the client of a request, a name by which its transfers are counted, and the
 	// content that it may read. nil permits nothing. Content that a client may not read has the
 	// same status as missing content.
-	May func(*http.Request) (client string, may func(digest string) bool)
+	Authorize func(*http.Request) (client string, may func(digest string) bool)
 	// PerClient is the maximum number of concurrent transfers of one client, 0 for 4; Total is the
 	// maximum of all clients, 0 for 256. More requests wait for Queue, 0 for 10 s: after a commit
 	// all targets send requests at once.
@@ -48,7 +48,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "content can only be read: use GET or HEAD", http.StatusMethodNotAllowed)
 		return
 	}
-	client, may := s.May(r)
+	client, may := s.Authorize(r)
 	if may == nil {
 		http.Error(w, "not allowed", http.StatusForbidden)
 		return
@@ -144,7 +144,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, digest string) {
 // once, and the hub keeps their answers in memory.
 const maxAnswer = 32 << 10
 
-// Answer returns small content, compressed by zstd; see Fetcher.Ask. The error is fleet.ErrNotFound
+// Answer returns small content, compressed by zstd; see Fetcher.FetchSmall. The error is fleet.ErrNotFound
 // if the content is missing or too large. The caller must check that the client may read it.
 func (s *Server) Answer(digest string) ([]byte, error) {
 	f, size, err := s.Store.openAny(digest)
@@ -152,7 +152,7 @@ func (s *Server) Answer(digest string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if size > MaxAsked {
+	if size > MaxSmall {
 		return nil, fmt.Errorf("%w: content of %d bytes is available only by HTTPS", fleet.ErrNotFound, size)
 	}
 	b := s.packed.get(digest, size, f)

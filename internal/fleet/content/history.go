@@ -86,8 +86,8 @@ type History struct {
 	commits map[string]commit
 }
 
-// ErrCut means that a history ends too early.
-var ErrCut = errors.New("the history ends too early")
+// ErrTruncated means that a history ends too early.
+var ErrTruncated = errors.New("the history ends too early")
 
 // ReadHistory reads a whole history. It computes the hashes of the commits from their objects;
 // commit only determines the object format. The memory is limited by MaxHistory.
@@ -146,10 +146,10 @@ func nextCommit(in *bufio.Reader, count int, total int64) ([]byte, error) {
 	return raw, cut(err)
 }
 
-// cut replaces an end-of-file error by ErrCut.
+// cut replaces an end-of-file error by ErrTruncated.
 func cut(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return ErrCut
+		return ErrTruncated
 	}
 	return err
 }

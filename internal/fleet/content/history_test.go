@@ -229,7 +229,7 @@ func TestHistoriesThatAreRefused(t *testing.T) {
 	}
 	for at := range good {
 		_, err := content.ReadHistory(bytes.NewReader(good[:at]), id)
-		if !errors.Is(err, content.ErrCut) {
+		if !errors.Is(err, content.ErrTruncated) {
 			t.Fatalf("cut at %d: %v", at, err)
 		}
 	}

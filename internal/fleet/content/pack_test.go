@@ -148,7 +148,7 @@ func TestBasesThatAreWrong(t *testing.T) {
 		_, _ = io.WriteString(w, strings.Repeat("x", len(text)/2))
 		panic(http.ErrAbortHandler)
 	})
-	right := serve(t, &content.Server{Store: hub, May: everything})
+	right := serve(t, &content.Server{Store: hub, Authorize: everything})
 	if err := fetcher(agent, half, wrong, right).Fetch(t.Context(), want); err != nil || read(t, agent, want) != text {
 		t.Errorf("beside bases that are wrong: %v", err)
 	}

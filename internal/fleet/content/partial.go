@@ -95,10 +95,10 @@ func (s *Store) release(digest string, offset int64) {
 // Offset returns the number of received bytes.
 func (p *Partial) Offset() int64 { return p.offset }
 
-// Write appends bytes. If they exceed the expected size, it writes nothing and returns ErrWrong.
+// Write appends bytes. If they exceed the expected size, it writes nothing and returns ErrDigestMismatch.
 func (p *Partial) Write(b []byte) (int, error) {
 	if p.offset+int64(len(b)) > p.want.Size {
-		return 0, fmt.Errorf("more than %d bytes arrived: %w", p.want.Size, ErrWrong)
+		return 0, fmt.Errorf("more than %d bytes arrived: %w", p.want.Size, ErrDigestMismatch)
 	}
 	n, err := p.file.Write(b)
 	p.offset += int64(n)
@@ -114,7 +114,7 @@ func (p *Partial) Restart() error {
 	return nil
 }
 
-// Commit verifies the content and stores it durably. If its digest is wrong, the error is ErrWrong,
+// Commit verifies the content and stores it durably. If its digest is wrong, the error is ErrDigestMismatch,
 // and the received bytes are discarded.
 func (p *Partial) Commit() error {
 	if p.offset != p.want.Size {
@@ -128,7 +128,7 @@ func (p *Partial) Commit() error {
 		return err
 	}
 	if digestText(sum.Sum(nil)) != p.want.Digest {
-		return errors.Join(fmt.Errorf("cannot store %s: %w", p.want.Digest, ErrWrong), p.Restart())
+		return errors.Join(fmt.Errorf("cannot store %s: %w", p.want.Digest, ErrDigestMismatch), p.Restart())
 	}
 	beginning := p.store.partialPath(p.want.Digest)
 	err := p.store.settle(beginning, p.want)
@@ -160,7 +160,7 @@ func OpenBundle(s *Store, want fleet.Bundle) (b *Bundle, close func() error, err
 	}
 	b, err = Parse(f, want.Size)
 	if err == nil && b.info != want {
-		err = fmt.Errorf("cannot open the bundle %s: %w", want.Digest, ErrWrong)
+		err = fmt.Errorf("cannot open the bundle %s: %w", want.Digest, ErrDigestMismatch)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, f.Close())

@@ -123,8 +123,8 @@ func (f MinimumCommits) Of(part string) (floor int64) {
 	return floor
 }
 
-// Take records the time of an accepted commit. With a permit the minimum decreases to it.
-func (f MinimumCommits) Take(part string, s Signed) {
+// Record records the time of an accepted commit. With a permit the minimum decreases to it.
+func (f MinimumCommits) Record(part string, s Signed) {
 	if s.Permit != "" {
 		maps.DeleteFunc(f, func(k string, _ int64) bool { return partOfMinimum(k) == part })
 	}

@@ -16,7 +16,7 @@ func TestKeysOfPermits(t *testing.T) {
 	var commits string
 	g.key, commits = newKey(t, "ed25519")
 	old := g.commit("old")
-	a, b, proof := g.pack(old).part(t, content.Top)
+	a, b, proof := g.pack(old).part(t, content.RootBundle)
 	key, line := newKey(t, "ed25519")
 	line = strings.TrimPrefix(line, "ann@example.org ")
 	cl := claim(a)
@@ -48,7 +48,7 @@ func TestKeysOfPermits(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	g.key = key
-	na, nb, nproof := g.pack(g.commit("new")).part(t, content.Top)
+	na, nb, nproof := g.pack(g.commit("new")).part(t, content.RootBundle)
 	_, err := content.Verify(nproof, nb, claim(na), content.Trust{Signers: signers(t, commits, `eve@example.org namespaces="fettle-rollback" `+line), Fleets: []string{fleetFile}, Now: now})
 	wantErr(t, err, "not for the namespace git")
 }
@@ -75,7 +75,7 @@ func TestMinimumCommitsFallWithAPermitOnly(t *testing.T) {
 			if s.Permit != "" || s.Time > want[part] {
 				want[part] = s.Time
 			}
-			floors.Take(part, s)
+			floors.Record(part, s)
 			for _, p := range []string{"", "modules/web", "modules/db"} {
 				if got := floors.Of(p); got != want[p] {
 					t.Fatalf("the floor of %q is %d, want %d: %v", p, got, want[p], floors)

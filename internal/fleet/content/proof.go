@@ -31,7 +31,7 @@ type Proof struct {
 // be signed.
 func Prove(ctx context.Context, r *repo.Repo, commit, part string) (Proof, error) {
 	dir := part
-	if part == Top {
+	if part == RootBundle {
 		dir = "."
 	}
 	c, err := r.Chain(ctx, commit, dir)
@@ -138,7 +138,7 @@ func Verify(p Proof, b *Bundle, c Claim, t Trust) (Signed, error) {
 }
 
 func partName(part string) string {
-	if part == Top {
+	if part == RootBundle {
 		return "the root bundle"
 	}
 	return fmt.Sprintf("%.80q", part)
@@ -182,7 +182,7 @@ func verify(p Proof, b *Bundle, c Claim, t Trust) (Signed, error) {
 // verifyTrees follows the commit's tree down to the part, and compares the signed trees with the
 // content of the bundle.
 func (n naming) verifyTrees(trees [][]byte, id string, b *Bundle, part string) error {
-	if part == Top {
+	if part == RootBundle {
 		return n.verifyTop(trees, id, b)
 	}
 	if PartOf(part) != part || path.Clean(part) != part {

@@ -61,7 +61,7 @@ func TestRoomForContent(t *testing.T) {
 	if _, err := s.Begin(named("a", 50)); !errors.Is(err, ErrBusy) {
 		t.Errorf("a second writer: %v", err)
 	}
-	if _, err := p.Write(make([]byte, 41)); !errors.Is(err, ErrWrong) || p.Offset() != 10 {
+	if _, err := p.Write(make([]byte, 41)); !errors.Is(err, ErrDigestMismatch) || p.Offset() != 10 {
 		t.Errorf("more than was named: %v, %d", err, p.Offset())
 	}
 	if err := p.Close(); err != nil || s.Used() != 10 {
@@ -107,7 +107,7 @@ func TestSmallAnswers(t *testing.T) {
 		}
 		return b.Digest
 	}
-	for size, good := range map[int]bool{0: true, 1: true, MaxAsked: true, MaxAsked + 1: false} {
+	for size, good := range map[int]bool{0: true, 1: true, MaxSmall: true, MaxSmall + 1: false} {
 		b, err := s.Answer(add(strings.Repeat("a", size)))
 		if good != (err == nil) || good != (b != nil) || err != nil && !errors.Is(err, fleet.ErrNotFound) {
 			t.Errorf("%d bytes: %d, %v", size, len(b), err)

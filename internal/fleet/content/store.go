@@ -23,8 +23,8 @@ var (
 	ErrFull = errors.New("the store of content is full")
 	// ErrBusy means that another goroutine is writing the same content.
 	ErrBusy = errors.New("the same content is being written")
-	// ErrWrong means that the received content has the wrong digest. It is discarded.
-	ErrWrong = errors.New("its content does not match its digest")
+	// ErrDigestMismatch means that the received content has the wrong digest. It is discarded.
+	ErrDigestMismatch = errors.New("its content does not match its digest")
 )
 
 // DefaultLimit is the default maximum size of a store, in bytes.

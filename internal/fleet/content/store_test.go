@@ -134,11 +134,11 @@ func TestStorePartial(t *testing.T) {
 		if p, err = s.Begin(want); err != nil || p.Offset() != 5 {
 			t.Fatal(p.Offset(), err)
 		}
-		if _, err := io.WriteString(p, "content and more"); !errors.Is(err, content.ErrWrong) || p.Offset() != 5 {
+		if _, err := io.WriteString(p, "content and more"); !errors.Is(err, content.ErrDigestMismatch) || p.Offset() != 5 {
 			t.Error("more is taken than was named:", err)
 		}
 		io.WriteString(p, "CONTENT")
-		if err := p.Commit(); !errors.Is(err, content.ErrWrong) || p.Offset() != 0 {
+		if err := p.Commit(); !errors.Is(err, content.ErrDigestMismatch) || p.Offset() != 0 {
 			t.Error("other content is taken:", err)
 		}
 		io.WriteString(p, "some content")

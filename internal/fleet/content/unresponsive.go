@@ -44,7 +44,7 @@ func (s *unresponsiveBases) last(bases []string) []string {
 	return out
 }
 
-// byAsk is the key of Fetcher.Ask, which has no address.
+// byAsk is the key of Fetcher.FetchSmall, which has no address.
 const byAsk = ""
 
 func (s *unresponsiveBases) is(base string) bool {

@@ -22,10 +22,10 @@ func TestFetchAvoidsAnUnresponsiveHub(t *testing.T) {
 		<-end
 	}))
 	t.Cleanup(func() { close(end) })
-	f := fetcher(memStore(t, 0), silent, serve(t, &content.Server{Store: hub, May: everything}))
+	f := fetcher(memStore(t, 0), silent, serve(t, &content.Server{Store: hub, Authorize: everything}))
 	f.Stall = 200 * time.Millisecond
 	links := 0
-	f.Ask = func(context.Context, string) ([]byte, error) { // it waits, and ends without an answer
+	f.FetchSmall = func(context.Context, string) ([]byte, error) { // it waits, and ends without an answer
 		links++
 		return nil, context.DeadlineExceeded
 	}

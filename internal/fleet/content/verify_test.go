@@ -37,7 +37,7 @@ func TestVerify(t *testing.T) {
 				}
 			}
 			g.key = stranger
-			a, b, proof := g.pack(g.commit("second")).part(t, content.Top)
+			a, b, proof := g.pack(g.commit("second")).part(t, content.RootBundle)
 			_, err := content.Verify(proof, b, claim(a), believed)
 			wantErr(t, err, "cannot trust", "which is not in signers", "ssh-ed25519 ")
 			g.key = ""
@@ -71,7 +71,7 @@ func TestValidity(t *testing.T) {
 	g := site(t)
 	var line string
 	g.key, line = newKey(t, "ed25519")
-	a, b, proof := g.pack(g.commit("first")).part(t, content.Top)
+	a, b, proof := g.pack(g.commit("first")).part(t, content.RootBundle)
 	key := strings.TrimPrefix(line, "ann@example.org ")
 	for options, want := range map[string]string{
 		`namespaces="git"`: "",
@@ -98,7 +98,7 @@ func TestValidity(t *testing.T) {
 func TestAuthorOfAProof(t *testing.T) {
 	g := site(t)
 	first := g.commit("first")
-	for _, part := range []string{content.Top, "modules/web"} {
+	for _, part := range []string{content.RootBundle, "modules/web"} {
 		a, _, proof := g.pack(first).part(t, part)
 		if got := proof.Author(a.Revision.Commit); got != "Ann <ann@example.org>" {
 			t.Errorf("%q has the author %q", part, got)
@@ -145,7 +145,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	floors.Take("modules/web", first)
+	floors.Record("modules/web", first)
 	g.write("modules/web/module.hcl", "# newer\n")
 	na, nb, nproof := g.pack(g.commit("new")).part(t, "modules/web")
 	trust.MinimumCommit = floors.Of("modules/web")
@@ -153,7 +153,7 @@ func TestReplay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	floors.Take("modules/web", newer)
+	floors.Record("modules/web", newer)
 	trust.MinimumCommit = floors.Of("modules/web")
 	_, err = content.Verify(proof, b, claim(a), trust)
 	wantErr(t, err, "it is of 2023-11-14 22:14:20 UTC, and this target had a newer one of", "needs a permit")
@@ -179,7 +179,7 @@ func TestReplay(t *testing.T) {
 			wantErr(t, err, c.want)
 		} else if err != nil || s.Permit != "ann@example.org" {
 			t.Errorf("%s: %+v, %v", name, s, err)
-		} else if floors.Take("modules/web", s); floors.Of("modules/web") != first.Time {
+		} else if floors.Record("modules/web", s); floors.Of("modules/web") != first.Time {
 			t.Error("the floor did not go down to what was permitted")
 		}
 	}

@@ -5,15 +5,15 @@ const HubPageFormat = "fettle.fleet.hubs/1"
 
 // HubPage has the hubs of a fleet, as one of them sees the other hubs.
 type HubPage struct {
-	Format string      `json:"format"`
-	Seen   string      `json:"seen_by"` // the hub that answers
-	Hubs   []HubMember `json:"hubs"`    // by name
+	Format     string      `json:"format"`
+	AnsweredBy string      `json:"seen_by"` // the hub that answers
+	Hubs       []HubMember `json:"hubs"`    // by name
 	// Copies is the minimum number of hubs that store each bucket and log. Complete is true if all
 	// copies exist and are current.
 	Copies   int  `json:"copies"`
 	Complete bool `json:"whole"`
-	// Spare is the number of hubs that can fail before changes become impossible.
-	Spare int `json:"spare"`
+	// ToleratedFailures is the number of hubs that can fail before changes become impossible.
+	ToleratedFailures int `json:"spare"`
 	// Nats means that all data is stored on a NATS cluster of others: Copies is then the number of
 	// its servers.
 	Nats bool `json:"nats,omitempty"`
@@ -24,21 +24,21 @@ type HubPage struct {
 // LostHub is a hub that is no longer in the fleet and was not retired.
 type LostHub struct {
 	Name      string   `json:"name"`
-	Hubs      []string `json:"hubs"`
+	HubURLs   []string `json:"hubs"`
 	Authority bool     `json:"authority"` // it had the key of the fleet CA
 	Joined    int64    `json:"joined"`
 }
 
 // HubMember is one hub.
 type HubMember struct {
-	Name      string   `json:"name"`
-	Hubs      []string `json:"hubs"`  // URLs for users and agents
-	Buses     []string `json:"buses"` // URLs of its bus
-	Here      bool     `json:"here"`  // it was reachable recently
-	Current   bool     `json:"current"`
-	Lag       uint64   `json:"lag"`   // number of changes that it lacks
-	Keeps     int      `json:"keeps"` // number of buckets and logs that it stores
-	Leads     bool     `json:"leads"`
-	Authority bool     `json:"authority"` // it has the key of the fleet CA
-	Joined    int64    `json:"joined"`
+	Name         string   `json:"name"`
+	HubURLs      []string `json:"hubs"`  // URLs for users and agents
+	BusURLs      []string `json:"buses"` // URLs of its bus
+	Reachable    bool     `json:"here"`  // it was reachable recently
+	Current      bool     `json:"current"`
+	Lag          uint64   `json:"lag"`   // number of changes that it lacks
+	StoredCopies int      `json:"keeps"` // number of buckets and logs that it stores
+	Leader       bool     `json:"leads"`
+	Authority    bool     `json:"authority"` // it has the key of the fleet CA
+	Joined       int64    `json:"joined"`
 }

@@ -131,7 +131,7 @@ func (h *Hub) requestCertification(ctx context.Context, path string, jobID []byt
 		if m.Name == h.set.Name || !m.Authority {
 			continue
 		}
-		for _, at := range m.Hubs {
+		for _, at := range m.HubURLs {
 			certificates, err := requestCertificateOnce(ctx, &client, at+path, jobID)
 			if err == nil {
 				return certificates, nil

@@ -21,7 +21,7 @@ import (
 func TestCertificatesOfAHub(t *testing.T) {
 	born := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	now, files, settings := born, mem.New(mem.Options{}), bustest.NewStore()
-	_, err := Init(Birth{Files: files, Dir: "/hub", Hosts: []string{"hub.example.org", "192.0.2.1"}, Now: born,
+	_, err := Init(InitOptions{Files: files, Dir: "/hub", Hosts: []string{"hub.example.org", "192.0.2.1"}, Now: born,
 		Settings: Settings{Fleet: "acme", Name: "hub1", API: "127.0.0.1:0", Bus: "127.0.0.1:0"}})
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +66,8 @@ func TestCertificatesOfAHub(t *testing.T) {
 func TestHubCertifiesAnotherHub(t *testing.T) {
 	born := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	now, files := born, mem.New(mem.Options{})
-	if _, err := Init(Birth{Files: files, Dir: "/hub1", Hosts: []string{"192.0.2.1"}, Now: born, Settings: Settings{Fleet: "acme", Name: "hub1", API: "127.0.0.1:0", Bus: "127.0.0.1:0"}}); err != nil {
+	if _, err := Init(InitOptions{Files: files, Dir: "/hub1", Hosts: []string{"192.0.2.1"}, Now: born,
+		Settings: Settings{Fleet: "acme", Name: "hub1", API: "127.0.0.1:0", Bus: "127.0.0.1:0"}}); err != nil {
 		t.Fatal(err)
 	}
 	root, err := pki.OpenCA(files, "/hub1/authority")
@@ -117,7 +118,7 @@ func TestHubCertifiesAnotherHub(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, h := range second {
-		h.members.all["hub1"] = kept[Member]{value: Member{Name: "hub1", Hubs: []string{url}, Authority: true}}
+		h.members.all["hub1"] = kept[Member]{value: Member{Name: "hub1", HubURLs: []string{url}, Authority: true}}
 		before, err := h.keys.Certificate()
 		if err != nil {
 			t.Fatal(err)

@@ -43,9 +43,10 @@ func TestContentOverTheLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := content.Fetcher{Store: store, Attempts: 1, Pause: time.Millisecond, Bases: func() []string { return nil }, Ask: func(ctx context.Context, digest string) ([]byte, error) {
-		return web.link.Ask(ctx, fleet.WordContent, []byte(digest))
-	}}
+	f := content.Fetcher{Store: store, Attempts: 1, Pause: time.Millisecond, Bases: func() []string { return nil },
+		FetchSmall: func(ctx context.Context, digest string) ([]byte, error) {
+			return web.link.Ask(ctx, fleet.WordContent, []byte(digest))
+		}}
 	if err := f.Fetch(t.Context(), mine); err != nil || !store.Has(mine) {
 		t.Fatalf("its own: %v", err)
 	}

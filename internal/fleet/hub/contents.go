@@ -210,7 +210,7 @@ func (h *Hub) understand(c *assign.Contents, parts []fleet.Assigned, targets []f
 		if p.Proof != nil {
 			c.Proofs[p.Module] = *p.Proof
 		}
-		if p.Module == content.Top {
+		if p.Module == content.RootBundle {
 			c.Top = p.Bundle
 		} else {
 			c.Bundles[p.Module] = p.Bundle
@@ -259,8 +259,8 @@ func (h *Hub) compose(parts []fleet.Assigned, targets []fleet.Target) (tree repo
 		closes = append(closes, done)
 		trees[p.Module] = b.Tree()
 	}
-	top := trees[content.Top]
-	delete(trees, content.Top)
+	top := trees[content.RootBundle]
+	delete(trees, content.RootBundle)
 	labels := map[string]map[string]string{}
 	for _, t := range targets {
 		if t.Standing == fleet.Active {

@@ -1,7 +1,7 @@
 // Package hub is the server of a fleet: it computes and signs assignments, and shows the state of
 // targets. It never runs programs on a target.
 //
-//	err := hub.Init(hub.Birth{Files: host, Dir: dir, Fleet: "acme", Name: "hub1", …})
+//	err := hub.Init(hub.InitOptions{Files: host, Dir: dir, Fleet: "acme", Name: "hub1", …})
 //	err = hub.Run(ctx, hub.Config{Files: host, Dir: dir, Compile: compiler, …})
 //
 // # Several hubs

@@ -137,7 +137,7 @@ func TestExecutors(t *testing.T) {
 	}
 	_ = link.Close()
 	ends(work)
-	again, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, TLS: idTLS(id)})
+	again, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.BusURLs, TLS: idTLS(id)})
 	if err != nil {
 		t.Fatal(err)
 	}

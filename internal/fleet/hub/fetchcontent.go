@@ -57,7 +57,7 @@ func (h *Hub) others() []string {
 	var out []string
 	for _, m := range h.members.values() {
 		if m.Name != h.set.Name {
-			out = append(out, m.Hubs...)
+			out = append(out, m.HubURLs...)
 		}
 	}
 	return out

@@ -144,7 +144,7 @@ func TestEachRouteWithFrozenHubs(t *testing.T) {
 	var hubs document.HubPage
 	a.must("GET", "/v1/hubs", nil, &hubs)
 	for _, h := range hubs.Hubs {
-		if h.Here != (h.Name == "hub1") || hubs.Spare != 0 {
+		if h.Reachable != (h.Name == "hub1") || hubs.ToleratedFailures != 0 {
 			t.Errorf("the list of hubs does not show that two are frozen: %+v", hubs)
 		}
 	}

@@ -92,7 +92,7 @@ func (h *Hub) routes() http.Handler {
 	mux.HandleFunc("POST /v1/hubs/join", h.serveJoin)
 	mux.HandleFunc("POST "+certifyPath, h.serveCertify)
 	mux.HandleFunc("POST "+certifyServicesPath, h.serveCertifyServices)
-	mux.HandleFunc("POST /v1/facts", h.registrar.ServeFacts)
+	mux.HandleFunc("POST /v1/facts", h.registrar.ServeRevocations)
 	mux.Handle(content.HookPath, content.Hooks{Secret: h.hookSecret, Poke: h.poke})
 	mux.HandleFunc("POST "+uploadPath, h.takeFile)
 	mux.Handle(content.Path, h.giver)

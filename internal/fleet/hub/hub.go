@@ -181,7 +181,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.content, err = content.OpenStore(h.conf.Files, h.dir("content"), 0); err != nil {
 		return err
 	}
-	h.giver = &content.Server{Store: h.content, May: h.mayRead}
+	h.giver = &content.Server{Store: h.content, Authorize: h.mayRead}
 	h.histories = h.newHistories()
 	if h.view, err = view.Open(h.dir(viewFile), h.set.Retention.view()); err != nil {
 		return err
@@ -200,8 +200,8 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	h.makeMirrors()
 	h.registrar = &pki.Registrar{
 		Hub: h.keys, Revocations: h.revoked,
-		Tokens: h.stores["tokens"], Targets: h.stores["targets"], Facts: h.stores["facts"], Names: h.stores["names"],
-		Now: h.now, Addresses: h.hubAddresses, Note: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
+		Tokens: h.stores["tokens"], Targets: h.stores["targets"], RevocationStore: h.stores["facts"], Names: h.stores["names"],
+		Now: h.now, Addresses: h.hubAddresses, Audit: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
 	}
 	trust, err := h.trust()
 	if err != nil {

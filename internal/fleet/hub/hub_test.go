@@ -89,10 +89,11 @@ func (w *world) birth() {
 	w.t.Helper()
 	apiAt, busAt := free(w.t), free(w.t)
 	w.api = "https://" + apiAt
-	_, err := hub.Init(hub.Birth{Files: w.host, Dir: filepath.Join(w.dir, "hub"), Hosts: []string{"127.0.0.1"}, Now: time.Now(), Settings: hub.Settings{
-		Fleet: "acme", Name: "hub1", API: apiAt, Bus: busAt, Hubs: []string{w.api}, Buses: []string{"tls://" + busAt},
-		Repository: hub.Repository{Name: "site", URL: "file://" + w.repo, Branch: "main", Poll: 5 * time.Second},
-	}})
+	_, err := hub.Init(hub.InitOptions{Files: w.host, Dir: filepath.Join(w.dir, "hub"), Hosts: []string{"127.0.0.1"},
+		Now: time.Now(), Settings: hub.Settings{
+			Fleet: "acme", Name: "hub1", API: apiAt, Bus: busAt, HubURLs: []string{w.api}, BusURLs: []string{"tls://" + busAt},
+			Repository: hub.Repository{Name: "site", URL: "file://" + w.repo, Branch: "main", Poll: 5 * time.Second},
+		}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func (w *world) agent(name, token string) (*pki.Identity, *bus.Link) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	link, err := bus.Dial(w.t.Context(), bus.LinkConfig{ID: id.ID, URLs: id.Buses, TLS: idTLS(id)})
+	link, err := bus.Dial(w.t.Context(), bus.LinkConfig{ID: id.ID, URLs: id.BusURLs, TLS: idTLS(id)})
 	if err != nil {
 		w.t.Fatal(err)
 	}

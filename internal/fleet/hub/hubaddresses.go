@@ -20,7 +20,8 @@ func (h *Hub) hubAddressesText() ([]byte, error) {
 		return nil, err
 	}
 	hubs, buses := h.hubAddresses()
-	return json.Marshal(fleet.Hubs{Hubs: hubs, Buses: buses, Signers: string(pki.EncodeCertificates(certs...)), Revocations: h.revoked.OfHubs()})
+	return json.Marshal(fleet.Hubs{HubURLs: hubs, BusURLs: buses, Signers: string(pki.EncodeCertificates(certs...)),
+		Revocations: h.revoked.OfHubs()})
 }
 
 // sendHubAddresses sends the addresses to all agents that are connected to this hub.

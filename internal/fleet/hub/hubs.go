@@ -26,17 +26,18 @@ const lookFor = 5 * time.Second
 func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
 	ctx, stop := context.WithTimeout(ctx, lookFor)
 	defer stop()
-	p := document.HubPage{Format: document.HubPageFormat, Seen: h.set.Name, Hubs: []document.HubMember{}, Copies: 1, Complete: true}
+	p := document.HubPage{Format: document.HubPageFormat, AnsweredBy: h.set.Name, Hubs: []document.HubMember{}, Copies: 1, Complete: true}
 	// While most hubs are down, the store does not answer. The list of hubs is in memory.
 	once, done := context.WithTimeout(ctx, lookFor/2)
 	leader, _ := bus.Holder(once, h.stores["leases"], "leader")
 	done()
 	for _, m := range h.members.values() {
 		own := m.Name == h.set.Name
-		p.Hubs = append(p.Hubs, document.HubMember{Name: m.Name, Hubs: m.Hubs, Buses: m.Buses, Here: own, Current: own, Leads: m.Name == leader, Authority: m.Authority, Joined: m.Joined * 1e9})
+		p.Hubs = append(p.Hubs, document.HubMember{Name: m.Name, HubURLs: m.HubURLs, BusURLs: m.BusURLs, Reachable: own,
+			Current: own, Leader: m.Name == leader, Authority: m.Authority, Joined: m.Joined * 1e9})
 	}
 	h.lost.each(func(_ string, m Member, _ uint64) {
-		p.Lost = append(p.Lost, document.LostHub{Name: m.Name, Hubs: m.Hubs, Authority: m.Authority, Joined: m.Joined * 1e9})
+		p.Lost = append(p.Lost, document.LostHub{Name: m.Name, HubURLs: m.HubURLs, Authority: m.Authority, Joined: m.Joined * 1e9})
 	})
 	if h.peers == nil {
 		return p, nil
@@ -56,11 +57,11 @@ func (h *Hub) seeForeign(ctx context.Context, p *document.HubPage) {
 	peers, _ := h.joint().Peers(ctx)
 	for i, m := range p.Hubs {
 		if slices.ContainsFunc(peers, func(q bus.Peer) bool { return q.Name == m.Name }) {
-			p.Hubs[i].Here, p.Hubs[i].Current = true, true
-			p.Spare++
+			p.Hubs[i].Reachable, p.Hubs[i].Current = true, true
+			p.ToleratedFailures++
 		}
 	}
-	p.Spare = max(0, p.Spare-1)
+	p.ToleratedFailures = max(0, p.ToleratedFailures-1)
 	copies, err := h.joint().Copies(ctx)
 	p.Copies, p.Complete = 0, err == nil
 	for i, c := range copies {
@@ -88,18 +89,18 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 		for _, q := range peers {
 			if q.Name == m.Name {
 				answers := !slices.Contains(silent, m.Name)
-				p.Hubs[i].Here, p.Hubs[i].Current, p.Hubs[i].Lag = q.Here && answers, q.Current && answers, q.Lag
+				p.Hubs[i].Reachable, p.Hubs[i].Current, p.Hubs[i].Lag = q.Here && answers, q.Current && answers, q.Lag
 			}
 		}
-		if p.Hubs[i].Here {
+		if p.Hubs[i].Reachable {
 			here++
 		}
 	}
-	p.Spare = max(0, here-max(len(peers), len(p.Hubs))/2-1)
+	p.ToleratedFailures = max(0, here-max(len(peers), len(p.Hubs))/2-1)
 	copies, err := h.joint().Copies(ctx)
 	p.Copies, p.Complete = 0, err == nil && len(peers) == len(p.Hubs)
 	if err != nil {
-		p.Spare = 0
+		p.ToleratedFailures = 0
 	}
 	for i, c := range copies {
 		n := 0
@@ -108,11 +109,11 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 				n++
 			}
 			if at := slices.IndexFunc(p.Hubs, func(m document.HubMember) bool { return m.Name == q.Name }); at >= 0 {
-				p.Hubs[at].Keeps++
+				p.Hubs[at].StoredCopies++
 			}
 		}
 		// A change needs a majority of the desired copies.
-		p.Spare = max(0, min(p.Spare, n-c.Want/2-1))
+		p.ToleratedFailures = max(0, min(p.ToleratedFailures, n-c.Want/2-1))
 		if p.Complete = p.Complete && n == c.Want; i == 0 || n < p.Copies {
 			p.Copies = n
 		}

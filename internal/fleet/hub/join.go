@@ -19,18 +19,18 @@ import (
 // DefaultCluster is the default port for connections between hubs.
 const DefaultCluster = 7442
 
-// Joining describes a new hub of an existing fleet.
-type Joining struct {
-	Birth
-	// At is the URL of a hub with the key of the fleet CA. Token is a token for hubs.
-	At    string
+// JoinOptions describes a new hub of an existing fleet.
+type JoinOptions struct {
+	InitOptions
+	// URL is the URL of a hub with the key of the fleet CA. Token is a token for hubs.
+	URL   string
 	Token string
 }
 
 // Join creates the directory of a new hub of an existing fleet: its keys, its certificates from the
 // fleet CA, and the other hubs. After an error it may be called again. If the directory already
 // contains a hub, the error wraps ErrExists.
-func Join(ctx context.Context, j Joining) (Settings, error) {
+func Join(ctx context.Context, j JoinOptions) (Settings, error) {
 	set := j.Settings
 	file := path.Join(j.Dir, "hub.json")
 	there, err := host.Exists(j.Files, file)
@@ -55,7 +55,8 @@ func Join(ctx context.Context, j Joining) (Settings, error) {
 	if err != nil {
 		return set, err
 	}
-	w, err := pki.Client{Now: func() time.Time { return time.Now() }}.Join(ctx, j.At, token, keys, pki.Joining{Name: set.Name, Hosts: j.Hosts, Hubs: set.Hubs, Buses: set.Buses, Cluster: places})
+	w, err := pki.Client{Now: func() time.Time { return time.Now() }}.Join(ctx, j.URL, token, keys,
+		pki.JoinRequest{Name: set.Name, Hosts: j.Hosts, HubURLs: set.HubURLs, BusURLs: set.BusURLs, Cluster: places})
 	if err != nil {
 		return set, err
 	}
@@ -64,7 +65,7 @@ func Join(ctx context.Context, j Joining) (Settings, error) {
 }
 
 // settle writes the directory. It writes hub.json last: after a crash, the directory is not a hub.
-func settle(j Joining, set Settings, keys *pki.Hub, w pki.Welcome) error {
+func settle(j JoinOptions, set Settings, keys *pki.Hub, w pki.Welcome) error {
 	if err := keys.Install([]byte(w.Certificates)); err != nil {
 		return err
 	}
@@ -88,9 +89,9 @@ func settle(j Joining, set Settings, keys *pki.Hub, w pki.Welcome) error {
 // serveJoin handles the request of a new hub to join.
 func (h *Hub) serveJoin(w http.ResponseWriter, r *http.Request) { h.registrar.ServeJoin(w, r, h) }
 
-// Room implements pki.Host. It accepts a new hub only if all listed hubs are connected and current,
+// CheckRoom implements pki.HubRegistry. It accepts a new hub only if all listed hubs are connected and current,
 // so hubs join one after the other. Otherwise two hubs without data could form a majority.
-func (h *Hub) Room(ctx context.Context, j pki.Joining, key string) error {
+func (h *Hub) CheckRoom(ctx context.Context, j pki.JoinRequest, key string) error {
 	own, err := h.self()
 	if err != nil {
 		return err
@@ -98,7 +99,7 @@ func (h *Hub) Room(ctx context.Context, j pki.Joining, key string) error {
 	if !own.Authority {
 		return pki.Refuse(http.StatusConflict, "cannot add a hub: this hub does not have the key of the fleet CA. %s", h.holder())
 	}
-	if len(j.Hubs) == 0 || len(j.Buses) == 0 || len(j.Cluster) == 0 {
+	if len(j.HubURLs) == 0 || len(j.BusURLs) == 0 || len(j.Cluster) == 0 {
 		return pki.Refuse(http.StatusBadRequest, "cannot add a hub without addresses")
 	}
 	if _, _, goes := h.leaving.get(j.Name); goes || h.isDistrusted(j.Name) {
@@ -137,8 +138,8 @@ func (h *Hub) Room(ctx context.Context, j pki.Joining, key string) error {
 
 func (h *Hub) holder() string {
 	for _, m := range h.members.values() {
-		if m.Authority && len(m.Hubs) > 0 {
-			return "Join at " + m.Hubs[0]
+		if m.Authority && len(m.HubURLs) > 0 {
+			return "Join at " + m.HubURLs[0]
 		}
 	}
 	return "Copy the key back into the directory authority/ of this hub"
@@ -155,8 +156,8 @@ func (h *Hub) makeRoom() error {
 	return pki.Refuse(http.StatusServiceUnavailable, "this hub restarts so that other hubs can join: try again in a few seconds")
 }
 
-// Take implements pki.Host.
-func (h *Hub) Take(ctx context.Context, j pki.Joining, key, by string) (pki.Welcome, error) {
+// Certify implements pki.HubRegistry.
+func (h *Hub) Certify(ctx context.Context, j pki.JoinRequest, key, by string) (pki.Welcome, error) {
 	root, err := pki.OpenCA(h.conf.Files, h.dir("authority"))
 	if err != nil {
 		return pki.Welcome{}, err
@@ -173,7 +174,7 @@ func (h *Hub) Take(ctx context.Context, j pki.Joining, key, by string) (pki.Welc
 	if _, err := h.stores["settings"].Put(ctx, "signer/"+j.Name, pki.EncodeCertificates(certs[3])); err != nil {
 		return pki.Welcome{}, err
 	}
-	m := Member{Name: j.Name, Hubs: j.Hubs, Buses: j.Buses, Cluster: j.Cluster, Key: key, Joined: h.now().Unix(), By: by}
+	m := Member{Name: j.Name, HubURLs: j.HubURLs, BusURLs: j.BusURLs, Cluster: j.Cluster, Key: key, Joined: h.now().Unix(), By: by}
 	if err := h.members.put(ctx, j.Name, m, 0); err != nil && !errors.Is(err, fleet.ErrConflict) {
 		return pki.Welcome{}, err
 	}

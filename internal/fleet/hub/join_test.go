@@ -31,10 +31,11 @@ func TestJoinRefused(t *testing.T) {
 		b.Dir = filepath.Join(w.dir, "joins-"+name)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
-		_, err := hub.Join(ctx, hub.Joining{Birth: b, At: first.api, Token: secret})
+		_, err := hub.Join(ctx, hub.JoinOptions{InitOptions: b, URL: first.api, Token: secret})
 		return err
 	}
-	other, err := hub.Init(hub.Birth{Files: w.host, Dir: filepath.Join(w.dir, "other"), Hosts: []string{"127.0.0.1"}, Now: time.Now(), Settings: hub.Settings{Fleet: "other", Name: "hub1", API: ":0", Bus: ":0"}})
+	other, err := hub.Init(hub.InitOptions{Files: w.host, Dir: filepath.Join(w.dir, "other"),
+		Hosts: []string{"127.0.0.1"}, Now: time.Now(), Settings: hub.Settings{Fleet: "other", Name: "hub1", API: ":0", Bus: ":0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +85,8 @@ func TestJoinRefused(t *testing.T) {
 	}
 	b, _ := w.settings("hub2")
 	b.Dir = filepath.Join(w.dir, "again")
-	if _, err := hub.Join(t.Context(), hub.Joining{Birth: b, At: first.api, Token: token(document.TokenRequest{Hub: true})}); err == nil || !strings.Contains(err.Error(), "a hub of that name was retired") {
+	if _, err := hub.Join(t.Context(), hub.JoinOptions{InitOptions: b, URL: first.api,
+		Token: token(document.TokenRequest{Hub: true})}); err == nil || !strings.Contains(err.Error(), "a hub of that name was retired") {
 		t.Errorf("under the name of one that was retired: %v", err)
 	}
 }

@@ -22,8 +22,8 @@ import (
 // Member is the record of one hub in the shared settings.
 type Member struct {
 	Name    string   `json:"name"`
-	Hubs    []string `json:"hubs"`              // URLs for users and agents
-	Buses   []string `json:"buses"`             // URLs of its bus
+	HubURLs []string `json:"hubs"`              // URLs for users and agents
+	BusURLs []string `json:"buses"`             // URLs of its bus
 	Cluster []string `json:"cluster,omitempty"` // HOST:PORT for other hubs
 	Key     string   `json:"key,omitempty"`     // digest of the key of a hub that joined
 	Joined  int64    `json:"joined"`            // seconds since 1970
@@ -88,12 +88,12 @@ func (c peerCache) write(files host.FS, dir string) error {
 // self returns the record of this hub for the shared settings.
 func (h *Hub) self() (Member, error) {
 	holds, err := host.Exists(h.conf.Files, host.JoinPath(h.dir("authority"), "authority.key"))
-	m := Member{Name: h.set.Name, Hubs: h.set.Hubs, Buses: h.set.Buses, Authority: holds, Joined: h.now().Unix()}
+	m := Member{Name: h.set.Name, HubURLs: h.set.HubURLs, BusURLs: h.set.BusURLs, Authority: holds, Joined: h.now().Unix()}
 	if err != nil {
 		return m, err
 	}
 	var hosts []string
-	for _, u := range h.set.Buses {
+	for _, u := range h.set.BusURLs {
 		hosts = append(hosts, hostOf(u))
 	}
 	m.Cluster, err = Places(h.set.cluster(), hosts)
@@ -274,10 +274,10 @@ func (h *Hub) unlessDismissed(ctx context.Context) (context.Context, context.Can
 
 // hubAddresses returns the URLs of all hubs and of their buses, this hub first.
 func (h *Hub) hubAddresses() (hubs, buses []string) {
-	hubs, buses = slices.Clone(h.set.Hubs), slices.Clone(h.set.Buses)
+	hubs, buses = slices.Clone(h.set.HubURLs), slices.Clone(h.set.BusURLs)
 	for _, m := range h.members.values() {
 		if m.Name != h.set.Name {
-			hubs, buses = append(hubs, m.Hubs...), append(buses, m.Buses...)
+			hubs, buses = append(hubs, m.HubURLs...), append(buses, m.BusURLs...)
 		}
 	}
 	return hubs, buses

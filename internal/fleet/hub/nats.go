@@ -179,7 +179,7 @@ func (h *Hub) welcomeNats() (*pki.WelcomeNats, error) {
 }
 
 // takeNats stores the cluster's settings in the directory of a hub that joins.
-func takeNats(j Joining, w *pki.WelcomeNats) (*Nats, error) {
+func takeNats(j JoinOptions, w *pki.WelcomeNats) (*Nats, error) {
 	switch {
 	case w == nil && j.NatsSettings.IsZero():
 		return nil, nil

@@ -53,13 +53,14 @@ func TestHubsOfNats(t *testing.T) {
 	p := until(t, "both are there", func() (document.HubPage, bool) {
 		var p document.HubPage
 		err := w.hubs[0].ask("GET", "/v1/hubs", nil, &p)
-		return p, err == nil && p.Nats && len(p.Hubs) == 2 && p.Copies == 3 && p.Complete && p.Spare == 1 && p.Hubs[0].Here && p.Hubs[1].Here
+		return p, err == nil && p.Nats && len(p.Hubs) == 2 && p.Copies == 3 && p.Complete && p.ToleratedFailures == 1 &&
+			p.Hubs[0].Reachable && p.Hubs[1].Reachable
 	})
 	t.Logf("%+v", p)
 	w.api = w.hubs[1].api
 	id2, link2 := w.agent("web2", tok.Secret)
-	if len(id2.Hubs) != 2 || len(id2.Buses) != 2 {
-		t.Errorf("a new target knows %v and %v", id2.Hubs, id2.Buses)
+	if len(id2.HubURLs) != 2 || len(id2.BusURLs) != 2 {
+		t.Errorf("a new target knows %v and %v", id2.HubURLs, id2.BusURLs)
 	}
 	two := w.assigned(id2, link2, fleet.Assignment{})
 	for _, o := range w.hubs {
@@ -110,7 +111,7 @@ func TestHubsOfNats(t *testing.T) {
 	until(t, "one is alone", func() (document.HubPage, bool) {
 		var p document.HubPage
 		err := w.hubs[0].ask("GET", "/v1/hubs", nil, &p)
-		return p, err == nil && len(p.Hubs) == 1 && p.Spare == 0 && p.Hubs[0].Leads
+		return p, err == nil && len(p.Hubs) == 1 && p.ToleratedFailures == 0 && p.Hubs[0].Leader
 	})
 }
 

@@ -35,7 +35,7 @@ func (r *redundancy) saw(p document.HubPage, now time.Time) {
 	if r.lost == "" {
 		r.since = now
 	}
-	r.lost, r.spare = lost, p.Spare
+	r.lost, r.spare = lost, p.ToleratedFailures
 }
 
 // now returns the copies that are missing for redundancyAfter, and how many more hubs may fail.
@@ -57,7 +57,7 @@ func lostRedundancy(p document.HubPage) string {
 	var missing []string
 	for _, h := range p.Hubs {
 		switch {
-		case !h.Here:
+		case !h.Reachable:
 			missing = append(missing, h.Name+" is not connected")
 		case !h.Current:
 			missing = append(missing, h.Name+" does not have all data")
@@ -76,7 +76,7 @@ func lostRedundancy(p document.HubPage) string {
 func worksWithout(p document.HubPage) string {
 	here := 0
 	for _, h := range p.Hubs {
-		if h.Here {
+		if h.Reachable {
 			here++
 		}
 	}
@@ -84,10 +84,10 @@ func worksWithout(p document.HubPage) string {
 	switch {
 	case 2*here <= len(p.Hubs):
 		return "Until more hubs are back, " + agents
-	case p.Spare == 1:
+	case p.ToleratedFailures == 1:
 		return "Everything works, also if one more hub fails"
-	case p.Spare > 1:
-		return fmt.Sprintf("Everything works, also if %d more hubs fail", p.Spare)
+	case p.ToleratedFailures > 1:
+		return fmt.Sprintf("Everything works, also if %d more hubs fail", p.ToleratedFailures)
 	}
 	return "Everything works. If another hub fails, " + agents
 }

@@ -24,9 +24,9 @@ func TestLostRedundancy(t *testing.T) {
 		{"paa", 0, "h1 is not connected, h2 is not connected. Until more hubs are back, " + continues},
 		{"pa", 0, "h1 is not connected. Until more hubs are back, " + continues},
 	} {
-		p := document.HubPage{Spare: c.spare, Complete: true}
+		p := document.HubPage{ToleratedFailures: c.spare, Complete: true}
 		for i, is := range c.here {
-			p.Hubs = append(p.Hubs, document.HubMember{Name: "h" + string(rune('0'+i)), Here: is != 'a', Current: is == 'p'})
+			p.Hubs = append(p.Hubs, document.HubMember{Name: "h" + string(rune('0'+i)), Reachable: is != 'a', Current: is == 'p'})
 		}
 		if got := lostRedundancy(p); got != c.want {
 			t.Errorf("%s: %q instead of %q", c.here, got, c.want)

@@ -68,14 +68,15 @@ func TestEnlist(t *testing.T) {
 		for _, name := range c.known {
 			known = append(known, Member{Name: name})
 		}
-		err := enlist(t.Context(), m, Member{Name: "hub2", Hubs: []string{"https://192.0.2.2:7440"}}, known)
+		err := enlist(t.Context(), m, Member{Name: "hub2", HubURLs: []string{"https://192.0.2.2:7440"}}, known)
 		if !errors.Is(err, c.err) || c.err == nil && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := listedIn(t, s); !slices.Equal(got, c.want) {
 			t.Errorf("%s: the store lists %v, want %v", name, got, c.want)
 		}
-		if v, rev, _ := m.get("hub2"); c.err == nil && (rev == 0 || len(v.Hubs) != 1 || v.By != map[bool]string{true: "hub1"}[slices.Contains(c.listed, "hub2")]) {
+		if v, rev, _ := m.get("hub2"); c.err == nil && (rev == 0 || len(v.HubURLs) != 1 ||
+			v.By != map[bool]string{true: "hub1"}[slices.Contains(c.listed, "hub2")]) {
 			t.Errorf("%s: the entry of this hub is %+v at %d", name, v, rev)
 		}
 	}

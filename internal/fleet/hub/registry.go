@@ -265,7 +265,7 @@ func (h *Hub) computed(out assign.Output) {
 }
 
 // noted records an operation of the registrar in the log before it takes effect.
-func (h *Hub) noted(ctx context.Context, n pki.Noted) error {
+func (h *Hub) noted(ctx context.Context, n pki.AuditRecord) error {
 	return h.record(ctx, notedEvent(n))
 }
 
@@ -289,15 +289,15 @@ func (h *Hub) rebuild(p pki.Peer) {
 }
 
 // notedEvent converts an operation of the registrar to an event.
-func notedEvent(n pki.Noted) fleet.HubEvent {
+func notedEvent(n pki.AuditRecord) fleet.HubEvent {
 	kind := fleet.Joined
-	switch n.What {
+	switch n.Operation {
 	case "standing":
 		kind = fleet.Left
 	case "revoke":
 		kind = fleet.Distrust
 	}
-	return fleet.HubEvent{Kind: kind, Target: n.Target, By: n.By, Text: n.What + ": " + n.Text}
+	return fleet.HubEvent{Kind: kind, Target: n.Target, By: n.By, Text: n.Operation + ": " + n.Text}
 }
 
 // followView updates the read model until ctx ends. After an error of the log or of a store it

@@ -65,8 +65,8 @@ func TestRestoreOneOfSeveral(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	w.api = restored.api
-	id.Buses = p.Hubs[0].Buses
-	link, err := bus.Dial(t.Context(), bus.LinkConfig{ID: id.ID, URLs: id.Buses, TLS: idTLS(id)})
+	id.BusURLs = p.Hubs[0].BusURLs
+	link, err := bus.Dial(t.Context(), bus.LinkConfig{ID: id.ID, URLs: id.BusURLs, TLS: idTLS(id)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestRestoreOneOfSeveral(t *testing.T) {
 	until(t, "no hub is lost or leaves", func() (document.HubPage, bool) {
 		var p document.HubPage
 		err := restored.ask("GET", "/v1/hubs", nil, &p)
-		return p, err == nil && len(p.Hubs) == 1 && p.Hubs[0].Leads && len(lostNames(p)) == 0
+		return p, err == nil && len(p.Hubs) == 1 && p.Hubs[0].Leader && len(lostNames(p)) == 0
 	})
 	until(t, "hub2 stays out", func() (error, bool) {
 		_, err := w.joined("hub2")

@@ -44,7 +44,7 @@ const (
 func (h *Hub) revokedServices() []pki.RevokedCertificate {
 	had, _, _ := h.crls.get(hubLists + h.set.Name)
 	all := slices.Clone(had.All)
-	for _, r := range h.revoked.Facts() {
+	for _, r := range h.revoked.All() {
 		known := slices.ContainsFunc(all, func(f pki.RevokedCertificate) bool { return f.Serial == r.Serial })
 		if r.Serial != "" && !known {
 			all = append(all, pki.RevokedCertificate{Serial: r.Serial, At: r.At})
@@ -86,7 +86,7 @@ func (h *Hub) signLists(ctx context.Context) error {
 // revokedServiceIssuers returns the issuers of service certificates of revoked hubs.
 func (h *Hub) revokedServiceIssuers() []pki.RevokedCertificate {
 	all := []pki.RevokedCertificate{}
-	for _, r := range h.revoked.Facts() {
+	for _, r := range h.revoked.All() {
 		n, err := pki.ParseName(r.Name)
 		if err != nil || n.Kind != pki.HubKind {
 			continue

@@ -63,9 +63,9 @@ func (h *Hub) serveCertifyServices(w http.ResponseWriter, r *http.Request) {
 
 // ofHubs reports whether a name or address belongs to a hub, or is below the name of a hub.
 func (h *Hub) ofHubs(name string) bool {
-	urls := slices.Concat(h.set.Hubs, h.set.Buses)
+	urls := slices.Concat(h.set.HubURLs, h.set.BusURLs)
 	for _, m := range append(h.members.values(), h.lost.values()...) {
-		urls = slices.Concat(urls, m.Hubs, m.Buses)
+		urls = slices.Concat(urls, m.HubURLs, m.BusURLs)
 	}
 	return slices.ContainsFunc(urls, func(text string) bool {
 		u, err := url.Parse(text)

@@ -32,7 +32,7 @@ func (s *sharer) certificate(names ...string) (answer fleet.RequestAnswer, seria
 	if err != nil || answer.Answer != fleet.RequestDone {
 		return answer, "", err
 	}
-	chain, err := key.Take([]byte(answer.Certificate), names, s.id.Authorities())
+	chain, err := key.ParseChain([]byte(answer.Certificate), names, s.id.Authorities())
 	if err != nil {
 		s.t.Errorf("it was given %v", err)
 		return answer, "", err
@@ -192,7 +192,7 @@ func (s *sharer) lists() pki.Lists {
 	}
 	l, err1 := pki.ParseLists([]byte(answer.Lists))
 	issuers, err2 := pki.ParseCertificates([]byte(answer.Issuers))
-	if err := errors.Join(err1, err2, pki.BelieveLists(l, issuers, s.id.Authorities())); err != nil {
+	if err := errors.Join(err1, err2, pki.VerifyLists(l, issuers, s.id.Authorities())); err != nil {
 		s.t.Error(err)
 	}
 	return l

@@ -35,9 +35,9 @@ type Settings struct {
 	// Cluster is the address HOST:PORT on which the hub listens for other hubs; "" means the
 	// default port.
 	Cluster string `json:"cluster,omitempty"`
-	// Hubs and Buses are the URLs that agents use.
-	Hubs  []string `json:"hubs"`
-	Buses []string `json:"buses"`
+	// HubURLs and BusURLs are the URLs that agents use.
+	HubURLs []string `json:"hubs"`
+	BusURLs []string `json:"buses"`
 	// Repository is used at the first start. Later the store contains the setting.
 	Repository Repository `json:"repository"`
 	Retention  Retention  `json:"retention,omitzero"`
@@ -78,8 +78,8 @@ func Places(listen string, names []string) ([]string, error) {
 
 const settingsFormat = "fettle.hub/1"
 
-// Birth describes a new hub of a new fleet.
-type Birth struct {
+// InitOptions describes a new hub of a new fleet.
+type InitOptions struct {
 	Files host.FS
 	Dir   string
 	Settings
@@ -98,7 +98,7 @@ var ErrExists = errors.New("the directory already contains a hub")
 
 // Init creates the directory of the first hub of a fleet, with the fleet CA, keys, certificates and
 // settings. It returns the digest of the fleet CA. If dir contains a hub, it changes nothing.
-func Init(b Birth) (authority [32]byte, err error) {
+func Init(b InitOptions) (authority [32]byte, err error) {
 	file := path.Join(b.Dir, "hub.json")
 	there, err := host.Exists(b.Files, file)
 	if err != nil {

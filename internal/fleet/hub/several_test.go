@@ -53,11 +53,12 @@ func (o *one) dir() string    { return filepath.Join(o.w.dir, o.name) }
 func (o *one) socket() string { return filepath.Join(o.w.dir, o.name+".sock") }
 
 // settings returns the settings of a new hub.
-func (w *several) settings(name string) (hub.Birth, string) {
+func (w *several) settings(name string) (hub.InitOptions, string) {
 	apiAt, busAt, clusterAt := free(w.t), free(w.t), free(w.t)
-	return hub.Birth{Files: w.host, Dir: filepath.Join(w.dir, name), Hosts: []string{"127.0.0.1"}, Now: time.Now(), NatsSettings: w.nats, Settings: hub.Settings{
-		Name: name, API: apiAt, Bus: busAt, Cluster: clusterAt, Hubs: []string{"https://" + apiAt}, Buses: []string{"tls://" + busAt},
-	}}, "https://" + apiAt
+	return hub.InitOptions{Files: w.host, Dir: filepath.Join(w.dir, name), Hosts: []string{"127.0.0.1"}, Now: time.Now(),
+		NatsSettings: w.nats, Settings: hub.Settings{
+			Name: name, API: apiAt, Bus: busAt, Cluster: clusterAt, HubURLs: []string{"https://" + apiAt}, BusURLs: []string{"tls://" + busAt},
+		}}, "https://" + apiAt
 }
 
 func newSeveral(t *testing.T) *several { return newSeveralOver(t, hub.NatsSettings{}) }
@@ -146,7 +147,7 @@ func (w *several) joined(name string) (string, error) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
-		_, err := hub.Join(ctx, hub.Joining{Birth: b, At: w.hubs[0].api, Token: tok.Secret})
+		_, err := hub.Join(ctx, hub.JoinOptions{InitOptions: b, URL: w.hubs[0].api, Token: tok.Secret})
 		if !errors.Is(err, syscall.ECONNREFUSED) || ctx.Err() != nil {
 			return api, err
 		}
@@ -212,8 +213,8 @@ func TestSeveralHubs(t *testing.T) {
 	// Enrolment at any hub, with a token of another hub.
 	w.api = w.hubs[1].api
 	id2, link2 := w.agent("web2", tok.Secret)
-	if len(id2.Hubs) != 3 || len(id2.Buses) != 3 {
-		t.Errorf("a new target knows %v and %v", id2.Hubs, id2.Buses)
+	if len(id2.HubURLs) != 3 || len(id2.BusURLs) != 3 {
+		t.Errorf("a new target knows %v and %v", id2.HubURLs, id2.BusURLs)
 	}
 	again := w.assigned(id2, link2, fleet.Assignment{})
 	if again.Epoch < first.Epoch {
@@ -306,7 +307,7 @@ func (w *several) retireWithoutMost(away *one) {
 	var p document.HubPage
 	left[0].must("GET", "/v1/hubs", nil, &p)
 	for _, h := range p.Hubs {
-		if h.Here != (h.Name == left[0].name) || p.Spare != 0 {
+		if h.Reachable != (h.Name == left[0].name) || p.ToleratedFailures != 0 {
 			w.t.Errorf("%+v", p)
 		}
 	}
@@ -353,7 +354,7 @@ func (w *several) leader() *one {
 		}
 		for _, h := range p.Hubs {
 			for _, o := range w.hubs {
-				if h.Leads && h.Name == o.name {
+				if h.Leader && h.Name == o.name {
 					return o, true
 				}
 			}

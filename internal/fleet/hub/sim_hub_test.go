@@ -110,14 +110,14 @@ func (h *simHub) dir() string { return filepath.Join(h.sim.dir, h.name) }
 
 // birth creates the first hub, or another hub of the same fleet CA.
 func (h *simHub) birth(first bool) error {
-	set := Settings{Format: settingsFormat, Fleet: "acme", Name: h.name, API: "x:1", Bus: "x:2", Buses: []string{"tls://x:2"},
+	set := Settings{Format: settingsFormat, Fleet: "acme", Name: h.name, API: "x:1", Bus: "x:2", BusURLs: []string{"tls://x:2"},
 		Repository: Repository{Name: "site", URL: "file:///site", Branch: "main"}}
 	for _, o := range h.sim.hubs {
-		set.Hubs = append(set.Hubs, "https://"+o.name+":1")
+		set.HubURLs = append(set.HubURLs, "https://"+o.name+":1")
 	}
 	now, files := time.Now(), h.sim.files
 	if first {
-		authority, err := Init(Birth{Files: files, Dir: h.dir(), Settings: set, Hosts: []string{h.name}, Now: now})
+		authority, err := Init(InitOptions{Files: files, Dir: h.dir(), Settings: set, Hosts: []string{h.name}, Now: now})
 		h.sim.site.bound = content.FleetFile(authority)
 		return err
 	}
@@ -219,7 +219,7 @@ func (h *simHub) connect(id *pki.Identity) (bus.Connection, <-chan struct{}, err
 	if !up {
 		return nil, nil, errors.New("connection refused")
 	}
-	own, err := id.Own()
+	own, err := id.OwnCertificate()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -377,7 +377,7 @@ func (s *sim) end() {
 
 // bundleOf returns the content of a part of an assignment.
 func bundleOf(a fleet.Assignment, part string) (fleet.Assigned, bool) {
-	if part == content.Top {
+	if part == content.RootBundle {
 		return a.Top, true
 	}
 	for _, m := range a.Modules {

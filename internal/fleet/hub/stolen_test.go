@@ -30,7 +30,7 @@ func TestStolenHubIsCutOff(t *testing.T) {
 	b, _ := w.settings("hub2")
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	set, err := hub.Join(ctx, hub.Joining{Birth: b, At: first.api, Token: tok.Secret})
+	set, err := hub.Join(ctx, hub.JoinOptions{InitOptions: b, URL: first.api, Token: tok.Secret})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ import (
 
 // stand changes the standing of a target.
 func (h *Hub) stand(ctx context.Context, by access.Principal, id fleet.TargetID, to fleet.Standing, reason string) error {
-	_, err := h.registrar.Stand(ctx, id, to, by.Name, reason)
+	_, err := h.registrar.SetStanding(ctx, id, to, by.Name, reason)
 	var refused *pki.Refusal
 	if errors.As(err, &refused) {
 		return &api.Refusal{Status: refused.Status, Why: refused.Text}

@@ -108,7 +108,8 @@ func TestGiveAll(t *testing.T) {
 func giving(t *testing.T) (*Hub, *tallied, context.Context) {
 	t.Helper()
 	files := mem.New(mem.Options{})
-	_, err := Init(Birth{Files: files, Dir: "/hub", Hosts: []string{"192.0.2.1"}, Now: fixed(), Settings: Settings{Fleet: "acme", Name: "hub1", API: "127.0.0.1:0", Bus: "127.0.0.1:0"}})
+	_, err := Init(InitOptions{Files: files, Dir: "/hub", Hosts: []string{"192.0.2.1"}, Now: fixed(),
+		Settings: Settings{Fleet: "acme", Name: "hub1", API: "127.0.0.1:0", Bus: "127.0.0.1:0"}})
 	if err != nil {
 		t.Fatal(err)
 	}

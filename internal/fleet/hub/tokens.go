@@ -62,7 +62,8 @@ func (h *Hub) checkFleet(name string) error {
 }
 
 func tokenDoc(t pki.StoredToken) document.Token {
-	return document.Token{ID: t.ID, Fleet: t.Fleet, Labels: t.Labels, Names: t.Names, Uses: t.Uses, Used: len(t.Spent), Created: t.Made * 1e9,
+	return document.Token{ID: t.ID, Fleet: t.Fleet, Labels: t.Labels, Names: t.Names, Uses: t.Uses,
+		Used: len(t.TokenUses), Created: t.Created * 1e9,
 		Expires: t.Expires * 1e9, By: t.By, Approve: t.Approve, Revoked: t.Withdrawn > 0, Network: t.Networks, Note: t.Note, Hub: t.Hub}
 }
 

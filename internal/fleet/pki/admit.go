@@ -62,8 +62,8 @@ func (t Terms) Check(now time.Time) error {
 	return fleet.CheckLabels(t.Labels)
 }
 
-// Spending is one use of a token.
-type Spending struct {
+// TokenUse is one use of a token.
+type TokenUse struct {
 	Key string `json:"key"` // digest of the public key that enrolled
 	At  int64  `json:"at"`  // seconds since 1970
 }
@@ -71,11 +71,11 @@ type Spending struct {
 // StoredToken is the record of a token in the hubs' store, by its ID. It contains no secret.
 type StoredToken struct {
 	Terms
-	ID    string     `json:"id"`
-	Hash  string     `json:"hash"`
-	Made  int64      `json:"made"` // seconds since 1970
-	By    string     `json:"by"`
-	Spent []Spending `json:"spent,omitempty"`
+	ID        string     `json:"id"`
+	Hash      string     `json:"hash"`
+	Created   int64      `json:"made"` // seconds since 1970
+	By        string     `json:"by"`
+	TokenUses []TokenUse `json:"spent,omitempty"`
 	// Withdrawn is the time when the token was withdrawn, in seconds since 1970; 0 means that it is
 	// valid.
 	Withdrawn int64 `json:"withdrawn,omitempty"`
@@ -87,7 +87,7 @@ func NewToken(terms Terms, authority [sha256.Size]byte, by string, now time.Time
 		return Token{}, StoredToken{}, err
 	}
 	t := newToken(authority)
-	return t, StoredToken{Terms: terms, ID: t.ID, Hash: t.Secret.hash(), Made: now.Unix(), By: by}, nil
+	return t, StoredToken{Terms: terms, ID: t.ID, Hash: t.Secret.hash(), Created: now.Unix(), By: by}, nil
 }
 
 // Refusal is an error for the client: the request is not permitted, or not now. Its text contains
@@ -125,13 +125,13 @@ func (s StoredToken) admit(a asking, now time.Time) (spend bool, err error) {
 	if err := s.scope(a); err != nil {
 		return false, err
 	}
-	if slices.ContainsFunc(s.Spent, func(p Spending) bool { return p.Key == a.key }) {
+	if slices.ContainsFunc(s.TokenUses, func(p TokenUse) bool { return p.Key == a.key }) {
 		return false, nil
 	}
 	if now.Unix() >= s.Expires {
 		return false, refuse(forbidden, "cannot enrol with this token: it expired at %s. Make another with fettle token create", time.Unix(s.Expires, 0).UTC().Format(time.RFC3339))
 	}
-	if len(s.Spent) >= s.Uses {
+	if len(s.TokenUses) >= s.Uses {
 		return false, refuse(forbidden, "cannot enrol with this token: all of its %d uses are spent. Make another with fettle token create", s.Uses)
 	}
 	return true, nil
@@ -153,6 +153,6 @@ func (s StoredToken) scope(a asking) error {
 
 // use returns the token with one more recorded use.
 func (s StoredToken) use(key string, now time.Time) StoredToken {
-	s.Spent = append(slices.Clone(s.Spent), Spending{Key: key, At: now.Unix()})
+	s.TokenUses = append(slices.Clone(s.TokenUses), TokenUse{Key: key, At: now.Unix()})
 	return s
 }

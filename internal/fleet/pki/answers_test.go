@@ -45,11 +45,11 @@ func TestAnswersToTargets(t *testing.T) {
 		"the largest renewal":           {s.registrar.ServeRenew, shown, good + strings.Repeat(" ", 1<<10-len(good)), 200},
 		"too large":                     {s.registrar.ServeRenew, shown, good + strings.Repeat(" ", 1<<10-len(good)+1), 400},
 		"a hub without certificates":    {young.ServeRenew, shown, good, 503},
-		"revocations":                   {s.registrar.ServeFacts, shown, string(facts), 204},
-		"no certificate, revocations":   {s.registrar.ServeFacts, nil, string(facts), 403},
-		"revocations, not JSON":         {s.registrar.ServeFacts, shown, "{", 400},
-		"revocations of another format": {s.registrar.ServeFacts, shown, `{"format":"x"}`, 400},
-		"a hub without any, revocation": {young.ServeFacts, shown, string(facts), 503},
+		"revocations":                   {s.registrar.ServeRevocations, shown, string(facts), 204},
+		"no certificate, revocations":   {s.registrar.ServeRevocations, nil, string(facts), 403},
+		"revocations, not JSON":         {s.registrar.ServeRevocations, shown, "{", 400},
+		"revocations of another format": {s.registrar.ServeRevocations, shown, `{"format":"x"}`, 400},
+		"a hub without any, revocation": {young.ServeRevocations, shown, string(facts), 503},
 	} {
 		q := httptest.NewRequest(http.MethodPost, "/", strings.NewReader(c.body))
 		q.TLS = c.tls
@@ -59,7 +59,7 @@ func TestAnswersToTargets(t *testing.T) {
 			t.Errorf("%s: %d %.80s", what, w.Code, w.Body)
 		}
 	}
-	if n := len(s.registrar.Revocations.Facts()); n != 1 {
+	if n := len(s.registrar.Revocations.All()); n != 1 {
 		t.Errorf("%d revocations count", n)
 	}
 	if got := s.target(i.ID); len(got.Serials) != 3 {

@@ -46,7 +46,7 @@ func TestOnTheBus(t *testing.T) {
 	if from := <-heard; from != i.ID {
 		t.Errorf("%s was heard", from)
 	}
-	if _, err := s.registrar.Stand(t.Context(), i.ID, fleet.Revoked, "ada", "stolen"); err != nil {
+	if _, err := s.registrar.SetStanding(t.Context(), i.ID, fleet.Revoked, "ada", "stolen"); err != nil {
 		t.Fatal(err)
 	}
 	srv.Exchange().Kick(i.ID)

@@ -33,11 +33,11 @@ type Client struct {
 	Now       func() time.Time
 	// Dial opens connections; nil uses the network.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Again enrols a host that has an identity, with a new key.
-	Again bool
-	// Keep changes the stored Known durably and atomically, together with other writers. nil means
+	// Reenrol enrols a host that has an identity, with a new key.
+	Reenrol bool
+	// UpdateKnown changes the stored Known durably and atomically, together with other writers. nil means
 	// that there are no other writers; Known is then stored in the directory.
-	Keep func(change func(Known) Known) error
+	UpdateKnown func(change func(Known) Known) error
 }
 
 // coming is an unfinished enrolment. Its key is used for all attempts with the same token.
@@ -54,7 +54,7 @@ func (c Client) Enrol(ctx context.Context, hub string, token Token, name string)
 	if err := fleet.CheckName(name); err != nil {
 		return nil, err
 	}
-	if _, err := c.Directory.Load(); !c.Again && !errors.Is(err, ErrNoIdentity) {
+	if _, err := c.Directory.Load(); !c.Reenrol && !errors.Is(err, ErrNoIdentity) {
 		return nil, errors.Join(err, errors.New("cannot enrol this host: it has an identity already. To make another one, add --again"))
 	}
 	key, err := c.coming(token.ID)
@@ -113,12 +113,12 @@ func (c Client) learn(a Answer, i *Identity, k Known) error {
 		_, _ = set.Add(e, keys)
 	}
 	issued := i.chain[0].NotBefore.Add(Backdate)
-	proved := Raise(floor, issued, i.chain[len(i.chain)-1]).UnixNano()
+	proved := RaiseMinimumTime(floor, issued, i.chain[len(i.chain)-1]).UnixNano()
 	change := func(now Known) Known {
 		return Known{MinimumTime: max(now.MinimumTime, proved), Revocations: merged(now.Revocations, set.Envelopes())}
 	}
-	if c.Keep != nil {
-		return c.Keep(change)
+	if c.UpdateKnown != nil {
+		return c.UpdateKnown(change)
 	}
 	return c.Directory.SaveKnown(change(k))
 }
@@ -182,7 +182,7 @@ func (c Client) Renew(ctx context.Context, revoked *Revocations) (*Identity, err
 		return nil, fmt.Errorf("cannot write the request for a certificate: %w", err)
 	}
 	var failed []error
-	for _, hub := range i.Hubs {
+	for _, hub := range i.HubURLs {
 		a, err := c.ask(ctx, hub+"/v1/renew", body, i.TLS(revoked, c.Now, floor))
 		if err != nil {
 			failed = append(failed, err)

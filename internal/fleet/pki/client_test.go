@@ -67,7 +67,7 @@ func TestRenewalAtTheSecondHub(t *testing.T) {
 	c := s.host()
 	i := s.enrolled(c, "web1")
 	signers := pki.EncodeCertificates(signerOf(t, s.hub))
-	if _, err := c.Directory.Learn(i, []string{"https://127.0.0.1:1", "https://[::1]:1", s.url}, i.Buses, signers); err != nil {
+	if _, err := c.Directory.UpdateHubs(i, []string{"https://127.0.0.1:1", "https://[::1]:1", s.url}, i.BusURLs, signers); err != nil {
 		t.Fatal(err)
 	}
 	s.clock.forward(16 * time.Hour)
@@ -81,14 +81,14 @@ func TestRenewalAtTheSecondHub(t *testing.T) {
 // each failure.
 func TestRenewalWithoutAHub(t *testing.T) {
 	s := newSite(t, "acme")
-	s.registrar.Hubs = nil
+	s.registrar.HubURLs = nil
 	c := s.host()
 	i := s.enrolled(c, "web1")
 	if _, err := c.Renew(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "fettle agent enrol --again") {
 		t.Errorf("%v", err)
 	}
 	hubs := []string{"https://127.0.0.1:1", "https://127.0.0.1:2"}
-	if _, err := c.Directory.Learn(i, hubs, i.Buses, pki.EncodeCertificates(signerOf(t, s.hub))); err != nil {
+	if _, err := c.Directory.UpdateHubs(i, hubs, i.BusURLs, pki.EncodeCertificates(signerOf(t, s.hub))); err != nil {
 		t.Fatal(err)
 	}
 	_, err := c.Renew(t.Context(), nil)
@@ -106,9 +106,9 @@ func TestRevocationsAreSentOnlyIfTheyDiffer(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/enrol", s.registrar.ServeEnrol)
 	mux.HandleFunc("POST /v1/renew", s.registrar.ServeRenew)
-	mux.HandleFunc("POST /v1/facts", func(w http.ResponseWriter, q *http.Request) { told++; s.registrar.ServeFacts(w, q) })
+	mux.HandleFunc("POST /v1/facts", func(w http.ResponseWriter, q *http.Request) { told++; s.registrar.ServeRevocations(w, q) })
 	s.url = serve(t, mux, trustOf(t, s.hub, s.registrar.Revocations).ServerTLS(s.hub.TLS, s.clock.now))
-	s.registrar.Hubs = []string{s.url}
+	s.registrar.HubURLs = []string{s.url}
 	c := s.host()
 	s.enrolled(c, "web1")
 	lost := s.enrolled(s.host(), "web2")
@@ -116,12 +116,13 @@ func TestRevocationsAreSentOnlyIfTheyDiffer(t *testing.T) {
 		t.Helper()
 		s.clock.forward(16 * time.Hour)
 		_, err := c.Renew(t.Context(), nil)
-		if k, unread := c.Directory.LoadKnown(); err != nil || unread != nil || told != want || len(k.Revocations) != len(s.registrar.Revocations.Facts()) {
+		k, unread := c.Directory.LoadKnown()
+		if err != nil || unread != nil || told != want || len(k.Revocations) != len(s.registrar.Revocations.All()) {
 			t.Errorf("%s: told %d times, %d revocations: %v, %v", when, told, len(k.Revocations), err, unread)
 		}
 	}
 	renew(0, "without revocations")
-	if _, err := s.registrar.Stand(t.Context(), lost.ID, fleet.Revoked, "ada", ""); err != nil {
+	if _, err := s.registrar.SetStanding(t.Context(), lost.ID, fleet.Revoked, "ada", ""); err != nil {
 		t.Fatal(err)
 	}
 	renew(0, "with the revocation of the hub")

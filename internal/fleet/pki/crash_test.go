@@ -94,7 +94,7 @@ func TestEnrolmentGoesOnAfterACrash(t *testing.T) {
 			return // one token is one host, and a host has one disk
 		}
 		c := client(left)
-		c.Again = true // the crash may have happened after the end
+		c.Reenrol = true // the crash may have happened after the end
 		i, err := c.Enrol(t.Context(), s.url, token, name)
 		if refusal, ok := errors.AsType[*pki.Refusal](err); ok && refusal.Status == 403 {
 			// The key was lost before it was durable, or the identity was complete: in both cases

@@ -6,10 +6,10 @@
 //	certificates, err := ca.Certify(request, "hub1", []string{"hub.example.org"}, now)   // request: hub.Request()
 //	err = hub.Install(certificates)
 //
-//	r := &pki.Registrar{Hub: hub, Revocations: &pki.Revocations{}, Tokens: …, Targets: …, Facts: …, Names: …, Now: time.Now}
+//	r := &pki.Registrar{Hub: hub, Revocations: &pki.Revocations{}, Tokens: …, Targets: …, RevocationStore: …, Names: …, Now: time.Now}
 //	mux.HandleFunc("POST /v1/enrol", r.ServeEnrol)
 //	mux.HandleFunc("POST /v1/renew", r.ServeRenew)
-//	mux.HandleFunc("POST /v1/facts", r.ServeFacts)
+//	mux.HandleFunc("POST /v1/facts", r.ServeRevocations)
 //
 //	client := pki.Client{Directory: pki.Directory{FS: host, Dir: "/var/lib/fettle/identity"}, Now: time.Now}
 //	identity, err := client.Enrol(ctx, "https://hub.example.org:7440", token, "web1") // on the host
@@ -43,6 +43,6 @@
 // # Clocks
 //
 // Hubs use their own clock. The clock of an agent can be wrong by a year in either direction, so
-// the agent uses Moment: a certificate is invalid if it expired before the latest time that was
-// signed for this agent (Raise). Its own clock only decides between the remaining times.
+// the agent uses VerificationTime: a certificate is invalid if it expired before the latest time that was
+// signed for this agent (RaiseMinimumTime). Its own clock only decides between the remaining times.
 package pki

@@ -73,8 +73,8 @@ func newSite(t *testing.T, fleetName string) *site {
 	s := &site{t: t, clock: &clock{}, authority: newAuthority(t, fleetName), tokens: &memory{}, targets: &memory{}, facts: &memory{}, names: &memory{}}
 	s.hub = newHub(t, s.authority, "hub1")
 	s.registrar = &pki.Registrar{
-		Hub: s.hub, Revocations: &pki.Revocations{}, Tokens: s.tokens, Targets: s.targets, Facts: s.facts, Names: s.names,
-		Now: s.clock.now, Buses: []string{"tls://127.0.0.1:4222"}, Limit: &pki.Limit{},
+		Hub: s.hub, Revocations: &pki.Revocations{}, Tokens: s.tokens, Targets: s.targets, RevocationStore: s.facts, Names: s.names,
+		Now: s.clock.now, BusURLs: []string{"tls://127.0.0.1:4222"}, Limit: &pki.Limit{},
 	}
 	trust, err := s.hub.Trust(s.registrar.Revocations)
 	if err != nil {
@@ -83,9 +83,9 @@ func newSite(t *testing.T, fleetName string) *site {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/enrol", s.registrar.ServeEnrol)
 	mux.HandleFunc("POST /v1/renew", s.registrar.ServeRenew)
-	mux.HandleFunc("POST /v1/facts", s.registrar.ServeFacts)
+	mux.HandleFunc("POST /v1/facts", s.registrar.ServeRevocations)
 	s.url = serve(t, mux, trust.ServerTLS(s.hub.TLS, s.clock.now))
-	s.registrar.Hubs = []string{s.url}
+	s.registrar.HubURLs = []string{s.url}
 	return s
 }
 
@@ -275,7 +275,7 @@ func TestDeletedHost(t *testing.T) {
 	if _, err := again.Enrol(t.Context(), s.url, token, "web1"); err == nil || !strings.Contains(err.Error(), "fettle target retire web1") {
 		t.Fatalf("the name was taken over: %v", err)
 	}
-	if _, err := s.registrar.Stand(t.Context(), was.ID, fleet.Retired, "ada", "moved"); err != nil {
+	if _, err := s.registrar.SetStanding(t.Context(), was.ID, fleet.Retired, "ada", "moved"); err != nil {
 		t.Fatal(err)
 	}
 	is, err := again.Enrol(t.Context(), s.url, token, "web1")
@@ -285,7 +285,8 @@ func TestDeletedHost(t *testing.T) {
 	if _, err := old.Renew(t.Context(), nil); err == nil {
 		t.Error("a retired target renews its certificate")
 	}
-	if _, err := s.registrar.Stand(t.Context(), was.ID, fleet.Active, "ada", "oops"); err == nil || !strings.Contains(err.Error(), "permanently") {
+	if _, err := s.registrar.SetStanding(t.Context(), was.ID, fleet.Active, "ada",
+		"oops"); err == nil || !strings.Contains(err.Error(), "permanently") {
 		t.Errorf("a retired target is active again: %v", err)
 	}
 }
@@ -304,7 +305,7 @@ func TestApproval(t *testing.T) {
 	all, _ := s.targets.All(t.Context())
 	id := fleet.TargetID(all[0].Key)
 	s.clock.forward(48 * time.Hour) // the token has expired in the meantime
-	if _, err := s.registrar.Stand(t.Context(), id, fleet.Active, "ada", ""); err != nil {
+	if _, err := s.registrar.SetStanding(t.Context(), id, fleet.Active, "ada", ""); err != nil {
 		t.Fatal(err)
 	}
 	i, err := c.Enrol(t.Context(), s.url, token, "web1")

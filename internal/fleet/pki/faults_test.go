@@ -114,7 +114,7 @@ func TestDiskFaults(t *testing.T) {
 			return err
 		},
 		"learning": func(f *faults) error {
-			_, err := s.onDisk(mem.NewFS(mem.Options{}), f).Directory.Learn(i, []string{"https://other"}, []string{"tls://other"}, signers)
+			_, err := s.onDisk(mem.NewFS(mem.Options{}), f).Directory.UpdateHubs(i, []string{"https://other"}, []string{"tls://other"}, signers)
 			return err
 		},
 		"what is known": func(f *faults) error {
@@ -165,7 +165,7 @@ func TestStoreFaults(t *testing.T) {
 	each("retiring", func() func() error {
 		id := s.enrolled(s.host(), "web"+tokenName()).ID
 		return func() error {
-			_, err := s.registrar.Stand(t.Context(), id, fleet.Retired, "ada", "old")
+			_, err := s.registrar.SetStanding(t.Context(), id, fleet.Retired, "ada", "old")
 			return err
 		}
 	})
@@ -204,7 +204,7 @@ func TestStoreFaults(t *testing.T) {
 	})
 	each("a hub", func() func() error {
 		id := "hub" + tokenName()
-		_, err := second.registrar.Stand(t.Context(), s.enrolled(s.host(), "web"+tokenName()).ID, fleet.Revoked, "eve", "none")
+		_, err := second.registrar.SetStanding(t.Context(), s.enrolled(s.host(), "web"+tokenName()).ID, fleet.Revoked, "eve", "none")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -169,7 +169,7 @@ func (h *Hub) Authority() (*x509.Certificate, error) {
 }
 
 // TLS returns the certificate of the hub, followed by the certificate of the fleet CA: a new host
-// finds its digest in the token. The method is an Own function for Trust.ServerTLS and similar
+// finds its digest in the token. The method is an OwnCertificate function for Trust.ServerTLS and similar
 // functions.
 func (h *Hub) TLS() (*tls.Certificate, error) {
 	certs, err := h.installed()

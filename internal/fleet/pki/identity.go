@@ -28,8 +28,8 @@ var ErrNoIdentity = errors.New("this host is not enrolled")
 type Identity struct {
 	ID      fleet.TargetID
 	Name    string
-	Hubs    []string // URLs, HTTPS
-	Buses   []string // URLs of the bus
+	HubURLs []string // URLs, HTTPS
+	BusURLs []string // URLs of the bus
 	Fleet   string   // the name of the fleet
 	key     crypto.Signer
 	chain   []*x509.Certificate // the target's certificate, then its issuer's
@@ -89,7 +89,8 @@ func identityOf(a Answer, key crypto.Signer) (*Identity, error) {
 	if a.Format != answerFormat {
 		return nil, fmt.Errorf("cannot read an identity of the format %.40q: this version of fettle supports %s", a.Format, answerFormat)
 	}
-	i := &Identity{ID: a.ID, Name: a.Name, Hubs: a.Hubs, Buses: a.Buses, key: key, paths: &Paths{}, sessions: tls.NewLRUClientSessionCache(mostSessions)}
+	i := &Identity{ID: a.ID, Name: a.Name, HubURLs: a.HubURLs, BusURLs: a.BusURLs, key: key, paths: &Paths{},
+		sessions: tls.NewLRUClientSessionCache(mostSessions)}
 	var failed [3]error
 	i.chain, failed[0] = ParseCertificates([]byte(a.Certificates))
 	i.roots, failed[1] = ParseCertificates([]byte(a.Authorities))
@@ -111,10 +112,10 @@ func identityOf(a Answer, key crypto.Signer) (*Identity, error) {
 	return i, err
 }
 
-// Learn stores the addresses of the hubs and their signers, as a hub reported them. It skips
+// UpdateHubs stores the addresses of the hubs and their signers, as a hub reported them. It skips
 // signers that the fleet CA has not certified. It returns the changed identity, or i if nothing
 // changed.
-func (f Directory) Learn(i *Identity, hubs, buses []string, signers []byte) (*Identity, error) {
+func (f Directory) UpdateHubs(i *Identity, hubs, buses []string, signers []byte) (*Identity, error) {
 	certs, err := ParseCertificates(signers)
 	if err != nil || len(hubs) == 0 || len(buses) == 0 {
 		return i, err
@@ -129,13 +130,13 @@ func (f Directory) Learn(i *Identity, hubs, buses []string, signers []byte) (*Id
 			certs = append(certs, c)
 		}
 	}
-	if slices.Equal(hubs, i.Hubs) && slices.Equal(buses, i.Buses) && len(certs) == len(i.signers) {
+	if slices.Equal(hubs, i.HubURLs) && slices.Equal(buses, i.BusURLs) && len(certs) == len(i.signers) {
 		return i, nil
 	}
 	next := *i
-	next.Hubs, next.Buses, next.signers = hubs, buses, certs
+	next.HubURLs, next.BusURLs, next.signers = hubs, buses, certs
 	return &next, f.save(Answer{
-		Format: answerFormat, ID: i.ID, Name: i.Name, Hubs: hubs, Buses: buses, Certificates: string(EncodeCertificates(i.chain...)),
+		Format: answerFormat, ID: i.ID, Name: i.Name, HubURLs: hubs, BusURLs: buses, Certificates: string(EncodeCertificates(i.chain...)),
 		Authorities: string(EncodeCertificates(i.roots...)), Signers: string(EncodeCertificates(certs...)),
 	}, i.key)
 }
@@ -167,7 +168,7 @@ func (i *Identity) Trust(revoked *Revocations) Trust {
 func (i *Identity) Keys(revoked *Revocations, now, floor time.Time) fleet.Keys {
 	out := fleet.Keys{}
 	for _, c := range i.signers {
-		at, err := Moment(now, floor, c)
+		at, err := VerificationTime(now, floor, c)
 		if err != nil {
 			continue
 		}
@@ -178,7 +179,7 @@ func (i *Identity) Keys(revoked *Revocations, now, floor time.Time) fleet.Keys {
 	return out
 }
 
-// Signer returns the certificate of a hub's signing key for Raise, or nil if it is unknown.
+// Signer returns the certificate of a hub's signing key for RaiseMinimumTime, or nil if it is unknown.
 func (i *Identity) Signer(keyID string) *x509.Certificate {
 	for _, c := range i.signers {
 		if _, is := SigningKeys(i.Trust(nil), []*x509.Certificate{c}, c.NotAfter)[keyID]; is {
@@ -188,8 +189,8 @@ func (i *Identity) Signer(keyID string) *x509.Certificate {
 	return nil
 }
 
-// Own returns the certificate for connections.
-func (i *Identity) Own() (*tls.Certificate, error) {
+// OwnCertificate returns the certificate for connections.
+func (i *Identity) OwnCertificate() (*tls.Certificate, error) {
 	out := &tls.Certificate{PrivateKey: i.key, Leaf: i.chain[0]}
 	for _, c := range i.chain {
 		out.Certificate = append(out.Certificate, c.Raw)
@@ -199,16 +200,16 @@ func (i *Identity) Own() (*tls.Certificate, error) {
 
 // TLS returns the configuration of the target's connections to hubs; see Trust.ClientTLS.
 func (i *Identity) TLS(revoked *Revocations, now, floor func() time.Time) *tls.Config {
-	return i.Trust(revoked).ClientTLS(i.Own, now, floor)
+	return i.Trust(revoked).ClientTLS(i.OwnCertificate, now, floor)
 }
 
 // mostSessions is the number of hubs for which a target stores a TLS session.
 const mostSessions = 3
 
-// Resumed is TLS for consecutive connections: each resumes the session of the previous one, which
+// ResumingTLS is TLS for consecutive connections: each resumes the session of the previous one, which
 // saves both ends the signatures. The trust is still checked each time. A renewed certificate
 // starts a new session.
-func (i *Identity) Resumed(revoked *Revocations, now, floor func() time.Time) *tls.Config {
+func (i *Identity) ResumingTLS(revoked *Revocations, now, floor func() time.Time) *tls.Config {
 	c := i.TLS(revoked, now, floor)
 	c.ClientSessionCache = i.sessions
 	return c
@@ -216,7 +217,7 @@ func (i *Identity) Resumed(revoked *Revocations, now, floor func() time.Time) *t
 
 // Known is the data that an agent must not lose.
 type Known struct {
-	MinimumTime int64    `json:"floor"` // ns since 1970; see Raise
+	MinimumTime int64    `json:"floor"` // ns since 1970; see RaiseMinimumTime
 	Revocations [][]byte `json:"revocations,omitempty"`
 }
 

@@ -13,19 +13,19 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Joining is the request of a hub to join a fleet.
-type Joining struct {
+// JoinRequest is the request of a hub to join a fleet.
+type JoinRequest struct {
 	Format  string   `json:"format"`
 	Token   string   `json:"token"`
 	Request string   `json:"request"` // PEM, see Hub.Request
 	Name    string   `json:"name"`
 	Hosts   []string `json:"hosts"`   // names and addresses for its certificate
-	Hubs    []string `json:"hubs"`    // URLs for users and agents
-	Buses   []string `json:"buses"`   // URLs of its bus
+	HubURLs []string `json:"hubs"`    // URLs for users and agents
+	BusURLs []string `json:"buses"`   // URLs of its bus
 	Cluster []string `json:"cluster"` // HOST:PORT for other hubs
 }
 
-// Welcome is the answer to Joining, with all data that the new hub needs.
+// Welcome is the answer to JoinRequest, with all data that the new hub needs.
 type Welcome struct {
 	Format       string `json:"format"`
 	Certificates string `json:"certificates"` // for Hub.Install
@@ -49,39 +49,39 @@ type WelcomeNats struct {
 }
 
 const (
-	joiningFormat = "fettle.joining/1"
-	welcomeFormat = "fettle.welcome/1"
-	maxJoining    = 16 << 10 // bytes
+	joinRequestFormat = "fettle.joining/1"
+	welcomeFormat     = "fettle.welcome/1"
+	maxJoinRequest    = 16 << 10 // bytes
 )
 
-// Host is the hub that accepts new hubs.
-type Host interface {
-	// Room returns an error if no hub can join now.
-	Room(ctx context.Context, j Joining, key string) error
-	// Take certifies a hub whose token was spent, and adds it to the list. It may be called again
+// HubRegistry is the hub that accepts new hubs.
+type HubRegistry interface {
+	// CheckRoom returns an error if no hub can join now.
+	CheckRoom(ctx context.Context, j JoinRequest, key string) error
+	// Certify certifies a hub whose token was spent, and adds it to the list. It may be called again
 	// for the same key.
-	Take(ctx context.Context, j Joining, key, by string) (Welcome, error)
+	Certify(ctx context.Context, j JoinRequest, key, by string) (Welcome, error)
 }
 
-// Refuse returns a Refusal with an HTTP status, for a Host.
+// Refuse returns a Refusal with an HTTP status, for a HubRegistry.
 func Refuse(status int, format string, args ...any) error { return refuse(status, format, args...) }
 
-// ServeJoin handles POST /v1/hubs/join: a Joining, answered by a Welcome. A hub controls the whole
+// ServeJoin handles POST /v1/hubs/join: a JoinRequest, answered by a Welcome. A hub controls the whole
 // fleet, so only admins create the token, and it is valid for one hub.
-func (r *Registrar) ServeJoin(w http.ResponseWriter, q *http.Request, h Host) {
+func (r *Registrar) ServeJoin(w http.ResponseWriter, q *http.Request, h HubRegistry) {
 	from, err := addressOf(q)
 	if err != nil {
 		respond(w, http.StatusBadRequest, problem{err.Error()})
 		return
 	}
-	var j Joining
-	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxJoining))
+	var j JoinRequest
+	body, err := io.ReadAll(http.MaxBytesReader(w, q.Body, maxJoinRequest))
 	if err == nil {
 		err = strictJSON(body, &j)
 	}
-	if err != nil || j.Format != joiningFormat {
+	if err != nil || j.Format != joinRequestFormat {
 		r.failed(from)
-		respond(w, http.StatusBadRequest, problem{"cannot read this request: it must be JSON of the format " + joiningFormat})
+		respond(w, http.StatusBadRequest, problem{"cannot read this request: it must be JSON of the format " + joinRequestFormat})
 		return
 	}
 	answer, err := r.join(q.Context(), j, from, h)
@@ -96,7 +96,7 @@ func (r *Registrar) ServeJoin(w http.ResponseWriter, q *http.Request, h Host) {
 	respond(w, http.StatusOK, answer)
 }
 
-func (r *Registrar) join(ctx context.Context, j Joining, from netip.Addr, h Host) (Welcome, error) {
+func (r *Registrar) join(ctx context.Context, j JoinRequest, from netip.Addr, h HubRegistry) (Welcome, error) {
 	token, err := ParseToken(j.Token)
 	if err != nil {
 		return Welcome{}, refuse(unauthorized, "%v", err)
@@ -124,16 +124,16 @@ func (r *Registrar) join(ctx context.Context, j Joining, from netip.Addr, h Host
 	if err := errors.Join(fleet.CheckName(j.Name), CheckFleet(j.Name)); err != nil {
 		return Welcome{}, refuse(malformed, "%v", err)
 	}
-	if err := h.Room(ctx, j, key); err != nil {
+	if err := h.CheckRoom(ctx, j, key); err != nil {
 		return Welcome{}, err
 	}
 	if err := r.spendForHub(ctx, stored, a); err != nil {
 		return Welcome{}, err
 	}
-	if err := r.note(ctx, Noted{By: "token " + token.ID, What: "hub", Text: j.Name + " joins"}); err != nil {
+	if err := r.note(ctx, AuditRecord{By: "token " + token.ID, Operation: "hub", Text: j.Name + " joins"}); err != nil {
 		return Welcome{}, err
 	}
-	answer, err := h.Take(ctx, j, key, "token "+token.ID)
+	answer, err := h.Certify(ctx, j, key, "token "+token.ID)
 	answer.Format = welcomeFormat
 	return answer, err
 }
@@ -158,12 +158,12 @@ func (r *Registrar) spendForHub(ctx context.Context, t entry[StoredToken], a ask
 // Join asks a hub to accept this hub, and accepts that hub only if the token contains the digest of
 // its fleet CA. While that hub reports that no hub can join now, Join waits until ctx ends. A
 // repeated call with the same keys has the same result.
-func (c Client) Join(ctx context.Context, hub string, token Token, keys *Hub, j Joining) (Welcome, error) {
+func (c Client) Join(ctx context.Context, hub string, token Token, keys *Hub, j JoinRequest) (Welcome, error) {
 	request, err := keys.Request()
 	if err != nil {
 		return Welcome{}, err
 	}
-	j.Format, j.Token, j.Request = joiningFormat, token.Text(), string(request)
+	j.Format, j.Token, j.Request = joinRequestFormat, token.Text(), string(request)
 	body, err := json.Marshal(j)
 	if err != nil {
 		return Welcome{}, fmt.Errorf("cannot write the request to join: %w", err)

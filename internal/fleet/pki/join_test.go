@@ -18,14 +18,14 @@ import (
 // joiner accepts hubs, unless it fails.
 type joiner struct {
 	room, take error
-	taken      []pki.Joining
+	taken      []pki.JoinRequest
 	by, key    string
-	certs      func(j pki.Joining) []byte
+	certs      func(j pki.JoinRequest) []byte
 }
 
-func (j *joiner) Room(context.Context, pki.Joining, string) error { return j.room }
+func (j *joiner) CheckRoom(context.Context, pki.JoinRequest, string) error { return j.room }
 
-func (j *joiner) Take(_ context.Context, joining pki.Joining, key, by string) (pki.Welcome, error) {
+func (j *joiner) Certify(_ context.Context, joining pki.JoinRequest, key, by string) (pki.Welcome, error) {
 	if j.take != nil {
 		return pki.Welcome{}, j.take
 	}
@@ -37,7 +37,7 @@ func (j *joiner) Take(_ context.Context, joining pki.Joining, key, by string) (p
 func welcoming(t *testing.T) (*site, *joiner) {
 	t.Helper()
 	s := newSite(t, "acme")
-	j := &joiner{certs: func(j pki.Joining) []byte {
+	j := &joiner{certs: func(j pki.JoinRequest) []byte {
 		certs, err := s.authority.Certify([]byte(j.Request), j.Name, j.Hosts, s.clock.now())
 		if err != nil {
 			t.Error(err)
@@ -58,15 +58,16 @@ func (s *site) joins(token pki.Token, name string) (pki.Welcome, *pki.Hub, error
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	w, err := s.host().Join(s.t.Context(), s.url, token, h, pki.Joining{Name: name, Hosts: []string{"127.0.0.1"}, Hubs: []string{"https://new"}})
+	w, err := s.host().Join(s.t.Context(), s.url, token, h,
+		pki.JoinRequest{Name: name, Hosts: []string{"127.0.0.1"}, HubURLs: []string{"https://new"}})
 	return w, h, err
 }
 
 // TestJoin: a hub joins with a token for hubs; its use is spent and recorded.
 func TestJoin(t *testing.T) {
 	s, j := welcoming(t)
-	var noted []pki.Noted
-	s.registrar.Note = func(_ context.Context, n pki.Noted) error { noted = append(noted, n); return nil }
+	var noted []pki.AuditRecord
+	s.registrar.Audit = func(_ context.Context, n pki.AuditRecord) error { noted = append(noted, n); return nil }
 	token := s.token(forAHub)
 	w, h, err := s.joins(token, "hub2")
 	if err != nil {
@@ -75,10 +76,10 @@ func TestJoin(t *testing.T) {
 	if err := h.Install([]byte(w.Certificates)); err != nil || w.Fleet != "acme" || string(w.Members) != "[]" {
 		t.Errorf("%+v, %v", w, err)
 	}
-	if len(j.taken) != 1 || j.taken[0].Name != "hub2" || j.taken[0].Hubs[0] != "https://new" || j.by != "token "+token.ID || j.key == "" {
+	if len(j.taken) != 1 || j.taken[0].Name != "hub2" || j.taken[0].HubURLs[0] != "https://new" || j.by != "token "+token.ID || j.key == "" {
 		t.Errorf("%+v", j)
 	}
-	if len(noted) != 1 || noted[0] != (pki.Noted{By: "token " + token.ID, What: "hub", Text: "hub2 joins"}) {
+	if len(noted) != 1 || noted[0] != (pki.AuditRecord{By: "token " + token.ID, Operation: "hub", Text: "hub2 joins"}) {
 		t.Errorf("%+v", noted)
 	}
 	if _, _, err := s.joins(token, "hub3"); err == nil || !strings.Contains(err.Error(), "spent") {
@@ -112,11 +113,11 @@ func TestJoinIsRefused(t *testing.T) {
 		t.Errorf("without room: %v", err)
 	}
 	j.room = nil
-	s.registrar.Note = func(context.Context, pki.Noted) error { return pki.Refuse(http.StatusConflict, "no log") }
+	s.registrar.Audit = func(context.Context, pki.AuditRecord) error { return pki.Refuse(http.StatusConflict, "no log") }
 	if _, _, err := s.joins(s.token(forAHub), "hub2"); err == nil || !strings.Contains(err.Error(), "no log") {
 		t.Errorf("without a note: %v", err)
 	}
-	s.registrar.Note = nil
+	s.registrar.Audit = nil
 	if len(j.taken) > 0 {
 		t.Errorf("%+v is taken", j.taken)
 	}
@@ -148,7 +149,8 @@ func TestJoinStoreFaults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		body, err := json.Marshal(pki.Joining{Format: "fettle.joining/1", Token: s.token(forAHub).Text(), Request: string(request), Name: "hub2"})
+		body, err := json.Marshal(pki.JoinRequest{Format: "fettle.joining/1", Token: s.token(forAHub).Text(),
+			Request: string(request), Name: "hub2"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,16 +183,16 @@ func TestAnswersToJoin(t *testing.T) {
 	s, j := welcoming(t)
 	other := newAuthority(t, "acme")
 	right := j.certs
-	for what, certs := range map[string]func(pki.Joining) []byte{
-		"another fleet CA": func(j pki.Joining) []byte {
+	for what, certs := range map[string]func(pki.JoinRequest) []byte{
+		"another fleet CA": func(j pki.JoinRequest) []byte {
 			out, err := other.Certify([]byte(j.Request), j.Name, nil, start())
 			if err != nil {
 				t.Error(err)
 			}
 			return out
 		},
-		"no certificates": func(pki.Joining) []byte { return nil },
-		"no PEM":          func(pki.Joining) []byte { return []byte("-----BEGIN") },
+		"no certificates": func(pki.JoinRequest) []byte { return nil },
+		"no PEM":          func(pki.JoinRequest) []byte { return []byte("-----BEGIN") },
 	} {
 		j.certs = certs
 		if _, _, err := s.joins(s.token(forAHub), "hub2"); err == nil {
@@ -217,7 +219,8 @@ func TestAnswersToJoin(t *testing.T) {
 		dials++
 		return nil, errors.New("no route to host")
 	}
-	if _, err := client.Join(t.Context(), s.url, s.token(forAHub), newHub(t, other, "hub2"), pki.Joining{Name: "hub2"}); err == nil || dials != 1 {
+	if _, err := client.Join(t.Context(), s.url, s.token(forAHub), newHub(t, other, "hub2"),
+		pki.JoinRequest{Name: "hub2"}); err == nil || dials != 1 {
 		t.Errorf("a hub that never answered is asked %d times: %v", dials, err)
 	}
 	// Join retries while a hub restarts.

@@ -95,9 +95,9 @@ func ParseLists(text []byte) (Lists, error) {
 	return out, nil
 }
 
-// BelieveLists verifies that each list is signed by a fleet CA, or by one of the given service
+// VerifyLists verifies that each list is signed by a fleet CA, or by one of the given service
 // issuers, whose certificates it verifies too. Any other list is an error.
-func BelieveLists(lists Lists, issuers, authorities []*x509.Certificate) error {
+func VerifyLists(lists Lists, issuers, authorities []*x509.Certificate) error {
 	if len(authorities) == 0 {
 		return errors.New("cannot verify a revocation list without a fleet CA")
 	}

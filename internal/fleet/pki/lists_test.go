@@ -87,10 +87,10 @@ func TestListsOfManyHubs(t *testing.T) {
 	all, err1 := pki.ParseLists(lists)
 	certs, err2 := pki.ParseCertificates(issuers)
 	roots := []*x509.Certificate{authority.Certificate()}
-	if err := errors.Join(err1, err2, pki.BelieveLists(all, certs, roots)); err != nil || len(all) != 40 || !all.Has("37", "hub39") {
+	if err := errors.Join(err1, err2, pki.VerifyLists(all, certs, roots)); err != nil || len(all) != 40 || !all.Has("37", "hub39") {
 		t.Errorf("%d lists: %v", len(all), err)
 	}
-	if pki.BelieveLists(all, certs[1:], roots) == nil {
+	if pki.VerifyLists(all, certs[1:], roots) == nil {
 		t.Error("a list without its issuer is accepted")
 	}
 }
@@ -120,19 +120,19 @@ func TestLists(t *testing.T) {
 		return l
 	}
 	one := made(s, 1, servicesNow, "1f")
-	if err := pki.BelieveLists(one, []*x509.Certificate{parent}, roots); err != nil {
+	if err := pki.VerifyLists(one, []*x509.Certificate{parent}, roots); err != nil {
 		t.Error(err)
 	}
 	for what, issuers := range map[string][]*x509.Certificate{"nobody": nil, "a stranger": {strangers}, "another authority": {foreign.Certificate()}} {
-		if pki.BelieveLists(one, issuers, roots) == nil {
+		if pki.VerifyLists(one, issuers, roots) == nil {
 			t.Errorf("a list by %s is believed", what)
 		}
 	}
-	if pki.BelieveLists(made(stranger, 1, servicesNow), []*x509.Certificate{strangers, parent}, roots) == nil {
+	if pki.VerifyLists(made(stranger, 1, servicesNow), []*x509.Certificate{strangers, parent}, roots) == nil {
 		t.Error("a list of another fleet is believed")
 	}
 	for what, roots := range map[string][]*x509.Certificate{"no fleet CA": nil, "what makes certificates of services": {parent}} {
-		if pki.BelieveLists(nil, nil, roots) == nil {
+		if pki.VerifyLists(nil, nil, roots) == nil {
 			t.Errorf("lists are believed because of %s", what)
 		}
 	}

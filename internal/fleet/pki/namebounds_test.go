@@ -73,7 +73,7 @@ func TestListsHaveBounds(t *testing.T) {
 	if err != nil || l[0].Number.Int64() != 7 || !l[0].ThisUpdate.Equal(at.Add(-Backdate)) || !l[0].NextUpdate.Equal(at.Add(AuthorityListLife)) || !l.Has("1", "") || l.Has("1", "hub") {
 		t.Errorf("%+v, %v", l, err)
 	}
-	if err := BelieveLists(l, nil, nil); err == nil || !strings.Contains(err.Error(), "without a fleet CA") {
+	if err := VerifyLists(l, nil, nil); err == nil || !strings.Contains(err.Error(), "without a fleet CA") {
 		t.Errorf("%v", err)
 	}
 	if _, err := a.List([]RevokedCertificate{{Serial: "xyz"}}, 1, at); err == nil || !strings.Contains(err.Error(), "it must be a number in hex") {

@@ -30,7 +30,7 @@ func TestMoment(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now, floor, begin := seconds(0, 1000).Draw(t, "now"), seconds(0, 1000).Draw(t, "floor"), seconds(300, 700).Draw(t, "begin")
 		c := &x509.Certificate{NotBefore: begin, NotAfter: begin.Add(100 * time.Second)}
-		at, err := pki.Moment(now, floor, c)
+		at, err := pki.VerificationTime(now, floor, c)
 		if over := c.NotAfter.Before(floor); over != (err != nil) {
 			t.Fatalf("over: %v, error: %v", over, err)
 		}
@@ -56,11 +56,11 @@ func TestRaise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		floor, signed, end := seconds(0, 1000).Draw(t, "floor"), seconds(0, 100000).Draw(t, "signed"), seconds(0, 1000).Draw(t, "end")
 		c := &x509.Certificate{NotAfter: end}
-		got := pki.Raise(floor, signed, c)
+		got := pki.RaiseMinimumTime(floor, signed, c)
 		if got.Before(floor) || got.After(floor) && got.After(end) {
 			t.Fatalf("from %v to %v with a certificate until %v", floor, got, end)
 		}
-		if again := pki.Raise(got, signed, c); !again.Equal(got) {
+		if again := pki.RaiseMinimumTime(got, signed, c); !again.Equal(got) {
 			t.Fatalf("again: %v, then %v", got, again)
 		}
 	})
@@ -118,7 +118,7 @@ func TestRevocationsMerge(t *testing.T) {
 		if !slices.EqualFunc(one.Envelopes(), other.Envelopes(), bytes.Equal) {
 			t.Fatal("the order of facts matters")
 		}
-		for _, f := range one.Facts() {
+		for _, f := range one.All() {
 			n, _ := pki.ParseName(f.Name)
 			if !other.Revoked(f.Serial, n) {
 				t.Fatalf("%+v is not revoked", f)

@@ -43,8 +43,8 @@ func TestRefusedEnrolmentLeavesTheTokenUnused(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stored pki.StoredToken
-	if err := json.Unmarshal(e.Value, &stored); err != nil || len(stored.Spent) != 0 {
-		t.Errorf("the token has the uses %v: %v", stored.Spent, err)
+	if err := json.Unmarshal(e.Value, &stored); err != nil || len(stored.TokenUses) != 0 {
+		t.Errorf("the token has the uses %v: %v", stored.TokenUses, err)
 	}
 	for _, name := range []string{"", "a b", "a/b"} {
 		_, err := s.registrar.Enrol(t.Context(), pki.EnrolmentFor(t, token, name), loopback())

@@ -82,7 +82,7 @@ func (r *Registrar) free(ctx context.Context, name string, h holder, now time.Ti
 }
 
 // answer returns a certificate, or its refusal, depending on the standing of the target.
-func (r *Registrar) answer(ctx context.Context, t entry[fleet.Target], public crypto.PublicKey, n Noted) (Answer, error) {
+func (r *Registrar) answer(ctx context.Context, t entry[fleet.Target], public crypto.PublicKey, n AuditRecord) (Answer, error) {
 	a := Answer{Format: answerFormat, ID: t.value.ID, Name: t.value.Name, Now: r.Now().UnixNano()}
 	switch t.value.Standing {
 	case fleet.Active:
@@ -145,9 +145,9 @@ func (r *Registrar) believed(ctx context.Context, a Answer) (Answer, error) {
 		return Answer{}, err
 	}
 	a.Authorities, a.Signers = string(EncodeCertificates(authority)), string(EncodeCertificates(signers...))
-	a.Hubs, a.Buses = r.Hubs, r.Buses
+	a.HubURLs, a.BusURLs = r.HubURLs, r.BusURLs
 	if r.Addresses != nil {
-		a.Hubs, a.Buses = r.Addresses()
+		a.HubURLs, a.BusURLs = r.Addresses()
 	}
 	if r.Revocations != nil {
 		a.Revocations, a.Known = r.Revocations.Envelopes(), r.Revocations.Digest()
@@ -163,11 +163,11 @@ func (r *Registrar) signers(ctx context.Context) ([]*x509.Certificate, error) {
 	return []*x509.Certificate{own}, err
 }
 
-func (r *Registrar) note(ctx context.Context, n Noted) error {
-	if r.Note == nil {
+func (r *Registrar) note(ctx context.Context, n AuditRecord) error {
+	if r.Audit == nil {
 		return nil
 	}
-	if err := r.Note(ctx, n); err != nil {
+	if err := r.Audit(ctx, n); err != nil {
 		return fmt.Errorf("cannot do this without a record in the audit log: %w", err)
 	}
 	return nil

@@ -23,35 +23,35 @@ const DefaultGrace = 30 * 24 * time.Hour
 type Registrar struct {
 	Hub         *Hub
 	Revocations *Revocations
-	// Tokens has StoredToken by ID, Targets fleet.Target by ID, Facts revocations by
+	// Tokens has StoredToken by ID, Targets fleet.Target by ID, RevocationStore revocations by
 	// Revocation.Key. Names has the owners of names, under "name/NAME", and the targets that were
 	// offline for too long, under "away/ID"; it may be a store with other content.
-	Tokens, Targets, Facts, Names fleet.Store
+	Tokens, Targets, RevocationStore, Names fleet.Store
 	// Now is the hub's clock.
 	Now func() time.Time
 	// Signers returns the certificates of all hubs' signing keys, including this hub's; nil returns
 	// only this hub's.
 	Signers func(ctx context.Context) ([]*x509.Certificate, error)
-	// Hubs and Buses are the URLs of hubs for agents. Addresses returns them instead if it is set.
-	Hubs, Buses []string
-	Addresses   func() (hubs, buses []string)
+	// HubURLs and BusURLs are the URLs of hubs for agents. Addresses returns them instead if it is set.
+	HubURLs, BusURLs []string
+	Addresses        func() (hubs, buses []string)
 	// Grace is DefaultGrace when 0.
 	Grace time.Duration
-	// Note is called for each certificate and each change of a standing before it takes effect, for
+	// Audit is called for each certificate and each change of a standing before it takes effect, for
 	// the audit log. If it returns an error, the operation is refused. nil records nothing.
-	Note func(ctx context.Context, n Noted) error
+	Audit func(ctx context.Context, n AuditRecord) error
 	// Limit limits failures by address; nil means no limit.
 	Limit *Limit
 
 	renewals, tellings pace
 }
 
-// Noted is a record for the audit log.
-type Noted struct {
-	By     string // "token ID", "target ID", or the user who changed a standing
-	What   string // "enrol", "renew", "standing", "token", "revoke"
-	Target fleet.TargetID
-	Text   string
+// AuditRecord is a record for the audit log.
+type AuditRecord struct {
+	By        string // "token ID", "target ID", or the user who changed a standing
+	Operation string // "enrol", "renew", "standing", "token", "revoke"
+	Target    fleet.TargetID
+	Text      string
 }
 
 // Enrolment is the request of a host to enrol.
@@ -80,8 +80,8 @@ type Answer struct {
 	Certificates string   `json:"certificates,omitempty"`
 	Authorities  string   `json:"authorities,omitempty"`
 	Signers      string   `json:"signers,omitempty"`
-	Hubs         []string `json:"hubs,omitempty"`
-	Buses        []string `json:"buses,omitempty"`
+	HubURLs      []string `json:"hubs,omitempty"`
+	BusURLs      []string `json:"buses,omitempty"`
 	Revocations  [][]byte `json:"revocations,omitempty"`
 	// Known is Revocations.Digest of the hub. A target with more revocations sends them.
 	Known string `json:"known,omitempty"`
@@ -127,7 +127,7 @@ func (r *Registrar) Enrol(ctx context.Context, e Enrolment, from netip.Addr) (An
 	if err != nil {
 		return Answer{}, err
 	}
-	return r.answer(ctx, target, public, Noted{By: "token " + token.ID, What: "enrol", Target: id})
+	return r.answer(ctx, target, public, AuditRecord{By: "token " + token.ID, Operation: "enrol", Target: id})
 }
 
 func isUnknown(err error) bool {

@@ -47,7 +47,7 @@ func (r *Registrar) renew(ctx context.Context, p Peer) (Answer, error) {
 	if t, err = r.away(ctx, t, p, now); err != nil {
 		return Answer{}, err
 	}
-	return r.answer(ctx, t, p.Certificate.PublicKey, Noted{By: "target " + p.Name.ID, What: "renew", Target: t.value.ID})
+	return r.answer(ctx, t, p.Certificate.PublicKey, AuditRecord{By: "target " + p.Name.ID, Operation: "renew", Target: t.value.ID})
 }
 
 // of returns the target of a certificate in the registry. The target must have the same key.
@@ -111,7 +111,7 @@ func (r *Registrar) away(ctx context.Context, t entry[fleet.Target], p Peer, now
 		return t, err
 	}
 	text := fmt.Sprintf("its certificate expired at %s", ended.UTC().Format(time.RFC3339))
-	if _, err := r.Stand(ctx, t.value.ID, fleet.Pending, "hub", text); err != nil {
+	if _, err := r.SetStanding(ctx, t.value.ID, fleet.Pending, "hub", text); err != nil {
 		return t, err
 	}
 	if err := store(ctx, r.Names, key, absence{p.Serial}, seen.rev); err != nil {
@@ -120,9 +120,9 @@ func (r *Registrar) away(ctx context.Context, t entry[fleet.Target], p Peer, now
 	return load[fleet.Target](ctx, r.Targets, string(t.value.ID))
 }
 
-// mayStand returns true if a standing may change from one value to another. Retired and Revoked are
+// mayChangeStanding returns true if a standing may change from one value to another. Retired and Revoked are
 // permanent: the host can enrol again as another target.
-func mayStand(from, to fleet.Standing) bool {
+func mayChangeStanding(from, to fleet.Standing) bool {
 	switch from {
 	case fleet.Pending, fleet.Active:
 		return to != "" && to != from
@@ -130,11 +130,11 @@ func mayStand(from, to fleet.Standing) bool {
 	return false
 }
 
-// Stand changes the standing of a target. Active approves a pending target. Retired and Revoked are
+// SetStanding changes the standing of a target. Active approves a pending target. Retired and Revoked are
 // permanent; a revocation is signed and stored before the standing changes. If the target has the
 // standing already, nothing changes, without an error. The caller must end the target's
 // connections.
-func (r *Registrar) Stand(ctx context.Context, id fleet.TargetID, to fleet.Standing, by, reason string) (fleet.Target, error) {
+func (r *Registrar) SetStanding(ctx context.Context, id fleet.TargetID, to fleet.Standing, by, reason string) (fleet.Target, error) {
 	for {
 		t, err := load[fleet.Target](ctx, r.Targets, string(id))
 		if err != nil {
@@ -146,11 +146,11 @@ func (r *Registrar) Stand(ctx context.Context, id fleet.TargetID, to fleet.Stand
 		if t.value.Standing == to {
 			return t.value, nil
 		}
-		if !mayStand(t.value.Standing, to) {
+		if !mayChangeStanding(t.value.Standing, to) {
 			return t.value, fmt.Errorf("cannot make the target %s %s: it is %s permanently. Enrol the host again with a new token",
 				id, to, t.value.Standing)
 		}
-		if err := r.note(ctx, Noted{By: by, What: "standing", Target: id, Text: string(to) + ": " + reason}); err != nil {
+		if err := r.note(ctx, AuditRecord{By: by, Operation: "standing", Target: id, Text: string(to) + ": " + reason}); err != nil {
 			return t.value, err
 		}
 		if to == fleet.Retired || to == fleet.Revoked {

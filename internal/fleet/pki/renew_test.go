@@ -66,7 +66,7 @@ func TestRenewalKeepsWhatIsKnown(t *testing.T) {
 	s.clock.forward(16 * time.Hour)
 	later := s.clock.now().Add(100 * year).UnixNano()
 	known := pki.Known{MinimumTime: later, Revocations: [][]byte{[]byte("learned meanwhile")}}
-	c.Keep = func(change func(pki.Known) pki.Known) error {
+	c.UpdateKnown = func(change func(pki.Known) pki.Known) error {
 		known = change(known)
 		return nil
 	}
@@ -115,7 +115,7 @@ func TestStolenCertificate(t *testing.T) {
 	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), stolen.TLS(nil, s.clock.now, nil)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.registrar.Stand(t.Context(), stolen.ID, fleet.Revoked, "ada", "the laptop is gone"); err != nil {
+	if _, err := s.registrar.SetStanding(t.Context(), stolen.ID, fleet.Revoked, "ada", "the laptop is gone"); err != nil {
 		t.Fatal(err)
 	}
 	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), stolen.TLS(nil, s.clock.now, nil)); !errors.Is(err, pki.ErrRevoked) {
@@ -191,7 +191,7 @@ func TestExpiredCertificates(t *testing.T) {
 	if got := s.target(i.ID); got.Standing != fleet.Pending {
 		t.Errorf("it is %s", got.Standing)
 	}
-	if _, err := s.registrar.Stand(t.Context(), i.ID, fleet.Active, "ada", "it was in the cellar"); err != nil {
+	if _, err := s.registrar.SetStanding(t.Context(), i.ID, fleet.Active, "ada", "it was in the cellar"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Renew(t.Context(), nil); err != nil {
@@ -222,11 +222,11 @@ func TestLostRegistry(t *testing.T) {
 func TestNoNoteNoDeed(t *testing.T) {
 	s := newSite(t, "acme")
 	i := s.enrolled(s.host(), "web1")
-	s.registrar.Note = func(_ context.Context, n pki.Noted) error { return errors.New("the disk is full") }
-	if _, err := s.registrar.Stand(t.Context(), i.ID, fleet.Retired, "ada", ""); err == nil {
+	s.registrar.Audit = func(_ context.Context, n pki.AuditRecord) error { return errors.New("the disk is full") }
+	if _, err := s.registrar.SetStanding(t.Context(), i.ID, fleet.Retired, "ada", ""); err == nil {
 		t.Error("a target is retired, and nobody noted it")
 	}
-	if got := s.target(i.ID); got.Standing != fleet.Active || len(s.registrar.Revocations.Facts()) != 0 {
+	if got := s.target(i.ID); got.Standing != fleet.Active || len(s.registrar.Revocations.All()) != 0 {
 		t.Errorf("it is %s", got.Standing)
 	}
 	if _, err := s.host().Enrol(t.Context(), s.url, s.token(nil), "web2"); err == nil || !strings.Contains(err.Error(), "Retry later") {
@@ -319,7 +319,7 @@ func TestEnrolAgainElsewhere(t *testing.T) {
 	if err := c.Directory.SaveKnown(pki.Known{MinimumTime: start().Add(5 * year).UnixNano(), Revocations: [][]byte{[]byte("x")}}); err != nil {
 		t.Fatal(err)
 	}
-	c.Again = true
+	c.Reenrol = true
 	is, err := c.Enrol(t.Context(), other.url, other.token(nil), "web1")
 	if err != nil || is.ID == was.ID || is.Fleet != "zeta" {
 		t.Fatalf("%+v, %v", is, err)

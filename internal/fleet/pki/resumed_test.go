@@ -47,23 +47,23 @@ func TestResumed(t *testing.T) {
 	trust.Paths = &pki.Paths{}
 	server := trust.ServerTLS(s.hub.TLS, s.clock.now)
 	known := &pki.Revocations{}
-	connect := func() (bool, error) { return greeted(t, server, i.Resumed(known, s.clock.now, nil)) }
+	connect := func() (bool, error) { return greeted(t, server, i.ResumingTLS(known, s.clock.now, nil)) }
 	for n, want := range []bool{false, true, true} {
 		if resumed, err := connect(); err != nil || resumed != want {
 			t.Fatalf("connection %d: resumed %t, %v", n, resumed, err)
 		}
 	}
 	other := s.enrolled(s.host(), "web2")
-	if resumed, err := greeted(t, server, other.Resumed(known, s.clock.now, nil)); err != nil || resumed {
+	if resumed, err := greeted(t, server, other.ResumingTLS(known, s.clock.now, nil)); err != nil || resumed {
 		t.Errorf("another target: resumed %t, %v", resumed, err)
 	}
-	if _, err := s.registrar.Stand(t.Context(), i.ID, fleet.Revoked, "ada", "stolen"); err != nil {
+	if _, err := s.registrar.SetStanding(t.Context(), i.ID, fleet.Revoked, "ada", "stolen"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := connect(); err == nil {
 		t.Error("a revoked target goes on with its session")
 	}
-	if resumed, err := greeted(t, server, other.Resumed(known, s.clock.now, nil)); err != nil || !resumed {
+	if resumed, err := greeted(t, server, other.ResumingTLS(known, s.clock.now, nil)); err != nil || !resumed {
 		t.Errorf("another target: resumed %t, %v", resumed, err)
 	}
 	name, err := s.hub.Name()
@@ -77,7 +77,7 @@ func TestResumed(t *testing.T) {
 	if _, err := known.Add(fact, fleet.KeysOf(publicOf(s.hub.SigningKey()))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := greeted(t, server, other.Resumed(known, s.clock.now, nil)); err == nil {
+	if _, err := greeted(t, server, other.ResumingTLS(known, s.clock.now, nil)); err == nil {
 		t.Error("a target goes on with the session of a hub that is revoked")
 	}
 }
@@ -97,7 +97,7 @@ func TestResumedAndRenewed(t *testing.T) {
 		return looked(cs)
 	}
 	for range 2 {
-		if _, err := greeted(t, server, i.Resumed(nil, s.clock.now, nil)); err != nil || shown != pki.SerialOf(i.Certificate()) {
+		if _, err := greeted(t, server, i.ResumingTLS(nil, s.clock.now, nil)); err != nil || shown != pki.SerialOf(i.Certificate()) {
 			t.Fatalf("%s, %v", shown, err)
 		}
 	}
@@ -106,7 +106,8 @@ func TestResumedAndRenewed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if resumed, err := greeted(t, server, next.Resumed(nil, s.clock.now, nil)); err != nil || resumed || shown != pki.SerialOf(next.Certificate()) {
+	if resumed, err := greeted(t, server, next.ResumingTLS(nil, s.clock.now,
+		nil)); err != nil || resumed || shown != pki.SerialOf(next.Certificate()) {
 		t.Errorf("resumed %t with %s, %v", resumed, shown, err)
 	}
 }

@@ -199,8 +199,8 @@ func (s *Revocations) has(envelope []byte) bool {
 	return s.exact[string(envelope)]
 }
 
-// Facts returns the revocations, sorted by Key.
-func (s *Revocations) Facts() []Revocation {
+// All returns the revocations, sorted by Key.
+func (s *Revocations) All() []Revocation {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	var out []Revocation

@@ -67,7 +67,8 @@ func newRegistrar(t *testing.T) (*Registrar, *CA) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Registrar{Hub: h, Revocations: &Revocations{}, Tokens: shelf{}, Targets: shelf{}, Facts: shelf{}, Names: shelf{}, Now: func() time.Time { return rulesNow }}, a
+	return &Registrar{Hub: h, Revocations: &Revocations{}, Tokens: shelf{}, Targets: shelf{}, RevocationStore: shelf{},
+		Names: shelf{}, Now: func() time.Time { return rulesNow }}, a
 }
 
 // TestWhatCannotBeNotedIsNotDone: each change is refused if it cannot be recorded in the audit log,
@@ -88,17 +89,17 @@ func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state := func() string { return fmt.Sprint(r.Tokens, r.Targets, r.Facts, r.Names, r.Revocations.Facts()) }
+	state := func() string { return fmt.Sprint(r.Tokens, r.Targets, r.RevocationStore, r.Names, r.Revocations.All()) }
 	before, no := state(), errors.New("no log")
-	var noted []Noted
-	r.Note = func(_ context.Context, n Noted) error { noted = append(noted, n); return no }
+	var noted []AuditRecord
+	r.Audit = func(_ context.Context, n AuditRecord) error { noted = append(noted, n); return no }
 	for what, work := range map[string]func() error{
 		"a token":       func() error { _, err := r.CreateToken(t.Context(), terms, "ada"); return err },
 		"a withdrawal":  func() error { return r.WithdrawToken(t.Context(), kept.ID, "ada") },
-		"a standing":    func() error { _, err := r.Stand(t.Context(), id, fleet.Retired, "ada", "old"); return err },
+		"a standing":    func() error { _, err := r.SetStanding(t.Context(), id, fleet.Retired, "ada", "old"); return err },
 		"another hub":   func() error { return r.Withdraw(t.Context(), "hub2", nil, "ada", "lost") },
 		"no such token": func() error { return r.WithdrawToken(t.Context(), "none", "ada") },
-		"no target":     func() error { _, err := r.Stand(t.Context(), "y", fleet.Retired, "ada", ""); return err },
+		"no target":     func() error { _, err := r.SetStanding(t.Context(), "y", fleet.Retired, "ada", ""); return err },
 	} {
 		noted = nil
 		err := work()
@@ -108,20 +109,21 @@ func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
 		}
 	}
 	noted = nil
-	if got, err := r.Stand(t.Context(), id, fleet.Active, "ada", ""); err != nil || got.Name != "web1" || len(noted) > 0 {
+	if got, err := r.SetStanding(t.Context(), id, fleet.Active, "ada", ""); err != nil || got.Name != "web1" || len(noted) > 0 {
 		t.Errorf("the same standing: %+v, %v, %v", got, err, noted)
 	}
-	r.Note = nil
+	r.Audit = nil
 	if err := r.WithdrawToken(t.Context(), kept.ID, "ada"); err != nil || r.WithdrawToken(t.Context(), kept.ID, "ada") != nil {
 		t.Error(err)
 	}
 	if _, err := r.token(t.Context(), "none"); !isUnknown(err) {
 		t.Errorf("%v", err)
 	}
-	if got, err := r.Stand(t.Context(), id, fleet.Retired, "ada", "old"); err != nil || got.Standing != fleet.Retired || got.By != "ada" || len(r.Revocations.Facts()) != 1 {
+	if got, err := r.SetStanding(t.Context(), id, fleet.Retired, "ada",
+		"old"); err != nil || got.Standing != fleet.Retired || got.By != "ada" || len(r.Revocations.All()) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := r.Stand(t.Context(), id, fleet.Active, "ada", ""); err == nil || got.Standing != fleet.Retired {
+	if got, err := r.SetStanding(t.Context(), id, fleet.Active, "ada", ""); err == nil || got.Standing != fleet.Retired {
 		t.Errorf("a retired target comes back: %+v", got)
 	}
 }

@@ -35,7 +35,7 @@ func leaks(text string, token pki.Token) bool {
 func TestSecretsOfTokens(t *testing.T) {
 	s := newSite(t, "acme")
 	var noted bytes.Buffer
-	s.registrar.Note = func(_ context.Context, n pki.Noted) error { fmt.Fprintf(&noted, "%+v\n", n); return nil }
+	s.registrar.Audit = func(_ context.Context, n pki.AuditRecord) error { fmt.Fprintf(&noted, "%+v\n", n); return nil }
 	unknown := s.token(nil)
 	unknown.ID = "aaaaaaaa"
 	tokens := []pki.Token{

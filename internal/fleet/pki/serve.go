@@ -76,9 +76,9 @@ func (r *Registrar) ServeRenew(w http.ResponseWriter, q *http.Request) {
 	answer(w, a, err)
 }
 
-// ServeFacts handles POST /v1/facts: a target sends revocations that the hub does not have, as a
+// ServeRevocations handles POST /v1/facts: a target sends revocations that the hub does not have, as a
 // Renewal. The answer is 204.
-func (r *Registrar) ServeFacts(w http.ResponseWriter, q *http.Request) {
+func (r *Registrar) ServeRevocations(w http.ResponseWriter, q *http.Request) {
 	trust, err := r.Hub.Trust(r.Revocations)
 	if err != nil {
 		answer(w, Answer{}, err)
@@ -93,7 +93,7 @@ func (r *Registrar) ServeFacts(w http.ResponseWriter, q *http.Request) {
 	}
 	had, err := readRenewal(w, q, maxFacts)
 	if err == nil {
-		err = r.Take(q.Context(), had.Revocations)
+		err = r.AcceptRevocations(q.Context(), had.Revocations)
 	}
 	if err != nil {
 		answer(w, Answer{}, err)
@@ -120,7 +120,7 @@ type Renewal struct {
 	// Known is Revocations.Digest of the target. The hub sends its revocations only if its own
 	// digest is different.
 	Known string `json:"known,omitempty"`
-	// Revocations are for ServeFacts.
+	// Revocations are for ServeRevocations.
 	Revocations [][]byte `json:"revocations,omitempty"`
 }
 

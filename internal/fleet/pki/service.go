@@ -107,9 +107,9 @@ func (k ServiceKey) Encode() ([]byte, error) { return encodeKeys(k.key) }
 // Request returns a certificate request. It contains no names.
 func (k ServiceKey) Request() ([]byte, error) { return newRequest(k.key) }
 
-// Take parses a chain of a service certificate and its issuer's. It verifies that the certificate
+// ParseChain parses a chain of a service certificate and its issuer's. It verifies that the certificate
 // is of this key, for exactly these names, and valid; see VerifyService.
-func (k ServiceKey) Take(text []byte, names []string, authorities []*x509.Certificate) ([]*x509.Certificate, error) {
+func (k ServiceKey) ParseChain(text []byte, names []string, authorities []*x509.Certificate) ([]*x509.Certificate, error) {
 	chain, err := ParseCertificates(text)
 	if err != nil {
 		return nil, err

@@ -124,20 +124,20 @@ func checkService(t *testing.T, s *Services, a *CA, names []string) {
 			t.Errorf("%s: believed", what)
 		}
 	}
-	if _, err := key.Take(EncodeCertificates(c, parent), names, roots); err != nil {
+	if _, err := key.ParseChain(EncodeCertificates(c, parent), names, roots); err != nil {
 		t.Error(err)
 	}
 	other, err := NewServiceKey()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := other.Take(EncodeCertificates(c, parent), names, roots); err == nil {
+	if _, err := other.ParseChain(EncodeCertificates(c, parent), names, roots); err == nil {
 		t.Error("taken for another key")
 	}
-	if _, err := key.Take(EncodeCertificates(c, parent), append(names, "b"), roots); err == nil {
+	if _, err := key.ParseChain(EncodeCertificates(c, parent), append(names, "b"), roots); err == nil {
 		t.Error("taken for other names")
 	}
-	if _, err := key.Take([]byte("x"), names, roots); err == nil || !strings.Contains(err.Error(), "cannot read certificates") {
+	if _, err := key.ParseChain([]byte("x"), names, roots); err == nil || !strings.Contains(err.Error(), "cannot read certificates") {
 		t.Errorf("%v", err)
 	}
 }

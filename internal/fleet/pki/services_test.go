@@ -88,21 +88,21 @@ func TestServiceCertificate(t *testing.T) {
 	}
 	text := pki.EncodeCertificates(c, parent)
 	roots := []*x509.Certificate{authority.Certificate()}
-	if _, err := key.Take(text, names, roots); err != nil {
+	if _, err := key.ParseChain(text, names, roots); err != nil {
 		t.Error(err)
 	}
 	for _, other := range [][]string{{"web3.example.org"}, {"2001:db8::1", "web4.example.org"}, nil} {
-		if _, err := key.Take(text, other, roots); err == nil {
+		if _, err := key.ParseChain(text, other, roots); err == nil {
 			t.Errorf("it is taken for %v", other)
 		}
 	}
 	if other, _ := pki.NewServiceKey(); true {
-		if _, err := other.Take(text, names, roots); err == nil {
+		if _, err := other.ParseChain(text, names, roots); err == nil {
 			t.Error("it is taken for another key")
 		}
 	}
 	if _, foreign := newServices(t); true {
-		if _, err := key.Take(text, names, []*x509.Certificate{foreign.Certificate()}); err == nil {
+		if _, err := key.ParseChain(text, names, []*x509.Certificate{foreign.Certificate()}); err == nil {
 			t.Error("it is taken of another authority")
 		}
 	}

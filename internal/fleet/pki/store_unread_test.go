@@ -25,7 +25,7 @@ func TestStoreThatCannotBeRead(t *testing.T) {
 	r, _ := newRegistrar(t)
 	r.Tokens, r.Targets = locked{}, locked{}
 	for what, err := range map[string]error{
-		"a standing":   func() error { _, err := r.Stand(t.Context(), "x", fleet.Retired, "ada", ""); return err }(),
+		"a standing":   func() error { _, err := r.SetStanding(t.Context(), "x", fleet.Retired, "ada", ""); return err }(),
 		"a withdrawal": r.WithdrawToken(t.Context(), "x", "ada"),
 		"a token":      func() error { _, err := r.token(t.Context(), "x"); return err }(),
 		"a name":       r.free(t.Context(), "web1", holder{"x", 0}, rulesNow),
@@ -54,7 +54,7 @@ func TestNoCertificateForABadEntry(t *testing.T) {
 		if err := store(t.Context(), r.Targets, string(id), target, 0); err != nil {
 			t.Fatal(err)
 		}
-		answer, err := r.answer(t.Context(), entry[fleet.Target]{target, 1}, key.Public(), Noted{})
+		answer, err := r.answer(t.Context(), entry[fleet.Target]{target, 1}, key.Public(), AuditRecord{})
 		kept, lerr := load[fleet.Target](t.Context(), r.Targets, string(id))
 		if (err == nil) != good || lerr != nil || len(kept.value.Serials) == 1 != good || (answer.Certificates == "") == good {
 			t.Errorf("%q: %+v, %v, %v", name, kept.value, err, lerr)

@@ -114,21 +114,25 @@ func TestLearn(t *testing.T) {
 	own := certs(signerOf(t, s.hub))
 	untouched := pki.Directory{FS: mem.NewFS(mem.Options{}), Dir: "/none"}
 	for what, same := range map[string]func() (*pki.Identity, error){
-		"what it knows": func() (*pki.Identity, error) { return untouched.Learn(i, i.Hubs, i.Buses, own) },
-		"no signers":    func() (*pki.Identity, error) { return untouched.Learn(i, i.Hubs, i.Buses, nil) },
-		"no hubs":       func() (*pki.Identity, error) { return untouched.Learn(i, nil, []string{"tls://b"}, own) },
-		"no buses":      func() (*pki.Identity, error) { return untouched.Learn(i, []string{"https://a"}, nil, own) },
+		"what it knows": func() (*pki.Identity, error) { return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, own) },
+		"no signers":    func() (*pki.Identity, error) { return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, nil) },
+		"no hubs":       func() (*pki.Identity, error) { return untouched.UpdateHubs(i, nil, []string{"tls://b"}, own) },
+		"no buses":      func() (*pki.Identity, error) { return untouched.UpdateHubs(i, []string{"https://a"}, nil, own) },
 		"another fleet": func() (*pki.Identity, error) {
-			return untouched.Learn(i, i.Hubs, i.Buses, certs(signerOf(t, other.hub)))
+			return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, certs(signerOf(t, other.hub)))
 		},
-		"another kind": func() (*pki.Identity, error) { return untouched.Learn(i, i.Hubs, i.Buses, certs(leafOf(t, second))) },
+		"another kind": func() (*pki.Identity, error) {
+			return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, certs(leafOf(t, second)))
+		},
 		"an issuer": func() (*pki.Identity, error) {
-			return untouched.Learn(i, i.Hubs, i.Buses, certs(issuerOf(t, second).Certificate()))
+			return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, certs(issuerOf(t, second).Certificate()))
 		},
 		"an authority": func() (*pki.Identity, error) {
-			return untouched.Learn(i, i.Hubs, i.Buses, certs(s.authority.Certificate()))
+			return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, certs(s.authority.Certificate()))
 		},
-		"its own target": func() (*pki.Identity, error) { return untouched.Learn(i, i.Hubs, i.Buses, certs(i.Certificate())) },
+		"its own target": func() (*pki.Identity, error) {
+			return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, certs(i.Certificate()))
+		},
 	} {
 		if got, err := same(); err != nil || got != i {
 			t.Errorf("%s: it learns %v, %v", what, got, err)
@@ -137,7 +141,7 @@ func TestLearn(t *testing.T) {
 	if _, err := untouched.Load(); !errors.Is(err, pki.ErrNoIdentity) {
 		t.Errorf("it wrote what it knows: %v", err)
 	}
-	if _, err := c.Directory.Learn(i, i.Hubs, i.Buses, []byte("-----BEGIN")); err == nil {
+	if _, err := c.Directory.UpdateHubs(i, i.HubURLs, i.BusURLs, []byte("-----BEGIN")); err == nil {
 		t.Error("it learns damaged signers")
 	}
 	for what, next := range map[string]struct {
@@ -145,16 +149,17 @@ func TestLearn(t *testing.T) {
 		signers     []byte
 		keys        int
 	}{
-		"a hub":    {[]string{"https://a", "https://b"}, i.Buses, own, 1},
-		"a bus":    {i.Hubs, []string{"tls://b"}, own, 1},
-		"a signer": {i.Hubs, i.Buses, certs(signerOf(t, second)), 2},
+		"a hub":    {[]string{"https://a", "https://b"}, i.BusURLs, own, 1},
+		"a bus":    {i.HubURLs, []string{"tls://b"}, own, 1},
+		"a signer": {i.HubURLs, i.BusURLs, certs(signerOf(t, second)), 2},
 	} {
-		got, err := c.Directory.Learn(i, next.hubs, next.buses, next.signers)
+		got, err := c.Directory.UpdateHubs(i, next.hubs, next.buses, next.signers)
 		if err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		kept, err := c.Directory.Load()
-		if err != nil || !slices.Equal(kept.Hubs, next.hubs) || !slices.Equal(kept.Buses, next.buses) || len(kept.Keys(nil, start(), time.Time{})) != next.keys || len(got.Keys(nil, start(), time.Time{})) != next.keys {
+		if err != nil || !slices.Equal(kept.HubURLs, next.hubs) || !slices.Equal(kept.BusURLs,
+			next.buses) || len(kept.Keys(nil, start(), time.Time{})) != next.keys || len(got.Keys(nil, start(), time.Time{})) != next.keys {
 			t.Errorf("%s: %+v, %v", what, kept, err)
 		}
 		for _, h := range []*pki.Hub{s.hub, second} {
@@ -287,7 +292,7 @@ func TestHubWithoutCertificates(t *testing.T) {
 	}
 	s := newSite(t, "acme")
 	id := s.enrolled(s.host(), "web1").ID
-	r := &pki.Registrar{Hub: h, Tokens: s.tokens, Targets: s.targets, Facts: s.facts, Names: s.names, Now: s.clock.now}
+	r := &pki.Registrar{Hub: h, Tokens: s.tokens, Targets: s.targets, RevocationStore: s.facts, Names: s.names, Now: s.clock.now}
 	enrolment := pki.EnrolmentFor(t, s.token(nil), "web2")
 	for what, do := range map[string]func() error{
 		"name":        func() error { _, err := h.Name(); return err },
@@ -306,9 +311,9 @@ func TestHubWithoutCertificates(t *testing.T) {
 			return err
 		},
 		"revoking":    func() error { return r.Revoke(t.Context(), pki.Revocation{Serial: "1"}) },
-		"retiring":    func() error { _, err := r.Stand(t.Context(), id, fleet.Retired, "ada", ""); return err },
+		"retiring":    func() error { _, err := r.SetStanding(t.Context(), id, fleet.Retired, "ada", ""); return err },
 		"withdrawing": func() error { return r.Withdraw(t.Context(), "hub2", nil, "ada", "") },
-		"facts":       func() error { return r.Take(t.Context(), nil) },
+		"facts":       func() error { return r.AcceptRevocations(t.Context(), nil) },
 	} {
 		if err := do(); !errors.Is(err, pki.ErrNoCertificates) {
 			t.Errorf("%s: %v", what, err)

@@ -8,15 +8,15 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// Own returns the certificate of this end. It is called for each connection, so that a renewed
+// OwnCertificate returns the certificate of this end. It is called for each connection, so that a renewed
 // certificate is used at once. It may be called from any goroutine.
-type Own func() (*tls.Certificate, error)
+type OwnCertificate func() (*tls.Certificate, error)
 
 // ServerTLS returns the TLS configuration of a hub's HTTPS server: TLS 1.3, and a client
 // certificate, if there is one, must be of a trusted target, user or hub. The expiry of the
 // certificate and a revoked issuer are ignored, since a target in this state renews its certificate
 // here. Handlers call PeerOf, which checks both.
-func (t Trust) ServerTLS(own Own, now func() time.Time) *tls.Config {
+func (t Trust) ServerTLS(own OwnCertificate, now func() time.Time) *tls.Config {
 	c := t.serving(own, now)
 	c.ClientAuth = tls.RequestClientCert
 	c.VerifyConnection = func(s tls.ConnectionState) error {
@@ -31,7 +31,7 @@ func (t Trust) ServerTLS(own Own, now func() time.Time) *tls.Config {
 
 // BusTLS returns the TLS configuration of a hub's bus: TLS 1.3, and a client certificate of a
 // trusted target or hub that has not expired.
-func (t Trust) BusTLS(own Own, now func() time.Time) *tls.Config {
+func (t Trust) BusTLS(own OwnCertificate, now func() time.Time) *tls.Config {
 	c := t.serving(own, now)
 	c.ClientAuth = tls.RequireAnyClientCert
 	c.VerifyConnection = func(s tls.ConnectionState) error {
@@ -43,7 +43,7 @@ func (t Trust) BusTLS(own Own, now func() time.Time) *tls.Config {
 
 // HubTLS returns the TLS configuration between hubs, in both directions: TLS 1.3, and both ends
 // present the certificate of a trusted hub that has not expired.
-func (t Trust) HubTLS(own Own, now func() time.Time) *tls.Config {
+func (t Trust) HubTLS(own OwnCertificate, now func() time.Time) *tls.Config {
 	c := t.serving(own, now)
 	c.ClientAuth = tls.RequireAnyClientCert
 	// As in ClientTLS, the host name is not verified.
@@ -56,7 +56,7 @@ func (t Trust) HubTLS(own Own, now func() time.Time) *tls.Config {
 	return c
 }
 
-func (t Trust) serving(own Own, now func() time.Time) *tls.Config {
+func (t Trust) serving(own OwnCertificate, now func() time.Time) *tls.Config {
 	pool := x509.NewCertPool()
 	for _, c := range t.Authorities {
 		pool.AddCert(c)
@@ -85,10 +85,10 @@ func (t Trust) TargetOf(s *tls.ConnectionState, now time.Time) (fleet.TargetID, 
 }
 
 // ClientTLS returns the TLS configuration of agents, users and hubs as clients of a hub, for HTTPS
-// and the bus: TLS 1.3, and the other end must be a hub that is trusted at Moment. A hub is
+// and the bus: TLS 1.3, and the other end must be a hub that is trusted at VerificationTime. A hub is
 // identified by its name in the fleet, not by its address. own is nil for a client without a
-// certificate. floor returns the minimum time of an agent (see Raise); nil means none.
-func (t Trust) ClientTLS(own Own, now, floor func() time.Time) *tls.Config {
+// certificate. floor returns the minimum time of an agent (see RaiseMinimumTime); nil means none.
+func (t Trust) ClientTLS(own OwnCertificate, now, floor func() time.Time) *tls.Config {
 	c := &tls.Config{
 		MinVersion: tls.VersionTLS13,
 		// The host name is not verified; VerifyConnection does the whole verification.
@@ -98,7 +98,7 @@ func (t Trust) ClientTLS(own Own, now, floor func() time.Time) *tls.Config {
 				_, err := t.Verify(nil, now(), HubKind)
 				return err
 			}
-			at, err := Moment(now(), minimumTimeOf(floor), s.PeerCertificates[0])
+			at, err := VerificationTime(now(), minimumTimeOf(floor), s.PeerCertificates[0])
 			if err == nil {
 				_, err = t.Verify(s.PeerCertificates, at, HubKind)
 			}

@@ -85,7 +85,8 @@ func TestTermsHaveBounds(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		token, stored, err := NewToken(terms, [32]byte{2}, "ada", now)
-		if (err == nil) != c.good || c.good && (stored.By != "ada" || stored.Made != now.Unix() || stored.ID != token.ID || token.Authority != [32]byte{2}) {
+		if (err == nil) != c.good || c.good && (stored.By != "ada" || stored.Created != now.Unix() ||
+			stored.ID != token.ID || token.Authority != [32]byte{2}) {
 			t.Errorf("%s: %+v, %v", name, stored, err)
 		}
 	}

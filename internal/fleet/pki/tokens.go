@@ -18,7 +18,7 @@ func (r *Registrar) CreateToken(ctx context.Context, terms Terms, by string) (To
 	if err != nil {
 		return Token{}, err
 	}
-	if err := r.note(ctx, Noted{By: by, What: "token", Text: fmt.Sprintf("made %s for %d uses", t, terms.Uses)}); err != nil {
+	if err := r.note(ctx, AuditRecord{By: by, Operation: "token", Text: fmt.Sprintf("made %s for %d uses", t, terms.Uses)}); err != nil {
 		return Token{}, err
 	}
 	if err := store(ctx, r.Tokens, t.ID, kept, 0); err != nil {
@@ -41,7 +41,7 @@ func (r *Registrar) WithdrawToken(ctx context.Context, id, by string) error {
 		if t.value.Withdrawn != 0 {
 			return nil
 		}
-		if err := r.note(ctx, Noted{By: by, What: "token", Text: "withdrew " + id}); err != nil {
+		if err := r.note(ctx, AuditRecord{By: by, Operation: "token", Text: "withdrew " + id}); err != nil {
 			return err
 		}
 		t.value.Withdrawn = r.Now().Unix()

@@ -167,7 +167,7 @@ func TestRequestsThatAreNotRead(t *testing.T) {
 	if w := ask("127.0.0.1:1", e); w.Code != 503 || w.Header().Get("Retry-After") != "60" {
 		t.Errorf("a hub that does not know its signers answers %d %s", w.Code, w.Body)
 	}
-	if err := s.registrar.Take(t.Context(), nil); err == nil || err.Error() != "no quorum" {
+	if err := s.registrar.AcceptRevocations(t.Context(), nil); err == nil || err.Error() != "no quorum" {
 		t.Errorf("a hub that does not know its signers takes facts: %v", err)
 	}
 	pending, err := json.Marshal(pki.EnrolmentFor(t, s.token(func(t *pki.Terms) { t.Approve = true }), "web3"))

@@ -26,7 +26,7 @@ func (r *Registrar) Withdraw(ctx context.Context, hub string, signer *x509.Certi
 		}
 	}
 	name := Name{own.Fleet, HubKind, hub}
-	if err := r.note(ctx, Noted{By: by, What: "revoke", Text: name.String() + ": " + reason}); err != nil {
+	if err := r.note(ctx, AuditRecord{By: by, Operation: "revoke", Text: name.String() + ": " + reason}); err != nil {
 		return err
 	}
 	return r.Revoke(ctx, Revocation{Name: name.String(), By: by, Reason: reason})
@@ -56,7 +56,7 @@ func (r *Registrar) certifyFacts(ctx context.Context, signer *x509.Certificate) 
 		if err != nil {
 			return err
 		}
-		if _, err := r.Facts.Put(ctx, fact.Key(), again); err != nil {
+		if _, err := r.RevocationStore.Put(ctx, fact.Key(), again); err != nil {
 			return err
 		}
 		if _, err := r.Revocations.Add(again, keys); err != nil {

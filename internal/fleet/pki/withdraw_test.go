@@ -16,8 +16,8 @@ func (s *site) beside(id string) *site {
 	o := *s
 	o.hub = newHub(s.t, s.authority, id)
 	r := &pki.Registrar{
-		Hub: o.hub, Revocations: &pki.Revocations{}, Tokens: s.tokens, Targets: s.targets, Facts: s.facts, Names: s.names,
-		Now: s.clock.now, Hubs: s.registrar.Hubs, Buses: s.registrar.Buses,
+		Hub: o.hub, Revocations: &pki.Revocations{}, Tokens: s.tokens, Targets: s.targets, RevocationStore: s.facts, Names: s.names,
+		Now: s.clock.now, HubURLs: s.registrar.HubURLs, BusURLs: s.registrar.BusURLs,
 	}
 	o.registrar = r
 	mux := http.NewServeMux()
@@ -45,10 +45,11 @@ func TestWithdrawHub(t *testing.T) {
 	host := s.host()
 	theirs := other.enrolled(host, "web1")
 	bad := other.enrolled(s.host(), "web2")
-	if _, err := other.registrar.Stand(t.Context(), bad.ID, fleet.Revoked, "ada", ""); err != nil {
+	if _, err := other.registrar.SetStanding(t.Context(), bad.ID, fleet.Revoked, "ada", ""); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.registrar.Take(t.Context(), other.registrar.Revocations.Envelopes()); err == nil && len(s.registrar.Revocations.Facts()) != 0 {
+	if err := s.registrar.AcceptRevocations(t.Context(),
+		other.registrar.Revocations.Envelopes()); err == nil && len(s.registrar.Revocations.All()) != 0 {
 		t.Error("a fact of a hub that is not known is believed")
 	}
 	for _, e := range other.registrar.Revocations.Envelopes() {
@@ -76,7 +77,7 @@ func TestWithdrawHub(t *testing.T) {
 		}
 	}
 	if !fresh.Revoked("", pki.Name{Fleet: "acme", Kind: pki.TargetKind, ID: string(bad.ID)}) || !fresh.Revoked("", pki.Name{Fleet: "acme", Kind: pki.IssuerKind, ID: "hub2"}) {
-		t.Errorf("a newcomer knows %v", fresh.Facts())
+		t.Errorf("a newcomer knows %v", fresh.All())
 	}
 	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), theirs.TLS(nil, s.clock.now, nil)); !errors.Is(err, pki.ErrRevoked) {
 		t.Errorf("the bus: %v", err)
@@ -86,7 +87,8 @@ func TestWithdrawHub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := host.Directory.Learn(text, []string{s.url}, []string{"tls://127.0.0.1:4222"}, pki.EncodeCertificates(signerOf(t, s.hub))); err != nil {
+	if _, err := host.Directory.UpdateHubs(text, []string{s.url}, []string{"tls://127.0.0.1:4222"},
+		pki.EncodeCertificates(signerOf(t, s.hub))); err != nil {
 		t.Fatal(err)
 	}
 	next, err := host.Renew(t.Context(), nil)

@@ -139,7 +139,7 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 	if err := makeDirectory(files, agentDir); err != nil {
 		return err
 	}
-	client := pki.Client{Directory: pki.Directory{FS: files, Dir: joined.IdentityDir(agentDir)}, Now: s.app.Now, Again: f.again}
+	client := pki.Client{Directory: pki.Directory{FS: files, Dir: joined.IdentityDir(agentDir)}, Now: s.app.Now, Reenrol: f.again}
 	id, err := client.Enrol(ctx, f.hub, token, f.name)
 	if errors.Is(err, pki.ErrPending) {
 		return withHint(err, "After an operator approves it, run the same command again")
@@ -151,7 +151,7 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 		return err
 	}
 	if s.json {
-		return s.document(agentDoc{Format: agentFormat, ID: id.ID, Name: id.Name, Fleet: id.Fleet, Hubs: id.Hubs})
+		return s.document(agentDoc{Format: agentFormat, ID: id.ID, Name: id.Name, Fleet: id.Fleet, Hubs: id.HubURLs})
 	}
 	s.printf("%s is the target %s of the fleet %s.\nStart its agent: systemctl enable --now fettle-agent\n", id.Name, id.ID, id.Fleet)
 	return nil

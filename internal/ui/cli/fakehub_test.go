@@ -149,7 +149,7 @@ func cmdSilent(ts *testscript.TestScript, _ bool, _ []string) {
 }
 
 // joinHub makes the directory of a hub as the binary does.
-func joinHub(ctx context.Context, j hub.Joining) (hub.Settings, error) {
+func joinHub(ctx context.Context, j hub.JoinOptions) (hub.Settings, error) {
 	files, err := local.Open("/", local.Options{})
 	if err != nil {
 		return hub.Settings{}, err

@@ -98,7 +98,7 @@ func (s *session) hubJoin(ctx context.Context, at, file string, f hubFlags) erro
 		return err
 	}
 	defer s.whileWaiting("waiting for an answer of the hub at " + at + ", which this hub joins")()
-	set, err := s.app.Hub.Join(ctx, hub.Joining{Birth: b, At: strings.TrimSuffix(at, "/"), Token: string(token)})
+	set, err := s.app.Hub.Join(ctx, hub.JoinOptions{InitOptions: b, URL: strings.TrimSuffix(at, "/"), Token: string(token)})
 	if errors.Is(err, hub.ErrExists) {
 		return withHint(err, "Run it: fettle hub run --dir "+b.Dir)
 	}
@@ -106,7 +106,7 @@ func (s *session) hubJoin(ctx context.Context, at, file string, f hubFlags) erro
 		return err
 	}
 	if s.json {
-		return s.document(hubDoc{Format: "fettle.hub/1", Dir: b.Dir, Fleet: set.Fleet, Name: set.Name, Hubs: set.Hubs, Buses: set.Buses})
+		return s.document(hubDoc{Format: "fettle.hub/1", Dir: b.Dir, Fleet: set.Fleet, Name: set.Name, Hubs: set.HubURLs, Buses: set.BusURLs})
 	}
 	fmt.Fprintf(s.app.Stdout, `%s is a hub of %s, in %s.
 
@@ -116,7 +116,7 @@ func (s *session) hubJoin(ctx context.Context, at, file string, f hubFlags) erro
 Next:
   %s
   fettle hub list
-`, set.Name, set.Fleet, b.Dir, set.Hubs[0], set.Buses[0], startHub(b.Dir))
+`, set.Name, set.Fleet, b.Dir, set.HubURLs[0], set.BusURLs[0], startHub(b.Dir))
 	return nil
 }
 
@@ -156,7 +156,7 @@ func retireHub(ctx context.Context, s *session, names []string, r document.HubRe
 		if err != nil {
 			return err
 		}
-		names = []string{page.Seen}
+		names = []string{page.AnsweredBy}
 	}
 	if err := askBefore(ctx, s, yes, "Retire the hub "+names[0]+"?"); err != nil {
 		return err

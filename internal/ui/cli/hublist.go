@@ -37,21 +37,21 @@ func (s *session) showHubs(p document.HubPage) {
 	for _, h := range p.Hubs {
 		is := "away"
 		switch {
-		case h.Here && h.Current:
+		case h.Reachable && h.Current:
 			is = "connected"
-		case h.Here:
+		case h.Reachable:
 			is = fmt.Sprintf("connected, %d behind", h.Lag)
 		}
 		var does []string
-		if h.Leads {
+		if h.Leader {
 			does = append(does, "leader")
 		}
 		if h.Authority {
 			does = append(does, "CA key")
 		}
 		at := ""
-		if len(h.Hubs) > 0 {
-			at = h.Hubs[0]
+		if len(h.HubURLs) > 0 {
+			at = h.HubURLs[0]
 		}
 		rows = append(rows, []string{h.Name, is, cmp.Or(strings.Join(does, ", "), "-"), s.ago(h.Joined), at})
 	}
@@ -60,7 +60,7 @@ func (s *session) showHubs(p document.HubPage) {
 		if h.Authority {
 			does = "CA key"
 		}
-		rows = append(rows, []string{h.Name, "lost", does, s.ago(h.Joined), strings.Join(h.Hubs[:min(1, len(h.Hubs))], "")})
+		rows = append(rows, []string{h.Name, "lost", does, s.ago(h.Joined), strings.Join(h.HubURLs[:min(1, len(h.HubURLs))], "")})
 	}
 	s.style().Table(s.app.Stdout, []string{"HUB", "STATE", "DUTIES", "SINCE", "ADDRESS"}, rows)
 	s.printf("\n%s\n", assurance(p))
@@ -83,10 +83,10 @@ func assurance(p document.HubPage) string {
 		state = "Some data does not have all of its copies yet."
 	}
 	switch {
-	case p.Spare == 1:
+	case p.ToleratedFailures == 1:
 		return state + " One hub can fail without an interruption."
-	case p.Spare > 1:
-		return state + fmt.Sprintf(" %d hubs can fail without an interruption.", p.Spare)
+	case p.ToleratedFailures > 1:
+		return state + fmt.Sprintf(" %d hubs can fail without an interruption.", p.ToleratedFailures)
 	case len(p.Hubs) == 2:
 		return state + " If one hub is unavailable, nothing can be changed, and agents continue with their assignments. A third hub prevents this."
 	}
@@ -105,10 +105,10 @@ func natsAssurance(p document.HubPage) string {
 		state = "All data is stored on one server of the NATS cluster. If that server is unavailable, nothing can be changed, and agents continue with their assignments."
 	}
 	switch {
-	case p.Spare == 0:
+	case p.ToleratedFailures == 0:
 		return state + " There is no other hub: if this hub is unavailable, agents continue with their assignments."
-	case p.Spare == 1:
+	case p.ToleratedFailures == 1:
 		return state + " One hub can fail without an interruption."
 	}
-	return state + fmt.Sprintf(" %d hubs can fail without an interruption.", p.Spare)
+	return state + fmt.Sprintf(" %d hubs can fail without an interruption.", p.ToleratedFailures)
 }

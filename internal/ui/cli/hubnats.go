@@ -50,7 +50,7 @@ func withdrawn(p document.HubPage) string {
 }
 
 // storedAt describes where a new hub stores its data.
-func storedAt(b hub.Birth) string {
+func storedAt(b hub.InitOptions) string {
 	if len(b.NatsSettings.URLs) == 0 {
 		return "in that directory"
 	}

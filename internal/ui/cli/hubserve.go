@@ -34,9 +34,9 @@ type Hub struct {
 	// the chain of the error about a service of root.
 	RunAs func(dir, socket string) error
 	// Init makes one, see hub.Init; it gives the digest of the authority.
-	Init func(b hub.Birth) ([32]byte, error)
+	Init func(b hub.InitOptions) ([32]byte, error)
 	// Join makes one of a fleet that there is, see hub.Join.
-	Join func(ctx context.Context, j hub.Joining) (hub.Settings, error)
+	Join func(ctx context.Context, j hub.JoinOptions) (hub.Settings, error)
 	// Serving notifies the service manager, if there is one, that the hub serves, or that it stopped
 	// serving and tries again. The service is not active before the first call.
 	Serving func(serves bool)
@@ -157,7 +157,8 @@ func (s *session) hubInit(f hubFlags) error {
 	}
 	authority := "sha256:" + hex.EncodeToString(digest[:])
 	if s.json {
-		return s.document(hubDoc{Format: "fettle.hub/1", Dir: b.Dir, Fleet: b.Fleet, Name: b.Name, Authority: authority, Hubs: b.Hubs, Buses: b.Buses})
+		return s.document(hubDoc{Format: "fettle.hub/1", Dir: b.Dir, Fleet: b.Fleet, Name: b.Name, Authority: authority,
+			Hubs: b.HubURLs, Buses: b.BusURLs})
 	}
 	fmt.Fprintf(s.app.Stdout, `%s is the hub of %s, in %s.
 
@@ -171,7 +172,8 @@ Next:
   %s
   fettle token create --uses 10
   fettle agent enrol --hub %s        on each host, with the token
-`, b.Name, b.Fleet, b.Dir, authority, b.Hubs[0], b.Buses[0], cmp.Or(b.Repository.URL, "none yet"), storedAt(b), startHub(b.Dir), b.Hubs[0])
+`, b.Name, b.Fleet, b.Dir, authority, b.HubURLs[0], b.BusURLs[0], cmp.Or(b.Repository.URL, "none yet"), storedAt(b),
+		startHub(b.Dir), b.HubURLs[0])
 	return nil
 }
 
@@ -187,32 +189,32 @@ type hubDoc struct {
 }
 
 // birth returns the settings of a new hub from the flags.
-func (s *session) birth(f hubFlags) (hub.Birth, error) {
+func (s *session) birth(f hubFlags) (hub.InitOptions, error) {
 	host, err := s.app.Hostname()
 	if err != nil && (f.name == "" || len(f.addresses) == 0) {
-		return hub.Birth{}, withHint(fmt.Errorf("cannot determine the name of this host: %w", err), "Set --name and --address")
+		return hub.InitOptions{}, withHint(fmt.Errorf("cannot determine the name of this host: %w", err), "Set --name and --address")
 	}
 	dir, err := filepath.Abs(f.dir)
 	if err != nil {
-		return hub.Birth{}, err
+		return hub.InitOptions{}, err
 	}
 	addresses := f.addresses
 	if len(addresses) == 0 {
 		addresses = []string{host}
 	}
 	short, _, _ := strings.Cut(host, ".")
-	b := hub.Birth{Dir: dir, Hosts: addresses, Now: s.app.Now(), Settings: hub.Settings{
+	b := hub.InitOptions{Dir: dir, Hosts: addresses, Now: s.app.Now(), Settings: hub.Settings{
 		Fleet: f.fleet, Name: cmp.Or(f.name, short), API: f.api, Bus: f.bus, Cluster: f.cluster,
 		Repository: hub.Repository{Name: "site", URL: f.repository, Branch: f.branch, Poll: f.poll, Key: f.key, Known: f.known},
 	}}
 	if b.NatsSettings, err = f.nats.given(); err != nil {
-		return hub.Birth{}, err
+		return hub.InitOptions{}, err
 	}
-	if b.Hubs, err = hub.URLs("https", f.api, addresses); err == nil {
-		b.Buses, err = hub.URLs("tls", f.bus, addresses)
+	if b.HubURLs, err = hub.URLs("https", f.api, addresses); err == nil {
+		b.BusURLs, err = hub.URLs("tls", f.bus, addresses)
 	}
 	if err != nil {
-		return hub.Birth{}, withHint(err, "Give HOST:PORT, or :PORT for every address")
+		return hub.InitOptions{}, withHint(err, "Give HOST:PORT, or :PORT for every address")
 	}
 	return b, nil
 }

@@ -99,7 +99,7 @@ func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
 // disconnected target.
 func hubRefused(name string, err error) error {
 	switch {
-	case client.Away(err):
+	case client.AgentOffline(err):
 		return &unreachableTargets{refuse("See its last contact: fettle target show "+name+"\nIf the repository declares SSH for it: --via ssh", fmt.Sprintf("cannot reach %s through the hub: its agent is not connected", name))}
 	case client.Missing(err):
 		return &unreachableTargets{refuse("List them: fettle target list", fmt.Sprintf("cannot reach %s through the hub: the fleet has no such target", name))}

@@ -39,7 +39,7 @@ func (m *Member) Binary(ctx context.Context, p fleet.Binary, arch, runs string) 
 	}
 	transport := &http.Transport{TLSClientConfig: conf, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().Hubs }, Transport: transport}
+	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().HubURLs }, Transport: transport}
 	if err := f.Fetch(ctx, b); err != nil {
 		return nil, err
 	}

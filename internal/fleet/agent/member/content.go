@@ -29,10 +29,10 @@ func parts(a fleet.Assignment) []fleet.Assigned {
 // Fetch implements agent.Content. It fetches the missing bundles and verifies the signatures of all
 // parts.
 func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
-	conf := m.who().Resumed(m.revoked, m.cfg.Now, m.minimumTime)
+	conf := m.who().ResumingTLS(m.revoked, m.cfg.Now, m.minimumTime)
 	transport := &http.Transport{TLSClientConfig: conf, DialContext: m.cfg.Dial, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().Hubs }, Transport: transport, Ask: m.askContent}
+	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().HubURLs }, Transport: transport, FetchSmall: m.askContent}
 	for _, b := range bundles(a) {
 		if err := m.fetch(ctx, f, a, b); err != nil {
 			return err
@@ -138,7 +138,7 @@ func (m *Member) believeParts(signers content.Signers, a fleet.Assignment) (next
 		if err != nil {
 			return next, nil, fmt.Errorf("%w: %s: %w", agent.ErrNever, orTop(as.Module), err)
 		}
-		next.minimumCommits.Take(as.Module, signed)
+		next.minimumCommits.Record(as.Module, signed)
 		next.accepted[as.Module] = as.Revision.Commit
 		if signed.Permit == "" && !l.permits() {
 			histories = append(histories, l)

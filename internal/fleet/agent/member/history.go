@@ -60,10 +60,10 @@ func (l lineage) permits() bool {
 // one.
 func (m *Member) verifyHistory(ctx context.Context, rt http.RoundTripper, l lineage, d content.Descent) error {
 	wrong, later := error(nil), true
-	if len(m.who().Hubs) == 0 {
+	if len(m.who().HubURLs) == 0 {
 		wrong = fleet.ErrNoHub
 	}
-	for _, base := range m.who().Hubs {
+	for _, base := range m.who().HubURLs {
 		h, err := getHistory(ctx, rt, base, l.Lineage)
 		if err == nil {
 			if err = content.VerifyHistory(h, l.Lineage, d, l.trust); err == nil {
@@ -130,7 +130,7 @@ func readHistory(resp *http.Response, commit string, alive func()) (h content.Hi
 		return h, err
 	}
 	h, err = content.ReadHistory(&reviving{resp.Body, alive}, commit)
-	if errors.Is(err, content.ErrCut) {
+	if errors.Is(err, content.ErrTruncated) {
 		err = fmt.Errorf("%w: %w", errLater, err)
 	}
 	return h, err

@@ -57,7 +57,7 @@ func (m *Member) learn(ctx context.Context, body []byte) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
 	m.mu.Lock()
-	next, err := m.directory.Learn(m.identity, h.Hubs, h.Buses, []byte(h.Signers))
+	next, err := m.directory.UpdateHubs(m.identity, h.HubURLs, h.BusURLs, []byte(h.Signers))
 	m.identity = next
 	m.mu.Unlock()
 	err = errors.Join(err, m.distrust(h.Revocations))
@@ -144,4 +144,4 @@ func (m *Member) another(ctx context.Context) {
 }
 
 // buses returns the known addresses of all hubs for agent connections.
-func (m *Member) buses() []string { return m.who().Buses }
+func (m *Member) buses() []string { return m.who().BusURLs }

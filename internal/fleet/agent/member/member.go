@@ -127,7 +127,7 @@ func (m *Member) Name() string { return m.who().Name }
 func (m *Member) Fleet() string { return m.who().Fleet }
 
 // Hubs returns the URLs of the hubs.
-func (m *Member) Hubs() []string { return m.who().Hubs }
+func (m *Member) Hubs() []string { return m.who().HubURLs }
 
 func (m *Member) who() *pki.Identity {
 	m.mu.Lock()
@@ -153,7 +153,8 @@ func (m *Member) tls() (*tls.Config, error) {
 // Link connects to the hubs in the background, until ctx ends or the link is closed.
 func (m *Member) Link(ctx context.Context) (fleet.Link, error) {
 	id := m.who()
-	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, Where: m.buses, TLS: m.tls, Warn: m.cfg.Warn, Refused: m.refused, Protocol: m.noteProtocol})
+	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.BusURLs, Where: m.buses, TLS: m.tls, Warn: m.cfg.Warn,
+		Refused: m.refused, Protocol: m.noteProtocol})
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +206,7 @@ func (m *Member) connect(ctx context.Context, use func(context.Context, fleet.Li
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	id := m.who()
-	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.Buses, TLS: m.tls})
+	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id.ID, URLs: id.BusURLs, TLS: m.tls})
 	if err != nil {
 		return err
 	}
@@ -242,7 +243,7 @@ func (m *Member) Verify(envelope []byte) (fleet.Assignment, error) {
 	for _, sig := range signatures {
 		if by := m.who().Signer(sig.KeyID); by != nil {
 			m.mu.Lock()
-			m.known.MinimumTime = pki.Raise(time.Unix(0, m.known.MinimumTime), time.Unix(a.Issued, 0), by).UnixNano()
+			m.known.MinimumTime = pki.RaiseMinimumTime(time.Unix(0, m.known.MinimumTime), time.Unix(a.Issued, 0), by).UnixNano()
 			err := m.directory.SaveKnown(m.known) // m.mu serializes the writers of this file
 			m.mu.Unlock()
 			if err != nil {
@@ -263,7 +264,7 @@ func (m *Member) Certificate() (from, until int64) {
 func (m *Member) Renew(ctx context.Context) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
-	next, err := pki.Client{Directory: m.directory, Now: m.cfg.Now, Dial: m.cfg.Dial, Keep: m.keep}.Renew(ctx, m.revoked)
+	next, err := pki.Client{Directory: m.directory, Now: m.cfg.Now, Dial: m.cfg.Dial, UpdateKnown: m.keep}.Renew(ctx, m.revoked)
 	if err != nil {
 		return err
 	}

@@ -38,7 +38,7 @@ func (k *Keeper) Update(ctx context.Context) (pki.Lists, error) {
 	if err != nil {
 		return had, err
 	}
-	if err := pki.BelieveLists(got, issuers, k.Authorities()); err != nil {
+	if err := pki.VerifyLists(got, issuers, k.Authorities()); err != nil {
 		return had, err
 	}
 	next := had.Merge(got, k.Now())

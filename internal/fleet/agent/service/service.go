@@ -230,7 +230,7 @@ func (k *Keeper) get(ctx context.Context, w *Order) error {
 		return nil
 	}
 	authorities := k.Authorities()
-	chain, err := key.Take([]byte(answer.Certificate), w.Names, authorities)
+	chain, err := key.ParseChain([]byte(answer.Certificate), w.Names, authorities)
 	if err != nil {
 		return err
 	}

@@ -50,11 +50,13 @@ func (h *Hub) RevokeToken(_ context.Context, _ access.Principal, id string) erro
 func (h *Hub) Hubs(context.Context) (document.HubPage, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := document.HubPage{Format: document.HubPageFormat, Seen: "hub1", Copies: 2, Complete: true, Hubs: []document.HubMember{{
-		Name: "hub1", Hubs: []string{"https://hub1.example.org:7440"}, Buses: []string{"tls://hub1.example.org:7441"}, Here: true, Current: true, Keeps: 10, Leads: true, Authority: true, Joined: Now().UnixNano(),
+	p := document.HubPage{Format: document.HubPageFormat, AnsweredBy: "hub1", Copies: 2, Complete: true, Hubs: []document.HubMember{{
+		Name: "hub1", HubURLs: []string{"https://hub1.example.org:7440"}, BusURLs: []string{"tls://hub1.example.org:7441"},
+		Reachable: true, Current: true, StoredCopies: 10, Leader: true, Authority: true, Joined: Now().UnixNano(),
 	}}}
 	if !h.alone {
-		p.Hubs = append(p.Hubs, document.HubMember{Name: "hub2", Hubs: []string{"https://hub2.example.org:7440"}, Buses: []string{"tls://hub2.example.org:7441"}, Here: true, Lag: 3, Keeps: 10, Joined: Now().UnixNano()})
+		p.Hubs = append(p.Hubs, document.HubMember{Name: "hub2", HubURLs: []string{"https://hub2.example.org:7440"},
+			BusURLs: []string{"tls://hub2.example.org:7441"}, Reachable: true, Lag: 3, StoredCopies: 10, Joined: Now().UnixNano()})
 	}
 	return p, nil
 }

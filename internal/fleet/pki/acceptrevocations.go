@@ -18,7 +18,7 @@ func (r *Registrar) revoke(ctx context.Context, id fleet.TargetID, by, reason st
 	return r.Revoke(ctx, Revocation{Name: Name{own.Fleet, TargetKind, string(id)}.String(), By: by, Reason: reason})
 }
 
-// Revoke signs a revocation of a serial or a name as this hub, stores it in Facts, and applies it
+// Revoke signs a revocation of a serial or a name as this hub, stores it in RevocationStore, and applies it
 // to Revocations. If the subject is revoked already, the first revocation stays, without an error.
 func (r *Registrar) Revoke(ctx context.Context, fact Revocation) error {
 	own, err := r.Hub.Name()
@@ -34,13 +34,13 @@ func (r *Registrar) Revoke(ctx context.Context, fact Revocation) error {
 	if err != nil {
 		return err
 	}
-	return r.take(ctx, envelope, keys)
+	return r.acceptRevocation(ctx, envelope, keys)
 }
 
-// Take accepts revocations that a target or hub delivers, if a hub has signed them: it stores them
-// in Facts and applies them to Revocations. Known ones are skipped. Invalid ones are skipped
+// AcceptRevocations accepts revocations that a target or hub delivers, if a hub has signed them: it stores them
+// in RevocationStore and applies them to Revocations. Known ones are skipped. Invalid ones are skipped
 // without an error, since the sender did not create them.
-func (r *Registrar) Take(ctx context.Context, envelopes [][]byte) error {
+func (r *Registrar) AcceptRevocations(ctx context.Context, envelopes [][]byte) error {
 	signers, err := r.signers(ctx)
 	if err != nil {
 		return err
@@ -54,24 +54,24 @@ func (r *Registrar) Take(ctx context.Context, envelopes [][]byte) error {
 		if r.Revocations.has(e) {
 			continue
 		}
-		err := r.take(ctx, e, keys)
-		if err != nil && !errors.Is(err, errNoFact) {
+		err := r.acceptRevocation(ctx, e, keys)
+		if err != nil && !errors.Is(err, errNoRevocation) {
 			return err
 		}
 	}
 	return nil
 }
 
-// errNoFact means that data is not a revocation, or that its signature is not valid.
-var errNoFact = errors.New("it is not a revocation of this fleet")
+// errNoRevocation means that data is not a revocation, or that its signature is not valid.
+var errNoRevocation = errors.New("it is not a revocation of this fleet")
 
-// take stores a revocation before it applies it.
-func (r *Registrar) take(ctx context.Context, envelope []byte, keys fleet.Keys) error {
+// acceptRevocation stores a revocation before it applies it.
+func (r *Registrar) acceptRevocation(ctx context.Context, envelope []byte, keys fleet.Keys) error {
 	fact, err := OpenRevocation(envelope, keys)
 	if err != nil {
-		return fmt.Errorf("cannot accept a revocation: %w: %w", err, errNoFact)
+		return fmt.Errorf("cannot accept a revocation: %w: %w", err, errNoRevocation)
 	}
-	if _, err := r.Facts.Update(ctx, fact.Key(), envelope, 0); err != nil && !errors.Is(err, fleet.ErrConflict) {
+	if _, err := r.RevocationStore.Update(ctx, fact.Key(), envelope, 0); err != nil && !errors.Is(err, fleet.ErrConflict) {
 		return fmt.Errorf("cannot store a revocation: %w", err)
 	}
 	if r.Revocations != nil {

@@ -12,12 +12,12 @@ func RenewAt(c *x509.Certificate) time.Time {
 	return c.NotBefore.Add(c.NotAfter.Sub(c.NotBefore) * 2 / 3)
 }
 
-// Moment returns the time at which an agent verifies a certificate of a hub: its clock, moved into
+// VerificationTime returns the time at which an agent verifies a certificate of a hub: its clock, moved into
 // the validity of the certificate. floor is the latest time that was ever signed for this agent
-// (see Raise), so it has certainly passed. A certificate that expired before it is invalid, and
+// (see RaiseMinimumTime), so it has certainly passed. A certificate that expired before it is invalid, and
 // ErrExpired is in the chain of the error. The clock alone never makes a certificate invalid: it
 // may be wrong, only a hub can correct it, and the agent must still reach its hubs.
-func Moment(now, floor time.Time, c *x509.Certificate) (time.Time, error) {
+func VerificationTime(now, floor time.Time, c *x509.Certificate) (time.Time, error) {
 	if c.NotAfter.Before(floor) {
 		return time.Time{}, fmt.Errorf("cannot trust a certificate that expired at %s, before the latest time that a hub has signed: %w",
 			c.NotAfter.UTC().Format(time.RFC3339), ErrExpired)
@@ -34,11 +34,11 @@ func Moment(now, floor time.Time, c *x509.Certificate) (time.Time, error) {
 	return at, nil
 }
 
-// Raise returns the new minimum time, after the agent accepted data that was signed at the time
+// RaiseMinimumTime returns the new minimum time, after the agent accepted data that was signed at the time
 // signed by the signer with the certificate by. It never decreases, and never exceeds the end of
 // that certificate: a hub with a wrong clock can raise the minimum time only up to the end of its
 // own certificate, and later certificates stay valid.
-func Raise(floor, signed time.Time, by *x509.Certificate) time.Time {
+func RaiseMinimumTime(floor, signed time.Time, by *x509.Certificate) time.Time {
 	if signed.After(by.NotAfter) {
 		signed = by.NotAfter
 	}

@@ -18,7 +18,7 @@ func TestLostFacts(t *testing.T) {
 	owner, other := s.host(), s.host()
 	stolen := s.enrolled(owner, "web1")
 	s.enrolled(other, "web2")
-	if _, err := s.registrar.Stand(t.Context(), stolen.ID, fleet.Revoked, "ada", ""); err != nil {
+	if _, err := s.registrar.SetStanding(t.Context(), stolen.ID, fleet.Revoked, "ada", ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := other.Renew(t.Context(), nil); err != nil {
@@ -39,10 +39,10 @@ func TestLostFacts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.registrar.Take(t.Context(), [][]byte{forged, nil, []byte("{}")}); err != nil {
+	if err := s.registrar.AcceptRevocations(t.Context(), [][]byte{forged, nil, []byte("{}")}); err != nil {
 		t.Errorf("what is not believed is an error: %v", err)
 	}
-	if n := len(s.registrar.Revocations.Facts()); n != 1 {
+	if n := len(s.registrar.Revocations.All()); n != 1 {
 		t.Errorf("%d are believed", n)
 	}
 }
@@ -51,7 +51,7 @@ func TestLostFacts(t *testing.T) {
 func TestFollowFacts(t *testing.T) {
 	s := newSite(t, "acme")
 	i := s.enrolled(s.host(), "web1")
-	if _, err := s.registrar.Stand(t.Context(), i.ID, fleet.Retired, "ada", ""); err != nil {
+	if _, err := s.registrar.SetStanding(t.Context(), i.ID, fleet.Retired, "ada", ""); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.facts.Put(t.Context(), "revoked/serial/1", []byte("{}")); err != nil {
@@ -102,7 +102,7 @@ func TestFactsOfARevokedHub(t *testing.T) {
 		return [][]byte{e}
 	}
 	take := func(serial string) bool {
-		if err := s.registrar.Take(t.Context(), carried(serial)); err != nil {
+		if err := s.registrar.AcceptRevocations(t.Context(), carried(serial)); err != nil {
 			t.Fatal(err)
 		}
 		return s.registrar.Revocations.Revoked(serial, pki.Name{})
