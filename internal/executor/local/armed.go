@@ -2,62 +2,15 @@ package local
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"fettle.dev/fettle/internal/addr"
-	"fettle.dev/fettle/internal/apply"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
 )
 
-// guard starts the watcher of the deadline before anything changes. The watcher is
-// outside of this process.
-func (x *Executor) guard(ctx context.Context, o executor.Options, began time.Time) error {
-	if o.ConfirmWithin <= 0 {
-		return nil
-	}
-	if x.watch == nil {
-		return errors.New("cannot arm the run: nothing would undo it if this process died; " +
-			"to run it without a confirmation, add --confirm-within 0s")
-	}
-	if err := x.watch(ctx, began.Add(o.ConfirmWithin)); err != nil {
-		return fmt.Errorf("cannot arm the run: %w; to run it without a confirmation, add --confirm-within 0s", err)
-	}
-	return nil
-}
-
-// rearm starts the confirmation time at the end of a run that stays applied. A run
-// without changes needs no confirmation; the phase before it still does.
-func (x *Executor) rearm(res apply.Result, o executor.Options, cause error) (int64, error) {
-	if res.Outcome == journal.RolledBack || res.Run == 0 {
-		return 0, errors.Join(cause, x.store.Disarm())
-	}
-	run := res.Run
-	if changedNothing(res) {
-		if run = o.Continues; run == 0 {
-			return 0, errors.Join(cause, x.store.Disarm())
-		}
-	}
-	deadline := x.now().Add(o.ConfirmWithin).UnixNano()
-	return deadline, errors.Join(cause, x.store.Arm(journal.Arming{Run: run, Deadline: deadline}))
-}
-
-// changedNothing reports whether a run left the machine unchanged. The effects of a
-// failed command are unknown, so they count as a change.
-func changedNothing(res apply.Result) bool {
-	for _, f := range append(slices.Clone(res.Rescued), res.Failed) {
-		if f != nil && (f.Addr.Kind() == addr.KindExec || f.Addr.Kind() == addr.KindAct) {
-			return false
-		}
-	}
-	return res.Changed == 0
-}
-
 // confirmed lets the checks of a successful apply confirm it, if the options allow that.
-func (x *Executor) confirmed(rep *executor.Report, cause error, o executor.Options) (*executor.Report, error) {
+func (x *runs) confirmed(rep *executor.Report, cause error, o executor.Options) (*executor.Report, error) {
 	if cause != nil || !o.ChecksConfirm || rep.ConfirmBy == 0 || len(rep.Checks) == 0 {
 		return rep, cause
 	}
@@ -73,7 +26,7 @@ func (x *Executor) confirmed(rep *executor.Report, cause error, o executor.Optio
 
 // armedBefore is the arming that remains after an armed run was reverted: the phase
 // before it, or nil.
-func (x *Executor) armedBefore(a journal.Arming) (*journal.Arming, error) {
+func (x *runs) armedBefore(a journal.Arming) (*journal.Arming, error) {
 	recs, err := x.store.Read(a.Run)
 	if err != nil {
 		return nil, err
@@ -86,7 +39,7 @@ func (x *Executor) armedBefore(a journal.Arming) (*journal.Arming, error) {
 }
 
 // revert restores the state from before an armed run.
-func (x *Executor) revert(ctx context.Context, a journal.Arming, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) revert(ctx context.Context, a journal.Arming, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	base, err := x.baseOf(a.Run)
 	if err != nil {
 		return nil, fmt.Errorf("run %d was not confirmed: %w", a.Run, err)
@@ -101,7 +54,7 @@ func (x *Executor) revert(ctx context.Context, a journal.Arming, o executor.Opti
 }
 
 // mayApply refuses while the machine is frozen, or waits for a confirmation.
-func (x *Executor) mayApply() error {
+func (x *runs) mayApply() error {
 	if err := x.thawed(); err != nil {
 		return err
 	}
@@ -112,22 +65,17 @@ func (x *Executor) mayApply() error {
 	return fmt.Errorf("run %d waits for a confirmation until %s; run: fettle confirm, or: fettle rollback", a.Run, time.Unix(0, a.Deadline).UTC().Format(time.RFC3339))
 }
 
-// Confirm implements executor.Executor.
-func (x *Executor) Confirm(_ context.Context, o executor.Options) (int, error) {
-	l, err := x.lock(o)
-	if err != nil {
-		return 0, err
+// baseOf is the run from whose state an apply started. run may be any phase of the apply.
+func (x *runs) baseOf(run int) (int, error) {
+	for {
+		recs, err := x.store.Read(run)
+		if err != nil || len(recs) == 0 || recs[0].Header == nil {
+			return 0, fmt.Errorf("cannot read the journal of run %d: %w", run, err)
+		}
+		h := recs[0].Header
+		if h.Continues <= 0 || h.Continues >= run {
+			return h.Base, nil
+		}
+		run = h.Continues
 	}
-	defer l.Close()
-	a, err := x.store.ArmedRun()
-	if err != nil {
-		return 0, err
-	}
-	if a == nil {
-		return 0, errors.New("no run waits for a confirmation; to see the applied run: fettle status")
-	}
-	if x.now().UnixNano() >= a.Deadline {
-		return a.Run, fmt.Errorf("the time to confirm run %d is over; it is being undone", a.Run)
-	}
-	return a.Run, x.store.Disarm()
 }

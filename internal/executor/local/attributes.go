@@ -18,7 +18,7 @@ import (
 // driftedAttributes adds changed attributes of managed paths to a drift plan, such as an
 // access control list that was added by hand. No step sets these attributes and Apply
 // does not change them, so they are only reported.
-func (x *Executor) driftedAttributes(p *plan.Plan, st journal.State, kinds []string) {
+func (x *planner) driftedAttributes(p *plan.Plan, st journal.State, kinds []string) {
 	known := map[string]bool{}
 	for _, c := range p.Changes {
 		known[c.Addr.Path()] = true
@@ -49,7 +49,7 @@ func (x *Executor) driftedAttributes(p *plan.Plan, st journal.State, kinds []str
 // leftAt is the state in which the last run that changed a path left it. It is read from
 // the journal of that run, or from the image that was recorded at adoption. ok is false
 // if it is unknown.
-func (x *Executor) leftAt(at string, entries []journal.Entry, read map[int]map[string]image.File) (image.File, bool) {
+func (x *planner) leftAt(at string, entries []journal.Entry, read map[int]map[string]image.File) (image.File, bool) {
 	var last journal.Entry
 	for _, e := range entries {
 		if e.Addr.Path() == at && e.Run > last.Run {
@@ -86,7 +86,7 @@ func fromOrigin(e journal.Entry) (image.File, bool) {
 }
 
 // left are the paths that a run changed, as it left them; none where its journal is gone.
-func (x *Executor) left(run int) map[string]image.File {
+func (x *planner) left(run int) map[string]image.File {
 	out := map[string]image.File{}
 	recs, err := x.store.Read(run)
 	if err != nil {

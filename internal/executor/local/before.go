@@ -12,7 +12,7 @@ import (
 
 // history reads what the runs after a goal found: images of addresses, and paths.
 // Before the first run the origins tell everything, also when journals are gone.
-func (x *Executor) history(goal journal.State, last int) (map[addr.Addr]image.Image, *past, error) {
+func (x *planner) history(goal journal.State, last int) (map[addr.Addr]image.Image, *past, error) {
 	before, p := befores{}, newPast(x.kept)
 	if goal.Run == 0 {
 		return before, p, nil
@@ -85,11 +85,8 @@ func managedIn(st journal.State) map[addr.Addr]bool {
 	return out
 }
 
-// ownsPart reports whether an address is a part of the file at a path.
-func ownsPart(a addr.Addr) bool { return a.Kind() == addr.KindEdit || a.Kind() == addr.KindMeta }
-
 // actions tells what a run did with each change of its plan.
-func (x *Executor) actions(recs []journal.Record) (func(change int) plan.Action, error) {
+func (x *planner) actions(recs []journal.Record) (func(change int) plan.Action, error) {
 	none := func(int) plan.Action { return "" }
 	if len(recs) == 0 || recs[0].Header == nil || !slices.ContainsFunc(recs, tellsPath) {
 		return none, nil
@@ -116,4 +113,33 @@ func (x *Executor) actions(recs []journal.Record) (func(change int) plan.Action,
 
 func tellsPath(rec journal.Record) bool {
 	return rec.Kind == journal.Move || rec.Kind == journal.Intent
+}
+
+// tellsBefore reports whether a record has the before-image of an address other than a
+// file. Moves of a region or of metadata have the before-image of the whole path; their
+// intents have the before-image of the address.
+func tellsBefore(rec journal.Record) bool {
+	if rec.From == nil || rec.Back {
+		return false
+	}
+	switch rec.Kind {
+	case journal.Adopted:
+		return rec.Addr.Kind() != addr.KindFile
+	case journal.Intent:
+		return rec.Addr.Kind() == addr.KindEdit || rec.Addr.Kind() == addr.KindMeta
+	case journal.Result:
+		return rec.Addr.Kind() != addr.KindEdit && rec.Addr.Kind() != addr.KindMeta && rec.Addr != ""
+	}
+	return false
+}
+
+// withHome adds the image of a later removed home directory to the first image of an
+// account.
+func withHome(first, later image.Image) image.Image {
+	if first.User == nil || !first.User.Present || first.User.HomeDir != nil || later.User == nil || later.User.Home != first.User.Home {
+		return first
+	}
+	u := *first.User
+	u.HomeDir = later.User.HomeDir
+	return image.Image{User: &u}
 }

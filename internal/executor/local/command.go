@@ -26,7 +26,7 @@ func (x *Executor) Command(ctx context.Context, c executor.Command, o executor.O
 		return nil, fmt.Errorf("cannot run a command without a program; run: fettle run -- PROGRAM …")
 	}
 	if !c.ReadOnly {
-		l, err := x.enterCommand(ctx, o)
+		l, err := x.files.enterCommand(ctx, o)
 		if err != nil {
 			return nil, err
 		}
@@ -39,14 +39,14 @@ func (x *Executor) Command(ctx context.Context, c executor.Command, o executor.O
 	if c.Timeout <= 0 {
 		c.Timeout = executor.DefaultTimeout
 	}
-	rec, err := x.store.BeginCommand(x.record(c, o))
+	rec, err := x.store.BeginCommand(x.files.record(c, o))
 	if err != nil {
 		return nil, err
 	}
-	res, err := x.execute(ctx, c, show)
+	res, err := x.files.execute(ctx, c, show)
 	res.ID = rec.ID
 	x.names.Forget() // it may have made accounts
-	return res, joinRecord(err, x.store.EndCommand(x.ended(rec, res, err)))
+	return res, joinRecord(err, x.store.EndCommand(x.files.ended(rec, res, err)))
 }
 
 // joinRecord combines the error of a command with the error of its record in the history.
@@ -62,12 +62,12 @@ func joinRecord(err, record error) error {
 
 // enterCommand takes the lock, and settles what earlier runs and commands left. A
 // frozen machine is refused.
-func (x *Executor) enterCommand(ctx context.Context, o executor.Options) (io.Closer, error) {
-	l, err := x.enter(ctx, o, nil)
+func (x *files) enterCommand(ctx context.Context, o executor.Options) (io.Closer, error) {
+	l, err := x.runs.enter(ctx, o, nil)
 	if err != nil {
 		return nil, err
 	}
-	if err := x.thawed(); err != nil && !o.IgnoreFreeze {
+	if err := x.runs.thawed(); err != nil && !o.IgnoreFreeze {
 		_ = l.Close()
 		return nil, fmt.Errorf("%w; commands that only read can run with --read-only, and all others with --ignore-freeze", err)
 	}
@@ -88,7 +88,7 @@ func blobsOf(sealed map[string][]byte) map[string]kind.Blob {
 
 // record is the entry of a command in the history. It omits the environment, which may
 // contain private data.
-func (x *Executor) record(c executor.Command, o executor.Options) journal.Command {
+func (x *files) record(c executor.Command, o executor.Options) journal.Command {
 	now := x.now()
 	rec := journal.Command{Action: c.Action, Dir: c.Dir, As: c.User, Looks: c.ReadOnly, User: o.User, From: o.From, Typed: x.keys.mask(o.Command),
 		Version: o.Version, PID: os.Getpid(), Started: now.UnixNano(), Deadline: now.Add(c.Timeout + time.Minute).UnixNano()}
@@ -102,7 +102,7 @@ func (x *Executor) record(c executor.Command, o executor.Options) journal.Comman
 	return rec
 }
 
-func (x *Executor) ended(rec journal.Command, res *executor.CommandResult, err error) journal.Command {
+func (x *files) ended(rec journal.Command, res *executor.CommandResult, err error) journal.Command {
 	rec.Outcome, rec.Exit, rec.Signal = journal.Succeeded, res.Exit, res.Signal
 	rec.Stdout, rec.Stderr = inShort(res.Stdout), inShort(res.Stderr)
 	switch {
@@ -132,7 +132,7 @@ func inShort(text string) string {
 
 // execute runs one command after the other, as long as they succeed and there is
 // time.
-func (x *Executor) execute(ctx context.Context, c executor.Command, show func(executor.Output)) (*executor.CommandResult, error) {
+func (x *files) execute(ctx context.Context, c executor.Command, show func(executor.Output)) (*executor.CommandResult, error) {
 	began := x.now()
 	all := &executor.CommandResult{Exit: -1}
 	run := host.Command{Dir: c.Dir, Env: c.Env, User: c.User, Mutates: !c.ReadOnly, Stdin: c.Stdin}

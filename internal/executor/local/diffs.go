@@ -1,9 +1,7 @@
 package local
 
 import (
-	"bytes"
 	"io"
-	"unicode/utf8"
 
 	"github.com/aymanbagabas/go-udiff"
 
@@ -13,11 +11,8 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
-// diffLimit is up to which size content is compared line by line, in bytes.
-const diffLimit = 256 << 10
-
 // diffs adds the text differences of files to a plan.
-func (x *Executor) diffs(p *plan.Plan, blobs map[string]kind.Blob) {
+func (x *planner) diffs(p *plan.Plan, blobs map[string]kind.Blob) {
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.From == nil || c.To == nil || c.From.File == nil || c.To.File == nil || !c.Action.Mutates() && c.Action != plan.Drift {
@@ -30,7 +25,7 @@ func (x *Executor) diffs(p *plan.Plan, blobs map[string]kind.Blob) {
 	}
 }
 
-func (x *Executor) diff(c *plan.Change, blobs map[string]kind.Blob) {
+func (x *planner) diff(c *plan.Change, blobs map[string]kind.Blob) {
 	path := c.Addr.Path()
 	before, ok1 := x.onHost(path, *c.From.File)
 	after, ok2 := x.content(c.To.File.Digest, blobs)
@@ -43,7 +38,7 @@ func (x *Executor) diff(c *plan.Change, blobs map[string]kind.Blob) {
 
 // onHost returns the text of a file on the host. It returns false if the file is large or
 // not text.
-func (x *Executor) onHost(path string, f image.File) (string, bool) {
+func (x *planner) onHost(path string, f image.File) (string, bool) {
 	if f.Type != image.Regular {
 		return "", true
 	}
@@ -58,44 +53,9 @@ func (x *Executor) onHost(path string, f image.File) (string, bool) {
 	return text(r)
 }
 
-// content is the text of a blob, wherever it is.
-func (x *Executor) content(digest string, blobs map[string]kind.Blob) (string, bool) {
-	if digest == "" {
-		return "", true
-	}
-	if b, ok := blobs[digest]; ok {
-		if b.Tree == nil {
-			return text(bytes.NewReader(b.Data))
-		}
-		r, err := b.Tree.Open(b.Path)
-		if err != nil {
-			return "", false
-		}
-		defer r.Close()
-		return text(r)
-	}
-	if !x.store.Has(digest) {
-		return "", false
-	}
-	r, _, err := x.store.Open(digest)
-	if err != nil {
-		return "", false
-	}
-	defer r.Close()
-	return text(r)
-}
-
-func text(r io.Reader) (string, bool) {
-	b, err := io.ReadAll(io.LimitReader(r, diffLimit+1))
-	if err != nil || len(b) > diffLimit || !utf8.Valid(b) || bytes.IndexByte(b, 0) >= 0 {
-		return "", false
-	}
-	return string(b), true
-}
-
 // Diffs adds the differences to a plan that was made without them. It reads content that
 // the store lacks from the request. It compares with the machine as it is now.
-func (x *Executor) Diffs(p *plan.Plan, r executor.Request) { x.diffs(p, r.Blobs) }
+func (x *Executor) Diffs(p *plan.Plan, r executor.Request) { x.planner.diffs(p, r.Blobs) }
 
 // Content gives content that the store has, by digest; ok is false where it has
 // none that is sound. The caller closes the reader.

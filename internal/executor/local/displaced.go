@@ -4,8 +4,10 @@ import (
 	"context"
 	"slices"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb"
 	"fettle.dev/fettle/internal/verb/pkg"
 )
@@ -66,4 +68,22 @@ func leaves(ctx context.Context, h host.Packages, moves []*verb.GroupMove) []str
 		return nil
 	}
 	return o.Leaves
+}
+
+// packageMoves are the changes of packages of a plan.
+func packageMoves(p *plan.Plan) []*verb.GroupMove {
+	var out []*verb.GroupMove
+	for _, c := range p.Changes {
+		if c.Addr.Kind() != addr.KindPkg || !c.Action.Mutates() || c.From == nil || c.To == nil || c.From.Package == nil || c.To.Package == nil {
+			continue
+		}
+		line := c.Step
+		if line == "" {
+			line = c.Applied
+		}
+		if l, _ := step.Parse("", []byte(line)); len(l) == 1 {
+			out = append(out, &verb.GroupMove{Step: l[0], From: *c.From, To: *c.To, Hold: c.OwnsHold()})
+		}
+	}
+	return out
 }

@@ -2,7 +2,6 @@ package local
 
 import (
 	"fettle.dev/fettle/internal/addr"
-	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
@@ -59,6 +58,5 @@ func (e edited) unchanged(look func(string) (image.File, error)) map[string]plan
 	return out
 }
 
-func (x *Executor) lookFile(p string) (image.File, error) {
-	return capture.Look(x.host, p, x.trusted(false))
-}
+// ownsPart reports whether an address is a part of the file at a path.
+func ownsPart(a addr.Addr) bool { return a.Kind() == addr.KindEdit || a.Kind() == addr.KindMeta }

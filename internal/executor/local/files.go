@@ -22,18 +22,18 @@ func (x *Executor) Put(ctx context.Context, f executor.File, from func() (io.Rea
 	if err := host.CheckPath(f.Path); err != nil {
 		return nil, err
 	}
-	l, err := x.enterCommand(ctx, o)
+	l, err := x.files.enterCommand(ctx, o)
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
-	want, old, err := x.wantedFile(f)
+	want, old, err := x.files.wantedFile(f)
 	if err != nil {
 		return nil, err
 	}
 	same := false
 	if old != nil && old.Size == f.Size {
-		digest, err := x.digestOf(f.Path)
+		digest, err := x.files.digestOf(f.Path)
 		if err != nil {
 			return nil, err
 		}
@@ -42,20 +42,20 @@ func (x *Executor) Put(ctx context.Context, f executor.File, from func() (io.Rea
 	if same && old.UID == want.uid && old.GID == want.gid && old.Mode == want.mode {
 		return &executor.PutResult{}, nil
 	}
-	rec, err := x.store.BeginCommand(x.record(executor.Command{Action: "copy", Argv: [][]string{{f.Path}}}, o))
+	rec, err := x.store.BeginCommand(x.files.record(executor.Command{Action: "copy", Argv: [][]string{{f.Path}}}, o))
 	if err != nil {
 		return nil, err
 	}
 	if same {
-		err = x.own(f.Path, want)
+		err = x.files.own(f.Path, want)
 	} else {
-		err = x.replaceFile(ctx, f, want, from)
+		err = x.files.replaceFile(ctx, f, want, from)
 	}
 	res := &executor.CommandResult{}
 	if err != nil {
 		err, res.Exit = fmt.Errorf("cannot copy to %s: %w", f.Path, err), 1
 	}
-	err = joinRecord(err, x.store.EndCommand(x.ended(rec, res, err)))
+	err = joinRecord(err, x.store.EndCommand(x.files.ended(rec, res, err)))
 	return &executor.PutResult{ID: rec.ID, Changed: err == nil, Sent: !same}, err
 }
 
@@ -64,7 +64,7 @@ type ownership struct{ uid, gid, mode uint32 }
 
 // wantedFile returns the desired ownership of a file, and the present status of its path,
 // nil if nothing is there.
-func (x *Executor) wantedFile(f executor.File) (ownership, *host.Stat, error) {
+func (x *files) wantedFile(f executor.File) (ownership, *host.Stat, error) {
 	want := ownership{mode: 0o644}
 	st, err := x.host.Lstat(f.Path)
 	old := &st
@@ -98,7 +98,7 @@ func (x *Executor) wantedFile(f executor.File) (ownership, *host.Stat, error) {
 	return want, old, nil
 }
 
-func (x *Executor) digestOf(path string) (string, error) {
+func (x *files) digestOf(path string) (string, error) {
 	f, err := x.host.Open(path)
 	if err != nil {
 		return "", err
@@ -114,7 +114,7 @@ func (x *Executor) digestOf(path string) (string, error) {
 func digestText(h hash.Hash) string { return "sha256:" + hex.EncodeToString(h.Sum(nil)) }
 
 // own gives a file that is there its owner and mode.
-func (x *Executor) own(path string, want ownership) error {
+func (x *files) own(path string, want ownership) error {
 	n, err := x.host.OpenNode(path)
 	if err != nil {
 		return err
@@ -132,7 +132,7 @@ func (x *Executor) own(path string, want ownership) error {
 
 // replaceFile stages the content beside the path and renames it into place. It first
 // removes the temporary file of an earlier, interrupted copy.
-func (x *Executor) replaceFile(ctx context.Context, f executor.File, want ownership, from func() (io.ReadCloser, error)) error {
+func (x *files) replaceFile(ctx context.Context, f executor.File, want ownership, from func() (io.ReadCloser, error)) error {
 	dir, base := host.SplitPath(f.Path)
 	temp := host.JoinPath(dir, ".fettle-copy-"+journal.DigestOf([]byte(base))[7:23]+"~")
 	if err := x.host.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -177,7 +177,7 @@ func (w *watched) Read(b []byte) (int, error) {
 
 // keepPart stores the received part of a file for the next attempt to copy it. If storing
 // fails, the next attempt starts from the beginning.
-func (x *Executor) keepPart(temp, digest string) {
+func (x *files) keepPart(temp, digest string) {
 	f, err := x.host.Open(temp)
 	if err != nil {
 		return
@@ -190,7 +190,7 @@ func (x *Executor) keepPart(temp, digest string) {
 
 // stage writes a file with its owner and mode, durably, and refuses content that is
 // not what was announced.
-func (x *Executor) stage(temp string, f executor.File, want ownership, content io.Reader) error {
+func (x *files) stage(temp string, f executor.File, want ownership, content io.Reader) error {
 	to, err := x.host.Create(temp)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 // goalList is the list of an earlier state as it really was: its managed
 // addresses, with the actions and checks of its list in their places. unreached are the
 // paths of the steps that its run, which failed, did not come to.
-func (x *Executor) goalList(st journal.State) (goal step.List, unreached []string, err error) {
+func (x *planner) goalList(st journal.State) (goal step.List, unreached []string, err error) {
 	list, err := x.listOf(st)
 	if err != nil {
 		return nil, nil, err

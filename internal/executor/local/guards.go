@@ -12,7 +12,6 @@ import (
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/verb"
 )
@@ -141,21 +140,6 @@ func unasked(c plan.Change) string {
 		return ""
 	}
 	return c.From.Exec.Unasked
-}
-
-// asked runs the guards that the plan could not run, on the host, if no other change is
-// planned. A run would otherwise run them in order, and would be recorded although it changes
-// nothing.
-func (x *Executor) asked(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, todo bool) (*plan.Plan, journal.State, bool, error) {
-	if !todo || !onlyUnasked(p) {
-		return p, st, todo, nil
-	}
-	r.Guards = executor.HostGuards
-	again, after, still, err := x.look(ctx, &r)
-	if err != nil || still {
-		return p, st, todo, err
-	}
-	return again, after, false, nil
 }
 
 // onlyUnasked tells whether all that a plan changes are commands whose guards were not asked.

@@ -105,14 +105,6 @@ func (x *Executor) Show(_ context.Context, run int) (executor.Shown, error) {
 	return s, nil
 }
 
-func (x *Executor) object(digest string, into any) error {
-	b, err := x.store.ReadObject(digest)
-	if err != nil {
-		return err
-	}
-	return journal.Unmarshal(b, into)
-}
-
 // outcome of a part, by change.
 type outcome struct{ text, err string }
 

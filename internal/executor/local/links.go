@@ -9,7 +9,7 @@ import (
 
 // links counts the names that a file has at some other paths and below them, for the plan. A
 // directory that cannot be read may have all of them.
-func (x *Executor) links(file string, at []string) uint64 {
+func (x *planner) links(file string, at []string) uint64 {
 	st, err := x.host.Lstat(file)
 	if err != nil {
 		return 0

@@ -12,12 +12,6 @@ import (
 	"fettle.dev/fettle/internal/plan"
 )
 
-// displacement is one change of a path by a run.
-type displacement struct {
-	path     string
-	from, to image.File
-}
-
 // made follows which paths below a directory exist because of runs. At first nothing is there,
 // since the directory was not a directory.
 type made struct {
@@ -83,7 +77,7 @@ func isBelow(at, dir string) bool { return strings.HasPrefix(at, dir+"/") }
 
 // foreign returns, for each directory that a plan may remove or replace by a file, the first path
 // in it that fettle did not create. images are the restored images by path.
-func (x *Executor) foreign(seen *observed, images map[string]image.File, entries []journal.Entry, p *past) map[string]string {
+func (x *planner) foreign(seen *observed, images map[string]image.File, entries []journal.Entry, p *past) map[string]string {
 	out, managed := map[string]string{}, pathsOf(entries)
 	for at, f := range images {
 		if f.Type == image.Directory || !x.isDir(at) {
@@ -113,7 +107,7 @@ func created(e journal.Entry) bool {
 }
 
 // firstOther returns the first path in a directory that is not one of ours, relative to it.
-func (x *Executor) firstOther(dir string, ours map[string]bool) (string, error) {
+func (x *planner) firstOther(dir string, ours map[string]bool) (string, error) {
 	names, err := x.host.ReadDir(dir)
 	if err != nil {
 		return "", err

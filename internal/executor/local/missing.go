@@ -13,7 +13,7 @@ import (
 
 // namesLike returns the names on the host that are of the same kind as need. Unreadable
 // names are omitted, since the names are only suggestions.
-func (x *Executor) namesLike(need addr.Addr) []string {
+func (x *planner) namesLike(need addr.Addr) []string {
 	dirs := plan.Dirs(need.Kind())
 	switch need.Kind() {
 	case addr.KindUser:
@@ -33,7 +33,7 @@ func (x *Executor) namesLike(need addr.Addr) []string {
 }
 
 // missing gives a function that tells whether the host surely lacks a program or a unit.
-func (x *Executor) missing(ctx context.Context) func(addr.Addr) bool {
+func (x *planner) missing(ctx context.Context) func(addr.Addr) bool {
 	return func(need addr.Addr) bool {
 		if need.Kind() != addr.KindUnit {
 			err := x.host.Find(need.Name(), "/")

@@ -8,7 +8,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fettle.dev/fettle/internal/addr"
-	"fettle.dev/fettle/internal/capture"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -42,7 +41,7 @@ func (o *observed) put(a addr.Addr, i image.Image, err error) {
 
 // observe reads every address of the steps. With verify it reads every byte and ignores
 // the stat cache. The error is the context's.
-func (x *Executor) observe(ctx context.Context, steps step.List, verify bool, how executor.Guards) (*observed, error) {
+func (x *planner) observe(ctx context.Context, steps step.List, verify bool, how executor.Guards) (*observed, error) {
 	o := &observed{images: make(map[addr.Addr]image.Image, len(steps)), failed: map[addr.Addr]error{}}
 	env := verb.Env{Host: x.host, Store: nil, Digests: x.trusted(verify), Names: x.names, Progress: func(host.Progress) {}, Note: func(string) {}}
 	asker := newGuards(x.host, how)
@@ -105,18 +104,6 @@ func (o *observed) lookPackages(ctx context.Context, env verb.Env, steps []step.
 	}
 	return nil
 }
-
-// trusted is the stat cache. With verify, the cache is only written, so that every byte
-// is read.
-func (x *Executor) trusted(verify bool) capture.Digests {
-	if verify {
-		return blind{lazily{x}}
-	}
-	return lazily{x}
-}
-
-// blind knows nothing and remembers all.
-type blind struct{ capture.Digests }
 
 // rules is plan.Rules over the verbs.
 type rules struct{ verb.Names }

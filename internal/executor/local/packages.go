@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 
-	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/apply"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
@@ -21,7 +20,7 @@ import (
 // tellPackages asks dpkg and apt about the package changes of a plan, and adds the
 // answers. A plan without such changes costs nothing. The diagnostics are changes
 // that apt refuses.
-func (x *Executor) tellPackages(ctx context.Context, p *plan.Plan, st journal.State, wanted step.List, skipBlocked bool) diag.List {
+func (x *planner) tellPackages(ctx context.Context, p *plan.Plan, st journal.State, wanted step.List, skipBlocked bool) diag.List {
 	if p == nil {
 		return nil
 	}
@@ -55,7 +54,7 @@ func (x *Executor) tellPackages(ctx context.Context, p *plan.Plan, st journal.St
 
 // tellOffers adds apt's offers for the packages that a plan installs. If apt fails, the
 // plan contains the reason and stays valid: the run may succeed.
-func (x *Executor) tellOffers(ctx context.Context, h host.Packages, p *plan.Plan) diag.List {
+func (x *planner) tellOffers(ctx context.Context, h host.Packages, p *plan.Plan) diag.List {
 	var changes []host.PackageChange
 	coming := p.Coming()
 	for _, i := range coming {
@@ -80,28 +79,10 @@ func (x *Executor) tellOffers(ctx context.Context, h host.Packages, p *plan.Plan
 	return p.Offered(o)
 }
 
-// packageMoves are the changes of packages of a plan.
-func packageMoves(p *plan.Plan) []*verb.GroupMove {
-	var out []*verb.GroupMove
-	for _, c := range p.Changes {
-		if c.Addr.Kind() != addr.KindPkg || !c.Action.Mutates() || c.From == nil || c.To == nil || c.From.Package == nil || c.To.Package == nil {
-			continue
-		}
-		line := c.Step
-		if line == "" {
-			line = c.Applied
-		}
-		if l, _ := step.Parse("", []byte(line)); len(l) == 1 {
-			out = append(out, &verb.GroupMove{Step: l[0], From: *c.From, To: *c.To, Hold: c.OwnsHold()})
-		}
-	}
-	return out
-}
-
 // foretell simulates which dependencies are removed together with the packages of moves.
 // A package that other packages need is omitted, and then also its own dependencies. This
 // repeats until apt would remove no further package.
-func (x *Executor) foretell(ctx context.Context, h host.Packages, moves []*verb.GroupMove, brought []string, wants map[string]bool, a *plan.PackageAnswers) {
+func (x *planner) foretell(ctx context.Context, h host.Packages, moves []*verb.GroupMove, brought []string, wants map[string]bool, a *plan.PackageAnswers) {
 	env := verb.Env{Host: x.host, Names: x.names, Claimed: func() map[string]bool { return wants }, Brought: brought, Progress: func(host.Progress) {}, Note: func(string) {}}
 	a.Needed, a.Along = map[string][]string{}, map[string]plan.Along{}
 	var going, coming []*verb.GroupMove

@@ -214,31 +214,9 @@ func (p *past) differs(top string, below map[string]image.File) bool {
 	return false
 }
 
-// kept lists a stored tree. An unreadable tree is reported when it is restored.
-func (x *Executor) kept(tree string) []plan.Kept {
-	var out []plan.Kept
-	first := map[string]image.File{}
-	_ = capture.ReadTree(x.store, tree, func(e capture.TreeEntry) error {
-		f := e.File
-		if len(e.Same) > 0 { // another hard link of an inode, which is listed under its first name
-			f = first[string(e.Same)]
-		}
-		f.Nlink = 0
-		first[string(e.Rel)] = f
-		out = append(out, plan.Kept{Rel: string(e.Rel), File: f})
-		return nil
-	})
-	return out
-}
-
-func (x *Executor) isDir(p string) bool {
-	st, err := x.host.Lstat(p)
-	return err == nil && st.Type == image.Directory
-}
-
 // lookWhole looks at paths that are restored as they were, with everything that a
 // capture keeps of them.
-func (x *Executor) lookWhole(seen *observed, paths []string) {
+func (x *planner) lookWhole(seen *observed, paths []string) {
 	for _, p := range paths {
 		a := addr.File(p)
 		now, known := seen.images[a]
@@ -262,7 +240,7 @@ func (x *Executor) lookWhole(seen *observed, paths []string) {
 
 // inOrigins returns the images below stored directories that a plan may restore one by one, by
 // path. They belong to entries that are no longer desired, or were purged.
-func (x *Executor) inOrigins(entries []journal.Entry, wanted step.List) map[string]image.File {
+func (x *planner) inOrigins(entries []journal.Entry, wanted step.List) map[string]image.File {
 	out := map[string]image.File{}
 	keep := addrsOf(wanted)
 	for _, e := range entries {
@@ -306,7 +284,7 @@ func addrsOf(l step.List) map[addr.Addr]bool {
 // lookInto reads the directories that the plan removes or replaces by another type of
 // file, since they may contain files of other owners. It also reads the parent
 // directories of restored paths.
-func (x *Executor) lookInto(seen *observed, entries []journal.Entry, wanted step.List) {
+func (x *planner) lookInto(seen *observed, entries []journal.Entry, wanted step.List) {
 	keep := addrsOf(wanted)
 	for _, e := range entries {
 		x.lookAbove(seen, e)
@@ -327,7 +305,7 @@ func (x *Executor) lookInto(seen *observed, entries []journal.Entry, wanted step
 
 // lookAbove records which parents of a path that may be restored are no longer
 // directories.
-func (x *Executor) lookAbove(seen *observed, e journal.Entry) {
+func (x *planner) lookAbove(seen *observed, e journal.Entry) {
 	file := e.Addr.Kind() == addr.KindFile && e.Origin != nil && e.Origin.File != nil && e.Origin.File.Type != image.Absent
 	if !file && e.Addr.Kind() != addr.KindEdit {
 		return
@@ -341,4 +319,10 @@ func (x *Executor) lookAbove(seen *observed, e journal.Entry) {
 			seen.images[a] = image.Image{File: &f}
 		}
 	}
+}
+
+// displacement is one change of a path by a run.
+type displacement struct {
+	path     string
+	from, to image.File
 }

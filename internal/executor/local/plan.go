@@ -1,51 +1,23 @@
 package local
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/addr"
-	"fettle.dev/fettle/internal/apply"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
-	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
 	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
 
-// Plan implements executor.Executor.
-func (x *Executor) Plan(ctx context.Context, r executor.Request) (*plan.Plan, error) {
-	if err := x.quiet(); err != nil {
-		return nil, err
-	}
-	p, _, _, err := x.look(ctx, &r)
-	x.saveCache()
-	return p, err
-}
-
-// quiet refuses to look at a machine in the middle of a run.
-func (x *Executor) quiet() error {
-	run, open, err := x.store.Unfinished()
-	if err != nil || !open {
-		return err
-	}
-	l, err := x.lock(executor.Options{})
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	return fmt.Errorf("run %d was interrupted; to finish or undo it, run: fettle recover", run)
-}
-
 // plan compares a request with the applied state and with the machine.
-func (x *Executor) plan(ctx context.Context, r executor.Request) (*plan.Plan, journal.State, *observed, error) {
+func (x *planner) plan(ctx context.Context, r executor.Request) (*plan.Plan, journal.State, *observed, error) {
 	st, err := x.store.State()
 	if err != nil {
 		return nil, st, nil, fmt.Errorf("cannot read the applied state: %w", err)
@@ -103,74 +75,6 @@ func nameStates(p *plan.Plan, states []executor.StateRef) {
 	}
 }
 
-// listOf reads the list of a state; it is empty if the state has none.
-func (x *Executor) listOf(st journal.State) (step.List, error) {
-	text, err := x.listText(st)
-	if err != nil {
-		return nil, err
-	}
-	l, ds := step.Parse(fmt.Sprintf("list of run %d", st.Run), text)
-	return l, ds.Err()
-}
-
-func (x *Executor) listText(st journal.State) ([]byte, error) {
-	if st.List == "" {
-		return nil, nil
-	}
-	text, err := x.store.ReadObject(st.List)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the list of run %d: %w", st.Run, err)
-	}
-	return text, nil
-}
-
-// actsOf reads the actions from the list of a state; a plan needs no other steps of it. A
-// stored list has one step per line.
-func (x *Executor) actsOf(st journal.State) (step.List, error) {
-	text, err := x.listText(st)
-	if err != nil {
-		return nil, err
-	}
-	var acts []byte
-	for line := range bytes.Lines(text) {
-		if bytes.HasPrefix(line, []byte(step.Act+" ")) {
-			acts = append(acts, line...)
-		}
-	}
-	l, ds := step.Parse(fmt.Sprintf("actions of run %d", st.Run), acts)
-	return l, ds.Err()
-}
-
-// List implements executor.Executor.
-func (x *Executor) List(_ context.Context, run int) (step.List, error) {
-	st, err := x.stateAt(run)
-	if err != nil {
-		return nil, err
-	}
-	return x.listOf(st)
-}
-
-func (x *Executor) stateAt(run int) (journal.State, error) {
-	if run == 0 {
-		return journal.State{Format: 1}, nil
-	}
-	st, err := x.store.StateAt(run)
-	if err != nil {
-		return st, fmt.Errorf("cannot read the state after run %d; to list the stored runs: fettle log: %w", run, err)
-	}
-	return st, nil
-}
-
-// PlanRollback implements executor.Executor.
-func (x *Executor) PlanRollback(ctx context.Context, r executor.RollbackRequest) (*plan.Plan, error) {
-	if err := x.quiet(); err != nil {
-		return nil, err
-	}
-	p, _, err := x.planRollback(ctx, r)
-	x.saveCache()
-	return p, err
-}
-
 // rollbackGoal are the inputs of a rollback, in addition to the plan.
 type rollbackGoal struct {
 	now, then journal.State
@@ -178,7 +82,7 @@ type rollbackGoal struct {
 	unreached []string
 }
 
-func (x *Executor) planRollback(ctx context.Context, r executor.RollbackRequest) (*plan.Plan, rollbackGoal, error) {
+func (x *planner) planRollback(ctx context.Context, r executor.RollbackRequest) (*plan.Plan, rollbackGoal, error) {
 	g, err := rollbackStates(x.store.State, x.stateAt, r.To)
 	if err != nil {
 		return nil, g, err
@@ -246,70 +150,6 @@ func rollbackStates(now func() (journal.State, error), after func(int) (journal.
 	return g, err
 }
 
-// withHome adds the image of a later removed home directory to the first image of an
-// account.
-func withHome(first, later image.Image) image.Image {
-	if first.User == nil || !first.User.Present || first.User.HomeDir != nil || later.User == nil || later.User.Home != first.User.Home {
-		return first
-	}
-	u := *first.User
-	u.HomeDir = later.User.HomeDir
-	return image.Image{User: &u}
-}
-
-// tellsBefore reports whether a record has the before-image of an address other than a
-// file. Moves of a region or of metadata have the before-image of the whole path; their
-// intents have the before-image of the address.
-func tellsBefore(rec journal.Record) bool {
-	if rec.From == nil || rec.Back {
-		return false
-	}
-	switch rec.Kind {
-	case journal.Adopted:
-		return rec.Addr.Kind() != addr.KindFile
-	case journal.Intent:
-		return rec.Addr.Kind() == addr.KindEdit || rec.Addr.Kind() == addr.KindMeta
-	case journal.Result:
-		return rec.Addr.Kind() != addr.KindEdit && rec.Addr.Kind() != addr.KindMeta && rec.Addr != ""
-	}
-	return false
-}
-
-// Drift implements executor.Executor: it compares the applied state with the machine.
-func (x *Executor) Drift(ctx context.Context, o executor.DriftOptions) (*plan.Plan, error) {
-	if err := x.quiet(); err != nil {
-		return nil, err
-	}
-	st, err := x.store.State()
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the applied state: %w", err)
-	}
-	notes := x.store.Notes()
-	st.Entries, _ = x.followed(st.Entries)
-	list, unreached, err := x.goalList(st)
-	if err != nil {
-		return nil, err
-	}
-	x.host.Seal(apply.Sealed([]step.List{list}))
-	seen, err := x.observe(ctx, list, o.Verify, o.Guards)
-	if err != nil {
-		return nil, err
-	}
-	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: st.Target, Revision: st.Revision, Wanted: list,
-		AppliedList: list, Applied: st, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names}, Names: x.namesLike, Repair: true, Unreached: unreached})
-	x.saveCache()
-	p.Notes = append(slices.Clip(notes), unanswered(p.Changes)...)
-	p.Changes = drifted(p.Changes, problems)
-	if o.Verify {
-		x.driftedAttributes(p, st, o.Attributes)
-	}
-	if o.Diffs {
-		x.diffs(p, nil)
-		p.Changes = foundAndExpected(p.Changes)
-	}
-	return p, nil
-}
-
 // foundAndExpected labels both sides of each diff of drift.
 func foundAndExpected(changes []plan.Change) []plan.Change {
 	for i, c := range changes {
@@ -347,20 +187,98 @@ func drifted(changes []plan.Change, problems diag.List) []plan.Change {
 	return out
 }
 
-// saveCache writes the stat cache; failing to costs only time.
-func (x *Executor) saveCache() {
-	if x.cache == nil || !x.cache.Dirty() {
-		return
+// staged plans the first stage of a request that the machine has not passed. A
+// list without phases, of which nothing is held, is one stage.
+func staged(r executor.Request, in plan.Input) (*plan.Plan, diag.List) {
+	stages := r.List.Stages()
+	for k, list := range stages {
+		in.Wanted, in.More, in.Later = list, k+1 < len(stages) || len(r.Held) > 0, nil
+		if k+1 < len(stages) {
+			if in.Later = r.List.Later(k + 1); plan.Passed(in) {
+				continue
+			}
+		}
+		p, ds := plan.Make(in)
+		if k+1 < len(stages) && !ds.HasErrors() && p.Empty() {
+			continue
+		}
+		if len(stages) > 1 {
+			p.Stage, p.Stages = k+1, len(stages)
+		}
+		if k+1 == len(stages) {
+			p.List = r.Digest()
+		}
+		p.Later = append(later(in, p, stages[k+1:], len(r.Held) > 0), held(r.Held)...)
+		return p, ds
 	}
-	st, err := x.store.State()
-	if err != nil {
-		return
+	return nil, nil // the last stage is never passed
+}
+
+// listOfPlan is the list that a run of the plan brings about.
+func listOfPlan(r executor.Request, p *plan.Plan) step.List {
+	if p.Stage < p.Stages {
+		return r.List.Stages()[p.Stage-1]
 	}
-	managed := make(map[string]bool, len(st.Entries))
-	for _, e := range st.Entries {
-		managed[e.Addr.Path()] = true
+	return r.List
+}
+
+// statesIn are the states that have steps in a list which has each address once.
+func statesIn(states []executor.StateRef, list step.List) []executor.StateRef {
+	there := make(map[addr.Addr]int, len(list))
+	for _, s := range list {
+		there[s.Addr()] = s.Phase()
 	}
-	if err := x.cache.Save(func(p string) bool { return managed[p] }); err != nil && !errors.Is(err, context.Canceled) {
-		return
+	var out []executor.StateRef
+	for _, st := range states {
+		st.Addrs = slices.DeleteFunc(slices.Clone(st.Addrs), func(a addr.Addr) bool { return there[a] != st.Phase(a) })
+		if len(st.Addrs) > 0 {
+			out = append(out, st)
+		}
 	}
+	return out
+}
+
+func held(states []executor.Held) []plan.Later {
+	var out []plan.Later
+	for _, h := range states {
+		l := plan.Later{Addr: h.Addr, State: h.ID, Source: h.Source, Why: "after a state that waits for an output"}
+		if h.Waits != "" {
+			l.Why = h.Waits
+		}
+		if len(h.Needs) > 0 {
+			l.Why = "needs the output of " + addresses(h.Needs)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// later tells what the stages after a plan will do, as far as that can be told
+// before it ran.
+func later(in plan.Input, p *plan.Plan, stages []step.List, more bool) []plan.Later {
+	var out []plan.Later
+	in.Missing = nil // the stages before may bring it
+	for k, list := range stages {
+		in = in.After(p)
+		in.Wanted, in.More, in.Later = list, k+1 < len(stages) || more, nil
+		next, ds := plan.Make(in)
+		if ds.HasErrors() {
+			return append(out, plan.Later{Why: fmt.Sprintf("phase %d: planned after the phases before it", p.Stage+k+1)})
+		}
+		for _, c := range next.Changes {
+			if c.Action.Mutates() {
+				out = append(out, plan.Later{Action: c.Action, Addr: c.Addr, Source: c.Source, Why: fmt.Sprintf("phase %d: %s", p.Stage+k+1, c.Why)})
+			}
+		}
+		p, next.Stage = next, p.Stage
+	}
+	return out
+}
+
+func addresses(list []addr.Addr) string {
+	s := make([]string, len(list))
+	for i, a := range list {
+		s[i] = string(a)
+	}
+	return strings.Join(s, ", ")
 }

@@ -2,35 +2,17 @@ package local
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
 )
 
-// Recover implements executor.Executor.
-func (x *Executor) Recover(ctx context.Context, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
-	l, err := x.lock(o)
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close()
-	if err := x.mend(show); err != nil {
-		return nil, err
-	}
-	rep, err := x.recoverRun(ctx, o, show)
-	if err == nil {
-		err = x.store.SettleCommands()
-	}
-	if rep == nil && err == nil {
-		err = x.runner(o, show).SettlePackages(ctx)
-	}
-	return rep, err
-}
-
 // mend writes again what of the state directory is lost or damaged, and tells of it.
-func (x *Executor) mend(show func(executor.Event)) error {
+func (x *runs) mend(show func(executor.Event)) error {
 	notes, err := x.store.Mend()
 	if err != nil {
 		return fmt.Errorf("cannot read the applied state: %w", err)
@@ -44,7 +26,7 @@ func (x *Executor) mend(show func(executor.Event)) error {
 }
 
 // mendAfter mends what was found to be lost or damaged when a plan was made.
-func (x *Executor) mendAfter(p *plan.Plan) error {
+func (x *runs) mendAfter(p *plan.Plan) error {
 	if len(p.Notes) == 0 {
 		return nil
 	}
@@ -52,7 +34,7 @@ func (x *Executor) mendAfter(p *plan.Plan) error {
 }
 
 // recoverRun recovers a crashed run, then reverts a run that was not confirmed in time.
-func (x *Executor) recoverRun(ctx context.Context, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) recoverRun(ctx context.Context, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	began := x.now()
 	res, crashed, err := x.runner(o, show).Recover(ctx)
 	if err != nil {
@@ -75,4 +57,17 @@ func (x *Executor) recoverRun(ctx context.Context, o executor.Options, show func
 	}
 	rep, _ := report(res, began, x.now(), nil)
 	return rep, nil
+}
+
+// enter takes the lock and settles what earlier runs left.
+func (x *runs) enter(ctx context.Context, o executor.Options, show func(executor.Event)) (io.Closer, error) {
+	l, err := x.lock(o)
+	if err != nil {
+		return nil, err
+	}
+	o.OnCrash = "" // a crashed run is settled as it was started
+	if _, err := x.recoverRun(ctx, o, show); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
 }

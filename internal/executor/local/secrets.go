@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"sync"
 
 	"fettle.dev/fettle/internal/apply"
 	"fettle.dev/fettle/internal/journal"
@@ -14,24 +13,6 @@ import (
 	"fettle.dev/fettle/internal/secret/vault"
 	"fettle.dev/fettle/internal/step"
 )
-
-// keyring implements sealed.Keys. It has the keys of the current request, and the keys
-// that runs stored in the state directory. Stored keys are encrypted to the recipients of
-// the repository, and stored values to be masked are sealed. So the state directory
-// reveals nothing without an identity.
-type keyring struct {
-	store *journal.Store
-	ids   func() (vault.Identities, error)
-
-	mu     sync.Mutex
-	keys   map[string]secret.Key
-	files  map[string][]byte // of keys at hand, by ID
-	values map[string]bool
-	hidden []string // that commands brought; kept nowhere
-	loaded bool     // values of earlier runs are among them
-	masker *secret.Masker
-	blobs  map[string]kind.Blob
-}
 
 func newKeyring(store *journal.Store, ids func() (vault.Identities, error)) *keyring {
 	if ids == nil {
@@ -217,7 +198,7 @@ func (k *keyring) masked(err error) error {
 
 // unseal opens the secrets of a list and of the applied state. It refuses a list if this
 // machine cannot decrypt its secrets.
-func (x *Executor) unseal(b secret.Bundle, blobs map[string]kind.Blob, list step.List, entries ...[]journal.Entry) error {
+func (x *planner) unseal(b secret.Bundle, blobs map[string]kind.Blob, list step.List, entries ...[]journal.Entry) error {
 	if err := x.keys.offer(b, blobs); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func successors() [][2]string {
 
 // successor returns where the host has the content of a file now, and false where the
 // file has not moved.
-func (x *Executor) successor(p string) (string, bool) {
+func (x *planner) successor(p string) (string, bool) {
 	for _, s := range successors() {
 		if s[0] != p {
 			continue
@@ -40,7 +40,7 @@ func (x *Executor) successor(p string) (string, bool) {
 }
 
 // moved returns the step in the file that has succeeded its own.
-func (x *Executor) moved(s step.Step) (step.Step, bool) {
+func (x *planner) moved(s step.Step) (step.Step, bool) {
 	if s.Verb != step.Edit && s.Verb != step.Meta {
 		return s, false
 	}
@@ -59,7 +59,7 @@ func (x *Executor) moved(s step.Step) (step.Step, bool) {
 }
 
 // movedEntry is moved for the line of an entry, which was parsed before it was stored.
-func (x *Executor) movedEntry(e journal.Entry) (step.Step, bool) {
+func (x *planner) movedEntry(e journal.Entry) (step.Step, bool) {
 	if !ownsPart(e.Addr) {
 		return step.Step{}, false
 	}
@@ -76,7 +76,7 @@ func (x *Executor) movedEntry(e journal.Entry) (step.Step, bool) {
 // followed returns the applied entries with the paths that the host has today, and
 // whether a path has changed. If two entries become one, the older entry determines the
 // original content of a part of a file.
-func (x *Executor) followed(entries []journal.Entry) ([]journal.Entry, bool) {
+func (x *planner) followed(entries []journal.Entry) ([]journal.Entry, bool) {
 	var out []journal.Entry
 	at := map[addr.Addr]int{}
 	for i, e := range entries {
@@ -113,7 +113,7 @@ func oneOf(old, now journal.Entry) journal.Entry {
 
 // followedSteps is followed for the list of a state. A step is omitted if the list
 // already has its new address.
-func (x *Executor) followedSteps(list step.List) step.List {
+func (x *planner) followedSteps(list step.List) step.List {
 	out := make(step.List, 0, len(list))
 	for _, s := range list {
 		to, ok := x.moved(s)
@@ -126,7 +126,7 @@ func (x *Executor) followedSteps(list step.List) step.List {
 }
 
 // followedImages is followed for images of addresses.
-func (x *Executor) followedImages(images map[addr.Addr]image.Image, entries []journal.Entry) {
+func (x *planner) followedImages(images map[addr.Addr]image.Image, entries []journal.Entry) {
 	for _, e := range entries {
 		s, ok := x.movedEntry(e)
 		if img, known := images[e.Addr]; ok && known {

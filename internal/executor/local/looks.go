@@ -24,19 +24,10 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// looked is the last observation of this process, with its inputs.
-type looked struct {
-	request executor.Request // filled, where there is something to do
-	plan    *plan.Plan
-	state   journal.State
-	key     lookcache.Key
-	todo    bool // there is something to do or to record
-}
-
 // look plans, and tells whether there is anything to do or to record. Where an
 // earlier look found nothing to do and all is as it was then, it is one lstat a
 // path; the list is not even loaded, and no state is read.
-func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan, st journal.State, todo bool, err error) {
+func (x *looks) look(ctx context.Context, r *executor.Request) (p *plan.Plan, st journal.State, todo bool, err error) {
 	x.last = looked{}
 	if err = x.informed(r); err != nil {
 		return nil, st, false, err
@@ -52,7 +43,7 @@ func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan,
 	if err = x.load(r); err != nil {
 		return nil, st, false, err
 	}
-	p, st, seen, err := x.plan(ctx, *r)
+	p, st, seen, err := x.planner.plan(ctx, *r)
 	if err != nil {
 		return p, st, false, err
 	}
@@ -68,7 +59,7 @@ func (x *Executor) look(ctx context.Context, r *executor.Request) (p *plan.Plan,
 }
 
 // load reads the list and, at the same time, the state, which the store keeps.
-func (x *Executor) load(r *executor.Request) error {
+func (x *looks) load(r *executor.Request) error {
 	var state errgroup.Group
 	state.Go(func() error {
 		_, err := x.store.State()
@@ -94,7 +85,7 @@ func nothingToDo(p *plan.Plan) bool {
 // lookAgain is look, but reuses an observation where that is safe. The plan p must be
 // from this process, without a run since. In addition, either there is nothing to do, or
 // no operator was prompted in between. A run observes again each address that it changes.
-func (x *Executor) lookAgain(ctx context.Context, r *executor.Request, p *plan.Plan, o executor.Options) (*plan.Plan, journal.State, bool, error) {
+func (x *looks) lookAgain(ctx context.Context, r *executor.Request, p *plan.Plan, o executor.Options) (*plan.Plan, journal.State, bool, error) {
 	if p != nil && x.last.plan == p && (o.Unasked || !x.last.todo) {
 		if key, ok := x.lookKey(r); ok && key.Same(x.last.key) {
 			if x.last.todo {
@@ -118,7 +109,7 @@ func withoutDiffs(p *plan.Plan) *plan.Plan {
 }
 
 // lookKey contains the inputs of a plan for r, other than the observed addresses.
-func (x *Executor) lookKey(r *executor.Request) (lookcache.Key, bool) {
+func (x *looks) lookKey(r *executor.Request) (lookcache.Key, bool) {
 	run, file, err := x.store.StateMark()
 	if err != nil || run == 0 {
 		return lookcache.Key{}, false
@@ -135,7 +126,7 @@ func (x *Executor) lookKey(r *executor.Request) (lookcache.Key, bool) {
 
 // asRemembered gives the plan of an earlier look if looking now would give the
 // same; nil when that is not sure.
-func (x *Executor) asRemembered(ctx context.Context, key lookcache.Key, verify bool, how executor.Guards) *plan.Plan {
+func (x *looks) asRemembered(ctx context.Context, key lookcache.Key, verify bool, how executor.Guards) *plan.Plan {
 	m := lookcache.Load(x.store.FS())
 	if !m.Is(key) || !m.Still(ctx, x.host, verify) || !x.sameRest(ctx, m.Rest, verify, how) {
 		return nil
@@ -148,7 +139,7 @@ func (x *Executor) asRemembered(ctx context.Context, key lookcache.Key, verify b
 }
 
 // sameRest observes what no lstat can speak for.
-func (x *Executor) sameRest(ctx context.Context, rest []lookcache.Rest, verify bool, how executor.Guards) bool {
+func (x *looks) sameRest(ctx context.Context, rest []lookcache.Rest, verify bool, how executor.Guards) bool {
 	if len(rest) == 0 {
 		return true
 	}
@@ -161,7 +152,7 @@ func (x *Executor) sameRest(ctx context.Context, rest []lookcache.Rest, verify b
 		l[0].Source = r.Source
 		steps = append(steps, l[0])
 	}
-	seen, err := x.observe(ctx, steps, verify, how)
+	seen, err := x.planner.observe(ctx, steps, verify, how)
 	if err != nil || len(seen.failed) > 0 {
 		return false
 	}
@@ -175,7 +166,7 @@ func (x *Executor) sameRest(ctx context.Context, rest []lookcache.Rest, verify b
 
 // remember keeps a look that began at began and found nothing to do. Where it
 // cannot be sure it keeps nothing: it is only ever a saving.
-func (x *Executor) remember(key lookcache.Key, p *plan.Plan, steps step.List, images map[addr.Addr]image.Image, began time.Time) {
+func (x *looks) remember(key lookcache.Key, p *plan.Plan, steps step.List, images map[addr.Addr]image.Image, began time.Time) {
 	if key.Racy(began) {
 		return
 	}
@@ -212,7 +203,7 @@ func (x *Executor) remember(key lookcache.Key, p *plan.Plan, steps step.List, im
 // witnesses are the files that all which a verb observes is read from; nil when
 // it is more than files, or the first of them is not there. They also keep
 // password hashes out of the memory.
-func (x *Executor) witnesses(v step.Verb) []string {
+func (x *looks) witnesses(v step.Verb) []string {
 	var files []string
 	switch v {
 	case step.User, step.Group, step.Member:
@@ -241,7 +232,7 @@ func byLstat(s step.Step, img image.Image) bool {
 // sure reports whether the stat is the stat of the observed file. A change time before
 // the observation shows that the inode did not change since. The other fields show that
 // the inode is the same.
-func (x *Executor) sure(p *lookcache.Path, images map[addr.Addr]image.Image, began time.Time) bool {
+func (x *looks) sure(p *lookcache.Path, images map[addr.Addr]image.Image, began time.Time) bool {
 	if p.Witness {
 		return x.witnessed(p, began)
 	}
@@ -272,7 +263,7 @@ func (x *Executor) sure(p *lookcache.Path, images map[addr.Addr]image.Image, beg
 
 // witnessed fills in the stat of a witness. If the witness did not change since the
 // observation began, the observation is based on it.
-func (x *Executor) witnessed(p *lookcache.Path, began time.Time) bool {
+func (x *looks) witnessed(p *lookcache.Path, began time.Time) bool {
 	if p.Racy(began) {
 		return false
 	}
@@ -286,4 +277,29 @@ func (x *Executor) witnessed(p *lookcache.Path, began time.Time) bool {
 func setSum(p *lookcache.Path, digest string) bool {
 	sum, err := hex.DecodeString(strings.TrimPrefix(digest, "sha256:"))
 	return err == nil && copy(p.Sum[:], sum) == len(p.Sum)
+}
+
+// asked runs the guards that the plan could not run, on the host, if no other change is
+// planned. A run would otherwise run them in order, and would be recorded although it changes
+// nothing.
+func (x *looks) asked(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, todo bool) (*plan.Plan, journal.State, bool, error) {
+	if !todo || !onlyUnasked(p) {
+		return p, st, todo, nil
+	}
+	r.Guards = executor.HostGuards
+	again, after, still, err := x.look(ctx, &r)
+	if err != nil || still {
+		return p, st, todo, err
+	}
+	return again, after, false, nil
+}
+
+// needsRun tells whether there is anything to do or to record.
+func needsRun(p *plan.Plan, st journal.State, r executor.Request) bool {
+	for _, c := range p.Changes {
+		if c.Action != plan.Verify && c.Action != plan.Drift && c.Action != plan.Blocked {
+			return true
+		}
+	}
+	return executor.NewOwner(&r, st) || st.Run == 0 && len(r.List) > 0 || st.Revision.Digest != r.Revision.Digest || st.Revision.Commit != r.Revision.Commit || !st.Complete && st.Run > 0
 }

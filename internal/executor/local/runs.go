@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"time"
 
+	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/apply"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/journal"
@@ -15,39 +16,6 @@ import (
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/verb/check"
 )
-
-// Apply implements executor.Executor.
-func (x *Executor) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
-	l, err := x.enter(ctx, o, show)
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close()
-	if err := x.mayApply(); err != nil {
-		return nil, err
-	}
-	r.Diffs = false
-	now, st, todo, err := x.lookAgain(ctx, &r, p, o)
-	if err != nil {
-		return nil, err
-	}
-	if p != nil && x.last.plan != p && p.Digest() != now.Digest() {
-		return nil, fmt.Errorf("%w: the host or the applied state has changed since the plan; run: fettle plan", executor.ErrStale)
-	}
-	if err := x.mendAfter(now); err != nil {
-		return nil, err
-	}
-	if now, st, todo, err = x.asked(ctx, r, now, st, todo); err != nil {
-		return nil, err
-	}
-	o = o.For(now)
-	rep, err := x.runOrVerify(ctx, r, now, st, todo, o, show)
-	if err != nil || r.Next == nil && !now.More() {
-		rep, err = x.confirmed(rep, err, o)
-		return rep, leftAs(now, err)
-	}
-	return x.follow(ctx, r, now, rep, o, show)
-}
 
 // leftAs is the error of a run that is done, but for addresses that stay as they
 // are; another error of the run counts more.
@@ -64,14 +32,14 @@ func leftAs(p *plan.Plan, err error) error {
 	return fmt.Errorf("%w, so they are unchanged and still managed; all other changes are done: %s", executor.ErrBlocked, strings.Join(blocked, "; "))
 }
 
-func (x *Executor) runOrVerify(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, todo bool, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) runOrVerify(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, todo bool, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	if !todo {
 		return x.verify(ctx, p, show)
 	}
 	return x.runPlan(ctx, r, p, st, o, show)
 }
 
-func (x *Executor) runPlan(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) runPlan(ctx context.Context, r executor.Request, p *plan.Plan, st journal.State, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	if err := mayPurge(p, o); err != nil {
 		return nil, err
 	}
@@ -89,21 +57,8 @@ func (x *Executor) runPlan(ctx context.Context, r executor.Request, p *plan.Plan
 	return x.run(ctx, run, job, states, o)
 }
 
-// enter takes the lock and settles what earlier runs left.
-func (x *Executor) enter(ctx context.Context, o executor.Options, show func(executor.Event)) (io.Closer, error) {
-	l, err := x.lock(o)
-	if err != nil {
-		return nil, err
-	}
-	o.OnCrash = "" // a crashed run is settled as it was started
-	if _, err := x.recoverRun(ctx, o, show); err != nil {
-		return nil, errors.Join(err, l.Close())
-	}
-	return l, nil
-}
-
 // thawed refuses while the machine is frozen.
-func (x *Executor) thawed() error {
+func (x *runs) thawed() error {
 	f, err := x.store.Frozen()
 	if err != nil {
 		return fmt.Errorf("cannot read whether this host is frozen: %w", err)
@@ -118,18 +73,8 @@ func (x *Executor) thawed() error {
 	return nil
 }
 
-// needsRun tells whether there is anything to do or to record.
-func needsRun(p *plan.Plan, st journal.State, r executor.Request) bool {
-	for _, c := range p.Changes {
-		if c.Action != plan.Verify && c.Action != plan.Drift && c.Action != plan.Blocked {
-			return true
-		}
-	}
-	return executor.NewOwner(&r, st) || st.Run == 0 && len(r.List) > 0 || st.Revision.Digest != r.Revision.Digest || st.Revision.Commit != r.Revision.Commit || !st.Complete && st.Run > 0
-}
-
 // verify runs the checks if no change is necessary. It adds no run to the history.
-func (x *Executor) verify(ctx context.Context, p *plan.Plan, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) verify(ctx context.Context, p *plan.Plan, show func(executor.Event)) (*executor.Report, error) {
 	rep := &executor.Report{Outcome: journal.Succeeded}
 	began := x.now()
 	var bad error
@@ -165,7 +110,7 @@ func (x *Executor) verify(ctx context.Context, p *plan.Plan, show func(executor.
 
 // run executes a job and reports the result. If the journal of the run became unwritable,
 // run recovers the run at once where possible.
-func (x *Executor) run(ctx context.Context, r *apply.Runner, job apply.Job, states []executor.StateRef, o executor.Options) (*executor.Report, error) {
+func (x *runs) run(ctx context.Context, r *apply.Runner, job apply.Job, states []executor.StateRef, o executor.Options) (*executor.Report, error) {
 	began := x.now()
 	h, err := x.header(job.Plan, o)
 	if err != nil {
@@ -207,14 +152,14 @@ const (
 
 // collect runs the garbage collection on a best-effort basis. The next collection or
 // fettle gc removes the rest.
-func (x *Executor) collect(run int) {
+func (x *runs) collect(run int) {
 	if run%collectEvery != 0 {
 		return
 	}
 	_, _ = x.store.Collect(journal.Keep{Runs: keepRuns, Within: keepWithin})
 }
 
-func (x *Executor) keepMap(states []executor.StateRef) (string, error) {
+func (x *runs) keepMap(states []executor.StateRef) (string, error) {
 	if len(states) == 0 {
 		return "", nil
 	}
@@ -231,7 +176,7 @@ func (x *Executor) keepMap(states []executor.StateRef) (string, error) {
 
 // cutShort makes room and settles the run that could not be ended. The result
 // is how recovery ended it.
-func (x *Executor) cutShort(ctx context.Context, r *apply.Runner, res apply.Result, cause error) (apply.Result, error) {
+func (x *runs) cutShort(ctx context.Context, r *apply.Runner, res apply.Result, cause error) (apply.Result, error) {
 	if err := x.store.ReleaseBallast(); err != nil {
 		return res, errors.Join(cause, err)
 	}
@@ -247,35 +192,7 @@ func (x *Executor) cutShort(ctx context.Context, r *apply.Runner, res apply.Resu
 	return settled, fmt.Errorf("%w; the run is now recovered: %s", cause, settled.Outcome)
 }
 
-// Rollback implements executor.Executor.
-func (x *Executor) Rollback(ctx context.Context, r executor.RollbackRequest, p *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
-	l, err := x.enter(ctx, o, show)
-	if err != nil {
-		return nil, err
-	}
-	defer l.Close()
-	if err := x.thawed(); err != nil {
-		return nil, err
-	}
-	r.Diffs = false
-	now, g, err := x.planRollback(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	if p != nil && p.Digest() != now.Digest() {
-		return nil, fmt.Errorf("%w: the host has changed since the plan was shown; show the plan again", executor.ErrStale)
-	}
-	if err := x.mendAfter(now); err != nil {
-		return nil, err
-	}
-	rep, err := x.rollback(ctx, withoutDiffs(now), g, r, o, show)
-	if err == nil {
-		err = x.store.Disarm()
-	}
-	return rep, leftAs(now, err)
-}
-
-func (x *Executor) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r executor.RollbackRequest, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r executor.RollbackRequest, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	for _, c := range p.Changes {
 		if c.Irreversible != "" && !r.CrossIrreversible {
 			return nil, fmt.Errorf("%w: %s: %s; to leave its effects and continue, add --cross-irreversible", executor.ErrIrreversible, c.Addr, c.Irreversible)
@@ -291,44 +208,54 @@ func (x *Executor) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r
 }
 
 // backTo reverts to the state after a run, and skips changes that cannot be undone.
-func (x *Executor) backTo(ctx context.Context, run int, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *runs) backTo(ctx context.Context, run int, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
 	r := executor.RollbackRequest{To: run, CrossIrreversible: true, SkipBlocked: true}
-	p, g, err := x.planRollback(ctx, r)
+	p, g, err := x.planner.planRollback(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	return x.rollback(ctx, p, g, r, o, show)
 }
 
-// Freeze implements executor.Executor.
-func (x *Executor) Freeze(_ context.Context, f journal.Frozen, o executor.Options) error {
-	l, err := x.lock(o)
-	if err != nil {
-		return err
+// guard starts the watcher of the deadline before anything changes. The watcher is
+// outside of this process.
+func (x *runs) guard(ctx context.Context, o executor.Options, began time.Time) error {
+	if o.ConfirmWithin <= 0 {
+		return nil
 	}
-	defer l.Close()
-	if f.At == 0 {
-		f.At = x.now().UnixNano()
+	if x.watch == nil {
+		return errors.New("cannot arm the run: nothing would undo it if this process died; " +
+			"to run it without a confirmation, add --confirm-within 0s")
 	}
-	return x.store.Freeze(f)
+	if err := x.watch(ctx, began.Add(o.ConfirmWithin)); err != nil {
+		return fmt.Errorf("cannot arm the run: %w; to run it without a confirmation, add --confirm-within 0s", err)
+	}
+	return nil
 }
 
-// Unfreeze implements executor.Executor.
-func (x *Executor) Unfreeze(_ context.Context, o executor.Options) error {
-	l, err := x.lock(o)
-	if err != nil {
-		return err
+// rearm starts the confirmation time at the end of a run that stays applied. A run
+// without changes needs no confirmation; the phase before it still does.
+func (x *runs) rearm(res apply.Result, o executor.Options, cause error) (int64, error) {
+	if res.Outcome == journal.RolledBack || res.Run == 0 {
+		return 0, errors.Join(cause, x.store.Disarm())
 	}
-	defer l.Close()
-	return x.store.Unfreeze()
+	run := res.Run
+	if changedNothing(res) {
+		if run = o.Continues; run == 0 {
+			return 0, errors.Join(cause, x.store.Disarm())
+		}
+	}
+	deadline := x.now().Add(o.ConfirmWithin).UnixNano()
+	return deadline, errors.Join(cause, x.store.Arm(journal.Arming{Run: run, Deadline: deadline}))
 }
 
-// Collect implements executor.Executor.
-func (x *Executor) Collect(_ context.Context, keep journal.Keep, o executor.Options) (journal.Collected, error) {
-	l, err := x.lock(o)
-	if err != nil {
-		return journal.Collected{}, err
+// changedNothing reports whether a run left the machine unchanged. The effects of a
+// failed command are unknown, so they count as a change.
+func changedNothing(res apply.Result) bool {
+	for _, f := range append(slices.Clone(res.Rescued), res.Failed) {
+		if f != nil && (f.Addr.Kind() == addr.KindExec || f.Addr.Kind() == addr.KindAct) {
+			return false
+		}
 	}
-	defer l.Close()
-	return x.store.Collect(keep)
+	return res.Changed == 0
 }
