@@ -46,14 +46,11 @@ type Options struct {
 
 // Host is one root on the local host. It is safe for concurrent use.
 type Host struct {
-	root     string
-	rootFD   int
+	*resolver
 	count    host.Counter
 	skips    func(op, path string) bool
 	debs     string
 	lockWait time.Duration // for the package lock; 0 is lockLimit
-	dirs     dirCache
-	who      owner
 	runs     runs
 	svc      units
 }
@@ -71,7 +68,8 @@ func Open(root string, opts Options) (*Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open root %q: %w", abs, err)
 	}
-	h := &Host{root: abs, rootFD: fd, count: opts.Count, skips: opts.Unsynced, debs: opts.Debs, lockWait: opts.PackageLockWait, who: newOwner(abs)}
+	h := &Host{resolver: &resolver{root: abs, rootFD: fd, who: newOwner(abs)},
+		count: opts.Count, skips: opts.Unsynced, debs: opts.Debs, lockWait: opts.PackageLockWait}
 	h.svc.h = h
 	if err := h.checkKernel(); err != nil {
 		_ = unix.Close(fd)

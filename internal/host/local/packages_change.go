@@ -60,7 +60,7 @@ func (p *packages) Change(ctx context.Context, changes []host.PackageChange, pro
 	if err := p.refuseHeld(before, changes); err != nil {
 		return nil, err
 	}
-	unitFiles := p.unitFiles(changes)
+	unitFiles := servedUnits{p}.unitFiles(changes)
 	err = p.transaction(ctx, progress, before, changes)
 	if err != nil { // dpkg may outlive an apt that was killed
 		err = errors.Join(err, p.waitLock(ctx, progress))
@@ -72,7 +72,7 @@ func (p *packages) Change(ctx context.Context, changes []host.PackageChange, pro
 	if err != nil {
 		err = errors.Join(err, p.unmark(context.WithoutCancel(ctx), before, after))
 	}
-	p.endUnits(context.WithoutCancel(ctx), unitFiles)
+	servedUnits{p}.endUnits(context.WithoutCancel(ctx), unitFiles)
 	also := difference(before, after, changes)
 	if err == nil {
 		err = p.mark(ctx, before, after, changes)

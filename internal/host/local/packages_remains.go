@@ -35,7 +35,8 @@ func (p *packages) Remains(ctx context.Context, names []string) (map[string]imag
 	if err != nil {
 		return nil, err
 	}
-	conffiles, err := p.conffiles(ctx, inv)
+	left := remains{p.h}
+	conffiles, err := left.conffiles(ctx, inv)
 	if err != nil {
 		return nil, err
 	}
@@ -45,16 +46,19 @@ func (p *packages) Remains(ctx context.Context, names []string) (map[string]imag
 			out[name] = image.Remains{}
 			continue
 		}
-		if out[name], err = p.remainsOf(inv, key, conffiles[key]); err != nil {
+		if out[name], err = left.remainsOf(inv, key, conffiles[key]); err != nil {
 			return nil, fmt.Errorf("cannot list the files that package %s leaves: %w", name, err)
 		}
 	}
 	return out, nil
 }
 
+// remains finds what packages leave on a host after their removal.
+type remains struct{ h *Host }
+
 // conffiles are the configuration files of all packages that dpkg knows. A name
 // that dpkg does not know would be an error, hence all.
-func (p *packages) conffiles(ctx context.Context, inv inventory) (map[string][]string, error) {
+func (p remains) conffiles(ctx context.Context, inv inventory) (map[string][]string, error) {
 	const format = "=${Package}:${Architecture}\n${Conffiles}\n"
 	r, err := p.h.Run(ctx, host.Command{Argv: []string{"dpkg-query", "-W", "-f", format}, Timeout: time.Minute})
 	if err != nil {
@@ -74,7 +78,7 @@ func (p *packages) conffiles(ctx context.Context, inv inventory) (map[string][]s
 	return out, nil
 }
 
-func (p *packages) remainsOf(inv inventory, name string, conffiles []string) (image.Remains, error) {
+func (p remains) remainsOf(inv inventory, name string, conffiles []string) (image.Remains, error) {
 	var out image.Remains
 	for _, f := range conffiles {
 		if there, err := host.Exists(p.h, f); err == nil && there {
@@ -109,7 +113,7 @@ func (p *packages) remainsOf(inv inventory, name string, conffiles []string) (im
 }
 
 // info reads a file that dpkg keeps about a package, "" when there is none.
-func (p *packages) info(inv inventory, name, what string) (string, error) {
+func (p remains) info(inv inventory, name, what string) (string, error) {
 	for _, stem := range []string{name, name + ":" + inv.packages[name].arch} {
 		f, err := p.h.Open(path.Join(infoDir, stem+"."+what))
 		if errors.Is(err, fs.ErrNotExist) {
@@ -157,7 +161,7 @@ func dataDirs(paths []string) []string {
 }
 
 // filled returns the directories with files that do not belong to the package.
-func (p *packages) filled(dirs []string, own map[string]bool) []string {
+func (p remains) filled(dirs []string, own map[string]bool) []string {
 	var out []string
 	for _, d := range dirs {
 		left := remainsEntries
@@ -170,7 +174,7 @@ func (p *packages) filled(dirs []string, own map[string]bool) []string {
 
 // foreign reports whether a directory contains files outside of own. left is the remaining number
 // of entries to check.
-func (p *packages) foreign(dir string, own map[string]bool, left *int) bool {
+func (p remains) foreign(dir string, own map[string]bool, left *int) bool {
 	names, err := p.h.ReadDir(dir)
 	if err != nil {
 		return false

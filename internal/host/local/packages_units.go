@@ -20,9 +20,12 @@ import (
 // leftLimit is the time limit for stopping one remaining unit of a removed package.
 const leftLimit = 2 * time.Minute
 
+// servedUnits ends units whose files a change of packages removed.
+type servedUnits struct{ *packages }
+
 // unitFiles are the names of the unit files of packages, nothing if no change removes a package
 // or the host has no systemd.
-func (p *packages) unitFiles(changes []host.PackageChange) map[string]bool {
+func (p servedUnits) unitFiles(changes []host.PackageChange) map[string]bool {
 	if !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent }) {
 		return nil
 	}
@@ -32,7 +35,7 @@ func (p *packages) unitFiles(changes []host.PackageChange) map[string]bool {
 	return p.unitFilesNow()
 }
 
-func (p *packages) unitFilesNow() map[string]bool {
+func (p servedUnits) unitFilesNow() map[string]bool {
 	out := map[string]bool{}
 	for _, dir := range []string{"/usr/lib/systemd/system", "/lib/systemd/system"} {
 		names, err := p.h.ReadDir(dir)
@@ -49,7 +52,7 @@ func (p *packages) unitFilesNow() map[string]bool {
 // endUnits stops units that still run although their unit files are gone since before, and
 // clears failures of such units. Most packages do so when they are removed, and some do not.
 // A unit that cannot be stopped is a note: the package is removed nevertheless.
-func (p *packages) endUnits(ctx context.Context, before map[string]bool) {
+func (p servedUnits) endUnits(ctx context.Context, before map[string]bool) {
 	maps.DeleteFunc(before, func(name string, _ bool) bool { return p.unitFileElsewhere(name) })
 	if len(before) == 0 {
 		return
@@ -63,7 +66,7 @@ func (p *packages) endUnits(ctx context.Context, before map[string]bool) {
 
 // unitFileElsewhere reports whether the administrator, or a generator, has a unit file of this
 // name. deb-systemd-helper masks units of removed packages with a link, which does not count.
-func (p *packages) unitFileElsewhere(name string) bool {
+func (p servedUnits) unitFileElsewhere(name string) bool {
 	for _, dir := range []string{"/etc/systemd/system", "/run/systemd/system"} {
 		if st, err := p.h.Lstat(path.Join(dir, name)); err == nil && st.Type == image.Regular {
 			return true
@@ -74,7 +77,7 @@ func (p *packages) unitFileElsewhere(name string) bool {
 
 // leftUnits are the units of these unit files that systemd still has, those first that can
 // start others.
-func (p *packages) leftUnits(ctx context.Context, files []string) []dbus.UnitStatus {
+func (p servedUnits) leftUnits(ctx context.Context, files []string) []dbus.UnitStatus {
 	if len(files) == 0 {
 		return nil
 	}
@@ -121,7 +124,7 @@ func leftRunning(u dbus.UnitStatus) bool {
 	return false
 }
 
-func (p *packages) endUnit(ctx context.Context, u dbus.UnitStatus) {
+func (p servedUnits) endUnit(ctx context.Context, u dbus.UnitStatus) {
 	if u.ActiveState == "failed" {
 		p.h.svc.forgetFailure(ctx, u.Name)
 		return
@@ -140,7 +143,7 @@ func (p *packages) endUnit(ctx context.Context, u dbus.UnitStatus) {
 }
 
 // runsIn reports whether this process belongs to a unit.
-func (p *packages) runsIn(unit string) bool {
+func (p servedUnits) runsIn(unit string) bool {
 	b, err := os.ReadFile("/proc/self/cgroup")
 	return err == nil && strings.Contains(string(b)+"\n", "/"+unit+"\n")
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // lookProgram finds a program inside the root, links followed as exec will.
-func (h *Host) lookProgram(name, dir string) (string, error) {
+func (h *resolver) lookProgram(name, dir string) (string, error) {
 	if strings.Contains(name, "/") {
 		if !strings.HasPrefix(name, "/") {
 			name = path.Join(dir, name)
@@ -39,7 +39,7 @@ func (h *Host) Find(name, dir string) error {
 
 // noProgram adds that the program is missing in a different root, which is not an error of the
 // caller.
-func (h *Host) noProgram(name string, err error) error {
+func (h *resolver) noProgram(name string, err error) error {
 	if err != nil && h.root != "/" {
 		err = fmt.Errorf("%w (in the root %s: %w)", err, h.root, host.ErrUnsupported)
 	}
@@ -49,7 +49,7 @@ func (h *Host) noProgram(name string, err error) error {
 	return nil
 }
 
-func (h *Host) executable(p string) error {
+func (h *resolver) executable(p string) error {
 	fd, err := again(func() (int, error) {
 		return unix.Openat2(h.rootFD, p, &unix.OpenHow{
 			Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,

@@ -26,8 +26,16 @@ type place struct {
 
 func (p place) done() { p.release() }
 
+// resolver finds paths and programs below the root of a host, and caches open directories.
+type resolver struct {
+	root   string
+	rootFD int
+	dirs   dirCache
+	who    owner
+}
+
 // reading finds the place of a path, perhaps by the cache.
-func (h *Host) reading(what, path string) (place, error) {
+func (h *resolver) reading(what, path string) (place, error) {
 	if err := host.CheckPath(path); err != nil {
 		return place{}, err
 	}
@@ -54,7 +62,7 @@ func (h *Host) reading(what, path string) (place, error) {
 }
 
 // writing finds the place of a path as it is at this moment.
-func (h *Host) writing(what, path string) (place, error) {
+func (h *resolver) writing(what, path string) (place, error) {
 	if err := host.CheckPath(path); err != nil {
 		return place{}, err
 	}
@@ -65,7 +73,7 @@ func (h *Host) writing(what, path string) (place, error) {
 }
 
 // fresh is writing that allows the root itself.
-func (h *Host) fresh(what, path string) (place, error) {
+func (h *resolver) fresh(what, path string) (place, error) {
 	if err := host.CheckPath(path); err != nil {
 		return place{}, err
 	}
@@ -79,7 +87,7 @@ func (h *Host) fresh(what, path string) (place, error) {
 
 // changed drops cached directories at and below a path whose entry changed. Behind a link the path
 // also has another name, so the whole cache is dropped.
-func (h *Host) changed(p place, path string) {
+func (h *resolver) changed(p place, path string) {
 	if p.linked {
 		path = "/"
 	}
@@ -88,7 +96,7 @@ func (h *Host) changed(p place, path string) {
 
 // openDir opens a directory of the host. The kernel resolves the common case
 // at once; paths with links are walked.
-func (h *Host) openDir(path string) (*dir, error) {
+func (h *resolver) openDir(path string) (*dir, error) {
 	d := &dir{since: time.Now(), cache: &h.dirs, refs: 1}
 	how := &unix.OpenHow{Flags: dirFlags | unix.O_CLOEXEC, Resolve: resolveFlags}
 	var err error
@@ -120,7 +128,7 @@ func unreachable(err error) error {
 
 // walk opens a directory name by name, and follows only safe links. The stack of descriptors
 // resolves ".." in a link. It ends at the root, so that no path leads out of the root.
-func (h *Host) walk(path string) (int, error) {
+func (h *resolver) walk(path string) (int, error) {
 	w := walker{h: h, fds: []int{h.rootFD}}
 	defer w.close()
 	todo := names(path)
@@ -156,7 +164,7 @@ func names(path string) []string {
 
 // walker holds the directories from the root down to where the walk is.
 type walker struct {
-	h     *Host
+	h     *resolver
 	fds   []int
 	at    []string // names for fds[1:], for messages
 	links int
