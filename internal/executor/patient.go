@@ -15,8 +15,8 @@ type Patience struct {
 	For time.Duration
 	// Pause is between two tries, 1 s where it is 0.
 	Pause time.Duration
-	// Told is called once, with the first refusal; may be nil.
-	Told func(error)
+	// OnFirstRefusal is called once, with the first refusal; may be nil.
+	OnFirstRefusal func(error)
 }
 
 // Patient returns an executor that retries calls on a locked machine for a while. After
@@ -50,8 +50,8 @@ func (x *patient) again(ctx context.Context, f func() error) error {
 		if !errors.Is(err, ErrLocked) || x.left <= 0 {
 			return err
 		}
-		if !x.told && x.p.Told != nil {
-			x.p.Told(err)
+		if !x.told && x.p.OnFirstRefusal != nil {
+			x.p.OnFirstRefusal(err)
 		}
 		x.told = true
 		pause := time.NewTimer(min(x.p.Pause, x.left))

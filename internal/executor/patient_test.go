@@ -43,7 +43,7 @@ func TestPatient(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b, told := &busy{left: c.left}, 0
-				x := executor.Patient(b, executor.Patience{For: c.most, Told: func(error) { told++ }})
+				x := executor.Patient(b, executor.Patience{For: c.most, OnFirstRefusal: func(error) { told++ }})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				if c.cancel > 0 {

@@ -32,8 +32,8 @@ type Assignment struct {
 	// Labels and Fleet are the target's, as configurations see them.
 	Labels map[string]string `json:"labels,omitempty"`
 	Fleet  string            `json:"fleet,omitempty"`
-	// Top is the root bundle: everything of the repository outside of modules/.
-	Top Assigned `json:"top"`
+	// Root is the root bundle: everything of the repository outside of modules/.
+	Root Assigned `json:"top"`
 	// Modules are in the order of the catalog, each once.
 	Modules []Assigned `json:"modules"`
 	// Exported are the values of other targets that the modules use: a table for each output that
@@ -171,7 +171,7 @@ func (a Assignment) check() error {
 	if err := a.checkOwn(); err != nil {
 		return err
 	}
-	return checkParts(slices.Concat([]Assigned{a.Top}, a.Modules))
+	return checkParts(slices.Concat([]Assigned{a.Root}, a.Modules))
 }
 
 // checkOwn checks all fields except the root bundle and the modules.
@@ -250,7 +250,7 @@ func (a Assignment) Newer(b Assignment) int {
 func (a Assignment) Same(b Assignment) bool {
 	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet && a.Frozen == b.Frozen && a.Withdrawn == b.Withdrawn &&
 		sameBinary(a.Binary, b.Binary) &&
-		maps.Equal(a.Labels, b.Labels) && a.Top.same(b.Top) && SameModules(a.Modules, b.Modules) && exported.Same(a.Exported, b.Exported)
+		maps.Equal(a.Labels, b.Labels) && a.Root.same(b.Root) && SameModules(a.Modules, b.Modules) && exported.Same(a.Exported, b.Exported)
 }
 
 // SameModules returns true if two lists have the same modules at the same revisions, in the same

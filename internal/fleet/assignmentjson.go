@@ -11,7 +11,7 @@ import (
 type AssignmentJSON struct {
 	plain                   // all fields; the fields below replace fields of the same name
 	Revisions []Revision    `json:"revisions"`
-	Top       writtenPart   `json:"top"`
+	Root      writtenPart   `json:"top"`
 	Modules   []writtenPart `json:"modules"`
 }
 
@@ -42,7 +42,7 @@ func (a *Assignment) Written() *AssignmentJSON {
 		last = n
 		return writtenPart{m, n}
 	}
-	w.Top = part(a.Top)
+	w.Root = part(a.Root)
 	if a.Modules != nil {
 		w.Modules = make([]writtenPart, len(a.Modules))
 	}
@@ -62,7 +62,7 @@ func (w *AssignmentJSON) assignment() (Assignment, error) {
 		return p.Assigned, nil
 	}
 	var err error
-	if a.Top, err = part(w.Top); err != nil {
+	if a.Root, err = part(w.Root); err != nil {
 		return Assignment{}, err
 	}
 	a.Modules = nil

@@ -29,33 +29,33 @@ type HubEventKind string
 
 // Kinds of events of hubs.
 const (
-	Joined     HubEventKind = "enrolled"
-	Approved   HubEventKind = "approved"
-	Labelled   HubEventKind = "labelled"
-	Pinned     HubEventKind = "pinned"
-	Unpinned   HubEventKind = "unpinned"
-	Froze      HubEventKind = "froze"
-	Unfroze    HubEventKind = "unfroze"
-	Left       HubEventKind = "retired"
-	Distrust   HubEventKind = "revoked"
-	Granted    HubEventKind = "granted"   // a new assignment
-	Guarded    HubEventKind = "guarded"   // an assignment that was not made: the source or the selection looks wrong
-	Followed   HubEventKind = "followed"  // a repository has a new commit
-	Unread     HubEventKind = "unread"    // a repository cannot be read
-	JobChanged HubEventKind = "job"       // a user created or cancelled a job
-	Led        HubEventKind = "led"       // another hub is the leader now
-	BinarySet  HubEventKind = "binary"    // a user set the binary of agents
-	Exported   HubEventKind = "exported"  // a target exports different values, or changes them too often
-	Requested  HubEventKind = "requested" // an agent sent a request that is not decided
-	Ruled      HubEventKind = "ruled"     // a user changed the policy for requests of agents
-	Certified  HubEventKind = "certified" // a service of a target has a certificate
-	Suspected  HubEventKind = "suspected" // a target is not reliable
-	Trusted    HubEventKind = "trusted"   // a suspect target is reliable again
-	Skewed     HubEventKind = "skewed"    // the clock of a target is wrong, or right again
-	Audited    HubEventKind = "audited"   // a user requested a change through the API
-	Saved      HubEventKind = "saved"     // a backup was made
-	Violated   HubEventKind = "violated"  // an agent violates the protocol, or floods its hub
-	Untold     HubEventKind = "untold"    // a notice that could not be delivered for a day
+	TargetEnrolled       HubEventKind = "enrolled"
+	Approved             HubEventKind = "approved"
+	Labelled             HubEventKind = "labelled"
+	Pinned               HubEventKind = "pinned"
+	Unpinned             HubEventKind = "unpinned"
+	TargetFrozen         HubEventKind = "froze"
+	TargetUnfrozen       HubEventKind = "unfroze"
+	TargetRetired        HubEventKind = "retired"
+	TargetRevoked        HubEventKind = "revoked"
+	AssignmentIssued     HubEventKind = "granted"   // a new assignment
+	AssignmentBlocked    HubEventKind = "guarded"   // an assignment that was not made: the source or the selection looks wrong
+	RepositoryUpdated    HubEventKind = "followed"  // a repository has a new commit
+	RepositoryUnreadable HubEventKind = "unread"    // a repository cannot be read
+	JobChanged           HubEventKind = "job"       // a user created or cancelled a job
+	LeaderChanged        HubEventKind = "led"       // another hub is the leader now
+	BinarySet            HubEventKind = "binary"    // a user set the binary of agents
+	ExportsChanged       HubEventKind = "exported"  // a target exports different values, or changes them too often
+	RequestReceived      HubEventKind = "requested" // an agent sent a request that is not decided
+	RequestPolicyChanged HubEventKind = "ruled"     // a user changed the policy for requests of agents
+	ServiceCertified     HubEventKind = "certified" // a service of a target has a certificate
+	Suspected            HubEventKind = "suspected" // a target is not reliable
+	Trusted              HubEventKind = "trusted"   // a suspect target is reliable again
+	ClockSkewed          HubEventKind = "skewed"    // the clock of a target is wrong, or right again
+	Audited              HubEventKind = "audited"   // a user requested a change through the API
+	BackupMade           HubEventKind = "saved"     // a backup was made
+	ProtocolViolated     HubEventKind = "violated"  // an agent violates the protocol, or floods its hub
+	NoticeUndelivered    HubEventKind = "untold"    // a notice that could not be delivered for a day
 )
 
 // ParseHubEvent parses an event. It ignores unknown fields, which a newer hub may write.

@@ -17,7 +17,7 @@ func sample() fleet.Assignment {
 	bundle := fleet.Bundle{Digest: "sha256:" + strings.Repeat("0", 64), Size: 3}
 	return fleet.Assignment{
 		Format: fleet.AssignmentFormat, Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Epoch: 1, Generation: 7,
-		Top:     fleet.Assigned{Revision: rev, Bundle: bundle},
+		Root:    fleet.Assigned{Revision: rev, Bundle: bundle},
 		Modules: []fleet.Assigned{{Module: "modules/web", Revision: rev, Bundle: bundle}},
 	}
 }
@@ -67,8 +67,8 @@ func TestAssignmentsThatAreRefused(t *testing.T) {
 		"identity":             func(a *fleet.Assignment) { a.Target = "../x" },
 		"the module":           func(a *fleet.Assignment) { a.Modules[0].Module = "modules/../../etc" },
 		"twice":                func(a *fleet.Assignment) { a.Modules = append(a.Modules, a.Modules[0]) },
-		"the commit":           func(a *fleet.Assignment) { a.Top.Revision.Commit = "main" },
-		"digest":               func(a *fleet.Assignment) { a.Top.Bundle.Digest = "md5:0" },
+		"the commit":           func(a *fleet.Assignment) { a.Root.Revision.Commit = "main" },
+		"digest":               func(a *fleet.Assignment) { a.Root.Bundle.Digest = "md5:0" },
 		"name of a target":     func(a *fleet.Assignment) { a.Name = "a/b" },
 		"cannot use the label": func(a *fleet.Assignment) { a.Labels = map[string]string{"a b": ""} },
 	}
@@ -122,19 +122,19 @@ func TestTargetIDs(t *testing.T) {
 // Most modules of a target have the same revision, which is written once.
 func TestRevisionsAreWrittenOnce(t *testing.T) {
 	a := sample()
-	a.Top.Revision.Subject = "a subject that is long enough to be counted"
-	other := a.Top.Revision
+	a.Root.Revision.Subject = "a subject that is long enough to be counted"
+	other := a.Root.Revision
 	other.Commit = strings.Repeat("c", 40)
 	a.Modules = nil
 	for i := range 50 {
-		m := fleet.Assigned{Module: fmt.Sprintf("modules/m%d", i), Revision: a.Top.Revision, Bundle: a.Top.Bundle}
+		m := fleet.Assigned{Module: fmt.Sprintf("modules/m%d", i), Revision: a.Root.Revision, Bundle: a.Root.Bundle}
 		if i%10 == 3 {
 			m.Revision = other
 		}
 		a.Modules = append(a.Modules, m)
 	}
 	text := a.Marshal()
-	if n := bytes.Count(text, []byte(a.Top.Revision.Subject)); n != 2 {
+	if n := bytes.Count(text, []byte(a.Root.Revision.Subject)); n != 2 {
 		t.Errorf("two revisions are written %d times", n)
 	}
 	parsed, err := fleet.ParseAssignment(text)

@@ -59,7 +59,7 @@ type JobAnswer struct {
 	ID    string `json:"id"`
 	Error string `json:"error,omitempty"`
 	// Accepted means that the agent stored the job durably, and will send its result with
-	// WordJobAnswer.
+	// MessageJobAnswer.
 	Accepted bool `json:"taken,omitempty"`
 	// Cancelled means that the job has not begun, and never will.
 	Cancelled bool `json:"withdrawn,omitempty"`

@@ -40,5 +40,5 @@ func (a *LabelPool) Labels(labels map[string]string) map[string]string {
 	return labels
 }
 
-// Word returns an equal string that is shared in memory by all callers.
-func Word[T ~string](s T) T { return unique.Make(s).Value() }
+// Intern returns an equal string that is shared in memory by all callers.
+func Intern[T ~string](s T) T { return unique.Make(s).Value() }

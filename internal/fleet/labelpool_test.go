@@ -30,7 +30,7 @@ func TestAlike(t *testing.T) {
 	if a.Labels(nil) != nil {
 		t.Error("none became some")
 	}
-	x, y := fleet.Word(fleet.Standing([]byte("active"))), fleet.Word(fleet.Standing([]byte("active")))
+	x, y := fleet.Intern(fleet.Standing([]byte("active"))), fleet.Intern(fleet.Standing([]byte("active")))
 	if x != "active" || unsafe.StringData(string(x)) != unsafe.StringData(string(y)) {
 		t.Errorf("%q and %q lie twice in memory", x, y)
 	}

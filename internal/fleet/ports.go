@@ -56,7 +56,7 @@ type Store interface {
 // Batcher is a Store that can write many keys at about the cost of one.
 type Batcher interface {
 	// UpdateAll is Update of all entries at their revisions, or of none. It accepts up to
-	// MaxTogether entries with different keys. After an error, for example because of a revision,
+	// MaxUpdateAll entries with different keys. After an error, for example because of a revision,
 	// or because the bucket does not support batches, the caller can use Update for each entry.
 	UpdateAll(ctx context.Context, all []Entry) (newer []uint64, err error)
 }
@@ -68,8 +68,8 @@ type Prover interface {
 	Absent(ctx context.Context, key string) error
 }
 
-// MaxTogether is the maximum number of entries of UpdateAll.
-const MaxTogether = 500
+// MaxUpdateAll is the maximum number of entries of UpdateAll.
+const MaxUpdateAll = 500
 
 // Log has the events of a fleet, in one order for all hubs. Acknowledged records are durable.
 type Log interface {
@@ -80,23 +80,24 @@ type Log interface {
 	Follow(ctx context.Context, from uint64, each func(seq uint64, records [][]byte) error) error
 }
 
-// Exchange is the hub's end of the links to all agents. A word is the name of a kind of requests.
+// Exchange is the hub's end of the links to all agents. A message type names a kind of requests, such as
+// MessageReport.
 type Exchange interface {
-	// Serve handles requests of agents with a word. Of all hubs that serve a word, one receives
+	// Serve handles requests of agents of one message type. Of all hubs that serve the type, one receives
 	// each request. The handler runs in its own goroutine. The certificate of the sender proves
 	// from.
-	Serve(word string, handle func(ctx context.Context, from TargetID, body []byte) ([]byte, error)) error
+	Serve(messageType string, handle func(ctx context.Context, from TargetID, body []byte) ([]byte, error)) error
 	// Ask sends a request to one agent, and returns ErrOffline if the agent is not connected.
-	Ask(ctx context.Context, to TargetID, word string, body []byte) ([]byte, error)
+	Ask(ctx context.Context, to TargetID, messageType string, body []byte) ([]byte, error)
 	// Tell sends a notification. It does not report whether the agent received it.
-	Tell(to TargetID, word string, body []byte) error
-	// Open opens a stream to an agent that serves streams with the word.
-	Open(ctx context.Context, to TargetID, word string, header []byte) (io.ReadWriteCloser, error)
+	Tell(to TargetID, messageType string, body []byte) error
+	// Open opens a stream to an agent that serves streams of this type.
+	Open(ctx context.Context, to TargetID, messageType string, header []byte) (io.ReadWriteCloser, error)
 	// Connected returns the agents that are connected to this hub. Presence calls each for every
 	// agent that connects or disconnects from now on.
 	Connected() []TargetID
-	// Here returns true if an agent is connected to this hub.
-	Here(id TargetID) bool
+	// IsConnected returns true if an agent is connected to this hub.
+	IsConnected(id TargetID) bool
 	Presence(each func(id TargetID, here bool))
 	// Kick ends the connections of a target.
 	Kick(id TargetID)
@@ -105,48 +106,48 @@ type Exchange interface {
 // Link is the agent's end.
 type Link interface {
 	// Ask sends a request to the hubs, and returns ErrNoHub if none answers.
-	Ask(ctx context.Context, word string, body []byte) ([]byte, error)
+	Ask(ctx context.Context, messageType string, body []byte) ([]byte, error)
 	// Tell sends a notification without an answer.
-	Tell(word string, body []byte) error
-	// Serve handles requests of hubs with a word.
-	Serve(word string, handle func(ctx context.Context, body []byte) ([]byte, error)) error
-	// ServeStreams accepts streams that hubs open with a word. The handler must close its stream.
-	ServeStreams(word string, handle func(ctx context.Context, header []byte, stream io.ReadWriteCloser)) error
+	Tell(messageType string, body []byte) error
+	// Serve handles requests of hubs of one message type.
+	Serve(messageType string, handle func(ctx context.Context, body []byte) ([]byte, error)) error
+	// ServeStreams accepts streams of one type that hubs open. The handler must close its stream.
+	ServeStreams(messageType string, handle func(ctx context.Context, header []byte, stream io.ReadWriteCloser)) error
 	// Changes calls each with true when the connection begins, and with false when it ends.
 	Changes(each func(up bool))
 	Close() error
 }
 
-// The words of requests of agents.
+// The message types of requests of agents.
 const (
-	WordAssignment = "assignment" // body: Have; the answer is a Signed assignment, empty when there is none newer
-	// WordReport has the body Report, whole or since the report before, compressed or not. The
+	MessageAssignment = "assignment" // body: Have; the answer is a Signed assignment, empty when there is none newer
+	// MessageReport has the body Report, whole or since the report before, compressed or not. The
 	// answer is empty, and the report durable.
-	WordReport  = "report"
-	WordBeat    = "beat"    // a notification; body: Beat
-	WordRequest = "ask"     // body: a Request of the agent for itself; the answer is a RequestAnswer
-	WordExports = "exports" // body: Exports, all current exports; the answer is empty, and the values durable
-	// WordJobAnswer has the body JobAnswer, the result of a job that the agent had accepted. The
+	MessageReport  = "report"
+	MessageBeat    = "beat"    // a notification; body: Beat
+	MessageRequest = "ask"     // body: a Request of the agent for itself; the answer is a RequestAnswer
+	MessageExports = "exports" // body: Exports, all current exports; the answer is empty, and the values durable
+	// MessageJobAnswer has the body JobAnswer, the result of a job that the agent had accepted. The
 	// answer is empty, and the result durable.
-	WordJobAnswer = "done"
-	// WordContent has the body digest, of content that is assigned to the target. The answer is
+	MessageJobAnswer = "done"
+	// MessageContent has the body digest, of content that is assigned to the target. The answer is
 	// small content, compressed, see content.Server.
-	WordContent = "content"
-	WordLists   = "lists" // no body; the answer is Lists
-	// WordClaim has the body Claim. The answer is a Claimed, and durable. Hubs send agents the same
-	// word, without a body, to request a claim.
-	WordClaim = "claim"
+	MessageContent = "content"
+	MessageLists   = "lists" // no body; the answer is Lists
+	// MessageClaim has the body Claim. The answer is a Claimed, and durable. Hubs send agents the same
+	// message type, without a body, to request a claim.
+	MessageClaim = "claim"
 )
 
-// The words of requests of hubs.
+// The message types of requests of hubs.
 const (
-	WordAssigned  = "assigned"  // a notification; body: a Signed assignment
-	WordJob       = "do"        // body: Job; the answer is JobAnswer
-	WordExecutor  = "executor"  // a stream: the target's executor, see executor/wire
-	WordCertified = "certified" // a notification that a pending certificate was decided
-	// WordShow has no body. The answer is the agent's Signed assignment, empty for none: it proves
+	MessageAssigned  = "assigned"  // a notification; body: a Signed assignment
+	MessageJob       = "do"        // body: Job; the answer is JobAnswer
+	MessageExecutor  = "executor"  // a stream: the target's executor, see executor/wire
+	MessageCertified = "certified" // a notification that a pending certificate was decided
+	// MessageShow has no body. The answer is the agent's Signed assignment, empty for none: it proves
 	// the agent's minimum generation.
-	WordShow = "show"
+	MessageShow = "show"
 )
 
 // Have is the accepted assignment and the newest report of an agent.
@@ -181,16 +182,16 @@ type Beat struct {
 	Clock int64 `json:"clock"` // ns since 1970, the agent's clock
 }
 
-// ExecutorHeader is the header of a stream of WordExecutor: the user, and whether the user may
+// ExecutorHeader is the header of a stream of MessageExecutor: the user, and whether the user may
 // change the target. The hub has verified both.
 type ExecutorHeader struct {
 	By      string `json:"by"`
 	Changes bool   `json:"changes"`
 }
 
-// WordHubs is a notification of a hub, and a request of an agent without a body; its content is
+// MessageHubs is a notification of a hub, and a request of an agent without a body; its content is
 // Hubs.
-const WordHubs = "hubs"
+const MessageHubs = "hubs"
 
 // Hubs has the addresses and signers of the hubs. A signer counts only if the fleet CA has
 // certified it.

@@ -50,19 +50,19 @@ type EventKind string
 
 // The transitions that are reported.
 const (
-	Started    EventKind = "started"  // the agent started
-	Accepted   EventKind = "accepted" // it accepted a new assignment
-	Refused    EventKind = "refused"  // it refused an assignment: forged, foreign, older, unsigned
-	Applied    EventKind = "applied"  // a run succeeded
-	Failed     EventKind = "failed"   // a run failed
-	RolledBack EventKind = "rolled_back"
-	Drifted    EventKind = "drifted"  // the host differs from the applied state
-	Repaired   EventKind = "repaired" // the drift is repaired
-	Waiting    EventKind = "waiting"  // a module waits for another module; this is not an error
-	Ready      EventKind = "ready"    // everything assigned is ready, without a run; a run reports it itself
-	Ran        EventKind = "ran"      // a command or action ran
-	Upgraded   EventKind = "upgraded" // the binary of the agent was replaced or restored
-	Told       EventKind = "told"     // a requested report, without a transition
+	Started         EventKind = "started"  // the agent started
+	Accepted        EventKind = "accepted" // it accepted a new assignment
+	Refused         EventKind = "refused"  // it refused an assignment: forged, foreign, older, unsigned
+	Applied         EventKind = "applied"  // a run succeeded
+	Failed          EventKind = "failed"   // a run failed
+	RolledBack      EventKind = "rolled_back"
+	Drifted         EventKind = "drifted"  // the host differs from the applied state
+	Repaired        EventKind = "repaired" // the drift is repaired
+	Waiting         EventKind = "waiting"  // a module waits for another module; this is not an error
+	Ready           EventKind = "ready"    // everything assigned is ready, without a run; a run reports it itself
+	Ran             EventKind = "ran"      // a command or action ran
+	Upgraded        EventKind = "upgraded" // the binary of the agent was replaced or restored
+	ReportRequested EventKind = "told"     // a requested report, without a transition
 )
 
 // Event is the transition of a report.
@@ -85,10 +85,10 @@ type Status struct {
 	Frozen     string         `json:"frozen,omitempty"`
 	Run        int            `json:"run"`     // the newest
 	Changed    int64          `json:"changed"` // ns since 1970, the last run that changed something
-	// Proved is the newest assignment that was applied and whose checks all succeeded; nil if there
+	// LastVerified is the newest assignment that was applied and whose checks all succeeded; nil if there
 	// is none.
-	Proved *AssignmentNumber `json:"proved,omitempty"`
-	Error  string            `json:"error,omitempty"`
+	LastVerified *AssignmentNumber `json:"proved,omitempty"`
+	Error        string            `json:"error,omitempty"`
 	// Facts are the facts that the catalog declares, by name, as text for display.
 	Facts map[string]string `json:"facts,omitempty"`
 }

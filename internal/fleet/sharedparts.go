@@ -11,7 +11,7 @@ import (
 // modules, with their encoded form. Most assignments have the same fifty modules as other
 // assignments, which therefore need not be encoded or decoded again. It is immutable.
 type SharedParts struct {
-	Top     Assigned
+	Root    Assigned
 	Modules []Assigned
 	end     []byte // the end of Marshal of each assignment with these parts
 }
@@ -25,25 +25,25 @@ const (
 // NewSharedParts returns an error if the parts cannot be parts of an assignment. It keeps top and
 // modules, which must not change afterwards.
 func NewSharedParts(top Assigned, modules []Assigned) (SharedParts, error) {
-	c := SharedParts{Top: top, Modules: modules, end: Assignment{Top: top, Modules: modules}.Marshal()[len(emptyBegin):]}
+	c := SharedParts{Root: top, Modules: modules, end: Assignment{Root: top, Modules: modules}.Marshal()[len(emptyBegin):]}
 	return c, checkParts(slices.Concat([]Assigned{top}, modules))
 }
 
-// Own returns an assignment without the shared parts. Whole is the inverse.
-func (a Assignment) Own() Assignment {
-	a.Top, a.Modules = Assigned{}, nil
+// WithoutSharedParts returns an assignment without the shared parts. AddTo is the inverse.
+func (a Assignment) WithoutSharedParts() Assignment {
+	a.Root, a.Modules = Assigned{}, nil
 	return a
 }
 
-// Whole returns an assignment with these shared parts instead of its own parts.
-func (c *SharedParts) Whole(own Assignment) Assignment {
-	own.Top, own.Modules = c.Top, c.Modules
+// AddTo returns an assignment with these shared parts instead of its own parts.
+func (c *SharedParts) AddTo(own Assignment) Assignment {
+	own.Root, own.Modules = c.Root, c.Modules
 	return own
 }
 
-// Marshal returns the bytes of c.Whole(a).Marshal().
+// Marshal returns the bytes of c.AddTo(a).Marshal().
 func (c *SharedParts) Marshal(a Assignment) []byte {
-	text, _ := c.complete(a.Own().Marshal())
+	text, _ := c.complete(a.WithoutSharedParts().Marshal())
 	return text
 }
 
@@ -53,7 +53,7 @@ func (c *SharedParts) complete(own []byte) (text []byte, ok bool) {
 	return slices.Concat(begin, c.end), ok
 }
 
-// Text returns the signed text of an assignment from a.Own().Marshal(). Any other form of own is an
+// Text returns the signed text of an assignment from a.WithoutSharedParts().Marshal(). Any other form of own is an
 // error.
 func (c *SharedParts) Text(own []byte) ([]byte, error) {
 	text, ok := c.complete(own)
@@ -69,6 +69,6 @@ func (c *SharedParts) Parse(own []byte) (Assignment, error) {
 	if err := decode(own, &w); err != nil {
 		return Assignment{}, fmt.Errorf("cannot read an assignment: %w", err)
 	}
-	a := c.Whole(Assignment(w.plain))
+	a := c.AddTo(Assignment(w.plain))
 	return a, a.checkOwn()
 }

@@ -27,7 +27,8 @@ func TestUnknownFields(t *testing.T) {
 	if _, err := fleet.ParseReport(inner); err != nil {
 		t.Errorf("the status of a report: %v", err)
 	}
-	if e, err := fleet.ParseHubEvent(text(fleet.HubEvent{Format: fleet.HubEventFormat, Kind: fleet.Led})); err != nil || e.Kind != fleet.Led {
+	if e, err := fleet.ParseHubEvent(text(fleet.HubEvent{Format: fleet.HubEventFormat,
+		Kind: fleet.LeaderChanged})); err != nil || e.Kind != fleet.LeaderChanged {
 		t.Errorf("an event: %v", err)
 	}
 	if _, err := fleet.ParseExports(text(fleet.Exports{})); err == nil {

@@ -105,7 +105,7 @@ func (c *run) agree(ctx context.Context) error {
 
 // ofAgents are the kinds of events that are reports of agents.
 var ofAgents = []fleet.EventKind{fleet.Started, fleet.Accepted, fleet.Refused, fleet.Applied, fleet.Failed, fleet.RolledBack, fleet.Drifted, fleet.Repaired,
-	fleet.Waiting, fleet.Ready, fleet.Ran, fleet.Upgraded, fleet.Told}
+	fleet.Waiting, fleet.Ready, fleet.Ran, fleet.Upgraded, fleet.ReportRequested}
 
 // allReports compares how many reports each agent made with those that each hub has. A hub stores each
 // number once, so that the same count means that none is missing.

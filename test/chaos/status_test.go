@@ -85,7 +85,8 @@ func (w *world) agentReports() string {
 		assigned, _, err := a.accepted()
 		fmt.Fprintf(&out, "%s: commit %d of %d, runs %v, %d reports", a.name, a.has(), w.head, a.runs(), a.reported())
 		if assigned != nil {
-			fmt.Fprintf(&out, ", accepted %v issued %s of %+v", assigned.Number(), time.Unix(assigned.Issued, 0).Format(time.TimeOnly), assigned.Top.Revision)
+			fmt.Fprintf(&out, ", accepted %v issued %s of %+v", assigned.Number(),
+				time.Unix(assigned.Issued, 0).Format(time.TimeOnly), assigned.Root.Revision)
 		}
 		fmt.Fprintf(&out, " (%v)\n", err)
 	}

@@ -78,7 +78,7 @@ var theBridge = sync.OnceValues(func() (*bridge, error) {
 			close(up)
 		}
 	})
-	if err := link.ServeStreams(fleet.WordExecutor, b.serve); err != nil {
+	if err := link.ServeStreams(fleet.MessageExecutor, b.serve); err != nil {
 		return nil, err
 	}
 	<-up
@@ -94,7 +94,7 @@ var theBridge = sync.OnceValues(func() (*bridge, error) {
 		if err != nil {
 			return nil, err
 		}
-		return srv.Exchange().Open(context.Background(), bustest.ID(1), fleet.WordExecutor, header)
+		return srv.Exchange().Open(context.Background(), bustest.ID(1), fleet.MessageExecutor, header)
 	}
 	server, err := apitest.Serve(hub.Handler(), "hub")
 	if err != nil {

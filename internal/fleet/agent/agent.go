@@ -14,7 +14,7 @@ import (
 )
 
 // Config contains the dependencies of an agent. All fields are required, except Certificate, Renew,
-// FetchRevocations, Binaries, Serve, Claims, Calm, Warn and Notify.
+// FetchRevocations, Binaries, Serve, Claims, OnIdle, Warn and Notify.
 type Config struct {
 	Machine machine.Config
 	Dir     *durable.Dir
@@ -44,9 +44,9 @@ type Config struct {
 	Now    func() time.Time
 	// Warn is called with a complete sentence for the log of this process.
 	Warn func(text string)
-	// Calm is called after 10 seconds without events, so that the process can release memory.
+	// OnIdle is called after 10 seconds without events, so that the process can release memory.
 	// worked reports whether a run ended since the last call. nil: nothing is released.
-	Calm func(worked bool)
+	OnIdle func(worked bool)
 	// Notify is called with the status after each event, from the loop. It must not block.
 	Notify func(fleet.Status)
 }
@@ -68,7 +68,7 @@ type Agent struct {
 	ups        <-chan bool
 	wake       *time.Timer
 	rest       *time.Timer
-	worked     bool // a run ended since the last call of Calm
+	worked     bool // a run ended since the last call of OnIdle
 	leave      bool // end, so that a different binary can take over
 	reportBase reportBase
 	work       sync.WaitGroup
@@ -148,8 +148,8 @@ func (a *Agent) Run(ctx context.Context) error {
 		case <-a.wake.C:
 			a.step(ctx, machine.Tick{})
 		case <-a.rest.C:
-			if a.cfg.Calm != nil {
-				a.cfg.Calm(a.worked)
+			if a.cfg.OnIdle != nil {
+				a.cfg.OnIdle(a.worked)
 				a.worked = false
 			}
 		case <-ctx.Done():
@@ -182,7 +182,7 @@ func (a *Agent) last(e machine.Event) {
 	for _, act := range a.m.Step(e, a.now()) {
 		switch act := act.(type) {
 		case machine.Persist:
-			if err := a.cfg.Dir.Save(act.Kept); err != nil {
+			if err := a.cfg.Dir.Save(act.State); err != nil {
 				a.cfg.Warn(err.Error())
 			}
 		case machine.Append:
@@ -230,7 +230,7 @@ func (a *Agent) step(ctx context.Context, e machine.Event) {
 	a.rest.Reset(restAfter)
 }
 
-// restAfter is the time without events before Calm is called. It must be shorter than the interval
+// restAfter is the time without events before OnIdle is called. It must be shorter than the interval
 // of heartbeats.
 const restAfter = 10 * time.Second
 

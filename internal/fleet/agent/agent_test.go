@@ -66,7 +66,7 @@ func TestModules(t *testing.T) {
 		t.Errorf("%+v %q", r.Event, n.read("/etc/issue"))
 	}
 	push := n.hub.assign(2, top, n.hub.part("modules/base", motd("fine\n")), web)
-	if _, err := n.hub.handler(fleet.WordAssigned)(context.Background(), push); err != nil {
+	if _, err := n.hub.handler(fleet.MessageAssigned)(context.Background(), push); err != nil {
 		t.Fatal(err)
 	}
 	n.hub.heard(t, "ready", isReady)
@@ -103,7 +103,7 @@ func TestWhatIsWrongIsNotTaken(t *testing.T) {
 	n.start()
 	n.hub.connect(true)
 	n.hub.heard(t, "ready", isReady)
-	push := func(b []byte) { _, _ = n.hub.handler(fleet.WordAssigned)(context.Background(), b) }
+	push := func(b []byte) { _, _ = n.hub.handler(fleet.MessageAssigned)(context.Background(), b) }
 	push(n.hub.assign(2, top, base, n.hub.part("modules/web", map[string]string{"module.hcl": "file {"})))
 	r := n.hub.heard(t, "failure", kind(fleet.Failed))
 	if r.Event.Module != "modules/web" || !strings.Contains(r.Event.Error, "modules/web/module.hcl") {
@@ -128,7 +128,7 @@ func TestJobs(t *testing.T) {
 	n.hub.heard(t, "ready", isReady)
 	job := func(id, what string) fleet.JobAnswer {
 		body, _ := json.Marshal(fleet.Job{ID: id, What: what, By: "ada"})
-		answer, err := n.hub.handler(fleet.WordJob)(context.Background(), body)
+		answer, err := n.hub.handler(fleet.MessageJob)(context.Background(), body)
 		var d fleet.JobAnswer
 		if err = errorsOf(err, json.Unmarshal(answer, &d)); err != nil {
 			t.Fatal(err)
@@ -140,14 +140,14 @@ func TestJobs(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 	}
-	n.hub.heard(t, "a report", kind(fleet.Told))
+	n.hub.heard(t, "a report", kind(fleet.ReportRequested))
 	if d := job("2", "dance"); d.Error == "" {
 		t.Error("it dances")
 	}
 	n.write("/etc/motd", "foreign\n")
 	job("3", "verify")
 	n.hub.heard(t, "repair", kind(fleet.Repaired))
-	shown, err := n.hub.handler(fleet.WordShow)(context.Background(), nil)
+	shown, err := n.hub.handler(fleet.MessageShow)(context.Background(), nil)
 	if err != nil || string(shown) != string(n.hub.newest) {
 		t.Errorf("%v, it shows %.80s", err, shown)
 	}

@@ -30,7 +30,7 @@ func (n *node) ask(id, what, arg string, c *fleet.Command) fleet.JobAnswer {
 func (n *node) deliver(job fleet.Job) fleet.JobAnswer {
 	n.t.Helper()
 	body, _ := json.Marshal(job)
-	answer, err := n.hub.handler(fleet.WordJob)(context.Background(), body)
+	answer, err := n.hub.handler(fleet.MessageJob)(context.Background(), body)
 	var d fleet.JobAnswer
 	if err = errorsOf(err, json.Unmarshal(answer, &d)); err != nil {
 		n.t.Fatal(err)

@@ -14,12 +14,12 @@ import (
 func (a *Agent) connect() error {
 	l := a.cfg.Link
 	err := errors.Join(
-		l.Serve(fleet.WordAssigned, a.onAssigned),
-		l.Serve(fleet.WordJob, a.onDo),
-		l.Serve(fleet.WordShow, a.onShow),
+		l.Serve(fleet.MessageAssigned, a.onAssigned),
+		l.Serve(fleet.MessageJob, a.onDo),
+		l.Serve(fleet.MessageShow, a.onShow),
 	)
 	if a.cfg.Serve != nil {
-		err = errors.Join(err, l.ServeStreams(fleet.WordExecutor, a.cfg.Serve))
+		err = errors.Join(err, l.ServeStreams(fleet.MessageExecutor, a.cfg.Serve))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot accept requests of hubs: %w", err)

@@ -7,7 +7,7 @@ import (
 )
 
 func Example() {
-	var w agent.Watcher = agent.Nobody{Why: "nothing can be watched here"}
+	var w agent.Watcher = agent.NoWatcher{Reason: "nothing can be watched here"}
 	fmt.Println(w.Watch(agent.Managed{Paths: []string{"/etc/motd"}}))
 	// Output: nothing can be watched here
 }

@@ -62,9 +62,9 @@ func (h *hub) Ask(_ context.Context, word string, body []byte) ([]byte, error) {
 		return nil, fleet.ErrNoHub
 	}
 	switch word {
-	case fleet.WordAssignment:
+	case fleet.MessageAssignment:
 		return h.newest, nil
-	case fleet.WordJobAnswer:
+	case fleet.MessageJobAnswer:
 		body, err := new(fleet.Decompressor).Decompress(body, 1<<20)
 		var d fleet.JobAnswer
 		if err = errors.Join(err, json.Unmarshal(body, &d)); err != nil || h.deaf {
@@ -72,7 +72,7 @@ func (h *hub) Ask(_ context.Context, word string, body []byte) ([]byte, error) {
 		}
 		h.ended = append(h.ended, d)
 		h.told <- struct{}{}
-	case fleet.WordReport:
+	case fleet.MessageReport:
 		body, err := new(fleet.Decompressor).Decompress(body, fleet.MaxReport)
 		if err != nil {
 			return nil, err
@@ -202,7 +202,8 @@ func (h *hub) assign(generation uint64, top map[string]string, modules ...fleet.
 }
 
 func (h *hub) assignTop(generation uint64, top fleet.Assigned, modules ...fleet.Assigned) []byte {
-	a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: target, Name: "web1", Epoch: 1, Generation: generation, Top: top, Modules: modules}
+	a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: target, Name: "web1", Epoch: 1, Generation: generation,
+		Root: top, Modules: modules}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.newest = a.Marshal()
@@ -211,7 +212,7 @@ func (h *hub) assignTop(generation uint64, top fleet.Assigned, modules ...fleet.
 
 // Fetch, Tree and Retain implement agent.Content.
 func (h *hub) Fetch(_ context.Context, a fleet.Assignment) error {
-	for _, as := range append([]fleet.Assigned{a.Top}, a.Modules...) {
+	for _, as := range append([]fleet.Assigned{a.Root}, a.Modules...) {
 		if strings.Contains(as.Revision.Subject, "unsigned") {
 			return fmt.Errorf("%w: nobody signed it", agent.ErrNever)
 		}
@@ -223,7 +224,7 @@ func (h *hub) Tree(a fleet.Assignment, absent []string) (repo.Tree, func() error
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	all := map[string]string{}
-	for _, as := range append([]fleet.Assigned{a.Top}, a.Modules...) {
+	for _, as := range append([]fleet.Assigned{a.Root}, a.Modules...) {
 		t := h.trees[as.Bundle.Digest]
 		err := repo.Walk(t, ".", func(e repo.Entry) error {
 			if e.Type != repo.File {
@@ -343,8 +344,9 @@ func (n *node) start() {
 		Verify: func(b []byte) (fleet.Assignment, error) { return fleet.ParseAssignment(b) },
 		Warn:   func(text string) { n.t.Log(text) },
 		Runner: &agent.Runner{
-			Open: n.engine, Compile: compile.Compile, Call: callAction, Content: n.hub, Now: time.Now, Contact: func(context.Context) error { return nil }, Arms: true,
-			Admit: n.admit, Adopts: n.adopt.Load, Adopted: func() { n.adopt.Store(false) },
+			Open: n.engine, Compile: compile.Compile, Call: callAction, Content: n.hub, Now: time.Now,
+			Contact: func(context.Context) error { return nil }, MayArm: true,
+			Admit: n.admit, MayAdopt: n.adopt.Load, OnAdopted: func() { n.adopt.Store(false) },
 			Facts: func(ctx context.Context) (map[string]cty.Value, error) { return fact.Gather(ctx, n.host, nil) },
 		},
 	})

@@ -25,7 +25,7 @@ func managedOf(entries []journal.Entry) Managed {
 			m.path(e)
 		}
 	}
-	for _, list := range []*[]string{&m.Paths, &m.Whole, &m.Units} {
+	for _, list := range []*[]string{&m.Paths, &m.WholeDirectories, &m.Units} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
 	}
@@ -40,6 +40,6 @@ func (m *Managed) path(e journal.Entry) {
 	m.Paths = append(m.Paths, p)
 	l, ds := step.Parse("applied", []byte(e.Step))
 	if ds.Err() == nil && len(l) == 1 && l[0].Verb == step.Mkdir && l[0].Get("purge") == "true" {
-		m.Whole = append(m.Whole, p)
+		m.WholeDirectories = append(m.WholeDirectories, p)
 	}
 }

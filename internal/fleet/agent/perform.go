@@ -18,9 +18,9 @@ const askFor = time.Minute
 func (a *Agent) perform(ctx context.Context, act machine.Action) {
 	switch act := act.(type) {
 	case machine.Persist:
-		a.insist(ctx, func() error { return a.cfg.Dir.Save(act.Kept) })
+		a.insist(ctx, func() error { return a.cfg.Dir.Save(act.State) })
 		a.mu.Lock()
-		a.envelope = act.Kept.Envelope
+		a.envelope = act.State.Envelope
 		a.mu.Unlock()
 	case machine.Append:
 		a.insist(ctx, func() error { return a.cfg.Dir.Append(act.Report) })
@@ -33,7 +33,7 @@ func (a *Agent) perform(ctx context.Context, act machine.Action) {
 		a.answer(act.Answer)
 	case machine.Beat:
 		if body, err := json.Marshal(act.Beat); err == nil {
-			_ = a.cfg.Link.Tell(fleet.WordBeat, body) // if it is lost, the next heartbeat follows soon
+			_ = a.cfg.Link.Tell(fleet.MessageBeat, body) // if it is lost, the next heartbeat follows soon
 		}
 	case machine.ConfirmBinary:
 		a.insist(ctx, a.cfg.Binaries.Settled)
@@ -118,7 +118,7 @@ func (a *Agent) ask(ctx context.Context, have fleet.Have) {
 	if err == nil {
 		var envelope []byte
 		asking, cancel := context.WithTimeout(ctx, askFor)
-		envelope, err = a.cfg.Link.Ask(asking, fleet.WordAssignment, body)
+		envelope, err = a.cfg.Link.Ask(asking, fleet.MessageAssignment, body)
 		cancel()
 		if err == nil && len(envelope) > 0 {
 			a.offer(ctx, envelope)
@@ -156,7 +156,7 @@ func (a *Agent) inform(ctx context.Context, d fleet.JobAnswer) {
 	body, err := json.Marshal(d)
 	if err == nil {
 		asking, cancel := context.WithTimeout(ctx, askFor)
-		_, err = a.cfg.Link.Ask(asking, fleet.WordJobAnswer, fleet.Compress(body))
+		_, err = a.cfg.Link.Ask(asking, fleet.MessageJobAnswer, fleet.Compress(body))
 		cancel()
 	}
 	a.post(ctx, machine.JobAnswerSent{ID: d.ID, Error: textOf(err)})
@@ -167,7 +167,7 @@ func (a *Agent) publish(ctx context.Context, e fleet.Exports) {
 	body, err := json.Marshal(e)
 	if err == nil {
 		asking, cancel := context.WithTimeout(ctx, askFor)
-		_, err = a.cfg.Link.Ask(asking, fleet.WordExports, body)
+		_, err = a.cfg.Link.Ask(asking, fleet.MessageExports, body)
 		cancel()
 	}
 	a.post(ctx, machine.Published{Exports: e, Error: textOf(err)})
@@ -180,7 +180,7 @@ func (a *Agent) send(ctx context.Context, seq uint64) {
 	a.spawn(func() {
 		if err == nil {
 			asking, cancel := context.WithTimeout(ctx, askFor)
-			_, err = a.cfg.Link.Ask(asking, fleet.WordReport, fleet.Compress(body))
+			_, err = a.cfg.Link.Ask(asking, fleet.MessageReport, fleet.Compress(body))
 			cancel()
 		}
 		a.post(ctx, machine.Acked{Seq: seq, Error: textOf(err)})

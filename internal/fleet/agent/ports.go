@@ -37,19 +37,19 @@ type Watcher interface {
 // Managed is the set of paths and units to watch.
 type Managed struct {
 	Paths []string // files, directories and links, absolute
-	// Whole lists directories in which every new or removed entry matters.
-	Whole []string
-	Units []string
+	// WholeDirectories lists directories in which every new or removed entry matters.
+	WholeDirectories []string
+	Units            []string
 }
 
-// Nobody is a Watcher without any watch. Its Watch returns the error Why.
-type Nobody struct{ Why string }
+// NoWatcher is a Watcher without any watch. Its Watch returns the error Reason.
+type NoWatcher struct{ Reason string }
 
 // Watch implements Watcher.
-func (n Nobody) Watch(Managed) error { return errors.New(n.Why) }
+func (n NoWatcher) Watch(Managed) error { return errors.New(n.Reason) }
 
 // Run implements Watcher.
-func (Nobody) Run(ctx context.Context, _ func()) error {
+func (NoWatcher) Run(ctx context.Context, _ func()) error {
 	<-ctx.Done()
 	return nil
 }

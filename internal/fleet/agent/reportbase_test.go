@@ -34,7 +34,7 @@ func TestParts(t *testing.T) {
 		t.Errorf("on a new connection it told what was other since %v", got)
 	}
 	n.ask("w1", fleet.JobReport, fleet.FullReport, nil)
-	n.hub.heard(t, "all of it", kind(fleet.Told))
+	n.hub.heard(t, "all of it", kind(fleet.ReportRequested))
 	if got := since(); len(got) != 1 || got[0] != 0 {
 		t.Errorf("asked for all of it, it told what was other since %v", got)
 	}

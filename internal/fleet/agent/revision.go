@@ -21,7 +21,7 @@ type Authors interface {
 func (r *Runner) revisionOf(a fleet.Assignment, digest string) repo.Revision {
 	known := map[string]string{} // authors by commit, because many parts have the same commit
 	var parts []repo.PartRevision
-	for _, as := range slices.Concat([]fleet.Assigned{a.Top}, a.Modules) {
+	for _, as := range slices.Concat([]fleet.Assigned{a.Root}, a.Modules) {
 		v := as.Revision
 		author, ok := known[v.Commit]
 		if !ok {

@@ -36,20 +36,20 @@ type Runner struct {
 	// Contact succeeds if a hub can be reached now, if possible over a new connection. nil: runs
 	// are armed only if their checks can confirm them.
 	Contact func(ctx context.Context) error
-	// Arms permits armed runs: users log in to this host.
-	Arms bool
-	// Watched lists additional files to watch: files through which users control the executor, such
+	// MayArm permits armed runs: users log in to this host.
+	MayArm bool
+	// ExtraPaths lists additional files to watch: files through which users control the executor, such
 	// as a freeze.
-	Watched []string
+	ExtraPaths []string
 	// Patience is the time to wait for a lock that another process has, one minute if 0.
 	Patience time.Duration
 	Now      func() time.Time
 	Version  string
-	// Adopts reports whether the agent may replace configuration that another repository or target
-	// applied on this host. Adopted is called after a successful run with this permission.
+	// MayAdopt reports whether the agent may replace configuration that another repository or target
+	// applied on this host. OnAdopted is called after a successful run with this permission.
 	// nil: it is never replaced.
-	Adopts  func() bool
-	Adopted func()
+	MayAdopt  func() bool
+	OnAdopted func()
 
 	has *prepared
 }
@@ -77,10 +77,10 @@ func (r *Runner) Run(ctx context.Context, run machine.Run, tell func(machine.Eve
 	case err != nil:
 		return broken(err)
 	}
-	has.req.Repository, has.req.Adopt = ownerOf(run.Want), r.Adopts != nil && r.Adopts()
+	has.req.Repository, has.req.Adopt = ownerOf(run.Want), r.MayAdopt != nil && r.MayAdopt()
 	out := r.enforce(ctx, x, has, run, tell)
 	if has.req.Adopt && out.Result == machine.Done {
-		r.Adopted()
+		r.OnAdopted()
 	}
 	p := has.req.Policy
 	out.Undo = p.OnFailure == "undo" || p.OnCheckFailure == "rollback"
@@ -143,7 +143,7 @@ func (r *Runner) Managed(ctx context.Context) (Managed, error) {
 		return Managed{}, err
 	}
 	m := managedOf(st.State.Entries)
-	m.Paths = append(m.Paths, r.Watched...)
+	m.Paths = append(m.Paths, r.ExtraPaths...)
 	return m, nil
 }
 
@@ -228,7 +228,7 @@ func (r *Runner) options(p catalog.Policy, run machine.Run) executor.Options {
 		User: "agent", From: "fleet", Command: commandOf(run), Version: r.Version, Unasked: true,
 		CrossIrreversible: true, // the approval of the commit includes consent: no operator is present to ask
 	}
-	if p.LockOut == "ignore" || !r.Arms {
+	if p.LockOut == "ignore" || !r.MayArm {
 		return o
 	}
 	o.ChecksConfirm = p.LockOut == "checks"

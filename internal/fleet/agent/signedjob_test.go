@@ -63,10 +63,10 @@ func (n *node) restart() {
 	n.t.Helper()
 	n.stop()
 	n.hub.mu.Lock()
-	delete(n.hub.handlers, fleet.WordJob)
+	delete(n.hub.handlers, fleet.MessageJob)
 	n.hub.mu.Unlock()
 	n.start()
-	for n.hub.handler(fleet.WordJob) == nil {
+	for n.hub.handler(fleet.MessageJob) == nil {
 		runtime.Gosched()
 	}
 	n.hub.connect(true)

@@ -164,7 +164,7 @@ func (c *computation) decide(d *decision) {
 			d.keep(why)
 		} else {
 			d.want = &want
-			if want.Top.Rollout != PinRollout {
+			if want.Root.Rollout != PinRollout {
 				asked := want
 				d.asked = &asked
 			}
@@ -186,7 +186,7 @@ func (d *decision) withdraw() {
 	if d.was == nil || d.was.Withdrawn != "" {
 		return
 	}
-	d.want = &fleet.Assignment{Format: fleet.AssignmentFormat, Target: d.target.ID, Name: d.target.Name, Top: d.was.Top,
+	d.want = &fleet.Assignment{Format: fleet.AssignmentFormat, Target: d.target.ID, Name: d.target.Name, Root: d.was.Root,
 		Modules: []fleet.Assigned{}, Withdrawn: "the target is " + string(d.target.Standing)}
 }
 

@@ -94,7 +94,7 @@ func assigned(list []Module) []fleet.Assigned {
 func (o Output) ContentDigests() map[string]bool {
 	out := map[string]bool{}
 	for _, r := range o.in.Revisions {
-		out[r.Top.Digest] = true
+		out[r.Root.Digest] = true
 		for _, all := range []map[string]fleet.Bundle{r.Bundles, r.Proofs} {
 			for _, b := range all {
 				out[b.Digest] = true

@@ -189,7 +189,7 @@ func TestRevisionsStayWithTheirModules(t *testing.T) {
 	check := func(want map[string]string) {
 		t.Helper()
 		a := g.s.Input(g.now, nil).Previous[idOf(nameOf(0))]
-		got := map[string]string{"": a.Top.Revision.Commit}
+		got := map[string]string{"": a.Root.Revision.Commit}
 		for _, m := range a.Modules {
 			got[strings.TrimPrefix(m.Module, "modules/")] = m.Revision.Commit
 		}

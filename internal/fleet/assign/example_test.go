@@ -22,7 +22,7 @@ func Example() {
 	revisions := map[string]assign.Contents{commit: {
 		Revision: fleet.Revision{Repository: "site", Commit: commit},
 		Enrolled: assign.EnrolledDigest([]fleet.Target{web1}),
-		Top:      bundle,
+		Root:     bundle,
 		Bundles:  map[string]fleet.Bundle{"modules/web": bundle},
 		Targets:  map[string]assign.Configured{"web1": {Labels: web1.Labels, Modules: []assign.Module{{Directory: "modules/web", From: []string{"target group web"}}}}},
 	}}

@@ -51,7 +51,8 @@ func (s *sharing) fold(e assign.Event) {
 
 func (s *sharing) contents(in assign.Input) map[string]assign.Contents {
 	c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commitOf("one")}, Enrolled: assign.EnrolledDigest(in.Targets),
-		Top: bundleOf("", "top"), Bundles: map[string]fleet.Bundle{"modules/lb": bundleOf("lb", ""), "modules/web": bundleOf("web", "")}, Targets: map[string]assign.Configured{}}
+		Root: bundleOf("", "top"), Bundles: map[string]fleet.Bundle{"modules/lb": bundleOf("lb", ""),
+			"modules/web": bundleOf("web", "")}, Targets: map[string]assign.Configured{}}
 	asks := []lang.Exported{{Name: "backends", Module: "modules/web", Output: "address", Same: []string{"site"}, Type: json.RawMessage(`"string"`)}}
 	for _, t := range in.Targets {
 		conf := assign.Configured{Labels: t.Labels, Modules: []assign.Module{{Directory: "modules/" + t.Labels["role"]}}}

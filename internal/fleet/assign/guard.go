@@ -74,7 +74,7 @@ func (c *computation) sets() map[string]*set {
 				s.left = append(s.left, d)
 			}
 		}
-		if d.was == nil || d.was.Withdrawn != "" || d.was.Top.Rollout == PinRollout || d.want.Top.Rollout == PinRollout {
+		if d.was == nil || d.was.Withdrawn != "" || d.was.Root.Rollout == PinRollout || d.want.Root.Rollout == PinRollout {
 			continue
 		}
 		for i, m := range d.was.Modules {

@@ -191,14 +191,15 @@ func TestWhenPinsAndFreezesHold(t *testing.T) {
 		}
 		g.pin(0, "fix", c.until)
 		out := g.compute()
-		if pinned := len(out.Assignments) == 1 && out.Assignments[0].Top.Rollout == assign.PinRollout; pinned != c.pinned || out.Next != 0 && out.Next-g.now != c.next {
+		if pinned := len(out.Assignments) == 1 && out.Assignments[0].Root.Rollout == assign.PinRollout; pinned != c.pinned ||
+			out.Next != 0 && out.Next-g.now != c.next {
 			t.Errorf("a pin until %d: %t, again at %d", c.until, pinned, out.Next)
 		}
 		if c.next == 0 {
 			continue
 		}
 		g.now += c.next
-		if out := g.compute(); len(out.Assignments) != 1 || out.Assignments[0].Top.Rollout != "" || out.Next != 0 {
+		if out := g.compute(); len(out.Assignments) != 1 || out.Assignments[0].Root.Rollout != "" || out.Next != 0 {
 			t.Errorf("at the end of a pin: %+v", out)
 		}
 	}

@@ -292,8 +292,8 @@ func (h *history) assigned(in assign.Input, a fleet.Assignment) {
 
 // revision: if a part changes, the root bundle has the commit that the target follows.
 func (h *history) revision(in assign.Input, a, old fleet.Assignment) {
-	same := a.Top.Bundle == old.Top.Bundle && fleet.SameModules(a.Modules, old.Modules)
-	r := a.Top.Revision
+	same := a.Root.Bundle == old.Root.Bundle && fleet.SameModules(a.Modules, old.Modules)
+	r := a.Root.Revision
 	if a.Withdrawn != "" || same {
 		return
 	}
@@ -311,8 +311,8 @@ func (h *history) content(a fleet.Assignment) {
 		}
 		return
 	}
-	if r := h.w.commits[a.Top.Revision.Commit]; a.Top.Bundle != bundleOf("", r.top) {
-		h.t.Fatalf("%s gets a top that %s does not have", a.Name, a.Top.Revision.Commit)
+	if r := h.w.commits[a.Root.Revision.Commit]; a.Root.Bundle != bundleOf("", r.top) {
+		h.t.Fatalf("%s gets a top that %s does not have", a.Name, a.Root.Revision.Commit)
 	}
 	there := map[string]bool{}
 	for _, m := range a.Modules {
@@ -355,7 +355,7 @@ func (h *history) guarded(in assign.Input, out assign.Output) {
 			has[m.Module] = true
 			now[m.Module]++
 		}
-		if before.Top.Rollout == assign.PinRollout || later.Top.Rollout == assign.PinRollout {
+		if before.Root.Rollout == assign.PinRollout || later.Root.Rollout == assign.PinRollout {
 			continue
 		}
 		for _, m := range before.Modules {

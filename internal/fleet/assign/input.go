@@ -93,8 +93,8 @@ type Contents struct {
 	Enrolled string
 	// Error is the reason why the revision is unusable. The other fields are empty then.
 	Error string
-	// Top is the root bundle.
-	Top fleet.Bundle
+	// Root is the root bundle.
+	Root fleet.Bundle
 	// Bundles are the bundles of the modules, by directory.
 	Bundles map[string]fleet.Bundle
 	// Proofs are the proofs of the bundles, by directory, with "" for the root bundle. A revision

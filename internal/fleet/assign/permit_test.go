@@ -15,7 +15,8 @@ func TestPinsCarryPermitAndProof(t *testing.T) {
 	web1 := fleet.Target{ID: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Standing: fleet.Active}
 	contents := func(c string) assign.Contents {
 		return assign.Contents{
-			Revision: fleet.Revision{Repository: "site", Commit: strings.Repeat(c, 40)}, Enrolled: assign.EnrolledDigest([]fleet.Target{web1}), Top: bundle(c),
+			Revision: fleet.Revision{Repository: "site", Commit: strings.Repeat(c, 40)},
+			Enrolled: assign.EnrolledDigest([]fleet.Target{web1}), Root: bundle(c),
 			Bundles: map[string]fleet.Bundle{"modules/web": bundle(c), "modules/db": bundle(c)}, Proofs: map[string]fleet.Bundle{"": bundle("1"), "modules/web": bundle(c), "modules/db": bundle(c)},
 			Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Directory: "modules/web"}, {Directory: "modules/db"}}}},
 		}
@@ -36,11 +37,11 @@ func TestPinsCarryPermitAndProof(t *testing.T) {
 	if web.Permit != "signed" || *web.Proof != bundle("a") || web.Revision.Commit != old {
 		t.Errorf("%+v", web)
 	}
-	if db.Permit != "" || *db.Proof != bundle("b") || a.Top.Permit != "" {
-		t.Errorf("%+v %+v", db, a.Top)
+	if db.Permit != "" || *db.Proof != bundle("b") || a.Root.Permit != "" {
+		t.Errorf("%+v %+v", db, a.Root)
 	}
 	a = assigned(fleet.Pin{Ref: old, Permit: "signed"})
-	for _, m := range append(a.Modules, a.Top) {
+	for _, m := range append(a.Modules, a.Root) {
 		if m.Permit != "signed" || m.Revision.Commit != old {
 			t.Errorf("%+v", m)
 		}

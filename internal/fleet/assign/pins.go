@@ -92,7 +92,7 @@ func (d *decision) follows() bool {
 		return false
 	}
 	for _, p := range d.pins {
-		at := &d.was.Top
+		at := &d.was.Root
 		if p.Module != "" {
 			at = find(d.was.Modules, p.Module, 0)
 		}

@@ -17,7 +17,7 @@ func TestProofsStayWithTheirRevision(t *testing.T) {
 	contents := func(c, signer, top string) assign.Contents {
 		return assign.Contents{
 			Revision: fleet.Revision{Repository: "site", Commit: commit(c), Signer: signer}, Enrolled: assign.EnrolledDigest(targets),
-			Top: bundle(top), Bundles: map[string]fleet.Bundle{"modules/web": bundle("0")},
+			Root: bundle(top), Bundles: map[string]fleet.Bundle{"modules/web": bundle("0")},
 			Proofs:  map[string]fleet.Bundle{"": bundle(c), "modules/web": bundle(c)},
 			Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Directory: "modules/web"}}}},
 		}

@@ -224,7 +224,7 @@ func (x *story) state(line string) {
 
 // show prints an assignment, with the first names of commits.
 func (x *story) show(a fleet.Assignment) {
-	fmt.Fprintf(&x.out, "  %s %d.%d top=%s", a.Name, a.Epoch, a.Generation, x.revision(a.Top))
+	fmt.Fprintf(&x.out, "  %s %d.%d top=%s", a.Name, a.Epoch, a.Generation, x.revision(a.Root))
 	for _, m := range a.Modules {
 		fmt.Fprintf(&x.out, " %s=%s", strings.TrimPrefix(m.Module, "modules/"), x.revision(m))
 		for _, n := range m.Needs {

@@ -125,8 +125,8 @@ func (c *computation) wanted(d *decision) (want fleet.Assignment, why string) {
 		return want, why
 	}
 	want = fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Labels: conf.Labels, Fleet: t.Fleet,
-		Top: c.top(ref, got), Modules: modules}
-	want.Top.Rollout = rollout(d)
+		Root: c.top(ref, got), Modules: modules}
+	want.Root.Rollout = rollout(d)
 	d.permit(&want)
 	want.Binary = c.binaryOf[t.ID]
 	c.carry(d, &want)
@@ -140,7 +140,7 @@ func (c *computation) wanted(d *decision) (want fleet.Assignment, why string) {
 func (c *computation) top(ref string, got Contents) fleet.Assigned {
 	top, known := c.tops[ref]
 	if !known {
-		top = fleet.Assigned{Revision: got.at(ref), Bundle: got.Top, Proof: got.proof("")}
+		top = fleet.Assigned{Revision: got.at(ref), Bundle: got.Root, Proof: got.proof("")}
 		c.tops[ref] = top
 	}
 	return top
@@ -151,10 +151,10 @@ func (d *decision) permit(want *fleet.Assignment) {
 	if rollout(d) != PinRollout || d.pins[0].Permit == "" {
 		return
 	}
-	want.Top.Permit = d.pins[0].Permit
+	want.Root.Permit = d.pins[0].Permit
 	want.Modules = slices.Clone(want.Modules) // other targets may share it
 	for i := range want.Modules {
-		if want.Modules[i].Rollout == PinRollout && want.Modules[i].Permit == "" && want.Modules[i].Revision.Commit == want.Top.Revision.Commit {
+		if want.Modules[i].Rollout == PinRollout && want.Modules[i].Permit == "" && want.Modules[i].Revision.Commit == want.Root.Revision.Commit {
 			want.Modules[i].Permit = d.pins[0].Permit
 		}
 	}
@@ -219,7 +219,7 @@ func (c *computation) carry(d *decision, want *fleet.Assignment) {
 	}
 	c.carryModules(d, want)
 	if fleet.SameModules(d.was.Modules, want.Modules) {
-		want.Top = carried(d.was.Top, want.Top)
+		want.Root = carried(d.was.Root, want.Root)
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// MaxQuestion is the maximum size of the body of a request, a notification or an answer, in bytes:
+// MaxBody is the maximum size of the body of a request, a notification or an answer, in bytes:
 // a signed assignment and some room.
-const MaxQuestion = 2 << 20
+const MaxBody = 2 << 20
 
 // maxErrorText is the maximum size of the text of an error that is sent to the other end, in bytes.
 const maxErrorText = 4 << 10
@@ -22,24 +22,24 @@ func kinds() []error {
 	return []error{fleet.ErrNotFound, fleet.ErrConflict, fleet.ErrOffline, fleet.ErrNoHub, fleet.ErrDenied}
 }
 
-// FarError is an error that the other end returned.
-type FarError struct {
+// RemoteError is an error that the other end returned.
+type RemoteError struct {
 	Text string // the error text of the other end
 	kind error
 }
 
-func (e *FarError) Error() string { return e.Text }
+func (e *RemoteError) Error() string { return e.Text }
 
 // Unwrap returns the error of package fleet that the other end returned, or nil.
-func (e *FarError) Unwrap() error { return e.kind }
+func (e *RemoteError) Unwrap() error { return e.kind }
 
 // packAnswer encodes an answer: 0 and the body, or the code of the error and its text.
 func packAnswer(body []byte, err error) []byte {
-	if err == nil && len(body) <= MaxQuestion {
+	if err == nil && len(body) <= MaxBody {
 		return append([]byte{0}, body...)
 	}
 	if err == nil {
-		err = fmt.Errorf("cannot send an answer of %d bytes: the maximum is %d", len(body), MaxQuestion)
+		err = fmt.Errorf("cannot send an answer of %d bytes: the maximum is %d", len(body), MaxBody)
 	}
 	text := err.Error()
 	return append([]byte{codeOf(err)}, text[:min(len(text), maxErrorText)]...)
@@ -54,7 +54,7 @@ func codeOf(err error) byte {
 	return 1
 }
 
-// openAnswer decodes the bytes of packAnswer. An error of the other end is returned as *FarError.
+// openAnswer decodes the bytes of packAnswer. An error of the other end is returned as *RemoteError.
 func openAnswer(b []byte) ([]byte, error) {
 	if len(b) == 0 {
 		return nil, errors.New("cannot read an empty answer")
@@ -62,7 +62,7 @@ func openAnswer(b []byte) ([]byte, error) {
 	if b[0] == 0 {
 		return b[1:], nil
 	}
-	e := &FarError{Text: string(b[1:min(len(b), maxErrorText+1)])}
+	e := &RemoteError{Text: string(b[1:min(len(b), maxErrorText+1)])}
 	if i := int(b[0]) - 2; i >= 0 && i < len(kinds()) {
 		e.kind = kinds()[i]
 	}

@@ -18,7 +18,7 @@ func TestBroke(t *testing.T) {
 	told := map[string]fleet.TargetID{}
 	srv, err := bus.Start(context.Background(), bus.Config{
 		Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: a.conf("hub", "hub1"), Identify: identify,
-		Broke: func(id fleet.TargetID, why string) {
+		OnViolation: func(id fleet.TargetID, why string) {
 			mu.Lock()
 			defer mu.Unlock()
 			told[why] = id

@@ -59,7 +59,7 @@ func (c *calls) lost(scope string) {
 	for key, ch := range c.waiting {
 		if strings.HasPrefix(key, scope+".") {
 			delete(c.waiting, key)
-			ch <- Message{Nobody: true}
+			ch <- Message{NoReceiver: true}
 		}
 	}
 }
@@ -68,7 +68,7 @@ func (c *calls) lost(scope string) {
 func wait(ctx context.Context, answer <-chan Message, nobody error) ([]byte, error) {
 	select {
 	case m := <-answer:
-		if m.Nobody {
+		if m.NoReceiver {
 			return nil, nobody
 		}
 		return openAnswer(m.Body)

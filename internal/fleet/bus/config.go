@@ -64,14 +64,14 @@ type Config struct {
 	MaxStore int64 // maximum size of the data in Dir, in bytes; 0 means 16 GiB
 	// Cluster connects several hubs to one bus; nil means a single hub.
 	Cluster *Cluster
-	// Foreign stores all data on a NATS cluster that others run; nil stores it in Dir. Cluster and
-	// Foreign exclude each other.
-	Foreign *Foreign
+	// ExternalNats stores all data on a NATS cluster that others run; nil stores it in Dir. Cluster and
+	// ExternalNats exclude each other.
+	ExternalNats *ExternalNats
 	// Warn is called with warnings of the server; nil discards them.
 	Warn func(text string)
-	// Broke is called for an agent that violates the protocol, or that exceeds a limit; nil calls
+	// OnViolation is called for an agent that violates the protocol, or that exceeds a limit; nil calls
 	// nothing. It is called each time, and must return at once.
-	Broke func(id fleet.TargetID, why string)
+	OnViolation func(id fleet.TargetID, why string)
 	// Versions are the protocol versions that agents may use; the zero value is
 	// agentconn.OwnVersions.
 	Versions Versions
@@ -92,7 +92,7 @@ type Cluster struct {
 	// call it.
 	Identify func(*tls.ConnectionState) error
 	// Replicas is the number of hubs that store each new stream: 1, 3 or 5; 0 means 1. It does not
-	// change existing streams: see Server.Tend.
+	// change existing streams: see Server.AdjustCopies.
 	Replicas int
 	// Files is the file system in which the directory is prepared. Peers are the names of all known
 	// hubs, including this one. A hub that knows no other hub founds a cluster with all data that
@@ -112,10 +112,10 @@ func (c Config) check() error {
 		return errors.New("cannot join a cluster: the name of the hub, and Name, TLS and Identify of the cluster are required")
 	case c.Cluster != nil && c.Cluster.Files != nil && !slices.Contains(c.Cluster.Peers, c.Name):
 		return errors.New("cannot join a cluster: its peers do not include this hub")
-	case c.Cluster != nil && c.Foreign != nil:
+	case c.Cluster != nil && c.ExternalNats != nil:
 		return errors.New("cannot store data in a cluster of hubs and on a NATS cluster: use one of them")
-	case c.Foreign != nil:
-		return c.Foreign.Check()
+	case c.ExternalNats != nil:
+		return c.ExternalNats.Check()
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func TestConfigsThatAreRefused(t *testing.T) {
 		"address":     func(c *Config) { c.Listen = "here" },
 		"port":        func(c *Config) { c.Listen = ":70000" },
 		"cluster":     func(c *Config) { c.Cluster = &Cluster{Name: "x"} },
-		"foreign":     func(c *Config) { c.Foreign = &Foreign{} },
+		"foreign":     func(c *Config) { c.ExternalNats = &ExternalNats{} },
 	} {
 		c := good
 		change(&c)

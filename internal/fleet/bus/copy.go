@@ -9,8 +9,8 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// told is the error in an answer of the JetStream API.
-type told struct {
+// apiError is the error in an answer of the JetStream API.
+type apiError struct {
 	Error *struct {
 		Description string `json:"description"`
 	} `json:"error"`
@@ -30,7 +30,7 @@ func api(ctx context.Context, nc *nats.Conn, subject string, in, out any) error 
 }
 
 func apiAnswer(m *nats.Msg, out any) error {
-	var t told
+	var t apiError
 	if len(m.Data) > 0 {
 		if err := json.Unmarshal(m.Data, &t); err != nil {
 			return err

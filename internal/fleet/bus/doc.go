@@ -8,7 +8,7 @@
 //	x := srv.Exchange()                                     // the fleet.Exchange
 //
 //	l, err := bus.Dial(ctx, bus.LinkConfig{ID: id, URLs: urls, TLS: conf})   // on a target: the fleet.Link
-//	answer, err := l.Ask(ctx, fleet.WordReport, body)
+//	answer, err := l.Ask(ctx, fleet.MessageReport, body)
 //
 // # Subjects
 //

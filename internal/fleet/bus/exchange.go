@@ -25,12 +25,12 @@ type Exchange struct {
 	calls   *calls
 	streams *streams
 	members *members
-	gate    *gate
+	gate    *requestLimiter
 	broke   func(id fleet.TargetID, why string) // nil ignores violations
 	relay   *relay                              // reaches the agents of other hubs; nil if the carrier reaches them
 
-	mu    sync.Mutex
-	words map[string]bool
+	mu     sync.Mutex
+	served map[string]bool
 }
 
 var _ fleet.Exchange = (*Exchange)(nil)
@@ -41,7 +41,7 @@ var _ fleet.Exchange = (*Exchange)(nil)
 func NewExchange(ctx context.Context, c Carrier, kick func(connection uint64)) (*Exchange, error) {
 	x := &Exchange{
 		carrier: c, kick: kick, self: newToken(), ctx: ctx,
-		calls: newCalls(), streams: newStreams(maxHubStreams), members: newMembers(), gate: newGate(), words: map[string]bool{},
+		calls: newCalls(), streams: newStreams(maxHubStreams), members: newMembers(), gate: newRequestLimiter(), served: map[string]bool{},
 	}
 	context.AfterFunc(ctx, func() { x.streams.failAll(ErrLost) })
 	return x, errors.Join(
@@ -91,19 +91,19 @@ func (x *Exchange) frame(m Message) {
 	}
 }
 
-// Serve implements fleet.Exchange. Each word can be served once. An agent that exceeds the limit of
+// Serve implements fleet.Exchange. Each message type can be served once. An agent that exceeds the limit of
 // concurrent requests receives an error; its notifications are dropped.
-func (x *Exchange) Serve(word string, handle func(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error)) error {
-	if err := checkWord(word); err != nil {
+func (x *Exchange) Serve(messageType string, handle func(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error)) error {
+	if err := checkWord(messageType); err != nil {
 		return err
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.words[word] {
-		return fmt.Errorf("cannot add a second handler of %s requests", word)
+	if x.served[messageType] {
+		return fmt.Errorf("cannot add a second handler of %s requests", messageType)
 	}
-	x.words[word] = true
-	return x.carrier.Receive("f.*.up.q."+word, "hubs", func(m Message) { x.question(m, handle) })
+	x.served[messageType] = true
+	return x.carrier.Receive("f.*.up.q."+messageType, "hubs", func(m Message) { x.question(m, handle) })
 }
 
 func (x *Exchange) question(m Message, handle func(context.Context, fleet.TargetID, []byte) ([]byte, error)) {
@@ -147,12 +147,12 @@ func (x *Exchange) reply(m Message, body []byte, err error) {
 }
 
 // Ask implements fleet.Exchange. If ctx has no deadline, it waits for a minute.
-func (x *Exchange) Ask(ctx context.Context, to fleet.TargetID, word string, body []byte) ([]byte, error) {
-	return x.ask(ctx, to, "q."+word, word, body)
+func (x *Exchange) Ask(ctx context.Context, to fleet.TargetID, messageType string, body []byte) ([]byte, error) {
+	return x.ask(ctx, to, "q."+messageType, messageType, body)
 }
 
-func (x *Exchange) ask(ctx context.Context, to fleet.TargetID, rest, word string, body []byte) ([]byte, error) {
-	if err := checkDown(to, word, body); err != nil {
+func (x *Exchange) ask(ctx context.Context, to fleet.TargetID, rest, messageType string, body []byte) ([]byte, error) {
+	if err := checkDown(to, messageType, body); err != nil {
 		return nil, err
 	}
 	ctx, cancel := withAskTime(ctx)
@@ -167,7 +167,7 @@ func (x *Exchange) ask(ctx context.Context, to fleet.TargetID, rest, word string
 
 // send sends a message to an agent, directly or through its hub.
 func (x *Exchange) send(to fleet.TargetID, m Message) error {
-	if x.relay != nil && !x.Here(to) {
+	if x.relay != nil && !x.IsConnected(to) {
 		if hub := x.relay.hubOf(to); hub != "" {
 			return x.relay.pass(hub, m)
 		}
@@ -176,28 +176,28 @@ func (x *Exchange) send(to fleet.TargetID, m Message) error {
 }
 
 // Tell implements fleet.Exchange.
-func (x *Exchange) Tell(to fleet.TargetID, word string, body []byte) error {
-	if err := checkDown(to, word, body); err != nil {
+func (x *Exchange) Tell(to fleet.TargetID, messageType string, body []byte) error {
+	if err := checkDown(to, messageType, body); err != nil {
 		return err
 	}
-	return x.send(to, Message{Subject: downOf(to, "q."+word), Body: body})
+	return x.send(to, Message{Subject: downOf(to, "q."+messageType), Body: body})
 }
 
-func checkDown(to fleet.TargetID, word string, body []byte) error {
+func checkDown(to fleet.TargetID, messageType string, body []byte) error {
 	_, err := fleet.ParseTargetID(string(to))
-	return errors.Join(err, checkWord(word), checkSize(body))
+	return errors.Join(err, checkWord(messageType), checkSize(body))
 }
 
 func checkSize(body []byte) error {
-	if len(body) > MaxQuestion {
-		return fmt.Errorf("cannot send %d bytes at once: the maximum is %d", len(body), MaxQuestion)
+	if len(body) > MaxBody {
+		return fmt.Errorf("cannot send %d bytes at once: the maximum is %d", len(body), MaxBody)
 	}
 	return nil
 }
 
 // Open implements fleet.Exchange. ctx limits only the opening. The error is ErrOffline also if the
-// agent does not serve streams of this word.
-func (x *Exchange) Open(ctx context.Context, to fleet.TargetID, word string, header []byte) (io.ReadWriteCloser, error) {
+// agent does not serve streams of this type.
+func (x *Exchange) Open(ctx context.Context, to fleet.TargetID, messageType string, header []byte) (io.ReadWriteCloser, error) {
 	sid := newToken()
 	s, err := x.streams.begin(string(to), sid, func(frame []byte) error {
 		return x.send(to, Message{Subject: downOf(to, "d."+sid), Body: frame})
@@ -205,7 +205,7 @@ func (x *Exchange) Open(ctx context.Context, to fleet.TargetID, word string, hea
 	if err != nil {
 		return nil, err
 	}
-	if _, err := x.ask(ctx, to, "s."+word, word, packOpen(x.self, sid, header)); err != nil {
+	if _, err := x.ask(ctx, to, "s."+messageType, messageType, packOpen(x.self, sid, header)); err != nil {
 		s.abort(err)
 		return nil, err
 	}
@@ -215,8 +215,8 @@ func (x *Exchange) Open(ctx context.Context, to fleet.TargetID, word string, hea
 // Connected implements fleet.Exchange. The result is sorted.
 func (x *Exchange) Connected() []fleet.TargetID { return x.members.list() }
 
-// Here implements fleet.Exchange.
-func (x *Exchange) Here(id fleet.TargetID) bool {
+// IsConnected implements fleet.Exchange.
+func (x *Exchange) IsConnected(id fleet.TargetID) bool {
 	x.members.mu.Lock()
 	defer x.members.mu.Unlock()
 	return x.members.here(id)

@@ -18,7 +18,7 @@ type login struct {
 }
 
 // login parses the credentials. Its errors never contain a part of them.
-func (f Foreign) login() (l login, err error) {
+func (f ExternalNats) login() (l login, err error) {
 	text := string(f.Login)
 	if strings.Contains(text, "-----BEGIN CERTIFICATE-----") || strings.Contains(text, "PRIVATE KEY-----") {
 		pair, err := tls.X509KeyPair(f.Login, f.Login)
@@ -45,7 +45,7 @@ func (f Foreign) login() (l login, err error) {
 }
 
 // checkLogin returns an error if the credentials are wrong. It does not connect to the cluster.
-func (f Foreign) checkLogin() error {
+func (f ExternalNats) checkLogin() error {
 	l, err := f.login()
 	if err == nil && l.certificate != nil && !f.isSecure() {
 		return fmt.Errorf("cannot use a client certificate without TLS: give a tls:// address instead of %s", f.URLs[0])

@@ -42,7 +42,7 @@ func (a *authority) secure(t *testing.T, change func(*server.Options)) (url stri
 
 // tryAt starts a hub with a NATS server whose certificates are verified by ca.
 func (a *authority) tryAt(t *testing.T, url string, ca *authority, login []byte) error {
-	f := &bus.Foreign{
+	f := &bus.ExternalNats{
 		URLs: []string{url}, Login: login, Prefix: "acme", Key: make([]byte, bus.KeySize), Replicas: 1,
 		CA: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: ca.cert.Raw}),
 	}
@@ -58,8 +58,8 @@ func (a *authority) tryAt(t *testing.T, url string, ca *authority, login []byte)
 	return err
 }
 
-// TestForeignOverTLS: the certificate of the cluster is verified by the given CA certificates only.
-func TestForeignOverTLS(t *testing.T) {
+// TestExternalNatsOverTLS: the certificate of the cluster is verified by the given CA certificates only.
+func TestExternalNatsOverTLS(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
 	url := a.secure(t, func(*server.Options) {})
 	login := []byte("fettle:" + bustest.Password)
@@ -83,10 +83,10 @@ func (a *authority) pemOf(t *testing.T, name string) []byte {
 	return slices.Concat(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
 }
 
-// TestForeignByCertificate: a cluster that requires client certificates gets the certificate of the
+// TestExternalNatsByCertificate: a cluster that requires client certificates gets the certificate of the
 // credentials, with or without a password. A hub without a certificate, or with a certificate of
 // another CA, fails at once.
-func TestForeignByCertificate(t *testing.T) {
+func TestExternalNatsByCertificate(t *testing.T) {
 	a, other := newAuthority(t), newAuthority(t)
 	url := a.secure(t, func(o *server.Options) {
 		o.TLSVerify, o.TLSConfig.ClientAuth, o.TLSConfig.ClientCAs = true, tls.RequireAndVerifyClientCert, a.pool

@@ -18,11 +18,11 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// Foreign configures an existing NATS cluster that others run. It stores the buckets and logs of
+// ExternalNats configures an existing NATS cluster that others run. It stores the buckets and logs of
 // the hubs, and connects the hubs. Agents never connect to it: their connections end at the hub's
 // own server, and their subjects stay there. All data is sealed with the fleet's key. The operators
 // of the cluster can withhold data and restore older data, but they cannot read or change it.
-type Foreign struct {
+type ExternalNats struct {
 	URLs []string // tls://HOST:PORT of some of its servers; nats:// only for this machine
 	// Login is a credentials file of NATS, or USER:PASSWORD, or a certificate with its key as PEM,
 	// alone or before one of these; nil means none.
@@ -44,7 +44,7 @@ var prefixForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 const mostReplicas = 5
 
 // Check returns an error if the settings are wrong. It does not connect to the cluster.
-func (f Foreign) Check() error {
+func (f ExternalNats) Check() error {
 	switch {
 	case len(f.URLs) == 0:
 		return errors.New("cannot use a NATS cluster without an address: give --nats tls://HOST:PORT")
@@ -86,15 +86,15 @@ func isHere(host string) bool {
 }
 
 // isSecure returns true if the cluster is reached over TLS.
-func (f Foreign) isSecure() bool {
+func (f ExternalNats) isSecure() bool {
 	return slices.ContainsFunc(f.URLs, func(u string) bool { return strings.HasPrefix(u, "tls://") })
 }
 
-func (f Foreign) bucket(name string) string { return f.Prefix + "_" + name }
+func (f ExternalNats) bucket(name string) string { return f.Prefix + "_" + name }
 
-// abroad is the connection to a Foreign.
-type abroad struct {
-	conf    Foreign
+// externalNats is the connection to an ExternalNats cluster.
+type externalNats struct {
+	conf    ExternalNats
 	seal    *seal
 	nc      *nats.Conn
 	js      jetstream.JetStream
@@ -110,12 +110,12 @@ type abroad struct {
 
 // reach connects. It waits for a cluster that is unreachable, but returns an error if the cluster
 // refuses this hub.
-func reach(ctx context.Context, f Foreign, hub string, warn func(string)) (*abroad, error) {
+func reach(ctx context.Context, f ExternalNats, hub string, warn func(string)) (*externalNats, error) {
 	s, err := newSeal(f.Key)
 	if err != nil {
 		return nil, err
 	}
-	a := &abroad{conf: f, seal: s, warn: warn}
+	a := &externalNats{conf: f, seal: s, warn: warn}
 	o, err := a.options(hub)
 	if err != nil {
 		return nil, err
@@ -146,7 +146,7 @@ func reach(ctx context.Context, f Foreign, hub string, warn func(string)) (*abro
 	return a, nil
 }
 
-func (a *abroad) options(hub string) (nats.Options, error) {
+func (a *externalNats) options(hub string) (nats.Options, error) {
 	o := nats.GetDefaultOptions()
 	login, err := a.conf.login()
 	if err != nil {
@@ -189,7 +189,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (a *abroad) left(err error) {
+func (a *externalNats) left(err error) {
 	text := "the connection ended"
 	if err != nil {
 		text = err.Error()
@@ -206,7 +206,7 @@ func (a *abroad) left(err error) {
 	}
 }
 
-func (a *abroad) back(nc *nats.Conn) {
+func (a *externalNats) back(nc *nats.Conn) {
 	a.mu.Lock()
 	was := time.Since(a.since).Round(time.Second)
 	a.why = ""
@@ -220,7 +220,7 @@ func (a *abroad) back(nc *nats.Conn) {
 	}
 }
 
-func (a *abroad) complain(err error) {
+func (a *externalNats) complain(err error) {
 	a.mu.Lock()
 	if errors.Is(err, nats.ErrPermissionViolation) {
 		a.denied = err.Error()
@@ -229,23 +229,23 @@ func (a *abroad) complain(err error) {
 	a.warn("on the connection to the NATS cluster: " + err.Error())
 }
 
-// errAway replaces the library's texts for a lost connection.
-var errAway = errors.New("the NATS cluster cannot be reached")
+// errUnreachable replaces the library's texts for a lost connection.
+var errUnreachable = errors.New("the NATS cluster cannot be reached")
 
 // plainly explains an error of the NATS cluster. If a is nil, the hub stores its data itself and
 // the error is unchanged.
-func (a *abroad) plainly(err error) error {
+func (a *externalNats) plainly(err error) error {
 	if a == nil || err == nil {
 		return err
 	}
 	if errors.Is(err, nats.ErrReconnectBufExceeded) || a.healthy() != nil {
-		return fmt.Errorf("%w: %w", errAway, err)
+		return fmt.Errorf("%w: %w", errUnreachable, err)
 	}
 	return a.because(refuses, err)
 }
 
 // healthy returns why the connection is down, or nil.
-func (a *abroad) healthy() error {
+func (a *externalNats) healthy() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.why != "" {
@@ -255,14 +255,14 @@ func (a *abroad) healthy() error {
 }
 
 // sealer returns nil if the hub stores its data itself.
-func (a *abroad) sealer() *seal {
+func (a *externalNats) sealer() *seal {
 	if a == nil {
 		return nil
 	}
 	return a.seal
 }
 
-func (a *abroad) close() {
+func (a *externalNats) close() {
 	if a != nil {
 		a.nc.Close()
 	}
@@ -270,9 +270,9 @@ func (a *abroad) close() {
 
 // goAbroad connects this server to the NATS cluster, and through it to the other hubs.
 func (s *Server) goAbroad(ctx context.Context, x *Exchange) (err error) {
-	if s.abroad, err = reach(ctx, *s.config.Foreign, s.config.Name, s.warn); err != nil {
+	if s.external, err = reach(ctx, *s.config.ExternalNats, s.config.Name, s.warn); err != nil {
 		return err
 	}
-	over := newBetween(overNATS{s.abroad.nc}, s.config.Foreign.Prefix+".", s.abroad.seal)
+	over := newBetween(overNATS{s.external.nc}, s.config.ExternalNats.Prefix+".", s.external.seal)
 	return x.relayOver(ctx, s.config.Name, over)
 }

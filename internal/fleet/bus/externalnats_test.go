@@ -37,7 +37,7 @@ func freeAddresses(t testing.TB, n int) (all []string) {
 }
 
 // over starts a hub with all data on a NATS cluster. Agents connect to it over TLS.
-func (a *authority) over(t testing.TB, name string, f *bus.Foreign) *bus.Server {
+func (a *authority) over(t testing.TB, name string, f *bus.ExternalNats) *bus.Server {
 	t.Helper()
 	srv, err := a.tryOver(context.Background(), t, name, f)
 	if err != nil {
@@ -47,27 +47,28 @@ func (a *authority) over(t testing.TB, name string, f *bus.Foreign) *bus.Server 
 	return srv
 }
 
-func (a *authority) tryOver(ctx context.Context, t testing.TB, name string, f *bus.Foreign) (*bus.Server, error) {
-	return bus.Start(ctx, bus.Config{Dir: t.TempDir(), Name: name, Listen: "127.0.0.1:0", TLS: a.conf("hub", name), Identify: identify, Foreign: f})
+func (a *authority) tryOver(ctx context.Context, t testing.TB, name string, f *bus.ExternalNats) (*bus.Server, error) {
+	return bus.Start(ctx, bus.Config{Dir: t.TempDir(), Name: name, Listen: "127.0.0.1:0", TLS: a.conf("hub", name),
+		Identify: identify, ExternalNats: f})
 }
 
-// TestForeign: a bus with a NATS cluster passes the same suite.
-func TestForeign(t *testing.T) {
+// TestExternalNats: a bus with a NATS cluster passes the same suite.
+func TestExternalNats(t *testing.T) {
 	t.Parallel()
 	others, a := newOthers(t, 3), newAuthority(t)
 	fleets := 0
 	bustest.Conform(t, func(t *testing.T) bustest.Bus {
 		fleets++
-		srv := a.over(t, "hub1", others.Foreign(fmt.Sprint("fleet", fleets)))
+		srv := a.over(t, "hub1", others.ExternalNats(fmt.Sprint("fleet", fleets)))
 		return busOf(t, srv, func(id fleet.TargetID) bus.LinkConfig { return a.link(srv, id) })
 	})
 }
 
-// TestTwoHubsOfForeign: two hubs that share only a NATS cluster reach the agents of each other,
+// TestTwoHubsOfExternalNats: two hubs that share only a NATS cluster reach the agents of each other,
 // with requests, notifications and streams.
-func TestTwoHubsOfForeign(t *testing.T) {
+func TestTwoHubsOfExternalNats(t *testing.T) {
 	others, a := newOthers(t, 1), newAuthority(t)
-	one, two := a.over(t, "hub1", others.Foreign("acme")), a.over(t, "hub2", others.Foreign("acme"))
+	one, two := a.over(t, "hub1", others.ExternalNats("acme")), a.over(t, "hub2", others.ExternalNats("acme"))
 	ctx := t.Context()
 	id := bustest.ID(1)
 	agent := busOf(t, two, func(id fleet.TargetID) bus.LinkConfig { return a.link(two, id) }).Link(ctx, id)
@@ -128,9 +129,9 @@ func TestTwoHubsOfForeign(t *testing.T) {
 		if err := moved.Serve("where", func(context.Context, []byte) ([]byte, error) { return []byte(at.Address().String()), nil }); err != nil {
 			t.Fatal(err)
 		}
-		bustest.Await(t, "it is at "+at.Address().String(), func() bool { return at.Exchange().Here(id) })
+		bustest.Await(t, "it is at "+at.Address().String(), func() bool { return at.Exchange().IsConnected(id) })
 		for _, from := range []*bus.Server{one, two} {
-			if from != at && from.Exchange().Here(id) {
+			if from != at && from.Exchange().IsConnected(id) {
 				continue // it still used the old connection
 			}
 			bustest.Await(t, "it is found there", func() bool {
@@ -146,12 +147,12 @@ func TestTwoHubsOfForeign(t *testing.T) {
 	bustest.Await(t, "the other hub is known to be gone", func() bool { peers, _ := one.Peers(ctx); return len(peers) == 1 })
 }
 
-// TestForeignLeaves: one server of three stops, and then all of them for a while. Acknowledged data
+// TestExternalNatsLeaves: one server of three stops, and then all of them for a while. Acknowledged data
 // exists afterwards, watches and followers continue, and another hub takes over the lease.
-func TestForeignLeaves(t *testing.T) {
+func TestExternalNatsLeaves(t *testing.T) {
 	t.Parallel()
 	others, a := newOthers(t, 3), newAuthority(t)
-	one, two := a.over(t, "hub1", others.Foreign("acme")), a.over(t, "hub2", others.Foreign("acme"))
+	one, two := a.over(t, "hub1", others.ExternalNats("acme")), a.over(t, "hub2", others.ExternalNats("acme"))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	open := func(s *bus.Server) (fleet.Store, fleet.Log) {
@@ -199,7 +200,8 @@ func TestForeignLeaves(t *testing.T) {
 	hold := func(s fleet.Store, name string) (stop func()) {
 		leading, stop := context.WithCancel(ctx)
 		go func() {
-			_ = bus.Lead(leading, s, bus.LeaseConfig{Key: "leader", Holder: name, Good: 4 * time.Second}, func(ctx context.Context, _ uint64) { leads <- name; <-ctx.Done() })
+			_ = bus.Lead(leading, s, bus.LeaseConfig{Key: "leader", Holder: name, Validity: 4 * time.Second},
+				func(ctx context.Context, _ uint64) { leads <- name; <-ctx.Done() })
 		}()
 		return stop
 	}
@@ -235,26 +237,26 @@ func TestForeignLeaves(t *testing.T) {
 	}
 }
 
-// TestForeignRefuses: if the cluster lacks a capability, the error is immediate and clear. For an
+// TestExternalNatsRefuses: if the cluster lacks a capability, the error is immediate and clear. For an
 // unreachable cluster, the hub waits and warns.
-func TestForeignRefuses(t *testing.T) {
+func TestExternalNatsRefuses(t *testing.T) {
 	others, a := newOthers(t, 1), newAuthority(t)
-	a.over(t, "hub1", others.Foreign("acme"))
+	a.over(t, "hub1", others.ExternalNats("acme"))
 	for _, c := range []struct {
 		name   string
-		change func(*bus.Foreign)
+		change func(*bus.ExternalNats)
 		want   string
 	}{
-		{"wrong password", func(f *bus.Foreign) { f.Login = []byte("fettle:WRONG") }, "credentials"},
-		{"no password", func(f *bus.Foreign) { f.Login = nil }, "credentials"},
-		{"no JetStream", func(f *bus.Foreign) { f.Login = []byte("plain:secret") }, "has no JetStream"},
-		{"no rights", func(f *bus.Foreign) { f.Login = []byte("mute:secret") }, "lacks rights"},
-		{"too few streams", func(f *bus.Foreign) { f.Login, f.Prefix = []byte("small:secret"), "small" }, "limit of streams"},
-		{"one server", func(f *bus.Foreign) { f.Prefix, f.Replicas = "third", 3 }, "--nats-replicas 1"},
-		{"another fleet", func(f *bus.Foreign) { f.Key = []byte(strings.Repeat("x", bus.KeySize)) }, "belong to another fleet"},
+		{"wrong password", func(f *bus.ExternalNats) { f.Login = []byte("fettle:WRONG") }, "credentials"},
+		{"no password", func(f *bus.ExternalNats) { f.Login = nil }, "credentials"},
+		{"no JetStream", func(f *bus.ExternalNats) { f.Login = []byte("plain:secret") }, "has no JetStream"},
+		{"no rights", func(f *bus.ExternalNats) { f.Login = []byte("mute:secret") }, "lacks rights"},
+		{"too few streams", func(f *bus.ExternalNats) { f.Login, f.Prefix = []byte("small:secret"), "small" }, "limit of streams"},
+		{"one server", func(f *bus.ExternalNats) { f.Prefix, f.Replicas = "third", 3 }, "--nats-replicas 1"},
+		{"another fleet", func(f *bus.ExternalNats) { f.Key = []byte(strings.Repeat("x", bus.KeySize)) }, "belong to another fleet"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f := others.Foreign("acme")
+			f := others.ExternalNats("acme")
 			c.change(f)
 			ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 			defer stop()
@@ -277,11 +279,12 @@ func TestForeignRefuses(t *testing.T) {
 	var said []string
 	ready := make(chan error, 1)
 	go func() {
-		srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Name: "late", DontListen: true, Foreign: others.Foreign("acme"), Warn: func(text string) {
-			mu.Lock()
-			defer mu.Unlock()
-			said = append(said, text)
-		}})
+		srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Name: "late", DontListen: true,
+			ExternalNats: others.ExternalNats("acme"), Warn: func(text string) {
+				mu.Lock()
+				defer mu.Unlock()
+				said = append(said, text)
+			}})
 		if err == nil {
 			defer srv.Close()
 		}
@@ -298,13 +301,14 @@ func TestForeignRefuses(t *testing.T) {
 	}
 }
 
-// TestForeignIsFull: the log uses the available space. Writes without space fail with a clear
+// TestExternalNatsIsFull: the log uses the available space. Writes without space fail with a clear
 // error, and older data stays.
-func TestForeignIsFull(t *testing.T) {
-	f := newOthers(t, 1).Foreign("acme")
+func TestExternalNatsIsFull(t *testing.T) {
+	f := newOthers(t, 1).ExternalNats("acme")
 	f.Login = []byte("full:" + bustest.Password)
 	var said []string
-	srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Name: "hub1", DontListen: true, Foreign: f, Warn: func(text string) { said = append(said, text) }})
+	srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Name: "hub1", DontListen: true, ExternalNats: f,
+		Warn: func(text string) { said = append(said, text) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -62,7 +62,7 @@ func (g *growing) warn(text string) {
 	g.t.Log(text)
 }
 
-// tend calls Tend until the data is stored on these hubs.
+// tend calls AdjustCopies until the data is stored on these hubs.
 func (g *growing) tend(by int, who ...int) {
 	g.t.Helper()
 	var names []string
@@ -73,7 +73,7 @@ func (g *growing) tend(by int, who ...int) {
 	bustest.Await(g.t, fmt.Sprintf("the bus is on %v", names), func() bool {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		done, err := g.hubs[by].Tend(ctx, names)
+		done, err := g.hubs[by].AdjustCopies(ctx, names)
 		if err != nil {
 			g.t.Log(err)
 		}
@@ -88,8 +88,8 @@ func (g *growing) tend(by int, who ...int) {
 		g.t.Fatal(copies, err)
 	}
 	for _, c := range copies {
-		if len(c.On) != len(who) || c.Want != len(who) {
-			g.t.Errorf("%s is on %+v, of %d", c.Name, c.On, c.Want)
+		if len(c.Peers) != len(who) || c.Desired != len(who) {
+			g.t.Errorf("%s is on %+v, of %d", c.Name, c.Peers, c.Desired)
 		}
 	}
 	g.t.Logf("on %v after %s", names, time.Since(begin).Round(time.Millisecond))

@@ -11,8 +11,8 @@ import (
 )
 
 // store opens a bucket on the NATS cluster, and creates it if it does not exist.
-func (a *abroad) store(ctx context.Context, name string) (fleet.Store, error) {
-	st := &store{name: name, js: a.js, abroad: a, renewed: &a.renewed}
+func (a *externalNats) store(ctx context.Context, name string) (fleet.Store, error) {
+	st := &store{name: name, js: a.js, external: a, renewed: &a.renewed}
 	err := a.persist(ctx, func(ctx context.Context) (err error) {
 		if st.kv, err = a.openBucket(ctx, name); err != nil {
 			return err
@@ -28,8 +28,8 @@ func (a *abroad) store(ctx context.Context, name string) (fleet.Store, error) {
 }
 
 // log opens a log on the NATS cluster, and creates it if it does not exist.
-func (a *abroad) log(ctx context.Context, c LogConfig) (fleet.Log, error) {
-	l := &eventLog{js: a.js, name: c.Name, at: a.conf.Prefix + ".log." + c.Name, abroad: a, renewed: &a.renewed}
+func (a *externalNats) log(ctx context.Context, c LogConfig) (fleet.Log, error) {
+	l := &eventLog{js: a.js, name: c.Name, at: a.conf.Prefix + ".log." + c.Name, external: a, renewed: &a.renewed}
 	err := a.persist(ctx, func(ctx context.Context) (err error) {
 		l.stream, err = a.openLog(ctx, c)
 		return err
@@ -46,11 +46,11 @@ const heartbeat = 2 * time.Second
 
 // close seals a value for its key.
 func (s *store) close(key string, value []byte) []byte {
-	return s.abroad.sealer().close(s.name+" "+key, value)
+	return s.external.sealer().close(s.name+" "+key, value)
 }
 
 func (s *store) open(key string, value []byte) ([]byte, error) {
-	return s.abroad.sealer().open(s.name+" "+key, value)
+	return s.external.sealer().open(s.name+" "+key, value)
 }
 
 // entry decodes an entry of a bucket. An entry that was not written by a hub is reported with a
@@ -62,7 +62,7 @@ func (s *store) entry(e jetstream.KeyValueEntry) (fleet.Entry, bool) {
 	}
 	value, err := s.open(out.Key, out.Value)
 	if err != nil {
-		s.abroad.warn(fmt.Sprintf("ignored the key %s of the bucket %s: %v", out.Key, s.name, err))
+		s.external.warn(fmt.Sprintf("ignored the key %s of the bucket %s: %v", out.Key, s.name, err))
 		return out, false
 	}
 	out.Value = value

@@ -16,10 +16,10 @@ type LeaseConfig struct {
 	// Holder names this process; no two running processes may have the same name. A process with
 	// the name of the current holder is its successor and does not wait.
 	Holder string
-	// Good is how long the lease is valid without a renewal; 0 means 10 seconds. The holder renews
+	// Validity is how long the lease is valid without a renewal; 0 means 10 seconds. The holder renews
 	// it after a third of this time. Another process takes it over after one and a quarter of this
 	// time.
-	Good time.Duration
+	Validity time.Duration
 }
 
 // Lead calls lead whenever this process holds a lease; calls are never concurrent. It returns when
@@ -32,7 +32,7 @@ func Lead(ctx context.Context, s fleet.Store, c LeaseConfig, lead func(ctx conte
 	}
 	watching, stop := context.WithCancel(ctx)
 	l := &lease{
-		store: s, key: c.Key, lead: lead, election: election{self: c.Holder, good: orElse(c.Good, 10*time.Second)},
+		store: s, key: c.Key, lead: lead, election: election{self: c.Holder, good: orElse(c.Validity, 10*time.Second)},
 		entries: make(chan fleet.Entry), wrote: make(chan outcome, 1), watched: make(chan struct{}),
 	}
 	go l.watch(watching)

@@ -141,8 +141,8 @@ func (l *Link) Changes(each func(up bool)) {
 
 // Ask implements fleet.Link. It fails at once without a connection, and when the connection ends.
 // If ctx has no deadline, it waits for a minute.
-func (l *Link) Ask(ctx context.Context, word string, body []byte) ([]byte, error) {
-	if err := errors.Join(checkWord(word), checkSize(body)); err != nil {
+func (l *Link) Ask(ctx context.Context, messageType string, body []byte) ([]byte, error) {
+	if err := errors.Join(checkWord(messageType), checkSize(body)); err != nil {
 		return nil, err
 	}
 	s, err := l.session()
@@ -153,7 +153,7 @@ func (l *Link) Ask(ctx context.Context, word string, body []byte) ([]byte, error
 	defer cancel()
 	number, answer, end := l.calls.begin("")
 	defer end()
-	if err := s.carrier.Send(upOf(l.id, "q."+word), inboxOf(l.id)+l.self+"."+number, body); err != nil {
+	if err := s.carrier.Send(upOf(l.id, "q."+messageType), inboxOf(l.id)+l.self+"."+number, body); err != nil {
 		return nil, fmt.Errorf("cannot send a request to a hub: %w: %w", fleet.ErrNoHub, err)
 	}
 	both, stop := context.WithCancelCause(ctx)
@@ -163,39 +163,39 @@ func (l *Link) Ask(ctx context.Context, word string, body []byte) ([]byte, error
 }
 
 // Tell implements fleet.Link.
-func (l *Link) Tell(word string, body []byte) error {
-	if err := errors.Join(checkWord(word), checkSize(body)); err != nil {
+func (l *Link) Tell(messageType string, body []byte) error {
+	if err := errors.Join(checkWord(messageType), checkSize(body)); err != nil {
 		return err
 	}
 	s, err := l.session()
 	if err != nil {
 		return err
 	}
-	return s.carrier.Send(upOf(l.id, "q."+word), "", body)
+	return s.carrier.Send(upOf(l.id, "q."+messageType), "", body)
 }
 
 // Serve implements fleet.Link. The context of the handler ends with the link, not with the
 // connection.
-func (l *Link) Serve(word string, handle func(ctx context.Context, body []byte) ([]byte, error)) error {
+func (l *Link) Serve(messageType string, handle func(ctx context.Context, body []byte) ([]byte, error)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.handle[word] != nil {
-		return fmt.Errorf("cannot add a second handler of %s requests", word)
+	if l.handle[messageType] != nil {
+		return fmt.Errorf("cannot add a second handler of %s requests", messageType)
 	}
-	l.handle[word] = handle
-	return checkWord(word)
+	l.handle[messageType] = handle
+	return checkWord(messageType)
 }
 
 // ServeStreams implements fleet.Link. The context of the handler ends with the link. The stream
 // ends with the connection, and is closed when the handler returns.
-func (l *Link) ServeStreams(word string, handle func(ctx context.Context, header []byte, stream io.ReadWriteCloser)) error {
+func (l *Link) ServeStreams(messageType string, handle func(ctx context.Context, header []byte, stream io.ReadWriteCloser)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.take[word] != nil {
-		return fmt.Errorf("cannot add a second handler of %s streams", word)
+	if l.take[messageType] != nil {
+		return fmt.Errorf("cannot add a second handler of %s streams", messageType)
 	}
-	l.take[word] = handle
-	return checkWord(word)
+	l.take[messageType] = handle
+	return checkWord(messageType)
 }
 
 // heard dispatches a message of a hub.
@@ -222,12 +222,12 @@ func (s *session) reply(m Message, body []byte, err error) {
 }
 
 // asked handles a request in a goroutine of its own.
-func (l *Link) asked(s *session, word string, m Message) {
+func (l *Link) asked(s *session, messageType string, m Message) {
 	l.mu.Lock()
-	handle := l.handle[word]
+	handle := l.handle[messageType]
 	l.mu.Unlock()
 	if handle == nil {
-		s.reply(m, nil, fmt.Errorf("cannot answer %.40q: %w for such requests", word, fleet.ErrOffline))
+		s.reply(m, nil, fmt.Errorf("cannot answer %.40q: %w for such requests", messageType, fleet.ErrOffline))
 		return
 	}
 	l.begin(s, m, func() {
@@ -237,13 +237,13 @@ func (l *Link) asked(s *session, word string, m Message) {
 }
 
 // opened accepts a stream. It answers the hub before it starts the handler.
-func (l *Link) opened(s *session, word string, m Message) {
+func (l *Link) opened(s *session, messageType string, m Message) {
 	l.mu.Lock()
-	handle := l.take[word]
+	handle := l.take[messageType]
 	l.mu.Unlock()
 	hub, sid, header, err := parseOpen(m.Body)
 	if handle == nil && err == nil {
-		err = fmt.Errorf("cannot open a stream for %.40q: %w for such streams", word, fleet.ErrOffline)
+		err = fmt.Errorf("cannot open a stream for %.40q: %w for such streams", messageType, fleet.ErrOffline)
 	}
 	if err != nil {
 		s.reply(m, nil, err)

@@ -36,13 +36,13 @@ func (e *CorruptError) Unwrap() error { return e.Err }
 
 // eventLog is a stream of JetStream. One message holds the records of one Append.
 type eventLog struct {
-	js      jetstream.JetStream
-	stream  jetstream.Stream
-	name    string
-	at      string  // its subject
-	abroad  *abroad // nil if the hub stores the log itself
-	renewed *renewals
-	cut     *renewals // as for a store
+	js       jetstream.JetStream
+	stream   jetstream.Stream
+	name     string
+	at       string        // its subject
+	external *externalNats // nil if the hub stores the log itself
+	renewed  *renewals
+	cut      *renewals // as for a store
 
 	batches batches
 }
@@ -51,8 +51,8 @@ var _ fleet.Log = (*eventLog)(nil)
 
 // Log opens a log, and creates it if it does not exist.
 func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
-	if s.abroad != nil {
-		return s.abroad.log(ctx, c)
+	if s.external != nil {
+		return s.external.log(ctx, c)
 	}
 	var stream jetstream.Stream
 	err := s.persist(ctx, func(ctx context.Context) (err error) {
@@ -77,7 +77,7 @@ func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error)
 		return 0, err
 	}
 	// All attempts send the same message ID, so that the server stores the message once.
-	m := &nats.Msg{Subject: l.at, Header: nats.Header{idHeader: {newToken() + newToken()}}, Data: l.abroad.sealer().close("log "+l.name, b)}
+	m := &nats.Msg{Subject: l.at, Header: nats.Header{idHeader: {newToken() + newToken()}}, Data: l.external.sealer().close("log "+l.name, b)}
 	var seq uint64
 	err = insist(ctx, l.cut, func(ctx context.Context) error {
 		ack, err := l.js.PublishMsg(ctx, m)
@@ -87,7 +87,7 @@ func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error)
 		return err
 	})
 	if err != nil {
-		return 0, fmt.Errorf("cannot append to the log %s: %w", l.name, l.abroad.plainly(err))
+		return 0, fmt.Errorf("cannot append to the log %s: %w", l.name, l.external.plainly(err))
 	}
 	return seq, nil
 }
@@ -118,7 +118,7 @@ func (l *eventLog) follow(ctx, once context.Context, from *uint64, each func(uin
 		return ctx.Err()
 	}
 	how := []jetstream.PullMessagesOpt{jetstream.PullMaxMessages(256)}
-	if l.abroad != nil {
+	if l.external != nil {
 		how = append(how, jetstream.PullHeartbeat(heartbeat))
 	}
 	messages, err := c.Messages(how...)
@@ -147,7 +147,7 @@ func (l *eventLog) give(m jetstream.Msg, from *uint64, each func(uint64, [][]byt
 	if seq <= *from {
 		return nil
 	}
-	b, err := l.abroad.sealer().open("log "+l.name, m.Data())
+	b, err := l.external.sealer().open("log "+l.name, m.Data())
 	var records [][]byte
 	if err == nil {
 		records, err = l.batches.open(b)

@@ -18,7 +18,7 @@ func (c overNATS) Send(subject, reply string, body []byte) error {
 func (c overNATS) Receive(subject, group string, each func(Message)) error {
 	_, err := c.nc.QueueSubscribe(subject, group, func(m *nats.Msg) {
 		nobody := len(m.Data) == 0 && m.Header.Get("Status") == "503"
-		each(Message{Subject: m.Subject, Reply: m.Reply, Body: m.Data, Nobody: nobody})
+		each(Message{Subject: m.Subject, Reply: m.Reply, Body: m.Data, NoReceiver: nobody})
 	})
 	if err != nil {
 		return err

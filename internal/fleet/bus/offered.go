@@ -28,11 +28,11 @@ const (
 )
 
 // leastPayload is the minimum of max_payload on the cluster, in bytes.
-const leastPayload = MaxQuestion + 64<<10
+const leastPayload = MaxBody + 64<<10
 
 // ready waits until JetStream answers, and checks that it offers enough. A cluster that is starting
 // does not answer yet; a cluster without JetStream never answers.
-func (a *abroad) ready(ctx context.Context) error {
+func (a *externalNats) ready(ctx context.Context) error {
 	if most := a.nc.MaxPayload(); most < leastPayload {
 		return fmt.Errorf("cannot use the NATS cluster: it accepts messages of at most %d bytes, and fettle sends up to %d. Set max_payload: 4MB on its servers", most, leastPayload)
 	}
@@ -57,14 +57,14 @@ func (a *abroad) ready(ctx context.Context) error {
 	}
 }
 
-func (a *abroad) refusal() string {
+func (a *externalNats) refusal() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.denied
 }
 
 // because adds to an error how to give the cluster what it lacks.
-func (a *abroad) because(what string, err error) error {
+func (a *externalNats) because(what string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -109,7 +109,7 @@ func offer(code jetstream.ErrorCode) string {
 }
 
 // isFinal returns true for errors of the cluster that retries do not resolve.
-func (a *abroad) isFinal(err error) bool {
+func (a *externalNats) isFinal(err error) bool {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		return api.ErrorCode != errNoPeers && api.ErrorCode != errServerRoom && offer(api.ErrorCode) != ""
@@ -128,7 +128,7 @@ const (
 
 // claim checks that the data under the prefix belongs to this fleet, and claims an unused prefix.
 // Two fleets with the same prefix would treat each other's data as damaged.
-func (a *abroad) claim(ctx context.Context) error {
+func (a *externalNats) claim(ctx context.Context) error {
 	var kv jetstream.KeyValue
 	err := a.persist(ctx, func(ctx context.Context) (err error) {
 		kv, err = a.openBucket(ctx, metaBucket)
@@ -155,12 +155,12 @@ func (a *abroad) claim(ctx context.Context) error {
 }
 
 // persist repeats do while the cluster refuses temporarily.
-func (a *abroad) persist(ctx context.Context, do func(context.Context) error) error {
+func (a *externalNats) persist(ctx context.Context, do func(context.Context) error) error {
 	return persist(ctx, do, a.isFinal)
 }
 
 // openBucket opens an existing bucket unchanged, or creates it.
-func (a *abroad) openBucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
+func (a *externalNats) openBucket(ctx context.Context, name string) (jetstream.KeyValue, error) {
 	full := a.conf.bucket(name)
 	what := "cannot open the bucket " + full + " of the NATS cluster"
 	kv, err := a.js.KeyValue(ctx, full)
@@ -187,7 +187,7 @@ func (a *abroad) openBucket(ctx context.Context, name string) (jetstream.KeyValu
 	return kv, nil
 }
 
-func (a *abroad) note(stream string) {
+func (a *externalNats) note(stream string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if !slices.Contains(a.opened, stream) {
@@ -199,7 +199,7 @@ func (a *abroad) note(stream string) {
 const leastLog = 64 << 20
 
 // openLog opens a log. If it does not exist, openLog creates it as large as the cluster permits.
-func (a *abroad) openLog(ctx context.Context, c LogConfig) (jetstream.Stream, error) {
+func (a *externalNats) openLog(ctx context.Context, c LogConfig) (jetstream.Stream, error) {
 	full := "LOG_" + a.conf.bucket(c.Name)
 	what := "cannot open the log " + full + " of the NATS cluster"
 	conf := jetstream.StreamConfig{
@@ -243,11 +243,11 @@ func isFull(err error) bool {
 }
 
 // copies returns the replicas of all opened buckets and logs.
-func (a *abroad) copies(ctx context.Context) ([]Copies, error) {
+func (a *externalNats) copies(ctx context.Context) ([]CopySet, error) {
 	a.mu.Lock()
 	opened := slices.Clone(a.opened)
 	a.mu.Unlock()
-	var out []Copies
+	var out []CopySet
 	for _, name := range opened {
 		s, err := a.js.Stream(ctx, name)
 		if err != nil {

@@ -64,16 +64,17 @@ func TestOperators(t *testing.T) {
 	others, a := newOthers(t, 1), newAuthority(t)
 	var mu sync.Mutex
 	var said []string
-	one, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Name: "hub1", DontListen: true, Foreign: others.Foreign("acme"), Warn: func(text string) {
-		mu.Lock()
-		defer mu.Unlock()
-		said = append(said, text)
-	}})
+	one, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Name: "hub1", DontListen: true,
+		ExternalNats: others.ExternalNats("acme"), Warn: func(text string) {
+			mu.Lock()
+			defer mu.Unlock()
+			said = append(said, text)
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer one.Close()
-	two := a.over(t, "hub2", others.Foreign("acme"))
+	two := a.over(t, "hub2", others.ExternalNats("acme"))
 	operators := operate(t, others)
 	ctx, id := t.Context(), bustest.ID(1)
 	b := busOf(t, one, one.Local)

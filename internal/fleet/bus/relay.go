@@ -192,7 +192,7 @@ func (r *relay) hubOf(id fleet.TargetID) string {
 // pass sends a message to another hub.
 func (r *relay) pass(hub string, m Message) error {
 	nobody := ""
-	if m.Nobody {
+	if m.NoReceiver {
 		nobody = "nobody"
 	}
 	return r.over.send(toSubject+hub, parts([]byte(m.Subject), []byte(m.Reply), []byte(nobody), m.Body))
@@ -203,7 +203,7 @@ func (r *relay) back(m Message) {
 	p := strings.Split(m.Subject, ".") // f.ID.up.KIND.HUB.N
 	hub := p[4]
 	if hub == r.x.self {
-		if m.Nobody { // the server sends this once, to one of the subscribers
+		if m.NoReceiver { // the server sends this once, to one of the subscribers
 			r.x.answered(m)
 		}
 		return
@@ -222,7 +222,7 @@ func (r *relay) arrived(_ string, body []byte) {
 	if err != nil || len(p) != 4 {
 		return
 	}
-	m := Message{Subject: string(p[0]), Reply: string(p[1]), Nobody: len(p[2]) > 0, Body: p[3]}
+	m := Message{Subject: string(p[0]), Reply: string(p[1]), NoReceiver: len(p[2]) > 0, Body: p[3]}
 	s := strings.Split(m.Subject, ".")
 	switch {
 	case len(s) < 5 || s[0] != "f":
@@ -239,10 +239,10 @@ func (r *relay) arrived(_ string, body []byte) {
 func (r *relay) peers() []Peer {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := []Peer{{Name: r.name, Here: true, Current: true}}
+	out := []Peer{{Name: r.name, Reachable: true, Current: true}}
 	for _, f := range r.hubs {
 		if !slices.ContainsFunc(out, func(p Peer) bool { return p.Name == f.name }) {
-			out = append(out, Peer{Name: f.name, Here: true, Current: true})
+			out = append(out, Peer{Name: f.name, Reachable: true, Current: true})
 		}
 	}
 	slices.SortFunc(out, byName)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/crypto/chacha20poly1305"
 )
 
-// KeySize is the size of Foreign.Key, in bytes.
+// KeySize is the size of ExternalNats.Key, in bytes.
 const KeySize = chacha20poly1305.KeySize
 
 // sealedAs is the first byte of sealed data: its format.

@@ -37,7 +37,7 @@ type Server struct {
 	listener    net.Listener // for agents; nil while it is closed
 	exchange    *Exchange
 	js          jetstream.JetStream
-	abroad      *abroad // the NATS cluster that stores the data; nil if the hub does
+	external    *externalNats // the NATS cluster that stores the data; nil if the hub does
 	owned       []*nats.Conn
 	renewed     renewals // of the owned connections
 	cancel      context.CancelFunc
@@ -66,17 +66,18 @@ func Start(ctx context.Context, c Config) (*Server, error) {
 // begin opens the store before the listener for agents, so that the hub can handle their messages.
 func (s *Server) begin(ctx context.Context) (err error) {
 	s.agentServer = agentconn.NewServer(agentconn.Config{
-		Name: newToken(), Identify: s.config.Identify, Ready: s.config.Ready, HandshakeLimiter: s.config.HandshakeLimiter, Warn: s.warn, Most: orElse(s.config.MaxConnections, 50_000),
-		Watch: agentconn.Watch{Every: orElse(s.config.Ping, 20*time.Second), Most: 4},
-		Admit: func(id fleet.TargetID, connection uint64) { s.exchange.Admit(id, connection) },
-		Gone:  func(connection uint64) { s.exchange.Gone(connection) },
-		Broke: s.config.Broke, Versions: s.config.Versions, Incompatible: s.config.Incompatible,
+		Name: newToken(), Identify: s.config.Identify, Ready: s.config.Ready, HandshakeLimiter: s.config.HandshakeLimiter,
+		Warn: s.warn, MaxConnections: orElse(s.config.MaxConnections, 50_000),
+		Watch:        agentconn.Watch{Every: orElse(s.config.Ping, 20*time.Second), Most: 4},
+		Admit:        func(id fleet.TargetID, connection uint64) { s.exchange.Admit(id, connection) },
+		OnDisconnect: func(connection uint64) { s.exchange.Gone(connection) },
+		OnViolation:  s.config.OnViolation, Versions: s.config.Versions, Incompatible: s.config.Incompatible,
 	})
 	if s.exchange, err = NewExchange(ctx, s.agentServer, s.agentServer.Kick); err != nil {
 		return err
 	}
-	s.exchange.broke = s.config.Broke
-	if s.config.Foreign != nil {
+	s.exchange.broke = s.config.OnViolation
+	if s.config.ExternalNats != nil {
 		err = s.goAbroad(ctx, s.exchange)
 	} else {
 		err = s.keep(ctx)
@@ -215,10 +216,10 @@ func (s *Server) reconnected() {
 	s.renewed.begin()
 }
 
-// Left returns true if the other hubs have removed this hub from the vote: it no longer stores
+// IsRemoved returns true if the other hubs have removed this hub from the vote: it no longer stores
 // anything.
-func (s *Server) Left() bool {
-	return s.config.Foreign != nil || s.config.Cluster != nil && !s.nats.JetStreamEnabled()
+func (s *Server) IsRemoved() bool {
+	return s.config.ExternalNats != nil || s.config.Cluster != nil && !s.nats.JetStreamEnabled()
 }
 
 // IsConnected returns true if there is a connection to the named hub of the cluster.
@@ -280,8 +281,8 @@ func (s *Server) Connections() int { return s.agentServer.Open() }
 
 // Healthy returns an error if the store of the bus does not work.
 func (s *Server) Healthy() error {
-	if s.abroad != nil {
-		return s.abroad.healthy()
+	if s.external != nil {
+		return s.external.healthy()
 	}
 	if h := s.nats.Healthz(&server.HealthzOptions{JSEnabledOnly: s.config.Cluster == nil}); h.Status != "ok" {
 		return fmt.Errorf("the bus does not work: %s", h.Error)
@@ -302,7 +303,7 @@ func (s *Server) Close() {
 		if s.exchange.relay != nil {
 			<-s.exchange.relay.done
 		}
-		s.abroad.close()
+		s.external.close()
 		for _, nc := range s.owned {
 			nc.Close()
 		}

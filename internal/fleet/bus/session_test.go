@@ -37,7 +37,7 @@ func sessionAssignment() []byte {
 	bundle := fleet.Bundle{Digest: "sha256:" + strings.Repeat("b", 64), Size: 10}
 	a := fleet.Assignment{
 		Format: fleet.AssignmentFormat, Target: sessionTarget, Name: "web1", Epoch: 1, Generation: 8, Issued: 11, Labels: map[string]string{"role": "web"}, Fleet: "acme",
-		Top:     fleet.Assigned{Revision: revision, Bundle: bundle},
+		Root:    fleet.Assigned{Revision: revision, Bundle: bundle},
 		Modules: []fleet.Assigned{{Module: "modules/web", Revision: revision, Bundle: bundle}},
 	}
 	envelope, err := fleet.Sign(a.Marshal(), fleet.AssignmentType, sessionKey)
@@ -60,7 +60,7 @@ func openSession(envelope []byte) error {
 func hubSide(ctx context.Context, x *bus.Exchange) (run <-chan error, err error) {
 	beats, done := make(chan fleet.Beat, 1), make(chan error, 1)
 	err = errors.Join(
-		x.Serve(fleet.WordReport, func(_ context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
+		x.Serve(fleet.MessageReport, func(_ context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
 			text, err := new(fleet.Decompressor).Decompress(body, fleet.MaxReport)
 			if err != nil {
 				return nil, err
@@ -71,9 +71,9 @@ func hubSide(ctx context.Context, x *bus.Exchange) (run <-chan error, err error)
 			}
 			return nil, err
 		}),
-		x.Serve(fleet.WordAssignment, func(context.Context, fleet.TargetID, []byte) ([]byte, error) { return sessionAssignment(), nil }),
-		x.Serve(fleet.WordRequest, func(context.Context, fleet.TargetID, []byte) ([]byte, error) { return nil, fleet.ErrDenied }),
-		x.Serve(fleet.WordBeat, func(_ context.Context, _ fleet.TargetID, body []byte) ([]byte, error) {
+		x.Serve(fleet.MessageAssignment, func(context.Context, fleet.TargetID, []byte) ([]byte, error) { return sessionAssignment(), nil }),
+		x.Serve(fleet.MessageRequest, func(context.Context, fleet.TargetID, []byte) ([]byte, error) { return nil, fleet.ErrDenied }),
+		x.Serve(fleet.MessageBeat, func(_ context.Context, _ fleet.TargetID, body []byte) ([]byte, error) {
 			var b fleet.Beat
 			err := json.Unmarshal(body, &b)
 			beats <- b
@@ -95,20 +95,20 @@ func hubAsks(ctx context.Context, x *bus.Exchange, beats <-chan fleet.Beat) erro
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if err := x.Tell(sessionTarget, fleet.WordAssigned, sessionAssignment()); err != nil {
+	if err := x.Tell(sessionTarget, fleet.MessageAssigned, sessionAssignment()); err != nil {
 		return err
 	}
-	show, err := x.Ask(ctx, sessionTarget, fleet.WordShow, nil)
+	show, err := x.Ask(ctx, sessionTarget, fleet.MessageShow, nil)
 	if err == nil {
 		err = openSession(show)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := x.Ask(ctx, sessionTarget, fleet.WordJob, []byte("{}")); err == nil || err.Error() != "cannot do that" {
+	if _, err := x.Ask(ctx, sessionTarget, fleet.MessageJob, []byte("{}")); err == nil || err.Error() != "cannot do that" {
 		return fmt.Errorf("an error of the agent: %w", err)
 	}
-	s, err := x.Open(ctx, sessionTarget, fleet.WordExecutor, []byte(`{"by":"ann","changes":true}`))
+	s, err := x.Open(ctx, sessionTarget, fleet.MessageExecutor, []byte(`{"by":"ann","changes":true}`))
 	if err != nil {
 		return err
 	}
@@ -127,13 +127,13 @@ func hubAsks(ctx context.Context, x *bus.Exchange, beats <-chan fleet.Beat) erro
 func agentSide(ctx context.Context, l *bus.Link) error {
 	assigned, streamed, up := make(chan error, 1), make(chan error, 1), make(chan bool, 1)
 	err := errors.Join(
-		l.Serve(fleet.WordAssigned, func(_ context.Context, body []byte) ([]byte, error) {
+		l.Serve(fleet.MessageAssigned, func(_ context.Context, body []byte) ([]byte, error) {
 			assigned <- openSession(body)
 			return nil, nil
 		}),
-		l.Serve(fleet.WordShow, func(context.Context, []byte) ([]byte, error) { return sessionAssignment(), nil }),
-		l.Serve(fleet.WordJob, func(context.Context, []byte) ([]byte, error) { return nil, errors.New("cannot do that") }),
-		l.ServeStreams(fleet.WordExecutor, func(_ context.Context, header []byte, s io.ReadWriteCloser) {
+		l.Serve(fleet.MessageShow, func(context.Context, []byte) ([]byte, error) { return sessionAssignment(), nil }),
+		l.Serve(fleet.MessageJob, func(context.Context, []byte) ([]byte, error) { return nil, errors.New("cannot do that") }),
+		l.ServeStreams(fleet.MessageExecutor, func(_ context.Context, header []byte, s io.ReadWriteCloser) {
 			b := make([]byte, 4)
 			_, err := io.ReadFull(s, b)
 			if err == nil && (string(b) != "ping" || !strings.Contains(string(header), "ann")) {
@@ -158,25 +158,25 @@ func agentSide(ctx context.Context, l *bus.Link) error {
 	}
 	text, err := json.Marshal(sessionReport())
 	if err == nil {
-		_, err = l.Ask(ctx, fleet.WordReport, fleet.Compress(text))
+		_, err = l.Ask(ctx, fleet.MessageReport, fleet.Compress(text))
 	}
 	if err != nil {
 		return err
 	}
-	envelope, err := l.Ask(ctx, fleet.WordAssignment, []byte(`{"epoch":1,"generation":7,"seq":3}`))
+	envelope, err := l.Ask(ctx, fleet.MessageAssignment, []byte(`{"epoch":1,"generation":7,"seq":3}`))
 	if err == nil {
 		err = openSession(envelope)
 	}
 	if err != nil {
 		return err
 	}
-	if _, err := l.Ask(ctx, fleet.WordRequest, []byte("{}")); !errors.Is(err, fleet.ErrDenied) {
+	if _, err := l.Ask(ctx, fleet.MessageRequest, []byte("{}")); !errors.Is(err, fleet.ErrDenied) {
 		return fmt.Errorf("an error of the hub: %w", err)
 	}
 	if _, err := l.Ask(ctx, "unknown-word", nil); !errors.Is(err, fleet.ErrNoHub) {
 		return fmt.Errorf("a word that the hub does not serve: %w", err)
 	}
-	if err := l.Tell(fleet.WordBeat, []byte(`{"epoch":1,"generation":7,"seq":3,"ready":true,"clock":13}`)); err != nil {
+	if err := l.Tell(fleet.MessageBeat, []byte(`{"epoch":1,"generation":7,"seq":3,"ready":true,"clock":13}`)); err != nil {
 		return err
 	}
 	for _, done := range []chan error{assigned, streamed} {

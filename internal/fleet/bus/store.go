@@ -44,8 +44,8 @@ type store struct {
 	name string
 	js   jetstream.JetStream
 	// stream is the bucket. In a cluster, reads are answered by its leader.
-	stream jetstream.Stream
-	abroad *abroad // nil if the hub stores the bucket itself
+	stream   jetstream.Stream
+	external *externalNats // nil if the hub stores the bucket itself
 	// renewed is of the connection that watches use. cut is the same if the connection loses unsent
 	// messages when it breaks, and otherwise nil.
 	renewed, cut *renewals
@@ -60,8 +60,8 @@ var (
 
 // Store opens a bucket, and creates it if it does not exist. Its name has letters, digits, - and _.
 func (s *Server) Store(ctx context.Context, name string) (fleet.Store, error) {
-	if s.abroad != nil {
-		return s.abroad.store(ctx, name)
+	if s.external != nil {
+		return s.external.store(ctx, name)
 	}
 	var kv jetstream.KeyValue
 	err := s.persist(ctx, func(ctx context.Context) (err error) {
@@ -112,7 +112,7 @@ func (s *store) explain(what, key string, err error) error {
 	case conflicts(err):
 		err = fleet.ErrConflict
 	default:
-		err = s.abroad.plainly(err)
+		err = s.external.plainly(err)
 	}
 	return fmt.Errorf("cannot %s %s of %s: %w", what, key, s.name, err)
 }

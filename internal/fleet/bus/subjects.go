@@ -10,12 +10,12 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 )
 
-var wordForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`) })
+var messageTypeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,31}$`) })
 
 // checkWord returns an error if the name of a request cannot be a part of a subject.
-func checkWord(word string) error {
-	if !wordForm().MatchString(word) {
-		return fmt.Errorf("cannot use %.40q as the name of a request: a name has up to 32 lower-case letters, digits and -", word)
+func checkWord(messageType string) error {
+	if !messageTypeForm().MatchString(messageType) {
+		return fmt.Errorf("cannot use %.40q as the name of a request: a name has up to 32 lower-case letters, digits and -", messageType)
 	}
 	return nil
 }

@@ -32,8 +32,8 @@ func (s *store) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, err
 		return nil, fmt.Errorf("cannot write several keys of %s at once: %w", s.name, errors.ErrUnsupported)
 	case len(all) == 0:
 		return nil, nil
-	case len(all) > fleet.MaxTogether:
-		return nil, fmt.Errorf("cannot write %d keys of %s at once: the maximum is %d", len(all), s.name, fleet.MaxTogether)
+	case len(all) > fleet.MaxUpdateAll:
+		return nil, fmt.Errorf("cannot write %d keys of %s at once: the maximum is %d", len(all), s.name, fleet.MaxUpdateAll)
 	}
 	for _, e := range all {
 		if err := CheckEntry(e.Key, e.Value); err != nil {

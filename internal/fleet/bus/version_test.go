@@ -12,13 +12,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 )
 
-// told receives the version errors of an end; nil means a version in common.
-type told chan *bus.VersionError
+// apiError receives the version errors of an end; nil means a version in common.
+type apiError chan *bus.VersionError
 
 // speaking starts a hub of some versions.
-func (a *authority) speaking(t *testing.T, v bus.Versions) (*bus.Server, told) {
+func (a *authority) speaking(t *testing.T, v bus.Versions) (*bus.Server, apiError) {
 	t.Helper()
-	refused := make(told, 1000)
+	refused := make(apiError, 1000)
 	srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: a.conf("hub", "hub1"), Identify: identify, Versions: v,
 		Incompatible: func(id fleet.TargetID, e *bus.VersionError) {
 			if id == bustest.ID(1) {
@@ -33,12 +33,12 @@ func (a *authority) speaking(t *testing.T, v bus.Versions) (*bus.Server, told) {
 }
 
 // agentOf configures an agent of some versions. The caller must set URLs.
-func (a *authority) agentOf(v bus.Versions) (bus.LinkConfig, told) {
-	c := make(told, 1000)
+func (a *authority) agentOf(v bus.Versions) (bus.LinkConfig, apiError) {
+	c := make(apiError, 1000)
 	return bus.LinkConfig{ID: bustest.ID(1), TLS: always(a.conf("target", string(bustest.ID(1)))), Backoff: soon, Versions: v, Protocol: func(e *bus.VersionError) { c <- e }}, c
 }
 
-func first(t *testing.T, c told) *bus.VersionError {
+func first(t *testing.T, c apiError) *bus.VersionError {
 	t.Helper()
 	select {
 	case e := <-c:

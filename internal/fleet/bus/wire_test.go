@@ -45,7 +45,7 @@ func TestWire(t *testing.T) {
 	served := make(chan error, 1)
 	link := b.Link(context.Background(), bustest.ID(1))
 	defer link.Close()
-	if err := link.ServeStreams(fleet.WordExecutor, func(ctx context.Context, header []byte, s io.ReadWriteCloser) {
+	if err := link.ServeStreams(fleet.MessageExecutor, func(ctx context.Context, header []byte, s io.ReadWriteCloser) {
 		served <- wire.Serve(ctx, s, wire.Served{Hello: wire.Hello{Version: string(header)}, Now: time.Now,
 			Open: func(context.Context, bool) (executor.Executor, func() error, error) {
 				return f, func() error { return nil }, nil
@@ -54,7 +54,7 @@ func TestWire(t *testing.T) {
 		t.Fatal(err)
 	}
 	bustest.Await(t, "the target is here", func() bool { return slices.Contains(b.Exchange.Connected(), bustest.ID(1)) })
-	s, err := b.Exchange.Open(context.Background(), bustest.ID(1), fleet.WordExecutor, []byte("test"))
+	s, err := b.Exchange.Open(context.Background(), bustest.ID(1), fleet.MessageExecutor, []byte("test"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 // clock, randomness or network.
 //
 //	next := record.Take(claim, value, now)   // value is fresh and random
-//	if next.Proved { … }                     // the target was cloned: next.Copies() are its hosts
+//	if next.Cloned { … }                     // the target was cloned: next.Copies() are its hosts
 //
 // Each claim of an agent shows the value that a hub gave last, and its answer is the next value. A
 // host stores the value before it claims again, so its values form a chain. A value that is not the
@@ -43,8 +43,8 @@ type Record struct {
 	// Settled says that one process made the last two claims, the second with the value that the
 	// first was given. A hub requests a claim of every process of the target until it is true.
 	Settled bool `json:"settled,omitempty"`
-	// Proved says that the target was cloned. It stays until an operator decides.
-	Proved bool `json:"proved,omitempty"`
+	// Cloned says that the target was cloned. It stays until an operator decides.
+	Cloned bool `json:"proved,omitempty"`
 }
 
 // Branch is a chain of values.
@@ -72,8 +72,8 @@ func (r Record) Take(c fleet.Claim, value string, now int64) Record {
 	}
 	r.proceed(&r.Branches[i])
 	r.Branches[i].Given, r.Branches[i].Copy, r.Current = value, c.Copy, value
-	r.Proved = r.Proved || r.proof()
-	if r.Row >= endAfter && !r.Proved {
+	r.Cloned = r.Cloned || r.proof()
+	if r.Row >= endAfter && !r.Cloned {
 		r.Branches, r.Row = []Branch{{Given: value, Continued: true, Copy: c.Copy}}, 0
 	}
 	return r

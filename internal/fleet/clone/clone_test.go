@@ -105,7 +105,7 @@ func TestOneHostIsNoClone(t *testing.T) {
 		var story []string
 		for range 80 {
 			story = append(story, f.step(m))
-			if f.record.Proved {
+			if f.record.Cloned {
 				t.Fatalf("seed %d: one host is taken for a clone: %v\n%+v", seed, story, f.record)
 			}
 		}
@@ -121,12 +121,12 @@ func TestTwoHosts(t *testing.T) {
 		for range f.dice.IntN(40) {
 			f.step(one)
 		}
-		f.record.Proved = false
+		f.record.Cloned = false
 		two := *one
 		two.name = "two"
 		two.process += f.dice.IntN(2) * 1000
 		n := 0
-		for ; !f.record.Proved; n++ {
+		for ; !f.record.Cloned; n++ {
 			if n == 400 {
 				t.Fatalf("seed %d: two hosts are not detected: %+v", seed, f.record)
 			}
@@ -153,7 +153,7 @@ func TestRequestedClaimsProve(t *testing.T) {
 				all = append(all, &m)
 			}
 			all[1].value = f.take(all[1].claim()) // the agent of the clone begins
-			for round := 0; !f.record.Proved; round++ {
+			for round := 0; !f.record.Cloned; round++ {
 				if f.record.Settled || round == 10 {
 					t.Fatalf("%d hosts, seed %d: not proved after %d rounds: %+v", hosts, seed, round, f.record)
 				}
@@ -200,14 +200,14 @@ func TestReverted(t *testing.T) {
 	current := claims(old)
 	reverted := claims(old)
 	current = claims(current)
-	if f.record.Proved {
+	if f.record.Cloned {
 		t.Errorf("reverted once, and back: %+v", f.record)
 	}
 	for range 2 {
 		reverted = claims(reverted)
 		current = claims(current)
 	}
-	if !f.record.Proved {
+	if !f.record.Cloned {
 		t.Errorf("reverted again and again: %+v", f.record)
 	}
 }
@@ -217,7 +217,7 @@ func TestBounds(t *testing.T) {
 	f := &fleetOf{}
 	for i := range 1000 {
 		f.take(fleet.Claim{Value: fmt.Sprint("made up ", i), Process: fmt.Sprint(i)})
-		if len(f.record.Branches) > 8 || f.record.Proved {
+		if len(f.record.Branches) > 8 || f.record.Cloned {
 			t.Fatalf("after %d: %+v", i, f.record)
 		}
 	}

@@ -45,5 +45,5 @@ func ParseAccepted(text []byte) (Accepted, error) {
 
 // Lineage returns the lineage of a new commit of a part.
 func (a Accepted) Lineage(part, commit string) Lineage {
-	return Lineage{Commit: commit, Part: a[part], Top: a[RootBundle]}
+	return Lineage{Commit: commit, Part: a[part], Root: a[RootBundle]}
 }

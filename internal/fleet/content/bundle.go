@@ -30,7 +30,7 @@ const (
 // RootBundle is the name of the root bundle: the part with all files outside of modules/.
 const RootBundle = ""
 
-// PartOf returns the part that contains a directory of the repository: Top, or modules/NAME.
+// PartOf returns the part that contains a directory of the repository: RootBundle, or modules/NAME.
 func PartOf(dir string) string {
 	parts := strings.SplitN(path.Clean(dir), "/", 3)
 	if len(parts) < 2 || parts[0] != "modules" {
@@ -39,7 +39,7 @@ func PartOf(dir string) string {
 	return parts[0] + "/" + parts[1]
 }
 
-// Parts returns the parts of a repository: Top, and its modules sorted by name.
+// Parts returns the parts of a repository: RootBundle, and its modules sorted by name.
 func Parts(t repo.Tree) ([]string, error) {
 	out := []string{RootBundle}
 	top, err := t.ReadDir(".")

@@ -22,13 +22,13 @@ func (d Descent) Required() bool { return d.Signed || d.Descends }
 type Lineage struct {
 	Commit string // the new commit
 	Part   string // the accepted commit of the part; "" if none
-	Top    string // the accepted commit of the root bundle; "" if none
+	Root   string // the accepted commit of the root bundle; "" if none
 }
 
 // Accepted returns the accepted commits, the commit of the part first. It is empty at the first
 // acceptance: then the new commit alone counts.
 func (l Lineage) Accepted() (out []string) {
-	for _, id := range []string{l.Part, l.Top} {
+	for _, id := range []string{l.Part, l.Root} {
 		if id != "" && (len(out) == 0 || out[0] != id) {
 			out = append(out, id)
 		}
@@ -108,7 +108,7 @@ func (h History) fresh(commit string, known map[string]bool) (out []string, err 
 func (h History) descends(l Lineage, known map[string]bool) error {
 	base := l.Part
 	if base == "" {
-		base = l.Top
+		base = l.Root
 	}
 	if l.Part == "" && known[l.Commit] || h.reachable(l.Commit)[base] {
 		return nil

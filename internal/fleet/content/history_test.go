@@ -105,7 +105,7 @@ func (d *dag) want(l content.Lineage, rule content.Descent) bool {
 	}
 	unsigned := slices.ContainsFunc(strings.Fields(d.git(args...)), func(id string) bool { return !d.signed[id] })
 	ancestor := func(a, b string) bool { return a != absent && d.judge("merge-base", "--is-ancestor", a, b) }
-	descends := l.Part != "" && ancestor(l.Part, l.Commit) || l.Part == "" && (ancestor(l.Top, l.Commit) || ancestor(l.Commit, l.Top))
+	descends := l.Part != "" && ancestor(l.Part, l.Commit) || l.Part == "" && (ancestor(l.Root, l.Commit) || ancestor(l.Commit, l.Root))
 	return !(rule.Signed && unsigned || rule.Descends && !descends)
 }
 
@@ -158,7 +158,7 @@ func (d *dag) lineage() content.Lineage {
 		return ""
 	}
 	last := d.commits[len(d.commits)-1-d.dice.IntN(5)]
-	return content.Lineage{Commit: last, Part: pick(), Top: pick()}
+	return content.Lineage{Commit: last, Part: pick(), Root: pick()}
 }
 
 // tampered returns the objects of a hostile hub: a missing commit, commits of another lineage, a
@@ -291,7 +291,7 @@ func TestErrorsOfHistories(t *testing.T) {
 		"rewritten":     {raw(fourth, third), content.Lineage{Commit: fourth, Part: third}, both, fmt.Sprintf("the hub did not deliver a commit: %.12s", first)},
 		"rewritten too": {raw(fourth, third, second), content.Lineage{Commit: fourth, Part: third}, both, fmt.Sprintf("does not show that it descends from %.12s", third)},
 		"rollback":      {raw(third, second), content.Lineage{Commit: first, Part: third}, both, fmt.Sprintf("does not show that it descends from %.12s", third)},
-		"new module":    {raw(third, second), content.Lineage{Commit: first, Top: third}, both, ""},
+		"new module":    {raw(third, second), content.Lineage{Commit: first, Root: third}, both, ""},
 		"first":         {nil, content.Lineage{Commit: third}, both, ""},
 	} {
 		h, err := content.ReadHistory(bytes.NewReader(historyText(t, c.raws)), first)

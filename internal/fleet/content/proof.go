@@ -92,7 +92,7 @@ func decodeStrictly(b []byte, v any) error {
 type Claim struct {
 	Repository string
 	Commit     string // 40 or 64 hex digits
-	Part       string // Top or modules/NAME
+	Part       string // RootBundle or modules/NAME
 	Permit     string // "" for none
 	Target     string // the name of the target that verifies the bundle
 	Labels     map[string]string

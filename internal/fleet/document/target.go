@@ -83,7 +83,7 @@ type TargetDetail struct {
 	By        string          `json:"by,omitempty"`
 	Issued    int64           `json:"issued"` // time of the assignment; 0 is never
 	Withdrawn string          `json:"withdrawn,omitempty"`
-	Top       *fleet.Revision `json:"top,omitempty"`
+	Root      *fleet.Revision `json:"top,omitempty"`
 	// Modules are in the order of the assignment, followed by applied modules that are no longer
 	// assigned.
 	Modules []ModuleOnTarget  `json:"modules"`

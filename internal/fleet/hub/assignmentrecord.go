@@ -90,7 +90,7 @@ func (p *packer) packText(g assignmentRecord, signed []byte) ([]byte, error) {
 	out.WriteByte(withWords)
 	common := ""
 	if g.common != nil {
-		common, signed = fmt.Sprintf(`"common":%q,`, g.common.digest), g.assignment.Own().Marshal()
+		common, signed = fmt.Sprintf(`"common":%q,`, g.common.digest), g.assignment.WithoutSharedParts().Marshal()
 	}
 	// The payload is already JSON. json.Marshal would parse all of it again.
 	_, err = fmt.Fprintf(w, `{"fence":%d,%s"payload":%s,"signatures":%s}`, g.fence, common, signed, signatures)
@@ -159,7 +159,7 @@ func (h *Hub) parseAssignmentRecord(b []byte) (assignmentRecord, error) {
 		return assignmentRecord{}, err
 	}
 	for i := range s.Signatures {
-		s.Signatures[i].KeyID = fleet.Word(s.Signatures[i].KeyID)
+		s.Signatures[i].KeyID = fleet.Intern(s.Signatures[i].KeyID)
 	}
 	g := assignmentRecord{fence: s.Fence, signatures: s.Signatures, common: common}
 	if common != nil {
@@ -181,9 +181,9 @@ func (h *Hub) parseAssignmentRecord(b []byte) (assignmentRecord, error) {
 func (h *Hub) share(g *assignmentRecord) {
 	a := &g.assignment
 	if g.common == nil {
-		a.Top, a.Modules = h.lists.one([]fleet.Assigned{a.Top})[0], h.lists.one(a.Modules)
+		a.Root, a.Modules = h.lists.one([]fleet.Assigned{a.Root})[0], h.lists.one(a.Modules)
 	}
-	a.Labels, a.Fleet, a.Format = h.labels.Labels(a.Labels), fleet.Word(a.Fleet), fleet.Word(a.Format)
+	a.Labels, a.Fleet, a.Format = h.labels.Labels(a.Labels), fleet.Intern(a.Fleet), fleet.Intern(a.Format)
 }
 
 // openAssignmentRecord returns the assignment of an entry of the store. The mirror usually has it
@@ -204,7 +204,7 @@ func (h *Hub) sign(fence uint64, a fleet.Assignment, c *common) (draft[assignmen
 	if err != nil {
 		return draft[assignmentRecord]{}, err
 	}
-	signature.KeyID = fleet.Word(signature.KeyID)
+	signature.KeyID = fleet.Intern(signature.KeyID)
 	g.signatures = []fleet.Signature{signature}
 	_, rev, _ := h.assignments.get(string(a.Target))
 	packed, err := h.packer.packText(g, text)

@@ -16,7 +16,8 @@ import (
 func large(modules int) fleet.Assignment {
 	digest := func(n int) string { return fmt.Sprintf("sha256:%064x", n*7919) }
 	rev := fleet.Revision{Repository: "site", Commit: strings.Repeat("c", 40), Subject: "a commit", Branch: "main"}
-	a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Epoch: 1, Generation: 2, Issued: 3, Top: fleet.Assigned{Revision: rev, Bundle: fleet.Bundle{Digest: digest(1), Size: 1}}}
+	a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Epoch: 1,
+		Generation: 2, Issued: 3, Root: fleet.Assigned{Revision: rev, Bundle: fleet.Bundle{Digest: digest(1), Size: 1}}}
 	for i := range modules {
 		a.Modules = append(a.Modules, fleet.Assigned{Module: fmt.Sprintf("modules/m%d", i), Revision: rev, Bundle: fleet.Bundle{Digest: digest(i + 2), Size: 100}, Proof: &fleet.Bundle{Digest: digest(i + 1000), Size: 9}})
 	}

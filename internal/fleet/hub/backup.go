@@ -83,7 +83,7 @@ func (h *Hub) BackupSaved(ctx context.Context, by access.Principal, at int64) er
 	if err == nil {
 		_, err = h.stores["settings"].Put(ctx, lastBackup, text)
 	}
-	return errors.Join(err, h.record(ctx, fleet.HubEvent{Kind: fleet.Saved, By: by.Name, Text: "a backup"}))
+	return errors.Join(err, h.record(ctx, fleet.HubEvent{Kind: fleet.BackupMade, By: by.Name, Text: "a backup"}))
 }
 
 // restoreFile contains the state of a backup until the restored hub has loaded it into its store.
@@ -262,7 +262,7 @@ func (h *Hub) load(ctx context.Context) error {
 			}
 		}
 	}
-	if h.isForeign() {
+	if h.usesExternalNats() {
 		if err := h.stores["settings"].Delete(ctx, loadingKey, 0); err != nil {
 			return err
 		}
@@ -285,7 +285,7 @@ const loadingKey = "backup/loading"
 // the directory must be restored. Before it returns false it stores a mark: after an interruption,
 // a partly loaded state does not count as newer.
 func (h *Hub) hasNewer(ctx context.Context, state document.HubState) (bool, error) {
-	if !h.isForeign() {
+	if !h.usesExternalNats() {
 		return false, nil
 	}
 	settings := h.stores["settings"]

@@ -40,7 +40,7 @@ func TestOldBackup(t *testing.T) {
 	newer := func() fleet.Assignment {
 		a := until(t, "a newer assignment", func() (fleet.Assignment, bool) {
 			body, _ := json.Marshal(have)
-			envelope, err := link.Ask(t.Context(), fleet.WordAssignment, body)
+			envelope, err := link.Ask(t.Context(), fleet.MessageAssignment, body)
 			if err != nil || len(envelope) == 0 {
 				return fleet.Assignment{}, false
 			}

@@ -99,7 +99,7 @@ func (w *world) binaryOf(id *pki.Identity, link *bus.Link, version string) {
 		have, _ := json.Marshal(fleet.Have{})
 		ctx, stop := context.WithTimeout(w.t.Context(), 10*time.Second)
 		defer stop()
-		envelope, err := link.Ask(ctx, fleet.WordAssignment, have)
+		envelope, err := link.Ask(ctx, fleet.MessageAssignment, have)
 		if err != nil || len(envelope) == 0 {
 			return fleet.Assignment{}, false
 		}

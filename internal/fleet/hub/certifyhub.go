@@ -186,7 +186,7 @@ func (h *Hub) certifyFor(w http.ResponseWriter, r *http.Request, said string, vo
 	case err != nil:
 		http.Error(w, err.Error(), http.StatusBadRequest)
 	default:
-		h.note(r.Context(), fleet.HubEvent{Kind: fleet.Joined, By: "hub " + p.Name.ID, Text: fmt.Sprintf(said, p.Name.ID)})
+		h.note(r.Context(), fleet.HubEvent{Kind: fleet.TargetEnrolled, By: "hub " + p.Name.ID, Text: fmt.Sprintf(said, p.Name.ID)})
 		_, _ = w.Write(certificates)
 	}
 }

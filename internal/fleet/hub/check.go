@@ -128,7 +128,7 @@ func (h *Hub) checkLeader(ctx context.Context, f *findings) {
 // mostHint returns the hint for a store that does not answer. While most hubs are down, the store
 // accepts no changes.
 func (h *Hub) mostHint() string {
-	if h.peers == nil || h.isForeign() {
+	if h.peers == nil || h.usesExternalNats() {
 		return ""
 	}
 	return "More than half of the hubs must run: start the missing hubs, or rebuild the fleet from a remaining hub: docs/fleet-operations.md, Most hubs are lost"

@@ -78,7 +78,7 @@ func (c *claims) answer(ctx context.Context, from fleet.TargetID, body []byte) (
 		if err != nil {
 			return nil, err
 		}
-		if r.Proved && !t.Cloned() {
+		if r.Cloned && !t.Cloned() {
 			c.proved(from, r.Copies())
 		}
 		seq, err := c.newest(ctx, from)
@@ -132,8 +132,8 @@ func (c *claims) filled() <-chan struct{} { return c.ready }
 func (c *claims) request(e fleet.Entry) {
 	id, ours := strings.CutPrefix(e.Key, claimPrefix)
 	var r clone.Record
-	if !ours || e.Gone || !c.exchange.Here(fleet.TargetID(id)) || json.Unmarshal(e.Value, &r) != nil || r.Settled || r.Proved {
+	if !ours || e.Gone || !c.exchange.IsConnected(fleet.TargetID(id)) || json.Unmarshal(e.Value, &r) != nil || r.Settled || r.Cloned {
 		return
 	}
-	_ = c.exchange.Tell(fleet.TargetID(id), fleet.WordClaim, nil) // if it fails: agents also claim on their own
+	_ = c.exchange.Tell(fleet.TargetID(id), fleet.MessageClaim, nil) // if it fails: agents also claim on their own
 }

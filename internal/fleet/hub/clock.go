@@ -32,7 +32,7 @@ func (h *Hub) clockOf(ctx context.Context, id fleet.TargetID, clock time.Time) {
 	if wrong == was {
 		return
 	}
-	e := fleet.HubEvent{Kind: fleet.Skewed, Target: id, Text: "its clock is right again"}
+	e := fleet.HubEvent{Kind: fleet.ClockSkewed, Target: id, Text: "its clock is right again"}
 	if wrong {
 		e.Text, e.Error = "", skewText(ahead)
 	}

@@ -26,7 +26,7 @@ func (h *Hub) onCloned(id fleet.TargetID, copies []fleet.Copy) {
 
 func (h *Hub) markCloned(ctx context.Context, id fleet.TargetID, copies []fleet.Copy) error {
 	r, _, err := h.claims.record(ctx, id)
-	if err != nil || !r.Proved {
+	if err != nil || !r.Cloned {
 		return err // an operator has decided in the meantime
 	}
 	by := access.NewPrincipal("hub "+h.set.Name, "certificate")
@@ -88,10 +88,10 @@ func (c *claims) isCloned(id fleet.TargetID) bool {
 // onReleased sends a target its assignment and its jobs, and requests claims. If several hosts
 // still have the identity of the target, these claims prove it at once.
 func (h *Hub) onReleased(id fleet.TargetID) {
-	if !h.exchange.Here(id) {
+	if !h.exchange.IsConnected(id) {
 		return
 	}
-	_ = h.exchange.Tell(id, fleet.WordClaim, nil) // if it fails: agents also claim on their own
+	_ = h.exchange.Tell(id, fleet.MessageClaim, nil) // if it fails: agents also claim on their own
 	go h.jobDispatcher.deliver(h.ctx, id)
 	if g, _, ok := h.assignments.get(string(id)); ok {
 		h.push(g)

@@ -95,9 +95,11 @@ func distrusted(t *testing.T, s *sim, a *simAgent) {
 	if _, err := run.OpenExecutor(ctx, ann, a.id.ID, false); !errors.Is(err, fleet.ErrDenied) {
 		t.Errorf("an executor: %v", err)
 	}
-	for word, body := range map[string]string{fleet.WordContent: was.Top.Bundle.Digest, fleet.WordExports: `{"values":[]}`, fleet.WordRequest: `{"what":"freeze","because":"x"}`, fleet.WordJobAnswer: "{}"} {
+	for word, body := range map[string]string{fleet.MessageContent: was.Root.Bundle.Digest,
+		fleet.MessageExports: `{"values":[]}`, fleet.MessageRequest: `{"what":"freeze","because":"x"}`, fleet.MessageJobAnswer: "{}"} {
 		answer := map[string]func(context.Context, fleet.TargetID, []byte) ([]byte, error){
-			fleet.WordContent: run.onContent, fleet.WordExports: run.onExports, fleet.WordRequest: run.onRequest, fleet.WordJobAnswer: run.onJobAnswer}[word]
+			fleet.MessageContent: run.onContent, fleet.MessageExports: run.onExports, fleet.MessageRequest: run.onRequest,
+			fleet.MessageJobAnswer: run.onJobAnswer}[word]
 		if _, err := answer(ctx, a.id.ID, []byte(body)); !errors.Is(err, fleet.ErrDenied) {
 			t.Errorf("%s: %v", word, err)
 		}

@@ -57,7 +57,7 @@ func names(a fleet.Assignment, digest string) bool {
 	named := func(m *fleet.Assigned) bool {
 		return m.Bundle.Digest == digest || m.Proof != nil && m.Proof.Digest == digest
 	}
-	if named(&a.Top) {
+	if named(&a.Root) {
 		return true
 	}
 	for i := range a.Modules {
@@ -77,5 +77,5 @@ func names(a fleet.Assignment, digest string) bool {
 
 // partsOf returns the root bundle and the modules of an assignment.
 func partsOf(a fleet.Assignment) []fleet.Assigned {
-	return append([]fleet.Assigned{a.Top}, a.Modules...)
+	return append([]fleet.Assigned{a.Root}, a.Modules...)
 }

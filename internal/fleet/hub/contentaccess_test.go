@@ -17,7 +17,7 @@ func (s *sharer) assigned(modules int) (a fleet.Assignment) {
 	s.t.Helper()
 	have, _ := json.Marshal(fleet.Have{})
 	until(s.t, "an assignment", func() (any, bool) {
-		envelope, err := s.link.Ask(s.t.Context(), fleet.WordAssignment, have)
+		envelope, err := s.link.Ask(s.t.Context(), fleet.MessageAssignment, have)
 		if err != nil || len(envelope) == 0 {
 			return err, false
 		}
@@ -45,7 +45,7 @@ func TestContentOverTheLink(t *testing.T) {
 	}
 	f := content.Fetcher{Store: store, Attempts: 1, Pause: time.Millisecond, Bases: func() []string { return nil },
 		FetchSmall: func(ctx context.Context, digest string) ([]byte, error) {
-			return web.link.Ask(ctx, fleet.WordContent, []byte(digest))
+			return web.link.Ask(ctx, fleet.MessageContent, []byte(digest))
 		}}
 	if err := f.Fetch(t.Context(), mine); err != nil || !store.Has(mine) {
 		t.Fatalf("its own: %v", err)
@@ -54,11 +54,11 @@ func TestContentOverTheLink(t *testing.T) {
 		t.Error("it has what is another's")
 	}
 	for name, digest := range map[string]string{"another's": others.Digest, "nobody's": "sha256:" + string(make([]byte, 64)), "none": "", "a path": "../" + mine.Digest} {
-		if b, err := web.link.Ask(t.Context(), fleet.WordContent, []byte(digest)); err == nil {
+		if b, err := web.link.Ask(t.Context(), fleet.MessageContent, []byte(digest)); err == nil {
 			t.Errorf("%s: got %q", name, b)
 		}
 	}
-	if _, err := web.link.Ask(t.Context(), fleet.WordContent, []byte(others.Digest)); !errors.Is(err, fleet.ErrNotFound) {
+	if _, err := web.link.Ask(t.Context(), fleet.MessageContent, []byte(others.Digest)); !errors.Is(err, fleet.ErrNotFound) {
 		t.Errorf("that another's is there shows: %v", err)
 	}
 }

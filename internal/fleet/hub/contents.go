@@ -84,7 +84,7 @@ func (h *Hub) found(ctx context.Context, refs map[string]fleet.Revision) {
 			return namedRef{Name: name, Revision: rev, Read: h.now().UnixNano()}
 		})
 		if before.Revision.Commit != rev.Commit {
-			h.note(ctx, fleet.HubEvent{Kind: fleet.Followed, Text: fmt.Sprintf("%s is at %.12s: %s", name, rev.Commit, rev.Subject)})
+			h.note(ctx, fleet.HubEvent{Kind: fleet.RepositoryUpdated, Text: fmt.Sprintf("%s is at %.12s: %s", name, rev.Commit, rev.Subject)})
 		}
 	}
 }
@@ -146,7 +146,7 @@ func (h *Hub) unreadRef(ctx context.Context, name string, err error) {
 	if name != h.repository().Branch {
 		what = "cannot follow " + name + ", to which targets are pinned"
 	}
-	h.note(ctx, fleet.HubEvent{Kind: fleet.Unread, Text: what, Error: text})
+	h.note(ctx, fleet.HubEvent{Kind: fleet.RepositoryUnreadable, Text: what, Error: text})
 }
 
 // keepRef changes the stored result of a ref. It retries until it succeeds or ctx ends, because the
@@ -211,7 +211,7 @@ func (h *Hub) understand(c *assign.Contents, parts []fleet.Assigned, targets []f
 			c.Proofs[p.Module] = *p.Proof
 		}
 		if p.Module == content.RootBundle {
-			c.Top = p.Bundle
+			c.Root = p.Bundle
 		} else {
 			c.Bundles[p.Module] = p.Bundle
 		}

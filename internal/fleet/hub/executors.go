@@ -39,7 +39,7 @@ func (h *Hub) OpenExecutor(ctx context.Context, by access.Principal, id fleet.Ta
 	}
 	opening, done := context.WithTimeout(ctx, silenceFor)
 	defer done()
-	stream, err := h.exchange.Open(opening, id, fleet.WordExecutor, header)
+	stream, err := h.exchange.Open(opening, id, fleet.MessageExecutor, header)
 	if err == nil {
 		return &counted{stream, leave}, nil
 	}

@@ -40,7 +40,7 @@ func (w *world) user(name, role string) *client.Client {
 // answers makes the agent answer each line with its header.
 func answers(t *testing.T, link *bus.Link) {
 	t.Helper()
-	err := link.ServeStreams(fleet.WordExecutor, func(_ context.Context, header []byte, stream io.ReadWriteCloser) {
+	err := link.ServeStreams(fleet.MessageExecutor, func(_ context.Context, header []byte, stream io.ReadWriteCloser) {
 		defer stream.Close()
 		var h fleet.ExecutorHeader
 		if json.Unmarshal(header, &h) != nil {

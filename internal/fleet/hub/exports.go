@@ -59,7 +59,7 @@ func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) (
 	}
 	if ok, tell := h.exporting.take(from, h.now()); !ok {
 		if tell {
-			h.note(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from,
+			h.note(ctx, fleet.HubEvent{Kind: fleet.ExportsChanged, Target: from,
 				Text:  "changes its exported values again and again: targets that use them get changes once a minute",
 				Error: "does " + t.Name + " use exported values that depend on its own?"})
 		}
@@ -73,7 +73,7 @@ func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) (
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.record(ctx, fleet.HubEvent{Kind: fleet.Exported, Target: from, Text: exportText(was.Values, e.Values)})
+	return nil, h.record(ctx, fleet.HubEvent{Kind: fleet.ExportsChanged, Target: from, Text: exportText(was.Values, e.Values)})
 }
 
 // confirmExports returns nil if the store has the exported values of a target at a revision. The

@@ -31,7 +31,7 @@ func (w *world) sharer(name string, labels map[string]string) *sharer {
 	w.ask("POST", "/v1/tokens", document.TokenRequest{Labels: labels, Uses: 1}, &tok)
 	s := &sharer{t: w.t, pushed: make(chan []byte, 100)}
 	s.id, s.link = w.agent(name, tok.Secret)
-	err := s.link.Serve(fleet.WordAssigned, func(_ context.Context, body []byte) ([]byte, error) { s.pushed <- body; return nil, nil })
+	err := s.link.Serve(fleet.MessageAssigned, func(_ context.Context, body []byte) ([]byte, error) { s.pushed <- body; return nil, nil })
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func (s *sharer) export(values ...exported.Own) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.link.Ask(s.t.Context(), fleet.WordExports, body)
+	_, err = s.link.Ask(s.t.Context(), fleet.MessageExports, body)
 	return err
 }
 
@@ -58,7 +58,7 @@ func (s *sharer) says(text string) {
 // given returns the exported values in its newest assignment.
 func (s *sharer) given() (text string, generation uint64) {
 	have, _ := json.Marshal(fleet.Have{})
-	envelope, err := s.link.Ask(s.t.Context(), fleet.WordAssignment, have)
+	envelope, err := s.link.Ask(s.t.Context(), fleet.MessageAssignment, have)
 	if err != nil || len(envelope) == 0 {
 		return "none", 0
 	}
@@ -160,7 +160,7 @@ func TestExportsOfAHostileAgent(t *testing.T) {
 		}
 	}
 	for _, body := range []string{"", "[]", `{"values":[],"target":"other"}`, strings.Repeat(" ", 1<<18)} {
-		if _, err := bad.link.Ask(t.Context(), fleet.WordExports, []byte(body)); err == nil {
+		if _, err := bad.link.Ask(t.Context(), fleet.MessageExports, []byte(body)); err == nil {
 			t.Errorf("%.40q is taken", body)
 		}
 	}

@@ -78,7 +78,7 @@ func (h *Hub) keepAll(ctx context.Context, f *content.Fetcher) {
 		}
 	}
 	for _, g := range h.assignments.values() {
-		keepPart(g.assignment.Top)
+		keepPart(g.assignment.Root)
 		list := g.assignment.Modules
 		if len(list) == 0 || lists[&list[0]] {
 			continue // targets with the same configuration share one list

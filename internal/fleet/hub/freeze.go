@@ -17,24 +17,24 @@ import (
 // Freeze refuses changes of a target. A second freeze replaces the first.
 func (h *Hub) Freeze(ctx context.Context, by access.Principal, id fleet.TargetID, r document.FreezeRequest) error {
 	err := h.putFreeze(ctx, by, assign.Freeze{Key: string(id), Targets: []fleet.TargetID{id}}, r)
-	return h.did(ctx, by, fleet.Froze, id, "", r.Reason, err)
+	return h.did(ctx, by, fleet.TargetFrozen, id, "", r.Reason, err)
 }
 
 // Unfreeze removes the freeze of a target. Without a freeze it does nothing.
 func (h *Hub) Unfreeze(ctx context.Context, by access.Principal, id fleet.TargetID) error {
-	return h.did(ctx, by, fleet.Unfroze, id, "", "", h.freezes.remove(ctx, string(id)))
+	return h.did(ctx, by, fleet.TargetUnfrozen, id, "", "", h.freezes.remove(ctx, string(id)))
 }
 
 // FreezeAll refuses changes of all targets, also of targets that enrol later. A second freeze of
 // the fleet replaces the first.
 func (h *Hub) FreezeAll(ctx context.Context, by access.Principal, r document.FreezeRequest) error {
 	err := h.putFreeze(ctx, by, assign.Freeze{Key: assign.AllKey}, r)
-	return h.did(ctx, by, fleet.Froze, "", "", "all targets: "+r.Reason, err)
+	return h.did(ctx, by, fleet.TargetFrozen, "", "", "all targets: "+r.Reason, err)
 }
 
 // UnfreezeAll removes the freeze of the fleet. Freezes of single targets remain.
 func (h *Hub) UnfreezeAll(ctx context.Context, by access.Principal) error {
-	return h.did(ctx, by, fleet.Unfroze, "", "", "all targets", h.freezes.remove(ctx, assign.AllKey))
+	return h.did(ctx, by, fleet.TargetUnfrozen, "", "", "all targets", h.freezes.remove(ctx, assign.AllKey))
 }
 
 // FrozenAll returns the freeze of the fleet, or nil if it does not exist or has expired.

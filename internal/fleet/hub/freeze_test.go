@@ -15,7 +15,7 @@ func (s *sharer) frozen(reason string) {
 	s.t.Helper()
 	have, _ := json.Marshal(fleet.Have{})
 	until(s.t, "frozen: "+reason, func() (string, bool) {
-		envelope, err := s.link.Ask(s.t.Context(), fleet.WordAssignment, have)
+		envelope, err := s.link.Ask(s.t.Context(), fleet.MessageAssignment, have)
 		if err != nil || len(envelope) == 0 {
 			return "no assignment", false
 		}

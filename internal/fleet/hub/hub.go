@@ -174,7 +174,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.peers, err = readPeerCache(h.conf.Files, h.conf.Dir); err != nil {
 		return err
 	}
-	if h.isForeign() && h.peers == nil {
+	if h.usesExternalNats() && h.peers == nil {
 		h.peers = &peerCache{} // other hubs may join at any time
 	}
 	h.revoked = &pki.Revocations{}
@@ -228,8 +228,8 @@ func (h *Hub) startBus(ctx context.Context) error {
 	_, agents := budgets(h.conf.Descriptors)
 	h.bus, err = h.edge.bus(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.warn,
-		Cluster: h.cluster(trust), Foreign: foreign, Ready: h.mirrorsFilled, HandshakeLimiter: h.handshakeLimiter, Budget: agents,
-		Broke: violations(h.now, h.recordViolation), Incompatible: h.onIncompatible,
+		Cluster: h.cluster(trust), ExternalNats: foreign, Ready: h.mirrorsFilled, HandshakeLimiter: h.handshakeLimiter, Budget: agents,
+		OnViolation: violations(h.now, h.recordViolation), Incompatible: h.onIncompatible,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			p, err := trust.PeerOf(s, h.now(), pki.TargetKind)
 			if err != nil {

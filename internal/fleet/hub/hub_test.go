@@ -295,7 +295,7 @@ func TestFromGitToAnAgent(t *testing.T) {
 	assigned := func() fleet.Assignment {
 		return until(t, "an assignment", func() (fleet.Assignment, bool) {
 			have, _ := json.Marshal(fleet.Have{})
-			envelope, err := link.Ask(t.Context(), fleet.WordAssignment, have)
+			envelope, err := link.Ask(t.Context(), fleet.MessageAssignment, have)
 			if err != nil || len(envelope) == 0 {
 				return fleet.Assignment{}, false
 			}
@@ -313,7 +313,7 @@ func TestFromGitToAnAgent(t *testing.T) {
 
 	report, _ := json.Marshal(fleet.Report{Format: fleet.ReportFormat, Target: id.ID, Seq: 1, At: time.Now().UnixNano(), Event: fleet.Event{Kind: fleet.Applied, Run: 1},
 		Status: fleet.Status{Epoch: a.Epoch, Generation: a.Generation, Run: 1, Modules: []fleet.ModuleStatus{{Module: "modules/web", Commit: a.Modules[0].Revision.Commit, Bundle: a.Modules[0].Bundle.Digest, State: fleet.ModuleReady, Since: 1}}}})
-	if _, err := link.Ask(t.Context(), fleet.WordReport, report); err != nil {
+	if _, err := link.Ask(t.Context(), fleet.MessageReport, report); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "the view", func() (document.TargetDetail, bool) {
@@ -323,8 +323,9 @@ func TestFromGitToAnAgent(t *testing.T) {
 	})
 	// A partial report is accepted only after the last report of this hub.
 	part := func(seq, since uint64) error {
-		text, _ := json.Marshal(fleet.Report{Format: fleet.ReportFormat, Target: id.ID, Seq: seq, Since: since, Event: fleet.Event{Kind: fleet.Told}, Status: fleet.Status{Epoch: a.Epoch, Generation: a.Generation, Run: 1}})
-		_, err := link.Ask(t.Context(), fleet.WordReport, text)
+		text, _ := json.Marshal(fleet.Report{Format: fleet.ReportFormat, Target: id.ID, Seq: seq, Since: since,
+			Event: fleet.Event{Kind: fleet.ReportRequested}, Status: fleet.Status{Epoch: a.Epoch, Generation: a.Generation, Run: 1}})
+		_, err := link.Ask(t.Context(), fleet.MessageReport, text)
 		return err
 	}
 	if err := part(3, 2); err == nil {
@@ -346,7 +347,11 @@ func TestFromGitToAnAgent(t *testing.T) {
 
 	// A push reaches the agent without a poll.
 	pushed := make(chan []byte, 10)
-	if err := link.Serve(fleet.WordAssigned, func(_ context.Context, body []byte) ([]byte, error) { pushed <- body; return nil, nil }); err != nil {
+	if err := link.Serve(fleet.MessageAssigned, func(_ context.Context, body []byte) ([]byte,
+		error) {
+		pushed <- body
+		return nil, nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	w.commit(map[string]string{"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"two\"\n}\n"})

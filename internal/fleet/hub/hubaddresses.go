@@ -32,7 +32,7 @@ func (h *Hub) sendHubAddresses() {
 		return
 	}
 	for _, id := range h.exchange.Connected() {
-		if err := h.exchange.Tell(id, fleet.WordHubs, text); err != nil {
+		if err := h.exchange.Tell(id, fleet.MessageHubs, text); err != nil {
 			h.warn(err.Error())
 			return
 		}

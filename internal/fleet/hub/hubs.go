@@ -42,17 +42,17 @@ func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
 	if h.peers == nil {
 		return p, nil
 	}
-	if h.isForeign() {
-		h.seeForeign(ctx, &p)
+	if h.usesExternalNats() {
+		h.checkExternalNats(ctx, &p)
 		return p, nil
 	}
 	h.seePeers(ctx, &p)
 	return p, nil
 }
 
-// seeForeign adds the state of hubs that store everything in an external NATS cluster: which hubs
+// checkExternalNats adds the state of hubs that store everything in an external NATS cluster: which hubs
 // are connected, and how many servers of the cluster have a copy.
-func (h *Hub) seeForeign(ctx context.Context, p *document.HubPage) {
+func (h *Hub) checkExternalNats(ctx context.Context, p *document.HubPage) {
 	p.Nats = true
 	peers, _ := h.joint().Peers(ctx)
 	for i, m := range p.Hubs {
@@ -65,8 +65,8 @@ func (h *Hub) seeForeign(ctx context.Context, p *document.HubPage) {
 	copies, err := h.joint().Copies(ctx)
 	p.Copies, p.Complete = 0, err == nil
 	for i, c := range copies {
-		n, want := 0, c.Want
-		for _, q := range c.On {
+		n, want := 0, c.Desired
+		for _, q := range c.Peers {
 			if q.Current {
 				n++
 			}
@@ -89,7 +89,7 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 		for _, q := range peers {
 			if q.Name == m.Name {
 				answers := !slices.Contains(silent, m.Name)
-				p.Hubs[i].Reachable, p.Hubs[i].Current, p.Hubs[i].Lag = q.Here && answers, q.Current && answers, q.Lag
+				p.Hubs[i].Reachable, p.Hubs[i].Current, p.Hubs[i].Lag = q.Reachable && answers, q.Current && answers, q.Lag
 			}
 		}
 		if p.Hubs[i].Reachable {
@@ -104,7 +104,7 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 	}
 	for i, c := range copies {
 		n := 0
-		for _, q := range c.On {
+		for _, q := range c.Peers {
 			if q.Current {
 				n++
 			}
@@ -113,8 +113,8 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 			}
 		}
 		// A change needs a majority of the desired copies.
-		p.ToleratedFailures = max(0, min(p.ToleratedFailures, n-c.Want/2-1))
-		if p.Complete = p.Complete && n == c.Want; i == 0 || n < p.Copies {
+		p.ToleratedFailures = max(0, min(p.ToleratedFailures, n-c.Desired/2-1))
+		if p.Complete = p.Complete && n == c.Desired; i == 0 || n < p.Copies {
 			p.Copies = n
 		}
 	}
@@ -124,7 +124,7 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 // store does not answer then. It uses only the state of connections and sends nothing. job
 // completes "cannot …".
 func (h *Hub) lacksMost(job string) error {
-	if h.peers == nil || h.isForeign() {
+	if h.peers == nil || h.usesExternalNats() {
 		return nil
 	}
 	var away []string
@@ -153,7 +153,7 @@ const unresponsiveAfter = time.Second
 // unresponsiveHubs returns the names of the hubs that do not answer. An open connection is not an
 // answer: a connection to a hub that hangs stays open for some seconds.
 func unresponsiveHubs(ctx context.Context, h *Hub) []string {
-	if h.peers == nil || h.isForeign() {
+	if h.peers == nil || h.usesExternalNats() {
 		return nil
 	}
 	var names []string
@@ -187,7 +187,7 @@ func (h *Hub) RetireHub(ctx context.Context, by access.Principal, name string, r
 		}
 		return err
 	}
-	h.note(ctx, fleet.HubEvent{Kind: fleet.Left, By: by.Name, Text: fmt.Sprintf("the hub %s is retired: %s", name, r.Reason)})
+	h.note(ctx, fleet.HubEvent{Kind: fleet.TargetRetired, By: by.Name, Text: fmt.Sprintf("the hub %s is retired: %s", name, r.Reason)})
 	return nil
 }
 

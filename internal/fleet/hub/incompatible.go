@@ -33,7 +33,7 @@ func (h *Hub) onIncompatible(id fleet.TargetID, e *bus.VersionError) {
 		do: func(ctx context.Context) error {
 			_, rev, there := h.incompatible.get(string(id))
 			if !there {
-				h.note(ctx, fleet.HubEvent{Kind: fleet.Violated, Target: id, Text: "incompatible protocol versions", Error: now.text()})
+				h.note(ctx, fleet.HubEvent{Kind: fleet.ProtocolViolated, Target: id, Text: "incompatible protocol versions", Error: now.text()})
 			}
 			return h.incompatible.put(ctx, string(id), now, rev)
 		},

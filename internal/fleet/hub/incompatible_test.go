@@ -52,7 +52,7 @@ func TestIncompatibleAgents(t *testing.T) {
 	}
 	events := 0
 	for _, r := range log.Records() {
-		if e, err := fleet.ParseHubEvent(r); err == nil && e.Kind == fleet.Violated {
+		if e, err := fleet.ParseHubEvent(r); err == nil && e.Kind == fleet.ProtocolViolated {
 			events++
 		}
 	}

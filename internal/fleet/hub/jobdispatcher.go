@@ -155,7 +155,7 @@ func (c *jobDispatcher) exchangeJob(ctx context.Context, job fleet.Job, id fleet
 	}
 	ctx, stop := context.WithTimeout(ctx, time.Minute)
 	defer stop()
-	answer, err := c.exchange.Ask(ctx, id, fleet.WordJob, body)
+	answer, err := c.exchange.Ask(ctx, id, fleet.MessageJob, body)
 	if err != nil {
 		return fleet.JobAnswer{}, err
 	}

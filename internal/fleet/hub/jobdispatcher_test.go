@@ -47,8 +47,8 @@ func (a *agents) Tell(fleet.TargetID, string, []byte) error { return nil }
 func (a *agents) Open(context.Context, fleet.TargetID, string, []byte) (io.ReadWriteCloser, error) {
 	return nil, fleet.ErrOffline
 }
-func (a *agents) Connected() []fleet.TargetID { return a.here }
-func (a *agents) Here(id fleet.TargetID) bool { return slices.Contains(a.here, id) }
+func (a *agents) Connected() []fleet.TargetID        { return a.here }
+func (a *agents) IsConnected(id fleet.TargetID) bool { return slices.Contains(a.here, id) }
 
 func (a *agents) Presence(func(fleet.TargetID, bool)) {}
 func (a *agents) Kick(fleet.TargetID)                 {}

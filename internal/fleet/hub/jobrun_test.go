@@ -15,7 +15,7 @@ import (
 func (s *sharer) takes() chan fleet.Job {
 	s.t.Helper()
 	asked := make(chan fleet.Job, 100)
-	err := s.link.Serve(fleet.WordJob, func(_ context.Context, body []byte) ([]byte, error) {
+	err := s.link.Serve(fleet.MessageJob, func(_ context.Context, body []byte) ([]byte, error) {
 		var d fleet.Job
 		if err := json.Unmarshal(body, &d); err != nil {
 			return nil, err
@@ -34,7 +34,7 @@ func (s *sharer) done(d fleet.JobAnswer) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.link.Ask(s.t.Context(), fleet.WordJobAnswer, body)
+	_, err = s.link.Ask(s.t.Context(), fleet.MessageJobAnswer, body)
 	return err
 }
 

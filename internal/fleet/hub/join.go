@@ -119,14 +119,14 @@ func (h *Hub) CheckRoom(ctx context.Context, j pki.JoinRequest, key string) erro
 	if h.peers == nil {
 		return h.makeRoom()
 	}
-	if h.isForeign() {
+	if h.usesExternalNats() {
 		return nil // the NATS cluster has the votes and the data
 	}
 	peers, _ := h.joint().Peers(ctx)
 	for _, m := range h.members.values() {
 		is := false
 		for _, p := range peers {
-			is = is || p.Name == m.Name && p.Here && p.Current
+			is = is || p.Name == m.Name && p.Reachable && p.Current
 		}
 		if !is {
 			return pki.Refuse(http.StatusConflict,

@@ -234,7 +234,7 @@ func (l *leader) begin(ctx context.Context, epoch uint64) error {
 	}
 	l.state.Begin(epoch)
 	l.queue.add(assign.Event{})
-	return l.h.record(ctx, fleet.HubEvent{Kind: fleet.Led, Text: fmt.Sprintf("epoch %d began: %s", epoch, r.Why)})
+	return l.h.record(ctx, fleet.HubEvent{Kind: fleet.LeaderChanged, Text: fmt.Sprintf("epoch %d began: %s", epoch, r.Why)})
 }
 
 // together is the number of assignments in one batch, which syncs the disk once. It is small enough
@@ -312,7 +312,7 @@ const (
 // alarmKind returns the kind of the event for an alarm.
 func alarmKind(k assign.AlarmKind) fleet.HubEventKind {
 	if k == assign.Unreadable || k == assign.Unresolved {
-		return fleet.Unread
+		return fleet.RepositoryUnreadable
 	}
-	return fleet.Guarded
+	return fleet.AssignmentBlocked
 }

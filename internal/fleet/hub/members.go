@@ -163,7 +163,7 @@ func (h *Hub) mayConnect(name string) bool {
 
 // cluster returns the connections to the other hubs, or nil for a hub that is alone.
 func (h *Hub) cluster(trust pki.Trust) *bus.Cluster {
-	if h.peers == nil || h.isForeign() {
+	if h.peers == nil || h.usesExternalNats() {
 		return nil
 	}
 	c := &bus.Cluster{
@@ -194,7 +194,7 @@ func (h *Hub) tend(ctx context.Context, fence uint64) error {
 	for {
 		once, stop := context.WithTimeout(ctx, 30*time.Second)
 		names := staying(once, h)
-		done, err := h.peers == nil || h.isForeign(), error(nil) // no copies on other hubs
+		done, err := h.peers == nil || h.usesExternalNats(), error(nil) // no copies on other hubs
 		if !done {
 			done, err = h.joint().Tend(once, names)
 		}
@@ -224,7 +224,7 @@ func staying(ctx context.Context, h *Hub) (names []string) {
 	for _, m := range h.members.values() {
 		names = append(names, m.Name)
 	}
-	if h.peers == nil || h.isForeign() {
+	if h.peers == nil || h.usesExternalNats() {
 		return names
 	}
 	peers, _ := h.joint().Peers(ctx)
@@ -295,7 +295,7 @@ func hostOf(u string) string {
 // joint is the bus of a hub that is not alone. *bus.Server implements it.
 type joint interface {
 	Peers(ctx context.Context) (all []bus.Peer, leader string)
-	Copies(ctx context.Context) ([]bus.Copies, error)
+	Copies(ctx context.Context) ([]bus.CopySet, error)
 	Tend(ctx context.Context, names []string) (done bool, err error)
 	Left() bool
 	IsConnected(name string) bool

@@ -41,7 +41,7 @@ func (g NatsSettings) IsZero() bool {
 // Check returns an error for settings that are wrong in themselves. It does not connect to the
 // cluster.
 func (g NatsSettings) Check() error {
-	f := bus.Foreign{URLs: g.URLs, Login: g.Login, CA: g.CA, Replicas: g.Replicas, Prefix: "x", Key: make([]byte, bus.KeySize)}
+	f := bus.ExternalNats{URLs: g.URLs, Login: g.Login, CA: g.CA, Replicas: g.Replicas, Prefix: "x", Key: make([]byte, bus.KeySize)}
 	if len(f.URLs) == 0 {
 		f.URLs = []string{"tls://localhost"} // the URLs are set already
 	}
@@ -109,8 +109,8 @@ func writeNatsKey(files host.FS, dir string, key []byte) error {
 }
 
 // foreign returns the configuration of the cluster for the bus, with the files of the directory.
-func (n Nats) foreign(files host.FS, dir string) (*bus.Foreign, error) {
-	f := &bus.Foreign{URLs: n.URLs, Prefix: n.Prefix, Replicas: n.Replicas}
+func (n Nats) foreign(files host.FS, dir string) (*bus.ExternalNats, error) {
+	f := &bus.ExternalNats{URLs: n.URLs, Prefix: n.Prefix, Replicas: n.Replicas}
 	var key []byte
 	for name, to := range map[string]*[]byte{natsLogin: &f.Login, natsCA: &f.CA, natsKey: &key} {
 		text, err := smallfile.Read(files, path.Join(dir, name))
@@ -157,12 +157,12 @@ func (s Settings) write(files host.FS, dir string) error {
 	return smallfile.Write(files, path.Join(dir, "hub.json"), append(text, '\n'))
 }
 
-// isForeign reports whether an external NATS cluster stores the data.
-func (h *Hub) isForeign() bool { return h.set.Nats != nil }
+// usesExternalNats reports whether an external NATS cluster stores the data.
+func (h *Hub) usesExternalNats() bool { return h.set.Nats != nil }
 
 // foreign returns the configuration of that cluster, or nil without one.
-func (h *Hub) foreign() (*bus.Foreign, error) {
-	if !h.isForeign() {
+func (h *Hub) foreign() (*bus.ExternalNats, error) {
+	if !h.usesExternalNats() {
 		return nil, nil
 	}
 	return h.set.Nats.foreign(h.conf.Files, h.conf.Dir)

@@ -107,7 +107,7 @@ func (h *Hub) notifyRule(ctx context.Context, r document.Notification, blind map
 // noteNotices records lost notices, and notices that wait for approval, in the event log.
 func (h *Hub) noteNotices(ctx context.Context, r document.Notification, was, is notify.State) {
 	if is.Lost > was.Lost {
-		h.note(ctx, fleet.HubEvent{Kind: fleet.Untold, Text: "rule " + r.Name,
+		h.note(ctx, fleet.HubEvent{Kind: fleet.NoticeUndelivered, Text: "rule " + r.Name,
 			Error: fmt.Sprintf("%d notices were lost: they could not be delivered for a day", is.Lost-was.Lost)})
 	}
 	for _, n := range is.Notices[max(0, len(is.Notices)-int(min(is.Number-was.Number, 1))):] {

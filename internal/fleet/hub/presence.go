@@ -19,6 +19,6 @@ func (h *Hub) followPresence(ctx context.Context) error {
 		if here {
 			h.view.RecordContact(id, h.now())
 		}
-		h.view.RecordConnection(id, here || h.exchange.Here(id))
+		h.view.RecordConnection(id, here || h.exchange.IsConnected(id))
 	})
 }

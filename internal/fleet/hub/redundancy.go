@@ -94,7 +94,7 @@ func worksWithout(p document.HubPage) string {
 
 // followRedundancy repeats the check until ctx ends.
 func (h *Hub) followRedundancy(ctx context.Context) error {
-	if h.peers == nil || h.isForeign() {
+	if h.peers == nil || h.usesExternalNats() {
 		return nil
 	}
 	for {

@@ -75,7 +75,7 @@ func (h *Hub) parseTarget(b []byte) (t fleet.Target, err error) {
 		return t, err
 	}
 	t.Labels = h.labels.Labels(t.Labels)
-	t.Fleet, t.Standing, t.Token, t.By = fleet.Word(t.Fleet), fleet.Word(t.Standing), fleet.Word(t.Token), fleet.Word(t.By)
+	t.Fleet, t.Standing, t.Token, t.By = fleet.Intern(t.Fleet), fleet.Intern(t.Standing), fleet.Intern(t.Token), fleet.Intern(t.By)
 	return t, nil
 }
 
@@ -239,7 +239,8 @@ func (h *Hub) leading(l *leader) {
 
 // leadOn leads as long as the hub holds the lease. After an error it starts again.
 func (h *Hub) leadOn(ctx context.Context, fence uint64) {
-	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Led, Text: fmt.Sprintf("%s leads, number %d", h.set.Name, fence)}); err != nil {
+	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.LeaderChanged,
+		Text: fmt.Sprintf("%s leads, number %d", h.set.Name, fence)}); err != nil {
 		h.warn(err.Error())
 	}
 	for ctx.Err() == nil {
@@ -283,19 +284,19 @@ func (h *Hub) rebuild(p pki.Peer) {
 		again: func(err error) bool {
 			h.warn(fmt.Sprintf("cannot restore the registry entry of %s: %v", p.Name.ID, err))
 			_, refused := errors.AsType[*pki.Refusal](err)
-			return !refused && h.exchange.Here(fleet.TargetID(p.Name.ID))
+			return !refused && h.exchange.IsConnected(fleet.TargetID(p.Name.ID))
 		},
 	})
 }
 
 // notedEvent converts an operation of the registrar to an event.
 func notedEvent(n pki.AuditRecord) fleet.HubEvent {
-	kind := fleet.Joined
+	kind := fleet.TargetEnrolled
 	switch n.Operation {
 	case "standing":
-		kind = fleet.Left
+		kind = fleet.TargetRetired
 	case "revoke":
-		kind = fleet.Distrust
+		kind = fleet.TargetRevoked
 	}
 	return fleet.HubEvent{Kind: kind, Target: n.Target, By: n.By, Text: n.Operation + ": " + n.Text}
 }

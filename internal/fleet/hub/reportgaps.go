@@ -71,7 +71,7 @@ func (h *Hub) fillIn(ctx context.Context) error {
 			continue
 		}
 		most := lackAtOnce * int(lackEvery/time.Second)
-		for few := range slices.Chunk(l.next(all, h.exchange.Here, most), lackAtOnce) {
+		for few := range slices.Chunk(l.next(all, h.exchange.IsConnected, most), lackAtOnce) {
 			for _, id := range few {
 				go h.requestFullReport(ctx, id)
 			}
@@ -96,5 +96,5 @@ func (h *Hub) requestFullReport(ctx context.Context, id fleet.TargetID) {
 	}
 	ctx, stop := context.WithTimeout(ctx, askFor)
 	defer stop()
-	_, _ = h.exchange.Ask(ctx, id, fleet.WordJob, body) // after a failure the next check asks again
+	_, _ = h.exchange.Ask(ctx, id, fleet.MessageJob, body) // after a failure the next check asks again
 }

@@ -70,7 +70,7 @@ func (h *Hub) mayReport(ctx context.Context, from fleet.TargetID, size int) erro
 		return nil
 	}
 	if tell {
-		h.note(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: from, Text: "reports again and again",
+		h.note(ctx, fleet.HubEvent{Kind: fleet.RequestReceived, Target: from, Text: "reports again and again",
 			Error: "the hub limits its reports. If its state does not really change all the time, check whether the host is compromised"})
 	}
 	return errors.New("cannot accept more reports of this target now: the rate is limited. Send the report again later")

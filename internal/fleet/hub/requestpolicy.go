@@ -49,7 +49,7 @@ func (h *Hub) SetRequestPolicy(ctx context.Context, by access.Principal, r docum
 	if err != nil {
 		return refused(err)
 	}
-	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.Ruled, By: by.Name, Text: "requests: " + r.Text()}); err != nil {
+	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.RequestPolicyChanged, By: by.Name, Text: "requests: " + r.Text()}); err != nil {
 		return err
 	}
 	_, err = h.requestPolicies.change(ctx, requestPolicyKey, func(p *fleet.RequestPolicy) error {

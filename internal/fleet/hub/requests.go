@@ -94,7 +94,8 @@ func (h *Hub) limitRequests(ctx context.Context, t fleet.Target, what fleet.Requ
 		return nil
 	}
 	if tell {
-		h.note(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: t.ID, Text: "sends too many requests", Error: "one is accepted in " + every.String()})
+		h.note(ctx, fleet.HubEvent{Kind: fleet.RequestReceived, Target: t.ID, Text: "sends too many requests",
+			Error: "one is accepted in " + every.String()})
 	}
 	return fmt.Errorf("cannot accept more requests of %s now: one in %s is accepted", t.Name, every)
 }
@@ -115,7 +116,7 @@ func (h *Hub) judgeRequest(ctx context.Context, t fleet.Target, a fleet.Request)
 func (h *Hub) answerRequest(ctx context.Context, t fleet.Target, a fleet.Request, v fleet.Verdict, why string) (fleet.RequestAnswer, error) {
 	switch {
 	case v == fleet.Reject:
-		h.note(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: t.ID, Text: requestWithReason(a), Error: "refused: " + why})
+		h.note(ctx, fleet.HubEvent{Kind: fleet.RequestReceived, Target: t.ID, Text: requestWithReason(a), Error: "refused: " + why})
 		return fleet.RequestAnswer{}, fmt.Errorf("%w: the policy of the fleet refuses %s to %s: %s", fleet.ErrDenied, a.What, t.Name, why)
 	case v == fleet.Hold:
 		return fleet.RequestAnswer{Answer: fleet.RequestPending}, h.holdRequest(ctx, t.ID, a)
@@ -152,7 +153,8 @@ func (h *Hub) holdRequest(ctx context.Context, id fleet.TargetID, a fleet.Reques
 	if err := h.requests.put(ctx, key, pendingRequest{Target: id, Request: a, At: h.now().UnixNano()}, rev); err != nil {
 		return err
 	}
-	return h.record(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: id, Text: requestWithReason(a) + "; it waits for fettle request approve, or reject"})
+	return h.record(ctx, fleet.HubEvent{Kind: fleet.RequestReceived, Target: id,
+		Text: requestWithReason(a) + "; it waits for fettle request approve, or reject"})
 }
 
 // pendingOf returns the pending requests of one kind of a target.
@@ -200,7 +202,8 @@ func (h *Hub) DecideRequest(ctx context.Context, by access.Principal, id fleet.T
 	}
 	a := found[0]
 	if refuse {
-		h.note(ctx, fleet.HubEvent{Kind: fleet.Requested, Target: id, By: by.Name, Text: requestText(a.Request) + " was rejected", Error: reason})
+		h.note(ctx, fleet.HubEvent{Kind: fleet.RequestReceived, Target: id, By: by.Name,
+			Text: requestText(a.Request) + " was rejected", Error: reason})
 	} else {
 		t, err := h.trusted(ctx, id)
 		if err == nil {

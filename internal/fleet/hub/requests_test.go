@@ -18,7 +18,7 @@ func (s *sharer) request(a fleet.Request) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	said, err := s.link.Ask(s.t.Context(), fleet.WordRequest, body)
+	said, err := s.link.Ask(s.t.Context(), fleet.MessageRequest, body)
 	var answer fleet.RequestAnswer
 	if err == nil {
 		err = json.Unmarshal(said, &answer)
@@ -147,7 +147,7 @@ func (w *world) refusedRequests() (n int, some bool) {
 	var p document.EventPage
 	w.ask("GET", "/v1/events", nil, &p)
 	for _, e := range p.Events {
-		if e.Kind == string(fleet.Requested) && e.Error != "" {
+		if e.Kind == string(fleet.RequestReceived) && e.Error != "" {
 			n++
 		}
 	}
@@ -168,7 +168,7 @@ func TestRequestsOfAHostileAgent(t *testing.T) {
 		`{"what":"suspect","because":"x","target":"` + string(other.id.ID) + `"}`, `{"what":"suspect","because":"x","name":"other"}`,
 		`{"what":"suspect","because":"` + strings.Repeat("x", fleet.MaxReason+1) + `"}`, `{"what":"suspect","because":"` + strings.Repeat("x", 1<<18) + `"}`,
 	} {
-		if _, err := bad.link.Ask(t.Context(), fleet.WordRequest, []byte(body)); err == nil {
+		if _, err := bad.link.Ask(t.Context(), fleet.MessageRequest, []byte(body)); err == nil {
 			t.Errorf("%.60q is taken", body)
 		}
 	}

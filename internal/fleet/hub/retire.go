@@ -160,7 +160,7 @@ func (h *Hub) without(ctx context.Context, name string) bool {
 	peers, _ := h.joint().Peers(ctx)
 	here := 0
 	for _, p := range peers {
-		if p.Here && p.Name != name {
+		if p.Reachable && p.Name != name {
 			here++
 		}
 	}

@@ -111,7 +111,8 @@ func (h *Hub) markRevoked(ctx context.Context, by access.Principal, s targetCert
 		return nil, nil
 	}
 	for _, c := range news {
-		h.note(ctx, fleet.HubEvent{Kind: fleet.Distrust, Target: s.Target, By: by.Name, Text: fmt.Sprintf("the certificate of %v, serial %s: %s", c.Names, c.Serial, reason)})
+		h.note(ctx, fleet.HubEvent{Kind: fleet.TargetRevoked, Target: s.Target, By: by.Name,
+			Text: fmt.Sprintf("the certificate of %v, serial %s: %s", c.Names, c.Serial, reason)})
 	}
 	return news, err
 }

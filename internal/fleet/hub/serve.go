@@ -12,16 +12,16 @@ import (
 // serve registers the handlers of requests from agents.
 func (h *Hub) serve() error {
 	for word, answer := range map[string]func(context.Context, fleet.TargetID, []byte) ([]byte, error){
-		fleet.WordAssignment: h.onAssignment,
-		fleet.WordReport:     h.onReport,
-		fleet.WordBeat:       h.onBeat,
-		fleet.WordExports:    h.onExports,
-		fleet.WordRequest:    h.onRequest,
-		fleet.WordJobAnswer:  h.onJobAnswer,
-		fleet.WordHubs:       h.onHubs,
-		fleet.WordLists:      h.onLists,
-		fleet.WordContent:    h.onContent,
-		fleet.WordClaim:      h.claims.answer,
+		fleet.MessageAssignment: h.onAssignment,
+		fleet.MessageReport:     h.onReport,
+		fleet.MessageBeat:       h.onBeat,
+		fleet.MessageExports:    h.onExports,
+		fleet.MessageRequest:    h.onRequest,
+		fleet.MessageJobAnswer:  h.onJobAnswer,
+		fleet.MessageHubs:       h.onHubs,
+		fleet.MessageLists:      h.onLists,
+		fleet.MessageContent:    h.onContent,
+		fleet.MessageClaim:      h.claims.answer,
 	} {
 		if err := h.exchange.Serve(word, answer); err != nil {
 			return err
@@ -78,13 +78,13 @@ func (h *Hub) checkMinimumGeneration(id fleet.TargetID) {
 		do:  func(ctx context.Context) error { return h.raiseMinimumGeneration(ctx, id) },
 		again: func(err error) bool {
 			h.warn(fmt.Sprintf("cannot store the generation of the assignment that the target %s has: %v", id, err))
-			return h.exchange.Here(id)
+			return h.exchange.IsConnected(id)
 		},
 	})
 }
 
 func (h *Hub) raiseMinimumGeneration(ctx context.Context, id fleet.TargetID) error {
-	envelope, err := h.exchange.Ask(ctx, id, fleet.WordShow, nil)
+	envelope, err := h.exchange.Ask(ctx, id, fleet.MessageShow, nil)
 	if err != nil || len(envelope) == 0 {
 		return err
 	}
@@ -140,7 +140,7 @@ func (h *Hub) onAssignmentRecord(_ string, g assignmentRecord, _ uint64, gone bo
 	case h.wanting <- struct{}{}:
 	default:
 	}
-	if h.exchange.Here(g.assignment.Target) { // otherwise another hub pushes it, or the agent asks when it connects
+	if h.exchange.IsConnected(g.assignment.Target) { // otherwise another hub pushes it, or the agent asks when it connects
 		h.push(g)
 	}
 }
@@ -151,7 +151,7 @@ func (h *Hub) push(g assignmentRecord) {
 	}
 	envelope, err := g.envelope()
 	if err == nil {
-		err = h.exchange.Tell(g.assignment.Target, fleet.WordAssigned, envelope)
+		err = h.exchange.Tell(g.assignment.Target, fleet.MessageAssigned, envelope)
 	}
 	if err != nil {
 		h.warn(err.Error())

@@ -25,7 +25,7 @@ func (s *sharer) certificate(names ...string) (answer fleet.RequestAnswer, seria
 		return answer, "", err
 	}
 	body, _ := json.Marshal(fleet.Request{What: fleet.RequestCertificate, Names: names, Signing: string(jobID)})
-	said, err := s.link.Ask(s.t.Context(), fleet.WordRequest, body)
+	said, err := s.link.Ask(s.t.Context(), fleet.MessageRequest, body)
 	if err == nil {
 		err = json.Unmarshal(said, &answer)
 	}
@@ -143,7 +143,7 @@ func TestCertificatesOfAHostileAgent(t *testing.T) {
 	jobID, _ := key.Request()
 	ask := func(a fleet.Request) error {
 		body, _ := json.Marshal(a)
-		_, err := bad.link.Ask(t.Context(), fleet.WordRequest, body)
+		_, err := bad.link.Ask(t.Context(), fleet.MessageRequest, body)
 		return err
 	}
 	for _, a := range []fleet.Request{
@@ -182,7 +182,7 @@ func TestCertificatesOfAHostileAgent(t *testing.T) {
 
 // lists fetches the lists as an agent, verifies them, and returns them unchanged.
 func (s *sharer) lists() pki.Lists {
-	said, err := s.link.Ask(s.t.Context(), fleet.WordLists, nil)
+	said, err := s.link.Ask(s.t.Context(), fleet.MessageLists, nil)
 	var answer fleet.Lists
 	if err == nil {
 		err = json.Unmarshal(said, &answer)
@@ -208,7 +208,7 @@ func TestRevokeServices(t *testing.T) {
 	bad, kept := web.gets("bad.example.org"), web.gets("kept.example.org")
 	theirs := other.gets("other.example.org")
 	asked := make(chan fleet.Job, 10)
-	err := other.link.Serve(fleet.WordJob, func(_ context.Context, body []byte) ([]byte, error) {
+	err := other.link.Serve(fleet.MessageJob, func(_ context.Context, body []byte) ([]byte, error) {
 		var d fleet.Job
 		if err := json.Unmarshal(body, &d); err != nil {
 			return nil, err

@@ -376,7 +376,7 @@ func (w *several) assigned(id *pki.Identity, link fleet.Link, than fleet.Assignm
 		have, _ := json.Marshal(fleet.Have{})
 		ctx, cancel := context.WithTimeout(w.t.Context(), 2*time.Second)
 		defer cancel()
-		envelope, err := link.Ask(ctx, fleet.WordAssignment, have)
+		envelope, err := link.Ask(ctx, fleet.MessageAssignment, have)
 		last = err
 		if err != nil || len(envelope) == 0 {
 			return fleet.Assignment{}, false

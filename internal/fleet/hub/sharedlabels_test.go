@@ -59,7 +59,8 @@ func TestAssignmentRecordsAreShared(t *testing.T) {
 	}
 	a, b, other := read("a", 5), read("b", 5), read("c", 4)
 	at := func(s string) *byte { return unsafe.StringData(s) }
-	if &a.Modules[0] != &b.Modules[0] || at(a.Top.Bundle.Digest) != at(b.Top.Bundle.Digest) || at(a.Top.Revision.Commit) != at(b.Top.Revision.Commit) || at(a.Format) != at(b.Format) {
+	if &a.Modules[0] != &b.Modules[0] || at(a.Root.Bundle.Digest) != at(b.Root.Bundle.Digest) ||
+		at(a.Root.Revision.Commit) != at(b.Root.Revision.Commit) || at(a.Format) != at(b.Format) {
 		t.Error("what two have in common lies twice in memory")
 	}
 	if len(other.Modules) != 4 || other.Name != "c" {

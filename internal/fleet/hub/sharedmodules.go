@@ -59,7 +59,7 @@ func (c *sharedModules) of(ctx context.Context, all []fleet.Assignment) (map[*fl
 	}
 	out := map[*fleet.Assigned]*common{}
 	for at, a := range first {
-		has, err := c.put(ctx, a.Top, a.Modules, count[at] > 1)
+		has, err := c.put(ctx, a.Root, a.Modules, count[at] > 1)
 		if err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func commonOf(shared map[*fleet.Assigned]*common, a fleet.Assignment) *common {
 		return nil
 	}
 	c := shared[&a.Modules[0]]
-	if c == nil || !fleet.SameModules([]fleet.Assigned{c.Top}, []fleet.Assigned{a.Top}) {
+	if c == nil || !fleet.SameModules([]fleet.Assigned{c.Root}, []fleet.Assigned{a.Root}) {
 		return nil // it has another root bundle
 	}
 	return c

@@ -103,7 +103,7 @@ func TestSharedModules(t *testing.T) {
 	t.Logf("%d bytes each, %d in common", each, len(kept[0].Value))
 
 	odd := alike(t, 102, 7)[100:] // written one by one, they are not shared yet
-	odd[1].Top.Bundle.Size++
+	odd[1].Root.Bundle.Size++
 	for _, a := range odd {
 		if err := h.giveAll(t.Context(), 1, []fleet.Assignment{a}); err != nil {
 			t.Fatal(err)
@@ -117,7 +117,7 @@ func TestSharedModules(t *testing.T) {
 		t.Errorf("%d of 3 share something", shared)
 	}
 	other := alike(t, 2, 9) // one batch with different root bundles
-	other[1].Top.Bundle.Size++
+	other[1].Root.Bundle.Size++
 	other[1].Modules = other[0].Modules
 	if err := h.giveAll(t.Context(), 1, other); err != nil {
 		t.Fatal(err)

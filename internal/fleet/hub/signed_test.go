@@ -101,7 +101,7 @@ func TestSignedCommandsThroughAHub(t *testing.T) {
 	u := newSigner(t)
 	web1 := w.sharer("web1", nil)
 	h := newStrictHost(u, "fleet-sha256-aa", "web1")
-	if err := web1.link.ServeStreams(fleet.WordExecutor, h.serve); err != nil {
+	if err := web1.link.ServeStreams(fleet.MessageExecutor, h.serve); err != nil {
 		t.Fatal(err)
 	}
 	asked := web1.takes()

@@ -99,7 +99,7 @@ func (l simLink) Ask(ctx context.Context, word string, body []byte) ([]byte, err
 	k := l.a.sim.kept
 	l.a.sim.mu.Unlock()
 	answer, err := l.Link.Ask(ctx, word, body)
-	if r, bad := fleet.ParseReport(body); err == nil && word == fleet.WordReport && bad == nil {
+	if r, bad := fleet.ParseReport(body); err == nil && word == fleet.MessageReport && bad == nil {
 		l.a.sim.mu.Lock()
 		if k == l.a.sim.kept {
 			k.acked[fmt.Sprintf("%s %d", r.Target, r.Seq)] = string(body)
@@ -252,7 +252,7 @@ func (a *simAgent) Run(ctx context.Context, run machine.Run, _ func(machine.Even
 	if run.Look {
 		return machine.Outcome{Result: machine.Looked}
 	}
-	want := map[string]fleet.Bundle{"": run.Want.Top.Bundle}
+	want := map[string]fleet.Bundle{"": run.Want.Root.Bundle}
 	for _, m := range run.Want.Modules {
 		want[m.Module] = m.Bundle
 	}
@@ -282,7 +282,7 @@ func (a *simAgent) mayApply(w fleet.Assignment, stands map[string]fleet.Bundle) 
 	if as.Frozen != "" || as.Withdrawn != "" {
 		a.sim.fault("%s applies %d.%d, though it is frozen (%q) or withdrawn (%q)", a.name, w.Epoch, w.Generation, as.Frozen, as.Withdrawn)
 	}
-	for _, m := range append([]fleet.Assigned{w.Top}, w.Modules...) {
+	for _, m := range append([]fleet.Assigned{w.Root}, w.Modules...) {
 		r := a.sim.site.of(m.Revision.Commit)
 		if r == nil || !r.signed || r.bundle(m.Module) != m.Bundle {
 			a.sim.fault("%s applies %q at %.12s, which no believed key signed", a.name, m.Module, m.Revision.Commit)
@@ -302,7 +302,7 @@ func (a *simAgent) mayApply(w fleet.Assignment, stands map[string]fleet.Bundle) 
 // apply changes the host. The content of a module can make it fail.
 func (a *simAgent) apply(w fleet.Assignment, before map[string]fleet.Bundle, n int) machine.Outcome {
 	out := machine.Outcome{Result: machine.Done, Run: n, Changes: 1, Checked: true, Parts: map[string]machine.Part{}}
-	next := map[string]fleet.Bundle{"": w.Top.Bundle}
+	next := map[string]fleet.Bundle{"": w.Root.Bundle}
 	for _, m := range w.Modules {
 		r := a.sim.site.of(m.Revision.Commit)
 		if r != nil && strings.Contains(r.parts[m.Module]["module.hcl"], "cannot") {

@@ -57,7 +57,7 @@ func TestHubThatRenamesTheRepository(t *testing.T) {
 			next := old
 			next.Modules = append([]fleet.Assigned(nil), old.Modules...)
 			next.Generation = s.newest(a.id.ID).Generation + 5*uint64(i+1)
-			next.Top.Revision.Repository = name
+			next.Root.Revision.Repository = name
 			for m := range next.Modules {
 				next.Modules[m].Revision.Repository = name
 			}
@@ -66,7 +66,7 @@ func TestHubThatRenamesTheRepository(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.forge(next)
-			if err := run.exchange.Tell(a.id.ID, fleet.WordAssigned, envelope); err != nil {
+			if err := run.exchange.Tell(a.id.ID, fleet.MessageAssigned, envelope); err != nil {
 				t.Fatal(err)
 			}
 			time.Sleep(10 * time.Minute)

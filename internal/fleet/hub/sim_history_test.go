@@ -274,7 +274,7 @@ func (h *history) shrink() {
 	before := map[fleet.TargetID]fleet.Assignment{}
 	for _, a := range h.live() {
 		was := h.newest(a.id.ID)
-		if was.Top.Rollout == "" {
+		if was.Root.Rollout == "" {
 			before[a.id.ID] = was
 		}
 	}
@@ -283,7 +283,7 @@ func (h *history) shrink() {
 	for id, was := range before {
 		now := h.newest(id)
 		for _, m := range was.Modules {
-			if _, has := bundleOf(now, m.Module); !has && now.Top.Rollout == "" {
+			if _, has := bundleOf(now, m.Module); !has && now.Root.Rollout == "" {
 				h.fault("%s lost %s by a commit that takes it from all", was.Name, m.Module)
 			}
 		}

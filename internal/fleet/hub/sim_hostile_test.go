@@ -145,7 +145,7 @@ func TestAgentWithFalseReports(t *testing.T) {
 			change(&r)
 			b, err := json.Marshal(r)
 			if err == nil {
-				_, err = l.Ask(ctx, fleet.WordReport, b)
+				_, err = l.Ask(ctx, fleet.MessageReport, b)
 			}
 			return err
 		}
@@ -166,12 +166,12 @@ func TestAgentWithFalseReports(t *testing.T) {
 		}); err != nil {
 			t.Errorf("a report of the end of time: %v", err)
 		}
-		_ = l.Serve(fleet.WordShow, func(context.Context, []byte) ([]byte, error) {
+		_ = l.Serve(fleet.MessageShow, func(context.Context, []byte) ([]byte, error) {
 			b, err := fleet.Sign(fleet.Assignment{Format: fleet.AssignmentFormat, Target: liar.id.ID, Epoch: math.MaxUint64, Generation: 1}.Marshal(), fleet.AssignmentType, ownKey())
 			return b, err
 		})
 		have, _ := json.Marshal(fleet.Have{Epoch: math.MaxUint64, Generation: math.MaxUint64})
-		if _, err := l.Ask(ctx, fleet.WordAssignment, have); err != nil {
+		if _, err := l.Ask(ctx, fleet.MessageAssignment, have); err != nil {
 			t.Error(err)
 		}
 		s.site.commit("main", s.site.believed, simple("two"))
@@ -209,9 +209,10 @@ func TestAgentThatReportsWithoutEnd(t *testing.T) {
 		}
 		taken := 0
 		report := func(seq, bytes int) {
-			b, err := json.Marshal(fleet.Report{Format: fleet.ReportFormat, Target: liar.id.ID, Seq: uint64(seq), Boot: "b", Event: fleet.Event{Kind: fleet.Told, Text: strings.Repeat("x", bytes)}})
+			b, err := json.Marshal(fleet.Report{Format: fleet.ReportFormat, Target: liar.id.ID, Seq: uint64(seq), Boot: "b",
+				Event: fleet.Event{Kind: fleet.ReportRequested, Text: strings.Repeat("x", bytes)}})
 			if err == nil {
-				_, err = l.Ask(ctx, fleet.WordReport, b)
+				_, err = l.Ask(ctx, fleet.MessageReport, b)
 			}
 			if err == nil {
 				taken++
@@ -254,7 +255,7 @@ func TestHubWithANewField(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := run.exchange.Tell(a.id.ID, fleet.WordAssigned, envelope); err != nil {
+		if err := run.exchange.Tell(a.id.ID, fleet.MessageAssigned, envelope); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(10 * time.Minute)

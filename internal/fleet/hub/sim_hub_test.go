@@ -378,7 +378,7 @@ func (s *sim) end() {
 // bundleOf returns the content of a part of an assignment.
 func bundleOf(a fleet.Assignment, part string) (fleet.Assigned, bool) {
 	if part == content.RootBundle {
-		return a.Top, true
+		return a.Root, true
 	}
 	for _, m := range a.Modules {
 		if m.Module == part {

@@ -166,7 +166,8 @@ func (h *Hub) keepIssued(ctx context.Context, t fleet.Target, c *x509.Certificat
 	if err != nil {
 		return err
 	}
-	return h.record(ctx, fleet.HubEvent{Kind: fleet.Certified, Target: t.ID, By: by, Text: fmt.Sprintf("%v, serial %s", names, one.Serial)})
+	return h.record(ctx, fleet.HubEvent{Kind: fleet.ServiceCertified, Target: t.ID, By: by,
+		Text: fmt.Sprintf("%v, serial %s", names, one.Serial)})
 }
 
 // approveNames lets a target get certificates with exactly these names, now and later, and notifies
@@ -187,7 +188,7 @@ func (h *Hub) approveNames(ctx context.Context, by access.Principal, t fleet.Tar
 		return err
 	}
 	h.note(ctx, fleet.HubEvent{Kind: fleet.Approved, Target: t.ID, By: by.Name, Text: fmt.Sprintf("certificates for %v", names)})
-	if err := h.exchange.Tell(t.ID, fleet.WordCertified, nil); err != nil && !errors.Is(err, fleet.ErrOffline) {
+	if err := h.exchange.Tell(t.ID, fleet.MessageCertified, nil); err != nil && !errors.Is(err, fleet.ErrOffline) {
 		h.warn(err.Error()) // the agent asks again later
 	}
 	return nil

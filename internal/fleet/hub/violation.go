@@ -18,7 +18,8 @@ func violations(now func() time.Time, event func(fleet.HubEvent)) func(id fleet.
 	pace := &targetLimiter{every: rate.Every(violationEvery), burst: 1}
 	return func(id fleet.TargetID, why string) {
 		if ok, _ := pace.take(id, now()); ok {
-			event(fleet.HubEvent{Kind: fleet.Violated, Target: id, Text: "violates the protocol or floods the hub", Error: why + "; reported at most once in " + violationEvery.String()})
+			event(fleet.HubEvent{Kind: fleet.ProtocolViolated, Target: id, Text: "violates the protocol or floods the hub",
+				Error: why + "; reported at most once in " + violationEvery.String()})
 		}
 	}
 }

@@ -18,7 +18,8 @@ func TestViolations(t *testing.T) {
 		now = now.Add(time.Second)
 	}
 	report("b", "it requested more than it reads")
-	if len(got) != 2 || got[0].Target != "a" || got[1].Target != "b" || got[0].Kind != fleet.Violated || got[0].Error != "it violated the protocol; reported at most once in 1h0m0s" {
+	if len(got) != 2 || got[0].Target != "a" || got[1].Target != "b" || got[0].Kind != fleet.ProtocolViolated ||
+		got[0].Error != "it violated the protocol; reported at most once in 1h0m0s" {
 		t.Errorf("the events are %+v", got)
 	}
 	if report("a", "again"); len(got) != 3 {

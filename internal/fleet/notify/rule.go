@@ -42,7 +42,10 @@ func alarms() []assign.AlarmKind {
 // omitted.
 func Events() []string {
 	out := []string{}
-	for _, k := range []fleet.HubEventKind{fleet.Joined, fleet.Approved, fleet.Labelled, fleet.Pinned, fleet.Unpinned, fleet.Froze, fleet.Unfroze, fleet.Left, fleet.Distrust, fleet.Followed, fleet.JobChanged, fleet.Led, fleet.Requested, fleet.Ruled, fleet.Certified, fleet.Suspected, fleet.Trusted} {
+	for _, k := range []fleet.HubEventKind{fleet.TargetEnrolled, fleet.Approved, fleet.Labelled, fleet.Pinned,
+		fleet.Unpinned, fleet.TargetFrozen, fleet.TargetUnfrozen, fleet.TargetRetired, fleet.TargetRevoked,
+		fleet.RepositoryUpdated, fleet.JobChanged, fleet.LeaderChanged, fleet.RequestReceived, fleet.RequestPolicyChanged,
+		fleet.ServiceCertified, fleet.Suspected, fleet.Trusted} {
 		out = append(out, string(k))
 	}
 	for _, k := range []fleet.EventKind{fleet.Refused, fleet.Applied, fleet.RolledBack, fleet.Repaired, fleet.Ran, fleet.Upgraded} {

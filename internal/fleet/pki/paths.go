@@ -72,10 +72,10 @@ type waypoint struct {
 // newWaypoint copies the name and the serial, so that the certificate itself is not kept in memory.
 // Strings of issuers are shared by all paths; the strings of the presented certificate are not.
 func newWaypoint(n Name, serial string, shown bool) waypoint {
-	if n.Fleet, n.Kind = fleet.Word(n.Fleet), fleet.Word(n.Kind); shown {
+	if n.Fleet, n.Kind = fleet.Intern(n.Fleet), fleet.Intern(n.Kind); shown {
 		n.ID = strings.Clone(n.ID) // otherwise the whole URL would stay in memory
 	} else {
-		n.ID, serial = fleet.Word(n.ID), fleet.Word(serial)
+		n.ID, serial = fleet.Intern(n.ID), fleet.Intern(serial)
 	}
 	return waypoint{n, serial}
 }

@@ -96,7 +96,8 @@ func TestBytesOfATarget(t *testing.T) {
 		for n := range m.targets {
 			target := m.target(n)
 			put(t, v, target)
-			a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: target.ID, Name: target.Name, Epoch: 1_795_355_153, Generation: uint64(commit + 1), Top: list[0], Modules: list}
+			a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: target.ID, Name: target.Name, Epoch: 1_795_355_153,
+				Generation: uint64(commit + 1), Root: list[0], Modules: list}
 			if err := v.PutAssignment(t.Context(), a); err != nil {
 				t.Fatal(err)
 			}

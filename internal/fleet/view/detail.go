@@ -84,7 +84,7 @@ func fill(d *document.TargetDetail, doc, top, facts string) error {
 	}
 	var a fleet.Assigned
 	err := json.Unmarshal([]byte(top), &a)
-	d.Top = &a.Revision
+	d.Root = &a.Revision
 	return damaged(err)
 }
 

@@ -119,11 +119,11 @@ func TestAnotherLog(t *testing.T) {
 	add(log, fleet.Ready, 3)
 	follow(log, "started applied ready ")
 	follow(log, "started applied ready ")
-	for _, k := range []fleet.EventKind{fleet.Failed, fleet.Failed, fleet.Drifted, fleet.Repaired, fleet.Told} {
+	for _, k := range []fleet.EventKind{fleet.Failed, fleet.Failed, fleet.Drifted, fleet.Repaired, fleet.ReportRequested} {
 		add(backup, k, len(backup.Records())+1)
 	}
 	follow(backup, "started failed failed drifted repaired told ")
 	begun := bustest.NewLog()
-	add(begun, fleet.Told, 1)
+	add(begun, fleet.ReportRequested, 1)
 	follow(begun, "told ")
 }

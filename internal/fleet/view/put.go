@@ -54,7 +54,7 @@ func (v *View) PutAssignment(ctx context.Context, a fleet.Assignment) error {
 		if err != nil {
 			return err
 		}
-		top, err := t.part(a.Top)
+		top, err := t.part(a.Root)
 		if err != nil {
 			return err
 		}

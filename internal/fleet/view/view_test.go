@@ -66,7 +66,8 @@ func began(target, revision int) []byte {
 func assignment(target, revision, modules int) fleet.Assignment {
 	rev := fleet.Revision{Repository: "site", Commit: commit(revision)}
 	bundle := fleet.Bundle{Digest: fmt.Sprintf("sha256:%064x", revision)}
-	a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: id(target), Name: "t", Epoch: 1, Generation: uint64(revision), Top: fleet.Assigned{Revision: rev, Bundle: bundle}}
+	a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: id(target), Name: "t", Epoch: 1,
+		Generation: uint64(revision), Root: fleet.Assigned{Revision: rev, Bundle: bundle}}
 	for i := range modules {
 		a.Modules = append(a.Modules, fleet.Assigned{Module: fmt.Sprintf("modules/m%d", i), Revision: rev, Bundle: bundle})
 	}
@@ -134,7 +135,8 @@ func TestDamagedFileIsReplaced(t *testing.T) {
 		var log [][][]byte
 		reports := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) []byte {
 			if rapid.IntRange(0, 9).Draw(rt, "kind") == 0 {
-				return record(fleet.HubEvent{Format: fleet.HubEventFormat, At: at(1).UnixNano(), Kind: fleet.Granted, Target: id(rapid.IntRange(0, 2).Draw(rt, "of"))})
+				return record(fleet.HubEvent{Format: fleet.HubEventFormat, At: at(1).UnixNano(), Kind: fleet.AssignmentIssued,
+					Target: id(rapid.IntRange(0, 2).Draw(rt, "of"))})
 			}
 			states := []fleet.Readiness{fleet.ModuleReady, fleet.ModuleFailed, fleet.ModuleDrifted, fleet.ModuleBlocked}
 			return said(rapid.IntRange(0, 2).Draw(rt, "target"), rapid.IntRange(1, 12).Draw(rt, "seq"), rapid.IntRange(1, 3).Draw(rt, "revision"), rapid.SampledFrom(states).Draw(rt, "state"))

@@ -74,7 +74,7 @@ func (s *session) keepServices(ctx context.Context, m Machine, files host.FS, mb
 	}
 	k.Lists = func(ctx context.Context) (fleet.Lists, error) { return joined.ListsOver(ctx, link) }
 	pokes := make(chan struct{}, 1)
-	err = link.Serve(fleet.WordCertified, func(context.Context, []byte) ([]byte, error) {
+	err = link.Serve(fleet.MessageCertified, func(context.Context, []byte) ([]byte, error) {
 		select {
 		case pokes <- struct{}{}:
 		default:

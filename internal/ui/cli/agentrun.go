@@ -137,7 +137,7 @@ func (s *session) agentConfig(m Machine, files host.FS, mb *joined.Member, link 
 	if s.app.Watch != nil {
 		boot, units = s.app.Watch(m)
 	}
-	var watcher agent.Watcher = agent.Nobody{Why: "this machine has no way to watch files"}
+	var watcher agent.Watcher = agent.NoWatcher{Reason: "this machine has no way to watch files"}
 	if w, err := watch.New(m.Root, units); err == nil {
 		watcher = w
 	}
@@ -149,16 +149,17 @@ func (s *session) agentConfig(m Machine, files host.FS, mb *joined.Member, link 
 			p, err := commandPolicy(m)
 			return agent.AdmitJob(p, err, memory, d)
 		},
-		Compile: s.app.Language.Compile, Call: s.app.Language.CallAction, Content: mb, Contact: mb.Contact, Arms: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
+		Compile: s.app.Language.Compile, Call: s.app.Language.CallAction, Content: mb, Contact: mb.Contact,
+		MayArm: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
 	}
-	runner.Adopts, runner.Adopted = s.adopting(files, warn)
+	runner.MayAdopt, runner.OnAdopted = s.adopting(files, warn)
 	if below, err := filepath.Rel(m.Root, m.State); err == nil && !strings.HasPrefix(below, "..") {
-		runner.Watched = []string{filepath.Join("/", below, journal.FrozenFile)}
+		runner.ExtraPaths = []string{filepath.Join("/", below, journal.FrozenFile)}
 	}
 	return agent.Config{
 		Machine: machine.Config{Target: mb.ID(), Version: s.app.Version, Boot: boot},
 		Dir:     dir, Link: link, Runner: runner, Content: mb, Watcher: watcher,
-		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.app.Now, Warn: warn, Calm: s.app.Calm,
+		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.app.Now, Warn: warn, OnIdle: s.app.Calm,
 		Serve: func(ctx context.Context, header []byte, stream io.ReadWriteCloser) {
 			s.serveHub(ctx, hubStream{m, mb, memory, header, stream})
 		},

@@ -166,8 +166,8 @@ func newTargetShow(s *session) *cobra.Command {
 func (s *session) showTarget(d document.TargetDetail) {
 	t := d.Target
 	top := ""
-	if d.Top != nil {
-		top = revisionText(d.Top)
+	if d.Root != nil {
+		top = revisionText(d.Root)
 	}
 	pin := pinText(t.Pin)
 	if t.Pin != nil && t.Pin.Until > 0 {

@@ -219,7 +219,7 @@ func (s *session) open(ctx context.Context, m Machine, fn func(executor.Executor
 
 // patient waits for the lock, if the command line requests it.
 func (s *session) patient(x executor.Executor) executor.Executor {
-	return executor.Patient(x, executor.Patience{For: s.lockWait, Told: func(err error) {
+	return executor.Patient(x, executor.Patience{For: s.lockWait, OnFirstRefusal: func(err error) {
 		fmt.Fprintf(s.app.Stderr, "Waiting up to %s: %v\n", s.lockWait, err)
 	}})
 }

@@ -117,14 +117,14 @@ func (*node) Managed(context.Context) (agent.Managed, error) { return agent.Mana
 func (n *node) Fetch(ctx context.Context, a fleet.Assignment) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	all := append([]fleet.Assigned{a.Top}, a.Modules...)
+	all := append([]fleet.Assigned{a.Root}, a.Modules...)
 	if n.has != nil {
 		missing := slices.DeleteFunc(slices.Clone(all), func(m fleet.Assigned) bool { return n.has[m.Bundle.Digest] })
 		if len(missing) == 0 {
 			return nil
 		}
 		part := a
-		part.Top, part.Modules = missing[0], missing[1:]
+		part.Root, part.Modules = missing[0], missing[1:]
 		if err := n.share.fetch(ctx, n.member, part); err != nil {
 			return err
 		}

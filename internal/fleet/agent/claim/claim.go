@@ -77,7 +77,7 @@ func (c *Claimer) load() error {
 func (c *Claimer) Run(ctx context.Context, numbered func(seq uint64)) error {
 	c.numbered = numbered
 	asked := make(chan struct{}, 1)
-	err := c.Link.Serve(fleet.WordClaim, func(context.Context, []byte) ([]byte, error) {
+	err := c.Link.Serve(fleet.MessageClaim, func(context.Context, []byte) ([]byte, error) {
 		select {
 		case asked <- struct{}{}:
 		default: // one claim answers both
@@ -132,7 +132,7 @@ func (c *Claimer) claim(ctx context.Context, process string) error {
 		return err
 	}
 	asking, cancel := context.WithTimeout(ctx, askFor)
-	said, err := c.Link.Ask(asking, fleet.WordClaim, body)
+	said, err := c.Link.Ask(asking, fleet.MessageClaim, body)
 	cancel()
 	var answer fleet.Claimed
 	if err == nil {

@@ -8,7 +8,7 @@
 //
 // The directory contains
 //
-//	state.json           machine.Kept
+//	state.json           machine.StoredState
 //	outbox/N.json        reports, by their numbers with leading zeros
 package durable
 
@@ -112,8 +112,8 @@ func (d *Dir) Reports() (newest, dropped uint64) {
 }
 
 // Load reads the stored state; the zero value if there is none.
-func (d *Dir) Load() (machine.Kept, error) {
-	var k machine.Kept
+func (d *Dir) Load() (machine.StoredState, error) {
+	var k machine.StoredState
 	text, err := d.read(path.Join(d.dir, "state.json"), maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return k, nil
@@ -133,7 +133,7 @@ func (d *Dir) Load() (machine.Kept, error) {
 
 // Save replaces the stored state durably. It caches the encoding of assignments by their pointers,
 // so the assignments of k must not be modified.
-func (d *Dir) Save(k *machine.Kept) error {
+func (d *Dir) Save(k *machine.StoredState) error {
 	text, err := d.written(*k)
 	if err == nil {
 		err = d.write(path.Join(d.dir, "state.json"), text)
@@ -146,12 +146,12 @@ func (d *Dir) Save(k *machine.Kept) error {
 
 // written encodes k, with the assignments at the end. They are the larger part and rarely change,
 // so their encoding is cached.
-func (d *Dir) written(k machine.Kept) ([]byte, error) {
+func (d *Dir) written(k machine.StoredState) ([]byte, error) {
 	parts := []struct {
 		name string
 		of   *fleet.Assignment
-	}{{"accepted", k.Accepted}, {"good", k.Good}}
-	k.Accepted, k.Good = nil, nil
+	}{{"accepted", k.Accepted}, {"good", k.Applied}}
+	k.Accepted, k.Applied = nil, nil
 	text, err := json.Marshal(k)
 	known := map[*fleet.Assignment][]byte{}
 	for _, p := range parts {

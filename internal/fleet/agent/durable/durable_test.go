@@ -15,7 +15,7 @@ import (
 func Example() {
 	files := mem.NewFS(mem.Options{})
 	d, _ := durable.Open(files, "/agent")
-	fmt.Println(d.Save(&machine.Kept{Format: machine.Format, Run: 3}))
+	fmt.Println(d.Save(&machine.StoredState{Format: machine.Format, Run: 3}))
 	fmt.Println(d.Append(fleet.Report{Seq: 1}), d.Append(fleet.Report{Seq: 2}), d.Drop(2))
 	d, err := durable.Open(files, "/agent")
 	kept, _ := d.Load()
@@ -42,7 +42,7 @@ func goneAt(at int) func(op, path string) error {
 // write saves and appends until an error, and returns the progress.
 func write(d *durable.Dir, saved *int, appended *uint64) error {
 	for i := 1; i <= 4; i++ {
-		if err := d.Save(&machine.Kept{Format: machine.Format, Run: i}); err != nil {
+		if err := d.Save(&machine.StoredState{Format: machine.Format, Run: i}); err != nil {
 			return err
 		}
 		*saved = i
@@ -122,7 +122,7 @@ func TestNewerFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Save(&machine.Kept{Format: "fettle.agent/2"}); err != nil {
+	if err := d.Save(&machine.StoredState{Format: "fettle.agent/2"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.Load(); err == nil {
@@ -145,22 +145,23 @@ func TestSaveAgain(t *testing.T) {
 		return a
 	}
 	first, second := of(1, "modules/a"), of(2, "modules/a", "modules/b")
-	k := machine.Kept{Format: machine.Format}
+	k := machine.StoredState{Format: machine.Format}
 	for i, step := range []func(){
 		func() {},
 		func() { k.Accepted = first },
-		func() { k.Good, k.Run = first, 1 },
+		func() { k.Applied, k.Run = first, 1 },
 		func() { k.Accepted, k.Envelope = second, []byte("\x00<e>") },
-		func() { k.Good = of(2, "modules/b") },
-		func() { k.Accepted, k.Good = nil, second },
+		func() { k.Applied = of(2, "modules/b") },
+		func() { k.Accepted, k.Applied = nil, second },
 	} {
 		step()
 		if err := d.Save(&k); err != nil {
 			t.Fatal(err)
 		}
 		got, err := d.Load()
-		if err != nil || fmt.Sprintf("%+v %+v %+v", got.Accepted, got.Good, got.Run) != fmt.Sprintf("%+v %+v %+v", k.Accepted, k.Good, k.Run) || string(got.Envelope) != string(k.Envelope) {
-			t.Errorf("step %d: kept %+v %+v, %v", i, got.Accepted, got.Good, err)
+		if err != nil || fmt.Sprintf("%+v %+v %+v", got.Accepted, got.Applied, got.Run) != fmt.Sprintf("%+v %+v %+v",
+			k.Accepted, k.Applied, k.Run) || string(got.Envelope) != string(k.Envelope) {
+			t.Errorf("step %d: kept %+v %+v, %v", i, got.Accepted, got.Applied, err)
 		}
 	}
 }

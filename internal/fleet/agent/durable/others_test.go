@@ -29,7 +29,7 @@ func TestOthersUnderstandWhatIsKept(t *testing.T) {
 	if k := here.Kept(m); k != nil {
 		t.Errorf("kept as %+v by nobody", k)
 	}
-	if err := dir.Save(&machine.Kept{Format: machine.Format}); err != nil {
+	if err := dir.Save(&machine.StoredState{Format: machine.Format}); err != nil {
 		t.Fatal(err)
 	}
 	if k := here.Kept(m); k != nil {
@@ -37,8 +37,9 @@ func TestOthersUnderstandWhatIsKept(t *testing.T) {
 	}
 	commit := strings.Repeat("c", 40)
 	top := fleet.Assigned{Revision: fleet.Revision{Repository: "site", Commit: commit, Branch: "main"}}
-	a := fleet.Assignment{Format: fleet.AssignmentFormat, Generation: 7, Top: top, Modules: []fleet.Assigned{{Module: "modules/web", Revision: top.Revision}}}
-	if err := dir.Save(&machine.Kept{Format: machine.Format, Accepted: &a, Good: &a}); err != nil {
+	a := fleet.Assignment{Format: fleet.AssignmentFormat, Generation: 7, Root: top,
+		Modules: []fleet.Assigned{{Module: "modules/web", Revision: top.Revision}}}
+	if err := dir.Save(&machine.StoredState{Format: machine.Format, Accepted: &a, Applied: &a}); err != nil {
 		t.Fatal(err)
 	}
 	want := &wire.Kept{Commit: commit, Branch: "main", Generation: 7}

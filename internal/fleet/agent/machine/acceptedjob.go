@@ -115,7 +115,7 @@ func (m *Machine) act() {
 		t.Begun, m.changed = true, true
 		job := t.Job
 		m.acting = &job
-		m.do(RunJob{Job: t.Job, Has: m.Good, Absent: m.Absent})
+		m.do(RunJob{Job: t.Job, Has: m.Applied, Absent: m.Absent})
 		return
 	}
 }

@@ -11,8 +11,8 @@ import (
 // action. It starts all other actions in the background, and reports their end as an event.
 type Action interface{ action() }
 
-// Persist writes the durable state. The driver must not use Kept after the next step begins.
-type Persist struct{ Kept *Kept }
+// Persist writes the durable state. The driver must not use State after the next step begins.
+type Persist struct{ State *StoredState }
 
 // Append writes a report to the outbox. It replaces a report with the same number.
 type Append struct{ Report fleet.Report }

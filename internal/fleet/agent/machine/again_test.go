@@ -30,8 +30,8 @@ func TestRunsThatNeverBegan(t *testing.T) {
 				t.Fatalf("%s: there is no run", what)
 			}
 			w.endRun(machine.Outcome{Result: result, Error: "another run"})
-			if k := w.durable(); k.Try != (machine.Try{}) || k.Modules["modules/a"].State == fleet.ModuleApplying {
-				t.Errorf("%s: %+v, %+v", what, k.Try, k.Modules)
+			if k := w.durable(); k.Attempts != (machine.Attempts{}) || k.Modules["modules/a"].State == fleet.ModuleApplying {
+				t.Errorf("%s: %+v, %+v", what, k.Attempts, k.Modules)
 			}
 			if w.wake > 20*time.Second {
 				t.Errorf("%s: it sleeps for %s", what, w.wake)
@@ -65,15 +65,15 @@ func TestAssignmentAfterAFailure(t *testing.T) {
 		w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
 		w.offer(assignment(2, "modules/a=2"))
 		w.endRun(machine.Outcome{Result: result, Run: 2, Error: "it failed"})
-		if k := w.durable(); k.Trouble != "it failed" {
-			t.Errorf("%s: the trouble is %q", result, k.Trouble)
+		if k := w.durable(); k.Error != "it failed" {
+			t.Errorf("%s: the trouble is %q", result, k.Error)
 		}
 		w.offer(assignment(3, "modules/a=1"))
 		if (w.run != nil) != ran || ran && (w.run.Cause != machine.Assigned || !w.run.Checks) {
 			t.Fatalf("%s: %s", result, inRun(w))
 		}
 		w.endRun(machine.Outcome{Result: machine.Done, Run: 3})
-		if k := w.durable(); w.run != nil || k.Trouble != "" || k.Try != (machine.Try{}) || w.states() != "a ready" {
+		if k := w.durable(); w.run != nil || k.Error != "" || k.Attempts != (machine.Attempts{}) || w.states() != "a ready" {
 			t.Errorf("%s: %s, %+v, %s", result, inRun(w), k, w.states())
 		}
 	}
@@ -96,8 +96,9 @@ func TestOneFailureIsReportedOnce(t *testing.T) {
 	}
 	fails(1, "boom")
 	want(t, "the first", w.kinds(), "failed")
-	if k := w.durable(); k.Try.Open || k.Try.N != 1 || k.Trouble != "" || k.Modules["modules/b"].Drift != 2 || k.Modules["modules/b"].Waits != "the run ended before this module" || k.Modules["modules/b"].State != fleet.ModulePending {
-		t.Errorf("%q, %+v", k.Trouble, k.Modules)
+	if k := w.durable(); k.Attempts.Open || k.Attempts.Count != 1 || k.Error != "" ||
+		k.Modules["modules/b"].Drift != 2 || k.Modules["modules/b"].WaitsFor != "the run ended before this module" || k.Modules["modules/b"].State != fleet.ModulePending {
+		t.Errorf("%q, %+v", k.Error, k.Modules)
 	}
 	fails(2, "boom")
 	want(t, "the same", w.kinds(), "")
@@ -131,7 +132,7 @@ func TestEmptyAssignment(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1))
 	w.endRun(machine.Outcome{Result: machine.CheckFailed, Run: 1, Error: "no"})
-	if k := w.durable(); k.Good == nil || k.Trouble != "no" || k.Proved != nil {
+	if k := w.durable(); k.Applied == nil || k.Error != "no" || k.LastVerified != nil {
 		t.Errorf("%+v", k)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // does not send old reports.
 func TestEnrolledAnew(t *testing.T) {
 	old, id := fleet.TargetID(strings.Repeat("a", 26)), fleet.TargetID(strings.Repeat("b", 25)+"a")
-	kept := machine.Kept{Accepted: &fleet.Assignment{Target: old, Epoch: 3, Generation: 9}, Seq: 7, Modules: map[string]machine.Module{"modules/web": {}}}
+	kept := machine.StoredState{Accepted: &fleet.Assignment{Target: old, Epoch: 3, Generation: 9}, Seq: 7,
+		Modules: map[string]machine.Module{"modules/web": {}}}
 	m := machine.New(machine.Config{Target: id, Version: "1"}, kept, 7, 2)
 	if s := m.Status(); s.Epoch != 0 || s.Generation != 0 || len(s.Modules) != 0 {
 		t.Errorf("%+v", s)
@@ -26,7 +27,7 @@ func TestEnrolledAnew(t *testing.T) {
 // A host with an old state gives its reports numbers above the numbers at the hubs, and sends a
 // full status. Lower numbers, or numbers near the limit, change nothing.
 func TestNumberedAboveHubs(t *testing.T) {
-	m := machine.New(machine.Config{Target: fleet.TargetID(strings.Repeat("a", 26)), Version: "1"}, machine.Kept{}, 0, 0)
+	m := machine.New(machine.Config{Target: fleet.TargetID(strings.Repeat("a", 26)), Version: "1"}, machine.StoredState{}, 0, 0)
 	reports := func(e machine.Event) (out []uint64) {
 		for _, a := range m.Step(e, machine.Now{}) {
 			if a, ok := a.(machine.Append); ok {

@@ -32,8 +32,8 @@ func (m *Machine) accept(a fleet.Assignment, envelope []byte) {
 	keep := map[string]Module{}
 	for _, as := range a.Modules {
 		if s, ok := m.Modules[as.Module]; ok {
-			if s.Failed != as.Bundle.Digest {
-				s.Failed = ""
+			if s.FailedBundle != as.Bundle.Digest {
+				s.FailedBundle = ""
 			}
 			keep[as.Module] = s
 		}
@@ -113,7 +113,7 @@ func (m *Machine) fetchFailed(why string) {
 
 // needed returns the digests of the bundles that are assigned, applied, or part of the current run.
 func (m *Machine) needed() []string {
-	stay := []*fleet.Assignment{m.Accepted, m.Good}
+	stay := []*fleet.Assignment{m.Accepted, m.Applied}
 	if m.running != nil {
 		stay = append(stay, &m.running.Want)
 	}
@@ -122,7 +122,7 @@ func (m *Machine) needed() []string {
 		if a == nil {
 			continue
 		}
-		for _, as := range slices.Concat([]fleet.Assigned{a.Top}, a.Modules) {
+		for _, as := range slices.Concat([]fleet.Assigned{a.Root}, a.Modules) {
 			out = append(out, as.Bundle.Digest)
 			if as.Proof != nil {
 				out = append(out, as.Proof.Digest)

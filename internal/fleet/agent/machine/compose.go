@@ -17,7 +17,8 @@ type composition struct {
 
 // compose returns the next composition; ok is false if there is none.
 func (m *Machine) compose() (c composition, ok bool) {
-	if m.Accepted == nil || m.Accepted.Withdrawn != "" || m.fetched != orderOf(m.Accepted) || m.bad == orderOf(m.Accepted) || m.notYet(m.Accepted.Top) {
+	if m.Accepted == nil || m.Accepted.Withdrawn != "" || m.fetched != orderOf(m.Accepted) ||
+		m.bad == orderOf(m.Accepted) || m.notYet(m.Accepted.Root) {
 		return m.standing()
 	}
 	c = composition{want: *m.Accepted, held: map[string]Module{}}
@@ -43,10 +44,10 @@ func (m *Machine) compose() (c composition, ok bool) {
 
 // standing returns the applied composition.
 func (m *Machine) standing() (c composition, ok bool) {
-	if m.Good == nil {
+	if m.Applied == nil {
 		return composition{}, false
 	}
-	c = composition{want: *m.Good, absent: m.Absent, held: map[string]Module{}}
+	c = composition{want: *m.Applied, absent: m.Absent, held: map[string]Module{}}
 	if m.Accepted == nil {
 		return c, true
 	}
@@ -54,14 +55,14 @@ func (m *Machine) standing() (c composition, ok bool) {
 		if have, _ := m.applied(i, as.Module); have.Bundle == as.Bundle {
 			continue
 		}
-		s := Module{State: fleet.ModulePending, Waits: "its content"}
+		s := Module{State: fleet.ModulePending, WaitsFor: "its content"}
 		switch {
 		case m.Accepted.Withdrawn != "":
-			s = Module{State: fleet.ModuleFrozen, Waits: m.Accepted.Withdrawn}
-		case m.notYet(m.Accepted.Top):
-			s = Module{State: fleet.ModuleDeferred, Waits: notBefore(m.Accepted.Top)}
+			s = Module{State: fleet.ModuleFrozen, WaitsFor: m.Accepted.Withdrawn}
+		case m.notYet(m.Accepted.Root):
+			s = Module{State: fleet.ModuleDeferred, WaitsFor: notBefore(m.Accepted.Root)}
 		case m.bad == orderOf(m.Accepted):
-			s = Module{State: fleet.ModuleFailed, Error: m.Trouble}
+			s = Module{State: fleet.ModuleFailed, Error: m.Error}
 		}
 		c.held[as.Module] = s
 	}
@@ -71,7 +72,7 @@ func (m *Machine) standing() (c composition, ok bool) {
 // applied returns the applied bundle of a module. near is the index of the module in the accepted
 // assignment, or 0.
 func (m *Machine) applied(near int, module string) (fleet.Assigned, bool) {
-	return find(m.Good, near, module)
+	return find(m.Applied, near, module)
 }
 
 // find returns a module of an assignment; a nil assignment has none. It runs for each module in
@@ -95,17 +96,17 @@ func find(a *fleet.Assignment, near int, module string) (fleet.Assigned, bool) {
 // zero value if it can.
 func (m *Machine) holds(as fleet.Assigned) Module {
 	if why := m.frozen(); why != "" {
-		return Module{State: fleet.ModuleFrozen, Waits: "frozen: " + why}
+		return Module{State: fleet.ModuleFrozen, WaitsFor: "frozen: " + why}
 	}
 	if m.notYet(as) {
-		return Module{State: fleet.ModuleDeferred, Waits: notBefore(as)}
+		return Module{State: fleet.ModuleDeferred, WaitsFor: notBefore(as)}
 	}
 	for _, n := range as.Needs {
 		if why := m.lacks(n, map[string]bool{as.Module: true}); why != "" {
-			return Module{State: fleet.ModuleBlocked, Waits: why}
+			return Module{State: fleet.ModuleBlocked, WaitsFor: why}
 		}
 	}
-	if s := m.Modules[as.Module]; s.Failed == as.Bundle.Digest {
+	if s := m.Modules[as.Module]; s.FailedBundle == as.Bundle.Digest {
 		return Module{State: fleet.ModuleFailed, Error: s.Error}
 	}
 	return Module{}
@@ -161,7 +162,7 @@ func (m *Machine) lacks(n fleet.Need, seen map[string]bool) string {
 // if a different bundle is assigned.
 func (m *Machine) available(module string) bool {
 	s := m.Modules[module]
-	return s.Drift == 0 && !s.Bad && s.Held == ""
+	return s.Drift == 0 && !s.Inconsistent && s.DeferredValues == ""
 }
 
 func orPending(s Module) string {
@@ -169,8 +170,8 @@ func orPending(s Module) string {
 	if text == "" {
 		text = string(fleet.ModulePending)
 	}
-	if s.Waits != "" {
-		text += ": " + s.Waits
+	if s.WaitsFor != "" {
+		text += ": " + s.WaitsFor
 	}
 	return text
 }
@@ -192,7 +193,7 @@ func (m *Machine) waitsForTime() bool {
 	if m.Accepted == nil {
 		return false
 	}
-	if m.notYet(m.Accepted.Top) {
+	if m.notYet(m.Accepted.Root) {
 		return true
 	}
 	for i, as := range m.Accepted.Modules {

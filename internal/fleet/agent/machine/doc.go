@@ -13,9 +13,9 @@
 //
 // # Compositions
 //
-// Accepted is the newest accepted assignment. Good is the composition that is applied on the host:
+// Accepted is the newest accepted assignment. Applied is the composition that is applied on the host:
 // a root bundle and, for each module, the last applied bundle. The next composition has each module
-// at its assigned bundle if nothing blocks the module; otherwise at the bundle in Good; otherwise
+// at its assigned bundle if nothing blocks the module; otherwise at the bundle in Applied; otherwise
 // not at all.
 //
 // A module is blocked

@@ -35,7 +35,7 @@ func (m *Machine) exports(now []exported.Own) {
 
 // mustPublish reports whether the connected hub does not have the current exported values.
 func (m *Machine) mustPublish() bool {
-	news := len(m.Exports) > 0 || m.Told
+	news := len(m.Exports) > 0 || m.ExportsReported
 	return m.up && !m.sharing && news && (m.known == nil || !exported.SameOwn(m.known, m.Exports))
 }
 
@@ -43,8 +43,8 @@ func (m *Machine) publish() {
 	if !m.mustPublish() || !m.isDue(exportTimer) {
 		return
 	}
-	if !m.Told {
-		m.Told, m.changed = true, true
+	if !m.ExportsReported {
+		m.ExportsReported, m.changed = true, true
 	}
 	m.sharing, m.shared = true, m.now.Mono
 	m.do(Publish{fleet.Exports{Values: slices.Clone(m.Exports)}})
@@ -61,8 +61,8 @@ func (m *Machine) published(e Published) {
 	if m.up {
 		m.known = append([]exported.Own{}, e.Exports.Values...)
 	}
-	if len(e.Exports.Values) == 0 && m.Told && len(m.Exports) == 0 {
-		m.Told, m.changed = false, true
+	if len(e.Exports.Values) == 0 && m.ExportsReported && len(m.Exports) == 0 {
+		m.ExportsReported, m.changed = false, true
 	}
 }
 
@@ -76,24 +76,24 @@ func (m *Machine) carry(next fleet.Assignment) {
 	if m.Accepted == nil || next.Epoch <= m.Accepted.Epoch || len(m.Accepted.Exported) == 0 || next.Withdrawn != "" {
 		return
 	}
-	m.Carried, m.due[carryTimer], m.changed = m.given(), m.now.Mono+carryFor, true
+	m.PreviousValues, m.due[carryTimer], m.changed = m.given(), m.now.Mono+carryFor, true
 }
 
 // carried drops the carried values after carryFor, or when the new epoch has all of them.
 func (m *Machine) carried() {
-	if m.Carried != nil && (m.isDue(carryTimer) || m.Accepted == nil || exported.Same(m.given(), m.Accepted.Exported)) {
-		m.Carried, m.due[carryTimer], m.changed = nil, never, true
+	if m.PreviousValues != nil && (m.isDue(carryTimer) || m.Accepted == nil || exported.Same(m.given(), m.Accepted.Exported)) {
+		m.PreviousValues, m.due[carryTimer], m.changed = nil, never, true
 	}
 }
 
 // given returns the values of other targets that are used now.
 func (m *Machine) given() []exported.Table {
-	if m.Carried == nil {
+	if m.PreviousValues == nil {
 		return m.Accepted.Exported
 	}
 	out := slices.Clone(m.Accepted.Exported)
 	for i, t := range out {
-		for _, old := range m.Carried {
+		for _, old := range m.PreviousValues {
 			if old.Module != t.Module || old.Output != t.Output || string(old.Type) != string(t.Type) {
 				continue
 			}

@@ -11,20 +11,20 @@ import (
 func (m *Machine) failed(r *Run, o Outcome) {
 	m.changed = true
 	key := keyOf(&r.Want)
-	if m.Try.Key != key { // the composition succeeded before and fails now
-		m.Try = Try{Key: key, N: 1}
+	if m.Attempts.Key != key { // the composition succeeded before and fails now
+		m.Attempts = Attempts{Key: key, Count: 1}
 	}
-	m.Try.Open = false
+	m.Attempts.Open = false
 	if o.Result == CheckFailed || o.Result == Failed && o.Run > 0 && len(culprits(o)) > 0 {
 		m.advance(r, o)
 	}
-	final := m.Try.N >= m.cfg.Tries || o.Result == Broken
+	final := m.Attempts.Count >= m.cfg.Tries || o.Result == Broken
 	trouble := o.Parts[""].Error
 	if trouble == "" && len(culprits(o)) == 0 {
 		trouble = o.Error
 	}
 	m.setTrouble(trouble)
-	m.backOff(coolTimer, m.Try.N, firstRetry, longest)
+	m.backOff(coolTimer, m.Attempts.Count, firstRetry, longest)
 	givenUp := m.judge(r, o, final)
 	m.retry(r, o, final, givenUp)
 	m.tell(r, o)
@@ -32,8 +32,8 @@ func (m *Machine) failed(r *Run, o Outcome) {
 
 // setTrouble records an error that concerns no single module.
 func (m *Machine) setTrouble(text string) {
-	if text != m.Trouble {
-		m.Trouble, m.changed = text, true
+	if text != m.Error {
+		m.Error, m.changed = text, true
 	}
 }
 
@@ -49,13 +49,13 @@ func culprits(o Outcome) []string {
 	return out
 }
 
-// advance updates Good with the modules that a failed run applied completely. It must be called
+// advance updates Applied with the modules that a failed run applied completely. It must be called
 // only if the outcome names the failed modules; otherwise the applied modules are unknown.
 func (m *Machine) advance(r *Run, o Outcome) {
 	good := r.Want
 	good.Modules = nil
-	if m.Good != nil && o.Result == Failed {
-		good = *m.Good
+	if m.Applied != nil && o.Result == Failed {
+		good = *m.Applied
 		good.Modules = nil
 	}
 	absent := slices.Clone(r.Absent)
@@ -68,9 +68,9 @@ func (m *Machine) advance(r *Run, o Outcome) {
 			absent = append(absent, as.Module)
 		}
 	}
-	if m.Good != nil || o.Result == CheckFailed || len(good.Modules) > 0 {
+	if m.Applied != nil || o.Result == CheckFailed || len(good.Modules) > 0 {
 		slices.Sort(absent)
-		m.Good, m.Absent = &good, absent
+		m.Applied, m.Absent = &good, absent
 	}
 }
 
@@ -82,20 +82,20 @@ func (m *Machine) judge(r *Run, o Outcome, final bool) (givenUp bool) {
 		have, had := m.applied(i, as.Module)
 		isNew := !had || have.Bundle != as.Bundle
 		s.Drift = p.Drift
-		s.Bad = p.Error != "" && (o.Result == Failed || !isNew)
+		s.Inconsistent = p.Error != "" && (o.Result == Failed || !isNew)
 		full, _ := m.assigned(i, as.Module)
 		switch {
 		case full.Bundle != as.Bundle: // it is held at an older bundle, or a newer one was assigned
 			if s.State == fleet.ModuleApplying {
-				s.State, s.Error, s.Waits = fleet.ModulePending, "", notSoFar(o)
+				s.State, s.Error, s.WaitsFor = fleet.ModulePending, "", notSoFar(o)
 			}
 		case p.Error != "":
 			s = failing(s, p.Error, final)
 			if final && isNew && (o.Undo || o.Result == Broken) {
-				s.Failed, givenUp = as.Bundle.Digest, true
+				s.FailedBundle, givenUp = as.Bundle.Digest, true
 			}
 		case isNew:
-			s.State, s.Error, s.Waits = fleet.ModulePending, "", notSoFar(o)
+			s.State, s.Error, s.WaitsFor = fleet.ModulePending, "", notSoFar(o)
 		default:
 			s = standsAs(s)
 		}
@@ -105,9 +105,9 @@ func (m *Machine) judge(r *Run, o Outcome, final bool) (givenUp bool) {
 }
 
 func failing(s Module, err string, final bool) Module {
-	s.State, s.Waits, s.Error = fleet.ModulePending, "the agent tries again", err
+	s.State, s.WaitsFor, s.Error = fleet.ModulePending, "the agent tries again", err
 	if final {
-		s.State, s.Waits = fleet.ModuleFailed, ""
+		s.State, s.WaitsFor = fleet.ModuleFailed, ""
 	}
 	return s
 }
@@ -126,13 +126,13 @@ func (m *Machine) retry(r *Run, o Outcome, final, givenUp bool) {
 	switch {
 	case m.superseded(r) || givenUp: // the next composition is different
 		m.due[retryTimer] = m.now.Mono
-	case o.Result == Broken && !sameComposition(&r.Want, m.Good):
-		m.bad, m.Try = orderOf(m.Accepted), Try{}
+	case o.Result == Broken && !sameComposition(&r.Want, m.Applied):
+		m.bad, m.Attempts = orderOf(m.Accepted), Attempts{}
 		m.set(badTimer, m.cfg.Sweep)
 	case final:
 		m.set(retryTimer, m.cfg.Sweep)
 	default:
-		m.backOff(retryTimer, m.Try.N, firstRetry, m.cfg.Sweep)
+		m.backOff(retryTimer, m.Attempts.Count, firstRetry, m.cfg.Sweep)
 	}
 }
 
@@ -167,9 +167,9 @@ func (m *Machine) recordHeldModules(c composition) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.held)) {
 		s, was := c.held[name], m.Modules[name]
-		s.Failed, s.Drift, s.Bad, s.Held = was.Failed, was.Drift, was.Bad, was.Held
+		s.FailedBundle, s.Drift, s.Inconsistent, s.DeferredValues = was.FailedBundle, was.Drift, was.Inconsistent, was.DeferredValues
 		if s.State == fleet.ModuleBlocked && was.State != s.State {
-			m.report(fleet.Event{Kind: fleet.Waiting, Module: name, Text: s.Waits})
+			m.report(fleet.Event{Kind: fleet.Waiting, Module: name, Text: s.WaitsFor})
 		}
 		m.put(name, s)
 	}
@@ -178,7 +178,7 @@ func (m *Machine) recordHeldModules(c composition) {
 		switch have, _ := m.applied(i, as.Module); {
 		case !known:
 			m.put(as.Module, Module{State: fleet.ModulePending})
-		case s.State == fleet.ModuleFailed && !s.Bad && have.Bundle == as.Bundle: // a different version failed
+		case s.State == fleet.ModuleFailed && !s.Inconsistent && have.Bundle == as.Bundle: // a different version failed
 			m.put(as.Module, standsAs(s))
 		}
 	}

@@ -13,7 +13,7 @@ func generation(a *fleet.Assignment) string { return "generation " + a.Number().
 // acceptedText is the text of the event that an assignment was accepted. If its content is applied
 // already, no run follows, so the event reports this.
 func (m *Machine) acceptedText(a *fleet.Assignment) string {
-	if m.Good != nil && sameComposition(a, m.Good) {
+	if m.Applied != nil && sameComposition(a, m.Applied) {
 		return generation(a) + ", which changes nothing here"
 	}
 	return generation(a)

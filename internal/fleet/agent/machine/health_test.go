@@ -81,8 +81,8 @@ func (p *patient) finish() {
 // laws checks the invariants that views of the fleet depend on.
 func (p *patient) laws() {
 	s := p.m.Status()
-	if s.Proved != nil && *s.Proved != p.proved {
-		p.fault("assignment %s counts as proved, and the last one whose checks held is %s", s.Proved, p.proved)
+	if s.LastVerified != nil && *s.LastVerified != p.proved {
+		p.fault("assignment %s counts as proved, and the last one whose checks held is %s", s.LastVerified, p.proved)
 	}
 	all := true
 	for _, m := range s.Modules {
@@ -189,7 +189,7 @@ func TestANoticedRunClearsNoFailure(t *testing.T) {
 	want(t, "states", w.states(), "web pending (the agent tries again) error: no answer")
 	w.elapse(time.Minute)
 	want(t, "it is tried again", inRun(w), "retry web")
-	if w.m.Status().Proved != nil {
+	if w.m.Status().LastVerified != nil {
 		t.Error("an assignment whose check failed counts as proved")
 	}
 	w.start()

@@ -34,18 +34,18 @@ func (m *Machine) planJob(d fleet.Job) error {
 	}
 	switch d.What {
 	case fleet.JobApply:
-		m.Apply = by
+		m.ApplyOrderedBy = by
 		m.bad, m.BadBinary = order{}, ""
 		for name, s := range m.Modules {
-			if s.Failed != "" {
-				s.Failed = ""
+			if s.FailedBundle != "" {
+				s.FailedBundle = ""
 				m.put(name, s)
 			}
 		}
 	case fleet.JobVerify:
-		m.Verify = by
+		m.VerifyOrderedBy = by
 	case fleet.JobReport:
-		m.report(fleet.Event{Kind: fleet.Told, Text: "requested by " + by})
+		m.report(fleet.Event{Kind: fleet.ReportRequested, Text: "requested by " + by})
 	case fleet.JobForgetCertificate:
 		m.due[renewTimer], m.cert.From, m.cert.Until = m.now.Mono, 0, 1
 	case fleet.JobRun:
@@ -57,8 +57,8 @@ func (m *Machine) planJob(d fleet.Job) error {
 			"cannot execute a job of the type %.40q: this agent supports %s, %s, %s, "+
 				"%s and %s", d.What, fleet.JobApply, fleet.JobVerify, fleet.JobReport, fleet.JobRun, fleet.JobForgetCertificate)
 	}
-	if (d.What == fleet.JobApply || d.What == fleet.JobVerify) && m.Accepted == nil && m.Good == nil {
-		m.Apply, m.Verify = "", ""
+	if (d.What == fleet.JobApply || d.What == fleet.JobVerify) && m.Accepted == nil && m.Applied == nil {
+		m.ApplyOrderedBy, m.VerifyOrderedBy = "", ""
 		return fmt.Errorf("cannot %s: this target has no assignment yet", d.What)
 	}
 	return nil

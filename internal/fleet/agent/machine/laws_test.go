@@ -18,7 +18,7 @@ func (w *world) checkKept(e machine.Event) {
 	if w.healing || w.disk == "" {
 		return
 	}
-	if is := onDisk(w.m.Kept); is != w.disk {
+	if is := onDisk(w.m.StoredState); is != w.disk {
 		w.fault("after %T this is not on the disk: %s\nbut this: %s", e, is, w.disk)
 	}
 }
@@ -45,7 +45,7 @@ func failedRun(e machine.Event) bool {
 	return ok && r.Outcome.Result != machine.Done && r.Outcome.Result != machine.Looked
 }
 
-func onDisk(k machine.Kept) string {
+func onDisk(k machine.StoredState) string {
 	k.Seq = 0
 	b, err := json.Marshal(k)
 	if err != nil {
@@ -73,7 +73,8 @@ func (w *world) states() string {
 // before. A module that waits for a time of day is checked once a minute, so it can be late.
 func (w *world) sleeps() {
 	d := w.wake - time.Millisecond // the shortest wake-up time
-	if a := w.kept.Accepted; a != nil && slices.ContainsFunc(append(slices.Clone(a.Modules), a.Top), func(as fleet.Assigned) bool { return as.NotBefore > 0 }) {
+	if a := w.kept.Accepted; a != nil && slices.ContainsFunc(append(slices.Clone(a.Modules), a.Root),
+		func(as fleet.Assigned) bool { return as.NotBefore > 0 }) {
 		return
 	}
 	if d <= 0 {
@@ -257,7 +258,7 @@ func TestWhatTheMachineRemembers(t *testing.T) {
 		"one that is ahead":    {7, 9, 4, 10, 5},
 		"one that is all told": {7, 7, 7, 8, 8},
 	} {
-		m := machine.New(machine.Config{Target: target}, machine.Kept{Seq: c.kept}, c.newest, c.acked)
+		m := machine.New(machine.Config{Target: target}, machine.StoredState{Seq: c.kept}, c.newest, c.acked)
 		seqs, _ := reports(m, machine.Started{})
 		_, sent := reports(m, machine.Link{Up: true})
 		if fmt.Sprint(seqs, sent) != fmt.Sprint([]uint64{c.first}, []uint64{c.sent}) {
@@ -266,7 +267,7 @@ func TestWhatTheMachineRemembers(t *testing.T) {
 	}
 	// The applied composition is maintained even if nothing is assigned.
 	a := assignment(1, "modules/a=1")
-	m := machine.New(machine.Config{Target: target}, machine.Kept{Good: &a}, 0, 0)
+	m := machine.New(machine.Config{Target: target}, machine.StoredState{Applied: &a}, 0, 0)
 	found := false
 	for _, job := range m.Step(machine.Started{}, machine.Now{Wall: 1}) {
 		r, ok := job.(machine.Run)

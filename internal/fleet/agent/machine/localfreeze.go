@@ -17,9 +17,9 @@ func (m *Machine) frozenBy(why string, again time.Duration) {
 	switch {
 	case why == was:
 	case why == "":
-		m.report(fleet.Event{Kind: fleet.Told, Text: "no longer frozen"})
+		m.report(fleet.Event{Kind: fleet.ReportRequested, Text: "no longer frozen"})
 	default:
-		m.report(fleet.Event{Kind: fleet.Told, Text: "frozen " + why})
+		m.report(fleet.Event{Kind: fleet.ReportRequested, Text: "frozen " + why})
 	}
 }
 

@@ -17,7 +17,7 @@ func TestFreezeIsTold(t *testing.T) {
 	w.did = nil
 	w.step(machine.Touched{})
 	w.endRun(machine.Outcome{Result: machine.Frozen, Error: "by ada: lunch"})
-	want(t, "told", w.of(fleet.Told), "frozen by ada: lunch")
+	want(t, "told", w.of(fleet.ReportRequested), "frozen by ada: lunch")
 	w.did = nil
 	w.elapse(time.Second)
 	w.step(machine.Touched{})
@@ -32,5 +32,5 @@ func TestFreezeIsTold(t *testing.T) {
 	}
 	w.step(machine.LocalFreeze{Why: "by ada: lunch"})
 	w.step(machine.LocalFreeze{})
-	want(t, "told", w.of(fleet.Told), "no longer frozen")
+	want(t, "told", w.of(fleet.ReportRequested), "no longer frozen")
 }

@@ -11,7 +11,7 @@ import (
 
 // Machine is the state machine of an agent. It must be used by one goroutine.
 type Machine struct {
-	Kept
+	StoredState
 	cfg Config
 
 	now     Now // time of the current step
@@ -67,11 +67,11 @@ func orderOf(a *fleet.Assignment) order {
 // New makes a state machine from the stored state. newest is the number of the newest report in the
 // outbox, acked the number of the newest report that was dropped from it. Both are 0 for an empty
 // outbox.
-func New(cfg Config, kept Kept, newest, acked uint64) *Machine {
+func New(cfg Config, kept StoredState, newest, acked uint64) *Machine {
 	if kept.ofAnother(cfg.Target) {
-		kept, acked = Kept{Seq: max(kept.Seq, newest)}, max(kept.Seq, newest)
+		kept, acked = StoredState{Seq: max(kept.Seq, newest)}, max(kept.Seq, newest)
 	}
-	m := &Machine{Kept: kept, cfg: cfg.withDefaults()}
+	m := &Machine{StoredState: kept, cfg: cfg.withDefaults()}
 	m.Format = Format
 	if m.Modules == nil {
 		m.Modules = map[string]Module{}
@@ -93,7 +93,7 @@ func New(cfg Config, kept Kept, newest, acked uint64) *Machine {
 
 // ofAnother reports whether the state was stored when the host was a different target. Its
 // assignment numbers and reports are meaningless for the new target.
-func (k Kept) ofAnother(id fleet.TargetID) bool {
+func (k StoredState) ofAnother(id fleet.TargetID) bool {
 	return k.Accepted != nil && id != "" && k.Accepted.Target != "" && k.Accepted.Target != id
 }
 
@@ -111,7 +111,7 @@ func (m *Machine) Step(e Event, now Now) []Action {
 	m.renew()
 	var first []Action
 	if m.changed {
-		first = append(first, Persist{&m.Kept})
+		first = append(first, Persist{&m.StoredState})
 	}
 	return append(append(first, m.actions...), Wake{m.wake()})
 }
@@ -167,20 +167,20 @@ func (m *Machine) take(e Event) {
 }
 
 func (m *Machine) begin() {
-	if m.Try.Open {
-		m.Try.Open = false
+	if m.Attempts.Open {
+		m.Attempts.Open = false
 		m.changed = true
 	}
 	m.interrupt()
 	m.unapply("the agent started again")
 	m.set(sweepTimer, m.cfg.Sweep)
 	m.set(fullTimer, m.cfg.Full)
-	if m.Carried != nil {
+	if m.PreviousValues != nil {
 		m.due[carryTimer] = m.now.Mono + carryFor
 	}
 	m.due[fetchTimer], m.due[retryTimer] = m.now.Mono, m.now.Mono
-	if m.Try.N > 1 { // repeated failures: the run could be the cause of the crashes
-		m.backOff(retryTimer, m.Try.N, firstRetry, m.cfg.Sweep)
+	if m.Attempts.Count > 1 { // repeated failures: the run could be the cause of the crashes
+		m.backOff(retryTimer, m.Attempts.Count, firstRetry, m.cfg.Sweep)
 	}
 	m.report(fleet.Event{Kind: fleet.Started, Text: m.cfg.Version})
 	m.beginBinary()

@@ -150,7 +150,7 @@ func TestTheWholeFails(t *testing.T) {
 	w.offer(assignment(1, "modules/a=1"))
 	w.endRun(machine.Outcome{Result: machine.Failed, Error: "cannot open the state", Parts: map[string]machine.Part{"": {Error: "cannot open the state"}}})
 	want(t, "states", w.states(), "a pending (the run ended before this module)")
-	if s := w.m.Status(); s.Error == "" || s.Modules[0].Commit != "" || w.durable().Good != nil {
+	if s := w.m.Status(); s.Error == "" || s.Modules[0].Commit != "" || w.durable().Applied != nil {
 		t.Errorf("%+v", s)
 	}
 }
@@ -284,7 +284,7 @@ func TestRenewalWhileTheHubsAreAway(t *testing.T) {
 func TestRenewalsPart(t *testing.T) {
 	late := 0
 	for i := range 64 {
-		m := machine.New(machine.Config{Target: fleet.TargetID(fmt.Sprint("t", i))}, machine.Kept{}, 0, 0)
+		m := machine.New(machine.Config{Target: fleet.TargetID(fmt.Sprint("t", i))}, machine.StoredState{}, 0, 0)
 		m.Step(machine.Certificate{From: 1, Until: 1 + 24*3600}, machine.Now{})
 		for _, a := range m.Step(machine.Tick{}, machine.Now{Wall: int64(17 * time.Hour), Mono: 17 * time.Hour}) {
 			if _, renews := a.(machine.Renew); renews {

@@ -22,7 +22,7 @@ func TestModulesThatNeedEachOther(t *testing.T) {
 // minute, and only then.
 func TestTimesAreWatched(t *testing.T) {
 	for what, at := range map[string]func(a *fleet.Assignment) *fleet.Assigned{
-		"the top":  func(a *fleet.Assignment) *fleet.Assigned { return &a.Top },
+		"the top":  func(a *fleet.Assignment) *fleet.Assigned { return &a.Root },
 		"a module": func(a *fleet.Assignment) *fleet.Assigned { return &a.Modules[0] },
 	} {
 		w := newWorld()

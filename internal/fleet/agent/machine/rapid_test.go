@@ -37,7 +37,7 @@ func (h history) publish() {
 	}
 	a := assignment(uint64(len(h.all)+1), modules...)
 	a.Epoch = uint64(1 + len(h.all)/7)
-	a.Top.Bundle = bundle("", fmt.Sprint(h.n("top", 1, 2)))
+	a.Root.Bundle = bundle("", fmt.Sprint(h.n("top", 1, 2)))
 	if h.n("later", 0, 5) == 0 && len(a.Modules) > 0 {
 		a.Modules[0].NotBefore = h.now.Wall/int64(time.Second) + int64(h.n("in", -10, 1000))
 	}

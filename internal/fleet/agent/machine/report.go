@@ -65,7 +65,8 @@ func (m *Machine) numberedAt(seq uint64) {
 		return
 	}
 	m.seq, m.acked = seq, seq
-	m.report(fleet.Event{Kind: fleet.Told, Text: "hubs have newer reports of this target, from a later state of this host or from another host"})
+	m.report(fleet.Event{Kind: fleet.ReportRequested,
+		Text: "hubs have newer reports of this target, from a later state of this host or from another host"})
 }
 
 func (m *Machine) number(e fleet.Event) fleet.Report {
@@ -83,7 +84,7 @@ func (m *Machine) Status() fleet.Status {
 	o := orderOf(m.Accepted)
 	s := fleet.Status{
 		Epoch: o.epoch, Generation: o.generation, Version: m.cfg.Version, Frozen: m.frozen(),
-		Run: m.Run, Changed: m.Changed, Proved: m.Proved, Error: clip(m.Trouble), Facts: m.Facts,
+		Run: m.Run, Changed: m.Changed, LastVerified: m.LastVerified, Error: clip(m.Error), Facts: m.Facts,
 	}
 	if m.Accepted == nil {
 		return s
@@ -97,7 +98,7 @@ func (m *Machine) Status() fleet.Status {
 		s.Drift += k.Drift
 		s.Modules = append(s.Modules, fleet.ModuleStatus{
 			Module: as.Module, Commit: have.Revision.Commit, Bundle: have.Bundle.Digest,
-			State: m.stateOf(as.Bundle, have.Bundle, k), Since: k.Since, Waits: cut(k.Waits, most), Error: cut(k.Error, most),
+			State: m.stateOf(as.Bundle, have.Bundle, k), Since: k.Since, Waits: cut(k.WaitsFor, most), Error: cut(k.Error, most),
 		})
 	}
 	return s
@@ -113,7 +114,8 @@ func (m *Machine) stateOf(want, have fleet.Bundle, k Module) fleet.Readiness {
 
 // ready reports whether all assigned modules are ready.
 func (m *Machine) ready() bool {
-	if m.Accepted == nil || m.Good == nil || m.Accepted.Withdrawn != "" || m.Good.Top.Bundle != m.Accepted.Top.Bundle || m.Trouble != "" || m.Try.N > 0 {
+	if m.Accepted == nil || m.Applied == nil || m.Accepted.Withdrawn != "" ||
+		m.Applied.Root.Bundle != m.Accepted.Root.Bundle || m.Error != "" || m.Attempts.Count > 0 {
 		return false
 	}
 	for i := range m.Accepted.Modules {

@@ -49,7 +49,7 @@ func TestRequests(t *testing.T) {
 		if w.run != nil && (w.run.By != "ada" || w.run.Full != (c.do.What == fleet.JobVerify)) {
 			t.Errorf("%s: %+v", what, w.run)
 		}
-		if k := w.durable(); c.says != "" && k.Apply+k.Verify+strings.Join(k.FinishedJobs, "") != "" {
+		if k := w.durable(); c.says != "" && k.ApplyOrderedBy+k.VerifyOrderedBy+strings.Join(k.FinishedJobs, "") != "" {
 			t.Errorf("%s: a refused request is kept: %+v", what, k)
 		}
 	}
@@ -91,12 +91,12 @@ func TestReportsAreDroppedOnce(t *testing.T) {
 func TestEndOfAnUnclearTry(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
-	if !w.durable().Try.Open {
+	if !w.durable().Attempts.Open {
 		t.Fatal("a try is under way and not on the disk")
 	}
 	w.start()
-	if k := w.durable(); k.Try.Open || k.Try.N != 1 || k.Modules["modules/a"].State != fleet.ModulePending {
-		t.Errorf("%+v, %+v", k.Try, k.Modules)
+	if k := w.durable(); k.Attempts.Open || k.Attempts.Count != 1 || k.Modules["modules/a"].State != fleet.ModulePending {
+		t.Errorf("%+v, %+v", k.Attempts, k.Modules)
 	}
 }
 

@@ -38,7 +38,7 @@ func (w *world) retained() []string {
 func TestWhatIsRetained(t *testing.T) {
 	proven := func(generation uint64, version string) fleet.Assignment {
 		a := assignment(generation, "modules/a="+version, "modules/b="+version)
-		a.Top.Bundle = bundle("", version)
+		a.Root.Bundle = bundle("", version)
 		proof := bundle("proof", version)
 		a.Modules[0].Proof = &proof
 		return a
@@ -189,7 +189,7 @@ func TestNothingIsAdoptedWhileFrozen(t *testing.T) {
 		w.offer(assignment(1, "modules/a=1"))
 		w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
 		next := assignment(2, "modules/a=1")
-		next.Top.Revision.Commit = strings.Repeat("b", 40)
+		next.Root.Revision.Commit = strings.Repeat("b", 40)
 		next.Modules[0].Revision.Commit = strings.Repeat("b", 40)
 		if byHub {
 			next.Frozen = "a feast"
@@ -197,13 +197,13 @@ func TestNothingIsAdoptedWhileFrozen(t *testing.T) {
 			w.step(machine.LocalFreeze{Why: "by ada"})
 		}
 		w.offer(next)
-		if good := w.durable().Good; good.Generation != 1 || good.Top.Revision.Commit != strings.Repeat("a", 40) {
-			t.Errorf("by a hub %t: a frozen target has %d.%d of %s", byHub, good.Epoch, good.Generation, good.Top.Revision.Commit)
+		if good := w.durable().Applied; good.Generation != 1 || good.Root.Revision.Commit != strings.Repeat("a", 40) {
+			t.Errorf("by a hub %t: a frozen target has %d.%d of %s", byHub, good.Epoch, good.Generation, good.Root.Revision.Commit)
 		}
 		w.step(machine.LocalFreeze{})
 		next.Generation, next.Frozen = 3, ""
 		w.offer(next)
-		if good := w.durable().Good; good.Generation == 1 || good.Top.Revision.Commit != strings.Repeat("b", 40) {
+		if good := w.durable().Applied; good.Generation == 1 || good.Root.Revision.Commit != strings.Repeat("b", 40) {
 			t.Errorf("by a hub %t: after that it has %d.%d", byHub, good.Epoch, good.Generation)
 		}
 		if w.run != nil || len(w.wrong) > 0 {
@@ -240,7 +240,7 @@ func TestWhatAFailedRunHasApplied(t *testing.T) {
 		w.offer(assignment(2, "modules/a=2", "modules/b=2"))
 		w.endRun(machine.Outcome{Result: c.result, Run: c.run, Error: "x", Parts: map[string]machine.Part{"modules/a": c.a, "modules/b": c.b}})
 		got := ""
-		for _, as := range w.durable().Good.Modules {
+		for _, as := range w.durable().Applied.Modules {
 			for _, v := range []string{"1", "2"} {
 				if as.Bundle == bundle(as.Module, v) {
 					got += v

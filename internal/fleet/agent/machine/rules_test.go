@@ -40,7 +40,7 @@ func TestWhichModulesAreBad(t *testing.T) {
 		w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
 		w.offer(assignment(2, "modules/a=2", "modules/b=1"))
 		w.endRun(machine.Outcome{Result: result, Run: 2, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
-		if m := w.durable().Modules; m["modules/a"].Bad != bad || m["modules/b"].Bad {
+		if m := w.durable().Modules; m["modules/a"].Inconsistent != bad || m["modules/b"].Inconsistent {
 			t.Errorf("%s: %+v", result, m)
 		}
 	}
@@ -49,7 +49,7 @@ func TestWhichModulesAreBad(t *testing.T) {
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
 	w.step(machine.Touched{})
 	w.endRun(machine.Outcome{Result: machine.RolledBack, Run: 2, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
-	if !w.durable().Modules["modules/a"].Bad {
+	if !w.durable().Modules["modules/a"].Inconsistent {
 		t.Error("a module that stands and failed is not bad")
 	}
 }
@@ -86,7 +86,7 @@ func TestALookIsNoTry(t *testing.T) {
 		w.elapse(5 * time.Minute)
 	}
 	w.endRun(machine.Outcome{Result: machine.Failed, Run: 1, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
-	tries := w.durable().Try.N
+	tries := w.durable().Attempts.Count
 	w.step(machine.LocalFreeze{Why: "ada"})
 	w.step(machine.JobReceived{Job: fleet.Job{ID: "1", What: fleet.JobApply, By: "ada"}})
 	w.elapse(time.Hour)
@@ -94,8 +94,8 @@ func TestALookIsNoTry(t *testing.T) {
 		t.Fatalf("a frozen machine is not looked at: %s", inRun(w))
 	}
 	w.endRun(machine.Outcome{Result: machine.Looked})
-	if k := w.durable(); k.Try.N != tries || tries != 3 || k.Apply != "ada" {
-		t.Errorf("%d tries before, then %+v, asked by %q", tries, k.Try, k.Apply)
+	if k := w.durable(); k.Attempts.Count != tries || tries != 3 || k.ApplyOrderedBy != "ada" {
+		t.Errorf("%d tries before, then %+v, asked by %q", tries, k.Attempts, k.ApplyOrderedBy)
 	}
 }
 

@@ -36,30 +36,32 @@ func (m *Machine) next() {
 	m.recordHeldModules(c)
 }
 
-// adopt replaces Good with an assignment of the same content, for example a new number or revision.
+// adopt replaces Applied with an assignment of the same content, for example a new number or revision.
 // No run is needed.
 func (m *Machine) adopt(c composition) {
-	if m.Good != nil && m.frozen() == "" && sameComposition(&c.want, m.Good) && !m.Good.Same(c.want) {
-		m.Good, m.Absent, m.changed = &c.want, c.absent, true
+	if m.Applied != nil && m.frozen() == "" && sameComposition(&c.want, m.Applied) && !m.Applied.Same(c.want) {
+		m.Applied, m.Absent, m.changed = &c.want, c.absent, true
 	}
 }
 
 // tried reports whether the last runs of a composition failed.
-func (m *Machine) tried(c composition) bool { return m.Try.N > 0 && m.Try.Key == keyOf(&c.want) }
+func (m *Machine) tried(c composition) bool {
+	return m.Attempts.Count > 0 && m.Attempts.Key == keyOf(&c.want)
+}
 
 // cause returns the reason for a run now and the user who ordered it; "" if there is no reason.
 func (m *Machine) cause(c composition) (cause Cause, by string) {
 	frozen := m.frozen() != ""
-	fresh := !sameComposition(&c.want, m.Good)
+	fresh := !sameComposition(&c.want, m.Applied)
 	switch {
 	case frozen && (m.touched || m.isDue(sweepTimer) || m.isDue(fullTimer)):
 		return Sweep, ""
 	case frozen:
 		return "", ""
-	case m.Apply != "":
-		return Ordered, m.Apply
-	case m.Verify != "":
-		return Ordered, m.Verify
+	case m.ApplyOrderedBy != "":
+		return Ordered, m.ApplyOrderedBy
+	case m.VerifyOrderedBy != "":
+		return Ordered, m.VerifyOrderedBy
 	case m.tried(c): // it failed before
 		return m.causeAgain(fresh), ""
 	case fresh || m.failedSince(): // a different composition failed before
@@ -89,24 +91,25 @@ func (m *Machine) causeAgain(fresh bool) Cause {
 // failedSince reports whether a different composition failed after the applied composition was
 // verified. Even an undone run can have changed the host.
 func (m *Machine) failedSince() bool {
-	return !m.fetching && (m.Try != Try{} || m.Trouble != "" && m.takesPart())
+	return !m.fetching && (m.Attempts != Attempts{} || m.Error != "" && m.takesPart())
 }
 
 // mustCheck reports whether a run must execute the checks even without changes. A run because of
 // changed objects needs them only for a new composition, and at intervals for a failing
 // composition. In between it only repairs drift, which is not an attempt.
 func (m *Machine) mustCheck(c composition, cause Cause) bool {
-	return cause != Noticed || !sameComposition(&c.want, m.Good) || m.tried(c) && m.isDue(coolTimer)
+	return cause != Noticed || !sameComposition(&c.want, m.Applied) || m.tried(c) && m.isDue(coolTimer)
 }
 
 // run starts a run. The start is durable before the run begins, so that a run that crashes the host
 // is not repeated endlessly.
 func (m *Machine) run(c composition, cause Cause, by string) {
-	r := &Run{Want: c.want, Absent: c.absent, Cause: cause, By: by, Full: m.isDue(fullTimer) || m.Verify != "", Look: m.frozen() != "", Checks: m.mustCheck(c, cause), Up: m.up}
-	if cause == Ordered && m.Apply != "" {
-		m.Try = Try{}
+	r := &Run{Want: c.want, Absent: c.absent, Cause: cause, By: by, Full: m.isDue(fullTimer) || m.VerifyOrderedBy != "",
+		Look: m.frozen() != "", Checks: m.mustCheck(c, cause), Up: m.up}
+	if cause == Ordered && m.ApplyOrderedBy != "" {
+		m.Attempts = Attempts{}
 	}
-	if !r.Look && r.Checks && (!sameComposition(&c.want, m.Good) || m.tried(c)) {
+	if !r.Look && r.Checks && (!sameComposition(&c.want, m.Applied) || m.tried(c)) {
 		m.try(keyOf(&c.want))
 		m.applying(c)
 	}
@@ -120,18 +123,19 @@ func (m *Machine) run(c composition, cause Cause, by string) {
 }
 
 func (m *Machine) try(key string) {
-	if m.Try.Key != key {
-		m.Try = Try{Key: key}
+	if m.Attempts.Key != key {
+		m.Attempts = Attempts{Key: key}
 	}
-	m.Try.N++
-	m.Try.Open, m.changed = true, true
+	m.Attempts.Count++
+	m.Attempts.Open, m.changed = true, true
 }
 
 func (m *Machine) applying(c composition) {
 	for i, as := range c.want.Modules {
 		if have, _ := m.applied(i, as.Module); have.Bundle != as.Bundle {
 			s := m.Modules[as.Module]
-			m.put(as.Module, Module{State: fleet.ModuleApplying, Drift: s.Drift, Bad: s.Bad, Held: s.Held, Failed: s.Failed})
+			m.put(as.Module, Module{State: fleet.ModuleApplying, Drift: s.Drift, Inconsistent: s.Inconsistent,
+				DeferredValues: s.DeferredValues, FailedBundle: s.FailedBundle})
 		}
 	}
 }
@@ -140,7 +144,7 @@ func (m *Machine) applying(c composition) {
 func (m *Machine) unapply(why string) {
 	for _, name := range slices.Sorted(maps.Keys(m.Modules)) {
 		if s := m.Modules[name]; s.State == fleet.ModuleApplying {
-			s.State, s.Waits = fleet.ModulePending, why
+			s.State, s.WaitsFor = fleet.ModulePending, why
 			m.put(name, s)
 		}
 	}
@@ -185,10 +189,10 @@ func (m *Machine) ran(o Outcome) {
 
 // neverBegan restores the state from before the run, so that the run is due again.
 func (m *Machine) neverBegan(r *Run, why string) {
-	if m.Try.Open {
-		m.Try.Open, m.changed = false, true
-		if m.Try.N--; m.Try.N == 0 {
-			m.Try = Try{}
+	if m.Attempts.Open {
+		m.Attempts.Open, m.changed = false, true
+		if m.Attempts.Count--; m.Attempts.Count == 0 {
+			m.Attempts = Attempts{}
 		}
 	}
 	m.unapply(why)
@@ -198,9 +202,9 @@ func (m *Machine) neverBegan(r *Run, why string) {
 
 func (m *Machine) ended(r *Run, o Outcome) {
 	if r.Cause == Ordered {
-		m.Verify, m.changed = "", true
-		if r.By == m.Apply {
-			m.Apply = ""
+		m.VerifyOrderedBy, m.changed = "", true
+		if r.By == m.ApplyOrderedBy {
+			m.ApplyOrderedBy = ""
 		}
 	}
 	switch {
@@ -216,7 +220,7 @@ func (m *Machine) ended(r *Run, o Outcome) {
 // proves reports whether a run without checks is sufficient: nothing is new and nothing failed, so
 // the last verification is still valid.
 func (m *Machine) proves(r *Run) bool {
-	return sameComposition(&r.Want, m.Good) && m.Try == Try{} && m.Trouble == ""
+	return sameComposition(&r.Want, m.Applied) && m.Attempts == Attempts{} && m.Error == ""
 }
 
 // unchecked handles a successful run without checks. An earlier failure remains, because only the
@@ -229,20 +233,20 @@ func (m *Machine) unchecked(r *Run, o Outcome) {
 }
 
 // takesPart reports whether the accepted assignment is applied here. If its content is missing or
-// cannot be compiled, Trouble concerns this assignment and not the applied composition.
+// cannot be compiled, Error concerns this assignment and not the applied composition.
 func (m *Machine) takesPart() bool {
 	return m.Accepted == nil || m.Accepted.Withdrawn != "" || m.fetched == orderOf(m.Accepted) && m.bad != orderOf(m.Accepted)
 }
 
 func (m *Machine) succeeded(r *Run, o Outcome) {
-	fresh := !sameComposition(&r.Want, m.Good)
-	tried := m.Try != Try{}
-	if fresh || tried || m.Good == nil || m.Good.Newer(r.Want) != 0 {
+	fresh := !sameComposition(&r.Want, m.Applied)
+	tried := m.Attempts != Attempts{}
+	if fresh || tried || m.Applied == nil || m.Applied.Newer(r.Want) != 0 {
 		m.changed = true
 	}
-	m.Good, m.Absent, m.Try = &r.Want, r.Absent, Try{}
-	if n := r.Want.Number(); o.Checked && (m.Proved == nil || *m.Proved != n) {
-		m.Proved, m.changed = &n, true
+	m.Applied, m.Absent, m.Attempts = &r.Want, r.Absent, Attempts{}
+	if n := r.Want.Number(); o.Checked && (m.LastVerified == nil || *m.LastVerified != n) {
+		m.LastVerified, m.changed = &n, true
 	}
 	if m.takesPart() {
 		m.setTrouble("")
@@ -268,20 +272,20 @@ func (m *Machine) drift(r *Run, o Outcome, proved bool) {
 		was := m.Modules[as.Module]
 		now, d := was, o.Parts[as.Module].Drift
 		if o.Result == Done {
-			now.Held = o.Parts[as.Module].Waits
+			now.DeferredValues = o.Parts[as.Module].Waits
 		}
 		if now.Drift = d; d > 0 && was.Drift != d {
 			news = as.Module
 		}
 		count += d
 		if o.Result == Done && o.Checked {
-			now.Bad = false
+			now.Inconsistent = false
 		}
 		if full, _ := m.assigned(i, as.Module); full.Bundle == as.Bundle && (proved || was.State == fleet.ModuleDrifted || d > 0) {
 			now = standsAs(now)
 		}
 		if now.State == fleet.ModuleBlocked && was.State != now.State {
-			m.report(fleet.Event{Kind: fleet.Waiting, Module: as.Module, Text: now.Waits})
+			m.report(fleet.Event{Kind: fleet.Waiting, Module: as.Module, Text: now.WaitsFor})
 		}
 		m.put(as.Module, now)
 	}
@@ -292,17 +296,17 @@ func (m *Machine) drift(r *Run, o Outcome, proved bool) {
 
 // standsAs returns the state of a module whose assigned bundle is applied.
 func standsAs(s Module) Module {
-	out := Module{State: fleet.ModuleReady, Since: s.Since, Drift: s.Drift, Bad: s.Bad, Held: s.Held}
+	out := Module{State: fleet.ModuleReady, Since: s.Since, Drift: s.Drift, Inconsistent: s.Inconsistent, DeferredValues: s.DeferredValues}
 	switch {
-	case s.Bad:
-		out.State, out.Waits, out.Error = s.State, s.Waits, s.Error
+	case s.Inconsistent:
+		out.State, out.WaitsFor, out.Error = s.State, s.WaitsFor, s.Error
 		if s.State != fleet.ModulePending {
 			out.State = fleet.ModuleFailed
 		}
 	case s.Drift > 0:
 		out.State = fleet.ModuleDrifted
-	case s.Held != "":
-		out.State, out.Waits = fleet.ModuleBlocked, s.Held
+	case s.DeferredValues != "":
+		out.State, out.WaitsFor = fleet.ModuleBlocked, s.DeferredValues
 	}
 	return out
 }

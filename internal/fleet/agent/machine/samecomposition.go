@@ -17,7 +17,8 @@ func sameComposition(a, b *fleet.Assignment) bool {
 		return a == b
 	}
 	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet &&
-		maps.Equal(a.Labels, b.Labels) && sameContent(a.Top, b.Top) && slices.EqualFunc(a.Modules, b.Modules, sameContent) && exported.Same(a.Exported, b.Exported)
+		maps.Equal(a.Labels, b.Labels) && sameContent(a.Root, b.Root) &&
+		slices.EqualFunc(a.Modules, b.Modules, sameContent) && exported.Same(a.Exported, b.Exported)
 }
 
 func sameContent(a, b fleet.Assigned) bool { return a.Module == b.Module && a.Bundle == b.Bundle }
@@ -33,7 +34,7 @@ func keyOf(a *fleet.Assignment) string {
 	bare := func(as fleet.Assigned) fleet.Assigned {
 		return fleet.Assigned{Module: as.Module, Bundle: as.Bundle}
 	}
-	b.Top = bare(a.Top)
+	b.Root = bare(a.Root)
 	for _, as := range a.Modules {
 		b.Modules = append(b.Modules, bare(as))
 	}

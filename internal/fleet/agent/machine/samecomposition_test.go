@@ -21,7 +21,9 @@ func drawn(t *rapid.T) *fleet.Assignment {
 	if number("none") > 0 && number("truly") > 0 {
 		return nil
 	}
-	a := fleet.Assignment{Format: text("format"), Target: fleet.TargetID(text("target")), Name: text("name"), Fleet: text("fleet"), Frozen: text("frozen"), Withdrawn: text("withdrawn"), Epoch: uint64(number("epoch")), Issued: number("issued"), Top: part("")}
+	a := fleet.Assignment{Format: text("format"), Target: fleet.TargetID(text("target")), Name: text("name"),
+		Fleet: text("fleet"), Frozen: text("frozen"), Withdrawn: text("withdrawn"), Epoch: uint64(number("epoch")),
+		Issued: number("issued"), Root: part("")}
 	if number("labels") > 0 {
 		a.Labels = map[string]string{"a": text("label")}
 	}
@@ -40,7 +42,7 @@ func TestAlike(t *testing.T) {
 		a, b := drawn(t), drawn(t)
 		if a != nil && rapid.Bool().Draw(t, "near") {
 			c := *a
-			c.Top.Bundle.Size = rapid.Int64Range(0, 1).Draw(t, "top")
+			c.Root.Bundle.Size = rapid.Int64Range(0, 1).Draw(t, "top")
 			c.Epoch++
 			b = &c
 		}
@@ -55,7 +57,8 @@ func TestAlikeInEachField(t *testing.T) {
 	full := func() *fleet.Assignment {
 		return &fleet.Assignment{
 			Format: fleet.AssignmentFormat, Target: "t", Name: "n", Fleet: "f", Labels: map[string]string{"a": "b"},
-			Top: fleet.Assigned{Bundle: fleet.Bundle{Digest: "top", Size: 1}}, Modules: []fleet.Assigned{{Module: "m", Bundle: fleet.Bundle{Digest: "m", Size: 1}}},
+			Root:     fleet.Assigned{Bundle: fleet.Bundle{Digest: "top", Size: 1}},
+			Modules:  []fleet.Assigned{{Module: "m", Bundle: fleet.Bundle{Digest: "m", Size: 1}}},
 			Exported: []exported.Table{{Module: "m", Output: "o", Type: json.RawMessage(`"string"`), Values: []exported.Value{{Target: "x", Value: json.RawMessage(`"v"`)}}}},
 		}
 	}
@@ -69,7 +72,7 @@ func TestAlikeInEachField(t *testing.T) {
 		"name":        {func(a *fleet.Assignment) { a.Name = "x" }, false},
 		"fleet":       {func(a *fleet.Assignment) { a.Fleet = "x" }, false},
 		"labels":      {func(a *fleet.Assignment) { a.Labels["a"] = "x" }, false},
-		"top":         {func(a *fleet.Assignment) { a.Top.Bundle.Digest = "x" }, false},
+		"top":         {func(a *fleet.Assignment) { a.Root.Bundle.Digest = "x" }, false},
 		"module":      {func(a *fleet.Assignment) { a.Modules[0].Module = "x" }, false},
 		"bundle":      {func(a *fleet.Assignment) { a.Modules[0].Bundle.Size = 2 }, false},
 		"one more":    {func(a *fleet.Assignment) { a.Modules = append(a.Modules, a.Modules[0]) }, false},
@@ -83,7 +86,7 @@ func TestAlikeInEachField(t *testing.T) {
 		"program":     {func(a *fleet.Assignment) { a.Binary = &fleet.Binary{Version: "x"} }, true},
 		"revision":    {func(a *fleet.Assignment) { a.Modules[0].Revision.Commit = "x" }, true},
 		"needs":       {func(a *fleet.Assignment) { a.Modules[0].Needs = []fleet.Need{{Module: "x"}} }, true},
-		"permit":      {func(a *fleet.Assignment) { a.Top.Permit = "x" }, true},
+		"permit":      {func(a *fleet.Assignment) { a.Root.Permit = "x" }, true},
 		"time of day": {func(a *fleet.Assignment) { a.Modules[0].NotBefore = 9 }, true},
 	} {
 		a, b := full(), full()

@@ -94,7 +94,7 @@ func (m *Machine) wake() time.Duration {
 	use(fetchTimer, m.mustFetch())
 	use(thawTimer, m.localFreeze != "")
 	use(exportTimer, m.mustPublish())
-	use(carryTimer, m.Carried != nil)
+	use(carryTimer, m.PreviousValues != nil)
 	use(badTimer, m.bad != order{})
 	_, digest := m.wantedBinary()
 	use(binaryTimer, m.mayPrepare(digest))

@@ -28,7 +28,7 @@ func assignment(generation uint64, modules ...string) fleet.Assignment {
 	rev := fleet.Revision{Repository: "r", Commit: strings.Repeat("a", 40)}
 	a := fleet.Assignment{
 		Format: fleet.AssignmentFormat, Target: target, Name: "web1", Epoch: 1, Generation: generation,
-		Top: fleet.Assigned{Revision: rev, Bundle: bundle("", "top")},
+		Root: fleet.Assigned{Revision: rev, Bundle: bundle("", "top")},
 	}
 	for _, text := range modules {
 		head, needs, _ := strings.Cut(text, "<")
@@ -51,7 +51,7 @@ type world struct {
 	boot int
 
 	// The disk.
-	kept   machine.Kept
+	kept   machine.StoredState
 	outbox map[uint64]fleet.Report
 	store  map[string]bool // bundles, by digest
 	// budget is the number of actions before a power failure; below 0: none.
@@ -94,19 +94,19 @@ func newWorld() *world {
 func (w *world) fault(format string, a ...any) { w.wrong = append(w.wrong, fmt.Sprintf(format, a...)) }
 
 // durable returns the state on disk.
-func (w *world) durable() machine.Kept { return w.kept }
+func (w *world) durable() machine.StoredState { return w.kept }
 
 // write stores the current state.
-func (w *world) write(k *machine.Kept) {
+func (w *world) write(k *machine.StoredState) {
 	b, err := json.Marshal(k)
-	w.kept = machine.Kept{}
+	w.kept = machine.StoredState{}
 	if err = errors.Join(err, json.Unmarshal(b, &w.kept)); err != nil {
 		w.fault("%v", err)
 	}
 }
 
 // copied returns a deep copy.
-func (w *world) copied() machine.Kept {
+func (w *world) copied() machine.StoredState {
 	k := w.kept
 	w.write(&k)
 	k, w.kept = w.kept, k
@@ -154,12 +154,12 @@ func (w *world) do(a machine.Action) {
 	w.did = append(w.did, a)
 	switch a := a.(type) {
 	case machine.Persist:
-		if onDisk(*a.Kept) == w.disk && !w.healing && !failedRun(w.event) {
+		if onDisk(*a.State) == w.disk && !w.healing && !failedRun(w.event) {
 			w.fault("after %#v it writes what is on the disk already", w.event)
 		}
-		w.disk = onDisk(*a.Kept)
+		w.disk = onDisk(*a.State)
 		before := w.durable()
-		w.write(a.Kept)
+		w.write(a.State)
 		if now := w.durable(); before.Accepted != nil && now.Accepted.Newer(*before.Accepted) < 0 {
 			w.fault("the accepted assignment went back")
 		}
@@ -216,7 +216,7 @@ func (w *world) do(a machine.Action) {
 func bundles(a *fleet.Assignment) map[string]fleet.Bundle {
 	out := map[string]fleet.Bundle{}
 	if a != nil {
-		out[""] = a.Top.Bundle
+		out[""] = a.Root.Bundle
 		for _, as := range a.Modules {
 			out[as.Module] = as.Bundle
 		}
@@ -239,15 +239,16 @@ func (w *world) began(r machine.Run) {
 	}
 	w.run = &r
 	k := w.durable()
-	good := bundles(k.Good)
+	good := bundles(k.Applied)
 	fresh := fmt.Sprint(good) != fmt.Sprint(bundles(&r.Want))
 	switch {
 	case r.Look:
 	case fresh && (k.Accepted == nil || r.Want.Newer(*k.Accepted) != 0):
 		w.fault("a run begins for %d.%d, which is not the newest that is durable", r.Want.Epoch, r.Want.Generation)
-	case !fresh && (r.Cause == machine.Assigned && k.Try.N == 0 && k.Trouble == "" || r.Cause == machine.Retry && k.Try.N == 0):
+	case !fresh && (r.Cause == machine.Assigned && k.Attempts.Count == 0 && k.Error == "" || r.Cause == machine.Retry &&
+		k.Attempts.Count == 0):
 		w.fault("a run because of %s, and nothing is new", r.Cause)
-	case fresh && !k.Try.Open:
+	case fresh && !k.Attempts.Open:
 		w.fault("a run begins and it is not on the disk")
 	}
 	if fresh && !r.Look {
@@ -296,7 +297,7 @@ func (w *world) inform(err string) {
 }
 
 // checkNeeds: a module in a run has its needs, as far as bundles show it.
-func (w *world) checkNeeds(k machine.Kept, r machine.Run, good map[string]fleet.Bundle) {
+func (w *world) checkNeeds(k machine.StoredState, r machine.Run, good map[string]fleet.Bundle) {
 	assigned := bundles(k.Accepted)
 	for _, as := range r.Want.Modules {
 		if good[as.Module] == as.Bundle {
@@ -307,7 +308,7 @@ func (w *world) checkNeeds(k machine.Kept, r machine.Run, good map[string]fleet.
 			if !ok || n.Level == fleet.Exact && have != assigned[n.Module] {
 				w.fault("%s goes on, and %s is not %s", as.Module, n.Module, n.Level)
 			}
-			if s := k.Modules[n.Module]; n.Level != fleet.Completed && (s.Drift > 0 || s.Bad) {
+			if s := k.Modules[n.Module]; n.Level != fleet.Completed && (s.Drift > 0 || s.Inconsistent) {
 				w.fault("%s goes on, and %s is not available", as.Module, n.Module)
 			}
 		}

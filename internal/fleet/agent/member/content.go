@@ -23,7 +23,7 @@ import (
 )
 
 func parts(a fleet.Assignment) []fleet.Assigned {
-	return slices.Concat([]fleet.Assigned{a.Top}, a.Modules)
+	return slices.Concat([]fleet.Assigned{a.Root}, a.Modules)
 }
 
 // Fetch implements agent.Content. It fetches the missing bundles and verifies the signatures of all
@@ -82,7 +82,7 @@ func (m *Member) askContent(ctx context.Context, digest string) ([]byte, error) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, learnFor)
 	defer cancel()
-	return l.Ask(ctx, fleet.WordContent, []byte(digest))
+	return l.Ask(ctx, fleet.MessageContent, []byte(digest))
 }
 
 // believe verifies the signatures of all parts, and the histories that this host requires. Then it

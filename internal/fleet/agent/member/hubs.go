@@ -19,7 +19,7 @@ func (m *Member) listen(ctx context.Context, l fleet.Link) error {
 	m.mu.Lock()
 	m.link = l
 	m.mu.Unlock()
-	err := l.Serve(fleet.WordHubs, func(_ context.Context, body []byte) ([]byte, error) { return nil, m.learn(ctx, body) })
+	err := l.Serve(fleet.MessageHubs, func(_ context.Context, body []byte) ([]byte, error) { return nil, m.learn(ctx, body) })
 	l.Changes(func(up bool) {
 		if up {
 			go m.ask(ctx)
@@ -39,7 +39,7 @@ func (m *Member) ask(ctx context.Context) {
 	}
 	asking, cancel := context.WithTimeout(ctx, learnFor)
 	defer cancel()
-	body, err := l.Ask(asking, fleet.WordHubs, nil)
+	body, err := l.Ask(asking, fleet.MessageHubs, nil)
 	if err == nil {
 		err = m.learn(ctx, body)
 	}

@@ -182,7 +182,7 @@ func RequestOver(ctx context.Context, l fleet.Link, a fleet.Request) (answer fle
 	if err != nil {
 		return answer, err
 	}
-	said, err := l.Ask(ctx, fleet.WordRequest, body)
+	said, err := l.Ask(ctx, fleet.MessageRequest, body)
 	if err == nil {
 		err = json.Unmarshal(said, &answer)
 	}
@@ -191,7 +191,7 @@ func RequestOver(ctx context.Context, l fleet.Link, a fleet.Request) (answer fle
 
 // ListsOver requests the revocation lists for certificates of services.
 func ListsOver(ctx context.Context, l fleet.Link) (out fleet.Lists, err error) {
-	said, err := l.Ask(ctx, fleet.WordLists, nil)
+	said, err := l.Ask(ctx, fleet.MessageLists, nil)
 	if err == nil {
 		err = json.Unmarshal(said, &out)
 	}

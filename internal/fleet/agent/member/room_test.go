@@ -21,7 +21,7 @@ type answering struct {
 }
 
 func (a answering) Ask(_ context.Context, word string, body []byte) ([]byte, error) {
-	if word != fleet.WordContent {
+	if word != fleet.MessageContent {
 		return nil, fleet.ErrNoHub
 	}
 	return a.from.Answer(string(body))
@@ -49,7 +49,7 @@ func TestRoom(t *testing.T) {
 		return fleet.Assigned{Bundle: b}
 	}
 	first, second := part("1"), part("2")
-	fetch := func(as fleet.Assigned) error { return m.Fetch(t.Context(), fleet.Assignment{Top: as}) }
+	fetch := func(as fleet.Assigned) error { return m.Fetch(t.Context(), fleet.Assignment{Root: as}) }
 	if err := fetch(first); err != nil {
 		t.Fatal(err)
 	}

@@ -104,7 +104,7 @@ func setOf(names []string) map[string]bool {
 // directories returns the directories to watch: for each path the nearest existing parent.
 func (w *Watch) directories(m agent.Managed) (dirs, relevant, whole map[string]bool) {
 	dirs, relevant, whole = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for _, p := range m.Whole {
+	for _, p := range m.WholeDirectories {
 		p = filepath.Join(w.root, p)
 		whole[p], dirs[nearest(p)] = true, true
 	}

@@ -70,7 +70,7 @@ func TestFilesAreSeen(t *testing.T) {
 	root, touches := seen(t, nil, func(root string) agent.Managed {
 		must(t, os.MkdirAll(filepath.Join(root, "etc/conf.d"), 0o755))
 		must(t, os.WriteFile(filepath.Join(root, "etc/motd"), nil, 0o644))
-		return agent.Managed{Paths: []string{"/etc/motd", "/etc/conf.d", "/opt/app/config"}, Whole: []string{"/etc/conf.d"}}
+		return agent.Managed{Paths: []string{"/etc/motd", "/etc/conf.d", "/opt/app/config"}, WholeDirectories: []string{"/etc/conf.d"}}
 	})
 	began := time.Now()
 	must(t, os.WriteFile(filepath.Join(root, "etc/motd"), []byte("x"), 0o644))

@@ -139,7 +139,7 @@ func (j *ClientConn) take(kind byte, rest []byte, each func(Message)) error {
 		if !isPlain(string(rest)) {
 			return errForm
 		}
-		each(Message{Subject: j.ends.down + string(rest), Nobody: true})
+		each(Message{Subject: j.ends.down + string(rest), NoReceiver: true})
 		return nil
 	case kindMessage:
 		subject, reply, body, err := openMessage(rest)

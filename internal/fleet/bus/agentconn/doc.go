@@ -1,7 +1,7 @@
 // Package agentconn is the connection of one agent to one hub. It sends messages with subjects over
 // an existing TLS connection.
 //
-//	d := agentconn.NewServer(agentconn.Config{Identify: identify, Admit: x.Admit, Gone: x.Gone})   // at a hub
+//	d := agentconn.NewServer(agentconn.Config{Identify: identify, Admit: x.Admit, OnDisconnect: x.Gone})   // at a hub
 //	go d.Serve(tls.NewListener(l, conf))
 //	err := d.Send("f."+id+".down.q.do", "", body)
 //

@@ -11,8 +11,8 @@ type Message struct {
 	Subject string
 	Reply   string // the subject for an answer, "" for none
 	Body    []byte // owned by the receiver
-	// Nobody is true if the request has no receiver; the message is then not an answer.
-	Nobody bool
+	// NoReceiver is true if the request has no receiver; the message is then not an answer.
+	NoReceiver bool
 }
 
 // Up returns the subject of a message of an agent.

@@ -31,22 +31,22 @@ type Config struct {
 	Ready <-chan struct{}
 	// HandshakeLimiter limits the concurrent handshakes; nil means a limiter of this server.
 	HandshakeLimiter *HandshakeLimiter
-	// Admit is called before any message of a connection, and Gone after its last message. Both are
+	// Admit is called before any message of a connection, and OnDisconnect after its last message. Both are
 	// called from several goroutines.
-	Admit func(id fleet.TargetID, connection uint64)
-	Gone  func(connection uint64)
+	Admit        func(id fleet.TargetID, connection uint64)
+	OnDisconnect func(connection uint64)
 	// Versions are the accepted protocol versions; the zero value is OwnVersions.
 	Versions Versions
 	// Incompatible is called for each agent that was refused because of its version. It must return
 	// at once; nil calls nothing.
-	Incompatible func(id fleet.TargetID, e *VersionError)
-	Most         int // Most is the maximum number of connections, including connections that have not authenticated.
-	Watch        Watch
-	// MostHeld is the maximum number of bytes that wait for all agents together; 0 means 256 MiB.
-	MostHeld int64
-	// Broke is called with the reason when a connection was ended because the agent violated the
+	Incompatible   func(id fleet.TargetID, e *VersionError)
+	MaxConnections int // Most is the maximum number of connections, including connections that have not authenticated.
+	Watch          Watch
+	// MaxPendingBytes is the maximum number of bytes that wait for all agents together; 0 means 256 MiB.
+	MaxPendingBytes int64
+	// OnViolation is called with the reason when a connection was ended because the agent violated the
 	// protocol or requested more than it reads; nil calls nothing. It must return at once.
-	Broke func(id fleet.TargetID, why string)
+	OnViolation func(id fleet.TargetID, why string)
 	// Warn is called with a text when the hub refuses a connection.
 	Warn func(text string)
 }
@@ -60,7 +60,7 @@ type Server struct {
 	slow        atomic.Int64
 	stale       atomic.Int64
 	held        atomic.Int64   // bytes that wait for agents
-	connGroup   sync.WaitGroup // accepted connections whose Gone has not been called
+	connGroup   sync.WaitGroup // accepted connections whose OnDisconnect has not been called
 
 	relieving sync.Mutex // taken before all other locks
 
@@ -150,7 +150,7 @@ func (d *Server) handshake(c net.Conn) {
 
 // admit waits for the turn of a connection, and completes its handshake.
 func (d *Server) admit(c net.Conn) (fleet.TargetID, error) {
-	if d.config.Most > 0 && d.Open()+int(d.handshaking.Load()) > d.config.Most {
+	if d.config.MaxConnections > 0 && d.Open()+int(d.handshaking.Load()) > d.config.MaxConnections {
 		return "", ErrTooManyHandshakes
 	}
 	ctx, cancel := context.WithTimeout(d.life, handshakeTime)
@@ -246,8 +246,8 @@ func (d *Server) parks() bool {
 }
 
 func (d *Server) broke(id fleet.TargetID, why string) {
-	if d.config.Broke != nil {
-		d.config.Broke(id, why)
+	if d.config.OnViolation != nil {
+		d.config.OnViolation(id, why)
 	}
 }
 
@@ -258,7 +258,7 @@ func (d *Server) forget(g *serverConn) {
 		delete(d.of, g.id)
 	}
 	d.mu.Unlock()
-	d.config.Gone(g.number)
+	d.config.OnDisconnect(g.number)
 	d.connGroup.Done()
 }
 
@@ -309,7 +309,7 @@ func (d *Server) Receive(subject, group string, each func(Message)) error {
 
 // Send sends a message to the agent of the subject, on all of its connections. It does not wait
 // until the agent has received it. If the agent has no connection, the subscriber of reply receives
-// a message with Nobody set.
+// a message with NoReceiver set.
 func (d *Server) Send(subject, reply string, body []byte) error {
 	if len(body) > MaxBody {
 		return fmt.Errorf("cannot send %d bytes at once: the maximum is %d", len(body), MaxBody)
@@ -328,7 +328,7 @@ func (d *Server) Send(subject, reply string, body []byte) error {
 		g.add(func(b []byte) []byte { return packMessage(b, down, up, body) })
 	}
 	if len(to) == 0 && reply != "" {
-		d.give(up, Message{Subject: reply, Nobody: true})
+		d.give(up, Message{Subject: reply, NoReceiver: true})
 	}
 	return nil
 }

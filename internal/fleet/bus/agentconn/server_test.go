@@ -45,9 +45,9 @@ func newServer(t *testing.T, w Watch) (*Server, *record) {
 	r := &record{}
 	d := NewServer(Config{
 		Name: "hub", Watch: w, Warn: func(text string) { r.add("%s", text) },
-		Admit: func(id fleet.TargetID, n uint64) { r.add("admit %s %d", id[:1], n) },
-		Gone:  func(n uint64) { r.add("gone %d", n) },
-		Broke: func(id fleet.TargetID, why string) { r.add("broke %s: %s", id[:1], why) },
+		Admit:        func(id fleet.TargetID, n uint64) { r.add("admit %s %d", id[:1], n) },
+		OnDisconnect: func(n uint64) { r.add("gone %d", n) },
+		OnViolation:  func(id fleet.TargetID, why string) { r.add("broke %s: %s", id[:1], why) },
 	})
 	t.Cleanup(func() { d.Close(0) })
 	return d, r
@@ -61,7 +61,7 @@ func join(t *testing.T, d *Server, id fleet.TargetID, w Watch) (*ClientConn, *re
 		t.Fatal(err)
 	}
 	if err := j.Receive(Down(id, ">"), "", func(m Message) {
-		r.add("%s %q %q %v", m.Subject[3+len(id):], m.Reply, m.Body[:min(len(m.Body), 9)], m.Nobody)
+		r.add("%s %q %q %v", m.Subject[3+len(id):], m.Reply, m.Body[:min(len(m.Body), 9)], m.NoReceiver)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestMessages(t *testing.T) {
 				}
 			}),
 			d.Receive("f.*.up.q.do", "hubs", func(Message) { t.Error("two of a group heard it") }),
-			d.Receive("f.*.up.r.*.*", "", func(m Message) { heard.add("%s %v", m.Subject, m.Nobody) }),
+			d.Receive("f.*.up.r.*.*", "", func(m Message) { heard.add("%s %v", m.Subject, m.NoReceiver) }),
 		); err != nil {
 			t.Fatal(err)
 		}
@@ -244,8 +244,8 @@ func TestSlowTogether(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		told := &record{}
 		d := NewServer(Config{
-			Name: "hub", MostHeld: 10 << 20, Admit: func(fleet.TargetID, uint64) {}, Gone: func(uint64) {},
-			Broke: func(id fleet.TargetID, why string) { told.add("%s %s", id[:1], why) },
+			Name: "hub", MaxPendingBytes: 10 << 20, Admit: func(fleet.TargetID, uint64) {}, OnDisconnect: func(uint64) {},
+			OnViolation: func(id fleet.TargetID, why string) { told.add("%s %s", id[:1], why) },
 		})
 		t.Cleanup(func() { d.Close(0) })
 		id := func(i int) fleet.TargetID { return fleet.TargetID(bytes.Repeat([]byte{'c' + byte(i)}, 26)) }
@@ -343,7 +343,7 @@ func (plain) Addr() net.Addr { return nil }
 func TestStrangers(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		d, told := newServer(t, Watch{})
-		d.config.Most = 2
+		d.config.MaxConnections = 2
 		d.config.Identify = func(*tls.ConnectionState) (fleet.TargetID, error) { return "", context.Canceled }
 		l := plain{make(chan net.Conn)}
 		done := make(chan error)

@@ -203,7 +203,7 @@ func (g *serverConn) waits() int {
 	return g.held
 }
 
-func (d *Server) most() int64 { return cmp.Or(d.config.MostHeld, maxHeld) }
+func (d *Server) most() int64 { return cmp.Or(d.config.MaxPendingBytes, maxHeld) }
 
 // relieve ends the connections with the most waiting bytes, until the total is within its limit.
 // Agents that read their messages are not affected by agents that do not.

@@ -21,12 +21,12 @@ func conformTogether(t *testing.T, ctx context.Context, b Bus) {
 	if _, err := together.UpdateAll(ctx, nil); errors.Is(err, errors.ErrUnsupported) {
 		t.Skip(err)
 	}
-	told := make(chan fleet.Entry, 10*fleet.MaxTogether)
+	told := make(chan fleet.Entry, 10*fleet.MaxUpdateAll)
 	watching, stop := context.WithCancel(ctx)
 	defer stop()
 	go func() { _ = s.Watch(watching, func(e fleet.Entry) { told <- e }, func() {}) }()
 	var all []fleet.Entry
-	for i := range fleet.MaxTogether {
+	for i := range fleet.MaxUpdateAll {
 		all = append(all, fleet.Entry{Key: fmt.Sprintf("k%03d", i), Value: noise(uint64(i), 100)})
 	}
 	for range 2 {

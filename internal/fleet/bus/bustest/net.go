@@ -195,7 +195,7 @@ func (c *conn) Send(subject, reply string, body []byte) error {
 	if to := n.receivers(subject); len(to) > 0 {
 		n.deliver(to, m)
 	} else if reply != "" {
-		n.deliver(n.receivers(reply), bus.Message{Subject: reply, Nobody: true})
+		n.deliver(n.receivers(reply), bus.Message{Subject: reply, NoReceiver: true})
 	}
 	return nil
 }

@@ -116,7 +116,8 @@ func (o *Others) StartAll() {
 // URLs returns the addresses for clients.
 func (o *Others) URLs() []string { return o.urls }
 
-// Foreign returns the configuration for the hubs of a fleet.
-func (o *Others) Foreign(prefix string) *bus.Foreign {
-	return &bus.Foreign{URLs: o.urls, Login: []byte("fettle:" + Password), Prefix: prefix, Key: []byte("0123456789abcdef0123456789abcdef"), Replicas: min(len(o.urls), 3)}
+// ExternalNats returns the configuration for the hubs of a fleet.
+func (o *Others) ExternalNats(prefix string) *bus.ExternalNats {
+	return &bus.ExternalNats{URLs: o.urls, Login: []byte("fettle:" + Password), Prefix: prefix,
+		Key: []byte("0123456789abcdef0123456789abcdef"), Replicas: min(len(o.urls), 3)}
 }

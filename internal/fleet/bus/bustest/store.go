@@ -129,7 +129,7 @@ func (s *Store) set(e fleet.Entry) uint64 {
 
 // UpdateAll implements fleet.Batcher.
 func (s *Store) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, error) {
-	if len(all) > fleet.MaxTogether {
+	if len(all) > fleet.MaxUpdateAll {
 		return nil, fmt.Errorf("cannot write %d keys at once", len(all))
 	}
 	for _, e := range all {

@@ -95,13 +95,16 @@ func (h *Hub) fill(ctx context.Context) error {
 	} {
 		errs = append(errs, h.put(ctx, t))
 		if t.Standing == fleet.Active {
-			a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Epoch: 1, Generation: uint64(7 + i), Issued: 1_700_000_200, Top: fleet.Assigned{Revision: web('b').Revision, Bundle: web('b').Bundle}, Modules: []fleet.Assigned{web('b')}}
+			a := fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Epoch: 1,
+				Generation: uint64(7 + i), Issued: 1_700_000_200,
+				Root: fleet.Assigned{Revision: web('b').Revision, Bundle: web('b').Bundle}, Modules: []fleet.Assigned{web('b')}}
 			errs = append(errs, h.PutAssignment(ctx, a))
 		}
 	}
 	at := Now().Add(-time.Minute).UnixNano()
 	errs = append(errs,
-		h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: at, Kind: fleet.Followed, By: "hub h1", Text: "site is at bbbbbbbbbbbb"}),
+		h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: at, Kind: fleet.RepositoryUpdated, By: "hub h1",
+			Text: "site is at bbbbbbbbbbbb"}),
 		h.Tell(ctx, fleet.Report{
 			Format: fleet.ReportFormat, Target: id('a'), Seq: 1, Boot: "b", At: at, Event: fleet.Event{Kind: fleet.Applied, Run: 4, Module: "modules/web", Changes: 3},
 			Status: fleet.Status{Epoch: 1, Generation: 7, Version: "1.0", Run: 4, Changed: at, Facts: map[string]string{"os": "debian"}, Modules: []fleet.ModuleStatus{{Module: "modules/web", Commit: commit('b'), State: fleet.ModuleReady, Since: at}}},

@@ -165,12 +165,13 @@ func (h *Hub) Unpin(ctx context.Context, by access.Principal, id fleet.TargetID,
 
 // Freeze only adds an event to the log.
 func (h *Hub) Freeze(ctx context.Context, by access.Principal, id fleet.TargetID, r document.FreezeRequest) error {
-	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Froze, Target: id, By: by.Name, Text: r.Reason})
+	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.TargetFrozen,
+		Target: id, By: by.Name, Text: r.Reason})
 }
 
 // Unfreeze only adds an event to the log.
 func (h *Hub) Unfreeze(ctx context.Context, by access.Principal, id fleet.TargetID) error {
-	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Unfroze, Target: id, By: by.Name})
+	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.TargetUnfrozen, Target: id, By: by.Name})
 }
 
 // FreezeAll stores the freeze of the fleet.

@@ -26,7 +26,8 @@ func (h *Hub) DecideRequest(ctx context.Context, by access.Principal, id fleet.T
 	if !refuse {
 		return h.Suspect(ctx, by, id, "disk errors")
 	}
-	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.Requested, Target: id, By: by.Name, Error: reason})
+	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.RequestReceived,
+		Target: id, By: by.Name, Error: reason})
 }
 
 // Suspect marks a target as suspect.

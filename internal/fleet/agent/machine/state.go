@@ -62,28 +62,28 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Kept is the durable state of the agent except the outbox. The zero value is the state of a new
+// StoredState is the durable state of the agent except the outbox. The zero value is the state of a new
 // agent.
-type Kept struct {
+type StoredState struct {
 	Format string `json:"format"`
 	// Accepted is the newest accepted assignment; nil: none.
 	Accepted *fleet.Assignment `json:"accepted,omitempty"`
 	// Envelope is the signed form of Accepted.
 	Envelope []byte `json:"envelope,omitempty"`
-	// Good is the composition that is applied on the host, even if its checks fail; nil: none.
-	Good *fleet.Assignment `json:"good,omitempty"`
-	// Proved is the newest assignment with a successful run and successful checks.
-	Proved *fleet.AssignmentNumber `json:"proved,omitempty"`
-	// Absent lists assigned modules that Good does not contain.
-	Absent  []string          `json:"absent,omitempty"`
-	Modules map[string]Module `json:"modules,omitempty"`
-	Try     Try               `json:"try"`
-	// Trouble is an error that concerns no single module, for the status.
-	Trouble string `json:"trouble,omitempty"`
-	// Apply and Verify are the users who ordered a run, until it is done; "" means none.
-	Apply        string   `json:"apply,omitempty"`
-	Verify       string   `json:"verify,omitempty"`
-	FinishedJobs []string `json:"done,omitempty"` // IDs of accepted jobs, oldest first
+	// Applied is the composition that is applied on the host, even if its checks fail; nil: none.
+	Applied *fleet.Assignment `json:"good,omitempty"`
+	// LastVerified is the newest assignment with a successful run and successful checks.
+	LastVerified *fleet.AssignmentNumber `json:"proved,omitempty"`
+	// Absent lists assigned modules that Applied does not contain.
+	Absent   []string          `json:"absent,omitempty"`
+	Modules  map[string]Module `json:"modules,omitempty"`
+	Attempts Attempts          `json:"try"`
+	// Error is an error that concerns no single module, for the status.
+	Error string `json:"trouble,omitempty"`
+	// ApplyOrderedBy and VerifyOrderedBy are the users who ordered a run, until it is done; "" means none.
+	ApplyOrderedBy  string   `json:"apply,omitempty"`
+	VerifyOrderedBy string   `json:"verify,omitempty"`
+	FinishedJobs    []string `json:"done,omitempty"` // IDs of accepted jobs, oldest first
 	// AcceptedJobs are the jobs with a command, oldest first.
 	AcceptedJobs []AcceptedJob `json:"taken,omitempty"`
 	Seq          uint64        `json:"seq"` // number of a durable report; the outbox can have newer ones
@@ -94,35 +94,35 @@ type Kept struct {
 	// BadBinary is the digest of a binary that failed. The agent does not try it again until a user
 	// orders an apply.
 	BadBinary string `json:"bad_program,omitempty"`
-	// Exports are the exported values after the last successful run. Told reports that hubs can
+	// Exports are the exported values after the last successful run. ExportsReported reports that hubs can
 	// have values of this target, so the agent must also send an empty list.
-	Exports []exported.Own `json:"exports,omitempty"`
-	Told    bool           `json:"told,omitempty"`
-	// Carried are the values of other targets from the previous epoch; see Machine.carry.
-	Carried []exported.Table `json:"carried,omitempty"`
+	Exports         []exported.Own `json:"exports,omitempty"`
+	ExportsReported bool           `json:"told,omitempty"`
+	// PreviousValues are the values of other targets from the previous epoch; see Machine.carry.
+	PreviousValues []exported.Table `json:"carried,omitempty"`
 }
 
 // Module is the state of one module.
 type Module struct {
-	State fleet.Readiness `json:"state"`
-	Since int64           `json:"since"` // ns since 1970
-	Waits string          `json:"waits,omitempty"`
-	Error string          `json:"error,omitempty"`
-	// Drift and Bad concern the applied bundle. Drift is the number of drifted addresses. Bad
+	State    fleet.Readiness `json:"state"`
+	Since    int64           `json:"since"` // ns since 1970
+	WaitsFor string          `json:"waits,omitempty"`
+	Error    string          `json:"error,omitempty"`
+	// Drift and Bad concern the applied bundle. Drift is the number of drifted addresses. Inconsistent
 	// reports that it is partially applied or that its checks fail.
-	Drift int  `json:"drift,omitempty"`
-	Bad   bool `json:"bad,omitempty"`
-	// Held names the values of other targets that the module waits for.
-	Held string `json:"held,omitempty"`
-	// Failed is the digest of a bundle that was given up. The agent tries it again if a user orders
+	Drift        int  `json:"drift,omitempty"`
+	Inconsistent bool `json:"bad,omitempty"`
+	// DeferredValues names the values of other targets that the module waits for.
+	DeferredValues string `json:"held,omitempty"`
+	// FailedBundle is the digest of a bundle that was given up. The agent tries it again if a user orders
 	// an apply. A newly assigned bundle is tried anyway.
-	Failed string `json:"failed,omitempty"`
+	FailedBundle string `json:"failed,omitempty"`
 }
 
-// Try counts the runs of a composition that did not succeed.
-type Try struct {
-	Key string `json:"key,omitempty"` // keyOf the composition
-	N   int    `json:"n,omitempty"`
+// Attempts counts the runs of a composition that did not succeed.
+type Attempts struct {
+	Key   string `json:"key,omitempty"` // keyOf the composition
+	Count int    `json:"n,omitempty"`
 	// Open reports that the last run began and its result is unknown.
 	Open bool `json:"open,omitempty"`
 }

@@ -27,7 +27,7 @@ func TestAnswersHaveABound(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		bustest.Await(t, "it is here", func() bool { return srv.Exchange().Here(bustest.ID(i)) })
+		bustest.Await(t, "it is here", func() bool { return srv.Exchange().IsConnected(bustest.ID(i)) })
 		for range 20 {
 			if _, err := l.Ask(t.Context(), "much", nil); err != nil {
 				last = err

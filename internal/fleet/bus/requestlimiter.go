@@ -19,8 +19,8 @@ const (
 	gateAnswers = 8 << 20
 )
 
-// gate prevents that one target uses all resources of a hub.
-type gate struct {
+// requestLimiter prevents that one target uses all resources of a hub.
+type requestLimiter struct {
 	mu  sync.Mutex
 	all int
 	of  map[fleet.TargetID]*load
@@ -31,12 +31,12 @@ type gate struct {
 
 type load struct{ count, bytes int }
 
-func newGate() *gate {
-	return &gate{of: map[fleet.TargetID]*load{}, answered: map[fleet.TargetID]int{}}
+func newRequestLimiter() *requestLimiter {
+	return &requestLimiter{of: map[fleet.TargetID]*load{}, answered: map[fleet.TargetID]int{}}
 }
 
 // enter returns true if one more request of this size may begin; leave ends it.
-func (g *gate) enter(id fleet.TargetID, bytes int) bool {
+func (g *requestLimiter) enter(id fleet.TargetID, bytes int) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l := g.of[id]
@@ -53,7 +53,7 @@ func (g *gate) enter(id fleet.TargetID, bytes int) bool {
 }
 
 // answers returns true if a target may receive an answer of this size now.
-func (g *gate) answers(id fleet.TargetID, bytes int, now time.Time) bool {
+func (g *requestLimiter) answers(id fleet.TargetID, bytes int, now time.Time) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if now.Sub(g.since).Abs() > writeTime {
@@ -67,7 +67,7 @@ func (g *gate) answers(id fleet.TargetID, bytes int, now time.Time) bool {
 	return true
 }
 
-func (g *gate) leave(id fleet.TargetID, bytes int) {
+func (g *requestLimiter) leave(id fleet.TargetID, bytes int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	l := g.of[id]

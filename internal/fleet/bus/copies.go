@@ -18,23 +18,23 @@ const mostCopies = 3
 
 // Peer is the state of one hub of a cluster, as this hub sees it.
 type Peer struct {
+	Name      string
+	Reachable bool   // it was reachable recently
+	Current   bool   // it has all data of the leader
+	Lag       uint64 // number of changes that it lacks
+}
+
+// CopySet lists the hubs that store a bucket or log.
+type CopySet struct {
 	Name    string
-	Here    bool   // it was reachable recently
-	Current bool   // it has all data of the leader
-	Lag     uint64 // number of changes that it lacks
+	Leader  string
+	Desired int    // desired number of copies
+	Peers   []Peer // including the leader, sorted by name
 }
 
-// Copies lists the hubs that store a bucket or log.
-type Copies struct {
-	Name   string
-	Leader string
-	Want   int    // desired number of copies
-	On     []Peer // including the leader, sorted by name
-}
-
-// good returns true if all copies exist and are complete.
-func (c Copies) good() bool {
-	return c.Leader != "" && len(c.On) == c.Want && !slices.ContainsFunc(c.On, func(p Peer) bool { return !p.Current })
+// complete returns true if all copies exist and are complete.
+func (c CopySet) complete() bool {
+	return c.Leader != "" && len(c.Peers) == c.Desired && !slices.ContainsFunc(c.Peers, func(p Peer) bool { return !p.Current })
 }
 
 // Peers returns the hubs of the cluster, sorted by name, and the leader. Without a leader, leader
@@ -42,7 +42,7 @@ func (c Copies) good() bool {
 // far the other hubs are, so Peers asks it. The leader detects a lost hub late, so a hub without a
 // connection to this hub is not Here.
 func (s *Server) Peers(ctx context.Context) (all []Peer, leader string) {
-	if s.abroad != nil {
+	if s.external != nil {
 		return s.Exchange().relay.peers(), ""
 	}
 	js, err := s.nats.Jsz(&server.JSzOptions{})
@@ -58,16 +58,16 @@ func (s *Server) Peers(ctx context.Context) (all []Peer, leader string) {
 	reached := s.connectedHubs()
 	if meta.Leader == "" {
 		for _, name := range reached {
-			all = append(all, Peer{Name: name, Here: true})
+			all = append(all, Peer{Name: name, Reachable: true})
 		}
 	} else {
 		here := slices.Contains(reached, meta.Leader)
-		all = append(all, Peer{Name: meta.Leader, Here: here, Current: here})
+		all = append(all, Peer{Name: meta.Leader, Reachable: here, Current: here})
 	}
 	for _, p := range meta.Replicas {
 		if p.Name != meta.Leader {
 			here := !p.Offline && slices.Contains(reached, p.Name)
-			all = append(all, Peer{Name: p.Name, Here: here, Current: here && p.Current, Lag: p.Lag})
+			all = append(all, Peer{Name: p.Name, Reachable: here, Current: here && p.Current, Lag: p.Lag})
 		}
 	}
 	slices.SortFunc(all, byName)
@@ -90,13 +90,13 @@ func (s *Server) metaOf(ctx context.Context, name string) (meta *server.MetaClus
 func byName(a, b Peer) int { return cmp.Compare(a.Name, b.Name) }
 
 // Copies returns the copies of all buckets and logs, sorted by name.
-func (s *Server) Copies(ctx context.Context) ([]Copies, error) {
+func (s *Server) Copies(ctx context.Context) ([]CopySet, error) {
 	ctx, cancel := withAskTime(ctx)
 	defer cancel()
-	if s.abroad != nil {
-		return s.abroad.copies(ctx)
+	if s.external != nil {
+		return s.external.copies(ctx)
 	}
-	var out []Copies
+	var out []CopySet
 	list := s.js.ListStreams(ctx)
 	for info := range list.Info() {
 		out = append(out, copiesOf(info))
@@ -104,35 +104,35 @@ func (s *Server) Copies(ctx context.Context) ([]Copies, error) {
 	if err := list.Err(); err != nil {
 		return nil, fmt.Errorf("cannot list the copies of the buckets and logs: %w", err)
 	}
-	slices.SortFunc(out, func(a, b Copies) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b CopySet) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
-func copiesOf(i *jetstream.StreamInfo) Copies {
-	c := Copies{Name: i.Config.Name, Want: i.Config.Replicas}
+func copiesOf(i *jetstream.StreamInfo) CopySet {
+	c := CopySet{Name: i.Config.Name, Desired: i.Config.Replicas}
 	if i.Cluster == nil {
 		return c
 	}
 	c.Leader = i.Cluster.Leader
 	if c.Leader != "" {
-		c.On = append(c.On, Peer{Name: c.Leader, Here: true, Current: true})
+		c.Peers = append(c.Peers, Peer{Name: c.Leader, Reachable: true, Current: true})
 	}
 	for _, p := range i.Cluster.Replicas {
-		c.On = append(c.On, Peer{Name: p.Name, Here: !p.Offline, Current: p.Current, Lag: p.Lag})
+		c.Peers = append(c.Peers, Peer{Name: p.Name, Reachable: !p.Offline, Current: p.Current, Lag: p.Lag})
 	}
-	slices.SortFunc(c.On, byName)
+	slices.SortFunc(c.Peers, byName)
 	return c
 }
 
-// Tend brings the cluster one step closer to the desired hubs, and returns true if nothing remains.
+// AdjustCopies brings the cluster one step closer to the desired hubs, and returns true if nothing remains.
 // Each bucket and log is stored on three of the named hubs, or on all if there are fewer. Other
 // hubs store nothing and do not vote. One hub calls it repeatedly, also after an error.
-func (s *Server) Tend(ctx context.Context, names []string) (done bool, err error) {
+func (s *Server) AdjustCopies(ctx context.Context, names []string) (done bool, err error) {
 	peers, leader := s.Peers(ctx)
 	if leader == "" {
 		return false, errors.New("cannot change the cluster: it has no leader. Most of its hubs must be reachable")
 	}
-	want := Wanted(peers, names)
+	want := DesiredCopies(peers, names)
 	copies, err := s.Copies(ctx)
 	if err != nil {
 		return false, err
@@ -158,24 +158,24 @@ func (s *Server) Tend(ctx context.Context, names []string) (done bool, err error
 
 // absent returns an unreachable hub that must leave, if another hub leads each bucket and log. It
 // returns "" if there is none.
-func absent(peers []Peer, copies []Copies, names []string) string {
+func absent(peers []Peer, copies []CopySet, names []string) string {
 	for _, p := range peers {
-		if p.Here || slices.Contains(names, p.Name) {
+		if p.Reachable || slices.Contains(names, p.Name) {
 			continue
 		}
-		if !slices.ContainsFunc(copies, func(c Copies) bool { return c.Leader == "" || c.Leader == p.Name }) {
+		if !slices.ContainsFunc(copies, func(c CopySet) bool { return c.Leader == "" || c.Leader == p.Name }) {
 			return p.Name
 		}
 	}
 	return ""
 }
 
-// Wanted returns the number of copies to make: the number of named hubs that are reachable and
+// DesiredCopies returns the number of copies to make: the number of named hubs that are reachable and
 // current, at least 1 and at most three.
-func Wanted(peers []Peer, names []string) int {
+func DesiredCopies(peers []Peer, names []string) int {
 	n := 0
 	for _, p := range peers {
-		if slices.Contains(names, p.Name) && p.Here && p.Current {
+		if slices.Contains(names, p.Name) && p.Reachable && p.Current {
 			n++
 		}
 	}
@@ -184,23 +184,23 @@ func Wanted(peers []Peer, names []string) int {
 
 // tend executes the next step for one bucket or log. Copies are added only if all existing copies
 // are complete, and removed only if the leader stays.
-func (s *Server) tend(ctx context.Context, c Copies, want int, names []string) (done bool, err error) {
-	leaves := slices.IndexFunc(c.On, func(p Peer) bool { return !slices.Contains(names, p.Name) })
-	stays := slices.IndexFunc(c.On, func(p Peer) bool { return slices.Contains(names, p.Name) && p.Current })
+func (s *Server) tend(ctx context.Context, c CopySet, want int, names []string) (done bool, err error) {
+	leaves := slices.IndexFunc(c.Peers, func(p Peer) bool { return !slices.Contains(names, p.Name) })
+	stays := slices.IndexFunc(c.Peers, func(p Peer) bool { return slices.Contains(names, p.Name) && p.Current })
 	// The number of copies is reduced only if a hub leaves the cluster. A hub that is unreachable
 	// for a while keeps its copies.
-	fewer := c.Want > want && (leaves >= 0 || c.Want > min(len(names), mostCopies))
+	fewer := c.Desired > want && (leaves >= 0 || c.Desired > min(len(names), mostCopies))
 	switch {
 	case c.Leader == "":
 		return false, nil
 	case leaves >= 0 && !slices.Contains(names, c.Leader) && stays >= 0:
-		return false, api(ctx, s.owned[2], "$JS.API.STREAM.LEADER.STEPDOWN."+c.Name, preferred(c.On[stays].Name), nil)
-	case fewer || c.Want < want && c.good():
+		return false, api(ctx, s.owned[2], "$JS.API.STREAM.LEADER.STEPDOWN."+c.Name, preferred(c.Peers[stays].Name), nil)
+	case fewer || c.Desired < want && c.complete():
 		return false, s.keepOn(ctx, c.Name, want)
-	case leaves >= 0 && len(c.On) <= c.Want && slices.Contains(names, c.Leader):
-		return false, api(ctx, s.owned[2], "$JS.API.STREAM.PEER.REMOVE."+c.Name, map[string]string{"peer": c.On[leaves].Name}, nil)
+	case leaves >= 0 && len(c.Peers) <= c.Desired && slices.Contains(names, c.Leader):
+		return false, api(ctx, s.owned[2], "$JS.API.STREAM.PEER.REMOVE."+c.Name, map[string]string{"peer": c.Peers[leaves].Name}, nil)
 	}
-	return c.good() && leaves < 0, nil
+	return c.complete() && leaves < 0, nil
 }
 
 func preferred(name string) any {
