@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 
 	"fettle.dev/fettle/internal/image"
 )
@@ -32,7 +31,7 @@ func (s *Store) EnsureBallast() error {
 }
 
 // writeBallast fills the file: a hole would hold no room.
-func (s *Store) writeBallast() error {
+func (s *disk) writeBallast() error {
 	f, err := s.fs.Create("/ballast")
 	if err != nil {
 		return err
@@ -45,13 +44,4 @@ func (s *Store) writeBallast() error {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close())
-}
-
-// ReleaseBallast frees the reserved space, so that a run can be undone on a full disk. The journal
-// and the state files call it themselves on a full disk. A missing ballast is not an error.
-func (s *Store) ReleaseBallast() error {
-	if err := s.fs.Remove("/ballast"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
 }

@@ -33,18 +33,6 @@ func (s *Store) Collect(keep Keep) (Collected, error) {
 	return Collected{Runs: c.runs, Objects: len(c.objects) + len(c.packed), Bytes: c.bytes}, nil
 }
 
-// doomed is the set of files that a collection removes.
-type doomed struct {
-	runs     []int // listed runs, ascending
-	journals []int
-	states   []int
-	objects  []string // digests of objects in separate files
-	packed   []string // digests of objects in removed packs
-	packs    []int    // packs to remove
-	temps    []string // paths left by crashes
-	bytes    int64    // of the objects
-}
-
 func (s *Store) choose(keep Keep) (doomed, error) {
 	var d doomed
 	journals, states, err := s.keptRuns(keep)
@@ -128,7 +116,7 @@ func (s *Store) keepLast(journals map[int]bool) error {
 }
 
 // chooseObjects lists the objects in the store that are not live.
-func (s *Store) chooseObjects(d *doomed, live map[string]bool) error {
+func (s *Objects) chooseObjects(d *doomed, live map[string]bool) error {
 	dirs, err := s.fs.ReadDir("/objects")
 	if err != nil {
 		return err
@@ -186,7 +174,7 @@ func (s *Store) remove(d doomed) error {
 	return nil
 }
 
-func (s *Store) removeFiles(dir string, runs []int, path func(int) string) error {
+func (s *Objects) removeFiles(dir string, runs []int, path func(int) string) error {
 	for _, run := range runs {
 		if err := s.removeOne(path(run)); err != nil {
 			return err
@@ -198,14 +186,7 @@ func (s *Store) removeFiles(dir string, runs []int, path func(int) string) error
 	return s.fs.SyncDir(dir)
 }
 
-func (s *Store) removeOne(path string) error {
-	if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
-func (s *Store) forget(digest string) {
+func (s *Objects) forget(digest string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.known, digest)

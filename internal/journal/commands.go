@@ -49,7 +49,7 @@ func commandPath(id int) string { return fmt.Sprintf("/commands/%06d.json", id) 
 
 // BeginCommand durably records that a command is about to run, and assigns its ID. It needs no
 // lock. It removes the oldest commands.
-func (s *Store) BeginCommand(c Command) (Command, error) {
+func (s *CommandLog) BeginCommand(c Command) (Command, error) {
 	all, err := s.commandDirectory()
 	if err != nil {
 		return c, fmt.Errorf("cannot record the command: %w", err)
@@ -76,7 +76,7 @@ func (s *Store) BeginCommand(c Command) (Command, error) {
 }
 
 // commandDirectory creates the directory of commands if it is missing, and lists it.
-func (s *Store) commandDirectory() ([]int, error) {
+func (s *CommandLog) commandDirectory() ([]int, error) {
 	there, err := host.Exists(s.fs, "/commands")
 	if err == nil && !there {
 		if err = s.fs.Mkdir("/commands", 0o700); err == nil {
@@ -90,7 +90,7 @@ func (s *Store) commandDirectory() ([]int, error) {
 }
 
 // claim writes the record under an unused name.
-func (s *Store) claim(c Command) error {
+func (s *CommandLog) claim(c Command) error {
 	b, err := seal(c)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *Store) claim(c Command) error {
 }
 
 // dropCommands is best effort: the next command removes the remaining records.
-func (s *Store) dropCommands(all []int) {
+func (s *CommandLog) dropCommands(all []int) {
 	for len(all) >= keepCommands {
 		_ = s.fs.Remove(commandPath(all[0]))
 		all = all[1:]
@@ -107,7 +107,7 @@ func (s *Store) dropCommands(all []int) {
 }
 
 // EndCommand records durably how a command ended, which sets Ended.
-func (s *Store) EndCommand(c Command) error {
+func (s *CommandLog) EndCommand(c Command) error {
 	c.Ended = s.opts.Now().UnixNano()
 	if err := s.saveSealed(commandPath(c.ID), c); err != nil {
 		return fmt.Errorf("cannot record the result of the command: %w", err)
@@ -117,7 +117,7 @@ func (s *Store) EndCommand(c Command) error {
 
 // Commands returns the stored commands, newest last. A record that a crash cut short belongs to a
 // command that never began.
-func (s *Store) Commands() ([]Command, error) {
+func (s *CommandLog) Commands() ([]Command, error) {
 	if _, err := s.fs.Lstat("/commands"); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -146,7 +146,7 @@ func (s *Store) Commands() ([]Command, error) {
 // SettleCommands ends the records of commands whose end was not observed. Their changes remain. If
 // all commands have ended, it does nothing. The caller must hold the lock, so that no changing
 // command is running. Commands that only read have ended at their deadline.
-func (s *Store) SettleCommands() error {
+func (s *CommandLog) SettleCommands() error {
 	all, err := s.Commands()
 	if err != nil {
 		return err

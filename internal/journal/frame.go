@@ -1,10 +1,15 @@
 package journal
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"strings"
+
+	"fettle.dev/fettle/internal/host"
 )
 
 const (
@@ -188,3 +193,16 @@ func lastFrame(b []byte) (Record, bool) {
 	}
 	return Record{}, false
 }
+
+// isPiece reports whether a payload is a piece of a state, which scanning does not decode.
+func isPiece(payload []byte) bool { return bytes.HasPrefix(payload, []byte(`{"k":"state",`)) }
+
+func readAt(f host.File, off, n int64) ([]byte, bool) {
+	b := make([]byte, n)
+	_, err := f.ReadAt(b, off)
+	return b, err == nil || errors.Is(err, io.EOF)
+}
+
+// window is how much of a journal's head and tail is read to describe the run,
+// in bytes.
+const window = 8 << 10

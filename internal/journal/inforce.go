@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"strings"
 )
 
 // LostError means that a part of the state directory is lost or damaged and cannot be restored.
@@ -23,7 +22,7 @@ func (e *LostError) Unwrap() error { return e.Err }
 // inForce returns the run whose state is in force: the newest run that has ended, or 0. A run has
 // ended if its journal, its state file or the pointer shows it. Each of them is sufficient to
 // detect that another one is lost.
-func (s *Store) inForce(note func(string, ...any)) (int, error) {
+func (s *States) inForce(note func(string, ...any)) (int, error) {
 	pointed, perr := s.pointed()
 	if perr != nil && !errors.Is(perr, errDamaged) && !errors.Is(perr, fs.ErrNotExist) {
 		return 0, perr
@@ -57,7 +56,7 @@ func (s *Store) inForce(note func(string, ...any)) (int, error) {
 }
 
 // isInForce reports whether a run is in force, if no newer run is, and whether it began.
-func (s *Store) isInForce(run, pointed int, perr error, note func(string, ...any)) (yes, began bool, err error) {
+func (s *States) isInForce(run, pointed int, perr error, note func(string, ...any)) (yes, began bool, err error) {
 	info, began, err := s.info(run)
 	switch {
 	case err != nil:
@@ -85,14 +84,14 @@ func (s *Store) isInForce(run, pointed int, perr error, note func(string, ...any
 
 // pointerExpected reports whether the pointer of a run must exist. An older fettle wrote it last, so
 // after its runs the pointer can be missing.
-func (s *Store) pointerExpected(run int) bool {
+func (s *States) pointerExpected(run int) bool {
 	info, _, err := s.info(run)
 	return err == nil && info.Header.Stated
 }
 
 // firstUse is nil for a state directory that was never used, although its pointer is
 // missing or damaged.
-func (s *Store) firstUse(pointer error) error {
+func (s *States) firstUse(pointer error) error {
 	if errors.Is(pointer, errDamaged) {
 		return &LostError{"the file \"current\" is damaged, and there is neither a journal nor a state", pointer}
 	}
@@ -103,24 +102,7 @@ func (s *Store) firstUse(pointer error) error {
 	return &LostError{"the state directory holds content of earlier runs, but their journals, their states and the file \"current\" are lost", nil}
 }
 
-// holdsContent reports whether any object is in the store.
-func (s *Store) holdsContent() (bool, error) {
-	for _, dir := range []string{"/objects", packDir} {
-		names, err := s.fs.ReadDir(dir)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return false, fmt.Errorf("cannot determine whether the state directory was used before: %w", err)
-		}
-		if slices.ContainsFunc(names, func(n string) bool { return !strings.HasPrefix(n, "tmp-") }) {
-			return true, nil
-		}
-	}
-	return false, nil
-}
-
-func (s *Store) hasStateFile(run int) (bool, error) {
+func (s *States) hasStateFile(run int) (bool, error) {
 	_, err := s.fs.Lstat(statePath(run))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -129,7 +111,7 @@ func (s *Store) hasStateFile(run int) (bool, error) {
 }
 
 // committed reports whether a run ended with Commit. An unreadable journal is an error.
-func (s *Store) committed(run int) (bool, error) {
+func (s *RunLog) committed(run int) (bool, error) {
 	f, err := s.fs.Open(journalPath(run))
 	if err != nil {
 		return false, fmt.Errorf("cannot read the journal of run %d: %w", run, err)

@@ -40,47 +40,6 @@ func (e *UnfinishedError) Error() string {
 	return fmt.Sprintf("cannot begin: run %d is not finished; recover it first with: fettle apply", e.Run)
 }
 
-func journalPath(run int) string { return fmt.Sprintf("/journal/%06d.wal", run) }
-
-// Begin opens the journal of a new run: h.Run is the result of NextRun. When it returns, the Begin
-// record is durable. It returns an *UnfinishedError while another run is open. The caller must hold
-// the lock and close the Journal.
-func (s *Store) Begin(h Header) (*Journal, error) {
-	if h.Run < 1 {
-		return nil, fmt.Errorf("cannot begin run %d: runs count from 1; take the number from NextRun", h.Run)
-	}
-	if h.Format == 0 {
-		h.Format = format
-	}
-	if run, open, err := s.Unfinished(); err != nil {
-		return nil, err
-	} else if open {
-		return nil, &UnfinishedError{Run: run}
-	}
-	if err := s.mendLate(); err != nil {
-		return nil, fmt.Errorf("cannot begin run %d: %w", h.Run, err)
-	}
-	h.Stated = true
-	f, err := s.fs.Create(journalPath(h.Run))
-	if err != nil {
-		return nil, fmt.Errorf("cannot begin run %d: %w", h.Run, err)
-	}
-	j := &Journal{s: s, run: h.Run, f: f, buf: []byte(magic), changed: map[addr.Addr]bool{}}
-	err = j.Append(Record{Kind: Begin, Header: &h})
-	if err == nil {
-		err = j.Sync()
-	}
-	if err == nil {
-		err = s.fs.SyncDir("/journal")
-	}
-	if err != nil {
-		_ = f.Close()
-		_ = s.fs.Remove(journalPath(h.Run))
-		return nil, fmt.Errorf("cannot begin run %d: %w", h.Run, err)
-	}
-	return j, nil
-}
-
 // Run is the number of the run.
 func (j *Journal) Run() int { return j.run }
 

@@ -2,15 +2,10 @@ package journal
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"strings"
 
-	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 )
 
@@ -18,27 +13,10 @@ import (
 // name is known, in bytes.
 const smallObject = 1 << 20
 
-// DigestOf names content: "sha256:" and 64 hex digits.
-func DigestOf(b []byte) string {
-	sum := sha256.Sum256(b)
-	return named(sum[:])
-}
-
-func named(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
-
-// objectPath returns the path of an object; false if digest is invalid.
-func objectPath(digest string) (string, bool) {
-	h, ok := strings.CutPrefix(digest, "sha256:")
-	if !ok || len(h) != 64 || strings.Trim(h, "0123456789abcdef") != "" {
-		return "", false
-	}
-	return "/objects/" + h[:2] + "/" + h[2:], true
-}
-
 // Put stores the content of r, only once even if it is put again, and keeps the holes of a sparse
 // host.File. The object is not durable before SyncObjects. After an error nothing is stored, except
 // the Part of a Breakable r.
-func (s *Store) Put(r io.Reader) (digest string, size int64, err error) {
+func (s *Objects) Put(r io.Reader) (digest string, size int64, err error) {
 	if f, ok := r.(sparse); ok {
 		if end, err := fileSize(f); err == nil && end > smallObject {
 			return s.putLarge(r, func(w *staging) error { return w.copySparse(f, end) })
@@ -59,7 +37,7 @@ func (s *Store) Put(r io.Reader) (digest string, size int64, err error) {
 }
 
 // PutBytes is Put of content in memory, which is not kept.
-func (s *Store) PutBytes(b []byte) (string, error) {
+func (s *Objects) PutBytes(b []byte) (string, error) {
 	digest := DigestOf(b)
 	if s.trusted(digest, int64(len(b))) {
 		return digest, nil
@@ -82,7 +60,7 @@ func (s *Store) PutBytes(b []byte) (string, error) {
 }
 
 // putLarge learns the name of content while it is written, with fill from r.
-func (s *Store) putLarge(r io.Reader, fill func(*staging) error) (string, int64, error) {
+func (s *Objects) putLarge(r io.Reader, fill func(*staging) error) (string, int64, error) {
 	w, err := s.stage()
 	if err != nil {
 		return "", 0, err
@@ -105,7 +83,7 @@ func (s *Store) putLarge(r io.Reader, fill func(*staging) error) (string, int64,
 }
 
 // Has reports whether an object exists. It checks only the name.
-func (s *Store) Has(digest string) bool {
+func (s *Objects) Has(digest string) bool {
 	p, ok := objectPath(digest)
 	if !ok {
 		return false
@@ -123,7 +101,7 @@ func (s *Store) Has(digest string) bool {
 // object that this process did not write is read, because after a crash a name can exist without
 // its content. The object is then synced with the next batch, because the process that wrote it may
 // not have done so.
-func (s *Store) trusted(digest string, size int64) bool {
+func (s *Objects) trusted(digest string, size int64) bool {
 	s.mu.Lock()
 	ok := s.known[digest]
 	if ok {
@@ -146,7 +124,7 @@ func (s *Store) trusted(digest string, size int64) bool {
 }
 
 // sound reads an object of an earlier process.
-func (s *Store) sound(digest string, size int64) bool {
+func (s *Objects) sound(digest string, size int64) bool {
 	s.mu.Lock()
 	inPack := s.hasPacked(digest)
 	s.mu.Unlock()
@@ -166,7 +144,7 @@ func (s *Store) sound(digest string, size int64) bool {
 // it usually does not exist, and each lookup of such a file would cost as much as a successful one.
 // This Store created the directory, or it existed before. If another process has created it since,
 // the only cost is that content is stored twice.
-func (s *Store) hasDirectory(digest string) bool {
+func (s *Objects) hasDirectory(digest string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.directories == nil {
@@ -185,7 +163,7 @@ func (s *Store) hasDirectory(digest string) bool {
 // SyncObjects makes every object put so far durable. When that fails, the
 // objects of the batch are removed and forgotten: a second sync could succeed
 // without having written anything. Put them again.
-func (s *Store) SyncObjects() error {
+func (s *Objects) SyncObjects() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.packs.broken; err != nil {
@@ -222,7 +200,7 @@ func (s *Store) SyncObjects() error {
 // system is cheaper than one of each.
 const manyObjects = 16
 
-func (s *Store) syncPending() error {
+func (s *Objects) syncPending() error {
 	if err := s.syncPack(); err != nil {
 		return err
 	}
@@ -259,25 +237,10 @@ func (s *Store) syncPending() error {
 	return nil
 }
 
-func (s *Store) syncFile(path string) error {
+func (s *Objects) syncFile(path string) error {
 	f, err := s.fs.OpenWrite(path)
 	if err != nil {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
-}
-
-func objectDir(digest string) string {
-	p, _ := objectPath(digest)
-	d, _ := host.SplitPath(p)
-	return d
-}
-
-// makeDir makes the directory of an object.
-func (s *Store) makeDir(dir string) error {
-	err := s.fs.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return err
 }

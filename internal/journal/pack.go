@@ -32,7 +32,6 @@ import (
 const (
 	packMagic  = "FETTLEPACK1\n"
 	indexMagic = "FETTLEINDX1\n"
-	packDir    = "/packs"
 	// packed is the maximum size of content in a pack, in bytes: files that fit into memory, and
 	// the lists and plans of large runs.
 	packed     = 16 << 20
@@ -42,51 +41,19 @@ const (
 	packBuffer = 1 << 20
 )
 
-// place is the position of a packed object's content.
-type place struct {
-	pack   int
-	offset int64
-	length int
-}
-
-// packs are the packs of a store. The store's mutex guards it.
-type packs struct {
-	on     bool // small objects are put into packs
-	loaded bool
-	at     map[string]place
-	files  map[int]host.File // open for reading
-	cur    *packWriter
-	last   int // the highest number there is
-	// broken is why stored objects were lost: the next SyncObjects returns it.
-	broken error
-}
-
-type packWriter struct {
-	number   int
-	f        host.File
-	written  int64 // bytes handed to the file
-	buf      []byte
-	digests  []string // all digests in the pack
-	unsynced []string // the digests since the last sync
-	// moved are the unsynced objects that were copied from another pack, with their places there.
-	// These places are valid until the copies are durable.
-	moved map[string]place
-	named bool // its own directory entry is durable
-}
-
 func packPath(n int) string  { return fmt.Sprintf("%s/%06d.pack", packDir, n) }
 func indexPath(n int) string { return fmt.Sprintf("%s/%06d.idx", packDir, n) }
 
 // Pack switches between storing small objects in packs and in separate files. Packs are for runs
 // that store many objects.
-func (s *Store) Pack(on bool) {
+func (s *Objects) Pack(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.packs.on = on
 }
 
 // load reads the indexes of all packs, once. The newest place of an object wins.
-func (s *Store) loadPacks() error {
+func (s *Objects) loadPacks() error {
 	p := &s.packs
 	if p.loaded {
 		return nil
@@ -117,7 +84,7 @@ func (s *Store) loadPacks() error {
 }
 
 // packIndex returns the content of a pack: from its index, or by reading the pack.
-func (s *Store) packIndex(n int) (map[string]place, error) {
+func (s *Objects) packIndex(n int) (map[string]place, error) {
 	st, err := s.fs.Lstat(packPath(n))
 	if err != nil {
 		return nil, fmt.Errorf("cannot examine pack %d: %w", n, err)
@@ -152,7 +119,7 @@ func decodeIndex(b []byte, n int, size int64) (map[string]place, bool) {
 }
 
 // scanPack reads a pack up to the first record that is not whole.
-func (s *Store) scanPack(n int) (map[string]place, error) {
+func (s *Objects) scanPack(n int) (map[string]place, error) {
 	out := map[string]place{}
 	b, err := s.readAll(packPath(n), 1<<32)
 	if err != nil {
@@ -178,7 +145,7 @@ func (s *Store) scanPack(n int) (map[string]place, error) {
 }
 
 // putPacked adds an object to the current pack. The mutex is held.
-func (s *Store) putPacked(digest string, b []byte) error {
+func (s *Objects) putPacked(digest string, b []byte) error {
 	w, err := s.packWriter()
 	if err != nil {
 		return err
@@ -208,7 +175,7 @@ func (s *Store) putPacked(digest string, b []byte) error {
 }
 
 // packWriter is the current pack, made when there is none.
-func (s *Store) packWriter() (*packWriter, error) {
+func (s *Objects) packWriter() (*packWriter, error) {
 	if err := s.loadPacks(); err != nil {
 		return nil, err
 	}
@@ -234,7 +201,7 @@ func (s *Store) packWriter() (*packWriter, error) {
 }
 
 // flushPack writes the buffer to the file.
-func (s *Store) flushPack() error {
+func (s *Objects) flushPack() error {
 	w := s.packs.cur
 	if w == nil || len(w.buf) == 0 {
 		return nil
@@ -246,7 +213,7 @@ func (s *Store) flushPack() error {
 
 // writePack writes to the end of the current pack. After an error, the pack and its unsynced
 // content are dropped.
-func (s *Store) writePack(b []byte) error {
+func (s *Objects) writePack(b []byte) error {
 	w := s.packs.cur
 	n, err := w.f.Write(b)
 	w.written += int64(n)
@@ -259,7 +226,7 @@ func (s *Store) writePack(b []byte) error {
 }
 
 // syncPack makes the current pack durable and writes its index.
-func (s *Store) syncPack() error {
+func (s *Objects) syncPack() error {
 	w := s.packs.cur
 	if w == nil || len(w.unsynced) == 0 {
 		return nil
@@ -282,7 +249,7 @@ func (s *Store) syncPack() error {
 	return nil
 }
 
-func (s *Store) writeIndex(w *packWriter) {
+func (s *Objects) writeIndex(w *packWriter) {
 	le := binary.LittleEndian
 	b := le.AppendUint64([]byte(indexMagic), uint64(w.written))
 	for _, digest := range w.digests {
@@ -302,7 +269,7 @@ func (s *Store) writeIndex(w *packWriter) {
 }
 
 // dropPack drops the current pack and forgets its unsynced objects.
-func (s *Store) dropPack() {
+func (s *Objects) dropPack() {
 	w := s.packs.cur
 	if w == nil {
 		return
@@ -319,7 +286,7 @@ func (s *Store) dropPack() {
 }
 
 // openPacked opens an object in a pack; ok is false when no pack has it.
-func (s *Store) openPacked(digest string) (r *io.SectionReader, ok bool, err error) {
+func (s *Objects) openPacked(digest string) (r *io.SectionReader, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.loadPacks(); err != nil {
@@ -345,7 +312,7 @@ func (s *Store) openPacked(digest string) (r *io.SectionReader, ok bool, err err
 }
 
 // hasPacked reports whether a pack has the object. The caller must hold the mutex.
-func (s *Store) hasPacked(digest string) bool {
+func (s *Objects) hasPacked(digest string) bool {
 	if s.loadPacks() != nil {
 		return false
 	}

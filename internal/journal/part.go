@@ -27,7 +27,7 @@ func partPath(digest string) (string, bool) {
 // Part returns the beginning of content whose transfer failed, and its length in bytes; ok is false
 // if there is none. It can be damaged, because it was neither synced nor checked. The caller must
 // close the reader.
-func (s *Store) Part(digest string) (r io.ReadCloser, size int64, ok bool) {
+func (s *Objects) Part(digest string) (r io.ReadCloser, size int64, ok bool) {
 	path, ok := partPath(digest)
 	if !ok {
 		return nil, 0, false
@@ -45,7 +45,7 @@ func (s *Store) Part(digest string) (r io.ReadCloser, size int64, ok bool) {
 
 // KeepPart stores the content of r as the beginning of an object, and replaces any other beginning:
 // there is at most one. The caller must hold the lock.
-func (s *Store) KeepPart(digest string, r io.Reader) error {
+func (s *Objects) KeepPart(digest string, r io.Reader) error {
 	w, err := s.stage()
 	if err != nil {
 		return err
@@ -77,14 +77,14 @@ func (w *staging) leave(digest string) error {
 }
 
 // DropPart forgets the beginning of content, if there is one.
-func (s *Store) DropPart(digest string) {
+func (s *Objects) DropPart(digest string) {
 	if path, ok := partPath(digest); ok {
 		_ = s.fs.Remove(path)
 	}
 }
 
 // dropParts removes every beginning that is kept.
-func (s *Store) dropParts() error {
+func (s *Objects) dropParts() error {
 	names, err := s.fs.ReadDir("/objects")
 	for _, name := range names {
 		if p := "/objects/" + name; err == nil && strings.HasPrefix(p, partPrefix) {

@@ -31,7 +31,7 @@ func (p proof) ended(records []Record) bool {
 
 // proofOf is read before the journal itself, so that a run that ends in between
 // does not look damaged.
-func (s *Store) proofOf(run int) (p proof, err error) {
+func (s *RunLog) proofOf(run int) (p proof, err error) {
 	pointed, err := s.pointed()
 	if err != nil && !errors.Is(err, errDamaged) && !errors.Is(err, fs.ErrNotExist) {
 		return p, err
@@ -59,7 +59,7 @@ func (s *Store) proofOf(run int) (p proof, err error) {
 }
 
 // beginOf reads the beginning of a run; false if its journal does not contain it.
-func (s *Store) beginOf(run int) (Header, bool) {
+func (s *RunLog) beginOf(run int) (Header, bool) {
 	f, err := s.fs.Open(journalPath(run))
 	if err != nil {
 		return Header{}, false

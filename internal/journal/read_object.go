@@ -22,7 +22,7 @@ func (e *DamagedError) Error() string {
 
 // Open opens an object. A damaged object returns a *DamagedError instead of io.EOF: its content
 // must not be used. The caller must close the reader.
-func (s *Store) Open(digest string) (io.ReadCloser, int64, error) {
+func (s *Objects) Open(digest string) (io.ReadCloser, int64, error) {
 	if r, ok, err := s.openPacked(digest); err != nil {
 		return nil, 0, err
 	} else if ok {
@@ -35,7 +35,7 @@ func (s *Store) Open(digest string) (io.ReadCloser, int64, error) {
 	return &objectReader{f: f, hash: sha256.New(), digest: digest}, size, nil
 }
 
-func (s *Store) openObject(digest string) (host.File, int64, error) {
+func (s *Objects) openObject(digest string) (host.File, int64, error) {
 	p, ok := objectPath(digest)
 	if !ok {
 		return nil, 0, fmt.Errorf("cannot open object %q: its name is not sha256: and 64 hex digits", digest)
@@ -69,7 +69,7 @@ func (r *objectReader) Read(b []byte) (int, error) {
 func (r *objectReader) Close() error { return r.f.Close() }
 
 // ReadObject returns the verified content of an object of at most 64 MiB.
-func (s *Store) ReadObject(digest string) ([]byte, error) {
+func (s *Objects) ReadObject(digest string) ([]byte, error) {
 	r, size, err := s.Open(digest)
 	if err != nil {
 		return nil, err
@@ -95,7 +95,7 @@ func (s *Store) ReadObject(digest string) ([]byte, error) {
 }
 
 // Verify reads an object to its end and checks its content.
-func (s *Store) Verify(digest string) error {
+func (s *Objects) Verify(digest string) error {
 	r, _, err := s.Open(digest)
 	if err != nil {
 		return err
@@ -107,7 +107,7 @@ func (s *Store) Verify(digest string) error {
 
 // CopyTo writes an object into dst, an empty file at its beginning, and keeps
 // its holes. After an error dst must not be used: it may hold wrong bytes.
-func (s *Store) CopyTo(digest string, dst host.File) error {
+func (s *Objects) CopyTo(digest string, dst host.File) error {
 	if r, ok, err := s.openPacked(digest); err != nil || ok {
 		return copyPacked(digest, dst, r, err)
 	}

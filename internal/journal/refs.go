@@ -13,9 +13,9 @@ import (
 // live returns every object that the retained runs and states refer to, directly or indirectly.
 // Lists, plans, state maps and manifests of trees also contain references.
 func (s *Store) live(journals, states map[int]bool) (map[string]bool, error) {
-	s.mu.Lock()
+	s.Objects.mu.Lock()
 	live := maps.Clone(s.fresh)
-	s.mu.Unlock()
+	s.Objects.mu.Unlock()
 	m := marker{s: s, live: live, read: map[string]bool{}}
 	for run := range journals {
 		if err := m.file(journalPath(run)); err != nil {

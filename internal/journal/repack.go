@@ -1,13 +1,15 @@
 package journal
 
 import (
+	"errors"
 	"io"
+	"io/fs"
 	"slices"
 )
 
 // choosePacks chooses the packs to remove, at once or after their live content has been written
 // again. It never chooses the current pack of this process.
-func (s *Store) choosePacks(d *doomed, live map[string]bool) error {
+func (s *Objects) choosePacks(d *doomed, live map[string]bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.loadPacks(); err != nil {
@@ -48,7 +50,7 @@ func (s *Store) choosePacks(d *doomed, live map[string]bool) error {
 }
 
 // removePacks writes the live content of the chosen packs again, syncs it, and removes the packs.
-func (s *Store) removePacks(d doomed) error {
+func (s *Objects) removePacks(d doomed) error {
 	if len(d.packs) == 0 {
 		return nil
 	}
@@ -67,7 +69,7 @@ func (s *Store) removePacks(d doomed) error {
 	return s.fs.SyncDir(packDir)
 }
 
-func (s *Store) rewrite(from []int, dead map[string]bool) error {
+func (s *Objects) rewrite(from []int, dead map[string]bool) error {
 	s.mu.Lock()
 	var move []string
 	for digest, pl := range s.packs.at {
@@ -99,7 +101,7 @@ func (s *Store) rewrite(from []int, dead map[string]bool) error {
 	return s.SyncObjects()
 }
 
-func (s *Store) dropFiles(n int, dead map[string]bool) error {
+func (s *Objects) dropFiles(n int, dead map[string]bool) error {
 	s.mu.Lock()
 	if f, ok := s.packs.files[n]; ok {
 		_ = f.Close()
@@ -116,4 +118,23 @@ func (s *Store) dropFiles(n int, dead map[string]bool) error {
 		return err
 	}
 	return s.removeOne(packPath(n))
+}
+
+func (s *Objects) removeOne(path string) error {
+	if err := s.fs.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// doomed is the set of files that a collection removes.
+type doomed struct {
+	runs     []int // listed runs, ascending
+	journals []int
+	states   []int
+	objects  []string // digests of objects in separate files
+	packed   []string // digests of objects in removed packs
+	packs    []int    // packs to remove
+	temps    []string // paths left by crashes
+	bytes    int64    // of the objects
 }

@@ -3,24 +3,17 @@ package journal
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"slices"
-	"strconv"
-	"strings"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/host"
 )
 
-// window is how much of a journal's head and tail is read to describe the run,
-// in bytes.
-const window = 8 << 10
-
 // Runs lists the runs that began, newest last. It reads the head and the tail
 // of each journal, and all of an unfinished one. A damaged journal is listed as
 // far as it can be read.
-func (s *Store) Runs() ([]RunInfo, error) {
+func (s *RunLog) Runs() ([]RunInfo, error) {
 	runs, err := s.numbers("/journal", ".wal")
 	if err != nil {
 		return nil, err
@@ -41,7 +34,7 @@ func (s *Store) Runs() ([]RunInfo, error) {
 // Unfinished returns the newest run without Commit or Undone; ok is false if all have ended. A
 // damaged journal with an unreadable end counts as unfinished, unless other evidence shows that the
 // run has ended.
-func (s *Store) Unfinished() (run int, ok bool, err error) {
+func (s *RunLog) Unfinished() (run int, ok bool, err error) {
 	runs, err := s.numbers("/journal", ".wal")
 	if err != nil {
 		return 0, false, err
@@ -55,7 +48,7 @@ func (s *Store) Unfinished() (run int, ok bool, err error) {
 }
 
 // NextRun is the number for the next run: one more than any that was used.
-func (s *Store) NextRun() (int, error) {
+func (s *RunLog) NextRun() (int, error) {
 	last := 0
 	for dir, suffix := range map[string]string{"/journal": ".wal", "/state": ".json"} {
 		runs, err := s.numbers(dir, suffix)
@@ -72,34 +65,16 @@ func (s *Store) NextRun() (int, error) {
 	return last + 1, nil
 }
 
-// numbers lists the runs that have a file in dir, ascending.
-func (s *Store) numbers(dir, suffix string) ([]int, error) {
-	names, err := s.fs.ReadDir(dir)
-	if err != nil {
-		return nil, fmt.Errorf("cannot list the runs: %w", err)
-	}
-	var out []int
-	for _, name := range names {
-		num, ok := strings.CutSuffix(name, suffix)
-		n, err := strconv.Atoi(num)
-		if ok && err == nil && n > 0 && fmt.Sprintf("%06d", n) == num {
-			out = append(out, n)
-		}
-	}
-	slices.Sort(out)
-	return out, nil
-}
-
 // outcome returns the outcome of a run; began is false if its journal has no readable Begin and no
 // other evidence of it.
-func (s *Store) outcome(run int) (o Outcome, began bool, err error) {
+func (s *RunLog) outcome(run int) (o Outcome, began bool, err error) {
 	info, began, err := s.info(run)
 	return info.Outcome, began, err
 }
 
 // info describes a run by the first and last records of its journal, or if necessary by all of
 // them.
-func (s *Store) info(run int) (RunInfo, bool, error) {
+func (s *RunLog) info(run int) (RunInfo, bool, error) {
 	f, err := s.fs.Open(journalPath(run))
 	if errors.Is(err, fs.ErrNotExist) {
 		return RunInfo{}, false, nil
@@ -132,13 +107,7 @@ func ends(run int, f host.File) (first, last Record, ok bool) {
 	return first, last, ok && last.Kind.Ends()
 }
 
-func readAt(f host.File, off, n int64) ([]byte, bool) {
-	b := make([]byte, n)
-	_, err := f.ReadAt(b, off)
-	return b, err == nil || errors.Is(err, io.EOF)
-}
-
-func (s *Store) infoWhole(run int) (RunInfo, bool, error) {
+func (s *RunLog) infoWhole(run int) (RunInfo, bool, error) {
 	_, sc, err := s.scanRun(run)
 	var corrupt *CorruptError
 	if err != nil && !errors.As(err, &corrupt) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io/fs"
 )
 
 // sealMark begins the line that ends a sealed file.
@@ -35,8 +34,6 @@ func unmarshalSealed(b []byte, v any) error {
 	return Unmarshal(b, v)
 }
 
-var errDamaged = errors.New("it is damaged")
-
 func unseal(b []byte, v any) error {
 	end := len(b) - len(sealMark) - 9
 	if end < 1 || !bytes.Equal(b[end:], fmt.Appendf(nil, "%s%08x\n", sealMark, crc32.Checksum(b[:end], castagnoli()))) {
@@ -48,36 +45,4 @@ func unseal(b []byte, v any) error {
 	return nil
 }
 
-// maxSealed is the most that is read of one sealed file, in bytes.
-const maxSealed = 1 << 30
-
-func (s *Store) saveSealed(path string, v any) error {
-	b, err := seal(v)
-	if err == nil {
-		err = s.replace(path, b)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot save %q: %w", path, err)
-	}
-	return nil
-}
-
-func (s *Store) loadSealed(path string, v any) error {
-	b, err := s.readAll(path, maxSealed)
-	if err == nil {
-		err = unseal(b, v)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot read %q: %w", path, err)
-	}
-	return nil
-}
-
-// loadSetting reads a setting; found is false when it is not set.
-func (s *Store) loadSetting(path string, v any) (found bool, err error) {
-	err = s.loadSealed(path, v)
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
+var errDamaged = errors.New("it is damaged")

@@ -36,7 +36,7 @@ func fileSize(f io.Seeker) (int64, error) {
 
 // staging is an object on its way into the store.
 type staging struct {
-	s    *Store
+	s    *Objects
 	f    host.File
 	path string
 	hash hash.Hash
@@ -45,7 +45,7 @@ type staging struct {
 	failed error
 }
 
-func (s *Store) stage() (*staging, error) {
+func (s *Objects) stage() (*staging, error) {
 	for {
 		s.mu.Lock()
 		s.temps++

@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,24 +9,6 @@ import (
 
 // maxPiece is how long a piece of a state in a journal may get, in bytes.
 const maxPiece = maxPayload / 2
-
-// End ends the run durably: the journal gets the state that the run left, in pieces,
-// and the last record, which is Commit or Undone. The run counts from then on. The
-// state file and the pointer follow; an error in writing them leaves a run that has
-// ended and whose state is read from its journal.
-func (j *Journal) End(st State, last Record) error {
-	recs, err := pieces(st)
-	if err != nil {
-		return err
-	}
-	if err := j.Append(append(recs, last)...); err != nil {
-		return err
-	}
-	if err := j.Sync(); err != nil {
-		return err
-	}
-	return j.s.SaveState(st)
-}
 
 // pieces returns the records of a state. The first record has all fields and the first entries. The
 // other records have only entries, without a format.
@@ -72,13 +53,10 @@ func joinPieces(recs []Record) (st State, ok bool, err error) {
 	return st, ok, nil
 }
 
-// isPiece reports whether a payload is a piece of a state, which scanning does not decode.
-func isPiece(payload []byte) bool { return bytes.HasPrefix(payload, []byte(`{"k":"state",`)) }
-
 // StateAt is the state that a run left; the one of run 0 is empty. A file that is lost or
 // damaged is made again from the journal. It is fs.ErrNotExist for a run that left no
 // state or was collected, and a *LostError for a state that cannot be made again.
-func (s *Store) StateAt(run int) (State, error) {
+func (s *States) StateAt(run int) (State, error) {
 	if run == 0 {
 		return State{Format: format}, nil
 	}
@@ -86,7 +64,7 @@ func (s *Store) StateAt(run int) (State, error) {
 }
 
 // stateOr reads the state of a run from its file, or if that fails from its journal.
-func (s *Store) stateOr(run int, note func(string, ...any)) (State, error) {
+func (s *States) stateOr(run int, note func(string, ...any)) (State, error) {
 	st, err := s.readState(run)
 	var newer *NewerFormatError
 	lost := errors.Is(err, fs.ErrNotExist)
@@ -118,7 +96,7 @@ func lostOrDamaged(lost bool) string {
 var errNotEnded = errors.New("the run has not ended")
 
 // rebuild makes the state of a run from its journal.
-func (s *Store) rebuild(run int) (State, error) {
+func (s *States) rebuild(run int) (State, error) {
 	_, sc, err := s.scanRun(run)
 	if err != nil {
 		return State{}, err
@@ -136,47 +114,4 @@ func (s *Store) rebuild(run int) (State, error) {
 		return State{}, fmt.Errorf("its journal has the state of run %d", st.Run)
 	}
 	return st, nil
-}
-
-// Mend writes the state file in force and the pointer again if they are lost, damaged or outdated,
-// and reports what it found. The caller must hold the lock.
-func (s *Store) Mend() ([]string, error) {
-	st, err := s.State()
-	if err != nil {
-		return nil, err
-	}
-	notes := s.Notes()
-	pointed, perr := s.pointed()
-	if perr == nil && pointed == st.Run && len(notes) == 0 {
-		return nil, nil
-	}
-	if err := s.harden(st.Run); err != nil {
-		return notes, err
-	}
-	if _, err := s.readState(st.Run); st.Run > 0 && (errors.Is(err, errDamaged) || errors.Is(err, fs.ErrNotExist)) {
-		return notes, s.SaveState(st)
-	}
-	return notes, s.saveSealed("/current", current{Run: st.Run})
-}
-
-// harden makes a journal durable before other data shows that its run has ended, because its
-// readable content may not be on the disk. A lost or damaged journal is not changed.
-func (s *Store) harden(run int) error {
-	b, sc, err := s.scanRun(run)
-	if err != nil || !sc.last.Kind.Ends() {
-		return nil
-	}
-	return s.replace(journalPath(run), b[:sc.good])
-}
-
-// mendLate calls Mend if the pointer does not name the run in force. This is the case if a run
-// ended but could not write the pointer.
-func (s *Store) mendLate() error {
-	pointed, perr := s.pointed()
-	run, err := s.inForce(func(string, ...any) {})
-	if err != nil || perr == nil && pointed == run {
-		return err
-	}
-	_, err = s.Mend()
-	return err
 }
