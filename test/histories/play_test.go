@@ -224,7 +224,7 @@ func (p *player) applied(n int, r report, before judge.Tree, ran, told []string,
 		p.saw["apply undone"]++
 		run.Done, run.List = p.h.Last().Done, p.h.Last().List
 		defer p.h.Add(run)
-		return wrong("an undone run", judge.Same("undone", before, p.tree))
+		return wrong("an undone run", judge.Undone("undone", p.lists, before, p.tree))
 	case r.Exit == 1:
 		p.saw["apply failed"]++
 		run.Done = p.h.After(list, ran, failed, true, undo)

@@ -20,7 +20,7 @@ func (p *player) settle() *verdict {
 		return p.common(list, c.before)
 	}
 	if outcome != "succeeded" || number <= c.number {
-		return first(p.exits(r, 0, 1, 6), wrong("recovery", judge.Same("recovered", c.before, p.tree)))
+		return first(p.exits(r, 0, 1, 6), wrong("recovery", judge.Undone("recovered", p.lists, c.before, p.tree)))
 	}
 	p.saw["recovered whole"]++
 	list := p.lists[c.list-1]

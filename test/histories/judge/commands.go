@@ -84,14 +84,22 @@ func (h *History) Back(to int) map[string]Done {
 }
 
 // Killed records the commands of a killed run that is then undone. Such a command counts as not done,
-// even if an earlier version was done: the newer version may have changed its effect.
+// even if an earlier version was done: the newer version may have changed its effect. This is unknown
+// for a command with an undo, because the recovery may run the undo.
 func (h *History) Killed(list List, ran []string) {
 	if len(h.Runs) == 0 {
 		return
 	}
 	done := maps.Clone(h.Last().Done)
+	if done == nil {
+		done = map[string]Done{}
+	}
 	for _, s := range list {
-		if s.plain() && slices.Contains(ran, s.Args[0]) {
+		switch {
+		case s.Verb != "EXEC" || !slices.Contains(ran, s.Args[0]):
+		case s.Attr["undo"] != "":
+			done[s.Args[0]] = Done{Unknown: true}
+		default:
 			delete(done, s.Args[0])
 		}
 	}

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -14,6 +15,15 @@ type Run struct {
 	Tried         List            // the complete list of a failed run
 	Done          map[string]Done // the status of each command after it
 	Plan          []Change
+}
+
+// decides reports whether the run managed a path after it. A failed run released a path that it
+// changed without a step for it.
+func (r Run) decides(p string) bool {
+	if r.Tried != nil && r.Before[p] != r.After[p] {
+		return r.Tried.decides(p)
+	}
+	return r.List.decides(p)
 }
 
 // Done is the status of a command.
@@ -202,6 +212,21 @@ func Same(what string, before, after Tree) []string {
 		wrong = append(wrong, fmt.Sprintf("%s: %s was %s and is %s", what, p, before[p], after[p]))
 	}
 	return wrong
+}
+
+// Undone describes the differences of two trees, of which the first is the tree before a run of one of
+// the lists that was undone. A removed directory returns as a copy, so its files are no longer the same
+// files as names outside of it.
+func Undone(what string, lists []List, before, after Tree) []string {
+	all := slices.Concat(lists...)
+	before = maps.Clone(before)
+	for p, was := range before {
+		if after[p].Links == "" && slices.ContainsFunc(append(strings.Fields(was.Links), p), all.removesAbove) {
+			was.Links = ""
+			before[p] = was
+		}
+	}
+	return Same(what, before, after)
 }
 
 // Numbers returns the numbers of the runs, ascending.

@@ -128,6 +128,17 @@ func (l List) declares(p string) bool {
 	return false
 }
 
+// removesAbove reports whether the list may remove a directory above a path as a whole.
+func (l List) removesAbove(p string) bool {
+	for _, s := range l {
+		q := s.Path()
+		if q != "" && s.whole() && p != q && below(p, q) && (s.Attr["purge"] != "true" || path.Dir(p) != q) {
+			return true
+		}
+	}
+	return false
+}
+
 // parentOf reports whether p is directly in dir.
 func parentOf(dir, p string) bool { return path.Dir(p) == dir && p != dir }
 

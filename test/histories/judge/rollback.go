@@ -111,7 +111,7 @@ func (h *History) foundSince(to int, p string, first int) (before []Leaf, touche
 		if r.Before[p] != r.After[p] && (to == 0 || !known) {
 			before, known, touched = append(before, r.Before[p]), true, true
 		}
-		if to == 0 || !known || r.List.decides(p) || !h.handsAt(p, first+i+1) {
+		if to == 0 || !known || r.decides(p) || !h.handsAt(p, first+i+1) {
 			continue
 		}
 		known = false
@@ -127,7 +127,7 @@ func (h *History) foundSince(to int, p string, first int) (before []Leaf, touche
 // difference.
 func (h *History) released(p string) bool {
 	for _, r := range slices.Backward(h.Runs) {
-		if !r.List.decides(p) {
+		if !r.decides(p) {
 			return true
 		}
 		if r.Before[p] != r.After[p] {
