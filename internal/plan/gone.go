@@ -72,14 +72,38 @@ func (m *maker) removed(s step.Step) bool {
 // uneditable returns an error for an edit of a path at which this plan leaves another type of object
 // than a file.
 func (m *maker) uneditable(s step.Step) error {
-	left, ok := m.leaves[s.Path()]
-	if !ok || s.Verb != step.Edit || m.in.Goal != nil || left == image.Regular || left == image.Absent {
+	left, changes := m.leaves[s.Path()]
+	if s.Verb != step.Edit || m.in.Goal != nil {
 		return nil
 	}
-	if left == image.Directory && m.now[addr.File(s.Path())].Origin.File.Type == image.Absent {
+	if !changes {
+		left = restoredIn(s.Path(), m.changed, m.trees, m.in.Kept)
+	}
+	if left == image.Regular || left == image.Absent {
+		return nil
+	}
+	if changes && left == image.Directory && m.now[addr.File(s.Path())].Origin.File.Type == image.Absent {
 		return fmt.Errorf("cannot edit %q: it is a directory that no step declares any more; it stays because it contains other files; move these away first", s.Path())
 	}
 	return fmt.Errorf("cannot edit %q: no step declares this path any more, so this run restores the %s from before fettle", s.Path(), left)
+}
+
+// restoredIn returns the type of a path in a directory that a plan restores with its content, if the plan
+// changes no directory between. It is Absent for any other path.
+func restoredIn(p string, changed map[addr.Addr]bool, trees map[string]string, kept func(string) []Kept) image.FileType {
+	d := path.Dir(p)
+	for d != "/" && d != "." && !changed[addr.File(d)] {
+		d = path.Dir(d)
+	}
+	if kept == nil || trees[d] == "" {
+		return image.Absent
+	}
+	for _, k := range kept(trees[d]) {
+		if path.Join(d, k.Rel) == p {
+			return k.File.Type
+		}
+	}
+	return image.Absent
 }
 
 // undressed returns the reason if recorded metadata cannot be restored, or "". The path no longer

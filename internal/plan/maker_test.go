@@ -163,6 +163,10 @@ func TestPartsOfChangedPaths(t *testing.T) {
 		"metadata, it is there": {meta, func(*maker) {}, *pathOf(image.Regular), false, true, ""},
 		"something else runs":   {edit, func(m *maker) { m.elsewhere = true }, noFile, false, true, ""},
 		"a tree above":          {edit, func(m *maker) { m.trees["/a"] = "t" }, noFile, false, true, ""},
+		"a directory in a tree": {edit, func(m *maker) {
+			m.trees["/a"], m.changed["file:/a"] = "t", true
+			m.in.Kept = func(string) []Kept { return []Kept{{"f", image.File{Type: image.Directory}}} }
+		}, noFile, false, true, "before fettle"},
 		"a link above": {edit, func(m *maker) {
 			m.is("/a", image.Symlink).changed["file:/a"], m.relinked = true, true
 		}, noFile, false, true, ""},
