@@ -131,17 +131,58 @@ func (x *planner) firstOther(dir string, ours map[string]bool) (string, error) {
 type lookAt func(path string) (image.File, error)
 
 // leaveToOthers removes paths from the images that a rollback restores, and returns them. They were
-// absent and are not managed now, and other users have changed them since their release. The rollback
-// would remove data of these users.
-func leaveToOthers(p *past, look lookAt, found map[string]image.File, entries []journal.Entry) map[string]bool {
+// absent and are not managed now, and other users have changed them, or paths in them, since their
+// release. The rollback would remove data of these users.
+func (x *planner) leaveToOthers(p *past, found map[string]image.File, entries []journal.Entry) map[string]bool {
 	out, managed := map[string]bool{}, pathsOf(entries)
-	for at, f := range found {
-		if f.Type == image.Absent && !managed[at] && p.changedSince(at, look) {
-			out[at] = true
-			delete(found, at)
+	leave := func(at string) {
+		out[at] = true
+		delete(found, at)
+	}
+	for at, f := range maps.Clone(found) {
+		switch {
+		case f.Type != image.Absent || managed[at]:
+		case p.changedSince(at, x.lookFile):
+			leave(at)
+		case x.changedIn(at, p, managed):
+			leave(at)
+			p.addFresh(found, func(in string) bool { return isBelow(in, at) && !managed[in] && !p.changedSince(in, x.lookFile) })
 		}
 	}
 	return out
+}
+
+// addFresh adds paths to the images that a rollback restores: nothing was there, because their directory
+// was absent.
+func (p *past) addFresh(found map[string]image.File, which func(path string) bool) {
+	for at, fresh := range p.fresh {
+		if _, known := found[at]; fresh && !known && which(at) {
+			found[at] = image.File{Type: image.Absent}
+		}
+	}
+}
+
+// addManaged adds the managed files that runs created in a directory which was absent. A part of a file is
+// removed by itself, and the file with its last part.
+func (p *past) addManaged(found map[string]image.File, entries []journal.Entry) {
+	managed := map[addr.Addr]bool{}
+	for _, e := range entries {
+		managed[e.Addr] = true
+	}
+	p.addFresh(found, func(at string) bool { return managed[addr.File(at)] })
+}
+
+// changedIn reports whether others have changed an unmanaged path in a directory since the last run that
+// changed it. A directory that cannot be read has no such path; the plan reports the error.
+func (x *planner) changedIn(dir string, p *past, managed map[string]bool) bool {
+	if !x.isDir(dir) {
+		return false
+	}
+	names, err := x.host.ReadDir(dir)
+	return err == nil && slices.ContainsFunc(names, func(name string) bool {
+		in := path.Join(dir, name)
+		return !managed[in] && p.changedSince(in, x.lookFile) || x.changedIn(in, p, managed)
+	})
 }
 
 // changedSince reports whether others have changed a path since the last run that changed it.

@@ -21,6 +21,7 @@ type past struct {
 	trees map[string]string     // the kept tree of a directory, by path
 	whole map[string]bool       // paths that a run changed as a whole
 	files map[string]bool       // paths at which a run put another file, until the file that was found returns
+	fresh map[string]bool       // paths that a run changed as a whole in a directory that was absent
 	parts edited
 	moves []displacement // all changes of paths, in order
 	kept  func(tree string) []plan.Kept
@@ -28,7 +29,7 @@ type past struct {
 }
 
 func newPast(kept func(string) []plan.Kept) *past {
-	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{}, files: map[string]bool{}, parts: edited{}, kept: kept,
+	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{}, files: map[string]bool{}, fresh: map[string]bool{}, parts: edited{}, kept: kept,
 		store: map[string]map[string]image.File{}}
 }
 
@@ -78,6 +79,7 @@ func (p *past) returned(at string, to image.File) bool {
 func (p *past) add(at string, f image.File, whole bool) {
 	if top := p.covered(at); top != "" {
 		p.addAbsent(top, at)
+		p.fresh[at] = p.fresh[at] || whole && p.found[top].Type == image.Absent
 		return
 	}
 	p.whole[at] = p.whole[at] || whole

@@ -104,6 +104,7 @@ func (x *planner) planRollback(ctx context.Context, r executor.RollbackRequest) 
 	}
 	x.followedImages(before, entries)
 	found := past.wanted(x.isDir)
+	past.addManaged(found, g.now.Entries)
 	if err := x.unseal(secret.Bundle{}, nil, g.list, g.now.Entries, g.then.Entries); err != nil {
 		return nil, g, err
 	}
@@ -111,13 +112,13 @@ func (x *planner) planRollback(ctx context.Context, r executor.RollbackRequest) 
 	if err != nil {
 		return nil, g, err
 	}
+	others := x.leaveToOthers(past, found, g.now.Entries)
 	restored := x.inOrigins(g.now.Entries, g.list)
 	maps.Copy(restored, found)
 	x.lookWhole(seen, slices.Sorted(maps.Keys(restored)))
 	x.lookWhole(seen, attributed(g.now.Entries, g.list))
 	x.lookInto(seen, g.now.Entries, g.list)
 	foreign := x.foreign(seen, restored, g.now.Entries, past)
-	others := leaveToOthers(past, x.lookFile, found, g.now.Entries)
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
 		Kept: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: true, SkipBlocked: r.SkipBlocked, Unreached: g.unreached,
