@@ -196,7 +196,7 @@ func (h *Hub) tend(ctx context.Context, fence uint64) error {
 		names := staying(once, h)
 		done, err := h.peers == nil || h.usesExternalNats(), error(nil) // no copies on other hubs
 		if !done {
-			done, err = h.joint().Tend(once, names)
+			done, err = h.joint().AdjustCopies(once, names)
 		}
 		err = errors.Join(err, h.withdraw(once, fence, names, done))
 		stop()
@@ -249,7 +249,7 @@ func (h *Hub) leave(ctx context.Context) error {
 	}
 	h.dismiss()
 	h.conf.warn("this hub was retired: it stops when the other hubs have all data")
-	for end := time.Now().Add(leaveWithin); time.Now().Before(end) && !h.joint().Left(); {
+	for end := time.Now().Add(leaveWithin); time.Now().Before(end) && !h.joint().IsRemoved(); {
 		select {
 		case <-ctx.Done():
 			return nil
@@ -296,13 +296,15 @@ func hostOf(u string) string {
 type joint interface {
 	Peers(ctx context.Context) (all []bus.Peer, leader string)
 	Copies(ctx context.Context) ([]bus.CopySet, error)
-	Tend(ctx context.Context, names []string) (done bool, err error)
-	Left() bool
+	AdjustCopies(ctx context.Context, names []string) (done bool, err error)
+	IsRemoved() bool
 	IsConnected(name string) bool
 	Unresponsive(ctx context.Context, names []string) []string
 	Voters() int
 	Exchange() *bus.Exchange
 }
+
+var _ joint = (*bus.Server)(nil)
 
 // joint returns the bus of a hub that is not alone. For other hubs it panics.
 func (h *Hub) joint() joint { return h.bus.(joint) }

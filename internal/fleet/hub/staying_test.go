@@ -21,7 +21,7 @@ type votingBus struct {
 }
 
 func (b votingBus) Peers(context.Context) ([]bus.Peer, string) { return b.peers, "hub1" }
-func (votingBus) Left() bool                                   { return true }
+func (votingBus) IsRemoved() bool                              { return true }
 
 // A hub with a vote keeps it until it is retired, also if this hub has not read its record yet: the
 // store accepts a removed hub again only after five minutes.
