@@ -119,7 +119,6 @@ type side struct {
 	takes  []pki.Kind // accepted kinds
 	nobody bool       // it accepts an end without a certificate
 	ended  bool       // it accepts an expired certificate
-	early  bool       // it accepts a certificate that is not valid yet
 }
 
 func sides() []side {
@@ -132,9 +131,9 @@ func sides() []side {
 			conf: func(t pki.Trust, h *pki.Hub, now func() time.Time) *tls.Config { return t.HubTLS(h.TLS, now) }},
 		{name: "hub, calling", client: true, takes: []pki.Kind{pki.HubKind},
 			conf: func(t pki.Trust, h *pki.Hub, now func() time.Time) *tls.Config { return t.HubTLS(h.TLS, now) }},
-		{name: "client", client: true, takes: []pki.Kind{pki.HubKind}, ended: true, early: true,
+		{name: "client", client: true, takes: []pki.Kind{pki.HubKind}, ended: true,
 			conf: func(t pki.Trust, h *pki.Hub, now func() time.Time) *tls.Config { return t.ClientTLS(h.TLS, now, nil) }},
-		{name: "client without a certificate", client: true, takes: []pki.Kind{pki.HubKind}, ended: true, early: true,
+		{name: "client without a certificate", client: true, takes: []pki.Kind{pki.HubKind}, ended: true,
 			conf: func(t pki.Trust, _ *pki.Hub, now func() time.Time) *tls.Config { return t.ClientTLS(nil, now, nil) }},
 	}
 }
@@ -185,8 +184,9 @@ func TestKindsOfCertificatesByConfiguration(t *testing.T) {
 	}
 }
 
-// No configuration accepts another fleet CA, an earlier version of TLS, a certificate that is not
-// valid yet, or a revoked one. Expired certificates are accepted only where this is documented.
+// No configuration accepts another fleet CA, an earlier version of TLS, or a revoked certificate.
+// Expired certificates are accepted only where this is documented. A certificate that begins later is
+// accepted.
 func TestEveryConfiguration(t *testing.T) {
 	a := newAuthority(t, "acme")
 	h := newHub(t, a, "hub1")
@@ -210,7 +210,7 @@ func TestEveryConfiguration(t *testing.T) {
 				"revoked":           {s.conf(revoked, h, at(0)), all[kind], false},
 				"ended":             {s.conf(trust, h, at(end+time.Second)), all[kind], s.ended},
 				"the last second":   {s.conf(trust, h, at(end)), all[kind], true},
-				"not yet":           {s.conf(trust, h, at(-pki.Backdate-time.Second)), all[kind], s.early},
+				"not yet":           {s.conf(trust, h, at(-pki.Backdate-time.Second)), all[kind], true},
 			} {
 				if err := s.meets(t, c.conf, c.shown); (err == nil) != c.takes {
 					t.Errorf("%s, a %s, %s: %v", s.name, kind, what, err)

@@ -104,6 +104,33 @@ func TestClocksAYearOff(t *testing.T) {
 	}
 }
 
+// A target that renews while the clock of its hub is ahead can still connect when the clock is right
+// again. Its certificate can be revoked.
+func TestCertificateOfAHubWithAFastClock(t *testing.T) {
+	s := newSite(t, "acme")
+	c := s.host()
+	s.enrolled(c, "web1")
+	s.clock.forward(24 * time.Hour)
+	i, err := c.Renew(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.clock.forward(-24 * time.Hour)
+	trust := trustOf(t, s.hub, s.registrar.Revocations)
+	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), i.TLS(nil, s.clock.now, nil)); err != nil {
+		t.Errorf("on the bus: %v", err)
+	}
+	if _, err := c.Renew(t.Context(), nil); err != nil {
+		t.Errorf("the next renewal: %v", err)
+	}
+	if _, err := s.registrar.SetStanding(t.Context(), i.ID, fleet.Revoked, "ada", "the laptop is gone"); err != nil {
+		t.Fatal(err)
+	}
+	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), i.TLS(nil, s.clock.now, nil)); !errors.Is(err, pki.ErrRevoked) {
+		t.Errorf("after it was revoked: %v", err)
+	}
+}
+
 // A stolen certificate that is revoked cannot connect and cannot be renewed. Agents that know the
 // revocation send it to other hubs.
 func TestStolenCertificate(t *testing.T) {

@@ -37,9 +37,13 @@ type Peer struct {
 }
 
 // Verify verifies a certificate, which is the first of the chain. The certificate must be of one of
-// the kinds and of the fleet, and be valid at the given time. It must have the path to a fleet CA
-// that its kind requires, and neither the certificate nor its issuer may be revoked. ErrExpired and
-// ErrRevoked are in the chain of the error.
+// the kinds and of the fleet, and must not have expired at the given time. It must have the path to a
+// fleet CA that its kind requires, and neither the certificate nor its issuer may be revoked.
+// ErrExpired and ErrRevoked are in the chain of the error.
+//
+// A certificate that begins later is valid: it exists, so a hub has signed it, and only a clock is
+// wrong. Otherwise one hub whose clock jumps ahead for a moment would lock out the targets that
+// renew their certificates in that moment.
 func (t Trust) Verify(chain []*x509.Certificate, at time.Time, kinds ...Kind) (Peer, error) {
 	return t.verify(chain, at, wholeStanding, kinds...)
 }
@@ -70,8 +74,7 @@ func (t Trust) verify(chain []*x509.Certificate, at time.Time, whole standing, k
 	}
 	p := Peer{Name: n, Serial: SerialOf(leaf), Certificate: leaf}
 	if at.Before(leaf.NotBefore) {
-		return Peer{}, fmt.Errorf("cannot trust the certificate of %s before %s. Check the clocks of both hosts",
-			n, leaf.NotBefore.UTC().Format(time.RFC3339))
+		at = leaf.NotBefore // the clock of the hub that signed it, or of this hub, is wrong
 	}
 	way, err := t.Paths.find(chain, n.Kind, at, t.way)
 	if err == nil {
