@@ -213,6 +213,8 @@ func (k *Keeper) Get(ctx context.Context, name string) (Order, error) {
 	return k.reload(ctx, w)
 }
 
+// get installs a new certificate. A certificate that begins later does not replace a valid one: the
+// programs that use it check its beginning.
 func (k *Keeper) get(ctx context.Context, w *Order) error {
 	key, err := pki.NewServiceKey()
 	if err != nil {
@@ -233,6 +235,10 @@ func (k *Keeper) get(ctx context.Context, w *Order) error {
 	chain, err := key.ParseChain([]byte(answer.Certificate), w.Names, authorities)
 	if err != nil {
 		return err
+	}
+	if begin := chain[0].NotBefore; w.Until > k.Now().Unix() && !w.Revoked && begin.After(k.Now()) {
+		return fmt.Errorf("the new certificate begins at %s: the clock of the hub or of this host is wrong; "+
+			"the present certificate stays", begin.UTC().Format(time.RFC3339))
 	}
 	if err := k.install(w.Name, key, chain, authorities); err != nil {
 		return err

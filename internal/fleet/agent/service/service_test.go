@@ -201,6 +201,31 @@ func TestHeldThenRenewed(t *testing.T) {
 	}
 }
 
+// A certificate that begins later does not replace a valid one, but it replaces one that has expired.
+func TestCertificateThatBeginsLater(t *testing.T) {
+	w := newWorld(t)
+	name := "web3.example.org"
+	if err := w.Want(service.Order{Name: name, Names: []string{name}}); err != nil {
+		t.Fatal(err)
+	}
+	first, err := w.Get(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.answer = func(r fleet.Request) (fleet.RequestAnswer, error) {
+		w.now = w.now.Add(24 * time.Hour)
+		defer func() { w.now = w.now.Add(-24 * time.Hour) }()
+		return w.issue(r)
+	}
+	if got, err := w.Get(t.Context(), name); err == nil || got.Serial != first.Serial || got.Error == "" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	w.now = time.Unix(first.Until, 0).Add(time.Second)
+	if got, err := w.Get(t.Context(), name); err != nil || got.Serial == first.Serial {
+		t.Errorf("after the end of the first certificate: %+v, %v", got, err)
+	}
+}
+
 // All services can read the revocation lists. A hub that sends wrong or incomplete lists changes
 // nothing. Revoked certificates of this host are marked.
 func TestUpdate(t *testing.T) {
