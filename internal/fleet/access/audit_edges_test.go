@@ -113,6 +113,62 @@ func TestUnreadableLog(t *testing.T) {
 	}
 }
 
+// torn is a file system whose files fail at an operation after they were opened.
+type torn struct {
+	host.FS
+	op string
+}
+
+// tornFile is a file of torn.
+type tornFile struct {
+	host.File
+	op string
+}
+
+var errTorn = errors.New("input/output error")
+
+func (f torn) Open(path string) (host.File, error) {
+	file, err := f.FS.Open(path)
+	return tornFile{file, f.op}, err
+}
+
+func (f tornFile) Read(b []byte) (int, error) {
+	if f.op == "read" {
+		return 0, errTorn
+	}
+	return f.File.Read(b)
+}
+
+func (f tornFile) ReadAt(b []byte, off int64) (int, error) {
+	if f.op == "read" {
+		return 0, errTorn
+	}
+	return f.File.ReadAt(b, off)
+}
+
+func (f tornFile) Seek(off int64, whence int) (int64, error) {
+	if f.op == "seek" {
+		return 0, errTorn
+	}
+	return f.File.Seek(off, whence)
+}
+
+// TestLogThatFails: a log that fails while it is read does not count as empty.
+func TestLogThatFails(t *testing.T) {
+	f := fileOf(t, "a\n")
+	for _, op := range []string{"read", "seek"} {
+		f := &access.File{FS: torn{f.FS, op}, Path: f.Path}
+		for _, from := range []int64{-1, 0} {
+			if got, _, _, err := f.Page(from, 1); !errors.Is(err, errTorn) || len(got) > 0 {
+				t.Errorf("%s fails, page: %q, %v", op, got, err)
+			}
+		}
+	}
+	if _, err := (&access.File{FS: torn{f.FS, "read"}, Path: f.Path}).Records(); !errors.Is(err, errTorn) {
+		t.Errorf("records: %v", err)
+	}
+}
+
 // TestLogThatWasNotRead: writing before reading would overwrite records.
 func TestLogThatWasNotRead(t *testing.T) {
 	f := fileOf(t, "a\n")

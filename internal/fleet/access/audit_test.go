@@ -94,6 +94,7 @@ func TestVerifyNamesTheFirst(t *testing.T) {
 		// The last record may be repeated, but a different record with its number is refused.
 		{"another last behind the true one", slices.Concat(all, [][]byte{last}), "reordered", 6},
 		{"the true last behind another one", slices.Concat(all[:5], [][]byte{last}, all[5:]), "reordered", 6},
+		{"edited, and the true record behind it", slices.Concat(all[:2], [][]byte{edited}, all[2:]), "edited", 3},
 		{"rubbish", slices.Concat(all[:2], [][]byte{[]byte("{")}, all[3:]), "edited", 0},
 	}
 	for _, c := range cases {
@@ -321,4 +322,79 @@ func ExampleVerify() {
 	// Output:
 	// <nil>
 	// cannot trust the audit log: at position 2, record 2 of the chain "hub1" was removed: record 3 follows record 1
+}
+
+// TestRemovedInOneChain: in a log of two hubs, a missing record of one hub is not found among the
+// records of the other.
+func TestRemovedInOneChain(t *testing.T) {
+	one, other := written(t, "hub1", 4).records, written(t, "hub2", 4).records
+	b := broken(t, slices.Concat(one[:2], one[3:], other))
+	if b == nil || b.What != "removed" || b.Chain != "hub1" || b.Seq != 3 {
+		t.Errorf("%+v", b)
+	}
+}
+
+// TestRepeatedRecordIsExplained: the error names the record after which the repeated one is.
+func TestRepeatedRecordIsExplained(t *testing.T) {
+	all := written(t, "hub1", 4).records
+	if b := broken(t, slices.Concat(all, all[1:2])); b == nil || b.Why != "it is after record 4" {
+		t.Errorf("%+v", b)
+	}
+}
+
+// flaky is a sink that fails some writes.
+type flaky struct {
+	tape
+	fails []bool
+}
+
+func (s *flaky) Append(ctx context.Context, records [][]byte) (uint64, error) {
+	fail := len(s.fails) > 0 && s.fails[0]
+	s.fails = s.fails[min(1, len(s.fails)):]
+	if fail {
+		return 0, errors.New("no quorum")
+	}
+	return s.tape.Append(ctx, records)
+}
+
+// TestUnsureRecordIsWrittenFirst: while a record with an unknown result cannot be written, no later
+// record is written.
+func TestUnsureRecordIsWrittenFirst(t *testing.T) {
+	s := &flaky{fails: []bool{true, true}}
+	trail := access.NewTrail(s, access.Head{Chain: "hub1"}, start)
+	for i := range 3 {
+		if err := trail.Append(t.Context(), entry(i)); (err == nil) != (i == 2) {
+			t.Errorf("%d: %v", i, err)
+		}
+	}
+	if b := broken(t, s.records, trail.Head()); b != nil || len(s.records) != 2 {
+		t.Errorf("%d records: %v", len(s.records), b)
+	}
+}
+
+// TestOneFailedOperation: if any single operation on the disk fails, the log has all acknowledged
+// records after a power cut.
+func TestOneFailedOperation(t *testing.T) {
+	for n := 1; n < 20; n++ {
+		disk := mem.NewFS(mem.Options{})
+		ops := 0
+		files := disk.Counted(func(string, string) error {
+			if ops++; ops == n {
+				return errors.New("input/output error")
+			}
+			return nil
+		})
+		trail, err := access.OpenTrail(&access.File{FS: files, Path: "/audit"}, "hub1", start)
+		if err != nil {
+			t.Fatal(err)
+		}
+		acknowledged := uint64(0)
+		if trail.Append(t.Context(), entry(0)) == nil {
+			acknowledged = trail.Head().Seq
+		}
+		after, err := access.OpenTrail(&access.File{FS: disk.CrashClone(rand.New(rand.NewPCG(uint64(n), 1))), Path: "/audit"}, "hub1", start)
+		if err != nil || after.Head().Seq < acknowledged {
+			t.Errorf("operation %d failed: %d of %d records, %v", n, after.Head().Seq, acknowledged, err)
+		}
+	}
 }

@@ -77,22 +77,25 @@ func (g *Gate) limited(r *http.Request, err error) error {
 func shown(r *http.Request) bool { return len(r.Header.Values("Authorization")) > 0 }
 
 func (g *Gate) prove(r *http.Request) (Principal, error) {
-	switch all := r.Header.Values("Authorization"); {
-	case len(all) == 1:
-		text, ok := strings.CutPrefix(all[0], "Bearer ")
-		if !ok {
-			return Principal{}, errCredential()
-		}
-		if strings.HasPrefix(text, bearerWord) {
-			return g.bearer(r.Context(), text)
-		}
-		return g.idToken(r.Context(), text)
-	case len(all) > 1:
-		return Principal{}, errCredential()
-	case r.TLS != nil && len(r.TLS.PeerCertificates) > 0 && g.Trust != nil:
+	switch all := r.Header.Values("Authorization"); len(all) {
+	case 0:
 		return g.certificate(r)
+	case 1:
+		return g.token(r.Context(), all[0])
 	}
-	return Principal{}, fmt.Errorf("cannot authenticate without a token or a certificate: %w", fleet.ErrDenied)
+	return Principal{}, errCredential()
+}
+
+// token authenticates with the value of an Authorization header.
+func (g *Gate) token(ctx context.Context, header string) (Principal, error) {
+	text, ok := strings.CutPrefix(header, "Bearer ")
+	if !ok {
+		return Principal{}, errCredential()
+	}
+	if strings.HasPrefix(text, bearerWord) {
+		return g.bearer(ctx, text)
+	}
+	return g.idToken(ctx, text)
 }
 
 func (g *Gate) bearer(ctx context.Context, text string) (Principal, error) {
@@ -113,6 +116,9 @@ func (g *Gate) bearer(ctx context.Context, text string) (Principal, error) {
 }
 
 func (g *Gate) certificate(r *http.Request) (Principal, error) {
+	if r.TLS == nil || len(r.TLS.PeerCertificates) == 0 || g.Trust == nil {
+		return Principal{}, fmt.Errorf("cannot authenticate without a token or a certificate: %w", fleet.ErrDenied)
+	}
 	p, err := g.Trust.PeerOf(r.TLS, g.Now(), pki.UserKind)
 	if err != nil {
 		return Principal{}, fmt.Errorf("cannot authenticate: %w: %w", err, fleet.ErrDenied)
@@ -145,17 +151,17 @@ func (g *Gate) idToken(ctx context.Context, text string) (Principal, error) {
 		return Principal{}, err
 	}
 	p, is, err := load[User](ctx, g, UserKey(who.Name))
-	if err == nil && is != absent && p.Locked {
-		err = errCredential()
+	if err != nil {
+		return Principal{}, err
 	}
-	return who.knownAs(is), err
+	if p.Locked {
+		return Principal{}, errCredential()
+	}
+	return who.knownAs(is), nil
 }
 
 // addressOf returns the address of the client, or the zero address if it is unknown.
 func addressOf(r *http.Request) netip.Addr {
-	ap, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
+	ap, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero value with an error
 	return ap.Addr().Unmap().WithZone("")
 }

@@ -110,7 +110,8 @@ func TestInvalidCredentials(t *testing.T) {
 	cases := map[string][]string{
 		"expired": {"Bearer " + short}, "locked": {"Bearer " + locked}, "nobody": {"Bearer " + nobody},
 		"mistyped": {"Bearer " + string(flipped)}, "twice": {"Bearer " + good, "Bearer " + good}, "basic": {"Basic " + good},
-		"no OIDC": {"Bearer a.b.c"}, "empty": {""}, "cut off": {"Bearer " + good[:40]},
+		"no scheme": {good},
+		"no OIDC":   {"Bearer a.b.c"}, "empty": {""}, "cut off": {"Bearer " + good[:40]},
 	}
 	for name, header := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -169,12 +170,17 @@ func TestSocketIsRoot(t *testing.T) {
 // hub is a hub with its CA, in memory.
 func hub(t *testing.T, fleetName string) *pki.Hub {
 	t.Helper()
-	files := mem.NewFS(mem.Options{})
-	a, err := pki.NewCA(files, "/authority", fleetName, start())
+	a, err := pki.NewCA(mem.NewFS(mem.Options{}), "/authority", fleetName, start())
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := pki.OpenHub(files, "/hub")
+	return hubOf(t, a)
+}
+
+// hubOf is a hub with the certificates of a CA, in memory.
+func hubOf(t *testing.T, a *pki.CA) *pki.Hub {
+	t.Helper()
+	h, err := pki.OpenHub(mem.NewFS(mem.Options{}), "/hub")
 	if err != nil {
 		t.Fatal(err)
 	}

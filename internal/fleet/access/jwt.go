@@ -8,7 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"math/big"
 	"strings"
 	"time"
@@ -19,9 +18,6 @@ const maxJWT = 16 << 10
 
 // leeway is the tolerated difference between the clocks of a hub and a provider.
 const leeway = time.Minute
-
-// errToken is the error of every invalid ID token. It does not state the reason.
-var errToken = errors.New("the ID token is invalid")
 
 // jwt is a parsed ID token that is not verified.
 type jwt struct {
@@ -60,16 +56,17 @@ func (a *audience) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*[]string)(a))
 }
 
-func parseJWT(text string) (jwt, error) {
+// parseJWT returns nil for an invalid token.
+func parseJWT(text string) *jwt {
 	parts := strings.Split(text, ".")
 	if len(text) > maxJWT || len(parts) != 3 {
-		return jwt{}, errToken
+		return nil
 	}
-	var raw [3][]byte
+	raw := make([][]byte, len(parts))
 	for i, p := range parts {
 		b, err := base64.RawURLEncoding.Strict().DecodeString(p)
 		if err != nil {
-			return jwt{}, errToken
+			return nil
 		}
 		raw[i] = b
 	}
@@ -78,15 +75,15 @@ func parseJWT(text string) (jwt, error) {
 		Kid  string `json:"kid"`
 		Crit any    `json:"crit"`
 	}
-	t := jwt{signed: parts[0] + "." + parts[1], signature: raw[2]}
+	t := &jwt{signed: parts[0] + "." + parts[1], signature: raw[2]}
 	if json.Unmarshal(raw[0], &head) != nil || head.Crit != nil || json.Unmarshal(raw[1], &t.claims) != nil || json.Unmarshal(raw[1], &t.claims.all) != nil {
-		return jwt{}, errToken
+		return nil
 	}
 	t.alg, t.kid = head.Alg, head.Kid
-	return t, nil
+	return t
 }
 
-// signedBy reports whether a key signed the token. The type of the key determines the algorithm;
+// signedBy reports whether a key signed the token, and false for a nil key. The type of the key determines the algorithm;
 // the algorithm in the token must be the same.
 func (t jwt) signedBy(key crypto.PublicKey) bool {
 	sum := sha256.Sum256([]byte(t.signed))
@@ -143,7 +140,7 @@ func (j jwk) key() crypto.PublicKey {
 		return &rsa.PublicKey{N: n, E: int(e.Int64())}
 	case j.Type == "EC" && j.Curve == "P-256" && (j.Alg == "" || j.Alg == "ES256"):
 		x, y := decode(j.X), decode(j.Y)
-		if len(x) != 32 || len(y) != 32 {
+		if len(x) != 32 { // the size of both is checked below
 			return nil
 		}
 		k, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), append(append([]byte{4}, x...), y...))

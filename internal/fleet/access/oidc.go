@@ -71,15 +71,15 @@ func (p *Provider) Check() error {
 
 // verify returns the user of a valid ID token.
 func (p *Provider) verify(ctx context.Context, text string, now time.Time) (Principal, error) {
-	t, err := parseJWT(text)
-	if err != nil || !t.claims.holds(p.Issuer, p.Client, now) {
+	t := parseJWT(text)
+	if t == nil || !t.claims.holds(p.Issuer, p.Client, now) {
 		return Principal{}, errCredential()
 	}
 	key, err := p.key(ctx, t.kid, now)
 	if err != nil {
 		return Principal{}, err
 	}
-	if key == nil || !t.signedBy(key) {
+	if !t.signedBy(key) {
 		return Principal{}, errCredential()
 	}
 	name := p.name(t.claims.all)
@@ -130,7 +130,7 @@ func (p *Provider) key(ctx context.Context, kid string, now time.Time) (crypto.P
 	defer p.mu.Unlock()
 	k := p.keys[kid]
 	fresh := k != nil && now.Sub(p.got) < keysFor
-	if fresh || !p.asked.IsZero() && now.Sub(p.asked) < keysRest {
+	if fresh || now.Sub(p.asked) < keysRest {
 		return k, nil
 	}
 	p.asked = now

@@ -1,14 +1,17 @@
 package access_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/big"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -38,35 +41,43 @@ func TestKeysThatAreTaken(t *testing.T) {
 	modulus := func(n *big.Int) object { return with(rsa, "n", b64(n.Bytes())) }
 	exponent := func(e int64) object { return with(rsa, "e", b64(big.NewInt(e).Bytes())) }
 	cut := func(o object, field string) object { return with(o, field, o[field].(string)[2:]) }
+	x, err1 := base64.RawURLEncoding.DecodeString(ec["x"].(string))
+	y, err2 := base64.RawURLEncoding.DecodeString(ec["y"].(string))
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
 	for what, c := range map[string]struct {
 		key   object
 		taken bool
 	}{
-		"RSA":                    {rsa, true},
-		"RSA without use":        {with(rsa, "use", ""), true},
-		"RSA without alg":        {with(rsa, "alg", ""), true},
-		"RSA for encryption":     {with(rsa, "use", "enc"), false},
-		"RSA for RS512":          {with(rsa, "alg", "RS512"), false},
-		"RSA of 2047 bits":       {modulus(bits(2047)), false},
-		"RSA of 2048 bits":       {modulus(bits(2048)), true},
-		"RSA of 8192 bits":       {modulus(bits(8192)), true},
-		"RSA of 8193 bits":       {modulus(bits(8193)), false},
-		"RSA, even":              {modulus(new(big.Int).Sub(bits(2048), big.NewInt(1))), false},
-		"RSA, exponent 1":        {exponent(1), false},
-		"RSA, exponent 3":        {exponent(3), true},
-		"RSA, exponent even":     {exponent(65536), false},
-		"RSA, exponent 31 bits":  {exponent(1<<31 - 1), true},
-		"RSA, exponent 32 bits":  {exponent(1<<31 + 1), false},
-		"RSA, exponent not text": {with(rsa, "e", "%"), false},
-		"EC":                     {ec, true},
-		"EC for ES256":           {with(ec, "alg", "ES256"), true},
-		"EC for ES384":           {with(ec, "alg", "ES384"), false},
-		"EC of another curve":    {with(ec, "crv", "P-384"), false},
-		"EC, x too short":        {cut(ec, "x"), false},
-		"EC, y too short":        {cut(ec, "y"), false},
-		"EC, not on the curve":   {with(ec, "y", ec["x"]), false},
-		"EC named RSA":           {with(ec, "kty", "RSA"), false},
-		"RSA named EC":           {with(rsa, "kty", "EC"), false},
+		"RSA":                                 {rsa, true},
+		"RSA without use":                     {with(rsa, "use", ""), true},
+		"RSA without alg":                     {with(rsa, "alg", ""), true},
+		"RSA for encryption":                  {with(rsa, "use", "enc"), false},
+		"RSA for RS512":                       {with(rsa, "alg", "RS512"), false},
+		"RSA of 2047 bits":                    {modulus(bits(2047)), false},
+		"RSA of 2048 bits":                    {modulus(bits(2048)), true},
+		"RSA of 8192 bits":                    {modulus(bits(8192)), true},
+		"RSA of 8193 bits":                    {modulus(bits(8193)), false},
+		"RSA, even":                           {modulus(new(big.Int).Sub(bits(2048), big.NewInt(1))), false},
+		"RSA, exponent 1":                     {exponent(1), false},
+		"RSA, exponent 3":                     {exponent(3), true},
+		"RSA, exponent even":                  {exponent(65536), false},
+		"RSA, exponent 31 bits":               {exponent(1<<31 - 1), true},
+		"RSA, exponent 32 bits":               {exponent(1<<31 + 1), false},
+		"RSA, exponent not text":              {with(rsa, "e", "%"), false},
+		"EC":                                  {ec, true},
+		"EC for ES256":                        {with(ec, "alg", "ES256"), true},
+		"EC for ES384":                        {with(ec, "alg", "ES384"), false},
+		"EC of another curve":                 {with(ec, "crv", "P-384"), false},
+		"EC, x too short":                     {cut(ec, "x"), false},
+		"EC, y too short":                     {cut(ec, "y"), false},
+		"EC, not on the curve":                {with(ec, "y", ec["x"]), false},
+		"RSA, n with %":                       {with(rsa, "n", rsa["n"].(string)+"%"), false},
+		"EC, x and y divided at another byte": {with(with(ec, "x", b64(x[:31])), "y", b64(append(x[31:], y...))), false},
+		"EC named OKP":                        {with(ec, "kty", "OKP"), false},
+		"EC named RSA":                        {with(ec, "kty", "RSA"), false},
+		"RSA named EC":                        {with(rsa, "kty", "EC"), false},
 	} {
 		d := newDoor(t)
 		p.gate(d)
@@ -194,7 +205,11 @@ func (a answers) RoundTrip(r *http.Request) (*http.Response, error) {
 	if rest, failed := strings.CutPrefix(body, "502 "); failed {
 		status, body = http.StatusBadGateway, rest
 	}
-	return &http.Response{StatusCode: status, Status: http.StatusText(status), Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+	read := io.Reader(strings.NewReader(body))
+	if rest, torn := strings.CutPrefix(body, "torn "); torn {
+		read = io.MultiReader(strings.NewReader(rest), iotest.ErrReader(errors.New("connection reset")))
+	}
+	return &http.Response{StatusCode: status, Status: http.StatusText(status), Body: io.NopCloser(read), Request: r}, nil
 }
 
 // TestAnswersOfProviders: keys are accepted only from a provider that serves its own description
@@ -212,24 +227,26 @@ func TestAnswersOfProviders(t *testing.T) {
 	sized := func(n int) string { return keys + strings.Repeat(" ", n-len(keys)) }
 	for what, c := range map[string]struct {
 		answers answers
-		good    bool
+		err     string // "" if the keys are accepted
 	}{
-		"as it should be":     {answers{known: right, "https://keys.test/": keys}, true},
-		"another issuer":      {answers{known: about("https://other.test", "https://keys.test/"), "https://keys.test/": keys}, false},
-		"keys without TLS":    {answers{known: about(issuer, "http://keys.test/"), "http://keys.test/": keys}, false},
-		"an error with keys":  {answers{known: right, "https://keys.test/": "502 " + keys}, false},
-		"no keys":             {answers{known: right}, false},
-		"not JSON":            {answers{known: right, "https://keys.test/": "<html>"}, false},
-		"no description":      {answers{"https://keys.test/": keys}, false},
-		"as large as allowed": {answers{known: right, "https://keys.test/": sized(256 << 10)}, true},
-		"too large":           {answers{known: right, "https://keys.test/": sized(256<<10 + 1)}, false},
+		"as it should be":     {answers{known: right, "https://keys.test/": keys}, ""},
+		"another issuer":      {answers{known: about("https://other.test", "https://keys.test/"), "https://keys.test/": keys}, "another issuer"},
+		"keys without TLS":    {answers{known: about(issuer, "http://keys.test/"), "http://keys.test/": keys}, "keys without https"},
+		"an error with keys":  {answers{known: right, "https://keys.test/": "502 " + keys}, "Bad Gateway"},
+		"no keys":             {answers{known: right}, "no such host"},
+		"not JSON":            {answers{known: right, "https://keys.test/": "<html>"}, "invalid character"},
+		"no description":      {answers{"https://keys.test/": keys}, "no such host"},
+		"as large as allowed": {answers{known: right, "https://keys.test/": sized(256 << 10)}, ""},
+		"no URL of keys":      {answers{known: about(issuer, "https://%zz/")}, "invalid URL"},
+		"torn":                {answers{known: right, "https://keys.test/": "torn " + keys}, "connection reset"},
+		"too large":           {answers{known: right, "https://keys.test/": sized(256<<10 + 1)}, "more than 262144 bytes"},
 	} {
 		d := newDoor(t)
 		d.gate.OIDC = &access.Provider{Issuer: issuer, Client: "fettle", HTTP: &http.Client{Transport: c.answers},
 			Rules: []access.Rule{{Claim: "groups", Value: "sre", Role: access.Operator}}}
 		token := p.signed(object{"alg": "RS256", "kid": "r1"}, p.claims(object{"iss": issuer}), p.byRSA)
 		_, err := d.ask("Bearer " + token)
-		if c.good != (err == nil) || errors.Is(err, fleet.ErrDenied) {
+		if (c.err == "") != (err == nil) || errors.Is(err, fleet.ErrDenied) || err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -257,5 +274,54 @@ func TestRulesOfProviders(t *testing.T) {
 		if err := p.Check(); good != (err == nil) {
 			t.Errorf("%+v: %v", rule, err)
 		}
+	}
+}
+
+// TestRulesForTexts: a rule can name the whole value of a claim that is a text.
+func TestRulesForTexts(t *testing.T) {
+	for domain, want := range map[string][]access.Right{"example.org": {access.Read}, "example.com": nil} {
+		d, p := newDoor(t), newProvider(t)
+		p.gate(d)
+		who, err := d.ask("Bearer " + p.signed(object{"alg": "RS256", "kid": "r1"}, p.claims(object{"groups": nil, "hd": domain}), p.byRSA))
+		if !slices.Equal(who.Rights(), want) || (err == nil) != (want != nil) {
+			t.Errorf("%s: %v, %v", domain, who.Rights(), err)
+		}
+	}
+}
+
+// TestTextAfterClaims: a signed token whose claims are followed by other characters is refused.
+func TestTextAfterClaims(t *testing.T) {
+	d, p := newDoor(t), newProvider(t)
+	p.gate(d)
+	for i := range 3 { // one of the texts has only complete groups of base64 before the last character
+		token := p.signed(object{"alg": "RS256", "kid": "r1"}, p.claims(object{"fill": strings.Repeat("x", i)}), p.byRSA)
+		if _, err := d.ask("Bearer " + token); err != nil {
+			t.Fatal(err)
+		}
+		token = p.signedText(token[:strings.LastIndex(token, ".")]+"%", p.byRSA)
+		if who, err := d.ask("Bearer " + token); !errors.Is(err, fleet.ErrDenied) {
+			t.Errorf("%v, %v", who, err)
+		}
+	}
+}
+
+// TestIDTokenWithoutProvider: a hub without a provider refuses every ID token.
+func TestIDTokenWithoutProvider(t *testing.T) {
+	d, p := newDoor(t), newProvider(t)
+	token := p.signed(object{"alg": "RS256", "kid": "r1"}, p.claims(nil), p.byRSA)
+	if who, err := d.ask("Bearer " + token); !errors.Is(err, fleet.ErrDenied) {
+		t.Errorf("%v, %v", who, err)
+	}
+}
+
+// TestIDTokenWhileTheStoreFails: whether a user of a provider is locked is unknown while the store
+// fails, so the user is not authenticated.
+func TestIDTokenWhileTheStoreFails(t *testing.T) {
+	d, p := newDoor(t), newProvider(t)
+	p.gate(d)
+	token := p.signed(object{"alg": "RS256", "kid": "r1"}, p.claims(nil), p.byRSA)
+	d.gate.Users = failing{d.users}
+	if who, err := d.ask("Bearer " + token); err == nil || errors.Is(err, fleet.ErrDenied) || who.Name != "" {
+		t.Errorf("%v, %v", who, err)
 	}
 }

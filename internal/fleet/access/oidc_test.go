@@ -100,7 +100,11 @@ func (p *provider) signed(head, claims object, sign func(sum []byte) []byte) str
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	body := b64(h) + "." + b64(c)
+	return p.signedText(b64(h)+"."+b64(c), sign)
+}
+
+// signedText appends a signature to the other parts of a token.
+func (p *provider) signedText(body string, sign func(sum []byte) []byte) string {
 	sum := sha256.Sum256([]byte(body))
 	return body + "." + b64(sign(sum[:]))
 }
@@ -219,6 +223,8 @@ func TestInvalidIDTokens(t *testing.T) {
 		"another issuer":   p.signed(rs, p.claims(object{"iss": "https://evil.example"}), p.byRSA),
 		"another audience": p.signed(rs, p.claims(object{"aud": "other"}), p.byRSA),
 		"another party":    p.signed(rs, p.claims(object{"aud": []string{"fettle", "other"}, "azp": "other"}), p.byRSA),
+		"a party of one":   p.signed(rs, p.claims(object{"azp": "other"}), p.byRSA),
+		"only a party":     p.signed(rs, p.claims(object{"aud": []string{"x", "y"}, "azp": "fettle"}), p.byRSA),
 		"no party":         p.signed(rs, p.claims(object{"aud": []string{"fettle", "other"}}), p.byRSA),
 		"nobody":           p.signed(rs, p.claims(object{"sub": nil}), p.byRSA),
 		"not verified":     p.signed(rs, p.claims(object{"email_verified": false}), p.byRSA),

@@ -19,20 +19,31 @@ var ErrNoRecord = errors.New("no record begins at this offset")
 // offsets of the first record and after the last one. A negative offset means the last limit
 // records. It is safe while other goroutines append.
 func (f *File) Page(from int64, limit int) (records []string, first, next int64, err error) {
+	p, err := f.page(from, limit)
+	return p.records, p.first, p.next, err
+}
+
+// page is a part of the log.
+type page struct {
+	records     []string
+	first, next int64
+}
+
+func (f *File) page(from int64, limit int) (page, error) {
 	file, err := f.FS.Open(f.Path)
 	if errors.Is(err, fs.ErrNotExist) && from <= 0 {
-		return nil, 0, 0, nil
+		return page{}, nil
 	}
 	if err != nil {
-		return nil, 0, 0, fmt.Errorf("cannot open the audit log %s: %w", f.Path, err)
+		return page{}, fmt.Errorf("cannot open the audit log %s: %w", f.Path, err)
 	}
 	defer file.Close()
 	end, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, 0, 0, fmt.Errorf("cannot read the audit log %s: %w", f.Path, err)
+		return page{}, fmt.Errorf("cannot read the audit log %s: %w", f.Path, err)
 	}
 	if from > end {
-		return nil, 0, 0, fmt.Errorf("cannot read the audit log from byte %d on, it has %d: %w", from, end, ErrNoRecord)
+		return page{}, fmt.Errorf("cannot read the audit log from byte %d on, it has %d: %w", from, end, ErrNoRecord)
 	}
 	last := from < 0
 	if last {
@@ -40,13 +51,13 @@ func (f *File) Page(from int64, limit int) (records []string, first, next int64,
 	}
 	// The byte before shows whether a record begins at the offset.
 	before := min(from, 1)
-	b := make([]byte, min(end-from, maxPage)+before)
-	if _, err := file.ReadAt(b, from-before); err != nil && err != io.EOF {
-		return nil, 0, 0, fmt.Errorf("cannot read the audit log %s: %w", f.Path, err)
+	b, err := io.ReadAll(io.NewSectionReader(file, from-before, maxPage+before))
+	if err != nil {
+		return page{}, fmt.Errorf("cannot read the audit log %s: %w", f.Path, err)
 	}
-	if before == 1 && b[0] != '\n' {
+	if before == 1 && !bytes.HasPrefix(b, []byte("\n")) {
 		if !last {
-			return nil, 0, 0, fmt.Errorf("cannot read the audit log from byte %d on: %w", from, ErrNoRecord)
+			return page{}, fmt.Errorf("cannot read the audit log from byte %d on: %w", from, ErrNoRecord)
 		}
 		cut := bytes.IndexByte(b, '\n') + 1
 		from, b, before = from-before+int64(cut), b[cut:], 0
@@ -55,7 +66,7 @@ func (f *File) Page(from int64, limit int) (records []string, first, next int64,
 	if last {
 		from += int64(bytes.LastIndexByte(b[before:], '\n')+1) - size
 	}
-	return records, from, from + size, nil
+	return page{records, from, from + size}, nil
 }
 
 // lines returns the first or last complete lines of a text, and their size in bytes.
