@@ -392,7 +392,8 @@ func TestOneFailedOperation(t *testing.T) {
 		if trail.Append(t.Context(), entry(0)) == nil {
 			acknowledged = trail.Head().Seq
 		}
-		after, err := access.OpenTrail(&access.File{FS: disk.CrashClone(rand.New(rand.NewPCG(uint64(n), 1))), Path: "/audit"}, "hub1", start)
+		left := disk.CrashClone(rand.New(rand.NewPCG(uint64(n), 1)))
+		after, err := access.OpenTrail(&access.File{FS: left, Path: "/audit"}, "hub1", start)
 		if err != nil || after.Head().Seq < acknowledged {
 			t.Errorf("operation %d failed: %d of %d records, %v", n, after.Head().Seq, acknowledged, err)
 		}

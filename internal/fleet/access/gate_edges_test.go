@@ -41,8 +41,12 @@ func TestFormatOfTokens(t *testing.T) {
 	d.user("ada", access.Reader)
 	secret := []byte("a secret of 20 bytes")
 	sum := sha256.Sum256(secret)
-	d.put("token/abcdefgh", map[string]any{"id": "abcdefgh", "user": "ada", "hash": hex.EncodeToString(sum[:]), "roles": []string{"read"}, "expires": start().Unix() + 60})
-	if who, err := d.ask("Bearer " + summed("fettle-api-abcdefgh-"+base32Lower(secret))); err != nil || who.Name != "ada" {
+	d.put("token/abcdefgh", map[string]any{
+		"id": "abcdefgh", "user": "ada", "hash": hex.EncodeToString(sum[:]),
+		"roles": []string{"read"}, "expires": start().Unix() + 60,
+	})
+	who, err := d.ask("Bearer " + summed("fettle-api-abcdefgh-"+base32Lower(secret)))
+	if err != nil || who.Name != "ada" {
 		t.Errorf("%v, %v", who, err)
 	}
 }
@@ -203,7 +207,8 @@ func TestRequestsWithoutCredentials(t *testing.T) {
 		d.gate.Trust = c.trust
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.TLS = c.tls
-		if _, err := d.gate.Authenticate(r); !errors.Is(err, fleet.ErrDenied) || !strings.Contains(err.Error(), "without a token or a certificate") {
+		_, err := d.gate.Authenticate(r)
+		if !errors.Is(err, fleet.ErrDenied) || !strings.Contains(err.Error(), "without a token or a certificate") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

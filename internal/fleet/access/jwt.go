@@ -83,8 +83,8 @@ func parseJWT(text string) *jwt {
 	return t
 }
 
-// signedBy reports whether a key signed the token, and false for a nil key. The type of the key determines the algorithm;
-// the algorithm in the token must be the same.
+// signedBy reports whether a key signed the token, and false for a nil key. The type of the key
+// determines the algorithm; the algorithm in the token must be the same.
 func (t jwt) signedBy(key crypto.PublicKey) bool {
 	sum := sha256.Sum256([]byte(t.signed))
 	switch k := key.(type) {
