@@ -8,17 +8,6 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// AcceptedJob is a job with a command. It is stored until a hub has its result. Its start is
-// durable before the command begins, so that no command runs twice.
-type AcceptedJob struct {
-	Job   fleet.Job `json:"do"`
-	Begun bool      `json:"begun,omitempty"`
-	// Tries is the number of attempts that found the host locked.
-	Tries int `json:"tries,omitempty"`
-	// Answer is the result; nil while the job has not ended.
-	Answer *fleet.JobAnswer `json:"done,omitempty"`
-}
-
 // Limits of accepted jobs: their number, and the attempts on a locked host. All attempts together
 // last about 40 minutes.
 const (
@@ -55,9 +44,9 @@ func (JobEnded) event()       {}
 func (JobAnswerSent) event()  {}
 
 // End prevents the start of further jobs, because the process ends.
-func (m *Machine) End() { m.ending = true }
+func (m *Machine) End() { m.jobs.ending = true }
 
-func (m *Machine) acceptedJob(id string) *AcceptedJob {
+func (m *jobs) acceptedJob(id string) *AcceptedJob {
 	i := slices.IndexFunc(m.AcceptedJobs, func(t AcceptedJob) bool { return t.Job.ID == id })
 	if i < 0 {
 		return nil
@@ -66,7 +55,7 @@ func (m *Machine) acceptedJob(id string) *AcceptedJob {
 }
 
 // keep accepts a job with a command, or returns the reason for a refusal.
-func (m *Machine) keep(d fleet.Job) error {
+func (m *jobs) keep(d fleet.Job) error {
 	if d.Run == nil {
 		return fmt.Errorf("cannot run the job: it contains no command")
 	}
@@ -85,7 +74,7 @@ func (m *Machine) keep(d fleet.Job) error {
 }
 
 // asBefore returns the answer to a job that was accepted before.
-func (m *Machine) asBefore(d fleet.Job) fleet.JobAnswer {
+func (m *jobs) asBefore(d fleet.Job) fleet.JobAnswer {
 	switch {
 	case m.acceptedJob(d.ID) != nil:
 		return fleet.JobAnswer{ID: d.ID, Accepted: true}
@@ -96,14 +85,14 @@ func (m *Machine) asBefore(d fleet.Job) fleet.JobAnswer {
 }
 
 // cancelJob cancels a job that has not begun. Other jobs do not change.
-func (m *Machine) cancelJob(id string) {
+func (m *jobs) cancelJob(id string) {
 	if t := m.acceptedJob(id); t != nil && !t.Begun && t.Answer == nil {
 		t.Answer, m.changed = &fleet.JobAnswer{ID: id, Cancelled: true}, true
 	}
 }
 
 // act starts the oldest job that can begin now.
-func (m *Machine) act() {
+func (m *jobs) act() {
 	if m.acting != nil || m.ending || m.replacing.leaving || !m.isDue(actTimer) {
 		return
 	}
@@ -121,16 +110,16 @@ func (m *Machine) act() {
 }
 
 // waitsToAct reports whether a job waits only for actTimer.
-func (m *Machine) waitsToAct() bool {
+func (m *jobs) waitsToAct() bool {
 	return m.acting == nil && !m.replacing.leaving && slices.ContainsFunc(m.AcceptedJobs, func(t AcceptedJob) bool {
 		return t.Answer == nil && (m.running == nil || t.Job.Run.ReadOnly)
 	})
 }
 
 // isActing reports whether a job with changes runs. It prevents runs.
-func (m *Machine) isActing() bool { return m.acting != nil && !m.acting.Run.ReadOnly }
+func (m *jobs) isActing() bool { return m.acting != nil && !m.acting.Run.ReadOnly }
 
-func (m *Machine) acted(e JobEnded) {
+func (m *jobs) acted(e JobEnded) {
 	m.acting = nil
 	t := m.acceptedJob(e.Answer.ID)
 	if t == nil {
@@ -150,7 +139,7 @@ func (m *Machine) acted(e JobEnded) {
 }
 
 // interrupt ends the jobs that ran when the previous process ended.
-func (m *Machine) interrupt() {
+func (m *jobs) interrupt() {
 	for i := range m.AcceptedJobs {
 		if t := &m.AcceptedJobs[i]; t.Begun && t.Answer == nil {
 			t.Answer, m.changed = &fleet.JobAnswer{ID: t.Job.ID, Interrupted: true, Error: "the agent ended during the command or shortly before its start; fettle does not start the command again"}, true
@@ -159,7 +148,7 @@ func (m *Machine) interrupt() {
 }
 
 // inform sends the result of the oldest ended job to a hub.
-func (m *Machine) inform() {
+func (m *jobs) inform() {
 	if !m.mustInform() || !m.isDue(informTimer) {
 		return
 	}
@@ -172,11 +161,11 @@ func (m *Machine) inform() {
 	}
 }
 
-func (m *Machine) mustInform() bool {
+func (m *jobs) mustInform() bool {
 	return m.up && !m.informing && slices.ContainsFunc(m.AcceptedJobs, func(t AcceptedJob) bool { return t.Answer != nil })
 }
 
-func (m *Machine) informed(e JobAnswerSent) {
+func (m *jobs) informed(e JobAnswerSent) {
 	m.informing = false
 	if e.Error != "" {
 		m.again(informTimer, firstInform, longest)

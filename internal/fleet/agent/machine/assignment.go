@@ -9,7 +9,7 @@ import (
 
 // offered accepts a newer assignment. It refuses older assignments and assignments for other
 // targets.
-func (m *Machine) offered(e Offered) {
+func (m *assignments) offered(e Offered) {
 	a := e.Assignment
 	has := orderOf(m.Accepted)
 	switch {
@@ -25,8 +25,8 @@ func (m *Machine) offered(e Offered) {
 	}
 }
 
-func (m *Machine) accept(a fleet.Assignment, envelope []byte) {
-	m.carry(a)
+func (m *assignments) accept(a fleet.Assignment, envelope []byte) {
+	m.exporter.carry(a)
 	m.Accepted, m.Envelope, m.changed = &a, envelope, true
 	m.refused, m.bad, m.replacing.asked = "", order{}, nil
 	keep := map[string]Module{}
@@ -45,16 +45,7 @@ func (m *Machine) accept(a fleet.Assignment, envelope []byte) {
 	m.report(fleet.Event{Kind: fleet.Accepted, Text: m.acceptedText(&a)})
 }
 
-// refuse reports a refusal. It does not report the same refusal twice in a row.
-func (m *Machine) refuse(why string) {
-	if why == m.refused {
-		return
-	}
-	m.refused = why
-	m.report(fleet.Event{Kind: fleet.Refused, Error: why})
-}
-
-func (m *Machine) answered(err string) {
+func (m *assignments) answered(err string) {
 	m.asking = false
 	if err != "" {
 		m.again(pollTimer, firstFetch, m.cfg.Poll)
@@ -64,7 +55,7 @@ func (m *Machine) answered(err string) {
 	m.set(pollTimer, m.cfg.Poll)
 }
 
-func (m *Machine) poll() {
+func (m *assignments) poll() {
 	if m.up && !m.asking && m.isDue(pollTimer) {
 		m.asking = true
 		m.do(Ask{m.have()})
@@ -72,18 +63,18 @@ func (m *Machine) poll() {
 }
 
 // mustFetch reports whether bundles of the accepted assignment can be missing.
-func (m *Machine) mustFetch() bool {
+func (m *assignments) mustFetch() bool {
 	return m.Accepted != nil && m.Accepted.Withdrawn == "" && !m.fetching && m.fetched != orderOf(m.Accepted)
 }
 
-func (m *Machine) fetch() {
+func (m *assignments) fetch() {
 	if m.mustFetch() && m.isDue(fetchTimer) {
 		m.fetching = true
 		m.do(Fetch{*m.Accepted})
 	}
 }
 
-func (m *Machine) fetchEnded(e Fetched) {
+func (m *assignments) fetchEnded(e Fetched) {
 	m.fetching = false
 	o := order{e.Epoch, e.Generation}
 	switch {
@@ -103,7 +94,7 @@ func (m *Machine) fetchEnded(e Fetched) {
 
 // fetchFailed schedules another attempt. It reports the failure only after several attempts,
 // because a short absence of the hub is normal.
-func (m *Machine) fetchFailed(why string) {
+func (m *assignments) fetchFailed(why string) {
 	m.again(fetchTimer, firstFetch, longest)
 	if m.failures[fetchTimer] == m.cfg.Tries {
 		m.setTrouble(why)
@@ -112,7 +103,7 @@ func (m *Machine) fetchFailed(why string) {
 }
 
 // needed returns the digests of the bundles that are assigned, applied, or part of the current run.
-func (m *Machine) needed() []string {
+func (m *assignments) needed() []string {
 	stay := []*fleet.Assignment{m.Accepted, m.Applied}
 	if m.running != nil {
 		stay = append(stay, &m.running.Want)

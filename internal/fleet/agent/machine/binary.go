@@ -11,22 +11,6 @@ import (
 // hub.
 const settleAfter = 10 * time.Minute
 
-// Binary describes the running binary.
-type Binary struct {
-	// Arch is the architecture of the host, as Go names it; "": this binary cannot be replaced.
-	Arch string
-	// Digest is the digest of a binary that a hub chose, "" for the binary of the package.
-	Digest string
-	// Trial reports that this binary is on trial: it is replaced by the previous one unless it
-	// reaches a hub.
-	Trial bool
-	// Failed is the last binary that failed. Why is the reason.
-	Failed fleet.Binary
-	// FailedDigest is the digest of its file, "" if none failed.
-	FailedDigest string
-	Why          string
-}
-
 // Newer is an assignment that a newer version of fettle wrote and that this version cannot read.
 // Only its required binary is used; nil: it requires none.
 type Newer struct {
@@ -57,17 +41,8 @@ func (Prepare) action()       {}
 func (ConfirmBinary) action() {}
 func (Leave) action()         {}
 
-// replacing is the state of an upgrade of the agent.
-type replacing struct {
-	asked     *fleet.Binary // binary that an unreadable assignment requires
-	preparing bool
-	settled   bool
-	leaving   bool
-	left      bool
-}
-
 // wantedBinary returns the binary that this host must run; the digest is "" if it must not change.
-func (m *Machine) wantedBinary() (p fleet.Binary, digest string) {
+func (m *binaries) wantedBinary() (p fleet.Binary, digest string) {
 	want := m.replacing.asked
 	if want == nil && m.Accepted != nil {
 		want = m.Accepted.Binary
@@ -79,7 +54,7 @@ func (m *Machine) wantedBinary() (p fleet.Binary, digest string) {
 }
 
 // binary starts an upgrade of the agent if one is required.
-func (m *Machine) binary() {
+func (m *binaries) binary() {
 	r := &m.replacing
 	if !r.settled && !m.cfg.Binary.Trial && m.isDue(settleTimer) {
 		m.doesWell()
@@ -94,13 +69,13 @@ func (m *Machine) binary() {
 	}
 }
 
-func (m *Machine) mayPrepare(digest string) bool {
+func (m *binaries) mayPrepare(digest string) bool {
 	r := m.replacing
 	return m.up && digest != "" && digest != m.cfg.Binary.Digest && digest != m.BadBinary &&
 		!m.cfg.Binary.Trial && !r.preparing && !r.leaving && m.frozen() == ""
 }
 
-func (m *Machine) prepared(e Prepared) {
+func (m *binaries) prepared(e Prepared) {
 	r := &m.replacing
 	r.preparing = false
 	switch _, digest := m.wantedBinary(); {
@@ -117,13 +92,13 @@ func (m *Machine) prepared(e Prepared) {
 }
 
 // noBinary reports a binary that failed, and prevents further attempts with it.
-func (m *Machine) noBinary(digest, version, why string) {
+func (m *binaries) noBinary(digest, version, why string) {
 	m.BadBinary, m.changed = digest, true
 	m.report(fleet.Event{Kind: fleet.Upgraded, Error: "not to " + version + ", the agent keeps version " + m.cfg.Version + ": " + why})
 }
 
 // beginBinary reports the result of the last upgrade attempt.
-func (m *Machine) beginBinary() {
+func (m *binaries) beginBinary() {
 	c := m.cfg.Binary
 	m.due[settleTimer], m.due[binaryTimer] = m.now.Mono+settleAfter, m.now.Mono
 	if c.FailedDigest != "" && m.BadBinary != c.FailedDigest {
@@ -133,7 +108,7 @@ func (m *Machine) beginBinary() {
 
 // doesWell records, once in each process, that the binary works. A binary on trial then ends, so
 // that it starts again as a normal process.
-func (m *Machine) doesWell() {
+func (m *binaries) doesWell() {
 	if m.replacing.settled || m.cfg.Binary.Arch == "" {
 		return
 	}
@@ -143,14 +118,4 @@ func (m *Machine) doesWell() {
 		m.report(fleet.Event{Kind: fleet.Upgraded, Text: "to " + m.cfg.Version})
 		m.replacing.leaving = true
 	}
-}
-
-// leave ends the process between two runs. It returns true if no run may begin.
-func (m *Machine) leave() (leaving bool) {
-	r := &m.replacing
-	if r.leaving && m.running == nil && m.acting == nil && !r.left {
-		r.left = true
-		m.do(Leave{})
-	}
-	return r.leaving
 }

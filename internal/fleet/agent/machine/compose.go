@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 )
 
@@ -16,7 +17,7 @@ type composition struct {
 }
 
 // compose returns the next composition; ok is false if there is none.
-func (m *Machine) compose() (c composition, ok bool) {
+func (m *core) compose() (c composition, ok bool) {
 	if m.Accepted == nil || m.Accepted.Withdrawn != "" || m.fetched != orderOf(m.Accepted) ||
 		m.bad == orderOf(m.Accepted) || m.notYet(m.Accepted.Root) {
 		return m.standing()
@@ -43,7 +44,7 @@ func (m *Machine) compose() (c composition, ok bool) {
 }
 
 // standing returns the applied composition.
-func (m *Machine) standing() (c composition, ok bool) {
+func (m *core) standing() (c composition, ok bool) {
 	if m.Applied == nil {
 		return composition{}, false
 	}
@@ -69,32 +70,9 @@ func (m *Machine) standing() (c composition, ok bool) {
 	return c, true
 }
 
-// applied returns the applied bundle of a module. near is the index of the module in the accepted
-// assignment, or 0.
-func (m *Machine) applied(near int, module string) (fleet.Assigned, bool) {
-	return find(m.Applied, near, module)
-}
-
-// find returns a module of an assignment; a nil assignment has none. It runs for each module in
-// each step, so it first checks the index near, and then searches without copying.
-func find(a *fleet.Assignment, near int, module string) (fleet.Assigned, bool) {
-	if a == nil {
-		return fleet.Assigned{}, false
-	}
-	if near < len(a.Modules) && a.Modules[near].Module == module {
-		return a.Modules[near], true
-	}
-	for i := range a.Modules {
-		if a.Modules[i].Module == module {
-			return a.Modules[i], true
-		}
-	}
-	return fleet.Assigned{}, false
-}
-
 // holds returns the state with the reason why a module cannot change to its assigned bundle; the
 // zero value if it can.
-func (m *Machine) holds(as fleet.Assigned) Module {
+func (m *core) holds(as fleet.Assigned) Module {
 	if why := m.frozen(); why != "" {
 		return Module{State: fleet.ModuleFrozen, WaitsFor: "frozen: " + why}
 	}
@@ -112,7 +90,7 @@ func (m *Machine) holds(as fleet.Assigned) Module {
 	return Module{}
 }
 
-func (m *Machine) notYet(as fleet.Assigned) bool {
+func (m *core) notYet(as fleet.Assigned) bool {
 	return as.NotBefore > 0 && m.now.Wall/int64(time.Second) < as.NotBefore
 }
 
@@ -122,7 +100,7 @@ func notBefore(as fleet.Assigned) string {
 
 // lacks returns the reason why a need is not met, "" if it is met. A module is available only if
 // its own needs are met too. seen contains the modules on the current path, and stops at cycles.
-func (m *Machine) lacks(n fleet.Need, seen map[string]bool) string {
+func (m *core) lacks(n fleet.Need, seen map[string]bool) string {
 	says := func(text string) string {
 		if n.Layer {
 			return n.Module + ", the layer module that all others need, " + text
@@ -160,7 +138,7 @@ func (m *Machine) lacks(n fleet.Need, seen map[string]bool) string {
 
 // available reports whether the applied bundle of a module has no drift and successful checks, even
 // if a different bundle is assigned.
-func (m *Machine) available(module string) bool {
+func (m *core) available(module string) bool {
 	s := m.Modules[module]
 	return s.Drift == 0 && !s.Inconsistent && s.DeferredValues == ""
 }
@@ -176,12 +154,8 @@ func orPending(s Module) string {
 	return text
 }
 
-func (m *Machine) assigned(near int, module string) (fleet.Assigned, bool) {
-	return find(m.Accepted, near, module)
-}
-
 // frozen returns the reason why no change is allowed, "" if changes are allowed.
-func (m *Machine) frozen() string {
+func (m *core) frozen() string {
 	if m.localFreeze == "" && m.Accepted != nil {
 		return m.Accepted.Frozen
 	}
@@ -189,7 +163,7 @@ func (m *Machine) frozen() string {
 }
 
 // waitsForTime reports whether a module waits for a time of the wall clock.
-func (m *Machine) waitsForTime() bool {
+func (m *core) waitsForTime() bool {
 	if m.Accepted == nil {
 		return false
 	}
@@ -202,4 +176,28 @@ func (m *Machine) waitsForTime() bool {
 		}
 	}
 	return false
+}
+
+// given returns the values of other targets that are used now.
+func (m *core) given() []exported.Table {
+	if m.PreviousValues == nil {
+		return m.Accepted.Exported
+	}
+	out := slices.Clone(m.Accepted.Exported)
+	for i, t := range out {
+		for _, old := range m.PreviousValues {
+			if old.Module != t.Module || old.Output != t.Output || string(old.Type) != string(t.Type) {
+				continue
+			}
+			values := slices.Clone(t.Values)
+			for _, v := range old.Values {
+				if !slices.ContainsFunc(t.Values, func(w exported.Value) bool { return w.Key() == v.Key() }) {
+					values = append(values, v)
+				}
+			}
+			out[i].Values = values
+		}
+	}
+	exported.Sort(out)
+	return out
 }

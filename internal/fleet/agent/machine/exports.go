@@ -17,7 +17,7 @@ const (
 )
 
 // exports records the exported values after a successful run.
-func (m *Machine) exports(now []exported.Own) {
+func (m *exporter) exports(now []exported.Own) {
 	if exported.SameOwn(m.Exports, now) {
 		return
 	}
@@ -34,12 +34,12 @@ func (m *Machine) exports(now []exported.Own) {
 }
 
 // mustPublish reports whether the connected hub does not have the current exported values.
-func (m *Machine) mustPublish() bool {
+func (m *exporter) mustPublish() bool {
 	news := len(m.Exports) > 0 || m.ExportsReported
 	return m.up && !m.sharing && news && (m.known == nil || !exported.SameOwn(m.known, m.Exports))
 }
 
-func (m *Machine) publish() {
+func (m *exporter) publish() {
 	if !m.mustPublish() || !m.isDue(exportTimer) {
 		return
 	}
@@ -51,7 +51,7 @@ func (m *Machine) publish() {
 }
 
 // published handles the answer of a hub.
-func (m *Machine) published(e Published) {
+func (m *exporter) published(e Published) {
 	m.sharing = false
 	if e.Error != "" {
 		m.again(exportTimer, firstSend, longest)
@@ -72,7 +72,7 @@ const carryFor = 10 * time.Minute
 // carry keeps the values of other targets when a new epoch begins. After a loss of its store, a hub
 // has no values until all agents have sent them again. Until then missing values have their
 // previous content.
-func (m *Machine) carry(next fleet.Assignment) {
+func (m *exporter) carry(next fleet.Assignment) {
 	if m.Accepted == nil || next.Epoch <= m.Accepted.Epoch || len(m.Accepted.Exported) == 0 || next.Withdrawn != "" {
 		return
 	}
@@ -80,32 +80,8 @@ func (m *Machine) carry(next fleet.Assignment) {
 }
 
 // carried drops the carried values after carryFor, or when the new epoch has all of them.
-func (m *Machine) carried() {
+func (m *exporter) carried() {
 	if m.PreviousValues != nil && (m.isDue(carryTimer) || m.Accepted == nil || exported.Same(m.given(), m.Accepted.Exported)) {
 		m.PreviousValues, m.due[carryTimer], m.changed = nil, never, true
 	}
-}
-
-// given returns the values of other targets that are used now.
-func (m *Machine) given() []exported.Table {
-	if m.PreviousValues == nil {
-		return m.Accepted.Exported
-	}
-	out := slices.Clone(m.Accepted.Exported)
-	for i, t := range out {
-		for _, old := range m.PreviousValues {
-			if old.Module != t.Module || old.Output != t.Output || string(old.Type) != string(t.Type) {
-				continue
-			}
-			values := slices.Clone(t.Values)
-			for _, v := range old.Values {
-				if !slices.ContainsFunc(t.Values, func(w exported.Value) bool { return w.Key() == v.Key() }) {
-					values = append(values, v)
-				}
-			}
-			out[i].Values = values
-		}
-	}
-	exported.Sort(out)
-	return out
 }

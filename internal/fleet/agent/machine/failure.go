@@ -8,7 +8,7 @@ import (
 )
 
 // failed handles a run that did not succeed.
-func (m *Machine) failed(r *Run, o Outcome) {
+func (m *runs) failed(r *Run, o Outcome) {
 	m.changed = true
 	key := keyOf(&r.Want)
 	if m.Attempts.Key != key { // the composition succeeded before and fails now
@@ -30,13 +30,6 @@ func (m *Machine) failed(r *Run, o Outcome) {
 	m.tell(r, o)
 }
 
-// setTrouble records an error that concerns no single module.
-func (m *Machine) setTrouble(text string) {
-	if text != m.Error {
-		m.Error, m.changed = text, true
-	}
-}
-
 // culprits returns the modules in which a step or check failed, sorted.
 func culprits(o Outcome) []string {
 	var out []string
@@ -51,7 +44,7 @@ func culprits(o Outcome) []string {
 
 // advance updates Applied with the modules that a failed run applied completely. It must be called
 // only if the outcome names the failed modules; otherwise the applied modules are unknown.
-func (m *Machine) advance(r *Run, o Outcome) {
+func (m *runs) advance(r *Run, o Outcome) {
 	good := r.Want
 	good.Modules = nil
 	if m.Applied != nil && o.Result == Failed {
@@ -76,7 +69,7 @@ func (m *Machine) advance(r *Run, o Outcome) {
 
 // judge updates the state of each module after a failed run. It reports whether a bundle was given
 // up.
-func (m *Machine) judge(r *Run, o Outcome, final bool) (givenUp bool) {
+func (m *runs) judge(r *Run, o Outcome, final bool) (givenUp bool) {
 	for i, as := range r.Want.Modules {
 		p, s := o.Parts[as.Module], m.Modules[as.Module]
 		have, had := m.applied(i, as.Module)
@@ -122,7 +115,7 @@ func notSoFar(o Outcome) string {
 // retry schedules the next attempt. An assignment that cannot be compiled, without a failing
 // module, is tried again only after a long time; meanwhile the applied composition is maintained. A
 // failure does not delay an assignment that was accepted during the run.
-func (m *Machine) retry(r *Run, o Outcome, final, givenUp bool) {
+func (m *runs) retry(r *Run, o Outcome, final, givenUp bool) {
 	switch {
 	case m.superseded(r) || givenUp: // the next composition is different
 		m.due[retryTimer] = m.now.Mono
@@ -138,12 +131,12 @@ func (m *Machine) retry(r *Run, o Outcome, final, givenUp bool) {
 
 // superseded reports whether a run was started for an older assignment and the current assignment
 // needs a different composition.
-func (m *Machine) superseded(r *Run) bool {
+func (m *runs) superseded(r *Run) bool {
 	c, ok := m.compose()
 	return ok && m.runFor != orderOf(m.Accepted) && !sameComposition(&c.want, &r.Want)
 }
 
-func (m *Machine) tell(r *Run, o Outcome) {
+func (m *runs) tell(r *Run, o Outcome) {
 	kind := fleet.Failed
 	if o.Result == RolledBack {
 		kind = fleet.RolledBack
@@ -161,7 +154,7 @@ func (m *Machine) tell(r *Run, o Outcome) {
 }
 
 // recordHeldModules updates the state of modules that do not take part at their assigned bundle.
-func (m *Machine) recordHeldModules(c composition) {
+func (m *runs) recordHeldModules(c composition) {
 	if m.Accepted == nil {
 		return
 	}
@@ -184,14 +177,19 @@ func (m *Machine) recordHeldModules(c composition) {
 	}
 }
 
-// put records the state of a module. Since is the time of the last transition.
-func (m *Machine) put(name string, s Module) {
-	was := m.Modules[name]
-	s.Since = was.Since
-	if was.State != s.State {
-		s.Since = m.now.Wall
+// standsAs returns the state of a module whose assigned bundle is applied.
+func standsAs(s Module) Module {
+	out := Module{State: fleet.ModuleReady, Since: s.Since, Drift: s.Drift, Inconsistent: s.Inconsistent, DeferredValues: s.DeferredValues}
+	switch {
+	case s.Inconsistent:
+		out.State, out.WaitsFor, out.Error = s.State, s.WaitsFor, s.Error
+		if s.State != fleet.ModulePending {
+			out.State = fleet.ModuleFailed
+		}
+	case s.Drift > 0:
+		out.State = fleet.ModuleDrifted
+	case s.DeferredValues != "":
+		out.State, out.WaitsFor = fleet.ModuleBlocked, s.DeferredValues
 	}
-	if was != s {
-		m.Modules[name], m.changed = s, true
-	}
+	return out
 }

@@ -12,7 +12,7 @@ func generation(a *fleet.Assignment) string { return "generation " + a.Number().
 
 // acceptedText is the text of the event that an assignment was accepted. If its content is applied
 // already, no run follows, so the event reports this.
-func (m *Machine) acceptedText(a *fleet.Assignment) string {
+func (m *core) acceptedText(a *fleet.Assignment) string {
 	if m.Applied != nil && sameComposition(a, m.Applied) {
 		return generation(a) + ", which changes nothing here"
 	}
@@ -20,7 +20,7 @@ func (m *Machine) acceptedText(a *fleet.Assignment) string {
 }
 
 // runText names the generation of a run, and how many of its modules the run left out.
-func (m *Machine) runText(r *Run) string {
+func (m *core) runText(r *Run) string {
 	text := generation(&r.Want)
 	switch n := m.leftOut(r); n {
 	case 0:
@@ -33,7 +33,7 @@ func (m *Machine) runText(r *Run) string {
 }
 
 // leftOut counts modules that are absent from a run, or took part at an earlier version.
-func (m *Machine) leftOut(r *Run) int {
+func (m *core) leftOut(r *Run) int {
 	n := len(r.Absent)
 	if m.Accepted == nil || m.Accepted.Number() != r.Want.Number() {
 		return n

@@ -8,7 +8,7 @@ import (
 )
 
 // receiveJob handles a job, once for each ID, and acknowledges it after it is durable.
-func (m *Machine) receiveJob(d fleet.Job) {
+func (m *jobs) receiveJob(d fleet.Job) {
 	if slices.Contains(m.FinishedJobs, d.ID) {
 		m.do(AcknowledgeJob{m.asBefore(d)})
 		return
@@ -27,7 +27,7 @@ func (m *Machine) receiveJob(d fleet.Job) {
 	m.do(AcknowledgeJob{fleet.JobAnswer{ID: d.ID, Accepted: d.What == fleet.JobRun}})
 }
 
-func (m *Machine) planJob(d fleet.Job) error {
+func (m *jobs) planJob(d fleet.Job) error {
 	by := d.By
 	if by == "" {
 		by = "a hub"
@@ -47,7 +47,7 @@ func (m *Machine) planJob(d fleet.Job) error {
 	case fleet.JobReport:
 		m.report(fleet.Event{Kind: fleet.ReportRequested, Text: "requested by " + by})
 	case fleet.JobForgetCertificate:
-		m.due[renewTimer], m.cert.From, m.cert.Until = m.now.Mono, 0, 1
+		m.due[renewTimer], m.renewal.cert.From, m.renewal.cert.Until = m.now.Mono, 0, 1
 	case fleet.JobRun:
 		return m.keep(d)
 	case fleet.JobCancel:

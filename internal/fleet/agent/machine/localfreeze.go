@@ -8,7 +8,7 @@ import (
 
 // frozenBy records the user and reason of a local freeze, "" for none, and when to check it again.
 // A change is reported immediately.
-func (m *Machine) frozenBy(why string, again time.Duration) {
+func (m *runs) frozenBy(why string, again time.Duration) {
 	if why != "" {
 		again = min(again, m.now.Mono+thawAgain)
 	}
@@ -24,7 +24,7 @@ func (m *Machine) frozenBy(why string, again time.Duration) {
 }
 
 // thawSoon returns the time of the next check of the local freeze after a change on the host.
-func (m *Machine) thawSoon() time.Duration {
+func (m *runs) thawSoon() time.Duration {
 	if m.localFreeze == "" {
 		return m.due[thawTimer]
 	}

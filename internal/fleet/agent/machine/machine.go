@@ -2,67 +2,10 @@ package machine
 
 import (
 	"hash/fnv"
-	"math"
 	"time"
 
-	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 )
-
-// Machine is the state machine of an agent. It must be used by one goroutine.
-type Machine struct {
-	StoredState
-	cfg Config
-
-	now     Now // time of the current step
-	actions []Action
-	changed bool // Kept must be written
-
-	up        bool
-	seq       uint64 // number of the newest report
-	acked     uint64
-	sending   bool
-	asking    bool
-	fetching  bool
-	renewing  bool
-	running   *Run
-	runFor    order      // the accepted assignment when the run began
-	acting    *fleet.Job // the job whose command runs
-	informing bool
-	ending    bool // the process ends; no new work begins
-	sharing   bool // exported values are in transit
-	// known are the exported values that a hub acknowledged on this connection. steady is the time
-	// for which changed values must be stable before they are sent.
-	known  []exported.Own
-	steady time.Duration
-	shared time.Duration // when exported values were last sent
-
-	fetched     order  // assignment whose bundles are all stored
-	bad         order  // assignment that cannot be compiled
-	localFreeze string // user who froze the host, and the reason; "" if not frozen
-	blind       string // why the watch is incomplete, "" if it is complete
-	refused     string // last reported refusal
-	told        fleet.Event
-	touched     bool
-	started     bool // the first run of this process is due
-	wasReady    bool
-	cert        Certificate
-
-	due       [timers]time.Duration
-	failures  [timers]int // number of consecutive failures of the operation of each timer
-	replacing replacing
-	dice      uint64
-}
-
-// order is (epoch, generation).
-type order struct{ epoch, generation uint64 }
-
-func orderOf(a *fleet.Assignment) order {
-	if a == nil {
-		return order{}
-	}
-	return order{a.Epoch, a.Generation}
-}
 
 // New makes a state machine from the stored state. newest is the number of the newest report in the
 // outbox, acked the number of the newest report that was dropped from it. Both are 0 for an empty
@@ -71,7 +14,7 @@ func New(cfg Config, kept StoredState, newest, acked uint64) *Machine {
 	if kept.ofAnother(cfg.Target) {
 		kept, acked = StoredState{Seq: max(kept.Seq, newest)}, max(kept.Seq, newest)
 	}
-	m := &Machine{StoredState: kept, cfg: cfg.withDefaults()}
+	m := newMachine(&core{StoredState: kept, cfg: cfg.withDefaults()})
 	m.Format = Format
 	if m.Modules == nil {
 		m.Modules = map[string]Module{}
@@ -79,7 +22,7 @@ func New(cfg Config, kept StoredState, newest, acked uint64) *Machine {
 	if newest == 0 {
 		newest, acked = m.Seq, m.Seq
 	}
-	m.seq, m.acked = newest, acked
+	m.seq, m.reports.acked = newest, acked
 	for i := range m.due {
 		m.due[i] = never
 	}
@@ -87,7 +30,7 @@ func New(cfg Config, kept StoredState, newest, acked uint64) *Machine {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(string(cfg.Target) + cfg.Boot))
 	m.dice = h.Sum64()
-	m.started = true
+	m.runs.started = true
 	return m
 }
 
@@ -103,20 +46,18 @@ func (m *Machine) Step(e Event, now Now) []Action {
 	m.Seq = m.seq // reports of earlier steps are durable, reports of this step are not yet
 	m.take(e)
 	m.next()
-	m.announce()
-	m.send()
-	m.inform()
-	m.publish()
+	m.reports.announce()
+	m.reports.send()
+	m.jobs.inform()
+	m.exporter.publish()
 	m.beat()
-	m.renew()
+	m.renewal.renew()
 	var first []Action
 	if m.changed {
 		first = append(first, Persist{&m.StoredState})
 	}
 	return append(append(first, m.actions...), Wake{m.wake()})
 }
-
-func (m *Machine) do(a Action) { m.actions = append(m.actions, a) }
 
 func (m *Machine) take(e Event) {
 	switch e := e.(type) {
@@ -125,44 +66,44 @@ func (m *Machine) take(e Event) {
 	case Link:
 		m.link(e.Up)
 	case Offered:
-		m.offered(e)
+		m.assignments.offered(e)
 	case Forged:
 		m.refuse(e.Why)
 	case Answered:
-		m.answered(e.Error)
+		m.assignments.answered(e.Error)
 	case Fetched:
-		m.fetchEnded(e)
+		m.assignments.fetchEnded(e)
 	case Drifted:
-		m.drifted(e)
+		m.runs.drifted(e)
 	case Ran:
-		m.ran(e.Outcome)
+		m.runs.ran(e.Outcome)
 	case Touched:
-		m.touched, m.due[thawTimer] = true, m.thawSoon()
+		m.runs.touched, m.due[thawTimer] = true, m.runs.thawSoon()
 	case Watched:
 		m.watched(e.Why)
 	case Acked:
-		m.ackedReport(e)
+		m.reports.ackedReport(e)
 	case Numbered:
-		m.numberedAt(e.Seq)
+		m.reports.numberedAt(e.Seq)
 	case JobReceived:
-		m.receiveJob(e.Job)
+		m.jobs.receiveJob(e.Job)
 	case JobEnded:
-		m.acted(e)
+		m.jobs.acted(e)
 	case JobAnswerSent:
-		m.informed(e)
+		m.jobs.informed(e)
 	case LocalFreeze:
-		m.frozenBy(e.Why, never)
+		m.runs.frozenBy(e.Why, never)
 	case Certificate:
-		m.cert, m.due[renewTimer], m.failures[renewTimer] = e, 0, 0
+		m.renewal.cert, m.due[renewTimer], m.failures[renewTimer] = e, 0, 0
 	case Newer:
 		m.refuse(e.Why)
 		m.replacing.asked = e.Binary
 	case Prepared:
-		m.prepared(e)
+		m.binaries.prepared(e)
 	case Published:
-		m.published(e)
+		m.exporter.published(e)
 	case Renewed:
-		m.renewed(e.Error)
+		m.renewal.renewed(e.Error)
 	}
 }
 
@@ -171,8 +112,8 @@ func (m *Machine) begin() {
 		m.Attempts.Open = false
 		m.changed = true
 	}
-	m.interrupt()
-	m.unapply("the agent started again")
+	m.jobs.interrupt()
+	m.runs.unapply("the agent started again")
 	m.set(sweepTimer, m.cfg.Sweep)
 	m.set(fullTimer, m.cfg.Full)
 	if m.PreviousValues != nil {
@@ -183,7 +124,7 @@ func (m *Machine) begin() {
 		m.backOff(retryTimer, m.Attempts.Count, firstRetry, m.cfg.Sweep)
 	}
 	m.report(fleet.Event{Kind: fleet.Started, Text: m.cfg.Version})
-	m.beginBinary()
+	m.binaries.beginBinary()
 }
 
 func (m *Machine) link(up bool) {
@@ -194,19 +135,102 @@ func (m *Machine) link(up bool) {
 	}
 	m.due[pollTimer], m.due[beatTimer], m.due[sendTimer], m.due[informTimer] = m.now.Mono, m.now.Mono, m.now.Mono, m.now.Mono
 	m.due[fetchTimer] = min(m.due[fetchTimer], m.now.Mono)
-	m.known, m.due[exportTimer] = nil, m.now.Mono
+	m.exporter.known, m.due[exportTimer] = nil, m.now.Mono
 	clear(m.failures[:])
 }
 
 func (m *Machine) watched(why string) {
-	if why == m.blind {
+	if why == m.runs.blind {
 		return
 	}
-	m.blind = why
+	m.runs.blind = why
 	if why != "" {
 		m.due[sweepTimer] = min(m.due[sweepTimer], m.now.Mono+m.cfg.Blind)
 		m.report(fleet.Event{Kind: fleet.Failed, Text: "the agent cannot watch all files, so it checks them every " + m.cfg.Blind.String(), Error: why})
 	}
 }
 
-const never = time.Duration(math.MaxInt64)
+// Status returns the current status of the target.
+func (m *Machine) Status() fleet.Status { return m.reports.status() }
+
+// next starts all actions that are due and possible.
+func (m *Machine) next() {
+	m.assignments.poll()
+	m.assignments.fetch()
+	m.exporter.carried()
+	if m.localFreeze != "" && m.isDue(thawTimer) {
+		m.due[thawTimer] = m.now.Mono + thawAgain
+		m.do(Thaw{})
+	}
+	if m.isDue(badTimer) {
+		m.bad = order{}
+	}
+	m.binaries.binary()
+	m.jobs.act()
+	if m.leave() || m.running != nil || m.jobs.isActing() {
+		return
+	}
+	c, ok := m.compose()
+	if ok && m.isDue(lockTimer) {
+		if cause, by := m.runs.cause(c); cause != "" {
+			m.runs.run(c, cause, by)
+			return
+		}
+	}
+	m.runs.adopt(c)
+	m.runs.recordHeldModules(c)
+}
+
+// wake returns the time until the next action is due if no event occurs.
+func (m *Machine) wake() time.Duration {
+	next := never
+	use := func(timer int, when bool) {
+		if when {
+			next = min(next, m.due[timer])
+		}
+	}
+	use(pollTimer, m.up && !m.assignments.asking)
+	use(beatTimer, m.up)
+	use(sendTimer, m.up && !m.reports.sending && m.reports.acked < m.seq)
+	use(actTimer, m.jobs.waitsToAct())
+	use(informTimer, m.jobs.mustInform())
+	use(fetchTimer, m.assignments.mustFetch())
+	use(thawTimer, m.localFreeze != "")
+	use(exportTimer, m.exporter.mustPublish())
+	use(carryTimer, m.PreviousValues != nil)
+	use(badTimer, m.bad != order{})
+	_, digest := m.binaries.wantedBinary()
+	use(binaryTimer, m.binaries.mayPrepare(digest))
+	use(settleTimer, m.cfg.Binary.Arch != "" && !m.cfg.Binary.Trial && !m.replacing.settled)
+	if m.running == nil && !m.jobs.isActing() {
+		next = min(next, max(m.runs.nextRun(), m.due[lockTimer]))
+	}
+	if m.renewal.cert.Until > 0 && !m.renewal.renewing {
+		next = min(next, max(m.due[renewTimer], m.now.Mono+min(time.Duration(max(m.renewal.renewAt()-m.now.Wall, 0)), time.Hour)))
+	}
+	if m.waitsForTime() {
+		next = min(next, m.now.Mono+glance)
+	}
+	if next == never {
+		return time.Hour
+	}
+	return max(next-m.now.Mono, time.Millisecond)
+}
+
+func (m *Machine) beat() {
+	if !m.up || !m.isDue(beatTimer) {
+		return
+	}
+	m.set(beatTimer, m.cfg.Beat)
+	m.do(Beat{fleet.Beat{Have: m.have(), Ready: m.ready(), Clock: m.now.Wall}})
+}
+
+// leave ends the process between two runs. It returns true if no run may begin.
+func (m *Machine) leave() (leaving bool) {
+	r := &m.replacing
+	if r.leaving && m.running == nil && m.jobs.acting == nil && !r.left {
+		r.left = true
+		m.do(Leave{})
+	}
+	return r.leaving
+}

@@ -8,17 +8,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// longestText is the maximum length of each text of a report, in bytes.
-const longestText = 4096
-
-// report adds an event to the outbox, with the status of the target after the step.
-func (m *Machine) report(e fleet.Event) {
-	e.Text, e.Error = clip(e.Text), clip(e.Error)
-	m.do(Append{fleet.Report{Event: e}})
-}
-
 // announce gives numbers to the reports of a step. All have the status at the end of the step.
-func (m *Machine) announce() {
+func (m *reports) announce() {
 	if ready := m.ready(); ready != m.wasReady {
 		m.wasReady = ready
 		if ready && !m.saysReady() {
@@ -36,7 +27,7 @@ func (m *Machine) announce() {
 
 // saysReady adds "all is ready" to the event of a run that ended in this step, instead of a
 // separate event.
-func (m *Machine) saysReady() bool {
+func (m *reports) saysReady() bool {
 	for i, a := range m.actions {
 		if ap, ok := a.(Append); ok && (ap.Report.Event.Kind == fleet.Applied || ap.Report.Event.Kind == fleet.Repaired) {
 			ap.Report.Event.Text = strings.TrimPrefix(ap.Report.Event.Text+", all is ready", ", ")
@@ -60,7 +51,7 @@ const maxNumber = 1 << 53
 // numberedAt skips the numbers of reports that hubs already have. This happens if the host was
 // restored from an old state, or if another host reported as this target. Hubs ignore reports with
 // lower numbers. Waiting reports have such numbers and are dropped.
-func (m *Machine) numberedAt(seq uint64) {
+func (m *reports) numberedAt(seq uint64) {
 	if seq <= m.seq || seq > maxNumber {
 		return
 	}
@@ -69,18 +60,18 @@ func (m *Machine) numberedAt(seq uint64) {
 		Text: "hubs have newer reports of this target, from a later state of this host or from another host"})
 }
 
-func (m *Machine) number(e fleet.Event) fleet.Report {
+func (m *reports) number(e fleet.Event) fleet.Report {
 	if m.seq-m.acked < MaxOutbox {
 		m.seq++
 	} else {
 		e.Text = clip(strings.TrimSpace(e.Text + fmt.Sprintf(
 			" (the outbox is full: events between report %d and this one were dropped)", m.seq-1)))
 	}
-	return fleet.Report{Format: fleet.ReportFormat, Target: m.cfg.Target, Seq: m.seq, Boot: m.cfg.Boot, At: m.now.Wall, Event: e, Status: m.Status()}
+	return fleet.Report{Format: fleet.ReportFormat, Target: m.cfg.Target, Seq: m.seq, Boot: m.cfg.Boot, At: m.now.Wall, Event: e, Status: m.status()}
 }
 
-// Status returns the current status of the target.
-func (m *Machine) Status() fleet.Status {
+// status returns the current status of the target.
+func (m *reports) status() fleet.Status {
 	o := orderOf(m.Accepted)
 	s := fleet.Status{
 		Epoch: o.epoch, Generation: o.generation, Version: m.cfg.Version, Frozen: m.frozen(),
@@ -104,16 +95,34 @@ func (m *Machine) Status() fleet.Status {
 	return s
 }
 
-// stateOf returns the state of a module. It is never ready if a different bundle is assigned.
-func (m *Machine) stateOf(want, have fleet.Bundle, k Module) fleet.Readiness {
-	if k.State == "" || k.State == fleet.ModuleReady && have != want {
-		return fleet.ModulePending
+// send sends the oldest report that is not acknowledged to a hub.
+func (m *reports) send() {
+	if !m.up || m.sending || m.acked >= m.seq || !m.isDue(sendTimer) {
+		return
 	}
-	return k.State
+	m.sending = true
+	m.do(Send{m.acked + 1})
+}
+
+func (m *reports) ackedReport(e Acked) {
+	m.sending = false
+	if e.Error != "" {
+		m.again(sendTimer, firstSend, longest)
+		return
+	}
+	m.failures[sendTimer] = 0
+	m.binaries.doesWell()
+	if m.up {
+		m.due[sendTimer] = m.now.Mono
+	}
+	if e.Seq > m.acked && e.Seq <= m.seq {
+		m.acked = e.Seq
+		m.do(Drop{e.Seq})
+	}
 }
 
 // ready reports whether all assigned modules are ready.
-func (m *Machine) ready() bool {
+func (m *core) ready() bool {
 	if m.Accepted == nil || m.Applied == nil || m.Accepted.Withdrawn != "" ||
 		m.Applied.Root.Bundle != m.Accepted.Root.Bundle || m.Error != "" || m.Attempts.Count > 0 {
 		return false
@@ -127,39 +136,10 @@ func (m *Machine) ready() bool {
 	return true
 }
 
-// send sends the oldest report that is not acknowledged to a hub.
-func (m *Machine) send() {
-	if !m.up || m.sending || m.acked >= m.seq || !m.isDue(sendTimer) {
-		return
+// stateOf returns the state of a module. It is never ready if a different bundle is assigned.
+func (m *core) stateOf(want, have fleet.Bundle, k Module) fleet.Readiness {
+	if k.State == "" || k.State == fleet.ModuleReady && have != want {
+		return fleet.ModulePending
 	}
-	m.sending = true
-	m.do(Send{m.acked + 1})
-}
-
-func (m *Machine) ackedReport(e Acked) {
-	m.sending = false
-	if e.Error != "" {
-		m.again(sendTimer, firstSend, longest)
-		return
-	}
-	m.failures[sendTimer] = 0
-	m.doesWell()
-	if m.up {
-		m.due[sendTimer] = m.now.Mono
-	}
-	if e.Seq > m.acked && e.Seq <= m.seq {
-		m.acked = e.Seq
-		m.do(Drop{e.Seq})
-	}
-}
-
-// clip limits a text to longestText bytes.
-func clip(s string) string { return cut(s, longestText) }
-
-// cut limits a text to most bytes and does not split a character.
-func cut(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "…"
+	return k.State
 }

@@ -8,49 +8,21 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 )
 
-// next starts all actions that are due and possible.
-func (m *Machine) next() {
-	m.poll()
-	m.fetch()
-	m.carried()
-	if m.localFreeze != "" && m.isDue(thawTimer) {
-		m.due[thawTimer] = m.now.Mono + thawAgain
-		m.do(Thaw{})
-	}
-	if m.isDue(badTimer) {
-		m.bad = order{}
-	}
-	m.binary()
-	m.act()
-	if m.leave() || m.running != nil || m.isActing() {
-		return
-	}
-	c, ok := m.compose()
-	if ok && m.isDue(lockTimer) {
-		if cause, by := m.cause(c); cause != "" {
-			m.run(c, cause, by)
-			return
-		}
-	}
-	m.adopt(c)
-	m.recordHeldModules(c)
-}
-
 // adopt replaces Applied with an assignment of the same content, for example a new number or revision.
 // No run is needed.
-func (m *Machine) adopt(c composition) {
+func (m *runs) adopt(c composition) {
 	if m.Applied != nil && m.frozen() == "" && sameComposition(&c.want, m.Applied) && !m.Applied.Same(c.want) {
 		m.Applied, m.Absent, m.changed = &c.want, c.absent, true
 	}
 }
 
 // tried reports whether the last runs of a composition failed.
-func (m *Machine) tried(c composition) bool {
+func (m *runs) tried(c composition) bool {
 	return m.Attempts.Count > 0 && m.Attempts.Key == keyOf(&c.want)
 }
 
 // cause returns the reason for a run now and the user who ordered it; "" if there is no reason.
-func (m *Machine) cause(c composition) (cause Cause, by string) {
+func (m *runs) cause(c composition) (cause Cause, by string) {
 	frozen := m.frozen() != ""
 	fresh := !sameComposition(&c.want, m.Applied)
 	switch {
@@ -78,9 +50,9 @@ func (m *Machine) cause(c composition) (cause Cause, by string) {
 
 // causeAgain is cause for a composition that failed before. It starts no attempt while the agent
 // fetches a newer assignment, because the attempt would delay that assignment.
-func (m *Machine) causeAgain(fresh bool) Cause {
+func (m *runs) causeAgain(fresh bool) Cause {
 	switch {
-	case m.isDue(retryTimer) && !m.fetching:
+	case m.isDue(retryTimer) && !m.assignments.fetching:
 		return Retry
 	case m.touched && (!fresh || m.isDue(coolTimer)):
 		return Noticed
@@ -90,20 +62,20 @@ func (m *Machine) causeAgain(fresh bool) Cause {
 
 // failedSince reports whether a different composition failed after the applied composition was
 // verified. Even an undone run can have changed the host.
-func (m *Machine) failedSince() bool {
-	return !m.fetching && (m.Attempts != Attempts{} || m.Error != "" && m.takesPart())
+func (m *runs) failedSince() bool {
+	return !m.assignments.fetching && (m.Attempts != Attempts{} || m.Error != "" && m.takesPart())
 }
 
 // mustCheck reports whether a run must execute the checks even without changes. A run because of
 // changed objects needs them only for a new composition, and at intervals for a failing
 // composition. In between it only repairs drift, which is not an attempt.
-func (m *Machine) mustCheck(c composition, cause Cause) bool {
+func (m *runs) mustCheck(c composition, cause Cause) bool {
 	return cause != Noticed || !sameComposition(&c.want, m.Applied) || m.tried(c) && m.isDue(coolTimer)
 }
 
 // run starts a run. The start is durable before the run begins, so that a run that crashes the host
 // is not repeated endlessly.
-func (m *Machine) run(c composition, cause Cause, by string) {
+func (m *runs) run(c composition, cause Cause, by string) {
 	r := &Run{Want: c.want, Absent: c.absent, Cause: cause, By: by, Full: m.isDue(fullTimer) || m.VerifyOrderedBy != "",
 		Look: m.frozen() != "", Checks: m.mustCheck(c, cause), Up: m.up}
 	if cause == Ordered && m.ApplyOrderedBy != "" {
@@ -122,7 +94,7 @@ func (m *Machine) run(c composition, cause Cause, by string) {
 	m.do(*r)
 }
 
-func (m *Machine) try(key string) {
+func (m *runs) try(key string) {
 	if m.Attempts.Key != key {
 		m.Attempts = Attempts{Key: key}
 	}
@@ -130,7 +102,7 @@ func (m *Machine) try(key string) {
 	m.Attempts.Open, m.changed = true, true
 }
 
-func (m *Machine) applying(c composition) {
+func (m *runs) applying(c composition) {
 	for i, as := range c.want.Modules {
 		if have, _ := m.applied(i, as.Module); have.Bundle != as.Bundle {
 			s := m.Modules[as.Module]
@@ -141,7 +113,7 @@ func (m *Machine) applying(c composition) {
 }
 
 // unapply resets modules in the state applying to pending.
-func (m *Machine) unapply(why string) {
+func (m *runs) unapply(why string) {
 	for _, name := range slices.Sorted(maps.Keys(m.Modules)) {
 		if s := m.Modules[name]; s.State == fleet.ModuleApplying {
 			s.State, s.WaitsFor = fleet.ModulePending, why
@@ -150,7 +122,7 @@ func (m *Machine) unapply(why string) {
 	}
 }
 
-func (m *Machine) sweepEvery() time.Duration {
+func (m *runs) sweepEvery() time.Duration {
 	if m.blind != "" {
 		return min(m.cfg.Blind, m.cfg.Sweep)
 	}
@@ -158,7 +130,7 @@ func (m *Machine) sweepEvery() time.Duration {
 }
 
 // ran handles the end of a run.
-func (m *Machine) ran(o Outcome) {
+func (m *runs) ran(o Outcome) {
 	r := m.running
 	if r == nil {
 		return
@@ -188,7 +160,7 @@ func (m *Machine) ran(o Outcome) {
 }
 
 // neverBegan restores the state from before the run, so that the run is due again.
-func (m *Machine) neverBegan(r *Run, why string) {
+func (m *runs) neverBegan(r *Run, why string) {
 	if m.Attempts.Open {
 		m.Attempts.Open, m.changed = false, true
 		if m.Attempts.Count--; m.Attempts.Count == 0 {
@@ -200,7 +172,7 @@ func (m *Machine) neverBegan(r *Run, why string) {
 	m.touched = m.touched || r.Cause == Noticed || r.Cause == Sweep
 }
 
-func (m *Machine) ended(r *Run, o Outcome) {
+func (m *runs) ended(r *Run, o Outcome) {
 	if r.Cause == Ordered {
 		m.VerifyOrderedBy, m.changed = "", true
 		if r.By == m.ApplyOrderedBy {
@@ -219,13 +191,13 @@ func (m *Machine) ended(r *Run, o Outcome) {
 
 // proves reports whether a run without checks is sufficient: nothing is new and nothing failed, so
 // the last verification is still valid.
-func (m *Machine) proves(r *Run) bool {
+func (m *runs) proves(r *Run) bool {
 	return sameComposition(&r.Want, m.Applied) && m.Attempts == Attempts{} && m.Error == ""
 }
 
 // unchecked handles a successful run without checks. An earlier failure remains, because only the
 // checks can show that it is over.
-func (m *Machine) unchecked(r *Run, o Outcome) {
+func (m *runs) unchecked(r *Run, o Outcome) {
 	m.drift(r, o, false)
 	if o.Repaired > 0 {
 		m.report(fleet.Event{Kind: fleet.Repaired, Run: o.Run, Changes: o.Repaired})
@@ -234,11 +206,11 @@ func (m *Machine) unchecked(r *Run, o Outcome) {
 
 // takesPart reports whether the accepted assignment is applied here. If its content is missing or
 // cannot be compiled, Error concerns this assignment and not the applied composition.
-func (m *Machine) takesPart() bool {
+func (m *runs) takesPart() bool {
 	return m.Accepted == nil || m.Accepted.Withdrawn != "" || m.fetched == orderOf(m.Accepted) && m.bad != orderOf(m.Accepted)
 }
 
-func (m *Machine) succeeded(r *Run, o Outcome) {
+func (m *runs) succeeded(r *Run, o Outcome) {
 	fresh := !sameComposition(&r.Want, m.Applied)
 	tried := m.Attempts != Attempts{}
 	if fresh || tried || m.Applied == nil || m.Applied.Newer(r.Want) != 0 {
@@ -252,7 +224,7 @@ func (m *Machine) succeeded(r *Run, o Outcome) {
 		m.setTrouble("")
 	}
 	m.told = fleet.Event{}
-	m.exports(o.Exports)
+	m.exporter.exports(o.Exports)
 	m.drift(r, o, true)
 	switch {
 	case fresh || tried || o.Changes > 0 && o.Repaired == 0:
@@ -265,7 +237,7 @@ func (m *Machine) succeeded(r *Run, o Outcome) {
 // drift records the number of drifted addresses of each module after a run. Modules without an
 // entry in Parts have no drift. Unless the run proved it, a module that was not ready does not
 // become ready.
-func (m *Machine) drift(r *Run, o Outcome, proved bool) {
+func (m *runs) drift(r *Run, o Outcome, proved bool) {
 	news := ""
 	count := 0
 	for i, as := range r.Want.Modules {
@@ -294,25 +266,8 @@ func (m *Machine) drift(r *Run, o Outcome, proved bool) {
 	}
 }
 
-// standsAs returns the state of a module whose assigned bundle is applied.
-func standsAs(s Module) Module {
-	out := Module{State: fleet.ModuleReady, Since: s.Since, Drift: s.Drift, Inconsistent: s.Inconsistent, DeferredValues: s.DeferredValues}
-	switch {
-	case s.Inconsistent:
-		out.State, out.WaitsFor, out.Error = s.State, s.WaitsFor, s.Error
-		if s.State != fleet.ModulePending {
-			out.State = fleet.ModuleFailed
-		}
-	case s.Drift > 0:
-		out.State = fleet.ModuleDrifted
-	case s.DeferredValues != "":
-		out.State, out.WaitsFor = fleet.ModuleBlocked, s.DeferredValues
-	}
-	return out
-}
-
 // drifted reports drift before it is repaired.
-func (m *Machine) drifted(e Drifted) {
+func (m *runs) drifted(e Drifted) {
 	count, first := 0, ""
 	for _, name := range slices.Sorted(maps.Keys(e.Modules)) {
 		count += e.Modules[name]
@@ -329,4 +284,33 @@ func (m *Machine) drifted(e Drifted) {
 	if count > 0 {
 		m.report(fleet.Event{Kind: fleet.Drifted, Module: first, Changes: count, Text: e.Text})
 	}
+}
+
+// nextRun returns the time of the next run if no event occurs.
+func (m *runs) nextRun() time.Duration {
+	c, ok := m.compose()
+	switch {
+	case !ok:
+		return never
+	case m.frozen() != "":
+		return min(m.due[sweepTimer], m.due[fullTimer])
+	}
+	if cause, _ := m.cause(c); cause != "" { // only lockTimer delays it
+		return m.now.Mono
+	}
+	switch {
+	case m.tried(c) && m.assignments.fetching: // the end of the fetch is an event
+		return m.whenCool()
+	case m.tried(c):
+		return min(m.due[retryTimer], m.whenCool())
+	}
+	return min(m.due[sweepTimer], m.due[fullTimer])
+}
+
+// whenCool returns the earliest time at which changed objects cause a run of a failing composition.
+func (m *runs) whenCool() time.Duration {
+	if m.touched {
+		return m.due[coolTimer]
+	}
+	return never
 }

@@ -183,3 +183,30 @@ const (
 	Noticed  Cause = "noticed"  // a managed object may have changed
 	Sweep    Cause = "sweep"    // a periodic check
 )
+
+// AcceptedJob is a job with a command. It is stored until a hub has its result. Its start is
+// durable before the command begins, so that no command runs twice.
+type AcceptedJob struct {
+	Job   fleet.Job `json:"do"`
+	Begun bool      `json:"begun,omitempty"`
+	// Tries is the number of attempts that found the host locked.
+	Tries int `json:"tries,omitempty"`
+	// Answer is the result; nil while the job has not ended.
+	Answer *fleet.JobAnswer `json:"done,omitempty"`
+}
+
+// Binary describes the running binary.
+type Binary struct {
+	// Arch is the architecture of the host, as Go names it; "": this binary cannot be replaced.
+	Arch string
+	// Digest is the digest of a binary that a hub chose, "" for the binary of the package.
+	Digest string
+	// Trial reports that this binary is on trial: it is replaced by the previous one unless it
+	// reaches a hub.
+	Trial bool
+	// Failed is the last binary that failed. Why is the reason.
+	Failed fleet.Binary
+	// FailedDigest is the digest of its file, "" if none failed.
+	FailedDigest string
+	Why          string
+}
