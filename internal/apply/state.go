@@ -203,8 +203,12 @@ func (r *successor) asThen(e journal.Entry) journal.Entry {
 	if !ok || then.Step != e.Step {
 		return e
 	}
-	if then.Adopted != nil && e.Origin != nil {
+	switch {
+	case e.Origin == nil:
+	case then.Adopted != nil:
 		then.Origin, then.Adopted = then.Adopted, nil
+	case then.Origin == nil && e.Undo != "": // only later versions of the command ran
+		then.Origin = e.Origin
 	}
 	then.Failed, then.Undo = then.Failed || e.Failed, e.Undo
 	return then
