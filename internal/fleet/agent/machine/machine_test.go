@@ -256,6 +256,9 @@ func TestRenewal(t *testing.T) {
 	if !w.renew {
 		t.Error("not renewed")
 	}
+	if w.elapse(time.Minute); w.wake < time.Minute || len(w.wrong) > 0 {
+		t.Errorf("during a renewal, woken in %s, %q", w.wake, w.wrong)
+	}
 	w.renew = false
 	w.step(machine.Renewed{Error: "no hub"})
 	if w.renew || w.wake > 2*time.Minute {

@@ -79,6 +79,9 @@ func TestDriftIsReportedOnce(t *testing.T) {
 			t.Errorf("%+v", r.Report.Event)
 		}
 	}
+	if m := w.durable().Modules; m["modules/a"].Drift != 1 || m["modules/b"].Drift != 2 {
+		t.Errorf("%+v", m)
+	}
 }
 
 // TestValuesOfOthersAreWaitedFor: a module that waits for a value of another target is blocked,
@@ -117,7 +120,7 @@ func TestFactsAndRunsOfOutcomes(t *testing.T) {
 		run   int
 		facts map[string]string
 		want  string
-	}{{1, facts("12"), "12"}, {2, nil, "12"}, {0, facts("13"), "13"}, {3, facts("13"), "13"}} {
+	}{{1, facts("12"), "12"}, {2, nil, "12"}, {0, facts("13"), "13"}, {3, facts("13"), "13"}, {3, facts("13"), "13"}} {
 		w.step(machine.Touched{})
 		w.endRun(machine.Outcome{Result: machine.Done, Run: c.run, Facts: c.facts})
 		k := w.durable()

@@ -30,6 +30,7 @@ func TestRequests(t *testing.T) {
 		"verify nothing":          {fleet.Job{What: fleet.JobVerify}, true, "no assignment yet", "no run", ""},
 		"report nothing":          {fleet.Job{What: fleet.JobReport}, true, "", "no run", "told"},
 		"run nothing":             {fleet.Job{What: fleet.JobRun}, false, "it contains no command", "no run", ""},
+		"an invalid command":      {fleet.Job{What: fleet.JobRun, Run: &fleet.Command{}}, false, "give either an action", "no run", ""},
 		"the longest signature":   {*long(fleet.MaxSignedJob), false, "", "no run", ""},
 		"too long, the signature": {*long(fleet.MaxSignedJob + 1), false, "cannot accept a signature", "no run", ""},
 	} {

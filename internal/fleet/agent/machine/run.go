@@ -168,7 +168,7 @@ func (m *runs) neverBegan(r *Run, why string) {
 		}
 	}
 	m.unapply(why)
-	m.started = m.started || r.Cause == Start
+	m.started = r.Cause == Start
 	m.touched = m.touched || r.Cause == Noticed || r.Cause == Sweep
 }
 

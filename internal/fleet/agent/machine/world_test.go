@@ -185,6 +185,9 @@ func (w *world) do(a machine.Action) {
 	case machine.Retain:
 		maps.DeleteFunc(w.store, func(digest string, _ bool) bool { return !slices.Contains(a.Digests, digest) })
 	case machine.Ask:
+		if w.ask {
+			w.fault("two questions for an assignment at a time")
+		}
 		w.ask = true
 	case machine.Send:
 		if w.send != 0 {
@@ -207,6 +210,9 @@ func (w *world) do(a machine.Action) {
 		}
 		w.end = &a.Answer
 	case machine.Renew:
+		if w.renew {
+			w.fault("two renewals at a time")
+		}
 		w.renew = true
 	case machine.Wake:
 		w.wake = a.In
