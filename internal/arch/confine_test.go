@@ -114,6 +114,7 @@ var confinements = []confinement{
 			{"internal/fleet/access", "who asks by HTTP, and the keys of OIDC providers"},
 			{"internal/fleet/notify", "tells webhooks and mail servers"},
 			{"internal/fleet/hub", "serves people, enrolment and content"},
+			{"internal/fleet/hub/certificates", "asks another hub to certify this one"},
 			{"cmd/fettle", "the socket at which a hub takes commands of root"},
 			{"test/...", "networks of test hosts"},
 		},

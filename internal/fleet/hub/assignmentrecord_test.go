@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
 // large returns an assignment with n modules.
@@ -36,13 +37,13 @@ func TestAssignmentRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var p packer
+	var p records.Packer
 	h := &Hub{}
 	h.ring.keys = fleet.KeysOf(key.Public().(ed25519.PublicKey))
 	h.conf.Now = fixed
 	h.ring.at = fixed()
 	for range 2 { // the second one with pooled compressors
-		b, err := p.pack(assignmentRecord{fence: 7, signatures: []fleet.Signature{signature}, assignment: a})
+		b, err := p.Pack(records.Assignment{Fence: 7, Signatures: []fleet.Signature{signature}, Assignment: a})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,11 +58,11 @@ func TestAssignmentRecord(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := g.envelope(); err != nil || !bytes.Equal(got, want) || g.fence != 7 || !g.assignment.Same(a) {
-			t.Errorf("read back: fence %d, %v\n%s\nwant\n%s", g.fence, err, got, want)
+		if got, err := g.Envelope(); err != nil || !bytes.Equal(got, want) || g.Fence != 7 || !g.Assignment.Same(a) {
+			t.Errorf("read back: fence %d, %v\n%s\nwant\n%s", g.Fence, err, got, want)
 		}
 	}
-	b, err := p.pack(assignmentRecord{signatures: []fleet.Signature{signature}, assignment: large(49)})
+	b, err := p.Pack(records.Assignment{Signatures: []fleet.Signature{signature}, Assignment: large(49)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,8 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/notices"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -45,9 +47,6 @@ type File struct {
 	Executable bool   `json:"program,omitempty"`
 }
 
-// savedBuckets are the names of the buckets in a backup, in the order in which load writes them.
-var savedBuckets = [...]string{"settings", "facts", "people", "tokens", "targets", "names", "requests", "notices"}
-
 // lastBackup is the key of the time of the last backup.
 const lastBackup = "backup/last"
 
@@ -56,8 +55,8 @@ const lastBackup = "backup/last"
 func (h *Hub) SaveState(ctx context.Context, _ access.Principal) (document.HubState, error) {
 	now := h.now().UnixNano()
 	d := document.HubState{Format: document.HubStateFormat, Fleet: h.set.Fleet, Hub: h.set.Name, At: now, Buckets: map[string]map[string]string{}}
-	for _, name := range savedBuckets {
-		all, err := h.stores[name].All(ctx)
+	for _, name := range records.Saved() {
+		all, err := h.records.Buckets[name].All(ctx)
 		if err != nil {
 			return d, err
 		}
@@ -81,9 +80,9 @@ func (h *Hub) BackupSaved(ctx context.Context, by access.Principal, at int64) er
 	}
 	text, err := json.Marshal(at)
 	if err == nil {
-		_, err = h.stores["settings"].Put(ctx, lastBackup, text)
+		_, err = h.records.Buckets["settings"].Put(ctx, lastBackup, text)
 	}
-	return errors.Join(err, h.record(ctx, fleet.HubEvent{Kind: fleet.BackupMade, By: by.Name, Text: "a backup"}))
+	return errors.Join(err, h.events.Record(ctx, fleet.HubEvent{Kind: fleet.BackupMade, By: by.Name, Text: "a backup"}))
 }
 
 // restoreFile contains the state of a backup until the restored hub has loaded it into its store.
@@ -99,7 +98,7 @@ func WriteBackup(files host.FS, dir string, state document.HubState, out io.Writ
 	if set.Fleet != state.Fleet || set.Name != state.Hub {
 		return fmt.Errorf("cannot save %s: the state is from another hub, %s of the fleet %s. Ask the hub of this directory for its state", dir, state.Hub, state.Fleet)
 	}
-	for _, directory := range []string{"", "authority", "keys", notifyDir} {
+	for _, directory := range []string{"", "authority", "keys", notices.Directory} {
 		if err := b.add(files, dir, directory); err != nil {
 			return fmt.Errorf("cannot save %s: %w", path.Join(dir, directory), err)
 		}
@@ -204,7 +203,8 @@ func (b *Backup) begin() error {
 // checkSaved returns an error for a file name outside of the directories of a hub.
 func checkSaved(name string) error {
 	directory, base := path.Split(name)
-	if path.Clean(name) != name || base == "" || base[0] == '.' || !slices.Contains([]string{"", "authority/", "keys/", notifyDir + "/"}, directory) {
+	if path.Clean(name) != name || base == "" || base[0] == '.' ||
+		!slices.Contains([]string{"", "authority/", "keys/", notices.Directory + "/"}, directory) {
 		return fmt.Errorf("cannot restore the file %.80q: no hub has one there", name)
 	}
 	return nil
@@ -249,21 +249,21 @@ func (h *Hub) load(ctx context.Context) error {
 	if newer, err := h.hasNewer(ctx, state); err != nil || newer {
 		return errors.Join(err, h.loaded(file))
 	}
-	for _, bucket := range savedBuckets {
+	for _, bucket := range records.Saved() {
 		for _, key := range slices.Sorted(maps.Keys(state.Buckets[bucket])) {
 			value := []byte(state.Buckets[bucket][key])
-			if bucket == "settings" && key == "rule/"+ruleKey {
+			if bucket == "settings" && key == "rule/"+records.EpochKey {
 				if value, err = h.nextRule(value); err != nil {
 					return err
 				}
 			}
-			if _, err := h.stores[bucket].Put(ctx, key, value); err != nil {
+			if _, err := h.records.Buckets[bucket].Put(ctx, key, value); err != nil {
 				return fmt.Errorf("cannot restore the bucket %s: %w", bucket, err)
 			}
 		}
 	}
 	if h.usesExternalNats() {
-		if err := h.stores["settings"].Delete(ctx, loadingKey, 0); err != nil {
+		if err := h.records.Buckets["settings"].Delete(ctx, loadingKey, 0); err != nil {
 			return err
 		}
 	}
@@ -288,7 +288,7 @@ func (h *Hub) hasNewer(ctx context.Context, state document.HubState) (bool, erro
 	if !h.usesExternalNats() {
 		return false, nil
 	}
-	settings := h.stores["settings"]
+	settings := h.records.Buckets["settings"]
 	_, err := settings.Get(ctx, loadingKey)
 	if err == nil {
 		return false, nil
@@ -296,7 +296,7 @@ func (h *Hub) hasNewer(ctx context.Context, state document.HubState) (bool, erro
 	if !errors.Is(err, fleet.ErrNotFound) {
 		return false, err
 	}
-	_, err = settings.Get(ctx, "rule/"+ruleKey)
+	_, err = settings.Get(ctx, "rule/"+records.EpochKey)
 	if err == nil {
 		h.warn("the NATS cluster still has the state of this fleet, so only the directory was restored")
 		return true, nil
@@ -310,19 +310,20 @@ func (h *Hub) hasNewer(ctx context.Context, state document.HubState) (bool, erro
 // nextRule returns the first rule after a restore. Its epoch is above the epoch of the backup and
 // at least the current time in seconds, as for a new store.
 func (h *Hub) nextRule(value []byte) ([]byte, error) {
-	var was rule
+	var was records.Epoch
 	if err := json.Unmarshal(value, &was); err != nil {
 		return nil, fmt.Errorf("cannot read the epoch of the backup: %w", err)
 	}
 	now := h.now().Unix()
-	return json.Marshal(rule{Epoch: max(was.Epoch+1, uint64(max(now, 1))), Begun: now, Why: "the store was restored from a backup"})
+	return json.Marshal(records.Epoch{Number: max(was.Number+1, uint64(max(now, 1))), Begun: now,
+		Why: "the store was restored from a backup"})
 }
 
 // backupAge returns the time since the last backup. Without a backup it returns fleet.ErrNotFound.
 func (h *Hub) backupAge(ctx context.Context) (time.Duration, error) {
-	ctx, stop := context.WithTimeout(ctx, lookFor/2)
+	ctx, stop := context.WithTimeout(ctx, records.StatusTimeout/2)
 	defer stop()
-	e, err := h.stores["settings"].Get(ctx, lastBackup)
+	e, err := h.records.Buckets["settings"].Get(ctx, lastBackup)
 	var at int64
 	if err == nil {
 		err = json.Unmarshal(e.Value, &at)

@@ -31,7 +31,7 @@ const uploadFor = 30 * time.Minute
 // Binaries returns the stored settings of agent binaries, the latest first.
 func (h *Hub) Binaries(context.Context) ([]document.BinarySetting, error) {
 	var out []document.BinarySetting
-	for _, p := range h.binaries.values() {
+	for _, p := range h.records.Binaries.Values() {
 		out = append(out, document.BinarySetting{ID: p.Key, At: p.At, By: p.By, Select: p.Select, Binary: p.Binary})
 	}
 	slices.SortFunc(out, func(a, b document.BinarySetting) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) })
@@ -51,12 +51,14 @@ func (h *Hub) SetBinary(ctx context.Context, by access.Principal, r document.Bin
 	sum := sha256.Sum256([]byte(strings.Join(r.Select, "\x00")))
 	key := hex.EncodeToString(sum[:8])
 	words := strings.Join(r.Select, " -t ")
-	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.BinarySet, By: by.Name, Text: fmt.Sprintf("%s for %d agents, -t %s", r.Binary.Version, len(targets), words)}); err != nil {
+	if err := h.events.Record(ctx, fleet.HubEvent{Kind: fleet.BinarySet, By: by.Name,
+		Text: fmt.Sprintf("%s for %d agents, -t %s", r.Binary.Version, len(targets), words)}); err != nil {
 		return err
 	}
-	_, rev, _ := h.binaries.get(key)
+	_, rev, _ := h.records.Binaries.Get(key)
 	slices.Sort(targets)
-	return h.binaries.put(ctx, key, assign.BinarySetting{Key: key, At: now.UnixNano(), By: by.Name, Select: r.Select, Targets: targets, Binary: r.Binary}, rev)
+	return h.records.Binaries.Put(ctx, key, assign.BinarySetting{Key: key, At: now.UnixNano(), By: by.Name,
+		Select: r.Select, Targets: targets, Binary: r.Binary}, rev)
 }
 
 // onBinarySet passes a changed setting to the leader's computation, if this hub leads.

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/limits"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
@@ -12,15 +14,12 @@ import (
 // zero value is ready.
 type remembered struct {
 	lists         lists
-	labels        fleet.LabelPool // of the registry and of assignments
 	sharedModules sharedModules
-	reports       fleet.Decompressor
-	told          told
-	packer        packer
+	packer        records.Packer
 	ring          keyring
 	paths         pki.Paths
 	pins          pinned
-	retryQueue    retryQueue
+	retryQueue    limits.RetryQueue
 
 	redundancy redundancy
 }

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
 // Limits beyond which a check of a hub fails.
@@ -105,9 +106,9 @@ func (h *Hub) checkCertificates(f *findings) {
 }
 
 func (h *Hub) checkLeader(ctx context.Context, f *findings) {
-	ctx, stop := context.WithTimeout(ctx, lookFor/2)
+	ctx, stop := context.WithTimeout(ctx, records.StatusTimeout/2)
 	defer stop()
-	e, err := h.stores["leases"].Get(ctx, "leader")
+	e, err := h.records.Buckets["leases"].Get(ctx, "leader")
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):
 		f.say("leader", false, "Wait a minute and repeat the check", "no hub leads")
@@ -140,7 +141,7 @@ func (h *Hub) checkRepository(f *findings) {
 		f.say("repository", true, "", "no repository is configured")
 		return
 	}
-	ref, _, ok := h.refs.get(refKey(r.Branch))
+	ref, _, ok := h.records.Refs.Get(records.RefKey(r.Branch))
 	switch {
 	case !ok:
 		f.say("repository", false, "See: fettle events", "the hub has not read it yet")

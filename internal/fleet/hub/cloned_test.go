@@ -98,8 +98,8 @@ func distrusted(t *testing.T, s *sim, a *simAgent) {
 	for word, body := range map[string]string{fleet.MessageContent: was.Root.Bundle.Digest,
 		fleet.MessageExports: `{"values":[]}`, fleet.MessageRequest: `{"what":"freeze","because":"x"}`, fleet.MessageJobAnswer: "{}"} {
 		answer := map[string]func(context.Context, fleet.TargetID, []byte) ([]byte, error){
-			fleet.MessageContent: run.onContent, fleet.MessageExports: run.onExports, fleet.MessageRequest: run.onRequest,
-			fleet.MessageJobAnswer: run.onJobAnswer}[word]
+			fleet.MessageContent: run.onContent, fleet.MessageExports: run.onExports, fleet.MessageRequest: run.requests.OnRequest,
+			fleet.MessageJobAnswer: run.jobs.OnAnswer}[word]
 		if _, err := answer(ctx, a.id.ID, []byte(body)); !errors.Is(err, fleet.ErrDenied) {
 			t.Errorf("%s: %v", word, err)
 		}
@@ -107,12 +107,13 @@ func distrusted(t *testing.T, s *sim, a *simAgent) {
 	if envelope, err := run.onAssignment(ctx, a.id.ID, []byte("{}")); err != nil || len(envelope) > 0 {
 		t.Errorf("an assignment of %d bytes, %v", len(envelope), err)
 	}
-	r, err := run.CreateJob(ctx, ann, document.JobRequest{What: fleet.JobRun, Run: &fleet.Command{Argv: []string{"reboot"}}}, []fleet.TargetID{a.id.ID})
+	r, err := run.jobs.CreateJob(ctx, ann, document.JobRequest{What: fleet.JobRun,
+		Run: &fleet.Command{Argv: []string{"reboot"}}}, []fleet.TargetID{a.id.ID})
 	s.wait(time.Minute)
-	if got, _, _ := run.jobs.get(r.ID); err != nil || len(got.Pending) != 1 {
+	if got, _, _ := run.records.Jobs.Get(r.ID); err != nil || len(got.Pending) != 1 {
 		t.Errorf("a command: %+v, %v", got, err)
 	}
-	alarms, err := run.Alarms(ctx)
+	alarms, err := run.notices.Alarms(ctx)
 	if err != nil || len(alarms) != 1 || alarms[0].Kind != string(assign.Cloned) {
 		t.Errorf("alarms: %+v, %v", alarms, err)
 	}
@@ -162,8 +163,8 @@ func TestTrustAClone(t *testing.T) {
 
 // trusts makes an operator trust a target, and reports whether it was cloned before.
 func (s *sim) trusts(t *testing.T, a *simAgent) bool {
-	was, _, _ := s.any().targets.get(string(a.id.ID))
-	if err := s.any().Trust(context.Background(), ann, a.id.ID, "one host is off"); err != nil {
+	was, _, _ := s.any().records.Targets.Get(string(a.id.ID))
+	if err := s.any().targets.Trust(context.Background(), ann, a.id.ID, "one host is off"); err != nil {
 		t.Fatal(err)
 	}
 	return was.Cloned()
@@ -190,7 +191,7 @@ func TestCloneWithAlternatingHosts(t *testing.T) {
 			turn(one)
 			turn(two)
 		}
-		if t2, _, _ := s.any().targets.get(string(one.id.ID)); !t2.Cloned() {
+		if t2, _, _ := s.any().records.Targets.Get(string(one.id.ID)); !t2.Cloned() {
 			t.Errorf("hosts that take turns are not detected\n%s", s.story())
 		}
 	})

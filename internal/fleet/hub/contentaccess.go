@@ -24,7 +24,7 @@ func (h *Hub) mayRead(r *http.Request) (client string, may func(digest string) b
 		// A hub may read all content.
 		return p.Name.String(), func(string) bool { return h.isMember(p.Name.ID) }
 	}
-	if _, err := h.trusted(r.Context(), fleet.TargetID(p.Name.ID)); err != nil {
+	if _, err := h.targets.Trusted(r.Context(), fleet.TargetID(p.Name.ID)); err != nil {
 		return "", nil
 	}
 	return p.Name.ID, func(digest string) bool { return h.isAssigned(fleet.TargetID(p.Name.ID), digest) }
@@ -32,14 +32,14 @@ func (h *Hub) mayRead(r *http.Request) (client string, may func(digest string) b
 
 // isAssigned reports whether the assignment of a target contains a digest.
 func (h *Hub) isAssigned(id fleet.TargetID, digest string) bool {
-	g, _, _ := h.assignments.get(string(id))
-	return names(g.assignment, digest)
+	g, _, _ := h.records.Assignments.Get(string(id))
+	return names(g.Assignment, digest)
 }
 
 // onContent answers with small content over the agent connection. For content outside of its
 // assignment, a target gets the same error as for missing content.
 func (h *Hub) onContent(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
-	if _, err := h.trusted(ctx, from); err != nil {
+	if _, err := h.targets.Trusted(ctx, from); err != nil {
 		return nil, err
 	}
 	digest := string(body)

@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,23 +11,10 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/view"
 	"fettle.dev/fettle/internal/repo"
 )
-
-// namedRef is the last result for a branch, tag or commit that the fleet follows.
-type namedRef struct {
-	Name     string         `json:"name"`
-	Revision fleet.Revision `json:"revision"`
-	Error    string         `json:"error,omitempty"`
-	Read     int64          `json:"read"` // time of the result, in ns since 1970
-}
-
-func (r namedRef) ref() *assign.Ref { return &assign.Ref{Commit: r.Revision.Commit, Error: r.Error} }
-
-// refKey returns the key of a ref in the store. It encodes the name, because keys allow fewer
-// characters.
-func refKey(name string) string { return hex.EncodeToString([]byte(name)) }
 
 // follow polls the repository for the branch and the refs of pins until ctx ends. It calls answered
 // after each poll, also after a failed one.
@@ -58,13 +44,13 @@ func (h *Hub) watchRefs() error {
 		return nil
 	}
 	refs := append([]string{r.Branch}, h.pinnedRefs()...)
-	return s.Set([]content.Source{{Name: r.Name, URL: r.URL, Access: r.access(), Refs: refs, Every: r.Poll}})
+	return s.Set([]content.Source{{Name: r.Name, URL: r.URL, Access: r.Access(), Refs: refs, Every: r.Poll}})
 }
 
 // pinnedRefs returns the refs in pins of active targets, sorted and without duplicates.
 func (h *Hub) pinnedRefs() []string {
 	var refs []string
-	for _, t := range h.targets.values() {
+	for _, t := range h.records.Targets.Values() {
 		if t.Pin != nil && t.Standing == fleet.Active {
 			refs = append(refs, t.Pin.Ref)
 		}
@@ -76,15 +62,16 @@ func (h *Hub) pinnedRefs() []string {
 // found stores the commits of refs and records an event for each change.
 func (h *Hub) found(ctx context.Context, refs map[string]fleet.Revision) {
 	for name, rev := range refs {
-		before, _, _ := h.refs.get(refKey(name))
-		h.keepRef(ctx, name, func(was namedRef) namedRef {
+		before, _, _ := h.records.Refs.Get(records.RefKey(name))
+		h.keepRef(ctx, name, func(was records.Ref) records.Ref {
 			if was.Revision == rev && (was.Error == "" || name != h.repository().Branch) {
 				return was // unread records errors of pinned refs
 			}
-			return namedRef{Name: name, Revision: rev, Read: h.now().UnixNano()}
+			return records.Ref{Name: name, Revision: rev, Read: h.now().UnixNano()}
 		})
 		if before.Revision.Commit != rev.Commit {
-			h.note(ctx, fleet.HubEvent{Kind: fleet.RepositoryUpdated, Text: fmt.Sprintf("%s is at %.12s: %s", name, rev.Commit, rev.Subject)})
+			h.events.Note(ctx, fleet.HubEvent{Kind: fleet.RepositoryUpdated,
+				Text: fmt.Sprintf("%s is at %.12s: %s", name, rev.Commit, rev.Subject)})
 		}
 	}
 }
@@ -132,8 +119,8 @@ func (h *Hub) unreadRef(ctx context.Context, name string, err error) {
 	if err != nil {
 		text = err.Error()
 	}
-	before, _, _ := h.refs.get(refKey(name))
-	h.keepRef(ctx, name, func(was namedRef) namedRef {
+	before, _, _ := h.records.Refs.Get(records.RefKey(name))
+	h.keepRef(ctx, name, func(was records.Ref) records.Ref {
 		if was.Error != text {
 			was.Name, was.Error = name, text
 		}
@@ -146,19 +133,19 @@ func (h *Hub) unreadRef(ctx context.Context, name string, err error) {
 	if name != h.repository().Branch {
 		what = "cannot follow " + name + ", to which targets are pinned"
 	}
-	h.note(ctx, fleet.HubEvent{Kind: fleet.RepositoryUnreadable, Text: what, Error: text})
+	h.events.Note(ctx, fleet.HubEvent{Kind: fleet.RepositoryUnreadable, Text: what, Error: text})
 }
 
 // keepRef changes the stored result of a ref. It retries until it succeeds or ctx ends, because the
 // next poll reports nothing before the repository changes.
-func (h *Hub) keepRef(ctx context.Context, name string, change func(was namedRef) namedRef) {
+func (h *Hub) keepRef(ctx context.Context, name string, change func(was records.Ref) records.Ref) {
 	for {
-		was, at, _ := h.refs.get(refKey(name))
+		was, at, _ := h.records.Refs.Get(records.RefKey(name))
 		r := change(was)
 		if r == was {
 			return
 		}
-		err := h.refs.put(ctx, refKey(name), r, at)
+		err := h.records.Refs.Put(ctx, records.RefKey(name), r, at)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
@@ -171,18 +158,11 @@ func (h *Hub) keepRef(ctx context.Context, name string, change func(was namedRef
 	}
 }
 
-// note records an event. A failure is only a warning.
-func (h *Hub) note(ctx context.Context, e fleet.HubEvent) {
-	if err := h.record(ctx, e); err != nil && ctx.Err() == nil {
-		h.warn("cannot store an event: " + err.Error())
-	}
-}
-
 // contents packs a commit into bundles and compiles its inventory. If the commit cannot be read,
 // Contents.Error contains the reason; the error of contents itself is only that of ctx.
 func (h *Hub) contents(ctx context.Context, commit string, targets []fleet.Target) (assign.Contents, error) {
 	c := assign.Contents{Enrolled: assign.EnrolledDigest(targets), Revision: fleet.Revision{Repository: h.repository().Name, Commit: commit}}
-	for _, r := range h.refs.values() {
+	for _, r := range h.records.Refs.Values() {
 		if r.Revision.Commit == commit {
 			c.Revision = r.Revision
 		}

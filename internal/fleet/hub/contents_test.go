@@ -10,6 +10,8 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/hub/events"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -32,11 +34,11 @@ func (s *away) Update(ctx context.Context, key string, value []byte, rev uint64)
 func TestCommitWhileTheStoreIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		warned := 0
-		h := &Hub{conf: Config{Now: time.Now, Warn: func(string) { warned++ }}, log: bustest.NewLog()}
-		h.refs = newMirror[namedRef](&away{bustest.NewStore(), 3}, "ref/", nil)
+		h := &Hub{conf: Config{Now: time.Now, Warn: func(string) { warned++ }}, events: events.Recorder{Log: bustest.NewLog(), Now: time.Now}}
+		h.records.Refs = records.NewMirror[records.Ref](&away{bustest.NewStore(), 3}, "ref/", nil)
 		rev := fleet.Revision{Repository: "site", Commit: "c0ffee"}
 		h.found(t.Context(), map[string]fleet.Revision{"main": rev})
-		if r, _, there := h.refs.get(refKey("main")); !there || r.Revision != rev {
+		if r, _, there := h.records.Refs.Get(records.RefKey("main")); !there || r.Revision != rev {
 			t.Errorf("the ref is %+v", r)
 		}
 		if warned != 3 {
@@ -49,17 +51,17 @@ func TestCommitWhileTheStoreIsAway(t *testing.T) {
 // independently.
 func TestRefsFailByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := &Hub{conf: Config{Now: time.Now, Warn: func(string) {}}, log: bustest.NewLog()}
+		h := &Hub{conf: Config{Now: time.Now, Warn: func(string) {}}, events: events.Recorder{Log: bustest.NewLog(), Now: time.Now}}
 		settings := bustest.NewStore()
-		h.refs = newMirror[namedRef](settings, "ref/", nil)
-		h.sources = newMirror[Repository](settings, "repository/", nil)
-		if err := h.sources.put(t.Context(), sourceKey, Repository{Name: "site", Branch: "main"}, 0); err != nil {
+		h.records.Refs = records.NewMirror[records.Ref](settings, "ref/", nil)
+		h.records.Repositories = records.NewMirror[records.Repository](settings, "repository/", nil)
+		if err := h.records.Repositories.Put(t.Context(), sourceKey, records.Repository{Name: "site", Branch: "main"}, 0); err != nil {
 			t.Fatal(err)
 		}
-		h.targets = newMirror[fleet.Target](bustest.NewStore(), "", nil)
+		h.records.Targets = records.NewMirror[fleet.Target](bustest.NewStore(), "", nil)
 		for id, ref := range map[string]string{"a": "fix", "b": "next"} {
 			target := fleet.Target{ID: fleet.TargetID(id), Standing: fleet.Active, Pin: &fleet.Pin{Ref: ref}}
-			if err := h.targets.put(t.Context(), id, target, 0); err != nil {
+			if err := h.records.Targets.Put(t.Context(), id, target, 0); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -69,7 +71,7 @@ func TestRefsFailByThemselves(t *testing.T) {
 		is := func(what string, main, fix, next string) {
 			t.Helper()
 			for name, want := range map[string]string{"main": main, "fix": fix, "next": next} {
-				if r, _, _ := h.refs.get(refKey(name)); r.Error != want {
+				if r, _, _ := h.records.Refs.Get(records.RefKey(name)); r.Error != want {
 					t.Errorf("%s: %s has the error %q, want %q", what, name, r.Error, want)
 				}
 			}

@@ -25,7 +25,7 @@ const (
 // states whether the stream may change the target; the caller has checked the right of the user.
 // Agents accept such a header only from hubs.
 func (h *Hub) OpenExecutor(ctx context.Context, by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
-	t, err := h.trusted(ctx, id)
+	t, err := h.targets.Trusted(ctx, id)
 	if err != nil {
 		return nil, err
 	}

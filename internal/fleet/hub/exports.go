@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +14,8 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/limits"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
 // A target may change its exported values exportBurst times at once, and then once per exportEvery.
@@ -24,28 +25,14 @@ const (
 	exportEvery = time.Minute
 )
 
-// exportRecord contains the exported values of a target in the store.
-type exportRecord struct {
-	Values []exported.Own `json:"values"`
-	Since  int64          `json:"since"` // ns since 1970
-}
-
-func parseExportRecord(b []byte) (exportRecord, error) {
-	var r exportRecord
-	if err := json.Unmarshal(b, &r); err != nil {
-		return r, err
-	}
-	return r, exported.CheckOwn(r.Values)
-}
-
-func exportPaces() targetLimiter {
-	return targetLimiter{every: rate.Every(exportEvery), burst: exportBurst}
+func exportPaces() limits.TargetLimiter {
+	return limits.TargetLimiter{Every: rate.Every(exportEvery), Burst: exportBurst}
 }
 
 // onExports stores the exported values of a target. They are durable when it returns nil. The
 // connection has authenticated the target.
 func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error) {
-	t, err := h.trusted(ctx, from)
+	t, err := h.targets.Trusted(ctx, from)
 	if err != nil {
 		return nil, err
 	}
@@ -53,36 +40,36 @@ func (h *Hub) onExports(ctx context.Context, from fleet.TargetID, body []byte) (
 	if err != nil {
 		return nil, err
 	}
-	was, rev, _ := h.exports.get(string(from))
+	was, rev, _ := h.records.Exports.Get(string(from))
 	if exported.SameOwn(was.Values, e.Values) {
 		return nil, h.confirmExports(ctx, from, rev)
 	}
-	if ok, tell := h.exporting.take(from, h.now()); !ok {
+	if ok, tell := h.exporting.Take(from, h.now()); !ok {
 		if tell {
-			h.note(ctx, fleet.HubEvent{Kind: fleet.ExportsChanged, Target: from,
+			h.events.Note(ctx, fleet.HubEvent{Kind: fleet.ExportsChanged, Target: from,
 				Text:  "changes its exported values again and again: targets that use them get changes once a minute",
 				Error: "does " + t.Name + " use exported values that depend on its own?"})
 		}
 		return nil, fmt.Errorf("cannot accept new values yet: they changed more than %d times in %s", exportBurst, exportBurst*exportEvery)
 	}
 	if len(e.Values) == 0 {
-		err = h.exports.remove(ctx, string(from))
+		err = h.records.Exports.Remove(ctx, string(from))
 	} else {
-		err = h.exports.put(ctx, string(from), exportRecord{Values: e.Values, Since: h.now().UnixNano()}, rev)
+		err = h.records.Exports.Put(ctx, string(from), records.Exports{Values: e.Values, Since: h.now().UnixNano()}, rev)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return nil, h.record(ctx, fleet.HubEvent{Kind: fleet.ExportsChanged, Target: from, Text: exportText(was.Values, e.Values)})
+	return nil, h.events.Record(ctx, fleet.HubEvent{Kind: fleet.ExportsChanged, Target: from, Text: exportText(was.Values, e.Values)})
 }
 
 // confirmExports returns nil if the store has the exported values of a target at a revision. The
 // mirror may be behind, and an agent does not repeat values that a hub has acknowledged.
 func (h *Hub) confirmExports(ctx context.Context, from fleet.TargetID, rev uint64) error {
 	if rev == 0 {
-		return absent(ctx, h.exports.store, h.exports.prefix+string(from))
+		return h.records.Exports.Absent(ctx, string(from))
 	}
-	e, err := h.exports.newest(ctx, string(from))
+	e, err := h.records.Exports.Newest(ctx, string(from))
 	if err == nil && e.Rev != rev {
 		err = fmt.Errorf("cannot accept the values yet: %w", fleet.ErrConflict)
 	}
@@ -90,7 +77,7 @@ func (h *Hub) confirmExports(ctx context.Context, from fleet.TargetID, rev uint6
 }
 
 // onExported passes changed values to the leader's computation, if this hub leads.
-func (h *Hub) onExported(key string, e exportRecord, rev uint64, gone bool) {
+func (h *Hub) onExported(key string, e records.Exports, rev uint64, gone bool) {
 	h.tell(assign.Event{Rev: rev, Kind: assign.ExportsEvent, Key: key, Exports: unless(gone, &e.Values)})
 }
 
@@ -118,9 +105,9 @@ func exportText(was, now []exported.Own) string {
 
 // forgetExports removes the exported values of a target that has left the fleet.
 func (h *Hub) forgetExports(key string) {
-	h.exporting.forget(fleet.TargetID(key))
-	h.compatible(fleet.TargetID(key))
-	if err := h.exports.remove(h.ctx, key); err != nil && h.ctx.Err() == nil {
+	h.exporting.Forget(fleet.TargetID(key))
+	h.notices.Compatible(fleet.TargetID(key))
+	if err := h.records.Exports.Remove(h.ctx, key); err != nil && h.ctx.Err() == nil {
 		h.warn("cannot remove the exported values of a target that has left the fleet: " + err.Error())
 	}
 }
@@ -132,11 +119,11 @@ func (h *Hub) Exports(context.Context) (document.Exports, error) {
 	users := map[string]int{}
 	tables := map[string]exported.Table{}
 	values := map[string]map[string]exported.Value{}
-	h.assignments.each(func(key string, g assignmentRecord, _ uint64) {
-		if t, _, ok := h.targets.get(key); !ok || t.Standing != fleet.Active {
+	h.records.Assignments.Each(func(key string, g records.Assignment, _ uint64) {
+		if t, _, ok := h.records.Targets.Get(key); !ok || t.Standing != fleet.Active {
 			return
 		}
-		for _, t := range g.assignment.Exported {
+		for _, t := range g.Assignment.Exported {
 			at := t.Module + "\x00" + t.Output
 			if values[at] == nil {
 				tables[at], values[at] = exported.Table{Module: t.Module, Output: t.Output, Type: t.Type}, map[string]exported.Value{}
@@ -154,8 +141,8 @@ func (h *Hub) Exports(context.Context) (document.Exports, error) {
 	}
 	exported.Sort(used)
 	out.Snapshot = string(exported.Text(used))
-	h.exports.each(func(key string, e exportRecord, _ uint64) {
-		t, _, ok := h.targets.get(key)
+	h.records.Exports.Each(func(key string, e records.Exports, _ uint64) {
+		t, _, ok := h.records.Targets.Get(key)
 		if !ok || t.Standing != fleet.Active {
 			return
 		}

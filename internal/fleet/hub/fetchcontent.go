@@ -55,7 +55,7 @@ func (h *Hub) others() []string {
 		return nil
 	}
 	var out []string
-	for _, m := range h.members.values() {
+	for _, m := range h.records.Members.Values() {
 		if m.Name != h.set.Name {
 			out = append(out, m.HubURLs...)
 		}
@@ -77,9 +77,9 @@ func (h *Hub) keepAll(ctx context.Context, f *content.Fetcher) {
 			keep(*part.Proof, part.Revision)
 		}
 	}
-	for _, g := range h.assignments.values() {
-		keepPart(g.assignment.Root)
-		list := g.assignment.Modules
+	for _, g := range h.records.Assignments.Values() {
+		keepPart(g.Assignment.Root)
+		list := g.Assignment.Modules
 		if len(list) == 0 || lists[&list[0]] {
 			continue // targets with the same configuration share one list
 		}

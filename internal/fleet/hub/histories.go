@@ -15,7 +15,7 @@ func (h *Hub) newHistories() *content.Histories {
 		Dir: h.dir("mirror"), Client: h.mayReadHistory, Now: h.now, Warn: h.warn, Read: h.edge.history,
 		Source: func() content.Source {
 			r := h.repository()
-			return content.Source{Name: r.Name, URL: r.URL, Access: r.access()}
+			return content.Source{Name: r.Name, URL: r.URL, Access: r.Access()}
 		},
 	}
 }
@@ -32,12 +32,12 @@ func (h *Hub) mayReadHistory(r *http.Request) (client string, may func(commit st
 		return "", nil
 	}
 	id := fleet.TargetID(p.Name.ID)
-	if _, err := h.trusted(r.Context(), id); err != nil {
+	if _, err := h.targets.Trusted(r.Context(), id); err != nil {
 		return "", nil
 	}
 	return string(id), func(commit string) bool {
-		g, _, _ := h.assignments.get(string(id))
-		for _, part := range partsOf(g.assignment) {
+		g, _, _ := h.records.Assignments.Get(string(id))
+		for _, part := range partsOf(g.Assignment) {
 			if part.Revision.Commit == commit {
 				return true
 			}

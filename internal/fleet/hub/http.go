@@ -3,8 +3,6 @@ package hub
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,14 +17,27 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/certificates"
+	"fettle.dev/fettle/internal/fleet/hub/jobs"
+	"fettle.dev/fettle/internal/fleet/hub/notices"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/hub/requests"
+	"fettle.dev/fettle/internal/fleet/hub/targets"
+	"fettle.dev/fettle/internal/fleet/hub/users"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// backend implements api.Backend: the View answers most reads, and the Hub does the rest.
+// backend implements api.Backend: the View answers most reads, and the parts of the hub do the rest.
 type backend struct {
 	*view.View
 	*Hub
+	*notices.Notifier
+	*jobs.Queue
+	*targets.Registry
+	*certificates.Issuer
+	*users.Accounts
+	*requests.Handler
 }
 
 // serveHTTP serves enrolment, content and the API until ctx ends: over TLS for all clients, and on
@@ -90,14 +101,15 @@ func (h *Hub) routes() http.Handler {
 	mux.HandleFunc("POST /v1/enrol", h.registrar.ServeEnrol)
 	mux.HandleFunc("POST /v1/renew", h.registrar.ServeRenew)
 	mux.HandleFunc("POST /v1/hubs/join", h.serveJoin)
-	mux.HandleFunc("POST "+certifyPath, h.serveCertify)
-	mux.HandleFunc("POST "+certifyServicesPath, h.serveCertifyServices)
+	mux.HandleFunc("POST "+certificates.CertifyPath, h.certificates.ServeCertify)
+	mux.HandleFunc("POST "+certificates.CertifyServicesPath, h.certificates.ServeCertifyServices)
 	mux.HandleFunc("POST /v1/facts", h.registrar.ServeRevocations)
 	mux.Handle(content.HookPath, content.Hooks{Secret: h.hookSecret, Poke: h.poke})
 	mux.HandleFunc("POST "+uploadPath, h.takeFile)
 	mux.Handle(content.Path, h.giver)
 	mux.Handle(content.HistoryPath, h.histories)
-	mux.Handle("/", &api.Handler{Backend: backend{h.view, h}, Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: newID, MayChange: h.MayChange,
+	mux.Handle("/", &api.Handler{Backend: backend{h.view, h, &h.notices, h.jobs, h.targets, h.certificates, &h.users, h.requests},
+		Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: records.NewID, MayChange: h.MayChange,
 		Missing: func(ctx context.Context) error { return missingHubs(ctx, h) }})
 	return patient(mux)
 }
@@ -134,11 +146,4 @@ func (h *Hub) poke(source string) {
 	if s != nil {
 		s.Poke(source)
 	}
-}
-
-// newID returns a random ID for a request or a job.
-func newID() string {
-	var b [8]byte
-	_, _ = rand.Read(b[:])
-	return hex.EncodeToString(b[:])
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"path"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,8 +19,16 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/certificates"
+	"fettle.dev/fettle/internal/fleet/hub/events"
+	"fettle.dev/fettle/internal/fleet/hub/jobs"
+	"fettle.dev/fettle/internal/fleet/hub/limits"
 	"fettle.dev/fettle/internal/fleet/hub/metrics"
-	"fettle.dev/fettle/internal/fleet/notify"
+	"fettle.dev/fettle/internal/fleet/hub/notices"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/hub/requests"
+	"fettle.dev/fettle/internal/fleet/hub/targets"
+	"fettle.dev/fettle/internal/fleet/hub/users"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/view"
 	"fettle.dev/fettle/internal/host"
@@ -77,46 +86,27 @@ type Hub struct {
 	registrar *pki.Registrar
 	gate      *access.Gate
 	trail     *access.Trail
-	records   *access.File // of trail
+	auditFile *access.File // of trail
 
-	bus           shared
-	exchange      fleet.Exchange
-	log           fleet.Log
-	stores        map[string]fleet.Store
-	view          *view.View
-	logEnd        atomic.Uint64 // the last record in the log when the view began to follow it
-	metrics       *metrics.Metrics
-	content       *content.Store
-	giver         *content.Server // of content
-	histories     *content.Histories
-	jobDispatcher *jobDispatcher
-	opened        opened
+	bus          shared
+	exchange     fleet.Exchange
+	events       events.Recorder
+	records      records.Table
+	notices      notices.Notifier
+	view         *view.View
+	logEnd       atomic.Uint64 // the last record in the log when the view began to follow it
+	metrics      *metrics.Metrics
+	content      *content.Store
+	giver        *content.Server // of content
+	histories    *content.Histories
+	jobs         *jobs.Queue
+	targets      *targets.Registry
+	users        users.Accounts
+	requests     *requests.Handler
+	certificates *certificates.Issuer
+	opened       opened
 
-	targets            *mirror[fleet.Target]
-	assignments        *mirror[assignmentRecord]
-	jobs               *mirror[Job]
-	rules              *mirror[rule]
-	freezes            *mirror[assign.Freeze]
-	binaries           *mirror[assign.BinarySetting]
-	approvals          *mirror[assign.Approval]
-	refs               *mirror[namedRef]
-	minimumGenerations *mirror[fleet.Have]
-	signers            *mirror[[]byte]
-	sources            *mirror[Repository]
-	exports            *mirror[exportRecord]
-	exporting          targetLimiter
-	requests           *mirror[pendingRequest]
-	requestPolicies    *mirror[fleet.RequestPolicy]
-	requestLimiter     targetLimiter
-	targetCertificates *mirror[targetCertificates]
-	certifying         targetLimiter
-	crls               *mirror[keptList]
-	listing            sync.Mutex // held while a list is signed
-	reporting          targetLimiter
-	members            *mirror[Member]
-	leaving            *mirror[leaving]
-	lost               *mirror[Member] // hubs that were in the fleet before it was restored
-	claims             *claims
+	exporting limits.TargetLimiter
 
 	circling    sync.Mutex // held while the file of the peer cache is written
 	peers       *peerCache // the other hubs at the start; nil for a hub that is alone
@@ -128,20 +118,16 @@ type Hub struct {
 
 	remembered
 
-	notifications *mirror[document.Notification]
-	users, tokens lastKnown
-	notices       *mirror[notify.State]
-	alarms        *mirror[[]assign.Alarm]
-	incompatible  *mirror[incompatible]
-
 	mu     sync.Mutex
 	leader *leader
 	out    assign.Output
 	repo   sources
-	skewed map[fleet.TargetID]bool // targets with a wrong clock
 }
 
 func (h *Hub) now() time.Time { return h.conf.Now() }
+
+// context ends with this hub.
+func (h *Hub) context() context.Context { return h.ctx }
 
 // warn logs a message. A retired hub logs only that it is retired: the other hubs disconnect it, and
 // many messages result from that.
@@ -197,20 +183,23 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if err := h.load(ctx); err != nil {
 		return err
 	}
-	h.makeMirrors()
 	h.registrar = &pki.Registrar{
 		Hub: h.keys, Revocations: h.revoked,
-		Tokens: h.stores["tokens"], Targets: h.stores["targets"], RevocationStore: h.stores["facts"], Names: h.stores["names"],
-		Now: h.now, Addresses: h.hubAddresses, Audit: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
+		Tokens: h.records.Buckets["tokens"], Targets: h.records.Buckets["targets"], RevocationStore: h.records.Buckets["facts"],
+		Names: h.records.Buckets["names"],
+		Now:   h.now, Addresses: h.hubAddresses, Audit: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
 	}
+	h.auditFile = &access.File{FS: h.conf.Files, Path: h.dir("audit.log")}
+	if h.trail, err = access.OpenTrail(h.auditFile, h.set.Name, h.now); err != nil {
+		return err
+	}
+	h.useMirrors()
 	trust, err := h.trust()
 	if err != nil {
 		return err
 	}
-	h.gate = &access.Gate{Users: h.users, Last: h.users.value, Trust: &trust, Limit: &pki.Limit{}, Now: h.now}
-	h.records = &access.File{FS: h.conf.Files, Path: h.dir("audit.log")}
-	h.trail, err = access.OpenTrail(h.records, h.set.Name, h.now)
-	return err
+	h.gate = &access.Gate{Users: h.records.Users, Last: h.records.Users.Value, Trust: &trust, Limit: &pki.Limit{}, Now: h.now}
+	return nil
 }
 
 func (h *Hub) dir(name string) string { return path.Join(h.conf.Dir, name) }
@@ -229,7 +218,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 	h.bus, err = h.edge.bus(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.warn,
 		Cluster: h.cluster(trust), ExternalNats: foreign, Ready: h.mirrorsFilled, HandshakeLimiter: h.handshakeLimiter, Budget: agents,
-		OnViolation: violations(h.now, h.recordViolation), Incompatible: h.onIncompatible,
+		OnViolation: violations(h.now, h.recordViolation), Incompatible: h.notices.Incompatible,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			p, err := trust.PeerOf(s, h.now(), pki.TargetKind)
 			if err != nil {
@@ -245,103 +234,90 @@ func (h *Hub) startBus(ctx context.Context) error {
 	return err
 }
 
-// buckets are the names of the stores that all hubs share.
-var buckets = [...]string{"targets", "tokens", "assignments", "lists", "requests", "results", "facts", "names", "leases", "settings", "people", "notices", "exports"}
-
 func (h *Hub) openStores(ctx context.Context) error {
-	h.stores = map[string]fleet.Store{}
-	for _, name := range buckets {
-		s, err := h.bus.Store(ctx, name)
-		if err != nil {
-			return fmt.Errorf("cannot open the bucket %s: %w", name, err)
-		}
-		h.stores[name] = s
+	if err := h.records.Open(ctx, h.bus.Store, records.Options{Away: h.MayChange,
+		Assignment: h.parseAssignmentRecord, Pack: h.packer.Pack}); err != nil {
+		return err
 	}
-	events, err := h.bus.Log(ctx, h.set.Retention.log())
+	log, err := h.bus.Log(ctx, h.set.Retention.log())
 	if err != nil {
 		return fmt.Errorf("cannot open the log: %w", err)
 	}
-	h.log = bus.NewGather(events, bus.GatherConfig{})
+	h.events = events.Recorder{Hub: h.set.Name, Log: bus.NewGather(log, bus.GatherConfig{}), Now: h.now, Warn: h.warn}
 	return nil
 }
 
-func raw(b []byte) ([]byte, error) { return b, nil }
+// useMirrors connects the mirrors with the parts of the hub that follow their changes.
+func (h *Hub) useMirrors() {
+	r := &h.records
+	h.notices.Config = notices.Config{Hub: h.set.Name, Fleet: h.set.Fleet, Files: h.conf.Files, Dir: h.conf.Dir,
+		Binary: h.conf.Binary, Now: h.now, Warn: h.warn, Context: h.context,
+		Records: r, View: h.view, Events: h.events, RetryQueue: &h.retryQueue,
+		Health: h.Health, Redundancy: h.redundancyAlarms}
+	h.sharedModules.store = r.Buckets["lists"]
+	h.targets = targets.New(targets.Config{Hub: h.set.Name, Now: h.now, Warn: h.warn, Context: h.context,
+		Records: r, View: h.view, Events: h.events, RetryQueue: &h.retryQueue, Exchange: h.exchange,
+		Metrics: h.metrics, Registrar: h.registrar, LogEnd: h.logEnd.Load, Repository: h.repository, Released: h.onReleased})
+	h.jobs = jobs.New(jobs.Config{Now: h.now, Warn: h.warn, Keep: h.set.Retention.jobs(), Records: r, Events: h.events,
+		Exchange: h.exchange, Trusted: h.targets.Trusted, IsCloned: h.targets.IsCloned})
+	h.certificates = certificates.New(certificates.Config{
+		Hub: h.set.Name, URLs: slices.Concat(h.set.HubURLs, h.set.BusURLs), Alone: h.peers == nil,
+		Files: h.conf.Files, Dir: h.conf.Dir, Now: h.now, Warn: h.warn, Context: h.context,
+		Records: r, Events: h.events, Exchange: h.exchange, Jobs: h.jobs,
+		Keys: h.keys, Services: h.services, Revoked: h.revoked, Registrar: h.registrar,
+		Active: h.targets.Active, IsMember: h.isMember, Introduce: h.introduce})
+	h.users.Config = users.Config{Fleet: h.set.Fleet, Now: h.now, Keep: h.set.Retention.events(), Records: r,
+		Keys: h.keys, CheckHubToken: h.checkHubToken}
+	h.requests = requests.New(requests.Config{Hub: h.set.Name, Now: h.now, Warn: h.warn, Context: h.context, Answers: h.set.Requests,
+		Records: r, Events: h.events, Targets: h.targets, Certificates: h.certificates, Audit: h.trail.Append})
+	h.exporting = exportPaces()
 
-func (h *Hub) makeMirrors() {
-	settings := h.stores["settings"]
-	h.sharedModules.store = h.stores["lists"]
-	h.targets = newMirror(h.stores["targets"], "", h.parseTarget)
-	h.assignments = newMirror(h.stores["assignments"], "", h.parseAssignmentRecord)
-	h.assignments.format = h.packer.pack
-	h.jobs = newMirror(h.stores["requests"], "", parseJob)
-	h.jobs.format = formatJob
-	h.rules = newMirror[rule](settings, "rule/", nil)
-	h.freezes = newMirror[assign.Freeze](settings, "freeze/", nil)
-	h.binaries = newMirror[assign.BinarySetting](settings, "program/", nil)
-	h.approvals = newMirror[assign.Approval](settings, "approval/", nil)
-	h.refs = newMirror[namedRef](settings, "ref/", nil)
-	h.minimumGenerations = newMirror[fleet.Have](settings, "floor/", nil)
-	h.signers = newMirror(settings, "signer/", raw)
-	h.sources = newMirror[Repository](settings, "repository/", nil)
-	h.exports = newMirror(h.stores["exports"], "", parseExportRecord)
-	h.members = newMirror[Member](settings, memberPrefix, nil)
-	h.lost = newMirror[Member](settings, lostPrefix, nil)
-	h.leaving = newMirror[leaving](settings, "leaving/", nil)
-	h.members.changed = h.onMember
-	h.signers.changed = h.onSigner
-	h.notifications = newMirror[document.Notification](settings, "notify/", nil)
-	h.notices = newMirror[notify.State](h.stores["notices"], "rule/", nil)
-	h.alarms = newMirror[[]assign.Alarm](h.stores["notices"], "alarms/", nil)
-	h.incompatible = newMirror[incompatible](h.stores["notices"], "protocol/", nil)
-	h.users, h.tokens = newLastKnown(h.stores["people"], h.MayChange), newLastKnown(h.stores["tokens"], h.MayChange)
-	h.claims = newClaims(h)
-	h.jobDispatcher = newJobDispatcher(h.jobs, h.exchange, h.now, h.claims.isCloned, func(err error) { h.warn(err.Error()) })
-
-	h.targets.changed = h.onTarget
-	h.assignments.changed = h.onAssignmentRecord
-	h.jobs.changed = func(_ string, r Job, _ uint64, gone bool) {
+	r.Members.Changed = h.onMember
+	r.Signers.Changed = h.onSigner
+	r.Targets.Changed = h.onTarget
+	r.Assignments.Changed = h.onAssignmentRecord
+	r.Jobs.Changed = func(_ string, r records.Job, _ uint64, gone bool) {
 		if !gone {
-			h.jobDispatcher.offer(h.ctx, r)
+			h.jobs.Offer(h.ctx, r)
 		}
 	}
-	h.freezes.changed = func(key string, f assign.Freeze, rev uint64, gone bool) {
+	r.RevocationLists.Changed = h.certificates.OnList
+	r.Repositories.Changed = func(string, records.Repository, uint64, bool) { h.refollow() }
+	h.tellChanges()
+}
+
+// tellChanges passes the changes of mirrors to the leader, if this hub leads.
+func (h *Hub) tellChanges() {
+	r := &h.records
+	r.Binaries.Changed = h.onBinarySet
+	r.Exports.Changed = h.onExported
+	r.Freezes.Changed = func(key string, f assign.Freeze, rev uint64, gone bool) {
 		h.tell(assign.Event{Rev: rev, Kind: assign.FreezeEvent, Key: key, Freeze: unless(gone, &f)})
 	}
-	h.binaries.changed = h.onBinarySet
-	h.refs.changed = func(_ string, r namedRef, rev uint64, gone bool) {
+	r.Refs.Changed = func(_ string, r records.Ref, rev uint64, gone bool) {
 		if !gone {
-			h.tell(assign.Event{Rev: rev, Kind: assign.RefEvent, Key: r.Name, Ref: r.ref()})
+			h.tell(assign.Event{Rev: rev, Kind: assign.RefEvent, Key: r.Name, Ref: r.Result()})
 		}
 	}
-	h.exports.changed, h.exporting, h.reporting = h.onExported, exportPaces(), reportPaces()
-	h.requests, h.requestLimiter = newMirror[pendingRequest](settings, "ask/", nil), newRequestLimiter()
-	h.targetCertificates, h.certifying = newMirror[targetCertificates](settings, "served/", nil), certifyPaces()
-	h.crls = newMirror[keptList](settings, "list/", nil)
-	h.crls.changed = h.onList
-	h.requestPolicies = newMirror(settings, "askpolicy/", parseRequestPolicy)
-	h.sources.changed = func(string, Repository, uint64, bool) { h.refollow() }
-	h.approvals.changed = func(key string, a assign.Approval, rev uint64, gone bool) {
+	r.Approvals.Changed = func(key string, a assign.Approval, rev uint64, gone bool) {
 		h.tell(assign.Event{Rev: rev, Kind: assign.ApprovalEvent, Key: key, Approval: unless(gone, &a)})
 	}
-	h.minimumGenerations.changed = func(key string, f fleet.Have, rev uint64, gone bool) {
+	r.MinimumGenerations.Changed = func(key string, f fleet.Have, rev uint64, gone bool) {
 		h.tell(assign.Event{Rev: rev, Kind: assign.MinimumGenerationEvent, Key: key, MinimumGeneration: unless(gone, &f)})
 	}
 }
 
-func (h *Hub) mirrored() []followed {
-	return []followed{h.signers, h.targets, h.assignments, h.jobs, h.rules, h.freezes, h.binaries, h.approvals, h.refs, h.minimumGenerations, h.sources, h.exports, h.requests, h.requestPolicies, h.targetCertificates, h.crls, h.notifications, h.notices, h.alarms, h.incompatible, h.members, h.leaving, h.lost, h.users, h.tokens, h.claims}
-}
-
 // waitForMirrors waits until all mirrors are filled. Then it starts to serve agents.
 func (h *Hub) waitForMirrors(ctx context.Context) error {
-	for _, m := range h.mirrored() {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-m.filled():
-		}
+	if err := h.records.Filled(ctx); err != nil {
+		return err
 	}
-	if err := errors.Join(h.registerMember(ctx), h.introduce(ctx), h.beginRequestPolicy(ctx)); err != nil {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-h.targets.Filled():
+	}
+	if err := errors.Join(h.registerMember(ctx), h.introduce(ctx), h.requests.Begin(ctx)); err != nil {
 		return err
 	}
 	h.exchange.Presence(h.onPresence)

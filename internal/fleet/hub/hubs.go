@@ -15,28 +15,25 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
 )
 
-// lookFor limits a status query to the store. While most hubs are down, the store does not answer,
-// and the caller then reports this.
-const lookFor = 5 * time.Second
-
 // Hubs returns the hubs of the fleet, with the state of each as this hub sees it.
 func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
-	ctx, stop := context.WithTimeout(ctx, lookFor)
+	ctx, stop := context.WithTimeout(ctx, records.StatusTimeout)
 	defer stop()
 	p := document.HubPage{Format: document.HubPageFormat, AnsweredBy: h.set.Name, Hubs: []document.HubMember{}, Copies: 1, Complete: true}
 	// While most hubs are down, the store does not answer. The list of hubs is in memory.
-	once, done := context.WithTimeout(ctx, lookFor/2)
-	leader, _ := bus.Holder(once, h.stores["leases"], "leader")
+	once, done := context.WithTimeout(ctx, records.StatusTimeout/2)
+	leader, _ := bus.Holder(once, h.records.Buckets["leases"], "leader")
 	done()
-	for _, m := range h.members.values() {
+	for _, m := range h.records.Members.Values() {
 		own := m.Name == h.set.Name
-		p.Hubs = append(p.Hubs, document.HubMember{Name: m.Name, HubURLs: m.HubURLs, BusURLs: m.BusURLs, Reachable: own,
-			Current: own, Leader: m.Name == leader, Authority: m.Authority, Joined: m.Joined * 1e9})
+		p.Hubs = append(p.Hubs, document.HubMember{Name: m.Name, HubURLs: m.HubURLs, BusURLs: m.BusURLs, Reachable: own, Current: own,
+			Leader: m.Name == leader, Authority: m.Authority, Joined: m.Joined * 1e9})
 	}
-	h.lost.each(func(_ string, m Member, _ uint64) {
+	h.records.Lost.Each(func(_ string, m records.Member, _ uint64) {
 		p.Lost = append(p.Lost, document.LostHub{Name: m.Name, HubURLs: m.HubURLs, Authority: m.Authority, Joined: m.Joined * 1e9})
 	})
 	if h.peers == nil {
@@ -128,7 +125,7 @@ func (h *Hub) lacksMost(job string) error {
 		return nil
 	}
 	var away []string
-	for _, m := range h.members.values() {
+	for _, m := range h.records.Members.Values() {
 		if m.Name != h.set.Name && !h.joint().IsConnected(m.Name) {
 			away = append(away, m.Name)
 		}
@@ -139,7 +136,7 @@ func (h *Hub) lacksMost(job string) error {
 // withoutMost returns a refusal of a change if the remaining hubs are not a majority of the voters.
 func withoutMost(h *Hub, job, cannot string, away []string) error {
 	// A hub that is listed but has never connected has no vote yet.
-	if len(h.members.values())-len(away) > h.joint().Voters()/2 {
+	if len(h.records.Members.Values())-len(away) > h.joint().Voters()/2 {
 		return nil
 	}
 	why := fmt.Sprintf("cannot %s: a change needs more than half of the hubs. %s %s %s. Agents keep their assignments, and each running hub still shows its last known state", job, h.set.Name, cannot, strings.Join(away, ", "))
@@ -157,7 +154,7 @@ func unresponsiveHubs(ctx context.Context, h *Hub) []string {
 		return nil
 	}
 	var names []string
-	for _, m := range h.members.values() {
+	for _, m := range h.records.Members.Values() {
 		names = append(names, m.Name)
 	}
 	ctx, stop := context.WithTimeout(ctx, unresponsiveAfter)
@@ -187,7 +184,8 @@ func (h *Hub) RetireHub(ctx context.Context, by access.Principal, name string, r
 		}
 		return err
 	}
-	h.note(ctx, fleet.HubEvent{Kind: fleet.TargetRetired, By: by.Name, Text: fmt.Sprintf("the hub %s is retired: %s", name, r.Reason)})
+	h.events.Note(ctx, fleet.HubEvent{Kind: fleet.TargetRetired, By: by.Name,
+		Text: fmt.Sprintf("the hub %s is retired: %s", name, r.Reason)})
 	return nil
 }
 

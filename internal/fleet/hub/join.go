@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
@@ -102,18 +103,18 @@ func (h *Hub) CheckRoom(ctx context.Context, j pki.JoinRequest, key string) erro
 	if len(j.HubURLs) == 0 || len(j.BusURLs) == 0 || len(j.Cluster) == 0 {
 		return pki.Refuse(http.StatusBadRequest, "cannot add a hub without addresses")
 	}
-	if _, _, goes := h.leaving.get(j.Name); goes || h.isDistrusted(j.Name) {
+	if _, _, goes := h.records.Leaving.Get(j.Name); goes || h.isDistrusted(j.Name) {
 		return pki.Refuse(http.StatusConflict,
 			"cannot add the hub %q: a hub of that name was retired, and the fleet no longer trusts the name. Choose another name with --name", j.Name)
 	}
-	if m, _, there := h.members.get(j.Name); there {
+	if m, _, there := h.records.Members.Get(j.Name); there {
 		if m.Key == key {
 			return nil // the hub repeats its request, because the first answer was lost
 		}
 		return pki.Refuse(http.StatusConflict,
 			"cannot add the hub %q: a hub of that name exists. Choose another name with --name, or retire the existing hub with fettle hub retire %s", j.Name, j.Name)
 	}
-	if _, _, lost := h.lost.get(j.Name); lost {
+	if _, _, lost := h.records.Lost.Get(j.Name); lost {
 		return pki.Refuse(http.StatusConflict, "cannot add the hub %q: a lost hub has that name. Choose another name with --name", j.Name)
 	}
 	if h.peers == nil {
@@ -123,7 +124,7 @@ func (h *Hub) CheckRoom(ctx context.Context, j pki.JoinRequest, key string) erro
 		return nil // the NATS cluster has the votes and the data
 	}
 	peers, _ := h.joint().Peers(ctx)
-	for _, m := range h.members.values() {
+	for _, m := range h.records.Members.Values() {
 		is := false
 		for _, p := range peers {
 			is = is || p.Name == m.Name && p.Reachable && p.Current
@@ -137,7 +138,7 @@ func (h *Hub) CheckRoom(ctx context.Context, j pki.JoinRequest, key string) erro
 }
 
 func (h *Hub) holder() string {
-	for _, m := range h.members.values() {
+	for _, m := range h.records.Members.Values() {
 		if m.Authority && len(m.HubURLs) > 0 {
 			return "Join at " + m.HubURLs[0]
 		}
@@ -149,7 +150,7 @@ func (h *Hub) holder() string {
 func (h *Hub) makeRoom() error {
 	h.circling.Lock()
 	defer h.circling.Unlock()
-	if err := (peerCache{Members: h.members.values()}).write(h.conf.Files, h.conf.Dir); err != nil {
+	if err := (peerCache{Members: h.records.Members.Values()}).write(h.conf.Files, h.conf.Dir); err != nil {
 		return err
 	}
 	time.AfterFunc(200*time.Millisecond, h.beginAnew) // after the answer was sent
@@ -171,15 +172,15 @@ func (h *Hub) Certify(ctx context.Context, j pki.JoinRequest, key, by string) (p
 		return pki.Welcome{}, err
 	}
 	// Its certificate is stored before the hub can sign, so that every signature is trusted.
-	if _, err := h.stores["settings"].Put(ctx, "signer/"+j.Name, pki.EncodeCertificates(certs[3])); err != nil {
+	if _, err := h.records.Buckets["settings"].Put(ctx, "signer/"+j.Name, pki.EncodeCertificates(certs[3])); err != nil {
 		return pki.Welcome{}, err
 	}
-	m := Member{Name: j.Name, HubURLs: j.HubURLs, BusURLs: j.BusURLs, Cluster: j.Cluster, Key: key, Joined: h.now().Unix(), By: by}
-	if err := h.members.put(ctx, j.Name, m, 0); err != nil && !errors.Is(err, fleet.ErrConflict) {
+	m := records.Member{Name: j.Name, HubURLs: j.HubURLs, BusURLs: j.BusURLs, Cluster: j.Cluster, Key: key, Joined: h.now().Unix(), By: by}
+	if err := h.records.Members.Put(ctx, j.Name, m, 0); err != nil && !errors.Is(err, fleet.ErrConflict) {
 		return pki.Welcome{}, err
 	}
 	h.savePeerCache()
-	members, err := json.Marshal(h.members.values())
+	members, err := json.Marshal(h.records.Members.Values())
 	if err != nil {
 		return pki.Welcome{}, err
 	}

@@ -14,14 +14,8 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
-
-// rule is the current epoch of a fleet. The epoch only increases.
-type rule struct {
-	Epoch uint64 `json:"epoch"`
-	Begun int64  `json:"begun"` // seconds since 1970
-	Why   string `json:"why"`
-}
 
 // queue collects events for the leader. It needs no limit: the number of objects that cause events
 // is bounded, and folding is fast.
@@ -93,7 +87,7 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 		return l.run(ctx)
 	})
 	g.Go(func() error { return l.keepAlarms(ctx, l.raise) })
-	g.Go(func() error { return h.notifyAll(ctx) })
+	g.Go(func() error { return h.notices.Run(ctx) })
 	err = g.Wait()
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil
@@ -108,12 +102,12 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 // target whose assignment is unchanged gets no new number.
 func (h *Hub) epoch(ctx context.Context) (uint64, error) {
 	for {
-		was, rev, _ := h.rules.get(ruleKey)
+		was, rev, _ := h.records.Epochs.Get(records.EpochKey)
 		now := h.now().Unix()
-		r := rule{Epoch: max(was.Epoch+1, uint64(max(now, 1))), Begun: now, Why: h.set.Name + " leads"}
-		err := h.rules.put(ctx, ruleKey, r, rev)
+		r := records.Epoch{Number: max(was.Number+1, uint64(max(now, 1))), Begun: now, Why: h.set.Name + " leads"}
+		err := h.records.Epochs.Put(ctx, records.EpochKey, r, rev)
 		if err == nil {
-			return r.Epoch, nil
+			return r.Number, nil
 		}
 		if !errors.Is(err, fleet.ErrConflict) {
 			return 0, fmt.Errorf("cannot begin an epoch: %w", err)
@@ -125,8 +119,6 @@ func (h *Hub) epoch(ctx context.Context) (uint64, error) {
 		}
 	}
 }
-
-const ruleKey = "epoch"
 
 // run folds events and computes after each change, until ctx ends or an error is final.
 func (l *leader) run(ctx context.Context) error {
@@ -167,7 +159,7 @@ const (
 // step computes once and makes the result durable. It returns the time of the next computation.
 func (l *leader) step(ctx context.Context) (next time.Time, err error) {
 	now := l.h.now()
-	if _, _, asked := l.h.refs.get(refKey(l.state.Branch)); !asked {
+	if _, _, asked := l.h.records.Refs.Get(records.RefKey(l.state.Branch)); !asked {
 		return now.Add(idleFor), nil // the first poll is not finished, or no repository is configured
 	}
 	in := l.state.Input(now.Unix(), l.revisions)
@@ -223,18 +215,18 @@ func (l *leader) forget(in assign.Input) {
 
 // begin begins a higher epoch, because agents have seen a higher one than this store has.
 func (l *leader) begin(ctx context.Context, epoch uint64) error {
-	was, rev, _ := l.h.rules.get(ruleKey)
-	if epoch <= was.Epoch {
-		return fmt.Errorf("cannot begin the epoch %d after %d", epoch, was.Epoch)
+	was, rev, _ := l.h.records.Epochs.Get(records.EpochKey)
+	if epoch <= was.Number {
+		return fmt.Errorf("cannot begin the epoch %d after %d", epoch, was.Number)
 	}
-	r := rule{Epoch: epoch, Begun: l.h.now().Unix(),
+	r := records.Epoch{Number: epoch, Begun: l.h.now().Unix(),
 		Why: "agents have newer assignments than the store: it was lost, or restored from a backup"}
-	if err := l.h.rules.put(ctx, ruleKey, r, rev); err != nil {
+	if err := l.h.records.Epochs.Put(ctx, records.EpochKey, r, rev); err != nil {
 		return err
 	}
 	l.state.Begin(epoch)
 	l.queue.add(assign.Event{})
-	return l.h.record(ctx, fleet.HubEvent{Kind: fleet.LeaderChanged, Text: fmt.Sprintf("epoch %d began: %s", epoch, r.Why)})
+	return l.h.events.Record(ctx, fleet.HubEvent{Kind: fleet.LeaderChanged, Text: fmt.Sprintf("epoch %d began: %s", epoch, r.Why)})
 }
 
 // together is the number of assignments in one batch, which syncs the disk once. It is small enough
@@ -289,25 +281,22 @@ func (l *leader) keepAlarms(ctx context.Context, keep func(context.Context, []as
 // leader.
 func (l *leader) raise(ctx context.Context, alarms []assign.Alarm) {
 	alarms = alarms[:min(len(alarms), maxAlarms)]
-	was, rev, _ := l.h.alarms.get(alarmsKey)
+	was, rev, _ := l.h.records.Alarms.Get(records.AlarmsKey)
 	for _, a := range alarms {
 		if !slices.ContainsFunc(was, func(b assign.Alarm) bool { return a.Kind == b.Kind && a.Text == b.Text }) {
-			l.h.note(ctx, fleet.HubEvent{Kind: alarmKind(a.Kind), Module: a.Module, Text: string(a.Kind), Error: a.Text})
+			l.h.events.Note(ctx, fleet.HubEvent{Kind: alarmKind(a.Kind), Module: a.Module, Text: string(a.Kind), Error: a.Text})
 		}
 	}
 	if reflect.DeepEqual(was, alarms) || len(was)+len(alarms) == 0 {
 		return
 	}
-	if err := l.h.alarms.put(ctx, alarmsKey, alarms, rev); err != nil && ctx.Err() == nil {
+	if err := l.h.records.Alarms.Put(ctx, records.AlarmsKey, alarms, rev); err != nil && ctx.Err() == nil {
 		l.h.warn("cannot store the alarms: " + err.Error())
 	}
 }
 
-// alarmsKey is the key of all alarms. maxAlarms limits their number.
-const (
-	alarmsKey = "now"
-	maxAlarms = 300
-)
+// maxAlarms limits the number of alarms.
+const maxAlarms = 300
 
 // alarmKind returns the kind of the event for an alarm.
 func alarmKind(k assign.AlarmKind) fleet.HubEventKind {

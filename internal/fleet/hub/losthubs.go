@@ -8,15 +8,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
-)
-
-// The settings contain a record of each hub of the fleet under memberPrefix. After a restore
-// from a backup, the hubs that are missing in the restored fleet have their records under
-// lostPrefix. A lost hub has no vote and stores nothing, and agents do not get its address. Its
-// signatures are accepted until it is retired.
-const (
-	memberPrefix = "member/"
-	lostPrefix   = "lost/"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
 // alone changes the state of several hubs for one hub that starts without the other hubs: they are
@@ -28,9 +20,9 @@ func alone(state document.HubState, nats bool) {
 		return
 	}
 	for key, value := range settings {
-		if name, is := strings.CutPrefix(key, memberPrefix); is && name != state.Hub {
+		if name, is := strings.CutPrefix(key, records.MemberPrefix); is && name != state.Hub {
 			delete(settings, key)
-			settings[lostPrefix+name] = value
+			settings[records.LostPrefix+name] = value
 		}
 	}
 }
@@ -48,14 +40,14 @@ func (b *Backup) keepsOnNats() (bool, error) {
 
 // retireLost ends the trust in a lost hub. The leader signs again everything that the lost hub
 // signed.
-func (h *Hub) retireLost(ctx context.Context, name string, l leaving) error {
+func (h *Hub) retireLost(ctx context.Context, name string, l records.Leaving) error {
 	l.Lost = true
-	_, rev, _ := h.leaving.get(name)
-	if err := h.leaving.put(ctx, name, l, rev); err != nil && !errors.Is(err, fleet.ErrConflict) {
+	_, rev, _ := h.records.Leaving.Get(name)
+	if err := h.records.Leaving.Put(ctx, name, l, rev); err != nil && !errors.Is(err, fleet.ErrConflict) {
 		return err
 	}
 	if err := h.distrust(ctx, name, l); err != nil {
 		return err
 	}
-	return h.lost.remove(ctx, name)
+	return h.records.Lost.Remove(ctx, name)
 }

@@ -14,28 +14,16 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
 )
 
-// Member is the record of one hub in the shared settings.
-type Member struct {
-	Name    string   `json:"name"`
-	HubURLs []string `json:"hubs"`              // URLs for users and agents
-	BusURLs []string `json:"buses"`             // URLs of its bus
-	Cluster []string `json:"cluster,omitempty"` // HOST:PORT for other hubs
-	Key     string   `json:"key,omitempty"`     // digest of the key of a hub that joined
-	Joined  int64    `json:"joined"`            // seconds since 1970
-	By      string   `json:"by,omitempty"`
-	// Authority means that the hub has the key of the fleet CA, and can certify new hubs.
-	Authority bool `json:"authority,omitempty"`
-}
-
 // peerCache contains the members of the fleet at the last run of a hub. It needs them to find its fleet.
 type peerCache struct {
-	Format  string   `json:"format"` // fettle.circle/1
-	Members []Member `json:"members"`
+	Format  string           `json:"format"` // fettle.circle/1
+	Members []records.Member `json:"members"`
 }
 
 const (
@@ -86,9 +74,9 @@ func (c peerCache) write(files host.FS, dir string) error {
 }
 
 // self returns the record of this hub for the shared settings.
-func (h *Hub) self() (Member, error) {
+func (h *Hub) self() (records.Member, error) {
 	holds, err := host.Exists(h.conf.Files, host.JoinPath(h.dir("authority"), "authority.key"))
-	m := Member{Name: h.set.Name, HubURLs: h.set.HubURLs, BusURLs: h.set.BusURLs, Authority: holds, Joined: h.now().Unix()}
+	m := records.Member{Name: h.set.Name, HubURLs: h.set.HubURLs, BusURLs: h.set.BusURLs, Authority: holds, Joined: h.now().Unix()}
 	if err != nil {
 		return m, err
 	}
@@ -101,7 +89,7 @@ func (h *Hub) self() (Member, error) {
 }
 
 // onMember updates the peer cache after a change, and sends the addresses of hubs to agents.
-func (h *Hub) onMember(key string, _ Member, _ uint64, gone bool) {
+func (h *Hub) onMember(key string, _ records.Member, _ uint64, gone bool) {
 	select {
 	case <-h.mirrorsFilled:
 	default:
@@ -122,7 +110,7 @@ func (h *Hub) savePeerCache() {
 	if h.peers == nil {
 		return
 	}
-	if err := (peerCache{Members: h.members.values()}).write(h.conf.Files, h.conf.Dir); err != nil {
+	if err := (peerCache{Members: h.records.Members.Values()}).write(h.conf.Files, h.conf.Dir); err != nil {
 		h.warn("cannot store the list of hubs: " + err.Error())
 	}
 }
@@ -142,10 +130,10 @@ func (h *Hub) isMember(name string) bool {
 	}
 	select {
 	case <-h.mirrorsFilled:
-		_, _, is := h.members.get(name)
+		_, _, is := h.records.Members.Get(name)
 		return is
 	default:
-		return h.peers != nil && slices.ContainsFunc(h.peers.Members, func(m Member) bool { return m.Name == name })
+		return h.peers != nil && slices.ContainsFunc(h.peers.Members, func(m records.Member) bool { return m.Name == name })
 	}
 }
 
@@ -221,7 +209,7 @@ func (h *Hub) tend(ctx context.Context, fence uint64) error {
 // retired. A new hub may have a vote before this hub reads its record. The store would accept a
 // removed hub again only after five minutes.
 func staying(ctx context.Context, h *Hub) (names []string) {
-	for _, m := range h.members.values() {
+	for _, m := range h.records.Members.Values() {
 		names = append(names, m.Name)
 	}
 	if h.peers == nil || h.usesExternalNats() {
@@ -229,7 +217,7 @@ func staying(ctx context.Context, h *Hub) (names []string) {
 	}
 	peers, _ := h.joint().Peers(ctx)
 	for _, p := range peers {
-		if _, _, leaves := h.leaving.get(p.Name); !leaves && !h.isDistrusted(p.Name) && !slices.Contains(names, p.Name) {
+		if _, _, leaves := h.records.Leaving.Get(p.Name); !leaves && !h.isDistrusted(p.Name) && !slices.Contains(names, p.Name) {
 			names = append(names, p.Name)
 		}
 	}
@@ -275,7 +263,7 @@ func (h *Hub) unlessDismissed(ctx context.Context) (context.Context, context.Can
 // hubAddresses returns the URLs of all hubs and of their buses, this hub first.
 func (h *Hub) hubAddresses() (hubs, buses []string) {
 	hubs, buses = slices.Clone(h.set.HubURLs), slices.Clone(h.set.BusURLs)
-	for _, m := range h.members.values() {
+	for _, m := range h.records.Members.Values() {
 		if m.Name != h.set.Name {
 			hubs, buses = append(hubs, m.HubURLs...), append(buses, m.BusURLs...)
 		}

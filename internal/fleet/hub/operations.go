@@ -2,13 +2,10 @@ package hub
 
 import (
 	"context"
-	"time"
 
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
-
-// askFor limits the time in which an agent must answer.
-const askFor = 30 * time.Second
 
 // Repositories returns the repository that the fleet follows, or an empty list.
 func (h *Hub) Repositories(context.Context) ([]document.Repository, error) {
@@ -17,7 +14,7 @@ func (h *Hub) Repositories(context.Context) ([]document.Repository, error) {
 		return []document.Repository{}, nil
 	}
 	d := document.Repository{Name: r.Name, URL: r.URL, Branch: r.Branch}
-	if ref, _, ok := h.refs.get(refKey(r.Branch)); ok {
+	if ref, _, ok := h.records.Refs.Get(records.RefKey(r.Branch)); ok {
 		d.Commit, d.Subject, d.Read, d.Error = ref.Revision.Commit, ref.Revision.Subject, ref.Read, ref.Error
 	}
 	return []document.Repository{d}, nil
@@ -37,7 +34,7 @@ func (h *Hub) Health(context.Context) document.Health {
 		d.Checks = append(d.Checks, c)
 	}
 	check("bus", h.bus.Healthy())
-	for _, err := range h.assignments.unreadable() {
+	for _, err := range h.records.Assignments.Unreadable() {
 		check("assignments", err)
 	}
 	return d

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
 // registerMember adds this hub to the members of the fleet, or updates its record. If this hub is
@@ -24,15 +25,15 @@ func (h *Hub) registerMember(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var known []Member
+	var known []records.Member
 	if h.peers != nil {
 		known = h.peers.Members
 	}
 	for {
-		err := enlist(ctx, h.members, own, known)
+		err := enlist(ctx, h.records.Members, own, known)
 		switch {
 		case errors.Is(err, ErrRetired) && h.peers == nil: // a hub that is alone cannot be retired
-			return h.members.put(ctx, own.Name, own, 0)
+			return h.records.Members.Put(ctx, own.Name, own, 0)
 		case errors.Is(err, ErrRetired):
 			h.dismiss()
 			return fmt.Errorf("cannot serve: %w", err)
@@ -47,8 +48,8 @@ func (h *Hub) registerMember(ctx context.Context) error {
 // enlist is one attempt of [Hub.registerMember]. fleet.ErrConflict means that another hub was
 // faster. The other members are read first. They are listed together with this hub, so if they
 // exist and this hub does not, it was retired.
-func enlist(ctx context.Context, members *mirror[Member], own Member, known []Member) error {
-	lost := len(members.values()) == 0
+func enlist(ctx context.Context, members *records.Mirror[records.Member], own records.Member, known []records.Member) error {
+	lost := len(members.Values()) == 0
 	for _, m := range known {
 		if m.Name == own.Name {
 			continue
@@ -68,49 +69,49 @@ func enlist(ctx context.Context, members *mirror[Member], own Member, known []Me
 		if same(was, own) {
 			return nil
 		}
-		return members.put(ctx, own.Name, own, rev)
+		return members.Put(ctx, own.Name, own, rev)
 	case !lost:
-		return cmp.Or(absent(ctx, members.store, members.prefix+own.Name), ErrRetired)
+		return cmp.Or(members.Absent(ctx, own.Name), ErrRetired)
 	}
 	return listAll(ctx, members, own, known)
 }
 
 // storedMember reads a record from the store. The revision is 0 if it does not exist.
-func storedMember(ctx context.Context, members *mirror[Member], name string) (m Member, rev uint64, err error) {
-	e, err := members.store.Get(ctx, members.prefix+name)
+func storedMember(ctx context.Context, members *records.Mirror[records.Member], name string) (m records.Member, rev uint64, err error) {
+	e, err := members.Entry(ctx, name)
 	if errors.Is(err, fleet.ErrNotFound) {
 		return m, 0, nil
 	}
 	if err == nil {
-		m, err = members.parse(e.Value)
+		m, err = members.Parse(e.Value)
 	}
 	return m, e.Rev, err
 }
 
 // listAll lists this hub and its known members, if none of them is listed. If possible it writes
 // all in one batch: a hub that sees only a part would conclude that it was retired.
-func listAll(ctx context.Context, members *mirror[Member], own Member, known []Member) error {
-	others := slices.DeleteFunc(slices.Clone(known), func(m Member) bool { return m.Name == own.Name })
-	var all []draft[Member]
+func listAll(ctx context.Context, members *records.Mirror[records.Member], own records.Member, known []records.Member) error {
+	others := slices.DeleteFunc(slices.Clone(known), func(m records.Member) bool { return m.Name == own.Name })
+	var all []records.Draft[records.Member]
 	for _, m := range append(others, own) {
 		text, err := json.Marshal(m)
 		if err != nil {
 			return err
 		}
-		all = append(all, draft[Member]{m.Name, m, text, 0})
+		all = append(all, records.Draft[records.Member]{Key: m.Name, Value: m, Text: text, Rev: 0})
 	}
-	if members.writeAll(ctx, all) == nil {
+	if members.WriteAll(ctx, all) == nil {
 		return nil
 	}
 	for _, d := range all {
-		if err := members.write(ctx, d); err != nil {
+		if err := members.Write(ctx, d); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func same(a, b Member) bool {
+func same(a, b records.Member) bool {
 	x, err1 := json.Marshal(a)
 	y, err2 := json.Marshal(b)
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)

@@ -11,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/host/mem"
 )
 
@@ -19,9 +20,9 @@ func storeOf(t *testing.T, names ...string) *bustest.Store {
 	t.Helper()
 	s := bustest.NewStore()
 	for _, name := range names {
-		text, err := json.Marshal(Member{Name: name, By: "hub1"})
+		text, err := json.Marshal(records.Member{Name: name, By: "hub1"})
 		if err == nil {
-			_, err = s.Put(t.Context(), memberPrefix+name, text)
+			_, err = s.Put(t.Context(), records.MemberPrefix+name, text)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +39,7 @@ func listedIn(t *testing.T, s fleet.Store) []string {
 		t.Fatal(err)
 	}
 	for _, e := range all {
-		names = append(names, e.Key[len(memberPrefix):])
+		names = append(names, e.Key[len(records.MemberPrefix):])
 	}
 	slices.Sort(names)
 	return names
@@ -60,23 +61,23 @@ func TestEnlist(t *testing.T) {
 		"alone, and the first of its fleet": {mirrored: nil, known: nil, want: []string{"hub2"}},
 	} {
 		s := storeOf(t, c.listed...)
-		m := newMirror[Member](s, memberPrefix, nil)
+		m := records.NewMirror[records.Member](s, records.MemberPrefix, nil)
 		for _, name := range c.mirrored {
-			m.all[name] = kept[Member]{value: Member{Name: name}, rev: 1}
+			m.Take(fleet.Entry{Key: records.MemberPrefix + name, Value: []byte(`{"name":"` + name + `"}`), Rev: 1})
 		}
-		var known []Member
+		var known []records.Member
 		for _, name := range c.known {
-			known = append(known, Member{Name: name})
+			known = append(known, records.Member{Name: name})
 		}
-		err := enlist(t.Context(), m, Member{Name: "hub2", HubURLs: []string{"https://192.0.2.2:7440"}}, known)
+		err := enlist(t.Context(), m, records.Member{Name: "hub2", HubURLs: []string{"https://192.0.2.2:7440"}}, known)
 		if !errors.Is(err, c.err) || c.err == nil && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got := listedIn(t, s); !slices.Equal(got, c.want) {
 			t.Errorf("%s: the store lists %v, want %v", name, got, c.want)
 		}
-		if v, rev, _ := m.get("hub2"); c.err == nil && (rev == 0 || len(v.HubURLs) != 1 ||
-			v.By != map[bool]string{true: "hub1"}[slices.Contains(c.listed, "hub2")]) {
+		if v, rev, _ := m.Get("hub2"); c.err == nil &&
+			(rev == 0 || len(v.HubURLs) != 1 || v.By != map[bool]string{true: "hub1"}[slices.Contains(c.listed, "hub2")]) {
 			t.Errorf("%s: the entry of this hub is %+v at %d", name, v, rev)
 		}
 	}
@@ -114,12 +115,12 @@ func TestEnlistBesideAnotherHub(t *testing.T) {
 	} {
 		s := &racing{bustest.NewStore(), first}
 		h := newHub(t.Context(), Config{Files: mem.New(mem.Options{}), Dir: "/hub2", Now: time.Now, Warn: func(string) {}}, dependencies{})
-		h.set, h.peers = Settings{Name: "hub2"}, &peerCache{Members: []Member{{Name: "hub1"}, {Name: "hub2"}}}
-		h.members = newMirror[Member](s, memberPrefix, nil)
+		h.set, h.peers = Settings{Name: "hub2"}, &peerCache{Members: []records.Member{{Name: "hub1"}, {Name: "hub2"}}}
+		h.records.Members = records.NewMirror[records.Member](s, records.MemberPrefix, nil)
 		if err := h.registerMember(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if v, _, err := storedMember(t.Context(), h.members, "hub2"); err != nil || v.By != "kim" || v.Joined != 7 {
+		if v, _, err := storedMember(t.Context(), h.records.Members, "hub2"); err != nil || v.By != "kim" || v.Joined != 7 {
 			t.Errorf("%s: %+v, %v", name, v, err)
 		}
 	}

@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,6 +10,8 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/hub/limits"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/view"
 )
@@ -22,7 +23,7 @@ func (h *Hub) signerCertificates(context.Context) ([]*x509.Certificate, error) {
 		return nil, err
 	}
 	all := []*x509.Certificate{own}
-	for _, text := range h.signers.values() {
+	for _, text := range h.records.Signers.Values() {
 		certs, err := pki.ParseCertificates(text)
 		if err != nil {
 			return nil, err
@@ -43,14 +44,14 @@ func (h *Hub) introduce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := h.stores["settings"].Put(ctx, "signer/"+h.set.Name, pki.EncodeCertificates(own)); err != nil {
+	if _, err := h.records.Buckets["settings"].Put(ctx, "signer/"+h.set.Name, pki.EncodeCertificates(own)); err != nil {
 		return fmt.Errorf("cannot store the signing certificate of this hub for the other hubs: %w", err)
 	}
-	if _, _, there := h.sources.get(sourceKey); there || h.set.Repository.URL == "" {
+	if _, _, there := h.records.Repositories.Get(sourceKey); there || h.set.Repository.URL == "" {
 		return nil
 	}
 	// Only if no other hub was faster: the mirror may not have the latest writes.
-	if err := h.sources.put(ctx, sourceKey, h.set.Repository, 0); !errors.Is(err, fleet.ErrConflict) {
+	if err := h.records.Repositories.Put(ctx, sourceKey, h.set.Repository, 0); !errors.Is(err, fleet.ErrConflict) {
 		return err
 	}
 	return nil
@@ -60,23 +61,13 @@ func (h *Hub) introduce(ctx context.Context) error {
 const sourceKey = "main"
 
 // repository returns the repository that the fleet follows. Its URL is "" if there is none.
-func (h *Hub) repository() Repository {
-	r, _, _ := h.sources.get(sourceKey)
+func (h *Hub) repository() records.Repository {
+	r, _, _ := h.records.Repositories.Get(sourceKey)
 	// The files of keys belong to each hub: their paths can differ between hubs.
 	if own := h.set.Repository; own.Key != "" || own.Known != "" {
 		r.Key, r.Known = own.Key, own.Known
 	}
 	return r
-}
-
-// parseTarget decodes a target of the registry. Equal strings and labels share memory.
-func (h *Hub) parseTarget(b []byte) (t fleet.Target, err error) {
-	if err := json.Unmarshal(b, &t); err != nil {
-		return t, err
-	}
-	t.Labels = h.labels.Labels(t.Labels)
-	t.Fleet, t.Standing, t.Token, t.By = fleet.Intern(t.Fleet), fleet.Intern(t.Standing), fleet.Intern(t.Token), fleet.Intern(t.By)
-	return t, nil
 }
 
 // onTarget handles a change of the registry. It disconnects a target that is not active any longer.
@@ -85,19 +76,18 @@ func (h *Hub) onTarget(key string, t fleet.Target, rev uint64, gone bool) {
 	if h.pins.changed(key, t) {
 		h.refollow()
 	}
-	h.claims.onTarget(fleet.TargetID(key), t)
+	h.targets.OnTarget(fleet.TargetID(key), t)
 	if gone || t.Standing == fleet.Retired || t.Standing == fleet.Revoked {
 		h.exchange.Kick(fleet.TargetID(key))
-		if _, _, exports := h.exports.get(key); exports {
+		if _, _, exports := h.records.Exports.Get(key); exports {
 			go h.forgetExports(key)
 		}
-		go h.forgetRequests(fleet.TargetID(key))
-		go h.forgetClaims(fleet.TargetID(key))
+		go h.requests.Forget(fleet.TargetID(key))
+		go h.targets.ForgetClaims(fleet.TargetID(key))
 		if !gone {
-			go h.revokeServicesOf(fleet.TargetID(key), t)
+			go h.certificates.RevokeOf(fleet.TargetID(key), t)
 		}
-		h.told.forget(fleet.TargetID(key))
-		h.reporting.forget(fleet.TargetID(key))
+		h.targets.Forget(fleet.TargetID(key))
 	}
 }
 
@@ -139,20 +129,20 @@ func (h *Hub) followFacts(ctx context.Context) error {
 		}
 		return keys
 	}
-	return h.revoked.Follow(ctx, h.stores["facts"], keys, func(r pki.Revocation, err error) {
+	return h.revoked.Follow(ctx, h.records.Buckets["facts"], keys, func(r pki.Revocation, err error) {
 		if err != nil {
 			h.warn("cannot accept a revocation: " + err.Error())
 			return
 		}
 		h.ring.forget()
 		for _, id := range h.exchange.Connected() {
-			if t, _, ok := h.targets.get(string(id)); ok && h.isRevoked(t) {
+			if t, _, ok := h.records.Targets.Get(string(id)); ok && h.isRevoked(t) {
 				h.exchange.Kick(id)
 			}
 		}
 		h.onHubRevoked(r)
 		if n, err := pki.ParseName(r.Name); r.Serial != "" || err == nil && n.Kind == pki.HubKind {
-			if err := h.signLists(ctx); err != nil {
+			if err := h.certificates.SignLists(ctx); err != nil {
 				h.warn(err.Error())
 			}
 		}
@@ -179,20 +169,6 @@ func (h *Hub) isRevoked(t fleet.Target) bool {
 	return false
 }
 
-// record appends an event to the log. It is durable when record returns nil.
-func (h *Hub) record(ctx context.Context, e fleet.HubEvent) error {
-	e.Format, e.At = fleet.HubEventFormat, h.now().UnixNano()
-	if e.By == "" {
-		e.By = "hub " + h.set.Name
-	}
-	text, err := json.Marshal(e)
-	if err != nil {
-		return err
-	}
-	_, err = h.log.Append(ctx, [][]byte{text})
-	return err
-}
-
 // tell passes an event to the leader, if this hub leads.
 func (h *Hub) tell(e assign.Event) {
 	h.mu.Lock()
@@ -203,30 +179,38 @@ func (h *Hub) tell(e assign.Event) {
 	}
 }
 
+// unless returns v, or nil if the entry is gone.
+func unless[T any](gone bool, v *T) *T {
+	if gone {
+		return nil
+	}
+	return v
+}
+
 // tellAll passes the whole present state as events.
 func (h *Hub) tellAll(tell func(assign.Event)) {
-	h.targets.each(func(key string, t fleet.Target, rev uint64) {
+	h.records.Targets.Each(func(key string, t fleet.Target, rev uint64) {
 		tell(assign.Event{Rev: rev, Kind: assign.TargetEvent, Key: key, Target: &t})
 	})
-	h.assignments.each(func(key string, g assignmentRecord, rev uint64) {
-		tell(assign.Event{Rev: rev, Kind: assign.AssignmentEvent, Key: key, Assignment: &g.assignment})
+	h.records.Assignments.Each(func(key string, g records.Assignment, rev uint64) {
+		tell(assign.Event{Rev: rev, Kind: assign.AssignmentEvent, Key: key, Assignment: &g.Assignment})
 	})
-	h.freezes.each(func(key string, f assign.Freeze, rev uint64) {
+	h.records.Freezes.Each(func(key string, f assign.Freeze, rev uint64) {
 		tell(assign.Event{Rev: rev, Kind: assign.FreezeEvent, Key: key, Freeze: &f})
 	})
-	h.binaries.each(func(key string, p assign.BinarySetting, rev uint64) {
+	h.records.Binaries.Each(func(key string, p assign.BinarySetting, rev uint64) {
 		tell(assign.Event{Rev: rev, Kind: assign.BinaryEvent, Key: key, Binary: &p})
 	})
-	h.approvals.each(func(key string, a assign.Approval, rev uint64) {
+	h.records.Approvals.Each(func(key string, a assign.Approval, rev uint64) {
 		tell(assign.Event{Rev: rev, Kind: assign.ApprovalEvent, Key: key, Approval: &a})
 	})
-	h.refs.each(func(_ string, r namedRef, rev uint64) {
-		tell(assign.Event{Rev: rev, Kind: assign.RefEvent, Key: r.Name, Ref: r.ref()})
+	h.records.Refs.Each(func(_ string, r records.Ref, rev uint64) {
+		tell(assign.Event{Rev: rev, Kind: assign.RefEvent, Key: r.Name, Ref: r.Result()})
 	})
-	h.exports.each(func(key string, e exportRecord, rev uint64) {
+	h.records.Exports.Each(func(key string, e records.Exports, rev uint64) {
 		tell(assign.Event{Rev: rev, Kind: assign.ExportsEvent, Key: key, Exports: &e.Values})
 	})
-	h.minimumGenerations.each(func(key string, f fleet.Have, rev uint64) {
+	h.records.MinimumGenerations.Each(func(key string, f fleet.Have, rev uint64) {
 		tell(assign.Event{Rev: rev, Kind: assign.MinimumGenerationEvent, Key: key, MinimumGeneration: &f})
 	})
 }
@@ -239,7 +223,7 @@ func (h *Hub) leading(l *leader) {
 
 // leadOn leads as long as the hub holds the lease. After an error it starts again.
 func (h *Hub) leadOn(ctx context.Context, fence uint64) {
-	if err := h.record(ctx, fleet.HubEvent{Kind: fleet.LeaderChanged,
+	if err := h.events.Record(ctx, fleet.HubEvent{Kind: fleet.LeaderChanged,
 		Text: fmt.Sprintf("%s leads, number %d", h.set.Name, fence)}); err != nil {
 		h.warn(err.Error())
 	}
@@ -267,21 +251,21 @@ func (h *Hub) computed(out assign.Output) {
 
 // noted records an operation of the registrar in the log before it takes effect.
 func (h *Hub) noted(ctx context.Context, n pki.AuditRecord) error {
-	return h.record(ctx, notedEvent(n))
+	return h.events.Record(ctx, notedEvent(n))
 }
 
 // rebuild restores a missing registry entry from the target's certificate, in the background.
 func (h *Hub) rebuild(p pki.Peer) {
-	if _, _, known := h.targets.get(p.Name.ID); known {
+	if _, _, known := h.records.Targets.Get(p.Name.ID); known {
 		return
 	}
-	h.retryQueue.add(h.ctx, retryTask{
-		key: "registry/" + p.Name.ID,
-		do: func(ctx context.Context) error {
+	h.retryQueue.Add(h.ctx, limits.RetryTask{
+		Key: "registry/" + p.Name.ID,
+		Do: func(ctx context.Context) error {
 			_, err := h.registrar.Rebuild(ctx, p)
 			return err
 		},
-		again: func(err error) bool {
+		Again: func(err error) bool {
 			h.warn(fmt.Sprintf("cannot restore the registry entry of %s: %v", p.Name.ID, err))
 			_, refused := errors.AsType[*pki.Refusal](err)
 			return !refused && h.exchange.IsConnected(fleet.TargetID(p.Name.ID))
@@ -304,11 +288,12 @@ func notedEvent(n pki.AuditRecord) fleet.HubEvent {
 // followView updates the read model until ctx ends. After an error of the log or of a store it
 // starts again.
 func (h *Hub) followView(ctx context.Context) error {
-	sources := view.Sources{Log: h.log, Targets: h.stores["targets"], Assignments: h.stores["assignments"], Open: h.openAssignmentRecord}
+	sources := view.Sources{Log: h.events.Log, Targets: h.records.Buckets["targets"],
+		Assignments: h.records.Buckets["assignments"], Open: h.openAssignmentRecord}
 	for {
 		var err error
 		// An empty append returns the end of the log.
-		if sources.End, err = h.log.Append(ctx, nil); err == nil {
+		if sources.End, err = h.events.Log.Append(ctx, nil); err == nil {
 			h.logEnd.Store(sources.End)
 			err = h.view.Follow(ctx, sources)
 		}
@@ -316,7 +301,7 @@ func (h *Hub) followView(ctx context.Context) error {
 			return ctx.Err()
 		}
 		h.warn(fmt.Sprintf("cannot update the read model: %v", err))
-		h.told.forgetAll()
+		h.targets.ForgetReports()
 		select {
 		case <-ctx.Done():
 		case <-time.After(retryAfter):

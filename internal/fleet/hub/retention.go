@@ -3,14 +3,12 @@ package hub
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
-	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
-	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
@@ -68,13 +66,13 @@ func (h *Hub) prune(ctx context.Context) error {
 		if err := h.view.Prune(ctx, h.now()); err != nil && ctx.Err() == nil {
 			h.warn("cannot prune the read model: " + err.Error())
 		}
-		if err := h.pruneJobs(ctx); err != nil && ctx.Err() == nil {
+		if err := h.jobs.Prune(ctx); err != nil && ctx.Err() == nil {
 			h.warn("cannot remove old jobs: " + err.Error())
 		}
-		if err := errors.Join(h.pruneServed(ctx), h.pruneLists(ctx)); err != nil && ctx.Err() == nil {
+		if err := errors.Join(h.certificates.PruneIssued(ctx), h.certificates.PruneLists(ctx)); err != nil && ctx.Err() == nil {
 			h.warn("cannot remove expired certificates: " + err.Error())
 		}
-		if err := h.pruneTokens(ctx); err != nil && ctx.Err() == nil {
+		if err := h.users.PruneTokens(ctx); err != nil && ctx.Err() == nil {
 			h.warn("cannot remove old tokens: " + err.Error())
 		}
 		if err := h.pruneSharedModules(ctx); err != nil && ctx.Err() == nil {
@@ -89,47 +87,6 @@ func (h *Hub) prune(ctx context.Context) error {
 	}
 }
 
-// pruneJobs removes old jobs that wait for no answers. All hubs do so: the first one wins.
-func (h *Hub) pruneJobs(ctx context.Context) error {
-	now := h.now()
-	for _, r := range h.jobs.values() {
-		if r.open(now.Unix()) || now.Sub(r.ended()) < h.set.Retention.jobs() {
-			continue
-		}
-		if err := h.forgetJob(ctx, r); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// pruneTokens removes tokens that have been unusable for the time of Retention.Events. The registry
-// contains the token of each target that enrolled with it.
-func (h *Hub) pruneTokens(ctx context.Context) error {
-	store := h.stores["tokens"]
-	entries, err := store.All(ctx)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		var t pki.StoredToken
-		if json.Unmarshal(e.Value, &t) != nil {
-			continue // written by a newer hub
-		}
-		over := t.Expires
-		if t.Withdrawn > 0 {
-			over = min(over, t.Withdrawn)
-		}
-		if h.now().Sub(time.Unix(over, 0)) < h.set.Retention.events() {
-			continue
-		}
-		if err := store.Delete(ctx, e.Key, e.Rev); err != nil && !errors.Is(err, fleet.ErrConflict) && !errors.Is(err, fleet.ErrNotFound) {
-			return err
-		}
-	}
-	return nil
-}
-
 // pruneSharedModules removes shared modules that no assignment uses. Only the leader does so.
 func (h *Hub) pruneSharedModules(ctx context.Context) error {
 	h.mu.Lock()
@@ -140,40 +97,28 @@ func (h *Hub) pruneSharedModules(ctx context.Context) error {
 	}
 	return h.sharedModules.prune(ctx, func() map[string]bool {
 		named := map[string]bool{}
-		for _, g := range h.assignments.values() {
-			if g.common != nil {
-				named[g.common.digest] = true
+		for _, g := range h.records.Assignments.Values() {
+			if g.Common != nil {
+				named[g.Common.Digest] = true
 			}
 		}
 		return named
 	})
 }
 
-// ended returns the time of the last answer, or of the expiry.
-func (r Job) ended() time.Time {
-	if len(r.Pending) > 0 {
-		return time.Unix(r.Expires, 0)
-	}
-	last := r.At
-	for _, a := range r.Answers {
-		last = max(last, a.At)
-	}
-	return time.Unix(last, 0)
-}
-
 // sweep removes content that is not in an assignment, in a binary setting or in the last
 // computation. It also removes unused commits from the clone of the repository.
 func (h *Hub) sweep(ctx context.Context) error {
 	digests, commits := map[string]bool{}, map[string]bool{}
-	h.assignments.each(func(_ string, g assignmentRecord, _ uint64) {
-		for _, m := range partsOf(g.assignment) {
+	h.records.Assignments.Each(func(_ string, g records.Assignment, _ uint64) {
+		for _, m := range partsOf(g.Assignment) {
 			digests[m.Bundle.Digest], commits[m.Revision.Commit] = true, true
 			if m.Proof != nil {
 				digests[m.Proof.Digest] = true
 			}
 		}
 	})
-	for _, p := range h.binaries.values() {
+	for _, p := range h.records.Binaries.Values() {
 		for _, b := range p.Binary.Files {
 			digests[b.Digest] = true
 		}

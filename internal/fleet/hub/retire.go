@@ -13,32 +13,25 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
 )
-
-// leaving is a retired hub that the fleet still trusts. Its key is the name of the hub.
-type leaving struct {
-	By     string `json:"by"`
-	Reason string `json:"reason,omitempty"`
-	At     int64  `json:"at"` // seconds since 1970
-	// Lost means that the hub will not return, so other hubs do not wait for its data.
-	Lost bool `json:"lost,omitempty"`
-}
 
 // retireHub removes a hub from the fleet. The leader first copies all data of the hub to other
 // hubs, and then revokes it. A lost hub is revoked here and at once, because it may be the leader.
 func (h *Hub) retireHub(ctx context.Context, name, by string, r document.HubRetirement) error {
-	m, _, there := h.members.get(name)
-	l, rev, goes := h.leaving.get(name)
-	if _, _, lost := h.lost.get(name); lost {
-		return h.retireLost(ctx, name, leaving{By: by, Reason: r.Reason, At: h.now().Unix()})
+	m, _, there := h.records.Members.Get(name)
+	l, rev, goes := h.records.Leaving.Get(name)
+	if _, _, lost := h.records.Lost.Get(name); lost {
+		return h.retireLost(ctx, name, records.Leaving{By: by, Reason: r.Reason, At: h.now().Unix()})
 	}
 	switch {
 	case !there && !(goes && r.Lost && !l.Lost):
 		return pki.Refuse(http.StatusNotFound, "cannot find a hub with the name %.60q", name)
-	case there && len(h.members.values()) == 1:
+	case there && len(h.records.Members.Values()) == 1:
 		return pki.Refuse(http.StatusConflict, "cannot retire %s: it is the only hub", name)
-	case m.Authority && !slices.ContainsFunc(h.members.values(), func(o Member) bool { return o.Name != name && o.Authority }):
+	case m.Authority && !slices.ContainsFunc(h.records.Members.Values(),
+		func(o records.Member) bool { return o.Name != name && o.Authority }):
 		return pki.Refuse(http.StatusConflict,
 			"cannot retire %s: it is the only hub with the key of the fleet CA. Copy its directory authority/ into the directory of another hub, and restart that hub", name)
 	case r.Lost && name == h.set.Name:
@@ -47,20 +40,20 @@ func (h *Hub) retireHub(ctx context.Context, name, by string, r document.HubReti
 	if err := h.lacksMost("retire " + name); err != nil {
 		return err
 	}
-	l = leaving{By: by, Reason: r.Reason, At: h.now().Unix(), Lost: r.Lost}
-	if err := h.leaving.put(ctx, name, l, rev); err != nil {
+	l = records.Leaving{By: by, Reason: r.Reason, At: h.now().Unix(), Lost: r.Lost}
+	if err := h.records.Leaving.Put(ctx, name, l, rev); err != nil {
 		return cmp.Or(h.lacksMost("retire "+name), err) // other hubs may have failed meanwhile
 	}
-	if err := h.members.remove(ctx, name); err != nil || !r.Lost {
+	if err := h.records.Members.Remove(ctx, name); err != nil || !r.Lost {
 		return err
 	}
 	return h.distrust(ctx, name, l)
 }
 
 // distrust revokes the certificates of a hub and ends the connection with it.
-func (h *Hub) distrust(ctx context.Context, name string, l leaving) error {
+func (h *Hub) distrust(ctx context.Context, name string, l records.Leaving) error {
 	var signer *x509.Certificate
-	if text, _, there := h.signers.get(name); there {
+	if text, _, there := h.records.Signers.Get(name); there {
 		certs, err := pki.ParseCertificates(text)
 		if err != nil {
 			return err
@@ -88,15 +81,15 @@ func (h *Hub) isDistrusted(name string) bool {
 // hub signed are first signed again by this hub. It is called again until it succeeds.
 func (h *Hub) withdraw(ctx context.Context, fence uint64, named []string, done bool) error {
 	var errs []error
-	h.leaving.each(func(name string, l leaving, _ uint64) {
+	h.records.Leaving.Each(func(name string, l records.Leaving, _ uint64) {
 		if slices.Contains(named, name) || !done && !l.Lost {
 			return
 		}
 		errs = append(errs, func() error {
-			if err := errors.Join(h.signAnew(ctx, fence, name), h.distrust(ctx, name, l), h.signers.remove(ctx, name)); err != nil {
+			if err := errors.Join(h.signAnew(ctx, fence, name), h.distrust(ctx, name, l), h.records.Signers.Remove(ctx, name)); err != nil {
 				return fmt.Errorf("cannot revoke the retired hub %s: %w", name, err)
 			}
-			return h.leaving.remove(ctx, name)
+			return h.records.Leaving.Remove(ctx, name)
 		}())
 	})
 	return errors.Join(errs...)
@@ -104,7 +97,7 @@ func (h *Hub) withdraw(ctx context.Context, fence uint64, named []string, done b
 
 // signAnew signs the assignments of another hub again. Their content does not change.
 func (h *Hub) signAnew(ctx context.Context, fence uint64, name string) error {
-	text, _, there := h.signers.get(name)
+	text, _, there := h.records.Signers.Get(name)
 	if !there {
 		return nil
 	}
@@ -117,9 +110,9 @@ func (h *Hub) signAnew(ctx context.Context, fence uint64, name string) error {
 		return nil
 	}
 	var all []fleet.Assignment
-	h.assignments.each(func(_ string, g assignmentRecord, _ uint64) {
-		if slices.ContainsFunc(g.signatures, func(s fleet.Signature) bool { return s.KeyID == fleet.KeyID(theirs) }) {
-			all = append(all, g.assignment)
+	h.records.Assignments.Each(func(_ string, g records.Assignment, _ uint64) {
+		if slices.ContainsFunc(g.Signatures, func(s fleet.Signature) bool { return s.KeyID == fleet.KeyID(theirs) }) {
+			all = append(all, g.Assignment)
 		}
 	})
 	var errs []error
@@ -146,7 +139,7 @@ func (h *Hub) sever(ctx context.Context, name string) {
 			return
 		case <-time.After(200 * time.Millisecond):
 		}
-		if _, _, still := h.members.get(name); h.now().After(end) && !still && h.without(ctx, name) {
+		if _, _, still := h.records.Members.Get(name); h.now().After(end) && !still && h.without(ctx, name) {
 			h.savePeerCache()
 			h.warn("this hub restarts to end its connection with the revoked hub " + name)
 			h.beginAnew()

@@ -69,27 +69,20 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g, ctx := errgroup.WithContext(ctx)
 	h.ctx = ctx
 	g.Go(func() error { return h.watchStore(ctx) })
-	// Signing certificates must be known before the assignments that they signed.
-	g.Go(func() error { return h.signers.follow(ctx) })
-	select {
-	case <-ctx.Done():
-	case <-h.signers.filled():
-	}
-	for _, m := range h.mirrored()[1:] {
-		g.Go(func() error { return m.follow(ctx) })
-	}
+	h.records.Follow(ctx, g)
+	g.Go(func() error { return h.targets.Follow(ctx) })
 	if err := h.waitForMirrors(ctx); err != nil {
 		cancel() // otherwise, the mirrors would not end
 		return errors.Join(err, ignoreEnd(ctx, g.Wait()))
 	}
 	g.Go(func() error { return h.followView(ctx) })
 	g.Go(func() error { return h.watchView(ctx) })
-	g.Go(func() error { return h.jobDispatcher.gather(ctx) })
-	g.Go(func() error { return h.jobDispatcher.remind(ctx) })
-	g.Go(func() error { return h.fillIn(ctx) })
+	g.Go(func() error { return h.jobs.Gather(ctx) })
+	g.Go(func() error { return h.jobs.Remind(ctx) })
+	g.Go(func() error { return h.targets.FillGaps(ctx) })
 	g.Go(func() error { return h.followFacts(ctx) })
 	g.Go(func() error { return h.prune(ctx) })
-	g.Go(func() error { return h.renewHubCertificates(ctx) })
+	g.Go(func() error { return h.certificates.Renew(ctx) })
 	g.Go(func() error { return h.edge.serve(h, ctx) })
 	g.Go(func() error { return h.fetchContent(ctx) })
 	g.Go(func() error { return h.histories.Run(ctx) })
@@ -116,7 +109,7 @@ func (h *Hub) standForLeader(ctx context.Context) error {
 	may, stop := h.unlessDismissed(ctx)
 	defer stop()
 	for {
-		err := bus.Lead(may, h.stores["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
+		err := bus.Lead(may, h.records.Buckets["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
 		switch {
 		case ctx.Err() != nil:
 			return err

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/repo"
 )
 
 // Default ports.
@@ -39,27 +39,13 @@ type Settings struct {
 	HubURLs []string `json:"hubs"`
 	BusURLs []string `json:"buses"`
 	// Repository is used at the first start. Later the store contains the setting.
-	Repository Repository `json:"repository"`
-	Retention  Retention  `json:"retention,omitzero"`
+	Repository records.Repository `json:"repository"`
+	Retention  Retention          `json:"retention,omitzero"`
 	// Requests is the initial policy for requests of agents. Later the store contains the policy.
 	Requests map[fleet.RequestKind]fleet.Verdict `json:"requests,omitempty"`
 	// Nats is the external NATS cluster for the data, or nil if hubs store it themselves.
 	Nats *Nats `json:"nats,omitempty"`
 }
-
-// Repository is the git repository that a fleet follows.
-type Repository struct {
-	Name   string        `json:"name"`
-	URL    string        `json:"url"`
-	Branch string        `json:"branch"`
-	Poll   time.Duration `json:"poll_ns"`
-	// Key is the file of a private key for SSH, and Known the file of trusted host keys. "" means
-	// the files of the user as which the hub runs.
-	Key   string `json:"key,omitempty"`
-	Known string `json:"known,omitempty"`
-}
-
-func (r Repository) access() repo.Access { return repo.Access{Key: r.Key, KnownHosts: r.Known} }
 
 func (s Settings) cluster() string { return cmp.Or(s.Cluster, ":"+strconv.Itoa(DefaultCluster)) }
 
@@ -75,6 +61,9 @@ func Places(listen string, names []string) ([]string, error) {
 	}
 	return out, nil
 }
+
+// Repository is the git repository that a fleet follows.
+type Repository = records.Repository
 
 const settingsFormat = "fettle.hub/1"
 
@@ -134,7 +123,7 @@ func Init(b InitOptions) (authority [32]byte, err error) {
 	if err := keys.Install(certificates); err != nil {
 		return authority, err
 	}
-	secret := newID() + newID()
+	secret := records.NewID() + records.NewID()
 	if err := smallfile.Write(b.Files, path.Join(b.Dir, hookFile), []byte(secret+"\n")); err != nil {
 		return authority, err
 	}

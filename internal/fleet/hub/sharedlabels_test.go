@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
 // Targets of the registry with equal labels share memory.
@@ -16,7 +17,8 @@ func TestLabelsAreShared(t *testing.T) {
 	var h Hub
 	labels := func(name, labels string) uintptr {
 		t.Helper()
-		got, err := h.parseTarget(fmt.Appendf(nil, `{"id":"","name":%q,"labels":%s,"standing":"active","key":"","enrolled":0,"changed":0}`, name, labels))
+		got, err := h.records.ParseTarget(fmt.Appendf(nil,
+			`{"id":"","name":%q,"labels":%s,"standing":"active","key":"","enrolled":0,"changed":0}`, name, labels))
 		if err != nil || got.Name != name || len(got.Labels) != 2 {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -46,16 +48,16 @@ func TestAssignmentRecordsAreShared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var p packer
-		b, err := p.pack(assignmentRecord{fence: 7, signatures: []fleet.Signature{d}, assignment: a})
+		var p records.Packer
+		b, err := p.Pack(records.Assignment{Fence: 7, Signatures: []fleet.Signature{d}, Assignment: a})
 		if err != nil {
 			t.Fatal(err)
 		}
 		g, err := h.parseAssignmentRecord(b)
-		if err != nil || !g.assignment.Same(a) {
-			t.Fatalf("%+v, %v", g.assignment, err)
+		if err != nil || !g.Assignment.Same(a) {
+			t.Fatalf("%+v, %v", g.Assignment, err)
 		}
-		return g.assignment
+		return g.Assignment
 	}
 	a, b, other := read("a", 5), read("b", 5), read("c", 4)
 	at := func(s string) *byte { return unsafe.StringData(s) }

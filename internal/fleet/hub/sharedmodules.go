@@ -3,14 +3,12 @@ package hub
 import (
 	"bytes"
 	"cmp"
-	"compress/flate"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"sync"
 	"time"
@@ -18,6 +16,7 @@ import (
 	small "github.com/klauspost/compress/flate"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
 // sharedModules stores the root bundle and the modules that many assignments share. Their digests
@@ -30,23 +29,17 @@ type sharedModules struct {
 	// mu.
 	using sync.RWMutex
 	mu    sync.Mutex
-	known map[string]*common // by digest
-	there map[string]bool    // digests that the bucket contains
-	idle  map[string]bool    // digests that were unused at the last prune
+	known map[string]*records.Common // by digest
+	there map[string]bool            // digests that the bucket contains
+	idle  map[string]bool            // digests that were unused at the last prune
 }
 
 // minSharedModules is the smallest number of modules for which sharing saves space.
 const minSharedModules = 4
 
-// common is one shared set.
-type common struct {
-	digest string
-	fleet.SharedParts
-}
-
 // of stores the sets that several of these assignments share, and finds existing sets. The key of
 // the result is the first element of the list of modules, which equal assignments share in memory.
-func (c *sharedModules) of(ctx context.Context, all []fleet.Assignment) (map[*fleet.Assigned]*common, error) {
+func (c *sharedModules) of(ctx context.Context, all []fleet.Assignment) (map[*fleet.Assigned]*records.Common, error) {
 	if c.store == nil {
 		return nil, nil
 	}
@@ -57,7 +50,7 @@ func (c *sharedModules) of(ctx context.Context, all []fleet.Assignment) (map[*fl
 			first[&a.Modules[0]] = a
 		}
 	}
-	out := map[*fleet.Assigned]*common{}
+	out := map[*fleet.Assigned]*records.Common{}
 	for at, a := range first {
 		has, err := c.put(ctx, a.Root, a.Modules, count[at] > 1)
 		if err != nil {
@@ -71,7 +64,7 @@ func (c *sharedModules) of(ctx context.Context, all []fleet.Assignment) (map[*fl
 }
 
 // commonOf returns the shared set of an assignment, or nil.
-func commonOf(shared map[*fleet.Assigned]*common, a fleet.Assignment) *common {
+func commonOf(shared map[*fleet.Assigned]*records.Common, a fleet.Assignment) *records.Common {
 	if len(a.Modules) == 0 {
 		return nil
 	}
@@ -84,7 +77,7 @@ func commonOf(shared map[*fleet.Assigned]*common, a fleet.Assignment) *common {
 
 // put returns the set with these modules. If the set is missing, it stores it if worth is true, and
 // otherwise returns nil.
-func (c *sharedModules) put(ctx context.Context, top fleet.Assigned, modules []fleet.Assigned, worth bool) (*common, error) {
+func (c *sharedModules) put(ctx context.Context, top fleet.Assigned, modules []fleet.Assigned, worth bool) (*records.Common, error) {
 	text, err := json.Marshal(append([]fleet.Assigned{top}, modules...))
 	if err != nil {
 		return nil, err
@@ -118,7 +111,7 @@ func (c *sharedModules) put(ctx context.Context, top fleet.Assigned, modules []f
 }
 
 // learn caches a set and returns the cached one.
-func (c *sharedModules) learn(digest string, top fleet.Assigned, modules []fleet.Assigned, there bool) (*common, error) {
+func (c *sharedModules) learn(digest string, top fleet.Assigned, modules []fleet.Assigned, there bool) (*records.Common, error) {
 	made, err := fleet.NewSharedParts(top, modules)
 	if err != nil {
 		return nil, err
@@ -126,10 +119,10 @@ func (c *sharedModules) learn(digest string, top fleet.Assigned, modules []fleet
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.known == nil || len(c.known) >= maxLists {
-		c.known, c.there = map[string]*common{}, map[string]bool{}
+		c.known, c.there = map[string]*records.Common{}, map[string]bool{}
 	}
 	if c.known[digest] == nil {
-		c.known[digest] = &common{digest, made}
+		c.known[digest] = &records.Common{Digest: digest, SharedParts: made}
 	}
 	c.there[digest] = c.there[digest] || there
 	return c.known[digest], nil
@@ -144,7 +137,7 @@ func (c *sharedModules) again() {
 
 // get returns the set with a digest. If the store does not answer, it waits until ctx ends: a
 // mirror must not omit an assignment for this reason. alike contains known lists of modules.
-func (c *sharedModules) get(ctx context.Context, digest string, alike *lists) (*common, error) {
+func (c *sharedModules) get(ctx context.Context, digest string, alike *lists) (*records.Common, error) {
 	c.mu.Lock()
 	known := c.known[digest]
 	c.mu.Unlock()
@@ -158,10 +151,10 @@ func (c *sharedModules) get(ctx context.Context, digest string, alike *lists) (*
 		e, err := c.store.Get(ctx, digest)
 		var parts []fleet.Assigned
 		if errors.Is(err, fleet.ErrNotFound) {
-			err = cmp.Or(absent(ctx, c.store, digest), err)
+			err = cmp.Or(records.Absent(ctx, c.store, digest), err)
 		}
 		if err == nil {
-			parts, err = parseCommon(e.Value)
+			parts, err = records.ParseCommon(e.Value)
 		} else if !errors.Is(err, fleet.ErrNotFound) && ctx.Err() == nil {
 			select {
 			case <-ctx.Done():
@@ -181,22 +174,8 @@ func (c *sharedModules) get(ctx context.Context, digest string, alike *lists) (*
 func (c *sharedModules) keep(used map[string]bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	maps.DeleteFunc(c.known, func(digest string, _ *common) bool { return !used[digest] })
+	maps.DeleteFunc(c.known, func(digest string, _ *records.Common) bool { return !used[digest] })
 	maps.DeleteFunc(c.there, func(digest string, _ bool) bool { return !used[digest] })
-}
-
-func parseCommon(b []byte) (parts []fleet.Assigned, err error) {
-	text, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(b)), fleet.MaxAssignment))
-	if err == nil {
-		err = json.Unmarshal(text, &parts)
-	}
-	if err == nil && len(parts) == 0 {
-		err = errors.New("the record is empty")
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the shared modules of assignments: %w", err)
-	}
-	return parts, nil
 }
 
 // prune removes sets that no assignment has used at this and at the previous call. Only the leader

@@ -13,6 +13,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
 // alike returns assignments of targets with equal modules. The first module is from a commit.
@@ -51,7 +52,7 @@ func another(h *Hub) *Hub {
 	o := &Hub{ctx: h.ctx}
 	o.conf, o.ring.keys, o.ring.at = h.conf, h.ring.keys, h.ring.at
 	o.sharedModules.store = h.sharedModules.store
-	o.assignments = newMirror(h.assignments.store, "", o.parseAssignmentRecord)
+	o.records.Assignments = records.NewMirror(h.records.Assignments.Store, "", o.parseAssignmentRecord)
 	return o
 }
 
@@ -60,7 +61,7 @@ func another(h *Hub) *Hub {
 func bytesOf(t *testing.T, h *Hub, want []fleet.Assignment) (each int, shared int) {
 	t.Helper()
 	o := another(h)
-	entries, err := h.assignments.store.All(t.Context())
+	entries, err := h.records.Assignments.Store.All(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,10 +79,10 @@ func bytesOf(t *testing.T, h *Hub, want []fleet.Assignment) (each int, shared in
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := g.envelope(); err != nil || !bytes.Equal(got, sealed) {
+		if got, err := g.Envelope(); err != nil || !bytes.Equal(got, sealed) {
 			t.Fatalf("%s has another envelope, %v\n%s\nwant\n%s", a.Name, err, got, sealed)
 		}
-		if g.common != nil {
+		if g.Common != nil {
 			shared++
 		}
 	}
@@ -191,14 +192,14 @@ func TestLostSharedModules(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := another(h)
-		e, err := h.assignments.store.Get(t.Context(), string(all[0].Target))
+		e, err := h.records.Assignments.Store.Get(t.Context(), string(all[0].Target))
 		if err == nil {
 			_, err = o.parseAssignmentRecord(e.Value)
 		}
 		if !errors.Is(err, fleet.ErrNotFound) {
 			t.Errorf("a list that is lost: %v", err)
 		}
-		h.assignments.all = map[string]kept[assignmentRecord]{}
+		h.records.Assignments = records.NewMirror(h.records.Assignments.Store, "", h.parseAssignmentRecord)
 		h.sharedModules.again() // as a new leader does
 		if err := h.giveAll(t.Context(), 2, all); err != nil {
 			t.Error(err)
@@ -228,11 +229,11 @@ func TestOldAssignmentRecord(t *testing.T) {
 		if err = errors.Join(err, w.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := h.assignments.store.Put(t.Context(), string(a.Target), old.Bytes()); err != nil {
+		if _, err := h.records.Assignments.Store.Put(t.Context(), string(a.Target), old.Bytes()); err != nil {
 			t.Fatal(err)
 		}
 		bytesOf(t, h, []fleet.Assignment{a})
-		if s, err := h.packer.unpack(old.Bytes()); err != nil || s.Fence != 3 {
+		if s, err := h.packer.Unpack(old.Bytes()); err != nil || s.Fence != 3 {
 			t.Errorf("level %d: fence %d, %v", level, s.Fence, err)
 		}
 	}

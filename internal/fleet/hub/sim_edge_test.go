@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
 // shelf is the shared storage of the hubs of a fleet, which a backup copies.
@@ -24,7 +25,7 @@ type shelf struct {
 
 func newShelf() *shelf {
 	k := &shelf{stores: map[string]*bustest.Store{}, log: bustest.NewLog(), acked: map[string]string{}}
-	for _, name := range buckets {
+	for _, name := range records.Names() {
 		k.stores[name] = bustest.NewStore()
 	}
 	return k

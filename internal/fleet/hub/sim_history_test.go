@@ -234,18 +234,18 @@ func (h *history) toAgent(ctx context.Context, d operation, a *simAgent, run *Hu
 func (h *history) byUsers(ctx context.Context, d operation, a *simAgent, run *Hub) {
 	switch d.What {
 	case "pin":
-		_ = run.Pin(ctx, ann, a.id.ID, fleet.Pin{Ref: []string{"fix", "main", "none"}[d.Amount%3]})
+		_ = run.targets.Pin(ctx, ann, a.id.ID, fleet.Pin{Ref: []string{"fix", "main", "none"}[d.Amount%3]})
 	case "unpin":
-		_ = run.Unpin(ctx, ann, a.id.ID, "")
+		_ = run.targets.Unpin(ctx, ann, a.id.ID, "")
 	case "label":
-		_ = run.SetLabels(ctx, ann, a.id.ID, document.LabelRequest{Set: map[string]string{"role": []string{"web", "db"}[d.Amount%2]}})
+		_ = run.targets.SetLabels(ctx, ann, a.id.ID, document.LabelRequest{Set: map[string]string{"role": []string{"web", "db"}[d.Amount%2]}})
 	case "revoke", "retire":
 		if len(h.live()) < 2 {
 			return
 		}
-		job := run.Revoke
+		job := run.targets.Revoke
 		if d.What == "retire" {
-			job = run.Retire
+			job = run.targets.Retire
 		}
 		if job(ctx, ann, a.id.ID, "for a test") == nil {
 			a.mu.Lock()
@@ -253,17 +253,17 @@ func (h *history) byUsers(ctx context.Context, d operation, a *simAgent, run *Hu
 			a.mu.Unlock()
 		}
 	case "freeze":
-		_ = run.Freeze(ctx, ann, a.id.ID, document.FreezeRequest{Reason: "for a test"})
+		_ = run.targets.Freeze(ctx, ann, a.id.ID, document.FreezeRequest{Reason: "for a test"})
 	case "thaw":
-		_ = run.Unfreeze(ctx, ann, a.id.ID)
+		_ = run.targets.Unfreeze(ctx, ann, a.id.ID)
 	case "request":
 		job := document.JobRequest{What: []string{"apply", "report", "verify", "run", "run"}[d.Amount%5]}
 		if job.What == fleet.JobRun {
 			job.Run = &fleet.Command{Argv: []string{"reboot"}}
 		}
-		r, err := run.CreateJob(ctx, ann, job, []fleet.TargetID{a.id.ID})
+		r, err := run.jobs.CreateJob(ctx, ann, job, []fleet.TargetID{a.id.ID})
 		if err == nil && d.Amount%2 == 0 {
-			_ = run.CancelJob(ctx, ann, r.ID)
+			_ = run.jobs.CancelJob(ctx, ann, r.ID)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent/member"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
 // link is a second program with the identity of an agent, which sends arbitrary messages.
@@ -32,7 +33,7 @@ func TestRevokedAgent(t *testing.T) {
 		s.populate(t, 2)
 		out, run := s.agents[0], s.any()
 		began := time.Now()
-		if err := run.Revoke(context.Background(), ann, out.id.ID, "it was stolen"); err != nil {
+		if err := run.targets.Revoke(context.Background(), ann, out.id.ID, "it was stolen"); err != nil {
 			t.Fatal(err)
 		}
 		for synctest.Wait(); len(run.exchange.Connected()) != 1; synctest.Wait() {
@@ -139,7 +140,7 @@ func TestAgentWithFalseReports(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		run := s.any()
-		epoch, _, _ := run.rules.get(ruleKey)
+		epoch, _, _ := run.records.Epochs.Get(records.EpochKey)
 		report := func(change func(*fleet.Report)) error {
 			r := fleet.Report{Format: fleet.ReportFormat, Target: liar.id.ID, Seq: 1000, Boot: "b", At: time.Now().UnixNano(), Event: fleet.Event{Kind: fleet.Ready}}
 			change(&r)
@@ -177,11 +178,11 @@ func TestAgentWithFalseReports(t *testing.T) {
 		s.site.commit("main", s.site.believed, simple("two"))
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
-		if now, _, _ := run.rules.get(ruleKey); now.Epoch != epoch.Epoch {
-			t.Errorf("the epoch of all went from %d to %d", epoch.Epoch, now.Epoch)
+		if now, _, _ := run.records.Epochs.Get(records.EpochKey); now.Number != epoch.Number {
+			t.Errorf("the epoch of all went from %d to %d", epoch.Number, now.Number)
 		}
 		d, err := run.view.Target(ctx, good.name, time.Now())
-		if err != nil || d.Target.State != document.Ready || s.newest(good.id.ID).Epoch != epoch.Epoch {
+		if err != nil || d.Target.State != document.Ready || s.newest(good.id.ID).Epoch != epoch.Number {
 			t.Errorf("the other one: %+v, %v", d.Target, err)
 		}
 	})

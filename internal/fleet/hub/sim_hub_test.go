@@ -23,6 +23,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host/mem"
@@ -111,7 +112,7 @@ func (h *simHub) dir() string { return filepath.Join(h.sim.dir, h.name) }
 // birth creates the first hub, or another hub of the same fleet CA.
 func (h *simHub) birth(first bool) error {
 	set := Settings{Format: settingsFormat, Fleet: "acme", Name: h.name, API: "x:1", Bus: "x:2", BusURLs: []string{"tls://x:2"},
-		Repository: Repository{Name: "site", URL: "file:///site", Branch: "main"}}
+		Repository: records.Repository{Name: "site", URL: "file:///site", Branch: "main"}}
 	for _, o := range h.sim.hubs {
 		set.HubURLs = append(set.HubURLs, "https://"+o.name+":1")
 	}
@@ -250,7 +251,7 @@ func (s *sim) written(k *shelf, value []byte) (key string, a fleet.Assignment) {
 // unpacked returns the assignment of an entry of the store, without verification.
 func (k *shelf) unpacked(value []byte) (fleet.Assignment, error) {
 	h := &Hub{ctx: context.Background()}
-	s, err := h.packer.unpack(value)
+	s, err := h.packer.Unpack(value)
 	if err != nil {
 		return fleet.Assignment{}, err
 	}
@@ -340,7 +341,7 @@ func (s *sim) enrol(labels map[string]string) (*simAgent, error) {
 		return nil, nil
 	}
 	ctx := context.Background()
-	t, err := h.CreateToken(ctx, access.Principal{Name: "ann"}, document.TokenRequest{Labels: labels, Uses: 1})
+	t, err := h.users.CreateToken(ctx, access.Principal{Name: "ann"}, document.TokenRequest{Labels: labels, Uses: 1})
 	if err != nil {
 		return nil, err
 	}

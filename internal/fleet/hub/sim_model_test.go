@@ -32,11 +32,11 @@ func (h *history) converge() {
 	time.Sleep(2 * time.Minute)
 	run := h.any()
 	for _, a := range h.live() {
-		_, _ = run.targets.change(ctx, string(a.id.ID), func(t *fleet.Target) error {
+		_, _ = run.records.Targets.Change(ctx, string(a.id.ID), func(t *fleet.Target) error {
 			t.Labels, t.Pin = a.labels, nil
 			return nil
 		})
-		_ = run.Unfreeze(ctx, ann, a.id.ID)
+		_ = run.targets.Unfreeze(ctx, ann, a.id.ID)
 	}
 	time.Sleep(time.Minute)
 	h.approve(ctx, run)
@@ -52,13 +52,13 @@ func (h *history) converge() {
 
 // approve approves blocked changes: the last target with a module may get another label.
 func (h *history) approve(ctx context.Context, run *Hub) {
-	alarms, err := run.Alarms(ctx)
+	alarms, err := run.notices.Alarms(ctx)
 	if err != nil {
 		h.fault("%v", err)
 	}
 	for _, a := range alarms {
 		if a.Digest != "" {
-			if err := run.ApproveAlarm(ctx, ann, a.Digest); err != nil {
+			if err := run.notices.ApproveAlarm(ctx, ann, a.Digest); err != nil {
 				h.fault("%v", err)
 			}
 		}

@@ -258,7 +258,8 @@ func (s *sim) allow(t *testing.T, r *revision) {
 	text := string(content.Permit{Repository: "site", Commit: r.info.Commit, Targets: []string{"*"}, Expires: time.Now().Add(time.Hour).Unix()}.Text())
 	permit := text + sshSignIn(s.site.believed, content.PermitNamespace, text)
 	for _, a := range s.agents {
-		if err := s.any().Pin(context.Background(), ann, a.id.ID, fleet.Pin{Ref: r.info.Commit, Reason: "reviewed", Permit: permit}); err != nil {
+		if err := s.any().targets.Pin(context.Background(), ann, a.id.ID,
+			fleet.Pin{Ref: r.info.Commit, Reason: "reviewed", Permit: permit}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -267,7 +268,7 @@ func (s *sim) allow(t *testing.T, r *revision) {
 func (s *sim) unpin(t *testing.T) {
 	t.Helper()
 	for _, a := range s.agents {
-		if err := s.any().Unpin(context.Background(), ann, a.id.ID, ""); err != nil {
+		if err := s.any().targets.Unpin(context.Background(), ann, a.id.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -128,7 +128,7 @@ func TestLostStore(t *testing.T) {
 		s.restore(newShelf())
 		s.site.commit("main", s.site.believed, simple("two"))
 		t.Logf("%d agents are as the branch says after %s", len(s.agents), s.within(t, 2*time.Minute, "after the store was lost"))
-		targets := s.any().targets.values()
+		targets := s.any().records.Targets.Values()
 		if len(targets) != len(s.agents) {
 			t.Errorf("the registry has %d of %d targets", len(targets), len(s.agents))
 		}

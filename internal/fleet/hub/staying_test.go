@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/host/mem"
 )
@@ -29,11 +30,12 @@ func TestNewHubKeepsItsVote(t *testing.T) {
 	store := bustest.NewStore()
 	h := &Hub{
 		conf: Config{Now: time.Now}, set: Settings{Name: "hub1"}, peers: &peerCache{}, revoked: &pki.Revocations{},
-		members: newMirror[Member](store, memberPrefix, nil), leaving: newMirror[leaving](store, "leaving/", nil),
 		bus: votingBus{peers: []bus.Peer{{Name: "hub1"}, {Name: "hub2"}, {Name: "hub3"}}},
 	}
-	h.members.accept(fleet.Entry{Key: "hub1", Rev: 1}, Member{Name: "hub1"}, nil)
-	h.leaving.accept(fleet.Entry{Key: "hub2", Rev: 2}, leaving{By: "root"}, nil)
+	h.records.Members, h.records.Leaving = records.NewMirror[records.Member](store, records.MemberPrefix, nil),
+		records.NewMirror[records.Leaving](store, "leaving/", nil)
+	h.records.Members.Take(fleet.Entry{Key: records.MemberPrefix + "hub1", Value: []byte(`{"name":"hub1"}`), Rev: 1})
+	h.records.Leaving.Take(fleet.Entry{Key: "leaving/hub2", Value: []byte(`{"by":"root"}`), Rev: 2})
 	if got := staying(t.Context(), h); !slices.Equal(got, []string{"hub1", "hub3"}) {
 		t.Errorf("%v keep their votes", got)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
+	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/host/mem"
 )
@@ -33,27 +34,6 @@ func (c *tallied) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, e
 	}
 	c.together.Add(1)
 	return c.Store.UpdateAll(ctx, all)
-}
-
-// TestOwnWrites: a mirror does not decode entries of its own writes, but those of concurrent writes
-// of other hubs.
-func TestOwnWrites(t *testing.T) {
-	parsed := 0
-	m := newMirror(bustest.NewStore(), "", func(b []byte) (string, error) {
-		parsed++
-		return string(b), nil
-	})
-	end := m.begin(draft[string]{key: "a", value: "the same", text: []byte("1")})
-	if v, err := m.read(fleet.Entry{Key: "a", Value: []byte("1")}); v != "the same" || err != nil || parsed != 0 {
-		t.Errorf("%q, %v, parsed %d", v, err, parsed)
-	}
-	if v, err := m.read(fleet.Entry{Key: "a", Value: []byte("2")}); v != "2" || err != nil || parsed != 1 {
-		t.Errorf("of another: %q, %v, parsed %d", v, err, parsed)
-	}
-	end()
-	if v, err := m.read(fleet.Entry{Key: "a", Value: []byte("1")}); v != "1" || err != nil || len(m.writing) != 0 {
-		t.Errorf("later: %q, %v", v, err)
-	}
 }
 
 // TestGiveAll: assignments are written in one batch. If the store refuses the batch, or one of them
@@ -94,11 +74,12 @@ func TestGiveAll(t *testing.T) {
 	for _, a := range all {
 		if e, err := store.Get(ctx, string(a.Target)); err != nil {
 			t.Error(err)
-		} else if g, err := h.parseAssignmentRecord(e.Value); err != nil || g.assignment.Generation != 3 || g.fence != 2 || g.assignment.Name != a.Name {
-			t.Errorf("%s: %+v, %v", a.Name, g.assignment, err)
+		} else if g, err := h.parseAssignmentRecord(e.Value); err != nil || g.Assignment.Generation != 3 ||
+			g.Fence != 2 || g.Assignment.Name != a.Name {
+			t.Errorf("%s: %+v, %v", a.Name, g.Assignment, err)
 		}
 	}
-	h.assignments.all = map[string]kept[assignmentRecord]{} // it has not heard of the last ones
+	h.records.Assignments = records.NewMirror(h.records.Assignments.Store, "", h.parseAssignmentRecord) // it has not heard of the last ones
 	if err := give(1, 4); !errors.Is(err, errDeposed) {
 		t.Errorf("a hub that does not lead any more: %v", err)
 	}
@@ -121,6 +102,6 @@ func giving(t *testing.T) (*Hub, *tallied, context.Context) {
 	h.ring.keys = fleet.KeysOf(h.keys.SigningKey().Public().(ed25519.PublicKey))
 	h.ring.at = fixed()
 	store := &tallied{Store: bustest.NewStore()}
-	h.assignments = newMirror(fleet.Store(store), "", h.parseAssignmentRecord)
+	h.records.Assignments = records.NewMirror(fleet.Store(store), "", h.parseAssignmentRecord)
 	return h, store, t.Context()
 }

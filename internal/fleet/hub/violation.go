@@ -7,6 +7,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/hub/limits"
 )
 
 // violationEvery is the shortest time between two events about protocol errors of a target.
@@ -15,19 +16,19 @@ const violationEvery = time.Hour
 // violations returns a function that reports an agent that violates the protocol or floods its hub.
 // It creates at most one event per target and hour.
 func violations(now func() time.Time, event func(fleet.HubEvent)) func(id fleet.TargetID, why string) {
-	pace := &targetLimiter{every: rate.Every(violationEvery), burst: 1}
+	pace := &limits.TargetLimiter{Every: rate.Every(violationEvery), Burst: 1}
 	return func(id fleet.TargetID, why string) {
-		if ok, _ := pace.take(id, now()); ok {
-			event(fleet.HubEvent{Kind: fleet.ProtocolViolated, Target: id, Text: "violates the protocol or floods the hub",
-				Error: why + "; reported at most once in " + violationEvery.String()})
+		if ok, _ := pace.Take(id, now()); ok {
+			event(fleet.HubEvent{Kind: fleet.ProtocolViolated, Target: id,
+				Text: "violates the protocol or floods the hub", Error: why + "; reported at most once in " + violationEvery.String()})
 		}
 	}
 }
 
 // recordViolation records an event in the background, because its caller must not wait.
 func (h *Hub) recordViolation(e fleet.HubEvent) {
-	h.retryQueue.add(h.ctx, retryTask{
-		key: "violation/" + string(e.Target),
-		do:  func(ctx context.Context) error { return h.record(ctx, e) },
+	h.retryQueue.Add(h.ctx, limits.RetryTask{
+		Key: "violation/" + string(e.Target),
+		Do:  func(ctx context.Context) error { return h.events.Record(ctx, e) },
 	})
 }

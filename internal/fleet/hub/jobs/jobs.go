@@ -1,0 +1,111 @@
+package jobs
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/view"
+)
+
+// jobLifetime is the time that a job waits for offline agents by default.
+const jobLifetime = 7 * 24 * time.Hour
+
+// CreateJob stores a job until each target has acknowledged it, or it expires.
+func (q *Queue) CreateJob(ctx context.Context, by access.Principal, job document.JobRequest,
+	targets []fleet.TargetID) (document.Job, error) {
+	pending := slices.Compact(slices.Sorted(slices.Values(targets)))
+	now := q.Now()
+	life := cmp.Or(time.Duration(job.Expires), jobLifetime)
+	r := records.Job{
+		Job: fleet.Job{ID: records.NewID(), What: job.What, Arg: job.Arg, Run: job.Run, Signed: job.Signed,
+			By: by.Name, At: now.Unix()},
+		Pending: pending, Expires: now.Add(life).Unix(),
+	}
+	if err := q.Events.Record(ctx, fleet.HubEvent{Kind: fleet.JobChanged, By: by.Name,
+		Text: fmt.Sprintf("%s of %s", r.Title(), targetCount(len(pending)))}); err != nil {
+		return document.Job{}, err
+	}
+	if err := q.Records.Jobs.Put(ctx, r.ID, r, 0); err != nil {
+		return document.Job{}, fmt.Errorf("cannot store the job: %w", err)
+	}
+	return q.jobDoc(r), nil
+}
+
+func targetCount(n int) string {
+	if n == 1 {
+		return "1 target"
+	}
+	return fmt.Sprintf("%d targets", n)
+}
+
+func (q *Queue) jobDoc(r records.Job) document.Job {
+	d := document.Job{
+		Format: document.JobFormat, ID: r.ID, What: r.What, By: r.By, At: r.At * 1e9, Run: r.Run,
+		Expires: r.Expires * 1e9, CancelledBy: r.CancelledBy, Targets: []document.JobTarget{},
+	}
+	for _, id := range r.Pending {
+		is := document.JobWaits
+		if q.Now().Unix() >= r.Expires {
+			is = document.JobExpired
+		}
+		d.Targets = append(d.Targets, document.JobTarget{ID: id, State: is})
+	}
+	for id, a := range r.Answers {
+		t := document.JobTarget{ID: id, Done: !a.Accepted, At: a.At * 1e9, Error: a.Error, State: a.State()}
+		if a.Result != nil {
+			result := *a.Result
+			t.Result = &result
+		}
+		d.Targets = append(d.Targets, t)
+	}
+	for i, a := range d.Targets {
+		t, _, _ := q.Records.Targets.Get(string(a.ID))
+		d.Targets[i].Name = cmp.Or(t.Name, string(a.ID))
+	}
+	slices.SortFunc(d.Targets, func(a, b document.JobTarget) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	return d
+}
+
+// Job returns one job with its acknowledgements and the output of programs.
+func (q *Queue) Job(ctx context.Context, id string) (document.Job, error) {
+	r, _, ok := q.Records.Jobs.Get(id)
+	if !ok {
+		return document.Job{}, noJob(id)
+	}
+	d := q.jobDoc(r)
+	return d, q.addOutputs(ctx, r, &d)
+}
+
+// Jobs returns a page of the stored jobs, the newest first; limit 0 is the largest page.
+func (q *Queue) Jobs(_ context.Context, offset, limit int) (document.JobPage, error) {
+	all := q.Records.Jobs.Values()
+	slices.SortFunc(all, func(a, b records.Job) int { return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.ID, b.ID)) })
+	page := document.JobPage{Total: len(all)}
+	for _, r := range view.Page(all, offset, limit) {
+		page.Jobs = append(page.Jobs, q.jobDoc(r))
+	}
+	return page, nil
+}
+
+// Prune removes old jobs that wait for no answers. All hubs do so: the first one wins.
+func (q *Queue) Prune(ctx context.Context) error {
+	now := q.Now()
+	for _, r := range q.Records.Jobs.Values() {
+		if r.Open(now.Unix()) || now.Sub(r.Ended()) < q.Keep {
+			continue
+		}
+		if err := q.forget(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,137 @@
+package notices
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/notify"
+)
+
+// maxRules limits the number of notification rules.
+const maxRules = 100
+
+// Notifications returns the rules, sorted by name, with the state of their notices.
+func (n *Notifier) Notifications(context.Context) ([]document.NotificationState, error) {
+	out := []document.NotificationState{}
+	for _, r := range n.Records.Notifications.Values() {
+		s, _, _ := n.Records.Notices.Get(r.Name)
+		d := document.NotificationState{Rule: r, Holds: len(s.Conditions), Sent: s.Delivered, Last: s.LastNotice,
+			Lost:    s.Lost,
+			Waiting: []document.WaitingNotice{}}
+		for _, notice := range s.Notices {
+			d.Error = cmp.Or(d.Error, notice.Error)
+			d.Waiting = append(d.Waiting, document.WaitingNotice{ID: notice.ID, At: notice.At,
+				Subject: notify.Compose(n.Fleet, r, notice).Subject, Tries: notice.Tries, Error: notice.Error,
+				Approve: notice.Waits && notice.Approved == ""})
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// SetNotification creates a rule, or replaces the rule of that name. It does not repeat notices
+// that were sent already.
+func (n *Notifier) SetNotification(ctx context.Context, by access.Principal, r document.Notification) error {
+	r.By, r.Changed = by.Name, n.Now().UnixNano()
+	if err := notify.Check(r); err != nil {
+		return &api.Refusal{Status: api.BadRequest, Why: err.Error(), Hint: "See: fettle notify set --help"}
+	}
+	_, rev, there := n.Records.Notifications.Get(r.Name)
+	if all := n.Records.Notifications.Values(); !there && len(all) >= maxRules {
+		return &api.Refusal{Status: api.Conflict, Why: fmt.Sprintf("cannot have more than %d rules", maxRules),
+			Hint: "Remove one: fettle notify delete NAME"}
+	}
+	return n.Records.Notifications.Put(ctx, r.Name, r, rev)
+}
+
+func (n *Notifier) rule(name string) (document.Notification, error) {
+	r, _, ok := n.Records.Notifications.Get(name)
+	if !ok {
+		return r, &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the rule %.64q", name),
+			Hint: "List the rules: fettle notify list"}
+	}
+	return r, nil
+}
+
+// RemoveNotification removes a rule and its notices that are not sent yet.
+func (n *Notifier) RemoveNotification(ctx context.Context, _ access.Principal, name string) error {
+	if _, err := n.rule(name); err != nil {
+		return err
+	}
+	return errors.Join(n.Records.Notifications.Remove(ctx, name), n.Records.Notices.Remove(ctx, name))
+}
+
+// TestNotification sends an example by a rule and returns the error of the delivery.
+func (n *Notifier) TestNotification(ctx context.Context, _ access.Principal, name string) error {
+	r, err := n.rule(name)
+	if err != nil {
+		return err
+	}
+	if err := n.sender().Send(ctx, r, notify.Compose(n.Fleet, r,
+		notify.Example(r, records.NewID(), n.Now().UnixNano()))); err != nil {
+		return &api.Refusal{Status: api.Conflict, Why: err.Error(),
+			Hint: "The directory for files and programs of rules is " + path.Join(n.Dir, Directory)}
+	}
+	return nil
+}
+
+// DecideNotice approves or discards a notice that waits for a decision.
+func (n *Notifier) DecideNotice(ctx context.Context, by access.Principal, id string, deny bool) error {
+	for _, r := range n.Records.Notifications.Values() {
+		s, _, _ := n.Records.Notices.Get(r.Name)
+		if _, ok := s.Approve(id, by.Name, deny); !ok {
+			continue
+		}
+		_, err := n.Records.Notices.Change(ctx, r.Name, func(s *notify.State) error {
+			*s, _ = s.Approve(id, by.Name, deny)
+			return nil
+		})
+		return err
+	}
+	return &api.Refusal{Status: api.NotFound,
+		Why:  fmt.Sprintf("cannot find the notice %.40q, or it does not wait for a decision", id),
+		Hint: "List the rules and their waiting notices: fettle notify list"}
+}
+
+// Alarms returns the last alarms of the leader, and the alarms that this hub detects itself.
+func (n *Notifier) Alarms(context.Context) ([]document.Alarm, error) {
+	out := []document.Alarm{}
+	for _, a := range n.AlarmsNow() {
+		d := document.Alarm{Kind: string(a.Kind), Text: a.Text, Module: a.Module, Targets: []string{}, Count: a.Count,
+			Digest: a.Digest}
+		for _, id := range a.Targets {
+			t, _, _ := n.Records.Targets.Get(string(id))
+			d.Targets = append(d.Targets, cmp.Or(t.Name, string(id)))
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+// ApproveAlarm approves the change that an alarm blocks.
+func (n *Notifier) ApproveAlarm(ctx context.Context, by access.Principal, digest string) error {
+	found := slices.ContainsFunc(n.AlarmsNow(), func(a assign.Alarm) bool { return a.Digest == digest && digest != "" })
+	if !found {
+		return &api.Refusal{Status: api.NotFound,
+			Why:  fmt.Sprintf("cannot find an alarm with the digest %.80q that waits for approval", digest),
+			Hint: "List the alarms: fettle alarm list"}
+	}
+	key := strings.TrimPrefix(digest, "sha256:")
+	_, rev, _ := n.Records.Approvals.Get(key)
+	if err := n.Events.Record(ctx, fleet.HubEvent{Kind: fleet.Approved, By: by.Name,
+		Text: "the blocked change with the digest " + digest}); err != nil {
+		return err
+	}
+	return n.Records.Approvals.Put(ctx, key, assign.Approval{Digest: digest, By: by.Name, At: n.Now().Unix()}, rev)
+}

@@ -1,0 +1,42 @@
+package records
+
+// Epoch is the current epoch of a fleet. The epoch only increases.
+type Epoch struct {
+	Number uint64 `json:"epoch"`
+	Begun  int64  `json:"begun"` // seconds since 1970
+	Why    string `json:"why"`
+}
+
+// The settings contain a record of each hub of the fleet under MemberPrefix. After a restore
+// from a backup, the hubs that are missing in the restored fleet have their records under
+// LostPrefix. A lost hub has no vote and stores nothing, and agents do not get its address. Its
+// signatures are accepted until it is retired.
+const (
+	MemberPrefix = "member/"
+	LostPrefix   = "lost/"
+)
+
+// Member is the record of one hub in the shared settings.
+type Member struct {
+	Name    string   `json:"name"`
+	HubURLs []string `json:"hubs"`              // URLs for users and agents
+	BusURLs []string `json:"buses"`             // URLs of its bus
+	Cluster []string `json:"cluster,omitempty"` // HOST:PORT for other hubs
+	Key     string   `json:"key,omitempty"`     // digest of the key of a hub that joined
+	Joined  int64    `json:"joined"`            // seconds since 1970
+	By      string   `json:"by,omitempty"`
+	// Authority means that the hub has the key of the fleet CA, and can certify new hubs.
+	Authority bool `json:"authority,omitempty"`
+}
+
+// Leaving is a retired hub that the fleet still trusts. Its key is the name of the hub.
+type Leaving struct {
+	By     string `json:"by"`
+	Reason string `json:"reason,omitempty"`
+	At     int64  `json:"at"` // seconds since 1970
+	// Lost means that the hub will not return, so other hubs do not wait for its data.
+	Lost bool `json:"lost,omitempty"`
+}
+
+// EpochKey is the key of the only epoch of a fleet.
+const EpochKey = "epoch"

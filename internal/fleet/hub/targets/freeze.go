@@ -1,0 +1,67 @@
+package targets
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// A target can have its own freeze, and the fleet can have one. The two records are independent. A
+// target is frozen as long as one of them is in force.
+
+// Freeze refuses changes of a target. A second freeze replaces the first.
+func (g *Registry) Freeze(ctx context.Context, by access.Principal, id fleet.TargetID, r document.FreezeRequest) error {
+	err := g.putFreeze(ctx, by, assign.Freeze{Key: string(id), Targets: []fleet.TargetID{id}}, r)
+	return g.Events.Did(ctx, by, fleet.TargetFrozen, id, "", r.Reason, err)
+}
+
+// Unfreeze removes the freeze of a target. Without a freeze it does nothing.
+func (g *Registry) Unfreeze(ctx context.Context, by access.Principal, id fleet.TargetID) error {
+	return g.Events.Did(ctx, by, fleet.TargetUnfrozen, id, "", "", g.Records.Freezes.Remove(ctx, string(id)))
+}
+
+// FreezeAll refuses changes of all targets, also of targets that enrol later. A second freeze of
+// the fleet replaces the first.
+func (g *Registry) FreezeAll(ctx context.Context, by access.Principal, r document.FreezeRequest) error {
+	err := g.putFreeze(ctx, by, assign.Freeze{Key: assign.AllKey}, r)
+	return g.Events.Did(ctx, by, fleet.TargetFrozen, "", "", "all targets: "+r.Reason, err)
+}
+
+// UnfreezeAll removes the freeze of the fleet. Freezes of single targets remain.
+func (g *Registry) UnfreezeAll(ctx context.Context, by access.Principal) error {
+	return g.Events.Did(ctx, by, fleet.TargetUnfrozen, "", "", "all targets", g.Records.Freezes.Remove(ctx, assign.AllKey))
+}
+
+// FrozenAll returns the freeze of the fleet, or nil if it does not exist or has expired.
+func (g *Registry) FrozenAll(context.Context) (*document.FleetFreeze, error) {
+	f, _, ok := g.Records.Freezes.Get(assign.AllKey)
+	if !ok || !f.InForce(g.Now().Unix()) {
+		return nil, nil
+	}
+	return &document.FleetFreeze{At: f.At, Until: f.Until * int64(time.Second), By: f.By, Reason: f.Reason}, nil
+}
+
+// putFreeze writes a freeze and replaces any earlier one. It stores the start in At only for
+// display: a freeze is in force at once, also on a hub whose clock is behind.
+func (g *Registry) putFreeze(ctx context.Context, by access.Principal, f assign.Freeze,
+	r document.FreezeRequest) error {
+	f.At, f.Reason, f.By = g.Now().UnixNano(), r.Reason, by.Name
+	if r.For > 0 {
+		f.Until = g.Now().Add(time.Duration(r.For)).Unix()
+	}
+	_, rev, _ := g.Records.Freezes.Get(f.Key)
+	for {
+		err := g.Records.Freezes.Put(ctx, f.Key, f, rev)
+		if !errors.Is(err, fleet.ErrConflict) {
+			return err
+		}
+		if rev, err = g.Records.Freezes.StoredRev(ctx, f.Key); err != nil {
+			return err
+		}
+	}
+}

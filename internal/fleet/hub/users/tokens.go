@@ -1,0 +1,148 @@
+package users
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/pki"
+)
+
+// DefaultTokenLife is the default validity of a token.
+const DefaultTokenLife = time.Hour
+
+// CreateToken creates a token for targets or hubs. Only the answer contains its secret.
+func (a *Accounts) CreateToken(ctx context.Context, by access.Principal,
+	r document.TokenRequest) (document.NewToken, error) {
+	if err := a.CheckHubToken(r); err != nil {
+		return document.NewToken{}, err
+	}
+	if err := a.checkFleet(r.Fleet); err != nil {
+		return document.NewToken{}, err
+	}
+	life := cmp.Or(time.Duration(r.Expires), DefaultTokenLife)
+	terms := pki.Terms{Fleet: r.Fleet, Labels: r.Labels, Names: r.Names, Networks: r.Network,
+		Uses: cmp.Or(r.Uses, 1), Expires: a.Now().Add(life).Unix(), Approve: r.Approve, Note: r.Note, Hub: r.Hub}
+	if err := terms.Check(a.Now()); err != nil {
+		return document.NewToken{}, &api.Refusal{Status: api.BadRequest, Why: err.Error()}
+	}
+	authority, err := a.Keys.Authority()
+	if err != nil {
+		return document.NewToken{}, err
+	}
+	token, stored, err := pki.NewToken(terms, pki.DigestOf(authority), by.Name, a.Now())
+	if err != nil {
+		return document.NewToken{}, err
+	}
+	text, err := json.Marshal(stored)
+	if err != nil {
+		return document.NewToken{}, err
+	}
+	if _, err := a.Records.Buckets["tokens"].Update(ctx, stored.ID, text, 0); err != nil {
+		return document.NewToken{}, fmt.Errorf("cannot store the token: %w", err)
+	}
+	return document.NewToken{Format: document.NewTokenFormat, Token: tokenDoc(stored), Secret: token.Text()}, nil
+}
+
+// checkFleet refuses a token for another fleet: a hub serves only one.
+func (a *Accounts) checkFleet(name string) error {
+	if name == "" || name == a.Fleet {
+		return nil
+	}
+	return &api.Refusal{Status: api.BadRequest,
+		Why:  fmt.Sprintf("cannot create a token for the fleet %.60q: this hub only serves the fleet %q", name, a.Fleet),
+		Hint: "Omit the fleet. To separate environments, use labels such as --label env=prod"}
+}
+
+func tokenDoc(t pki.StoredToken) document.Token {
+	return document.Token{ID: t.ID, Fleet: t.Fleet, Labels: t.Labels, Names: t.Names, Uses: t.Uses,
+		Used: len(t.TokenUses), Created: t.Created * 1e9,
+		Expires: t.Expires * 1e9, By: t.By, Approve: t.Approve, Revoked: t.Withdrawn > 0, Network: t.Networks,
+		Note: t.Note, Hub: t.Hub}
+}
+
+// Tokens returns the stored tokens, the newest first.
+func (a *Accounts) Tokens(ctx context.Context) ([]document.Token, error) {
+	entries, err := a.Records.Tokens.Entries(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []document.Token{}
+	for _, e := range entries {
+		var t pki.StoredToken
+		if err := json.Unmarshal(e.Value, &t); err != nil {
+			return nil, fmt.Errorf("cannot read the token %s: %w", e.Key, err)
+		}
+		out = append(out, tokenDoc(t))
+	}
+	slices.SortFunc(out, func(a, b document.Token) int {
+		return cmp.Or(cmp.Compare(b.Created, a.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return out, nil
+}
+
+// RevokeToken revokes a token. Targets that enrolled with it stay in the fleet.
+func (a *Accounts) RevokeToken(ctx context.Context, _ access.Principal, id string) error {
+	store := a.Records.Buckets["tokens"]
+	for {
+		e, err := store.Get(ctx, id)
+		if errors.Is(err, fleet.ErrNotFound) {
+			return &api.Refusal{Status: api.NotFound, Why: fmt.Sprintf("cannot find the token %.40q", id),
+				Hint: "List the tokens: fettle token list"}
+		}
+		if err != nil {
+			return err
+		}
+		var t pki.StoredToken
+		if err := json.Unmarshal(e.Value, &t); err != nil {
+			return err
+		}
+		if t.Withdrawn > 0 {
+			return nil
+		}
+		t.Withdrawn = a.Now().Unix()
+		text, err := json.Marshal(t)
+		if err == nil {
+			_, err = store.Update(ctx, id, text, e.Rev)
+		}
+		if !errors.Is(err, fleet.ErrConflict) {
+			return err
+		}
+	}
+}
+
+// PruneTokens removes tokens that have been unusable for the time of Retention.Events. The registry
+// contains the token of each target that enrolled with it.
+func (a *Accounts) PruneTokens(ctx context.Context) error {
+	store := a.Records.Tokens.Store
+	entries, err := store.All(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		var t pki.StoredToken
+		if json.Unmarshal(e.Value, &t) != nil {
+			continue // written by a newer hub
+		}
+		over := t.Expires
+		if t.Withdrawn > 0 {
+			over = min(over, t.Withdrawn)
+		}
+		if a.Now().Sub(time.Unix(over, 0)) < a.Keep {
+			continue
+		}
+		if err := store.Delete(ctx, e.Key, e.Rev); err != nil && !errors.Is(err, fleet.ErrConflict) &&
+			!errors.Is(err, fleet.ErrNotFound) {
+			return err
+		}
+	}
+	return nil
+}
