@@ -13,7 +13,7 @@ data = ["data/common.yaml", "data/people.yaml"]
 # A step that fails takes the run back: a host is never left in between.
 policy {
   on_failure       = "undo"
-  on_check_failure = "rollback"
+  on_check_failure = "undo"
 }
 
 # What every host has, whatever it is for. The sources of packages, in base, come

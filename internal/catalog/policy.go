@@ -25,6 +25,15 @@ type Policy struct {
 	Repository string `json:"repository,omitempty"`
 }
 
+// StoredCheckFailure returns the stored form of a value of on_check_failure. Stored policies and the
+// protocol have the older word rollback for undo.
+func StoredCheckFailure(value string) string {
+	if value == "undo" {
+		return "rollback"
+	}
+	return value
+}
+
 // The shortest and longest time that a run may wait for its confirmation.
 const (
 	MinConfirm = time.Second

@@ -26,3 +26,17 @@ target "web1" {
 		t.Errorf("policy %+v, want %+v", res.Policy, want)
 	}
 }
+
+// TestPolicyOfFailedChecks: undo is stored with the older word rollback, which executors know.
+func TestPolicyOfFailedChecks(t *testing.T) {
+	for word, want := range map[string]string{"undo": "rollback", "keep": "keep"} {
+		tree := repo.MapTree(map[string]string{"fettle.hcl": `
+policy { on_check_failure = "` + word + `" }
+target "web1" {}
+`})
+		res, ds := compile.Compile(compile.Input{Tree: tree})
+		if ds.HasErrors() || res.Policy.OnCheckFailure != want {
+			t.Errorf("%s: policy %+v, want %s: %v", word, res.Policy, want, ds)
+		}
+	}
+}

@@ -18,7 +18,7 @@ var policyAttrs = [...]struct {
 }{
 	{"on_failure", []string{"stop", "undo"}},
 	{"on_crash", []string{"undo", "finish"}},
-	{"on_check_failure", []string{"keep", "rollback"}},
+	{"on_check_failure", []string{"keep", "undo"}},
 	{"drift", []string{"repair", "report"}},
 	{"lockout", []string{"confirm", "checks", "ignore"}},
 	{"confirm_within", nil},
@@ -97,7 +97,7 @@ func (p *Program) policyValue(r *reports, a *hclsyntax.Attribute, values []strin
 	case "on_crash":
 		out.OnCrash = text
 	case "on_check_failure":
-		out.OnCheckFailure = text
+		out.OnCheckFailure = catalog.StoredCheckFailure(text)
 	case "drift":
 		out.Drift = text
 	case "lockout":

@@ -131,7 +131,7 @@ check "good" {
   contains = "good"
   within   = "1s"
 }`)
-	m.says(m.fettle(rolledBack, "apply", "--yes", "--on-check-failure", "rollback"), "check:good")
+	m.says(m.fettle(rolledBack, "apply", "--yes", "--on-check-failure", "undo"), "check:good")
 	m.want("good", "cat", "/etc/story.conf")
 	m.fettle(success, "drift")
 	m.says(m.fettle(checkFailed, "apply", "--yes"), "check:good")

@@ -139,7 +139,7 @@ func bridgeEnrol(b *bridge) {
 		}
 	}
 	b.says(b.fettle(success, "target", "enrol", "-t", "web1,web2"), "2 targets enrolled before: web1, web2")
-	b.says(b.fettle(success, "target", "enrol", "-t", "web1", "--adopt"), "its agent replaces the applied state")
+	b.says(b.fettle(success, "target", "enrol", "-t", "web1", "--replace-applied-state"), "its agent replaces the applied state")
 	b.fleet.ready()
 	b.web(0).Run(b.t, "systemctl", "disable", "--now", "fettle-agent")
 	b.fettle(success, "target", "enrol", "-t", "web1")

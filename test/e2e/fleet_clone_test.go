@@ -48,7 +48,7 @@ func TestFleetClone(t *testing.T) {
 	}
 	f.hub.Run(t, "fettle", "target", "trust", "web1", "--reason", "web2 was a copy")
 	f.motd("two")
-	f.enrol(web2, f.token("role=web", "1"), 0, "--again", "--adopt")
+	f.enrol(web2, f.token("role=web", "1"), 0, "--again", "--replace-applied-state")
 	web2.Run(t, "systemctl", "start", "fettle-agent")
 	f.agents = append(f.agents, web2)
 	f.motd("two")

@@ -78,7 +78,7 @@ func quickstartHosts(t *testing.T) map[string]*machine {
 	repo.AddDebian(t)
 	repo.Publish(t)
 	w := hosts.NewWorld(t)
-	names := []string{"desk", "hub", "one"}
+	names := []string{"desk", "hub1", "one"}
 	for i := range 10 {
 		names = append(names, fmt.Sprintf("web%d", i+1))
 	}
@@ -113,7 +113,7 @@ func quickstartHosts(t *testing.T) map[string]*machine {
 		m.answersSSH()
 	}
 	desk.Run(t, "sh", "-c", "ssh-keyscan "+strings.Join(names[1:], " ")+" >/root/.ssh/known_hosts 2>/dev/null")
-	return map[string]*machine{"desk": desk, "hub": hub, "one": ms[2]}
+	return map[string]*machine{"desk": desk, "hub1": hub, "one": ms[2]}
 }
 
 // typed types the commands of one block into a shell of a host that stays in its directory, and

@@ -221,7 +221,7 @@ func (d *desk) elsewhere(good []byte) (points int) {
 	d.reset()
 	d.before = before
 	write(t, filepath.Join(d.dir, "evil.steps"), "EXEC ours "+d.evil("planned")+"\nMKDIR /srv/theirs\n", 0o644)
-	if e := d.trap.fettle("steps", "plan", d.dir+"/evil.steps", "--adopt", "-o", d.dir+"/evil.plan"); e.code == 2 {
+	if e := d.trap.fettle("steps", "plan", d.dir+"/evil.steps", "--replace-applied-state", "-o", d.dir+"/evil.plan"); e.code == 2 {
 		points++
 		done := d.done
 		if d.judge("nobody has said yes", []byte(read(d.dir+"/evil.plan"))); d.done != done {

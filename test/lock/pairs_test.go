@@ -25,13 +25,13 @@ type entry struct {
 // TestEveryCommandIsKnown.
 func entries() []entry {
 	return []entry{
-		{"apply", []string{"apply", "--adopt", "--yes"}, "settled", "apply"},
+		{"apply", []string{"apply", "--replace-applied-state", "--yes"}, "settled", "apply"},
 		{"saved", []string{"apply", "--yes", "PLAN"}, "settled", "apply"},
-		{"steps", []string{"steps", "apply", "--adopt", "--yes", "LIST"}, "settled", "steps apply"},
-		{"armed", []string{"steps", "apply", "--adopt", "--yes", "--confirm-within", "1h", "LIST"}, "settled", "steps apply"},
+		{"steps", []string{"steps", "apply", "--replace-applied-state", "--yes", "LIST"}, "settled", "steps apply"},
+		{"armed", []string{"steps", "apply", "--replace-applied-state", "--yes", "--confirm-within", "1h", "LIST"}, "settled", "steps apply"},
 		{"rollback", []string{"rollback", "--yes"}, "settled", "rollback"},
 		{"recover", []string{"recover"}, "crashed", "recover"},
-		{"settles", []string{"steps", "apply", "--adopt", "--yes", "LIST"}, "crashed", "steps apply"},
+		{"settles", []string{"steps", "apply", "--replace-applied-state", "--yes", "LIST"}, "crashed", "steps apply"},
 		{"reverts", []string{"recover"}, "late", "recover"},
 		{"timer", []string{"watch-confirmation", "--from", "1"}, "late", "watch-confirmation"},
 		{"confirm", []string{"confirm"}, "armed", "confirm"},
@@ -76,7 +76,7 @@ func worlds(t *testing.T) map[string]*machine {
 		m.put(name+".steps", "COPY "+name+" /srv/a\nCOPY "+name+" /srv/"+name+"\n")
 		m.fettle(success, "steps", "apply", "--yes", m.path(name+".steps"))
 	}
-	m.fettle(changes, "plan", "--adopt", "-o", m.path("saved.plan"))
+	m.fettle(changes, "plan", "--replace-applied-state", "-o", m.path("saved.plan"))
 	w := map[string]*machine{"settled": m}
 	w["frozen"] = m.copy(t)
 	w["frozen"].fettle(success, "freeze", "--reason", "because")
@@ -89,7 +89,7 @@ func worlds(t *testing.T) map[string]*machine {
 	if err := os.Remove(w["armed"].path("saved.plan")); err != nil {
 		t.Fatal(err)
 	}
-	w["armed"].fettle(changes, "plan", "--adopt", "-o", w["armed"].path("saved.plan"))
+	w["armed"].fettle(changes, "plan", "--replace-applied-state", "-o", w["armed"].path("saved.plan"))
 	for _, within := range []string{"1s", "5s", "30s"} { // on a busy machine the watcher comes first
 		if w["late"] = m.copy(t); w["late"].arm(within) {
 			break
@@ -103,7 +103,7 @@ func worlds(t *testing.T) map[string]*machine {
 func (m *machine) crash() {
 	m.t.Helper()
 	for n := 25; ; n++ {
-		p := m.begin(killAt(n), m.place([]string{"steps", "apply", "--adopt", "--yes", "LIST"})...)
+		p := m.begin(killAt(n), m.place([]string{"steps", "apply", "--replace-applied-state", "--yes", "LIST"})...)
 		if p.end(); p.endedBy() != syscall.SIGKILL {
 			m.t.Fatalf("no kill was in the middle of the run:\n%s", p.out.String())
 		}

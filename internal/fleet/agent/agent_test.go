@@ -196,7 +196,7 @@ func TestAnotherOwner(t *testing.T) {
 	n.start()
 	n.hub.connect(true)
 	r := n.hub.heard(t, "alarm", kind(fleet.Failed))
-	for _, text := range []string{"root commit c0ffee", "this would remove file:/etc/first", "fettle agent enrol --adopt"} {
+	for _, text := range []string{"root commit c0ffee", "this would remove file:/etc/first", "fettle agent enrol --replace-applied-state"} {
 		if !strings.Contains(r.Event.Error, text) || !strings.Contains(r.Status.Error, text) {
 			t.Errorf("%q lacks %q; the status has %q", r.Event.Error, text, r.Status.Error)
 		}

@@ -164,7 +164,7 @@ func (r *Runner) enforce(ctx context.Context, x executor.Executor, has *prepared
 	if errors.Is(err, executor.ErrForeign) {
 		return broken(fmt.Errorf(
 			"%w; the agent waits: undo the applied configuration (fettle rollback origin), "+
-				"or let the agent replace it (fettle agent enrol --adopt)", err))
+				"or let the agent replace it (fettle agent enrol --replace-applied-state)", err))
 	}
 	if err != nil {
 		return has.owners.ended(ctx, &plan.Plan{}, nil, err)

@@ -43,10 +43,10 @@ func (c *Client) TestNotification(ctx context.Context, name string) (document.Do
 }
 
 // DecideNotice sends a notice that waits for approval, or discards it.
-func (c *Client) DecideNotice(ctx context.Context, id string, deny bool) (document.Done, error) {
+func (c *Client) DecideNotice(ctx context.Context, id string, reject bool) (document.Done, error) {
 	verb := "approve"
-	if deny {
-		verb = "deny"
+	if reject {
+		verb = "reject"
 	}
 	return call[document.Done](ctx, c, http.MethodPost, "/v1/notices/"+url.PathEscape(id)+"/"+verb, nil, document.ReasonRequest{})
 }

@@ -211,15 +211,15 @@ func (s State) Sent(id string, err error, now int64) State {
 	return s
 }
 
-// Approve approves a notice, or removes it if deny is set. It reports whether the notice exists and
+// Approve approves a notice, or removes it if reject is set. It reports whether the notice exists and
 // waits for a decision. It does not modify s.
-func (s State) Approve(id, by string, deny bool) (State, bool) {
+func (s State) Approve(id, by string, reject bool) (State, bool) {
 	s.Notices = slices.Clone(s.Notices)
 	for i, n := range s.Notices {
 		if n.ID != id || !n.Waits || n.Approved != "" {
 			continue
 		}
-		if deny {
+		if reject {
 			s.Notices = slices.Delete(s.Notices, i, i+1)
 		} else {
 			s.Notices[i].Approved = by

@@ -200,7 +200,7 @@ func policyAttrs() []kind.Attr {
 	return []kind.Attr{
 		word("on_failure", "when a step failed", "stop", "undo"),
 		word("on_crash", "after a crash", "undo", "finish"),
-		word("on_check_failure", "when a check failed", "keep", "rollback"),
+		word("on_check_failure", "when a check failed", "keep", "undo"),
 		word("drift", "drift: repair or only report", "repair", "report"),
 		word("lockout", "confirmation of a run that may lock operators out", "confirm", "checks", "ignore"),
 		word("confirm_within", "time to confirm such a run, such as 60s"),

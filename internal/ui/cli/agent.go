@@ -20,7 +20,7 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
-const agentLong = `Runs this machine as a target of a fleet. Its agent applies the configuration
+const agentLong = `Runs this host as a target of a fleet. Its agent applies the configuration
 that the hubs of the fleet assign: it fetches, compiles, plans, applies and
 checks it, repairs drift, and reports. It continues without the hubs.
 
@@ -50,7 +50,7 @@ A commit that does not meet them needs a permit: fettle permit --help.`
 func newAgent(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "agent",
-		Short:   "Run this machine as a target of a fleet",
+		Short:   "Run this host as a target of a fleet",
 		Long:    agentLong,
 		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7440 --token-file token\n  sudo fettle agent status",
 		Args:    args(0, 0),
@@ -85,19 +85,19 @@ func newAgentEnrol(s *session) *cobra.Command {
 	var f enrolFlags
 	c := &cobra.Command{
 		Use:   "enrol --hub URL --token-file FILE",
-		Short: "Enrol this machine in a fleet",
-		Long: `Creates a key on this machine, which never leaves it, and requests a certificate
+		Short: "Enrol this host in a fleet",
+		Long: `Creates a key on this host, which never leaves it, and requests a certificate
 for the key from a hub. The command trusts the hub only if the token names its
 fleet CA. After any error, run the command again: it continues. Until an
-operator approves the machine, it ends with an error about the missing approval.
+operator approves the host, it ends with an error about the missing approval.
 
 If another repository or target is applied here, for example over SSH, the agent
-does not change the machine: it raises an alarm and waits. With --adopt, the
-first run of the agent replaces the applied state. Without --hub, --adopt does
-this for a machine that is already enrolled.
+does not change the host: it raises an alarm and waits. With
+--replace-applied-state, the first run of the agent replaces that state. The
+flag also works on an enrolled host, then without --hub.
 
 --token-file - reads the token from standard input. With --token, every account
-of the machine can read the token.`,
+of the host can read the token.`,
 		Example: "  sudo fettle agent enrol --hub https://hub.example.org:7440 --token-file - <token",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.enrol(c.Context(), f) },
@@ -106,8 +106,8 @@ of the machine can read the token.`,
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "read the token from this `FILE`, - for standard input")
 	c.Flags().StringVar(&f.token, "token", "", "the `TOKEN` itself; other accounts can read it while the command runs")
 	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the target (default: the name of this host)")
-	c.Flags().BoolVar(&f.adopt, "adopt", false, "let the agent replace the applied state of another repository or target")
-	c.Flags().BoolVar(&f.again, "again", false, "enrol an enrolled machine again, with a new key and as a new target")
+	c.Flags().BoolVar(&f.adopt, "replace-applied-state", false, "let the agent replace the applied state of another repository or target, and remove what its list does not contain")
+	c.Flags().BoolVar(&f.again, "again", false, "enrol an enrolled host again, with a new key and as a new target")
 	return c
 }
 
@@ -167,7 +167,7 @@ func makeDirectory(files host.FS, dir string) error {
 // tokenText reads the token, which is never repeated.
 func (s *session) tokenText(f enrolFlags) (string, error) {
 	if f.token != "" {
-		fmt.Fprintln(s.app.Stderr, "Other accounts on this machine can read a token on the command line while the command runs: use --token-file -")
+		fmt.Fprintln(s.app.Stderr, "Other accounts on this host can read a token on the command line while the command runs: use --token-file -")
 		return f.token, nil
 	}
 	var b []byte
@@ -207,8 +207,8 @@ type agentDoc struct {
 func newAgentStatus(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "status",
-		Short:   "Show the assignment of this machine's agent, and the state of its modules",
-		Long:    "Shows the state that the agent recorded on this machine. The command does not\ncontact a hub, and the agent does not need to run.",
+		Short:   "Show the assignment of this host's agent, and the state of its modules",
+		Long:    "Shows the state that the agent recorded on this host. The command does not\ncontact a hub, and the agent does not need to run.",
 		Example: "  sudo fettle agent status\n  sudo fettle agent status --json",
 		Args:    args(0, 0),
 		RunE:    func(*cobra.Command, []string) error { return s.agentStatus() },
@@ -233,7 +233,7 @@ func (s *session) openMember(m Machine, files host.FS, warn func(string)) (*join
 	mb, err := joined.Open(joined.Config{Files: files, Dir: agentDir, Signers: signers, Now: s.app.Now, Warn: warn,
 		Descent: func() (content.Descent, error) { return descent(m) }})
 	if errors.Is(err, pki.ErrNoIdentity) || errors.Is(err, os.ErrNotExist) {
-		return nil, withHint(fmt.Errorf("this machine is in no fleet: %w", err), "Enrol it: fettle agent enrol --hub URL --token-file FILE")
+		return nil, withHint(fmt.Errorf("this host is in no fleet: %w", err), "Enrol it: fettle agent enrol --hub URL --token-file FILE")
 	}
 	return mb, err
 }

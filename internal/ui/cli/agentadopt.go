@@ -21,7 +21,7 @@ func setAdopting(files host.FS, adopt bool) error {
 		err = smallfile.Remove(files, adoptFile)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot record whether the agent adopts this machine: %w", err)
+		return fmt.Errorf("cannot record whether the agent replaces the applied state: %w", err)
 	}
 	return nil
 }

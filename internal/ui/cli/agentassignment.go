@@ -67,7 +67,7 @@ func (s *session) checkRollback(p *plan.Plan) error {
 
 func (s *session) keptName() string {
 	if s.target == "" {
-		return "this machine"
+		return "this host"
 	}
 	return render.Escape(s.target)
 }

@@ -31,7 +31,7 @@ func (s *session) enrolled() (Machine, host.FS, *joined.Member, func(), error) {
 		return m, nil, nil, nil, err
 	}
 	if !fileExists(m.State) {
-		return m, nil, nil, nil, refuse("Enrol it: fettle agent enrol --hub URL --token-file FILE", "this machine is in no fleet: it is not enrolled")
+		return m, nil, nil, nil, refuse("Enrol it: fettle agent enrol --hub URL --token-file FILE", "this host is in no fleet: it is not enrolled")
 	}
 	m, files, done, err := s.agentFiles()
 	if err != nil {
@@ -143,7 +143,7 @@ func newAgentDeleteCertificate(s *session) *cobra.Command {
 	yes := false
 	c := &cobra.Command{
 		Use:   "delete-certificate NAME",
-		Short: "Delete a certificate of a service of this machine, with its key",
+		Short: "Delete a certificate of a service of this host, with its key",
 		Long: `Deletes /etc/fettle/certificates/NAME. The key cannot be restored. The agent no
 longer requests or renews this certificate. The certificate itself remains valid
 until it expires. If its key may have been copied, revoke it with fettle cert

@@ -29,7 +29,7 @@ import (
 func newAgentRun(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:     "run",
-		Short:   "Run the agent of this machine in the foreground",
+		Short:   "Run the agent of this host in the foreground",
 		Long:    "Runs the agent in the foreground, as the service fettle-agent does. A signal\nends a current run cleanly: the agent finishes or undoes the current step. After\nthe next start, the agent continues.",
 		Example: "  sudo systemctl start fettle-agent\n  sudo fettle agent run",
 		Args:    args(0, 0),
@@ -137,7 +137,7 @@ func (s *session) agentConfig(m Machine, files host.FS, mb *joined.Member, link 
 	if s.app.Watch != nil {
 		boot, units = s.app.Watch(m)
 	}
-	var watcher agent.Watcher = agent.NoWatcher{Reason: "this machine has no way to watch files"}
+	var watcher agent.Watcher = agent.NoWatcher{Reason: "this host has no way to watch files"}
 	if w, err := watch.New(m.Root, units); err == nil {
 		watcher = w
 	}

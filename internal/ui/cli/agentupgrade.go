@@ -150,7 +150,7 @@ func (s *session) readBinary(ctx context.Context, f upgradeFlags) (fleet.Binary,
 		p.Version = said
 	}
 	if p.Version == "" {
-		return p, refuse("Add --version VERSION", "cannot determine the version of a binary that does not run on this machine")
+		return p, refuse("Add --version VERSION", "cannot determine the version of a binary that does not run on this host")
 	}
 	return p, p.Check()
 }

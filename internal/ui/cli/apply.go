@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/plan"
 )
@@ -25,11 +26,11 @@ func (f *runFlags) flags(c *cobra.Command) {
 	f.viewFlags.flags(c)
 	f.onFailure = choice{value: "stop", of: []string{"stop", "undo"}}
 	f.onCrash = choice{value: "undo", of: []string{"undo", "finish"}}
-	f.onCheckFailure = choice{value: "keep", of: []string{"keep", "rollback"}}
+	f.onCheckFailure = choice{value: "keep", of: []string{"keep", "undo"}}
 	yesFlag(c, &f.yes)
 	c.Flags().Var(&f.onFailure, "on-failure", "when a step fails: stop, or undo the run")
 	c.Flags().Var(&f.onCrash, "on-crash", "after a crash: undo the run, or finish it")
-	c.Flags().Var(&f.onCheckFailure, "on-check-failure", "when a check fails: keep the changes, or rollback")
+	c.Flags().Var(&f.onCheckFailure, "on-check-failure", "when a check fails: keep the changes, or undo the run")
 }
 
 // arms adds what only a command has whose runs can be armed.
@@ -40,7 +41,7 @@ func (f *runFlags) arms(c *cobra.Command) {
 
 func (f *runFlags) options(s *session) (executor.Options, error) {
 	o := s.runOptions()
-	o.OnFailure, o.OnCrash, o.OnCheckFailure = f.onFailure.value, f.onCrash.value, f.onCheckFailure.value
+	o.OnFailure, o.OnCrash, o.OnCheckFailure = f.onFailure.value, f.onCrash.value, catalog.StoredCheckFailure(f.onCheckFailure.value)
 	o.ConfirmWithin = f.confirmWithin
 	if f.confirmWithin < 0 {
 		return o, refuse("Give a time such as --confirm-within 60s", fmt.Sprintf("cannot wait %s for a confirmation", f.confirmWithin))
@@ -64,26 +65,29 @@ func newApply(s *session) *cobra.Command {
 	var f applyFlags
 	c := &cobra.Command{
 		Use:   "apply [PLAN]",
-		Short: "Apply the repository to the machine",
+		Short: "Apply the repository to the host",
 		Long: `Shows the plan, asks for confirmation, and applies the plan. With a saved plan,
-the command applies exactly this plan. If the machine changed since then, the
+the command applies exactly this plan. If the host changed since then, the
 command exits with code 5. Plans that were saved for many targets are applied to
 all these targets, or to the targets that -t selects.
 
 To undo a run, use fettle rollback. If a step fails, the run stops and its
 changes remain. With --on-failure undo, the run is undone.
 
+A plan that purges a package is refused, because the configuration and data of
+the package cannot be restored. --cross-irreversible allows it.
+
 A run may lock you out if it changes sshd, sudo, PAM, the firewall, the network,
 keys or accounts. Such a run undoes itself unless you confirm it within 60s: log
 in over a new connection, and answer the question after the run, or type fettle
 confirm. The policy of the repository can set another time, or let the checks
-confirm the run. --confirm-within TIME sets the time for any run, and
+confirm the run. --confirm-within DURATION sets the time for any run, and
 --confirm-within 0s disables the automatic undo.
 
 All files must be committed, so that every run has a revision; --dirty allows
 uncommitted changes. Without a terminal, --yes is required.`,
 		Example: `  sudo fettle apply
-  sudo fettle apply --yes --on-failure undo --on-check-failure rollback
+  sudo fettle apply --yes --on-failure undo --on-check-failure undo
 
   sudo fettle apply --yes --confirm-within 5m
   sudo fettle apply --yes --confirm-within 0s
@@ -97,9 +101,9 @@ uncommitted changes. Without a terminal, --yes is required.`,
 	f.arms(c)
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
-	c.Flags().BoolVar(&s.overrideAgent, "override-agent", false, "also apply to machines whose agent has another assignment; the agent undoes it later")
+	c.Flags().BoolVar(&s.overrideAgent, "override-agent", false, "also apply to hosts whose agent has another assignment; the agent undoes it later")
 	s.adoptFlag(c)
-	crossPurges(c, &f.cross)
+	crossFlag(c, &f.cross)
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
 }
@@ -107,12 +111,7 @@ uncommitted changes. Without a terminal, --yes is required.`,
 // adoptFlag adds the operator's consent to replacing what another repository or target
 // applied.
 func (s *session) adoptFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&s.adopt, "adopt", false, "replace the applied state of another repository or target, and remove what the list does not contain")
-}
-
-// crossPurges adds the operator's consent to purges.
-func crossPurges(c *cobra.Command, consent *bool) {
-	c.Flags().BoolVar(consent, "cross-irreversible", false, "purge packages although their configuration and data cannot be restored")
+	c.Flags().BoolVar(&s.adopt, "replace-applied-state", false, "replace the applied state of another repository or target, and remove what the list does not contain")
 }
 
 func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
@@ -175,7 +174,7 @@ func (s *session) reconnect(ctx context.Context, target string) error {
 	s.target = target
 	r, err := s.connected(ctx, target)
 	if err == nil && r.here && !s.isThisHost(target) {
-		err = refuse("Specify how to reach it: -C DIR for its repository, or --ssh HOST", fmt.Sprintf("cannot reach %q: the plan was saved for a different machine", target))
+		err = refuse("Specify how to reach it: -C DIR for its repository, or --ssh HOST", fmt.Sprintf("cannot reach %q: the plan was saved for a different host", target))
 	}
 	return err
 }

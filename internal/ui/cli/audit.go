@@ -27,7 +27,7 @@ operation. Each record contains the digest of the record before. If a record is
 edited, removed or moved, the records after it do not match.
 
 Root on the hub can still rewrite the complete log, or remove its end. A copy on
-another machine reveals this: see fettle audit copy.`,
+another host reveals this: see fettle audit copy.`,
 		Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -67,7 +67,7 @@ func (s *session) showAudit(p document.AuditPage) {
 		}
 		from := r.From
 		if from == "@" { // the hub's socket has no address
-			from = "the hub's own machine"
+			from = "the hub's own host"
 		}
 		s.style().Line(s.app.Stdout, s.moment(r.At), r.User,
 			join(r.Operation, parted("on ", r.Object), r.Outcome, parted("from ", from))+parted(": ", r.Reason))
@@ -81,7 +81,7 @@ func newAuditCopy(s *session) *cobra.Command {
 		Long: `Adds the new records of the hub's audit log to FILE, or creates FILE. The
 command verifies the records in FILE, and that the new records continue them. If
 the log was edited or cut off on the hub since the last copy, the command fails,
-and the copied records remain. Run it regularly on a machine to which the
+and the copied records remain. Run it regularly on a host to which the
 administrators of the hub have no access.`,
 		Example: "  fettle audit copy /var/log/fettle-hub1.audit",
 		Args:    args(1, 1),

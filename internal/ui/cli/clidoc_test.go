@@ -16,7 +16,7 @@ import (
 // every command to a help text with an example.
 func TestCommandDocument(t *testing.T) {
 	var b strings.Builder
-	b.WriteString("# The command line\n\nWritten from the commands' own help texts by a test of `internal/ui/cli`.\nWhat `--json` prints is in [json.md](json.md).\n")
+	b.WriteString("# The command line\n\nThese are the help texts of all commands. [json.md](json.md) describes the output of `--json`.\n")
 	root := newRoot(&session{app: &App{Now: time.Now}})
 	err := walk(root, func(c *cobra.Command) error {
 		if c.Short == "" || c.Example == "" && !c.HasSubCommands() {

@@ -32,7 +32,7 @@ func newCompile(s *session) *cobra.Command {
 		Short: "Print the step list of a target",
 		Long: `Compiles the repository for one target, and prints the list of atomic steps.
 Each step has its place in the source. The same revision, facts and variables
-produce the same bytes on any machine. States that need the output of a command
+produce the same bytes on any host. States that need the output of a command
 are deferred and listed at the end, because only a run can determine this
 output.`,
 		Example: "  fettle compile\n  fettle compile -t web1 --rev v1.4 --no-sources > web1.steps",

@@ -39,7 +39,7 @@ already has the content, it is not sent.
 Without --owner, --group and --mode, a file keeps its owner, group and mode on
 the target. A new file belongs to root and has mode 0644.
 
-With --from, files of the targets are copied to this machine. Files of many
+With --from, files of the targets are copied to this host. Files of many
 targets are copied to DEST/TARGET/NAME. A file of one target is copied to DEST,
 or to DEST/NAME if there are several files or DEST ends with a slash.
 
@@ -52,7 +52,7 @@ Put files that must be kept into the repository.`,
 	f.many.flags(c)
 	s.frozenFlag(c)
 	fl := c.Flags()
-	fl.BoolVar(&f.from, "from", false, "copy from the targets to this machine")
+	fl.BoolVar(&f.from, "from", false, "copy from the targets to this host")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the files and their destinations, and copy nothing")
 	fl.StringVar(&f.owner, "owner", "", "`USER` that owns the file on the target")
 	fl.StringVar(&f.group, "group", "", "`GROUP` of the file on the target")

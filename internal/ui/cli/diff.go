@@ -45,7 +45,7 @@ Without the targets of the fleet, a group that selects by label may have no
 declared target. The command then compares one example with the labels of the
 group, and lists the examples.
 
-The command reads only the facts of machines, and not their state.
+The command reads only the facts of hosts, and not their state.
 
 Exits with code 2 if there are differences.`,
 		Example: "  fettle diff\n  fettle diff main\n  fettle diff v1.3 v1.4 --all\n  fettle diff v1.3 v1.4 --fleet",

@@ -65,7 +65,7 @@ type verbDoc struct {
 func newDocs(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "docs [KIND|BLOCK|VERB|ACTION|COMMAND|WORD]",
-		Short: "Show the reference of kinds, blocks, verbs, actions and commands",
+		Short: "Show the reference of the language, of actions and of commands",
 		Long: `Shows the reference of kinds, blocks, verbs, actions and commands. In a
 repository, it also contains the kinds that the repository defines, with the
 descriptions of their variables and outputs. It also contains the actions and

@@ -18,8 +18,8 @@ func newDrift(s *session) *cobra.Command {
 	attributes := executor.DefaultAttributes()
 	c := &cobra.Command{
 		Use:   "drift",
-		Short: "Show differences between the machine and the applied state",
-		Long: `Compares the applied state with the current state of the machine, and changes
+		Short: "Show differences between the host and the applied state",
+		Long: `Compares the applied state with the current state of the host, and changes
 nothing. It does not need a repository.
 
 --verify reads every byte. Without it, a file with the same size, times and
@@ -29,8 +29,8 @@ access control lists (acl), file capabilities (capability) and inode flags
 (flags). --attributes selects the reported attributes: also user and other
 extended attributes (user, other), or none.
 
-The guards of commands run as in "fettle plan". If the guards of a command give
-no result, fettle prints a warning and does not report drift of this command.
+The guards of exec states run as in "fettle plan". If the guards of a state give
+no result, fettle prints a warning and does not report drift of this state.
 
 Exits with code 2 if there are differences.`,
 		Example: "  fettle drift\n  fettle drift --verify --json\n  fettle drift --no-guards\n  fettle drift --verify --attributes acl,user",

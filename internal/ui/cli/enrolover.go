@@ -53,7 +53,7 @@ func newTargetEnrol(s *session) *cobra.Command {
 	var many manyFlags
 	c := &cobra.Command{
 		Use:   "enrol -t TARGETS",
-		Short: "Enrol machines in the fleet over SSH, each with an agent",
+		Short: "Enrol hosts in the fleet over SSH, each with an agent",
 		Long: `Enrols hosts in the fleet over SSH. On each host it logs in as the repository
 configures, and installs fettle. It then enrols the host with its own token,
 starts the agent, and waits until the agent connects to the hub. The target gets
@@ -69,8 +69,9 @@ and hosts that are in the fleet already keep their identity and their labels. It
 requires a login with the right admin, since labels grant access.
 
 If another repository or target is applied on a host, for example over SSH with
-its name, the agent raises an alarm and waits. With --adopt, the first run of
-the agent replaces the applied state. --adopt also works on an enrolled host.`,
+its name, the agent raises an alarm and waits. With --replace-applied-state, the
+first run of the agent replaces that state. The flag also works on an enrolled
+host.`,
 		Example: "  fettle target enrol -t 'web*'\n  fettle target enrol -t web1 --hub https://hub.example.org:7440\n  fettle target enrol -t 'label:env=prod' --package fettle_1.0_amd64.deb",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.enrolMany(c.Context(), e, many) },
@@ -78,7 +79,7 @@ the agent replaces the applied state. --adopt also works on an enrolled host.`,
 	many.flags(c)
 	c.Flags().StringVar(&e.url, "hub", "", "the `URL` at which targets reach the hub (default: the URL of the login)")
 	c.Flags().StringVar(&e.pkg, "package", "", "install this `FILE`, a Debian package of fettle, instead of only the binary")
-	c.Flags().BoolVar(&e.adopt, "adopt", false, "let the agents replace the applied state of another repository or target")
+	c.Flags().BoolVar(&e.adopt, "replace-applied-state", false, "let the agents replace the applied state of another repository or target, and remove what their lists do not contain")
 	spanVar(c.Flags(), &e.within, "timeout", e.within, "wait at most this `DURATION` until the agent of a target connects to the hub")
 	return c
 }
@@ -226,7 +227,7 @@ func (t *enrolling) install(ctx context.Context) error {
 	}
 	t.with = "this binary in " + installedBinary
 	if arch := t.arch(); arch != "" && arch != runtime.GOARCH {
-		return refuse("Install a package for its architecture: --package FILE", fmt.Sprintf("cannot install this binary there: it is for %s, and the architecture of the machine is %s", runtime.GOARCH, arch))
+		return refuse("Install a package for its architecture: --package FILE", fmt.Sprintf("cannot install this binary there: it is for %s, and the architecture of the host is %s", runtime.GOARCH, arch))
 	}
 	for _, name := range packaging.AgentUnits() {
 		if err := t.unit(ctx, name); err != nil {
@@ -303,7 +304,7 @@ func (t *enrolling) enrol(ctx context.Context) (id fleet.TargetID, anew bool, er
 		argv = append(argv, "--again")
 	}
 	if t.adopt {
-		argv = append(argv, "--adopt")
+		argv = append(argv, "--replace-applied-state")
 	}
 	res, err := t.run(ctx, "enrol it", executor.Command{Argv: [][]string{argv}, Stdin: []byte(tok.Secret + "\n"), Hide: []string{tok.Secret}})
 	if err != nil {
@@ -319,7 +320,7 @@ func (t *enrolling) enrol(ctx context.Context) (id fleet.TargetID, anew bool, er
 
 // adoptEnrolled lets the agent of a target replace what is applied there.
 func (t *enrolling) adoptEnrolled(ctx context.Context) error {
-	_, err := t.run(ctx, "let its agent replace the applied state", executor.Command{Argv: [][]string{{installedBinary, "agent", "enrol", "--adopt"}}})
+	_, err := t.run(ctx, "let its agent replace the applied state", executor.Command{Argv: [][]string{{installedBinary, "agent", "enrol", "--replace-applied-state"}}})
 	return err
 }
 

@@ -16,7 +16,7 @@ import (
 // explainOnHub shows why a module on a target of the fleet is as it is.
 func (s *session) explainOnHub(ctx context.Context, target, module string) error {
 	if _, err := s.hub(); err != nil {
-		return withHint(err, "Of this machine: fettle explain var NAME, fettle explain module NAME")
+		return withHint(err, "Of this host: fettle explain var NAME, fettle explain module NAME")
 	}
 	return showing(ctx, s, watching{}, func(hub *client.Client) (document.Explanation, error) { return hub.Explain(ctx, target, module) }, s.showExplanation)
 }

@@ -26,7 +26,7 @@ func newFacts(s *session) *cobra.Command {
 	var many manyFlags
 	c := &cobra.Command{
 		Use:   "facts [NAME…]",
-		Short: "Show the facts of a machine",
+		Short: "Show the facts of a host",
 		Long: `Shows the facts of this host, or of the targets that -t selects. A repository
 declares each fact that it uses: fact "hostname" { type = string }.
 docs/facts.md explains each fact.`,

@@ -114,7 +114,7 @@ func hintOf(err error) string {
 		return refused.Hint
 	}
 	if errors.Is(err, executor.ErrForeign) {
-		return "See what would happen: add --adopt to fettle plan\nReplace the applied state: add --adopt to fettle apply\nOr undo the applied state first: fettle rollback origin"
+		return "See what would happen: add --replace-applied-state to fettle plan\nReplace the applied state: add --replace-applied-state to fettle apply\nOr undo the applied state first: fettle rollback origin"
 	}
 	if strings.Contains(err.Error(), "fettle ") || strings.Contains(err.Error(), "type the command") {
 		return ""

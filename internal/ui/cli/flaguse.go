@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,18 +23,18 @@ func readFlags() []string {
 }
 
 // compileFlags are used to compile a repository. Facts and identities come from the
-// machine below --root, kept lists from its state directory.
+// host below --root, kept lists from its state directory.
 func compileFlags() []string {
 	return append(readFlags(), "rev", "var", "identity", "root", "state")
 }
 
-// connectFlagNames are used to reach the machine that -t or --ssh names; the repository says
+// connectFlagNames are used to reach the host that -t or --ssh names; the repository says
 // how.
 func connectFlagNames() []string {
 	return append(readFlags(), "target", "root", "state", "identity", "ssh", "via", "sudo", "ask-sudo-password", "sudo-password-file", "accept-new", "sign-key")
 }
 
-// changeFlags are used to change a machine by a run.
+// changeFlags are used to change a host by a run.
 func changeFlags() []string { return append(connectFlagNames(), "lock-wait", "on-disconnect") }
 
 // flagsOf are the global flags that commands use, by the words of the command.
@@ -68,7 +69,7 @@ func flagsOf() map[string][]string {
 		"target delete-binary": machine,
 		"target enrol":         slices.DeleteFunc(slices.Clone(machine), func(f string) bool { return f == "ssh" }),
 		"target pin":           join(doc, target, readFlags()), "permit sign": join(doc, readFlags()),
-		"job run": join(doc, target, compileFlags(), []string{"via", "sign-key"}), "login": join(doc, []string{"sign-key"}),
+		"job run": join(doc, target, readFlags(), []string{"rev", "sign-key"}), "login": join(doc, []string{"sign-key"}),
 
 		"hub run": nil, "help": nil, "completion": nil, "man": nil,
 		"steps fmt": nil, "steps lint": doc, "steps diff": doc, "version": doc,
@@ -102,6 +103,40 @@ func usedBy(c *cobra.Command) []string {
 	return append(alwaysUsed(), flagsOf()[words]...)
 }
 
+// shownBy are the global flags in the help of a command. A command that reads a repository only for
+// the connections of targets accepts the limits of the compiler, but its help omits them.
+func shownBy(c *cobra.Command) []string {
+	used := usedBy(c)
+	if slices.Contains(used, "rev") || !slices.Contains(used, "ssh") {
+		return used
+	}
+	return slices.DeleteFunc(used, func(f string) bool { return f != "chdir" && slices.Contains(readFlags(), f) })
+}
+
+// describeTarget adapts the help text of -t to a command: which targets it accepts, and its default.
+func describeTarget(c *cobra.Command) {
+	if f := c.InheritedFlags().Lookup("target"); f != nil {
+		f.Usage = targetText(c)
+	}
+}
+
+func targetText(c *cobra.Command) string {
+	words, used := strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), usedBy(c)
+	text := "work on this `TARGET`"
+	if c.Annotations[manyMark] != "" {
+		text += ", or several: role:web, label:env=prod, 'web*'; see fettle docs targets"
+	}
+	switch {
+	case slices.Contains([]string{"validate", "generate", "target list", "events", "notify set"}, words):
+		return text + " (default: all targets)"
+	case !slices.Contains(used, "root") || words == "target enrol":
+		return text
+	case slices.Contains(used, "rev") && words != "run":
+		return text + " (default: the name of this host if it is declared, otherwise the only target)"
+	}
+	return text + " (default: this host)"
+}
+
 // refuseUnused refuses global flags that a command does not use.
 func (s *session) refuseUnused(c *cobra.Command) error {
 	return refuseOthers(c, c.CommandPath(), usedBy(c))
@@ -128,17 +163,24 @@ func aside(c *cobra.Command, mode string, used ...[]string) error {
 	return refuseOthers(c, c.CommandPath()+" "+mode, slices.Concat(alwaysUsed(), []string{"json"}, slices.Concat(used...)))
 }
 
-// helpOfUsed limits the global flags in the help of a command to the flags that the command uses.
-func helpOfUsed(root *cobra.Command) {
+// helpOfUsed limits the global flags in the help of a command to the flags that the command uses. It
+// wraps the descriptions of flags at width columns.
+func helpOfUsed(root *cobra.Command, width int) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		if used := usedBy(c); c.HasParent() && c.Runnable() {
-			c.InheritedFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Hidden || !slices.Contains(used, f.Name) })
+		if shown := shownBy(c); c.HasParent() {
+			c.InheritedFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = f.Hidden || !slices.Contains(shown, f.Name) })
+			describeTarget(c)
 		}
 		if !c.HasParent() {
 			fmt.Fprint(c.OutOrStdout(), rootHelp(c))
 			return
 		}
+		var text bytes.Buffer
+		out := c.OutOrStdout()
+		c.SetOut(&text)
 		help(c, args)
+		c.SetOut(out)
+		fmt.Fprint(out, wrapFlags(text.String(), width))
 	})
 }

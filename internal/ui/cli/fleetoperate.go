@@ -113,7 +113,7 @@ adds it to the pin.`,
 			})
 		},
 	})
-	c.Flags().StringVar(&r.Ref, "branch", "", "follow this branch, or stay at this tag or commit: `REF`")
+	c.Flags().StringVar(&r.Ref, "branch", "", "follow the branch `REF`; for a tag or a commit: stay at it")
 	c.Flags().StringVar(&r.Module, "module", "", "pin only this `MODULE`")
 	c.Flags().BoolVar(&permitNow, "permit", false, "sign a permit to return to the commit of --branch, and add it to the pin")
 	c.Flags().StringVar(&permitFile, "permit-file", "", "pin to the commit of the permit in this `FILE`, and add the permit: see fettle permit sign")
@@ -166,9 +166,17 @@ func newTargetRetire(s *session) *cobra.Command {
 	return s.ending(&cobra.Command{
 		Use:   "retire [TARGET…]",
 		Short: "Retire targets that have left the fleet",
-		Long: `Ends the membership of targets in the fleet. The history of each target is kept.
-The host can join again with a new token, as a new target.`,
-		Example: "  fettle target retire web9 --reason 'the machine was returned'",
+		Long: `Ends the membership of targets in the fleet: revokes their certificates, and
+removes the values that they export. The hubs keep the history of each target.
+
+Nothing changes on the host. Its agent can no longer connect to a hub, but it
+continues to apply the last assignment and to repair drift. To stop the agent,
+run on the host: systemctl disable --now fettle-agent. To undo the configuration
+or to remove fettle, see docs/leaving.md.
+
+The host can join again as a new target, with a new token:
+fettle agent enrol --again.`,
+		Example: "  fettle target retire web9 --reason 'the hardware was returned'",
 	}, "Retire %s?", func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error) {
 		return hub.Retire(ctx, name, reason)
 	})
@@ -178,9 +186,10 @@ func newTargetRevoke(s *session) *cobra.Command {
 	return s.ending(&cobra.Command{
 		Use:   "revoke [TARGET…]",
 		Short: "Revoke the certificates of targets, at once",
-		Long: `Revokes the certificates of targets. Every hub closes the connections of these
-targets and no longer accepts them. This cannot be undone. The host can join
-again with a new token, as a new target.`,
+		Long: `Revokes the certificates of targets, for example of a stolen host. Every hub
+closes the connections of these targets and no longer accepts them. This cannot
+be undone. As after fettle target retire, nothing changes on the host. The host
+can join again as a new target, with a new token.`,
 		Example: "  fettle target revoke web9 --reason stolen --yes",
 	}, "Revoke %s?", func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error) {
 		return hub.Revoke(ctx, name, reason)

@@ -35,12 +35,24 @@ func newTargetList(s *session) *cobra.Command {
 	c := selectMany(&cobra.Command{
 		Use:   "list",
 		Short: "List the targets of the fleet",
-		Long: `Shows the state of each target, the worst if several apply. From worst to best:
-cloned (several hosts have its identity), failed, unresponsive (no contact),
-drifted, unknown (no report yet), frozen. Then deferred (waits for the time of
-its assignment), applying, blocked, unassigned (no assignment yet), pending and
-ready. A module of a blocked target waits for another module. The state
-not-in-fleet means that a target is not active, such as a retired one.`,
+		Long: `Lists the targets with their states. If several states apply to a target, the
+list shows the worst state. The states, from worst to best:
+
+  cloned         several hosts have the identity of the target.
+  failed         a run or a module failed.
+  unresponsive   no hub received a message from the agent for too long.
+  drifted        the host differs from the applied state.
+  unknown        the agent has not sent a report yet.
+  frozen         a freeze prevents changes.
+  deferred       a module waits for its time.
+  applying       a run is in progress.
+  blocked        a module waits for another module.
+  unassigned     the hub has not created the first assignment yet.
+  pending        a part of the assignment is not applied yet.
+  ready          the whole assignment is applied, and its checks pass.
+
+The state not-in-fleet means that the target is not active, because it was
+retired or revoked, for example.`,
 		Example: "  fettle target list\n  fettle target list -t 'label:env=prod' --sort state\n  fettle target list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -59,7 +71,7 @@ not-in-fleet means that a target is not active, such as a retired one.`,
 			}, func(p document.TargetPage) { s.showTargets(p, alarms.Alarms) })
 		},
 	})
-	c.Flags().StringVar(&q.Sort, "sort", "name", "order by this `FIELD`: name, state, contact, drift, behind or changed; a - before the name reverses the order")
+	c.Flags().StringVar(&q.Sort, "sort", "name", "order by this `FIELD`: name, state, contact, drift, behind or changed; - before the field reverses the order")
 	c.Flags().BoolVar(&q.All, "all", false, "also show retired and revoked targets")
 	limitOrAllFlag(c, &q.Limit, 0, "targets")
 	w.flag(c)

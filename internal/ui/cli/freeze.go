@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/executor"
@@ -12,12 +15,12 @@ func newFreeze(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "freeze",
 		Short: "Refuse all changes until fettle unfreeze",
-		Long: `Freezes this machine: apply and rollback are refused until "fettle unfreeze".
-Commands and actions of run, copy and reboot that would change something are
-refused too, unless --ignore-freeze is given. Each refusal shows the reason.
-Read-only commands are always allowed.`,
+		Long: `Freezes this host: apply and rollback are refused until "fettle unfreeze".
+fettle run, copy and reboot are refused too, unless the program changes nothing
+(--read-only) or --ignore-freeze is given. Each refusal shows the reason.
+Commands that only read are always allowed.`,
 		Example: "  sudo fettle freeze --reason 'database migration until noon'",
-		Args:    args(0, 0),
+		Args:    freezeArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return s.withState(c.Context(), func(x executor.Executor) error {
 				err := x.Freeze(c.Context(), journal.Frozen{By: s.user(), At: s.app.Now().UnixNano(), Why: reason}, s.runOptions())
@@ -30,6 +33,16 @@ Read-only commands are always allowed.`,
 	}
 	reasonFlag(c, &reason)
 	return c
+}
+
+// freezeArgs refuses words after freeze: users type a reason or a time there.
+func freezeArgs(c *cobra.Command, words []string) error {
+	if len(words) == 0 {
+		return nil
+	}
+	reason := strings.Join(words, " ")
+	return misused(refuse(fmt.Sprintf("Give it as a reason: fettle freeze --reason %s\nA freeze of this host has no end. To end it: fettle unfreeze", wordsText([]string{reason})),
+		fmt.Sprintf("cannot run %q: it takes no argument, not %d", c.CommandPath(), len(words))))
 }
 
 func newUnfreeze(s *session) *cobra.Command {

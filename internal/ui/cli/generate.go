@@ -47,7 +47,7 @@ func newGenerate(s *session) *cobra.Command {
 		Short: "Run the repository's generators, and record their output",
 		Long: `Runs the programs of all generators whose command, input or files have changed.
 With NAME, only these generators are considered. It runs them for every target
-(or the target of -t), with the facts of this machine.
+(or the target of -t), with the facts of this host.
 
 A program runs twice, in a sandbox. It has a copy of its inputs, the programs
 below /usr, standard input and output, and a time limit. It has no network, no

@@ -56,7 +56,7 @@ func (s *session) alone(ctx context.Context, e hostTask) error {
 // again connects to the machine again, because the connection may be lost.
 func (m *member) again(ctx context.Context) (executor.Executor, error) {
 	if m.remote == nil && !m.at.far() {
-		return nil, errors.New("cannot wait for the machine on which this command runs")
+		return nil, errors.New("cannot wait for the host on which this command runs")
 	}
 	m.leave()
 	x, err := m.connect(ctx, m.at, false)

@@ -70,7 +70,7 @@ func (s *session) ownHub(do, hint string) (*client.Client, error) {
 		return s.clientOf(l)
 	}
 	if !fileExists(s.hubSocket()) {
-		return nil, refuse(hint, "cannot "+do+" the hub of this machine: no hub runs here")
+		return nil, refuse(hint, "cannot "+do+" the hub of this host: no hub runs here")
 	}
 	return s.clientOf(client.Login{Hub: "unix://" + s.hubSocket()})
 }
@@ -92,7 +92,7 @@ func (s *session) login() (client.Login, error) {
 	case errors.Is(err, fs.ErrNotExist) && fileExists(s.hubSocket()):
 		return client.Login{Hub: "unix://" + s.hubSocket()}, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return l, refuse("Log in: fettle login https://HOST:PORT", "cannot connect to a hub: there is no login, and no hub on this machine")
+		return l, refuse("Log in: fettle login https://HOST:PORT", "cannot connect to a hub: there is no login, and no hub on this host")
 	case err == nil:
 		err = json.Unmarshal(text, &l)
 	}
@@ -116,7 +116,7 @@ fleet CA in fettle/hub.json of your configuration directory. Only you can read
 this file.
 
 A hub is identified by its fleet CA. Give --ca-digest with the digest that the
-hub shows on its own machine. Without --ca-digest, the login to an https address
+hub shows on its own host. Without --ca-digest, the login to an https address
 is refused, and the digest of the hub that answered is shown: compare the two.
 After the login, only hubs of that fleet CA are trusted, at any address.
 
@@ -139,7 +139,7 @@ func (s *session) logIn(ctx context.Context, hub, authority string) error {
 		if err != nil {
 			return err
 		}
-		return refuse("If the hub shows the same digest on its own machine: fettle login "+hub+" --ca-digest "+found, "cannot verify the identity of the hub: the digest of its fleet CA is "+found)
+		return refuse("If the hub shows the same digest on its own host: fettle login "+hub+" --ca-digest "+found, "cannot verify the identity of the hub: the digest of its fleet CA is "+found)
 	}
 	text, err := io.ReadAll(io.LimitReader(s.app.Stdin, 64<<10))
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *session) selectedOnHub() ([]string, error) {
 		return nil, err
 	}
 	if files := sel.Files(); len(files) > 0 {
-		return nil, refuse("Write the content of the file after -t", fmt.Sprintf("cannot select @%s: a hub cannot read files of this machine", files[0]))
+		return nil, refuse("Write the content of the file after -t", fmt.Sprintf("cannot select @%s: a hub cannot read files of this host", files[0]))
 	}
 	return s.words, nil
 }

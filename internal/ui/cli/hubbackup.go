@@ -26,7 +26,7 @@ func newHubBackup(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "backup FILE|-",
 		Short: "Back up a hub",
-		Long: `Saves the hub that runs on this machine: the settings, the keys and the fleet CA
+		Long: `Saves the hub that runs on this host: the settings, the keys and the fleet CA
 from its directory, and data that hubs share: targets, users, tokens,
 revocations, pins and rules. A login at another hub is not used. The backup has
 no assignments, reports and content: the hub gets these again from the

@@ -38,7 +38,7 @@ for hubs.`,
 		},
 	}
 	expiresFlag(c, &expires, 15*time.Minute, "expire after this")
-	c.Flags().StringVar(&note, "note", "", "record the purpose of the token: `TEXT`")
+	c.Flags().StringVar(&note, "note", "", "record `TEXT` as the purpose of the token")
 	return c
 }
 
@@ -47,8 +47,8 @@ func newHubJoin(s *session) *cobra.Command {
 	file := ""
 	c := &cobra.Command{
 		Use:   "join HUB",
-		Short: "Make this machine a hub of an existing fleet",
-		Long: `Creates the directory of a hub on this machine. It contains the hub's own keys,
+		Short: "Make this host a hub of an existing fleet",
+		Long: `Creates the directory of a hub on this host. It contains the hub's own keys,
 certified by the fleet CA, and data about the other hubs. HUB is the hub that
 has the key of the fleet CA; it is trusted only if the token belongs to its
 fleet.
@@ -126,7 +126,7 @@ func newHubRetire(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "retire [NAME]",
 		Short: "Retire a hub",
-		Long: `Retires a hub: without NAME, the hub that runs on this machine. The other hubs
+		Long: `Retires a hub: without NAME, the hub that runs on this host. The other hubs
 copy its data, its agents connect to other hubs, and then it stops permanently.
 The fleet no longer trusts the hub, or anything that its keys signed. Targets
 with a certificate from this hub get a new one. This cannot be undone, and the
@@ -134,8 +134,8 @@ name is not used again. Afterwards, the directory of the hub can be removed.
 
 A hub that no longer runs can be retired too, while most of the hubs are
 available. With --lost, the fleet does not wait for the hub: it is removed at
-once. Use it for a hub whose machine or backup may be in the hands of others.`,
-		Example: "  fettle hub retire\n  fettle hub retire hub3 --reason 'its machine is old'\n  fettle hub retire hub3 --lost --reason stolen",
+once. Use it if the host of the hub, or a backup of it, was stolen.`,
+		Example: "  fettle hub retire\n  fettle hub retire hub3 --reason 'replaced hardware'\n  fettle hub retire hub3 --lost --reason stolen",
 		Args:    args(0, 1),
 		RunE:    func(c *cobra.Command, a []string) error { return retireHub(c.Context(), s, a, r, yes) },
 	}
@@ -174,5 +174,5 @@ func retiringHub(s *session, names []string) (*client.Client, error) {
 	if len(names) > 0 {
 		return s.hub()
 	}
-	return s.ownHub("retire", "Retire a hub on another machine by its name: fettle hub retire NAME")
+	return s.ownHub("retire", "Retire a hub on another host by its name: fettle hub retire NAME")
 }

@@ -93,11 +93,15 @@ type hubFlags struct {
 func newHubInit(s *session) *cobra.Command {
 	var f hubFlags
 	c := &cobra.Command{
-		Use:   "init",
+		Use:   "init --fleet NAME [--repository URL]",
 		Short: "Create a hub and a fleet with its CA",
 		Long: `Creates the directory of a hub: its settings, its keys, and the fleet CA that
 issues all certificates of the fleet. It starts no server, and never changes
 existing files.
+
+Without --repository, the hub assigns nothing. To set the repository later, edit
+"url" below "repository" in hub.json in this directory, and restart the hub.
+After that, the fleet keeps this URL: a later change has no effect.
 
 The hub runs as the user that owns this directory. By default, root gives
 /var/lib/fettle-hub to the system user fettle-hub, which the Debian package
@@ -112,11 +116,11 @@ connect to the hub.`,
 		RunE:    func(*cobra.Command, []string) error { return s.hubInit(f) },
 	}
 	flags := c.Flags()
-	flags.StringVar(&f.fleet, "fleet", "", "the `NAME` of the fleet")
+	flags.StringVar(&f.fleet, "fleet", "", "the `NAME` of the fleet; required")
 	flags.StringVar(&f.repository, "repository", "", "follow the git repository at `URL`")
 	flags.StringVar(&f.branch, "branch", "main", "follow this `BRANCH` of the repository")
 	f.listening(flags)
-	spanVar(flags, &f.poll, "poll", hub.Poll, "check the repository at this interval: `DURATION`")
+	spanVar(flags, &f.poll, "poll", hub.Poll, "check the repository once in this `DURATION`")
 	return c
 }
 
@@ -160,7 +164,7 @@ func (s *session) hubInit(f hubFlags) error {
 		return s.document(hubDoc{Format: "fettle.hub/1", Dir: b.Dir, Fleet: b.Fleet, Name: b.Name, Authority: authority,
 			Hubs: b.HubURLs, Buses: b.BusURLs})
 	}
-	fmt.Fprintf(s.app.Stdout, `%s is the hub of %s, in %s.
+	fmt.Fprintf(s.app.Stdout, `%s is a hub of the fleet %s. Its data is in %s.
 
   fleet CA    %s
   users       %s
@@ -172,7 +176,7 @@ Next:
   %s
   fettle token create --uses 10
   fettle agent enrol --hub %s        on each host, with the token
-`, b.Name, b.Fleet, b.Dir, authority, b.HubURLs[0], b.BusURLs[0], cmp.Or(b.Repository.URL, "none yet"), storedAt(b),
+`, b.Name, b.Fleet, b.Dir, authority, b.HubURLs[0], b.BusURLs[0], cmp.Or(b.Repository.URL, "none yet: see fettle hub init --help"), storedAt(b),
 		startHub(b.Dir), b.HubURLs[0])
 	return nil
 }
@@ -225,7 +229,7 @@ func newHubRun(s *session) *cobra.Command {
 		Use:   "run",
 		Short: "Run a hub in the foreground",
 		Long: `Runs a hub in the foreground: serves agents and users until SIGTERM or SIGINT.
-On this machine root needs no login: commands use a socket that only root and
+On this host root needs no login: commands use a socket that only root and
 the user of the hub can open.
 
 If root runs this command, it continues as the owner of the directory of the
@@ -238,7 +242,7 @@ credentials of the NATS cluster. They are stored in the directory of the hub.`,
 		RunE:    func(c *cobra.Command, _ []string) error { return s.hubRun(c.Context(), r) },
 	}
 	c.Flags().StringVar(&r.Dir, "dir", hubDir, "the directory of the hub: the `DIR` of fettle hub init")
-	c.Flags().StringVar(&r.Socket, "socket", hubSocket, "accept commands of root on this machine at the socket `FILE`")
+	c.Flags().StringVar(&r.Socket, "socket", hubSocket, "accept commands of root on this host at the socket `FILE`")
 	r.nats.flag(c.Flags())
 	return c
 }

@@ -20,15 +20,15 @@ func newJob(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "job",
 		Short: "Jobs of agents: apply, verify, run",
-		Long: `Creates jobs for the agents of the targets that -t selects, through the hub. The
-hub stores a job for offline agents until they acknowledge it.`,
+		Long: `Creates jobs for the agents of the targets that -t selects. The hubs store a job
+until each agent has answered, or until the job expires.`,
 		Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
-		s.newJobOf("apply", "Make agents apply their assignments now", "Creates a job that applies, regardless of the schedule of the agents. Nothing is applied on\ntargets without an assignment, on frozen targets, or on targets that must wait."),
-		s.newJobOf("verify", "Make agents verify all managed addresses", "Creates a job that verifies. Agents read every address, not only addresses that may\nhave changed."),
-		s.newJobOf("report", "Make agents report their state", "Creates a job that reports. The report has the same content as the report after a change."),
+		s.newJobOf("apply", "Make agents apply their assignments now", "Creates a job: agents apply their assignments now, also between their scheduled\nruns. A target applies nothing if it has no assignment, is frozen, or must wait."),
+		s.newJobOf("verify", "Make agents verify all managed addresses", "Creates a job: agents read every managed address, not only the addresses that\nmay have changed."),
+		s.newJobOf("report", "Make agents report their state", "Creates a job: agents send the same report as after a change."),
 		newJobRun(s), newJobList(s), newJobShow(s), newJobCancel(s),
 	)
 	return c

@@ -22,21 +22,23 @@ func newJobRun(s *session) *cobra.Command {
 	var expires time.Duration
 	c := selectMany(&cobra.Command{
 		Use:   "run -t SELECTION {-- PROGRAM [WORD]… | ACTION [NAME=VALUE]…}",
-		Short: "Run a program or an action on each target when it connects",
-		Long: `Creates a job for the agents of the targets that -t selects: to run a program or
-an action, as fettle run does. The hubs store the job for offline agents until
---expires. Each agent runs it once. If a run ends early, its result is
-"interrupted", and it does not begin again. fettle job show prints each exit
-code and the end of the output. Both are in the target's history too (fettle
-log).
+		Short: "Run a program or a module action on targets, also on offline targets later",
+		Long: `Runs a program or a module action on the targets that -t selects, once on each
+target. Targets that are offline run it when their agents connect, unless the
+job has expired (--expires). Use fettle run for targets that are online: it
+waits, and shows the output at once.
 
-The agent uses the definition that the target has of an action when it runs. The
-agent waits while another process changes the machine. On a frozen machine it
-runs only read-only programs (--read-only), unless --ignore-freeze is given.
+fettle job show prints the exit code and the end of the output for each target.
+The history of the target contains both too (fettle log). If the agent stops
+while the program runs, the result is "interrupted", and the agent does not
+start the program again.
 
-The hubs store the job, and every user with read access can see it.
-Therefore there is no --env, and secret parameters are refused. To pass them to
-targets that are online, use fettle run.`,
+The agent runs the version of the action that its target has at that time. It
+waits while another process changes the host. On a frozen host it runs only
+programs with --read-only; --ignore-freeze runs all programs.
+
+Hubs store the job, and all users with read access can see it. Therefore, the
+command has no --env and refuses values of secret parameters.`,
 		Example: `  fettle job run -t 'web*' -- systemctl restart nginx
 
   fettle job run -t label:env=prod --expires 2d service-restart name=nginx
@@ -55,8 +57,8 @@ targets that are online, use fettle run.`,
 	durationVar(fl, &f.timeout, "timeout", 0, "stop the program after this `DURATION` (default: the limit of the action, or 5m)")
 	fl.StringVar(&f.dir, "dir", "", "start the program in this `DIR` (default: /)")
 	fl.StringVar(&f.user, "user", "", "run the program as this `USER`")
-	fl.BoolVar(&f.shell, "shell", false, "pass the words to sh -c, joined by spaces")
-	fl.BoolVar(&f.readOnly, "read-only", false, "the program changes nothing: it need not wait for other changes")
+	fl.BoolVar(&f.shell, "shell", false, "join the words with spaces, and pass them to sh -c")
+	fl.BoolVar(&f.readOnly, "read-only", false, "the program changes nothing, so it can run during an apply")
 	s.frozenFlag(c)
 	jobExpiresFlag(c, &expires)
 	return c

@@ -23,7 +23,7 @@ func newLog(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "log [RUN]",
 		Short:   "List the runs, newest first",
-		Long:    "Lists the runs: user, operation, time and outcome. Commands of fettle run and\nsimilar commands are listed too, as c1, c2, … With a number it shows\nthat run, as \"fettle show\" does.\n\nWith --here it lists operations on targets from this workstation: commands, and\napply and rollback on many targets.",
+		Long:    "Lists the runs: user, operation, time and outcome. It also lists\nprograms of fettle run, copies and reboots, as c1, c2, … With a number it shows\nthat run, as \"fettle show\" does.\n\nWith --here it lists operations on targets from this workstation: commands, and\napply and rollback on many targets.",
 		Example: "  fettle log\n  fettle log -n 0 --json\n  fettle log 12\n  fettle log --here",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -60,7 +60,7 @@ func (s *session) showLog(h history, left int) error {
 	}
 	rows := s.rows(h)
 	if len(rows) == 0 {
-		s.printf("Nothing was run on this machine yet.\n")
+		s.printf("Nothing was run on this host yet.\n")
 		return nil
 	}
 	s.style().Table(s.app.Stdout, []string{"RUN", "TIME", "USER", "OPERATION", "CHANGED", "OUTCOME", "REVISION"}, rows)

@@ -52,7 +52,7 @@ commands fetch a new value.`,
 		Use:   "refresh [NAME…]",
 		Short: "Run lookups, and write changed snapshots",
 		Long: `Runs all lookups, or the named lookups, and shows the changed values. Commands
-run on this machine with your rights. Therefore refresh first shows them and
+run on this host with your rights. Therefore refresh first shows them and
 asks for confirmation; --yes confirms. If a lookup fails, its old snapshot
 stays, and the other snapshots are written. Review the difference and commit it.`,
 		Example: "  fettle lookup refresh\n  fettle lookup refresh users --yes",

@@ -34,7 +34,7 @@ const manyMark = "many"
 
 func (f *manyFlags) flags(c *cobra.Command) {
 	c.Annotations = map[string]string{manyMark: "yes"}
-	numberVar(c.Flags(), &f.parallel, "parallel", 0, 0, "work on this `NUMBER` of targets at once (default: 50, or 25 for each CPU of this machine if that is less)")
+	numberVar(c.Flags(), &f.parallel, "parallel", 0, 0, "work on this `NUMBER` of targets at once (default: 50, or 25 for each CPU of this host if that is less)")
 	amountVar(c, &f.batch, "batch", "finish this `NUMBER|PERCENT` of targets before others begin, such as 5 or 10%")
 	amountVar(c, &f.maxFailed, "max-failed", "begin no further targets if more than this `NUMBER|PERCENT` failed, such as 0 or 10%")
 }

@@ -156,6 +156,10 @@ hub; root of the hub writes them. Programs must also be in that directory. A
 program receives the notice as JSON on standard input, and the arguments behind
 --. With --approve a program runs only after: fettle notify approve NOTICE.
 
+An https webhook must have a certificate that the system of the hub trusts. For
+a private CA, install its certificate on every hub and restart the hubs: copy it
+to /usr/local/share/ca-certificates/NAME.crt, and run update-ca-certificates.
+
 Without --on a rule covers alarms, failed or unresponsive targets, and problems
 of the hub itself. A problem is sent once when it begins, and again when it is
 over. Other kinds are events, such as enrolled, revoked or refused. -t selects
@@ -171,7 +175,7 @@ A template uses the syntax of Go's text/template, with .Fleet, .Rule, .ID, .At,
 	})
 	flags := c.Flags()
 	flags.StringSliceVar(&f.rule.On, "on", nil, "send notices of these `KINDS`, separated by commas")
-	spanVar(flags, &f.every, "every", 0, "collect notices for this `DURATION`, and send at most once in it (default: 30s)")
+	spanVar(flags, &f.every, "every", 0, "collect notices for this `DURATION`, and then send them together (default: 30s)")
 	flags.StringVar(&f.template, "template", "", "format notices with the template in this `FILE`")
 	flags.StringVar(&f.hook.URL, "webhook", "", "send JSON to this `URL`, which is not secret")
 	flags.StringVar(&f.hook.File, "webhook-file", "", "send JSON to the URL in this `FILE` of the hub")

@@ -57,7 +57,7 @@ func newPermit(s *session) *cobra.Command {
 		Long: `Signs a permit and prints it. Targets that require signed commits reject a
 commit that is older than their previous commit, even if a hub assigns it. A
 permit allows it, if the targets trust the key of its signature. The permit is
-signed here, on your own machine. To send it through the hub: fettle target pin
+signed here, on your workstation. To send it through the hub: fettle target pin
 … --permit-file FILE.
 
 TARGET is the name of a target, with the wildcards * and ?, or label:KEY=VALUE.`,

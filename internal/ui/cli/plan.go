@@ -71,7 +71,7 @@ func newPlan(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan",
 		Short: "Show the changes that apply would make",
-		Long: `Compares the desired step list with the applied state and with the machine, and
+		Long: `Compares the desired step list with the applied state and with the host, and
 shows what apply would do. Nothing is changed.
 
 Each line begins with a sign:
@@ -80,7 +80,7 @@ Each line begins with a sign:
   !  repair    changed by others since it was applied
   <  restore   rollback: the state after an earlier run
   -  remove    no longer desired: back to the state before fettle
-  >  run       a command, or an action that a change notifies
+  >  run       the program of an exec state, or an action that a change notifies
   ?  check     a verification, after the run
   =  adopt     already in sync: recorded, nothing runs
   .  forget    no longer desired and never changed by fettle: left as it is
@@ -88,13 +88,13 @@ Each line begins with a sign:
   *  later     known only during the run: (known after apply)
 
 A plan can be saved. "fettle apply FILE" then does exactly what the plan shows.
-If the machine has changed since, it exits with 5. In later phases it does what
+If the host has changed since, it exits with 5. In later phases it does what
 the saved plan contains, and exits with 5 before a phase that would do more. The
 file contains all content that the plan needs, secret content too. Only its
 owner can read it. With a selection of targets, -o creates a new directory, with
 a file for each target.
 
-The guards of commands (unless, only_if) run isolated: they have no network, and
+The guards of exec states (unless, only_if) run isolated: they have no network, and
 their writes are discarded. If a guard cannot run isolated, its result is
 unknown before apply. --run-guards runs guards on the host; --no-guards runs
 none.
@@ -219,6 +219,6 @@ func (s *session) refuseFrozen(st executor.Condition) error {
 	if st.Frozen.Why != "" {
 		why = ": " + st.Frozen.Why
 	}
-	text := fmt.Sprintf("this machine was frozen by %s at %s%s", st.Frozen.By, s.moment(st.Frozen.At), why)
+	text := fmt.Sprintf("this host was frozen by %s at %s%s", st.Frozen.By, s.moment(st.Frozen.At), why)
 	return withHint(fmt.Errorf("%w: %s", executor.ErrFrozen, text), "See what would change: fettle plan\nAllow changes again: fettle unfreeze")
 }

@@ -25,20 +25,20 @@ func newReboot(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "reboot",
 		Short: "Reboot targets, and wait until they are back",
-		Long: `Reboots a machine, and waits until it has booted again and answers. With --batch
-only that many machines are down at a time. --max-failed stops if too many do
-not come back. Asks for confirmation; --yes confirms. Without -t this machine is
+		Long: `Reboots a host, and waits until it has booted again and answers. With --batch
+only that many hosts are down at a time. --max-failed stops if too many do
+not come back. Asks for confirmation; --yes confirms. Without -t this host is
 rebooted, and reboot does not wait.`,
 		Example: "  fettle reboot -t web1\n  fettle reboot -t 'web*' --batch 1 --max-failed 0 --yes",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.reboot(c.Context(), f) },
 	}
 	f.many.flags(c)
-	c.Flags().BoolVar(&f.wait, "wait", f.wait, "wait until each machine is back")
-	spanVar(c.Flags(), &f.timeout, "timeout", f.timeout, "stop waiting for a machine after this `DURATION`")
+	c.Flags().BoolVar(&f.wait, "wait", f.wait, "wait until each host is back")
+	spanVar(c.Flags(), &f.timeout, "timeout", f.timeout, "stop waiting for a host after this `DURATION`")
 	yesFlag(c, &f.yes)
 	s.frozenFlag(c)
-	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show which machines would be rebooted")
+	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "show which hosts would be rebooted")
 	return c
 }
 
@@ -62,7 +62,7 @@ func (s *session) reboot(ctx context.Context, f rebootFlags) error {
 func machinesText(names []string) string {
 	switch {
 	case len(names) == 0:
-		return "this machine"
+		return "this host"
 	case len(names) <= fewTargets:
 		return render.Escape(strings.Join(names, ", "))
 	}

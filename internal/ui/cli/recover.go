@@ -25,7 +25,8 @@ recover, it does nothing.`,
 			return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.recover(c, x, o) })
 		},
 	}
-	c.Flags().Var(&onCrash, "on-crash", "undo the run, or finish it (default: the setting of the run)")
+	c.Flags().Var(&onCrash, "on-crash", "undo the run, or finish it; without this flag, the setting of the run applies")
+	c.Flags().Lookup("on-crash").DefValue = "" // help shows no default
 	return c
 }
 

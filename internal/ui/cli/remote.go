@@ -150,11 +150,11 @@ func (s *session) use(ctx context.Context, w way) (connection, error) {
 func (s *session) connect(ctx context.Context, w way, kept bool) (x Remote, err error) {
 	switch {
 	case !w.far():
-		err = errors.New("cannot reach another machine: no connection is declared")
+		err = errors.New("cannot reach another host: no connection is declared")
 	case w.hub != "":
 		x, err = s.connectHub(ctx, w.hub)
 	case s.app.Connect == nil:
-		err = errors.New("cannot reach other machines: this binary was built without SSH")
+		err = errors.New("cannot reach other hosts: this binary was built without SSH")
 	default:
 		x, err = s.app.Connect(ctx, w.Address, s.sshOptions(), kept)
 	}
@@ -214,13 +214,13 @@ func (r *connectFlags) flags(f *pflag.FlagSet) {
 	r.via = choice{value: viaAny, of: []string{viaAny, viaSSH, viaHub}}
 	r.onDisconnect = choice{value: wire.Finish, of: []string{wire.Finish, wire.Stop, wire.Revert}}
 	f.StringVar(&r.ssh, "ssh", "", "work on `[USER@]HOST` over SSH, regardless of the repository")
-	f.Var(&r.via, "via", "reach targets over SSH, through the hub, or as the repository declares, otherwise through the hub")
+	f.Var(&r.via, "via", "any: as the repository declares, otherwise through the hub; ssh: over SSH; hub: through the hub")
 	f.BoolVar(&r.sudo, "sudo", false, "over SSH: become root on the host with sudo")
 	f.BoolVar(&r.askSudo, "ask-sudo-password", false, "over SSH: prompt for the sudo password")
 	f.StringVar(&r.sudoFile, "sudo-password-file", "", "over SSH: read the sudo password from the first line of this `FILE`")
 	f.BoolVar(&r.acceptNew, "accept-new", false, "over SSH: trust the key of an unknown host")
-	f.StringVar(&r.signKey, "sign-key", "", "through a hub: sign commands with the SSH key in this `FILE`, if the host requires it; none disables this (default: the key of the login)")
-	f.Var(&r.onDisconnect, "on-disconnect", "on another machine: when the connection is lost, finish the run, stop it, or undo it")
+	f.StringVar(&r.signKey, "sign-key", "", "through a hub: sign commands with the SSH key in this `FILE` if the host requires signatures; \"none\" disables this (default: the key of the login)")
+	f.Var(&r.onDisconnect, "on-disconnect", "on another host: when the connection is lost, finish the run, stop it, or undo it")
 }
 
 // tellEnded says how runs ended that lost their connection, and has the machine

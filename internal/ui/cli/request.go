@@ -146,22 +146,22 @@ func newAgentRequest(s *session) *cobra.Command {
 	var f agentRequestFlags
 	c := &cobra.Command{
 		Use:   "request certificate --name NAME… | freeze|suspect --reason TEXT",
-		Short: "Send a request of this machine to the hubs",
+		Short: "Send a request of this host to the hubs",
 		Long: `Sends one of these requests to a hub:
-  - certificate: issue a certificate for a service of this machine.
-  - freeze: freeze this machine, so that nothing changes it until an operator
+  - certificate: issue a certificate for a service of this host.
+  - freeze: freeze this host, so that nothing changes it until an operator
     unfreezes it.
-  - suspect: mark this machine as suspect, so that other machines do not rely
+  - suspect: mark this host as suspect, so that other hosts do not rely
     on it.
 
-A machine can request this only for itself, and only users of the fleet can undo
+A host can request this only for itself, and only users of the fleet can undo
 it. The policy of the fleet decides whether a request is allowed immediately,
 waits for approval, or is rejected. The audit log records the decision.
 
 A certificate is valid for the DNS names and addresses of --name. It is stored
 in /etc/fettle/certificates/NAME, where NAME is the first --name. This directory
 contains key.pem, certificate.pem, chain.pem and fullchain.pem. The key is
-created here and never leaves this machine. Clients of the service must trust
+created here and never leaves this host. Clients of the service must trust
 /etc/fettle/certificates/authority.pem.
 
 The agent renews the certificate after two thirds of its lifetime, as long as
@@ -170,7 +170,7 @@ After the approval of a pending request, the agent fetches the certificate
 automatically.
 
 A repeated request has no further effect. After several requests in a short
-time, a hub limits the machine: for freeze and suspect to one request in ten
+time, a hub limits the host: for freeze and suspect to one request in ten
 minutes, and for certificates to one request in five minutes.`,
 		Example: "  sudo fettle agent request certificate --name web3.example.org --reload nginx.service\n\n  sudo fettle agent request suspect --reason 'disk errors'\n  sudo fettle agent request freeze --reason 'I am being examined'",
 		Args:    args(1, 1),
@@ -212,6 +212,6 @@ func (s *session) agentRequest(ctx context.Context, a fleet.Request) error {
 		s.printf("The request for %s waits for approval: fettle request approve %s %s\n", a.What, mb.Name(), a.What)
 		return nil
 	}
-	s.printf("Done: %s.\n", map[fleet.RequestKind]string{fleet.RequestFreeze: "this machine is frozen", fleet.RequestSuspect: "this machine is marked as suspect"}[a.What])
+	s.printf("Done: %s.\n", map[fleet.RequestKind]string{fleet.RequestFreeze: "this host is frozen", fleet.RequestSuspect: "this host is marked as suspect"}[a.What])
 	return nil
 }

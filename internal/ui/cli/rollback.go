@@ -29,15 +29,15 @@ func newRollback(s *session) *cobra.Command {
 	var f rollbackFlags
 	c := &cobra.Command{
 		Use:   "rollback [TO]",
-		Short: "Restore the machine to an earlier run",
+		Short: "Restore the host to an earlier run",
 		Long: `Restores the state after an earlier run: content, owners, modes, packages,
 units. Rollback needs neither git nor the repository, because step lists and
-content are stored on the machine.
+content are stored on the host.
 
 TO is
-  nothing            the state before the last run; a second rollback undoes the first
+  nothing            the state before the last run; repeated, it undoes the rollback
   a number           that run (see: fettle log)
-  0 or origin        before fettle first changed the machine
+  0 or origin        before fettle first changed the host
   a commit           its newest run; the beginning of its hash is enough
   a branch or tag    the newest run of its commit (uses git)
 
@@ -45,7 +45,7 @@ A rollback is also a run, and can be undone. Steps that have no inverse are
 listed first. The rollback stops before them; with --cross-irreversible it skips
 them, and their effects stay. A rollback needs no confirmation, even if it may
 lock you out. It is undone only if you set --on-failure undo or
---on-check-failure rollback.
+--on-check-failure undo.
 
 Through a hub (--via hub), rollback is refused if the agent of a target would
 undo it at once. Freeze the target first, or pin it to the commit of that run.
@@ -68,7 +68,7 @@ exits with 1; the same command restores the remaining addresses later.`,
 	}
 	f.flags(c)
 	f.many.flags(c)
-	c.Flags().BoolVar(&f.cross, "cross-irreversible", false, "roll back even if some steps cannot be undone")
+	crossFlag(c, &f.cross)
 	c.Flags().BoolVar(&s.overrideAgent, "override-agent", false, "roll back targets through the hub even if their agents undo it")
 	c.Flags().BoolVar(&f.skip, "skip-blocked", false, "do not change addresses that cannot be restored now")
 	return c
@@ -156,7 +156,7 @@ func (s *session) previousRun(ctx context.Context, x executor.Executor) (int, er
 		return 0, err
 	}
 	if st.State.Run == 0 {
-		return 0, refuse("See the history: fettle log", "cannot roll back: nothing is applied on this machine")
+		return 0, refuse("See the history: fettle log", "cannot roll back: nothing is applied on this host")
 	}
 	runs, err := x.Runs(ctx)
 	return beforeApply(runs, st.State.Run), err

@@ -7,11 +7,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const rootLong = `fettle keeps machines in the state that a git repository describes, and can
-always undo its changes.
+const rootLong = `fettle keeps hosts in the state that a git repository describes, and can undo
+its changes.
 
 A repository compiles to a list of atomic steps. fettle compares the list with
-the applied state and with the machine, shows the difference as a plan, and
+the applied state and with the host, shows the difference as a plan, and
 runs it. Every step records its inverse before it acts.
 
 Exit codes:
@@ -19,9 +19,9 @@ Exit codes:
     1  error
     2  there are changes or drift (plan, diff, drift, steps diff, steps plan)
     3  a check failed
-    4  locked: another fettle works on this machine
-    5  the plan is stale: the machine has changed since
-    6  the run was rolled back
+    4  locked: another fettle works on this host
+    5  the plan is stale: the host has changed since
+    6  the run was undone
     64 wrong usage: an unknown command or flag, a wrong number of arguments
 
 Signals: the first SIGINT, SIGTERM or SIGHUP stops cleanly. Running steps are
@@ -57,7 +57,7 @@ func servingRoot(s *session) *cobra.Command {
 func bareRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "fettle",
-		Short:         "Keep machines in the state that a git repository describes",
+		Short:         "Keep hosts in the state that a git repository describes",
 		Long:          rootLong,
 		Example:       "  fettle init hello && cd hello\n  fettle plan\n  sudo fettle apply\n  sudo fettle rollback",
 		SilenceErrors: true,
@@ -68,7 +68,7 @@ func bareRoot(s *session) *cobra.Command {
 	}
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error { return s.chooseOne(c) }
 	s.flags(root)
-	helpOfUsed(root)
+	helpOfUsed(root, s.widthOf(s.app.Terminal.Out))
 	root.SetVersionTemplate(versionLine(s.app.Version))
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.DisableDefaultCmd = true

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 )
@@ -83,6 +85,47 @@ func wrapped(title string, words []string) string {
 		line += w + " "
 	}
 	return b.String() + strings.TrimRight(line, " ") + "\n"
+}
+
+// flagLine matches a line of the help about a flag, up to the description of the flag.
+var flagLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^ {2}(?:-\w, | {4})--.*? {2,}`) })
+
+// wrapFlags breaks the descriptions of flags in a help text into lines of at most width columns; 0
+// disables this. Other lines of a help text are short.
+func wrapFlags(text string, width int) string {
+	if width <= 0 {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		head := flagLine().FindString(line)
+		if room := width - len(head); head != "" && room >= 20 {
+			line = head + hanging(strings.Fields(line[len(head):]), len(head), room)
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// hanging joins words into lines of at most room columns. The second line and later ones are indented.
+func hanging(words []string, indent, room int) string {
+	var b strings.Builder
+	used := 0
+	for i, w := range words {
+		n := len([]rune(w))
+		switch {
+		case i == 0:
+		case used+1+n > room:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			used = 0
+		default:
+			b.WriteString(" ")
+			used++
+		}
+		b.WriteString(w)
+		used += n
+	}
+	return b.String() + "\n"
 }
 
 func newHelp(*session) *cobra.Command {

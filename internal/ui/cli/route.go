@@ -31,7 +31,7 @@ func (w way) far() bool { return w.Host != "" || w.hub != "" }
 func (w way) String() string {
 	switch {
 	case w.here:
-		return "this machine"
+		return "this host"
 	case w.hub != "":
 		return w.hub
 	}
@@ -65,7 +65,7 @@ func (s *session) isHere(name string, all []lang.Target) bool {
 
 // noWay refuses a target that is not this machine and that nothing leads to.
 func noWay(target string) error {
-	return refuse("Declare it in the target or in a target_group: ssh {}\nFor this machine: --root /", fmt.Sprintf("cannot reach %s: the repository does not declare how", target))
+	return refuse("Declare it in the target or in a target_group: ssh {}\nFor this host: --root /", fmt.Sprintf("cannot reach %s: the repository does not declare how", target))
 }
 
 // errUnknownTarget marks the name of a target that nothing knows.

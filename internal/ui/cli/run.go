@@ -27,29 +27,30 @@ func newRun(s *session) *cobra.Command {
 	var f runningFlags
 	c := &cobra.Command{
 		Use:   "run {-- PROGRAM [WORD]… | NAME [NAME=VALUE]…}",
-		Short: "Run a program, an action or a command, here or on targets",
+		Short: "Run a program, a module action or a declared command",
 		Long: `Runs a program with its arguments, without a shell unless --shell is given. On
 few targets the output is shown line by line while it runs, with the name of the
 target. On many targets it is shown when all have ended, and equal outputs are
 shown once. -v always shows the lines.
 
-Exits with 0 if the command exits with 0 everywhere. Otherwise it exits with the
-exit code of the command on a single target, and with 1 on several targets. If
-the run is interrupted, or takes longer than --timeout, the whole process tree
-is stopped.
+Exits with 0 if the program exits with 0 on every target. Otherwise it exits
+with the exit code of the program on a single target, and with 1 on several
+targets. If you interrupt fettle run, or the program takes longer than
+--timeout, the whole process tree is stopped.
 
-Without -- it runs an action or a command by its name, with its parameters.
-These are declared in the repository, or built in; --list lists them. An action
-runs on the targets of -t. A command defines where its parts run, one part after
-another, and -t restricts these targets. --dry-run runs the dry run of an action
-if it has one, or shows what would run, and where. Values of secret parameters
-are not stored; @FILE reads a value from a file, @- from a pipe.
+Without --, NAME is a module action or a declared command. Both are declared in
+the repository, or built in; --list lists them, and NAME=VALUE sets a parameter.
+A module action runs on the targets of -t. A declared command runs its parts one
+after another, on the targets that each part selects; -t restricts these
+targets. --dry-run runs the dry run of an action if it has one. Otherwise it
+shows the programs and their targets. Values of secret parameters are not
+stored; @FILE reads a value from a file, @- from a pipe.
 
-A command is not part of the applied state: no plan contains it, and no rollback
-undoes it. The history of the target contains it (fettle log, fettle show c12),
-with the end of the output. If an apply is running, the command does not wait
-and exits with 4. A command that changes nothing may run beside it: --read-only. On
-a frozen machine only these commands run; --ignore-freeze runs all commands.`,
+No plan contains the program, and no rollback undoes its effects. The history of
+the target records it with the end of the output (fettle log, fettle show c12).
+If an apply is running, fettle run does not wait and exits with 4. With
+--read-only, you assert that the program changes nothing: it may run during an
+apply, and on a frozen host. --ignore-freeze runs any program on a frozen host.`,
 		Example: `  fettle run -- systemctl status nginx
   fettle run -t 'web*' -- uptime
 
@@ -70,9 +71,9 @@ a frozen machine only these commands run; --ignore-freeze runs all commands.`,
 	fl.StringArrayVar(&f.env, "env", nil, "set `NAME=VALUE` in the environment of the program; may be repeated")
 	fl.StringVar(&f.dir, "dir", "", "start the program in this `DIR` (default: /)")
 	fl.StringVar(&f.user, "user", "", "run the program as this `USER`")
-	fl.BoolVar(&f.shell, "shell", false, "pass the words to sh -c, joined by spaces")
-	fl.BoolVar(&f.readOnly, "read-only", false, "the program changes nothing: it need not wait for other changes")
-	fl.BoolVar(&f.list, "list", false, "list the actions and commands, of all targets or of the selected targets (-t)")
+	fl.BoolVar(&f.shell, "shell", false, "join the words with spaces, and pass them to sh -c")
+	fl.BoolVar(&f.readOnly, "read-only", false, "the program changes nothing, so it can run during an apply")
+	fl.BoolVar(&f.list, "list", false, "list the module actions and the declared commands, of all targets or of the selected targets (-t)")
 	s.frozenFlag(c)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would run, and where")
 	return c
@@ -80,7 +81,7 @@ a frozen machine only these commands run; --ignore-freeze runs all commands.`,
 
 // frozenFlag defines --ignore-freeze, for commands that change machines outside of runs.
 func (s *session) frozenFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&s.ignoreFreeze, "ignore-freeze", false, "work on frozen machines as well")
+	c.Flags().BoolVar(&s.ignoreFreeze, "ignore-freeze", false, "work on frozen hosts as well")
 }
 
 func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {
@@ -162,7 +163,7 @@ func (s *session) wouldRun(c executor.Command, targets []string) error {
 	if s.json {
 		return s.document(commandDoc{Format: "fettle.command/1", Action: c.Action, Argv: c.Argv, Targets: targets, DryRun: true})
 	}
-	on := "this machine"
+	on := "this host"
 	if len(targets) > 0 {
 		on = render.Count(len(targets), "target") + ": " + strings.Join(targets, ", ")
 	}

@@ -133,7 +133,7 @@ func (s *session) runPart(f runningFlags, src *source, p lang.Part, narrow, hide
 	}
 	switch {
 	case len(p.Targets) == 0 && len(narrow) == 0:
-		return l, refuse("Name targets: -t TARGET. To run something on this machine only, run its action: fettle run --list", "cannot determine where it runs: neither the command nor -t names targets")
+		return l, refuse("Name targets: -t TARGET. To run something on this host only, run its action: fettle run --list", "cannot determine where it runs: neither the command nor -t names targets")
 	case len(p.Targets) == 0:
 		l.on = narrow
 	default:

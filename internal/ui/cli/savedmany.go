@@ -220,7 +220,7 @@ func (s *session) applySavedMany(ctx context.Context, f applyFlags, path string)
 
 // stale refuses a saved plan that would no longer have the planned result.
 func stale() error {
-	return fmt.Errorf("%w: this machine or its applied state has changed since", executor.ErrStale)
+	return fmt.Errorf("%w: this host or its applied state has changed since", executor.ErrStale)
 }
 
 // unsaved are targets of which no plan could be made or saved.

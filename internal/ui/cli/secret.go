@@ -37,6 +37,7 @@ Every command lists the files that it has written: commit them.`,
   sudo fettle secret identity
   fettle secret add-recipient host web1 age1…`,
 		Args: args(0, 0),
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	for _, build := range []func(*session) *cobra.Command{
 		newSecretInit, newSecretIdentity, newSecretSet, newSecretEdit, newSecretShow, newSecretList,
@@ -101,7 +102,7 @@ func (s *session) userName() string {
 func newSecretIdentity(s *session) *cobra.Command {
 	return &cobra.Command{
 		Use:   "identity [FILE]",
-		Short: "Show this machine's public key",
+		Short: "Show this host's public key",
 		Long: `Prints the public key of an identity, and creates the identity if it does not
 exist. An identity is a private key that decrypts secrets. The identity of a
 host is /etc/fettle/identity below --root. Only root can read it, and it never
@@ -138,7 +139,7 @@ func (s *session) secretIdentity(file, what string) error {
 	}
 	fmt.Fprintln(s.app.Stdout, public)
 	if made {
-		fmt.Fprintf(s.app.Stderr, "Created %s. On a machine that can decrypt the secrets, run:\n  fettle secret add-recipient %s %s %s\n", file, what, name, public)
+		fmt.Fprintf(s.app.Stderr, "Created %s. On a host that can decrypt the secrets, run:\n  fettle secret add-recipient %s %s %s\n", file, what, name, public)
 	}
 	return nil
 }

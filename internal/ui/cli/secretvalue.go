@@ -126,7 +126,7 @@ func newSecretEdit(s *session) *cobra.Command {
 		Use:   "edit NAME",
 		Short: "Edit a secret",
 		Long: `Opens the value in $VISUAL or $EDITOR, and encrypts the saved file. Only you can
-read this file. It is in memory if the machine has a directory for that, and is
+read this file. It is in memory if the host has a directory for that, and is
 removed afterwards. If the secret does not exist yet, the file is empty.`,
 		Example: "  fettle secret edit db/password",
 		Args:    args(1, 1),

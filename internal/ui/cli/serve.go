@@ -17,7 +17,7 @@ func newServe(s *session) *cobra.Command {
 	var from string
 	c := &cobra.Command{
 		Use:    ssh.ServeCommand,
-		Short:  "Serve this machine to a remote fettle",
+		Short:  "Serve this host to a remote fettle",
 		Hidden: true,
 		Args:   args(0, 0),
 		RunE:   func(c *cobra.Command, _ []string) error { return s.serve(c.Context(), from) },

@@ -15,7 +15,12 @@ func yesFlag(c *cobra.Command, yes *bool) {
 
 // reasonFlag defines --reason, which other operators and the audit log see.
 func reasonFlag(c *cobra.Command, reason *string) {
-	c.Flags().StringVar(reason, "reason", "", "the reason that other operators see: `TEXT`")
+	c.Flags().StringVar(reason, "reason", "", "record `TEXT` as the reason, for other operators")
+}
+
+// crossFlag defines --cross-irreversible, the consent of the user to changes without an inverse.
+func crossFlag(c *cobra.Command, cross *bool) {
+	c.Flags().BoolVar(cross, "cross-irreversible", false, "continue even if some changes cannot be undone")
 }
 
 // limitFlag defines --limit with a default.

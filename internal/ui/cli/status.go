@@ -38,7 +38,7 @@ func newStatus(s *session) *cobra.Command {
 	onFleet := false
 	c := &cobra.Command{
 		Use:   "status",
-		Short: "Show the applied state of this machine",
+		Short: "Show the applied state of this host",
 		Long: `Shows the applied revision, the result of the last run, and pending tasks: a
 freeze, a run to confirm, a crashed run. It does not check the managed objects;
 "fettle drift" does. With --fleet it shows the counts of the whole fleet, from
@@ -47,7 +47,7 @@ its hub.`,
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if w.on && !onFleet {
-				return refuse("Watch the fleet: fettle status --fleet --watch", "cannot watch what is on this machine alone")
+				return refuse("Watch the fleet: fettle status --fleet --watch", "cannot watch what is on this host alone")
 			}
 			if onFleet {
 				if err := aside(c, "--fleet"); err != nil {
@@ -187,5 +187,5 @@ func (s *session) frozenText(f *journal.Frozen) string {
 
 // errNothingApplied refuses what needs an applied list.
 func errNothingApplied() error {
-	return withHint(errors.New("nothing is applied on this machine"), "Apply something first: fettle apply")
+	return withHint(errors.New("nothing is applied on this host"), "Apply something first: fettle apply")
 }

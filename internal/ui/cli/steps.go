@@ -225,7 +225,7 @@ func newStepsApply(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "apply FILE",
 		Short:   "Apply a step file",
-		Long:    "Puts the machine in the state that a step file describes. Steps of the previous\nlist that are not in this list are undone. In all other respects it works\nlike fettle apply.",
+		Long:    "Puts the host in the state that a step file describes. Steps of the previous\nlist that are not in this list are undone. In all other respects it works\nlike fettle apply.",
 		Example: "  sudo fettle steps apply web1.steps",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -243,7 +243,7 @@ func newStepsApply(s *session) *cobra.Command {
 	f.flags(c)
 	f.arms(c)
 	s.adoptFlag(c)
-	crossPurges(c, &cross)
+	crossFlag(c, &cross)
 	return c
 }
 

@@ -142,7 +142,7 @@ func (b *bundle) engine(ctx context.Context, x executor.Executor) {
 // machine adds the data of the machine.
 func (b *bundle) machine(ctx context.Context, s *session) {
 	m, err := s.machine()
-	b.failed("find the machine", err)
+	b.failed("find the host", err)
 	if err != nil {
 		return
 	}
@@ -156,7 +156,7 @@ func (b *bundle) machine(ctx context.Context, s *session) {
 		b.document("facts.json", factsJSON(facts))
 	}
 	if s.remote != nil {
-		b.missing = append(b.missing, "only fettle on the machine itself collects the kinds of records, disk space and packages")
+		b.missing = append(b.missing, "only fettle on the host itself collects the kinds of records, disk space and packages")
 		return
 	}
 	if s.app.Support == nil {

@@ -26,7 +26,7 @@ const supportReadme = `Files in this bundle
     runs/N.json    the last runs: addresses, actions, results, and the aspects
                    that differed
     journals.json  the number of records of each kind in each journal
-    facts.json     facts of the machine: names, addresses, sizes
+    facts.json     facts of the host: names, addresses, sizes
     disk.txt       free space of the root and the state directory
     inodes.txt     free inodes of both
     failed.txt     failed units

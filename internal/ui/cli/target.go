@@ -42,7 +42,7 @@ func (s *session) deleteTargetBinary(ctx context.Context) error {
 	case a.Host == "":
 		return refuse("See how to reach targets: docs/ssh.md", fmt.Sprintf("cannot delete the binary of %q: it has no SSH address", s.target))
 	case s.app.Forget == nil:
-		return errors.New("cannot reach other machines: this binary was built without SSH")
+		return errors.New("cannot reach other hosts: this binary was built without SSH")
 	}
 	if err := s.app.Forget(ctx, a.Address, s.sshOptions()); err != nil {
 		return err
@@ -51,5 +51,5 @@ func (s *session) deleteTargetBinary(ctx context.Context) error {
 	if state == "" {
 		state = "/var/lib/fettle"
 	}
-	return s.done("delete-binary", 0, fmt.Sprintf("The binary was deleted from %s. The history of the machine, and the data to undo its runs, remain in %s.", a, state))
+	return s.done("delete-binary", 0, fmt.Sprintf("The binary was deleted from %s. The history of the host, and the data to undo its runs, remain in %s.", a, state))
 }

@@ -20,7 +20,7 @@ type watching struct{ on bool }
 func (*watching) flag(*cobra.Command) {}
 
 func (s *session) statusFleet(context.Context, watching) error {
-	return errors.New("cannot show the fleet: this is the binary for targets. Use your own machine, or the hub")
+	return errors.New("cannot show the fleet: this is the binary for targets. Use your workstation, or the hub")
 }
 
 // hubAnswer is nothing here: this program asks no hub.
@@ -37,5 +37,5 @@ func (s *session) connectHub(context.Context, string) (Remote, error) { return n
 func (s *session) selectedByHub(context.Context) ([]lang.Target, error) { return nil, errNoHub() }
 
 func errNoHub() error {
-	return errors.New("cannot go through a hub: this is the binary for targets. Use your own machine, or the hub")
+	return errors.New("cannot go through a hub: this is the binary for targets. Use your workstation, or the hub")
 }

@@ -48,7 +48,7 @@ func newTest(s *session) *cobra.Command {
 		Long: `Runs the test blocks in modules/NAME/tests/*.hcl and tests/*.hcl, or the tests
 whose file or name contains one of the texts. A test compiles a module, or a
 target, with given facts, labels and variables, and checks the step list. It
-reads nothing from a machine. Exits with 1 if a test fails.`,
+reads nothing from a host. Exits with 1 if a test fails.`,
 		Example: "  fettle test\n  fettle test modules/web\n  fettle test --update\n  fettle test --junit report.xml",
 		Args:    args(0, -1),
 		RunE:    func(c *cobra.Command, a []string) error { return s.test(c.Context(), a, f) },

@@ -33,9 +33,9 @@ func newTokenCreate(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create",
 		Short: "Create a token",
-		Long: `Creates a token and prints it once: no hub stores it. Hosts that
-enrol with the token get its labels. Labels select the modules and the secrets
-of a target. The token is a secret until it is used up.`,
+		Long: `Creates a token and prints it once: no hub stores it. Hosts that enrol with the
+token get its labels, and labels select the modules and the secrets of a target.
+Keep the token secret until it expires or all its uses are spent.`,
 		Example: "  fettle token create --label role=web,env=prod --uses 20 --expires 1h\n  fettle token create --approve >token",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -55,13 +55,13 @@ of a target. The token is a secret until it is used up.`,
 	}
 	f := c.Flags()
 	f.StringVar(&r.Fleet, "fleet", "", "refuse if the fleet of the hub is not this `FLEET`")
-	f.StringSliceVar(&labels, "label", nil, "give targets these labels: `KEY=VALUE`; separate several with commas")
+	f.StringSliceVar(&labels, "label", nil, "give targets the label `KEY=VALUE`; separate several with commas")
 	f.StringVar(&r.Names, "name", "", "admit only targets whose name matches this `PATTERN`")
 	numberVar(f, &r.Uses, "uses", 1, 1, "admit this `NUMBER` of targets")
 	expiresFlag(c, &expires, time.Hour, "expire after this")
 	f.BoolVar(&r.Approve, "approve", false, "keep each target pending until an operator approves it")
 	f.StringSliceVar(&r.Network, "network", nil, "admit only targets from this `NETWORK`, such as 10.0.0.0/8")
-	f.StringVar(&r.Note, "note", "", "record the purpose of the token: `TEXT`")
+	f.StringVar(&r.Note, "note", "", "record `TEXT` as the purpose of the token")
 	return c
 }
 

@@ -17,11 +17,14 @@ func newUser(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "user",
 		Short: "Users of the hub",
-		Long: `Manages users, who log in to the hub from other machines, and their roles. Roles
-are read, operate (pin, freeze, send requests to agents), approve (admit
-targets) and admin (all of these, also tokens and users). Root on the hub's own
-machine needs no user.`,
-		Example: "  fettle user set ann --role operate\n  fettle user login ann >token",
+		Long: `Manages users and their roles. Users log in to the hub from other hosts; root on
+the hub needs no user. The roles:
+
+  read      see the state, the history and drift
+  operate   run commands and jobs; pin and freeze targets
+  approve   admit targets; decide blocked changes and requests of agents
+  admin     all of these; manage tokens, labels, users; retire and revoke`,
+		Example: "  fettle user set ann --role operate\n  fettle user login ann >ann.login",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -53,8 +56,8 @@ func newUserLogin(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "login NAME",
 		Short:   "Create a login token for a user",
-		Long:    "Creates a login token and prints it once: no hub stores it. The user passes it\nto fettle login on their own machine.",
-		Example: "  fettle user login ann --expires 30d >token",
+		Long:    "Creates a login token and prints it once: no hub stores it. The user passes it\nto fettle login on their workstation.",
+		Example: "  fettle user login ann --expires 30d >ann.login",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			hub, err := s.hub()
@@ -74,7 +77,7 @@ func newUserLogin(s *session) *cobra.Command {
 		},
 	}
 	expiresFlag(c, &expires, 90*24*time.Hour, "expire after this")
-	c.Flags().StringVar(&note, "note", "", "record the purpose of the token: `TEXT`")
+	c.Flags().StringVar(&note, "note", "", "record `TEXT` as the purpose of the token")
 	return c
 }
 
@@ -117,7 +120,7 @@ func newUserRevoke(s *session) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "revoke NAME LOGIN…",
 		Short:   "Revoke login tokens of a user",
-		Long:    "Revokes login tokens, immediately and at every hub. This cannot be undone. Other\nlogins of the user stay valid. The name of a login is the beginning of its token. To lock out a\nuser with all logins: fettle user set NAME --locked.",
+		Long:    "Revokes login tokens, immediately and at every hub. This cannot be undone. Other\nlogins of the user stay valid. The name of a login is the beginning of its token.\nTo lock out a user with all logins: fettle user set NAME --locked.",
 		Example: "  fettle user revoke ann fettle-api-k3m7q2xa --reason 'laptop was stolen'",
 		Args:    args(2, -1),
 		RunE: func(c *cobra.Command, a []string) error {

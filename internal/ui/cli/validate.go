@@ -37,7 +37,7 @@ func newValidate(s *session) *cobra.Command {
 		Long: `Compiles every target (or the target of -t) and shows all configuration errors
 at once, each with its position. If no target is declared in a target group that
 selects by label, an example target with its labels is compiled. Facts are the
-facts of this machine. No other data is read from a machine.`,
+facts of this host. No other data is read from a host.`,
 		Example: "  fettle validate\n  fettle validate --rev main --json",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.validate(c.Context()) },

@@ -135,7 +135,7 @@ func historyText(d historyEntry) string {
 	for name, word := range d.Targets {
 		if len(d.Targets) == 1 {
 			if name == "" {
-				name = "this machine"
+				name = "this host"
 			}
 			return name + ": " + word
 		}

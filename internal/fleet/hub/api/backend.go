@@ -90,7 +90,7 @@ type Operations interface {
 	// TestNotification sends an example at once.
 	TestNotification(ctx context.Context, by access.Principal, name string) error
 	// DecideNotice approves or discards a notice that waits for a decision.
-	DecideNotice(ctx context.Context, by access.Principal, id string, deny bool) error
+	DecideNotice(ctx context.Context, by access.Principal, id string, reject bool) error
 	Binaries(ctx context.Context) ([]document.BinarySetting, error)
 	// SetBinary sets the binary of the agents of targets, and of targets that the selection in the
 	// request matches later.

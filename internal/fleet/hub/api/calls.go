@@ -220,7 +220,20 @@ func (c *call) users() (any, error) {
 
 func (c *call) setUser() (any, error) {
 	r := *c.in.(*document.UserRequest)
-	return done("The user %s is set.", r.Name)(c.h.Backend.SetUser(c.r.Context(), c.who, r))
+	return done("%s", userText(r))(c.h.Backend.SetUser(c.r.Context(), c.who, r))
+}
+
+// userText describes a user after a change.
+func userText(r document.UserRequest) string {
+	switch {
+	case r.Locked:
+		return "The user " + r.Name + " is locked out."
+	case len(r.Roles) == 0:
+		return "The user " + r.Name + " has no role."
+	case len(r.Roles) == 1:
+		return "The user " + r.Name + " has the role " + r.Roles[0] + "."
+	}
+	return "The user " + r.Name + " has the roles " + strings.Join(r.Roles, ", ") + "."
 }
 
 func (c *call) createLogin() (any, error) {

@@ -61,7 +61,7 @@ func TestEffectsOfRequests(t *testing.T) {
 		{"/v1/targets/web1/requests/freeze/approve", `{"name":"n","reason":"r"}`, 200, "The request of web1 is approved.", `jane decide [` + web1 + `,"freeze","n",false,"r"]`},
 		{"/v1/targets/web1/requests/freeze/reject", `{"name":"n","reason":"r"}`, 200, "The request of web1 is rejected.", `jane decide [` + web1 + `,"freeze","n",true,"r"]`},
 		{"/v1/notices/n1/approve", `{}`, 200, "The notice n1 is approved.", `jane notice ["n1",false]`},
-		{"/v1/notices/n1/deny", `{}`, 200, "The notice n1 is rejected.", `jane notice ["n1",true]`},
+		{"/v1/notices/n1/reject", `{}`, 200, "The notice n1 is rejected.", `jane notice ["n1",true]`},
 		{"/v1/hubs/hub2/retire", `{"reason":"old"}`, 200, "hub2 is retired. It stops when the other hubs have all of its data", `jane retire hub ["hub2",false]`},
 		{"/v1/hubs/hub2/retire", lost, 200, "hub2 is retired, and its certificate is revoked.", `jane retire hub ["hub2",true]`},
 		{"/v1/binaries", program(`"select":["web*"],`), 200, "2 agents will be upgraded to 1.2.", `jane program ["1.2",2]`},

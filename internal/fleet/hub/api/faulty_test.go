@@ -280,11 +280,11 @@ func (f faulty) TestNotification(ctx context.Context, by access.Principal, name 
 	return f.Backend.TestNotification(ctx, by, name)
 }
 
-func (f faulty) DecideNotice(ctx context.Context, by access.Principal, id string, deny bool) error {
+func (f faulty) DecideNotice(ctx context.Context, by access.Principal, id string, reject bool) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
-	return f.Backend.DecideNotice(ctx, by, id, deny)
+	return f.Backend.DecideNotice(ctx, by, id, reject)
 }
 
 func (f faulty) Binaries(ctx context.Context) ([]document.BinarySetting, error) {

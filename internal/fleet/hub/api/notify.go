@@ -15,7 +15,7 @@ func notifyRoutes() []Route {
 		{Method: "POST", Path: "/v1/notifications/{rule}/remove", Right: access.Admin, Does: "Delete a rule of notification", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).removeNotification},
 		{Method: "POST", Path: "/v1/notifications/{rule}/test", Right: access.Operate, Does: "Send a test notice through a rule", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).testNotification},
 		{Method: "POST", Path: "/v1/notices/{notice}/approve", Right: access.Approve, Does: "Approve a notice that waits for approval", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).approveNotice},
-		{Method: "POST", Path: "/v1/notices/{notice}/deny", Right: access.Approve, Does: "Reject a notice that waits for approval", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).denyNotice},
+		{Method: "POST", Path: "/v1/notices/{notice}/reject", Right: access.Approve, Does: "Reject a notice that waits for approval", In: document.ReasonRequest{}, Out: document.Done{}, call: (*call).rejectNotice},
 	}
 }
 
@@ -36,11 +36,11 @@ func (c *call) notifications() (any, error) {
 
 func (c *call) setNotification() (any, error) {
 	r := *c.in.(*document.Notification)
-	return done("The rule %s is set.", r.Name)(c.h.Backend.SetNotification(c.r.Context(), c.who, r))
+	return done("Saved the rule %s.", r.Name)(c.h.Backend.SetNotification(c.r.Context(), c.who, r))
 }
 
 func (c *call) removeNotification() (any, error) {
-	return done("The rule %s is deleted.", c.path["rule"])(c.h.Backend.RemoveNotification(c.r.Context(), c.who, c.path["rule"]))
+	return done("Deleted the rule %s.", c.path["rule"])(c.h.Backend.RemoveNotification(c.r.Context(), c.who, c.path["rule"]))
 }
 
 func (c *call) testNotification() (any, error) {
@@ -51,6 +51,6 @@ func (c *call) approveNotice() (any, error) {
 	return done("The notice %s is approved.", c.path["notice"])(c.h.Backend.DecideNotice(c.r.Context(), c.who, c.path["notice"], false))
 }
 
-func (c *call) denyNotice() (any, error) {
+func (c *call) rejectNotice() (any, error) {
 	return done("The notice %s is rejected.", c.path["notice"])(c.h.Backend.DecideNotice(c.r.Context(), c.who, c.path["notice"], true))
 }

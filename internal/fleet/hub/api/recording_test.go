@@ -102,8 +102,8 @@ func (r recording) DecideRequest(_ context.Context, by access.Principal, id flee
 	return r.note(by, "decide", id, what, name, refuse, reason)
 }
 
-func (r recording) DecideNotice(_ context.Context, by access.Principal, id string, deny bool) error {
-	return r.note(by, "notice", id, deny)
+func (r recording) DecideNotice(_ context.Context, by access.Principal, id string, reject bool) error {
+	return r.note(by, "notice", id, reject)
 }
 
 func (r recording) RetireHub(_ context.Context, by access.Principal, name string, q document.HubRetirement) error {

@@ -45,7 +45,7 @@ var requests = []struct{ route, path, body string }{
 	{"POST /v1/notifications", "/v1/notifications", `{"name":"ops","on":["failed"],"webhook":{"url":"https://example.org/hook"}}`},
 	{"POST /v1/notifications/{rule}/test", "/v1/notifications/ops/test", "{}"},
 	{"POST /v1/notices/{notice}/approve", "/v1/notices/n1/approve", "{}"},
-	{"POST /v1/notices/{notice}/deny", "/v1/notices/n2/deny", "{}"},
+	{"POST /v1/notices/{notice}/reject", "/v1/notices/n2/reject", "{}"},
 	{"GET /v1/notifications", "/v1/notifications", ""},
 	{"POST /v1/notifications/{rule}/remove", "/v1/notifications/ops/remove", "{}"},
 	{"POST /v1/jobs", "/v1/jobs", `{"what":"apply","select":["web*"]}`},
