@@ -12,7 +12,9 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/fleet/selection"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
+	"fettle.dev/fettle/internal/lang/syntax"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -47,7 +49,7 @@ func bookworm() map[string]cty.Value {
 
 // example compiles every target of one example. Compiling lints.
 func example(t *testing.T, dir string) {
-	tree := lang.FSTree(os.DirFS(dir))
+	tree := source.FSTree(os.DirFS(dir))
 	targets, ds := compile.Targets(tree)
 	if len(ds) > 0 || len(targets) == 0 {
 		t.Fatalf("%d targets: %v", len(targets), ds)
@@ -74,7 +76,7 @@ func example(t *testing.T, dir string) {
 func TestOwnTests(t *testing.T) {
 	count := 0
 	for _, dir := range repositories(t) {
-		r := compile.Open(lang.FSTree(os.DirFS(dir)))
+		r := compile.Open(source.FSTree(os.DirFS(dir)))
 		ids, ds := r.Tests()
 		if len(ds) > 0 {
 			t.Fatal(ds)
@@ -96,7 +98,7 @@ func TestOwnTests(t *testing.T) {
 func TestCommands(t *testing.T) {
 	count := 0
 	for _, dir := range repositories(t) {
-		r := compile.Open(lang.FSTree(os.DirFS(dir)))
+		r := compile.Open(source.FSTree(os.DirFS(dir)))
 		targets, _ := r.Targets()
 		all, ds := r.Runnable()
 		if len(ds) > 0 {
@@ -121,7 +123,7 @@ func TestCommands(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s, %s: %v", c.Name, p.Name, err)
 				}
-				for _, d := range lang.Called(all.Actions, p.Action) {
+				for _, d := range query.Called(all.Actions, p.Action) {
 					for _, x := range chosen {
 						if !slices.Contains(d.Targets, x.Name) {
 							t.Errorf("%s, %s: %s does not have %s", c.Name, p.Name, x.Name, p.Action)
@@ -138,7 +140,7 @@ func TestCommands(t *testing.T) {
 
 // TestCompany holds the company to the size that tests of scale count on.
 func TestCompany(t *testing.T) {
-	r := compile.Open(lang.FSTree(os.DirFS("company")))
+	r := compile.Open(source.FSTree(os.DirFS("company")))
 	targets, ds := r.Targets()
 	if len(ds) > 0 {
 		t.Fatal(ds)
@@ -192,7 +194,7 @@ func TestFormat(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		out, ds := lang.Format(src, p)
+		out, ds := syntax.Format(src, p)
 		if len(ds) > 0 || string(out) != string(src) {
 			t.Errorf("%s is not formatted (fettle fmt): %v", p, ds)
 		}

@@ -8,7 +8,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/host/local"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -22,7 +22,7 @@ func console() *cli.App {
 		Language: cli.Language{
 			Compile:   func(compile.Input) (compile.Result, diag.List) { return compile.Result{}, mute() },
 			Targets:   func(repo.Tree) ([]string, diag.List) { return nil, mute() },
-			Inventory: func(repo.Tree) ([]lang.Target, diag.List) { return nil, mute() },
+			Inventory: func(repo.Tree) ([]query.Target, diag.List) { return nil, mute() },
 		},
 		Stdin:    os.Stdin,
 		Stdout:   os.Stdout,

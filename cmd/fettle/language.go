@@ -10,7 +10,9 @@ import (
 	"fettle.dev/fettle/internal/compile/child"
 	"fettle.dev/fettle/internal/compile/limited"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/eval"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/syntax"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret/vault"
 	"fettle.dev/fettle/internal/ui/cli"
@@ -50,8 +52,8 @@ func language(c *limited.Compiler, more, many *limited.Pool) cli.Language {
 			}
 			return names, ds
 		},
-		Inventory:   func(tree repo.Tree) ([]lang.Target, diag.List) { return inventory(c, tree) },
-		Format:      func(path string, src []byte) ([]byte, diag.List) { return lang.Format(src, path) },
+		Inventory:   func(tree repo.Tree) ([]query.Target, diag.List) { return inventory(c, tree) },
+		Format:      func(path string, src []byte) ([]byte, diag.List) { return syntax.Format(src, path) },
 		Kinds:       compile.Kinds,
 		OwnKinds:    c.OwnKinds,
 		Lookups:     c.Lookups,
@@ -71,13 +73,13 @@ func language(c *limited.Compiler, more, many *limited.Pool) cli.Language {
 }
 
 // inventory is the targets by name.
-func inventory(c *limited.Compiler, tree repo.Tree) ([]lang.Target, diag.List) {
+func inventory(c *limited.Compiler, tree repo.Tree) ([]query.Target, diag.List) {
 	list, ds := c.Targets(tree)
-	slices.SortFunc(list, func(a, b lang.Target) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b query.Target) int { return cmp.Compare(a.Name, b.Name) })
 	return list, ds
 }
 
-func variables(found []lang.Explained) []cli.Variable {
+func variables(found []eval.Explained) []cli.Variable {
 	var out []cli.Variable
 	for _, e := range found {
 		v := cli.Variable{Module: e.Module, Name: e.Name, Type: e.Type, Value: e.Value, Source: place(e.Range), Layers: []cli.Layer{}}

@@ -127,12 +127,19 @@ var confinements = []confinement{
 	{
 		law:     "only the language uses HCL",
 		imports: []string{"github.com/hashicorp/hcl/..."},
-		only:    []allowed{{"internal/lang", "the front end"}},
+		only: []allowed{
+			{"internal/lang/syntax", "reads it"},
+			{"internal/lang/functions", "divisions in its expressions"},
+			{"internal/lang/source", "its blocks"},
+			{"internal/lang/query", "its expressions that need no target"},
+			{"internal/lang/eval", "its expressions"},
+			{"internal/lang/incremental", "names of variables"},
+		},
 	},
 	{
 		law:     "YAML is read by the language, and as a file of the target",
 		imports: []string{"go.yaml.in/..."},
-		only:    []allowed{{"internal/lang/front/yamlfront", "the front end"}, {"internal/lang", "variables in data files"}, {"internal/verb/edit/document", "values of files on the target"}},
+		only:    []allowed{{"internal/lang/front/yamlfront", "the front end"}, {"internal/lang/eval", "variables in data files"}, {"internal/verb/edit/document", "values of files on the target"}},
 	},
 	{
 		law:     "programs of a repository run in one place",

@@ -22,7 +22,7 @@ var floors = []floor{
 	{"lists and ports", []string{"internal/step", "internal/host", "internal/repo", "internal/probe", "internal/lang/front"}},
 	{"records and drivers", []string{"internal/journal", "internal/kind", "internal/fact", "internal/statcache", "internal/lookcache", "internal/sandbox", "internal/secret/vault", "internal/host/...", "internal/lang/front/..."}},
 	{"decisions", []string{"internal/catalog", "internal/plan", "internal/capture"}},
-	{"meaning", []string{"internal/lang", "internal/lang/schema", "internal/lang/builtin", "internal/kind/...", "internal/move", "internal/verb"}},
+	{"meaning", []string{"internal/lang/...", "internal/kind/...", "internal/move", "internal/verb"}},
 	{"engine parts", []string{"internal/compile", "internal/compile/...", "internal/names", "internal/outside", "internal/verb/...", "internal/kind/kindtest"}},
 	{"engine", []string{"internal/apply", "internal/listcache"}},
 	{"executors", []string{"internal/executor", "internal/executor/..."}},

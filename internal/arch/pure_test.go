@@ -12,7 +12,7 @@ import (
 var pure = []string{
 	"internal/addr", "internal/diag", "internal/duration", "internal/size", "internal/amount",
 	"internal/image", "internal/debver", "internal/step",
-	"internal/kind", "internal/kind/...", "internal/catalog", "internal/lang", "internal/lang/front", "internal/lang/front/...", "internal/compile", "internal/compile/child", "internal/plan", "internal/fleet/selection", "internal/fleet/assign", "internal/fleet/clone",
+	"internal/kind", "internal/kind/...", "internal/catalog", "internal/lang/syntax", "internal/lang/functions", "internal/lang/source", "internal/lang/query", "internal/lang/eval", "internal/lang/incremental", "internal/lang/front", "internal/lang/front/...", "internal/compile", "internal/compile/child", "internal/plan", "internal/fleet/selection", "internal/fleet/assign", "internal/fleet/clone",
 	"internal/fleet/agent/machine", "internal/fleet/fanout/fanout.go", "internal/fleet/fanout/machine.go",
 	"internal/fleet/pki/admit.go", "internal/fleet/pki/verificationtime.go", "internal/fleet/pki/trust.go", "internal/fleet/pki/name.go", "internal/fleet/pki/claims.go", "internal/fleet/pki/revoke.go",
 	"internal/fleet/access/right.go", "internal/fleet/access/record.go", "internal/fleet/access/verify.go", "internal/fleet/access/jwt.go",

@@ -9,34 +9,48 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/kind/exec"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/builtin"
+	"fettle.dev/fettle/internal/lang/eval"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // ActionCall is an action with its parameters: its commands as EXEC steps in order, with their
 // sealed content. These steps do not belong to the list of the target, and are not part of its
 // applied state.
 type ActionCall struct {
-	Action lang.Action
+	Action query.Action
 	Result Result
 	// Env has secrets that a user typed: NAME=VALUE for all commands of the action. They must not
 	// be shown or stored.
 	Env []string
 }
 
-// Runnable returns the repository's commands and actions, see lang.Program.
-func (r *Repository) Runnable() (lang.Runnable, diag.List) {
+// Runnable returns the repository's commands and actions, see query.FindRunnable.
+func (r *Repository) Runnable() (query.Runnable, diag.List) {
 	if r.ds.HasErrors() {
-		return lang.Runnable{}, slices.Clone(r.ds)
+		return query.Runnable{}, slices.Clone(r.ds)
 	}
-	return r.program.Runnable()
+	return query.FindRunnable(r.program, builtinNames())
 }
 
-// CallCommand returns the parts of a command, see lang.Program.
-func (r *Repository) CallCommand(name string, params map[string]string) ([]lang.Part, diag.List) {
+// builtinNames returns the built-in actions and commands.
+func builtinNames() query.Builtin {
+	var out query.Builtin
+	for _, a := range builtin.Actions() {
+		out.Actions = append(out.Actions, a.Action)
+	}
+	for _, c := range builtin.Commands() {
+		out.Commands = append(out.Commands, c.Command)
+	}
+	return out
+}
+
+// CallCommand returns the parts of a command, see eval.CallCommand.
+func (r *Repository) CallCommand(name string, params map[string]string) ([]query.Part, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
 	}
-	return r.program.CallCommand(name, params)
+	return eval.CallCommand(r.program, name, params)
 }
 
 // CallAction returns the commands of an action, NAME or MODULE.NAME. If dry is set and the action
@@ -45,7 +59,7 @@ func (r *Repository) CallAction(in Input, name string, params map[string]string,
 	if r.ds.HasErrors() {
 		return ActionCall{}, slices.Clone(r.ds)
 	}
-	c, ds := r.program.CallAction(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}, name, params, dry)
+	c, ds := eval.CallAction(r.program, eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}, name, params, dry)
 	call := ActionCall{Action: c.Action, Env: c.Env, Result: Result{Target: in.Target, Blobs: map[string]kind.Blob{}}}
 	if ds.HasErrors() {
 		return call, sorted(ds)

@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fettle.dev/fettle/internal/compile"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -66,7 +66,7 @@ const rolling = `command "rolling" {
 `
 
 // partsText returns parts as text.
-func partsText(parts []lang.Part) string {
+func partsText(parts []query.Part) string {
 	var b strings.Builder
 	for _, p := range parts {
 		fmt.Fprintf(&b, "%s on %v: %s%v %v secret %v env %v %s %s looks %v batch %q max %s\n", p.Name, p.Targets, p.Action, p.Params, p.Argv, p.Secret, p.Env, p.User, p.Timeout, p.Looks, p.Batch, p.MaxFailed)

@@ -20,9 +20,9 @@ type entry struct {
 }
 
 type (
-	plain  string
-	source string
-	raw    string
+	plain    string
+	unquoted string
+	raw      string
 )
 
 // converter reads HCL and gives the same as a document.
@@ -65,11 +65,11 @@ func (c converter) attribute(block string, a *hclsyntax.Attribute) any {
 	meta := []string{"after", "before", "notify", "listen", "notify_failure", "listen_failure"}
 	switch {
 	case slices.Contains([]string{"variable", "fact"}, block) && a.Name == "type", block == "validation" && a.Name == "condition":
-		return source(c.text(a.Expr))
+		return unquoted(c.text(a.Expr))
 	case slices.Contains([]string{"", "locals", "variable", "fact", "target", "role", "target_group", "module", "policy", "ssh", "validation", "define"}, block):
 		return c.value(a.Expr)
 	case a.Name == "when" || a.Name == "for_each":
-		return source(c.text(a.Expr))
+		return unquoted(c.text(a.Expr))
 	case slices.Contains(meta, a.Name):
 		return c.references(a.Expr)
 	}
@@ -93,7 +93,7 @@ func (c converter) references(e hclsyntax.Expression) any {
 		}
 		return out
 	}
-	return source(c.text(e))
+	return unquoted(c.text(e))
 }
 
 func (c converter) value(e hclsyntax.Expression) any {

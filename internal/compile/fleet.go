@@ -7,7 +7,8 @@ import (
 	"fettle.dev/fettle/internal/catalog"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/eval"
+	"fettle.dev/fettle/internal/lang/incremental"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -24,7 +25,7 @@ type Member struct {
 // is not safe for concurrent use.
 type Fleet struct {
 	repository *Repository
-	sharing    *lang.Sharing
+	sharing    *incremental.Sharing
 	made       map[*catalog.Catalog]*made
 	order      []*catalog.Catalog // the oldest first
 	alike      int                // how many lists were derived from other lists
@@ -44,7 +45,7 @@ type made struct {
 func (r *Repository) Fleet() *Fleet {
 	f := &Fleet{repository: r, made: map[*catalog.Catalog]*made{}}
 	if len(r.ds) == 0 {
-		f.sharing = r.program.Share()
+		f.sharing = incremental.Share(r.program)
 	}
 	return f
 }
@@ -58,13 +59,13 @@ func (f *Fleet) List(in Input) (step.List, diag.List) {
 	return f.listOf(in, c, ds, &outcome{})
 }
 
-func (in Input) lang() lang.Input {
-	return lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}
+func (in Input) lang() eval.Input {
+	return eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}
 }
 
 // listOf returns the list of a catalog. The steps of states that other lists can reuse are stored
 // in o.
-func (f *Fleet) listOf(in Input, c lang.Shared, ds diag.List, o *outcome) (step.List, diag.List) {
+func (f *Fleet) listOf(in Input, c incremental.Shared, ds diag.List, o *outcome) (step.List, diag.List) {
 	switch m := f.made[c.Like]; {
 	case len(ds) > 0:
 	case c.Catalog != nil && c.Like != nil:
@@ -134,7 +135,7 @@ type outcome struct {
 }
 
 // of returns the steps of a state.
-func (o *outcome) of(k int, node catalog.Node, c lang.Shared) ([]step.Step, bool) {
+func (o *outcome) of(k int, node catalog.Node, c incremental.Shared) ([]step.Step, bool) {
 	if c.From != nil && c.From[k] >= 0 {
 		return o.was.steps[c.From[k]], true
 	}
@@ -144,7 +145,7 @@ func (o *outcome) of(k int, node catalog.Node, c lang.Shared) ([]step.Step, bool
 
 // like derives the list of a catalog that differs in the attributes of some states. ok is false if
 // their steps could have a different position.
-func (m *made) like(c lang.Shared, o *outcome) (step.List, bool) {
+func (m *made) like(c incremental.Shared, o *outcome) (step.List, bool) {
 	list := slices.Clone(m.list)
 	fresh := map[addr.Addr]bool{}
 	for k, n := range c.Changed {

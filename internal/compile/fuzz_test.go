@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"fettle.dev/fettle/internal/compile"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
 )
@@ -60,7 +60,7 @@ func runs(t *testing.T, in compile.Input) {
 	r := compile.Open(in.Tree)
 	all, _ := r.Runnable()
 	const typed = "7731"
-	given := func(params []lang.Param) map[string]string {
+	given := func(params []query.Param) map[string]string {
 		out := map[string]string{}
 		for _, p := range params {
 			out[p.Name] = typed

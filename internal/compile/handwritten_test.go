@@ -8,7 +8,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -69,7 +69,7 @@ func inventory(t *testing.T, tree repo.Tree) string {
 			}
 		}
 	}
-	var uses [][]lang.Use
+	var uses [][]query.Use
 	for _, t := range list {
 		uses = append(uses, t.Uses)
 	}

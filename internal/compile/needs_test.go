@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fettle.dev/fettle/internal/compile"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -132,7 +132,7 @@ func checkLayers(t *rapid.T, r *compile.Repository, own map[string][]string, lay
 	for _, layer := range layers {
 		sink(layer)
 		for _, u := range targets[0].Uses {
-			has := slices.ContainsFunc(u.Needs, func(n lang.Need) bool { return n.Name == layer })
+			has := slices.ContainsFunc(u.Needs, func(n query.Need) bool { return n.Name == layer })
 			if want := !below[u.Name] || slices.Contains(own[u.Name], layer); has != want {
 				t.Fatalf("that %s needs the layer %s is %t, with %v and %v", u.Name, layer, has, own, layers)
 			}

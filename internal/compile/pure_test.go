@@ -7,7 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"fettle.dev/fettle/internal/compile"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -120,7 +120,7 @@ func TestTargets(t *testing.T) {
 		t.Fatal(ts, ds)
 	}
 	ts, _ = compile.Targets(repo.MapTree(map[string]string{"fettle.hcl": "file \"/etc/a\" { content = \"\" }\n"}))
-	if len(ts) != 1 || ts[0].Name != lang.LocalTarget {
+	if len(ts) != 1 || ts[0].Name != query.LocalTarget {
 		t.Fatal(ts)
 	}
 }

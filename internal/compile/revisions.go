@@ -2,7 +2,7 @@ package compile
 
 import (
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/incremental"
 	"fettle.dev/fettle/internal/step"
 )
 
@@ -24,15 +24,15 @@ type Compared struct {
 // Revisions is not safe for concurrent use.
 type Revisions struct {
 	sides  [2]*Fleet
-	shared *lang.Revisions // nil if one of them has an error
-	taken  int             // how many lists reused the other revision
+	shared *incremental.Revisions // nil if one of them has an error
+	taken  int                    // how many lists reused the other revision
 }
 
 // Between returns a comparison of two revisions.
 func Between(old, now *Repository) *Revisions {
 	r := &Revisions{sides: [2]*Fleet{old.Fleet(), now.Fleet()}}
 	if len(old.ds)+len(now.ds) == 0 {
-		r.shared = lang.Between(r.sides[0].sharing, r.sides[1].sharing)
+		r.shared = incremental.Between(r.sides[0].sharing, r.sides[1].sharing)
 	}
 	return r
 }
@@ -63,7 +63,7 @@ func (r *Revisions) lists(in Input, has [2]bool) (lists [2]step.List, ds diag.Li
 	c, ds := r.shared.Old(in.lang())
 	lists[0], ds = r.sides[0].listOf(in, c, ds, was)
 	if len(was.steps) != len(c.Changed) || ds.HasErrors() { // it was compiled without sharing
-		c = lang.Shared{}
+		c = incremental.Shared{}
 	}
 	c, more := r.shared.Now(in.lang(), c)
 	if c.From != nil {

@@ -13,7 +13,8 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
 )
@@ -49,7 +50,7 @@ func (g *revisionsWorld) draw() {
 
 // snapshot returns the answer of the lookup of the day.
 func snapshot(t *rapid.T, day string) string {
-	s, err := lang.NewSnapshot(lang.Lookup{Name: "day", URL: "https://example.org/day", Format: "json"}, []byte(`"`+day+`"`), time.Unix(0, 0).UTC())
+	s, err := query.NewSnapshot(source.Lookup{Name: "day", URL: "https://example.org/day", Format: "json"}, []byte(`"`+day+`"`), time.Unix(0, 0).UTC())
 	if err != nil {
 		t.Fatal(err)
 	}

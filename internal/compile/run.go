@@ -10,9 +10,10 @@ import (
 	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/kind/kinds"
 	"fettle.dev/fettle/internal/kind/stdlib"
-	"fettle.dev/fettle/internal/lang"
-	"fettle.dev/fettle/internal/lang/builtin"
+	"fettle.dev/fettle/internal/lang/eval"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/schema"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
@@ -22,7 +23,7 @@ import (
 // do not depend on earlier calls. Repository is not safe for concurrent use.
 type Repository struct {
 	tree    repo.Tree
-	program *lang.Program
+	program *source.Program
 	ds      diag.List // of reading it
 }
 
@@ -33,8 +34,8 @@ func Open(tree repo.Tree) *Repository { return open(tree, nil) }
 // parsed once.
 func (r *Repository) Beside(tree repo.Tree) *Repository { return open(tree, r.program) }
 
-func open(tree repo.Tree, beside *lang.Program) *Repository {
-	p, ds := lang.Load(tree, options(beside))
+func open(tree repo.Tree, beside *source.Program) *Repository {
+	p, ds := source.Load(tree, options(beside))
 	return &Repository{tree, p, ds}
 }
 
@@ -49,7 +50,7 @@ func (r *Repository) Compile(in Input) (Result, diag.List) {
 	if ds.HasErrors() {
 		return Result{}, ds
 	}
-	c, more := p.Catalog(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs})
+	c, more := eval.Catalog(p, eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs})
 	ds = append(ds, more...)
 	if ds.HasErrors() {
 		return Result{}, sorted(append(ds, p.WithLines(stateErrors(c))...))
@@ -63,15 +64,8 @@ func (r *Repository) Compile(in Input) (Result, diag.List) {
 }
 
 // options are the options for reading every repository.
-func options(beside *lang.Program) lang.Options {
-	o := lang.Options{Kinds: kinds.All(), Stdlib: stdlib.Files(), Beside: beside}
-	for _, a := range builtin.Actions() {
-		o.Actions = append(o.Actions, a.Action)
-	}
-	for _, c := range builtin.Commands() {
-		o.Commands = append(o.Commands, c.Command)
-	}
-	return o
+func options(beside *source.Program) source.Options {
+	return source.Options{Kinds: kinds.All(), Stdlib: stdlib.Files(), Beside: beside}
 }
 
 // stateErrors returns the errors in the states of an incomplete catalog, so that one attempt
@@ -100,14 +94,14 @@ func sorted(ds diag.List) diag.List {
 }
 
 // Targets returns the targets of a repository, in the order of declaration.
-func Targets(tree repo.Tree) ([]lang.Target, diag.List) { return Open(tree).Targets() }
+func Targets(tree repo.Tree) ([]query.Target, diag.List) { return Open(tree).Targets() }
 
 // Targets is like the function Targets.
-func (r *Repository) Targets() ([]lang.Target, diag.List) {
+func (r *Repository) Targets() ([]query.Target, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
 	}
-	ts, more := r.program.Targets()
+	ts, more := query.Targets(r.program)
 	return ts, append(slices.Clone(r.ds), more...)
 }
 
@@ -140,16 +134,16 @@ func (r *Repository) Schema(part schema.Part) ([]byte, diag.List) {
 
 // Explain returns, for each variable with the given name, its value for the target and every layer
 // that sets it.
-func Explain(in Input, name string) ([]lang.Explained, diag.List) {
+func Explain(in Input, name string) ([]eval.Explained, diag.List) {
 	return Open(in.Tree).Explain(in, name)
 }
 
 // Explain is like the function Explain, but ignores the input's tree.
-func (r *Repository) Explain(in Input, name string) ([]lang.Explained, diag.List) {
+func (r *Repository) Explain(in Input, name string) ([]eval.Explained, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
 	}
-	return r.program.Explain(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}, name)
+	return eval.Explain(r.program, eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}, name)
 }
 
 // Generators returns the generator runs that a target's list depends on. Errors in other parts of
@@ -159,7 +153,7 @@ func (r *Repository) Generators(in Input) ([]generator.Run, diag.List) {
 	if ds.HasErrors() {
 		return nil, ds
 	}
-	c, more := r.program.Catalog(lang.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars})
+	c, more := eval.Catalog(r.program, eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars})
 	ds = append(ds, more...)
 	if c == nil {
 		return nil, ds
@@ -176,28 +170,28 @@ func (r *Repository) Generators(in Input) ([]generator.Run, diag.List) {
 	return out, sorted(ds)
 }
 
-// OwnKinds returns the kinds that the repository defines, see lang.Program.
-func (r *Repository) OwnKinds() ([]lang.OwnKind, diag.List) {
+// OwnKinds returns the kinds that the repository defines, see query.OwnKinds.
+func (r *Repository) OwnKinds() ([]query.OwnKind, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
 	}
-	return r.program.OwnKinds()
+	return query.OwnKinds(r.program)
 }
 
-// EmptyGroups returns example targets for empty target groups, see lang.Program.
-func (r *Repository) EmptyGroups() ([]lang.Target, diag.List) {
+// EmptyGroups returns example targets for empty target groups, see query.EmptyGroups.
+func (r *Repository) EmptyGroups() ([]query.Target, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
 	}
-	return r.program.EmptyGroups()
+	return query.EmptyGroups(r.program)
 }
 
-// Lookups returns the lookups that the repository declares, see lang.Program.
-func (r *Repository) Lookups() ([]lang.Lookup, diag.List) {
+// Lookups returns the lookups that the repository declares, see query.Lookups.
+func (r *Repository) Lookups() ([]source.Lookup, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
 	}
-	return r.program.Lookups()
+	return query.Lookups(r.program)
 }
 
 // FromCatalog makes the list of an evaluated catalog.

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/eval"
+	"fettle.dev/fettle/internal/lang/source"
+	"fettle.dev/fettle/internal/lang/syntax"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
 )
@@ -45,7 +47,7 @@ func (r *Repository) Tests() ([]string, diag.List) {
 	return ids, ds
 }
 
-func (r *Repository) tests() ([]*lang.Test, diag.List) {
+func (r *Repository) tests() ([]*source.Test, diag.List) {
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
 	}
@@ -70,9 +72,9 @@ func (r *Repository) RunTest(id string) Verdict {
 }
 
 // judge compiles the subject of a test and compares the result with the expectations.
-func judge(p *lang.Program, tree repo.Tree, t *lang.Test) Verdict {
+func judge(p *source.Program, tree repo.Tree, t *source.Test) Verdict {
 	v := Verdict{ID: t.ID(), Range: t.Range}
-	c, ds := p.Catalog(lang.Input{Test: t})
+	c, ds := eval.Catalog(p, eval.Input{Test: t})
 	var res Result
 	if !ds.HasErrors() {
 		var more diag.List
@@ -99,7 +101,7 @@ func judge(p *lang.Program, tree repo.Tree, t *lang.Test) Verdict {
 	return v
 }
 
-func missingError(ds diag.List, e lang.Expect) diag.List {
+func missingError(ds diag.List, e source.Expect) diag.List {
 	var found []string
 	for _, d := range ds {
 		if strings.Contains(d.Summary+": "+d.Detail, e.Error) {
@@ -155,13 +157,13 @@ func firstDifference(want, got string) (line int, a, b string) {
 
 // examiner compares a result with expectations.
 type examiner struct {
-	expect   lang.Expect
+	expect   source.Expect
 	prefix   string
 	res      Result
 	failures diag.List
 }
 
-func (x *examiner) failf(w lang.Want, summary, detail string, args ...any) {
+func (x *examiner) failf(w source.Want, summary, detail string, args ...any) {
 	x.failures = append(x.failures, diag.Errorf(w.Range, summary, detail, args...))
 }
 
@@ -176,14 +178,14 @@ func (x *examiner) states() {
 		waits[h.ID] = true
 		names = append(names, strings.TrimPrefix(h.ID, x.prefix))
 	}
-	is := func(in map[string]bool, w lang.Want) bool { return in[w.Text] || in[x.prefix+w.Text] }
+	is := func(in map[string]bool, w source.Want) bool { return in[w.Text] || in[x.prefix+w.Text] }
 	for _, want := range x.expect.States {
 		switch {
 		case is(waits, want):
 			x.failf(want, "State is deferred",
 				"%s waits for the result of a command. Expect it in deferred, or set the result in outputs.", want.Text)
 		case !is(there, want):
-			x.failf(want, "State is missing", "There is no state %s.%s", want.Text, lang.Suggest(want.Text, names))
+			x.failf(want, "State is missing", "There is no state %s.%s", want.Text, syntax.Suggest(want.Text, names))
 		}
 	}
 	for _, want := range x.expect.Held {
@@ -191,7 +193,7 @@ func (x *examiner) states() {
 		case is(there, want):
 			x.failf(want, "State is not deferred", "%s waits for no command: its steps are in the list.", want.Text)
 		case !is(waits, want):
-			x.failf(want, "State is missing", "There is no state %s.%s", want.Text, lang.Suggest(want.Text, names))
+			x.failf(want, "State is missing", "There is no state %s.%s", want.Text, syntax.Suggest(want.Text, names))
 		}
 	}
 	for _, never := range x.expect.NoStates {
@@ -254,7 +256,7 @@ func (x *examiner) nearest(pattern string) string {
 			same = append(same, s.String())
 		}
 	}
-	if near := lang.Suggest(pattern, same); near != "" && len(same) < 6 {
+	if near := syntax.Suggest(pattern, same); near != "" && len(same) < 6 {
 		return near
 	}
 	for _, s := range same {

@@ -96,7 +96,7 @@ func starValue(v any) string {
 		return "[" + strings.Join(out, ", ") + "]"
 	case plain:
 		return quoted(string(v))
-	case source:
+	case unquoted:
 		return "expr(" + quoted(string(v)) + ")"
 	case raw:
 		return map[string]string{"true": "True", "false": "False", "null": "None"}[string(v)] + map[bool]string{true: string(v)}[strings.Trim(string(v), "0123456789.e+-") == ""]

@@ -82,7 +82,7 @@ func scalar(v any) string {
 	switch v := v.(type) {
 	case plain:
 		return quoted(escapedText(string(v)))
-	case source:
+	case unquoted:
 		return quoted(string(v))
 	case raw:
 		return string(v)
@@ -154,7 +154,7 @@ func (w *yamlWriter) value(in string, v any) {
 		w.WriteString(" " + j.String() + "\n")
 	case plain:
 		w.text(in, escapedText(string(v)))
-	case source:
+	case unquoted:
 		w.text(in, string(v))
 	case raw:
 		w.WriteString(" " + string(v) + "\n")

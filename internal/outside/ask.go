@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/source"
 )
 
 // DefaultTimeout is the time limit of a lookup that does not set one.
@@ -40,7 +40,7 @@ type Asker struct {
 
 // Ask returns the answer to a lookup of the repository whose files are in dir. It sends only GET
 // requests; a command must not change anything.
-func (a Asker) Ask(ctx context.Context, l lang.Lookup, dir string) ([]byte, error) {
+func (a Asker) Ask(ctx context.Context, l source.Lookup, dir string) ([]byte, error) {
 	timeout := l.Timeout
 	if timeout <= 0 {
 		timeout = DefaultTimeout
@@ -54,7 +54,7 @@ func (a Asker) Ask(ctx context.Context, l lang.Lookup, dir string) ([]byte, erro
 }
 
 func (a Asker) get(ctx context.Context, from string) ([]byte, error) {
-	if err := lang.CheckURL(from); err != nil {
+	if err := source.CheckURL(from); err != nil {
 		return nil, err
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
@@ -112,7 +112,7 @@ func tooLarge(from string) error {
 	return fmt.Errorf("cannot use the answer of %s: it has more than %d bytes; request less", from, MaxAnswer)
 }
 
-func (a Asker) command(ctx context.Context, l lang.Lookup, dir string, timeout time.Duration) ([]byte, error) {
+func (a Asker) command(ctx context.Context, l source.Lookup, dir string, timeout time.Duration) ([]byte, error) {
 	what := strings.Join(l.Command, " ")
 	if a.Run == nil {
 		return nil, fmt.Errorf("cannot run %q: no program can be run here", what)

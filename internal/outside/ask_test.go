@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/outside"
 )
 
@@ -18,7 +18,7 @@ func Example() {
 	run := func(context.Context, host.Command) (host.CommandResult, error) {
 		return host.CommandResult{Stdout: []byte(`["ann"]`)}, nil
 	}
-	answer, err := outside.Asker{Run: run}.Ask(context.Background(), lang.Lookup{Command: []string{"list-admins"}}, "/srv/infra")
+	answer, err := outside.Asker{Run: run}.Ask(context.Background(), source.Lookup{Command: []string{"list-admins"}}, "/srv/infra")
 	fmt.Println(string(answer), err)
 	// Output: ["ann"] <nil>
 }
@@ -60,7 +60,7 @@ func TestURL(t *testing.T) {
 		"/round": "more than 5", "/large": "more than", "/cut": "unexpected EOF", "/never": "deadline",
 	} {
 		t.Run(path, func(t *testing.T) {
-			l := lang.Lookup{URL: s.URL + path}
+			l := source.Lookup{URL: s.URL + path}
 			if path == "/never" {
 				l.Timeout = 50 * time.Millisecond
 			}
@@ -73,7 +73,7 @@ func TestURL(t *testing.T) {
 			}
 		})
 	}
-	if _, err := (outside.Asker{}).Ask(context.Background(), lang.Lookup{URL: "gopher://x/"}, ""); err == nil {
+	if _, err := (outside.Asker{}).Ask(context.Background(), source.Lookup{URL: "gopher://x/"}, ""); err == nil {
 		t.Error("another scheme is asked")
 	}
 }
@@ -94,7 +94,7 @@ func TestCommand(t *testing.T) {
 			}
 			return c.res, nil
 		}}
-		answer, err := a.Ask(context.Background(), lang.Lookup{Directory: "modules/web", Command: []string{"list"}}, "/repo")
+		answer, err := a.Ask(context.Background(), source.Lookup{Directory: "modules/web", Command: []string{"list"}}, "/repo")
 		if got := fmt.Sprint(string(answer), err); !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
 		}

@@ -8,10 +8,10 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
-func writeActions(w *writer, list []lang.Action) {
+func writeActions(w *writer, list []query.Action) {
 	w.int(len(list))
 	for _, a := range list {
 		w.text(a.Name)
@@ -34,12 +34,12 @@ func writeActions(w *writer, list []lang.Action) {
 	}
 }
 
-func readActions(r *reader) []lang.Action {
-	var out []lang.Action
+func readActions(r *reader) []query.Action {
+	var out []query.Action
 	for range r.count(13) {
-		a := lang.Action{Name: r.text(), Module: r.text(), Doc: r.text(), Changes: r.bool(), DryRun: r.bool(), JSON: r.bool(), Range: r.rng()}
+		a := query.Action{Name: r.text(), Module: r.text(), Doc: r.text(), Changes: r.bool(), DryRun: r.bool(), JSON: r.bool(), Range: r.rng()}
 		for range r.count(13) {
-			a.Params = append(a.Params, lang.Param{Name: r.text(), Type: r.text(), Doc: r.text(), Required: r.bool(), Secret: r.bool(), Default: r.text(), Range: r.rng()})
+			a.Params = append(a.Params, query.Param{Name: r.text(), Type: r.text(), Doc: r.text(), Required: r.bool(), Secret: r.bool(), Default: r.text(), Range: r.rng()})
 		}
 		out = append(out, a)
 	}
@@ -50,7 +50,7 @@ func writeCall(w *writer, r *compile.Repository, q question) {
 	call, ds := r.CallAction(q.in, q.name, paramsOf(q.names), len(q.has) > 0)
 	w.diags(ds)
 	if !ds.HasErrors() {
-		writeActions(w, []lang.Action{call.Action})
+		writeActions(w, []query.Action{call.Action})
 		w.texts(call.Env)
 		writeResult(w, call.Result)
 	}
@@ -92,7 +92,7 @@ func (r *reader) document(into any) {
 }
 
 // Runnable is compile.Repository.Runnable.
-func (c *Client) Runnable() (all lang.Runnable, ds diag.List, err error) {
+func (c *Client) Runnable() (all query.Runnable, ds diag.List, err error) {
 	r, err := c.ask(question{ask: askRunnable})
 	if err != nil {
 		return all, nil, err
@@ -103,7 +103,7 @@ func (c *Client) Runnable() (all lang.Runnable, ds diag.List, err error) {
 }
 
 // CallCommand is compile.Repository.CallCommand.
-func (c *Client) CallCommand(name string, params map[string]string) (parts []lang.Part, ds diag.List, err error) {
+func (c *Client) CallCommand(name string, params map[string]string) (parts []query.Part, ds diag.List, err error) {
 	r, err := c.ask(question{ask: askCommand, name: name, names: wordsOf(params)})
 	if err != nil {
 		return nil, nil, err

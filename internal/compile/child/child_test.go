@@ -17,7 +17,8 @@ import (
 	"fettle.dev/fettle/internal/compile/child"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -145,7 +146,7 @@ func same(t *testing.T, what string, got, want any) {
 	}
 }
 
-func asText(t *testing.T, list []lang.Target) string {
+func asText(t *testing.T, list []query.Target) string {
 	t.Helper()
 	text, err := json.MarshalIndent(list, "", " ")
 	if err != nil {
@@ -251,4 +252,4 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
-var _ lang.Watched = child.Watched()
+var _ source.Watched = child.Watched()

@@ -7,8 +7,10 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind/generator"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/eval"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/schema"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -66,7 +68,7 @@ func (c *Client) Compile(in compile.Input) (compile.Result, diag.List, error) {
 
 // Targets is compile.Targets. The ssh settings of the result are always valid, because the client
 // checks them.
-func (c *Client) Targets() ([]lang.Target, diag.List, error) {
+func (c *Client) Targets() ([]query.Target, diag.List, error) {
 	r, err := c.ask(question{ask: askTargets})
 	if err != nil {
 		return nil, nil, err
@@ -76,7 +78,7 @@ func (c *Client) Targets() ([]lang.Target, diag.List, error) {
 }
 
 // EmptyGroups is compile.Repository.EmptyGroups.
-func (c *Client) EmptyGroups() ([]lang.Target, diag.List, error) {
+func (c *Client) EmptyGroups() ([]query.Target, diag.List, error) {
 	r, err := c.ask(question{ask: askEmptyGroups})
 	if err != nil {
 		return nil, nil, err
@@ -106,7 +108,7 @@ func (c *Client) RunTest(id string) (compile.Verdict, error) {
 }
 
 // Variables is compile.Explain.
-func (c *Client) Variables(in compile.Input, name string) ([]lang.Explained, diag.List, error) {
+func (c *Client) Variables(in compile.Input, name string) ([]eval.Explained, diag.List, error) {
 	r, err := c.ask(question{ask: askVariables, in: in, name: name})
 	if err != nil {
 		return nil, nil, err
@@ -133,7 +135,7 @@ func (c *Client) Schema(part schema.Part) ([]byte, diag.List, error) {
 }
 
 // OwnKinds is compile.Repository.OwnKinds, with the fields that documentation needs.
-func (c *Client) OwnKinds() ([]lang.OwnKind, diag.List, error) {
+func (c *Client) OwnKinds() ([]query.OwnKind, diag.List, error) {
 	r, err := c.ask(question{ask: askKinds})
 	if err != nil {
 		return nil, nil, err
@@ -153,7 +155,7 @@ func (c *Client) Generators(in compile.Input) ([]generator.Run, diag.List, error
 }
 
 // Lookups is compile.Repository.Lookups.
-func (c *Client) Lookups() ([]lang.Lookup, diag.List, error) {
+func (c *Client) Lookups() ([]source.Lookup, diag.List, error) {
 	r, err := c.ask(question{ask: askLookups})
 	if err != nil {
 		return nil, nil, err

@@ -11,10 +11,11 @@ import (
 
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/kind/generator"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 )
 
-func writeKinds(w *writer, list []lang.OwnKind) {
+func writeKinds(w *writer, list []query.OwnKind) {
 	w.int(len(list))
 	for _, k := range list {
 		w.texts([]string{k.Name, k.Doc, k.Main, k.Directory})
@@ -24,15 +25,15 @@ func writeKinds(w *writer, list []lang.OwnKind) {
 	}
 }
 
-func readKinds(r *reader) []lang.OwnKind {
-	var out []lang.OwnKind
+func readKinds(r *reader) []query.OwnKind {
+	var out []query.OwnKind
 	for range r.count(13) {
 		t := r.texts()
 		if len(t) != 4 {
 			r.fail("a kind of %d parts", len(t))
 			return nil
 		}
-		k := lang.OwnKind{Kind: kind.Kind{Name: t[0], Doc: t[1], Main: t[2]}, Directory: t[3], Range: r.rng()}
+		k := query.OwnKind{Kind: kind.Kind{Name: t[0], Doc: t[1], Main: t[2]}, Directory: t[3], Range: r.rng()}
 		k.Attrs, k.Outputs = readAttrs(r), readAttrs(r)
 		out = append(out, k)
 	}
@@ -79,7 +80,7 @@ func readAttrs(r *reader) []kind.Attr {
 	return out
 }
 
-func writeLookups(w *writer, list []lang.Lookup) {
+func writeLookups(w *writer, list []source.Lookup) {
 	w.int(len(list))
 	for _, l := range list {
 		w.texts([]string{l.Name, l.Directory, l.URL, l.Format})
@@ -91,15 +92,15 @@ func writeLookups(w *writer, list []lang.Lookup) {
 }
 
 // readLookups checks the fields that determine the file of a snapshot and its query.
-func readLookups(r *reader) []lang.Lookup {
-	var out []lang.Lookup
+func readLookups(r *reader) []source.Lookup {
+	var out []source.Lookup
 	for range r.count(14) {
 		t := r.texts()
-		if len(t) != 4 || !isName(t[0]) || path.Clean(t[1]) != t[1] || t[2] != "" && lang.CheckURL(t[2]) != nil {
+		if len(t) != 4 || !isName(t[0]) || path.Clean(t[1]) != t[1] || t[2] != "" && source.CheckURL(t[2]) != nil {
 			r.fail("a lookup %q", t)
 			return nil
 		}
-		l := lang.Lookup{Name: t[0], Directory: t[1], URL: t[2], Format: t[3], Command: r.texts(), MaxAge: time.Duration(r.num()), Timeout: time.Duration(r.num())}
+		l := source.Lookup{Name: t[0], Directory: t[1], URL: t[2], Format: t[3], Command: r.texts(), MaxAge: time.Duration(r.num()), Timeout: time.Duration(r.num())}
 		l.Range = r.rng()
 		if (l.URL == "") != (len(l.Command) > 0) {
 			r.fail("the lookup %q without a source", l.Name)

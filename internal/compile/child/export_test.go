@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/compile"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -24,7 +24,7 @@ func Question(t *testing.T, in compile.Input) []byte {
 }
 
 // Watched is the tree that the child compiles.
-func Watched() lang.Watched { return &remoteTree{} }
+func Watched() source.Watched { return &remoteTree{} }
 
 // EncodeResult and DecodeResult are the two halves of a result.
 func EncodeResult(res compile.Result) []byte {

@@ -5,11 +5,12 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/exported"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 )
 
 // exports writes the exported inputs of a module.
-func (w *writer) exports(u lang.Use) {
+func (w *writer) exports(u query.Use) {
 	w.int(len(u.Exported))
 	for _, e := range u.Exported {
 		w.texts([]string{e.Name, e.Module, e.Output, string(e.Type)})
@@ -25,14 +26,14 @@ func (w *writer) exports(u lang.Use) {
 	}
 }
 
-func (r *reader) exports(u *lang.Use) {
+func (r *reader) exports(u *query.Use) {
 	for range r.count(16) {
 		names := r.texts()
 		if len(names) != 4 {
 			r.fail("an exported block of %d parts", len(names))
 			return
 		}
-		e := lang.Exported{Name: names[0], Module: names[1], Output: names[2], Targets: r.texts(), Same: r.texts()}
+		e := source.Exported{Name: names[0], Module: names[1], Output: names[2], Targets: r.texts(), Same: r.texts()}
 		for range r.count(2) {
 			if e.Labels == nil {
 				e.Labels = map[string][]string{}

@@ -3,7 +3,7 @@ package child
 import (
 	"path"
 
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -83,7 +83,7 @@ func (x *indexer) directory(dir string) {
 // content notes a file that the child will likely read.
 func (x *indexer) content(e repo.Entry) {
 	switch {
-	case lang.IsSource(path.Base(e.Path)) && e.Size <= sourceFile:
+	case source.IsSource(path.Base(e.Path)) && e.Size <= sourceFile:
 		x.sources = append(x.sources, e)
 	case e.Size <= contentFile && path.Base(path.Dir(e.Path)) != "files":
 		x.rest = append(x.rest, e)

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/kind"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/secret/vault"
 	"fettle.dev/fettle/internal/step"
@@ -48,7 +48,7 @@ func (s *secrets) open(name string) (kind.Secret, error) {
 		return kind.Secret{}, err
 	}
 	if s.vault == nil {
-		return kind.Secret{}, lang.ErrPlaceholder
+		return kind.Secret{}, source.ErrPlaceholder
 	}
 	content, err := s.vault.Secret(name)
 	key := secret.Key{}
@@ -60,7 +60,7 @@ func (s *secrets) open(name string) (kind.Secret, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return kind.Secret{}, fs.ErrNotExist
 	case errors.As(err, &closed) && !s.must:
-		return kind.Secret{}, lang.ErrPlaceholder
+		return kind.Secret{}, source.ErrPlaceholder
 	case errors.As(err, &closed):
 		return kind.Secret{}, needed(name, closed)
 	case err != nil:
@@ -104,7 +104,7 @@ func (s *secrets) bundle(l step.List) (secret.Bundle, error) {
 	return secret.Bundle{Key: key.ID(), KeyFile: file, Values: key.SealValues(values)}, nil
 }
 
-// Secret implements lang.Secrets with a request to the holder.
+// Secret implements source.Secrets with a request to the holder.
 func (t *remoteTree) Secret(name string) (kind.Secret, error) {
 	r, err := t.ask(opSecret, name)
 	if err != nil {

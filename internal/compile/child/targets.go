@@ -5,18 +5,19 @@ import (
 	"slices"
 
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 )
 
-func (w *writer) targets(list []lang.Target, ds diag.List) {
+func (w *writer) targets(list []query.Target, ds diag.List) {
 	w.diags(ds)
 	writeTargets(w, list)
 }
 
 // writeTargets writes targets. Modules that several targets share are written once.
-func writeTargets(w *writer, list []lang.Target) {
-	numbers := map[*lang.Use]int{} // by the first one; 0 is for no modules
-	var shared [][]lang.Use
+func writeTargets(w *writer, list []query.Target) {
+	numbers := map[*query.Use]int{} // by the first one; 0 is for no modules
+	var shared [][]query.Use
 	for _, t := range list {
 		if len(t.Uses) > 0 && numbers[&t.Uses[0]] == 0 {
 			shared = append(shared, t.Uses)
@@ -52,7 +53,7 @@ func writeTargets(w *writer, list []lang.Target) {
 	}
 }
 
-func (w *writer) uses(list []lang.Use) {
+func (w *writer) uses(list []query.Use) {
 	w.int(len(list))
 	for _, u := range list {
 		w.text(u.Name)
@@ -77,21 +78,21 @@ func (w *writer) uses(list []lang.Use) {
 
 // modules reads the shared modules of targets, with their directories.
 type modules struct {
-	uses        []lang.Use
+	uses        []query.Use
 	directories []string
 }
 
 // readTargets checks that target names are unique and that ssh settings are valid. It shares again
 // the slices that targets share, so that reading does not enlarge an answer.
-func readTargets(r *reader) []lang.Target {
+func readTargets(r *reader) []query.Target {
 	shared := []modules{{}}
 	for range r.count(1) {
 		shared = append(shared, r.uses())
 	}
-	var out []lang.Target
+	var out []query.Target
 	seen := map[string]bool{}
 	for range r.count(16) {
-		t := lang.Target{Name: r.text(), Labels: r.mapping(), Roles: r.texts(), Groups: r.texts()}
+		t := query.Target{Name: r.text(), Labels: r.mapping(), Roles: r.texts(), Groups: r.texts()}
 		number := r.int()
 		if number >= len(shared) {
 			r.fail("the modules %d of %d", number, len(shared)-1)
@@ -103,7 +104,7 @@ func readTargets(r *reader) []lang.Target {
 			t.Labels = map[string]string{}
 		}
 		if r.bool() {
-			t.SSH = &lang.SSH{Host: r.text(), User: r.text(), Port: r.int(), Sudo: r.bool(), Options: r.mapping()}
+			t.SSH = &query.SSH{Host: r.text(), User: r.text(), Port: r.int(), Sudo: r.bool(), Options: r.mapping()}
 			if err := t.SSH.Valid(); r.err == nil && err != nil {
 				r.fail("the target %q %v", t.Name, err)
 			}
@@ -123,13 +124,13 @@ func readTargets(r *reader) []lang.Target {
 func (r *reader) uses() modules {
 	var out modules
 	for range r.count(5) {
-		u := lang.Use{Name: r.text(), Directory: r.text()}
+		u := query.Use{Name: r.text(), Directory: r.text()}
 		for range r.count(8) {
-			u.From = append(u.From, lang.Given{By: r.text(), Range: r.rng()})
+			u.From = append(u.From, source.Given{By: r.text(), Range: r.rng()})
 		}
 		for range r.count(12) {
-			n := lang.Need{Name: r.text(), Directory: r.text(), Level: r.text(), Layer: r.bool(), By: r.text(), Range: r.rng()}
-			if r.err == nil && !slices.Contains(lang.NeedLevels(), n.Level) {
+			n := query.Need{Name: r.text(), Directory: r.text(), Level: r.text(), Layer: r.bool(), By: r.text(), Range: r.rng()}
+			if r.err == nil && !slices.Contains(source.NeedLevels(), n.Level) {
 				r.fail("the level %q", n.Level)
 			}
 			u.Needs = append(u.Needs, n)

@@ -9,7 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -29,7 +29,7 @@ const (
 	answerError
 	answerMissing     // errors.Is fs.ErrNotExist
 	answerInvalid     // errors.Is fs.ErrInvalid
-	answerPlaceholder // errors.Is lang.ErrPlaceholder
+	answerPlaceholder // errors.Is source.ErrPlaceholder
 )
 
 // remoteTree is the holder's tree as the child sees it. A broken exchange
@@ -189,7 +189,7 @@ func (e *treeError) Error() string { return e.text }
 
 func (e *treeError) Is(target error) bool {
 	return e.kind == answerMissing && target == fs.ErrNotExist || e.kind == answerInvalid && target == fs.ErrInvalid ||
-		e.kind == answerPlaceholder && target == lang.ErrPlaceholder
+		e.kind == answerPlaceholder && target == source.ErrPlaceholder
 }
 
 // answer answers one request of the child.
@@ -249,7 +249,7 @@ func refusal(err error) []byte {
 		w.num(answerMissing)
 	case errors.Is(err, fs.ErrInvalid):
 		w.num(answerInvalid)
-	case errors.Is(err, lang.ErrPlaceholder):
+	case errors.Is(err, source.ErrPlaceholder):
 		w.num(answerPlaceholder)
 	default:
 		w.num(answerError)

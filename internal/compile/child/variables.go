@@ -1,8 +1,10 @@
 package child
 
-import "fettle.dev/fettle/internal/lang"
+import (
+	"fettle.dev/fettle/internal/lang/eval"
+)
 
-func writeVariables(w *writer, list []lang.Explained) {
+func writeVariables(w *writer, list []eval.Explained) {
 	w.int(len(list))
 	for _, v := range list {
 		for _, s := range []string{v.Module, v.Name, v.Type, v.Value} {
@@ -19,12 +21,12 @@ func writeVariables(w *writer, list []lang.Explained) {
 	}
 }
 
-func readVariables(r *reader) []lang.Explained {
-	var out []lang.Explained
+func readVariables(r *reader) []eval.Explained {
+	var out []eval.Explained
 	for range r.count(12) {
-		v := lang.Explained{Module: r.text(), Name: r.text(), Type: r.text(), Value: r.text(), Range: r.rng()}
+		v := eval.Explained{Module: r.text(), Name: r.text(), Type: r.text(), Value: r.text(), Range: r.rng()}
 		for range r.count(10) {
-			v.Layers = append(v.Layers, lang.Layer{Name: r.text(), Value: r.text(), Merge: r.text(), Range: r.rng()})
+			v.Layers = append(v.Layers, eval.Layer{Name: r.text(), Value: r.text(), Merge: r.text(), Range: r.rng()})
 		}
 		out = append(out, v)
 	}

@@ -21,8 +21,10 @@ import (
 	"fettle.dev/fettle/internal/compile/child"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind/generator"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/eval"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/schema"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/sandbox"
 )
@@ -135,7 +137,7 @@ func (c *Compiler) Compile(in compile.Input) (res compile.Result, ds diag.List) 
 }
 
 // Targets is compile.Targets.
-func (c *Compiler) Targets(tree repo.Tree) (list []lang.Target, ds diag.List) {
+func (c *Compiler) Targets(tree repo.Tree) (list []query.Target, ds diag.List) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {
 		list, ds, err = k.Targets()
 		return err
@@ -171,7 +173,7 @@ func (c *Compiler) RunTest(tree repo.Tree, id string) (v compile.Verdict) {
 }
 
 // Explain is compile.Explain.
-func (c *Compiler) Explain(in compile.Input, name string) (list []lang.Explained, ds diag.List) {
+func (c *Compiler) Explain(in compile.Input, name string) (list []eval.Explained, ds diag.List) {
 	failed := c.ask(in.Tree, func(k *child.Client) (err error) {
 		list, ds, err = k.Variables(in, name)
 		return err
@@ -183,19 +185,19 @@ func (c *Compiler) Explain(in compile.Input, name string) (list []lang.Explained
 }
 
 // Runnable is compile.Repository.Runnable.
-func (c *Compiler) Runnable(tree repo.Tree) (all lang.Runnable, ds diag.List) {
+func (c *Compiler) Runnable(tree repo.Tree) (all query.Runnable, ds diag.List) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {
 		all, ds, err = k.Runnable()
 		return err
 	})
 	if failed != nil {
-		return lang.Runnable{}, failed
+		return query.Runnable{}, failed
 	}
 	return all, ds
 }
 
 // CallCommand is compile.Repository.CallCommand.
-func (c *Compiler) CallCommand(tree repo.Tree, name string, params map[string]string) (parts []lang.Part, ds diag.List) {
+func (c *Compiler) CallCommand(tree repo.Tree, name string, params map[string]string) (parts []query.Part, ds diag.List) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {
 		parts, ds, err = k.CallCommand(name, params)
 		return err
@@ -231,7 +233,7 @@ func (c *Compiler) Schema(tree repo.Tree, part schema.Part) (text []byte, ds dia
 }
 
 // OwnKinds is compile.Repository.OwnKinds.
-func (c *Compiler) OwnKinds(tree repo.Tree) (list []lang.OwnKind, ds diag.List) {
+func (c *Compiler) OwnKinds(tree repo.Tree) (list []query.OwnKind, ds diag.List) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {
 		list, ds, err = k.OwnKinds()
 		return err
@@ -243,7 +245,7 @@ func (c *Compiler) OwnKinds(tree repo.Tree) (list []lang.OwnKind, ds diag.List) 
 }
 
 // EmptyGroups is compile.Repository.EmptyGroups.
-func (c *Compiler) EmptyGroups(tree repo.Tree) (list []lang.Target, ds diag.List) {
+func (c *Compiler) EmptyGroups(tree repo.Tree) (list []query.Target, ds diag.List) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {
 		list, ds, err = k.EmptyGroups()
 		return err
@@ -267,7 +269,7 @@ func (c *Compiler) Generators(in compile.Input) (list []generator.Run, ds diag.L
 }
 
 // Lookups is compile.Repository.Lookups.
-func (c *Compiler) Lookups(tree repo.Tree) (list []lang.Lookup, ds diag.List) {
+func (c *Compiler) Lookups(tree repo.Tree) (list []source.Lookup, ds diag.List) {
 	failed := c.ask(tree, func(k *child.Client) (err error) {
 		list, ds, err = k.Lookups()
 		return err

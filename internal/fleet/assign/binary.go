@@ -6,7 +6,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/selection"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // BinarySetting is the desired binary for the agents of some targets.
@@ -39,19 +39,19 @@ func (c *computation) binaries() {
 	}
 }
 
-func (c *computation) inventory() ([]lang.Target, map[string]fleet.TargetID) {
-	var list []lang.Target
+func (c *computation) inventory() ([]query.Target, map[string]fleet.TargetID) {
+	var list []query.Target
 	ids := map[string]fleet.TargetID{}
 	for _, d := range c.all {
 		if d.target.Standing == fleet.Active {
-			list = append(list, lang.Target{Name: d.target.Name, Labels: d.target.Labels})
+			list = append(list, query.Target{Name: d.target.Name, Labels: d.target.Labels})
 			ids[d.target.Name] = d.target.ID
 		}
 	}
 	return list, ids
 }
 
-func (p BinarySetting) meant(inventory []lang.Target, ids map[string]fleet.TargetID) []fleet.TargetID {
+func (p BinarySetting) meant(inventory []query.Target, ids map[string]fleet.TargetID) []fleet.TargetID {
 	s, err := selection.Parse(p.Select)
 	if err != nil {
 		return p.Targets

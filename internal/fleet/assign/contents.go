@@ -6,15 +6,16 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/content"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/source"
 )
 
 // TargetsOf converts compiled targets to Contents.Targets. A bundle contains a whole directory
 // modules/NAME, so all uses below it become one module. Uses in other directories belong to the
 // root bundle, and no module waits for them.
-func TargetsOf(list []lang.Target) map[string]Configured {
+func TargetsOf(list []query.Target) map[string]Configured {
 	var labels fleet.LabelPool
-	shared := map[*lang.Use]Configured{}
+	shared := map[*query.Use]Configured{}
 	out := make(map[string]Configured, len(list))
 	for _, t := range list {
 		var c Configured
@@ -32,7 +33,7 @@ func TargetsOf(list []lang.Target) map[string]Configured {
 }
 
 // configured combines the uses of each bundle.
-func configured(uses []lang.Use) Configured {
+func configured(uses []query.Use) Configured {
 	var c Configured
 	at := map[string]int{}
 	for _, u := range uses {
@@ -79,7 +80,7 @@ func needToo(list []fleet.Need, n fleet.Need) []fleet.Need {
 	return append(list, n)
 }
 
-func rank(l fleet.Level) int { return slices.Index(lang.NeedLevels(), string(l)) }
+func rank(l fleet.Level) int { return slices.Index(source.NeedLevels(), string(l)) }
 
 // assigned converts modules for badNeeds.
 func assigned(list []Module) []fleet.Assigned {

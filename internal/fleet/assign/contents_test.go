@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -83,9 +83,9 @@ target_group "odd" {
 
 // Targets with equal labels share memory.
 func TestTargetsShareLabels(t *testing.T) {
-	var list []lang.Target
+	var list []query.Target
 	for i := range 3 {
-		list = append(list, lang.Target{Name: fmt.Sprint(i), Labels: map[string]string{"odd": fmt.Sprint(i % 2)}})
+		list = append(list, query.Target{Name: fmt.Sprint(i), Labels: map[string]string{"odd": fmt.Sprint(i % 2)}})
 	}
 	got := assign.TargetsOf(list)
 	at := func(name string) uintptr { return reflect.ValueOf(got[name].Labels).Pointer() }

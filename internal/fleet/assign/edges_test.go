@@ -8,25 +8,25 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // TestUsesOfABundle: uses of one bundle are one module, at the position of the first. Of two needs
 // of the same module the higher level wins, and the need is a layer only if both are. The root
 // bundle is not a module, and no module needs it.
 func TestUsesOfABundle(t *testing.T) {
-	need := func(directory, level string, layer bool) lang.Need {
-		return lang.Need{Directory: "modules/" + directory, Level: level, Layer: layer}
+	need := func(directory, level string, layer bool) query.Need {
+		return query.Need{Directory: "modules/" + directory, Level: level, Layer: layer}
 	}
-	top := lang.Need{Directory: "services/x", Level: "version"}
-	uses := []lang.Use{
+	top := query.Need{Directory: "services/x", Level: "version"}
+	uses := []query.Use{
 		{Directory: "services/x"},
-		{Directory: "modules/web/a", Needs: []lang.Need{need("db", "availability", true), need("base", "completion", true), need("web/b", "version", false), top}},
+		{Directory: "modules/web/a", Needs: []query.Need{need("db", "availability", true), need("base", "completion", true), need("web/b", "version", false), top}},
 		{Directory: "modules/db"},
-		{Directory: "modules/web/b", Needs: []lang.Need{need("base", "version", true), need("db", "completion", false)}},
+		{Directory: "modules/web/b", Needs: []query.Need{need("base", "version", true), need("db", "completion", false)}},
 		{Directory: "modules/base"},
 	}
-	got := assign.TargetsOf([]lang.Target{{Name: "web1", Uses: uses}})["web1"]
+	got := assign.TargetsOf([]query.Target{{Name: "web1", Uses: uses}})["web1"]
 	want := "[{modules/web [{modules/base version true} {modules/db availability false}] []} {modules/db [] []} {modules/base [] []}] []"
 	if text := fmt.Sprint(got.Modules, got.Errors); text != want {
 		t.Errorf("%s\nwant\n%s", text, want)

@@ -9,7 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/source"
 )
 
 // MinExportInterval is the shortest time in seconds between two assignments of a target that differ only in
@@ -67,7 +67,7 @@ func mine(conf Configured) string {
 }
 
 func (c *computation) tables(got Contents, conf Configured) []exported.Table {
-	asks := map[output][]lang.Exported{}
+	asks := map[output][]source.Exported{}
 	var order []output
 	for _, e := range conf.ExportUses {
 		if e.Type == nil {
@@ -88,7 +88,7 @@ func (c *computation) tables(got Contents, conf Configured) []exported.Table {
 }
 
 // table returns the values of an output that any of the uses selects.
-func (c *computation) table(o output, asks []lang.Exported, got Contents, conf Configured) exported.Table {
+func (c *computation) table(o output, asks []source.Exported, got Contents, conf Configured) exported.Table {
 	t := exported.Table{Module: o.module, Output: o.name, Type: asks[0].Type, Values: []exported.Value{}}
 	typ, err := exported.TypeOf(t.Type)
 	if err != nil {
@@ -144,7 +144,7 @@ func hasModule(conf Configured, directory string) bool {
 
 // relevant returns the labels that the uses select by. A change of another label changes no
 // assignment.
-func relevant(asks []lang.Exported, labels map[string]string) map[string]string {
+func relevant(asks []source.Exported, labels map[string]string) map[string]string {
 	var out map[string]string
 	take := func(k string) {
 		if v, ok := labels[k]; ok {

@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/assign"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/source"
 )
 
 // sharing is a fleet of web and lb targets. Each lb uses the values that the web targets of its
@@ -53,7 +53,7 @@ func (s *sharing) contents(in assign.Input) map[string]assign.Contents {
 	c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commitOf("one")}, Enrolled: assign.EnrolledDigest(in.Targets),
 		Root: bundleOf("", "top"), Bundles: map[string]fleet.Bundle{"modules/lb": bundleOf("lb", ""),
 			"modules/web": bundleOf("web", "")}, Targets: map[string]assign.Configured{}}
-	asks := []lang.Exported{{Name: "backends", Module: "modules/web", Output: "address", Same: []string{"site"}, Type: json.RawMessage(`"string"`)}}
+	asks := []source.Exported{{Name: "backends", Module: "modules/web", Output: "address", Same: []string{"site"}, Type: json.RawMessage(`"string"`)}}
 	for _, t := range in.Targets {
 		conf := assign.Configured{Labels: t.Labels, Modules: []assign.Module{{Directory: "modules/" + t.Labels["role"]}}}
 		if t.Labels["role"] == "lb" {

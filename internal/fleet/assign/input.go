@@ -3,7 +3,7 @@ package assign
 import (
 	"fettle.dev/fettle/internal/exported"
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/source"
 )
 
 // Input contains everything on which assignments depend. Compute does not modify it.
@@ -110,7 +110,7 @@ type Configured struct {
 	// Modules are in the order of the catalog. Targets may share the slice.
 	Modules []Module
 	// ExportUses are the uses of exported values by the modules. Targets may share the slice.
-	ExportUses []lang.Exported
+	ExportUses []source.Exported
 	// Errors are configuration errors for users, because of which the revision is unusable for the
 	// target.
 	Errors []string

@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/content"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
 )
@@ -27,7 +27,7 @@ func TestCompileComposed(t *testing.T) {
 	demos, _ := filepath.Glob("../../../examples/demo/*/fettle.hcl")
 	count := 0
 	for _, main := range append(mains, demos...) {
-		whole := lang.FSTree(os.DirFS(filepath.Dir(main)))
+		whole := source.FSTree(os.DirFS(filepath.Dir(main)))
 		bundles := map[string]repo.Tree{}
 		parts, err := content.Parts(whole)
 		if err != nil {
@@ -95,7 +95,7 @@ func listOf(t testing.TB, r *compile.Repository, target string) string {
 // TestComposeIsStable: the digest of a tree of all parts is the digest of the commit, in any order.
 // The tree has the enrolled targets.
 func TestComposeIsStable(t *testing.T) {
-	whole := lang.FSTree(os.DirFS("../../../examples/company"))
+	whole := source.FSTree(os.DirFS("../../../examples/company"))
 	parts, err := content.Parts(whole)
 	if err != nil || len(parts) < 20 {
 		t.Fatal(parts, err)

@@ -32,13 +32,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/view"
 	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
 
 // Compiler compiles the inventory of a repository. *limited.Compiler implements it.
 type Compiler interface {
-	Targets(tree repo.Tree) ([]lang.Target, diag.List)
+	Targets(tree repo.Tree) ([]query.Target, diag.List)
 }
 
 // Config contains the environment of a hub.

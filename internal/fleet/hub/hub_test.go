@@ -25,13 +25,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/host/local"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
 
 type compiler struct{}
 
-func (compiler) Targets(t repo.Tree) ([]lang.Target, diag.List) { return compile.Targets(t) }
+func (compiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return compile.Targets(t) }
 
 // world is a hub that runs in this process, with its repository.
 type world struct {

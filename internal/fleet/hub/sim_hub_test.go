@@ -27,7 +27,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host/mem"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -68,7 +68,7 @@ type simHub struct {
 
 type simCompiler struct{}
 
-func (simCompiler) Targets(t repo.Tree) ([]lang.Target, diag.List) { return compile.Targets(t) }
+func (simCompiler) Targets(t repo.Tree) ([]query.Target, diag.List) { return compile.Targets(t) }
 
 func (s *sim) fault(format string, a ...any) {
 	s.mu.Lock()

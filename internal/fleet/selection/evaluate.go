@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/syntax"
 )
 
 // maxErrors limits the errors in one message.
@@ -14,7 +15,7 @@ const maxErrors = 10
 
 // evaluation is the evaluation of a selection against an inventory.
 type evaluation struct {
-	targets []lang.Target // by name
+	targets []query.Target // by name
 	place   map[string]int
 	given   Given
 	files   map[string]set
@@ -23,10 +24,10 @@ type evaluation struct {
 	where   string // file and line, or "" for the arguments
 }
 
-func newEvaluation(inventory []lang.Target, g Given) *evaluation {
+func newEvaluation(inventory []query.Target, g Given) *evaluation {
 	e := &evaluation{targets: slices.Clone(inventory), place: map[string]int{}, given: g, files: map[string]set{}, said: map[string]bool{}}
-	slices.SortStableFunc(e.targets, func(a, b lang.Target) int { return strings.Compare(a.Name, b.Name) })
-	e.targets = slices.CompactFunc(e.targets, func(a, b lang.Target) bool { return a.Name == b.Name })
+	slices.SortStableFunc(e.targets, func(a, b query.Target) int { return strings.Compare(a.Name, b.Name) })
+	e.targets = slices.CompactFunc(e.targets, func(a, b query.Target) bool { return a.Name == b.Name })
 	for i, t := range e.targets {
 		e.place[t.Name] = i
 	}
@@ -118,7 +119,7 @@ func (e *evaluation) factor(f factor) set {
 		if f.value.glob == nil {
 			return e.named(f.value.text)
 		}
-		return e.which(func(t lang.Target) bool { return f.value.fits(t.Name) })
+		return e.which(func(t query.Target) bool { return f.value.fits(t.Name) })
 	case byLabel:
 		return e.labelled(f)
 	}
@@ -126,24 +127,24 @@ func (e *evaluation) factor(f factor) set {
 	if f.what == byRole {
 		of, what = roles, "role"
 	}
-	s := e.which(func(t lang.Target) bool { return slices.ContainsFunc(of(t), f.value.fits) })
+	s := e.which(func(t query.Target) bool { return slices.ContainsFunc(of(t), f.value.fits) })
 	if f.value.glob == nil && s.empty() {
-		e.errorf("cannot select %q: no target has the %s %q.%s", shortened(f.text), what, f.value.text, lang.Suggest(f.value.text, e.all(of)))
+		e.errorf("cannot select %q: no target has the %s %q.%s", shortened(f.text), what, f.value.text, syntax.Suggest(f.value.text, e.all(of)))
 	}
 	return s
 }
 
-func groups(t lang.Target) []string { return t.Groups }
+func groups(t query.Target) []string { return t.Groups }
 
-func roles(t lang.Target) []string { return t.Roles }
+func roles(t query.Target) []string { return t.Roles }
 
 // named returns the set with the target of a name.
 func (e *evaluation) named(name string) set {
 	s := e.none()
 	i, ok := e.place[name]
 	if !ok {
-		e.errorf("cannot select %q: there is no target with this name.%s", shortened(name), lang.Suggest(name,
-			e.all(func(t lang.Target) []string { return []string{t.Name} })))
+		e.errorf("cannot select %q: there is no target with this name.%s", shortened(name), syntax.Suggest(name,
+			e.all(func(t query.Target) []string { return []string{t.Name} })))
 		return s
 	}
 	s.add(i)
@@ -153,7 +154,7 @@ func (e *evaluation) named(name string) set {
 // labelled returns the targets with a label; for KEY!=VALUE also targets without it.
 func (e *evaluation) labelled(f factor) set {
 	keyed, found := false, false
-	s := e.which(func(t lang.Target) bool {
+	s := e.which(func(t query.Target) bool {
 		fits := false
 		for k, v := range t.Labels {
 			if f.key.fits(k) {
@@ -170,10 +171,10 @@ func (e *evaluation) labelled(f factor) set {
 	switch {
 	case found || f.key.glob != nil:
 	case !keyed:
-		e.errorf("cannot select %q: no target has the label %q.%s", shortened(f.text), f.key.text, lang.Suggest(f.key.text, e.all(func(t lang.Target) []string { return keys(t.Labels) })))
+		e.errorf("cannot select %q: no target has the label %q.%s", shortened(f.text), f.key.text, syntax.Suggest(f.key.text, e.all(func(t query.Target) []string { return keys(t.Labels) })))
 	case f.value.glob == nil:
 		e.errorf("cannot select %q: no target has this value of the label %q.%s", shortened(f.text), f.key.text,
-			lang.Suggest(f.value.text, e.all(func(t lang.Target) []string {
+			syntax.Suggest(f.value.text, e.all(func(t query.Target) []string {
 				if v, ok := t.Labels[f.key.text]; ok {
 					return []string{v}
 				}

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"strings"
 
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // Selection is a parsed selection. The zero value selects every target.
@@ -71,13 +71,13 @@ func (s Selection) String() string { return strings.Join(s.words, ",") }
 // Choose returns the selected targets, sorted by name. A name without * ? [ { must exist. Its error
 // contains all missing names. An empty result is an error too, which lists the available names. It
 // does not modify the inventory.
-func (s Selection) Choose(inventory []lang.Target, g Given) ([]lang.Target, error) {
+func (s Selection) Choose(inventory []query.Target, g Given) ([]query.Target, error) {
 	e := newEvaluation(inventory, g)
 	chosen := e.terms(s.terms)
 	if err := e.err(); err != nil {
 		return nil, err
 	}
-	var out []lang.Target
+	var out []query.Target
 	for i, t := range e.targets {
 		if chosen.has(i) {
 			out = append(out, t)
@@ -91,8 +91,8 @@ func (s Selection) Choose(inventory []lang.Target, g Given) ([]lang.Target, erro
 
 // Means reports whether one target is selected, independently of other targets. Names that do not
 // exist are not an error here.
-func (s Selection) Means(t lang.Target) bool {
-	return newEvaluation([]lang.Target{t}, Given{}).terms(s.terms).has(0)
+func (s Selection) Means(t query.Target) bool {
+	return newEvaluation([]query.Target{t}, Given{}).terms(s.terms).has(0)
 }
 
 // nothing returns the error for an empty result.

@@ -12,11 +12,11 @@ import (
 	"pgregory.net/rapid"
 
 	"fettle.dev/fettle/internal/fleet/selection"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 func Example() {
-	inventory := []lang.Target{{Name: "web2"}, {Name: "web1", Labels: map[string]string{"env": "prod"}}, {Name: "db1"}}
+	inventory := []query.Target{{Name: "web2"}, {Name: "web1", Labels: map[string]string{"env": "prod"}}, {Name: "db1"}}
 	s, _ := selection.Parse([]string{"web*", "!label:env=prod"})
 	chosen, err := s.Choose(inventory, selection.Given{})
 	fmt.Println(names(chosen), err)
@@ -28,7 +28,7 @@ func Example() {
 	// cannot select "weeb1": there is no target with this name. Did you mean "web1"?
 }
 
-func names(targets []lang.Target) string {
+func names(targets []query.Target) string {
 	var out []string
 	for _, t := range targets {
 		out = append(out, t.Name)
@@ -37,16 +37,16 @@ func names(targets []lang.Target) string {
 }
 
 // company is the inventory of the cases.
-func company() []lang.Target {
-	target := func(name string, roles, groups []string, labels ...string) lang.Target {
-		t := lang.Target{Name: name, Roles: roles, Groups: groups, Labels: map[string]string{}}
+func company() []query.Target {
+	target := func(name string, roles, groups []string, labels ...string) query.Target {
+		t := query.Target{Name: name, Roles: roles, Groups: groups, Labels: map[string]string{}}
 		for _, l := range labels {
 			k, v, _ := strings.Cut(l, "=")
 			t.Labels[k] = v
 		}
 		return t
 	}
-	return []lang.Target{
+	return []query.Target{
 		target("web3", []string{"base", "web"}, []string{"all"}, "env=staging"),
 		target("web1", []string{"base", "web"}, []string{"all", "berlin"}, "env=prod", "canary="),
 		target("web2", []string{"base", "web"}, []string{"all", "berlin"}, "env=prod"),
@@ -142,28 +142,28 @@ func TestFilesAndFailed(t *testing.T) {
 type expression struct {
 	text     string
 	negative bool
-	holds    func(lang.Target) bool
+	holds    func(query.Target) bool
 }
 
 func factors() *rapid.Generator[expression] {
 	return rapid.Custom(func(t *rapid.T) expression {
 		x := rapid.SampledFrom([]expression{
-			{"web1", false, func(t lang.Target) bool { return t.Name == "web1" }},
-			{`odd\*`, false, func(t lang.Target) bool { return t.Name == "odd*" }},
-			{"web*", false, func(t lang.Target) bool { return strings.HasPrefix(t.Name, "web") }},
-			{"*[13]", false, func(t lang.Target) bool { return strings.HasSuffix(t.Name, "1") || strings.HasSuffix(t.Name, "3") }},
-			{"{web2,db*}", false, func(t lang.Target) bool { return t.Name == "web2" || strings.HasPrefix(t.Name, "db") }},
-			{"group:berlin", false, func(t lang.Target) bool { return slices.Contains(t.Groups, "berlin") }},
-			{"role:db", false, func(t lang.Target) bool { return slices.Contains(t.Roles, "db") }},
-			{"label:env=prod", false, func(t lang.Target) bool { return t.Labels["env"] == "prod" }},
-			{"label:env!=prod", false, func(t lang.Target) bool { return t.Labels["env"] != "prod" }},
-			{"label:canary", false, func(t lang.Target) bool { _, ok := t.Labels["canary"]; return ok }},
-			{"@failed", false, func(t lang.Target) bool { return t.Name == "db1" }},
-			{"@not.txt", false, func(t lang.Target) bool { return t.Name != "web1" && t.Name != "web2" }},
+			{"web1", false, func(t query.Target) bool { return t.Name == "web1" }},
+			{`odd\*`, false, func(t query.Target) bool { return t.Name == "odd*" }},
+			{"web*", false, func(t query.Target) bool { return strings.HasPrefix(t.Name, "web") }},
+			{"*[13]", false, func(t query.Target) bool { return strings.HasSuffix(t.Name, "1") || strings.HasSuffix(t.Name, "3") }},
+			{"{web2,db*}", false, func(t query.Target) bool { return t.Name == "web2" || strings.HasPrefix(t.Name, "db") }},
+			{"group:berlin", false, func(t query.Target) bool { return slices.Contains(t.Groups, "berlin") }},
+			{"role:db", false, func(t query.Target) bool { return slices.Contains(t.Roles, "db") }},
+			{"label:env=prod", false, func(t query.Target) bool { return t.Labels["env"] == "prod" }},
+			{"label:env!=prod", false, func(t query.Target) bool { return t.Labels["env"] != "prod" }},
+			{"label:canary", false, func(t query.Target) bool { _, ok := t.Labels["canary"]; return ok }},
+			{"@failed", false, func(t query.Target) bool { return t.Name == "db1" }},
+			{"@not.txt", false, func(t query.Target) bool { return t.Name != "web1" && t.Name != "web2" }},
 		}).Draw(t, "factor")
 		if rapid.Bool().Draw(t, "not") {
 			holds := x.holds
-			return expression{"!" + x.text, true, func(t lang.Target) bool { return !holds(t) }}
+			return expression{"!" + x.text, true, func(t query.Target) bool { return !holds(t) }}
 		}
 		return x
 	})
@@ -172,7 +172,7 @@ func factors() *rapid.Generator[expression] {
 func terms() *rapid.Generator[expression] {
 	return rapid.Custom(func(t *rapid.T) expression {
 		parts := rapid.SliceOfN(factors(), 1, 3).Draw(t, "term")
-		out := expression{negative: true, holds: func(target lang.Target) bool {
+		out := expression{negative: true, holds: func(target query.Target) bool {
 			return !slices.ContainsFunc(parts, func(x expression) bool { return !x.holds(target) })
 		}}
 		var text []string
@@ -187,7 +187,7 @@ func terms() *rapid.Generator[expression] {
 
 // meant returns the expected targets, by an independent implementation of the grammar.
 func meant(list []expression) string {
-	var out []lang.Target
+	var out []query.Target
 	for _, target := range company() {
 		in := !slices.ContainsFunc(list, func(x expression) bool { return !x.negative })
 		for _, x := range list {
@@ -200,7 +200,7 @@ func meant(list []expression) string {
 			out = append(out, target)
 		}
 	}
-	slices.SortFunc(out, func(a, b lang.Target) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b query.Target) int { return strings.Compare(a.Name, b.Name) })
 	return names(out)
 }
 
@@ -233,9 +233,9 @@ func TestAlgebra(t *testing.T) {
 func TestQuote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune(`ab*?[]{}\,&!@:=# -^é`)), 1, 8, -1), 1, 6, rapid.ID).Draw(t, "names")
-		var inventory []lang.Target
+		var inventory []query.Target
 		for _, n := range all {
-			inventory = append(inventory, lang.Target{Name: n})
+			inventory = append(inventory, query.Target{Name: n})
 		}
 		name := rapid.SampledFrom(all).Draw(t, "name")
 		s, err := selection.Parse([]string{selection.Quote(name)})
@@ -272,7 +272,7 @@ func FuzzParse(f *testing.F) {
 		if fmt.Sprint(chosen, err) != fmt.Sprint(again, more) || (err == nil) != (len(chosen) > 0) {
 			t.Fatal(chosen, err, again, more)
 		}
-		if !slices.IsSortedFunc(chosen, func(a, b lang.Target) int { return strings.Compare(a.Name, b.Name) }) {
+		if !slices.IsSortedFunc(chosen, func(a, b query.Target) int { return strings.Compare(a.Name, b.Name) }) {
 			t.Fatal(names(chosen))
 		}
 	})

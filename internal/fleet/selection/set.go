@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // set is a set of targets, as bits by their index in the inventory.
@@ -19,7 +19,7 @@ func (e *evaluation) every() set {
 }
 
 // which returns the targets for which holds is true.
-func (e *evaluation) which(holds func(lang.Target) bool) set {
+func (e *evaluation) which(holds func(query.Target) bool) set {
 	s := e.none()
 	for i, t := range e.targets {
 		if holds(t) {
@@ -58,9 +58,9 @@ func (s set) flip(n int) {
 }
 
 // all returns the values of a property of all targets, sorted.
-func (e *evaluation) all(of func(lang.Target) []string) []string { return allOf(e.targets, of) }
+func (e *evaluation) all(of func(query.Target) []string) []string { return allOf(e.targets, of) }
 
-func allOf(targets []lang.Target, of func(lang.Target) []string) []string {
+func allOf(targets []query.Target, of func(query.Target) []string) []string {
 	found := map[string]bool{}
 	for _, t := range targets {
 		for _, name := range of(t) {
@@ -80,14 +80,14 @@ func keys[V any](m map[string]V) []string {
 }
 
 // overview lists the names, groups, roles and labels of the inventory.
-func overview(targets []lang.Target) string {
+func overview(targets []query.Target) string {
 	var parts []string
 	for _, x := range []struct {
 		what string
-		of   func(lang.Target) []string
+		of   func(query.Target) []string
 	}{
-		{"targets", func(t lang.Target) []string { return []string{t.Name} }}, {"target groups", groups}, {"roles", roles},
-		{"labels", func(t lang.Target) []string { return keys(t.Labels) }},
+		{"targets", func(t query.Target) []string { return []string{t.Name} }}, {"target groups", groups}, {"roles", roles},
+		{"labels", func(t query.Target) []string { return keys(t.Labels) }},
 	} {
 		if names := allOf(targets, x.of); len(names) > 0 {
 			parts = append(parts, x.what+" "+few(names))

@@ -14,7 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/selection"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // Targets returns a page of the selected targets. An error about the query wraps ErrQuery.
@@ -98,11 +98,11 @@ func (v *View) chosen(all []document.Target, words []string) ([]document.Target,
 	v.mu.Lock()
 	belongs := v.memberships
 	v.mu.Unlock()
-	inventory := make([]lang.Target, 0, len(all))
+	inventory := make([]query.Target, 0, len(all))
 	given := selection.Given{}
 	for _, t := range slices.Backward(all) { // for equal names, the last one is in the fleet
 		b := belongs[t.Name]
-		inventory = append(inventory, lang.Target{Name: t.Name, Labels: t.Labels, Roles: b.Roles, Groups: b.Groups})
+		inventory = append(inventory, query.Target{Name: t.Name, Labels: t.Labels, Roles: b.Roles, Groups: b.Groups})
 		if t.State == document.Failed {
 			given.Failed = append(given.Failed, t.Name)
 		}

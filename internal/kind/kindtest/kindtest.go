@@ -22,7 +22,8 @@ import (
 
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/eval"
+	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret"
 )
@@ -83,11 +84,11 @@ func golden(t *testing.T, o Options, file string) {
 // steps compiles the module in the order of declaration. This is enough for a kind, because the
 // compiler orders the list.
 func steps(texts map[string]string, o Options) (section, text string) {
-	p, ds := lang.Load(repo.MapTree(texts), lang.Options{Kinds: o.Kinds, Stdlib: o.Stdlib})
+	p, ds := source.Load(repo.MapTree(texts), source.Options{Kinds: o.Kinds, Stdlib: o.Stdlib})
 	if ds.HasErrors() {
 		return "mistakes", configErrors(ds)
 	}
-	c, ds := p.Catalog(lang.Input{})
+	c, ds := eval.Catalog(p, eval.Input{})
 	if ds.HasErrors() {
 		return "mistakes", configErrors(ds)
 	}

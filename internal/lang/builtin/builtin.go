@@ -12,7 +12,7 @@ package builtin
 import (
 	"slices"
 
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // Values returns the value of a parameter: the given value, or the default.
@@ -21,27 +21,27 @@ type Values func(param string) string
 // Action is an action that every target has. Argv returns its commands. They run in order until one
 // fails, with DEBIAN_FRONTEND=noninteractive in the environment.
 type Action struct {
-	lang.Action
+	query.Action
 	Argv func(v Values) [][]string
 }
 
 // Command is a built-in command. Parts without Targets run on the targets that the user selects.
 type Command struct {
-	lang.Command
-	Run func(v Values) []lang.Part
+	query.Command
+	Run func(v Values) []query.Part
 }
 
 // Actions returns all built-in actions, by name. Each call returns a new slice.
 func Actions() []Action {
 	return []Action{
-		{lang.Action{Name: "package-lists", Doc: "update the package lists", Changes: true},
+		{query.Action{Name: "package-lists", Doc: "update the package lists", Changes: true},
 			func(Values) [][]string { return [][]string{apt("update")} }},
-		{lang.Action{Name: "package-upgrade", Doc: "upgrade an installed package to the newest version in the package lists", Changes: true, Params: named("the package")},
+		{query.Action{Name: "package-upgrade", Doc: "upgrade an installed package to the newest version in the package lists", Changes: true, Params: named("the package")},
 			func(v Values) [][]string { return [][]string{apt("install", "--only-upgrade", "--", v("name"))} }},
-		{lang.Action{Name: "service-reload", Doc: "reload the configuration of a unit", Changes: true, Params: named("the unit")}, systemctl("reload", "--")},
-		{lang.Action{Name: "service-restart", Doc: "restart a unit", Changes: true, Params: named("the unit")}, systemctl("restart", "--")},
-		{lang.Action{Name: "service-status", Doc: "show the status of a unit", Params: named("the unit")}, systemctl("status", "--no-pager", "--")},
-		{lang.Action{Name: "units-failed", Doc: "list the failed units", JSON: true},
+		{query.Action{Name: "service-reload", Doc: "reload the configuration of a unit", Changes: true, Params: named("the unit")}, systemctl("reload", "--")},
+		{query.Action{Name: "service-restart", Doc: "restart a unit", Changes: true, Params: named("the unit")}, systemctl("restart", "--")},
+		{query.Action{Name: "service-status", Doc: "show the status of a unit", Params: named("the unit")}, systemctl("status", "--no-pager", "--")},
+		{query.Action{Name: "units-failed", Doc: "list the failed units", JSON: true},
 			func(Values) [][]string {
 				return [][]string{{"systemctl", "list-units", "--failed", "--all", "--output=json"}}
 			}},
@@ -50,20 +50,20 @@ func Actions() []Action {
 
 // Commands returns all built-in commands, by name. Each call returns a new slice.
 func Commands() []Command {
-	batch := lang.Param{Name: "batch", Type: "string", Doc: "number of targets that run at the same time", Default: `"10%"`}
-	roll := func(name, doc, what, action string, before ...lang.Part) Command {
-		c := Command{Command: lang.Command{Name: name, Doc: doc, Params: append([]lang.Param{batch}, named(what)...)}}
+	batch := query.Param{Name: "batch", Type: "string", Doc: "number of targets that run at the same time", Default: `"10%"`}
+	roll := func(name, doc, what, action string, before ...query.Part) Command {
+		c := Command{Command: query.Command{Name: name, Doc: doc, Params: append([]query.Param{batch}, named(what)...)}}
 		for _, p := range before {
 			c.Parts = append(c.Parts, p.Name)
 		}
 		c.Parts = append(c.Parts, action)
-		c.Run = func(v Values) []lang.Part {
-			last := lang.Part{Name: action, Action: action, Params: map[string]string{"name": v("name")}, Batch: v("batch"), MaxFailed: "0"}
+		c.Run = func(v Values) []query.Part {
+			last := query.Part{Name: action, Action: action, Params: map[string]string{"name": v("name")}, Batch: v("batch"), MaxFailed: "0"}
 			return append(slices.Clone(before), last)
 		}
 		return c
 	}
-	lists := lang.Part{Name: "package-lists", Action: "package-lists", MaxFailed: "0"}
+	lists := query.Part{Name: "package-lists", Action: "package-lists", MaxFailed: "0"}
 	return []Command{
 		roll("rolling-restart", "restart a unit on all targets, a few at a time; stop at the first failure", "the unit", "service-restart"),
 		roll("rolling-upgrade",
@@ -73,8 +73,8 @@ func Commands() []Command {
 }
 
 // named returns the parameter name, which most actions have.
-func named(what string) []lang.Param {
-	return []lang.Param{{Name: "name", Type: "string", Doc: what, Required: true}}
+func named(what string) []query.Param {
+	return []query.Param{{Name: "name", Type: "string", Doc: what, Required: true}}
 }
 
 func systemctl(words ...string) func(Values) [][]string {

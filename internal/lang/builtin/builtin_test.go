@@ -4,14 +4,14 @@ import (
 	"slices"
 	"testing"
 
-	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/builtin"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // TestRows: every row can be called with its required parameters. Parameters become arguments of
 // the command and never flags. Commands run only existing actions, with matching parameters.
 func TestRows(t *testing.T) {
-	given := func(params []lang.Param) map[string]string {
+	given := func(params []query.Param) map[string]string {
 		out := map[string]string{}
 		for _, p := range params {
 			out[p.Name] = "--evil"
@@ -43,7 +43,7 @@ func TestRows(t *testing.T) {
 			if !ok {
 				t.Errorf("%s runs %q, which is not built in", c.Name, p.Action)
 			}
-			if ds := lang.CheckParams("the action", a.Name, a.Params, p.Params); ds.HasErrors() {
+			if ds := query.CheckParams("the action", a.Name, a.Params, p.Params); ds.HasErrors() {
 				t.Errorf("%s, %s: %v", c.Name, p.Name, ds)
 			}
 			if p.MaxFailed == "" {

@@ -3,7 +3,7 @@ package builtin
 import (
 	"encoding/json"
 
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // ActionOf returns the built-in action with a name, nil if there is none.
@@ -27,7 +27,7 @@ func CommandOf(name string) *Command {
 }
 
 // ValuesOf returns the given values, and the defaults for missing ones.
-func ValuesOf(params []lang.Param, given map[string]string) Values {
+func ValuesOf(params []query.Param, given map[string]string) Values {
 	return func(name string) string {
 		if v, ok := given[name]; ok {
 			return v

@@ -25,8 +25,9 @@ import (
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/kind/generator"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/schema"
+	langsource "fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret/vault"
 )
@@ -65,7 +66,7 @@ type App struct {
 	// Build identifies the binary more exactly than Version: caches of compiled lists depend on it.
 	Build string
 	// Ask returns the answer to a lookup of the repository in a directory; nil: lookups are refused.
-	Ask func(ctx context.Context, l lang.Lookup, dir string) ([]byte, error)
+	Ask func(ctx context.Context, l langsource.Lookup, dir string) ([]byte, error)
 	// Generate runs a generator of a repository in a sandbox.
 	Generate func(ctx context.Context, tree repo.Tree, g generator.Run) ([]byte, error)
 	// Connect connects to another machine over SSH. If kept is true, it may use the open connection of
@@ -141,18 +142,18 @@ type Language struct {
 	Targets func(tree repo.Tree) ([]string, diag.List)
 	// Inventory is the known data of these targets except facts, with the address of each, sorted by
 	// name; nil if a target has an error.
-	Inventory func(tree repo.Tree) ([]lang.Target, diag.List)
+	Inventory func(tree repo.Tree) ([]query.Target, diag.List)
 	// EmptyGroups are example targets for the target groups that select by label and have no target;
 	// nil: there are none.
-	EmptyGroups func(tree repo.Tree) ([]lang.Target, diag.List)
+	EmptyGroups func(tree repo.Tree) ([]query.Target, diag.List)
 	// Format gives the canonical form of one source file.
 	Format func(path string, src []byte) ([]byte, diag.List)
 	// Kinds are the kinds of states that are built in, sorted by name.
 	Kinds func() []kind.Kind
 	// OwnKinds are the kinds that a repository defines; nil: there are none.
-	OwnKinds func(tree repo.Tree) ([]lang.OwnKind, diag.List)
+	OwnKinds func(tree repo.Tree) ([]query.OwnKind, diag.List)
 	// Lookups are the declared lookups of a repository.
-	Lookups func(tree repo.Tree) ([]lang.Lookup, diag.List)
+	Lookups func(tree repo.Tree) ([]langsource.Lookup, diag.List)
 	// Schema is the JSON Schema of the files of a part of a repository.
 	Schema func(tree repo.Tree, part schema.Part) ([]byte, diag.List)
 	// Generators are the runs of generators that the list of a target depends on.
@@ -165,8 +166,8 @@ type Language struct {
 	CallAction func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List)
 	// Runnable are the actions and commands of a repository for any target. CallCommand returns the
 	// parts of a command. nil: there are none.
-	Runnable    func(tree repo.Tree) (lang.Runnable, diag.List)
-	CallCommand func(tree repo.Tree, name string, params map[string]string) ([]lang.Part, diag.List)
+	Runnable    func(tree repo.Tree) (query.Runnable, diag.List)
+	CallCommand func(tree repo.Tree, name string, params map[string]string) ([]query.Part, diag.List)
 	// Tests are the IDs of the tests of a repository. RunTest runs one test; several goroutines may call
 	// it.
 	Tests   func(tree repo.Tree) ([]string, diag.List)

@@ -11,7 +11,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/wanted"
 	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/listcache"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -108,7 +108,7 @@ func (s *session) targets(src *source) ([]string, error) {
 
 // inventory returns the known data of the targets without facts. It depends only on the content of the
 // repository, so the inventory of a commit is read once.
-func (s *session) inventory(src *source) (all []lang.Target, err error) {
+func (s *session) inventory(src *source) (all []query.Target, err error) {
 	ask := func() error {
 		found, ds := s.app.Language.Inventory(src.tree)
 		all = found
@@ -125,7 +125,7 @@ func (s *session) inventory(src *source) (all []lang.Target, err error) {
 		slot := "inventory\x00" + src.prefix
 		var was struct {
 			Tree    string
-			Targets []lang.Target
+			Targets []query.Target
 		}
 		if json.Unmarshal(dir.Load(slot), &was) == nil && was.Tree == src.rev.Digest {
 			all = was.Targets

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/fleet/client"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -40,7 +40,7 @@ func (s *session) exampleSides(sides [2]*source) ([]exampleTarget, error) {
 	if s.app.Language.EmptyGroups == nil {
 		return nil, nil
 	}
-	var vacant [2][]lang.Target
+	var vacant [2][]query.Target
 	declared := map[string]bool{}
 	for i, side := range sides {
 		names, err := s.targets(side)
@@ -73,7 +73,7 @@ func (s *session) exampleSides(sides [2]*source) ([]exampleTarget, error) {
 // examplesOf returns the groups of examples by their name, and the labels of the examples at each
 // side. If only one side has a group without targets, the other side gets the same labels. Then only
 // the effect of the group differs.
-func examplesOf(vacant [2][]lang.Target, declared map[string]bool) (map[string]string, [2]map[string]map[string]string) {
+func examplesOf(vacant [2][]query.Target, declared map[string]bool) (map[string]string, [2]map[string]map[string]string) {
 	groups, labels := map[string]string{}, [2]map[string]map[string]string{{}, {}}
 	for i, side := range vacant {
 		for _, t := range side {

@@ -10,7 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/selection"
 	"fettle.dev/fettle/internal/kind"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/step"
 	"fettle.dev/fettle/internal/ui/render"
@@ -123,7 +123,7 @@ func (s *session) docs(ctx context.Context) docsDoc {
 
 // ownDocs returns the kinds of the current repository, and its actions and commands. Outside of a
 // repository, or with configuration errors, only the built-in ones are explained.
-func (s *session) ownDocs(ctx context.Context) (kinds []kindDoc, all lang.Runnable) {
+func (s *session) ownDocs(ctx context.Context) (kinds []kindDoc, all query.Runnable) {
 	if s.app.Language.OwnKinds == nil && s.app.Language.Runnable == nil {
 		return nil, all
 	}

@@ -11,7 +11,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -68,7 +68,7 @@ func (s *session) asksHub(src *source) (bool, error) {
 		return false, err
 	}
 	for _, name := range names {
-		i := slices.IndexFunc(all, func(t lang.Target) bool { return t.Name == name })
+		i := slices.IndexFunc(all, func(t query.Target) bool { return t.Name == name })
 		if !s.isThisHost(name) && (i < 0 || all[i].SSH == nil) {
 			return true, nil
 		}
@@ -97,7 +97,7 @@ func (s *session) fleetTargets(ctx context.Context) (map[string]map[string]strin
 
 // selectedByHub returns the targets that a hub selects. The hub has the list of failed targets, and
 // reads no files of this machine.
-func (s *session) selectedByHub(ctx context.Context) ([]lang.Target, error) {
+func (s *session) selectedByHub(ctx context.Context) ([]query.Target, error) {
 	words, err := s.selectedOnHub()
 	if err != nil {
 		return nil, err
@@ -110,10 +110,10 @@ func (s *session) selectedByHub(ctx context.Context) ([]lang.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []lang.Target
+	var out []query.Target
 	for _, t := range page.Targets {
 		if t.Standing == fleet.Active {
-			out = append(out, lang.Target{Name: t.Name, Labels: t.Labels, Enrolled: true})
+			out = append(out, query.Target{Name: t.Name, Labels: t.Labels, Enrolled: true})
 		}
 	}
 	return out, nil

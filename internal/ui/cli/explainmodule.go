@@ -8,7 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/syntax"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -62,7 +63,7 @@ func (s *session) explainModule(ctx context.Context, name string) error {
 
 // showModules explains all modules of a target that go by a name: theirs, or that of
 // their directory.
-func (s *session) showModules(t lang.Target, name string) error {
+func (s *session) showModules(t query.Target, name string) error {
 	doc := explainDoc{Format: "fettle.explain/2", What: "module " + name}
 	var names []string
 	for _, u := range t.Uses {
@@ -72,7 +73,7 @@ func (s *session) showModules(t lang.Target, name string) error {
 		}
 	}
 	if len(doc.Modules) == 0 {
-		return refuse("It has: "+cmp.Or(strings.Join(names, ", "), "none"), fmt.Sprintf("cannot explain the module %q: the target %s does not have it.%s", name, t.Name, lang.Suggest(name, names)))
+		return refuse("It has: "+cmp.Or(strings.Join(names, ", "), "none"), fmt.Sprintf("cannot explain the module %q: the target %s does not have it.%s", name, t.Name, syntax.Suggest(name, names)))
 	}
 	if s.json {
 		return s.document(doc)
@@ -86,12 +87,12 @@ func (s *session) showModules(t lang.Target, name string) error {
 	return nil
 }
 
-func usedModule(t lang.Target, u lang.Use) usedModuleDoc {
+func usedModule(t query.Target, u query.Use) usedModuleDoc {
 	d := usedModuleDoc{Module: u.Name, Directory: u.Directory, Target: t.Name, Given: []givenDoc{}, Errors: t.Errors}
 	for _, g := range u.From {
 		d.Given = append(d.Given, givenDoc{g.By, placeText(g.Range)})
 	}
-	need := func(module string, n lang.Need) needDoc {
+	need := func(module string, n query.Need) needDoc {
 		out := needDoc{Module: module, Level: n.Level, Source: placeText(n.Range)}
 		if n.Layer {
 			out.Layer = n.By

@@ -29,7 +29,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/host/local"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/cli"
 )
@@ -115,7 +115,7 @@ func acceptHere(dir, authority string) func(string) (wire.Accepted, error) {
 }
 
 // toyEnrolled adds the targets that a fleet has besides.
-func toyEnrolled(t repo.Tree, all []lang.Target) []lang.Target {
+func toyEnrolled(t repo.Tree, all []query.Target) []query.Target {
 	text, err := t.ReadFile(fleet.EnrolledFile)
 	if err != nil {
 		return all
@@ -127,9 +127,9 @@ func toyEnrolled(t repo.Tree, all []lang.Target) []lang.Target {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(doc.Enrolled)) {
-		i := slices.IndexFunc(all, func(t lang.Target) bool { return t.Name == name })
+		i := slices.IndexFunc(all, func(t query.Target) bool { return t.Name == name })
 		if i < 0 {
-			all = append(all, lang.Target{Name: name})
+			all = append(all, query.Target{Name: name})
 			i = len(all) - 1
 		}
 		all[i].Labels, all[i].Enrolled = doc.Enrolled[name].Labels, true

@@ -12,7 +12,8 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/executor/wire"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
+	langsource "fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/ui/cli"
 )
 
@@ -61,16 +62,16 @@ func connectFake(ctx context.Context, a ssh.Address, _ ssh.Options, _ bool) (cli
 }
 
 // toyTarget is a target that is reached over SSH where its name says so: far1.
-func toyTarget(name string) lang.Target {
-	t := lang.Target{Name: name, Labels: map[string]string{}}
+func toyTarget(name string) query.Target {
+	t := query.Target{Name: name, Labels: map[string]string{}}
 	if strings.HasPrefix(name, "far") || strings.HasPrefix(name, "down") || name == "db" {
-		t.SSH = &lang.SSH{Host: name}
+		t.SSH = &query.SSH{Host: name}
 	}
 	if name == "web1" {
 		at := func(file string, line int) diag.Range { return diag.Range{File: file, Start: diag.Pos{Line: line}} }
-		t.Uses = []lang.Use{
-			{Name: "base", Directory: "modules/base", From: []lang.Given{{By: "role all", Range: at("fettle.hcl", 2)}}},
-			{Name: "web", Directory: "modules/web", From: []lang.Given{{By: "target group web", Range: at("fettle.hcl", 7)}, {By: "target", Range: at("fettle.hcl", 9)}}, Needs: []lang.Need{
+		t.Uses = []query.Use{
+			{Name: "base", Directory: "modules/base", From: []langsource.Given{{By: "role all", Range: at("fettle.hcl", 2)}}},
+			{Name: "web", Directory: "modules/web", From: []langsource.Given{{By: "target group web", Range: at("fettle.hcl", 7)}, {By: "target", Range: at("fettle.hcl", 9)}}, Needs: []query.Need{
 				{Name: "base", Directory: "modules/base", Level: "availability", Layer: true, By: "repository", Range: at("fettle.hcl", 1)}}},
 		}
 	}

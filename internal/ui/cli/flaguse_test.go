@@ -19,7 +19,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/ssh"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -91,10 +91,10 @@ func (l *lonely) app() *App {
 		State: nil,
 		Language: Language{
 			Targets: func(repo.Tree) ([]string, diag.List) { return names, nil },
-			Inventory: func(repo.Tree) ([]lang.Target, diag.List) {
-				var out []lang.Target
+			Inventory: func(repo.Tree) ([]query.Target, diag.List) {
+				var out []query.Target
 				for _, n := range names {
-					out = append(out, lang.Target{Name: n})
+					out = append(out, query.Target{Name: n})
 				}
 				return out, nil
 			},

@@ -13,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang"
+	langsource "fettle.dev/fettle/internal/lang/source"
 )
 
 type fmtDoc struct {
@@ -107,7 +107,7 @@ func sourceFiles(path string) ([]string, error) {
 			if d.IsDir() {
 				return filepath.SkipDir
 			}
-		case lang.IsSource(d.Name()) && !strings.HasSuffix(p, ".hcl"): // another form, with a layout of its own
+		case langsource.IsSource(d.Name()) && !strings.HasSuffix(p, ".hcl"): // another form, with a layout of its own
 		case d.Type().IsRegular() && (strings.HasSuffix(p, ".hcl") || p == path):
 			out = append(out, p)
 		}

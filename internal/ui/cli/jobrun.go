@@ -13,8 +13,8 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/builtin"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 func newJobRun(s *session) *cobra.Command {
@@ -134,7 +134,7 @@ func errParts(name string) error {
 
 // secretParam is a parameter that some action of the name declares as secret, and that has
 // a value here.
-func secretParam(found []lang.Declared, params map[string]string) string {
+func secretParam(found []query.Declared, params map[string]string) string {
 	for _, d := range found {
 		for _, p := range d.Params {
 			if _, given := params[p.Name]; given && p.Secret {

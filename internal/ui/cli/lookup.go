@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
+	langsource "fettle.dev/fettle/internal/lang/source"
 )
 
 // lookupsDoc tells of the snapshots of a repository's lookups.
@@ -74,21 +75,21 @@ snapshot is missing, cannot be used, or is older than the max_age of its lookup.
 }
 
 // lookups opens the files as they are and finds the lookups that are meant.
-func (s *session) lookups(ctx context.Context, names []string) (*source, []lang.Lookup, error) {
+func (s *session) lookups(ctx context.Context, names []string) (*source, []langsource.Lookup, error) {
 	src, err := s.openWorkTree(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	all, ds := s.app.Language.Lookups(src.tree)
 	err = ds.Err()
-	var out []lang.Lookup
+	var out []langsource.Lookup
 	for _, l := range all {
 		if len(names) == 0 || slices.Contains(names, l.Name) || slices.Contains(names, l.Snapshot()) {
 			out = append(out, l)
 		}
 	}
 	for _, n := range names {
-		if err == nil && !slices.ContainsFunc(out, func(l lang.Lookup) bool { return l.Name == n || l.Snapshot() == n }) {
+		if err == nil && !slices.ContainsFunc(out, func(l langsource.Lookup) bool { return l.Name == n || l.Snapshot() == n }) {
 			err = refuse("List them: fettle lookup status", fmt.Sprintf("the repository declares no lookup %q", n))
 		}
 	}
@@ -134,22 +135,22 @@ func (s *session) lookupStatus(ctx context.Context, names []string) error {
 	return err
 }
 
-func describeLookup(l lang.Lookup) lookupDoc {
+func describeLookup(l langsource.Lookup) lookupDoc {
 	return lookupDoc{Name: l.Name, Snapshot: l.Snapshot(), Source: l.Source(), Declared: placeText(l.Range)}
 }
 
 func placeText(r diag.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
 
-func (s *session) lookupState(src *source, l lang.Lookup) lookupDoc {
+func (s *session) lookupState(src *source, l langsource.Lookup) lookupDoc {
 	d := describeLookup(l)
 	text, err := src.tree.ReadFile(l.Snapshot())
 	if errors.Is(err, fs.ErrNotExist) {
 		d.State = "missing"
 		return d
 	}
-	var snap lang.Snapshot
+	var snap query.Snapshot
 	if err == nil {
-		snap, err = lang.ParseSnapshot(text)
+		snap, err = query.ParseSnapshot(text)
 	}
 	if err == nil && snap.Source != l.Source() {
 		err = fmt.Errorf("it answers %s", snap.Source)
@@ -214,7 +215,7 @@ func (s *session) refreshLookups(ctx context.Context, names []string, yes bool) 
 }
 
 // confirmCommands shows what would run on this machine, and asks.
-func (s *session) confirmCommands(ctx context.Context, list []lang.Lookup, yes bool) error {
+func (s *session) confirmCommands(ctx context.Context, list []langsource.Lookup, yes bool) error {
 	any := false
 	for _, l := range list {
 		if len(l.Command) > 0 {
@@ -230,7 +231,7 @@ func (s *session) confirmCommands(ctx context.Context, list []lang.Lookup, yes b
 
 // refreshLookup asks for one and writes its snapshot when the value is another
 // one, or when the time of the old one counts.
-func (s *session) refreshLookup(ctx context.Context, src *source, l lang.Lookup) lookupDoc {
+func (s *session) refreshLookup(ctx context.Context, src *source, l langsource.Lookup) lookupDoc {
 	d := describeLookup(l)
 	fail := func(err error) lookupDoc {
 		d.State, d.Error = "failed", err.Error()
@@ -240,13 +241,13 @@ func (s *session) refreshLookup(ctx context.Context, src *source, l lang.Lookup)
 	if err != nil {
 		return fail(err)
 	}
-	now, err := lang.NewSnapshot(l, answer, s.app.Now())
+	now, err := query.NewSnapshot(l, answer, s.app.Now())
 	if err != nil {
 		return fail(err)
 	}
-	var was lang.Snapshot
+	var was query.Snapshot
 	if old, err := src.tree.ReadFile(l.Snapshot()); err == nil {
-		was, _ = lang.ParseSnapshot(old) // a damaged snapshot is written again
+		was, _ = query.ParseSnapshot(old) // a damaged snapshot is written again
 	}
 	d.State, d.Taken = "unchanged", now.Taken.UnixNano()
 	if was.Digest != now.Digest || was.Source != now.Source {
@@ -265,7 +266,7 @@ func (s *session) refreshLookup(ctx context.Context, src *source, l lang.Lookup)
 }
 
 // valueDiff is how two answers differ, line by line.
-func valueDiff(l lang.Lookup, was, now lang.Snapshot) string {
+func valueDiff(l langsource.Lookup, was, now query.Snapshot) string {
 	return udiff.Unified("a/"+l.Snapshot(), "b/"+l.Snapshot(), indented(was.Value), indented(now.Value))
 }
 

@@ -16,7 +16,7 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/host"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // manyFlags are the flags of commands that work on many targets at once.
@@ -84,7 +84,7 @@ type targetSet struct {
 // member is one target of many. Its own output is discarded.
 type member struct {
 	*session
-	entry lang.Target
+	entry query.Target
 	work  any  // the result of a round for the next round
 	here  bool // it is this machine
 }
@@ -117,7 +117,7 @@ func (s *session) targetSet(ctx context.Context, f manyFlags) (*targetSet, error
 }
 
 // targetSetOf is these targets of an open repository, which it closes.
-func (s *session) targetSetOf(src *source, f manyFlags, chosen []lang.Target) (*targetSet, error) {
+func (s *session) targetSetOf(src *source, f manyFlags, chosen []query.Target) (*targetSet, error) {
 	cr := &targetSet{s: s, src: src, members: map[string]*member{}, noted: map[string]bool{}}
 	o, err := f.options()
 	if err != nil {

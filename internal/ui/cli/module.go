@@ -20,7 +20,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/kind/generator"
-	"fettle.dev/fettle/internal/lang"
+	langsource "fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -149,14 +149,14 @@ func (s *session) listModules(ctx context.Context) error {
 
 func describeModule(t repo.Tree, name string) (moduleDoc, error) {
 	dir := path.Join("modules", name)
-	l, err := lang.ReadLock(t, dir)
+	l, err := langsource.ReadLock(t, dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return moduleDoc{Name: name, State: "own"}, nil
 	}
 	if err != nil {
 		return moduleDoc{}, err
 	}
-	now, err := lang.ModuleFiles(t, dir)
+	now, err := langsource.ModuleFiles(t, dir)
 	d := moduleDoc{Name: name, Version: l.Version, Source: l.Source, Path: l.Path, Commit: l.Commit, State: "locked", Changed: l.Changed(now)}
 	if len(d.Changed) > 0 {
 		d.State = "changed"
@@ -164,7 +164,7 @@ func describeModule(t repo.Tree, name string) (moduleDoc, error) {
 	return d, err
 }
 
-func (s *session) addModule(ctx context.Context, name, source, version string) error {
+func (s *session) addModule(ctx context.Context, name, from, version string) error {
 	if !generator.IsName(name) {
 		return refuse("Choose a name such as nginx: fettle module add nginx SOURCE", fmt.Sprintf("cannot name a module %q: use letters, digits, _ and -", name))
 	}
@@ -176,10 +176,10 @@ func (s *session) addModule(ctx context.Context, name, source, version string) e
 	if _, err := src.tree.Stat(path.Join("modules", name)); err == nil {
 		return refuse("Change its version: fettle module update "+name+"\nOr choose another name", fmt.Sprintf("cannot add the module %q: modules/%s already exists", name, name))
 	}
-	l := lang.ModuleLock{Source: source}
-	scheme := max(0, strings.Index(source, "://")+3)
-	if i := strings.Index(source[scheme:], "//"); i >= 0 {
-		l.Source, l.Path = source[:scheme+i], path.Clean(source[scheme+i+2:])
+	l := langsource.ModuleLock{Source: from}
+	scheme := max(0, strings.Index(from, "://")+3)
+	if i := strings.Index(from[scheme:], "//"); i >= 0 {
+		l.Source, l.Path = from[:scheme+i], path.Clean(from[scheme+i+2:])
 	}
 	d, err := s.takeModule(ctx, src, name, l, version)
 	if err != nil {
@@ -204,7 +204,7 @@ func (s *session) updateModules(ctx context.Context, names []string, version str
 	}
 	var out []moduleDoc
 	for _, name := range names {
-		l, err := lang.ReadLock(src.tree, path.Join("modules", name))
+		l, err := langsource.ReadLock(src.tree, path.Join("modules", name))
 		if errors.Is(err, fs.ErrNotExist) && all {
 			continue
 		}
@@ -253,7 +253,7 @@ func (s *session) tookModules(list []moduleDoc) error {
 }
 
 // takeModule copies a version of a module into the repository, and replaces the version in the lock.
-func (s *session) takeModule(ctx context.Context, src *source, name string, l lang.ModuleLock, version string) (moduleDoc, error) {
+func (s *session) takeModule(ctx context.Context, src *source, name string, l langsource.ModuleLock, version string) (moduleDoc, error) {
 	from := l.Source
 	if strings.HasPrefix(from, "./") || strings.HasPrefix(from, "../") {
 		from = filepath.Join(src.directory(), from)
@@ -298,16 +298,16 @@ func (s *session) takeModule(ctx context.Context, src *source, name string, l la
 
 // writeModule writes the files of a module, removes its files that no longer exist, and finally writes
 // the lock.
-func writeModule(src *source, tree repo.Tree, name string, l lang.ModuleLock) error {
+func writeModule(src *source, tree repo.Tree, name string, l langsource.ModuleLock) error {
 	to := path.Join("modules", name)
-	before, err := lang.ModuleFiles(src.tree, to)
+	before, err := langsource.ModuleFiles(src.tree, to)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if l.Files, err = lang.ModuleFiles(tree, l.Path); err != nil {
+	if l.Files, err = langsource.ModuleFiles(tree, l.Path); err != nil {
 		return withHint(err, "Append the directory to the repository: SOURCE//FOLDER")
 	}
-	if !slices.ContainsFunc(slices.Collect(maps.Keys(l.Files)), lang.IsSource) {
+	if !slices.ContainsFunc(slices.Collect(maps.Keys(l.Files)), langsource.IsSource) {
 		return refuse("Append the directory to the repository: SOURCE//FOLDER", fmt.Sprintf("cannot use %q of %s as a module: it contains no configuration file", l.Path, l.Source))
 	}
 	for _, f := range slices.Sorted(maps.Keys(l.Files)) {
@@ -333,7 +333,7 @@ func writeModule(src *source, tree repo.Tree, name string, l lang.ModuleLock) er
 	if err != nil {
 		return err
 	}
-	return writeInto(src.directory(), path.Join(to, lang.LockName), lock)
+	return writeInto(src.directory(), path.Join(to, langsource.LockName), lock)
 }
 
 // writeRecords brings what generators printed along, and the answers of lookups

@@ -15,7 +15,7 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/ssh"
 	"fettle.dev/fettle/internal/executor/wire"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -79,7 +79,7 @@ func (s *session) given() (way, error) {
 	if user, host, ok := strings.Cut(a.Host, "@"); ok {
 		a.User, a.Host = user, host
 	}
-	if err := (lang.SSH{Host: a.Host, User: a.User}).Valid(); err != nil {
+	if err := (query.SSH{Host: a.Host, User: a.User}).Valid(); err != nil {
 		return way{}, refuse("Use --ssh USER@HOST; set the port and other options in ssh_config", fmt.Sprintf("cannot use --ssh %q: %v", s.connectOpts.ssh, err))
 	}
 	return a, nil
@@ -91,7 +91,7 @@ func (s *session) declared(src *source, target string) (way, error) {
 	if err != nil {
 		return way{}, err
 	}
-	i := slices.IndexFunc(all, func(t lang.Target) bool { return t.Name == target })
+	i := slices.IndexFunc(all, func(t query.Target) bool { return t.Name == target })
 	switch {
 	case i < 0:
 		return way{}, unknownTarget(target, targetNames(all))

@@ -6,7 +6,8 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/executor/ssh"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/syntax"
 )
 
 // The ways to a target that --via names.
@@ -40,7 +41,7 @@ func (w way) String() string {
 
 // wayTo returns the way to a target. The repository has priority over the fleet. here is true if a
 // target without an address is this machine.
-func (s *session) wayTo(t lang.Target, here bool) (way, error) {
+func (s *session) wayTo(t query.Target, here bool) (way, error) {
 	switch {
 	case s.connectOpts.via.value == viaHub, s.connectOpts.via.value != viaSSH && t.SSH == nil && t.Enrolled:
 		return way{hub: t.Name}, nil
@@ -54,7 +55,7 @@ func (s *session) wayTo(t lang.Target, here bool) (way, error) {
 
 // isHere tells whether a target of a repository to which nothing leads is this machine: it
 // has its name, it is the only one, or --root says which machine is meant.
-func (s *session) isHere(name string, all []lang.Target) bool {
+func (s *session) isHere(name string, all []query.Target) bool {
 	if len(all) == 1 || s.rootNamed || s.isThisHost(name) {
 		return true
 	}
@@ -73,7 +74,7 @@ var errUnknownTarget = errors.New("there is no such target")
 
 // unknownTarget refuses a name that is not in all.
 func unknownTarget(name string, all []string) error {
-	err := fmt.Errorf("there is no target %q.%s", name, lang.Suggest(name, all))
+	err := fmt.Errorf("there is no target %q.%s", name, syntax.Suggest(name, all))
 	return withHint(&noTarget{err}, "List the targets: fettle validate")
 }
 

@@ -11,8 +11,8 @@ import (
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/wanted"
 	"fettle.dev/fettle/internal/fleet/fanout"
-	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/builtin"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -74,7 +74,7 @@ func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) 
 }
 
 // actionOne runs an action on the one target that is meant.
-func (s *session) actionOne(ctx context.Context, f runningFlags, src *source, name string, params map[string]string, found []lang.Declared) error {
+func (s *session) actionOne(ctx context.Context, f runningFlags, src *source, name string, params map[string]string, found []query.Declared) error {
 	target, err := s.chooseTarget(src)
 	if err != nil {
 		return err
@@ -98,7 +98,7 @@ func (s *session) actionOne(ctx context.Context, f runningFlags, src *source, na
 }
 
 // actionMany runs an action on many targets of a repository, which it closes.
-func (s *session) actionMany(ctx context.Context, f runningFlags, src *source, name string, params map[string]string, found []lang.Declared) error {
+func (s *session) actionMany(ctx context.Context, f runningFlags, src *source, name string, params map[string]string, found []query.Declared) error {
 	chosen, err := s.selected(src, s.words)
 	if err == nil {
 		err = onAll(name, found, targetNames(chosen))
@@ -112,11 +112,11 @@ func (s *session) actionMany(ctx context.Context, f runningFlags, src *source, n
 		return err
 	}
 	defer cr.close()
-	json := !f.dryRun && slices.ContainsFunc(found, func(d lang.Declared) bool { return d.JSON })
+	json := !f.dryRun && slices.ContainsFunc(found, func(d query.Declared) bool { return d.JSON })
 	return cr.finish("Ran it on", cr.command(ctx, cr.names, json, cr.calls(f, name, params)), ranWords())
 }
 
-func targetNames(list []lang.Target) []string {
+func targetNames(list []query.Target) []string {
 	out := make([]string, 0, len(list))
 	for _, t := range list {
 		out = append(out, t.Name)
@@ -145,7 +145,7 @@ func (cr *targetSet) calls(f runningFlags, name string, params map[string]string
 
 // call is the command of an action; real tells, of a dry run, that it is commands which
 // say what the action would do.
-func (s *session) call(in compile.Input, f runningFlags, name string, params map[string]string) (cmd executor.Command, a lang.Action, real bool, err error) {
+func (s *session) call(in compile.Input, f runningFlags, name string, params map[string]string) (cmd executor.Command, a query.Action, real bool, err error) {
 	if s.app.Language.CallAction == nil {
 		return cmd, a, false, errors.New("cannot run actions: this binary was built without actions")
 	}

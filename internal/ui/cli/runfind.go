@@ -8,14 +8,15 @@ import (
 	"slices"
 	"strings"
 
-	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/builtin"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/lang/syntax"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
 // runnable returns the actions and commands of the repository, as far as its modules can be read.
 // broken is the error of the other modules.
-func (s *session) runnable(src *source) (all lang.Runnable, broken error) {
+func (s *session) runnable(src *source) (all query.Runnable, broken error) {
 	if s.app.Language.Runnable == nil {
 		return all, nil
 	}
@@ -25,13 +26,13 @@ func (s *session) runnable(src *source) (all lang.Runnable, broken error) {
 
 // foundCommand is a command, of the repository or built in.
 type foundCommand struct {
-	lang.Command
+	query.Command
 	builtin *builtin.Command // nil for one of the repository
 }
 
 // find returns the meaning of a word of fettle run: a command, or an action, which can differ on each
 // target.
-func (s *session) find(src *source, name string) (*foundCommand, []lang.Declared, error) {
+func (s *session) find(src *source, name string) (*foundCommand, []query.Declared, error) {
 	if b := builtin.CommandOf(name); b != nil {
 		return &foundCommand{b.Command, b}, nil, nil
 	}
@@ -41,18 +42,18 @@ func (s *session) find(src *source, name string) (*foundCommand, []lang.Declared
 			return &foundCommand{c, nil}, nil, c.Errors.Err()
 		}
 	}
-	if found := lang.Called(all.Actions, name); len(found) > 0 {
+	if found := query.Called(all.Actions, name); len(found) > 0 {
 		return nil, found, nil
 	}
 	if broken != nil {
 		return nil, nil, broken
 	}
 	return nil, nil, refuse("List them: fettle run --list\nA program follows --: fettle run -- "+name,
-		fmt.Sprintf("cannot run %q: there is no action and no command of that name.%s", name, lang.Suggest(name, namesOf(all))))
+		fmt.Sprintf("cannot run %q: there is no action and no command of that name.%s", name, syntax.Suggest(name, namesOf(all))))
 }
 
 // namesOf is everything that fettle run could be asked for.
-func namesOf(all lang.Runnable) []string {
+func namesOf(all query.Runnable) []string {
 	var out []string
 	for _, c := range all.Commands {
 		out = append(out, c.Name)
@@ -72,7 +73,7 @@ func namesOf(all lang.Runnable) []string {
 
 // checkCalled tells what is wrong with parameters that fit none of the actions of a
 // name.
-func checkCalled(found []lang.Declared, params map[string]string) error {
+func checkCalled(found []query.Declared, params map[string]string) error {
 	var first error
 	for _, d := range found {
 		err := d.Action.Check(params).Err()
@@ -88,7 +89,7 @@ func checkCalled(found []lang.Declared, params map[string]string) error {
 
 // hideTyped removes the values of secret parameters from the command line for the histories, and
 // returns the values.
-func (s *session) hideTyped(params []lang.Param, given map[string]string) []string {
+func (s *session) hideTyped(params []query.Param, given map[string]string) []string {
 	secret, values := maps.Clone(s.secret), []string{}
 	for _, p := range params {
 		if p.Secret && given[p.Name] != "" {
@@ -105,8 +106,8 @@ func (s *session) hideTyped(params []lang.Param, given map[string]string) []stri
 
 // takeSecrets reads and hides the secret parameters of a command, or of the actions of
 // a name.
-func (s *session) takeSecrets(c *foundCommand, found []lang.Declared, given map[string]string) error {
-	var params []lang.Param
+func (s *session) takeSecrets(c *foundCommand, found []query.Declared, given map[string]string) error {
+	var params []query.Param
 	if c != nil {
 		params = c.Params
 	}
@@ -119,7 +120,7 @@ func (s *session) takeSecrets(c *foundCommand, found []lang.Declared, given map[
 
 // readSecrets reads the values of secret parameters: @FILE is the content of the file, @- is standard
 // input. The list of processes does not contain these values.
-func (s *session) readSecrets(params []lang.Param, given map[string]string) error {
+func (s *session) readSecrets(params []query.Param, given map[string]string) error {
 	read := map[string]bool{} // actions of one name share theirs
 	for _, p := range params {
 		name, from := strings.CutPrefix(given[p.Name], "@")
@@ -147,7 +148,7 @@ const maxTyped = 64 << 10
 
 // onAll refuses an action that one of the targets does not have, or of which one has
 // two.
-func onAll(name string, found []lang.Declared, targets []string) error {
+func onAll(name string, found []query.Declared, targets []string) error {
 	of := map[string][]string{}
 	for _, d := range found {
 		for _, t := range d.Targets {
@@ -175,7 +176,7 @@ func onAll(name string, found []lang.Declared, targets []string) error {
 }
 
 // whereDeclared lists the modules that declare an action, and their targets.
-func whereDeclared(found []lang.Declared) string {
+func whereDeclared(found []query.Declared) string {
 	var out []string
 	for _, d := range found {
 		who := "which no target has"

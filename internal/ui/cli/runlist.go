@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/builtin"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -51,7 +51,7 @@ type paramDoc struct {
 // builtIn is the source of built-in actions and commands.
 const builtIn = "built in"
 
-func paramDocs(params []lang.Param) []paramDoc {
+func paramDocs(params []query.Param) []paramDoc {
 	out := []paramDoc{}
 	for _, p := range params {
 		out = append(out, paramDoc{p.Name, p.Type, p.Doc, p.Required, p.Secret, p.Default})
@@ -59,7 +59,7 @@ func paramDocs(params []lang.Param) []paramDoc {
 	return out
 }
 
-func actionDocOf(a lang.Action, targets []string) actionDoc {
+func actionDocOf(a query.Action, targets []string) actionDoc {
 	d := actionDoc{Name: a.Name, Module: a.Module, Doc: a.Doc, Changes: a.Changes, DryRun: a.DryRun, Params: paramDocs(a.Params), Source: builtIn, Targets: targets}
 	if a.JSON {
 		d.Output = "json"
@@ -70,7 +70,7 @@ func actionDocOf(a lang.Action, targets []string) actionDoc {
 	return d
 }
 
-func commandRowOf(c lang.Command) commandRow {
+func commandRowOf(c query.Command) commandRow {
 	d := commandRow{Name: c.Name, Doc: c.Doc, Params: paramDocs(c.Params), Parts: c.Parts, Source: builtIn}
 	if c.Range.File != "" {
 		d.Source = placeText(c.Range)
@@ -134,7 +134,7 @@ func (s *session) listRunnable(ctx context.Context) error {
 }
 
 // list adds everything; if targets are selected, only their actions.
-func (d *actionsDoc) list(all lang.Runnable, chosen []string) {
+func (d *actionsDoc) list(all query.Runnable, chosen []string) {
 	d.Actions, d.Commands = []actionDoc{}, []commandRow{}
 	for _, a := range all.Actions {
 		has := a.Targets

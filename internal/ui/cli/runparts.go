@@ -9,14 +9,14 @@ import (
 
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
-	"fettle.dev/fettle/internal/lang"
 	"fettle.dev/fettle/internal/lang/builtin"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
 // part is a part of a command with the targets that it is for here.
 type part struct {
-	lang.Part
+	query.Part
 	on      []string // none: -t leaves nothing of them
 	options fanout.Options
 	json    bool
@@ -55,7 +55,7 @@ func (s *session) runParts(ctx context.Context, f runningFlags, src *source, c *
 		_ = src.repo.Close()
 		return err
 	}
-	cr, err := s.targetSetOf(src, f.many, slices.DeleteFunc(slices.Clone(all), func(t lang.Target) bool {
+	cr, err := s.targetSetOf(src, f.many, slices.DeleteFunc(slices.Clone(all), func(t query.Target) bool {
 		return !slices.ContainsFunc(legs, func(l part) bool { return slices.Contains(l.on, t.Name) })
 	}))
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *session) parts(f runningFlags, src *source, c *foundCommand, params map
 }
 
 // inPart names the part that an error is about, with its place.
-func inPart(p lang.Part, err error) error {
+func inPart(p query.Part, err error) error {
 	if p.Range.File == "" {
 		return fmt.Errorf("part %q: %w", p.Name, err)
 	}
@@ -112,9 +112,9 @@ func inPart(p lang.Part, err error) error {
 }
 
 // partsOf returns the parts of a command, with the values of its parameters.
-func (s *session) partsOf(src *source, c *foundCommand, params map[string]string) ([]lang.Part, error) {
+func (s *session) partsOf(src *source, c *foundCommand, params map[string]string) ([]query.Part, error) {
 	if c.builtin != nil {
-		if err := lang.CheckParams(fmt.Sprintf("the command %q", c.Name), c.Name, c.Params, params).Err(); err != nil {
+		if err := query.CheckParams(fmt.Sprintf("the command %q", c.Name), c.Name, c.Params, params).Err(); err != nil {
 			return nil, err
 		}
 		return c.builtin.Run(builtin.ValuesOf(c.Params, params)), nil
@@ -123,7 +123,7 @@ func (s *session) partsOf(src *source, c *foundCommand, params map[string]string
 	return parts, ds.Err()
 }
 
-func (s *session) runPart(f runningFlags, src *source, p lang.Part, narrow, hide []string) (part, error) {
+func (s *session) runPart(f runningFlags, src *source, p query.Part, narrow, hide []string) (part, error) {
 	l := part{Part: p}
 	var err error
 	many := f.many
@@ -180,7 +180,7 @@ func (s *session) partAction(f runningFlags, src *source, l *part) error {
 }
 
 // mayHide refuses to hand what was typed as a secret to a parameter that is shown.
-func mayHide(a lang.Action, secret []string) error {
+func mayHide(a query.Action, secret []string) error {
 	for _, p := range a.Params {
 		if slices.Contains(secret, p.Name) && !p.Secret {
 			return refuse(fmt.Sprintf("Set secret = true in the param %q of the action", p.Name), fmt.Sprintf("cannot pass a secret to the action %q: its parameter %q is not secret", a.Name, p.Name))

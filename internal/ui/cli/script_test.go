@@ -21,7 +21,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/kind"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/step"
@@ -78,12 +78,12 @@ func toyLanguage() cli.Language {
 	return cli.Language{
 		Compile: toyCompile,
 		Targets: toyTargets,
-		Inventory: func(t repo.Tree) ([]lang.Target, diag.List) {
+		Inventory: func(t repo.Tree) ([]query.Target, diag.List) {
 			if os.Getenv("FETTLE_NO_COMPILER") != "" {
 				return nil, diag.List{diag.Errorf(diag.Range{}, "Nobody can tell the targets", "")}
 			}
 			names, ds := toyTargets(t)
-			var out []lang.Target
+			var out []query.Target
 			for _, n := range names {
 				out = append(out, toyTarget(n))
 			}
@@ -92,8 +92,8 @@ func toyLanguage() cli.Language {
 		Format: func(path string, src []byte) ([]byte, diag.List) {
 			return []byte(strings.ReplaceAll(string(src), "\t", "  ")), nil
 		},
-		Runnable: func(t repo.Tree) (lang.Runnable, diag.List) { return compile.Open(t).Runnable() },
-		CallCommand: func(t repo.Tree, name string, params map[string]string) ([]lang.Part, diag.List) {
+		Runnable: func(t repo.Tree) (query.Runnable, diag.List) { return compile.Open(t).Runnable() },
+		CallCommand: func(t repo.Tree, name string, params map[string]string) ([]query.Part, diag.List) {
 			return compile.Open(t).CallCommand(name, params)
 		},
 		CallAction: func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List) {

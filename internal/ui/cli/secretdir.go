@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"fettle.dev/fettle/internal/lang"
+	langsource "fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/secret/vault"
@@ -49,7 +49,7 @@ func (s *session) openSecrets() (*secretBox, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &secretBox{dir: dir, tree: lang.FSTree(os.DirFS(dir))}
+	b := &secretBox{dir: dir, tree: langsource.FSTree(os.DirFS(dir))}
 	text, err := b.tree.ReadFile(vault.RecipientsFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, refuse("Set them up: fettle secret init", "cannot find secrets: there is no "+vault.RecipientsFile)

@@ -14,7 +14,8 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
-	"fettle.dev/fettle/internal/lang"
+	langsource "fettle.dev/fettle/internal/lang/source"
+
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -48,7 +49,7 @@ func (src *source) committed() bool { return src.rev.Commit != "" && !src.rev.Di
 // hasMain tells whether a directory is a repository of fettle: it has a main file
 // in one of the forms of the language.
 func hasMain(dir string, exists func(string) bool) bool {
-	return slices.ContainsFunc(lang.MainFiles(), func(name string) bool { return exists(path.Join(dir, name)) })
+	return slices.ContainsFunc(langsource.MainFiles(), func(name string) bool { return exists(path.Join(dir, name)) })
 }
 
 // openSource opens the repository at a revision; "" is the files as they are.
@@ -105,7 +106,7 @@ func (s *session) plainDirectory(ctx context.Context, r *repo.Repo) (*repo.Repo,
 }
 
 func noMain(dir string) error {
-	err := fmt.Errorf("cannot find a repository: there is no %s in %q or above", strings.Join(lang.MainFiles(), ", "), dir)
+	err := fmt.Errorf("cannot find a repository: there is no %s in %q or above", strings.Join(langsource.MainFiles(), ", "), dir)
 	return withHint(&noRepository{err}, "Name the directory of the repository with -C DIR, or create one: fettle init DIR")
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // Hub is nothing here: what is brought to a target is never a hub.
@@ -34,7 +34,7 @@ func (s *session) openChosen(ctx context.Context) (*source, error) { return s.op
 
 func (s *session) connectHub(context.Context, string) (Remote, error) { return nil, errNoHub() }
 
-func (s *session) selectedByHub(context.Context) ([]lang.Target, error) { return nil, errNoHub() }
+func (s *session) selectedByHub(context.Context) ([]query.Target, error) { return nil, errNoHub() }
 
 func errNoHub() error {
 	return errors.New("cannot go through a hub: this is the binary for targets. Use your workstation, or the hub")

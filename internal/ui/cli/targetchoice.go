@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/fleet/selection"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // chooseOne reads -t for a command: a single name is the target, any other word is a selection, which
@@ -44,7 +44,7 @@ func oneName(word string) bool {
 }
 
 // choose gives the targets of -t: a hub finds them where there is no repository.
-func (s *session) choose(ctx context.Context, src *source) ([]lang.Target, error) {
+func (s *session) choose(ctx context.Context, src *source) ([]query.Target, error) {
 	if src.none != nil {
 		return s.selectedByHub(ctx)
 	}
@@ -52,7 +52,7 @@ func (s *session) choose(ctx context.Context, src *source) ([]lang.Target, error
 }
 
 // selected are the targets that words choose, by name.
-func (s *session) selected(src *source, words []string) ([]lang.Target, error) {
+func (s *session) selected(src *source, words []string) ([]query.Target, error) {
 	sel, err := selection.Parse(words)
 	if err != nil {
 		return nil, withHint(err, selection.Grammar)

@@ -9,7 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/selection"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // ownName represents the name of the target in the names of a rule.
@@ -18,7 +18,7 @@ const ownName = "@own"
 // judgeNames returns the decision about a request for a certificate with some names: the strictest
 // decision about any name. For each name, the first rule that selects the target and the name
 // decides. Without a rule, the target's own name needs approval, and other names are rejected.
-func judgeNames(rules []fleet.CertificateRule, target lang.Target, names []string) (fleet.Verdict, string) {
+func judgeNames(rules []fleet.CertificateRule, target query.Target, names []string) (fleet.Verdict, string) {
 	verdict, why := fleet.Allow, ""
 	for _, name := range names {
 		v, because := judgeName(rules, target, name)
@@ -32,7 +32,7 @@ func judgeNames(rules []fleet.CertificateRule, target lang.Target, names []strin
 	return verdict, why
 }
 
-func judgeName(rules []fleet.CertificateRule, target lang.Target, name string) (fleet.Verdict, string) {
+func judgeName(rules []fleet.CertificateRule, target query.Target, name string) (fleet.Verdict, string) {
 	for i, r := range rules {
 		if !slices.ContainsFunc(r.Names, func(p string) bool { return fits(p, target.Name, name) }) {
 			continue

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // The first rule that selects the target and the name decides, and the strictest decision about a
@@ -20,11 +20,11 @@ func TestJudgeNames(t *testing.T) {
 		rule(fleet.Allow, "label:own=yes", "@own"),
 		rule(fleet.Allow, "web[", "broken"),
 	}
-	web := lang.Target{Name: "web1", Labels: map[string]string{"role": "web", "own": "yes"}}
-	db := lang.Target{Name: "db1", Labels: map[string]string{"role": "db"}}
-	web2 := lang.Target{Name: "web2", Labels: web.Labels}
+	web := query.Target{Name: "web1", Labels: map[string]string{"role": "web", "own": "yes"}}
+	db := query.Target{Name: "db1", Labels: map[string]string{"role": "db"}}
+	web2 := query.Target{Name: "web2", Labels: web.Labels}
 	for _, c := range []struct {
-		target lang.Target
+		target query.Target
 		names  []string
 		want   fleet.Verdict
 	}{

@@ -13,7 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
-	"fettle.dev/fettle/internal/lang"
+	"fettle.dev/fettle/internal/lang/query"
 )
 
 // Limits for one target.
@@ -32,7 +32,7 @@ func (i *Issuer) Judge(p fleet.RequestPolicy, t fleet.Target, names []string) (v
 			return fleet.Reject, fmt.Sprintf("%s belongs to a hub", n)
 		}
 	}
-	v, why = judgeNames(p.Certificates, lang.Target{Name: t.Name, Labels: t.Labels}, names)
+	v, why = judgeNames(p.Certificates, query.Target{Name: t.Name, Labels: t.Labels}, names)
 	if t.Suspect != nil && v == fleet.Allow {
 		v, why = fleet.Hold, "the target is suspect"
 	}

@@ -1,0 +1,96 @@
+package query
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/source"
+	"fettle.dev/fettle/internal/lang/syntax"
+)
+
+// Levels returns the levels of a target, from low to high: the roles of its groups and its own
+// roles, each after the roles it names; its groups in the order of their declaration; and the
+// target itself. The levels are read-only.
+func Levels(p *source.Program, r *syntax.Reports, t *source.Target) []*source.Level {
+	return levelsBy(p, r, t, TargetLabels(p, r, t))
+}
+
+// levelsBy is levels with the labels of the target.
+func levelsBy(p *source.Program, r *syntax.Reports, t *source.Target, labels map[string]string) []*source.Level {
+	if t.Placed.Levels != nil {
+		return t.Placed.Levels
+	}
+	own := &syntax.Reports{}
+	out := slices.Clip(findLevels(p, own, t, labels))
+	if r.Add(own.List...); len(own.List) == 0 && t.Placed.Labels != nil {
+		t.Placed.Levels = out
+	}
+	return out
+}
+
+func findLevels(p *source.Program, r *syntax.Reports, t *source.Target, labels map[string]string) []*source.Level {
+	var own []*source.Level
+	for _, g := range p.Groups {
+		if g.Matches(t, labels) {
+			own = append(own, &g.Level)
+		}
+	}
+	own = append(own, &t.Level)
+	w := roleWalk{prog: p, Reports: r, done: map[string]bool{}}
+	for _, l := range own {
+		w.named(l)
+	}
+	return append(w.out, own...)
+}
+
+// roleWalk collects roles, each once.
+type roleWalk struct {
+	prog *source.Program
+	*syntax.Reports
+	done map[string]bool
+	way  []string
+	out  []*source.Level
+}
+
+// named adds the roles that a level names.
+func (w *roleWalk) named(l *source.Level) {
+	if l.Roles == nil {
+		return
+	}
+	exprs, hds := hcl.ExprList(l.Roles.Expr)
+	w.Add(syntax.FromHCL(hds)...)
+	for _, e := range exprs {
+		if v, ok := w.prog.Early(w.Reports, e.(hclsyntax.Expression), cty.String); ok {
+			w.role(v.AsString(), syntax.RangeOf(e.Range()))
+		}
+	}
+}
+
+func (w *roleWalk) role(name string, rng diag.Range) {
+	l := w.prog.Roles[name]
+	if l == nil {
+		w.Errorf(rng, "Unknown role", "The repository declares no role %q.%s", name, syntax.Suggest(name, syntax.Names(w.prog.Roles)))
+		return
+	}
+	for i, on := range w.way {
+		if on == name {
+			w.Errorf(rng, "Cyclic roles",
+				"The role %q contains itself: %s. "+
+					"Remove one of these roles from the roles of another.", name, strings.Join(append(w.way[i:len(w.way):len(w.way)], name), " → "))
+			return
+		}
+	}
+	if w.done[name] {
+		return
+	}
+	w.done[name] = true
+	w.way = append(w.way, name)
+	w.named(l)
+	w.way = w.way[:len(w.way)-1]
+	w.out = append(w.out, l)
+}

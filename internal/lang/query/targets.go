@@ -1,0 +1,42 @@
+package query
+
+import (
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/source"
+	"fettle.dev/fettle/internal/lang/syntax"
+)
+
+// Targets returns the targets in the order of declaration, or the implicit target if the repository
+// declares none. The list is nil if a target has an error.
+func Targets(p *source.Program) ([]Target, diag.List) {
+	r := &syntax.Reports{}
+	w := newWays(p, r)
+	if len(p.Targets) == 0 {
+		w.nowhere()
+	}
+	out, shared := []Target{}, map[string]*used{}
+	for _, t := range p.Targets {
+		x := Target{Name: t.Name, Range: t.Range, Labels: TargetLabels(p, r, t), Enrolled: t.Enrolled != nil,
+			Declared: t.Enrolled == nil || t.Enrolled.Declared}
+		levels := levelsBy(p, r, t, x.Labels)
+		for _, l := range levels {
+			switch l.Kind {
+			case "role":
+				x.Roles = append(x.Roles, l.Name)
+			case "target_group":
+				x.Groups = append(x.Groups, l.Name)
+			}
+		}
+		u := usedBy(p, r, levels, shared)
+		x.Modules, x.Uses, x.Errors = u.directories(), u.uses, u.errors
+		x.SSH = w.of(x, levels)
+		out = append(out, x)
+	}
+	switch {
+	case r.List.HasErrors():
+		out = nil
+	case len(out) == 0:
+		out = append(out, Target{Name: LocalTarget, Labels: map[string]string{}})
+	}
+	return out, source.Finish(p, r.List)
+}

@@ -1,0 +1,225 @@
+package source
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/kind"
+)
+
+// Body is the content of a module or a defined kind.
+type Body struct {
+	Directory *Directory
+	Files     []string
+	Vars      map[string]*Variable
+	Locals    map[string]*hclsyntax.Attribute
+	Facts     map[string]*Fact
+	Defines   map[string]*Define
+	Outputs   map[string]*Output
+	Actions   map[string]*Action
+	Needs     []*need // of a module
+	// exported has the module's declared inputs from other targets.
+	Exported map[string]*Exported
+	Decls    []*Declaration // in the order of declaration
+}
+
+// Variable is a variable block, or a parameter of an action or a command.
+type Variable struct {
+	Name        string
+	Range       diag.Range
+	Type        cty.Type
+	Defaults    *typeexpr.Defaults
+	Default     hclsyntax.Expression // nil: must be given
+	Description string
+	Merge       string // how its values merge where a level does not set it
+	File        bool   // it names a file of the module that uses the kind
+	Secret      bool   // of a parameter: its value is never shown
+	Validations []Validation
+}
+
+// Validation is a condition for a variable, with the message for a value that does not fulfill it.
+type Validation struct {
+	Condition, Message hclsyntax.Expression
+}
+
+// Fact is a fact block: a property of the target that a body uses.
+type Fact struct {
+	Name    string
+	Range   diag.Range
+	Type    cty.Type
+	Default hclsyntax.Expression
+}
+
+// Define is a kind written in the language.
+type Define struct {
+	name   string
+	Range  diag.Range
+	Body   *Body
+	main   string
+	doc    string
+	Stdlib bool
+	kind   *kind.Kind // its schema, for look-ups of attributes
+}
+
+// Declaration is one state block, or a block of them.
+type Declaration struct {
+	Kind       string
+	Label      string
+	Range      diag.Range // of the header
+	KindRange  diag.Range // of the name of the kind
+	Labels     []diag.Range
+	Attributes map[string]*hclsyntax.Attribute
+	Blocks     []*hclsyntax.Block // blocks inside a state, which are errors
+	Group      bool
+	Members    []*Declaration
+	Names      []string // the attributes in the order of the text
+}
+
+// Action is a declared action.
+type Action struct {
+	Name, Doc  string
+	Range      diag.Range
+	Params     *Body
+	Attributes map[string]*hclsyntax.Attribute
+	Changes    bool
+	JSON       bool
+}
+
+// Command is a declared command.
+type Command struct {
+	Name, Doc string
+	Range     diag.Range
+	Params    *Body
+	Targets   *hclsyntax.Attribute
+	Parts     []*Part
+}
+
+// Part is one part of a command: an action or a program, on some targets.
+type Part struct {
+	Name, Action string
+	Range        diag.Range
+	Attributes   map[string]*hclsyntax.Attribute
+}
+
+// Exported is a declared input of a module: the values that other targets export under one output
+// of a module.
+type Exported struct {
+	Name   string
+	Module string // the directory of the module with the output
+	Output string
+	// Targets are patterns of names; none selects all. Labels are the required labels, each with
+	// its allowed values; * allows any value. Same are labels whose values must equal the labels of
+	// the target that receives the values.
+	Targets []string
+	Labels  map[string][]string
+	Same    []string
+	AtLeast int // number of values that must be known before the whole input is known
+	// Type is the type of the output in the form of package exported, nil if it is unknown.
+	Type  json.RawMessage
+	Range diag.Range
+}
+
+// Output is a value that a defined kind or a module provides to its users: site["example.org"].url,
+// module.db.address.
+type Output struct {
+	Range       diag.Range
+	Value       hclsyntax.Expression
+	description string
+	// exported is set if other targets can use the output. typ is its type, NilType if the
+	// declaration omits it.
+	Exported bool
+	Type     cty.Type
+}
+
+// Given is a level that names a module.
+type Given struct {
+	By    string // "role web", "target group prod", "target"
+	Range diag.Range
+}
+
+// need is a needs block.
+type need struct {
+	Name, Level string
+	Range       diag.Range
+}
+
+// Lookup is a declared query to a source outside of the repository. Its answer is stored in a
+// snapshot in the repository. This package reads only the snapshot.
+type Lookup struct {
+	Name string
+	// Directory is the directory of the module that declares the lookup, "." for the top.
+	Directory string
+	URL       string   // the URL to query, or
+	Command   []string // the command to run
+	Format    string   // json, yaml or text
+	// MaxAge is the age after which a snapshot should be refreshed; 0: never.
+	MaxAge time.Duration
+	// Timeout is the time limit of the query; 0 is the default.
+	Timeout time.Duration
+	Range   diag.Range
+}
+
+// CachedLookup is a Lookup with its cached value.
+type CachedLookup struct {
+	Lookup
+	Done   bool
+	Value  cty.Value
+	Errors diag.List
+}
+
+// Level is a role, a target group or a target: a source of modules and variables for a target. The
+// top of the repository is also a level, without modules.
+type Level struct {
+	Kind, Name            string
+	Range                 diag.Range
+	Roles, Modules, Layer *hclsyntax.Attribute
+	Vars, Data, Merge     *hclsyntax.Attribute
+	Waits                 *hclsyntax.Attribute // of an enrolled target
+	Uses                  []*ModuleUse
+	Policy, SSH           *hclsyntax.Block
+}
+
+// Group is a target_group: a level of the targets that it selects, by name, by
+// label or by both.
+type Group struct {
+	Level
+	Names  []func(name string) bool // nil: any
+	Labels map[string][]string      // any of the values; nil: any
+}
+
+// Target is a target block.
+type Target struct {
+	Level
+	Labels   *hclsyntax.Attribute
+	Enrolled *enrolled // nil if it is not enrolled
+	Placed   Placed
+}
+
+// Placed caches the evaluated labels and levels if they have no errors.
+type Placed struct {
+	Labels map[string]string
+	Levels []*Level
+}
+
+// ModuleUse is one module of a target.
+type ModuleUse struct {
+	Name      string
+	Range     diag.Range
+	Directory string
+	Vars      map[string]*hclsyntax.Attribute // of the module blocks, by level
+	From      []Given
+}
+
+// enrolled is an enrolled block: a target that joined a fleet, with its labels.
+type enrolled struct {
+	name     string
+	rng      diag.Range
+	Labels   *hclsyntax.Attribute
+	waits    *hclsyntax.Attribute // modules that must wait
+	Declared bool                 // by a target block, too
+}

@@ -1,0 +1,142 @@
+package source
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/lang/syntax"
+)
+
+// group reads a target_group. It must have a selector: targets = ["*"] selects all targets.
+func (ps *parser) group(b *hclsyntax.Block) {
+	l, ok := ps.level(b, "targets", "labels")
+	if !ok {
+		return
+	}
+	for _, old := range ps.prog.Groups {
+		if old.Name == l.Name {
+			ps.Errorf(l.Range, "Target group declared twice",
+				"The target_group %q is already declared at %s. Rename or remove one of the two.", l.Name, old.Range)
+			return
+		}
+	}
+	g := &Group{Level: l}
+	names, labels := b.Body.Attributes["targets"], b.Body.Attributes["labels"]
+	if names == nil && labels == nil {
+		ps.Errorf(l.Range, "Target group selects nothing",
+			`Set targets = ["web*"] or labels = { env = "prod" }. To select all targets, write targets = ["*"].`)
+		return
+	}
+	if names != nil {
+		g.Names = ps.patterns(names.Expr)
+	}
+	if labels != nil {
+		g.Labels = ps.selector(labels.Expr)
+	}
+	ps.prog.Groups = append(ps.prog.Groups, g)
+}
+
+// patterns reads names with * ? and [a-z], and regular expressions between slashes. A pattern must
+// match the whole name.
+func (ps *parser) patterns(e hclsyntax.Expression) []func(string) bool {
+	exprs, hds := hcl.ExprList(e)
+	ps.Add(syntax.FromHCL(hds)...)
+	out := []func(string) bool{}
+	for _, x := range exprs {
+		v, ok := ps.prog.Early(&ps.Reports, x.(hclsyntax.Expression), cty.String)
+		if !ok {
+			continue
+		}
+		match, err := pattern(v.AsString())
+		if err != nil {
+			ps.Errorf(syntax.RangeOf(x.Range()), "Bad pattern", "The pattern %q is not valid: %s.", v.AsString(), err)
+			continue
+		}
+		out = append(out, match)
+	}
+	return out
+}
+
+func pattern(text string) (func(string) bool, error) {
+	if len(text) > 1 && text[0] == '/' && strings.HasSuffix(text, "/") {
+		if _, err := regexp.Compile(text[1 : len(text)-1]); err != nil {
+			return nil, err // of the text as it was written
+		}
+		return regexp.MustCompile(`\A(?:` + text[1:len(text)-1] + `)\z`).MatchString, nil
+	}
+	if _, err := path.Match(text, ""); err != nil {
+		return nil, err
+	}
+	return func(name string) bool {
+		ok, _ := path.Match(text, name)
+		return ok
+	}, nil
+}
+
+// selector reads labels. Each is a text, or a list of alternatives; "*" accepts any value.
+func (ps *parser) selector(e hclsyntax.Expression) map[string][]string {
+	out := map[string][]string{}
+	v, hds := e.Value(ps.prog.Pure)
+	ps.Add(syntax.FromHCL(hds)...)
+	if hds.HasErrors() {
+		return out
+	}
+	wrong := func(rng diag.Range) {
+		ps.Errorf(rng, "Bad label selector",
+			`labels must be an object of strings or lists of strings: labels = { env = "prod", role = ["web", "app"] }.`)
+	}
+	if v.IsNull() || !v.IsWhollyKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
+		wrong(syntax.RangeOf(e.Range()))
+		return out
+	}
+	for _, k := range syntax.SortedNames(v.AsValueMap()) {
+		values, ok := anyOf(v.AsValueMap()[k])
+		if !ok {
+			wrong(syntax.RangeOf(e.Range()))
+		}
+		out[k] = values
+	}
+	return out
+}
+
+// anyOf reads a string, or a list of strings.
+func anyOf(v cty.Value) ([]string, bool) {
+	list := []cty.Value{v}
+	if t := v.Type(); !v.IsNull() && (t.IsTupleType() || t.IsListType() || t.IsSetType()) {
+		list = v.AsValueSlice()
+	}
+	var out []string
+	for _, e := range list {
+		if e.IsNull() || e.Type() != cty.String {
+			return nil, false
+		}
+		out = append(out, e.AsString())
+	}
+	return out, true
+}
+
+// Matches reports whether a target with these labels belongs to the group.
+func (g *Group) Matches(t *Target, labels map[string]string) bool {
+	if g.Names != nil {
+		named := false
+		for _, match := range g.Names {
+			named = named || match(t.Name)
+		}
+		if !named {
+			return false
+		}
+	}
+	for k, values := range g.Labels {
+		if have, ok := labels[k]; !ok || !slices.Contains(values, have) && !slices.Contains(values, "*") {
+			return false
+		}
+	}
+	return true
+}

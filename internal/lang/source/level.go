@@ -1,0 +1,81 @@
+package source
+
+import (
+	"path"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"fettle.dev/fettle/internal/lang/syntax"
+)
+
+// String returns the name of the level in messages and in fettle explain.
+func (l *Level) String() string {
+	switch l.Kind {
+	case "target", "repository":
+		return l.Kind
+	}
+	return strings.ReplaceAll(l.Kind, "_", " ") + " " + l.Name
+}
+
+// levelAttrs are the attributes that roles, target groups and targets share.
+func levelAttrs(more ...string) []string {
+	return append([]string{"roles", "modules", "layer", "vars", "data", "merge", "description"}, more...)
+}
+
+// level reads the content that all levels have in common. attrs are the additional attributes of
+// this level.
+func (ps *parser) level(b *hclsyntax.Block, attrs ...string) (Level, bool) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return Level{}, false
+	}
+	blocks := []string{"module"}
+	if b.Type != "role" {
+		blocks = append(blocks, "policy", "ssh")
+	}
+	ps.only(b, levelAttrs(attrs...), blocks)
+	at := b.Body.Attributes
+	l := Level{Kind: b.Type, Name: name, Range: r, Roles: at["roles"], Modules: at["modules"], Layer: at["layer"],
+		Vars: at["vars"], Data: at["data"], Merge: at["merge"]}
+	for _, sub := range b.Body.Blocks {
+		switch sub.Type {
+		case "module":
+			ps.moduleUse(&l, sub)
+		case "policy":
+			ps.policyBlock(sub, &l.Policy)
+		case "ssh":
+			ps.sshBlock(sub, &l.SSH)
+		}
+	}
+	return l, true
+}
+
+func (ps *parser) moduleUse(l *Level, b *hclsyntax.Block) {
+	name, r, ok := ps.label(b)
+	if !ok {
+		return
+	}
+	ps.only(b, []string{"source", "vars"}, nil)
+	u := &ModuleUse{Name: name, Range: r, Directory: path.Join("modules", name)}
+	if a := b.Body.Attributes["vars"]; a != nil {
+		u.Vars = map[string]*hclsyntax.Attribute{l.String(): a}
+	}
+	if a := b.Body.Attributes["source"]; a != nil {
+		u.Directory, u.Range = ps.text(a.Expr, "source"), syntax.RangeOf(a.Expr.Range())
+	}
+	l.Uses = append(l.Uses, u)
+}
+
+// role reads a role: modules and variables that targets share.
+func (ps *parser) role(b *hclsyntax.Block) {
+	l, ok := ps.level(b)
+	if !ok {
+		return
+	}
+	if old := ps.prog.Roles[l.Name]; old != nil {
+		ps.Errorf(l.Range, "Role declared twice", "The role %q is already declared at %s. Rename or remove one of the two.", l.Name, old.Range)
+		return
+	}
+	ps.prog.Roles[l.Name] = &l
+}

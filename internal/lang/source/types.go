@@ -1,0 +1,151 @@
+package source
+
+import (
+	"io/fs"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/exported"
+	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang/syntax"
+	"fettle.dev/fettle/internal/repo"
+	"fettle.dev/fettle/internal/secret"
+)
+
+// Options are the inputs for reading a repository.
+type Options struct {
+	// Kinds are the kinds written in Go.
+	Kinds []kind.Kind
+	// Stdlib has *.hcl files with define blocks that are visible everywhere. nil: none.
+	Stdlib fs.FS
+	// Beside is another revision of the repository. A file that is identical in both is not parsed
+	// again. nil: none.
+	Beside *Program
+}
+
+// Watched is an optional ability of a tree. It receives each place before the place is read or
+// evaluated. The monitor of a compilation that never ends can then report its place. The calls do
+// not affect the result.
+type Watched interface {
+	Working(diag.Range)
+}
+
+// Program is a repository that has been read. It caches parsed files, so that several targets cost
+// little more than one. It is not safe for concurrent use.
+type Program struct {
+	Tree         repo.Tree
+	kinds        map[string]*kind.Kind
+	library      library
+	Root         *Body
+	Targets      []*Target
+	enrolled     map[string]*enrolled
+	Roles        map[string]*Level
+	Groups       []*Group // in the order of declaration
+	Commands     map[string]*Command
+	Top          Level
+	modules      map[string]parsed // by directory
+	Declarations *declarations     // nil until the first use
+
+	Working   func(diag.Range)
+	Sources   map[string][]byte
+	templates templateFiles
+	contexts  map[*Directory]*hcl.EvalContext
+	Pure      *hcl.EvalContext
+	Record    record
+	beside    *Program
+	bodies    map[string]*hclsyntax.Body               // of the files in HCL
+	named     map[hclsyntax.Expression][]hcl.Traversal // the references in expressions
+	Secrets   secrets
+	given     given
+	Loops     *syntax.Loops // shared with beside, whose bodies are reused
+}
+
+// parsed is a module as it was read, with its errors.
+type parsed struct {
+	body *Body
+	ds   diag.List
+}
+
+// library has the built-in kinds that are written in the language. A file is parsed at the first
+// use of one of its kinds.
+type library struct {
+	directory *Directory
+	file      map[string]string    // by kind: the file that defines it
+	defines   map[string]*Define   // of the files that are parsed
+	parsed    map[string]diag.List // by file: its errors
+}
+
+// read is a path that a directory requested from the tree. The result of a module depends on the
+// tree only through its reads. Reads do not include data files and the configuration files of the
+// top level: their content is compared as declarations and as values.
+type read struct{ Directory, Path string }
+
+// record has the files that took part in the current target, and all reads.
+type record struct {
+	used       map[string]bool
+	paths      map[string]map[string]bool // read from the tree, by directory
+	Order      []read
+	onlyLevels map[string]bool // files of the top that declare only levels
+}
+
+// templateFiles has the parsed template files, and how deep the current one is nested.
+type templateFiles struct {
+	parsed map[string]hclsyntax.Expression
+	depth  int
+}
+
+// given has the exported values of the tree, read once. known reports whether the file with the
+// values exists.
+type given struct {
+	done, Known bool
+	tables      []exported.Table
+	Errors      diag.List
+}
+
+// Secrets is an optional ability of a tree: decrypting the secrets of the repository. With a tree
+// that lacks it, every secret is a placeholder.
+type Secrets interface {
+	// Secret returns the content of a secret. Its error is shown after the name. An error whose
+	// chain contains ErrPlaceholder requests a placeholder.
+	Secret(name string) (kind.Secret, error)
+}
+
+// secrets has the secrets that a program used, so that no message shows them.
+type secrets struct {
+	source Secrets
+	test   bool              // nothing is decrypted
+	given  map[string]string // by a test
+	known  map[string]kind.Secret
+	masker *secret.Masker
+	closed map[string]bool // names with only a placeholder
+}
+
+// declarations has the declarations of all modules that a repository names.
+type declarations struct {
+	Vars    map[string]bool
+	Missing map[string]bool // directories that do not exist in this tree
+}
+
+// Directory is the directory of a module in a tree. Paths are relative to it and do not leave it.
+type Directory struct {
+	tree repo.Tree
+	Path string // "." for the top
+	prog *Program
+	// builtin marks the directory of the standard library. Its files are not part of the
+	// repository.
+	builtin bool
+	// unseen marks reads that are not an input of a module: see read.
+	Unseen  bool
+	Lookups map[string]*CachedLookup // lookups that the module declares
+}
+
+// parser turns blocks into a body.
+type parser struct {
+	syntax.Reports
+	prog *Program
+	body *Body
+	top  bool
+	in   *Define // the define that the body belongs to
+}
