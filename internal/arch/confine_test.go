@@ -115,6 +115,7 @@ var confinements = []confinement{
 			{"internal/fleet/notify", "tells webhooks and mail servers"},
 			{"internal/fleet/hub", "serves people, enrolment and content"},
 			{"internal/fleet/hub/certificates", "asks another hub to certify this one"},
+			{"internal/fleet/hub/members", "connections between hubs, and hubs that join"},
 			{"cmd/fettle", "the socket at which a hub takes commands of root"},
 			{"test/...", "networks of test hosts"},
 		},

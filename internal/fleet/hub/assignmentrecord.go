@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -125,6 +126,15 @@ func (h *Hub) giveAll(ctx context.Context, fence uint64, all []fleet.Assignment)
 		g.Go(func() error { return h.give(ctx, d) })
 	}
 	return g.Wait()
+}
+
+// signAll is giveAll in batches.
+func (h *Hub) signAll(ctx context.Context, fence uint64, all []fleet.Assignment) error {
+	var errs []error
+	for part := range slices.Chunk(all, together) {
+		errs = append(errs, h.giveAll(ctx, fence, part))
+	}
+	return errors.Join(errs...)
 }
 
 // give writes an assignment. If the store has a record with a higher fence, another hub leads now:

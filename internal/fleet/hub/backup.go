@@ -20,6 +20,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/notices"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/smallfile"
@@ -138,7 +139,7 @@ func (b *Backup) add(files host.FS, dir, directory string) error {
 // omitted, because a restored hub starts alone. It also starts a new audit.log.
 func isSaved(name string) bool {
 	return !strings.HasPrefix(name, "view.db") && !strings.HasSuffix(name, ".new") &&
-		!slices.Contains([]string{restoreFile, peerCacheFile, retiredFile, "audit.log"}, name)
+		!slices.Contains([]string{restoreFile, members.CacheFile, members.RetiredFile, "audit.log"}, name)
 }
 
 // Restore creates the directory of a hub from a backup. It returns ErrExists if dir already

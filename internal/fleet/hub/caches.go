@@ -20,8 +20,6 @@ type remembered struct {
 	paths         pki.Paths
 	pins          pinned
 	retryQueue    limits.RetryQueue
-
-	redundancy redundancy
 }
 
 // believed limits how long the keys of hubs are cached. Certificates are valid for months, and a
@@ -52,7 +50,7 @@ func (h *Hub) signingKeys() (fleet.Keys, error) {
 	if age := now.Sub(r.at); r.keys != nil && age >= 0 && age < believed {
 		return r.keys, nil
 	}
-	certs, err := h.signerCertificates(h.ctx)
+	certs, err := h.members.SignerCertificates(h.ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
@@ -55,7 +56,7 @@ func (h *Hub) checkBackup(ctx context.Context, f *findings) {
 	case errors.Is(err, fleet.ErrNotFound):
 		f.say("backup", false, "Create one: fettle hub backup FILE", "there is no backup")
 	case err != nil:
-		f.say("backup", false, h.mostHint(), "cannot read its age: %v", err)
+		f.say("backup", false, h.members.MostHint(), "cannot read its age: %v", err)
 	default:
 		f.say("backup", age < oldBackup, "Create one: fettle hub backup FILE", "%s old", age.Round(time.Minute))
 	}
@@ -113,7 +114,7 @@ func (h *Hub) checkLeader(ctx context.Context, f *findings) {
 	case errors.Is(err, fleet.ErrNotFound):
 		f.say("leader", false, "Wait a minute and repeat the check", "no hub leads")
 	case err != nil:
-		f.say("leader", false, h.mostHint(), "%v", err)
+		f.say("leader", false, h.members.MostHint(), "%v", err)
 	default:
 		h.mu.Lock()
 		leads := h.leader != nil
@@ -124,15 +125,6 @@ func (h *Hub) checkLeader(ctx context.Context, f *findings) {
 		}
 		f.say("leader", len(e.Value) > 0, "", "%s", text)
 	}
-}
-
-// mostHint returns the hint for a store that does not answer. While most hubs are down, the store
-// accepts no changes.
-func (h *Hub) mostHint() string {
-	if h.peers == nil || h.usesExternalNats() {
-		return ""
-	}
-	return "More than half of the hubs must run: start the missing hubs, or rebuild the fleet from a remaining hub: docs/fleet-operations.md, Most hubs are lost"
 }
 
 func (h *Hub) checkRepository(f *findings) {
@@ -150,4 +142,23 @@ func (h *Hub) checkRepository(f *findings) {
 	default:
 		f.say("repository", true, "", "%s is at %.12s", r.Branch, ref.Revision.Commit)
 	}
+}
+
+func (h *Hub) checkHubs(ctx context.Context, f *findings) {
+	p, err := h.members.Hubs(ctx)
+	if err != nil {
+		f.say("hubs", false, h.members.MostHint(), "%v", err)
+		return
+	}
+	for _, l := range p.Lost {
+		f.say("hubs", false, "fettle hub retire "+l.Name, "%s is lost, and its keys are still trusted", l.Name)
+	}
+	if len(p.Hubs) < 2 {
+		return
+	}
+	if lost := members.LostRedundancy(p); lost != "" {
+		f.say("hubs", false, "Start the missing hubs. Retire a hub that does not return: fettle hub retire NAME", "%s", lost)
+		return
+	}
+	f.say("hubs", true, "", "all %d are connected and have all data", len(p.Hubs))
 }

@@ -22,7 +22,7 @@ func (h *Hub) mayRead(r *http.Request) (client string, may func(digest string) b
 	}
 	if p.Name.Kind == pki.HubKind {
 		// A hub may read all content.
-		return p.Name.String(), func(string) bool { return h.isMember(p.Name.ID) }
+		return p.Name.String(), func(string) bool { return h.members.IsMember(p.Name.ID) }
 	}
 	if _, err := h.targets.Trusted(r.Context(), fleet.TargetID(p.Name.ID)); err != nil {
 		return "", nil

@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/members"
 )
 
 // Limits on executors that are open through one hub at once. Each uses at most a few hundred
@@ -45,7 +46,7 @@ func (h *Hub) OpenExecutor(ctx context.Context, by access.Principal, id fleet.Ta
 	}
 	leave()
 	if opening.Err() != nil && ctx.Err() == nil {
-		return nil, silentTarget(t.Name, missingHubs(ctx, h))
+		return nil, silentTarget(t.Name, members.MissingHubs(ctx, h.members))
 	}
 	return nil, fmt.Errorf("cannot work on %s: %w", t.Name, err)
 }

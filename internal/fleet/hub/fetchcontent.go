@@ -32,7 +32,7 @@ func (h *Hub) fetchContent(ctx context.Context) error {
 	for {
 		h.keepAll(ctx, f)
 		every := keepEvery
-		if h.peers == nil {
+		if h.members.Alone() {
 			every = keepAloneEvery
 		}
 		select {
@@ -51,7 +51,7 @@ func (h *Hub) fetchContent(ctx context.Context) error {
 
 // others returns the URLs of all other hubs. A hub that is alone has none.
 func (h *Hub) others() []string {
-	if h.peers == nil {
+	if h.members.Alone() {
 		return nil
 	}
 	var out []string

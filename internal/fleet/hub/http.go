@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/certificates"
 	"fettle.dev/fettle/internal/fleet/hub/jobs"
+	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/notices"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/hub/requests"
@@ -35,6 +36,7 @@ type backend struct {
 	*notices.Notifier
 	*jobs.Queue
 	*targets.Registry
+	*members.HubSet
 	*certificates.Issuer
 	*users.Accounts
 	*requests.Handler
@@ -100,7 +102,7 @@ func (h *Hub) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/enrol", h.registrar.ServeEnrol)
 	mux.HandleFunc("POST /v1/renew", h.registrar.ServeRenew)
-	mux.HandleFunc("POST /v1/hubs/join", h.serveJoin)
+	mux.HandleFunc("POST /v1/hubs/join", h.members.ServeJoin)
 	mux.HandleFunc("POST "+certificates.CertifyPath, h.certificates.ServeCertify)
 	mux.HandleFunc("POST "+certificates.CertifyServicesPath, h.certificates.ServeCertifyServices)
 	mux.HandleFunc("POST /v1/facts", h.registrar.ServeRevocations)
@@ -108,9 +110,10 @@ func (h *Hub) routes() http.Handler {
 	mux.HandleFunc("POST "+uploadPath, h.takeFile)
 	mux.Handle(content.Path, h.giver)
 	mux.Handle(content.HistoryPath, h.histories)
-	mux.Handle("/", &api.Handler{Backend: backend{h.view, h, &h.notices, h.jobs, h.targets, h.certificates, &h.users, h.requests},
-		Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: records.NewID, MayChange: h.MayChange,
-		Missing: func(ctx context.Context) error { return missingHubs(ctx, h) }})
+	mux.Handle("/", &api.Handler{Backend: backend{h.view, h, &h.notices, h.jobs, h.targets, h.members, h.certificates, &h.users, h.requests},
+		Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: records.NewID,
+		MayChange: h.members.MayChange,
+		Missing:   func(ctx context.Context) error { return members.MissingHubs(ctx, h.members) }})
 	return patient(mux)
 }
 

@@ -23,6 +23,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/jobs"
 	"fettle.dev/fettle/internal/fleet/hub/limits"
+	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/metrics"
 	"fettle.dev/fettle/internal/fleet/hub/notices"
 	"fettle.dev/fettle/internal/fleet/hub/records"
@@ -101,6 +102,7 @@ type Hub struct {
 	histories    *content.Histories
 	jobs         *jobs.Queue
 	targets      *targets.Registry
+	members      *members.HubSet
 	users        users.Accounts
 	requests     *requests.Handler
 	certificates *certificates.Issuer
@@ -108,13 +110,9 @@ type Hub struct {
 
 	exporting limits.TargetLimiter
 
-	circling    sync.Mutex // held while the file of the peer cache is written
-	peers       *peerCache // the other hubs at the start; nil for a hub that is alone
-	again       chan struct{}
-	againOnce   sync.Once
-	dismissed   chan struct{} // closed when this hub is retired
-	dismissOnce sync.Once
-	wanting     chan struct{} // signals that content may be missing
+	again     chan struct{}
+	againOnce sync.Once
+	wanting   chan struct{} // signals that content may be missing
 
 	remembered
 
@@ -129,14 +127,13 @@ func (h *Hub) now() time.Time { return h.conf.Now() }
 // context ends with this hub.
 func (h *Hub) context() context.Context { return h.ctx }
 
-// warn logs a message. A retired hub logs only that it is retired: the other hubs disconnect it, and
-// many messages result from that.
+// warn logs a message, unless this hub is retired.
 func (h *Hub) warn(text string) {
-	select {
-	case <-h.dismissed:
-	default:
+	if h.members == nil {
 		h.conf.warn(text)
+		return
 	}
+	h.members.Log(text)
 }
 
 func (c Config) warn(text string) {
@@ -157,13 +154,11 @@ func (h *Hub) open(ctx context.Context) (err error) {
 	if h.services, err = pki.OpenServices(h.conf.Files, h.dir("keys")); err != nil {
 		return err
 	}
-	if h.peers, err = readPeerCache(h.conf.Files, h.conf.Dir); err != nil {
+	h.revoked = &pki.Revocations{}
+	h.members = members.New(h.membersConfig())
+	if err := h.members.Open(); err != nil {
 		return err
 	}
-	if h.usesExternalNats() && h.peers == nil {
-		h.peers = &peerCache{} // other hubs may join at any time
-	}
-	h.revoked = &pki.Revocations{}
 	if h.content, err = content.OpenStore(h.conf.Files, h.dir("content"), 0); err != nil {
 		return err
 	}
@@ -173,7 +168,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 		return err
 	}
 	h.metrics = metrics.New(metrics.Options{Views: h.view, Health: func(ctx context.Context) document.Health { return h.Health(ctx) }, Now: h.now, Version: h.conf.Version,
-		Redundancy: func() (string, int) { return h.redundancy.now(h.now()) }})
+		Redundancy: h.members.Redundancy})
 	if err := h.startBus(ctx); err != nil {
 		return err
 	}
@@ -187,7 +182,7 @@ func (h *Hub) open(ctx context.Context) (err error) {
 		Hub: h.keys, Revocations: h.revoked,
 		Tokens: h.records.Buckets["tokens"], Targets: h.records.Buckets["targets"], RevocationStore: h.records.Buckets["facts"],
 		Names: h.records.Buckets["names"],
-		Now:   h.now, Addresses: h.hubAddresses, Audit: h.noted, Limit: &pki.Limit{}, Signers: h.signerCertificates,
+		Now:   h.now, Addresses: h.members.Addresses, Audit: h.noted, Limit: &pki.Limit{}, Signers: h.members.SignerCertificates,
 	}
 	h.auditFile = &access.File{FS: h.conf.Files, Path: h.dir("audit.log")}
 	if h.trail, err = access.OpenTrail(h.auditFile, h.set.Name, h.now); err != nil {
@@ -217,7 +212,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 	_, agents := budgets(h.conf.Descriptors)
 	h.bus, err = h.edge.bus(ctx, bus.Config{
 		Dir: h.dir("bus"), Name: h.set.Name, Listen: h.set.Bus, TLS: conf, Warn: h.warn,
-		Cluster: h.cluster(trust), ExternalNats: foreign, Ready: h.mirrorsFilled, HandshakeLimiter: h.handshakeLimiter, Budget: agents,
+		Cluster: h.members.Cluster(trust), ExternalNats: foreign, Ready: h.mirrorsFilled, HandshakeLimiter: h.handshakeLimiter, Budget: agents,
 		OnViolation: violations(h.now, h.recordViolation), Incompatible: h.notices.Incompatible,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			p, err := trust.PeerOf(s, h.now(), pki.TargetKind)
@@ -235,7 +230,7 @@ func (h *Hub) startBus(ctx context.Context) error {
 }
 
 func (h *Hub) openStores(ctx context.Context) error {
-	if err := h.records.Open(ctx, h.bus.Store, records.Options{Away: h.MayChange,
+	if err := h.records.Open(ctx, h.bus.Store, records.Options{Away: h.members.MayChange,
 		Assignment: h.parseAssignmentRecord, Pack: h.packer.Pack}); err != nil {
 		return err
 	}
@@ -253,7 +248,7 @@ func (h *Hub) useMirrors() {
 	h.notices.Config = notices.Config{Hub: h.set.Name, Fleet: h.set.Fleet, Files: h.conf.Files, Dir: h.conf.Dir,
 		Binary: h.conf.Binary, Now: h.now, Warn: h.warn, Context: h.context,
 		Records: r, View: h.view, Events: h.events, RetryQueue: &h.retryQueue,
-		Health: h.Health, Redundancy: h.redundancyAlarms}
+		Health: h.Health, Redundancy: h.members.RedundancyAlarms}
 	h.sharedModules.store = r.Buckets["lists"]
 	h.targets = targets.New(targets.Config{Hub: h.set.Name, Now: h.now, Warn: h.warn, Context: h.context,
 		Records: r, View: h.view, Events: h.events, RetryQueue: &h.retryQueue, Exchange: h.exchange,
@@ -261,19 +256,19 @@ func (h *Hub) useMirrors() {
 	h.jobs = jobs.New(jobs.Config{Now: h.now, Warn: h.warn, Keep: h.set.Retention.jobs(), Records: r, Events: h.events,
 		Exchange: h.exchange, Trusted: h.targets.Trusted, IsCloned: h.targets.IsCloned})
 	h.certificates = certificates.New(certificates.Config{
-		Hub: h.set.Name, URLs: slices.Concat(h.set.HubURLs, h.set.BusURLs), Alone: h.peers == nil,
+		Hub: h.set.Name, URLs: slices.Concat(h.set.HubURLs, h.set.BusURLs), Alone: h.members.Alone(),
 		Files: h.conf.Files, Dir: h.conf.Dir, Now: h.now, Warn: h.warn, Context: h.context,
 		Records: r, Events: h.events, Exchange: h.exchange, Jobs: h.jobs,
 		Keys: h.keys, Services: h.services, Revoked: h.revoked, Registrar: h.registrar,
-		Active: h.targets.Active, IsMember: h.isMember, Introduce: h.introduce})
+		Active: h.targets.Active, IsMember: h.members.IsMember, Introduce: h.introduce})
 	h.users.Config = users.Config{Fleet: h.set.Fleet, Now: h.now, Keep: h.set.Retention.events(), Records: r,
-		Keys: h.keys, CheckHubToken: h.checkHubToken}
+		Keys: h.keys, CheckHubToken: h.members.CheckHubToken}
 	h.requests = requests.New(requests.Config{Hub: h.set.Name, Now: h.now, Warn: h.warn, Context: h.context, Answers: h.set.Requests,
 		Records: r, Events: h.events, Targets: h.targets, Certificates: h.certificates, Audit: h.trail.Append})
 	h.exporting = exportPaces()
 
-	r.Members.Changed = h.onMember
-	r.Signers.Changed = h.onSigner
+	r.Members.Changed = h.members.OnMember
+	r.Signers.Changed = h.members.OnSigner
 	r.Targets.Changed = h.onTarget
 	r.Assignments.Changed = h.onAssignmentRecord
 	r.Jobs.Changed = func(_ string, r records.Job, _ uint64, gone bool) {
@@ -317,7 +312,7 @@ func (h *Hub) waitForMirrors(ctx context.Context) error {
 		return ctx.Err()
 	case <-h.targets.Filled():
 	}
-	if err := errors.Join(h.registerMember(ctx), h.introduce(ctx), h.requests.Begin(ctx)); err != nil {
+	if err := errors.Join(h.members.Register(ctx), h.introduce(ctx), h.requests.Begin(ctx)); err != nil {
 		return err
 	}
 	h.exchange.Presence(h.onPresence)
@@ -325,7 +320,7 @@ func (h *Hub) waitForMirrors(ctx context.Context) error {
 		return err
 	}
 	close(h.mirrorsFilled)
-	h.savePeerCache()
+	h.members.SaveCache()
 	return nil
 }
 

@@ -72,7 +72,7 @@ func (h *Hub) lead(ctx context.Context, fence uint64) error {
 	defer h.leading(nil)
 	h.tellAll(l.queue.add)
 	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return h.tend(ctx, fence) })
+	g.Go(func() error { return h.members.Tend(ctx, fence) })
 	// A new leader may have an outdated commit of the branch and no clone of the repository. So it
 	// computes only after the first poll.
 	asked := make(chan struct{})

@@ -10,9 +10,13 @@ import (
 	"path"
 	"strings"
 
+	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/hub/events"
+	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/smallfile"
+	"fettle.dev/fettle/internal/fleet/view"
 	"fettle.dev/fettle/internal/host"
 )
 
@@ -200,4 +204,18 @@ func takeNats(j JoinOptions, w *pki.WelcomeNats) (*Nats, error) {
 		g.CA = []byte(w.CA)
 	}
 	return giveNats(j.Files, j.Dir, "", &Nats{URLs: w.URLs, Prefix: w.Prefix, Replicas: w.Replicas}, g)
+}
+
+// membersConfig returns the dependencies of the set of hubs.
+func (h *Hub) membersConfig() members.Config {
+	return members.Config{
+		Identity: members.Identity{Hub: h.set.Name, Fleet: h.set.Fleet, HubURLs: h.set.HubURLs, BusURLs: h.set.BusURLs,
+			Listen: h.set.cluster(), ExternalNats: h.usesExternalNats(), Files: h.conf.Files, Dir: h.conf.Dir,
+			HookFile: h.dir(hookFile), Keys: h.keys, Revoked: h.revoked},
+		Now: h.now, Warn: h.conf.warn, Context: h.context, Filled: h.mirrorsFilled, Records: &h.records,
+		Events: func() events.Recorder { return h.events }, View: func() *view.View { return h.view },
+		Bus: func() any { return h.bus }, Exchange: func() fleet.Exchange { return h.exchange },
+		Registrar: func() *pki.Registrar { return h.registrar },
+		Sign:      h.signAll, Nats: h.welcomeNats, ForgetKeys: h.ring.forget, Restart: h.beginAnew,
+	}
 }

@@ -2,7 +2,6 @@ package hub
 
 import (
 	"context"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"sync"
@@ -15,27 +14,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/view"
 )
-
-// signerCertificates returns the certificates of the signing keys of all hubs, this one first.
-func (h *Hub) signerCertificates(context.Context) ([]*x509.Certificate, error) {
-	own, err := h.keys.Signer()
-	if err != nil {
-		return nil, err
-	}
-	all := []*x509.Certificate{own}
-	for _, text := range h.records.Signers.Values() {
-		certs, err := pki.ParseCertificates(text)
-		if err != nil {
-			return nil, err
-		}
-		for _, c := range certs {
-			if !c.Equal(own) {
-				all = append(all, c)
-			}
-		}
-	}
-	return all, nil
-}
 
 // introduce stores the signing certificate of this hub for the other hubs. If the fleet follows no
 // repository, it also stores the repository of the settings of this hub.
@@ -140,7 +118,7 @@ func (h *Hub) followFacts(ctx context.Context) error {
 				h.exchange.Kick(id)
 			}
 		}
-		h.onHubRevoked(r)
+		h.members.OnRevoked(r)
 		if n, err := pki.ParseName(r.Name); r.Serial != "" || err == nil && n.Kind == pki.HubKind {
 			if err := h.certificates.SignLists(ctx); err != nil {
 				h.warn(err.Error())

@@ -9,11 +9,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
 // errAgain ends a hub that must restart, to be one of several or to end a connection.
 var errAgain = errors.New("this hub restarts")
+
+// ErrRetired is wrapped by the error of a hub that has left its fleet.
+var ErrRetired = members.ErrRetired
 
 // Run serves until ctx ends, which is not an error. If the hub was retired, the error wraps
 // ErrRetired.
@@ -52,7 +56,7 @@ func Run(ctx context.Context, c Config) error {
 func newHub(ctx context.Context, c Config, e dependencies) *Hub {
 	return &Hub{
 		conf: c, edge: e, ctx: ctx, mirrorsFilled: make(chan struct{}), handshakeLimiter: bus.NewHandshakeLimiter(),
-		again: make(chan struct{}), dismissed: make(chan struct{}), wanting: make(chan struct{}, 1),
+		again: make(chan struct{}), wanting: make(chan struct{}, 1),
 	}
 }
 
@@ -86,9 +90,9 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error { return h.edge.serve(h, ctx) })
 	g.Go(func() error { return h.fetchContent(ctx) })
 	g.Go(func() error { return h.histories.Run(ctx) })
-	g.Go(func() error { return h.followPresence(ctx) })
-	g.Go(func() error { return h.leave(ctx) })
-	g.Go(func() error { return h.followRedundancy(ctx) })
+	g.Go(func() error { return h.members.FollowPresence(ctx) })
+	g.Go(func() error { return h.members.Leave(ctx) })
+	g.Go(func() error { return h.members.FollowRedundancy(ctx) })
 	g.Go(func() error {
 		select {
 		case <-ctx.Done():
@@ -106,7 +110,7 @@ func (h *Hub) run(ctx context.Context) (err error) {
 // standForLeader leads whenever this hub gets the lease, until ctx ends or the hub is retired.
 // After it gave up the lease because it was stuck, it pauses so that another hub can lead.
 func (h *Hub) standForLeader(ctx context.Context) error {
-	may, stop := h.unlessDismissed(ctx)
+	may, stop := h.members.UnlessDismissed(ctx)
 	defer stop()
 	for {
 		err := bus.Lead(may, h.records.Buckets["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
@@ -131,3 +135,6 @@ func ignoreEnd(ctx context.Context, err error) error {
 	}
 	return err
 }
+
+// beginAnew stops this hub and starts it again in this process.
+func (h *Hub) beginAnew() { h.againOnce.Do(func() { close(h.again) }) }

@@ -20,7 +20,7 @@ func (h *Hub) serve() error {
 		fleet.MessageExports:    h.onExports,
 		fleet.MessageRequest:    h.requests.OnRequest,
 		fleet.MessageJobAnswer:  h.jobs.OnAnswer,
-		fleet.MessageHubs:       h.onHubs,
+		fleet.MessageHubs:       h.members.OnHubs,
 		fleet.MessageLists:      h.certificates.OnLists,
 		fleet.MessageContent:    h.onContent,
 		fleet.MessageClaim:      h.targets.AnswerClaim,

@@ -49,19 +49,6 @@ type Settings struct {
 
 func (s Settings) cluster() string { return cmp.Or(s.Cluster, ":"+strconv.Itoa(DefaultCluster)) }
 
-// Places returns HOST:PORT for each name or address, with the port of the listen address.
-func Places(listen string, names []string) ([]string, error) {
-	_, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return nil, fmt.Errorf("cannot listen on %q: %w", listen, err)
-	}
-	var out []string
-	for _, n := range names {
-		out = append(out, net.JoinHostPort(n, port))
-	}
-	return out, nil
-}
-
 // Repository is the git repository that a fleet follows.
 type Repository = records.Repository
 

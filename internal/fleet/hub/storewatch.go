@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/bus"
+	"fettle.dev/fettle/internal/fleet/hub/members"
 )
 
 const (
@@ -31,7 +32,7 @@ func (h *Hub) watchStore(ctx context.Context) error {
 	}
 	select {
 	case <-ctx.Done():
-	case <-h.dismissed:
+	case <-h.members.Dismissed():
 	case <-time.After(dismissWithin):
 		return err
 	}
@@ -41,7 +42,7 @@ func (h *Hub) watchStore(ctx context.Context) error {
 // restarts reports whether a hub restarts in this process after an error: its store has stopped, or
 // its disk is full.
 func (c Config) restarts(err error) bool {
-	return errors.Is(err, bus.ErrStopped) || err != nil && !errors.Is(err, ErrRetired) && c.isFull()
+	return errors.Is(err, bus.ErrStopped) || err != nil && !errors.Is(err, members.ErrRetired) && c.isFull()
 }
 
 func (c Config) isFull() bool {

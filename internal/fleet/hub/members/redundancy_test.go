@@ -1,4 +1,4 @@
-package hub
+package members
 
 import (
 	"testing"
@@ -26,9 +26,10 @@ func TestLostRedundancy(t *testing.T) {
 	} {
 		p := document.HubPage{ToleratedFailures: c.spare, Complete: true}
 		for i, is := range c.here {
-			p.Hubs = append(p.Hubs, document.HubMember{Name: "h" + string(rune('0'+i)), Reachable: is != 'a', Current: is == 'p'})
+			p.Hubs = append(p.Hubs, document.HubMember{Name: "h" + string(rune('0'+i)), Reachable: is != 'a',
+				Current: is == 'p'})
 		}
-		if got := lostRedundancy(p); got != c.want {
+		if got := LostRedundancy(p); got != c.want {
 			t.Errorf("%s: %q instead of %q", c.here, got, c.want)
 		}
 	}

@@ -1,45 +1,44 @@
-package hub
+package members
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
 
-	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/records"
-	"fettle.dev/fettle/internal/fleet/pki"
 )
 
 // Hubs returns the hubs of the fleet, with the state of each as this hub sees it.
-func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
+func (h *HubSet) Hubs(ctx context.Context) (document.HubPage, error) {
 	ctx, stop := context.WithTimeout(ctx, records.StatusTimeout)
 	defer stop()
-	p := document.HubPage{Format: document.HubPageFormat, AnsweredBy: h.set.Name, Hubs: []document.HubMember{}, Copies: 1, Complete: true}
+	p := document.HubPage{Format: document.HubPageFormat, AnsweredBy: h.Hub, Hubs: []document.HubMember{},
+		Copies: 1, Complete: true}
 	// While most hubs are down, the store does not answer. The list of hubs is in memory.
 	once, done := context.WithTimeout(ctx, records.StatusTimeout/2)
-	leader, _ := bus.Holder(once, h.records.Buckets["leases"], "leader")
+	leader, _ := bus.Holder(once, h.Records.Buckets["leases"], "leader")
 	done()
-	for _, m := range h.records.Members.Values() {
-		own := m.Name == h.set.Name
-		p.Hubs = append(p.Hubs, document.HubMember{Name: m.Name, HubURLs: m.HubURLs, BusURLs: m.BusURLs, Reachable: own, Current: own,
+	for _, m := range h.Records.Members.Values() {
+		own := m.Name == h.Hub
+		p.Hubs = append(p.Hubs, document.HubMember{Name: m.Name, HubURLs: m.HubURLs, BusURLs: m.BusURLs,
+			Reachable: own, Current: own,
 			Leader: m.Name == leader, Authority: m.Authority, Joined: m.Joined * 1e9})
 	}
-	h.records.Lost.Each(func(_ string, m records.Member, _ uint64) {
-		p.Lost = append(p.Lost, document.LostHub{Name: m.Name, HubURLs: m.HubURLs, Authority: m.Authority, Joined: m.Joined * 1e9})
+	h.Records.Lost.Each(func(_ string, m records.Member, _ uint64) {
+		p.Lost = append(p.Lost, document.LostHub{Name: m.Name, HubURLs: m.HubURLs, Authority: m.Authority,
+			Joined: m.Joined * 1e9})
 	})
 	if h.peers == nil {
 		return p, nil
 	}
-	if h.usesExternalNats() {
+	if h.ExternalNats {
 		h.checkExternalNats(ctx, &p)
 		return p, nil
 	}
@@ -49,7 +48,7 @@ func (h *Hub) Hubs(ctx context.Context) (document.HubPage, error) {
 
 // checkExternalNats adds the state of hubs that store everything in an external NATS cluster: which hubs
 // are connected, and how many servers of the cluster have a copy.
-func (h *Hub) checkExternalNats(ctx context.Context, p *document.HubPage) {
+func (h *HubSet) checkExternalNats(ctx context.Context, p *document.HubPage) {
 	p.Nats = true
 	peers, _ := h.joint().Peers(ctx)
 	for i, m := range p.Hubs {
@@ -78,7 +77,7 @@ func (h *Hub) checkExternalNats(ctx context.Context, p *document.HubPage) {
 }
 
 // seePeers adds the state of the other hubs as the bus reports it.
-func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
+func (h *HubSet) seePeers(ctx context.Context, p *document.HubPage) {
 	peers, _ := h.joint().Peers(ctx)
 	silent := unresponsiveHubs(ctx, h)
 	here := 0
@@ -120,13 +119,13 @@ func (h *Hub) seePeers(ctx context.Context, p *document.HubPage) {
 // lacksMost returns a refusal if this hub has no connection to a majority of the hubs, because the
 // store does not answer then. It uses only the state of connections and sends nothing. job
 // completes "cannot …".
-func (h *Hub) lacksMost(job string) error {
-	if h.peers == nil || h.usesExternalNats() {
+func (h *HubSet) lacksMost(job string) error {
+	if h.peers == nil || h.ExternalNats {
 		return nil
 	}
 	var away []string
-	for _, m := range h.records.Members.Values() {
-		if m.Name != h.set.Name && !h.joint().IsConnected(m.Name) {
+	for _, m := range h.Records.Members.Values() {
+		if m.Name != h.Hub && !h.joint().IsConnected(m.Name) {
 			away = append(away, m.Name)
 		}
 	}
@@ -134,13 +133,15 @@ func (h *Hub) lacksMost(job string) error {
 }
 
 // withoutMost returns a refusal of a change if the remaining hubs are not a majority of the voters.
-func withoutMost(h *Hub, job, cannot string, away []string) error {
+func withoutMost(h *HubSet, job, cannot string, away []string) error {
 	// A hub that is listed but has never connected has no vote yet.
-	if len(h.records.Members.Values())-len(away) > h.joint().Voters()/2 {
+	if len(h.Records.Members.Values())-len(away) > h.joint().Voters()/2 {
 		return nil
 	}
-	why := fmt.Sprintf("cannot %s: a change needs more than half of the hubs. %s %s %s. Agents keep their assignments, and each running hub still shows its last known state", job, h.set.Name, cannot, strings.Join(away, ", "))
-	return &api.Refusal{Status: http.StatusConflict, Why: why, Hint: h.mostHint()}
+	why := fmt.Sprintf("cannot %s: a change needs more than half of the hubs. "+
+		"%s %s %s. Agents keep their assignments, and each running hub still shows its last known state",
+		job, h.Hub, cannot, strings.Join(away, ", "))
+	return &api.Refusal{Status: http.StatusConflict, Why: why, Hint: h.MostHint()}
 }
 
 // unresponsiveAfter limits the time in which another hub must answer. A healthy hub answers at
@@ -149,12 +150,12 @@ const unresponsiveAfter = time.Second
 
 // unresponsiveHubs returns the names of the hubs that do not answer. An open connection is not an
 // answer: a connection to a hub that hangs stays open for some seconds.
-func unresponsiveHubs(ctx context.Context, h *Hub) []string {
-	if h.peers == nil || h.usesExternalNats() {
+func unresponsiveHubs(ctx context.Context, h *HubSet) []string {
+	if h.peers == nil || h.ExternalNats {
 		return nil
 	}
 	var names []string
-	for _, m := range h.records.Members.Values() {
+	for _, m := range h.Records.Members.Values() {
 		names = append(names, m.Name)
 	}
 	ctx, stop := context.WithTimeout(ctx, unresponsiveAfter)
@@ -162,38 +163,26 @@ func unresponsiveHubs(ctx context.Context, h *Hub) []string {
 	return h.joint().Unresponsive(ctx, names)
 }
 
-// missingHubs returns an error with the names of the hubs that do not answer, or nil if all answer.
-func missingHubs(ctx context.Context, h *Hub) error {
+// MissingHubs returns an error with the names of the hubs that do not answer, or nil if all answer.
+func MissingHubs(ctx context.Context, h *HubSet) error {
 	silent := unresponsiveHubs(ctx, h)
 	if len(silent) == 0 {
 		return nil
 	}
-	why := fmt.Errorf("%s gets no answer from %s", h.set.Name, strings.Join(silent, ", "))
+	why := fmt.Errorf("%s gets no answer from %s", h.Hub, strings.Join(silent, ", "))
 	return cmp.Or(withoutMost(h, "change anything now", "gets no answer from", silent), why)
 }
 
 // MayChange returns a refusal if no change is possible now, so that a request fails before any
 // effect.
-func (h *Hub) MayChange() error { return h.lacksMost("change anything now") }
+func (h *HubSet) MayChange() error { return h.lacksMost("change anything now") }
 
-// RetireHub removes a hub from the fleet.
-func (h *Hub) RetireHub(ctx context.Context, by access.Principal, name string, r document.HubRetirement) error {
-	if err := h.retireHub(ctx, name, by.Name, r); err != nil {
-		if refused, ok := errors.AsType[*pki.Refusal](err); ok {
-			return &api.Refusal{Status: refused.Status, Why: refused.Text, Hint: "List the hubs: fettle hub list"}
-		}
-		return err
+// MostHint returns the hint for a store that does not answer. While most hubs are down, the store
+// accepts no changes.
+func (h *HubSet) MostHint() string {
+	if h.peers == nil || h.ExternalNats {
+		return ""
 	}
-	h.events.Note(ctx, fleet.HubEvent{Kind: fleet.TargetRetired, By: by.Name,
-		Text: fmt.Sprintf("the hub %s is retired: %s", name, r.Reason)})
-	return nil
-}
-
-// checkHubToken returns a refusal if this hub cannot create a token for a new hub.
-func (h *Hub) checkHubToken(r document.TokenRequest) error {
-	if own, err := h.self(); r.Hub && err == nil && !own.Authority {
-		return &api.Refusal{Status: http.StatusConflict, Why: "cannot create a token for a hub here: this hub does not have the key of the fleet CA",
-			Hint: h.holder()}
-	}
-	return nil
+	return "More than half of the hubs must run: start the missing hubs, or rebuild the fleet from a remaining hub: " +
+		"docs/fleet-operations.md, Most hubs are lost"
 }

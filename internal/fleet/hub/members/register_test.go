@@ -1,4 +1,4 @@
-package hub
+package members
 
 import (
 	"context"
@@ -52,12 +52,16 @@ func TestEnlist(t *testing.T) {
 		listed, mirrored, known, want []string
 		err                           error
 	}{
-		"new fleet":                         {want: []string{"hub2"}},
-		"listed":                            {listed: []string{"hub1", "hub2"}, known: []string{"hub1", "hub2"}, want: []string{"hub1", "hub2"}},
-		"store lost":                        {known: []string{"hub1", "hub2"}, want: []string{"hub1", "hub2"}},
-		"retired":                           {listed: []string{"hub1"}, known: []string{"hub1", "hub2"}, want: []string{"hub1"}, err: ErrRetired},
-		"retired, only a stranger is left":  {listed: []string{"hub3"}, mirrored: []string{"hub3"}, known: []string{"hub1", "hub2"}, want: []string{"hub3"}, err: ErrRetired},
-		"listed, the mirror has others":     {listed: []string{"hub1", "hub2"}, mirrored: []string{"hub1"}, known: []string{"hub1"}, want: []string{"hub1", "hub2"}},
+		"new fleet": {want: []string{"hub2"}},
+		"listed": {listed: []string{"hub1", "hub2"}, known: []string{"hub1", "hub2"},
+			want: []string{"hub1", "hub2"}},
+		"store lost": {known: []string{"hub1", "hub2"}, want: []string{"hub1", "hub2"}},
+		"retired": {listed: []string{"hub1"}, known: []string{"hub1", "hub2"},
+			want: []string{"hub1"}, err: ErrRetired},
+		"retired, only a stranger is left": {listed: []string{"hub3"}, mirrored: []string{"hub3"},
+			known: []string{"hub1", "hub2"}, want: []string{"hub3"}, err: ErrRetired},
+		"listed, the mirror has others": {listed: []string{"hub1", "hub2"}, mirrored: []string{"hub1"},
+			known: []string{"hub1"}, want: []string{"hub1", "hub2"}},
 		"alone, and the first of its fleet": {mirrored: nil, known: nil, want: []string{"hub2"}},
 	} {
 		s := storeOf(t, c.listed...)
@@ -110,17 +114,19 @@ func (r *racing) UpdateAll(ctx context.Context, all []fleet.Entry) ([]uint64, er
 // not end.
 func TestEnlistBesideAnotherHub(t *testing.T) {
 	for name, first := range map[string]map[string]string{
-		"it lists this hub and itself": {"member/hub1": `{"name":"hub1"}`, "member/hub2": `{"name":"hub2","by":"kim","joined":7}`},
-		"it lists this hub":            {"member/hub2": `{"name":"hub2","by":"kim","joined":7}`},
+		"it lists this hub and itself": {"member/hub1": `{"name":"hub1"}`,
+			"member/hub2": `{"name":"hub2","by":"kim","joined":7}`},
+		"it lists this hub": {"member/hub2": `{"name":"hub2","by":"kim","joined":7}`},
 	} {
 		s := &racing{bustest.NewStore(), first}
-		h := newHub(t.Context(), Config{Files: mem.New(mem.Options{}), Dir: "/hub2", Now: time.Now, Warn: func(string) {}}, dependencies{})
-		h.set, h.peers = Settings{Name: "hub2"}, &peerCache{Members: []records.Member{{Name: "hub1"}, {Name: "hub2"}}}
-		h.records.Members = records.NewMirror[records.Member](s, records.MemberPrefix, nil)
-		if err := h.registerMember(t.Context()); err != nil {
+		h := New(Config{Identity: Identity{Hub: "hub2", Files: mem.New(mem.Options{}), Dir: "/hub2", Listen: ":7442"},
+			Now: time.Now, Warn: func(string) {}, Records: &records.Table{}})
+		h.peers = &Cache{Members: []records.Member{{Name: "hub1"}, {Name: "hub2"}}}
+		h.Records.Members = records.NewMirror[records.Member](s, records.MemberPrefix, nil)
+		if err := h.Register(t.Context()); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if v, _, err := storedMember(t.Context(), h.records.Members, "hub2"); err != nil || v.By != "kim" || v.Joined != 7 {
+		if v, _, err := storedMember(t.Context(), h.Records.Members, "hub2"); err != nil || v.By != "kim" || v.Joined != 7 {
 			t.Errorf("%s: %+v, %v", name, v, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package hub
+package members
 
 import (
 	"bytes"
@@ -13,14 +13,14 @@ import (
 	"fettle.dev/fettle/internal/fleet/hub/records"
 )
 
-// registerMember adds this hub to the members of the fleet, or updates its record. If this hub is
+// Register adds this hub to the members of the fleet, or updates its record. If this hub is
 // not listed and other hubs are, it was retired: the error wraps [ErrRetired]. If the store lists
 // no member, it is new or was lost, and this hub lists all hubs of its peer cache again.
 //
 // It reads the store instead of the mirror: a mirror is filled from any copy of the store, and a
-// copy may not have the latest writes. If another hub writes at the same time, registerMember reads
+// copy may not have the latest writes. If another hub writes at the same time, Register reads
 // again. A retirement is final, so a read alone does not prove it: see absent.
-func (h *Hub) registerMember(ctx context.Context) error {
+func (h *HubSet) Register(ctx context.Context) error {
 	own, err := h.self()
 	if err != nil {
 		return err
@@ -30,10 +30,10 @@ func (h *Hub) registerMember(ctx context.Context) error {
 		known = h.peers.Members
 	}
 	for {
-		err := enlist(ctx, h.records.Members, own, known)
+		err := enlist(ctx, h.Records.Members, own, known)
 		switch {
 		case errors.Is(err, ErrRetired) && h.peers == nil: // a hub that is alone cannot be retired
-			return h.records.Members.Put(ctx, own.Name, own, 0)
+			return h.Records.Members.Put(ctx, own.Name, own, 0)
 		case errors.Is(err, ErrRetired):
 			h.dismiss()
 			return fmt.Errorf("cannot serve: %w", err)
@@ -48,7 +48,8 @@ func (h *Hub) registerMember(ctx context.Context) error {
 // enlist is one attempt of [Hub.registerMember]. fleet.ErrConflict means that another hub was
 // faster. The other members are read first. They are listed together with this hub, so if they
 // exist and this hub does not, it was retired.
-func enlist(ctx context.Context, members *records.Mirror[records.Member], own records.Member, known []records.Member) error {
+func enlist(ctx context.Context, members *records.Mirror[records.Member], own records.Member,
+	known []records.Member) error {
 	lost := len(members.Values()) == 0
 	for _, m := range known {
 		if m.Name == own.Name {
@@ -77,7 +78,8 @@ func enlist(ctx context.Context, members *records.Mirror[records.Member], own re
 }
 
 // storedMember reads a record from the store. The revision is 0 if it does not exist.
-func storedMember(ctx context.Context, members *records.Mirror[records.Member], name string) (m records.Member, rev uint64, err error) {
+func storedMember(ctx context.Context, members *records.Mirror[records.Member], name string) (m records.Member,
+	rev uint64, err error) {
 	e, err := members.Entry(ctx, name)
 	if errors.Is(err, fleet.ErrNotFound) {
 		return m, 0, nil
@@ -90,7 +92,8 @@ func storedMember(ctx context.Context, members *records.Mirror[records.Member], 
 
 // listAll lists this hub and its known members, if none of them is listed. If possible it writes
 // all in one batch: a hub that sees only a part would conclude that it was retired.
-func listAll(ctx context.Context, members *records.Mirror[records.Member], own records.Member, known []records.Member) error {
+func listAll(ctx context.Context, members *records.Mirror[records.Member], own records.Member,
+	known []records.Member) error {
 	others := slices.DeleteFunc(slices.Clone(known), func(m records.Member) bool { return m.Name == own.Name })
 	var all []records.Draft[records.Member]
 	for _, m := range append(others, own) {

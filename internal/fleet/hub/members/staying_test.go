@@ -1,4 +1,4 @@
-package hub
+package members
 
 import (
 	"context"
@@ -28,14 +28,14 @@ func (votingBus) IsRemoved() bool                              { return true }
 // store accepts a removed hub again only after five minutes.
 func TestNewHubKeepsItsVote(t *testing.T) {
 	store := bustest.NewStore()
-	h := &Hub{
-		conf: Config{Now: time.Now}, set: Settings{Name: "hub1"}, peers: &peerCache{}, revoked: &pki.Revocations{},
-		bus: votingBus{peers: []bus.Peer{{Name: "hub1"}, {Name: "hub2"}, {Name: "hub3"}}},
-	}
-	h.records.Members, h.records.Leaving = records.NewMirror[records.Member](store, records.MemberPrefix, nil),
+	b := votingBus{peers: []bus.Peer{{Name: "hub1"}, {Name: "hub2"}, {Name: "hub3"}}}
+	h := New(Config{Identity: Identity{Hub: "hub1", Revoked: &pki.Revocations{}}, Now: time.Now,
+		Records: &records.Table{}, Bus: func() any { return b }})
+	h.peers = &Cache{}
+	h.Records.Members, h.Records.Leaving = records.NewMirror[records.Member](store, records.MemberPrefix, nil),
 		records.NewMirror[records.Leaving](store, "leaving/", nil)
-	h.records.Members.Take(fleet.Entry{Key: records.MemberPrefix + "hub1", Value: []byte(`{"name":"hub1"}`), Rev: 1})
-	h.records.Leaving.Take(fleet.Entry{Key: "leaving/hub2", Value: []byte(`{"by":"root"}`), Rev: 2})
+	h.Records.Members.Take(fleet.Entry{Key: records.MemberPrefix + "hub1", Value: []byte(`{"name":"hub1"}`), Rev: 1})
+	h.Records.Leaving.Take(fleet.Entry{Key: "leaving/hub2", Value: []byte(`{"by":"root"}`), Rev: 2})
 	if got := staying(t.Context(), h); !slices.Equal(got, []string{"hub1", "hub3"}) {
 		t.Errorf("%v keep their votes", got)
 	}
@@ -48,17 +48,15 @@ func TestRetiredHubIsQuiet(t *testing.T) {
 	if err := files.Mkdir("/hub2", 0o700); err != nil {
 		t.Fatal(err)
 	}
-	h := &Hub{
-		conf: Config{Files: files, Dir: "/hub2", Now: time.Now, Warn: func(text string) { said = append(said, text) }},
-		bus:  votingBus{}, dismissed: make(chan struct{}),
-	}
-	h.warn("before")
+	h := New(Config{Identity: Identity{Files: files, Dir: "/hub2"}, Now: time.Now,
+		Warn: func(text string) { said = append(said, text) }, Bus: func() any { return votingBus{} }})
+	h.Log("before")
 	close(h.dismissed)
-	h.warn("cannot fetch content of an assignment")
-	if err := h.leave(t.Context()); !errors.Is(err, ErrRetired) {
+	h.Log("cannot fetch content of an assignment")
+	if err := h.Leave(t.Context()); !errors.Is(err, ErrRetired) {
 		t.Error(err)
 	}
-	h.warn("another hub cannot be reached")
+	h.Log("another hub cannot be reached")
 	if want := []string{"before", "this hub was retired: it stops when the other hubs have all data"}; !slices.Equal(said, want) {
 		t.Errorf("it logs %q", said)
 	}

@@ -1,12 +1,10 @@
 package hub
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strings"
 
-	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 )
@@ -36,18 +34,4 @@ func (b *Backup) keepsOnNats() (bool, error) {
 	}
 	err := json.Unmarshal(f.Data, &set)
 	return set.Nats != nil, err
-}
-
-// retireLost ends the trust in a lost hub. The leader signs again everything that the lost hub
-// signed.
-func (h *Hub) retireLost(ctx context.Context, name string, l records.Leaving) error {
-	l.Lost = true
-	_, rev, _ := h.records.Leaving.Get(name)
-	if err := h.records.Leaving.Put(ctx, name, l, rev); err != nil && !errors.Is(err, fleet.ErrConflict) {
-		return err
-	}
-	if err := h.distrust(ctx, name, l); err != nil {
-		return err
-	}
-	return h.records.Lost.Remove(ctx, name)
 }

@@ -1,4 +1,4 @@
-package hub
+package members
 
 import (
 	"context"
@@ -10,15 +10,15 @@ import (
 // presentEvery is the time between two messages in which hubs exchange their connected agents.
 const presentEvery = 5 * time.Second
 
-// followPresence records the agents of other hubs in the read model until ctx ends.
-func (h *Hub) followPresence(ctx context.Context) error {
+// FollowPresence records the agents of other hubs in the read model until ctx ends.
+func (h *HubSet) FollowPresence(ctx context.Context) error {
 	if h.peers == nil {
 		return nil
 	}
 	return h.joint().Exchange().FollowPresence(ctx, presentEvery, func(id fleet.TargetID, here bool) {
 		if here {
-			h.view.RecordContact(id, h.now())
+			h.View().RecordContact(id, h.Now())
 		}
-		h.view.RecordConnection(id, here || h.exchange.IsConnected(id))
+		h.View().RecordConnection(id, here || h.Exchange().IsConnected(id))
 	})
 }

@@ -1,13 +1,11 @@
-package hub
+package members
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
 
-	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/document"
 )
 
@@ -31,7 +29,7 @@ type redundancy struct {
 func (r *redundancy) saw(p document.HubPage, now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	lost := lostRedundancy(p)
+	lost := LostRedundancy(p)
 	if r.lost == "" {
 		r.since = now
 	}
@@ -48,9 +46,9 @@ func (r *redundancy) now(now time.Time) (lost string, spare int) {
 	return r.lost, r.spare
 }
 
-// lostRedundancy describes the missing hubs and copies with their consequence, or returns "". A hub
+// LostRedundancy describes the missing hubs and copies with their consequence, or returns "". A hub
 // that is alone has no copies to lose.
-func lostRedundancy(p document.HubPage) string {
+func LostRedundancy(p document.HubPage) string {
 	if p.Nats || len(p.Hubs) < 2 {
 		return ""
 	}
@@ -90,49 +88,4 @@ func worksWithout(p document.HubPage) string {
 		return fmt.Sprintf("Everything works, also if %d more hubs fail", p.ToleratedFailures)
 	}
 	return "Everything works. If another hub fails, " + agents
-}
-
-// followRedundancy repeats the check until ctx ends.
-func (h *Hub) followRedundancy(ctx context.Context) error {
-	if h.peers == nil || h.usesExternalNats() {
-		return nil
-	}
-	for {
-		if p, err := h.Hubs(ctx); err == nil {
-			h.redundancy.saw(p, h.now())
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-time.After(redundancyEvery):
-		}
-	}
-}
-
-// redundancyAlarms returns the alarm of missing copies. Each hub checks by itself, so the alarm
-// also exists while no hub leads.
-func (h *Hub) redundancyAlarms() []assign.Alarm {
-	if lost, _ := h.redundancy.now(h.now()); lost != "" {
-		return []assign.Alarm{{Kind: assign.Redundancy, Text: lost}}
-	}
-	return nil
-}
-
-func (h *Hub) checkHubs(ctx context.Context, f *findings) {
-	p, err := h.Hubs(ctx)
-	if err != nil {
-		f.say("hubs", false, h.mostHint(), "%v", err)
-		return
-	}
-	for _, l := range p.Lost {
-		f.say("hubs", false, "fettle hub retire "+l.Name, "%s is lost, and its keys are still trusted", l.Name)
-	}
-	if len(p.Hubs) < 2 {
-		return
-	}
-	if lost := lostRedundancy(p); lost != "" {
-		f.say("hubs", false, "Start the missing hubs. Retire a hub that does not return: fettle hub retire NAME", "%s", lost)
-		return
-	}
-	f.say("hubs", true, "", "all %d are connected and have all data", len(p.Hubs))
 }
