@@ -12,6 +12,13 @@
 // writes assignments. Each assignment contains the number of the lease. So a record of a former
 // leader never replaces a record of its successor.
 //
+// # Parts
+//
+// The type Hub starts and stops its parts, and connects them. Each part is a package with explicit
+// dependencies: records contains the buckets and their mirrors, targets the registry, members the
+// hubs of the fleet; notices, jobs, certificates, users and requests are topics of operations. They
+// record events through events, and bound the work of targets through limits.
+//
 // # The directory of a hub
 //
 //	hub.json       the name of the hub, its addresses and its settings
