@@ -20,7 +20,7 @@ func Levels(p *source.Program, r *syntax.Reports, t *source.Target) []*source.Le
 	return levelsBy(p, r, t, TargetLabels(p, r, t))
 }
 
-// levelsBy is levels with the labels of the target.
+// levelsBy is like Levels, with the labels of the target.
 func levelsBy(p *source.Program, r *syntax.Reports, t *source.Target, labels map[string]string) []*source.Level {
 	if t.Placed.Levels != nil {
 		return t.Placed.Levels

@@ -138,7 +138,7 @@ func secretFunc(f *Directory) function.Function {
 	})
 }
 
-// FromHCL is like the function fromHCL, for results of evaluation. The text of an error about a
+// FromHCL is like syntax.FromHCL, for results of evaluation. The text of an error about a
 // value that depends on a secret could contain the secret, in any form that a function produced.
 func (p *Program) FromHCL(in hcl.Diagnostics) diag.List {
 	if !p.UsesSecrets() {

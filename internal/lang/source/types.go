@@ -136,7 +136,7 @@ type Directory struct {
 	// builtin marks the directory of the standard library. Its files are not part of the
 	// repository.
 	builtin bool
-	// unseen marks reads that are not an input of a module: see read.
+	// Unseen marks reads that are not an input of a module: see record.
 	Unseen  bool
 	Lookups map[string]*CachedLookup // lookups that the module declares
 }
