@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"testing"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// TestFoundAtPaths: a rollback restores the found image of a path, or its directory with everything in
+// it.
+func TestFoundAtPaths(t *testing.T) {
+	m := planner().rollsBack()
+	m.in.Goal.Found = map[string]image.File{
+		"/f": {Type: image.Regular}, "/d": {Type: image.Directory}, "/gone": {Type: image.Absent}, "/link": {Type: image.Symlink},
+		"/tree": {Type: image.Directory, Tree: "t"}, "/tree/own": {Type: image.Regular},
+	}
+	for p, c := range map[string]struct {
+		with  string
+		known bool
+	}{
+		"/f": {"", true}, "/f/below": {"/f", true}, "/d": {"", true}, "/d/below": {"", false}, "/gone/below": {"", false},
+		"/link/a/b": {"/link", true}, "/tree/a/b": {"/tree", true}, "/tree/own": {"", true}, "/other": {"", false}, "": {"", false},
+	} {
+		to, with, known := m.foundAt(p)
+		if with != c.with || known != c.known {
+			t.Errorf("%s: with %q, known %t", p, with, known)
+		}
+		if with == "" && known && to.Type != m.in.Goal.Found[p].Type {
+			t.Errorf("%s becomes %s", p, to.Type)
+		}
+	}
+	m.in.Goal = nil
+	if _, _, known := m.foundAt("/f"); known {
+		t.Error("not a rollback")
+	}
+}
+
+// TestSwallowedPaths: a path is restored with a directory above it if that becomes another object, or is
+// restored with all of its content. A directory with files of others stays.
+func TestSwallowedPaths(t *testing.T) {
+	for what, c := range map[string]struct {
+		found   image.File
+		foreign string
+		want    bool
+	}{
+		"a directory":                  {image.File{Type: image.Directory}, "", false},
+		"a tree":                       {image.File{Type: image.Directory, Tree: "t"}, "", true},
+		"a file":                       {image.File{Type: image.Regular}, "", true},
+		"a file, with files of others": {image.File{Type: image.Regular}, "x", true},
+		"nothing":                      {image.File{Type: image.Absent}, "", true},
+		"nothing, with others":         {image.File{Type: image.Absent}, "x", false},
+	} {
+		m := planner().rollsBack()
+		m.in.Goal.Found["/a/d"], m.in.Foreign = c.found, map[string]string{"/a/d": c.foreign}
+		if got := m.swallowed("/a/d/b/f"); got != c.want || m.swallowed("/a/d") {
+			t.Errorf("%s: %t", what, got)
+		}
+	}
+}
+
+// TestPartsThatNoRunChanged: a rollback to a run releases parts of files that no run since has changed.
+func TestPartsThatNoRunChanged(t *testing.T) {
+	for what, c := range map[string]struct {
+		line   string
+		change func(m *maker)
+		want   bool
+	}{
+		"a part":              {"EDIT /f line=x", func(*maker) {}, true},
+		"metadata":            {"META /f mode=0600", func(*maker) {}, true},
+		"a file":              {"RM /f", func(*maker) {}, false},
+		"a changed part":      {"EDIT /f line=x", func(m *maker) { m.in.Goal.Moved["/f"] = true }, false},
+		"to before fettle":    {"EDIT /f line=x", func(m *maker) { m.in.Goal.To = 0 }, false},
+		"a removal of a list": {"EDIT /f line=x", func(m *maker) { m.in.Goal = nil }, false},
+	} {
+		m := planner().rollsBack()
+		c.change(m)
+		if got := m.unmoved(entryOf(c.line, nil)); got != c.want {
+			t.Errorf("%s: %t", what, got)
+		}
+	}
+}
+
+// TestTurnOfRestoredPaths: a restored path waits for the step of its directory, and is planned after it,
+// parents first. A path that becomes absent waits for nothing.
+func TestTurnOfRestoredPaths(t *testing.T) {
+	m := planner("MKDIR /d")
+	change := func(p string, to image.FileType) Change {
+		return Change{Action: Restore, Addr: addr.File(p), From: pathOf(image.Absent), To: pathOf(to)}
+	}
+	m.inTurn(change("/d/b/c", image.Regular))
+	m.inTurn(change("/d/b", image.Directory))
+	m.inTurn(change("/d/gone", image.Absent))
+	m.inTurn(change("/e", image.Regular))
+	planned := func() (out string) {
+		for _, c := range m.p.Changes {
+			out += c.Addr.Path() + " "
+		}
+		return out
+	}
+	if got := planned(); got != "/d/gone /e " {
+		t.Errorf("before the directory: %s", got)
+	}
+	m.below("/d")
+	m.below("/d")
+	if got := planned(); got != "/d/gone /e /d/b /d/b/c " {
+		t.Errorf("after the directory: %s", got)
+	}
+}
+
+// TestPathsThatRollbacksSkip: a rollback skips a path whose step is the same and whose last change is
+// not newer than the goal.
+func TestPathsThatRollbacksSkip(t *testing.T) {
+	for what, c := range map[string]struct {
+		change func(m *maker, e *journal.Entry)
+		want   bool
+	}{
+		"not changed since": {func(*maker, *journal.Entry) {}, true},
+		"changed since":     {func(_ *maker, e *journal.Entry) { e.Run = 2 }, false},
+		"of another step":   {func(_ *maker, e *journal.Entry) { e.Step = "MKDIR /d/f" }, false},
+		"changed by a run": {func(m *maker, _ *journal.Entry) {
+			m.in.Goal.Before["file:/d/f"] = *pathOf(image.Absent)
+		}, false},
+		"not a rollback":      {func(m *maker, _ *journal.Entry) { m.in.Goal = nil }, false},
+		"below another tree":  {func(m *maker, _ *journal.Entry) { m.trees["/d"] = "t" }, false},
+		"below a longer name": {func(m *maker, _ *journal.Entry) { m.trees["/d/file"] = "t" }, true},
+	} {
+		m := planner("RM /d/f").rollsBack()
+		e := entryOf("RM /d/f", nil)
+		c.change(m, &e)
+		m.now[e.Addr] = e
+		if got := m.untouched(m.in.Wanted[0]); got != c.want || (m.p.Unchanged == 1) != c.want {
+			t.Errorf("%s: %t, %d unchanged", what, got, m.p.Unchanged)
+		}
+	}
+	if planner("RM /d/f").rollsBack().untouched(parse("RM /d/f")) {
+		t.Error("a path that is not applied is skipped")
+	}
+}
+
+// TestNoteOfHardLinks: the plan notes how many names a file has that is replaced.
+func TestNoteOfHardLinks(t *testing.T) {
+	names := func(t image.FileType, n uint64) image.Image { return image.Image{File: &image.File{Type: t, Nlink: n}} }
+	for note, now := range map[string][]image.Image{
+		"it has 2 hard links": {names(image.Regular, 2)},
+		"":                    {names(image.Regular, 1), names(image.Directory, 2), *packageIs("1", "ii"), {}},
+	} {
+		for _, i := range now {
+			if got := linked(i); got != note {
+				t.Errorf("%+v: %q", i, got)
+			}
+		}
+	}
+}
