@@ -245,10 +245,13 @@ func (p *player) applied(n int, r report, before judge.Tree, ran, told []string,
 }
 
 // stoppedFor accepts a failed run only for a command that was told to fail, for an
-// address that the plan called blocked, and for one that a command did not provide for.
+// address that the plan called blocked, and for one that a command or a link did not provide.
 func (p *player) stoppedFor(r report, failed []string, blocked bool) *verdict {
-	hoped := slices.ContainsFunc(r.Changes, func(c judge.Change) bool { return c.Addr == r.Failed.Addr && c.Hopes() })
 	_, at, _ := strings.Cut(r.Failed.Addr, ":")
+	at, _, _ = strings.Cut(at, "#")
+	hoped := slices.ContainsFunc(r.Changes, func(c judge.Change) bool {
+		return c.Addr == r.Failed.Addr && (c.Hopes() || c.Provider() != "" && p.tree.BehindLink(at))
+	})
 	if len(failed) > 0 || blocked || hoped || p.tree[at].Links != "" { // a directory may go that has the other name
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 	"fettle.dev/fettle/internal/plan"
+	"fettle.dev/fettle/internal/step"
 )
 
 // made follows which paths below a directory exist because of runs. At first nothing is there,
@@ -132,44 +133,35 @@ type lookAt func(path string) (image.File, error)
 
 // leaveToOthers removes paths from the images that a rollback restores, and returns them. They were
 // absent and are not managed now, and other users have changed them, or paths in them, since their
-// release. The rollback would remove data of these users.
-func (x *planner) leaveToOthers(p *past, found map[string]image.File, entries []journal.Entry) map[string]bool {
-	out, managed := map[string]bool{}, pathsOf(entries)
-	leave := func(at string) {
-		out[at] = true
-		delete(found, at)
-	}
-	for at, f := range maps.Clone(found) {
-		switch {
-		case f.Type != image.Absent || managed[at]:
-		case p.changedSince(at, x.lookFile):
-			leave(at)
-		case x.changedIn(at, p, managed):
-			leave(at)
-			p.addFresh(found, func(in string) bool { return isBelow(in, at) && !managed[in] && !p.changedSince(in, x.lookFile) })
+// release. The rollback would remove data of these users. It leaves the whole directory: the origin of an
+// unmanaged path in it is known only if the directory is removed in one piece. A managed directory is left
+// too if a step of the goal removes it with everything in it.
+func (x *planner) leaveToOthers(p *past, found map[string]image.File, g rollbackGoal) map[string]bool {
+	out, managed := map[string]bool{}, pathsOf(g.now.Entries)
+	for at, f := range found {
+		free := !managed[at]
+		if f.Type == image.Absent && (free && p.changedSince(at, x.lookFile) || (free || removes(g.list, at)) && x.changedIn(at, p, managed)) {
+			out[at] = true
+			delete(found, at)
 		}
 	}
 	return out
 }
 
-// addFresh adds paths to the images that a rollback restores: nothing was there, because their directory
-// was absent.
-func (p *past) addFresh(found map[string]image.File, which func(path string) bool) {
-	for at, fresh := range p.fresh {
-		if _, known := found[at]; fresh && !known && which(at) {
+// removes reports whether a list has a step that removes a path.
+func removes(l step.List, at string) bool {
+	return slices.ContainsFunc(l, func(s step.Step) bool { return s.Verb == step.Rm && s.Path() == at })
+}
+
+// addManaged adds managed files to the images that a rollback restores: nothing was there, because their
+// directory was absent. A part of a file is removed by itself, and the file with its last part.
+func (p *past) addManaged(found map[string]image.File, entries []journal.Entry) {
+	for _, e := range entries {
+		at := e.Addr.Path()
+		if _, known := found[at]; e.Addr.Kind() == addr.KindFile && p.fresh[at] && !known {
 			found[at] = image.File{Type: image.Absent}
 		}
 	}
-}
-
-// addManaged adds the managed files that runs created in a directory which was absent. A part of a file is
-// removed by itself, and the file with its last part.
-func (p *past) addManaged(found map[string]image.File, entries []journal.Entry) {
-	managed := map[addr.Addr]bool{}
-	for _, e := range entries {
-		managed[e.Addr] = true
-	}
-	p.addFresh(found, func(at string) bool { return managed[addr.File(at)] })
 }
 
 // changedIn reports whether others have changed an unmanaged path in a directory since the last run that

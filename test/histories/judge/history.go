@@ -50,8 +50,8 @@ func (c Change) Provider() string {
 	return by
 }
 
-// Hopes reports whether the plan names a command as the possible provider. Only then may the change
-// fail: a command can have any effect, and the commands of these tests create no files.
+// Hopes reports whether the plan names a command as the possible provider. Then the change may fail: a
+// command can have any effect, and the commands of these tests create no files.
 func (c Change) Hopes() bool { return strings.HasPrefix(c.Provider(), "exec:") }
 
 // repairs reports whether the change reverts a change by others at a path.

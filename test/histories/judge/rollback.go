@@ -26,6 +26,9 @@ func (h *History) Restored(to int, found, left Tree) []string {
 		if h.belowOthers(to, p, left) && !h.leftToOthers(to, p) {
 			allowed = append(allowed, Leaf{})
 		}
+		if h.inLeft(to, p, found) {
+			allowed = append(allowed, found[p])
+		}
 		if any || slices.ContainsFunc(allowed, func(l Leaf) bool { return h.alike(to, p, l, left[p]) }) {
 			continue
 		}
@@ -100,6 +103,17 @@ func (h *History) leftToOthers(to int, p string) bool {
 		}
 	}
 	return h.goal(to)[p].Type == 0 && h.released(p) && h.handsAt(p, last)
+}
+
+// inLeft reports whether a path is in a directory that a rollback leaves. The directory was absent at the
+// goal, and others changed a path in it after the release of the directory.
+func (h *History) inLeft(to int, p string, found Tree) bool {
+	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
+		if h.goal(to)[d].Type == 0 && h.released(d) && h.holdsOthers(d, 0, found) {
+			return true
+		}
+	}
+	return false
 }
 
 // foundSince returns the states of a path that the runs after a goal found when they first changed

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -133,6 +134,16 @@ func Differ(a, b Tree) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// BehindLink reports whether a parent of a path is a symbolic link.
+func (t Tree) BehindLink(p string) bool {
+	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
+		if t[d].Type == 'l' {
+			return true
+		}
+	}
+	return false
 }
 
 // below reports whether p is dir or below it.
