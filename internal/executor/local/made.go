@@ -136,11 +136,14 @@ type lookAt func(path string) (image.File, error)
 // release. The rollback would remove data of these users. It leaves the whole directory: the origin of an
 // unmanaged path in it is known only if the directory is removed in one piece. A managed directory is left
 // too if a step of the goal removes it with everything in it.
-func (x *planner) leaveToOthers(p *past, found map[string]image.File, g rollbackGoal) map[string]bool {
-	out, managed := map[string]bool{}, pathsOf(g.now.Entries)
+func (x *planner) leaveToOthers(p *past, found map[string]image.File, now []journal.Entry, to step.List) map[string]bool {
+	out, managed := map[string]bool{}, pathsOf(now)
 	for at, f := range found {
+		if f.Type != image.Absent {
+			continue
+		}
 		free := !managed[at]
-		if f.Type == image.Absent && (free && p.changedSince(at, x.lookFile) || (free || removes(g.list, at)) && x.changedIn(at, p, managed)) {
+		if free && p.changedSince(at, x.lookFile) || (free || removes(to, at)) && x.changedIn(at, p, managed) {
 			out[at] = true
 			delete(found, at)
 		}

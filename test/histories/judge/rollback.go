@@ -125,7 +125,7 @@ func (h *History) foundSince(to int, p string, first int) (before []Leaf, touche
 		if r.Before[p] != r.After[p] && (to == 0 || !known) {
 			before, known, touched = append(before, r.Before[p]), true, true
 		}
-		if to == 0 || !known || r.decides(p) || !h.handsAt(p, first+i+1) {
+		if to == 0 || !known || r.decides(p) || !h.handsBefore(p, first+i+1) {
 			continue
 		}
 		known = false
@@ -166,6 +166,16 @@ func (h *History) repaired(p string, first int) []Leaf {
 // handsAt reports whether others changed a path after a number of runs.
 func (h *History) handsAt(p string, first int) bool {
 	return slices.ContainsFunc(h.hands, func(x hand) bool { return x.runs >= first && x.path == p })
+}
+
+// handsBefore reports whether others changed a path after a number of runs, and before the next run that
+// changed it.
+func (h *History) handsBefore(p string, first int) bool {
+	next := first
+	for next < len(h.Runs) && h.Runs[next].Before[p] == h.Runs[next].After[p] {
+		next++
+	}
+	return slices.ContainsFunc(h.hands, func(x hand) bool { return x.runs >= first && x.runs <= next && x.path == p })
 }
 
 // holdsOthers reports whether others changed a path below a path.
