@@ -118,7 +118,7 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 	if f.hub == "" || (f.token == "") == (f.tokenFile == "") {
 		return refuse("fettle agent enrol --hub https://hub.example.org:7440 --token-file FILE", "cannot enrol: --hub and either --token-file or --token are required")
 	}
-	text, err := s.tokenText(f)
+	text, err := tokenText(s.printer, f)
 	if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func makeDirectory(files host.FS, dir string) error {
 }
 
 // tokenText reads the token, which is never repeated.
-func (s *session) tokenText(f enrolFlags) (string, error) {
+func tokenText(s *printer, f enrolFlags) (string, error) {
 	if f.token != "" {
 		fmt.Fprintln(s.app.Stderr, "Other accounts on this host can read a token on the command line while the command runs: use --token-file -")
 		return f.token, nil
@@ -219,7 +219,7 @@ func newAgentStatus(s *session) *cobra.Command {
 const signersFile = "etc/fettle/allowed_signers"
 
 // openMember reads who this host is in its fleet.
-func (s *session) openMember(m Machine, files host.FS, warn func(string)) (*joined.Member, error) {
+func openMember(s *printer, m Machine, files host.FS, warn func(string)) (*joined.Member, error) {
 	signers := func() ([]byte, error) {
 		text, err := os.ReadFile(filepath.Join(m.Root, signersFile))
 		switch {

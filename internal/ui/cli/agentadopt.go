@@ -44,7 +44,7 @@ func (s *session) adoptEnrolled() error {
 }
 
 // adopting reads and ends the consent for the agent.
-func (s *session) adopting(files host.FS, warn func(string)) (adopts func() bool, adopted func()) {
+func adopting(s *printer, files host.FS, warn func(string)) (adopts func() bool, adopted func()) {
 	adopts = func() bool {
 		text, err := smallfile.Read(files, adoptFile)
 		return err == nil && len(text) > 0

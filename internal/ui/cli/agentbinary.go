@@ -24,7 +24,7 @@ const binaryDir = "/program"
 
 // agentBinaries are the binaries that an agent can run: its own and others.
 type agentBinaries struct {
-	s         *session
+	s         *printer
 	m         Machine
 	files     host.FS
 	directory binary.Directory
@@ -33,8 +33,8 @@ type agentBinaries struct {
 	mb        *joined.Member
 }
 
-// agentBinaries opens the directory; nil where this program cannot be exchanged.
-func (s *session) agentBinaries(m Machine, files host.FS, warn func(string)) *agentBinaries {
+// newAgentBinaries opens the directory; nil where this program cannot be exchanged.
+func newAgentBinaries(s *printer, m Machine, files host.FS, warn func(string)) *agentBinaries {
 	if s.app.Binary == nil {
 		return nil
 	}
@@ -212,7 +212,7 @@ func (p *agentBinaries) install(ctx context.Context, want fleet.Binary, b binary
 
 // check starts a binary that reports its version, and that reads the stored files of this agent.
 func (p *agentBinaries) check(ctx context.Context, b binary.Build) error {
-	said, err := p.s.versionOf(ctx, p.path(b))
+	said, err := versionOf(ctx, p.s, p.path(b))
 	if err == nil && said != b.Version {
 		err = fmt.Errorf("it reports version %s instead of %s", said, b.Version)
 	}

@@ -37,7 +37,7 @@ func (s *session) enrolled() (Machine, host.FS, *joined.Member, func(), error) {
 	if err != nil {
 		return m, nil, nil, nil, err
 	}
-	mb, err := s.openMember(m, files, nil)
+	mb, err := openMember(s.printer, m, files, nil)
 	if err != nil {
 		return m, nil, nil, nil, errors.Join(err, done())
 	}
@@ -45,7 +45,7 @@ func (s *session) enrolled() (Machine, host.FS, *joined.Member, func(), error) {
 }
 
 // keeper keeps the certificates of services of a machine. Without a way to ask it only looks.
-func (s *session) keeper(m Machine, files host.FS, mb *joined.Member) (*service.Keeper, func() error, error) {
+func keeper(s *printer, m Machine, files host.FS, mb *joined.Member) (*service.Keeper, func() error, error) {
 	if s.app.Services == nil {
 		return nil, nil, errors.New("cannot request service certificates: this binary was built without support for them")
 	}
@@ -60,11 +60,11 @@ func (s *session) keeper(m Machine, files host.FS, mb *joined.Member) (*service.
 }
 
 // keepServices keeps them beside the agent, until what it gives is called.
-func (s *session) keepServices(ctx context.Context, m Machine, files host.FS, mb *joined.Member, link fleet.Link, warn func(string)) (fetchRevocations func(context.Context, string) error, end func(), err error) {
+func keepServices(ctx context.Context, s *printer, m Machine, files host.FS, mb *joined.Member, link fleet.Link, warn func(string)) (fetchRevocations func(context.Context, string) error, end func(), err error) {
 	if s.app.Services == nil {
 		return nil, func() {}, nil
 	}
-	k, closing, err := s.keeper(m, files, mb)
+	k, closing, err := keeper(s, m, files, mb)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -103,7 +103,7 @@ func (s *session) requestCertificate(ctx context.Context, f agentRequestFlags) e
 		return err
 	}
 	defer done()
-	k, closing, err := s.keeper(m, files, mb)
+	k, closing, err := keeper(s.printer, m, files, mb)
 	if err != nil {
 		return err
 	}
@@ -123,10 +123,10 @@ func (s *session) requestCertificate(ctx context.Context, f agentRequestFlags) e
 	if err != nil {
 		return fmt.Errorf("cannot get a certificate: %w", err)
 	}
-	return s.showRequestedCertificate(w, mb.Name())
+	return showRequestedCertificate(s.printer, w, mb.Name())
 }
 
-func (s *session) showRequestedCertificate(w service.Order, target string) error {
+func showRequestedCertificate(s *printer, w service.Order, target string) error {
 	dir := path.Join(service.Dir, w.Name)
 	if s.json {
 		return s.document(agentRequestDoc{Format: agentRequestFormat, What: fleet.RequestCertificate, Answer: map[bool]string{true: fleet.RequestPending, false: fleet.RequestDone}[w.Pending], Dir: dir})
@@ -167,7 +167,7 @@ func (s *session) deleteCertificate(name string) error {
 		return err
 	}
 	defer done()
-	k, closing, err := s.keeper(m, files, mb)
+	k, closing, err := keeper(s.printer, m, files, mb)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func agentCertificates(files host.FS) ([]agentCertificate, error) {
 	return out, err
 }
 
-func (s *session) showAgentCertificates(all []agentCertificate) {
+func showAgentCertificates(s *printer, all []agentCertificate) {
 	rows := [][]string{}
 	for _, c := range all {
 		until := "-"

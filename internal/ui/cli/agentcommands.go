@@ -39,7 +39,7 @@ type hubStream struct {
 // serveHub serves this machine's executor to a user that a hub has admitted. The connection to the hub
 // existed before the run that may have locked users out, so it does not prove that a login is
 // possible: such a run is confirmed over a new connection.
-func (s *session) serveHub(ctx context.Context, in hubStream) {
+func serveHub(ctx context.Context, s *printer, in hubStream) {
 	var h fleet.ExecutorHeader
 	if err := json.Unmarshal(in.header, &h); err != nil {
 		_ = in.stream.Close()

@@ -44,7 +44,7 @@ func (s *session) agentRun(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, done()) }()
 	warn := func(text string) { fmt.Fprintln(s.app.Stderr, text) }
-	mb, err := s.openMember(m, files, warn)
+	mb, err := openMember(s.printer, m, files, warn)
 	if err != nil {
 		return err
 	}
@@ -54,14 +54,14 @@ func (s *session) agentRun(ctx context.Context) (err error) {
 	if s.app.Ready != nil {
 		defer s.app.Ready(ctx)()
 	}
-	return s.agentOrOther(ctx, m, files, mb, warn)
+	return agentOrOther(ctx, s.printer, m, files, mb, warn)
 }
 
 // agentOrOther runs the agent with this binary, or changes to another binary, or tries one.
-func (s *session) agentOrOther(ctx context.Context, m Machine, files host.FS, mb *joined.Member, warn func(string)) error {
-	p := s.agentBinaries(m, files, warn)
+func agentOrOther(ctx context.Context, s *printer, m Machine, files host.FS, mb *joined.Member, warn func(string)) error {
+	p := newAgentBinaries(s, m, files, warn)
 	if p == nil {
-		return s.beAgent(ctx, m, files, mb, nil, binary.Kept{}, warn)
+		return beAgent(ctx, s, m, files, mb, nil, binary.Kept{}, warn)
 	}
 	p.mb = mb
 	for ctx.Err() == nil {
@@ -72,7 +72,7 @@ func (s *session) agentOrOther(ctx context.Context, m Machine, files host.FS, mb
 		case binary.Try:
 			p.try(ctx, *k.Trial)
 		default:
-			err := s.beAgent(ctx, m, files, mb, p, k, warn)
+			err := beAgent(ctx, s, m, files, mb, p, k, warn)
 			if errors.Is(err, agent.ErrReplace) && p.onTrial(k) {
 				return nil // the parent process continues as this binary
 			}
@@ -85,7 +85,7 @@ func (s *session) agentOrOther(ctx context.Context, m Machine, files host.FS, mb
 }
 
 // beAgent runs the agent until ctx ends, or until another binary continues.
-func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joined.Member, p *agentBinaries, k binary.Kept, warn func(string)) (err error) {
+func beAgent(ctx context.Context, s *printer, m Machine, files host.FS, mb *joined.Member, p *agentBinaries, k binary.Kept, warn func(string)) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	link, err := mb.Link(context.WithoutCancel(ctx))
@@ -97,12 +97,12 @@ func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joi
 	if err != nil {
 		return err
 	}
-	conf := s.agentConfig(m, files, mb, link, dir, warn)
+	conf := agentConfig(s, m, files, mb, link, dir, warn)
 	if p != nil {
 		conf.Binaries, conf.Machine.Binary = p, p.config(k)
 	}
 	if p == nil || !p.onTrial(k) { // another program is the agent still
-		fetchRevocations, end, err := s.keepServices(ctx, m, files, mb, link, warn)
+		fetchRevocations, end, err := keepServices(ctx, s, m, files, mb, link, warn)
 		if err != nil {
 			return err
 		}
@@ -123,7 +123,7 @@ func (s *session) beAgent(ctx context.Context, m Machine, files host.FS, mb *joi
 
 // describe sets the properties by which operators recognize this host among others that have its
 // identity. Properties that cannot be read stay empty.
-func (s *session) describe(ctx context.Context, m Machine, c *fleet.Copy) {
+func (s *printer) describe(ctx context.Context, m Machine, c *fleet.Copy) {
 	c.Host, _ = s.app.Hostname()
 	facts, err := s.app.Facts(ctx, m)
 	if id := facts["machine_id"]; err == nil && id.Type() == cty.String && id.IsKnown() && !id.IsNull() {
@@ -131,7 +131,7 @@ func (s *session) describe(ctx context.Context, m Machine, c *fleet.Copy) {
 	}
 }
 
-func (s *session) agentConfig(m Machine, files host.FS, mb *joined.Member, link fleet.Link, dir *durable.Dir, warn func(string)) agent.Config {
+func agentConfig(s *printer, m Machine, files host.FS, mb *joined.Member, link fleet.Link, dir *durable.Dir, warn func(string)) agent.Config {
 	boot := ""
 	var units func(context.Context, func(string)) error
 	if s.app.Watch != nil {
@@ -152,7 +152,7 @@ func (s *session) agentConfig(m Machine, files host.FS, mb *joined.Member, link 
 		Compile: s.app.Language.Compile, Call: s.app.Language.CallAction, Content: mb, Contact: mb.Contact,
 		MayArm: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
 	}
-	runner.MayAdopt, runner.OnAdopted = s.adopting(files, warn)
+	runner.MayAdopt, runner.OnAdopted = adopting(s, files, warn)
 	if below, err := filepath.Rel(m.Root, m.State); err == nil && !strings.HasPrefix(below, "..") {
 		runner.ExtraPaths = []string{filepath.Join("/", below, journal.FrozenFile)}
 	}
@@ -161,7 +161,7 @@ func (s *session) agentConfig(m Machine, files host.FS, mb *joined.Member, link 
 		Dir:     dir, Link: link, Runner: runner, Content: mb, Watcher: watcher,
 		Verify: mb.Verify, Certificate: mb.Certificate, Renew: mb.Renew, Now: s.app.Now, Warn: warn, OnIdle: s.app.Calm,
 		Serve: func(ctx context.Context, header []byte, stream io.ReadWriteCloser) {
-			s.serveHub(ctx, hubStream{m, mb, memory, header, stream})
+			serveHub(ctx, s, hubStream{m, mb, memory, header, stream})
 		},
 	}
 }

@@ -42,12 +42,12 @@ func (s *session) agentStatus() error {
 	if s.json {
 		return s.document(doc)
 	}
-	s.showAgent(doc)
-	s.showAgentCertificates(doc.Certificates)
+	showAgent(s.printer, doc)
+	showAgentCertificates(s.printer, doc.Certificates)
 	return nil
 }
 
-func (s *session) showAgent(d agentDoc) {
+func showAgent(s *printer, d agentDoc) {
 	s.printf("%s, target %s of the fleet %s\nCertificate until %s\n", d.Name, d.ID, d.Fleet, s.moment(d.Until))
 	if d.Incompatible != "" {
 		s.printf("Hubs refuse this agent: %s\n", d.Incompatible)

@@ -72,9 +72,9 @@ func newAgentUpgrade(s *session) *cobra.Command {
 
 func (s *session) upgrade(ctx context.Context, f upgradeFlags) error {
 	if len(f.files) == 0 {
-		return s.upgrades(ctx)
+		return upgrades(ctx, s.printer)
 	}
-	p, err := s.readBinary(ctx, f)
+	p, err := readBinary(ctx, s.printer, f)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (s *session) upgrade(ctx context.Context, f upgradeFlags) error {
 		return err
 	}
 	for _, file := range f.files {
-		if err := s.uploadBinary(ctx, hub, file); err != nil {
+		if err := uploadBinary(ctx, s.printer, hub, file); err != nil {
 			return err
 		}
 	}
@@ -112,7 +112,7 @@ func (s *session) upgrade(ctx context.Context, f upgradeFlags) error {
 	return s.done("upgrade", 0, d.Text+"\nWatch the upgrades: fettle events --kind upgraded --watch")
 }
 
-func (s *session) uploadBinary(ctx context.Context, hub *client.Client, name string) error {
+func uploadBinary(ctx context.Context, s *printer, hub *client.Client, name string) error {
 	file, err := os.Open(name)
 	if err != nil {
 		return fmt.Errorf("cannot read the binary: %w", err)
@@ -123,7 +123,7 @@ func (s *session) uploadBinary(ctx context.Context, hub *client.Client, name str
 }
 
 // readBinary reads what the files are.
-func (s *session) readBinary(ctx context.Context, f upgradeFlags) (fleet.Binary, error) {
+func readBinary(ctx context.Context, s *printer, f upgradeFlags) (fleet.Binary, error) {
 	p := fleet.Binary{Version: f.version, Files: map[string]fleet.Bundle{}, Within: int64(f.within / time.Second)}
 	own := ""
 	for _, name := range f.files {
@@ -140,7 +140,7 @@ func (s *session) readBinary(ctx context.Context, f upgradeFlags) (fleet.Binary,
 		}
 	}
 	if own != "" {
-		said, err := s.versionOf(ctx, own)
+		said, err := versionOf(ctx, s, own)
 		if err != nil {
 			return p, err
 		}
@@ -156,7 +156,7 @@ func (s *session) readBinary(ctx context.Context, f upgradeFlags) (fleet.Binary,
 }
 
 // versionOf asks a program what it is.
-func (s *session) versionOf(ctx context.Context, file string) (string, error) {
+func versionOf(ctx context.Context, s *printer, file string) (string, error) {
 	file, err := filepath.Abs(file)
 	if err != nil {
 		return "", fmt.Errorf("cannot find the binary: %w", err)
@@ -215,7 +215,7 @@ func fileOf(name string) (arch string, b fleet.Bundle, err error) {
 }
 
 // upgrades shows what was said.
-func (s *session) upgrades(ctx context.Context) error {
+func upgrades(ctx context.Context, s *printer) error {
 	hub, err := s.hub()
 	if err != nil {
 		return err

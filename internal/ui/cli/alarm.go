@@ -33,12 +33,12 @@ func newAlarmList(s *session) *cobra.Command {
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			var st document.Status
-			return showing(c.Context(), s, w, func(hub *client.Client) (p document.AlarmPage, err error) {
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (p document.AlarmPage, err error) {
 				if st, err = hub.Status(c.Context()); err == nil {
 					p, err = hub.Alarms(c.Context())
 				}
 				return p, err
-			}, func(p document.AlarmPage) { s.showAlarms(p, st) })
+			}, func(s *printer, p document.AlarmPage) { showAlarms(s, p, st) })
 		},
 	}
 	w.flag(c)
@@ -47,7 +47,7 @@ func newAlarmList(s *session) *cobra.Command {
 
 // showAlarms shows the alarms about assignments. Problems of targets are not alarms: it names the
 // command that shows them.
-func (s *session) showAlarms(p document.AlarmPage, st document.Status) {
+func showAlarms(s *printer, p document.AlarmPage, st document.Status) {
 	var unwell []string
 	for _, name := range []document.State{document.Failed, document.Unresponsive, document.Drifted} {
 		if n := st.States[name]; n > 0 {

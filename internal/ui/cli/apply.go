@@ -143,7 +143,7 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 	if req.Revision.Dirty && !f.dirty {
 		return refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty", "cannot apply: the repository has uncommitted changes")
 	}
-	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s), f.verify
+	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s.printer), f.verify
 	req.Guards = f.guards()
 	return s.apply(ctx, req, "", f.runFlags, o)
 }
@@ -163,7 +163,7 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 			return err
 		}
 	}
-	req.Diffs, req.Verify, o.Exact = f.wants(s), req.Verify || f.verify, true
+	req.Diffs, req.Verify, o.Exact = f.wants(s.printer), req.Verify || f.verify, true
 	req.Adopt = req.Adopt || s.adopt
 	return s.apply(ctx, req, saved.digest, f.runFlags, o)
 }
@@ -173,7 +173,7 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 func (s *session) reconnect(ctx context.Context, target string) error {
 	s.target = target
 	r, err := s.connected(ctx, target)
-	if err == nil && r.here && !s.isThisHost(target) {
+	if err == nil && r.here && !isThisHost(s.printer, target) {
 		err = refuse("Specify how to reach it: -C DIR for its repository, or --ssh HOST", fmt.Sprintf("cannot reach %q: the plan was saved for a different host", target))
 	}
 	return err
@@ -196,7 +196,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 		if err != nil {
 			return err
 		}
-		s.tellNotes(now)
+		tellNotes(s.printer, now)
 		if p = now; saved != "" && saved != p.Digest() {
 			return stale()
 		}
@@ -204,7 +204,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 			return err
 		}
 		if len(p.Purges()) > 0 && !o.CrossIrreversible {
-			return s.refusePurge(p, f)
+			return refusePurge(s.printer, p, f)
 		}
 		return s.approve(ctx, p, f, s.warnsOf(p, o), "Apply this plan?")
 	}
@@ -225,7 +225,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 }
 
 // refusePurge shows a plan that deletes data permanently, and the flag that allows it.
-func (s *session) refusePurge(p *plan.Plan, f runFlags) error {
+func refusePurge(s *printer, p *plan.Plan, f runFlags) error {
 	if !s.json {
 		s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s))
 	}
@@ -238,7 +238,7 @@ func (s *session) refusePurge(p *plan.Plan, f runFlags) error {
 // changes nothing needs no answer.
 func (s *session) approve(ctx context.Context, p *plan.Plan, f runFlags, warning, question string) error {
 	if !s.json && len(p.Changes) > 0 {
-		s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s))
+		s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s.printer))
 	}
 	if warning != "" {
 		s.printf("\n%s\n", warning)
@@ -253,7 +253,7 @@ func (s *session) approve(ctx context.Context, p *plan.Plan, f runFlags, warning
 // report whether or not it failed.
 func (s *session) execute(p *plan.Plan, verb string, run func(func(executor.Event)) (*executor.Report, error)) error {
 	progress, show := s.progress()
-	s.space(p)
+	space(s.printer, p)
 	rep, err := run(show)
 	progress.Close()
 	err = outcomeError(rep, err)
@@ -267,7 +267,7 @@ func (s *session) execute(p *plan.Plan, verb string, run func(func(executor.Even
 		return reported(err)
 	}
 	if progress.Wrote() {
-		s.space(p)
+		space(s.printer, p)
 	}
 	s.style().Report(s.app.Stdout, verb, rep, s.app.zone())
 	if err != nil && rep.Failed == nil && !explained(rep) {
@@ -280,7 +280,7 @@ func (s *session) execute(p *plan.Plan, verb string, run func(func(executor.Even
 }
 
 // space sets the plan, the progress and the report apart.
-func (s *session) space(p *plan.Plan) {
+func space(s *printer, p *plan.Plan) {
 	if p != nil && len(p.Changes) > 0 {
 		s.printf("\n")
 	}

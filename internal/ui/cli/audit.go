@@ -51,14 +51,14 @@ func newAuditList(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.shown(p, func() { s.showAudit(p) })
+			return s.shown(p, func() { showAudit(s.printer, p) })
 		},
 	}
 	limitFlag(c, &limit, 100, "records")
 	return c
 }
 
-func (s *session) showAudit(p document.AuditPage) {
+func showAudit(s *printer, p document.AuditPage) {
 	for _, line := range p.Records {
 		r, err := access.ParseRecord([]byte(line))
 		if err != nil {
@@ -85,11 +85,11 @@ and the copied records remain. Run it regularly on a host to which the
 administrators of the hub have no access.`,
 		Example: "  fettle audit copy /var/log/fettle-hub1.audit",
 		Args:    args(1, 1),
-		RunE:    func(c *cobra.Command, a []string) error { return s.auditCopy(c.Context(), a[0]) },
+		RunE:    func(c *cobra.Command, a []string) error { return auditCopy(c.Context(), s.printer, a[0]) },
 	}
 }
 
-func (s *session) auditCopy(ctx context.Context, file string) (err error) {
+func auditCopy(ctx context.Context, s *printer, file string) (err error) {
 	hub, err := s.hub()
 	if err != nil {
 		return err
@@ -146,13 +146,13 @@ that was edited, removed or moved. With --previous, the log must also begin with
 all records of an older copy.`,
 		Example: "  fettle audit check /var/lib/fettle-hub/audit.log\n  fettle audit check audit.log --previous copy.audit",
 		Args:    args(1, 1),
-		RunE:    func(_ *cobra.Command, a []string) error { return s.auditCheck(a[0], behind) },
+		RunE:    func(_ *cobra.Command, a []string) error { return auditCheck(s.printer, a[0], behind) },
 	}
 	c.Flags().StringVar(&behind, "previous", "", "verify that the log continues the older copy in this `FILE`")
 	return c
 }
 
-func (s *session) auditCheck(file, behind string) error {
+func auditCheck(s *printer, file, behind string) error {
 	var kept []access.Head
 	if behind != "" {
 		old, err := readLogFile(behind)

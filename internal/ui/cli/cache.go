@@ -156,12 +156,12 @@ func (s *session) listOf(src *source, in compile.Input) (executor.Request, error
 // identityOf is the identity of an open repository. The history of a commit is read once.
 func (s *session) identityOf(src *source) (id repo.Identity, err error) {
 	src.identify.Do(func() {
-		s.withCache(func(dir *listcache.Dir) { src.id, src.idErr = s.readIdentity(src, dir) })
+		s.withCache(func(dir *listcache.Dir) { src.id, src.idErr = readIdentity(s.printer, src, dir) })
 	})
 	return src.id, src.idErr
 }
 
-func (s *session) readIdentity(src *source, dir *listcache.Dir) (repo.Identity, error) {
+func readIdentity(s *printer, src *source, dir *listcache.Dir) (repo.Identity, error) {
 	slot := "identity\x00" + src.repo.Top() + "\x00" + src.prefix
 	var was struct {
 		Commit string

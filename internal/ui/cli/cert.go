@@ -35,14 +35,14 @@ without a new approval.`,
 		Example: "  fettle cert list\n  fettle cert list --json",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.CertificatePage, error) { return hub.Certificates(c.Context()) }, s.showCertificates)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.CertificatePage, error) { return hub.Certificates(c.Context()) }, showCertificates)
 		},
 	}
 	w.flag(c)
 	return c
 }
 
-func (s *session) showCertificates(p document.CertificatePage) {
+func showCertificates(s *printer, p document.CertificatePage) {
 	if len(p.Certificates)+len(p.Approved) == 0 {
 		s.printf("There are no certificates. A host requests one: fettle agent request certificate --name NAME\n")
 		return
@@ -107,7 +107,7 @@ be undone.`,
 			if err != nil {
 				return err
 			}
-			return s.shown(d, func() { s.showJob(d) })
+			return s.shown(d, func() { showJob(s.printer, d) })
 		},
 	}
 	c.Flags().StringVar(&r.Name, "name", "", "only certificates with this `NAME`")

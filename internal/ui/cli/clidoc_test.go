@@ -17,7 +17,7 @@ import (
 func TestCommandDocument(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# The command line\n\nThese are the help texts of all commands. [json.md](json.md) describes the output of `--json`.\n")
-	root := newRoot(&session{app: &App{Now: time.Now}})
+	root := newRoot(&session{printer: &printer{app: &App{Now: time.Now}}})
 	err := walk(root, func(c *cobra.Command) error {
 		if c.Short == "" || c.Example == "" && !c.HasSubCommands() {
 			t.Errorf("%s has no short help or no example", c.CommandPath())

@@ -88,11 +88,11 @@ func (h history) first(n int) history {
 }
 
 // rows are the lines of the table, newest first.
-func (s *session) rows(h history) [][]string {
+func (s *printer) rows(h history) [][]string {
 	var out [][]string
 	for len(h.runs)+len(h.commands) > 0 {
 		if one := h.first(1); len(one.runs) == 1 {
-			out = append(out, s.logRow(h.runs[0]))
+			out = append(out, logRow(s, h.runs[0]))
 			h.runs = h.runs[1:]
 			continue
 		}
@@ -139,7 +139,7 @@ func commandNumber(word string) (int, bool) {
 }
 
 // showCommand shows one command with the end of its output.
-func (s *session) showCommand(ctx context.Context, x executor.Executor, id int) error {
+func showCommand(ctx context.Context, s *printer, x executor.Executor, id int) error {
 	h, _, err := historyOf(ctx, x, 0)
 	if err != nil {
 		return err
@@ -153,13 +153,13 @@ func (s *session) showCommand(ctx context.Context, x executor.Executor, id int) 
 			doc.Format, doc.Stdout, doc.Stderr = "fettle.ran/2", c.Stdout, c.Stderr
 			return s.document(doc)
 		}
-		s.printCommand(c)
+		printCommand(s, c)
 		return nil
 	}
 	return refuse("List them: fettle log", fmt.Sprintf("cannot find command c%d", id))
 }
 
-func (s *session) printCommand(c journal.Command) {
+func printCommand(s *printer, c journal.Command) {
 	took := ""
 	if c.Ended > 0 {
 		took = " in " + render.Duration(time.Duration(c.Ended-c.Started))

@@ -121,7 +121,7 @@ func (s *session) wouldCopy(ctx context.Context, f copyFlags, sources []string, 
 	for i, file := range files {
 		cmd.Argv = append(cmd.Argv, []string{"copy", sources[i], file.Path})
 	}
-	return s.wouldRun(cmd, names)
+	return wouldRun(s.printer, cmd, names)
 }
 
 // put copies the files to one target.
@@ -170,7 +170,7 @@ func (s *session) copyFrom(ctx context.Context, f copyFlags, sources []string, d
 		for _, src := range sources {
 			cmd.Argv = append(cmd.Argv, []string{"copy", "--from", src, dest})
 		}
-		return s.wouldRun(cmd, names)
+		return wouldRun(s.printer, cmd, names)
 	}
 	return s.each(ctx, f.many, hostTask{doing: "Copying from", verb: "Copied from", looks: true, words: map[fanout.Status]string{fanout.OK: "copied"},
 		one: func(ctx context.Context, m *member, x executor.Executor) outcome {

@@ -97,7 +97,7 @@ func (s *session) diff(ctx context.Context, a []string, all, fleet bool) error {
 			doc.Targets = append(doc.Targets, targetDiff{t, lines})
 		}
 	}
-	return s.showDiff(doc, all)
+	return showDiff(s.printer, doc, all)
 }
 
 // comparable adds targets that the repository does not declare, if they are compared.
@@ -180,7 +180,7 @@ func diffLinesOf(old, new step.List) []string {
 	return strings.Split(text, "\n")
 }
 
-func (s *session) showDiff(doc diffDoc, headings bool) error {
+func showDiff(s *printer, doc diffDoc, headings bool) error {
 	if s.json {
 		if err := s.document(doc); err != nil {
 			return err
@@ -199,7 +199,7 @@ func (s *session) showDiff(doc diffDoc, headings bool) error {
 		s.style().ListDiff(s.app.Stdout, t.Lines)
 	}
 	if !s.json {
-		s.showExamples(doc.Examples)
+		showExamples(s, doc.Examples)
 	}
 	if len(doc.Targets) > 0 {
 		return errChanges

@@ -46,18 +46,18 @@ func (s *session) diffFleet(ctx context.Context, sides [2]*source, doc fleetDiff
 		return err
 	}
 	g := &fleetGroups{byKey: map[string]*fleetDiff{}}
-	if s.app.Language.Diff == nil || !s.diffTogether(sides, in, g) {
+	if s.app.Language.Diff == nil || !diffTogether(s.printer, sides, in, g) {
 		if err := s.diffApart(sides, in, g); err != nil {
 			return err
 		}
 	}
 	doc.Format, doc.Targets, doc.Groups = "fettle.fleetdiff/1", g.seen, g.sorted()
-	return s.showFleetDiff(doc)
+	return showFleetDiff(s.printer, doc)
 }
 
 // diffTogether compares two revisions that are compiled at once. It returns false after an error; g
 // then contains the targets before the error.
-func (s *session) diffTogether(sides [2]*source, in compile.Input, g *fleetGroups) bool {
+func diffTogether(s *printer, sides [2]*source, in compile.Input, g *fleetGroups) bool {
 	names, wrong := s.app.Language.Names(sides[0].tree, sides[1].tree)
 	if wrong[0].HasErrors() || wrong[1].HasErrors() {
 		return false
@@ -106,7 +106,7 @@ func (s *session) diffApart(sides [2]*source, in compile.Input, g *fleetGroups) 
 	}
 	targets := inEither(names)
 	for chunk := range slices.Chunk(targets[min(g.seen, len(targets)):], diffChunk) {
-		lists, ds := s.bothLists(sides, in, chunk)
+		lists, ds := bothLists(s.printer, sides, in, chunk)
 		if err := ds.Err(); err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (s *session) diffApart(sides [2]*source, in compile.Input, g *fleetGroups) 
 }
 
 // bothLists compiles targets at both revisions at the same time.
-func (s *session) bothLists(sides [2]*source, in compile.Input, targets []compile.Compared) ([2]map[string]step.List, diag.List) {
+func bothLists(s *printer, sides [2]*source, in compile.Input, targets []compile.Compared) ([2]map[string]step.List, diag.List) {
 	var lists [2]map[string]step.List
 	var wrong [2]diag.List
 	var wait sync.WaitGroup
@@ -144,7 +144,7 @@ func (s *session) bothLists(sides [2]*source, in compile.Input, targets []compil
 	return lists, distinct(append(wrong[0], wrong[1]...))
 }
 
-func (s *session) showFleetDiff(doc fleetDiffDoc) error {
+func showFleetDiff(s *printer, doc fleetDiffDoc) error {
 	if s.json {
 		if err := s.document(doc); err != nil {
 			return err
@@ -158,7 +158,7 @@ func (s *session) showFleetDiff(doc fleetDiffDoc) error {
 			s.printf("\n")
 		}
 		s.printf("%d of %d targets differ, in %d ways\n", changed, doc.Targets, len(doc.Groups))
-		s.showExamples(doc.Examples)
+		showExamples(s, doc.Examples)
 	}
 	if len(doc.Groups) > 0 {
 		return errChanges
@@ -167,7 +167,7 @@ func (s *session) showFleetDiff(doc fleetDiffDoc) error {
 }
 
 // showExamples says which of the compared targets are examples.
-func (s *session) showExamples(all []exampleTarget) {
+func showExamples(s *printer, all []exampleTarget) {
 	if len(all) == 0 {
 		return
 	}

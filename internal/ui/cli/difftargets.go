@@ -29,7 +29,7 @@ func (s *session) populate(ctx context.Context, sides [2]*source) ([]exampleTarg
 			side.tree, side.enrolled = enrolledTree(side.tree, all), true
 		}
 		return nil, nil
-	case s.connectOpts.via.value == viaHub || s.loggedIn() || !errors.Is(err, client.ErrStopped):
+	case s.connectOpts.via.value == viaHub || loggedIn(s.printer) || !errors.Is(err, client.ErrStopped):
 		return nil, withHint(err, "Compare examples instead of the fleet's targets: --via ssh")
 	}
 	fmt.Fprintf(s.app.Stderr, "Enrolled targets are omitted: %s.\n", render.Escape(err.Error()))

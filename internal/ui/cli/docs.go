@@ -94,7 +94,7 @@ func (s *session) runDocs(ctx context.Context, names []string) error {
 	if s.json {
 		return s.document(doc)
 	}
-	s.listDocs(doc)
+	listDocs(s.printer, doc)
 	return nil
 }
 
@@ -132,7 +132,7 @@ func (s *session) ownDocs(ctx context.Context) (kinds []kindDoc, all query.Runna
 		return nil, all
 	}
 	defer src.repo.Close()
-	all, _ = s.runnable(src)
+	all, _ = runnable(s.printer, src)
 	if s.app.Language.OwnKinds == nil {
 		return nil, all
 	}
@@ -196,7 +196,7 @@ func defaultText(v cty.Value) string {
 	return ""
 }
 
-func (s *session) listDocs(doc docsDoc) {
+func listDocs(s *printer, doc docsDoc) {
 	var kinds, blocks, verbs []render.Pair
 	for _, k := range doc.Kinds {
 		first := firstSentence(k.Doc)
@@ -205,16 +205,16 @@ func (s *session) listDocs(doc docsDoc) {
 		}
 		kinds = append(kinds, render.Pair{Name: "  " + k.Name, Value: join(first, "")})
 	}
-	s.docsSection("Kinds of states (fettle docs KIND):", kinds)
+	docsSection(s, "Kinds of states (fettle docs KIND):", kinds)
 	for _, b := range doc.Blocks {
 		blocks = append(blocks, render.Pair{Name: "  " + b.Name, Value: firstSentence(b.Doc)})
 	}
-	s.docsSection("Other blocks (fettle docs BLOCK):", blocks)
+	docsSection(s, "Other blocks (fettle docs BLOCK):", blocks)
 	for _, v := range doc.Verbs {
 		verbs = append(verbs, render.Pair{Name: "  " + v.Name, Value: firstSentence(v.Doc)})
 	}
-	s.docsSection("Verbs of steps (fettle docs VERB):", verbs)
-	s.listRunDocs(doc)
+	docsSection(s, "Verbs of steps (fettle docs VERB):", verbs)
+	listRunDocs(s, doc)
 }
 
 // about returns the part of a doc with a name.
@@ -251,14 +251,14 @@ func (d docsDoc) about(name string) (out docsDoc, found bool) {
 	return out, found
 }
 
-func (s *session) showDoc(all docsDoc, name string) error {
+func (s *printer) showDoc(all docsDoc, name string) error {
 	doc, found := all.about(name)
 	if !found {
 		if doc, found = all.search(name); !found {
 			return refuse(join(all.suggestion(name), "List all: fettle docs"), fmt.Sprintf("no kind, block, verb, action or command is called %q or mentions it", name))
 		}
 		if !s.json {
-			s.listDocs(doc)
+			listDocs(s, doc)
 			return nil
 		}
 	}
@@ -269,48 +269,48 @@ func (s *session) showDoc(all docsDoc, name string) error {
 		if i > 0 {
 			s.printf("\n")
 		}
-		s.showKind(k)
+		showKind(s, k)
 	}
 	for _, b := range doc.Blocks {
-		s.showBlock(b)
+		showBlock(s, b)
 	}
 	for _, v := range doc.Verbs {
-		s.showVerb(v)
+		showVerb(s, v)
 	}
-	s.showRunDocs(doc)
+	showRunDocs(s, doc)
 	return nil
 }
 
-func (s *session) showKind(k kindDoc) {
-	s.docsHead(k.Name, k.Doc)
+func showKind(s *printer, k kindDoc) {
+	docsHead(s, k.Name, k.Doc)
 	if k.Main != "" {
 		s.printf("\nThe label sets %q by default.\n", k.Main)
 	}
-	s.showAttrs("Attributes:", k.Attrs)
-	s.showAttrs("Gives:", k.Outputs)
-	s.showAttrs("Actions, for notify:", k.Actions)
+	showAttrs(s, "Attributes:", k.Attrs)
+	showAttrs(s, "Gives:", k.Outputs)
+	showAttrs(s, "Actions, for notify:", k.Actions)
 	if k.Source != "" {
 		s.printf("\nDefined at %s.\n", k.Source)
 	}
 }
 
-func (s *session) showBlock(b blockDoc) {
-	s.docsHead(b.Name, b.Doc)
+func showBlock(s *printer, b blockDoc) {
+	docsHead(s, b.Name, b.Doc)
 	if b.Label != "" {
 		s.printf("\nLabel: %s.\n", b.Label)
 	}
-	s.showAttrs("Attributes:", b.Attrs)
+	showAttrs(s, "Attributes:", b.Attrs)
 	if len(b.Inside) > 0 {
 		s.printf("\nHolds: %s.\n", strings.Join(b.Inside, ", "))
 	}
 }
 
-func (s *session) showVerb(v verbDoc) {
-	s.docsHead(join(v.Name, strings.Join(v.Args, " ")), v.Doc)
-	s.showAttrs("Keys:", v.Keys)
+func showVerb(s *printer, v verbDoc) {
+	docsHead(s, join(v.Name, strings.Join(v.Args, " ")), v.Doc)
+	showAttrs(s, "Keys:", v.Keys)
 }
 
-func (s *session) showAttrs(title string, attrs []attrDoc) {
+func showAttrs(s *printer, title string, attrs []attrDoc) {
 	if len(attrs) == 0 {
 		return
 	}

@@ -7,26 +7,26 @@ import (
 )
 
 // listRunDocs names the actions and commands, each with its parameters.
-func (s *session) listRunDocs(doc docsDoc) {
+func listRunDocs(s *printer, doc docsDoc) {
 	var pairs []render.Pair
 	for _, a := range doc.Actions {
 		pairs = append(pairs, render.Pair{Name: "  " + join(a.called(), usage(a.Params)), Value: orAsItSays(a.Doc)})
 	}
-	s.docsSection("Actions, for fettle run (fettle docs ACTION):", pairs)
+	docsSection(s, "Actions, for fettle run (fettle docs ACTION):", pairs)
 	pairs = nil
 	for _, c := range doc.Commands {
 		pairs = append(pairs, render.Pair{Name: "  " + join(c.Name, usage(c.Params)), Value: orAsItSays(c.Doc)})
 	}
-	s.docsSection("Commands, for fettle run (fettle docs COMMAND):", pairs)
+	docsSection(s, "Commands, for fettle run (fettle docs COMMAND):", pairs)
 }
 
-func (s *session) docsHead(name, doc string) {
+func docsHead(s *printer, name, doc string) {
 	s.printf("%s\n\n", name)
 	s.style().Paragraphs(s.app.Stdout, doc)
 }
 
 // docsSection prints a part of the reference, or nothing if the part is empty.
-func (s *session) docsSection(title string, pairs []render.Pair) {
+func docsSection(s *printer, title string, pairs []render.Pair) {
 	if len(pairs) == 0 {
 		return
 	}
@@ -43,21 +43,21 @@ func orAsItSays(text string) string {
 	return text
 }
 
-func (s *session) showRunDocs(doc docsDoc) {
+func showRunDocs(s *printer, doc docsDoc) {
 	for i, a := range doc.Actions { // modules may have actions of one name
 		if i > 0 {
 			s.printf("\n")
 		}
-		s.docsHead(a.called(), orAsItSays(a.Doc))
-		s.showParams(a.Params)
+		docsHead(s, a.called(), orAsItSays(a.Doc))
+		showParams(s, a.Params)
 		s.printf("\nRun it: %s\n", join("fettle run -t TARGET", a.called(), usage(a.Params)))
 		if a.Source != builtIn {
 			s.printf("Declared at %s; %s.\n", a.Source, whoHas(a.Targets))
 		}
 	}
 	for _, c := range doc.Commands {
-		s.docsHead(c.Name, orAsItSays(c.Doc))
-		s.showParams(c.Params)
+		docsHead(s, c.Name, orAsItSays(c.Doc))
+		showParams(s, c.Params)
 		s.printf("\nParts: %s.\n\nRun it: %s\n", strings.Join(c.Parts, ", "), join("fettle run", c.Name, usage(c.Params)))
 		if c.Source != builtIn {
 			s.printf("Declared at %s.\n", c.Source)
@@ -73,7 +73,7 @@ func whoHas(targets []string) string {
 	return "on " + someNames(targets)
 }
 
-func (s *session) showParams(params []paramDoc) {
+func showParams(s *printer, params []paramDoc) {
 	var attrs []attrDoc
 	for _, p := range params {
 		d := attrDoc{Name: p.Name, Type: p.Type, Required: p.Required, Default: p.Default, Doc: p.Doc}
@@ -82,5 +82,5 @@ func (s *session) showParams(params []paramDoc) {
 		}
 		attrs = append(attrs, d)
 	}
-	s.showAttrs("Parameters:", attrs)
+	showAttrs(s, "Parameters:", attrs)
 }

@@ -36,7 +36,7 @@ Exits with code 2 if there are differences.`,
 		Example: "  fettle drift\n  fettle drift --verify --json\n  fettle drift --no-guards\n  fettle drift --verify --attributes acl,user",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			o, err := driftOptions(c, f.wants(s), f.verify, attributes)
+			o, err := driftOptions(c, f.wants(s.printer), f.verify, attributes)
 			if err != nil {
 				return err
 			}
@@ -49,7 +49,7 @@ Exits with code 2 if there are differences.`,
 				if err != nil {
 					return err
 				}
-				return s.showDrift(p, f.options(s))
+				return showDrift(s.printer, p, f.options(s.printer))
 			})
 		},
 	}
@@ -77,8 +77,8 @@ func driftOptions(c *cobra.Command, diffs, verify bool, attributes []string) (ex
 	return o, nil
 }
 
-func (s *session) showDrift(p *plan.Plan, o render.PlanOptions) error {
-	s.tellNotes(p)
+func showDrift(s *printer, p *plan.Plan, o render.PlanOptions) error {
+	tellNotes(s, p)
 	if s.json {
 		if err := s.document(planJSON("fettle.drift/1", p)); err != nil {
 			return err

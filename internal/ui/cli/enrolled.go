@@ -69,7 +69,7 @@ func (s *session) asksHub(src *source) (bool, error) {
 	}
 	for _, name := range names {
 		i := slices.IndexFunc(all, func(t query.Target) bool { return t.Name == name })
-		if !s.isThisHost(name) && (i < 0 || all[i].SSH == nil) {
+		if !isThisHost(s.printer, name) && (i < 0 || all[i].SSH == nil) {
 			return true, nil
 		}
 	}

@@ -30,25 +30,25 @@ lost connection. With --watch and --json it prints one document on each line.`,
 	}
 	module := ""
 	c.Flags().StringVar(&module, "module", "", "show only events of this `MODULE`")
-	return s.telling(c, func(q *client.EventQuery, _ []string) { q.Target, q.Module = s.target, module })
+	return telling(s.printer, c, func(q *client.EventQuery, _ []string) { q.Target, q.Module = s.target, module })
 }
 
 func newTargetHistory(s *session) *cobra.Command {
-	return s.telling(&cobra.Command{
+	return telling(s.printer, &cobra.Command{
 		Use: "history TARGET", Short: "Show the history of a target", Args: args(1, 1),
 		Example: "  fettle target history web1\n  fettle target history web1 --since 7d --kind failed",
 	}, func(q *client.EventQuery, a []string) { q.Target = a[0] })
 }
 
 func newModuleHistory(s *session) *cobra.Command {
-	return s.telling(&cobra.Command{
+	return telling(s.printer, &cobra.Command{
 		Use: "history MODULE", Short: "Show the history of a module on all targets", Args: args(1, 1),
 		Example: "  fettle module history web --since 2h\n  fettle module history web --watch",
 	}, func(q *client.EventQuery, a []string) { q.Module = a[0] })
 }
 
 // telling turns c into a command that shows events; choose sets the query.
-func (s *session) telling(c *cobra.Command, choose func(*client.EventQuery, []string)) *cobra.Command {
+func telling(s *printer, c *cobra.Command, choose func(*client.EventQuery, []string)) *cobra.Command {
 	var q client.EventQuery
 	follow := false
 	c.RunE = func(c *cobra.Command, a []string) error {
@@ -58,7 +58,7 @@ func (s *session) telling(c *cobra.Command, choose func(*client.EventQuery, []st
 			return err
 		}
 		if follow {
-			return s.followEvents(c.Context(), hub, q)
+			return followEvents(c.Context(), s, hub, q)
 		}
 		page, err := hub.Events(c.Context(), q)
 		if err != nil {
@@ -68,7 +68,7 @@ func (s *session) telling(c *cobra.Command, choose func(*client.EventQuery, []st
 			if len(page.Events) == 0 {
 				s.printf("No stored event matches.\n")
 			}
-			s.showEvents(page.Events)
+			showEvents(s, page.Events)
 		})
 	}
 	f := c.Flags()
@@ -81,13 +81,13 @@ func (s *session) telling(c *cobra.Command, choose func(*client.EventQuery, []st
 	return c
 }
 
-func (s *session) followEvents(ctx context.Context, hub *client.Client, q client.EventQuery) error {
+func followEvents(ctx context.Context, s *printer, hub *client.Client, q client.EventQuery) error {
 	err := hub.Follow(ctx, q, func(e document.Event) error {
 		if s.json {
 			s.lineDocument(document.EventPage{Format: document.EventPageFormat, Events: []document.Event{e}, Cursor: e.Cursor})
 			return nil
 		}
-		s.showEvents([]document.Event{e})
+		showEvents(s, []document.Event{e})
 		return nil
 	}, func(err error) {
 		s.errStyle().Error(s.app.Stderr, err.Error(), "The command continues when the hub is available again")
@@ -98,7 +98,7 @@ func (s *session) followEvents(ctx context.Context, hub *client.Client, q client
 	return err
 }
 
-func (s *session) showEvents(all []document.Event) {
+func showEvents(s *printer, all []document.Event) {
 	for _, e := range all {
 		what := join(e.Kind, e.Module, parted("run ", number(e.Run)), parted("changes ", number(e.Changes)), parted("by ", e.By))
 		said := cmp.Or(e.Error, e.Text)

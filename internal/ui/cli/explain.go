@@ -64,7 +64,7 @@ value from a run is shown with the command that provides the value.`,
 				if err := aside(c, "TARGET MODULE"); err != nil {
 					return err
 				}
-				return s.explainOnHub(c.Context(), a[0], a[1])
+				return explainOnHub(c.Context(), s.printer, a[0], a[1])
 			}
 			return s.withPaged(c.Context(), func(x executor.Executor) error { return s.explain(c.Context(), x, a[0]) })
 		},
@@ -91,10 +91,10 @@ func (s *session) explain(ctx context.Context, x executor.Executor, what string)
 	}
 	doc := explainDoc{Format: "fettle.explain/2", What: what}
 	for _, a := range k.find(what) {
-		doc.Items = append(doc.Items, s.explainAddr(ctx, k, a))
+		doc.Items = append(doc.Items, explainAddr(ctx, s.printer, k, a))
 	}
 	for _, h := range k.findWaiting(what, doc.Items) {
-		doc.Items = append(doc.Items, s.explainWaiting(ctx, k, h))
+		doc.Items = append(doc.Items, explainWaiting(ctx, s.printer, k, h))
 	}
 	if len(doc.Items) == 0 {
 		return refuse("See what is managed: fettle compile\nSee what was done: fettle log", fmt.Sprintf("cannot explain %q: it is neither applied nor declared here", what))
@@ -102,7 +102,7 @@ func (s *session) explain(ctx context.Context, x executor.Executor, what string)
 	if s.json {
 		return s.document(doc)
 	}
-	s.showExplanations(doc.Items)
+	showExplanations(s.printer, doc.Items)
 	return nil
 }
 

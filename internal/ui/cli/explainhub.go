@@ -14,14 +14,14 @@ import (
 )
 
 // explainOnHub shows why a module on a target of the fleet is as it is.
-func (s *session) explainOnHub(ctx context.Context, target, module string) error {
+func explainOnHub(ctx context.Context, s *printer, target, module string) error {
 	if _, err := s.hub(); err != nil {
 		return withHint(err, "Of this host: fettle explain var NAME, fettle explain module NAME")
 	}
-	return showing(ctx, s, watching{}, func(hub *client.Client) (document.Explanation, error) { return hub.Explain(ctx, target, module) }, s.showExplanation)
+	return showing(ctx, s, watching{}, func(hub *client.Client) (document.Explanation, error) { return hub.Explain(ctx, target, module) }, showExplanation)
 }
 
-func (s *session) showExplanation(e document.Explanation) {
+func showExplanation(s *printer, e document.Explanation) {
 	is := cmp.Or(string(e.State), "unknown")
 	if e.State == "" && e.Assigned == nil {
 		is = "not assigned"

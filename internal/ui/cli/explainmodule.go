@@ -55,7 +55,7 @@ func (s *session) explainModule(ctx context.Context, name string) error {
 	}
 	for _, t := range all {
 		if t.Name == target {
-			return s.showModules(t, name)
+			return showModules(s.printer, t, name)
 		}
 	}
 	return refuse("List them: fettle validate", fmt.Sprintf("cannot explain the module %q: the repository has no target %q", name, target))
@@ -63,7 +63,7 @@ func (s *session) explainModule(ctx context.Context, name string) error {
 
 // showModules explains all modules of a target that go by a name: theirs, or that of
 // their directory.
-func (s *session) showModules(t query.Target, name string) error {
+func showModules(s *printer, t query.Target, name string) error {
 	doc := explainDoc{Format: "fettle.explain/2", What: "module " + name}
 	var names []string
 	for _, u := range t.Uses {
@@ -82,7 +82,7 @@ func (s *session) showModules(t query.Target, name string) error {
 		if i > 0 {
 			s.printf("\n")
 		}
-		s.showModule(d)
+		showModule(s, d)
 	}
 	return nil
 }
@@ -112,7 +112,7 @@ func usedModule(t query.Target, u query.Use) usedModuleDoc {
 	return d
 }
 
-func (s *session) showModule(d usedModuleDoc) {
+func showModule(s *printer, d usedModuleDoc) {
 	s.printf("module %s of %s\n", render.Escape(d.Module), render.Escape(d.Target))
 	var given []string
 	for _, g := range d.Given {

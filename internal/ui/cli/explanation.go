@@ -40,7 +40,7 @@ type explanation struct {
 	Phases []phaseDoc `json:"phases,omitempty"`
 }
 
-func (s *session) explainAddr(ctx context.Context, k *known, a addr.Addr) explanation {
+func explainAddr(ctx context.Context, s *printer, k *known, a addr.Addr) explanation {
 	e := explanation{Addr: a}
 	commit := ""
 	for _, entry := range k.status.State.Entries {
@@ -169,17 +169,17 @@ func presence(o *image.Image) string {
 	return "nothing was there"
 }
 
-func (s *session) showExplanations(items []explanation) {
+func showExplanations(s *printer, items []explanation) {
 	for i, e := range items {
 		if i > 0 {
 			s.printf("\n")
 		}
 		s.printf("%s\n", render.Escape(cmp.Or(e.Addr.String(), e.State)))
-		s.style().Pairs(s.app.Stdout, s.explanationPairs(e))
+		s.style().Pairs(s.app.Stdout, explanationPairs(s, e))
 	}
 }
 
-func (s *session) explanationPairs(e explanation) []render.Pair {
+func explanationPairs(s *printer, e explanation) []render.Pair {
 	applied, wanted := e.Applied, e.Wanted
 	switch {
 	case applied == wanted && applied != "":
@@ -246,12 +246,12 @@ func (s *session) explainVariable(ctx context.Context, name string) error {
 		if i > 0 {
 			s.printf("\n")
 		}
-		s.showVariable(v)
+		showVariable(s.printer, v)
 	}
 	return nil
 }
 
-func (s *session) showVariable(v Variable) {
+func showVariable(s *printer, v Variable) {
 	value := v.Value
 	if value == "" {
 		value = "(no value)"

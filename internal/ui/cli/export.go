@@ -41,9 +41,9 @@ plan and apply read the values of other targets only from this file.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			ask := func(hub *client.Client) (document.Exports, error) { return hub.Exports(c.Context()) }
 			if snapshot {
-				return s.exportSnapshot(c, ask, w)
+				return exportSnapshot(s.printer, c, ask, w)
 			}
-			return showing(c.Context(), s, w, ask, s.showExports)
+			return showing(c.Context(), s.printer, w, ask, showExports)
 		},
 	}
 	c.Flags().BoolVar(&snapshot, "snapshot", false, "print the values in the form of exported.json")
@@ -51,7 +51,7 @@ plan and apply read the values of other targets only from this file.`,
 	return c
 }
 
-func (s *session) exportSnapshot(c *cobra.Command, ask func(*client.Client) (document.Exports, error), w watching) error {
+func exportSnapshot(s *printer, c *cobra.Command, ask func(*client.Client) (document.Exports, error), w watching) error {
 	if w.on {
 		return refuse("Leave --watch out", "cannot watch while a file is written")
 	}
@@ -66,7 +66,7 @@ func (s *session) exportSnapshot(c *cobra.Command, ask func(*client.Client) (doc
 	return err
 }
 
-func (s *session) showExports(all document.Exports) {
+func showExports(s *printer, all document.Exports) {
 	if len(all.Exports) == 0 {
 		fmt.Fprintln(s.app.Stdout, "No target exports a value.")
 		return

@@ -46,7 +46,7 @@ func (s *session) runFacts(ctx context.Context, many manyFlags, names []string) 
 				return failed(err)
 			}
 			var b bytes.Buffer
-			s.showFacts(&b, doc)
+			showFacts(s.printer, &b, doc)
 			return outcome{status: fanout.OK, body: b.String(), doc: doc}
 		})
 	}
@@ -60,7 +60,7 @@ func (s *session) runFacts(ctx context.Context, many manyFlags, names []string) 
 	if s.json {
 		return s.document(doc)
 	}
-	s.showFacts(s.app.Stdout, doc)
+	showFacts(s.printer, s.app.Stdout, doc)
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (s *session) facts(ctx context.Context, names []string) (factsDoc, error) {
 	return doc, nil
 }
 
-func (s *session) showFacts(w io.Writer, doc factsDoc) {
+func showFacts(s *printer, w io.Writer, doc factsDoc) {
 	var pairs []render.Pair
 	for _, name := range sortedNames(doc.Facts) {
 		text := string(doc.Facts[name])

@@ -138,7 +138,7 @@ func targetText(c *cobra.Command) string {
 }
 
 // refuseUnused refuses global flags that a command does not use.
-func (s *session) refuseUnused(c *cobra.Command) error {
+func refuseUnused(s *printer, c *cobra.Command) error {
 	return refuseOthers(c, c.CommandPath(), usedBy(c))
 }
 

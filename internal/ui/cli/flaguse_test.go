@@ -35,12 +35,12 @@ func everyCommand(t *testing.T, visit func(c *cobra.Command, words []string)) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&session{app: &App{Now: time.Now}}))
+	walk(newRoot(&session{printer: &printer{app: &App{Now: time.Now}}}))
 }
 
 // TestFlagsOfCommands: the table is about the commands and flags that there are.
 func TestFlagsOfCommands(t *testing.T) {
-	table, flags := flagsOf(), newRoot(&session{app: &App{Now: time.Now}}).PersistentFlags()
+	table, flags := flagsOf(), newRoot(&session{printer: &printer{app: &App{Now: time.Now}}}).PersistentFlags()
 	everyCommand(t, func(_ *cobra.Command, words []string) {
 		name := strings.Join(words, " ")
 		if _, ok := table[name]; !ok {

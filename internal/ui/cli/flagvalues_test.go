@@ -80,7 +80,7 @@ func TestAnyValue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`-?[0-9a-fx.,%" ]{0,12}[smhdwKMGTiB]{0,3}`)).Draw(t, "text")
 		for _, at := range flags {
-			c, _, err := newRoot(&session{app: &App{Now: time.Now}}).Find(strings.Fields(at[0]))
+			c, _, err := newRoot(&session{printer: &printer{app: &App{Now: time.Now}}}).Find(strings.Fields(at[0]))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -156,7 +156,7 @@ func reversible(name string) bool {
 // TestFlagErrorsKeepTheirCause: an error about a value is wrong usage, and a text about an unknown
 // flag suggests another one.
 func TestFlagErrorsKeepTheirCause(t *testing.T) {
-	c, _, err := newRoot(&session{app: &App{Now: time.Now}}).Find([]string{"job", "list"})
+	c, _, err := newRoot(&session{printer: &printer{app: &App{Now: time.Now}}}).Find([]string{"job", "list"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 )
 
 // members compiles many targets, at the same time where the language can.
-func (s *session) members(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List) {
+func (s *printer) members(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List) {
 	if fleet := s.app.Language.Fleet; fleet != nil && (lists || len(targets) > 1) {
 		return fleet(in, targets, lists)
 	}

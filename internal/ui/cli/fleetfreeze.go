@@ -94,7 +94,7 @@ func (s *session) onFleet(did string, names []string, f func(*client.Client) (do
 }
 
 // freezeText says who stopped the fleet, why, and how many agents hold the freeze.
-func (s *session) freezeText(st document.Status) string {
+func freezeText(s *printer, st document.Status) string {
 	f := st.Freeze
 	if f == nil {
 		return ""

@@ -18,7 +18,7 @@ import (
 	"fettle.dev/fettle/internal/ui/render"
 )
 
-func (s *session) showFleetModules(p document.ModulePage) {
+func showFleetModules(s *printer, p document.ModulePage) {
 	if len(p.Modules) == 0 {
 		s.printf("No target has a module. The repository assigns modules: fettle docs target_group\n")
 		return
@@ -58,7 +58,7 @@ func newModuleShow(s *session) *cobra.Command {
 		Example: "  fettle module show web\n  fettle module show web --limit 10 --watch",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.ModuleDetail, error) { return hub.Module(c.Context(), a[0], limit) }, s.showFleetModule)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.ModuleDetail, error) { return hub.Module(c.Context(), a[0], limit) }, showFleetModule)
 		},
 	}
 	limitOrAllFlag(c, &limit, 50, "targets")
@@ -66,7 +66,7 @@ func newModuleShow(s *session) *cobra.Command {
 	return c
 }
 
-func (s *session) showFleetModule(d document.ModuleDetail) {
+func showFleetModule(s *printer, d document.ModuleDetail) {
 	s.printf("%s on %s: %s\n\n", directoryName(d.Module.Module), render.Count(d.Module.Targets, "target"), counts(d.Module.States))
 	rows := [][]string{}
 	for _, r := range d.Module.Revisions {

@@ -14,7 +14,7 @@ import (
 )
 
 // statusFleet shows the numbers of the fleet and the state of the hub.
-func (s *session) statusFleet(ctx context.Context, w watching) error {
+func statusFleet(ctx context.Context, s *printer, w watching) error {
 	var health document.Health
 	var repos document.RepositoryPage
 	var alarms document.AlarmPage
@@ -30,10 +30,10 @@ func (s *session) statusFleet(ctx context.Context, w watching) error {
 			alarms, err = hub.Alarms(ctx)
 		}
 		return st, err
-	}, func(st document.Status) { s.showFleet(st, health, repos, alarms.Alarms) })
+	}, func(s *printer, st document.Status) { showFleet(s, st, health, repos, alarms.Alarms) })
 }
 
-func (s *session) showFleet(st document.Status, h document.Health, r document.RepositoryPage, alarms []document.Alarm) {
+func showFleet(s *printer, st document.Status, h document.Health, r document.RepositoryPage, alarms []document.Alarm) {
 	var standings, states, hub, repos []string
 	for _, name := range []fleet.Standing{fleet.Active, fleet.Pending, fleet.Retired, fleet.Revoked} {
 		if n := st.Standings[name]; n > 0 {
@@ -61,7 +61,7 @@ func (s *session) showFleet(st document.Status, h document.Health, r document.Re
 		repos = append(repos, p.Name+" "+at)
 	}
 	s.style().Pairs(s.app.Stdout, []render.Pair{
-		{Name: "frozen", Value: s.freezeText(st)},
+		{Name: "frozen", Value: freezeText(s, st)},
 		{Name: "targets", Value: strings.Join(standings, ", ")},
 		{Name: "states", Value: strings.Join(states, ", ")},
 		{Name: "connected", Value: fmt.Sprintf("%d of %d", st.Connected, st.Targets)},

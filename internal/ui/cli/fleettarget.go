@@ -62,13 +62,13 @@ retired or revoked, for example.`,
 			}
 			q.Select = words
 			var alarms document.AlarmPage
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.TargetPage, error) {
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.TargetPage, error) {
 				p, err := hub.Targets(c.Context(), q)
 				if err == nil && !s.json {
 					alarms, err = hub.Alarms(c.Context())
 				}
 				return p, err
-			}, func(p document.TargetPage) { s.showTargets(p, alarms.Alarms) })
+			}, func(s *printer, p document.TargetPage) { showTargets(s, p, alarms.Alarms) })
 		},
 	})
 	c.Flags().StringVar(&q.Sort, "sort", "name", "order by this `FIELD`: name, state, contact, drift, behind or changed; - before the field reverses the order")
@@ -78,7 +78,7 @@ retired or revoked, for example.`,
 	return c
 }
 
-func (s *session) showTargets(p document.TargetPage, alarms []document.Alarm) {
+func showTargets(s *printer, p document.TargetPage, alarms []document.Alarm) {
 	rows, kept, refused := [][]string{}, map[string]string{}, map[string]string{}
 	for _, a := range alarms {
 		for _, name := range a.Targets {
@@ -93,7 +93,7 @@ func (s *session) showTargets(p document.TargetPage, alarms []document.Alarm) {
 		return
 	}
 	for _, t := range p.Targets {
-		rows = append(rows, []string{t.Name, string(t.Standing), string(t.State), applied(t.Modules, t.Behind), strconv.Itoa(t.Drift), s.contact(t), fewer(labelText(t.Labels), 40), cmp.Or(refused[t.Name], t.Error, suspectText(t.Suspect), t.Frozen, t.Waits, kept[t.Name], pinText(t.Pin))})
+		rows = append(rows, []string{t.Name, string(t.Standing), string(t.State), applied(t.Modules, t.Behind), strconv.Itoa(t.Drift), contact(s, t), fewer(labelText(t.Labels), 40), cmp.Or(refused[t.Name], t.Error, suspectText(t.Suspect), t.Frozen, t.Waits, kept[t.Name], pinText(t.Pin))})
 	}
 	s.style().Table(s.app.Stdout, []string{"TARGET", "STANDING", "STATE", "MODULES", "DRIFT", "CONTACT", "LABELS", "REASON"}, rows)
 	if left := p.Total - len(p.Targets); left > 0 {
@@ -104,7 +104,7 @@ func (s *session) showTargets(p document.TargetPage, alarms []document.Alarm) {
 // applied is how many modules are as they are assigned.
 func applied(modules, behind int) string { return fmt.Sprintf("%d/%d", modules-behind, modules) }
 
-func (s *session) contact(t document.Target) string {
+func contact(s *printer, t document.Target) string {
 	if t.Connected {
 		return "now"
 	}
@@ -141,7 +141,7 @@ func suspectText(p *fleet.Suspicion) string {
 	return join("suspect:", p.Reason)
 }
 
-func suspectOf(s *session, p *fleet.Suspicion) string {
+func suspectOf(s *printer, p *fleet.Suspicion) string {
 	if p == nil {
 		return ""
 	}
@@ -149,7 +149,7 @@ func suspectOf(s *session, p *fleet.Suspicion) string {
 }
 
 // copiesText lists the hosts that have the identity of a target, one in each line.
-func copiesText(s *session, p *fleet.Suspicion) string {
+func copiesText(s *printer, p *fleet.Suspicion) string {
 	if p == nil {
 		return ""
 	}
@@ -168,14 +168,14 @@ func newTargetShow(s *session) *cobra.Command {
 		Example: "  fettle target show web1\n  fettle target show web1 --json",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.TargetDetail, error) { return hub.Target(c.Context(), a[0]) }, s.showTarget)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.TargetDetail, error) { return hub.Target(c.Context(), a[0]) }, showTarget)
 		},
 	}
 	w.flag(c)
 	return c
 }
 
-func (s *session) showTarget(d document.TargetDetail) {
+func showTarget(s *printer, d document.TargetDetail) {
 	t := d.Target
 	top := ""
 	if d.Root != nil {
@@ -198,7 +198,7 @@ func (s *session) showTarget(d document.TargetDetail) {
 		{Name: "labels", Value: labelText(t.Labels)},
 		{Name: "groups", Value: strings.Join(d.Serves["groups"], ", ")},
 		{Name: "roles", Value: strings.Join(d.Serves["roles"], ", ")},
-		{Name: "contact", Value: s.contact(t)},
+		{Name: "contact", Value: contact(s, t)},
 		{Name: "clock", Value: clockText(time.Duration(d.Ahead))},
 		{Name: "assigned", Value: orderText(t.Assigned) + parted(", ", s.moment(d.Issued))},
 		{Name: "accepted", Value: orderText(t.Accepted)},

@@ -36,7 +36,7 @@ form.`,
 		Args:    args(0, -1),
 		RunE: func(_ *cobra.Command, a []string) error {
 			if len(a) == 1 && a[0] == "-" {
-				return s.formatStdin()
+				return formatStdin(s.printer)
 			}
 			if len(a) == 0 {
 				a = []string{s.dir}
@@ -49,7 +49,7 @@ form.`,
 }
 
 // formatStdin prints the canonical form of its input.
-func (s *session) formatStdin() error {
+func formatStdin(s *printer) error {
 	in, err := io.ReadAll(s.app.Stdin)
 	if err != nil {
 		return fmt.Errorf("cannot read standard input: %w", err)
@@ -62,7 +62,7 @@ func (s *session) formatStdin() error {
 	return err
 }
 
-func (s *session) format(paths []string, check bool) error {
+func (s *printer) format(paths []string, check bool) error {
 	doc := fmtDoc{Format: "fettle.fmt/1", Changed: []string{}}
 	var bad diag.List
 	for _, p := range paths {
@@ -71,7 +71,7 @@ func (s *session) format(paths []string, check bool) error {
 			return err
 		}
 		for _, file := range files {
-			changed, ds, err := s.formatFile(file, check)
+			changed, ds, err := formatFile(s, file, check)
 			if err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func sourceFiles(path string) ([]string, error) {
 	return out, nil
 }
 
-func (s *session) formatFile(path string, check bool) (changed bool, ds diag.List, err error) {
+func formatFile(s *printer, path string, check bool) (changed bool, ds diag.List, err error) {
 	in, err := os.ReadFile(path)
 	if err != nil {
 		return false, nil, fmt.Errorf("cannot format: %w", err)

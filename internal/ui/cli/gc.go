@@ -52,7 +52,7 @@ func collect(ctx context.Context, s *session, x executor.Executor, keep journal.
 	case err != nil:
 		return err
 	case keep.DryRun || yes || len(got.Runs)+got.Objects == 0:
-		return s.showCollected(got, keep.DryRun)
+		return showCollected(s.printer, got, keep.DryRun)
 	}
 	if err := askBefore(ctx, s, yes, "Delete "+collectedText(got)+"?"); err != nil {
 		return err
@@ -60,10 +60,10 @@ func collect(ctx context.Context, s *session, x executor.Executor, keep journal.
 	if got, err = x.Collect(ctx, keep, s.runOptions()); err != nil {
 		return err
 	}
-	return s.showCollected(got, false)
+	return showCollected(s.printer, got, false)
 }
 
-func (s *session) showCollected(got journal.Collected, dry bool) error {
+func showCollected(s *printer, got journal.Collected, dry bool) error {
 	if s.json {
 		runs := got.Runs
 		if runs == nil {

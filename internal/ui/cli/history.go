@@ -12,7 +12,7 @@ import (
 )
 
 // moment formats a time of the journal (ns since 1970).
-func (s *session) moment(ns int64) string {
+func (s *printer) moment(ns int64) string {
 	if ns == 0 {
 		return ""
 	}
@@ -82,7 +82,7 @@ type doneDoc struct {
 }
 
 // done tells that something was done.
-func (s *session) done(did string, run int, message string) error {
+func (s *printer) done(did string, run int, message string) error {
 	if s.json {
 		return s.document(doneDoc{"fettle.done/1", did, run, message})
 	}

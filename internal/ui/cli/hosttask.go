@@ -43,7 +43,7 @@ func (s *session) alone(ctx context.Context, e hostTask) error {
 			s.note(map[string]string{s.named(): o.status.String()})
 		}
 		if s.json {
-			s.targetLine(s.named(), o)
+			targetLine(s.printer, s.named(), o)
 			return reported(o.err)
 		}
 		if o.err == nil {

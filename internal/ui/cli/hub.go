@@ -30,7 +30,7 @@ const (
 	formerHubSocket = "/run/fettle/hub.sock"
 )
 
-func (s *session) hubSocket() string {
+func (s *printer) hubSocket() string {
 	if s.app.HubSocket == "" && !fileExists(hubSocket) && fileExists(formerHubSocket) {
 		return formerHubSocket
 	}
@@ -47,7 +47,7 @@ type loginDoc struct {
 }
 
 // loginFile is the file of the user's login, "" if the user has no home directory.
-func (s *session) loginFile() string {
+func loginFile(s *printer) string {
 	if file := here.PersonalIdentity(s.app.Env); file != "" {
 		return filepath.Join(filepath.Dir(file), "hub.json")
 	}
@@ -55,38 +55,38 @@ func (s *session) loginFile() string {
 }
 
 // hub returns the hub for fleet commands: the hub of the login, otherwise the hub on this machine.
-func (s *session) hub() (*client.Client, error) {
+func (s *printer) hub() (*client.Client, error) {
 	l, err := s.login()
 	if err != nil {
 		return nil, err
 	}
-	return s.clientOf(l)
+	return clientOf(s, l)
 }
 
 // ownHub returns a client of the hub on this machine, also if the user has a login at another hub. A
 // socket is always on this machine. hint is for the case that no hub runs here.
-func (s *session) ownHub(do, hint string) (*client.Client, error) {
+func ownHub(s *printer, do, hint string) (*client.Client, error) {
 	if l, err := s.login(); err == nil && strings.HasPrefix(l.Hub, "unix://") {
-		return s.clientOf(l)
+		return clientOf(s, l)
 	}
 	if !fileExists(s.hubSocket()) {
 		return nil, refuse(hint, "cannot "+do+" the hub of this host: no hub runs here")
 	}
-	return s.clientOf(client.Login{Hub: "unix://" + s.hubSocket()})
+	return clientOf(s, client.Login{Hub: "unix://" + s.hubSocket()})
 }
 
 // clientOf is a client that reports on standard error while a hub does not answer.
-func (s *session) clientOf(l client.Login) (*client.Client, error) {
+func clientOf(s *printer, l client.Login) (*client.Client, error) {
 	c, err := client.New(l)
 	if err == nil {
-		c.OnWait(func() func() { return s.whileWaiting("waiting for an answer of the hub at " + l.Hub) })
+		c.OnWait(func() func() { return whileWaiting(s, "waiting for an answer of the hub at "+l.Hub) })
 	}
 	return c, err
 }
 
-func (s *session) login() (client.Login, error) {
+func (s *printer) login() (client.Login, error) {
 	var l client.Login
-	file := s.loginFile()
+	file := loginFile(s)
 	text, err := os.ReadFile(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && fileExists(s.hubSocket()):
@@ -130,7 +130,7 @@ Hosts can require signed commands. Set your SSH key for them with --sign-key.`,
 }
 
 func (s *session) logIn(ctx context.Context, hub, authority string) error {
-	file := s.loginFile()
+	file := loginFile(s.printer)
 	if file == "" {
 		return refuse("Set HOME to your own directory", "cannot store a login: HOME is not set")
 	}
@@ -154,7 +154,7 @@ func (s *session) logIn(ctx context.Context, hub, authority string) error {
 			return fmt.Errorf("cannot find the key for signing: %w", err)
 		}
 	}
-	c, err := s.clientOf(l)
+	c, err := clientOf(s.printer, l)
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (w *watching) flag(c *cobra.Command) {
 }
 
 // showing asks a hub for a document and shows it, once or whenever it is another one.
-func showing[T any](ctx context.Context, s *session, w watching, get func(*client.Client) (T, error), show func(T)) error {
+func showing[T any](ctx context.Context, s *printer, w watching, get func(*client.Client) (T, error), show func(*printer, T)) error {
 	hub, err := s.hub()
 	if err != nil {
 		return err
@@ -236,7 +236,7 @@ func showing[T any](ctx context.Context, s *session, w watching, get func(*clien
 		return err
 	}
 	if !w.on {
-		return s.shown(doc, func() { show(doc) })
+		return s.shown(doc, func() { show(s, doc) })
 	}
 	last := ""
 	for {
@@ -249,11 +249,11 @@ func showing[T any](ctx context.Context, s *session, w watching, get func(*clien
 			if s.json {
 				s.lineDocument(doc)
 			} else {
-				show(doc)
+				show(s, doc)
 			}
 			last = string(text)
 		}
-		if err := s.sleepUntil(ctx, s.app.Now().Add(watchEvery)); err != nil {
+		if err := sleepUntil(ctx, s, s.app.Now().Add(watchEvery)); err != nil {
 			return nil // the user stopped it, which is not an error
 		}
 		if doc, err = get(hub); err != nil {
@@ -262,7 +262,7 @@ func showing[T any](ctx context.Context, s *session, w watching, get func(*clien
 	}
 }
 
-func (s *session) shown(doc any, show func()) error {
+func (s *printer) shown(doc any, show func()) error {
 	if s.json {
 		return s.document(doc)
 	}
@@ -271,7 +271,7 @@ func (s *session) shown(doc any, show func()) error {
 }
 
 // repaint makes room for what is shown again.
-func (s *session) repaint(first bool) {
+func (s *printer) repaint(first bool) {
 	switch {
 	case s.json:
 	case s.colored(s.app.Terminal.Out):
@@ -282,7 +282,7 @@ func (s *session) repaint(first bool) {
 }
 
 // ago formats the time since a moment.
-func (s *session) ago(ns int64) string {
+func (s *printer) ago(ns int64) string {
 	if ns == 0 {
 		return "never"
 	}

@@ -36,13 +36,13 @@ The file contains the key of the fleet CA, and is as secret as this key. Only
 you can read the file.`,
 		Example: "  fettle hub backup /srv/backup/hub.json\n  fettle hub backup - | age -r age1… >hub.age",
 		Args:    args(1, 1),
-		RunE:    func(c *cobra.Command, a []string) error { return s.hubBackup(c.Context(), dir, a[0]) },
+		RunE:    func(c *cobra.Command, a []string) error { return hubBackup(c.Context(), s.printer, dir, a[0]) },
 	}
 	c.Flags().StringVar(&dir, "dir", hubDir, "the directory of the hub: the `DIR` of fettle hub init")
 	return c
 }
 
-func (s *session) hubBackup(ctx context.Context, dir, file string) error {
+func hubBackup(ctx context.Context, s *printer, dir, file string) error {
 	if s.app.Hub == nil || s.app.Hub.Backup == nil {
 		return errors.New("cannot run a hub: this binary was built without support for hubs")
 	}
@@ -50,7 +50,7 @@ func (s *session) hubBackup(ctx context.Context, dir, file string) error {
 	if err != nil {
 		return err
 	}
-	at, err := s.ownHub("save", "Start it: fettle hub run --dir "+dir+". If it uses another socket, log in there: fettle login unix://SOCKET")
+	at, err := ownHub(s, "save", "Start it: fettle hub run --dir "+dir+". If it uses another socket, log in there: fettle login unix://SOCKET")
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ Data that a NATS cluster still has is newer than the backup, and is kept. With
 --nats, a hub that stored all data itself stores it on the cluster from then on.`,
 		Example: "  fettle hub restore /srv/backup/hub.json\n  age -d -i key hub.age | fettle hub restore -\n  fettle hub restore /srv/backup/hub.json --nats tls://nats1.example.org:4222 --nats-creds fettle.creds",
 		Args:    args(1, 1),
-		RunE:    func(_ *cobra.Command, a []string) error { return s.hubRestore(dir, as, a[0], nats) },
+		RunE:    func(_ *cobra.Command, a []string) error { return hubRestore(s.printer, dir, as, a[0], nats) },
 	}
 	nats.flag(c.Flags())
 	as.flag(c.Flags())
@@ -126,7 +126,7 @@ Data that a NATS cluster still has is newer than the backup, and is kept. With
 	return c
 }
 
-func (s *session) hubRestore(dir string, as hubUserFlag, file string, nats natsFlags) error {
+func hubRestore(s *printer, dir string, as hubUserFlag, file string, nats natsFlags) error {
 	if s.app.Hub == nil || s.app.Hub.Restore == nil {
 		return errors.New("cannot run a hub: this binary was built without support for hubs")
 	}
@@ -147,7 +147,7 @@ func (s *session) hubRestore(dir string, as hubUserFlag, file string, nats natsF
 		defer f.Close()
 		in = f
 	}
-	if err := s.newHubAs(as, dir); err != nil {
+	if err := newHubAs(s, as, dir); err != nil {
 		return err
 	}
 	set, err := s.app.Hub.Restore(dir, in)
@@ -157,7 +157,7 @@ func (s *session) hubRestore(dir string, as hubUserFlag, file string, nats natsF
 	if err != nil {
 		return err
 	}
-	if err := s.useNats(dir, given, true); err != nil {
+	if err := useNats(s, dir, given, true); err != nil {
 		return withHint(err, "Move "+dir+" away, and restore again")
 	}
 	return s.done("restore", 0, fmt.Sprintf("%s, the hub of %s, is in %s. Start it: %s", set.Name, set.Fleet, dir, startHub(dir)))
@@ -172,11 +172,11 @@ func newHubCheck(s *session) *cobra.Command {
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			well := false
-			err := showing(c.Context(), s, watching{}, func(hub *client.Client) (document.HubCheck, error) {
+			err := showing(c.Context(), s.printer, watching{}, func(hub *client.Client) (document.HubCheck, error) {
 				d, err := hub.Check(c.Context())
 				well = d.Well
 				return d, err
-			}, s.showCheck)
+			}, showCheck)
 			if err == nil && !well {
 				return errUnwell
 			}
@@ -185,7 +185,7 @@ func newHubCheck(s *session) *cobra.Command {
 	}
 }
 
-func (s *session) showCheck(d document.HubCheck) {
+func showCheck(s *printer, d document.HubCheck) {
 	rows := [][]string{}
 	for _, f := range d.Checks {
 		is := "ok"

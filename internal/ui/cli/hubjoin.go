@@ -34,7 +34,7 @@ for hubs.`,
 		Example: "  fettle hub token >token\n  fettle hub token --expires 10m",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return s.createToken(c.Context(), document.TokenRequest{Hub: true, Expires: int64(expires), Note: note})
+			return createToken(c.Context(), s.printer, document.TokenRequest{Hub: true, Expires: int64(expires), Note: note})
 		},
 	}
 	expiresFlag(c, &expires, 15*time.Minute, "expire after this")
@@ -59,7 +59,7 @@ its data on a NATS cluster, this hub gets the address of the cluster, and needs
 its own credentials: --nats-creds.`,
 		Example: "  fettle hub join https://hub1.example.org:7440 --token-file token\n  fettle hub join https://hub1.example.org:7440 --token-file - --address hub2.example.org --name hub2 <token\n  fettle hub join https://hub1.example.org:7440 --token-file token --nats-creds hub2.creds",
 		Args:    args(1, 1),
-		RunE:    func(c *cobra.Command, a []string) error { return s.hubJoin(c.Context(), a[0], file, f) },
+		RunE:    func(c *cobra.Command, a []string) error { return hubJoin(c.Context(), s.printer, a[0], file, f) },
 	}
 	flags := c.Flags()
 	flags.StringVar(&file, "token-file", "", "read the token of fettle hub token from this `FILE`; - is standard input")
@@ -67,7 +67,7 @@ its own credentials: --nats-creds.`,
 	return c
 }
 
-func (s *session) hubJoin(ctx context.Context, at, file string, f hubFlags) error {
+func hubJoin(ctx context.Context, s *printer, at, file string, f hubFlags) error {
 	if file == "" {
 		return refuse("Make one on that hub: fettle hub token >token", "cannot join without a token")
 	}
@@ -87,17 +87,17 @@ func (s *session) hubJoin(ctx context.Context, at, file string, f hubFlags) erro
 	if err != nil {
 		return fmt.Errorf("cannot read the token: %w", err)
 	}
-	b, err := s.birth(f)
+	b, err := birth(s, f)
 	if err != nil {
 		return err
 	}
 	b.Repository = hub.Repository{Key: f.key, Known: f.known}
 	ctx, stop := context.WithTimeout(ctx, joinWithin)
 	defer stop()
-	if err := s.newHubAs(f.user, b.Dir, f.key, f.known); err != nil {
+	if err := newHubAs(s, f.user, b.Dir, f.key, f.known); err != nil {
 		return err
 	}
-	defer s.whileWaiting("waiting for an answer of the hub at " + at + ", which this hub joins")()
+	defer whileWaiting(s, "waiting for an answer of the hub at "+at+", which this hub joins")()
 	set, err := s.app.Hub.Join(ctx, hub.JoinOptions{InitOptions: b, URL: strings.TrimSuffix(at, "/"), Token: string(token)})
 	if errors.Is(err, hub.ErrExists) {
 		return withHint(err, "Run it: fettle hub run --dir "+b.Dir)
@@ -174,5 +174,5 @@ func retiringHub(s *session, names []string) (*client.Client, error) {
 	if len(names) > 0 {
 		return s.hub()
 	}
-	return s.ownHub("retire", "Retire a hub on another host by its name: fettle hub retire NAME")
+	return ownHub(s.printer, "retire", "Retire a hub on another host by its name: fettle hub retire NAME")
 }

@@ -25,14 +25,14 @@ hub. A lost hub is no longer part of the fleet.`,
 		Example: "  fettle hub list\n  fettle hub list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.HubPage, error) { return hub.Hubs(c.Context()) }, s.showHubs)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.HubPage, error) { return hub.Hubs(c.Context()) }, showHubs)
 		},
 	}
 	w.flag(c)
 	return c
 }
 
-func (s *session) showHubs(p document.HubPage) {
+func showHubs(s *printer, p document.HubPage) {
 	rows := [][]string{}
 	for _, h := range p.Hubs {
 		is := "away"

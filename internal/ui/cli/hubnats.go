@@ -78,7 +78,7 @@ func readNatsSettings(file string) ([]byte, error) {
 }
 
 // useNats changes how the hub of a directory reaches its cluster, if the flags say anything.
-func (s *session) useNats(dir string, g hub.NatsSettings, begin bool) error {
+func useNats(s *printer, dir string, g hub.NatsSettings, begin bool) error {
 	if g.IsZero() {
 		return nil
 	}

@@ -113,7 +113,7 @@ operators of the cluster can withhold the data, but cannot read it. Agents still
 connect to the hub.`,
 		Example: "  fettle hub init --fleet acme --repository https://git.example.org/site.git\n  fettle hub init --fleet acme --address hub.example.org --address 192.0.2.7 --dir /srv/hub\n\n  # With the data on a NATS cluster:\n  fettle hub init --fleet acme --nats tls://nats1.example.org:4222 --nats tls://nats2.example.org:4222 --nats-creds fettle.creds",
 		Args:    args(0, 0),
-		RunE:    func(*cobra.Command, []string) error { return s.hubInit(f) },
+		RunE:    func(*cobra.Command, []string) error { return hubInit(s.printer, f) },
 	}
 	flags := c.Flags()
 	flags.StringVar(&f.fleet, "fleet", "", "the `NAME` of the fleet; required")
@@ -138,18 +138,18 @@ func (f *hubFlags) listening(flags *pflag.FlagSet) {
 	f.nats.flag(flags)
 }
 
-func (s *session) hubInit(f hubFlags) error {
+func hubInit(s *printer, f hubFlags) error {
 	if s.app.Hub == nil {
 		return errors.New("cannot run a hub: this binary was built without support for hubs")
 	}
 	if f.fleet == "" {
 		return refuse("Name it: fettle hub init --fleet NAME", "cannot create a hub without the name of its fleet")
 	}
-	b, err := s.birth(f)
+	b, err := birth(s, f)
 	if err != nil {
 		return err
 	}
-	if err := s.newHubAs(f.user, b.Dir, f.key, f.known); err != nil {
+	if err := newHubAs(s, f.user, b.Dir, f.key, f.known); err != nil {
 		return err
 	}
 	digest, err := s.app.Hub.Init(b)
@@ -193,7 +193,7 @@ type hubDoc struct {
 }
 
 // birth returns the settings of a new hub from the flags.
-func (s *session) birth(f hubFlags) (hub.InitOptions, error) {
+func birth(s *printer, f hubFlags) (hub.InitOptions, error) {
 	host, err := s.app.Hostname()
 	if err != nil && (f.name == "" || len(f.addresses) == 0) {
 		return hub.InitOptions{}, withHint(fmt.Errorf("cannot determine the name of this host: %w", err), "Set --name and --address")
@@ -239,7 +239,7 @@ For a hub that was created with --nats, you can give other addresses and
 credentials of the NATS cluster. They are stored in the directory of the hub.`,
 		Example: "  fettle hub run\n  fettle hub run --dir /srv/hub\n  fettle hub run --nats tls://nats4.example.org:4222 --nats-creds new.creds",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.hubRun(c.Context(), r) },
+		RunE:    func(c *cobra.Command, _ []string) error { return hubRun(c.Context(), s.printer, r) },
 	}
 	c.Flags().StringVar(&r.Dir, "dir", hubDir, "the directory of the hub: the `DIR` of fettle hub init")
 	c.Flags().StringVar(&r.Socket, "socket", hubSocket, "accept commands of root on this host at the socket `FILE`")
@@ -247,7 +247,7 @@ credentials of the NATS cluster. They are stored in the directory of the hub.`,
 	return c
 }
 
-func (s *session) hubRun(ctx context.Context, r HubRun) error {
+func hubRun(ctx context.Context, s *printer, r HubRun) error {
 	if s.app.Hub == nil {
 		return errors.New("cannot run a hub: this binary was built without support for hubs")
 	}
@@ -260,10 +260,10 @@ func (s *session) hubRun(ctx context.Context, r HubRun) error {
 	if err != nil {
 		return err
 	}
-	if err := s.runHubAs(dir, r.Socket); err != nil {
+	if err := runHubAs(s, dir, r.Socket); err != nil {
 		return err
 	}
-	if err := s.useNats(dir, given, false); err != nil {
+	if err := useNats(s, dir, given, false); err != nil {
 		return err
 	}
 	serving := s.app.Hub.Serving

@@ -29,7 +29,7 @@ func (f *hubUserFlag) flag(flags *pflag.FlagSet) {
 }
 
 // newHubAs continues as the user of a new hub, who must be able to read some files.
-func (s *session) newHubAs(f hubUserFlag, dir string, files ...string) error {
+func newHubAs(s *printer, f hubUserFlag, dir string, files ...string) error {
 	name := string(f)
 	if name == "" && dir == hubDir && os.Geteuid() == 0 {
 		name = hubUser
@@ -66,7 +66,7 @@ func canRead(file, name string) error {
 }
 
 // runHubAs continues as the owner of the directory of a hub.
-func (s *session) runHubAs(dir, socket string) error {
+func runHubAs(s *printer, dir, socket string) error {
 	if s.app.Hub.RunAs == nil {
 		return nil
 	}
@@ -108,14 +108,14 @@ directory that contains links, mounts or files of other users, and gives nothing
 then.`,
 		Example: "  fettle hub chown\n  fettle hub chown --dir /srv/hub --user hub",
 		Args:    args(0, 0),
-		RunE:    func(*cobra.Command, []string) error { return s.hubChown(dir, name) },
+		RunE:    func(*cobra.Command, []string) error { return hubChown(s.printer, dir, name) },
 	}
 	c.Flags().StringVar(&dir, "dir", hubDir, "the directory of the hub: the `DIR` of fettle hub init")
 	c.Flags().StringVar(&name, "user", hubUser, "give the directory to `USER`")
 	return c
 }
 
-func (s *session) hubChown(dir, name string) error {
+func hubChown(s *printer, dir, name string) error {
 	if s.app.Hub == nil || s.app.Hub.Give == nil {
 		return errors.New("cannot be a hub: this program was built without")
 	}

@@ -77,11 +77,11 @@ func (s *session) init(ctx context.Context, dir string) error {
 	if s.json {
 		return s.document(doc)
 	}
-	s.showInit(doc, err)
+	showInit(s.printer, doc, err)
 	return nil
 }
 
-func (s *session) showInit(doc initDoc, gitErr error) {
+func showInit(s *printer, doc initDoc, gitErr error) {
 	s.printf("Wrote a repository to %s:\n", doc.Dir)
 	for _, f := range doc.Files {
 		s.printf("  %s\n", f)

@@ -73,10 +73,10 @@ func (s *session) createJob(ctx context.Context, job document.JobRequest, expire
 	if err != nil {
 		return err
 	}
-	return s.shown(r, func() { s.showJob(r) })
+	return s.shown(r, func() { showJob(s.printer, r) })
 }
 
-func (s *session) showJob(r document.Job) {
+func showJob(s *printer, r document.Job) {
 	s.printf("Job %s: %s, by %s at %s\n", r.ID, render.Escape(whatText(r)), r.By, s.moment(r.At))
 	if r.CancelledBy != "" {
 		s.printf("Cancelled by %s\n", r.CancelledBy)
@@ -87,17 +87,17 @@ func (s *session) showJob(r document.Job) {
 		if !a.Done && a.State != document.JobExpired {
 			left++
 		}
-		rows = append(rows, []string{cmp.Or(a.Name, string(a.ID)), string(a.State), s.moment(a.At), s.ranText(a)})
+		rows = append(rows, []string{cmp.Or(a.Name, string(a.ID)), string(a.State), s.moment(a.At), ranText(s, a)})
 	}
 	s.style().Table(s.app.Stdout, []string{"TARGET", "STATE", "TIME", "REASON"}, rows)
-	s.showOutputs(r)
+	showOutputs(s, r)
 	if left > 0 {
 		s.printf("\n%d of %d have not acknowledged it yet. See which: fettle job show %s\n", left, len(r.Targets), r.ID)
 	}
 }
 
 // showOutputs prints the output of programs, after the name of each target.
-func (s *session) showOutputs(r document.Job) {
+func showOutputs(s *printer, r document.Job) {
 	for _, a := range r.Targets {
 		if a.Result == nil || a.Result.Stdout+a.Result.Stderr == "" {
 			continue
@@ -120,7 +120,7 @@ func newJobList(s *session) *cobra.Command {
 		Example: "  fettle job list\n  fettle job list --limit 500",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.JobPage, error) { return hub.Jobs(c.Context(), 0, limit) }, s.showJobs)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.JobPage, error) { return hub.Jobs(c.Context(), 0, limit) }, showJobs)
 		},
 	}
 	limitOrAllFlag(c, &limit, 50, "jobs")
@@ -137,7 +137,7 @@ func shortened(text string) string {
 	return text
 }
 
-func (s *session) showJobs(p document.JobPage) {
+func showJobs(s *printer, p document.JobPage) {
 	if len(p.Jobs) == 0 {
 		s.printf("There are no jobs. Create one: fettle job --help\n")
 		return
@@ -166,7 +166,7 @@ func newJobShow(s *session) *cobra.Command {
 		Example: "  fettle job show q1 --watch",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.Job, error) { return hub.Job(c.Context(), a[0]) }, s.showJob)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.Job, error) { return hub.Job(c.Context(), a[0]) }, showJob)
 		},
 	}
 	w.flag(c)

@@ -114,7 +114,7 @@ func (s *session) checkJobAction(ctx context.Context, cmd fleet.Command) error {
 	if src.none != nil {
 		return withHint(src.none, "Actions are checked against the repository, so that no secret is stored by accident. A program needs no repository: fettle job run -t SELECTION -- PROGRAM")
 	}
-	command, found, err := s.find(src, cmd.Action)
+	command, found, err := find(s.printer, src, cmd.Action)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func newJobCancel(s *session) *cobra.Command {
 }
 
 // ranText is how what was run ended on a target, in few words.
-func (s *session) ranText(a document.JobTarget) string {
+func ranText(s *printer, a document.JobTarget) string {
 	r := a.Result
 	var out []string
 	switch {

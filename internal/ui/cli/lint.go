@@ -6,6 +6,6 @@ import (
 )
 
 // lint finds what is wrong with a list as a whole.
-func (s *session) lint(l step.List) diag.List {
+func lint(s *printer, l step.List) diag.List {
 	return step.Lint(l, step.DebianBase{})
 }

@@ -139,7 +139,7 @@ func (s *session) confirmAnew(ctx context.Context, rep *executor.Report) error {
 		if ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), err)
 		}
-		if s.sleepUntil(ctx, s.app.Now().Add(confirmPause)) != nil {
+		if sleepUntil(ctx, s.printer, s.app.Now().Add(confirmPause)) != nil {
 			return errors.Join(context.Cause(ctx), err)
 		}
 	}

@@ -31,20 +31,20 @@ func newLog(s *session) *cobra.Command {
 				if err := aside(c, "--here"); err != nil {
 					return err
 				}
-				return s.logHere(limit)
+				return logHere(s.printer, limit)
 			}
 			if s.isMany() && len(a) == 0 {
 				return s.logMany(c.Context(), many, limit)
 			}
 			return s.withPaged(c.Context(), func(x executor.Executor) error {
 				if len(a) == 1 {
-					return s.showOne(c, x, a)
+					return showOne(s.printer, c, x, a)
 				}
 				h, left, err := historyOf(c.Context(), x, limit)
 				if err != nil {
 					return err
 				}
-				return s.showLog(h, left)
+				return showLog(s.printer, h, left)
 			})
 		},
 	}
@@ -54,7 +54,7 @@ func newLog(s *session) *cobra.Command {
 	return c
 }
 
-func (s *session) showLog(h history, left int) error {
+func showLog(s *printer, h history, left int) error {
 	if s.json {
 		return s.document(logJSON(h))
 	}
@@ -70,7 +70,7 @@ func (s *session) showLog(h history, left int) error {
 	return nil
 }
 
-func (s *session) logRow(r journal.RunInfo) []string {
+func logRow(s *printer, r journal.RunInfo) []string {
 	h := r.Header
 	return []string{strconv.Itoa(h.Run), s.moment(r.Started), h.User, operation(h), strconv.Itoa(r.Changed), outcomeOf(r), render.Style{}.Revision(h.Revision)}
 }

@@ -120,14 +120,14 @@ func (s *session) lookupStatus(ctx context.Context, names []string) error {
 	doc := lookupsDoc{Format: "fettle.lookups/1", Lookups: []lookupDoc{}}
 	stale := false
 	for _, l := range list {
-		d := s.lookupState(src, l)
+		d := lookupState(s.printer, src, l)
 		stale = stale || d.State != "fresh"
 		doc.Lookups = append(doc.Lookups, d)
 	}
 	if s.json {
 		err = s.document(doc)
 	} else {
-		s.showLookups(doc.Lookups)
+		showLookups(s.printer, doc.Lookups)
 	}
 	if err == nil && stale {
 		return errChanges
@@ -141,7 +141,7 @@ func describeLookup(l langsource.Lookup) lookupDoc {
 
 func placeText(r diag.Range) string { return fmt.Sprintf("%s:%d", r.File, r.Start.Line) }
 
-func (s *session) lookupState(src *source, l langsource.Lookup) lookupDoc {
+func lookupState(s *printer, src *source, l langsource.Lookup) lookupDoc {
 	d := describeLookup(l)
 	text, err := src.tree.ReadFile(l.Snapshot())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -168,7 +168,7 @@ func (s *session) lookupState(src *source, l langsource.Lookup) lookupDoc {
 	return d
 }
 
-func (s *session) showLookups(list []lookupDoc) {
+func showLookups(s *printer, list []lookupDoc) {
 	if len(list) == 0 {
 		s.printf("The repository declares no lookups.\n")
 		return
@@ -196,9 +196,9 @@ func (s *session) refreshLookups(ctx context.Context, names []string, yes bool) 
 	doc := lookupsDoc{Format: "fettle.lookups/1", Lookups: []lookupDoc{}}
 	var failed []string
 	for _, l := range list {
-		d := s.refreshLookup(ctx, src, l)
+		d := refreshLookup(ctx, s.printer, src, l)
 		doc.Lookups = append(doc.Lookups, d)
-		s.showRefreshed(d)
+		showRefreshed(s.printer, d)
 		if d.State == "failed" {
 			failed = append(failed, l.Name)
 		}
@@ -231,7 +231,7 @@ func (s *session) confirmCommands(ctx context.Context, list []langsource.Lookup,
 
 // refreshLookup asks for one and writes its snapshot when the value is another
 // one, or when the time of the old one counts.
-func (s *session) refreshLookup(ctx context.Context, src *source, l langsource.Lookup) lookupDoc {
+func refreshLookup(ctx context.Context, s *printer, src *source, l langsource.Lookup) lookupDoc {
 	d := describeLookup(l)
 	fail := func(err error) lookupDoc {
 		d.State, d.Error = "failed", err.Error()
@@ -278,7 +278,7 @@ func indented(value []byte) string {
 	return b.String() + "\n"
 }
 
-func (s *session) showRefreshed(d lookupDoc) {
+func showRefreshed(s *printer, d lookupDoc) {
 	if s.json {
 		return
 	}

@@ -134,7 +134,7 @@ func (s *session) targetSetOf(src *source, f manyFlags, chosen []query.Target) (
 	for _, t := range chosen {
 		cr.names = append(cr.names, t.Name)
 		// The only target of a repository is this machine, as without -t.
-		here := s.connectOpts.via.value != viaHub && (s.isThisHost(t.Name) || len(all) == 1 && t.SSH == nil && !t.Enrolled)
+		here := s.connectOpts.via.value != viaHub && (isThisHost(s.printer, t.Name) || len(all) == 1 && t.SSH == nil && !t.Enrolled)
 		cr.members[t.Name] = &member{session: s.apart(t.Name), entry: t, here: here}
 		cr.members[t.Name].cache = cr.cache
 	}
@@ -151,8 +151,9 @@ func (s *session) apart(target string) *session {
 	if s.app.Language.Many != nil {
 		app.Language.Compile = s.app.Language.Many
 	}
-	sub := *s
-	sub.app, sub.target, sub.words, sub.json, sub.lines, sub.remote = &app, target, nil, false, nil, nil
+	sub, out := *s, *s.printer
+	out.app, out.json = &app, false
+	sub.printer, sub.target, sub.words, sub.lines, sub.remote = &out, target, nil, nil, nil
 	return &sub
 }
 
@@ -207,7 +208,7 @@ func (cr *targetSet) round(ctx context.Context, names []string, doing string, re
 				out[e.Target] = o
 			}
 			if report {
-				cr.s.targetLine(e.Target, o)
+				targetLine(cr.s.printer, e.Target, o)
 			}
 		}
 		if e.What == fanout.Stopped || e.What == fanout.Cancelled {
@@ -353,7 +354,7 @@ func exitOf(all map[string]outcome) error {
 }
 
 // stateHome is where this workstation remembers what it did on others.
-func (s *session) stateHome() string {
+func stateHome(s *printer) string {
 	if dir := s.app.Env("XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "fettle")
 	}

@@ -36,7 +36,7 @@ func (s *session) driftMany(ctx context.Context, f viewFlags, many manyFlags, lo
 		o := outcome{status: fanout.OK, line: fmt.Sprintf("%d in sync", p.Unchanged), doc: planJSON("fettle.drift/1", p), notes: p.Notes}
 		if len(p.Changes) > 0 {
 			var b bytes.Buffer
-			s.style().Drift(&b, p, f.options(s))
+			s.style().Drift(&b, p, f.options(s.printer))
 			o.status, o.err, o.body, o.line = fanout.Changed, errChanges, b.String(), render.Count(len(p.Changes), "address")+" differ"
 		}
 		return o
@@ -55,7 +55,7 @@ func (s *session) statusMany(ctx context.Context, many manyFlags) error {
 		if err != nil {
 			return failed(err)
 		}
-		return outcome{status: fanout.OK, line: s.statusLine(st), doc: statusJSON(st), body: "\x00", notes: st.Notes}
+		return outcome{status: fanout.OK, line: statusLine(s.printer, st), doc: statusJSON(st), body: "\x00", notes: st.Notes}
 	})
 	if !s.json {
 		var rows [][]string
@@ -66,22 +66,22 @@ func (s *session) statusMany(ctx context.Context, many manyFlags) error {
 				rows = append(rows, []string{name, "", "", o.status.String() + ": " + o.line})
 				continue
 			}
-			rows = append(rows, append([]string{name}, s.statusRow(doc)...))
+			rows = append(rows, append([]string{name}, statusRow(s.printer, doc)...))
 		}
 		s.style().Table(s.app.Stdout, []string{"TARGET", "APPLIED", "LAST RUN", "STATE"}, rows)
 		s.printf("\n")
 	}
 	err = exitOf(all)
-	s.showCounts("Asked", all, map[fanout.Status]string{fanout.OK: "answered"}, err)
+	showCounts(s.printer, "Asked", all, map[fanout.Status]string{fanout.OK: "answered"}, err)
 	return err
 }
 
-func (s *session) statusLine(st executor.Status) string {
-	return join(s.statusRow(statusJSON(st))...)
+func statusLine(s *printer, st executor.Status) string {
+	return join(statusRow(s, statusJSON(st))...)
 }
 
 // statusRow is the applied state, the result of the last run, and the pending decision of a user.
-func (s *session) statusRow(d statusDoc) []string {
+func statusRow(s *printer, d statusDoc) []string {
 	applied, last := "nothing", ""
 	if d.Run > 0 {
 		applied = fmt.Sprintf("run %d %s", d.Run, render.Short(d.Revision.Commit))
@@ -111,11 +111,10 @@ func (s *session) logMany(ctx context.Context, many manyFlags, limit int) error 
 			return failed(err)
 		}
 		var b bytes.Buffer
-		print := *m.session
-		app := *m.app
+		app, out := *m.app, *m.printer
 		app.Stdout = &b
-		print.app = &app
-		err = print.showLog(h, left)
+		out.app = &app
+		err = showLog(&out, h, left)
 		return outcome{status: fanout.OK, line: render.Count(len(h.runs)+left, "run"), body: b.String(), doc: logJSON(h), err: err}
 	})
 }
@@ -128,8 +127,8 @@ type memory struct {
 }
 
 // memoryFile is where that of a repository is, "" where there is no place for it.
-func (s *session) memoryFile(src *source) string {
-	home := s.stateHome()
+func memoryFile(s *printer, src *source) string {
+	home := stateHome(s)
 	if home == "" {
 		return ""
 	}
@@ -142,7 +141,7 @@ func (s *session) memoryFile(src *source) string {
 
 // remember keeps what became of targets, for @failed.
 func (s *session) remember(src *source, all map[string]outcome) {
-	file := s.memoryFile(src)
+	file := memoryFile(s.printer, src)
 	if file == "" {
 		return
 	}
@@ -166,8 +165,8 @@ func (s *session) remember(src *source, all map[string]outcome) {
 }
 
 // lastFailed are the targets that the last command on many did not succeed on.
-func (s *session) lastFailed(src *source) ([]string, error) {
-	file := s.memoryFile(src)
+func lastFailed(s *printer, src *source) ([]string, error) {
+	file := memoryFile(s, src)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, refuse("Name them: -t NAME,…", "cannot determine the failed targets: no command on many targets of this repository was run from here")

@@ -28,7 +28,7 @@ func (cr *targetSet) wantedPlan(c *cobra.Command, noRepair bool, v viewFlags) fu
 		if err != nil {
 			return nil, err
 		}
-		req.Repair, req.Diffs, req.Verify = repairs(c, noRepair, req.Policy), v.wants(cr.s), v.verify
+		req.Repair, req.Diffs, req.Verify = repairs(c, noRepair, req.Policy), v.wants(cr.s.printer), v.verify
 		req.Guards = v.guards()
 		p, err := x.Plan(ctx, req)
 		return &seen{request: req, plan: p}, err
@@ -40,7 +40,7 @@ func (cr *targetSet) planned(p *plan.Plan, warning string, v viewFlags) outcome 
 	var b strings.Builder
 	st := cr.s.style()
 	if len(p.Changes) > 0 {
-		st.PlanBody(&b, p, v.options(cr.s))
+		st.PlanBody(&b, p, v.options(cr.s.printer))
 	}
 	if warning != "" {
 		b.WriteString("\n" + warning + "\n")
@@ -92,7 +92,7 @@ func planWords() map[fanout.Status]string {
 func (cr *targetSet) finish(verb string, all map[string]outcome, words map[fanout.Status]string) error {
 	err := exitOf(all)
 	cr.s.showGroups(all, words)
-	cr.s.showCounts(verb, all, words, err)
+	showCounts(cr.s.printer, verb, all, words, err)
 	cr.showWarned()
 	if cr.changes {
 		cr.s.remember(cr.src, all)
@@ -172,14 +172,14 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 	}
 	defer cr.close()
 	decide := func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
-		if err := m.mayRun(ctx, x, o); err != nil {
+		if err := mayRun(ctx, m.printer, x, o); err != nil {
 			return nil, err
 		}
 		run, err := m.findRun(ctx, x, to)
 		if err != nil {
 			return nil, err
 		}
-		p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(cr.s), Guards: f.guards()})
+		p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(cr.s.printer), Guards: f.guards()})
 		if err == nil && len(p.Irreversible()) > 0 && !f.cross {
 			err = withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible), "Roll back anyway, and keep their effects: add --cross-irreversible")
 		}
@@ -222,7 +222,7 @@ func (cr *targetSet) planAndDo(ctx context.Context, f runFlags, question, verb s
 	all := cr.round(ctx, names, "Applying", true, act)
 	for name, o := range left {
 		all[name] = o
-		cr.s.targetLine(name, o)
+		targetLine(cr.s.printer, name, o)
 	}
 	return cr.finish(verb, all, map[fanout.Status]string{fanout.OK: "in sync"})
 }

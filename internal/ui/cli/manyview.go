@@ -29,7 +29,7 @@ type targetsDoc struct {
 }
 
 // targetLine prints the document of one target, on one line.
-func (s *session) targetLine(name string, o outcome) {
+func targetLine(s *printer, name string, o outcome) {
 	if !s.json {
 		return
 	}
@@ -40,13 +40,13 @@ func (s *session) targetLine(name string, o outcome) {
 	s.lineDocument(doc)
 }
 
-func (s *session) lineDocument(doc any) {
+func (s *printer) lineDocument(doc any) {
 	s.documented = true
 	_ = printJSON(s.app.Stdout, doc, "") // the exit code reports a closed pipe
 }
 
 // board shows targets while they are worked on.
-func (s *session) board(doing string, n int, quiet bool) *render.Board {
+func (s *printer) board(doing string, n int, quiet bool) *render.Board {
 	if s.json || quiet {
 		return render.NewBoard(discard{}, render.Style{}, false, doing, n)
 	}
@@ -55,7 +55,7 @@ func (s *session) board(doing string, n int, quiet bool) *render.Board {
 
 // interrupts receives the signals of the user, which first stop gently. The function restores the
 // default.
-func (s *session) interrupts() (<-chan struct{}, func()) {
+func (s *printer) interrupts() (<-chan struct{}, func()) {
 	if s.app.Interrupts == nil {
 		return nil, func() {}
 	}
@@ -108,7 +108,7 @@ func wordOf(st fanout.Status, words map[fanout.Status]string) string {
 }
 
 // showCounts prints the last line.
-func (s *session) showCounts(verb string, all map[string]outcome, words map[fanout.Status]string, err error) {
+func showCounts(s *printer, verb string, all map[string]outcome, words map[fanout.Status]string, err error) {
 	count := map[fanout.Status]int{}
 	for _, o := range all {
 		count[o.status]++

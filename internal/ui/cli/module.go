@@ -104,7 +104,7 @@ and the states.`,
 			} else if err := aside(c, "--fleet"); err != nil {
 				return err
 			}
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.ModulePage, error) { return hub.Modules(c.Context()) }, s.showFleetModules)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.ModulePage, error) { return hub.Modules(c.Context()) }, showFleetModules)
 		},
 	}
 	c.Flags().BoolVar(&onFleet, "fleet", false, "show the modules of the fleet, through the hub")
@@ -186,7 +186,7 @@ func (s *session) addModule(ctx context.Context, name, from, version string) err
 		return err
 	}
 	d.State = "added"
-	return s.tookModules([]moduleDoc{d})
+	return tookModules(s.printer, []moduleDoc{d})
 }
 
 func (s *session) updateModules(ctx context.Context, names []string, version string) error {
@@ -229,10 +229,10 @@ func (s *session) updateModules(ctx context.Context, names []string, version str
 		d.Changed = was.Changed
 		out = append(out, d)
 	}
-	return s.tookModules(out)
+	return tookModules(s.printer, out)
 }
 
-func (s *session) tookModules(list []moduleDoc) error {
+func tookModules(s *printer, list []moduleDoc) error {
 	if s.json {
 		return s.document(modulesDoc{Format: "fettle.modules/1", Modules: append([]moduleDoc{}, list...)})
 	}

@@ -43,13 +43,13 @@ hub or another hub tries again for a day.`,
 			return hub.DecideNotice(ctx, n, true)
 		}},
 	} {
-		c.AddCommand(s.askingHub(sub.use, sub.short, sub.example, sub.do))
+		c.AddCommand(askingHub(s.printer, sub.use, sub.short, sub.example, sub.do))
 	}
 	return c
 }
 
 // askingHub is a command that asks a hub to do something with one thing.
-func (s *session) askingHub(use, short, example string, do func(context.Context, *client.Client, string) (document.Done, error)) *cobra.Command {
+func askingHub(s *printer, use, short, example string, do func(context.Context, *client.Client, string) (document.Done, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example, Args: args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -74,7 +74,7 @@ func newNotifyDelete(s *session) *cobra.Command {
 		}
 		return hub.RemoveNotification(ctx, n)
 	}
-	c := s.askingHub("delete RULE", "Delete a rule, and its unsent notices", "  fettle notify delete ops", deleting)
+	c := askingHub(s.printer, "delete RULE", "Delete a rule, and its unsent notices", "  fettle notify delete ops", deleting)
 	yesFlag(c, &yes)
 	return c
 }
@@ -87,14 +87,14 @@ func newNotifyList(s *session) *cobra.Command {
 		Example: "  fettle notify list\n  fettle notify list --json",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.NotificationPage, error) { return hub.Notifications(c.Context()) }, s.showNotifications)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.NotificationPage, error) { return hub.Notifications(c.Context()) }, showNotifications)
 		},
 	}
 	w.flag(c)
 	return c
 }
 
-func (s *session) showNotifications(p document.NotificationPage) {
+func showNotifications(s *printer, p document.NotificationPage) {
 	rows, waiting := [][]string{}, [][]string{}
 	if len(p.Notifications) == 0 {
 		s.printf("There are no rules. Create one: fettle notify set --help\n")

@@ -12,7 +12,7 @@ import (
 
 // paged runs a function that prints to Stdout. On a terminal, output that is longer than the screen
 // opens in a pager.
-func (s *session) paged(ctx context.Context, print func() error) error {
+func (s *printer) paged(ctx context.Context, print func() error) error {
 	argv := s.pager()
 	if len(argv) == 0 || s.json {
 		return print()
@@ -41,7 +41,7 @@ func (s *session) withPaged(ctx context.Context, do func(x executor.Executor) er
 
 // pager is the command of the pager: $FETTLE_PAGER, $PAGER or less, split at blanks. It is empty if
 // there is no terminal, or the user turned the pager off with "cat".
-func (s *session) pager() []string {
+func (s *printer) pager() []string {
 	t := s.app.Terminal
 	if !t.Out || t.Page == nil || t.Height <= 0 {
 		return nil

@@ -89,11 +89,11 @@ func (s *session) signPermit(ctx context.Context, f permitFlags, rev string, tar
 		return p, "", err
 	}
 	if p.Repository == "" {
-		if p.Repository, err = s.repositoryOfHub(ctx); err != nil {
+		if p.Repository, err = repositoryOfHub(ctx, s.printer); err != nil {
 			return p, "", err
 		}
 	}
-	key, end, err := s.signingKey(ctx, f.key, "--key")
+	key, end, err := signingKey(ctx, s.printer, f.key, "--key")
 	if err != nil {
 		return p, "", err
 	}
@@ -118,7 +118,7 @@ func (s *session) fullCommit(ctx context.Context, rev string) (string, error) {
 	return info.Commit, withHint(err, "Use its full hash, or a repository that contains it: -C DIR")
 }
 
-func (s *session) repositoryOfHub(ctx context.Context) (string, error) {
+func repositoryOfHub(ctx context.Context, s *printer) (string, error) {
 	hub, err := s.hub()
 	if err != nil {
 		return "", withHint(err, "Or name the repository as the hub does: --repository NAME")
@@ -135,7 +135,7 @@ func (s *session) repositoryOfHub(ctx context.Context) (string, error) {
 
 // signingKey is the key that a user signs with: in a file, or in an SSH agent. flag names the
 // file on the command line.
-func (s *session) signingKey(ctx context.Context, file, flag string) (key content.SigningKey, end func(), err error) {
+func signingKey(ctx context.Context, s *printer, file, flag string) (key content.SigningKey, end func(), err error) {
 	end = func() {}
 	if file == "" {
 		file = filepath.Join(s.app.Env("HOME"), ".ssh", "id_ed25519")

@@ -44,11 +44,11 @@ func (v *viewFlags) guards() executor.Guards {
 const diffLines = 40
 
 // wants tells whether content is compared at all: it costs reading it.
-func (v *viewFlags) wants(s *session) bool {
+func (v *viewFlags) wants(s *printer) bool {
 	return !v.noDiff && (v.diff || s.json || s.verbose || s.app.Terminal.Out)
 }
 
-func (v *viewFlags) options(s *session) render.PlanOptions {
+func (v *viewFlags) options(s *printer) render.PlanOptions {
 	o := render.PlanOptions{Verbose: s.verbose, Grouped: s.app.Terminal.Out && !v.full}
 	if v.wants(s) {
 		o.DiffLines = diffLines
@@ -128,13 +128,13 @@ func (s *session) runPlan(c *cobra.Command, f planFlags) error {
 		return err
 	}
 	defer closing()
-	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s), f.verify
+	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s.printer), f.verify
 	req.Guards = f.guards()
 	return s.withPaged(ctx, func(x executor.Executor) error { return s.showPlan(ctx, x, req, f) })
 }
 
 // tellNotes shows which parts of the state directory were lost or damaged and rebuilt.
-func (s *session) tellNotes(p *plan.Plan) {
+func tellNotes(s *printer, p *plan.Plan) {
 	if p == nil {
 		return
 	}
@@ -145,10 +145,10 @@ func (s *session) tellNotes(p *plan.Plan) {
 
 func (s *session) showPlan(ctx context.Context, x executor.Executor, req executor.Request, f planFlags) error {
 	p, err := x.Plan(ctx, req)
-	s.tellNotes(p)
+	tellNotes(s.printer, p)
 	if err != nil {
 		if p != nil && len(p.Changes) > 0 && !s.json {
-			s.style().Plan(s.app.Stdout, p, f.options(s)) // everything that could be planned
+			s.style().Plan(s.app.Stdout, p, f.options(s.printer)) // everything that could be planned
 		}
 		return err
 	}
@@ -170,7 +170,7 @@ func (s *session) showPlan(ctx context.Context, x executor.Executor, req executo
 		doc.Armed = armed
 		err = s.document(doc)
 	} else {
-		s.style().Plan(s.app.Stdout, p, f.options(s))
+		s.style().Plan(s.app.Stdout, p, f.options(s.printer))
 		if armed != nil {
 			s.printf("\n%s\n", armed.text("Apply will be armed: it", o.ChecksConfirm))
 		}
@@ -211,7 +211,7 @@ func changesIn(p *plan.Plan) error {
 
 // refuseFrozen ends a command that would change a frozen machine, before
 // anything is planned.
-func (s *session) refuseFrozen(st executor.Condition) error {
+func refuseFrozen(s *printer, st executor.Condition) error {
 	if st.Frozen == nil {
 		return nil
 	}

@@ -49,7 +49,7 @@ func (s *session) reboot(ctx context.Context, f rebootFlags) error {
 	}
 	cmd := executor.Command{Action: "reboot", Argv: [][]string{{"systemctl", "reboot"}}, Timeout: time.Minute}
 	if f.dryRun {
-		return s.wouldRun(cmd, names)
+		return wouldRun(s.printer, cmd, names)
 	}
 	if err := s.ask(ctx, f.yes, "Reboot "+machinesText(names)+"?"); err != nil {
 		return err

@@ -11,15 +11,15 @@ import (
 
 // mayRun refuses on a frozen machine, and recovers earlier runs. It reads the status once, because
 // that reads the whole applied state.
-func (s *session) mayRun(ctx context.Context, x executor.Executor, o executor.Options) error {
+func mayRun(ctx context.Context, s *printer, x executor.Executor, o executor.Options) error {
 	st, err := x.Condition(ctx)
 	if err != nil {
 		return err
 	}
-	if err := s.refuseFrozen(st); err != nil {
+	if err := refuseFrozen(s, st); err != nil {
 		return err
 	}
-	return s.recoverRun(ctx, x, st, o)
+	return recoverRun(ctx, s, x, st, o)
 }
 
 // mayApply is mayRun with more refusals while a run waits for its confirmation. If another process has
@@ -29,14 +29,14 @@ func (s *session) mayApply(ctx context.Context, x executor.Executor, o executor.
 	if err != nil {
 		return err
 	}
-	if err := s.refuseFrozen(st); err != nil {
+	if err := refuseFrozen(s.printer, st); err != nil {
 		return err
 	}
 	if a := st.Armed; a != nil && st.Locked == "" && st.Unfinished == 0 && s.app.Now().Before(time.Unix(0, a.Deadline)) {
 		return refuse(fmt.Sprintf("Keep its changes: fettle confirm%s\nOr undo it: fettle rollback%s", s.there(), s.there()),
 			fmt.Sprintf("cannot apply: run %d waits for its confirmation until %s", a.Run, s.moment(a.Deadline)))
 	}
-	return s.recoverRun(ctx, x, st, o)
+	return recoverRun(ctx, s.printer, x, st, o)
 }
 
 // there names the machine in a command that is shown, where it is another one.
@@ -49,7 +49,7 @@ func (s *session) there() string {
 
 // recoverRun finishes or undoes an interrupted or unconfirmed run before the plan. The plan then
 // compares with the final state of the machine, and the shown plan is the plan that runs.
-func (s *session) recoverRun(ctx context.Context, x executor.Executor, st executor.Condition, o executor.Options) error {
+func recoverRun(ctx context.Context, s *printer, x executor.Executor, st executor.Condition, o executor.Options) error {
 	late := st.Armed != nil && !s.app.Now().Before(time.Unix(0, st.Armed.Deadline))
 	if st.Unfinished == 0 && !late {
 		return nil
@@ -72,7 +72,7 @@ func (s *session) recoverRun(ctx context.Context, x executor.Executor, st execut
 }
 
 // progress shows events on stdout, except with --json.
-func (s *session) progress() (*render.Progress, func(executor.Event)) {
+func (s *printer) progress() (*render.Progress, func(executor.Event)) {
 	live := s.app.Terminal.Out && s.app.Env("TERM") != "dumb"
 	p := render.NewProgress(s.app.Stdout, s.style(), live, s.app.Now)
 	if s.json {

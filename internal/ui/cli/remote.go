@@ -51,7 +51,7 @@ func (s *session) address(ctx context.Context, target string) (way, error) {
 		return s.given()
 	case s.connectOpts.ssh == "" && s.connectOpts.via.value == viaHub:
 		return way{hub: target}, nil
-	case s.connectOpts.ssh == "" && s.isThisHost(target):
+	case s.connectOpts.ssh == "" && isThisHost(s.printer, target):
 		return way{here: true}, nil
 	}
 	src, err := s.openChosen(ctx)
@@ -67,7 +67,7 @@ func (s *session) address(ctx context.Context, target string) (way, error) {
 }
 
 // isThisHost tells whether a target is the machine that this runs on.
-func (s *session) isThisHost(target string) bool {
+func isThisHost(s *printer, target string) bool {
 	host, err := s.app.Hostname()
 	short, _, _ := strings.Cut(host, ".")
 	return err == nil && (target == host || target == short)
@@ -97,7 +97,7 @@ func (s *session) declared(src *source, target string) (way, error) {
 		return way{}, unknownTarget(target, targetNames(all))
 	case s.connectOpts.ssh != "":
 		return s.given()
-	case s.connectOpts.via.value != viaHub && s.isThisHost(target):
+	case s.connectOpts.via.value != viaHub && isThisHost(s.printer, target):
 		return way{here: true}, nil
 	}
 	return s.wayTo(all[i], s.isHere(target, all))
@@ -142,7 +142,7 @@ func (s *session) use(ctx context.Context, w way) (connection, error) {
 		return connection{}, err
 	}
 	s.remote, s.at = x, w
-	return connection{remote: x}, s.tellEnded(ctx, x)
+	return connection{remote: x}, tellEnded(ctx, s.printer, x)
 }
 
 // connect reaches a machine. kept uses a connection of SSH that is kept from before, and
@@ -225,7 +225,7 @@ func (r *connectFlags) flags(f *pflag.FlagSet) {
 
 // tellEnded says how runs ended that lost their connection, and has the machine
 // forget it.
-func (s *session) tellEnded(ctx context.Context, x Remote) error {
+func tellEnded(ctx context.Context, s *printer, x Remote) error {
 	ended := x.Hello().Ended
 	if len(ended) == 0 {
 		return nil
@@ -233,12 +233,12 @@ func (s *session) tellEnded(ctx context.Context, x Remote) error {
 	var names []string
 	for _, e := range ended {
 		names = append(names, e.Name)
-		fmt.Fprint(s.app.Stderr, s.endedText(x.Hello().Host, e))
+		fmt.Fprint(s.app.Stderr, endedText(s, x.Hello().Host, e))
 	}
 	return x.Collected(ctx, names)
 }
 
-func (s *session) endedText(host string, e wire.Ended) string {
+func endedText(s *printer, host string, e wire.Ended) string {
 	var b strings.Builder
 	how := "no run was needed"
 	if e.Report != nil && e.Report.Run > 0 {

@@ -45,14 +45,14 @@ target's own: hubs reject these requests.`,
 		Example: "  fettle request list\n  fettle request list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.RequestPage, error) { return hub.Requests(c.Context()) }, s.showRequests)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.RequestPage, error) { return hub.Requests(c.Context()) }, showRequests)
 		},
 	}
 	w.flag(c)
 	return c
 }
 
-func (s *session) showRequests(p document.RequestPage) {
+func showRequests(s *printer, p document.RequestPage) {
 	if len(p.Requests) == 0 {
 		s.printf("There are no requests.\n")
 		return

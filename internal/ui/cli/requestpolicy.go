@@ -25,7 +25,7 @@ it.`,
 		Example: "  fettle request policy\n  fettle request policy set suspect allow",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.RequestPolicy, error) { return hub.RequestPolicy(c.Context()) }, s.showRequestPolicy)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.RequestPolicy, error) { return hub.RequestPolicy(c.Context()) }, showRequestPolicy)
 		},
 	}
 	w.flag(c)
@@ -33,7 +33,7 @@ it.`,
 	return c
 }
 
-func (s *session) showRequestPolicy(p document.RequestPolicy) {
+func showRequestPolicy(s *printer, p document.RequestPolicy) {
 	rows := [][]string{}
 	for _, what := range []fleet.RequestKind{fleet.RequestFreeze, fleet.RequestSuspect} {
 		rows = append(rows, []string{string(what), string(p.Answers[what])})

@@ -79,10 +79,10 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 	if err != nil {
 		return err
 	}
-	r := executor.RollbackRequest{CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(s), Guards: f.guards()}
+	r := executor.RollbackRequest{CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(s.printer), Guards: f.guards()}
 	var p *plan.Plan
 	decide := func(x executor.Executor) error {
-		if err := s.mayRun(ctx, x, o); err != nil {
+		if err := mayRun(ctx, s.printer, x, o); err != nil {
 			return err
 		}
 		if r.To, err = s.findRun(ctx, x, to); err != nil {
@@ -91,7 +91,7 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 		if p, err = x.PlanRollback(ctx, r); err != nil {
 			return orSkip(err)
 		}
-		s.tellNotes(p)
+		tellNotes(s.printer, p)
 		if err := s.checkRollback(p); err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func orSkip(err error) error {
 func (s *session) approveRollback(ctx context.Context, p *plan.Plan, f rollbackFlags) error {
 	if len(p.Irreversible()) > 0 && !f.cross {
 		if !s.json {
-			s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s))
+			s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s.printer))
 		}
 		return withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(p.To), executor.ErrIrreversible),
 			"Roll back anyway, and keep their effects: add --cross-irreversible")
@@ -130,7 +130,7 @@ func (s *session) findRun(ctx context.Context, x executor.Executor, to string) (
 		return 0, nil
 	}
 	if to == "" {
-		return s.previousRun(ctx, x)
+		return previousRun(ctx, s.printer, x)
 	}
 	if n, err := strconv.Atoi(to); err == nil {
 		runs, err := x.Runs(ctx)
@@ -150,7 +150,7 @@ func (s *session) findRun(ctx context.Context, x executor.Executor, to string) (
 }
 
 // previousRun is the run whose state the last one started from.
-func (s *session) previousRun(ctx context.Context, x executor.Executor) (int, error) {
+func previousRun(ctx context.Context, s *printer, x executor.Executor) (int, error) {
 	st, err := x.Status(ctx)
 	if err != nil {
 		return 0, err

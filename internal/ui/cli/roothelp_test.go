@@ -10,7 +10,7 @@ import (
 
 // TestFirstScreen: the help of the program fits a terminal, and names every command once.
 func TestFirstScreen(t *testing.T) {
-	root := newRoot(&session{app: &App{Now: time.Now}})
+	root := newRoot(&session{printer: &printer{app: &App{Now: time.Now}}})
 	text := rootHelp(root)
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	if len(lines) > 40 {

@@ -56,7 +56,7 @@ func (s *session) wayTo(t query.Target, here bool) (way, error) {
 // isHere tells whether a target of a repository to which nothing leads is this machine: it
 // has its name, it is the only one, or --root says which machine is meant.
 func (s *session) isHere(name string, all []query.Target) bool {
-	if len(all) == 1 || s.rootNamed || s.isThisHost(name) {
+	if len(all) == 1 || s.rootNamed || isThisHost(s.printer, name) {
 		return true
 	}
 	host, err := s.app.Hostname()

@@ -53,16 +53,16 @@ func (s *session) hubIsNear() bool {
 	if s.connectOpts.via.value == viaSSH || s.connectOpts.ssh != "" {
 		return false
 	}
-	return s.connectOpts.via.value == viaHub || s.loggedIn() || os.Geteuid() == 0 && fileExists(s.hubSocket())
+	return s.connectOpts.via.value == viaHub || loggedIn(s.printer) || os.Geteuid() == 0 && fileExists(s.hubSocket())
 }
 
-func (s *session) loggedIn() bool { return s.loginFile() != "" && fileExists(s.loginFile()) }
+func loggedIn(s *printer) bool { return loginFile(s) != "" && fileExists(loginFile(s)) }
 
 // withoutHub reports whether a command continues without the hub. It does if the user named no hub
 // and the socket on this machine refuses connections: a killed hub left the socket, and it is not a
 // hub. A notice, once, says that targets of a fleet are omitted: they may be what -t selects.
 func (s *session) withoutHub(err error) bool {
-	if s.connectOpts.via.value == viaHub || s.loggedIn() || !errors.Is(err, client.ErrStopped) {
+	if s.connectOpts.via.value == viaHub || loggedIn(s.printer) || !errors.Is(err, client.ErrStopped) {
 		return false
 	}
 	s.fleet.told.Do(func() {

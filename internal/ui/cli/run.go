@@ -159,7 +159,7 @@ func commandJSON(c executor.Command, r *executor.CommandResult) commandDoc {
 }
 
 // wouldRun says what a dry run leaves out.
-func (s *session) wouldRun(c executor.Command, targets []string) error {
+func wouldRun(s *printer, c executor.Command, targets []string) error {
 	if s.json {
 		return s.document(commandDoc{Format: "fettle.command/1", Action: c.Action, Argv: c.Argv, Targets: targets, DryRun: true})
 	}
@@ -193,14 +193,14 @@ func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Comma
 		if name := s.named(); name != "" {
 			on = []string{name}
 		}
-		return s.wouldRun(cmd, on)
+		return wouldRun(s.printer, cmd, on)
 	}
 	return s.withNamed(ctx, cmd.ReadOnly, func(x executor.Executor) error {
 		cx, ok := x.(executor.Commander)
 		if !ok {
 			return errors.New("cannot run commands there: it only accepts step lists")
 		}
-		show := s.passOn()
+		show := passOn(s.printer)
 		if json {
 			show = nil
 		}
@@ -218,11 +218,11 @@ func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Comma
 				return err
 			}
 		case json:
-			if err := s.showJSON(res); err != nil {
+			if err := showJSON(s.printer, res); err != nil {
 				return err
 			}
 		}
-		return s.endOfOne(res, cmd)
+		return endOfOne(s.printer, res, cmd)
 	})
 }
 
@@ -243,7 +243,7 @@ func (s *session) named() string {
 }
 
 // passOn gives output to this command's own streams.
-func (s *session) passOn() func(executor.Output) {
+func passOn(s *printer) func(executor.Output) {
 	if s.json {
 		return nil
 	}
@@ -257,7 +257,7 @@ func (s *session) passOn() func(executor.Output) {
 }
 
 // endOfOne is the exit of a command on one target.
-func (s *session) endOfOne(r *executor.CommandResult, c executor.Command) error {
+func endOfOne(s *printer, r *executor.CommandResult, c executor.Command) error {
 	switch {
 	case r.OK():
 		return nil

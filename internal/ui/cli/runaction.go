@@ -52,7 +52,7 @@ func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) 
 	if err != nil {
 		return err
 	}
-	command, found, err := s.find(src, name)
+	command, found, err := find(s.printer, src, name)
 	if err == nil {
 		err = s.takeSecrets(command, found, params)
 	}

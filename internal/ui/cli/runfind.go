@@ -16,7 +16,7 @@ import (
 
 // runnable returns the actions and commands of the repository, as far as its modules can be read.
 // broken is the error of the other modules.
-func (s *session) runnable(src *source) (all query.Runnable, broken error) {
+func runnable(s *printer, src *source) (all query.Runnable, broken error) {
 	if s.app.Language.Runnable == nil {
 		return all, nil
 	}
@@ -32,11 +32,11 @@ type foundCommand struct {
 
 // find returns the meaning of a word of fettle run: a command, or an action, which can differ on each
 // target.
-func (s *session) find(src *source, name string) (*foundCommand, []query.Declared, error) {
+func find(s *printer, src *source, name string) (*foundCommand, []query.Declared, error) {
 	if b := builtin.CommandOf(name); b != nil {
 		return &foundCommand{b.Command, b}, nil, nil
 	}
-	all, broken := s.runnable(src)
+	all, broken := runnable(s, src)
 	for _, c := range all.Commands {
 		if c.Name == name {
 			return &foundCommand{c, nil}, nil, c.Errors.Err()
@@ -115,12 +115,12 @@ func (s *session) takeSecrets(c *foundCommand, found []query.Declared, given map
 		params = append(slices.Clip(params), d.Params...)
 	}
 	s.hideTyped(params, given) // of the typed words, also the name of a file
-	return s.readSecrets(params, given)
+	return readSecrets(s.printer, params, given)
 }
 
 // readSecrets reads the values of secret parameters: @FILE is the content of the file, @- is standard
 // input. The list of processes does not contain these values.
-func (s *session) readSecrets(params []query.Param, given map[string]string) error {
+func readSecrets(s *printer, params []query.Param, given map[string]string) error {
 	read := map[string]bool{} // actions of one name share theirs
 	for _, p := range params {
 		name, from := strings.CutPrefix(given[p.Name], "@")

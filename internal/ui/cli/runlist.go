@@ -112,7 +112,7 @@ func (s *session) listRunnable(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = src.repo.Close() }()
-	all, broken := s.runnable(src)
+	all, broken := runnable(s.printer, src)
 	if broken != nil {
 		return broken
 	}
@@ -129,7 +129,7 @@ func (s *session) listRunnable(ctx context.Context) error {
 	if s.json {
 		return s.document(doc)
 	}
-	s.showRunnable(doc)
+	showRunnable(s.printer, doc)
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (d *actionsDoc) list(all query.Runnable, chosen []string) {
 	}
 }
 
-func (s *session) showRunnable(doc actionsDoc) {
+func showRunnable(s *printer, doc actionsDoc) {
 	var rows [][]string
 	for _, a := range doc.Actions {
 		who := "every target"

@@ -25,7 +25,7 @@ func (s *session) runMany(ctx context.Context, f runningFlags, cmd executor.Comm
 	}
 	defer cr.close()
 	if f.dryRun {
-		return s.wouldRun(cmd, cr.names)
+		return wouldRun(s.printer, cmd, cr.names)
 	}
 	return cr.finish("Ran it on", cr.command(ctx, cr.names, json, always(cmd)), ranWords())
 }
@@ -78,7 +78,7 @@ func (cr *targetSet) command(ctx context.Context, names []string, json bool, of 
 		}
 		return o
 	})
-	cr.s.showRows(all)
+	showRows(cr.s.printer, all)
 	return all
 }
 

@@ -13,10 +13,10 @@ func (s *session) runOptions() executor.Options {
 }
 
 // user is the login name, with the one who called sudo in front.
-func (s *session) user() string { return here.User(s.app.Env, s.app.Login) }
+func (s *printer) user() string { return here.User(s.app.Env, s.app.Login) }
 
 // from returns the origin of the command.
-func (s *session) from() string {
+func (s *printer) from() string {
 	if c := s.app.Env("SSH_CONNECTION"); c != "" {
 		address, _, _ := strings.Cut(c, " ")
 		return join("ssh", address, s.app.Terminal.Name)

@@ -48,7 +48,7 @@ func (s *session) runParts(ctx context.Context, f runningFlags, src *source, c *
 		if err != nil {
 			return err
 		}
-		return s.wouldRunParts(c.Name, legs)
+		return wouldRunParts(s.printer, c.Name, legs)
 	}
 	all, err := s.inventory(src)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *session) parts(f runningFlags, src *source, c *foundCommand, params map
 	case f.many.batch != "" || f.many.maxFailed != "":
 		return nil, refuse("Omit them", "cannot use --batch or --max-failed with a command: its parts define them")
 	}
-	parts, err := s.partsOf(src, c, params)
+	parts, err := partsOf(s.printer, src, c, params)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +112,7 @@ func inPart(p query.Part, err error) error {
 }
 
 // partsOf returns the parts of a command, with the values of its parameters.
-func (s *session) partsOf(src *source, c *foundCommand, params map[string]string) ([]query.Part, error) {
+func partsOf(s *printer, src *source, c *foundCommand, params map[string]string) ([]query.Part, error) {
 	if c.builtin != nil {
 		if err := query.CheckParams(fmt.Sprintf("the command %q", c.Name), c.Name, c.Params, params).Err(); err != nil {
 			return nil, err
@@ -150,11 +150,11 @@ func (s *session) runPart(f runningFlags, src *source, p query.Part, narrow, hid
 		}
 		return l, nil
 	}
-	return l, s.partAction(f, src, &l)
+	return l, partAction(s.printer, f, src, &l)
 }
 
 // partAction finds the action of a part on all of its targets.
-func (s *session) partAction(f runningFlags, src *source, l *part) error {
+func partAction(s *printer, f runningFlags, src *source, l *part) error {
 	if b := builtin.ActionOf(l.Action); b != nil {
 		if err := mayHide(b.Action, l.Secret); err != nil {
 			return err
@@ -163,7 +163,7 @@ func (s *session) partAction(f runningFlags, src *source, l *part) error {
 		l.fixed, l.json = &cmd, b.JSON
 		return err
 	}
-	_, found, err := s.find(src, l.Action)
+	_, found, err := find(s, src, l.Action)
 	if err != nil {
 		return err
 	}
@@ -268,7 +268,7 @@ func (cr *targetSet) endOfParts(name string, total map[string]outcome, ended str
 		became[t] = o.status.String()
 	}
 	cr.s.note(became)
-	cr.s.showCounts("Ran "+name+" on", total, ranWords(), err)
+	showCounts(cr.s.printer, "Ran "+name+" on", total, ranWords(), err)
 	if ended != "" {
 		cr.s.fail(errors.New(ended))
 	}
@@ -304,7 +304,7 @@ func (l part) shown() map[string]string {
 	return out
 }
 
-func (s *session) wouldRunParts(name string, legs []part) error {
+func wouldRunParts(s *printer, name string, legs []part) error {
 	doc := partsDoc{Format: "fettle.parts/1", Command: name, Parts: []partDoc{}}
 	for i, l := range legs {
 		doc.Parts = append(doc.Parts, partDoc{l.Name, l.Action, l.shown(), l.Argv, slices.Concat([]string{}, l.on), l.Batch, l.MaxFailed})

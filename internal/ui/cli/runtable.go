@@ -81,7 +81,7 @@ func tabled(o outcome, r *executor.CommandResult) outcome {
 }
 
 // showJSON prints the JSON output of one machine.
-func (s *session) showJSON(r *executor.CommandResult) error {
+func showJSON(s *printer, r *executor.CommandResult) error {
 	_, _ = io.WriteString(s.app.Stderr, r.Stderr) // the exit code reports a closed pipe
 	if !r.OK() {
 		_, _ = io.WriteString(s.app.Stdout, r.Stdout)
@@ -100,7 +100,7 @@ func (s *session) showJSON(r *executor.CommandResult) error {
 }
 
 // showRows prints the output of targets as one table; equal output appears once.
-func (s *session) showRows(all map[string]outcome) {
+func showRows(s *printer, all map[string]outcome) {
 	var groups [][]string // of targets
 	var said [][]row
 	at := map[string]int{}
@@ -141,7 +141,7 @@ func (s *session) showRows(all map[string]outcome) {
 }
 
 // table prints rows, with the targets of each in front where there are several.
-func (s *session) table(targets []string, rows []row) {
+func (s *printer) table(targets []string, rows []row) {
 	columns := map[string]bool{}
 	for _, r := range rows {
 		for name := range r {

@@ -205,11 +205,11 @@ func (s *session) applySavedMany(ctx context.Context, f applyFlags, path string)
 	o.Exact = true
 	return cr.applyPlans(ctx, f.runFlags, o, func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
 		was := saved.plans[m.target]
-		if was.far && m.remote == nil && !s.isThisHost(m.target) {
+		if was.far && m.remote == nil && !isThisHost(s.printer, m.target) {
 			return nil, &unreachableTargets{noWay(m.target)}
 		}
 		req := was.request
-		req.Diffs, req.Verify = f.wants(cr.s), req.Verify || f.verify
+		req.Diffs, req.Verify = f.wants(cr.s.printer), req.Verify || f.verify
 		p, err := x.Plan(ctx, req)
 		if err == nil && p.Digest() != was.digest {
 			err = stale()

@@ -79,7 +79,7 @@ func (s *session) secretInit() error {
 	if err != nil {
 		return err
 	}
-	rs, err := vault.Recipients{}.With(vault.Recipient{Kind: "user", Name: s.userName(), Key: public})
+	rs, err := vault.Recipients{}.With(vault.Recipient{Kind: "user", Name: userName(s.printer), Key: public})
 	if err != nil {
 		return err
 	}
@@ -90,11 +90,11 @@ func (s *session) secretInit() error {
 	if made {
 		s.printf("Created your identity %s. Keep a copy in a safe place: without it, or another recipient, the secrets are lost.\n", file)
 	}
-	return s.writeSecrets(dir, files, secretDoc{Done: "The repository can store secrets now, and " + rs[0].Name + " can decrypt them.", Public: public})
+	return writeSecrets(s.printer, dir, files, secretDoc{Done: "The repository can store secrets now, and " + rs[0].Name + " can decrypt them.", Public: public})
 }
 
 // userName is the login as a recipient's name.
-func (s *session) userName() string {
+func userName(s *printer) string {
 	name, _, _ := strings.Cut(s.user(), " ")
 	return name
 }
@@ -119,17 +119,17 @@ access to the host. With FILE it uses a different file: for a user.`,
 			if named := append(a, s.namedIdentity()); named[0] != "" {
 				file, what = named[0], "user"
 			}
-			return s.secretIdentity(file, what)
+			return secretIdentity(s.printer, file, what)
 		},
 	}
 }
 
-func (s *session) secretIdentity(file, what string) error {
+func secretIdentity(s *printer, file, what string) error {
 	public, made, err := here.MakeIdentity(file)
 	if err != nil {
 		return withHint(err, "The identity of a host belongs to root: sudo fettle secret identity — or name a file of your own")
 	}
-	name := s.userName()
+	name := userName(s)
 	if host, err := s.app.Hostname(); err == nil && what == "host" {
 		name, _, _ = strings.Cut(host, ".")
 	}

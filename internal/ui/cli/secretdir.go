@@ -127,7 +127,7 @@ func (b *secretBox) rekeyed(rs vault.Recipients, newKey bool) (map[string][]byte
 
 // writeSecrets writes files of the repository and tells what to commit. Each is
 // replaced whole.
-func (s *session) writeSecrets(dir string, files map[string][]byte, doc secretDoc) error {
+func writeSecrets(s *printer, dir string, files map[string][]byte, doc secretDoc) error {
 	doc.Format, doc.Files = "fettle.secret/1", slices.Sorted(maps.Keys(files))
 	for _, p := range doc.Files {
 		if err := writeWhole(filepath.Join(dir, p), files[p]); err != nil {

@@ -29,7 +29,7 @@ no private key: any user who can read the repository can set a secret.`,
 		Example: "  pwgen -s 32 1 | fettle secret set db/password\n  fettle secret set tls/key --file server.key",
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, a []string) error {
-			content, err := s.secretInput(file)
+			content, err := secretInput(s.printer, file)
 			if err != nil {
 				return err
 			}
@@ -42,7 +42,7 @@ no private key: any user who can read the repository can set a secret.`,
 
 // secretInput never takes the value from the arguments, which every user of the
 // machine can see.
-func (s *session) secretInput(file string) ([]byte, error) {
+func secretInput(s *printer, file string) ([]byte, error) {
 	in := s.app.Stdin
 	if file != "" {
 		f, err := os.Open(file)
@@ -82,7 +82,7 @@ func (s *session) secretSet(name string, content []byte) error {
 	if n := len(bytes.TrimSpace(content)); n < secret.Shortest {
 		fmt.Fprintf(s.app.Stderr, "fettle: the value has only %d bytes, so it is not masked in the output of commands.\n", n)
 	}
-	return s.writeSecrets(b.dir, map[string][]byte{secret.PathOf(name): text}, secretDoc{Done: fmt.Sprintf("%s can be decrypted by %s.", name, whoOf(to))})
+	return writeSecrets(s.printer, b.dir, map[string][]byte{secret.PathOf(name): text}, secretDoc{Done: fmt.Sprintf("%s can be decrypted by %s.", name, whoOf(to))})
 }
 
 func whoOf(rs vault.Recipients) string {
@@ -149,7 +149,7 @@ func (s *session) secretEdit(ctx context.Context, name string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return opened(err)
 	}
-	after, err := s.edited(ctx, filepath.Base(name), before)
+	after, err := edited(ctx, s.printer, filepath.Base(name), before)
 	switch {
 	case err != nil:
 		return err
@@ -163,8 +163,8 @@ func (s *session) secretEdit(ctx context.Context, name string) error {
 }
 
 // edited starts an editor for the text, in a directory that only the user can enter.
-func (s *session) edited(ctx context.Context, name string, text []byte) (after []byte, err error) {
-	dir, err := os.MkdirTemp(s.privateDirectory(), "fettle-secret-*") // mode 0700
+func edited(ctx context.Context, s *printer, name string, text []byte) (after []byte, err error) {
+	dir, err := os.MkdirTemp(privateDirectory(s), "fettle-secret-*") // mode 0700
 	if err != nil {
 		return nil, fmt.Errorf("cannot create a directory to edit in: %w", err)
 	}
@@ -177,7 +177,7 @@ func (s *session) edited(ctx context.Context, name string, text []byte) (after [
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, fmt.Errorf("cannot write the file to edit: %w", err)
 	}
-	argv, err := s.editor()
+	argv, err := editor(s)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (s *session) edited(ctx context.Context, name string, text []byte) (after [
 	return os.ReadFile(file)
 }
 
-func (s *session) editor() ([]string, error) {
+func editor(s *printer) ([]string, error) {
 	words := s.app.Env("VISUAL")
 	if words == "" {
 		words = s.app.Env("EDITOR")
@@ -203,7 +203,7 @@ func (s *session) editor() ([]string, error) {
 }
 
 // privateDirectory is in memory where that is possible; "" is the usual one.
-func (s *session) privateDirectory() string {
+func privateDirectory(s *printer) string {
 	for _, dir := range []string{s.app.Env("XDG_RUNTIME_DIR"), "/dev/shm"} {
 		if info, err := os.Stat(dir); dir != "" && err == nil && info.IsDir() {
 			return dir

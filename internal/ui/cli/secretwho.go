@@ -66,11 +66,11 @@ func (s *session) secretList() error {
 	if s.json {
 		return s.document(doc)
 	}
-	s.showSecrets(doc)
+	showSecrets(s.printer, doc)
 	return nil
 }
 
-func (s *session) showSecrets(doc secretListDoc) {
+func showSecrets(s *printer, doc secretListDoc) {
 	for _, e := range doc.Secrets {
 		closed := ""
 		if !e.Open {
@@ -175,7 +175,7 @@ have stored stays as it is.`,
 			if err != nil {
 				return err
 			}
-			return s.writeSecrets(b.dir, files, secretDoc{Done: "All secrets are encrypted again."})
+			return writeSecrets(s.printer, b.dir, files, secretDoc{Done: "All secrets are encrypted again."})
 		},
 	}
 	c.Flags().BoolVar(&key, "sealing-key", false, "create a new sealing key, too")
@@ -196,5 +196,5 @@ func (s *session) secretRecipients(doc secretDoc, change func(vault.Recipients) 
 	if err != nil {
 		return err
 	}
-	return s.writeSecrets(b.dir, files, doc)
+	return writeSecrets(s.printer, b.dir, files, doc)
 }

@@ -50,7 +50,7 @@ func (s *session) serve(ctx context.Context, from string) error {
 
 // served returns the services of this machine for another end of the protocol; from is the origin of
 // its commands.
-func (s *session) served(ctx context.Context, m Machine, from string) wire.Served {
+func (s *printer) served(ctx context.Context, m Machine, from string) wire.Served {
 	return here.Server{
 		Machine: m, Version: s.app.Version, User: s.user(), From: from, Now: s.app.Now,
 		Hostname: s.app.Hostname, Open: s.app.OpenExecutor, Facts: s.app.Facts, Beside: s.app.Beside,

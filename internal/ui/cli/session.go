@@ -21,14 +21,14 @@ import (
 
 // session is one command line: the global flags and the objects that they select.
 type session struct {
-	app *App
+	*printer
 
-	dir, rev, root, state  string
-	rootNamed              bool   // --root is on the command line
-	target                 string // the target of -t, or the chosen target
-	identity               string
-	json, noColor, verbose bool
-	vars                   []string
+	dir, rev, root, state string
+	rootNamed             bool   // --root is on the command line
+	target                string // the target of -t, or the chosen target
+	identity              string
+	verbose               bool
+	vars                  []string
 
 	lockWait       time.Duration
 	compileTimeout time.Duration
@@ -44,7 +44,6 @@ type session struct {
 	words       []string // of -t, as they were typed
 	cache       host.FS  // that is open for several; nil: each use opens it
 
-	documented    bool // a JSON document has been printed
 	ignoreFreeze  bool
 	overrideAgent bool
 	adopt         bool
@@ -75,19 +74,19 @@ func (s *session) flags(c *cobra.Command) {
 	f.StringArrayVar(&s.vars, "var", nil, "set a variable with `NAME=VALUE`; may be repeated")
 }
 
-func (s *session) colored(terminal bool) bool {
+func (s *printer) colored(terminal bool) bool {
 	return terminal && !s.noColor && s.app.Env("NO_COLOR") == "" && s.app.Env("TERM") != "dumb"
 }
 
-func (s *session) style() render.Style {
+func (s *printer) style() render.Style {
 	return render.Style{Color: s.colored(s.app.Terminal.Out), Width: s.widthOf(s.app.Terminal.Out)}
 }
 
-func (s *session) errStyle() render.Style {
+func (s *printer) errStyle() render.Style {
 	return render.Style{Color: s.colored(s.app.Terminal.Err), Width: s.widthOf(s.app.Terminal.Err)}
 }
 
-func (s *session) widthOf(terminal bool) int {
+func (s *printer) widthOf(terminal bool) int {
 	if !terminal {
 		return 0
 	}
@@ -95,14 +94,14 @@ func (s *session) widthOf(terminal bool) int {
 }
 
 // printf writes text to stdout, except with --json.
-func (s *session) printf(format string, args ...any) {
+func (s *printer) printf(format string, args ...any) {
 	if !s.json {
 		fmt.Fprintf(s.app.Stdout, format, args...)
 	}
 }
 
 // document prints the one JSON document of a command.
-func (s *session) document(doc any) error {
+func (s *printer) document(doc any) error {
 	s.documented = true
 	if err := printJSON(s.app.Stdout, doc, "  "); err != nil {
 		return fmt.Errorf("cannot print the JSON document: %w", err)

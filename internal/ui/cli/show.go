@@ -31,19 +31,19 @@ func newShow(s *session) *cobra.Command {
 		Example: "  fettle show\n  fettle show 12\n  fettle show 12 -v\n  fettle show c3",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.withPaged(c.Context(), func(x executor.Executor) error { return s.showOne(c, x, a) })
+			return s.withPaged(c.Context(), func(x executor.Executor) error { return showOne(s.printer, c, x, a) })
 		},
 	}
 }
 
 // showOne shows the named run, otherwise the last run.
-func (s *session) showOne(c *cobra.Command, x executor.Executor, a []string) error {
+func showOne(s *printer, c *cobra.Command, x executor.Executor, a []string) error {
 	if len(a) == 1 {
 		if id, ok := commandNumber(a[0]); ok {
-			return s.showCommand(c.Context(), x, id)
+			return showCommand(c.Context(), s, x, id)
 		}
 	}
-	run, err := s.runNumber(c, x, a)
+	run, err := runNumber(s, c, x, a)
 	if err != nil {
 		return err
 	}
@@ -51,10 +51,10 @@ func (s *session) showOne(c *cobra.Command, x executor.Executor, a []string) err
 	if err != nil {
 		return err
 	}
-	return s.showRun(shown)
+	return showRun(s, shown)
 }
 
-func (s *session) runNumber(c *cobra.Command, x executor.Executor, a []string) (int, error) {
+func runNumber(s *printer, c *cobra.Command, x executor.Executor, a []string) (int, error) {
 	runs, err := x.Runs(c.Context())
 	if err != nil {
 		return 0, err
@@ -74,7 +74,7 @@ func (s *session) runNumber(c *cobra.Command, x executor.Executor, a []string) (
 	return 0, refuse("List them: fettle log", fmt.Sprintf("cannot find run %q", a[0]))
 }
 
-func (s *session) showRun(shown executor.Shown) error {
+func showRun(s *printer, shown executor.Shown) error {
 	if s.json {
 		doc := showDoc{Format: "fettle.run/1", Info: runJSON(shown.Info), Plan: planJSON("fettle.plan/1", shown.Plan), Invocations: shown.Invocations}
 		if doc.Invocations == nil {
@@ -101,7 +101,7 @@ func (s *session) showRun(shown executor.Shown) error {
 		{Name: "parts", Value: partsText(h.Revision)},
 	})
 	for _, inv := range shown.Invocations {
-		s.showInvocation(inv)
+		showInvocation(s, inv)
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func processText(pid int) string {
 	return fmt.Sprintf("pid %d", pid)
 }
 
-func (s *session) showInvocation(inv executor.Invocation) {
+func showInvocation(s *printer, inv executor.Invocation) {
 	name := render.Escape(inv.State)
 	if name == "" {
 		name = "(no state)"

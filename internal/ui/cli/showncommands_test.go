@@ -53,7 +53,7 @@ func TestShownCommandsRefused(t *testing.T) {
 
 func linesOfHelp(t *testing.T) []shownLine {
 	var out []shownLine
-	err := walk(newRoot(&session{app: &App{Now: time.Now}}), func(c *cobra.Command) error {
+	err := walk(newRoot(&session{printer: &printer{app: &App{Now: time.Now}}}), func(c *cobra.Command) error {
 		for line := range strings.Lines(c.Example) {
 			out = append(out, linesInShell("help of "+c.CommandPath(), line)...)
 		}
@@ -68,7 +68,7 @@ func linesOfHelp(t *testing.T) []shownLine {
 
 // check parses the line as the program would, up to where the command would run.
 func (l shownLine) check() error {
-	root := newRoot(&session{app: &App{Now: time.Now}})
+	root := newRoot(&session{printer: &printer{app: &App{Now: time.Now}}})
 	c, rest, err := root.Find(l.words)
 	switch {
 	case err != nil:

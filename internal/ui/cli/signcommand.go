@@ -33,7 +33,7 @@ type commandSigner struct {
 // commandSigner is nil if no key was named: with --sign-key, or with the login.
 func (s *session) commandSigner() *commandSigner {
 	file := s.connectOpts.signKey
-	if file == "" && s.loggedIn() {
+	if file == "" && loggedIn(s.printer) {
 		if l, err := s.login(); err == nil {
 			file = l.SignKey
 		}
@@ -63,7 +63,7 @@ func (c *commandSigner) sign(ctx context.Context, command content.Command, life 
 	if err != nil || len(digest) != 32 {
 		return "", refuse("Log in: fettle login https://HOST:PORT --ca-digest sha256:…", "cannot sign a command through the socket of a hub: it does not prove to which fleet it belongs")
 	}
-	key, end, err := c.s.signingKey(ctx, c.file, "--sign-key")
+	key, end, err := signingKey(ctx, c.s.printer, c.file, "--sign-key")
 	if err != nil {
 		return "", err
 	}

@@ -70,7 +70,7 @@ func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
 	}
 	var src *source
 	err = s.remembering(r, rev, func() error {
-		src, err = s.readSource(ctx, r, rev)
+		src, err = readSource(ctx, s.printer, r, rev)
 		return err
 	})
 	if err != nil {
@@ -112,7 +112,7 @@ func noMain(dir string) error {
 
 // readSource returns a cached tree, or reads it. Only in the second case it starts the compiler,
 // because the results for a cached tree can be cached too.
-func (s *session) readSource(ctx context.Context, r *repo.Repo, rev string) (*source, error) {
+func readSource(ctx context.Context, s *printer, r *repo.Repo, rev string) (*source, error) {
 	tree, info, known := r.Recall(rev)
 	if prepare := s.app.Language.Prepare; !known && prepare != nil {
 		prepare()

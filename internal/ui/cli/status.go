@@ -53,7 +53,7 @@ its hub.`,
 				if err := aside(c, "--fleet"); err != nil {
 					return err
 				}
-				return s.statusFleet(c.Context(), w)
+				return statusFleet(c.Context(), s.printer, w)
 			}
 			if s.isMany() {
 				return s.statusMany(c.Context(), many)
@@ -66,7 +66,7 @@ its hub.`,
 				if s.json {
 					return s.document(statusJSON(st))
 				}
-				s.showStatus(st)
+				showStatus(s.printer, st)
 				return nil
 			})
 		},
@@ -94,7 +94,7 @@ func statusJSON(st executor.Status) statusDoc {
 	return doc
 }
 
-func (s *session) showStatus(st executor.Status) {
+func showStatus(s *printer, st executor.Status) {
 	plain := render.Style{}
 	applied := "nothing yet"
 	if st.State.Run > 0 {
@@ -111,11 +111,11 @@ func (s *session) showStatus(st executor.Status) {
 		{Name: "target", Value: st.State.Target},
 		{Name: "applied", Value: applied},
 		{Name: "managed", Value: managed},
-		{Name: "last run", Value: s.lastRun(st.Last)},
+		{Name: "last run", Value: lastRun(s, st.Last)},
 		{Name: "pending", Value: pendingText(st.State.Pending)},
 		{Name: "unfinished", Value: unfinishedText(st)},
-		{Name: "to confirm", Value: s.armedText(st.Armed)},
-		{Name: "frozen", Value: s.frozenText(st.Frozen)},
+		{Name: "to confirm", Value: armedText(s, st.Armed)},
+		{Name: "frozen", Value: frozenText(s, st.Frozen)},
 		{Name: "locked", Value: st.Locked},
 		{Name: "note", Value: strings.Join(st.Notes, "\n")},
 	})
@@ -131,7 +131,7 @@ func join(words ...string) string {
 	return strings.Join(out, " ")
 }
 
-func (s *session) lastRun(r *journal.RunInfo) string {
+func lastRun(s *printer, r *journal.RunInfo) string {
 	if r == nil {
 		return ""
 	}
@@ -167,14 +167,14 @@ func unfinishedText(st executor.Status) string {
 	return fmt.Sprintf("run %d did not end; the next run recovers it, or run: fettle recover", st.Unfinished)
 }
 
-func (s *session) armedText(a *journal.Arming) string {
+func armedText(s *printer, a *journal.Arming) string {
 	if a == nil {
 		return ""
 	}
 	return fmt.Sprintf("run %d undoes itself at %s; to keep it type: fettle confirm", a.Run, s.moment(a.Deadline))
 }
 
-func (s *session) frozenText(f *journal.Frozen) string {
+func frozenText(s *printer, f *journal.Frozen) string {
 	if f == nil {
 		return ""
 	}

@@ -117,7 +117,7 @@ func newStepsLint(s *session) *cobra.Command {
 				return err
 			}
 			defer f.close()
-			ds := s.lint(f.list)
+			ds := lint(s.printer, f.list)
 			if s.json {
 				doc := lintDoc{Format: "fettle.lint/1", OK: !ds.HasErrors(), Steps: len(f.list), List: f.list.Digest(), Diagnostics: diagnosticsJSON(ds)}
 				if err := s.document(doc); err != nil {
@@ -192,7 +192,7 @@ func newStepsDiff(s *session) *cobra.Command {
 			if lines := diffLinesOf(old.list, new.list); lines != nil {
 				doc.Targets = append(doc.Targets, targetDiff{Lines: lines})
 			}
-			return s.showDiff(doc, false)
+			return showDiff(s.printer, doc, false)
 		},
 	}
 }
@@ -206,7 +206,7 @@ func newStepsPlan(s *session) *cobra.Command {
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			return s.withSteps(a[0], func(req executor.Request) error {
-				req.Repair, req.Diffs, req.Verify = !f.noRepair, f.wants(s), f.verify
+				req.Repair, req.Diffs, req.Verify = !f.noRepair, f.wants(s.printer), f.verify
 				req.Guards = f.guards()
 				return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.showPlan(c.Context(), x, req, f) })
 			})
@@ -235,7 +235,7 @@ func newStepsApply(s *session) *cobra.Command {
 			}
 			o.CrossIrreversible = cross
 			return s.withSteps(a[0], func(req executor.Request) error {
-				req.Diffs, req.Verify = f.wants(s), f.verify
+				req.Diffs, req.Verify = f.wants(s.printer), f.verify
 				return s.apply(c.Context(), req, "", f, o)
 			})
 		},
@@ -254,7 +254,7 @@ func (s *session) withSteps(path string, fn func(executor.Request) error) error 
 		return err
 	}
 	defer f.close()
-	if err := s.lint(f.list).Err(); err != nil {
+	if err := lint(s.printer, f.list).Err(); err != nil {
 		return err
 	}
 	return fn(f.request(s))

@@ -19,7 +19,7 @@ type watching struct{ on bool }
 
 func (*watching) flag(*cobra.Command) {}
 
-func (s *session) statusFleet(context.Context, watching) error {
+func statusFleet(context.Context, *printer, watching) error {
 	return errors.New("cannot show the fleet: this is the binary for targets. Use your workstation, or the hub")
 }
 

@@ -15,7 +15,7 @@ import (
 // chooseOne reads -t for a command: a single name is the target, any other word is a selection, which
 // only some commands accept.
 func (s *session) chooseOne(c *cobra.Command) error {
-	if err := s.refuseUnused(c); err != nil {
+	if err := refuseUnused(s.printer, c); err != nil {
 		return err
 	}
 	s.rootNamed = c.Root().PersistentFlags().Changed("root")
@@ -70,7 +70,7 @@ func (s *session) selected(src *source, words []string) ([]query.Target, error) 
 		given.Files[name] = string(text)
 	}
 	if sel.Failed() {
-		if given.Failed, err = s.lastFailed(src); err != nil {
+		if given.Failed, err = lastFailed(s.printer, src); err != nil {
 			return nil, err
 		}
 	}

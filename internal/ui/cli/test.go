@@ -72,7 +72,7 @@ func (s *session) test(ctx context.Context, texts []string, f testFlags) error {
 		return err
 	}
 	s.warnings(ds)
-	verdicts, err := s.runTests(ctx, src.tree, matching(ids, texts))
+	verdicts, err := runTests(ctx, s.printer, src.tree, matching(ids, texts))
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (s *session) test(ctx context.Context, texts []string, f testFlags) error {
 			return err
 		}
 	}
-	return s.showTests(doc, verdicts, len(ids))
+	return showTests(s.printer, doc, verdicts, len(ids))
 }
 
 // matching leaves the tests whose ID holds one of the texts.
@@ -113,7 +113,7 @@ func matching(ids, texts []string) []string {
 }
 
 // runTests runs them side by side and gives the verdicts in their order.
-func (s *session) runTests(ctx context.Context, tree repo.Tree, ids []string) ([]compile.Verdict, error) {
+func runTests(ctx context.Context, s *printer, tree repo.Tree, ids []string) ([]compile.Verdict, error) {
 	out := make([]compile.Verdict, len(ids))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -155,7 +155,7 @@ func (s *session) updateLists(verdicts []compile.Verdict) ([]string, error) {
 	return written, nil
 }
 
-func (s *session) showTests(doc testsDoc, verdicts []compile.Verdict, all int) error {
+func showTests(s *printer, doc testsDoc, verdicts []compile.Verdict, all int) error {
 	failed := 0
 	for _, t := range doc.Tests {
 		if !t.OK {

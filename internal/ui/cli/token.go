@@ -50,7 +50,7 @@ Keep the token secret until it expires or all its uses are spent.`,
 				r.Labels = set.Set
 			}
 			r.Expires = int64(expires)
-			return s.createToken(c.Context(), r)
+			return createToken(c.Context(), s.printer, r)
 		},
 	}
 	f := c.Flags()
@@ -65,7 +65,7 @@ Keep the token secret until it expires or all its uses are spent.`,
 	return c
 }
 
-func (s *session) createToken(ctx context.Context, r document.TokenRequest) error {
+func createToken(ctx context.Context, s *printer, r document.TokenRequest) error {
 	hub, err := s.hub()
 	if err != nil {
 		return err
@@ -98,14 +98,14 @@ func newTokenList(s *session) *cobra.Command {
 		Example: "  fettle token list",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.TokenPage, error) { return hub.Tokens(c.Context()) }, s.showTokens)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.TokenPage, error) { return hub.Tokens(c.Context()) }, showTokens)
 		},
 	}
 	w.flag(c)
 	return c
 }
 
-func (s *session) showTokens(p document.TokenPage) {
+func showTokens(s *printer, p document.TokenPage) {
 	if len(p.Tokens) == 0 {
 		s.printf("There are no tokens. Create one: fettle token create\n")
 		return

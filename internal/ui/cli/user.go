@@ -89,14 +89,14 @@ func newUserLogins(s *session) *cobra.Command {
 		Example: "  fettle user logins ann",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.LoginPage, error) { return hub.Logins(c.Context(), a[0]) }, s.showLogins)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.LoginPage, error) { return hub.Logins(c.Context(), a[0]) }, showLogins)
 		},
 	}
 	w.flag(c)
 	return c
 }
 
-func (s *session) showLogins(p document.LoginPage) {
+func showLogins(s *printer, p document.LoginPage) {
 	if len(p.Logins) == 0 {
 		s.printf("The user has no login tokens. Create one: fettle user login NAME\n")
 		return
@@ -145,14 +145,14 @@ func newUserList(s *session) *cobra.Command {
 		Example: "  fettle user list",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s, w, func(hub *client.Client) (document.UserPage, error) { return hub.Users(c.Context()) }, s.showUsers)
+			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.UserPage, error) { return hub.Users(c.Context()) }, showUsers)
 		},
 	}
 	w.flag(c)
 	return c
 }
 
-func (s *session) showUsers(p document.UserPage) {
+func showUsers(s *printer, p document.UserPage) {
 	if len(p.Users) == 0 {
 		s.printf("There are no users. Create one: fettle user set NAME --role ROLE\n")
 		return

@@ -61,7 +61,7 @@ func (s *session) validate(ctx context.Context) error {
 	}
 	doc := validateDoc{Format: "fettle.validate/1", Revision: src.rev, Targets: []validTarget{}}
 	if !ds.HasErrors() {
-		all, _ := s.runnable(src) // a module that no target has may be broken
+		all, _ := runnable(s.printer, src) // a module that no target has may be broken
 		for _, c := range all.Commands {
 			ds = append(ds, c.Errors...)
 		}
@@ -82,7 +82,7 @@ func (s *session) validate(ctx context.Context) error {
 
 // examples adds a target to each group that selects by label and has none, as if the target were
 // enrolled. It returns the groups by the names of these targets.
-func (s *session) examples(src *source) (map[string]string, diag.List) {
+func (s *printer) examples(src *source) (map[string]string, diag.List) {
 	if s.app.Language.EmptyGroups == nil {
 		return nil, nil
 	}

@@ -112,7 +112,7 @@ func isCalled(id, what string) bool {
 }
 
 // explainWaiting is the way from a state that waits to its source.
-func (s *session) explainWaiting(ctx context.Context, k *known, h executor.Held) explanation {
+func explainWaiting(ctx context.Context, s *printer, k *known, h executor.Held) explanation {
 	e := explanation{Addr: h.Addr, State: h.ID, Source: h.Source, Deferred: waitsFor(h)}
 	k.sourceLine(ctx, &e, "")
 	return e

@@ -27,7 +27,7 @@ func newWatch(s *session) *cobra.Command {
 	return c
 }
 
-func (s *session) sleepUntil(ctx context.Context, t time.Time) error {
+func sleepUntil(ctx context.Context, s *printer, t time.Time) error {
 	timer := time.NewTimer(t.Sub(s.app.Now()))
 	defer timer.Stop()
 	select {

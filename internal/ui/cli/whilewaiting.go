@@ -15,7 +15,7 @@ const (
 )
 
 // whileWaiting prints the reason of a wait on standard error, until the caller calls end.
-func (s *session) whileWaiting(what string) (end func()) {
+func whileWaiting(s *printer, what string) (end func()) {
 	stop, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)

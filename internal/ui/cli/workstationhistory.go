@@ -29,8 +29,8 @@ type hereDoc struct {
 }
 
 // hereFile is the history of this workstation, "" where there is no place for it.
-func (s *session) hereFile() string {
-	if home := s.stateHome(); home != "" {
+func hereFile(s *printer) string {
+	if home := stateHome(s); home != "" {
 		return filepath.Join(home, "history.jsonl")
 	}
 	return ""
@@ -43,7 +43,7 @@ const maxHere = 4 << 20
 // note adds a line to the history of this workstation. If this fails, the command, which has run,
 // still succeeds.
 func (s *session) note(targets map[string]string) {
-	file := s.hereFile()
+	file := hereFile(s.printer)
 	if file == "" {
 		return
 	}
@@ -76,9 +76,9 @@ func appendLine(file string, line []byte) error {
 
 // historyEntries reads the history of this workstation, oldest first. Lines that a crash cut
 // off are left out.
-func (s *session) historyEntries() ([]historyEntry, error) {
+func historyEntries(s *printer) ([]historyEntry, error) {
 	var out []historyEntry
-	for _, file := range []string{s.hereFile() + ".old", s.hereFile()} {
+	for _, file := range []string{hereFile(s) + ".old", hereFile(s)} {
 		f, err := os.Open(file)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -102,8 +102,8 @@ func (s *session) historyEntries() ([]historyEntry, error) {
 }
 
 // logHere shows what was done from here.
-func (s *session) logHere(limit int) error {
-	all, err := s.historyEntries()
+func logHere(s *printer, limit int) error {
+	all, err := historyEntries(s)
 	if err != nil {
 		return err
 	}
