@@ -50,7 +50,8 @@ func (s *session) checkAssignment(ctx context.Context, x executor.Executor, p *p
 // assignment is the restored commit.
 func (s *session) checkRollback(p *plan.Plan) error {
 	k := s.agentAssignment()
-	if k == nil || k.Generation == 0 || k.Frozen != "" || p.Empty() || s.overrideAgent || p.Revision.Commit != "" && p.Revision.Commit == k.Commit {
+	if k == nil || k.Generation == 0 || k.Frozen != "" || p.Empty() || s.overrideAgent ||
+		p.Revision.Commit != "" && p.Revision.Commit == k.Commit {
 		return nil
 	}
 	if s.at.hub == "" {

@@ -131,7 +131,8 @@ func (s *printer) describe(ctx context.Context, m Machine, c *fleet.Copy) {
 	}
 }
 
-func agentConfig(s *printer, m Machine, files host.FS, mb *joined.Member, link fleet.Link, dir *durable.Dir, warn func(string)) agent.Config {
+func agentConfig(s *printer, m Machine, files host.FS, mb *joined.Member, link fleet.Link, dir *durable.Dir,
+	warn func(string)) agent.Config {
 	boot := ""
 	var units func(context.Context, func(string)) error
 	if s.app.Watch != nil {

@@ -235,3 +235,11 @@ func (s *session) variables() (map[string]string, error) {
 	}
 	return out, nil
 }
+
+// printer writes the output of one command: text for users, or JSON documents.
+type printer struct {
+	app           *App
+	json, noColor bool
+	verbose       bool
+	documented    bool // a JSON document has been printed
+}
