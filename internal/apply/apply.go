@@ -74,8 +74,8 @@ type Result struct {
 	State   journal.State
 	// Remaining are the changes that did not run.
 	Remaining []addr.Addr
-	// Stays are the changes that could not be undone.
-	Stays []addr.Addr
+	// NotUndone are the changes that could not be undone.
+	NotUndone []addr.Addr
 }
 
 // Values of the policies in the header of a run.
@@ -124,11 +124,11 @@ type Names interface {
 }
 
 // Section is a part of a list that fails independently. If a state in it fails, the run continues
-// without the remaining section and without Behind, and still ends as failed.
+// without the remaining section and without Dependents, and still ends as failed.
 type Section struct {
-	Name   string      `json:"name"` // for display
-	Addrs  []addr.Addr `json:"addrs"`
-	Behind []addr.Addr `json:"behind,omitempty"` // addresses of other sections that need this one, and are barred too
+	Name       string      `json:"name"` // for display
+	Addrs      []addr.Addr `json:"addrs"`
+	Dependents []addr.Addr `json:"behind,omitempty"` // addresses of other sections that need this one, and are barred too
 }
 
 // Job is the input of one run.

@@ -17,12 +17,12 @@ import (
 // originOfPackage removes from an origin the packages that fettle itself had installed: they did not
 // exist before fettle, and the entries that installed them also remove them.
 func (r *successor) originOfPackage(entries map[addr.Addr]journal.Entry, origin *image.Image) *image.Image {
-	if origin.Package == nil || len(origin.Package.Also) == 0 {
+	if origin.Package == nil || len(origin.Package.AlsoChanged) == 0 {
 		return origin
 	}
 	one := *origin.Package
-	one.Also = maps.Clone(one.Also)
-	maps.DeleteFunc(one.Also, func(name, was string) bool {
+	one.AlsoChanged = maps.Clone(one.AlsoChanged)
+	maps.DeleteFunc(one.AlsoChanged, func(name, was string) bool {
 		return was != "" && (installedByUs(entries[addr.New(addr.KindPkg, name)]) || r.broughtByUs(entries, name))
 	})
 	return &image.Image{Package: &one}
@@ -34,13 +34,13 @@ func broughtSince(origin *image.Image, from image.Image) *image.Image {
 		return origin
 	}
 	fresh := map[string]string{}
-	for name, was := range from.Package.Also {
+	for name, was := range from.Package.AlsoChanged {
 		if was == "" {
 			fresh[name] = ""
 		}
 	}
 	one := *origin.Package
-	one.Also = earlier(one.Also, fresh)
+	one.AlsoChanged = earlier(one.AlsoChanged, fresh)
 	return &image.Image{Package: &one}
 }
 
@@ -76,7 +76,7 @@ func Brought(entries []journal.Entry) []string {
 		if !installedByUs(e) {
 			continue
 		}
-		for name, was := range e.Origin.Package.Also {
+		for name, was := range e.Origin.Package.AlsoChanged {
 			if was == "" {
 				all[name] = true
 			}
@@ -102,7 +102,7 @@ func (r *successor) passOn(entries map[addr.Addr]journal.Entry) {
 	}
 	for _, a := range slices.Sorted(maps.Keys(entries)) {
 		if e := entries[a]; installedByUs(e) {
-			e.Origin = broughtSince(e.Origin, image.Image{Package: &image.Package{Also: left}})
+			e.Origin = broughtSince(e.Origin, image.Image{Package: &image.Package{AlsoChanged: left}})
 			entries[a] = e
 			return
 		}
@@ -118,7 +118,7 @@ func (r *successor) cameAndWent() (came []string, went map[string]bool) {
 		if from == nil || !r.effects[i].changed || s != Done && s != Failed && s != Stuck {
 			continue
 		}
-		for name, was := range from.Also {
+		for name, was := range from.AlsoChanged {
 			if was == "" {
 				came = append(came, name)
 			} else {
@@ -139,7 +139,7 @@ func (r *packages) foresee(moves []*verb.GroupMove) {
 	}
 	if one := moves[0].From.Package; one != nil && len(also) > 0 {
 		with := *one
-		with.Also, with.Autos = also, r.autos(also)
+		with.AlsoChanged, with.AutoBefore = also, r.autos(also)
 		moves[0].From = image.Image{Package: &with}
 	}
 	goes := slices.IndexFunc(moves, func(m *verb.GroupMove) bool {
@@ -147,18 +147,18 @@ func (r *packages) foresee(moves []*verb.GroupMove) {
 	})
 	if goes >= 0 && len(marked) > 0 {
 		with := *moves[goes].From.Package
-		with.Autos = joined(with.Autos, marked)
+		with.AutoBefore = joined(with.AutoBefore, marked)
 		moves[goes].From = image.Image{Package: &with}
 	}
 }
 
 // foreseen adds the packages that an interrupted attempt had foreseen to a before-image.
 func foreseen(from, found image.Image) image.Image {
-	if from.Package == nil || found.Package == nil || len(found.Package.Also)+len(found.Package.Autos) == 0 {
+	if from.Package == nil || found.Package == nil || len(found.Package.AlsoChanged)+len(found.Package.AutoBefore) == 0 {
 		return from
 	}
 	with := *from.Package
-	with.Also, with.Autos = earlier(found.Package.Also, with.Also), found.Package.Autos
+	with.AlsoChanged, with.AutoBefore = earlier(found.Package.AlsoChanged, with.AlsoChanged), found.Package.AutoBefore
 	return image.Image{Package: &with}
 }
 

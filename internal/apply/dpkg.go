@@ -116,7 +116,7 @@ func (r *packages) sweepPackages() {
 		if c.Addr.Kind() == addr.KindPkg {
 			names = append(names, r.machine.Step(i).Args[0])
 			if from := r.effects[i].from.Package; from != nil {
-				names = slices.AppendSeq(names, maps.Keys(from.Also))
+				names = slices.AppendSeq(names, maps.Keys(from.AlsoChanged))
 			}
 		}
 	}

@@ -20,9 +20,9 @@ func (r *edits) asBeforeEdits(s step.Step, now *image.Region) {
 		if a.Kind() == addr.KindEdit && a.Path() == s.Path() && origin != nil && origin.Region != nil {
 			now.FileAbsent = now.FileAbsent || origin.Region.FileAbsent
 			now.NoEOL = now.NoEOL || origin.Region.NoEOL
-			for _, v := range origin.Region.Was {
-				if !slices.Contains(now.Was, v) {
-					now.Was = append(now.Was, v)
+			for _, v := range origin.Region.EarlierVersions {
+				if !slices.Contains(now.EarlierVersions, v) {
+					now.EarlierVersions = append(now.EarlierVersions, v)
 				}
 			}
 			asBeforeMapping(s, a, now, origin.Region)
@@ -63,7 +63,7 @@ func (r *edits) asFoundFirst(s step.Step, to image.Image) image.Image {
 	first := r.foundFirst(s)
 	if to.Region.Present && first != nil {
 		one := *to.Region
-		one.Was = append(slices.Clone(one.Was), first.Was...)
+		one.EarlierVersions = append(slices.Clone(one.EarlierVersions), first.EarlierVersions...)
 		return image.Image{Region: &one}
 	}
 	if to.Region.Present {
@@ -76,7 +76,7 @@ func (r *edits) asFoundFirst(s step.Step, to image.Image) image.Image {
 	}
 	if first != nil && !first.Present {
 		one := *to.Region
-		one.Source, one.Was = first.Source, first.Was
+		one.Source, one.EarlierVersions = first.Source, first.EarlierVersions
 		return image.Image{Region: &one}
 	}
 	return to
@@ -85,15 +85,16 @@ func (r *edits) asFoundFirst(s step.Step, to image.Image) image.Image {
 // inOldPlace moves a region that its step had removed, and that is restored, to its original place.
 // There, the removal of the step needs only the original text.
 func (r *edits) inOldPlace(s step.Step, now, to image.Image) image.Image {
-	if s.Verb != step.Edit || now.Region == nil || now.Region.Present || to.Region == nil || !to.Region.Present || len(to.Region.Words) > 0 {
+	if s.Verb != step.Edit || now.Region == nil || now.Region.Present || to.Region == nil || !to.Region.Present ||
+		len(to.Region.Encrypted) > 0 {
 		return to
 	}
 	first := r.foundFirst(s)
-	if first == nil || !first.Present || len(first.Words) > 0 {
+	if first == nil || !first.Present || len(first.Encrypted) > 0 {
 		return to
 	}
 	one := *to.Region
-	one.Line, one.CutEnd, one.Source, one.Was = first.Line, first.CutEnd, first.Source, first.Was
+	one.Line, one.CutEnd, one.Source, one.EarlierVersions = first.Line, first.CutEnd, first.Source, first.EarlierVersions
 	return image.Image{Region: &one}
 }
 
@@ -154,7 +155,7 @@ func (r *edits) unlessShared(s step.Step, to image.Image) image.Image {
 // file since the restored run, this is the file of that run, and otherwise next. Metadata is restored
 // by separate steps.
 func (r *edits) exactly(i int, now, next image.File) image.File {
-	w := r.plan.Changes[i].Whole
+	w := r.plan.Changes[i].WholeFile
 	if w == nil || w.To.Digest != "" && !r.Store.Has(w.To.Digest) || !r.unbroken(i, w.From, now) {
 		return next
 	}

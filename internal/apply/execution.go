@@ -81,7 +81,7 @@ func (r *run) result() Result {
 			res.Changed++
 		}
 		if r.machine.Status(i) == Stuck {
-			res.Stays = append(res.Stays, c.Addr)
+			res.NotUndone = append(res.NotUndone, c.Addr)
 		}
 		if s := r.machine.Status(i); (s == Do || s == Barred) && (c.Action.Mutates() || c.Action == plan.Verify || c.Action == plan.Wait) {
 			res.Remaining = append(res.Remaining, c.Addr)

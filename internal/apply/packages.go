@@ -56,7 +56,7 @@ func (r *packages) rejectOthers(moves []*verb.GroupMove, recs []journal.Record) 
 	known := map[string]bool{}
 	know := func(i *image.Image) {
 		if i != nil && i.Package != nil {
-			for name := range i.Package.Also {
+			for name := range i.Package.AlsoChanged {
 				known[name] = true
 			}
 		}
@@ -89,9 +89,9 @@ func (r *packages) moveAll(g verb.Group, moves []*verb.GroupMove) error {
 	if err == nil || r.ctx.Err() != nil {
 		return err
 	}
-	also := moves[0].Also
+	also := moves[0].AlsoChanged
 	err = g.MoveAll(r.ctx, r.env, moves)
-	moves[0].Also = earlier(also, moves[0].Also)
+	moves[0].AlsoChanged = earlier(also, moves[0].AlsoChanged)
 	return err
 }
 
@@ -150,21 +150,21 @@ func rests(now, to image.Image) bool {
 // brought reports whether a package exists, or is being installed, that the transaction added to its
 // own packages.
 func (r *packages) brought(from image.Image) bool {
-	if from.Package == nil || len(from.Package.Also) == 0 {
+	if from.Package == nil || len(from.Package.AlsoChanged) == 0 {
 		return false
 	}
 	p, err := r.Host.Packages()
 	if err != nil {
 		return false
 	}
-	names := slices.Sorted(maps.Keys(from.Package.Also))
+	names := slices.Sorted(maps.Keys(from.Package.AlsoChanged))
 	now, err := p.Installed(r.ctx, names)
 	if err != nil {
 		return false
 	}
 	return slices.ContainsFunc(names, func(name string) bool {
 		one := now[name]
-		return one.Version != from.Package.Also[name] || one.Unfinished() || one.Leaving()
+		return one.Version != from.Package.AlsoChanged[name] || one.Unfinished() || one.Leaving()
 	})
 }
 
@@ -176,5 +176,5 @@ func (r *packages) standing(i int) []*verb.GroupMove {
 	if err != nil || now.Package.Version == "" || now.Package.Unfinished() {
 		return nil
 	}
-	return []*verb.GroupMove{{Step: s, From: now, To: now, Stays: true}}
+	return []*verb.GroupMove{{Step: s, From: now, To: now, InSync: true}}
 }

@@ -36,7 +36,8 @@ func (r *forward) prepare(i int, made map[string]bool) (*move.Move, error) {
 		return nil, err
 	}
 	r.effects[i].from, r.effects[i].to = now, to
-	if now.Same(to) && sameTime(now, to) && c.Whole == nil && !(c.Action == plan.Remove && to.Region != nil && now.Region.Leaves(*to.Region)) {
+	if now.Same(to) && sameTime(now, to) && c.WholeFile == nil &&
+		!(c.Action == plan.Remove && to.Region != nil && now.Region.Leaves(*to.Region)) {
 		return nil, r.unchanged(i)
 	}
 	pt, err := v.(verb.Pather).PathTarget(r.ctx, r.env, s, taken, to)
@@ -91,7 +92,7 @@ func (r *forward) addressNow(v verb.Verb, s step.Step, taken capture.Taken) (ima
 	if s.Verb == step.Edit {
 		now, err := v.Observe(r.ctx, r.env, s)
 		if err == nil {
-			now.Region.Was = []image.Version{{Digest: taken.Digest, MTime: taken.MTime}}
+			now.Region.EarlierVersions = []image.Version{{Digest: taken.Digest, MTime: taken.MTime}}
 			r.edits.asBeforeEdits(s, now.Region)
 		}
 		return now, err
@@ -106,7 +107,7 @@ func (r *forward) addressNow(v verb.Verb, s step.Step, taken capture.Taken) (ima
 // addressTarget returns the image that the address should have: the image in the plan for a restore,
 // and otherwise the result of the step on the present image.
 func (r *forward) addressTarget(v verb.Verb, c plan.Change, s step.Step, now image.Image) (image.Image, error) {
-	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Purge || c.Found && c.Action == plan.Restore) {
+	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Purge || c.Captured && c.Action == plan.Restore) {
 		return r.edits.unlessShared(s, *c.To), nil
 	}
 	if c.Action == plan.Restore && s.Verb != step.Meta && c.To != nil && c.To.File != nil && c.To.File.MTime != 0 {
@@ -116,11 +117,11 @@ func (r *forward) addressTarget(v verb.Verb, c plan.Change, s step.Step, now ima
 			return *c.To, nil
 		}
 	}
-	if s.Verb == step.Meta && c.Then != nil && now.File != nil && c.Then.File != nil && now.File.Type == c.Then.File.Type {
-		return plan.Redressed(now, *c.Then), nil
+	if s.Verb == step.Meta && c.Earlier != nil && now.File != nil && c.Earlier.File != nil && now.File.Type == c.Earlier.File.Type {
+		return plan.WithEarlierMetadata(now, *c.Earlier), nil
 	}
-	if r.stillAsksFor(v, s, c.Then) {
-		return *c.Then, nil
+	if r.stillAsksFor(v, s, c.Earlier) {
+		return *c.Earlier, nil
 	}
 	if f := now.File; f != nil && f.Type == image.Symlink && s.Verb == step.Mkdir && c.From != nil && now.Same(*c.From) {
 		now = image.Image{File: &image.File{Type: image.Absent}} // a link of fettle, as the plan checked

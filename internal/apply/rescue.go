@@ -41,7 +41,7 @@ func (m *Machine) Out(notifiers []addr.Addr) bool {
 // Bar records that a section failed: its remaining changes, the changes behind it and their checks do
 // not run. Repeated calls have no further effect.
 func (m *Machine) Bar(s Section) {
-	for _, list := range [][]addr.Addr{s.Addrs, s.Behind} {
+	for _, list := range [][]addr.Addr{s.Addrs, s.Dependents} {
 		for _, a := range list {
 			m.out[a] = true
 		}

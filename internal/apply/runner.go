@@ -165,10 +165,10 @@ func (r *Runner) jobOf(h journal.Header) (Job, error) {
 	return job, nil
 }
 
-// SettlePackages finishes the changes of packages that failed in the last run, toward the goal of that
-// run. If no packages failed in it, SettlePackages does nothing: fettle does not finish the
+// RecoverPackages finishes the changes of packages that failed in the last run, toward the goal of that
+// run. If no packages failed in it, RecoverPackages does nothing: fettle does not finish the
 // interrupted changes of other users.
-func (r *Runner) SettlePackages(ctx context.Context) error {
+func (r *Runner) RecoverPackages(ctx context.Context) error {
 	last, err := r.Store.State()
 	if err != nil || last.Run == 0 {
 		return err
@@ -197,10 +197,10 @@ func (r *Runner) SettlePackages(ctx context.Context) error {
 	}
 	on, back := x.packages.underWay(recs)
 	if x.packages.unfinished == "" { // only configuration can be left then
-		on, back = slices.DeleteFunc(on, func(m *verb.GroupMove) bool { return !rests(m.From, m.To) || m.Stays }), nil
+		on, back = slices.DeleteFunc(on, func(m *verb.GroupMove) bool { return !rests(m.From, m.To) || m.InSync }), nil
 	}
 	for _, moves := range [][]*verb.GroupMove{on, back} { // together with other packages they may not succeed
-		moving := slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return !m.Stays })
+		moving := slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return !m.InSync })
 		if moving && x.packages.rejectOthers(moves, recs) == nil && (pkg.Pkg{}).MoveAll(x.ctx, x.env, moves) == nil {
 			break
 		}

@@ -36,7 +36,7 @@ func Sealed(lists []step.List, entries ...[]journal.Entry) map[string]string {
 func sealedBefore(out map[string]string, e journal.Entry) {
 	switch {
 	case e.Origin == nil:
-	case e.Origin.Region != nil && len(e.Origin.Region.Words) > 0:
+	case e.Origin.Region != nil && len(e.Origin.Region.Encrypted) > 0:
 		ref, _ := secret.ParseRef(e.Origin.Region.Text)
 		out[e.Addr.Path()] = ref.Key
 	case e.Origin.User != nil:

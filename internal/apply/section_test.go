@@ -28,7 +28,8 @@ CHECK there file=/srv/aside within=1ms
 // actions and checks.
 func TestSections(t *testing.T) {
 	parts := []executor.Section{
-		{Name: "modules/app", Addrs: []addr.Addr{"file:/etc/app.conf", "act:run/load", "file:/etc/checked", "file:/srv/rest", "check:gone"}, Behind: []addr.Addr{"file:/srv/behind"}},
+		{Name: "modules/app", Addrs: []addr.Addr{"file:/etc/app.conf", "act:run/load", "file:/etc/checked",
+			"file:/srv/rest", "check:gone"}, Dependents: []addr.Addr{"file:/srv/behind"}},
 		{Name: "modules/behind", Addrs: []addr.Addr{"file:/srv/behind"}},
 		{Name: "modules/aside", Addrs: []addr.Addr{"file:/srv/aside", "act:run/other", "check:there"}},
 	}

@@ -72,9 +72,9 @@ func (r *successor) enter(entries map[addr.Addr]journal.Entry, i int) {
 	if c.Addr.Kind() == addr.KindAct {
 		return
 	}
-	e := journal.Entry{Addr: c.Addr, Step: c.Step, Src: c.Source, Run: r.header.Run, First: r.header.Run, By: c.By}
+	e := journal.Entry{Addr: c.Addr, Step: c.Step, Src: c.Source, Run: r.header.Run, FirstRun: r.header.Run, PurgedBy: c.PurgedBy}
 	if had {
-		e.Origin, e.Adopted, e.First, e.Run = old.Origin, old.Adopted, old.First, old.Run
+		e.Origin, e.Adopted, e.FirstRun, e.Run = old.Origin, old.Adopted, old.FirstRun, old.Run
 	}
 	e.Output, e.Undo = outputOf(old, e, r.effects[i].to), undoOf(old, e)
 	if r.effects[i].changed {
@@ -164,7 +164,7 @@ func origin(i image.Image) *image.Image {
 func (r *successor) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry {
 	out, others := make([]journal.Entry, 0, len(entries)), map[addr.Addr]bool{}
 	for _, c := range r.plan.Changes {
-		others[c.Addr] = c.Others
+		others[c.Addr] = c.ChangedByOthers
 	}
 	take := func(e journal.Entry) {
 		if !others[e.Addr] {
@@ -178,7 +178,7 @@ func (r *successor) ordered(entries map[addr.Addr]journal.Entry) []journal.Entry
 		inList[s.Addr()] = true
 	}
 	for _, e := range r.base.Entries {
-		if e, ok := entries[e.Addr]; ok && !inList[e.Addr] && e.By == "" {
+		if e, ok := entries[e.Addr]; ok && !inList[e.Addr] && e.PurgedBy == "" {
 			take(e)
 		}
 	}

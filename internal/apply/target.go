@@ -56,8 +56,8 @@ func (r *run) leadsTo(v verb.Verb, i int, from image.Image) (image.Image, error)
 	if c.To != nil && (c.Action == plan.Remove || c.Action == plan.Restore && exact(*c.To)) {
 		return *c.To, nil
 	}
-	if r.stillAsksFor(v, r.machine.Step(i), c.Then) && exact(*c.Then) {
-		return *c.Then, nil
+	if r.stillAsksFor(v, r.machine.Step(i), c.Earlier) && exact(*c.Earlier) {
+		return *c.Earlier, nil
 	}
 	return v.Target(r.machine.Step(i), from, r.Names)
 }
@@ -66,5 +66,5 @@ func (r *run) leadsTo(v verb.Verb, i int, from image.Image) (image.Image, error)
 // exactly.
 func exact(i image.Image) bool {
 	return i.Unit != nil || i.User != nil && len(i.User.Lines) > 0 || i.Group != nil && len(i.Group.Lines) > 0 ||
-		i.Package != nil && (len(i.Package.Also) > 0 || i.Package.Version != "" && i.Package.Version != pkg.Candidate)
+		i.Package != nil && (len(i.Package.AlsoChanged) > 0 || i.Package.Version != "" && i.Package.Version != pkg.Candidate)
 }

@@ -54,8 +54,8 @@ func (r *packages) keepDeb(from, to image.Image, s step.Step) image.Image {
 		return from
 	}
 	one := *from.Package
-	_, one.Kept, err = p.Keep(r.ctx, s.Args[0], one.Version)
-	if err != nil || !one.Kept {
+	_, one.DebStored, err = p.Keep(r.ctx, s.Args[0], one.Version)
+	if err != nil || !one.DebStored {
 		r.note(fmt.Sprintf("the .deb of %s %s is not available, so a rollback may not be able to restore this version", s.Args[0], one.Version))
 	}
 	return image.Image{Package: &one}
@@ -81,10 +81,10 @@ func (r *forward) runTransaction(g verb.Group, todo []int, moves []*verb.GroupMo
 		return err
 	}
 	err = r.packages.moveAll(g, moves)
-	if one := moves[0].From.Package; one != nil && len(moves[0].Also) > 0 {
+	if one := moves[0].From.Package; one != nil && len(moves[0].AlsoChanged) > 0 {
 		with := *one
-		if with.Also = moves[0].Also; err != nil {
-			with.Also = earlier(one.Also, moves[0].Also) // an interrupted attempt may have installed some of these
+		if with.AlsoChanged = moves[0].AlsoChanged; err != nil {
+			with.AlsoChanged = earlier(one.AlsoChanged, moves[0].AlsoChanged) // an interrupted attempt may have installed some of these
 		}
 		moves[0].From = image.Image{Package: &with}
 	}

@@ -64,7 +64,7 @@ func (r *forward) adopt(i int) error {
 // have no image.
 func (r *run) found(i int, now image.Image) error {
 	c := r.plan.Changes[i]
-	if r.header.Operation == journal.OpRollback && !c.Others || !now.Known() || now.Exec != nil || c.Step == "" || r.managed(c.Addr) {
+	if r.header.Operation == journal.OpRollback && !c.ChangedByOthers || !now.Known() || now.Exec != nil || c.Step == "" || r.managed(c.Addr) {
 		return nil
 	}
 	r.effects[i].from, r.effects[i].to = now, now
@@ -83,7 +83,7 @@ func withVersions(adopted *image.Image, from image.Image) *image.Image {
 		return adopted
 	}
 	one := *adopted.Region
-	one.Was = append(slices.Clone(one.Was), from.Region.Was...)
+	one.EarlierVersions = append(slices.Clone(one.EarlierVersions), from.Region.EarlierVersions...)
 	return &image.Image{Region: &one}
 }
 

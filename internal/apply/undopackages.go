@@ -102,7 +102,7 @@ func (r *packages) allBack(g verb.Group, moves []*verb.GroupMove) []error {
 	}
 	r.note(fmt.Sprintf("cannot undo all packages in one transaction; each package is now undone by itself: %v", err))
 	for k, m := range moves {
-		if m.Stays || r.isThere(m) {
+		if m.InSync || r.isThere(m) {
 			continue
 		}
 		if err := r.configurePackages(); err != nil {

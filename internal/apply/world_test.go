@@ -31,7 +31,7 @@ import (
 
 // tap is what counts the operations of a world and of all its clones: one
 // campaign runs one of them at a time.
-type tap struct{ count host.Counter }
+type tap struct{ count host.OperationHook }
 
 func (t *tap) Count(op, path string) error {
 	if t.count == nil {
@@ -247,7 +247,7 @@ func (w *world) recover(o executor.Options) (string, error) {
 	if rep == nil {
 		return "nothing to recover", err
 	}
-	return fmt.Sprintf("%s %+v %v stays %v", rep.Outcome, rep.Failed, rep.Notes, rep.Stays), err
+	return fmt.Sprintf("%s %+v %v stays %v", rep.Outcome, rep.Failed, rep.Notes, rep.NotUndone), err
 }
 
 func (w *world) rollback(to int) error {

@@ -60,12 +60,12 @@ func (r *Revisions) lists(in Input, has [2]bool) (lists [2]step.List, ds diag.Li
 		return lists, ds
 	}
 	was := &outcome{}
-	c, ds := r.shared.Old(in.lang())
+	c, ds := r.shared.OldCatalog(in.lang())
 	lists[0], ds = r.sides[0].listOf(in, c, ds, was)
 	if len(was.steps) != len(c.Changed) || ds.HasErrors() { // it was compiled without sharing
 		c = incremental.Shared{}
 	}
-	c, more := r.shared.Now(in.lang(), c)
+	c, more := r.shared.NewCatalog(in.lang(), c)
 	if c.From != nil {
 		r.taken++
 	}

@@ -249,8 +249,8 @@ type Report struct {
 	Pending []addr.Addr   `json:"pending,omitempty"`
 	// Remaining are the changes that did not run.
 	Remaining []addr.Addr `json:"remaining,omitempty"`
-	// Stays are the changes that the undo of the run could not revert.
-	Stays []addr.Addr `json:"stays,omitempty"`
+	// NotUndone are the changes that the undo of the run could not revert.
+	NotUndone []addr.Addr `json:"stays,omitempty"`
 	// ConfirmBy is when an armed run undoes itself, ns since 1970; 0 is never.
 	ConfirmBy int64         `json:"confirm_by,omitempty"`
 	Duration  time.Duration `json:"duration_ns"`
@@ -342,7 +342,7 @@ type Executor interface {
 	// List reads back the list that a run applied.
 	List(ctx context.Context, run int) (step.List, error)
 	// Collect removes what no rollback needs.
-	Collect(ctx context.Context, keep journal.Keep, o Options) (journal.Collected, error)
+	Collect(ctx context.Context, keep journal.Retention, o Options) (journal.Collected, error)
 }
 
 // Shown is one run with its invocations.

@@ -22,7 +22,7 @@ func TestRecording(t *testing.T) {
 		{"another repository", both, repo.Identity{Root: "b"}, repo.Identity{Root: "b"}, true},
 		{"the same", both, clone, both, true},
 	} {
-		st := journal.State{Run: 1, Repository: journal.Recorded(c.was)}
+		st := journal.State{Run: 1, Repository: journal.RecordedIdentity(c.was)}
 		if got := executor.Recording(&executor.Request{Repository: c.is, Adopt: c.adopt}, st); got != c.out {
 			t.Errorf("%s: %+v", c.name, got)
 		}

@@ -108,7 +108,7 @@ func (x *patient) Unfreeze(ctx context.Context, o Options) error {
 	return x.again(ctx, func() error { return x.Executor.Unfreeze(ctx, o) })
 }
 
-func (x *patient) Collect(ctx context.Context, keep journal.Keep, o Options) (c journal.Collected, err error) {
+func (x *patient) Collect(ctx context.Context, keep journal.Retention, o Options) (c journal.Collected, err error) {
 	err = x.again(ctx, func() error { c, err = x.Executor.Collect(ctx, keep, o); return err })
 	return c, err
 }

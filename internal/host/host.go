@@ -57,7 +57,7 @@ type Stat struct {
 }
 
 // FS is the file system of a host. Every call that changes something is one or
-// more mutating operations, each of which a driver counts (see Counter).
+// more mutating operations, each of which a driver counts (see OperationHook).
 // Implementations are safe for concurrent use.
 type FS interface {
 	Reader
@@ -227,11 +227,11 @@ type PackageChange struct {
 // PackageOutlook are the additional changes that apt would make with the requested changes. All
 // lists are sorted.
 type PackageOutlook struct {
-	// Comes are additional packages that apt installs, upgrades or downgrades.
-	Comes []string
-	// Leaves are installed packages that apt removes because of conflicts. If all changes are
+	// Installs are additional packages that apt installs, upgrades or downgrades.
+	Installs []string
+	// Removes are installed packages that apt removes because of conflicts. If all changes are
 	// removals, the list includes held packages, which apt would not remove.
-	Leaves []string
+	Removes []string
 	// Unneeded are packages that are no longer needed afterwards and that apt-get autoremove
 	// removes: installed as dependencies, and not held.
 	Unneeded []string
@@ -250,10 +250,10 @@ type PackageOffers struct {
 	By map[string]PackageOffer
 	// NoLists: apt has no package lists, and therefore no information.
 	NoLists bool
-	// Along are the additional packages that are installed, sorted.
-	Along []string
-	// Leaves are installed packages that apt removes for them, sorted.
-	Leaves []string
+	// Additional are the additional packages that are installed, sorted.
+	Additional []string
+	// Removes are installed packages that apt removes for them, sorted.
+	Removes []string
 	// Download is how many bytes apt fetches for all of them, -1 if that is not known.
 	Download int64
 	// Failure is apt's reason if they cannot be installed together.
@@ -327,10 +327,10 @@ type Host interface {
 	BootID() string
 }
 
-// Counter is called before each mutating operation with its name and path. A
+// OperationHook is called before each mutating operation with its name and path. A
 // driver that is given one calls it from the operation's goroutine; an error
 // is returned by the operation instead of doing it.
-type Counter func(op, path string) error
+type OperationHook func(op, path string) error
 
 // Exists reports whether a file of any type exists at path. It is false for a path whose parent is
 // missing.

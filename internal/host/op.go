@@ -1,6 +1,6 @@
 package host
 
-// The names of mutating operations that drivers pass to a Counter.
+// The names of mutating operations that drivers pass to an OperationHook.
 const (
 	OpCreate      = "create"
 	OpAppend      = "append" // OpenAppend, which may create

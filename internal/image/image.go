@@ -106,8 +106,8 @@ type Region struct {
 	NoEOL bool `json:"no_eol,omitempty"`
 	// FileAbsent reports that the file did not exist.
 	FileAbsent bool `json:"file_absent,omitempty"`
-	// Bare reports that the file is empty: it contains neither the region nor other content.
-	Bare bool `json:"bare,omitempty"`
+	// FileEmpty reports that the file is empty: it contains neither the region nor other content.
+	FileEmpty bool `json:"bare,omitempty"`
 	// Others are the further occurrences of the region, in order, for a step that removes all of them.
 	Others []Place `json:"others,omitempty"`
 	// CutEnd reports that the end marker of a block was the end of the file, without a newline.
@@ -115,12 +115,12 @@ type Region struct {
 	// Source is the text of a value of a JSON, YAML, TOML, INI or XML file in the file. Text is then
 	// the value in its canonical form for comparison.
 	Source *Source `json:"source,omitempty"`
-	// Words are Text, Others and Source of a region with a secret, encrypted. Text is then the
+	// Encrypted are Text, Others and Source of a region with a secret, encrypted. Text is then the
 	// reference to the encrypted value for comparison, and Others and Source are empty.
-	Words []byte `json:"words,omitempty"`
-	// Was are versions of the whole file before it was edited. If the file has the same content again,
+	Encrypted []byte `json:"words,omitempty"`
+	// EarlierVersions are versions of the whole file before it was edited. If the file has the same content again,
 	// its time is restored.
-	Was []Version `json:"was,omitempty"`
+	EarlierVersions []Version `json:"was,omitempty"`
 	// Nlink is the number of hard links of the file if it is greater than one.
 	Nlink uint64 `json:"nlink,omitempty"`
 }
@@ -134,7 +134,7 @@ type Version struct {
 // TimeOf returns the MTime that a file with the region had when it had the content of f. If no such
 // version is known, it returns the MTime of f.
 func (r Region) TimeOf(f File) int64 {
-	for _, v := range r.Was {
+	for _, v := range r.EarlierVersions {
 		if v.Digest == f.Digest && v.Digest != "" {
 			return v.MTime
 		}
@@ -210,17 +210,17 @@ type Package struct {
 	Status string `json:"status,omitempty"`
 	Held   bool   `json:"held,omitempty"`
 	Auto   bool   `json:"auto,omitempty"` // installed as a dependency only
-	// Kept reports that the .deb of Version is stored, so that the version can be restored.
-	Kept bool `json:"kept,omitempty"`
+	// DebStored reports that the .deb of Version is stored, so that the version can be restored.
+	DebStored bool `json:"kept,omitempty"`
 	// Purged requests, for an absent package, that its configuration and data are deleted too. It is
 	// set in desired images only.
 	Purged bool `json:"purged,omitempty"`
-	// Also are the packages that the same transaction added or changed, so that the undo can restore
+	// AlsoChanged are the packages that the same transaction added or changed, so that the undo can restore
 	// them. The value is the version before, or "" if the package was not installed.
-	Also map[string]string `json:"also,omitempty"`
-	// Autos are the packages that were marked as dependencies before, sorted. They are packages of
-	// Also, and packages whose mark the transaction changed.
-	Autos []string `json:"autos,omitempty"`
+	AlsoChanged map[string]string `json:"also,omitempty"`
+	// AutoBefore are the packages that were marked as dependencies before, sorted. They are packages of
+	// AlsoChanged, and packages whose mark the transaction changed.
+	AutoBefore []string `json:"autos,omitempty"`
 }
 
 // Unfinished reports whether dpkg has begun but not completed a change of the package: half installed,
@@ -313,11 +313,11 @@ type Exec struct {
 	Done  bool `json:"done"`
 	// NotWanted reports that the command counts as done only because its only_if does not hold.
 	NotWanted bool `json:"not_wanted,omitempty"`
-	// Unasked is the reason why its guards were not run, or "". The run then executes the guards
+	// GuardsNotRun is the reason why its guards were not run, or "". The run then executes the guards
 	// before the command.
-	Unasked string `json:"unasked,omitempty"`
-	// Lacks is the program of the command if it is missing on the host.
-	Lacks string `json:"lacks,omitempty"`
+	GuardsNotRun string `json:"unasked,omitempty"`
+	// MissingProgram is the program of the command if it is missing on the host.
+	MissingProgram string `json:"lacks,omitempty"`
 	// Output is the output of the command for later steps. Same does not compare it.
 	Output *string `json:"output,omitempty"`
 }

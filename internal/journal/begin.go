@@ -22,7 +22,7 @@ func (s *Store) Begin(h Header) (*Journal, error) {
 	} else if open {
 		return nil, &UnfinishedError{Run: run}
 	}
-	if err := s.mendLate(); err != nil {
+	if err := s.repairStateLate(); err != nil {
 		return nil, fmt.Errorf("cannot begin run %d: %w", h.Run, err)
 	}
 	h.Stated = true

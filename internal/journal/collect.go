@@ -20,7 +20,7 @@ const keepRuns = 50
 //
 // If it cannot read a file that can contain references, it removes nothing. It can be killed at any
 // time: a run is removed before its objects. The caller must hold the lock.
-func (s *Store) Collect(keep Keep) (Collected, error) {
+func (s *Store) Collect(keep Retention) (Collected, error) {
 	c, err := s.choose(keep)
 	if err != nil {
 		return Collected{}, fmt.Errorf("cannot collect; nothing was removed: %w", err)
@@ -33,7 +33,7 @@ func (s *Store) Collect(keep Keep) (Collected, error) {
 	return Collected{Runs: c.runs, Objects: len(c.objects) + len(c.packed), Bytes: c.bytes}, nil
 }
 
-func (s *Store) choose(keep Keep) (doomed, error) {
+func (s *Store) choose(keep Retention) (doomed, error) {
 	var d doomed
 	journals, states, err := s.keptRuns(keep)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Store) choose(keep Keep) (doomed, error) {
 
 // keptRuns returns the journals and the states that remain. The last run always remains, because
 // the next number depends on it.
-func (s *Store) keptRuns(keep Keep) (journals, states map[int]bool, err error) {
+func (s *Store) keptRuns(keep Retention) (journals, states map[int]bool, err error) {
 	infos, err := s.Runs()
 	if err != nil {
 		return nil, nil, err

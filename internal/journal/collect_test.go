@@ -128,7 +128,8 @@ func TestCollectKeepsWhatRunsNeed(t *testing.T) {
 			}
 			h.run(rapid.SampledFrom(ends).Draw(rt, "end"), rapid.IntRange(0, 3).Draw(rt, "files"))
 		}
-		keep := journal.Keep{Runs: rapid.IntRange(1, 5).Draw(rt, "keep"), Within: time.Duration(rapid.IntRange(0, 4).Draw(rt, "hours")) * time.Hour, DryRun: true}
+		keep := journal.Retention{Runs: rapid.IntRange(1, 5).Draw(rt, "keep"),
+			Within: time.Duration(rapid.IntRange(0, 4).Draw(rt, "hours")) * time.Hour, DryRun: true}
 		before := h.resolves(h.store())
 		dry := must(h.store().Collect(keep))(t)
 		if h.resolves(h.store()) != before {
@@ -175,7 +176,7 @@ func TestCollectRemoves(t *testing.T) {
 		h.run(journal.Commit, 2)
 	}
 	overwrite(t, h.fsys, "/objects/tmp-77", []byte("left by a crash"))
-	c := must(h.store().Collect(journal.Keep{Runs: 2}))(t)
+	c := must(h.store().Collect(journal.Retention{Runs: 2}))(t)
 	if fmt.Sprint(c.Runs) != "[1 2 3 4]" || c.Objects == 0 || c.Bytes == 0 {
 		t.Errorf("%+v", c)
 	}
@@ -200,7 +201,7 @@ func TestCollectRefusesWhatItCannotRead(t *testing.T) {
 	infos := must(h.store().Runs())(t)
 	flip(t, h.fsys, objectFile(infos[3].Header.Plan), 3)
 	var damaged *journal.DamagedError
-	if c, err := h.store().Collect(journal.Keep{Runs: 1}); !errors.As(err, &damaged) || len(c.Runs) > 0 {
+	if c, err := h.store().Collect(journal.Retention{Runs: 1}); !errors.As(err, &damaged) || len(c.Runs) > 0 {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if got := len(must(h.store().Runs())(t)); got != 4 {
@@ -212,6 +213,6 @@ func TestCollectLeavesFreshObjects(t *testing.T) {
 	s := open(t, mem.NewFS(mem.Options{}))
 	digest, _, err := s.Put(bytes.NewReader([]byte("for the next run")))
 	check(t, err)
-	must(s.Collect(journal.Keep{Runs: 1}))(t)
+	must(s.Collect(journal.Retention{Runs: 1}))(t)
 	check(t, s.Verify(digest))
 }

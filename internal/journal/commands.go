@@ -20,8 +20,8 @@ type Command struct {
 	Argv   [][]string `json:"argv"` // one or several commands, without secrets
 	Dir    string     `json:"dir,omitempty"`
 	As     string     `json:"as,omitempty"` // the user that it ran as, "" for fettle's own
-	// Looks is set if the command is declared to change nothing.
-	Looks    bool   `json:"looks,omitempty"`
+	// ReadOnly is set if the command is declared to change nothing.
+	ReadOnly bool   `json:"looks,omitempty"`
 	User     string `json:"user"` // user that requested it
 	From     string `json:"from"`
 	Typed    string `json:"command"`
@@ -143,17 +143,17 @@ func (s *CommandLog) Commands() ([]Command, error) {
 	return out, nil
 }
 
-// SettleCommands ends the records of commands whose end was not observed. Their changes remain. If
+// RecoverCommands ends the records of commands whose end was not observed. Their changes remain. If
 // all commands have ended, it does nothing. The caller must hold the lock, so that no changing
 // command is running. Commands that only read have ended at their deadline.
-func (s *CommandLog) SettleCommands() error {
+func (s *CommandLog) RecoverCommands() error {
 	all, err := s.Commands()
 	if err != nil {
 		return err
 	}
 	now := s.opts.Now()
 	for _, c := range slices.Backward(all) {
-		if c.Outcome != "" || c.Looks && now.Before(time.Unix(0, c.Deadline)) {
+		if c.Outcome != "" || c.ReadOnly && now.Before(time.Unix(0, c.Deadline)) {
 			continue
 		}
 		c.Outcome, c.Exit, c.Error = Interrupted, -1, "fettle was interrupted while the command ran: its result is unknown, and its effects stay"

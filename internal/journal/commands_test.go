@@ -59,7 +59,7 @@ func TestCommandSurvivesCrashes(t *testing.T) {
 
 func checkCommands(t *testing.T, name string, s *journal.Store, must bool) {
 	t.Helper()
-	if err := s.SettleCommands(); err != nil {
+	if err := s.RecoverCommands(); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
 	all, err := s.Commands()
@@ -86,11 +86,11 @@ func checkCommands(t *testing.T, name string, s *journal.Store, must bool) {
 func TestLooksAreSettledLater(t *testing.T) {
 	s := commandStore(t, mem.NewFS(mem.Options{}))
 	for _, deadline := range []int64{999e9, 1001e9} {
-		if _, err := s.BeginCommand(journal.Command{Looks: true, Deadline: deadline}); err != nil {
+		if _, err := s.BeginCommand(journal.Command{ReadOnly: true, Deadline: deadline}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.SettleCommands(); err != nil {
+	if err := s.RecoverCommands(); err != nil {
 		t.Fatal(err)
 	}
 	all, err := s.Commands()

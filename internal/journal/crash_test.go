@@ -59,7 +59,7 @@ func script(s *journal.Store, a *acked) error {
 			return err
 		}
 		a.frozen = true
-		if _, err := s.Collect(journal.Keep{}); err != nil {
+		if _, err := s.Collect(journal.Retention{}); err != nil {
 			return err
 		}
 	}

@@ -88,7 +88,7 @@ func TestFailedRewriteHidesNothing(t *testing.T) {
 			}
 			return nil
 		}))
-		if _, err := s.Collect(journal.Keep{Runs: 1}); !errors.Is(err, broken) {
+		if _, err := s.Collect(journal.Retention{Runs: 1}); !errors.Is(err, broken) {
 			t.Errorf("%s fails: %v", op, err)
 		}
 		readable(t, s, live, 0)

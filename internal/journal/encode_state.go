@@ -55,8 +55,8 @@ func (o *object) entry(e *Entry) {
 	o.image("o", e.Origin)
 	o.image("ad", e.Adopted)
 	o.b = strconv.AppendInt(append(o.b, `,"r":`...), int64(e.Run), 10)
-	o.b = strconv.AppendInt(append(o.b, `,"f":`...), int64(e.First), 10)
-	o.text("by", string(e.By), false)
+	o.b = strconv.AppendInt(append(o.b, `,"f":`...), int64(e.FirstRun), 10)
+	o.text("by", string(e.PurgedBy), false)
 	if e.Output != nil {
 		o.text("out", *e.Output, true)
 	}
@@ -186,9 +186,9 @@ func (s *scanner) entry() (e Entry) {
 	s.expect(`,"r":`)
 	e.Run = s.number()
 	s.expect(`,"f":`)
-	e.First = s.number()
+	e.FirstRun = s.number()
 	if s.skip(`,"by":"`) {
-		e.By = addr.Addr(s.text())
+		e.PurgedBy = addr.Addr(s.text())
 	}
 	if s.skip(`,"out":"`) {
 		out := s.text()

@@ -99,7 +99,7 @@ func TestStateByHand(t *testing.T) {
 			st = State{Format: 1, Run: st.Run, List: plain.Draw(t, "list"), Entries: st.Entries, Complete: st.Complete}
 			for i := range st.Entries {
 				e := &st.Entries[i]
-				e.Step, e.Src, e.By, e.Addr = plain.Draw(t, "step"), plain.Draw(t, "src"), "", "file:/a"
+				e.Step, e.Src, e.PurgedBy, e.Addr = plain.Draw(t, "step"), plain.Draw(t, "src"), "", "file:/a"
 				if rapid.Bool().Draw(t, "absent") {
 					e.Origin = &image.Image{File: &image.File{Type: image.Absent}}
 				}
@@ -136,7 +136,8 @@ func TestPlainStateIsScanned(t *testing.T) {
 	st := State{Format: 1, Run: 2, Complete: true}
 	st.Revision.Author = "Ada <ada@example.org>" // which JSON escapes
 	for range 1000 {
-		st.Entries = append(st.Entries, Entry{Addr: "file:/a", Step: "MKDIR /a", Src: "a:1", Run: 1, First: 1, Origin: &image.Image{File: &image.File{Type: image.Absent}}})
+		st.Entries = append(st.Entries, Entry{Addr: "file:/a", Step: "MKDIR /a", Src: "a:1", Run: 1, FirstRun: 1,
+			Origin: &image.Image{File: &image.File{Type: image.Absent}}})
 	}
 	b, err := marshalState(&st)
 	if err != nil {
@@ -176,7 +177,7 @@ func TestEscapeInverts(t *testing.T) {
 func TestEntriesAreReadByHand(t *testing.T) {
 	plain := rapid.StringMatching(`[ -~é]{0,8}`)
 	rapid.Check(t, func(t *rapid.T) {
-		e := Entry{Addr: "file:/a", Step: plain.Draw(t, "step"), Run: rapid.Int().Draw(t, "run"), First: rapid.Int().Draw(t, "first")}
+		e := Entry{Addr: "file:/a", Step: plain.Draw(t, "step"), Run: rapid.Int().Draw(t, "run"), FirstRun: rapid.Int().Draw(t, "first")}
 		if rapid.Bool().Draw(t, "output") {
 			out := plain.Draw(t, "out")
 			e.Output = &out

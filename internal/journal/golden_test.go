@@ -39,7 +39,9 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := j.End(State{Format: 1, Run: 1, List: DigestOf(nil), Entries: []Entry{{Addr: addr.File("/etc/caf\xe9"), Step: "COPY …", Run: 1, First: 1, Origin: file}}}, Record{Kind: Commit, Outcome: Failed}); err != nil {
+	if err := j.End(State{Format: 1, Run: 1, List: DigestOf(nil),
+		Entries: []Entry{{Addr: addr.File("/etc/caf\xe9"), Step: "COPY …", Run: 1, FirstRun: 1, Origin: file}}},
+		Record{Kind: Commit, Outcome: Failed}); err != nil {
 		t.Fatal(err)
 	}
 	for path, golden := range map[string]string{journalPath(1): "testdata/golden.wal", statePath(1): "testdata/golden.state", "/current": "testdata/golden.current"} {

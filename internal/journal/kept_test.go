@@ -40,7 +40,7 @@ func TestCollectKeepsTheGoal(t *testing.T) {
 			h.run(journal.Commit, 1)
 		}
 		h.opened(to)
-		must(h.store().Collect(journal.Keep{Runs: 1}))(t)
+		must(h.store().Collect(journal.Retention{Runs: 1}))(t)
 		want := "[000004.json 000005.json]" // its initial state, and the state of that run
 		if to > 0 {
 			want = fmt.Sprintf("[%06d.json 000004.json 000005.json]", to)
@@ -56,7 +56,7 @@ func TestCollectKeepsTheGoal(t *testing.T) {
 	for range 5 {
 		h.run(journal.Commit, 1)
 	}
-	must(h.store().Collect(journal.Keep{Runs: 1}))(t)
+	must(h.store().Collect(journal.Retention{Runs: 1}))(t)
 	if got := fmt.Sprint(h.states()); got != "[000004.json 000005.json]" {
 		t.Errorf("the states %s are left", got)
 	}
@@ -74,7 +74,7 @@ func TestCollectByAge(t *testing.T) {
 			h.now = h.now.Add(time.Hour)
 		}
 		h.now = h.now.Add(-time.Hour) // the last has just ended
-		if got := fmt.Sprint(must(h.store().Collect(journal.Keep{Runs: 1, Within: c.within}))(t).Runs); got != c.want {
+		if got := fmt.Sprint(must(h.store().Collect(journal.Retention{Runs: 1, Within: c.within}))(t).Runs); got != c.want {
 			t.Errorf("within %s %s go, want %s", c.within, got, c.want)
 		}
 	}
@@ -84,7 +84,7 @@ func TestCollectByAge(t *testing.T) {
 		h.run(journal.Commit, 1)
 	}
 	h.now = h.now.Add(-24 * time.Hour)
-	if got := fmt.Sprint(must(h.store().Collect(journal.Keep{Runs: 1}))(t).Runs); got != "[1 2]" {
+	if got := fmt.Sprint(must(h.store().Collect(journal.Retention{Runs: 1}))(t).Runs); got != "[1 2]" {
 		t.Errorf("%s go", got)
 	}
 }
@@ -93,12 +93,12 @@ func TestCollectByAge(t *testing.T) {
 // has its number.
 func TestCollectKeepsTheNumber(t *testing.T) {
 	h := &history{t: t, fsys: mem.NewFS(mem.Options{}), now: fixedNow()}
-	if c := must(h.store().Collect(journal.Keep{Runs: 1}))(t); len(c.Runs) > 0 {
+	if c := must(h.store().Collect(journal.Retention{Runs: 1}))(t); len(c.Runs) > 0 {
 		t.Errorf("an empty store lost %v", c.Runs)
 	}
 	overwrite(t, h.fsys, "/journal/000007.wal", nil)
 	before := must(h.store().NextRun())(t)
-	must(h.store().Collect(journal.Keep{Runs: 1}))(t)
+	must(h.store().Collect(journal.Retention{Runs: 1}))(t)
 	if after := must(h.store().NextRun())(t); after != before {
 		t.Errorf("the next run was %d and is %d", before, after)
 	}
@@ -117,7 +117,7 @@ func TestCollectStopsAtAnIndex(t *testing.T) {
 		}
 		return nil
 	}))
-	if _, err := s.Collect(journal.Keep{Runs: 1}); !errors.Is(err, broken) {
+	if _, err := s.Collect(journal.Retention{Runs: 1}); !errors.Is(err, broken) {
 		t.Errorf("the error is %v", err)
 	}
 	if _, err := fsys.Lstat("/packs/000001.pack"); err != nil {
@@ -136,7 +136,7 @@ func TestCollectedIsPutAgain(t *testing.T) {
 	check(t, j.Append(journal.Record{Kind: journal.Note, Text: strings.Join(live, " ")}, journal.Record{Kind: journal.Commit, Outcome: journal.Succeeded}))
 	check(t, errors.Join(j.Sync(), j.Close(), s.SaveState(journal.State{Format: 1, Run: 1, List: live[0]})))
 	s = open(t, fsys)
-	if c := must(s.Collect(journal.Keep{Runs: 5}))(t); c.Objects != len(dead) {
+	if c := must(s.Collect(journal.Retention{Runs: 5}))(t); c.Objects != len(dead) {
 		t.Fatalf("collected %+v", c)
 	}
 	readable(t, s, live, 20)
@@ -193,7 +193,7 @@ func TestCollectKeepsFifty(t *testing.T) {
 	for run := 1; run <= 52; run++ {
 		finish(t, s, run, run-1, 0)
 	}
-	if got := fmt.Sprint(must(s.Collect(journal.Keep{}))(t).Runs); got != "[1 2]" {
+	if got := fmt.Sprint(must(s.Collect(journal.Retention{}))(t).Runs); got != "[1 2]" {
 		t.Errorf("of 52 runs %s go, want the first two", got)
 	}
 }
@@ -207,7 +207,7 @@ func TestCollectRefusesWhatIsTooLarge(t *testing.T) {
 	list := must(h.store().Runs())(t)[1].Header.List
 	for size, refused := range map[int64]bool{1 << 30: false, 1<<30 + 1: true} {
 		s := open(t, &claims{FS: h.fsys, path: objectFile(list), size: size})
-		c, err := s.Collect(journal.Keep{Runs: 1, DryRun: true})
+		c, err := s.Collect(journal.Retention{Runs: 1, DryRun: true})
 		if refused != (err != nil) || refused && (len(c.Runs) > 0 || !strings.Contains(err.Error(), "too large to be searched: 1073741825 bytes")) {
 			t.Errorf("a list of %d bytes: %+v, %v", size, c, err)
 		}
@@ -256,7 +256,7 @@ func TestOnlyRunsAreRuns(t *testing.T) {
 	if next := must(s.NextRun())(t); next != 3 {
 		t.Errorf("the next run is %d", next)
 	}
-	must(s.Collect(journal.Keep{Runs: 1}))(t)
+	must(s.Collect(journal.Retention{Runs: 1}))(t)
 	if names := must(fsys.ReadDir("/journal"))(t); len(names) != len(others)+1 {
 		t.Errorf("%v are left", names)
 	}

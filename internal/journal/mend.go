@@ -5,9 +5,9 @@ import (
 	"io/fs"
 )
 
-// Mend writes the state file in force and the pointer again if they are lost, damaged or outdated,
+// RepairState writes the state file in force and the pointer again if they are lost, damaged or outdated,
 // and reports what it found. The caller must hold the lock.
-func (s *States) Mend() ([]string, error) {
+func (s *States) RepairState() ([]string, error) {
 	st, err := s.State()
 	if err != nil {
 		return nil, err
@@ -26,15 +26,15 @@ func (s *States) Mend() ([]string, error) {
 	return notes, s.saveSealed("/current", current{Run: st.Run})
 }
 
-// mendLate calls Mend if the pointer does not name the run in force. This is the case if a run
+// repairStateLate calls RepairState if the pointer does not name the run in force. This is the case if a run
 // ended but could not write the pointer.
-func (s *States) mendLate() error {
+func (s *States) repairStateLate() error {
 	pointed, perr := s.pointed()
 	run, err := s.inForce(func(string, ...any) {})
 	if err != nil || perr == nil && pointed == run {
 		return err
 	}
-	_, err = s.Mend()
+	_, err = s.RepairState()
 	return err
 }
 

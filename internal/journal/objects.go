@@ -15,7 +15,7 @@ const smallObject = 1 << 20
 
 // Put stores the content of r, only once even if it is put again, and keeps the holes of a sparse
 // host.File. The object is not durable before SyncObjects. After an error nothing is stored, except
-// the Part of a Breakable r.
+// the partial object of a ResumableReader r.
 func (s *Objects) Put(r io.Reader) (digest string, size int64, err error) {
 	if f, ok := r.(sparse); ok {
 		if end, err := fileSize(f); err == nil && end > smallObject {
@@ -68,8 +68,8 @@ func (s *Objects) putLarge(r io.Reader, fill func(*staging) error) (string, int6
 	if err := fill(w); err != nil {
 		return "", 0, w.brokeOff(r, err)
 	}
-	if b, ok := r.(Breakable); ok {
-		s.DropPart(b.Wanted()) // it is complete, or the content differs
+	if b, ok := r.(ResumableReader); ok {
+		s.DropPartial(b.ExpectedDigest()) // it is complete, or the content differs
 	}
 	digest := named(w.hash.Sum(nil))
 	if s.trusted(digest, w.size) {

@@ -95,7 +95,7 @@ func TestNothingStaysOpen(t *testing.T) {
 			}
 			return nil
 		},
-		"collecting": func(s *journal.Store) error { _, err := s.Collect(journal.Keep{Runs: 1}); return err },
+		"collecting": func(s *journal.Store) error { _, err := s.Collect(journal.Retention{Runs: 1}); return err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			fsys := &opened{FS: world.CrashClone(rand.New(rand.NewPCG(1, 1))), files: map[string]int{}}

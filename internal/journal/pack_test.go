@@ -144,7 +144,7 @@ func TestCollectRewritesAPackThatIsMostlyDead(t *testing.T) {
 	check(t, j.Close())
 	check(t, s.SaveState(journal.State{Format: 1, Run: 1, List: live[0]}))
 	s = open(t, fsys)
-	c := must(s.Collect(journal.Keep{Runs: 5}))(t)
+	c := must(s.Collect(journal.Retention{Runs: 5}))(t)
 	if c.Objects != 90 || c.Bytes == 0 {
 		t.Errorf("collected %+v, want 90 objects", c)
 	}
@@ -153,7 +153,7 @@ func TestCollectRewritesAPackThatIsMostlyDead(t *testing.T) {
 	if s.Has(digests[50]) {
 		t.Error("a dead object is still there")
 	}
-	if c = must(s.Collect(journal.Keep{Runs: 5}))(t); c.Objects != 0 {
+	if c = must(s.Collect(journal.Retention{Runs: 5}))(t); c.Objects != 0 {
 		t.Errorf("collected again: %+v", c)
 	}
 }

@@ -67,7 +67,9 @@ func TestErrorAtEveryLook(t *testing.T) {
 		"a packed object":  func(s *journal.Store) (string, error) { b, err := s.ReadObject(packed); return string(b), err },
 		"copy of a loose":  func(s *journal.Store) (string, error) { return copied(s, loose) },
 		"copy of a packed": func(s *journal.Store) (string, error) { return copied(s, packed) },
-		"collection":       func(s *journal.Store) (string, error) { return say(s.Collect(journal.Keep{Runs: 1, DryRun: true})) },
+		"collection": func(s *journal.Store) (string, error) {
+			return say(s.Collect(journal.Retention{Runs: 1, DryRun: true}))
+		},
 		"resuming": func(s *journal.Store) (string, error) {
 			j, recs, err := s.Resume(3)
 			if err != nil {

@@ -166,8 +166,8 @@ type State struct {
 	Repository *repo.Identity `json:"repository,omitempty"`
 }
 
-// Recorded is an identity as records have it; nil for the zero value.
-func Recorded(id repo.Identity) *repo.Identity {
+// RecordedIdentity is an identity as records have it; nil for the zero value.
+func RecordedIdentity(id repo.Identity) *repo.Identity {
 	if id == (repo.Identity{}) {
 		return nil
 	}
@@ -192,10 +192,10 @@ type Entry struct {
 	Origin *image.Image `json:"o,omitempty"`
 	// Adopted is the image of an adopted address when it was adopted. It becomes the origin when
 	// fettle changes the address for the first time.
-	Adopted *image.Image `json:"ad,omitempty"`
-	Run     int          `json:"r"`            // the run that changed or adopted it last
-	First   int          `json:"f"`            // the run that first did
-	By      addr.Addr    `json:"by,omitempty"` // purge: the directory whose purge removed it
+	Adopted  *image.Image `json:"ad,omitempty"`
+	Run      int          `json:"r"`            // the run that changed or adopted it last
+	FirstRun int          `json:"f"`            // the run that first did
+	PurgedBy addr.Addr    `json:"by,omitempty"` // purge: the directory whose purge removed it
 	// Output is the output of an exec's command for later steps.
 	Output *string `json:"out,omitempty"`
 	// Failed is set if a command no longer counts as done: a changed version of it, or its undo,

@@ -22,7 +22,8 @@ func TestState(t *testing.T) {
 	}
 	finish(t, s, 1, 0, 1)
 	finish(t, s, 2, 1, 1)
-	want := journal.State{Format: 1, Run: 2, Complete: true, Entries: []journal.Entry{{Addr: addr.File("/a\xff"), Step: `COPY x "/a\xff"`, Run: 2, First: 1}}}
+	want := journal.State{Format: 1, Run: 2, Complete: true,
+		Entries: []journal.Entry{{Addr: addr.File("/a\xff"), Step: `COPY x "/a\xff"`, Run: 2, FirstRun: 1}}}
 	check(t, s.SaveState(want))
 	if got := must(s.State())(t); !reflect.DeepEqual(got, want) || len(s.Notes()) != 0 {
 		t.Fatalf("%+v %v", got, s.Notes())
@@ -129,7 +130,7 @@ func (c damage) check(t *testing.T, fsys *mem.FS) {
 	if err != nil || st.Run != c.run || (len(s.Notes()) > 0) != c.note {
 		t.Fatalf("run %d, notes %q, %v; want run %d, notes %v", st.Run, s.Notes(), err, c.run, c.note)
 	}
-	must(s.Mend())(t)
+	must(s.RepairState())(t)
 	if again := must(s.State())(t); !reflect.DeepEqual(again, st) {
 		t.Errorf("mended: %+v, was %+v", again, st)
 	}
@@ -172,7 +173,8 @@ func TestLargeStateIsRebuilt(t *testing.T) {
 	s := open(t, fsys)
 	want := journal.State{Format: 1, Run: 1, Complete: true, Pending: []journal.PendingAct{{Addr: "act:a", Run: 1}}}
 	for i := range 90 {
-		want.Entries = append(want.Entries, journal.Entry{Addr: addr.File(fmt.Sprint("/", i)), Step: strings.Repeat("x", 1<<18), Run: 1, First: 1})
+		want.Entries = append(want.Entries, journal.Entry{Addr: addr.File(fmt.Sprint("/", i)),
+			Step: strings.Repeat("x", 1<<18), Run: 1, FirstRun: 1})
 	}
 	check(t, end(must(s.Begin(header(1, 0)))(t), want, journal.Commit))
 	lose("/state/000001.json")(t, fsys)

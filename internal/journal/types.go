@@ -27,8 +27,8 @@ type Arming struct {
 	Deadline int64 `json:"deadline"` // ns since 1970
 }
 
-// Keep is a retention rule: a run remains if any part of the rule retains it.
-type Keep struct {
+// Retention is a retention rule: a run remains if any part of the rule retains it.
+type Retention struct {
 	Runs   int           // the newest this many; 0 means 50
 	Within time.Duration // and all runs younger than this
 	DryRun bool          // only report

@@ -96,7 +96,7 @@ func (m *maker) pending(a addr.Addr) (journal.PendingAct, bool) {
 // later stage of the list follows, it returns all causes. The run that removes an edge still notifies
 // the action through it: the recorded step does not have the edge, and the cause remains.
 func (m *maker) stillTold(p journal.PendingAct) []addr.Addr {
-	if m.in.More {
+	if m.in.MorePhases {
 		return p.Cause
 	}
 	then, now := parse(p.Step).All("on"), []string{}

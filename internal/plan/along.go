@@ -48,14 +48,14 @@ func (c *Change) alongside(a PackageAnswers, told map[string]bool) {
 	var goes []string
 	stays := map[string][]string{}
 	for _, name := range slices.Sorted(maps.Keys(a.Along)) {
-		was, own := c.To.Package.Also[name]
+		was, own := c.To.Package.AlsoChanged[name]
 		one := a.Along[name]
 		if told[name] || !own && !(one.Other && c.removesPackage()) {
 			continue
 		}
 		told[name] = true
-		if one.Stays != "" {
-			stays[one.Stays] = append(stays[one.Stays], name)
+		if one.StayReason != "" {
+			stays[one.StayReason] = append(stays[one.StayReason], name)
 			continue
 		}
 		goes = append(goes, goesTo(name, one.Version, was))

@@ -22,7 +22,7 @@ func (m *maker) refuse(s step.Step, by addr.Addr, err error) {
 		m.problem(s.Source, s.String(), err)
 		return
 	}
-	c := Change{Addr: s.Addr(), Step: s.String(), Source: s.Source, By: by}
+	c := Change{Addr: s.Addr(), Step: s.String(), Source: s.Source, PurgedBy: by}
 	if e, applied := m.now[c.Addr]; applied {
 		c.Applied = e.Step
 	}
@@ -41,7 +41,7 @@ func (m *maker) blocked(c Change, err error) {
 		return
 	}
 	c.Action, c.Why = Blocked, blockedWhy+err.Error()
-	c.From, c.To, c.Found, c.Differences, c.Note = nil, nil, false, nil, ""
+	c.From, c.To, c.Captured, c.Differences, c.Note = nil, nil, false, nil, ""
 	m.hold(c.Addr.Path())
 	m.add(c)
 }
@@ -52,15 +52,15 @@ const blockedWhy = "it cannot be restored now and is left unchanged: "
 // Obstacle returns the reason of a blocked change.
 func (c Change) Obstacle() string { return strings.TrimPrefix(c.Why, blockedWhy) }
 
-// Stuck reports whether an operator must remove the obstacle of a blocked change. A package that stays
+// NeedsOperator reports whether an operator must remove the obstacle of a blocked change. A package that stays
 // only while another needs it, or while an administrator holds it, is not stuck.
-func (c Change) Stuck() bool { return c.Action == Blocked && len(c.Needed) == 0 && !c.Held }
+func (c Change) NeedsOperator() bool { return c.Action == Blocked && len(c.Needed) == 0 && !c.Held }
 
 // Blocked returns the addresses of the plan that are stuck.
 func (p *Plan) Blocked() []addr.Addr {
 	var out []addr.Addr
 	for _, c := range p.Changes {
-		if c.Stuck() {
+		if c.NeedsOperator() {
 			out = append(out, c.Addr)
 		}
 	}

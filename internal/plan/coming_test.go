@@ -29,10 +29,10 @@ func TestPackagesOfAPlan(t *testing.T) {
 		idle, packageChange("new", none, two), packageChange("same", one, one), purge, blockedPurge, file,
 		{Action: Blocked, Addr: "pkg:needed", Needed: []string{"x"}}, {Action: Update, Addr: "pkg:odd", Held: true}}}
 	p.Changes = append(p.Changes, source, packageChange("unknown", none, two))
-	if got := p.Arriving(); !slices.Equal(got, []string{"new"}) {
+	if got := p.PackagesInstalled(); !slices.Equal(got, []string{"new"}) {
 		t.Errorf("%v come", got)
 	}
-	if got := p.Coming(); !slices.Equal(got, []int{1}) {
+	if got := p.OfferIndexes(); !slices.Equal(got, []int{1}) {
 		t.Errorf("apt must have %v", got)
 	}
 	if got := p.Purges(); len(got) != 1 || got[0].Addr != "pkg:gone" {
@@ -49,15 +49,15 @@ func TestPackagesOfAPlan(t *testing.T) {
 // TestOfferedTogether: with several packages, the first one says how many come; with an error, none does.
 func TestOfferedTogether(t *testing.T) {
 	none, two := packageIs("", ""), packageIs("2", "ii")
-	offers := host.PackageOffers{By: map[string]host.PackageOffer{"aa": {Version: "2"}, "bb": {Version: "2"}}, Along: []string{"x", "y"}}
+	offers := host.PackageOffers{By: map[string]host.PackageOffer{"aa": {Version: "2"}, "bb": {Version: "2"}}, Additional: []string{"x", "y"}}
 	p := &Plan{Operation: journal.OpApply, Changes: []Change{packageChange("aa", none, two), packageChange("bb", none, two)}}
 	const note = "version 2; with the 2 new packages apt installs 2 dependencies"
-	if ds := p.Offered(offers); len(ds) > 0 || p.Changes[0].Note != note || p.Changes[1].Note != "version 2" {
+	if ds := p.AddOffers(offers); len(ds) > 0 || p.Changes[0].Note != note || p.Changes[1].Note != "version 2" {
 		t.Errorf("%q, %q, %v", p.Changes[0].Note, p.Changes[1].Note, ds)
 	}
 	offers.By["bb"] = host.PackageOffer{Unknown: "no such package"}
 	p.Changes = []Change{packageChange("aa", none, two), packageChange("bb", none, two)}
-	if ds := p.Offered(offers); len(ds) != 1 || p.Changes[0].Note != "version 2" {
+	if ds := p.AddOffers(offers); len(ds) != 1 || p.Changes[0].Note != "version 2" {
 		t.Errorf("%q, %v", p.Changes[0].Note, ds)
 	}
 }
@@ -91,7 +91,7 @@ func TestDisplaces(t *testing.T) {
 		"the list wants it": {Displaced{By: "web", Name: "wanted"}, "", "", true},
 	} {
 		p := &Plan{Operation: journal.OpApply, Changes: []Change{{Action: Update, Addr: "file:/web"}, packageChange("web", none, two)}}
-		ds := p.Displaces([]Displaced{c.displaced}, func(name string) bool { return name == "wanted" })
+		ds := p.AddDisplaced([]Displaced{c.displaced}, func(name string) bool { return name == "wanted" })
 		got := p.Changes[1]
 		told := strings.Contains(got.Irreversible, c.irreversible) && (got.Irreversible != "") == (c.irreversible != "")
 		if got.Note != c.note || !told || ds.HasErrors() != c.refused {

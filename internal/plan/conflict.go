@@ -15,9 +15,9 @@ type Displaced struct {
 	Lost bool
 }
 
-// Displaces adds the removal of conflicting packages to the plan. It returns a diagnostic for each
+// AddDisplaced adds the removal of conflicting packages to the plan. It returns a diagnostic for each
 // removed package that the list also requires.
-func (p *Plan) Displaces(all []Displaced, claimed func(name string) bool) diag.List {
+func (p *Plan) AddDisplaced(all []Displaced, claimed func(name string) bool) diag.List {
 	var problems diag.List
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -45,9 +45,9 @@ func (c *Change) displaces(d Displaced) {
 	c.Irreversible = strings.TrimPrefix(c.Irreversible+"; the .deb of "+d.Name+" is not available, so it cannot be restored", "; ")
 }
 
-// Arriving returns the packages that the plan installs or restores, except packages whose source an
+// PackagesInstalled returns the packages that the plan installs or restores, except packages whose source an
 // earlier step changes.
-func (p *Plan) Arriving() []string {
+func (p *Plan) PackagesInstalled() []string {
 	var out []string
 	for i, c := range p.Changes {
 		if c.packageChange() && c.To.Package.Version != "" && c.To.Package.Version != c.From.Package.Version && p.sourceOf(i) == "" {

@@ -13,13 +13,13 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	same := m.inSync(s, c, e, applied)
 	turn, err := m.atItsTurn(s, *c.From)
 	if err != nil && !same {
-		m.refuse(s, c.By, err)
+		m.refuse(s, c.PurgedBy, err)
 		return
 	}
 	if (same || turn != "") && m.in.Goal == nil && unheard(s, e) {
 		same, c.From = false, &image.Image{Exec: &image.Exec{Known: true}}
 	}
-	if turn != "" && !(same && c.From.Exec.Lacks != "") {
+	if turn != "" && !(same && c.From.Exec.MissingProgram != "") {
 		c.Action, c.Why, c.Irreversible = Run, turn+" (known after apply)", m.in.Rules.Irreversible(s, *c.From, *c.To)
 		c.noted(m.doubtful(s, *c.From))
 		m.add(c)
@@ -58,7 +58,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		}
 	}
 	if err := m.prevented(c); err != nil && c.Action.Mutates() {
-		m.refuse(s, c.By, err)
+		m.refuse(s, c.PurgedBy, err)
 		return
 	}
 	c.Differences = m.differences(*c.From, *c.To)

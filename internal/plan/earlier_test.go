@@ -11,8 +11,8 @@ import (
 
 // rollsBack makes the maker one of a rollback to run 1.
 func (m *maker) rollsBack() *maker {
-	m.in.Goal = &Goal{To: 1, Before: map[addr.Addr]image.Image{}, Found: map[string]image.File{},
-		Moved: map[string]bool{}, Edited: map[string]Whole{}}
+	m.in.Goal = &Goal{To: 1, ImagesBefore: map[addr.Addr]image.Image{}, FilesBefore: map[string]image.File{},
+		Moved: map[string]bool{}, Edited: map[string]WholeFile{}}
 	return m
 }
 
@@ -77,7 +77,7 @@ func TestUnderneath(t *testing.T) {
 // TestRearranged: the last part of a file that is in sync restores the file around it, unless something else does.
 func TestRearranged(t *testing.T) {
 	regular := func(digest string) image.File { return image.File{Type: image.Regular, Digest: digest} }
-	moved := Whole{From: regular("sha256:a"), To: regular("sha256:b")}
+	moved := WholeFile{From: regular("sha256:a"), To: regular("sha256:b")}
 	for what, c := range map[string]struct {
 		step    string
 		prepare func(*maker)
@@ -88,8 +88,8 @@ func TestRearranged(t *testing.T) {
 		"of another file":     {"EDIT /g line=x", func(*maker) {}, false},
 		"metadata":            {"META /f mode=0600", func(*maker) {}, false},
 		"no rollback":         {"EDIT /f line=y", func(m *maker) { m.in.Goal = nil }, false},
-		"the same content":    {"EDIT /f line=y", func(m *maker) { m.in.Goal.Edited["/f"] = Whole{From: moved.To, To: moved.To} }, false},
-		"no file then":        {"EDIT /f line=y", func(m *maker) { m.in.Goal.Edited["/f"] = Whole{From: moved.From} }, false},
+		"the same content":    {"EDIT /f line=y", func(m *maker) { m.in.Goal.Edited["/f"] = WholeFile{From: moved.To, To: moved.To} }, false},
+		"no file then":        {"EDIT /f line=y", func(m *maker) { m.in.Goal.Edited["/f"] = WholeFile{From: moved.From} }, false},
 		"a part changes":      {"EDIT /f line=y", func(m *maker) { m.changed["edit:/f#line:x"] = true }, false},
 		"another part moves":  {"EDIT /f line=y", func(m *maker) { m.changed["edit:/g#line:x"] = true }, true},
 		"the metadata change": {"EDIT /f line=y", func(m *maker) { m.changed["meta:/f"] = true }, true},
@@ -106,14 +106,14 @@ func TestRearranged(t *testing.T) {
 // TestWholeFiles: the last change of a part has what the whole file becomes.
 func TestWholeFiles(t *testing.T) {
 	m := planner().rollsBack()
-	m.in.Goal.Edited["/f"] = Whole{To: image.File{Digest: "sha256:b"}}
+	m.in.Goal.Edited["/f"] = WholeFile{To: image.File{Digest: "sha256:b"}}
 	m.p.Changes = []Change{
 		{Action: Restore, Addr: "edit:/f#line:x"}, {Action: Restore, Addr: "edit:/f#line:y"}, {Action: Adopt, Addr: "edit:/f#line:z"},
 		{Action: Restore, Addr: "meta:/f"}, {Action: Restore, Addr: "edit:/g#line:x"},
 	}
 	m.whole()
 	for i, c := range m.p.Changes {
-		if got := c.Whole != nil; got != (i == 1) || got && c.Whole.To.Digest != "sha256:b" {
+		if got := c.WholeFile != nil; got != (i == 1) || got && c.WholeFile.To.Digest != "sha256:b" {
 			t.Errorf("%s %s has the whole file: %t", c.Action, c.Addr, got)
 		}
 	}
@@ -136,7 +136,7 @@ func TestGivenUp(t *testing.T) {
 		"without its tree": {"MKDIR /d", "file:/", pathOf(image.Directory), ""},
 	} {
 		e := entryOf("RM /d", c.origin)
-		e.By = addr.Addr(c.by)
+		e.PurgedBy = addr.Addr(c.by)
 		if got := givenUp(parse(c.step), e); got != c.want {
 			t.Errorf("%s: %q", what, got)
 		}
@@ -223,8 +223,8 @@ func TestOwnedAbove(t *testing.T) {
 func TestEntries(t *testing.T) {
 	m := planner()
 	now := image.File{Type: image.Directory, Entries: []string{"b"}}
-	m.in.Kept = func(tree string) []Kept {
-		return map[string][]Kept{"t": {{Rel: "c"}, {Rel: "d"}, {Rel: "d/a"}, {Rel: "d/b"}, {Rel: "d/e/f"}}}[tree]
+	m.in.StoredTree = func(tree string) []TreeFile {
+		return map[string][]TreeFile{"t": {{Rel: "c"}, {Rel: "d"}, {Rel: "d/a"}, {Rel: "d/b"}, {Rel: "d/e/f"}}}[tree]
 	}
 	if got := m.entries("/x/d", now); !slices.Equal(got, []string{"b"}) {
 		t.Errorf("without a tree: %v", got)
@@ -235,7 +235,7 @@ func TestEntries(t *testing.T) {
 			t.Errorf("in %s: %v, want %v", dir, got, want)
 		}
 	}
-	if m.in.Kept = nil; !slices.Equal(m.entries("/x", now), []string{"b"}) || len(now.Entries) != 1 {
+	if m.in.StoredTree = nil; !slices.Equal(m.entries("/x", now), []string{"b"}) || len(now.Entries) != 1 {
 		t.Errorf("a tree that is not known: %v", m.entries("/x", now))
 	}
 }
@@ -247,15 +247,15 @@ func TestOriginOf(t *testing.T) {
 	if got := m.originOf(part); got.Region.Text != "old" {
 		t.Errorf("a part that nothing found: %q", got.Region.Text)
 	}
-	m.in.Goal.Before[part.Addr] = *older
+	m.in.Goal.ImagesBefore[part.Addr] = *older
 	if got := m.originOf(part); got.Region.Text != "found" {
 		t.Errorf("a part that a run found: %q", got.Region.Text)
 	}
-	m.in.Goal.Before[part.Addr] = *pathOf(image.Regular)
+	m.in.Goal.ImagesBefore[part.Addr] = *pathOf(image.Regular)
 	if got := m.originOf(part); got.Region == nil || got.Region.Text != "old" {
 		t.Errorf("a part where a run found another kind: %+v", got)
 	}
-	m.in.Goal.Before["pkg:web"] = *packageIs("2", "ii")
+	m.in.Goal.ImagesBefore["pkg:web"] = *packageIs("2", "ii")
 	if got := m.originOf(entryOf("PKG web", packageIs("1", "ii"))); got.Package.Version != "1" {
 		t.Errorf("a package: %+v", got.Package)
 	}
@@ -275,9 +275,9 @@ func TestOriginOf(t *testing.T) {
 func TestUnseen(t *testing.T) {
 	m := planner().rollsBack().is("/l", image.Symlink).is("/d", image.Directory).is("/a", image.Absent).is("/l/f", image.Regular)
 	for _, p := range []string{"/l", "/d", "/a", "/unknown"} {
-		m.in.Goal.Found[p] = image.File{Type: image.Directory}
+		m.in.Goal.FilesBefore[p] = image.File{Type: image.Directory}
 	}
-	m.is("/file", image.Symlink).in.Goal.Found["/file"] = image.File{Type: image.Regular}
+	m.is("/file", image.Symlink).in.Goal.FilesBefore["/file"] = image.File{Type: image.Regular}
 	m.is("/kept", image.Symlink)
 	for p, unseen := range map[string]bool{"/l/f": true, "/l/b/f": true, "/d/f": false, "/a/f": false, "/unknown/f": false, "/file/f": false,
 		"/kept/f": false, "/l": false} {

@@ -14,8 +14,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Kept is one path of a stored tree, relative to the root of the tree.
-type Kept struct {
+// TreeFile is one path of a stored tree, relative to the root of the tree.
+type TreeFile struct {
 	Rel  string
 	File image.File
 }
@@ -24,14 +24,14 @@ type Kept struct {
 // all of its content, with is that directory, and the image of the path is unknown. known is false if
 // no run since the goal has changed the whole object at the path.
 func (m *maker) foundAt(p string) (to image.File, with string, known bool) {
-	if m.in.Goal == nil || len(m.in.Goal.Found) == 0 || p == "" {
+	if m.in.Goal == nil || len(m.in.Goal.FilesBefore) == 0 || p == "" {
 		return to, "", false
 	}
-	if to, known = m.in.Goal.Found[p]; known {
+	if to, known = m.in.Goal.FilesBefore[p]; known {
 		return to, "", true
 	}
 	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
-		if f, ok := m.in.Goal.Found[d]; ok && replaced(f) {
+		if f, ok := m.in.Goal.FilesBefore[d]; ok && replaced(f) {
 			return to, d, true
 		}
 	}
@@ -137,7 +137,7 @@ func (m *maker) unseen(p string) bool {
 		return true
 	}
 	for d := path.Dir(p); m.in.Goal != nil && d != "/" && d != "."; d = path.Dir(d) {
-		to, known := m.in.Goal.Found[d]
+		to, known := m.in.Goal.FilesBefore[d]
 		now := m.in.Observed[addr.File(d)].File
 		if known && to.Type == image.Directory && now != nil && now.Type == image.Symlink {
 			return true
@@ -180,7 +180,7 @@ func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
 	}
 	a := s.Addr()
 	e, applied := m.now[a]
-	c := Change{Addr: a, Step: s.String(), Source: s.Source, By: by}
+	c := Change{Addr: a, Step: s.String(), Source: s.Source, PurgedBy: by}
 	if applied {
 		c.Applied = e.Step
 	}
@@ -200,7 +200,7 @@ func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
 			return true
 		}
 	}
-	c.Action, c.Why, c.Found = Restore, "as it was "+m.when(), true
+	c.Action, c.Why, c.Captured = Restore, "as it was "+m.when(), true
 	c.From, c.To = m.pathNow(s.Path()), &image.Image{File: &to}
 	if applied {
 		m.tellByHand(&c, e)
@@ -208,7 +208,7 @@ func (m *maker) stepFound(s step.Step, by addr.Addr) bool {
 	c.Differences = m.differences(*c.From, *c.To)
 	c.Note = linked(*c.From)
 	if putBack(*c.From, *c.To) {
-		c.Action, c.Why, c.Found, c.Differences = Adopt, "already as it was", false, nil
+		c.Action, c.Why, c.Captured, c.Differences = Adopt, "already as it was", false, nil
 		m.addUnlessSame(c, applied && e.Step == c.Step)
 	} else if err := errors.Join(m.separates(c), m.lacks(to, s.Path())); err != nil {
 		m.refuse(s, by, err)
@@ -255,7 +255,7 @@ func (m *maker) others() {
 	if m.in.Goal == nil {
 		return
 	}
-	for _, p := range slices.Sorted(maps.Keys(m.in.Goal.Found)) {
+	for _, p := range slices.Sorted(maps.Keys(m.in.Goal.FilesBefore)) {
 		a := addr.File(p)
 		if _, now := m.now[a]; now || m.wanted[a] || m.purgedThen[a] {
 			continue
@@ -270,8 +270,8 @@ func (m *maker) others() {
 // restored with all of its content.
 func (m *maker) swallowed(p string) bool {
 	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
-		stays := m.in.Foreign[d] != "" // the directory stays for the files of others in it
-		if f, ok := m.in.Goal.Found[d]; ok && (f.Type != image.Directory && !(f.Type == image.Absent && stays) || f.Tree != "") {
+		stays := m.in.ForeignPaths[d] != "" // the directory stays for the files of others in it
+		if f, ok := m.in.Goal.FilesBefore[d]; ok && (f.Type != image.Directory && !(f.Type == image.Absent && stays) || f.Tree != "") {
 			return true // the path is restored or removed with the directory
 		}
 	}
@@ -281,11 +281,11 @@ func (m *maker) swallowed(p string) bool {
 // restore plans that an unmanaged path gets an earlier image. A directory that becomes absent stays if
 // others have files in it.
 func (m *maker) restore(p string, to image.File, why string) {
-	if to.Type == image.Absent && m.in.Foreign[p] != "" {
+	if to.Type == image.Absent && m.in.ForeignPaths[p] != "" {
 		return
 	}
 	a := addr.File(p)
-	c := Change{Action: Restore, Addr: a, Why: why, From: m.pathNow(p), To: &image.Image{File: &to}, Found: true}
+	c := Change{Action: Restore, Addr: a, Why: why, From: m.pathNow(p), To: &image.Image{File: &to}, Captured: true}
 	c.Applied = step.Step{Verb: step.Rm, Args: []string{p}}.String()
 	if to.Type == image.Directory {
 		c.Applied = step.Step{Verb: step.Mkdir, Args: []string{p}}.String()
@@ -339,11 +339,11 @@ func (m *maker) keptBelow(dir, tree string) {
 }
 
 // missingOf returns the paths of a stored tree that keptBelow restores.
-func (m *maker) missingOf(dir, tree string) []Kept {
-	if m.in.Kept == nil || m.replacedAbove(dir) {
+func (m *maker) missingOf(dir, tree string) []TreeFile {
+	if m.in.StoredTree == nil || m.replacedAbove(dir) {
 		return nil
 	}
-	return slices.DeleteFunc(m.in.Kept(tree), func(k Kept) bool {
+	return slices.DeleteFunc(m.in.StoredTree(tree), func(k TreeFile) bool {
 		p := path.Join(dir, k.Rel)
 		e, now := m.now[addr.File(p)]
 		_, _, found := m.foundAt(p)

@@ -12,7 +12,7 @@ import (
 // it.
 func TestFoundAtPaths(t *testing.T) {
 	m := planner().rollsBack()
-	m.in.Goal.Found = map[string]image.File{
+	m.in.Goal.FilesBefore = map[string]image.File{
 		"/f": {Type: image.Regular}, "/d": {Type: image.Directory}, "/gone": {Type: image.Absent}, "/link": {Type: image.Symlink},
 		"/tree": {Type: image.Directory, Tree: "t"}, "/tree/own": {Type: image.Regular},
 	}
@@ -27,7 +27,7 @@ func TestFoundAtPaths(t *testing.T) {
 		if with != c.with || known != c.known {
 			t.Errorf("%s: with %q, known %t", p, with, known)
 		}
-		if with == "" && known && to.Type != m.in.Goal.Found[p].Type {
+		if with == "" && known && to.Type != m.in.Goal.FilesBefore[p].Type {
 			t.Errorf("%s becomes %s", p, to.Type)
 		}
 	}
@@ -53,7 +53,7 @@ func TestSwallowedPaths(t *testing.T) {
 		"nothing, with others":         {image.File{Type: image.Absent}, "x", false},
 	} {
 		m := planner().rollsBack()
-		m.in.Goal.Found["/a/d"], m.in.Foreign = c.found, map[string]string{"/a/d": c.foreign}
+		m.in.Goal.FilesBefore["/a/d"], m.in.ForeignPaths = c.found, map[string]string{"/a/d": c.foreign}
 		if got := m.swallowed("/a/d/b/f"); got != c.want || m.swallowed("/a/d") {
 			t.Errorf("%s: %t", what, got)
 		}
@@ -120,7 +120,7 @@ func TestPathsThatRollbacksSkip(t *testing.T) {
 		"changed since":     {func(_ *maker, e *journal.Entry) { e.Run = 2 }, false},
 		"of another step":   {func(_ *maker, e *journal.Entry) { e.Step = "MKDIR /d/f" }, false},
 		"changed by a run": {func(m *maker, _ *journal.Entry) {
-			m.in.Goal.Before["file:/d/f"] = *pathOf(image.Absent)
+			m.in.Goal.ImagesBefore["file:/d/f"] = *pathOf(image.Absent)
 		}, false},
 		"not a rollback":      {func(m *maker, _ *journal.Entry) { m.in.Goal = nil }, false},
 		"below another tree":  {func(m *maker, _ *journal.Entry) { m.trees["/d"] = "t" }, false},

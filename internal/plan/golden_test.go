@@ -76,8 +76,8 @@ func (r rules) Irreversible(s step.Step, from, to image.Image) string {
 //	-- NAME/goal --      as applied; a rollback to run 1
 //	-- NAME/before --    as observed: what runs after the goal found
 //	-- NAME/moved --     paths that runs after the goal changed
-//	-- NAME/edited --    PATH blank plan.Whole as JSON
-//	-- NAME/kept --      TREE blank its paths as JSON, []plan.Kept
+//	-- NAME/edited --    PATH blank plan.WholeFile as JSON
+//	-- NAME/kept --      TREE blank its paths as JSON, []plan.TreeFile
 //	-- NAME/foreign --   DIRECTORY blank the first path of others in it
 //	-- NAME/links --     how many names of a file are removed
 //	-- NAME/unreached -- paths of steps that the run did not reach
@@ -158,19 +158,19 @@ func input(t *testing.T, name string, parts map[string]string) plan.Input {
 	}
 	if goal, ok := parts[name+"/goal"]; ok {
 		in.Operation = journal.OpRollback
-		in.Goal = &plan.Goal{To: 1, Entries: entries(t, goal), Before: images(t, get("before")),
-			Found: map[string]image.File{}, Moved: map[string]bool{}}
+		in.Goal = &plan.Goal{To: 1, Entries: entries(t, goal), ImagesBefore: images(t, get("before")),
+			FilesBefore: map[string]image.File{}, Moved: map[string]bool{}}
 		if _, err := fmt.Sscanf(get("options"), "to=%d", &in.Goal.To); strings.HasPrefix(get("options"), "to=") && err != nil {
 			t.Fatal(err)
 		}
-		in.Goal.Edited = values[plan.Whole](t, get("edited"))
+		in.Goal.Edited = values[plan.WholeFile](t, get("edited"))
 		for p := range pairs(get("moved")) {
 			in.Goal.Moved[p] = true
 		}
-		for a, i := range in.Goal.Before {
+		for a, i := range in.Goal.ImagesBefore {
 			if a.Kind() == addr.KindFile {
-				in.Goal.Found[a.Path()] = *i.File
-				delete(in.Goal.Before, a)
+				in.Goal.FilesBefore[a.Path()] = *i.File
+				delete(in.Goal.ImagesBefore, a)
 			}
 		}
 	}
@@ -180,11 +180,11 @@ func input(t *testing.T, name string, parts map[string]string) plan.Input {
 // extra reads the sections that few cases have.
 func extra(t *testing.T, in *plan.Input, get func(string) string) {
 	options := strings.Fields(get("options"))
-	in.SkipBlocked, in.More = slices.Contains(options, "skip"), slices.Contains(options, "more")
-	in.Foreign, in.Unreached = pairs(get("foreign")), slices.Sorted(maps.Keys(pairs(get("unreached"))))
+	in.SkipBlocked, in.MorePhases = slices.Contains(options, "skip"), slices.Contains(options, "more")
+	in.ForeignPaths, in.Unreached = pairs(get("foreign")), slices.Sorted(maps.Keys(pairs(get("unreached"))))
 	if text := get("kept"); text != "" {
-		kept := values[[]plan.Kept](t, text)
-		in.Kept = func(tree string) []plan.Kept { return slices.Clone(kept[tree]) }
+		kept := values[[]plan.TreeFile](t, text)
+		in.StoredTree = func(tree string) []plan.TreeFile { return slices.Clone(kept[tree]) }
 	}
 	if text := strings.TrimSpace(get("links")); text != "" {
 		n, err := strconv.ParseUint(text, 10, 64)
@@ -223,7 +223,7 @@ func entries(t *testing.T, text string) (out []journal.Entry) {
 		words, origin, _ := strings.Cut(strings.TrimSpace(line), " | ")
 		words, by, _ := strings.Cut(words, " by ")
 		s := list(t, words+"\n")[0]
-		e := journal.Entry{Addr: s.Addr(), Step: s.String(), Src: "old:1", Run: 1, By: addr.Addr(by)}
+		e := journal.Entry{Addr: s.Addr(), Step: s.String(), Src: "old:1", Run: 1, PurgedBy: addr.Addr(by)}
 		if origin != "adopted" {
 			e.Origin = &image.Image{}
 			if err := json.Unmarshal([]byte(origin), e.Origin); err != nil {
@@ -272,7 +272,7 @@ func show(p *plan.Plan, problems interface{ Err() error }) string {
 		for _, d := range c.Differences {
 			fmt.Fprintf(&b, "\t%s: %q, then %q\n", d.Field, d.Old, d.New)
 		}
-		for _, note := range []struct{ what, text string }{{"irreversible", c.Irreversible}, {"note", c.Note}, {"by", string(c.By)}} {
+		for _, note := range []struct{ what, text string }{{"irreversible", c.Irreversible}, {"note", c.Note}, {"by", string(c.PurgedBy)}} {
 			if note.text != "" {
 				fmt.Fprintf(&b, "\t%s: %s\n", note.what, note.text)
 			}
@@ -280,7 +280,7 @@ func show(p *plan.Plan, problems interface{ Err() error }) string {
 		for _, is := range []struct {
 			what string
 			yes  bool
-		}{{"drifted", c.Drifted}, {"stale", c.Stale}, {"found", c.Found}, {"whole", c.Whole != nil}} {
+		}{{"drifted", c.Drifted}, {"stale", c.Stale}, {"found", c.Captured}, {"whole", c.WholeFile != nil}} {
 			if is.yes {
 				fmt.Fprintf(&b, "\t%s\n", is.what)
 			}
@@ -288,8 +288,8 @@ func show(p *plan.Plan, problems interface{ Err() error }) string {
 		if c.Addr.Kind() == addr.KindExec && c.Action == plan.Remove {
 			fmt.Fprintf(&b, "\tundoes: %s\n", c.Applied)
 		}
-		if c.Then != nil {
-			then, _ := json.Marshal(c.Then)
+		if c.Earlier != nil {
+			then, _ := json.Marshal(c.Earlier)
 			fmt.Fprintf(&b, "\tthen: %s\n", then)
 		}
 		if c.To == nil && c.Action.Mutates() && c.Addr.Kind() != addr.KindAct {

@@ -77,7 +77,7 @@ func (m *maker) uneditable(s step.Step) error {
 		return nil
 	}
 	if !changes {
-		left = restoredIn(s.Path(), m.changed, m.trees, m.in.Kept)
+		left = restoredIn(s.Path(), m.changed, m.trees, m.in.StoredTree)
 	}
 	if left == image.Regular || left == image.Absent {
 		return nil
@@ -90,7 +90,7 @@ func (m *maker) uneditable(s step.Step) error {
 
 // restoredIn returns the type of a path in a directory that a plan restores with its content, if the plan
 // changes no directory between. It is Absent for any other path.
-func restoredIn(p string, changed map[addr.Addr]bool, trees map[string]string, kept func(string) []Kept) image.FileType {
+func restoredIn(p string, changed map[addr.Addr]bool, trees map[string]string, kept func(string) []TreeFile) image.FileType {
 	d := path.Dir(p)
 	for d != "/" && d != "." && !changed[addr.File(d)] {
 		d = path.Dir(d)
@@ -213,7 +213,7 @@ func (m *maker) lacks(to image.File, p string) error {
 
 // displaces returns an error for a path that would become to, but is a directory with files of others.
 func (m *maker) displaces(to image.File, p string) error {
-	if first := m.in.Foreign[p]; first != "" && to.Type != image.Directory {
+	if first := m.in.ForeignPaths[p]; first != "" && to.Type != image.Directory {
 		return holdsForeign(p, first)
 	}
 	return nil
@@ -228,7 +228,7 @@ func holdsForeign(dir, name string) error {
 // stuckWith returns an error for a path in a directory that cannot be replaced, if blocked addresses
 // stay unchanged.
 func (m *maker) stuckWith(dir string) error {
-	if first := m.in.Foreign[dir]; dir != "" && first != "" && m.in.SkipBlocked {
+	if first := m.in.ForeignPaths[dir]; dir != "" && first != "" && m.in.SkipBlocked {
 		return holdsForeign(dir, first)
 	}
 	return nil
@@ -239,7 +239,7 @@ func (m *maker) comesBack(dir string) bool {
 	if m.in.Goal == nil {
 		return m.makes(dir)
 	}
-	if f, found := m.in.Goal.Found[dir]; found {
+	if f, found := m.in.Goal.FilesBefore[dir]; found {
 		return f.Type == image.Directory
 	}
 	i := m.making(dir)
@@ -280,7 +280,7 @@ func (m *maker) holdsFound(dir string) bool {
 	if now := m.in.Observed[addr.File(dir)].File; m.in.Goal == nil || now == nil || now.Type != image.Absent {
 		return false
 	}
-	for p, f := range m.in.Goal.Found {
+	for p, f := range m.in.Goal.FilesBefore {
 		if f.Type != image.Absent && strings.HasPrefix(p, dir+"/") {
 			return true
 		}

@@ -18,12 +18,12 @@ func (m *maker) atItsTurn(s step.Step, now image.Image) (string, error) {
 	switch {
 	case m.in.Goal != nil || now.Exec == nil:
 		return "", nil
-	case now.Exec.Unasked != "":
-		return now.Exec.Unasked, nil
+	case now.Exec.GuardsNotRun != "":
+		return now.Exec.GuardsNotRun, nil
 	case now.Exec.NotWanted && m.answersDifferently(s.Get("only_if"), s.Get("cwd")):
 		return "its only_if does not hold now, and an earlier step may change that", nil
-	case now.Exec.Lacks != "":
-		err := missing{program(s, now.Exec.Lacks), now.Exec.Lacks}
+	case now.Exec.MissingProgram != "":
+		err := missing{program(s, now.Exec.MissingProgram), now.Exec.MissingProgram}
 		by, later := m.later(err)
 		if !later {
 			return "", err
@@ -38,8 +38,8 @@ func (m *maker) doubtful(s step.Step, now image.Image) string {
 	switch {
 	case m.in.Goal != nil || now.Exec == nil:
 		return ""
-	case now.Exec.Lacks != "":
-		return m.doubt(missing{program(s, now.Exec.Lacks), now.Exec.Lacks})
+	case now.Exec.MissingProgram != "":
+		return m.doubt(missing{program(s, now.Exec.MissingProgram), now.Exec.MissingProgram})
 	}
 	return m.doubt(m.in.Failed[s.Addr()])
 }

@@ -10,10 +10,10 @@ import (
 // An apt hold belongs to its author. fettle changes a held package only if its step, or the removed
 // step, sets held.
 
-// Holds blocks the changes of packages that an administrator holds. A package that leaves the list
+// BlockHeld blocks the changes of packages that an administrator holds. A package that leaves the list
 // stays managed; a rollback with skipBlocked also skips held packages. All other held packages are
 // diagnostics, because the list or the goal of the rollback cannot be reached.
-func (p *Plan) Holds(skipBlocked bool) diag.List {
+func (p *Plan) BlockHeld(skipBlocked bool) diag.List {
 	var problems diag.List
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -72,7 +72,7 @@ func (p *Plan) heldBack() map[string]bool {
 
 // block leaves the address unchanged and managed.
 func (c *Change) block() {
-	c.Action, c.From, c.To, c.Found, c.Differences, c.Irreversible = Blocked, nil, nil, false, nil, ""
+	c.Action, c.From, c.To, c.Captured, c.Differences, c.Irreversible = Blocked, nil, nil, false, nil, ""
 }
 
 // refused returns the diagnostic for a change that cannot be made.

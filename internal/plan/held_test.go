@@ -36,13 +36,13 @@ func TestHolds(t *testing.T) {
 		"skipped, rollback": {held("", "PKG nginx", image.Package{}), journal.OpRollback, true, plan.Blocked, "release it with apt-mark unhold nginx"},
 	} {
 		p := &plan.Plan{Operation: c.op, Changes: []plan.Change{c.change}}
-		problems := p.Holds(c.skip)
+		problems := p.BlockHeld(c.skip)
 		got := p.Changes[0]
 		if said := got.Why + fmt.Sprint(problems.Err()); got.Action != c.action || !strings.Contains(said, c.says) || (len(problems) > 0) != (c.action == plan.Update && c.says != "") {
 			t.Errorf("%s: %s %s, %v", what, got.Action, got.Why, problems.Err())
 		}
-		if kept := what == "leaves the list"; got.Held != kept || got.Stuck() != (got.Action == plan.Blocked && !kept) {
-			t.Errorf("%s: held %t, stuck %t", what, got.Held, got.Stuck())
+		if kept := what == "leaves the list"; got.Held != kept || got.NeedsOperator() != (got.Action == plan.Blocked && !kept) {
+			t.Errorf("%s: held %t, stuck %t", what, got.Held, got.NeedsOperator())
 		}
 	}
 }

@@ -62,8 +62,9 @@ func TestLeaving(t *testing.T) {
 // TestSwallowed: a path goes or comes with a directory above it that is replaced.
 func TestSwallowed(t *testing.T) {
 	m := planner().rollsBack()
-	m.in.Foreign = map[string]string{"/foreign": "f", "/tree": "f", "/link": "f"}
-	m.in.Goal.Found = map[string]image.File{"/gone": {Type: image.Absent}, "/foreign": {Type: image.Absent}, "/dir": {Type: image.Directory},
+	m.in.ForeignPaths = map[string]string{"/foreign": "f", "/tree": "f", "/link": "f"}
+	m.in.Goal.FilesBefore = map[string]image.File{"/gone": {Type: image.Absent}, "/foreign": {Type: image.Absent},
+		"/dir":  {Type: image.Directory},
 		"/tree": {Type: image.Directory, Tree: "t"}, "/link": {Type: image.Symlink}}
 	for p, swallowed := range map[string]bool{"/gone/f": true, "/gone/a/b": true, "/foreign/f": false, "/dir/f": false, "/tree/f": true,
 		"/link/f": true, "/gone": false, "/other/f": false} {

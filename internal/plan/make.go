@@ -42,8 +42,8 @@ type Input struct {
 	Observed map[addr.Addr]image.Image
 	Failed   map[addr.Addr]error
 	Rules    Rules
-	// Kept returns the paths of a stored tree, parents first. It is nil if no tree can be restored.
-	Kept func(tree string) []Kept
+	// StoredTree returns the paths of a stored tree, parents first. It is nil if no tree can be restored.
+	StoredTree func(tree string) []TreeFile
 	// Links counts the names of a file at other paths and below them. If it is nil, a plan
 	// that removes names does not refuse the file.
 	Links func(file string, at []string) uint64
@@ -55,17 +55,17 @@ type Input struct {
 	Missing func(need addr.Addr) bool
 	// Repair repairs drift; otherwise drift is only reported.
 	Repair bool
-	// Foreign contains directories that the plan may remove or replace. The value is the first
+	// ForeignPaths contains directories that the plan may remove or replace. The value is the first
 	// path in the directory that fettle did not create, relative to the directory.
-	Foreign map[string]string
+	ForeignPaths map[string]string
 	// Goal is set for a rollback.
 	Goal *Goal
 	// SkipBlocked leaves addresses unchanged that a rollback cannot restore now. Otherwise they are
 	// errors.
 	SkipBlocked bool
-	// More reports that Wanted is only the first part of the list. Missing addresses stay unchanged,
+	// MorePhases reports that Wanted is only the first part of the list. Missing addresses stay unchanged,
 	// and so do addresses in a later phase.
-	More bool
+	MorePhases bool
 	// Unreached are the paths of steps that a failed run of Wanted did not reach. Wanted does not
 	// contain them, and no purge removes them.
 	Unreached []string
@@ -78,20 +78,20 @@ type Goal struct {
 	To int // run
 	// Entries are the managed addresses of that state, in order.
 	Entries []journal.Entry
-	// Before has the image that the first run after To found, for changed addresses other than files.
-	Before map[addr.Addr]image.Image
-	// Found has, by path, the image that the first run after To found. It contains each path whose
+	// ImagesBefore has the image that the first run after To found, for changed addresses other than files.
+	ImagesBefore map[addr.Addr]image.Image
+	// FilesBefore has, by path, the image that the first run after To found. It contains each path whose
 	// whole object was changed since, directly or as a part of a directory. An image with a Tree
 	// includes everything below its path.
-	Found map[string]image.File
+	FilesBefore map[string]image.File
 	// Moved has the paths that runs have changed since, including paths that were restored again.
 	Moved map[string]bool
-	// Others has the paths that a rollback does not change. They were absent at the goal, and other
+	// Unmanaged has the paths that a rollback does not change. They were absent at the goal, and other
 	// users have changed them since their release.
-	Others map[string]bool
+	Unmanaged map[string]bool
 	// Edited has, by path, the files of which runs since have changed only parts, and which are
 	// otherwise unchanged.
-	Edited map[string]Whole
+	Edited map[string]WholeFile
 }
 
 // Make compares the list with the applied and the observed state. The diagnostics are steps that
@@ -104,7 +104,7 @@ func Make(in Input) (*Plan, diag.List) {
 		m.p.To = in.Goal.To
 		m.purgedThen = map[addr.Addr]bool{}
 		for _, e := range in.Goal.Entries {
-			if e.By != "" {
+			if e.PurgedBy != "" {
 				m.purgedThen[e.Addr] = true
 			}
 		}
@@ -116,13 +116,13 @@ func Make(in Input) (*Plan, diag.List) {
 		m.want(s.Addr())
 	}
 	m.index()
-	if !in.More {
+	if !in.MorePhases {
 		m.removals()
 	}
 	m.others()
 	m.steps()
 	m.left()
-	if !in.More {
+	if !in.MorePhases {
 		m.staleActs()
 		m.untoldActs()
 	}
@@ -183,7 +183,7 @@ func (m *maker) index() {
 	if m.in.Goal == nil {
 		return
 	}
-	for p, f := range m.in.Goal.Found {
+	for p, f := range m.in.Goal.FilesBefore {
 		if f.Type != image.Absent {
 			m.hold(p)
 		}
@@ -226,7 +226,7 @@ func (m *maker) steps() {
 	m.acted = map[addr.Addr]bool{}
 	if m.in.Goal != nil {
 		for _, e := range m.in.Goal.Entries {
-			if e.By != "" && !m.in.Goal.Others[e.Addr.Path()] { // a rollback purges nothing
+			if e.PurgedBy != "" && !m.in.Goal.Unmanaged[e.Addr.Path()] { // a rollback purges nothing
 				m.restorePurged(e)
 			}
 		}
@@ -263,7 +263,7 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 		m.p.Unchanged++
 		return
 	}
-	c := Change{Addr: a, Step: s.String(), Source: s.Source, From: &now, By: by}
+	c := Change{Addr: a, Step: s.String(), Source: s.Source, From: &now, PurgedBy: by}
 	if applied {
 		c.Applied = e.Step
 	}
@@ -280,7 +280,7 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 		return
 	}
 	if err != nil {
-		c.Action, c.Why, c.Then = m.verbFor(s, applied, now), provided, m.then(a)
+		c.Action, c.Why, c.Earlier = m.verbFor(s, applied, now), provided, m.then(a)
 		c.noted(m.doubt(err))
 		m.add(c)
 		return
@@ -290,14 +290,14 @@ func (m *maker) stepBy(s step.Step, by addr.Addr) {
 		return
 	}
 	if s.Verb == step.Meta || m.renumbered(s) {
-		c.Then = m.then(a)
+		c.Earlier = m.then(a)
 	}
 	if to = m.exact(s, now, to); givesBack {
-		c.Then = &to
+		c.Earlier = &to
 	}
-	c.To, c.Found = &to, s.Verb == step.Edit && m.then(a) != nil
+	c.To, c.Captured = &to, s.Verb == step.Edit && m.then(a) != nil
 	if dir := m.directoryThen(s, now); dir != nil {
-		c.To, c.Found = dir, true
+		c.To, c.Captured = dir, true
 	}
 	m.decide(s, c, e, applied)
 	m.purge(s, now)
@@ -319,7 +319,7 @@ func (m *maker) nowAt(s step.Step, by addr.Addr) (now image.Image, removed, ok b
 	}
 	now = m.withoutOurs(s, m.in.Observed[s.Addr()])
 	if s.Verb == step.Exec && err != nil {
-		now = image.Image{Exec: &image.Exec{Unasked: "its guard " + provided}}
+		now = image.Image{Exec: &image.Exec{GuardsNotRun: "its guard " + provided}}
 	}
 	if err := m.uneditable(s); err != nil {
 		m.refuse(s, by, err)
@@ -335,7 +335,7 @@ func (m *maker) nowAt(s step.Step, by addr.Addr) (now image.Image, removed, ok b
 // givenUp returns the stored tree of a directory that an earlier list purged from the directory above,
 // and that the list now has without purge: the files of others in it are restored.
 func givenUp(s step.Step, e journal.Entry) string {
-	if e.By == "" || s.Verb != step.Mkdir || s.Get("purge") == "true" || e.Origin == nil || e.Origin.File == nil {
+	if e.PurgedBy == "" || s.Verb != step.Mkdir || s.Get("purge") == "true" || e.Origin == nil || e.Origin.File == nil {
 		return ""
 	}
 	return e.Origin.File.Tree

@@ -35,7 +35,7 @@ func (m *maker) is(p string, t image.FileType, entries ...string) *maker {
 }
 
 func entryOf(line string, origin *image.Image) journal.Entry {
-	return journal.Entry{Addr: parse(line).Addr(), Step: line, Origin: origin, Run: 1, First: 1}
+	return journal.Entry{Addr: parse(line).Addr(), Step: line, Origin: origin, Run: 1, FirstRun: 1}
 }
 
 func regionIs(present, noFile bool) *image.Image {
@@ -165,7 +165,7 @@ func TestPartsOfChangedPaths(t *testing.T) {
 		"a tree above":          {edit, func(m *maker) { m.trees["/a"] = "t" }, noFile, false, true, ""},
 		"a directory in a tree": {edit, func(m *maker) {
 			m.trees["/a"], m.changed["file:/a"] = "t", true
-			m.in.Kept = func(string) []Kept { return []Kept{{"f", image.File{Type: image.Directory}}} }
+			m.in.StoredTree = func(string) []TreeFile { return []TreeFile{{"f", image.File{Type: image.Directory}}} }
 		}, noFile, false, true, "before fettle"},
 		"a link above": {edit, func(m *maker) {
 			m.is("/a", image.Symlink).changed["file:/a"], m.relinked = true, true
@@ -201,7 +201,7 @@ func TestPartsOfChangedPaths(t *testing.T) {
 
 // TestTypeAfter: the type of a path after the removal of an entry.
 func TestTypeAfter(t *testing.T) {
-	found := func(p string, f image.File) *Goal { return &Goal{Found: map[string]image.File{p: f}} }
+	found := func(p string, f image.File) *Goal { return &Goal{FilesBefore: map[string]image.File{p: f}} }
 	wasAbsent, deeper := entryOf("MKDIR /d", pathOf(image.Absent)), entryOf("MKDIR /d/e", pathOf(image.Absent))
 	link := image.File{Type: image.Symlink}
 	for what, c := range map[string]struct {

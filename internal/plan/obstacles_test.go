@@ -65,7 +65,7 @@ func TestPrevented(t *testing.T) {
 // TestForeign: directories with files of others are neither replaced nor restored as a whole.
 func TestForeign(t *testing.T) {
 	m := planner().rollsBack()
-	m.in.Foreign = map[string]string{"/d": "notes"}
+	m.in.ForeignPaths = map[string]string{"/d": "notes"}
 	for kind, refused := range map[image.FileType]bool{image.Absent: false, image.Directory: false, image.Regular: true, image.Symlink: true} {
 		if err := m.lacks(image.File{Type: kind}, "/d"); (err != nil) != refused {
 			t.Errorf("/d becomes %s: %v", kind, err)
@@ -138,7 +138,7 @@ func TestPostponed(t *testing.T) {
 func TestExact(t *testing.T) {
 	then, to := *linkedRegion(1, "then"), *linkedRegion(1, "to")
 	words := *linkedRegion(1, "then")
-	words.Region.Words = []byte{1}
+	words.Region.Encrypted = []byte{1}
 	meta := func(mode uint32, kind image.FileType) image.Image {
 		return image.Image{File: &image.File{Type: kind, Mode: mode, Digest: "sha256:now"}}
 	}
@@ -162,11 +162,11 @@ func TestExact(t *testing.T) {
 	} {
 		m, s := planner(c.step).rollsBack(), parse(c.step)
 		m.in.Rules = fixed{}
-		m.in.Goal.Before[s.Addr()] = c.then
+		m.in.Goal.ImagesBefore[s.Addr()] = c.then
 		if got := m.exact(s, c.now, c.to); !got.Same(c.want) {
 			t.Errorf("%s: %+v", what, got.Package)
 		}
-		delete(m.in.Goal.Before, s.Addr())
+		delete(m.in.Goal.ImagesBefore, s.Addr())
 		if got := m.exact(s, c.now, c.to); !got.Same(c.to) {
 			t.Errorf("%s, and no run found it: %+v", what, got)
 		}
@@ -179,7 +179,9 @@ func TestMissingOf(t *testing.T) {
 	if got := m.missingOf("/d", "t"); got != nil {
 		t.Errorf("a tree that is not known: %v", got)
 	}
-	m.in.Kept = func(string) []Kept { return []Kept{{Rel: "a"}, {Rel: "wanted"}, {Rel: "managed"}, {Rel: "never"}} }
+	m.in.StoredTree = func(string) []TreeFile {
+		return []TreeFile{{Rel: "a"}, {Rel: "wanted"}, {Rel: "managed"}, {Rel: "never"}}
+	}
 	adopted := entryOf("RM /d/never", nil)
 	adopted.Adopted = pathOf(image.Absent)
 	m.now["file:/d/never"], m.now["file:/d/managed"] = adopted, entryOf("RM /d/managed", pathOf(image.Regular))

@@ -16,9 +16,9 @@ func (p *Plan) comes(c Change) bool {
 	return p.Operation == journal.OpApply && c.packageChange() && c.Action != Remove && c.To.Package.Version != "" && c.To.Package.Version != c.From.Package.Version
 }
 
-// Coming returns the indexes of the changes whose packages apt must offer, except packages from a
+// OfferIndexes returns the indexes of the changes whose packages apt must offer, except packages from a
 // source that an earlier step changes.
-func (p *Plan) Coming() []int {
+func (p *Plan) OfferIndexes() []int {
 	var out []int
 	for i, c := range p.Changes {
 		if p.comes(c) && p.sourceOf(i) == "" {
@@ -43,9 +43,9 @@ func (p *Plan) sourceOf(i int) addr.Addr {
 	return ""
 }
 
-// Offered adds the versions and dependencies that apt offers to the plan. The diagnostics are packages
+// AddOffers adds the versions and dependencies that apt offers to the plan. The diagnostics are packages
 // and versions that apt does not have.
-func (p *Plan) Offered(o host.PackageOffers) diag.List {
+func (p *Plan) AddOffers(o host.PackageOffers) diag.List {
 	var problems diag.List
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -67,7 +67,7 @@ func (p *Plan) Offered(o host.PackageOffers) diag.List {
 			problems = append(problems, diag.Diagnostic{Summary: "This package cannot be installed", Detail: offer.Unknown, Range: sourceRange(c.Source), Line: c.Step})
 		}
 	}
-	if coming := p.Coming(); len(coming) > 0 && len(problems) == 0 {
+	if coming := p.OfferIndexes(); len(coming) > 0 && len(problems) == 0 {
 		p.Changes[coming[0]].noted(alongWith(len(coming), o))
 	}
 	return problems
@@ -83,9 +83,9 @@ func alongWith(n int, o host.PackageOffers) string {
 		whom = fmt.Sprintf("the %d new packages", n)
 	}
 	out := ""
-	if len(o.Along) > 0 {
-		out = fmt.Sprintf("with %s apt installs %d dependencies", whom, len(o.Along))
-		if len(o.Along) == 1 {
+	if len(o.Additional) > 0 {
+		out = fmt.Sprintf("with %s apt installs %d dependencies", whom, len(o.Additional))
+		if len(o.Additional) == 1 {
 			out = fmt.Sprintf("with %s apt installs 1 dependency", whom)
 		}
 	}

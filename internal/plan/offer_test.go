@@ -20,9 +20,9 @@ func TestOfferedPackages(t *testing.T) {
 		return host.PackageOffers{By: map[string]host.PackageOffer{"nginx": o}}
 	}
 	large := offer(host.PackageOffer{Version: "2"})
-	large.Along, large.Download = []string{"a", "b"}, 2_500_000
+	large.Additional, large.Download = []string{"a", "b"}, 2_500_000
 	one := offer(host.PackageOffer{Version: "2"})
-	one.Along, one.Download = []string{"a"}, 999
+	one.Additional, one.Download = []string{"a"}, 999
 	fails := offer(host.PackageOffer{Version: "2"})
 	fails.Failure = "broken"
 	sized := func(n int64) host.PackageOffers {
@@ -53,21 +53,21 @@ func TestOfferedPackages(t *testing.T) {
 		"not asked":      {nil, host.PackageOffers{}, "", false},
 	} {
 		p := &plan.Plan{Operation: journal.OpApply, Changes: append(slices.Clone(c.before), arriving())}
-		problems := p.Offered(c.offers)
+		problems := p.AddOffers(c.offers)
 		if got := p.Changes[len(c.before)].Note; got != c.note || (len(problems) > 0) != c.refused {
 			t.Errorf("%s: %q, %v", what, got, problems.Err())
 		}
 	}
 	p := &plan.Plan{Operation: journal.OpApply, Changes: []plan.Change{leaving(), arriving(), source, arriving()}}
-	if got := p.Coming(); !slices.Equal(got, []int{1}) {
+	if got := p.OfferIndexes(); !slices.Equal(got, []int{1}) {
 		t.Errorf("changes %v need apt", got)
 	}
 	p.Operation = journal.OpRollback
-	if got := p.Coming(); got != nil {
+	if got := p.OfferIndexes(); got != nil {
 		t.Errorf("in a rollback changes %v need apt", got)
 	}
 	p.Changes = append(p.Changes, purged())
-	if got := p.Going(); !slices.Equal(got, []string{"nginx", "nginx"}) || len(p.Purges()) != 0 {
+	if got := p.PackagesRemoved(); !slices.Equal(got, []string{"nginx", "nginx"}) || len(p.Purges()) != 0 {
 		t.Errorf("%q go, %v", got, p.Purges())
 	}
 	p.Changes[4].Irreversible = "the purge deletes data"

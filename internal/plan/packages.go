@@ -10,13 +10,13 @@ import (
 
 // PackageAnswers has the data of dpkg and apt about the package changes of a plan.
 type PackageAnswers struct {
-	// Remains has the files that stay, or are purged, of each package in Going.
+	// Remains has the files that stay, or are purged, of each package in PackagesRemoved.
 	Remains map[string]image.Remains
 	// Unknown is the reason why Remains could not be read, or "".
 	Unknown string
 	// Along has the changes of packages that were installed with packages of the plan, by name.
-	Along map[string]Along
-	// Needed has, for each package in Going, the packages that depend on it and that the plan does not
+	Along map[string]AlongsideChange
+	// Needed has, for each package in PackagesRemoved, the packages that depend on it and that the plan does not
 	// remove.
 	Needed map[string][]string
 	// Claimed reports whether the list contains a package. SkipBlocked is that field of Input.
@@ -24,17 +24,17 @@ type PackageAnswers struct {
 	SkipBlocked bool
 }
 
-// Along is the change of a package that was installed or changed together with another package.
-type Along struct {
-	Version string // now; "" if it is not installed
-	Stays   string // the reason why it stays, or ""
-	Other   bool   // it was installed with a package that the plan does not change
+// AlongsideChange is the change of a package that was installed or changed together with another package.
+type AlongsideChange struct {
+	Version    string // now; "" if it is not installed
+	StayReason string // the reason why it stays, or ""
+	Other      bool   // it was installed with a package that the plan does not change
 }
 
 func (a PackageAnswers) claims(name string) bool { return a.Claimed != nil && a.Claimed(name) }
 
-// Going returns the packages that the plan removes or purges.
-func (p *Plan) Going() []string {
+// PackagesRemoved returns the packages that the plan removes or purges.
+func (p *Plan) PackagesRemoved() []string {
 	var out []string
 	for _, c := range p.Changes {
 		if c.removesPackage() {
@@ -65,9 +65,9 @@ func (p *Plan) Purges() []Change {
 	return out
 }
 
-// Tell adds the answers of dpkg and apt to the package changes of the plan. The diagnostics are
+// AddPackageAnswers adds the answers of dpkg and apt to the package changes of the plan. The diagnostics are
 // removals that would also remove packages without a step.
-func (p *Plan) Tell(a PackageAnswers) diag.List {
+func (p *Plan) AddPackageAnswers(a PackageAnswers) diag.List {
 	var problems diag.List
 	told, held := map[string]bool{}, p.heldBack()
 	for i := range p.Changes {

@@ -38,8 +38,8 @@ func TestWhatIsToldOfPackages(t *testing.T) {
 		return plan.PackageAnswers{Remains: map[string]image.Remains{"nginx": r}}
 	}
 	files, both := image.Remains{Conffiles: []string{"/etc/a"}}, image.Remains{Conffiles: []string{"/etc/a"}, Dirs: []string{"/var/a"}}
-	with := func(c plan.Change, also map[string]string) plan.Change { c.To.Package.Also = also; return c }
-	along := func(all map[string]plan.Along) plan.PackageAnswers { return plan.PackageAnswers{Along: all} }
+	with := func(c plan.Change, also map[string]string) plan.Change { c.To.Package.AlsoChanged = also; return c }
+	along := func(all map[string]plan.AlongsideChange) plan.PackageAnswers { return plan.PackageAnswers{Along: all} }
 	for what, c := range map[string]struct {
 		change             plan.Change
 		answers            plan.PackageAnswers
@@ -56,24 +56,30 @@ func TestWhatIsToldOfPackages(t *testing.T) {
 		"a purge that was":   {func() plan.Change { c := purged(); c.Irreversible = "no .deb"; return c }(), remains(files), "", "the purge deletes its configuration in /etc/a; no .deb"},
 		"it was purged":      {func() plan.Change { c := arriving(); c.Applied = "PKG nginx ensure=purged"; return c }(), remains(files), "it was purged: its earlier configuration and data cannot be restored", ""},
 		"it is new":          {arriving(), remains(files), "", ""},
-		"goes along":         {with(leaving(), map[string]string{"lib": ""}), along(map[string]plan.Along{"lib": {Version: "1"}}), "lib is also removed", ""},
+		"goes along": {with(leaving(), map[string]string{"lib": ""}),
+			along(map[string]plan.AlongsideChange{"lib": {Version: "1"}}), "lib is also removed", ""},
 		"comes back": {with(arriving(), map[string]string{"lib": "3"}),
-			along(map[string]plan.Along{"lib": {}}), "lib 3 is installed again", ""},
-		"goes back":       {with(leaving(), map[string]string{"lib": "3"}), along(map[string]plan.Along{"lib": {Version: "4"}}), "lib is restored from 4 to 3", ""},
-		"of another":      {leaving(), along(map[string]plan.Along{"lib": {Version: "1", Other: true}}), "lib is also removed", ""},
-		"of another, new": {arriving(), along(map[string]plan.Along{"lib": {Version: "1", Other: true}}), "", ""},
-		"not of it":       {leaving(), along(map[string]plan.Along{"lib": {Version: "1"}}), "", ""},
-		"stays":           {with(leaving(), map[string]string{"a": "", "b": "", "c": ""}), along(map[string]plan.Along{"a": {Stays: "x needs them"}, "b": {Stays: "x needs them"}, "c": {Version: "1"}}), "c is also removed; stays: a, b: x needs them", ""},
+			along(map[string]plan.AlongsideChange{"lib": {}}), "lib 3 is installed again", ""},
+		"goes back": {with(leaving(), map[string]string{"lib": "3"}),
+			along(map[string]plan.AlongsideChange{"lib": {Version: "4"}}), "lib is restored from 4 to 3", ""},
+		"of another":      {leaving(), along(map[string]plan.AlongsideChange{"lib": {Version: "1", Other: true}}), "lib is also removed", ""},
+		"of another, new": {arriving(), along(map[string]plan.AlongsideChange{"lib": {Version: "1", Other: true}}), "", ""},
+		"not of it":       {leaving(), along(map[string]plan.AlongsideChange{"lib": {Version: "1"}}), "", ""},
+		"stays": {with(leaving(), map[string]string{"a": "", "b": "", "c": ""}),
+			along(map[string]plan.AlongsideChange{"a": {StayReason: "x needs them"}, "b": {StayReason: "x needs them"},
+				"c": {Version: "1"}}), "c is also removed; stays: a, b: x needs them", ""},
 	} {
 		p := &plan.Plan{Operation: journal.OpApply, Changes: []plan.Change{c.change}}
-		if problems := p.Tell(c.answers); len(problems) > 0 || p.Changes[0].Note != c.note || p.Changes[0].Irreversible != c.irreversible {
+		if problems := p.AddPackageAnswers(c.answers); len(problems) > 0 || p.Changes[0].Note != c.note ||
+			p.Changes[0].Irreversible != c.irreversible {
 			t.Errorf("%s: %q, %q: %v", what, p.Changes[0].Note, p.Changes[0].Irreversible, problems)
 		}
 	}
 	p := &plan.Plan{Changes: []plan.Change{with(leaving(), map[string]string{"lib": ""}), with(leaving(), map[string]string{"lib": ""})}}
-	both2 := along(map[string]plan.Along{"lib": {Version: "1"}})
+	both2 := along(map[string]plan.AlongsideChange{"lib": {Version: "1"}})
 	both2.Remains = map[string]image.Remains{"lib": files}
-	if p.Tell(both2); p.Changes[0].Note != "lib is also removed, the configuration in /etc/a of lib stays" || p.Changes[1].Note != "" {
+	if p.AddPackageAnswers(both2); p.Changes[0].Note != "lib is also removed, the configuration in /etc/a of lib stays" ||
+		p.Changes[1].Note != "" {
 		t.Errorf("%q, %q", p.Changes[0].Note, p.Changes[1].Note)
 	}
 }
@@ -102,15 +108,16 @@ func TestPackagesThatOthersNeed(t *testing.T) {
 		"a rollback, wanted":   {leaving(), journal.OpRollback, []string{"wanted"}, false, false, true, "so it stays"},
 	} {
 		p := &plan.Plan{Operation: c.op, Changes: []plan.Change{c.change}}
-		problems := p.Tell(plan.PackageAnswers{Needed: map[string][]string{"nginx": c.by}, SkipBlocked: c.skip, Claimed: func(n string) bool { return strings.HasPrefix(n, "wanted") }})
+		problems := p.AddPackageAnswers(plan.PackageAnswers{Needed: map[string][]string{"nginx": c.by}, SkipBlocked: c.skip,
+			Claimed: func(n string) bool { return strings.HasPrefix(n, "wanted") }})
 		got := p.Changes[0]
 		said := got.Why + fmt.Sprint(problems.Err())
 		if (len(problems) > 0) != c.refused || (got.Action == plan.Blocked) != c.blocked || !strings.Contains(said, c.why) {
 			t.Errorf("%s: %s, %s, %v", what, got.Action, got.Why, problems.Err())
 		}
 		stuck := c.blocked && strings.Contains(got.Why, "apt would also remove")
-		if got.Stuck() != stuck || (len(p.Blocked()) > 0) != stuck || c.blocked && (got.From != nil || got.To != nil) {
-			t.Errorf("%s: stuck %t, %+v", what, got.Stuck(), got)
+		if got.NeedsOperator() != stuck || (len(p.Blocked()) > 0) != stuck || c.blocked && (got.From != nil || got.To != nil) {
+			t.Errorf("%s: stuck %t, %+v", what, got.NeedsOperator(), got)
 		}
 		if c.refused && (problems[0].Range.Start.Line != 7 || problems[0].Line == "") {
 			t.Errorf("%s: %+v", what, problems[0])

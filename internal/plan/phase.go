@@ -7,9 +7,9 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Passed reports whether a host has completed a stage. This is the case if no address that a later
+// StageCompleted reports whether a host has completed a stage. This is the case if no address that a later
 // phase writes again still needs its state of this stage.
-func Passed(in Input) bool {
+func StageCompleted(in Input) bool {
 	now := in.entries()
 	for _, s := range in.Wanted {
 		e, applied := now[s.Addr()]
@@ -23,7 +23,7 @@ func Passed(in Input) bool {
 // further reports whether an address is already in a later phase than the step, according to its
 // applied or its observed state.
 func (in *Input) further(s step.Step, e journal.Entry, applied bool) bool {
-	if !in.More {
+	if !in.MorePhases {
 		return false
 	}
 	if applied && parse(e.Step).Phase() > s.Phase() {

@@ -39,14 +39,15 @@ func TestPassedPhases(t *testing.T) {
 		"found as something else":   {copyStep("a", ""), content("c"), true, true, false},
 		"unknown, what is observed": {copyStep("a", ""), image.Image{}, true, true, false},
 	} {
-		in := plan.Input{Operation: journal.OpApply, Wanted: list(t, copyStep("a", "")+"\n"), Rules: rules{}, Observed: map[addr.Addr]image.Image{"file:/f": c.observed}, More: c.more}
+		in := plan.Input{Operation: journal.OpApply, Wanted: list(t, copyStep("a", "")+"\n"), Rules: rules{},
+			Observed: map[addr.Addr]image.Image{"file:/f": c.observed}, MorePhases: c.more}
 		if c.applied != "" {
 			in.Applied.Entries = entries(t, c.applied+" | adopted")
 		}
 		if c.later {
 			in.Later = map[addr.Addr][]step.Step{"file:/f": list(t, copyStep("b", " phase=2")+"\n")}
 		}
-		if got := plan.Passed(in); got != c.passed {
+		if got := plan.StageCompleted(in); got != c.passed {
 			t.Errorf("%s: %t", what, got)
 		}
 	}
@@ -123,7 +124,7 @@ func TestMetadataAsItWas(t *testing.T) {
 	const acl, capability = "system.posix_acl_access", "security.capability"
 	then := image.Image{File: &image.File{Type: image.Regular, UID: 1, GID: 2, Mode: 0o600, Attrs: 16, Digest: "sha256:old", Xattrs: map[string][]byte{acl: []byte("then")}}}
 	now := image.Image{File: &image.File{Type: image.Regular, UID: 3, GID: 4, Mode: 0o644, Digest: "sha256:new", Xattrs: map[string][]byte{acl: []byte("now"), capability: []byte("c")}}}
-	got := plan.Redressed(now, then).File
+	got := plan.WithEarlierMetadata(now, then).File
 	if got.UID != 1 || got.GID != 2 || got.Mode != 0o600 || got.Attrs != 16 || got.Digest != "sha256:new" || string(got.Xattrs[acl]) != "then" || string(got.Xattrs[capability]) != "c" {
 		t.Errorf("%+v", got)
 	}
@@ -131,19 +132,19 @@ func TestMetadataAsItWas(t *testing.T) {
 		t.Error("what is observed has changed")
 	}
 	then.File.Xattrs, now.File.Xattrs = map[string][]byte{acl: []byte("then")}, nil
-	if got := plan.Redressed(now, then).File; string(got.Xattrs[acl]) != "then" {
+	if got := plan.WithEarlierMetadata(now, then).File; string(got.Xattrs[acl]) != "then" {
 		t.Errorf("%+v", got)
 	}
 	then.File.Xattrs, now.File.Xattrs = nil, map[string][]byte{acl: []byte("now")}
-	if got := plan.Redressed(now, then).File; len(got.Xattrs) != 0 {
+	if got := plan.WithEarlierMetadata(now, then).File; len(got.Xattrs) != 0 {
 		t.Errorf("%+v", got)
 	}
 	for what, other := range map[string]image.Image{"a directory": {File: &image.File{Type: image.Directory}}, "nothing": {}} {
-		if got := plan.Redressed(now, other); got.File != now.File {
+		if got := plan.WithEarlierMetadata(now, other); got.File != now.File {
 			t.Errorf("%s: %+v", what, got.File)
 		}
 	}
-	if got := plan.Redressed(image.Image{}, then); got.File != nil {
+	if got := plan.WithEarlierMetadata(image.Image{}, then); got.File != nil {
 		t.Errorf("%+v", got)
 	}
 }

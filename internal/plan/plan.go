@@ -79,15 +79,15 @@ type Change struct {
 	// it: after a package or account that does not exist yet.
 	From *image.Image `json:"from,omitempty"`
 	To   *image.Image `json:"to,omitempty"`
-	// Then is an earlier image, which is restored if the step still asks for exactly this image. In a
+	// Earlier is an earlier image, which is restored if the step still asks for exactly this image. In a
 	// rollback, it is the image of the goal, if To is unknown or can change before the step. For a
 	// directory, it has the properties that the list no longer sets.
-	Then *image.Image `json:"then,omitempty"`
-	// Found reports that To was captured by a run, or stored. It is restored exactly, regardless of
+	Earlier *image.Image `json:"then,omitempty"`
+	// Captured reports that To was captured by a run, or stored. It is restored exactly, regardless of
 	// the step.
-	Found bool `json:"found,omitempty"`
-	// Whole is the resulting file, on the last change of a part of a file.
-	Whole *Whole `json:"whole,omitempty"`
+	Captured bool `json:"found,omitempty"`
+	// WholeFile is the resulting file, on the last change of a part of a file.
+	WholeFile *WholeFile `json:"whole,omitempty"`
 	// Why is the reason in a few words: "no longer in the list", "notified by
 	// file:/etc/nginx/nginx.conf".
 	Why         string       `json:"why"`
@@ -115,11 +115,11 @@ type Change struct {
 	// Held reports that the package leaves the list and an administrator holds it. Such a change is
 	// blocked, which is not an error.
 	Held bool `json:"held,omitempty"`
-	// Others reports that a rollback manages a path again which other users have changed since its
+	// ChangedByOthers reports that a rollback manages a path again which other users have changed since its
 	// release. The origin is then the current state.
-	Others bool `json:"others,omitempty"`
-	// By is the directory whose purge removes the path.
-	By addr.Addr `json:"by,omitempty"`
+	ChangedByOthers bool `json:"others,omitempty"`
+	// PurgedBy is the directory whose purge removes the path.
+	PurgedBy addr.Addr `json:"by,omitempty"`
 }
 
 // Plan contains all changes of a run, in order.

@@ -124,12 +124,12 @@ func TestProvides(t *testing.T) {
 
 // TestKnownToLack: the content of a kept tree is known, so the tree provides no other path. A link in it may.
 func TestKnownToLack(t *testing.T) {
-	kept := func(string) []Kept {
-		return []Kept{{Rel: "a", File: image.File{Type: image.Regular}}, {Rel: "l", File: image.File{Type: image.Symlink}}}
+	kept := func(string) []TreeFile {
+		return []TreeFile{{Rel: "a", File: image.File{Type: image.Regular}}, {Rel: "l", File: image.File{Type: image.Symlink}}}
 	}
 	tree := Change{Addr: "file:/d", To: &image.Image{File: &image.File{Type: image.Directory, Tree: "sha256:t"}}}
 	for what, c := range map[string]struct {
-		kept   func(string) []Kept
+		kept   func(string) []TreeFile
 		change Change
 		need   addr.Addr
 		want   bool
@@ -146,7 +146,7 @@ func TestKnownToLack(t *testing.T) {
 		"a part":            {kept, Change{Addr: "file:/d", To: linkedRegion(1, "x")}, "file:/d/b", false},
 		"a directory":       {kept, Change{Addr: "file:/d", To: pathOf(image.Directory)}, "file:/d/b", false},
 	} {
-		m := &maker{in: Input{Kept: c.kept}}
+		m := &maker{in: Input{StoredTree: c.kept}}
 		if got := m.knownToLack(c.change, c.need); got != c.want {
 			t.Errorf("%s: %t", what, got)
 		}

@@ -23,7 +23,7 @@ func (m *maker) released(s step.Step, by addr.Addr) bool {
 	if e, applied := m.now[a]; applied {
 		c.Applied = e.Step
 	} else if now, seen := m.in.Observed[a]; seen && a.Kind() == addr.KindFile {
-		c.From, c.Others = &now, true
+		c.From, c.ChangedByOthers = &now, true
 	}
 	m.add(c)
 	m.below(s.Path())
@@ -33,7 +33,7 @@ func (m *maker) released(s step.Step, by addr.Addr) bool {
 // onlyManages reports whether released applies to a step.
 func (m *maker) onlyManages(s step.Step, by addr.Addr) bool {
 	a := s.Addr()
-	if m.in.Goal != nil && isPath(a) && m.in.Goal.Others[s.Path()] {
+	if m.in.Goal != nil && isPath(a) && m.in.Goal.Unmanaged[s.Path()] {
 		return true
 	}
 	if m.in.Goal == nil || !isPath(a) || m.then(a) != nil || m.underneath(s) || m.renumbered(s) || m.holdsFound(s.Path()) {
@@ -50,7 +50,7 @@ func (m *maker) differsByOthers(s step.Step) bool {
 		return false
 	}
 	for d := path.Dir(s.Path()); d != "/" && d != "."; d = path.Dir(d) {
-		if f, ok := m.in.Goal.Found[d]; ok && f.Type == image.Absent {
+		if f, ok := m.in.Goal.FilesBefore[d]; ok && f.Type == image.Absent {
 			return false
 		}
 	}

@@ -21,13 +21,13 @@ func TestOnlyManagedAgain(t *testing.T) {
 			m.is("/d/f", image.Absent).in.Failed["file:/d/f"] = errors.New("x")
 		}, true},
 		"not a rollback":         {func(m *maker) { m.in.Goal = nil }, false},
-		"changed by a run":       {func(m *maker) { m.in.Goal.Before["file:/d/f"] = *pathOf(image.Absent) }, false},
+		"changed by a run":       {func(m *maker) { m.in.Goal.ImagesBefore["file:/d/f"] = *pathOf(image.Absent) }, false},
 		"below a restored tree":  {func(m *maker) { m.trees["/d"] = "t" }, false},
-		"below a new directory":  {func(m *maker) { m.in.Goal.Found["/d"] = image.File{Type: image.Absent} }, false},
-		"below a directory":      {func(m *maker) { m.in.Goal.Found["/d"] = image.File{Type: image.Directory} }, true},
+		"below a new directory":  {func(m *maker) { m.in.Goal.FilesBefore["/d"] = image.File{Type: image.Absent} }, false},
+		"below a directory":      {func(m *maker) { m.in.Goal.FilesBefore["/d"] = image.File{Type: image.Directory} }, true},
 		"a package is installed": {func(m *maker) { m.installs = true }, false},
 		"of others": {func(m *maker) {
-			m.installs, m.in.Goal.Others = true, map[string]bool{"/d/f": true}
+			m.installs, m.in.Goal.Unmanaged = true, map[string]bool{"/d/f": true}
 		}, true},
 	} {
 		m := planner("RM /d/f").rollsBack().is("/d/f", image.Regular)
@@ -55,7 +55,7 @@ func TestReleasedPaths(t *testing.T) {
 	if !m.released(m.in.Wanted[0], "") || len(m.p.Changes) != 1 {
 		t.Fatalf("%+v", m.p.Changes)
 	}
-	if c := m.p.Changes[0]; c.Action != Adopt || c.Addr != "file:/d/f" || !c.Others || c.From == nil || c.Applied != "" {
+	if c := m.p.Changes[0]; c.Action != Adopt || c.Addr != "file:/d/f" || !c.ChangedByOthers || c.From == nil || c.Applied != "" {
 		t.Errorf("%+v", c)
 	}
 	m = planner("RM /d/f").rollsBack().is("/d/f", image.Regular)
@@ -63,7 +63,7 @@ func TestReleasedPaths(t *testing.T) {
 	if !m.released(m.in.Wanted[0], "") || len(m.p.Changes) != 1 {
 		t.Fatalf("applied: %+v", m.p.Changes)
 	}
-	if c := m.p.Changes[0]; c.Others || c.From != nil || c.Applied != "RM /d/f" {
+	if c := m.p.Changes[0]; c.ChangedByOthers || c.From != nil || c.Applied != "RM /d/f" {
 		t.Errorf("applied: %+v", c)
 	}
 	m = planner("RM /d/f").rollsBack().is("/d/f", image.Absent)

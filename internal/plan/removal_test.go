@@ -20,8 +20,8 @@ func TestPartsOfPurgedFiles(t *testing.T) {
 		"a part":                 {"EDIT /d/f line=x", func(*maker, *journal.Entry) {}, true},
 		"metadata":               {"META /d/f mode=0600", func(*maker, *journal.Entry) {}, true},
 		"the file":               {"RM /d/f", func(*maker, *journal.Entry) {}, false},
-		"an earlier part":        {"EDIT /d/f line=x", func(_ *maker, f *journal.Entry) { f.First = 2 }, false},
-		"a file of its own step": {"EDIT /d/f line=x", func(_ *maker, f *journal.Entry) { f.By = "" }, false},
+		"an earlier part":        {"EDIT /d/f line=x", func(_ *maker, f *journal.Entry) { f.FirstRun = 2 }, false},
+		"a file of its own step": {"EDIT /d/f line=x", func(_ *maker, f *journal.Entry) { f.PurgedBy = "" }, false},
 		"a file that is not put": {"EDIT /d/f line=x", func(m *maker, _ *journal.Entry) {
 			m.changed["file:/d/f"] = false
 		}, false},
@@ -29,7 +29,7 @@ func TestPartsOfPurgedFiles(t *testing.T) {
 	} {
 		m := planner()
 		f := entryOf("RM /d/f", pathOf(image.Regular))
-		f.By, m.changed["file:/d/f"] = "file:/d", true
+		f.PurgedBy, m.changed["file:/d/f"] = "file:/d", true
 		c.change(m, &f)
 		m.now[f.Addr] = f
 		if got := m.madeAfterPurge(entryOf(c.line, nil)); got != c.want {
@@ -74,7 +74,7 @@ func TestReasonToStay(t *testing.T) {
 	const before, unchanged, tree = "it was like this before fettle", "fettle did not change it", "with a directory above it"
 	first := func(line string, origin *image.Image, run int) journal.Entry {
 		e := entryOf(line, origin)
-		e.First = run
+		e.FirstRun = run
 		return e
 	}
 	adopted := first("RM /d/f", nil, 2)
@@ -158,7 +158,7 @@ func TestPurgedEntries(t *testing.T) {
 		var got []string
 		for _, p := range m.p.Changes {
 			got = append(got, string(p.Action)+" "+p.Addr.Path())
-			if p.By != addr.File("/d") || p.Drifted != (p.Action == Drift) {
+			if p.PurgedBy != addr.File("/d") || p.Drifted != (p.Action == Drift) {
 				t.Errorf("%s: %+v", what, p)
 			}
 		}

@@ -17,10 +17,10 @@ func (m *maker) removals() {
 	var later []journal.Entry
 	early := map[addr.Addr]bool{}
 	for _, e := range m.leaving() {
-		if _, with, known := m.foundAt(e.Addr.Path()); e.By != "" && m.purging(e.By) && (!known || with != "") {
+		if _, with, known := m.foundAt(e.Addr.Path()); e.PurgedBy != "" && m.purging(e.PurgedBy) && (!known || with != "") {
 			continue
 		}
-		if f, ok := m.now[addr.File(e.Addr.Path())]; ok && ownsPart(e.Addr) && !m.wanted[f.Addr] && e.First < f.First && f.Origin != nil {
+		if f, ok := m.now[addr.File(e.Addr.Path())]; ok && ownsPart(e.Addr) && !m.wanted[f.Addr] && e.FirstRun < f.FirstRun && f.Origin != nil {
 			later = append(later, e) // it owns a part of the earlier file
 			continue
 		}
@@ -46,7 +46,7 @@ func (m *maker) removals() {
 // change a file that fettle does not manage.
 func (m *maker) madeAfterPurge(e journal.Entry) bool {
 	f, ok := m.now[addr.File(e.Addr.Path())]
-	return ok && ownsPart(e.Addr) && f.By != "" && f.First <= e.First && m.changed[f.Addr]
+	return ok && ownsPart(e.Addr) && f.PurgedBy != "" && f.FirstRun <= e.FirstRun && m.changed[f.Addr]
 }
 
 // lostAbove returns the directories above a restored path that are also restored and are not
@@ -122,7 +122,7 @@ func (m *maker) remove(e journal.Entry) {
 	c.From, c.To = &from, &to
 	others := m.holdsOthers(e.Addr.Path(), from)
 	if dir := m.purgedBy(e.Addr); dir != "" && !m.paths[e.Addr.Path()] && to.File != nil && (to.File.Type != image.Absent || others) {
-		c.Action, c.By, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{e.Addr.Path()}}.String()
+		c.Action, c.PurgedBy, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{e.Addr.Path()}}.String()
 		c.To = &image.Image{File: &image.File{Type: image.Absent}}
 		c.Why += ", and its directory is purged"
 	}
@@ -184,7 +184,7 @@ func (m *maker) untouchedSince(e journal.Entry) string {
 	}
 	for _, o := range m.in.Applied.Entries {
 		installed := o.Origin != nil && o.Origin.Package != nil && o.Origin.Package.Version == ""
-		if o.First <= e.First && (installed || o.Addr.Kind() == addr.KindExec) {
+		if o.FirstRun <= e.FirstRun && (installed || o.Addr.Kind() == addr.KindExec) {
 			return "fettle did not change it, so there is nothing to undo"
 		}
 	}
@@ -224,7 +224,7 @@ func (m *maker) purgedBy(a addr.Addr) addr.Addr {
 func (m *maker) restorePurged(e journal.Entry) {
 	s := parse(e.Step)
 	s.Source = e.Src
-	m.stepBy(s, e.By)
+	m.stepBy(s, e.PurgedBy)
 }
 
 // purge removes the entries of a directory with purge that no step writes. A rollback does not purge:
@@ -240,7 +240,7 @@ func (m *maker) purge(s step.Step, now image.Image) {
 		if m.paths[p] || m.changed[a] || m.wanted[a] { // the step that removes it does so
 			continue
 		}
-		c := Change{Action: Purge, Addr: a, By: s.Addr(), Source: s.Source,
+		c := Change{Action: Purge, Addr: a, PurgedBy: s.Addr(), Source: s.Source,
 			Step: step.Step{Verb: step.Rm, Args: []string{p}}.String(),
 			Why:  "no step writes it, and its directory is purged"}
 		if m.now[s.Addr()].Step == s.String() && !m.in.Repair {
@@ -252,14 +252,14 @@ func (m *maker) purge(s step.Step, now image.Image) {
 
 // entries returns the names in a directory: the existing names, or the names in a restored tree.
 func (m *maker) entries(dir string, now image.File) []string {
-	if m.in.Kept == nil || len(m.trees) == 0 {
+	if m.in.StoredTree == nil || len(m.trees) == 0 {
 		return now.Entries
 	}
 	rel := "."
 	for p := dir; p != "/" && p != "."; p = path.Dir(p) {
 		if tree := m.trees[p]; tree != "" {
 			names := slices.Clone(now.Entries)
-			for _, k := range m.in.Kept(tree) {
+			for _, k := range m.in.StoredTree(tree) {
 				if path.Dir(k.Rel) == rel {
 					names = append(names, path.Base(k.Rel))
 				}

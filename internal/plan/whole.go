@@ -9,9 +9,9 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Whole is a file of which only parts are managed: its content after the last run, and the content
+// WholeFile is a file of which only parts are managed: its content after the last run, and the content
 // that a rollback restores if it is otherwise unchanged.
-type Whole struct {
+type WholeFile struct {
 	From image.File `json:"from"`
 	To   image.File `json:"to"`
 }
@@ -58,7 +58,7 @@ func (m *maker) whole() {
 			c := &m.p.Changes[i]
 			if c.Addr.Kind() == addr.KindEdit && c.Addr.Path() == p && c.Action.Mutates() {
 				w := m.in.Goal.Edited[p]
-				c.Whole = &w
+				c.WholeFile = &w
 				break
 			}
 		}

@@ -105,11 +105,11 @@ type Group interface {
 type GroupMove struct {
 	Step     step.Step
 	From, To image.Image
-	// Also is set on the first move of a transaction that MoveAll ran: other
+	// AlsoChanged is set on the first move of a transaction that MoveAll ran: other
 	// packages that it changed, name to version before.
-	Also map[string]string
-	// Stays: it is already in sync, and takes part to remain so.
-	Stays bool
+	AlsoChanged map[string]string
+	// InSync: it is already in sync, and takes part to remain so.
+	InSync bool
 	// Hold is set if fettle manages the hold of the package, by this step or the previous one.
 	Hold bool
 	// Undo is set if the run that made the change is being undone. An interrupted apt may not have

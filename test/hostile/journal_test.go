@@ -65,7 +65,7 @@ func (p pair) clone() pair {
 	return pair{p.h.Crash(dice), p.st.Crash(dice)}
 }
 
-func newPair(t testing.TB, count host.Counter) pair {
+func newPair(t testing.TB, count host.OperationHook) pair {
 	t.Helper()
 	p := pair{mem.New(mem.Options{Count: count}), mem.New(mem.Options{Count: count})}
 	for name, text := range map[string]string{

@@ -5,4 +5,4 @@ package here
 import "fettle.dev/fettle/internal/host"
 
 // counted counts nothing.
-func counted() host.Counter { return nil }
+func counted() host.OperationHook { return nil }

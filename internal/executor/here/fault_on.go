@@ -16,7 +16,7 @@ import (
 // directory. The crash tests use it. FETTLE_KILL=N kills the process just before its N-th
 // mutating operation. FETTLE_STOP=N stops the process there until it is continued.
 // FETTLE_COUNT names a file that gets a line for each operation.
-var counted = sync.OnceValue(func() host.Counter {
+var counted = sync.OnceValue(func() host.OperationHook {
 	n, _ := strconv.Atoi(os.Getenv("FETTLE_KILL"))
 	stop, _ := strconv.Atoi(os.Getenv("FETTLE_STOP"))
 	name := os.Getenv("FETTLE_COUNT")

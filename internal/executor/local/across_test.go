@@ -47,7 +47,7 @@ func (a across) play(t *testing.T, collect bool) (w *world, found []snapshot) {
 		}
 		left = w.look()
 		if collect {
-			_, err = w.x.Collect(context.Background(), journal.Keep{Runs: 1}, executor.Options{})
+			_, err = w.x.Collect(context.Background(), journal.Retention{Runs: 1}, executor.Options{})
 			w.must(err)
 		}
 		if turn.byHand != nil {

@@ -26,7 +26,7 @@ func (x *planner) driftedAttributes(p *plan.Plan, st journal.State, kinds []stri
 	recs := map[int]map[string]image.File{}
 	for _, e := range st.Entries {
 		at := e.Addr.Path()
-		if k := e.Addr.Kind(); k != addr.KindFile && k != addr.KindMeta || e.By != "" || known[at] {
+		if k := e.Addr.Kind(); k != addr.KindFile && k != addr.KindMeta || e.PurgedBy != "" || known[at] {
 			continue
 		}
 		now, err := capture.Metadata(x.host, at)

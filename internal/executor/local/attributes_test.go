@@ -57,7 +57,7 @@ func TestDriftOfAttributes(t *testing.T) {
 		if collected {
 			w.listApplied("COPY 1 /t/new\nMKDIR /t/d\nCOPY 2 /t/kept\nCOPY 1 /t/adopted\nCOPY 1 /t/last\n")
 			w.listApplied("COPY 1 /t/new\nMKDIR /t/d\nCOPY 2 /t/kept\nCOPY 1 /t/adopted\n")
-			_, err := w.x.Collect(context.Background(), journal.Keep{Runs: 1}, executor.Options{})
+			_, err := w.x.Collect(context.Background(), journal.Retention{Runs: 1}, executor.Options{})
 			w.must(err)
 		}
 		if got := w.driftOf(all); got != "" {

@@ -137,12 +137,12 @@ func copied(t *testing.T, content string, half, again int64, spoil func(*testing
 }
 
 type parts interface {
-	Part(digest string) (io.ReadCloser, int64, bool)
+	OpenPartial(digest string) (io.ReadCloser, int64, bool)
 }
 
 func (w *world) lacksPart(t *testing.T, digest string) {
 	t.Helper()
-	if _, size, ok := w.x.(parts).Part(digest); ok {
+	if _, size, ok := w.x.(parts).OpenPartial(digest); ok {
 		t.Errorf("%d bytes stay behind", size)
 	}
 }
@@ -150,7 +150,7 @@ func (w *world) lacksPart(t *testing.T, digest string) {
 // keepsPart has other bytes be what came of content, none for nothing.
 func (w *world) keepsPart(t *testing.T, digest string, b []byte) {
 	t.Helper()
-	r, _, ok := w.x.(parts).Part(digest)
+	r, _, ok := w.x.(parts).OpenPartial(digest)
 	if !ok {
 		t.Fatal("nothing is kept of what came")
 	}

@@ -71,7 +71,7 @@ func (x *files) enterCommand(ctx context.Context, o executor.Options) (io.Closer
 		_ = l.Close()
 		return nil, fmt.Errorf("%w; commands that only read can run with --read-only, and all others with --ignore-freeze", err)
 	}
-	if err := x.store.SettleCommands(); err != nil {
+	if err := x.store.RecoverCommands(); err != nil {
 		_ = l.Close()
 		return nil, err
 	}
@@ -90,7 +90,8 @@ func blobsOf(sealed map[string][]byte) map[string]kind.Blob {
 // contain private data.
 func (x *files) record(c executor.Command, o executor.Options) journal.Command {
 	now := x.now()
-	rec := journal.Command{Action: c.Action, Dir: c.Dir, As: c.User, Looks: c.ReadOnly, User: o.User, From: o.From, Typed: x.keys.mask(o.Command),
+	rec := journal.Command{Action: c.Action, Dir: c.Dir, As: c.User, ReadOnly: c.ReadOnly, User: o.User, From: o.From,
+		Typed:   x.keys.mask(o.Command),
 		Version: o.Version, PID: os.Getpid(), Started: now.UnixNano(), Deadline: now.Add(c.Timeout + time.Minute).UnixNano()}
 	for _, argv := range c.Argv {
 		words := make([]string, len(argv))

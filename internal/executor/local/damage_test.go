@@ -89,7 +89,7 @@ func damagingHistory(t *testing.T, collect bool) *damaging {
 		d.take()
 	}
 	if collect {
-		_, err := w.x.Collect(context.Background(), journal.Keep{Runs: 1}, executor.Options{})
+		_, err := w.x.Collect(context.Background(), journal.Retention{Runs: 1}, executor.Options{})
 		w.must(err)
 		d.take()
 	}

@@ -67,8 +67,8 @@ func (x *Executor) Content(digest string) (r io.ReadCloser, ok bool) {
 	return r, err == nil
 }
 
-// Part returns the part of content that arrived before its transfer broke off; see
-// journal.Store.Part.
-func (x *Executor) Part(digest string) (r io.ReadCloser, size int64, ok bool) {
-	return x.store.Part(digest)
+// OpenPartial returns the part of content that arrived before its transfer broke off; see
+// journal.Store.OpenPartial.
+func (x *Executor) OpenPartial(digest string) (r io.ReadCloser, size int64, ok bool) {
+	return x.store.OpenPartial(digest)
 }

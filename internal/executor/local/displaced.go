@@ -15,7 +15,7 @@ import (
 // displaced simulates with apt which packages the installations of a plan remove. If apt
 // cannot make the changes, the result is empty, and the offers contain the reason.
 func displaced(ctx context.Context, h host.Packages, p *plan.Plan, a plan.PackageAnswers) []plan.Displaced {
-	known := p.Arriving()
+	known := p.PackagesInstalled()
 	var going, come []*verb.GroupMove
 	for _, m := range packageMoves(p) {
 		switch {
@@ -30,7 +30,7 @@ func displaced(ctx context.Context, h host.Packages, p *plan.Plan, a plan.Packag
 	}
 	gone := slices.DeleteFunc(leaves(ctx, h, slices.Concat(going, come)), func(name string) bool {
 		along, told := a.Along[name]
-		return told && along.Stays == ""
+		return told && along.StayReason == ""
 	})
 	if len(gone) == 0 {
 		return nil
@@ -67,7 +67,7 @@ func leaves(ctx context.Context, h host.Packages, moves []*verb.GroupMove) []str
 	if err != nil {
 		return nil
 	}
-	return o.Leaves
+	return o.Removes
 }
 
 // packageMoves are the changes of packages of a plan.

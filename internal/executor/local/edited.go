@@ -12,7 +12,7 @@ type edited map[string]*parts
 
 // parts is such a file: as the newest of the runs left it, and as the first one found it.
 type parts struct {
-	plan.Whole
+	plan.WholeFile
 	edits  bool // a part changed, and not metadata alone
 	broken bool // others changed it in between, or a run changed it as a whole
 }
@@ -21,7 +21,7 @@ type parts struct {
 func (e edited) move(rec journal.Record, did plan.Action) {
 	f, known := e[rec.Path]
 	if !known {
-		f = &parts{Whole: plan.Whole{From: *rec.From.File, To: *rec.From.File}}
+		f = &parts{WholeFile: plan.WholeFile{From: *rec.From.File, To: *rec.From.File}}
 		if did == plan.Repair {
 			f.To = *rec.To.File
 		}
@@ -45,14 +45,14 @@ func (e edited) paths() map[string]bool {
 func sameContent(a, b image.File) bool { return a.Type == b.Type && a.Digest == b.Digest }
 
 // unchanged gives the files that are as the newest run left them.
-func (e edited) unchanged(look func(string) (image.File, error)) map[string]plan.Whole {
-	out := map[string]plan.Whole{}
+func (e edited) unchanged(look func(string) (image.File, error)) map[string]plan.WholeFile {
+	out := map[string]plan.WholeFile{}
 	for p, f := range e {
 		if f.broken || !f.edits {
 			continue
 		}
 		if now, err := look(p); err == nil && sameContent(now, f.From) {
-			out[p] = f.Whole
+			out[p] = f.WholeFile
 		}
 	}
 	return out

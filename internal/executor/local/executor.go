@@ -98,7 +98,7 @@ func (x *Executor) Unfreeze(_ context.Context, o executor.Options) error {
 }
 
 // Collect implements executor.Executor.
-func (x *Executor) Collect(_ context.Context, keep journal.Keep, o executor.Options) (journal.Collected, error) {
+func (x *Executor) Collect(_ context.Context, keep journal.Retention, o executor.Options) (journal.Collected, error) {
 	l, err := x.lock(o)
 	if err != nil {
 		return journal.Collected{}, err
@@ -139,10 +139,10 @@ func (x *Executor) Recover(ctx context.Context, o executor.Options, show func(ex
 	}
 	rep, err := x.runs.recoverRun(ctx, o, show)
 	if err == nil {
-		err = x.store.SettleCommands()
+		err = x.store.RecoverCommands()
 	}
 	if rep == nil && err == nil {
-		err = x.runner(o, show).SettlePackages(ctx)
+		err = x.runner(o, show).RecoverPackages(ctx)
 	}
 	return rep, err
 }

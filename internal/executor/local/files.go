@@ -159,7 +159,7 @@ func (x *files) replaceFile(ctx context.Context, f executor.File, want ownership
 		_ = x.host.Remove(temp)
 		return err
 	}
-	x.store.DropPart(f.Digest)
+	x.store.DropPartial(f.Digest)
 	return x.host.SyncDir(dir)
 }
 
@@ -184,7 +184,7 @@ func (x *files) keepPart(temp, digest string) {
 	}
 	defer f.Close()
 	if st, err := f.Stat(); err == nil && st.Size > 0 {
-		_ = x.store.KeepPart(digest, plainReader{f})
+		_ = x.store.SavePartial(digest, plainReader{f})
 	}
 }
 

@@ -18,7 +18,7 @@ func (x *planner) goalList(st journal.State) (goal step.List, unreached []string
 	}
 	g := newGoalSteps(x.followedSteps(list.Final()), st)
 	for _, e := range st.Entries {
-		if e.By == "" && !g.listed[e.Addr] && g.above(e) == "" {
+		if e.PurgedBy == "" && !g.listed[e.Addr] && g.above(e) == "" {
 			g.add(e)
 		}
 	}
@@ -54,12 +54,12 @@ func newGoalSteps(list step.List, st journal.State) *goalSteps {
 		g.listed[s.Addr()] = true
 	}
 	for _, e := range st.Entries {
-		if e.By == "" {
+		if e.PurgedBy == "" {
 			g.entries[e.Addr] = e
 		}
 	}
 	for _, e := range st.Entries {
-		if dir := g.above(e); e.By == "" && !g.listed[e.Addr] && dir != "" {
+		if dir := g.above(e); e.PurgedBy == "" && !g.listed[e.Addr] && dir != "" {
 			g.inside[dir] = append(g.inside[dir], e)
 		}
 	}

@@ -139,7 +139,7 @@ func unasked(c plan.Change) string {
 	if c.Action != plan.Run || c.Addr.Kind() != addr.KindExec || c.From == nil || c.From.Exec == nil {
 		return ""
 	}
-	return c.From.Exec.Unasked
+	return c.From.Exec.GuardsNotRun
 }
 
 // onlyUnasked tells whether all that a plan changes are commands whose guards were not asked.

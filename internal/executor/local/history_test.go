@@ -179,7 +179,7 @@ func TestLocked(t *testing.T) {
 		_, rerr := x.Rollback(ctx, executor.RollbackRequest{}, nil, executor.Options{}, nil)
 		_, serr := x.Recover(ctx, executor.Options{}, nil)
 		_, cerr := x.Confirm(ctx, executor.Options{})
-		_, gerr := x.Collect(ctx, journal.Keep{}, executor.Options{})
+		_, gerr := x.Collect(ctx, journal.Retention{}, executor.Options{})
 		_, perr := x.Plan(ctx, r)
 		_, derr := x.Drift(ctx, executor.DriftOptions{})
 		errs = append(errs, aerr, rerr, serr, cerr, gerr, x.Freeze(ctx, journal.Frozen{}, executor.Options{}), x.Unfreeze(ctx, executor.Options{}), perr, derr)

@@ -128,7 +128,7 @@ func questions(t *testing.T) map[string]func(x *local.Executor) (string, error) 
 		},
 		"recover": func(x *local.Executor) (string, error) { return said(x.Recover(ctx, executor.Options{}, nil)) },
 		"collect": func(x *local.Executor) (string, error) {
-			c, err := x.Collect(ctx, journal.Keep{Runs: 1}, executor.Options{})
+			c, err := x.Collect(ctx, journal.Retention{Runs: 1}, executor.Options{})
 			return fmt.Sprint(c.Runs), err
 		},
 	}

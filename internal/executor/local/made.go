@@ -19,7 +19,7 @@ type made struct {
 	top    string
 	ours   map[string]bool
 	others map[string]image.File // content of others that runs removed or replaced
-	kept   func(tree string) []plan.Kept
+	kept   func(tree string) []plan.TreeFile
 }
 
 // madeIn returns the paths below a directory that runs since the goal made, or restored from a

@@ -24,7 +24,7 @@ func (x *planner) tellPackages(ctx context.Context, p *plan.Plan, st journal.Sta
 	if p == nil {
 		return nil
 	}
-	if problems := p.Holds(skipBlocked); problems.HasErrors() {
+	if problems := p.BlockHeld(skipBlocked); problems.HasErrors() {
 		return problems
 	}
 	wants := pkg.Wanted(wanted)
@@ -33,7 +33,7 @@ func (x *planner) tellPackages(ctx context.Context, p *plan.Plan, st journal.Sta
 	if moves := packageMoves(p); err == nil {
 		x.foretell(ctx, h, moves, apply.Brought(st.Entries), wants, &a)
 	}
-	if going := p.Going(); len(going) > 0 {
+	if going := p.PackagesRemoved(); len(going) > 0 {
 		for name := range a.Along {
 			going = append(going, name)
 		}
@@ -44,9 +44,9 @@ func (x *planner) tellPackages(ctx context.Context, p *plan.Plan, st journal.Sta
 			a.Unknown = err.Error()
 		}
 	}
-	problems := p.Tell(a)
+	problems := p.AddPackageAnswers(a)
 	if h != nil {
-		problems = append(problems, p.Displaces(displaced(ctx, h, p, a), a.Claimed)...)
+		problems = append(problems, p.AddDisplaced(displaced(ctx, h, p, a), a.Claimed)...)
 		problems = append(problems, x.tellOffers(ctx, h, p)...)
 	}
 	return problems
@@ -56,7 +56,7 @@ func (x *planner) tellPackages(ctx context.Context, p *plan.Plan, st journal.Sta
 // plan contains the reason and stays valid: the run may succeed.
 func (x *planner) tellOffers(ctx context.Context, h host.Packages, p *plan.Plan) diag.List {
 	var changes []host.PackageChange
-	coming := p.Coming()
+	coming := p.OfferIndexes()
 	for _, i := range coming {
 		c := host.PackageChange{Name: p.Changes[i].Addr.Name(), Version: p.Changes[i].To.Package.Version}
 		if c.Version == pkg.Candidate {
@@ -72,11 +72,11 @@ func (x *planner) tellOffers(ctx context.Context, h host.Packages, p *plan.Plan)
 		var err error
 		if o, err = h.Offers(ctx, changes); err != nil {
 			o.Failure = err.Error()
-		} else if len(p.Going()) > 0 {
+		} else if len(p.PackagesRemoved()) > 0 {
 			o.Failure = "" // a package to remove may conflict with a package to install
 		}
 	}
-	return p.Offered(o)
+	return p.AddOffers(o)
 }
 
 // foretell simulates which dependencies are removed together with the packages of moves.
@@ -84,7 +84,7 @@ func (x *planner) tellOffers(ctx context.Context, h host.Packages, p *plan.Plan)
 // repeats until apt would remove no further package.
 func (x *planner) foretell(ctx context.Context, h host.Packages, moves []*verb.GroupMove, brought []string, wants map[string]bool, a *plan.PackageAnswers) {
 	env := verb.Env{Host: x.host, Names: x.names, Claimed: func() map[string]bool { return wants }, Brought: brought, Progress: func(host.Progress) {}, Note: func(string) {}}
-	a.Needed, a.Along = map[string][]string{}, map[string]plan.Along{}
+	a.Needed, a.Along = map[string][]string{}, map[string]plan.AlongsideChange{}
 	var going, coming []*verb.GroupMove
 	for _, m := range moves {
 		if m.To.Package.Version == "" {
@@ -95,7 +95,7 @@ func (x *planner) foretell(ctx context.Context, h host.Packages, moves []*verb.G
 	}
 	for {
 		come := feasible(ctx, h, going, coming)
-		if len(going) == 0 && !slices.ContainsFunc(come, func(m *verb.GroupMove) bool { return len(m.To.Package.Also) > 0 }) {
+		if len(going) == 0 && !slices.ContainsFunc(come, func(m *verb.GroupMove) bool { return len(m.To.Package.AlsoChanged) > 0 }) {
 			return
 		}
 		along, err := pkg.Pkg{}.Foretell(ctx, env, slices.Concat(going, come))
@@ -110,11 +110,11 @@ func (x *planner) foretell(ctx context.Context, h host.Packages, moves []*verb.G
 			going = left
 			continue
 		}
-		for name, version := range along.Goes {
-			a.Along[name] = plan.Along{Version: version, Other: along.Others[name]}
+		for name, version := range along.Removed {
+			a.Along[name] = plan.AlongsideChange{Version: version, Other: along.Others[name]}
 		}
-		for name, why := range along.Stays {
-			a.Along[name] = plan.Along{Stays: why}
+		for name, why := range along.StayReasons {
+			a.Along[name] = plan.AlongsideChange{StayReason: why}
 		}
 		return
 	}
@@ -132,7 +132,7 @@ func feasible(ctx context.Context, h host.Packages, going, coming []*verb.GroupM
 	if len(coming) == 0 || possible(ctx, h, slices.Concat(going, coming)) || possible(ctx, h, coming) {
 		return coming
 	}
-	return slices.DeleteFunc(slices.Clone(coming), func(m *verb.GroupMove) bool { return len(m.To.Package.Also) == 0 })
+	return slices.DeleteFunc(slices.Clone(coming), func(m *verb.GroupMove) bool { return len(m.To.Package.AlsoChanged) == 0 })
 }
 
 // stayFor omits each removal that makes an installation of the same plan impossible, and
@@ -168,7 +168,7 @@ func stay(ctx context.Context, h host.Packages, moves []*verb.GroupMove, by []st
 		if err != nil {
 			return false
 		}
-		for _, name := range o.Leaves {
+		for _, name := range o.Removes {
 			if slices.Contains(by, name) {
 				needed[c.Name] = append(needed[c.Name], name)
 			}

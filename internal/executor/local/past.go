@@ -24,11 +24,11 @@ type past struct {
 	fresh map[string]bool       // paths that a run changed as a whole in a directory that was absent
 	parts edited
 	moves []displacement // all changes of paths, in order
-	kept  func(tree string) []plan.Kept
+	kept  func(tree string) []plan.TreeFile
 	store map[string]map[string]image.File // the content of a stored tree by relative path, by tree
 }
 
-func newPast(kept func(string) []plan.Kept) *past {
+func newPast(kept func(string) []plan.TreeFile) *past {
 	return &past{found: map[string]image.File{}, trees: map[string]string{}, whole: map[string]bool{}, files: map[string]bool{}, fresh: map[string]bool{}, parts: edited{}, kept: kept,
 		store: map[string]map[string]image.File{}}
 }
@@ -246,7 +246,7 @@ func (x *planner) inOrigins(entries []journal.Entry, wanted step.List) map[strin
 	out := map[string]image.File{}
 	keep := addrsOf(wanted)
 	for _, e := range entries {
-		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Tree == "" || keep[e.Addr] && e.By == "" {
+		if e.Origin == nil || e.Origin.File == nil || e.Origin.File.Tree == "" || keep[e.Addr] && e.PurgedBy == "" {
 			continue
 		}
 		if !keep[e.Addr] && !x.isDir(e.Addr.Path()) {

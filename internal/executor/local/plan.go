@@ -46,8 +46,8 @@ func (x *planner) plan(ctx context.Context, r executor.Request) (*plan.Plan, jou
 	}
 	p, problems := staged(r, plan.Input{Operation: journal.OpApply, Target: r.Target, Revision: r.Revision,
 		AppliedList: old, Applied: st, Observed: seen.images, Failed: seen.failed,
-		Rules: rules{x.names}, Kept: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: r.Repair,
-		Foreign: x.foreign(seen, stored, st.Entries, newPast(x.kept))})
+		Rules: rules{x.names}, StoredTree: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: r.Repair,
+		ForeignPaths: x.foreign(seen, stored, st.Entries, newPast(x.kept))})
 	p.Notes = notes
 	if err := problems.Err(); err != nil {
 		return p, st, seen, err
@@ -121,9 +121,10 @@ func (x *planner) planRollback(ctx context.Context, r executor.RollbackRequest) 
 	foreign := x.foreign(seen, restored, g.now.Entries, past)
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
 		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
-		Kept: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: true, SkipBlocked: r.SkipBlocked, Unreached: g.unreached,
-		Foreign: foreign, Goal: &plan.Goal{
-			To: r.To, Entries: g.then.Entries, Before: before, Found: found, Others: others,
+		StoredTree: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: true,
+		SkipBlocked: r.SkipBlocked, Unreached: g.unreached,
+		ForeignPaths: foreign, Goal: &plan.Goal{
+			To: r.To, Entries: g.then.Entries, ImagesBefore: before, FilesBefore: found, Unmanaged: others,
 			Moved: past.parts.paths(), Edited: past.parts.unchanged(x.lookFile)}})
 	p.Notes = notes
 	if err := problems.Err(); err != nil {
@@ -173,7 +174,7 @@ func drifted(changes []plan.Change, problems diag.List) []plan.Change {
 		case plan.Create, plan.Update, plan.Repair, plan.Purge:
 			out = append(out, c)
 		case plan.Run:
-			if c.Addr.Kind() == addr.KindExec && c.From.Exec.Unasked == "" {
+			if c.Addr.Kind() == addr.KindExec && c.From.Exec.GuardsNotRun == "" {
 				out = append(out, c)
 			}
 		}
@@ -193,9 +194,9 @@ func drifted(changes []plan.Change, problems diag.List) []plan.Change {
 func staged(r executor.Request, in plan.Input) (*plan.Plan, diag.List) {
 	stages := r.List.Stages()
 	for k, list := range stages {
-		in.Wanted, in.More, in.Later = list, k+1 < len(stages) || len(r.Held) > 0, nil
+		in.Wanted, in.MorePhases, in.Later = list, k+1 < len(stages) || len(r.Held) > 0, nil
 		if k+1 < len(stages) {
-			if in.Later = r.List.Later(k + 1); plan.Passed(in) {
+			if in.Later = r.List.Later(k + 1); plan.StageCompleted(in) {
 				continue
 			}
 		}
@@ -261,7 +262,7 @@ func later(in plan.Input, p *plan.Plan, stages []step.List, more bool) []plan.La
 	in.Missing = nil // the stages before may bring it
 	for k, list := range stages {
 		in = in.After(p)
-		in.Wanted, in.More, in.Later = list, k+1 < len(stages) || more, nil
+		in.Wanted, in.MorePhases, in.Later = list, k+1 < len(stages) || more, nil
 		next, ds := plan.Make(in)
 		if ds.HasErrors() {
 			return append(out, plan.Later{Why: fmt.Sprintf("phase %d: planned after the phases before it", p.Stage+k+1)})

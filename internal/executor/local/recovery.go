@@ -13,7 +13,7 @@ import (
 
 // mend writes again what of the state directory is lost or damaged, and tells of it.
 func (x *runs) mend(show func(executor.Event)) error {
-	notes, err := x.store.Mend()
+	notes, err := x.store.RepairState()
 	if err != nil {
 		return fmt.Errorf("cannot read the applied state: %w", err)
 	}

@@ -22,7 +22,7 @@ import (
 func leftAs(p *plan.Plan, err error) error {
 	var blocked []string
 	for _, c := range p.Changes {
-		if c.Stuck() {
+		if c.NeedsOperator() {
 			blocked = append(blocked, string(c.Addr)+": "+c.Obstacle())
 		}
 	}
@@ -53,7 +53,7 @@ func (x *runs) runPlan(ctx context.Context, r executor.Request, p *plan.Plan, st
 		states = statesIn(states, list.Final())
 	}
 	job := apply.Job{Plan: withoutDiffs(p), List: list, Base: st}
-	job.Header.Repository, job.Header.Target = journal.Recorded(executor.Recording(&r, st)), p.Target
+	job.Header.Repository, job.Header.Target = journal.RecordedIdentity(executor.Recording(&r, st)), p.Target
 	return x.run(ctx, run, job, states, o)
 }
 
@@ -156,7 +156,7 @@ func (x *runs) collect(run int) {
 	if run%collectEvery != 0 {
 		return
 	}
-	_, _ = x.store.Collect(journal.Keep{Runs: keepRuns, Within: keepWithin})
+	_, _ = x.store.Collect(journal.Retention{Runs: keepRuns, Within: keepWithin})
 }
 
 func (x *runs) keepMap(states []executor.StateRef) (string, error) {

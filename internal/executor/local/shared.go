@@ -118,8 +118,8 @@ func (x *shared) isDir(p string) bool {
 }
 
 // kept lists a stored tree. An unreadable tree is reported when it is restored.
-func (x *shared) kept(tree string) []plan.Kept {
-	var out []plan.Kept
+func (x *shared) kept(tree string) []plan.TreeFile {
+	var out []plan.TreeFile
 	first := map[string]image.File{}
 	_ = capture.ReadTree(x.store, tree, func(e capture.TreeEntry) error {
 		f := e.File
@@ -128,7 +128,7 @@ func (x *shared) kept(tree string) []plan.Kept {
 		}
 		f.Nlink = 0
 		first[string(e.Rel)] = f
-		out = append(out, plan.Kept{Rel: string(e.Rel), File: f})
+		out = append(out, plan.TreeFile{Rel: string(e.Rel), File: f})
 		return nil
 	})
 	return out
@@ -236,7 +236,7 @@ func (x *shared) header(p *plan.Plan, o executor.Options) (journal.Header, error
 // turns into an exit code.
 func report(res apply.Result, began, ended time.Time, err error) (*executor.Report, error) {
 	rep := &executor.Report{Run: res.Run, Outcome: res.Outcome, Changed: res.Changed, Failed: res.Failed, Rescued: res.Rescued, Checks: res.Checks,
-		Notes: res.Notes, Remaining: res.Remaining, Stays: res.Stays, Duration: ended.Sub(began)}
+		Notes: res.Notes, Remaining: res.Remaining, NotUndone: res.NotUndone, Duration: ended.Sub(began)}
 	for _, p := range res.State.Pending {
 		rep.Pending = append(rep.Pending, p.Addr)
 	}

@@ -107,7 +107,7 @@ func oneOf(old, now journal.Entry) journal.Entry {
 	if old.Origin != nil {
 		now.Origin, now.Adopted = old.Origin, nil
 	}
-	now.First = min(old.First, now.First)
+	now.FirstRun = min(old.FirstRun, now.FirstRun)
 	return now
 }
 

@@ -78,7 +78,7 @@ func (s *scope) add(c plan.Change) {
 		}
 	case addr.KindUser, addr.KindGroup, addr.KindMember:
 		s.accounts = true
-		for _, i := range []*image.Image{c.From, c.To, c.Then} {
+		for _, i := range []*image.Image{c.From, c.To, c.Earlier} {
 			if i != nil && i.User != nil && i.User.Home != "" {
 				s.addHome(i.User.Home)
 			}

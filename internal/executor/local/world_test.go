@@ -89,7 +89,7 @@ func onDisk(t fataler, root string) *world {
 	return w
 }
 
-func openDisk(t fataler, root string, count host.Counter) host.Host {
+func openDisk(t fataler, root string, count host.OperationHook) host.Host {
 	t.Helper()
 	h, err := hostlocal.Open(root, hostlocal.Options{Count: count})
 	if err != nil {

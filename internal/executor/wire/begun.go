@@ -12,7 +12,7 @@ import (
 // beginner is an executor that stores the received part of content whose transfer broke
 // off, to continue it later.
 type beginner interface {
-	Part(digest string) (r io.ReadCloser, size int64, ok bool)
+	OpenPartial(digest string) (r io.ReadCloser, size int64, ok bool)
 }
 
 // begun is the beginning of content that is on the target already; the zero value is
@@ -72,15 +72,15 @@ func (b begun) with(rest io.ReadCloser, digest string) io.ReadCloser {
 	return breakable{io.MultiReader(b.part, rest), both{b.part, rest}, digest}
 }
 
-// breakable is content that may break off. It is a journal.Breakable.
+// breakable is content that may break off. It is a journal.ResumableReader.
 type breakable struct {
 	io.Reader
 	io.Closer
 	digest string
 }
 
-// Wanted is the digest of all the content.
-func (b breakable) Wanted() string { return b.digest }
+// ExpectedDigest is the digest of all the content.
+func (b breakable) ExpectedDigest() string { return b.digest }
 
 type both [2]io.Closer
 

@@ -383,12 +383,12 @@ func (x *Client) List(ctx context.Context, run int) (step.List, error) {
 }
 
 type collecting struct {
-	Keep    journal.Keep     `json:"keep"`
-	Options executor.Options `json:"options"`
+	Keep    journal.Retention `json:"keep"`
+	Options executor.Options  `json:"options"`
 }
 
 // Collect implements executor.Executor.
-func (x *Client) Collect(ctx context.Context, keep journal.Keep, o executor.Options) (c journal.Collected, err error) {
+func (x *Client) Collect(ctx context.Context, keep journal.Retention, o executor.Options) (c journal.Collected, err error) {
 	err = x.call(ctx, "collect", collecting{keep, o}, &c, nil, nil)
 	return c, err
 }

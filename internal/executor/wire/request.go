@@ -46,7 +46,8 @@ type loaded struct {
 }
 
 func encodeRequest(r *executor.Request) request {
-	return request{Target: r.Target, Revision: r.Revision, Repository: journal.Recorded(r.Repository), Adopt: r.Adopt, Digest: r.Digest(), Outputs: r.Outputs, Known: r.Known, Next: r.Next != nil,
+	return request{Target: r.Target, Revision: r.Revision, Repository: journal.RecordedIdentity(r.Repository),
+		Adopt: r.Adopt, Digest: r.Digest(), Outputs: r.Outputs, Known: r.Known, Next: r.Next != nil,
 		Held: r.Held, Policy: r.Policy, Repair: r.Repair, Diffs: r.Diffs, Verify: r.Verify, Guards: r.Guards}
 }
 

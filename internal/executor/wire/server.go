@@ -127,7 +127,7 @@ func (v *server) open(ctx context.Context, looks bool) (executor.Executor, error
 		v.store.kept = c.Content
 	}
 	if p, ok := x.(beginner); ok {
-		v.store.part = p.Part
+		v.store.part = p.OpenPartial
 	}
 	return x, nil
 }

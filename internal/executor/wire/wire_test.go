@@ -32,7 +32,7 @@ type far struct {
 	rollback executor.RollbackRequest
 	frozen   journal.Frozen
 	options  executor.Options
-	keep     journal.Keep
+	keep     journal.Retention
 	request  executor.Request
 	hold     bool // Apply waits until its context ends
 }
@@ -47,7 +47,7 @@ func (f *far) Freeze(_ context.Context, z journal.Frozen, o executor.Options) er
 	return nil
 }
 
-func (f *far) Collect(_ context.Context, k journal.Keep, o executor.Options) (journal.Collected, error) {
+func (f *far) Collect(_ context.Context, k journal.Retention, o executor.Options) (journal.Collected, error) {
 	f.keep, f.options = k, o
 	return journal.Collected{}, nil
 }
@@ -115,7 +115,8 @@ func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		back := executor.RollbackRequest{To: rapid.Int().Draw(t, "to"), CrossIrreversible: rapid.Bool().Draw(t, "cross"), Diffs: rapid.Bool().Draw(t, "diffs")}
 		frozen := journal.Frozen{By: text.Draw(t, "by"), At: rapid.Int64().Draw(t, "at"), Why: text.Draw(t, "why")}
-		keep := journal.Keep{Runs: rapid.Int().Draw(t, "runs"), Within: time.Duration(rapid.Int64().Draw(t, "within")), DryRun: rapid.Bool().Draw(t, "dry")}
+		keep := journal.Retention{Runs: rapid.Int().Draw(t, "runs"), Within: time.Duration(rapid.Int64().Draw(t, "within")),
+			DryRun: rapid.Bool().Draw(t, "dry")}
 		o := executor.Options{OnFailure: text.Draw(t, "on"), ConfirmWithin: time.Duration(rapid.Int64().Draw(t, "confirm")), User: text.Draw(t, "user"), Command: text.Draw(t, "command"), Unasked: rapid.Bool().Draw(t, "unasked")}
 		content := rapid.SliceOfN(rapid.Byte(), 0, 2000).Draw(t, "content")
 		r := requestOf(text.Draw(t, "target"), content)

@@ -26,7 +26,7 @@ func (o owners) sections(want fleet.Assignment) []executor.Section {
 	for _, module := range slices.Sorted(maps.Keys(of)) {
 		s := executor.Section{Name: cmp.Or(module, "the top of the repository"), Addrs: of[module]}
 		for _, behind := range needing(want, module) {
-			s.Behind = append(s.Behind, of[behind]...)
+			s.Dependents = append(s.Dependents, of[behind]...)
 		}
 		out = append(out, s)
 	}

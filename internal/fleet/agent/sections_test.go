@@ -31,7 +31,7 @@ func TestSectionsOfModules(t *testing.T) {
 		{"x", []addr.Addr{"file:/f"}, []addr.Addr{"file:/g"}},
 		{"y", []addr.Addr{"file:/g"}, []addr.Addr{"file:/f"}},
 	} {
-		if s := got[i]; s.Name != want.name || !slices.Equal(s.Addrs, want.addrs) || !slices.Equal(s.Behind, want.behind) {
+		if s := got[i]; s.Name != want.name || !slices.Equal(s.Addrs, want.addrs) || !slices.Equal(s.Dependents, want.behind) {
 			t.Errorf("%+v", s)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 // KillAt is a Counter that kills this process (SIGKILL: no deferred call, no
 // handler) just before the n-th operation, from 1. It is for a real binary
 // that a test starts.
-func KillAt(n int) host.Counter {
+func KillAt(n int) host.OperationHook {
 	var seen atomic.Int64
 	return func(string, string) error {
 		if seen.Add(1) != int64(n) {
@@ -33,7 +33,7 @@ func KillAt(n int) host.Counter {
 // StopAt returns a Counter that stops this process (SIGSTOP) just before the n-th operation, from
 // 1, until it is continued. A test can then act on the stopped binary, or beside it, at that
 // moment.
-func StopAt(n int) host.Counter {
+func StopAt(n int) host.OperationHook {
 	var seen atomic.Int64
 	return func(string, string) error {
 		if seen.Add(1) != int64(n) {
@@ -90,7 +90,7 @@ func (r *Recorder) Reset() {
 }
 
 // Chain calls counters in order, and stops at the first error.
-func Chain(counters ...host.Counter) host.Counter {
+func Chain(counters ...host.OperationHook) host.OperationHook {
 	return func(op, path string) error {
 		for _, c := range counters {
 			if c == nil {

@@ -64,7 +64,7 @@ func (p *Plan) Seen() int {
 	return p.n
 }
 
-// Count counts an operation and returns its error. It is a host.Counter, for drivers that accept
+// Count counts an operation and returns its error. It is a host.OperationHook, for drivers that accept
 // one. The fault is then the same except for Short, and reads continue after a crash.
 func (p *Plan) Count(op, _ string) error {
 	p.mu.Lock()

@@ -31,8 +31,8 @@ import (
 
 // Options are the settings of a Host. The zero value is usable.
 type Options struct {
-	// Count is called before each mutating operation; see host.Counter.
-	Count host.Counter
+	// Count is called before each mutating operation; see host.OperationHook.
+	Count host.OperationHook
 	// Debs is the directory, as a path of the host, in which packages are kept
 	// for taking a run back; /var/lib/fettle/debs when empty.
 	Debs string
@@ -47,7 +47,7 @@ type Options struct {
 // Host is one root on the local host. It is safe for concurrent use.
 type Host struct {
 	*resolver
-	count    host.Counter
+	count    host.OperationHook
 	skips    func(op, path string) bool
 	debs     string
 	lockWait time.Duration // for the package lock; 0 is lockLimit

@@ -56,7 +56,7 @@ func (p *packages) together(ctx context.Context, inv inventory, changes []host.P
 		o.Failure = err.Error()
 		return o
 	}
-	o.Along, o.Leaves = comeAndLeave(inv, out, changes)
+	o.Additional, o.Removes = comeAndLeave(inv, out, changes)
 	argv := append(p.aptGet(inv, changes), "--print-uris", "-qq")
 	r, err := p.h.Run(ctx, host.Command{Argv: append(argv, p.words(inv, changes)...), Env: aptEnv(), Timeout: time.Minute})
 	if err == nil && r.ExitCode == 0 {

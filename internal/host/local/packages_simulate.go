@@ -33,7 +33,7 @@ func (p *packages) Outlook(ctx context.Context, changes []host.PackageChange, ke
 	if err != nil {
 		return o, err
 	}
-	o.Comes, o.Leaves = comeAndLeave(inv, out, changes)
+	o.Installs, o.Removes = comeAndLeave(inv, out, changes)
 	if !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent }) {
 		return o, nil
 	}
@@ -48,7 +48,7 @@ func (p *packages) Outlook(ctx context.Context, changes []host.PackageChange, ke
 		return o, err
 	}
 	_, all := comeAndLeave(inv, out, changes)
-	o.Unneeded = slices.DeleteFunc(all, func(name string) bool { return slices.Contains(o.Leaves, name) })
+	o.Unneeded = slices.DeleteFunc(all, func(name string) bool { return slices.Contains(o.Removes, name) })
 	return o, nil
 }
 

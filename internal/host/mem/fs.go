@@ -13,8 +13,8 @@ import (
 
 // Options are the settings of a Host or FS. The zero value is usable.
 type Options struct {
-	// Count is called before each mutating operation; see host.Counter.
-	Count host.Counter
+	// Count is called before each mutating operation; see host.OperationHook.
+	Count host.OperationHook
 	// Now returns the time of the next change in ns since 1970. By default it is a counter that
 	// starts in 2023 and advances by a millisecond.
 	Now func() int64
@@ -28,7 +28,7 @@ type Options struct {
 // are not checked.
 type FS struct {
 	*disk
-	count host.Counter
+	count host.OperationHook
 }
 
 // disk is the data that all views of one file system share.
@@ -60,7 +60,7 @@ func counterClock() func() int64 {
 }
 
 // Counted returns another view of the same file system, which reports its operations to count.
-func (f *FS) Counted(count host.Counter) *FS { return &FS{disk: f.disk, count: count} }
+func (f *FS) Counted(count host.OperationHook) *FS { return &FS{disk: f.disk, count: count} }
 
 // op reports a mutating operation, outside the lock, because a counter can read the file system.
 func (f *FS) op(name, path string) error {

@@ -26,9 +26,9 @@ func (p *Packages) Outlook(_ context.Context, changes []host.PackageChange, keep
 	also := p.also(next, changes)
 	for _, name := range slices.Sorted(maps.Keys(also)) {
 		if next[name].Version == "" {
-			o.Leaves = append(o.Leaves, name)
+			o.Removes = append(o.Removes, name)
 		} else {
-			o.Comes = append(o.Comes, name)
+			o.Installs = append(o.Installs, name)
 		}
 	}
 	if slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent }) {
@@ -126,6 +126,6 @@ func (p *Packages) Offers(ctx context.Context, changes []host.PackageChange) (ho
 	if err != nil {
 		o.Failure = err.Error()
 	}
-	o.Along, o.Leaves = all.Comes, all.Leaves
+	o.Additional, o.Removes = all.Installs, all.Removes
 	return o, nil
 }

@@ -36,7 +36,7 @@ func (r Release) leaves() bool { return len(r.Conffiles)+len(r.Data) > 0 }
 // packages.
 type Packages struct {
 	fs *FS
-	op host.Counter
+	op host.OperationHook
 
 	mu       sync.Mutex
 	releases []Release

@@ -15,7 +15,7 @@ import (
 // in a directory of systemd.
 type Units struct {
 	fs *FS
-	op host.Counter
+	op host.OperationHook
 
 	mu    sync.Mutex
 	units map[string]image.Unit

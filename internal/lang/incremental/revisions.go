@@ -37,12 +37,12 @@ func Between(a, b *Sharing) *Revisions {
 	return r
 }
 
-// Old is Sharing.Catalog at the first revision.
-func (r *Revisions) Old(in eval.Input) (Shared, diag.List) { return r.sides[0].Catalog(in) }
+// OldCatalog is Sharing.Catalog at the first revision.
+func (r *Revisions) OldCatalog(in eval.Input) (Shared, diag.List) { return r.sides[0].Catalog(in) }
 
-// Now is Sharing.Catalog at the second revision. To compare the target with the first revision,
-// pass the last result of Old for the same input as was, otherwise the zero value.
-func (r *Revisions) Now(in eval.Input, was Shared) (Shared, diag.List) {
+// NewCatalog is Sharing.Catalog at the second revision. To compare the target with the first revision,
+// pass the last result of OldCatalog for the same input as was, otherwise the zero value.
+func (r *Revisions) NewCatalog(in eval.Input, was Shared) (Shared, diag.List) {
 	if was.model == nil {
 		return r.sides[1].Catalog(in)
 	}

@@ -293,7 +293,7 @@ func explained(r *executor.Report) bool {
 			return true
 		}
 	}
-	return len(r.Stays) > 0
+	return len(r.NotUndone) > 0
 }
 
 // afterFailure returns the next commands for the user after a failed run.

@@ -38,7 +38,7 @@ type ranDoc struct {
 }
 
 func ranJSON(c journal.Command) ranDoc {
-	return ranDoc{ID: c.ID, Action: c.Action, Argv: c.Argv, Dir: c.Dir, As: c.As, ReadOnly: c.Looks, Started: c.Started, Ended: c.Ended,
+	return ranDoc{ID: c.ID, Action: c.Action, Argv: c.Argv, Dir: c.Dir, As: c.As, ReadOnly: c.ReadOnly, Started: c.Started, Ended: c.Ended,
 		Outcome: endOfCommand(c), Exit: c.Exit, Signal: c.Signal, TimedOut: c.TimedOut, Error: c.Error, User: c.User, From: c.From, Command: c.Typed, Version: c.Version}
 }
 

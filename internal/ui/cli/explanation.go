@@ -58,7 +58,7 @@ func explainAddr(ctx context.Context, s *printer, k *known, a addr.Addr) explana
 
 // applied adds the data of the journal, and returns the commit at which the source must be read.
 func (k *known) applied(e *explanation, entry journal.Entry) string {
-	e.Applied, e.Source, e.First, e.By = entry.Step, entry.Src, entry.First, entry.By
+	e.Applied, e.Source, e.First, e.By = entry.Step, entry.Src, entry.FirstRun, entry.PurgedBy
 	e.Origin = originText(entry.Origin)
 	commit := k.status.State.Revision.Commit
 	if file, _ := splitSource(entry.Src); entry.Src != "" {

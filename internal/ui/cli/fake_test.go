@@ -143,17 +143,18 @@ func (f *fake) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o ex
 		if s.Verb == step.Check {
 			continue
 		}
-		e := journal.Entry{Addr: s.Addr(), Step: s.String(), Src: s.Source, Run: run, First: run, Origin: &image.Image{File: &image.File{Type: image.Absent}}}
+		e := journal.Entry{Addr: s.Addr(), Step: s.String(), Src: s.Source, Run: run, FirstRun: run,
+			Origin: &image.Image{File: &image.File{Type: image.Absent}}}
 		for _, old := range f.State.Entries {
 			if old.Addr == e.Addr {
-				if e.First = old.First; old.Step == e.Step {
+				if e.FirstRun = old.FirstRun; old.Step == e.Step {
 					e.Run = old.Run
 				}
 			}
 		}
 		entries = append(entries, e)
 	}
-	owner := journal.Recorded(executor.Recording(&r, f.State))
+	owner := journal.RecordedIdentity(executor.Recording(&r, f.State))
 	rep, err := f.run(now, r.List.String(), r.States, entries, o, show)
 	f.State.Repository = owner
 	return rep, errors.Join(err, f.save())
@@ -266,8 +267,9 @@ func (f *fake) Recover(context.Context, executor.Options, func(executor.Event)) 
 		return &executor.Report{Run: 1, Outcome: journal.RolledBack, Changed: 2, Duration: time.Second}, nil
 	}
 	if f.mode == "crashed-in-part" {
-		return &executor.Report{Run: 1, Outcome: journal.Failed, Changed: 1, Remaining: []addr.Addr{"file:/etc/never"}, Stays: []addr.Addr{"exec:migrate"},
-			Notes: []string{"exec:migrate has no undo, so its effects stay"}, Duration: time.Second}, nil
+		return &executor.Report{Run: 1, Outcome: journal.Failed, Changed: 1, Remaining: []addr.Addr{"file:/etc/never"},
+			NotUndone: []addr.Addr{"exec:migrate"},
+			Notes:     []string{"exec:migrate has no undo, so its effects stay"}, Duration: time.Second}, nil
 	}
 	return nil, nil
 }
@@ -335,6 +337,6 @@ func (f *fake) List(_ context.Context, run int) (step.List, error) {
 	return l, ds.Err()
 }
 
-func (f *fake) Collect(_ context.Context, keep journal.Keep, _ executor.Options) (journal.Collected, error) {
+func (f *fake) Collect(_ context.Context, keep journal.Retention, _ executor.Options) (journal.Collected, error) {
 	return journal.Collected{Runs: []int{1}, Objects: 3, Bytes: 4096}, nil
 }

@@ -22,7 +22,7 @@ type gcDoc struct {
 
 func newGC(s *session) *cobra.Command {
 	yes := false
-	keep := journal.Keep{Runs: 50, Within: 90 * 24 * time.Hour}
+	keep := journal.Retention{Runs: 50, Within: 90 * 24 * time.Hour}
 	c := &cobra.Command{
 		Use:   "gc",
 		Short: "Delete old runs and their content",
@@ -44,7 +44,7 @@ cannot be shown or undone.`,
 }
 
 // collect deletes old runs, after a question that shows how many.
-func collect(ctx context.Context, s *session, x executor.Executor, keep journal.Keep, yes bool) error {
+func collect(ctx context.Context, s *session, x executor.Executor, keep journal.Retention, yes bool) error {
 	first := keep
 	first.DryRun = keep.DryRun || !yes
 	got, err := x.Collect(ctx, first, s.runOptions())

@@ -62,7 +62,7 @@ func planJSON(format string, p *plan.Plan) *planDoc {
 		doc.Changes = append(doc.Changes, changeDoc{
 			Action: string(c.Shown()), Addr: c.Addr, Why: c.Why, Step: c.Step, Applied: c.Applied,
 			Source: c.Source, State: c.State, Differences: c.Differences, Diff: c.Diff, Binary: c.Binary,
-			Irreversible: c.Irreversible, Note: c.Note, Cause: c.Cause, Drifted: c.Drifted, By: c.By,
+			Irreversible: c.Irreversible, Note: c.Note, Cause: c.Cause, Drifted: c.Drifted, By: c.PurgedBy,
 		})
 	}
 	return doc

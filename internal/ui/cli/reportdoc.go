@@ -26,7 +26,7 @@ type reportDoc struct {
 	Notes     []string               `json:"notes,omitempty"`
 	Pending   []addr.Addr            `json:"pending,omitempty"`
 	Remaining []addr.Addr            `json:"remaining,omitempty"`
-	Stays     []addr.Addr            `json:"stays,omitempty"`
+	NotUndone []addr.Addr            `json:"stays,omitempty"`
 	ConfirmBy int64                  `json:"confirm_by,omitempty"`
 	Duration  int64                  `json:"duration_ns"`
 	Plan      *planDoc               `json:"plan,omitempty"`
@@ -35,7 +35,8 @@ type reportDoc struct {
 func reportJSON(r *executor.Report, p *plan.Plan, err error) reportDoc {
 	doc := reportDoc{
 		Format: "fettle.report/1", Exit: ExitCode(err), Run: r.Run, Runs: r.Runs, Outcome: string(r.Outcome), Changed: r.Changed,
-		Failed: r.Failed, Rescued: r.Rescued, Checks: r.Checks, Notes: r.Notes, Pending: r.Pending, Remaining: r.Remaining, Stays: r.Stays,
+		Failed: r.Failed, Rescued: r.Rescued, Checks: r.Checks, Notes: r.Notes, Pending: r.Pending, Remaining: r.Remaining,
+		NotUndone: r.NotUndone,
 		ConfirmBy: r.ConfirmBy, Duration: int64(r.Duration), Plan: planJSON("fettle.plan/1", p),
 	}
 	if err != nil {
@@ -63,8 +64,8 @@ func outcomeError(rep *executor.Report, err error) error {
 // unfinished says how a run ended that neither reached its end nor was undone wholly.
 func unfinished(rep *executor.Report) error {
 	switch {
-	case len(rep.Stays) > 0:
-		return fmt.Errorf("run %d was undone, except for %s: %s", rep.Run, render.Count(len(rep.Stays), "change"), addressList(rep.Stays))
+	case len(rep.NotUndone) > 0:
+		return fmt.Errorf("run %d was undone, except for %s: %s", rep.Run, render.Count(len(rep.NotUndone), "change"), addressList(rep.NotUndone))
 	case rep.Failed != nil:
 		return fmt.Errorf("run %d failed: %s", rep.Run, rep.Failed.Error)
 	case rep.Outcome == journal.Interrupted:

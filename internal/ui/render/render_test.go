@@ -131,8 +131,9 @@ func TestReport(t *testing.T) {
 			Notes:     []string{"block.deploy failed and was rescued; states that do not come after it continue"},
 			Remaining: []addr.Addr{"exec:behind"}},
 		{Run: 10, Outcome: journal.Failed, Changed: 4, Duration: time.Second, Failed: &executor.Failure{Addr: "pkg:x", Error: "no network"}, Rescued: []*executor.Failure{saved}},
-		{Run: 11, Outcome: journal.Failed, Changed: 1, Duration: time.Second, Remaining: []addr.Addr{"file:/etc/x"}, Stays: []addr.Addr{"exec:migrate"},
-			Notes: []string{"exec:migrate has no undo, so its effects stay"}},
+		{Run: 11, Outcome: journal.Failed, Changed: 1, Duration: time.Second, Remaining: []addr.Addr{"file:/etc/x"},
+			NotUndone: []addr.Addr{"exec:migrate"},
+			Notes:     []string{"exec:migrate has no undo, so its effects stay"}},
 	} {
 		render.Style{}.Report(&b, "Applied", &r, time.UTC)
 		b.WriteString("---\n")

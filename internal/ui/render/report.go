@@ -50,8 +50,8 @@ func (s Style) GroupReport(w io.Writer, verb string, r *executor.Report) {
 
 // OutcomeWords returns the result of a run in a few words.
 func (s Style) OutcomeWords(verb string, r *executor.Report) string {
-	if len(r.Stays) > 0 {
-		return "undone, except for " + Count(len(r.Stays), "change")
+	if len(r.NotUndone) > 0 {
+		return "undone, except for " + Count(len(r.NotUndone), "change")
 	}
 	switch r.Outcome {
 	case journal.Failed, journal.Interrupted:
@@ -72,8 +72,9 @@ func (s Style) outcome(verb string, r *executor.Report) string {
 	if r.Run == 0 && r.Outcome == journal.CheckFailed {
 		return s.paint(red, "No changes were necessary, but a check failed.")
 	}
-	if len(r.Stays) > 0 {
-		return fmt.Sprintf("%s in %s, except for %s (%s).", s.paint(yellow, "Undone"), took, Count(len(r.Stays), "change"), runs(r.Run, r.Runs))
+	if len(r.NotUndone) > 0 {
+		return fmt.Sprintf("%s in %s, except for %s (%s).", s.paint(yellow, "Undone"), took,
+			Count(len(r.NotUndone), "change"), runs(r.Run, r.Runs))
 	}
 	switch r.Outcome {
 	case journal.Failed:
@@ -127,8 +128,8 @@ func (s Style) failure(w io.Writer, how string, f *executor.Failure) {
 
 func (s Style) remaining(w io.Writer, r *executor.Report) {
 	switch {
-	case len(r.Stays) > 0:
-		first(w, "stays:", r.Stays)
+	case len(r.NotUndone) > 0:
+		first(w, "stays:", r.NotUndone)
 	case r.Outcome != journal.RolledBack:
 		first(w, "not reached:", r.Remaining)
 	}

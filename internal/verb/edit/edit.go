@@ -43,7 +43,7 @@ func (Edit) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 	if err != nil {
 		return image.Image{}, err
 	}
-	r.FileAbsent, r.Bare = !there, there && !r.Present && empty(s, text)
+	r.FileAbsent, r.FileEmpty = !there, there && !r.Present && empty(s, text)
 	if st, err := e.Host.Lstat(s.Path()); err == nil && there && st.Nlink > 1 {
 		r.Nlink = st.Nlink
 	}
@@ -96,7 +96,7 @@ func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 		to := secretTarget(ref, r)
 		return image.Image{Region: &to}, nil
 	}
-	if len(r.Words) > 0 { // a region in sync is not sealed
+	if len(r.Encrypted) > 0 { // a region in sync is not sealed
 		r = image.Region{Line: r.Line, NoEOL: r.NoEOL, FileAbsent: r.FileAbsent}
 	}
 	to, err := target(s, r)

@@ -92,7 +92,7 @@ func sealedRegion(v host.Veiled, key, value string, r image.Region) (image.Regio
 		return r, err
 	}
 	r.Text, r.Others, r.Source = secret.RefTo(key, sealed).String(), nil, nil
-	r.Words, err = v.Conceal(key, text)
+	r.Encrypted, err = v.Conceal(key, text)
 	return r, err
 }
 
@@ -134,10 +134,10 @@ func opened(h host.Host, s, plain step.Step, text string, to image.Region) (imag
 	if !is || !to.Present {
 		return to, nil
 	}
-	if own, _ := s.Secret(); len(to.Words) == 0 && own != ref {
+	if own, _ := s.Secret(); len(to.Encrypted) == 0 && own != ref {
 		return to, errors.New("its earlier content was not stored")
 	}
-	if len(to.Words) == 0 {
+	if len(to.Encrypted) == 0 {
 		now, err := look(text, plain)
 		if err != nil {
 			return to, err
@@ -150,7 +150,7 @@ func opened(h host.Host, s, plain step.Step, text string, to image.Region) (imag
 	if !ok {
 		return to, fmt.Errorf("cannot decrypt its earlier content: %w", host.ErrUnsupported)
 	}
-	b, err := v.Unseal(ref.Key, to.Words)
+	b, err := v.Unseal(ref.Key, to.Encrypted)
 	var w words
 	if err == nil && json.Unmarshal(b, &w) != nil {
 		err = errors.New("it is damaged")
@@ -158,7 +158,7 @@ func opened(h host.Host, s, plain step.Step, text string, to image.Region) (imag
 	if err != nil {
 		return to, fmt.Errorf("cannot decrypt its earlier content: %w", err)
 	}
-	to.Text, to.Others, to.Source, to.Words = w.Text, w.Others, w.Source, nil
+	to.Text, to.Others, to.Source, to.Encrypted = w.Text, w.Others, w.Source, nil
 	return to, nil
 }
 

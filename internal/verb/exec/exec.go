@@ -59,9 +59,9 @@ func (Exec) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image, 
 		}
 	}
 	if unasked != "" {
-		return image.Image{Exec: &image.Exec{Unasked: "its guard was not run: " + unasked}}, nil
+		return image.Image{Exec: &image.Exec{GuardsNotRun: "its guard was not run: " + unasked}}, nil
 	}
-	return image.Image{Exec: &image.Exec{Known: guarded, Lacks: lacks(e.Host, s)}}, nil
+	return image.Image{Exec: &image.Exec{Known: guarded, MissingProgram: lacks(e.Host, s)}}, nil
 }
 
 // lacks returns the program of the command if the host can report that it does not have it.

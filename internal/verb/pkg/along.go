@@ -17,9 +17,9 @@ import (
 // Along are the effects of removals on packages that were installed as dependencies.
 type Along struct {
 	// The dependencies that are removed too, with their present versions.
-	Goes map[string]string
-	// Stays are the packages of the moves that stay installed, with the reason.
-	Stays map[string]string
+	Removed map[string]string
+	// StayReasons are the packages of the moves that stay installed, with the reason.
+	StayReasons map[string]string
 	// Others are the removed dependencies that were installed with a different package of
 	// fettle.
 	Others map[string]bool
@@ -83,7 +83,7 @@ func along(ctx context.Context, e verb.Env, p host.Packages, changes []host.Pack
 	back = together(ctx, p, slices.Concat(changes, a.changes), back)
 	for _, d := range back {
 		if have := now[d.Name].Version; have != d.Version {
-			a.Goes[d.Name] = have
+			a.Removed[d.Name] = have
 		}
 	}
 	a.changes = append(a.changes, back...)
@@ -133,14 +133,14 @@ func othersStay(ctx context.Context, p host.Packages, changes []host.PackageChan
 		return nil
 	}
 	all, err := p.Outlook(ctx, changes, nil)
-	if err == nil && len(all.Leaves) == 0 {
+	if err == nil && len(all.Removes) == 0 {
 		return nil
 	}
 	alone, aloneErr := p.Outlook(ctx, gone, nil)
 	if err != nil || aloneErr != nil {
-		return errors.Join(heldStay(ctx, p, alone.Leaves), err, aloneErr)
+		return errors.Join(heldStay(ctx, p, alone.Removes), err, aloneErr)
 	}
-	by := slices.DeleteFunc(alone.Leaves, func(n string) bool { return !slices.Contains(all.Leaves, n) })
+	by := slices.DeleteFunc(alone.Removes, func(n string) bool { return !slices.Contains(all.Removes, n) })
 	if len(by) == 0 {
 		return nil
 	}
@@ -214,7 +214,7 @@ func dependencies(moves []*verb.GroupMove) []host.PackageChange {
 	}
 	var out []host.PackageChange
 	for _, m := range moves {
-		also := m.To.Package.Also
+		also := m.To.Package.AlsoChanged
 		for _, name := range slices.Sorted(maps.Keys(also)) {
 			if named[name] {
 				continue

@@ -26,9 +26,9 @@ func has(t *testing.T, h *mem.Host, names ...string) {
 // gone moves packages away that came with others: also are their names.
 func gone(t *testing.T, name string, also ...string) *verb.GroupMove {
 	t.Helper()
-	to := image.Package{Also: map[string]string{}}
+	to := image.Package{AlsoChanged: map[string]string{}}
 	for _, a := range also {
-		to.Also[a] = ""
+		to.AlsoChanged[a] = ""
 	}
 	return &verb.GroupMove{Step: parse(t, "PKG "+name+" ensure=absent"), From: image.Image{Package: &image.Package{Version: "1"}}, To: image.Image{Package: &to}}
 }
@@ -83,7 +83,8 @@ func TestWhyDependenciesStay(t *testing.T) {
 		e.Claimed = func() map[string]bool { return map[string]bool{"lib": c.claimed} }
 		moves := []*verb.GroupMove{gone(t, "web", "lib")}
 		a, err := Pkg{}.Foretell(t.Context(), e, moves)
-		if err != nil || a.Stays["lib"] != c.want || (a.Goes["lib"] == "1") != (c.want == "") || len(a.Others) != len(a.Goes) || a.Others["lib"] {
+		if err != nil || a.StayReasons["lib"] != c.want || (a.Removed["lib"] == "1") != (c.want == "") ||
+			len(a.Others) != len(a.Removed) || a.Others["lib"] {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
 		if err := (Pkg{}).MoveAll(t.Context(), e, moves); err != nil {

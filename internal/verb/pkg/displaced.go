@@ -25,12 +25,12 @@ func displaced(ctx context.Context, e verb.Env, p host.Packages, changes []host.
 	if err != nil { // the change itself says more
 		return nil, ctx.Err()
 	}
-	for _, name := range o.Leaves {
+	for _, name := range o.Removes {
 		if claimed(e)[name] && !slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return m.Undo }) {
 			return nil, fmt.Errorf("apt would remove %s, which is also in the list, because it conflicts with a new package; remove one of the two from the list", name)
 		}
 	}
-	return o.Leaves, nil
+	return o.Removes, nil
 }
 
 func noteDisplaced(e verb.Env, gone []string) {

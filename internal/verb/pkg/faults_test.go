@@ -75,7 +75,7 @@ func TestWhatCameIsMarked(t *testing.T) {
 	} {
 		h, e := machine(t)
 		has(t, h, "lib")
-		from := image.Package{Also: map[string]string{"lib": c.was}}
+		from := image.Package{AlsoChanged: map[string]string{"lib": c.was}}
 		if c.to == "" {
 			has(t, h, "web")
 			from.Version = "1"
@@ -103,7 +103,8 @@ func TestAptDoesNotAnswer(t *testing.T) {
 	moves := []*verb.GroupMove{gone(t, "web", "lib")}
 	apt.outlook = func([]host.PackageChange) (host.PackageOutlook, error) { return host.PackageOutlook{}, errApt }
 	a, err := Pkg{}.Foretell(t.Context(), e, moves)
-	if !errors.Is(err, errApt) || a.Stays["lib"] != "apt cannot determine whether a package needs it: "+errApt.Error() || len(a.Goes) > 0 {
+	if !errors.Is(err, errApt) || a.StayReasons["lib"] != "apt cannot determine whether a package needs it: "+errApt.Error() ||
+		len(a.Removed) > 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
 	if err := (Pkg{}).MoveAll(t.Context(), e, moves); err != nil || installed(t, h) != "1,," {
@@ -112,7 +113,9 @@ func TestAptDoesNotAnswer(t *testing.T) {
 
 	h, apt, e = tricked(t)
 	has(t, h, "lib")
-	m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{Also: map[string]string{"lib": ""}}}, To: image.Image{Package: &image.Package{Version: "1"}}}
+	m := &verb.GroupMove{Step: parse(t, "PKG web"),
+		From: image.Image{Package: &image.Package{AlsoChanged: map[string]string{"lib": ""}}},
+		To:   image.Image{Package: &image.Package{Version: "1"}}}
 	apt.installed = func() error { return errApt }
 	if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m}); !errors.Is(err, errApt) {
 		t.Errorf("what came is not marked, and nothing is told: %v", err)
@@ -157,7 +160,7 @@ func TestHeldPackagesStay(t *testing.T) {
 			if slices.ContainsFunc(changes, func(c host.PackageChange) bool { return !c.Absent }) {
 				return host.PackageOutlook{}, errApt
 			}
-			return host.PackageOutlook{Leaves: []string{"web"}}, nil
+			return host.PackageOutlook{Removes: []string{"web"}}, nil
 		}
 		comes := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: "1"}}}
 		err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{gone(t, "lib"), comes})
@@ -198,7 +201,8 @@ func TestWhichFilesAreSought(t *testing.T) {
 		apt.canKeep = func(name string) bool { asked = append(asked, name); return true }
 		s := parse(t, line)
 		got, err := Pkg{}.ObserveAll(t.Context(), e, []step.Step{s, s})
-		if err != nil || got[0].Package.Kept != want || got[1].Package.Kept != want || want != slices.Equal(asked, []string{"web", "web"}) || !want && len(asked) > 0 {
+		if err != nil || got[0].Package.DebStored != want || got[1].Package.DebStored != want ||
+			want != slices.Equal(asked, []string{"web", "web"}) || !want && len(asked) > 0 {
 			t.Errorf("%s: asked for %q, %+v, %v", line, asked, got[0].Package, err)
 		}
 	}

@@ -43,7 +43,7 @@ func (l leaver) unmarked(name string) bool {
 
 // leave decides about the packages of going.
 func (l leaver) leave(ctx context.Context, changes, going []host.PackageChange) Along {
-	a := Along{Goes: map[string]string{}, Stays: map[string]string{}, Others: map[string]bool{}}
+	a := Along{Removed: map[string]string{}, StayReasons: map[string]string{}, Others: map[string]bool{}}
 	var ask []host.PackageChange
 	for _, d := range going {
 		why := l.stays(d.Name)
@@ -52,7 +52,7 @@ func (l leaver) leave(ctx context.Context, changes, going []host.PackageChange) 
 			continue
 		}
 		if slices.Contains(l.own, d.Name) {
-			a.Stays[d.Name] = why
+			a.StayReasons[d.Name] = why
 		}
 	}
 	keep := l.keep(changes)
@@ -84,15 +84,15 @@ func (l leaver) ask(ctx context.Context, a *Along, changes, ask []host.PackageCh
 		own := slices.Contains(l.own, d.Name)
 		switch {
 		case err == nil && unneeded[d.Name]:
-			a.Goes[d.Name], a.Others[d.Name] = l.now[d.Name].Version, !own
+			a.Removed[d.Name], a.Others[d.Name] = l.now[d.Name].Version, !own
 			a.changes = append(a.changes, d)
 		case err == nil && own:
 			stay = append(stay, d.Name)
 		case own:
-			a.Stays[d.Name] = "apt cannot determine whether a package needs it: " + err.Error()
+			a.StayReasons[d.Name] = "apt cannot determine whether a package needs it: " + err.Error()
 		}
 	}
-	l.needed(ctx, stay, slices.Concat(changes, a.changes), a.Stays)
+	l.needed(ctx, stay, slices.Concat(changes, a.changes), a.StayReasons)
 }
 
 // mark marks packages of keep as manually installed if only packages that go needed them:
@@ -139,7 +139,7 @@ func (l leaver) unneeded(ctx context.Context, changes, ask []host.PackageChange,
 	for _, d := range open {
 		out[d.Name] = true
 	}
-	for _, name := range o.Leaves { // these need a removed package; othersStay decides about the rest
+	for _, name := range o.Removes { // these need a removed package; othersStay decides about the rest
 		out[name] = true
 	}
 	return out, nil

@@ -14,7 +14,7 @@ import (
 // before.
 func asDependencies(moves []*verb.GroupMove, deps []host.PackageChange) {
 	for i, d := range deps {
-		if slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return slices.Contains(m.To.Package.Autos, d.Name) }) {
+		if slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return slices.Contains(m.To.Package.AutoBefore, d.Name) }) {
 			auto := true
 			deps[i].Auto = &auto
 		}
@@ -28,7 +28,7 @@ func markCame(ctx context.Context, e verb.Env, p host.Packages, moves []*verb.Gr
 	var came []string
 	for _, m := range moves {
 		named[m.Step.Args[0]] = true
-		for name, was := range m.From.Package.Also {
+		for name, was := range m.From.Package.AlsoChanged {
 			if was == "" && m.To.Package.Version != "" {
 				came = append(came, name)
 			}
@@ -62,8 +62,8 @@ func autosThen(moves []*verb.GroupMove) []string {
 		if to.Version == "" {
 			continue
 		}
-		for _, name := range to.Autos {
-			if _, changed := to.Also[name]; !changed {
+		for _, name := range to.AutoBefore {
+			if _, changed := to.AlsoChanged[name]; !changed {
 				out = append(out, name)
 			}
 		}

@@ -66,8 +66,8 @@ func TestThereAndBack(t *testing.T) {
 		if err != nil || len(also) != 1 || also["lib"] != "" {
 			t.Errorf("foreseen %v, %v", also, err)
 		}
-		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m}); err != nil || fmt.Sprint(m.Also) != fmt.Sprint(also) {
-			t.Errorf("it brought %v, %v", m.Also, err)
+		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m}); err != nil || fmt.Sprint(m.AlsoChanged) != fmt.Sprint(also) {
+			t.Errorf("it brought %v, %v", m.AlsoChanged, err)
 		}
 		if got := installed(t, h); got != "1,,1" {
 			t.Errorf("installed %s", got)
@@ -85,7 +85,7 @@ func TestThereAndBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := *from.Package
-		before.Also = m.Also
+		before.AlsoChanged = m.AlsoChanged
 		if err := (Pkg{}).Move(t.Context(), e, s, now, image.Image{Package: &before}); err != nil {
 			t.Error(err)
 		}
@@ -108,7 +108,7 @@ func TestReturnsAsItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := image.Image{Package: &image.Package{Version: "1", Also: map[string]string{"tool": "1"}, Autos: c.autos}}
+		before := image.Image{Package: &image.Package{Version: "1", AlsoChanged: map[string]string{"tool": "1"}, AutoBefore: c.autos}}
 		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{{Step: s, From: now, To: before, Undo: true}}); err != nil {
 			t.Fatal(err)
 		}
@@ -130,10 +130,11 @@ func TestKeptDependencyAsItWas(t *testing.T) {
 		has  string
 		auto bool
 	}{
-		"returns":               {image.Package{Version: "1", Autos: []string{"tool"}}, "tool", true},
-		"returns, not there":    {image.Package{Version: "1", Autos: []string{"tool"}}, "web", false},
-		"does not return":       {image.Package{Autos: []string{"tool"}}, "tool", false},
-		"another, at a version": {image.Package{Version: "1", Also: map[string]string{"tool": ""}, Autos: []string{"tool"}}, "tool", false},
+		"returns":            {image.Package{Version: "1", AutoBefore: []string{"tool"}}, "tool", true},
+		"returns, not there": {image.Package{Version: "1", AutoBefore: []string{"tool"}}, "web", false},
+		"does not return":    {image.Package{AutoBefore: []string{"tool"}}, "tool", false},
+		"another, at a version": {image.Package{Version: "1", AlsoChanged: map[string]string{"tool": ""},
+			AutoBefore: []string{"tool"}}, "tool", false},
 	} {
 		h, e := machine(t)
 		has(t, h, c.has)
@@ -203,7 +204,7 @@ func TestErrors(t *testing.T) {
 // TestIrreversible: an older version whose file is gone, and only that.
 func TestIrreversible(t *testing.T) {
 	p := func(v string, kept bool) image.Image {
-		return image.Image{Package: &image.Package{Version: v, Kept: kept}}
+		return image.Image{Package: &image.Package{Version: v, DebStored: kept}}
 	}
 	for name, c := range map[string]struct {
 		from, to image.Image

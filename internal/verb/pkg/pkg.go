@@ -51,8 +51,8 @@ func (Pkg) ObserveAll(ctx context.Context, e verb.Env, steps []step.Step) ([]ima
 	out := make([]image.Image, len(steps))
 	for i, n := range names {
 		one := found[n]
-		if goes(steps[i], one) && !one.Kept {
-			one.Kept = CanKeep(ctx, p, n, one.Version)
+		if goes(steps[i], one) && !one.DebStored {
+			one.DebStored = CanKeep(ctx, p, n, one.Version)
 		}
 		out[i] = image.Image{Package: &one}
 	}
@@ -114,7 +114,7 @@ func (Pkg) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, erro
 	case p.Unfinished():
 		p.Status = p.Status[:1] + "i"
 	}
-	p.Also, p.Autos = nil, nil
+	p.AlsoChanged, p.AutoBefore = nil, nil
 	return image.Image{Package: &p}, nil
 }
 
@@ -145,7 +145,7 @@ func (v Pkg) MoveAll(ctx context.Context, e verb.Env, moves []*verb.GroupMove) e
 	}
 	leave := remains(ctx, p, changes)
 	also, err := p.Change(ctx, changes, e.Progress)
-	moves[0].Also = both(also, a.Goes)
+	moves[0].AlsoChanged = both(also, a.Removed)
 	if err == nil {
 		noteDisplaced(e, gone)
 		err = markCame(ctx, e, p, moves)
@@ -200,7 +200,7 @@ func (v Pkg) Foresee(ctx context.Context, e verb.Env, moves []*verb.GroupMove) (
 		return nil, nil, err
 	}
 	also, err = p.Simulate(ctx, append(changes, a.changes...))
-	return both(also, a.Goes), a.Marked, err
+	return both(also, a.Removed), a.Marked, err
 }
 
 // refused returns err if it is a NeededError, and nil otherwise. If apt cannot simulate a
@@ -238,7 +238,7 @@ func changesFor(moves []*verb.GroupMove) []host.PackageChange {
 // is already in sync.
 func changeFor(m *verb.GroupMove) []host.PackageChange {
 	from, to := *m.From.Package, *m.To.Package
-	if m.Stays {
+	if m.InSync {
 		return []host.PackageChange{{Name: m.Step.Args[0], Version: to.Version, Absent: to.Version == ""}}
 	}
 	c := host.PackageChange{Name: m.Step.Args[0]}
@@ -265,7 +265,7 @@ func changeFor(m *verb.GroupMove) []host.PackageChange {
 // only while its .deb can be had.
 func (Pkg) Irreversible(_ step.Step, from, to image.Image) string {
 	f, t := from.Package, to.Package
-	if f == nil || t == nil || f.Version == "" || f.Version == t.Version || f.Kept {
+	if f == nil || t == nil || f.Version == "" || f.Version == t.Version || f.DebStored {
 		return ""
 	}
 	return fmt.Sprintf("the .deb of version %s is not available, so this version cannot be restored", f.Version)

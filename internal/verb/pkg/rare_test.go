@@ -95,7 +95,8 @@ func TestForeseeDependencies(t *testing.T) {
 	if err != nil || !maps.Equal(also, map[string]string{"lib": "1"}) {
 		t.Errorf("%v, %v", also, err)
 	}
-	stays := []*verb.GroupMove{{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{Version: "1"}}, To: image.Image{Package: &image.Package{Version: "1", Also: map[string]string{"tool": "1"}}}}}
+	stays := []*verb.GroupMove{{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{Version: "1"}},
+		To: image.Image{Package: &image.Package{Version: "1", AlsoChanged: map[string]string{"tool": "1"}}}}}
 	if also, _, err = (Pkg{}).Foresee(t.Context(), e, stays); err != nil || !maps.Equal(also, map[string]string{"tool": ""}) {
 		t.Errorf("a dependency that comes back: %v, %v", also, err)
 	}
@@ -108,12 +109,12 @@ func TestForeseeDependencies(t *testing.T) {
 // part of a target.
 func TestTargetOfHalfDone(t *testing.T) {
 	for status, want := range map[string]string{"rH": "ii", "iF": "ii", "hF": "hi", "ii": "ii", "rc": "ii", "ri": "ii"} {
-		now := image.Package{Version: "1", Status: status, Also: map[string]string{"lib": ""}, Autos: []string{"lib"}}
+		now := image.Package{Version: "1", Status: status, AlsoChanged: map[string]string{"lib": ""}, AutoBefore: []string{"lib"}}
 		if status == "rc" {
 			now.Version = ""
 		}
 		to, err := Pkg{}.Target(parse(t, "PKG web"), image.Image{Package: &now}, nil)
-		if err != nil || to.Package.Status != want || to.Package.Also != nil || to.Package.Autos != nil {
+		if err != nil || to.Package.Status != want || to.Package.AlsoChanged != nil || to.Package.AutoBefore != nil {
 			t.Errorf("%s: %+v, %v", status, to.Package, err)
 		}
 	}
@@ -123,7 +124,7 @@ func TestTargetOfHalfDone(t *testing.T) {
 func TestWhatTakesPartStays(t *testing.T) {
 	for version, want := range map[string]string{"1": `web version="1" absent=false purge=false`, "": `web version="" absent=true purge=false`} {
 		one := image.Image{Package: &image.Package{Version: version, Held: true}}
-		got := show(Changes([]*verb.GroupMove{{Step: parse(t, "PKG web"), From: one, To: one, Stays: true}}))
+		got := show(Changes([]*verb.GroupMove{{Step: parse(t, "PKG web"), From: one, To: one, InSync: true}}))
 		if got != want {
 			t.Errorf("%q: %s", version, got)
 		}

@@ -55,7 +55,7 @@ func (p *scripted) Outlook(_ context.Context, _ []host.PackageChange, keep []str
 	if len(keep) > 0 {
 		p.keep = keep
 	}
-	return host.PackageOutlook{Unneeded: p.unneeded, Leaves: p.leaves}, p.count("outlook")
+	return host.PackageOutlook{Unneeded: p.unneeded, Removes: p.leaves}, p.count("outlook")
 }
 
 func (p *scripted) NeededBy(context.Context, []string) (map[string][]string, error) {
@@ -177,7 +177,8 @@ func TestLeave(t *testing.T) {
 		p := c.apt
 		l := leaver{p: &p, now: c.now, own: c.own, wanted: map[string]bool{c.claimed: true}}
 		a := l.leave(t.Context(), append(changesOf("gone"), host.PackageChange{Name: "new"}), changesOf(slices.Sorted(maps.Keys(c.now))...))
-		if !maps.Equal(a.Goes, c.goes) || !maps.Equal(a.Stays, c.stays) || !slices.Equal(p.keep, c.keep) || !slices.Equal(a.Marked, c.marked) || p.requests["outlook"] != c.outlook {
+		if !maps.Equal(a.Removed, c.goes) || !maps.Equal(a.StayReasons, c.stays) || !slices.Equal(p.keep, c.keep) ||
+			!slices.Equal(a.Marked, c.marked) || p.requests["outlook"] != c.outlook {
 			t.Errorf("%s: %+v, kept %q, %d outlooks", name, a, p.keep, p.requests["outlook"])
 		}
 		for n, others := range a.Others {
@@ -194,12 +195,12 @@ func TestLeave(t *testing.T) {
 func checkLeaving(t *testing.T, name string, a Along, now map[string]image.Package) {
 	t.Helper()
 	for _, c := range a.changes {
-		_, goes := a.Goes[c.Name]
+		_, goes := a.Removed[c.Name]
 		if c.Absent != goes || !c.Absent && (c.Auto == nil || *c.Auto || c.Version != now[c.Name].Version || now[c.Name].Held) {
 			t.Errorf("%s: %s", name, show([]host.PackageChange{c}))
 		}
 	}
-	for n := range a.Goes {
+	for n := range a.Removed {
 		if !slices.Contains(names(a.changes), n) {
 			t.Errorf("%s: %s goes without a change", name, n)
 		}
@@ -209,7 +210,7 @@ func checkLeaving(t *testing.T, name string, a Along, now map[string]image.Packa
 // TestDependencies: each further package once, with the version before, unless it has a move.
 func TestDependencies(t *testing.T) {
 	move := func(name string, also map[string]string) *verb.GroupMove {
-		return &verb.GroupMove{Step: parse(t, "PKG "+name), To: image.Image{Package: &image.Package{Also: also}}}
+		return &verb.GroupMove{Step: parse(t, "PKG "+name), To: image.Image{Package: &image.Package{AlsoChanged: also}}}
 	}
 	got := dependencies([]*verb.GroupMove{move("web", map[string]string{"a": "", "tool": "1", "z": "3"}), move("tool", map[string]string{"a": "2", "b": "", "web": ""})})
 	if want := `a version="" absent=true purge=falsez version="3" absent=false purge=falseb version="" absent=true purge=false`; show(got) != want {

@@ -11,9 +11,9 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// Redressed returns the present image of a path with the earlier metadata that META can set. Other
+// WithEarlierMetadata returns the present image of a path with the earlier metadata that META can set. Other
 // metadata, such as capabilities, belongs to the content and does not change.
-func Redressed(now, then image.Image) image.Image {
+func WithEarlierMetadata(now, then image.Image) image.Image {
 	if now.File == nil || then.File == nil || now.File.Type != then.File.Type {
 		return now
 	}
@@ -41,10 +41,10 @@ func (m *maker) exact(s step.Step, now, to image.Image) image.Image {
 	case before == nil, to.Package != nil && to.Package.Purged:
 		return to
 	case s.Verb == step.Meta && now.File != nil && before.File != nil && now.File.Type == before.File.Type:
-		return Redressed(now, *before)
+		return WithEarlierMetadata(now, *before)
 	case s.Verb == step.Meta:
 		return to
-	case s.Verb == step.Edit && before.Region != nil && len(before.Region.Words) == 0:
+	case s.Verb == step.Edit && before.Region != nil && len(before.Region.Encrypted) == 0:
 		return *before
 	}
 	if t, err := m.in.Rules.Target(s, *before); err == nil && t.Same(*before) {
@@ -58,7 +58,7 @@ func (m *maker) then(a addr.Addr) *image.Image {
 	if m.in.Goal == nil {
 		return nil
 	}
-	if before, ok := m.in.Goal.Before[a]; ok {
+	if before, ok := m.in.Goal.ImagesBefore[a]; ok {
 		return &before
 	}
 	return nil

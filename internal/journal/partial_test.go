@@ -19,7 +19,7 @@ type afar struct {
 	digest string
 }
 
-func (a afar) Wanted() string { return a.digest }
+func (a afar) ExpectedDigest() string { return a.digest }
 
 var errBroke = errors.New("the line broke")
 
@@ -51,7 +51,7 @@ func TestPart(t *testing.T) {
 				t.Helper()
 				got := ""
 				for name, b := range map[string][]byte{"1": one, "2": two} {
-					r, size, ok := s.Part(journal.DigestOf(b))
+					r, size, ok := s.OpenPartial(journal.DigestOf(b))
 					if !ok {
 						continue
 					}
@@ -80,17 +80,17 @@ func TestPart(t *testing.T) {
 			parts("2")
 			put(afar{bytes.NewReader(one), journal.DigestOf(two)}, nil) // different content
 			parts("")
-			check(t, s.KeepPart(journal.DigestOf(two), bytes.NewReader(two[:100])))
+			check(t, s.SavePartial(journal.DigestOf(two), bytes.NewReader(two[:100])))
 			parts("2")
 			put(afar{bytes.NewReader(two), journal.DigestOf(two)}, nil)
 			parts("")
 			put(breaks(bytes.Repeat([]byte("x"), 3<<20), 2<<20), errBroke)
-			must(s.Collect(journal.Keep{}))(t)
+			must(s.Collect(journal.Retention{}))(t)
 			parts("")
-			if _, _, ok := s.Part("sha256:../../../etc/passwd"); ok {
+			if _, _, ok := s.OpenPartial("sha256:../../../etc/passwd"); ok {
 				t.Error("a bad name is there")
 			}
-			if s.KeepPart("../x", bytes.NewReader(one)) == nil {
+			if s.SavePartial("../x", bytes.NewReader(one)) == nil {
 				t.Error("a bad name can be kept")
 			}
 			parts("")

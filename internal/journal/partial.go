@@ -7,28 +7,28 @@ import (
 	"strings"
 )
 
-// Breakable is a reader of remote content that can fail in the middle. The content until then is
-// kept for the next attempt: see Store.Part.
-type Breakable interface {
+// ResumableReader is a reader of remote content that can fail in the middle. The content until then is
+// kept for the next attempt: see Store.OpenPartial.
+type ResumableReader interface {
 	io.Reader
-	// Wanted returns the digest of the complete content.
-	Wanted() string
+	// ExpectedDigest returns the digest of the complete content.
+	ExpectedDigest() string
 }
 
-// partPrefix is the prefix of files with the beginning of an object. Collect treats them as remains
+// partialPrefix is the prefix of files with the beginning of an object. Collect treats them as remains
 // of a crash and removes them.
-const partPrefix = "/objects/tmp-part-"
+const partialPrefix = "/objects/tmp-part-"
 
-func partPath(digest string) (string, bool) {
+func partialPath(digest string) (string, bool) {
 	_, ok := objectPath(digest)
-	return partPrefix + strings.TrimPrefix(digest, "sha256:"), ok
+	return partialPrefix + strings.TrimPrefix(digest, "sha256:"), ok
 }
 
-// Part returns the beginning of content whose transfer failed, and its length in bytes; ok is false
+// OpenPartial returns the beginning of content whose transfer failed, and its length in bytes; ok is false
 // if there is none. It can be damaged, because it was neither synced nor checked. The caller must
 // close the reader.
-func (s *Objects) Part(digest string) (r io.ReadCloser, size int64, ok bool) {
-	path, ok := partPath(digest)
+func (s *Objects) OpenPartial(digest string) (r io.ReadCloser, size int64, ok bool) {
+	path, ok := partialPath(digest)
 	if !ok {
 		return nil, 0, false
 	}
@@ -43,9 +43,9 @@ func (s *Objects) Part(digest string) (r io.ReadCloser, size int64, ok bool) {
 	return f, size, true
 }
 
-// KeepPart stores the content of r as the beginning of an object, and replaces any other beginning:
+// SavePartial stores the content of r as the beginning of an object, and replaces any other beginning:
 // there is at most one. The caller must hold the lock.
-func (s *Objects) KeepPart(digest string, r io.Reader) error {
+func (s *Objects) SavePartial(digest string, r io.Reader) error {
 	w, err := s.stage()
 	if err != nil {
 		return err
@@ -58,13 +58,13 @@ func (s *Objects) KeepPart(digest string, r io.Reader) error {
 
 // leave has the temporary stay as the beginning of content.
 func (w *staging) leave(digest string) error {
-	path, ok := partPath(digest)
+	path, ok := partialPath(digest)
 	err := w.f.Close()
 	if err == nil && !ok {
 		err = errors.New("it has no digest")
 	}
 	if err == nil {
-		err = w.s.dropParts()
+		err = w.s.dropPartials()
 	}
 	if err == nil {
 		err = w.s.fs.Rename(w.path, path)
@@ -76,18 +76,18 @@ func (w *staging) leave(digest string) error {
 	return nil
 }
 
-// DropPart forgets the beginning of content, if there is one.
-func (s *Objects) DropPart(digest string) {
-	if path, ok := partPath(digest); ok {
+// DropPartial forgets the beginning of content, if there is one.
+func (s *Objects) DropPartial(digest string) {
+	if path, ok := partialPath(digest); ok {
 		_ = s.fs.Remove(path)
 	}
 }
 
-// dropParts removes every beginning that is kept.
-func (s *Objects) dropParts() error {
+// dropPartials removes every beginning that is kept.
+func (s *Objects) dropPartials() error {
 	names, err := s.fs.ReadDir("/objects")
 	for _, name := range names {
-		if p := "/objects/" + name; err == nil && strings.HasPrefix(p, partPrefix) {
+		if p := "/objects/" + name; err == nil && strings.HasPrefix(p, partialPrefix) {
 			err = s.fs.Remove(p)
 		}
 	}
@@ -97,12 +97,12 @@ func (s *Objects) dropParts() error {
 // brokeOff stores the received content after r failed with err. If that is not possible, it removes
 // an older part, which is useless or occupies space.
 func (w *staging) brokeOff(r io.Reader, err error) error {
-	b, ok := r.(Breakable)
-	if ok && w.failed == nil && w.leave(b.Wanted()) == nil {
+	b, ok := r.(ResumableReader)
+	if ok && w.failed == nil && w.leave(b.ExpectedDigest()) == nil {
 		return fmt.Errorf("cannot store an object: %w", err)
 	}
 	if ok {
-		w.s.DropPart(b.Wanted())
+		w.s.DropPartial(b.ExpectedDigest())
 	}
 	return w.abort(err)
 }
