@@ -226,7 +226,8 @@ func (m *maker) steps() {
 	m.acted = map[addr.Addr]bool{}
 	if m.in.Goal != nil {
 		for _, e := range m.in.Goal.Entries {
-			if e.PurgedBy != "" && !m.in.Goal.Unmanaged[e.Addr.Path()] { // a rollback purges nothing
+			_, managed := m.now[e.Addr]
+			if e.PurgedBy != "" && (managed || !m.in.Goal.Unmanaged[e.Addr.Path()]) { // a rollback purges nothing
 				m.restorePurged(e)
 			}
 		}

@@ -135,15 +135,15 @@ type lookAt func(path string) (image.File, error)
 // absent and are not managed now, and other users have changed them, or paths in them, since their
 // release. The rollback would remove data of these users. It leaves the whole directory: the origin of an
 // unmanaged path in it is known only if the directory is removed in one piece. A managed directory is left
-// too if a step of the goal removes it with everything in it.
-func (x *planner) leaveToOthers(p *past, found map[string]image.File, now []journal.Entry, to step.List) map[string]bool {
+// too if a step or a purge of the goal removed it with everything in it.
+func (x *planner) leaveToOthers(p *past, found map[string]image.File, now, goal []journal.Entry) map[string]bool {
 	out, managed := map[string]bool{}, pathsOf(now)
 	for at, f := range found {
 		if f.Type != image.Absent {
 			continue
 		}
 		free := !managed[at]
-		if free && p.changedSince(at, x.lookFile) || (free || removes(to, at)) && x.changedIn(at, p, managed) {
+		if free && p.changedSince(at, x.lookFile) || (free || removed(goal, at)) && x.changedIn(at, p, managed) {
 			out[at] = true
 			delete(found, at)
 		}
@@ -151,9 +151,12 @@ func (x *planner) leaveToOthers(p *past, found map[string]image.File, now []jour
 	return out
 }
 
-// removes reports whether a list has a step that removes a path.
-func removes(l step.List, at string) bool {
-	return slices.ContainsFunc(l, func(s step.Step) bool { return s.Verb == step.Rm && s.Path() == at })
+// removed reports whether a step or a purge removed a path.
+func removed(entries []journal.Entry, at string) bool {
+	rm := step.Step{Verb: step.Rm, Args: []string{at}}
+	return slices.ContainsFunc(entries, func(e journal.Entry) bool {
+		return e.Addr == addr.File(at) && (e.PurgedBy != "" || e.Step == rm.String())
+	})
 }
 
 // addManaged adds managed files to the images that a rollback restores: nothing was there, because their

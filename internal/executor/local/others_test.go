@@ -25,13 +25,17 @@ func TestRollbackLeavesAReleasedFileOfOthers(t *testing.T) {
 // TestRollbackLeavesADirectoryWithFilesOfOthers: the goal removed a directory, and a later run restored or created
 // it. Others put a file into it. A rollback to the goal leaves the directory.
 func TestRollbackLeavesADirectoryWithFilesOfOthers(t *testing.T) {
-	for name, list := range map[string]string{"released": "", "managed": "MKDIR /t/d\nMKDIR /t/d/e\n"} {
+	const managed = "MKDIR /t/d\nMKDIR /t/d/e\n"
+	for name, lists := range map[string][2]string{
+		"released": {"RM /t/d\n", ""}, "managed": {"RM /t/d\n", managed},
+		"purged": {"MKDIR /t purge=true\n", managed},
+	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.mkdirs("/t/d/e")
 			w.write("/t/d/f", "old\n")
-			w.applies("RM /t/d\n"+beside, nil)
-			w.applies(list+beside, nil)
+			w.applies(lists[0]+beside, nil)
+			w.applies(lists[1]+beside, nil)
 			w.write("/t/d/e/g", "theirs\n")
 			for _, to := range []int{1, 0} {
 				w.back(to, false, "")

@@ -112,7 +112,7 @@ func (x *planner) planRollback(ctx context.Context, r executor.RollbackRequest) 
 	if err != nil {
 		return nil, g, err
 	}
-	others := x.leaveToOthers(past, found, g.now.Entries, g.list)
+	others := x.leaveToOthers(past, found, g.now.Entries, entries)
 	restored := x.inOrigins(g.now.Entries, g.list)
 	maps.Copy(restored, found)
 	x.lookWhole(seen, slices.Sorted(maps.Keys(restored)))

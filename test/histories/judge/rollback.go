@@ -106,10 +106,11 @@ func (h *History) leftToOthers(to int, p string) bool {
 }
 
 // inLeft reports whether a path is in a directory that a rollback leaves. The directory was absent at the
-// goal, and others changed a path in it after the release of the directory.
+// goal, and others changed a path in it since. It was released, or a step of the goal removes it as a whole.
 func (h *History) inLeft(to int, p string, found Tree) bool {
 	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
-		if h.goal(to)[d].Type == 0 && h.released(d) && h.holdsOthers(d, 0, found) {
+		free := h.released(d) || h.ListAt(to).decides(d)
+		if h.goal(to)[d].Type == 0 && free && h.holdsOthers(d, max(h.at(to), 0), found) {
 			return true
 		}
 	}
