@@ -9,20 +9,6 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// act is one action with its triggers: one line of the list.
-type act struct {
-	to      int // catalog node of the state whose action it is
-	name    string
-	step    step.Step
-	item    int   // graph node; -1 for an immediate action
-	on      []int // catalog nodes of states
-	failure []int
-	behind  int // catalog node that an immediate action follows
-	phase   int // of its triggers
-	block   int // catalog node that it rescues; -1 for none
-	told    int // cached result of told: 1 for yes, -1 for no
-}
-
 // actions creates a deferred action for each notified action, and an immediate action for each
 // notifier that requests it.
 func (b *builder) actions() {
@@ -147,9 +133,6 @@ func (b *builder) ran(n int) []int {
 	return b.ranAfter[n]
 }
 
-// onlyActs reports whether a state has no step. Its triggers then fire after its actions.
-func (b *builder) onlyActs(n int) bool { return len(b.of[n])+len(b.found[n]) == 0 }
-
 // finish sets the triggers of an action, in the order of the list.
 func (b *builder) finish(a *act, pos map[int]int) (step.Step, bool) {
 	on, failure := b.triggers(a.on, pos), b.triggers(a.failure, pos)
@@ -163,7 +146,7 @@ func (b *builder) finish(a *act, pos map[int]int) (step.Step, bool) {
 	for _, x := range failure {
 		attrs = append(attrs, step.Attr{Key: "on_failure", Value: string(x)})
 	}
-	attrs = append(attrs, b.rescues(a, failure, pos)...)
+	attrs = append(attrs, blocks{b}.rescues(a, failure, pos)...)
 	s, err := step.New(a.step.Verb, a.step.Args, append(attrs, a.step.Attrs...)...)
 	if err != nil {
 		b.ds = append(b.ds, diag.Errorf(b.c.Nodes[a.to].Range, "Impossible step",

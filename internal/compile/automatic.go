@@ -11,9 +11,13 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
+// implied adds dependencies that follow from the steps: a file needs its directory, its owner, and the
+// package that contains its directory.
+type implied struct{ *builder }
+
 // automatic adds the implicit order. It uses only steps, so that it holds for every kind.
-func (b *builder) automatic() {
-	guesses := newGuesses(b)
+func (b implied) automatic() {
+	guesses := newGuesses(b.builder)
 	n := len(b.items)
 	for i := range n {
 		it := b.items[i]
@@ -28,14 +32,14 @@ func (b *builder) automatic() {
 }
 
 // find returns the item that writes an address.
-func (b *builder) find(k addr.Kind, name string) (int, bool) {
+func (b implied) find(k addr.Kind, name string) (int, bool) {
 	i, ok := b.addrs[addr.New(k, name)]
 	return i, ok
 }
 
 // pair orders a step after a step that it depends on. If both steps remove something, the order is
 // reversed.
-func (b *builder) pair(base, user int, s catalog.Strength, why string) {
+func (b implied) pair(base, user int, s catalog.Strength, why string) {
 	x, y := b.items[base].step.Absent(), b.items[user].step.Absent()
 	switch {
 	case base == user || x && !y:
@@ -48,7 +52,7 @@ func (b *builder) pair(base, user int, s catalog.Strength, why string) {
 
 // paths orders a path after the nearest declared parent directory, and regions and metadata after
 // the file itself.
-func (b *builder) paths(i int, s step.Step) {
+func (b implied) paths(i int, s step.Step) {
 	p := s.Path()
 	if p == "" {
 		return
@@ -73,7 +77,7 @@ func (b *builder) paths(i int, s step.Step) {
 	}
 }
 
-func (b *builder) contradiction(i, gone int) {
+func (b implied) contradiction(i, gone int) {
 	node, other := b.c.Nodes[b.items[i].node], b.c.Nodes[b.items[gone].node]
 	d := diag.Errorf(used(node), "Path below an absent one", "%s writes %s, but %s (at %s) makes %s absent. Remove one of the two states.",
 		node.ID, b.items[i].step.Path(), other.ID, used(other), b.items[gone].step.Path())
@@ -82,7 +86,7 @@ func (b *builder) contradiction(i, gone int) {
 }
 
 // accounts orders steps after the users and groups that they name.
-func (b *builder) accounts(i int, s step.Step) {
+func (b implied) accounts(i int, s step.Step) {
 	user := func(name, why string) {
 		if u, ok := b.find(addr.KindUser, name); ok {
 			b.pair(u, i, catalog.Hard, why)
@@ -110,7 +114,7 @@ func (b *builder) accounts(i int, s step.Step) {
 }
 
 // user orders an account after its group and after the directory of its home.
-func (b *builder) user(i int, s step.Step, group func(name, why string)) {
+func (b implied) user(i int, s step.Step, group func(name, why string)) {
 	primary := s.Get("group")
 	if primary == "" {
 		primary = s.Args[0]
@@ -129,7 +133,7 @@ func (b *builder) user(i int, s step.Step, group func(name, why string)) {
 }
 
 // uses orders commands and links after the files that they name.
-func (b *builder) uses(i int, s step.Step) {
+func (b implied) uses(i int, s step.Step) {
 	file := func(p, why string) {
 		if f, ok := b.find(addr.KindFile, p); ok && !b.items[f].step.Absent() && f != i {
 			b.auto(f, i, catalog.Likely, why)
@@ -153,7 +157,7 @@ func (b *builder) uses(i int, s step.Step) {
 }
 
 // unitFiles orders a unit after the files that define it.
-func (b *builder) unitFiles(i int, name string) {
+func (b implied) unitFiles(i int, name string) {
 	names := []string{name}
 	if at := strings.Index(name, "@"); at >= 0 {
 		names = append(names, name[:at+1]+path.Ext(name))
@@ -171,7 +175,7 @@ func (b *builder) unitFiles(i int, name string) {
 }
 
 // unitFile orders a unit after its file. A unit whose file is removed is stopped first.
-func (b *builder) unitFile(f, unit int) {
+func (b implied) unitFile(f, unit int) {
 	if b.items[f].step.Absent() {
 		b.auto(unit, f, catalog.Hard, "its unit file")
 		return

@@ -64,10 +64,13 @@ func anything(t cty.Type) cty.Value {
 	return cty.NullVal(t)
 }
 
+// blocks finds the states that wait for others: for a value of a run, or for the block that they follow.
+type blocks struct{ *builder }
+
 // hold removes states that wait for a value of a run, and all items after them by an order that is
 // not a guess. It also removes every check. An action with other triggers stays, for these
 // triggers.
-func (b *builder) hold() {
+func (b blocks) hold() {
 	b.heldNodes = make([]bool, len(b.c.Nodes))
 	held := map[int]bool{}
 	var todo []int
@@ -108,7 +111,7 @@ func (b *builder) hold() {
 }
 
 // toldByNobody reports whether all triggers of an action, or its own state, are deferred.
-func (b *builder) toldByNobody(a *act, held map[int]bool) bool {
+func (b blocks) toldByNobody(a *act, held map[int]bool) bool {
 	if held[b.last[a.to]] {
 		return true
 	}
@@ -121,7 +124,7 @@ func (b *builder) toldByNobody(a *act, held map[int]bool) bool {
 }
 
 // heldStates returns the deferred states, in the order of declaration.
-func (b *builder) heldStates() []Held {
+func (b blocks) heldStates() []Held {
 	var out []Held
 	for n, node := range b.c.Nodes {
 		if n >= len(b.heldNodes) || !b.heldNodes[n] || node.Group {
@@ -140,7 +143,7 @@ func (b *builder) heldStates() []Held {
 }
 
 // waitsFor describes the values that other targets must report before a state of this ID is known.
-func (b *builder) waitsFor(id string) string {
+func (b blocks) waitsFor(id string) string {
 	var texts []string
 	for _, w := range b.c.Waits {
 		if strings.HasPrefix(id, w.Prefix) {

@@ -10,23 +10,6 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// sameKind returns the outermost invocations of one defined kind that contain the two states. ok is
-// false if there are none, or if both states are in the same invocation.
-func (b *builder) sameKind(earlier, later int) (from, to int, ok bool) {
-	around := map[string]int{}
-	for n := b.c.Nodes[earlier].Parent; n >= 0; n = b.c.Nodes[n].Parent {
-		if d := b.c.Nodes[n].Defined; d != "" {
-			around[d] = n
-		}
-	}
-	for n := b.c.Nodes[later].Parent; n >= 0; n = b.c.Nodes[n].Parent {
-		if first, both := around[b.c.Nodes[n].Defined]; both && first != n {
-			from, to, ok = first, n, true
-		}
-	}
-	return from, to, ok
-}
-
 // latestItem returns the item of the last phase of an address; first is the item of its first
 // phase.
 func (b *builder) latestItem(a addr.Addr, first int) int {
@@ -95,15 +78,6 @@ func (b *builder) beforeNext(a *act) {
 			}
 		}
 	}
-}
-
-// orders determines which nodes of a catalog the author has ordered. Each node has a beginning and
-// an end; a group begins before its members and ends after them.
-type orders struct {
-	c       *catalog.Catalog
-	arcs    [][]int
-	from    int // the node that reached is about
-	reached []bool
 }
 
 // before reports whether all of one node precedes all of another node.

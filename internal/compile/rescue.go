@@ -13,7 +13,7 @@ const mostBehind = step.MaxLine / 2
 
 // rescues returns the attributes of a rescuing action: the block that it rescues, and the addresses
 // that are not reached after a failure in the block. members are the addresses in it.
-func (b *builder) rescues(a *act, members []addr.Addr, pos map[int]int) []step.Attr {
+func (b blocks) rescues(a *act, members []addr.Addr, pos map[int]int) []step.Attr {
 	if a.block < 0 {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (b *builder) rescues(a *act, members []addr.Addr, pos map[int]int) []step.A
 // behindBlock returns the addresses of all items after any item of a block, by any order including
 // guesses, in the order of the list. An action is after the block if its own state is. Only a run
 // determines whether other states trigger it.
-func (b *builder) behindBlock(block int, pos map[int]int) []addr.Addr {
+func (b blocks) behindBlock(block int, pos map[int]int) []addr.Addr {
 	after := b.afterBlock(block)
 	var items []int
 	for i := range after {
@@ -61,7 +61,7 @@ func (b *builder) behindBlock(block int, pos map[int]int) []addr.Addr {
 
 // afterBlock returns the items of a block and all items that its failure prevents. Items after an
 // action with other triggers are not included.
-func (b *builder) afterBlock(block int) map[int]bool {
+func (b blocks) afterBlock(block int) map[int]bool {
 	after := map[int]bool{}
 	var todo []int
 	take := func(i int) {

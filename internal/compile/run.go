@@ -210,8 +210,8 @@ func fromCatalog(c *catalog.Catalog) (*builder, []int, Result, diag.List) {
 	b.groups()
 	b.explicit()
 	b.actions()
-	b.automatic()
-	b.hold()
+	implied{b}.automatic()
+	blocks{b}.hold()
 	if cycle := b.g.Settle(); cycle != nil {
 		b.reportCycle(cycle)
 	}

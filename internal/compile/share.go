@@ -89,3 +89,20 @@ func (b *builder) findDone(n, i int) {
 		b.found[n] = append(b.found[n], i)
 	}
 }
+
+// sameKind returns the outermost invocations of one defined kind that contain the two states. ok is
+// false if there are none, or if both states are in the same invocation.
+func (b *builder) sameKind(earlier, later int) (from, to int, ok bool) {
+	around := map[string]int{}
+	for n := b.c.Nodes[earlier].Parent; n >= 0; n = b.c.Nodes[n].Parent {
+		if d := b.c.Nodes[n].Defined; d != "" {
+			around[d] = n
+		}
+	}
+	for n := b.c.Nodes[later].Parent; n >= 0; n = b.c.Nodes[n].Parent {
+		if first, both := around[b.c.Nodes[n].Defined]; both && first != n {
+			from, to, ok = first, n, true
+		}
+	}
+	return from, to, ok
+}
