@@ -2,7 +2,6 @@ package requests
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -101,6 +100,3 @@ func changedPolicy(p fleet.RequestPolicy, r document.RequestPolicyChange) (fleet
 	p.Certificates = rules
 	return p, certificates.CheckRule(rule)
 }
-
-// parseRequestPolicy decodes a policy. It ignores kinds of requests that only newer hubs have.
-func parseRequestPolicy(b []byte) (p fleet.RequestPolicy, err error) { return p, json.Unmarshal(b, &p) }
