@@ -14,7 +14,7 @@ func (s *Store) Freeze(f Frozen) error {
 	return s.saveSealed("/"+FrozenFile, f)
 }
 
-// Unfreeze takes a freeze back; without one it does nothing.
+// Unfreeze removes the freeze, if there is one.
 func (s *Store) Unfreeze() error { return s.discard("/" + FrozenFile) }
 
 // Frozen returns the freeze in force, or nil. A damaged freeze is an error, so that a run is never
@@ -34,7 +34,7 @@ func (s *Store) Frozen() (*Frozen, error) {
 // Arm records durably that a run undoes itself at the deadline.
 func (s *Store) Arm(a Arming) error { return s.saveSealed("/armed", a) }
 
-// Disarm takes that back; without one it does nothing.
+// Disarm removes the record that Arm wrote, if there is one.
 func (s *Store) Disarm() error { return s.discard("/armed") }
 
 // ArmedRun is the run that waits for its confirmation, or nil. The run's

@@ -19,7 +19,7 @@ var updatePage = flag.Bool("update", false, "rewrite the output of commands in d
 func typedPages() []string { return []string{"quickstart", "api"} }
 
 // hostBlock is a block of a page: "console", the host, and the commands with their output.
-var hostBlock = regexp.MustCompile("(?s)\n```console ([a-z]+)\n(.*?)\n```")
+var hostBlock = regexp.MustCompile("(?s)\n```console ([a-z0-9]+)\n(.*?)\n```")
 
 // TestQuickstart types the commands of docs/quickstart.md and docs/api.md on hosts, in their order,
 // and compares the output. -update rewrites the output on the pages; read the difference like code.

@@ -19,7 +19,7 @@ type Command struct {
 	Params    []Param
 	Parts     []string // their names, in order
 	Range     diag.Range
-	// Mistakes are the errors of the declaration. A command with errors cannot run.
+	// Errors are the errors of the declaration. A command with errors cannot run.
 	Errors diag.List
 }
 

@@ -24,7 +24,7 @@ type Target struct {
 	// Uses are the modules with their origins and needs. Targets with the same uses can share the
 	// slices, which are read-only. They are not stored as JSON, which shares nothing.
 	Uses []Use `json:"-"`
-	// Mistakes are the errors in the modules and in their needs, as text for users. Compiling the
+	// Errors are the errors in the modules and in their needs, as text for users. Compiling the
 	// target reports them with their places.
 	Errors []string
 	// Enrolled is set if an enrolled block names it, Declared if a target block does.

@@ -36,14 +36,14 @@ func newExplain(s *session) *cobra.Command {
   an address      pkg:nginx, unit:nginx.service (as plans show them).
   a state         file.motd.
   FILE:LINE       modules/base/module.hcl:9: the steps of this source line.
-  var NAME        The value of a variable for a target, and each of its layers.
+  var NAME        The value of a variable for a target, and each level that sets it.
   module NAME     Why a target has a module, and its dependencies both ways.
   TARGET MODULE   Why a module on a target of the fleet has its state. This
                   information comes from the hub.
 
 The journal contains the applied steps. The repository adds the source line, the
 commit that last changed it, and steps that are not applied yet. On a host with
-an agent, the journal has the source line and the commit of each part. If an
+an agent, the journal has the source line, and the commit of each module. If an
 address has phases, each phase is shown with its state. A state that waits for a
 value from a run is shown with the command that provides the value.`,
 		Example: "  fettle explain /etc/motd\n  fettle explain modules/base/module.hcl:9\n  fettle explain var domain -t web1\n  fettle explain module web -t web1\n  fettle explain web1 web",

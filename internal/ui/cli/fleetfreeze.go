@@ -41,7 +41,7 @@ separate: a target is frozen as long as one freeze applies.`,
 			})
 		},
 	})
-	c.Flags().BoolVar(&all, "all", false, "freeze the whole fleet, also targets that join later")
+	c.Flags().BoolVar(&all, "all", false, "freeze the whole fleet, including targets that join later")
 	expiresFlag(c, &expires, 0, "end the freeze (default: never) after this")
 	reasonFlag(c, &r.Reason)
 	return c

@@ -44,9 +44,10 @@ list shows the worst state. The states, from worst to best:
   drifted        the host differs from the applied state.
   unknown        the agent has not sent a report yet.
   frozen         a freeze prevents changes.
-  deferred       a module waits for its time.
+  deferred       a module must not be applied before its scheduled time.
   applying       a run is in progress.
-  blocked        a module waits for another module.
+  blocked        a module waits for another module or a value of another
+                 target.
   unassigned     the hub has not created the first assignment yet.
   pending        a part of the assignment is not applied yet.
   ready          the whole assignment is applied, and its checks pass.

@@ -101,7 +101,7 @@ existing files.
 
 Without --repository, the hub assigns nothing. To set the repository later, edit
 "url" below "repository" in hub.json in this directory, and restart the hub.
-After that, the fleet keeps this URL: a later change has no effect.
+You can set it only once: later changes of "url" have no effect.
 
 The hub runs as the user that owns this directory. By default, root gives
 /var/lib/fettle-hub to the system user fettle-hub, which the Debian package

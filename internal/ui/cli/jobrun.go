@@ -22,7 +22,7 @@ func newJobRun(s *session) *cobra.Command {
 	var expires time.Duration
 	c := selectMany(&cobra.Command{
 		Use:   "run -t SELECTION {-- PROGRAM [WORD]… | ACTION [NAME=VALUE]…}",
-		Short: "Run a program or a module action on targets, also on offline targets later",
+		Short: "Run a program or a module action on targets; offline targets run it later",
 		Long: `Runs a program or a module action on the targets that -t selects, once on each
 target. Targets that are offline run it when their agents connect, unless the
 job has expired (--expires). Use fettle run for targets that are online: it
@@ -65,7 +65,7 @@ command has no --env and refuses values of secret parameters.`,
 }
 
 func jobExpiresFlag(c *cobra.Command, d *time.Duration) {
-	expiresFlag(c, d, 7*24*time.Hour, "cancel the job for agents that were offline longer than this")
+	expiresFlag(c, d, 7*24*time.Hour, "discard the job on agents that have not received it within this")
 }
 
 // jobCommand returns the command of a job, checked as far as possible on this machine.

@@ -28,7 +28,8 @@ func newSecret(s *session) *cobra.Command {
 		Long: `Manages the secrets of a repository. Secrets are files below secrets/, encrypted
 with age for the users and hosts in secrets/recipients. The language reads them
 with secret("NAME"). Step lists, logs, the journal and the output of plan never
-contain them. A plan that plan -o saves does: only its owner can read the file.
+contain them. Plans that plan -o saves do
+contain secrets; only the owner can read these files.
 See docs/secrets.md.
 
 Every command lists the files that it has written: commit them.`,

@@ -27,7 +27,6 @@ type session struct {
 	rootNamed             bool   // --root is on the command line
 	target                string // the target of -t, or the chosen target
 	identity              string
-	verbose               bool
 	vars                  []string
 
 	lockWait       time.Duration

@@ -74,7 +74,7 @@ type Packer struct{ writers, readers sync.Pool } // pools: each compressor is la
 // Pack returns the stored form of an assignment.
 func (p *Packer) Pack(g Assignment) ([]byte, error) { return p.PackText(g, g.Signed()) }
 
-// PackText is pack for a caller that has the signed text already.
+// PackText is like Pack, but takes the signed text.
 func (p *Packer) PackText(g Assignment, signed []byte) ([]byte, error) {
 	signatures, err := json.Marshal(g.Signatures)
 	if err != nil {

@@ -27,7 +27,7 @@ type kept[T any] struct {
 type Mirror[T any] struct {
 	Store  fleet.Store
 	prefix string // of the keys in the store; keys of the mirror omit it
-	// Parse decodes a value. The mirror omits values that it refuses, see unreadable.
+	// Parse decodes a value. The mirror omits values that it refuses, see Unreadable.
 	Parse func([]byte) (T, error)
 	// Format encodes a value; nil means JSON.
 	Format func(T) ([]byte, error)
@@ -184,7 +184,7 @@ func (m *Mirror[T]) Put(ctx context.Context, key string, v T, rev uint64) error 
 	return m.Write(ctx, Draft[T]{key, v, text, rev})
 }
 
-// Write is put for a value that is encoded already.
+// Write is like Put, but takes an encoded value.
 func (m *Mirror[T]) Write(ctx context.Context, d Draft[T]) error {
 	defer m.begin(d)()
 	newer, err := m.Store.Update(ctx, m.prefix+d.Key, d.Text, d.Rev)
@@ -231,8 +231,8 @@ func (m *Mirror[T]) begin(all ...Draft[T]) (end func()) {
 	}
 }
 
-// Change reads a value, applies change and writes it, until no other write was faster. It may call
-// Change several times. An error of change ends it.
+// Change reads a value, applies change and writes the result. If another write was faster, it starts
+// again, so change may be called several times. If change fails, Change returns its error.
 func (m *Mirror[T]) Change(ctx context.Context, key string, change func(*T) error) (T, error) {
 	for {
 		e, err := m.Newest(ctx, key)
@@ -255,7 +255,7 @@ func (m *Mirror[T]) Change(ctx context.Context, key string, change func(*T) erro
 
 // Newest reads a key from the store. A mirror is never newer than its store. If the key is missing
 // or older in the answer, a former leader of the store answered, or the key was just removed:
-// Newest then reads again, for at most newestFor.
+// Newest then reads again, for at most 20 seconds.
 func (m *Mirror[T]) Newest(ctx context.Context, key string) (fleet.Entry, error) {
 	for began := time.Now(); ; {
 		_, had, known := m.Get(key)
@@ -281,8 +281,8 @@ const (
 	newestPause = 100 * time.Millisecond
 )
 
-// Absent returns nil if the store can prove that a key does not exist, or cannot prove absence at
-// all. A decision that needs a missing key and cannot be repeated must not rely on a read: see
+// Absent checks that a key does not exist. If the store is not a fleet.Prover, it returns nil without
+// a check. A decision that needs a missing key and cannot be repeated must not rely on a read: see
 // fleet.Store.
 func Absent(ctx context.Context, s fleet.Store, key string) error {
 	if p, ok := s.(fleet.Prover); ok {
@@ -291,13 +291,13 @@ func Absent(ctx context.Context, s fleet.Store, key string) error {
 	return nil
 }
 
-// Entry reads a key from the store. Unlike newest, it may return the entry of a former leader of the
+// Entry reads a key from the store. Unlike Newest, it may return the entry of a former leader of the
 // store.
 func (m *Mirror[T]) Entry(ctx context.Context, key string) (fleet.Entry, error) {
 	return m.Store.Get(ctx, m.prefix+key)
 }
 
-// Absent returns nil if the store can prove that a key does not exist, see [absent].
+// Absent returns nil if the store can prove that a key does not exist, see [Absent].
 func (m *Mirror[T]) Absent(ctx context.Context, key string) error {
 	return Absent(ctx, m.Store, m.prefix+key)
 }
