@@ -92,7 +92,7 @@ func (p *process) armedTimer(first, second entry) bool {
 
 // refusal tells whether a command was kept off by what the other one did.
 func refusal(out string) bool {
-	for _, text := range []string{"frozen", "no run waits for a confirmation", "waits for a confirmation until", "to be confirmed\n", "is over; it is being undone", "was interrupted; to finish or undo it"} {
+	for _, text := range []string{"frozen", "no run waits for a confirmation", "waits for its confirmation until", "to be confirmed\n", "is over; it is being undone", "was interrupted; to finish or undo it"} {
 		if strings.Contains(out, text) {
 			return true
 		}

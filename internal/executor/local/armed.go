@@ -62,7 +62,7 @@ func (x *runs) mayApply() error {
 	if err != nil || a == nil {
 		return err
 	}
-	return fmt.Errorf("run %d waits for a confirmation until %s; run: fettle confirm, or: fettle rollback", a.Run, time.Unix(0, a.Deadline).UTC().Format(time.RFC3339))
+	return fmt.Errorf("run %d waits for its confirmation until %s; run: fettle confirm, or: fettle rollback", a.Run, time.Unix(0, a.Deadline).UTC().Format(time.RFC3339))
 }
 
 // baseOf is the run from whose state an apply started. run may be any phase of the apply.

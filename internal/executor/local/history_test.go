@@ -107,7 +107,7 @@ func TestConfirming(t *testing.T) {
 	if _, err := m.x.Apply(ctx, m.request("COPY a /etc/a\n", files), nil, o, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.x.Apply(ctx, m.request("COPY b /etc/a\n", files), nil, o, nil); err == nil || !strings.Contains(err.Error(), "run 1 waits for a confirmation until") {
+	if _, err := m.x.Apply(ctx, m.request("COPY b /etc/a\n", files), nil, o, nil); err == nil || !strings.Contains(err.Error(), "run 1 waits for its confirmation until") {
 		t.Errorf("a second run: %v", err)
 	}
 	s, err := m.x.Status(ctx)
