@@ -84,7 +84,7 @@ const (
 	Undo     = "undo"     // on failure or crash: undo the run
 	Finish   = "finish"   // after a crash: finish the run
 	Keep     = "keep"     // after a failed check: keep the changes
-	Rollback = "rollback" // after a failed check: undo the run
+	Rollback = "rollback" // after a failed check: undo the run; users write it as undo
 )
 
 // Runner executes runs. Set its fields once; do not use it from several goroutines.

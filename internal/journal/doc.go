@@ -38,7 +38,7 @@
 // place as durable, a crash is not the cause: the error is a *CorruptError, and the journal is
 // never extended. A journal without a readable Begin never had an effect. Before Resume returns the
 // journal, it cuts the torn tail, replaces the file with a new copy of the valid part, and syncs
-// it. Pages whose write-back failed can seem to be clean.
+// it. The copy is needed because the kernel may mark pages as clean although it could not write them.
 //
 // A run ends with its journal: the state after the run, in Stated records, and Commit or Undone.
 // The state file and the pointer are written next, and the next run begins after that. Each of them

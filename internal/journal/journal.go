@@ -108,9 +108,9 @@ func (j *Journal) count(r Record) {
 	}
 }
 
-// Sync makes everything appended durable. After a failure every later call
-// fails: the pages that were not written may pass for clean from then on, and
-// only Resume writes them again.
+// Sync makes all appended records durable. After a failure, every later call fails: the kernel may
+// mark pages as clean although it could not write them, so a second fsync could wrongly succeed. Only
+// Resume writes them again.
 func (j *Journal) Sync() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -5,8 +5,8 @@ import "fmt"
 // FrozenFile exists in the state directory as long as the host is frozen.
 const FrozenFile = "frozen"
 
-// Freeze makes applying be refused until Unfreeze, durably. f.At is set when it
-// is 0. A second freeze replaces the first.
+// Freeze durably blocks applying until Unfreeze. If f.At is 0, it is set to the present time. A second
+// freeze replaces the first.
 func (s *Store) Freeze(f Frozen) error {
 	if f.At == 0 {
 		f.At = s.opts.Now().UnixNano()
