@@ -6,7 +6,7 @@ import (
 )
 
 // RepairState writes the state file in force and the pointer again if they are lost, damaged or outdated,
-// and reports what it found. The caller must hold the lock.
+// and reports the damage. The caller must hold the lock.
 func (s *States) RepairState() ([]string, error) {
 	st, err := s.State()
 	if err != nil {

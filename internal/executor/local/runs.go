@@ -68,7 +68,7 @@ func (x *runs) thawed() error {
 		if f.Why != "" {
 			reason = ": " + f.Why
 		}
-		return fmt.Errorf("this host is %w by %s since %s%s; to change it, run: fettle unfreeze", executor.ErrFrozen, orElse(f.By, "somebody"), time.Unix(0, f.At).UTC().Format(time.RFC3339), reason)
+		return fmt.Errorf("this host is %w by %s since %s%s; to change it, run: fettle unfreeze", executor.ErrFrozen, orElse(f.By, "an unknown user"), time.Unix(0, f.At).UTC().Format(time.RFC3339), reason)
 	}
 	return nil
 }

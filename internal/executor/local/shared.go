@@ -193,7 +193,8 @@ func (l lazily) Remember(path string, st host.Stat, digest string) {
 
 // lock takes the one lock. The error says who holds it.
 func (x *shared) lock(o executor.Options) (io.Closer, error) {
-	holder := fmt.Sprintf("%s (process %d) by %s since %s", orElse(o.Command, "fettle"), os.Getpid(), orElse(o.User, "somebody"), x.now().Format(time.RFC3339))
+	holder := fmt.Sprintf("%s (process %d) by %s since %s", orElse(o.Command, "fettle"), os.Getpid(),
+		orElse(o.User, "an unknown user"), x.now().Format(time.RFC3339))
 	l, err := x.store.Lock(holder)
 	var locked *host.LockedError
 	if errors.As(err, &locked) {

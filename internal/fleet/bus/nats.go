@@ -17,8 +17,8 @@ func (c overNATS) Send(subject, reply string, body []byte) error {
 
 func (c overNATS) Receive(subject, group string, each func(Message)) error {
 	_, err := c.nc.QueueSubscribe(subject, group, func(m *nats.Msg) {
-		nobody := len(m.Data) == 0 && m.Header.Get("Status") == "503"
-		each(Message{Subject: m.Subject, Reply: m.Reply, Body: m.Data, NoReceiver: nobody})
+		noReceiver := len(m.Data) == 0 && m.Header.Get("Status") == "503"
+		each(Message{Subject: m.Subject, Reply: m.Reply, Body: m.Data, NoReceiver: noReceiver})
 	})
 	if err != nil {
 		return err

@@ -114,7 +114,7 @@ func TestLearn(t *testing.T) {
 	own := certs(signerOf(t, s.hub))
 	untouched := pki.Directory{FS: mem.NewFS(mem.Options{}), Dir: "/none"}
 	for what, same := range map[string]func() (*pki.Identity, error){
-		"what it knows": func() (*pki.Identity, error) { return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, own) },
+		"known hubs": func() (*pki.Identity, error) { return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, own) },
 		"no signers":    func() (*pki.Identity, error) { return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, nil) },
 		"no hubs":       func() (*pki.Identity, error) { return untouched.UpdateHubs(i, nil, []string{"tls://b"}, own) },
 		"no buses":      func() (*pki.Identity, error) { return untouched.UpdateHubs(i, []string{"https://a"}, nil, own) },

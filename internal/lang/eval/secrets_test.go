@@ -38,7 +38,7 @@ func TestSecretsInExpressions(t *testing.T) {
 	}
 }
 
-// TestTellsNoSecret: the text of an error does not repeat what it is about.
+// TestTellsNoSecret: the text of an error contains no secret.
 func TestTellsNoSecret(t *testing.T) {
 	for _, e := range []string{`parseint(secret("pw"), 10)`, `parseint(upper(secret("pw")), 10)`,
 		`{ a = 1 }[secret("pw")]`, `{ a = 1 }[upper(secret("pw"))]`, `jsondecode(secret("pw"))`} {

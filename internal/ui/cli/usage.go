@@ -175,7 +175,8 @@ func flagHint(c *cobra.Command, err error) string {
 	return see
 }
 
-// otherWord returns the hint for a word below a command, if the word has a hint.
+// otherWord returns the hint for an unknown name of a command or subcommand. ok is false if there is
+// no hint for the name.
 func otherWord(c *cobra.Command, word string) (hint string, ok bool) {
 	if !c.HasParent() {
 		hint, ok = otherCommands()[word]

@@ -26,7 +26,7 @@ func problemOf(err error) document.Problem {
 		title  string
 		hint   string
 	}{
-		{view.ErrQuery, http.StatusBadRequest, "The request is wrong", "See what can be selected: fettle docs targets"},
+		{view.ErrQuery, http.StatusBadRequest, "The request is wrong", "See the forms of a selection: fettle docs targets"},
 		{fleet.ErrNotFound, http.StatusNotFound, "The object does not exist", "List the objects: fettle target list, fettle module list --fleet"},
 		{fleet.ErrConflict, http.StatusConflict, "Another change was faster", "Check the current state, and try again"},
 		{fleet.ErrDenied, http.StatusForbidden, "Not allowed", "Ask a user with the right admin for it"},
