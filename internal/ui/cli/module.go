@@ -97,7 +97,8 @@ and the states.`,
 		Example: "  fettle module list\n  fettle module list --fleet --watch", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if w.on && !onFleet {
-				return refuse("Watch the modules of the fleet: fettle module list --fleet --watch", "cannot watch the modules of one host: --watch needs --fleet")
+				return refuse("Watch the modules of the fleet: fettle module list --fleet --watch",
+					"cannot watch the modules of one host: --watch needs --fleet")
 			}
 			if !onFleet {
 				return s.listModules(c.Context())

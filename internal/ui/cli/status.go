@@ -47,7 +47,8 @@ its hub.`,
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if w.on && !onFleet {
-				return refuse("Watch the fleet: fettle status --fleet --watch", "cannot watch the state of one host: --watch needs --fleet")
+				return refuse("Watch the fleet: fettle status --fleet --watch",
+					"cannot watch the state of one host: --watch needs --fleet")
 			}
 			if onFleet {
 				if err := aside(c, "--fleet"); err != nil {
