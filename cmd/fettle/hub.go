@@ -98,13 +98,14 @@ func (l *seldomLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// freeAt returns the space on the file system of a directory, in bytes.
+// freeAt returns the free space on the file system of a directory, and all space that files can use,
+// in bytes. Reserved space counts as neither, as in df(1).
 func freeAt(dir string) (free, all uint64, err error) {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(dir, &st); err != nil {
 		return 0, 0, fmt.Errorf("cannot tell how much room there is: %w", err)
 	}
-	return st.Bavail * uint64(st.Bsize), st.Blocks * uint64(st.Bsize), nil
+	return st.Bavail * uint64(st.Bsize), (st.Blocks - st.Bfree + st.Bavail) * uint64(st.Bsize), nil
 }
 
 // runForNotice runs a program of a notification rule; its output is shown if it fails.

@@ -55,8 +55,8 @@ type Config struct {
 	// Binary runs a program of the hub's directory with stdin as its standard input, for a
 	// notification. If it is nil, the hub runs no programs.
 	Binary func(ctx context.Context, argv []string, stdin []byte) error
-	// Free returns the free and the total bytes of the file system of a directory. If it is nil,
-	// the hub does not check the disk.
+	// Free returns the free bytes on the file system of a directory, and all bytes that files there
+	// can use. If it is nil, the hub does not check the disk.
 	Free func(dir string) (free, all uint64, err error)
 	// Descriptors is the number of files that this process may open; 0 means 65,536.
 	Descriptors int

@@ -115,9 +115,9 @@ func TestLearn(t *testing.T) {
 	untouched := pki.Directory{FS: mem.NewFS(mem.Options{}), Dir: "/none"}
 	for what, same := range map[string]func() (*pki.Identity, error){
 		"known hubs": func() (*pki.Identity, error) { return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, own) },
-		"no signers":    func() (*pki.Identity, error) { return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, nil) },
-		"no hubs":       func() (*pki.Identity, error) { return untouched.UpdateHubs(i, nil, []string{"tls://b"}, own) },
-		"no buses":      func() (*pki.Identity, error) { return untouched.UpdateHubs(i, []string{"https://a"}, nil, own) },
+		"no signers": func() (*pki.Identity, error) { return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, nil) },
+		"no hubs":    func() (*pki.Identity, error) { return untouched.UpdateHubs(i, nil, []string{"tls://b"}, own) },
+		"no buses":   func() (*pki.Identity, error) { return untouched.UpdateHubs(i, []string{"https://a"}, nil, own) },
 		"another fleet": func() (*pki.Identity, error) {
 			return untouched.UpdateHubs(i, i.HubURLs, i.BusURLs, certs(signerOf(t, other.hub)))
 		},
