@@ -42,16 +42,16 @@ func (a actOf) turn() int {
 	return math.MaxInt
 }
 
-func newActions(job Job) *actions {
-	a := &actions{plan: job.Plan, run: job.Header.Run, base: job.Base.Pending,
+func newActions(in Input) *actions {
+	a := &actions{plan: in.Plan, run: in.Header.Run, base: in.Base.Pending,
 		listeners: map[addr.Addr][]int{}, ran: map[listener]bool{}}
 	a.reset()
-	for k, c := range job.Plan.Changes {
+	for k, c := range in.Plan.Changes {
 		for _, cause := range c.Cause {
 			a.listeners[cause] = append(a.listeners[cause], k)
 		}
 	}
-	for _, s := range job.List {
+	for _, s := range in.List {
 		if s.Verb == step.Act {
 			a.onFailure = append(a.onFailure, actOf{s, addrs(s.All("on")), addrs(s.All("on_failure"))})
 		}

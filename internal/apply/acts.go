@@ -16,7 +16,7 @@ func (r *forward) act(i int) error {
 		r.event("skipped", i, "nothing that notifies it changed")
 		return nil
 	}
-	if r.machine.Out(r.actions.notifiers(c.Addr, c.Cause)) {
+	if r.machine.AllBarred(r.actions.notifiers(c.Addr, c.Cause)) {
 		r.machine.Set(i, Barred)
 		r.event("skipped", i, "it is notified only by states in or after a block that failed")
 		return nil

@@ -2,7 +2,7 @@
 // and writes each intent to the journal before it acts.
 //
 //	r := apply.Runner{Host: h, Store: store, …}
-//	res, err := r.Run(ctx, apply.Job{Plan: p, List: list, Header: header, Base: base})
+//	res, err := r.Run(ctx, apply.Input{Plan: p, List: list, Header: header, Base: base})
 //
 // After a failure, a signal, a kill, a power cut or a full disk, each address is completely in its old
 // or its new state. Recover then finishes or undoes the run. No step takes effect twice, and all
@@ -78,13 +78,15 @@ type Result struct {
 	NotUndone []addr.Addr
 }
 
-// Values of the policies in the header of a run.
+// Policies of a run for a failed step, a crash, and a failed check. A header and saved options
+// contain these values.
 const (
-	Stop     = "stop"     // on failure: keep the changes made so far
-	Undo     = "undo"     // on failure or crash: undo the run
-	Finish   = "finish"   // after a crash: finish the run
-	Keep     = "keep"     // after a failed check: keep the changes
-	Rollback = "rollback" // after a failed check: undo the run; users write it as undo
+	FailureStop      = "stop" // keep the changes made before
+	FailureUndo      = "undo"
+	CrashFinish      = "finish"
+	CrashUndo        = "undo"
+	CheckFailureKeep = "keep"     // keep the changes
+	CheckFailureUndo = "rollback" // users write it as undo
 )
 
 // Runner executes runs. Set its fields once; do not use it from several goroutines.
@@ -103,7 +105,7 @@ type Runner struct {
 	Armed time.Duration
 	// OnCrash overrides the crash policy in the header of an interrupted run, unless it is empty.
 	OnCrash string
-	// OnCheckFailure is Keep or Rollback.
+	// OnCheckFailure is CheckFailureKeep or CheckFailureUndo.
 	OnCheckFailure string
 	// Sections are parts of the list that fail independently, unless the run is undone on failure.
 	Sections []Section
@@ -131,8 +133,8 @@ type Section struct {
 	Dependents []addr.Addr `json:"behind,omitempty"` // addresses of other sections that need this one, and are barred too
 }
 
-// Job is the input of one run.
-type Job struct {
+// Input has the plan of one run, its list, and the state before it.
+type Input struct {
 	Plan   *plan.Plan
 	List   step.List // the complete desired list
 	Header journal.Header

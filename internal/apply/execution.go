@@ -41,9 +41,9 @@ func (r *execution) undo() (Result, error) {
 func (r *execution) takesBack(outcome journal.Outcome) bool {
 	switch outcome {
 	case journal.Failed, journal.Interrupted:
-		return r.header.OnFailure == Undo
+		return r.header.OnFailure == FailureUndo
 	case journal.CheckFailed:
-		return r.OnCheckFailure == Rollback || r.header.OnFailure == Undo
+		return r.OnCheckFailure == CheckFailureUndo || r.header.OnFailure == FailureUndo
 	}
 	return false
 }

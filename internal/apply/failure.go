@@ -82,7 +82,7 @@ func (r *run) goesOnAfter() bool {
 		}
 	}
 	for _, i := range failed {
-		if r.header.OnFailure == Undo || !r.wasRescued(i) && len(r.sections(i)) == 0 {
+		if r.header.OnFailure == FailureUndo || !r.wasRescued(i) && len(r.sections(i)) == 0 {
 			r.failed = r.failures[i]
 			return false
 		}

@@ -47,7 +47,7 @@ func (r *recovery) made() []int {
 }
 
 // goesOn reports whether the interrupted run is finished instead of undone.
-func (r *recovery) goesOn() bool { return r.header.OnCrash == Finish && !r.undoing }
+func (r *recovery) goesOn() bool { return r.header.OnCrash == CrashFinish && !r.undoing }
 
 // dropTemps removes all temporary files that the journal names, and no other files.
 func (r *recovery) dropTemps(recs []journal.Record) error {

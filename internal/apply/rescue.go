@@ -32,9 +32,9 @@ func (m *Machine) Rescue(i int) (blocks []string) {
 	return blocks
 }
 
-// Out reports whether all of the addresses are in or after failed and rescued blocks. An action that
-// only these addresses notify does not run.
-func (m *Machine) Out(notifiers []addr.Addr) bool {
+// AllBarred reports whether all of the addresses are in or after failed and rescued blocks. An
+// action that only these addresses notify does not run.
+func (m *Machine) AllBarred(notifiers []addr.Addr) bool {
 	return len(m.out) > 0 && !slices.ContainsFunc(notifiers, func(a addr.Addr) bool { return !m.out[a] })
 }
 

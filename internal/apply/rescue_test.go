@@ -201,7 +201,7 @@ func TestMachineRescues(t *testing.T) {
 	if blocks := m.Rescue(1); !slices.Equal(blocks, []string{"block.x"}) || statuses() != "dfBDBDB" {
 		t.Errorf("%v, %s", blocks, statuses())
 	}
-	if m.Rescue(1); statuses() != "dfBDBDB" || !m.Out([]addr.Addr{"exec:a", "exec:e"}) || m.Out([]addr.Addr{"exec:a", "exec:d"}) {
+	if m.Rescue(1); statuses() != "dfBDBDB" || !m.AllBarred([]addr.Addr{"exec:a", "exec:e"}) || m.AllBarred([]addr.Addr{"exec:a", "exec:d"}) {
 		t.Errorf("%s", statuses())
 	}
 	m.Set(3, apply.Failed)

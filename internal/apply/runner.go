@@ -18,10 +18,10 @@ import (
 	"fettle.dev/fettle/internal/verb/pkg"
 )
 
-// Run executes the job. The result is also valid together with an error; the error is the reason why
+// Run executes the in. The result is also valid together with an error; the error is the reason why
 // the goal was not reached.
-func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
-	x, err := r.begin(ctx, job)
+func (r *Runner) Run(ctx context.Context, in Input) (Result, error) {
+	x, err := r.begin(ctx, in)
 	if err != nil {
 		return Result{}, err
 	}
@@ -36,13 +36,13 @@ func (r *Runner) Run(ctx context.Context, job Job) (Result, error) {
 const manyChanges = 64
 
 // begin stores all data of the run, then opens its journal. It does not change the host.
-func (r *Runner) begin(ctx context.Context, job Job) (*execution, error) {
-	x := r.newRun(ctx, job)
-	r.Store.Pack(len(job.Plan.Changes) >= manyChanges)
+func (r *Runner) begin(ctx context.Context, in Input) (*execution, error) {
+	x := r.newRun(ctx, in)
+	r.Store.Pack(len(in.Plan.Changes) >= manyChanges)
 	if err := x.keepBlobs(); err != nil {
 		return nil, err
 	}
-	if err := x.keepDocuments(job.List); err != nil {
+	if err := x.keepDocuments(in.List); err != nil {
 		return nil, err
 	}
 	if err := r.Store.SyncObjects(); err != nil {
@@ -60,17 +60,17 @@ func (r *Runner) begin(ctx context.Context, job Job) (*execution, error) {
 }
 
 // newRun returns a run with its parts. It has no journal yet.
-func (r *Runner) newRun(ctx context.Context, job Job) *execution {
-	x := &run{Runner: r, plan: job.Plan, header: job.Header, base: job.Base, wanted: job.List,
-		effects: make([]effect, len(job.Plan.Changes)), goal: map[addr.Addr]journal.Entry{}, failures: map[int]*Failure{}}
+func (r *Runner) newRun(ctx context.Context, in Input) *execution {
+	x := &run{Runner: r, plan: in.Plan, header: in.Header, base: in.Base, wanted: in.List,
+		effects: make([]effect, len(in.Plan.Changes)), goal: map[addr.Addr]journal.Entry{}, failures: map[int]*Failure{}}
 	x.ctx = host.WithMark(ctx, x.mark)
 	x.env = verb.Env{Host: r.Host, Store: r.Store, Digests: r.Digests, Names: r.Names,
 		Progress: x.progress, Note: x.note, Output: func(text string) { x.output = &text },
-		Claimed: x.claimed, Brought: Brought(job.Base.Entries)}
-	x.seal(job)
-	x.machine = NewMachine(job.Plan, job.List, r.blobSize)
-	x.actions = newActions(job)
-	for _, e := range job.Goal {
+		Claimed: x.claimed, Brought: Brought(in.Base.Entries)}
+	x.seal(in)
+	x.machine = NewMachine(in.Plan, in.List, r.blobSize)
+	x.actions = newActions(in)
+	for _, e := range in.Goal {
 		x.goal[e.Addr] = e
 	}
 	return newExecution(x)
@@ -115,14 +115,14 @@ func (r *Runner) reopen(ctx context.Context, number int) (*execution, error) {
 	if r.OnCrash != "" {
 		h.OnCrash = r.OnCrash
 	}
-	job, err := r.jobOf(h)
+	in, err := r.inputOf(h)
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(recs, job.Plan); err != nil {
+	if err := fits(recs, in.Plan); err != nil {
 		return nil, errors.Join(err, j.Close())
 	}
-	x := r.newRun(ctx, job)
+	x := r.newRun(ctx, in)
 	x.header, x.journal, x.packages.since = h, j, recs[0].At
 	if err := x.recovery.reap(recs); err != nil {
 		return nil, err
@@ -134,35 +134,35 @@ func (r *Runner) reopen(ctx context.Context, number int) (*execution, error) {
 	return x, x.recovery.lookAtOpen(recs)
 }
 
-func (r *Runner) jobOf(h journal.Header) (Job, error) {
+func (r *Runner) inputOf(h journal.Header) (Input, error) {
 	text, err := r.Store.ReadObject(h.Plan)
 	if err != nil {
-		return Job{}, err
+		return Input{}, err
 	}
 	var p plan.Plan
 	if err := journal.Unmarshal(text, &p); err != nil {
-		return Job{}, fmt.Errorf("cannot read its plan: %w", err)
+		return Input{}, fmt.Errorf("cannot read its plan: %w", err)
 	}
 	if text, err = r.Store.ReadObject(h.List); err != nil {
-		return Job{}, err
+		return Input{}, err
 	}
 	list, ds := step.Parse("list", text)
 	if err := ds.Err(); err != nil {
-		return Job{}, err
+		return Input{}, err
 	}
 	base, err := r.Store.StateAt(h.Base)
 	if err != nil {
-		return Job{}, err
+		return Input{}, err
 	}
-	job := Job{Plan: &p, List: list, Header: h, Base: base}
+	in := Input{Plan: &p, List: list, Header: h, Base: base}
 	if h.Operation == journal.OpRollback {
 		goal, err := r.Store.StateAt(h.To)
 		if err != nil {
-			return Job{}, err
+			return Input{}, err
 		}
-		job.Goal = goal.Entries
+		in.Goal = goal.Entries
 	}
-	return job, nil
+	return in, nil
 }
 
 // RecoverPackages finishes the changes of packages that failed in the last run, toward the goal of that
@@ -186,11 +186,11 @@ func (r *Runner) RecoverPackages(ctx context.Context) error {
 	if recs[0].Header == nil {
 		return nil
 	}
-	job, err := r.jobOf(*recs[0].Header)
+	in, err := r.inputOf(*recs[0].Header)
 	if err != nil {
 		return err
 	}
-	x := r.newRun(ctx, job)
+	x := r.newRun(ctx, in)
 	x.packages.since = recs[0].At
 	if err := x.packages.configurePackages(); err != nil {
 		return err

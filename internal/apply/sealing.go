@@ -71,8 +71,8 @@ type sealer interface {
 
 // seal configures the host to encrypt captured content of each path and account that contains a secret
 // before, during or after the run. The stored before-images are then encrypted too.
-func (r *run) seal(job Job) {
+func (r *run) seal(in Input) {
 	if s, ok := r.Host.(sealer); ok {
-		s.Seal(Sealed([]step.List{job.List}, job.Goal, job.Base.Entries))
+		s.Seal(Sealed([]step.List{in.List}, in.Goal, in.Base.Entries))
 	}
 }

@@ -45,7 +45,7 @@ type Catalog struct {
 // Wait is a value that other targets must report first.
 type Wait struct {
 	Prefix string // of the IDs of the states of the module that uses it
-	Text   string // for users: "known when …"
+	Text   string // for users: "waiting for …"
 }
 
 // Node is a state, or a group: a module, a block, an invocation of a defined kind, or all

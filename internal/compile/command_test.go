@@ -69,7 +69,7 @@ const rolling = `command "rolling" {
 func partsText(parts []query.Part) string {
 	var b strings.Builder
 	for _, p := range parts {
-		fmt.Fprintf(&b, "%s on %v: %s%v %v secret %v env %v %s %s looks %v batch %q max %s\n", p.Name, p.Targets, p.Action, p.Params, p.Argv, p.Secret, p.Env, p.User, p.Timeout, p.Looks, p.Batch, p.MaxFailed)
+		fmt.Fprintf(&b, "%s on %v: %s%v %v secret %v env %v %s %s looks %v batch %q max %s\n", p.Name, p.Targets, p.Action, p.Params, p.Argv, p.Secret, p.Env, p.User, p.Timeout, p.ReadOnly, p.Batch, p.MaxFailed)
 	}
 	return b.String()
 }

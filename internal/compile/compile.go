@@ -76,7 +76,7 @@ type Held struct {
 	Range diag.Range
 	Addr  addr.Addr   // the address that it writes, "" if it is unknown
 	Needs []addr.Addr // commands; empty for a state after a deferred state
-	// Waits names the values of other targets that it waits for: "known when …".
+	// Waits names the values of other targets that it waits for: "waiting for …".
 	Waits string `json:",omitempty"`
 }
 

@@ -87,7 +87,7 @@ func TestFleetExports(t *testing.T) {
 
 	join(lb, "role=lb")
 	f.await("it waits", func() bool {
-		return strings.Contains(h.Exec("fettle", "target", "show", "lb1").Stdout, "known when a target has reported web.address")
+		return strings.Contains(h.Exec("fettle", "target", "show", "lb1").Stdout, "waiting for a target to report web.address")
 	})
 	if out := lb.Run(t, "cat", "/etc/motd"); out != "a load balancer" && out != "a load balancer\n" {
 		t.Errorf("what does not wait is not there: %q", out)

@@ -133,11 +133,11 @@ func noise(d *desk, m *machine) {
 
 	d.hangUp()
 	m.WriteFile(d.t, "/root/.ssh/authorized_keys", "command=\"echo only backups here\" "+keys, 0o600)
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "another program than fettle answers: only backups here", "forced command")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "a program other than fettle answered: only backups here", "forced command")
 	m.WriteFile(d.t, "/root/.ssh/authorized_keys", keys, 0o600)
 	d.hangUp()
 	m.Run(d.t, "usermod", "-s", "/usr/sbin/nologin", "root")
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "another program than fettle answers: This account is currently not available",
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "a program other than fettle answered: This account is currently not available",
 		"the login shell")
 	m.Run(d.t, "usermod", "-s", "/bin/bash", "root")
 }

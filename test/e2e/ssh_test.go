@@ -128,7 +128,7 @@ func penalized(d *desk, m *machine) {
 	d.must("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", d.at("unknown"))
 	was := d.get(".ssh/config")
 	d.put(".ssh/config", strings.ReplaceAll(was, d.at(".ssh/id"), d.at("unknown")), 0o600)
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "it does not let you in")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "it refused your login")
 	d.put(".ssh/config", was, 0o600)
 	d.says(d.fettle(failed, "plan", "-t", "web1"), "it ended the connection before the SSH handshake",
 		"PerSourcePenalties", "journalctl -u ssh")

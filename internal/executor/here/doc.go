@@ -13,8 +13,8 @@ import "fettle.dev/fettle/internal/secret/vault"
 type Machine struct {
 	Root  string // its "/" on this machine
 	State string // the state directory
-	// Looks is true for read-only use: a missing state directory is not created. fettle
-	// then treats the machine as never changed, and discards records of the engine.
+	// ReadOnly means that a missing state directory is not created. fettle then treats the machine
+	// as never changed, and discards records of the engine.
 	ReadOnly bool
 	// Identities open what is secret on the machine, when something is; Identity
 	// is the file that was named for them, "" for none.

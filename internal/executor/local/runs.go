@@ -52,7 +52,7 @@ func (x *runs) runPlan(ctx context.Context, r executor.Request, p *plan.Plan, st
 	if p.Stages > 1 {
 		states = statesIn(states, list.Final())
 	}
-	job := apply.Job{Plan: withoutDiffs(p), List: list, Base: st}
+	job := apply.Input{Plan: withoutDiffs(p), List: list, Base: st}
 	job.Header.Repository, job.Header.Target = journal.RecordedIdentity(executor.Recording(&r, st)), p.Target
 	return x.run(ctx, run, job, states, o)
 }
@@ -110,7 +110,7 @@ func (x *runs) verify(ctx context.Context, p *plan.Plan, show func(executor.Even
 
 // run executes a job and reports the result. If the journal of the run became unwritable,
 // run recovers the run at once where possible.
-func (x *runs) run(ctx context.Context, r *apply.Runner, job apply.Job, states []executor.StateRef, o executor.Options) (*executor.Report, error) {
+func (x *runs) run(ctx context.Context, r *apply.Runner, job apply.Input, states []executor.StateRef, o executor.Options) (*executor.Report, error) {
 	began := x.now()
 	h, err := x.header(job.Plan, o)
 	if err != nil {
@@ -202,7 +202,7 @@ func (x *runs) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r exe
 		return &executor.Report{Outcome: journal.Succeeded}, nil
 	}
 	o.ConfirmWithin = 0
-	job := apply.Job{Plan: p, List: g.list, Base: g.now, Goal: g.then.Entries}
+	job := apply.Input{Plan: p, List: g.list, Base: g.now, Goal: g.then.Entries}
 	job.Header.Repository, job.Header.Target = ownerAfter(g)
 	return x.run(ctx, x.runner(o, show), job, nil, o)
 }

@@ -229,7 +229,7 @@ func (x *shared) header(p *plan.Plan, o executor.Options) (journal.Header, error
 		return journal.Header{}, fmt.Errorf("cannot number the run: %w", err)
 	}
 	return journal.Header{Format: 1, Run: n, Operation: p.Operation, Base: p.Base, To: p.To, Revision: p.Revision,
-		OnFailure: orElse(o.OnFailure, apply.Stop), OnCrash: orElse(o.OnCrash, apply.Undo),
+		OnFailure: orElse(o.OnFailure, apply.FailureStop), OnCrash: orElse(o.OnCrash, apply.CrashUndo),
 		User: o.User, From: o.From, Command: o.Command, Version: o.Version, PID: os.Getpid(), BootID: x.host.BootID(), Continues: o.Continues, Partial: p.More()}, nil
 }
 

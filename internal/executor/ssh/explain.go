@@ -70,8 +70,8 @@ func rules() []rule {
 		{"REMOTE HOST IDENTIFICATION HAS CHANGED", HostChanged, "its host key has changed", "If the host was installed again, and you know its new fingerprint, run: ssh-keygen -R %h\nOtherwise an attacker may be between you and the host: do not continue."},
 		{"host key is known for", HostUnknown, "its host key is not known", "Compare its fingerprint with the output on its console: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub\nThen log in once: ssh %h — or accept the key without a comparison: --accept-new"},
 		{"Host key verification failed", HostUnknown, "its host key was not accepted", "Log in once to see why: ssh %h"},
-		{"Permission denied", Denied, "it does not let you in", "Try: ssh -v %h"},
-		{"Too many authentication failures", Denied, "it does not let you in: ssh offered too many keys", "Name the right key in ssh_config: IdentityFile, with IdentitiesOnly yes"},
+		{"Permission denied", Denied, "it refused your login", "Try: ssh -v %h"},
+		{"Too many authentication failures", Denied, "it refused your login: ssh offered too many keys", "Name the right key in ssh_config: IdentityFile, with IdentitiesOnly yes"},
 		{"Could not resolve hostname", Unreachable, "its name cannot be resolved", "Try: ssh %h"},
 		{"Connection refused", Unreachable, "the port refuses connections", "Is sshd running, and on this port? Try: ssh %h"},
 		{"Connection timed out", Unreachable, "no answer", "Try: ssh -v %h"},
@@ -155,9 +155,9 @@ func (e *Error) rest(p *process, err error, text string) {
 	case errors.Is(err, context.Canceled):
 		e.Class, e.Text, e.Advice = Interrupted, "interrupted", ""
 	case p.answered():
-		e.Class, e.Text = NotUnderstood, "another program than fettle answers, without output"
+		e.Class, e.Text = NotUnderstood, "a program other than fettle answered, without output"
 		if said != "" {
-			e.Text = "another program than fettle answers: " + said
+			e.Text = "a program other than fettle answered: " + said
 		}
 		e.Advice = "Check there for a forced command (command= in authorized_keys), and the login shell of the account. Try: ssh " + e.Address.Host + " uname -a"
 	case said != "":

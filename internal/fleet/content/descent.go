@@ -64,7 +64,8 @@ func VerifyHistory(h History, l Lineage, d Descent, t Trust) error {
 		}
 		c := h.commits[id]
 		if _, err = c.signedBy(t); err != nil {
-			err = fmt.Errorf("the commit %.12s %q by %s, which is in its history since %.12s: %w", id, c.subject, c.author, l.Accepted()[0], err)
+			err = fmt.Errorf("the commit %.12s %q by %s, which is new in its history since the accepted commit %.12s: %w",
+				id, c.subject, c.author, l.Accepted()[0], err)
 		}
 	}
 	return err

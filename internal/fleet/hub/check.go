@@ -15,8 +15,8 @@ import (
 
 // Limits beyond which a check of a hub fails.
 const (
-	oldBackup  = 8 * day
-	soonOver   = 30 * day // for certificates
+	oldBackup = 8 * day
+	soonOver  = 30 * day // for certificates
 )
 
 // A disk has enough free space if one of these is free: a large disk has much space left at ten percent.
@@ -44,7 +44,7 @@ func (f *findings) say(name string, well bool, hint, format string, args ...any)
 func (h *Hub) Check(ctx context.Context) document.HubCheck {
 	var f findings
 	for _, c := range h.Health(ctx).Checks {
-		f.say(c.Name, c.Error == "", "See the log of the hub: journalctl -u fettle-hub", "%s", orWell(c.Error))
+		f.say(c.Name, c.Error == "", "See the log of the hub: journalctl -u fettle-hub", "%s", orHealthy(c.Error))
 	}
 	h.checkDisk(&f)
 	h.checkCertificates(&f)
@@ -71,9 +71,9 @@ func (h *Hub) checkBackup(ctx context.Context, f *findings) {
 	}
 }
 
-func orWell(text string) string {
+func orHealthy(text string) string {
 	if text == "" {
-		return "well"
+		return "healthy"
 	}
 	return text
 }

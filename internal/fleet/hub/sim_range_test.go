@@ -107,7 +107,7 @@ func TestEveryCommitIsSigned(t *testing.T) {
 		s.within(t, 5*time.Minute, "signed commits")
 		s.site.commit("main", nil, simple("pushed by a stolen password"))
 		s.site.commit("main", s.site.believed, simple("above it"))
-		s.stays(t, third, "which is in its history since")
+		s.stays(t, third, "which is new in its history since")
 		last := s.site.commit("main", s.site.believed, simple("and another"))
 		s.stays(t, third, "fettle target pin")
 		s.allow(t, last)

@@ -172,7 +172,7 @@ func partCommand(ev *Evaluator, s *Scope, x *source.Part, out *query.Part) {
 		out.Argv = append(out.Argv, textsIn(ev, at, words))
 	}
 	out.Dir, out.User = plainText(ev, s, x.Attributes["cwd"]), plainText(ev, s, x.Attributes["user"])
-	out.Looks = !changesTarget(ev, s, x)
+	out.ReadOnly = !changesTarget(ev, s, x)
 	if t := x.Attributes["timeout"]; t != nil {
 		d, err := duration.Parse(plainText(ev, s, t))
 		switch {

@@ -66,12 +66,12 @@ func exportedValue(ev *Evaluator, m *Scope, e *source.Exported) (cty.Value, bool
 func waitsFor(e *source.Exported, have int) string {
 	what := path.Base(e.Module) + "." + e.Output
 	if plain := !slices.ContainsFunc(e.Targets, func(s string) bool { return strings.ContainsAny(s, "*?[/\\") }); plain && len(e.Targets) > 0 {
-		return fmt.Sprintf("known when %s has reported %s", strings.Join(e.Targets, " or "), what)
+		return fmt.Sprintf("waiting for %s to report %s", strings.Join(e.Targets, " or "), what)
 	}
 	if e.AtLeast == 1 {
-		return "known when a target has reported " + what
+		return "waiting for a target to report " + what
 	}
-	return fmt.Sprintf("known when %d targets have reported %s (%d have)", e.AtLeast, what, have)
+	return fmt.Sprintf("waiting for %d targets to report %s (%d have)", e.AtLeast, what, have)
 }
 
 func exportedValues(ev *Evaluator, e *source.Exported, typ cty.Type) (map[string]cty.Value, bool) {

@@ -38,7 +38,7 @@ type Part struct {
 	Env       []string // NAME=VALUE
 	Dir, User string
 	Timeout   time.Duration // 0: not set
-	Looks     bool
+	ReadOnly  bool
 	// Batch and MaxFailed are amounts, such as 5 or 10%; "" for a batch of all.
 	Batch, MaxFailed string
 	Range            diag.Range

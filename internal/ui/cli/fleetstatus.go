@@ -51,7 +51,7 @@ func showFleet(s *printer, st document.Status, h document.Health, r document.Rep
 		}
 	}
 	if len(hub) == 0 {
-		hub = []string{"well"}
+		hub = []string{"healthy"}
 	}
 	for _, p := range r.Repositories {
 		at := join(short(p.Commit), p.Subject, parted("on ", p.Branch))

@@ -49,12 +49,12 @@ func withdrawn(p document.HubPage) string {
 	return " Also revoke its credentials on the NATS cluster."
 }
 
-// storedAt describes where a new hub stores its data.
-func storedAt(b hub.InitOptions) string {
+// natsLine names the NATS cluster of a new hub that stores its data there.
+func natsLine(b hub.InitOptions) string {
 	if len(b.NatsSettings.URLs) == 0 {
-		return "in that directory"
+		return ""
 	}
-	return "on the NATS cluster at " + strings.Join(b.NatsSettings.URLs, ", ") + ", sealed"
+	return "  NATS        " + strings.Join(b.NatsSettings.URLs, ", ") + ", which stores the data, sealed\n"
 }
 
 // readNatsSettings reads a file that is copied, nil for none.

@@ -170,14 +170,13 @@ func hubInit(s *printer, f hubFlags) error {
   users       %s
   agents      %s
   repository  %s
-  stored      %s
-
+%s
 Next:
   %s
   fettle token create --uses 10
   fettle agent enrol --hub %s        on each host, with the token
-`, b.Name, b.Fleet, b.Dir, authority, b.HubURLs[0], b.BusURLs[0], cmp.Or(b.Repository.URL, "none yet: see fettle hub init --help"), storedAt(b),
-		startHub(b.Dir), b.HubURLs[0])
+`, b.Name, b.Fleet, b.Dir, authority, b.HubURLs[0], b.BusURLs[0],
+		cmp.Or(b.Repository.URL, "none yet: see fettle hub init --help"), natsLine(b), startHub(b.Dir), b.HubURLs[0])
 	return nil
 }
 

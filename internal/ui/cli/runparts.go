@@ -144,7 +144,7 @@ func (s *session) runPart(f runningFlags, src *source, p query.Part, narrow, hid
 		l.on = slices.DeleteFunc(targetNames(chosen), func(t string) bool { return narrow != nil && !slices.Contains(narrow, t) })
 	}
 	if p.Action == "" {
-		l.fixed = &executor.Command{Argv: p.Argv, Env: p.Env, Dir: p.Dir, User: p.User, Timeout: f.timeout, ReadOnly: p.Looks, Hide: hide}
+		l.fixed = &executor.Command{Argv: p.Argv, Env: p.Env, Dir: p.Dir, User: p.User, Timeout: f.timeout, ReadOnly: p.ReadOnly, Hide: hide}
 		if p.Timeout > 0 && f.timeout == executor.DefaultTimeout {
 			l.fixed.Timeout = p.Timeout
 		}

@@ -74,7 +74,7 @@ func phaseOf(line string) int {
 // waitsFor says why a state is deferred.
 func waitsFor(h executor.Held) string {
 	if h.Waits != "" {
-		return "waits: " + h.Waits
+		return h.Waits
 	}
 	if len(h.Needs) == 0 {
 		return "depends on a state that waits for a value from a run"

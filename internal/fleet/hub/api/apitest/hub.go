@@ -10,7 +10,7 @@ import (
 // Check reports a missing backup.
 func (h *Hub) Check(context.Context) document.HubCheck {
 	return document.HubCheck{Format: document.HubCheckFormat, Hub: "h1", Checks: []document.HubFinding{
-		{Name: "bus", Well: true, Text: "well"}, {Name: "backup", Text: "there is no backup", Hint: "Create one: fettle hub backup FILE"},
+		{Name: "bus", Well: true, Text: "healthy"}, {Name: "backup", Text: "there is no backup", Hint: "Create one: fettle hub backup FILE"},
 	}}
 }
 
