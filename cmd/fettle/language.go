@@ -1,17 +1,12 @@
 package main
 
 import (
-	"cmp"
-	"fmt"
-	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/compile/child"
 	"fettle.dev/fettle/internal/compile/limited"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang/eval"
-	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/syntax"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret/vault"
@@ -39,62 +34,14 @@ func language(c *limited.Compiler, more, many *limited.Pool) cli.Language {
 			c.Secrets(of)
 			many.Secrets(of)
 		},
-		Prepare: c.Prepare,
-		Compile: c.Compile,
-		Many:    many.Compile,
-		Fleet:   more.Fleet,
-		Names:   more.Names,
-		Diff:    more.Diff,
-		Targets: func(tree repo.Tree) (names []string, ds diag.List) {
-			list, ds := inventory(c, tree)
-			for _, t := range list {
-				names = append(names, t.Name)
-			}
-			return names, ds
-		},
-		Inventory:   func(tree repo.Tree) ([]query.Target, diag.List) { return inventory(c, tree) },
-		Format:      func(path string, src []byte) ([]byte, diag.List) { return syntax.Format(src, path) },
-		Kinds:       compile.Kinds,
-		OwnKinds:    c.OwnKinds,
-		Lookups:     c.Lookups,
-		Generators:  c.Generators,
-		EmptyGroups: c.EmptyGroups,
-		Schema:      c.Schema,
-		Variables: func(in compile.Input, name string) ([]cli.Variable, diag.List) {
-			found, ds := c.Explain(in, name)
-			return variables(found), ds
-		},
-		CallAction:  many.CallAction,
-		Runnable:    c.Runnable,
-		CallCommand: c.CallCommand,
-		Tests:       c.Tests,
-		RunTest:     more.RunTest,
+		Prepare:  c.Prepare,
+		Queries:  c,
+		Parallel: many,
+		Sealed:   more,
+		Fleet:    more.Fleet,
+		Names:    more.Names,
+		Diff:     more.Diff,
+		Format:   func(path string, src []byte) ([]byte, diag.List) { return syntax.Format(src, path) },
+		Kinds:    compile.Kinds,
 	}
-}
-
-// inventory is the targets by name.
-func inventory(c *limited.Compiler, tree repo.Tree) ([]query.Target, diag.List) {
-	list, ds := c.Targets(tree)
-	slices.SortFunc(list, func(a, b query.Target) int { return cmp.Compare(a.Name, b.Name) })
-	return list, ds
-}
-
-func variables(found []eval.Explained) []cli.Variable {
-	var out []cli.Variable
-	for _, e := range found {
-		v := cli.Variable{Module: e.Module, Name: e.Name, Type: e.Type, Value: e.Value, Source: place(e.Range), Layers: []cli.Layer{}}
-		for _, l := range e.Layers {
-			v.Layers = append(v.Layers, cli.Layer{Name: l.Name, Value: l.Value, Merge: l.Merge, Source: place(l.Range)})
-		}
-		out = append(out, v)
-	}
-	return out
-}
-
-// place is where a range begins, as file:line.
-func place(r diag.Range) string {
-	if r.Start.Line == 0 {
-		return r.File
-	}
-	return fmt.Sprintf("%s:%d", r.File, r.Start.Line)
 }

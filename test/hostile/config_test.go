@@ -82,10 +82,10 @@ func TestConfigurations(t *testing.T) {
 func tryOne(t testing.TB, c *limited.Compiler, b bad, refused, fine *atomic.Int64) (lost bool) {
 	t.Helper()
 	files := b.files()
-	_, ds := c.Compile(compile.Input{Tree: repo.MapTree(files), Target: "a"})
+	_, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: repo.MapTree(files), Target: "a"}})
 	if len(ds) == 1 && ds[0].Range.File == "" && strings.HasPrefix(ds[0].Summary, "Compiling took too") { // it had not begun: a busy machine, or the race detector's memory
 		c.Limit(2*time.Minute, 4*memory)
-		_, ds = c.Compile(compile.Input{Tree: repo.MapTree(files), Target: "a"})
+		_, ds = compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: repo.MapTree(files), Target: "a"}})
 		c.Limit(patience, memory)
 	}
 	switch {
@@ -109,7 +109,8 @@ func alive(t testing.TB, c *limited.Compiler) {
 	t.Helper()
 	c.Limit(2*time.Minute, memory)
 	defer c.Limit(patience, memory)
-	res, ds := c.Compile(compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": plainMain, "files/x": "x"}), Target: "a"})
+	tree := repo.MapTree(map[string]string{"fettle.hcl": plainMain, "files/x": "x"})
+	res, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree, Target: "a"}})
 	if ds.HasErrors() || len(res.List) != 1 {
 		t.Errorf("a good repository does not compile any more: %v", ds)
 	}
@@ -265,9 +266,9 @@ func TestDataIsNotEvaluated(t *testing.T) {
 			must(t, err)
 			tree := repo.MapTree(map[string]string{"fettle.hcl": src, "data": text, "json": `{"k": ` + json + `}`, "t": "${a}"})
 			v := cty.StringVal(text)
-			res, ds := c.Compile(compile.Input{Tree: tree, Target: "a", Vars: map[string]string{"v": text},
+			res, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree, Target: "a", Vars: map[string]string{"v": text},
 				Facts: map[string]cty.Value{"hostname": v, "addresses": cty.MapVal(map[string]cty.Value{"eth0": cty.ListVal([]cty.Value{v})}),
-					"mac_addresses": cty.MapVal(map[string]cty.Value{"k": v})}})
+					"mac_addresses": cty.MapVal(map[string]cty.Value{"k": v})}}})
 			if ds.HasErrors() || len(res.List) != 1 {
 				t.Errorf("%s of %q: %v", place, text, ds)
 				continue

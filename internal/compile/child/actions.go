@@ -1,7 +1,6 @@
 package child
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/repo"
 )
 
 func writeActions(w *writer, list []query.Action) {
@@ -46,14 +46,33 @@ func readActions(r *reader) []query.Action {
 	return out
 }
 
-func writeCall(w *writer, r *compile.Repository, q question) {
-	call, ds := r.CallAction(q.in, q.name, paramsOf(q.names), len(q.has) > 0)
-	w.diags(ds)
-	if !ds.HasErrors() {
-		writeActions(w, []query.Action{call.Action})
-		w.texts(call.Env)
-		writeResult(w, call.Result)
+func encodeCall(q compile.ActionQuery) question {
+	out := question{in: q.Input, name: q.Name, names: wordsOf(q.Params)}
+	if q.DryRun {
+		out.has = []byte{1}
 	}
+	return out
+}
+
+func serveCall(r *compile.Repository, q question) (compile.ActionCall, diag.List) {
+	return r.CallAction(q.in, q.name, paramsOf(q.names), len(q.has) > 0)
+}
+
+func writeCall(w *writer, call compile.ActionCall) {
+	writeActions(w, []query.Action{call.Action})
+	w.texts(call.Env)
+	writeResult(w, call.Result)
+}
+
+func readCall(r *reader, tree repo.Tree) (call compile.ActionCall) {
+	list := readActions(r)
+	if len(list) != 1 {
+		r.fail("%d actions for one call", len(list))
+		return call
+	}
+	call.Action, call.Env = list[0], r.texts()
+	call.Result = readResult(r, tree)
+	return call
 }
 
 // paramsOf reads parameters as NAME=VALUE.
@@ -72,74 +91,4 @@ func wordsOf(params map[string]string) []string {
 		out = append(out, p+"="+params[p])
 	}
 	return out
-}
-
-// document writes descriptions as JSON.
-func (w *writer) document(doc any) {
-	text, err := json.Marshal(doc)
-	if err != nil {
-		text = nil // texts and numbers can be written
-	}
-	w.text(string(text))
-}
-
-func (r *reader) document(into any) {
-	if text := r.bytes(); r.err == nil {
-		if err := json.Unmarshal(text, into); err != nil {
-			r.fail("a document: %v", err)
-		}
-	}
-}
-
-// Runnable is compile.Repository.Runnable.
-func (c *Client) Runnable() (all query.Runnable, ds diag.List, err error) {
-	r, err := c.ask(question{ask: askRunnable})
-	if err != nil {
-		return all, nil, err
-	}
-	ds = r.diags()
-	r.document(&all)
-	return all, ds, r.end()
-}
-
-// CallCommand is compile.Repository.CallCommand.
-func (c *Client) CallCommand(name string, params map[string]string) (parts []query.Part, ds diag.List, err error) {
-	r, err := c.ask(question{ask: askCommand, name: name, names: wordsOf(params)})
-	if err != nil {
-		return nil, nil, err
-	}
-	ds = r.diags()
-	r.document(&parts)
-	return parts, ds, r.end()
-}
-
-// CallAction is compile.Repository.CallAction.
-func (c *Client) CallAction(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List, error) {
-	q := question{ask: askAction, in: in, name: name, names: wordsOf(params)}
-	if dry {
-		q.has = []byte{1}
-	}
-	var call compile.ActionCall
-	c.secrets.must = in.NeedSecrets
-	r, err := c.ask(q)
-	c.secrets.must = false
-	if err != nil {
-		return call, nil, err
-	}
-	ds := r.diags()
-	if ds.HasErrors() {
-		return call, ds, r.end()
-	}
-	if list := readActions(r); len(list) == 1 {
-		call.Action = list[0]
-	} else {
-		return call, nil, nonsense("%d actions for one call", len(list))
-	}
-	call.Env = r.texts()
-	call.Result = readResult(r, c.tree)
-	if err := r.end(); err != nil {
-		return call, nil, err
-	}
-	call.Result.Secrets, err = c.secrets.bundle(call.Result.List)
-	return call, ds, err
 }

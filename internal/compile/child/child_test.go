@@ -2,7 +2,6 @@ package child_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 	"fettle.dev/fettle/internal/compile/child"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind"
-	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -44,6 +42,13 @@ func connect(t testing.TB, tree repo.Tree) *child.Client {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// ask asks a child with the type of the query.
+func ask[A any](c *child.Client, q compile.Query[A]) (A, diag.List, error) {
+	found, ds, err := c.Answer(q)
+	a, _ := found.(A)
+	return a, ds, err
 }
 
 // corpus is every golden case of the compiler, and the examples.
@@ -107,7 +112,7 @@ func TestSame(t *testing.T) {
 			want, wantDs := compile.Compile(in)
 			c := connect(t, in.Tree)
 			for range 2 { // a child answers repeatedly
-				got, ds, err := c.Compile(in)
+				got, ds, err := ask(c, compile.ListQuery{Input: in})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -119,20 +124,6 @@ func TestSame(t *testing.T) {
 				plain.Blobs = nil
 				same(t, "result", got, plain)
 			}
-			targets, ds, err := c.Targets()
-			if err != nil {
-				t.Fatal(err)
-			}
-			list, wantDs := compile.Targets(in.Tree)
-			same(t, "diagnostics of targets", ds, wantDs)
-			same(t, "targets", asText(t, targets), asText(t, list))
-			vars, ds, err := c.Variables(in, "")
-			if err != nil {
-				t.Fatal(err)
-			}
-			wantVars, wantDs := compile.Explain(in, "")
-			same(t, "diagnostics of variables", ds, wantDs)
-			same(t, "variables", vars, wantVars)
 		})
 	}
 }
@@ -144,15 +135,6 @@ func same(t *testing.T, what string, got, want any) {
 	if g, w := fmt.Sprintf("%+q", got), fmt.Sprintf("%+q", want); g != w {
 		t.Errorf("%s: %.2000s\nwant %.2000s", what, g, w)
 	}
-}
-
-func asText(t *testing.T, list []query.Target) string {
-	t.Helper()
-	text, err := json.MarshalIndent(list, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 func contents(t *testing.T, blobs map[string]kind.Blob) map[string]string {
@@ -184,7 +166,7 @@ fact "memory_bytes" { type = number }
 file "/tmp/x" { content = "${fact.memory_bytes}" }
 `})}
 	want, wantDs := compile.Compile(in)
-	got, ds, err := connect(t, in.Tree).Compile(in)
+	got, ds, err := ask(connect(t, in.Tree), compile.ListQuery{Input: in})
 	if err != nil || got.List.String() != want.List.String() {
 		t.Fatalf("%v\n%s\nwant\n%s%v", err, got.List, want.List, ds)
 	}
@@ -204,7 +186,7 @@ func TestLarge(t *testing.T) {
 	texts["m/module.hcl"] = module
 	in := compile.Input{Tree: repo.MapTree(texts)}
 	want, wantDs := compile.Compile(in)
-	got, ds, err := connect(t, in.Tree).Compile(in)
+	got, ds, err := ask(connect(t, in.Tree), compile.ListQuery{Input: in})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -242,12 +224,12 @@ func TestNonsense(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := c.Compile(compile.Input{}); !errors.Is(err, child.ErrNonsense) {
+		if _, _, err := ask(c, compile.ListQuery{}); !errors.Is(err, child.ErrNonsense) {
 			t.Errorf("%s gives %v", name, err)
 		}
 	}
 	c, _ := child.Connect(strings.NewReader("E\x00\x00"), io.Discard, tree)
-	if _, _, err := c.Compile(compile.Input{}); !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, _, err := ask(c, compile.ListQuery{}); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a cut message gives %v", err)
 	}
 }

@@ -19,8 +19,7 @@ func (c *Client) Before(tree repo.Tree, v Vault) error {
 	if c.before.tree == tree {
 		return nil
 	}
-	c.before = side{tree: tree}
-	c.before.secrets.vault = v
+	c.before = side{tree, &secrets{vault: v}}
 	return c.conn.send(kindOther, index(tree))
 }
 
@@ -37,6 +36,14 @@ func (c *Client) Names(before bool) ([]string, diag.List, error) {
 	}
 	ds, names := r.diags(), r.texts()
 	return names, ds, r.end()
+}
+
+func namesOf(r *compile.Repository) *writer {
+	w := &writer{}
+	names, ds := r.Names()
+	w.diags(ds)
+	w.texts(names)
+	return w
 }
 
 // beforeName is the name of a question about the revision before.

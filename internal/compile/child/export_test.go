@@ -12,7 +12,7 @@ import (
 // Question is the whole message that asks to compile.
 func Question(t *testing.T, in compile.Input) []byte {
 	t.Helper()
-	payload, err := question{ask: askCompile, in: in}.encode()
+	payload, err := question{ask: firstForm, in: in}.encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,6 +22,9 @@ func Question(t *testing.T, in compile.Input) []byte {
 	}
 	return b.Bytes()
 }
+
+// Forms is the number of types of queries in the table.
+func Forms() int { return len(forms()) }
 
 // Watched is the tree that the child compiles.
 func Watched() source.Watched { return &remoteTree{} }
@@ -44,11 +47,9 @@ func Decode(b []byte, tree repo.Tree) {
 	_, _ = readIndex(b)
 	_, _ = readQuestion(b)
 	_, _ = answer(tree, &secrets{}, b)
-	readVariables(&reader{b: b})
-	readTargets(&reader{b: b})
-	readKinds(&reader{b: b})
-	readLookups(&reader{b: b})
-	readRuns(&reader{b: b})
+	for _, f := range forms() {
+		_, _, _ = f.read(side{tree, &secrets{}}, &reader{b: b})
+	}
 	(&reader{b: b}).diags()
 	_, _ = DecodeResult(b, tree)
 	(&fleetReader{reader: &reader{b: b}, lists: true}).changes()

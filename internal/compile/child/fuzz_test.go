@@ -43,7 +43,7 @@ func FuzzHolder(f *testing.F) {
 	f.Add("R\x00\x00\x00\x0c\x00\x0afettle.hclE\x00\x00\x00\x02\x00\x00")
 	f.Fuzz(func(_ *testing.T, said string) {
 		if c, err := child.Connect(strings.NewReader(said), io.Discard, tree); err == nil {
-			_, _, _ = c.Compile(compile.Input{})
+			_, _, _ = ask(c, compile.ListQuery{})
 			_ = c.Before(tree, nil)
 			_, _, _ = c.Diff(compile.Input{}, []compile.Compared{{Target: "a", Has: [2]bool{true, true}}})
 		}

@@ -12,31 +12,18 @@ import (
 	"fettle.dev/fettle/internal/compile"
 )
 
-// The questions of the holder.
+// The questions about several targets or revisions. The other questions have the numbers of forms.
 const (
-	askCompile = iota
-	askTargets
-	askVariables
-	askTests
-	askTest
-	askSchema
-	askKinds
-	askLookups
-	askGenerators
-	askEmptyGroups
-	askFleet
+	askFleet = iota
 	askDiff
 	askNames
-	askAction
-	askRunnable
-	askCommand
 )
 
 // question is one message 'Q'.
 type question struct {
 	ask   uint64
 	in    compile.Input // without its tree
-	name  string        // of the variables, the ID of a test, or the part of a schema
+	name  string        // such as the ID of a test
 	names []string      // of targets
 	has   []byte        // askDiff: at which revisions each of them is declared
 }
@@ -107,7 +94,7 @@ func readQuestion(payload []byte) (question, error) {
 		a := addr.Addr(r.text())
 		q.in.Outputs[a] = r.text()
 	}
-	if q.ask > askCommand || q.ask == askDiff && len(q.has) != len(q.names) {
+	if q.ask == askDiff && len(q.has) != len(q.names) {
 		r.fail("the question %d", q.ask)
 	}
 	return q, r.end()

@@ -10,6 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/lang/source"
+	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/secret/vault"
 	"fettle.dev/fettle/internal/step"
@@ -23,6 +24,12 @@ type Vault interface {
 }
 
 var _ Vault = (*vault.Vault)(nil)
+
+// side is a revision with its secrets.
+type side struct {
+	tree    repo.Tree
+	secrets *secrets
+}
 
 // secrets has the secrets that the holder decrypted for questions. A child that answers a question
 // about another target can already have a secret.

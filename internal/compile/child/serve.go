@@ -7,7 +7,6 @@ import (
 
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/lang/schema"
 )
 
 // Serve runs the child: it answers questions about one repository until its input ends, which is
@@ -53,6 +52,10 @@ func (t *remoteTree) question() error {
 	if err != nil {
 		return err
 	}
+	all := forms()
+	if q.ask >= firstForm+uint64(len(all)) {
+		return nonsense("the question %d", q.ask)
+	}
 	if t.repository == nil {
 		t.repository = compile.Open(t)
 	}
@@ -69,8 +72,10 @@ func (t *remoteTree) question() error {
 		w = t.fleet(q)
 	case askDiff:
 		w = t.diff(q)
+	case askNames:
+		w = namesOf(of)
 	default:
-		w = result(of, q)
+		w = all[q.ask-firstForm].serve(of, q)
 	}
 	if t.broken != nil {
 		return whole(t.broken)
@@ -87,65 +92,3 @@ func (t *remoteTree) question() error {
 }
 
 func size(n int) string { return fmt.Sprintf("%d MiB", n>>20) }
-
-// result writes the diagnostics, and the rest of the answer if none of them is an error.
-func result(r *compile.Repository, q question) *writer {
-	w := &writer{}
-	switch q.ask {
-	case askCompile:
-		res, ds := r.Compile(q.in)
-		w.diags(ds)
-		if !ds.HasErrors() {
-			writeResult(w, res)
-		}
-	case askTargets:
-		w.targets(r.Targets())
-	case askEmptyGroups:
-		w.targets(r.EmptyGroups())
-	case askNames:
-		names, ds := r.Names()
-		w.diags(ds)
-		w.texts(names)
-	case askTests:
-		ids, ds := r.Tests()
-		w.diags(ds)
-		w.texts(ids)
-	case askTest:
-		v := r.RunTest(q.name)
-		w.diags(v.Failures)
-		w.rng(v.Range)
-		w.text(v.Golden)
-		w.text(v.List)
-	case askKinds:
-		list, ds := r.OwnKinds()
-		w.diags(ds)
-		writeKinds(w, list)
-	case askLookups:
-		list, ds := r.Lookups()
-		w.diags(ds)
-		writeLookups(w, list)
-	case askGenerators:
-		list, ds := r.Generators(q.in)
-		w.diags(ds)
-		writeRuns(w, list)
-	case askAction:
-		writeCall(w, r, q)
-	case askRunnable:
-		all, ds := r.Runnable()
-		w.diags(ds)
-		w.document(all)
-	case askCommand:
-		parts, ds := r.CallCommand(q.name, paramsOf(q.names))
-		w.diags(ds)
-		w.document(parts)
-	case askVariables:
-		list, ds := r.Explain(q.in, q.name)
-		w.diags(ds)
-		writeVariables(w, list)
-	case askSchema:
-		text, ds := r.Schema(schema.Part(q.name))
-		w.diags(ds)
-		w.text(string(text))
-	}
-	return w
-}

@@ -4,15 +4,9 @@ import (
 	"maps"
 	"slices"
 
-	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/source"
 )
-
-func (w *writer) targets(list []query.Target, ds diag.List) {
-	w.diags(ds)
-	writeTargets(w, list)
-}
 
 // writeTargets writes targets. Modules that several targets share are written once.
 func writeTargets(w *writer, list []query.Target) {

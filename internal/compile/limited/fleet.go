@@ -141,10 +141,3 @@ func (c *Compiler) fleet(in compile.Input, targets []string, lists bool) (out []
 	}
 	return out, ds
 }
-
-// CallAction is compile.Repository.CallAction in a free compiler.
-func (p *Pool) CallAction(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List) {
-	c := p.take(in.Tree)
-	defer func() { p.free <- c }()
-	return c.CallAction(in, name, params, dry)
-}

@@ -4,7 +4,7 @@
 //
 //	c := limited.New(ctx, "compile-child")
 //	defer c.Close()
-//	res, ds := c.Compile(input)
+//	res, ds := compile.Ask(c, compile.ListQuery{Input: input})
 //
 //	limited.Child(os.Args[2:], os.Stdin, os.Stdout) // in the binary's main, for that first argument
 //
@@ -20,11 +20,7 @@ import (
 	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/compile/child"
 	"fettle.dev/fettle/internal/diag"
-	"fettle.dev/fettle/internal/kind/generator"
-	"fettle.dev/fettle/internal/lang/eval"
 	"fettle.dev/fettle/internal/lang/query"
-	"fettle.dev/fettle/internal/lang/schema"
-	"fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/sandbox"
 )
@@ -124,160 +120,21 @@ func (c *Compiler) has(tree repo.Tree) bool {
 	return c.client != nil && c.tree == tree
 }
 
-// Compile is compile.Compile.
-func (c *Compiler) Compile(in compile.Input) (res compile.Result, ds diag.List) {
-	failed := c.ask(in.Tree, func(k *child.Client) (err error) {
-		res, ds, err = k.Compile(in)
+// Answer implements compile.Answerer. If the child ends, the answer is a diagnostic with the reason.
+func (c *Compiler) Answer(q compile.Question) (found any, ds diag.List) {
+	failed := c.ask(q.Tree, func(k *child.Client) (err error) {
+		found, ds, err = k.Answer(q.Query)
 		return err
 	})
 	if failed != nil {
-		return compile.Result{}, failed
+		return nil, failed
 	}
-	return res, ds
+	return found, ds
 }
 
 // Targets is compile.Targets.
-func (c *Compiler) Targets(tree repo.Tree) (list []query.Target, ds diag.List) {
-	failed := c.ask(tree, func(k *child.Client) (err error) {
-		list, ds, err = k.Targets()
-		return err
-	})
-	if failed != nil {
-		return nil, failed
-	}
-	return list, ds
-}
-
-// Tests is compile.Repository.Tests.
-func (c *Compiler) Tests(tree repo.Tree) (ids []string, ds diag.List) {
-	failed := c.ask(tree, func(k *child.Client) (err error) {
-		ids, ds, err = k.Tests()
-		return err
-	})
-	if failed != nil {
-		return nil, failed
-	}
-	return ids, ds
-}
-
-// RunTest is compile.Repository.RunTest.
-func (c *Compiler) RunTest(tree repo.Tree, id string) (v compile.Verdict) {
-	failed := c.ask(tree, func(k *child.Client) (err error) {
-		v, err = k.RunTest(id)
-		return err
-	})
-	if failed != nil {
-		return compile.Verdict{ID: id, Failures: failed}
-	}
-	return v
-}
-
-// Explain is compile.Explain.
-func (c *Compiler) Explain(in compile.Input, name string) (list []eval.Explained, ds diag.List) {
-	failed := c.ask(in.Tree, func(k *child.Client) (err error) {
-		list, ds, err = k.Variables(in, name)
-		return err
-	})
-	if failed != nil {
-		return nil, failed
-	}
-	return list, ds
-}
-
-// Runnable is compile.Repository.Runnable.
-func (c *Compiler) Runnable(tree repo.Tree) (all query.Runnable, ds diag.List) {
-	failed := c.ask(tree, func(k *child.Client) (err error) {
-		all, ds, err = k.Runnable()
-		return err
-	})
-	if failed != nil {
-		return query.Runnable{}, failed
-	}
-	return all, ds
-}
-
-// CallCommand is compile.Repository.CallCommand.
-func (c *Compiler) CallCommand(tree repo.Tree, name string, params map[string]string) (parts []query.Part, ds diag.List) {
-	failed := c.ask(tree, func(k *child.Client) (err error) {
-		parts, ds, err = k.CallCommand(name, params)
-		return err
-	})
-	if failed != nil {
-		return nil, failed
-	}
-	return parts, ds
-}
-
-// CallAction is compile.Repository.CallAction.
-func (c *Compiler) CallAction(in compile.Input, name string, params map[string]string, dry bool) (call compile.ActionCall, ds diag.List) {
-	failed := c.ask(in.Tree, func(k *child.Client) (err error) {
-		call, ds, err = k.CallAction(in, name, params, dry)
-		return err
-	})
-	if failed != nil {
-		return call, failed
-	}
-	return call, ds
-}
-
-// Schema is compile.Repository.Schema.
-func (c *Compiler) Schema(tree repo.Tree, part schema.Part) (text []byte, ds diag.List) {
-	failed := c.ask(tree, func(k *child.Client) (err error) {
-		text, ds, err = k.Schema(part)
-		return err
-	})
-	if failed != nil {
-		return nil, failed
-	}
-	return text, ds
-}
-
-// OwnKinds is compile.Repository.OwnKinds.
-func (c *Compiler) OwnKinds(tree repo.Tree) (list []query.OwnKind, ds diag.List) {
-	failed := c.ask(tree, func(k *child.Client) (err error) {
-		list, ds, err = k.OwnKinds()
-		return err
-	})
-	if failed != nil {
-		return nil, failed
-	}
-	return list, ds
-}
-
-// EmptyGroups is compile.Repository.EmptyGroups.
-func (c *Compiler) EmptyGroups(tree repo.Tree) (list []query.Target, ds diag.List) {
-	failed := c.ask(tree, func(k *child.Client) (err error) {
-		list, ds, err = k.EmptyGroups()
-		return err
-	})
-	if failed != nil {
-		return nil, failed
-	}
-	return list, ds
-}
-
-// Generators is compile.Repository.Generators.
-func (c *Compiler) Generators(in compile.Input) (list []generator.Run, ds diag.List) {
-	failed := c.ask(in.Tree, func(k *child.Client) (err error) {
-		list, ds, err = k.Generators(in)
-		return err
-	})
-	if failed != nil {
-		return nil, failed
-	}
-	return list, ds
-}
-
-// Lookups is compile.Repository.Lookups.
-func (c *Compiler) Lookups(tree repo.Tree) (list []source.Lookup, ds diag.List) {
-	failed := c.ask(tree, func(k *child.Client) (err error) {
-		list, ds, err = k.Lookups()
-		return err
-	})
-	if failed != nil {
-		return nil, failed
-	}
-	return list, ds
+func (c *Compiler) Targets(tree repo.Tree) ([]query.Target, diag.List) {
+	return compile.Ask(c, compile.TargetsQuery{About: compile.About{Tree: tree}})
 }
 
 // ask sends a question to the child of the tree. It returns nil, or the reason for the end of the

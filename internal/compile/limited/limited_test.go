@@ -71,7 +71,7 @@ func (o opener) Key() (secret.Key, []byte, error) { return o.key, nil, nil }
 func TestLastWords(t *testing.T) {
 	c := compiler(t, t.Context(), "tells")
 	c.Secrets(func(repo.Tree) child.Vault { return opener{secret.NewKey()} })
-	_, ds := c.Compile(compile.Input{Tree: tree("file \"/x\" { content = secret(\"x\") }\n")})
+	_, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree("file \"/x\" { content = secret(\"x\") }\n")}})
 	died(t, ds, "Compiler crashed", "fettle.hcl:2:23")
 	if text := fmt.Sprint(ds); strings.Contains(text, "hush") || !strings.Contains(text, "not shown") {
 		t.Error(text)
@@ -105,7 +105,7 @@ func TestCompile(t *testing.T) {
 		in := compile.Input{Tree: tree(text)}
 		want, wantDs := compile.Compile(in)
 		for range 2 {
-			got, ds := c.Compile(in)
+			got, ds := compile.Ask(c, compile.ListQuery{Input: in})
 			if got.List.String() != want.List.String() || fmt.Sprint(ds) != fmt.Sprint(wantDs) {
 				t.Errorf("%s gives %v %v, want %v %v", text, got.List, ds, want.List, wantDs)
 			}
@@ -131,13 +131,13 @@ func TestTooLong(t *testing.T) {
 	c := compiler(t, t.Context(), "compile")
 	c.Limit(300*time.Millisecond, 0)
 	text := doubling(40, func(p string) string { return "[" + p + ", " + p + "]" })
-	_, ds := c.Compile(compile.Input{Tree: tree(text)})
+	_, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree(text)}})
 	if len(ds) != 1 || ds[0].Summary != "Compiling took too long" || ds[0].Range.File != "fettle.hcl" || !strings.Contains(ds[0].Line, "local.a") {
 		t.Fatal(ds)
 	}
 	c.Limit(0, 0)
 	c.Prepare()
-	if _, ds := c.Compile(compile.Input{Tree: tree("")}); ds.HasErrors() {
+	if _, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree("")}}); ds.HasErrors() {
 		t.Errorf("after a child that died: %v", ds)
 	}
 }
@@ -146,7 +146,7 @@ func TestTooMuchMemory(t *testing.T) {
 	c := compiler(t, t.Context(), "compile")
 	c.Limit(0, 256<<20)
 	text := doubling(40, func(p string) string { return "concat(" + p + ", " + p + ")" })
-	_, ds := c.Compile(compile.Input{Tree: tree(text)})
+	_, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree(text)}})
 	if len(ds) != 1 || ds[0].Summary != "Compiling took too much memory" || !strings.Contains(ds[0].Line, "concat(") {
 		t.Fatal(ds)
 	}
@@ -157,7 +157,7 @@ func TestMad(t *testing.T) {
 	for word, summary := range map[string]string{"nonsense": "Invalid answer of the compiler", "silent": "Compiler crashed", "panic": "Compiler crashed", "hang": "Compiling took too long"} {
 		c := compiler(t, t.Context(), word)
 		c.Limit(400*time.Millisecond, 0)
-		_, ds := c.Compile(compile.Input{Tree: tree("")})
+		_, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree("")}})
 		if word != "hang" && len(ds) == 1 && ds[0].Summary == "Compiling took too long" {
 			t.Logf("%s: the machine is too busy to tell", word)
 			continue
@@ -175,7 +175,7 @@ func TestInterrupted(t *testing.T) {
 	c.Limit(0, 0)
 	c.Prepare()
 	cancel(errors.New("a signal"))
-	_, ds := c.Compile(compile.Input{Tree: tree("")})
+	_, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree("")}})
 	died(t, ds, "Compiling was interrupted", "")
 }
 

@@ -57,11 +57,11 @@ func (p *Pool) Secrets(of func(repo.Tree) child.Vault) {
 	}
 }
 
-// Compile is compile.Compile in a free compiler.
-func (p *Pool) Compile(in compile.Input) (compile.Result, diag.List) {
-	c := p.take(in.Tree)
+// Answer implements compile.Answerer, in a free compiler.
+func (p *Pool) Answer(q compile.Question) (any, diag.List) {
+	c := p.take(q.Tree)
 	defer func() { p.free <- c }()
-	return c.Compile(in)
+	return c.Answer(q)
 }
 
 // Close ends the children that are left.
@@ -69,13 +69,6 @@ func (p *Pool) Close() {
 	for _, c := range p.all {
 		c.Close()
 	}
-}
-
-// RunTest is compile.Repository.RunTest in a free compiler.
-func (p *Pool) RunTest(tree repo.Tree, id string) compile.Verdict {
-	c := p.take(tree)
-	defer func() { p.free <- c }()
-	return c.RunTest(tree, id)
 }
 
 // patience is the time to wait for a busy compiler before another one starts. A start takes about

@@ -13,6 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
 
+	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/agent"
@@ -150,7 +152,11 @@ func agentConfig(s *printer, m Machine, files host.FS, mb *joined.Member, link f
 			p, err := commandPolicy(m)
 			return agent.AdmitJob(p, err, memory, d)
 		},
-		Compile: s.app.Language.Compile, Call: s.app.Language.CallAction, Content: mb, Contact: mb.Contact,
+		Compile: s.app.Language.compile,
+		Call: func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List) {
+			return callAction(s, compile.ActionQuery{Input: in, Name: name, Params: params, DryRun: dry})
+		},
+		Content: mb, Contact: mb.Contact,
 		MayArm: m.Root == "/", Now: s.app.Now, Version: s.app.Version,
 	}
 	runner.MayAdopt, runner.OnAdopted = adopting(s, files, warn)

@@ -10,9 +10,11 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/zclconf/go-cty/cty"
@@ -26,7 +28,6 @@ import (
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/kind/generator"
 	"fettle.dev/fettle/internal/lang/query"
-	"fettle.dev/fettle/internal/lang/schema"
 	langsource "fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/secret/vault"
@@ -116,62 +117,57 @@ type Terminal struct {
 	Page func(ctx context.Context, argv []string, text string) error
 }
 
-// Language reads repositories and compiles lists. Every function is pure.
+// Language reads repositories and compiles lists. Answers and functions are pure.
 type Language struct {
+	// Queries answers one question after another.
+	Queries compile.Answerer
+	// Parallel answers questions of several goroutines at once; nil: Queries.
+	Parallel compile.Answerer
+	// Sealed is like Parallel, but all secrets are placeholders, as in tests; nil: Queries.
+	Sealed compile.Answerer
 	// Limit sets the time limit and the memory limit of the compiler, in bytes, before a repository is
 	// read; 0 is the default. nil: the compiler has no limits.
 	Limit func(timeout time.Duration, memory int64)
 	// Secrets sets the identities that decrypt secrets, before a repository is read; nil: the compiler
 	// has no secrets.
 	Secrets func(ids func() (vault.Identities, error))
-	// Prepare starts the compiler, because a compilation follows soon. It may be nil.
+	// Prepare starts the compiler, because a question follows soon. It may be nil.
 	Prepare func()
-	Compile func(compile.Input) (compile.Result, diag.List)
-	// Many is Compile for several goroutines at once; nil: Compile.
-	Many func(compile.Input) (compile.Result, diag.List)
-	// Fleet is Compile for many targets, with their lists or only the digests of the lists; it ignores
-	// the target of the input. A target with an error is missing in the result. nil: Compile, one
-	// target after another.
+	// Fleet compiles many targets, with their lists or only the digests of the lists; it ignores
+	// the target of the input. A target with an error is missing in the result. nil: one target after
+	// another.
 	Fleet func(in compile.Input, targets []string, lists bool) ([]compile.Member, diag.List)
-	// Names are Targets of two revisions of a repository, in any order. Diff compares the lists of
-	// targets at both, some at a time and in their order. Its errors can differ from the errors of
-	// Compile, so callers compile to report them. nil: Compile, one target after another.
+	// Names are the names of the targets of two revisions of a repository, in any order. Diff compares
+	// the lists of targets at both, some at a time and in their order. Its errors can differ from the
+	// errors of a compilation, so callers compile to report them. nil: one target after another.
 	Names func(before, now repo.Tree) ([2][]string, [2]diag.List)
 	Diff  func(before repo.Tree, in compile.Input, targets []compile.Compared) iter.Seq2[[]compile.Difference, diag.List]
-	// Targets are the names of the targets that a repository declares, sorted.
-	Targets func(tree repo.Tree) ([]string, diag.List)
-	// Inventory is the known data of these targets except facts, with the address of each, sorted by
-	// name; nil if a target has an error.
-	Inventory func(tree repo.Tree) ([]query.Target, diag.List)
-	// EmptyGroups are example targets for the target groups that select by label and have no target;
-	// nil: there are none.
-	EmptyGroups func(tree repo.Tree) ([]query.Target, diag.List)
 	// Format gives the canonical form of one source file.
 	Format func(path string, src []byte) ([]byte, diag.List)
 	// Kinds are the kinds of states that are built in, sorted by name.
 	Kinds func() []kind.Kind
-	// OwnKinds are the kinds that a repository defines; nil: there are none.
-	OwnKinds func(tree repo.Tree) ([]query.OwnKind, diag.List)
-	// Lookups are the declared lookups of a repository.
-	Lookups func(tree repo.Tree) ([]langsource.Lookup, diag.List)
-	// Schema is the JSON Schema of the files of a part of a repository.
-	Schema func(tree repo.Tree, part schema.Part) ([]byte, diag.List)
-	// Generators are the runs of generators that the list of a target depends on.
-	Generators func(in compile.Input) ([]generator.Run, diag.List)
-	// Variables are the variables of a target with this name, one for each module that declares it. Each
-	// has all levels that set it, from the lowest.
-	Variables func(in compile.Input, name string) ([]Variable, diag.List)
-	// CallAction returns the commands of an action of a target: if dry is set, the commands of its dry
-	// run, if it has one. Several goroutines may call it. nil: there are no actions.
-	CallAction func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List)
-	// Runnable are the actions and commands of a repository for any target. CallCommand returns the
-	// parts of a command. nil: there are none.
-	Runnable    func(tree repo.Tree) (query.Runnable, diag.List)
-	CallCommand func(tree repo.Tree, name string, params map[string]string) ([]query.Part, diag.List)
-	// Tests are the IDs of the tests of a repository. RunTest runs one test; several goroutines may call
-	// it.
-	Tests   func(tree repo.Tree) ([]string, diag.List)
-	RunTest func(tree repo.Tree, id string) compile.Verdict
+}
+
+// compile compiles one list.
+func (l Language) compile(in compile.Input) (compile.Result, diag.List) {
+	return compile.Ask(l.Queries, compile.ListQuery{Input: in})
+}
+
+// inventory returns the known data of the targets except facts, with the address of each, sorted by
+// name; nil if a target has an error.
+func (l Language) inventory(tree repo.Tree) ([]query.Target, diag.List) {
+	list, ds := compile.Ask(l.Queries, compile.TargetsQuery{About: compile.About{Tree: tree}})
+	slices.SortFunc(list, func(a, b query.Target) int { return cmp.Compare(a.Name, b.Name) })
+	return list, ds
+}
+
+// targets returns the names of the targets that a repository declares, sorted.
+func (l Language) targets(tree repo.Tree) (names []string, ds diag.List) {
+	list, ds := l.inventory(tree)
+	for _, t := range list {
+		names = append(names, t.Name)
+	}
+	return names, ds
 }
 
 // Variable is one variable in the output of explain var.

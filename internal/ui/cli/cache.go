@@ -110,7 +110,7 @@ func (s *session) targets(src *source) ([]string, error) {
 // repository, so the inventory of a commit is read once.
 func (s *session) inventory(src *source) (all []query.Target, err error) {
 	ask := func() error {
-		found, ds := s.app.Language.Inventory(src.tree)
+		found, ds := s.app.Language.inventory(src.tree)
 		all = found
 		return ds.Err()
 	}

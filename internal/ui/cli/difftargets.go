@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/ui/render"
@@ -37,9 +38,6 @@ func (s *session) populate(ctx context.Context, sides [2]*source) ([]exampleTarg
 }
 
 func (s *session) exampleSides(sides [2]*source) ([]exampleTarget, error) {
-	if s.app.Language.EmptyGroups == nil {
-		return nil, nil
-	}
 	var vacant [2][]query.Target
 	declared := map[string]bool{}
 	for i, side := range sides {
@@ -50,7 +48,7 @@ func (s *session) exampleSides(sides [2]*source) ([]exampleTarget, error) {
 		for _, n := range names {
 			declared[n] = true
 		}
-		found, ds := s.app.Language.EmptyGroups(side.tree)
+		found, ds := compile.Ask(s.app.Language.Queries, compile.EmptyGroupsQuery{About: side.about()})
 		if err := ds.Err(); err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
 
+	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/fleet/selection"
 	"fettle.dev/fettle/internal/kind"
 	"fettle.dev/fettle/internal/lang/query"
@@ -124,19 +125,13 @@ func (s *session) docs(ctx context.Context) docsDoc {
 // ownDocs returns the kinds of the current repository, and its actions and commands. Outside of a
 // repository, or with configuration errors, only the built-in ones are explained.
 func (s *session) ownDocs(ctx context.Context) (kinds []kindDoc, all query.Runnable) {
-	if s.app.Language.OwnKinds == nil && s.app.Language.Runnable == nil {
-		return nil, all
-	}
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
 		return nil, all
 	}
 	defer src.repo.Close()
 	all, _ = runnable(s.printer, src)
-	if s.app.Language.OwnKinds == nil {
-		return nil, all
-	}
-	own, _ := s.app.Language.OwnKinds(src.tree)
+	own, _ := compile.Ask(s.app.Language.Queries, compile.OwnKindsQuery{About: src.about()})
 	for _, k := range own {
 		d := describeKind(k.Kind)
 		d.Directory, d.Source = k.Directory, placeText(k.Range)

@@ -49,7 +49,7 @@ func (s *session) explainModule(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	all, ds := s.app.Language.Inventory(src.tree) // not the kept one, which has no modules
+	all, ds := s.app.Language.inventory(src.tree) // not the kept one, which has no modules
 	if err := ds.Err(); err != nil {
 		return err
 	}

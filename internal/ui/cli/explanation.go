@@ -10,9 +10,11 @@ import (
 	"strings"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/lang/eval"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/render"
 )
@@ -235,10 +237,11 @@ func (s *session) explainVariable(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	vars, ds := s.app.Language.Variables(in, name)
+	found, ds := compile.Ask(s.app.Language.Queries, compile.VariablesQuery{Input: in, Name: name})
 	if err := ds.Err(); err != nil {
 		return err
 	}
+	vars := describeVariables(found)
 	if s.json {
 		return s.document(explainDoc{Format: "fettle.explain/2", What: "var " + name, Variables: vars})
 	}
@@ -249,6 +252,18 @@ func (s *session) explainVariable(ctx context.Context, name string) error {
 		showVariable(s.printer, v)
 	}
 	return nil
+}
+
+func describeVariables(found []eval.Explained) []Variable {
+	var out []Variable
+	for _, e := range found {
+		v := Variable{Module: e.Module, Name: e.Name, Type: e.Type, Value: e.Value, Source: placeText(e.Range), Layers: []Layer{}}
+		for _, l := range e.Layers {
+			v.Layers = append(v.Layers, Layer{Name: l.Name, Value: l.Value, Merge: l.Merge, Source: placeText(l.Range)})
+		}
+		out = append(out, v)
+	}
+	return out
 }
 
 func showVariable(s *printer, v Variable) {

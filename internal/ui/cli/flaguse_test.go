@@ -87,20 +87,10 @@ func (l *lonely) app() *App {
 			touched("engine")
 			return nil, nil, errors.New("the engine of this machine was opened")
 		},
-		Facts: func(context.Context, Machine) (map[string]cty.Value, error) { return nil, nil },
-		State: nil,
-		Language: Language{
-			Targets: func(repo.Tree) ([]string, diag.List) { return names, nil },
-			Inventory: func(repo.Tree) ([]query.Target, diag.List) {
-				var out []query.Target
-				for _, n := range names {
-					out = append(out, query.Target{Name: n})
-				}
-				return out, nil
-			},
-			Compile: func(in compile.Input) (compile.Result, diag.List) { return compile.Result{Target: in.Target}, nil },
-		},
-		Stdin: strings.NewReader(""), Stdout: &l.stdout, Stderr: &l.stderr,
+		Facts:    func(context.Context, Machine) (map[string]cty.Value, error) { return nil, nil },
+		State:    nil,
+		Language: Language{Queries: fixedTargets(names)},
+		Stdin:    strings.NewReader(""), Stdout: &l.stdout, Stderr: &l.stderr,
 		Now: time.Now, Hostname: func() (string, error) { return "desk", nil },
 		Env:       func(name string) string { return map[string]string{"HOME": l.dir}[name] },
 		Version:   "test",
@@ -248,4 +238,21 @@ func TestUnreachableHosts(t *testing.T) {
 	if tried < 18 {
 		t.Errorf("tried only %d commands", tried)
 	}
+}
+
+// fixedTargets answers with the names of targets and empty lists.
+type fixedTargets []string
+
+func (names fixedTargets) Answer(q compile.Question) (any, diag.List) {
+	switch x := q.Query.(type) {
+	case compile.ListQuery:
+		return compile.Result{Target: x.Target}, nil
+	case compile.TargetsQuery:
+		var out []query.Target
+		for _, n := range names {
+			out = append(out, query.Target{Name: n})
+		}
+		return out, nil
+	}
+	return nil, nil
 }

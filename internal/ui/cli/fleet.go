@@ -14,7 +14,7 @@ func (s *printer) members(in compile.Input, targets []string, lists bool) ([]com
 	var ds diag.List
 	for _, t := range targets {
 		in.Target = t
-		res, more := s.app.Language.Compile(in)
+		res, more := s.app.Language.compile(in)
 		ds = append(ds, more...)
 		if more.HasErrors() {
 			continue

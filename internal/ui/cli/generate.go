@@ -10,6 +10,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/kind/generator"
 )
@@ -113,7 +114,7 @@ func (g *generation) pass(ctx context.Context) (wrote bool, err error) {
 		return false, err
 	}
 	defer src.repo.Close()
-	targets, ds := g.app.Language.Targets(src.tree)
+	targets, ds := g.app.Language.targets(src.tree)
 	if err := ds.Err(); err != nil {
 		return false, err
 	}
@@ -129,7 +130,7 @@ func (g *generation) pass(ctx context.Context) (wrote bool, err error) {
 		if err != nil {
 			return false, err
 		}
-		runs, _ := g.app.Language.Generators(in)
+		runs, _ := compile.Ask(g.app.Language.Queries, compile.GeneratorsQuery{Input: in})
 		ran := false
 		for _, r := range runs {
 			if lock := path.Join(r.Directory, r.LockFile()); !g.done[lock] && (len(g.names) == 0 || slices.Contains(g.names, r.Name)) {
@@ -141,7 +142,7 @@ func (g *generation) pass(ctx context.Context) (wrote bool, err error) {
 		}
 		wrote = wrote || ran
 		if !ran && !g.check {
-			_, ds := g.app.Language.Compile(in)
+			_, ds := g.app.Language.compile(in)
 			g.ds = append(g.ds, ds...)
 		}
 	}

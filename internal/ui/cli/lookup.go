@@ -15,6 +15,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/lang/query"
 	langsource "fettle.dev/fettle/internal/lang/source"
@@ -80,7 +81,7 @@ func (s *session) lookups(ctx context.Context, names []string) (*source, []langs
 	if err != nil {
 		return nil, nil, err
 	}
-	all, ds := s.app.Language.Lookups(src.tree)
+	all, ds := compile.Ask(s.app.Language.Queries, compile.LookupsQuery{About: src.about()})
 	err = ds.Err()
 	var out []langsource.Lookup
 	for _, l := range all {

@@ -148,8 +148,8 @@ func (s *session) apart(target string) *session {
 	app := *s.app
 	app.Stdin, app.Stdout, app.Stderr = strings.NewReader(""), discard{}, discard{}
 	app.Terminal, app.Beside = Terminal{}, nil
-	if s.app.Language.Many != nil {
-		app.Language.Compile = s.app.Language.Many
+	if s.app.Language.Parallel != nil {
+		app.Language.Queries = s.app.Language.Parallel
 	}
 	sub, out := *s, *s.printer
 	out.app, out.json = &app, false

@@ -2,12 +2,12 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"fettle.dev/fettle/internal/compile"
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/executor/wanted"
 	"fettle.dev/fettle/internal/fleet/fanout"
@@ -143,14 +143,20 @@ func (cr *targetSet) calls(f runningFlags, name string, params map[string]string
 	}
 }
 
+// callAction may be called by several goroutines.
+func callAction(s *printer, q compile.ActionQuery) (compile.ActionCall, diag.List) {
+	by := s.app.Language.Parallel
+	if by == nil {
+		by = s.app.Language.Queries
+	}
+	return compile.Ask(by, q)
+}
+
 // call is the command of an action; real tells, of a dry run, that it is commands which
 // say what the action would do.
 func (s *session) call(in compile.Input, f runningFlags, name string, params map[string]string) (cmd executor.Command, a query.Action, real bool, err error) {
-	if s.app.Language.CallAction == nil {
-		return cmd, a, false, errors.New("cannot run actions: this binary was built without actions")
-	}
 	in.NeedSecrets = true
-	call, ds := s.app.Language.CallAction(in, name, params, f.dryRun)
+	call, ds := callAction(s.printer, compile.ActionQuery{Input: in, Name: name, Params: params, DryRun: f.dryRun})
 	if err := ds.Err(); err != nil {
 		return cmd, a, false, err
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/lang/builtin"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/syntax"
@@ -17,10 +18,7 @@ import (
 // runnable returns the actions and commands of the repository, as far as its modules can be read.
 // broken is the error of the other modules.
 func runnable(s *printer, src *source) (all query.Runnable, broken error) {
-	if s.app.Language.Runnable == nil {
-		return all, nil
-	}
-	all, ds := s.app.Language.Runnable(src.tree)
+	all, ds := compile.Ask(s.app.Language.Queries, compile.RunnableQuery{About: src.about()})
 	return all, ds.Err()
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/executor"
 	"fettle.dev/fettle/internal/fleet/fanout"
 	"fettle.dev/fettle/internal/lang/builtin"
@@ -119,7 +120,7 @@ func partsOf(s *printer, src *source, c *foundCommand, params map[string]string)
 		}
 		return c.builtin.Run(builtin.ValuesOf(c.Params, params)), nil
 	}
-	parts, ds := s.app.Language.CallCommand(src.tree, c.Name, params)
+	parts, ds := compile.Ask(s.app.Language.Queries, compile.CommandQuery{About: src.about(), Name: c.Name, Params: params})
 	return parts, ds.Err()
 }
 

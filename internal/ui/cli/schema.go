@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -52,7 +53,7 @@ func (s *session) schema(ctx context.Context, part schema.Part, named bool) erro
 		defer src.repo.Close()
 		tree = src.tree
 	}
-	text, ds := s.app.Language.Schema(tree, part)
+	text, ds := compile.Ask(s.app.Language.Queries, compile.SchemaQuery{About: compile.About{Tree: tree}, Part: part})
 	if err := ds.Err(); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/kind"
+	"fettle.dev/fettle/internal/lang/eval"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/lang/schema"
 	"fettle.dev/fettle/internal/repo"
@@ -76,46 +77,61 @@ func fakePager(_ context.Context, argv []string, text string) error {
 
 func toyLanguage() cli.Language {
 	return cli.Language{
-		Compile: toyCompile,
-		Targets: toyTargets,
-		Inventory: func(t repo.Tree) ([]query.Target, diag.List) {
-			if os.Getenv("FETTLE_NO_COMPILER") != "" {
-				return nil, diag.List{diag.Errorf(diag.Range{}, "Nobody can tell the targets", "")}
-			}
-			names, ds := toyTargets(t)
-			var out []query.Target
-			for _, n := range names {
-				out = append(out, toyTarget(n))
-			}
-			return toyEnrolled(t, out), ds
-		},
+		Queries: toyAnswers{},
 		Format: func(path string, src []byte) ([]byte, diag.List) {
 			return []byte(strings.ReplaceAll(string(src), "\t", "  ")), nil
 		},
-		Runnable: func(t repo.Tree) (query.Runnable, diag.List) { return compile.Open(t).Runnable() },
-		CallCommand: func(t repo.Tree, name string, params map[string]string) ([]query.Part, diag.List) {
-			return compile.Open(t).CallCommand(name, params)
-		},
-		CallAction: func(in compile.Input, name string, params map[string]string, dry bool) (compile.ActionCall, diag.List) {
-			return compile.Open(in.Tree).CallAction(in, name, params, dry)
-		},
 		Kinds: toyKinds,
-		Schema: func(tree repo.Tree, part schema.Part) ([]byte, diag.List) {
-			kinds := toyKinds()
-			if text, _ := tree.ReadFile("fettle.hcl"); len(text) > 0 {
-				kinds = append(kinds, kind.Kind{Name: "own"})
-			}
-			return schema.Document(part, kinds), nil
-		},
-		Variables: func(in compile.Input, name string) ([]cli.Variable, diag.List) {
-			if name != "domain" {
-				return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown variable", "There is no variable %q. Did you mean %q?", name, "domain")}
-			}
-			return []cli.Variable{{Module: "module web", Name: name, Type: "string", Value: `"example.org"`, Source: "modules/web/module.hcl:1", Layers: []cli.Layer{
-				{Name: "default", Value: `"localhost"`, Source: "modules/web/module.hcl:2"}, {Name: "target web1", Value: `"example.org"`, Source: "fettle.hcl:4"},
-			}}}, nil
-		},
 	}
+}
+
+// toyAnswers answers queries about a repository whose fettle.hcl is a list.
+type toyAnswers struct{}
+
+func (toyAnswers) Answer(q compile.Question) (any, diag.List) {
+	switch x := q.Query.(type) {
+	case compile.ListQuery:
+		return toyCompile(x.Input)
+	case compile.TargetsQuery:
+		return toyInventory(q.Tree)
+	case compile.RunnableQuery:
+		return compile.Open(q.Tree).Runnable()
+	case compile.CommandQuery:
+		return compile.Open(q.Tree).CallCommand(x.Name, x.Params)
+	case compile.ActionQuery:
+		return compile.Open(q.Tree).CallAction(x.Input, x.Name, x.Params, x.DryRun)
+	case compile.SchemaQuery:
+		kinds := toyKinds()
+		if text, _ := q.Tree.ReadFile("fettle.hcl"); len(text) > 0 {
+			kinds = append(kinds, kind.Kind{Name: "own"})
+		}
+		return schema.Document(x.Part, kinds), nil
+	case compile.VariablesQuery:
+		return toyVariables(x.Name)
+	}
+	return nil, nil
+}
+
+func toyInventory(t repo.Tree) ([]query.Target, diag.List) {
+	if os.Getenv("FETTLE_NO_COMPILER") != "" {
+		return nil, diag.List{diag.Errorf(diag.Range{}, "Nobody can tell the targets", "")}
+	}
+	names, ds := toyTargets(t)
+	var out []query.Target
+	for _, n := range names {
+		out = append(out, toyTarget(n))
+	}
+	return toyEnrolled(t, out), ds
+}
+
+func toyVariables(name string) ([]eval.Explained, diag.List) {
+	if name != "domain" {
+		return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown variable", "There is no variable %q. Did you mean %q?", name, "domain")}
+	}
+	at := func(file string, line int) diag.Range { return diag.Range{File: file, Start: diag.Pos{Line: line}} }
+	return []eval.Explained{{Module: "module web", Name: name, Type: "string", Value: `"example.org"`, Range: at("modules/web/module.hcl", 1), Layers: []eval.Layer{
+		{Name: "default", Value: `"localhost"`, Range: at("modules/web/module.hcl", 2)}, {Name: "target web1", Value: `"example.org"`, Range: at("fettle.hcl", 4)},
+	}}}, nil
 }
 
 func toyKinds() []kind.Kind {

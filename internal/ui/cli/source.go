@@ -36,6 +36,9 @@ type source struct {
 	idErr    error
 }
 
+// about names the repository in a query.
+func (src *source) about() compile.About { return compile.About{Tree: src.tree} }
+
 // close frees what is read from.
 func (src *source) close() {
 	if src.repo != nil {
@@ -195,7 +198,7 @@ func (s *session) compile(ctx context.Context, tree repo.Tree, target string) (c
 
 // compileInput compiles and shows warnings. Every command that compiles calls it.
 func (s *session) compileInput(in compile.Input) (compile.Result, error) {
-	res, ds := s.app.Language.Compile(in)
+	res, ds := s.app.Language.compile(in)
 	if err := ds.Err(); err != nil {
 		return compile.Result{}, err
 	}

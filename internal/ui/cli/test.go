@@ -67,7 +67,7 @@ func (s *session) test(ctx context.Context, texts []string, f testFlags) error {
 		return err
 	}
 	defer src.repo.Close()
-	ids, ds := s.app.Language.Tests(src.tree)
+	ids, ds := compile.Ask(s.app.Language.Queries, compile.TestsQuery{About: src.about()})
 	if err := ds.Err(); err != nil {
 		return err
 	}
@@ -114,6 +114,10 @@ func matching(ids, texts []string) []string {
 
 // runTests runs them side by side and gives the verdicts in their order.
 func runTests(ctx context.Context, s *printer, tree repo.Tree, ids []string) ([]compile.Verdict, error) {
+	sealed := s.app.Language.Sealed
+	if sealed == nil {
+		sealed = s.app.Language.Queries
+	}
 	out := make([]compile.Verdict, len(ids))
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
@@ -122,11 +126,20 @@ func runTests(ctx context.Context, s *printer, tree repo.Tree, ids []string) ([]
 			if err := ctx.Err(); err != nil {
 				return context.Cause(ctx)
 			}
-			out[i] = s.app.Language.RunTest(tree, id)
+			out[i] = runTest(sealed, tree, id)
 			return nil
 		})
 	}
 	return out, g.Wait()
+}
+
+func runTest(by compile.Answerer, tree repo.Tree, id string) compile.Verdict {
+	v, failed := compile.Ask(by, compile.TestQuery{About: compile.About{Tree: tree}, ID: id})
+	v.ID = id
+	if failed.HasErrors() {
+		v.Failures = failed
+	}
+	return v
 }
 
 // updateLists writes the files of those tests whose list differs, and takes the

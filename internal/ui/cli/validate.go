@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fettle.dev/fettle/internal/compile"
 	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/repo"
 	"fettle.dev/fettle/internal/ui/render"
@@ -51,7 +52,7 @@ func (s *session) validate(ctx context.Context) error {
 	}
 	defer src.repo.Close()
 	examples, ds := s.examples(src)
-	targets, more := s.app.Language.Targets(src.tree)
+	targets, more := s.app.Language.targets(src.tree)
 	ds = append(ds, more...)
 	if s.target != "" && !more.HasErrors() && !slices.Contains(targets, s.target) {
 		return unknownTarget(s.target, targets)
@@ -83,10 +84,7 @@ func (s *session) validate(ctx context.Context) error {
 // examples adds a target to each group that selects by label and has none, as if the target were
 // enrolled. It returns the groups by the names of these targets.
 func (s *printer) examples(src *source) (map[string]string, diag.List) {
-	if s.app.Language.EmptyGroups == nil {
-		return nil, nil
-	}
-	vacant, ds := s.app.Language.EmptyGroups(src.tree)
+	vacant, ds := compile.Ask(s.app.Language.Queries, compile.EmptyGroupsQuery{About: src.about()})
 	if len(vacant) == 0 {
 		return nil, ds
 	}
