@@ -13,7 +13,7 @@ import (
 
 // act plans an action (an ACT step) if a planned change notifies it, or if it is still pending from an
 // earlier run.
-func (m *maker) act(s step.Step) {
+func (m *actions) act(s step.Step) {
 	a := s.Addr()
 	cause := m.causes(s)
 	if !m.acted[a] {
@@ -35,9 +35,9 @@ func (m *maker) act(s step.Step) {
 		return
 	}
 	m.acted[a] = true
-	note, err := m.without(s)
+	note, err := m.providers.without(s)
 	if err != nil {
-		m.refuse(s, "", err)
+		m.refusals.refuse(s, "", err)
 		return
 	}
 	m.add(Change{Action: Run, Addr: a, Step: s.String(), Source: s.Source, Why: why, Cause: cause, Note: note})
@@ -46,7 +46,7 @@ func (m *maker) act(s step.Step) {
 // without checks that the host has the program or the unit of an action that will run. It returns an
 // error if it is missing and no earlier change can provide it. A rollback executes recorded steps, so
 // it only gets a note.
-func (m *maker) without(s step.Step) (note string, err error) {
+func (m *providers) without(s step.Step) (note string, err error) {
 	need := runs(s)
 	if need == "" || m.in.Missing == nil || !m.in.Missing(need) {
 		return "", nil
@@ -73,7 +73,7 @@ func runs(s step.Step) addr.Addr {
 	return ""
 }
 
-func (m *maker) causes(s step.Step) []addr.Addr {
+func (m *forecast) causes(s step.Step) []addr.Addr {
 	var out []addr.Addr
 	for _, on := range s.All("on") {
 		if a := addr.Addr(on); m.changed[a] {
@@ -83,7 +83,7 @@ func (m *maker) causes(s step.Step) []addr.Addr {
 	return out
 }
 
-func (m *maker) pending(a addr.Addr) (journal.PendingAct, bool) {
+func (m *actions) pending(a addr.Addr) (journal.PendingAct, bool) {
 	for _, p := range m.in.Applied.Pending {
 		if p.Addr == a {
 			return p, true
@@ -95,7 +95,7 @@ func (m *maker) pending(a addr.Addr) (journal.PendingAct, bool) {
 // stillTold returns the causes of a pending action whose edge still exists in the repository. If a
 // later stage of the list follows, it returns all causes. The run that removes an edge still notifies
 // the action through it: the recorded step does not have the edge, and the cause remains.
-func (m *maker) stillTold(p journal.PendingAct) []addr.Addr {
+func (m *actions) stillTold(p journal.PendingAct) []addr.Addr {
 	if m.in.MorePhases {
 		return p.Cause
 	}
@@ -112,17 +112,18 @@ func (m *maker) stillTold(p journal.PendingAct) []addr.Addr {
 
 // untoldActs forgets pending actions that no state notifies any more, because their edges were removed
 // from the repository.
-func (m *maker) untoldActs() {
+func (m *actions) untoldActs() {
 	for _, p := range m.in.Applied.Pending {
 		if !m.acted[p.Addr] {
-			m.add(Change{Action: Forget, Addr: p.Addr, Step: p.Step, Why: "pending from run " + strconv.Itoa(p.Run) + ", and no state of the list notifies it now"})
+			why := "pending from run " + strconv.Itoa(p.Run) + ", and no state of the list notifies it now"
+			m.add(Change{Action: Forget, Addr: p.Addr, Step: p.Step, Why: why})
 		}
 	}
 }
 
 // staleActs plans the actions that only the applied list has, if their causes are removed: the
 // programs that use these objects must be notified.
-func (m *maker) staleActs() {
+func (m *actions) staleActs() {
 	olds := m.in.AppliedList
 	for _, p := range m.in.Applied.Pending {
 		olds = append(olds[:len(olds):len(olds)], parse(p.Step))
@@ -137,22 +138,8 @@ func (m *maker) staleActs() {
 			continue
 		}
 		m.acted[a] = true
-		m.add(Change{Action: Run, Addr: a, Step: s.String(), Source: s.Source, Cause: cause, Why: "notified by " + names(cause), Stale: true})
-	}
-}
-
-// idleWaits removes the WAIT steps from a plan without other changes.
-func (m *maker) idleWaits() {
-	if m.p.Empty() {
-		m.p.Changes = slices.DeleteFunc(m.p.Changes, func(c Change) bool { return c.Action == Wait })
-	}
-}
-
-func (m *maker) checks() {
-	for _, s := range m.in.Wanted {
-		if s.Verb == step.Check {
-			m.add(Change{Action: Verify, Addr: s.Addr(), Step: s.String(), Source: s.Source, Why: "verified after the run"})
-		}
+		m.add(Change{Action: Run, Addr: a, Step: s.String(), Source: s.Source, Cause: cause,
+			Why: "notified by " + names(cause), Stale: true})
 	}
 }
 

@@ -19,7 +19,9 @@ func (c *Change) needed(op journal.Operation, a PackageAnswers, held map[string]
 		return nil
 	}
 	wanted := c.Step == "" && !slices.ContainsFunc(by, func(n string) bool { return !a.claims(n) && !held[n] })
-	detail := fmt.Sprintf("apt would also remove %s, which %s and which this plan does not remove; fettle removes only packages that a step names: remove %s first, or put package %q { ensure = \"absent\" } into the list",
+	detail := fmt.Sprintf("apt would also remove %s, which %s and which this plan does not remove; "+
+		"fettle removes only packages that a step names: "+
+		"remove %s first, or put package %q { ensure = \"absent\" } into the list",
 		strings.Join(by, ", "), needs(by), strings.Join(by, ", "), by[0])
 	if !wanted && (c.Step != "" || op == journal.OpRollback) && !(op == journal.OpRollback && a.SkipBlocked) {
 		return c.refused("This package cannot be removed", detail)
@@ -80,4 +82,28 @@ func goesTo(name, now, then string) string {
 		return name + " " + then + " is installed again"
 	}
 	return name + " is restored from " + now + " to " + then
+}
+
+// AddPackageAnswers adds the answers of dpkg and apt to the package changes of the plan. The diagnostics are
+// removals that would also remove packages without a step.
+func (p *Plan) AddPackageAnswers(a PackageAnswers) diag.List {
+	var problems diag.List
+	told, held := map[string]bool{}, p.heldBack()
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if c.packageChange() {
+			problems = append(problems, c.needed(p.Operation, a, held)...)
+		}
+		c.alongside(a, told)
+		switch {
+		case !c.packageChange():
+		case c.removesPackage() && c.To.Package.Purged:
+			c.purges(a)
+		case c.removesPackage():
+			c.leaves(a)
+		case parse(c.Applied).Purged():
+			c.noted("it was purged: its earlier configuration and data cannot be restored")
+		}
+	}
+	return problems
 }

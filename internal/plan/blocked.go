@@ -1,11 +1,11 @@
 package plan
 
 import (
-	"errors"
-	"fmt"
+	"path"
 	"strings"
 
 	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/step"
@@ -16,8 +16,8 @@ import (
 // so that a later run can finish it.
 
 // refuse reports a step that cannot be planned.
-func (m *maker) refuse(s step.Step, by addr.Addr, err error) {
-	err = m.suggested(err)
+func (m *refusals) refuse(s step.Step, by addr.Addr, err error) {
+	err = m.providers.suggested(err)
 	if m.in.Goal == nil {
 		m.problem(s.Source, s.String(), err)
 		return
@@ -31,7 +31,7 @@ func (m *maker) refuse(s step.Step, by addr.Addr, err error) {
 
 // blocked leaves an address unchanged that cannot be restored now, and protects its path from a purge.
 // This is an error in a rollback without SkipBlocked, and if the host cannot be read.
-func (m *maker) blocked(c Change, err error) {
+func (m *refusals) blocked(c Change, err error) {
 	if !m.in.SkipBlocked && (m.in.Goal != nil || host.IsFault(err)) {
 		line := c.Step
 		if line == "" {
@@ -67,59 +67,35 @@ func (p *Plan) Blocked() []addr.Addr {
 	return out
 }
 
-// prevented returns an error for a step that the run cannot execute because of its path. A list must
-// declare the directories of its paths. A rollback may leave changed directories as they are.
-func (m *maker) prevented(c Change) error {
-	if m.in.Goal == nil {
-		return m.separates(c)
-	}
-	return errors.Join(m.separates(c), m.occupied(c))
-}
-
-// separates returns an error for a change that would separate a file from its other hard links. Names
-// that an earlier change of the plan removes do not count.
-func (m *maker) separates(c Change) error {
-	if c.From == nil || c.To == nil {
-		return nil
-	}
-	var names uint64
-	switch from, to := c.From, c.To; {
-	case from.File != nil && to.File != nil && from.File.Type == image.Regular:
-		f, t := from.File, to.File
-		if t.Type != image.Absent && (t.Type != f.Type || t.Digest != f.Digest || t.Sealed != f.Sealed) {
-			names = f.Nlink
+// protect records every path of the list with its parents; a purge must keep these.
+func (m *refusals) protect() {
+	for _, s := range m.in.Wanted {
+		if s.Verb == step.Rm {
+			continue
 		}
-	case from.Region != nil && to.Region != nil && !from.Same(*to):
-		names = from.Region.Nlink
+		m.hold(s.Path())
 	}
-	if names < 2 || names-m.unlinked(c.Addr.Path(), names) < 2 {
-		return nil
+	for _, p := range m.in.Unreached {
+		m.hold(p)
 	}
-	return fmt.Errorf("cannot replace %q: the file has %d hard links, and the other names would keep the old content; first remove the other names, or set only its metadata", c.Addr.Path(), names)
+	if m.in.Goal == nil {
+		return
+	}
+	for p, f := range m.in.Goal.FilesBefore {
+		if f.Type != image.Absent {
+			m.hold(p)
+		}
+	}
 }
 
-// unlinked returns how many names of a file remain after earlier changes of this plan.
-func (m *maker) unlinked(p string, names uint64) uint64 {
-	switch {
-	case len(m.unlinks) == 0:
-		return 0
-	case m.in.Links == nil:
-		return names - 1 // only the run can determine this
+// hold protects a path and its parents from a purge.
+func (m *refusals) hold(p string) {
+	for ; p != "" && p != "/" && p != "." && !m.paths[p]; p = path.Dir(p) {
+		m.paths[p] = true
 	}
-	return min(m.in.Links(p, m.unlinks), names-1)
 }
 
-// removesLinks tells whether a change may remove names of hard links, at its path or in its
-// directory. A directory with the action Remove is empty when the run removes it.
-func removesLinks(c Change) bool {
-	switch {
-	case c.Action == Purge, c.To != nil && c.To.File != nil && c.To.File.Tree != "":
-		return true
-	case c.From != nil && c.From.Region != nil && c.To != nil && c.To.Region != nil:
-		return c.From.Region.Nlink > 1 && c.To.Region.FileAbsent
-	case c.From == nil || c.From.File == nil || c.To == nil || c.To.File == nil:
-		return false
-	}
-	gone := c.To.File.Type == image.Absent
-	return gone && (c.From.File.Type == image.Directory && c.Action != Remove || c.From.File.Nlink > 1)
+func (m *refusals) problem(source, text string, err error) {
+	m.problems = append(m.problems, diag.Diagnostic{
+		Summary: "This step cannot be planned", Detail: err.Error(), Range: sourceRange(source), Line: text})
 }

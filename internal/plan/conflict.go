@@ -26,7 +26,9 @@ func (p *Plan) AddDisplaced(all []Displaced, claimed func(name string) bool) dia
 				continue
 			}
 			if claimed(d.Name) {
-				problems = append(problems, c.refused("This package conflicts with another", fmt.Sprintf("apt would remove %s, which is also in the list, because it conflicts with %s. Remove one of the two from the list.", d.Name, d.By))...)
+				detail := fmt.Sprintf("apt would remove %s, which is also in the list, because it conflicts with %s. "+
+					"Remove one of the two from the list.", d.Name, d.By)
+				problems = append(problems, c.refused("This package conflicts with another", detail)...)
 				continue
 			}
 			c.displaces(d)
@@ -42,7 +44,8 @@ func (c *Change) displaces(d Displaced) {
 		return
 	}
 	c.noted(text)
-	c.Irreversible = strings.TrimPrefix(c.Irreversible+"; the .deb of "+d.Name+" is not available, so it cannot be restored", "; ")
+	lost := "; the .deb of " + d.Name + " is not available, so it cannot be restored"
+	c.Irreversible = strings.TrimPrefix(c.Irreversible+lost, "; ")
 }
 
 // PackagesInstalled returns the packages that the plan installs or restores, except packages whose source an
@@ -50,7 +53,7 @@ func (c *Change) displaces(d Displaced) {
 func (p *Plan) PackagesInstalled() []string {
 	var out []string
 	for i, c := range p.Changes {
-		if c.packageChange() && c.To.Package.Version != "" && c.To.Package.Version != c.From.Package.Version && p.sourceOf(i) == "" {
+		if c.installsVersion() && p.sourceOf(i) == "" {
 			out = append(out, c.Addr.Name())
 		}
 	}

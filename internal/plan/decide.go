@@ -5,15 +5,14 @@ import (
 
 	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
-	"fettle.dev/fettle/internal/secret"
 	"fettle.dev/fettle/internal/step"
 )
 
 func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	same := m.inSync(s, c, e, applied)
-	turn, err := m.atItsTurn(s, *c.From)
+	turn, err := m.providers.atItsTurn(s, *c.From)
 	if err != nil && !same {
-		m.refuse(s, c.PurgedBy, err)
+		m.refusals.refuse(s, c.PurgedBy, err)
 		return
 	}
 	if (same || turn != "") && m.in.Goal == nil && unheard(s, e) {
@@ -21,7 +20,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	}
 	if turn != "" && !(same && c.From.Exec.MissingProgram != "") {
 		c.Action, c.Why, c.Irreversible = Run, turn+" (known after apply)", m.in.Rules.Irreversible(s, *c.From, *c.To)
-		c.noted(m.doubtful(s, *c.From))
+		c.noted(m.providers.doubtful(s, *c.From))
 		m.add(c)
 		return
 	}
@@ -58,7 +57,7 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 		}
 	}
 	if err := m.prevented(c); err != nil && c.Action.Mutates() {
-		m.refuse(s, c.PurgedBy, err)
+		m.refusals.refuse(s, c.PurgedBy, err)
 		return
 	}
 	c.Differences = m.differences(*c.From, *c.To)
@@ -69,20 +68,8 @@ func (m *maker) decide(s step.Step, c Change, e journal.Entry, applied bool) {
 	m.add(c)
 }
 
-// disturbed returns why an address that is in sync now may change before its step runs, or "" if no
-// earlier change affects it.
-func (m *maker) disturbed(s step.Step, now image.Image) string {
-	switch {
-	case m.underneath(s) || m.renumbered(s):
-		return "an earlier step changes a part of it"
-	case m.unsettled(now):
-		return "an earlier package or command may change it"
-	}
-	return ""
-}
-
 // inSync reports whether a step has nothing to change.
-func (m *maker) inSync(s step.Step, c Change, e journal.Entry, applied bool) bool {
+func (m *index) inSync(s step.Step, c Change, e journal.Entry, applied bool) bool {
 	switch {
 	case s.Verb == step.Exec && !c.From.Exec.Known:
 		return applied && e.Step == c.Step && (!e.Failed || m.failedThen(s.Addr()))
@@ -107,12 +94,6 @@ func endsAgain(s step.Step, from image.Image) string {
 		return ""
 	}
 	return "it ends repeatedly, and systemd restarts it; see journalctl -u " + s.Args[0]
-}
-
-// unsettled reports whether an address that must be absent, and is, could be created by a package or
-// command of this plan.
-func (m *maker) unsettled(now image.Image) bool {
-	return m.brings && (absent(now) || now.Unit != nil && !now.Unit.Loaded)
 }
 
 // unheard reports whether a command must run because its output is unknown.
@@ -152,62 +133,4 @@ func keptMetadata(s step.Step) string {
 		return ""
 	}
 	return "the directory exists and keeps its " + strings.Join(kept, ", ")
-}
-
-func (m *maker) verbFor(s step.Step, applied bool, now image.Image) Action {
-	switch {
-	case m.in.Goal != nil:
-		return Restore
-	case s.Verb == step.Exec:
-		return Run
-	case !applied && absent(now) && !s.Absent():
-		return Create
-	}
-	return Update
-}
-
-func absent(i image.Image) bool {
-	switch {
-	case i.File != nil:
-		return i.File.Type == image.Absent
-	case i.Region != nil:
-		return !i.Region.Present
-	case i.User != nil:
-		return !i.User.Present
-	case i.Group != nil:
-		return !i.Group.Present
-	case i.Member != nil:
-		return !i.Member.Present
-	case i.Package != nil:
-		return i.Package.Version == ""
-	}
-	return false
-}
-
-// drifted reports whether the address differs from the state that the applied step left.
-func (m *maker) drifted(e journal.Entry, now image.Image) bool {
-	s := parse(e.Step)
-	if s.Verb == step.Exec {
-		return now.Exec != nil && now.Exec.Known && !now.Exec.Done
-	}
-	t, err := m.in.Rules.Target(s, now)
-	if err == nil && keyOf(t) != keyOf(now) && !absent(now) {
-		return false // one of them has a secret, or the keys differ: they cannot be compared
-	}
-	return err != nil || !t.Same(now)
-}
-
-// keyOf returns the ID of the key that encrypts the secret of an image, or "" without a secret.
-func keyOf(i image.Image) string {
-	switch {
-	case i.File != nil:
-		return i.File.Sealed
-	case i.Region != nil:
-		ref, _ := secret.ParseRef(i.Region.Text)
-		return ref.Key
-	case i.User != nil:
-		ref, _ := secret.ParseRef(i.User.Password)
-		return ref.Key
-	}
-	return ""
 }

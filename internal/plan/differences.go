@@ -15,7 +15,7 @@ import (
 
 // differences describes the change from one image to another for users. It never contains file content
 // or secrets: content is described by its size and digest.
-func (m *maker) differences(from, to image.Image) []Difference {
+func (m *index) differences(from, to image.Image) []Difference {
 	var d differ
 	switch {
 	case to.File != nil:

@@ -184,7 +184,7 @@ func TestLostAbove(t *testing.T) {
 		m.now["file:/a"], m.now["file:/a/b"] = entryOf("RM /a", dir), entryOf("RM /a/b", dir)
 		c.prepare(m, early)
 		var got []addr.Addr
-		for _, e := range m.lostAbove(entryOf(c.line, c.origin), early) {
+		for _, e := range m.removals.lostAbove(entryOf(c.line, c.origin), early) {
 			got = append(got, e.Addr)
 			if !early[e.Addr] {
 				t.Errorf("%s: %s would come twice", what, e.Addr)

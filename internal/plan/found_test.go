@@ -89,10 +89,10 @@ func TestTurnOfRestoredPaths(t *testing.T) {
 	change := func(p string, to image.FileType) Change {
 		return Change{Action: Restore, Addr: addr.File(p), From: pathOf(image.Absent), To: pathOf(to)}
 	}
-	m.inTurn(change("/d/b/c", image.Regular))
-	m.inTurn(change("/d/b", image.Directory))
-	m.inTurn(change("/d/gone", image.Absent))
-	m.inTurn(change("/e", image.Regular))
+	m.restoration.inTurn(change("/d/b/c", image.Regular))
+	m.restoration.inTurn(change("/d/b", image.Directory))
+	m.restoration.inTurn(change("/d/gone", image.Absent))
+	m.restoration.inTurn(change("/e", image.Regular))
 	planned := func() (out string) {
 		for _, c := range m.p.Changes {
 			out += c.Addr.Path() + " "
@@ -102,8 +102,8 @@ func TestTurnOfRestoredPaths(t *testing.T) {
 	if got := planned(); got != "/d/gone /e " {
 		t.Errorf("before the directory: %s", got)
 	}
-	m.below("/d")
-	m.below("/d")
+	m.restoration.below("/d")
+	m.restoration.below("/d")
 	if got := planned(); got != "/d/gone /e /d/b /d/b/c " {
 		t.Errorf("after the directory: %s", got)
 	}
@@ -130,11 +130,11 @@ func TestPathsThatRollbacksSkip(t *testing.T) {
 		e := entryOf("RM /d/f", nil)
 		c.change(m, &e)
 		m.now[e.Addr] = e
-		if got := m.untouched(m.in.Wanted[0]); got != c.want || (m.p.Unchanged == 1) != c.want {
+		if got := m.restoration.untouched(m.in.Wanted[0]); got != c.want || (m.p.Unchanged == 1) != c.want {
 			t.Errorf("%s: %t, %d unchanged", what, got, m.p.Unchanged)
 		}
 	}
-	if planner("RM /d/f").rollsBack().untouched(parse("RM /d/f")) {
+	if planner("RM /d/f").rollsBack().restoration.untouched(parse("RM /d/f")) {
 		t.Error("a path that is not applied is skipped")
 	}
 }

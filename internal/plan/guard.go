@@ -14,7 +14,7 @@ import (
 // atItsTurn returns why only the run can decide whether a command runs, or can run; "" if the plan can
 // decide. It is an error if the host does not have the program and no earlier step provides it. A
 // rollback uses the recorded result instead.
-func (m *maker) atItsTurn(s step.Step, now image.Image) (string, error) {
+func (m *providers) atItsTurn(s step.Step, now image.Image) (string, error) {
 	switch {
 	case m.in.Goal != nil || now.Exec == nil:
 		return "", nil
@@ -34,7 +34,7 @@ func (m *maker) atItsTurn(s step.Step, now image.Image) (string, error) {
 }
 
 // doubtful returns why a command may not find its program, or the program of its guard.
-func (m *maker) doubtful(s step.Step, now image.Image) string {
+func (m *providers) doubtful(s step.Step, now image.Image) string {
 	switch {
 	case m.in.Goal != nil || now.Exec == nil:
 		return ""
@@ -54,9 +54,11 @@ func (e missing) Needs() addr.Addr { return e.need }
 
 func (e missing) Error() string {
 	if e.need.Kind() == addr.KindUnit {
-		return fmt.Sprintf("there is no unit %q on this host, and no step before this one can provide it; correct the name, install the package that ships it, or write its unit file", e.name)
+		return fmt.Sprintf("there is no unit %q on this host, and no step before this one can provide it; "+
+			"correct the name, install the package that ships it, or write its unit file", e.name)
 	}
-	return fmt.Sprintf("there is no program %q on this host, and no step before this one can provide it; correct the name, or put the step that installs it before this one", e.name)
+	return fmt.Sprintf("there is no program %q on this host, and no step before this one can provide it; "+
+		"correct the name, or put the step that installs it before this one", e.name)
 }
 
 // program returns the address of a program from its path or name in a step.
@@ -69,12 +71,12 @@ func program(s step.Step, name string) addr.Addr {
 
 // asRecorded reports whether a step that cannot be observed is planned from the records of earlier
 // runs: a command in a rollback.
-func (m *maker) asRecorded(s step.Step) bool { return m.in.Goal != nil && s.Verb == step.Exec }
+func (m *index) asRecorded(s step.Step) bool { return m.in.Goal != nil && s.Verb == step.Exec }
 
 // answersDifferently reports whether an earlier change of this plan may change the result of a guard.
 // A guard is a program, so any change may. The exception is test, which depends only on the paths in
 // its arguments.
-func (m *maker) answersDifferently(guard, cwd string) bool {
+func (m *forecast) answersDifferently(guard, cwd string) bool {
 	words, err := step.SplitWords(guard)
 	looks := err == nil && len(words) > 0 && slices.Contains([]string{"test", "["}, path.Base(words[0]))
 	for a := range m.changed {

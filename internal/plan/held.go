@@ -24,12 +24,17 @@ func (p *Plan) BlockHeld(skipBlocked bool) diag.List {
 		switch back := p.Operation == journal.OpRollback; {
 		case !back && c.Step == "":
 			c.block()
-			c.Why, c.Held = fmt.Sprintf("an administrator holds it at %s, so it stays until it is released: apt-mark unhold %s", version, name), true
+			c.Held = true
+			c.Why = fmt.Sprintf("an administrator holds it at %s, so it stays until it is released: apt-mark unhold %s",
+				version, name)
 		case back && skipBlocked:
 			c.block()
-			c.Why = blockedWhy + fmt.Sprintf("an administrator holds it at %s; release it with apt-mark unhold %s", version, name)
+			c.Why = blockedWhy +
+				fmt.Sprintf("an administrator holds it at %s; release it with apt-mark unhold %s", version, name)
 		default:
-			problems = append(problems, c.refused("This package is held", fmt.Sprintf("An administrator holds %s at version %s on this host, so fettle does not change it. %s", name, version, c.release()))...)
+			detail := fmt.Sprintf("An administrator holds %s at version %s on this host, so fettle does not change it. %s",
+				name, version, c.release())
+			problems = append(problems, c.refused("This package is held", detail)...)
 		}
 	}
 	return problems
@@ -37,7 +42,10 @@ func (p *Plan) BlockHeld(skipBlocked bool) diag.List {
 
 // againstHold reports whether the change affects a package with a hold that is not from fettle.
 func (c Change) againstHold() bool {
-	if !c.packageChange() || !c.From.Package.Held || c.From.Package.Version == "" || c.From.Package.Version == c.To.Package.Version {
+	if !c.packageChange() || !c.From.Package.Held {
+		return false
+	}
+	if c.From.Package.Version == "" || c.From.Package.Version == c.To.Package.Version {
 		return false
 	}
 	return !c.OwnsHold()

@@ -12,9 +12,9 @@ import (
 )
 
 // stays keeps an address that cannot be removed now, and reports whether it did.
-func (m *maker) stays(c Change, e journal.Entry) bool {
+func (m *removals) stays(c Change, e journal.Entry) bool {
 	if err := m.in.Failed[e.Addr]; err != nil {
-		m.blocked(c, err)
+		m.refusals.blocked(c, err)
 		return true
 	}
 	return m.inUse(c, e)
@@ -22,9 +22,9 @@ func (m *maker) stays(c Change, e journal.Entry) bool {
 
 // inUse keeps a directory of fettle that left the list while the list has paths in it. It stays
 // managed: a released directory would remain after the removal of the last path in it.
-func (m *maker) inUse(c Change, e journal.Entry) bool {
+func (m *removals) inUse(c Change, e journal.Entry) bool {
 	now, was := m.in.Observed[e.Addr].File, e.Origin.File
-	if e.Addr.Kind() != addr.KindFile || was == nil || was.Type != image.Absent || now == nil || now.Type != image.Directory {
+	if e.Addr.Kind() != addr.KindFile || was == nil || was.Type != image.Absent || !isDirectory(now) {
 		return false
 	}
 	by := m.wantedIn(e.Addr.Path())
@@ -33,7 +33,7 @@ func (m *maker) inUse(c Change, e journal.Entry) bool {
 	}
 	c.Action, c.Needed = Blocked, by
 	c.Why += "; the list has " + someOf(by) + " in it, so it stays until the list has no path in it"
-	m.hold(e.Addr.Path())
+	m.refusals.hold(e.Addr.Path())
 	m.add(c)
 	return true
 }
@@ -48,7 +48,7 @@ func someOf(all []string) string {
 
 // wantedIn returns the addresses of the list below a directory, except paths and parts of files that
 // must be absent.
-func (m *maker) wantedIn(dir string) []string {
+func (m *removals) wantedIn(dir string) []string {
 	var out []string
 	for _, s := range m.in.Wanted {
 		if a := string(s.Addr()); strings.HasPrefix(s.Path(), dir+"/") && m.needsDirectory(s) && !slices.Contains(out, a) {
@@ -59,7 +59,7 @@ func (m *maker) wantedIn(dir string) []string {
 }
 
 // needsDirectory reports whether a step leaves an object at its path.
-func (m *maker) needsDirectory(s step.Step) bool {
+func (m *removals) needsDirectory(s step.Step) bool {
 	if s.Verb != step.Edit || !s.Absent() {
 		return s.Verb != step.Rm
 	}
@@ -67,16 +67,33 @@ func (m *maker) needsDirectory(s step.Step) bool {
 	return !(now != nil && now.FileAbsent || m.removed(s) || m.takesMade(s))
 }
 
-// takesMade reports whether the removal of a part of a file also removes the file, because an edit of
-// fettle created it. A file with other content stays, and so does its directory.
-func (m *maker) takesMade(s step.Step) bool {
-	now, e := m.in.Observed[s.Addr()].Region, m.now[s.Addr()]
-	return m.in.Goal == nil && s.Verb == step.Edit && s.Absent() && now != nil && now.Present && e.Origin != nil && e.Origin.Region != nil && e.Origin.Region.FileAbsent
+// holdsUnwanted reports whether a step removes a path below an existing directory.
+func (m *removals) holdsUnwanted(dir string) bool {
+	return slices.ContainsFunc(m.in.Wanted, func(s step.Step) bool {
+		return s.Verb == step.Rm && strings.HasPrefix(s.Path(), dir+"/") && exists(m.in.Observed[s.Addr()].File)
+	})
 }
 
-// holdsUnwanted reports whether a step removes a path below an existing directory.
-func (m *maker) holdsUnwanted(dir string) bool {
-	return slices.ContainsFunc(m.in.Wanted, func(s step.Step) bool {
-		return s.Verb == step.Rm && strings.HasPrefix(s.Path(), dir+"/") && m.in.Observed[s.Addr()].File != nil && !absent(m.in.Observed[s.Addr()])
-	})
+// postponed delays the removal of a directory that fettle created if a step of the list removes an
+// object in it. Before that step the directory is not empty, so it would stay and be released.
+func (m *removals) postponed(e journal.Entry) bool {
+	o := e.Origin.File
+	if m.changed[e.Addr] || e.Addr.Kind() != addr.KindFile || o == nil || o.Type != image.Absent {
+		return false
+	}
+	by := ""
+	for _, s := range m.in.Wanted {
+		if !strings.HasPrefix(s.Path(), e.Addr.Path()+"/") {
+			continue
+		}
+		if s.Verb == step.Rm && exists(m.in.Observed[s.Addr()].File) || m.takesMade(s) {
+			by = s.Path()
+		}
+	}
+	if by == "" {
+		return false
+	}
+	m.changed[e.Addr] = true // so that no other change removes it
+	m.empties[by] = append(m.empties[by], e)
+	return true
 }

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"path"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 // leaving returns the entries that left the list, in reverse order of application. Entries in a
 // directory that is also removed, or replaced by a file, come before the directory. Their recorded
 // order is not reliable: a failed run puts the entries that left the list in front.
-func (m *maker) leaving() []journal.Entry {
+func (m *removals) leaving() []journal.Entry {
 	var all, out []journal.Entry
 	for i := len(m.in.Applied.Entries) - 1; i >= 0; i-- {
 		if e := m.in.Applied.Entries[i]; !m.wanted[e.Addr] && !m.purgedThen[e.Addr] {
@@ -34,7 +33,7 @@ func (m *maker) leaving() []journal.Entry {
 
 // inside returns, for each removed directory, its removed entries: deeper paths first, otherwise in
 // reverse order of application.
-func (m *maker) inside(all []journal.Entry) map[addr.Addr][]journal.Entry {
+func (m *removals) inside(all []journal.Entry) map[addr.Addr][]journal.Entry {
 	dirs := map[addr.Addr]bool{}
 	for _, e := range all {
 		dirs[e.Addr] = e.Addr.Kind() == addr.KindFile && m.ends(e)
@@ -44,7 +43,7 @@ func (m *maker) inside(all []journal.Entry) map[addr.Addr][]journal.Entry {
 		if !m.vanishes(e) {
 			continue
 		}
-		for d := path.Dir(e.Addr.Path()); d != "/" && d != "."; d = path.Dir(d) {
+		for d := range parents(e.Addr.Path()) {
 			if a := addr.File(d); dirs[a] {
 				inside[a] = append(inside[a], e)
 			}
@@ -59,20 +58,20 @@ func (m *maker) inside(all []journal.Entry) map[addr.Addr][]journal.Entry {
 }
 
 // vanishes reports whether the path of an entry is absent after its removal.
-func (m *maker) vanishes(e journal.Entry) bool {
+func (m *removals) vanishes(e journal.Entry) bool {
 	to, known := m.typeAfter(e)
 	return known && to == image.Absent
 }
 
 // ends reports whether the path of an entry is not a directory after its removal.
-func (m *maker) ends(e journal.Entry) bool {
+func (m *removals) ends(e journal.Entry) bool {
 	to, known := m.typeAfter(e)
 	return known && to != image.Directory
 }
 
 // typeAfter returns the type of the path of an entry after its removal. The type is unknown if a
 // directory above restores the path, or if the entry stays.
-func (m *maker) typeAfter(e journal.Entry) (to image.FileType, known bool) {
+func (m *removals) typeAfter(e journal.Entry) (to image.FileType, known bool) {
 	if !isPath(e.Addr) {
 		return "", false
 	}

@@ -50,7 +50,7 @@ func TestLeaving(t *testing.T) {
 		entryOf("RM /e", gone), entryOf("PKG web", gone), entryOf("MKDIR /d", gone),
 	}
 	var got []addr.Addr
-	for _, e := range m.leaving() {
+	for _, e := range m.removals.leaving() {
 		got = append(got, e.Addr)
 	}
 	want := []addr.Addr{"file:/d/a/f", "file:/d/g", "file:/d/a", "file:/d", "pkg:web", "file:/e", "file:/d/back"}

@@ -82,7 +82,7 @@ func TestSeparates(t *testing.T) {
 		"unknown later":          {linkedFile(2), nil, ""},
 		"a part, unknown later":  {linkedRegion(2, "x"), nil, ""},
 	} {
-		m := &maker{in: Input{Links: none}}
+		m := newMaker(Input{Links: none})
 		err := m.separates(Change{Addr: "file:/f", From: c.from, To: c.to})
 		if (err != nil) != (c.names != "") || err != nil && !strings.Contains(err.Error(), c.names) {
 			t.Errorf("%s: %v", what, err)
@@ -106,7 +106,8 @@ func TestSeparatesOfRemovedNames(t *testing.T) {
 		"not known":        {[]string{"/d"}, nil, false},
 		"not known, none":  {nil, nil, true},
 	} {
-		m := &maker{in: Input{Links: c.links}, unlinks: c.unlinks}
+		m := newMaker(Input{Links: c.links})
+		m.unlinks = c.unlinks
 		if err := m.separates(Change{Addr: "file:/f", From: linkedFile(4), To: changed}); (err != nil) != c.refused {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -62,14 +62,17 @@ func waysIn() []string {
 		"/etc/sudoers", "/etc/sudoers.d", "/etc/sudo.conf",
 		"/etc/pam.conf", "/etc/pam.d", "/etc/security", "/usr/share/pam-configs",
 		"/etc/firewalld", "/etc/iptables", "/etc/nftables", "/etc/nftables.conf", "/etc/nftables.d", "/etc/ufw",
-		"/etc/NetworkManager", "/etc/netplan", "/etc/network", "/etc/systemd/network", "/etc/systemd/networkd.conf", "/etc/systemd/networkd.conf.d",
-		"/etc/group", "/etc/hosts.allow", "/etc/hosts.deny", "/etc/nologin", "/etc/nsswitch.conf", "/etc/passwd", "/etc/shadow", "/etc/shells",
+		"/etc/NetworkManager", "/etc/netplan", "/etc/network",
+		"/etc/systemd/network", "/etc/systemd/networkd.conf", "/etc/systemd/networkd.conf.d",
+		"/etc/group", "/etc/hosts.allow", "/etc/hosts.deny", "/etc/nologin",
+		"/etc/nsswitch.conf", "/etc/passwd", "/etc/shadow", "/etc/shells",
 	}
 }
 
 // goingOut returns the parts of waysIn for outgoing connections.
 func goingOut() []string {
-	return []string{"/etc/ssh/ssh_config", "/etc/ssh/ssh_config.d", "/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}
+	return []string{"/etc/ssh/ssh_config", "/etc/ssh/ssh_config.d",
+		"/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2"}
 }
 
 // pathIsWayIn reports whether a change of a path can prevent logins. This includes the removal or mode
@@ -82,7 +85,8 @@ func pathIsWayIn(a addr.Addr, action Action) bool {
 	if within(p, waysIn()) || unitFileIsWayIn(p) {
 		return true
 	}
-	if base := path.Base(p); base == ".ssh" || path.Base(path.Dir(p)) == ".ssh" && strings.HasPrefix(base, "authorized_keys") {
+	base, dir := path.Base(p), path.Base(path.Dir(p))
+	if base == ".ssh" || dir == ".ssh" && strings.HasPrefix(base, "authorized_keys") {
 		return !made
 	}
 	return !made && a.Kind() != addr.KindEdit && (p == "/root" || p == "/home" || above(p, waysIn()))
@@ -98,7 +102,8 @@ func above(p string, paths []string) bool {
 
 // unitFileIsWayIn reports whether a path is the unit file, or a drop-in, of a unit for logins.
 func unitFileIsWayIn(p string) bool {
-	for _, dir := range []string{"/etc/systemd/system/", "/lib/systemd/system/", "/run/systemd/system/", "/usr/lib/systemd/system/"} {
+	for _, dir := range []string{"/etc/systemd/system/", "/lib/systemd/system/",
+		"/run/systemd/system/", "/usr/lib/systemd/system/"} {
 		if rest, ok := strings.CutPrefix(p, dir); ok {
 			unit, _, _ := strings.Cut(rest, "/")
 			return unitIsWayIn(strings.TrimSuffix(unit, ".d"))
@@ -119,7 +124,8 @@ func unitIsWayIn(unit string) bool {
 
 // loginPackages returns the packages whose removal or change can prevent logins.
 func loginPackages() []string {
-	return []string{"ifupdown", "iptables-persistent", "libpam-modules", "libpam-runtime", "nftables", "openssh-server", "sudo", "systemd"}
+	return []string{"ifupdown", "iptables-persistent", "libpam-modules", "libpam-runtime",
+		"nftables", "openssh-server", "sudo", "systemd"}
 }
 
 // closingPackages returns packages whose installation can prevent logins.
@@ -130,7 +136,8 @@ func closingPackages() []string {
 // changesLogin reports whether the change of an account affects logins. A change of its comment does
 // not.
 func changesLogin(c Change) bool {
-	return len(c.Differences) == 0 || slices.ContainsFunc(c.Differences, func(d Difference) bool { return d.Field != "comment" })
+	return len(c.Differences) == 0 ||
+		slices.ContainsFunc(c.Differences, func(d Difference) bool { return d.Field != "comment" })
 }
 
 // logsIn reports whether users may log in to an account.

@@ -154,7 +154,8 @@ func TestLockOutOfAccounts(t *testing.T) {
 // that whatever counts for some action counts; nothing else does.
 func TestLockOutOfWhatIsUnknown(t *testing.T) {
 	for a, want := range map[addr.Addr]bool{
-		"file:/home/ann/.ssh/authorized_keys2": true, "file:/root/.ssh": true, "member:ann/wheel": true, "user:ann": true, "pkg:openssh-server": true, "meta:/etc": true,
+		"file:/home/ann/.ssh/authorized_keys2": true, "file:/root/.ssh": true, "member:ann/wheel": true, "user:ann": true,
+		"pkg:openssh-server": true, "meta:/etc": true,
 		"file:/etc/sudoers.d/ops": true, "unit:ssh.service": true, "file:/srv/x": false, "member:ann/audio": false, "pkg:nginx": false, "": false,
 	} {
 		if got := len(plan.LockOut(&plan.Plan{Later: []plan.Later{{Addr: a}}})) == 1; got != want {

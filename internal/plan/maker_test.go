@@ -15,16 +15,12 @@ import (
 
 // planner is a maker for these steps, before it plans the first one.
 func planner(wanted ...string) *maker {
-	m := &maker{now: map[addr.Addr]journal.Entry{}, wanted: map[addr.Addr]bool{}, changed: map[addr.Addr]bool{}, going: map[string]bool{},
-		leaves: map[string]image.FileType{}, swept: map[string]bool{}, remain: map[string]bool{}, trees: map[string]string{},
-		numbers: map[addr.Addr]bool{}, after: map[string][]Change{}, empties: map[string][]journal.Entry{}, p: &Plan{}}
-	m.in.Observed, m.in.Failed = map[addr.Addr]image.Image{}, map[addr.Addr]error{}
+	in := Input{Observed: map[addr.Addr]image.Image{}, Failed: map[addr.Addr]error{}}
 	for _, line := range wanted {
-		s := parse(line)
-		m.in.Wanted = append(m.in.Wanted, s)
-		m.wanted[s.Addr()] = true
+		in.Wanted = append(in.Wanted, parse(line))
 	}
-	m.index()
+	m := newMaker(in)
+	m.refusals.protect()
 	return m
 }
 
@@ -223,12 +219,12 @@ func TestTypeAfter(t *testing.T) {
 	} {
 		m := planner()
 		m.in.Goal = c.goal
-		to, known := m.typeAfter(c.entry)
+		to, known := m.removals.typeAfter(c.entry)
 		if known != c.known || to != c.want {
 			t.Errorf("%s: %q, %t", what, to, known)
 		}
-		if m.vanishes(c.entry) != (known && to == image.Absent) || m.ends(c.entry) != (known && to != image.Directory) {
-			t.Errorf("%s: vanishes %t, ends %t", what, m.vanishes(c.entry), m.ends(c.entry))
+		if m.removals.vanishes(c.entry) != (known && to == image.Absent) || m.removals.ends(c.entry) != (known && to != image.Directory) {
+			t.Errorf("%s: vanishes %t, ends %t", what, m.removals.vanishes(c.entry), m.removals.ends(c.entry))
 		}
 	}
 }
@@ -261,10 +257,10 @@ func TestTakesMade(t *testing.T) {
 		s := parse(c.step)
 		m.now[s.Addr()], m.in.Goal = c.entry, c.goal
 		m.in.Observed[s.Addr()] = image.Image{Region: c.now}
-		if m.takesMade(s) != c.takes || m.needsDirectory(s) != c.needs {
-			t.Errorf("%s: takes %t, needs %t", what, m.takesMade(s), m.needsDirectory(s))
+		if m.takesMade(s) != c.takes || m.removals.needsDirectory(s) != c.needs {
+			t.Errorf("%s: takes %t, needs %t", what, m.takesMade(s), m.removals.needsDirectory(s))
 		}
-		if got := len(m.wantedIn("/d")) == 1; got != c.needs || len(m.wantedIn("/other")) > 0 {
+		if got := len(m.removals.wantedIn("/d")) == 1; got != c.needs || len(m.removals.wantedIn("/other")) > 0 {
 			t.Errorf("%s: the directory is needed: %t", what, got)
 		}
 	}
@@ -287,7 +283,7 @@ func TestMakesFile(t *testing.T) {
 	} {
 		m := planner().is("/d", image.Absent)
 		change := Change{Addr: "edit:/d/f#line:x", From: c.from, To: c.to}
-		if got := m.makesFile(change); got != c.want || (m.occupied(change) != nil) != c.want {
+		if got := makesFile(change); got != c.want || (m.occupied(change) != nil) != c.want {
 			t.Errorf("%s: %t, %v", what, got, m.occupied(change))
 		}
 	}

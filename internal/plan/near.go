@@ -14,7 +14,7 @@ import (
 )
 
 // suggested adds similar existing names to an error about missing objects.
-func (m *maker) suggested(err error) error {
+func (m *providers) suggested(err error) error {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		var each []error
 		for _, e := range all.Unwrap() {
@@ -48,7 +48,7 @@ func lacked(err error) []addr.Addr {
 
 // doubt returns why the change that should provide a missing object may not: its name is similar to an
 // existing name, or the installed version of the package does not contain it.
-func (m *maker) doubt(err error) string {
+func (m *providers) doubt(err error) string {
 	var out []string
 	for _, need := range lacked(err) {
 		by, sure := m.provider(need)
@@ -56,7 +56,8 @@ func (m *maker) doubt(err error) string {
 			continue
 		}
 		if f := by.From; by.Addr.Kind() == addr.KindPkg && f != nil && f.Package != nil && f.Package.Version != "" {
-			out = append(out, fmt.Sprintf("version %s of %s, which is installed, does not provide the %s", f.Package.Version, by.Addr.Name(), inWords(need)))
+			out = append(out, fmt.Sprintf("version %s of %s, which is installed, does not provide the %s",
+				f.Package.Version, by.Addr.Name(), inWords(need)))
 		}
 		if near := m.mistyped(need); near != "" {
 			out = append(out, fmt.Sprintf("no %s %q is known; did you mean %q?", noun(need), need.Name(), near))
@@ -67,7 +68,7 @@ func (m *maker) doubt(err error) string {
 
 // mistyped returns the name that was probably intended, although a change may provide the written
 // name. It ignores short names and names that differ only in a number, which are often similar.
-func (m *maker) mistyped(need addr.Addr) string {
+func (m *providers) mistyped(need addr.Addr) string {
 	const shortest, long = 4, 8
 	written, limit := stem(need), 2
 	if len(written) < shortest {
@@ -98,7 +99,7 @@ func letters(name string) string {
 
 // nearest returns the name of the host or the list that is closest to need, in the form that a user
 // writes. It considers names with fewer edits than limit.
-func (m *maker) nearest(need addr.Addr, limit int) string {
+func (m *providers) nearest(need addr.Addr, limit int) string {
 	near := diag.Nearest(stem(need), m.names(need), limit)
 	switch {
 	case near == "":
@@ -111,23 +112,9 @@ func (m *maker) nearest(need addr.Addr, limit int) string {
 	return near
 }
 
-// stem returns the part of a name that is compared: a unit without its type and instance, a path
-// without its directory.
-func stem(need addr.Addr) string {
-	switch name := need.Name(); need.Kind() {
-	case addr.KindUnit:
-		base, _, _ := strings.Cut(strings.TrimSuffix(name, path.Ext(name)), "@")
-		return base
-	case addr.KindFile:
-		return path.Base(name)
-	default:
-		return name
-	}
-}
-
 // names returns the stems of the names of the type of need that exist on the host or that the list
 // creates.
-func (m *maker) names(need addr.Addr) []string {
+func (m *providers) names(need addr.Addr) []string {
 	var out []string
 	if m.in.Names != nil {
 		for _, name := range m.in.Names(need) {
@@ -163,7 +150,8 @@ func makes(s step.Step, need addr.Addr) []string {
 		return []string{a.Name()}
 	case a.Kind() == addr.KindUser && kind == addr.KindGroup && s.Get("group") == "":
 		return []string{a.Name()}
-	case a.Kind() == addr.KindPkg && (kind == addr.KindProgram || kind == addr.KindUnit && path.Ext(need.Name()) == ".service"):
+	case a.Kind() == addr.KindPkg &&
+		(kind == addr.KindProgram || kind == addr.KindUnit && path.Ext(need.Name()) == ".service"):
 		name, _, _ := strings.Cut(a.Name(), ":")
 		return []string{name}
 	}

@@ -49,7 +49,7 @@ func TestSuggestedNames(t *testing.T) {
 		if c.want != "" {
 			want = `Did you mean "` + c.want + `"?`
 		}
-		err := planner().onHost(c.names...).suggested(needed{c.need})
+		err := planner().onHost(c.names...).providers.suggested(needed{c.need})
 		if got := strings.TrimPrefix(err.Error(), needed{c.need}.Error()); strings.TrimPrefix(got, ". ") != want {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
@@ -63,7 +63,7 @@ func TestSuggestedNames(t *testing.T) {
 // that is not about a missing object has none.
 func TestSuggestedNamesOfSeveralErrors(t *testing.T) {
 	m := planner().onHost("alice", "nginx.service")
-	err := m.suggested(errors.Join(needed{"user:alcie"}, errors.New("the disk is full"), needed{"unit:ngnix.service"}))
+	err := m.providers.suggested(errors.Join(needed{"user:alcie"}, errors.New("the disk is full"), needed{"unit:ngnix.service"}))
 	want := "there is no alcie. Did you mean \"alice\"?\nthe disk is full\n" +
 		"there is no ngnix.service. Did you mean \"nginx.service\"?"
 	if err.Error() != want {
@@ -97,7 +97,7 @@ func TestSuggestedNamesOfTheList(t *testing.T) {
 		"a file":                          {"LINK /x /srv/nginx", "file:/srv/ngnix", "/srv/nginx"},
 		"a file elsewhere":                {"LINK /x /opt/nginx", "file:/srv/ngnix", ""},
 	} {
-		near := planner(c.step).nearest(c.need, 3)
+		near := planner(c.step).providers.nearest(c.need, 3)
 		if near != c.want {
 			t.Errorf("%s: %q, want %q", what, near, c.want)
 		}
@@ -126,7 +126,7 @@ func TestMistypedNames(t *testing.T) {
 		"another unit number":  {"unit:disk1.mount", []string{"disk2.mount"}, ""},
 		"no similar name here": {"user:alicf", []string{"robert"}, ""},
 	} {
-		if got := planner().onHost(c.names...).mistyped(c.need); got != c.want {
+		if got := planner().onHost(c.names...).providers.mistyped(c.need); got != c.want {
 			t.Errorf("%s: %q, want %q", what, got, c.want)
 		}
 	}
@@ -158,11 +158,11 @@ func TestDoubts(t *testing.T) {
 		if c.change.Action != "" {
 			m.p.Changes = []Change{c.change}
 		}
-		if got := m.doubt(needed{"program:pyton3"}); got != c.want {
+		if got := m.providers.doubt(needed{"program:pyton3"}); got != c.want {
 			t.Errorf("%s: %q, want %q", what, got, c.want)
 		}
 	}
-	if got := planner().doubt(errors.New("the disk is full")); got != "" {
+	if got := planner().providers.doubt(errors.New("the disk is full")); got != "" {
 		t.Errorf("another error: %q", got)
 	}
 }

@@ -111,7 +111,7 @@ func TestPostponed(t *testing.T) {
 		if c.prepare != nil {
 			c.prepare(m)
 		}
-		got := m.postponed(c.entry)
+		got := m.removals.postponed(c.entry)
 		if got != c.want {
 			t.Errorf("%s: %t", what, got)
 			continue
@@ -125,7 +125,7 @@ func TestPostponed(t *testing.T) {
 		m.in.Rules = fixed{}
 		for range 2 {
 			for _, s := range m.in.Wanted {
-				m.emptied(s)
+				m.removals.emptied(s)
 			}
 		}
 		if n := len(m.p.Changes); n != 1 || m.p.Changes[0].Action != Remove || m.going["/d/f"] != strings.HasPrefix(c.wanted[0], "EDIT") {
@@ -176,7 +176,7 @@ func TestExact(t *testing.T) {
 // TestMissingOf: the paths of a kept tree that come back.
 func TestMissingOf(t *testing.T) {
 	m := planner("MKDIR /d/wanted", "RM /gone")
-	if got := m.missingOf("/d", "t"); got != nil {
+	if got := m.restoration.missingOf("/d", "t"); got != nil {
 		t.Errorf("a tree that is not known: %v", got)
 	}
 	m.in.StoredTree = func(string) []TreeFile {
@@ -185,11 +185,11 @@ func TestMissingOf(t *testing.T) {
 	adopted := entryOf("RM /d/never", nil)
 	adopted.Adopted = pathOf(image.Absent)
 	m.now["file:/d/never"], m.now["file:/d/managed"] = adopted, entryOf("RM /d/managed", pathOf(image.Regular))
-	got := m.missingOf("/d", "t")
+	got := m.restoration.missingOf("/d", "t")
 	if len(got) != 2 || got[0].Rel != "a" || got[1].Rel != "never" {
 		t.Errorf("%v come back", got)
 	}
-	if got := m.missingOf("/gone/d", "t"); got != nil {
+	if got := m.restoration.missingOf("/gone/d", "t"); got != nil {
 		t.Errorf("below a path that goes: %v", got)
 	}
 }
@@ -214,7 +214,7 @@ func TestInUse(t *testing.T) {
 		if c.now != "" {
 			m.in.Observed[c.entry.Addr] = *pathOf(c.now)
 		}
-		if got := m.inUse(Change{Addr: c.entry.Addr}, c.entry); got != c.want || (len(m.p.Changes) == 1) != c.want {
+		if got := m.removals.inUse(Change{Addr: c.entry.Addr}, c.entry); got != c.want || (len(m.p.Changes) == 1) != c.want {
 			t.Errorf("%s: %t, %v", what, got, m.p.Changes)
 		}
 	}
@@ -225,11 +225,12 @@ func TestStays(t *testing.T) {
 	e := entryOf("MKDIR /d", pathOf(image.Absent))
 	m := planner()
 	m.in.Failed[e.Addr] = errors.New("cannot read it")
-	if !m.stays(Change{Addr: e.Addr, Applied: e.Step}, e) || len(m.p.Changes) != 1 || m.p.Changes[0].Action != Blocked || !m.paths["/d"] {
+	if !m.removals.stays(Change{Addr: e.Addr, Applied: e.Step}, e) || len(m.p.Changes) != 1 ||
+		m.p.Changes[0].Action != Blocked || !m.refusals.paths["/d"] {
 		t.Errorf("in a list: %+v", m.p.Changes)
 	}
 	m.rollsBack()
-	if !m.stays(Change{Addr: e.Addr, Applied: e.Step}, e) || len(m.problems) != 1 || m.problems[0].Line != e.Step {
-		t.Errorf("in a rollback: %+v", m.problems)
+	if !m.removals.stays(Change{Addr: e.Addr, Applied: e.Step}, e) || len(m.refusals.problems) != 1 || m.refusals.problems[0].Line != e.Step {
+		t.Errorf("in a rollback: %+v", m.refusals.problems)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // comes returns true for a change that installs a package from the archives of apt, or another
 // version of it. A rollback restores earlier versions instead.
 func (p *Plan) comes(c Change) bool {
-	return p.Operation == journal.OpApply && c.packageChange() && c.Action != Remove && c.To.Package.Version != "" && c.To.Package.Version != c.From.Package.Version
+	return p.Operation == journal.OpApply && c.Action != Remove && c.installsVersion()
 }
 
 // OfferIndexes returns the indexes of the changes whose packages apt must offer, except packages from a
@@ -35,7 +35,8 @@ func (p *Plan) sourceOf(i int) addr.Addr {
 		if !c.Action.Mutates() {
 			continue
 		}
-		fetches := (c.Addr.Kind() == addr.KindExec || c.Addr.Kind() == addr.KindAct) && (strings.Contains(c.Step, "apt-get update") || strings.Contains(c.Step, "apt update"))
+		command := c.Addr.Kind() == addr.KindExec || c.Addr.Kind() == addr.KindAct
+		fetches := command && (strings.Contains(c.Step, "apt-get update") || strings.Contains(c.Step, "apt update"))
 		if fetches || strings.HasPrefix(c.Addr.Path(), "/etc/apt/") {
 			return c.Addr
 		}
@@ -62,9 +63,11 @@ func (p *Plan) AddOffers(o host.PackageOffers) diag.List {
 		case offer.Unknown == "":
 			c.noted("version " + offer.Version)
 		case o.NoLists:
-			c.noted("the version is known after apply: apt has no package lists on this host; without a step that fetches them, run apt-get update there first")
+			c.noted("the version is known after apply: apt has no package lists on this host; " +
+				"without a step that fetches them, run apt-get update there first")
 		default:
-			problems = append(problems, diag.Diagnostic{Summary: "This package cannot be installed", Detail: offer.Unknown, Range: sourceRange(c.Source), Line: c.Step})
+			problems = append(problems, diag.Diagnostic{Summary: "This package cannot be installed",
+				Detail: offer.Unknown, Range: sourceRange(c.Source), Line: c.Step})
 		}
 	}
 	if coming := p.OfferIndexes(); len(coming) > 0 && len(problems) == 0 {

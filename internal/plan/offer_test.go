@@ -38,19 +38,23 @@ func TestOfferedPackages(t *testing.T) {
 		note    string
 		refused bool
 	}{
-		"known":          {nil, offer(host.PackageOffer{Version: "2"}), "version 2", false},
-		"with others":    {nil, large, "version 2; with it apt installs 2 dependencies, to download: 2.5 MB", false},
-		"with one":       {nil, one, "version 2; with it apt installs 1 dependency, to download: 999 B", false},
-		"failing":        {nil, fails, "version 2; apt cannot install it now: broken", false},
-		"large":          {nil, sized(2_500_000_000), "version 2; to download: 2.5 GB", false},
-		"huge":           {nil, sized(2_500_000_000_000), "version 2; to download: 2500.0 GB", false},
-		"small":          {nil, sized(1000), "version 2; to download: 1.0 kB", false},
-		"unknown":        {nil, offer(host.PackageOffer{Unknown: "no such package"}), "", true},
-		"without lists":  {nil, bare, "the version is known after apply: apt has no package lists on this host; without a step that fetches them, run apt-get update there first", false},
-		"after a source": {[]plan.Change{source}, offer(host.PackageOffer{Unknown: "x"}), "the version is known after apply: file:/etc/apt/sources.list.d/x.list may change the versions in apt", false},
-		"after update":   {[]plan.Change{update}, offer(host.PackageOffer{Unknown: "x"}), "the version is known after apply: exec:lists may change the versions in apt", false},
-		"as it was":      {[]plan.Change{seen}, offer(host.PackageOffer{Unknown: "no such package"}), "", true},
-		"not asked":      {nil, host.PackageOffers{}, "", false},
+		"known":       {nil, offer(host.PackageOffer{Version: "2"}), "version 2", false},
+		"with others": {nil, large, "version 2; with it apt installs 2 dependencies, to download: 2.5 MB", false},
+		"with one":    {nil, one, "version 2; with it apt installs 1 dependency, to download: 999 B", false},
+		"failing":     {nil, fails, "version 2; apt cannot install it now: broken", false},
+		"large":       {nil, sized(2_500_000_000), "version 2; to download: 2.5 GB", false},
+		"huge":        {nil, sized(2_500_000_000_000), "version 2; to download: 2500.0 GB", false},
+		"small":       {nil, sized(1000), "version 2; to download: 1.0 kB", false},
+		"unknown":     {nil, offer(host.PackageOffer{Unknown: "no such package"}), "", true},
+		"without lists": {nil, bare,
+			"the version is known after apply: apt has no package lists on this host; " +
+				"without a step that fetches them, run apt-get update there first", false},
+		"after a source": {[]plan.Change{source}, offer(host.PackageOffer{Unknown: "x"}),
+			"the version is known after apply: file:/etc/apt/sources.list.d/x.list may change the versions in apt", false},
+		"after update": {[]plan.Change{update}, offer(host.PackageOffer{Unknown: "x"}),
+			"the version is known after apply: exec:lists may change the versions in apt", false},
+		"as it was": {[]plan.Change{seen}, offer(host.PackageOffer{Unknown: "no such package"}), "", true},
+		"not asked": {nil, host.PackageOffers{}, "", false},
 	} {
 		p := &plan.Plan{Operation: journal.OpApply, Changes: append(slices.Clone(c.before), arriving())}
 		problems := p.AddOffers(c.offers)

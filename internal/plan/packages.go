@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"fettle.dev/fettle/internal/addr"
-	"fettle.dev/fettle/internal/diag"
 	"fettle.dev/fettle/internal/image"
 )
 
@@ -50,7 +49,13 @@ func (c Change) removesPackage() bool {
 }
 
 func (c Change) packageChange() bool {
-	return c.Addr.Kind() == addr.KindPkg && c.Action.Mutates() && c.From != nil && c.To != nil && c.From.Package != nil && c.To.Package != nil
+	return c.Addr.Kind() == addr.KindPkg && c.Action.Mutates() &&
+		c.From != nil && c.To != nil && c.From.Package != nil && c.To.Package != nil
+}
+
+// installsVersion reports whether a change installs a version of a package that is not installed now.
+func (c Change) installsVersion() bool {
+	return c.packageChange() && c.To.Package.Version != "" && c.To.Package.Version != c.From.Package.Version
 }
 
 // Purges returns the changes that delete configuration or data of a package. An apply needs the
@@ -63,30 +68,6 @@ func (p *Plan) Purges() []Change {
 		}
 	}
 	return out
-}
-
-// AddPackageAnswers adds the answers of dpkg and apt to the package changes of the plan. The diagnostics are
-// removals that would also remove packages without a step.
-func (p *Plan) AddPackageAnswers(a PackageAnswers) diag.List {
-	var problems diag.List
-	told, held := map[string]bool{}, p.heldBack()
-	for i := range p.Changes {
-		c := &p.Changes[i]
-		if c.packageChange() {
-			problems = append(problems, c.needed(p.Operation, a, held)...)
-		}
-		c.alongside(a, told)
-		switch {
-		case !c.packageChange():
-		case c.removesPackage() && c.To.Package.Purged:
-			c.purges(a)
-		case c.removesPackage():
-			c.leaves(a)
-		case parse(c.Applied).Purged():
-			c.noted("it was purged: its earlier configuration and data cannot be restored")
-		}
-	}
-	return problems
 }
 
 // purges describes the data that a purge deletes permanently.

@@ -70,7 +70,8 @@ func TestAfterAPlan(t *testing.T) {
 		{Action: plan.Run, Addr: "act:a", Step: "ACT a true"},
 	}}
 	next := in.After(p)
-	if !next.Observed["file:/f"].Same(to) || !next.Observed["file:/n"].Same(to) || !next.Observed["file:/g"].Same(content("a")) || !in.Observed["file:/f"].Same(content("a")) {
+	if !next.Observed["file:/f"].Same(to) || !next.Observed["file:/n"].Same(to) ||
+		!next.Observed["file:/g"].Same(content("a")) || !in.Observed["file:/f"].Same(content("a")) {
 		t.Errorf("observed: %+v", next.Observed)
 	}
 	var order []addr.Addr
@@ -91,12 +92,14 @@ func TestAfterAPlan(t *testing.T) {
 // TestSummaryOfAPlan: whether a plan changes anything, whether another one follows, and what cannot be undone.
 func TestSummaryOfAPlan(t *testing.T) {
 	every := map[plan.Action]bool{
-		plan.Create: true, plan.Update: true, plan.Repair: true, plan.Remove: true, plan.Purge: true, plan.Restore: true, plan.Run: true, plan.Reboot: true,
+		plan.Create: true, plan.Update: true, plan.Repair: true, plan.Remove: true, plan.Purge: true, plan.Restore: true,
+		plan.Run: true, plan.Reboot: true,
 		plan.Verify: false, plan.Wait: false, plan.Adopt: false, plan.Forget: false, plan.Blocked: false, plan.Drift: false, "": false,
 	}
 	for action, changes := range every {
 		p := &plan.Plan{Changes: []plan.Change{{Action: action, Addr: "file:/f", Irreversible: "why"}}}
-		if action.Mutates() != changes || p.Empty() == changes || (len(p.Irreversible()) == 1) != changes || p.Count()[p.Changes[0].Shown()] != 1 {
+		if action.Mutates() != changes || p.Empty() == changes || (len(p.Irreversible()) == 1) != changes ||
+			p.Count()[p.Changes[0].Shown()] != 1 {
 			t.Errorf("%q: %t, empty %t", action, action.Mutates(), p.Empty())
 		}
 		if p.Changes[0].Irreversible = ""; len(p.Irreversible()) > 0 {
@@ -122,10 +125,13 @@ func TestSummaryOfAPlan(t *testing.T) {
 // another type is left as it is.
 func TestMetadataAsItWas(t *testing.T) {
 	const acl, capability = "system.posix_acl_access", "security.capability"
-	then := image.Image{File: &image.File{Type: image.Regular, UID: 1, GID: 2, Mode: 0o600, Attrs: 16, Digest: "sha256:old", Xattrs: map[string][]byte{acl: []byte("then")}}}
-	now := image.Image{File: &image.File{Type: image.Regular, UID: 3, GID: 4, Mode: 0o644, Digest: "sha256:new", Xattrs: map[string][]byte{acl: []byte("now"), capability: []byte("c")}}}
+	then := image.Image{File: &image.File{Type: image.Regular, UID: 1, GID: 2, Mode: 0o600, Attrs: 16,
+		Digest: "sha256:old", Xattrs: map[string][]byte{acl: []byte("then")}}}
+	now := image.Image{File: &image.File{Type: image.Regular, UID: 3, GID: 4, Mode: 0o644, Digest: "sha256:new",
+		Xattrs: map[string][]byte{acl: []byte("now"), capability: []byte("c")}}}
 	got := plan.WithEarlierMetadata(now, then).File
-	if got.UID != 1 || got.GID != 2 || got.Mode != 0o600 || got.Attrs != 16 || got.Digest != "sha256:new" || string(got.Xattrs[acl]) != "then" || string(got.Xattrs[capability]) != "c" {
+	if got.UID != 1 || got.GID != 2 || got.Mode != 0o600 || got.Attrs != 16 || got.Digest != "sha256:new" ||
+		string(got.Xattrs[acl]) != "then" || string(got.Xattrs[capability]) != "c" {
 		t.Errorf("%+v", got)
 	}
 	if string(now.File.Xattrs[acl]) != "now" {

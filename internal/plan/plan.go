@@ -167,15 +167,6 @@ func (p *Plan) Empty() bool {
 	return true
 }
 
-// Count returns the number of changes by displayed action.
-func (p *Plan) Count() map[Action]int {
-	n := map[Action]int{}
-	for _, c := range p.Changes {
-		n[c.Shown()]++
-	}
-	return n
-}
-
 // Irreversible returns the changes that cannot be undone.
 func (p *Plan) Irreversible() []Change {
 	var out []Change

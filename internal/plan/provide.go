@@ -1,8 +1,6 @@
 package plan
 
 import (
-	"errors"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -22,44 +20,6 @@ const (
 	exactly
 )
 
-// later reports whether an earlier change of the plan may remove the cause of an error, and describes
-// this change. In a rollback any change may, because it restores more than its steps name.
-func (m *maker) later(err error) (how string, ok bool) {
-	if all, ok := err.(interface{ Unwrap() []error }); ok { // all joined errors must have such a change
-		for _, e := range all.Unwrap() {
-			if how, ok = m.later(e); !ok {
-				return "", false
-			}
-		}
-		return how, true
-	}
-	var w interface{ InTheWay() addr.Addr }
-	if errors.As(err, &w) {
-		return fmt.Sprintf("%s changes before it", w.InTheWay()), m.changed[w.InTheWay()]
-	}
-	var n interface{ Needs() addr.Addr }
-	if !errors.As(err, &n) {
-		return "", false
-	}
-	by, _ := m.provider(n.Needs())
-	if by.Addr == "" && m.in.Goal != nil && len(m.changed) > 0 {
-		return fmt.Sprintf("needs the %s, which this rollback may restore before it", inWords(n.Needs())), true
-	}
-	return fmt.Sprintf("needs the %s, which %s before it can provide", inWords(n.Needs()), by.Addr), by.Addr != ""
-}
-
-// uncured returns the joined errors whose cause no earlier change removes.
-func (m *maker) uncured(err error) error {
-	all, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return err
-	}
-	return errors.Join(slices.DeleteFunc(slices.Clone(all.Unwrap()), func(e error) bool {
-		_, later := m.later(e)
-		return later
-	})...)
-}
-
 func inWords(need addr.Addr) string {
 	switch need.Kind() {
 	case addr.KindSysctl:
@@ -68,28 +28,6 @@ func inWords(need addr.Addr) string {
 		return "path " + need.Name()
 	}
 	return string(need.Kind()) + " " + need.Name()
-}
-
-// provider returns the change of this plan so far that most probably provides an object; the last one
-// of equals. The change has no address if there is none.
-func (m *maker) provider(need addr.Addr) (by Change, sure int) {
-	for _, c := range m.p.Changes {
-		if p := provides(c, need); p >= sure && p > never && !m.knownToLack(c, need) {
-			sure, by = p, c
-		}
-	}
-	return by, sure
-}
-
-// knownToLack reports whether a path is missing in a directory that is restored: the content of the
-// stored directory is known.
-func (m *maker) knownToLack(c Change, need addr.Addr) bool {
-	if m.in.StoredTree == nil || c.To == nil || c.To.File == nil || c.To.File.Tree == "" || need.Kind() != addr.KindFile {
-		return false
-	}
-	rel, below := strings.CutPrefix(need.Name(), c.Addr.Path()+"/")
-	return below && !slices.ContainsFunc(m.in.StoredTree(c.To.File.Tree),
-		func(k TreeFile) bool { return k.Rel == rel || k.File.Type == image.Symlink && under(rel, k.Rel) })
 }
 
 // provides returns the probability that a change provides an object. A removal provides one only if it
@@ -170,7 +108,9 @@ func harmless(argv []string) bool {
 	case "true", "false", "echo", "printf", "test", "[", "sleep":
 		return true
 	case "apt-get", "apt":
-		return slices.Contains(argv, "update") && !slices.ContainsFunc(argv, func(w string) bool { return strings.Contains(w, "install") || strings.Contains(w, "upgrade") })
+		return slices.Contains(argv, "update") && !slices.ContainsFunc(argv, func(w string) bool {
+			return strings.Contains(w, "install") || strings.Contains(w, "upgrade")
+		})
 	}
 	return false
 }
@@ -209,7 +149,8 @@ func under(p, dir string) bool {
 // pathProvides reports whether a change of a path creates the needed object.
 func pathProvides(c Change, s step.Step, need addr.Addr) bool {
 	p := c.Addr.Path()
-	whole := s.Verb == step.Link || c.To != nil && c.To.File != nil && (c.To.File.Type == image.Symlink || c.To.File.Tree != "")
+	whole := s.Verb == step.Link ||
+		c.To != nil && c.To.File != nil && (c.To.File.Type == image.Symlink || c.To.File.Tree != "")
 	around := func(d string) bool { return under(d, p) }
 	switch need.Kind() {
 	case addr.KindFile:
@@ -252,10 +193,12 @@ func Dirs(kind addr.Kind) []string {
 var programDirs = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
 
 // unitDirs are the directories of unit files.
-var unitDirs = []string{"/etc/systemd/system", "/usr/local/lib/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system", "/run/systemd/system"}
+var unitDirs = []string{"/etc/systemd/system", "/usr/local/lib/systemd/system",
+	"/usr/lib/systemd/system", "/lib/systemd/system", "/run/systemd/system"}
 
 // generators are the files from which systemd generates units with other names.
-var generators = []string{"/etc/fstab", "/etc/crypttab", "/etc/init.d", "/etc/containers/systemd", "/usr/share/containers/systemd", "/etc/systemd/system-generators", "/etc/openvpn"}
+var generators = []string{"/etc/fstab", "/etc/crypttab", "/etc/init.d", "/etc/containers/systemd",
+	"/usr/share/containers/systemd", "/etc/systemd/system-generators", "/etc/openvpn"}
 
 // makesUnit reports whether a file creates a unit: it is the unit file, its template, or the input of
 // a generator.
@@ -266,19 +209,20 @@ func makesUnit(p, unit string) bool {
 	name, suffix := strings.TrimSuffix(unit, path.Ext(unit)), path.Ext(unit)
 	template, _, instance := strings.Cut(name, "@")
 	base := path.Base(p)
-	return slices.Contains(unitDirs, path.Dir(p)) && (base == unit || base == unit+".service" || instance && base == template+"@"+suffix)
+	return slices.Contains(unitDirs, path.Dir(p)) &&
+		(base == unit || base == unit+".service" || instance && base == template+"@"+suffix)
 }
 
-// numbered returns an error for an account with the number of another account in the list.
-func (m *maker) numbered(s step.Step) error {
-	key := map[step.Verb]string{step.User: "uid", step.Group: "gid"}[s.Verb]
-	if key == "" || s.Get(key) == "" || s.Absent() {
-		return nil
+// stem returns the part of a name that is compared: a unit without its type and instance, a path
+// without its directory.
+func stem(need addr.Addr) string {
+	switch name := need.Name(); need.Kind() {
+	case addr.KindUnit:
+		base, _, _ := strings.Cut(strings.TrimSuffix(name, path.Ext(name)), "@")
+		return base
+	case addr.KindFile:
+		return path.Base(name)
+	default:
+		return name
 	}
-	id := key + " " + s.Get(key)
-	if other, ok := m.ids[id]; ok && other != s.Addr() {
-		return fmt.Errorf("cannot give %s the %s: %s has it in this list; choose another number", s.Addr(), id, other)
-	}
-	m.ids[id] = s.Addr()
-	return nil
 }

@@ -146,8 +146,8 @@ func TestKnownToLack(t *testing.T) {
 		"a part":            {kept, Change{Addr: "file:/d", To: linkedRegion(1, "x")}, "file:/d/b", false},
 		"a directory":       {kept, Change{Addr: "file:/d", To: pathOf(image.Directory)}, "file:/d/b", false},
 	} {
-		m := &maker{in: Input{StoredTree: c.kept}}
-		if got := m.knownToLack(c.change, c.need); got != c.want {
+		m := newMaker(Input{StoredTree: c.kept})
+		if got := m.providers.knownToLack(c.change, c.need); got != c.want {
 			t.Errorf("%s: %t", what, got)
 		}
 	}

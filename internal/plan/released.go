@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"path"
 	"slices"
 
 	"fettle.dev/fettle/internal/addr"
@@ -13,13 +12,14 @@ import (
 // released only manages a path again that a run since the goal of a rollback has released. It applies
 // if the path was changed outside of runs, and by no run. Such changes stay, as on any path that no
 // run has changed.
-func (m *maker) released(s step.Step, by addr.Addr) bool {
+func (m *restoration) released(s step.Step, by addr.Addr) bool {
 	a := s.Addr()
 	if !m.onlyManages(s, by) {
 		return false
 	}
 	c := Change{Action: Adopt, Addr: a, Step: s.String(), Source: s.Source,
-		Why: "it was managed " + m.when() + "; it was changed outside of runs, so it is left unchanged; to see the difference: fettle drift"}
+		Why: "it was managed " + m.when() + "; it was changed outside of runs, so it is left unchanged; " +
+			"to see the difference: fettle drift"}
 	if e, applied := m.now[a]; applied {
 		c.Applied = e.Step
 	} else if now, seen := m.in.Observed[a]; seen && a.Kind() == addr.KindFile {
@@ -30,42 +30,10 @@ func (m *maker) released(s step.Step, by addr.Addr) bool {
 	return true
 }
 
-// onlyManages reports whether released applies to a step.
-func (m *maker) onlyManages(s step.Step, by addr.Addr) bool {
-	a := s.Addr()
-	if m.in.Goal != nil && isPath(a) && m.in.Goal.Unmanaged[s.Path()] {
-		return true
-	}
-	if m.in.Goal == nil || !isPath(a) || m.then(a) != nil || m.underneath(s) || m.renumbered(s) || m.holdsFound(s.Path()) {
-		return false
-	}
-	return by == "" && m.differsByOthers(s) // a purged path belongs to its directory
-}
-
-// differsByOthers reports whether a path that no run since the goal has changed differs from its step.
-// This is unknown if a package of this plan may install the path, or if its directory did not exist:
-// then the runs that created the directory also created the path.
-func (m *maker) differsByOthers(s step.Step) bool {
-	if m.installs {
-		return false
-	}
-	for d := path.Dir(s.Path()); d != "/" && d != "."; d = path.Dir(d) {
-		if f, ok := m.in.Goal.FilesBefore[d]; ok && f.Type == image.Absent {
-			return false
-		}
-	}
-	if m.in.Failed[s.Addr()] != nil {
-		return true
-	}
-	now := m.in.Observed[s.Addr()]
-	to, err := m.in.Rules.Target(s, now)
-	return err != nil || !now.Same(to)
-}
-
 // directoryThen returns the image of a directory after the run to restore, if it does not exist now. A
 // step need not set its owner or mode, but the entry has the directory that was found. It returns nil
 // in all other cases.
-func (m *maker) directoryThen(s step.Step, now image.Image) *image.Image {
+func (m *index) directoryThen(s step.Step, now image.Image) *image.Image {
 	if m.in.Goal == nil || s.Verb != step.Mkdir || !absent(now) {
 		return nil
 	}
@@ -85,4 +53,15 @@ func (m *maker) directoryThen(s step.Step, now image.Image) *image.Image {
 		}
 	}
 	return nil
+}
+
+// untouched skips a path that no run since the goal of a rollback has changed: the rollback does not
+// undo changes of others.
+func (m *restoration) untouched(s step.Step) bool {
+	if !m.passesOver(s) {
+		return false
+	}
+	m.p.Unchanged++
+	m.below(s.Path())
+	return true
 }

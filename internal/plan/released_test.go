@@ -52,7 +52,7 @@ func TestOnlyManagedAgain(t *testing.T) {
 func TestReleasedPaths(t *testing.T) {
 	m := planner("RM /d/f").rollsBack().is("/d/f", image.Regular)
 	m.in.Rules = fixed{}
-	if !m.released(m.in.Wanted[0], "") || len(m.p.Changes) != 1 {
+	if !m.restoration.released(m.in.Wanted[0], "") || len(m.p.Changes) != 1 {
 		t.Fatalf("%+v", m.p.Changes)
 	}
 	if c := m.p.Changes[0]; c.Action != Adopt || c.Addr != "file:/d/f" || !c.ChangedByOthers || c.From == nil || c.Applied != "" {
@@ -60,7 +60,7 @@ func TestReleasedPaths(t *testing.T) {
 	}
 	m = planner("RM /d/f").rollsBack().is("/d/f", image.Regular)
 	m.in.Rules, m.now["file:/d/f"] = fixed{}, entryOf("RM /d/f", nil)
-	if !m.released(m.in.Wanted[0], "") || len(m.p.Changes) != 1 {
+	if !m.restoration.released(m.in.Wanted[0], "") || len(m.p.Changes) != 1 {
 		t.Fatalf("applied: %+v", m.p.Changes)
 	}
 	if c := m.p.Changes[0]; c.ChangedByOthers || c.From != nil || c.Applied != "RM /d/f" {
@@ -68,7 +68,7 @@ func TestReleasedPaths(t *testing.T) {
 	}
 	m = planner("RM /d/f").rollsBack().is("/d/f", image.Absent)
 	m.in.Rules = fixed{}
-	if m.released(m.in.Wanted[0], "") || len(m.p.Changes) != 0 {
+	if m.restoration.released(m.in.Wanted[0], "") || len(m.p.Changes) != 0 {
 		t.Errorf("as its step wants it: %+v", m.p.Changes)
 	}
 }

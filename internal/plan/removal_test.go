@@ -32,7 +32,7 @@ func TestPartsOfPurgedFiles(t *testing.T) {
 		f.PurgedBy, m.changed["file:/d/f"] = "file:/d", true
 		c.change(m, &f)
 		m.now[f.Addr] = f
-		if got := m.madeAfterPurge(entryOf(c.line, nil)); got != c.want {
+		if got := m.removals.madeAfterPurge(entryOf(c.line, nil)); got != c.want {
 			t.Errorf("%s: %t", what, got)
 		}
 	}
@@ -101,7 +101,7 @@ func TestReasonToStay(t *testing.T) {
 		m := planner()
 		m.in.Applied.Entries = []journal.Entry{c.applied}
 		m.now[c.applied.Addr] = c.applied
-		if got := m.untouchedSince(c.e); !strings.Contains(got, c.want) {
+		if got := m.removals.untouchedSince(c.e); !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", what, got, c.want)
 		}
 	}
@@ -154,7 +154,7 @@ func TestPurgedEntries(t *testing.T) {
 		m := planner(c.line, "EDIT /d/mine line=x")
 		m.changed["file:/d/gone"], m.wanted["file:/d/listed"] = true, true
 		c.change(m)
-		m.purge(m.in.Wanted[0], c.now)
+		m.restoration.purge(m.in.Wanted[0], c.now)
 		var got []string
 		for _, p := range m.p.Changes {
 			got = append(got, string(p.Action)+" "+p.Addr.Path())

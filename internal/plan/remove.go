@@ -4,7 +4,6 @@ import (
 	"errors"
 	"path"
 	"slices"
-	"strconv"
 
 	"fettle.dev/fettle/internal/addr"
 	"fettle.dev/fettle/internal/image"
@@ -12,21 +11,21 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// removals plans the removal of the entries that left the list.
-func (m *maker) removals() {
+// plan plans the removal of the entries that left the list.
+func (m *removals) plan() {
 	var later []journal.Entry
 	early := map[addr.Addr]bool{}
 	for _, e := range m.leaving() {
 		if _, with, known := m.foundAt(e.Addr.Path()); e.PurgedBy != "" && m.purging(e.PurgedBy) && (!known || with != "") {
 			continue
 		}
-		if f, ok := m.now[addr.File(e.Addr.Path())]; ok && ownsPart(e.Addr) && !m.wanted[f.Addr] && e.FirstRun < f.FirstRun && f.Origin != nil {
-			later = append(later, e) // it owns a part of the earlier file
+		if m.ownsEarlierPart(e) {
+			later = append(later, e)
 			continue
 		}
 		if m.madeAfterPurge(e) {
-			c := Change{Action: Forget, Addr: e.Addr, Applied: e.Step, Source: e.Src, Why: "it is a part of a file that the restored purged file replaces"}
-			m.add(c)
+			m.add(Change{Action: Forget, Addr: e.Addr, Applied: e.Step, Source: e.Src,
+				Why: "it is a part of a file that the restored purged file replaces"})
 			continue
 		}
 		for _, up := range m.lostAbove(e, early) {
@@ -41,22 +40,29 @@ func (m *maker) removals() {
 	}
 }
 
+// ownsEarlierPart reports whether an entry is a part of a file whose whole step is newer. Both left the
+// list.
+func (m *removals) ownsEarlierPart(e journal.Entry) bool {
+	f, ok := m.now[addr.File(e.Addr.Path())]
+	return ok && ownsPart(e.Addr) && !m.wanted[f.Addr] && e.FirstRun < f.FirstRun && f.Origin != nil
+}
+
 // madeAfterPurge reports whether an entry is a part of a file that was created after a purge removed
 // the file of others at its path. This plan restores that file, so the removal of the part would
 // change a file that fettle does not manage.
-func (m *maker) madeAfterPurge(e journal.Entry) bool {
+func (m *removals) madeAfterPurge(e journal.Entry) bool {
 	f, ok := m.now[addr.File(e.Addr.Path())]
 	return ok && ownsPart(e.Addr) && f.PurgedBy != "" && f.FirstRun <= e.FirstRun && m.changed[f.Addr]
 }
 
 // lostAbove returns the directories above a restored path that are also restored and are not
 // directories now, from the top. They are removed before the path.
-func (m *maker) lostAbove(e journal.Entry, early map[addr.Addr]bool) []journal.Entry {
+func (m *removals) lostAbove(e journal.Entry, early map[addr.Addr]bool) []journal.Entry {
 	var out []journal.Entry
 	if e.Addr.Kind() != addr.KindFile || e.Origin == nil || e.Origin.File == nil || e.Origin.File.Type == image.Absent {
 		return nil
 	}
-	for d := path.Dir(e.Addr.Path()); d != "/" && d != "."; d = path.Dir(d) {
+	for d := range parents(e.Addr.Path()) {
 		a := addr.File(d)
 		up, managed := m.now[a]
 		now := m.in.Observed[a].File
@@ -70,76 +76,66 @@ func (m *maker) lostAbove(e journal.Entry, early map[addr.Addr]bool) []journal.E
 	return out
 }
 
-// ownsPart reports whether an address is a part of the object at a path.
-func ownsPart(a addr.Addr) bool { return a.Kind() == addr.KindEdit || a.Kind() == addr.KindMeta }
-
-// purging reports whether a directory is in the list with purge.
-func (m *maker) purging(dir addr.Addr) bool {
-	for _, s := range m.in.Wanted {
-		if s.Verb == step.Mkdir && s.Addr() == dir {
-			return s.Get("purge") == "true"
-		}
-	}
-	return false
-}
-
-func (m *maker) remove(e journal.Entry) {
+// remove plans the removal of an entry.
+func (m *removals) remove(e journal.Entry) {
 	c := Change{Action: Remove, Addr: e.Addr, Applied: e.Step, Source: e.Src, Why: "no longer in the list"}
 	if m.in.Goal != nil {
 		c.Why = "not managed " + m.when()
 	}
-	if isPath(e.Addr) && m.removeFound(c, e) {
-		return
-	}
-	if m.unmoved(e) {
-		c.Action, c.Why = Forget, c.Why+"; no run has changed it since, so it stays"
-		m.add(c)
-		return
-	}
-	if e.Origin == nil {
-		c.Action, c.Why = Forget, c.Why+"; "+m.untouchedSince(e)
-		m.add(c)
-		return
-	}
-	s := parse(e.Step)
-	if s.Verb == step.Exec { // its undo runs regardless of its guards
+	switch {
+	case isPath(e.Addr) && m.removeFound(c, e):
+	case m.unmoved(e):
+		m.forget(c, "no run has changed it since, so it stays")
+	case e.Origin == nil:
+		m.forget(c, m.untouchedSince(e))
+	case parse(e.Step).Verb == step.Exec: // its undo runs regardless of its guards
 		m.removeExec(c, e)
-		return
+	case m.stays(c, e) || m.postponed(e):
+	default:
+		m.revert(c, e)
 	}
-	if m.stays(c, e) || m.postponed(e) {
-		return
-	}
+}
+
+// forget plans that an address stays and is no longer managed.
+func (m *removals) forget(c Change, why string) {
+	c.Action, c.Why = Forget, c.Why+"; "+why
+	m.add(c)
+}
+
+// revert plans that an address gets its origin again.
+func (m *removals) revert(c Change, e journal.Entry) {
 	from, to := m.in.Observed[e.Addr], m.originOf(e)
 	if why := undressed(e, from, to, m.leaves); why != "" {
-		c.Action, c.Why = Forget, c.Why+"; "+why
-		m.add(c)
+		m.forget(c, why)
 		return
 	}
 	if err := noFileLeft(e, m.leaves); err != nil {
-		m.blocked(c, err)
+		m.refusals.blocked(c, err)
 		return
 	}
 	c.From, c.To = &from, &to
-	others := m.holdsOthers(e.Addr.Path(), from)
-	if dir := m.purgedBy(e.Addr); dir != "" && !m.paths[e.Addr.Path()] && to.File != nil && (to.File.Type != image.Absent || others) {
-		c.Action, c.PurgedBy, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{e.Addr.Path()}}.String()
+	p := e.Addr.Path()
+	others := m.holdsOthers(p, from)
+	restores := to.File != nil && (to.File.Type != image.Absent || others)
+	if dir := m.purgedBy(e.Addr); dir != "" && !m.refusals.paths[p] && restores {
+		c.Action, c.PurgedBy, c.Step = Purge, dir, step.Step{Verb: step.Rm, Args: []string{p}}.String()
 		c.To = &image.Image{File: &image.File{Type: image.Absent}}
 		c.Why += ", and its directory is purged"
 	}
-	if to.File != nil && to.File.Tree != "" && from.File != nil && from.File.Type == image.Directory && c.Action == Remove {
+	if to.File != nil && to.File.Tree != "" && isDirectory(from.File) && c.Action == Remove {
 		m.removeAround(c, e)
 		return
 	}
 	c.Differences = m.differences(*c.From, *c.To)
 	m.tellByHand(&c, e)
-	if putBack(from, *c.To) && !m.takesFile(from, to, e.Addr.Path()) {
+	if putBack(from, *c.To) && !m.takesFile(from, to, p) {
 		c = alreadyRemoved(c)
 	}
 	if err := errors.Join(m.separates(c), m.occupied(c)); err != nil && c.Action.Mutates() {
-		m.blocked(c, err)
+		m.refusals.blocked(c, err)
 		return
 	}
-	m.remain[e.Addr.Path()] = others && c.Action == Remove && to.File != nil && to.File.Type == image.Absent
+	m.remain[p] = others && c.Action == Remove && to.File != nil && to.File.Type == image.Absent
 	m.removeInTurn(c)
 }
 
@@ -154,19 +150,19 @@ func alreadyRemoved(c Change) Change {
 }
 
 // removeInTurn adds a removal, or delays it until a directory that it needs exists.
-func (m *maker) removeInTurn(c Change) {
+func (m *removals) removeInTurn(c Change) {
 	if c.To.Region != nil && c.To.Region.FileAbsent {
 		m.going[c.Addr.Path()] = true
 	}
 	if m.awaits(c) {
-		m.inTurn(c)
+		m.restoration.inTurn(c)
 		return
 	}
 	m.add(c)
 }
 
 // holdsOthers reports whether a removed directory contains a path that this plan does not remove.
-func (m *maker) holdsOthers(p string, now image.Image) bool {
+func (m *forecast) holdsOthers(p string, now image.Image) bool {
 	if now.File == nil || now.File.Type != image.Directory {
 		return false
 	}
@@ -178,7 +174,7 @@ func (m *maker) holdsOthers(p string, now image.Image) bool {
 
 // untouchedSince returns why an address that fettle found in sync stays. It can be attributed to the
 // time before fettle only if no package or command that fettle ran until then can have created it.
-func (m *maker) untouchedSince(e journal.Entry) string {
+func (m *removals) untouchedSince(e journal.Entry) string {
 	if goneBefore(e) && m.goneWithTree(e.Addr.Path()) {
 		return "fettle removed it with a directory above it"
 	}
@@ -192,8 +188,8 @@ func (m *maker) untouchedSince(e journal.Entry) string {
 }
 
 // goneWithTree reports whether fettle removed a directory above a path with its content.
-func (m *maker) goneWithTree(p string) bool {
-	for d := path.Dir(p); d != "/" && d != "."; d = path.Dir(d) {
+func (m *removals) goneWithTree(p string) bool {
+	for d := range parents(p) {
 		if o := m.now[addr.File(d)].Origin; o != nil && o.File != nil && o.File.Tree != "" {
 			return true
 		}
@@ -201,84 +197,47 @@ func (m *maker) goneWithTree(p string) bool {
 	return false
 }
 
-// putBack reports whether an image is identical to an earlier captured image, including the
-// modification time. The time of a directory does not count, because it depends on its entries.
-func putBack(now, then image.Image) bool {
-	return now.Same(then) && (then.File == nil || then.File.Type == image.Directory || then.File.MTime == 0 || now.File.MTime == then.File.MTime)
-}
-
-func (m *maker) when() string {
-	if m.in.Goal.To == 0 {
-		return "before fettle"
-	}
-	return "after run " + strconv.Itoa(m.in.Goal.To)
-}
-
-func (m *maker) purgedBy(a addr.Addr) addr.Addr {
+func (m *removals) purgedBy(a addr.Addr) addr.Addr {
 	if dir := addr.File(path.Dir(a.Path())); a.Kind() == addr.KindFile && m.purging(dir) {
 		return dir
 	}
 	return ""
 }
 
-func (m *maker) restorePurged(e journal.Entry) {
-	s := parse(e.Step)
-	s.Source = e.Src
-	m.stepBy(s, e.PurgedBy)
-}
-
-// purge removes the entries of a directory with purge that no step writes. A rollback does not purge:
-// it restores each path that runs have changed since to the image that they found, and leaves all
-// other paths unchanged.
-func (m *maker) purge(s step.Step, now image.Image) {
-	if s.Verb != step.Mkdir || s.Get("purge") != "true" || now.File == nil || m.in.Goal != nil {
-		return
-	}
-	for _, name := range m.entries(s.Path(), *now.File) {
-		p := path.Join(s.Path(), name)
-		a := addr.File(p)
-		if m.paths[p] || m.changed[a] || m.wanted[a] { // the step that removes it does so
-			continue
-		}
-		c := Change{Action: Purge, Addr: a, PurgedBy: s.Addr(), Source: s.Source,
-			Step: step.Step{Verb: step.Rm, Args: []string{p}}.String(),
-			Why:  "no step writes it, and its directory is purged"}
-		if m.now[s.Addr()].Step == s.String() && !m.in.Repair {
-			c.Action, c.Drifted = Drift, true // it was created after the directory was applied
-		}
-		m.add(c)
-	}
-}
-
-// entries returns the names in a directory: the existing names, or the names in a restored tree.
-func (m *maker) entries(dir string, now image.File) []string {
-	if m.in.StoredTree == nil || len(m.trees) == 0 {
-		return now.Entries
-	}
-	rel := "."
-	for p := dir; p != "/" && p != "."; p = path.Dir(p) {
-		if tree := m.trees[p]; tree != "" {
-			names := slices.Clone(now.Entries)
-			for _, k := range m.in.StoredTree(tree) {
-				if path.Dir(k.Rel) == rel {
-					names = append(names, path.Base(k.Rel))
-				}
-			}
-			slices.Sort(names)
-			return slices.Compact(names)
-		}
-		rel = path.Join(path.Base(p), rel)
-	}
-	return now.Entries
-}
-
-// isPath reports whether an address is a path, or a part of the object at a path.
-func isPath(a addr.Addr) bool {
-	return a.Kind() == addr.KindFile || ownsPart(a)
-}
-
 // takesFile reports whether the removal of a region also removes its file, which was absent before
 // fettle and has no other content now.
-func (m *maker) takesFile(from, to image.Image, p string) bool {
-	return from.Region != nil && to.Region != nil && from.Region.Leaves(*to.Region) && !m.sharedRegion(p) && !m.wanted[addr.New(addr.KindMeta, p)]
+func (m *removals) takesFile(from, to image.Image, p string) bool {
+	return from.Region != nil && to.Region != nil && from.Region.Leaves(*to.Region) &&
+		!m.sharedRegion(p) && !m.wanted[addr.New(addr.KindMeta, p)]
+}
+
+// emptied plans the removal of the directories that waited for a step.
+func (m *removals) emptied(s step.Step) {
+	if s.Verb == step.Edit && m.takesMade(s) {
+		m.going[s.Path()] = true
+	} else if s.Verb != step.Rm {
+		return
+	}
+	waiting := m.empties[s.Path()]
+	delete(m.empties, s.Path())
+	for _, e := range waiting {
+		m.remove(e)
+	}
+}
+
+// removeExec plans the removal of a command, which runs its undo. If the last version of the command
+// has no undo, the undo of the newest version with an undo runs.
+func (m *removals) removeExec(c Change, e journal.Entry) {
+	c.From = &image.Image{Exec: &image.Exec{Known: true, Done: true}}
+	c.To = &image.Image{Exec: &image.Exec{Known: true}}
+	switch {
+	case parse(e.Step).Get("undo") != "":
+	case e.Undo != "":
+		c.Applied = e.Undo
+		c.Note = "its last version has no undo, so the undo of an earlier version runs"
+	default:
+		c.Action = Forget
+		c.Irreversible = "the command has no undo, so its effects stay"
+	}
+	m.add(c)
 }

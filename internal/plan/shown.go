@@ -12,7 +12,8 @@ import (
 // earlier state is a restore, and a command that restarts the host is a reboot.
 func (c Change) Shown() Action {
 	switch {
-	case c.Action == Remove && c.To != nil && c.To.Known() && c.To.Exec == nil && !absent(*c.To) && (c.To.Unit == nil || c.To.Unit.Loaded):
+	case c.Action == Remove && c.To != nil && c.To.Known() && c.To.Exec == nil && !absent(*c.To) &&
+		(c.To.Unit == nil || c.To.Unit.Loaded):
 		return Restore
 	case c.Action == Run && reboots(parse(c.Step)):
 		return Reboot
@@ -39,7 +40,18 @@ func reboots(s step.Step) bool {
 			return w == "--reboot" || strings.HasPrefix(w, "-") && !strings.HasPrefix(w, "--") && strings.Contains(w, "r")
 		})
 	case "systemctl":
-		return slices.Contains(argv[1:], "reboot") || slices.Contains(argv[1:], "soft-reboot") || slices.Contains(argv[1:], "kexec")
+		return slices.ContainsFunc(argv[1:], func(w string) bool {
+			return w == "reboot" || w == "soft-reboot" || w == "kexec"
+		})
 	}
 	return false
+}
+
+// Count returns the number of changes by displayed action.
+func (p *Plan) Count() map[Action]int {
+	n := map[Action]int{}
+	for _, c := range p.Changes {
+		n[c.Shown()]++
+	}
+	return n
 }

@@ -10,7 +10,7 @@ import (
 // mode of a directory, or the hold of a package. Such a property returns to its origin, unless it was
 // changed outside of runs. The result therefore does not depend on lists in between. The second result
 // reports whether a property is restored.
-func (m *maker) withoutUnsaid(s step.Step, now image.Image, e journal.Entry) (image.Image, bool) {
+func (m *index) withoutUnsaid(s step.Step, now image.Image, e journal.Entry) (image.Image, bool) {
 	old := parse(e.Step)
 	if s.Verb == step.Pkg && m.in.Goal == nil {
 		return withoutUnsaidHold(s, old, now, e.Origin)
@@ -53,5 +53,3 @@ func withoutUnsaidHold(s, old step.Step, now image.Image, origin *image.Image) (
 	p.Held = origin.Package.Held
 	return image.Image{Package: &p}, true
 }
-
-func isDirectory(f *image.File) bool { return f != nil && f.Type == image.Directory }

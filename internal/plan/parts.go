@@ -1,0 +1,134 @@
+package plan
+
+import (
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+)
+
+// maker plans the steps of a list in order, with parts for all other changes. A part uses only the
+// parts above it in newMaker.
+type maker struct {
+	*forecast
+	providers   *providers
+	refusals    *refusals
+	restoration *restoration
+	removals    *removals
+	actions     *actions
+	ids         map[string]addr.Addr // the accounts of this list by kind and number
+}
+
+// newMaker connects the parts for an input.
+func newMaker(in Input) *maker {
+	f := newForecast(newIndex(in))
+	m := &maker{forecast: f, providers: &providers{f}, ids: map[string]addr.Addr{}}
+	m.refusals = &refusals{forecast: f, providers: m.providers, paths: map[string]bool{}}
+	m.restoration = &restoration{forecast: f, providers: m.providers, refusals: m.refusals, after: map[string][]Change{}}
+	m.removals = &removals{forecast: f, refusals: m.refusals, restoration: m.restoration,
+		empties: map[string][]journal.Entry{}}
+	m.actions = &actions{forecast: f, providers: m.providers, refusals: m.refusals, acted: map[addr.Addr]bool{}}
+	return m
+}
+
+// index is the input of Make by address. It does not change.
+type index struct {
+	in     Input
+	now    map[addr.Addr]journal.Entry // the applied entries
+	wanted map[addr.Addr]bool
+	// purgedThen are the paths that the goal of a rollback had purged.
+	purgedThen map[addr.Addr]bool
+}
+
+func newIndex(in Input) *index {
+	x := &index{in: in, now: make(map[addr.Addr]journal.Entry, len(in.Applied.Entries)),
+		wanted: make(map[addr.Addr]bool, len(in.Wanted)), purgedThen: map[addr.Addr]bool{}}
+	for _, e := range in.Applied.Entries {
+		x.now[e.Addr] = e
+	}
+	for _, s := range in.Wanted {
+		x.wanted[s.Addr()] = true
+	}
+	if in.Goal == nil {
+		return x
+	}
+	for _, e := range in.Goal.Entries {
+		if e.PurgedBy != "" {
+			x.purgedThen[e.Addr] = true
+		}
+	}
+	return x
+}
+
+// forecast is the plan so far, with the effects of its changes on later steps.
+type forecast struct {
+	*index
+	p       *Plan
+	changed map[addr.Addr]bool
+	numbers map[addr.Addr]bool // accounts that get another number
+	// trees are the paths that are restored with all content below, with the digest of the stored
+	// tree.
+	trees     map[string]string
+	going     map[string]bool           // files that are removed with their last region
+	leaves    map[string]image.FileType // the type that this plan leaves at each changed path
+	swept     map[string]bool           // paths that are removed with everything below them
+	remain    map[string]bool           // removed directories that stay for the files of others in them
+	relinked  bool                      // an existing link changes
+	redressed bool                      // metadata changes
+	unlinks   []string                  // paths that are removed with everything in them, as names of hard links
+	installs  bool                      // a package is installed, or changes
+	brings    bool                      // a package or command runs, which can create any file
+	elsewhere bool                      // another change than a path runs, which can create files
+}
+
+func newForecast(x *index) *forecast {
+	p := &Plan{Format: 1, Operation: x.in.Operation, Target: x.in.Target, Base: x.in.Applied.Run,
+		Revision: x.in.Revision, List: x.in.Wanted.Digest()}
+	if x.in.Goal != nil {
+		p.To = x.in.Goal.To
+	}
+	return &forecast{index: x, p: p, changed: map[addr.Addr]bool{}, numbers: map[addr.Addr]bool{},
+		trees: map[string]string{}, going: map[string]bool{}, leaves: map[string]image.FileType{},
+		swept: map[string]bool{}, remain: map[string]bool{}}
+}
+
+// providers finds the changes of the plan so far that can provide a missing object.
+type providers struct{ *forecast }
+
+// refusals reports addresses that cannot be planned.
+type refusals struct {
+	*forecast
+	providers *providers
+	problems  diag.List
+	// paths are the paths that no purge removes: the paths of the list, unchanged paths, and all of
+	// their parents.
+	paths map[string]bool
+}
+
+// restoration restores earlier images at paths.
+type restoration struct {
+	*forecast
+	providers *providers
+	refusals  *refusals
+	// after are the changes below a directory that wait for its step, by its path.
+	after map[string][]Change
+	last  []Change // directories to remove in which the list has a path
+}
+
+// removals plans the removal of entries that left the list.
+type removals struct {
+	*forecast
+	refusals    *refusals
+	restoration *restoration
+	// empties are directories whose removal waits for a step that removes a path in them, by the path
+	// of that step.
+	empties map[string][]journal.Entry
+}
+
+// actions plans the notified actions.
+type actions struct {
+	*forecast
+	providers *providers
+	refusals  *refusals
+	acted     map[addr.Addr]bool
+}

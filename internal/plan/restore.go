@@ -1,0 +1,161 @@
+package plan
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"fettle.dev/fettle/internal/addr"
+	"fettle.dev/fettle/internal/image"
+	"fettle.dev/fettle/internal/journal"
+	"fettle.dev/fettle/internal/step"
+)
+
+// left adds the changes that waited for a directory without a planned step, and the directories that
+// are removed after the steps in them.
+func (m *restoration) left() {
+	for _, dir := range slices.Sorted(maps.Keys(m.after)) {
+		m.below(dir)
+	}
+	for _, c := range m.last {
+		m.add(c)
+	}
+}
+
+// inTurn adds a change of a path, or delays it until the step of its directory is planned.
+func (m *restoration) inTurn(c Change) {
+	if c.To.File.Type == image.Absent {
+		m.add(c)
+		return
+	}
+	for d := range parents(c.Addr.Path()) {
+		if m.wanted[addr.File(d)] {
+			m.after[d] = append(m.after[d], c)
+			return
+		}
+	}
+	m.add(c)
+}
+
+// below adds the changes that waited for a directory, parents first.
+func (m *restoration) below(dir string) {
+	waiting := m.after[dir]
+	delete(m.after, dir)
+	slices.SortStableFunc(waiting, func(a, b Change) int { return strings.Compare(a.Addr.Path(), b.Addr.Path()) })
+	for _, c := range waiting {
+		m.add(c)
+	}
+}
+
+// others restores the found state at paths that are managed neither now nor in the goal.
+func (m *restoration) others() {
+	if m.in.Goal == nil {
+		return
+	}
+	for _, p := range slices.Sorted(maps.Keys(m.in.Goal.FilesBefore)) {
+		a := addr.File(p)
+		if _, now := m.now[a]; now || m.wanted[a] || m.purgedThen[a] {
+			continue
+		}
+		if to, _, _ := m.foundAt(p); !m.swallowed(p) {
+			m.restore(p, to, "as it was "+m.when())
+		}
+	}
+}
+
+// swallowed reports whether a directory above the path is replaced by another type of object, or
+// restored with all of its content.
+func (m *index) swallowed(p string) bool {
+	for d := range parents(p) {
+		f, ok := m.in.Goal.FilesBefore[d]
+		stays := f.Type == image.Absent && m.in.ForeignPaths[d] != "" // for the files of others in it
+		if ok && (f.Type != image.Directory && !stays || f.Tree != "") {
+			return true // the path is restored or removed with the directory
+		}
+	}
+	return false
+}
+
+// restore plans that an unmanaged path gets an earlier image. A directory that becomes absent stays if
+// others have files in it.
+func (m *restoration) restore(p string, to image.File, why string) {
+	if to.Type == image.Absent && m.in.ForeignPaths[p] != "" {
+		return
+	}
+	a := addr.File(p)
+	c := Change{Action: Restore, Addr: a, Why: why, From: m.pathNow(p), To: &image.Image{File: &to}, Captured: true}
+	c.Applied = step.Step{Verb: step.Rm, Args: []string{p}}.String()
+	if to.Type == image.Directory {
+		c.Applied = step.Step{Verb: step.Mkdir, Args: []string{p}}.String()
+	}
+	err := m.in.Failed[a]
+	if err == nil || m.unseen(p) {
+		err = m.separates(c)
+	}
+	if err == nil {
+		err = m.lacks(to, p)
+	}
+	switch {
+	case putBack(*c.From, *c.To) && err == nil:
+	case err != nil:
+		m.refusals.blocked(c, err)
+	default:
+		c.Differences = m.differences(*c.From, *c.To)
+		m.inTurn(c)
+	}
+}
+
+// keptBelow restores the paths of a stored tree below a directory. It skips paths with an address of
+// their own, and paths that are restored as a run found them.
+func (m *restoration) keptBelow(dir, tree string) {
+	for _, k := range m.missingOf(dir, tree) {
+		m.restore(path.Join(dir, k.Rel), k.File, "as it was before fettle removed "+dir)
+	}
+}
+
+// missingOf returns the paths of a stored tree that keptBelow restores.
+func (m *restoration) missingOf(dir, tree string) []TreeFile {
+	if m.in.StoredTree == nil || m.replacedAbove(dir) {
+		return nil
+	}
+	return slices.DeleteFunc(m.in.StoredTree(tree), func(k TreeFile) bool {
+		p := path.Join(dir, k.Rel)
+		e, now := m.now[addr.File(p)]
+		_, _, found := m.foundAt(p)
+		return now && !goneBefore(e) || found || m.refusals.paths[p] || m.wanted[addr.File(p)] || m.ownedAbove(dir, p)
+	})
+}
+
+// goneBefore reports whether a path was absent when it became managed, and no run has changed it
+// since. If fettle had removed it with a directory, the stored tree contains it.
+func goneBefore(e journal.Entry) bool {
+	return e.Origin == nil && e.Adopted != nil && absent(*e.Adopted)
+}
+
+// ownedAbove reports whether a path between dir and p has an owner other than the stored tree and is
+// not a directory.
+func (m *index) ownedAbove(dir, p string) bool {
+	for d := range parents(p) {
+		if d == dir {
+			return false
+		}
+		if !m.wanted[addr.File(d)] {
+			continue
+		}
+		for _, s := range m.in.Wanted {
+			if s.Path() == d && s.Verb != step.Edit && s.Verb != step.Meta {
+				return s.Verb != step.Mkdir || s.Get("purge") == "true"
+			}
+		}
+	}
+	return false
+}
+
+// replacedAbove reports whether the list requires an object other than a directory above a path.
+func (m *index) replacedAbove(p string) bool {
+	return slices.ContainsFunc(m.in.Wanted, func(s step.Step) bool {
+		q := s.Path()
+		return (s.Verb == step.Rm || s.Verb == step.Copy || s.Verb == step.Link) && strings.HasPrefix(p, q+"/")
+	})
+}
