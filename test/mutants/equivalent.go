@@ -50,3 +50,14 @@ func (e equivalents) stale(directory string, all []mutant) error {
 	slices.Sort(out)
 	return fmt.Errorf("%w: remove the lines of mutants that no longer exist: %s", errGone, strings.Join(out, "; "))
 }
+
+// directories returns the directories of the packages with such mutants, sorted.
+func (e equivalents) directories() []string {
+	var out []string
+	for name := range e {
+		directory, _, _ := strings.Cut(name, " ")
+		out = append(out, directory)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
