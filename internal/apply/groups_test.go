@@ -31,7 +31,7 @@ func TestTiedBack(t *testing.T) {
 		outcome    journal.Outcome
 		err        error
 	}{
-		{"", "1,1,1", journal.RolledBack, executor.ErrRolledBack},
+		{"", "1,1,1", journal.RolledBack, executor.ErrUndone},
 		{"client", "2,2,1", journal.Failed, nil},
 	} {
 		w := newWorld(t)

@@ -56,7 +56,7 @@ func TestChecks(t *testing.T) {
 	says(t, rep, "act:run/load ran, notified by the failure of check:there")
 	w.holds(t, "/srv/new", "a")
 	w = newWorld(t)
-	if rep, err = w.apply(t, list, executor.Options{OnCheckFailure: "rollback"}); !errors.Is(err, executor.ErrRolledBack) || rep.Outcome != journal.RolledBack {
+	if rep, err = w.apply(t, list, executor.Options{OnCheckFailure: "rollback"}); !errors.Is(err, executor.ErrUndone) || rep.Outcome != journal.RolledBack {
 		t.Errorf("%v, %+v", err, rep)
 	}
 	if there, _ := host.Exists(w.h, "/srv/new"); there {
@@ -80,7 +80,7 @@ func TestWaits(t *testing.T) {
 	}
 	w = newWorld(t)
 	before := w.picture(t, true)
-	if _, err = w.apply(t, vain, executor.Options{OnFailure: "undo"}); !errors.Is(err, executor.ErrRolledBack) {
+	if _, err = w.apply(t, vain, executor.Options{OnFailure: "undo"}); !errors.Is(err, executor.ErrUndone) {
 		t.Errorf("%v", err)
 	}
 	if bad := w.picture(t, true).differs(false, before); len(bad) > 0 {
@@ -147,7 +147,7 @@ func TestBrokenPackages(t *testing.T) {
 	w = newWorld(t)
 	w.h.Repository().Fail(errors.New("no network"))
 	rep, err = w.apply(t, "COPY a /srv/new\nPKG tool\nPKG web version=1\n", executor.Options{OnFailure: "undo"})
-	if !errors.Is(err, executor.ErrRolledBack) || rep.Failed.Addr != "pkg:tool" {
+	if !errors.Is(err, executor.ErrUndone) || rep.Failed.Addr != "pkg:tool" {
 		t.Errorf("%v, %+v", err, rep)
 	}
 }
@@ -170,7 +170,7 @@ func TestUnitFiles(t *testing.T) {
 	w.h.Services().Define("broken.service", image.Unit{Loaded: true, State: "disabled", Active: "inactive"})
 	w.h.Services().Fail("start", "broken.service", errors.New("it does not start"))
 	rep, err := w.apply(t, "COPY a /srv/new\nUNIT broken.service enabled=true active=true\n", executor.Options{OnFailure: "undo"})
-	if !errors.Is(err, executor.ErrRolledBack) || !strings.Contains(rep.Failed.Error, "it does not start") {
+	if !errors.Is(err, executor.ErrUndone) || !strings.Contains(rep.Failed.Error, "it does not start") {
 		t.Errorf("%v, %+v", err, rep)
 	}
 	if u, err := w.h.Services().Unit(t.Context(), "broken.service"); err != nil || u.State != "disabled" {

@@ -25,7 +25,7 @@ func (w *world) cutsFrom(t *testing.T, list, op, path string) (cuts []*world) {
 	}
 	_, err := w.apply(t, list, executor.Options{OnFailure: "undo"})
 	w.tap.count = nil
-	if !errors.Is(err, executor.ErrRolledBack) || !begun {
+	if !errors.Is(err, executor.ErrUndone) || !begun {
 		t.Fatalf("begun %v: %v", begun, err)
 	}
 	return cuts
@@ -106,7 +106,7 @@ func TestActionThatFailsWhenItsRunIsUndone(t *testing.T) {
 			}
 			return errors.New("it fails")
 		}
-		if _, err := w.apply(t, notified, executor.Options{OnFailure: "undo"}); !errors.Is(err, executor.ErrRolledBack) || ran != 2 {
+		if _, err := w.apply(t, notified, executor.Options{OnFailure: "undo"}); !errors.Is(err, executor.ErrUndone) || ran != 2 {
 			t.Fatalf("the action ran %d times: %v", ran, err)
 		}
 		// This list has the same notification, and changes nothing.

@@ -51,11 +51,11 @@ type Result struct {
 	FactsUsed []string
 	// Files are the paths of the repository that the result depends on, sorted.
 	Files []string
-	// Outputs are the commands whose output the repository uses, sorted by address. Held are the
+	// Outputs are the commands whose output the repository uses, sorted by address. Deferred are the
 	// deferred states, which need more outputs, in order of declaration. If any state is deferred,
 	// all checks are deferred too.
-	Outputs []Output
-	Held    []Held
+	Outputs  []Output
+	Deferred []Deferred
 	// Exports are the exported values of the target's modules, sorted. A value that only a run
 	// provides is missing.
 	Exports []exported.Own
@@ -70,14 +70,14 @@ type Output struct {
 	Step string // the step as a line; outputs of a different line are not used
 }
 
-// Held is a state that only a run can complete.
-type Held struct {
+// Deferred is a state that only a run can complete.
+type Deferred struct {
 	ID    string
 	Range diag.Range
 	Addr  addr.Addr   // the address that it writes, "" if it is unknown
 	Needs []addr.Addr // commands; empty for a state after a deferred state
-	// Waits names the values of other targets that it waits for: "waiting for …".
-	Waits string `json:",omitempty"`
+	// WaitsFor names the values of other targets that it waits for: "waiting for …".
+	WaitsFor string `json:",omitempty"`
 }
 
 // StateInfo ties a state to its place in the source and its steps.

@@ -95,10 +95,10 @@ func printed(res compile.Result) string {
 	if err := step.Print(&b, res.List, step.PrintOptions{Source: true}); err != nil {
 		return err.Error()
 	}
-	for _, h := range res.Held {
+	for _, h := range res.Deferred {
 		fmt.Fprintf(&b, "# held: %s writes %q, needs %q\n", h.ID, h.Addr, h.Needs)
-		if h.Waits != "" {
-			fmt.Fprintf(&b, "#   waits: %s\n", h.Waits)
+		if h.WaitsFor != "" {
+			fmt.Fprintf(&b, "#   waits: %s\n", h.WaitsFor)
 		}
 	}
 	for _, o := range res.Exports {

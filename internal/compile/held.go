@@ -124,15 +124,15 @@ func (b blocks) toldByNobody(a *act, held map[int]bool) bool {
 }
 
 // heldStates returns the deferred states, in the order of declaration.
-func (b blocks) heldStates() []Held {
-	var out []Held
+func (b blocks) heldStates() []Deferred {
+	var out []Deferred
 	for n, node := range b.c.Nodes {
 		if n >= len(b.heldNodes) || !b.heldNodes[n] || node.Group {
 			continue
 		}
-		h := Held{ID: node.ID, Range: node.Range, Needs: node.Needs}
+		h := Deferred{ID: node.ID, Range: node.Range, Needs: node.Needs}
 		if node.Unknown && len(h.Needs) == 0 {
-			h.Waits = b.waitsFor(node.ID)
+			h.WaitsFor = b.waitsFor(node.ID)
 		}
 		if len(b.of[n]) > 0 {
 			h.Addr = b.items[b.of[n][0]].step.Addr()

@@ -174,7 +174,7 @@ func (x *examiner) states() {
 		there[s.ID] = true
 		names = append(names, strings.TrimPrefix(s.ID, x.prefix))
 	}
-	for _, h := range x.res.Held {
+	for _, h := range x.res.Deferred {
 		waits[h.ID] = true
 		names = append(names, strings.TrimPrefix(h.ID, x.prefix))
 	}

@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/secret"
 )
 
-// DefaultTimeout is how long a command may take that says nothing of it.
+// DefaultTimeout is the time limit of a command without Timeout.
 const DefaultTimeout = 5 * time.Minute
 
 // Commander is an executor that also runs commands outside of a step list. A command
@@ -27,31 +27,30 @@ type Commander interface {
 	// was cut short. A failed command is not an error. When ctx ends, or at the timeout,
 	// the whole process tree is killed.
 	Command(ctx context.Context, c Command, o Options, show func(Output)) (*CommandResult, error)
-	// Commands is the history of them, oldest first.
+	// Commands returns the history of commands, the oldest first.
 	Commands(ctx context.Context) ([]journal.Command, error)
 }
 
-// Files is an executor that carries single files.
+// Files is an executor that copies single files.
 type Files interface {
-	// Put makes a file have this content, owner and mode: atomically, and only where
-	// it differs. from is opened only if the content does. It is recorded as a
-	// command is.
+	// Put gives a file this content, owner and mode, atomically, if any of them differs. from is
+	// opened only if the content differs. The history records it like a command.
 	Put(ctx context.Context, f File, from func() (io.ReadCloser, error), o Options) (*PutResult, error)
-	// Get writes the content of a file into to.
+	// Get writes the content of a file to to.
 	Get(ctx context.Context, path string, to io.Writer) (File, error)
 }
 
-// Command is what Commander runs. No shell takes part.
+// Command is one or several programs with their arguments. There is no shell.
 type Command struct {
-	// Action is the name of the action that it belongs to, "" for an ad-hoc one.
+	// Action is the name of its action, "" for a command of an operator.
 	Action string     `json:"action,omitempty"`
 	Argv   [][]string `json:"argv"`           // one or several
 	Env    []string   `json:"env,omitempty"`  // NAME=VALUE; a value may refer to a secret
 	Dir    string     `json:"dir,omitempty"`  // "/" when empty
-	User   string     `json:"user,omitempty"` // "" means the engine's own
-	// Timeout is for all of it; 0 means DefaultTimeout.
+	User   string     `json:"user,omitempty"` // "" is the user of this process
+	// Timeout is the limit for all programs together; 0 is DefaultTimeout.
 	Timeout time.Duration `json:"timeout_ns,omitempty"`
-	// ReadOnly says that it changes nothing: it waits for no lock.
+	// ReadOnly means that it changes nothing. It then needs no lock.
 	ReadOnly bool `json:"looks,omitempty"`
 	// Stdin is the input of the first command. It is never recorded.
 	Stdin []byte `json:"stdin,omitempty"`
@@ -69,7 +68,7 @@ type Output struct {
 	Text   []byte // lent
 }
 
-// CommandResult is the end of the commands. Exit and Signal are the last command's.
+// CommandResult is the result of commands. Exit and Signal are from the last command that ran.
 type CommandResult struct {
 	ID       int           `json:"id"`   // in the history of commands
 	Exit     int           `json:"exit"` // -1 when a signal or the timeout ended it
@@ -80,7 +79,7 @@ type CommandResult struct {
 	Duration time.Duration `json:"duration_ns"`
 }
 
-// OK tells whether all commands succeeded.
+// OK reports whether all commands succeeded.
 func (r *CommandResult) OK() bool { return r.Exit == 0 && !r.TimedOut }
 
 // File is a file on a target.

@@ -2,8 +2,11 @@
 // timers, SSH and agents all use it.
 //
 //	var x executor.Executor = …
-//	p, err := x.Plan(ctx, executor.Request{List: list, Blobs: blobs})
-//	rep, err := x.Apply(ctx, p, executor.Options{}, show)
+//	r := executor.Request{List: list, Blobs: blobs}
+//	p, err := x.Plan(ctx, r)
+//	rep, err := x.Apply(ctx, r, p, executor.Options{}, show)
+//
+// A target is an object of the configuration. The executor works on its host.
 package executor
 
 import (
@@ -32,7 +35,7 @@ var (
 	ErrBlocked     = errors.New("some addresses cannot be restored now")
 	ErrStale       = errors.New("the saved plan is stale")
 	ErrCheckFailed = errors.New("a check failed")
-	ErrRolledBack  = errors.New("rolled back")
+	ErrUndone      = errors.New("undone")
 	ErrFrozen      = errors.New("frozen")
 	// ErrIrreversible: the rollback would include steps that cannot be undone.
 	ErrIrreversible = errors.New("irreversible steps are in the way")
@@ -43,30 +46,29 @@ var (
 // NotConfirmed is the start of the Command of a run that reverts an armed run.
 const NotConfirmed = "not confirmed in time"
 
-// Request is a list that is wanted, with all that it needs.
+// Request is a desired list with its content.
 type Request struct {
 	Target   string
 	Revision repo.Revision
 	// Repository is the origin of the list, the zero value if unknown.
 	Repository repo.Identity
-	// Adopt replaces what is applied even if it is of another repository or target.
+	// Adopt replaces the applied state even if it is from another repository or target.
 	Adopt  bool
 	List   step.List
 	Blobs  map[string]kind.Blob
 	States []StateRef
-	// Load gives List, Blobs and States when they are left out: a machine that
-	// is found as it was left never needs them. ListDigest is then the list's.
+	// Load returns List, Blobs and States if they are omitted: a host without changes does not
+	// need them. ListDigest is then the digest of the list.
 	Load       func() (Loaded, error)
 	ListDigest string
 	// Outputs are the outputs of commands that the repository uses. Known are the outputs
-	// that the list was compiled with. An executor calls Next to compile the list with
-	// different outputs, whenever the machine has different ones. Next is nil if Outputs
-	// is empty.
+	// that the list was compiled with. If the host has other outputs, an executor calls Next to
+	// compile the list again. Next is nil if Outputs is empty.
 	Outputs []OutputRef
 	Known   Known
 	Next    func(known Known) (Request, error)
-	// Held are states that are left out until more outputs are known.
-	Held []Held
+	// Deferred are states that are omitted until more outputs are known.
+	Deferred []Deferred
 	// Secrets decrypts the sealed content of the list.
 	Secrets secret.Bundle
 	// Policy is the run policy of the repository. Options override it. Repair is the
@@ -74,12 +76,12 @@ type Request struct {
 	Policy catalog.Policy
 	// Repair false reports drift instead of repairing it.
 	Repair bool
-	// Diffs asks for unified diffs of text content.
+	// Diffs adds unified diffs of text content to the plan.
 	Diffs bool
-	// Verify reads every byte instead of trusting the stat cache.
+	// Verify reads every byte, and does not use the stat cache.
 	Verify bool
-	// Guards says how the plan asks the guards of commands. A run asks them on the host,
-	// each at its turn.
+	// Guards selects how the plan evaluates guards of commands. A run evaluates them on the host,
+	// each before its command.
 	Guards Guards
 }
 
@@ -90,13 +92,13 @@ const (
 	// IsolatedGuards runs guards so that they cannot change files or reach the network.
 	// The result of a guard that cannot run this way is unknown.
 	IsolatedGuards Guards = ""
-	// HostGuards runs them on the host, as a run does.
+	// HostGuards runs them on the host, like a run.
 	HostGuards Guards = "host"
-	// NoGuards runs none of them, so none is known.
+	// NoGuards runs none of them: all results are unknown.
 	NoGuards Guards = "none"
 )
 
-// Identity is the repository of the request, by the name that it declares as well.
+// Identity returns the repository of the request, with the name that it declares.
 func (r *Request) Identity() repo.Identity {
 	id := r.Repository
 	if r.Policy.Repository != "" {
@@ -112,12 +114,11 @@ type OutputRef struct {
 	Step string
 }
 
-// Known are outputs by the command that gave them. They are inputs of a list, as
-// facts are.
+// Known are the outputs of commands, by address. Like facts, they are inputs of a list.
 type Known map[addr.Addr]string
 
-// Held is a deferred state: it waits for an output that only a run can determine.
-type Held struct {
+// Deferred is a deferred state: it waits for an output that only a run can determine.
+type Deferred struct {
 	ID     string
 	Source string // file:line
 	// Addr is the address that the state writes, "" if it is unknown too.
@@ -125,11 +126,11 @@ type Held struct {
 	// Needs are the commands whose output the state needs. It is empty if the state only
 	// follows another deferred state.
 	Needs []addr.Addr
-	// Waits says which values of other targets it waits for, "" for none.
-	Waits string `json:",omitempty"`
+	// WaitsFor names the values of other targets that it waits for, or "".
+	WaitsFor string `json:"Waits,omitempty"`
 }
 
-// Loaded is the part of a request that can come later.
+// Loaded is the part of a request that Load returns.
 type Loaded struct {
 	List   step.List
 	Blobs  map[string]kind.Blob
@@ -138,7 +139,7 @@ type Loaded struct {
 	Secrets secret.Bundle
 }
 
-// Digest is the digest of the list, loaded or not.
+// Digest returns the digest of the list, loaded or not.
 func (r *Request) Digest() string {
 	if r.Load != nil {
 		return r.ListDigest
@@ -151,7 +152,7 @@ func (r *Request) Take(filled Request) {
 	r.List, r.Blobs, r.States, r.Secrets, r.Load = filled.List, filled.Blobs, filled.States, filled.Secrets, nil
 }
 
-// Fill loads what was left out. Calling it again does nothing.
+// Fill loads the omitted content. A second call does nothing.
 func (r *Request) Fill() error {
 	if r.Load == nil {
 		return nil
@@ -164,7 +165,7 @@ func (r *Request) Fill() error {
 	return nil
 }
 
-// StateRef ties addresses to the state that wrote them, for explain.
+// StateRef names the state that writes addresses, for explain.
 type StateRef struct {
 	ID     string      `json:"id"`
 	Source string      `json:"source"` // file:line
@@ -172,60 +173,61 @@ type StateRef struct {
 	// Phases are the phases in which the state writes an address. Addresses of the first
 	// phase are omitted.
 	Phases map[addr.Addr]int `json:"phases,omitempty"`
-	// Line is the text of the source line, for hosts that have no repository to read it
-	// from; "" if it was not recorded.
+	// Line is the text of the source line, for hosts without the repository; "" if it was not
+	// recorded.
 	Line string `json:"line,omitempty"`
 }
 
-// Phase is the phase in which the state writes one of its addresses, from 1.
+// Phase returns the phase in which the state writes one of its addresses, from 1.
 func (s StateRef) Phase(a addr.Addr) int { return max(1, s.Phases[a]) }
 
-// RollbackRequest says where to go back to.
+// RollbackRequest selects the state that a rollback restores.
 type RollbackRequest struct {
-	// To is the run whose state is wanted; 0 is the origin, before fettle.
+	// To is the run whose state is restored; 0 is the origin, before fettle.
 	To int
-	// CrossIrreversible continues although some steps cannot be undone.
+	// CrossIrreversible restores all other addresses if some steps cannot be undone. Otherwise the
+	// rollback is refused with ErrIrreversible.
 	CrossIrreversible bool
-	// SkipBlocked leaves addresses as they are that cannot be restored now. The same
-	// rollback restores them later.
+	// SkipBlocked does not change addresses that cannot be restored now. The same rollback
+	// restores them later.
 	SkipBlocked bool
 	Diffs       bool
 	// Guards is Request.Guards.
 	Guards Guards `json:",omitempty"`
 }
 
-// Options say how a plan is run.
+// Options are the policies of a run and the user who requested it.
 type Options struct {
-	OnFailure string // "stop" (the default) or "undo"
-	OnCrash   string // "undo" (the default) or "finish"
-	// OnCheckFailure: "keep" (the default) or "rollback".
+	OnFailure string // apply.FailureStop (the default) or apply.FailureUndo
+	OnCrash   string // apply.CrashUndo (the default) or apply.CrashFinish
+	// OnCheckFailure is apply.CheckFailureKeep (the default) or apply.CheckFailureUndo.
 	OnCheckFailure string
-	// Sections fail each for itself where OnFailure is "stop".
+	// Sections are parts of the list that fail independently if OnFailure is apply.FailureStop.
 	Sections []Section
-	// ConfirmWithin arms the run: it undoes itself unless confirmed. 0 is off.
+	// ConfirmWithin arms the run: without a confirmation within this time it is undone. 0 is off.
 	ConfirmWithin time.Duration
-	// LockOut arms a run that may lock an operator out, and the phases that follow
-	// it, with this time. 0 is off.
+	// LockOut is ConfirmWithin for a run that may lock out an operator, and for its later phases.
+	// 0 is off.
 	LockOut time.Duration
-	// ChecksConfirm lets the checks confirm a run that LockOut armed. The run is confirmed
-	// if it has checks and all hold, and reverted at once if one fails.
+	// ChecksConfirm confirms a run that LockOut armed if it has checks and all pass. If one fails,
+	// the run is undone at once.
 	ChecksConfirm bool
-	// Unasked reports that no operator was prompted after the plan was made. The plan is
-	// then still valid if nothing outside could have changed it.
+	// Unasked means that there was no prompt after the plan was made. The plan is then still
+	// valid if no other process could have changed the host.
 	Unasked bool
-	// Exact refuses a later phase that would do what the plan given to Apply does
-	// not tell, with ErrStale; the phases before it stay.
+	// Exact refuses a later phase with other changes than the plan passed to Apply, with
+	// ErrStale. The phases before it stay.
 	Exact bool
-	// Continues is the run of the phase before, 0 for none.
+	// Continues is the run of the previous phase, or 0.
 	Continues int
-	// CrossIrreversible consents to changes that delete the configuration and data
-	// of packages. Rollbacks have it in their request.
+	// CrossIrreversible allows changes that delete the configuration and data of packages.
+	// Rollbacks have it in their request.
 	CrossIrreversible bool
-	// IgnoreFreeze lets commands and single files change a frozen machine. Runs do not
-	// look at it.
+	// IgnoreFreeze allows commands and single files to change a frozen host. It has no effect on
+	// runs.
 	IgnoreFreeze bool   `json:"FrozenToo"`
 	User         string // the requesting user, for the history
-	From         string // from where
+	From         string // the host or terminal of this user
 	Command      string // the command line as the user typed it
 	Version      string
 }
@@ -233,7 +235,7 @@ type Options struct {
 // Event reports the progress of a run, for display.
 type Event = apply.Event
 
-// Report is how a run ended.
+// Report is the result of a run.
 type Report struct {
 	Run int `json:"run"` // 0 if no run was necessary
 	// Runs are all runs of one apply, when it took several phases.
@@ -251,7 +253,7 @@ type Report struct {
 	Remaining []addr.Addr `json:"remaining,omitempty"`
 	// NotUndone are the changes that the undo of the run could not revert.
 	NotUndone []addr.Addr `json:"stays,omitempty"`
-	// ConfirmBy is when an armed run undoes itself, ns since 1970; 0 is never.
+	// ConfirmBy is the time at which an armed run is undone, in ns since 1970; 0 is never.
 	ConfirmBy int64         `json:"confirm_by,omitempty"`
 	Duration  time.Duration `json:"duration_ns"`
 }
@@ -262,7 +264,7 @@ func (r *Report) InPart() bool {
 	return r.Outcome == journal.Failed && r.Failed != nil && slices.Contains(r.Rescued, r.Failed)
 }
 
-// Section is a piece of a list that fails for itself: a module, for an agent.
+// Section is a part of a list that fails independently: a module, for an agent.
 type Section = apply.Section
 
 // Failure is a change that failed.
@@ -275,12 +277,12 @@ type CheckResult = apply.CheckResult
 type Status struct {
 	State journal.State    `json:"state"`
 	Last  *journal.RunInfo `json:"last,omitempty"`
-	// Notes tell what of the state directory was lost or damaged and made again.
+	// Notes describe parts of the state directory that were lost or damaged, and created again.
 	Notes []string `json:"notes,omitempty"`
 	Condition
 }
 
-// DriftOptions say how closely Drift looks.
+// DriftOptions select what Drift compares.
 type DriftOptions struct {
 	Diffs  bool `json:"diffs,omitempty"`  // show the differences of text
 	Verify bool `json:"verify,omitempty"` // read every byte and every attribute
@@ -305,43 +307,41 @@ type Condition struct {
 	Locked     string          `json:"locked,omitempty"` // the holder of the lock
 }
 
-// Executor runs lists on one target. Every method takes the target's lock
-// where it changes something and gives ErrLocked when another holds it, and
-// settles a crashed run first (see Recover).
+// Executor runs lists on one host. A method that changes something first takes the lock of the host,
+// and recovers a crashed run (see Recover). If another process holds the lock, it returns ErrLocked;
+// the error shows the User and Command in the Options of that process.
 type Executor interface {
-	// Plan compares and changes nothing.
+	// Plan compares the list with the applied state and the host. It changes nothing.
 	Plan(ctx context.Context, r Request) (*plan.Plan, error)
-	// Apply plans r again, refuses with ErrStale when the result is not p,
-	// and runs it. A nil p takes what planning gives. The report is valid
-	// beside an error that says why the run failed.
+	// Apply plans r again. If the new plan differs from p, it returns ErrStale and changes
+	// nothing. If p is nil, it runs the new plan. If a run began, the report is valid even with
+	// an error.
 	Apply(ctx context.Context, r Request, p *plan.Plan, o Options, show func(Event)) (*Report, error)
 	PlanRollback(ctx context.Context, r RollbackRequest) (*plan.Plan, error)
 	Rollback(ctx context.Context, r RollbackRequest, p *plan.Plan, o Options, show func(Event)) (*Report, error)
 	// Drift compares the applied state with the machine. The changes have the actions
 	// repair and drift.
 	Drift(ctx context.Context, o DriftOptions) (*plan.Plan, error)
-	// Recover recovers a crashed run and reverts a run that was not confirmed in time. The
-	// report describes the result; it is nil if there was nothing to do.
+	// Recover finishes or undoes a crashed run, and undoes a run that was not confirmed in time.
+	// The report is nil if there was nothing to do.
 	Recover(ctx context.Context, o Options, show func(Event)) (*Report, error)
-	// If another client is refused because of the lock, its error shows the User and
-	// Command of these options.
+	// Confirm confirms the armed run and returns its number.
 	Confirm(ctx context.Context, o Options) (run int, err error)
 	Freeze(ctx context.Context, f journal.Frozen, o Options) error
 	Unfreeze(ctx context.Context, o Options) error
 	Status(ctx context.Context) (Status, error)
-	// Condition is the part of Status that costs the same however much is
-	// managed.
+	// Condition returns the part of Status whose cost does not depend on the number of managed
+	// objects.
 	Condition(ctx context.Context) (Condition, error)
-	// Runs is the history, oldest first.
+	// Runs returns the history, the oldest run first.
 	Runs(ctx context.Context) ([]journal.RunInfo, error)
-	// Show is one run whole.
+	// Show returns one run with its invocations.
 	Show(ctx context.Context, run int) (Shown, error)
-	// RunOf finds the newest run whose state is from a commit. ok is false if there is
-	// none.
+	// RunOf returns the newest run that applied a commit. ok is false if there is none.
 	RunOf(ctx context.Context, commit string) (run int, ok bool, err error)
-	// List reads back the list that a run applied.
+	// List returns the list that a run applied.
 	List(ctx context.Context, run int) (step.List, error)
-	// Collect removes what no rollback needs.
+	// Collect removes content that no rollback needs.
 	Collect(ctx context.Context, keep journal.Retention, o Options) (journal.Collected, error)
 }
 
@@ -353,7 +353,7 @@ type Shown struct {
 	Invocations []Invocation    `json:"invocations"`
 }
 
-// Invocation is one execution of one state in a run, with its cause and parts.
+// Invocation is the execution of one state in a run, with its cause and its steps.
 type Invocation struct {
 	State  string      `json:"state"`
 	Source string      `json:"source,omitempty"`
@@ -365,7 +365,7 @@ type Invocation struct {
 type Part struct {
 	Addr   addr.Addr   `json:"addr"`
 	Action plan.Action `json:"action"`
-	// Outcome is done, failed, undone, skipped.
+	// Outcome is done, failed, undone or skipped.
 	Outcome string `json:"outcome"`
 	Error   string `json:"error,omitempty"`
 }

@@ -27,8 +27,8 @@ func ofTarget(target string, id repo.Identity) string {
 	return fmt.Sprintf("the target %q of %s", target, id)
 }
 
-// ours tells whether a list is of the repository and the target of a state. Where nothing
-// tells, a list that keeps all addresses is.
+// ours reports whether a list is from the repository and the target of a state. If this is not
+// recorded, it reports whether the list keeps all addresses.
 func ours(r *Request, st journal.State) bool {
 	if r.Target != "" && st.Target != "" && r.Target != st.Target {
 		return false
@@ -49,7 +49,7 @@ func leaving(r *Request, st journal.State) []addr.Addr {
 	for _, s := range r.List {
 		wanted[s.Addr()] = true
 	}
-	for _, h := range r.Held {
+	for _, h := range r.Deferred {
 		wanted[h.Addr] = true
 	}
 	var out []addr.Addr
@@ -93,7 +93,8 @@ func Recording(r *Request, st journal.State) repo.Identity {
 	return id
 }
 
-// NewOwner tells whether a run is due to record whose the applied state is.
+// NewOwner reports whether the next run must record a new repository or target as the owner of the
+// applied state.
 func NewOwner(r *Request, st journal.State) bool {
 	id := r.Identity()
 	if id == (repo.Identity{}) || st.Run == 0 {

@@ -100,7 +100,7 @@ func TestEveryField(t *testing.T) {
 	got, err := dir.Result(kept, tree())
 	got.List, got.Blobs = nil, nil
 	if err != nil || !reflect.DeepEqual(got, res) || kept.Policy != res.Policy || kept.Target != res.Target ||
-		!reflect.DeepEqual(kept.Outputs, res.Outputs) || !reflect.DeepEqual(kept.Held, res.Held) {
+		!reflect.DeepEqual(kept.Outputs, res.Outputs) || !reflect.DeepEqual(kept.Deferred, res.Deferred) {
 		t.Errorf("%v\n got %+v\nwant %+v", err, got, res)
 	}
 }

@@ -44,8 +44,8 @@ func writeResult(w *writer, res compile.Result) {
 		w.text(string(o.Addr))
 		w.text(o.Step)
 	}
-	w.int(len(res.Held))
-	for _, h := range res.Held {
+	w.int(len(res.Deferred))
+	for _, h := range res.Deferred {
 		w.text(h.ID)
 		w.rng(h.Range)
 		w.text(string(h.Addr))
@@ -53,7 +53,7 @@ func writeResult(w *writer, res compile.Result) {
 		for _, a := range h.Needs {
 			w.text(string(a))
 		}
-		w.text(h.Waits)
+		w.text(h.WaitsFor)
 	}
 	w.int(len(res.Exports))
 	for _, o := range res.Exports {
@@ -101,14 +101,14 @@ func readOutputs(r *reader, list step.List) []compile.Output {
 	return out
 }
 
-func readHeld(r *reader) []compile.Held {
-	var out []compile.Held
+func readHeld(r *reader) []compile.Deferred {
+	var out []compile.Deferred
 	for range r.count(11) {
-		h := compile.Held{ID: r.text(), Range: r.rng(), Addr: addr.Addr(r.text())}
+		h := compile.Deferred{ID: r.text(), Range: r.rng(), Addr: addr.Addr(r.text())}
 		for range r.count(1) {
 			h.Needs = append(h.Needs, addr.Addr(r.text()))
 		}
-		h.Waits = r.text()
+		h.WaitsFor = r.text()
 		out = append(out, h)
 	}
 	return out
@@ -180,7 +180,7 @@ func readResult(r *reader, tree repo.Tree) compile.Result {
 	}
 	res.States = readStates(r, len(res.List))
 	res.FactsUsed, res.Files = r.texts(), r.texts()
-	res.Outputs, res.Held = readOutputs(r, res.List), readHeld(r)
+	res.Outputs, res.Deferred = readOutputs(r, res.List), readHeld(r)
 	res.Exports = readExports(r)
 	for _, s := range res.List {
 		for _, d := range s.Blobs() {

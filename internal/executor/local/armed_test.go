@@ -39,7 +39,7 @@ func TestLockOutIsArmed(t *testing.T) {
 			m.write("/etc/ssh/sshd_config", "old")
 			path := strings.Fields(c.list)[2]
 			rep, err := m.x.Apply(context.Background(), m.request(c.list, map[string]string{"a": "new"}), nil, c.o, nil)
-			if rep == nil || (err != nil) != strings.Contains(c.name, "fails") || errors.Is(err, executor.ErrRolledBack) != (c.end == "back") {
+			if rep == nil || (err != nil) != strings.Contains(c.name, "fails") || errors.Is(err, executor.ErrUndone) != (c.end == "back") {
 				t.Fatalf("%v %+v", err, rep)
 			}
 			if (rep.ConfirmBy != 0) != (c.end == "waits") || m.guarded.IsZero() == (c.name != "other" && c.o.LockOut > 0 && path != "/etc/motd") {
@@ -85,13 +85,13 @@ func TestLockOutInALaterPhase(t *testing.T) {
 			const gen = "EXEC gen gen output=stdout undo=true\n"
 			r = request(first + gen)
 			r.Outputs = []executor.OutputRef{{Addr: "exec:gen", Step: r.List[1].String()}}
-			r.Held = []executor.Held{{ID: "file.x", Source: "fettle.hcl:3"}}
+			r.Deferred = []executor.Deferred{{ID: "file.x", Source: "fettle.hcl:3"}}
 			r.Next = func(known executor.Known) (executor.Request, error) {
 				next := request(first + gen)
 				if _, ok := known["exec:gen"]; ok {
 					next = request(first + gen + "LINK x /etc/ssh/sshd_config\n")
 				} else {
-					next.Held = r.Held
+					next.Deferred = r.Deferred
 				}
 				next.Outputs, next.Next, next.Known = r.Outputs, r.Next, known
 				return next, nil

@@ -79,7 +79,7 @@ func TestFullDiskLeavesTheOldState(t *testing.T) {
 	files := map[string]string{"a": "A2", "big": big, "b": "B"}
 	before := m.tree()
 	_, err := m.x.Apply(context.Background(), m.request(list, files), nil, executor.Options{OnFailure: "undo"}, nil)
-	if !errors.Is(err, executor.ErrRolledBack) || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "/full/big") {
+	if !errors.Is(err, executor.ErrUndone) || !strings.Contains(err.Error(), "no space left") || !strings.Contains(err.Error(), "/full/big") {
 		t.Errorf("undone: %v", err)
 	}
 	if after := m.tree(); after != before {

@@ -48,7 +48,7 @@ func TestShow(t *testing.T) {
 		t.Errorf("run 1 is told as\n%s\nwant\n%s", got, want)
 	}
 	r = request(t, "COPY 1 /srv/b\nCOPY 2 /srv/c validate=false\nCOPY 3 /srv/d\n")
-	if _, err := m.x.Apply(ctx, r, nil, executor.Options{OnFailure: "undo"}, nil); !errors.Is(err, executor.ErrRolledBack) {
+	if _, err := m.x.Apply(ctx, r, nil, executor.Options{OnFailure: "undo"}, nil); !errors.Is(err, executor.ErrUndone) {
 		t.Fatal(err)
 	}
 	if got := told(t, m.x, 2); !strings.Contains(got, "create file:/srv/b undone") || !strings.Contains(got, "create file:/srv/c failed") || !strings.Contains(got, "create file:/srv/d skipped") {
@@ -141,7 +141,7 @@ func TestArmedRunThatFails(t *testing.T) {
 	ctx := context.Background()
 	o := executor.Options{ConfirmWithin: time.Minute, OnFailure: "undo"}
 	rep, err := m.x.Apply(ctx, m.request("COPY a /etc/a validate=false\n", map[string]string{"a": "A"}), nil, o, nil)
-	if !errors.Is(err, executor.ErrRolledBack) || rep.ConfirmBy != 0 {
+	if !errors.Is(err, executor.ErrUndone) || rep.ConfirmBy != 0 {
 		t.Errorf("%+v, %v", rep, err)
 	}
 	if s, err := m.x.Status(ctx); err != nil || s.Armed != nil {

@@ -275,7 +275,7 @@ func TestUndoOnFailure(t *testing.T) {
 	m := newMachine(t)
 	r := m.request("COPY a /etc/a\nCOPY b /etc/b validate=false\n", map[string]string{"a": "A", "b": "B"})
 	_, err := m.x.Apply(context.Background(), r, nil, executor.Options{OnFailure: "undo"}, nil)
-	if !errors.Is(err, executor.ErrRolledBack) {
+	if !errors.Is(err, executor.ErrUndone) {
 		t.Fatalf("not rolled back: %v", err)
 	}
 	m.want("/etc/a", "(absent)")

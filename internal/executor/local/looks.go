@@ -48,7 +48,7 @@ func (x *looks) look(ctx context.Context, r *executor.Request) (p *plan.Plan, st
 		return p, st, false, err
 	}
 	todo = needsRun(p, st, *r) || seen.moved
-	if !keyed || key.Run != st.Run || len(r.Held) > 0 {
+	if !keyed || key.Run != st.Run || len(r.Deferred) > 0 {
 		return p, st, todo, nil
 	}
 	x.last = looked{*r, p, st, key, todo}

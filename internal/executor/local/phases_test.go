@@ -103,7 +103,7 @@ func (s *site) request(known executor.Known) executor.Request {
 	if serial, ok := known["exec:gen"]; ok {
 		lines = append(lines, "EDIT /etc/site line=tls"+s.version+":"+serial+" match=^(plain|tls) phase=2", reload, "CHECK site file=/etc/site contains=tls")
 	} else {
-		r.Held = []executor.Held{{ID: "site.tls", Source: "fettle.hcl:9", Addr: second, Needs: []addr.Addr{"exec:gen"}}}
+		r.Deferred = []executor.Deferred{{ID: "site.tls", Source: "fettle.hcl:9", Addr: second, Needs: []addr.Addr{"exec:gen"}}}
 	}
 	list, ds := step.Parse("list", []byte(strings.Join(lines, "\n")+"\n"))
 	s.must(ds.Err())
@@ -231,7 +231,7 @@ func TestPhasesUndone(t *testing.T) {
 			s.fails["reload"] = false
 		}
 	})
-	if !errors.Is(err, executor.ErrRolledBack) {
+	if !errors.Is(err, executor.ErrUndone) {
 		t.Fatalf("it ended with %v; did %q", err, s.trace)
 	}
 	if got := s.read("/etc/site"); got != "plain0\n" {

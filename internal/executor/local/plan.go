@@ -194,7 +194,7 @@ func drifted(changes []plan.Change, problems diag.List) []plan.Change {
 func staged(r executor.Request, in plan.Input) (*plan.Plan, diag.List) {
 	stages := r.List.Stages()
 	for k, list := range stages {
-		in.Wanted, in.MorePhases, in.Later = list, k+1 < len(stages) || len(r.Held) > 0, nil
+		in.Wanted, in.MorePhases, in.Later = list, k+1 < len(stages) || len(r.Deferred) > 0, nil
 		if k+1 < len(stages) {
 			if in.Later = r.List.Later(k + 1); plan.StageCompleted(in) {
 				continue
@@ -210,7 +210,7 @@ func staged(r executor.Request, in plan.Input) (*plan.Plan, diag.List) {
 		if k+1 == len(stages) {
 			p.List = r.Digest()
 		}
-		p.Later = append(later(in, p, stages[k+1:], len(r.Held) > 0), held(r.Held)...)
+		p.Later = append(later(in, p, stages[k+1:], len(r.Deferred) > 0), held(r.Deferred)...)
 		return p, ds
 	}
 	return nil, nil // the last stage is never passed
@@ -240,12 +240,12 @@ func statesIn(states []executor.StateRef, list step.List) []executor.StateRef {
 	return out
 }
 
-func held(states []executor.Held) []plan.Later {
+func held(states []executor.Deferred) []plan.Later {
 	var out []plan.Later
 	for _, h := range states {
 		l := plan.Later{Addr: h.Addr, State: h.ID, Source: h.Source, Why: "after a state that waits for an output"}
-		if h.Waits != "" {
-			l.Why = h.Waits
+		if h.WaitsFor != "" {
+			l.Why = h.WaitsFor
 		}
 		if len(h.Needs) > 0 {
 			l.Why = "needs the output of " + addresses(h.Needs)

@@ -253,7 +253,7 @@ func report(res apply.Result, began, ended time.Time, err error) (*executor.Repo
 	case journal.CheckFailed:
 		return rep, fmt.Errorf("run %d: %w: %s", res.Run, executor.ErrCheckFailed, why(res.Failed))
 	case journal.RolledBack:
-		return rep, fmt.Errorf("run %d was %w: %s", res.Run, executor.ErrRolledBack, why(res.Failed))
+		return rep, fmt.Errorf("run %d was %w: %s", res.Run, executor.ErrUndone, why(res.Failed))
 	case journal.Interrupted:
 		return rep, fmt.Errorf("run %d was interrupted: %w", res.Run, context.Canceled)
 	}

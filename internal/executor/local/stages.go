@@ -26,8 +26,8 @@ func (x *runs) follow(ctx context.Context, r executor.Request, done *plan.Plan, 
 		if err != nil {
 			return rep, err
 		}
-		if !todo || len(r.Held) > 0 && now.Empty() && maps.Equal(known, r.Known) {
-			waits, done = waiting(r.Held), now
+		if !todo || len(r.Deferred) > 0 && now.Empty() && maps.Equal(known, r.Known) {
+			waits, done = waiting(r.Deferred), now
 			break
 		}
 		if seen[unbased(now)] {
@@ -76,7 +76,7 @@ func unbased(p *plan.Plan) string {
 }
 
 // waiting explains why states are deferred permanently, "" for none.
-func waiting(held []executor.Held) string {
+func waiting(held []executor.Deferred) string {
 	for _, h := range held {
 		if len(h.Needs) > 0 {
 			return fmt.Sprintf("cannot continue: %s (%s) needs the output of %s, which no run produced; check that the command is not lazy and writes the declared output", h.ID, h.Source, addresses(h.Needs))

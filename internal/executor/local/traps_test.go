@@ -144,7 +144,7 @@ func (m *machine) undoes(list string, files map[string]string) {
 	m.t.Helper()
 	before := m.tree()
 	_, err := m.x.Apply(m.t.Context(), m.request(list, files), nil, executor.Options{OnFailure: "undo"}, nil)
-	if !errors.Is(err, executor.ErrRolledBack) {
+	if !errors.Is(err, executor.ErrUndone) {
 		m.t.Errorf("it ended with %v", err)
 	}
 	if after := m.tree(); after != before {

@@ -48,9 +48,9 @@ func States(res compile.Result) []executor.StateRef {
 // GoesOn adds to a request what it was made with of the outputs of commands, and how to
 // make it with others: again compiles once more. Without outputs there are only
 // states that wait for other targets.
-func GoesOn(req *executor.Request, outputs []compile.Output, held []compile.Held, known executor.Known, again func(executor.Known) (executor.Request, error)) {
+func GoesOn(req *executor.Request, outputs []compile.Output, held []compile.Deferred, known executor.Known, again func(executor.Known) (executor.Request, error)) {
 	for _, h := range held {
-		req.Held = append(req.Held, executor.Held{ID: h.ID, Source: fmt.Sprintf("%s:%d", h.Range.File, h.Range.Start.Line), Addr: h.Addr, Needs: h.Needs, Waits: h.Waits})
+		req.Deferred = append(req.Deferred, executor.Deferred{ID: h.ID, Source: fmt.Sprintf("%s:%d", h.Range.File, h.Range.Start.Line), Addr: h.Addr, Needs: h.Needs, WaitsFor: h.WaitsFor})
 	}
 	if len(outputs) == 0 {
 		return

@@ -228,7 +228,7 @@ func (t tree) Digest(path string) (string, int64, error) {
 // request converts a received request to an executor.Request.
 func (v *server) request(ctx context.Context, in request) executor.Request {
 	r := executor.Request{Target: in.Target, Revision: in.Revision, Adopt: in.Adopt, ListDigest: in.Digest, Outputs: in.Outputs, Known: in.Known,
-		Held: in.Held, Policy: in.Policy, Repair: in.Repair, Diffs: in.Diffs, Verify: in.Verify, Guards: in.Guards}
+		Deferred: in.Deferred, Policy: in.Policy, Repair: in.Repair, Diffs: in.Diffs, Verify: in.Verify, Guards: in.Guards}
 	if in.Repository != nil {
 		r.Repository = *in.Repository
 	}

@@ -26,7 +26,7 @@ type request struct {
 	Outputs    []executor.OutputRef `json:"outputs,omitempty"`
 	Known      executor.Known       `json:"known,omitempty"`
 	Next       bool                 `json:"next,omitempty"` // there is a Next
-	Held       []executor.Held      `json:"held,omitempty"`
+	Deferred   []executor.Deferred  `json:"held,omitempty"`
 	Policy     catalog.Policy       `json:"policy"`
 	Repair     bool                 `json:"repair,omitempty"`
 	Diffs      bool                 `json:"diffs,omitempty"`
@@ -48,7 +48,7 @@ type loaded struct {
 func encodeRequest(r *executor.Request) request {
 	return request{Target: r.Target, Revision: r.Revision, Repository: journal.RecordedIdentity(r.Repository),
 		Adopt: r.Adopt, Digest: r.Digest(), Outputs: r.Outputs, Known: r.Known, Next: r.Next != nil,
-		Held: r.Held, Policy: r.Policy, Repair: r.Repair, Diffs: r.Diffs, Verify: r.Verify, Guards: r.Guards}
+		Deferred: r.Deferred, Policy: r.Policy, Repair: r.Repair, Diffs: r.Diffs, Verify: r.Verify, Guards: r.Guards}
 }
 
 // encodeLoaded needs a request that has been filled.

@@ -301,7 +301,7 @@ func (v *server) runContext(ctx context.Context, onDisconnect string) (context.C
 // that, and stores the report until it is received. ctx is the run's context: the error
 // does not show the interruption, because an interrupted step counts as failed.
 func (v *server) ran(ctx context.Context, c *incoming, x executor.Executor, o executor.Options, onDisconnect string, base int, began time.Time, rep *executor.Report, err error) (any, error) {
-	if onDisconnect == Revert && v.isGone() && ctx.Err() != nil && err != nil && !errors.Is(err, executor.ErrRolledBack) {
+	if onDisconnect == Revert && v.isGone() && ctx.Err() != nil && err != nil && !errors.Is(err, executor.ErrUndone) {
 		back, berr := v.undoRun(context.WithoutCancel(ctx), c, x, o, base)
 		if err = errors.Join(err, berr); back != nil {
 			rep = back

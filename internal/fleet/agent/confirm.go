@@ -43,7 +43,7 @@ func (r *Runner) confirm(ctx context.Context, x executor.Executor, rep *executor
 		rep = back
 	}
 	rep.Outcome = journal.RolledBack
-	return rep, fmt.Errorf("%w: after the run the agent could not reach a hub", executor.ErrRolledBack)
+	return rep, fmt.Errorf("%w: after the run the agent could not reach a hub", executor.ErrUndone)
 }
 
 func pause(ctx context.Context, d time.Duration) error {

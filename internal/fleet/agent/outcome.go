@@ -36,10 +36,10 @@ func (o owners) of(a addr.Addr, source string) string {
 
 // waits records, for each module, the values of other targets that it waits for.
 func (p *prepared) waits(parts map[string]machine.Part) {
-	for _, h := range p.last.Held {
+	for _, h := range p.last.Deferred {
 		name := repo.ModuleOf(h.Range.File)
-		if part := parts[name]; h.Waits != "" && part.Waits == "" {
-			part.Waits = h.Waits
+		if part := parts[name]; h.WaitsFor != "" && part.Waits == "" {
+			part.Waits = h.WaitsFor
 			parts[name] = part
 		}
 	}
@@ -124,7 +124,7 @@ func resultOf(ctx context.Context, rep *executor.Report, err error) machine.Resu
 		return machine.Locked
 	case errors.Is(err, executor.ErrFrozen):
 		return machine.Frozen
-	case errors.Is(err, executor.ErrRolledBack) || rep != nil && rep.Outcome == journal.RolledBack:
+	case errors.Is(err, executor.ErrUndone) || rep != nil && rep.Outcome == journal.RolledBack:
 		return machine.RolledBack
 	case errors.Is(err, executor.ErrCheckFailed) || rep != nil && rep.Outcome == journal.CheckFailed:
 		return machine.CheckFailed

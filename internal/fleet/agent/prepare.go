@@ -85,11 +85,11 @@ func (r *Runner) request(in compile.Input, rev repo.Revision, has *prepared) (ex
 	if err := ds.Err(); err != nil {
 		return executor.Request{}, nil, err
 	}
-	has.last = compile.Result{Exports: res.Exports, Held: res.Held}
+	has.last = compile.Result{Exports: res.Exports, Deferred: res.Deferred}
 	req := wanted.Request(res, rev)
 	addLines(in.Tree, req.States)
 	req.Repair = res.Policy.Drift != "report"
-	wanted.GoesOn(&req, res.Outputs, res.Held, in.Outputs, func(known executor.Known) (executor.Request, error) {
+	wanted.GoesOn(&req, res.Outputs, res.Deferred, in.Outputs, func(known executor.Known) (executor.Request, error) {
 		in.Outputs = known
 		again, _, err := r.request(in, rev, has)
 		return again, err

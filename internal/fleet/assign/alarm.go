@@ -11,16 +11,16 @@ import (
 // AlarmKind is the cause of an alarm.
 type AlarmKind string
 
-// The kinds of alarms. In each case the hub leaves assignments unchanged.
+// The kinds of alarms. If Compute returns an alarm, the affected assignments do not change.
 const (
-	Unreadable         AlarmKind = "unreadable"     // a revision or the repository cannot be read
-	Suspect            AlarmKind = "suspect"        // a module would be removed from too many targets: see Digest
-	Unknown            AlarmKind = "unknown_target" // a target has an assignment, but no registry entry
-	SameName           AlarmKind = "same_name"      // two active targets have the same name
-	Unresolved         AlarmKind = "unresolved_pin" // the ref of a pin does not exist
-	Conflict           AlarmKind = "pins_conflict"  // two pins of the same target or module have different refs
+	Unreadable         AlarmKind = "unreadable"          // a revision or the repository cannot be read
+	MassRemoval        AlarmKind = "mass_removal"        // a module would be removed from too many targets: see Digest
+	UnregisteredTarget AlarmKind = "unregistered_target" // a target has an assignment, but no registry entry
+	SameName           AlarmKind = "same_name"           // two active targets have the same name
+	Unresolved         AlarmKind = "unresolved_pin"      // the ref of a pin does not exist
+	Conflict           AlarmKind = "pins_conflict"       // two pins of the same target or module have different refs
 	TooManyPinned      AlarmKind = "too_many_pinned"
-	ConfigurationError AlarmKind = "mistake" // in the modules of a target
+	ConfigurationError AlarmKind = "configuration_error" // in the modules of a target
 	NoBundle           AlarmKind = "no_bundle"
 	TooMuchExported    AlarmKind = "too_much_exported" // the exported values for one target are too large
 	WrongValue         AlarmKind = "wrong_value"       // an exported value does not have the type of the output

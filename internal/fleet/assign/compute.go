@@ -132,7 +132,7 @@ func (c *computation) targets() {
 	}
 	for id, a := range c.in.Previous {
 		if !known[id] && a.Withdrawn == "" {
-			c.alarms.add(Unknown, id,
+			c.alarms.add(UnregisteredTarget, id,
 				"Targets have assignments, but no entry in the registry. They keep their assignments. If the registry was lost, the hub restores the entries when agents connect.")
 		}
 	}

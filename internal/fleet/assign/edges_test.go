@@ -40,10 +40,10 @@ func TestApprovalsAreForOneModule(t *testing.T) {
 	for i := range 10 {
 		g.label(i, "b")
 	}
-	if out := g.compute(); digestOf(out, assign.Suspect) == "" {
+	if out := g.compute(); digestOf(out, assign.MassRemoval) == "" {
 		t.Fatal("ten of twenty may lose a module")
 	} else {
-		g.approve(digestOf(out, assign.Suspect), g.now)
+		g.approve(digestOf(out, assign.MassRemoval), g.now)
 	}
 	g.compute()
 	g.push("main", "top=1", "a=1@role=none", "b=1@role=none", "base=1@*")

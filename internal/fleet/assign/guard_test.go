@@ -93,7 +93,7 @@ func TestHowMuchASetMayShrink(t *testing.T) {
 			g.label(i, "b")
 		}
 		out := g.compute()
-		if kept := digestOf(out, assign.Suspect) != ""; kept != c.kept {
+		if kept := digestOf(out, assign.MassRemoval) != ""; kept != c.kept {
 			t.Errorf("%d of %d are lost, kept: %t", c.lost, c.was, kept)
 		}
 		if want := c.lost; c.kept && len(out.Assignments) != 0 || !c.kept && len(out.Assignments) != want {
@@ -108,7 +108,7 @@ func TestWhenApprovalsCount(t *testing.T) {
 	shrunk := func() (*guarded, assign.AlarmKind) {
 		g := newGuarded(t, 10, "top=1", "web=1@role=a", "base=1@*")
 		g.push("main", "top=1", "web=1@role=none", "base=1@*")
-		return g, assign.Suspect
+		return g, assign.MassRemoval
 	}
 	pinned := func() (*guarded, assign.AlarmKind) {
 		g := newGuarded(t, 10, "top=1", "web=1@role=a")
@@ -151,10 +151,10 @@ func TestApprovalsNameTargets(t *testing.T) {
 	for i := range 6 {
 		g.label(i, "b")
 	}
-	first := digestOf(g.look(), assign.Suspect)
+	first := digestOf(g.look(), assign.MassRemoval)
 	g.approve(first, g.now)
 	g.label(6, "b")
-	if second := digestOf(g.look(), assign.Suspect); second == "" || second == first {
+	if second := digestOf(g.look(), assign.MassRemoval); second == "" || second == first {
 		t.Errorf("one more target is lost without a word: %q", second)
 	}
 }
@@ -167,11 +167,11 @@ func TestPinsNeedNoApproval(t *testing.T) {
 	for i := range 12 {
 		g.pin(i, "fix", g.now+100)
 	}
-	if out := g.compute(); digestOf(out, assign.Suspect) != "" || len(out.Assignments) != 12 {
+	if out := g.compute(); digestOf(out, assign.MassRemoval) != "" || len(out.Assignments) != 12 {
 		t.Errorf("pins begin: %d assignments, %+v", len(out.Assignments), out.Alarms)
 	}
 	g.now += 100
-	if out := g.compute(); digestOf(out, assign.Suspect) != "" || len(out.Assignments) != 12 {
+	if out := g.compute(); digestOf(out, assign.MassRemoval) != "" || len(out.Assignments) != 12 {
 		t.Errorf("pins end: %d assignments, %+v", len(out.Assignments), out.Alarms)
 	}
 }

@@ -202,7 +202,7 @@ func (h *history) compute() {
 		h.assigned(in, a)
 	}
 	for _, a := range out.Alarms {
-		if a.Kind == assign.Suspect {
+		if a.Kind == assign.MassRemoval {
 			h.seen.suspects++
 		}
 	}

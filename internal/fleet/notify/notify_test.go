@@ -203,7 +203,7 @@ func TestBounded(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
-	good := hook("failed", "enrolled", "alarm", "suspect")
+	good := hook("failed", "enrolled", "alarm", "mass_removal")
 	good.Select = []string{"label:env=prod"}
 	good.Template = "{{.Summary}}\n{{range .Items}}{{upper .Kind}} {{default \"fleet\" .Name}}\n{{end}}"
 	if err := notify.Check(good); err != nil {

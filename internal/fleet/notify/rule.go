@@ -33,7 +33,7 @@ func States() []document.State {
 }
 
 func alarms() []assign.AlarmKind {
-	return []assign.AlarmKind{assign.Unreadable, assign.Suspect, assign.Unknown, assign.SameName, assign.Unresolved, assign.Conflict, assign.TooManyPinned,
+	return []assign.AlarmKind{assign.Unreadable, assign.MassRemoval, assign.UnregisteredTarget, assign.SameName, assign.Unresolved, assign.Conflict, assign.TooManyPinned,
 		assign.ConfigurationError, assign.NoBundle, assign.TooMuchExported, assign.WrongValue, assign.Behind,
 		assign.Incompatible, assign.Cloned, assign.Redundancy}
 }

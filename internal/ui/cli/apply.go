@@ -103,7 +103,7 @@ uncommitted changes. Without a terminal, --yes is required.`,
 	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
 	c.Flags().BoolVar(&s.overrideAgent, "override-agent", false, "also apply to hosts whose agent has another assignment; the agent undoes it later")
 	s.adoptFlag(c)
-	crossFlag(c, &f.cross)
+	crossFlag(c, &f.cross, "allow changes that cannot be undone, such as a purge of a package")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
 	return c
 }

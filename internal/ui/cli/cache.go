@@ -186,7 +186,7 @@ func (s *session) compiledOf(src *source, in compile.Input) (req executor.Reques
 	fresh := func() (compile.Result, error) {
 		res, err := s.compileInput(in)
 		if req = wanted.Request(res, src.rev); err == nil {
-			s.goesOn(&req, res.Outputs, res.Held, src, in)
+			s.goesOn(&req, res.Outputs, res.Deferred, src, in)
 		}
 		return res, err
 	}
@@ -202,7 +202,7 @@ func (s *session) compiledOf(src *source, in compile.Input) (req executor.Reques
 		k := listcache.Key{Program: s.app.Build, Tree: src.rev.Digest, Prefix: src.prefix, Target: in.Target, Vars: in.Vars, Facts: in.Facts, Outputs: in.Outputs}
 		if kept, ok := dir.Find(k); ok {
 			req = s.keptRequest(kept, in, src.rev)
-			s.goesOn(&req, kept.Outputs, kept.Held, src, in)
+			s.goesOn(&req, kept.Outputs, kept.Deferred, src, in)
 			return
 		}
 		warned := s.warned
@@ -216,7 +216,7 @@ func (s *session) compiledOf(src *source, in compile.Input) (req executor.Reques
 
 // goesOn adds to a request what it was made with of the outputs of commands, and
 // how to make it with others.
-func (s *session) goesOn(req *executor.Request, outputs []compile.Output, held []compile.Held, src *source, in compile.Input) {
+func (s *session) goesOn(req *executor.Request, outputs []compile.Output, held []compile.Deferred, src *source, in compile.Input) {
 	wanted.GoesOn(req, outputs, held, in.Outputs, func(known executor.Known) (executor.Request, error) {
 		in.Outputs = known
 		return s.listOf(src, in)

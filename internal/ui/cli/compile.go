@@ -59,7 +59,7 @@ func (s *session) printList(ctx context.Context, bare bool) error {
 	if err := step.Print(s.app.Stdout, req.List, step.PrintOptions{Source: !bare}); err != nil {
 		return fmt.Errorf("cannot print the list: %w", err)
 	}
-	for _, h := range req.Held {
+	for _, h := range req.Deferred {
 		s.printf("# deferred until a run provides a value: %s at %s\n", h.ID, h.Source)
 	}
 	return nil

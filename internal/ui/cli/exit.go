@@ -48,7 +48,7 @@ func ExitCode(err error) int {
 		return int(own)
 	case errors.Is(err, errChanges):
 		return ExitChanges
-	case errors.Is(err, executor.ErrRolledBack):
+	case errors.Is(err, executor.ErrUndone):
 		return ExitRolledBack
 	case errors.Is(err, executor.ErrCheckFailed):
 		return ExitCheckFailed

@@ -77,7 +77,7 @@ type known struct {
 	runs   map[int]journal.RunInfo
 	states []executor.StateRef // of the applied list
 	wanted *executor.Request   // nil where there is no repository, or it does not compile
-	waits  []executor.Held     // states of the repository that wait for a value of a run
+	waits  []executor.Deferred // states of the repository that wait for a value of a run
 	source *source             // nil where there is no repository
 }
 
@@ -149,7 +149,7 @@ func (s *session) gatherWanted(ctx context.Context, x executor.Executor, k *know
 		return
 	}
 	if made := informed(ctx, x, req); made.Fill() == nil {
-		k.wanted, k.waits = made, made.Held
+		k.wanted, k.waits = made, made.Deferred
 	}
 }
 

@@ -207,7 +207,7 @@ func (f *fake) run(p *plan.Plan, list string, states []executor.StateRef, after 
 	case journal.CheckFailed:
 		return rep, executor.ErrCheckFailed
 	case journal.RolledBack:
-		return rep, executor.ErrRolledBack
+		return rep, executor.ErrUndone
 	}
 	return rep, nil
 }

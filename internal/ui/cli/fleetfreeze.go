@@ -21,9 +21,9 @@ func newTargetFreeze(s *session) *cobra.Command {
 		Use:   "freeze [TARGET…]",
 		Short: "Freeze targets: their agents change nothing",
 		Long: `Freezes targets. The agent of a frozen target applies nothing new and repairs no
-drift; it still reports drift. A run that has begun is not interrupted, and work
-that an operator orders is not stopped. A second freeze replaces the reason and
-the end of the first.
+drift; it still reports drift. A run that has begun is not interrupted. Jobs and
+commands of operators still run; to refuse these too, use fettle freeze on the
+host. A second freeze replaces the reason and the end of the first.
 
 --all is the emergency stop: one freeze for every target, including targets that
 join later. It requires a reason, and "fettle status --fleet" shows it first. It

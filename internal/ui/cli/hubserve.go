@@ -100,8 +100,12 @@ issues all certificates of the fleet. It starts no server, and never changes
 existing files.
 
 Without --repository, the hub assigns nothing. To set the repository later, edit
-"url" below "repository" in hub.json in this directory, and restart the hub.
-You can set it only once: later changes of "url" have no effect.
+"url" below "repository" in hub.json in this directory, and restart the hub. The
+URL of a fleet cannot be changed after that. Use a host name that can follow a
+move of the git server.
+
+Users need port 7440 of the hub (--api), agents 7440 and 7441 (--bus), and other
+hubs 7440 and 7442 (--cluster).
 
 The hub runs as the user that owns this directory. By default, root gives
 /var/lib/fettle-hub to the system user fettle-hub, which the Debian package

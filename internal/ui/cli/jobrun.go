@@ -28,14 +28,19 @@ target. Targets that are offline run it when their agents connect, unless the
 job has expired (--expires). Use fettle run for targets that are online: it
 waits, and shows the output at once.
 
+You need a hub, and a login with the right "operate" (fettle login). The command
+prints the ID of the job and returns at once. ACTION is an action of a module of
+the target, or a built-in action (fettle run --list).
+
 fettle job show prints the exit code and the end of the output for each target.
 The history of the target contains both too (fettle log). If the agent stops
 while the program runs, the result is "interrupted", and the agent does not
 start the program again.
 
 The agent runs the version of the action that its target has at that time. It
-waits while another process changes the host. On a frozen host it runs only
-programs with --read-only; --ignore-freeze runs all programs.
+waits while another process changes the host. On a host that fettle freeze
+froze, it runs only programs with --read-only; --ignore-freeze runs all
+programs. fettle target freeze does not stop jobs.
 
 Hubs store the job, and all users with read access can see it. Therefore, the
 command has no --env and refuses values of secret parameters.`,

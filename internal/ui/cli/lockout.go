@@ -100,7 +100,7 @@ func (s *session) stillIn(ctx context.Context, x executor.Executor, rep *executo
 	if rep == nil || rep.ConfirmBy == 0 || s.json || !s.app.Terminal.In {
 		return nil
 	}
-	late := fmt.Errorf("%w: run %d was not confirmed in time", executor.ErrRolledBack, rep.Run)
+	late := fmt.Errorf("%w: run %d was not confirmed in time", executor.ErrUndone, rep.Run)
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Unix(0, rep.ConfirmBy).Sub(s.app.Now()), late)
 	defer cancel()
 	yes, err := s.question(ctx, "Log in again, over a new connection. Can you still log in?")
@@ -127,7 +127,7 @@ func (s *session) confirmAnew(ctx context.Context, rep *executor.Report) error {
 	if rep == nil || rep.ConfirmBy == 0 {
 		return nil
 	}
-	late := fmt.Errorf("%w: no new connection reached %s in time, so run %d is undone at %s", executor.ErrRolledBack, s.at, rep.Run, s.moment(rep.ConfirmBy))
+	late := fmt.Errorf("%w: no new connection reached %s in time, so run %d is undone at %s", executor.ErrUndone, s.at, rep.Run, s.moment(rep.ConfirmBy))
 	ctx, cancel := context.WithDeadlineCause(ctx, time.Unix(0, rep.ConfirmBy), late)
 	defer cancel()
 	for {

@@ -77,26 +77,31 @@ shows what apply would do. Nothing is changed.
 Each line begins with a sign:
   +  create    does not exist yet
   ~  update    a different object exists, or an older version by fettle
-  !  repair    changed by others since it was applied
+  !  repair    changed by others since it was applied; with --no-repair, and for
+               objects that only report drift, it is shown and not repaired
   <  restore   rollback: the state after an earlier run
   -  remove    no longer desired: back to the state before fettle
-  >  run       the program of an exec state, or an action that a change notifies
+  -  purge     a package with its data, or an undeclared path
+  >  run       a program, or an action that a change notifies
   ?  check     a verification, after the run
+  R  reboot    a restart of the host
+  @  wait for  a condition during the run
   =  adopt     already in sync: recorded, nothing runs
   .  forget    no longer desired and never changed by fettle: left as it is
   x  blocked   cannot be undone now (e.g. a file became a link): left as it is
   *  later     known only during the run: (known after apply)
 
 A plan can be saved. "fettle apply FILE" then does exactly what the plan shows.
-If the host has changed since, it exits with 5. In later phases it does what
-the saved plan contains, and exits with 5 before a phase that would do more. The
-file contains all content that the plan needs, secret content too. Only its
-owner can read it. With a selection of targets, -o creates a new directory, with
+If the host has changed since, it exits with 5. If a list changes one object
+twice, it has phases (see docs/steps.md). The saved plan contains all phases, and
+apply exits with 5 before a phase that needs other changes than those. The file
+contains all content that the plan needs, secret content too. Only its owner can
+read it. With a selection of targets, -o creates a new directory, with
 a file for each target.
 
 The guards of exec states (unless, only_if) run isolated: they have no network, and
-their writes are discarded. If a guard cannot run isolated, its result is
-unknown before apply. --run-guards runs guards on the host; --no-guards runs
+their writes are discarded. Isolation needs root. Without it, the result of a
+guard is unknown before apply. --run-guards runs guards on the host; --no-guards runs
 none.
 
 On a terminal, a plan of more than 50 changes is grouped by module and kind.
@@ -105,8 +110,8 @@ pager: $FETTLE_PAGER, $PAGER or less. FETTLE_PAGER=cat turns the pager off.
 
 If apply would be armed, because it may lock you out, the plan shows it.
 
-Exits with 2 if there are changes.`,
-		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan --no-guards\n\n  fettle plan -o monday.plan && sudo fettle apply monday.plan\n  fettle plan -t role:web -o monday && fettle apply monday",
+Exits with 2 if there are changes, so do not join plan and apply with &&.`,
+		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan --no-guards\n\n  sudo fettle plan -o monday.plan\n  sudo fettle apply monday.plan\n\n  fettle plan -t role:web -o monday\n  fettle apply monday",
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return s.runPlan(c, f) },
 	}

@@ -54,7 +54,7 @@ func outcomeError(rep *executor.Report, err error) error {
 	case "check-failed":
 		return executor.ErrCheckFailed
 	case "rolled-back":
-		return executor.ErrRolledBack
+		return executor.ErrUndone
 	case "failed", "interrupted":
 		return unfinished(rep)
 	}

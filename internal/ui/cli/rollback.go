@@ -41,14 +41,19 @@ TO is
   a commit           its newest run; the beginning of its hash is enough
   a branch or tag    the newest run of its commit (uses git)
 
-A rollback is also a run, and can be undone. Steps that have no inverse are
-listed first. The rollback stops before them; with --cross-irreversible it skips
-them, and their effects stay. A rollback needs no confirmation, even if it may
-lock you out. It is undone only if you set --on-failure undo or
---on-check-failure undo.
+A rollback is also a run: a second rollback returns to the state before it. If
+it includes steps that have no inverse, it lists them, and changes nothing. With
+--cross-irreversible it restores all other objects, and the effects of these
+steps stay.
 
-Through a hub (--via hub), rollback is refused if the agent of a target would
-undo it at once. Freeze the target first, or pin it to the commit of that run.
+A rollback is never armed: fettle does not wait for "fettle confirm", even if
+the rollback locks you out. A rollback that fails is undone only with
+--on-failure undo or --on-check-failure undo. After a crash, --on-crash applies.
+
+Through a hub (--via hub), a rollback is refused if the agent of a target would
+undo it at once. First stop the agent (fettle target freeze TARGET), or pin the
+target to the commit of that run (fettle target pin TARGET --branch COMMIT). Do
+not use fettle freeze for this: it also refuses rollbacks.
 
 If an address cannot be restored now (a file became a link, for example), it is
 an error, and nothing changes. --skip-blocked restores all other addresses, and
@@ -68,7 +73,7 @@ exits with 1; the same command restores the remaining addresses later.`,
 	}
 	f.flags(c)
 	f.many.flags(c)
-	crossFlag(c, &f.cross)
+	crossFlag(c, &f.cross, "restore all other objects; keep effects that cannot be undone")
 	c.Flags().BoolVar(&s.overrideAgent, "override-agent", false, "roll back targets through the hub even if their agents undo it")
 	c.Flags().BoolVar(&f.skip, "skip-blocked", false, "do not change addresses that cannot be restored now")
 	return c

@@ -19,8 +19,8 @@ func reasonFlag(c *cobra.Command, reason *string) {
 }
 
 // crossFlag defines --cross-irreversible, the consent of the user to changes without an inverse.
-func crossFlag(c *cobra.Command, cross *bool) {
-	c.Flags().BoolVar(cross, "cross-irreversible", false, "continue even if some changes cannot be undone")
+func crossFlag(c *cobra.Command, cross *bool, text string) {
+	c.Flags().BoolVar(cross, "cross-irreversible", false, text)
 }
 
 // limitFlag defines --limit with a default.

@@ -243,7 +243,7 @@ func newStepsApply(s *session) *cobra.Command {
 	f.flags(c)
 	f.arms(c)
 	s.adoptFlag(c)
-	crossFlag(c, &cross)
+	crossFlag(c, &cross, "allow changes that cannot be undone, such as a purge of a package")
 	return c
 }
 

@@ -72,9 +72,9 @@ func phaseOf(line string) int {
 }
 
 // waitsFor says why a state is deferred.
-func waitsFor(h executor.Held) string {
-	if h.Waits != "" {
-		return h.Waits
+func waitsFor(h executor.Deferred) string {
+	if h.WaitsFor != "" {
+		return h.WaitsFor
 	}
 	if len(h.Needs) == 0 {
 		return "depends on a state that waits for a value from a run"
@@ -87,13 +87,13 @@ func waitsFor(h executor.Held) string {
 }
 
 // findWaiting returns the waiting states that what matches, except states that are already explained.
-func (k *known) findWaiting(what string, done []explanation) []executor.Held {
+func (k *known) findWaiting(what string, done []explanation) []executor.Deferred {
 	file, line := "", 0
 	if m := fileLine().FindStringSubmatch(what); m != nil && !isAddr(what) {
 		typed, _ := strconv.Atoi(m[2])
 		file, line = m[1], k.beginsAt(m[1], typed)
 	}
-	var out []executor.Held
+	var out []executor.Deferred
 	for _, h := range k.waits {
 		f, n := splitSource(h.Source)
 		here := line > 0 && n == line && sameFile(f, file)
@@ -112,7 +112,7 @@ func isCalled(id, what string) bool {
 }
 
 // explainWaiting is the way from a state that waits to its source.
-func explainWaiting(ctx context.Context, s *printer, k *known, h executor.Held) explanation {
+func explainWaiting(ctx context.Context, s *printer, k *known, h executor.Deferred) explanation {
 	e := explanation{Addr: h.Addr, State: h.ID, Source: h.Source, Deferred: waitsFor(h)}
 	k.sourceLine(ctx, &e, "")
 	return e

@@ -40,7 +40,8 @@ wait_for "postgresql" {
   after = [service.postgresql]
 }
 
-# The undo of a database deletes its data. Leave undo out to keep databases that leave the list.
+# undo deletes a database when its entry leaves var.databases, and when you roll back. Omit undo to
+# keep the data.
 exec "owner" {
   for_each = toset(values(var.databases))
   name     = "owner ${each.key}"

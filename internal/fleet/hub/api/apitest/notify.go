@@ -20,7 +20,7 @@ func (h *Hub) Alarms(context.Context) ([]document.Alarm, error) {
 	if slices.Contains(h.approved, "sha256:aa") {
 		return nil, nil
 	}
-	return []document.Alarm{{Kind: "suspect", Module: "modules/web",
+	return []document.Alarm{{Kind: "mass_removal", Module: "modules/web",
 		Text: "modules/web would be removed from 2 of 2 targets, so they keep their assignments. To approve this, run: fettle alarm approve sha256:aa", Targets: []string{"web1", "web2"}, Count: 2, Digest: "sha256:aa"}}, nil
 }
 
