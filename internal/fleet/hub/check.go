@@ -99,7 +99,9 @@ func (h *Hub) checkCertificates(f *findings) {
 			return
 		}
 		well := now.After(c.NotBefore) && now.Add(soonOver).Before(c.NotAfter)
-		f.say(name, well, "Check the clock of this hub. If the clock is right, the fleet CA must certify this hub again: docs/fleet-operations.md", "valid from %s until %s", c.NotBefore.UTC().Format(time.DateOnly), c.NotAfter.UTC().Format(time.DateOnly))
+		f.say(name, well, "Check the clock of this hub. If the clock is right, the fleet CA must certify this hub again: "+
+			"docs/fleet-operations.md", "valid from %s until %s",
+			c.NotBefore.UTC().Format(time.DateOnly), c.NotAfter.UTC().Format(time.DateOnly))
 	}
 	authority, err := h.keys.Authority()
 	say("authority", authority, err)
@@ -125,11 +127,8 @@ func (h *Hub) checkLeader(ctx context.Context, f *findings) {
 	case err != nil:
 		f.say("leader", false, h.members.MostHint(), "%v", err)
 	default:
-		h.mu.Lock()
-		leads := h.leader != nil
-		h.mu.Unlock()
 		text := "another hub leads"
-		if leads {
+		if h.leader.Leads() {
 			text = "this hub leads"
 		}
 		f.say("leader", len(e.Value) > 0, "", "%s", text)
@@ -137,7 +136,7 @@ func (h *Hub) checkLeader(ctx context.Context, f *findings) {
 }
 
 func (h *Hub) checkRepository(f *findings) {
-	r := h.repository()
+	r := h.repository.Repository()
 	if r.URL == "" {
 		f.say("repository", true, "", "no repository is configured")
 		return

@@ -92,19 +92,19 @@ func distrusted(t *testing.T, s *sim, a *simAgent) {
 	if now := s.newest(a.id.ID); now.Newer(was) != 0 {
 		t.Errorf("it is assigned %v after %v", now.Number(), was.Number())
 	}
-	if _, err := run.OpenExecutor(ctx, ann, a.id.ID, false); !errors.Is(err, fleet.ErrDenied) {
+	if _, err := run.executors.OpenExecutor(ctx, ann, a.id.ID, false); !errors.Is(err, fleet.ErrDenied) {
 		t.Errorf("an executor: %v", err)
 	}
 	for word, body := range map[string]string{fleet.MessageContent: was.Root.Bundle.Digest,
 		fleet.MessageExports: `{"values":[]}`, fleet.MessageRequest: `{"what":"freeze","because":"x"}`, fleet.MessageJobAnswer: "{}"} {
 		answer := map[string]func(context.Context, fleet.TargetID, []byte) ([]byte, error){
-			fleet.MessageContent: run.onContent, fleet.MessageExports: run.onExports, fleet.MessageRequest: run.requests.OnRequest,
+			fleet.MessageContent: run.contents.OnContent, fleet.MessageExports: run.exports.OnExports, fleet.MessageRequest: run.requests.OnRequest,
 			fleet.MessageJobAnswer: run.jobs.OnAnswer}[word]
 		if _, err := answer(ctx, a.id.ID, []byte(body)); !errors.Is(err, fleet.ErrDenied) {
 			t.Errorf("%s: %v", word, err)
 		}
 	}
-	if envelope, err := run.onAssignment(ctx, a.id.ID, []byte("{}")); err != nil || len(envelope) > 0 {
+	if envelope, err := run.agents.OnAssignment(ctx, a.id.ID, []byte("{}")); err != nil || len(envelope) > 0 {
 		t.Errorf("an assignment of %d bytes, %v", len(envelope), err)
 	}
 	r, err := run.jobs.CreateJob(ctx, ann, document.JobRequest{What: fleet.JobRun,

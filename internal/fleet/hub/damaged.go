@@ -8,9 +8,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// viewFile is the file name of the read model of a hub.
-const viewFile = "view.db"
-
 // watchView ends a hub whose read model is damaged. Run then creates a new one from the store.
 func (h *Hub) watchView(ctx context.Context) error {
 	select {

@@ -7,14 +7,14 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/hub/repository"
 )
 
-// dependencies are the external parts of a hub: the bus, git and the HTTP server. A simulation
-// replaces these and runs the rest unchanged.
+// dependencies are the external parts of a hub: the bus and git. A simulation replaces these and
+// serveFunc, and runs the rest unchanged.
 type dependencies struct {
 	bus     func(ctx context.Context, c bus.Config) (shared, error)
-	sources func(s *content.Sources) sources
-	serve   func(h *Hub, ctx context.Context) error
+	sources func(s *content.Sources) repository.Sources
 	// history reads a history for content.Histories; nil means: with git.
 	history func(ctx context.Context, dir string, src content.Source, commit string, accepted []string) ([]byte, error)
 }
@@ -29,8 +29,7 @@ func realDependencies() dependencies {
 			}
 			return s, nil
 		},
-		sources: func(s *content.Sources) sources { return s },
-		serve:   (*Hub).serveHTTP,
+		sources: func(s *content.Sources) repository.Sources { return s },
 	}
 }
 
@@ -42,12 +41,4 @@ type shared interface {
 	Address() net.Addr
 	Healthy() error
 	Close()
-}
-
-// sources polls repositories. *content.Sources implements it.
-type sources interface {
-	Run(ctx context.Context)
-	Set(list []content.Source) error
-	Poke(name string)
-	Pack(ctx context.Context, rev fleet.Revision, store *content.Store) ([]fleet.Assigned, error)
 }

@@ -57,13 +57,13 @@ func limited(next http.Handler) http.Handler {
 }
 
 // authenticate returns the user of a request. A valid token keeps the connection open.
-func (h *Hub) authenticate(r *http.Request) (access.Principal, error) {
-	who, err := h.gate.Authenticate(r)
+func (c *core) authenticate(r *http.Request) (access.Principal, error) {
+	who, err := c.gate.Authenticate(r)
 	if err != nil || who.Name == "" {
 		return who, err
 	}
-	if c := agentconn.OfContext(r.Context()); c != nil {
-		c.Authenticated()
+	if conn := agentconn.OfContext(r.Context()); conn != nil {
+		conn.Authenticated()
 	}
 	if header, ok := r.Context().Value(headerKey{}).(http.Header); ok {
 		header.Del("Connection")

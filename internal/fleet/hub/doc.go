@@ -14,10 +14,15 @@
 //
 // # Parts
 //
-// The type Hub starts and stops its parts, and connects them. Each part is a package with explicit
-// dependencies: records contains the buckets and their mirrors, targets the registry, members the
-// hubs of the fleet; notices, jobs, certificates, users and requests are topics of operations. They
-// record events through events, and bound the work of targets through limits.
+// The type Hub starts and stops its parts, connects them, and shows its health. Each part is a package
+// with explicit dependencies. records contains the buckets and their mirrors, targets the registry,
+// members the hubs of the fleet, keyring the keys that this hub trusts. repository, leader, assignments
+// and contents are the way from a commit to an agent. notices, jobs, certificates, users, requests,
+// exports, binaries and executors are topics of operations. Parts record events through events, and
+// bound the work of targets through limits.
+//
+// A core has the state that most parts use; open fills it step by step. newParts creates the parts,
+// and passes to each the parts that it uses. A part cannot reach the others.
 //
 // # The directory of a hub
 //

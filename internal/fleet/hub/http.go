@@ -1,7 +1,6 @@
 package hub
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,15 +16,19 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/binaries"
 	"fettle.dev/fettle/internal/fleet/hub/certificates"
+	"fettle.dev/fettle/internal/fleet/hub/executors"
+	"fettle.dev/fettle/internal/fleet/hub/exports"
 	"fettle.dev/fettle/internal/fleet/hub/jobs"
+	"fettle.dev/fettle/internal/fleet/hub/leader"
 	"fettle.dev/fettle/internal/fleet/hub/members"
 	"fettle.dev/fettle/internal/fleet/hub/notices"
 	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/hub/repository"
 	"fettle.dev/fettle/internal/fleet/hub/requests"
 	"fettle.dev/fettle/internal/fleet/hub/targets"
 	"fettle.dev/fettle/internal/fleet/hub/users"
-	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
@@ -40,12 +43,22 @@ type backend struct {
 	*certificates.Issuer
 	*users.Accounts
 	*requests.Handler
+	*repository.Follower
+	*binaries.Store
+	*exports.Values
+	*executors.Opener
+	*leader.Leader
+}
+
+func (h *Hub) backend() backend {
+	return backend{h.view, h, &h.notices, h.jobs, h.targets, h.members, h.certificates, &h.users, h.requests,
+		h.repository, h.binaries, h.exports, h.executors, h.leader}
 }
 
 // serveHTTP serves enrolment, content and the API until ctx ends: over TLS for all clients, and on
 // the socket for root.
 func (h *Hub) serveHTTP(ctx context.Context) error {
-	trust, err := h.trust()
+	trust, err := h.keyring.Trust()
 	if err != nil {
 		return err
 	}
@@ -93,7 +106,8 @@ func withoutPort(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return fmt.Errorf("cannot listen on a port below 1024 without the capability CAP_NET_BIND_SERVICE: use a higher port, or give it to the service, see docs/fleet-operations.md: %w", err)
+	return fmt.Errorf("cannot listen on a port below 1024 without the capability CAP_NET_BIND_SERVICE: use a higher port, "+
+		"or give it to the service, see docs/fleet-operations.md: %w", err)
 }
 
 // routes returns the handler of all routes. The routes of content and of renewal check the client
@@ -106,47 +120,19 @@ func (h *Hub) routes() http.Handler {
 	mux.HandleFunc("POST "+certificates.CertifyPath, h.certificates.ServeCertify)
 	mux.HandleFunc("POST "+certificates.CertifyServicesPath, h.certificates.ServeCertifyServices)
 	mux.HandleFunc("POST /v1/facts", h.registrar.ServeRevocations)
-	mux.Handle(content.HookPath, content.Hooks{Secret: h.hookSecret, Poke: h.poke})
-	mux.HandleFunc("POST "+uploadPath, h.takeFile)
-	mux.Handle(content.Path, h.giver)
-	mux.Handle(content.HistoryPath, h.histories)
-	mux.Handle("/", &api.Handler{Backend: backend{h.view, h, &h.notices, h.jobs, h.targets, h.members, h.certificates, &h.users, h.requests},
-		Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append, Metrics: h.metrics, NewID: records.NewID,
-		MayChange: h.members.MayChange,
-		Missing:   func(ctx context.Context) error { return members.MissingHubs(ctx, h.members) }})
+	mux.Handle(content.HookPath, content.Hooks{Secret: h.repository.HookSecret, Poke: h.repository.Poke})
+	mux.HandleFunc("POST "+binaries.UploadPath, h.binaries.ServeUpload)
+	mux.Handle(content.Path, h.contents.Server)
+	mux.Handle(content.HistoryPath, h.contents.Histories)
+	mux.Handle("/", &api.Handler{Backend: h.backend(), Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append,
+		Metrics: h.metrics, NewID: records.NewID, MayChange: h.members.MayChange,
+		Missing: func(ctx context.Context) error { return members.MissingHubs(ctx, h.members) }})
 	return patient(mux)
 }
-
-// silenceFor limits the time that one request waits for a store that does not answer. Together with
-// the search for missing hubs, the client gets an answer within 10 seconds.
-const silenceFor = 8 * time.Second
 
 // patient limits the time that a request waits for a store that does not answer.
 func patient(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(w, r.WithContext(bus.WithSilence(r.Context(), silenceFor)))
 	})
-}
-
-// hookSecret returns the secret of webhooks for a repository, or nil if the fleet does not follow
-// it.
-func (h *Hub) hookSecret(source string) []byte {
-	if source != h.repository().Name {
-		return nil
-	}
-	text, err := smallfile.Read(h.conf.Files, h.dir(hookFile))
-	if err != nil {
-		return nil
-	}
-	return bytes.TrimSpace(text)
-}
-
-// poke makes the leader poll the repository soon. On other hubs it does nothing.
-func (h *Hub) poke(source string) {
-	h.mu.Lock()
-	s := h.repo
-	h.mu.Unlock()
-	if s != nil {
-		s.Poke(source)
-	}
 }

@@ -2,7 +2,9 @@ package hub
 
 import (
 	"context"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path"
 	"time"
@@ -12,9 +14,6 @@ import (
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
 )
-
-// DefaultCluster is the default port for connections between hubs.
-const DefaultCluster = 7442
 
 // JoinOptions describes a new hub of an existing fleet.
 type JoinOptions struct {
@@ -81,4 +80,28 @@ func settle(j JoinOptions, set Settings, keys *pki.Hub, w pki.Welcome) error {
 		return err
 	}
 	return set.write(j.Files, j.Dir)
+}
+
+// takeNats stores the cluster's settings in the directory of a hub that joins.
+func takeNats(j JoinOptions, w *pki.WelcomeNats) (*Nats, error) {
+	switch {
+	case w == nil && j.NatsSettings.IsZero():
+		return nil, nil
+	case w == nil:
+		return nil, fmt.Errorf("cannot join with a NATS cluster: the fleet uses none, and its hubs store the data. Join without --nats, with the same token: %w", ErrNoNats)
+	case w.Login && j.NatsSettings.Login == nil:
+		return nil, errors.New("cannot join without credentials for the NATS cluster of the fleet: each hub has its own. Join again with the same token, and with --nats-creds FILE")
+	}
+	key, err := hex.DecodeString(w.Key)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the answer of the hub: %w", err)
+	}
+	if err := writeNatsKey(j.Files, j.Dir, key); err != nil {
+		return nil, err
+	}
+	g := j.NatsSettings
+	if g.CA == nil && w.CA != "" {
+		g.CA = []byte(w.CA)
+	}
+	return giveNats(j.Files, j.Dir, "", &Nats{URLs: w.URLs, Prefix: w.Prefix, Replicas: w.Replicas}, g)
 }

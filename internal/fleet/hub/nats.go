@@ -3,31 +3,16 @@ package hub
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"strings"
 
-	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/bus"
-	"fettle.dev/fettle/internal/fleet/hub/events"
-	"fettle.dev/fettle/internal/fleet/hub/members"
-	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/smallfile"
-	"fettle.dev/fettle/internal/fleet/view"
 	"fettle.dev/fettle/internal/host"
 )
-
-// Nats describes an external NATS cluster, which stores the data of a fleet instead of its hubs.
-type Nats struct {
-	URLs []string `json:"urls"` // tls://HOST:PORT
-	// Prefix begins the names of all streams and buckets of this fleet in the cluster.
-	Prefix string `json:"prefix"`
-	// Replicas is the number of copies of each stream; 0 means 3.
-	Replicas int `json:"replicas,omitempty"`
-}
 
 // NatsSettings are the settings that a user gives for the cluster. Empty fields keep their value.
 type NatsSettings struct {
@@ -151,71 +136,4 @@ func UseNats(files host.FS, dir string, g NatsSettings, begin bool) error {
 		return err
 	}
 	return set.write(files, dir)
-}
-
-func (s Settings) write(files host.FS, dir string) error {
-	text, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return err
-	}
-	return smallfile.Write(files, path.Join(dir, "hub.json"), append(text, '\n'))
-}
-
-// usesExternalNats reports whether an external NATS cluster stores the data.
-func (h *Hub) usesExternalNats() bool { return h.set.Nats != nil }
-
-// foreign returns the configuration of that cluster, or nil without one.
-func (h *Hub) foreign() (*bus.ExternalNats, error) {
-	if !h.usesExternalNats() {
-		return nil, nil
-	}
-	return h.set.Nats.foreign(h.conf.Files, h.conf.Dir)
-}
-
-// welcomeNats returns the cluster's settings for a hub that joins. They contain no credentials:
-// each hub has its own, so that an operator can revoke them separately.
-func (h *Hub) welcomeNats() (*pki.WelcomeNats, error) {
-	f, err := h.foreign()
-	if f == nil || err != nil {
-		return nil, err
-	}
-	return &pki.WelcomeNats{URLs: f.URLs, Prefix: f.Prefix, Replicas: f.Replicas, CA: string(f.CA), Key: hex.EncodeToString(f.Key), Login: len(f.Login) > 0}, nil
-}
-
-// takeNats stores the cluster's settings in the directory of a hub that joins.
-func takeNats(j JoinOptions, w *pki.WelcomeNats) (*Nats, error) {
-	switch {
-	case w == nil && j.NatsSettings.IsZero():
-		return nil, nil
-	case w == nil:
-		return nil, fmt.Errorf("cannot join with a NATS cluster: the fleet uses none, and its hubs store the data. Join without --nats, with the same token: %w", ErrNoNats)
-	case w.Login && j.NatsSettings.Login == nil:
-		return nil, errors.New("cannot join without credentials for the NATS cluster of the fleet: each hub has its own. Join again with the same token, and with --nats-creds FILE")
-	}
-	key, err := hex.DecodeString(w.Key)
-	if err != nil {
-		return nil, fmt.Errorf("cannot read the answer of the hub: %w", err)
-	}
-	if err := writeNatsKey(j.Files, j.Dir, key); err != nil {
-		return nil, err
-	}
-	g := j.NatsSettings
-	if g.CA == nil && w.CA != "" {
-		g.CA = []byte(w.CA)
-	}
-	return giveNats(j.Files, j.Dir, "", &Nats{URLs: w.URLs, Prefix: w.Prefix, Replicas: w.Replicas}, g)
-}
-
-// membersConfig returns the dependencies of the set of hubs.
-func (h *Hub) membersConfig() members.Config {
-	return members.Config{
-		Identity: members.Identity{Hub: h.set.Name, Fleet: h.set.Fleet, HubURLs: h.set.HubURLs, BusURLs: h.set.BusURLs,
-			Listen: h.set.cluster(), ExternalNats: h.usesExternalNats(), Files: h.conf.Files, Dir: h.conf.Dir,
-			HookFile: h.dir(hookFile), Keys: h.keys, Revoked: h.revoked},
-		Now: h.now, Warn: h.conf.warn, Context: h.context, Filled: h.mirrorsFilled, Records: &h.records,
-		Events: func() events.Recorder { return h.events }, View: func() *view.View { return h.view },
-		Bus: func() any { return h.bus }, Exchange: func() fleet.Exchange { return h.exchange },
-		Registrar: func() *pki.Registrar { return h.registrar },
-		Sign:      h.signAll, Nats: h.welcomeNats, ForgetKeys: h.ring.forget, Restart: h.beginAnew,
-	}
 }

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"net"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/hub/members"
+	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
@@ -32,7 +32,7 @@ func Run(ctx context.Context, c Config) error {
 		}
 	}
 	for {
-		err := newHub(ctx, c, realDependencies()).run(ctx)
+		err := newHub(ctx, c, realDependencies(), (*Hub).serveHTTP).run(ctx)
 		switch {
 		case errors.Is(err, errAgain):
 		case errors.Is(err, view.ErrDamaged) && ctx.Err() == nil:
@@ -53,11 +53,11 @@ func Run(ctx context.Context, c Config) error {
 	}
 }
 
-func newHub(ctx context.Context, c Config, e dependencies) *Hub {
-	return &Hub{
+func newHub(ctx context.Context, c Config, e dependencies, serve serveFunc) *Hub {
+	return &Hub{serveAPI: serve, core: core{
 		conf: c, edge: e, ctx: ctx, mirrorsFilled: make(chan struct{}), handshakeLimiter: bus.NewHandshakeLimiter(),
-		again: make(chan struct{}), wanting: make(chan struct{}, 1),
-	}
+		restart: restart{requested: make(chan struct{})},
+	}}
 }
 
 func (h *Hub) run(ctx context.Context) (err error) {
@@ -84,12 +84,14 @@ func (h *Hub) run(ctx context.Context) (err error) {
 	g.Go(func() error { return h.jobs.Gather(ctx) })
 	g.Go(func() error { return h.jobs.Remind(ctx) })
 	g.Go(func() error { return h.targets.FillGaps(ctx) })
-	g.Go(func() error { return h.followFacts(ctx) })
+	g.Go(func() error {
+		return h.keyring.Follow(ctx, h.records.Buckets["facts"], func(r pki.Revocation) { h.onRevocation(ctx, r) })
+	})
 	g.Go(func() error { return h.prune(ctx) })
 	g.Go(func() error { return h.certificates.Renew(ctx) })
-	g.Go(func() error { return h.edge.serve(h, ctx) })
-	g.Go(func() error { return h.fetchContent(ctx) })
-	g.Go(func() error { return h.histories.Run(ctx) })
+	g.Go(func() error { return h.serveAPI(h, ctx) })
+	g.Go(func() error { return h.contents.Fetch(ctx) })
+	g.Go(func() error { return h.contents.Histories.Run(ctx) })
 	g.Go(func() error { return h.members.FollowPresence(ctx) })
 	g.Go(func() error { return h.members.Leave(ctx) })
 	g.Go(func() error { return h.members.FollowRedundancy(ctx) })
@@ -97,36 +99,12 @@ func (h *Hub) run(ctx context.Context) (err error) {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-h.again:
+		case <-h.restart.requested:
 			return errAgain
 		}
 	})
-	g.Go(func() error {
-		return h.standForLeader(ctx)
-	})
+	g.Go(func() error { return h.leader.Stand(ctx) })
 	return ignoreEnd(ctx, g.Wait())
-}
-
-// standForLeader leads whenever this hub gets the lease, until ctx ends or the hub is retired.
-// After it gave up the lease because it was stuck, it pauses so that another hub can lead.
-func (h *Hub) standForLeader(ctx context.Context) error {
-	may, stop := h.members.UnlessDismissed(ctx)
-	defer stop()
-	for {
-		err := bus.Lead(may, h.records.Buckets["leases"], bus.LeaseConfig{Key: "leader", Holder: h.set.Name}, h.leadOn)
-		switch {
-		case ctx.Err() != nil:
-			return err
-		case may.Err() != nil:
-			return nil // retired: another hub leads
-		case err != nil:
-			return err
-		}
-		select {
-		case <-may.Done():
-		case <-time.After(standAsideFor):
-		}
-	}
 }
 
 func ignoreEnd(ctx context.Context, err error) error {
@@ -135,6 +113,3 @@ func ignoreEnd(ctx context.Context, err error) error {
 	}
 	return err
 }
-
-// beginAnew stops this hub and starts it again in this process.
-func (h *Hub) beginAnew() { h.againOnce.Do(func() { close(h.again) }) }

@@ -13,15 +13,15 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/hub/records"
-	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/smallfile"
 	"fettle.dev/fettle/internal/host"
 )
 
-// Default ports.
+// Default ports. DefaultCluster is for connections between hubs.
 const (
-	DefaultAPI = 7440
-	DefaultBus = 7441
+	DefaultAPI     = 7440
+	DefaultBus     = 7441
+	DefaultCluster = 7442
 )
 
 // Settings are the contents of hub.json in the directory of a hub.
@@ -52,18 +52,18 @@ func (s Settings) cluster() string { return cmp.Or(s.Cluster, ":"+strconv.Itoa(D
 // Repository is the git repository that a fleet follows.
 type Repository = records.Repository
 
+// Poll is the default time between two polls of a repository.
+const Poll = 30 * time.Second
+
 const settingsFormat = "fettle.hub/1"
 
-// InitOptions describes a new hub of a new fleet.
-type InitOptions struct {
-	Files host.FS
-	Dir   string
-	Settings
-	// Hosts are the names and addresses in its certificate.
-	Hosts []string
-	Now   time.Time
-	// NatsSettings is the external NATS cluster for the data, if any.
-	NatsSettings NatsSettings
+// Nats describes an external NATS cluster, which stores the data of a fleet instead of its hubs.
+type Nats struct {
+	URLs []string `json:"urls"` // tls://HOST:PORT
+	// Prefix begins the names of all streams and buckets of this fleet in the cluster.
+	Prefix string `json:"prefix"`
+	// Replicas is the number of copies of each stream; 0 means 3.
+	Replicas int `json:"replicas,omitempty"`
 }
 
 // hookFile contains the secret with which a git server signs its webhooks.
@@ -71,52 +71,6 @@ const hookFile = "hook-secret"
 
 // ErrExists is wrapped by errors about a directory that already contains a hub.
 var ErrExists = errors.New("the directory already contains a hub")
-
-// Init creates the directory of the first hub of a fleet, with the fleet CA, keys, certificates and
-// settings. It returns the digest of the fleet CA. If dir contains a hub, it changes nothing.
-func Init(b InitOptions) (authority [32]byte, err error) {
-	file := path.Join(b.Dir, "hub.json")
-	there, err := host.Exists(b.Files, file)
-	if err != nil {
-		return authority, err
-	}
-	if there {
-		return authority, fmt.Errorf("cannot create a hub in %s: %w", b.Dir, ErrExists)
-	}
-	if err := smallfile.Directory(b.Files, b.Dir); err != nil {
-		return authority, err
-	}
-	if !b.NatsSettings.IsZero() {
-		if b.Nats, err = giveNats(b.Files, b.Dir, b.Fleet, nil, b.NatsSettings); err != nil {
-			return authority, err
-		}
-	}
-	root, err := pki.NewCA(b.Files, path.Join(b.Dir, "authority"), b.Fleet, b.Now)
-	if err != nil {
-		return authority, err
-	}
-	keys, err := pki.OpenHub(b.Files, path.Join(b.Dir, "keys"))
-	if err != nil {
-		return authority, err
-	}
-	jobID, err := keys.Request()
-	if err != nil {
-		return authority, err
-	}
-	certificates, err := root.Certify(jobID, b.Name, b.Hosts, b.Now)
-	if err != nil {
-		return authority, err
-	}
-	if err := keys.Install(certificates); err != nil {
-		return authority, err
-	}
-	secret := records.NewID() + records.NewID()
-	if err := smallfile.Write(b.Files, path.Join(b.Dir, hookFile), []byte(secret+"\n")); err != nil {
-		return authority, err
-	}
-	b.Format = settingsFormat
-	return root.Digest(), b.Settings.write(b.Files, b.Dir)
-}
 
 // ReadSettings reads and checks hub.json.
 func ReadSettings(files host.FS, dir string) (Settings, error) {
@@ -149,4 +103,12 @@ func URLs(scheme, listen string, names []string) ([]string, error) {
 		urls = append(urls, scheme+"://"+net.JoinHostPort(n, port))
 	}
 	return urls, nil
+}
+
+func (s Settings) write(files host.FS, dir string) error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	return smallfile.Write(files, path.Join(dir, "hub.json"), append(text, '\n'))
 }

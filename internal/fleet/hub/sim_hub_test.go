@@ -23,6 +23,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/bustest"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/assignments"
 	"fettle.dev/fettle/internal/fleet/hub/records"
 	"fettle.dev/fettle/internal/fleet/pki"
 	"fettle.dev/fettle/internal/fleet/smallfile"
@@ -163,10 +164,9 @@ func (h *simHub) start() {
 		},
 		sources: h.sim.site.clone,
 		history: h.sim.site.history,
-		serve:   h.serveWire,
 	}
 	warn := func(text string) { h.sim.note("%s: %s", h.name, text) }
-	run := newHub(ctx, Config{Files: h.sim.files, Dir: h.dir(), Compile: simCompiler{}, Now: time.Now, Warn: warn}, e)
+	run := newHub(ctx, Config{Files: h.sim.files, Dir: h.dir(), Compile: simCompiler{}, Now: time.Now, Warn: warn}, e, h.serveWire)
 	ended := make(chan error, 1)
 	go func() { ended <- run.run(ctx) }()
 	h.stop = func() {
@@ -250,13 +250,14 @@ func (s *sim) written(k *shelf, value []byte) (key string, a fleet.Assignment) {
 
 // unpacked returns the assignment of an entry of the store, without verification.
 func (k *shelf) unpacked(value []byte) (fleet.Assignment, error) {
-	h := &Hub{ctx: context.Background()}
-	s, err := h.packer.Unpack(value)
+	var p records.Packer
+	r, err := p.Unpack(value)
 	if err != nil {
 		return fleet.Assignment{}, err
 	}
-	h.sharedModules.store = k.stores["lists"].Copy() // readable while other stores fail
-	text, _, err := h.fullAssignment(s)
+	table := &records.Table{Buckets: map[string]fleet.Store{"lists": k.stores["lists"].Copy()}} // readable while other stores fail
+	store := assignments.New(assignments.Config{Records: table, Context: context.Background})
+	text, _, err := store.Text(r)
 	if err != nil {
 		return fleet.Assignment{}, err
 	}

@@ -23,6 +23,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/hub/repository"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -223,7 +224,7 @@ type cloneOfSite struct {
 	more chan struct{}
 }
 
-func (s *site) clone(of *content.Sources) sources {
+func (s *site) clone(of *content.Sources) repository.Sources {
 	return &cloneOfSite{Sources: of, site: s, more: make(chan struct{}, 1)}
 }
 

@@ -26,9 +26,9 @@ func violations(now func() time.Time, event func(fleet.HubEvent)) func(id fleet.
 }
 
 // recordViolation records an event in the background, because its caller must not wait.
-func (h *Hub) recordViolation(e fleet.HubEvent) {
-	h.retryQueue.Add(h.ctx, limits.RetryTask{
+func (c *core) recordViolation(e fleet.HubEvent) {
+	c.retryQueue.Add(c.ctx, limits.RetryTask{
 		Key: "violation/" + string(e.Target),
-		Do:  func(ctx context.Context) error { return h.events.Record(ctx, e) },
+		Do:  func(ctx context.Context) error { return c.events.Record(ctx, e) },
 	})
 }

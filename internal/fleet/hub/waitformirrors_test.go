@@ -40,11 +40,11 @@ func TestHubThatCannotSettle(t *testing.T) {
 		}
 		defer s.end()
 		b := fullBus{&simBus{sim: s, kept: s.kept, dead: &atomic.Bool{}}}
-		e := dependencies{sources: s.site.clone, serve: s.hubs[0].serveWire, bus: func(ctx context.Context, _ bus.Config) (shared, error) {
+		e := dependencies{sources: s.site.clone, bus: func(ctx context.Context, _ bus.Config) (shared, error) {
 			b.net = bustest.NewNet(ctx, bustest.Faults{})
 			return b, nil
 		}}
-		h := newHub(t.Context(), Config{Files: s.files, Dir: s.hubs[0].dir(), Compile: simCompiler{}, Now: time.Now}, e)
+		h := newHub(t.Context(), Config{Files: s.files, Dir: s.hubs[0].dir(), Compile: simCompiler{}, Now: time.Now}, e, s.hubs[0].serveWire)
 		if err := h.run(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is full") {
 			t.Errorf("it ends with %v", err)
 		}

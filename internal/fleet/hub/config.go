@@ -1,0 +1,52 @@
+package hub
+
+import (
+	"context"
+	"net"
+	"time"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// Compiler compiles the inventory of a repository. *limited.Compiler implements it.
+type Compiler interface {
+	Targets(tree repo.Tree) ([]query.Target, diag.List)
+}
+
+// Config contains the environment of a hub.
+type Config struct {
+	Files   host.FS
+	Dir     string
+	Compile Compiler
+	// Socket is the path of a socket at which every client has the right admin; "" means none.
+	// Listen creates it and accepts only root and the user of this process.
+	Socket string
+	Listen func(socket string) (net.Listener, error)
+	Now    func() time.Time
+	// Binary runs a program of the hub's directory with stdin as its standard input, for a
+	// notification. If it is nil, the hub runs no programs.
+	Binary func(ctx context.Context, argv []string, stdin []byte) error
+	// Free returns the free bytes on the file system of a directory, and all bytes that files there
+	// can use. If it is nil, the hub does not check the disk.
+	Free func(dir string) (free, all uint64, err error)
+	// Descriptors is the number of files that this process may open; 0 means 65,536.
+	Descriptors int
+	// Version is the version of this binary.
+	Version string
+	// Warn is called for errors after which the hub continues.
+	Warn func(text string)
+	// Ready is called when the hub serves agents and users. Stopped is called when it stops serving
+	// and waits, because its disk is full or its store has stopped; Ready follows when it serves
+	// again. Both may be nil.
+	Ready   func(api, bus net.Addr)
+	Stopped func()
+}
+
+func (c Config) warn(text string) {
+	if c.Warn != nil {
+		c.Warn(text)
+	}
+}

@@ -1,0 +1,64 @@
+// Package leader computes the assignments of a fleet on the hub that holds the lease.
+//
+//	l := leader.New(leader.Config{Hub: "hub1", Records: table, Assignments: store, Repository: follower, …})
+//	l.Watch()                // before the mirrors are followed
+//	err := l.Stand(ctx)      // leads whenever this hub gets the lease
+//	reasons, err := l.Because(ctx, id, "modules/web")
+//
+// While no hub leads, assignments stay as they are. After an error the computation is repeated. If the
+// store does not answer a leader for 30 seconds, it gives up the lease. Each term begins a new epoch and
+// computes everything again, so a term may be interrupted at any point. The fence in each record
+// prevents that a former leader replaces a record of its successor.
+package leader
+
+import (
+	"context"
+	"time"
+
+	"fettle.dev/fettle/internal/diag"
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/hub/events"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+	"fettle.dev/fettle/internal/fleet/view"
+	"fettle.dev/fettle/internal/lang/query"
+	"fettle.dev/fettle/internal/repo"
+)
+
+// Assignments writes assignments. *assignments.Store implements it.
+type Assignments interface {
+	// Write signs and writes assignments, unless the store has records of a newer leader.
+	Write(ctx context.Context, fence uint64, all []fleet.Assignment) error
+	// ForgetShared is called at the begin of a term: another leader may have removed shared modules.
+	ForgetShared()
+	// PruneShared removes unused shared modules.
+	PruneShared(ctx context.Context) error
+}
+
+// Repository is the repository that the fleet follows. *repository.Follower implements it.
+type Repository interface {
+	Repository() records.Repository
+	// Follow polls until ctx ends, and calls answered after each poll.
+	Follow(ctx context.Context, answered func()) error
+	Pack(ctx context.Context, rev fleet.Revision, store *content.Store) ([]fleet.Assigned, error)
+}
+
+// Config contains what a Leader needs of its hub.
+type Config struct {
+	Hub  string // the name of the hub
+	Now  func() time.Time
+	Warn func(text string)
+
+	Records     *records.Table
+	Events      events.Recorder
+	Assignments Assignments
+	Repository  Repository
+	Content     *content.Store
+	// Compile returns the targets of a tree. SetMemberships gets their roles and groups.
+	Compile        func(repo.Tree) ([]query.Target, diag.List)
+	SetMemberships func(map[string]view.Memberships)
+	// UnlessDismissed returns a context that also ends when this hub is retired.
+	UnlessDismissed func(context.Context) (context.Context, context.CancelFunc)
+	// Tasks are further tasks of the hub that leads. They run until their context ends.
+	Tasks []func(ctx context.Context, fence uint64) error
+}

@@ -1,0 +1,81 @@
+package leader
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet/assign"
+	"fettle.dev/fettle/internal/fleet/hub/assignments"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+)
+
+// run folds events and computes after each change, until ctx ends or an error is final.
+func (t *term) run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.queue.wake:
+		case <-timer.C:
+		}
+		for _, e := range t.queue.take() {
+			t.state.Fold(e)
+		}
+		next, err := t.step(ctx)
+		if err != nil {
+			if errors.Is(err, assignments.ErrDeposed) || ctx.Err() != nil {
+				return err
+			}
+			if t.progress.isStuck(err, time.Now()) {
+				return fmt.Errorf("%w: %w", errStuck, err)
+			}
+			t.Warn("cannot assign: " + err.Error())
+			next = t.Now().Add(retryAfter)
+		}
+		timer.Reset(time.Until(next))
+	}
+}
+
+// retryAfter is the delay of a leader after an error. idleFor is the longest time between two
+// computations without an event.
+const (
+	retryAfter = 5 * time.Second
+	idleFor    = 10 * time.Minute
+)
+
+// step computes once and makes the result durable. It returns the time of the next computation.
+func (t *term) step(ctx context.Context) (next time.Time, err error) {
+	now := t.Now()
+	if _, _, asked := t.Records.Refs.Get(records.RefKey(t.state.Branch)); !asked {
+		return now.Add(idleFor), nil // the first poll is not finished, or no repository is configured
+	}
+	in := t.state.Input(now.Unix(), t.revisions)
+	if missing := assign.Needed(in); len(missing) > 0 {
+		if err := t.read(ctx, missing, in.Targets); err != nil {
+			return now, err
+		}
+	}
+	in.Revisions = maps.Clone(t.revisions) // the output keeps this map for Why
+	out := assign.Compute(in)
+	if out.Epoch > t.state.Epoch {
+		return now, t.begin(ctx, out.Epoch)
+	}
+	if err := t.write(ctx, out.Assignments); err != nil {
+		return now, err
+	}
+	t.state.ApplyOutput(out)
+	t.forget(in)
+	t.progress.made(time.Now())
+	t.alarms.offer(out.Alarms)
+	t.computed(out)
+	next = now.Add(idleFor)
+	if out.Next > 0 && time.Unix(out.Next, 0).Before(next) {
+		next = time.Unix(out.Next, 0)
+	}
+	return next, nil
+}

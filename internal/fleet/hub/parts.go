@@ -1,0 +1,140 @@
+package hub
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/assignments"
+	"fettle.dev/fettle/internal/fleet/hub/binaries"
+	"fettle.dev/fettle/internal/fleet/hub/certificates"
+	"fettle.dev/fettle/internal/fleet/hub/contents"
+	"fettle.dev/fettle/internal/fleet/hub/executors"
+	"fettle.dev/fettle/internal/fleet/hub/exports"
+	"fettle.dev/fettle/internal/fleet/hub/jobs"
+	"fettle.dev/fettle/internal/fleet/hub/leader"
+	"fettle.dev/fettle/internal/fleet/hub/members"
+	"fettle.dev/fettle/internal/fleet/hub/notices"
+	"fettle.dev/fettle/internal/fleet/hub/repository"
+	"fettle.dev/fettle/internal/fleet/hub/requests"
+	"fettle.dev/fettle/internal/fleet/hub/targets"
+	"fettle.dev/fettle/internal/fleet/hub/users"
+)
+
+// Hub is a running hub. Its methods are safe for concurrent use.
+type Hub struct {
+	core
+	parts
+	serveAPI serveFunc
+}
+
+// serveFunc serves users, hubs and enrolment until ctx ends. It is Hub.serveHTTP outside of
+// simulations.
+type serveFunc func(h *Hub, ctx context.Context) error
+
+// parts are the topics of a hub.
+type parts struct {
+	repository   *repository.Follower
+	targets      *targets.Registry
+	jobs         *jobs.Queue
+	certificates *certificates.Issuer
+	requests     *requests.Handler
+	users        users.Accounts
+	contents     *contents.Contents
+	binaries     *binaries.Store
+	exports      *exports.Values
+	agents       *assignments.Server
+	executors    *executors.Opener
+	leader       *leader.Leader
+}
+
+// newParts connects the parts. A part gets the parts that it uses as arguments, so they exist before
+// it. The stores of the core must be open. released is called when a cloned target is trusted again.
+func newParts(c *core, released func(fleet.TargetID)) (p parts) {
+	p.repository = newRepository(c)
+	p.targets = newTargets(c, p.repository, released)
+	p.jobs = newJobs(c, p.targets)
+	p.certificates = newCertificates(c, p.targets, p.jobs, p.repository)
+	p.requests = newRequests(c, p.targets, p.certificates)
+	p.users.Config = users.Config{Fleet: c.set.Fleet, Now: c.now, Keep: c.set.Retention.events(), Records: &c.records,
+		Keys: c.keys, CheckHubToken: c.members.CheckHubToken}
+	p.contents = newContents(c, p.targets, p.repository)
+	p.exports = exports.New(exports.Config{Now: c.now, Warn: c.warn, Context: c.context, Records: &c.records,
+		Events: c.events, Trusted: p.targets.Trusted})
+	p.agents = newAgents(c, p.targets, p.contents)
+	p.executors = executors.New(executors.Config{Exchange: c.exchange, Timeout: silenceFor, Trusted: p.targets.Trusted,
+		MissingHubs: func(ctx context.Context) error { return members.MissingHubs(ctx, c.members) }})
+	p.leader = newLeader(c, p.repository)
+	p.binaries = newBinaries(c)
+	return p
+}
+
+// silenceFor limits the time that one request waits for a store or an agent that does not answer.
+// Together with the search for missing hubs, the client gets an answer within 10 seconds.
+const silenceFor = 8 * time.Second
+
+func newRepository(c *core) *repository.Follower {
+	return repository.New(repository.Config{Dir: c.dir("mirror"), Files: c.conf.Files, HookFile: c.dir(hookFile),
+		Own: c.set.Repository, Sources: c.edge.sources, Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events})
+}
+
+func newTargets(c *core, r *repository.Follower, released func(fleet.TargetID)) *targets.Registry {
+	return targets.New(targets.Config{Hub: c.set.Name, Now: c.now, Warn: c.warn, Context: c.context,
+		Records: &c.records, View: c.view, Events: c.events, RetryQueue: &c.retryQueue, Exchange: c.exchange,
+		Metrics: c.metrics, Registrar: c.registrar, LogEnd: c.logEnd.Load, Repository: r.Repository, Released: released})
+}
+
+func newJobs(c *core, t *targets.Registry) *jobs.Queue {
+	return jobs.New(jobs.Config{Now: c.now, Warn: c.warn, Keep: c.set.Retention.jobs(), Records: &c.records,
+		Events: c.events, Exchange: c.exchange, Trusted: t.Trusted, IsCloned: t.IsCloned})
+}
+
+func newCertificates(c *core, t *targets.Registry, q *jobs.Queue, r *repository.Follower) *certificates.Issuer {
+	return certificates.New(certificates.Config{
+		Hub: c.set.Name, URLs: slices.Concat(c.set.HubURLs, c.set.BusURLs), Alone: c.members.Alone(),
+		Files: c.conf.Files, Dir: c.conf.Dir, Now: c.now, Warn: c.warn, Context: c.context,
+		Records: &c.records, Events: c.events, Exchange: c.exchange, Jobs: q,
+		Keys: c.keys, Services: c.services, Revoked: c.revoked, Registrar: c.registrar,
+		Active: t.Active, IsMember: c.members.IsMember,
+		Introduce: func(ctx context.Context) error { return introduce(ctx, c, r) }})
+}
+
+func newRequests(c *core, t *targets.Registry, i *certificates.Issuer) *requests.Handler {
+	return requests.New(requests.Config{Hub: c.set.Name, Now: c.now, Warn: c.warn, Context: c.context,
+		Answers: c.set.Requests, Records: &c.records, Events: c.events, Targets: t, Certificates: i, Audit: c.trail.Append})
+}
+
+func newContents(c *core, t *targets.Registry, r *repository.Follower) *contents.Contents {
+	return contents.New(contents.Config{Hub: c.set.Name, Now: c.now, Warn: c.warn, Store: c.content, Records: &c.records,
+		Trust: c.keyring.Trust, TLS: c.keys.TLS, Trusted: t.Trusted, IsMember: c.members.IsMember, Alone: c.members.Alone,
+		Repository: r, History: c.edge.history})
+}
+
+func newAgents(c *core, t *targets.Registry, s *contents.Contents) *assignments.Server {
+	return assignments.NewServer(assignments.ServerConfig{Now: c.now, Warn: c.warn, Context: c.context,
+		Records: &c.records, View: c.view, Exchange: c.exchange, RetryQueue: &c.retryQueue,
+		Keys: c.keyring.SigningKeys, IsCloned: t.IsCloned, OnClock: t.OnClock, Changed: s.Wake})
+}
+
+func newLeader(c *core, r *repository.Follower) *leader.Leader {
+	return leader.New(leader.Config{Hub: c.set.Name, Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events,
+		Assignments: c.assignments, Repository: r, Content: c.content, Compile: c.conf.Compile.Targets,
+		SetMemberships: c.view.SetMemberships, UnlessDismissed: c.members.UnlessDismissed,
+		Tasks: []func(context.Context, uint64) error{c.members.Tend,
+			func(ctx context.Context, _ uint64) error { return c.notices.Run(ctx) }}})
+}
+
+func newBinaries(c *core) *binaries.Store {
+	return binaries.New(binaries.Config{Now: c.now, Content: c.content, Records: &c.records, Events: c.events,
+		Authenticate: c.authenticate, Audit: c.trail.Append})
+}
+
+// noticesConfig returns the dependencies of the notifier. health examines this hub.
+func noticesConfig(c *core, health func(context.Context) document.Health) notices.Config {
+	return notices.Config{Hub: c.set.Name, Fleet: c.set.Fleet, Files: c.conf.Files, Dir: c.conf.Dir,
+		Binary: c.conf.Binary, Now: c.now, Warn: c.warn, Context: c.context,
+		Records: &c.records, View: c.view, Events: c.events, RetryQueue: &c.retryQueue,
+		Health: health, Redundancy: c.members.RedundancyAlarms}
+}

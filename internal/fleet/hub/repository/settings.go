@@ -1,0 +1,61 @@
+package repository
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/hub/records"
+)
+
+// sourceKey is the key of the only repository of a fleet.
+const sourceKey = "main"
+
+// Repository returns the repository that the fleet follows. Its URL is "" if there is none.
+func (f *Follower) Repository() records.Repository {
+	r, _, _ := f.Records.Repositories.Get(sourceKey)
+	// The files of keys belong to each hub: their paths can differ between hubs.
+	if own := f.Own; own.Key != "" || own.Known != "" {
+		r.Key, r.Known = own.Key, own.Known
+	}
+	return r
+}
+
+// Repositories returns the repository that the fleet follows, or an empty list.
+func (f *Follower) Repositories(context.Context) ([]document.Repository, error) {
+	r := f.Repository()
+	if r.URL == "" {
+		return []document.Repository{}, nil
+	}
+	d := document.Repository{Name: r.Name, URL: r.URL, Branch: r.Branch}
+	if ref, _, ok := f.Records.Refs.Get(records.RefKey(r.Branch)); ok {
+		d.Commit, d.Subject, d.Read, d.Error = ref.Revision.Commit, ref.Revision.Subject, ref.Read, ref.Error
+	}
+	return []document.Repository{d}, nil
+}
+
+// Begin stores the repository in the settings of this hub, if the fleet follows none.
+func (f *Follower) Begin(ctx context.Context) error {
+	if _, _, there := f.Records.Repositories.Get(sourceKey); there || f.Own.URL == "" {
+		return nil
+	}
+	// Only if no other hub was faster: the mirror may not have the latest writes.
+	if err := f.Records.Repositories.Put(ctx, sourceKey, f.Own, 0); !errors.Is(err, fleet.ErrConflict) {
+		return err
+	}
+	return nil
+}
+
+// pinnedRefs returns the refs in pins of active targets, sorted and without duplicates.
+func (f *Follower) pinnedRefs() []string {
+	var refs []string
+	for _, t := range f.Records.Targets.Values() {
+		if t.Pin != nil && t.Standing == fleet.Active {
+			refs = append(refs, t.Pin.Ref)
+		}
+	}
+	slices.Sort(refs)
+	return slices.Compact(refs)
+}
