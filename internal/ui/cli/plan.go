@@ -84,9 +84,9 @@ Each line begins with a sign:
   -  purge     a package with its data, or an undeclared path
   >  run       a program, or an action that a change notifies
   ?  check     a verification, after the run
+  =  adopt     already in sync: recorded, nothing runs
   R  reboot    a restart of the host
   @  wait for  a condition during the run
-  =  adopt     already in sync: recorded, nothing runs
   .  forget    no longer desired and never changed by fettle: left as it is
   x  blocked   cannot be undone now (e.g. a file became a link): left as it is
   *  later     known only during the run: (known after apply)
