@@ -66,7 +66,8 @@ func example(t *testing.T, dir string) {
 			}
 		}
 		file := filepath.Join(dir, target.Name+".steps")
-		if _, err := os.Stat(file); err == nil || len(targets) == 1 && !strings.HasPrefix(dir, "cookbook") { // of many targets, some have their list here
+		if _, err := os.Stat(file); err == nil || len(targets) == 1 &&
+			!strings.HasPrefix(dir, "cookbook") { // of many targets, some have their list here
 			golden(t, file, res.List)
 		}
 	}
@@ -160,7 +161,8 @@ func TestCompany(t *testing.T) {
 		}
 	}
 	if len(targets) != 40 || len(modules) != 25 || lists != 6 || states/len(targets) < 100 {
-		t.Errorf("%d targets of %d states, %d modules, %d lists; want 40 of 100 or more, 25 and 6", len(targets), states/len(targets), len(modules), lists)
+		t.Errorf("%d targets of %d states, %d modules, %d lists; want 40 of 100 or more, 25 and 6", len(targets),
+			states/len(targets), len(modules), lists)
 	}
 	t.Logf("%d states in all", states)
 }

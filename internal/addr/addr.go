@@ -44,7 +44,8 @@ const (
 
 // Kinds lists every family in the order above.
 func Kinds() []Kind {
-	return []Kind{KindFile, KindMeta, KindEdit, KindUser, KindGroup, KindMember, KindPkg, KindUnit, KindSysctl, KindExec, KindAct, KindWait, KindCheck}
+	return []Kind{KindFile, KindMeta, KindEdit, KindUser, KindGroup, KindMember, KindPkg, KindUnit, KindSysctl, KindExec,
+		KindAct, KindWait, KindCheck}
 }
 
 // New joins a family and a name.

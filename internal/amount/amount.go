@@ -28,7 +28,8 @@ func Parse(text string) (Amount, error) {
 	n, err := strconv.ParseUint(digits, 10, 31)
 	switch {
 	case err != nil || n > maxNumber:
-		return Amount{}, fmt.Errorf("%.40q is not a number of targets: write a number such as 3, or a percentage such as 25%%", text)
+		return Amount{}, fmt.Errorf(
+			"%.40q is not a number of targets: write a number such as 3, or a percentage such as 25%%", text)
 	case percent && n > 100:
 		return Amount{}, fmt.Errorf("%q is more than 100%%", text)
 	}

@@ -108,7 +108,8 @@ func missingTests(text string, tests map[string]bool) (out []string) {
 
 func TestClaimProblems(t *testing.T) {
 	threat := func(name, protection, limits, tests string) string {
-		return "#### " + name + "\n\n- **Protection:** " + protection + "\n- **Limits:** " + limits + "\n- **Tests:** " + tests + "\n\n"
+		return "#### " + name + "\n\n- **Protection:** " + protection + "\n- **Limits:** " + limits + "\n- **Tests:** " +
+			tests + "\n\n"
 	}
 	exist := map[string]bool{"x.TestA": true, "y.TestC": true, "x.TestScripts/s": true}
 	for _, c := range []struct {
@@ -119,10 +120,13 @@ func TestClaimProblems(t *testing.T) {
 		{threat("a", "p", "l", "`x.TestA`") + threat("b", "p", "l", "none"), []string{"no test shows this: b"}},
 		{threat("b", "p `x.TestA`", "l", ""), []string{"no test shows this: b"}},
 		{threat("b", "p", "", "`x.TestA`"), []string{"a part is empty: b"}},
-		{threat("c", "p", "l", "`x.TestA`, `x.TestC`, `x.TestScripts/t`"), []string{"this test does not exist: x.TestC", "this test does not exist: x.TestScripts/t"}},
-		{"#### d\n\n- **Protection:** p\n- **Limits:** l\n", []string{`d: the parts are ["Protection" "Limits"] instead of ["Protection" "Limits" "Tests"]`}},
+		{threat("c", "p", "l", "`x.TestA`, `x.TestC`, `x.TestScripts/t`"),
+			[]string{"this test does not exist: x.TestC", "this test does not exist: x.TestScripts/t"}},
+		{"#### d\n\n- **Protection:** p\n- **Limits:** l\n",
+			[]string{`d: the parts are ["Protection" "Limits"] instead of ["Protection" "Limits" "Tests"]`}},
 		{"#### e\n\ntext\n", []string{`e: the parts are [] instead of ["Protection" "Limits" "Tests"]`}},
-		{"## f\n\n- **Protection:** p\n", []string{`f: the parts are ["Protection"] instead of ["Protection" "Limits" "Tests"]`}},
+		{"## f\n\n- **Protection:** p\n",
+			[]string{`f: the parts are ["Protection"] instead of ["Protection" "Limits" "Tests"]`}},
 		{"# page\n\n| threat | shown by |\n", []string{"the page describes no threat"}},
 	} {
 		if got := claimProblems(c.text, exist); !slices.Equal(got, c.want) {

@@ -23,7 +23,8 @@ var confinements = []confinement{
 		only: []allowed{
 			{"internal/host/local", "the driver itself"},
 			{"internal/repo", "git"},
-			{"internal/sandbox", "this program again, as the process that compiles or that keeps a program in: design/0008, design/0012"},
+			{"internal/sandbox",
+				"this program again, as the process that compiles or that keeps a program in: design/0008, design/0012"},
 			{"test/...", "boots hosts and runs the binary"},
 		},
 	},
@@ -43,7 +44,8 @@ var confinements = []confinement{
 	{
 		law: "files are written through host.FS",
 		uses: []string{
-			"os.WriteFile", "os.Create", "os.CreateTemp", "os.OpenFile", "os.OpenRoot", "os.Rename", "os.Remove", "os.RemoveAll", "os.Mkdir", "os.MkdirAll",
+			"os.WriteFile", "os.Create", "os.CreateTemp", "os.OpenFile", "os.OpenRoot", "os.Rename", "os.Remove",
+			"os.RemoveAll", "os.Mkdir", "os.MkdirAll",
 			"os.MkdirTemp", "os.Symlink", "os.Link", "os.Chmod", "os.Chown", "os.Lchown", "os.Chtimes", "os.Truncate",
 		},
 		only: []allowed{
@@ -125,7 +127,8 @@ var confinements = []confinement{
 	{
 		law:     "only the bus uses NATS",
 		imports: []string{"github.com/nats-io/..."},
-		only:    []allowed{{"internal/fleet/bus", "the bus itself"}, {"internal/fleet/bus/bustest", "the real server in tests"}},
+		only: []allowed{{"internal/fleet/bus", "the bus itself"},
+			{"internal/fleet/bus/bustest", "the real server in tests"}},
 	},
 	{
 		law:     "only the language uses HCL",
@@ -142,7 +145,8 @@ var confinements = []confinement{
 	{
 		law:     "YAML is read by the language, and as a file of the target",
 		imports: []string{"go.yaml.in/..."},
-		only:    []allowed{{"internal/lang/front/yamlfront", "the front end"}, {"internal/lang/eval", "variables in data files"}, {"internal/verb/edit/document", "values of files on the target"}},
+		only: []allowed{{"internal/lang/front/yamlfront", "the front end"},
+			{"internal/lang/eval", "variables in data files"}, {"internal/verb/edit/document", "values of files on the target"}},
 	},
 	{
 		law:     "programs of a repository run in one place",
@@ -182,7 +186,8 @@ func checkConfinements(pkgs []*pkg, laws []confinement, whole bool) []string {
 		needed := map[string]bool{}
 		for _, p := range pkgs {
 			for _, what := range p.foreign {
-				if slices.ContainsFunc(c.imports, func(name string) bool { return covers(name, what) }) && !excepted(c.only, p.path, needed) {
+				if slices.ContainsFunc(c.imports, func(name string) bool { return covers(name, what) }) &&
+					!excepted(c.only, p.path, needed) {
 					broken = append(broken, fmt.Sprintf("%s imports %s: %s", p.path, what, c.law))
 				}
 			}

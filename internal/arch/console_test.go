@@ -51,7 +51,10 @@ func consoles(t *testing.T, doc, text, bin string) {
 	want, have := strings.Split(steady(text), "\n"), strings.Split(steady(got), "\n")
 	for i := range min(len(want), len(have)) {
 		if want[i] != have[i] {
-			t.Fatalf("%s, line %d, says\n  %s\nbut it is\n  %s\nSee whether that is meant, then: go test ./internal/arch -update", doc, i+1, want[i], have[i])
+			t.Fatalf(
+				"%s, line %d, says\n  %s\nbut it is\n  %s\nSee whether that is meant, then: go test ./internal/arch -update", doc,
+				i+1,
+				want[i], have[i])
 		}
 	}
 	if len(want) != len(have) {
@@ -121,8 +124,10 @@ func (s *shell) run(command string) string {
 	cmd := exec.Command("bash", "-c", command+"\ncode=$?; pwd >"+where+"; exit $code")
 	cmd.Dir = s.at
 	cmd.Env = []string{
-		"PATH=" + s.bin + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME=" + s.home, "LANG=C.UTF-8", "TZ=UTC", "NO_COLOR=1",
-		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=ada@example.org",
+		"PATH=" + s.bin + ":/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME=" + s.home, "LANG=C.UTF-8", "TZ=UTC",
+		"NO_COLOR=1",
+		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=Ada", "GIT_AUTHOR_EMAIL=ada@example.org", "GIT_COMMITTER_NAME=Ada",
+		"GIT_COMMITTER_EMAIL=ada@example.org",
 		"USER=ada", "LOGNAME=ada",
 	}
 	b, err := cmd.CombinedOutput()

@@ -35,7 +35,8 @@ func echo(doc *ast.CommentGroup, name string) int {
 		return 0
 	}
 	known := map[string]bool{}
-	for _, w := range append(words(name), strings.Fields("a an the is are it its of for in to by and returns gives tells whether does makes")...) {
+	for _, w := range append(words(name),
+		strings.Fields("a an the is are it its of for in to by and returns gives tells whether does makes")...) {
 		known[w] = true
 	}
 	for _, w := range words(text) {

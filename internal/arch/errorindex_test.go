@@ -35,7 +35,8 @@ func TestErrorIndex(t *testing.T) {
 		}
 	}
 	if have, err := os.ReadFile(errorIndex); err != nil || string(have) != want {
-		t.Errorf("docs/errors.md is not the list of the errors in the source (%v). Run: go test ./internal/arch -run TestErrorIndex -update", err)
+		t.Errorf("docs/errors.md is not the list of the errors in the source (%v). Run: go test ./internal/arch -run TestErrorIndex -update",
+			err)
 	}
 }
 
@@ -70,7 +71,8 @@ func errorPage(found map[string]string) string {
 		"and a remedy; `…` replaces values. A test writes this page from the source. For other messages see\n" +
 		"[troubleshooting](troubleshooting.md); for exit codes see [operations](operations.md#exit-codes).\n\n| error | text |\n|---|---|\n")
 	for _, summary := range slices.Sorted(maps.Keys(found)) {
-		detail := strings.NewReplacer("`", "'", "|", "\\|", "\n", " ").Replace(strings.TrimSpace(formatVerb.ReplaceAllString(found[summary], "…")))
+		detail := strings.NewReplacer("`", "'", "|", "\\|", "\n",
+			" ").Replace(strings.TrimSpace(formatVerb.ReplaceAllString(found[summary], "…")))
 		fmt.Fprintf(&b, "| `%s` | `%s` |\n", summary, strings.ReplaceAll(detail, "\"…\"", "…"))
 	}
 	return b.String()

@@ -19,25 +19,32 @@ var floors = []floor{
 	{"words", []string{"packaging", "internal/addr", "internal/secret", "internal/diag",
 		"internal/duration", "internal/size", "internal/amount",
 		"internal/image", "internal/debver", "internal/exported"}},
-	{"lists and ports", []string{"internal/step", "internal/host", "internal/repo", "internal/probe", "internal/lang/front"}},
-	{"records and drivers", []string{"internal/journal", "internal/kind", "internal/fact", "internal/statcache", "internal/lookcache", "internal/sandbox", "internal/secret/vault", "internal/host/...", "internal/lang/front/..."}},
+	{"lists and ports", []string{"internal/step", "internal/host", "internal/repo", "internal/probe",
+		"internal/lang/front"}},
+	{"records and drivers", []string{"internal/journal", "internal/kind", "internal/fact", "internal/statcache",
+		"internal/lookcache", "internal/sandbox", "internal/secret/vault", "internal/host/...", "internal/lang/front/..."}},
 	{"decisions", []string{"internal/catalog", "internal/plan", "internal/capture"}},
 	{"meaning", []string{"internal/lang/...", "internal/kind/...", "internal/move", "internal/verb"}},
-	{"engine parts", []string{"internal/compile", "internal/compile/...", "internal/names", "internal/outside", "internal/verb/...", "internal/kind/kindtest"}},
+	{"engine parts", []string{"internal/compile", "internal/compile/...", "internal/names", "internal/outside",
+		"internal/verb/...", "internal/kind/kindtest"}},
 	{"engine", []string{"internal/apply", "internal/listcache"}},
 	{"executors", []string{"internal/executor", "internal/executor/..."}},
 	{"fleet: vocabulary", []string{
-		"internal/fleet", "internal/fleet/smallfile", "internal/fleet/selection", "internal/fleet/fanout", "internal/fleet/owner",
+		"internal/fleet", "internal/fleet/smallfile", "internal/fleet/selection", "internal/fleet/fanout",
+		"internal/fleet/owner",
 	}},
 	{"fleet: transport and proof", []string{
-		"internal/fleet/pki", "internal/fleet/content", "internal/fleet/document", "internal/fleet/clone", "internal/fleet/bus",
-		"internal/fleet/bus/...", "internal/fleet/agent/machine", "internal/fleet/agent/durable", "internal/fleet/agent/claim",
+		"internal/fleet/pki", "internal/fleet/content", "internal/fleet/document", "internal/fleet/clone",
+		"internal/fleet/bus",
+		"internal/fleet/bus/...", "internal/fleet/agent/machine", "internal/fleet/agent/durable",
+		"internal/fleet/agent/claim",
 		"internal/fleet/agent/binary",
 	}},
 	{"fleet: decisions and queries", []string{"internal/fleet/assign", "internal/fleet/access", "internal/fleet/view"}},
 	{"fleet: notices", []string{"internal/fleet/notify"}},
 	{"fleet: roles", []string{
-		"internal/fleet/hub", "internal/fleet/hub/...", "internal/fleet/agent", "internal/fleet/agent/...", "internal/fleet/client",
+		"internal/fleet/hub", "internal/fleet/hub/...", "internal/fleet/agent", "internal/fleet/agent/...",
+		"internal/fleet/client",
 	}},
 	{"ui", []string{"internal/ui/..."}},
 	{"top", []string{"cmd/...", "test/...", "examples", "internal/arch"}},
@@ -60,7 +67,8 @@ func checkFloors(pkgs []*pkg, whole bool) []string {
 			if below < level || below == level && family(imp) == family(p.path) {
 				continue
 			}
-			broken = append(broken, fmt.Sprintf("%s (floor %s) imports %s (floor %s): imports only go down", p.path, floorName(level), imp, floorName(below)))
+			broken = append(broken, fmt.Sprintf("%s (floor %s) imports %s (floor %s): imports only go down", p.path,
+				floorName(level), imp, floorName(below)))
 		}
 	}
 	for _, f := range floors {

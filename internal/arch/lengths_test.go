@@ -18,7 +18,8 @@ const (
 )
 
 // oneLineEach are documents with one line for each text: programs write all but the changelog.
-var oneLineEach = []string{"CHANGELOG.md", "docs/kinds.md", "docs/performance.md", "docs/performance-hosts.md", "docs/performance-fleet.md"}
+var oneLineEach = []string{"CHANGELOG.md", "docs/kinds.md", "docs/performance.md", "docs/performance-hosts.md",
+	"docs/performance-fleet.md"}
 
 // TestLengths: sentences of documents are short, and lines of text fit beside each other.
 func TestLengths(t *testing.T) {
@@ -61,7 +62,9 @@ func longSentences(name, doc string) []string {
 	}
 	average, ninth := float64(sum)/float64(len(words)), words[len(words)*9/10]
 	if average > averageWords || ninth > mostWords {
-		return []string{fmt.Sprintf("%s: sentences have %.1f words on average, at most %d; nine tenths have up to %d, at most %d", name, average, averageWords, ninth, mostWords)}
+		return []string{fmt.Sprintf(
+			"%s: sentences have %.1f words on average, at most %d; nine tenths have up to %d, at most %d", name,
+			average, averageWords, ninth, mostWords)}
 	}
 	return nil
 }
@@ -69,8 +72,10 @@ func longSentences(name, doc string) []string {
 // wideLines are the lines of text beyond the limit. Tables and code cannot be broken.
 func wideLines(name, doc string) (broken []string) {
 	for i, line := range outsideCode(doc) {
-		if n := utf8.RuneCountInString(line); n > textColumns && !strings.HasPrefix(line, "|") && strings.Contains(line[:textColumns], " ") {
-			broken = append(broken, fmt.Sprintf("%s:%d: the line has %d columns, and %d are the limit", name, i+1, n, textColumns))
+		if n := utf8.RuneCountInString(line); n > textColumns && !strings.HasPrefix(line, "|") &&
+			strings.Contains(line[:textColumns], " ") {
+			broken = append(broken, fmt.Sprintf("%s:%d: the line has %d columns, and %d are the limit", name, i+1, n,
+				textColumns))
 		}
 	}
 	return broken
@@ -90,7 +95,8 @@ func TestLengthsAreFound(t *testing.T) {
 		t.Errorf("found %q in short sentences", got)
 	}
 	wide := strings.Repeat("word ", textColumns/4)
-	if got := wideLines("d.md", "short\n"+wide+"\n\n| "+wide+" |\n\n```\n"+wide+"\n```\n"); len(got) != 1 || !strings.HasPrefix(got[0], "d.md:2:") {
+	if got := wideLines("d.md", "short\n"+wide+"\n\n| "+wide+" |\n\n```\n"+wide+"\n```\n"); len(got) != 1 ||
+		!strings.HasPrefix(got[0], "d.md:2:") {
 		t.Errorf("found %q, want line 2", got)
 	}
 }

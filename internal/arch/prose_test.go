@@ -23,15 +23,23 @@ const software = `(?:agents?|hubs?|fettle|programs?|machines?|hosts?|targets?|ru
 // proseRules are in the order of STYLE.md.
 var proseRules = []proseRule{
 	{"free relative", regexp.MustCompile(`(?:^|[.:;!] |\b(?:of|from|for|with|by|than|in|on|and|or|but|to|as|is|are|into) )(?i:what|whom?|whoever|whatever|whichever) [a-z]+\b[^?]*$` +
-		`|\b(?i:whoever|whatever|whichever)\b|\b(?:all|everything|anything) that (?:is|are|was|has)\b`), []string{"what", "who", "whichever", " that "}},
-	{"actor", regexp.MustCompile(`(?i)\b(?:nobody|somebody|someone|everybody|anybody|people|person|persons)\b`), []string{"body", "someone", "people", "person"}},
-	{"software speaks", regexp.MustCompile(`(?i)\b` + software + ` (?:says?|tells?|told|said|believes?|hears?|heard|looks?|knows?|knew|wants?)\b|\b(?:is|are) (?:told|heard|believed|said|asked)\b`), []string{"say", "told", "tell", "said", "believe", "hear", "look", "know", "knew", "want", "asked"}},
-	{"pronoun without a noun", regexp.MustCompile(`(?i)\bthose (?:that|who|of|which|with|in|on|from)\b|\b(?:than|like|is|as|and|of) that of\b|\bthe others\b|\bone (?:that|which|whose|of its own)\b|\bthe (?:former|latter)\b`), []string{"those", "that of", "the others", "one that", "one which", "one whose", "one of its own", "former", "latter"}},
+		`|\b(?i:whoever|whatever|whichever)\b|\b(?:all|everything|anything) that (?:is|are|was|has)\b`),
+		[]string{"what", "who", "whichever", " that "}},
+	{"actor", regexp.MustCompile(`(?i)\b(?:nobody|somebody|someone|everybody|anybody|people|person|persons)\b`),
+		[]string{"body", "someone", "people", "person"}},
+	{"software speaks", regexp.MustCompile(`(?i)\b` + software +
+		` (?:says?|tells?|told|said|believes?|hears?|heard|looks?|knows?|knew|wants?)\b|\b(?:is|are) (?:told|heard|believed|said|asked)\b`),
+		[]string{"say", "told", "tell", "said", "believe", "hear", "look", "know", "knew", "want", "asked"}},
+	{"pronoun without a noun",
+		regexp.MustCompile(`(?i)\bthose (?:that|who|of|which|with|in|on|from)\b|\b(?:than|like|is|as|and|of) that of\b|\bthe others\b|\bone (?:that|which|whose|of its own)\b|\bthe (?:former|latter)\b`), []string{"those", "that of", "the others", "one that", "one which", "one whose", "one of its own", "former", "latter"}},
 	{"vague verb", regexp.MustCompile(`(?i)\b(?:lies|stands|stood|goes|comes|went|came)\b|\b(?:take|takes|taken|took) (?:back|along|away)\b`), []string{"lies", "stand", "stood", "goes", "comes", "went", "came", " back", " along", " away"}},
 	{"literary adverb", regexp.MustCompile(`(?i)\b(?:is|are|was|were) other\b|\banew\b|\bas ever\b|\b(?:or|all|nothing|something|anything|somebody|nobody|what|everything) else\b|[;,] else\b|^else\b|\bbesides\b`), []string{"other", "anew", "as ever", "else", "besides"}},
-	{"negated noun", regexp.MustCompile(`(?i)\bno more\b(?: than)?|(?:\bthere )?\b(?:is|are|was|were) no (?:[a-z]+)\b`), []string{"no "}},
+	{"negated noun", regexp.MustCompile(`(?i)\bno more\b(?: than)?|(?:\bthere )?\b(?:is|are|was|were) no (?:[a-z]+)\b`),
+		[]string{"no "}},
 	{"is to", regexp.MustCompile(`(?i)\b(?:is|are|was|were|has|have|had) to (?:be\b|[a-z]+\b)`), []string{" to "}},
-	{"preposition", regexp.MustCompile(`(?i)\bin place of\b|\bby way of\b|\bfor ever\b|\bsome \d|\bon top of\b|\bfor good\b`), []string{"place of", "way of", "for ever", "some ", "on top", "for good"}},
+	{"preposition", regexp.MustCompile(
+		`(?i)\bin place of\b|\bby way of\b|\bfor ever\b|\bsome \d|\bon top of\b|\bfor good\b`),
+		[]string{"place of", "way of", "for ever", "some ", "on top", "for good"}},
 }
 
 // proseAllowed are matches of an expression that break no rule.

@@ -12,13 +12,19 @@ import (
 var pure = []string{
 	"internal/addr", "internal/diag", "internal/duration", "internal/size", "internal/amount",
 	"internal/image", "internal/debver", "internal/step",
-	"internal/kind", "internal/kind/...", "internal/catalog", "internal/lang/syntax", "internal/lang/functions", "internal/lang/source", "internal/lang/query", "internal/lang/eval", "internal/lang/incremental", "internal/lang/front", "internal/lang/front/...", "internal/compile", "internal/compile/child", "internal/plan", "internal/fleet/selection", "internal/fleet/assign", "internal/fleet/clone",
+	"internal/kind", "internal/kind/...", "internal/catalog", "internal/lang/syntax", "internal/lang/functions",
+	"internal/lang/source", "internal/lang/query", "internal/lang/eval", "internal/lang/incremental",
+	"internal/lang/front", "internal/lang/front/...", "internal/compile", "internal/compile/child", "internal/plan",
+	"internal/fleet/selection", "internal/fleet/assign", "internal/fleet/clone",
 	"internal/fleet/agent/machine", "internal/fleet/fanout/fanout.go", "internal/fleet/fanout/machine.go",
-	"internal/fleet/pki/admit.go", "internal/fleet/pki/verificationtime.go", "internal/fleet/pki/trust.go", "internal/fleet/pki/name.go", "internal/fleet/pki/claims.go", "internal/fleet/pki/revoke.go",
-	"internal/fleet/access/right.go", "internal/fleet/access/record.go", "internal/fleet/access/verify.go", "internal/fleet/access/jwt.go",
+	"internal/fleet/pki/admit.go", "internal/fleet/pki/verificationtime.go", "internal/fleet/pki/trust.go",
+	"internal/fleet/pki/name.go", "internal/fleet/pki/claims.go", "internal/fleet/pki/revoke.go",
+	"internal/fleet/access/right.go", "internal/fleet/access/record.go", "internal/fleet/access/verify.go",
+	"internal/fleet/access/jwt.go",
 	"internal/fleet/fanout/fanout.go", "internal/fleet/fanout/machine.go",
 	"internal/fleet/bus/election.go",
-	"internal/fleet/content/follow.go", "internal/fleet/content/commit.go", "internal/fleet/content/permit.go", "internal/fleet/content/gitobject.go", "internal/fleet/content/compose.go", "internal/fleet/content/signers.go",
+	"internal/fleet/content/follow.go", "internal/fleet/content/commit.go", "internal/fleet/content/permit.go",
+	"internal/fleet/content/gitobject.go", "internal/fleet/content/compose.go", "internal/fleet/content/signers.go",
 	"internal/apply/machine.go",
 }
 
@@ -26,10 +32,12 @@ var pure = []string{
 var impure = []allowed{{"internal/kind/kindtest", "reads and rewrites golden files"}}
 
 var unsteady = []string{
-	"time.Now", "time.Since", "time.Until", "time.After", "time.AfterFunc", "time.Tick", "time.NewTimer", "time.NewTicker", "time.Sleep", "time.Local",
+	"time.Now", "time.Since", "time.Until", "time.After", "time.AfterFunc", "time.Tick", "time.NewTimer",
+	"time.NewTicker", "time.Sleep", "time.Local",
 }
 
-var unsteadyImports = []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "os/...", "net/http", "hash/maphash", "context", "runtime"}
+var unsteadyImports = []string{"math/rand", "math/rand/v2", "crypto/rand", "os", "os/...", "net/http", "hash/maphash",
+	"context", "runtime"}
 
 // checkPure: what decides depends on nothing but its input.
 func checkPure(pkgs []*pkg, whole bool) []string {

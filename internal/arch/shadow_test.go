@@ -84,7 +84,8 @@ func (p *pkg) shadowedIn(obj types.Object) []string {
 		if f := st.Field(i); f.Embedded() {
 			for j := range st.NumFields() {
 				if g := st.Field(j); j != i && hasField(f, g.Name(), obj.Pkg()) {
-					out = append(out, fmt.Sprintf("%s: %s.%s hides the field of the embedded %s", p.path, obj.Name(), g.Name(), f.Name()))
+					out = append(out, fmt.Sprintf("%s: %s.%s hides the field of the embedded %s", p.path, obj.Name(), g.Name(),
+						f.Name()))
 				}
 			}
 		}

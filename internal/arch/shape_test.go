@@ -125,7 +125,8 @@ func receiverExported(d *ast.FuncDecl) bool {
 
 // name tells of directories that are named after nothing.
 func (p *pkg) name() []string {
-	empty := []string{"util", "utils", "common", "helper", "helpers", "base", "model", "models", "manager", "misc", "lib", "types"}
+	empty := []string{"util", "utils", "common", "helper", "helpers", "base", "model", "models", "manager", "misc",
+		"lib", "types"}
 	if last := p.path[strings.LastIndex(p.path, "/")+1:]; slices.Contains(empty, last) {
 		return []string{p.path + ": a directory is a stage or a noun of the glossary, and " + last + " is neither"}
 	}
@@ -137,7 +138,8 @@ func (p *pkg) changes(f *ast.File) []string {
 	var out []string
 	note := func(e ast.Expr, how string) {
 		if v := p.rootVar(e); v != nil {
-			out = append(out, fmt.Sprintf("%s %s the package variable %s: pass it, or put it into a struct", p.file(e.Pos()), how, v.Name()))
+			out = append(out, fmt.Sprintf("%s %s the package variable %s: pass it, or put it into a struct", p.file(e.Pos()),
+				how, v.Name()))
 		}
 	}
 	ast.Inspect(f, func(n ast.Node) bool {

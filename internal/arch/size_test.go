@@ -74,7 +74,9 @@ func checkFunctions(pkgs []*pkg, exceptions []allowed, whole bool) []string {
 	for _, f := range functions(pkgs) {
 		listed := f.lines > maxFunction*3/4 && excepted(exceptions, f.name, needed)
 		if f.lines > maxFunction && !listed {
-			broken = append(broken, fmt.Sprintf("%s in %s has %d lines, more than %d: split it, or give the reason in size_test.go", f.name, f.file, f.lines, maxFunction))
+			broken = append(broken,
+				fmt.Sprintf("%s in %s has %d lines, more than %d: split it, or give the reason in size_test.go", f.name, f.file,
+					f.lines, maxFunction))
 		}
 	}
 	if whole {
@@ -105,7 +107,8 @@ func checkFiles(dir string, exceptions []allowed, whole bool) []string {
 		lines := strings.Count(string(text), "\n")
 		listed := lines > maxFile*3/4 && excepted(exceptions, name, needed)
 		if lines > maxFile && !listed {
-			broken = append(broken, fmt.Sprintf("%s has %d lines, more than %d: split it, or give the reason in size_test.go", name, lines, maxFile))
+			broken = append(broken, fmt.Sprintf("%s has %d lines, more than %d: split it, or give the reason in size_test.go",
+				name, lines, maxFile))
 		}
 	})
 	if err != nil {

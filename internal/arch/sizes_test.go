@@ -45,9 +45,12 @@ func TestSizes(t *testing.T) {
 // TestSizesAreFound: a package that breaks each maximum is found at each.
 func TestSizesAreFound(t *testing.T) {
 	dir := t.TempDir()
-	text := "// Package wide breaks each maximum.\npackage wide\n\ntype Four interface{ A(); B(); C(); D() }\n\ntype big struct{ other; " + repeat(maxFields, "f%d, ") + "last int }\n\ntype other struct{}\n\n" +
-		repeat(maxMethods+1, "func (*big) m%d() {}\n") + "// Size is the size.\nfunc Size() int { return 0 }\n\n// Depth is in metres.\nfunc Depth() int { return first() }\n"
-	for name, text := range map[string]string{"go.mod": "module " + module + "\n\ngo 1.26\n", "a.go": text, "b.go": "package wide\n\nfunc first() int { return Size() } // " + strings.Repeat("é", maxColumns) + "\n"} {
+	text := "// Package wide breaks each maximum.\npackage wide\n\ntype Four interface{ A(); B(); C(); D() }\n\ntype big struct{ other; " + repeat(
+		maxFields, "f%d, ") + "last int }\n\ntype other struct{}\n\n" +
+		repeat(maxMethods+1, "func (*big) m%d() {}\n") +
+		"// Size is the size.\nfunc Size() int { return 0 }\n\n// Depth is in metres.\nfunc Depth() int { return first() }\n"
+	for name, text := range map[string]string{"go.mod": "module " + module + "\n\ngo 1.26\n", "a.go": text,
+		"b.go": "package wide\n\nfunc first() int { return Size() } // " + strings.Repeat("é", maxColumns) + "\n"} {
 		if err := os.WriteFile(path.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}

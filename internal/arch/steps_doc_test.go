@@ -32,9 +32,12 @@ func verbTables(t *testing.T) string {
 // typeWord says what a value looks like.
 func typeWord(t *testing.T, k step.Type) string {
 	words := map[step.Type]string{
-		step.Text: "text", step.Bool: "true or false", step.Mode: "octal digits", step.Int: "number", step.Seconds: "duration, such as 30s",
-		step.AbsPath: "absolute path", step.Address: "address, such as file:/etc/motd", step.Pattern: "regular expression (RE2)",
-		step.Words: "command line", step.Present: "present or absent", step.Purgeable: "present, absent or purged", step.Account: "name or number", step.UnitName: "unit",
+		step.Text: "text", step.Bool: "true or false", step.Mode: "octal digits", step.Int: "number",
+		step.Seconds: "duration, such as 30s",
+		step.AbsPath: "absolute path", step.Address: "address, such as file:/etc/motd",
+		step.Pattern: "regular expression (RE2)",
+		step.Words:   "command line", step.Present: "present or absent", step.Purgeable: "present, absent or purged",
+		step.Account: "name or number", step.UnitName: "unit",
 		step.Version: "Debian version", step.Assignment: "NAME=VALUE", step.URL: "URL", step.HostPort: "host:port",
 	}
 	if words[k] == "" {

@@ -64,7 +64,8 @@ func unknownMessages(page, texts string) (broken []string) {
 // TestUnknownMessages: a part of a message that the source does not contain is found.
 func TestUnknownMessages(t *testing.T) {
 	page := "text\n\n| message | cause |\n|---|---|\n| `cannot open …: it is gone` | `fettle gone` |\n| `cannot find …` | a |\n"
-	if got := unknownMessages(page, "cannot open %s: it is gone\n"); len(got) != 1 || !strings.Contains(got[0], `"cannot find"`) {
+	if got := unknownMessages(page, "cannot open %s: it is gone\n"); len(got) != 1 ||
+		!strings.Contains(got[0], `"cannot find"`) {
 		t.Errorf("found %q, want only the message that does not exist", got)
 	}
 }

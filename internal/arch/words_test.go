@@ -14,11 +14,14 @@ var unwanted = []struct {
 	why  string
 	only []string // endings of files that it is looked for in
 }{
-	{regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|HA` + `CK)\b`), "finish it, or say in the change log what is not there", []string{".go", ".md", ".hcl", ".sh"}},
+	{regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X|HA` + `CK)\b`),
+		"finish it, or say in the change log what is not there", []string{".go", ".md", ".hcl", ".sh"}},
 	{regexp.MustCompile(`(?i)not (yet )?imple` + `mented`), "finish it, or leave it out", []string{".go", ".md"}},
-	{regexp.MustCompile(`\b(issue|bug) #` + `\d+`), "say what was wrong, not where it was reported", []string{".go", ".md"}},
+	{regexp.MustCompile(`\b(issue|bug) #` + `\d+`), "say what was wrong, not where it was reported",
+		[]string{".go", ".md"}},
 	{regexp.MustCompile(`\bpanic` + `\("`), "return an error", []string{".go"}},
-	{regexp.MustCompile(`//no` + `lint|//lint:ig` + `nore`), "mend what the linter says, or change its settings for all", []string{".go"}},
+	{regexp.MustCompile(`//no` + `lint|//lint:ig` + `nore`), "mend what the linter says, or change its settings for all",
+		[]string{".go"}},
 }
 
 // wordsAllowed are files that may hold one of them.
@@ -32,7 +35,8 @@ func checkWords(dir string, exceptions []allowed, whole bool) []string {
 		err := walk(dir, ending, func(name string, text []byte) {
 			for i, line := range strings.Split(string(text), "\n") {
 				for _, u := range unwanted {
-					if m := u.find.FindString(line); m != "" && slices.Contains(u.only, ending) && !excepted(exceptions, name, needed) {
+					if m := u.find.FindString(line); m != "" && slices.Contains(u.only, ending) &&
+						!excepted(exceptions, name, needed) {
 						broken = append(broken, fmt.Sprintf("%s:%d: %q: %s", name, i+1, m, u.why))
 					}
 				}

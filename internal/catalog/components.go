@@ -4,7 +4,8 @@ package catalog
 // nodes each has (Tarjan's algorithm). It keeps its own stack: a chain of
 // 200,000 states must not be a recursion of that depth.
 func (g *Graph) components() (comp []int, size []int) {
-	t := tarjan{g: g, comp: make([]int, len(g.out)), index: make([]int, len(g.out)), low: make([]int, len(g.out)), next: make([]int, len(g.out))}
+	t := tarjan{g: g, comp: make([]int, len(g.out)), index: make([]int, len(g.out)), low: make([]int, len(g.out)),
+		next: make([]int, len(g.out))}
 	for i := range t.comp {
 		t.comp[i] = -1
 	}

@@ -41,7 +41,8 @@ func TestOrderKeepsArcs(t *testing.T) {
 		if c := g.Settle(); c != nil {
 			t.Fatalf("cycle %v without hard arcs that make one", c)
 		}
-		order := g.Order(catalog.Rank{Together: func(i int) bool { return i%3 == 0 }, Free: func(i int) bool { return i%5 == 4 }})
+		order := g.Order(catalog.Rank{Together: func(i int) bool { return i%3 == 0 },
+			Free: func(i int) bool { return i%5 == 4 }})
 		if len(order) != n {
 			t.Fatalf("%d of %d nodes in %v", len(order), n, order)
 		}

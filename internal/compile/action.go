@@ -59,7 +59,8 @@ func (r *Repository) CallAction(in Input, name string, params map[string]string,
 	if r.ds.HasErrors() {
 		return ActionCall{}, slices.Clone(r.ds)
 	}
-	c, ds := eval.CallAction(r.program, eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}, name, params, dry)
+	c, ds := eval.CallAction(r.program, eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars,
+		Outputs: in.Outputs}, name, params, dry)
 	call := ActionCall{Action: c.Action, Env: c.Env, Result: Result{Target: in.Target, Blobs: map[string]kind.Blob{}}}
 	if ds.HasErrors() {
 		return call, sorted(ds)

@@ -67,7 +67,8 @@ func (b *builder) reportActions(way []notice) {
 		hops = append(hops, hop)
 	}
 	d := diag.Errorf(diag.Range{}, "Actions notify each other",
-		"Each of these actions notifies the next one, so they would never stop: %s. Remove one of the notifications.", strings.Join(hops, " → "))
+		"Each of these actions notifies the next one, so they would never stop: %s. Remove one of the notifications.",
+		strings.Join(hops, " → "))
 	if len(trace) > 0 {
 		d.Range, d.Trace = trace[0], trace[1:]
 	}

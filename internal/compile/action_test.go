@@ -46,10 +46,12 @@ func TestRunnable(t *testing.T) {
 		t.Fatalf("%+v %s", all, shown(ds))
 	}
 	drain := all.Actions[1]
-	if drain.ID() != "web.drain" || !drain.Changes || !drain.DryRun || len(drain.Params) != 2 || drain.Params[0].Default != "30" || !drain.Params[1].Required {
+	if drain.ID() != "web.drain" || !drain.Changes || !drain.DryRun || len(drain.Params) != 2 ||
+		drain.Params[0].Default != "30" || !drain.Params[1].Required {
 		t.Errorf("%+v", drain)
 	}
-	if all.Actions[0].ID() != "db.look" || drain.Directory != "modules/web" || len(drain.Targets) != 1 || drain.Targets[0] != "h" {
+	if all.Actions[0].ID() != "db.look" || drain.Directory != "modules/web" || len(drain.Targets) != 1 ||
+		drain.Targets[0] != "h" {
 		t.Errorf("%+v", all.Actions)
 	}
 }
@@ -61,8 +63,10 @@ func TestCallAction(t *testing.T) {
 		dry                    bool
 		want                   string // the list, or part of an error
 	}{
-		"called":    {"h", "drain", "why=a b", false, "EXEC drain-1 drain nginx 30 h env=MODE=fast timeout=1m30s\nEXEC drain-2 say \"a b\" env=MODE=fast timeout=1m30s\n"},
-		"given":     {"h", "web.drain", "why=x,seconds=7", true, "EXEC drain-1 drain --check 7 env=MODE=fast timeout=1m30s\n"},
+		"called": {"h", "drain", "why=a b", false,
+			"EXEC drain-1 drain nginx 30 h env=MODE=fast timeout=1m30s\nEXEC drain-2 say \"a b\" env=MODE=fast timeout=1m30s\n"},
+		"given": {"h", "web.drain", "why=x,seconds=7", true,
+			"EXEC drain-1 drain --check 7 env=MODE=fast timeout=1m30s\n"},
 		"text":      {"h", "web.look", "", false, "EXEC look-1 uptime -p\n"},
 		"no dry":    {"h", "db.look", "", true, "EXEC look-1 psql\n"},
 		"missing":   {"h", "drain", "", false, `The parameter "why" of the action "drain" has no default`},
@@ -80,7 +84,8 @@ func TestCallAction(t *testing.T) {
 			}
 		}
 		call, ds := actionRepository(actionModule).CallAction(compile.Input{Target: c.target}, c.action, params, c.dry)
-		if got := call.Result.List.String() + shown(ds); got != c.want && (!ds.HasErrors() || !strings.Contains(got, c.want)) {
+		if got := call.Result.List.String() + shown(ds); got != c.want &&
+			(!ds.HasErrors() || !strings.Contains(got, c.want)) {
 			t.Errorf("%s:\n%s\nwant:\n%s", name, got, c.want)
 		}
 	}
@@ -129,7 +134,8 @@ func TestActionsInAllForms(t *testing.T) {
 		"m.fettle.json": `{"action": {"say": {"param": {"n": {"type": "number"}}, "command": ["echo", "hello", "${param.n}"]}}}`,
 		"m.fettle.star": "def params():\n    param(\"n\", type = \"number\")\naction(\"say\", params, command = [\"echo\", \"hello\", expr(\"param.n\")])\n",
 	} {
-		r := compile.Open(repo.MapTree(map[string]string{"fettle.hcl": "target \"h\" { modules = [\"m\"] }\n", "modules/m/" + name: text}))
+		r := compile.Open(repo.MapTree(map[string]string{"fettle.hcl": "target \"h\" { modules = [\"m\"] }\n",
+			"modules/m/" + name: text}))
 		call, ds := r.CallAction(compile.Input{Target: "h"}, "say", map[string]string{"n": "7"}, false)
 		if got := call.Result.List.String() + shown(ds); got != want {
 			t.Errorf("%s: %s", name, got)
@@ -140,10 +146,13 @@ func TestActionsInAllForms(t *testing.T) {
 // TestActionNames: unknown names are reported when the repository is compiled, before the action is
 // called.
 func TestActionNames(t *testing.T) {
-	module := strings.Replace(actionModule, `"--check", "${param.seconds}"`, `"--check", "${param.secnds}", var.unti, local.x, each.key`, 1)
+	module := strings.Replace(actionModule, `"--check", "${param.seconds}"`,
+		`"--check", "${param.secnds}", var.unti, local.x, each.key`, 1)
 	_, ds := actionRepository(module).Compile(compile.Input{Target: "h"})
 	text := shown(ds)
-	for _, want := range []string{`The action drain has no parameter "secnds". Did you mean "seconds"?`, `There is no variable "unti" here. Did you mean "unit"?`, `There is no local "x" here.`, "No for_each here", "modules/web/module.hcl:14:37"} {
+	for _, want := range []string{`The action drain has no parameter "secnds". Did you mean "seconds"?`,
+		`There is no variable "unti" here. Did you mean "unit"?`, `There is no local "x" here.`, "No for_each here",
+		"modules/web/module.hcl:14:37"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}

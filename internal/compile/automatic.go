@@ -79,7 +79,8 @@ func (b implied) paths(i int, s step.Step) {
 
 func (b implied) contradiction(i, gone int) {
 	node, other := b.c.Nodes[b.items[i].node], b.c.Nodes[b.items[gone].node]
-	d := diag.Errorf(used(node), "Path below an absent one", "%s writes %s, but %s (at %s) makes %s absent. Remove one of the two states.",
+	d := diag.Errorf(used(node), "Path below an absent one",
+		"%s writes %s, but %s (at %s) makes %s absent. Remove one of the two states.",
 		node.ID, b.items[i].step.Path(), other.ID, used(other), b.items[gone].step.Path())
 	d.Trace = slices.Concat(within(node), []diag.Range{used(other)}, within(other))
 	b.ds = append(b.ds, d)

@@ -13,7 +13,8 @@ func newBuilder(c *catalog.Catalog) *builder {
 		c: c, g: catalog.NewGraph(0), of: make([][]int, len(c.Nodes)),
 		first: make([]int, len(c.Nodes)), last: make([]int, len(c.Nodes)),
 		addrs: map[addr.Addr]int{}, blobs: map[string]kind.Blob{}, notes: make([]note, 1),
-		again: map[addr.Addr][]int{}, orders: orders{c: c}, finds: map[int]bool{}, found: map[int][]int{}, sharers: map[int][]int{}, ranAfter: map[int][]int{},
+		again: map[addr.Addr][]int{}, orders: orders{c: c}, finds: map[int]bool{}, found: map[int][]int{},
+		sharers: map[int][]int{}, ranAfter: map[int][]int{},
 	}
 }
 

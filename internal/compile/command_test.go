@@ -69,7 +69,8 @@ const rolling = `command "rolling" {
 func partsText(parts []query.Part) string {
 	var b strings.Builder
 	for _, p := range parts {
-		fmt.Fprintf(&b, "%s on %v: %s%v %v secret %v env %v %s %s looks %v batch %q max %s\n", p.Name, p.Targets, p.Action, p.Params, p.Argv, p.Secret, p.Env, p.User, p.Timeout, p.ReadOnly, p.Batch, p.MaxFailed)
+		fmt.Fprintf(&b, "%s on %v: %s%v %v secret %v env %v %s %s looks %v batch %q max %s\n", p.Name, p.Targets, p.Action,
+			p.Params, p.Argv, p.Secret, p.Env, p.User, p.Timeout, p.ReadOnly, p.Batch, p.MaxFailed)
 	}
 	return b.String()
 }
@@ -96,7 +97,8 @@ look on [role:web !bare]: map[] [[uptime] [echo 7]] secret [] env [B=b KEY=hunte
 		}
 	}
 	all, ds := commandRepository(rolling).Runnable()
-	if ds.HasErrors() || len(all.Commands) != 1 || strings.Join(all.Commands[0].Parts, " ") != "drain login look" || len(all.Commands[0].Params) != 2 {
+	if ds.HasErrors() || len(all.Commands) != 1 || strings.Join(all.Commands[0].Parts, " ") != "drain login look" ||
+		len(all.Commands[0].Params) != 2 {
 		t.Errorf("%+v %s", all.Commands, shown(ds))
 	}
 	last := all.Actions[0]
@@ -159,16 +161,21 @@ func TestBadCommands(t *testing.T) {
 func TestTypedSecret(t *testing.T) {
 	given := map[string]string{"token": "hunter2"}
 	call, ds := commandRepository("").CallAction(compile.Input{Target: "h"}, "login", given, false)
-	if ds.HasErrors() || strings.Contains(call.Result.List.String(), "hunter2") || strings.Join(call.Env, " ") != "TOKEN=Bearer hunter2" {
+	if ds.HasErrors() || strings.Contains(call.Result.List.String(), "hunter2") ||
+		strings.Join(call.Env, " ") != "TOKEN=Bearer hunter2" {
 		t.Errorf("%v\n%s%s", call.Env, call.Result.List, shown(ds))
 	}
 	if want := "EXEC login-1 login none env=NOTE=none\n"; call.Result.List.String() != want {
 		t.Errorf("%swant %s", call.Result.List, want)
 	}
 	for text, want := range map[string]string{
-		strings.Replace(secretAction, "[\"login\", param.note]", "[\"login\", param.token]", 1):                                                                                       "Secret in a visible place",
-		strings.Replace(secretAction, "    secret = true\n", "    secret = true\n    validation {\n condition = param.token == \"\"\n error_message = \"no ${param.token}\"\n}\n", 1): "Invalid value",
-		strings.Replace(secretAction, "\"Bearer ${param.token}\"", "jsondecode(param.token)", 1):                                                                                      "",
+		strings.Replace(secretAction, "[\"login\", param.note]", "[\"login\", param.token]",
+			1): "Secret in a visible place",
+		strings.Replace(secretAction, "    secret = true\n",
+			"    secret = true\n    validation {\n condition = param.token == \"\"\n error_message = \"no ${param.token}\"\n}\n",
+			1): "Invalid value",
+		strings.Replace(secretAction, "\"Bearer ${param.token}\"", "jsondecode(param.token)",
+			1): "",
 	} {
 		r := compile.Open(repo.MapTree(map[string]string{"fettle.hcl": "target \"h\" {}\n" + text}))
 		_, ds := r.CallAction(compile.Input{Target: "h"}, "login", given, false)
@@ -225,7 +232,8 @@ command "c" {
 		list, _ := json.Marshal(words)
 		typed := strings.NewReplacer("${", "$${", "%{", "%%{").Replace(string(list))
 		r := compile.Open(repo.MapTree(map[string]string{"fettle.hcl": main}))
-		parts, ds := r.CallCommand("c", map[string]string{"words": typed, "one": one, "n": fmt.Sprint(n), "yes": fmt.Sprint(yes)})
+		parts, ds := r.CallCommand("c", map[string]string{"words": typed, "one": one, "n": fmt.Sprint(n),
+			"yes": fmt.Sprint(yes)})
 		if ds.HasErrors() || len(parts) != 1 {
 			t.Fatal(shown(ds))
 		}

@@ -64,9 +64,11 @@ func (c converter) body(block string, b *hclsyntax.Body) []entry {
 func (c converter) attribute(block string, a *hclsyntax.Attribute) any {
 	meta := []string{"after", "before", "notify", "listen", "notify_failure", "listen_failure"}
 	switch {
-	case slices.Contains([]string{"variable", "fact"}, block) && a.Name == "type", block == "validation" && a.Name == "condition":
+	case slices.Contains([]string{"variable", "fact"}, block) && a.Name == "type", block == "validation" &&
+		a.Name == "condition":
 		return unquoted(c.text(a.Expr))
-	case slices.Contains([]string{"", "locals", "variable", "fact", "target", "role", "target_group", "module", "policy", "ssh", "validation", "define"}, block):
+	case slices.Contains([]string{"", "locals", "variable", "fact", "target", "role", "target_group", "module", "policy",
+		"ssh", "validation", "define"}, block):
 		return c.value(a.Expr)
 	case a.Name == "when" || a.Name == "for_each":
 		return unquoted(c.text(a.Expr))

@@ -43,7 +43,8 @@ func indexes(n int) []int {
 }
 
 func (d declared) name(i int) string {
-	return map[string]string{"package": "package.p%d", "apt": `file["/etc/apt/apt.conf.d/f%d"]`, "exec": "exec.x%d"}[d.kind]
+	return map[string]string{"package": "package.p%d", "apt": `file["/etc/apt/apt.conf.d/f%d"]`,
+		"exec": "exec.x%d"}[d.kind]
 }
 
 func declaredText(states []declared) string {
@@ -53,7 +54,9 @@ func declaredText(states []declared) string {
 		for _, j := range d.after {
 			after = append(after, fmt.Sprintf(states[j].name(j), j))
 		}
-		head := map[string]string{"package": "package \"p%d\" {\n", "apt": "file \"/etc/apt/apt.conf.d/f%d\" {\n  content = \"\"\n", "exec": "exec \"x%d\" {\n  command = [\"/x\"]\n"}[d.kind]
+		head := map[string]string{"package": "package \"p%d\" {\n",
+			"apt":  "file \"/etc/apt/apt.conf.d/f%d\" {\n  content = \"\"\n",
+			"exec": "exec \"x%d\" {\n  command = [\"/x\"]\n"}[d.kind]
 		fmt.Fprintf(&b, head+"  after = [%s]\n}\n", i, strings.Join(after, ", "))
 	}
 	return b.String()
@@ -89,7 +92,8 @@ func TestPackagesKeepTheirPlace(t *testing.T) {
 		pos := make([]int, len(states))
 		for i, d := range states {
 			pos[i] = slices.IndexFunc(res.List, func(s step.Step) bool {
-				return s.Args[len(s.Args)-1] == fmt.Sprintf("/etc/apt/apt.conf.d/f%d", i) && d.kind == "apt" || s.Args[0] == fmt.Sprintf("%c%d", d.kind[0], i) || s.Args[0] == fmt.Sprintf("x%d", i) && d.kind == "exec"
+				return s.Args[len(s.Args)-1] == fmt.Sprintf("/etc/apt/apt.conf.d/f%d", i) && d.kind == "apt" ||
+					s.Args[0] == fmt.Sprintf("%c%d", d.kind[0], i) || s.Args[0] == fmt.Sprintf("x%d", i) && d.kind == "exec"
 			})
 		}
 		needed := map[int]bool{}

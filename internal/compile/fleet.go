@@ -161,7 +161,8 @@ func (m *made) like(c incremental.Shared, o *outcome) (step.List, bool) {
 			if s.Same(old.step) {
 				continue
 			}
-			if old.node != n || len(m.b.sharers[i]) > 0 || !sameOrder(old.step, s) || len(s.String()) > step.MaxLine || !m.free(n, old.step, s, fresh) {
+			if old.node != n || len(m.b.sharers[i]) > 0 || !sameOrder(old.step, s) || len(s.String()) > step.MaxLine ||
+				!m.free(n, old.step, s, fresh) {
 				return nil, false
 			}
 			s.Source = node.Source
@@ -182,7 +183,8 @@ func (m *made) free(n int, old, s step.Step, fresh map[addr.Addr]bool) bool {
 	}
 	fresh[a] = true
 	for _, x := range m.b.acts {
-		if x.block >= 0 || slices.Contains(x.on, n) || slices.Contains(x.failure, n) { // a rescue names all states after its block
+		if x.block >= 0 || slices.Contains(x.on, n) ||
+			slices.Contains(x.failure, n) { // a rescue names all states after its block
 			return false
 		}
 	}

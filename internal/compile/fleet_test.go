@@ -130,7 +130,8 @@ exec "tell" {
 			for _, own := range []string{"a", "b", "c", "b", "a"} {
 				repository += fmt.Sprintf("target \"t%d\" {\n  vars = { own = %q }\n}\n", strings.Count(repository, "target"), own)
 			}
-			sameLists(t, compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": repository})}, []string{"t0", "t1", "t2", "t3", "t4"})
+			sameLists(t, compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": repository})},
+				[]string{"t0", "t1", "t2", "t3", "t4"})
 		})
 	}
 }
@@ -169,46 +170,66 @@ func (g *fleetWorld) pick(what string, from ...string) string {
 
 // value is an expression that is a text.
 func (g *fleetWorld) value() string {
-	return g.pick("value", `"fixed"`, `"fixed"`, `var.shared`, `var.shared`, `var.own`, `target.name`, `local.own`, `local.shared`, `target.labels.env`,
-		`"${var.shared}-${length(var.own)}"`, `upper(local.own)`, `file["first"].content`, `thing["one"].echo`, `join(",", target.groups)`, `lookup(target.labels, "id", "none")`)
+	return g.pick("value", `"fixed"`, `"fixed"`, `var.shared`, `var.shared`, `var.own`, `target.name`, `local.own`,
+		`local.shared`, `target.labels.env`,
+		`"${var.shared}-${length(var.own)}"`, `upper(local.own)`, `file["first"].content`, `thing["one"].echo`,
+		`join(",", target.groups)`, `lookup(target.labels, "id", "none")`)
 }
 
 // truth is an expression that is true or false.
 func (g *fleetWorld) truth() string {
-	return g.pick("truth", `true`, `true`, `var.shared != "x"`, `var.own == "a"`, `target.name == "t1"`, `length(local.own) < 3`)
+	return g.pick("truth", `true`, `true`, `var.shared != "x"`, `var.own == "a"`, `target.name == "t1"`,
+		`length(local.own) < 3`)
 }
 
 func (g *fleetWorld) states() string {
 	g.n++
-	each := g.pick("set", `["k", "l"]`, `["k", "l"]`, `[var.shared, "k"]`, `[var.own, "k"]`, `[for n in ["t1", "t2", "t3"] : n if n != target.name]`, `[for n in ["x", "y"] : n if n != target.name]`)
+	each := g.pick("set", `["k", "l"]`, `["k", "l"]`, `[var.shared, "k"]`, `[var.own, "k"]`,
+		`[for n in ["t1", "t2", "t3"] : n if n != target.name]`, `[for n in ["x", "y"] : n if n != target.name]`)
 	v, w := g.value(), g.value()
 	return g.pick("state",
 		fmt.Sprintf("file \"/srv/%d\" {\n  content = %s\n  when = %s\n}\n", g.n, v, g.truth()),
 		fmt.Sprintf("file \"/srv/n%d\" {\n  content = %s\n  notify = [exec.tell.run]\n}\n", g.n, v),
 		fmt.Sprintf("file \"p%d\" {\n  path = \"/srv/p%d-${%s}\"\n  content = %s\n}\n", g.n, g.n, v, w),
-		fmt.Sprintf("file \"/srv/o%d\" {\n  content = \"x\"\n  mode = length(%s) > 1 ? \"0644\" : \"0600\"\n  after = [thing.one]\n}\n", g.n, v),
+		fmt.Sprintf(
+			"file \"/srv/o%d\" {\n  content = \"x\"\n  mode = length(%s) > 1 ? \"0644\" : \"0600\"\n  after = [thing.one]\n}\n",
+			g.n,
+			v),
 		fmt.Sprintf("file \"/srv/t%d\" {\n  template = \"t.tmpl\"\n  vars = { v = %s }\n}\n", g.n, v),
-		fmt.Sprintf("file_line \"l%d\" {\n  path = \"/etc/hosts\"\n  match = \"^${%s}%d\"\n  line = \"${%s}%d x\"\n}\n", g.n, v, g.n, v, g.n),
-		fmt.Sprintf("host_entry \"h%d\" {\n  name = \"h%d.${lower(%s)}\"\n  ip = \"10.0.0.%d\"\n}\n", g.n, g.n, `"a${length(`+v+`)}"`, g.n),
+		fmt.Sprintf("file_line \"l%d\" {\n  path = \"/etc/hosts\"\n  match = \"^${%s}%d\"\n  line = \"${%s}%d x\"\n}\n",
+			g.n, v, g.n, v, g.n),
+		fmt.Sprintf("host_entry \"h%d\" {\n  name = \"h%d.${lower(%s)}\"\n  ip = \"10.0.0.%d\"\n}\n", g.n, g.n,
+			`"a${length(`+v+`)}"`, g.n),
 		fmt.Sprintf("exec \"e%d\" {\n  command = [\"true\", %s]\n  creates = \"/srv/e\"\n}\n", g.n, v),
-		fmt.Sprintf("file \"each%d\" {\n  for_each = toset(%s)\n  path = \"/srv/%d-${each.key}\"\n  content = %s\n}\n", g.n, each, g.n, v),
-		fmt.Sprintf("thing \"each%d\" {\n  for_each = toset(%s)\n  text = \"${each.key}${%s}\"\n  where = \"e%d${each.key}\"\n}\n", g.n, each, v, g.n),
+		fmt.Sprintf("file \"each%d\" {\n  for_each = toset(%s)\n  path = \"/srv/%d-${each.key}\"\n  content = %s\n}\n", g.n,
+			each, g.n, v),
+		fmt.Sprintf(
+			"thing \"each%d\" {\n  for_each = toset(%s)\n  text = \"${each.key}${%s}\"\n  where = \"e%d${each.key}\"\n}\n", g.n,
+			each,
+			v, g.n),
 		fmt.Sprintf("thing \"%d\" {\n  text = %s\n  where = \"w%d\"\n  when = %s\n}\n", g.n, v, g.n, g.truth()),
 		fmt.Sprintf("block \"b%d\" {\n  when = %s\n  file \"/srv/b%d\" { content = %s }\n}\n", g.n, g.truth(), g.n, v),
 		fmt.Sprintf("package \"p%d\" { ensure = %s ? \"present\" : \"absent\" }\n", g.n, g.truth()),
-		fmt.Sprintf("file \"/srv/f%d\" { content = fileexists(\"${target.name}.txt\") ? file(\"${target.name}.txt\") : %s }\n", g.n, v),
+		fmt.Sprintf(
+			"file \"/srv/f%d\" { content = fileexists(\"${target.name}.txt\") ? file(\"${target.name}.txt\") : %s }\n", g.n, v),
 		fmt.Sprintf("link \"/srv/k%d\" { target = \"/srv/${%s}\" }\n", g.n, v),
 	)
 }
 
 func (g *fleetWorld) module() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "variable \"shared\" {\n  default = \"x\"\n  validation {\n    condition = length(var.shared) < %s\n    error_message = \"too long\"\n  }\n}\n", g.pick("limit", "40", "40", "40", "40", "3"))
-	fmt.Fprintf(&b, "variable \"own\" {\n  default = %s\n  validation {\n    condition = var.own != \"bad\" && var.shared != \"bad\"\n    error_message = \"bad\"\n  }\n}\n", g.pick("default", `"a"`, `"d"`, `target.name`))
-	fmt.Fprintf(&b, "locals {\n  own = %s\n  shared = %s\n}\n", g.pick("own", `var.own`, `"${var.own}!"`, `target.name`), g.pick("shared", `var.shared`, `"s"`, `lower(var.shared)`))
-	b.WriteString("directory \"/srv\" {}\nfile \"first\" {\n  path = \"/srv/first\"\n  content = " + g.pick("first", `"f"`, `target.name`, `var.shared`) + "\n}\nexec \"tell\" {\n  command = [\"true\"]\n  lazy = true\n}\n")
+	fmt.Fprintf(&b, "variable \"shared\" {\n  default = \"x\"\n  validation {\n    condition = length(var.shared) < %s\n    error_message = \"too long\"\n  }\n}\n", g.pick(
+		"limit", "40", "40", "40", "40", "3"))
+	fmt.Fprintf(&b, "variable \"own\" {\n  default = %s\n  validation {\n    condition = var.own != \"bad\" && var.shared != \"bad\"\n    error_message = \"bad\"\n  }\n}\n", g.pick(
+		"default", `"a"`, `"d"`, `target.name`))
+	fmt.Fprintf(&b, "locals {\n  own = %s\n  shared = %s\n}\n", g.pick("own", `var.own`, `"${var.own}!"`, `target.name`),
+		g.pick("shared", `var.shared`, `"s"`, `lower(var.shared)`))
+	b.WriteString("directory \"/srv\" {}\nfile \"first\" {\n  path = \"/srv/first\"\n  content = " + g.pick("first",
+		`"f"`, `target.name`, `var.shared`) + "\n}\nexec \"tell\" {\n  command = [\"true\"]\n  lazy = true\n}\n")
 	b.WriteString("define \"thing\" {\n  variable \"text\" { default = \"t\" }\n  variable \"where\" { default = \"one\" }\n  output \"echo\" { value = var.text }\n")
-	b.WriteString("  file \"f\" {\n    path = \"/srv/thing-${var.where}\"\n    content = " + g.pick("inside", `var.text`, `"${var.text}${target.name}"`, `"plain"`) + "\n    when = " + g.pick("inside when", `true`, `var.text != "a"`) + "\n  }\n}\n")
+	b.WriteString("  file \"f\" {\n    path = \"/srv/thing-${var.where}\"\n    content = " + g.pick("inside", `var.text`,
+		`"${var.text}${target.name}"`, `"plain"`) + "\n    when = " + g.pick("inside when", `true`,
+		`var.text != "a"`) + "\n  }\n}\n")
 	b.WriteString("thing \"one\" { text = " + g.pick("one", `"1"`, `target.name`, `var.shared`, `var.own`) + " }\n")
 	for range rapid.IntRange(1, 5).Draw(g.t, "states") {
 		b.WriteString(g.states())
@@ -219,7 +240,8 @@ func (g *fleetWorld) module() string {
 // vars are the variables of a target's own, of one kind for all targets so that
 // some are alike.
 func (g *fleetWorld) vars(kind string) string {
-	own := "vars = { own = " + g.pick("own value", `"a"`, `"a"`, `"b"`, `"other"`, `"other"`, `target.name`, `"${target.name}!"`, `"b"`, `"a"`, `"bad"`) + " }\n"
+	own := "vars = { own = " + g.pick("own value", `"a"`, `"a"`, `"b"`, `"other"`, `"other"`, `target.name`,
+		`"${target.name}!"`, `"b"`, `"a"`, `"bad"`) + " }\n"
 	switch kind {
 	case "own":
 		return own
@@ -230,10 +252,12 @@ func (g *fleetWorld) vars(kind string) string {
 }
 
 func (g *fleetWorld) repository() (map[string]string, []string) {
-	files := map[string]string{"modules/m/t.tmpl": "v is ${v}\n", "modules/m/t1.txt": "its own\n", "data/t3.yaml": "shared: three\n"}
+	files := map[string]string{"modules/m/t.tmpl": "v is ${v}\n", "modules/m/t1.txt": "its own\n",
+		"data/t3.yaml": "shared: three\n"}
 	files["modules/m/module.hcl"] = g.module()
 	var b strings.Builder
-	fmt.Fprintf(&b, "target_group \"g\" {\n  labels = { env = \"prod\" }\n  vars = { shared = %s }\n}\n", g.pick("group", `"y"`, `"y"`, `"y"`, `"y"`, `"bad"`, `target.name`))
+	fmt.Fprintf(&b, "target_group \"g\" {\n  labels = { env = \"prod\" }\n  vars = { shared = %s }\n}\n",
+		g.pick("group", `"y"`, `"y"`, `"y"`, `"y"`, `"bad"`, `target.name`))
 	if g.pick("data", "yes", "no", "no") == "yes" {
 		b.WriteString("target_group \"all\" {\n  targets = [\"*\"]\n  data = [for f in [\"data/${target.name}.yaml\"] : f if fileexists(f)]\n}\n")
 	}
@@ -242,8 +266,10 @@ func (g *fleetWorld) repository() (map[string]string, []string) {
 	for i := range rapid.IntRange(2, 6).Draw(g.t, "targets") {
 		name := fmt.Sprintf("t%d", i)
 		targets = append(targets, name)
-		more := g.pick("more", "", "", "", "", "", "", "", "policy { on_failure = \"undo\" }\n", "data = [\"data/t3.yaml\"]\n", "merge = { own = \"replace\" }\n")
-		fmt.Fprintf(&b, "target %q {\n  modules = [\"m\"]\n  labels = { env = %s }\n  %s%s}\n", name, g.pick("env", `"prod"`, `"prod"`, `"prod"`, `"prod", id = "7"`, `"staging"`), g.vars(kind), more)
+		more := g.pick("more", "", "", "", "", "", "", "", "policy { on_failure = \"undo\" }\n",
+			"data = [\"data/t3.yaml\"]\n", "merge = { own = \"replace\" }\n")
+		fmt.Fprintf(&b, "target %q {\n  modules = [\"m\"]\n  labels = { env = %s }\n  %s%s}\n", name,
+			g.pick("env", `"prod"`, `"prod"`, `"prod"`, `"prod", id = "7"`, `"staging"`), g.vars(kind), more)
 	}
 	files["fettle.hcl"] = b.String()
 	return files, targets

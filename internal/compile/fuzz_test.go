@@ -32,7 +32,8 @@ func FuzzCompile(f *testing.F) {
 	f.Add([]byte(actionModule))
 	f.Add([]byte(secretAction + rolling))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		in := compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": string(src), "t/a.tmpl": "${x}", "files/a": "b"})}
+		in := compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": string(src), "t/a.tmpl": "${x}",
+			"files/a": "b"})}
 		runs(t, in)
 		res, ds := compile.Compile(in)
 		if ds.HasErrors() {
@@ -78,7 +79,8 @@ func runs(t *testing.T, in compile.Input) {
 			secret = secret && p.Secret
 		}
 		call, ds := r.CallAction(in, a.ID(), given(a.Params), false)
-		if text := call.Result.List.String() + fmt.Sprint(ds); secret && strings.Contains(text, typed) && !strings.Contains(string(mustRead(in)), typed) {
+		if text := call.Result.List.String() + fmt.Sprint(ds); secret && strings.Contains(text, typed) &&
+			!strings.Contains(string(mustRead(in)), typed) {
 			t.Fatalf("what was typed as a secret shows: %s", text)
 		}
 	}

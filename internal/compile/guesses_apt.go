@@ -77,5 +77,6 @@ func isAptUpdate(s step.Step) bool {
 	if s.Verb == step.Act {
 		argv = s.Args[2:]
 	}
-	return len(argv) > 1 && (path.Base(argv[0]) == "apt-get" || path.Base(argv[0]) == "apt") && slices.Contains(argv[1:], "update")
+	return len(argv) > 1 && (path.Base(argv[0]) == "apt-get" || path.Base(argv[0]) == "apt") &&
+		slices.Contains(argv[1:], "update")
 }

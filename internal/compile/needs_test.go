@@ -28,10 +28,12 @@ func TestNeedsByProperty(t *testing.T) {
 					text += fmt.Sprintf("needs %q {}\n", other)
 				}
 			}
-			texts["modules/"+n+"/m.hcl"] = text + fmt.Sprintf("file \"/etc/%s1\" { content = \"1\" }\nfile \"/etc/%s2\" { content = target.name }\n", n, n)
+			texts["modules/"+n+"/m.hcl"] = text + fmt.Sprintf(
+				"file \"/etc/%s1\" { content = \"1\" }\nfile \"/etc/%s2\" { content = target.name }\n", n, n)
 		}
 		layers := rapid.SliceOfNDistinct(rapid.SampledFrom(names), 0, len(names), rapid.ID).Draw(t, "layers")
-		texts["fettle.hcl"] = fmt.Sprintf("layer = %s\ntarget \"x\" {}\ntarget \"y\" {}\ntarget_group \"all\" {\n  labels  = {}\n  modules = %s\n}\n",
+		texts["fettle.hcl"] = fmt.Sprintf(
+			"layer = %s\ntarget \"x\" {}\ntarget \"y\" {}\ntarget_group \"all\" {\n  labels  = {}\n  modules = %s\n}\n",
 			list(layers), list(rapid.Permutation(names).Draw(t, "order")))
 		r := compile.Open(repo.MapTree(texts))
 		res, ds := r.Compile(compile.Input{Target: "y"})

@@ -48,7 +48,8 @@ func (b *builder) twice(n, other int, a addr.Addr) {
 	if k := a.Kind(); k == addr.KindExec || k == addr.KindWait || k == addr.KindCheck {
 		hint = `Set a different name = "…" for one of them.`
 	}
-	d := diag.Errorf(used(node), "Address written twice", "%s and %s (at %s) both write %s. %s", node.ID, was.ID, used(was), a, hint)
+	d := diag.Errorf(used(node), "Address written twice", "%s and %s (at %s) both write %s. %s", node.ID, was.ID,
+		used(was), a, hint)
 	d.Trace = slices.Concat(within(node), []diag.Range{used(was)}, within(was))
 	b.ds = append(b.ds, d)
 }

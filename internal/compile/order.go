@@ -126,7 +126,8 @@ func (b *builder) result(order []int) Result {
 		w.immediate(behind[p], pos)
 	}
 	return Result{Target: b.c.Target, Policy: b.c.Policy, List: w.list, Blobs: b.usedBlobs(w.list), States: w.infos(),
-		FactsUsed: b.c.FactsUsed, Files: b.c.Files, Outputs: b.outputs(), Deferred: blocks{b}.heldStates(), Exports: b.c.Exports}
+		FactsUsed: b.c.FactsUsed, Files: b.c.Files, Outputs: b.outputs(), Deferred: blocks{b}.heldStates(),
+		Exports: b.c.Exports}
 }
 
 // immediates has the immediate actions, by the position that they follow.

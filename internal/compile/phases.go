@@ -25,7 +25,8 @@ func (b *builder) latest(a addr.Addr, first int) int { return b.items[b.latestIt
 func (b *builder) writtenAgain(n, first int, s step.Step) (int, bool) {
 	a := s.Addr()
 	k := len(b.again[a]) + 2
-	next, err := step.New(s.Verb, s.Args, append(slices.Clone(s.Attrs), step.Attr{Key: "phase", Value: strconv.Itoa(k)})...)
+	next, err := step.New(s.Verb, s.Args, append(slices.Clone(s.Attrs),
+		step.Attr{Key: "phase", Value: strconv.Itoa(k)})...)
 	if err != nil {
 		b.twice(n, first, a)
 		return 0, false

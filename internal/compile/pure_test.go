@@ -23,7 +23,8 @@ func TestPure(t *testing.T) {
 			t.Setenv("LANG", "tr_TR.UTF-8")
 			t.Chdir(t.TempDir())
 			for range 20 {
-				res, ds := compile.Compile(compile.Input{Tree: c.in.Tree, Target: c.in.Target, Facts: shuffled(c.in.Facts), Vars: shuffled(c.in.Vars)})
+				res, ds := compile.Compile(compile.Input{Tree: c.in.Tree, Target: c.in.Target, Facts: shuffled(c.in.Facts),
+					Vars: shuffled(c.in.Vars)})
 				if got := printed(res) + shown(ds); got != want {
 					t.Fatalf("first\n%s\nthen\n%s", want, got)
 				}
@@ -53,8 +54,10 @@ func TestNotifyIsListen(t *testing.T) {
 // A module moved to other files, in another order, is the same but for the
 // source map, as long as no order hangs on it.
 func TestFilesInAnotherOrder(t *testing.T) {
-	one := repo.MapTree(map[string]string{"a.hcl": "file \"/etc/x\" { content = \"1\" }\n", "b.hcl": "directory \"/etc/d\" {}\nfile \"/etc/d/y\" { content = \"2\" }\n"})
-	two := repo.MapTree(map[string]string{"z.hcl": "file \"/etc/d/y\" { content = \"2\" }\ndirectory \"/etc/d\" {}\n", "c.hcl": "file \"/etc/x\" { content = \"1\" }\n"})
+	one := repo.MapTree(map[string]string{"a.hcl": "file \"/etc/x\" { content = \"1\" }\n",
+		"b.hcl": "directory \"/etc/d\" {}\nfile \"/etc/d/y\" { content = \"2\" }\n"})
+	two := repo.MapTree(map[string]string{"z.hcl": "file \"/etc/d/y\" { content = \"2\" }\ndirectory \"/etc/d\" {}\n",
+		"c.hcl": "file \"/etc/x\" { content = \"1\" }\n"})
 	a, _ := compile.Compile(compile.Input{Tree: one})
 	b, _ := compile.Compile(compile.Input{Tree: two})
 	if len(a.List) != 3 || a.List.Digest() != b.List.Digest() {
@@ -115,7 +118,8 @@ func TestExplain(t *testing.T) {
 }
 
 func TestTargets(t *testing.T) {
-	ts, ds := compile.Targets(repo.MapTree(map[string]string{"fettle.hcl": "target \"b\" { labels = { role = upper(\"x\") } }\ntarget \"a\" {}\n"}))
+	ts, ds := compile.Targets(
+		repo.MapTree(map[string]string{"fettle.hcl": "target \"b\" { labels = { role = upper(\"x\") } }\ntarget \"a\" {}\n"}))
 	if ds.HasErrors() || len(ts) != 2 || ts[0].Name != "b" || ts[0].Labels["role"] != "X" {
 		t.Fatal(ts, ds)
 	}

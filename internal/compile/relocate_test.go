@@ -90,7 +90,8 @@ func relocate(t *testing.T, r *compile.Repository, texts map[string]string, targ
 	moved["fettle.hcl"] = surroundings(t, r, in, append(others, module), texts, before)
 	after, ds := compile.Compile(compile.Input{Tree: repo.MapTree(moved), Target: target, Facts: in.Facts})
 	if ds.HasErrors() {
-		t.Fatalf("it does not compile elsewhere:\n%s\n%s\n%s", shown(ds), moved["fettle.hcl"], moved["modules/neighbour/module.hcl"])
+		t.Fatalf("it does not compile elsewhere:\n%s\n%s\n%s", shown(ds), moved["fettle.hcl"],
+			moved["modules/neighbour/module.hcl"])
 	}
 	if got, _ := stepsBelow(after, "module.moved."); !slices.Equal(got, want) {
 		t.Errorf("elsewhere it comes to\n%s\nand not\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -178,7 +179,8 @@ func companions(moved, texts map[string]string) []string {
 
 // surroundings returns the top of the other repository: the target with its labels, roles and
 // groups, and the values of the modules' variables. The last module is the one to relocate.
-func surroundings(t *testing.T, r *compile.Repository, in compile.Input, modules []string, texts map[string]string, res compile.Result) string {
+func surroundings(t *testing.T, r *compile.Repository, in compile.Input, modules []string, texts map[string]string,
+	res compile.Result) string {
 	t.Helper()
 	vars, ds := r.Explain(in, "")
 	if ds.HasErrors() {

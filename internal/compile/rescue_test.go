@@ -29,13 +29,15 @@ exec "tell" {
 }
 `
 	for n, behind := range map[int]int{1: 10, 30: 0} {
-		res, ds := compile.Compile(compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": fmt.Sprintf(text, n, strings.Repeat("long", 500))})})
+		res, ds := compile.Compile(compile.Input{Tree: repo.MapTree(map[string]string{"fettle.hcl": fmt.Sprintf(text, n,
+			strings.Repeat("long", 500))})})
 		if len(ds) > 0 {
 			t.Fatalf("%d mistakes: %.300s", len(ds), ds)
 		}
 		last := res.List[len(res.List)-1]
 		_, rescues := last.Lookup("rescue")
-		if last.Verb != step.Act || len(last.All("on_failure")) != 1 || rescues != (behind > 0) || len(last.All("behind")) != behind {
+		if last.Verb != step.Act || len(last.All("on_failure")) != 1 || rescues != (behind > 0) ||
+			len(last.All("behind")) != behind {
 			t.Errorf("%d: %.200s", n, last)
 		}
 	}

@@ -38,19 +38,23 @@ func (g *revisionsWorld) draw() {
 		g.files["modules/"+name+"/t.tmpl"] = "v of " + name + " is ${v}\n"
 		g.files["modules/"+name+"/lookups/day.json"] = snapshot(g.t, "monday")
 	}
-	g.files["modules/n/module.hcl"] += "output \"given\" { value = " + g.pick("given", `"g"`, `target.name`, `var.shared`, `local.own`) + " }\n"
+	g.files["modules/n/module.hcl"] += "output \"given\" { value = " + g.pick("given", `"g"`, `target.name`,
+		`var.shared`, `local.own`) + " }\n"
 	g.files["kinds.hcl"] = "define \"top\" {\n  variable \"text\" { default = \"t\" }\n  variable \"path\" {}\n  main = \"path\"\n  file \"f\" {\n    path = var.path\n    content = " +
 		g.pick("top", `var.text`, `templatefile("top.tmpl", { v = var.text })`, `"${target.name}${var.text}"`) + "\n  }\n}\n"
 	g.files["top.tmpl"] = "top ${v}\n"
 	g.files["secrets/x.age"] = "one"
-	g.files["roles.hcl"] = "role \"r\" {\n  modules = [\"n\", \"k\"]\n  vars = { shared = " + g.pick("role", `"r"`, `target.name`, `"s"`) + " }\n}\n"
-	g.files["fettle.hcl"] = strings.ReplaceAll(g.files["fettle.hcl"], `modules = ["m"]`, g.pick("modules", `roles = ["r"]`, "roles = [\"r\"]\n  modules = [\"m\"]", `modules = ["n", "k", "m"]`))
+	g.files["roles.hcl"] = "role \"r\" {\n  modules = [\"n\", \"k\"]\n  vars = { shared = " + g.pick("role", `"r"`,
+		`target.name`, `"s"`) + " }\n}\n"
+	g.files["fettle.hcl"] = strings.ReplaceAll(g.files["fettle.hcl"], `modules = ["m"]`,
+		g.pick("modules", `roles = ["r"]`, "roles = [\"r\"]\n  modules = [\"m\"]", `modules = ["n", "k", "m"]`))
 	g.files["facts.hcl"] = "fact \"os_id\" {\n  type = string\n  default = \"none\"\n}\n"
 }
 
 // snapshot returns the answer of the lookup of the day.
 func snapshot(t *rapid.T, day string) string {
-	s, err := query.NewSnapshot(source.Lookup{Name: "day", URL: "https://example.org/day", Format: "json"}, []byte(`"`+day+`"`), time.Unix(0, 0).UTC())
+	s, err := query.NewSnapshot(source.Lookup{Name: "day", URL: "https://example.org/day", Format: "json"},
+		[]byte(`"`+day+`"`), time.Unix(0, 0).UTC())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,11 +73,13 @@ func (g *revisionsWorld) extras(name string) string {
 		`top "/srv-` + name + `/top" {}`,
 		`file "/srv-` + name + `/secret" { content = "${target.name} ${secret("x")}" }`,
 		`file "/srv-` + name + `/secret" { content = secret("x") }`,
-		"lookup \"day\" { url = \"https://example.org/day\" }\nfile \"/srv-" + name + `/day" { content = "${lookup.day} ${target.name}" }`,
+		"lookup \"day\" { url = \"https://example.org/day\" }\nfile \"/srv-" + name +
+			`/day" { content = "${lookup.day} ${target.name}" }`,
 		`file "/srv-` + name + `/set" { content = "${join(",", fileset(".", "**"))} ${var.own}" }`,
 	}
 	if name == "k" {
-		from = append(from, `file "/srv-k/given" { content = "${module.n.given} ${var.own}" }`, `file "/srv-k/given" { content = module.n.given }`,
+		from = append(from, `file "/srv-k/given" { content = "${module.n.given} ${var.own}" }`,
+			`file "/srv-k/given" { content = module.n.given }`,
 			`file "/srv-k/there" { content = module.n.file.first.content }`)
 	}
 	var out string
@@ -94,10 +100,13 @@ func (g *revisionsWorld) edit() (map[string]string, []string) {
 	for range rapid.IntRange(0, 3).Draw(g.t, "edits") {
 		names := slices.Sorted(maps.Keys(files))
 		name := rapid.SampledFrom(names).Draw(g.t, "file")
-		switch g.pick("edit", "text", "text", "text", "text", "state", "state", "line", "target", "gone", "more", "file", "day", "secret") {
+		switch g.pick("edit", "text", "text", "text", "text", "state", "state", "line", "target", "gone", "more", "file",
+			"day", "secret") {
 		case "text":
-			old := g.pick("old", `"fixed"`, `"x"`, `target.name`, `var.own`, `var.shared`, `"prod"`, `own = "`, ` is `, "one", "none", "top", `"a"`, "first")
-			new := g.pick("new", `"fixed"`, `"y"`, `target.name`, `var.own`, `"prod"`, ` are `, "sunday", "two", `"a"`, `own = "q`, "second")
+			old := g.pick("old", `"fixed"`, `"x"`, `target.name`, `var.own`, `var.shared`, `"prod"`, `own = "`, ` is `, "one",
+				"none", "top", `"a"`, "first")
+			new := g.pick("new", `"fixed"`, `"y"`, `target.name`, `var.own`, `"prod"`, ` are `, "sunday", "two", `"a"`,
+				`own = "q`, "second")
 			files[name] = strings.Replace(files[name], old, new, rapid.SampledFrom([]int{1, -1}).Draw(g.t, "times"))
 		case "state":
 			m := g.pick("module", "m", "n", "k")
@@ -192,7 +201,8 @@ func TestRevisionsSame(t *testing.T) {
 		}
 		taken += compile.Taken(fast)
 	})
-	if t.Logf("%d lists were made of the revision before, %d targets changed", taken, changed); taken < 30 || changed < 30 {
+	if t.Logf("%d lists were made of the revision before, %d targets changed", taken, changed); taken < 30 ||
+		changed < 30 {
 		t.Errorf("only %d lists were made of the revision before, and %d targets changed: this shows nothing", taken, changed)
 	}
 }

@@ -81,11 +81,13 @@ func stateErrors(c *catalog.Catalog) diag.List {
 
 // placeholders warns about a list with placeholders, which no host can receive.
 func placeholders(l step.List, names []string) diag.List {
-	if len(names) == 0 || !slices.ContainsFunc(l, func(s step.Step) bool { return slices.Contains(s.Keys(), secret.Placeholder) }) {
+	if len(names) == 0 || !slices.ContainsFunc(l,
+		func(s step.Step) bool { return slices.Contains(s.Keys(), secret.Placeholder) }) {
 		return nil
 	}
 	return diag.List{diag.Warningf(diag.Range{File: secret.PathOf(names[0])}, "Placeholders instead of secrets",
-		"fettle cannot decrypt these secrets here, so the list contains placeholders: %s. The list is only for reading. To decrypt secrets, see fettle secret.", strings.Join(names, ", "))}
+		"fettle cannot decrypt these secrets here, so the list contains placeholders: %s. The list is only for reading. To decrypt secrets, see fettle secret.", strings.Join(
+			names, ", "))}
 }
 
 func sorted(ds diag.List) diag.List {
@@ -143,7 +145,8 @@ func (r *Repository) Explain(in Input, name string) ([]eval.Explained, diag.List
 	if r.ds.HasErrors() {
 		return nil, slices.Clone(r.ds)
 	}
-	return eval.Explain(r.program, eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs}, name)
+	return eval.Explain(r.program, eval.Input{Target: in.Target, Facts: in.Facts, Vars: in.Vars, Outputs: in.Outputs},
+		name)
 }
 
 // Generators returns the generator runs that a target's list depends on. Errors in other parts of

@@ -27,16 +27,21 @@ import (
 // structural are the errors that the schema must also find: errors that are visible in a single
 // file.
 var structural = []string{
-	"Unknown attribute", "Unknown kind", "Unknown block", "Unknown value", "Missing attribute", "Mapping expected", "Label expected",
-	"Bad name", "Bad label", "Template in a label", "Unexpected attribute", "Unexpected block", "Unexpected label", "Incomplete validation",
-	"String expected", "Target inside a module", "Level inside a module", "Policy inside a module", "SSH inside a module", "Test among states", "Define inside a define",
-	"Target group selects nothing", "Test without expectations", "Invalid policy", "Wrong type", "Reference expected", "Variables are an object", "Bad merge",
+	"Unknown attribute", "Unknown kind", "Unknown block", "Unknown value", "Missing attribute", "Mapping expected",
+	"Label expected",
+	"Bad name", "Bad label", "Template in a label", "Unexpected attribute", "Unexpected block", "Unexpected label",
+	"Incomplete validation",
+	"String expected", "Target inside a module", "Level inside a module", "Policy inside a module",
+	"SSH inside a module", "Test among states", "Define inside a define",
+	"Target group selects nothing", "Test without expectations", "Invalid policy", "Wrong type", "Reference expected",
+	"Variables are an object", "Bad merge",
 }
 
 // isStructural excludes errors that need more than the file: the type of a variable that is
 // declared elsewhere, and rules of a kind that are not part of its schema.
 func isStructural(d diag.Diagnostic) bool {
-	return slices.Contains(structural, d.Summary) && !strings.HasPrefix(d.Detail, "The variable ") && !strings.HasPrefix(d.Detail, "The output ") && !strings.HasPrefix(d.Detail, "A sysctl needs value")
+	return slices.Contains(structural, d.Summary) && !strings.HasPrefix(d.Detail, "The variable ") &&
+		!strings.HasPrefix(d.Detail, "The output ") && !strings.HasPrefix(d.Detail, "A sysctl needs value")
 }
 
 // validators are schemas that are ready, by their text.
@@ -255,7 +260,10 @@ func TestSchema(t *testing.T) {
 					continue
 				}
 				bad[d.Summary]++
-				if !slices.ContainsFunc(found, func(r diag.Range) bool { return r.Start.Line <= d.Range.Start.Line && d.Range.Start.Line <= r.End.Line }) {
+				if !slices.ContainsFunc(found, func(r diag.Range) bool {
+					return r.Start.Line <= d.Range.Start.Line &&
+						d.Range.Start.Line <= r.End.Line
+				}) {
 					t.Errorf("%s: the schema has nothing against %v\n  %s", name, d, d.Line)
 				}
 			}
@@ -310,7 +318,8 @@ func TestSchemaBlocks(t *testing.T) {
 			unknown := false
 			r := compile.Open(repo.MapTree(map[string]string{"fettle.hcl": text}))
 			if b.Name == "needs" || b.Name == "exported" {
-				r = compile.Open(repo.MapTree(map[string]string{"fettle.hcl": `target "t" { modules = ["m"] }`, "modules/m/module.hcl": text}))
+				r = compile.Open(repo.MapTree(map[string]string{"fettle.hcl": `target "t" { modules = ["m"] }`,
+					"modules/m/module.hcl": text}))
 			}
 			var ds diag.List
 			if b.Name == "test" || b.Name == "expect" {
@@ -320,7 +329,8 @@ func TestSchemaBlocks(t *testing.T) {
 				_, ds = r.Compile(compile.Input{})
 			}
 			for _, d := range ds {
-				unknown = unknown || (d.Summary == "Unknown attribute" || d.Summary == "Unexpected attribute") && strings.Contains(d.Detail, strconv.Quote(name))
+				unknown = unknown || (d.Summary == "Unknown attribute" || d.Summary == "Unexpected attribute") &&
+					strings.Contains(d.Detail, strconv.Quote(name))
 			}
 			if wanted := name == "nonsense" && b.Name != "locals"; unknown != wanted {
 				t.Errorf("%s.%s: the language knows it: %t", b.Name, name, !unknown)

@@ -68,7 +68,8 @@ func (r *Repository) RunTest(id string) Verdict {
 			return v
 		}
 	}
-	return Verdict{ID: id, Failures: diag.List{diag.Errorf(diag.Range{}, "Unknown test", "The repository has no test %q.", id)}}
+	return Verdict{ID: id, Failures: diag.List{diag.Errorf(diag.Range{}, "Unknown test",
+		"The repository has no test %q.", id)}}
 }
 
 // judge compiles the subject of a test and compares the result with the expectations.
@@ -110,7 +111,8 @@ func missingError(ds diag.List, e source.Expect) diag.List {
 		found = append(found, d.Summary+": "+d.Detail)
 	}
 	if len(found) == 0 {
-		return diag.List{diag.Errorf(e.Range, "Error expected", "The test expects an error with %q, but the target compiles.", e.Error)}
+		return diag.List{diag.Errorf(e.Range, "Error expected",
+			"The test expects an error with %q, but the target compiles.", e.Error)}
 	}
 	return diag.List{diag.Errorf(e.Range, "Different error",
 		"The test expects an error with %q. The error is: %s", e.Error, strings.Join(found, " — "))}
@@ -128,11 +130,13 @@ func text(l step.List) string {
 func golden(tree repo.Tree, v Verdict, rng diag.Range) diag.List {
 	want, err := tree.ReadFile(v.Golden)
 	if err != nil {
-		return diag.List{diag.Errorf(rng, noList, "Cannot read %s. To write it, run fettle test --update, then review its content.", v.Golden)}
+		return diag.List{diag.Errorf(rng, noList,
+			"Cannot read %s. To write it, run fettle test --update, then review its content.", v.Golden)}
 	}
 	if line, a, b := firstDifference(string(want), v.List); line > 0 {
 		return diag.List{diag.Errorf(rng, otherList,
-			"Line %d of %s is %q, but the compiled list has %q there. If this change is intended, run fettle test --update.", line, v.Golden, a, b)}
+			"Line %d of %s is %q, but the compiled list has %q there. If this change is intended, run fettle test --update.",
+			line, v.Golden, a, b)}
 	}
 	return nil
 }
@@ -211,7 +215,8 @@ func (x *examiner) steps() {
 	}
 	for _, never := range x.expect.NoSteps {
 		if i := x.find(never.Text, 0); i >= 0 {
-			x.failf(never, "Unexpected step", "The list contains the step %s, but the test expects no step like %s.", x.res.List[i], never.Text)
+			x.failf(never, "Unexpected step", "The list contains the step %s, but the test expects no step like %s.",
+				x.res.List[i], never.Text)
 		}
 	}
 }

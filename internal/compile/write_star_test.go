@@ -55,7 +55,8 @@ func split(e entry) (attrs, blocks []entry) {
 	for _, m := range list {
 		_, body := m.value.([]entry)
 		switch {
-		case m.label != nil || body && (m.name == "validation" || m.name == "policy" || m.name == "ssh" || e.name == "define" && m.name == "locals" || m.name == "expect"):
+		case m.label != nil || body && (m.name == "validation" || m.name == "policy" || m.name == "ssh" ||
+			e.name == "define" && m.name == "locals" || m.name == "expect"):
 			blocks = append(blocks, m)
 		default:
 			attrs = append(attrs, m)
@@ -99,7 +100,8 @@ func starValue(v any) string {
 	case unquoted:
 		return "expr(" + quoted(string(v)) + ")"
 	case raw:
-		return map[string]string{"true": "True", "false": "False", "null": "None"}[string(v)] + map[bool]string{true: string(v)}[strings.Trim(string(v), "0123456789.e+-") == ""]
+		return map[string]string{"true": "True", "false": "False",
+			"null": "None"}[string(v)] + map[bool]string{true: string(v)}[strings.Trim(string(v), "0123456789.e+-") == ""]
 	}
 	return "template(" + quoted(v.(string)) + ")"
 }

@@ -46,7 +46,8 @@ func b2i(b bool) int {
 
 // holdsBlocks tells which blocks are written as lists.
 func holdsBlocks(name string) bool {
-	return name == "target" || name == "role" || name == "target_group" || name == "define" || name == "block" || name == "variable"
+	return name == "target" || name == "role" || name == "target_group" || name == "define" || name == "block" ||
+		name == "variable"
 }
 
 func (w *jsonWriter) member(in string, e entry) {
@@ -128,7 +129,8 @@ func (w *yamlWriter) body(in string, list []entry) {
 
 // key writes a key plain where YAML reads it as the same text.
 func (w *yamlWriter) key(s string) {
-	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz_-./") == "" && !strings.HasPrefix(s, "-") && s != "null" && s != "." {
+	if s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz_-./") == "" && !strings.HasPrefix(s, "-") && s != "null" &&
+		s != "." {
 		w.WriteString(s + ":")
 		return
 	}
@@ -167,7 +169,8 @@ func (w *yamlWriter) value(in string, v any) {
 func (w *yamlWriter) text(in, s string) {
 	lines := strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 	ends := strings.HasSuffix(s, "\n") && !strings.HasSuffix(s, "\n\n")
-	if len(lines) < 2 && !ends || strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") || strings.HasSuffix(s, "\n\n") || strings.Trim(s, "\n") == "" || strings.ContainsAny(s, "\r\t\u00a0\u2028") {
+	if len(lines) < 2 && !ends || strings.HasPrefix(s, " ") || strings.HasPrefix(s, "\n") ||
+		strings.HasSuffix(s, "\n\n") || strings.Trim(s, "\n") == "" || strings.ContainsAny(s, "\r\t\u00a0\u2028") {
 		w.WriteString(" " + quoted(s) + "\n")
 		return
 	}

@@ -61,7 +61,8 @@ func invalid(text string) error {
 	if n, err := strconv.ParseUint(text, 10, 31); err == nil && n > 0 {
 		hint = fmt.Sprintf("; did you mean %q", text+"s")
 	}
-	return fmt.Errorf("%q is not a duration: write a number with its unit, such as 90s, 5m, 2h, 7d or 1w%s", clip(text), hint)
+	return fmt.Errorf("%q is not a duration: write a number with its unit, such as 90s, 5m, 2h, 7d or 1w%s", clip(text),
+		hint)
 }
 
 func clip(text string) string {

@@ -15,7 +15,8 @@ func TestParse(t *testing.T) {
 	const day = 24 * time.Hour
 	for text, want := range map[string]time.Duration{
 		"0": 0, "0s": 0, "90s": 90 * time.Second, "5m": 5 * time.Minute, "1h30m": 90 * time.Minute, "1.5h": 90 * time.Minute,
-		"250ms": 250 * time.Millisecond, "2d": 2 * day, "1w": 7 * day, "1d12h": 36 * time.Hour, "1w2d3h": 9*day + 3*time.Hour, "36500d": duration.Max,
+		"250ms": 250 * time.Millisecond, "2d": 2 * day, "1w": 7 * day, "1d12h": 36 * time.Hour,
+		"1w2d3h": 9*day + 3*time.Hour, "36500d": duration.Max,
 	} {
 		if got, err := duration.Parse(text); err != nil || got != want {
 			t.Errorf("%s: %v, %v, want %v", text, got, err, want)
@@ -25,9 +26,12 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"": "is not a duration", "soon": "is not a duration", "30": `did you mean "30s"`, "1d2w": "is not a duration", "1.5d": "is not a duration",
-		"-5s": "is negative", "1d-2h": "is not a duration", "+5s": "is not a duration", "1d+5s": "is not a duration", "36501d": "not a duration", "5200w365d": "longer than 100 years",
-		"876001h": "is not a duration", "99999999999w": "is not a duration", "5 m": "is not a duration", "1d ": "is not a duration", "1dd": "is not a duration",
+		"": "is not a duration", "soon": "is not a duration", "30": `did you mean "30s"`, "1d2w": "is not a duration",
+		"1.5d": "is not a duration",
+		"-5s":  "is negative", "1d-2h": "is not a duration", "+5s": "is not a duration", "1d+5s": "is not a duration",
+		"36501d": "not a duration", "5200w365d": "longer than 100 years",
+		"876001h": "is not a duration", "99999999999w": "is not a duration", "5 m": "is not a duration",
+		"1d ": "is not a duration", "1dd": "is not a duration",
 		strings.Repeat("9", 100) + "s": `"9999999999999999999999999999999999999999" is not`,
 	} {
 		if d, err := duration.Parse(text); err == nil || !strings.Contains(err.Error(), want) {

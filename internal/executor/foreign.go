@@ -101,5 +101,6 @@ func NewOwner(r *Request, st journal.State) bool {
 		return false
 	}
 	was := st.Identity()
-	return st.Repository == nil || id.Compare(was) != repo.Same || id.Name != was.Name || r.Target != "" && r.Target != st.Target
+	return st.Repository == nil || id.Compare(was) != repo.Same || id.Name != was.Name || r.Target != "" &&
+		r.Target != st.Target
 }

@@ -9,7 +9,8 @@ import (
 )
 
 func TestRecording(t *testing.T) {
-	clone, fleet, both := repo.Identity{Root: "a", Dir: "/src"}, repo.Identity{Fleet: "f"}, repo.Identity{Root: "a", Dir: "/src", Fleet: "f"}
+	clone, fleet, both := repo.Identity{Root: "a", Dir: "/src"}, repo.Identity{Fleet: "f"},
+		repo.Identity{Root: "a", Dir: "/src", Fleet: "f"}
 	for _, c := range []struct {
 		name         string
 		was, is, out repo.Identity

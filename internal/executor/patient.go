@@ -70,7 +70,8 @@ func (x *patient) Plan(ctx context.Context, r Request) (p *plan.Plan, err error)
 	return p, err
 }
 
-func (x *patient) Apply(ctx context.Context, r Request, p *plan.Plan, o Options, show func(Event)) (rep *Report, err error) {
+func (x *patient) Apply(ctx context.Context, r Request, p *plan.Plan, o Options,
+	show func(Event)) (rep *Report, err error) {
 	err = x.again(ctx, func() error { rep, err = x.Executor.Apply(ctx, r, p, o, show); return err })
 	return rep, err
 }
@@ -80,7 +81,8 @@ func (x *patient) PlanRollback(ctx context.Context, r RollbackRequest) (p *plan.
 	return p, err
 }
 
-func (x *patient) Rollback(ctx context.Context, r RollbackRequest, p *plan.Plan, o Options, show func(Event)) (rep *Report, err error) {
+func (x *patient) Rollback(ctx context.Context, r RollbackRequest, p *plan.Plan, o Options,
+	show func(Event)) (rep *Report, err error) {
 	err = x.again(ctx, func() error { rep, err = x.Executor.Rollback(ctx, r, p, o, show); return err })
 	return rep, err
 }

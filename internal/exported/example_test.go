@@ -10,7 +10,8 @@ import (
 func Example() {
 	tables := []exported.Table{{
 		Module: "modules/web", Output: "address", Type: json.RawMessage(`"string"`),
-		Values: []exported.Value{{Target: "web2", Value: json.RawMessage(`"10.0.0.2"`)}, {Target: "web1", Value: json.RawMessage(`"10.0.0.1"`)}},
+		Values: []exported.Value{{Target: "web2", Value: json.RawMessage(`"10.0.0.2"`)},
+			{Target: "web1", Value: json.RawMessage(`"10.0.0.1"`)}},
 	}}
 	exported.Sort(tables)
 	again, err := exported.Parse(exported.Text(tables))

@@ -125,7 +125,8 @@ func Parse(text []byte) ([]Table, error) {
 		return nil, fmt.Errorf("cannot read %s: %w", File, err)
 	}
 	if d.Format != format {
-		return nil, fmt.Errorf("cannot read %s: its format is %.40q, and this version of fettle reads %s", File, d.Format, format)
+		return nil, fmt.Errorf("cannot read %s: its format is %.40q, and this version of fettle reads %s", File, d.Format,
+			format)
 	}
 	return d.Tables, Check(d.Tables)
 }
@@ -192,7 +193,8 @@ func CheckOwn(list []Own) error {
 		case err != nil:
 			return fmt.Errorf("cannot read the value of %.80q: %w", o.Output, err)
 		case seen[key] || o.Module == "" || o.Output == "" || len(o.Module) > 255 || len(o.As) > 255 || len(o.Output) > 255:
-			return fmt.Errorf("cannot export %.80q of %.80q: it occurs twice, or its name is empty or too long", o.Output, o.Module)
+			return fmt.Errorf("cannot export %.80q of %.80q: it occurs twice, or its name is empty or too long", o.Output,
+				o.Module)
 		case len(value) > MaxValue:
 			return fmt.Errorf("cannot export %.80q: it has %d bytes, and the limit is %d", o.Output, len(value), MaxValue)
 		default:
@@ -211,7 +213,8 @@ func CheckOwn(list []Own) error {
 // Same tells whether two sorted lists of tables say the same.
 func Same(a, b []Table) bool {
 	return slices.EqualFunc(a, b, func(x, y Table) bool {
-		return x.Module == y.Module && x.Output == y.Output && bytes.Equal(x.Type, y.Type) && slices.EqualFunc(x.Values, y.Values, sameValue)
+		return x.Module == y.Module && x.Output == y.Output && bytes.Equal(x.Type, y.Type) &&
+			slices.EqualFunc(x.Values, y.Values, sameValue)
 	})
 }
 

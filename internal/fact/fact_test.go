@@ -93,7 +93,10 @@ func bookworm() map[string]string {
 		"/sys/devices/system/cpu/online": "0-3,6\n",
 		"/proc/meminfo":                  "MemTotal:        2048 kB\nSwapTotal:          0 kB\n",
 		"/proc/net/route":                "Iface\tDestination\tGateway\tFlags\nwlan0\t00000000\t010200C0\t0003\t0\t0\t600\t00000000\t0\t0\t0\neth0\t00000000\t010200C0\t0003\t0\t0\t100\t00000000\t0\t0\t0\neth0\t000200C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0\t0\t0\n",
-		"/proc/net/ipv6_route":           strings.Repeat("0", 32) + " 00 " + strings.Repeat("0", 32) + " 00 fe80" + strings.Repeat("0", 28) + " 00000400 00000001 00000000 00000003     eth0\n" + strings.Repeat("0", 32) + " 00 " + strings.Repeat("0", 32) + " 00 " + strings.Repeat("0", 32) + " ffffffff 00000001 00000000 00200200       lo\n",
+		"/proc/net/ipv6_route": strings.Repeat("0", 32) + " 00 " + strings.Repeat("0",
+			32) + " 00 fe80" + strings.Repeat("0", 28) + " 00000400 00000001 00000000 00000003     eth0\n" +
+			strings.Repeat("0", 32) + " 00 " + strings.Repeat("0", 32) + " 00 " + strings.Repeat("0",
+			32) + " ffffffff 00000001 00000000 00200200       lo\n",
 		"/etc/machine-id":                "0123456789abcdef0123456789abcdef\n",
 		"/etc/localtime":                 "-> /usr/share/zoneinfo/Europe/Amsterdam",
 		"/sys/class/dmi/id/sys_vendor":   "QEMU\n",
@@ -163,7 +166,8 @@ timezone = StringVal("Europe/Amsterdam")
 vendor = StringVal("QEMU")
 virtualization = StringVal("qemu")
 `
-	got = regexp.MustCompile(`machine_id = StringVal\("[0-9a-f]{32}"\)`).ReplaceAllString(got, `machine_id = StringVal("MACHINE")`)
+	got = regexp.MustCompile(`machine_id = StringVal\("[0-9a-f]{32}"\)`).ReplaceAllString(got,
+		`machine_id = StringVal("MACHINE")`)
 	if got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
@@ -189,7 +193,8 @@ func TestAnEmptyHostIsNulls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"os_id", "os_major", "arch", "cpus", "memory_bytes", "fqdn", "domain", "machine_id", "init", "default_ipv4", "kernel"} {
+	for _, name := range []string{"os_id", "os_major", "arch", "cpus", "memory_bytes", "fqdn", "domain", "machine_id",
+		"init", "default_ipv4", "kernel"} {
 		if !values[name].IsNull() {
 			t.Errorf("%s = %#v", name, values[name])
 		}
@@ -269,7 +274,8 @@ func TestTable(t *testing.T) {
 	var names []string
 	for _, f := range All() {
 		names = append(names, f.Name)
-		if !name.MatchString(f.Name) || !strings.HasSuffix(f.Doc, ".") && !strings.HasSuffix(f.Doc, "`.") && !strings.HasSuffix(f.Doc, "…") {
+		if !name.MatchString(f.Name) || !strings.HasSuffix(f.Doc, ".") && !strings.HasSuffix(f.Doc, "`.") &&
+			!strings.HasSuffix(f.Doc, "…") {
 			t.Errorf("%s: %s", f.Name, f.Doc)
 		}
 	}

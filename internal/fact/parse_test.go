@@ -10,7 +10,8 @@ func TestParseELF(t *testing.T) {
 		header, want string
 	}{
 		{elfHeader(2, 1, 62, 0), "amd64"}, {elfHeader(1, 1, 3, 0), "i386"}, {elfHeader(2, 1, 183, 0), "arm64"},
-		{elfHeader(1, 1, 40, 0x5000400), "armhf"}, {elfHeader(1, 1, 40, 0x5000200), "armel"}, {elfHeader(2, 1, 243, 0), "riscv64"},
+		{elfHeader(1, 1, 40, 0x5000400), "armhf"}, {elfHeader(1, 1, 40, 0x5000200), "armel"},
+		{elfHeader(2, 1, 243, 0), "riscv64"},
 		{elfHeader(2, 1, 21, 0), "ppc64el"}, {elfHeader(2, 2, 21, 0), "ppc64"}, {elfHeader(2, 2, 22, 0), "s390x"},
 		{elfHeader(2, 1, 999, 0), ""}, {"\x7fELF", ""}, {"#!/bin/sh" + strings.Repeat(" ", 60), ""},
 	} {
@@ -47,7 +48,8 @@ func TestParsers(t *testing.T) {
 			t.Errorf("%q: %q", in, got)
 		}
 	}
-	for in, want := range map[string]string{"/usr/share/zoneinfo/Etc/UTC": "Etc/UTC", "../usr/share/zoneinfo/posix/Asia/Tokyo": "Asia/Tokyo", "/x": ""} {
+	for in, want := range map[string]string{"/usr/share/zoneinfo/Etc/UTC": "Etc/UTC",
+		"../usr/share/zoneinfo/posix/Asia/Tokyo": "Asia/Tokyo", "/x": ""} {
 		if got := parseZone(in); got != want {
 			t.Errorf("%q: %q", in, got)
 		}
@@ -59,9 +61,11 @@ func TestParsers(t *testing.T) {
 
 func TestMachine(t *testing.T) {
 	for _, c := range []struct{ vendor, product, board, flags, want string }{
-		{"QEMU", "Standard PC", "", "", "qemu"}, {"QEMU", "KVM Virtual Machine", "", "", "kvm"}, {"VMware, Inc.", "VMware7,1", "", "", "vmware"},
+		{"QEMU", "Standard PC", "", "", "qemu"}, {"QEMU", "KVM Virtual Machine", "", "", "kvm"},
+		{"VMware, Inc.", "VMware7,1", "", "", "vmware"},
 		{"innotek GmbH", "VirtualBox", "", "", "oracle"}, {"Microsoft Corporation", "Virtual Machine", "", "", "microsoft"},
-		{"Microsoft Corporation", "Surface", "", "", "none"}, {"Amazon EC2", "t3.micro", "Amazon EC2", "", "amazon"}, {"Amazon EC2", "m5.metal", "Amazon EC2", "", "none"},
+		{"Microsoft Corporation", "Surface", "", "", "none"}, {"Amazon EC2", "t3.micro", "Amazon EC2", "", "amazon"},
+		{"Amazon EC2", "m5.metal", "Amazon EC2", "", "none"},
 		{"", "", "", "flags : fpu hypervisor", "vm-other"}, {"Dell Inc.", "R640", "", "flags : fpu vmx", "none"},
 	} {
 		if got := machine(c.vendor, c.product, c.board, c.flags); got != c.want {

@@ -58,9 +58,12 @@ func (s *source) container() string {
 // machine judges the firmware's words, in the order of systemd-detect-virt.
 func machine(vendor, product, board, cpuinfo string) string {
 	for _, v := range []struct{ prefix, name string }{
-		{"KVM", "kvm"}, {"OpenStack", "kvm"}, {"KubeVirt", "kvm"}, {"Amazon EC2", "amazon"}, {"QEMU", "qemu"}, {"VMware", "vmware"},
-		{"VMW", "vmware"}, {"innotek GmbH", "oracle"}, {"VirtualBox", "oracle"}, {"Oracle Corporation", "oracle"}, {"Xen", "xen"}, {"Bochs", "bochs"},
-		{"Parallels", "parallels"}, {"BHYVE", "bhyve"}, {"Hyper-V", "microsoft"}, {"Apple Virtualization", "apple"}, {"Google Compute Engine", "google"},
+		{"KVM", "kvm"}, {"OpenStack", "kvm"}, {"KubeVirt", "kvm"}, {"Amazon EC2", "amazon"}, {"QEMU", "qemu"},
+		{"VMware", "vmware"},
+		{"VMW", "vmware"}, {"innotek GmbH", "oracle"}, {"VirtualBox", "oracle"}, {"Oracle Corporation", "oracle"},
+		{"Xen", "xen"}, {"Bochs", "bochs"},
+		{"Parallels", "parallels"}, {"BHYVE", "bhyve"}, {"Hyper-V", "microsoft"}, {"Apple Virtualization", "apple"},
+		{"Google Compute Engine", "google"},
 	} {
 		for _, text := range []string{product, vendor, board} {
 			if strings.HasPrefix(text, v.prefix) && !(v.name == "amazon" && strings.Contains(product, ".metal")) {

@@ -24,7 +24,8 @@ func (s State) Step(verb step.Verb, args []string, attrs ...step.Attr) (step.Ste
 	}
 	st, err := step.New(verb, args, given...)
 	if err != nil {
-		return step.Step{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s cannot be written as a step: %s.", s.ID, strings.TrimRight(err.Error(), "."))}
+		return step.Step{}, diag.List{diag.Errorf(s.Range, "Impossible step", "%s cannot be written as a step: %s.", s.ID,
+			strings.TrimRight(err.Error(), "."))}
 	}
 	return st, nil
 }
@@ -61,7 +62,8 @@ func (s State) Owner(defaultMode string) []step.Attr {
 	if strings.TrimLeft(mode, "0") == strings.TrimLeft(defaultMode, "0") {
 		mode = ""
 	}
-	return []step.Attr{{Key: "owner", Value: notRoot(s.Str("owner"))}, {Key: "group", Value: notRoot(s.Str("group"))}, {Key: "mode", Value: mode}}
+	return []step.Attr{{Key: "owner", Value: notRoot(s.Str("owner"))}, {Key: "group", Value: notRoot(s.Str("group"))},
+		{Key: "mode", Value: mode}}
 }
 
 func notRoot(name string) string {
@@ -91,12 +93,14 @@ func ModeAttr(name, doc string) Attr {
 
 // EnsureAttr is the attribute ensure, with the values "present" and "absent".
 func EnsureAttr() Attr {
-	return Attr{Name: "ensure", Type: cty.String, Default: cty.StringVal("present"), OneOf: []string{"present", "absent"}, Doc: "present or absent"}
+	return Attr{Name: "ensure", Type: cty.String, Default: cty.StringVal("present"),
+		OneOf: []string{"present", "absent"}, Doc: "present or absent"}
 }
 
 var (
 	modePattern    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-7]{3,4}$`) })
-	accountPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z_][a-z0-9_.-]*[$]?|[0-9]+)$`) })
+	accountPattern = sync.OnceValue(
+		func() *regexp.Regexp { return regexp.MustCompile(`^([a-z_][a-z0-9_.-]*[$]?|[0-9]+)$`) })
 )
 
 // CheckPath requires a clean absolute path other than "/".

@@ -58,13 +58,15 @@ func (s State) region(k, from string) (step.Attr, []Blob, diag.List) {
 	key, is := secret.KeyOf(Marks(marks))
 	switch {
 	case !is && secret.LooksLikeRef(text) && k != "block":
-		return step.Attr{}, nil, s.Errorf(from, "Value looks like a reference to a secret", "It begins like an internal reference to a secret: %q. Change its beginning.", text)
+		return step.Attr{}, nil, s.Errorf(from, "Value looks like a reference to a secret",
+			"It begins like an internal reference to a secret: %q. Change its beginning.", text)
 	case !is:
 		return step.Attr{Key: k, Value: text}, nil, nil
 	case k == "content" && text != "":
 		text = strings.TrimSuffix(text, "\n") + "\n"
 	case strings.ContainsAny(text, "\n\r\x00"):
-		return step.Attr{}, nil, s.Errorf(from, "Secret with a line break", "One line cannot contain a line break, and the secret in this line has a line break. Use file_block, or a file of its own.")
+		return step.Attr{}, nil, s.Errorf(from, "Secret with a line break",
+			"One line cannot contain a line break, and the secret in this line has a line break. Use file_block, or a file of its own.")
 	case k == "value":
 		text = strings.Trim(text, " \t")
 	}

@@ -67,7 +67,9 @@ func (s State) Guard(attrs []step.Attr, from, key string) ([]step.Attr, diag.Lis
 	}
 	var ds diag.List
 	if n, err := strconv.ParseUint(mode.Value, 8, 12); err == nil && n&0o007 != 0 {
-		ds = diag.List{diag.Warningf(s.AttrRange(from), "Secret is readable for all users", "The file has a secret in it, and with mode %s every user of the host can open it. Use 0600, or 0640 with a group.", mode.Value)}
+		ds = diag.List{diag.Warningf(s.AttrRange(from), "Secret is readable for all users",
+			"The file has a secret in it, and with mode %s every user of the host can open it. Use 0600, or 0640 with a group.",
+			mode.Value)}
 	}
 	return append(attrs, step.Attr{Key: "sealed", Value: key}), ds
 }

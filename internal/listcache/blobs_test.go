@@ -19,7 +19,8 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, ok := readTable(b, tree)
-	if !ok || len(got) != 2 || got["sha256:1"].Path != "a" || got["sha256:1"].Tree != tree || string(got["sha256:2"].Data) != "inline" || got["sha256:2"].Size != 6 {
+	if !ok || len(got) != 2 || got["sha256:1"].Path != "a" || got["sha256:1"].Tree != tree ||
+		string(got["sha256:2"].Data) != "inline" || got["sha256:2"].Size != 6 {
 		t.Errorf("%v %+v", ok, got)
 	}
 	for i := range b {

@@ -88,7 +88,8 @@ func TestSealedDamage(t *testing.T) {
 		} else if err != nil && !strings.Contains(err.Error(), "cannot read the cached list") {
 			t.Errorf("cut at %d: %v", i, err)
 		}
-		if _, err := damagedAt(dir, name, kept, tr, body, i); err != nil && !strings.Contains(err.Error(), "cannot read the cached list") {
+		if _, err := damagedAt(dir, name, kept, tr, body, i); err != nil &&
+			!strings.Contains(err.Error(), "cannot read the cached list") {
 			t.Errorf("flipped at %d: %v", i, err)
 		}
 	}

@@ -132,7 +132,8 @@ func (d Dir) Find(k Key) (*Kept, bool) {
 	if of, err := k.inputs(n.FactsUsed); err != nil || of != n.inputs {
 		return nil, false
 	}
-	return &Kept{Target: n.Target, List: n.List, Policy: n.Policy, Outputs: n.Outputs, Deferred: n.Deferred, key: k, of: n.inputs}, true
+	return &Kept{Target: n.Target, List: n.List, Policy: n.Policy, Outputs: n.Outputs, Deferred: n.Deferred, key: k,
+		of: n.inputs}, true
 }
 
 // Result reads the complete list that Find returned. Content that is not inline is read from tree,
@@ -196,7 +197,8 @@ func (d Dir) Keep(tree repo.Tree, k Key, res compile.Result) error {
 	for _, part := range [][]byte{inputs, more, text.Bytes(), blobs} {
 		body = appendText(body, part)
 	}
-	first, err := json.Marshal(note{of, res.FactsUsed, res.Target, res.List.Digest(), res.Policy, res.Outputs, res.Deferred})
+	first, err := json.Marshal(note{of, res.FactsUsed, res.Target, res.List.Digest(), res.Policy, res.Outputs,
+		res.Deferred})
 	if err != nil {
 		return err
 	}

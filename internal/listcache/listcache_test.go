@@ -70,11 +70,13 @@ func TestList(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.List.Digest() != res.List.Digest() || got.List.String() != res.List.String() || !reflect.DeepEqual(got.Blobs, res.Blobs) || !reflect.DeepEqual(got.States, res.States) {
+	if got.List.Digest() != res.List.Digest() || got.List.String() != res.List.String() ||
+		!reflect.DeepEqual(got.Blobs, res.Blobs) || !reflect.DeepEqual(got.States, res.States) {
 		t.Errorf("got %+v\nwant %+v", got, res)
 	}
 	for i := range got.List {
-		if got.List[i].Source != res.List[i].Source || got.List[i].Written != res.List[i].Written || got.List[i].Range != res.List[i].Range {
+		if got.List[i].Source != res.List[i].Source || got.List[i].Written != res.List[i].Written ||
+			got.List[i].Range != res.List[i].Range {
 			t.Errorf("step %d: got %+v, want %+v", i, got.List[i], res.List[i])
 		}
 	}

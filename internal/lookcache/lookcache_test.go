@@ -59,10 +59,13 @@ func kept(t *testing.T) (machine, state host.FS) {
 	if err := machine.Symlink("a", "/d/l"); err != nil {
 		t.Fatal(err)
 	}
-	m := &lookcache.Memory{Plan: json.RawMessage("{}"), Rest: []lookcache.Rest{{Step: "UNIT a.service", Image: image.Image{Unit: &image.Unit{Loaded: true}}}}}
-	paths := []lookcache.Path{{Path: "/top"}, {Path: "/d/l"}, {Path: "/d", Loose: true}, {Path: "/d/a"}, {Path: "/d/e"}, {Path: "/d/e/b"}, {Path: "/d/gone"}, {Path: "/"}, {Path: "/loose", Loose: true}}
+	m := &lookcache.Memory{Plan: json.RawMessage("{}"),
+		Rest: []lookcache.Rest{{Step: "UNIT a.service", Image: image.Image{Unit: &image.Unit{Loaded: true}}}}}
+	paths := []lookcache.Path{{Path: "/top"}, {Path: "/d/l"}, {Path: "/d", Loose: true}, {Path: "/d/a"}, {Path: "/d/e"},
+		{Path: "/d/e/b"}, {Path: "/d/gone"}, {Path: "/"}, {Path: "/loose", Loose: true}}
 	if !m.SetPaths(machine, paths, func(p *lookcache.Path) bool {
-		p.Sum = [32]byte{0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24, 0x27, 0xae, 0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55}
+		p.Sum = [32]byte{0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24,
+			0x27, 0xae, 0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55}
 		return true
 	}) {
 		t.Fatal("the paths were refused")
@@ -94,22 +97,30 @@ func TestStill(t *testing.T) {
 		do   func(host.FS) error
 		want bool
 	}{
-		"nothing":                     {func(host.FS) error { return nil }, true},
-		"entry in loose":              {func(f host.FS) error { return f.Mkdir("/loose/x", 0o755) }, true},
-		"entry in strict":             {func(f host.FS) error { return f.Mkdir("/d/e/x", 0o755) }, false},
-		"mode of loose":               {set("/loose", chmod), false},
-		"owner of loose":              {set("/loose", func(n host.Node) error { return n.Chown(1, 0) }), false},
-		"mode of file":                {set("/d/a", chmod), false},
-		"attribute of file":           {set("/d/a", func(n host.Node) error { return n.SetXattr("user.a", []byte("b")) }), false},
-		"times of file":               {set("/d/e/b", func(n host.Node) error { return n.SetTimes(1, 1) }), false},
-		"file gone":                   {func(f host.FS) error { return f.Remove("/top") }, false},
-		"file there":                  {func(f host.FS) error { return f.Mkdir("/d/gone", 0o755) }, false},
-		"another file":                {func(f host.FS) error { return f.Rename("/d/e/b", "/d/a") }, false},
-		"second name":                 {func(f host.FS) error { return f.Link("/d/a", "/loose/a") }, false},
-		"link exchanged":              {func(f host.FS) error { return errors.Join(f.Remove("/d/l"), f.Symlink("a", "/d/l")) }, false},
-		"directory became link":       {func(f host.FS) error { return errors.Join(f.Remove("/loose"), f.Symlink("d", "/loose")) }, false},
-		"entry of remembered /":       {func(f host.FS) error { return f.Mkdir("/new", 0o755) }, false},
-		"file no longer in directory": {func(f host.FS) error { return errors.Join(f.Remove("/d/e/b"), f.Remove("/d/e")) }, false},
+		"nothing":         {func(host.FS) error { return nil }, true},
+		"entry in loose":  {func(f host.FS) error { return f.Mkdir("/loose/x", 0o755) }, true},
+		"entry in strict": {func(f host.FS) error { return f.Mkdir("/d/e/x", 0o755) }, false},
+		"mode of loose":   {set("/loose", chmod), false},
+		"owner of loose":  {set("/loose", func(n host.Node) error { return n.Chown(1, 0) }), false},
+		"mode of file":    {set("/d/a", chmod), false},
+		"attribute of file": {set("/d/a", func(n host.Node) error { return n.SetXattr("user.a", []byte("b")) }),
+			false},
+		"times of file": {set("/d/e/b", func(n host.Node) error { return n.SetTimes(1, 1) }), false},
+		"file gone":     {func(f host.FS) error { return f.Remove("/top") }, false},
+		"file there":    {func(f host.FS) error { return f.Mkdir("/d/gone", 0o755) }, false},
+		"another file":  {func(f host.FS) error { return f.Rename("/d/e/b", "/d/a") }, false},
+		"second name":   {func(f host.FS) error { return f.Link("/d/a", "/loose/a") }, false},
+		"link exchanged": {func(f host.FS) error {
+			return errors.Join(f.Remove("/d/l"),
+				f.Symlink("a", "/d/l"))
+		}, false},
+		"directory became link": {func(f host.FS) error {
+			return errors.Join(f.Remove("/loose"),
+				f.Symlink("d", "/loose"))
+		}, false},
+		"entry of remembered /": {func(f host.FS) error { return f.Mkdir("/new", 0o755) }, false},
+		"file no longer in directory": {func(f host.FS) error { return errors.Join(f.Remove("/d/e/b"), f.Remove("/d/e")) },
+			false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			machine, state := kept(t)

@@ -137,7 +137,8 @@ func flag(v bool) byte {
 }
 
 func types() []image.FileType {
-	return []image.FileType{image.Absent, image.Regular, image.Directory, image.Symlink, image.Fifo, image.Socket, image.CharDev, image.BlockDev}
+	return []image.FileType{image.Absent, image.Regular, image.Directory, image.Symlink, image.Fifo, image.Socket,
+		image.CharDev, image.BlockDev}
 }
 
 func typeCode(t image.FileType) byte { return byte(slices.Index(types(), t)) }
@@ -197,7 +198,8 @@ func (d *one) read(i int, b []byte) ([]byte, bool) {
 	st.Type = kinds[b[0]]
 	st.Mode, st.UID, st.GID = le.Uint32(b[2:]), le.Uint32(b[6:]), le.Uint32(b[10:])
 	v := func(k int) uint64 { return le.Uint64(b[14+8*k:]) }
-	st.Dev, st.Ino, st.Size, st.MTime, st.CTime, st.Nlink, st.Rdev = v(0), v(1), int64(v(2)), int64(v(3)), int64(v(4)), v(5), v(6)
+	st.Dev, st.Ino, st.Size, st.MTime, st.CTime, st.Nlink, st.Rdev = v(0), v(1), int64(v(2)), int64(v(3)), int64(v(4)),
+		v(5), v(6)
 	b = b[fixedPath:]
 	if st.Type == image.Regular {
 		if len(b) < sha256.Size {

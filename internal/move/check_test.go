@@ -30,26 +30,29 @@ func TestCheck(t *testing.T) {
 		inPlace  bool
 		atomic   bool
 	}{
-		"new":                       {from: none, to: file, atomic: true},
-		"replaced":                  {from: file, to: other, atomic: true},
-		"only its mode":             {from: file, to: with(file, func(f *image.File) { f.Mode = 0o600 }), inPlace: true},
-		"immutable":                 {from: fixed, to: other, want: move.ErrImmutable, atomic: true},
-		"append-only":               {from: grows, to: none, want: move.ErrImmutable, atomic: true},
-		"immutable, only its mode":  {from: fixed, to: with(file, func(f *image.File) { f.Mode = 0o600 }), inPlace: true},
-		"two names":                 {from: twice, to: other, want: move.ErrHardLinks, atomic: true},
-		"two names, one goes":       {from: twice, to: none, atomic: true},
-		"a mounted file":            {from: file, to: other, mounted: true, inPlace: true},
-		"a mounted file goes":       {from: file, to: none, mounted: true, text: "unmount it first", atomic: true},
-		"a mounted directory":       {from: dir, to: file, mounted: true, text: "unmount it first"},
-		"a directory for a file":    {from: file, to: dir},
-		"a directory goes":          {from: dir, to: none, atomic: true},
-		"nothing":                   {from: none, to: none, atomic: true},
-		"a link to something else":  {from: image.File{Type: image.Symlink, Target: "a"}, to: image.File{Type: image.Symlink, Target: "b"}, atomic: true},
-		"a device of other numbers": {from: image.File{Type: image.CharDev, Rdev: 1}, to: image.File{Type: image.CharDev, Rdev: 2}, atomic: true},
+		"new":                      {from: none, to: file, atomic: true},
+		"replaced":                 {from: file, to: other, atomic: true},
+		"only its mode":            {from: file, to: with(file, func(f *image.File) { f.Mode = 0o600 }), inPlace: true},
+		"immutable":                {from: fixed, to: other, want: move.ErrImmutable, atomic: true},
+		"append-only":              {from: grows, to: none, want: move.ErrImmutable, atomic: true},
+		"immutable, only its mode": {from: fixed, to: with(file, func(f *image.File) { f.Mode = 0o600 }), inPlace: true},
+		"two names":                {from: twice, to: other, want: move.ErrHardLinks, atomic: true},
+		"two names, one goes":      {from: twice, to: none, atomic: true},
+		"a mounted file":           {from: file, to: other, mounted: true, inPlace: true},
+		"a mounted file goes":      {from: file, to: none, mounted: true, text: "unmount it first", atomic: true},
+		"a mounted directory":      {from: dir, to: file, mounted: true, text: "unmount it first"},
+		"a directory for a file":   {from: file, to: dir},
+		"a directory goes":         {from: dir, to: none, atomic: true},
+		"nothing":                  {from: none, to: none, atomic: true},
+		"a link to something else": {from: image.File{Type: image.Symlink, Target: "a"},
+			to: image.File{Type: image.Symlink, Target: "b"}, atomic: true},
+		"a device of other numbers": {from: image.File{Type: image.CharDev, Rdev: 1},
+			to: image.File{Type: image.CharDev, Rdev: 2}, atomic: true},
 	} {
 		m := &move.Move{Path: "/p", From: capture.Taken{File: c.from, Mounted: c.mounted}, To: c.to}
 		err := m.Check()
-		if c.want != nil && !errors.Is(err, c.want) || c.text != "" && (err == nil || !strings.Contains(err.Error(), c.text)) || c.want == nil && c.text == "" && err != nil {
+		if c.want != nil && !errors.Is(err, c.want) || c.text != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.text)) || c.want == nil && c.text == "" && err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if m.InPlace() != c.inPlace || m.Atomic() != c.atomic {
@@ -62,10 +65,12 @@ func TestCheck(t *testing.T) {
 // take for ours.
 func TestTemps(t *testing.T) {
 	temp := move.TempFor("/etc/cron.d/x", 7, 3, false)
-	if temp != "/etc/cron.d/.fettle-7-3~" || move.TempFor("/x", 7, 3, true) != "/.fettle-7-3-back~" || move.AsideOf(".fettle-7-3~") != ".fettle-7-3-old~" {
+	if temp != "/etc/cron.d/.fettle-7-3~" || move.TempFor("/x", 7, 3, true) != "/.fettle-7-3-back~" ||
+		move.AsideOf(".fettle-7-3~") != ".fettle-7-3-old~" {
 		t.Errorf("%s", temp)
 	}
-	for name, want := range map[string]bool{".fettle-7-3~": true, ".fettle-7-3-back~": true, ".fettle-1~": true, ".fettle-~": false, ".fettle-7-3": false, "fettle-7-3~": false, "x": false, "": false} {
+	for name, want := range map[string]bool{".fettle-7-3~": true, ".fettle-7-3-back~": true, ".fettle-1~": true,
+		".fettle-~": false, ".fettle-7-3": false, "fettle-7-3~": false, "x": false, "": false} {
 		if move.IsTemp(name) != want {
 			t.Errorf("%q is a temporary: %v", name, !want)
 		}
@@ -107,7 +112,8 @@ func TestSomebodyElse(t *testing.T) {
 		was := picture(t, w.fs)
 		_, err := do(b)
 		var me *move.Error
-		if !errors.Is(err, move.ErrChanged) || !errors.As(err, &me) || me.Path != p || !strings.Contains(err.Error(), `"`+p+`": another process changed it`) {
+		if !errors.Is(err, move.ErrChanged) || !errors.As(err, &me) || me.Path != p ||
+			!strings.Contains(err.Error(), `"`+p+`": another process changed it`) {
 			t.Errorf("%s: %v", p, err)
 		}
 		check(t, errors.Join(b.Drop(), discard(b)))

@@ -33,7 +33,8 @@ var (
 	// ErrChanged: another process changed the path between capture and rename.
 	ErrChanged = errors.New("another process changed it while fettle was changing it")
 	// ErrImmutable: the inode has the immutable or append-only attribute.
-	ErrImmutable = errors.New("it is immutable or append-only: first clear this with a META step with attrs=-, or with chattr -ia")
+	ErrImmutable = errors.New(
+		"it is immutable or append-only: first clear this with a META step with attrs=-, or with chattr -ia")
 	// ErrHardLinks: other names share the inode.
 	ErrHardLinks = errors.New("other names are hard links to the same file, and a replacement would separate them: first remove the other names or this path")
 )

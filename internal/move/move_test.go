@@ -57,7 +57,8 @@ func newWorld(t testing.TB) world {
 	t.Helper()
 	w := world{fs: mem.NewFS(mem.Options{}), store: must(journal.OpenWith(mem.NewFS(mem.Options{}), journal.Options{}))(t)}
 	f := w.fs
-	check(t, errors.Join(f.Mkdir("/d", 0o755), f.Mkdir("/d/empty", 0o700), f.Mkdir("/d/full", 0o711), f.Mkdir("/d/full/sub", 0o700), f.Mkdir("/d/swap", 0o755), f.Symlink("old", "/d/link")))
+	check(t, errors.Join(f.Mkdir("/d", 0o755), f.Mkdir("/d/empty", 0o700), f.Mkdir("/d/full", 0o711),
+		f.Mkdir("/d/full/sub", 0o700), f.Mkdir("/d/swap", 0o755), f.Symlink("old", "/d/link")))
 	for _, p := range []string{"gone", "changed", "meta", "full/theirs", "full/sub/deep", "tofull", "mounted"} {
 		write(t, f, "/d/"+p, "old "+p)
 	}
@@ -83,9 +84,11 @@ func (w world) batch(t testing.TB, fs host.FS) *move.Batch {
 			take = func(r host.Reader, p string) (capture.Taken, error) { return capture.TakeTree(r, w.store, p) }
 		}
 		from := must(take(w.fs, p))(t)
-		b.Moves = append(b.Moves, &move.Move{Change: len(b.Moves), Path: p, From: from, To: to, Temp: move.TempFor(p, 7, len(b.Moves), false)})
+		b.Moves = append(b.Moves, &move.Move{Change: len(b.Moves), Path: p, From: from, To: to,
+			Temp: move.TempFor(p, 7, len(b.Moves), false)})
 	}
-	file := image.File{Type: image.Regular, Mode: 0o4750, UID: 7, GID: 8, Digest: w.blob, MTime: 1_600_000_000_000_000_000, Xattrs: map[string][]byte{"user.k": []byte("v")}}
+	file := image.File{Type: image.Regular, Mode: 0o4750, UID: 7, GID: 8, Digest: w.blob,
+		MTime: 1_600_000_000_000_000_000, Xattrs: map[string][]byte{"user.k": []byte("v")}}
 	meta := must(capture.Whole(w.fs, "/d/meta"))(t).File
 	meta.UID, meta.Mode, meta.Attrs = 9, 0o600, host.AttrAppend
 	mounted := file
@@ -156,7 +159,8 @@ func picture(t testing.TB, f host.FS) map[string]string {
 				mtime = 0
 			}
 			one.MTime = 0
-			out[p] = fmt.Sprintf("%s %o %d:%d %.20s %s %q %x %d nlink %d", one.Type, one.Mode, one.UID, one.GID, one.Digest, one.Target, one.Xattrs, one.Attrs, mtime, one.Nlink)
+			out[p] = fmt.Sprintf("%s %o %d:%d %.20s %s %q %x %d nlink %d", one.Type, one.Mode, one.UID, one.GID, one.Digest,
+				one.Target, one.Xattrs, one.Attrs, mtime, one.Nlink)
 			if one.Type == image.Directory {
 				walk(p)
 			}

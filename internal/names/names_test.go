@@ -33,7 +33,8 @@ func TestNames(t *testing.T) {
 	if err := fsys.Mkdir("/etc", 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(t, fsys, "/etc/passwd", "root:x:0:0:::\nbroken\nann:x:1000:100:::\nagain:x:1000:::\nann:x:9:9:::\nbig:x:99999999999:0:::\n")
+	write(t, fsys, "/etc/passwd",
+		"root:x:0:0:::\nbroken\nann:x:1000:100:::\nagain:x:1000:::\nann:x:9:9:::\nbig:x:99999999999:0:::\n")
 	write(t, fsys, "/etc/group", "root:x:0:\nstaff:x:50:ann\n")
 	for name, want := range map[string]uint32{"ann": 1000, "again": 1000, "4242": 4242} {
 		if id, err := n.UID(name); err != nil || id != want {

@@ -64,7 +64,8 @@ func (a Asker) get(ctx context.Context, from string) ([]byte, error) {
 	req.Header.Set("User-Agent", "fettle")
 	transport := a.Transport
 	if transport == nil {
-		transport = &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, MaxResponseHeaderBytes: 64 << 10}
+		transport = &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true,
+			MaxResponseHeaderBytes: 64 << 10}
 	}
 	c := http.Client{Transport: transport, CheckRedirect: stay}
 	res, err := c.Do(req)
@@ -124,7 +125,8 @@ func (a Asker) command(ctx context.Context, l source.Lookup, dir string, timeout
 	case res.TimedOut:
 		return nil, fmt.Errorf("cannot use %q: it took longer than %s", what, timeout)
 	case res.ExitCode != 0:
-		return nil, fmt.Errorf("cannot use the output of %q: it ended with exit code %d%s", what, res.ExitCode, lastLine(res.Stderr))
+		return nil, fmt.Errorf("cannot use the output of %q: it ended with exit code %d%s", what, res.ExitCode,
+			lastLine(res.Stderr))
 	case len(res.Stdout) > MaxAnswer:
 		return nil, tooLarge(fmt.Sprintf("%q", what))
 	}

@@ -18,7 +18,8 @@ func Example() {
 	run := func(context.Context, host.Command) (host.CommandResult, error) {
 		return host.CommandResult{Stdout: []byte(`["ann"]`)}, nil
 	}
-	answer, err := outside.Asker{Run: run}.Ask(context.Background(), source.Lookup{Command: []string{"list-admins"}}, "/srv/infra")
+	answer, err := outside.Asker{Run: run}.Ask(context.Background(), source.Lookup{Command: []string{"list-admins"}},
+		"/srv/infra")
 	fmt.Println(string(answer), err)
 	// Output: ["ann"] <nil>
 }
@@ -26,12 +27,21 @@ func Example() {
 // server answers in every way that a lookup can meet.
 func server(t *testing.T) *httptest.Server {
 	t.Helper()
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "from elsewhere") }))
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		fmt.Fprint(w, "from elsewhere")
+	}))
 	t.Cleanup(other.Close)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/good", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "good") })
-	mux.HandleFunc("/here", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/good", http.StatusFound) })
-	mux.HandleFunc("/elsewhere", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL, http.StatusFound) })
+	mux.HandleFunc("/here", func(w http.ResponseWriter,
+		r *http.Request) {
+		http.Redirect(w, r, "/good", http.StatusFound)
+	})
+	mux.HandleFunc("/elsewhere", func(w http.ResponseWriter,
+		r *http.Request) {
+		http.Redirect(w, r, other.URL, http.StatusFound)
+	})
 	mux.HandleFunc("/scheme", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://"+r.Host+"/good", http.StatusFound)
 	})
@@ -39,9 +49,15 @@ func server(t *testing.T) *httptest.Server {
 		w.Header().Set("Location", "file:///etc/passwd")
 		w.WriteHeader(http.StatusFound)
 	})
-	mux.HandleFunc("/round", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/round", http.StatusFound) })
+	mux.HandleFunc("/round", func(w http.ResponseWriter,
+		r *http.Request) {
+		http.Redirect(w, r, "/round", http.StatusFound)
+	})
 	mux.HandleFunc("/empty", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	mux.HandleFunc("/large", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, strings.Repeat("x", outside.MaxAnswer+1)) })
+	mux.HandleFunc("/large", func(w http.ResponseWriter,
+		_ *http.Request) {
+		fmt.Fprint(w, strings.Repeat("x", outside.MaxAnswer+1))
+	})
 	mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
 		fmt.Fprint(w, "half")
@@ -83,8 +99,9 @@ func TestCommand(t *testing.T) {
 		res  host.CommandResult
 		want string
 	}{
-		"good":  {host.CommandResult{Stdout: []byte("x")}, "x<nil>"},
-		"fails": {host.CommandResult{ExitCode: 3, Stderr: []byte("a\nno such user\n")}, "ended with exit code 3: no such user"},
+		"good": {host.CommandResult{Stdout: []byte("x")}, "x<nil>"},
+		"fails": {host.CommandResult{ExitCode: 3, Stderr: []byte("a\nno such user\n")},
+			"ended with exit code 3: no such user"},
 		"late":  {host.CommandResult{ExitCode: -1, TimedOut: true}, "longer than 30s"},
 		"large": {host.CommandResult{Stdout: make([]byte, outside.MaxAnswer+1)}, "more than"},
 	} {
@@ -94,7 +111,8 @@ func TestCommand(t *testing.T) {
 			}
 			return c.res, nil
 		}}
-		answer, err := a.Ask(context.Background(), source.Lookup{Directory: "modules/web", Command: []string{"list"}}, "/repo")
+		answer, err := a.Ask(context.Background(), source.Lookup{Directory: "modules/web", Command: []string{"list"}},
+			"/repo")
 		if got := fmt.Sprint(string(answer), err); !strings.Contains(got, c.want) {
 			t.Errorf("%s: got %s, want %s", name, got, c.want)
 		}

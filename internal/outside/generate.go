@@ -51,7 +51,8 @@ func Generate(ctx context.Context, tree repo.Tree, g generator.Run, word string)
 		printed[i] = res.Stdout
 	}
 	if !bytes.Equal(printed[0], printed[1]) {
-		return nil, diag.List{diag.Errorf(g.Range, "Generator is not reproducible", "%s ran twice with the same input and printed different output. Sort unordered data, and omit times, random numbers and memory addresses.", g.ID)}.Err()
+		return nil, diag.List{diag.Errorf(g.Range, "Generator is not reproducible",
+			"%s ran twice with the same input and printed different output. Sort unordered data, and omit times, random numbers and memory addresses.", g.ID)}.Err()
 	}
 	return printed[0], configErrors(g, printed[0]).Err()
 }
@@ -69,7 +70,9 @@ func verdict(g generator.Run, res sandbox.Printed) diag.List {
 		"and write only to its standard output; it has no network."
 	switch {
 	case res.TimedOut:
-		return fail("Generator takes too long", "%s was ended after %s, with all of its processes. Increase timeout, or give the generator less work.", g.ID, g.Timeout)
+		return fail("Generator takes too long",
+			"%s was ended after %s, with all of its processes. Increase timeout, or give the generator less work.", g.ID,
+			g.Timeout)
 	case res.TooLong:
 		return fail("Generator prints too much", "%s was ended after 1 MiB of output. Split it with for_each.", g.ID)
 	case res.Signal != "":
@@ -118,7 +121,8 @@ func stage(tree repo.Tree, g generator.Run) (dir string, err error) {
 		return "", err
 	}
 	work := filepath.Join(dir, "work")
-	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "root"), 0o755), os.Mkdir(work, 0o755), os.Chmod(work, 0o755)); err != nil {
+	if err := errors.Join(os.Chmod(dir, 0o755), os.Mkdir(filepath.Join(dir, "root"), 0o755), os.Mkdir(work, 0o755),
+		os.Chmod(work, 0o755)); err != nil {
 		return dir, err
 	}
 	var total int64

@@ -55,7 +55,11 @@ func (a *Access) readable() error {
 			err = f.Close()
 		}
 		if errors.Is(err, fs.ErrPermission) {
-			return fmt.Errorf("cannot use %s: user %s is not allowed to read it. Give it to this user, in a directory that this user can enter", p, userName(uint32(os.Geteuid())))
+			return fmt.Errorf(
+				"cannot use %s: user %s is not allowed to read it. Give it to this user, in a directory that this user can enter",
+				p,
+				userName(
+					uint32(os.Geteuid())))
 		}
 	}
 	return nil
@@ -103,9 +107,11 @@ func (a *Access) environ(user []string) []string {
 	// ssh refuses unknown hosts and never asks for a password.
 	ssh := "false"
 	if a.Key != "" {
-		ssh = "ssh -F /dev/null -i " + a.Key + " -o IdentitiesOnly=yes -o IdentityAgent=none -o UserKnownHostsFile=" + a.KnownHosts +
+		ssh = "ssh -F /dev/null -i " + a.Key + " -o IdentitiesOnly=yes -o IdentityAgent=none -o UserKnownHostsFile=" +
+			a.KnownHosts +
 			" -o GlobalKnownHostsFile=/dev/null -o StrictHostKeyChecking=yes -o BatchMode=yes -o ConnectTimeout=20 -o ServerAliveInterval=15 -o ForwardAgent=no -o PermitLocalCommand=no"
 	}
-	return append(out, "HOME=/nonexistent", "XDG_CONFIG_HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+	return append(out, "HOME=/nonexistent", "XDG_CONFIG_HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_ATTR_NOSYSTEM=1", "GIT_SSH_COMMAND="+ssh, "GIT_SSH_VARIANT=ssh")
 }

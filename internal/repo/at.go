@@ -167,8 +167,10 @@ func (r *Repo) fill(nodes []*node, targets map[string]string) error {
 // checkTarget refuses invalid targets of a symbolic link. The caller that copies the link must
 // check where it leads: see InTree.
 func checkTarget(path, target string) error {
-	if target == "" || len(target) > maxPath || strings.IndexFunc(target, unicode.IsControl) >= 0 || !utf8.ValidString(target) {
-		return &pathError{"use repository entry", path, fmt.Sprintf("it is a symbolic link to %q, which is not a path", shorten(target)), nil}
+	if target == "" || len(target) > maxPath || strings.IndexFunc(target, unicode.IsControl) >= 0 ||
+		!utf8.ValidString(target) {
+		return &pathError{"use repository entry", path,
+			fmt.Sprintf("it is a symbolic link to %q, which is not a path", shorten(target)), nil}
 	}
 	return nil
 }

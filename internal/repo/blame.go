@@ -26,7 +26,8 @@ func (r *Repo) Blame(ctx context.Context, rev, path string, line int) (Revision,
 	}
 	// An empty --ignore-revs-file forgets the commits of the file that the
 	// repository's configuration names, though git reads it all the same.
-	out, err := r.git.output(ctx, "blame", "--no-textconv", "--ignore-revs-file=", "--porcelain", "-L", fmt.Sprintf("%d,%d", line, line), at.Commit, "--", p)
+	out, err := r.git.output(ctx, "blame", "--no-textconv", "--ignore-revs-file=", "--porcelain", "-L",
+		fmt.Sprintf("%d,%d", line, line), at.Commit, "--", p)
 	if err != nil {
 		return Revision{}, "", fmt.Errorf("cannot blame %q line %d: %w", path, line, withoutQuotes(err))
 	}
@@ -43,7 +44,8 @@ func (r *Repo) Blame(ctx context.Context, rev, path string, line int) (Revision,
 func withoutQuotes(err error) error {
 	var g *gitError
 	if errors.As(err, &g) && strings.HasPrefix(g.message, "invalid object name") {
-		return &gitError{g.command, "the file that blame.ignoreRevsFile names in the repository's configuration is not a list of commits; unset it: git config --unset blame.ignoreRevsFile"}
+		return &gitError{g.command,
+			"the file that blame.ignoreRevsFile names in the repository's configuration is not a list of commits; unset it: git config --unset blame.ignoreRevsFile"}
 	}
 	return err
 }
@@ -73,7 +75,8 @@ func (r *Repo) Changed(ctx context.Context, from, to string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := r.git.output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff", "--no-textconv", a.Commit, b.Commit, "--")
+	out, err := r.git.output(ctx, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--no-ext-diff",
+		"--no-textconv", a.Commit, b.Commit, "--")
 	if err != nil {
 		return nil, fmt.Errorf("cannot compare %q and %q: %w", from, to, err)
 	}

@@ -58,7 +58,8 @@ func (r *Repo) Chain(ctx context.Context, commit, dir string) (Chain, error) {
 func (r *Repo) rawObject(ctx context.Context, id, typ string) (raw []byte, err error) {
 	err = r.batch.each(ctx, []string{id}, func(_ int, o object) error {
 		if o.typ != typ || o.size > maxRaw {
-			return &objectError{id, fmt.Sprintf("it is a %s of %d bytes instead of a %s of at most %d bytes", o.typ, o.size, typ, maxRaw)}
+			return &objectError{id, fmt.Sprintf("it is a %s of %d bytes instead of a %s of at most %d bytes", o.typ, o.size,
+				typ, maxRaw)}
 		}
 		var err error
 		raw, err = io.ReadAll(o.r)

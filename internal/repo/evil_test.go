@@ -88,7 +88,8 @@ func TestEvilTrees(t *testing.T) {
 		{"newline", one("100644", "a\nb"), `"a\nb": its name contains a control character`},
 		{"carriage return", one("100644", "a\r"), `"a\r"`},
 		{"escape", one("100644", "\x1b]0;x\x07"), "control character"},
-		{"backwards", one("100644", "a\u202efdp.exe"), `"a\u202efdp.exe": its name contains an invisible or misleading character`},
+		{"backwards", one("100644", "a\u202efdp.exe"),
+			`"a\u202efdp.exe": its name contains an invisible or misleading character`},
 		{"delete", one("100644", "a\x7f"), "control character"},
 		{"c1", one("100644", "a\u0085b"), "control character"},
 		{"tab", one("100644", "a\tb"), "control character"},
@@ -119,12 +120,14 @@ func TestEvilTrees(t *testing.T) {
 		{"depth 33", deep(33), "more than 32 directories deep"},
 		{"depth 400", deep(400), "deep"},
 		{"million files", func(g *gitRepo) string { return wide(g, g.blob("x"), "100644") }, "more than 50000 files"},
-		{"million empty directories", func(g *gitRepo) string { return wide(g, g.rawTree(), "40000") }, "more than 50000 files"},
+		{"million empty directories", func(g *gitRepo) string { return wide(g, g.rawTree(), "40000") },
+			"more than 50000 files"},
 		{"case twins", func(g *gitRepo) string {
 			return g.rawTree("100644", "A", g.blob("a"), "100644", "a", g.blob("b"))
 		}, ""},
 		{"odd but fine names", func(g *gitRepo) string {
-			return g.rawTree("100644", "-rf", g.blob("a"), "100644", "a b'\"$(x)", g.blob("b"), "100644", "gitmodules", g.blob("c"), "100644", "ü😀", g.blob("c"))
+			return g.rawTree("100644", "-rf", g.blob("a"), "100644", "a b'\"$(x)", g.blob("b"), "100644", "gitmodules",
+				g.blob("c"), "100644", "ü😀", g.blob("c"))
 		}, ""},
 		{"link out", link("../../etc/passwd"), ""},
 		{"link absolute", link("/etc/passwd"), ""},
@@ -136,10 +139,12 @@ func TestEvilTrees(t *testing.T) {
 			return g.rawTree("100644", "f", g.blob("t"), "120000", "l", g.blob("t"))
 		}, ""},
 		{"lfs pointer", func(g *gitRepo) string {
-			return g.rawTree("100644", ".gitattributes", g.blob("* filter=lfs"), "100644", "f", g.blob("version https://git-lfs.github.com/spec/v1\n"))
+			return g.rawTree("100644", ".gitattributes", g.blob("* filter=lfs"), "100644", "f",
+				g.blob("version https://git-lfs.github.com/spec/v1\n"))
 		}, ""},
 		{"gitmodules", func(g *gitRepo) string {
-			return g.rawTree("100644", ".gitmodules", g.blob("[submodule \"../../x\"]\n\tpath = -u./x\n\turl = ext::touch x\n\tupdate = !touch x\n"))
+			return g.rawTree("100644", ".gitmodules",
+				g.blob("[submodule \"../../x\"]\n\tpath = -u./x\n\turl = ext::touch x\n\tupdate = !touch x\n"))
 		}, ""},
 	}
 	broken := map[string]bool{"file that is a tree": true, "missing blob": true}
@@ -188,8 +193,9 @@ func TestEvilWorkTrees(t *testing.T) {
 			g.git("update-index", "--add", "--cacheinfo", "160000,1234567890123456789012345678901234567890,sub")
 			return nil
 		}, `"sub": it is a submodule`},
-		"newline":         {func(g *gitRepo) error { return os.WriteFile(g.dir+"/a\nb", nil, 0o644) }, `"a\nb"`},
-		"tracked and tab": {func(g *gitRepo) error { return os.WriteFile(g.dir+"/100644 x 0\tb", nil, 0o644) }, "control character"},
+		"newline": {func(g *gitRepo) error { return os.WriteFile(g.dir+"/a\nb", nil, 0o644) }, `"a\nb"`},
+		"tracked and tab": {func(g *gitRepo) error { return os.WriteFile(g.dir+"/100644 x 0\tb", nil, 0o644) },
+			"control character"},
 		"fifo in place": {func(g *gitRepo) error {
 			g.write("p", "x")
 			g.commit("p")

@@ -41,7 +41,8 @@ func checkSource(source string) error {
 	case isURL && scheme != "https" && scheme != "http" && scheme != "ssh" && scheme != "file":
 		return fmt.Errorf("cannot fetch from %q: the scheme is https, http, ssh or file", shorten(source))
 	case isURL && hasUser && strings.Contains(user, ":") && !strings.Contains(user, "/"):
-		return errors.New("cannot fetch from a URL with a password in it: the password would be recorded; store it in git's credential helper")
+		return errors.New(
+			"cannot fetch from a URL with a password in it: the password would be recorded; store it in git's credential helper")
 	}
 	return nil
 }
@@ -73,7 +74,8 @@ func (r Remote) Fetch(ctx context.Context, rev, dir string) (commit string, err 
 	if _, err := r.run(ctx, "init", "--quiet", "--bare", "--template=", dir); err != nil {
 		return "", fmt.Errorf("cannot fetch: %w", err)
 	}
-	_, err = r.run(ctx, "--git-dir", dir, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--", r.source, rev)
+	_, err = r.run(ctx, "--git-dir", dir, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--",
+		r.source, rev)
 	if err != nil {
 		return "", fmt.Errorf("cannot fetch %s of %q: %w", rev, r.source, err)
 	}
@@ -84,8 +86,10 @@ func (r Remote) Fetch(ctx context.Context, rev, dir string) (commit string, err 
 // run runs git with the user's configuration, except settings that would run programs chosen by the
 // remote.
 func (r Remote) run(ctx context.Context, args ...string) (string, error) {
-	argv := []string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "fetch.recurseSubmodules=false", "-c", "gc.auto=0",
-		"-c", "maintenance.auto=false", "-c", "transfer.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c", "protocol.ext.allow=never"}
+	argv := []string{"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c",
+		"fetch.recurseSubmodules=false", "-c", "gc.auto=0",
+		"-c", "maintenance.auto=false", "-c", "transfer.fsckObjects=true", "-c", "fetch.unpackLimit=1", "-c",
+		"protocol.ext.allow=never"}
 	argv = append(argv, r.access.settings()...)
 	args, err := r.trusting(args)
 	if err == nil {
@@ -95,7 +99,8 @@ func (r Remote) run(ctx context.Context, args ...string) (string, error) {
 		return "", err
 	}
 	cmd := exec.CommandContext(ctx, r.exe, append(argv, args...)...)
-	cmd.Env = append(r.access.environ(os.Environ()), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_ALLOW_PROTOCOL=https:http:ssh:file")
+	cmd.Env = append(r.access.environ(os.Environ()), "LC_ALL=C", "GIT_TERMINAL_PROMPT=0",
+		"GIT_ALLOW_PROTOCOL=https:http:ssh:file")
 	cmd.WaitDelay = 2 * time.Second
 	var stderr head
 	cmd.Stderr = &stderr

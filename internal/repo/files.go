@@ -111,7 +111,8 @@ func (t *files) file(verb, p string) (*node, error) {
 	case n.Type == Dir:
 		return nil, &pathError{verb, p, "it is a directory", fs.ErrInvalid}
 	case n.Type == Symlink:
-		return nil, &pathError{verb, p, fmt.Sprintf("it is a symbolic link to %q; links are not followed", n.target), fs.ErrInvalid}
+		return nil, &pathError{verb, p, fmt.Sprintf("it is a symbolic link to %q; links are not followed", n.target),
+			fs.ErrInvalid}
 	}
 	return n, nil
 }
@@ -136,7 +137,8 @@ func (t *files) ReadFile(p string) ([]byte, error) {
 		return bytes.Clone(n.data), nil
 	}
 	if n.Size > maxReadFile {
-		return nil, &pathError{"read", p, fmt.Sprintf("it has %d bytes; files above %d MiB are only copied, never read as text", n.Size, maxReadFile>>20), nil}
+		return nil, &pathError{"read", p,
+			fmt.Sprintf("it has %d bytes; files above %d MiB are only copied, never read as text", n.Size, maxReadFile>>20), nil}
 	}
 	r, err := t.read(n)
 	if err != nil {

@@ -46,7 +46,8 @@ func (h *History) Fetch(ctx context.Context, commit string) error {
 		return nil
 	}
 	m := &h.mirror
-	ctx, cancel := context.WithTimeoutCause(ctx, m.limits.Timeout, fmt.Errorf("cannot fetch from %q: it took longer than %s", m.remote.source, m.limits.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, m.limits.Timeout,
+		fmt.Errorf("cannot fetch from %q: it took longer than %s", m.remote.source, m.limits.Timeout))
 	defer cancel()
 	err := m.fetchWith(ctx, commit, "--filter=tree:0")
 	if err == nil {

@@ -64,7 +64,8 @@ func TestHistory(t *testing.T) {
 			if err := h.Fetch(t.Context(), m); err != nil {
 				t.Fatal(err)
 			}
-			for want, accepted := range map[string][]string{"b c m s": {b}, "c m s": {b, a}, "c m": {s, b}, "a b c m s": nil, "a b c m s ": {strings.Repeat("1", len(a))}} {
+			for want, accepted := range map[string][]string{"b c m s": {b}, "c m s": {b, a}, "c m": {s, b}, "a b c m s": nil,
+				"a b c m s ": {strings.Repeat("1", len(a))}} {
 				if got := since(t, g, h, m, accepted...); got != strings.TrimSpace(want) {
 					t.Errorf("%s, since %q: %q and not %q", format, accepted, got, want)
 				}

@@ -34,7 +34,8 @@ func Init(ctx context.Context, dir string, files []string, message string) (Revi
 	for _, args := range [][]string{
 		{"init", "--quiet", "--template=", "--initial-branch=main"},
 		append([]string{"add", "--force", "--"}, files...),
-		{"-c", "user.name=" + name, "-c", "user.email=" + mail, "-c", "commit.gpgSign=false", "commit", "--quiet", "--message=" + message},
+		{"-c", "user.name=" + name, "-c", "user.email=" + mail, "-c", "commit.gpgSign=false", "commit", "--quiet",
+			"--message=" + message},
 	} {
 		if _, err := g.output(ctx, args...); err != nil {
 			return Revision{}, fmt.Errorf("cannot make %q a git repository: %w", abs, err)

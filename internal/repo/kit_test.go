@@ -35,7 +35,8 @@ func (g *gitRepo) gitIn(stdin string, args ...string) string {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = g.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
-		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Com", "GIT_COMMITTER_EMAIL=c@example.org",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Com",
+		"GIT_COMMITTER_EMAIL=c@example.org",
 		"GIT_AUTHOR_DATE=1700000000 +0100", "GIT_COMMITTER_DATE=1700000001 +0100"}
 	cmd.Stdin = strings.NewReader(stdin)
 	var stderr strings.Builder

@@ -64,15 +64,18 @@ func (t *tally) add(path string, bytes int64) error {
 	case t.files > t.limits.Files:
 		return tooMany(t.limits)
 	case bytes > t.limits.FileSize:
-		return refuse("it has %d bytes; the limit is %s. Remove it, or allow more: --max-file-size %dMiB", bytes, size.Text(t.limits.FileSize), bytes>>20+1)
+		return refuse("it has %d bytes; the limit is %s. Remove it, or allow more: --max-file-size %dMiB", bytes,
+			size.Text(t.limits.FileSize), bytes>>20+1)
 	case t.bytes > t.limits.Total:
-		return refuse("with it, all files together have more than the limit of %s. Remove large files", size.Text(t.limits.Total))
+		return refuse("with it, all files together have more than the limit of %s. Remove large files",
+			size.Text(t.limits.Total))
 	}
 	return nil
 }
 
 func tooMany(l Limits) error {
-	return fmt.Errorf("cannot use repository: it has more than %d files. Remove some, or allow more: --max-files %d", l.Files, 2*l.Files)
+	return fmt.Errorf("cannot use repository: it has more than %d files. Remove some, or allow more: --max-files %d",
+		l.Files, 2*l.Files)
 }
 
 // errSilent is why git was ended.

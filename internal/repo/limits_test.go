@@ -62,7 +62,9 @@ func TestLimits(t *testing.T) {
 
 // A pipe instead of one of git's files does not block fettle permanently.
 func TestPipesDoNotHang(t *testing.T) {
-	for _, name := range []string{".gitignore", "d/.gitignore", ".git/info/exclude", ".git/config", ".git/HEAD", ".git/index", ".git/packed-refs", ".git/refs/heads/main", ".git/objects/info/alternates", ".git/shallow", ".git/commondir"} {
+	for _, name := range []string{".gitignore", "d/.gitignore", ".git/info/exclude", ".git/config", ".git/HEAD",
+		".git/index", ".git/packed-refs", ".git/refs/heads/main", ".git/objects/info/alternates", ".git/shallow",
+		".git/commondir"} {
 		g := newGit(t)
 		g.write("d/f", "x")
 		g.commit("c")

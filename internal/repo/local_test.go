@@ -44,7 +44,8 @@ func TestMirrorAsAnotherUser(t *testing.T) {
 		for _, source := range []string{"file://" + g.dir, g.dir + "/.git"} {
 			cmd := exec.Command("/proc/self/exe", "-test.run=^TestMirrorAsAnotherUser$", "-test.v")
 			cmd.Dir = "/"
-			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "FETTLE_TEST_MIRROR=" + work, "FETTLE_TEST_SOURCE=" + source, "FETTLE_TEST_KEY=" + c.key}
+			cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "FETTLE_TEST_MIRROR=" + work, "FETTLE_TEST_SOURCE=" + source,
+				"FETTLE_TEST_KEY=" + c.key}
 			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: ann, Gid: ann}}
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), c.want) {
 				t.Errorf("the repository %s of user %d: %v\n%s", source, c.owner, err, out)

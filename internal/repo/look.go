@@ -74,7 +74,8 @@ func sameDirectory(top int, text string) bool {
 	}
 	for ; count > 0; count-- {
 		e := r.entry()
-		if r.bad || unix.Fstatat(fd, e.name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT) != nil || unixStamp(&st) != e.stamp {
+		if r.bad || unix.Fstatat(fd, e.name, &st, unix.AT_SYMLINK_NOFOLLOW|unix.AT_NO_AUTOMOUNT) != nil ||
+			unixStamp(&st) != e.stamp {
 			return false
 		}
 	}

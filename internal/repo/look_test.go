@@ -9,14 +9,16 @@ import (
 
 // TestAnyLook: a look of any bytes whose sum is right has no way to panic.
 func TestAnyLook(t *testing.T) {
-	id, sum := "0123456789012345678901234567890123456789", "sha256:"+"ab00000000000000000000000000000000000000000000000000000000000000"
+	id, sum := "0123456789012345678901234567890123456789",
+		"sha256:"+"ab00000000000000000000000000000000000000000000000000000000000000"
 	whole := encode(lookHead{Look: true, Git: []gitFile{{"/", nil}}}, []trace{
 		{path: "a/one", node: &node{Entry: Entry{Path: "a/one", Size: 3}, id: id, digest: sum}},
 		{path: "a/link", node: &node{Entry: Entry{Path: "a/link", Type: Symlink}, id: id, target: "one"}},
 		{path: ".gitignore"},
 	}, map[string]stamp{".": {ino: 1}, "a": {ino: 2}})
 	l := parseLook(whole)
-	if l == nil || l.find("a/one") == nil || l.find("a/link").target != "one" || l.find(".gitignore") != nil || l.find("a") != nil {
+	if l == nil || l.find("a/one") == nil || l.find("a/link").target != "one" || l.find(".gitignore") != nil ||
+		l.find("a") != nil {
 		t.Fatal("it does not come back")
 	}
 	empty := t.TempDir()

@@ -187,7 +187,8 @@ func (r *reader) entry() entry {
 }
 
 func (e entry) node(dir string) *node {
-	n := &node{Entry: Entry{Path: path.Join(dir, e.name), Exec: e.kind == kindExec, Size: e.stamp.size}, id: hex.EncodeToString([]byte(e.id))}
+	n := &node{Entry: Entry{Path: path.Join(dir, e.name), Exec: e.kind == kindExec, Size: e.stamp.size},
+		id: hex.EncodeToString([]byte(e.id))}
 	if e.kind == kindLink {
 		n.Type, n.target = Symlink, e.more
 		return n

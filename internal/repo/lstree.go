@@ -105,14 +105,18 @@ func (rec record) node() (*node, error) {
 	case "160000":
 		return nil, submoduleError(rec.path)
 	default:
-		return nil, &pathError{"use repository entry", rec.path, fmt.Sprintf("its mode is %s; a repository can contain only files, executable files and symbolic links", plainText(rec.mode)), nil}
+		return nil, &pathError{"use repository entry", rec.path,
+			fmt.Sprintf("its mode is %s; a repository can contain only files, executable files and symbolic links",
+				plainText(rec.mode)), nil}
 	}
 	if rec.typ != "blob" {
-		return nil, &pathError{"use repository entry", rec.path, "according to its mode it is a file, but it is a " + plainText(rec.typ), nil}
+		return nil, &pathError{"use repository entry", rec.path,
+			"according to its mode it is a file, but it is a " + plainText(rec.typ), nil}
 	}
 	return n, nil
 }
 
 func submoduleError(path string) error {
-	return &pathError{"use repository entry", path, "it is a submodule, whose content is not part of the commit; move its files into the repository: git rm, then copy the files or use git subtree", nil}
+	return &pathError{"use repository entry", path,
+		"it is a submodule, whose content is not part of the commit; move its files into the repository: git rm, then copy the files or use git subtree", nil}
 }

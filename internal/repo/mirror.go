@@ -69,7 +69,8 @@ func (m *Mirror) create(ctx context.Context) error {
 	if err := os.RemoveAll(fresh); err != nil {
 		return fmt.Errorf("cannot create a mirror: %w", err)
 	}
-	if _, err := m.remote.run(ctx, "init", "--quiet", "--bare", "--template=", "--object-format="+format, fresh); err != nil {
+	if _, err := m.remote.run(ctx, "init", "--quiet", "--bare", "--template=", "--object-format="+format,
+		fresh); err != nil {
 		return fmt.Errorf("cannot create a mirror: %w", err)
 	}
 	if err := syncTree(fresh); err != nil {
@@ -147,7 +148,8 @@ func (e *RefError) Unwrap() error { return e.Err }
 // joins a RefError for each failed name. Other names and earlier content are not affected: an
 // update never removes anything.
 func (m *Mirror) Update(ctx context.Context, wanted []string) (map[string]string, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, m.limits.Timeout, fmt.Errorf("cannot fetch from %q: it took longer than %s", m.remote.source, m.limits.Timeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, m.limits.Timeout,
+		fmt.Errorf("cannot fetch from %q: it took longer than %s", m.remote.source, m.limits.Timeout))
 	defer cancel()
 	refs, err := m.remote.Refs(ctx, m.limits.Refs)
 	if err != nil {
@@ -227,7 +229,8 @@ func (m *Mirror) fetchWith(ctx context.Context, id, option string) error {
 		defer close(done)
 		m.watch(ctx, cancel)
 	}()
-	_, err := m.remote.run(ctx, "--git-dir", m.dir, "fetch", "--quiet", option, "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--", m.remote.source, id)
+	_, err := m.remote.run(ctx, "--git-dir", m.dir, "fetch", "--quiet", option, "--no-tags", "--no-write-fetch-head",
+		"--no-recurse-submodules", "--", m.remote.source, id)
 	cancel(nil)
 	<-done
 	if err != nil {

@@ -23,7 +23,8 @@ func TestMirrorOverSSH(t *testing.T) {
 	g, _, second := twoCommits(t)
 	dir := t.TempDir()
 	for _, name := range []string{"host", "deploy", "stranger"} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", filepath.Join(dir, name)).CombinedOutput(); err != nil {
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f",
+			filepath.Join(dir, name)).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 	}
@@ -94,8 +95,10 @@ func startSSH(t *testing.T, dir string) string {
 		_ = os.MkdirAll("/run/sshd", 0o755)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, program, "-D", "-e", "-f", "/dev/null", "-o", "ListenAddress=127.0.0.1", "-o", "Port="+port,
-		"-o", "HostKey="+filepath.Join(dir, "host"), "-o", "AuthorizedKeysFile="+filepath.Join(dir, "deploy.pub"), "-o", "StrictModes=no",
+	cmd := exec.CommandContext(ctx, program, "-D", "-e", "-f", "/dev/null", "-o", "ListenAddress=127.0.0.1", "-o",
+		"Port="+port,
+		"-o", "HostKey="+filepath.Join(dir, "host"), "-o", "AuthorizedKeysFile="+filepath.Join(dir, "deploy.pub"), "-o",
+		"StrictModes=no",
 		"-o", "PidFile=none", "-o", "UsePAM=no", "-o", "PermitRootLogin=prohibit-password", "-o", "PasswordAuthentication=no")
 	var said strings.Builder
 	cmd.Stderr = &said

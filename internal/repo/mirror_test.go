@@ -14,7 +14,8 @@ import (
 
 func mirrorOf(t *testing.T, g *gitRepo, limits repo.MirrorLimits) *repo.Mirror {
 	t.Helper()
-	m, err := repo.OpenMirror(t.Context(), filepath.Join(t.TempDir(), "mirrors", "m"), remoteOf(t, "file://"+g.dir), limits)
+	m, err := repo.OpenMirror(t.Context(), filepath.Join(t.TempDir(), "mirrors", "m"), remoteOf(t, "file://"+g.dir),
+		limits)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,10 +47,12 @@ func TestMirror(t *testing.T) {
 		m := mirrorOf(t, g, repo.MirrorLimits{})
 		wanted := []string{"", "main", "v1", "refs/heads/main", first}
 		got, err := m.Update(t.Context(), wanted)
-		if err != nil || got[""] != second || got["main"] != second || got["v1"] != first || got["refs/heads/main"] != second || got[first] != first {
+		if err != nil || got[""] != second || got["main"] != second || got["v1"] != first ||
+			got["refs/heads/main"] != second || got[first] != first {
 			t.Fatalf("%s: %v, %v", format, got, err)
 		}
-		if tree, rev := at(t, open(t, m.Dir()), got["v1"]); show(t, tree) != "fettle.hcl \"one\\n\"\n" || rev.Commit != first {
+		if tree, rev := at(t, open(t, m.Dir()), got["v1"]); show(t, tree) != "fettle.hcl \"one\\n\"\n" ||
+			rev.Commit != first {
 			t.Errorf("%s: the mirror has %s at %s", format, show(t, tree), rev.Commit)
 		}
 		third := g.commit("third")
@@ -57,7 +60,8 @@ func TestMirror(t *testing.T) {
 			t.Errorf("%s: %v", format, got)
 		}
 		wantErr(t, err, `cannot follow "gone"`, "there is no such branch or tag")
-		if got, err := m.Known(t.Context(), append(wanted, "gone")); err != nil || got["main"] != third || got["v1"] != first || got["gone"] != "" || len(got) != 5 {
+		if got, err := m.Known(t.Context(), append(wanted, "gone")); err != nil || got["main"] != third ||
+			got["v1"] != first || got["gone"] != "" || len(got) != 5 {
 			t.Errorf("%s: known is %v, %v", format, got, err)
 		}
 		if err := m.Tidy(t.Context(), func(c string) bool { return c == third }); err != nil {
@@ -94,7 +98,8 @@ func TestMirrorKeepsWhatItKnew(t *testing.T) {
 	if _, err := repo.OpenMirror(t.Context(), m.Dir(), remoteOf(t, "file:///nowhere"), repo.MirrorLimits{}); err != nil {
 		t.Errorf("a mirror that is there needs its source to be opened: %v", err)
 	}
-	if _, err := repo.OpenMirror(t.Context(), filepath.Dir(m.Dir()), remoteOf(t, "file:///nowhere"), repo.MirrorLimits{}); err == nil {
+	if _, err := repo.OpenMirror(t.Context(), filepath.Dir(m.Dir()), remoteOf(t, "file:///nowhere"),
+		repo.MirrorLimits{}); err == nil {
 		t.Error("a directory of somebody else's becomes a mirror")
 	}
 }
@@ -167,7 +172,8 @@ func TestMirrorRunsNothing(t *testing.T) {
 			t.Errorf("%q is followed to %v", name, got)
 		}
 	}
-	for _, a := range []repo.Access{{Key: "/k"}, {KnownHosts: "/k"}, {Key: "/k$(id)", KnownHosts: "/h"}, {Key: "k", KnownHosts: "/h"}, {Credentials: "/a b"}, {Authority: "/../x"}} {
+	for _, a := range []repo.Access{{Key: "/k"}, {KnownHosts: "/k"}, {Key: "/k$(id)", KnownHosts: "/h"},
+		{Key: "k", KnownHosts: "/h"}, {Credentials: "/a b"}, {Authority: "/../x"}} {
 		r, err := repo.OpenRemote("ssh://git@host/r")
 		if err == nil {
 			_, err = r.With(a)
@@ -192,7 +198,8 @@ func TestChain(t *testing.T) {
 	g, _, second := twoCommits(t)
 	r := g.open()
 	c, err := r.Chain(context.Background(), second, "modules/web")
-	if err != nil || len(c.Trees) != 2 || !strings.HasPrefix(string(c.Commit), "tree ") || !strings.Contains(string(c.Trees[1]), "40000 web\x00") {
+	if err != nil || len(c.Trees) != 2 || !strings.HasPrefix(string(c.Commit), "tree ") ||
+		!strings.Contains(string(c.Trees[1]), "40000 web\x00") {
 		t.Errorf("%q, %v", c, err)
 	}
 	if c, err := r.Chain(context.Background(), second, "."); err != nil || len(c.Trees) != 1 {

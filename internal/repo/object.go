@@ -57,7 +57,8 @@ func (c *contentChecker) Read(p []byte) (int, error) {
 		return n, &objectError{c.id, "git ended before its end"}
 	}
 	if err == io.EOF && hex.EncodeToString(c.hash.Sum(nil)) != c.id {
-		return n, &objectError{c.id, fmt.Sprintf("the content of the %s does not match its name; run git fsck, and clone again", c.typ)}
+		return n, &objectError{c.id,
+			fmt.Sprintf("the content of the %s does not match its name; run git fsck, and clone again", c.typ)}
 	}
 	return n, err
 }

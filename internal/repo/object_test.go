@@ -26,13 +26,17 @@ func (g *gitRepo) lie(id, typ, content string) {
 func TestObjectsAreWhatTheirNamesSay(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		for name, lie := range map[string]func(g *gitRepo){
-			"blob":       func(g *gitRepo) { g.lie(g.git("rev-parse", "main:d/f"), "blob", "evil\n") },
-			"large blob": func(g *gitRepo) { g.lie(g.git("rev-parse", "main:d/large"), "blob", strings.Repeat("evil", 100_000)) },
-			"link":       func(g *gitRepo) { g.lie(g.git("rev-parse", "main:d/l"), "blob", "evil") },
-			"tree":       func(g *gitRepo) { g.lie(g.git("rev-parse", "main:d"), "tree", "") },
-			"top tree":   func(g *gitRepo) { g.lie(g.git("rev-parse", "main:"), "tree", "") },
+			"blob": func(g *gitRepo) { g.lie(g.git("rev-parse", "main:d/f"), "blob", "evil\n") },
+			"large blob": func(g *gitRepo) {
+				g.lie(g.git("rev-parse", "main:d/large"), "blob",
+					strings.Repeat("evil", 100_000))
+			},
+			"link":     func(g *gitRepo) { g.lie(g.git("rev-parse", "main:d/l"), "blob", "evil") },
+			"tree":     func(g *gitRepo) { g.lie(g.git("rev-parse", "main:d"), "tree", "") },
+			"top tree": func(g *gitRepo) { g.lie(g.git("rev-parse", "main:"), "tree", "") },
 			"commit": func(g *gitRepo) {
-				g.lie(g.git("rev-parse", "main"), "commit", "tree "+g.git("rev-parse", "main:d")+"\nauthor a <a> 1 +0\ncommitter a <a> 1 +0\n\nx\n")
+				g.lie(g.git("rev-parse", "main"), "commit", "tree "+g.git("rev-parse",
+					"main:d")+"\nauthor a <a> 1 +0\ncommitter a <a> 1 +0\n\nx\n")
 			},
 		} {
 			t.Run(format+" "+name, func(t *testing.T) {

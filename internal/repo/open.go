@@ -56,7 +56,8 @@ func OpenWith(ctx context.Context, dir string, limits Limits) (*Repo, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Repo{top: abs, prefix: ".", limits: limits.filled(), known: map[string]string{}, kept: map[string][]byte{}, keep: keepTotal}
+	r := &Repo{top: abs, prefix: ".", limits: limits.filled(), known: map[string]string{}, kept: map[string][]byte{},
+		keep: keepTotal}
 	gitDir, workTree, err := findRepository(abs)
 	if err != nil || gitDir == "" {
 		return r, err
@@ -128,7 +129,8 @@ func realDirectory(dir string) (string, error) {
 		abs, err = filepath.EvalSymlinks(abs)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("cannot open repository %q: there is no such directory; name one with -C, or create one: fettle init %s", dir, dir)
+		return "", fmt.Errorf(
+			"cannot open repository %q: there is no such directory; name one with -C, or create one: fettle init %s", dir, dir)
 	}
 	if err != nil {
 		return "", fmt.Errorf("cannot open repository %q: %w", dir, err)
@@ -195,7 +197,9 @@ func readGitFile(file string) (string, error) {
 	}
 	target = filepath.Clean(target)
 	if !isGitDir(target) {
-		return "", fmt.Errorf("cannot open repository: %q points to %q, which is not a git repository; was it moved? Try: git worktree repair", file, target)
+		return "", fmt.Errorf(
+			"cannot open repository: %q points to %q, which is not a git repository; was it moved? Try: git worktree repair",
+			file, target)
 	}
 	return target, nil
 }

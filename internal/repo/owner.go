@@ -32,7 +32,8 @@ func checkOwner(exe, gitDir, workTree string) error {
 		if err != nil || safe {
 			return err
 		}
-		return fmt.Errorf("cannot open repository %q: %q belongs to user %s, and fettle runs as user %s. If you trust this owner, run: %s",
+		return fmt.Errorf(
+			"cannot open repository %q: %q belongs to user %s, and fettle runs as user %s. If you trust this owner, run: %s",
 			dir, p, userName(owner), userName(uint32(os.Geteuid())), trustCommand(dir))
 	}
 	return nil

@@ -55,7 +55,8 @@ func TestForeignOwner(t *testing.T) {
 	g.open()
 	chown(t, g.dir, ann)
 	for _, dir := range []string{g.dir, mine, g.dir + "/.git"} {
-		refused(t, dir, "belongs to user 4242", `runs as user "root" (0)`, "run: git config --global --add safe.directory "+g.dir)
+		refused(t, dir, "belongs to user 4242", `runs as user "root" (0)`,
+			"run: git config --global --add safe.directory "+g.dir)
 	}
 	t.Setenv("SUDO_UID", "4243")
 	refused(t, g.dir, "run: sudo git config --global --add safe.directory "+g.dir)
@@ -71,7 +72,8 @@ func TestForeignPart(t *testing.T) {
 	linked := filepath.Join(t.TempDir(), "linked")
 	g.git("worktree", "add", "-q", linked)
 	open(t, linked)
-	for part, dir := range map[string]string{g.dir: g.dir, g.dir + "/.git": g.dir, linked: linked, linked + "/.git": linked,
+	for part, dir := range map[string]string{g.dir: g.dir, g.dir + "/.git": g.dir, linked: linked,
+		linked + "/.git":                 linked,
 		g.dir + "/.git/worktrees/linked": linked} {
 		if err := os.Lchown(part, ann, ann); err != nil {
 			t.Fatal(err)
@@ -188,7 +190,8 @@ func shared(t *testing.T, g *gitRepo) string {
 func openAs(base string, user int, env ...string) (string, error) {
 	cmd := exec.Command(base+"/test", "-test.run=^TestOwnerOfUsers$")
 	cmd.Dir = "/"
-	cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "FETTLE_TEST_OPEN="+base+"/r")
+	cmd.Env = append(env, "PATH="+os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1",
+		"FETTLE_TEST_OPEN="+base+"/r")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	out, err := cmd.CombinedOutput()
 	return string(out), err

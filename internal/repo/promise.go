@@ -13,7 +13,8 @@ import (
 // if a file changed too shortly before began, or if the answers of the repository also depend on
 // other files.
 func (r *Repo) promise(began time.Time, info Revision, asked string) (h lookHead, ok bool) {
-	h = lookHead{Look: true, Origin: origin{r.top, r.git.gitDir, program(r.git.exe), r.hash}, Asked: asked, Revision: info, Limits: r.limits}
+	h = lookHead{Look: true, Origin: origin{r.top, r.git.gitDir, program(r.git.exe), r.hash}, Asked: asked,
+		Revision: info, Limits: r.limits}
 	names, ok := r.gitFiles(asked == "")
 	for _, name := range names {
 		f, settled := settledFile(name, began)
@@ -59,7 +60,8 @@ func (r *Repo) gitFiles(work bool) (names []string, ok bool) {
 		return nil, false
 	}
 	common := refs.common
-	names = []string{program(r.git.exe), filepath.Join(refs.gitDir, "commondir"), filepath.Join(common, "config"), filepath.Join(refs.gitDir, "config.worktree")}
+	names = []string{program(r.git.exe), filepath.Join(refs.gitDir, "commondir"), filepath.Join(common, "config"),
+		filepath.Join(refs.gitDir, "config.worktree")}
 	if !plainConfig(names[2]) || !plainConfig(names[3]) {
 		return nil, false
 	}

@@ -18,7 +18,8 @@ func newCommand(w *watched, args ...string) *exec.Cmd {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = w.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
-		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Com", "GIT_COMMITTER_EMAIL=c@example.org"}
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Com",
+		"GIT_COMMITTER_EMAIL=c@example.org"}
 	return cmd
 }
 
@@ -72,7 +73,8 @@ func TestRecallKinds(t *testing.T) {
 // TestRecallYoung: a file that changed less than a grain before a look could change again with the
 // same times, so that look does not record it.
 func TestRecallYoung(t *testing.T) {
-	for _, name := range []string{"m/one", "m", "m/link", "empty/within", ".git/index", ".git/HEAD", ".git/refs/heads/main", ".git/info", ".git/config"} {
+	for _, name := range []string{"m/one", "m", "m/link", "empty/within", ".git/index", ".git/HEAD",
+		".git/refs/heads/main", ".git/info", ".git/config"} {
 		w := newWatched(t)
 		w.settle()
 		must(t, os.Chtimes(w.path("m/run"), time.Now(), time.Now())) // forces a new look
@@ -155,7 +157,8 @@ func TestRecallRunsNothing(t *testing.T) {
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "log")
 	real, err := exec.LookPath("git")
 	must(t, err)
-	must(t, os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\necho \"$@\" >> "+log+"\nexec "+real+" \"$@\"\n"), 0o755))
+	must(t, os.WriteFile(filepath.Join(bin, "git"), []byte("#!/bin/sh\necho \"$@\" >> "+log+"\nexec "+real+" \"$@\"\n"),
+		0o755))
 	path := os.Getenv("PATH")
 	t.Setenv("PATH", bin+":"+path)
 	for _, rev := range []string{"", "main"} {
@@ -188,7 +191,8 @@ func TestRecallLimits(t *testing.T) {
 	for _, c := range []struct {
 		limits repo.Limits
 		recall bool
-	}{{repo.Limits{}, true}, {repo.Limits{Files: 60_000}, true}, {repo.Limits{Files: 2}, false}, {repo.Limits{FileSize: 1}, false}, {repo.Limits{Total: 1 << 25}, false}} {
+	}{{repo.Limits{}, true}, {repo.Limits{Files: 60_000}, true}, {repo.Limits{Files: 2}, false},
+		{repo.Limits{FileSize: 1}, false}, {repo.Limits{Total: 1 << 25}, false}} {
 		r, err := repo.OpenWith(t.Context(), w.at, c.limits)
 		must(t, err)
 		r.Use(repo.ParseMemory(w.memory), time.Now)

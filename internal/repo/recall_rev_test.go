@@ -31,9 +31,11 @@ func TestRecallRevision(t *testing.T) {
 		rev    string
 		recall bool
 	}{
-		{"HEAD", true}, {"main", true}, {"old", true}, {"release/one", true}, {"refs/heads/old", true}, {"heads/old", true}, {"light", true}, {"heavy", true},
+		{"HEAD", true}, {"main", true}, {"old", true}, {"release/one", true}, {"refs/heads/old", true}, {"heads/old", true},
+		{"light", true}, {"heavy", true},
 		{"tags/heavy", true}, {"origin/main", true}, {"remotes/origin/main", true}, {first, true},
-		{first[:9], false}, {first[:8], false}, {"main~1", false}, {"heavy^{commit}", false}, {"@", false}, {"nowhere", false}, {"release", false}, {"config", false}, {"../HEAD", false}, {"-q", false}, {"", true},
+		{first[:9], false}, {first[:8], false}, {"main~1", false}, {"heavy^{commit}", false}, {"@", false},
+		{"nowhere", false}, {"release", false}, {"config", false}, {"../HEAD", false}, {"-q", false}, {"", true},
 	} {
 		t.Run(c.rev, func(t *testing.T) {
 			t.Parallel()
@@ -78,7 +80,8 @@ type renaming struct {
 func renamings() []renaming {
 	ref := func(args ...string) func(string) []string {
 		return func(name string) []string {
-			return append([]string{"update-ref"}, append(args[:len(args)-2:len(args)-2], args[len(args)-2]+name, args[len(args)-1])...)
+			return append([]string{"update-ref"}, append(args[:len(args)-2:len(args)-2], args[len(args)-2]+name,
+				args[len(args)-1])...)
 		}
 	}
 	say := func(args ...string) func(string) []string { return func(string) []string { return args } }

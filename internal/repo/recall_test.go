@@ -85,7 +85,8 @@ func opened(t testing.TB, tree, names repo.Tree) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range append(list, repo.Entry{Path: dir}, repo.Entry{Path: path.Join(dir, "no-such-name")}, repo.Entry{Path: "../" + dir}) {
+		for _, e := range append(list, repo.Entry{Path: dir}, repo.Entry{Path: path.Join(dir, "no-such-name")},
+			repo.Entry{Path: "../" + dir}) {
 			r, err := tree.Open(e.Path)
 			if err != nil {
 				fmt.Fprintln(&b, e.Path, err)
@@ -210,7 +211,8 @@ func changes() []change {
 		}), false},
 		{"removed", try(func(w *watched) error { return os.Remove(w.path("m/deep/two")) }), false},
 		{"directory replaced by a link", try(func(w *watched) error {
-			return errors.Join(os.RemoveAll(w.path("moved")), os.Rename(w.path("m/deep"), w.path("moved")), os.Symlink("../moved", w.path("m/deep")))
+			return errors.Join(os.RemoveAll(w.path("moved")), os.Rename(w.path("m/deep"), w.path("moved")),
+				os.Symlink("../moved", w.path("m/deep")))
 		}), false},
 		{"new file", func(w *watched) { w.write("m/new", "x") }, false},
 		{"new file in an empty directory", func(w *watched) { w.write("empty/within/new", "x") }, false},
@@ -240,7 +242,8 @@ func changes() []change {
 			w.git("update-index", "-q", "--no-assume-unchanged", ".gitignore")
 		}, false},
 		{"commit of the same tree", git("commit", "-q", "--allow-empty", "-m", "again"), false},
-		{"commit of all", func(w *watched) { w.git("add", "-A"); w.git("commit", "-q", "--allow-empty", "-m", "all") }, false},
+		{"commit of all", func(w *watched) { w.git("add", "-A"); w.git("commit", "-q", "--allow-empty", "-m", "all") },
+			false},
 		{"amended", git("commit", "-q", "--allow-empty", "--amend", "-m", "other words"), false},
 		{"another branch", func(w *watched) { w.git("checkout", "-q", "-f", "-B", "other") }, false},
 		{"detached", git("checkout", "-q", "-f", "--detach"), false},
@@ -265,7 +268,8 @@ func changes() []change {
 		{"fifo", try(func(w *watched) error { return syscall.Mkfifo(w.path("m/pipe"), 0o644) }), false},
 		{"no fifo", try(func(w *watched) error { return os.Remove(w.path("m/pipe")) }), false},
 		{"cleaned", func(w *watched) { w.git("clean", "-q", "-f", "-d"); w.git("reset", "-q", "--hard") }, false},
-		{"alternate objects", func(w *watched) { w.write(".git/objects/info/alternates", w.path(".git/objects")+"\n") }, false},
+		{"alternate objects", func(w *watched) { w.write(".git/objects/info/alternates", w.path(".git/objects")+"\n") },
+			false},
 	}
 }
 

@@ -62,7 +62,8 @@ func plainRef(name string) bool {
 		}
 	}
 	for _, part := range strings.Split(name, "/") {
-		if part == "" || part[0] == '.' || part[0] == '-' || part[len(part)-1] == '.' || strings.HasSuffix(part, ".lock") || strings.Contains(part, "..") {
+		if part == "" || part[0] == '.' || part[0] == '-' || part[len(part)-1] == '.' || strings.HasSuffix(part, ".lock") ||
+			strings.Contains(part, "..") {
 			return false
 		}
 	}
@@ -71,7 +72,8 @@ func plainRef(name string) bool {
 
 // namesakes returns other places where git looks for a name.
 func namesakes(name string) []string {
-	return []string{"refs/" + name, "refs/tags/" + name, "refs/heads/" + name, "refs/remotes/" + name, "refs/remotes/" + name + "/HEAD"}
+	return []string{"refs/" + name, "refs/tags/" + name, "refs/heads/" + name, "refs/remotes/" + name,
+		"refs/remotes/" + name + "/HEAD"}
 }
 
 // resolve resolves rev if it has only one possible meaning: the object, and the branch if it is

@@ -15,7 +15,8 @@ import (
 )
 
 func Example() {
-	t := repo.MapTree(map[string]string{"fettle.hcl": "", "modules/web/motd": "hello\n"}, repo.Link("modules/web/l", "motd"))
+	t := repo.MapTree(map[string]string{"fettle.hcl": "", "modules/web/motd": "hello\n"},
+		repo.Link("modules/web/l", "motd"))
 	web := repo.Sub(t, "modules/web")
 	text, _ := web.ReadFile("motd")
 	fmt.Printf("%s", text)
@@ -34,7 +35,8 @@ func TestAt(t *testing.T) {
 	r := g.open()
 	for _, c := range []struct{ rev, commit, branch string }{
 		{"main", second, "main"}, {"HEAD", second, "main"}, {"v1", first, ""}, {"old", first, "old"},
-		{"HEAD~1", first, ""}, {first, first, ""}, {first[:9], first, ""}, {"refs/heads/old", first, "old"}, {"main^", first, ""},
+		{"HEAD~1", first, ""}, {first, first, ""}, {first[:9], first, ""}, {"refs/heads/old", first, "old"},
+		{"main^", first, ""},
 	} {
 		tree, info := at(t, r, c.rev)
 		if info.Commit != c.commit || info.Branch != c.branch || info.Dirty {
@@ -215,10 +217,12 @@ func TestUnknownRevisions(t *testing.T) {
 	g.git("tag", "both", first)
 	r := g.open()
 	for rev, want := range map[string]string{
-		"mian": `Did you mean "main"?`, "v2": `Did you mean "v1"?`, "relaese/2026": `Did you mean "release/2026"?`, "mian~1": `Did you mean "main"?`,
+		"mian": `Did you mean "main"?`, "v2": `Did you mean "v1"?`, "relaese/2026": `Did you mean "release/2026"?`,
+		"mian~1": `Did you mean "main"?`,
 		"main~7": "no such ancestor", "deadbeef": "git fetch", "production": `There is "both"`, "": "empty",
 		"-p": "begins with '-'", "--output=/tmp/x": "begins with '-'", "a..b": "'..'", "refs/heads/../../config": "'..'",
-		"HEAD:fettle.hcl": "names of commits cannot contain", ":/first": "names of commits cannot contain", "HEAD^{/x}": "names of commits cannot contain", "a\nb": "control", "both": "refs/tags/both",
+		"HEAD:fettle.hcl": "names of commits cannot contain", ":/first": "names of commits cannot contain",
+		"HEAD^{/x}": "names of commits cannot contain", "a\nb": "control", "both": "refs/tags/both",
 		strings.Repeat("x", 300): "longer than", "HEAD^{tree}": "not a commit",
 	} {
 		_, _, err := r.At(context.Background(), rev)
@@ -270,7 +274,8 @@ func TestTreeErrors(t *testing.T) {
 	g, _, _ := twoCommits(t)
 	commit, _ := at(t, g.open(), "main")
 	work, _ := workTree(t, g.open())
-	mem := repo.MapTree(map[string]string{"fettle.hcl": "x"}, repo.Exec("modules/web/run", "x"), repo.Link("link", "fettle.hcl"))
+	mem := repo.MapTree(map[string]string{"fettle.hcl": "x"}, repo.Exec("modules/web/run", "x"),
+		repo.Link("link", "fettle.hcl"))
 	for name, tree := range map[string]repo.Tree{"commit": commit, "work": work, "mem": mem} {
 		_, err := tree.ReadFile("fetle.hcl")
 		wantErr(t, err, `Did you mean "fettle.hcl"?`)

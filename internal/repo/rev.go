@@ -42,7 +42,8 @@ func (r *Repo) Resolve(ctx context.Context, rev string) (Revision, error) {
 // search or a path.
 func checkRev(rev string) error {
 	refuse := func(why string) error {
-		return fmt.Errorf("cannot find revision %q: %s; give a branch, a tag, a commit or something like HEAD~1", shorten(rev), why)
+		return fmt.Errorf("cannot find revision %q: %s; give a branch, a tag, a commit or something like HEAD~1",
+			shorten(rev), why)
 	}
 	switch {
 	case rev == "":
@@ -71,7 +72,8 @@ func (r *Repo) commitID(ctx context.Context, rev string) (string, error) {
 		return "", err
 	}
 	if strings.Contains(stderr, "is ambiguous") && !strings.Contains(stderr, "short object ID") {
-		return "", fmt.Errorf("cannot find revision %q: several branches or tags have this name; use refs/heads/%s or refs/tags/%s", rev, rev, rev)
+		return "", fmt.Errorf(
+			"cannot find revision %q: several branches or tags have this name; use refs/heads/%s or refs/tags/%s", rev, rev, rev)
 	}
 	id := strings.TrimSpace(out.String())
 	if err == nil && isObjectID(id) {
@@ -127,7 +129,8 @@ func quoteList(names []string) string {
 
 // refNames returns the short names of branches, tags and remote branches.
 func (r *Repo) refNames(ctx context.Context) ([]string, error) {
-	out, err := r.git.output(ctx, "for-each-ref", "--count=2000", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes")
+	out, err := r.git.output(ctx, "for-each-ref", "--count=2000", "--format=%(refname)", "refs/heads", "refs/tags",
+		"refs/remotes")
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,8 @@ func safeDirectories(exe string) ([]string, error) {
 // configEnv keeps the variables that say where git's configuration is. GIT_DIR names no repository,
 // so git finds none.
 func configEnv(from []string) []string {
-	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "GIT_DIR=/dev/null", "GIT_TERMINAL_PROMPT=0", "HOME=" + homeDir()}
+	env := []string{"PATH=/usr/local/bin:/usr/bin:/bin", "LC_ALL=C", "GIT_DIR=/dev/null", "GIT_TERMINAL_PROMPT=0",
+		"HOME=" + homeDir()}
 	for _, e := range from {
 		if strings.HasPrefix(e, "XDG_CONFIG_HOME=") || strings.HasPrefix(e, "GIT_CONFIG_") {
 			env = append(env, e)

@@ -26,7 +26,8 @@ func sentinelRepo(t *testing.T) (g *gitRepo, ran func() string) {
 	if err := os.MkdirAll(hooks, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, h := range []string{"post-index-change", "post-checkout", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc"} {
+	for _, h := range []string{"post-index-change", "post-checkout", "reference-transaction", "fsmonitor-watchman",
+		"pre-auto-gc"} {
 		if err := os.Symlink(script, hooks+"/"+h); err != nil {
 			t.Fatal(err)
 		}
@@ -35,12 +36,17 @@ func sentinelRepo(t *testing.T) (g *gitRepo, ran func() string) {
 	for _, c := range [][2]string{
 		{"core.hooksPath", hooks}, {"filter.evil.clean", script + " clean"}, {"filter.evil.smudge", script + " smudge"},
 		{"diff.evil.textconv", script + " textconv"}, {"diff.evil.command", script + " diff"},
-		{"diff.external", script + " extdiff"}, {"core.pager", script}, {"pager.blame", script}, {"pager.ls-tree", script}, {"core.editor", script},
-		{"core.sshCommand", script + " ssh"}, {"core.gitProxy", script}, {"core.askPass", script}, {"credential.helper", "!" + script},
+		{"diff.external", script + " extdiff"}, {"core.pager", script}, {"pager.blame", script}, {"pager.ls-tree", script},
+		{"core.editor", script},
+		{"core.sshCommand", script + " ssh"}, {"core.gitProxy", script}, {"core.askPass", script},
+		{"credential.helper", "!" + script},
 		{"gpg.program", script}, {"log.showSignature", "true"}, {"core.alternateRefsCommand", script},
-		{"alias.ls-tree", "!" + script}, {"alias.cat-file", "!" + script}, {"protocol.ext.allow", "always"}, {"protocol.allow", "always"},
-		{"remote.origin.url", "ext::" + script}, {"remote.origin.promisor", "true"}, {"remote.origin.partialclonefilter", "blob:none"},
-		{"extensions.partialClone", "origin"}, {"uploadpack.packObjectsHook", script}, {"blame.ignoreRevsFile", "/etc/shadow"},
+		{"alias.ls-tree", "!" + script}, {"alias.cat-file", "!" + script}, {"protocol.ext.allow", "always"},
+		{"protocol.allow", "always"},
+		{"remote.origin.url", "ext::" + script}, {"remote.origin.promisor", "true"},
+		{"remote.origin.partialclonefilter", "blob:none"},
+		{"extensions.partialClone", "origin"}, {"uploadpack.packObjectsHook", script},
+		{"blame.ignoreRevsFile", "/etc/shadow"},
 		{"core.fsmonitor", script + " fsmonitor"}, {"core.worktree", "/etc"},
 	} {
 		g.git("config", c[0], c[1])
@@ -97,7 +103,8 @@ func TestTheSentinelWouldRun(t *testing.T) {
 	g.git("config", "--unset", "core.worktree")
 	g.git("config", "--unset", "blame.ignoreRevsFile")
 	g.write("fettle.hcl", "changed\n")
-	for _, args := range [][]string{{"status"}, {"diff"}, {"blame", "fettle.hcl"}, {"cat-file", "-p", "1234567890123456789012345678901234567890"}} {
+	for _, args := range [][]string{{"status"}, {"diff"}, {"blame", "fettle.hcl"},
+		{"cat-file", "-p", "1234567890123456789012345678901234567890"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = g.dir
 		_ = cmd.Run()

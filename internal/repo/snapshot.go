@@ -153,7 +153,9 @@ func (s *snapshot) read(name string, info fs.FileInfo) (n *node, known stamp, er
 	case info.IsDir():
 		return nil, stamp{}, nil // a tracked file became a directory; its content is listed
 	}
-	return nil, stamp{}, &pathError{"use", name, fmt.Sprintf("it is neither file, directory nor link (%s); name it in .gitignore or remove it", info.Mode()), nil}
+	return nil, stamp{},
+		&pathError{"use", name,
+			fmt.Sprintf("it is neither file, directory nor link (%s); name it in .gitignore or remove it", info.Mode()), nil}
 }
 
 // file digests a regular file, from memory when it is as it was.

@@ -21,7 +21,8 @@ func TreeOf(items []Item, open func(Item) (io.ReadCloser, error)) (Tree, error) 
 	list := make([]*node, 0, len(items))
 	known := make(map[*node]Item, len(items))
 	for _, it := range items {
-		n := &node{Entry: Entry{Path: it.Path, Type: it.Type, Exec: it.Exec, Size: it.Size}, digest: it.Digest, target: it.Target}
+		n := &node{Entry: Entry{Path: it.Path, Type: it.Type, Exec: it.Exec, Size: it.Size}, digest: it.Digest,
+			target: it.Target}
 		if err := checkEntryPath(it.Path); err != nil {
 			return nil, err
 		}

@@ -32,7 +32,8 @@ var errUnwatchable = errors.New("the work tree cannot be watched")
 // watch returns the stamps of all directories, and of ignore files that are ignored themselves. An
 // error only means that no promise is possible.
 func (r *Repo) watch(ctx context.Context, began time.Time, traces []trace) (map[string]stamp, []trace, error) {
-	w := &watcher{repo: r, began: began, listed: map[string]bool{".": true}, known: make(map[string]bool, len(traces)), directories: map[string]stamp{}}
+	w := &watcher{repo: r, began: began, listed: map[string]bool{".": true}, known: make(map[string]bool, len(traces)),
+		directories: map[string]stamp{}}
 	for _, t := range traces {
 		w.known[t.path] = true
 		for dir := path.Dir(t.path); !w.listed[dir]; dir = path.Dir(dir) {

@@ -17,7 +17,8 @@ import (
 // returns a mixture.
 func (r *Repo) WorkTree(ctx context.Context) (Tree, Revision, error) {
 	if r.bare {
-		return nil, Revision{}, fmt.Errorf("cannot read work tree: %q is a bare repository; name a revision: --rev main", r.top)
+		return nil, Revision{}, fmt.Errorf("cannot read work tree: %q is a bare repository; name a revision: --rev main",
+			r.top)
 	}
 	if err := r.ready(ctx); err != nil {
 		return nil, Revision{}, err
@@ -59,7 +60,8 @@ func (r *Repo) snapshot(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &snapshot{ctx: ctx, root: root, tally: tally{limits: r.limits}, hash: r.hash, keep: keepTotal, dirs: map[string]bool{".": true}, memory: r.memory, now: r.now}
+	s := &snapshot{ctx: ctx, root: root, tally: tally{limits: r.limits}, hash: r.hash, keep: keepTotal,
+		dirs: map[string]bool{".": true}, memory: r.memory, now: r.now}
 	if r.memory != nil {
 		r.memory.begin()
 		s.began = r.now()

@@ -41,7 +41,8 @@ type End struct {
 // OutOfMemory reports whether the memory limit ended the child, according to the messages of Go's
 // runtime; the race detector has its own.
 func (e End) OutOfMemory() bool {
-	return e.Code > 0 && e.says("out of memory", "cannot allocate memory", "failed to reserve", "failed to create new OS thread", "failed to allocate", "address space collisions")
+	return e.Code > 0 && e.says("out of memory", "cannot allocate memory", "failed to reserve",
+		"failed to create new OS thread", "failed to allocate", "address space collisions")
 }
 
 // OutOfStack reports whether recursion ended the child.
@@ -119,7 +120,8 @@ func (c *Child) End() End {
 		_ = c.cmd.Wait()
 		late.Stop()
 		state := c.cmd.ProcessState
-		c.end = End{Code: state.ExitCode(), CPU: state.UserTime() + state.SystemTime(), Note: readNote(c.notes), Stderr: c.stderr.String()}
+		c.end = End{Code: state.ExitCode(), CPU: state.UserTime() + state.SystemTime(), Note: readNote(c.notes),
+			Stderr: c.stderr.String()}
 		if ws, ok := state.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 			c.end.Signal, c.end.Killed = ws.Signal().String(), ws.Signal() == syscall.SIGKILL
 		}

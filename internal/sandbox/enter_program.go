@@ -181,7 +181,8 @@ func remount(at string, flags uintptr) error {
 		return err
 	}
 	kept := uintptr(st.Flags) & (unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC | unix.MS_NOATIME | unix.MS_NODIRATIME | unix.MS_RELATIME)
-	if err := unix.Mount("", at, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|kept|flags, ""); err != nil {
+	if err := unix.Mount("", at, "", unix.MS_BIND|unix.MS_REMOUNT|unix.MS_RDONLY|unix.MS_NOSUID|kept|flags,
+		""); err != nil {
 		return fmt.Errorf("%s cannot be made read-only: %w", at, err)
 	}
 	return nil
@@ -194,8 +195,10 @@ func bounds(memory, seconds uint64) error {
 		what  int
 		value uint64
 	}{
-		{unix.RLIMIT_DATA, memory}, {unix.RLIMIT_AS, 4 * memory}, {unix.RLIMIT_CPU, seconds}, {unix.RLIMIT_NOFILE, programFiles},
-		{unix.RLIMIT_NPROC, programProcs}, {unix.RLIMIT_FSIZE, 0}, {unix.RLIMIT_CORE, 0}, {unix.RLIMIT_MEMLOCK, 0}, {unix.RLIMIT_MSGQUEUE, 0},
+		{unix.RLIMIT_DATA, memory}, {unix.RLIMIT_AS, 4 * memory}, {unix.RLIMIT_CPU, seconds},
+		{unix.RLIMIT_NOFILE, programFiles},
+		{unix.RLIMIT_NPROC, programProcs}, {unix.RLIMIT_FSIZE, 0}, {unix.RLIMIT_CORE, 0}, {unix.RLIMIT_MEMLOCK, 0},
+		{unix.RLIMIT_MSGQUEUE, 0},
 	} {
 		var has unix.Rlimit
 		if err := unix.Getrlimit(l.what, &has); err != nil {

@@ -100,7 +100,8 @@ func Place() string {
 // only inside as root.
 func (p Program) command(ctx context.Context, word string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, "/proc/self/exe")
-	limits := []string{strconv.FormatInt(int64(orDefault(int(p.Memory), programMemory)), 10), strconv.FormatInt(int64(p.Timeout/time.Second)+1, 10), filepath.Clean(p.Dir)}
+	limits := []string{strconv.FormatInt(int64(orDefault(int(p.Memory), programMemory)), 10),
+		strconv.FormatInt(int64(p.Timeout/time.Second)+1, 10), filepath.Clean(p.Dir)}
 	cmd.Args = slices.Concat([]string{"fettle", word}, limits, p.Argv)
 	cmd.Dir = "/"
 	cmd.Env = []string{"GOMAXPROCS=1"}

@@ -177,7 +177,8 @@ func TestProgramPrints(t *testing.T) {
 		t.Errorf("%+v %v %s", res, err, res.Stdout)
 	}
 	for argv, code := range map[string]int{"no-such-program": 127, "./none": 126, "./in": 126} {
-		res, err := sandbox.Run(context.Background(), "program", sandbox.Program{Dir: dir, Timeout: time.Minute, Argv: []string{argv}})
+		res, err := sandbox.Run(context.Background(), "program",
+			sandbox.Program{Dir: dir, Timeout: time.Minute, Argv: []string{argv}})
 		if err != nil || res.Code != code || res.Stderr == "" {
 			t.Errorf("%s: %+v %v", argv, res, err)
 		}
@@ -204,12 +205,17 @@ func TestProgramIsKeptIn(t *testing.T) {
 	}
 	defer socket.Close()
 	for _, words := range []string{
-		"read /etc/shadow", "read /etc/passwd", "read /etc/hostname", "read /proc/1/environ", "read /proc/self/mounts", "read /dev/kmsg",
-		"read " + filepath.Join(dir, "socket"), "list /root", "list /home", "list /var", "list /run", "list /sys", "list /", "list " + dir,
-		"write /work/x", "write /tmp/x", "write /usr/x", "write /x", "write /dev/shm/x", "write /var/tmp/x", "write /work/hostile",
+		"read /etc/shadow", "read /etc/passwd", "read /etc/hostname", "read /proc/1/environ", "read /proc/self/mounts",
+		"read /dev/kmsg",
+		"read " + filepath.Join(dir, "socket"), "list /root", "list /home", "list /var", "list /run", "list /sys", "list /",
+		"list " + dir,
+		"write /work/x", "write /tmp/x", "write /usr/x", "write /x", "write /dev/shm/x", "write /var/tmp/x",
+		"write /work/hostile",
 		"mkdir /work/d", "mkdir /tmp/d", "remove /work/hostile", "listen /tmp/s", "listen /work/s",
-		"dial tcp " + tcp.Addr().String(), "dial udp 192.0.2.1:53", "dial udp 127.0.0.1:53", "dial unix @fettle-" + filepath.Base(dir),
-		"dial unix " + filepath.Join(dir, "socket"), "dial unix /run/dbus/system_bus_socket", "dial unix /dev/log", "dial tcp [::1]:22",
+		"dial tcp " + tcp.Addr().String(), "dial udp 192.0.2.1:53", "dial udp 127.0.0.1:53",
+		"dial unix @fettle-" + filepath.Base(dir),
+		"dial unix " + filepath.Join(dir, "socket"), "dial unix /run/dbus/system_bus_socket", "dial unix /dev/log",
+		"dial tcp [::1]:22",
 		"mount", "remount", "chroot", "setuid", "nested", "hostname", "memory", "environment", "forks",
 		"kill -1", "kill " + strconv.Itoa(os.Getpid()),
 	} {
@@ -230,7 +236,8 @@ func TestProgramEnds(t *testing.T) {
 	dir := programDir(t)
 	run := func(timeout time.Duration, words ...string) sandbox.Printed {
 		t.Helper()
-		res, err := sandbox.Run(context.Background(), "program", sandbox.Program{Dir: dir, Timeout: timeout, MaxOutput: 1 << 20, Argv: append([]string{"./hostile"}, words...)})
+		res, err := sandbox.Run(context.Background(), "program",
+			sandbox.Program{Dir: dir, Timeout: timeout, MaxOutput: 1 << 20, Argv: append([]string{"./hostile"}, words...)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +261,8 @@ func TestProgramEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := sandbox.Run(ctx, "program", sandbox.Program{Dir: dir, Timeout: time.Minute, Argv: []string{"true"}}); err == nil {
+	if _, err := sandbox.Run(ctx, "program", sandbox.Program{Dir: dir, Timeout: time.Minute,
+		Argv: []string{"true"}}); err == nil {
 		t.Error("a cancelled program runs")
 	}
 }

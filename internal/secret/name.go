@@ -16,7 +16,8 @@ const suffix = ".age"
 func CheckName(name string) error {
 	if name == "" || path.Clean(name) != name || path.IsAbs(name) || strings.HasPrefix(name, ".") ||
 		strings.ContainsAny(name, "\\\x00\n\r\t *?[") || len(name) > 200 {
-		return fmt.Errorf("%q is not the name of a secret: write for example db/password, for the file %s", name, PathOf("db/password"))
+		return fmt.Errorf("%q is not the name of a secret: write for example db/password, for the file %s", name,
+			PathOf("db/password"))
 	}
 	return nil
 }

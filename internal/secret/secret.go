@@ -57,7 +57,8 @@ func ParseKey(text []byte) (Key, error) {
 	h, ok := strings.CutPrefix(strings.TrimSpace(string(text)), keyWord)
 	raw, err := hex.DecodeString(h)
 	if !ok || err != nil || len(raw) != keyBytes {
-		return k, errors.New("cannot read the sealing key: its file is damaged; restore it from the history of the repository")
+		return k, errors.New(
+			"cannot read the sealing key: its file is damaged; restore it from the history of the repository")
 	}
 	copy(k.raw[:], raw)
 	if k == (Key{}) {

@@ -51,7 +51,8 @@ func TestKey(t *testing.T) {
 		t.Errorf("%v %v", got, err)
 	}
 	for _, f := range []string{"%v", "%s", "%+v", "%#v", "%x", "%d"} {
-		if text := fmt.Sprintf(f, k); strings.Contains(string(k.Text()), strings.TrimPrefix(text, "key ")) || !strings.Contains(text, k.ID()) {
+		if text := fmt.Sprintf(f, k); strings.Contains(string(k.Text()), strings.TrimPrefix(text, "key ")) ||
+			!strings.Contains(text, k.ID()) {
 			t.Errorf("%s prints %s", f, text)
 		}
 	}
@@ -68,7 +69,8 @@ func TestRef(t *testing.T) {
 	if got, ok := secret.ParseRef(r.String()); !ok || got != r {
 		t.Errorf("%v %v", got, ok)
 	}
-	for _, bad := range []string{"", "sealed:", "sealed:x:sha256:" + strings.Repeat("a", 64), "sealed:" + r.Key + ":sha256:a", r.String() + "a"} {
+	for _, bad := range []string{"", "sealed:", "sealed:x:sha256:" + strings.Repeat("a", 64),
+		"sealed:" + r.Key + ":sha256:a", r.String() + "a"} {
 		if _, ok := secret.ParseRef(bad); ok {
 			t.Errorf("%q is a reference", bad)
 		}
@@ -78,10 +80,12 @@ func TestRef(t *testing.T) {
 // TestMasker: no form of a value remains in a text, with any surrounding text.
 func TestMasker(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := rapid.StringMatching(`[a-z][a-zA-Z0-9'"\\&<>/ _-]{3,40}[a-z]`).Draw(t, "value") // blanks alone would leave too little to hide
+		v := rapid.StringMatching(`[a-z][a-zA-Z0-9'"\\&<>/ _-]{3,40}[a-z]`).Draw(t,
+			"value") // blanks alone would leave too little to hide
 		m := secret.NewMasker([]string{v, "another-one"})
 		around := rapid.StringMatching(`[A-Z .:]{0,5}`)
-		for _, form := range []string{strings.TrimSpace(v), fmt.Sprintf("%q", v), base64.StdEncoding.EncodeToString([]byte(v)), fmt.Sprintf("%x", v), fmt.Sprintf("%X", v)} {
+		for _, form := range []string{strings.TrimSpace(v), fmt.Sprintf("%q", v),
+			base64.StdEncoding.EncodeToString([]byte(v)), fmt.Sprintf("%x", v), fmt.Sprintf("%X", v)} {
 			got := m.Text(around.Draw(t, "before") + form + around.Draw(t, "after"))
 			if !strings.Contains(got, secret.Hidden) || strings.Contains(got, strings.Trim(form, `"`)) {
 				t.Fatalf("%q becomes %q", form, got)

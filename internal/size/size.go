@@ -49,7 +49,8 @@ func Parse(text string) (int64, error) {
 		}
 		return int64(n) * u.bytes, nil
 	}
-	return 0, fmt.Errorf("%q is not a size: write a whole number with its unit, such as 512KiB, 64MiB or 2GB%s", clip(text), near(text))
+	return 0, fmt.Errorf("%q is not a size: write a whole number with its unit, such as 512KiB, 64MiB or 2GB%s",
+		clip(text), near(text))
 }
 
 // near suggests a size for a number without a unit, and for a unit in another case.

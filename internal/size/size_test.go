@@ -30,7 +30,8 @@ func TestParseRefuses(t *testing.T) {
 		"512": `did you mean "512MiB"`, "512mib": `did you mean "512MiB"`, "2g": `did you mean "2G"`,
 		"-5MiB": "is not a size", "+5MiB": "is not a size", "1.5GiB": "is not a size",
 		"5 MiB": "is not a size", "5MiB ": "is not a size", "5MiBs": "is not a size",
-		"1M1K": "is not a size", "5Mi": "is not a size", "8388608TiB": "is larger than", "9223372036854775808B": "is not a size",
+		"1M1K": "is not a size", "5Mi": "is not a size", "8388608TiB": "is larger than",
+		"9223372036854775808B":         "is not a size",
 		strings.Repeat("9", 100) + "M": `"9999999999999999999999999999999999999999" is not`,
 	} {
 		if n, err := size.Parse(text); err == nil || !strings.Contains(err.Error(), want) {

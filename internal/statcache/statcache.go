@@ -183,7 +183,8 @@ func decode(b []byte) map[string]entry {
 		}
 		p := string(body[2 : 2+l])
 		v := body[2+l:]
-		known[p] = entry{le.Uint64(v), le.Uint64(v[8:]), int64(le.Uint64(v[16:])), int64(le.Uint64(v[24:])), int64(le.Uint64(v[32:])), [32]byte(v[40:72])}
+		known[p] = entry{le.Uint64(v), le.Uint64(v[8:]), int64(le.Uint64(v[16:])), int64(le.Uint64(v[24:])),
+			int64(le.Uint64(v[32:])), [32]byte(v[40:72])}
 		body = v[72:]
 	}
 	return known

@@ -54,7 +54,8 @@ func TestAnyDifferenceCounts(t *testing.T) {
 	was := at(time.Hour)
 	c.Remember("/etc/a", was, someDigest)
 	for name, change := range map[string]func(*host.Stat){
-		"inode": func(s *host.Stat) { s.Ino++ }, "device": func(s *host.Stat) { s.Dev++ }, "size": func(s *host.Stat) { s.Size++ },
+		"inode": func(s *host.Stat) { s.Ino++ }, "device": func(s *host.Stat) { s.Dev++ },
+		"size":  func(s *host.Stat) { s.Size++ },
 		"mtime": func(s *host.Stat) { s.MTime++ }, "ctime with a forged mtime": func(s *host.Stat) { s.CTime++ },
 	} {
 		st := was

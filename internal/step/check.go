@@ -67,7 +67,8 @@ func (c *checker) subjects(sh *shape, tokens []token, s *Step) int {
 	for i := range tokens[:n] {
 		t := &tokens[i]
 		if i >= len(sh.names) && !sh.variadic {
-			c.fault(i, "Too many subjects", "%s takes %s: %s. %q is one too many. Quote a value that contains blanks.", sh.verb, count(len(sh.names), "subject"), sh.usage(), clip(t.text))
+			c.fault(i, "Too many subjects", "%s takes %s: %s. %q is one too many. Quote a value that contains blanks.",
+				sh.verb, count(len(sh.names), "subject"), sh.usage(), clip(t.text))
 			break
 		}
 		canon, why := t.canonical(sh.subjectTypeAt(i))
@@ -77,7 +78,8 @@ func (c *checker) subjects(sh *shape, tokens []token, s *Step) int {
 		c.args = append(c.args, canon)
 	}
 	if n < sh.least {
-		c.fault(wholeLine, "Missing subject", "%s needs %s: %s. The %s is missing.%s", sh.verb, count(sh.least, "subject"), sh.usage(), sh.names[n], missingHint(tokens[n:]))
+		c.fault(wholeLine, "Missing subject", "%s needs %s: %s. The %s is missing.%s", sh.verb, count(sh.least, "subject"),
+			sh.usage(), sh.names[n], missingHint(tokens[n:]))
 	}
 	s.Args = c.args[start:len(c.args):len(c.args)]
 	return n
@@ -113,7 +115,8 @@ func (c *checker) attributes(sh *shape, tokens []token, n int, s *Step) {
 	for i := n; i < len(tokens); i++ {
 		t := &tokens[i]
 		if t.key == "" {
-			c.fault(i, "Subject after an attribute", "%q is written after an attribute. Write all subjects first: %s.%s", clip(t.text), sh.usage(), keyHint(t, sh))
+			c.fault(i, "Subject after an attribute", "%q is written after an attribute. Write all subjects first: %s.%s",
+				clip(t.text), sh.usage(), keyHint(t, sh))
 			continue
 		}
 		k := sh.index(t.key)

@@ -55,7 +55,8 @@ func compare(t *testing.T, src string, undo bool, diags diag.List) {
 		if !found {
 			t.Errorf("line %d: nobody expects %q", line, text)
 		}
-		if whole := diag.LineAt([]byte(src), line); !strings.HasPrefix(strings.ReplaceAll(whole, "\t", " "), strings.ReplaceAll(d.Line, "\t", " ")) {
+		if whole := diag.LineAt([]byte(src), line); !strings.HasPrefix(strings.ReplaceAll(whole, "\t", " "),
+			strings.ReplaceAll(d.Line, "\t", " ")) {
 			t.Errorf("line %d is %q, and the message shows %q", line, whole, d.Line)
 		}
 	}

@@ -82,7 +82,8 @@ func checkRoundTrip(t *testing.T, list step.List) {
 }
 
 func FuzzWords(f *testing.F) {
-	for _, s := range []string{"", "nginx -t", `a "b c" 'd e' f\ g`, `"\$x" '\' \\`, "'", `"`, `\`, "a\x00\xff\n\tb", `''""`} {
+	for _, s := range []string{"", "nginx -t", `a "b c" 'd e' f\ g`, `"\$x" '\' \\`, "'", `"`, `\`, "a\x00\xff\n\tb",
+		`''""`} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -31,7 +31,8 @@ func SplitKey(key string) ([]KeyPart, error) {
 		for strings.HasPrefix(rest, "[") {
 			end := strings.IndexByte(rest, ']')
 			if end < 2 || !entryNumber(rest[1:end]) {
-				return nil, fmt.Errorf("the key %q has a [ without a number and ]; write [0] for an entry of a list, and double quotes around a name with brackets", clip(key))
+				return nil, fmt.Errorf("the key %q has a [ without a number and ]; write [0] for an entry of a list, and double quotes around a name with brackets", clip(
+					key))
 			}
 			n, _ := strconv.Atoi(rest[1:end])
 			out, rest = append(out, KeyPart{"", n}), rest[end+1:]
@@ -40,7 +41,8 @@ func SplitKey(key string) ([]KeyPart, error) {
 		case rest == "":
 			return out, nil
 		case rest[0] != '.':
-			return nil, fmt.Errorf("the key %q continues with %q instead of a dot; put the name into double quotes", clip(key), clip(rest))
+			return nil, fmt.Errorf("the key %q continues with %q instead of a dot; put the name into double quotes", clip(key),
+				clip(rest))
 		}
 		rest = rest[1:]
 	}
@@ -64,7 +66,8 @@ func keyName(text string) (name, rest string, err error) {
 		end = len(text)
 	}
 	if end == 0 {
-		return "", "", fmt.Errorf("the key has an empty name at %q; write double quotes around a name with characters other than letters, digits, _, - and @", clip(text))
+		return "", "", fmt.Errorf("the key has an empty name at %q; write double quotes around a name with characters other than letters, digits, _, - and @", clip(
+			text))
 	}
 	return text[:end], text[end:], nil
 }

@@ -97,9 +97,12 @@ func (t *token) readBare(line string, from int) *fault {
 	t.end, t.text = i, line[from:i]
 	switch {
 	case quote:
-		return &fault{summary: "Quote inside a word", detail: `A double quote can only be the first character of a value. Quote the whole value, and write \" for a quote inside: ` + strconv.Quote(clip(t.text)) + "."}
+		return &fault{summary: "Quote inside a word",
+			detail: `A double quote can only be the first character of a value. Quote the whole value, and write \" for a quote inside: ` + strconv.Quote(
+				clip(t.text)) + "."}
 	case t.text != "" && (t.text[0] == '\'' || t.text[0] == '`'):
-		return &fault{summary: "Wrong kind of quote", detail: `A value is quoted with double quotes, as in "two words". Exchange the ` + t.text[:1] + "."}
+		return &fault{summary: "Wrong kind of quote",
+			detail: `A value is quoted with double quotes, as in "two words". Exchange the ` + t.text[:1] + "."}
 	}
 	return nil
 }
@@ -116,18 +119,21 @@ func (t *token) readQuoted(line string, from int) *fault {
 	}
 	if i >= len(line) {
 		t.end = len(line)
-		return &fault{summary: "Quote is not closed", detail: `The value begins with a double quote and the line ends before the closing one. A line break inside a value is written \n.`}
+		return &fault{summary: "Quote is not closed",
+			detail: `The value begins with a double quote and the line ends before the closing one. A line break inside a value is written \n.`}
 	}
 	t.end, t.text = i+1, line[from+1:i]
 	if escaped {
 		text, err := strconv.Unquote(line[from : i+1])
 		if err != nil {
-			return &fault{summary: "Unknown escape", detail: `The quoted value contains a backslash that does not begin an escape of Go, such as \n, \t, \\, \" or \u00e9. Write \\ for a backslash.`}
+			return &fault{summary: "Unknown escape",
+				detail: `The quoted value contains a backslash that does not begin an escape of Go, such as \n, \t, \\, \" or \u00e9. Write \\ for a backslash.`}
 		}
 		t.text = text
 	}
 	if t.end < len(line) && !isBlank(line[t.end]) {
-		return &fault{summary: "Text after a closing quote", detail: "A blank must follow the closing quote. Add a blank, or include the whole value in the quotes."}
+		return &fault{summary: "Text after a closing quote",
+			detail: "A blank must follow the closing quote. Add a blank, or include the whole value in the quotes."}
 	}
 	return nil
 }
@@ -166,9 +172,11 @@ func badText(line string) (at int, f *fault) {
 		case r == 0:
 			return i, &fault{summary: "NUL byte", detail: "A list is text, and this line contains a NUL byte. Remove it."}
 		case r == utf8.RuneError && !strings.HasPrefix(line[i:], "\uFFFD"):
-			return i, &fault{summary: "Invalid UTF-8", detail: `A list is UTF-8 text. Write other bytes as an escape in quotes, such as "\xff".`}
+			return i, &fault{summary: "Invalid UTF-8",
+				detail: `A list is UTF-8 text. Write other bytes as an escape in quotes, such as "\xff".`}
 		case (r < ' ' && r != '\t') || r == 0x7f:
-			return i, &fault{summary: "Control character", detail: "A list cannot contain control characters. Inside quotes, write it as " + escapeOf(r) + "."}
+			return i, &fault{summary: "Control character",
+				detail: "A list cannot contain control characters. Inside quotes, write it as " + escapeOf(r) + "."}
 		}
 	}
 	return 0, nil
@@ -179,7 +187,8 @@ func badText(line string) (at int, f *fault) {
 func invisible(text string) (at int, f *fault) {
 	for i, r := range text {
 		if r >= utf8.RuneSelf && !strconv.IsPrint(r) {
-			return i, &fault{summary: "Invisible character", detail: "The line contains an invisible character. Remove it, or write it in quotes as " + escapeOf(r) + "."}
+			return i, &fault{summary: "Invisible character",
+				detail: "The line contains an invisible character. Remove it, or write it in quotes as " + escapeOf(r) + "."}
 		}
 	}
 	return 0, nil

@@ -28,11 +28,14 @@ func (o LintOptions) Lint(list List, base Base) diag.List {
 	l.survey()
 	for i, s := range list {
 		if !s.whole() {
-			l.errorf(s, s.Range, "Incomplete step", "%s has no subject: the program that created this step did not check it.", clip(s.String()))
+			l.errorf(s, s.Range, "Incomplete step", "%s has no subject: the program that created this step did not check it.",
+				clip(s.String()))
 			continue
 		}
 		if len(l.diags) >= maxDiagnostics {
-			l.errorf(s, s.Range, "Too many errors", "The first %d errors are shown, and the remaining list was not checked. Correct these errors first.", maxDiagnostics)
+			l.errorf(s, s.Range, "Too many errors",
+				"The first %d errors are shown, and the remaining list was not checked. Correct these errors first.",
+				maxDiagnostics)
 			break
 		}
 		l.step(i, s)
@@ -123,7 +126,8 @@ func (l *linter) passUser(s Step) {
 
 func (l *linter) step(i int, s Step) {
 	if s.Verb == Include {
-		l.errorf(s, s.subjectRange(0), "Include was not read", "The list contains an unresolved INCLUDE, so it cannot be checked completely. Resolve the INCLUDE first.")
+		l.errorf(s, s.subjectRange(0), "Include was not read",
+			"The list contains an unresolved INCLUDE, so it cannot be checked completely. Resolve the INCLUDE first.")
 		return
 	}
 	l.repeated(i, s)
@@ -134,7 +138,8 @@ func (l *linter) step(i int, s Step) {
 	switch s.Verb {
 	case Exec:
 		if _, ok := s.Lookup("undo"); !ok && l.RequireUndo {
-			l.errorf(s, s.Range, "Irreversible command", "EXEC has no undo, and this repository requires that every step can be undone. Add undo=\"…\", the command that undoes it.")
+			l.errorf(s, s.Range, "Irreversible command",
+				"EXEC has no undo, and this repository requires that every step can be undone. Add undo=\"…\", the command that undoes it.")
 		}
 	case Act:
 		l.triggers(i, s)
@@ -154,7 +159,8 @@ func (l *linter) ownLine(s Step) {
 		return
 	}
 	if re, err := regexp.Compile(expr); err == nil && !re.MatchString(line) {
-		l.errorf(s, s.keyRange("match", 0), "Match does not find its own line", "The line does not match this expression, so after its next change the old line would stay in addition to the new line. Write an expression that matches both the line to replace and the new line.")
+		l.errorf(s, s.keyRange("match", 0), "Match does not find its own line",
+			"The line does not match this expression, so after its next change the old line would stay in addition to the new line. Write an expression that matches both the line to replace and the new line.")
 	}
 }
 
@@ -205,7 +211,10 @@ func (l *linter) repeated(i int, s Step) {
 	}
 	if k > 1 {
 		if k != before+1 {
-			l.errorf(s, s.Range, "Phase out of order", "%s has phase %d here, after phase %d. Number the phases of an address 1, 2, 3, without gaps; phase 1 is not written.", clip(string(a)), k, before)
+			l.errorf(s, s.Range, "Phase out of order",
+				"%s has phase %d here, after phase %d. Number the phases of an address 1, 2, 3, without gaps; phase 1 is not written.",
+				clip(
+					string(a)), k, before)
 		}
 		return
 	}
@@ -214,10 +223,13 @@ func (l *linter) repeated(i int, s Step) {
 	}
 	first := l.list[j]
 	if s.Same(first) {
-		l.errorf(s, s.Range, "Address written twice", "%s is already written by the same line at %s. Remove one of the two.", clip(string(a)), where(first, j))
+		l.errorf(s, s.Range, "Address written twice",
+			"%s is already written by the same line at %s. Remove one of the two.", clip(string(a)), where(first, j))
 		return
 	}
-	l.errorf(s, s.Range, "Address written twice", "%s is already written at %s: %s. The two steps would undo each other in every run. Keep one.", clip(string(a)), where(first, j), clip(first.Text()))
+	l.errorf(s, s.Range, "Address written twice",
+		"%s is already written at %s: %s. The two steps would undo each other in every run. Keep one.", clip(string(a)),
+		where(first, j), clip(first.Text()))
 }
 
 // triggers refuses an action whose trigger no step of the list writes.
@@ -232,7 +244,8 @@ func (l *linter) triggers(i int, s Step) {
 			at, ok := l.first[addr.Addr(v)]
 			switch {
 			case !ok:
-				l.errorf(s, s.keyRange(key, n), "Unknown trigger", "No step of this list writes %q, so the action would never run.%s", clip(v), question(l.near(v, l.addrs)))
+				l.errorf(s, s.keyRange(key, n), "Unknown trigger",
+					"No step of this list writes %q, so the action would never run.%s", clip(v), question(l.near(v, l.addrs)))
 			case at > i:
 				late++
 			}
@@ -240,29 +253,35 @@ func (l *linter) triggers(i int, s Step) {
 	}
 	for n, v := range s.All("behind") {
 		if _, ok := l.first[addr.Addr(v)]; !ok {
-			l.errorf(s, s.keyRange("behind", n), "Unknown address", "No step of this list writes %q, so it cannot be after the block.%s", clip(v), question(l.near(v, l.addrs)))
+			l.errorf(s, s.keyRange("behind", n), "Unknown address",
+				"No step of this list writes %q, so it cannot be after the block.%s", clip(v), question(l.near(v, l.addrs)))
 		}
 	}
 	_, rescues := s.Lookup("rescue")
 	switch {
 	case !rescues && len(s.All("behind")) > 0:
-		l.errorf(s, s.keyRange("behind", 0), "Attribute without effect", "behind= lists the addresses after a block that the action rescues. Add rescue=NAME, or remove behind=.")
+		l.errorf(s, s.keyRange("behind", 0), "Attribute without effect",
+			"behind= lists the addresses after a block that the action rescues. Add rescue=NAME, or remove behind=.")
 	case rescues && (len(s.All("on_failure")) == 0 || len(s.All("on")) > 0):
-		l.errorf(s, s.keyRange("rescue", 0), "Rescue without a block", "An action with rescue= runs only after a failure of the addresses in on_failure=. List the addresses of the block there, and move on= to a line of its own.")
+		l.errorf(s, s.keyRange("rescue", 0), "Rescue without a block",
+			"An action with rescue= runs only after a failure of the addresses in on_failure=. List the addresses of the block there, and move on= to a line of its own.")
 	}
 	switch {
 	case all == 0:
 		l.warnf(s, s.Range, "Action without trigger",
 			"The action runs only after a change of an address in on=, and there is no on=. Add on=KIND:NAME.")
 	case late == all && l.last[s.Addr()] == i:
-		l.warnf(s, s.Range, "Action before its triggers", "All steps that trigger the action are after it. Move the action after these steps.")
+		l.warnf(s, s.Range, "Action before its triggers",
+			"All steps that trigger the action are after it. Move the action after these steps.")
 	}
 }
 
 func (l *linter) unitSuffix(s Step, i int) {
-	suffixes := []string{".service", ".socket", ".target", ".timer", ".path", ".mount", ".automount", ".swap", ".slice", ".scope", ".device"}
+	suffixes := []string{".service", ".socket", ".target", ".timer", ".path", ".mount", ".automount", ".swap", ".slice",
+		".scope", ".device"}
 	name := s.Args[i]
 	if !slices.ContainsFunc(suffixes, func(x string) bool { return len(name) > len(x) && name[len(name)-len(x):] == x }) {
-		l.warnf(s, s.subjectRange(i), "Unit without a type", "%q has no type of unit as its suffix. Did you mean %q?", clip(name), clip(name+".service"))
+		l.warnf(s, s.subjectRange(i), "Unit without a type", "%q has no type of unit as its suffix. Did you mean %q?",
+			clip(name), clip(name+".service"))
 	}
 }

@@ -50,13 +50,21 @@ func (l *linter) account(i int, s Step, kind addr.Kind, key string, subject int)
 	case known:
 		l.errorf(s, r, "Account was removed", "An earlier step removes the %s %q. Keep one of the two.", kind, clip(name))
 	case later && j > i && !l.list[j].Absent():
-		l.errorf(s, r, "Account created too late", "The %s %q is created after this step, at %s. Steps run in the order of the list: move its step before this one.", kind, clip(name), where(l.list[j], j))
+		l.errorf(s, r, "Account created too late",
+			"The %s %q is created after this step, at %s. Steps run in the order of the list: move its step before this one.",
+			kind, clip(name), where(l.list[j], j))
 	case l.packages && near == "":
 		// The package brings it, as postgresql does its user.
 	case l.packages || l.commands:
-		l.warnf(s, r, "Account may be missing", "No step creates the %s %q, and the base system does not have it; an earlier package or command may create it.%s", kind, clip(name), question(near))
+		l.warnf(s, r, "Account may be missing",
+			"No step creates the %s %q, and the base system does not have it; an earlier package or command may create it.%s",
+			kind, clip(name), question(near))
 	default:
-		l.errorf(s, r, "Account is missing", "No earlier step creates the %s %q, and the base system has none.%s Create it with a step before this one, or use its number.", kind, clip(name), question(near))
+		l.errorf(s, r, "Account is missing",
+			"No earlier step creates the %s %q, and the base system has none.%s Create it with a step before this one, or use its number.",
+			kind,
+			clip(
+				name), question(near))
 	}
 }
 

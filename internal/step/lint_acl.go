@@ -20,7 +20,8 @@ func (l *linter) sharedACL(s, o Step, j int, p string) {
 	if then == uint(mode) {
 		return
 	}
-	l.errorf(s, s.keyRange("acl", 0), "Two steps disagree", "%s gives %q mode=%04o, at %s, and this ACL changes it to %04o, because the group bits of a mode are the mask of an ACL. The two steps would undo each other in every run. Write mode=%04o there, and the permissions of the group as g::%s in the ACL.",
+	l.errorf(s, s.keyRange("acl", 0), "Two steps disagree",
+		"%s gives %q mode=%04o, at %s, and this ACL changes it to %04o, because the group bits of a mode are the mask of an ACL. The two steps would undo each other in every run. Write mode=%04o there, and the permissions of the group as g::%s in the ACL.",
 		o.Verb, clip(p), mode, where(o, j), then, then, letters(uint(mode)>>3&7))
 }
 

@@ -25,7 +25,9 @@ func below(p, tree string) bool {
 // allowed refuses paths that no step is allowed to write.
 func (l *linter) allowed(s Step, p string) bool {
 	if p[0] != '/' || path.Clean(p) != p {
-		l.errorf(s, s.subjectRange(pathSubject(s)), "Path is not clean", "%q is not a clean path, so two steps could write the same file undetected. Write %q.", clip(p), clip(path.Clean("/"+p)))
+		l.errorf(s, s.subjectRange(pathSubject(s)), "Path is not clean",
+			"%q is not a clean path, so two steps could write the same file undetected. Write %q.", clip(p),
+			clip(path.Clean("/"+p)))
 		return false
 	}
 	for _, f := range refused() {
@@ -55,7 +57,9 @@ func (l *linter) paths(i int, s Step, p string) {
 	switch s.Verb {
 	case Rm:
 		if l.base.HasDir(p) {
-			l.errorf(s, s.subjectRange(0), "Removal of a base directory", "%q belongs to the base system, and RM removes a whole tree. Name the path below it that should be removed.", clip(p))
+			l.errorf(s, s.subjectRange(0), "Removal of a base directory",
+				"%q belongs to the base system, and RM removes a whole tree. Name the path below it that should be removed.",
+				clip(p))
 		}
 	case Mkdir, Copy, Link:
 		l.parent(i, s, p)
@@ -74,7 +78,8 @@ func (l *linter) aliased(s Step, p string) {
 		{"/var/run", "/run"}, {"/var/lock", "/run/lock"},
 	} {
 		if p != a.link && below(p, a.link) {
-			l.warnf(s, s.subjectRange(pathSubject(s)), "Path through a link", "On Debian %s is a link to %s. Write %q, the file's own name.", a.link, a.to, clip(a.to+p[len(a.link):]))
+			l.warnf(s, s.subjectRange(pathSubject(s)), "Path through a link",
+				"On Debian %s is a link to %s. Write %q, the file's own name.", a.link, a.to, clip(a.to+p[len(a.link):]))
 		}
 	}
 }
@@ -88,9 +93,12 @@ func (l *linter) shared(s Step, p string) {
 	o := l.list[j]
 	switch {
 	case s.Verb == Edit && (o.Verb == Copy || o.Verb == Link || o.Verb == Rm || o.Verb == Mkdir):
-		l.errorf(s, s.subjectRange(0), "Edit of a file that the list writes", "%s writes the whole of %q, at %s, and would remove the edit in the next run. Put the text into that file.", o.Verb, clip(p), where(o, j))
+		l.errorf(s, s.subjectRange(0), "Edit of a file that the list writes",
+			"%s writes the whole of %q, at %s, and would remove the edit in the next run. Put the text into that file.",
+			o.Verb, clip(p), where(o, j))
 	case s.Verb == Meta && o.Verb == Rm:
-		l.errorf(s, s.subjectRange(0), "Metadata of a path that is removed", "RM removes %q, at %s. Keep one of the two.", clip(p), where(o, j))
+		l.errorf(s, s.subjectRange(0), "Metadata of a path that is removed", "RM removes %q, at %s. Keep one of the two.",
+			clip(p), where(o, j))
 	case s.Verb == Meta:
 		l.sharedMetadata(s, o, j, p)
 		l.sharedACL(s, o, j, p)
@@ -106,9 +114,14 @@ func (l *linter) sharedMetadata(s, o Step, j int, p string) {
 			continue
 		}
 		if w := o.metadata(k); sameMetadata(v, w) {
-			l.warnf(s, s.keyRange(k, 0), "Metadata written twice", "%s gives %q its %s too, at %s. Write it there.", o.Verb, clip(p), k, where(o, j))
+			l.warnf(s, s.keyRange(k, 0), "Metadata written twice", "%s gives %q its %s too, at %s. Write it there.", o.Verb,
+				clip(p), k, where(o, j))
 		} else {
-			l.errorf(s, s.keyRange(k, 0), "Two steps disagree", "%s gives %q %s=%s, at %s, and META gives it %s=%s: the two would undo each other in every run. Write %s=%s there.", o.Verb, clip(p), k, clip(w), where(o, j), k, clip(v), k, clip(v))
+			l.errorf(s, s.keyRange(k, 0), "Two steps disagree",
+				"%s gives %q %s=%s, at %s, and META gives it %s=%s: the two would undo each other in every run. Write %s=%s there.",
+				o.Verb,
+				clip(
+					p), k, clip(w), where(o, j), k, clip(v), k, clip(v))
 		}
 	}
 }
@@ -148,9 +161,11 @@ func (l *linter) blocked(s Step, p string) bool {
 		case o.Verb == Copy:
 			l.errorf(s, r, "Path below a file", "%q is a regular file, at %s, so no path can be below it.", clip(d), where(o, j))
 		case o.Verb == Link:
-			l.errorf(s, r, "Path below a link", "%q is a link to %q, at %s. Write the path at the destination of the link.", clip(d), clip(o.Args[0]), where(o, j))
+			l.errorf(s, r, "Path below a link", "%q is a link to %q, at %s. Write the path at the destination of the link.",
+				clip(d), clip(o.Args[0]), where(o, j))
 		case o.Verb == Rm && s.Verb != Rm:
-			l.errorf(s, r, "Path below a removed path", "RM removes %q with all paths below it, at %s. Keep one of the two.", clip(d), where(o, j))
+			l.errorf(s, r, "Path below a removed path", "RM removes %q with all paths below it, at %s. Keep one of the two.",
+				clip(d), where(o, j))
 		default:
 			continue
 		}
@@ -167,16 +182,25 @@ func (l *linter) parent(i int, s Step, p string) {
 	}
 	r := s.subjectRange(pathSubject(s))
 	if j, ok := l.first[addr.File(dir)]; ok && j > i && l.list[j].Verb == Mkdir {
-		l.errorf(s, r, "Directory created too late", "The directory %q is created after this step, at %s. Steps run in the order of the list: move its step before this one.", clip(dir), where(l.list[j], j))
+		l.errorf(s, r, "Directory created too late",
+			"The directory %q is created after this step, at %s. Steps run in the order of the list: move its step before this one.",
+			clip(
+				dir), where(l.list[j], j))
 		return
 	}
 	if l.commands {
-		l.warnf(s, r, "Directory may be missing", "No step creates the directory %q; an earlier command may create it. Write creates=… there, or add MKDIR.%s", clip(dir), question(l.near(dir, l.dirs)))
+		l.warnf(s, r, "Directory may be missing",
+			"No step creates the directory %q; an earlier command may create it. Write creates=… there, or add MKDIR.%s",
+			clip(dir), question(l.near(dir, l.dirs)))
 		return
 	}
 	if pkg := Ships(dir); pkg != "" {
-		l.errorf(s, r, "Directory is missing", "No earlier step creates the directory %q, and the base system does not have it. The package %s provides it. Put PKG %s before this step.", clip(dir), pkg, pkg)
+		l.errorf(s, r, "Directory is missing",
+			"No earlier step creates the directory %q, and the base system does not have it. The package %s provides it. Put PKG %s before this step.", clip(
+				dir), pkg, pkg)
 		return
 	}
-	l.errorf(s, r, "Directory is missing", "No earlier step creates the directory %q, and the base system does not have it.%s Put %s before this step.", clip(dir), question(l.near(dir, l.dirs)), clip(Step{Verb: Mkdir, Args: []string{dir}}.String()))
+	l.errorf(s, r, "Directory is missing",
+		"No earlier step creates the directory %q, and the base system does not have it.%s Put %s before this step.",
+		clip(dir), question(l.near(dir, l.dirs)), clip(Step{Verb: Mkdir, Args: []string{dir}}.String()))
 }

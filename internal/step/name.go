@@ -64,7 +64,8 @@ func refusePackage(v string) string {
 	if l := strings.ToLower(v); l != v && refusePackage(l) == "" {
 		hint = fmt.Sprintf(" Did you mean %q?", l)
 	}
-	return fmt.Sprintf("%q is not the name of a Debian package: use lower-case letters, digits and + - . after a letter or digit, and optionally :architecture.%s", clip(v), hint)
+	return fmt.Sprintf("%q is not the name of a Debian package: use lower-case letters, digits and + - . after a letter or digit, and optionally :architecture.%s", clip(
+		v), hint)
 }
 
 // refuseName checks the names that are letters, digits and a few signs.

@@ -30,7 +30,8 @@ const (
 // Parse is pure, and never panics for any src.
 func Parse(file string, src []byte) (List, diag.List) {
 	if len(src) > MaxFile {
-		return nil, diag.List{diag.Errorf(diag.Range{File: file}, "File too large", "The list has %d bytes; the limit is %d. Split it with INCLUDE.", len(src), MaxFile)}
+		return nil, diag.List{diag.Errorf(diag.Range{File: file}, "File too large",
+			"The list has %d bytes; the limit is %d. Split it with INCLUDE.", len(src), MaxFile)}
 	}
 	p := parser{file: file, size: len(src)}
 	p.list = make(List, 0, min(roomAtFirst, bytes.Count(src, []byte{'\n'})+1))
@@ -75,11 +76,14 @@ func (p *parser) run(src string) {
 func (p *parser) mayGoOn() bool {
 	switch {
 	case len(p.diags) >= maxDiagnostics:
-		p.add(0, 0, "Too many errors", fmt.Sprintf("The first %d errors are shown, and the remaining file was not read. Correct these errors first.", maxDiagnostics))
+		p.add(0, 0, "Too many errors",
+			fmt.Sprintf("The first %d errors are shown, and the remaining file was not read. Correct these errors first.",
+				maxDiagnostics))
 		return false
 	case len(p.list) > MaxSteps:
 		p.list = p.list[:MaxSteps]
-		p.add(0, 0, "Too many steps", fmt.Sprintf("A list has at most %d steps. Split the configuration of the target.", MaxSteps))
+		p.add(0, 0, "Too many steps", fmt.Sprintf("A list has at most %d steps. Split the configuration of the target.",
+			MaxSteps))
 		return false
 	}
 	return true
@@ -92,7 +96,8 @@ func (p *parser) readLine() {
 	if len(p.line) > MaxLine {
 		long := len(p.line)
 		p.line = clip(p.line)
-		p.add(0, 0, "Line too long", fmt.Sprintf("The line has %d bytes; the limit is %d. Put long content into a file and COPY it.", long, MaxLine))
+		p.add(0, 0, "Line too long",
+			fmt.Sprintf("The line has %d bytes; the limit is %d. Put long content into a file and COPY it.", long, MaxLine))
 		return
 	}
 	p.plain = plain(p.line)
@@ -184,7 +189,8 @@ func written(line string, comment int) string {
 
 func (p *parser) unknownVerb(t token) {
 	word := p.line[t.start:t.end]
-	p.add(t.start, t.end, "Unknown verb", fmt.Sprintf("There is no verb %q.%s A line begins with one of %s.", clip(word), question(meantVerb(word)), strings.Join(verbNames(), ", ")))
+	p.add(t.start, t.end, "Unknown verb", fmt.Sprintf("There is no verb %q.%s A line begins with one of %s.", clip(word),
+		question(meantVerb(word)), strings.Join(verbNames(), ", ")))
 }
 
 // meantVerb returns the verb that a word probably means, "" if none is similar.

@@ -81,7 +81,8 @@ func (c *checker) phaseRule(s *Step, tokens []token) {
 		return
 	}
 	if k, err := strconv.Atoi(v); err != nil || k < 2 || k > MaxPhases || strconv.Itoa(k) != v {
-		c.fault(find(tokens, phase.Name), "Invalid phase", "A phase is a number from 2 to %d; phase 1 is not written.", MaxPhases)
+		c.fault(find(tokens, phase.Name), "Invalid phase", "A phase is a number from 2 to %d; phase 1 is not written.",
+			MaxPhases)
 	}
 }
 

@@ -95,7 +95,9 @@ func (r *resolver) locate(s Step, dir string) (rel string, ok bool) {
 	p := s.Args[0]
 	switch {
 	case path.IsAbs(p):
-		r.fault(s, 0, "Path leaves the directory", "%q is absolute. Sources and includes must be in the directory of the list or below, with paths relative to the file that contains them.", clip(p))
+		r.fault(s, 0, "Path leaves the directory",
+			"%q is absolute. Sources and includes must be in the directory of the list or below, with paths relative to the file that contains them.", clip(
+				p))
 		return "", false
 	case strings.Contains(p, "\\"):
 		r.fault(s, 0, "Invalid path", "%q contains a backslash. Separate directories with a slash.", clip(p))
@@ -103,7 +105,8 @@ func (r *resolver) locate(s Step, dir string) (rel string, ok bool) {
 	}
 	rel = path.Join(dir, p)
 	if rel == ".." || strings.HasPrefix(rel, "../") {
-		r.fault(s, 0, "Path leaves the directory", "%q is outside of the directory of the top list. Move the file below this directory.", clip(p))
+		r.fault(s, 0, "Path leaves the directory",
+			"%q is outside of the directory of the top list. Move the file below this directory.", clip(p))
 		return "", false
 	}
 	if !fs.ValidPath(rel) || rel == "." {
@@ -128,7 +131,8 @@ func (r *resolver) content(s Step, dir string) Step {
 		r.digests[rel] = a
 	}
 	if a.err != nil {
-		r.fault(s, 0, "Cannot read the source", "%s. The path of the source is %s, relative to %s.", reason(a.err), rel, r.directoryName())
+		r.fault(s, 0, "Cannot read the source", "%s. The path of the source is %s, relative to %s.", reason(a.err), rel,
+			r.directoryName())
 		return s
 	}
 	if s.Written == "" {
@@ -165,7 +169,8 @@ func (r *resolver) include(s Step, dir string) {
 	}
 	text, err := r.src.ReadFile(rel)
 	if err != nil {
-		r.fault(s, 0, "Cannot read the include", "%s. The path of the file is %s, relative to %s.", reason(err), rel, r.directoryName())
+		r.fault(s, 0, "Cannot read the include", "%s. The path of the file is %s, relative to %s.", reason(err), rel,
+			r.directoryName())
 		return
 	}
 	list, diags := Parse(path.Join(r.directory, rel), text)
@@ -186,12 +191,15 @@ func (r *resolver) mayInclude(s Step, rel string) bool {
 	at := slices.Index(r.files, rel)
 	switch {
 	case at >= 0:
-		r.fault(s, 0, "Include cycle", "The file includes itself: %s. Remove one of these lines.", strings.Join(append(slices.Clone(r.files[at:]), rel), " -> "))
+		r.fault(s, 0, "Include cycle", "The file includes itself: %s. Remove one of these lines.",
+			strings.Join(append(slices.Clone(r.files[at:]), rel), " -> "))
 	case len(r.files) >= MaxIncludeDepth:
-		r.fault(s, 0, "Includes too deep", "Files include each other %d deep: %s. At most %d are allowed.", len(r.files), strings.Join(r.files, " -> "), MaxIncludeDepth)
+		r.fault(s, 0, "Includes too deep", "Files include each other %d deep: %s. At most %d are allowed.", len(r.files),
+			strings.Join(r.files, " -> "), MaxIncludeDepth)
 	case r.includes > MaxIncludes:
 		r.full = true
-		r.fault(s, 0, "Too many includes", "There are more than %d includes, some of the same file. Include each file once.", MaxIncludes)
+		r.fault(s, 0, "Too many includes",
+			"There are more than %d includes, some of the same file. Include each file once.", MaxIncludes)
 	default:
 		return true
 	}

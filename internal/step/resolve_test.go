@@ -76,7 +76,8 @@ func resolveDirectory(t *testing.T, name string, files fstest.MapFS) string {
 func TestResolveEditedFile(t *testing.T) {
 	src := "COPY file1 /tmp/file1\n"
 	resolved := func(content string) step.List {
-		list, diags := step.Resolve(mustParse(t, "x", src), step.Directory{FS: fstest.MapFS{"file1": {Data: []byte(content)}}})
+		list, diags := step.Resolve(mustParse(t, "x", src),
+			step.Directory{FS: fstest.MapFS{"file1": {Data: []byte(content)}}})
 		if len(diags) > 0 {
 			t.Fatal(diags)
 		}
@@ -111,7 +112,8 @@ func TestResolveBounds(t *testing.T) {
 
 // TestLintTrace: an error of the whole list in an included file has the trace of the include.
 func TestLintTrace(t *testing.T) {
-	list, _ := step.Resolve(mustParse(t, "d/top", "PKG a1\n  INCLUDE inc"), step.Directory{FS: fstest.MapFS{"inc": {Data: []byte("PKG a1\n")}}})
+	list, _ := step.Resolve(mustParse(t, "d/top", "PKG a1\n  INCLUDE inc"),
+		step.Directory{FS: fstest.MapFS{"inc": {Data: []byte("PKG a1\n")}}})
 	d := step.Lint(list, step.DebianBase{})
 	if len(d) != 1 || d[0].Range.File != "d/inc" || len(d[0].Trace) != 1 || d[0].Trace[0].String() != "d/top:2:3" {
 		t.Errorf("%+v", d)
@@ -125,7 +127,8 @@ func (b badSource) Digest(string) (string, int64, error) { return b.digest, 0, n
 
 func TestResolveBadSource(t *testing.T) {
 	_, diags := step.Resolve(mustParse(t, "x", "INCLUDE a\nCOPY b /b\nCOPY b /c"), badSource{"md5:1"})
-	if len(diags) != 3 || !strings.Contains(diags[0].Detail, "Disk on fire") || !strings.Contains(diags[2].Detail, "md5:1") {
+	if len(diags) != 3 || !strings.Contains(diags[0].Detail, "Disk on fire") ||
+		!strings.Contains(diags[2].Detail, "md5:1") {
 		t.Error(diags)
 	}
 	for _, d := range diags {

@@ -39,20 +39,23 @@ func (c *checker) rules(s *Step, tokens []token) {
 // lastSlash refuses "COPY file /dir/", which in a shell would copy into it.
 func (c *checker) lastSlash(tokens []token, i int) {
 	if p := tokens[i].text; strings.HasSuffix(p, "/") {
-		c.fault(i, "Path of a directory", "%q ends with a slash, and a file or link needs its complete path. Write the name at the end.", clip(p))
+		c.fault(i, "Path of a directory",
+			"%q ends with a slash, and a file or link needs its complete path. Write the name at the end.", clip(p))
 	}
 }
 
 func (c *checker) saysSomething(s *Step) {
 	if len(s.Attrs) == 0 || len(s.Attrs) == 1 && s.Attrs[0].Key == phase.Name {
-		c.fault(wholeLine, "Missing attribute", "%s has no attributes. Add one of %s.", s.Verb, strings.Join(shapes[string(s.Verb)].keyNames(), ", "))
+		c.fault(wholeLine, "Missing attribute", "%s has no attributes. Add one of %s.", s.Verb,
+			strings.Join(shapes[string(s.Verb)].keyNames(), ", "))
 	}
 }
 
 // positive refuses a limit of no time at all.
 func (c *checker) positive(s *Step, tokens []token) {
 	if s.Get("timeout") == "0s" {
-		c.fault(find(tokens, "timeout"), "Invalid duration", "A timeout of zero would end the command immediately. Write a duration such as 30s, or omit timeout for the default of 5m.")
+		c.fault(find(tokens, "timeout"), "Invalid duration",
+			"A timeout of zero would end the command immediately. Write a duration such as 30s, or omit timeout for the default of 5m.")
 	}
 }
 
@@ -79,7 +82,8 @@ func firstTwo(s *Step, keys ...string) (first, second string) {
 func (c *checker) onlyWith(s *Step, tokens []token, main string, keys ...string) {
 	for _, k := range keys {
 		if _, ok := s.Lookup(k); ok {
-			c.fault(find(tokens, k), "Attribute without effect", "%s has an effect only with %s, which this %s does not have.", k, main, s.Verb)
+			c.fault(find(tokens, k), "Attribute without effect", "%s has an effect only with %s, which this %s does not have.",
+				k, main, s.Verb)
 		}
 	}
 }
@@ -90,18 +94,22 @@ func (c *checker) editRules(s *Step, tokens []token) {
 	_, match := s.Lookup("match")
 	switch {
 	case other != "":
-		c.fault(find(tokens, other), "More than one region", "EDIT changes one region of a file, and this step names %s and %s. Write a step for each.", region, other)
+		c.fault(find(tokens, other), "More than one region",
+			"EDIT changes one region of a file, and this step names %s and %s. Write a step for each.", region, other)
 		return
 	case region == "" && !match:
-		c.fault(wholeLine, "Missing region", "EDIT needs exactly one of block, key and line, which name the region that it owns.")
+		c.fault(wholeLine, "Missing region",
+			"EDIT needs exactly one of block, key and line, which name the region that it owns.")
 		return
 	case region == "" && !absent:
-		c.fault(find(tokens, "match"), "Missing line", "match finds the line to replace; line=… is the new line. Add line, or ensure=absent to remove the matching lines.")
+		c.fault(find(tokens, "match"), "Missing line",
+			"match finds the line to replace; line=… is the new line. Add line, or ensure=absent to remove the matching lines.")
 		return
 	case region == "":
 		region = "match"
 	case s.Get(region) == "" && region != "line":
-		c.fault(find(tokens, region), "Empty name", "The %s has no name. Write a name: with it, fettle finds the region again.", region)
+		c.fault(find(tokens, region), "Empty name",
+			"The %s has no name. Write a name: with it, fettle finds the region again.", region)
 	}
 	c.editKeys(s, tokens, region, absent)
 }
@@ -117,7 +125,8 @@ func (c *checker) editKeys(s *Step, tokens []token, region string, absent bool) 
 		c.fault(wholeLine, "Missing attribute", "EDIT with key needs value=…, or ensure=absent.")
 	}
 	if _, secret := s.Secret(); secret && region == "line" && !match(s) {
-		c.fault(find(tokens, "line"), "Secret line without match", "The next value of the secret must replace this line. Add match=…, an expression that finds the line.")
+		c.fault(find(tokens, "line"), "Secret line without match",
+			"The next value of the secret must replace this line. Add match=…, an expression that finds the line.")
 	}
 	if region != "line" && region != "match" {
 		c.onlyWith(s, tokens, "line", "match")
@@ -127,7 +136,8 @@ func (c *checker) editKeys(s *Step, tokens []token, region string, absent bool) 
 	}
 	for _, k := range [...]string{"block", "key", "line", "value", "comment", "separator"} {
 		if strings.ContainsAny(s.Get(k), "\n\r") {
-			c.fault(find(tokens, k), "Line break in a line", "%s must stay on one line. For several lines use block=NAME content=…", k)
+			c.fault(find(tokens, k), "Line break in a line",
+				"%s must stay on one line. For several lines use block=NAME content=…", k)
 		}
 	}
 }
@@ -142,7 +152,8 @@ func match(s *Step) bool {
 func (c *checker) passwordRule(s *Step, tokens []token) {
 	_, given := s.Lookup("password")
 	if _, is := s.Secret(); given && !is {
-		c.fault(find(tokens, "password"), "Password in the open", "A list cannot contain the hash of a password. Set the password with the kind user and secret(\"…\").")
+		c.fault(find(tokens, "password"), "Password in the open",
+			"A list cannot contain the hash of a password. Set the password with the kind user and secret(\"…\").")
 	}
 }
 
@@ -169,7 +180,8 @@ func (c *checker) probeRules(s *Step, tokens []token) {
 		c.fault(wholeLine, "Missing probe", "%s needs exactly one of http, tcp, exec, unit and file, its condition.", s.Verb)
 		return
 	case other != "":
-		c.fault(find(tokens, other), "More than one probe", "%s has one condition, and this step names %s and %s. Write a step for each.", s.Verb, way, other)
+		c.fault(find(tokens, other), "More than one probe",
+			"%s has one condition, and this step names %s and %s. Write a step for each.", s.Verb, way, other)
 		return
 	}
 	if way != "http" {
@@ -179,6 +191,7 @@ func (c *checker) probeRules(s *Step, tokens []token) {
 		c.onlyWith(s, tokens, "http, tcp, exec and file", "contains")
 	}
 	if v, ok := s.Lookup("status"); ok && (len(v) != 3 || v < "100" || v > "599") {
-		c.fault(find(tokens, "status"), "Invalid status", "%q is not a status of HTTP. Write a number from 100 to 599.", clip(v))
+		c.fault(find(tokens, "status"), "Invalid status", "%q is not a status of HTTP. Write a number from 100 to 599.",
+			clip(v))
 	}
 }

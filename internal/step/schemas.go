@@ -11,12 +11,14 @@ var (
 var ensure = Key{Name: "ensure", Type: Present, Doc: "present (the default) or absent"}
 
 // phase is the last key of every verb that has it, so that Phase finds it at once.
-var phase = Key{Name: "phase", Type: Int, Doc: "number of the state, if one run changes the address several times; default: 1"}
+var phase = Key{Name: "phase", Type: Int,
+	Doc: "number of the state, if one run changes the address several times; default: 1"}
 
 // Schemas lists every verb, in the order in which they are documented. The
 // slice is fresh at each call.
 func Schemas() []Schema {
-	return slices.Concat(pathsSchemas(), editsSchemas(), accountsSchemas(), servicesSchemas(), commandsSchemas(), probesSchemas())
+	return slices.Concat(pathsSchemas(), editsSchemas(), accountsSchemas(), servicesSchemas(), commandsSchemas(),
+		probesSchemas())
 }
 
 // pathsSchemas are the verbs that write whole paths, or their metadata.
@@ -24,17 +26,21 @@ func pathsSchemas() []Schema {
 	return []Schema{
 		{Mkdir, []string{"PATH"}, []Key{
 			{Name: "owner", Type: Account, Doc: "owner, by name or number; default: unchanged, or root for a new directory"},
-			{Name: "group", Type: Account, Doc: "Unix group, by name or number; default: unchanged, or root for a new directory"},
+			{Name: "group", Type: Account,
+				Doc: "Unix group, by name or number; default: unchanged, or root for a new directory"},
 			{Name: "mode", Type: Mode, Doc: "permission bits; default: unchanged, or 0755 for a new directory"},
 			{Name: "purge", Type: Bool, Doc: "entries that no step writes are removed"}, phase},
 			"a directory with owner, group and mode"},
 		{Copy, []string{"SOURCE", "PATH"}, []Key{owner, group,
 			{Name: "mode", Type: Mode, Doc: "permission bits; default: 0644"},
 			{Name: "sealed", Doc: "the content is sealed with the key of this ID; placeholder if the secret could not be decrypted"},
-			{Name: "validate", Type: Words, Doc: "command that must accept the file; %s is the staged file; without %s the file is in place, and a failure restores the old one"}, phase},
+			{Name: "validate", Type: Words,
+				Doc: "command that must accept the file; %s is the staged file; without %s the file is in place, and a failure restores the old one"},
+			phase},
 			"a regular file: content and metadata, atomically"},
 		{Link, []string{"TARGET", "PATH"}, []Key{owner, group, phase}, "a symbolic link"},
-		{Meta, []string{"PATH"}, []Key{{Name: "owner", Type: Account, Doc: "owner"}, {Name: "group", Type: Account, Doc: "Unix group"},
+		{Meta, []string{"PATH"}, []Key{{Name: "owner", Type: Account, Doc: "owner"},
+			{Name: "group", Type: Account, Doc: "Unix group"},
 			{Name: "mode", Type: Mode, Doc: "permission bits"},
 			{Name: "acl", Doc: "access ACL in setfacl's short form, entries joined by commas"},
 			{Name: "attrs", Doc: "inode attributes as chattr's letters: a, i, or none as -"}, phase},
@@ -69,10 +75,12 @@ func accountsSchemas() []Schema {
 			{Name: "uid", Type: Int, Doc: "user id"}, {Name: "group", Type: Account, Doc: "primary Unix group"},
 			{Name: "home", Type: AbsPath, Doc: "home directory"}, {Name: "shell", Type: AbsPath, Doc: "login shell"},
 			{Name: "comment", Doc: "full name (GECOS)"},
-			{Name: "password", Doc: "hash of the password for shadow(5), as sealed:KEY:DIGEST"}, {Name: "system", Type: Bool, Doc: "a system account"},
+			{Name: "password", Doc: "hash of the password for shadow(5), as sealed:KEY:DIGEST"},
+			{Name: "system", Type: Bool, Doc: "a system account"},
 			{Name: "create_home", Type: Bool, Doc: "create the home directory"}, ensure},
 			"an account"},
-		{Group, []string{"NAME"}, []Key{{Name: "gid", Type: Int, Doc: "group id"}, {Name: "system", Type: Bool, Doc: "a system group"}, ensure}, "a Unix group"},
+		{Group, []string{"NAME"}, []Key{{Name: "gid", Type: Int, Doc: "group id"},
+			{Name: "system", Type: Bool, Doc: "a system group"}, ensure}, "a Unix group"},
 		{Member, []string{"USER", "GROUP"}, []Key{ensure}, "membership of a user in a supplementary group"},
 	}
 }
@@ -80,9 +88,13 @@ func accountsSchemas() []Schema {
 // servicesSchemas are the verbs of packages, units and the kernel.
 func servicesSchemas() []Schema {
 	return []Schema{
-		{Pkg, []string{"NAME"}, []Key{{Name: "version", Type: Version, Doc: "exact version"}, {Name: "held", Type: Bool, Doc: "not upgraded by apt (apt-mark hold)"},
-			{Name: "ensure", Type: Purgeable, Doc: "present (the default), absent, or purged: absent, and its configuration and data are deleted"}}, "an apt package; consecutive ones are one transaction"},
-		{Unit, []string{"NAME"}, []Key{{Name: "enabled", Type: Bool, Doc: "started at boot"}, {Name: "masked", Type: Bool, Doc: "cannot be started"}, {Name: "active", Type: Bool, Doc: "running now"},
+		{Pkg, []string{"NAME"}, []Key{{Name: "version", Type: Version, Doc: "exact version"},
+			{Name: "held", Type: Bool, Doc: "not upgraded by apt (apt-mark hold)"},
+			{Name: "ensure", Type: Purgeable,
+				Doc: "present (the default), absent, or purged: absent, and its configuration and data are deleted"}},
+			"an apt package; consecutive ones are one transaction"},
+		{Unit, []string{"NAME"}, []Key{{Name: "enabled", Type: Bool, Doc: "started at boot"},
+			{Name: "masked", Type: Bool, Doc: "cannot be started"}, {Name: "active", Type: Bool, Doc: "running now"},
 			{Name: "timeout", Type: Seconds, Doc: "time limit to start or stop it; default: 5m"}, phase}, "a systemd unit"},
 		{Sysctl, []string{"KEY"}, []Key{{Name: "value", Doc: "value at run time"}, phase}, "a kernel setting at run time"},
 	}
@@ -129,7 +141,8 @@ func probesSchemas() []Schema {
 // probe returns the conditions of WAIT and CHECK.
 func probe() []Key {
 	return []Key{
-		{Name: "http", Type: URL, Doc: "URL that must answer"}, {Name: "status", Type: Int, Doc: "expected status; default: 200"},
+		{Name: "http", Type: URL, Doc: "URL that must answer"},
+		{Name: "status", Type: Int, Doc: "expected status; default: 200"},
 		{Name: "tcp", Type: HostPort, Doc: "host:port that must accept connections"},
 		{Name: "exec", Type: Words, Doc: "command that must succeed"},
 		{Name: "unit", Type: UnitName, Doc: "unit that must be active"},

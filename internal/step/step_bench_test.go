@@ -21,11 +21,13 @@ func manySteps(n int) []byte {
 		case 1:
 			fmt.Fprintf(&b, "PKG package%d version=1.22.1-9 #@ modules/web/module.hcl:%d\n", i, i)
 		case 2:
-			fmt.Fprintf(&b, "EDIT /etc/hosts block=site%d content=\"10.0.0.%d host%d\\n\" #@ modules/web/module.hcl:%d\n", i, i%250, i, i)
+			fmt.Fprintf(&b, "EDIT /etc/hosts block=site%d content=\"10.0.0.%d host%d\\n\" #@ modules/web/module.hcl:%d\n", i,
+				i%250, i, i)
 		case 3:
 			fmt.Fprintf(&b, "UNIT site%d.service enabled=true active=true #@ modules/web/module.hcl:%d\n", i, i)
 		default:
-			fmt.Fprintf(&b, "COPY %s /srv/site%d/index%d.html owner=www-data mode=0644 #@ modules/web/module.hcl:%d\n", digest, i-i%8, i, i)
+			fmt.Fprintf(&b, "COPY %s /srv/site%d/index%d.html owner=www-data mode=0644 #@ modules/web/module.hcl:%d\n", digest,
+				i-i%8, i, i)
 		}
 	}
 	return []byte(b.String())

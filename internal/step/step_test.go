@@ -18,7 +18,8 @@ func TestCanonical(t *testing.T) {
 		{"COPY " + digest + " /a", "COPY " + digest + " /a"},
 		{`COPY "file one" "/a"`, `COPY "file one" /a`},
 		{`COPY "#x" "a=b"`, ""},
-		{`EXEC x "a=b" "#c" "" "d\te" é "\u202e" "\xff" env=B= env=A=1 timeout=300s`, `EXEC x "a=b" "#c" "" "d\te" é "\u202e" "\xff" env=B= env=A=1 timeout=5m`},
+		{`EXEC x "a=b" "#c" "" "d\te" é "\u202e" "\xff" env=B= env=A=1 timeout=300s`,
+			`EXEC x "a=b" "#c" "" "d\te" é "\u202e" "\xff" env=B= env=A=1 timeout=5m`},
 		{`EXEC x y undo="a   'b'  \"c d\""`, `EXEC x y undo="a b 'c d'"`},
 		{"EXEC x y timeout=1h0m0s", "EXEC x y timeout=1h"},
 		{"EXEC x y timeout=3600.5s", "EXEC x y timeout=1h0m0.5s"},
@@ -43,7 +44,8 @@ func TestSourceWrittenRange(t *testing.T) {
 	if s.Source != "modules/web.hcl:10" || s.Written != "MKDIR /é  mode=0755" {
 		t.Errorf("source %q, written %q", s.Source, s.Written)
 	}
-	want := diag.Range{File: "a.steps", Start: diag.Pos{Line: 2, Column: 3, Byte: 13}, End: diag.Pos{Line: 2, Column: 22, Byte: 33}}
+	want := diag.Range{File: "a.steps", Start: diag.Pos{Line: 2, Column: 3, Byte: 13},
+		End: diag.Pos{Line: 2, Column: 22, Byte: 33}}
 	if s.Range != want {
 		t.Errorf("range %+v, want %+v", s.Range, want)
 	}
@@ -64,7 +66,8 @@ func TestBadText(t *testing.T) {
 		{"escape", "MKDIR /a \x1b[31m",
 			`x:2:10: error: Control character: A list cannot contain control characters. Inside quotes, write it as \x1b.`},
 		{"lone CR", "MKDIR /a\rMKDIR /b", "x:2:9: error: Control character"},
-		{"bidi", "MKDIR /a\u202eb", `x:2:9: error: Invisible character: The line contains an invisible character. Remove it, or write it in quotes as \u202e.`},
+		{"bidi", "MKDIR /a\u202eb",
+			`x:2:9: error: Invisible character: The line contains an invisible character. Remove it, or write it in quotes as \u202e.`},
 		{"bidi in source", "MKDIR /a #@ a\u202eb", "x:2:14: error: Invisible character"},
 		{"hard blank", "MKDIR /a\u00a0mode=0755", "x:2:9: error: Invisible character"},
 		{"long", "MKDIR /" + strings.Repeat("a", step.MaxLine), "x:2:1: error: Line too long"},
@@ -82,20 +85,23 @@ func TestBadText(t *testing.T) {
 			}
 		})
 	}
-	if list, diags := step.Parse("x", []byte("RM /a # a joiner \u200d in a comment is fine")); len(list) != 1 || len(diags) != 0 {
+	if list, diags := step.Parse("x", []byte("RM /a # a joiner \u200d in a comment is fine")); len(list) != 1 ||
+		len(diags) != 0 {
 		t.Error(list, diags)
 	}
 }
 
 func TestLimits(t *testing.T) {
-	if list, diags := step.Parse("x", make([]byte, step.MaxFile+1)); list != nil || len(diags) != 1 || diags[0].Summary != "File too large" {
+	if list, diags := step.Parse("x", make([]byte, step.MaxFile+1)); list != nil || len(diags) != 1 ||
+		diags[0].Summary != "File too large" {
 		t.Error(diags)
 	}
 	list, diags := step.Parse("x", []byte(strings.Repeat("RM /a\n", step.MaxSteps+2)))
 	if len(list) != step.MaxSteps || len(diags) != 1 || diags[0].Summary != "Too many steps" {
 		t.Error(len(list), diags)
 	}
-	if list, diags = step.Parse("x", []byte(strings.Repeat("RM /a\n", step.MaxSteps))); len(list) != step.MaxSteps || len(diags) != 0 {
+	if list, diags = step.Parse("x", []byte(strings.Repeat("RM /a\n", step.MaxSteps))); len(list) != step.MaxSteps ||
+		len(diags) != 0 {
 		t.Error(len(list), diags)
 	}
 	_, diags = step.Parse("x", []byte(strings.Repeat("x\n", 1_000_000)))
@@ -112,7 +118,8 @@ func TestLimits(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	s, err := step.New(step.Mkdir, []string{"/a b/"}, step.Attr{Key: "mode", Value: "755"}, step.Attr{Key: "owner", Value: "root"})
+	s, err := step.New(step.Mkdir, []string{"/a b/"}, step.Attr{Key: "mode", Value: "755"},
+		step.Attr{Key: "owner", Value: "root"})
 	if err != nil || s.String() != `MKDIR "/a b" owner=root mode=0755` {
 		t.Error(s, err)
 	}
@@ -136,9 +143,11 @@ func TestNew(t *testing.T) {
 // TestNewReadsBack puts any text at every place that takes any text.
 func TestNewReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("ab=_#\"'\\\t\n \u202e\xff"))), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
+		text := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.RuneFrom([]rune("ab=_#\"'\\\t\n \u202e\xff"))),
+			rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
 		argv := append([]string{"name", "program"}, rapid.SliceOf(text).Draw(t, "argv")...)
-		s, err := step.New(step.Exec, argv, step.Attr{Key: "env", Value: "A=" + text.Draw(t, "env")}, step.Attr{Key: "env", Value: "B=1"})
+		s, err := step.New(step.Exec, argv, step.Attr{Key: "env", Value: "A=" + text.Draw(t, "env")},
+			step.Attr{Key: "env", Value: "B=1"})
 		if err != nil {
 			if strings.Contains(err.Error(), "NUL byte") {
 				return

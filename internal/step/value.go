@@ -159,7 +159,8 @@ const maxPath = 4095 // bytes
 func canonicalPath(v string) (string, string) {
 	switch {
 	case len(v) > maxPath: // a long path with many .. stays fast
-		return clip(v), fmt.Sprintf("The path has %d bytes, and the limit of Linux is %d. Write a shorter path.", len(v), maxPath)
+		return clip(v), fmt.Sprintf("The path has %d bytes, and the limit of Linux is %d. Write a shorter path.", len(v),
+			maxPath)
 	case isClean(v):
 		return v, ""
 	case v == "":
@@ -225,12 +226,14 @@ func refuseAddress(v string) string {
 	for _, k := range addr.Kinds() {
 		kinds = append(kinds, string(k))
 	}
-	return fmt.Sprintf("%q is not an address: write a kind of address (%s), a colon and a name.%s", clip(v), strings.Join(kinds, ", "), didYouMean(kind, kinds))
+	return fmt.Sprintf("%q is not an address: write a kind of address (%s), a colon and a name.%s", clip(v),
+		strings.Join(kinds, ", "), didYouMean(kind, kinds))
 }
 
 func refusePattern(v string) string {
 	if _, err := regexp.Compile(v); err != nil {
-		return fmt.Sprintf("%q is not a regular expression (RE2): %s.", clip(v), clip(strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
+		return fmt.Sprintf("%q is not a regular expression (RE2): %s.", clip(v),
+			clip(strings.TrimPrefix(err.Error(), "error parsing regexp: ")))
 	}
 	return ""
 }

@@ -61,7 +61,8 @@ type Names interface {
 type UnknownNameError struct{ What, Name string }
 
 func (e *UnknownNameError) Error() string {
-	return fmt.Sprintf("there is no %s %q on this host; create it with a %s step before this one", e.What, e.Name, map[string]string{"user": "USER", "group": "GROUP"}[e.What])
+	return fmt.Sprintf("there is no %s %q on this host; create it with a %s step before this one", e.What, e.Name,
+		map[string]string{"user": "USER", "group": "GROUP"}[e.What])
 }
 
 // Verb reads and decides. Implementations hold no state.

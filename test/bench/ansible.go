@@ -21,9 +21,10 @@ func ansibleTools() []tool {
 		return nil
 	}
 	return []tool{
-		ansibleTool("ansible, tree", "ansible-playbook, local connection with pipelining, no facts; one copy of a directory", func(p place) string {
-			return fmt.Sprintf("  - copy: {src: %s/, dest: %s/, mode: '0644', directory_mode: '0755'}\n", p.source, p.dest)
-		}),
+		ansibleTool("ansible, tree",
+			"ansible-playbook, local connection with pipelining, no facts; one copy of a directory", func(p place) string {
+				return fmt.Sprintf("  - copy: {src: %s/, dest: %s/, mode: '0644', directory_mode: '0755'}\n", p.source, p.dest)
+			}),
 		loop,
 	}
 }
@@ -59,8 +60,10 @@ func ansiblePlay(dir string) []string {
 // and directories of whoever measures.
 func ansibleEnv(dir string) []string {
 	return []string{
-		"ANSIBLE_CONFIG=" + filepath.Join(dir, "ansible.cfg"), "ANSIBLE_PIPELINING=1", "ANSIBLE_PYTHON_INTERPRETER=/usr/bin/python3", "ANSIBLE_NOCOLOR=1",
-		"ANSIBLE_HOME=" + filepath.Join(dir, "ansible"), "ANSIBLE_LOCAL_TEMP=" + filepath.Join(dir, "ansible/tmp"), "ANSIBLE_REMOTE_TEMP=" + filepath.Join(dir, "ansible/tmp"),
+		"ANSIBLE_CONFIG=" + filepath.Join(dir, "ansible.cfg"), "ANSIBLE_PIPELINING=1",
+		"ANSIBLE_PYTHON_INTERPRETER=/usr/bin/python3", "ANSIBLE_NOCOLOR=1",
+		"ANSIBLE_HOME=" + filepath.Join(dir, "ansible"), "ANSIBLE_LOCAL_TEMP=" + filepath.Join(dir, "ansible/tmp"),
+		"ANSIBLE_REMOTE_TEMP=" + filepath.Join(dir, "ansible/tmp"),
 		"LC_ALL=C.UTF-8",
 	}
 }
@@ -70,7 +73,8 @@ func ansibleLoop(p place) string {
 	loop := func(task string, items []string) {
 		fmt.Fprintf(&b, "  - %s\n    loop: [%s]\n", task, strings.Join(items, ", "))
 	}
-	loop(fmt.Sprintf("file: {path: '%s/{{ item }}', state: directory, mode: '0755'}", p.dest), append([]string{"."}, directories(p.n)...))
+	loop(fmt.Sprintf("file: {path: '%s/{{ item }}', state: directory, mode: '0755'}", p.dest),
+		append([]string{"."}, directories(p.n)...))
 	var files []string
 	for i := range p.n {
 		files = append(files, name(i))

@@ -28,7 +28,8 @@ const (
 
 // works are all works in the order of the report.
 func works() []work {
-	return []work{firstApply, noChange, verifyAll, repair, coldList, mixedHost, oneCatalog, validateAll, fleetDiff, startEnd}
+	return []work{firstApply, noChange, verifyAll, repair, coldList, mixedHost, oneCatalog, validateAll, fleetDiff,
+		startEnd}
 }
 
 // place is where one tool works with one number of things.
@@ -111,7 +112,8 @@ type bench struct {
 func newBench(s settings, base string) *bench {
 	return &bench{
 		settings: s, base: base, began: time.Now(),
-		results: map[cell][]sample{}, broken: map[cell]string{}, last: map[string]work{}, failed: map[string]bool{}, run: execute,
+		results: map[cell][]sample{}, broken: map[cell]string{}, last: map[string]work{}, failed: map[string]bool{},
+		run: execute,
 	}
 }
 
@@ -160,7 +162,8 @@ func (b *bench) size(f field, n int) error {
 	for round := range rounds {
 		began := time.Now()
 		if round > 0 && began.Sub(b.began) > b.within {
-			b.notes = append(b.notes, fmt.Sprintf("%s %s: %d of %d rounds, because -within %s was over", thousands(n), f.name, round, rounds, b.within))
+			b.notes = append(b.notes, fmt.Sprintf("%s %s: %d of %d rounds, because -within %s was over", thousands(n), f.name,
+				round, rounds, b.within))
 			return nil
 		}
 		for _, w := range f.works {
@@ -171,7 +174,8 @@ func (b *bench) size(f field, n int) error {
 				}
 			}
 		}
-		fmt.Fprintf(os.Stderr, "%s %s, round %d of %d: %.0f s\n", thousands(n), f.name, round+1, rounds, time.Since(began).Seconds())
+		fmt.Fprintf(os.Stderr, "%s %s, round %d of %d: %.0f s\n", thousands(n), f.name, round+1, rounds,
+			time.Since(began).Seconds())
 	}
 	return nil
 }

@@ -69,7 +69,8 @@ func TestListRows(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	got := report(invented(), []machine.Fact{{Name: "date", Value: "2026-01-31"}})
-	for _, want := range []string{"## No change\n", "| number | tool |", "|--:|---|--:|", "1.000†", "- date: 2026-01-31\n", "or there are 100,000 files"} {
+	for _, want := range []string{"## No change\n", "| number | tool |", "|--:|---|--:|", "1.000†",
+		"- date: 2026-01-31\n", "or there are 100,000 files"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the report lacks %q", want)
 		}
@@ -114,7 +115,8 @@ func TestFlags(t *testing.T) {
 	if f = s.part(startField(s, peers{})); f.sizes != nil {
 		t.Error("a field that nobody asks for is measured")
 	}
-	for _, bad := range [][]string{{"-sizes", "99"}, {"-sizes", "100001"}, {"-rounds", "0"}, {"-works", "("}, {"-tools", "["}, {"more"}} {
+	for _, bad := range [][]string{{"-sizes", "99"}, {"-sizes", "100001"}, {"-rounds", "0"}, {"-works", "("},
+		{"-tools", "["}, {"more"}} {
 		if _, err := parseFlags(bad); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
@@ -268,7 +270,8 @@ func TestFailedToolStops(t *testing.T) {
 	f := filesField(settings{sizes: []int{100}, rounds: 2}, peers{})
 	f.tools = nil
 	for _, name := range []string{"works", "breaks"} {
-		f.tools = append(f.tools, tool{name: name, prepare: func(place) error { return nil }, command: func(_ place, w work) []string { return []string{string(w)} }})
+		f.tools = append(f.tools, tool{name: name, prepare: func(place) error { return nil },
+			command: func(_ place, w work) []string { return []string{string(w)} }})
 	}
 	b.fields = []field{f}
 	if err := b.size(f, 100); err != nil {

@@ -14,12 +14,13 @@ const cfLargest = 10_000
 // cfTools are the ways of writing the files down for cf-agent. Comparing by
 // time finds no file that was changed at its place, so it verifies nothing.
 func cfTools() []tool {
-	promises := cfTool("cf-agent, n promises", "n copies; by time if there is no change, otherwise by digest", cfPromises, func(w work) string {
-		if w == noChange {
-			return "mtime"
-		}
-		return "digest"
-	})
+	promises := cfTool("cf-agent, n promises", "n copies; by time if there is no change, otherwise by digest",
+		cfPromises, func(w work) string {
+			if w == noChange {
+				return "mtime"
+			}
+			return "digest"
+		})
 	promises.onceIfSlow = true
 	byTime := cfTool("cf-agent, tree by time", "one recursive copy, compare => mtime", cfTree, func(w work) string {
 		if w == verifyAll {
@@ -29,7 +30,8 @@ func cfTools() []tool {
 	})
 	promises.largest, byTime.largest = cfLargest, cfLargest
 	return []tool{
-		cfTool("cf-agent, tree by digest", "one recursive copy, compare => digest", cfTree, func(work) string { return "digest" }),
+		cfTool("cf-agent, tree by digest", "one recursive copy, compare => digest", cfTree,
+			func(work) string { return "digest" }),
 		byTime, promises,
 	}
 }

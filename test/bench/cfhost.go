@@ -52,7 +52,8 @@ func cfHostPolicy() string {
 	}
 	b.WriteString("users:\n")
 	for i := range hostAccounts {
-		fmt.Fprintf(&b, "  %q policy => \"present\", home_dir => \"/nonexistent\", shell => \"/usr/sbin/nologin\";\n", hostAccount(i))
+		fmt.Fprintf(&b, "  %q policy => \"present\", home_dir => \"/nonexistent\", shell => \"/usr/sbin/nologin\";\n",
+			hostAccount(i))
 	}
 	b.WriteString("files:\n")
 	for _, d := range hostFolders() {

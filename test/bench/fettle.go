@@ -43,7 +43,8 @@ func fettleTools(bin string) []tool {
 		}
 	}
 	return []tool{
-		repository(fettleTree, "fettle apply in a git repository, one directory with a source; includes git and compilation", oneTree),
+		repository(fettleTree,
+			"fettle apply in a git repository, one directory with a source; includes git and compilation", oneTree),
 		repository("fettle, n files", "the same with n file states", manyFiles),
 		{
 			name: "fettle, step file", about: "fettle steps apply of n COPY lines; reads their sources for the digests",
@@ -109,7 +110,8 @@ func prepareRepository(repo string, module []string) error {
 			return err
 		}
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "-q", "-m", "files"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."},
+		{"-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "-q", "-m", "files"}} {
 		out, err := exec.Command("git", append([]string{"-C", repo}, args...)...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("git %s: %w\n%s", args[0], err, out)

@@ -27,7 +27,8 @@ func allFields(s settings, base string) ([]field, []string, error) {
 // filesField puts files in place.
 func filesField(s settings, p peers) field {
 	f := field{
-		name: "files", title: "files", works: []work{firstApply, coldList, noChange, verifyAll, repair}, sizes: s.sizes, rounds: s.rounds, warmed: true,
+		name: "files", title: "files", works: []work{firstApply, coldList, noChange, verifyAll, repair}, sizes: s.sizes,
+		rounds: s.rounds, warmed: true,
 		tools: append([]tool{limitTool()}, fettleTools(s.fettle)...),
 		place: func(base string, n, i int) place {
 			dir := filepath.Join(base, "files-"+strconv.Itoa(n), "t"+strconv.Itoa(i))

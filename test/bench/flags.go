@@ -28,9 +28,11 @@ func parseFlags(args []string) (settings, error) {
 	var sizes, works, tools string
 	f := flag.NewFlagSet("bench", flag.ContinueOnError)
 	f.StringVar(&s.fettle, "fettle", "bin/fettle", "the fettle to measure")
-	f.StringVar(&s.dir, "dir", "", "work in a new directory below this one, on the file system to be measured (default: the one for temporary files)")
+	f.StringVar(&s.dir, "dir", "",
+		"work in a new directory below this one, on the file system to be measured (default: the one for temporary files)")
 	f.StringVar(&s.date, "date", os.Getenv("BENCH_DATE"), "the date that the report shows; or BENCH_DATE")
-	f.StringVar(&s.out, "out", "docs", "directory for performance.md and performance.svg; empty writes neither, and so does a run of a part")
+	f.StringVar(&s.out, "out", "docs",
+		"directory for performance.md and performance.svg; empty writes neither, and so does a run of a part")
 	f.StringVar(&sizes, "sizes", "100,1000,10000,100000", "numbers of files")
 	f.IntVar(&s.rounds, "rounds", 3, "rounds; every figure is their median")
 	f.IntVar(&s.once, "once", 100000, "measure this number of files and more in one round only")

@@ -122,7 +122,8 @@ func catalogField(s settings, p peers) field {
 			return commitAll(repo)
 		},
 		command: func(p place, _ work) []string {
-			return []string{s.fettle, "compile", "-C", filepath.Join(p.dir, "repo"), "-t", "web0.ber.example.net", "--state", filepath.Join(p.dir, "state")}
+			return []string{s.fettle, "compile", "-C", filepath.Join(p.dir, "repo"), "-t", "web0.ber.example.net", "--state",
+				filepath.Join(p.dir, "state")}
 		},
 	}}
 	if p.puppet {
@@ -143,7 +144,8 @@ func catalogField(s settings, p peers) field {
 		})
 	}
 	return field{
-		name: "states", title: "one catalog", works: []work{oneCatalog}, sizes: []int{catalogStates}, rounds: s.rounds, tools: tools,
+		name: "states", title: "one catalog", works: []work{oneCatalog}, sizes: []int{catalogStates}, rounds: s.rounds,
+		tools: tools,
 		place: func(base string, n, i int) place {
 			return place{n: n, dir: filepath.Join(base, "catalog", strconv.Itoa(i))}
 		},

@@ -33,7 +33,8 @@ func hostPackages() []string { return []string{"adduser", "apt", "bash", "coreut
 const hostInput = "/opt/fettle-bench"
 
 func hostFolders() []string {
-	return []string{"/srv/fettle-bench", "/srv/fettle-bench/files", "/srv/fettle-bench/links", "/srv/fettle-bench/templates"}
+	return []string{"/srv/fettle-bench", "/srv/fettle-bench/files", "/srv/fettle-bench/links",
+		"/srv/fettle-bench/templates"}
 }
 
 func hostAccount(i int) string  { return fmt.Sprintf("fbench%02d", i) }

@@ -15,7 +15,8 @@ func plainHost(t *testing.T) string {
 	for _, name := range hostPackages() {
 		status.WriteString("Package: " + name + "\nStatus: install ok installed\nVersion: 1\n\n")
 	}
-	for path, text := range map[string]string{"/etc/passwd": "root:x:0:0:root:/root:/bin/bash\n", "/var/lib/dpkg/status": status.String()} {
+	for path, text := range map[string]string{"/etc/passwd": "root:x:0:0:root:/root:/bin/bash\n",
+		"/var/lib/dpkg/status": status.String()} {
 		if err := os.MkdirAll(filepath.Dir(root+path), 0o755); err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,8 @@ func hostField(s settings, p peers) field {
 		tools = append(tools, ansibleHost())
 	}
 	return field{
-		name: "things", title: "mixed host", works: []work{mixedHost}, sizes: []int{hostThings()}, rounds: s.rounds, tools: tools,
+		name: "things", title: "mixed host", works: []work{mixedHost}, sizes: []int{hostThings()}, rounds: s.rounds,
+		tools: tools,
 		place: func(base string, n, i int) place {
 			dir := filepath.Join(base, "hosts", strconv.Itoa(i))
 			return place{n: n, dir: dir, dest: filepath.Join(dir, "root"), root: filepath.Join(dir, "root")}
@@ -102,7 +103,8 @@ func makeHost(root string) error {
 	}
 	defer accounts.Close()
 	for i := range hostAccounts {
-		if _, err := fmt.Fprintf(accounts, "%s:x:%d:%d::/nonexistent:/usr/sbin/nologin\n", hostAccount(i), 61000+i, 61000+i); err != nil {
+		if _, err := fmt.Fprintf(accounts, "%s:x:%d:%d::/nonexistent:/usr/sbin/nologin\n", hostAccount(i), 61000+i,
+			61000+i); err != nil {
 			return err
 		}
 	}

@@ -123,7 +123,10 @@ func limitRepair(dir string, n int) error {
 	if err := spread(n, func(i int) error { return look(dir, i) }); err != nil {
 		return err
 	}
-	if err := eachDamaged(n, func(i int) error { return os.WriteFile(filepath.Join(dir, name(i))+".new", content(i), 0o644) }); err != nil {
+	if err := eachDamaged(n, func(i int) error {
+		return os.WriteFile(filepath.Join(dir, name(i))+".new", content(i),
+			0o644)
+	}); err != nil {
 		return err
 	}
 	if err := syncAll(dir); err != nil {

@@ -33,7 +33,8 @@ func merge(page string, b *bench, facts []machine.Fact) string {
 			continue
 		}
 		title, text := about(w)
-		s := section{title, fmt.Sprintf("## %s\n\n%s\n\nMeasured separately: %s.\n\n%s\n", title, text, inShort(facts), markdownTable(rows))}
+		s := section{title, fmt.Sprintf("## %s\n\n%s\n\nMeasured separately: %s.\n\n%s\n", title, text, inShort(facts),
+			markdownTable(rows))}
 		if i := indexOf(old, title); i >= 0 {
 			old[i] = s
 		} else {

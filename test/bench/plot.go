@@ -75,7 +75,8 @@ func plot(b *bench) string {
 	}
 	for i, tool := range files.tools {
 		x, y := (columns-1)*panelWidth+left, (lines-1)*panelHeight+top+i*legendLine
-		fmt.Fprintf(&t, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="3"/><text x="%d" y="%d">%s</text>`+"\n",
+		fmt.Fprintf(&t, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="%s" stroke-width="3"/><text x="%d" y="%d">%s</text>`+
+			"\n",
 			x, y, x+26, y, stroke(tool.name), x+34, y+4, html.EscapeString(tool.name))
 	}
 	fmt.Fprintf(&t, `<text x="%d" y="%d" fill="#777777">dashed: twice the files, twice the time</text>`+"\n",
@@ -105,7 +106,8 @@ func panel(t *strings.Builder, b *bench, files field, w work, x0, y0, low, high 
 	}
 	x := axis{first, last, x0 + left, x0 + panelWidth - right}
 	y := axis{low, high, y0 + panelHeight - bottom, y0 + top}
-	fmt.Fprintf(t, `<text x="%.0f" y="%.0f" font-weight="bold">%s</text>`+"\n", x0+left, y0+20, html.EscapeString(string(w)))
+	fmt.Fprintf(t, `<text x="%.0f" y="%.0f" font-weight="bold">%s</text>`+"\n", x0+left, y0+20,
+		html.EscapeString(string(w)))
 	for v := low; v <= high*1.001; v *= 10 {
 		fmt.Fprintf(t, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#dddddd"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`+"\n",
 			x.from, y.at(v), x.to, y.at(v), x.from-6, y.at(v)+4, shortTime(v))
@@ -116,7 +118,8 @@ func panel(t *strings.Builder, b *bench, files field, w work, x0, y0, low, high 
 			v, y.to, v, y.from, v, y.from+18, thousands(n))
 	}
 	if end := last / first * low; end <= high {
-		fmt.Fprintf(t, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#999999" stroke-dasharray="3 4"/>`+"\n", x.from, y.from, x.to, y.at(end))
+		fmt.Fprintf(t, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#999999" stroke-dasharray="3 4"/>`+"\n",
+			x.from, y.from, x.to, y.at(end))
 	}
 	for _, tool := range files.tools {
 		curve(t, b, files.sizes, w, tool.name, x, y)
@@ -136,7 +139,8 @@ func curve(t *strings.Builder, b *bench, sizes []int, w work, tool string, x, y 
 			px, py, stroke(tool), html.EscapeString(tool), thousands(n), seconds(f.wall))
 	}
 	if points.Len() > 0 {
-		fmt.Fprintf(t, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n%s", strings.TrimSpace(points.String()), stroke(tool), dots.String())
+		fmt.Fprintf(t, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`+"\n%s",
+			strings.TrimSpace(points.String()), stroke(tool), dots.String())
 	}
 }
 

@@ -14,7 +14,8 @@ const puppetLargest = 1000
 func puppetTools() []tool {
 	return []tool{
 		puppetTool("puppet, tree", "puppet apply of one recursive file with a source", func(p place) string {
-			return fmt.Sprintf("file { '%s': ensure => directory, recurse => true, source => '%s', mode => '0644' }\n", p.dest, p.source)
+			return fmt.Sprintf("file { '%s': ensure => directory, recurse => true, source => '%s', mode => '0644' }\n", p.dest,
+				p.source)
 		}),
 		puppetTool("puppet, n files", "the same with n file resources", puppetFiles),
 	}
@@ -52,7 +53,8 @@ func puppetFiles(p place) string {
 		directory(filepath.Join(p.dest, d))
 	}
 	for i := range p.n {
-		fmt.Fprintf(&b, "file { '%s/%s': ensure => file, source => '%s/%s', mode => '0644' }\n", p.dest, name(i), p.source, name(i))
+		fmt.Fprintf(&b, "file { '%s/%s': ensure => file, source => '%s/%s', mode => '0644' }\n", p.dest, name(i), p.source,
+			name(i))
 	}
 	return b.String()
 }

@@ -34,22 +34,28 @@ not measured.
 func about(w work) (title, text string) {
 	switch w {
 	case firstApply:
-		return "First apply", "Files of 1 KiB, a hundred in each directory, created on an empty host. Tools that can undo a run also store the necessary data."
+		return "First apply",
+			"Files of 1 KiB, a hundred in each directory, created on an empty host. Tools that can undo a run also store the necessary data."
 	case noChange:
 		return "No change", "The host is in sync. Tools may rely on file times."
 	case verifyAll:
-		return "No change, every byte verified", "As before, but every file is read. Puppet and Ansible do that in each run, so their figures are copied from *no change*."
+		return "No change, every byte verified",
+			"As before, but every file is read. Puppet and Ansible do that in each run, so their figures are copied from *no change*."
 	case repair:
 		return "Repair of 1 %", "One file in a hundred was overwritten with the same number of different bytes."
 	case coldList:
-		return "The list: from the cache, or compiled again", "Runs of fettle without changes. *Compiled again*: before the run, the cache of lists and the cached digests of the repository's files were removed."
+		return "The list: from the cache, or compiled again",
+			"Runs of fettle without changes. *Compiled again*: before the run, the cache of lists and the cached digests of the repository's files were removed."
 	case mixedHost:
-		return "Mixed host, no change", fmt.Sprintf("%d packages, %d accounts, %d files, %d links and %d templates on the root of this host, below an overlay that is discarded. Before that, each tool itself applied the state.",
-			len(hostPackages()), hostAccounts, hostFiles, hostLinks, hostTemplates)
+		return "Mixed host, no change",
+			fmt.Sprintf("%d packages, %d accounts, %d files, %d links and %d templates on the root of this host, below an overlay that is discarded. Before that, each tool itself applied the state.",
+				len(hostPackages()), hostAccounts, hostFiles, hostLinks, hostTemplates)
 	case oneCatalog:
-		return "One catalog", fmt.Sprintf("About %d states of one target are compiled to its list, without the cache of lists. Puppet compiles the same number of file resources, which are all in sync.", catalogStates)
+		return "One catalog",
+			fmt.Sprintf("About %d states of one target are compiled to its list, without the cache of lists. Puppet compiles the same number of file resources, which are all in sync.", catalogStates)
 	case validateAll:
-		return "Validate a fleet", "Every target of a repository is compiled and checked. The repository is the company of the examples with its targets repeated: about 206 states and 245 steps per target, 25 modules. Peak memory is the peak of the largest process."
+		return "Validate a fleet",
+			"Every target of a repository is compiled and checked. The repository is the company of the examples with its targets repeated: about 206 states and 245 steps per target, 25 modules. Peak memory is the peak of the largest process."
 	case fleetDiff:
 		return "Difference of a fleet", "The lists of every target are compared at two revisions that differ in one module."
 	case startEnd:

@@ -141,7 +141,8 @@ func (b *bench) measures(f field, c cell, m figure, name string) []string {
 	if m.rounds < f.rounds {
 		wall += "†"
 	}
-	return []string{thousands(c.n), name, wall, seconds(m.low) + "–" + seconds(m.high), seconds(m.cpu), fmt.Sprintf("%.0f", float64(m.rss)/(1<<20))}
+	return []string{thousands(c.n), name, wall, seconds(m.low) + "–" + seconds(m.high), seconds(m.cpu),
+		fmt.Sprintf("%.0f", float64(m.rss)/(1<<20))}
 }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }

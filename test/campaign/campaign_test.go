@@ -11,10 +11,12 @@ import (
 )
 
 func ExampleMerge() {
-	text := campaign.Merge("", campaign.Campaign{Name: "Power cut", Variant: "ext4", Points: 900, Hit: 850, Detail: "cut | replayed"})
+	text := campaign.Merge("", campaign.Campaign{Name: "Power cut", Variant: "ext4", Points: 900, Hit: 850,
+		Detail: "cut | replayed"})
 	text = campaign.Merge(text, campaign.Campaign{Name: "Kill", Points: 70, Hit: 70})
 	text = campaign.Merge(text, campaign.Campaign{Name: "Power cut", Variant: "btrfs", Points: 300, Hit: 290})
-	text = campaign.Merge(text, campaign.Campaign{Name: "Power cut", Variant: "ext4", Points: 1000, Hit: 950, Detail: "cut | replayed"})
+	text = campaign.Merge(text, campaign.Campaign{Name: "Power cut", Variant: "ext4", Points: 1000, Hit: 950,
+		Detail: "cut | replayed"})
 	_, tables, _ := strings.Cut(text, "\n## ")
 	fmt.Print("## " + tables)
 	// Output:
@@ -46,7 +48,8 @@ func TestRecord(t *testing.T) {
 	campaign.Record(t, campaign.Campaign{Name: "Kill", Variant: "a", Points: 3})
 	campaign.Record(t, campaign.Campaign{Name: "Kill", Variant: "b", Points: 4})
 	text, err := os.ReadFile(file)
-	if err != nil || !strings.Contains(string(text), "| a | 3 | 0 | 0 |") || !strings.Contains(string(text), "| b | 4 | 0 | 0 |") {
+	if err != nil || !strings.Contains(string(text), "| a | 3 | 0 | 0 |") ||
+		!strings.Contains(string(text), "| b | 4 | 0 | 0 |") {
 		t.Fatalf("%v\n%s", err, text)
 	}
 }

@@ -30,7 +30,8 @@ func (w *world) newAgent(i int) *agent {
 	w.attach(a.node)
 	root := a.root()
 	w.run("cd "+a.dir+" && mkdir upper work root bin && mount -t overlay overlay -o lowerdir=/,upperdir=upper,workdir=work root",
-		"rm -rf "+root+"/var/lib/fettle "+root+"/etc/fettle "+root+"/etc/motd && mkdir -p "+root+"/var/lib "+root+"/opt/chaos",
+		"rm -rf "+root+"/var/lib/fettle "+root+"/etc/fettle "+root+"/etc/motd && mkdir -p "+root+"/var/lib "+root+
+			"/opt/chaos",
 		// Never the real /dev by a bind: removing the tree would remove the machine's own devices.
 		"mount -t proc proc "+root+"/proc", "mount -t tmpfs tmpfs "+root+"/sys", "mount -t tmpfs -o dev tmpfs "+root+"/dev",
 		"cd "+root+"/dev && mknod -m 666 null c 1 3 && mknod -m 666 zero c 1 5 && mknod -m 666 full c 1 7 && mknod -m 666 random c 1 8 && mknod -m 666 urandom c 1 9 && ln -s /proc/self/fd fd",
@@ -54,7 +55,8 @@ func (w *world) enrolAll() {
 				if err != nil {
 					return err
 				}
-				cmd := a.command("chroot", a.root(), "/opt/chaos/fettle", "agent", "enrol", "--hub", "https://"+h.address+":7440", "--token-file", "-", "--name", a.name)
+				cmd := a.command("chroot", a.root(), "/opt/chaos/fettle", "agent", "enrol", "--hub", "https://"+h.address+":7440",
+					"--token-file", "-", "--name", a.name)
 				cmd.Stdin = strings.NewReader(token.Secret)
 				if out, err := cmd.CombinedOutput(); err != nil {
 					return fmt.Errorf("%w: %s", err, out)

@@ -29,7 +29,8 @@ func TestShiftedClock(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	out, err := exec.Command("openssl", "x509", "-noout", "-startdate", "-in", filepath.Join(hub, "authority", "authority.pem")).Output()
+	out, err := exec.Command("openssl", "x509", "-noout", "-startdate", "-in",
+		filepath.Join(hub, "authority", "authority.pem")).Output()
 	if err != nil {
 		t.Fatal(err)
 	}

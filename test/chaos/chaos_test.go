@@ -52,7 +52,8 @@ func TestChaos(t *testing.T) {
 		}
 		done = time.Since(began) > length
 	}
-	t.Logf("%d commits, %d jobs, %d calls in %s; the slowest commit took %s to arrive", w.head, len(c.jobs), c.calls, time.Since(began).Round(time.Second), c.longest.Round(time.Millisecond))
+	t.Logf("%d commits, %d jobs, %d calls in %s; the slowest commit took %s to arrive", w.head, len(c.jobs), c.calls,
+		time.Since(began).Round(time.Second), c.longest.Round(time.Millisecond))
 	for _, s := range append(c.slow, c.ends()...) {
 		t.Log(s)
 	}
@@ -88,5 +89,6 @@ func (c *run) round(f fault, r *rand.Rand, seed uint64) {
 	healed := time.Now()
 	c.converge()
 	c.judge()
-	c.t.Logf("seed %d: %s: %s, converged after %s", seed, f.name, time.Since(began).Round(100*time.Millisecond), time.Since(healed).Round(100*time.Millisecond))
+	c.t.Logf("seed %d: %s: %s, converged after %s", seed, f.name, time.Since(began).Round(100*time.Millisecond),
+		time.Since(healed).Round(100*time.Millisecond))
 }

@@ -81,7 +81,8 @@ func buildShifted(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: filepath.Join(dir, "time"), main: filepath.Join(dir, "main")}})
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{source: filepath.Join(dir, "time"),
+		main: filepath.Join(dir, "main")}})
 	if err != nil {
 		t.Fatal(err)
 	}

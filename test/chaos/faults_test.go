@@ -107,7 +107,8 @@ func allRestarted(c *run, _ *rand.Rand) func() {
 
 // rule adds a rule for packets of a node, and heal removes all rules.
 func (c *run) rule(n *node, rules ...string) {
-	text := "table inet chaos {\nchain out {\ntype filter hook output priority 0;\n" + strings.Join(rules, "\n") + "\n}\n}\n"
+	text := "table inet chaos {\nchain out {\ntype filter hook output priority 0;\n" + strings.Join(rules,
+		"\n") + "\n}\n}\n"
 	cmd := n.command("nft", "-f", "-")
 	cmd.Stdin = strings.NewReader("table inet chaos {}\ndelete table inet chaos\n" + text)
 	c.exec(cmd)
@@ -261,7 +262,8 @@ func (c *run) replaced(h *hub) func() {
 
 // jumped moves the clock of a hub, and back.
 func (c *run) jumped(h *hub, r *rand.Rand) func() {
-	by := []time.Duration{-time.Hour, -5 * time.Minute, -20 * time.Second, 20 * time.Second, 5 * time.Minute, time.Hour, 24 * time.Hour}
+	by := []time.Duration{-time.Hour, -5 * time.Minute, -20 * time.Second, 20 * time.Second, 5 * time.Minute, time.Hour,
+		24 * time.Hour}
 	c.jump(h, by[r.IntN(len(by))])
 	return func() { c.jump(h, 0) }
 }

@@ -31,7 +31,8 @@ func (c *run) compareHosts(h *hub, p document.TargetPage) {
 		assigned, _, err := c.agents[i].accepted() // never older than when the hub answered
 		if err != nil || assigned == nil || assigned.Number().Epoch < t.Accepted.Epoch ||
 			assigned.Epoch == t.Accepted.Epoch && assigned.Generation < t.Accepted.Generation {
-			c.t.Errorf("%s: %s reports that %s is ready with %v, but it has %+v (%v)", c.fault, h.named, t.Name, t.Accepted, assigned, err)
+			c.t.Errorf("%s: %s reports that %s is ready with %v, but it has %+v (%v)", c.fault, h.named, t.Name, t.Accepted,
+				assigned, err)
 		}
 	}
 }
@@ -50,7 +51,8 @@ func (c *run) converge() {
 	})
 	c.longest = max(c.longest, time.Since(began))
 	for _, h := range c.hubs {
-		c.await(h.named+" reports that all hubs are there", func(ctx context.Context) error { return c.whole(ctx, h, hubCount) })
+		c.await(h.named+" reports that all hubs are there",
+			func(ctx context.Context) error { return c.whole(ctx, h, hubCount) })
 		c.await(h.named+" reports that all targets are ready", func(ctx context.Context) error { return c.allReady(ctx, h) })
 	}
 }
@@ -66,7 +68,8 @@ func (c *run) allReady(ctx context.Context, h *hub) error {
 	if err != nil {
 		return err
 	}
-	if s.Connected != agentCount || s.Targets != agentCount || s.States[document.Ready] != agentCount || s.Behind != 0 || s.Errors != 0 {
+	if s.Connected != agentCount || s.Targets != agentCount || s.States[document.Ready] != agentCount || s.Behind != 0 ||
+		s.Errors != 0 {
 		return fmt.Errorf("%+v", s)
 	}
 	return nil
@@ -104,7 +107,8 @@ func (c *run) agree(ctx context.Context) error {
 }
 
 // ofAgents are the kinds of events that are reports of agents.
-var ofAgents = []fleet.EventKind{fleet.Started, fleet.Accepted, fleet.Refused, fleet.Applied, fleet.Failed, fleet.RolledBack, fleet.Drifted, fleet.Repaired,
+var ofAgents = []fleet.EventKind{fleet.Started, fleet.Accepted, fleet.Refused, fleet.Applied, fleet.Failed,
+	fleet.RolledBack, fleet.Drifted, fleet.Repaired,
 	fleet.Waiting, fleet.Ready, fleet.Ran, fleet.Upgraded, fleet.ReportRequested}
 
 // allReports compares how many reports each agent made with those that each hub has. A hub stores each
@@ -187,7 +191,8 @@ func (c *run) jobEnded(ctx context.Context, j job) error {
 			if t.State == document.JobInterrupted || t.State == document.JobDone && ran {
 				continue
 			}
-			return fmt.Errorf("%s at %s on %s is %s (%s), ran: %v; %s", j.mark, h.named, t.Name, t.State, t.Error, ran, c.jobEverywhere(ctx, j, c.agents[i]))
+			return fmt.Errorf("%s at %s on %s is %s (%s), ran: %v; %s", j.mark, h.named, t.Name, t.State, t.Error, ran,
+				c.jobEverywhere(ctx, j, c.agents[i]))
 		}
 	}
 	return nil

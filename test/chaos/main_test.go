@@ -34,7 +34,8 @@ func TestMain(m *testing.M) {
 	}
 	self, err := os.Executable()
 	if err == nil {
-		cmd := exec.Command("unshare", append([]string{"--mount", "--net", "--pid", "--fork", "--kill-child", "--mount-proc", self}, os.Args[1:]...)...)
+		cmd := exec.Command("unshare", append([]string{"--mount", "--net", "--pid", "--fork", "--kill-child",
+			"--mount-proc", self}, os.Args[1:]...)...)
 		cmd.Env = append(os.Environ(), envWorld+"=1")
 		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 		err = cmd.Run()

@@ -38,7 +38,8 @@ exec "work" {
 		w.t.Fatal(err)
 	}
 	git := func(args ...string) string {
-		return w.exec(exec.Command("git", append([]string{"-C", w.site(), "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...))
+		return w.exec(exec.Command("git", append([]string{"-C", w.site(), "-c", "user.name=a", "-c", "user.email=a@b"},
+			args...)...))
 	}
 	git("add", "-A")
 	git("commit", "-qm", fmt.Sprint(n))

@@ -75,7 +75,8 @@ func (w *world) hubReport(h *hub) string {
 
 func targetLine(t document.Target) string {
 	return fmt.Sprintf("%s connected %v contact %s assigned %v accepted %v behind %d frozen %q waits %q error %q",
-		t.State, t.Connected, time.Unix(0, t.Contact).Format(time.TimeOnly), t.Assigned, t.Accepted, t.Behind, t.Frozen, t.Waits, t.Error)
+		t.State, t.Connected, time.Unix(0, t.Contact).Format(time.TimeOnly), t.Assigned, t.Accepted, t.Behind, t.Frozen,
+		t.Waits, t.Error)
 }
 
 // agentReports is what the files of each host contain.

@@ -58,7 +58,8 @@ func (c *run) timed(h *hub, what string, call func(ctx context.Context) error) e
 	took := time.Since(began)
 	c.calls++
 	if took > answerWithin {
-		c.slow = append(c.slow, fmt.Sprintf("%s at %s in %s: %s: %v", what, h.named, c.fault, took.Round(time.Millisecond), err))
+		c.slow = append(c.slow, fmt.Sprintf("%s at %s in %s: %s: %v", what, h.named, c.fault, took.Round(time.Millisecond),
+			err))
 	}
 	if took >= patience {
 		c.fail("%s: %s at %s: no answer within %s", c.fault, what, h.named, patience)

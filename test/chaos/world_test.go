@@ -98,7 +98,8 @@ func newWorld(t *testing.T) *world {
 func (w *world) attach(n *node) {
 	n.dir = filepath.Join(w.dir, n.name)
 	w.run("mkdir "+n.dir, "ip netns add "+n.name, "ip link add v"+n.name+" type veth peer name eth0 netns "+n.name,
-		"ip link set v"+n.name+" master br0 up", "ip -n "+n.name+" link set lo up", "ip -n "+n.name+" addr add "+n.address+"/24 dev eth0",
+		"ip link set v"+n.name+" master br0 up", "ip -n "+n.name+" link set lo up",
+		"ip -n "+n.name+" addr add "+n.address+"/24 dev eth0",
 		"ip -n "+n.name+" link set eth0 up")
 }
 
@@ -127,7 +128,8 @@ func (h *hub) rename() {
 func (w *world) beginHubs() {
 	first := w.hubs[0]
 	first.rename()
-	w.exec(first.command(w.program, "hub", "init", "--fleet", "chaos", "--name", first.named, "--dir", first.store(), "--address", first.address,
+	w.exec(first.command(w.program, "hub", "init", "--fleet", "chaos", "--name", first.named, "--dir", first.store(),
+		"--address", first.address,
 		"--repository", "file://"+w.site(), "--poll", "1s"))
 	w.keepEvents(first)
 	first.start()
@@ -166,7 +168,8 @@ func (w *world) join(h, by *hub, others int) {
 	})
 	h.rename()
 	w.must(h.named+" joins", func(ctx context.Context) error {
-		cmd := h.command(w.program, "hub", "join", "https://"+by.address+":7440", "--token-file", "-", "--name", h.named, "--dir", h.store(), "--address", h.address)
+		cmd := h.command(w.program, "hub", "join", "https://"+by.address+":7440", "--token-file", "-", "--name", h.named,
+			"--dir", h.store(), "--address", h.address)
 		cmd.Stdin = strings.NewReader(token.Secret)
 		out, err := cmd.CombinedOutput()
 		if err != nil {

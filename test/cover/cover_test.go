@@ -19,7 +19,8 @@ fettle.dev/fettle/internal/b/b.go:1.1,2.2 4 7
 // floor fails.
 func TestGate(t *testing.T) {
 	for _, c := range []struct{ name, floors, table, failure string }{
-		{"at the floor", "internal/a 75\ninternal/b 100\n", "internal/a                                    4    75.0%    75.0%", ""},
+		{"at the floor", "internal/a 75\ninternal/b 100\n",
+			"internal/a                                    4    75.0%    75.0%", ""},
 		{"below", "internal/a 75.1\ninternal/b 100\n", "75.1%", "below the floor: internal/a;"},
 		{"a file", "# why\ninternal/a 70\ninternal/a/b.go 1\n", "internal/a/b.go", "below the floor: internal/a/b.go;"},
 		{"not measured", "internal/c 1\n", "internal/c", "below the floor: internal/c;"},

@@ -51,7 +51,8 @@ func run(args []string) error {
 	table, below := compare(floors, got)
 	fmt.Print(table)
 	if len(below) > 0 {
-		return fmt.Errorf("below the floor: %s; see what no test runs with: go tool cover -html=%s", strings.Join(below, ", "), *profile)
+		return fmt.Errorf("below the floor: %s; see what no test runs with: go tool cover -html=%s",
+			strings.Join(below, ", "), *profile)
 	}
 	return nil
 }
@@ -72,7 +73,8 @@ func measure(packages []string, out string) error {
 	if err := os.MkdirAll(filepath.Dir(out), 0o755); err != nil {
 		return err
 	}
-	args := append([]string{"test", "-timeout", "20m", "-coverprofile", out, "-coverpkg", strings.Join(packages, ",")}, packages...)
+	args := append([]string{"test", "-timeout", "20m", "-coverprofile", out, "-coverpkg", strings.Join(packages, ",")},
+		packages...)
 	cmd := exec.Command("go", args...)
 	said, err := cmd.CombinedOutput()
 	if err != nil {

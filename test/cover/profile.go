@@ -71,7 +71,8 @@ func parseFloors(text string) ([]floor, error) {
 			return nil, fmt.Errorf("cannot read line %d of the floors: %q; write PATH PERCENT", i+1, line)
 		}
 		if len(out) > 0 && out[len(out)-1].path >= name {
-			return nil, fmt.Errorf("cannot take line %d of the floors: %q follows %q; sort them", i+1, name, out[len(out)-1].path)
+			return nil, fmt.Errorf("cannot take line %d of the floors: %q follows %q; sort them", i+1, name,
+				out[len(out)-1].path)
 		}
 		out = append(out, floor{name, least})
 	}

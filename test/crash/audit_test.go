@@ -20,7 +20,8 @@ func TestNothingBypassesTheCounter(t *testing.T) {
 	strace := needs.Program(t, "strace")
 	s := newSite(t, first, second, func(s *site) { s.free = []string{"/etc/hosts"} })
 	out, count := filepath.Join(filepath.Dir(s.dir), "strace"), filepath.Join(filepath.Dir(s.dir), "audit")
-	tracer := []string{"sh", "-c", `umask 0; exec "$@"`, "sh", strace, "-f", "-qq", "-y", "-o", out, "-e", "trace=" + mutating}
+	tracer := []string{"sh", "-c", `umask 0; exec "$@"`, "sh", strace, "-f", "-qq", "-y", "-o", out, "-e",
+		"trace=" + mutating}
 	if text, err := s.under(tracer, 0, count, s.apply()...); err != nil {
 		t.Fatalf("cannot trace: %v\n%s", err, text)
 	}
@@ -34,7 +35,8 @@ func TestNothingBypassesTheCounter(t *testing.T) {
 	want := strings.Count(string(counted), "\n") - strings.Count(string(counted), "mkdir /objects/")
 	t.Logf("%d system calls, %d operations counted", len(calls), want)
 	if len(calls) != want || want < 100 {
-		t.Errorf("%d system calls change something, %d operations were counted:\n%s\n%s", len(calls), want, strings.Join(calls, "\n"), counted)
+		t.Errorf("%d system calls change something, %d operations were counted:\n%s\n%s", len(calls), want,
+			strings.Join(calls, "\n"), counted)
 	}
 }
 
@@ -52,7 +54,8 @@ func changes(t *testing.T, trace, dir string) []string {
 	for line := range strings.Lines(string(b)) {
 		line = strings.TrimSpace(line)
 		switch {
-		case !strings.Contains(line, dir+"/") && !strings.Contains(line, dir+">") && !strings.Contains(line, `"/proc/self/fd/`),
+		case !strings.Contains(line, dir+"/") && !strings.Contains(line, dir+">") &&
+			!strings.Contains(line, `"/proc/self/fd/`),
 			strings.Contains(line, `"lock"`), strings.Contains(line, "/state/lock>"),
 			strings.Contains(line, " = -1 EISDIR"),      // a directory: removed by the next call
 			strings.Contains(line, "mkdirat(AT_FDCWD<"), // the state directory itself, before there is a host

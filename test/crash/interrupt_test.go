@@ -13,7 +13,8 @@ import (
 
 // calls are the system calls that change or sync something, as strace knows
 // them.
-var calls = []string{"openat", "openat2", "mkdirat", "fchown", "fchownat", "fchmod", "chmod", "fsetxattr", "setxattr", "ioctl",
+var calls = []string{"openat", "openat2", "mkdirat", "fchown", "fchownat", "fchmod", "chmod", "fsetxattr", "setxattr",
+	"ioctl",
 	"utimensat", "fsync", "fdatasync", "syncfs", "symlinkat", "linkat", "renameat2", "unlinkat", "ftruncate", "write"}
 
 // TestInterruptedCalls lets signals interrupt every second call of each kind,
@@ -27,7 +28,8 @@ func TestInterruptedCalls(t *testing.T) {
 	for _, call := range calls {
 		m := p.from.copy(t, filepath.Join(filepath.Dir(s.dir), "interrupted-"+call))
 		trace := m.dir + ".strace"
-		tracer := []string{strace, "-f", "-qq", "-o", trace, "-e", "trace=" + call, "-e", fmt.Sprintf("inject=%s:error=EINTR:when=1+2", call)}
+		tracer := []string{strace, "-f", "-qq", "-o", trace, "-e", "trace=" + call, "-e",
+			fmt.Sprintf("inject=%s:error=EINTR:when=1+2", call)}
 		out, err := m.under(tracer, 0, "", p.args...)
 		text, rerr := os.ReadFile(trace)
 		n := strings.Count(string(text), "(INJECTED)")
@@ -43,7 +45,8 @@ func TestInterruptedCalls(t *testing.T) {
 		}
 	}
 	campaign.Record(t, campaign.Campaign{Name: "Interrupted system calls", Points: hit, Hit: hit, Lost: wrong,
-		Detail: fmt.Sprintf("every second call of %d kinds ends with EINTR; the run succeeds with the same result as without", len(calls))})
+		Detail: fmt.Sprintf(
+			"every second call of %d kinds ends with EINTR; the run succeeds with the same result as without", len(calls))})
 	if hit < 100 {
 		t.Errorf("only %d calls were interrupted", hit)
 	}

@@ -64,7 +64,8 @@ func (s *site) killPhase(t *testing.T, name string, p phase, stride int) {
 	if out, err := over.run(p.ops+slack+1, "", p.args...); killed(err) {
 		t.Errorf("the %s has more operations than were counted:\n%s", p.name, out)
 	}
-	n.record(t, name+", "+p.name, fmt.Sprintf("killed at points throughout its %d operations; most recoveries are killed too; both policies; compared, rolled back to the origin, compared", p.ops))
+	n.record(t, name+", "+p.name,
+		fmt.Sprintf("killed at points throughout its %d operations; most recoveries are killed too; both policies; compared, rolled back to the origin, compared", p.ops))
 	if n.second.Load()*2 < n.points.Load() {
 		t.Errorf("only %d of %d recoveries were killed", n.second.Load(), n.points.Load())
 	}
@@ -72,7 +73,8 @@ func (s *site) killPhase(t *testing.T, name string, p phase, stride int) {
 
 func (n *tally) record(t *testing.T, variant, detail string) {
 	t.Helper()
-	campaign.Record(t, campaign.Campaign{Name: "Kill", Variant: variant, Points: int(n.points.Load()), Hit: int(n.points.Load()), Lost: int(n.bad.Load()),
+	campaign.Record(t, campaign.Campaign{Name: "Kill", Variant: variant, Points: int(n.points.Load()),
+		Hit: int(n.points.Load()), Lost: int(n.bad.Load()),
 		Detail: fmt.Sprintf("%s (%d second kills, %d old, %d new)", detail, n.second.Load(), n.undone.Load(), n.done.Load())})
 }
 
@@ -192,7 +194,8 @@ func (s *site) killRecovery(t *testing.T, name string) {
 			}
 		}
 	}
-	n.record(t, name+", recovery", "a run is killed, its recovery is killed at points throughout it, a second recovery completes; compared, rolled back to the origin, compared")
+	n.record(t, name+", recovery",
+		"a run is killed, its recovery is killed at points throughout it, a second recovery completes; compared, rolled back to the origin, compared")
 }
 
 func (s *site) killRecoveryOf(t *testing.T, p phase, at int, policy string, stride int, n *tally) {

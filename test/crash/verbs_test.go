@@ -46,10 +46,13 @@ CHECK db exec="/bin/helper has /srv/more" within=1s
 func TestKillEveryVerb(t *testing.T) {
 	needs.Root(t)
 	s := newSite(t, verbs1, verbs2, func(s *site) {
-		s.free = []string{"/etc/hosts", "/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/subuid", "/etc/subgid",
-			"/run/loaded", "/srv/db", "/srv/more", "/proc/sys/vm/swappiness", "/proc/sys/kernel/panic"} // their time is that of the last who wrote
+		s.free = []string{"/etc/hosts", "/etc/passwd", "/etc/shadow", "/etc/group", "/etc/gshadow", "/etc/subuid",
+			"/etc/subgid",
+			"/run/loaded", "/srv/db", "/srv/more", "/proc/sys/vm/swappiness",
+			"/proc/sys/kernel/panic"} // their time is that of the last who wrote
 		for p, text := range map[string]string{
-			"etc/passwd": "root:x:0:0:root:/root:/bin/sh\nbob:x:1000:1000::/home/bob:/bin/sh\n", "etc/group": "root:x:0:\nadm:x:4:\nbob:x:1000:\n",
+			"etc/passwd": "root:x:0:0:root:/root:/bin/sh\nbob:x:1000:1000::/home/bob:/bin/sh\n",
+			"etc/group":  "root:x:0:\nadm:x:4:\nbob:x:1000:\n",
 			"etc/shadow": "root:*:1::::::\nbob:*:1::::::\n", "etc/gshadow": "root:*::\nadm:*::\nbob:!::\n",
 			"etc/app.conf": "origin", "run/loaded": "origin", "etc/motd": "hello\n", "etc/gone": "gone\n",
 			"proc/sys/vm/swappiness": "60\n", "proc/sys/kernel/panic": "0\n", "etc/login.defs": "CREATE_MAIL_SPOOL no\n",

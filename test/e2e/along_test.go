@@ -31,7 +31,8 @@ func TestDependenciesOfPackages(t *testing.T) {
 			t.Helper()
 			var is []string
 			for _, name := range []string{"demoapp", "demodata", "demolib", "theirs"} {
-				if status := m.Exec("dpkg-query", "-W", "-f", "${db:Status-Abbrev}", name).Stdout; len(status) > 1 && status[1] == 'i' {
+				if status := m.Exec("dpkg-query", "-W", "-f", "${db:Status-Abbrev}", name).Stdout; len(status) > 1 &&
+					status[1] == 'i' {
 					is = append(is, name)
 				}
 			}
@@ -41,7 +42,8 @@ func TestDependenciesOfPackages(t *testing.T) {
 		}
 		apply(success, "PKG demoapp\n")
 		write("PKG demolib\n")
-		m.says(m.fettle(changes, "steps", "plan", "list.steps"), "demodata is also removed", "stays: demolib: it is in the list")
+		m.says(m.fettle(changes, "steps", "plan", "list.steps"), "demodata is also removed",
+			"stays: demolib: it is in the list")
 		apply(success, "PKG demolib\n")
 		there("demolib")
 		m.want("demolib", "apt-mark", "showmanual", "demolib")
@@ -60,7 +62,8 @@ func TestDependenciesOfPackages(t *testing.T) {
 		m.Run(t, "apt-mark", "hold", "demodata")
 		m.Run(t, "apt-get", "-y", "install", "theirs")
 		write("")
-		m.says(m.fettle(changes, "steps", "plan", "list.steps"), "stays: demodata: it is held", "stays: demolib: needed by theirs")
+		m.says(m.fettle(changes, "steps", "plan", "list.steps"), "stays: demodata: it is held",
+			"stays: demolib: needed by theirs")
 		apply(success, "")
 		there("demodata demolib theirs")
 
@@ -72,10 +75,12 @@ func TestDependenciesOfPackages(t *testing.T) {
 		apply(success, "PKG demoapp\nPKG demolib\n")
 		m.Run(t, "apt-mark", "hold", "demoapp")
 		write("")
-		m.says(m.fettle(success, "steps", "plan", "list.steps"), "an administrator holds it at 1, so it stays", "apt-mark unhold demoapp")
+		m.says(m.fettle(success, "steps", "plan", "list.steps"), "an administrator holds it at 1, so it stays",
+			"apt-mark unhold demoapp")
 		m.says(apply(success, ""), "demoapp needs it, so it stays")
 		there("demoapp demodata demolib")
-		m.says(apply(failed, "PKG demoapp ensure=absent\n"), "An administrator holds demoapp at version 1", "apt-mark unhold demoapp")
+		m.says(apply(failed, "PKG demoapp ensure=absent\n"), "An administrator holds demoapp at version 1",
+			"apt-mark unhold demoapp")
 		m.says(m.fettle(failed, "rollback", "origin", "--yes"), "An administrator holds demoapp at version 1")
 		m.fettle(failed, "rollback", "origin", "--yes", "--skip-blocked")
 		there("demoapp demodata demolib")
@@ -99,11 +104,14 @@ func TestDependenciesOfPackages(t *testing.T) {
 
 		m.Run(t, "apt-get", "-y", "install", "oldmail")
 		m.Run(t, "apt-mark", "auto", "oldmail")
-		m.says(apply(success, "PKG demolib\nPKG newmail\n"), "apt removes oldmail, which conflicts with it; a rollback of this run installs it again", "apt removed oldmail")
+		m.says(apply(success, "PKG demolib\nPKG newmail\n"),
+			"apt removes oldmail, which conflicts with it; a rollback of this run installs it again", "apt removed oldmail")
 		m.says(m.fettle(success, "rollback", "--yes"), "oldmail 1 is installed again")
-		m.want("ii  1 oldmail", "sh", "-c", "dpkg-query -W -f '${db:Status-Abbrev} ${Version} ${Package}' oldmail; apt-mark showauto oldmail | grep -q oldmail")
+		m.want("ii  1 oldmail", "sh", "-c",
+			"dpkg-query -W -f '${db:Status-Abbrev} ${Version} ${Package}' oldmail; apt-mark showauto oldmail | grep -q oldmail")
 		m.says(apply(failed, "PKG demolib\nPKG oldmail\nPKG newmail\n"), "conflict")
 		apply(success, "PKG demolib\nPKG oldmail\n")
-		m.says(apply(failed, "PKG demolib\nPKG oldmail\nPKG newmail\n"), "apt would remove oldmail, which is also in the list")
+		m.says(apply(failed, "PKG demolib\nPKG oldmail\nPKG newmail\n"),
+			"apt would remove oldmail, which is also in the list")
 	})
 }

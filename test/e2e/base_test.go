@@ -15,7 +15,8 @@ import (
 func TestBaseOfBothReleases(t *testing.T) {
 	eachRelease(t, func(t *testing.T, r hosts.Release) {
 		root := hosts.BaseOf(t, r)
-		for file, has := range map[string]func(string) bool{"passwd.master": step.DebianBase{}.HasUser, "group.master": step.DebianBase{}.HasGroup} {
+		for file, has := range map[string]func(string) bool{"passwd.master": step.DebianBase{}.HasUser,
+			"group.master": step.DebianBase{}.HasGroup} {
 			text, err := os.ReadFile(filepath.Join(root, "usr/share/base-passwd", file))
 			if err != nil {
 				t.Fatal(err)
@@ -45,7 +46,8 @@ func TestBaseOfBootedHosts(t *testing.T) {
 				t.Errorf("the linter takes %s for granted", dir)
 			}
 		}
-		for database, has := range map[string]func(string) bool{"passwd": step.DebianBase{}.HasUser, "group": step.DebianBase{}.HasGroup} {
+		for database, has := range map[string]func(string) bool{"passwd": step.DebianBase{}.HasUser,
+			"group": step.DebianBase{}.HasGroup} {
 			for line := range strings.Lines(m.Run(t, "getent", database)) {
 				name, _, _ := strings.Cut(line, ":")
 				if comesWith := map[string]bool{"sshd": true, "_ssh": true}; !has(name) && !comesWith[name] {
@@ -70,7 +72,8 @@ func (m *machine) each(script string, args ...string) string {
 // important tells whether a directory comes with a package that every installation has,
 // and that the base image lacks: cron, ifupdown, udev, kmod and the kernel's hooks.
 func important(dir string) bool {
-	for _, d := range []string{"/etc/cron.", "/var/spool/cron", "/etc/network", "/etc/udev", "/etc/modprobe.d", "/etc/kernel"} {
+	for _, d := range []string{"/etc/cron.", "/var/spool/cron", "/etc/network", "/etc/udev", "/etc/modprobe.d",
+		"/etc/kernel"} {
 		if strings.HasPrefix(dir, d) {
 			return true
 		}

@@ -39,7 +39,8 @@ func full() bool { return os.Getenv("FETTLE_LONG") != "" }
 
 // leftOut are the package sources of the company, which a host without a network
 // does not reach, and the settings of a tool that the lab has not.
-var leftOut = regexp.MustCompile(`(?s)\n(file "/etc/apt/sources.list"|file "/etc/vim/vimrc.local"|apt_source "[a-z-]+") \{\n.*?\n\}`)
+var leftOut = regexp.MustCompile(
+	`(?s)\n(file "/etc/apt/sources.list"|file "/etc/vim/vimrc.local"|apt_source "[a-z-]+") \{\n.*?\n\}`)
 
 // company copies the example to the host, with the lab in it.
 func (m *machine) company() {
@@ -67,7 +68,8 @@ func (m *machine) company() {
 		if full() {
 			modules = more
 		}
-		return strings.Replace(text, `targets = ["*"]`, `targets = ["*.example.net"]`, 1) + strings.Replace(lab, "MORE", modules, 1)
+		return strings.Replace(text, `targets = ["*"]`, `targets = ["*.example.net"]`, 1) + strings.Replace(lab, "MORE",
+			modules, 1)
 	})
 	rewrite("modules/base/module.hcl", func(text string) string { return leftOut.ReplaceAllString(text, "") })
 	tar := dir + ".tar"
@@ -98,7 +100,8 @@ func TestCompanyOnAHost(t *testing.T) {
 	m.isLab()
 	applied := m.Snapshot(t)
 	m.fettle(success, "apply", "-t", "lab1.example.org", "--yes", "--confirm-within", "0s")
-	for _, line := range hosts.CompareTimes(applied, m.Snapshot(t), append(remains(), "/var/log/auth.log", "/var/log/nginx/access.log", "/var/log/syslog")) {
+	for _, line := range hosts.CompareTimes(applied, m.Snapshot(t),
+		append(remains(), "/var/log/auth.log", "/var/log/nginx/access.log", "/var/log/syslog")) {
 		t.Errorf("the second run changed: %s", line)
 	}
 	m.byAnOrdinaryUser()
@@ -114,7 +117,8 @@ func TestCompanyOnAHost(t *testing.T) {
 // purged, by Debian's rules: accounts of services, hashes of ucf, logs and queues; and
 // what the user dev wrote.
 func ofPackages() []string {
-	out := []string{"/home/dev/**", "unit network-pre.target", "/var/lib/ucf/**", "/var/log/auth.log", "/var/log/syslog", "/var/log/cron.log", "/var/spool/rsyslog/**"}
+	out := []string{"/home/dev/**", "unit network-pre.target", "/var/lib/ucf/**", "/var/log/auth.log", "/var/log/syslog",
+		"/var/log/cron.log", "/var/spool/rsyslog/**"}
 	if !full() {
 		return out
 	}
@@ -145,7 +149,8 @@ file "/srv/release" {
 	for name, text := range files {
 		m.WriteFile(m.t, "/home/dev/repo/"+name, text, 0o644)
 	}
-	m.WriteFile(m.t, "/home/dev/repo/gen/names", "#!/bin/sh\nwhile read -r n; do echo \"MKDIR /srv/names/$n\"; done <data/names\n", 0o755)
+	m.WriteFile(m.t, "/home/dev/repo/gen/names",
+		"#!/bin/sh\nwhile read -r n; do echo \"MKDIR /srv/names/$n\"; done <data/names\n", 0o755)
 	m.Run(m.t, "chown", "-R", "dev:", "/home/dev/repo")
 	m.as(failed, "compile") // nobody has asked yet
 	m.as(success, "lookup", "refresh", "--yes")
@@ -197,7 +202,8 @@ func (m *machine) isLab() {
 // as runs fettle as the user dev in a copy of the repository.
 func (m *machine) as(code int, args ...string) output {
 	m.t.Helper()
-	r := m.Exec(append([]string{"runuser", "-u", "dev", "--", "env", "-C", "/home/dev/repo", "HOME=/home/dev", "fettle"}, args...)...)
+	r := m.Exec(append([]string{"runuser", "-u", "dev", "--", "env", "-C", "/home/dev/repo", "HOME=/home/dev", "fettle"},
+		args...)...)
 	m.t.Logf("dev$ fettle %s  => %d\n%s%s", strings.Join(args, " "), r.ExitCode, r.Stdout, r.Stderr)
 	if r.ExitCode != code {
 		m.t.Errorf("dev: fettle %s: exit code %d, want %d", strings.Join(args, " "), r.ExitCode, code)

@@ -17,11 +17,14 @@ var recipes = []struct {
 	after        []string
 }{
 	{"backup", "db1", []string{"systemctl start backup.service && test -d /var/backups/restic/snapshots"}},
-	{"environments", "app2", []string{`grep -q '"workers":16' /etc/app/app.json`, `grep -q '"features":\["search"\]' /etc/app/app.json`}},
+	{"environments", "app2", []string{`grep -q '"workers":16' /etc/app/app.json`,
+		`grep -q '"features":\["search"\]' /etc/app/app.json`}},
 	{"firewall", "web1", []string{"nft list ruleset | grep -q 'tcp dport 443 accept'"}},
-	{"loops", "web1", []string{"test \"$(cat /etc/site-quotas)\" = 'shop 20G'", "test \"$(stat -c %U /srv/sites/shop)\" = ann", "id kim"}},
+	{"loops", "web1", []string{"test \"$(cat /etc/site-quotas)\" = 'shop 20G'",
+		"test \"$(stat -c %U /srv/sites/shop)\" = ann", "id kim"}},
 	{"monitoring", "web1", []string{"curl -sf http://127.0.0.1:9100/metrics | grep -q node_systemd"}},
-	{"nginx-tls", "web1", []string{"curl -skf --resolve www.example.org:443:127.0.0.1 https://www.example.org/ | grep -q www.example.org"}},
+	{"nginx-tls", "web1",
+		[]string{"curl -skf --resolve www.example.org:443:127.0.0.1 https://www.example.org/ | grep -q www.example.org"}},
 	{"release", "app1", []string{"systemctl is-active app.service", "pgrep -u app sleep"}},
 	{"schedules", "app1", []string{"systemctl start disk-report.service && test -s /var/log/disk-report.log"}},
 	{"ssh-hardening", "web1", []string{"sshd -T | grep -qx 'passwordauthentication no'"}},

@@ -43,7 +43,8 @@ func sharedDeb(t *testing.T) string {
 // the time, and tests install it at once.
 func buildDeb(dir string) (string, error) {
 	cmd := exec.Command("../../packaging/build.sh", dir)
-	cmd.Env = append(cmd.Environ(), "VERSION=1.2.3~test", "PROGRAMS="+runtime.GOARCH, "SOURCE_DATE_EPOCH=1700000000", "DPKG_DEB_COMPRESSOR_LEVEL=0")
+	cmd.Env = append(cmd.Environ(), "VERSION=1.2.3~test", "PROGRAMS="+runtime.GOARCH, "SOURCE_DATE_EPOCH=1700000000",
+		"DPKG_DEB_COMPRESSOR_LEVEL=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("cannot build the package: %w\n%s", err, out)
 	}
@@ -87,7 +88,8 @@ func lifeOfPackage(t *testing.T, r hosts.Release) {
 	m.want("no", "systemctl", "show", "-P", "ConditionResult", "fettle-recover.service") // nothing was ever applied
 	m.timer()
 	m.Reboot(t)
-	m.want("success 0 yes", "sh", "-c", "echo $(systemctl show -P Result -P ConditionResult -P ExecMainStatus fettle-recover.service)")
+	m.want("success 0 yes", "sh", "-c",
+		"echo $(systemctl show -P Result -P ConditionResult -P ExecMainStatus fettle-recover.service)")
 	m.want("0", "systemctl", "show", "-P", "NFailedUnits")
 	m.removed()
 }
@@ -104,7 +106,8 @@ func debMachine(t *testing.T, r hosts.Release, name string) *machine {
 // installDeb installs the package that has been copied to the host.
 func (m *machine) installDeb() {
 	m.t.Helper()
-	m.Run(m.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "/root/fettle.deb")
+	m.Run(m.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends",
+		"/root/fettle.deb")
 }
 
 // installed looks at what a fresh package has put there.
@@ -112,10 +115,14 @@ func (m *machine) installed() {
 	m.t.Helper()
 	m.want("fettle 1.2.3~test", "sh", "-c", "fettle version | cut -d' ' -f1,2")
 	for _, p := range []string{
-		"/etc/fettle", "/usr/share/man/man1/fettle.1.gz", "/usr/share/man/man1/fettle-apply.1.gz", "/usr/share/bash-completion/completions/fettle",
-		"/usr/share/zsh/vendor-completions/_fettle", "/usr/share/fish/vendor_completions.d/fettle.fish", "/usr/share/doc/fettle/copyright",
-		"/usr/share/doc/fettle/README.Debian", "/usr/share/doc/fettle/libraries.gz", "/usr/share/doc/fettle/quickstart.md", "/usr/share/doc/fettle/openapi.json",
-		"/usr/share/man/man7/fettle-language.7.gz", "/usr/share/man/man7/fettle-kinds.7.gz", "/usr/share/man/man7/fettle-steps.7.gz",
+		"/etc/fettle", "/usr/share/man/man1/fettle.1.gz", "/usr/share/man/man1/fettle-apply.1.gz",
+		"/usr/share/bash-completion/completions/fettle",
+		"/usr/share/zsh/vendor-completions/_fettle", "/usr/share/fish/vendor_completions.d/fettle.fish",
+		"/usr/share/doc/fettle/copyright",
+		"/usr/share/doc/fettle/README.Debian", "/usr/share/doc/fettle/libraries.gz", "/usr/share/doc/fettle/quickstart.md",
+		"/usr/share/doc/fettle/openapi.json",
+		"/usr/share/man/man7/fettle-language.7.gz", "/usr/share/man/man7/fettle-kinds.7.gz",
+		"/usr/share/man/man7/fettle-steps.7.gz",
 	} {
 		if !m.has(p) {
 			m.t.Errorf("%s is not there", p)
@@ -127,7 +134,9 @@ func (m *machine) installed() {
 	m.want("disabled", "systemctl", "is-enabled", "fettle-recover.timer")
 	m.want("inactive", "systemctl", "is-active", "fettle-apply.timer")
 	m.want("enabled", "systemctl", "is-enabled", "fettle-recover.service")
-	if r := m.Exec("systemd-analyze", "verify", "--man=no", "/lib/systemd/system/fettle-apply.timer", "/lib/systemd/system/fettle-apply.service", "/lib/systemd/system/fettle-recover.service", "/lib/systemd/system/fettle-recover.timer"); r.ExitCode != 0 || strings.Contains(r.Stderr, "fettle") {
+	if r := m.Exec("systemd-analyze", "verify", "--man=no", "/lib/systemd/system/fettle-apply.timer",
+		"/lib/systemd/system/fettle-apply.service", "/lib/systemd/system/fettle-recover.service",
+		"/lib/systemd/system/fettle-recover.timer"); r.ExitCode != 0 || strings.Contains(r.Stderr, "fettle") {
 		m.t.Errorf("systemd-analyze verify: %s", r.Stderr)
 	}
 	if m.has("/var/lib/fettle") {
@@ -138,8 +147,10 @@ func (m *machine) installed() {
 // timer applies once through the timer, and once more without a change.
 func (m *machine) timer() {
 	m.t.Helper()
-	m.WriteFile(m.t, "/etc/fettle/repository/fettle.hcl", "target \"this\" {}\nfile \"/srv/hello\" { content = \"hello\" }\n", 0o644)
-	m.WriteFile(m.t, "/etc/systemd/system/fettle-apply.timer.d/soon.conf", "[Timer]\nOnActiveSec=\nOnActiveSec=0\nRandomizedDelaySec=0\n", 0o644)
+	m.WriteFile(m.t, "/etc/fettle/repository/fettle.hcl",
+		"target \"this\" {}\nfile \"/srv/hello\" { content = \"hello\" }\n", 0o644)
+	m.WriteFile(m.t, "/etc/systemd/system/fettle-apply.timer.d/soon.conf",
+		"[Timer]\nOnActiveSec=\nOnActiveSec=0\nRandomizedDelaySec=0\n", 0o644)
 	m.Run(m.t, "systemctl", "daemon-reload")
 	m.Run(m.t, "systemctl", "start", "fettle-apply.timer")
 	m.await("the file that the timer applies", func() bool { return m.has("/srv/hello") })
@@ -159,10 +170,12 @@ func (m *machine) fettle0(args ...string) {
 // confirmation could not be undone without the program, so it comes first.
 func (m *machine) removed() {
 	m.t.Helper()
-	m.WriteFile(m.t, "/etc/fettle/repository/fettle.hcl", "target \"this\" {}\nfile \"/srv/hello\" { content = \"hello again\" }\n", 0o644)
+	m.WriteFile(m.t, "/etc/fettle/repository/fettle.hcl",
+		"target \"this\" {}\nfile \"/srv/hello\" { content = \"hello again\" }\n", 0o644)
 	m.Run(m.t, "systemctl", "stop", "fettle-apply.timer")
 	m.fettle0("apply", "--yes", "--confirm-within", "10m")
-	if r := m.Exec("dpkg", "--remove", "fettle"); r.ExitCode == 0 || !strings.Contains(r.Stderr, "a run waits for its confirmation") {
+	if r := m.Exec("dpkg", "--remove", "fettle"); r.ExitCode == 0 ||
+		!strings.Contains(r.Stderr, "a run waits for its confirmation") {
 		m.t.Errorf("removing the package before a confirmation gives %d\n%s%s", r.ExitCode, r.Stdout, r.Stderr)
 	}
 	m.fettle0("confirm")
@@ -174,6 +187,7 @@ func (m *machine) removed() {
 	if !m.has("/var/lib/fettle") || !strings.Contains(out, "/var/lib/fettle remains") {
 		m.t.Errorf("purging gives\n%s", out)
 	}
-	m.want("", "sh", "-c", "ls /etc/systemd/system/*/fettle-* /var/lib/systemd/deb-systemd-helper-enabled/*fettle* 2>/dev/null")
+	m.want("", "sh", "-c",
+		"ls /etc/systemd/system/*/fettle-* /var/lib/systemd/deb-systemd-helper-enabled/*fettle* 2>/dev/null")
 	m.want("", "dpkg", "--audit")
 }

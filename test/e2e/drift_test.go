@@ -82,7 +82,8 @@ func driftOfTheRunningHost(t *testing.T, r hosts.Release) {
 	m.want("1", "sh", "-c", "nft list ruleset | grep -c blocked.counter")
 
 	// What counts packets, elements that programs add or that expire, and tables of other programs are no drift.
-	m.Run(t, "sh", "-c", "nft add element inet fettle blocked '{ 192.0.2.1 }'; nft add element inet fettle networks '{ 10.0.1.0/24 }'; nft flush set inet fettle recent; nft add table inet foreign; ping -c1 127.0.0.1 >/dev/null 2>&1; true")
+	m.Run(t, "sh", "-c",
+		"nft add element inet fettle blocked '{ 192.0.2.1 }'; nft add element inet fettle networks '{ 10.0.1.0/24 }'; nft flush set inet fettle recent; nft add table inet foreign; ping -c1 127.0.0.1 >/dev/null 2>&1; true")
 	m.fettle(success, "drift")
 
 	m.ruleThatLoadsOnlyHere()
@@ -146,7 +147,8 @@ func (m *machine) restartLoop() {
 // unit has run for more than a minute.
 func (m *machine) slowLoop() {
 	m.t.Helper()
-	m.WriteFile(m.t, "/etc/systemd/system-generators/quadlet", strings.Replace(loops, "sleep 2.2", "sleep 35; test ! -e /run/slow || sleep 100", 1), 0o755)
+	m.WriteFile(m.t, "/etc/systemd/system-generators/quadlet",
+		strings.Replace(loops, "sleep 2.2", "sleep 35; test ! -e /run/slow || sleep 100", 1), 0o755)
 	m.Run(m.t, "systemctl", "daemon-reload")
 	m.Run(m.t, "systemctl", "restart", "shop.service")
 	shown := func(property string) string {

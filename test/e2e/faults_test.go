@@ -17,7 +17,8 @@ func faultRepo(t *testing.T) (r *hosts.Repo, old string) {
 	r.AddDebian(t)
 	old = r.Add(t, hosts.Deb{Name: "demo", Version: "1.0", Files: map[string]string{"/usr/share/demo": "1\n"}})
 	r.Add(t, hosts.Deb{Name: "demo", Version: "2.0", Files: map[string]string{"/usr/share/demo": "2\n"}})
-	r.Add(t, hosts.Deb{Name: "picky", Version: "1.0", Postinst: "test -e /run/allow || { echo picky wants /run/allow; exit 7; }"})
+	r.Add(t, hosts.Deb{Name: "picky", Version: "1.0",
+		Postinst: "test -e /run/allow || { echo picky wants /run/allow; exit 7; }"})
 	r.Add(t, hosts.Deb{Name: "slow", Version: "1.0", Postinst: waits})
 	r.Publish(t)
 	return r, old
@@ -110,7 +111,8 @@ func badConfiguration(m *machine) {
 	master, reloads := m.Run(m.t, "cat", "/run/nginx.pid"), m.reloads("nginx")
 	m.only(strings.Replace(site, "CONTENT", `port_in_redirect perhaps;\n`, 1))
 	out := m.fettle(failed, "apply", "--yes")
-	m.says(out, `invalid value "perhaps"`, "the validation rejected the new file", "the old content was restored", "fettle.hcl:3")
+	m.says(out, `invalid value "perhaps"`, "the validation rejected the new file", "the old content was restored",
+		"fettle.hcl:3")
 	m.want("port_in_redirect off;", "cat", "/etc/nginx/conf.d/story.conf")
 	m.want(strings.TrimSpace(master), "cat", "/run/nginx.pid")
 	if n := m.reloads("nginx"); n != reloads {
@@ -159,7 +161,8 @@ func failingUnit(m *machine) {
 		m.only(strings.Replace(boom, "COMMAND", "/bin/sleep "+seconds, 1))
 		m.fettle(success, "apply", "--yes")
 		m.want("NeedDaemonReload=no", "systemctl", "show", "-p", "NeedDaemonReload", "boom")
-		m.want("/bin/sleep "+seconds, "sh", "-c", `tr '\0' ' ' < /proc/$(systemctl show -P MainPID boom)/cmdline | sed 's/ $//'`)
+		m.want("/bin/sleep "+seconds, "sh", "-c",
+			`tr '\0' ' ' < /proc/$(systemctl show -P MainPID boom)/cmdline | sed 's/ $//'`)
 	}
 	m.fettle(success, "drift")
 }
@@ -307,7 +310,8 @@ file "/etc/frozen" { content = "cut off" }`)
 	m.says(m.fettle(success, "log"), "rollback to run")
 
 	m.only(`file "/etc/frozen" { content = "confirmed" }`)
-	m.fettle(success, "apply", "--yes", "--confirm-within", "3s", "--lock-wait", "1m") // the process that undid the run may still hold the lock
+	m.fettle(success, "apply", "--yes", "--confirm-within", "3s", "--lock-wait",
+		"1m") // the process that undid the run may still hold the lock
 	m.fettle(success, "confirm")
 	m.Run(m.t, "sleep", "4") // past the time at which it would have gone back
 	m.want("confirmed", "cat", "/etc/frozen")

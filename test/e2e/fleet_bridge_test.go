@@ -63,7 +63,8 @@ func TestBridge(t *testing.T) {
 	for _, s := range []struct {
 		name string
 		f    func(*bridge)
-	}{{"Enrol", bridgeEnrol}, {"Work", bridgeWork}, {"Kept", bridgeKept}, {"Content", bridgeContent}, {"HubKilled", bridgeHubKilled}, {"Stopped", bridgeStopped}, {"Reader", bridgeReader}, {"Reboot", bridgeReboot}} {
+	}{{"Enrol", bridgeEnrol}, {"Work", bridgeWork}, {"Kept", bridgeKept}, {"Content", bridgeContent},
+		{"HubKilled", bridgeHubKilled}, {"Stopped", bridgeStopped}, {"Reader", bridgeReader}, {"Reboot", bridgeReboot}} {
 		t.Run(s.name, func(t *testing.T) {
 			g := &fleetOf{t: t, hub: f.hub.with(t)}
 			for _, a := range f.agents {
@@ -80,7 +81,8 @@ func (b *bridge) begin() {
 	h.Run(b.t, "apt-get", "install", "-qy", "git")
 	b.push("one")
 	h.hubUser()
-	h.Run(b.t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site", "--poll", "5s")
+	h.Run(b.t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site",
+		"--poll", "5s")
 	h.Run(b.t, "systemd-run", "--unit=fettle-hub", "-p", "Restart=always", "/usr/bin/env", "fettle", "hub", "run")
 	b.fleet.await("the hub", func() bool { return h.Exec("fettle", "status", "--fleet").ExitCode == 0 })
 	h.want("fettle-hub", "stat", "-c", "%U", "/run/fettle-hub/hub.sock") // root continues as the owner of the directory
@@ -139,7 +141,8 @@ func bridgeEnrol(b *bridge) {
 		}
 	}
 	b.says(b.fettle(success, "target", "enrol", "-t", "web1,web2"), "2 targets enrolled before: web1, web2")
-	b.says(b.fettle(success, "target", "enrol", "-t", "web1", "--replace-applied-state"), "its agent replaces the applied state")
+	b.says(b.fettle(success, "target", "enrol", "-t", "web1", "--replace-applied-state"),
+		"its agent replaces the applied state")
 	b.fleet.ready()
 	b.web(0).Run(b.t, "systemctl", "disable", "--now", "fettle-agent")
 	b.fettle(success, "target", "enrol", "-t", "web1")
@@ -154,7 +157,8 @@ func bridgeEnrol(b *bridge) {
 
 // bridgeWork: what works over SSH works through the hub, from the desk and on the hub.
 func bridgeWork(b *bridge) {
-	b.says(b.fettle(success, "run", "-t", "web*", "--via", "hub", "--read-only", "--", "hostname"), "web1 | web1", "web2 | web2")
+	b.says(b.fettle(success, "run", "-t", "web*", "--via", "hub", "--read-only", "--", "hostname"), "web1 | web1",
+		"web2 | web2")
 	b.fettle(7, "run", "-t", "web1", "--via", "hub", "--", "sh", "-c", "exit 7")
 	b.says(b.fettle(success, "facts", "-t", "web1", "--via", "hub", "hostname"), "web1")
 	b.fettle(success, "plan", "-t", "label:role=web", "--via", "hub")
@@ -168,11 +172,13 @@ func bridgeWork(b *bridge) {
 	b.says(b.fettle(failed, "run", "-t", "web9", "--via", "hub", "--", "true"), "the fleet has no such target")
 	// On the hub itself by the socket, without a repository.
 	h := b.fleet.hub
-	if out := h.Run(b.t, "fettle", "run", "-t", "label:role=web", "--read-only", "--", "hostname"); !strings.Contains(out, "2 targets succeeded") {
+	if out := h.Run(b.t, "fettle", "run", "-t", "label:role=web", "--read-only", "--",
+		"hostname"); !strings.Contains(out, "2 targets succeeded") {
 		b.t.Errorf("%s", out)
 	}
 	log := h.Run(b.t, "cat", "/var/lib/fettle-hub/audit.log")
-	for _, want := range []string{`"who":"ann","how":"token`, `/v1/targets/{target}/work","on":"web1","outcome":"begun"`, `run -t web1 --via hub -- sh -c`} {
+	for _, want := range []string{`"who":"ann","how":"token`, `/v1/targets/{target}/work","on":"web1","outcome":"begun"`,
+		`run -t web1 --via hub -- sh -c`} {
 		if !strings.Contains(log, want) {
 			b.t.Errorf("the audit log has no %s", want)
 		}
@@ -183,7 +189,8 @@ func bridgeWork(b *bridge) {
 // insists the agent takes it back.
 func bridgeKept(b *bridge) {
 	b.site(motdOf("other"))
-	b.says(b.fettle(failed, "apply", "-t", "web1", "--via", "hub", "--yes"), "an agent manages web1 at", "fettle target pin web1")
+	b.says(b.fettle(failed, "apply", "-t", "web1", "--via", "hub", "--yes"), "an agent manages web1 at",
+		"fettle target pin web1")
 	b.says(b.fettle(failed, "apply", "-t", "web1", "--yes"), "an agent manages web1 at") // over SSH too
 	b.fettle(success, "apply", "-t", "web1", "--via", "hub", "--yes", "--override-agent")
 	b.fleet.motd("one")
@@ -201,9 +208,11 @@ func bridgeContent(b *bridge) {
 	b.must("dd", "if=/dev/urandom", "of="+b.at("large"), "bs=1M", fmt.Sprintf("count=%d", size), "status=none")
 	began := time.Now()
 	b.fettle(success, "copy", "-t", "web1", "--via", "hub", b.at("large"), "/root/large")
-	b.t.Logf("%d MB in %s; the hub's memory was at most %d MB and is %d MB more", size, time.Since(began).Round(time.Millisecond), b.memory()>>10, (b.memory()-before)>>10)
+	b.t.Logf("%d MB in %s; the hub's memory was at most %d MB and is %d MB more", size,
+		time.Since(began).Round(time.Millisecond), b.memory()>>10, (b.memory()-before)>>10)
 	sum := func(text string) string { return strings.Fields(text)[0] }
-	if here, there := sum(b.must("sha256sum", b.at("large"))), sum(b.web(0).Run(b.t, "sha256sum", "/root/large")); here != there {
+	if here, there := sum(b.must("sha256sum", b.at("large"))),
+		sum(b.web(0).Run(b.t, "sha256sum", "/root/large")); here != there {
 		b.t.Error("it came as something else")
 	}
 	if more := b.memory() - before; more > 64<<10 {
@@ -286,7 +295,8 @@ func bridgeStopped(b *bridge) {
 func bridgeReader(b *bridge) {
 	b.login("bob", "read")
 	b.fettle(success, "status", "-t", "web1", "--via", "hub")
-	b.says(b.fettle(failed, "run", "-t", "web1", "--via", "hub", "--", "touch", "/root/bob"), "has only the right to read", "ask an admin of the fleet")
+	b.says(b.fettle(failed, "run", "-t", "web1", "--via", "hub", "--", "touch", "/root/bob"),
+		"has only the right to read", "ask an admin of the fleet")
 	b.fettle(failed, "freeze", "-t", "web1", "--via", "hub")
 	if b.web(0).has("/root/bob") {
 		b.t.Error("a reader has changed something")

@@ -21,7 +21,8 @@ func TestFleetClone(t *testing.T) {
 	f.begin()
 	f.ready()
 	web2.units()
-	if r := web2.ExecInput(strings.NewReader(web1.Run(t, "tar", "-C", "/var/lib", "-c", "fettle")), "tar", "-C", "/var/lib", "-x"); r.ExitCode != 0 {
+	if r := web2.ExecInput(strings.NewReader(web1.Run(t, "tar", "-C", "/var/lib", "-c", "fettle")), "tar", "-C",
+		"/var/lib", "-x"); r.ExitCode != 0 {
 		t.Fatal(r.Stderr)
 	}
 	web2.Run(t, "systemctl", "enable", "--now", "fettle-agent")

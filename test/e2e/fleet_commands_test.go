@@ -31,7 +31,8 @@ func TestSignedCommands(t *testing.T) {
 	repo.AddDebian(t)
 	repo.Publish(t)
 	w := hosts.NewWorld(t)
-	f := &signedFleet{fleetOf: &fleetOf{t: t, hub: newMachine(t, w, "hub", repo), agents: []*machine{newMachine(t, w, "web1", repo), newMachine(t, w, "web2", repo)}}}
+	f := &signedFleet{fleetOf: &fleetOf{t: t, hub: newMachine(t, w, "hub", repo),
+		agents: []*machine{newMachine(t, w, "web1", repo), newMachine(t, w, "web2", repo)}}}
 	f.begin()
 	f.operator()
 	f.unsigned()
@@ -70,12 +71,14 @@ func (f *signedFleet) operator() {
 	if f.key, err = content.ReadSigningKey([]byte(h.ReadFile(f.t, "/root/ann/key"))); err != nil {
 		f.t.Fatal(err)
 	}
-	r := h.ExecInput(strings.NewReader(f.secret), "env", "HOME=/root/ann", "fettle", "login", f.url(), "--ca-digest", fmt.Sprintf("sha256:%x", f.authority))
+	r := h.ExecInput(strings.NewReader(f.secret), "env", "HOME=/root/ann", "fettle", "login", f.url(), "--ca-digest",
+		fmt.Sprintf("sha256:%x", f.authority))
 	if r.ExitCode != 0 {
 		f.t.Fatalf("%s%s", r.Stdout, r.Stderr)
 	}
 	web1 := f.agents[0]
-	web1.WriteFile(f.t, "/etc/fettle/allowed_signers", `ann namespaces="fettle-command@v1" `+h.ReadFile(f.t, "/root/ann/key.pub"), 0o644)
+	web1.WriteFile(f.t, "/etc/fettle/allowed_signers",
+		`ann namespaces="fettle-command@v1" `+h.ReadFile(f.t, "/root/ann/key.pub"), 0o644)
 	web1.WriteFile(f.t, "/etc/fettle/agent.conf", "commands = \"signed\"\n", 0o644)
 	web1.Run(f.t, "systemctl", "restart", "fettle-agent")
 	f.ready()
@@ -106,7 +109,8 @@ func (f *signedFleet) refused(texts []string, args ...string) {
 
 // unsigned commands, plans and applies are refused, and the message names the way that works.
 func (f *signedFleet) unsigned() {
-	f.refused([]string{"accepts only signed commands", "--sign-key FILE", "--via ssh"}, "run", "-t", "web1", "--via", "hub", "--", "touch", "/root/unsigned")
+	f.refused([]string{"accepts only signed commands", "--sign-key FILE", "--via ssh"}, "run", "-t", "web1", "--via",
+		"hub", "--", "touch", "/root/unsigned")
 	for _, command := range []string{"plan", "apply"} {
 		args := []string{command, "-t", "web1", "--via", "hub"}
 		if command == "apply" {
@@ -136,7 +140,8 @@ func (f *signedFleet) signed() {
 func (f *signedFleet) order(args ...string) string {
 	f.t.Helper()
 	var job document.Job
-	if err := json.Unmarshal([]byte(f.fettle(success, append([]string{"job", "run", "--json"}, args...)...).Stdout), &job); err != nil {
+	if err := json.Unmarshal([]byte(f.fettle(success, append([]string{"job", "run", "--json"}, args...)...).Stdout),
+		&job); err != nil {
 		f.t.Fatal(err)
 	}
 	return job.ID
@@ -144,7 +149,8 @@ func (f *signedFleet) order(args ...string) string {
 
 // appending appends a line to a file, so that a second execution is visible.
 func appending(text string) *fleet.Command {
-	return &fleet.Command{Argv: []string{"sh", "-c", "echo " + text + " >>/root/" + map[bool]string{true: "ran", false: text}[text == "replayed"]}}
+	return &fleet.Command{Argv: []string{"sh", "-c",
+		"echo " + text + " >>/root/" + map[bool]string{true: "ran", false: text}[text == "replayed"]}}
 }
 
 // job is a job that ann signed for a target.
@@ -169,15 +175,19 @@ func (f *signedFleet) job(text, target string) string {
 // signature can be of another job. It returns the name of the job.
 func (f *signedFleet) send(signed, text, target string) string {
 	f.t.Helper()
-	body, err := json.Marshal(document.JobRequest{What: fleet.JobRun, Select: []string{target}, Run: appending(text), Signed: signed, Expires: int64(time.Hour)})
+	body, err := json.Marshal(document.JobRequest{What: fleet.JobRun, Select: []string{target}, Run: appending(text),
+		Signed: signed, Expires: int64(time.Hour)})
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	request := fmt.Sprintf("POST /v1/jobs HTTP/1.1\r\nHost: hub\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", f.secret, len(body), body)
-	r := f.hub.ExecInput(strings.NewReader(request), "openssl", "s_client", "-quiet", "-ign_eof", "-connect", f.hub.Addr+":7440")
+	request := fmt.Sprintf("POST /v1/jobs HTTP/1.1\r\nHost: hub\r\nConnection: close\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", f.secret, len(
+		body), body)
+	r := f.hub.ExecInput(strings.NewReader(request), "openssl", "s_client", "-quiet", "-ign_eof", "-connect",
+		f.hub.Addr+":7440")
 	_, answer, _ := strings.Cut(r.Stdout, "\r\n\r\n")
 	var job document.Job
-	if begin := strings.Index(answer, "{"); begin < 0 || json.NewDecoder(strings.NewReader(answer[begin:])).Decode(&job) != nil || job.ID == "" {
+	if begin := strings.Index(answer, "{"); begin < 0 ||
+		json.NewDecoder(strings.NewReader(answer[begin:])).Decode(&job) != nil || job.ID == "" {
 		f.t.Fatalf("the hub did not accept the job:\n%s%s", r.Stdout, r.Stderr)
 	}
 	return job.ID

@@ -70,7 +70,8 @@ func TestFleetExports(t *testing.T) {
 	h.Run(t, "git", "-C", "/srv/site", "add", "-A")
 	h.Run(t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
 	h.hubUser()
-	h.Run(t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site", "--poll", "5s")
+	h.Run(t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site",
+		"--poll", "5s")
 	h.units()
 	h.Run(t, "systemctl", "enable", "--now", "fettle-hub")
 	f.await("a token", func() bool { return f.token("role=web", "4") != "" })
@@ -87,7 +88,8 @@ func TestFleetExports(t *testing.T) {
 
 	join(lb, "role=lb")
 	f.await("it waits", func() bool {
-		return strings.Contains(h.Exec("fettle", "target", "show", "lb1").Stdout, "waiting for a target to report web.address")
+		return strings.Contains(h.Exec("fettle", "target", "show", "lb1").Stdout,
+			"waiting for a target to report web.address")
 	})
 	if out := lb.Run(t, "cat", "/etc/motd"); out != "a load balancer" && out != "a load balancer\n" {
 		t.Errorf("what does not wait is not there: %q", out)
@@ -96,7 +98,10 @@ func TestFleetExports(t *testing.T) {
 	has(line(web1))
 	join(web2, "role=web")
 	has(line(web1) + line(web2))
-	f.await("all are ready", func() bool { return strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout, "3 ready") })
+	f.await("all are ready", func() bool {
+		return strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout,
+			"3 ready")
+	})
 	if out := h.Run(t, "fettle", "export", "list"); !strings.Contains(out, "web1") || !strings.Contains(out, web2.Addr) {
 		t.Errorf("%s", out)
 	}
@@ -109,7 +114,8 @@ func TestFleetExports(t *testing.T) {
 		if out := lb.Exec("cat", "/etc/backends.conf").Stdout; out != line(web1)+line(web2) {
 			t.Fatalf("while values are told again lb1 has %q", out)
 		}
-		return strings.Count(h.Exec("fettle", "export", "list").Stdout, "address  1 ") == 2 && strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout, "3 ready")
+		return strings.Count(h.Exec("fettle", "export", "list").Stdout, "address  1 ") == 2 &&
+			strings.Contains(h.Exec("fettle", "status", "--fleet").Stdout, "3 ready")
 	})
 
 	h.Run(t, "fettle", "target", "retire", "web1", "--yes")
@@ -117,7 +123,8 @@ func TestFleetExports(t *testing.T) {
 	f.certificates(web2, lb)
 	f.runsOnce(lb)
 	// What a machine asks for itself waits for a word.
-	if out := web2.Run(t, "fettle", "agent", "request", "suspect", "--reason", "disk errors"); !strings.Contains(out, "fettle request approve web2 suspect") {
+	if out := web2.Run(t, "fettle", "agent", "request", "suspect", "--reason", "disk errors"); !strings.Contains(out,
+		"fettle request approve web2 suspect") {
 		t.Errorf("%s", out)
 	}
 	t.Logf("\n%s", h.Run(t, "fettle", "request", "list"))
@@ -137,7 +144,8 @@ func (f *fleetOf) certificates(server, client *machine) {
 	server.Run(t, "apt-get", "install", "-qy", "nginx")
 	client.Run(t, "apt-get", "install", "-qy", "curl")
 	const dir = "/etc/fettle/certificates/"
-	if out := server.Run(t, "fettle", "agent", "request", "certificate", "--name", server.Name, "--reload", "nginx"); !strings.Contains(out, "fettle request approve "+server.Name+" certificate") {
+	if out := server.Run(t, "fettle", "agent", "request", "certificate", "--name", server.Name, "--reload",
+		"nginx"); !strings.Contains(out, "fettle request approve "+server.Name+" certificate") {
 		t.Errorf("%s", out)
 	}
 	t.Logf("\n%s", h.Run(t, "fettle", "request", "list"))
@@ -148,10 +156,13 @@ func (f *fleetOf) certificates(server, client *machine) {
 	if out := server.Run(t, "stat", "-c", "%a %U", dir+server.Name+"/key.pem"); strings.TrimSpace(out) != "600 root" {
 		t.Errorf("the key is %s", out)
 	}
-	server.WriteFile(t, "/etc/nginx/sites-enabled/default", "server {\n  listen 443 ssl;\n  ssl_certificate "+dir+server.Name+"/fullchain.pem;\n  ssl_certificate_key "+dir+server.Name+"/key.pem;\n  location / { return 200 \"the shop\"; }\n}\n", 0o644)
+	server.WriteFile(t, "/etc/nginx/sites-enabled/default",
+		"server {\n  listen 443 ssl;\n  ssl_certificate "+dir+server.Name+"/fullchain.pem;\n  ssl_certificate_key "+dir+
+			server.Name+"/key.pem;\n  location / { return 200 \"the shop\"; }\n}\n", 0o644)
 	server.Run(t, "systemctl", "restart", "nginx")
 	believes := func() string {
-		r := client.Exec("curl", "-sS", "--cacert", dir+"authority.pem", "--crlfile", dir+"crl.pem", "--resolve", server.Name+":443:"+server.Addr, "https://"+server.Name)
+		r := client.Exec("curl", "-sS", "--cacert", dir+"authority.pem", "--crlfile", dir+"crl.pem", "--resolve",
+			server.Name+":443:"+server.Addr, "https://"+server.Name)
 		return r.Stdout + r.Stderr
 	}
 	f.await("it is believed", func() bool { return believes() == "the shop" })

@@ -28,7 +28,8 @@ func TestFleetHistory(t *testing.T) {
 	f.signed("without the file")
 	name := ""
 	f.await("web1 names the file that binds the commit to the fleet", func() bool {
-		name = regexp.MustCompile(`fleet-sha256-[0-9a-f]{64}`).FindString(f.hub.Exec("fettle", "target", "show", "web1", "--json").Stdout)
+		name = regexp.MustCompile(`fleet-sha256-[0-9a-f]{64}`).FindString(f.hub.Exec("fettle", "target", "show", "web1",
+			"--json").Stdout)
 		return name != ""
 	})
 	f.hub.WriteFile(t, "/srv/site/"+name, "", 0o644)
@@ -66,14 +67,18 @@ func (f *fleetOf) head() string {
 func (f *fleetOf) signed(text string) {
 	f.t.Helper()
 	f.commit(text)
-	f.hub.Run(f.t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "gpg.format=ssh", "-c", "user.signingkey=/root/signer.pub",
+	f.hub.Run(f.t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "gpg.format=ssh", "-c",
+		"user.signingkey=/root/signer.pub",
 		"commit", "-qS", "--amend", "--no-edit")
 }
 
 // refuses waits until the hub shows a reason of web1, which keeps its text.
 func (f *fleetOf) refuses(reason, text string) {
 	f.t.Helper()
-	f.await("web1 reports "+reason, func() bool { return strings.Contains(f.hub.Exec("fettle", "target", "show", "web1").Stdout, reason) })
+	f.await("web1 reports "+reason, func() bool {
+		return strings.Contains(f.hub.Exec("fettle", "target", "show",
+			"web1").Stdout, reason)
+	})
 	if out := f.agents[0].Run(f.t, "cat", "/etc/motd"); strings.TrimSpace(out) != text {
 		f.t.Errorf("web1 has %q and not %q", out, text)
 	}
@@ -81,5 +86,6 @@ func (f *fleetOf) refuses(reason, text string) {
 
 func (f *fleetOf) permits(commit string) {
 	f.t.Helper()
-	f.hub.Run(f.t, "fettle", "-C", "/srv/site", "target", "pin", "web1", "--branch", commit, "--permit", "--key", "/root/signer", "--reason", "reviewed")
+	f.hub.Run(f.t, "fettle", "-C", "/srv/site", "target", "pin", "web1", "--branch", commit, "--permit", "--key",
+		"/root/signer", "--reason", "reviewed")
 }

@@ -30,13 +30,15 @@ func TestFleetMachine(t *testing.T) {
 
 func fleetMachine(t *testing.T, r hosts.Release) {
 	repo, w := debianRepo(t, r), hosts.NewWorldOf(t, r)
-	f := &fleetOf{t: t, hub: newMachine(t, w, "hub", repo), agents: []*machine{newMachine(t, w, "web1", repo)}, module: machineModule}
+	f := &fleetOf{t: t, hub: newMachine(t, w, "hub", repo), agents: []*machine{newMachine(t, w, "web1", repo)},
+		module: machineModule}
 	f.begin()
 	for _, s := range []struct {
 		name string
 		main bool // of the short set
 		f    func(*fleetOf, *machine)
-	}{{"Drift", true, machineDrift}, {"Unplugged", false, machineUnplugged}, {"Silence", false, machineSilence}, {"DiskFull", false, machineDiskFull}, {"Boot", true, machineBoot}} {
+	}{{"Drift", true, machineDrift}, {"Unplugged", false, machineUnplugged}, {"Silence", false, machineSilence},
+		{"DiskFull", false, machineDiskFull}, {"Boot", true, machineBoot}} {
 		if reduced(r) && !s.main {
 			continue
 		}
@@ -58,7 +60,8 @@ func machineDrift(f *fleetOf, a *machine) {
 	f.await("deploy is back", func() bool { return a.Exec("id", "deploy").ExitCode == 0 })
 	a.Run(f.t, "apt-get", "purge", "-qy", "cron")
 	f.await("cron is installed again", func() bool {
-		return a.Exec("systemctl", "is-active", "cron").ExitCode == 0 && strings.Contains(a.Exec("dpkg-query", "-W", "-f", "${Status}", "cron").Stdout, "ok installed")
+		return a.Exec("systemctl", "is-active", "cron").ExitCode == 0 &&
+			strings.Contains(a.Exec("dpkg-query", "-W", "-f", "${Status}", "cron").Stdout, "ok installed")
 	})
 	f.await("four repairs are told", func() bool { return strings.Count(f.events(), "web1  repaired") >= 4 })
 }
@@ -133,7 +136,8 @@ func machineBoot(f *fleetOf, a *machine) {
 	f.motd("before the boot")
 	f.ready() // a run that is stopped before its end is undone
 	f.hub.Run(f.t, "systemctl", "stop", "fettle-hub")
-	a.WriteFile(f.t, "/etc/systemd/system/shop.service", "[Unit]\nAfter=fettle-agent.service\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c 'systemctl is-active fettle-agent >/root/seen'\n[Install]\nWantedBy=multi-user.target\n", 0o644)
+	a.WriteFile(f.t, "/etc/systemd/system/shop.service",
+		"[Unit]\nAfter=fettle-agent.service\n[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/sh -c 'systemctl is-active fettle-agent >/root/seen'\n[Install]\nWantedBy=multi-user.target\n", 0o644)
 	a.Run(f.t, "systemctl", "enable", "shop")
 	a.Run(f.t, "systemctl", "stop", "fettle-agent")
 	a.WriteFile(f.t, "/etc/motd", "while it was away\n", 0o644)

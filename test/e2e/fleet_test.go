@@ -41,7 +41,9 @@ func TestFleet(t *testing.T) {
 	for _, s := range []struct {
 		name string
 		f    func(*fleetOf)
-	}{{"Push", fleetPush}, {"Drift", fleetDrift}, {"HubAway", fleetHubAway}, {"Stopped", fleetStopped}, {"Killed", fleetKilled}, {"Rebooted", fleetRebooted}, {"Signed", fleetSigned}, {"Token", fleetToken}, {"Revoked", fleetRevoked}} {
+	}{{"Push", fleetPush}, {"Drift", fleetDrift}, {"HubAway", fleetHubAway}, {"Stopped", fleetStopped},
+		{"Killed", fleetKilled}, {"Rebooted", fleetRebooted}, {"Signed", fleetSigned}, {"Token", fleetToken},
+		{"Revoked", fleetRevoked}} {
 		t.Run(s.name, func(t *testing.T) {
 			g := &fleetOf{t: t, hub: f.hub.with(t)}
 			for _, a := range f.agents {
@@ -61,7 +63,8 @@ func (f *fleetOf) begin() {
 	h.Run(f.t, "apt-get", "install", "-qy", "git")
 	f.commit("one")
 	h.hubUser()
-	h.Run(f.t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site", "--poll", "5s")
+	h.Run(f.t, "fettle", "hub", "init", "--fleet", "acme", "--address", h.Addr, "--repository", "file:///srv/site",
+		"--poll", "5s")
 	h.units()
 	h.Run(f.t, "systemctl", "enable", "--now", "fettle-hub")
 	f.await("a token", func() bool { return f.token("role=web", "1") != "" })
@@ -76,7 +79,8 @@ func (f *fleetOf) begin() {
 // commit writes a text into the module, and commits.
 func (f *fleetOf) commit(text string) {
 	h := f.hub
-	h.WriteFile(f.t, "/srv/site/fettle.hcl", "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n", 0o644)
+	h.WriteFile(f.t, "/srv/site/fettle.hcl",
+		"target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n", 0o644)
 	module := cmp.Or(f.module, "file \"/etc/motd\" { content = \"TEXT\\n\" }\n")
 	h.WriteFile(f.t, "/srv/site/modules/web/module.hcl", strings.ReplaceAll(module, "TEXT", text), 0o644)
 	h.Run(f.t, "git", "init", "-q", "-b", "main", "/srv/site")
@@ -97,7 +101,8 @@ func (f *fleetOf) token(labels, uses string, more ...string) string {
 
 func (f *fleetOf) enrol(m *machine, token string, code int, more ...string) hosts.Result {
 	f.t.Helper()
-	argv := append([]string{"fettle", "agent", "enrol", "--hub", "https://" + f.hub.Addr + ":7440", "--token-file", "-"}, more...)
+	argv := append([]string{"fettle", "agent", "enrol", "--hub", "https://" + f.hub.Addr + ":7440", "--token-file", "-"},
+		more...)
 	r := m.ExecInput(strings.NewReader(token), argv...)
 	if r.ExitCode != code {
 		f.t.Fatalf("%s: enrol gave %d\n%s%s", m.Name, r.ExitCode, r.Stdout, r.Stderr)
@@ -128,7 +133,8 @@ func (f *fleetOf) ready() {
 	n := len(f.agents)
 	f.await("all are ready", func() bool {
 		r := f.hub.Exec("fettle", "status", "--fleet")
-		return strings.Contains(r.Stdout, fmt.Sprintf("%d ready", n)) && strings.Contains(r.Stdout, fmt.Sprintf("connected  %d of %d", n, n))
+		return strings.Contains(r.Stdout, fmt.Sprintf("%d ready", n)) &&
+			strings.Contains(r.Stdout, fmt.Sprintf("connected  %d of %d", n, n))
 	})
 }
 
@@ -139,7 +145,8 @@ func fleetPush(f *fleetOf) {
 	f.motd("two")
 	f.t.Logf("from git to all agents in %s", time.Since(began).Round(time.Millisecond))
 	f.ready()
-	if out := f.hub.Run(f.t, "fettle", "target", "show", "web1"); !strings.Contains(out, "modules/web  ready") || !strings.Contains(out, "generation 2") {
+	if out := f.hub.Run(f.t, "fettle", "target", "show", "web1"); !strings.Contains(out, "modules/web  ready") ||
+		!strings.Contains(out, "generation 2") {
 		f.t.Errorf("%s", out)
 	}
 	// The commit changed only a module. Its run has this commit all the same, and the author.
@@ -147,13 +154,16 @@ func fleetPush(f *fleetOf) {
 	if out := a.Run(f.t, "fettle", "log", "-n", "1"); !strings.Contains(out, ` "two"`) {
 		f.t.Errorf("%s", out)
 	}
-	if out := a.Run(f.t, "fettle", "show"); !strings.Contains(out, "a <a@b>") || !regexp.MustCompile(`modules/web [0-9a-f]{8} "two"`).MatchString(out) {
+	if out := a.Run(f.t, "fettle", "show"); !strings.Contains(out, "a <a@b>") ||
+		!regexp.MustCompile(`modules/web [0-9a-f]{8} "two"`).MatchString(out) {
 		f.t.Errorf("%s", out)
 	}
-	if out := a.Run(f.t, "fettle", "explain", "/etc/motd"); !strings.Contains(out, `file "/etc/motd" {`) || !strings.Contains(out, `"two" of modules/web`) || !strings.Contains(out, "a <a@b>") {
+	if out := a.Run(f.t, "fettle", "explain", "/etc/motd"); !strings.Contains(out, `file "/etc/motd" {`) ||
+		!strings.Contains(out, `"two" of modules/web`) || !strings.Contains(out, "a <a@b>") {
 		f.t.Errorf("%s", out)
 	}
-	if commit := strings.TrimSpace(f.hub.Run(f.t, "git", "-C", "/srv/site", "rev-parse", "HEAD")); !strings.Contains(a.Run(f.t, "fettle", "log", "-n", "1", "--json"), commit) {
+	if commit := strings.TrimSpace(f.hub.Run(f.t, "git", "-C", "/srv/site", "rev-parse",
+		"HEAD")); !strings.Contains(a.Run(f.t, "fettle", "log", "-n", "1", "--json"), commit) {
 		f.t.Errorf("the last run does not have the commit %s", commit)
 	}
 }
@@ -174,7 +184,10 @@ func fleetHubAway(f *fleetOf) {
 	f.commit("three")
 	f.hub.Run(f.t, "systemctl", "start", "fettle-hub")
 	f.motd("three")
-	f.await("what happened meanwhile is told", func() bool { return strings.Contains(f.hub.Exec("fettle", "events").Stdout, "web2  repaired") })
+	f.await("what happened meanwhile is told", func() bool {
+		return strings.Contains(f.hub.Exec("fettle",
+			"events").Stdout, "web2  repaired")
+	})
 }
 
 // fleetStopped: a freeze of the whole fleet is shown first. While it lasts, no agent applies a
@@ -182,17 +195,22 @@ func fleetHubAway(f *fleetOf) {
 func fleetStopped(f *fleetOf) {
 	h, a := f.hub, f.agents[0]
 	drifted := func() int {
-		return strings.Count(h.Exec("fettle", "target", "history", "web1", "--kind", "drifted", "--json").Stdout, `"kind": "drifted"`)
+		return strings.Count(h.Exec("fettle", "target", "history", "web1", "--kind", "drifted", "--json").Stdout,
+			`"kind": "drifted"`)
 	}
 	before := drifted()
 	h.Run(f.t, "fettle", "target", "freeze", "--all", "--reason", "the next commit stops nginx")
 	f.await("all agents hold the freeze", func() bool {
 		out := h.Exec("fettle", "status", "--fleet").Stdout
-		return strings.HasPrefix(out, "frozen") && strings.Contains(out, "the next commit stops nginx") && strings.Contains(out, "5 of 5 agents have applied it")
+		return strings.HasPrefix(out, "frozen") && strings.Contains(out, "the next commit stops nginx") &&
+			strings.Contains(out, "5 of 5 agents have applied it")
 	})
 	f.commit("stopped")
 	at := strings.TrimSpace(h.Run(f.t, "git", "-C", "/srv/site", "rev-parse", "--short=12", "HEAD"))
-	f.await("the hub reads the commit", func() bool { return strings.Contains(h.Exec("fettle", "events").Stdout, "main is at "+at) })
+	f.await("the hub reads the commit", func() bool {
+		return strings.Contains(h.Exec("fettle", "events").Stdout,
+			"main is at "+at)
+	})
 	h.Run(f.t, "systemctl", "restart", "fettle-hub")
 	a.WriteFile(f.t, "/etc/motd", "by hand\n", 0o644)
 	f.await("the drift is reported", func() bool { return drifted() > before })
@@ -239,18 +257,21 @@ func fleetSigned(f *fleetOf) {
 	f.commit("unsigned")
 	f.await("web2 takes it", func() bool { return f.agents[1].Exec("cat", "/etc/motd").Stdout == "unsigned\n" })
 	f.await("web1 refuses it", func() bool {
-		return strings.Contains(h.Exec("fettle", "target", "show", "web1").Stdout, "is not signed, and this target accepts only signed commits")
+		return strings.Contains(h.Exec("fettle", "target", "show", "web1").Stdout,
+			"is not signed, and this target accepts only signed commits")
 	})
 	if out := a.Run(f.t, "cat", "/etc/motd"); strings.TrimSpace(out) != "four" {
 		f.t.Errorf("web1 has %q", out)
 	}
 	sign := func() {
-		h.Run(f.t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "gpg.format=ssh", "-c", "user.signingkey=/root/signer.pub", "commit", "-qS", "--allow-empty", "-m", "I have read it")
+		h.Run(f.t, "git", "-C", "/srv/site", "-c", "user.name=a", "-c", "user.email=a@b", "-c", "gpg.format=ssh", "-c",
+			"user.signingkey=/root/signer.pub", "commit", "-qS", "--allow-empty", "-m", "I have read it")
 	}
 	sign()
 	name := ""
 	f.await("web1 names the file that binds the commit to the fleet", func() bool {
-		name = regexp.MustCompile(`fleet-sha256-[0-9a-f]{64}`).FindString(h.Exec("fettle", "target", "show", "web1", "--json").Stdout)
+		name = regexp.MustCompile(`fleet-sha256-[0-9a-f]{64}`).FindString(h.Exec("fettle", "target", "show", "web1",
+			"--json").Stdout)
 		return name != ""
 	})
 	h.Run(f.t, "touch", "/srv/site/"+name)
@@ -279,7 +300,10 @@ func fleetToken(f *fleetOf) {
 	f.enrol(f.hub, spent, 0, "--name", "hub")
 	other := &fleetOf{t: f.t, hub: f.agents[4]}
 	other.begin()
-	f.await("it has expired", func() bool { return strings.Contains(f.hub.Exec("fettle", "token", "list").Stdout, " expired ") })
+	f.await("it has expired", func() bool {
+		return strings.Contains(f.hub.Exec("fettle", "token", "list").Stdout,
+			" expired ")
+	})
 	for _, c := range []struct{ token, says string }{
 		{spent, "spent"},
 		{mistyped(spent), "incomplete or mistyped"},
@@ -292,7 +316,10 @@ func fleetToken(f *fleetOf) {
 		}
 	}
 	other.hub.Run(f.t, "systemctl", "disable", "--now", "fettle-hub")
-	f.await("all agents are ready", func() bool { return strings.Contains(f.hub.Exec("fettle", "status", "--fleet").Stdout, "5 ready") })
+	f.await("all agents are ready", func() bool {
+		return strings.Contains(f.hub.Exec("fettle", "status",
+			"--fleet").Stdout, "5 ready")
+	})
 }
 
 // mistyped is the token with another last character.

@@ -97,7 +97,8 @@ func bareHost(t *testing.T, name string) *machine {
 func certificate(t *testing.T) (key, pem string) {
 	t.Helper()
 	dir := t.TempDir()
-	out, err := exec.Command("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+	out, err := exec.Command("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+		"-nodes",
 		"-keyout", dir+"/key", "-out", dir+"/pem", "-subj", "/CN=kinds", "-days", "2").CombinedOutput()
 	if err != nil {
 		t.Fatalf("openssl: %v\n%s", err, out)
@@ -164,7 +165,8 @@ func TestEachKindAlone(t *testing.T) {
 			continue
 		}
 		m.write(map[string]string{"fettle.hcl": text + "\n"})
-		for _, args := range [][]string{{"apply", "--yes", "--confirm-within", "0s"}, {"plan"}, {"rollback", "origin", "--yes", "--cross-irreversible"}} {
+		for _, args := range [][]string{{"apply", "--yes", "--confirm-within", "0s"}, {"plan"},
+			{"rollback", "origin", "--yes", "--cross-irreversible"}} {
 			if r := m.Exec(append([]string{"env", "-C", repository, "fettle"}, args...)...); r.ExitCode != success {
 				t.Errorf("%s: fettle %s: exit code %d\n%s%s", name, strings.Join(args, " "), r.ExitCode, r.Stdout, r.Stderr)
 			}
@@ -266,13 +268,15 @@ func TestFreshHostInAnyOrder(t *testing.T) {
 	m.fettle(success, "validate")
 	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.fettle(success, "plan")
-	for _, p := range []string{"/root/jq", "/root/rsync", "/root/demo-early", "/etc/cron.d/backup", "/opt/font/font-1.0/a.ttf"} {
+	for _, p := range []string{"/root/jq", "/root/rsync", "/root/demo-early", "/etc/cron.d/backup",
+		"/opt/font/font-1.0/a.ttf"} {
 		if !m.has(p) {
 			t.Errorf("%s is missing", p)
 		}
 	}
 	m.fettle(success, "rollback", "origin", "--yes", "--cross-irreversible")
-	for _, p := range []string{"/root/jq", "/root/rsync", "/root/demo-early", "/etc/cron.d/backup", "/opt/font", "/srv/shop", "/usr/bin/jq", "/usr/share/demo-late"} {
+	for _, p := range []string{"/root/jq", "/root/rsync", "/root/demo-early", "/etc/cron.d/backup", "/opt/font",
+		"/srv/shop", "/usr/bin/jq", "/usr/share/demo-late"} {
 		if m.has(p) {
 			t.Errorf("%s is still there after the rollback", p)
 		}

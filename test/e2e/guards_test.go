@@ -85,7 +85,8 @@ func TestGuardsInAPlan(t *testing.T) {
 
 		m.write(map[string]string{"fettle.hcl": doingGuards})
 		swappiness := m.Run(t, "cat", "/proc/sys/vm/swappiness")
-		m.says(m.fettle(changes, "plan"), "= exec:writes", "> exec:sends   its guard was not run: it uses the network", "> exec:rules   its guard was not run: it reads the state of the network (ip)")
+		m.says(m.fettle(changes, "plan"), "= exec:writes", "> exec:sends   its guard was not run: it uses the network",
+			"> exec:rules   its guard was not run: it reads the state of the network (ip)")
 		if m.has("/etc/written") || m.has("/run/written") || !m.has("/etc/hostname") {
 			t.Error("a plan changed files")
 		}
@@ -94,7 +95,8 @@ func TestGuardsInAPlan(t *testing.T) {
 		m.write(map[string]string{"fettle.hcl": lookingGuards})
 		unprivileged := []string{"env", "-C", repository, "setpriv", "--bounding-set", "-sys_admin", "fettle"}
 		o := m.Exec(append(unprivileged, "plan")...)
-		if o.ExitCode != changes || strings.Count(o.Stdout, "its guard was not run: it cannot be isolated here: this process is not allowed to create namespaces") != 9 {
+		if o.ExitCode != changes || strings.Count(o.Stdout,
+			"its guard was not run: it cannot be isolated here: this process is not allowed to create namespaces") != 9 {
 			t.Errorf("without CAP_SYS_ADMIN: %d\n%s%s", o.ExitCode, o.Stdout, o.Stderr)
 		}
 	})

@@ -67,7 +67,8 @@ func oneOfTwo(f *hubsOf) {
 
 	lost.Run(f.t, "rm", "-rf", "/var/lib/fettle-hub")
 	token := f.output(left, "fettle", "hub", "token")
-	r := lost.ExecInput(strings.NewReader(token), "fettle", "hub", "join", "https://"+left.Addr+":7440", "--token-file", "-", "--address", lost.Addr, "--name", "hub4")
+	r := lost.ExecInput(strings.NewReader(token), "fettle", "hub", "join", "https://"+left.Addr+":7440", "--token-file",
+		"-", "--address", lost.Addr, "--name", "hub4")
 	if r.ExitCode != 0 {
 		f.t.Fatalf("hub4 does not join: %s%s%s", r.Stdout, r.Stderr, f.said())
 	}

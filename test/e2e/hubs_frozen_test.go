@@ -93,7 +93,8 @@ func (f *hubsOf) whileFrozen(when, token string) {
 		{"fettle target unpin -t web1 --module web", success, false},
 		{"fettle target freeze -t web1 --reason test", success, false},
 		{"fettle target unfreeze -t web1", success, false},
-		{"fettle hub join https://" + f.hubs[0].Addr + ":7440 --token-file - --address " + f.agents[0].Addr + " --user root", failed, true},
+		{"fettle hub join https://" + f.hubs[0].Addr + ":7440 --token-file - --address " + f.agents[0].Addr +
+			" --user root", failed, true},
 	} {
 		by := f.hubs[1]
 		if strings.Contains(c.argv, "join") {
@@ -101,7 +102,8 @@ func (f *hubsOf) whileFrozen(when, token string) {
 		}
 		r := by.ExecInput(strings.NewReader(token), append([]string{"timeout", answerTime}, strings.Fields(c.argv)...)...)
 		if r.ExitCode != c.code || c.names && !strings.Contains(r.Stdout+r.Stderr, "hub3") {
-			f.t.Errorf("%s: %s gave %d instead of %d, or does not name hub3:\n%s%s", when, c.argv, r.ExitCode, c.code, r.Stdout, r.Stderr)
+			f.t.Errorf("%s: %s gave %d instead of %d, or does not name hub3:\n%s%s", when, c.argv, r.ExitCode, c.code,
+				r.Stdout, r.Stderr)
 		}
 	}
 }

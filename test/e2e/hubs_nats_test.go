@@ -65,7 +65,8 @@ func (n *onNATS) serve(program string) {
 	ca, cert, key := natsCertificate(n.t)
 	m.WriteFile(n.t, "/etc/nats/nats1.pem", cert, 0o644)
 	m.WriteFile(n.t, "/etc/nats/nats1.key", key, 0o600)
-	m.WriteFile(n.t, "/etc/systemd/system/nats.service", "[Service]\nExecStart=/usr/local/bin/nats-server -c /etc/nats/nats.conf\n", 0o644)
+	m.WriteFile(n.t, "/etc/systemd/system/nats.service",
+		"[Service]\nExecStart=/usr/local/bin/nats-server -c /etc/nats/nats.conf\n", 0o644)
 	m.Run(n.t, "systemctl", "daemon-reload")
 	m.Run(n.t, "systemctl", "start", "nats")
 	for i, h := range n.hubs {
@@ -95,8 +96,10 @@ func natsCertificate(t *testing.T) (ca, cert, key string) {
 	t.Helper()
 	named := func(name string, authority bool) *x509.Certificate {
 		return &x509.Certificate{
-			SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name}, IsCA: authority, BasicConstraintsValid: true,
-			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+			SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
+			IsCA: authority, BasicConstraintsValid: true,
+			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+			KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		}
 	}
 	root, own := named("NATS", true), named("nats1.example.org", false)
@@ -122,19 +125,23 @@ func (n *onNATS) begin() {
 	first, second := n.hubs[0], n.hubs[1]
 	first.hubUser()
 	second.hubUser()
-	first.Run(n.t, "fettle", "hub", "init", "--fleet", "acme", "--address", first.Addr, "--repository", "file:///srv/site", "--poll", "2s",
-		"--nats", "tls://nats1.example.org:4222", "--nats-creds", "/root/hub.creds", "--nats-ca", "/root/ca.pem", "--nats-replicas", "1")
+	first.Run(n.t, "fettle", "hub", "init", "--fleet", "acme", "--address", first.Addr, "--repository",
+		"file:///srv/site", "--poll", "2s",
+		"--nats", "tls://nats1.example.org:4222", "--nats-creds", "/root/hub.creds", "--nats-ca", "/root/ca.pem",
+		"--nats-replicas", "1")
 	first.Run(n.t, "systemctl", "enable", "--now", "fettle-hub")
 	n.enrol(n.agents[0], first)
 	token := n.output(first, "fettle", "hub", "token")
-	r := second.ExecInput(strings.NewReader(token), "fettle", "hub", "join", "https://"+first.Addr+":7440", "--token-file", "-", "--address", second.Addr, "--nats-creds", "/root/hub.creds")
+	r := second.ExecInput(strings.NewReader(token), "fettle", "hub", "join", "https://"+first.Addr+":7440",
+		"--token-file", "-", "--address", second.Addr, "--nats-creds", "/root/hub.creds")
 	if r.ExitCode != 0 {
 		n.t.Fatalf("hub2 does not join: %s%s%s", r.Stdout, r.Stderr, n.said())
 	}
 	second.Run(n.t, "systemctl", "enable", "--now", "fettle-hub")
 	n.both()
 	n.arrived()
-	if out := second.Run(n.t, "fettle", "hub", "list"); !strings.Contains(out, "All data is stored on one server of the NATS cluster") {
+	if out := second.Run(n.t, "fettle", "hub", "list"); !strings.Contains(out,
+		"All data is stored on one server of the NATS cluster") {
 		n.t.Errorf("%s", out)
 	}
 }
@@ -181,7 +188,8 @@ func (n *onNATS) leaderKilled() {
 	leads.Run(n.t, "systemctl", "stop", "fettle-hub")
 	n.arrived()
 	next := n.leader(leads)
-	n.t.Logf("%s leads, and the agent has what was given, %s after %s was killed", next.Name, time.Since(began).Round(time.Millisecond), leads.Name)
+	n.t.Logf("%s leads, and the agent has what was given, %s after %s was killed", next.Name,
+		time.Since(began).Round(time.Millisecond), leads.Name)
 	n.commit("five")
 	n.arrived()
 	leads.Run(n.t, "systemctl", "start", "fettle-hub")

@@ -53,8 +53,10 @@ func TestHubs(t *testing.T) {
 	for _, s := range []struct {
 		name string
 		f    func(*hubsOf)
-	}{{"KilledWhileAgentsApply", killedWhileAgentsApply}, {"KilledWhileItAssigns", killedWhileItAssigns}, {"Upgraded", hubsUpgraded},
-		{"OnceEach", onceEach}, {"Stolen", hubStolen}, {"StillOnceEach", stillOnceEach}, {"OneOfTwo", oneOfTwo}, {"Leaves", hubLeaves}, {"OnceInAll", onceInAll}} {
+	}{{"KilledWhileAgentsApply", killedWhileAgentsApply}, {"KilledWhileItAssigns", killedWhileItAssigns},
+		{"Upgraded", hubsUpgraded},
+		{"OnceEach", onceEach}, {"Stolen", hubStolen}, {"StillOnceEach", stillOnceEach}, {"OneOfTwo", oneOfTwo},
+		{"Leaves", hubLeaves}, {"OnceInAll", onceInAll}} {
 		ok := t.Run(s.name, func(t *testing.T) {
 			g := &hubsOf{t: t, given: f.given}
 			for _, h := range f.hubs {
@@ -79,11 +81,13 @@ func (f *hubsOf) begin() {
 	for _, h := range f.hubs {
 		h.hubUser()
 	}
-	first.Run(f.t, "fettle", "hub", "init", "--fleet", "acme", "--address", first.Addr, "--repository", "file:///srv/site", "--poll", "2s")
+	first.Run(f.t, "fettle", "hub", "init", "--fleet", "acme", "--address", first.Addr, "--repository",
+		"file:///srv/site", "--poll", "2s")
 	first.Run(f.t, "systemctl", "enable", "--now", "fettle-hub")
 	for i, h := range f.hubs[1:] {
 		token := f.output(first, "fettle", "hub", "token")
-		r := h.ExecInput(strings.NewReader(token), "fettle", "hub", "join", "https://"+first.Addr+":7440", "--token-file", "-", "--address", h.Addr)
+		r := h.ExecInput(strings.NewReader(token), "fettle", "hub", "join", "https://"+first.Addr+":7440", "--token-file",
+			"-", "--address", h.Addr)
 		if r.ExitCode != 0 {
 			f.t.Fatalf("%s does not join: %s%s%s", h.Name, r.Stdout, r.Stderr, f.said())
 		}
@@ -100,7 +104,8 @@ func (f *hubsOf) begin() {
 func (f *hubsOf) enrol(a, hub *machine) {
 	f.t.Helper()
 	token := f.output(hub, "fettle", "token", "create", "--label", "role=web")
-	r := a.ExecInput(strings.NewReader(token), "fettle", "agent", "enrol", "--hub", "https://"+hub.Addr+":7440", "--token-file", "-")
+	r := a.ExecInput(strings.NewReader(token), "fettle", "agent", "enrol", "--hub", "https://"+hub.Addr+":7440",
+		"--token-file", "-")
 	if r.ExitCode != 0 {
 		f.t.Fatalf("%s: %s%s", a.Name, r.Stdout, r.Stderr)
 	}
@@ -126,7 +131,8 @@ func (f *hubsOf) commit(text string) {
 	var all sync.WaitGroup
 	for _, h := range f.hubs {
 		all.Go(func() {
-			h.WriteFile(f.t, "/srv/site/fettle.hcl", "target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n", 0o644)
+			h.WriteFile(f.t, "/srv/site/fettle.hcl",
+				"target_group \"web\" {\n  labels = { role = \"web\" }\n  modules = [\"web\"]\n}\n", 0o644)
 			h.WriteFile(f.t, "/srv/site/modules/web/module.hcl", `file "/etc/motd" {
   content = "`+text+`\n"
   notify  = [exec.count.run]
@@ -175,7 +181,8 @@ func (f *hubsOf) said() string {
 	var out strings.Builder
 	out.WriteString("\n" + f.hubs[0].Exec("fettle", "hub", "list", "--json").Stdout)
 	for _, m := range append(append([]*machine{}, f.hubs...), f.agents...) {
-		out.WriteString("\n" + m.Name + ":\n" + m.Exec("journalctl", "-u", "fettle-hub", "-u", "fettle-agent", "-n", "40", "-o", "short-precise").Stdout)
+		out.WriteString("\n" + m.Name + ":\n" + m.Exec("journalctl", "-u", "fettle-hub", "-u", "fettle-agent", "-n", "40",
+			"-o", "short-precise").Stdout)
 	}
 	return out.String()
 }

@@ -32,11 +32,13 @@ func hubAsUser(t *testing.T, r hosts.Release) {
 	f := &fleetOf{t: t, hub: m, agents: []*machine{m}}
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("%s", m.Exec("sh", "-c", "fettle events; fettle alarm list; fettle agent status; journalctl -u fettle-agent -u fettle-hub -n 60 -o cat").Stdout)
+			t.Logf("%s", m.Exec("sh", "-c",
+				"fettle events; fettle alarm list; fettle agent status; journalctl -u fettle-agent -u fettle-hub -n 60 -o cat").Stdout)
 		}
 	})
 	f.commit("one")
-	m.Run(t, "fettle", "hub", "init", "--fleet", "acme", "--address", m.Addr, "--repository", "file:///srv/site", "--poll", "2s", "--user", "root")
+	m.Run(t, "fettle", "hub", "init", "--fleet", "acme", "--address", m.Addr, "--repository", "file:///srv/site",
+		"--poll", "2s", "--user", "root")
 	m.want("root root", "stat", "-c", "%U %G", "/var/lib/fettle-hub/keys")
 	f.ranAsRoot()
 	f.handsOver()
@@ -62,10 +64,13 @@ func hubAsUser(t *testing.T, r hosts.Release) {
 func (f *fleetOf) ranAsRoot() {
 	f.t.Helper()
 	r := f.hub.Exec("systemd-run", "--quiet", "--wait", "--pipe", "fettle", "hub", "run")
-	if r.ExitCode == 0 || !strings.Contains(r.Stderr, "cannot run the hub in /var/lib/fettle-hub as a service of root") || !strings.Contains(r.Stderr, "fettle hub chown --dir /var/lib/fettle-hub") {
+	if r.ExitCode == 0 || !strings.Contains(r.Stderr,
+		"cannot run the hub in /var/lib/fettle-hub as a service of root") ||
+		!strings.Contains(r.Stderr, "fettle hub chown --dir /var/lib/fettle-hub") {
 		f.t.Fatalf("a service of root gives %d\n%s%s", r.ExitCode, r.Stdout, r.Stderr)
 	}
-	f.hub.Run(f.t, "systemd-run", "--quiet", "--unit=earlier", "sh", "-c", "fettle hub run --socket /run/fettle/hub.sock; true")
+	f.hub.Run(f.t, "systemd-run", "--quiet", "--unit=earlier", "sh", "-c",
+		"fettle hub run --socket /run/fettle/hub.sock; true")
 	f.await("the hub of root serves at the former socket", func() bool { return f.token("role=web", "1") != "" })
 	f.hub.Run(f.t, "systemctl", "stop", "earlier")
 	f.hub.want("root", "stat", "-c", "%U", "/var/lib/fettle-hub/view.db")
@@ -105,7 +110,8 @@ func (f *fleetOf) servesOnceStarted(start string) {
 // ofItsUser looks for files of other users in the directory, and for files that others can open.
 func (f *fleetOf) ofItsUser() {
 	f.t.Helper()
-	f.hub.want("", "find", "/var/lib/fettle-hub", "!", "-user", "fettle-hub", "-o", "!", "-group", "fettle-hub", "-o", "!", "-type", "l", "-perm", "/077")
+	f.hub.want("", "find", "/var/lib/fettle-hub", "!", "-user", "fettle-hub", "-o", "!", "-group", "fettle-hub", "-o",
+		"!", "-type", "l", "-perm", "/077")
 }
 
 // status returns a line of the main process in /proc.
@@ -141,7 +147,8 @@ func (f *fleetOf) keepsOthersOut() {
 	f.t.Helper()
 	const socket = "/run/fettle-hub/hub.sock"
 	m := f.hub
-	list := []string{"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/nonexistent", "fettle", "hub", "list"}
+	list := []string{"setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "env", "HOME=/nonexistent",
+		"fettle", "hub", "list"}
 	m.want("fettle-hub 600", "stat", "-c", "%U %a", socket)
 	if r := m.Exec(list...); r.ExitCode == 0 || !strings.Contains(r.Stderr, "permission denied") {
 		f.t.Errorf("another user at the socket: %d\n%s%s", r.ExitCode, r.Stdout, r.Stderr)
@@ -152,7 +159,8 @@ func (f *fleetOf) keepsOthersOut() {
 	}
 	m.Run(f.t, "fettle", "hub", "list")
 	m.Run(f.t, "chmod", "600", socket)
-	if r := m.Exec("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "cat", "/var/lib/fettle-hub/authority/authority.key"); r.ExitCode == 0 {
+	if r := m.Exec("setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups", "cat",
+		"/var/lib/fettle-hub/authority/authority.key"); r.ExitCode == 0 {
 		f.t.Error("another user reads a key")
 	}
 }
@@ -188,7 +196,8 @@ func (m *machine) compilesInside() {
 		return lines
 	}
 	inside := m.inside("/usr/bin/fettle version -v")
-	if in, free := walls(inside), walls(m.Run(m.t, "fettle", "version", "-v")); len(free) < 2 || strings.Join(in, "") != strings.Join(free, "") {
+	if in, free := walls(inside), walls(m.Run(m.t, "fettle", "version", "-v")); len(free) < 2 ||
+		strings.Join(in, "") != strings.Join(free, "") {
 		m.t.Errorf("in the service the process that compiles has\n%s\nand elsewhere\n%s", inside, free)
 	}
 }
@@ -203,7 +212,8 @@ install -d -m 700 /root/.ssh
 cat /root/key.pub >>/root/.ssh/authorized_keys
 echo "127.0.0.1 $(cat /etc/ssh/ssh_host_ed25519_key.pub)" >/etc/fettle/hub/known_hosts`)
 	const ssh = "ssh -F /dev/null -i /etc/fettle/hub/key -o IdentitiesOnly=yes -o UserKnownHostsFile=/etc/fettle/hub/known_hosts -o BatchMode=yes"
-	out := m.inside(`/usr/bin/env HOME=/nonexistent "GIT_SSH_COMMAND=` + ssh + `" git ls-remote ssh://root@127.0.0.1/srv/site`)
+	out := m.inside(`/usr/bin/env HOME=/nonexistent "GIT_SSH_COMMAND=` + ssh +
+		`" git ls-remote ssh://root@127.0.0.1/srv/site`)
 	if !strings.Contains(out, "refs/heads/main") {
 		m.t.Errorf("git over ssh in the service:\n%s", out)
 	}
@@ -235,7 +245,8 @@ func (f *fleetOf) lowPort() {
 	f.await("the port is refused", func() bool {
 		return strings.Contains(m.Exec("journalctl", "-u", "fettle-hub", "-o", "cat").Stdout, "CAP_NET_BIND_SERVICE")
 	})
-	m.WriteFile(f.t, "/etc/systemd/system/fettle-hub.service.d/ports.conf", "[Service]\nCapabilityBoundingSet=CAP_NET_BIND_SERVICE\nAmbientCapabilities=CAP_NET_BIND_SERVICE\n", 0o644)
+	m.WriteFile(f.t, "/etc/systemd/system/fettle-hub.service.d/ports.conf",
+		"[Service]\nCapabilityBoundingSet=CAP_NET_BIND_SERVICE\nAmbientCapabilities=CAP_NET_BIND_SERVICE\n", 0o644)
 	m.Run(f.t, "systemctl", "daemon-reload")
 	f.servesOnceStarted("restart")
 	for _, name := range []string{"CapEff", "CapBnd"} {

@@ -130,7 +130,8 @@ func kindsOnAHost(t *testing.T, r hosts.Release) {
 	(&machine{Host: h, t: t}).purgeRemoved()
 	// The record of runs; backups, logs and caches that apt, dpkg and shadow
 	// keep for themselves.
-	theirs := []string{"/var/lib/fettle", "/var/lib/fettle/**", "/etc/*-", "/var/cache/apt/**", "/var/lib/apt/lists/**", "/var/lib/dpkg/*-old", "/var/log/apt/*", "/var/log/dpkg.log"}
+	theirs := []string{"/var/lib/fettle", "/var/lib/fettle/**", "/etc/*-", "/var/cache/apt/**", "/var/lib/apt/lists/**",
+		"/var/lib/dpkg/*-old", "/var/log/apt/*", "/var/log/dpkg.log"}
 	for _, line := range hosts.Compare(before, h.Snapshot(t), append(hosts.Volatile(), theirs...)) {
 		t.Errorf("after rollback: %s", line)
 	}

@@ -237,7 +237,8 @@ func (m *machine) copyExample(count int) {
 // git runs git in the repository.
 func (m *machine) git(args ...string) string {
 	m.t.Helper()
-	return strings.TrimSpace(m.Run(m.t, append([]string{"git", "-C", repository, "-c", "user.name=Ann", "-c", "user.email=ann@example.org"}, args...)...))
+	return strings.TrimSpace(m.Run(m.t, append([]string{"git", "-C", repository, "-c", "user.name=Ann", "-c",
+		"user.email=ann@example.org"}, args...)...))
 }
 
 // commit commits all of the repository and gives the commit.
@@ -263,7 +264,8 @@ func (m *machine) edit(file, old, now string) {
 // leaves of packages which it removed.
 func (m *machine) purgeRemoved() {
 	m.t.Helper()
-	left := strings.Fields(m.Run(m.t, "sh", "-c", "dpkg-query -W -f '${db:Status-Abbrev} ${Package}\\n' | sed -n 's/^rc *//p'"))
+	left := strings.Fields(m.Run(m.t, "sh", "-c",
+		"dpkg-query -W -f '${db:Status-Abbrev} ${Package}\\n' | sed -n 's/^rc *//p'"))
 	if len(left) > 0 {
 		m.Run(m.t, append([]string{"dpkg", "--purge"}, left...)...)
 	}

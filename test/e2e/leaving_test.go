@@ -20,7 +20,8 @@ func leaving(t *testing.T, r hosts.Release) {
 	m.installDeb()
 	f := &fleetOf{t: t, hub: m, agents: []*machine{m}}
 	f.commit("one")
-	m.Run(t, "fettle", "hub", "init", "--fleet", "acme", "--address", m.Addr, "--repository", "file:///srv/site", "--poll", "5s")
+	m.Run(t, "fettle", "hub", "init", "--fleet", "acme", "--address", m.Addr, "--repository", "file:///srv/site",
+		"--poll", "5s")
 	m.Run(t, "systemctl", "enable", "--now", "fettle-hub")
 	f.await("a token", func() bool { return f.token("role=web", "1") != "" })
 	f.enrol(m, f.token("role=web", "1"), 0)
@@ -52,7 +53,8 @@ func leaving(t *testing.T, r hosts.Release) {
 		}
 	}
 	m.Run(t, "rm", "-rf", "/srv/site")
-	if r := m.Exec("sh", "-c", "ls -d /var/lib/fettle* /etc/fettle /usr/bin/fettle ~/.cache/fettle /run/fettle"); r.Stdout != "" {
+	if r := m.Exec("sh", "-c",
+		"ls -d /var/lib/fettle* /etc/fettle /usr/bin/fettle ~/.cache/fettle /run/fettle"); r.Stdout != "" {
 		t.Errorf("after leaving there is\n%s", r.Stdout)
 	}
 	m.want("", "pgrep", "-l", "fettle")
@@ -105,7 +107,8 @@ func (m *machine) removalStops() {
 	m.t.Helper()
 	m.Run(m.t, "dpkg", "--remove", "fettle")
 	m.want("", "pgrep", "-l", "fettle")
-	m.want("", "sh", "-c", "ls /etc/systemd/system/*/fettle-agent* /etc/systemd/system/*/fettle-hub* /etc/systemd/system/*/fettle-*.timer 2>/dev/null")
+	m.want("", "sh", "-c",
+		"ls /etc/systemd/system/*/fettle-agent* /etc/systemd/system/*/fettle-hub* /etc/systemd/system/*/fettle-*.timer 2>/dev/null")
 	m.want("one", "cat", "/etc/motd")
 }
 

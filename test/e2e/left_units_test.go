@@ -39,12 +39,14 @@ func unitsOfRemovedPackages(t *testing.T, r hosts.Release) {
 	there := func() {
 		m.write(map[string]string{"fettle.hcl": list})
 		m.fettle(success, "apply", "--yes")
-		m.want("active\nactive\nactive\nactive\nfailed", "systemctl", "is-active", "careless.service", "careless@a.service", "careless-once.service", "careless.timer", "careless-fails.service")
+		m.want("active\nactive\nactive\nactive\nfailed", "systemctl", "is-active", "careless.service", "careless@a.service",
+			"careless-once.service", "careless.timer", "careless-fails.service")
 	}
 	gone := func(o output) {
 		t.Helper()
 		m.says(o, "stopped careless.service", "stopped careless@a.service")
-		m.want("inactive\ninactive\nactive\ninactive\ninactive", "systemctl", "is-active", "careless.service", "careless@a.service", "careless-own.service", "careless.timer", "careless-fails.service")
+		m.want("inactive\ninactive\nactive\ninactive\ninactive", "systemctl", "is-active", "careless.service",
+			"careless@a.service", "careless-own.service", "careless.timer", "careless-fails.service")
 		m.want("", "sh", "-c", "systemctl --failed --plain --no-legend | grep careless")
 		if m.has("/run/undone") {
 			t.Error("a service that had done its work was stopped, which undoes that work")
@@ -55,6 +57,7 @@ func unitsOfRemovedPackages(t *testing.T, r hosts.Release) {
 	there()
 	m.write(map[string]string{"fettle.hcl": "package \"careless\" { ensure = \"absent\" }\n"})
 	gone(m.fettle(success, "apply", "--yes"))
-	m.write(map[string]string{"fettle.hcl": list + "exec \"no\" {\n  command = [\"/bin/false\"]\n  after   = [package.careless]\n}\n"})
+	m.write(map[string]string{"fettle.hcl": list +
+		"exec \"no\" {\n  command = [\"/bin/false\"]\n  after   = [package.careless]\n}\n"})
 	gone(m.fettle(failed, "apply", "--yes", "--on-failure", "undo"))
 }

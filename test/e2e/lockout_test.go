@@ -39,12 +39,14 @@ func newAnn(m *machine) *ann {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	m.Run(m.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "nftables", "sudo")
+	m.Run(m.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends",
+		"nftables", "sudo")
 	m.Run(m.t, "useradd", "-m", "-s", "/bin/sh", "ann")
 	m.Run(m.t, "install", "-d", "-o", "ann", "-m", "0700", "/home/ann/.ssh")
 	m.WriteFile(m.t, "/home/ann/.ssh/authorized_keys", string(pub), 0o644)
 	m.WriteFile(m.t, "/etc/sudoers.d/ann", "ann ALL=(ALL) NOPASSWD: ALL\n", 0o440)
-	m.WriteFile(m.t, "/etc/systemd/network/05-lan.network", "[Match]\nName=host0\n\n[Network]\n"+keeps+"\n[Link]\nActivationPolicy=always-up\n", 0o644)
+	m.WriteFile(m.t, "/etc/systemd/network/05-lan.network",
+		"[Match]\nName=host0\n\n[Network]\n"+keeps+"\n[Link]\nActivationPolicy=always-up\n", 0o644)
 	m.Run(m.t, "systemctl", "enable", "--now", "systemd-networkd")
 	m.Run(m.t, "mkdir", "-p", repository)
 	a := &ann{m, key}
@@ -55,7 +57,8 @@ func newAnn(m *machine) *ann {
 // getsIn tells whether ann can log in anew and become root.
 func (a *ann) getsIn() bool {
 	argv := []string{"-F", "/dev/null", "-i", a.key, "-l", "ann"}
-	for _, o := range []string{"BatchMode=yes", "IdentitiesOnly=yes", "StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "ConnectTimeout=2"} {
+	for _, o := range []string{"BatchMode=yes", "IdentitiesOnly=yes", "StrictHostKeyChecking=no",
+		"UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "ConnectTimeout=2"} {
 		argv = append(argv, "-o", o)
 	}
 	out, err := exec.Command("ssh", append(argv, a.Addr, "sudo", "-n", "id", "-un")...).Output()
@@ -65,7 +68,8 @@ func (a *ann) getsIn() bool {
 // settings is all that is configured on the host, byte by byte.
 func (a *ann) settings() string {
 	a.t.Helper()
-	return a.Run(a.t, "sh", "-ec", `cd /; find etc usr/share/pam-configs -printf '%p %y %m %u %g %l\n' | sort; find etc usr/share/pam-configs -type f -print0 | sort -z | xargs -0 sha256sum`)
+	return a.Run(a.t, "sh", "-ec",
+		`cd /; find etc usr/share/pam-configs -printf '%p %y %m %u %g %l\n' | sort; find etc usr/share/pam-configs -type f -print0 | sort -z | xargs -0 sha256sum`)
 }
 
 // lockouts are changes of five kinds that shut ann out.
@@ -73,9 +77,10 @@ func lockouts() map[string]string {
 	return map[string]string{
 		"sshd":     `sshd_config "10-lock" { settings = { AllowUsers = "nobody" } }`,
 		"nftables": "nftables \"lock\" {\n  rules = \"table inet lock { chain input { type filter hook input priority filter; tcp dport 22 drop; }; }\"\n}",
-		"network":  "network \"05-lan\" {\n  interface = \"host0\"\n  content   = <<-EOT\n" + keeps + "\n[Link]\nActivationPolicy=always-down\nEOT\n}",
-		"sudoers":  "sudoers \"ann\" {\n  rules = [\"ann ALL=(root) NOPASSWD: /usr/bin/true\"]\n}",
-		"pam":      "pam_profile \"lock\" {\n  account = [\"requisite pam_deny.so\"]\n}",
+		"network": "network \"05-lan\" {\n  interface = \"host0\"\n  content   = <<-EOT\n" + keeps +
+			"\n[Link]\nActivationPolicy=always-down\nEOT\n}",
+		"sudoers": "sudoers \"ann\" {\n  rules = [\"ann ALL=(root) NOPASSWD: /usr/bin/true\"]\n}",
+		"pam":     "pam_profile \"lock\" {\n  account = [\"requisite pam_deny.so\"]\n}",
 	}
 }
 
@@ -106,7 +111,8 @@ func (a *ann) locksHerselfOut(state string) {
 	if !a.getsIn() {
 		a.t.Fatal("ann does not get in to begin with")
 	}
-	a.says(a.fettle(success, "apply", "--yes"), "This may lock you out", "unless you confirm it within 6s", "Type: fettle confirm")
+	a.says(a.fettle(success, "apply", "--yes"), "This may lock you out", "unless you confirm it within 6s",
+		"Type: fettle confirm")
 	ended := time.Now()
 	if a.getsIn() {
 		a.t.Error("nobody was locked out, so this shows nothing")
@@ -153,8 +159,10 @@ func differing(before, after string) string {
 // crashes: a run that is killed goes back without help, and one that ended before
 // the power went goes back at the first recover, which a Debian host does at boot.
 func (a *ann) crashes() {
-	locks, before := lockouts()["sshd"]+"\npolicy {\n  confirm_within = \"6s\"\n  on_crash       = \"finish\"\n}\n", a.settings()
-	p := a.heldUp(locks + strings.Replace(waitStep, `after   = [file.before]`, "after   = [file.before, sshd_config[\"10-lock\"]]", 1))
+	locks, before := lockouts()["sshd"]+"\npolicy {\n  confirm_within = \"6s\"\n  on_crash       = \"finish\"\n}\n",
+		a.settings()
+	p := a.heldUp(locks + strings.Replace(waitStep, `after   = [file.before]`,
+		"after   = [file.before, sshd_config[\"10-lock\"]]", 1))
 	a.Run(a.t, "pkill", "-KILL", "-f", "^fettle apply") // and not who watches it
 	a.end(p)
 	a.goOn()

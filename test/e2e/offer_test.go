@@ -23,9 +23,12 @@ func TestPlanAsksApt(t *testing.T) {
 	}
 	m.says(plan(changes, "PKG webserver\n"), "version 2.0", "with it apt installs 1 dependency")
 	m.says(plan(changes, "PKG webserver version=1.0\n"), "version 1.0")
-	m.says(plan(failed, "PKG webservr\n"), "This package cannot be installed", `apt knows no package "webservr"`, `Did you mean "webserver"?`)
-	m.says(plan(failed, "PKG webserver version=3.0\n"), `apt knows no version 3.0 of package "webserver"`, "apt knows 2.0 and 1.0")
-	m.says(plan(changes, "MKDIR /etc/apt/keyrings mode=0750\nPKG webservr\n"), "known after apply", "file:/etc/apt/keyrings may change the versions in apt")
+	m.says(plan(failed, "PKG webservr\n"), "This package cannot be installed", `apt knows no package "webservr"`,
+		`Did you mean "webserver"?`)
+	m.says(plan(failed, "PKG webserver version=3.0\n"), `apt knows no version 3.0 of package "webserver"`,
+		"apt knows 2.0 and 1.0")
+	m.says(plan(changes, "MKDIR /etc/apt/keyrings mode=0750\nPKG webservr\n"), "known after apply",
+		"file:/etc/apt/keyrings may change the versions in apt")
 	m.Run(t, "sh", "-c", "rm -rf /var/lib/apt/lists/*")
 	m.says(plan(changes, "PKG webserver\n"), "no package lists")
 }

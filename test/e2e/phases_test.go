@@ -109,7 +109,8 @@ func TestCertificateInOneRun(t *testing.T) {
 	for name, output := range outputs {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t, w, name, repo)
-			m.Run(t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "git", "curl")
+			m.Run(t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends",
+				"git", "curl")
 			text := strings.NewReplacer("OUTPUT", output, "VERSION", "one").Replace(tlsSite)
 			m.write(map[string]string{"fettle.hcl": text, "certify": certify})
 			m.git("init", "-q", "-b", "main")
@@ -121,8 +122,10 @@ func TestCertificateInOneRun(t *testing.T) {
 
 func certificateStory(m *machine) {
 	const conf = "/etc/nginx/sites-enabled/shop.example.org"
-	m.says(m.fettle(changes, "plan"), "+ file:"+conf, "> exec:certificate", "Then, when this is done:", "* file:"+conf, "(known after apply)", "needs the output of exec:certificate")
-	m.says(m.fettle(failed, "plan", "-o", "/root/later.plan"), "cannot save the plan: the changes of site.tls/file.conf are known only after apply (needs the output of exec:certificate)")
+	m.says(m.fettle(changes, "plan"), "+ file:"+conf, "> exec:certificate", "Then, when this is done:", "* file:"+conf,
+		"(known after apply)", "needs the output of exec:certificate")
+	m.says(m.fettle(failed, "plan", "-o", "/root/later.plan"),
+		"cannot save the plan: the changes of site.tls/file.conf are known only after apply (needs the output of exec:certificate)")
 	m.says(m.fettle(success, "compile"), "# deferred until a run provides a value: site.tls/file.conf at fettle.hcl:")
 	out := m.fettle(success, "apply", "--yes")
 	m.says(out, "check:answers")
@@ -186,6 +189,7 @@ func (m *machine) told(times int) {
 func (m *machine) securely(text string) {
 	m.t.Helper()
 	m.await("the site says "+text, func() bool {
-		return m.Exec("curl", "-sSk", "--resolve", "shop.example.org:443:127.0.0.1", "https://shop.example.org/").Stdout == text+"\n"
+		return m.Exec("curl", "-sSk", "--resolve", "shop.example.org:443:127.0.0.1",
+			"https://shop.example.org/").Stdout == text+"\n"
 	})
 }

@@ -12,10 +12,12 @@ import (
 func storeDeb(name, version string) hosts.Deb {
 	return hosts.Deb{
 		Name: name, Version: version,
-		Files:     map[string]string{"/etc/" + name + "/" + name + ".conf": "port 1\n", "/usr/bin/" + name + "-cli": "#!/bin/sh\n"},
+		Files: map[string]string{"/etc/" + name + "/" + name + ".conf": "port 1\n",
+			"/usr/bin/" + name + "-cli": "#!/bin/sh\n"},
 		Conffiles: []string{"/etc/" + name + "/" + name + ".conf"},
-		Postinst:  "if [ \"$1\" = configure ]; then install -d -m 0750 /var/lib/" + name + " /var/log/" + name + "; test -e /var/lib/" + name + "/db || echo empty >/var/lib/" + name + "/db; fi",
-		Postrm:    "if [ \"$1\" = purge ]; then rm -rf /var/lib/" + name + " /var/log/" + name + "; fi",
+		Postinst: "if [ \"$1\" = configure ]; then install -d -m 0750 /var/lib/" + name + " /var/log/" + name +
+			"; test -e /var/lib/" + name + "/db || echo empty >/var/lib/" + name + "/db; fi",
+		Postrm: "if [ \"$1\" = purge ]; then rm -rf /var/lib/" + name + " /var/log/" + name + "; fi",
 	}
 }
 
@@ -50,7 +52,8 @@ func TestDataOfPackages(t *testing.T) {
 	m.write(map[string]string{"less.steps": "PKG postgres-like\n"})
 	m.says(m.fettle(changes, "steps", "plan", "less.steps"), "pkg:redis-like  no longer in the list",
 		"configuration in /etc/redis-like/redis-like.conf and data in /var/lib/redis-like stay", "apt-get purge redis-like")
-	m.says(apply(success, "PKG postgres-like\n"), "package redis-like is removed", "data in /var/lib/redis-like stay", "apt-get purge redis-like")
+	m.says(apply(success, "PKG postgres-like\n"), "package redis-like is removed", "data in /var/lib/redis-like stay",
+		"apt-get purge redis-like")
 	kept("redis-like", "rc ")
 	m.fettle(success, "drift")
 	m.fettle(success, "rollback", "--yes")
@@ -65,7 +68,9 @@ func TestDataOfPackages(t *testing.T) {
 
 	const purge = "PKG redis-like ensure=purged\nPKG postgres-like\n"
 	o = apply(failed, purge)
-	m.says(o, "irreversible", "the purge deletes its configuration in /etc/redis-like/redis-like.conf and data in /var/lib/redis-like", "--cross-irreversible")
+	m.says(o, "irreversible",
+		"the purge deletes its configuration in /etc/redis-like/redis-like.conf and data in /var/lib/redis-like",
+		"--cross-irreversible")
 	kept("redis-like", "ii ")
 	apply(success, purge, "--cross-irreversible")
 	if m.has("/var/lib/redis-like") || m.has("/etc/redis-like/redis-like.conf") {

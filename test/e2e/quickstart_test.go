@@ -63,7 +63,8 @@ func samePage(t *testing.T, file, got string) {
 	want, have := strings.Split(stableText(string(page)), "\n"), strings.Split(stableText(got), "\n")
 	for i := range min(len(want), len(have)) {
 		if want[i] != have[i] {
-			t.Fatalf("%s shows\n  %s\nand the output is\n  %s\nAfter: %s\nRun: go test ./test/e2e -run TestQuickstart -update", file, want[i], have[i], lastCommand(want[:i]))
+			t.Fatalf("%s shows\n  %s\nand the output is\n  %s\nAfter: %s\nRun: go test ./test/e2e -run TestQuickstart -update",
+				file, want[i], have[i], lastCommand(want[:i]))
 		}
 	}
 	if len(want) != len(have) {
@@ -154,7 +155,8 @@ func (m *machine) type1(command string) []string {
 		out = append(append(out, slices.Sorted(slices.Values(progress))...), line)
 		progress = nil
 	}
-	out = slices.DeleteFunc(append(out, slices.Sorted(slices.Values(progress))...), func(s string) bool { return s == "" && len(out) == 1 })
+	out = slices.DeleteFunc(append(out, slices.Sorted(slices.Values(progress))...),
+		func(s string) bool { return s == "" && len(out) == 1 })
 	if r.ExitCode != 0 {
 		out = append(out, fmt.Sprintf("(ends with %d)", r.ExitCode))
 	}
@@ -188,7 +190,8 @@ func lastCommand(lines []string) (command string) {
 
 // TestStableText: outputs that differ in their times are equal, and other texts are not.
 func TestStableText(t *testing.T) {
-	if a, b := stableText("Applied in 38ms: 1 changed (run 1)."), stableText("Applied in  1.2s: 1 changed (run 1)."); a != b {
+	if a, b := stableText("Applied in 38ms: 1 changed (run 1)."),
+		stableText("Applied in  1.2s: 1 changed (run 1)."); a != b {
 		t.Errorf("%q and %q differ", a, b)
 	}
 	if a, b := stableText("1 changed"), stableText("2 changed"); a == b {

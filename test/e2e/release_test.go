@@ -56,7 +56,8 @@ func TestReleaseUpgrade(t *testing.T) {
 	repo.AddUpgrade(t, hosts.Trixie)
 	repo.Publish(t)
 	m.Run(t, "apt-get", "update", "-q")
-	m.Run(t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "dist-upgrade", "-q", "-y", "-o", "Dpkg::Options::=--force-confold", "-o", "Dpkg::Options::=--force-unsafe-io")
+	m.Run(t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "dist-upgrade", "-q", "-y", "-o",
+		"Dpkg::Options::=--force-confold", "-o", "Dpkg::Options::=--force-unsafe-io")
 	m.Reboot(t)
 	m.Run(t, "mount", "-o", "remount,bind,rw", "/proc/sys")
 	m.want("trixie", "sh", "-c", ". /etc/os-release; echo $VERSION_CODENAME")
@@ -76,6 +77,7 @@ func TestReleaseUpgrade(t *testing.T) {
 	m.fettle(success, "rollback", "origin", "--yes")
 	m.want("LANG=C.UTF-8", "grep", "LANG", "/etc/locale.conf")
 	m.want("../locale.conf", "readlink", "/etc/default/locale")
-	m.want("", "sh", "-c", "getent passwd alice; ls /etc/cron.d/hourly-true /etc/systemd/system/poll.timer 2>/dev/null; grep '^PermitRootLogin no' /etc/ssh/sshd_config")
+	m.want("", "sh", "-c",
+		"getent passwd alice; ls /etc/cron.d/hourly-true /etc/systemd/system/poll.timer 2>/dev/null; grep '^PermitRootLogin no' /etc/ssh/sshd_config")
 	m.want("", "dpkg", "--audit")
 }

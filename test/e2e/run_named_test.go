@@ -51,7 +51,8 @@ const rollingCommand = `command "rolling" {
 // may be does not end it, one that may not does.
 func runCommandOfParts(d *desk, ms []*machine) {
 	o := d.fettle(failed, "run", "rolling", "text=c")
-	d.says(o, "Part 1 of 3, mark", "web1 | web1 3", "web2 | web2 3", "1 target failed: web3", "web3 | it was c", "Ran rolling on 3 targets: 2 succeeded, 1 failed")
+	d.says(o, "Part 1 of 3, mark", "web1 | web1 3", "web2 | web2 3", "1 target failed: web3", "web3 | it was c",
+		"Ran rolling on 3 targets: 2 succeeded, 1 failed")
 	ms[2].WriteFile(d.t, "/srv/mark/c", "", 0o644)
 	d.fettle(success, "run", "rolling", "text=c")
 	ms[0].Run(d.t, "sh", "-c", "rm -r /srv/mark && touch /srv/mark") // a file where a directory would be
@@ -68,7 +69,8 @@ func runCommandOfParts(d *desk, ms []*machine) {
 // runTable: what hosts print as JSON is one table, in which those that said the same
 // are one.
 func runTable(d *desk, _ []*machine) {
-	d.says(d.fettle(success, "run", "-t", "web[12]", "where"), "TARGETS  KERNEL  NAME\nweb1     Linux   first\nweb2     Linux   other\n")
+	d.says(d.fettle(success, "run", "-t", "web[12]", "where"),
+		"TARGETS  KERNEL  NAME\nweb1     Linux   first\nweb2     Linux   other\n")
 	d.says(d.fettle(success, "run", "-t", "web1", "where"), "KERNEL  NAME\nLinux   first\n")
 	d.says(d.fettle(success, "run", "-t", "web*", "units-failed"), "TARGETS", "Ran it on 3 targets: 3 succeeded")
 }
@@ -81,13 +83,16 @@ func runSecrets(d *desk, ms []*machine) {
 	d.put("plain", planted+"\n", 0o600)
 	d.must("sh", "-c", "fettle secret set api < $HOME/plain")
 	var said strings.Builder
-	for _, args := range [][]string{{"run", "-t", "web1", "login", "typed=" + typed}, {"run", "-t", "web1", "login", "typed=" + typed, "--json"}, {"run", "-t", "web[12]", "login", "typed=" + typed}} {
+	for _, args := range [][]string{{"run", "-t", "web1", "login", "typed=" + typed},
+		{"run", "-t", "web1", "login", "typed=" + typed, "--json"}, {"run", "-t", "web[12]", "login", "typed=" + typed}} {
 		o := d.fettle(success, args...)
 		d.says(o, "(secret) (secret)")
 		said.WriteString(o.all())
 	}
-	ms[0].want(strings.Fields(d.must("sh", "-c", "printf '%s|%s' "+planted+" "+typed+" | sha256sum"))[0], "cat", "/srv/sum")
-	for _, args := range [][]string{{"log", "-t", "web1", "--json"}, {"log", "--here", "--json"}, {"log", "-t", "web1", "-v"}} {
+	ms[0].want(strings.Fields(d.must("sh", "-c", "printf '%s|%s' "+planted+" "+typed+" | sha256sum"))[0], "cat",
+		"/srv/sum")
+	for _, args := range [][]string{{"log", "-t", "web1", "--json"}, {"log", "--here", "--json"},
+		{"log", "-t", "web1", "-v"}} {
 		o := d.fettle(success, args...)
 		if args[1] != "-t" || args[3] == "--json" {
 			d.says(o, "typed=…")
@@ -95,7 +100,8 @@ func runSecrets(d *desk, ms []*machine) {
 		said.WriteString(o.all())
 	}
 	for _, m := range ms[:2] {
-		said.WriteString(m.Run(d.t, "sh", "-c", "cat /srv/list; journalctl -q --no-pager; cat /run/fettle/* 2>/dev/null || true"))
+		said.WriteString(m.Run(d.t, "sh", "-c",
+			"cat /srv/list; journalctl -q --no-pager; cat /run/fettle/* 2>/dev/null || true"))
 	}
 	here := d.get(".local/state/fettle/history.jsonl")
 	for _, secret := range []string{planted, typed, "AGE-SECRET-KEY"} {
@@ -113,7 +119,9 @@ func runSecrets(d *desk, ms []*machine) {
 // what looks runs.
 func runFrozen(d *desk, ms []*machine) {
 	d.fettle(success, "freeze", "-t", "web1", "--reason", "until noon")
-	for _, args := range [][]string{{"run", "-t", "web1", "mark", "text=f"}, {"run", "-t", "web1", "--", "touch", "/srv/f"}, {"copy", "-t", "web1", d.at("big"), "/srv/f"}, {"run", "-t", "web*", "service-restart", "name=cron"}} {
+	for _, args := range [][]string{{"run", "-t", "web1", "mark", "text=f"},
+		{"run", "-t", "web1", "--", "touch", "/srv/f"}, {"copy", "-t", "web1", d.at("big"), "/srv/f"},
+		{"run", "-t", "web*", "service-restart", "name=cron"}} {
 		d.says(d.fettle(failed, args...), "frozen", "until noon", "--ignore-freeze")
 	}
 	if ms[0].has("/srv/f") || ms[0].has("/srv/mark/f") {
@@ -147,7 +155,8 @@ type ranThere struct {
 func (d *desk) lastCommand(target string) ranThere {
 	d.t.Helper()
 	var doc struct{ Commands []ranThere }
-	if err := json.Unmarshal([]byte(d.fettle(success, "log", "-t", target, "--json").out), &doc); err != nil || len(doc.Commands) == 0 {
+	if err := json.Unmarshal([]byte(d.fettle(success, "log", "-t", target, "--json").out), &doc); err != nil ||
+		len(doc.Commands) == 0 {
 		d.t.Fatalf("no history: %v", err)
 	}
 	return doc.Commands[0]
@@ -156,14 +165,17 @@ func (d *desk) lastCommand(target string) ranThere {
 // runRebootInBatches: the second host goes down when the first one is back.
 func runRebootInBatches(d *desk, ms []*machine) {
 	two, three := ms[1].Boots(), ms[2].Boots()
-	d.says(d.fettle(success, "reboot", "-t", "web2,web3", "--batch", "1", "--max-failed", "0", "--yes", "--timeout", "3m"), "2 rebooted")
+	d.says(d.fettle(success, "reboot", "-t", "web2,web3", "--batch", "1", "--max-failed", "0", "--yes", "--timeout",
+		"3m"), "2 rebooted")
 	if ms[1].Boots() != two+1 || ms[2].Boots() != three+1 {
 		d.t.Errorf("boots %d and %d, then %d and %d", two, three, ms[1].Boots(), ms[2].Boots())
 	}
-	back, err := strconv.ParseInt(strings.Trim(ms[1].Run(d.t, "systemctl", "show", "-P", "UserspaceTimestamp", "--timestamp=unix"), "@\n"), 10, 64)
+	back, err := strconv.ParseInt(strings.Trim(ms[1].Run(d.t, "systemctl", "show", "-P", "UserspaceTimestamp",
+		"--timestamp=unix"), "@\n"), 10, 64)
 	c := d.lastCommand("web3")
 	if err != nil || c.Action != "reboot" || time.Unix(0, c.Started).Before(time.Unix(back, 0)) {
-		d.t.Errorf("web3 was told (%s) at %s, and web2 booted at %s (%v)", c.Action, time.Unix(0, c.Started), time.Unix(back, 0), err)
+		d.t.Errorf("web3 was told (%s) at %s, and web2 booted at %s (%v)", c.Action, time.Unix(0, c.Started),
+			time.Unix(back, 0), err)
 	}
 }
 
@@ -171,7 +183,8 @@ func runRebootInBatches(d *desk, ms []*machine) {
 // not come is given up, and told by its name.
 func runWaitForUnit(d *desk, ms []*machine) {
 	for _, m := range ms[:2] {
-		m.Run(d.t, "systemd-run", "-q", "--on-active=2", "--timer-property=AccuracySec=100ms", "--unit=late", "--remain-after-exit", "true")
+		m.Run(d.t, "systemd-run", "-q", "--on-active=2", "--timer-property=AccuracySec=100ms", "--unit=late",
+			"--remain-after-exit", "true")
 		if m.Exec("systemctl", "is-active", "late.service").ExitCode == 0 {
 			d.t.Fatal("it is there already")
 		}
@@ -179,7 +192,8 @@ func runWaitForUnit(d *desk, ms []*machine) {
 	d.says(d.fettle(success, "wait", "-t", "web[12]", "--for", "unit=late.service", "--timeout", "1m"), "2 ready")
 	ms[0].Run(d.t, "systemctl", "is-active", "late.service")
 	o := d.fettle(failed, "wait", "-t", "web*", "--for", "unit=late.service", "--timeout", "2s", "--json")
-	if strings.Count(o.out, `"status":"ok"`) != 2 || !strings.Contains(o.out, "cannot wait longer than 2s for unit=late.service") {
+	if strings.Count(o.out, `"status":"ok"`) != 2 ||
+		!strings.Contains(o.out, "cannot wait longer than 2s for unit=late.service") {
 		d.t.Error("it does not tell who is ready and who is not")
 	}
 }

@@ -27,14 +27,16 @@ func TestRun(t *testing.T) {
 	text := ""
 	for _, m := range ms {
 		d.knows(m, "root")
-		text += "target \"" + m.Name + "\" {\n  modules = " + map[bool]string{true: "[]", false: `["ops"]`}[m.Name == "web3"] + "\n  ssh {}\n}\n"
+		text += "target \"" + m.Name + "\" {\n  modules = " + map[bool]string{true: "[]",
+			false: `["ops"]`}[m.Name == "web3"] + "\n  ssh {}\n}\n"
 	}
 	d.repo(map[string]string{"fettle.hcl": text + rollingCommand, "modules/ops/module.hcl": opsModule + moreOps})
 	d.must("git", "init", "-q", ".")
 	for _, s := range []struct {
 		name string
 		f    func(*desk, []*machine)
-	}{{"Together", runTogether}, {"Timeout", runTimeout}, {"Action", runAction}, {"Copy", runCopy}, {"Parts", runCommandOfParts}, {"Table", runTable}, {"Secrets", runSecrets},
+	}{{"Together", runTogether}, {"Timeout", runTimeout}, {"Action", runAction}, {"Copy", runCopy},
+		{"Parts", runCommandOfParts}, {"Table", runTable}, {"Secrets", runSecrets},
 		{"Frozen", runFrozen}, {"Wait", runWaitForUnit}, {"Batches", runRebootInBatches}, {"Reboot", runReboot}} {
 		t.Run(s.name, func(t *testing.T) { s.f(d.with(t), ms) })
 	}
@@ -112,7 +114,8 @@ func runReboot(d *desk, ms []*machine) {
 	}
 	d.says(d.fettle(success, "wait", "-t", "web2", "--for", "boot", "--timeout", "3m"), "1 ready")
 	d.says(d.fettle(success, "wait", "-t", "web2", "--for", "port=22"), "1 ready")
-	d.says(d.fettle(failed, "wait", "-t", "web2", "--for", "unit=nothing.service", "--timeout", "1s"), "cannot wait longer than 1s")
+	d.says(d.fettle(failed, "wait", "-t", "web2", "--for", "unit=nothing.service", "--timeout", "1s"),
+		"cannot wait longer than 1s")
 	d.says(d.fettle(success, "log", "-t", "web2"), "reboot", "succeeded")
 }
 
@@ -120,11 +123,13 @@ func runReboot(d *desk, ms []*machine) {
 // target, and its dry run changes nothing.
 func runAction(d *desk, ms []*machine) {
 	d.says(d.fettle(success, "run", "-t", "web1", "--list"), "ops.mark", "times=1")
-	d.says(d.fettle(success, "run", "-t", "web[12]", "--dry-run", "mark", "text=a"), "web1 | would mark a", "web2 | would mark a")
+	d.says(d.fettle(success, "run", "-t", "web[12]", "--dry-run", "mark", "text=a"), "web1 | would mark a",
+		"web2 | would mark a")
 	if r := ms[0].Exec("test", "-e", "/srv/mark"); r.ExitCode == 0 {
 		d.t.Error("the dry run changed something")
 	}
-	d.says(d.fettle(failed, "run", "-t", "web*", "mark", "text=a", "times=2"), "cannot run mark on web3", "the module ops (modules/ops/module.hcl:2), which web1, web2 have")
+	d.says(d.fettle(failed, "run", "-t", "web*", "mark", "text=a", "times=2"), "cannot run mark on web3",
+		"the module ops (modules/ops/module.hcl:2), which web1, web2 have")
 	if r := ms[0].Exec("test", "-e", "/srv/mark"); r.ExitCode == 0 {
 		d.t.Error("it ran where it is, though one of the targets lacks it")
 	}

@@ -140,7 +140,8 @@ func TestSecretsOnAHost(t *testing.T) {
 // set keeps a secret.
 func (m *machine) set(name, value string) {
 	m.t.Helper()
-	if r := m.ExecInput(strings.NewReader(value+"\n"), "env", "-C", repository, "fettle", "secret", "set", name); r.ExitCode != 0 {
+	if r := m.ExecInput(strings.NewReader(value+"\n"), "env", "-C", repository, "fettle", "secret", "set",
+		name); r.ExitCode != 0 {
 		m.t.Fatalf("secret set %s: %s%s", name, r.Stdout, r.Stderr)
 	}
 }
@@ -157,7 +158,8 @@ func (m *machine) saw(value string) {
 	m.want(value+"\npostgres://shop:"+value+"@db/shop", "cat", "/run/shop-seen/it")
 	m.want("active", "systemctl", "is-active", "shop")
 	m.want(value, "cat", "/run/shop/password")
-	for _, p := range []string{"/etc/credstore/shop.service.db-password", "/run/credstore/shop.service.url", "/run/credentials/shop.service/url", "/run/shop/password", "/etc/shop.env"} {
+	for _, p := range []string{"/etc/credstore/shop.service.db-password", "/run/credstore/shop.service.url",
+		"/run/credentials/shop.service/url", "/run/shop/password", "/etc/shop.env"} {
 		if r := m.Exec("runuser", "-u", "nobody", "--", "cat", p); r.ExitCode == 0 {
 			m.t.Errorf("everybody can read %s", p)
 		}
@@ -178,7 +180,8 @@ func (m *machine) opens(password string, want bool) {
 // input: the command line of grep is one that commandLinesLack reads.
 func (m *machine) holds(value string) []string {
 	m.t.Helper()
-	r := m.ExecInput(strings.NewReader(value+"\n"), "grep", "-rlaF", "--exclude-dir=proc", "--exclude-dir=sys", "--exclude-dir=dev", "--exclude-dir=run", "-f", "-", "/")
+	r := m.ExecInput(strings.NewReader(value+"\n"), "grep", "-rlaF", "--exclude-dir=proc", "--exclude-dir=sys",
+		"--exclude-dir=dev", "--exclude-dir=run", "-f", "-", "/")
 	if r.ExitCode < 0 {
 		m.t.Fatalf("cannot search the host: %s", r.Stderr)
 	}

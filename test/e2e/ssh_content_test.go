@@ -57,7 +57,8 @@ func contentGoesOn(d *desk, m *machine) {
 	d.fettle(success, "plan", "-t", "web1")
 	d.targets("ssh {}", "file \"/etc/big\" { source = \"big\" }\n")
 	d.put("repo/big", random(size), 0o644)
-	for _, args := range [][]string{{"apply", "--yes", "-t", "web1", "--max-file-size", "100MiB"}, {"copy", "--max-file-size", "100MiB", "-t", "web1", "big", "/etc/hello"}} {
+	for _, args := range [][]string{{"apply", "--yes", "-t", "web1", "--max-file-size", "100MiB"},
+		{"copy", "--max-file-size", "100MiB", "-t", "web1", "big", "/etc/hello"}} {
 		n.breaksAfter(size / 2)
 		d.fettle(failed, args...)
 		m.awaitNobody()

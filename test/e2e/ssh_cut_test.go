@@ -80,7 +80,8 @@ func cutFinish(d *desk, m *machine) {
 		m.goOn()
 		m.awaitNobody()
 		m.want("new", "cat", "/etc/story/after")
-		d.says(d.fettle(success, "status", "-t", "web1"), "a run continued after its connection was lost", "succeeded", "4 changed", "fettle apply --yes -t web1")
+		d.says(d.fettle(success, "status", "-t", "web1"), "a run continued after its connection was lost", "succeeded",
+			"4 changed", "fettle apply --yes -t web1")
 		d.saysNot(d.fettle(success, "drift", "-t", "web1"), "connection was lost")
 		d.says(d.fettle(success, "apply", "--yes", "-t", "web1"), "No changes were necessary")
 		d.fettle(success, "rollback", "origin", "--yes", "-t", "web1")
@@ -96,7 +97,9 @@ func (d *desk) cuts(m *machine) map[string]func(*process) {
 		"the death of sshd's session": func(p *process) {
 			m.Run(d.t, "pkill", "-KILL", "-f", "^sshd(-session)?: root@")
 			d.end(p)
-			if !strings.Contains(p.out.String(), "A run that had started there continues. See its result: fettle status -t web1") || p.ProcessState.ExitCode() != failed {
+			if !strings.Contains(p.out.String(),
+				"A run that had started there continues. See its result: fettle status -t web1") ||
+				p.ProcessState.ExitCode() != failed {
 				d.t.Error("it does not say that the connection was lost")
 			}
 		},
@@ -112,7 +115,8 @@ func cutStop(d *desk, m *machine) {
 	if !m.has("/etc/story/before") || m.has("/etc/story/after") {
 		d.t.Error("it did not stop in the middle")
 	}
-	d.says(d.fettle(success, "status", "-t", "web1"), "a run continued after its connection was lost", "run 1: interrupted")
+	d.says(d.fettle(success, "status", "-t", "web1"), "a run continued after its connection was lost",
+		"run 1: interrupted")
 	d.saysNot(d.fettle(success, "status", "-t", "web1"), "a run continued after", "did not end")
 	m.goOn()
 	d.fettle(success, "apply", "--yes", "-t", "web1")

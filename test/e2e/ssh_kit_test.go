@@ -70,7 +70,8 @@ func (d *desk) at(name string) string { return filepath.Join(d.home, name) }
 func (d *desk) put(name, text string, mode os.FileMode) {
 	d.t.Helper()
 	p := d.at(name)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o700), os.WriteFile(p, []byte(text), mode), os.Chmod(p, mode)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(p), 0o700), os.WriteFile(p, []byte(text), mode),
+		os.Chmod(p, mode)); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -115,7 +116,8 @@ func (d *desk) env() []string {
 func (d *desk) command(argv ...string) *exec.Cmd {
 	if argv[0] == d.bin {
 		const enter = `mount --bind "$0" /etc/ssh/ssh_config && { [ ! -d "$1" ] || mount -t tmpfs none "$1"; } && shift && exec "$@"`
-		argv = append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", enter, d.at(".ssh/config"), accountSSH()}, argv...)
+		argv = append([]string{"unshare", "--mount", "--propagation", "private", "sh", "-c", enter, d.at(".ssh/config"),
+			accountSSH()}, argv...)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
 	cmd.Dir, cmd.Env = d.at("repo"), d.env()
@@ -152,7 +154,8 @@ func (d *desk) fettle(code int, args ...string) output {
 		d.t.Fatal(err)
 	}
 	got := cmd.ProcessState.ExitCode()
-	d.t.Logf("desk$ fettle %s  => %d in %s\n%s%s", strings.Join(args, " "), got, time.Since(began).Round(time.Millisecond), &out, &errs)
+	d.t.Logf("desk$ fettle %s  => %d in %s\n%s%s", strings.Join(args, " "), got,
+		time.Since(began).Round(time.Millisecond), &out, &errs)
 	if got != code {
 		d.t.Fatalf("fettle %s: exit code %d, want %d", strings.Join(args, " "), got, code)
 	}

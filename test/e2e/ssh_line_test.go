@@ -111,6 +111,7 @@ func (n *line) breaksAfter(bytes int64) {
 // goesOver has the desk's ssh use the line to a host.
 func (d *desk) goesOver(n *line, m *machine) {
 	d.t.Helper()
-	text := strings.Replace(d.get(".ssh/config"), "HostName "+m.Addr, "HostName 127.0.0.1\n  HostKeyAlias "+m.Addr+"\n  Port "+strconv.Itoa(n.port), 1)
+	text := strings.Replace(d.get(".ssh/config"), "HostName "+m.Addr,
+		"HostName 127.0.0.1\n  HostKeyAlias "+m.Addr+"\n  Port "+strconv.Itoa(n.port), 1)
 	d.put(".ssh/config", text, 0o600)
 }

@@ -64,7 +64,8 @@ func TestManyHosts(t *testing.T) {
 		m.want("", "cat", "/srv/site/"+m.Name)
 	}
 	began = time.Now()
-	d.says(d.fettle(changes, "plan", "-t", "*"), fmt.Sprintf("%d targets with changes", n)) // the command has no guard that holds
+	d.says(d.fettle(changes, "plan", "-t", "*"), fmt.Sprintf("%d targets with changes",
+		n)) // the command has no guard that holds
 	t.Logf("a plan for all of them in %s", time.Since(began).Round(time.Millisecond))
 
 	bad, off, rest := ms[0], ms[1], ms[2:]
@@ -72,7 +73,8 @@ func TestManyHosts(t *testing.T) {
 	off.Run(t, "systemctl", "stop", "ssh.socket", "ssh.service")
 	d.hangUp()
 	o = d.fettle(failed, "apply", "-t", "*", "--yes", "--var", "text=two")
-	d.says(o, fmt.Sprintf("Applied %d targets: %d changed, 1 unreachable, 1 failed", n, n-2), "1 target failed: "+bad.Name, "1 target unreachable: "+off.Name, "the port refuses connections")
+	d.says(o, fmt.Sprintf("Applied %d targets: %d changed, 1 unreachable, 1 failed", n, n-2),
+		"1 target failed: "+bad.Name, "1 target unreachable: "+off.Name, "the port refuses connections")
 	for _, m := range rest {
 		m.want("two", "cat", "/srv/site/index.html")
 	}
@@ -84,10 +86,12 @@ func TestManyHosts(t *testing.T) {
 
 	plans := filepath.Join(t.TempDir(), "plans")
 	// Plans that were saved for all of them are done as they are, and each once.
-	d.says(d.fettle(changes, "plan", "-t", "*", "--var", "text=saved", "-o", plans), fmt.Sprintf("Saved %d plans. To apply exactly these plans: fettle apply %s", n, plans))
+	d.says(d.fettle(changes, "plan", "-t", "*", "--var", "text=saved", "-o", plans),
+		fmt.Sprintf("Saved %d plans. To apply exactly these plans: fettle apply %s", n, plans))
 	off.WriteFile(t, "/srv/site/index.html", "other\n", 0o644)
 	o = d.fettle(stale, "apply", plans, "--yes")
-	d.says(o, fmt.Sprintf("Applied %d targets: %d changed, 1 failed", n, n-1), "1 target failed: "+off.Name, "the saved plan is stale")
+	d.says(o, fmt.Sprintf("Applied %d targets: %d changed, 1 failed", n, n-1), "1 target failed: "+off.Name,
+		"the saved plan is stale")
 	off.want("other", "cat", "/srv/site/index.html")
 	d.fettle(0, "apply", "-t", off.Name, "--yes", "--var", "text=two")
 	for _, m := range append([]*machine{bad}, rest...) {

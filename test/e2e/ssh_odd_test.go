@@ -12,7 +12,8 @@ func littleRoom(d *desk, m *machine) {
 	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
 	m.Run(d.t, "mkdir", "-p", "/root/.cache")
 	m.Run(d.t, "mount", "-t", "tmpfs", "-o", "size=2M", "small", "/root/.cache")
-	d.says(d.fettle(failed, "apply", "--yes", "-t", "web1"), "the fettle binary does not fit into /root/.cache/fettle", "Free space there")
+	d.says(d.fettle(failed, "apply", "--yes", "-t", "web1"), "the fettle binary does not fit into /root/.cache/fettle",
+		"Free space there")
 	if got := m.programs("/root"); len(got) > 0 {
 		d.t.Errorf("it leaves %v", got)
 	}
@@ -70,7 +71,8 @@ func noProgramsAtHome(d *desk, m *machine) {
 // shells: it does not matter which shell people log in with, unless it is one that
 // lets them do nothing.
 func shells(d *desk, m *machine) {
-	m.Run(d.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "fish", "csh", "tcsh")
+	m.Run(d.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends",
+		"fish", "csh", "tcsh")
 	d.targets("ssh {}", `file "/etc/hello" { content = "it's hello\n" }`)
 	m.WriteFile(d.t, "/root/.cshrc", "echo Welcome to a C shell; printf 'no line break'\n", 0o644)
 	m.WriteFile(d.t, "/root/.config/fish/config.fish", "echo Welcome to fish; printf 'no line break'\n", 0o644)
@@ -102,7 +104,8 @@ func otherProcessor(d *desk, m *machine) {
 	m.Run(d.t, "mount", "--bind", "/run/arch", "/proc/sys/kernel/arch")
 	defer m.Run(d.t, "umount", "/proc/sys/kernel/arch")
 	defer m.Run(d.t, "rm", "/usr/local/bin/uname", "/run/arch")
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "there is no fettle binary for it: it is Linux aarch64", "make programs")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "there is no fettle binary for it: it is Linux aarch64",
+		"make programs")
 	if m.has("/root/.cache/fettle") {
 		d.t.Error("something was made all the same")
 	}
@@ -126,18 +129,21 @@ func otherProcessor(d *desk, m *machine) {
 func noise(d *desk, m *machine) {
 	rc := m.ReadFile(d.t, "/root/.bashrc")
 	keys := m.ReadFile(d.t, "/root/.ssh/authorized_keys")
-	m.WriteFile(d.t, "/root/.bashrc", "echo Welcome to web1; printf 'fettle-wire 1 is not it\\nno line break'; echo mind the gap >&2\n", 0o644)
+	m.WriteFile(d.t, "/root/.bashrc",
+		"echo Welcome to web1; printf 'fettle-wire 1 is not it\\nno line break'; echo mind the gap >&2\n", 0o644)
 	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
 	d.saysNot(d.fettle(changes, "plan", "-t", "web1"), "Welcome", "mind the gap")
 	m.WriteFile(d.t, "/root/.bashrc", rc, 0o644)
 
 	d.hangUp()
 	m.WriteFile(d.t, "/root/.ssh/authorized_keys", "command=\"echo only backups here\" "+keys, 0o600)
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "a program other than fettle answered: only backups here", "forced command")
+	d.says(d.fettle(failed, "plan", "-t", "web1"), "a program other than fettle answered: only backups here",
+		"forced command")
 	m.WriteFile(d.t, "/root/.ssh/authorized_keys", keys, 0o600)
 	d.hangUp()
 	m.Run(d.t, "usermod", "-s", "/usr/sbin/nologin", "root")
-	d.says(d.fettle(failed, "plan", "-t", "web1"), "a program other than fettle answered: This account is currently not available",
+	d.says(d.fettle(failed, "plan", "-t", "web1"),
+		"a program other than fettle answered: This account is currently not available",
 		"the login shell")
 	m.Run(d.t, "usermod", "-s", "/bin/bash", "root")
 }
@@ -149,7 +155,8 @@ func lockedOutOverSSH(d *desk, m *machine) {
 	before := a.settings()
 	policy := "policy { confirm_within = \"4s\" }\n"
 	d.targets("ssh {}", policy+`sshd_config "10-lock" { settings = { AllowUsers = "nobody" } }`)
-	d.says(d.fettle(rolledBack, "apply", "--yes", "-t", "web1"), "This may lock you out", "no new connection reached web1 in time")
+	d.says(d.fettle(rolledBack, "apply", "--yes", "-t", "web1"), "This may lock you out",
+		"no new connection reached web1 in time")
 	d.hangUp()
 	m.await("the way back", func() bool { return d.command(d.bin, "status", "-t", "web1").Run() == nil })
 	m.await("the end of the run that takes it back", func() bool {
@@ -172,7 +179,8 @@ func throughBastion(d *desk, m, jump *machine) {
 	jump.welcomes(d, "root")
 	d.knows(jump, "root")
 	was := d.get(".ssh/config")
-	d.put(".ssh/config", strings.Replace(was, "HostName "+m.Addr+"\n", "HostName "+m.Addr+"\n  ProxyJump jump\n", 1), 0o600)
+	d.put(".ssh/config", strings.Replace(was, "HostName "+m.Addr+"\n", "HostName "+m.Addr+"\n  ProxyJump jump\n", 1),
+		0o600)
 	d.targets("ssh {}", `file "/etc/hello" { content = "hello\n" }`)
 	d.fettle(success, "apply", "--yes", "-t", "web1")
 	d.says(d.fettle(success, "show", "1", "-t", "web1"), "ssh "+jump.Addr+")")
@@ -196,7 +204,9 @@ func secretsOverSSH(d *desk, m *machine) {
 	d.fettle(success, "secret", "init")
 	d.put("plain", planted+"\n", 0o600)
 	d.must("sh", "-c", "fettle secret set db/password < $HOME/plain")
-	d.put("repo/fettle.hcl", "target \"web1\" {\n  ssh {}\n}\nfile \"/etc/hello\" { secret = \"db/password\" }\nfile \"/etc/story\" { content = \"one\\n\" }\n", 0o644)
+	d.put("repo/fettle.hcl",
+		"target \"web1\" {\n  ssh {}\n}\nfile \"/etc/hello\" { secret = \"db/password\" }\nfile \"/etc/story\" { content = \"one\\n\" }\n",
+		0o644)
 	d.must("git", "add", "-A")
 	d.must("git", "commit", "-q", "-m", "Secret")
 	if m.has("/etc/fettle/identity") {
@@ -219,7 +229,8 @@ func secretsOverSSH(d *desk, m *machine) {
 		d.t.Errorf("the secret is in %s", got)
 	}
 	for _, secret := range []string{planted, "AGE-SECRET-KEY"} {
-		if strings.Contains(m.Run(d.t, "journalctl", "-q", "--no-pager"), secret) || strings.Contains(m.Run(d.t, "sh", "-c", "cat /run/fettle/* 2>/dev/null || true"), secret) {
+		if strings.Contains(m.Run(d.t, "journalctl", "-q", "--no-pager"), secret) ||
+			strings.Contains(m.Run(d.t, "sh", "-c", "cat /run/fettle/* 2>/dev/null || true"), secret) {
 			d.t.Errorf("%s is in the journal of the host", secret)
 		}
 	}

@@ -13,7 +13,8 @@ const sudoPassword = "correct-horse-5b1f"
 // sudoOverSSH: an ordinary account becomes root by sudo, with a password or without,
 // and the password is nowhere to be seen.
 func sudoOverSSH(d *desk, m *machine) {
-	m.Run(d.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "sudo")
+	m.Run(d.t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends",
+		"sudo")
 	m.Run(d.t, "useradd", "-m", "-s", "/bin/sh", "ann")
 	m.welcomes(d, "ann")
 	r := m.ExecInput(strings.NewReader("ann:"+sudoPassword+"\n"), "chpasswd")
@@ -34,7 +35,8 @@ func sudoOverSSH(d *desk, m *machine) {
 
 func notASudoer(d *desk, m *machine) {
 	d.says(d.fettle(failed, "plan", "-t", "web1"), "sudo there asks for a password", "--ask-sudo-password")
-	d.says(d.fettle(failed, "plan", "-t", "web1", "--sudo-password-file", d.at("password")), "the account may not use sudo there")
+	d.says(d.fettle(failed, "plan", "-t", "web1", "--sudo-password-file", d.at("password")),
+		"the account may not use sudo there")
 	if m.has("/var/lib/fettle") {
 		d.t.Error("something was made all the same")
 	}
@@ -44,8 +46,10 @@ func sudoWithPassword(d *desk, m *machine) {
 	for _, pty := range []string{"use_pty", "!use_pty"} {
 		m.WriteFile(d.t, "/etc/sudoers.d/ann", "Defaults "+pty+"\nann ALL=(ALL) ALL\n", 0o440)
 		d.says(d.fettle(failed, "plan", "-t", "web1"), "sudo there asks for a password", "--ask-sudo-password")
-		d.says(d.fettle(failed, "plan", "-t", "web1", "--ask-sudo-password"), "there is no terminal", "--sudo-password-file FILE")
-		d.says(d.fettle(failed, "plan", "-t", "web1", "--sudo-password-file", d.at("wrong")), "sudo there rejected the password")
+		d.says(d.fettle(failed, "plan", "-t", "web1", "--ask-sudo-password"), "there is no terminal",
+			"--sudo-password-file FILE")
+		d.says(d.fettle(failed, "plan", "-t", "web1", "--sudo-password-file", d.at("wrong")),
+			"sudo there rejected the password")
 
 		m.Run(d.t, "rm", "-f", "/run/waits", "/run/go")
 		d.targets("ssh { sudo = true }", waitStep)

@@ -200,7 +200,8 @@ func askedOverSSH(d *desk, m *machine) {
 	d.says(d.fettle(success, "log", "-t", "web1"), "Better", "A web server")
 	d.says(d.fettle(success, "status", "-t", "web1"), "managed ")
 	d.says(d.fettle(success, "show", "2", "-t", "web1"), "file:/srv/site/index.html", "ssh ")
-	d.says(d.fettle(success, "explain", "/srv/site/index.html", "-t", "web1"), "fettle.hcl:6", "A web server", "run      2")
+	d.says(d.fettle(success, "explain", "/srv/site/index.html", "-t", "web1"), "fettle.hcl:6", "A web server",
+		"run      2")
 	if _, err := os.Stat(filepath.Join(d.home, ".local")); err == nil {
 		d.t.Error("something was kept on the desk")
 	}

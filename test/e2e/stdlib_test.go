@@ -15,11 +15,15 @@ func prepare(m *machine) {
 		"acl", "curl", "git", "kmod", "logrotate", "sudo", "systemd-resolved", "systemd-timesyncd")
 	m.WriteFile(m.t, "/etc/systemd/system-generators/quadlet", quadlet, 0o755)
 	m.Run(m.t, "ip", "link", "add", "kinds0", "type", "bridge")
-	m.Run(m.t, "sh", "-ec", "mkdir -p /root/shop-1.2/bin; echo shop >/root/shop-1.2/bin/shop; tar -C /root -cf /root/shop.tar shop-1.2")
+	m.Run(m.t, "sh", "-ec",
+		"mkdir -p /root/shop-1.2/bin; echo shop >/root/shop-1.2/bin/shop; tar -C /root -cf /root/shop.tar shop-1.2")
 	m.Run(m.t, "mkdir", "-p", repository+"/files")
-	m.Run(m.t, "sh", "-ec", "mkdir -p /root/module-1.0; echo module >/root/module-1.0/name; tar -C /root -cf "+repository+"/files/module.tar module-1.0")
-	m.Run(m.t, "sh", "-ec", "git init -q /root/shop.git; cd /root/shop.git; git config user.email a@example.org; git config user.name a; for v in 1 2; do echo $v >shop; git add shop; git commit -qm $v; git tag v$v; done")
-	m.Run(m.t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "/root/ca.key", "-out", repository+"/ca.pem", "-subj", "/CN=kinds", "-days", "2")
+	m.Run(m.t, "sh", "-ec", "mkdir -p /root/module-1.0; echo module >/root/module-1.0/name; tar -C /root -cf "+
+		repository+"/files/module.tar module-1.0")
+	m.Run(m.t, "sh", "-ec",
+		"git init -q /root/shop.git; cd /root/shop.git; git config user.email a@example.org; git config user.name a; for v in 1 2; do echo $v >shop; git add shop; git commit -qm $v; git tag v$v; done")
+	m.Run(m.t, "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+		"-keyout", "/root/ca.key", "-out", repository+"/ca.pem", "-subj", "/CN=kinds", "-days", "2")
 	m.Run(m.t, "touch", "/run/reboot-required")
 	m.WriteFile(m.t, "/etc/app.yaml", "# what\nserver:\n  port: 80 # plain\n", 0o644)
 	m.WriteFile(m.t, "/etc/app.toml", "[project] # what\n", 0o600)
@@ -37,7 +41,8 @@ func standardLibraryOnAHost(t *testing.T, r hosts.Release) {
 	sum, _, _ := strings.Cut(m.Run(t, "sha256sum", "/root/shop.tar"), " ")
 	before := m.Snapshot(t)
 
-	files := map[string]string{"fettle.hcl": strings.Replace(wholeKinds, "SHOP", sum, 1) + hostKinds, "templates/shop.conf.tmpl": "port = ${port}\n"}
+	files := map[string]string{"fettle.hcl": strings.Replace(wholeKinds, "SHOP", sum, 1) + hostKinds,
+		"templates/shop.conf.tmpl": "port = ${port}\n"}
 	m.write(files)
 	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.fettle(success, "plan")
@@ -121,13 +126,15 @@ func asked(m *machine) {
 		{"module", "cat /opt/module-1.0/name"},
 		{"www-data:1", `echo "$(stat -c %U /srv/shop):$(cat /srv/shop/shop)"`},
 		{"root:adm:640", "stat -c %U:%G:%a /etc/ssl/private/kinds.key"},
-		{"/etc/ssl/kinds.pem: OK", "openssl verify -CAfile /etc/ssl/kinds-ca.pem -verify_hostname www.example.org -verify_ip 192.0.2.7 /etc/ssl/kinds.pem"},
+		{"/etc/ssl/kinds.pem: OK",
+			"openssl verify -CAfile /etc/ssl/kinds-ca.pem -verify_hostname www.example.org -verify_ip 192.0.2.7 /etc/ssl/kinds.pem"},
 		{"1", "openssl x509 -in /etc/ssl/kinds-ca.pem -noout -text | grep -c CA:TRUE"},
 		{"user:backup:r-x", "getfacl -cp /srv/shop | grep backup"},
 		{"1", "grep -c 'pam_faildelay.so delay=100' /etc/pam.d/common-auth"},
 		{"port = 8080", "cat /etc/kinds/shop.conf"},
 		{"masked", "systemctl is-enabled apt-daily.timer"},
-		{`{"log-opts": {"max-size": "10m"}}`, `perl -MJSON::PP -e 'print JSON::PP->new->canonical->space_before(0)->space_after->encode(decode_json(join "", <>))' /etc/kinds.json`},
+		{`{"log-opts": {"max-size": "10m"}}`,
+			`perl -MJSON::PP -e 'print JSON::PP->new->canonical->space_before(0)->space_after->encode(decode_json(join "", <>))' /etc/kinds.json`},
 		{"# what\nserver:\n  port: 80 # plain\n  tls:\n    min: \"1.3\"", "cat /etc/app.yaml"},
 		{"[project] # what\nversion = \"2\"", "cat /etc/app.toml"},
 		{"Seal=true", "systemd-analyze cat-config systemd/journald.conf | grep ^Seal"},
@@ -153,9 +160,11 @@ func again(m *machine, files map[string]string) {
 	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.want("2", "cat", "/srv/shop/shop")
 	m.want("1", "sh", "-c", "openssl x509 -in /etc/ssl/kinds.pem -noout -text | grep -c 192.0.2.8")
-	m.write(map[string]string{"fettle.hcl": strings.ReplaceAll(files["fettle.hcl"], "names          =", "renew_before   = 364\n  names          =")})
+	m.write(map[string]string{"fettle.hcl": strings.ReplaceAll(files["fettle.hcl"], "names          =",
+		"renew_before   = 364\n  names          =")})
 	m.fettle(success, "plan")
-	m.Run(m.t, "openssl", "req", "-x509", "-key", "/etc/ssl/private/kinds-ca.key", "-subj", "/CN=kinds authority", "-days", "2", "-out", "/etc/ssl/kinds-ca.pem")
+	m.Run(m.t, "openssl", "req", "-x509", "-key", "/etc/ssl/private/kinds-ca.key", "-subj", "/CN=kinds authority",
+		"-days", "2", "-out", "/etc/ssl/kinds-ca.pem")
 	m.says(m.fettle(changes, "plan"), "exec:x509-/etc/ssl/kinds-ca.pem")
 	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	if m.Run(m.t, "sha256sum", "/etc/ssl/kinds.pem", "/etc/ssl/kinds-ca.pem") == before {
@@ -192,7 +201,8 @@ func backAgain(m *machine, before hosts.Snapshot, stays ...string) {
 // gone demands that nothing is left of what was to be absent.
 func gone(m *machine) {
 	m.t.Helper()
-	for _, p := range []string{"/etc/sudoers.d/deploy", "/etc/ssh/sshd_config.d/10-hardening.conf", "/etc/ssh/sshd_config.d/20-banner.conf",
+	for _, p := range []string{"/etc/sudoers.d/deploy", "/etc/ssh/sshd_config.d/10-hardening.conf",
+		"/etc/ssh/sshd_config.d/20-banner.conf",
 		"/etc/systemd/system/echo.socket", "/run/systemd/generator/redis.service"} {
 		if m.has(p) {
 			m.t.Errorf("%s is still there", p)
@@ -218,7 +228,8 @@ func refused(m *machine) {
 		{"/etc/sudoers.d/bad", "sudoers \"bad\" {\n  rules = [\"this is no rule\"]\n}\n"},
 		{"/etc/ssh/sshd_config.d/bad.conf", "sshd_config \"bad\" {\n  settings = { NoSuchKeyword = \"yes\" }\n}\n"},
 		{"/etc/logrotate.d/bad", "logrotate \"bad\" {\n  paths   = [\"/var/log/bad\"]\n  options = [\"rotate never\"]\n}\n"},
-		{"/usr/local/share/ca-certificates/bad.crt", "ca_certificate \"bad\" {\n  certificate = \"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\"\n}\n"},
+		{"/usr/local/share/ca-certificates/bad.crt",
+			"ca_certificate \"bad\" {\n  certificate = \"-----BEGIN CERTIFICATE-----\\nMIIB\\n-----END CERTIFICATE-----\"\n}\n"},
 	} {
 		m.write(map[string]string{"fettle.hcl": c.state})
 		m.says(m.fettle(failed, "apply", "--yes", "--confirm-within", "0s"), c.path)

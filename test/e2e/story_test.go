@@ -16,11 +16,13 @@ func remains() []string {
 		"/var/lib/fettle/**", "/run/**", // our own state; what a boot makes anew
 		"/usr/local/bin/fettle", "/root/**", // the program and the repository
 		// Logs say what happened, and keep saying it.
-		"/var/log/apt/**", "/var/log/dpkg.log", "/var/log/alternatives.log", "/var/log/lastlog", "/var/log/faillog", "/var/log/btmp",
+		"/var/log/apt/**", "/var/log/dpkg.log", "/var/log/alternatives.log", "/var/log/lastlog", "/var/log/faillog",
+		"/var/log/btmp",
 		// Caches: they are made anew from what is installed.
 		"/var/cache/apt/**", "/var/cache/ldconfig/**", "/var/cache/debconf/**", "/etc/ld.so.cache", "/var/lib/apt/**",
 		// dpkg and apt keep the previous copy of their own database, and lock it.
-		"/var/lib/dpkg/status", "/var/lib/dpkg/*-old", "/var/lib/dpkg/lock*", "/var/lib/dpkg/triggers/**", "/var/lib/dpkg/available", "/var/lib/dpkg/info", "/var/lib/dpkg/diversions",
+		"/var/lib/dpkg/status", "/var/lib/dpkg/*-old", "/var/lib/dpkg/lock*", "/var/lib/dpkg/triggers/**",
+		"/var/lib/dpkg/available", "/var/lib/dpkg/info", "/var/lib/dpkg/diversions",
 		// What the scripts of cron and nginx leave when they are purged, by Debian's
 		// rules. Accounts are compared one by one besides.
 		"group crontab", "gshadow crontab", "/etc/group", "/etc/gshadow", "/var/www/**", "unit network-online.target",
@@ -40,7 +42,8 @@ func TestWebServer(t *testing.T) {
 	repo.AddDebian(t)
 	repo.Publish(t)
 	m := newMachine(t, hosts.NewWorld(t), "start", repo)
-	m.Run(t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "git", "curl")
+	m.Run(t, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "install", "-q", "-y", "--no-install-recommends", "git",
+		"curl")
 	twin := m.Snapshot(t)
 
 	m.copyExample(200)
@@ -64,7 +67,8 @@ func TestWebServer(t *testing.T) {
 }
 
 func firstApply(m *machine) {
-	m.says(m.fettle(changes, "plan"), "+ pkg:nginx", "+ file:/srv/www/site/part0/page000.html", "> act:reload/nginx.service")
+	m.says(m.fettle(changes, "plan"), "+ pkg:nginx", "+ file:/srv/www/site/part0/page000.html",
+		"> act:reload/nginx.service")
 	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.serves("/", "It works")
 	m.serves("/part7/page187.html", "page 187")
@@ -105,27 +109,29 @@ func (m *machine) reloads(unit string) int {
 func explain(m *machine, commit string) {
 	out := m.fettle(success, "explain", "/etc/nginx/sites-enabled/example.org.conf")
 	m.says(out, "modules/web/module.hcl:", `link "site-on"`, commit[:8], "A web server", "run      1")
-	m.says(m.fettle(success, "show", "2"), "act:reload/nginx.service", "file:/etc/nginx/sites-available/example.org.conf", "Better")
+	m.says(m.fettle(success, "show", "2"), "act:reload/nginx.service",
+		"file:/etc/nginx/sites-available/example.org.conf", "Better")
 }
 
 // drifts are ways in which people and programs change a host behind fettle's
 // back, and the address that each must show as.
 func drifts() map[string][]string {
 	return map[string][]string{
-		"file:/srv/www/site/css/site.css":           {"truncate", "-s", "0", "/srv/www/site/css/site.css"},
-		"file:/srv/www/site/index.html":             {"chmod", "0600", "/srv/www/site/index.html"},
-		"file:/srv/www/site/css":                    {"chown", "root", "/srv/www/site/css"},
-		"file:/etc/motd":                            {"rm", "/etc/motd"},
-		"file:/srv/www/site/home.html":              {"ln", "-sfn", "nowhere", "/srv/www/site/home.html"},
-		"file:/srv/www/site/foreign":                {"touch", "/srv/www/site/foreign"},
-		"pkg:cron":                                  {"apt-get", "purge", "-q", "-y", "cron"},
-		"unit:nginx.service":                        {"systemctl", "disable", "-q", "--now", "nginx"},
-		"user:alice":                                {"usermod", "-s", "/bin/sh", "alice"},
-		"member:alice/sudo":                         {"gpasswd", "-d", "alice", "sudo"},
-		"sysctl:net.ipv4.tcp_keepalive_time":        {"sysctl", "-q", "-w", "net.ipv4.tcp_keepalive_time=99"},
-		"edit:/etc/ssh/sshd_config#match:^#?Permit": {"sed", "-i", "s/^PermitRootLogin.*/PermitRootLogin yes/", "/etc/ssh/sshd_config"},
-		"edit:/home/alice/.ssh/authorized_keys":     {"truncate", "-s", "0", "/home/alice/.ssh/authorized_keys"},
-		"file:/etc/localtime":                       {"ln", "-sfn", "/usr/share/zoneinfo/Asia/Tokyo", "/etc/localtime"},
+		"file:/srv/www/site/css/site.css":    {"truncate", "-s", "0", "/srv/www/site/css/site.css"},
+		"file:/srv/www/site/index.html":      {"chmod", "0600", "/srv/www/site/index.html"},
+		"file:/srv/www/site/css":             {"chown", "root", "/srv/www/site/css"},
+		"file:/etc/motd":                     {"rm", "/etc/motd"},
+		"file:/srv/www/site/home.html":       {"ln", "-sfn", "nowhere", "/srv/www/site/home.html"},
+		"file:/srv/www/site/foreign":         {"touch", "/srv/www/site/foreign"},
+		"pkg:cron":                           {"apt-get", "purge", "-q", "-y", "cron"},
+		"unit:nginx.service":                 {"systemctl", "disable", "-q", "--now", "nginx"},
+		"user:alice":                         {"usermod", "-s", "/bin/sh", "alice"},
+		"member:alice/sudo":                  {"gpasswd", "-d", "alice", "sudo"},
+		"sysctl:net.ipv4.tcp_keepalive_time": {"sysctl", "-q", "-w", "net.ipv4.tcp_keepalive_time=99"},
+		"edit:/etc/ssh/sshd_config#match:^#?Permit": {"sed", "-i", "s/^PermitRootLogin.*/PermitRootLogin yes/",
+			"/etc/ssh/sshd_config"},
+		"edit:/home/alice/.ssh/authorized_keys": {"truncate", "-s", "0", "/home/alice/.ssh/authorized_keys"},
+		"file:/etc/localtime":                   {"ln", "-sfn", "/usr/share/zoneinfo/Asia/Tokyo", "/etc/localtime"},
 	}
 }
 
@@ -141,7 +147,8 @@ func drift(m *machine) {
 		m.says(seen, " "+a)
 	}
 	before := m.Run(m.t, "ls", "-lR", "--time-style=full-iso", "/srv/www", "/etc/nginx")
-	m.fettle(checkFailed, "apply", "--yes", "--confirm-within", "0s", "--no-repair") // reported only, so nginx does not answer
+	m.fettle(checkFailed, "apply", "--yes", "--confirm-within", "0s",
+		"--no-repair") // reported only, so nginx does not answer
 	m.want(strings.TrimSuffix(before, "\n"), "ls", "-lR", "--time-style=full-iso", "/srv/www", "/etc/nginx")
 	m.fettle(success, "apply", "--yes", "--confirm-within", "0s")
 	m.fettle(success, "drift")

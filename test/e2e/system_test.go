@@ -87,8 +87,10 @@ func packageRepo(t *testing.T) *hosts.Repo {
 	r.Add(t, hosts.Deb{Name: "demo-data", Version: "1"})
 	r.Add(t, hosts.Deb{Name: "epoch", Version: "1:1.0"})
 	r.Add(t, hosts.Deb{Name: "rival", Version: "1.0", Fields: map[string]string{"Conflicts": "demo"}})
-	r.Add(t, hosts.Deb{Name: "picky", Version: "1.0", Postinst: "test -e /run/allow || { echo picky wants /run/allow; exit 7; }"})
-	r.Add(t, hosts.Deb{Name: "slow", Version: "1.0", Postinst: "touch /run/slow-waits; while ! test -e /run/go; do sleep 0.1; done"})
+	r.Add(t, hosts.Deb{Name: "picky", Version: "1.0",
+		Postinst: "test -e /run/allow || { echo picky wants /run/allow; exit 7; }"})
+	r.Add(t, hosts.Deb{Name: "slow", Version: "1.0",
+		Postinst: "touch /run/slow-waits; while ! test -e /run/go; do sleep 0.1; done"})
 	r.Publish(t)
 	return r
 }

@@ -37,21 +37,35 @@ file "bad" {
 func sicklings() []sick {
 	words := "ExecStartPre=/bin/echo the last words\n"
 	return []sick{
-		{name: "fails", unit: "[Service]\nType=oneshot\n" + words + "ExecStart=/bin/false\n", says: []string{"exit-code", "status 1", "the last words"}, after: "failed"},
-		{name: "hangs", unit: "[Service]\nType=notify\nTimeoutStartSec=2\n" + words + forever, says: []string{"timeout", "the last words"}, after: "failed"},
-		{name: "endless", unit: "[Service]\nType=oneshot\n" + words + "ExecStart=/bin/sleep infinity\n", state: "running = true\n  timeout = \"2s\"", says: []string{"stopped waiting", "the last words"}, after: "activating"},
-		{name: "dies", unit: "[Service]\n" + words + "ExecStart=/bin/sh -c 'sleep 0.6; exit 7'\n", says: []string{"ended within", "status 7", "the last words"}, after: "failed"},
-		{name: "flaps", unit: "[Service]\nRestart=always\nRestartSec=50ms\n" + words + "ExecStart=/bin/sh -c 'sleep 0.4; exit 8'\n", says: []string{"within", "the last words"}},
-		{name: "loops", unit: "[Unit]\nStartLimitBurst=3\n[Service]\nRestart=always\nRestartSec=20ms\n" + words + "ExecStart=/bin/false\n", says: []string{"ended", "the last words"}},
-		{name: "once", unit: "[Service]\nType=oneshot\nRemainAfterExit=yes\n" + words + "ExecStart=/bin/true\n", after: "active"},
-		{name: "vanishes", unit: "[Service]\nType=oneshot\n" + words + "ExecStart=/bin/true\n", says: []string{"RemainAfterExit"}, after: "inactive"},
-		{name: "quits", unit: "[Service]\n" + words + "ExecStart=/bin/sh -c 'sleep 0.5'\n", says: []string{"ended without an error", "RemainAfterExit"}, after: "inactive"},
-		{name: "asleep", unit: "[Unit]\nConditionPathExists=/no/such\n[Service]\n" + forever, says: []string{"condition", "/no/such"}, after: "inactive"},
+		{name: "fails", unit: "[Service]\nType=oneshot\n" + words + "ExecStart=/bin/false\n",
+			says: []string{"exit-code", "status 1", "the last words"}, after: "failed"},
+		{name: "hangs", unit: "[Service]\nType=notify\nTimeoutStartSec=2\n" + words + forever,
+			says: []string{"timeout", "the last words"}, after: "failed"},
+		{name: "endless", unit: "[Service]\nType=oneshot\n" + words + "ExecStart=/bin/sleep infinity\n",
+			state: "running = true\n  timeout = \"2s\"", says: []string{"stopped waiting", "the last words"},
+			after: "activating"},
+		{name: "dies", unit: "[Service]\n" + words + "ExecStart=/bin/sh -c 'sleep 0.6; exit 7'\n",
+			says: []string{"ended within", "status 7", "the last words"}, after: "failed"},
+		{name: "flaps", unit: "[Service]\nRestart=always\nRestartSec=50ms\n" + words +
+			"ExecStart=/bin/sh -c 'sleep 0.4; exit 8'\n", says: []string{"within", "the last words"}},
+		{name: "loops", unit: "[Unit]\nStartLimitBurst=3\n[Service]\nRestart=always\nRestartSec=20ms\n" + words +
+			"ExecStart=/bin/false\n", says: []string{"ended", "the last words"}},
+		{name: "once", unit: "[Service]\nType=oneshot\nRemainAfterExit=yes\n" + words + "ExecStart=/bin/true\n",
+			after: "active"},
+		{name: "vanishes", unit: "[Service]\nType=oneshot\n" + words + "ExecStart=/bin/true\n",
+			says: []string{"RemainAfterExit"}, after: "inactive"},
+		{name: "quits", unit: "[Service]\n" + words + "ExecStart=/bin/sh -c 'sleep 0.5'\n",
+			says: []string{"ended without an error", "RemainAfterExit"}, after: "inactive"},
+		{name: "asleep", unit: "[Unit]\nConditionPathExists=/no/such\n[Service]\n" + forever,
+			says: []string{"condition", "/no/such"}, after: "inactive"},
 		{name: "broken", unit: "[Service]\nExecStart=relative\n", says: []string{"cannot start"}},
 		{name: "garbage", unit: "this is not a unit file\n", says: []string{"cannot start"}},
 		{name: "missing", says: []string{"there is no unit", "missing.service"}, early: true},
-		{name: "needs", unit: "[Unit]\nRequires=bad.service\nAfter=bad.service\n[Service]\n" + forever, more: bad, says: []string{"a unit that it requires failed"}, after: "inactive"},
-		{name: "deaf", unit: "[Service]\n" + forever, more: "file \"/etc/deaf.conf\" {\n  content = \"x\"\n  after   = [service.deaf]\n  notify  = [service.deaf.reload]\n}\n", says: []string{"cannot reload deaf.service"}, after: "active"},
+		{name: "needs", unit: "[Unit]\nRequires=bad.service\nAfter=bad.service\n[Service]\n" + forever, more: bad,
+			says: []string{"a unit that it requires failed"}, after: "inactive"},
+		{name: "deaf", unit: "[Service]\n" + forever,
+			more: "file \"/etc/deaf.conf\" {\n  content = \"x\"\n  after   = [service.deaf]\n  notify  = [service.deaf.reload]\n}\n",
+			says: []string{"cannot reload deaf.service"}, after: "active"},
 	}
 }
 
@@ -63,7 +77,8 @@ func (s sick) repository() string {
 	}
 	text := ""
 	if s.unit != "" {
-		text = fmt.Sprintf("file \"unit\" {\n  path    = \"/etc/systemd/system/%s.service\"\n  content = %q\n}\n", s.name, s.unit)
+		text = fmt.Sprintf("file \"unit\" {\n  path    = \"/etc/systemd/system/%s.service\"\n  content = %q\n}\n", s.name,
+			s.unit)
 		state += "\n  after   = [file.unit]"
 	}
 	return text + fmt.Sprintf("service %q {\n  %s\n}\n", s.name, state) + s.more
@@ -89,11 +104,13 @@ func TestUnitsUnderFire(t *testing.T) {
 			}
 		}
 	}
-	campaign.Record(t, campaign.Campaign{Name: "Units under fire", Variant: "starting", Points: points, Hit: points, Lost: lost,
+	campaign.Record(t, campaign.Campaign{Name: "Units under fire", Variant: "starting", Points: points, Hit: points,
+		Lost:   lost,
 		Detail: "units that fail, hang, die, flap or lack a requirement; the desired state, or a failure with status and last log lines, or undone"})
 	for name, f := range map[string]func(*machine){
 		"HangsInStop": hangsInStop, "Masked": maskedUnit, "ComesBack": comesBack, "InterruptedStart": interruptedStart,
-		"ReloadRaces": reloadRaces, "ChangedByOthers": changedByOthers, "BusAway": busAway, "BusHangs": busHangs, "ManagerReexecuted": reexecuted, "KilledBeforeReload": killedBeforeReload,
+		"ReloadRaces": reloadRaces, "ChangedByOthers": changedByOthers, "BusAway": busAway, "BusHangs": busHangs,
+		"ManagerReexecuted": reexecuted, "KilledBeforeReload": killedBeforeReload,
 	} {
 		story(name, f)
 	}
@@ -121,7 +138,8 @@ func (m *machine) underFire(s sick, policy string) {
 		m.says(m.fettle(success, "show"), s.says...)
 	default:
 		if m.has("/etc/systemd/system/"+s.name+".service") || active != "inactive" && active != "failed" {
-			m.t.Errorf("undone, it is %s and its unit file is there: %v", active, m.has("/etc/systemd/system/"+s.name+".service"))
+			m.t.Errorf("undone, it is %s and its unit file is there: %v", active,
+				m.has("/etc/systemd/system/"+s.name+".service"))
 		}
 		return
 	}
@@ -143,12 +161,17 @@ func service(name, text string) string {
 }
 
 func hangsInStop(m *machine) {
-	m.only(service("clings", "[Service]\nTimeoutStopSec=1\nExecStart=/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'\n"))
+	m.only(service("clings",
+		"[Service]\nTimeoutStopSec=1\nExecStart=/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'\n"))
 	m.fettle(success, "apply", "--yes")
-	m.only(strings.Replace(service("clings", "[Service]\nTimeoutStopSec=1\nExecStart=/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'\n"), "running = true", "running = false", 1))
+	m.only(strings.Replace(service("clings",
+		"[Service]\nTimeoutStopSec=1\nExecStart=/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'\n"),
+		"running = true", "running = false", 1))
 	m.fettle(success, "apply", "--yes")
 	m.fettle(success, "plan")
-	m.only(strings.Replace(service("endless", "[Service]\nTimeoutStopSec=infinity\nExecStart=/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'\n"), "running = true", "running = true\n  timeout = \"2s\"", 1))
+	m.only(strings.Replace(service("endless",
+		"[Service]\nTimeoutStopSec=infinity\nExecStart=/bin/sh -c 'trap \"\" TERM; while :; do sleep 1; done'\n"),
+		"running = true", "running = true\n  timeout = \"2s\"", 1))
 	m.fettle(success, "apply", "--yes")
 	m.edit(repository+"/fettle.hcl", "running = true", "running = false")
 	m.says(m.fettle(failed, "apply", "--yes"), "cannot stop endless.service", "stopped waiting")
@@ -176,7 +199,8 @@ func maskedUnit(m *machine) {
 
 // comesBack: a unit that something else starts again at once cannot be stopped.
 func comesBack(m *machine) {
-	m.WriteFile(m.t, "/etc/systemd/system/undead.service", "[Service]\n"+forever+"ExecStopPost=/bin/systemctl --no-block start undead.service\n", 0o644)
+	m.WriteFile(m.t, "/etc/systemd/system/undead.service",
+		"[Service]\n"+forever+"ExecStopPost=/bin/systemctl --no-block start undead.service\n", 0o644)
 	m.Run(m.t, "systemctl", "daemon-reload")
 	m.Run(m.t, "systemctl", "start", "undead")
 	m.only("service \"undead\" { running = false }\n")
@@ -194,7 +218,8 @@ func interruptedStart(m *machine) {
 	if code := m.end(p); code != rolledBack {
 		m.t.Errorf("it ended with %d", code)
 	}
-	if m.has("/etc/systemd/system/waits.service") || m.Exec("pgrep", "-f", "sleep infinity.*waits").ExitCode == 0 || strings.Contains(m.Exec("systemctl", "is-active", "waits").Stdout, "activating") {
+	if m.has("/etc/systemd/system/waits.service") || m.Exec("pgrep", "-f", "sleep infinity.*waits").ExitCode == 0 ||
+		strings.Contains(m.Exec("systemctl", "is-active", "waits").Stdout, "activating") {
 		m.t.Error("what was started runs on")
 	}
 	m.clean("waits")
@@ -211,13 +236,18 @@ func reloadRaces(m *machine) {
 	m.Run(m.t, "systemd-run", "--quiet", "--unit=racer", "sh", "/root/racer")
 	defer m.Exec("systemctl", "stop", "racer")
 	for i := range rounds {
-		m.only(strings.Replace(boom, "COMMAND", fmt.Sprintf("/bin/sleep %d", 5000+i), 1) + strings.NewReplacer("file \"unit\"", "file \"calm\"", "file.unit", "file.calm").Replace(service("calm", fmt.Sprintf("[Service]\nExecStart=/bin/sleep %d\n[Install]\nWantedBy=multi-user.target\n", 6000+i))))
+		m.only(strings.Replace(boom, "COMMAND", fmt.Sprintf("/bin/sleep %d", 5000+i),
+			1) + strings.NewReplacer("file \"unit\"", "file \"calm\"", "file.unit",
+			"file.calm").Replace(service("calm",
+			fmt.Sprintf("[Service]\nExecStart=/bin/sleep %d\n[Install]\nWantedBy=multi-user.target\n", 6000+i))))
 		m.fettle(success, "apply", "--yes")
-		m.want(fmt.Sprintf("/bin/sleep %d", 5000+i), "sh", "-c", `tr '\0' ' ' < /proc/$(systemctl show -P MainPID boom)/cmdline | sed 's/ $//'`)
+		m.want(fmt.Sprintf("/bin/sleep %d", 5000+i), "sh", "-c",
+			`tr '\0' ' ' < /proc/$(systemctl show -P MainPID boom)/cmdline | sed 's/ $//'`)
 		m.want("active", "systemctl", "is-active", "calm")
 	}
 	m.Run(m.t, "systemctl", "stop", "racer")
-	campaign.Record(m.t, campaign.Campaign{Name: "Units under fire", Variant: "with a loop of daemon-reload", Points: rounds, Hit: rounds,
+	campaign.Record(m.t, campaign.Campaign{Name: "Units under fire", Variant: "with a loop of daemon-reload",
+		Points: rounds, Hit: rounds,
 		Detail: "unit files are changed, units are restarted and started meanwhile; the new process is running"})
 	m.clean("boom")
 }
@@ -283,7 +313,8 @@ func killedBeforeReload(m *machine) {
 	m.only(strings.Replace(boom, "COMMAND", "/bin/sleep 8001", 1))
 	m.fettle(success, "apply", "--yes")
 	m.Run(m.t, "rm", "-f", "/run/waits", "/run/go")
-	hold := "exec \"hold\" {\n  command = [\"sh\", \"-c\", \"" + waits + "\"]\n  creates = \"/run/go\"\n  undo = [\"true\"]\n  after = [file.unit]\n  before = [service.boom]\n}\n"
+	hold := "exec \"hold\" {\n  command = [\"sh\", \"-c\", \"" + waits +
+		"\"]\n  creates = \"/run/go\"\n  undo = [\"true\"]\n  after = [file.unit]\n  before = [service.boom]\n}\n"
 	m.only(strings.Replace(boom, "COMMAND", "/bin/sleep 8002", 1) + hold)
 	p := m.begin("apply", "--yes")
 	m.await("the middle", func() bool { return m.has("/run/waits") || p.over() })

@@ -17,7 +17,8 @@ func TestUpgrade(t *testing.T) {
 	repo.AddDebian(t)
 	repo.Publish(t)
 	w := hosts.NewWorld(t)
-	f := &fleetOf{t: t, hub: newMachine(t, w, "hub", repo), agents: []*machine{newMachine(t, w, "web1", repo), newMachine(t, w, "web2", repo)}}
+	f := &fleetOf{t: t, hub: newMachine(t, w, "hub", repo),
+		agents: []*machine{newMachine(t, w, "web1", repo), newMachine(t, w, "web2", repo)}}
 	f.begin()
 	h, web1, web2 := f.hub, f.agents[0], f.agents[1]
 	h.Copy(t, buildProgram(t, "fettle.dev/fettle/cmd/fettle", "9.0"), "/root/good")
@@ -71,7 +72,8 @@ func (f *fleetOf) upgrade(file, who, within string) {
 
 // tries is how often a program was tried.
 func (f *fleetOf) tries(m *machine, version string) int {
-	return strings.Count(m.Exec("journalctl", "-u", "fettle-agent", "-o", "cat").Stdout, "the binary "+version+" is on trial")
+	return strings.Count(m.Exec("journalctl", "-u", "fettle-agent", "-o", "cat").Stdout,
+		"the binary "+version+" is on trial")
 }
 
 // runs waits until the hub hears a version from an agent that is what systemd looks after.

@@ -101,7 +101,8 @@ func (c *campaignOf) all(n int) {
 	if c.applied*4 < n*3 {
 		c.t.Errorf("only %d lists on %d trees could be applied", c.applied, n)
 	}
-	campaign.Record(c.t, campaign.Campaign{Name: "Fidelity", Variant: c.fs.name, Points: c.applied, Hit: c.applied, Lost: c.wrong,
+	campaign.Record(c.t, campaign.Campaign{Name: "Fidelity", Variant: c.fs.name, Points: c.applied, Hit: c.applied,
+		Lost:   c.wrong,
 		Detail: fmt.Sprintf("%d random trees, one or two lists on each; applied, applied again (must write nothing), undone; compared by owner, mode, times, attributes, ACLs, capabilities, flags, links, holes and content (%d lists were refused, or failed without a change)", c.points, c.failed)})
 }
 
@@ -110,7 +111,8 @@ func (c *campaignOf) bad(i int, lists []string, what string, d []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.wrong++; c.wrong <= 5 {
-		c.t.Errorf("FETTLE_TREE=%s/%d: %s:\n\t%s\nlists:\n%s", c.fs.name, i, what, strings.Join(d, "\n\t"), strings.Join(lists, "--\n"))
+		c.t.Errorf("FETTLE_TREE=%s/%d: %s:\n\t%s\nlists:\n%s", c.fs.name, i, what, strings.Join(d, "\n\t"),
+			strings.Join(lists, "--\n"))
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // contents are what COPY steps bring.
-var contents = []string{"", "one\n", "two\nlines\n", "x = 1\n", strings.Repeat("0123456789abcde\n", 10_000), strings.Repeat("\x00", 70<<10) + "end", "a\x00b"}
+var contents = []string{"", "one\n", "two\nlines\n", "x = 1\n", strings.Repeat("0123456789abcde\n", 10_000),
+	strings.Repeat("\x00", 70<<10) + "end", "a\x00b"}
 
 // lister writes a random list for a tree.
 type lister struct {

@@ -45,7 +45,8 @@ func (g *planter) oneIn(n int) bool { return g.IntN(n) == 0 }
 func pick[T any](g *rand.Rand, from ...T) T { return from[g.IntN(len(from))] }
 
 func (g *planter) name(i int) string {
-	odd := []string{"\xff\xfe\x80", "n\nl", "-rf", "c d", `q"'\`, "ünï", ".hidden", "tab\t", "back~", "*", "a=b", "#c", "\x7f", "x.conf"}
+	odd := []string{"\xff\xfe\x80", "n\nl", "-rf", "c d", `q"'\`, "ünï", ".hidden", "tab\t", "back~", "*", "a=b", "#c",
+		"\x7f", "x.conf"}
 	switch {
 	case g.oneIn(3):
 		return fmt.Sprintf("%s%d", odd[g.IntN(len(odd))], i)

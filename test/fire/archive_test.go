@@ -67,7 +67,10 @@ apt_source "more" {
 }
 `)
 	cmd, out, done := m.begin(argv("apply", "--yes")...)
-	m.await("the update", func() bool { return strings.Contains(out.String(), "+ file:/etc/apt/sources.list.d/more.sources") })
+	m.await("the update", func() bool {
+		return strings.Contains(out.String(),
+			"+ file:/etc/apt/sources.list.d/more.sources")
+	})
 	m.fettle(success, "status")
 	close(s.hold)
 	<-updated

@@ -16,8 +16,10 @@ func addAsking(t *testing.T, r *hosts.Repo) {
 		},
 		Postinst: ". /usr/share/debconf/confmodule\ndb_get asking/colour\necho \"$RET\" >/var/lib/asking\ndb_stop",
 	})
-	r.Add(t, hosts.Deb{Name: "waiting", Version: "1.0", Postinst: "touch /run/waits; while ! test -e /run/go; do sleep 0.05; done"})
-	r.Add(t, hosts.Deb{Name: "rude", Version: "1.0", Postinst: `printf 'Continue? '; read answer || answer=nobody; echo "$answer" >/var/lib/rude; if (: </dev/tty) 2>/dev/null; then echo a terminal >>/var/lib/rude; fi`})
+	r.Add(t, hosts.Deb{Name: "waiting", Version: "1.0",
+		Postinst: "touch /run/waits; while ! test -e /run/go; do sleep 0.05; done"})
+	r.Add(t, hosts.Deb{Name: "rude", Version: "1.0",
+		Postinst: `printf 'Continue? '; read answer || answer=nobody; echo "$answer" >/var/lib/rude; if (: </dev/tty) 2>/dev/null; then echo a terminal >>/var/lib/rude; fi`})
 }
 
 // asking: no package can ask. The default is taken, standard input is at its

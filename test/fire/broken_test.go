@@ -25,7 +25,8 @@ func breakages() []breakage {
 		{"half installed, to be reinstalled", "iHR", install + as("install reinstreq half-installed")},
 		{"installed, to be reinstalled", "iiR", install + as("install reinstreq installed")},
 		{"half removed", "rH", install + as("deinstall ok half-installed")},
-		{"triggers pending", "it", "dpkg --install " + archivePath + "watcher_1.0_all.deb; dpkg --no-triggers --install " + archivePath + "moody_1.0_all.deb"},
+		{"triggers pending", "it", "dpkg --install " + archivePath + "watcher_1.0_all.deb; dpkg --no-triggers --install " +
+			archivePath + "moody_1.0_all.deb"},
 	}
 }
 
@@ -69,7 +70,8 @@ func brokenBystander(m *machine) {
 			continue
 		}
 		m.leave(b)
-		m.says(m.apply(success, `package "bystander" {}`), "an earlier change of packages was interrupted and is finished first: ")
+		m.says(m.apply(success, `package "bystander" {}`),
+			"an earlier change of packages was interrupted and is finished first: ")
 		m.clean()
 		m.apply(success, `package "bystander" { ensure = "absent" }`)
 	}

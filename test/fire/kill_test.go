@@ -30,16 +30,21 @@ func addMoving(t *testing.T, r *hosts.Repo) {
 			})
 		}
 	}
-	r.Add(t, hosts.Deb{Name: "gamma", Version: "1.0", Depends: "delta", Files: map[string]string{"/usr/share/fire/gamma": "1.0\n"}, Postinst: traces})
-	r.Add(t, hosts.Deb{Name: "delta", Version: "1.0", Files: map[string]string{"/usr/share/fire/delta": "1.0\n"}, Postinst: traces})
+	r.Add(t, hosts.Deb{Name: "gamma", Version: "1.0", Depends: "delta",
+		Files: map[string]string{"/usr/share/fire/gamma": "1.0\n"}, Postinst: traces})
+	r.Add(t, hosts.Deb{Name: "delta", Version: "1.0", Files: map[string]string{"/usr/share/fire/delta": "1.0\n"},
+		Postinst: traces})
 	r.Add(t, hosts.Deb{
-		Name: "omega", Version: "1.0", Files: map[string]string{"/usr/share/fire/omega": "1.0\n", "/etc/omega.conf": "omega\n"},
+		Name: "omega", Version: "1.0", Files: map[string]string{"/usr/share/fire/omega": "1.0\n",
+			"/etc/omega.conf": "omega\n"},
 		Conffiles: []string{"/etc/omega.conf"}, Prerm: traces, Postrm: traces,
 	})
 	for name, needs := range map[string]string{"kappa": "", "lambda": "kappa (= 1.0)"} { // they come and go together
-		r.Add(t, hosts.Deb{Name: name, Version: "1.0", Depends: needs, Files: map[string]string{"/usr/share/fire/" + name: "1.0\n"}, Postinst: traces, Prerm: traces, Postrm: traces})
+		r.Add(t, hosts.Deb{Name: name, Version: "1.0", Depends: needs,
+			Files: map[string]string{"/usr/share/fire/" + name: "1.0\n"}, Postinst: traces, Prerm: traces, Postrm: traces})
 	}
-	r.Add(t, hosts.Deb{Name: "trigger", Version: "1.0", Postinst: traces, Control: map[string]string{"triggers": "interest /usr/share/fire\n"}})
+	r.Add(t, hosts.Deb{Name: "trigger", Version: "1.0", Postinst: traces,
+		Control: map[string]string{"triggers": "interest /usr/share/fire\n"}})
 }
 
 // moving are the packages whose state a point is judged by.
@@ -179,7 +184,8 @@ func example(all []string, n int) []string {
 // judges what settling it led to. Then it goes to the other side.
 func (m *machine) broken(p point, s [2]side) (hit, again int) {
 	m.only(s[p.to].list)
-	o, at := m.traced(p.at, p.who, "apply", "--yes", "--on-crash", p.policy, "--on-failure", map[string]string{"undo": "undo", "finish": "stop"}[p.policy])
+	o, at := m.traced(p.at, p.who, "apply", "--yes", "--on-crash", p.policy, "--on-failure",
+		map[string]string{"undo": "undo", "finish": "stop"}[p.policy])
 	m.t.Logf("%s => %d\n%s", at, o.code, o.text)
 	if o.code == failed || o.code == rolledBack {
 		m.told(o)
@@ -230,7 +236,8 @@ func (m *machine) told(o output) {
 	m.t.Helper()
 	for line := range strings.Lines(m.Run(m.t, "dpkg-query", "-W", "-f", "${db:Status-Abbrev}|${Package}\n")) {
 		abbrev, name, _ := strings.Cut(strings.TrimSpace(line), "|")
-		if !slices.Contains([]string{"ii", "rc", "un", "hi"}, strings.TrimSpace(abbrev)) && !strings.Contains(o.text, name+" ") {
+		if !slices.Contains([]string{"ii", "rc", "un", "hi"}, strings.TrimSpace(abbrev)) &&
+			!strings.Contains(o.text, name+" ") {
 			m.t.Errorf("the run does not say that %s is %q:\n%s", name, abbrev, o.text)
 		}
 	}

@@ -43,7 +43,8 @@ type machine struct {
 func newMachine(t *testing.T, name string, archive *hosts.Repo) *machine {
 	t.Helper()
 	archive.Publish(t)
-	m := &machine{Host: hosts.NewWorld(t).Boot(t, name, hosts.Options{Repo: archive}), t: t, archive: archive, unnoted: new(int)}
+	m := &machine{Host: hosts.NewWorld(t).Boot(t, name, hosts.Options{Repo: archive}), t: t, archive: archive,
+		unnoted: new(int)}
 	m.update()
 	m.Copy(t, build(t), "/usr/local/bin/fettle")
 	return m
@@ -147,7 +148,8 @@ func (m *machine) traced(at int, who victim, args ...string) (o output, points [
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	tracer := exec.Command("/proc/self/exe", append([]string{fmt.Sprint(at), string(who), log, cmd.Path}, cmd.Args[1:]...)...)
+	tracer := exec.Command("/proc/self/exe", append([]string{fmt.Sprint(at), string(who), log, cmd.Path},
+		cmd.Args[1:]...)...)
 	tracer.Env = append(cmd.Env, envTracer+"=1")
 	tracer.Stdout, tracer.Stderr, tracer.ExtraFiles = out, out, []*os.File{tell}
 	if err := errors.Join(tracer.Start(), tell.Close(), out.Close()); err != nil {

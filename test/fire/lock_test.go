@@ -65,7 +65,10 @@ func lockWaitedFor(m *machine) {
 	release := m.holder()
 	m.only(`package "bystander" {}`)
 	cmd, out, done := m.begin(argv("apply", "--yes")...)
-	m.await("word of the lock", func() bool { return strings.Contains(out.String(), "package lock, held by apt-get install -y waiting") })
+	m.await("word of the lock", func() bool {
+		return strings.Contains(out.String(),
+			"package lock, held by apt-get install -y waiting")
+	})
 	m.want("", "dpkg-query", "-W", "bystander")
 	release()
 	<-done

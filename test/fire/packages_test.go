@@ -9,7 +9,8 @@ import (
 // TestPackages is one host on which everything happens to packages that can.
 func TestPackages(t *testing.T) {
 	archive := hosts.NewRepo(t)
-	for _, add := range []func(*testing.T, *hosts.Repo){addMoving, addConffiles, addFailing, addAsking, addForeign, addTied} {
+	for _, add := range []func(*testing.T, *hosts.Repo){addMoving, addConffiles, addFailing, addAsking, addForeign,
+		addTied} {
 		add(t, archive)
 	}
 	m := newMachine(t, "fire", archive)

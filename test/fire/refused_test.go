@@ -8,7 +8,8 @@ import (
 
 // addForeign adds a package of another architecture.
 func addForeign(t *testing.T, r *hosts.Repo) {
-	r.Add(t, hosts.Deb{Name: "stranger", Version: "1.0", Arch: "armhf", Files: map[string]string{"/usr/share/stranger": "armhf\n"}})
+	r.Add(t, hosts.Deb{Name: "stranger", Version: "1.0", Arch: "armhf",
+		Files: map[string]string{"/usr/share/stranger": "armhf\n"}})
 }
 
 // unchanged demands that a refusal changed no package.
@@ -43,15 +44,18 @@ func held(m *machine) {
 // essential: what the system cannot do without is never removed, neither when
 // it is named nor when it would go along.
 func essential(m *machine) {
-	m.unchanged(`package "hostname" { ensure = "absent" }`, "Essential packages", "fettle does not remove essential packages")
+	m.unchanged(`package "hostname" { ensure = "absent" }`, "Essential packages",
+		"fettle does not remove essential packages")
 	m.unchanged(`package "libc6" { ensure = "absent" }`, "pkg:libc6: cannot change packages")
 }
 
 // noSuchPackage: mistakes in names and versions are told with what there is.
 func noSuchPackage(m *machine) {
 	m.unchanged(`package "modi" {}`, `apt knows no package "modi"`, `Did you mean "moody"?`)
-	m.unchanged(`package "moody" { version = "3.0" }`, `apt knows no version 3.0 of package "moody"`, "apt knows 2.0 and 1.0")
-	m.unchanged("package \"bystander\" {}\npackage \"no-such-thing\" {}\n", `apt knows no package "no-such-thing"`, "fettle.hcl:2")
+	m.unchanged(`package "moody" { version = "3.0" }`, `apt knows no version 3.0 of package "moody"`,
+		"apt knows 2.0 and 1.0")
+	m.unchanged("package \"bystander\" {}\npackage \"no-such-thing\" {}\n", `apt knows no package "no-such-thing"`,
+		"fettle.hcl:2")
 }
 
 // foreign: packages of another architecture have names of their own.

@@ -10,7 +10,8 @@ import (
 // fails makes a script fail as long as a file is there, which may be about one
 // version only.
 func fails(script, version string) string {
-	return "for f in /run/fail-" + script + " /run/fail-" + script + "-" + version + "; do if test -e $f; then echo " + script + " \"$1\" refuses; exit 3; fi; done"
+	return "for f in /run/fail-" + script + " /run/fail-" + script + "-" + version + "; do if test -e $f; then echo " +
+		script + " \"$1\" refuses; exit 3; fi; done"
 }
 
 // addFailing adds a package each of whose scripts fails when told to, in two
@@ -71,7 +72,8 @@ func triggerFails(m *machine) {
 	m.apply(success, gone+"\npackage \"watcher\" {}\n")
 	m.Run(m.t, "touch", "/run/fail-trigger")
 	o := m.apply(failed, one+"\npackage \"watcher\" {}\n")
-	m.says(o, "watcher: installed watcher package post-installation script", "trigger triggered refuses", "watcher is half configured")
+	m.says(o, "watcher: installed watcher package post-installation script", "trigger triggered refuses",
+		"watcher is half configured")
 	m.Run(m.t, "rm", "/run/fail-trigger")
 	m.says(m.fettle(success, "recover"), "is finished first: watcher is half configured")
 	m.clean()

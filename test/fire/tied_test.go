@@ -15,7 +15,8 @@ func addTied(t *testing.T, r *hosts.Repo) {
 		r.Add(t, hosts.Deb{Name: "base", Version: v, Files: map[string]string{"/usr/share/base": v + "\n"}})
 		r.Add(t, hosts.Deb{
 			Name: "client", Version: v, Depends: "base (= " + v + ")", Files: map[string]string{"/usr/share/client": v + "\n"},
-			Postinst: "if test -e /run/fail-lose; then rm -f /var/lib/fettle/debs/client_1.0_all.deb; fi; " + fails("postinst", v),
+			Postinst: "if test -e /run/fail-lose; then rm -f /var/lib/fettle/debs/client_1.0_all.deb; fi; " + fails("postinst",
+				v),
 		})
 	}
 }
@@ -37,7 +38,8 @@ func tiedTakenBack(m *machine) {
 	m.apply(success, tied("1.0"))
 	m.Run(m.t, "touch", "/run/fail-postinst-2.0")
 	m.only(tied("2.0"))
-	m.says(m.fettle(rolledBack, "apply", "--yes", "--on-failure", "undo"), "failed: pkg:client: ", "postinst configure refuses", "fettle.hcl:2")
+	m.says(m.fettle(rolledBack, "apply", "--yes", "--on-failure", "undo"), "failed: pkg:client: ",
+		"postinst configure refuses", "fettle.hcl:2")
 	m.tiedAre("1.0")
 	m.Run(m.t, "rm", "/run/fail-postinst-2.0")
 	m.apply(success, tied("2.0"))

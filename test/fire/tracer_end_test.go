@@ -34,7 +34,8 @@ func TestTracerEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tracer := exec.CommandContext(ctx, "/proc/self/exe", fmt.Sprint(at), string(who), filepath.Join(dir, "log"), dpkg, "-c", script)
+			tracer := exec.CommandContext(ctx, "/proc/self/exe", fmt.Sprint(at), string(who), filepath.Join(dir, "log"), dpkg,
+				"-c", script)
 			tracer.Env = append(os.Environ(), envTracer+"=1")
 			tracer.ExtraFiles = []*os.File{tell}
 			out, err := tracer.CombinedOutput()

@@ -60,7 +60,8 @@ func tracerMain(args []string) int {
 	if err == nil {
 		var f *os.File
 		if f, err = os.Create(args[2]); err == nil {
-			t := &tracer{at: at, who: victim(args[1]), log: bufio.NewWriter(f), calls: calls(), tasks: map[int]*task{}, early: map[int]bool{}}
+			t := &tracer{at: at, who: victim(args[1]), log: bufio.NewWriter(f), calls: calls(), tasks: map[int]*task{},
+				early: map[int]bool{}}
 			err = errors.Join(t.run(args[3:]), f.Close())
 		}
 	}
@@ -227,7 +228,8 @@ const (
 // entered reads the call before which a process is stopped.
 func entered(pid int) (nr uint64, args [6]uint64, ok bool) {
 	var info syscallInfo
-	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, getSyscallInfo, uintptr(pid), unsafe.Sizeof(info), uintptr(unsafe.Pointer(&info)), 0, 0)
+	_, _, errno := unix.RawSyscall6(unix.SYS_PTRACE, getSyscallInfo, uintptr(pid), unsafe.Sizeof(info),
+		uintptr(unsafe.Pointer(&info)), 0, 0)
 	return info.nr, info.args, errno == 0 && info.op == filteredCall
 }
 

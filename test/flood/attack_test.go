@@ -129,9 +129,11 @@ func slow(ctx context.Context, a *attackers) error {
 // bytes.
 var routes = map[string]int{
 	"POST /v1/enrol": 8 << 10, "POST /v1/renew": 1 << 10, "POST /v1/facts": 4 << 20, "POST /v1/hubs/join": 64 << 10,
-	"POST /v1/hubs/vouch": 64 << 10, "POST /v1/hubs/vouch-services": 64 << 10, "POST /v1/hook/site": 32 << 20, "POST /v1/hook/none": 32 << 20,
+	"POST /v1/hubs/vouch": 64 << 10, "POST /v1/hubs/vouch-services": 64 << 10, "POST /v1/hook/site": 32 << 20,
+	"POST /v1/hook/none":     32 << 20,
 	"POST /v1/binaries/file": 1 << 20, "GET /v1/content/" + strings.Repeat("a", 64): 1 << 10, "POST /v1/users": 1 << 20,
-	"GET /v1/status": 1 << 10, "GET /healthz": 1 << 10, "GET /metrics": 1 << 10, "GET /v1/authority": 1 << 10, "GET /": 1 << 10,
+	"GET /v1/status": 1 << 10, "GET /healthz": 1 << 10, "GET /metrics": 1 << 10, "GET /v1/authority": 1 << 10,
+	"GET /": 1 << 10,
 }
 
 // large sends a body of one byte more than the limit to a route, with an invalid token.
@@ -142,7 +144,10 @@ func large(route string, limit int) attack {
 			return err
 		}
 		defer func() { _ = c.Close() }()
-		_, err = fmt.Fprintf(c, "%s HTTP/1.1\r\nHost: hub\r\nX-Gitlab-Token: wrong\r\nAuthorization: Bearer fettle-api-aaaaaaaa-%s\r\nContent-Length: %d\r\n\r\n", route, strings.Repeat("a", 32), limit+1)
+		_, err = fmt.Fprintf(c,
+			"%s HTTP/1.1\r\nHost: hub\r\nX-Gitlab-Token: wrong\r\nAuthorization: Bearer fettle-api-aaaaaaaa-%s\r\nContent-Length: %d\r\n\r\n",
+			route, strings.Repeat(
+				"a", 32), limit+1)
 		if err != nil {
 			return err
 		}
@@ -169,7 +174,8 @@ func guess(ctx context.Context, a *attackers) error {
 	}
 	defer func() { _ = c.Close() }()
 	body := fmt.Sprintf(`{"format":"fettle.enrolment/1","token":%q,"request":"","name":"web1"}`, a.token)
-	if _, err := fmt.Fprintf(c, "POST /v1/enrol HTTP/1.1\r\nHost: hub\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
+	if _, err := fmt.Fprintf(c, "POST /v1/enrol HTTP/1.1\r\nHost: hub\r\nContent-Length: %d\r\n\r\n%s", len(body),
+		body); err != nil {
 		return err
 	}
 	return hold(c)
@@ -178,8 +184,9 @@ func guess(ctx context.Context, a *attackers) error {
 // attacks are all attacks.
 func attacks() map[string]attack {
 	api, bus := func(h *hub) string { return h.api }, func(h *hub) string { return h.bus }
-	all := map[string]attack{"idle at the API": idle(api), "idle at the bus": idle(bus), "half at the API": half(api), "half at the bus": half(bus),
-		"unused": unused, "slow": slow, "guess": guess}
+	all := map[string]attack{"idle at the API": idle(api), "idle at the bus": idle(bus), "half at the API": half(api),
+		"half at the bus": half(bus),
+		"unused":          unused, "slow": slow, "guess": guess}
 	for route, limit := range routes {
 		all[route] = large(route, limit)
 	}

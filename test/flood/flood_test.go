@@ -62,7 +62,8 @@ func TestFlood(t *testing.T) {
 	for name, from := range map[string]func() net.IP{"one": one, "many": many} {
 		ctx, end := context.WithCancel(t.Context())
 		a := &attackers{hub: h, from: from, token: old.Secret}
-		wait := a.begin(ctx, map[string]int{"idle at the API": 1000, "idle at the bus": 1000, "half at the API": 100, "half at the bus": 100, "unused": 50, "slow": 50, "guess": 8})
+		wait := a.begin(ctx, map[string]int{"idle at the API": 1000, "idle at the bus": 1000, "half at the API": 100,
+			"half at the bus": 100, "unused": 50, "slow": 50, "guess": 8})
 		h.await(name+": the flood", func() error {
 			if h.files() < 300 && a.count[0].Load() < 3000 {
 				return context.DeadlineExceeded
@@ -80,7 +81,8 @@ func TestFlood(t *testing.T) {
 		if n := h.files(); n > 1125 {
 			t.Errorf("%s: %d of 1500 files are open, of which a quarter is reserved", name, n)
 		}
-		t.Logf("%s: %d connections, %d without success; the hub has %d open files and had %d KiB", name, a.count[0].Load(), a.count[1].Load(), h.files(), h.peak())
+		t.Logf("%s: %d connections, %d without success; the hub has %d open files and had %d KiB", name, a.count[0].Load(),
+			a.count[1].Load(), h.files(), h.peak())
 		end()
 		wait()
 	}

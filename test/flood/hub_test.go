@@ -29,7 +29,8 @@ type hub struct {
 func (h *hub) run(argv ...string) string {
 	h.t.Helper()
 	c := exec.CommandContext(h.t.Context(), argv[0], argv[1:]...)
-	c.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b", "HOME="+h.dir)
+	c.Env = append(os.Environ(), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@b", "HOME="+h.dir)
 	out, err := c.CombinedOutput()
 	if err != nil {
 		h.t.Fatalf("%v: %v\n%s", argv, err, out)
@@ -65,7 +66,8 @@ func (h *hub) start() {
 	}
 	h.run("git", "init", "-q", "-b", "main", filepath.Join(h.dir, "site"))
 	h.commit("first")
-	h.run(h.program, "hub", "init", "--fleet", "acme", "--name", "hub1", "--dir", filepath.Join(h.dir, "hub"), "--address", "127.0.0.1",
+	h.run(h.program, "hub", "init", "--fleet", "acme", "--name", "hub1", "--dir", filepath.Join(h.dir, "hub"),
+		"--address", "127.0.0.1",
 		"--api", h.api, "--bus", h.bus, "--repository", "file://"+filepath.Join(h.dir, "site"), "--poll", "1s")
 	h.memory = newCgroup(h.t, 256<<20)
 	socket := filepath.Join(h.dir, "socket")

@@ -52,7 +52,8 @@ func (a archive) bytes(t testing.TB) []byte {
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for _, e := range a {
-		h := &zip.FileHeader{Name: e.name, Method: e.method, CRC32: crc32.ChecksumIEEE(e.data), UncompressedSize64: e.size, CompressedSize64: uint64(len(e.data))}
+		h := &zip.FileHeader{Name: e.name, Method: e.method, CRC32: crc32.ChecksumIEEE(e.data), UncompressedSize64: e.size,
+			CompressedSize64: uint64(len(e.data))}
 		if e.more > 0 {
 			e.data = e.packed(t, h)
 		} else if e.size == 0 {
@@ -140,7 +141,8 @@ func (a archive) sealed(list string) archive {
 	if step.Print(&canonical, l, step.PrintOptions{Source: true}) == nil && len(list)%2 == 0 {
 		list = canonical.String()
 	}
-	return a.with("list.steps", list).with("plan.json", listOf.ReplaceAllString(a.text("plan.json"), fmt.Sprintf(`"list":%q`, l.Digest())))
+	return a.with("list.steps", list).with("plan.json",
+		listOf.ReplaceAllString(a.text("plan.json"), fmt.Sprintf(`"list":%q`, l.Digest())))
 }
 
 // holding has one more blob and a list that names it.
@@ -169,13 +171,23 @@ func (a archive) bombs() map[string]archive {
 		fmt.Fprintf(&full, "MKDIR /srv/%d\n", i)
 	}
 	return map[string]archive{
-		"600 MiB of plan.json": a.with("plan.json", "").followed("plan.json", 600), "600 MiB of list": a.with("list.steps", "").followed("list.steps", 600),
-		"600 MiB behind plan.json": a.followed("plan.json", 600), "600 MiB behind the list": a.followed("list.steps", 600), "a packed blob": a.holding(blobOf(zeros, zip.Deflate), "COPY "+digest+" /srv/zeros"),
-		"states of nothing": a.with("plan.json", states("{}", 300_000)), "states of empty addresses": a.with("plan.json", states(`{"id":"x","source":"","addrs":[`+strings.Repeat(`"",`, 250_000)+`""]}`, 0)),
-		"nesting": a.with("plan.json", strings.Repeat("[", 900_000)), "nested objects": a.with("plan.json", strings.Repeat(`{"plan":`, 100_000)), "nested states": a.with("plan.json", states(strings.Repeat("[", 500_000), 0)),
-		"200,000 files": append(a.clone(), many...), "60,000 directories": a.sealed(full.String()), "states beyond a list": a.sealed(full.String()).with("plan.json", states("{}", 2_000_000)),
-		"a number": a.with("plan.json", strings.Replace(a.text("plan.json"), `"verify":false`, `"verify":1e999999999`, 1)), "a long name": append(a.clone(), entry{name: strings.Repeat("x/", 32_000)}),
-		"a lie about plan.json": a.lying("plan.json", 1<<62), "a lie about the list": a.lying("list.steps", 1<<40), "a lie about a blob": a.lying("blobs/", 1<<40), "a small lie": a.lying("list.steps", 7),
+		"600 MiB of plan.json":     a.with("plan.json", "").followed("plan.json", 600),
+		"600 MiB of list":          a.with("list.steps", "").followed("list.steps", 600),
+		"600 MiB behind plan.json": a.followed("plan.json", 600), "600 MiB behind the list": a.followed("list.steps", 600),
+		"a packed blob":     a.holding(blobOf(zeros, zip.Deflate), "COPY "+digest+" /srv/zeros"),
+		"states of nothing": a.with("plan.json", states("{}", 300_000)),
+		"states of empty addresses": a.with("plan.json",
+			states(`{"id":"x","source":"","addrs":[`+strings.Repeat(`"",`, 250_000)+`""]}`, 0)),
+		"nesting":        a.with("plan.json", strings.Repeat("[", 900_000)),
+		"nested objects": a.with("plan.json", strings.Repeat(`{"plan":`, 100_000)),
+		"nested states":  a.with("plan.json", states(strings.Repeat("[", 500_000), 0)),
+		"200,000 files":  append(a.clone(), many...), "60,000 directories": a.sealed(full.String()),
+		"states beyond a list": a.sealed(full.String()).with("plan.json", states("{}", 2_000_000)),
+		"a number": a.with("plan.json", strings.Replace(a.text("plan.json"), `"verify":false`,
+			`"verify":1e999999999`, 1)),
+		"a long name":           append(a.clone(), entry{name: strings.Repeat("x/", 32_000)}),
+		"a lie about plan.json": a.lying("plan.json", 1<<62), "a lie about the list": a.lying("list.steps", 1<<40),
+		"a lie about a blob": a.lying("blobs/", 1<<40), "a small lie": a.lying("list.steps", 7),
 	}
 }
 
@@ -196,7 +208,10 @@ func (a archive) lying(name string, size uint64) archive {
 func (a archive) strange(evil string) map[string]archive {
 	out := map[string]archive{}
 	digest := strings.Repeat("a", 64)
-	for _, name := range []string{"../x", "../../outside/secret", "/etc/x", "/", "", ".", "blobs/", "blobs/../plan.json", "blobs/../../x", "blobs/" + digest + "/", "blobs/" + strings.ToUpper(digest), "blobs/" + digest, "blobs/" + digest + "\x00", "./plan.json", "plan.json/", "PLAN.JSON", "list.steps/x", "x\x1b[31m", "\u202eplan", "C:\\x", "..\\x", "blobs\\x", "extra"} {
+	for _, name := range []string{"../x", "../../outside/secret", "/etc/x", "/", "", ".", "blobs/", "blobs/../plan.json",
+		"blobs/../../x", "blobs/" + digest + "/", "blobs/" + strings.ToUpper(digest), "blobs/" + digest,
+		"blobs/" + digest + "\x00", "./plan.json", "plan.json/", "PLAN.JSON", "list.steps/x", "x\x1b[31m", "\u202eplan",
+		"C:\\x", "..\\x", "blobs\\x", "extra"} {
 		out[fmt.Sprintf("a member %q", name)] = append(a.clone(), entry{name: name, data: []byte("x")})
 		out[fmt.Sprintf("a first member %q", name)] = append(archive{{name: name, data: []byte("x")}}, a...)
 	}
@@ -224,7 +239,8 @@ func (a archive) strange(evil string) map[string]archive {
 		out["sealed, alone: "+name] = a.sealed(line + "\n")
 	}
 	stuff := []byte("theirs")
-	out["one more file"] = a.holding(blobOf(stuff, zip.Store), fmt.Sprintf("COPY sha256:%x /srv/theirs", sha256.Sum256(stuff)))
+	out["one more file"] = a.holding(blobOf(stuff, zip.Store),
+		fmt.Sprintf("COPY sha256:%x /srv/theirs", sha256.Sum256(stuff)))
 	out["content that nobody names"] = append(a.clone(), blobOf(stuff, zip.Store))
 	return out
 }
@@ -232,10 +248,18 @@ func (a archive) strange(evil string) map[string]archive {
 // hostileLines are steps that the plan of the archive does not have.
 func hostileLines(evil string) map[string]string {
 	return map[string]string{
-		"a command": "EXEC x " + evil + " exec", "an action": "ACT run x " + evil + " act on=file:/srv/www", "a check": "CHECK c exec=" + fmt.Sprintf("%q", evil), "a validation": "EDIT /etc/hosts line=x validate=" + fmt.Sprintf("%q", evil),
-		"out of the root": "MKDIR /../../outside/x", "two spellings": "MKDIR /srv//www", "the whole machine": "RM /", "a tree of the machine": "RM /etc", "the state": "RM /var/lib/fettle", "the kernel": "MKDIR /proc/x", "a package": "PKG evil",
-		"a user": "USER evil uid=0", "an include": "INCLUDE /etc/passwd", "an include out": "INCLUDE ../../outside/list", "a source": "COPY ../../outside/secret /srv/x", "another source": "COPY /etc/shadow /srv/x", "missing content": "COPY sha256:" + strings.Repeat("0", 64) + " /srv/x",
-		"a link": "LINK ../../../outside /srv/l", "below a link": "LINK / /srv/l\nMKDIR /srv/l/x", "twice": "MKDIR /srv/www", "a comment": "# nothing", "a false place": "MKDIR /srv/x #@ ../../outside/secret:1", "colours": "MKDIR \"/srv/\\x1b[31m\"", "an unknown verb": "FORMAT /", "a directory": "MKDIR /srv/theirs mode=4777",
+		"a command": "EXEC x " + evil + " exec", "an action": "ACT run x " + evil + " act on=file:/srv/www",
+		"a check":         "CHECK c exec=" + fmt.Sprintf("%q", evil),
+		"a validation":    "EDIT /etc/hosts line=x validate=" + fmt.Sprintf("%q", evil),
+		"out of the root": "MKDIR /../../outside/x", "two spellings": "MKDIR /srv//www", "the whole machine": "RM /",
+		"a tree of the machine": "RM /etc", "the state": "RM /var/lib/fettle", "the kernel": "MKDIR /proc/x",
+		"a package": "PKG evil",
+		"a user":    "USER evil uid=0", "an include": "INCLUDE /etc/passwd", "an include out": "INCLUDE ../../outside/list",
+		"a source": "COPY ../../outside/secret /srv/x", "another source": "COPY /etc/shadow /srv/x",
+		"missing content": "COPY sha256:" + strings.Repeat("0", 64) + " /srv/x",
+		"a link":          "LINK ../../../outside /srv/l", "below a link": "LINK / /srv/l\nMKDIR /srv/l/x",
+		"twice": "MKDIR /srv/www", "a comment": "# nothing", "a false place": "MKDIR /srv/x #@ ../../outside/secret:1",
+		"colours": "MKDIR \"/srv/\\x1b[31m\"", "an unknown verb": "FORMAT /", "a directory": "MKDIR /srv/theirs mode=4777",
 	}
 }
 
@@ -246,14 +270,25 @@ func (a archive) texts() map[string]string {
 	key := regexp.MustCompile(`"([a-z_]+)":("(?:[^"\\]|\\.)*"|true|false|\d+)`)
 	for i, m := range key.FindAllStringIndex(text, 60) {
 		field, value, _ := strings.Cut(text[m[0]:m[1]], ":")
-		for n, v := range []string{`null`, `""`, `-1`, `[]`, `{}`, `"../../outside"`, `"\u001b[31m\u202e"`, `"` + strings.Repeat("x", 5000) + `"`, `true`, `"sha256:` + strings.Repeat("0", 64) + `"`, value + `,` + field + `:` + value, value + `,"more":1`, strings.ToUpper(value), value + `,` + strings.ToUpper(field) + `:` + value, `"undo"`, `"explode"`} {
+		for n, v := range []string{`null`, `""`, `-1`, `[]`, `{}`, `"../../outside"`, `"\u001b[31m\u202e"`,
+			`"` + strings.Repeat("x", 5000) + `"`, `true`, `"sha256:` + strings.Repeat("0", 64) + `"`,
+			value + `,` + field + `:` + value, value + `,"more":1`, strings.ToUpper(value),
+			value + `,` + strings.ToUpper(field) + `:` + value, `"undo"`, `"explode"`} {
 			out[fmt.Sprintf("%s %d is %d", field, i, n)] = text[:m[0]] + field + ":" + v + text[m[1]:]
 		}
-		out[fmt.Sprintf("%s %d is gone", field, i)] = strings.Replace(strings.Replace(text[:m[0]]+text[m[1]:], ",,", ",", 1), "{,", "{", 1)
+		out[fmt.Sprintf("%s %d is gone", field, i)] = strings.Replace(strings.Replace(text[:m[0]]+text[m[1]:], ",,", ",",
+			1), "{,", "{", 1)
 	}
-	for i, s := range []string{text + text, text + " ", " " + text, "\ufeff" + text, "[" + text + "]", "null", "{}", "", text[:len(text)/2], strings.ReplaceAll(text, ",", ", "), strings.Replace(text, "{", `{"policy":{"on_failure":"undo"},`, 1), strings.Replace(text, `"policy":{`, `"policy":{"on_crash":"explode"`, 1),
-		strings.Replace(text, `"addrs":["`, `"addrs":["exec:evil","`, 1), strings.Replace(text, `"addrs":["`, `"addrs":["file:/../x","`, 1), strings.Replace(text, `"id":"`, `"id":"`+`\u001b]0;x`, 1), strings.Replace(text, "saved-plan/2", "saved-plan/1", 1), strings.Replace(text, "saved-plan/2", "saved-plan/3", 1),
-		planOf.ReplaceAllString(text, `"plan":"sha256:`+strings.Repeat("0", 64)+`"`), planOf.ReplaceAllString(text, `"plan":""`), planOf.ReplaceAllString(text, `"plan":{"changes":[]}`)} {
+	for i, s := range []string{text + text, text + " ", " " + text, "\ufeff" + text, "[" + text + "]", "null", "{}", "",
+		text[:len(text)/2], strings.ReplaceAll(text, ",", ", "),
+		strings.Replace(text, "{", `{"policy":{"on_failure":"undo"},`, 1),
+		strings.Replace(text, `"policy":{`, `"policy":{"on_crash":"explode"`, 1),
+		strings.Replace(text, `"addrs":["`, `"addrs":["exec:evil","`, 1),
+		strings.Replace(text, `"addrs":["`, `"addrs":["file:/../x","`, 1),
+		strings.Replace(text, `"id":"`, `"id":"`+`\u001b]0;x`, 1), strings.Replace(text, "saved-plan/2", "saved-plan/1", 1),
+		strings.Replace(text, "saved-plan/2", "saved-plan/3", 1),
+		planOf.ReplaceAllString(text, `"plan":"sha256:`+strings.Repeat("0", 64)+`"`),
+		planOf.ReplaceAllString(text, `"plan":""`), planOf.ReplaceAllString(text, `"plan":{"changes":[]}`)} {
 		out[fmt.Sprintf("text %d", i)] = s
 	}
 	return out

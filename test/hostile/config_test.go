@@ -74,7 +74,8 @@ func TestConfigurations(t *testing.T) {
 	if runtime.ReadMemStats(&m); m.Sys > 2<<30 {
 		t.Errorf("the parent holds %d MiB", m.Sys>>20)
 	}
-	campaign.Record(t, campaign.Campaign{Name: "Hostile configurations", Points: len(all), Hit: int(refused.Load()), Lost: int(lost.Load()),
+	campaign.Record(t, campaign.Campaign{Name: "Hostile configurations", Points: len(all), Hit: int(refused.Load()),
+		Lost:   int(lost.Load()),
 		Detail: fmt.Sprintf("compiled in a child of 384 MiB and 3 s; a diagnostic with a position and a remedy, or (%d mutations) harmless; the parent continues", fine.Load())})
 }
 
@@ -83,7 +84,8 @@ func tryOne(t testing.TB, c *limited.Compiler, b bad, refused, fine *atomic.Int6
 	t.Helper()
 	files := b.files()
 	_, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: repo.MapTree(files), Target: "a"}})
-	if len(ds) == 1 && ds[0].Range.File == "" && strings.HasPrefix(ds[0].Summary, "Compiling took too") { // it had not begun: a busy machine, or the race detector's memory
+	if len(ds) == 1 && ds[0].Range.File == "" && strings.HasPrefix(ds[0].Summary,
+		"Compiling took too") { // it had not begun: a busy machine, or the race detector's memory
 		c.Limit(2*time.Minute, 4*memory)
 		_, ds = compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: repo.MapTree(files), Target: "a"}})
 		c.Limit(patience, memory)
@@ -120,7 +122,8 @@ func alive(t testing.TB, c *limited.Compiler) {
 // what ends a child wherever it is.
 func whole(d diag.Diagnostic) bool {
 	switch d.Summary {
-	case "File too large", "Nothing is configured", "Templates nested too deeply", "Template without text", "Unknown target": // named on the command line
+	case "File too large", "Nothing is configured", "Templates nested too deeply", "Template without text",
+		"Unknown target": // named on the command line
 		return true
 	}
 	return strings.HasPrefix(d.Summary, "Compiling took too")
@@ -143,7 +146,8 @@ func faults(files map[string]string, ds diag.List) (out []string) {
 	for _, d := range ds {
 		known := placed(files, d)
 		switch {
-		case d.Summary == "Compiler crashed" || d.Summary == "Invalid answer of the compiler" || d.Summary == "Compiler was killed":
+		case d.Summary == "Compiler crashed" || d.Summary == "Invalid answer of the compiler" ||
+			d.Summary == "Compiler was killed":
 			out = append(out, "it brought the compiler down")
 		case !known:
 			out = append(out, fmt.Sprintf("no file is named, or one that is not there: %q", d.Range.File))
@@ -151,7 +155,8 @@ func faults(files map[string]string, ds diag.List) (out []string) {
 			out = append(out, fmt.Sprintf("no line is named: %q", d.Summary))
 		case d.Detail == "" || d.Summary == "":
 			out = append(out, "it does not say what to do")
-		case strings.ContainsFunc(d.Summary+d.Detail, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
+		case strings.ContainsFunc(d.Summary+d.Detail,
+			func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
 			out = append(out, "it holds what a terminal acts upon")
 		case len(d.Detail) > 64<<10:
 			out = append(out, fmt.Sprintf("its text has %d bytes", len(d.Detail)))
@@ -201,7 +206,8 @@ func goodFiles() []string {
 		}
 		return nil
 	})
-	return append(out, plainMain, "target \"a\" {}\nlocals {\n  l = [for i in range(3) : \"x${i}\" if i != 1]\n}\nfile \"f\" {\n  for_each = toset(local.l)\n  path = \"/etc/${each.key}\"\n  content = <<-EOT\n    %{if true}${each.key}%{endif}\n  EOT\n}\n")
+	return append(out, plainMain,
+		"target \"a\" {}\nlocals {\n  l = [for i in range(3) : \"x${i}\" if i != 1]\n}\nfile \"f\" {\n  for_each = toset(local.l)\n  path = \"/etc/${each.key}\"\n  content = <<-EOT\n    %{if true}${each.key}%{endif}\n  EOT\n}\n")
 }
 
 // mutate breaks a text somewhere, in one of many ways.
@@ -243,8 +249,10 @@ func mutate(rng *rand.Rand, text string, good []string) string {
 }
 
 func tokens() []string {
-	return []string{"${", "}", "%{", "%{for x in ", "%{endfor}", "<<EOT\n", "EOT\n", "[", "]", "(", ")", "{", "\"", "\\u202e", "\\U00110000", "=", "=>", "...", "? :", "!", "-", "1e99", "null", "each.value", "var.x",
-		"local.", "fact.a", "file.x.reload", "immediate(", "target \"a\" {}\n", "define \"k\" {", "block \"b\" {", "for_each = ", "notify = [", "when = ", "\x00", "\xff", "\r", "\ufeff", "/*", "*/", "#", "//"}
+	return []string{"${", "}", "%{", "%{for x in ", "%{endfor}", "<<EOT\n", "EOT\n", "[", "]", "(", ")", "{", "\"",
+		"\\u202e", "\\U00110000", "=", "=>", "...", "? :", "!", "-", "1e99", "null", "each.value", "var.x",
+		"local.", "fact.a", "file.x.reload", "immediate(", "target \"a\" {}\n", "define \"k\" {", "block \"b\" {",
+		"for_each = ", "notify = [", "when = ", "\x00", "\xff", "\r", "\ufeff", "/*", "*/", "#", "//"}
 }
 
 // TestDataIsNotEvaluated: what facts, variables and files hold stays what it is,
@@ -252,10 +260,16 @@ func tokens() []string {
 func TestDataIsNotEvaluated(t *testing.T) {
 	c := compiler(t)
 	c.Limit(2*time.Minute, memory)
-	looks := []string{"${file(\"/etc/passwd\")}", "%{for x in [1]}${x}%{endfor}", "$${x}", "${var.v}", "${fact.hostname}", "{{ 7*7 }}", "`id`", "$(id)", "%%{if true}", "<<EOT\nEOT", "\\u0041", "\"", "${\"${7}\"}", "${", "%{", "}"}
+	looks := []string{"${file(\"/etc/passwd\")}", "%{for x in [1]}${x}%{endfor}", "$${x}", "${var.v}",
+		"${fact.hostname}", "{{ 7*7 }}", "`id`", "$(id)", "%%{if true}", "<<EOT\nEOT", "\\u0041", "\"", "${\"${7}\"}", "${",
+		"%{", "}"}
 	places := []string{
-		`fact.hostname`, `"${fact.hostname}"`, `fact.addresses.eth0[0]`, `fact.mac_addresses.k`, `var.v`, `"${var.v}"`, `file("data")`, `jsondecode(file("json")).k`, `yamldecode(file("json")).k`, `templatefile("t", { a = fact.hostname })`,
-		`join("", [for x in fact.addresses.eth0 : x])`, `format("%s", fact.hostname)`, `replace("X", "X", fact.hostname)`, `trimspace(fact.hostname)`, `lookup(fact.mac_addresses, "k", "")`, `try(fact.hostname, "")`, `[fact.hostname][0]`, `{ k = fact.hostname }.k`, `(true ? fact.hostname : "")`,
+		`fact.hostname`, `"${fact.hostname}"`, `fact.addresses.eth0[0]`, `fact.mac_addresses.k`, `var.v`, `"${var.v}"`,
+		`file("data")`, `jsondecode(file("json")).k`, `yamldecode(file("json")).k`,
+		`templatefile("t", { a = fact.hostname })`,
+		`join("", [for x in fact.addresses.eth0 : x])`, `format("%s", fact.hostname)`, `replace("X", "X", fact.hostname)`,
+		`trimspace(fact.hostname)`, `lookup(fact.mac_addresses, "k", "")`, `try(fact.hostname, "")`, `[fact.hostname][0]`,
+		`{ k = fact.hostname }.k`, `(true ? fact.hostname : "")`,
 		`element(values(fact.mac_addresses), 0)`, `jsondecode(jsonencode(fact.hostname))`,
 	}
 	n := 0
@@ -266,18 +280,22 @@ func TestDataIsNotEvaluated(t *testing.T) {
 			must(t, err)
 			tree := repo.MapTree(map[string]string{"fettle.hcl": src, "data": text, "json": `{"k": ` + json + `}`, "t": "${a}"})
 			v := cty.StringVal(text)
-			res, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree, Target: "a", Vars: map[string]string{"v": text},
-				Facts: map[string]cty.Value{"hostname": v, "addresses": cty.MapVal(map[string]cty.Value{"eth0": cty.ListVal([]cty.Value{v})}),
+			res, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree, Target: "a",
+				Vars: map[string]string{"v": text},
+				Facts: map[string]cty.Value{"hostname": v,
+					"addresses":     cty.MapVal(map[string]cty.Value{"eth0": cty.ListVal([]cty.Value{v})}),
 					"mac_addresses": cty.MapVal(map[string]cty.Value{"k": v})}}})
 			if ds.HasErrors() || len(res.List) != 1 {
 				t.Errorf("%s of %q: %v", place, text, ds)
 				continue
 			}
-			if got := string(res.Blobs[res.List[0].Blob()].Data); got != text && strings.TrimSpace(got) != strings.TrimSpace(text) {
+			if got := string(res.Blobs[res.List[0].Blob()].Data); got != text &&
+				strings.TrimSpace(got) != strings.TrimSpace(text) {
 				t.Errorf("%s of %q became %q", place, text, got)
 			}
 			n++
 		}
 	}
-	campaign.Record(t, campaign.Campaign{Name: "Hostile configurations", Variant: "data that looks like the language", Points: n, Hit: n, Detail: "facts, variables and files, inserted into text in every possible way; never evaluated"})
+	campaign.Record(t, campaign.Campaign{Name: "Hostile configurations", Variant: "data that looks like the language",
+		Points: n, Hit: n, Detail: "facts, variables and files, inserted into text in every possible way; never evaluated"})
 }

@@ -23,17 +23,26 @@ func directoryAttacks() []attack {
 		return func(e *enemy, p string) error { return os.Symlink(e.outside+name, p) }
 	}
 	return []attack{
-		{name: "a source that is a link out", make: swap("files/x", outside("/secret")), says: []string{"fettle.hcl:2", "symbolic link", "not followed"}},
-		{name: "a directory that is a link out", make: swap("files", outside("/files")), says: []string{"fettle.hcl:2", `"files`}},
-		{name: "the main file is a link out", make: swap("fettle.hcl", outside("/fettle.hcl")), says: []string{"--> fettle.hcl", "symbolic link"}},
-		{name: "the main file is a directory", make: swap("fettle.hcl", func(_ *enemy, p string) error { return os.Mkdir(p, 0o755) }), says: []string{"fettle.hcl"}},
+		{name: "a source that is a link out", make: swap("files/x", outside("/secret")),
+			says: []string{"fettle.hcl:2", "symbolic link", "not followed"}},
+		{name: "a directory that is a link out", make: swap("files", outside("/files")),
+			says: []string{"fettle.hcl:2", `"files`}},
+		{name: "the main file is a link out", make: swap("fettle.hcl", outside("/fettle.hcl")),
+			says: []string{"--> fettle.hcl", "symbolic link"}},
+		{name: "the main file is a directory", make: swap("fettle.hcl",
+			func(_ *enemy, p string) error { return os.Mkdir(p, 0o755) }), says: []string{"fettle.hcl"}},
 		{name: "the main file is a pipe", make: swap("fettle.hcl", fifo), says: []string{`"fettle.hcl"`, "neither file"}},
 		{name: "a source that is a pipe", make: swap("files/x", fifo), says: []string{`"files/x"`, "neither file"}},
 		{name: "a source that is a device", make: swap("files/x", func(_ *enemy, p string) error {
 			return syscall.Mknod(p, syscall.S_IFCHR|0o666, int(unix.Mkdev(1, 5)))
 		}), says: []string{`"files/x"`, "neither file"}},
-		{name: "a source that is a socket", make: swap("files/x", func(_ *enemy, p string) error { return syscall.Mknod(p, syscall.S_IFSOCK|0o666, 0) }), says: []string{`"files/x"`, "neither file"}},
-		{name: "a source that has holes of 1 TiB", make: func(e *enemy) { must(e.t, os.Truncate(e.repo+"/files/x", 1<<40)) }, says: []string{`"files/x"`, "--max-file-size"}},
+		{name: "a source that is a socket", make: swap("files/x",
+			func(_ *enemy, p string) error { return syscall.Mknod(p, syscall.S_IFSOCK|0o666, 0) }),
+			says: []string{`"files/x"`, "neither file"}},
+		{name: "a source that has holes of 1 TiB", make: func(e *enemy) {
+			must(e.t,
+				os.Truncate(e.repo+"/files/x", 1<<40))
+		}, says: []string{`"files/x"`, "--max-file-size"}},
 		{name: "many files with holes", make: func(e *enemy) {
 			for i := range 200 {
 				p := fmt.Sprintf("%s/hole%03d", e.repo, i)
@@ -46,10 +55,16 @@ func directoryAttacks() []attack {
 			e.put("vendor/x/f", "x")
 			write(e.t, e.repo+"/vendor/x/.git/hooks/post-checkout", e.script("nested"), 0o755)
 		}, says: []string{`"vendor/x"`, "repository of its own"}},
-		{name: "a submodule in the index", make: func(e *enemy) { e.git("update-index", "--add", "--cacheinfo", "160000,"+missing+",sub") }, says: []string{`"sub"`, "submodule"}},
-		{name: "a new name with a newline", make: func(e *enemy) { e.put("a\nb", "x") }, says: []string{`"a\nb"`, "control character"}},
-		{name: "a new name that is not UTF-8", make: func(e *enemy) { e.put("caf\xe9", "x") }, says: []string{`"caf\xe9"`, "not UTF-8"}},
-		{name: "40 new directories deep", make: func(e *enemy) { e.put(strings.Repeat("d/", 40)+"f", "x") }, says: []string{`"d/d/d`, "deep"}},
+		{name: "a submodule in the index", make: func(e *enemy) {
+			e.git("update-index", "--add", "--cacheinfo",
+				"160000,"+missing+",sub")
+		}, says: []string{`"sub"`, "submodule"}},
+		{name: "a new name with a newline", make: func(e *enemy) { e.put("a\nb", "x") },
+			says: []string{`"a\nb"`, "control character"}},
+		{name: "a new name that is not UTF-8", make: func(e *enemy) { e.put("caf\xe9", "x") },
+			says: []string{`"caf\xe9"`, "not UTF-8"}},
+		{name: "40 new directories deep", make: func(e *enemy) { e.put(strings.Repeat("d/", 40)+"f", "x") },
+			says: []string{`"d/d/d`, "deep"}},
 		{name: "a bare repository inside", make: func(e *enemy) {
 			e.git("init", "-q", "--bare", "files/bare.git")
 			write(e.t, e.repo+"/files/bare.git/hooks/post-checkout", e.script("bare"), 0o755)

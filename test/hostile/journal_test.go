@@ -69,8 +69,10 @@ func newPair(t testing.TB, count host.OperationHook) pair {
 	t.Helper()
 	p := pair{mem.New(mem.Options{Count: count}), mem.New(mem.Options{Count: count})}
 	for name, text := range map[string]string{
-		"/etc/passwd": "root:x:0:0:root:/root:/bin/sh\n", "/etc/shadow": "root:*:1::::::\n", "/etc/group": "root:x:0:\n", "/etc/gshadow": "root:*::\n",
-		"/etc/hosts": "127.0.0.1 localhost\n", "/srv/old": "old", "/srv/tree/a": "a", "/srv/tree/sub/b": "b", "/srv/theirs": "theirs",
+		"/etc/passwd": "root:x:0:0:root:/root:/bin/sh\n", "/etc/shadow": "root:*:1::::::\n", "/etc/group": "root:x:0:\n",
+		"/etc/gshadow": "root:*::\n",
+		"/etc/hosts":   "127.0.0.1 localhost\n", "/srv/old": "old", "/srv/tree/a": "a", "/srv/tree/sub/b": "b",
+		"/srv/theirs": "theirs",
 	} {
 		mkdirs(p.h, path.Dir(name))
 		must(t, put(p.h, name, []byte(text)))
@@ -130,7 +132,8 @@ func (p pair) apply(t testing.TB, list string) error {
 	}
 	l, ds = step.Resolve(l, step.Directory{FS: tree})
 	must(t, ds.Err())
-	_, err = x.Apply(context.Background(), executor.Request{Target: "m", Revision: repo.Revision{Digest: l.Digest()}, List: l, Blobs: blobs, Repair: true}, nil, executor.Options{}, nil)
+	_, err = x.Apply(context.Background(), executor.Request{Target: "m", Revision: repo.Revision{Digest: l.Digest()},
+		List: l, Blobs: blobs, Repair: true}, nil, executor.Options{}, nil)
 	return err
 }
 
@@ -226,7 +229,8 @@ func TestDamagedState(t *testing.T) {
 	if refused == 0 || refused == points {
 		t.Errorf("%d of %d refused: that shows nothing", refused, points)
 	}
-	campaign.Record(t, campaign.Campaign{Name: "Damaged journals, states and objects", Variant: "recover and roll back", Points: points, Hit: refused, Lost: lost,
+	campaign.Record(t, campaign.Campaign{Name: "Damaged journals, states and objects", Variant: "recover and roll back",
+		Points: points, Hit: refused, Lost: lost,
 		Detail: "after an interrupted run, bits are flipped, files are cut, exchanged or removed, records are doubled, omitted, exchanged and sealed again; every path has one of its earlier states, or recovery refuses (in the run: refused)"})
 }
 
@@ -245,7 +249,8 @@ func act(p pair, rng *rand.Rand) (said string, err error) {
 	if _, err = x.Recover(context.Background(), executor.Options{OnCrash: policy}, nil); err != nil {
 		return "recover " + policy, err
 	}
-	_, err = x.Rollback(context.Background(), executor.RollbackRequest{To: rng.IntN(2), CrossIrreversible: true}, nil, executor.Options{}, nil)
+	_, err = x.Rollback(context.Background(), executor.RollbackRequest{To: rng.IntN(2), CrossIrreversible: true}, nil,
+		executor.Options{}, nil)
 	return "rollback", err
 }
 
@@ -373,8 +378,11 @@ func shuffle(rng *rand.Rand, b []byte, sealed bool) []byte {
 // forged is a record that says something else, of no path that is not there.
 func forged(rng *rand.Rand, frame []byte) []byte {
 	text := string(frame[16:])
-	swaps := [][2]string{{`"i":`, `"i":9`}, {`"i":`, `"i":-`}, {`"from":`, `"none":`}, {`"to":`, `"none":`}, {`"file":`, `"user":`}, {`"p":"/`, `"p":"`}, {`"tmp":"`, `"tmp":"/srv/theirs","x":"`}, {`"b":`, `"b":7`},
-		{`"k":"move"`, `"k":"result"`}, {`"k":"result"`, `"k":"intent"`}, {`"k":"intent"`, `"k":"pending"`}, {`"k":"done"`, `"k":"fired"`}, {`"k":"prepared"`, `"k":"undoing"`}, {`"a":"file:`, `"a":"user:`}, {`"back":true`, `"back":false`}, {`{"k":`, `{"back":true,"k":`}}
+	swaps := [][2]string{{`"i":`, `"i":9`}, {`"i":`, `"i":-`}, {`"from":`, `"none":`}, {`"to":`, `"none":`},
+		{`"file":`, `"user":`}, {`"p":"/`, `"p":"`}, {`"tmp":"`, `"tmp":"/srv/theirs","x":"`}, {`"b":`, `"b":7`},
+		{`"k":"move"`, `"k":"result"`}, {`"k":"result"`, `"k":"intent"`}, {`"k":"intent"`, `"k":"pending"`},
+		{`"k":"done"`, `"k":"fired"`}, {`"k":"prepared"`, `"k":"undoing"`}, {`"a":"file:`, `"a":"user:`},
+		{`"back":true`, `"back":false`}, {`{"k":`, `{"back":true,"k":`}}
 	s := swaps[rng.IntN(len(swaps))]
 	return append(slices.Clone(frame[:16]), strings.Replace(text, s[0], s[1], 1)...)
 }

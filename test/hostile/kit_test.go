@@ -132,6 +132,7 @@ func write(t testing.TB, path, text string, mode os.FileMode) {
 // terminal finds what a terminal would act upon in what fettle prints.
 func terminal(out string) bool {
 	return strings.ContainsFunc(out, func(r rune) bool {
-		return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+		return r < ' ' && r != '\n' || r == 0x7f || r >= 0x80 && r < 0xa0 || r >= 0x202a && r <= 0x202e || r >= 0x2066 &&
+			r <= 0x2069
 	})
 }

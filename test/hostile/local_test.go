@@ -28,7 +28,8 @@ func hammer(home, outside string) {
 		if i%7 == 0 {
 			_ = unix.Renameat2(unix.AT_FDCWD, home+"/.ssh", unix.AT_FDCWD, home+"/etc", unix.RENAME_EXCHANGE)
 		}
-		for _, dir := range []string{home + "/conf", home + "/tree", home + "/tree/sub", filepath.Dir(home) + "/../tmp/mallory"} {
+		for _, dir := range []string{home + "/conf", home + "/tree", home + "/tree/sub",
+			filepath.Dir(home) + "/../tmp/mallory"} {
 			vandalize(dir, outside, i)
 		}
 	}
@@ -159,7 +160,8 @@ META /home/mallory/tree/sub owner=root mode=2755
 // it neither hangs nor breaks.
 func (h *house) fettle(args ...string) {
 	h.t.Helper()
-	e := command(h.t, append(os.Environ(), "NO_COLOR=1"), h.dir+"/lists", append([]string{fettle(h.t)}, append(args, "--root", h.root)...)...)
+	e := command(h.t, append(os.Environ(), "NO_COLOR=1"), h.dir+"/lists",
+		append([]string{fettle(h.t)}, append(args, "--root", h.root)...)...)
 	switch {
 	case e.code == -1:
 		h.hung++
@@ -170,7 +172,8 @@ func (h *house) fettle(args ...string) {
 		h.done++
 	default:
 		h.refused++
-		if !strings.Contains(e.out, "/home/mallory") && !strings.Contains(e.out, "/tmp/") && !strings.Contains(e.out, "fettle ") {
+		if !strings.Contains(e.out, "/home/mallory") && !strings.Contains(e.out, "/tmp/") &&
+			!strings.Contains(e.out, "fettle ") {
 			h.t.Errorf("%q names no path and nothing to do:\n%s", args, e.out)
 		}
 	}
@@ -185,7 +188,8 @@ func (h *house) mallorys(n int) (stop func()) {
 	for range n {
 		cmd := exec.Command(self, hammerWord, h.root+"/home/mallory", h.outside)
 		cmd.Dir = "/"
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: mallory, Gid: mallory}, Pdeathsig: syscall.SIGKILL}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: mallory, Gid: mallory},
+			Pdeathsig: syscall.SIGKILL}
 		must(h.t, cmd.Start())
 		all = append(all, cmd)
 	}
@@ -265,7 +269,8 @@ func TestLocalUser(t *testing.T) {
 	if h.refused == 0 || h.done == 0 {
 		t.Errorf("no race took place: %d refused, %d done", h.refused, h.done)
 	}
-	campaign.Record(t, campaign.Campaign{Name: "Hostile user of the host", Points: rounds * 8, Hit: h.refused, Lost: lost + h.hung,
+	campaign.Record(t, campaign.Campaign{Name: "Hostile user of the host", Points: rounds * 8, Hit: h.refused,
+		Lost:   lost + h.hung,
 		Detail: fmt.Sprintf("lists are applied and rolled back as root in directories of a user who exchanges links, pipes, directories and files meanwhile; nothing outside of them changes (%d completed)", h.done)})
 }
 

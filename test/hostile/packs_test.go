@@ -65,7 +65,8 @@ func TestEveryByte(t *testing.T) {
 	if bad, wrong := readAll(t, h, want); bad || wrong != "" {
 		t.Errorf("what is whole does not read: %s", wrong)
 	}
-	campaign.Record(t, campaign.Campaign{Name: "Damaged journals, states and objects", Variant: "every byte of objects and packs", Points: points, Hit: noticed, Lost: lost,
+	campaign.Record(t, campaign.Campaign{Name: "Damaged journals, states and objects",
+		Variant: "every byte of objects and packs", Points: points, Hit: noticed, Lost: lost,
 		Detail: "each byte is flipped in turn; no reader returns wrong content (in the run: an object was refused; the other bytes are in content that is made again or not read)"})
 }
 

@@ -42,8 +42,10 @@ func (e *enemy) gitIn(stdin string, args ...string) string {
 	e.t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = e.repo
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=M", "GIT_AUTHOR_EMAIL=m@example.org",
-		"GIT_COMMITTER_NAME=M", "GIT_COMMITTER_EMAIL=m@example.org", "GIT_AUTHOR_DATE=1700000000 +0000", "GIT_COMMITTER_DATE=1700000000 +0000"}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=M",
+		"GIT_AUTHOR_EMAIL=m@example.org",
+		"GIT_COMMITTER_NAME=M", "GIT_COMMITTER_EMAIL=m@example.org", "GIT_AUTHOR_DATE=1700000000 +0000",
+		"GIT_COMMITTER_DATE=1700000000 +0000"}
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -106,7 +108,8 @@ func (e *enemy) raw(name, text string) {
 // attacks are all of them.
 func attacks() []attack {
 	var all []attack
-	for _, some := range [][]attack{treeAttacks(), objectAttacks(), refAttacks(), configAttacks(), directoryAttacks(), textAttacks()} {
+	for _, some := range [][]attack{treeAttacks(), objectAttacks(), refAttacks(), configAttacks(), directoryAttacks(),
+		textAttacks()} {
 		all = append(all, some...)
 	}
 	return all
@@ -144,7 +147,8 @@ func TestRepositories(t *testing.T) {
 			})
 		}
 	})
-	campaign.Record(t, campaign.Campaign{Name: "Hostile repositories", Points: int(done.Load()), Hit: int(done.Load()), Lost: int(lost.Load()),
+	campaign.Record(t, campaign.Campaign{Name: "Hostile repositories", Points: int(done.Load()), Hit: int(done.Load()),
+		Lost:   int(lost.Load()),
 		Detail: "validate, plan and apply as root under strace; only git runs, no write outside of the root; refused with a position, or applied as written"})
 }
 

@@ -120,7 +120,9 @@ func (d *desk) judge(name string, archive []byte, args ...string) {
 		say("it ends with %d", e.code)
 	default:
 		d.refused++
-		if !strings.Contains(e.out, "cannot read the saved plan") && !strings.Contains(e.out, "stale") && !strings.Contains(e.out, "cannot ask") && !strings.Contains(e.out, "--yes") && !strings.Contains(e.out, "error: This step cannot be planned") && !strings.Contains(e.out, "nothing was changed") {
+		if !strings.Contains(e.out, "cannot read the saved plan") && !strings.Contains(e.out, "stale") &&
+			!strings.Contains(e.out, "cannot ask") && !strings.Contains(e.out, "--yes") &&
+			!strings.Contains(e.out, "error: This step cannot be planned") && !strings.Contains(e.out, "nothing was changed") {
 			say("its refusal is not clear")
 		}
 	}
@@ -221,7 +223,8 @@ func (d *desk) elsewhere(good []byte) (points int) {
 	d.reset()
 	d.before = before
 	write(t, filepath.Join(d.dir, "evil.steps"), "EXEC ours "+d.evil("planned")+"\nMKDIR /srv/theirs\n", 0o644)
-	if e := d.trap.fettle("steps", "plan", d.dir+"/evil.steps", "--replace-applied-state", "-o", d.dir+"/evil.plan"); e.code == 2 {
+	if e := d.trap.fettle("steps", "plan", d.dir+"/evil.steps", "--replace-applied-state", "-o",
+		d.dir+"/evil.plan"); e.code == 2 {
 		points++
 		done := d.done
 		if d.judge("nobody has said yes", []byte(read(d.dir+"/evil.plan"))); d.done != done {

@@ -21,7 +21,8 @@ func goodLists() []string {
 	out := []string{firstList, secondList,
 		"USER deploy uid=100 home=/home/deploy shell=/bin/sh\nMEMBER deploy adm\nPKG nginx:amd64 version=1.2~3 held=true\nUNIT nginx.service active=true enabled=false\nSYSCTL net.ipv4.ip_forward value=1\n",
 		"EXEC db \"a=b\" \"\" \"#c\" \"\\x80\" env=A=1 timeout=90s undo=\"rm -rf 'a b'\"\nACT reload nginx.service on=file:/etc/nginx/nginx.conf\nCHECK c http=http://127.0.0.1/ status=200 within=0.5s\nINCLUDE more.steps\n",
-		"META /x acl=u:www-data:rX attrs=i\nEDIT /e line=\"#x\" match=^x\nEDIT /e key=a value=\"\" separator=\" = \"\nLINK \"a b\" /l\nCOPY sha256:" + strings.Repeat("0", 64) + " /a mode=0644 validate=\"visudo -c '-f' %s\"\n",
+		"META /x acl=u:www-data:rX attrs=i\nEDIT /e line=\"#x\" match=^x\nEDIT /e key=a value=\"\" separator=\" = \"\nLINK \"a b\" /l\nCOPY sha256:" + strings.Repeat(
+			"0", 64) + " /a mode=0644 validate=\"visudo -c '-f' %s\"\n",
 	}
 	_ = filepath.WalkDir(filepath.Join("..", "..", "examples"), func(p string, d fs.DirEntry, err error) error {
 		if err == nil && filepath.Ext(p) == ".steps" {
@@ -36,10 +37,15 @@ func goodLists() []string {
 func giants() []string {
 	r := strings.Repeat
 	return []string{
-		r("x", 32<<20), r("\n", 1<<20) + "X", r("MKDIR /a\n", 100_000), r("COPY ", 1<<20), "MKDIR /" + r("a/", 1<<18), "MKDIR \"" + r("\\x00", 1<<18), "EXEC a " + r("b ", 1<<19) + " timeout=1e999999s",
-		"CHECK c http=http://" + r("a", 1<<20) + " within=999999999999999h", r("\"", 1<<20), r("#", 16<<20) + "\nX", "EDIT /e match=" + r("(", 1<<18) + " line=x", "EDIT /e match=\"((((a{1,100}){1,100}){1,100}){1,100})\" line=x", "MKDIR /a mode=" + r("7", 1<<19),
-		r("INCLUDE self.steps\n", 1000), "INCLUDE ../../etc/passwd\n", "INCLUDE /etc/passwd\n", "INCLUDE loop.steps\n", "COPY ../../etc/passwd /x\n", "COPY /etc/passwd /x\n", "COPY missing /x\n", "ACT reload x on=" + r("file:/x,", 1<<17),
-		"\x7fELF\x02\x01", "PK\x03\x04", r("\x00", 1<<20), "\xef\xbb\xbfMKDIR", "M\x00K\x00D\x00I\x00R\x00", r("MKDIR /a owner=b group=c mode=0755 ", 1<<14),
+		r("x", 32<<20), r("\n", 1<<20) + "X", r("MKDIR /a\n", 100_000), r("COPY ", 1<<20), "MKDIR /" + r("a/", 1<<18),
+		"MKDIR \"" + r("\\x00", 1<<18), "EXEC a " + r("b ", 1<<19) + " timeout=1e999999s",
+		"CHECK c http=http://" + r("a", 1<<20) + " within=999999999999999h", r("\"", 1<<20), r("#", 16<<20) + "\nX",
+		"EDIT /e match=" + r("(", 1<<18) + " line=x", "EDIT /e match=\"((((a{1,100}){1,100}){1,100}){1,100})\" line=x",
+		"MKDIR /a mode=" + r("7", 1<<19),
+		r("INCLUDE self.steps\n", 1000), "INCLUDE ../../etc/passwd\n", "INCLUDE /etc/passwd\n", "INCLUDE loop.steps\n",
+		"COPY ../../etc/passwd /x\n", "COPY /etc/passwd /x\n", "COPY missing /x\n", "ACT reload x on=" + r("file:/x,", 1<<17),
+		"\x7fELF\x02\x01", "PK\x03\x04", r("\x00", 1<<20), "\xef\xbb\xbfMKDIR", "M\x00K\x00D\x00I\x00R\x00",
+		r("MKDIR /a owner=b group=c mode=0755 ", 1<<14),
 	}
 }
 
@@ -81,7 +87,9 @@ func TestSteps(t *testing.T) {
 func parse(text string) (ds diag.List, took uint64) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	directory := fstest.MapFS{"a1": {Data: []byte("a")}, "self.steps": {Data: []byte("INCLUDE self.steps\n")}, "loop.steps": {Data: []byte("INCLUDE loop2.steps\n")}, "loop2.steps": {Data: []byte("INCLUDE loop.steps\nINCLUDE loop.steps\n")}}
+	directory := fstest.MapFS{"a1": {Data: []byte("a")}, "self.steps": {Data: []byte("INCLUDE self.steps\n")},
+		"loop.steps":  {Data: []byte("INCLUDE loop2.steps\n")},
+		"loop2.steps": {Data: []byte("INCLUDE loop.steps\nINCLUDE loop.steps\n")}}
 	list, ds := step.Parse("list", []byte(text))
 	if !ds.HasErrors() {
 		resolved, more := step.Resolve(list, step.Directory{FS: directory})

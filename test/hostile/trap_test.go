@@ -31,13 +31,15 @@ type trap struct {
 
 // tempting are the programs that git, a hook or a shell would look for.
 func tempting() []string {
-	return []string{"sh", "bash", "ssh", "less", "vi", "editor", "gpg", "git-lfs", "git-remote-ext", "git-remote-https", "git-upload-pack", "useradd", "systemctl", "apt-get"}
+	return []string{"sh", "bash", "ssh", "less", "vi", "editor", "gpg", "git-lfs", "git-remote-ext", "git-remote-https",
+		"git-upload-pack", "useradd", "systemctl", "apt-get"}
 }
 
 func newTrap(t testing.TB) *trap {
 	t.Helper()
 	dir := t.TempDir()
-	tr := &trap{t: t, dir: dir, root: dir + "/root", repo: dir + "/repo", home: dir + "/home", outside: dir + "/outside", ran: dir + "/ran"}
+	tr := &trap{t: t, dir: dir, root: dir + "/root", repo: dir + "/repo", home: dir + "/home", outside: dir + "/outside",
+		ran: dir + "/ran"}
 	for _, name := range append(tempting(), "evil") {
 		write(t, dir+"/path/"+name, tr.script(name), 0o755)
 	}
@@ -45,7 +47,8 @@ func newTrap(t testing.TB) *trap {
 	must(t, os.Symlink(git, dir+"/path/git"))
 	_, err := exec.LookPath("strace")
 	tr.trace = err == nil
-	write(t, tr.home+"/.gitconfig", "[core]\n\tpager = "+tr.evil("pager")+"\n\thooksPath = "+dir+"/path\n\tfsmonitor = "+tr.evil("fsmonitor")+"\n[alias]\n\tls-files = !"+tr.evil("alias")+"\n", 0o644)
+	write(t, tr.home+"/.gitconfig", "[core]\n\tpager = "+tr.evil("pager")+"\n\thooksPath = "+dir+"/path\n\tfsmonitor = "+
+		tr.evil("fsmonitor")+"\n[alias]\n\tls-files = !"+tr.evil("alias")+"\n", 0o644)
 	write(t, tr.home+"/.ssh/authorized_keys", "", 0o600)
 	write(t, tr.home+"/.config/git/attributes", "* filter=evil\n", 0o644)
 	write(t, tr.outside+"/secret", "secret\n", 0o600)
@@ -65,9 +68,12 @@ func (tr *trap) script(name string) string {
 func (tr *trap) evil(why string) string { return tr.dir + "/path/evil " + why }
 
 func (tr *trap) env() []string {
-	return []string{"PATH=" + tr.dir + "/path", "HOME=" + tr.home, "USER=mallory", "LANG=C.UTF-8", "NO_COLOR=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.pager", "GIT_CONFIG_VALUE_0=" + tr.evil("env"),
-		"GIT_SSH_COMMAND=" + tr.evil("GIT_SSH_COMMAND"), "GIT_EXTERNAL_DIFF=" + tr.evil("GIT_EXTERNAL_DIFF"), "PAGER=" + tr.evil("PAGER"), "EDITOR=" + tr.evil("EDITOR"),
-		"GIT_TRACE=" + tr.outside + "/trace", "GIT_TRACE2_EVENT=" + tr.outside + "/trace2", "GIT_OBJECT_DIRECTORY=" + tr.outside, "GIT_DIR=" + tr.outside}
+	return []string{"PATH=" + tr.dir + "/path", "HOME=" + tr.home, "USER=mallory", "LANG=C.UTF-8", "NO_COLOR=1",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.pager", "GIT_CONFIG_VALUE_0=" + tr.evil("env"),
+		"GIT_SSH_COMMAND=" + tr.evil("GIT_SSH_COMMAND"), "GIT_EXTERNAL_DIFF=" + tr.evil("GIT_EXTERNAL_DIFF"),
+		"PAGER=" + tr.evil("PAGER"), "EDITOR=" + tr.evil("EDITOR"),
+		"GIT_TRACE=" + tr.outside + "/trace", "GIT_TRACE2_EVENT=" + tr.outside + "/trace2",
+		"GIT_OBJECT_DIRECTORY=" + tr.outside, "GIT_DIR=" + tr.outside}
 }
 
 // fettle runs the real program on the trap's root and repository, and tells
@@ -80,7 +86,8 @@ func (tr *trap) fettle(args ...string) ended {
 	if tr.trace {
 		strace, err := exec.LookPath("strace")
 		must(tr.t, err)
-		argv = append([]string{strace, "-f", "--seccomp-bpf", "-qq", "-y", "-s", "4096", "-o", log, "-e", "signal=none", "-e", "trace=" + mutations}, argv...)
+		argv = append([]string{strace, "-f", "--seccomp-bpf", "-qq", "-y", "-s", "4096", "-o", log, "-e", "signal=none",
+			"-e", "trace=" + mutations}, argv...)
 	}
 	e := command(tr.t, tr.env(), tr.dir, argv...)
 	if b, err := os.ReadFile(tr.ran); err == nil {
@@ -138,7 +145,8 @@ func absolute(dir, p string) string {
 }
 
 func (tr *trap) mayWrite(p string) bool {
-	return strings.HasPrefix(p, tr.root+"/") || p == "/dev/null" || strings.HasPrefix(p, "/proc/self/") || strings.HasPrefix(p, "/sys/fs/cgroup")
+	return strings.HasPrefix(p, tr.root+"/") || p == "/dev/null" || strings.HasPrefix(p, "/proc/self/") ||
+		strings.HasPrefix(p, "/sys/fs/cgroup")
 }
 
 // picture is everything of the trap but the root and what the test itself

@@ -82,7 +82,8 @@ func (d Deb) Build() ([]byte, error) {
 // control returns the control files of the package.
 func (d Deb) control() map[string]string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Package: %s\nVersion: %s\nArchitecture: %s\nMaintainer: Test <test@example.org>\n", d.Name, d.Version, d.arch())
+	fmt.Fprintf(&b, "Package: %s\nVersion: %s\nArchitecture: %s\nMaintainer: Test <test@example.org>\n", d.Name,
+		d.Version, d.arch())
 	fmt.Fprintf(&b, "Priority: optional\nSection: misc\n")
 	if d.Depends != "" {
 		fmt.Fprintf(&b, "Depends: %s\n", d.Depends)
@@ -107,7 +108,8 @@ func (d Deb) control() map[string]string {
 // scripts returns the maintainer scripts. The scripts of a unit are like the output of
 // dh_installsystemd.
 func (d Deb) scripts() map[string]string {
-	scripts := map[string]string{"preinst": d.Preinst, "postinst": d.Postinst, "prerm": d.Prerm, "postrm": d.Postrm, "config": d.Control["config"]}
+	scripts := map[string]string{"preinst": d.Preinst, "postinst": d.Postinst, "prerm": d.Prerm, "postrm": d.Postrm,
+		"config": d.Control["config"]}
 	if d.Unit == "" {
 		return scripts
 	}

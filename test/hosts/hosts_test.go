@@ -144,7 +144,8 @@ func plants() []plant {
 		{"auto", "apt-mark auto acl", "~ package acl: ", aptCache},
 		{"stopped", "systemctl stop ssh", "~ unit ssh.service: ", nil},
 		{"disabled", "systemctl disable ssh", "~ unit-file ssh.service: ", []string{
-			"/etc/rc?.d/?01ssh", "/etc/systemd/system/**", "unit ssh.service", "unit-file sshd.service", "unit *sshd-keygen.service", "unit auditd.service",
+			"/etc/rc?.d/?01ssh", "/etc/systemd/system/**", "unit ssh.service", "unit-file sshd.service",
+			"unit *sshd-keygen.service", "unit auditd.service",
 		}},
 		{"account", "groupadd planted", "+ group planted: ", []string{"gshadow planted", "/etc/group*", "/etc/gshadow*"}},
 	}
@@ -186,7 +187,8 @@ func TestSnapshotAfterUndo(t *testing.T) {
 		t.Fatal("an installed package went unnoticed")
 	}
 	h.Run(t, "apt-get", "purge", "-q", "-y", "web", "web-data")
-	allow := append(Volatile(), "/var/cache/apt/**", "/var/lib/apt/**", "/var/lib/dpkg/**", "/var/log/**", "/var/lib/systemd/**")
+	allow := append(Volatile(), "/var/cache/apt/**", "/var/lib/apt/**", "/var/lib/dpkg/**", "/var/log/**",
+		"/var/lib/systemd/**")
 	for _, d := range Compare(before, h.Snapshot(t), allow) {
 		t.Errorf("purge left: %s", d)
 	}
@@ -225,7 +227,8 @@ func TestUpgradeKeepsConffile(t *testing.T) {
 
 func TestBootNamesFailedUnits(t *testing.T) {
 	h := NewWorld(t).Boot(t, "broken", Options{})
-	h.WriteFile(t, "/etc/systemd/system/broken.service", "[Service]\nType=oneshot\nExecStart=/bin/false\n[Install]\nWantedBy=multi-user.target\n", 0o644)
+	h.WriteFile(t, "/etc/systemd/system/broken.service",
+		"[Service]\nType=oneshot\nExecStart=/bin/false\n[Install]\nWantedBy=multi-user.target\n", 0o644)
 	h.Run(t, "systemctl", "enable", "broken")
 	h.PowerCut(t)
 	if err := h.start(); err == nil || !strings.Contains(err.Error(), "broken.service") {

@@ -31,7 +31,8 @@ func preflight() error {
 		return fmt.Errorf("hosts need tools that are missing: apt-get install %s", strings.Join(pkgs, " "))
 	}
 	if len(cgroupRoots()) == 0 {
-		return fmt.Errorf("hosts need cgroup version 2, which is mounted neither on /sys/fs/cgroup nor on /sys/fs/cgroup/unified")
+		return fmt.Errorf(
+			"hosts need cgroup version 2, which is mounted neither on /sys/fs/cgroup nor on /sys/fs/cgroup/unified")
 	}
 	return nil
 }

@@ -58,8 +58,10 @@ func newRecipe(release Release) recipe {
 			"openssh-server", "passwd", "procps", "systemd", "systemd-sysv", "tzdata",
 		},
 		pool: []string{
-			"ca-certificates", "openssh-client", "openssh-server", "openssh-sftp-server", "openssl", "tzdata", // for hosts that have lost them
-			"cron", "csh", "curl", "fish", "git", "jq", "kmod", "libarchive-tools", "libcap2-bin", "locales", "logrotate", "msmtp-mta", "nftables", "nginx", "prometheus-node-exporter", "restic", "rsync",
+			"ca-certificates", "openssh-client", "openssh-server", "openssh-sftp-server", "openssl",
+			"tzdata", // for hosts that have lost them
+			"cron", "csh", "curl", "fish", "git", "jq", "kmod", "libarchive-tools", "libcap2-bin", "locales", "logrotate",
+			"msmtp-mta", "nftables", "nginx", "prometheus-node-exporter", "restic", "rsync",
 			"rsyslog", "ssl-cert", "sudo", "systemd-resolved", "systemd-timesyncd", "tcsh", "unbound",
 		},
 		sources: machineSources("/etc/apt", release),
@@ -111,7 +113,8 @@ func (r recipe) argv(b base) []string {
 	for _, path := range r.exclude {
 		argv = append(argv, "--dpkgopt=path-exclude="+path)
 	}
-	script := strings.NewReplacer("POOLED", strings.Join(r.pool, " "), "POOL", b.pool(), "SYSTEM", b.system()).Replace(r.script)
+	script := strings.NewReplacer("POOLED", strings.Join(r.pool, " "), "POOL", b.pool(), "SYSTEM",
+		b.system()).Replace(r.script)
 	argv = append(argv, "--customize-hook="+script, string(r.suite), b.tree())
 	return append(argv, r.sources...)
 }

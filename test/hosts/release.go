@@ -38,5 +38,6 @@ func (r Release) check() error {
 	if slices.Contains(Releases(), r) {
 		return nil
 	}
-	return fmt.Errorf("cannot boot the Debian release %q: set %s to one of %q, or unset it", string(r), envRelease, Releases())
+	return fmt.Errorf("cannot boot the Debian release %q: set %s to one of %q, or unset it", string(r), envRelease,
+		Releases())
 }

@@ -28,7 +28,9 @@ func TestEveryCommandIsKnown(t *testing.T) {
 	for _, f := range regexp.MustCompile(`(?m)^  fettle ([a-z-]+)`).FindAllStringSubmatch(everyday, -1) {
 		listed = append(listed, f[1])
 	}
-	listed = append(listed, regexp.MustCompile(`\b[a-z][a-z-]+`).FindAllString(regexp.MustCompile(`(?m)^  [A-Z]\S*`).ReplaceAllString(groups, ""), -1)...)
+	listed = append(listed,
+		regexp.MustCompile(`\b[a-z][a-z-]+`).FindAllString(regexp.MustCompile(`(?m)^  [A-Z]\S*`).ReplaceAllString(groups,
+			""), -1)...)
 	if len(listed) < 40 {
 		t.Fatalf("the help lists only %d commands: %v", len(listed), listed)
 	}

@@ -71,7 +71,8 @@ func killsFettle(t *testing.T) {
 			lost++
 		}
 	}
-	campaign.Record(t, campaign.Campaign{Name: "Out of memory", Variant: "the kernel kills fettle", Points: points, Hit: hit, Lost: lost,
+	campaign.Record(t, campaign.Campaign{Name: "Out of memory", Variant: "the kernel kills fettle", Points: points,
+		Hit: hit, Lost: lost,
 		Detail: "a run in a control group of 16 MiB and more, until it completes; recovered, applied, undone, compared"})
 }
 
@@ -90,7 +91,8 @@ func (m *machine) limited(t *testing.T, limit int, env []string, args ...string)
 // memoryGroup makes a control group with a limit, of either version.
 func memoryGroup(t *testing.T, limit int) string {
 	t.Helper()
-	for parent, file := range map[string]string{"/sys/fs/cgroup/memory": "memory.limit_in_bytes", "/sys/fs/cgroup": "memory.max"} {
+	for parent, file := range map[string]string{"/sys/fs/cgroup/memory": "memory.limit_in_bytes",
+		"/sys/fs/cgroup": "memory.max"} {
 		dir := filepath.Join(parent, fmt.Sprintf("fettle-test-%d-%d", os.Getpid(), time.Now().UnixNano()))
 		if os.Mkdir(dir, 0o755) != nil {
 			continue

@@ -28,7 +28,8 @@ func entries() []entry {
 		{"apply", []string{"apply", "--replace-applied-state", "--yes"}, "settled", "apply"},
 		{"saved", []string{"apply", "--yes", "PLAN"}, "settled", "apply"},
 		{"steps", []string{"steps", "apply", "--replace-applied-state", "--yes", "LIST"}, "settled", "steps apply"},
-		{"armed", []string{"steps", "apply", "--replace-applied-state", "--yes", "--confirm-within", "1h", "LIST"}, "settled", "steps apply"},
+		{"armed", []string{"steps", "apply", "--replace-applied-state", "--yes", "--confirm-within", "1h", "LIST"},
+			"settled", "steps apply"},
 		{"rollback", []string{"rollback", "--yes"}, "settled", "rollback"},
 		{"recover", []string{"recover"}, "crashed", "recover"},
 		{"settles", []string{"steps", "apply", "--replace-applied-state", "--yes", "LIST"}, "crashed", "steps apply"},
@@ -44,7 +45,8 @@ func entries() []entry {
 // lookers only look, and are never kept from it.
 func lookers() [][]string {
 	return [][]string{
-		{"status"}, {"log"}, {"show"}, {"drift"}, {"explain", "/srv/a"}, {"compile"}, {"validate"}, {"version"}, {"support-bundle", "-o", "BUNDLE"},
+		{"status"}, {"log"}, {"show"}, {"drift"}, {"explain", "/srv/a"}, {"compile"}, {"validate"}, {"version"},
+		{"support-bundle", "-o", "BUNDLE"},
 		{"steps", "diff", "LIST", "LIST"},
 	}
 }
@@ -56,7 +58,8 @@ file "/srv/repo" { content = "repository" }
 
 // place fills in the files of a machine.
 func (m *machine) place(args []string) []string {
-	r := strings.NewReplacer("LIST", m.path("next.steps"), "PLAN", m.path("saved.plan"), "BUNDLE", m.path("bundle"+strconv.Itoa(os.Getpid())))
+	r := strings.NewReplacer("LIST", m.path("next.steps"), "PLAN", m.path("saved.plan"), "BUNDLE",
+		m.path("bundle"+strconv.Itoa(os.Getpid())))
 	out := make([]string, len(args))
 	for i, a := range args {
 		out[i] = r.Replace(a)
@@ -183,7 +186,8 @@ func TestOneLock(t *testing.T) {
 			m.whole(t)
 		})
 	}
-	campaign.Record(t, campaign.Campaign{Name: "Two at once", Variant: "one is stopped while it has the lock", Points: points, Hit: points, Lost: lost,
+	campaign.Record(t, campaign.Campaign{Name: "Two at once", Variant: "one is stopped while it has the lock",
+		Points: points, Hit: points, Lost: lost,
 		Detail: "every pair of commands that change or recover a host; the second is refused, names the first, changes nothing"})
 }
 

@@ -66,7 +66,8 @@ func TestStateIsPrivate(t *testing.T) {
 				return nil
 			})
 			must(t, err)
-			for _, k := range []string{"journal", "objects", "packs", "state", "cache", "lock", "armed", "frozen", "ballast", "current"} {
+			for _, k := range []string{"journal", "objects", "packs", "state", "cache", "lock", "armed", "frozen", "ballast",
+				"current"} {
 				if kinds[k] == 0 {
 					t.Errorf("nothing was written to %s, so this shows nothing of it", k)
 				}
@@ -118,9 +119,11 @@ func must(t *testing.T, errs ...error) {
 // from which revision, and keeps what was given in secret to itself.
 func TestWhoDidIt(t *testing.T) {
 	m := newMachine(t)
-	m.put("repo/fettle.hcl", "target \"host\" {}\nvariable \"password\" { type = string }\nfile \"/srv/a\" { content = var.password }\n")
+	m.put("repo/fettle.hcl",
+		"target \"host\" {}\nvariable \"password\" { type = string }\nfile \"/srv/a\" { content = var.password }\n")
 	git := func(args ...string) string {
-		out, err := exec.Command("git", append([]string{"-C", m.path("repo"), "-c", "user.name=Ann", "-c", "user.email=ann@example.org"}, args...)...).CombinedOutput()
+		out, err := exec.Command("git", append([]string{"-C", m.path("repo"), "-c", "user.name=Ann", "-c",
+			"user.email=ann@example.org"}, args...)...).CombinedOutput()
 		if err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
@@ -142,7 +145,8 @@ func TestWhoDidIt(t *testing.T) {
 		}
 	}
 	says := m.fettle(success, "log", "1")
-	m.says(says, "ann as root", "ssh 192.0.2.7", "pid "+strconv.Itoa(p.Process.Pid), "--var password=…", "fettle apply --yes", commit[:7])
+	m.says(says, "ann as root", "ssh 192.0.2.7", "pid "+strconv.Itoa(p.Process.Pid), "--var password=…",
+		"fettle apply --yes", commit[:7])
 	m.says(m.fettle(success, "log"), "ann as root", commit[:7])
 	json := m.fettle(success, "log", "--json")
 	m.says(json, `"user": "ann as root"`, `"from": "ssh 192.0.2.7"`, `"pid": `+strconv.Itoa(p.Process.Pid), commit)
@@ -161,7 +165,8 @@ func TestWhoDidIt(t *testing.T) {
 // TestBundleOfACrashHoldsNoSecret: nor does that of a machine in the middle of a
 // run, whose journal and environment are full of them.
 func TestBundleOfACrashHoldsNoSecret(t *testing.T) {
-	m := onThisMachine(t, phase{list: "COPY next WORK/a mode=0600\nEXEC says /bin/sh -c \"echo SECRET-output; echo SECRET-error >&2; exit 3\" env=API=SECRET-env undo=/bin/true\n"})
+	m := onThisMachine(t,
+		phase{list: "COPY next WORK/a mode=0600\nEXEC says /bin/sh -c \"echo SECRET-output; echo SECRET-error >&2; exit 3\" env=API=SECRET-env undo=/bin/true\n"})
 	must(t, os.WriteFile(m.work+"/a", []byte("SECRET-before"), 0o600))
 	m.put("next", "SECRET-wanted")
 	env := []string{"TOKEN=SECRET-ours"}

@@ -38,7 +38,8 @@ func TestTwoAtOnce(t *testing.T) {
 			}
 		}
 	}
-	campaign.Record(t, campaign.Campaign{Name: "Two at once", Variant: "both run freely", Points: points, Hit: points, Lost: bad,
+	campaign.Record(t, campaign.Campaign{Name: "Two at once", Variant: "both run freely", Points: points, Hit: points,
+		Lost:   bad,
 		Detail: fmt.Sprintf("started up to 30 ms apart; each completes or is refused as documented; then no run is unfinished and there is no drift (in %d both completed)", both)})
 }
 
@@ -92,7 +93,8 @@ func (p *process) armedTimer(first, second entry) bool {
 
 // refusal tells whether a command was kept off by what the other one did.
 func refusal(out string) bool {
-	for _, text := range []string{"frozen", "no run waits for a confirmation", "waits for its confirmation until", "to be confirmed\n", "is over; it is being undone", "was interrupted; to finish or undo it"} {
+	for _, text := range []string{"frozen", "no run waits for a confirmation", "waits for its confirmation until",
+		"to be confirmed\n", "is over; it is being undone", "was interrupted; to finish or undo it"} {
 		if strings.Contains(out, text) {
 			return true
 		}

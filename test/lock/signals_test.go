@@ -108,7 +108,8 @@ func TestSignalAmongFiles(t *testing.T) {
 	points, hit, lost := 0, 0, 0
 	for n := 1; ; n += stride {
 		m := w.copy(t)
-		p := m.begin(stopAt(n), "steps", "apply", "--yes", "--on-failure", []string{"stop", "undo"}[n/stride%2], m.path("many.steps"))
+		p := m.begin(stopAt(n), "steps", "apply", "--yes", "--on-failure", []string{"stop", "undo"}[n/stride%2],
+			m.path("many.steps"))
 		if !p.stopped() {
 			break
 		}

@@ -31,7 +31,8 @@ type linked struct{ path, version, directory string }
 // modules lists what is linked into the program as make build builds it.
 func modules(t *testing.T) []linked {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}} {{.Version}} {{.Dir}}{{end}}", "./cmd/fettle")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
+		"{{with .Module}}{{.Path}} {{.Version}} {{.Dir}}{{end}}", "./cmd/fettle")
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOWORK=off")
 	out, err := cmd.Output()
@@ -145,7 +146,8 @@ func TestModules(t *testing.T) {
 	}
 	for line := range strings.Lines(text) {
 		if !strings.Contains(string(have), line) {
-			t.Errorf("docs/modules.md lacks %q: is the module worth it? Then write the list anew with -update", strings.TrimSpace(line))
+			t.Errorf("docs/modules.md lacks %q: is the module worth it? Then write the list anew with -update",
+				strings.TrimSpace(line))
 		}
 	}
 	for line := range strings.Lines(string(have)) {

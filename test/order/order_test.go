@@ -71,7 +71,8 @@ func (m *machine) apply(tree repo.Tree) string {
 	if ds.HasErrors() {
 		return fmt.Sprintln(ds)
 	}
-	rep, err := m.x.Apply(context.Background(), executor.Request{List: res.List, Blobs: res.Blobs, Repair: true, Revision: repo.Revision{Digest: res.List.Digest()}}, nil, executor.Options{}, nil)
+	rep, err := m.x.Apply(context.Background(), executor.Request{List: res.List, Blobs: res.Blobs, Repair: true,
+		Revision: repo.Revision{Digest: res.List.Digest()}}, nil, executor.Options{}, nil)
 	if rep == nil {
 		m.t.Fatal(err)
 	}
@@ -146,7 +147,8 @@ exec "lazy" {
 }
 `
 	var traces []string
-	for _, side := range [][2]string{{"notify = [exec.lazy]", ""}, {"", "listen = [exec.b]"}, {"notify = [immediate(exec.lazy)]", ""}} {
+	for _, side := range [][2]string{{"notify = [exec.lazy]", ""}, {"", "listen = [exec.b]"},
+		{"notify = [immediate(exec.lazy)]", ""}} {
 		text := strings.NewReplacer("NOTIFY", side[0], "LISTEN", side[1]).Replace(told)
 		traces = append(traces, newMachine(t).apply(repo.MapTree(map[string]string{"fettle.hcl": text})))
 	}
@@ -161,9 +163,10 @@ func TestPendingWithoutItsEdge(t *testing.T) {
 	const lazy = "exec \"b\" {\n  command = \"did b\"\n  lazy    = true\n}\n"
 	a := func(notify string) string { return "exec \"a\" {\n  command = \"did a\"\n" + notify + "}\n" }
 	for name, next := range map[string]string{
-		"the notification is gone":    a("") + lazy,
-		"the action is gone":          a(""),
-		"another one notifies it now": a("") + "exec \"c\" {\n  command = \"true\"\n  unless  = \"true\"\n  notify  = [exec.b]\n}\n" + lazy,
+		"the notification is gone": a("") + lazy,
+		"the action is gone":       a(""),
+		"another one notifies it now": a(
+			"") + "exec \"c\" {\n  command = \"true\"\n  unless  = \"true\"\n  notify  = [exec.b]\n}\n" + lazy,
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)

@@ -35,7 +35,8 @@ func list(version int) string {
 	var b strings.Builder
 	add := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	add("GROUP story gid=1600")
-	add("USER story uid=1600 group=story home=/srv/story shell=%s create_home=true", []string{"", "/bin/sh", "/bin/bash"}[version])
+	add("USER story uid=1600 group=story home=/srv/story shell=%s create_home=true",
+		[]string{"", "/bin/sh", "/bin/bash"}[version])
 	add("MKDIR /etc/daemon owner=story mode=075%d", version)
 	for i := range 12 {
 		add("COPY v%d /etc/daemon/part%02d mode=064%d", version, i, version)
@@ -128,7 +129,8 @@ func TestKilledFromOutside(t *testing.T) {
 		wg.Go(func() { v.attack(dice, kills/len(names), &n) })
 	}
 	wg.Wait()
-	campaign.Record(t, campaign.Campaign{Name: "Kill", Variant: "from outside, on booted hosts", Points: n.kills + n.late, Hit: n.kills, Lost: n.bad,
+	campaign.Record(t, campaign.Campaign{Name: "Kill", Variant: "from outside, on booted hosts",
+		Points: n.kills + n.late, Hit: n.kills, Lost: n.bad,
 		Detail: fmt.Sprintf("SIGKILL at random moments of runs with accounts, units, actions, a command and files; both policies; compared with the loaded configuration of the services (%d too late, %d old, %d new)", n.late, n.old, n.new)})
 	if n.late == 0 || n.kills < kills/4 {
 		t.Errorf("%d kills came in the run and %d too late: both are wanted", n.kills, n.late)
@@ -140,7 +142,8 @@ func (v *victim) attack(dice *rand.Rand, times int, n *tally) {
 	is := 1
 	for k := range times {
 		to := 3 - is
-		p, err := v.Command(context.Background(), "fettle", "steps", "apply", "--yes", "--confirm-within", "0s", fmt.Sprintf("/root/lists/%d.steps", to))
+		p, err := v.Command(context.Background(), "fettle", "steps", "apply", "--yes", "--confirm-within", "0s",
+			fmt.Sprintf("/root/lists/%d.steps", to))
 		if err != nil {
 			v.t.Errorf("%s: %v", v.Name, err)
 			return
@@ -203,7 +206,8 @@ func (v *victim) settle(n *tally, from, to, k int, late bool, ended error, said 
 	default:
 		n.bad++
 		if n.bad <= 5 {
-			v.t.Errorf("%s, kill %d, %s, late %v: neither\n%s\nnor\n%s\nbut\n%s\nrun:\n%s\nrecovery:\n%s", v.Name, k, policy, late, v.looks[from], v.looks[to], is, said, r.Stdout+r.Stderr)
+			v.t.Errorf("%s, kill %d, %s, late %v: neither\n%s\nnor\n%s\nbut\n%s\nrun:\n%s\nrecovery:\n%s", v.Name, k, policy,
+				late, v.looks[from], v.looks[to], is, said, r.Stdout+r.Stderr)
 		}
 		v.Exec("fettle", "steps", "apply", "--yes", "--confirm-within", "0s", fmt.Sprintf("/root/lists/%d.steps", to))
 		*now = to

@@ -170,7 +170,8 @@ func (r *busRecording) cut(t testing.TB, disk *os.File, due []promise) (missing 
 			}
 			continue
 		}
-		if e, err := store.Get(t.Context(), p.key); err != nil || e.Rev < p.rev || e.Rev == p.rev && string(e.Value) != p.text {
+		if e, err := store.Get(t.Context(), p.key); err != nil || e.Rev < p.rev || e.Rev == p.rev &&
+			string(e.Value) != p.text {
 			missing = append(missing, fmt.Sprintf("%s of %s: %v", p.text, p.key, err))
 		}
 	}
@@ -213,7 +214,8 @@ func (r *busRecording) try(t testing.TB, n int) (lost, points, due int) {
 		points, due = points+1, due+len(want)
 		if len(missing) > 0 || err != nil {
 			lost++
-			t.Logf("entry %d of %d, %s kept: %d of %d are missing: %v %v", at, len(r.ops), []Keep{None, Half, All}[i%3], len(missing), len(want), missing[:min(3, len(missing))], err)
+			t.Logf("entry %d of %d, %s kept: %d of %d are missing: %v %v", at, len(r.ops), []Keep{None, Half, All}[i%3],
+				len(missing), len(want), missing[:min(3, len(missing))], err)
 		}
 	}
 	return lost, points, due
@@ -232,8 +234,10 @@ func TestPowerCutsOfTheBus(t *testing.T) {
 	if lost > 0 || due < points {
 		t.Errorf("%d of %d cuts lost what was acknowledged, of %d in all", lost, points, due)
 	}
-	t.Logf("%d writes to the disk, %d promises; %d cuts, at which %d promises were due", len(r.ops), len(r.promises), points, due)
-	campaign.Record(t, campaign.Campaign{Name: "Power cut of a hub", Variant: "ext4, the bus", Points: points, Hit: points, Lost: lost,
+	t.Logf("%d writes to the disk, %d promises; %d cuts, at which %d promises were due", len(r.ops), len(r.promises),
+		points, due)
+	campaign.Record(t, campaign.Campaign{Name: "Power cut of a hub", Variant: "ext4, the bus", Points: points,
+		Hit: points, Lost: lost,
 		Detail: "power cut while reports and assignments are written; the bus starts; it has all acknowledged data"})
 }
 

@@ -29,7 +29,8 @@ type filesystem struct {
 var (
 	ext4 = filesystem{
 		name: "ext4", size: 56 << 20, data: "", workers: 2,
-		mkfs: []string{"mkfs.ext4", "-q", "-F", "-m", "0", "-J", "size=4", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"},
+		mkfs: []string{"mkfs.ext4", "-q", "-F", "-m", "0", "-J", "size=4", "-E",
+			"nodiscard,lazy_itable_init=0,lazy_journal_init=0"},
 	}
 	xfs = filesystem{
 		name: "xfs", size: 300 << 20, data: "nouuid", workers: 2,
@@ -79,7 +80,8 @@ func (f filesystem) unmount(dir string) error {
 	err := unix.Unmount(dir, 0)
 	// A process that another test is about to start has our files open until
 	// it has become the program.
-	for deadline := time.Now().Add(time.Minute); err == unix.EBUSY && time.Now().Before(deadline); err = unix.Unmount(dir, 0) {
+	for deadline := time.Now().Add(time.Minute); err == unix.EBUSY &&
+		time.Now().Before(deadline); err = unix.Unmount(dir, 0) {
 		runtime.Gosched()
 	}
 	if err != nil {

@@ -54,7 +54,8 @@ func TestShutdown(t *testing.T) {
 			sum.add(v, over)
 		}
 	}
-	report(t, "Shutdown of a live file system", "ext4", sum, "the file system is shut down while a list is applied, and mounted again; fettle recover; compared; rolled back to the origin; compared")
+	report(t, "Shutdown of a live file system", "ext4", sum,
+		"the file system is shut down while a list is applied, and mounted again; fettle recover; compared; rolled back to the origin; compared")
 }
 
 // shutdown does it at the i-th of n places of the update.
@@ -139,7 +140,8 @@ func TestFullDisk(t *testing.T) {
 		must(t, err)
 		sum.add(r.full(t, bin, f, i, int64(i)*1_500_000/int64(n)), false)
 	}
-	report(t, "Full disk", "ext4", sum, "a list is applied with 0 to 1.5 MB free; done or as before, without room given back; rolled back to the origin; compared")
+	report(t, "Full disk", "ext4", sum,
+		"a list is applied with 0 to 1.5 MB free; done or as before, without room given back; rolled back to the origin; compared")
 }
 
 // full applies the second version with room bytes free.

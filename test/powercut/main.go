@@ -79,7 +79,8 @@ func supervise() int {
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), envStage+"="+stageTests, "TMPDIR="+temp)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID,
+		Pdeathsig: syscall.SIGKILL}
 	if err := cmd.Start(); err != nil {
 		return complain(1, fmt.Errorf("cannot make namespaces: %w", err))
 	}

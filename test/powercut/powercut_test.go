@@ -112,10 +112,12 @@ func TestSensitivity(t *testing.T) {
 			r := record(t, settings{fs: ext4, bin: broken, env: []string{"FETTLE_NOSYNC=" + mode.name}, policy: "undo"})
 			sum := r.try(t, bin, r.points(n, 1))
 			if len(sum.lost) < mode.atLeast {
-				t.Errorf("only %d of %d points lost anything, not %d: the campaign would not notice", len(sum.lost), sum.points, mode.atLeast)
+				t.Errorf("only %d of %d points lost anything, not %d: the campaign would not notice", len(sum.lost), sum.points,
+					mode.atLeast)
 			}
 			campaign.Record(t, campaign.Campaign{
-				Name: "Power cut, with syncs removed to verify that the test detects losses", Variant: "ext4, undo, " + mode.what, Points: sum.points, Hit: sum.hit, Lost: len(sum.lost),
+				Name: "Power cut, with syncs removed to verify that the test detects losses", Variant: "ext4, undo, " + mode.what,
+				Points: sum.points, Hit: sum.hit, Lost: len(sum.lost),
 				Detail: sum.list(),
 			})
 		})
@@ -134,5 +136,6 @@ func report(t *testing.T, name, variant string, sum result, detail string) {
 		t.Errorf("%d of %d points lost something: %v", n, sum.points, sum.kinds())
 	}
 	detail = fmt.Sprintf("%s (%d old, %d new)", detail, sum.old, sum.new)
-	campaign.Record(t, campaign.Campaign{Name: name, Variant: variant, Points: sum.points, Hit: sum.hit, Lost: len(sum.lost), Detail: detail})
+	campaign.Record(t, campaign.Campaign{Name: name, Variant: variant, Points: sum.points, Hit: sum.hit,
+		Lost: len(sum.lost), Detail: detail})
 }

@@ -28,7 +28,8 @@ func serveDisk(dir string) error {
 		return err
 	}
 	d.size = uint64(st.Size())
-	opts := &fs.Options{MountOptions: fuse.MountOptions{DirectMount: true, MaxWrite: 1 << 17, FsName: "disk", Name: "fettle"}}
+	opts := &fs.Options{MountOptions: fuse.MountOptions{DirectMount: true, MaxWrite: 1 << 17, FsName: "disk",
+		Name: "fettle"}}
 	server, err := fs.Mount(dir, &diskRoot{d: d}, opts)
 	if err != nil {
 		return fmt.Errorf("cannot serve a disk at %s: %w", dir, err)

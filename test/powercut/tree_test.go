@@ -25,7 +25,8 @@ type tree map[string]string
 
 // shared are files that fettle changes in parts only, and never owns: their
 // time tells nothing.
-var shared = map[string]bool{"etc/edit.conf": true, "etc/passwd": true, "etc/group": true, "etc/shadow": true, "etc/gshadow": true}
+var shared = map[string]bool{"etc/edit.conf": true, "etc/passwd": true, "etc/group": true, "etc/shadow": true,
+	"etc/gshadow": true}
 
 // litter is what useradd and groupadd leave: backups always, and what they were
 // working with when the power goes while one of them runs.

@@ -104,7 +104,8 @@ func (s *site) core(args ...string) *exec.Cmd {
 	s.commands++
 	s.heard = s.said.Len() // while the command runs it writes there
 	s.must(c.Start())
-	s.must(unix.Prlimit(c.Process.Pid, unix.RLIMIT_CORE, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}, nil))
+	s.must(unix.Prlimit(c.Process.Pid, unix.RLIMIT_CORE, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY},
+		nil))
 	return c
 }
 
@@ -117,7 +118,8 @@ func (s *site) dies(c *exec.Cmd, pid int, sig syscall.Signal) {
 	if pid == c.Process.Pid && !strings.Contains(text, "goroutine ") {
 		s.t.Errorf("%v: there is no dump:\n%s", sig, text)
 	}
-	if pid != c.Process.Pid && !strings.Contains(text, "because it can contain secrets") && !strings.Contains(text, "Compiler was killed") {
+	if pid != c.Process.Pid && !strings.Contains(text, "because it can contain secrets") &&
+		!strings.Contains(text, "Compiler was killed") {
 		s.t.Errorf("%v: nothing is told of the compiler's end:\n%s", sig, text)
 	}
 }

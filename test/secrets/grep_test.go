@@ -118,25 +118,33 @@ check "prints" {
 
 // mistakes are repositories that do not compile.
 var mistakes = map[string][2]string{
-	"a number that is none":         {"does not show", `file "SRV/x" { content = "${parseint(secret("token"), 10)}" }`},
-	"a number of a changed text":    {"does not show", `file "SRV/x" { content = "${parseint(upper(secret("token")), 10)}" }`},
+	"a number that is none": {"does not show", `file "SRV/x" { content = "${parseint(secret("token"), 10)}" }`},
+	"a number of a changed text": {"does not show",
+		`file "SRV/x" { content = "${parseint(upper(secret("token")), 10)}" }`},
 	"an attribute that is none":     {"", `file "SRV/x" { content = { a = "b" }[secret("token")] }`},
 	"an attribute of a changed one": {"", `file "SRV/x" { content = { a = "b" }[upper(secret("token"))] }`},
-	"a path":                        {"visible place", "file \"x\" {\n path = \"/srv/${secret(\"token\")}\"\n content = \"x\"\n}"},
-	"a path of a region":            {"visible place", "file_line \"x\" {\n path = \"/srv/${secret(\"token\")}\"\n line = \"x\"\n}"},
-	"a line without match":          {"Secret line without match", "file_line \"SRV/x\" {\n line = secret(\"token\")\n}"},
-	"lines in a line":               {"line break", "file_line \"SRV/x\" {\n key = \"a\"\n value = secret(\"lines\")\n}"},
-	"lines in INI":                  {"cannot represent", "ini_key \"a.b\" {\n path = \"SRV/x\"\n value = secret(\"lines\")\n}"},
-	"a password that is no hash":    {"No hash of a password", "user \"x\" { password_hash = secret(\"token\") }"},
-	"a hash in the open":            {"secret", "user \"x\" { password_hash = \"$y$open\" }"},
-	"the name of a user":            {"visible place", "user \"x\" { comment = secret(\"token\") }"},
-	"a word of a command":           {"visible place", `exec "x" { command = ["echo", secret("token")] }`},
-	"a condition":                   {"visible place", "file \"SRV/x\" {\n content = \"x\"\n when = secret(\"token\") == \"y\"\n}"},
-	"a loop":                        {"visible place", "file \"SRV/x\" {\n content = \"x\"\n for_each = toset([secret(\"token\")])\n}"},
-	"JSON that is none":             {"does not show", `file "SRV/x" { content = jsondecode("[${secret("token")}")[0] }`},
-	"a validation":                  {"Invalid value", "variable \"v\" {\n default = secret(\"token\")\n validation {\n  condition = var.v == \"other\"\n  error_message = \"No: ${var.v}\"\n }\n}\nfile \"SRV/x\" { content = var.v }"},
-	"a template":                    {"null", "file \"SRV/x\" {\n template = \"bad.tmpl\"\n vars = { token = secret(\"token\") }\n}"},
-	"a name":                        {"not the name of a secret", `file "SRV/x" { content = secret("../token") }`},
+	"a path": {"visible place",
+		"file \"x\" {\n path = \"/srv/${secret(\"token\")}\"\n content = \"x\"\n}"},
+	"a path of a region": {"visible place",
+		"file_line \"x\" {\n path = \"/srv/${secret(\"token\")}\"\n line = \"x\"\n}"},
+	"a line without match": {"Secret line without match", "file_line \"SRV/x\" {\n line = secret(\"token\")\n}"},
+	"lines in a line":      {"line break", "file_line \"SRV/x\" {\n key = \"a\"\n value = secret(\"lines\")\n}"},
+	"lines in INI": {"cannot represent",
+		"ini_key \"a.b\" {\n path = \"SRV/x\"\n value = secret(\"lines\")\n}"},
+	"a password that is no hash": {"No hash of a password", "user \"x\" { password_hash = secret(\"token\") }"},
+	"a hash in the open":         {"secret", "user \"x\" { password_hash = \"$y$open\" }"},
+	"the name of a user":         {"visible place", "user \"x\" { comment = secret(\"token\") }"},
+	"a word of a command":        {"visible place", `exec "x" { command = ["echo", secret("token")] }`},
+	"a condition": {"visible place",
+		"file \"SRV/x\" {\n content = \"x\"\n when = secret(\"token\") == \"y\"\n}"},
+	"a loop": {"visible place",
+		"file \"SRV/x\" {\n content = \"x\"\n for_each = toset([secret(\"token\")])\n}"},
+	"JSON that is none": {"does not show", `file "SRV/x" { content = jsondecode("[${secret("token")}")[0] }`},
+	"a validation": {"Invalid value",
+		"variable \"v\" {\n default = secret(\"token\")\n validation {\n  condition = var.v == \"other\"\n  error_message = \"No: ${var.v}\"\n }\n}\nfile \"SRV/x\" { content = var.v }"},
+	"a template": {"null",
+		"file \"SRV/x\" {\n template = \"bad.tmpl\"\n vars = { token = secret(\"token\") }\n}"},
+	"a name": {"not the name of a secret", `file "SRV/x" { content = secret("../token") }`},
 }
 
 // TestNothingShows: none of the planted secrets is in anything that the program
@@ -239,7 +247,8 @@ func (s *site) sound() {
 	s.t.Helper()
 	for file, text := range map[string]string{
 		"app/token": planted()["lines"], "app/env": "TOKEN=" + planted()["token"] + "\nODD=" + planted()["odd"],
-		"app/db.ini": "[db]\npassword=" + planted()["token"] + "\nport=5432\n", "app/.env": "TOKEN=" + planted()["token"] + "\n",
+		"app/db.ini": "[db]\npassword=" + planted()["token"] + "\nport=5432\n",
+		"app/.env":   "TOKEN=" + planted()["token"] + "\n",
 		"app/theirs": "mine\nurl postgres://app:Quote%22d",
 	} {
 		b, err := os.ReadFile(filepath.Join(s.srv, file))

@@ -65,7 +65,8 @@ func (s *site) must(err error) {
 
 func (s *site) git(args ...string) {
 	s.t.Helper()
-	c := exec.Command("git", append([]string{"-C", s.repo, "-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
+	c := exec.Command("git", append([]string{"-C", s.repo, "-c", "user.name=t", "-c", "user.email=t@example.org"},
+		args...)...)
 	if out, err := c.CombinedOutput(); err != nil {
 		s.t.Fatalf("git %v: %v\n%s", args, err, out)
 	}
@@ -134,7 +135,8 @@ func (s *site) fails(word string, args ...string) {
 
 // forms are how a secret could show.
 func forms(v string) map[string]string {
-	out := map[string]string{"plain": v, "upper": strings.ToUpper(v), "hex": hex.EncodeToString([]byte(v)), "url": url.QueryEscape(v), "path": url.PathEscape(v),
+	out := map[string]string{"plain": v, "upper": strings.ToUpper(v), "hex": hex.EncodeToString([]byte(v)),
+		"url": url.QueryEscape(v), "path": url.PathEscape(v),
 		"quoted": strings.Trim(strconv.Quote(v), `"`), "shell": strings.ReplaceAll(v, "'", `'\''`)}
 	j, _ := json.Marshal(v)
 	out["json"] = strings.Trim(string(j), `"`)

@@ -49,7 +49,8 @@ func TestNothingOfActionsShows(t *testing.T) {
 	s.write("fettle.hcl", leaking)
 	s.must(os.WriteFile(filepath.Join(s.srv, "wanted"), []byte("Bearer "+typed+" "+planted()["token"]), 0o600))
 	s.commit()
-	for _, args := range [][]string{{"run", "leak", "typed=" + typed}, {"run", "leak", "typed=" + typed, "--json"}, {"run", "-t", "loc*", "leak", "typed=" + typed, "-v"},
+	for _, args := range [][]string{{"run", "leak", "typed=" + typed}, {"run", "leak", "typed=" + typed, "--json"},
+		{"run", "-t", "loc*", "leak", "typed=" + typed, "-v"},
 		{"run", "leaks", "key=" + typed}, {"run", "leaks", "key=" + typed, "--json"}} {
 		if out, code := s.run("", args...); code == 0 || !strings.Contains(out, "(secret)") || !strings.Contains(out, "3") {
 			t.Errorf("fettle %v: exit code %d\n%s", args, code, out)
@@ -58,7 +59,8 @@ func TestNothingOfActionsShows(t *testing.T) {
 	s.run("", "run", "leak", "typed="+typed, "--dry-run")
 	s.run("", "run", "leaks", "key="+typed, "--dry-run", "--json")
 	s.run("", "run", "leak", "typed="+typed, "typedd="+typed)
-	for _, args := range [][]string{{"log"}, {"log", "--json"}, {"log", "--here"}, {"log", "--here", "--json"}, {"show", "c1"}, {"show", "c2", "--json"}, {"show", "c4"}} {
+	for _, args := range [][]string{{"log"}, {"log", "--json"}, {"log", "--here"}, {"log", "--here", "--json"},
+		{"show", "c1"}, {"show", "c2", "--json"}, {"show", "c4"}} {
 		s.ok("", args...)
 	}
 	s.run("", "support-bundle", "-o", filepath.Join(s.home, "bundle.tar.gz"))
@@ -79,7 +81,8 @@ func TestNothingOfActionsShows(t *testing.T) {
 	for _, l := range leaks {
 		t.Error(l)
 	}
-	if said := s.said.String(); strings.Count(said, "(secret)") < 20 || strings.Count(said, "typed=…")+strings.Count(said, "key=…") < 4 || files < 10 {
+	if said := s.said.String(); strings.Count(said, "(secret)") < 20 ||
+		strings.Count(said, "typed=…")+strings.Count(said, "key=…") < 4 || files < 10 {
 		t.Errorf("too little was looked at to mean anything: %d files\n%s", files, said)
 	}
 }

@@ -46,7 +46,8 @@ func Start(t *testing.T, more ...string) *Server {
 		_ = os.MkdirAll("/run/sshd", 0o755)
 	}
 	for _, key := range []string{"host", "user"} {
-		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", key, "-f", filepath.Join(dir, key)).CombinedOutput(); err != nil {
+		if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", key, "-f",
+			filepath.Join(dir, key)).CombinedOutput(); err != nil {
 			t.Fatalf("ssh-keygen: %v\n%s", err, out)
 		}
 	}
@@ -75,8 +76,10 @@ func freePort(t *testing.T) int {
 func (s *Server) listen(t *testing.T, more []string) {
 	t.Helper()
 	args := []string{"-D", "-e", "-f", "/dev/null"}
-	for _, o := range append(more, "ListenAddress=127.0.0.1", "Port="+strconv.Itoa(s.Port), "HostKey="+filepath.Join(s.Dir, "host"),
-		"AuthorizedKeysFile="+filepath.Join(s.Dir, "user.pub"), "StrictModes=no", "PidFile=none", "UsePAM=no", "PermitRootLogin=prohibit-password", "PasswordAuthentication=no") {
+	for _, o := range append(more, "ListenAddress=127.0.0.1", "Port="+strconv.Itoa(s.Port),
+		"HostKey="+filepath.Join(s.Dir, "host"),
+		"AuthorizedKeysFile="+filepath.Join(s.Dir, "user.pub"), "StrictModes=no", "PidFile=none", "UsePAM=no",
+		"PermitRootLogin=prohibit-password", "PasswordAuthentication=no") {
 		args = append(args, "-o", o)
 	}
 	s.cmd = exec.Command(program, args...)

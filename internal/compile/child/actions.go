@@ -37,9 +37,11 @@ func writeActions(w *writer, list []query.Action) {
 func readActions(r *reader) []query.Action {
 	var out []query.Action
 	for range r.count(13) {
-		a := query.Action{Name: r.text(), Module: r.text(), Doc: r.text(), Changes: r.bool(), DryRun: r.bool(), JSON: r.bool(), Range: r.rng()}
+		a := query.Action{Name: r.text(), Module: r.text(), Doc: r.text(), Changes: r.bool(), DryRun: r.bool(),
+			JSON: r.bool(), Range: r.rng()}
 		for range r.count(13) {
-			a.Params = append(a.Params, query.Param{Name: r.text(), Type: r.text(), Doc: r.text(), Required: r.bool(), Secret: r.bool(), Default: r.text(), Range: r.rng()})
+			a.Params = append(a.Params, query.Param{Name: r.text(), Type: r.text(), Doc: r.text(), Required: r.bool(),
+				Secret: r.bool(), Default: r.text(), Range: r.rng()})
 		}
 		out = append(out, a)
 	}

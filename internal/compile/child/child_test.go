@@ -197,7 +197,8 @@ func TestLarge(t *testing.T) {
 // The child reports each place before it is evaluated.
 func TestAt(t *testing.T) {
 	var in, out bytes.Buffer
-	tree := repo.MapTree(map[string]string{"fettle.hcl": "target \"a\" {}\nlocals { x = upper(\"a\") }\nfile \"/x\" { content = local.x }\n"})
+	tree := repo.MapTree(
+		map[string]string{"fettle.hcl": "target \"a\" {}\nlocals { x = upper(\"a\") }\nfile \"/x\" { content = local.x }\n"})
 	if _, err := child.Connect(nil, &in, tree); err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,8 @@ func TestNonsense(t *testing.T) {
 	tree := repo.MapTree(map[string]string{"fettle.hcl": "target \"a\" {}"})
 	for name, said := range map[string]string{
 		"huge": "E\xff\xff\xff\xff", "kind": "X\x00\x00\x00\x00", "cut number": "E\x00\x00\x00\x01\xff",
-		"long text": "E\x00\x00\x00\x02\x01\x00", "too much": "E\x00\x00\x00\x03\x00\x00\x00", "op": "R\x00\x00\x00\x02\x63\x00",
+		"long text": "E\x00\x00\x00\x02\x01\x00", "too much": "E\x00\x00\x00\x03\x00\x00\x00",
+		"op":   "R\x00\x00\x00\x02\x63\x00",
 		"list": "E\x00\x00\x00\x07\x00\x01a\x04HELP",
 	} {
 		c, err := child.Connect(strings.NewReader(said), io.Discard, tree)

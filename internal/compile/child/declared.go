@@ -100,7 +100,8 @@ func readLookups(r *reader) []source.Lookup {
 			r.fail("a lookup %q", t)
 			return nil
 		}
-		l := source.Lookup{Name: t[0], Directory: t[1], URL: t[2], Format: t[3], Command: r.texts(), MaxAge: time.Duration(r.num()), Timeout: time.Duration(r.num())}
+		l := source.Lookup{Name: t[0], Directory: t[1], URL: t[2], Format: t[3], Command: r.texts(),
+			MaxAge: time.Duration(r.num()), Timeout: time.Duration(r.num())}
 		l.Range = r.rng()
 		if (l.URL == "") != (len(l.Command) > 0) {
 			r.fail("the lookup %q without a source", l.Name)
@@ -136,7 +137,8 @@ func readRuns(r *reader) []generator.Run {
 			r.fail("a generator of %d parts", len(t))
 			return nil
 		}
-		g := generator.Run{ID: t[0], Name: t[1], Directory: t[2], Stdin: t[3], Output: t[4], Why: t[5], Command: r.texts(), Timeout: time.Duration(r.num()), Files: map[string]string{}}
+		g := generator.Run{ID: t[0], Name: t[1], Directory: t[2], Stdin: t[3], Output: t[4], Why: t[5], Command: r.texts(),
+			Timeout: time.Duration(r.num()), Files: map[string]string{}}
 		for range r.count(2) {
 			p := r.text()
 			g.Files[p] = r.text()

@@ -106,7 +106,8 @@ func (t *remoteTree) diff(q question) *writer {
 	}
 	x, w := fleetWriter{lines: map[string]int{}}, &writer{}
 	for i, name := range q.names {
-		d, ds := t.revisions.Diff(q.in, compile.Compared{Target: name, Has: [2]bool{q.has[i]&hasBefore != 0, q.has[i]&hasNow != 0}})
+		d, ds := t.revisions.Diff(q.in, compile.Compared{Target: name,
+			Has: [2]bool{q.has[i]&hasBefore != 0, q.has[i]&hasNow != 0}})
 		if ds.HasErrors() {
 			w.diags(ds)
 			return w

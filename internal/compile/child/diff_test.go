@@ -48,7 +48,8 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%v %v %v, want %s", names, ds, err, want)
 		}
 	}
-	asked := []compile.Compared{{Target: "b", Has: [2]bool{true, true}}, {Target: "a", Has: [2]bool{true, true}}, {Target: "c", Has: [2]bool{true, false}}, {Target: "d", Has: [2]bool{false, true}}, {Target: "nobody"}}
+	asked := []compile.Compared{{Target: "b", Has: [2]bool{true, true}}, {Target: "a", Has: [2]bool{true, true}},
+		{Target: "c", Has: [2]bool{true, false}}, {Target: "d", Has: [2]bool{false, true}}, {Target: "nobody"}}
 	got, ds, err := c.Diff(compile.Input{}, asked)
 	if err != nil || len(ds) > 0 || len(got) != len(asked) {
 		t.Fatalf("%v %v %v", got, ds, err)

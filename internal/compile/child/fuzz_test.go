@@ -27,7 +27,8 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		again, err := child.DecodeResult(child.EncodeResult(compile.Result{
-			Target: res.Target, List: res.List, Policy: res.Policy, States: res.States, FactsUsed: res.FactsUsed, Files: res.Files,
+			Target: res.Target, List: res.List, Policy: res.Policy, States: res.States, FactsUsed: res.FactsUsed,
+			Files: res.Files,
 			Blobs: res.Blobs,
 		}), tree)
 		if err != nil || again.List.String() != res.List.String() || len(again.States) != len(res.States) {

@@ -21,7 +21,8 @@ type asked struct {
 	answer func(*compile.Repository) (any, diag.List)
 }
 
-func ofTarget[A any](query any, answer func(*compile.Repository, compile.Input) (A, diag.List), in compile.Input) asked {
+func ofTarget[A any](query any, answer func(*compile.Repository,
+	compile.Input) (A, diag.List), in compile.Input) asked {
 	return asked{query, func(r *compile.Repository) (any, diag.List) { return answer(r, in) }}
 }
 
@@ -115,7 +116,8 @@ func comparable(t *testing.T, a any) any {
 	case []query.OwnKind:
 		var out []string
 		for _, k := range a {
-			out = append(out, fmt.Sprint(k.Name, k.Doc, k.Main, k.Directory, k.Range, documented(k.Attrs), documented(k.Outputs)))
+			out = append(out, fmt.Sprint(k.Name, k.Doc, k.Main, k.Directory, k.Range, documented(k.Attrs),
+				documented(k.Outputs)))
 		}
 		return out
 	}

@@ -125,7 +125,8 @@ func readPolicy(r *reader) catalog.Policy {
 		r.fail("a policy of %d parts", len(t))
 		return catalog.Policy{}
 	}
-	return catalog.Policy{OnFailure: t[0], OnCrash: t[1], OnCheckFailure: t[2], Drift: t[3], LockOut: t[4], ConfirmWithin: t[5], Repository: t[6], RequireUndo: r.bool()}
+	return catalog.Policy{OnFailure: t[0], OnCrash: t[1], OnCheckFailure: t[2], Drift: t[3], LockOut: t[4],
+		ConfirmWithin: t[5], Repository: t[6], RequireUndo: r.bool()}
 }
 
 // writeBlob writes a reference to a file of the repository, and the content of any other blob.

@@ -86,7 +86,8 @@ func (t *remoteTree) question() error {
 	if len(w.b) > MaxMessage {
 		w = &writer{}
 		w.diags(diag.List{diag.Errorf(diag.Range{}, "Result too large",
-			"The step list and contents of the target need %s, and the limit is %d MiB. Use source for large files.", size(len(w.b)), MaxMessage>>20)})
+			"The step list and contents of the target need %s, and the limit is %d MiB. Use source for large files.",
+			size(len(w.b)), MaxMessage>>20)})
 	}
 	return t.conn.send(kindResult, w.b)
 }

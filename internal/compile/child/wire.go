@@ -158,7 +158,8 @@ func (r *reader) diags() diag.List {
 		if s > uint64(diag.Warning) {
 			r.fail("the severity %d", s)
 		}
-		d := diag.Diagnostic{Severity: diag.Severity(s), Summary: r.text(), Detail: r.text(), Range: r.rng(), Line: r.text(), Trace: r.ranges()}
+		d := diag.Diagnostic{Severity: diag.Severity(s), Summary: r.text(), Detail: r.text(), Range: r.rng(),
+			Line: r.text(), Trace: r.ranges()}
 		if r.err != nil {
 			return nil
 		}

@@ -84,7 +84,8 @@ func (c *Compiler) reason(end sandbox.End, words string, err, cause error) (summ
 				"--compile-timeout %s.", end.CPU.Round(time.Second), 4*c.timeout)
 	case end.Signal != "":
 		return "Compiler was killed", fmt.Sprintf(
-			"The compiler was killed with the signal %q. If memory is short, the kernel does this. Free memory, then run fettle again.", end.Signal)
+			"The compiler was killed with the signal %q. If memory is short, the kernel does this. Free memory, then run fettle again.",
+			end.Signal)
 	case errors.Is(err, child.ErrNonsense):
 		return "Invalid answer of the compiler", fmt.Sprintf(
 			"The compiler process returned invalid data: %v. The repository may have attacked the compiler; do not trust it. "+

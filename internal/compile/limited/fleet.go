@@ -69,7 +69,8 @@ func (p *Pool) Names(before, now repo.Tree) (names [2][]string, ds [2]diag.List)
 // concurrently in all compilers of the pool. It yields the differences of several targets at a
 // time, in the order of targets, with their diagnostics. If these contain an error,
 // there are no differences. The caller can stop the iteration early.
-func (p *Pool) Diff(before repo.Tree, in compile.Input, targets []compile.Compared) iter.Seq2[[]compile.Difference, diag.List] {
+func (p *Pool) Diff(before repo.Tree, in compile.Input, targets []compile.Compared) iter.Seq2[[]compile.Difference,
+	diag.List] {
 	return func(yield func([]compile.Difference, diag.List) bool) {
 		var wait sync.WaitGroup
 		defer wait.Wait()

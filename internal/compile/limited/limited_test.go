@@ -71,7 +71,8 @@ func (o opener) Key() (secret.Key, []byte, error) { return o.key, nil, nil }
 func TestLastWords(t *testing.T) {
 	c := compiler(t, t.Context(), "tells")
 	c.Secrets(func(repo.Tree) child.Vault { return opener{secret.NewKey()} })
-	_, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree("file \"/x\" { content = secret(\"x\") }\n")}})
+	_, ds := compile.Ask(c,
+		compile.ListQuery{Input: compile.Input{Tree: tree("file \"/x\" { content = secret(\"x\") }\n")}})
 	died(t, ds, "Compiler crashed", "fettle.hcl:2:23")
 	if text := fmt.Sprint(ds); strings.Contains(text, "hush") || !strings.Contains(text, "not shown") {
 		t.Error(text)
@@ -101,7 +102,8 @@ func TestCompile(t *testing.T) {
 	c := compiler(t, t.Context(), "compile")
 	c.Limit(0, 0)
 	c.Prepare()
-	for _, text := range []string{"file \"/x\" { content = \"x\" }\n", "file \"/y\" { content = upper(\"y\") }\n", "file \"/z\" {}"} {
+	for _, text := range []string{"file \"/x\" { content = \"x\" }\n", "file \"/y\" { content = upper(\"y\") }\n",
+		"file \"/z\" {}"} {
 		in := compile.Input{Tree: tree(text)}
 		want, wantDs := compile.Compile(in)
 		for range 2 {
@@ -132,7 +134,8 @@ func TestTooLong(t *testing.T) {
 	c.Limit(300*time.Millisecond, 0)
 	text := doubling(40, func(p string) string { return "[" + p + ", " + p + "]" })
 	_, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree(text)}})
-	if len(ds) != 1 || ds[0].Summary != "Compiling took too long" || ds[0].Range.File != "fettle.hcl" || !strings.Contains(ds[0].Line, "local.a") {
+	if len(ds) != 1 || ds[0].Summary != "Compiling took too long" || ds[0].Range.File != "fettle.hcl" ||
+		!strings.Contains(ds[0].Line, "local.a") {
 		t.Fatal(ds)
 	}
 	c.Limit(0, 0)
@@ -154,7 +157,8 @@ func TestTooMuchMemory(t *testing.T) {
 
 // A child that breaks, talks nonsense or hangs is a diagnostic, never a hang.
 func TestMad(t *testing.T) {
-	for word, summary := range map[string]string{"nonsense": "Invalid answer of the compiler", "silent": "Compiler crashed", "panic": "Compiler crashed", "hang": "Compiling took too long"} {
+	for word, summary := range map[string]string{"nonsense": "Invalid answer of the compiler",
+		"silent": "Compiler crashed", "panic": "Compiler crashed", "hang": "Compiling took too long"} {
 		c := compiler(t, t.Context(), word)
 		c.Limit(400*time.Millisecond, 0)
 		_, ds := compile.Ask(c, compile.ListQuery{Input: compile.Input{Tree: tree("")}})
@@ -188,8 +192,10 @@ func TestDiff(t *testing.T) {
 	for i := range 200 {
 		fmt.Fprintf(&text, "target \"t%03d\" {}\n", i)
 	}
-	before := repo.MapTree(map[string]string{"fettle.hcl": text.String() + "file \"/x\" { content = \"${target.name} one\" }\n"})
-	now := repo.MapTree(map[string]string{"fettle.hcl": text.String() + "file \"/x\" { content = \"${target.name} two\" }\n"})
+	before := repo.MapTree(map[string]string{"fettle.hcl": text.String() +
+		"file \"/x\" { content = \"${target.name} one\" }\n"})
+	now := repo.MapTree(map[string]string{"fettle.hcl": text.String() +
+		"file \"/x\" { content = \"${target.name} two\" }\n"})
 	names, ds := p.Names(before, now)
 	if len(names[0]) != 200 || len(names[1]) != 200 || len(ds[0])+len(ds[1]) > 0 {
 		t.Fatal(names, ds)

@@ -21,7 +21,8 @@ func guard(h *local.Host, m Machine) func(context.Context, time.Time) error {
 		if err != nil {
 			return fmt.Errorf("cannot find the binary that would undo the run: %w", err)
 		}
-		argv := []string{self, WatchCommand, "--from", strconv.FormatInt(deadline.UnixNano(), 10), "--root", m.Root, "--state", m.State}
+		argv := []string{self, WatchCommand, "--from", strconv.FormatInt(deadline.UnixNano(), 10), "--root", m.Root,
+			"--state", m.State}
 		if m.Identity != "" {
 			argv = append(argv, "--identity", m.Identity)
 		}
@@ -34,7 +35,8 @@ func guard(h *local.Host, m Machine) func(context.Context, time.Time) error {
 
 func inUnit(ctx context.Context, h *local.Host, argv []string, deadline time.Time) error {
 	unit := fmt.Sprintf("--unit=fettle-watch-%d", deadline.UnixNano())
-	run := append([]string{"systemd-run", "--quiet", "--collect", unit, "--description=Undoes an unconfirmed fettle run", "--"}, argv...)
+	run := append([]string{"systemd-run", "--quiet", "--collect", unit, "--description=Undoes an unconfirmed fettle run",
+		"--"}, argv...)
 	res, err := h.Run(ctx, host.Command{Argv: run, Timeout: 30 * time.Second})
 	if err == nil && res.ExitCode != 0 {
 		err = fmt.Errorf("cannot start the watcher: systemd-run: %s", res.Stderr)

@@ -35,7 +35,8 @@ func MakeIdentity(file string) (public string, made bool, err error) {
 		if keys := vault.PublicOf(ids); len(keys) > 0 {
 			return keys[0], false, nil
 		}
-		return "", false, fmt.Errorf("cannot compute the public key of %q, because it is an SSH key; use the line in its .pub file", file)
+		return "", false, fmt.Errorf(
+			"cannot compute the public key of %q, because it is an SSH key; use the line in its .pub file", file)
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return "", false, err

@@ -32,7 +32,8 @@ func Open(m Machine, program string) (executor.Executor, func() error, error) {
 		_ = h.Close()
 		return nil, nil, err
 	}
-	x, err := enginelocal.New(h, state, enginelocal.Options{Guard: guard(h, m), Program: program, Identities: m.Identities})
+	x, err := enginelocal.New(h, state, enginelocal.Options{Guard: guard(h, m), Program: program,
+		Identities: m.Identities})
 	if err != nil {
 		return nil, nil, errors.Join(err, closeState(), h.Close())
 	}

@@ -26,12 +26,18 @@ func TestOwnDirectory(t *testing.T) {
 		}
 	}
 	for name, spoil := range map[string]func(above, dir string) error{
-		"a directory for others":      func(_, dir string) error { return errors.Join(os.Mkdir(dir, 0o700), os.Chmod(dir, 0o770)) },
+		"a directory for others": func(_, dir string) error {
+			return errors.Join(os.Mkdir(dir, 0o700),
+				os.Chmod(dir, 0o770))
+		},
 		"below a directory of others": func(above, _ string) error { return os.Chmod(above, 0o777) },
 		"a file":                      func(_, dir string) error { return os.WriteFile(dir, nil, 0o600) },
 		"a link to nowhere":           func(above, dir string) error { return os.Symlink(filepath.Join(above, "x"), dir) },
-		"another's directory":         func(_, dir string) error { return errors.Join(os.Mkdir(dir, 0o700), os.Chown(dir, 65534, -1)) },
-		"another's directory above":   func(above, _ string) error { return os.Chown(above, 65534, -1) },
+		"another's directory": func(_, dir string) error {
+			return errors.Join(os.Mkdir(dir, 0o700),
+				os.Chown(dir, 65534, -1))
+		},
+		"another's directory above": func(above, _ string) error { return os.Chown(above, 65534, -1) },
 	} {
 		if os.Getuid() != 0 && name[:2] == "an" {
 			continue // only root can play it

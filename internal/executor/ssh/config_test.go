@@ -41,7 +41,8 @@ func TestConfigChanges(t *testing.T) {
 		seen[got] = what
 	}
 	look("nothing")
-	put(t, filepath.Join(home, ".ssh/config"), "# mine\nInclude more/* ~/there \"~/quoted\"\n  include=other\r\nMatch host web1 user ann\n")
+	put(t, filepath.Join(home, ".ssh/config"),
+		"# mine\nInclude more/* ~/there \"~/quoted\"\n  include=other\r\nMatch host web1 user ann\n")
 	look("one of a person")
 	put(t, filepath.Join(etc, "ssh_config"), "Include ssh_config.d/*.conf\nCanonicalizeHostname no\n")
 	look("one of the machine")
@@ -68,9 +69,11 @@ func TestConfigChanges(t *testing.T) {
 // TestConfigUnsteady: what may decide otherwise the next time, with the same text, is told.
 func TestConfigUnsteady(t *testing.T) {
 	for _, text := range []string{
-		"Match exec \"at-work\"\n", "match host x !exec=at-work\n", "\"Match\" exec x\n", "  Match=EXEC x\n", "Match localnetwork 10.0.0.0/8\n",
+		"Match exec \"at-work\"\n", "match host x !exec=at-work\n", "\"Match\" exec x\n", "  Match=EXEC x\n",
+		"Match localnetwork 10.0.0.0/8\n",
 		"CanonicalizeHostname yes\n", "canonicalizehostname=always\n", "CanonicalizeHostname\n",
-		"Include ~ann/config\n", "Include ${HOME}/config\n", "Include %d/config\n", "Include \"a b\"\n", "Include [ab]\n", "Include a\\ b\n", "Include {a,b}\n",
+		"Include ~ann/config\n", "Include ${HOME}/config\n", "Include %d/config\n", "Include \"a b\"\n", "Include [ab]\n",
+		"Include a\\ b\n", "Include {a,b}\n",
 		"Include config\n", // itself, without end
 	} {
 		home := t.TempDir()

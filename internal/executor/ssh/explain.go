@@ -67,11 +67,14 @@ const penalized = "sshd there may be penalizing this address after failed logins
 // rules are tried in turn. %h is the host as it was asked for.
 func rules() []rule {
 	return []rule{
-		{"REMOTE HOST IDENTIFICATION HAS CHANGED", HostChanged, "its host key has changed", "If the host was installed again, and you know its new fingerprint, run: ssh-keygen -R %h\nOtherwise an attacker may be between you and the host: do not continue."},
-		{"host key is known for", HostUnknown, "its host key is not known", "Compare its fingerprint with the output on its console: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub\nThen log in once: ssh %h — or accept the key without a comparison: --accept-new"},
+		{"REMOTE HOST IDENTIFICATION HAS CHANGED", HostChanged, "its host key has changed",
+			"If the host was installed again, and you know its new fingerprint, run: ssh-keygen -R %h\nOtherwise an attacker may be between you and the host: do not continue."},
+		{"host key is known for", HostUnknown, "its host key is not known",
+			"Compare its fingerprint with the output on its console: ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub\nThen log in once: ssh %h — or accept the key without a comparison: --accept-new"},
 		{"Host key verification failed", HostUnknown, "its host key was not accepted", "Log in once to see why: ssh %h"},
 		{"Permission denied", Denied, "it refused your login", "Try: ssh -v %h"},
-		{"Too many authentication failures", Denied, "it refused your login: ssh offered too many keys", "Name the right key in ssh_config: IdentityFile, with IdentitiesOnly yes"},
+		{"Too many authentication failures", Denied, "it refused your login: ssh offered too many keys",
+			"Name the right key in ssh_config: IdentityFile, with IdentitiesOnly yes"},
 		{"Could not resolve hostname", Unreachable, "its name cannot be resolved", "Try: ssh %h"},
 		{"Connection refused", Unreachable, "the port refuses connections", "Is sshd running, and on this port? Try: ssh %h"},
 		{"Connection timed out", Unreachable, "no answer", "Try: ssh -v %h"},
@@ -80,11 +83,15 @@ func rules() []rule {
 		{turnedAway, Unreachable, "it ended the connection before the SSH handshake", penalized},
 		{"Connection closed by", Unreachable, "it closed the connection", "Try: ssh -v %h"},
 		{"Connection reset by", Unreachable, "it reset the connection", "Try: ssh -v %h"},
-		{"is not in the sudoers file", SudoDenied, "the account may not use sudo there", "Allow it: visudo, or the group sudo"},
-		{"is not allowed to execute", SudoDenied, "the account may not use sudo for this", "Allow the account to run programs as root: visudo"},
-		{"sudo: a terminal is required", SudoAsks, "sudo there requires a terminal", "Remove requiretty from its sudoers file"},
+		{"is not in the sudoers file", SudoDenied, "the account may not use sudo there",
+			"Allow it: visudo, or the group sudo"},
+		{"is not allowed to execute", SudoDenied, "the account may not use sudo for this",
+			"Allow the account to run programs as root: visudo"},
+		{"sudo: a terminal is required", SudoAsks, "sudo there requires a terminal",
+			"Remove requiretty from its sudoers file"},
 		{"sudo: not found", SudoDenied, "sudo is not installed there", "Log in as root, or install sudo"},
-		{"exec: restricted", NotUnderstood, "the login shell of the account there is a restricted one", "Set another shell: chsh -s /bin/sh USER — or log in with another account"},
+		{"exec: restricted", NotUnderstood, "the login shell of the account there is a restricted one",
+			"Set another shell: chsh -s /bin/sh USER — or log in with another account"},
 		{"No space left on device", NoRoom, "its disk is full", "Free space there, then try again"},
 	}
 }
@@ -114,7 +121,8 @@ func (p *process) explain(a Address, err error) error {
 	}
 	if p.notRun(text) {
 		e.Class, e.Text = NotRun, "the fettle binary does not run there: "+oneLine(text)
-		e.Advice = "Check the architecture of the host, and a noexec mount of the directory of the binary. Try: ssh " + a.Host + " uname -a"
+		e.Advice = "Check the architecture of the host, and a noexec mount of the directory of the binary. Try: ssh " +
+			a.Host + " uname -a"
 		return e
 	}
 	for _, r := range rules() {
@@ -193,7 +201,8 @@ func explainBoot(a Address, err error) *Error {
 			"or name another directory in sshd_config there: SetEnv XDG_CACHE_HOME=DIR\n" +
 			"Each directory above it must belong to root or the account, and no other user may have write access to it"
 	case "damaged":
-		e.Text, e.Advice = "the fettle binary was damaged on the way to "+rest, "Try again; if it fails again, check the disk there"
+		e.Text, e.Advice = "the fettle binary was damaged on the way to "+rest,
+			"Try again; if it fails again, check the disk there"
 	default:
 		e.Class, e.Text = NotUnderstood, b.said
 	}
@@ -226,7 +235,8 @@ func (p *process) answered() bool { c := p.code(); return c >= 0 && c != 255 }
 // notRun tells whether the shell there, or sudo, could not start the program.
 func (p *process) notRun(text string) bool {
 	c := p.code()
-	return (c == 126 || c == 127) && strings.Contains(text, "/fettle-") || strings.Contains(text, "sudo: unable to execute")
+	return (c == 126 || c == 127) && strings.Contains(text, "/fettle-") ||
+		strings.Contains(text, "sudo: unable to execute")
 }
 
 // silent tells whether ssh itself gave up, without a word.

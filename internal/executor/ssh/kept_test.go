@@ -31,7 +31,8 @@ func newDesk(t *testing.T, more ...string) *desk {
 	needs.Program(t, "ssh")
 	server := sshd.Start(t, more...)
 	d := &desk{t, Address{Host: "127.0.0.1", Port: server.Port, Options: server.Options()},
-		Options{Control: filepath.Join(server.Dir, "c"), Env: os.Environ(), Keep: 2 * time.Second, Connect: 5 * time.Second}.defaults()}
+		Options{Control: filepath.Join(server.Dir, "c"), Env: os.Environ(), Keep: 2 * time.Second,
+			Connect: 5 * time.Second}.defaults()}
 	mustDo(t, os.Mkdir(d.o.Control, 0o700))
 	if k := d.o.keep(d.a); !k.ours {
 		_, err := d.o.nameOf(d.a)
@@ -205,7 +206,8 @@ func TestKeptHangs(t *testing.T) {
 	d.want(true, "beside one that hangs")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if s, err := d.o.session(ctx, d.o.keep(d.a), "true"); !errors.Is(err, context.Canceled) || errors.Is(err, errNoAnswer) {
+	if s, err := d.o.session(ctx, d.o.keep(d.a), "true"); !errors.Is(err, context.Canceled) ||
+		errors.Is(err, errNoAnswer) {
 		t.Errorf("who does not wait gets %v, %v", s, err)
 	}
 }
@@ -241,7 +243,8 @@ func TestKeptErrors(t *testing.T) {
 	d.want(true, "at first")
 	commands := []string{
 		"exit 0", "exit 255", "echo no shell for you; exit 1", "echo 'sudo: not found' >&2; exit 1", "kill -9 $$",
-		"echo 'sh: 1: exec: /root/.cache/fettle/fettle-0: Permission denied' >&2; exit 126", "exec >&-; echo 'ann is not in the sudoers file' >&2; sleep .1; exit 1",
+		"echo 'sh: 1: exec: /root/.cache/fettle/fettle-0: Permission denied' >&2; exit 126",
+		"exec >&-; echo 'ann is not in the sudoers file' >&2; sleep .1; exit 1",
 	}
 	for _, c := range commands {
 		plain := explain(startProcess(d.o.argv(d.a, c, false, d.o.keep(d.a)), nil))
@@ -249,7 +252,8 @@ func TestKeptErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := explain(sessionProcess(s, nil), nil); got.Class != plain.Class || got.Text != plain.Text || got.Advice != plain.Advice || got.Said != plain.Said {
+		if got := explain(sessionProcess(s, nil), nil); got.Class != plain.Class || got.Text != plain.Text ||
+			got.Advice != plain.Advice || got.Said != plain.Said {
 			t.Errorf("%s: without ssh it says\n%+v\nand with it\n%+v", c, got, plain)
 		}
 	}

@@ -145,7 +145,8 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 
 // start has a command line of the script run there: in a connection that is kept where one is at hand, and
 // by ssh everywhere else.
-func (o Options) start(ctx context.Context, a Address, script func() string, args func() ([]string, error)) (*process, error) {
+func (o Options) start(ctx context.Context, a Address, script func() string,
+	args func() ([]string, error)) (*process, error) {
 	words, err := args()
 	if err != nil {
 		return nil, err

@@ -67,7 +67,8 @@ func TestBootRefuses(t *testing.T) {
 		home := t.TempDir()
 		said := boot(t, home, c.input, words(digest)...)
 		lines := strings.Split(strings.ReplaceAll(said, "\n\n", "\n"), "\n")
-		if len(lines) != 2 || !strings.HasPrefix(lines[0], "fettle-boot lack ") || !strings.HasPrefix(lines[1], "fettle-boot "+c.says) {
+		if len(lines) != 2 || !strings.HasPrefix(lines[0], "fettle-boot lack ") ||
+			!strings.HasPrefix(lines[1], "fettle-boot "+c.says) {
 			t.Errorf("%s: it says %q", name, said)
 		}
 		if left, _ := filepath.Glob(filepath.Join(home, ".cache/fettle/*")); len(left) > 0 {
@@ -85,7 +86,8 @@ func TestBootCleans(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, age := range map[string]time.Duration{"fettle-x.1": 2 * time.Hour, "fettle-x.2": time.Minute, "mine.3": 2 * time.Hour} {
+	for name, age := range map[string]time.Duration{"fettle-x.1": 2 * time.Hour, "fettle-x.2": time.Minute,
+		"mine.3": 2 * time.Hour} {
 		p := filepath.Join(dir, name)
 		if err := os.WriteFile(p, nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -155,7 +157,8 @@ func TestBootElsewhere(t *testing.T) {
 			}
 			said := boot(t, home, input, ask...)
 			if i == len(places) {
-				want := "fettle-boot nowhere " + home + "/.cache/fettle cannot be written to; " + home + "/" + strings.Join(places, " cannot be written to; "+home+"/") + " cannot be written to"
+				want := "fettle-boot nowhere " + home + "/.cache/fettle cannot be written to; " + home + "/" +
+					strings.Join(places, " cannot be written to; "+home+"/") + " cannot be written to"
 				if said != want {
 					t.Errorf("%s everywhere: it says\n%s, want\n%s", bad, said, want)
 				}

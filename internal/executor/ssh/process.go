@@ -200,7 +200,10 @@ func (p *process) bootLine() (string, error) {
 func (p *process) within(ctx context.Context, most time.Duration, f func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p.timer = time.AfterFunc(most, func() { cancel(fmt.Errorf("it took more than %s: %w", most, context.DeadlineExceeded)) })
+	p.timer = time.AfterFunc(most, func() {
+		cancel(fmt.Errorf("it took more than %s: %w", most,
+			context.DeadlineExceeded))
+	})
 	defer p.timer.Stop()
 	stop := context.AfterFunc(ctx, p.Kill)
 	defer stop()

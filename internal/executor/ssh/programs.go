@@ -84,7 +84,8 @@ func read(file string) (*Program, error) {
 	if _, err := io.Copy(sum, f); err != nil {
 		return nil, fmt.Errorf("cannot read this binary to copy it to a target: %w", err)
 	}
-	return &Program{Digest: hex.EncodeToString(sum.Sum(nil)), Packed: sync.OnceValues(func() ([]byte, error) { return pack(file) })}, nil
+	return &Program{Digest: hex.EncodeToString(sum.Sum(nil)),
+		Packed: sync.OnceValues(func() ([]byte, error) { return pack(file) })}, nil
 }
 
 func pack(file string) ([]byte, error) {

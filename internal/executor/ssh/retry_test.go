@@ -32,13 +32,15 @@ func TestTurnedAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		var pauses []time.Duration
-		_, err := ssh.Open(context.Background(), ssh.Address{Host: "web1"}, ssh.Options{Binary: fake, Programs: ssh.NewPrograms(fake, fstest.MapFS{}),
-			Jitter: func(most time.Duration) time.Duration { pauses = append(pauses, most); return 1 }})
+		_, err := ssh.Open(context.Background(), ssh.Address{Host: "web1"},
+			ssh.Options{Binary: fake, Programs: ssh.NewPrograms(fake, fstest.MapFS{}),
+				Jitter: func(most time.Duration) time.Duration { pauses = append(pauses, most); return 1 }})
 		var e *ssh.Error
 		if !errors.As(err, &e) || e.Hint() == "" {
 			t.Errorf("%s: %v", c.says, err)
 		}
-		if away := c.begun > 1; away != strings.Contains(e.Hint(), "PerSourcePenalties") || away != strings.Contains(e.Error(), "before the SSH handshake") {
+		if away := c.begun > 1; away != strings.Contains(e.Hint(), "PerSourcePenalties") ||
+			away != strings.Contains(e.Error(), "before the SSH handshake") {
 			t.Errorf("%s: %v\n%s", c.says, err, e.Hint())
 		}
 		begun, _ := os.ReadFile(filepath.Join(dir, "begun"))
@@ -68,7 +70,8 @@ esac
 	if err := os.WriteFile(fake, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	_, err := ssh.Open(context.Background(), ssh.Address{Host: "web1"}, ssh.Options{Binary: fake, Programs: ssh.NewPrograms(fake, fstest.MapFS{})})
+	_, err := ssh.Open(context.Background(), ssh.Address{Host: "web1"},
+		ssh.Options{Binary: fake, Programs: ssh.NewPrograms(fake, fstest.MapFS{})})
 	var e *ssh.Error
 	if !errors.As(err, &e) || e.Class != ssh.Unfit {
 		t.Errorf("the script was not asked: %v", err)

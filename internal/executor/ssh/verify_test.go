@@ -44,8 +44,11 @@ func spoilt(home, program string) map[string]func() error {
 		return errors.Join(os.Remove(name), os.WriteFile(name, []byte(text), 0o700))
 	}
 	ways := map[string]func() error{
-		"the program has another digest":    func() error { return write(program, hostile) },
-		"the program is a link":             func() error { return errors.Join(os.Rename(program, home+"/away"), os.Symlink(home+"/away", program)) },
+		"the program has another digest": func() error { return write(program, hostile) },
+		"the program is a link": func() error {
+			return errors.Join(os.Rename(program, home+"/away"),
+				os.Symlink(home+"/away", program))
+		},
 		"the group may write the program":   func() error { return os.Chmod(program, 0o720) },
 		"anybody may write the program":     func() error { return os.Chmod(program, 0o702) },
 		"the group may write its directory": func() error { return os.Chmod(dir, 0o770) },
@@ -150,7 +153,9 @@ func TestVerifiedOverSSH(t *testing.T) {
 	}
 	evil := filepath.Join(home, "evil")
 	mustDo(t, errors.Join(os.WriteFile(evil, []byte(hostile), 0o755), os.Chmod(filepath.Dir(program), 0o777)))
-	race := exec.Command("sh", "-c", `while :; do cp "$1" "$2.e" && mv "$2.e" "$2"; cp "$3" "$2.e" && mv "$2.e" "$2"; done 2>/dev/null`, "race", evil, program, d.genuineCopy(home))
+	race := exec.Command("sh", "-c",
+		`while :; do cp "$1" "$2.e" && mv "$2.e" "$2"; cp "$3" "$2.e" && mv "$2.e" "$2"; done 2>/dev/null`, "race", evil,
+		program, d.genuineCopy(home))
 	if os.Getuid() == 0 {
 		race.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: other, Gid: other}}
 	}
@@ -189,7 +194,8 @@ func TestSudoIsRoots(t *testing.T) {
 	want := "genuine " + home + "/root/.cache/fettle/fettle-"
 	for i := range 2 {
 		says, sent := d.contactOf(a, d.o, home)
-		if !strings.HasPrefix(says, want) || !strings.HasSuffix(says, " serve-stdio --from 127.0.0.1") || (sent > 0) != (i == 0) {
+		if !strings.HasPrefix(says, want) || !strings.HasSuffix(says, " serve-stdio --from 127.0.0.1") ||
+			(sent > 0) != (i == 0) {
 			t.Errorf("contact %d says %q after %d bytes", i, says, sent)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 
 // Command converts a compiled action of a repository. The result shares memory with call.
 func Command(call compile.ActionCall) executor.Command {
-	cmd := executor.Command{Action: call.Action.ID(), ReadOnly: !call.Action.Changes, Secrets: call.Result.Secrets, Sealed: map[string][]byte{}}
+	cmd := executor.Command{Action: call.Action.ID(), ReadOnly: !call.Action.Changes, Secrets: call.Result.Secrets,
+		Sealed: map[string][]byte{}}
 	for _, st := range call.Result.List {
 		cmd.Argv = append(cmd.Argv, st.Args[1:])
 		cmd.Env, cmd.Dir, cmd.User = st.All("env"), st.Get("cwd"), st.Get("user")
@@ -32,5 +33,6 @@ func Builtin(a builtin.Action, params map[string]string) (executor.Command, erro
 	if err := a.Check(params).Err(); err != nil {
 		return executor.Command{}, err
 	}
-	return executor.Command{Action: a.Name, Argv: a.Argv(builtin.ValuesOf(a.Params, params)), Env: []string{"DEBIAN_FRONTEND=noninteractive"}, ReadOnly: !a.Changes}, nil
+	return executor.Command{Action: a.Name, Argv: a.Argv(builtin.ValuesOf(a.Params, params)),
+		Env: []string{"DEBIAN_FRONTEND=noninteractive"}, ReadOnly: !a.Changes}, nil
 }

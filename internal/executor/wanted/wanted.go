@@ -18,7 +18,8 @@ import (
 // Request is the request for a list that was compiled at a revision. It shares the
 // result's memory.
 func Request(res compile.Result, rev repo.Revision) executor.Request {
-	return executor.Request{Target: res.Target, Policy: res.Policy, Revision: rev, List: res.List, Blobs: res.Blobs, States: States(res), Secrets: res.Secrets, Repair: true}
+	return executor.Request{Target: res.Target, Policy: res.Policy, Revision: rev, List: res.List, Blobs: res.Blobs,
+		States: States(res), Secrets: res.Secrets, Repair: true}
 }
 
 // States returns, for each state, the addresses that it wrote in the list.
@@ -48,9 +49,11 @@ func States(res compile.Result) []executor.StateRef {
 // GoesOn adds to a request what it was made with of the outputs of commands, and how to
 // make it with others: again compiles once more. Without outputs there are only
 // states that wait for other targets.
-func GoesOn(req *executor.Request, outputs []compile.Output, held []compile.Deferred, known executor.Known, again func(executor.Known) (executor.Request, error)) {
+func GoesOn(req *executor.Request, outputs []compile.Output, held []compile.Deferred, known executor.Known,
+	again func(executor.Known) (executor.Request, error)) {
 	for _, h := range held {
-		req.Deferred = append(req.Deferred, executor.Deferred{ID: h.ID, Source: fmt.Sprintf("%s:%d", h.Range.File, h.Range.Start.Line), Addr: h.Addr, Needs: h.Needs, WaitsFor: h.WaitsFor})
+		req.Deferred = append(req.Deferred, executor.Deferred{ID: h.ID,
+			Source: fmt.Sprintf("%s:%d", h.Range.File, h.Range.Start.Line), Addr: h.Addr, Needs: h.Needs, WaitsFor: h.WaitsFor})
 	}
 	if len(outputs) == 0 {
 		return

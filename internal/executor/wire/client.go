@@ -59,7 +59,8 @@ var _ executor.Executor = (*Client)(nil)
 // the stream.
 func Dial(ctx context.Context, stream io.ReadWriteCloser, o Options) (*Client, error) {
 	x := &Client{options: o, ended: make(chan error, 1), blobs: map[string]kind.Blob{}}
-	x.conn = newConn(stream, 1, map[string]handler{"load": x.load, "next": x.nextRequest, "content": x.content, "file": x.file, "begins": x.begins})
+	x.conn = newConn(stream, 1, map[string]handler{"load": x.load, "next": x.nextRequest, "content": x.content,
+		"file": x.file, "begins": x.begins})
 	r := newReader(stream)
 	stop := context.AfterFunc(ctx, func() { _ = stream.Close() })
 	var err error
@@ -265,7 +266,8 @@ func (x *Client) planCall(ctx context.Context, method string, params any) (*plan
 }
 
 // Apply implements executor.Executor.
-func (x *Client) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *Client) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	w, err := x.send(ctx, r)
 	if err != nil {
 		return nil, err
@@ -281,7 +283,8 @@ func digestOf(p *plan.Plan) string {
 }
 
 // run calls what gives a report, and tells the target that it has come.
-func (x *Client) run(ctx context.Context, method string, params any, show func(executor.Event)) (*executor.Report, error) {
+func (x *Client) run(ctx context.Context, method string, params any,
+	show func(executor.Event)) (*executor.Report, error) {
 	var rep *executor.Report
 	err := x.call(ctx, method, params, &rep, events(show), nil)
 	_ = x.conn.w.sendMessage(typeEvent, 0, []byte(`"heard"`))
@@ -306,7 +309,8 @@ func (x *Client) PlanRollback(ctx context.Context, r executor.RollbackRequest) (
 }
 
 // Rollback implements executor.Executor.
-func (x *Client) Rollback(ctx context.Context, r executor.RollbackRequest, p *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (x *Client) Rollback(ctx context.Context, r executor.RollbackRequest, p *plan.Plan, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	return x.run(ctx, "rollback", rolledBack{r, digestOf(p), o, x.options.OnDisconnect}, show)
 }
 
@@ -388,7 +392,8 @@ type collecting struct {
 }
 
 // Collect implements executor.Executor.
-func (x *Client) Collect(ctx context.Context, keep journal.Retention, o executor.Options) (c journal.Collected, err error) {
+func (x *Client) Collect(ctx context.Context, keep journal.Retention,
+	o executor.Options) (c journal.Collected, err error) {
 	err = x.call(ctx, "collect", collecting{keep, o}, &c, nil, nil)
 	return c, err
 }

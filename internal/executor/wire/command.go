@@ -104,7 +104,8 @@ var (
 
 // Command implements executor.Commander. If the connection is lost, OnDisconnect decides
 // about the command. With Revert, a command is only stopped, since it cannot be undone.
-func (x *Client) Command(ctx context.Context, c executor.Command, o executor.Options, show func(executor.Output)) (*executor.CommandResult, error) {
+func (x *Client) Command(ctx context.Context, c executor.Command, o executor.Options,
+	show func(executor.Output)) (*executor.CommandResult, error) {
 	var err error
 	if c.Secrets, err = x.resealer(ctx)(c.Secrets); err != nil {
 		return nil, err

@@ -297,7 +297,8 @@ func (c *conn) lose(err error) {
 
 // call asks the other end. show gets its events, in order, from one goroutine, all
 // of them before call returns; data gets its content. Either may be nil.
-func (c *conn) call(ctx context.Context, method string, params, result any, show func([]byte), data func(io.Reader) error) error {
+func (c *conn) call(ctx context.Context, method string, params, result any, show func([]byte),
+	data func(io.Reader) error) error {
 	text, err := journal.Marshal(params)
 	if err != nil {
 		return err

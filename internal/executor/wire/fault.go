@@ -27,8 +27,10 @@ type fault struct {
 // classes are the errors that callers distinguish, by name.
 func classes() map[string]error {
 	return map[string]error{
-		"locked": executor.ErrLocked, "stale": executor.ErrStale, "blocked": executor.ErrBlocked, "check-failed": executor.ErrCheckFailed, "rolled-back": executor.ErrUndone,
-		"frozen": executor.ErrFrozen, "irreversible": executor.ErrIrreversible, "foreign": executor.ErrForeign, "canceled": context.Canceled, "deadline": context.DeadlineExceeded,
+		"locked": executor.ErrLocked, "stale": executor.ErrStale, "blocked": executor.ErrBlocked,
+		"check-failed": executor.ErrCheckFailed, "rolled-back": executor.ErrUndone,
+		"frozen": executor.ErrFrozen, "irreversible": executor.ErrIrreversible, "foreign": executor.ErrForeign,
+		"canceled": context.Canceled, "deadline": context.DeadlineExceeded,
 		"not-exist": fs.ErrNotExist, "permission": fs.ErrPermission, "lost": ErrLost, "unsigned": ErrUnsigned,
 	}
 }

@@ -26,7 +26,8 @@ func (v *server) put(ctx context.Context, x executor.Executor, c *incoming) (any
 	if !ok {
 		return nil, errNoFiles()
 	}
-	return fx.Put(ctx, in.File, func() (io.ReadCloser, error) { return v.fetch(ctx, in.File.Digest), nil }, v.options(c, in.Options))
+	return fx.Put(ctx, in.File, func() (io.ReadCloser, error) { return v.fetch(ctx, in.File.Digest), nil },
+		v.options(c, in.Options))
 }
 
 // fetched is a file that the other end sends while it is read.
@@ -103,7 +104,8 @@ func (x *Client) file(ctx context.Context, c *incoming) (any, error) {
 }
 
 // Put implements executor.Files.
-func (x *Client) Put(ctx context.Context, f executor.File, from func() (io.ReadCloser, error), o executor.Options) (*executor.PutResult, error) {
+func (x *Client) Put(ctx context.Context, f executor.File, from func() (io.ReadCloser, error),
+	o executor.Options) (*executor.PutResult, error) {
 	x.mu.Lock()
 	x.putting = &putting{f.Digest, from}
 	x.mu.Unlock()

@@ -162,20 +162,21 @@ func (c *content) fetch(digests []string) error {
 	if c.size+int(size) > 2*batchContent {
 		c.held, c.size = map[string][]byte{}, 0
 	}
-	return c.conn.call(context.Background(), "content", wantedContent{Digests: digests}, nil, nil, func(r io.Reader) error {
-		for _, d := range digests {
-			b := make([]byte, c.sizes[d])
-			if _, err := io.ReadFull(r, b); err != nil {
-				return fmt.Errorf("cannot get %s: %w", d, err)
+	return c.conn.call(context.Background(), "content", wantedContent{Digests: digests}, nil, nil,
+		func(r io.Reader) error {
+			for _, d := range digests {
+				b := make([]byte, c.sizes[d])
+				if _, err := io.ReadFull(r, b); err != nil {
+					return fmt.Errorf("cannot get %s: %w", d, err)
+				}
+				if sum := sha256.Sum256(b); "sha256:"+hex.EncodeToString(sum[:]) != d {
+					return fmt.Errorf("cannot get %s: the received content has another digest", d)
+				}
+				c.held[d] = b
+				c.size += len(b)
 			}
-			if sum := sha256.Sum256(b); "sha256:"+hex.EncodeToString(sum[:]) != d {
-				return fmt.Errorf("cannot get %s: the received content has another digest", d)
-			}
-			c.held[d] = b
-			c.size += len(b)
-		}
-		return nil
-	})
+			return nil
+		})
 }
 
 // stream returns large content while it arrives, after the part that is already stored.
@@ -184,10 +185,11 @@ func (c *content) stream(digest string) io.ReadCloser {
 	p := c.begun(context.Background(), digest)
 	r, w := io.Pipe()
 	go func() {
-		_ = w.CloseWithError(c.conn.call(context.Background(), "content", wantedContent{[]string{digest}, p.size}, nil, nil, func(from io.Reader) error {
-			_, err := io.CopyBuffer(w, struct{ io.Reader }{from}, make([]byte, maxFrame))
-			return err
-		}))
+		_ = w.CloseWithError(c.conn.call(context.Background(), "content", wantedContent{[]string{digest}, p.size}, nil, nil,
+			func(from io.Reader) error {
+				_, err := io.CopyBuffer(w, struct{ io.Reader }{from}, make([]byte, maxFrame))
+				return err
+			}))
 	}()
 	return p.with(r, digest)
 }
@@ -227,7 +229,8 @@ func (t tree) Digest(path string) (string, int64, error) {
 
 // request converts a received request to an executor.Request.
 func (v *server) request(ctx context.Context, in request) executor.Request {
-	r := executor.Request{Target: in.Target, Revision: in.Revision, Adopt: in.Adopt, ListDigest: in.Digest, Outputs: in.Outputs, Known: in.Known,
+	r := executor.Request{Target: in.Target, Revision: in.Revision, Adopt: in.Adopt, ListDigest: in.Digest,
+		Outputs: in.Outputs, Known: in.Known,
 		Deferred: in.Deferred, Policy: in.Policy, Repair: in.Repair, Diffs: in.Diffs, Verify: in.Verify, Guards: in.Guards}
 	if in.Repository != nil {
 		r.Repository = *in.Repository

@@ -27,9 +27,11 @@ func readOnly(t *testing.T, refused error, why string) {
 	near, target := net.Pipe()
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(context.Background(), target, Served{ReadOnly: true, Refused: refused, Now: time.Now, Open: func(context.Context, bool) (executor.Executor, func() error, error) {
-			return &far{}, func() error { return nil }, nil
-		}})
+		served <- Serve(context.Background(), target,
+			Served{ReadOnly: true, Refused: refused, Now: time.Now,
+				Open: func(context.Context, bool) (executor.Executor, func() error, error) {
+					return &far{}, func() error { return nil }, nil
+				}})
 	}()
 	x, err := Dial(context.Background(), near, Options{})
 	if err != nil {
@@ -39,7 +41,8 @@ func readOnly(t *testing.T, refused error, why string) {
 		if slices.Contains(lookingOnly, method) {
 			continue
 		}
-		if err := x.conn.call(context.Background(), method, struct{}{}, nil, nil, nil); !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), why) {
+		if err := x.conn.call(context.Background(), method, struct{}{}, nil, nil, nil); !errors.Is(err, fs.ErrPermission) ||
+			!strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v", method, err)
 		}
 	}

@@ -38,7 +38,8 @@ func readCalls() []string {
 // signable are the calls whose parameters are complete. A plan and an apply request content and
 // lists during the call, so a signature of their parameters would not cover these.
 func signable() []string {
-	return []string{"command", "put", "get", "drift", "plan-rollback", "rollback", "recover", "confirm", "freeze", "unfreeze", "collect", "identity", "collected"}
+	return []string{"command", "put", "get", "drift", "plan-rollback", "rollback", "recover", "confirm", "freeze",
+		"unfreeze", "collect", "identity", "collected"}
 }
 
 func (v *server) readOnly(call string) error {
@@ -68,14 +69,17 @@ func (v *server) signed(ctx context.Context, c *incoming) (any, error) {
 		return nil, fmt.Errorf("%w (%w)", err, fs.ErrPermission)
 	}
 	if !slices.Contains(signable(), a.Call) {
-		return nil, fmt.Errorf("cannot execute the signed call %.40q: there is no such call. Use the same version of fettle on both hosts (%w)", a.Call, fs.ErrPermission)
+		return nil, fmt.Errorf(
+			"cannot execute the signed call %.40q: there is no such call. Use the same version of fettle on both hosts (%w)",
+			a.Call, fs.ErrPermission)
 	}
 	c.Method, c.Params, c.signed, c.signer = a.Call, a.Params, true, a.Signer
 	return v.all()[a.Call](ctx, c)
 }
 
 // call calls the target. If the target requires a signature, the call is signed and made again.
-func (x *Client) call(ctx context.Context, method string, params, result any, show func([]byte), data func(io.Reader) error) error {
+func (x *Client) call(ctx context.Context, method string, params, result any, show func([]byte),
+	data func(io.Reader) error) error {
 	if !x.signs.Load() || slices.Contains(readCalls(), method) || !slices.Contains(signable(), method) {
 		err := x.conn.call(ctx, method, params, result, show, data)
 		if !errors.Is(err, ErrUnsigned) || x.options.Sign == nil {

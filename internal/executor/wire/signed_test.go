@@ -23,7 +23,8 @@ type commanding struct {
 	ran []executor.Command
 }
 
-func (f *commanding) Command(_ context.Context, c executor.Command, o executor.Options, show func(executor.Output)) (*executor.CommandResult, error) {
+func (f *commanding) Command(_ context.Context, c executor.Command, o executor.Options,
+	show func(executor.Output)) (*executor.CommandResult, error) {
 	f.ran, f.options = append(f.ran, c), o
 	show(executor.Output{Text: []byte("hello\n")})
 	return &executor.CommandResult{ID: 1}, nil
@@ -56,7 +57,8 @@ func strict(t *testing.T, x executor.Executor, o Options) *Client {
 	served := make(chan error, 1)
 	go func() {
 		served <- Serve(context.Background(), target, Served{
-			ReadOnly: true, Refused: fmt.Errorf("this host requires signatures: %w", ErrUnsigned), Accept: acceptSealed, From: "fleet bob", Now: time.Now,
+			ReadOnly: true, Refused: fmt.Errorf("this host requires signatures: %w", ErrUnsigned), Accept: acceptSealed,
+			From: "fleet bob", Now: time.Now,
 			Open: func(context.Context, bool) (executor.Executor, func() error, error) {
 				return x, func() error { return nil }, nil
 			},
@@ -90,7 +92,8 @@ func TestSignedCalls(t *testing.T) {
 	shown := ""
 	cmd := executor.Command{Argv: [][]string{{"id"}}, Stdin: []byte("in"), User: "www"}
 	res, err := c.Command(ctx, cmd, executor.Options{User: "ann"}, func(o executor.Output) { shown += string(o.Text) })
-	if err != nil || res.ID != 1 || shown != "hello\n" || len(x.ran) != 1 || string(x.ran[0].Stdin) != "in" || x.ran[0].User != "www" {
+	if err != nil || res.ID != 1 || shown != "hello\n" || len(x.ran) != 1 || string(x.ran[0].Stdin) != "in" ||
+		x.ran[0].User != "www" {
 		t.Errorf("%+v, %v, %q, %+v", res, err, shown, x.ran)
 	}
 	if x.options.From != "fleet bob, signed by ann" || x.options.User != "ann" {
@@ -102,7 +105,8 @@ func TestSignedCalls(t *testing.T) {
 	if _, err := c.Status(ctx); err != nil || !slices.Equal(signs, []string{"command", "freeze"}) {
 		t.Errorf("%v, %v", signs, err)
 	}
-	if _, err := c.Plan(ctx, executor.Request{}); !errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrUnsigned) || !strings.Contains(err.Error(), "--via ssh") {
+	if _, err := c.Plan(ctx, executor.Request{}); !errors.Is(err, fs.ErrPermission) || errors.Is(err, ErrUnsigned) ||
+		!strings.Contains(err.Error(), "--via ssh") {
 		t.Errorf("a plan: %v", err)
 	}
 	if len(signs) != 2 {
@@ -115,14 +119,16 @@ func TestUnsignedCalls(t *testing.T) {
 	x := &commanding{}
 	ctx := context.Background()
 	show := func(executor.Output) {}
-	if _, err := strict(t, x, Options{}).Command(ctx, executor.Command{}, executor.Options{}, show); !errors.Is(err, ErrUnsigned) || !errors.Is(err, fs.ErrPermission) {
+	if _, err := strict(t, x, Options{}).Command(ctx, executor.Command{}, executor.Options{}, show); !errors.Is(err,
+		ErrUnsigned) || !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("without a signature: %v", err)
 	}
 	broken := strict(t, x, Options{Sign: func(call string, params []byte) (string, error) {
 		s, err := sealedCall(call, params)
 		return s[1:], err
 	}})
-	if _, err := broken.Command(ctx, executor.Command{}, executor.Options{}, show); err == nil || !strings.Contains(err.Error(), "the seal is broken") || errors.Is(err, ErrUnsigned) {
+	if _, err := broken.Command(ctx, executor.Command{}, executor.Options{}, show); err == nil ||
+		!strings.Contains(err.Error(), "the seal is broken") || errors.Is(err, ErrUnsigned) {
 		t.Errorf("with a broken seal: %v", err)
 	}
 	keyless := strict(t, x, Options{Sign: func(string, []byte) (string, error) { return "", io.ErrUnexpectedEOF }})
@@ -134,7 +140,8 @@ func TestUnsignedCalls(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := keyless.conn.call(ctx, signedCallName, signedCall{signed}, nil, nil, nil); err == nil || !strings.Contains(err.Error(), "there is no such call") {
+		if err := keyless.conn.call(ctx, signedCallName, signedCall{signed}, nil, nil, nil); err == nil ||
+			!strings.Contains(err.Error(), "there is no such call") {
 			t.Errorf("the signed call %q: %v", call, err)
 		}
 	}

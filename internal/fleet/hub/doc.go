@@ -22,7 +22,7 @@
 // bound the work of targets through limits.
 //
 // A core has the state that most parts use; open fills it step by step. newParts creates the parts,
-// and passes to each the parts that it uses. A part cannot reach the others.
+// and passes to each the parts that it uses. A part cannot reach other parts.
 //
 // # The directory of a hub
 //

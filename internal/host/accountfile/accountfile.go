@@ -173,7 +173,8 @@ func checkUser(name string, u image.User) error {
 		return err
 	}
 	if strings.ContainsAny(u.Password, ":\n\r\x00 ") {
-		return fmt.Errorf("cannot set the password of user %q: the secret is not a hash of crypt(3); create one with mkpasswd", name)
+		return fmt.Errorf(
+			"cannot set the password of user %q: the secret is not a hash of crypt(3); create one with mkpasswd", name)
 	}
 	for _, v := range []string{u.Comment, u.Home, u.Shell} {
 		if strings.ContainsAny(v, ":\n\x00") {

@@ -22,7 +22,8 @@ func FuzzRead(f *testing.F) {
 		if err := h.Mkdir("/etc", 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for file, content := range map[string]string{accountfile.Passwd: passwd, accountfile.Group: group, accountfile.GShadow: group} {
+		for file, content := range map[string]string{accountfile.Passwd: passwd, accountfile.Group: group,
+			accountfile.GShadow: group} {
 			w, err := h.Create(file)
 			if err != nil {
 				t.Fatal(err)
@@ -65,7 +66,8 @@ func Example() {
 	a := h.Accounts() // a DB on the files of h
 	ctx := context.Background()
 	before, _ := a.User("bob")
-	err := a.SetUser(ctx, "bob", image.User{Present: true, UID: 1000, Home: "/home/bob", Shell: "/bin/sh"}, host.NewUser{OwnGroup: true})
+	err := a.SetUser(ctx, "bob", image.User{Present: true, UID: 1000, Home: "/home/bob", Shell: "/bin/sh"},
+		host.NewUser{OwnGroup: true})
 	made, _ := a.User("bob")
 	fmt.Println(err, made.Lines["passwd"])
 	err = a.SetUser(ctx, "bob", before, host.NewUser{})

@@ -39,7 +39,8 @@ func TestCompleted(t *testing.T) {
 	if err := db.SetGroup(t.Context(), "late", image.Group{Present: true, GID: 502}, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.SetUser(t.Context(), "web", image.User{Present: true, UID: 500, Home: "/srv", Shell: "/bin/sh"}, host.NewUser{OwnGroup: true}); err != nil {
+	if err := db.SetUser(t.Context(), "web", image.User{Present: true, UID: 500, Home: "/srv", Shell: "/bin/sh"},
+		host.NewUser{OwnGroup: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"late", "web"} {

@@ -95,7 +95,8 @@ func (e *edit) removeGroup(name string) error {
 	g, ok := e.now[Group].first(name)
 	if ok && len(g) == 4 {
 		if user := e.primaryOf(g[2]); user != "" {
-			return fmt.Errorf("cannot remove group %q: it is the primary group of user %q; remove or change the user first", name, user)
+			return fmt.Errorf("cannot remove group %q: it is the primary group of user %q; remove or change the user first",
+				name, user)
 		}
 	}
 	e.dropGroup(name)

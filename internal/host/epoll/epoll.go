@@ -60,7 +60,8 @@ func (s *Set) Arm(of Socket, number uint64, known bool) error {
 	if known {
 		op = unix.EPOLL_CTL_MOD
 	}
-	e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLONESHOT, Fd: int32(uint32(number)), Pad: int32(uint32(number >> 32))}
+	e := unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLRDHUP | unix.EPOLLONESHOT, Fd: int32(uint32(number)),
+		Pad: int32(uint32(number >> 32))}
 	var inner, failed error
 	outer := s.raw.Control(func(epoll uintptr) {
 		inner = of.Control(func(fd uintptr) { failed = unix.EpollCtl(int(epoll), op, int(fd), &e) })

@@ -140,7 +140,8 @@ func TestKillAt(t *testing.T) {
 	cmd.Env = append(os.Environ(), key+"="+root)
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL || bytes.Contains(out, []byte("survived")) {
+	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL ||
+		bytes.Contains(out, []byte("survived")) {
 		t.Fatalf("the process ended with %v: %s", err, out)
 	}
 	if b, err := os.ReadFile(filepath.Join(root, "d", "temp")); string(b) != "content" || err != nil {

@@ -68,7 +68,8 @@ func (p packages) Simulate(ctx context.Context, changes []host.PackageChange) (m
 	return read(p.h, func() (map[string]string, error) { return p.Packages.Simulate(ctx, changes) })
 }
 
-func (p packages) Outlook(ctx context.Context, changes []host.PackageChange, keep []string) (host.PackageOutlook, error) {
+func (p packages) Outlook(ctx context.Context, changes []host.PackageChange,
+	keep []string) (host.PackageOutlook, error) {
 	return read(p.h, func() (host.PackageOutlook, error) { return p.Packages.Outlook(ctx, changes, keep) })
 }
 
@@ -88,8 +89,12 @@ func (p packages) Audit(ctx context.Context) (string, error) {
 	return read(p.h, func() (string, error) { return p.Packages.Audit(ctx) })
 }
 
-func (p packages) Change(ctx context.Context, changes []host.PackageChange, progress func(host.Progress)) (map[string]string, error) {
-	return write(p.plan, host.OpRun, "apt-get", func() (map[string]string, error) { return p.Packages.Change(ctx, changes, progress) })
+func (p packages) Change(ctx context.Context, changes []host.PackageChange,
+	progress func(host.Progress)) (map[string]string, error) {
+	return write(p.plan, host.OpRun, "apt-get", func() (map[string]string,
+		error) {
+		return p.Packages.Change(ctx, changes, progress)
+	})
 }
 
 func (p packages) Repair(ctx context.Context, progress func(host.Progress)) error {

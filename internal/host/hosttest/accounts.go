@@ -35,14 +35,18 @@ func (s suite) accounts(t *testing.T) {
 	readAccounts(t, a)
 	made := image.User{Present: true, UID: 1234, GID: 33, Comment: "New", Home: "/srv/new", Shell: "/bin/sh"}
 	cases := map[string]func() error{
-		"make user":      func() error { return a.SetUser(t.Context(), "new", made, host.NewUser{}) },
-		"make own group": func() error { return a.SetUser(t.Context(), "new", made, host.NewUser{AutoUID: true, OwnGroup: true}) },
+		"make user": func() error { return a.SetUser(t.Context(), "new", made, host.NewUser{}) },
+		"make own group": func() error {
+			return a.SetUser(t.Context(), "new", made,
+				host.NewUser{AutoUID: true, OwnGroup: true})
+		},
 		"make system": func() error {
 			return a.SetUser(t.Context(), "new", image.User{Present: true}, host.NewUser{AutoUID: true, System: true})
 		},
 		"remove user": func() error { return a.SetUser(t.Context(), "bob", image.User{}, host.NewUser{}) },
 		"change user": func() error {
-			return a.SetUser(t.Context(), "bob", image.User{Present: true, UID: 1000, GID: 33, Comment: "B", Shell: "/bin/bash"}, host.NewUser{})
+			return a.SetUser(t.Context(), "bob", image.User{Present: true, UID: 1000, GID: 33, Comment: "B",
+				Shell: "/bin/bash"}, host.NewUser{})
 		},
 		"make group": func() error {
 			return a.SetGroup(t.Context(), "ops", image.Group{Present: true, GID: 77, Members: []string{"bob"}}, false)
@@ -67,7 +71,8 @@ func chmod(t *testing.T, h host.Host, path string, mode uint32) {
 
 func readAccounts(t *testing.T, a host.Accounts) {
 	u, err := a.User("bob")
-	if err != nil || !u.Present || u.UID != 1000 || u.GID != 1000 || u.Comment != "Bob,,," || u.Home != "/home/bob" || u.Shell != "/bin/sh" {
+	if err != nil || !u.Present || u.UID != 1000 || u.GID != 1000 || u.Comment != "Bob,,," || u.Home != "/home/bob" ||
+		u.Shell != "/bin/sh" {
 		t.Errorf("User(bob) = %+v, %v", u, err)
 	}
 	if u.Lines["shadow"] != "bob:$y$secret:19000:0:99999:7:::" {
@@ -183,7 +188,8 @@ func refusedAccounts(t *testing.T, h host.Host) {
 			t.Errorf("group %q was made", name)
 		}
 	}
-	for _, u := range []image.User{{Present: true, UID: 7, Comment: "a:b"}, {Present: true, UID: 7, Home: "/a\nb"}, {Present: true, UID: 33, GID: 33}} {
+	for _, u := range []image.User{{Present: true, UID: 7, Comment: "a:b"}, {Present: true, UID: 7, Home: "/a\nb"},
+		{Present: true, UID: 33, GID: 33}} {
 		if err := a.SetUser(t.Context(), "new", u, host.NewUser{}); err == nil {
 			t.Errorf("%+v was made", u)
 		}

@@ -66,7 +66,8 @@ func outputCap(t *testing.T, run func(*testing.T, host.Command) host.CommandResu
 	const mib = 1 << 20
 	res := run(t, host.Command{Argv: []string{"sh", "-c", "echo begin; head -c 3000000 /dev/zero; echo end"}})
 	out := res.Stdout
-	if len(out) < mib || len(out) > mib+100 || !bytes.HasPrefix(out, []byte("begin\n")) || !bytes.HasSuffix(out, []byte("end\n")) {
+	if len(out) < mib || len(out) > mib+100 || !bytes.HasPrefix(out, []byte("begin\n")) ||
+		!bytes.HasSuffix(out, []byte("end\n")) {
 		t.Errorf("3 MB became %d bytes", len(out))
 	}
 	if !bytes.Contains(out, []byte("1951434 bytes cut")) {

@@ -188,7 +188,8 @@ func fifo(t *testing.T, h host.Host) {
 	if st := lstat(t, h, "/p"); st.Type != image.Fifo || st.Mode != 0o666 {
 		t.Errorf("Mknod made a %s %o", st.Type, st.Mode)
 	}
-	for name, open := range map[string]func(string) (host.File, error){"Open": h.Open, "OpenWrite": h.OpenWrite, "OpenAppend": h.OpenAppend, "Create": h.Create} {
+	for name, open := range map[string]func(string) (host.File, error){"Open": h.Open, "OpenWrite": h.OpenWrite,
+		"OpenAppend": h.OpenAppend, "Create": h.Create} {
 		if _, err := open("/p"); err == nil {
 			t.Errorf("%s of a fifo succeeded", name)
 		}

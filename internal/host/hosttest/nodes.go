@@ -179,7 +179,8 @@ func (s suite) lastLink(t *testing.T, h host.Host) {
 	if _, err := h.Readlink("/d"); err == nil {
 		t.Error("Readlink of a directory succeeded")
 	}
-	for name, open := range map[string]func(string) (host.File, error){"Open": h.Open, "OpenWrite": h.OpenWrite, "OpenAppend": h.OpenAppend} {
+	for name, open := range map[string]func(string) (host.File, error){"Open": h.Open, "OpenWrite": h.OpenWrite,
+		"OpenAppend": h.OpenAppend} {
 		for _, p := range []string{"/abs", "/dangling"} {
 			if _, err := open(p); err == nil {
 				t.Errorf("%s(%s) followed a link", name, p)

@@ -30,7 +30,8 @@ func parseMounts(text string) []mount {
 		if dash < 6 || len(f) < dash+4 {
 			continue
 		}
-		m := mount{path: unescape(f[4]), kind: f[dash+1], source: unescape(f[dash+2]), frozen: strings.HasPrefix(f[5]+",", "ro,")}
+		m := mount{path: unescape(f[4]), kind: f[dash+1], source: unescape(f[dash+2]),
+			frozen: strings.HasPrefix(f[5]+",", "ro,")}
 		all = slices.DeleteFunc(all, func(o mount) bool { return o.path == m.path })
 		all = append(all, m)
 	}
@@ -116,7 +117,8 @@ func (m mount) show(at, to string, i, tree int) error {
 			return fmt.Errorf("no overlay can be mounted over the %s of %s: %w", m.kind, m.path, err)
 		}
 	}
-	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
+	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH,
+		&unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
 		return fmt.Errorf("%s cannot be made read-only: %w", m.path, err)
 	}
 	err := unix.MoveMount(tree, "", unix.AT_FDCWD, to, unix.MOVE_MOUNT_F_EMPTY_PATH)
@@ -161,11 +163,13 @@ func openTrees(mounts []mount) ([]int, error) {
 		trees[i] = -1
 	}
 	for i, m := range mounts {
-		fd, err := unix.OpenTree(unix.AT_FDCWD, m.path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_NO_AUTOMOUNT|unix.AT_SYMLINK_NOFOLLOW)
+		fd, err := unix.OpenTree(unix.AT_FDCWD, m.path,
+			unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_NO_AUTOMOUNT|unix.AT_SYMLINK_NOFOLLOW)
 		switch {
 		case err == nil:
 			trees[i] = fd
-		case m.path == "/" || !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EACCES):
+		case m.path == "/" || !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.ENOTDIR) &&
+			!errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EACCES):
 			return trees, fmt.Errorf("the mount at %s cannot be copied: %w", m.path, err)
 		}
 	}

@@ -70,7 +70,8 @@ func TestKernelSettingsAreReadOnly(t *testing.T) {
 	if out, err := sh(r, "cat /proc/sys/vm/swappiness > /proc/sys/vm/swappiness"); err == nil {
 		t.Errorf("a setting was written: %s", out)
 	}
-	if out, err := sh(r, "cat /proc/sys/vm/swappiness && kill -0 $PPID && echo x > /dev/null && test -d /sys/class"); err != nil {
+	if out, err := sh(r,
+		"cat /proc/sys/vm/swappiness && kill -0 $PPID && echo x > /dev/null && test -d /sys/class"); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }

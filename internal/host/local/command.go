@@ -48,7 +48,8 @@ func (h *Host) command(c host.Command) (*exec.Cmd, error) {
 		return nil, errors.New("cannot run a command without a program: argv is empty")
 	}
 	if h.root != "/" && h.who.uid != 0 {
-		return nil, fmt.Errorf("cannot run %q in the root %s without privileges; run as root: %w", c.Argv[0], h.root, host.ErrUnsupported)
+		return nil, fmt.Errorf("cannot run %q in the root %s without privileges; run as root: %w", c.Argv[0], h.root,
+			host.ErrUnsupported)
 	}
 	if c.Dir == "" {
 		c.Dir = "/"
@@ -82,12 +83,14 @@ func newCmd(path string, argv []string, dir string, env []string, stdin []byte, 
 }
 
 // execute runs a prepared command to its end or to its limit.
-func (h *Host) execute(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, watch func(bool, []byte)) (host.CommandResult, error) {
+func (h *Host) execute(ctx context.Context, cmd *exec.Cmd, timeout time.Duration,
+	watch func(bool, []byte)) (host.CommandResult, error) {
 	return h.executeBy(ctx, cmd, timeout, watch, start)
 }
 
 // executeBy is execute with another way to start the command.
-func (h *Host) executeBy(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, watch func(bool, []byte), start func(*exec.Cmd) (<-chan error, error)) (host.CommandResult, error) {
+func (h *Host) executeBy(ctx context.Context, cmd *exec.Cmd, timeout time.Duration, watch func(bool, []byte),
+	start func(*exec.Cmd) (<-chan error, error)) (host.CommandResult, error) {
 	out := &outputs{watch: watch}
 	cmd.Stdout, cmd.Stderr = stream{out, 0}, stream{out, 1}
 	tree := &tree{mark: markName + rand.Text()}

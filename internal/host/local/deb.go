@@ -82,7 +82,8 @@ func (p *packages) CanKeep(ctx context.Context, name, version string) bool {
 		return true
 	}
 	r, err := p.h.Run(ctx, host.Command{
-		Argv: []string{"apt-get", "download", "-q", "--print-uris", name + "=" + version}, Env: aptEnv(), Timeout: time.Minute,
+		Argv: []string{"apt-get", "download", "-q", "--print-uris", name + "=" + version}, Env: aptEnv(),
+		Timeout: time.Minute,
 	})
 	return err == nil && r.ExitCode == 0
 }

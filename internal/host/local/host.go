@@ -84,7 +84,8 @@ func (h *Host) checkKernel() error {
 		return unix.Openat2(h.rootFD, ".", &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: resolveFlags})
 	})
 	if errors.Is(err, unix.ENOSYS) {
-		return fmt.Errorf("cannot open root %q: this kernel has no openat2; use Linux 5.10 or newer: %w", h.root, host.ErrUnsupported)
+		return fmt.Errorf("cannot open root %q: this kernel has no openat2; use Linux 5.10 or newer: %w", h.root,
+			host.ErrUnsupported)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot open root %q: %w", h.root, err)

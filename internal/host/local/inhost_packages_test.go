@@ -82,7 +82,8 @@ func TestPackageLife(t *testing.T) {
 	change(t, p, map[string]string{"demo-data": ""}, host.PackageChange{Name: "demo", Version: "1.0"})
 	version(t, p, "demo", "1.0")
 	got, err := p.Installed(t.Context(), []string{"demo", "demo-data", "no-such"})
-	if err != nil || !got["demo-data"].Auto || got["demo"].Auto || got["demo"].Status != "ii" || got["no-such"].Status != "" || len(got) != 3 {
+	if err != nil || !got["demo-data"].Auto || got["demo"].Auto || got["demo"].Status != "ii" ||
+		got["no-such"].Status != "" || len(got) != 3 {
 		t.Errorf("installed %+v, %v", got, err)
 	}
 	change(t, p, map[string]string{}, host.PackageChange{Name: "demo"})
@@ -105,7 +106,8 @@ func TestPackageReplacesItsRival(t *testing.T) {
 	p := openPackages(t, local.Options{})
 	defer wipe(t, p, "demo", "demo-data", "rival", "epoch")
 	change(t, p, map[string]string{"demo-data": ""}, host.PackageChange{Name: "demo", Version: "2.0"})
-	change(t, p, map[string]string{"demo": "2.0"}, host.PackageChange{Name: "rival"}, host.PackageChange{Name: "epoch", Version: "1:1.0"})
+	change(t, p, map[string]string{"demo": "2.0"}, host.PackageChange{Name: "rival"},
+		host.PackageChange{Name: "epoch", Version: "1:1.0"})
 	version(t, p, "epoch", "1:1.0")
 }
 
@@ -120,7 +122,8 @@ func TestHoldsAndMarks(t *testing.T) {
 	_, err = p.Change(t.Context(), []host.PackageChange{{Name: "demo", Version: "2.0"}}, nil)
 	fails(t, err, "held at 1.0", "apt-mark unhold demo")
 	change(t, p, map[string]string{}, host.PackageChange{Name: "demo", Version: "2.0", Held: yes()})
-	change(t, p, map[string]string{}, host.PackageChange{Name: "demo", Version: "2.0", Held: no(), Auto: yes()}, host.PackageChange{Name: "demo-data", Version: "1"})
+	change(t, p, map[string]string{}, host.PackageChange{Name: "demo", Version: "2.0", Held: no(), Auto: yes()},
+		host.PackageChange{Name: "demo-data", Version: "1"})
 	got, err = p.Installed(t.Context(), []string{"demo", "demo-data"})
 	if err != nil || got["demo"].Held || !got["demo"].Auto || got["demo"].Version != "2.0" || !got["demo-data"].Auto {
 		t.Errorf("packages are %+v, %v", got, err)
@@ -236,8 +239,10 @@ func TestMistakesSayWhatToDo(t *testing.T) {
 		change host.PackageChange
 		want   []string
 	}{
-		{host.PackageChange{Name: "demmo"}, []string{"Unable to locate package demmo", `Did you mean "demo"?`, "apt-get update"}},
-		{host.PackageChange{Name: "demo", Version: "9"}, []string{"Version '9' for 'demo' was not found", "apt knows 2.0 and 1.0"}},
+		{host.PackageChange{Name: "demmo"}, []string{"Unable to locate package demmo", `Did you mean "demo"?`,
+			"apt-get update"}},
+		{host.PackageChange{Name: "demo", Version: "9"},
+			[]string{"Version '9' for 'demo' was not found", "apt knows 2.0 and 1.0"}},
 		{host.PackageChange{Name: "--reinstall"}, []string{"not the name of a package"}},
 		{host.PackageChange{Name: "demo", Version: "1 0"}, []string{"cannot read package version"}},
 		{host.PackageChange{Name: "hostname", Absent: true}, []string{"Essential packages were removed", "fettle does not"}},

@@ -216,7 +216,8 @@ func TestNeedsReload(t *testing.T) {
 
 func TestSysVScript(t *testing.T) {
 	u, ctx := openUnits(t), t.Context()
-	write(t, "/etc/init.d/oldie", "#!/bin/sh\n### BEGIN INIT INFO\n# Provides: oldie\n# Required-Start:\n# Required-Stop:\n# Default-Start: 2 3 4 5\n# Default-Stop: 0 1 6\n### END INIT INFO\nexit 0\n")
+	write(t, "/etc/init.d/oldie",
+		"#!/bin/sh\n### BEGIN INIT INFO\n# Provides: oldie\n# Required-Start:\n# Required-Stop:\n# Default-Start: 2 3 4 5\n# Default-Stop: 0 1 6\n### END INIT INFO\nexit 0\n")
 	ok(t, os.Chmod("/etc/init.d/oldie", 0o755))
 	ok(t, u.Reload(ctx))
 	want(t, u, "oldie.service", "disabled", "inactive")
@@ -266,7 +267,8 @@ func TestUnitCallsAreCounted(t *testing.T) {
 			t.Errorf("the counter's error is %v", err)
 		}
 	}
-	if got := strings.Join(ops, ", "); got != "unit-start counted.service, unit-enable counted.service, unit-daemon-reload " {
+	if got := strings.Join(ops,
+		", "); got != "unit-start counted.service, unit-enable counted.service, unit-daemon-reload " {
 		t.Errorf("counted %s", got)
 	}
 	want(t, u, "counted.service", "disabled", "inactive")
@@ -275,7 +277,8 @@ func TestUnitCallsAreCounted(t *testing.T) {
 // A service that ends with another exit code than 0 when it is stopped is not left failed.
 func TestUnitStopLeavesNothingFailed(t *testing.T) {
 	u, ctx := openUnits(t), t.Context()
-	unit(t, u, "grumpy.service", "[Service]\nType=notify\nNotifyAccess=all\nExecStart=/bin/sh -c 'trap \"exit 143\" TERM; systemd-notify --ready; while :; do sleep 1; done'\n")
+	unit(t, u, "grumpy.service",
+		"[Service]\nType=notify\nNotifyAccess=all\nExecStart=/bin/sh -c 'trap \"exit 143\" TERM; systemd-notify --ready; while :; do sleep 1; done'\n")
 	ok(t, u.Job(ctx, "start", "grumpy.service"))
 	ok(t, u.Job(ctx, "stop", "grumpy.service"))
 	want(t, u, "grumpy.service", "static", "inactive")

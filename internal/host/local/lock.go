@@ -39,7 +39,8 @@ func (h *Host) Lock(path, holder string) (io.Closer, error) {
 		}
 		return nil, failed("lock", path, err)
 	}
-	if err := errors.Join(name(f, holder), unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})); err != nil {
+	if err := errors.Join(name(f, holder), unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK,
+		&unix.Flock_t{Type: unix.F_WRLCK})); err != nil {
 		return nil, errors.Join(failed("lock", path, err), f.Close())
 	}
 	return f, nil

@@ -46,7 +46,10 @@ func (n *node) chown(uid, gid uint32) error {
 	if err != nil {
 		return failed("change the owner of", n.path, err)
 	}
-	return failed("change the owner of", n.path, whole(func() error { return unix.Fchownat(n.fd, "", u, g, unix.AT_EMPTY_PATH) }))
+	return failed("change the owner of", n.path, whole(func() error {
+		return unix.Fchownat(n.fd, "", u, g,
+			unix.AT_EMPTY_PATH)
+	}))
 }
 
 func (n *node) Chmod(mode uint32) error {
@@ -75,7 +78,10 @@ func (n *node) SetTimes(atime, mtime int64) error {
 		return err
 	}
 	ts := []unix.Timespec{unix.NsecToTimespec(atime), unix.NsecToTimespec(mtime)}
-	return failed("set the times of", n.path, whole(func() error { return unix.UtimesNanoAt(n.fd, "", ts, unix.AT_EMPTY_PATH) }))
+	return failed("set the times of", n.path, whole(func() error {
+		return unix.UtimesNanoAt(n.fd, "", ts,
+			unix.AT_EMPTY_PATH)
+	}))
 }
 
 // proc is a path that leads to the inode itself, even where it is a link.

@@ -43,7 +43,10 @@ func TestDialOwn(t *testing.T) {
 	for name, spoil := range map[string]func(path, dir string) error{
 		"a directory for others": func(_, dir string) error { return os.Chmod(dir, 0o770) },
 		"a socket for others":    func(path, _ string) error { return os.Chmod(path, 0o602) },
-		"a file":                 func(path, _ string) error { return errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600)) },
+		"a file": func(path, _ string) error {
+			return errors.Join(os.Remove(path),
+				os.WriteFile(path, nil, 0o600))
+		},
 		"a link": func(path, dir string) error {
 			return errors.Join(os.Rename(path, filepath.Join(dir, "x")), os.Symlink("x", path))
 		},

@@ -26,7 +26,8 @@ const (
 // Packages implements host.Host.
 func (h *Host) Packages() (host.Packages, error) {
 	if _, err := h.lookProgram("dpkg-query", "/"); err != nil {
-		return nil, fmt.Errorf("cannot use packages: there is no dpkg in %s: remove packages from the list: %w", h.root, host.ErrUnsupported)
+		return nil, fmt.Errorf("cannot use packages: there is no dpkg in %s: remove packages from the list: %w", h.root,
+			host.ErrUnsupported)
 	}
 	debs := h.debs
 	if debs == "" {

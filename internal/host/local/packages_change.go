@@ -43,7 +43,8 @@ func aptOptions() []string {
 
 // Change implements host.Packages. It does not install recommended packages. After a failure, also
 // has the changes until then.
-func (p *packages) Change(ctx context.Context, changes []host.PackageChange, progress func(host.Progress)) (map[string]string, error) {
+func (p *packages) Change(ctx context.Context, changes []host.PackageChange,
+	progress func(host.Progress)) (map[string]string, error) {
 	if progress == nil {
 		progress = func(host.Progress) {}
 	}
@@ -92,7 +93,8 @@ func firstError(first, second error) error {
 
 // transaction releases holds that the changes own, runs apt once, and purges the remains of removed
 // packages.
-func (p *packages) transaction(ctx context.Context, progress func(host.Progress), inv inventory, changes []host.PackageChange) error {
+func (p *packages) transaction(ctx context.Context, progress func(host.Progress), inv inventory,
+	changes []host.PackageChange) error {
 	if held := ownHolds(inv, changes); len(held) > 0 {
 		if err := p.tool(ctx, append([]string{"apt-mark", "unhold"}, held...)); err != nil {
 			return fmt.Errorf("cannot release held packages: %w", err)
@@ -169,7 +171,8 @@ func status2(i installed) byte {
 }
 
 // purge removes the configuration of packages that the changes purge.
-func (p *packages) purge(ctx context.Context, progress func(host.Progress), before inventory, changes []host.PackageChange) error {
+func (p *packages) purge(ctx context.Context, progress func(host.Progress), before inventory,
+	changes []host.PackageChange) error {
 	if !slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Absent && c.Purge }) {
 		return nil
 	}
@@ -195,9 +198,13 @@ func arrived(after inventory, changes []host.PackageChange) error {
 		have := after.packages[after.key(c.Name)]
 		switch {
 		case c.Absent && have.Version != "":
-			return &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot remove package %s: version %s is still installed, although apt reported success", c.Name, have.Version)}
+			return &host.PackagesError{Names: []string{c.Name},
+				Err: fmt.Errorf("cannot remove package %s: version %s is still installed, although apt reported success", c.Name,
+					have.Version)}
 		case !c.Absent && (have.Version == "" || c.Version != "" && have.Version != c.Version):
-			return &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot install package %s: apt reported success, but the version is %q instead of %q", c.Name, have.Version, c.Version)}
+			return &host.PackagesError{Names: []string{c.Name},
+				Err: fmt.Errorf("cannot install package %s: apt reported success, but the version is %q instead of %q", c.Name,
+					have.Version, c.Version)}
 		}
 	}
 	return nil
@@ -237,7 +244,8 @@ func (p *packages) tool(ctx context.Context, argv []string) error {
 
 // apt runs apt-get or dpkg and makes its failure short.
 func (p *packages) apt(ctx context.Context, progress func(host.Progress), inv inventory, argv []string) error {
-	r, err := p.h.Run(ctx, host.Command{Argv: argv, Env: aptEnv(), Timeout: aptTimeout, Mutates: true, Watch: aptWatch(progress)})
+	r, err := p.h.Run(ctx, host.Command{Argv: argv, Env: aptEnv(), Timeout: aptTimeout, Mutates: true,
+		Watch: aptWatch(progress)})
 	p.notes = append(p.notes, keptConffiles(r.Stderr)...)
 	switch {
 	case err != nil:

@@ -19,7 +19,8 @@ func keptConffiles(output []byte) []string {
 		switch {
 		case strings.HasPrefix(line, "==> Deleted "):
 			was = "deleted"
-		case file != "" && (strings.HasPrefix(line, "==> Keeping old config file") || strings.HasPrefix(line, "==> Using current old file")):
+		case file != "" && (strings.HasPrefix(line, "==> Keeping old config file") ||
+			strings.HasPrefix(line, "==> Using current old file")):
 			out = append(out, file+" stays "+was+"; the version of the package is in "+file+".dpkg-dist")
 			file = ""
 		}

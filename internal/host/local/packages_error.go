@@ -45,7 +45,8 @@ func (p *packages) aptError(ctx context.Context, inv inventory, r host.CommandRe
 	}
 	parts = append(parts, f.unmet...)
 	if len(parts) == 0 {
-		parts = append(parts, fmt.Sprintf("it ended with status %d: %s", r.ExitCode, lastOf(string(r.Stderr), string(r.Stdout))))
+		parts = append(parts, fmt.Sprintf("it ended with status %d: %s", r.ExitCode,
+			lastOf(string(r.Stderr), string(r.Stdout))))
 	}
 	text := "cannot change packages: " + strings.Join(parts, "; ") + f.because()
 	if hint := p.hint(ctx, f); hint != "" {
@@ -215,7 +216,8 @@ func scriptOutput(stdout, pkg string) []string {
 	lines := strings.Split(strings.TrimRight(stdout, "\n"), "\n")
 	start := -1
 	for i, l := range lines {
-		for _, verb := range []string{"Setting up ", "Removing ", "Unpacking ", "Purging configuration files for ", "Preparing to unpack ", "Processing triggers for "} {
+		for _, verb := range []string{"Setting up ", "Removing ", "Unpacking ", "Purging configuration files for ",
+			"Preparing to unpack ", "Processing triggers for "} {
 			about, ok := strings.CutPrefix(l, verb)
 			if !ok {
 				continue
@@ -240,7 +242,8 @@ func scriptOutput(stdout, pkg string) []string {
 func own(lines []string) []string {
 	var out []string
 	for _, l := range lines {
-		foreign := slices.ContainsFunc([]string{"dpkg: ", "E: ", "W: ", "N: ", "debconf: delaying "}, func(prefix string) bool { return strings.HasPrefix(l, prefix) })
+		foreign := slices.ContainsFunc([]string{"dpkg: ", "E: ", "W: ", "N: ", "debconf: delaying "},
+			func(prefix string) bool { return strings.HasPrefix(l, prefix) })
 		if strings.TrimSpace(l) != "" && !foreign {
 			out = append(out, l)
 		}
@@ -305,7 +308,8 @@ func (p *packages) unknownVersion(ctx context.Context, e string) string {
 	if len(f) < 4 {
 		return ""
 	}
-	r, err := p.h.Run(ctx, host.Command{Argv: []string{"apt-cache", "show", "--all-versions", "--", f[3]}, Timeout: time.Minute})
+	r, err := p.h.Run(ctx, host.Command{Argv: []string{"apt-cache", "show", "--all-versions", "--", f[3]},
+		Timeout: time.Minute})
 	if err != nil || r.ExitCode != 0 {
 		return ""
 	}
@@ -328,7 +332,8 @@ func knownVersions(versions []string) string {
 	case n == 1:
 		return fmt.Sprintf("apt knows %s. %s", versions[0], update)
 	case n > shownVersions:
-		return fmt.Sprintf("apt knows %s and %d older ones. %s", strings.Join(versions[:shownVersions], ", "), n-shownVersions, update)
+		return fmt.Sprintf("apt knows %s and %d older ones. %s", strings.Join(versions[:shownVersions], ", "),
+			n-shownVersions, update)
 	default:
 		return fmt.Sprintf("apt knows %s and %s. %s", strings.Join(versions[:n-1], ", "), versions[n-1], update)
 	}

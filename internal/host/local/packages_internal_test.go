@@ -21,8 +21,10 @@ func TestParseInventory(t *testing.T) {
 		name, version, status string
 		held, broken          bool
 	}{
-		{"libc6", "2.36", "ii", false, false}, {"libc6:i386", "2.36", "ii", false, false}, {"libc6:amd64", "2.36", "ii", false, false},
-		{"tzdata", "2026a", "hi", true, false}, {"old", "", "rc", false, false}, {"bad", "", "iH", false, true}, {"half", "4", "iF", false, false},
+		{"libc6", "2.36", "ii", false, false}, {"libc6:i386", "2.36", "ii", false, false},
+		{"libc6:amd64", "2.36", "ii", false, false},
+		{"tzdata", "2026a", "hi", true, false}, {"old", "", "rc", false, false}, {"bad", "", "iH", false, true},
+		{"half", "4", "iF", false, false},
 		{"cut", "", "", false, false},
 	}
 	for _, tc := range tests {
@@ -54,10 +56,12 @@ func TestSimulated(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	if got := fmt.Sprint(debNames("amd64", "a", "1:2"), debNames("amd64", "a:i386", "3")); got != "[a_1%3a2_amd64.deb a_1%3a2_all.deb] [a_3_i386.deb]" {
+	if got := fmt.Sprint(debNames("amd64", "a", "1:2"),
+		debNames("amd64", "a:i386", "3")); got != "[a_1%3a2_amd64.deb a_1%3a2_all.deb] [a_3_i386.deb]" {
 		t.Errorf("file names %s", got)
 	}
-	for name, want := range map[string]bool{"g++": true, "libc6:i386": true, "a": false, "-y": false, "A1": false, "a b": false, "": false, "../x": false} {
+	for name, want := range map[string]bool{"g++": true, "libc6:i386": true, "a": false, "-y": false, "A1": false,
+		"a b": false, "": false, "../x": false} {
 		if validName(name) != want {
 			t.Errorf("validName(%q) is %v", name, !want)
 		}
@@ -65,11 +69,14 @@ func TestNames(t *testing.T) {
 }
 
 func TestKeptConffiles(t *testing.T) {
-	const edited, deleted = " ==> Modified (by you or by a script) since installation.\n", " ==> Deleted (by you or by a script) since installation.\n"
-	const shipped, old = " ==> Package distributor has shipped an updated version.\n", " ==> Using current old file as you requested.\n"
+	const edited, deleted = " ==> Modified (by you or by a script) since installation.\n",
+		" ==> Deleted (by you or by a script) since installation.\n"
+	const shipped, old = " ==> Package distributor has shipped an updated version.\n",
+		" ==> Using current old file as you requested.\n"
 	out := "Setting up a (2) ...\n\nConfiguration file '/etc/a'\n" + edited + shipped + old +
 		"Configuration file '/etc/b'\n" + deleted + shipped + " ==> Keeping old config file as default.\n" +
-		"Configuration file '/etc/c'\n" + edited + shipped + " ==> Using new file as you requested.\nInstalling new version of config file /etc/d ...\n"
+		"Configuration file '/etc/c'\n" + edited + shipped +
+		" ==> Using new file as you requested.\nInstalling new version of config file /etc/d ...\n"
 	want := "[/etc/a stays as it was edited here; the version of the package is in /etc/a.dpkg-dist /etc/b stays deleted; the version of the package is in /etc/b.dpkg-dist]"
 	if got := fmt.Sprint(keptConffiles([]byte(out))); got != want {
 		t.Errorf("kept %s, want %s", got, want)
@@ -80,7 +87,8 @@ func TestReadFailure(t *testing.T) {
 	stdout := "Setting up fine (1) ...\nhello\nSetting up picky (1.0) ...\npicky wants more\nErrors were encountered while processing:\n picky\n"
 	stderr := "dpkg: error processing package picky (--configure):\n installed picky package post-installation script subprocess returned error exit status 7\nE: Sub-process /usr/bin/dpkg returned an error code (1)\n"
 	f := readFailure(stdout, stderr)
-	if len(f.scripts) != 1 || f.scripts[0].pkg != "picky" || fmt.Sprint(f.scripts[0].output) != "[picky wants more]" || len(f.errors) != 1 {
+	if len(f.scripts) != 1 || f.scripts[0].pkg != "picky" || fmt.Sprint(f.scripts[0].output) != "[picky wants more]" ||
+		len(f.errors) != 1 {
 		t.Errorf("failure %+v", f)
 	}
 }
@@ -111,7 +119,8 @@ func TestReasonsOfAPT3(t *testing.T) {
 func TestBlamed(t *testing.T) {
 	inv := inventory{arch: "amd64"}
 	for _, c := range []struct{ stdout, stderr, want string }{
-		{"", "dpkg: error processing package picky:amd64 (--configure):\n it failed\nE: Sub-process /usr/bin/dpkg returned an error code (1)\n", "[picky]"},
+		{"", "dpkg: error processing package picky:amd64 (--configure):\n it failed\nE: Sub-process /usr/bin/dpkg returned an error code (1)\n",
+			"[picky]"},
 		{"", "dpkg: error processing archive /var/cache/apt/archives/a_1_all.deb (--unpack):\n trying to overwrite\n", "[a]"},
 		{"", "E: Unable to locate package modi\n", "[modi]"},
 		{"", "E: Version ‘3.0’ for ‘moody’ was not found\n", "[moody]"},
@@ -139,7 +148,8 @@ func TestReverseDepends(t *testing.T) {
 
 func TestComeAndLeave(t *testing.T) {
 	out := "Inst libc6 [2.36] (2.37 Debian:12 [amd64])\nRemv tzdata [2026a]\nRemv libc6:i386 [2.36]\nPurg asked [1]\nConf libc6 (2.37)\nRemv marked [1]\n"
-	comes, leaves := comeAndLeave(sample(), []byte(out), []host.PackageChange{{Name: "asked", Absent: true}, {Name: "marked", Version: "1"}})
+	comes, leaves := comeAndLeave(sample(), []byte(out),
+		[]host.PackageChange{{Name: "asked", Absent: true}, {Name: "marked", Version: "1"}})
 	if fmt.Sprint(comes, leaves) != "[libc6] [libc6:i386 marked tzdata]" {
 		t.Errorf("%v come and %v leave", comes, leaves)
 	}
@@ -154,9 +164,12 @@ func TestParsePolicies(t *testing.T) {
 		version string
 		unknown string
 	}{
-		"candidate": {host.PackageChange{Name: "nginx"}, "1.22-2", ""}, "installed version": {host.PackageChange{Name: "nginx", Version: "1.22-1"}, "1.22-1", ""},
-		"no such version": {host.PackageChange{Name: "nginx", Version: "9"}, "9", `apt knows no version 9 of package "nginx"`},
-		"no package":      {host.PackageChange{Name: "ngnix"}, "", `apt knows no package "ngnix"`}, "virtual": {host.PackageChange{Name: "awk"}, "", `apt knows no package "awk"`},
+		"candidate":         {host.PackageChange{Name: "nginx"}, "1.22-2", ""},
+		"installed version": {host.PackageChange{Name: "nginx", Version: "1.22-1"}, "1.22-1", ""},
+		"no such version": {host.PackageChange{Name: "nginx", Version: "9"}, "9",
+			`apt knows no version 9 of package "nginx"`},
+		"no package": {host.PackageChange{Name: "ngnix"}, "", `apt knows no package "ngnix"`},
+		"virtual":    {host.PackageChange{Name: "awk"}, "", `apt knows no package "awk"`},
 	} {
 		if got := all[c.change.Name].offer(c.change); got.Version != c.version || got.Unknown != c.unknown {
 			t.Errorf("%s: %+v", name, got)

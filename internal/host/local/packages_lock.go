@@ -70,7 +70,9 @@ func (h *Host) waitFree(ctx context.Context, files []string, limit time.Duration
 			told = who
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("cannot change packages: the package lock has been held by %s for %s; end it or wait for it, then run fettle again", who, limit)
+			return fmt.Errorf(
+				"cannot change packages: the package lock has been held by %s for %s; end it or wait for it, then run fettle again",
+				who, limit)
 		}
 		select {
 		case <-ctx.Done():

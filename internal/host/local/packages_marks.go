@@ -16,7 +16,8 @@ func (p *packages) refuseHeld(inv inventory, changes []host.PackageChange) error
 	for _, c := range changes {
 		have := inv.packages[inv.key(c.Name)]
 		if have.Held && c.Held == nil && (c.Absent || c.Version != have.Version) {
-			return &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot change package %s: it is held at %s on this host; release it with \"apt-mark unhold %s\", or set held = false", c.Name, have.Version, c.Name)}
+			return &host.PackagesError{Names: []string{c.Name},
+				Err: fmt.Errorf("cannot change package %s: it is held at %s on this host; release it with \"apt-mark unhold %s\", or set held = false", c.Name, have.Version, c.Name)}
 		}
 	}
 	return nil
@@ -110,7 +111,8 @@ func (p *packages) choose(ctx context.Context, want map[string]string) error {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		fmt.Fprintf(&lines, "%s %s\n", name, want[name])
 	}
-	r, err := p.h.Run(ctx, host.Command{Argv: []string{"dpkg", "--set-selections"}, Stdin: []byte(lines.String()), Env: aptEnv(), Timeout: time.Minute, Mutates: true})
+	r, err := p.h.Run(ctx, host.Command{Argv: []string{"dpkg", "--set-selections"}, Stdin: []byte(lines.String()),
+		Env: aptEnv(), Timeout: time.Minute, Mutates: true})
 	if err == nil && r.ExitCode != 0 {
 		err = fmt.Errorf("dpkg --set-selections: %s", firstLine(append(r.Stderr, r.Stdout...)))
 	}

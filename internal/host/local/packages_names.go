@@ -12,7 +12,8 @@ import (
 func checkNames(changes []host.PackageChange) error {
 	for _, c := range changes {
 		if !validName(c.Name) {
-			return fmt.Errorf("cannot change package %q: it is not the name of a package: lower-case letters, digits and + - . only", c.Name)
+			return fmt.Errorf(
+				"cannot change package %q: it is not the name of a package: lower-case letters, digits and + - . only", c.Name)
 		}
 		if _, err := debver.Parse(c.Version); c.Version != "" && err != nil {
 			return fmt.Errorf("cannot change package %s: %w", c.Name, err)

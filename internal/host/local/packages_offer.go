@@ -50,7 +50,8 @@ func (p *packages) Offers(ctx context.Context, changes []host.PackageChange) (ho
 }
 
 // together adds the additional changes and the size of the download.
-func (p *packages) together(ctx context.Context, inv inventory, changes []host.PackageChange, o host.PackageOffers) host.PackageOffers {
+func (p *packages) together(ctx context.Context, inv inventory, changes []host.PackageChange,
+	o host.PackageOffers) host.PackageOffers {
 	_, out, err := p.simulate(ctx, changes, nil)
 	if err != nil {
 		o.Failure = err.Error()
@@ -95,7 +96,8 @@ func (p policy) offer(c host.PackageChange) host.PackageOffer {
 	case slices.Contains(p.versions, c.Version):
 		return host.PackageOffer{Version: c.Version}
 	}
-	return host.PackageOffer{Version: c.Version, Unknown: fmt.Sprintf("apt knows no version %s of package %q", c.Version, c.Name)}
+	return host.PackageOffer{Version: c.Version, Unknown: fmt.Sprintf("apt knows no version %s of package %q", c.Version,
+		c.Name)}
 }
 
 // policies queries all packages at once. Packages unknown to apt are missing from the result.

@@ -44,7 +44,8 @@ func aptStep(line string) string {
 	}
 	size := strings.Join(words[max(len(words)-2, 0):], " ")
 	switch {
-	case strings.HasPrefix(words[0], "Get:") && len(words) >= 8 && strings.HasPrefix(size, "[") && strings.HasSuffix(size, "]"):
+	case strings.HasPrefix(words[0], "Get:") && len(words) >= 8 && strings.HasPrefix(size, "[") &&
+		strings.HasSuffix(size, "]"):
 		return "downloading " + words[4] + ", " + strings.Trim(size, "[]")
 	case words[0] == "Fetched" && len(words) >= 3:
 		return "downloaded " + words[1] + " " + words[2]

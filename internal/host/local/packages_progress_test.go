@@ -34,7 +34,8 @@ func steps(watch func(bool, []byte), parts ...string) {
 func TestAptProgress(t *testing.T) {
 	var got []string
 	steps(aptWatch(func(p host.Progress) { got = append(got, p.Text) }), aptOutput)
-	want := []string{"downloading hello, 52.9 kB", "downloading libx, 527 B", "downloaded 58.4 kB", "unpacking hello (2.10-3)", "setting up hello (2.10-3)",
+	want := []string{"downloading hello, 52.9 kB", "downloading libx, 527 B", "downloaded 58.4 kB",
+		"unpacking hello (2.10-3)", "setting up hello (2.10-3)",
 		"processing triggers for man-db (2.11.2-2)"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
@@ -63,7 +64,8 @@ func TestAptProgressInParts(t *testing.T) {
 func TestAptProgressOfLongLines(t *testing.T) {
 	var got []string
 	watch := aptWatch(func(p host.Progress) { got = append(got, p.Text) })
-	steps(watch, "Setting up ", strings.Repeat("x", 5000), strings.Repeat("y", 5000), "\n", "Setting up b\n", "Removing\n", "\n")
+	steps(watch, "Setting up ", strings.Repeat("x", 5000), strings.Repeat("y", 5000), "\n", "Setting up b\n",
+		"Removing\n", "\n")
 	if len(got) != 2 || len(got[0]) > maxProgressLine || got[1] != "setting up b" {
 		t.Errorf("%d: %.40q", len(got), got)
 	}

@@ -133,7 +133,8 @@ var dataPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 
 // sharedDirs belong to no single package, although scripts name them.
 func sharedDirs() []string {
-	return []string{"/var/run", "/var/lock", "/var/tmp", "/var/lib/dpkg", "/var/lib/apt", "/var/lib/systemd", "/var/lib/ucf", "/var/lib/pam", "/var/cache/debconf", "/var/cache/apt", "/var/log/journal"}
+	return []string{"/var/run", "/var/lock", "/var/tmp", "/var/lib/dpkg", "/var/lib/apt", "/var/lib/systemd",
+		"/var/lib/ucf", "/var/lib/pam", "/var/cache/debconf", "/var/cache/apt", "/var/log/journal"}
 }
 
 // dataDirs are the topmost of the paths that can be directories of one package:
@@ -143,7 +144,8 @@ func dataDirs(paths []string) []string {
 	for _, p := range paths {
 		p = path.Clean(p)
 		depth := strings.Count(p, "/")
-		if !strings.HasPrefix(p, "/var/") && !strings.HasPrefix(p, "/srv/") || strings.HasPrefix(p, "/var/") && depth < 3 || host.CheckPath(p) != nil {
+		if !strings.HasPrefix(p, "/var/") && !strings.HasPrefix(p, "/srv/") || strings.HasPrefix(p, "/var/") && depth < 3 ||
+			host.CheckPath(p) != nil {
 			continue
 		}
 		if !slices.ContainsFunc(sharedDirs(), func(d string) bool { return p == d || strings.HasPrefix(p, d+"/") }) {

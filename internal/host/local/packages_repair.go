@@ -143,7 +143,8 @@ func (p *packages) repair(ctx context.Context, progress func(host.Progress), inv
 			first = firstError(first, err)
 		}
 	}
-	if err := p.apt(ctx, progress, inv, append([]string{"apt-get", "--fix-broken", "install"}, aptOptions()...)); err != nil {
+	if err := p.apt(ctx, progress, inv, append([]string{"apt-get", "--fix-broken", "install"},
+		aptOptions()...)); err != nil {
 		return firstError(first, err)
 	}
 	if first == nil {

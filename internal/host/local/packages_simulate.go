@@ -22,7 +22,8 @@ func (p *packages) Simulate(ctx context.Context, changes []host.PackageChange) (
 
 // Outlook implements host.Packages. apt-get does not distinguish unneeded packages from conflicting
 // ones among its removals, so Outlook calls it twice.
-func (p *packages) Outlook(ctx context.Context, changes []host.PackageChange, keep []string) (host.PackageOutlook, error) {
+func (p *packages) Outlook(ctx context.Context, changes []host.PackageChange,
+	keep []string) (host.PackageOutlook, error) {
 	var o host.PackageOutlook
 	inv, out, err := p.simulate(ctx, changes, nil)
 	var options []string
@@ -54,7 +55,8 @@ func (p *packages) Outlook(ctx context.Context, changes []host.PackageChange, ke
 
 // simulate runs apt-get -s with more words. The output is empty where there is
 // nothing to do.
-func (p *packages) simulate(ctx context.Context, changes []host.PackageChange, more []string) (inventory, []byte, error) {
+func (p *packages) simulate(ctx context.Context, changes []host.PackageChange,
+	more []string) (inventory, []byte, error) {
 	if err := checkNames(changes); err != nil {
 		return inventory{}, nil, err
 	}
@@ -128,7 +130,8 @@ func (p *packages) NeededBy(ctx context.Context, names []string) (map[string][]s
 	if err := checkNames(changes); err != nil || len(names) == 0 {
 		return nil, err
 	}
-	argv := []string{"apt-cache", "rdepends", "--installed", "--no-conflicts", "--no-breaks", "--no-replaces", "--no-enhances"}
+	argv := []string{"apt-cache", "rdepends", "--installed", "--no-conflicts", "--no-breaks", "--no-replaces",
+		"--no-enhances"}
 	r, err := p.h.Run(ctx, host.Command{Argv: append(argv, names...), Timeout: time.Minute})
 	if err != nil {
 		return nil, fmt.Errorf("cannot list the packages that depend on others: %w", err)

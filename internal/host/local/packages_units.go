@@ -130,16 +130,23 @@ func (p servedUnits) endUnit(ctx context.Context, u dbus.UnitStatus) {
 		return
 	}
 	if p.runsIn(u.Name) {
-		p.notes = append(p.notes, fmt.Sprintf("%s is still running, because fettle is a part of it; a removed package contained its unit file", u.Name))
+		p.notes = append(p.notes,
+			fmt.Sprintf("%s is still running, because fettle is a part of it; a removed package contained its unit file",
+				u.Name))
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, leftLimit)
 	defer cancel()
 	if err := p.h.svc.Job(ctx, "stop", u.Name); err != nil {
-		p.notes = append(p.notes, fmt.Sprintf("%s is still running, although a removed package contained its unit file; to stop it: systemctl stop %s: %v", u.Name, u.Name, err))
+		p.notes = append(p.notes,
+			fmt.Sprintf(
+				"%s is still running, although a removed package contained its unit file; to stop it: systemctl stop %s: %v",
+				u.Name,
+				u.Name, err))
 		return
 	}
-	p.notes = append(p.notes, fmt.Sprintf("stopped %s: a removed package contained its unit file and did not stop it", u.Name))
+	p.notes = append(p.notes, fmt.Sprintf("stopped %s: a removed package contained its unit file and did not stop it",
+		u.Name))
 }
 
 // runsIn reports whether this process belongs to a unit.

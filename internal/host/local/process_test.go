@@ -98,7 +98,8 @@ func TestChroot(t *testing.T) {
 		Argv: []string{"prog", "-test.run=^TestChroot$"}, Dir: "/bin", Env: []string{childKey + "=1"},
 	})
 	must(t, err)
-	if !bytes.Contains(res.Stdout, []byte("sees [/bin")) || !bytes.Contains(res.Stdout, []byte(" in /bin, <nil>")) || bytes.Contains(res.Stdout, []byte("/etc")) {
+	if !bytes.Contains(res.Stdout, []byte("sees [/bin")) || !bytes.Contains(res.Stdout, []byte(" in /bin, <nil>")) ||
+		bytes.Contains(res.Stdout, []byte("/etc")) {
 		t.Errorf("got %s%s", res.Stdout, res.Stderr)
 	}
 }
@@ -174,14 +175,16 @@ func TestNothingUncounted(t *testing.T) {
 	dir := t.TempDir()
 	root, out := filepath.Join(dir, "root"), filepath.Join(dir, "strace")
 	must(t, os.Mkdir(root, 0o755))
-	if b, err := again(t, root, "strace", "-f", "-qq", "-y", "-o", out, "-e", "trace="+mutating).CombinedOutput(); err != nil {
+	if b, err := again(t, root, "strace", "-f", "-qq", "-y", "-o", out, "-e",
+		"trace="+mutating).CombinedOutput(); err != nil {
 		t.Fatalf("cannot trace (is strace installed?): %v\n%s", err, b)
 	}
 	counted, err := os.ReadFile(root + ".count")
 	must(t, err)
 	calls := changes(t, out, root)
 	if want := strings.Count(string(counted), "\n"); len(calls) != want || want < 20 {
-		t.Errorf("%d system calls change something, %d operations were counted:\n%s\n%s", len(calls), want, strings.Join(calls, "\n"), counted)
+		t.Errorf("%d system calls change something, %d operations were counted:\n%s\n%s", len(calls), want,
+			strings.Join(calls, "\n"), counted)
 	}
 }
 
@@ -207,7 +210,8 @@ func wholeCalls(trace string) []string {
 }
 
 func TestWholeCalls(t *testing.T) {
-	got := wholeCalls("1 openat2(5, \"a\", {O_PATH} <unfinished ...>\n2 write(1) = 1\n1 <... openat2 resumed>)            = 6</root>\n")
+	got := wholeCalls(
+		"1 openat2(5, \"a\", {O_PATH} <unfinished ...>\n2 write(1) = 1\n1 <... openat2 resumed>)            = 6</root>\n")
 	want := []string{"2 write(1) = 1", "1 openat2(5, \"a\", {O_PATH} )            = 6</root>"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)

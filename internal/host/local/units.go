@@ -18,7 +18,9 @@ import (
 func (h *Host) Units() (host.Units, error) {
 	_, err := os.Stat("/run/systemd/system")
 	if h.root != "/" || err != nil {
-		return nil, fmt.Errorf("cannot use units: systemd is not running (root %s): remove units from the list or use a booted host: %w", h.root, host.ErrUnsupported)
+		return nil, fmt.Errorf(
+			"cannot use units: systemd is not running (root %s): remove units from the list or use a booted host: %w",
+			h.root, host.ErrUnsupported)
 	}
 	return &h.svc, nil
 }

@@ -37,7 +37,8 @@ func (u *units) SetEnabled(ctx context.Context, name string, on bool) error {
 	}
 	after, err := u.Unit(ctx, name)
 	if err == nil && after.Enabled() != on && on && after.State != "indirect" && after.State != "alias" {
-		return fmt.Errorf("cannot enable %s: it is %s, because its unit file has no [Install] section; omit enabled", name, after.State)
+		return fmt.Errorf("cannot enable %s: it is %s, because its unit file has no [Install] section; omit enabled", name,
+			after.State)
 	}
 	return err
 }
@@ -78,7 +79,8 @@ func (u *units) isSysV(ctx context.Context, name string) (bool, error) {
 
 func (u *units) systemctl(ctx context.Context, on bool, name string) error {
 	verb := map[bool]string{true: "enable", false: "disable"}[on]
-	r, err := u.h.Run(ctx, host.Command{Argv: []string{"systemctl", "--no-ask-password", verb, name}, Timeout: time.Minute})
+	r, err := u.h.Run(ctx, host.Command{Argv: []string{"systemctl", "--no-ask-password", verb, name},
+		Timeout: time.Minute})
 	if err != nil {
 		return err
 	}

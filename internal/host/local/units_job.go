@@ -70,7 +70,8 @@ func (u *units) freshen(ctx context.Context, verb, name string) {
 // not run.
 func (u *units) forgetFailure(ctx context.Context, name string) {
 	p, err := u.props(ctx, name)
-	if err != nil || p.text("ActiveState") != "failed" && p.text("SubState") != "auto-restart" && !restarting(p, monotonic()) {
+	if err != nil || p.text("ActiveState") != "failed" && p.text("SubState") != "auto-restart" &&
+		!restarting(p, monotonic()) {
 		return
 	}
 	if c, err := u.bus(); err == nil {
@@ -158,7 +159,8 @@ func (u *units) settled(ctx context.Context, verb, name string) error {
 		if err != nil {
 			return err
 		}
-		active, quick := p.text("ActiveState"), p.text("Type") == "simple" || p.text("Type") == "exec" || p.text("Type") == "idle"
+		active, quick := p.text("ActiveState"), p.text("Type") == "simple" || p.text("Type") == "exec" ||
+			p.text("Type") == "idle"
 		switch {
 		case active == "failed" || p.text("SubState") == "auto-restart":
 			return u.explain(ctx, verb, name, "it started and ended at once"+exitText(p), nil)
@@ -270,7 +272,8 @@ func (u *units) lastLines(ctx context.Context, name string) string {
 	// The last output of the service can still be buffered. Without this, the most useful line is
 	// often missing.
 	_, _ = u.h.Run(ctx, host.Command{Argv: []string{"journalctl", "--sync"}, Timeout: 5 * time.Second})
-	r, err := u.h.Run(ctx, host.Command{Argv: []string{"journalctl", "-u", name, "-n", "10", "-o", "cat", "-q", "--no-pager"}, Timeout: 5 * time.Second})
+	r, err := u.h.Run(ctx, host.Command{Argv: []string{"journalctl", "-u", name, "-n", "10", "-o", "cat", "-q",
+		"--no-pager"}, Timeout: 5 * time.Second})
 	out := strings.TrimSpace(string(r.Stdout))
 	if err != nil || r.ExitCode != 0 || out == "" {
 		return ""

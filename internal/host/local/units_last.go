@@ -54,7 +54,9 @@ func (u *units) Lasts(ctx context.Context, name string) error {
 	case p.text("ActiveState") == "failed" || p.text("SubState") == "auto-restart":
 		return u.explain(ctx, "keep", name, fmt.Sprintf("it started and ended within %s%s", lastLimit, exitText(p)), nil)
 	case restarts > l.restarts:
-		return u.explain(ctx, "keep", name, fmt.Sprintf("it started and ended within %s, and systemd has restarted it %d times since", lastLimit, restarts-l.restarts), nil)
+		return u.explain(ctx, "keep", name,
+			fmt.Sprintf("it started and ended within %s, and systemd has restarted it %d times since", lastLimit,
+				restarts-l.restarts), nil)
 	}
 	return nil
 }

@@ -50,7 +50,8 @@ func (u *units) failsSlowly(ctx context.Context, name string, p props) bool {
 	if !youngerThan(2*loopPace, p, monotonic()) {
 		return false
 	}
-	r, err := u.h.Run(ctx, host.Command{Argv: []string{"journalctl", "_PID=1", "UNIT=" + name, "MESSAGE_ID=" + failureMessage,
+	r, err := u.h.Run(ctx, host.Command{Argv: []string{"journalctl", "_PID=1", "UNIT=" + name,
+		"MESSAGE_ID=" + failureMessage,
 		"-n", strconv.Itoa(loopRestarts), "-o", "short-unix", "-q", "--no-pager"}, Timeout: 5 * time.Second})
 	return err == nil && r.ExitCode == 0 && slowLoop(failures(string(r.Stdout)), time.Now())
 }

@@ -34,7 +34,8 @@ func TestSlowLoop(t *testing.T) {
 		want bool
 	}{
 		"fails every three minutes": {[]time.Duration{8 * time.Minute, 5 * time.Minute, 2 * time.Minute}, true},
-		"counts the last ones":      {[]time.Duration{90 * time.Hour, 8 * time.Minute, 5 * time.Minute, 2 * time.Minute}, true},
+		"counts the last ones": {[]time.Duration{90 * time.Hour, 8 * time.Minute, 5 * time.Minute, 2 * time.Minute},
+			true},
 		"stays up now":              {[]time.Duration{13 * time.Minute, 10 * time.Minute, 7 * time.Minute}, false},
 		"fast, and stays up":        {[]time.Duration{74 * time.Second, 72 * time.Second, 70 * time.Second}, false},
 		"failed again after a week": {[]time.Duration{170 * time.Hour, 168 * time.Hour, time.Minute}, false},

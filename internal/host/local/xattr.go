@@ -71,7 +71,8 @@ func (n *node) SetXattr(name string, value []byte) error {
 		return err
 	}
 	if n.opath {
-		return failed("set attribute "+name+" of", n.path, whole(func() error { return unix.Setxattr(n.proc(), name, value, 0) }))
+		return failed("set attribute "+name+" of", n.path,
+			whole(func() error { return unix.Setxattr(n.proc(), name, value, 0) }))
 	}
 	return failed("set attribute "+name+" of", n.path, whole(func() error { return unix.Fsetxattr(n.fd, name, value, 0) }))
 }

@@ -158,7 +158,8 @@ func (c *cloner) clone(n, parent *inode) *inode {
 		made.nlink++
 		return made
 	}
-	out := &inode{meta: n.stable, num: n.num, typ: n.typ, target: n.target, rdev: n.rdev, nlink: 1, mount: n.mount, parent: parent}
+	out := &inode{meta: n.stable, num: n.num, typ: n.typ, target: n.target, rdev: n.rdev, nlink: 1, mount: n.mount,
+		parent: parent}
 	c.made[n] = out
 	if !sameMeta(n.meta, n.stable) && c.rng.IntN(2) == 0 {
 		out.meta = n.meta

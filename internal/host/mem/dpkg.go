@@ -35,14 +35,16 @@ func (p *Packages) whole(next map[string]image.Package) error {
 	for _, name := range slices.Sorted(maps.Keys(next)) {
 		one := next[name]
 		if one.Unfinished() && one.Version == "" {
-			return &host.PackagesError{Names: []string{name}, Err: fmt.Errorf("cannot change packages: the package %s needs to be reinstalled", name)}
+			return &host.PackagesError{Names: []string{name},
+				Err: fmt.Errorf("cannot change packages: the package %s needs to be reinstalled", name)}
 		}
 		if one.Version == "" {
 			continue
 		}
 		if r, ok := p.find(name, one.Version); ok {
 			if d := unmet(r, next); d != "" {
-				return &host.PackagesError{Names: []string{name}, Err: fmt.Errorf("cannot change packages: %s: Depends: %s", name, d)}
+				return &host.PackagesError{Names: []string{name},
+					Err: fmt.Errorf("cannot change packages: %s: Depends: %s", name, d)}
 			}
 		}
 		if one.Unfinished() {

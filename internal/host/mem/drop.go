@@ -14,7 +14,8 @@ import (
 func (p *Packages) dropDependents(next map[string]image.Package, gone string) error {
 	for _, name := range slices.Sorted(maps.Keys(next)) {
 		r, ok := p.find(name, next[name].Version)
-		if next[name].Version == "" || !ok || !slices.ContainsFunc(r.Depends, func(d string) bool { dep, _ := needs(d); return dep == gone }) {
+		if next[name].Version == "" || !ok || !slices.ContainsFunc(r.Depends,
+			func(d string) bool { dep, _ := needs(d); return dep == gone }) {
 			continue
 		}
 		if err := p.drop(next, name, "needs "+gone); err != nil {
@@ -26,7 +27,8 @@ func (p *Packages) dropDependents(next map[string]image.Package, gone string) er
 
 func (p *Packages) drop(next map[string]image.Package, name, why string) error {
 	if next[name].Held {
-		return &host.PackagesError{Names: []string{name}, Err: fmt.Errorf("cannot change packages: %s is held and %s", name, why)}
+		return &host.PackagesError{Names: []string{name},
+			Err: fmt.Errorf("cannot change packages: %s is held and %s", name, why)}
 	}
 	next[name] = p.removed(name, next[name], false)
 	return p.dropDependents(next, name)
@@ -43,7 +45,8 @@ func (p *Packages) dropConflicts(next map[string]image.Package, changes []host.P
 				continue
 			}
 			if slices.ContainsFunc(changes, func(c host.PackageChange) bool { return c.Name == name }) {
-				return &host.PackagesError{Names: []string{comes, name}, Err: fmt.Errorf("cannot change packages: %s conflicts with %s", comes, name)}
+				return &host.PackagesError{Names: []string{comes, name},
+					Err: fmt.Errorf("cannot change packages: %s conflicts with %s", comes, name)}
 			}
 			if err := p.drop(next, name, "conflicts with "+comes); err != nil {
 				return err

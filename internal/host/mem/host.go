@@ -48,7 +48,8 @@ func New(opts Options) *Host {
 }
 
 func assemble(f *FS, opts Options, boot int, p *Packages, u *Units) *Host {
-	h := &Host{FS: f, opts: opts, boot: boot, mu: &sync.Mutex{}, packages: p, units: u, locks: &locks{held: map[string]string{}}}
+	h := &Host{FS: f, opts: opts, boot: boot, mu: &sync.Mutex{}, packages: p, units: u,
+		locks: &locks{held: map[string]string{}}}
 	h.accounts = accountfile.NewPlain(f, h.lockAccounts)
 	p.fs, p.op = f.Counted(nil), f.op
 	u.fs, u.op = f.Counted(nil), f.op
@@ -90,7 +91,8 @@ func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, err
 		return host.CommandResult{}, fmt.Errorf("cannot run a command without a program: argv is empty")
 	}
 	if h.opts.Run == nil {
-		return host.CommandResult{}, fmt.Errorf("cannot run %q: this host has no programs: %w", c.Argv[0], host.ErrUnsupported)
+		return host.CommandResult{}, fmt.Errorf("cannot run %q: this host has no programs: %w", c.Argv[0],
+			host.ErrUnsupported)
 	}
 	if err := ctx.Err(); err != nil {
 		return host.CommandResult{}, fmt.Errorf("cannot run %q: %w", c.Argv[0], err)

@@ -52,7 +52,8 @@ func dump(r host.Reader, dir string) string {
 			size = 0
 		}
 		target, _ := r.Readlink(p)
-		fmt.Fprintf(&b, "%s %s %s %o %d:%d %d %d %q\n", p, class(err), st.Type, st.Mode, st.UID, st.GID, size, st.Nlink, target)
+		fmt.Fprintf(&b, "%s %s %s %o %d:%d %d %d %q\n", p, class(err), st.Type, st.Mode, st.UID, st.GID, size, st.Nlink,
+			target)
 		if st.Type == image.Directory {
 			b.WriteString(dump(r, p))
 		}
@@ -99,7 +100,8 @@ func step(t *rapid.T) (string, func(host.FS) error) {
 		"list":   func(h host.FS) error { _, err := h.ReadDir(p); return err },
 		"open":   func(h host.FS) error { _, err := h.Open(p); return err },
 	}
-	name := rapid.SampledFrom([]string{"mkdir", "mkdir", "create", "append", "write", "node", "abs", "rel", "link", "fifo", "rename", "rename", "new", "remove", "sync", "list", "open"}).Draw(t, "op")
+	name := rapid.SampledFrom([]string{"mkdir", "mkdir", "create", "append", "write", "node", "abs", "rel", "link",
+		"fifo", "rename", "rename", "new", "remove", "sync", "list", "open"}).Draw(t, "op")
 	return fmt.Sprintf("%s %s %s %d", name, p, q, n), ops[name]
 }
 

@@ -12,7 +12,8 @@ import (
 )
 
 // Outlook implements host.Packages.
-func (p *Packages) Outlook(_ context.Context, changes []host.PackageChange, keep []string) (host.PackageOutlook, error) {
+func (p *Packages) Outlook(_ context.Context, changes []host.PackageChange,
+	keep []string) (host.PackageOutlook, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var o host.PackageOutlook

@@ -55,7 +55,8 @@ func newPackages() *Packages {
 func (p *Packages) clone() *Packages {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return &Packages{releases: slices.Clone(p.releases), state: maps.Clone(p.state), torn: maps.Clone(p.torn), broken: p.broken, fail: p.fail}
+	return &Packages{releases: slices.Clone(p.releases), state: maps.Clone(p.state), torn: maps.Clone(p.torn),
+		broken: p.broken, fail: p.fail}
 }
 
 // Publish puts a release into the repository; it becomes the candidate.
@@ -110,7 +111,8 @@ func (p *Packages) Simulate(_ context.Context, changes []host.PackageChange) (ma
 
 // Change implements host.Packages. It counts when it begins, twice for each
 // package that it exchanges, and before it configures them.
-func (p *Packages) Change(_ context.Context, changes []host.PackageChange, progress func(host.Progress)) (map[string]string, error) {
+func (p *Packages) Change(_ context.Context, changes []host.PackageChange,
+	progress func(host.Progress)) (map[string]string, error) {
 	if err := p.op(host.OpRun, "apt-get"); err != nil {
 		return nil, err
 	}
@@ -158,7 +160,8 @@ func (p *Packages) solve(changes []host.PackageChange) (map[string]image.Package
 			continue // a package in sync is not passed to apt, so apt can remove it with its dependency
 		}
 		if !c.Absent && one.Version == "" {
-			return nil, &host.PackagesError{Names: []string{c.Name}, Err: fmt.Errorf("cannot change packages: %s needs a package that the change removes", c.Name)}
+			return nil, &host.PackagesError{Names: []string{c.Name},
+				Err: fmt.Errorf("cannot change packages: %s needs a package that the change removes", c.Name)}
 		}
 		if c.Version != "" && one.Version != "" && one.Version != c.Version {
 			one.Version = c.Version

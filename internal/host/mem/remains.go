@@ -89,7 +89,10 @@ func (p *Packages) edited(name string, fresh Release, file string) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	return !slices.ContainsFunc(p.releases, func(r Release) bool { return r.Name == name && r.Files[file] == string(text) }), nil
+	return !slices.ContainsFunc(p.releases, func(r Release) bool {
+		return r.Name == name &&
+			r.Files[file] == string(text)
+	}), nil
 }
 
 // purge deletes the configuration and data of a package that was removed.

@@ -186,7 +186,8 @@ func (u *Units) SetMasked(_ context.Context, name string, on bool) error {
 // Job implements host.Units.
 func (u *Units) Job(_ context.Context, verb, name string) error {
 	after := map[string]string{
-		"start": "active", "restart": "active", "reload-or-restart": "active", "stop": "inactive", "reload": "", "try-restart": "",
+		"start": "active", "restart": "active", "reload-or-restart": "active", "stop": "inactive", "reload": "",
+		"try-restart": "",
 	}
 	state, known := after[verb]
 	if !known {

@@ -113,7 +113,8 @@ func (h *Host) open(path, key string) (host.File, error) {
 	}
 	content, err := io.ReadAll(io.LimitReader(f, Largest+1))
 	if err == nil && len(content) > Largest {
-		err = fmt.Errorf("cannot encrypt the content of %q: it has more than 64 MiB, the limit for files with secrets; move it away", path)
+		err = fmt.Errorf(
+			"cannot encrypt the content of %q: it has more than 64 MiB, the limit for files with secrets; move it away", path)
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -159,7 +160,8 @@ func (h *Host) Run(ctx context.Context, c host.Command) (host.CommandResult, err
 	return h.run(ctx, c, h.Host.Run)
 }
 
-func (h *Host) run(ctx context.Context, c host.Command, run func(context.Context, host.Command) (host.CommandResult, error)) (host.CommandResult, error) {
+func (h *Host) run(ctx context.Context, c host.Command,
+	run func(context.Context, host.Command) (host.CommandResult, error)) (host.CommandResult, error) {
 	env, err := h.environment(c.Env)
 	if err != nil {
 		return host.CommandResult{}, err

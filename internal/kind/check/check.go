@@ -26,11 +26,17 @@ import (
 // Kinds gives check and wait_for. The value is fresh at each call.
 func Kinds() []kind.Kind {
 	return []kind.Kind{{
-		Name: "check", Main: "name", Free: true, Steps: func(s kind.State) (kind.Output, diag.List) { return steps(s, step.Check, "within") },
+		Name: "check", Main: "name", Free: true, Steps: func(s kind.State) (kind.Output,
+			diag.List) {
+			return steps(s, step.Check, "within")
+		},
 		Doc:   "A verification that runs after all other steps: one of http, tcp, exec, unit and file.",
 		Attrs: append(attrs(), text("within", "time limit of all attempts; default: 10s")),
 	}, {
-		Name: "wait_for", Main: "name", Free: true, Steps: func(s kind.State) (kind.Output, diag.List) { return steps(s, step.Wait, "timeout") },
+		Name: "wait_for", Main: "name", Free: true, Steps: func(s kind.State) (kind.Output,
+			diag.List) {
+			return steps(s, step.Wait, "timeout")
+		},
 		Doc:   "A wait at its place in the order, until one condition holds: http, tcp, exec, unit or file. Set its place with after and before. It changes nothing, and a run without other changes does not wait. The run fails after the timeout.",
 		Attrs: append(attrs(), text("timeout", "time limit of all attempts; default: 5m")),
 	}}
@@ -74,7 +80,9 @@ func steps(s kind.State, verb step.Verb, limit string) (kind.Output, diag.List) 
 	case len(given) == 0:
 		return kind.Output{}, diag.List{diag.Errorf(s.Range, "No condition", "Set one of http, tcp, exec, unit and file.")}
 	case len(given) > 1:
-		return kind.Output{}, s.Errorf(given[1], "Several checks in one", "%s has one of http, tcp, exec, unit and file, and this state has %s. Declare a state for each.", diag.FirstOne(s.Kind), strings.Join(given, " and "))
+		return kind.Output{}, s.Errorf(given[1], "Several checks in one",
+			"%s has one of http, tcp, exec, unit and file, and this state has %s. Declare a state for each.",
+			diag.FirstOne(s.Kind), strings.Join(given, " and "))
 	}
 	return s.One(verb, []string{s.Str("name")}, attrs...)
 }

@@ -111,7 +111,8 @@ func (t *tree) link(src, dst string) {
 	end := path.Join(path.Dir(src), target)
 	inside := end == top || strings.HasPrefix(end, top+"/") || top == "." && end != ".." && !strings.HasPrefix(end, "../")
 	if path.IsAbs(target) || !inside {
-		t.fail("The symbolic link %s points to %q, outside of the source. Declare it as a link of its own.", t.s.Files.Source(src), target)
+		t.fail("The symbolic link %s points to %q, outside of the source. Declare it as a link of its own.",
+			t.s.Files.Source(src), target)
 		return
 	}
 	t.add(step.Link, []string{target, dst}, t.s.Owner("")[:2]...)

@@ -31,18 +31,22 @@ func Kind() kind.Kind {
 		Actions: []kind.Action{{Name: "run", Doc: "runs the command", Act: act}},
 		Attrs: []kind.Attr{
 			text("name", "name on the target; default: the label"),
-			{Name: "command", Type: cty.DynamicPseudoType, Required: true, Doc: "list of words, or a text that is split at blanks"},
+			{Name: "command", Type: cty.DynamicPseudoType, Required: true,
+				Doc: "list of words, or a text that is split at blanks"},
 			creates, cwd,
 			{Name: "unless", Type: cty.DynamicPseudoType, Doc: "done if this command succeeds"},
 			{Name: "only_if", Type: cty.DynamicPseudoType, Doc: "runs only if this command succeeds"},
-			{Name: "guard_network", Type: cty.Bool, Doc: "unless and only_if need the network, or read its state; a plan then gives them network access"},
+			{Name: "guard_network", Type: cty.Bool,
+				Doc: "unless and only_if need the network, or read its state; a plan then gives them network access"},
 			{Name: "env", Type: cty.Map(cty.String), Secret: true, Doc: "environment variables; secrets are never logged"},
 			text("user", "run as this user"),
 			text("timeout", "such as 30s; default: 5m"),
 			{Name: "undo", Type: cty.DynamicPseudoType, Doc: "command that undoes it"},
 			{Name: "lazy", Type: cty.Bool, Doc: "runs only if it is notified"},
-			{Name: "output", Type: cty.String, Check: checkOutput, Doc: "source of result: stdout, or the path of a file that the command writes"},
-			{Name: "result", Type: cty.String, Computed: true, Doc: "the output without trailing line ends; known after the command has run"},
+			{Name: "output", Type: cty.String, Check: checkOutput,
+				Doc: "source of result: stdout, or the path of a file that the command writes"},
+			{Name: "result", Type: cty.String, Computed: true,
+				Doc: "the output without trailing line ends; known after the command has run"},
 		},
 	}
 }
@@ -61,9 +65,11 @@ func checkOutput(v cty.Value) error {
 func result(s kind.State) (addr.Addr, diag.List) {
 	switch {
 	case !s.Given("output"):
-		return "", s.Errorf("output", "No output", `%s has no result for other states. Set output = "stdout", or the path of a file that it writes.`, s.ID)
+		return "", s.Errorf("output", "No output",
+			`%s has no result for other states. Set output = "stdout", or the path of a file that it writes.`, s.ID)
 	case s.Bool("lazy"):
-		return "", s.Errorf("lazy", "Output of a lazy command", "A lazy command runs at the end or not at all, so no state can wait for its result. Remove lazy, or output.")
+		return "", s.Errorf("lazy", "Output of a lazy command",
+			"A lazy command runs at the end or not at all, so no state can wait for its result. Remove lazy, or output.")
 	}
 	return addr.New(addr.KindExec, s.Str("name")), nil
 }
@@ -83,7 +89,8 @@ func words(s kind.State, name string) ([]string, diag.List) {
 		for it := v.ElementIterator(); it.Next(); {
 			_, e := it.Element()
 			if e.IsNull() || e.Type() != cty.String {
-				return nil, s.Errorf(name, "Bad command", "The words of a command are texts. Write tostring(…), or put it in quotes.")
+				return nil, s.Errorf(name, "Bad command",
+					"The words of a command are texts. Write tostring(…), or put it in quotes.")
 			}
 			out = append(out, e.AsString())
 		}
@@ -102,9 +109,11 @@ func steps(s kind.State) (kind.Output, diag.List) {
 		return kind.Output{}, ds
 	}
 	if s.Bool("lazy") {
-		for _, name := range []string{"creates", "unless", "only_if", "guard_network", "undo", "cwd", "env", "user", "output"} {
+		for _, name := range []string{"creates", "unless", "only_if", "guard_network", "undo", "cwd", "env", "user",
+			"output"} {
 			if s.Given(name) {
-				return kind.Output{}, s.Errorf(name, "Guard of a lazy command", "A lazy command runs when it is notified, as root in /, without guards and undo. Remove %s, or lazy.", name)
+				return kind.Output{}, s.Errorf(name, "Guard of a lazy command",
+					"A lazy command runs when it is notified, as root in /, without guards and undo. Remove %s, or lazy.", name)
 			}
 		}
 		return kind.Output{}, nil
@@ -158,7 +167,8 @@ func environment(s kind.State) (attrs []step.Attr, blobs []kind.Blob, ds diag.Li
 		if b, ref, ok := kind.SecretText(env[n]); ok {
 			value, blobs = ref.String(), append(blobs, b)
 		} else if value = env[n].AsString(); secret.LooksLikeRef(value) {
-			return nil, nil, s.Errorf("env", "Value looks like a reference to a secret", "The value of %s begins like an internal reference to a secret: %q. Change its beginning.", n, value)
+			return nil, nil, s.Errorf("env", "Value looks like a reference to a secret",
+				"The value of %s begins like an internal reference to a secret: %q. Change its beginning.", n, value)
 		}
 		attrs = append(attrs, step.Attr{Key: "env", Value: n + "=" + value})
 	}
@@ -170,5 +180,6 @@ func act(s kind.State) (step.Step, diag.List) {
 	if ds.HasErrors() {
 		return step.Step{}, ds
 	}
-	return s.Step(step.Act, append([]string{"run", s.Str("name")}, argv...), step.Attr{Key: "timeout", Value: s.Str("timeout")})
+	return s.Step(step.Act, append([]string{"run", s.Str("name")}, argv...),
+		step.Attr{Key: "timeout", Value: s.Str("timeout")})
 }

@@ -25,7 +25,8 @@ func Kind() kind.Kind {
 		{Name: "template", Type: cty.String, File: true, Doc: "a template of the module, rendered with vars"},
 		{Name: "vars", Type: cty.DynamicPseudoType, Secret: true, Doc: "object of the template's variables"},
 		{Name: "secret", Type: cty.String, Doc: "a secret of the repository, copied unchanged"},
-		{Name: "validate", Type: cty.String, Doc: "command that must accept the file; %s is the new file; without %s the file is in place, and a failure restores the old one"},
+		{Name: "validate", Type: cty.String,
+			Doc: "command that must accept the file; %s is the new file; without %s the file is in place, and a failure restores the old one"},
 		kind.ModeAttr("mode", "permission bits; default: 0644, or 0600 with a secret"),
 		kind.EnsureAttr(),
 	}
@@ -58,7 +59,8 @@ func steps(s kind.State) (kind.Output, diag.List) {
 func absent(s kind.State) (kind.Output, diag.List) {
 	for _, name := range []string{"content", "source", "template", "secret", "validate"} {
 		if s.Given(name) {
-			return kind.Output{}, s.Errorf(name, "Content of an absent file", "An absent file has no %s. Remove the attribute, or ensure.", name)
+			return kind.Output{}, s.Errorf(name, "Content of an absent file",
+				"An absent file has no %s. Remove the attribute, or ensure.", name)
 		}
 	}
 	return s.One(step.Rm, []string{s.Str("path")})
@@ -75,11 +77,14 @@ func content(s kind.State) (blob kind.Blob, key string, ds diag.List) {
 	}
 	switch {
 	case len(given) == 0:
-		return kind.Blob{}, "", diag.List{diag.Errorf(s.Range, "File without content", "Set content, source, template or secret. For an empty file, set content = \"\".")}
+		return kind.Blob{}, "", diag.List{diag.Errorf(s.Range, "File without content",
+			"Set content, source, template or secret. For an empty file, set content = \"\".")}
 	case len(given) > 1:
-		return kind.Blob{}, "", s.Errorf(given[1], "Content given twice", "A file has one of content, source, template and secret, and this state has %s.", strings.Join(given, " and "))
+		return kind.Blob{}, "", s.Errorf(given[1], "Content given twice",
+			"A file has one of content, source, template and secret, and this state has %s.", strings.Join(given, " and "))
 	case s.Given("vars") && given[0] != "template":
-		return kind.Blob{}, "", s.Errorf("vars", "Variables without a template", "vars has an effect only with template. Use template instead of %s, or remove vars.", given[0])
+		return kind.Blob{}, "", s.Errorf("vars", "Variables without a template",
+			"vars has an effect only with template. Use template instead of %s, or remove vars.", given[0])
 	}
 	switch given[0] {
 	case "content":
@@ -107,7 +112,8 @@ func whole(s kind.State) (kind.Blob, string, diag.List) {
 func source(s kind.State) (kind.Blob, diag.List) {
 	b, err := s.FileBlob(s.Str("source"))
 	if err != nil {
-		return kind.Blob{}, s.Errorf("source", "Source cannot be read", "%v. The path is relative to the module's directory.", err)
+		return kind.Blob{}, s.Errorf("source", "Source cannot be read",
+			"%v. The path is relative to the module's directory.", err)
 	}
 	return b, nil
 }

@@ -24,7 +24,8 @@ func Kind() kind.Kind {
 		Name: "file_block", Main: "name", Free: true, Steps: steps,
 		Doc: "Lines between the comments BEGIN fettle NAME and END fettle NAME in a file with other content.",
 		Attrs: []kind.Attr{
-			{Name: "name", Type: cty.String, Required: true, Doc: "name of the block in the comments; default: the label", Check: checkName},
+			{Name: "name", Type: cty.String, Required: true, Doc: "name of the block in the comments; default: the label",
+				Check: checkName},
 			path,
 			{Name: "content", Type: cty.String, Doc: "the lines", Secret: true},
 			{Name: "comment", Type: cty.String, Doc: "beginning of comments in this file; default: #", Check: checkName},
@@ -43,7 +44,8 @@ func checkName(v cty.Value) error {
 
 func steps(s kind.State) (kind.Output, diag.List) {
 	if !s.Absent() && !s.Given("content") {
-		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Block without content", "Set content. To remove the block, set ensure = \"absent\".")}
+		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Block without content",
+			"Set content. To remove the block, set ensure = \"absent\".")}
 	}
 	begin, end := " BEGIN fettle "+s.Str("name"), " END fettle "+s.Str("name")
 	for line := range strings.Lines(s.Str("content")) {
@@ -51,7 +53,8 @@ func steps(s kind.State) (kind.Output, diag.List) {
 			if s.Attrs["content"].IsMarked() {
 				line = begin[1:]
 			}
-			return kind.Output{}, s.Errorf("content", "Mark inside the content", "The line %q marks the beginning or end of the block. Remove it: these lines are added automatically.", line)
+			return kind.Output{}, s.Errorf("content", "Mark inside the content",
+				"The line %q marks the beginning or end of the block. Remove it: these lines are added automatically.", line)
 		}
 	}
 	return s.Edit("block", "content", "comment")

@@ -41,7 +41,8 @@ func Kinds() []kind.Kind {
 		{"json", "names joined by dots, such as log-opts.max-size; double quotes for names with other characters than letters, digits, _ and -; [0] for an entry of a list; or a list of names", true},
 		{"yaml", "names joined by dots, as for json_key", true},
 		{"toml", "names joined by dots, as for json_key, beginning with the names of the table", true},
-		{"ini", "SECTION.KEY, or KEY before the first section; double quotes for names with dots or blanks; or a list of both", false},
+		{"ini", "SECTION.KEY, or KEY before the first section; double quotes for names with dots or blanks; or a list of both",
+			false},
 		{"xml", "names of elements joined by dots, beginning with the root; [1] for the second element of a name; @NAME at the end for an attribute", false},
 	} {
 		out = append(out, f.kind())
@@ -56,7 +57,8 @@ func (f format) kind() kind.Kind {
 	}
 	return kind.Kind{
 		Name: f.name + "_key", Main: "key", Steps: f.steps,
-		Doc: "One value of a file in " + strings.ToUpper(f.name) + " with other content. The value is replaced in place, or added to its section; all other bytes stay unchanged. A change that would affect more, or an invalid file, is refused. Undone completely: the old text of the value, or its absence, and the absence of the file.",
+		Doc: "One value of a file in " + strings.ToUpper(f.name) +
+			" with other content. The value is replaced in place, or added to its section; all other bytes stay unchanged. A change that would affect more, or an invalid file, is refused. Undone completely: the old text of the value, or its absence, and the absence of the file.",
 		Attrs: []kind.Attr{
 			kind.PathAttr("path", "the file"),
 			{Name: "key", Type: cty.DynamicPseudoType, Required: true, Doc: f.keys + "; default: the label"},
@@ -76,7 +78,8 @@ func (f format) steps(s kind.State) (kind.Output, diag.List) {
 	var blobs []kind.Blob
 	switch {
 	case s.Absent() && s.Given("value"):
-		return kind.Output{}, s.Errorf("value", "Value of an absent key", "An absent key has no value. Remove value, or ensure.")
+		return kind.Output{}, s.Errorf("value", "Value of an absent key",
+			"An absent key has no value. Remove value, or ensure.")
 	case !s.Absent():
 		a, more, err := f.attr(s.Attrs["value"])
 		if err != nil {
@@ -96,17 +99,20 @@ func (f format) attr(v cty.Value) (step.Attr, []kind.Blob, error) {
 	key, is := secret.KeyOf(kind.Marks(marks))
 	switch {
 	case !is && err == nil && secret.LooksLikeRef(text):
-		return step.Attr{}, nil, fmt.Errorf("the value begins like an internal reference to a secret: %q; change its beginning", text)
+		return step.Attr{}, nil,
+			fmt.Errorf("the value begins like an internal reference to a secret: %q; change its beginning", text)
 	case !is:
 		return step.Attr{Key: "value", Value: text}, nil, err
 	case err != nil:
-		return step.Attr{}, nil, fmt.Errorf("the value contains a secret, and %s cannot represent it", strings.ToUpper(f.name))
+		return step.Attr{}, nil, fmt.Errorf("the value contains a secret, and %s cannot represent it",
+			strings.ToUpper(f.name))
 	}
 	if f.json {
 		text = canonical(text)
 	} else if f.name == "ini" {
 		if text = strings.TrimSpace(text); strings.ContainsAny(text, "\n\r") || strings.HasSuffix(text, "\\") {
-			return step.Attr{}, nil, errors.New("the secret has a line break or a backslash at its end, which INI cannot represent")
+			return step.Attr{}, nil,
+				errors.New("the secret has a line break or a backslash at its end, which INI cannot represent")
 		}
 	}
 	a, b := kind.Referring("value", text, key)
@@ -174,7 +180,8 @@ func (f format) value(v cty.Value) (string, error) {
 	if !f.json {
 		text, err := convert.Convert(v, cty.String)
 		if err != nil || text.IsNull() {
-			return "", fmt.Errorf("a value in %s is a text, number or bool; to remove the key, set ensure = \"absent\"", strings.ToUpper(f.name))
+			return "", fmt.Errorf("a value in %s is a text, number or bool; to remove the key, set ensure = \"absent\"",
+				strings.ToUpper(f.name))
 		}
 		return text.AsString(), nil
 	}

@@ -41,10 +41,13 @@ treats all of its steps like the steps of other states.`,
 		Main: "name",
 		Attrs: []kind.Attr{
 			{Name: "name", Type: cty.String, Required: true, Doc: "name of its files in generated/", Check: checkName},
-			{Name: "command", Type: cty.List(cty.String), Required: true, Doc: "the program and its arguments: a file of the module like ./gen/users.py, or a program in /usr/bin", Check: checkCommand},
+			{Name: "command", Type: cty.List(cty.String), Required: true,
+				Doc:   "the program and its arguments: a file of the module like ./gen/users.py, or a program in /usr/bin",
+				Check: checkCommand},
 			{Name: "inputs", Type: cty.List(cty.String), Doc: "files and directories of the module that the program may read"},
 			{Name: "input", Type: cty.DynamicPseudoType, Doc: "a value for standard input, as JSON: variables, facts"},
-			{Name: "output", Type: cty.String, Default: cty.StringVal("steps"), OneOf: []string{"steps", "json"}, Doc: "type of output: lines of steps, or states in the JSON form"},
+			{Name: "output", Type: cty.String, Default: cty.StringVal("steps"), OneOf: []string{"steps", "json"},
+				Doc: "type of output: lines of steps, or states in the JSON form"},
 			{Name: "timeout", Type: cty.String, Default: cty.StringVal("30s"), Doc: "time limit", Check: checkTimeout},
 		},
 		Steps:  steps,
@@ -61,7 +64,8 @@ func checkName(v cty.Value) error {
 
 // IsName reports whether a text can be used in the names of the files of a generator.
 func IsName(s string) bool {
-	return s != "" && len(s) <= 100 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+	return s != "" && len(s) <= 100 && strings.Trim(s,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }
 
 func checkCommand(v cty.Value) error {
@@ -75,7 +79,8 @@ func checkCommand(v cty.Value) error {
 	}
 	first := v.AsValueSlice()[0].AsString()
 	if first == "" || path.IsAbs(first) {
-		return fmt.Errorf("%q is not a program: write a path of the module, like ./gen/users.py, or the name of a program in /usr/bin", first)
+		return fmt.Errorf(
+			"%q is not a program: write a path of the module, like ./gen/users.py, or the name of a program in /usr/bin", first)
 	}
 	return nil
 }
@@ -102,7 +107,8 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	for _, st := range list {
 		switch st.Verb {
 		case step.Include, step.Act, step.Check:
-			ds = append(ds, diag.Errorf(st.Range, "Step that cannot be generated", "A generator cannot print %s. Declare notifications and checks as states of the language.", st.Verb))
+			ds = append(ds, diag.Errorf(st.Range, "Step that cannot be generated",
+				"A generator cannot print %s. Declare notifications and checks as states of the language.", st.Verb))
 			continue
 		case step.Copy:
 			var more diag.List
@@ -118,11 +124,13 @@ func steps(s kind.State) (kind.Output, diag.List) {
 // content finds the content of a COPY step: a file of the module.
 func content(s kind.State, st step.Step, out *kind.Output) (step.Step, diag.List) {
 	if step.IsDigest(st.Args[0]) {
-		return st, diag.List{diag.Errorf(st.Range, "Content does not exist", "A digest names content that is not in the repository. Name a file of the module.")}
+		return st, diag.List{diag.Errorf(st.Range, "Content does not exist",
+			"A digest names content that is not in the repository. Name a file of the module.")}
 	}
 	blob, err := s.FileBlob(st.Args[0])
 	if err != nil {
-		return st, diag.List{diag.Errorf(st.Range, "Content does not exist", "The file that the step copies cannot be read: %s. It is a path from the module's directory.", err)}
+		return st, diag.List{diag.Errorf(st.Range, "Content does not exist",
+			"The file that the step copies cannot be read: %s. It is a path from the module's directory.", err)}
 	}
 	out.Blobs = append(out.Blobs, blob)
 	st.Args = []string{blob.Digest, st.Args[1]}

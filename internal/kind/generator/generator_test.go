@@ -27,7 +27,8 @@ func TestGolden(t *testing.T) {
 
 // What comes from the compiler's process names no file outside of its directory.
 func TestValid(t *testing.T) {
-	good := generator.Run{Name: "users", Directory: ".", Command: []string{"x"}, Output: "json", Files: map[string]string{"a/b": "x"}}
+	good := generator.Run{Name: "users", Directory: ".", Command: []string{"x"}, Output: "json",
+		Files: map[string]string{"a/b": "x"}}
 	if err := good.Valid(); err != nil {
 		t.Error(err)
 	}

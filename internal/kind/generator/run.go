@@ -44,11 +44,13 @@ type Run struct {
 
 // RunOf returns the run of a state.
 func RunOf(s kind.State) (Run, diag.List) {
-	r := Run{ID: s.ID, Name: s.Str("name"), Directory: s.Files.Source("."), Command: s.Strings("command"), Output: s.Str("output"), Files: map[string]string{}, Range: s.Range}
+	r := Run{ID: s.ID, Name: s.Str("name"), Directory: s.Files.Source("."), Command: s.Strings("command"),
+		Output: s.Str("output"), Files: map[string]string{}, Range: s.Range}
 	r.Timeout, _ = duration.Parse(s.Str("timeout")) // already checked
 	if v := s.Attrs["input"]; s.Given("input") {
 		if v.ContainsMarked() {
-			return r, s.Errorf("input", "Secret for a generator", "The output of a generator is a file of the repository, so a generator cannot receive secrets. Use the secret in the states that need it.")
+			return r, s.Errorf("input", "Secret for a generator",
+				"The output of a generator is a file of the repository, so a generator cannot receive secrets. Use the secret in the states that need it.")
 		}
 		b, err := ctyjson.Marshal(v, v.Type())
 		if err != nil || len(b) > maxStdin {
@@ -207,11 +209,14 @@ func recorded(s kind.State) ([]byte, Run, diag.List) {
 	}
 	printed, why := r.check(s.Files)
 	if why != "" {
-		return nil, r, diag.List{diag.Errorf(s.Range, "Generator must be run", "%s: %s. Run: fettle generate %s — this runs %s in a sandbox and writes %s. Commit this file.",
+		return nil, r, diag.List{diag.Errorf(s.Range, "Generator must be run",
+			"%s: %s. Run: fettle generate %s — this runs %s in a sandbox and writes %s. Commit this file.",
 			s.ID, why, r.Name, strings.Join(r.Command, " "), s.Files.Source(r.OutputFile()))}
 	}
 	if len(printed) > maxOutput {
-		return nil, r, diag.List{diag.Errorf(s.Range, "Too much is generated", "%s has %d bytes, and the limit is %d. Split it with for_each.", s.Files.Source(r.OutputFile()), len(printed), maxOutput)}
+		return nil, r, diag.List{diag.Errorf(s.Range, "Too much is generated",
+			"%s has %d bytes, and the limit is %d. Split it with for_each.", s.Files.Source(r.OutputFile()), len(printed),
+			maxOutput)}
 	}
 	return printed, r, nil
 }

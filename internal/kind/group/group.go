@@ -19,7 +19,8 @@ func Kind() kind.Kind {
 		Name: "group", Main: "name", Steps: steps,
 		Doc: "A Unix group. Declare its members with membership, or with groups of user.",
 		Attrs: []kind.Attr{
-			{Name: "name", Type: cty.String, Required: true, Doc: "name of the group; default: the label", Check: kind.CheckName},
+			{Name: "name", Type: cty.String, Required: true, Doc: "name of the group; default: the label",
+				Check: kind.CheckName},
 			{Name: "gid", Type: cty.Number, Doc: "group id; default: the next free id", Check: kind.CheckID},
 			{Name: "system", Type: cty.Bool, Doc: "a system group: an id below 1000"},
 			kind.EnsureAttr(),

@@ -20,10 +20,12 @@ import (
 func Kind() kind.Kind {
 	attrs := []kind.Attr{
 		kind.PathAttr("path", "path of the link; default: the label"),
-		{Name: "target", Type: cty.String, Doc: "destination, absolute or relative to the directory of the link", Check: checkTarget},
+		{Name: "target", Type: cty.String, Doc: "destination, absolute or relative to the directory of the link",
+			Check: checkTarget},
 		kind.EnsureAttr(),
 	}
-	return kind.Kind{Name: "link", Main: "path", Attrs: append(attrs, kind.OwnerAttrs()...), Steps: steps, Doc: "A symbolic link."}
+	return kind.Kind{Name: "link", Main: "path", Attrs: append(attrs, kind.OwnerAttrs()...), Steps: steps,
+		Doc: "A symbolic link."}
 }
 
 func checkTarget(v cty.Value) error {
@@ -38,7 +40,8 @@ func steps(s kind.State) (kind.Output, diag.List) {
 		return s.One(step.Rm, []string{s.Str("path")})
 	}
 	if !s.Given("target") {
-		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Missing attribute", "A link needs target, the destination of the link.")}
+		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Missing attribute",
+			"A link needs target, the destination of the link.")}
 	}
 	return s.One(step.Link, []string{s.Str("target"), s.Str("path")}, s.Owner("")[:2]...)
 }

@@ -43,7 +43,8 @@ func steps(s kind.State) (kind.Output, diag.List) {
 		attrs = append(attrs, step.Attr{Key: name, Value: s.Str(name)})
 	}
 	if len(attrs) == 0 {
-		return kind.Output{}, diag.List{diag.Errorf(s.Range, "No metadata", "Set at least one of owner, group, mode, acl and attrs.")}
+		return kind.Output{}, diag.List{diag.Errorf(s.Range, "No metadata",
+			"Set at least one of owner, group, mode, acl and attrs.")}
 	}
 	return s.One(step.Meta, []string{s.Str("path")}, attrs...)
 }

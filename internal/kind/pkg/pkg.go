@@ -34,10 +34,12 @@ func steps(s kind.State) (kind.Output, diag.List) {
 		names = s.Strings("names")
 	}
 	if s.Absent() && (s.Given("version") || s.Bool("held")) {
-		return kind.Output{}, s.Errorf("ensure", "Version of an absent package", "An absent or purged package has neither version nor held. Remove these attributes.")
+		return kind.Output{}, s.Errorf("ensure", "Version of an absent package",
+			"An absent or purged package has neither version nor held. Remove these attributes.")
 	}
 	if s.Given("version") && len(names) > 1 {
-		return kind.Output{}, s.Errorf("version", "One version for several packages", "Declare a state for each package with a version.")
+		return kind.Output{}, s.Errorf("version", "One version for several packages",
+			"Declare a state for each package with a version.")
 	}
 	attrs := []step.Attr{{Key: "version", Value: s.Str("version")}, {Key: "held", Value: s.Flag("held")}}
 	if s.Absent() {

@@ -19,7 +19,8 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-var keyPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_]+([./][A-Za-z0-9_:@-]+)+$`) })
+var keyPattern = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_]+([./][A-Za-z0-9_:@-]+)+$`) })
 
 // Kind gives the kind. The value is fresh at each call.
 func Kind() kind.Kind {
@@ -29,7 +30,8 @@ func Kind() kind.Kind {
 		Name: "sysctl", Main: "key", Steps: steps,
 		Doc: "A setting of the kernel: its value now, and a file in /etc/sysctl.d that sets it at boot. With ensure = \"absent\" the file is removed, and the value stays until the next boot.",
 		Attrs: []kind.Attr{
-			{Name: "key", Type: cty.String, Required: true, Doc: "the setting, such as net.ipv4.ip_forward; default: the label", Check: checkKey},
+			{Name: "key", Type: cty.String, Required: true,
+				Doc: "the setting, such as net.ipv4.ip_forward; default: the label", Check: checkKey},
 			{Name: "value", Type: cty.String, Doc: "the value; several numbers are separated by blanks", Check: checkValue},
 			{Name: "persist", Type: cty.Bool, Default: cty.True, Doc: "set it at boot too; default: true"},
 			file,
@@ -40,7 +42,8 @@ func Kind() kind.Kind {
 
 func checkKey(v cty.Value) error {
 	if !keyPattern().MatchString(v.AsString()) {
-		return fmt.Errorf("%q is not a kernel setting: write words with dots between them, such as vm.swappiness", v.AsString())
+		return fmt.Errorf("%q is not a kernel setting: write words with dots between them, such as vm.swappiness",
+			v.AsString())
 	}
 	return nil
 }
@@ -61,7 +64,8 @@ func steps(s kind.State) (kind.Output, diag.List) {
 	case s.Absent():
 		return s.One(step.Rm, []string{file})
 	case !s.Given("value"):
-		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Missing attribute", "A sysctl needs value, the new value of the setting.")}
+		return kind.Output{}, diag.List{diag.Errorf(s.Range, "Missing attribute",
+			"A sysctl needs value, the new value of the setting.")}
 	}
 	value := strings.Join(strings.Fields(s.Str("value")), " ")
 	now, ds := s.One(step.Sysctl, []string{key}, step.Attr{Key: "value", Value: value})

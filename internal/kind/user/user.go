@@ -22,21 +22,27 @@ import (
 
 // Kind gives the kind. The value is fresh at each call.
 func Kind() kind.Kind {
-	home, shell := kind.PathAttr("home", "home directory; default: /home/NAME"), kind.PathAttr("shell", "login shell; default: /bin/sh")
+	home, shell := kind.PathAttr("home", "home directory; default: /home/NAME"),
+		kind.PathAttr("shell", "login shell; default: /bin/sh")
 	home.Required, shell.Required = false, false
 	return kind.Kind{
 		Name: "user", Main: "name", Steps: steps,
 		Doc: "An account. Memberships in groups that \"groups\" does not list do not change. With ensure = \"absent\" the account is removed, and its home directory stays.",
 		Attrs: []kind.Attr{
-			{Name: "name", Type: cty.String, Required: true, Doc: "name of the account; default: the label", Check: kind.CheckName},
+			{Name: "name", Type: cty.String, Required: true, Doc: "name of the account; default: the label",
+				Check: kind.CheckName},
 			{Name: "uid", Type: cty.Number, Doc: "user id; default: the next free id", Check: kind.CheckID},
-			{Name: "group", Type: cty.String, Doc: "primary Unix group; default: a group with the name of the account", Check: kind.CheckAccount},
+			{Name: "group", Type: cty.String, Doc: "primary Unix group; default: a group with the name of the account",
+				Check: kind.CheckAccount},
 			{Name: "groups", Type: cty.List(cty.String), Doc: "supplementary groups", Check: checkGroups},
 			home, shell,
 			{Name: "comment", Type: cty.String, Doc: "full name (GECOS)", Check: checkComment},
-			{Name: "password_hash", Type: cty.String, Doc: "hash of the password as printed by mkpasswd, as a secret: secret(\"…\"); default: unchanged", Check: checkHash, Secret: true},
+			{Name: "password_hash", Type: cty.String,
+				Doc:   "hash of the password as printed by mkpasswd, as a secret: secret(\"…\"); default: unchanged",
+				Check: checkHash, Secret: true},
 			{Name: "system", Type: cty.Bool, Doc: "a system account: an id below 1000, no new home directory"},
-			{Name: "create_home", Type: cty.Bool, Doc: "create the home directory with the account; default: true, false for system accounts"},
+			{Name: "create_home", Type: cty.Bool,
+				Doc: "create the home directory with the account; default: true, false for system accounts"},
 			kind.EnsureAttr(),
 		},
 	}
@@ -82,8 +88,10 @@ func password(s kind.State) (attr step.Attr, blobs []kind.Blob, ds diag.List) {
 	}
 	v, marks := s.Attrs["password_hash"].Unmark()
 	key, opened := secret.KeyOf(kind.Marks(marks))
-	if hash := v.AsString(); opened && key != (secret.Key{}) && (len(hash) < 2 || strings.ContainsAny(hash, ": \t\n\r\x00") || !strings.HasPrefix(hash, "$")) {
-		return attr, nil, s.Errorf("password_hash", "No hash of a password", "The secret is not a hash of crypt(3), which begins with $ and has no blanks and colons. Create it with: mkpasswd -m yescrypt | fettle secret set NAME")
+	if hash := v.AsString(); opened && key != (secret.Key{}) &&
+		(len(hash) < 2 || strings.ContainsAny(hash, ": \t\n\r\x00") || !strings.HasPrefix(hash, "$")) {
+		return attr, nil, s.Errorf("password_hash", "No hash of a password",
+			"The secret is not a hash of crypt(3), which begins with $ and has no blanks and colons. Create it with: mkpasswd -m yescrypt | fettle secret set NAME")
 	}
 	attr, blob := kind.Referring("password", v.AsString(), key)
 	return attr, []kind.Blob{blob}, nil

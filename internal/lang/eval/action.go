@@ -84,10 +84,12 @@ func findAction(ev *Evaluator, name string) (found *Scope, act *source.Action) {
 	switch {
 	case act == nil:
 		ev.Errorf(diag.Range{}, "Unknown action",
-			"The target %s has no action %q.%s To list all actions, run: fettle run --list.", ev.Catalog.Target, name, syntax.Suggest(name, known))
+			"The target %s has no action %q.%s To list all actions, run: fettle run --list.", ev.Catalog.Target, name,
+			syntax.Suggest(name, known))
 	case len(same) > 1:
 		slices.Sort(same)
-		ev.Errorf(diag.Range{}, "Ambiguous action", "Several modules have an action %q. Name one of: %s.", name, strings.Join(same, ", "))
+		ev.Errorf(diag.Range{}, "Ambiguous action", "Several modules have an action %q. Name one of: %s.", name,
+			strings.Join(same, ", "))
 		return nil, nil
 	}
 	return found, act

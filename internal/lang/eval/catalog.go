@@ -63,7 +63,8 @@ func evaluate(p *source.Program, in Input, o Observer) (*Evaluator, diag.List) {
 	if t == nil {
 		return nil, ds
 	}
-	ev := &Evaluator{Program: p, in: in, modules: map[string]*Scope{}, owners: owners{}, asked: map[string]bool{}, exported: map[*source.Exported]*exportedMemo{}, Catalog: &catalog.Catalog{Target: t.Name}, observed: observed{by: o}}
+	ev := &Evaluator{Program: p, in: in, modules: map[string]*Scope{}, owners: owners{}, asked: map[string]bool{},
+		exported: map[*source.Exported]*exportedMemo{}, Catalog: &catalog.Catalog{Target: t.Name}, observed: observed{by: o}}
 	if in.Test != nil {
 		ev.in.Facts = factsOfTest(ev, in.Test)
 	}
@@ -109,7 +110,8 @@ func readModules(ev *Evaluator, uses []*source.ModuleUse) []*source.Body {
 // assignAll assigns every scope its variables. The layers are, from low to high: the default in the
 // module, the repository, the roles, the target groups, the target, and the command line. At each
 // level, vars override data, and the module block overrides both.
-func (ev *Evaluator) assignAll(levels []*source.Level, uses []*source.ModuleUse, scopes map[*source.ModuleUse]*Scope, root *Scope) {
+func (ev *Evaluator) assignAll(levels []*source.Level, uses []*source.ModuleUse, scopes map[*source.ModuleUse]*Scope,
+	root *Scope) {
 	above, testOK := ev.above()
 	declared := map[string]bool{}
 	for n := range root.body.Vars {
@@ -162,7 +164,8 @@ func (ev *Evaluator) above() ([]VariableLayer, bool) {
 
 // moduleLayers returns the layers of one module: the layers of each level, each followed by the
 // arguments of its module block.
-func moduleLayers(ev *Evaluator, u *source.ModuleUse, s *Scope, levels []*source.Level, given [][]VariableLayer) ([]VariableLayer, bool) {
+func moduleLayers(ev *Evaluator, u *source.ModuleUse, s *Scope, levels []*source.Level,
+	given [][]VariableLayer) ([]VariableLayer, bool) {
 	layers, good := slices.Clone(given[0]), true
 	for i, l := range levels {
 		layers = append(layers, given[i+1]...)

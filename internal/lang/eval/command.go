@@ -97,7 +97,8 @@ func textsIn(ev *Evaluator, at *hclsyntax.Attribute, list cty.Value) []string {
 	for it := list.ElementIterator(); it.Next(); {
 		_, e := it.Element()
 		if e.IsNull() {
-			ev.Errorf(syntax.RangeOf(at.Expr.Range()), "Wrong type", "The list %s contains null. Remove the element, or make it a string.", at.Name)
+			ev.Errorf(syntax.RangeOf(at.Expr.Range()), "Wrong type",
+				"The list %s contains null. Remove the element, or make it a string.", at.Name)
 			return nil
 		}
 		out = append(out, e.AsString())
@@ -166,7 +167,8 @@ func partCommand(ev *Evaluator, s *Scope, x *source.Part, out *query.Part) {
 	for _, c := range commands {
 		words := wordList(c)
 		if words.IsNull() || !words.Type().IsListType() || words.LengthInt() == 0 {
-			ev.Errorf(syntax.RangeOf(at.Expr.Range()), "Wrong type", `A command must be a list of words, such as ["systemctl", "restart", "nginx"].`)
+			ev.Errorf(syntax.RangeOf(at.Expr.Range()), "Wrong type",
+				`A command must be a list of words, such as ["systemctl", "restart", "nginx"].`)
 			return
 		}
 		out.Argv = append(out.Argv, textsIn(ev, at, words))
@@ -210,7 +212,8 @@ func environmentOf(ev *Evaluator, s *Scope, at *hclsyntax.Attribute) []string {
 	plain, _ := v.UnmarkDeep()
 	m, err := convert.Convert(plain, cty.Map(cty.String))
 	if err != nil || m.IsNull() {
-		ev.Errorf(syntax.RangeOf(at.Expr.Range()), "Wrong type", `env must be an object of strings: env = { NAME = "value" }.`)
+		ev.Errorf(syntax.RangeOf(at.Expr.Range()), "Wrong type",
+			`env must be an object of strings: env = { NAME = "value" }.`)
 		return nil
 	}
 	var out []string

@@ -29,7 +29,8 @@ func (ev *Evaluator) result(in *Instance) (cty.Value, bool) {
 // command returns the address of an instance whose output is used. The address is "" if the name of
 // the instance is itself unknown.
 func (ev *Evaluator) command(in *Instance) (addr.Addr, bool) {
-	s := kind.State{ID: in.ID, Kind: in.State.kind.Name, Label: in.State.decl.Label, Range: in.State.decl.Range, Attrs: map[string]cty.Value{}}
+	s := kind.State{ID: in.ID, Kind: in.State.kind.Name, Label: in.State.decl.Label, Range: in.State.decl.Range,
+		Attrs: map[string]cty.Value{}}
 	for _, a := range in.State.kind.Attrs {
 		if a.Computed {
 			continue

@@ -59,7 +59,8 @@ func dataFiles(ev *Evaluator, l *source.Level, good *bool) []dataName {
 	}
 	for _, e := range v.AsValueSlice() {
 		if e.IsNull() || e.Type() != cty.String {
-			ev.Errorf(rng, "Bad list of data files", "Each element must be a string: the path of a file from the top of the repository.")
+			ev.Errorf(rng, "Bad list of data files",
+				"Each element must be a string: the path of a file from the top of the repository.")
 			*good = false
 			continue
 		}
@@ -94,7 +95,8 @@ func readDataFile(ev *Evaluator, name string, rng diag.Range) (map[string]layerV
 	case ".json":
 		return dataJSON(ev, name, src)
 	}
-	ev.Errorf(rng, "Unknown type of data file", "The name %q does not end in .hcl, .yaml, .yml or .json. Rename the file.", name)
+	ev.Errorf(rng, "Unknown type of data file",
+		"The name %q does not end in .hcl, .yaml, .yml or .json. Rename the file.", name)
 	return nil, false
 }
 
@@ -113,7 +115,8 @@ func dataHCL(ev *Evaluator, name string, src []byte) (map[string]layerValue, boo
 	syntax.CheckDivisions(body)
 	ev.Program.Loops.Watch(body)
 	for _, b := range body.Blocks {
-		ev.Errorf(syntax.RangeOf(b.DefRange()), "Block in a data file", "A data file can contain only variables: name = value. Remove the block.")
+		ev.Errorf(syntax.RangeOf(b.DefRange()), "Block in a data file",
+			"A data file can contain only variables: name = value. Remove the block.")
 	}
 	out, good, top := map[string]layerValue{}, len(body.Blocks) == 0, topScope(ev)
 	for _, a := range syntax.AttributeOrder(body.Attributes) {
@@ -128,7 +131,8 @@ func dataHCL(ev *Evaluator, name string, src []byte) (map[string]layerValue, boo
 
 // place is the range of a name in a file.
 func place(file string, line, column int, name string) diag.Range {
-	return diag.Range{File: file, Start: diag.Pos{Line: line, Column: column}, End: diag.Pos{Line: line, Column: column + len(name)}}
+	return diag.Range{File: file, Start: diag.Pos{Line: line, Column: column},
+		End: diag.Pos{Line: line, Column: column + len(name)}}
 }
 
 func dataYAML(ev *Evaluator, file string, src []byte) (map[string]layerValue, bool) {
@@ -144,7 +148,8 @@ func dataYAML(ev *Evaluator, file string, src []byte) (map[string]layerValue, bo
 	}
 	top, good := doc.Content[0], true
 	if top.Kind != yaml.MappingNode {
-		ev.Errorf(place(file, top.Line, top.Column, ""), "Bad data file", "A data file must be a mapping of variables: name: value.")
+		ev.Errorf(place(file, top.Line, top.Column, ""), "Bad data file",
+			"A data file must be a mapping of variables: name: value.")
 		return nil, false
 	}
 	for i := 0; i+1 < len(top.Content); i += 2 {
@@ -168,7 +173,8 @@ func dataYAML(ev *Evaluator, file string, src []byte) (map[string]layerValue, bo
 // dataValue adds a value, and reports a name that occurs twice.
 func dataValue(ev *Evaluator, out map[string]layerValue, key string, v layerValue) bool {
 	if old, ok := out[key]; ok {
-		ev.Errorf(v.rng, "Variable given twice", "The variable %q already has a value at %s. Remove one of the two.", key, old.rng)
+		ev.Errorf(v.rng, "Variable given twice", "The variable %q already has a value at %s. Remove one of the two.", key,
+			old.rng)
 		return false
 	}
 	out[key] = v

@@ -7,7 +7,8 @@ import (
 
 func newScope(ev *Evaluator, b *source.Body, prefix, name string) *Scope {
 	s := &Scope{body: b, Prefix: prefix, name: name, Directory: b.Directory, node: -1,
-		Locals: map[string]*Memo{}, Outputs: map[string]*Memo{}, states: map[string]map[string]*State{}, blocks: map[string]*State{}}
+		Locals: map[string]*Memo{}, Outputs: map[string]*Memo{}, states: map[string]map[string]*State{},
+		blocks: map[string]*State{}}
 	s.fctx = ev.Program.Functions(b.Directory)
 	declareStates(ev, s, b.Decls, nil)
 	return s

@@ -48,7 +48,8 @@ func Explain(p *source.Program, in Input, name string) ([]Explained, diag.List) 
 		}
 	}
 	if name != "" && len(out) == 0 {
-		ev.Errorf(diag.Range{}, "Unknown variable", "The target has no variable %q.%s", name, syntax.Suggest(name, syntax.Names(known)))
+		ev.Errorf(diag.Range{}, "Unknown variable", "The target has no variable %q.%s", name,
+			syntax.Suggest(name, syntax.Names(known)))
 	}
 	return out, source.Finish(p, ev.List)
 }
@@ -63,7 +64,8 @@ func explainVariable(ev *Evaluator, s *Scope, v *source.Variable) Explained {
 	}
 	for _, l := range s.layers {
 		if lv, ok := l.values[v.Name]; ok {
-			e.Layers = append(e.Layers, Layer{Name: l.name + lv.from, Value: functions.Show(lv.val), Merge: l.merges(v), Range: lv.rng})
+			e.Layers = append(e.Layers, Layer{Name: l.name + lv.from, Value: functions.Show(lv.val), Merge: l.merges(v),
+				Range: lv.rng})
 		}
 	}
 	if val, ok := s.Vars[v.Name]; ok {

@@ -65,7 +65,10 @@ func exportedValue(ev *Evaluator, m *Scope, e *source.Exported) (cty.Value, bool
 // waitsFor describes which targets have not reported yet, as far as the input names them.
 func waitsFor(e *source.Exported, have int) string {
 	what := path.Base(e.Module) + "." + e.Output
-	if plain := !slices.ContainsFunc(e.Targets, func(s string) bool { return strings.ContainsAny(s, "*?[/\\") }); plain && len(e.Targets) > 0 {
+	if plain := !slices.ContainsFunc(e.Targets, func(s string) bool {
+		return strings.ContainsAny(s,
+			"*?[/\\")
+	}); plain && len(e.Targets) > 0 {
 		return fmt.Sprintf("waiting for %s to report %s", strings.Join(e.Targets, " or "), what)
 	}
 	if e.AtLeast == 1 {
@@ -140,7 +143,8 @@ func exportedOfTest(ev *Evaluator) (map[string]cty.Value, diag.Range, bool) {
 		return nil, rng, false
 	}
 	if v.IsNull() || !v.IsWhollyKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
-		ev.Errorf(rng, "Exported values are an object", `exported must be an object of objects: exported = { backends = { web1 = "10.0.0.1" } }.`)
+		ev.Errorf(rng, "Exported values are an object",
+			`exported must be an object of objects: exported = { backends = { web1 = "10.0.0.1" } }.`)
 		return nil, rng, false
 	}
 	return v.AsValueMap(), rng, true

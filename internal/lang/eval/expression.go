@@ -29,13 +29,15 @@ func mustKnow(ev *Evaluator, e hclsyntax.Expression, v cty.Value) bool {
 }
 
 // evalSecret is like eval, but the value can depend on a secret and then carries its mark.
-func (ev *Evaluator) evalSecret(s *Scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []reference, bool) {
+func (ev *Evaluator) evalSecret(s *Scope, each map[string]cty.Value,
+	e hclsyntax.Expression) (cty.Value, []reference, bool) {
 	v, refs, ok := ev.evalAny(s, each, e)
 	return v, refs, ok && mustKnow(ev, e, v)
 }
 
 // evalLater is like eval, but also accepts a value that only a run provides.
-func (ev *Evaluator) evalLater(s *Scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []reference, bool) {
+func (ev *Evaluator) evalLater(s *Scope, each map[string]cty.Value,
+	e hclsyntax.Expression) (cty.Value, []reference, bool) {
 	v, refs, ok := ev.evalAny(s, each, e)
 	if ok && v.ContainsMarked() {
 		ev.Add(traced(ev, s, diag.List{outOfPlace(syntax.RangeOf(e.Range()), "the set of states")})...)
@@ -46,7 +48,8 @@ func (ev *Evaluator) evalLater(s *Scope, each map[string]cty.Value, e hclsyntax.
 
 // evalAny is like eval, but also accepts a value that only a run provides, or that depends on a
 // secret. A secret value carries its mark.
-func (ev *Evaluator) evalAny(s *Scope, each map[string]cty.Value, e hclsyntax.Expression) (cty.Value, []reference, bool) {
+func (ev *Evaluator) evalAny(s *Scope, each map[string]cty.Value,
+	e hclsyntax.Expression) (cty.Value, []reference, bool) {
 	traversals := ev.Program.NamesIn(e)
 	ctx := s.fctx
 	var refs []reference
@@ -64,7 +67,8 @@ func (ev *Evaluator) evalAny(s *Scope, each map[string]cty.Value, e hclsyntax.Ex
 	if !ok {
 		return cty.NilVal, nil, false
 	}
-	if plain, _ := v.Unmark(); plain.Type() == cty.String && plain.IsKnown() && !plain.IsNull() && len(plain.AsString()) > functions.MaxText {
+	if plain, _ := v.Unmark(); plain.Type() == cty.String && plain.IsKnown() && !plain.IsNull() &&
+		len(plain.AsString()) > functions.MaxText {
 		ev.Errorf(syntax.RangeOf(e.Range()), "Text too long",
 			"The text has %d bytes; the limit is 16 MiB. Use a file with source.", len(plain.AsString()))
 		return cty.NilVal, nil, false
@@ -114,5 +118,6 @@ func (ev *Evaluator) errorIn(s *Scope, rng diag.Range, summary, detail string, a
 
 // outOfPlace returns the diagnostic with the places where a secret is allowed.
 func outOfPlace(rng diag.Range, where string) diag.Diagnostic {
-	return diag.Errorf(rng, "Secret in a visible place", "This value depends on a secret, and lists, plans and logs show %s. Secrets are allowed in content, secret and template of a file, in password_hash of a user, and in env of an exec. They are also allowed in regions of files: file_line, file_block, ini_key and similar kinds. Write the secret to such a file and let the program read it.", where)
+	return diag.Errorf(rng, "Secret in a visible place",
+		"This value depends on a secret, and lists, plans and logs show %s. Secrets are allowed in content, secret and template of a file, in password_hash of a user, and in env of an exec. They are also allowed in regions of files: file_line, file_block, ini_key and similar kinds. Write the secret to such a file and let the program read it.", where)
 }

@@ -44,14 +44,16 @@ func (ev *Evaluator) expand(st *State) {
 	ev.observed.made(Outcome{Unit: Unit{State: st, every: m, Value: v}}, ev.stack[len(ev.stack)-1].mark)
 	if n := v.Type(); !v.IsNull() && (n.IsCollectionType() || n.IsObjectType()) && v.LengthInt() > catalog.MaxStates {
 		ev.Errorf(syntax.RangeOf(a.Expr.Range()), "Too many states",
-			"for_each makes %d states, and the limit is %d. Distribute the states over several targets.", v.LengthInt(), catalog.MaxStates)
+			"for_each makes %d states, and the limit is %d. Distribute the states over several targets.", v.LengthInt(),
+			catalog.MaxStates)
 		st.bad = true
 		return
 	}
 	keys, vals, good := forEach(ev, a, v)
 	st.bad = !good
 	for i, k := range keys {
-		in := &Instance{State: st, ID: id + "[" + strconv.Quote(k) + "]", key: k, Values: map[string]*Memo{"for_each": m}, Node: -1}
+		in := &Instance{State: st, ID: id + "[" + strconv.Quote(k) + "]", key: k, Values: map[string]*Memo{"for_each": m},
+			Node: -1}
 		in.Each = map[string]cty.Value{"key": cty.StringVal(k), "value": vals[i]}
 		st.Keys = append(st.Keys, in)
 		st.byKey[k] = in
@@ -67,7 +69,8 @@ func forEach(ev *Evaluator, a *hclsyntax.Attribute, v cty.Value) (keys []string,
 		ev.Errorf(rng, "Bad for_each", "for_each is null. If there are no elements, use an empty set: toset([]).")
 		return nil, nil, false
 	case ty.IsListType() || ty.IsTupleType():
-		ev.Errorf(rng, "Bad for_each", "for_each must be a set or a map, because each state needs a unique key. Write toset(…).")
+		ev.Errorf(rng, "Bad for_each",
+			"for_each must be a set or a map, because each state needs a unique key. Write toset(…).")
 		return nil, nil, false
 	case ty.IsSetType():
 		return forEachSet(ev, rng, v)
@@ -78,7 +81,8 @@ func forEach(ev *Evaluator, a *hclsyntax.Attribute, v cty.Value) (keys []string,
 		}
 		return keys, vals, true
 	}
-	ev.Errorf(rng, "Bad for_each", "for_each must be a set of strings or a map, and this is %s.", diag.One(ty.FriendlyName()))
+	ev.Errorf(rng, "Bad for_each", "for_each must be a set of strings or a map, and this is %s.",
+		diag.One(ty.FriendlyName()))
 	return nil, nil, false
 }
 
@@ -116,7 +120,8 @@ func (ev *Evaluator) when(st *State, each map[string]cty.Value) (on bool, refs [
 	}
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil || b.IsNull() {
-		ev.Errorf(syntax.RangeOf(a.Expr.Range()), "Wrong type", "when must be true or false, and this is %s.", diag.One(v.Type().FriendlyName()))
+		ev.Errorf(syntax.RangeOf(a.Expr.Range()), "Wrong type", "when must be true or false, and this is %s.",
+			diag.One(v.Type().FriendlyName()))
 		return false, nil, false
 	}
 	ev.observed.made(Outcome{Unit: Unit{State: st, Each: each, On: b.True()}}, mark)

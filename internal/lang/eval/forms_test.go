@@ -66,13 +66,14 @@ func TestHostileDocuments(t *testing.T) {
 		"YAML references":  {"fettle.yaml", "file: {a: {after: '" + deep("(", ")") + "'}}"},
 		"YAML just too deep": {"fettle.yaml", "locals: {a: " + strings.Repeat("[",
 			syntax.MaxNesting) + strings.Repeat("]", syntax.MaxNesting) + "}"},
-		"a template's brackets":  {"fettle.yaml.tmpl", "locals: {a: ${" + deep("(", ")") + "}}"},
-		"a template's lists":     {"fettle.yaml.tmpl", `locals: {a: ${join("", [for x in range(1000) : "["])}}`},
-		"Starlark lists":         {"fettle.star", "x = " + deep("[", "]")[:syntax.MaxNesting*400]},
-		"Starlark signs":         {"fettle.star", "x = " + strings.Repeat("-", 100_000) + "1"},
-		"Starlark loops":         {"fettle.star", "[[0 for j in range(100000)] for i in range(100000)]"},
-		"Starlark functions":     {"fettle.star", "f = lambda g: g(g)\nf(f)"},
-		"Starlark values":        {"fettle.star", "def f():\n  x = [1]\n  for i in range(60): x = [x, x]\n  locals(a = x)\nf()"},
+		"a template's brackets": {"fettle.yaml.tmpl", "locals: {a: ${" + deep("(", ")") + "}}"},
+		"a template's lists":    {"fettle.yaml.tmpl", `locals: {a: ${join("", [for x in range(1000) : "["])}}`},
+		"Starlark lists":        {"fettle.star", "x = " + deep("[", "]")[:syntax.MaxNesting*400]},
+		"Starlark signs":        {"fettle.star", "x = " + strings.Repeat("-", 100_000) + "1"},
+		"Starlark loops":        {"fettle.star", "[[0 for j in range(100000)] for i in range(100000)]"},
+		"Starlark functions":    {"fettle.star", "f = lambda g: g(g)\nf(f)"},
+		"Starlark values": {"fettle.star",
+			"def f():\n  x = [1]\n  for i in range(60): x = [x, x]\n  locals(a = x)\nf()"},
 		"Starlark right to left": {"fettle.star", "x = \"\u202e\""},
 		"a program's brackets":   {"fettle.star", "locals(a = expr(\"(\" * 100000))"},
 		"a program's bytes":      {"fettle.star", "locals(a = \"ü\"[:1])"},
@@ -127,7 +128,8 @@ func TestRenderedSize(t *testing.T) {
 func TestProgramsAreAlone(t *testing.T) {
 	for _, text := range []string{"time.now()", "x = time", "os.getenv(\"HOME\")", "json.decode(\"1\")",
 		"load(\"/etc/x.star\", \"x\")", "load(\"../x.star\", \"x\")",
-		"load(\"time\", \"time\")", "load(\"//../x.star\", \"x\")", "load(\"link.star\", \"x\")", "print(1)", "while True: pass", "def f(): f()\nf()"} {
+		"load(\"time\", \"time\")", "load(\"//../x.star\", \"x\")", "load(\"link.star\", \"x\")", "print(1)",
+		"while True: pass", "def f(): f()\nf()"} {
 		tree := repo.MapTree(map[string]string{"fettle.star": text}, repo.Link("link.star", "/etc/passwd"))
 		if _, ds := source.Load(tree, source.Options{Kinds: kinds.All()}); !ds.HasErrors() || ds[0].Range.Start.Line != 1 {
 			t.Errorf("%s: %v", text, ds)
@@ -140,7 +142,8 @@ func TestProgramsAreAlone(t *testing.T) {
 func TestProgramsAreSteady(t *testing.T) {
 	first := ""
 	for range 20 {
-		_, ds := load(map[string]string{"fettle.star": "file(\"/a\", **{n: 1 for n in [\"oa\", \"ob\", \"oc\", \"od\", \"oe\"]})"})
+		_, ds := load(
+			map[string]string{"fettle.star": "file(\"/a\", **{n: 1 for n in [\"oa\", \"ob\", \"oc\", \"od\", \"oe\"]})"})
 		if text := ds.Err().Error(); first == "" {
 			first = text
 		} else if text != first {

@@ -84,7 +84,8 @@ func TestKillersInTemplatesAndValues(t *testing.T) {
 		"directives": r("%{if true}", 50_000) + r("%{endif}", 50_000),
 		"too large":  r("x", syntax.MaxFile+1),
 	} {
-		tree := repo.MapTree(map[string]string{"fettle.hcl": "file \"/etc/x\" { content = templatefile(\"t\", {}) }\n", "t": text})
+		tree := repo.MapTree(map[string]string{"fettle.hcl": "file \"/etc/x\" { content = templatefile(\"t\", {}) }\n",
+			"t": text})
 		p, ds := source.Load(tree, source.Options{Kinds: kinds.All()})
 		if ds.HasErrors() {
 			t.Fatal(ds)
@@ -93,7 +94,8 @@ func TestKillersInTemplatesAndValues(t *testing.T) {
 			t.Errorf("%s: %v", name, ds)
 		}
 	}
-	p, _ := source.Load(repo.MapTree(map[string]string{"fettle.hcl": "variable \"v\" { type = list(string) }\n"}), source.Options{})
+	p, _ := source.Load(repo.MapTree(map[string]string{"fettle.hcl": "variable \"v\" { type = list(string) }\n"}),
+		source.Options{})
 	if _, ds := eval.Catalog(p, eval.Input{Vars: map[string]string{"v": r("[", 100_000)}}); !ds.HasErrors() {
 		t.Error("a deep value of the command line goes through")
 	}

@@ -17,7 +17,8 @@ func LayerOf(ev *Evaluator, name string, a *hclsyntax.Attribute) (VariableLayer,
 	}
 	items, hds := hcl.ExprMap(a.Expr)
 	if hds.HasErrors() {
-		ev.Errorf(syntax.RangeOf(a.Expr.Range()), "Variables are an object", "vars must be an object: vars = { name = value }.")
+		ev.Errorf(syntax.RangeOf(a.Expr.Range()), "Variables are an object",
+			"vars must be an object: vars = { name = value }.")
 		return l, false
 	}
 	good := true
@@ -25,7 +26,8 @@ func LayerOf(ev *Evaluator, name string, a *hclsyntax.Attribute) (VariableLayer,
 	for _, it := range items {
 		k, kds := it.Key.Value(nil)
 		if kds.HasErrors() || k.Type() != cty.String {
-			ev.Errorf(syntax.RangeOf(it.Key.Range()), "Bad variable name", "The name of a variable must be an identifier: vars = { name = value }.")
+			ev.Errorf(syntax.RangeOf(it.Key.Range()), "Bad variable name",
+				"The name of a variable must be an identifier: vars = { name = value }.")
 			good = false
 			continue
 		}

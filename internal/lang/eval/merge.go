@@ -38,7 +38,8 @@ func mergesOf(ev *Evaluator, a *hclsyntax.Attribute) (map[string]string, bool) {
 
 // givenValue returns the value of a variable: the value of the highest layer, merged with lower values
 // as the layer or, by default, the variable specifies. rng is the place of the highest value.
-func givenValue(ev *Evaluator, s *Scope, v *source.Variable, layers []VariableLayer) (val cty.Value, rng diag.Range, ok bool) {
+func givenValue(ev *Evaluator, s *Scope, v *source.Variable,
+	layers []VariableLayer) (val cty.Value, rng diag.Range, ok bool) {
 	found := false
 	if v.Default != nil {
 		if val, ok = variableDefault(ev, s.body, v); !ok {
@@ -89,7 +90,8 @@ func (l VariableLayer) merges(v *source.Variable) string {
 }
 
 // joinValues merges the value of a layer with the value of the lower layers.
-func joinValues(ev *Evaluator, v *source.Variable, below, above cty.Value, deep bool, rng diag.Range) (cty.Value, bool) {
+func joinValues(ev *Evaluator, v *source.Variable, below, above cty.Value, deep bool,
+	rng diag.Range) (cty.Value, bool) {
 	for _, x := range []cty.Value{below, above} {
 		if !isObject(x) {
 			ev.Errorf(rng, "Values cannot be merged",

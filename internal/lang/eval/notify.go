@@ -111,14 +111,16 @@ func withAction(ev *Evaluator, r reference, t hcl.Traversal, at int) []actionRef
 			"Only a whole state can be referenced here. Remove %q and write %s.", name, strings.TrimSuffix(out.text, "."+name))
 		return nil
 	}
-	ev.Errorf(r.rng, "Unknown action", "%s has no action %q.%s", diag.FirstOne(k.Name), name, syntax.Suggest(name, actionNames(k)))
+	ev.Errorf(r.rng, "Unknown action", "%s has no action %q.%s", diag.FirstOne(k.Name), name,
+		syntax.Suggest(name, actionNames(k)))
 	return nil
 }
 
 // noAction refuses a reference with an action, which only notify accepts.
 func noAction(ev *Evaluator, r actionRef, name string) {
 	if r.immediate || r.action != "" {
-		ev.Errorf(r.rng, "Action where a state is expected", "%s accepts only states. Remove the action from the reference, or use notify.", name)
+		ev.Errorf(r.rng, "Action where a state is expected",
+			"%s accepts only states. Remove the action from the reference, or use notify.", name)
 	}
 }
 
@@ -153,7 +155,8 @@ func onlyAction(ev *Evaluator, st *State, rng diag.Range, prefix string) (string
 	case 1:
 		return names[0], true
 	}
-	ev.Errorf(rng, "Ambiguous action", "This kind has several actions. Name one of: %s%s.", prefix, strings.Join(names, ", "+prefix))
+	ev.Errorf(rng, "Ambiguous action", "This kind has several actions. Name one of: %s%s.", prefix,
+		strings.Join(names, ", "+prefix))
 	return "", false
 }
 
@@ -186,7 +189,8 @@ func readListen(ev *Evaluator, st *State, each map[string]cty.Value, self refere
 	}
 }
 
-func listenTo(ev *Evaluator, st *State, each map[string]cty.Value, self reference, action string, e hcl.Expression, failure bool) {
+func listenTo(ev *Evaluator, st *State, each map[string]cty.Value, self reference, action string, e hcl.Expression,
+	failure bool) {
 	for _, r := range refExprs(ev, st.Scope, each, e) {
 		if r.action != "" {
 			ev.Errorf(r.rng, "Action where a state is expected",

@@ -32,7 +32,8 @@ func outputOf(ev *Evaluator, name string, o *source.Output, v cty.Value) (cty.Va
 	out, err := convert.Convert(v, o.Type)
 	if err != nil {
 		ev.Errorf(syntax.RangeOf(o.Value.Range()), "Wrong type",
-			"The output %q must be a %s (declared at %s), and this is a %s.%s", name, o.Type.FriendlyName(), o.Range, v.Type().FriendlyName(), why(err))
+			"The output %q must be a %s (declared at %s), and this is a %s.%s", name, o.Type.FriendlyName(), o.Range,
+			v.Type().FriendlyName(), why(err))
 	}
 	return out, err == nil
 }

@@ -70,7 +70,8 @@ func (p *pending) link(c *catalog.Catalog) {
 	p.afterAlways(c)
 	done := map[catalog.Trigger]bool{}
 	for _, t := range p.triggers {
-		x := catalog.Trigger{From: t.from.node(), To: t.to.node(), Action: t.action, Immediate: t.immediate, Failure: t.failure, Rescue: t.rescue}
+		x := catalog.Trigger{From: t.from.node(), To: t.to.node(), Action: t.action, Immediate: t.immediate,
+			Failure: t.failure, Rescue: t.rescue}
 		if x.From < 0 || x.To < 0 || done[x] {
 			continue
 		}

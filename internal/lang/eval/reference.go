@@ -11,7 +11,8 @@ import (
 )
 
 // variablesOf returns the root values of traversals, and their references.
-func variablesOf(ev *Evaluator, s *Scope, each map[string]cty.Value, ts []hcl.Traversal) (map[string]cty.Value, []reference, bool) {
+func variablesOf(ev *Evaluator, s *Scope, each map[string]cty.Value,
+	ts []hcl.Traversal) (map[string]cty.Value, []reference, bool) {
 	tree := &names{}
 	var refs []reference
 	good := true
@@ -71,7 +72,8 @@ func (ev *Evaluator) variable(s *Scope, each map[string]cty.Value, t hcl.Travers
 }
 
 // knownValue adds the value of var.NAME or param.NAME to the tree.
-func knownValue(ev *Evaluator, s *Scope, t hcl.Traversal, tree *names, vals map[string]cty.Value, what, hint string) bool {
+func knownValue(ev *Evaluator, s *Scope, t hcl.Traversal, tree *names, vals map[string]cty.Value, what,
+	hint string) bool {
 	rng := syntax.RangeOf(t.SourceRange())
 	name, ok := syntax.StepName(t, 1)
 	ev.observed.read(Reading{Scope: s, Variable: name})
@@ -87,7 +89,8 @@ func knownValue(ev *Evaluator, s *Scope, t hcl.Traversal, tree *names, vals map[
 	if what == "variable" && s.body.Vars[name] != nil {
 		return false // it has no value, which is reported where it is declared
 	}
-	ev.Errorf(rng, "Unknown "+what, "There is no %s %q in %s.%s "+hint, what, name, s.name, syntax.Suggest(name, syntax.Names(vals)), name)
+	ev.Errorf(rng, "Unknown "+what, "There is no %s %q in %s.%s "+hint, what, name, s.name,
+		syntax.Suggest(name, syntax.Names(vals)), name)
 	return false
 }
 
@@ -133,7 +136,8 @@ func (ev *Evaluator) resolve(s *Scope, t hcl.Traversal) (reference, int, bool) {
 		name, _ := syntax.StepName(t, 1)
 		m := ev.modules[name]
 		if m == nil {
-			ev.Errorf(rng, "Unknown module", "The target has no module %q.%s", name, syntax.Suggest(name, syntax.Names(ev.modules)))
+			ev.Errorf(rng, "Unknown module", "The target has no module %q.%s", name,
+				syntax.Suggest(name, syntax.Names(ev.modules)))
 			return reference{}, 0, false
 		}
 		ev.observed.read(Reading{Scope: s, Module: m})
@@ -168,7 +172,8 @@ func (ev *Evaluator) resolve(s *Scope, t hcl.Traversal) (reference, int, bool) {
 	}
 	st := byLabel[label]
 	if st == nil {
-		ev.Errorf(rng, "Unknown state", "There is no %s %q in %s.%s", kindName, label, s.name, syntax.Suggest(label, syntax.Names(byLabel)))
+		ev.Errorf(rng, "Unknown state", "There is no %s %q in %s.%s", kindName, label, s.name,
+			syntax.Suggest(label, syntax.Names(byLabel)))
 		return reference{}, 0, false
 	}
 	return pickInstance(ev, st, t, at+2, rng)
@@ -202,7 +207,8 @@ func pickInstance(ev *Evaluator, st *State, t hcl.Traversal, at int, rng diag.Ra
 	}
 	if in == nil {
 		ev.Errorf(rng, "Unknown state",
-			"No element of for_each of %s.%s has the key %q.%s", st.decl.Kind, st.decl.Label, key, syntax.Suggest(key, syntax.Names(st.byKey)))
+			"No element of for_each of %s.%s has the key %q.%s", st.decl.Kind, st.decl.Label, key,
+			syntax.Suggest(key, syntax.Names(st.byKey)))
 		return reference{}, 0, false
 	}
 	return reference{state: st, instance: in, rng: rng}, at + 1, true
@@ -275,7 +281,8 @@ func hasAttr(ev *Evaluator, r reference, name string) bool {
 	}
 	id := refName(r.state.decl.Kind, r.state.decl.Label)
 	if slices.Contains(actionNames(k), name) {
-		ev.Errorf(r.rng, "Action as a value", "%s.%s is an action and has no value. Use it in notify: notify = [%s.%s].", id, name, id, name)
+		ev.Errorf(r.rng, "Action as a value", "%s.%s is an action and has no value. Use it in notify: notify = [%s.%s].",
+			id, name, id, name)
 		return false
 	}
 	ev.Errorf(r.rng, "Reference to no attribute", "%s has no attribute %q.%s", diag.FirstOne(k.Name), name,

@@ -11,10 +11,14 @@ import (
 // TestSecretsInExpressions: every form of an expression keeps the mark too.
 func TestSecretsInExpressions(t *testing.T) {
 	for _, e := range []string{
-		`secret("pw")`, `"a${secret("pw")}b"`, `upper(secret("pw"))`, `[for x in [secret("pw")] : x][0]`, `{ for k, v in { a = secret("pw") } : k => v }["a"]`,
-		`secret("pw") == "x" ? "y" : "z"`, `true ? secret("pw") : ""`, `{ a = { b = secret("pw") } }.a.b`, `[secret("pw")][0]`, `try(secret("pw"), "x")`,
-		`try({ a = secret("pw") }.b, secret("pw"))`, `"%{ if true }${secret("pw")}%{ endif }"`, `"%{ for x in [secret("pw")] }${x}%{ endfor }"`,
-		`join(",", [{ a = secret("pw") }][*].a)`, `"${strlen(secret("pw"))}"`, `tostring(secret("pw") != "x")`, `local.l`, `jsondecode(jsonencode({ a = secret("pw") })).a`,
+		`secret("pw")`, `"a${secret("pw")}b"`, `upper(secret("pw"))`, `[for x in [secret("pw")] : x][0]`,
+		`{ for k, v in { a = secret("pw") } : k => v }["a"]`,
+		`secret("pw") == "x" ? "y" : "z"`, `true ? secret("pw") : ""`, `{ a = { b = secret("pw") } }.a.b`,
+		`[secret("pw")][0]`, `try(secret("pw"), "x")`,
+		`try({ a = secret("pw") }.b, secret("pw"))`, `"%{ if true }${secret("pw")}%{ endif }"`,
+		`"%{ for x in [secret("pw")] }${x}%{ endfor }"`,
+		`join(",", [{ a = secret("pw") }][*].a)`, `"${strlen(secret("pw"))}"`, `tostring(secret("pw") != "x")`, `local.l`,
+		`jsondecode(jsonencode({ a = secret("pw") })).a`,
 		`templatefile("t.tmpl", {})`, `templatefile("u.tmpl", { x = secret("pw") })`, `sha256(secret("pw"))`, `var.v`,
 	} {
 		p, ds := source.Load(repo.MapTree(map[string]string{

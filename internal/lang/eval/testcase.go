@@ -53,7 +53,8 @@ func factsOfTest(ev *Evaluator, t *source.Test) map[string]cty.Value {
 		return nil
 	}
 	if v.IsNull() || !v.IsWhollyKnown() || !v.Type().IsObjectType() && !v.Type().IsMapType() {
-		ev.Errorf(syntax.RangeOf(t.Facts.Expr.Range()), "Facts are an object", `facts must be an object: facts = { os_codename = "bookworm" }.`)
+		ev.Errorf(syntax.RangeOf(t.Facts.Expr.Range()), "Facts are an object",
+			`facts must be an object: facts = { os_codename = "bookworm" }.`)
 		return nil
 	}
 	facts := v.AsValueMap()
@@ -109,7 +110,8 @@ func unusedOutputs(ev *Evaluator, t *source.Test) {
 	all, rng, _ := exportedOfTest(ev)
 	for _, name := range syntax.SortedNames(all) {
 		if !ev.asked["exported."+name] {
-			ev.Errorf(rng, "Unused exported values in a test", "No state of the test uses exported.%s. Remove it from exported.", name)
+			ev.Errorf(rng, "Unused exported values in a test",
+				"No state of the test uses exported.%s. Remove it from exported.", name)
 		}
 	}
 }

@@ -48,7 +48,8 @@ func variableDefault(ev *Evaluator, b *source.Body, v *source.Variable) (cty.Val
 	if v.Default == nil {
 		return cty.NullVal(v.Type), true
 	}
-	s := &Scope{body: source.NewBody(b.Directory), name: "a default", Directory: b.Directory, fctx: ev.Program.Functions(b.Directory),
+	s := &Scope{body: source.NewBody(b.Directory), name: "a default", Directory: b.Directory,
+		fctx: ev.Program.Functions(b.Directory),
 		Vars: map[string]cty.Value{}, Facts: ev.factsOf(b), states: map[string]map[string]*State{}, node: -1}
 	s.body.Facts = b.Facts
 	val, _, ok := ev.evalSecret(s, nil, v.Default)
@@ -63,7 +64,8 @@ func convertVar(ev *Evaluator, v *source.Variable, val cty.Value, rng diag.Range
 	if err != nil {
 		ev.Errorf(rng, "Wrong type",
 			"The variable %q must be %s (declared at %s), "+
-				"and this is %s.%s", v.Name, diag.One(v.Type.FriendlyName()), v.Range, diag.One(val.Type().FriendlyName()), why(err))
+				"and this is %s.%s", v.Name, diag.One(v.Type.FriendlyName()), v.Range, diag.One(val.Type().FriendlyName()),
+			why(err))
 		return cty.NilVal, false
 	}
 	return out, true
@@ -120,7 +122,8 @@ func validateOne(ev *Evaluator, s *Scope, name string, c source.Validation) bool
 	}
 	b, err := convert.Convert(v, cty.Bool)
 	if err != nil || b.IsNull() {
-		ev.errorIn(s, syntax.RangeOf(c.Condition.Range()), "Wrong type", "The condition of a validation must be true or false.")
+		ev.errorIn(s, syntax.RangeOf(c.Condition.Range()), "Wrong type",
+			"The condition of a validation must be true or false.")
 		return false
 	}
 	if b.True() {

@@ -52,7 +52,8 @@ func checkDecl(ev *Evaluator, st *State) {
 	allowed := syntax.MetaAttributes()
 	what := "block"
 	if d.Group {
-		allowed = append(slices.DeleteFunc(allowed, func(a string) bool { return a == "for_each" }), syntax.BlockAttributes()...)
+		allowed = append(slices.DeleteFunc(allowed, func(a string) bool { return a == "for_each" }),
+			syntax.BlockAttributes()...)
 	} else {
 		allowed = append(allowed, attrNames(st.kind)...)
 		what = st.kind.Name
@@ -68,7 +69,8 @@ func checkDecl(ev *Evaluator, st *State) {
 		if slices.Contains(allowed, b.Type) {
 			hint = " Write " + b.Type + " = { … }."
 		}
-		ev.Errorf(syntax.RangeOf(b.TypeRange), "Unexpected block", "%s can contain only attributes, not blocks.%s", diag.FirstOne(what), hint)
+		ev.Errorf(syntax.RangeOf(b.TypeRange), "Unexpected block", "%s can contain only attributes, not blocks.%s",
+			diag.FirstOne(what), hint)
 	}
 }
 
@@ -116,7 +118,8 @@ func (ev *Evaluator) walkInstance(in *Instance, parent int) {
 		return
 	}
 	s := kind.State{ID: in.ID, Kind: st.kind.Name, Label: st.decl.Label, Range: st.decl.Range, Files: filesOf(ev, st),
-		Attrs: make(map[string]cty.Value, len(st.kind.Attrs)), AttrRanges: make(map[string]diag.Range, len(st.decl.Attributes))}
+		Attrs:      make(map[string]cty.Value, len(st.kind.Attrs)),
+		AttrRanges: make(map[string]diag.Range, len(st.decl.Attributes))}
 	given, unknown, good := stateAttributes(ev, in, &s)
 	refs, unknown = append(refs, given...), unknown || st.unknown || st.Scope.unknown()
 	if !good {
@@ -126,7 +129,8 @@ func (ev *Evaluator) walkInstance(in *Instance, parent int) {
 	if source == "" {
 		source = sourceOf(st.decl.Range)
 	}
-	n := catalog.Node{ID: in.ID, Parent: parent, Range: st.decl.Range, Source: source, Trace: st.Scope.trace, Kind: st.kind, State: s}
+	n := catalog.Node{ID: in.ID, Parent: parent, Range: st.decl.Range, Source: source, Trace: st.Scope.trace,
+		Kind: st.kind, State: s}
 	x, ok := standsFor(ev, st, &n, unknown)
 	if !ok {
 		return
@@ -197,7 +201,8 @@ func (ev *Evaluator) meta(st *State, each map[string]cty.Value, self reference, 
 	defer func() { ev.observed.made(Outcome{Unshared: true}, mark) }()
 	for _, name := range []string{"after", "before"} {
 		for _, r := range refList(ev, st.Scope, each, at[name]) {
-			ev.pending.edges = append(ev.pending.edges, pendingEdge{node: node, other: r.reference, after: name == "after", why: name})
+			ev.pending.edges = append(ev.pending.edges, pendingEdge{node: node, other: r.reference, after: name == "after",
+				why: name})
 			noAction(ev, r, name)
 		}
 	}
@@ -255,7 +260,8 @@ func walkExpansion(ev *Evaluator, in *Instance, x *kind.Expansion) {
 		return
 	case st.Scope.depth >= maxInvocations:
 		ev.Errorf(st.decl.Range, "Kinds nested too deeply",
-			"Generators and defined kinds can use each other at most %d levels deep. Check for a kind that uses itself.", maxInvocations)
+			"Generators and defined kinds can use each other at most %d levels deep. Check for a kind that uses itself.",
+			maxInvocations)
 		return
 	}
 	s := newScope(ev, body, in.ID+"/", st.decl.Kind+" "+st.decl.Label)

@@ -76,7 +76,8 @@ func (e *Error) Error() string { return e.Diagnostic().String() }
 func (e *Error) Diagnostic() diag.Diagnostic {
 	detail := e.Detail
 	if e.Src.origin != nil {
-		detail += fmt.Sprintf(" (This is line %d of the rendered text: %s)", e.Src.pos(e.Start).Line, Quote(diag.LineAt(e.Src.Text, e.Src.pos(e.Start).Line)))
+		detail += fmt.Sprintf(" (This is line %d of the rendered text: %s)", e.Src.pos(e.Start).Line,
+			Quote(diag.LineAt(e.Src.Text, e.Src.pos(e.Start).Line)))
 	}
 	top := e.Src
 	for top.origin != nil {

@@ -35,7 +35,8 @@ func TestPlaces(t *testing.T) {
 
 func TestRendered(t *testing.T) {
 	tmpl := front.NewSource("t", []byte("x: ${a}\ny: 1\n"))
-	s := front.Rendered([]byte("x: long value\ny: 1\n"), tmpl, []front.Segment{{At: 0, From: 0}, {At: 3, From: 3, Whole: true}, {At: 13, From: 7}})
+	s := front.Rendered([]byte("x: long value\ny: 1\n"), tmpl,
+		[]front.Segment{{At: 0, From: 0}, {At: 3, From: 3, Whole: true}, {At: 13, From: 7}})
 	for at, want := range map[int]string{0: "t:1:1", 3: "t:1:4", 9: "t:1:4", 14: "t:2:1", 17: "t:2:4"} {
 		if got := s.Range(at, at).String(); got != want {
 			t.Errorf("byte %d is at %s, want %s", at, got, want)

@@ -19,7 +19,8 @@ func Pure() map[string]function.Function {
 	f := map[string]function.Function{
 		"try": tryfunc.TryFunc, "can": tryfunc.CanFunc,
 		"tostring": conversion(cty.String), "tonumber": conversion(cty.Number), "tobool": conversion(cty.Bool),
-		"tolist": conversion(cty.List(cty.DynamicPseudoType)), "toset": conversion(cty.Set(cty.DynamicPseudoType)), "tomap": conversion(cty.Map(cty.DynamicPseudoType)),
+		"tolist": conversion(cty.List(cty.DynamicPseudoType)), "toset": conversion(cty.Set(cty.DynamicPseudoType)),
+		"tomap": conversion(cty.Map(cty.DynamicPseudoType)),
 	}
 	for name, fn := range stringFunctions() {
 		f[name] = fn
@@ -42,8 +43,9 @@ func stringFunctions() map[string]function.Function {
 		"substr": stdlib.SubstrFunc, "join": stdlib.JoinFunc, "split": stdlib.SplitFunc, "chomp": stdlib.ChompFunc,
 		"indent": bounded(stdlib.IndentFunc, 0), "trim": stdlib.TrimFunc, "trimspace": stdlib.TrimSpaceFunc,
 		"trimprefix": stdlib.TrimPrefixFunc, "trimsuffix": stdlib.TrimSuffixFunc,
-		"replace": stdlib.ReplaceFunc, "regex": regexFunc(), "regexall": stdlib.RegexAllFunc, "regexreplace": stdlib.RegexReplaceFunc,
-		"format": formatFunc(stdlib.FormatFunc), "formatlist": formatFunc(stdlib.FormatListFunc),
+		"replace": stdlib.ReplaceFunc, "regex": regexFunc(), "regexall": stdlib.RegexAllFunc,
+		"regexreplace": stdlib.RegexReplaceFunc,
+		"format":       formatFunc(stdlib.FormatFunc), "formatlist": formatFunc(stdlib.FormatListFunc),
 		"startswith": startsWith(), "endswith": endsWith(), "strcontains": strContains(), "repeat": repeatFunc(),
 		"abs": stdlib.AbsoluteFunc, "ceil": stdlib.CeilFunc, "floor": stdlib.FloorFunc, "log": Finite(stdlib.LogFunc),
 		"max": stdlib.MaxFunc, "min": stdlib.MinFunc, "pow": bounded(stdlib.PowFunc, 1), "signum": stdlib.SignumFunc,
@@ -54,7 +56,8 @@ func stringFunctions() map[string]function.Function {
 func collectionFunctions() map[string]function.Function {
 	return map[string]function.Function{
 		"length": lengthFunc(), "keys": stdlib.KeysFunc, "values": stdlib.ValuesFunc, "lookup": stdlib.LookupFunc,
-		"merge": stdlib.MergeFunc, "concat": stdlib.ConcatFunc, "flatten": stdlib.FlattenFunc, "distinct": stdlib.DistinctFunc,
+		"merge": stdlib.MergeFunc, "concat": stdlib.ConcatFunc, "flatten": stdlib.FlattenFunc,
+		"distinct": stdlib.DistinctFunc,
 		"contains": stdlib.ContainsFunc, "element": stdlib.ElementFunc, "index": stdlib.IndexFunc, "slice": stdlib.SliceFunc,
 		"sort": stdlib.SortFunc, "reverse": stdlib.ReverseListFunc, "range": rangeFunc(), "zipmap": stdlib.ZipmapFunc,
 		"coalesce": stdlib.CoalesceFunc, "coalescelist": stdlib.CoalesceListFunc, "compact": stdlib.CompactFunc,

@@ -15,9 +15,11 @@ func arguments() []cty.Value {
 	s, list := cty.StringVal, []cty.Value{cty.StringVal("7"), cty.StringVal("b")}
 	object := cty.ObjectVal(map[string]cty.Value{"a": s("7"), "b": s("c")})
 	return []cty.Value{
-		s("7"), cty.NumberIntVal(1), cty.NumberIntVal(10), cty.True, s("a"), s(`{"a":"7"}`), s("YQ=="), s("a,b\n7,8"), s("%s"), s("yes"),
+		s("7"), cty.NumberIntVal(1), cty.NumberIntVal(10), cty.True, s("a"), s(`{"a":"7"}`), s("YQ=="), s("a,b\n7,8"),
+		s("%s"), s("yes"),
 		cty.ListVal(list), cty.SetVal(list), object, cty.MapVal(map[string]cty.Value{"a": s("7")}), cty.TupleVal(list),
-		cty.ListVal([]cty.Value{cty.ListVal(list)}), cty.ListVal([]cty.Value{cty.NumberIntVal(1)}), cty.ListVal([]cty.Value{object}),
+		cty.ListVal([]cty.Value{cty.ListVal(list)}), cty.ListVal([]cty.Value{cty.NumberIntVal(1)}),
+		cty.ListVal([]cty.Value{object}),
 	}
 }
 
@@ -60,7 +62,8 @@ func tellsNothing(name string, v cty.Value) bool {
 		return false
 	}
 	switch name {
-	case "length", "keys", "element", "slice", "lookup", "index", "coalescelist", "chunklist", "concat", "coalesce", "merge", "range", "zipmap", "values", "reverse":
+	case "length", "keys", "element", "slice", "lookup", "index", "coalescelist", "chunklist", "concat", "coalesce",
+		"merge", "range", "zipmap", "values", "reverse":
 		return true // they return a part of their argument and keep the mark of that part
 	}
 	return false

@@ -42,7 +42,8 @@ func regexFunc() function.Function {
 		return got, nil
 	}
 	return function.New(&function.Spec{
-		Params: stdlib.RegexFunc.Params(), RefineResult: func(b *cty.RefinementBuilder) *cty.RefinementBuilder { return b.NotNull() },
+		Params:       stdlib.RegexFunc.Params(),
+		RefineResult: func(b *cty.RefinementBuilder) *cty.RefinementBuilder { return b.NotNull() },
 		Type: func(args []cty.Value) (cty.Type, error) {
 			if !args[0].IsKnown() {
 				return cty.DynamicPseudoType, nil

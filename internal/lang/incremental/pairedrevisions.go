@@ -75,7 +75,8 @@ func (t *pairedRevisions) spread(old, now *model) {
 // on the target in the same way.
 func sameScope(old, now *model, a, b *eval.Scope) bool {
 	x, y := old.trail.own[a], now.trail.own[b]
-	if a.Directory.Path != b.Directory.Path || a.Assigned != b.Assigned || !maps.Equal(x, y) || len(a.Vars) != len(b.Vars) {
+	if a.Directory.Path != b.Directory.Path || a.Assigned != b.Assigned || !maps.Equal(x, y) ||
+		len(a.Vars) != len(b.Vars) {
 		return false
 	}
 	for name, v := range b.Vars {
@@ -86,7 +87,8 @@ func sameScope(old, now *model, a, b *eval.Scope) bool {
 	if !maps.EqualFunc(a.Facts, b.Facts, sameValue) {
 		return false
 	}
-	return maps.EqualFunc(inventory(a), inventory(b), sameMemo) && slices.EqualFunc(decisions(old, a), decisions(now, b), sameDecision)
+	return maps.EqualFunc(inventory(a), inventory(b), sameMemo) &&
+		slices.EqualFunc(decisions(old, a), decisions(now, b), sameDecision)
 }
 
 // sameMemo reports whether a value depends on the target in both models, or is the same in both.

@@ -63,7 +63,8 @@ type maker func(m *model, t *source.Target, levels []*source.Level, in eval.Inpu
 
 func (s *Sharing) catalog(in eval.Input, make maker) (Shared, diag.List) {
 	t := s.targets[in.Target]
-	if t == nil || in.Test != nil || len(in.Outputs) > 0 || t.Data != nil || t.Merge != nil || t.Policy != nil || t.Layer != nil || len(t.Uses) > 0 {
+	if t == nil || in.Test != nil || len(in.Outputs) > 0 || t.Data != nil || t.Merge != nil || t.Policy != nil ||
+		t.Layer != nil || len(t.Uses) > 0 {
 		c, ds := eval.Catalog(s.prog, in)
 		return Shared{Catalog: c}, ds
 	}

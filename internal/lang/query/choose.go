@@ -28,7 +28,9 @@ func Choose(p *source.Program, name string) (*source.Target, diag.List) {
 			"The repository declares several targets. Select one with -t: %s.", strings.Join(names, ", "))}
 	}
 	if len(names) == 0 {
-		return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown target", "The repository declares no targets, so the only one is %q. Declare target %q { … } in fettle.hcl.", LocalTarget, name)}
+		return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown target",
+			"The repository declares no targets, so the only one is %q. Declare target %q { … } in fettle.hcl.", LocalTarget,
+			name)}
 	}
 	return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown target", "The repository declares no target %q.%s", name,
 		syntax.Suggest(name, names))}

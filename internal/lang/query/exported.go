@@ -34,7 +34,8 @@ func TypeOfExported(p *source.Program, r *syntax.Reports, e *source.Exported) (c
 			syntax.Suggest(e.Output, syntax.Names(b.Outputs)))
 	case !o.Exported:
 		r.Errorf(e.Range, "Output is not exported",
-			"The output %q of %s (at %s) is not exported. Write into that output block: exported = true.", e.Output, e.Module, o.Range)
+			"The output %q of %s (at %s) is not exported. Write into that output block: exported = true.", e.Output, e.Module,
+			o.Range)
 	default:
 		return o.Type, true
 	}

@@ -74,14 +74,16 @@ func (w *roleWalk) named(l *source.Level) {
 func (w *roleWalk) role(name string, rng diag.Range) {
 	l := w.prog.Roles[name]
 	if l == nil {
-		w.Errorf(rng, "Unknown role", "The repository declares no role %q.%s", name, syntax.Suggest(name, syntax.Names(w.prog.Roles)))
+		w.Errorf(rng, "Unknown role", "The repository declares no role %q.%s", name,
+			syntax.Suggest(name, syntax.Names(w.prog.Roles)))
 		return
 	}
 	for i, on := range w.way {
 		if on == name {
 			w.Errorf(rng, "Cyclic roles",
 				"The role %q contains itself: %s. "+
-					"Remove one of these roles from the roles of another.", name, strings.Join(append(w.way[i:len(w.way):len(w.way)], name), " → "))
+					"Remove one of these roles from the roles of another.", name,
+				strings.Join(append(w.way[i:len(w.way):len(w.way)], name), " → "))
 			return
 		}
 	}

@@ -42,15 +42,19 @@ func TargetModules(p *source.Program, r *syntax.Reports, levels []*source.Level)
 
 // checkModule reports whether the directory of a module exists.
 func checkModule(p *source.Program, r *syntax.Reports, u *source.ModuleUse) bool {
-	if strings.Contains(u.Directory, ":/") || strings.Contains(u.Directory, "::") || strings.HasPrefix(u.Directory, "git@") {
+	if strings.Contains(u.Directory, ":/") || strings.Contains(u.Directory, "::") ||
+		strings.HasPrefix(u.Directory, "git@") {
 		r.Errorf(u.Range, "Module from another repository",
 			"fettle reads modules only from directories of this repository, so that all hosts compile the same files. "+
-				"Copy the module into the repository with: fettle module add %s %s — and remove source.", u.Name, strings.TrimPrefix(u.Directory, "git::"))
+				"Copy the module into the repository with: fettle module add %s %s — and remove source.", u.Name,
+			strings.TrimPrefix(u.Directory, "git::"))
 		return false
 	}
-	if u.Directory != path.Clean(u.Directory) || path.IsAbs(u.Directory) || u.Directory == "." || u.Directory == ".." || strings.HasPrefix(u.Directory, "../") || strings.ContainsRune(u.Directory, 0) {
+	if u.Directory != path.Clean(u.Directory) || path.IsAbs(u.Directory) || u.Directory == "." || u.Directory == ".." ||
+		strings.HasPrefix(u.Directory, "../") || strings.ContainsRune(u.Directory, 0) {
 		r.Errorf(u.Range, "Bad module path",
-			"%q is not a directory of the repository. Write a path from the top of the repository, such as modules/web.", u.Directory)
+			"%q is not a directory of the repository. Write a path from the top of the repository, such as modules/web.",
+			u.Directory)
 		return false
 	}
 	if e, err := p.Tree.Stat(u.Directory); err == nil && e.Type == repo.Dir {

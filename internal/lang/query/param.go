@@ -39,7 +39,8 @@ func CheckParams(what, name string, params []Param, given map[string]string) dia
 	}
 	for _, n := range syntax.SortedNames(given) {
 		if _, ok := known[n]; !ok {
-			r.Errorf(diag.Range{}, "Unknown parameter", "T%s has no parameter %q.%s", what[1:], n, orNone(syntax.Suggest(n, syntax.Names(known))))
+			r.Errorf(diag.Range{}, "Unknown parameter", "T%s has no parameter %q.%s", what[1:], n,
+				orNone(syntax.Suggest(n, syntax.Names(known))))
 		}
 	}
 	for _, p := range params {
@@ -53,7 +54,8 @@ func CheckParams(what, name string, params []Param, given map[string]string) dia
 			if p.Secret {
 				shown = "the given value"
 			}
-			r.Errorf(p.Range, "Wrong type", "The parameter %q of %s must be %s, and the value is %s.", p.Name, what, diag.One(p.Type), shown)
+			r.Errorf(p.Range, "Wrong type", "The parameter %q of %s must be %s, and the value is %s.", p.Name, what,
+				diag.One(p.Type), shown)
 		}
 	}
 	return r.List

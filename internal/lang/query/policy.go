@@ -49,7 +49,8 @@ func policyValue(p *source.Program, r *syntax.Reports, a *hclsyntax.Attribute, v
 	if a.Name == "confirm_within" {
 		if _, ok := catalog.ConfirmTime(text); !ok {
 			r.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid policy",
-				`confirm_within must be a duration from %s to %s, such as "60s" or "5m", and this is %q.`, catalog.MinConfirm, catalog.MaxConfirm, text)
+				`confirm_within must be a duration from %s to %s, such as "60s" or "5m", and this is %q.`, catalog.MinConfirm,
+				catalog.MaxConfirm, text)
 			return
 		}
 		out.ConfirmWithin = text
@@ -82,7 +83,8 @@ func repositoryName(p *source.Program, r *syntax.Reports, a *hclsyntax.Attribute
 			"The name of the repository applies to all targets. Set it in the policy at the top of fettle.hcl.")
 	case !catalog.IsRepositoryName(name):
 		r.Errorf(syntax.RangeOf(a.Expr.Range()), "Invalid policy",
-			`repository must be a name of at most 100 letters, digits, ".", "_", "-" and "/", such as "example.org/hosts", and this is %q.`, name)
+			`repository must be a name of at most 100 letters, digits, ".", "_", "-" and "/", such as "example.org/hosts", and this is %q.`,
+			name)
 	default:
 		out.Repository = name
 	}

@@ -145,7 +145,8 @@ func (b Builtin) checkName(r *syntax.Reports, c *source.Command, actions []Decla
 	for _, d := range actions {
 		if d.Name == c.Name {
 			r.Errorf(c.Range, "Name is taken",
-				"There is already an action %q at %s, and fettle run cannot distinguish the two. Choose a different name.", c.Name, d.Range)
+				"There is already an action %q at %s, and fettle run cannot distinguish the two. Choose a different name.",
+				c.Name, d.Range)
 			return
 		}
 	}

@@ -101,7 +101,8 @@ func ParseSnapshot(src []byte) (Snapshot, error) {
 
 // ReadLookup returns the value of a lookup's snapshot.
 func ReadLookup(l *source.CachedLookup, f *source.Directory, file string) (cty.Value, diag.List) {
-	refresh := "Run: fettle lookup refresh " + l.Name + ". It queries " + l.Source() + " and writes " + l.Snapshot() + ". Commit this file."
+	refresh := "Run: fettle lookup refresh " + l.Name + ". It queries " + l.Source() + " and writes " + l.Snapshot() +
+		". Commit this file."
 	src, err := f.ReadFile(file)
 	if err != nil {
 		return cty.NilVal, diag.List{diag.Errorf(l.Range, "Lookup has no snapshot",

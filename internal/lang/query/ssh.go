@@ -190,7 +190,8 @@ func (w *way) options(out *SSH) {
 		values := v.AsValueMap()
 		for _, name := range syntax.SortedNames(values) {
 			if twice := here[strings.ToLower(name)]; twice != "" {
-				w.Errorf(optionRange(a, name), "Invalid ssh", "The option %s is already set as %s. Remove one of the two.", name, twice)
+				w.Errorf(optionRange(a, name), "Invalid ssh", "The option %s is already set as %s. Remove one of the two.", name,
+					twice)
 				continue
 			}
 			here[strings.ToLower(name)] = name
@@ -217,7 +218,8 @@ func optionRange(a *hclsyntax.Attribute, name string) diag.Range {
 		return syntax.RangeOf(a.Expr.Range())
 	}
 	for _, p := range pairs {
-		if k, kds := p.Key.Value(nil); !kds.HasErrors() && k.Type() == cty.String && !k.IsNull() && k.IsKnown() && k.AsString() == name {
+		if k, kds := p.Key.Value(nil); !kds.HasErrors() && k.Type() == cty.String && !k.IsNull() && k.IsKnown() &&
+			k.AsString() == name {
 			return syntax.RangeOf(p.Key.Range())
 		}
 	}

@@ -101,18 +101,24 @@ func checkSSHPort(port int64) error {
 // for the user who runs ssh: a repository must not run programs on a workstation, hand out its
 // keys, or decide which hosts it trusts.
 var sshOptions = [...]string{
-	"AddressFamily", "BindAddress", "BindInterface", "CanonicalDomains", "CanonicalizeFallbackLocal", "CanonicalizeHostname",
-	"CanonicalizeMaxDots", "CanonicalizePermittedCNAMEs", "CASignatureAlgorithms", "CertificateFile", "Ciphers", "Compression",
-	"ConnectionAttempts", "ConnectTimeout", "GSSAPIAuthentication", "HostbasedAuthentication", "HostKeyAlgorithms", "HostKeyAlias", "IdentitiesOnly",
-	"IdentityAgent", "IdentityFile", "IPQoS", "KexAlgorithms", "MACs", "PreferredAuthentications", "ProxyJump", "PubkeyAcceptedAlgorithms",
-	"PubkeyAuthentication", "RekeyLimit", "RequiredRSASize", "ServerAliveCountMax", "ServerAliveInterval", "Tag", "TCPKeepAlive",
+	"AddressFamily", "BindAddress", "BindInterface", "CanonicalDomains", "CanonicalizeFallbackLocal",
+	"CanonicalizeHostname",
+	"CanonicalizeMaxDots", "CanonicalizePermittedCNAMEs", "CASignatureAlgorithms", "CertificateFile", "Ciphers",
+	"Compression",
+	"ConnectionAttempts", "ConnectTimeout", "GSSAPIAuthentication", "HostbasedAuthentication", "HostKeyAlgorithms",
+	"HostKeyAlias", "IdentitiesOnly",
+	"IdentityAgent", "IdentityFile", "IPQoS", "KexAlgorithms", "MACs", "PreferredAuthentications", "ProxyJump",
+	"PubkeyAcceptedAlgorithms",
+	"PubkeyAuthentication", "RekeyLimit", "RequiredRSASize", "ServerAliveCountMax", "ServerAliveInterval", "Tag",
+	"TCPKeepAlive",
 }
 
 // sshRefused are common options that are not allowed, with the reason.
 var sshRefused = [...]struct{ why, names string }{
 	{"use the attribute host, user or port instead", "HostName User Port"},
-	{"it decides which host keys are trusted, and only the user who connects may decide this", "StrictHostKeyChecking UserKnownHostsFile GlobalKnownHostsFile KnownHostsCommand " +
-		"CheckHostIP VerifyHostKeyDNS UpdateHostKeys NoHostAuthenticationForLocalhost RevokedHostKeys HashKnownHosts"},
+	{"it decides which host keys are trusted, and only the user who connects may decide this",
+		"StrictHostKeyChecking UserKnownHostsFile GlobalKnownHostsFile KnownHostsCommand " +
+			"CheckHostIP VerifyHostKeyDNS UpdateHostKeys NoHostAuthenticationForLocalhost RevokedHostKeys HashKnownHosts"},
 	{"fettle sets it for its own connection",
 		"BatchMode ControlMaster ControlPath ControlPersist LogLevel LogVerbose SyslogFacility PasswordAuthentication " +
 			"KbdInteractiveAuthentication ChallengeResponseAuthentication NumberOfPasswordPrompts ExitOnForwardFailure ClearAllForwardings"},

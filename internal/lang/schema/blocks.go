@@ -27,30 +27,52 @@ type Block struct {
 // a new slice.
 func Blocks() []Block {
 	return []Block{
-		{Name: "action", Label: "name", Doc: "An operation of a module that fettle run starts.", Attrs: actionAttrs(), Inside: []string{"param"}},
-		{Name: "block", Label: "name", Doc: "A group of states with one name.", Attrs: append(metaAttrs(false, nil), partAttrs()...), Inside: []string{"block"}, States: true},
-		{Name: "command", Label: "name", Doc: "A sequence of parts that fettle run starts on targets.", Attrs: []kind.Attr{docAttr(), partTargets()}, Inside: []string{"param", "part"}, needs: []string{"part"}},
-		{Name: "define", Label: "name of the kind", Doc: "A kind that the repository defines.", Attrs: defineAttrs(), Inside: []string{"block", "fact", "locals", "output", "variable"}, States: true},
-		{Name: "enrolled", Label: "name", Doc: "A target that was enrolled in a fleet. Hubs and agents write this block.", Attrs: []kind.Attr{labels(cty.Map(cty.String), "labels from the enrolment; labels of a target block have precedence"), {Name: "waits", Type: cty.Set(cty.String), Doc: "directories of modules that must wait; they may be missing"}}},
-		{Name: "expect", Doc: "Expectations of a test. An empty block expects that the target compiles.", Attrs: expectAttrs()},
-		{Name: "exported", Label: "name", Doc: "An input: values that other targets export as an output of a module.", Attrs: exportedAttrs()},
-		{Name: "fact", Label: "name of the fact", Doc: "An input: a property of a host.", Attrs: []kind.Attr{typeAttr(), defaultAttr("value for hosts without this fact"), docAttr()}},
+		{Name: "action", Label: "name", Doc: "An operation of a module that fettle run starts.", Attrs: actionAttrs(),
+			Inside: []string{"param"}},
+		{Name: "block", Label: "name", Doc: "A group of states with one name.",
+			Attrs: append(metaAttrs(false, nil), partAttrs()...), Inside: []string{"block"}, States: true},
+		{Name: "command", Label: "name", Doc: "A sequence of parts that fettle run starts on targets.",
+			Attrs: []kind.Attr{docAttr(), partTargets()}, Inside: []string{"param", "part"}, needs: []string{"part"}},
+		{Name: "define", Label: "name of the kind", Doc: "A kind that the repository defines.", Attrs: defineAttrs(),
+			Inside: []string{"block", "fact", "locals", "output", "variable"}, States: true},
+		{Name: "enrolled", Label: "name", Doc: "A target that was enrolled in a fleet. Hubs and agents write this block.",
+			Attrs: []kind.Attr{labels(cty.Map(cty.String),
+				"labels from the enrolment; labels of a target block have precedence"),
+				{Name: "waits", Type: cty.Set(cty.String), Doc: "directories of modules that must wait; they may be missing"}}},
+		{Name: "expect", Doc: "Expectations of a test. An empty block expects that the target compiles.",
+			Attrs: expectAttrs()},
+		{Name: "exported", Label: "name", Doc: "An input: values that other targets export as an output of a module.",
+			Attrs: exportedAttrs()},
+		{Name: "fact", Label: "name of the fact", Doc: "An input: a property of a host.",
+			Attrs: []kind.Attr{typeAttr(), defaultAttr("value for hosts without this fact"), docAttr()}},
 		{Name: "locals", Doc: "Names for values.", names: true},
-		{Name: "lookup", Label: "name", Doc: "A value from outside of the repository, read from its snapshot.", Attrs: lookupAttrs(), oneOf: []string{"command", "url"}},
-		{Name: "module", Label: "name", Doc: "A module with parameters, or a second instance of a module.", Attrs: moduleAttrs()},
-		{Name: "needs", Label: "module", Doc: "Another module of the same target that must be ready before this module.", Attrs: []kind.Attr{
-			plainText("level", "required level: applied once (completion), applied and its checks pass (availability), or the same at the assigned revision (version); default: availability", "completion", "availability", "version"), docAttr()}},
+		{Name: "lookup", Label: "name", Doc: "A value from outside of the repository, read from its snapshot.",
+			Attrs: lookupAttrs(), oneOf: []string{"command", "url"}},
+		{Name: "module", Label: "name", Doc: "A module with parameters, or a second instance of a module.",
+			Attrs: moduleAttrs()},
+		{Name: "needs", Label: "module", Doc: "Another module of the same target that must be ready before this module.",
+			Attrs: []kind.Attr{
+				plainText("level", "required level: applied once (completion), applied and its checks pass (availability), or the same at the assigned revision (version); default: availability", "completion", "availability", "version"), docAttr()}},
 		{Name: "output", Label: "name", Doc: "A value that a module or kind provides to its users.", Attrs: outputAttrs()},
-		{Name: "param", Label: "name", Doc: "A parameter of an action or a command.", Attrs: paramAttrs(), Inside: []string{"validation"}},
-		{Name: "part", Label: "name", Doc: "One part of a command. The next part begins when this part has ended on all its targets.", Attrs: commandPartAttrs(), oneOf: []string{"action", "command"}},
+		{Name: "param", Label: "name", Doc: "A parameter of an action or a command.", Attrs: paramAttrs(),
+			Inside: []string{"validation"}},
+		{Name: "part", Label: "name",
+			Doc:   "One part of a command. The next part begins when this part has ended on all its targets.",
+			Attrs: commandPartAttrs(), oneOf: []string{"action", "command"}},
 		{Name: "policy", Doc: "Behaviour of runs.", Attrs: policyAttrs()},
-		{Name: "role", Label: "name", Doc: "Modules and variables that targets share.", Attrs: levelAttrs(), Inside: []string{"module"}},
+		{Name: "role", Label: "name", Doc: "Modules and variables that targets share.", Attrs: levelAttrs(),
+			Inside: []string{"module"}},
 		{Name: "ssh", Doc: "The connection to targets over OpenSSH.", Attrs: sshAttrs()},
-		{Name: "target", Label: "name", Doc: "A host that the repository configures.", Attrs: append(levelAttrs(), labels(cty.Map(cty.String), "labels; target groups select by them")), Inside: []string{"module", "policy", "ssh"}},
-		{Name: "target_group", Label: "name", Doc: "Targets selected by name or label, and their shared settings.", Attrs: groupAttrs(), Inside: []string{"module", "policy", "ssh"}, oneOf: []string{"labels", "targets"}},
-		{Name: "test", Label: "name", Doc: "A test of a module or of a target.", Attrs: testAttrs(), Inside: []string{"expect"}, needs: []string{"expect"}},
+		{Name: "target", Label: "name", Doc: "A host that the repository configures.",
+			Attrs:  append(levelAttrs(), labels(cty.Map(cty.String), "labels; target groups select by them")),
+			Inside: []string{"module", "policy", "ssh"}},
+		{Name: "target_group", Label: "name", Doc: "Targets selected by name or label, and their shared settings.",
+			Attrs: groupAttrs(), Inside: []string{"module", "policy", "ssh"}, oneOf: []string{"labels", "targets"}},
+		{Name: "test", Label: "name", Doc: "A test of a module or of a target.", Attrs: testAttrs(),
+			Inside: []string{"expect"}, needs: []string{"expect"}},
 		{Name: "validation", Doc: "A rule for the value of a variable.", Attrs: validationAttrs()},
-		{Name: "variable", Label: "name", Doc: "A parameter of a module or of a kind.", Attrs: variableAttrs(), Inside: []string{"validation"}},
+		{Name: "variable", Label: "name", Doc: "A parameter of a module or of a kind.", Attrs: variableAttrs(),
+			Inside: []string{"validation"}},
 	}
 }
 
@@ -65,7 +87,8 @@ func plainText(name, doc string, oneOf ...string) kind.Attr {
 }
 
 func typeAttr() kind.Attr {
-	return plainText("type", "string, number, bool, any, list(…), set(…), map(…), object({ … }) or tuple([…]); default: any")
+	return plainText("type",
+		"string, number, bool, any, list(…), set(…), map(…), object({ … }) or tuple([…]); default: any")
 }
 
 func docAttr() kind.Attr { return plainText("description", "short description") }
@@ -79,18 +102,21 @@ func varsAttr(doc string) kind.Attr {
 }
 
 func dataAttr() kind.Attr {
-	return kind.Attr{Name: "data", Type: cty.List(cty.String), Doc: "files of variables, paths from the top of the repository; later files have precedence"}
+	return kind.Attr{Name: "data", Type: cty.List(cty.String),
+		Doc: "files of variables, paths from the top of the repository; later files have precedence"}
 }
 
 // mergeWords are the methods to merge a value with lower values.
 func mergeWords() []string { return []string{"replace", "shallow", "deep"} }
 
 func mergesAttr() kind.Attr {
-	return kind.Attr{Name: "merge", Type: mapping, OneOf: mergeWords(), Doc: "merge of values with values of lower levels, by name of the variable"}
+	return kind.Attr{Name: "merge", Type: mapping, OneOf: mergeWords(),
+		Doc: "merge of values with values of lower levels, by name of the variable"}
 }
 
 func layerAttr() kind.Attr {
-	return kind.Attr{Name: "layer", Type: sequence, Doc: "modules that all other modules of the targets need, lowest first"}
+	return kind.Attr{Name: "layer", Type: sequence,
+		Doc: "modules that all other modules of the targets need, lowest first"}
 }
 
 func labels(t cty.Type, doc string) kind.Attr { return kind.Attr{Name: "labels", Type: t, Doc: doc} }
@@ -110,13 +136,15 @@ func groupAttrs() []kind.Attr {
 }
 
 func moduleAttrs() []kind.Attr {
-	return []kind.Attr{plainText("source", "directory of the module; default: modules/NAME"), varsAttr("variables of this module")}
+	return []kind.Attr{plainText("source", "directory of the module; default: modules/NAME"),
+		varsAttr("variables of this module")}
 }
 
 func lookupAttrs() []kind.Attr {
 	return []kind.Attr{
 		plainText("url", "URL with http:// or https://"),
-		{Name: "command", Type: cty.List(cty.String), Doc: "instead of url: a program and its arguments; it runs in the module's directory"},
+		{Name: "command", Type: cty.List(cty.String),
+			Doc: "instead of url: a program and its arguments; it runs in the module's directory"},
 		plainText("format", "format of the answer; default: json", "json", "yaml", "text"),
 		plainText("max_age", "age after which fettle lookup status reports the snapshot as stale, such as 24h"),
 		plainText("timeout", "time limit; default: 30s"), docAttr(),
@@ -125,10 +153,13 @@ func lookupAttrs() []kind.Attr {
 
 func actionAttrs() []kind.Attr {
 	return []kind.Attr{
-		{Name: "command", Type: cty.DynamicPseudoType, Required: true, Doc: "list of words, or several such lists, which run one after the other until one fails"},
-		{Name: "dry_run", Type: cty.DynamicPseudoType, Doc: "commands for fettle run --dry-run, which must not change anything"},
+		{Name: "command", Type: cty.DynamicPseudoType, Required: true,
+			Doc: "list of words, or several such lists, which run one after the other until one fails"},
+		{Name: "dry_run", Type: cty.DynamicPseudoType,
+			Doc: "commands for fettle run --dry-run, which must not change anything"},
 		{Name: "changes", Type: cty.Bool, Doc: "false if the action changes nothing; it then needs no lock"},
-		plainText("output", "json if the commands print JSON objects, which fettle run shows as a table; default: text", "json", "text"),
+		plainText("output", "json if the commands print JSON objects, which fettle run shows as a table; default: text",
+			"json", "text"),
 		{Name: "env", Type: cty.Map(cty.String), Doc: "environment variables; secrets are never shown"},
 		{Name: "cwd", Type: cty.String, Doc: "working directory"}, {Name: "user", Type: cty.String, Doc: "run as this user"},
 		{Name: "timeout", Type: cty.String, Doc: "time limit of each command, such as 30s; default: 5m"}, docAttr(),
@@ -136,7 +167,8 @@ func actionAttrs() []kind.Attr {
 }
 
 func partTargets() kind.Attr {
-	return kind.Attr{Name: "targets", Type: sequence, Doc: "a selection with the syntax of -t; -t restricts it; default: the targets of -t"}
+	return kind.Attr{Name: "targets", Type: sequence,
+		Doc: "a selection with the syntax of -t; -t restricts it; default: the targets of -t"}
 }
 
 func commandPartAttrs() []kind.Attr {
@@ -144,20 +176,24 @@ func commandPartAttrs() []kind.Attr {
 		partTargets(),
 		plainText("action", "name of an action: NAME or MODULE.NAME"),
 		{Name: "params", Type: mapping, Doc: "parameters of the action"},
-		{Name: "command", Type: cty.DynamicPseudoType, Doc: "instead of action: list of words, or several such lists, which run one after the other until one fails"},
+		{Name: "command", Type: cty.DynamicPseudoType,
+			Doc: "instead of action: list of words, or several such lists, which run one after the other until one fails"},
 		{Name: "changes", Type: cty.Bool, Doc: "false if the command changes nothing; it then needs no lock"},
 		{Name: "env", Type: cty.Map(cty.String), Doc: "environment variables of the command"},
 		{Name: "cwd", Type: cty.String, Doc: "working directory"}, {Name: "user", Type: cty.String, Doc: "run as this user"},
 		{Name: "timeout", Type: cty.String, Doc: "time limit of the part on one target, such as 30s; default: 5m"},
-		{Name: "batch", Type: cty.DynamicPseudoType, Doc: "number of targets that run before the next begin, such as 5 or \"10%\""},
-		{Name: "max_failed", Type: cty.DynamicPseudoType, Doc: "accepted failures; after more, no further target or part begins; default: 0"},
+		{Name: "batch", Type: cty.DynamicPseudoType,
+			Doc: "number of targets that run before the next begin, such as 5 or \"10%\""},
+		{Name: "max_failed", Type: cty.DynamicPseudoType,
+			Doc: "accepted failures; after more, no further target or part begins; default: 0"},
 	}
 }
 
 func outputAttrs() []kind.Attr {
 	return []kind.Attr{{Name: "value", Type: cty.DynamicPseudoType, Required: true, Doc: "the value"},
 		{Name: "exported", Type: cty.Bool, Doc: "export the output of a module to other targets"},
-		plainText("type", "type; required for exported outputs: string, number, bool, list(…), set(…), map(…), object({ … }) or tuple([…])"), docAttr()}
+		plainText("type", "type; required for exported outputs: string, number, bool, list(…), set(…), map(…), object({ … }) or tuple([…])"),
+		docAttr()}
 }
 
 func exportedAttrs() []kind.Attr {
@@ -165,10 +201,12 @@ func exportedAttrs() []kind.Attr {
 	module.Required = true
 	return []kind.Attr{
 		module, plainText("output", "name of the output; default: name of the block"),
-		{Name: "targets", Type: sequence, Doc: "select targets by name, with * ? and [a-z], or regular expressions between slashes"},
+		{Name: "targets", Type: sequence,
+			Doc: "select targets by name, with * ? and [a-z], or regular expressions between slashes"},
 		labels(mapping, "select targets by label: a value, a list of accepted values, or * for any value"),
 		{Name: "same", Type: sequence, Doc: "names of labels that must be equal on both targets"},
-		{Name: "at_least", Type: cty.Number, Doc: "number of targets that must have reported before the map is known; default: 0"}, docAttr(),
+		{Name: "at_least", Type: cty.Number,
+			Doc: "number of targets that must have reported before the map is known; default: 0"}, docAttr(),
 	}
 }
 
@@ -177,7 +215,8 @@ func defineAttrs() []kind.Attr {
 }
 
 func variableAttrs() []kind.Attr {
-	return []kind.Attr{typeAttr(), defaultAttr("default value; a variable without it is required"), docAttr(), plainText("merge", "merge of values with values of lower levels; default: replace", mergeWords()...),
+	return []kind.Attr{typeAttr(), defaultAttr("default value; a variable without it is required"), docAttr(),
+		plainText("merge", "merge of values with values of lower levels; default: replace", mergeWords()...),
 		{Name: "file", Type: cty.Bool, Doc: "in define: the value names a file of the module that uses the kind"}}
 }
 
@@ -266,14 +305,16 @@ func metaAttrs(each bool, actions []kind.Action) []kind.Attr {
 		{Name: "when", Type: condition, Doc: "expression; if false, it is omitted"},
 	}
 	if each {
-		attrs = append(attrs, kind.Attr{Name: "for_each", Type: expression, Doc: "set of strings or map: one state for each element, with each.key and each.value"})
+		attrs = append(attrs, kind.Attr{Name: "for_each", Type: expression,
+			Doc: "set of strings or map: one state for each element, with each.key and each.value"})
 	}
 	if len(actions) > 0 {
 		var names []string
 		for _, a := range actions {
 			names = append(names, a.Name)
 		}
-		attrs = append(attrs, kind.Attr{Name: "listen", Type: listen, OneOf: names, Doc: "states whose change runs its action"},
+		attrs = append(attrs, kind.Attr{Name: "listen", Type: listen, OneOf: names,
+			Doc: "states whose change runs its action"},
 			kind.Attr{Name: "listen_failure", Type: listen, OneOf: names, Doc: "states whose failure runs its action"})
 	}
 	return attrs

@@ -82,7 +82,8 @@ func written(a kind.Attr) object {
 		for _, n := range a.OneOf {
 			byAction[n] = object{"$ref": "#/$defs/references"}
 		}
-		return object{"anyOf": []object{{"$ref": "#/$defs/references"}, {"type": "object", "properties": byAction, "additionalProperties": false}}}
+		return object{"anyOf": []object{{"$ref": "#/$defs/references"},
+			{"type": "object", "properties": byAction, "additionalProperties": false}}}
 	}
 	return nil
 }
@@ -115,7 +116,8 @@ func value(t cty.Type, oneOf []string, null bool) object {
 	case t.IsListType() || t.IsSetType():
 		types, s["pattern"], s["items"] = []string{"array", "string"}, computed, value(t.ElementType(), nil, true)
 	case t.IsMapType():
-		types, s["pattern"], s["additionalProperties"] = []string{"object", "string"}, computed, value(t.ElementType(), nil, true)
+		types, s["pattern"], s["additionalProperties"] = []string{"object", "string"}, computed,
+			value(t.ElementType(), nil, true)
 	case t.IsObjectType():
 		types, s["pattern"] = []string{"object", "string"}, computed
 		members(s, t)

@@ -11,7 +11,8 @@ func (ps *parser) action(b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"description", "changes", "command", "dry_run", "output", "timeout", "user", "cwd", "env"}, []string{"param"})
+	ps.only(b, []string{"description", "changes", "command", "dry_run", "output", "timeout", "user", "cwd", "env"},
+		[]string{"param"})
 	at := b.Body.Attributes
 	switch old := ps.body.Actions[name]; {
 	case ps.in != nil:
@@ -19,13 +20,16 @@ func (ps *parser) action(b *hclsyntax.Block) {
 			"Actions are declared in a module or at the top of the repository. Move the action out of the define block.")
 		return
 	case !hclsyntax.ValidIdentifier(name):
-		ps.Errorf(r, "Bad name for an action", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
+		ps.Errorf(r, "Bad name for an action",
+			"%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
 		return
 	case old != nil:
-		ps.Errorf(r, "Action declared twice", "The action %q is already declared at %s. Rename or remove one of the two.", name, old.Range)
+		ps.Errorf(r, "Action declared twice", "The action %q is already declared at %s. Rename or remove one of the two.",
+			name, old.Range)
 		return
 	case at["command"] == nil:
-		ps.Errorf(r, "Action without a command", `Set the command that the action runs: command = ["systemctl", "restart", "nginx"].`)
+		ps.Errorf(r, "Action without a command",
+			`Set the command that the action runs: command = ["systemctl", "restart", "nginx"].`)
 		return
 	}
 	a := &Action{Name: name, Range: r, Params: ps.params(b), Attributes: at, Doc: ps.textOf(at, "description"),

@@ -12,12 +12,15 @@ import (
 // NewBody returns an empty body whose files are in a directory.
 func NewBody(f *Directory) *Body {
 	return &Body{Directory: f, Vars: map[string]*Variable{}, Locals: map[string]*hclsyntax.Attribute{},
-		Facts: map[string]*Fact{}, Defines: map[string]*Define{}, Outputs: map[string]*Output{}, Actions: map[string]*Action{}, Exported: map[string]*Exported{}}
+		Facts: map[string]*Fact{}, Defines: map[string]*Define{}, Outputs: map[string]*Output{},
+		Actions: map[string]*Action{}, Exported: map[string]*Exported{}}
 }
 
 // reservedNames begin references or blocks of their own, so no kind has them.
 func reservedNames() []string {
-	return []string{"variable", "locals", "fact", "define", "output", "lookup", "action", "command", "param", "part", "block", "target", "role", "target_group", "enrolled", "test", "module", "needs", "exported", "policy", "ssh", "var", "local", "each", "vars", "immediate"}
+	return []string{"variable", "locals", "fact", "define", "output", "lookup", "action", "command", "param", "part",
+		"block", "target", "role", "target_group", "enrolled", "test", "module", "needs", "exported", "policy", "ssh",
+		"var", "local", "each", "vars", "immediate"}
 }
 
 // Schema returns the schema that a defined kind has for its users.
@@ -33,7 +36,8 @@ func (d *Define) Schema() *kind.Kind {
 	slices.Sort(names)
 	for _, n := range names {
 		v := d.Body.Vars[n]
-		k.Attrs = append(k.Attrs, kind.Attr{Name: n, Type: v.Type, Required: v.Default == nil, Doc: v.Description, File: v.File})
+		k.Attrs = append(k.Attrs, kind.Attr{Name: n, Type: v.Type, Required: v.Default == nil, Doc: v.Description,
+			File: v.File})
 	}
 	for _, n := range syntax.SortedNames(d.Body.Outputs) {
 		k.Outputs = append(k.Outputs, kind.Attr{Name: n, Doc: d.Body.Outputs[n].description})

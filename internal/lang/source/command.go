@@ -14,10 +14,12 @@ func (ps *parser) command(b *hclsyntax.Block) {
 	ps.only(b, []string{"description", "targets"}, []string{"param", "part"})
 	switch old := ps.prog.Commands[name]; {
 	case !hclsyntax.ValidIdentifier(name):
-		ps.Errorf(r, "Bad name for a command", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
+		ps.Errorf(r, "Bad name for a command",
+			"%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
 		return
 	case old != nil:
-		ps.Errorf(r, "Command declared twice", "The command %q is already declared at %s. Rename or remove one of the two.", name, old.Range)
+		ps.Errorf(r, "Command declared twice", "The command %q is already declared at %s. Rename or remove one of the two.",
+			name, old.Range)
 		return
 	}
 	at := b.Body.Attributes
@@ -28,7 +30,8 @@ func (ps *parser) command(b *hclsyntax.Block) {
 		}
 	}
 	if len(c.Parts) == 0 {
-		ps.Errorf(r, "Command without a part", `Add a part with the work of the command: part "restart" { action = "service-restart" }.`)
+		ps.Errorf(r, "Command without a part",
+			`Add a part with the work of the command: part "restart" { action = "service-restart" }.`)
 		return
 	}
 	ps.prog.Commands[name] = c
@@ -43,14 +46,16 @@ func (ps *parser) part(c *Command, b *hclsyntax.Block) {
 	ps.only(b, append([]string{"targets", "action", "params", "command", "batch", "max_failed"}, ownOfCommand()...), nil)
 	for _, old := range c.Parts {
 		if old.Name == name {
-			ps.Errorf(r, "Part declared twice", "The part %q is already declared at %s. Rename or remove one of the two.", name, old.Range)
+			ps.Errorf(r, "Part declared twice", "The part %q is already declared at %s. Rename or remove one of the two.",
+				name, old.Range)
 			return
 		}
 	}
 	x := &Part{Name: name, Range: r, Attributes: at, Action: ps.textOf(at, "action")}
 	switch {
 	case (at["action"] == nil) == (at["command"] == nil):
-		ps.Errorf(r, "Part without an action or a command", `Set either action or command: action = "service-restart", or command = ["uptime"].`)
+		ps.Errorf(r, "Part without an action or a command",
+			`Set either action or command: action = "service-restart", or command = ["uptime"].`)
 		return
 	case at["action"] == nil && at["params"] != nil:
 		ps.Errorf(syntax.RangeOf(at["params"].NameRange), "Parameters without an action",
@@ -59,7 +64,8 @@ func (ps *parser) part(c *Command, b *hclsyntax.Block) {
 	}
 	for _, a := range ownOfCommand() {
 		if at["action"] != nil && at[a] != nil {
-			ps.Errorf(syntax.RangeOf(at[a].NameRange), "Attribute of the action", "Remove %s: the declaration of the action sets it.", a)
+			ps.Errorf(syntax.RangeOf(at[a].NameRange), "Attribute of the action",
+				"Remove %s: the declaration of the action sets it.", a)
 			return
 		}
 	}

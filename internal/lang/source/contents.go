@@ -102,13 +102,15 @@ func (ps *parser) define(b *hclsyntax.Block) {
 		return
 	case !hclsyntax.ValidIdentifier(name) || slices.Contains(reservedNames(), name):
 		ps.Errorf(r, "Bad name for a kind",
-			"%q cannot be the name of a kind. Use letters, digits, _ and -. Reserved words of the language are not allowed.", name)
+			"%q cannot be the name of a kind. Use letters, digits, _ and -. Reserved words of the language are not allowed.",
+			name)
 		return
 	case ps.prog.kinds[name] != nil || ps.prog.InLibrary(name) && !ps.body.Directory.builtin:
 		ps.Errorf(r, "Kind exists already", "%q is a built-in kind. Choose a different name.", name)
 		return
 	case old != nil:
-		ps.Errorf(r, "Kind defined twice", "The kind %q is already defined at %s. Rename or remove one of the two.", name, old.Range)
+		ps.Errorf(r, "Kind defined twice", "The kind %q is already defined at %s. Rename or remove one of the two.", name,
+			old.Range)
 		return
 	}
 	d := &Define{name: name, Range: r, Body: NewBody(ps.body.Directory)}
@@ -116,7 +118,8 @@ func (ps *parser) define(b *hclsyntax.Block) {
 	inner.contents(b.Body)
 	ps.Add(inner.List...)
 	if d.main != "" && d.Body.Vars[d.main] == nil {
-		ps.Errorf(r, "Unknown main variable", "main = %q must name a variable of the kind. This variable gets the label of the state.", d.main)
+		ps.Errorf(r, "Unknown main variable",
+			"main = %q must name a variable of the kind. This variable gets the label of the state.", d.main)
 	}
 	ps.checkOutputs(d)
 	ps.body.Defines[name] = d

@@ -14,10 +14,12 @@ func (ps *parser) enrolled(b *hclsyntax.Block) {
 	}
 	ps.only(b, []string{"labels", "waits"}, nil)
 	if old := ps.prog.enrolled[name]; old != nil {
-		ps.Errorf(r, "Target enrolled twice", "The target %q is already enrolled at %s. Remove one of the two blocks.", name, old.rng)
+		ps.Errorf(r, "Target enrolled twice", "The target %q is already enrolled at %s. Remove one of the two blocks.",
+			name, old.rng)
 		return
 	}
-	ps.prog.enrolled[name] = &enrolled{name: name, rng: r, Labels: b.Body.Attributes["labels"], waits: b.Body.Attributes["waits"]}
+	ps.prog.enrolled[name] = &enrolled{name: name, rng: r, Labels: b.Body.Attributes["labels"],
+		waits: b.Body.Attributes["waits"]}
 }
 
 // enrol joins enrolled targets with the declared targets of the same name. It appends the remaining
@@ -35,9 +37,11 @@ func (p *Program) enrol() {
 		}
 	}
 	slices.SortFunc(more, func(a, b *enrolled) int {
-		return cmp.Or(cmp.Compare(a.rng.File, b.rng.File), cmp.Compare(a.rng.Start.Byte, b.rng.Start.Byte), cmp.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.rng.File, b.rng.File), cmp.Compare(a.rng.Start.Byte, b.rng.Start.Byte),
+			cmp.Compare(a.name, b.name))
 	})
 	for _, e := range more {
-		p.Targets = append(p.Targets, &Target{Level: Level{Kind: "target", Name: e.name, Range: e.rng, Waits: e.waits}, Enrolled: e})
+		p.Targets = append(p.Targets, &Target{Level: Level{Kind: "target", Name: e.name, Range: e.rng, Waits: e.waits},
+			Enrolled: e})
 	}
 }

@@ -27,9 +27,11 @@ func (p *Program) Expansion(f *Directory, x *kind.Expansion) (*Body, diag.List) 
 	}
 	for _, b := range tree.Blocks {
 		switch b.Type {
-		case "variable", "fact", "define", "output", "lookup", "action", "command", "target", "role", "target_group", "enrolled", "needs", "exported", "policy", "ssh", "module", "test", "generator":
+		case "variable", "fact", "define", "output", "lookup", "action", "command", "target", "role", "target_group",
+			"enrolled", "needs", "exported", "policy", "ssh", "module", "test", "generator":
 			ps.Errorf(syntax.RangeOf(b.TypeRange), "Block that cannot be generated",
-				"A generator can make states, blocks of states and locals, and this is a %s. Write it into a file of the module.", b.Type)
+				"A generator can make states, blocks of states and locals, and this is a %s. Write it into a file of the module.",
+				b.Type)
 		}
 	}
 	if !ps.List.HasErrors() {

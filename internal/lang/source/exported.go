@@ -44,14 +44,16 @@ func (ps *parser) exported(b *hclsyntax.Block) {
 	at, old := b.Body.Attributes, ps.body.Exported[name]
 	switch {
 	case !hclsyntax.ValidIdentifier(name):
-		ps.Errorf(r, "Bad name for an exported block", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
+		ps.Errorf(r, "Bad name for an exported block",
+			"%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
 		return
 	case old != nil:
 		ps.Errorf(r, "Exported block declared twice",
 			"The exported block %q is already declared at %s. Rename or remove one of the two.", name, old.Range)
 		return
 	case at["module"] == nil:
-		ps.Errorf(r, "Exported block without a module", `Name the module with the output: exported %q { module = "web" }.`, name)
+		ps.Errorf(r, "Exported block without a module", `Name the module with the output: exported %q { module = "web" }.`,
+			name)
 		return
 	}
 	e := &Exported{Name: name, Output: name, Range: r}

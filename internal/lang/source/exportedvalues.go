@@ -26,7 +26,8 @@ func (p *Program) GivenTables() *given {
 	}
 	if err != nil {
 		g.tables, g.Errors = nil, diag.List{diag.Errorf(at, "Bad file of exported values",
-			"%s Hubs and agents write this file. To write it yourself, run: fettle export list --snapshot.", syntax.Sentence(err))}
+			"%s Hubs and agents write this file. To write it yourself, run: fettle export list --snapshot.",
+			syntax.Sentence(err))}
 	}
 	g.Known = true
 	return g

@@ -15,7 +15,8 @@ import (
 // label returns the only label of a block; ok is false after a diagnostic.
 func (ps *parser) label(b *hclsyntax.Block) (string, diag.Range, bool) {
 	if b.Type == "resource" && len(b.Labels) == 2 {
-		ps.Errorf(syntax.RangeOf(b.DefRange()), "Unknown kind", "A state begins with its kind. Write %s %q { … }.", b.Labels[0], b.Labels[1])
+		ps.Errorf(syntax.RangeOf(b.DefRange()), "Unknown kind", "A state begins with its kind. Write %s %q { … }.",
+			b.Labels[0], b.Labels[1])
 		return "", diag.Range{}, false
 	}
 	if len(b.Labels) != 1 {

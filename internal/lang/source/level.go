@@ -74,7 +74,8 @@ func (ps *parser) role(b *hclsyntax.Block) {
 		return
 	}
 	if old := ps.prog.Roles[l.Name]; old != nil {
-		ps.Errorf(l.Range, "Role declared twice", "The role %q is already declared at %s. Rename or remove one of the two.", l.Name, old.Range)
+		ps.Errorf(l.Range, "Role declared twice", "The role %q is already declared at %s. Rename or remove one of the two.",
+			l.Name, old.Range)
 		return
 	}
 	ps.prog.Roles[l.Name] = &l

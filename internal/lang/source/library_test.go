@@ -29,7 +29,8 @@ func TestLibraryIsReadWhenUsed(t *testing.T) {
 		{"define \"two\" {}\n", "is a built-in kind", ""},
 		{"tow \"x\" {}\n", "Did you mean \"two\"?", ""},
 	} {
-		p, ds := source.Load(repo.MapTree(map[string]string{"fettle.hcl": "locals {}\n" + c.text}), source.Options{Stdlib: library})
+		p, ds := source.Load(repo.MapTree(map[string]string{"fettle.hcl": "locals {}\n" + c.text}),
+			source.Options{Stdlib: library})
 		if !ds.HasErrors() {
 			_, ds = eval.Catalog(p, eval.Input{})
 		}
@@ -41,7 +42,9 @@ func TestLibraryIsReadWhenUsed(t *testing.T) {
 		}
 	}
 	library["d.hcl"] = &fstest.MapFile{Data: []byte("define \"one\" {}\n")}
-	if _, ds := source.Load(repo.MapTree(map[string]string{"fettle.hcl": ""}), source.Options{Stdlib: library}); ds.Err() == nil || !strings.Contains(ds.Err().Error(), "is already defined in a.hcl") {
+	if _, ds := source.Load(repo.MapTree(map[string]string{"fettle.hcl": ""}),
+		source.Options{Stdlib: library}); ds.Err() == nil ||
+		!strings.Contains(ds.Err().Error(), "is already defined in a.hcl") {
 		t.Errorf("a kind twice: %v", ds.Err())
 	}
 }

@@ -37,10 +37,12 @@ func (ps *parser) lookup(b *hclsyntax.Block) {
 	known := ps.body.Directory.Lookups
 	switch {
 	case ps.in != nil:
-		ps.Errorf(r, "Lookup inside a define", "Declare the lookup in the module, outside of the define block. The kind can use it there.")
+		ps.Errorf(r, "Lookup inside a define",
+			"Declare the lookup in the module, outside of the define block. The kind can use it there.")
 		return
 	case !hclsyntax.ValidIdentifier(name):
-		ps.Errorf(r, "Bad name for a lookup", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
+		ps.Errorf(r, "Bad name for a lookup",
+			"%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
 		return
 	case known[name] != nil:
 		ps.Errorf(r, "Lookup declared twice",

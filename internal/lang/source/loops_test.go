@@ -17,7 +17,8 @@ func looping(t *testing.T, expr, many string, most int64) diag.List {
 	t.Helper()
 	text := "target \"a\" {}\nlocals {\n  n = " + many + "\n  x = " + expr + "\n}\n" +
 		"file \"/etc/a\" { content = jsonencode(local.x) }\nfile \"/etc/b\" { content = jsonencode(local.x) }\n"
-	p, ds := source.Load(repo.MapTree(map[string]string{"fettle.hcl": text, "t": threeLoops}), source.Options{Kinds: kinds.All()})
+	p, ds := source.Load(repo.MapTree(map[string]string{"fettle.hcl": text, "t": threeLoops}),
+		source.Options{Kinds: kinds.All()})
 	if ds.HasErrors() {
 		t.Fatal(ds)
 	}
@@ -34,14 +35,15 @@ const threeLoops = "%{ for a in n }%{ for b in n }%{ for c in n }%{ endfor }%{ e
 // an error is caught, and are one error.
 func TestLoops(t *testing.T) {
 	for name, expr := range map[string]string{
-		"a list":            `length([for a in local.n : [for b in local.n : [for c in local.n : 0]]])`,
-		"an object":         `length({ for a in local.n : "x${a}" => { for b in local.n : "x${b}" => length([for c in local.n : 0]) } })`,
-		"a condition":       `length([for a in local.n : a if length([for b in local.n : b if length([for c in local.n : 0]) < 0]) < 0])`,
-		"a template":        `"` + strings.ReplaceAll(threeLoops, "in n", "in local.n") + `"`,
-		"a splat":           `length([for a in local.n : [for b in local.n : length(local.n[*])]])`,
-		"a caught error":    `try(length([for a in local.n : [for b in local.n : [for c in local.n : 0]]]), 1)`,
-		"caught inside":     `length([for a in local.n : [for b in local.n : try([for c in local.n : 0], 1)]])`,
-		"literals":          `length([for a in [` + strings.Repeat("1,", 100) + `] : [for b in local.n : [for c in local.n : 0]]])`,
+		"a list":         `length([for a in local.n : [for b in local.n : [for c in local.n : 0]]])`,
+		"an object":      `length({ for a in local.n : "x${a}" => { for b in local.n : "x${b}" => length([for c in local.n : 0]) } })`,
+		"a condition":    `length([for a in local.n : a if length([for b in local.n : b if length([for c in local.n : 0]) < 0]) < 0])`,
+		"a template":     `"` + strings.ReplaceAll(threeLoops, "in n", "in local.n") + `"`,
+		"a splat":        `length([for a in local.n : [for b in local.n : length(local.n[*])]])`,
+		"a caught error": `try(length([for a in local.n : [for b in local.n : [for c in local.n : 0]]]), 1)`,
+		"caught inside":  `length([for a in local.n : [for b in local.n : try([for c in local.n : 0], 1)]])`,
+		"literals": `length([for a in [` + strings.Repeat("1,",
+			100) + `] : [for b in local.n : [for c in local.n : 0]]])`,
 		"a file's template": `templatefile("t", { n = local.n })`,
 	} {
 		ds := looping(t, expr, "range(100)", 20_000)

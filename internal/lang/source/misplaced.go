@@ -5,7 +5,8 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	top := ps.in == nil && ps.top
 	switch block {
 	case "test":
-		return "Test among states", "Tests must be in separate files: modules/NAME/tests/*.hcl, or tests/*.hcl at the top of the repository."
+		return "Test among states",
+			"Tests must be in separate files: modules/NAME/tests/*.hcl, or tests/*.hcl at the top of the repository."
 	case "exported":
 		if ps.in != nil || ps.top {
 			return "Exported block outside of a module",
@@ -32,9 +33,11 @@ func (ps *parser) misplaced(block string) (summary, detail string) {
 	case "role", "target_group":
 		return "Level inside a module", "Roles and target groups are declared at the top of the repository, in fettle.hcl."
 	case "policy":
-		return "Policy inside a module", "A policy can be set at the top of the repository, in fettle.hcl, or inside a target."
+		return "Policy inside a module",
+			"A policy can be set at the top of the repository, in fettle.hcl, or inside a target."
 	case "ssh":
-		return "SSH inside a module", "An ssh block can be set at the top of the repository, in fettle.hcl, or inside a target or target_group."
+		return "SSH inside a module",
+			"An ssh block can be set at the top of the repository, in fettle.hcl, or inside a target or target_group."
 	}
 	return "", ""
 }

@@ -32,7 +32,8 @@ func (ps *parser) needs(b *hclsyntax.Block) {
 	}
 	for _, old := range ps.body.Needs {
 		if old.Name == name {
-			ps.Errorf(r, "Module needed twice", "At %s there is already a needs block for %q. Remove one of the two.", old.Range, name)
+			ps.Errorf(r, "Module needed twice", "At %s there is already a needs block for %q. Remove one of the two.",
+				old.Range, name)
 			return
 		}
 	}

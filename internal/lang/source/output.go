@@ -39,10 +39,12 @@ func (ps *parser) output(b *hclsyntax.Block) {
 				"For a value that other states use, write a local.")
 		return
 	case !hclsyntax.ValidIdentifier(name):
-		ps.Errorf(r, "Bad name for an output", "%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
+		ps.Errorf(r, "Bad name for an output",
+			"%q is not a valid name. Use letters, digits, _ and -, and begin with a letter.", name)
 		return
 	case old != nil:
-		ps.Errorf(r, "Output declared twice", "The output %q is already declared at %s. Rename or remove one of the two.", name, old.Range)
+		ps.Errorf(r, "Output declared twice", "The output %q is already declared at %s. Rename or remove one of the two.",
+			name, old.Range)
 		return
 	case value == nil:
 		ps.Errorf(r, "Output without a value", "Set the value: output %q { value = … }.", name)
@@ -61,7 +63,9 @@ func (ps *parser) checkOutputs(d *Define) {
 	for _, name := range syntax.SortedNames(d.Body.Outputs) {
 		if v := d.Body.Vars[name]; v != nil {
 			ps.Errorf(d.Body.Outputs[name].Range, "Name used twice",
-				"%q is already a variable of the kind (at %s), and users of the kind can read it as an attribute. Rename the output.", name, v.Range)
+				"%q is already a variable of the kind (at %s), and users of the kind can read it as an attribute. Rename the output.",
+				name,
+				v.Range)
 		}
 	}
 }

@@ -44,7 +44,8 @@ func (s *secrets) Masked(ds diag.List) diag.List {
 		s.masker = secret.NewMasker(values)
 	}
 	for i := range ds {
-		ds[i].Summary, ds[i].Detail, ds[i].Line = s.masker.Text(ds[i].Summary), s.masker.Text(ds[i].Detail), s.masker.Text(ds[i].Line)
+		ds[i].Summary, ds[i].Detail, ds[i].Line = s.masker.Text(ds[i].Summary), s.masker.Text(ds[i].Detail),
+			s.masker.Text(ds[i].Line)
 	}
 	return ds
 }

@@ -21,7 +21,8 @@ func (ps *parser) sshBlock(b *hclsyntax.Block, into **hclsyntax.Block) {
 	ps.only(b, known, nil)
 	switch {
 	case len(b.Labels) > 0:
-		ps.Errorf(syntax.RangeOf(b.LabelRanges[0]), "Unexpected label", "An ssh block has no label. Write ssh { host = %q }.", b.Labels[0])
+		ps.Errorf(syntax.RangeOf(b.LabelRanges[0]), "Unexpected label",
+			"An ssh block has no label. Write ssh { host = %q }.", b.Labels[0])
 	case *into != nil:
 		ps.Errorf(syntax.RangeOf(b.DefRange()), "SSH declared twice",
 			"There is already an ssh block at %s. Merge the two blocks.", syntax.RangeOf((*into).DefRange()))

@@ -124,7 +124,8 @@ func (r *testReader) test(ps *parser, module, file string, b *hclsyntax.Block) {
 	if !ok {
 		return
 	}
-	ps.only(b, []string{"description", "target", "labels", "facts", "secrets", "outputs", "exported", "vars"}, []string{"expect"})
+	ps.only(b, []string{"description", "target", "labels", "facts", "secrets", "outputs", "exported", "vars"},
+		[]string{"expect"})
 	at := b.Body.Attributes
 	t := &Test{File: file, Name: name, Range: rng, Directory: module, Target: at["target"], Labels: at["labels"],
 		Facts: at["facts"], Vars: at["vars"], Secrets: at["secrets"], Outputs: at["outputs"], Exported: at["exported"]}
@@ -140,7 +141,8 @@ func (r *testReader) test(ps *parser, module, file string, b *hclsyntax.Block) {
 	}
 	for _, sub := range b.Body.Blocks {
 		if t.Expect.Range != (diag.Range{}) {
-			ps.Errorf(syntax.RangeOf(sub.DefRange()), "Expectations twice", "A test can have only one expect block. Merge the blocks.")
+			ps.Errorf(syntax.RangeOf(sub.DefRange()), "Expectations twice",
+				"A test can have only one expect block. Merge the blocks.")
 			return
 		}
 		t.Expect = ps.expect(sub)

@@ -17,7 +17,8 @@ import (
 func CheckFact(r *syntax.Reports, name string, at diag.Range) {
 	head, _, _ := strings.Cut(name, ".")
 	if known := schema.Facts(); !slices.Contains(known, head) {
-		r.Errorf(at, "Unknown fact", "No target has a fact %q.%s To list all facts, run: fettle facts", name, syntax.Suggest(name, known))
+		r.Errorf(at, "Unknown fact", "No target has a fact %q.%s To list all facts, run: fettle facts", name,
+			syntax.Suggest(name, known))
 	}
 }
 
@@ -67,11 +68,13 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 	ps.only(b, attrs, []string{"validation"})
 	if ps.in != nil && slices.Contains(syntax.MetaAttributes(), name) {
 		ps.Errorf(r, "Reserved name",
-			"%q is an attribute of every state, so a defined kind cannot have a variable with this name. Rename the variable.", name)
+			"%q is an attribute of every state, so a defined kind cannot have a variable with this name. Rename the variable.",
+			name)
 		return
 	}
 	if old, ok := ps.body.Vars[name]; ok {
-		ps.Errorf(r, "Variable declared twice", "The variable %q is already declared at %s. Rename or remove one of the two.", name, old.Range)
+		ps.Errorf(r, "Variable declared twice",
+			"The variable %q is already declared at %s. Rename or remove one of the two.", name, old.Range)
 		return
 	}
 	v := &Variable{Name: name, Range: r}
@@ -89,14 +92,16 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 	if a := b.Body.Attributes["file"]; a != nil {
 		v.File = ps.fileVariable(a.Expr)
 	}
-	if v.Secret = ps.boolOf(b.Body.Attributes, "secret", false); v.Secret && v.Type != cty.String && v.Type != cty.DynamicPseudoType {
+	if v.Secret = ps.boolOf(b.Body.Attributes, "secret", false); v.Secret && v.Type != cty.String &&
+		v.Type != cty.DynamicPseudoType {
 		ps.Errorf(r, "Wrong type", "A secret parameter must be a string: write type = string.")
 	}
 	for _, sub := range b.Body.Blocks {
 		ps.only(sub, []string{"condition", "error_message"}, nil)
 		c, m := sub.Body.Attributes["condition"], sub.Body.Attributes["error_message"]
 		if c == nil || m == nil {
-			ps.Errorf(syntax.RangeOf(sub.DefRange()), "Incomplete validation", "A validation needs a condition and an error_message.")
+			ps.Errorf(syntax.RangeOf(sub.DefRange()), "Incomplete validation",
+				"A validation needs a condition and an error_message.")
 			continue
 		}
 		v.Validations = append(v.Validations, Validation{c.Expr, m.Expr})
@@ -106,7 +111,8 @@ func (ps *parser) variable(b *hclsyntax.Block) {
 
 func (ps *parser) locals(b *hclsyntax.Block) {
 	if len(b.Labels) > 0 {
-		ps.Errorf(syntax.RangeOf(b.LabelRanges[0]), "Unexpected label", "A locals block has no label. Write locals { name = value }.")
+		ps.Errorf(syntax.RangeOf(b.LabelRanges[0]), "Unexpected label",
+			"A locals block has no label. Write locals { name = value }.")
 	}
 	for _, sub := range b.Body.Blocks {
 		ps.Errorf(syntax.RangeOf(sub.TypeRange), "Unknown block", "A locals block can contain only attributes: name = value.")

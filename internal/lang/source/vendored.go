@@ -53,7 +53,8 @@ func ReadLock(t repo.Tree, dir string) (ModuleLock, error) {
 		return l, err
 	}
 	if err := json.Unmarshal(src, &l); err != nil || l.Format != lockFormat || l.Commit == "" {
-		return l, fmt.Errorf("cannot read %s: it is not a module lock, or a different version of fettle wrote it", path.Join(dir, LockName))
+		return l, fmt.Errorf("cannot read %s: it is not a module lock, or a different version of fettle wrote it",
+			path.Join(dir, LockName))
 	}
 	return l, nil
 }

@@ -124,7 +124,8 @@ func (d *Document) Fill(b *hclsyntax.Body, n *front.Node, in BodyKind) {
 	case front.List:
 		for _, item := range n.Items {
 			if item.Kind != front.Map {
-				d.Errorf(item.Range(), "Mapping expected", "A list of blocks must contain only mappings, and this element is a %s.", item.Kind)
+				d.Errorf(item.Range(), "Mapping expected",
+					"A list of blocks must contain only mappings, and this element is a %s.", item.Kind)
 				continue
 			}
 			d.Fill(b, item, in)
@@ -225,7 +226,8 @@ func (d *Document) attribute(b *hclsyntax.Body, p front.Pair, in BodyKind) {
 	r := toHCL(p.Key.Range())
 	name := p.Key.Text
 	if !hclsyntax.ValidIdentifier(name) {
-		d.Errorf(p.Key.Range(), "Bad name", "%s is not a valid name. Names consist of letters, digits, _ and -.", front.Quote(name))
+		d.Errorf(p.Key.Range(), "Bad name", "%s is not a valid name. Names consist of letters, digits, _ and -.",
+			front.Quote(name))
 		return
 	}
 	if old := b.Attributes[name]; old != nil {

@@ -93,7 +93,8 @@ func (d *valueReader) key(n *front.Node) hclsyntax.Expression {
 
 // text parses a text in the syntax of its place.
 func (d *valueReader) text(n *front.Node, as meaning) hclsyntax.Expression {
-	asIs := n.Kind == front.Literal || n.Kind == front.Text && !strings.Contains(n.Text, "${") && !strings.Contains(n.Text, "%{")
+	asIs := n.Kind == front.Literal || n.Kind == front.Text && !strings.Contains(n.Text, "${") &&
+		!strings.Contains(n.Text, "%{")
 	switch {
 	case n.Kind == front.Expr:
 		return d.parse(n, ExpressionSyntax)

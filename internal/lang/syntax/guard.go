@@ -34,7 +34,9 @@ func TooLarge(src []byte, file string) diag.List {
 		return nil
 	}
 	return diag.List{diag.Errorf(diag.Range{File: file}, "File too large",
-		"The file has %d bytes, and the limit is %d. Split it. If it is the content of a file without templates, use source.", len(src), MaxFile)}
+		"The file has %d bytes, and the limit is %d. Split it. If it is the content of a file without templates, use source.",
+		len(
+			src), MaxFile)}
 }
 
 // Guard refuses a text that could crash the parser. It returns one diagnostic with a position, or
@@ -56,7 +58,8 @@ func Guard(src []byte, file string, kind Language) diag.List {
 	d := depth{config: kind == ConfigSyntax}
 	for i, t := range tokens {
 		if what := d.token(tokens, i); what != "" {
-			return diag.List{diag.Errorf(RangeOf(t.Range), "Too deeply nested", "%s Split the expression with locals.", what).WithLine(src)}
+			return diag.List{diag.Errorf(RangeOf(t.Range), "Too deeply nested", "%s Split the expression with locals.",
+				what).WithLine(src)}
 		}
 	}
 	return nil

@@ -73,7 +73,8 @@ func (c counted) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 }
 
 func (c counted) tooMany() hcl.Diagnostics {
-	return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: ManyLoops, Detail: ManyLoopsDetail(), Subject: c.SrcRange.Ptr()}}
+	return hcl.Diagnostics{{Severity: hcl.DiagError, Summary: ManyLoops, Detail: ManyLoopsDetail(),
+		Subject: c.SrcRange.Ptr()}}
 }
 
 // ManyLoops is the summary of the error about too many loops.
@@ -81,6 +82,7 @@ const ManyLoops = "Too many loops"
 
 // ManyLoopsDetail returns the detail of the error about too many loops.
 func ManyLoopsDetail() string {
-	return fmt.Sprintf("The loops of one target can process at most %d elements in total, and this loop exceeds the limit. "+
-		"A loop inside another loop multiplies the number: compute the inner loop once, in a local.", maxLoops)
+	return fmt.Sprintf(
+		"The loops of one target can process at most %d elements in total, and this loop exceeds the limit. "+
+			"A loop inside another loop multiplies the number: compute the inner loop once, in a local.", maxLoops)
 }

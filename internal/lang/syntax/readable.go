@@ -25,10 +25,14 @@ func Readable(src []byte, file string) diag.List {
 		case r == '\r' && bytes.HasPrefix(src[i:], []byte("\r\n")):
 		case unicode.IsControl(r):
 			return at(src, file, i, n, "Control character", fmt.Sprintf(
-				"Configuration files cannot contain control characters, and this is U+%04X. Remove it. In a quoted string write \\u%04x.", r, r))
+				"Configuration files cannot contain control characters, and this is U+%04X. Remove it. In a quoted string write \\u%04x.",
+				r,
+				r))
 		case turnsText(r):
 			return at(src, file, i, n, "Invisible character", fmt.Sprintf(
-				"U+%04X makes editors show the text in a different order than fettle reads it. Remove it. In a quoted string write \\u%04x.", r, r))
+				"U+%04X makes editors show the text in a different order than fettle reads it. Remove it. In a quoted string write \\u%04x.",
+				r,
+				r))
 		}
 		i += n
 	}

@@ -174,7 +174,8 @@ func Seal(content []byte, to Recipients) ([]byte, error) {
 	a := armor.NewWriter(&b)
 	w, err := age.Encrypt(a, keys...)
 	if err != nil {
-		return nil, fmt.Errorf("cannot encrypt: %w; recipients with age1pq keys cannot be combined with other recipients", err)
+		return nil, fmt.Errorf("cannot encrypt: %w; recipients with age1pq keys cannot be combined with other recipients",
+			err)
 	}
 	if _, err := w.Write(content); err != nil {
 		return nil, err

@@ -13,7 +13,8 @@ import (
 )
 
 func ExampleRecipients_For() {
-	rs, err := vault.ParseRecipients([]byte("host web1 age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p only web/*\n"))
+	rs, err := vault.ParseRecipients(
+		[]byte("host web1 age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p only web/*\n"))
 	fmt.Println(len(rs.For("web/tls")), len(rs.For("db/password")), err)
 	// Output: 1 0 <nil>
 }
@@ -90,15 +91,18 @@ func TestWhoOpens(t *testing.T) {
 func TestBadRecipients(t *testing.T) {
 	const key = "age1ql3z7hjy54pw3hyww5ayyfg7zqgvc7w3j2elw8zmrj2kg5sfn9aqmcac8p"
 	for line, want := range map[string]string{
-		"host web": "line 2", "dog x " + key: "neither user nor host", "host a/b " + key: "not a name", "host x age1": "not a key", "host x AGE-SECRET-KEY-1": "private key",
-		"host x " + key + " more": "after the word only", "host x " + key + " only [": "not a pattern", "host web1 " + key: "exists twice",
+		"host web": "line 2", "dog x " + key: "neither user nor host", "host a/b " + key: "not a name",
+		"host x age1": "not a key", "host x AGE-SECRET-KEY-1": "private key",
+		"host x " + key + " more": "after the word only", "host x " + key + " only [": "not a pattern",
+		"host web1 " + key: "exists twice",
 	} {
 		_, err := vault.ParseRecipients([]byte("host web1 " + key + "\n" + line + "\n"))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", line, err)
 		}
 	}
-	if _, err := vault.ParseIdentities([]byte("swordfish"), "FILE"); err == nil || strings.Contains(err.Error(), "swordfish") {
+	if _, err := vault.ParseIdentities([]byte("swordfish"), "FILE"); err == nil ||
+		strings.Contains(err.Error(), "swordfish") {
 		t.Errorf("%v", err)
 	}
 }

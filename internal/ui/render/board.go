@@ -47,7 +47,8 @@ func (b *Board) Show(e fanout.Event) {
 		b.ended(e)
 	case fanout.Stopped:
 		b.clear()
-		fmt.Fprintf(b.w, "  %s %s; %d are still running\n", b.style.paint(yellow, "no further targets start:"), Escape(e.Why), e.Running)
+		fmt.Fprintf(b.w, "  %s %s; %d are still running\n", b.style.paint(yellow, "no further targets start:"),
+			Escape(e.Why), e.Running)
 	}
 	b.draw()
 }
@@ -59,7 +60,8 @@ func (b *Board) ended(e fanout.Event) {
 		return
 	}
 	b.clear()
-	fmt.Fprintf(b.w, "  %s  %s  %s\n", b.style.Status(e.Outcome.Status, pad(e.Outcome.Status.String(), 11)), Escape(e.Target), b.style.paint(dim, Escape(e.Outcome.Why)))
+	fmt.Fprintf(b.w, "  %s  %s  %s\n", b.style.Status(e.Outcome.Status, pad(e.Outcome.Status.String(), 11)),
+		Escape(e.Target), b.style.paint(dim, Escape(e.Outcome.Why)))
 }
 
 func (b *Board) draw() {
@@ -140,7 +142,8 @@ const namedTargets = 8
 // Groups prints the results of targets. With whole, it names every target.
 func (s Style) Groups(w io.Writer, groups []Group, whole bool) {
 	for _, g := range groups {
-		fmt.Fprintf(w, "%s %s\n", s.Status(g.Status, fmt.Sprintf("%s %s:", Count(len(g.Targets), "target"), g.Word)), targetNames(g.Targets, whole))
+		fmt.Fprintf(w, "%s %s\n", s.Status(g.Status, fmt.Sprintf("%s %s:", Count(len(g.Targets), "target"), g.Word)),
+			targetNames(g.Targets, whole))
 		for line := range strings.Lines(g.Body) {
 			fmt.Fprintln(w, strings.TrimRight("  "+strings.TrimSuffix(line, "\n"), " "))
 		}

@@ -63,7 +63,8 @@ func (s Style) sourceLine(w io.Writer, d diag.Diagnostic, number, gutter, color 
 	bar := s.paint(blue, "|")
 	fmt.Fprintf(w, "%s %s\n", gutter, bar)
 	fmt.Fprintf(w, "%s %s %s\n", s.paint(blue, number), bar, text)
-	fmt.Fprintf(w, "%s %s %s%s\n", gutter, bar, strings.Repeat(" ", from), s.paint(color, strings.Repeat("^", max(to-from, 1))))
+	fmt.Fprintf(w, "%s %s %s%s\n", gutter, bar, strings.Repeat(" ", from),
+		s.paint(color, strings.Repeat("^", max(to-from, 1))))
 }
 
 // windowWidth is the number of columns of a source line around the mark.

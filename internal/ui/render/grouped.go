@@ -47,7 +47,8 @@ func (s Style) grouped(w io.Writer, changes []plan.Change, o PlanOptions) {
 			s.changeGroup(w, g, width, count, o)
 		}
 	}
-	fmt.Fprintf(w, "\n%s\n", s.paint(dim, "Grouped by module and kind. --full lists each change, in the order of the run."))
+	fmt.Fprintf(w, "\n%s\n",
+		s.paint(dim, "Grouped by module and kind. --full lists each change, in the order of the run."))
 }
 
 // groupChanges returns the modules in the order of their first change, with their groups in the
@@ -59,7 +60,10 @@ func groupChanges(changes []plan.Change) (modules []string, groups map[string][]
 		if groups[m] == nil {
 			modules = append(modules, m)
 		}
-		i := slices.IndexFunc(groups[m], func(g *changeGroup) bool { return g.action == c.Shown() && g.kind == c.Addr.Kind() })
+		i := slices.IndexFunc(groups[m], func(g *changeGroup) bool {
+			return g.action == c.Shown() &&
+				g.kind == c.Addr.Kind()
+		})
 		if i < 0 {
 			i = len(groups[m])
 			groups[m] = append(groups[m], &changeGroup{action: c.Shown(), kind: c.Addr.Kind()})

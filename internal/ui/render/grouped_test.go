@@ -19,15 +19,18 @@ import (
 func longPlan() *plan.Plan {
 	p := &plan.Plan{Target: "web1", Base: 4}
 	for i := range 280 {
-		p.Changes = append(p.Changes, plan.Change{Action: plan.Create, Addr: addr.File(fmt.Sprintf("/srv/www/page%d.html", i)),
-			Why: "new in the list", Source: "modules/web/module.hcl:3"})
+		p.Changes = append(p.Changes, plan.Change{Action: plan.Create,
+			Addr: addr.File(fmt.Sprintf("/srv/www/page%d.html", i)),
+			Why:  "new in the list", Source: "modules/web/module.hcl:3"})
 	}
 	for i := range 12 {
-		p.Changes = append(p.Changes, plan.Change{Action: plan.Update, Addr: addr.New(addr.KindEdit, fmt.Sprintf("/etc/app.conf#line:option%d", i)),
-			Why: "changed in the list", Source: "modules/app/module.hcl:9", State: fmt.Sprintf("file_line.option%d", i)})
+		p.Changes = append(p.Changes, plan.Change{Action: plan.Update,
+			Addr: addr.New(addr.KindEdit, fmt.Sprintf("/etc/app.conf#line:option%d", i)),
+			Why:  "changed in the list", Source: "modules/app/module.hcl:9", State: fmt.Sprintf("file_line.option%d", i)})
 	}
 	for i := range 6 {
-		c := plan.Change{Action: plan.Run, Addr: addr.New(addr.KindExec, fmt.Sprintf("step%d", i)), Why: "new in the list", Source: "modules/app/module.hcl:20"}
+		c := plan.Change{Action: plan.Run, Addr: addr.New(addr.KindExec, fmt.Sprintf("step%d", i)), Why: "new in the list",
+			Source: "modules/app/module.hcl:20"}
 		if i == 3 {
 			c.Irreversible = "the command has no undo, so its effects stay"
 		}
@@ -35,7 +38,8 @@ func longPlan() *plan.Plan {
 	}
 	p.Changes = append(p.Changes,
 		plan.Change{Action: plan.Blocked, Addr: "file:/etc/old", Why: "it became a link"},
-		plan.Change{Action: plan.Update, Addr: addr.New(addr.KindEdit, "/etc/hosts#line:"+strings.Repeat("long ", 40)), Why: "changed in the list",
+		plan.Change{Action: plan.Update, Addr: addr.New(addr.KindEdit, "/etc/hosts#line:"+strings.Repeat("long ", 40)),
+			Why:    "changed in the list",
 			Source: "modules/base/module.hcl:2", State: `file_line.entry["a"]`})
 	return p
 }

@@ -29,7 +29,8 @@ Then, when this is done:
 		t.Errorf("the plan is\n%s", b.String())
 	}
 	b.Reset()
-	render.Style{}.Report(&b, "Applied", &executor.Report{Run: 9, Runs: []int{7, 8, 9}, Changed: 4, Outcome: journal.Succeeded, Duration: time.Second}, time.UTC)
+	render.Style{}.Report(&b, "Applied", &executor.Report{Run: 9, Runs: []int{7, 8, 9}, Changed: 4,
+		Outcome: journal.Succeeded, Duration: time.Second}, time.UTC)
 	if b.String() != "Applied in 1s: 4 changed (runs 7, 8 and 9).\n" {
 		t.Errorf("the report is %q", b.String())
 	}

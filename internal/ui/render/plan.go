@@ -69,7 +69,8 @@ func signOf(a plan.Action) sign {
 
 // summaryOrder is the order of the numbers in the summary.
 func summaryOrder() []plan.Action {
-	return []plan.Action{plan.Create, plan.Update, plan.Repair, plan.Restore, plan.Remove, plan.Purge, plan.Run, plan.Reboot, plan.Blocked, plan.Drift, plan.Adopt, plan.Forget, plan.Wait, plan.Verify}
+	return []plan.Action{plan.Create, plan.Update, plan.Repair, plan.Restore, plan.Remove, plan.Purge, plan.Run,
+		plan.Reboot, plan.Blocked, plan.Drift, plan.Adopt, plan.Forget, plan.Wait, plan.Verify}
 }
 
 // Plan prints a plan: a heading, one line for each change with indented differences, the irreversible
@@ -166,7 +167,8 @@ func (s Style) changes(w io.Writer, changes []plan.Change, o PlanOptions) {
 func (s Style) folded(w io.Writer, a plan.Action, n int, what string, o PlanOptions) {
 	if n > quietLimit && !o.Verbose {
 		sg := signOf(a)
-		fmt.Fprintf(w, "  %s %s\n", s.paint(sg.color, sg.symbol), s.paint(dim, fmt.Sprintf("and %d more %s (-v lists them)", n-quietLimit, what)))
+		fmt.Fprintf(w, "  %s %s\n", s.paint(sg.color, sg.symbol),
+			s.paint(dim, fmt.Sprintf("and %d more %s (-v lists them)", n-quietLimit, what)))
 	}
 }
 

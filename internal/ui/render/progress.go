@@ -81,7 +81,8 @@ func (p *Progress) Show(e executor.Event) {
 	case "failed":
 		p.line("  " + p.style.paint(red, "x") + " " + Escape(e.Addr.String()) + ": " + Escape(firstLine(e.Text)))
 	case "undo":
-		p.line("  " + p.style.paint(yellow, "<") + " " + Escape(e.Addr.String()) + "  " + p.style.paint(dim, join("undone", Escape(e.Text))))
+		p.line("  " + p.style.paint(yellow, "<") + " " + Escape(e.Addr.String()) + "  " + p.style.paint(dim,
+			join("undone", Escape(e.Text))))
 	case "wait":
 		p.wait(e)
 	case "check":

@@ -49,17 +49,24 @@ func bigPlan() *plan.Plan {
 		long += " line " + strconv.Itoa(i) + "\n"
 	}
 	p := &plan.Plan{Operation: journal.OpApply, Target: "web1", Base: 12, Unchanged: 240,
-		Revision: repo.Revision{Commit: "3f2a1c9900112233445566778899aabbccddeeff", Subject: "web: a \x1b]0;title\x07 site", Dirty: true},
+		Revision: repo.Revision{Commit: "3f2a1c9900112233445566778899aabbccddeeff", Subject: "web: a \x1b]0;title\x07 site",
+			Dirty: true},
 		Changes: []plan.Change{
-			{Action: plan.Create, Addr: "file:/srv/www", Why: "new in the list", To: known, Source: "modules/web/module.hcl:10", Differences: []plan.Difference{{Field: "mode", New: "0755"}}},
+			{Action: plan.Create, Addr: "file:/srv/www", Why: "new in the list", To: known,
+				Source: "modules/web/module.hcl:10", Differences: []plan.Difference{{Field: "mode", New: "0755"}}},
 			{Action: plan.Update, Addr: "file:/etc/nginx/nginx.conf", Why: "changed in the list", To: known, Diff: long,
-				Differences: []plan.Difference{{Field: "mode", Old: "0644", New: "0600"}, {Field: "content", Old: "sha256:" + strings.Repeat("a", 64), New: "sha256:" + strings.Repeat("b", 64)}}},
+				Differences: []plan.Difference{{Field: "mode", Old: "0644", New: "0600"},
+					{Field: "content", Old: "sha256:" + strings.Repeat("a", 64), New: "sha256:" + strings.Repeat("b", 64)}}},
 			{Action: plan.Update, Addr: "file:/usr/share/logo.png", Why: "changed in the list", To: known, Binary: true,
-				Differences: []plan.Difference{{Field: "content", Old: "sha256:" + strings.Repeat("c", 64), New: "sha256:" + strings.Repeat("d", 64)}}},
-			{Action: plan.Repair, Addr: "file:/etc/motd", Why: "changed since it was applied", To: known, Drifted: true, Note: "the foreign content is kept",
-				Differences: []plan.Difference{{Field: "owner", Old: "evil\r\x1b[2Jname", New: "root"}, {Field: "group", Old: "", New: "root"}}},
+				Differences: []plan.Difference{{Field: "content", Old: "sha256:" + strings.Repeat("c", 64),
+					New: "sha256:" + strings.Repeat("d", 64)}}},
+			{Action: plan.Repair, Addr: "file:/etc/motd", Why: "changed since it was applied", To: known, Drifted: true,
+				Note: "the foreign content is kept",
+				Differences: []plan.Difference{{Field: "owner", Old: "evil\r\x1b[2Jname", New: "root"},
+					{Field: "group", Old: "", New: "root"}}},
 			{Action: plan.Create, Addr: "file:/home/jane/.profile", Why: "new in the list"},
-			{Action: plan.Remove, Addr: addr.Addr("file:/srv/" + strings.Repeat("very-long-", 6) + "name"), Why: "no longer in the list", To: &image.Image{File: &image.File{Type: image.Absent}}},
+			{Action: plan.Remove, Addr: addr.Addr("file:/srv/" + strings.Repeat("very-long-", 6) + "name"),
+				Why: "no longer in the list", To: &image.Image{File: &image.File{Type: image.Absent}}},
 			{Action: plan.Purge, Addr: "file:/srv/www/stray", Why: "purged by file:/srv/www", To: known},
 			{Action: plan.Run, Addr: "exec:migrate", Why: "it has not run yet", Irreversible: "the command has no undo"},
 			{Action: plan.Run, Addr: "act:reload/nginx.service", Why: "notified by file:/etc/nginx/nginx.conf"},
@@ -67,7 +74,8 @@ func bigPlan() *plan.Plan {
 			{Action: plan.Forget, Addr: "pkg:curl", Why: "no longer in the list, never changed"},
 		}}
 	for i := range 9 {
-		p.Changes = append(p.Changes, plan.Change{Action: plan.Adopt, Addr: addr.File("/etc/found" + strconv.Itoa(i)), Why: "found in sync"})
+		p.Changes = append(p.Changes, plan.Change{Action: plan.Adopt, Addr: addr.File("/etc/found" + strconv.Itoa(i)),
+			Why: "found in sync"})
 	}
 	return p
 }
@@ -97,12 +105,16 @@ func TestPlanNothing(t *testing.T) {
 
 func TestDiagnostics(t *testing.T) {
 	at := func(line, from, to int) diag.Range {
-		return diag.Range{File: "modules/web/module.hcl", Start: diag.Pos{Line: line, Column: from}, End: diag.Pos{Line: line, Column: to}}
+		return diag.Range{File: "modules/web/module.hcl", Start: diag.Pos{Line: line, Column: from},
+			End: diag.Pos{Line: line, Column: to}}
 	}
 	list := diag.List{
-		{Summary: "Unknown attribute", Detail: "A file has no attribute \"ower\". Did you mean \"owner\"?", Range: at(12, 2, 6), Line: "\tower = \"root\"",
+		{Summary: "Unknown attribute", Detail: "A file has no attribute \"ower\". Did you mean \"owner\"?",
+			Range: at(12, 2, 6), Line: "\tower = \"root\"",
 			Trace: []diag.Range{at(3, 1, 2), {File: "fettle.hcl", Start: diag.Pos{Line: 1, Column: 1}}}},
-		{Severity: diag.Warning, Summary: "Unused variable", Detail: "Nothing uses it. " + strings.Repeat("This goes on and on. ", 10), Range: at(100, 5, 11), Line: "größe = \"wide 日本\""},
+		{Severity: diag.Warning, Summary: "Unused variable",
+			Detail: "Nothing uses it. " + strings.Repeat("This goes on and on. ", 10), Range: at(100, 5, 11),
+			Line: "größe = \"wide 日本\""},
 		{Summary: "No place", Detail: "Only words."},
 		{Summary: "Whole file", Range: diag.Range{File: "fettle.hcl"}},
 		{Summary: "Long line", Range: at(7, 200, 205), Line: strings.Repeat("x", 199) + "WRONG" + strings.Repeat("y", 300)},
@@ -119,18 +131,25 @@ func TestReport(t *testing.T) {
 	saved := &executor.Failure{Addr: "exec:migrate", Error: "exit code 1", Step: "EXEC migrate migrate", Source: "m.hcl:5"}
 	for _, r := range []executor.Report{
 		{Outcome: journal.Succeeded},
-		{Run: 4, Outcome: journal.Succeeded, Changed: 3, Duration: 42 * time.Millisecond, Checks: []executor.CheckResult{{Addr: "check:up", OK: true}},
-			Notes: []string{"kept foreign file /srv/www/x"}, ConfirmBy: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).UnixNano()},
-		{Run: 5, Outcome: journal.Failed, Changed: 1, Duration: 3 * time.Minute, Pending: []addr.Addr{"act:reload/nginx.service"},
-			Failed:    &executor.Failure{Addr: "file:/etc/x", Error: "cannot write:\nno space left", Step: "COPY sha256:… /etc/x", Source: "m.hcl:3"},
+		{Run: 4, Outcome: journal.Succeeded, Changed: 3, Duration: 42 * time.Millisecond,
+			Checks:    []executor.CheckResult{{Addr: "check:up", OK: true}},
+			Notes:     []string{"kept foreign file /srv/www/x"},
+			ConfirmBy: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).UnixNano()},
+		{Run: 5, Outcome: journal.Failed, Changed: 1, Duration: 3 * time.Minute,
+			Pending: []addr.Addr{"act:reload/nginx.service"},
+			Failed: &executor.Failure{Addr: "file:/etc/x", Error: "cannot write:\nno space left",
+				Step: "COPY sha256:… /etc/x", Source: "m.hcl:3"},
 			Remaining: []addr.Addr{"a:1", "a:2", "a:3", "a:4", "a:5", "a:6", "a:7", "a:8", "a:9", "a:10", "a:11", "a:12"}},
-		{Run: 6, Outcome: journal.CheckFailed, Changed: 1, Duration: time.Second, Checks: []executor.CheckResult{{Addr: "check:up", Error: "status 500", Source: "m.hcl:9"}}},
+		{Run: 6, Outcome: journal.CheckFailed, Changed: 1, Duration: time.Second,
+			Checks: []executor.CheckResult{{Addr: "check:up", Error: "status 500", Source: "m.hcl:9"}}},
 		{Run: 7, Outcome: journal.RolledBack, Duration: time.Microsecond},
 		{Run: 8, Outcome: journal.Interrupted, Changed: 2, Duration: time.Second},
-		{Run: 9, Outcome: journal.Failed, Changed: 4, Duration: time.Second, Failed: saved, Rescued: []*executor.Failure{saved},
+		{Run: 9, Outcome: journal.Failed, Changed: 4, Duration: time.Second, Failed: saved,
+			Rescued:   []*executor.Failure{saved},
 			Notes:     []string{"block.deploy failed and was rescued; states that do not come after it continue"},
 			Remaining: []addr.Addr{"exec:behind"}},
-		{Run: 10, Outcome: journal.Failed, Changed: 4, Duration: time.Second, Failed: &executor.Failure{Addr: "pkg:x", Error: "no network"}, Rescued: []*executor.Failure{saved}},
+		{Run: 10, Outcome: journal.Failed, Changed: 4, Duration: time.Second,
+			Failed: &executor.Failure{Addr: "pkg:x", Error: "no network"}, Rescued: []*executor.Failure{saved}},
 		{Run: 11, Outcome: journal.Failed, Changed: 1, Duration: time.Second, Remaining: []addr.Addr{"file:/etc/x"},
 			NotUndone: []addr.Addr{"exec:migrate"},
 			Notes:     []string{"exec:migrate has no undo, so its effects stay"}},
@@ -157,7 +176,8 @@ func TestProgress(t *testing.T) {
 	for _, live := range []bool{false, true} {
 		var b bytes.Buffer
 		now := time.Unix(1e9, 0)
-		p := render.NewProgress(&b, render.Style{Width: 40}, live, func() time.Time { now = now.Add(time.Second); return now })
+		p := render.NewProgress(&b, render.Style{Width: 40}, live,
+			func() time.Time { now = now.Add(time.Second); return now })
 		for _, e := range events {
 			p.Show(e)
 			if e.Kind == "progress" {
@@ -167,14 +187,16 @@ func TestProgress(t *testing.T) {
 		p.Close()
 		p.Tick()
 		p.Close()
-		golden(t, "progress-"+map[bool]string{true: "live", false: "plain"}[live], strings.ReplaceAll(visibleColors(b.String()), "\r", "␍"))
+		golden(t, "progress-"+map[bool]string{true: "live", false: "plain"}[live],
+			strings.ReplaceAll(visibleColors(b.String()), "\r", "␍"))
 	}
 }
 
 func TestTable(t *testing.T) {
 	var b bytes.Buffer
 	s := render.Style{Width: 30}
-	s.Table(&b, []string{"RUN", "WHO", "WHAT"}, [][]string{{"1", "jörg", "something longer than the screen is wide"}, {"12", "x\ty", ""}})
+	s.Table(&b, []string{"RUN", "WHO", "WHAT"}, [][]string{{"1", "jörg", "something longer than the screen is wide"},
+		{"12", "x\ty", ""}})
 	s.Pairs(&b, []render.Pair{{"name", "value"}, {"empty", ""}, {"longer name", "two\nlines\x1b"}})
 	s.Error(&b, "cannot do it\nbecause", "type this\nor that")
 	s.Warning(&b, "mind \x07 this")
@@ -193,7 +215,8 @@ func TestEscape(t *testing.T) {
 		in := string(rapid.SliceOf(rapid.Byte()).Draw(t, "in"))
 		out := render.Escape(in)
 		for _, r := range out {
-			if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar && !strings.ContainsRune(in, r) {
+			if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar &&
+				!strings.ContainsRune(in, r) {
 				t.Fatalf("Escape(%q) = %q holds %U", in, out, r)
 			}
 		}
@@ -201,7 +224,8 @@ func TestEscape(t *testing.T) {
 			t.Fatalf("Escape is not idempotent on %q", in)
 		}
 	})
-	for in, want := range map[string]string{"größe 日本": "größe 日本", "a\u202eb": `a\u202eb`, "\xff": `\xff`, "a\nb": `a\nb`} {
+	for in, want := range map[string]string{"größe 日本": "größe 日本", "a\u202eb": `a\u202eb`, "\xff": `\xff`,
+		"a\nb": `a\nb`} {
 		if got := render.Escape(in); got != want {
 			t.Errorf("Escape(%q) = %q, want %q", in, got, want)
 		}
@@ -214,10 +238,14 @@ func TestNoControl(t *testing.T) {
 		s := rapid.StringOf(rapid.RuneFrom([]rune("ab \x1b\x07\r\n\t\x7f\u202e\u009b/"))).Draw(t, "text")
 		var b bytes.Buffer
 		style := render.Style{Width: rapid.IntRange(0, 200).Draw(t, "width")}
-		style.Plan(&b, &plan.Plan{Target: s, Revision: repo.Revision{Commit: s, Subject: s}, Changes: []plan.Change{{Action: plan.Action(s), Addr: addr.Addr(s), Why: s, Note: s, Irreversible: s, Diff: s, Source: s,
-			Differences: []plan.Difference{{Field: s, Old: s, New: s}}}}}, render.PlanOptions{DiffLines: 5, Verbose: true})
-		style.Diagnostics(&b, diag.List{{Summary: s, Detail: s, Line: s, Range: diag.Range{File: s, Start: diag.Pos{Line: 1, Column: 3}}, Trace: []diag.Range{{File: s}}}})
-		style.Report(&b, "Applied", &executor.Report{Run: 1, Notes: []string{s}, Failed: &executor.Failure{Addr: addr.Addr(s), Error: s, Step: s, Source: s}}, time.UTC)
+		style.Plan(&b, &plan.Plan{Target: s, Revision: repo.Revision{Commit: s, Subject: s},
+			Changes: []plan.Change{{Action: plan.Action(s), Addr: addr.Addr(s), Why: s, Note: s, Irreversible: s, Diff: s,
+				Source:      s,
+				Differences: []plan.Difference{{Field: s, Old: s, New: s}}}}}, render.PlanOptions{DiffLines: 5, Verbose: true})
+		style.Diagnostics(&b, diag.List{{Summary: s, Detail: s, Line: s,
+			Range: diag.Range{File: s, Start: diag.Pos{Line: 1, Column: 3}}, Trace: []diag.Range{{File: s}}}})
+		style.Report(&b, "Applied", &executor.Report{Run: 1, Notes: []string{s},
+			Failed: &executor.Failure{Addr: addr.Addr(s), Error: s, Step: s, Source: s}}, time.UTC)
 		style.Table(&b, []string{"A"}, [][]string{{s}})
 		for _, r := range b.String() {
 			if r != '\n' && unicode.IsControl(r) || r == '\u202e' {
@@ -228,7 +256,8 @@ func TestNoControl(t *testing.T) {
 }
 
 func ExampleStyle_Summary() {
-	p := &plan.Plan{Unchanged: 12, Changes: []plan.Change{{Action: plan.Create}, {Action: plan.Create}, {Action: plan.Run}}}
+	p := &plan.Plan{Unchanged: 12, Changes: []plan.Change{{Action: plan.Create}, {Action: plan.Create},
+		{Action: plan.Run}}}
 	os.Stdout.WriteString(render.Style{}.Summary(p))
 	// Output: Plan: 2 to create, 1 to run; 12 in sync.
 }
@@ -236,7 +265,8 @@ func ExampleStyle_Summary() {
 // A cell is one line, and a long message does not make a page of a table.
 func TestTableHasOneLineARow(t *testing.T) {
 	var out strings.Builder
-	render.Style{}.Table(&out, []string{"NAME", "REASON"}, [][]string{{"web1", "it failed:\nline two"}, {"web2", strings.Repeat("x", 400)}})
+	render.Style{}.Table(&out, []string{"NAME", "REASON"},
+		[][]string{{"web1", "it failed:\nline two"}, {"web2", strings.Repeat("x", 400)}})
 	want := "NAME  REASON\nweb1  it failed: …\nweb2  " + strings.Repeat("x", 119) + "…\n"
 	if out.String() != want {
 		t.Errorf("got\n%swant\n%s", out.String(), want)

@@ -20,7 +20,8 @@ func (s Style) Report(w io.Writer, verb string, r *executor.Report, at *time.Loc
 	fmt.Fprintln(w, s.outcome(verb, r))
 	s.needs(w, r)
 	if r.ConfirmBy > 0 {
-		fmt.Fprintf(w, "\nRun %d undoes itself at %s unless you confirm it. Type: %s\n", r.Run, Time(time.Unix(0, r.ConfirmBy).In(at)), s.paint(bold, "fettle confirm"))
+		fmt.Fprintf(w, "\nRun %d undoes itself at %s unless you confirm it. Type: %s\n", r.Run,
+			Time(time.Unix(0, r.ConfirmBy).In(at)), s.paint(bold, "fettle confirm"))
 	}
 }
 
@@ -37,7 +38,8 @@ func (s Style) needs(w io.Writer, r *executor.Report) {
 		fmt.Fprintf(w, "  %s %s\n", s.paint(yellow, "note:"), Escape(n))
 	}
 	for _, a := range r.Pending {
-		fmt.Fprintf(w, "  %s %s was notified and has not run; the next apply runs it\n", s.paint(yellow, "pending:"), Escape(a.String()))
+		fmt.Fprintf(w, "  %s %s was notified and has not run; the next apply runs it\n", s.paint(yellow, "pending:"),
+			Escape(a.String()))
 	}
 	s.remaining(w, r)
 }
@@ -79,15 +81,20 @@ func (s Style) outcome(verb string, r *executor.Report) string {
 	switch r.Outcome {
 	case journal.Failed:
 		if r.InPart() {
-			return fmt.Sprintf("%s in %s, without the states that depend on a failure: %d changed, %d not reached (%s).", s.paint(yellow, "Partly done"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
+			return fmt.Sprintf("%s in %s, without the states that depend on a failure: %d changed, %d not reached (%s).",
+				s.paint(yellow, "Partly done"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
 		}
-		return fmt.Sprintf("%s after %s: %d changed, %d not reached (%s).", s.paint(red, "Stopped"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
+		return fmt.Sprintf("%s after %s: %d changed, %d not reached (%s).", s.paint(red, "Stopped"), took, r.Changed,
+			len(r.Remaining), runs(r.Run, r.Runs))
 	case journal.CheckFailed:
-		return fmt.Sprintf("%s in %s, but a check failed: %d changed (%s).", s.paint(red, verb), took, r.Changed, runs(r.Run, r.Runs))
+		return fmt.Sprintf("%s in %s, but a check failed: %d changed (%s).", s.paint(red, verb), took, r.Changed,
+			runs(r.Run, r.Runs))
 	case journal.RolledBack:
-		return fmt.Sprintf("%s in %s: everything is as it was before (%s).", s.paint(yellow, "Undone"), took, runs(r.Run, r.Runs))
+		return fmt.Sprintf("%s in %s: everything is as it was before (%s).", s.paint(yellow, "Undone"), took,
+			runs(r.Run, r.Runs))
 	case journal.Interrupted:
-		return fmt.Sprintf("%s after %s: %d changed, %d not reached (%s).", s.paint(yellow, "Interrupted"), took, r.Changed, len(r.Remaining), runs(r.Run, r.Runs))
+		return fmt.Sprintf("%s after %s: %d changed, %d not reached (%s).", s.paint(yellow, "Interrupted"), took, r.Changed,
+			len(r.Remaining), runs(r.Run, r.Runs))
 	}
 	if r.Run == 0 {
 		return s.paint(green, "No changes were necessary.")

@@ -74,7 +74,8 @@ func visible(r rune) bool {
 func safe(text string) bool {
 	for i := 0; i < len(text); i++ {
 		if c := text[i]; c < ' ' || c >= 0x7f {
-			return c >= utf8.RuneSelf && utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return !visible(r) })
+			return c >= utf8.RuneSelf && utf8.ValidString(text) &&
+				!strings.ContainsFunc(text, func(r rune) bool { return !visible(r) })
 		}
 	}
 	return true

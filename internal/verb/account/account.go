@@ -75,7 +75,10 @@ func taken(s step.Step, what addr.Kind, has string, number uint64) error {
 	if has == s.Args[0] || has == strconv.FormatUint(number, 10) || has == "" {
 		return nil
 	}
-	return &verb.TakenError{By: addr.New(what, has), Err: fmt.Errorf("cannot give %s %q the number %d: %s %q has it; choose another number, or change or remove that %s before this step", what, s.Args[0], number, what, has, what)}
+	return &verb.TakenError{By: addr.New(what, has),
+		Err: fmt.Errorf(
+			"cannot give %s %q the number %d: %s %q has it; choose another number, or change or remove that %s before this step",
+			what, s.Args[0], number, what, has, what)}
 }
 
 func set(field *string, s step.Step, key string) {

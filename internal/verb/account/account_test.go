@@ -38,7 +38,8 @@ func (names) GroupName(id uint32) string { return map[uint32]string{50: "staff"}
 
 // A number that another account has cannot be given to a new one.
 func TestNumberOfAnother(t *testing.T) {
-	for line, by := range map[string]string{"USER bob uid=1000": "user:ann", "USER ann uid=1000": "", "GROUP ops gid=50": "group:staff", "GROUP staff gid=50": "", "USER bob uid=1001": ""} {
+	for line, by := range map[string]string{"USER bob uid=1000": "user:ann", "USER ann uid=1000": "",
+		"GROUP ops gid=50": "group:staff", "GROUP staff gid=50": "", "USER bob uid=1001": ""} {
 		s, taken := parse(t, line), (*verb.TakenError)(nil)
 		var err error
 		if s.Verb == step.User {
@@ -59,8 +60,9 @@ func machine(t *testing.T, plan *fault.Plan) *mem.Host {
 		t.Fatal(err)
 	}
 	for p, text := range map[string]string{
-		"/etc/passwd": "root:x:0:0:root:/root:/bin/bash\nann:x:1000:1000:Ann:/home/ann:/bin/bash\n", "/etc/shadow": "root:*:1::::::\nann:*:1::::::\n",
-		"/etc/group": "root:x:0:\nstaff:x:50:\nann:x:1000:\n", "/etc/gshadow": "root:*::\nstaff:*::\nann:!::\n",
+		"/etc/passwd": "root:x:0:0:root:/root:/bin/bash\nann:x:1000:1000:Ann:/home/ann:/bin/bash\n",
+		"/etc/shadow": "root:*:1::::::\nann:*:1::::::\n",
+		"/etc/group":  "root:x:0:\nstaff:x:50:\nann:x:1000:\n", "/etc/gshadow": "root:*::\nstaff:*::\nann:!::\n",
 	} {
 		f, err := h.Create(p)
 		if err != nil {
@@ -82,20 +84,25 @@ func verbOf(s step.Step) verb.Verb {
 
 // TestTarget: properties that a step names change, and all others stay.
 func TestTarget(t *testing.T) {
-	ann := image.Image{User: &image.User{Present: true, UID: 1000, GID: 1000, Home: "/home/ann", Shell: "/bin/bash", Comment: "Ann", Lines: map[string]string{"passwd": "x"}}}
+	ann := image.Image{User: &image.User{Present: true, UID: 1000, GID: 1000, Home: "/home/ann", Shell: "/bin/bash",
+		Comment: "Ann", Lines: map[string]string{"passwd": "x"}}}
 	staff := image.Image{Group: &image.Group{Present: true, GID: 50, Members: []string{"ann"}}}
 	for line, c := range map[string]struct{ now, want image.Image }{
-		"USER new":                            {image.Image{User: &image.User{}}, image.Image{User: &image.User{Present: true, Home: "/home/new", Shell: "/bin/sh"}}},
-		"USER new uid=7 home=/srv comment=N":  {image.Image{}, image.Image{User: &image.User{Present: true, UID: 7, Home: "/srv", Shell: "/bin/sh", Comment: "N"}}},
-		"USER ann":                            {ann, image.Image{User: &image.User{Present: true, UID: 1000, GID: 1000, Home: "/home/ann", Shell: "/bin/bash", Comment: "Ann"}}},
-		"USER ann group=staff shell=/bin/zsh": {ann, image.Image{User: &image.User{Present: true, UID: 1000, GID: 50, Home: "/home/ann", Shell: "/bin/zsh", Comment: "Ann"}}},
-		"USER ann ensure=absent":              {ann, image.Image{User: &image.User{}}},
-		"GROUP staff":                         {staff, image.Image{Group: &image.Group{Present: true, GID: 50}}},
-		"GROUP staff gid=51":                  {staff, image.Image{Group: &image.Group{Present: true, GID: 51}}},
-		"GROUP staff ensure=absent":           {staff, image.Image{Group: &image.Group{}}},
-		"GROUP new":                           {image.Image{}, image.Image{Group: &image.Group{Present: true}}},
-		"MEMBER ann staff":                    {image.Image{}, image.Image{Member: &image.Member{Present: true}}},
-		"MEMBER ann staff ensure=absent":      {image.Image{}, image.Image{Member: &image.Member{}}},
+		"USER new": {image.Image{User: &image.User{}},
+			image.Image{User: &image.User{Present: true, Home: "/home/new", Shell: "/bin/sh"}}},
+		"USER new uid=7 home=/srv comment=N": {image.Image{},
+			image.Image{User: &image.User{Present: true, UID: 7, Home: "/srv", Shell: "/bin/sh", Comment: "N"}}},
+		"USER ann": {ann, image.Image{User: &image.User{Present: true, UID: 1000, GID: 1000,
+			Home: "/home/ann", Shell: "/bin/bash", Comment: "Ann"}}},
+		"USER ann group=staff shell=/bin/zsh": {ann, image.Image{User: &image.User{Present: true, UID: 1000, GID: 50,
+			Home: "/home/ann", Shell: "/bin/zsh", Comment: "Ann"}}},
+		"USER ann ensure=absent":         {ann, image.Image{User: &image.User{}}},
+		"GROUP staff":                    {staff, image.Image{Group: &image.Group{Present: true, GID: 50}}},
+		"GROUP staff gid=51":             {staff, image.Image{Group: &image.Group{Present: true, GID: 51}}},
+		"GROUP staff ensure=absent":      {staff, image.Image{Group: &image.Group{}}},
+		"GROUP new":                      {image.Image{}, image.Image{Group: &image.Group{Present: true}}},
+		"MEMBER ann staff":               {image.Image{}, image.Image{Member: &image.Member{Present: true}}},
+		"MEMBER ann staff ensure=absent": {image.Image{}, image.Image{Member: &image.Member{}}},
 	} {
 		s := parse(t, line)
 		got, err := verbOf(s).Target(s, c.now, names{})
@@ -116,7 +123,8 @@ func TestTarget(t *testing.T) {
 // TestMoveThereAndBack: accounts change as desired, a second move changes nothing, and the original
 // state is restored line by line.
 func TestMoveThereAndBack(t *testing.T) {
-	for _, line := range []string{"USER new uid=1500", "USER new", "USER ann shell=/bin/zsh", "USER ann ensure=absent", "GROUP deploy gid=900", "GROUP deploy system=true",
+	for _, line := range []string{"USER new uid=1500", "USER new", "USER ann shell=/bin/zsh", "USER ann ensure=absent",
+		"GROUP deploy gid=900", "GROUP deploy system=true",
 		"GROUP staff gid=51", "GROUP staff ensure=absent", "MEMBER ann staff"} {
 		plan := &fault.Plan{}
 		h := machine(t, plan)
@@ -152,7 +160,8 @@ func TestMoveThereAndBack(t *testing.T) {
 // TestErrors: the error names the account.
 func TestErrors(t *testing.T) {
 	for line, want := range map[string]string{
-		"USER new uid=1500": `cannot set user "new"`, "GROUP deploy gid=900": `cannot set group "deploy"`, "MEMBER ann staff": `cannot set membership of "ann" in "staff"`,
+		"USER new uid=1500": `cannot set user "new"`, "GROUP deploy gid=900": `cannot set group "deploy"`,
+		"MEMBER ann staff": `cannot set membership of "ann" in "staff"`,
 	} {
 		h := machine(t, &fault.Plan{})
 		broken := fault.Wrap(h, &fault.Plan{At: 1, Err: syscall.ENOSPC, Sticky: true})

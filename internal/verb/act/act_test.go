@@ -84,7 +84,8 @@ func TestErrors(t *testing.T) {
 		"no answer":   {unseen{h}, "cannot reload x.service: no service manager"},
 		"it does not": {h, "bad configuration"},
 	} {
-		if err := act.Run(t.Context(), c.h, parse(t, "ACT reload x.service"), false); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := act.Run(t.Context(), c.h, parse(t, "ACT reload x.service"), false); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
@@ -103,7 +104,8 @@ func TestCommands(t *testing.T) {
 	if !slices.Equal(ran.Argv, []string{"/bin/x", "a b", "c"}) || ran.Timeout != 7*time.Second || !ran.Mutates {
 		t.Errorf("it ran %+v", ran)
 	}
-	if err := act.Run(t.Context(), h, parse(t, "ACT run x /bin/no"), true); err == nil || !strings.Contains(err.Error(), "/bin/no ended with exit code 4:\nwhy") {
+	if err := act.Run(t.Context(), h, parse(t, "ACT run x /bin/no"), true); err == nil ||
+		!strings.Contains(err.Error(), "/bin/no ended with exit code 4:\nwhy") {
 		t.Errorf("error %v", err)
 	}
 }

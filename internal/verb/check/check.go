@@ -118,7 +118,8 @@ func tryExec(ctx context.Context, h host.Host, s step.Step, limit time.Duration)
 	case res.TimedOut:
 		return fmt.Errorf("%s did not end within %s", s.Get("exec"), limit)
 	case res.ExitCode != 0:
-		return fmt.Errorf("%s ended with exit code %d: %s", s.Get("exec"), res.ExitCode, strings.TrimSpace(string(res.Stderr)))
+		return fmt.Errorf("%s ended with exit code %d: %s", s.Get("exec"), res.ExitCode,
+			strings.TrimSpace(string(res.Stderr)))
 	}
 	return contains(s, "what "+s.Get("exec")+" says", res.Stdout)
 }

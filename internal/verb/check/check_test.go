@@ -38,9 +38,11 @@ func TestHTTP(t *testing.T) {
 		{words: "", net: fake{status: 200, tries: 3}, took: 3 * pause},
 		{words: "within=1s", net: fake{status: 500},
 			want: "still failing after 1s: http://h/ answers with status 500 instead of 200", took: time.Second},
-		{words: "contains=ok within=2s", net: fake{status: 200, body: "bad"}, want: `does not contain the text "ok"`, took: 2 * time.Second},
+		{words: "contains=ok within=2s", net: fake{status: 200, body: "bad"}, want: `does not contain the text "ok"`,
+			took: 2 * time.Second},
 		{words: "contains=ok", net: fake{status: 200, body: "all ok"}},
-		{words: "", net: fake{tries: 1000}, want: "still failing after 10s: http://h/ does not answer: refused", took: within},
+		{words: "", net: fake{tries: 1000}, want: "still failing after 10s: http://h/ does not answer: refused",
+			took: within},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l, ds := step.Parse("list", []byte("CHECK c http=http://h/ "+c.words+"\n"))

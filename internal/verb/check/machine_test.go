@@ -82,7 +82,8 @@ func TestOfTheMachine(t *testing.T) {
 			if c.want == "" && (err != nil || took != 0) {
 				t.Errorf("%s: %v after %s", c.words, err, took)
 			}
-			if c.want != "" && (err == nil || !strings.Contains(err.Error(), "still failing after 1s: "+c.want) || took != time.Second) {
+			if c.want != "" && (err == nil || !strings.Contains(err.Error(), "still failing after 1s: "+c.want) ||
+				took != time.Second) {
 				t.Errorf("%s: %v after %s, want %q", c.words, err, took, c.want)
 			}
 		})

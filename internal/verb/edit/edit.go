@@ -62,9 +62,11 @@ func read(h host.Host, p string) (text string, there bool, err error) {
 		return "", false, fmt.Errorf("cannot examine %q: %w", p, err)
 	case st.Type == image.Symlink:
 		target, _ := h.Readlink(p)
-		return "", true, &verb.InTheWayError{Path: p, Err: fmt.Errorf("cannot edit %q: it is a symbolic link to %q; name that file instead", p, target)}
+		return "", true, &verb.InTheWayError{Path: p,
+			Err: fmt.Errorf("cannot edit %q: it is a symbolic link to %q; name that file instead", p, target)}
 	case st.Type != image.Regular:
-		return "", true, &verb.InTheWayError{Path: p, Err: fmt.Errorf("cannot edit %q: it is a %s, not a regular file", p, st.Type)}
+		return "", true, &verb.InTheWayError{Path: p,
+			Err: fmt.Errorf("cannot edit %q: it is a %s, not a regular file", p, st.Type)}
 	case st.Size > maxFile:
 		return "", true, fmt.Errorf("cannot edit %q: it has %d bytes, and the limit of EDIT is %d", p, st.Size, maxFile)
 	}
@@ -87,7 +89,8 @@ func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 		r = *now.Region
 	}
 	if r.FileAbsent && !s.Absent() && s.Get("create") != "true" {
-		return image.Image{}, verb.NotYetf(addr.File(s.Path()), "cannot edit %q: there is no such file; add create=true, or put the step that creates it before this one", s.Path())
+		return image.Image{}, verb.NotYetf(addr.File(s.Path()),
+			"cannot edit %q: there is no such file; add create=true, or put the step that creates it before this one", s.Path())
 	}
 	if why := refuse(s); why != "" {
 		return image.Image{}, fmt.Errorf("cannot edit %q: %s", s.Path(), why)
@@ -107,7 +110,8 @@ func (Edit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 }
 
 // PathTarget implements verb.Pather: the whole file with the region as in to.
-func (Edit) PathTarget(_ context.Context, e verb.Env, s step.Step, now capture.Taken, to image.Image) (image.File, error) {
+func (Edit) PathTarget(_ context.Context, e verb.Env, s step.Step, now capture.Taken,
+	to image.Image) (image.File, error) {
 	text, there, err := read(e.Host, s.Path())
 	if err != nil {
 		return image.File{}, err

@@ -180,7 +180,8 @@ func find(text string, s step.Step) image.Region {
 		}
 	}
 	p := place(text, sp)
-	return image.Region{Present: true, Text: p.Text, Line: p.Line, Others: others, CutEnd: noEOL && sp.end == len(text) && sp.end > sp.outer}
+	return image.Region{Present: true, Text: p.Text, Line: p.Line, Others: others, CutEnd: noEOL &&
+		sp.end == len(text) && sp.end > sp.outer}
 }
 
 func place(text string, sp span) image.Place {

@@ -58,14 +58,21 @@ func TestRegions(t *testing.T) {
 	for _, c := range []struct{ name, step, text, want string }{
 		{"block in an empty file", `block=w content="a\n"`, "", "# BEGIN fettle w\na\n# END fettle w\n"},
 		{"block behind a last line without newline", `block=w content=a`, "x", "x\n# BEGIN fettle w\na\n# END fettle w\n"},
-		{"block replaced in its place", `block=w content="b\nc\n"`, "x\n# BEGIN fettle w\na\n# END fettle w\ny\n", "x\n# BEGIN fettle w\nb\nc\n# END fettle w\ny\n"},
-		{"block emptied", `block=w content=""`, "# BEGIN fettle w\na\n# END fettle w\n", "# BEGIN fettle w\n# END fettle w\n"},
-		{"block of many comment styles", `block=w content=a comment=//`, "# BEGIN fettle w\nz\n# END fettle w\n", "# BEGIN fettle w\nz\n# END fettle w\n// BEGIN fettle w\na\n// END fettle w\n"},
-		{"block without an end is not ours", `block=w content=a`, "# BEGIN fettle w\nz\n", "# BEGIN fettle w\nz\n# BEGIN fettle w\na\n# END fettle w\n"},
+		{"block replaced in its place", `block=w content="b\nc\n"`, "x\n# BEGIN fettle w\na\n# END fettle w\ny\n",
+			"x\n# BEGIN fettle w\nb\nc\n# END fettle w\ny\n"},
+		{"block emptied", `block=w content=""`, "# BEGIN fettle w\na\n# END fettle w\n",
+			"# BEGIN fettle w\n# END fettle w\n"},
+		{"block of many comment styles", `block=w content=a comment=//`, "# BEGIN fettle w\nz\n# END fettle w\n",
+			"# BEGIN fettle w\nz\n# END fettle w\n// BEGIN fettle w\na\n// END fettle w\n"},
+		{"block without an end is not ours", `block=w content=a`, "# BEGIN fettle w\nz\n",
+			"# BEGIN fettle w\nz\n# BEGIN fettle w\na\n# END fettle w\n"},
 		{"block taken away at a cut end", `block=w ensure=absent`, "x\n# BEGIN fettle w\na\n# END fettle w", "x\n"},
-		{"every copy of a block taken away", `block=w ensure=absent`, "# BEGIN fettle w\na\n# END fettle w\nx\n# BEGIN fettle w\nb\n# END fettle w\n", "x\n"},
-		{"content with the markers of another block", `block=w content="# BEGIN fettle v\nq\n# END fettle v\n"`, "x\n", "x\n# BEGIN fettle w\n# BEGIN fettle v\nq\n# END fettle v\n# END fettle w\n"},
-		{"content with lines that look like markers", `block=w content="# END fettle\n# END fettle w \n #BEGIN fettle w\n"`, "", "# BEGIN fettle w\n# END fettle\n# END fettle w \n #BEGIN fettle w\n# END fettle w\n"},
+		{"every copy of a block taken away", `block=w ensure=absent`,
+			"# BEGIN fettle w\na\n# END fettle w\nx\n# BEGIN fettle w\nb\n# END fettle w\n", "x\n"},
+		{"content with the markers of another block", `block=w content="# BEGIN fettle v\nq\n# END fettle v\n"`, "x\n",
+			"x\n# BEGIN fettle w\n# BEGIN fettle v\nq\n# END fettle v\n# END fettle w\n"},
+		{"content with lines that look like markers", `block=w content="# END fettle\n# END fettle w \n #BEGIN fettle w\n"`,
+			"", "# BEGIN fettle w\n# END fettle\n# END fettle w \n #BEGIN fettle w\n# END fettle w\n"},
 		{"line that is there", `line=a`, "a\nb", "a\nb"},
 		{"line appended", `line=c`, "a\nb", "a\nb\nc\n"},
 		{"line in an empty file", `line=c`, "", "c\n"},
@@ -135,7 +142,8 @@ func draw(t *rapid.T) step.Step {
 	case 0:
 		comment := rapid.SampledFrom([]string{"", " comment=//", ` comment=";"`}).Draw(t, "comment")
 		lines := rapid.SliceOfN(word, 0, 3).Draw(t, "content")
-		return parse(t, fmt.Sprintf("EDIT /f block=%s content=%q%s%s", rapid.SampledFrom([]string{"w", "v"}).Draw(t, "block"), strings.Join(lines, "\n"), comment, gone))
+		return parse(t, fmt.Sprintf("EDIT /f block=%s content=%q%s%s",
+			rapid.SampledFrom([]string{"w", "v"}).Draw(t, "block"), strings.Join(lines, "\n"), comment, gone))
 	case 1:
 		return parse(t, fmt.Sprintf("EDIT /f key=%q value=%s%s%s", name.Draw(t, "key"), q("value"), sep, gone))
 	case 2:
@@ -149,11 +157,14 @@ func draw(t *rapid.T) step.Step {
 // drawText makes a file of lines that the steps are about, blocks of both names
 // among them, whose last line may have no newline.
 func drawText(t *rapid.T, blocks bool) string {
-	line := []string{"a", "b", "k=v", "k = w", " k v", "k: v", "", "#k=v", "a.b=1", "[x: y", "\xff=z", "ab\r", "é", "# BEGIN fettle u"}
+	line := []string{"a", "b", "k=v", "k = w", " k v", "k: v", "", "#k=v", "a.b=1", "[x: y", "\xff=z", "ab\r", "é",
+		"# BEGIN fettle u"}
 	if blocks {
-		line = append(line, "# BEGIN fettle w\nx\n# END fettle w", "// BEGIN fettle v\n// END fettle v", "# END fettle w", "# BEGIN fettle w")
+		line = append(line, "# BEGIN fettle w\nx\n# END fettle w", "// BEGIN fettle v\n// END fettle v", "# END fettle w",
+			"# BEGIN fettle w")
 	}
-	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(line), 0, 6).Draw(t, "lines"), "\n") + rapid.SampledFrom([]string{"", "\n"}).Draw(t, "end")
+	return strings.Join(rapid.SliceOfN(rapid.SampledFrom(line), 0, 6).Draw(t, "lines"),
+		"\n") + rapid.SampledFrom([]string{"", "\n"}).Draw(t, "end")
 }
 
 func TestRegionLaws(t *testing.T) {

@@ -43,7 +43,8 @@ func revealed(h host.Host, s step.Step) (step.Step, error) {
 	}
 	plain := s.Revealed(string(content))
 	if bytes.ContainsAny(content, "\n\r") && s.Get("block") == "" && s.Get("format") == "" {
-		return s, fmt.Errorf("cannot edit %q: its secret has a line break, and the step writes one line; use a block", s.Path())
+		return s, fmt.Errorf("cannot edit %q: its secret has a line break, and the step writes one line; use a block",
+			s.Path())
 	}
 	if why := refuse(plain); why != "" && !s.Absent() {
 		return s, fmt.Errorf("cannot edit %q: its secret contains a line that marks the beginning or end of the block; "+
@@ -170,7 +171,9 @@ func written(e verb.Env, s step.Step, f image.File, next string) (image.File, er
 	case is && f.Type == image.Regular && f.Digest == "":
 		f.Mode = 0o600
 	case is && f.Mode&0o004 != 0:
-		e.Note(fmt.Sprintf("every user of the host can read %s, which contains a secret: its mode is %04o; set 0600, or 0640 with a group", s.Path(), f.Mode))
+		e.Note(fmt.Sprintf(
+			"every user of the host can read %s, which contains a secret: its mode is %04o; set 0600, or 0640 with a group",
+			s.Path(), f.Mode))
 	}
 	f.MTime, f.Size = 0, int64(len(next))
 	content, err := []byte(next), error(nil)

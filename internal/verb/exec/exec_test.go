@@ -33,8 +33,9 @@ func TestGuards(t *testing.T) {
 		"only_if=true": {Known: true}, "only_if=false": {Known: true, Done: true, NotWanted: true},
 		"unless=true": {Known: true, Done: true}, "unless=false": {Known: true},
 		"creates=/there": {Known: true, Done: true}, "creates=/missing": {Known: true}, "creates=/there/below": {Known: true},
-		"creates=/missing unless=true": {Known: true, Done: true}, "unless=false only_if=false": {Known: true, Done: true, NotWanted: true},
-		"unless=false only_if=true": {Known: true}, "": {},
+		"creates=/missing unless=true": {Known: true, Done: true},
+		"unless=false only_if=false":   {Known: true, Done: true, NotWanted: true},
+		"unless=false only_if=true":    {Known: true}, "": {},
 	} {
 		l, ds := step.Parse("list", []byte("EXEC x /bin/x "+words+"\n"))
 		if ds.Err() != nil {

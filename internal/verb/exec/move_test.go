@@ -28,7 +28,8 @@ func parse(t *testing.T, line string) step.Step {
 func TestMove(t *testing.T) {
 	var ran []string
 	h := mem.New(mem.Options{Run: func(_ context.Context, _ *mem.Host, c host.Command) (host.CommandResult, error) {
-		if ran = append(ran, strings.Join(c.Argv, "|")); !c.Mutates || c.Dir != "/tmp" || c.User != "bob" || !slices.Equal(c.Env, []string{"A=1"}) {
+		if ran = append(ran, strings.Join(c.Argv, "|")); !c.Mutates || c.Dir != "/tmp" || c.User != "bob" ||
+			!slices.Equal(c.Env, []string{"A=1"}) {
 			t.Errorf("it ran %+v", c)
 		}
 		return host.CommandResult{}, nil
@@ -41,7 +42,8 @@ func TestMove(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join((Exec{}).Move(ctx, verb.Env{Host: h}, s, done(false), to), (Exec{}).Move(ctx, verb.Env{Host: h}, s, to, done(false))); err != nil {
+		if err := errors.Join((Exec{}).Move(ctx, verb.Env{Host: h}, s, done(false), to),
+			(Exec{}).Move(ctx, verb.Env{Host: h}, s, to, done(false))); err != nil {
 			t.Error(err)
 		}
 	}
@@ -51,7 +53,8 @@ func TestMove(t *testing.T) {
 	if why := (Exec{}).Irreversible(with, image.Image{}, image.Image{}); why != "" {
 		t.Error(why)
 	}
-	if why := (Exec{}).Irreversible(without, image.Image{}, image.Image{}); why != "the command has no undo, so its effects stay" {
+	if why := (Exec{}).Irreversible(without, image.Image{},
+		image.Image{}); why != "the command has no undo, so its effects stay" {
 		t.Error(why)
 	}
 }
@@ -81,10 +84,13 @@ func TestWhatCannotRun(t *testing.T) {
 		}
 	}
 	var later *verb.NotYetError
-	if _, err := (Exec{}).Observe(t.Context(), verb.Env{Host: h}, parse(t, `EXEC x /bin/x unless=/bin/none`)); !errors.As(err, &later) || !strings.Contains(err.Error(), `"/bin/none"`) {
+	if _, err := (Exec{}).Observe(t.Context(), verb.Env{Host: h},
+		parse(t, `EXEC x /bin/x unless=/bin/none`)); !errors.As(err, &later) ||
+		!strings.Contains(err.Error(), `"/bin/none"`) {
 		t.Errorf("a guard that is not there yet: %v", err)
 	}
-	if err := Run(t.Context(), h, host.Command{Argv: []string{"/bin/hang", "a b"}}); err == nil || err.Error() != "/bin/hang 'a b' did not end within its time limit and was killed with its child processes:\nso far" {
+	if err := Run(t.Context(), h, host.Command{Argv: []string{"/bin/hang", "a b"}}); err == nil ||
+		err.Error() != "/bin/hang 'a b' did not end within its time limit and was killed with its child processes:\nso far" {
 		t.Error(err)
 	}
 	if err := Run(t.Context(), h, host.Command{Argv: []string{"/bin/fork"}}); !errors.Is(err, broken) {
@@ -100,7 +106,8 @@ var errBlind = errors.New("a broken disk")
 func (blind) Lstat(string) (host.Stat, error) { return host.Stat{}, errBlind }
 
 func TestGuardThatCannotBeSeen(t *testing.T) {
-	if _, err := (Exec{}).Observe(t.Context(), verb.Env{Host: blind{programs()}}, parse(t, `EXEC x /bin/x creates=/f`)); !errors.Is(err, errBlind) {
+	if _, err := (Exec{}).Observe(t.Context(), verb.Env{Host: blind{programs()}},
+		parse(t, `EXEC x /bin/x creates=/f`)); !errors.Is(err, errBlind) {
 		t.Error(err)
 	}
 }

@@ -16,7 +16,9 @@ func TestCopyModeOverKeptACL(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := meta(t, "mode=0600", now)
-	if to.File.Mode != 0o600 || !bytes.Equal(to.File.Xattrs[aclXattr], want.Xattrs[aclXattr]) || bytes.Equal(now.Xattrs[aclXattr], want.Xattrs[aclXattr]) {
-		t.Errorf("mode %o with %x, META makes %o with %x", to.File.Mode, to.File.Xattrs[aclXattr], want.Mode, want.Xattrs[aclXattr])
+	if to.File.Mode != 0o600 || !bytes.Equal(to.File.Xattrs[aclXattr], want.Xattrs[aclXattr]) ||
+		bytes.Equal(now.Xattrs[aclXattr], want.Xattrs[aclXattr]) {
+		t.Errorf("mode %o with %x, META makes %o with %x", to.File.Mode, to.File.Xattrs[aclXattr], want.Mode,
+			want.Xattrs[aclXattr])
 	}
 }

@@ -30,7 +30,9 @@ func (Meta) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 func (Meta) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	to := file(now)
 	if to.Type == image.Absent {
-		return image.Image{}, verb.NotYetf(addr.File(s.Path()), "cannot set the metadata of %q: it does not exist; META only changes existing paths, and COPY or MKDIR creates them", s.Path())
+		return image.Image{}, verb.NotYetf(addr.File(s.Path()),
+			"cannot set the metadata of %q: it does not exist; META only changes existing paths, and COPY or MKDIR creates them",
+			s.Path())
 	}
 	if err := metaOwners(s, &to, n); err != nil {
 		return image.Image{}, err
@@ -69,7 +71,8 @@ func metaOwners(s step.Step, to *image.File, n verb.Names) (err error) {
 }
 
 // PathTarget puts the metadata of to on the current content.
-func (Meta) PathTarget(_ context.Context, _ verb.Env, s step.Step, now capture.Taken, to image.Image) (image.File, error) {
+func (Meta) PathTarget(_ context.Context, _ verb.Env, s step.Step, now capture.Taken,
+	to image.Image) (image.File, error) {
 	if now.Type == image.Absent || to.File.Type == image.Absent {
 		return now.File, nil // it was removed, and was never managed
 	}
@@ -101,7 +104,8 @@ next:
 				continue next
 			}
 		}
-		return 0, fmt.Errorf("cannot read attrs %q: %q is not one of the letters %s; write - for none", letters, c, knownLetters())
+		return 0, fmt.Errorf("cannot read attrs %q: %q is not one of the letters %s; write - for none", letters, c,
+			knownLetters())
 	}
 	return flags, nil
 }

@@ -32,7 +32,8 @@ func (base) Observe(_ context.Context, e verb.Env, s step.Step) (image.Image, er
 }
 
 // PathTarget implements verb.Pather: the address is the path.
-func (base) PathTarget(_ context.Context, _ verb.Env, _ step.Step, _ capture.Taken, to image.Image) (image.File, error) {
+func (base) PathTarget(_ context.Context, _ verb.Env, _ step.Step, _ capture.Taken,
+	to image.Image) (image.File, error) {
 	return *to.File, nil
 }
 
@@ -125,7 +126,10 @@ func (v Mkdir) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Imag
 func (Mkdir) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	f := file(now)
 	if f.Type == image.Symlink {
-		return image.Image{}, fmt.Errorf("cannot create directory %q: the path is a symbolic link to %q; manage that path, or remove the link with RM first", s.Path(), f.Target)
+		return image.Image{},
+			fmt.Errorf(
+				"cannot create directory %q: the path is a symbolic link to %q; manage that path, or remove the link with RM first",
+				s.Path(), f.Target)
 	}
 	to := image.File{Type: image.Directory, Mode: mode(s, 0o755)}
 	if err := ids(s, &to, n); err != nil {
@@ -145,7 +149,8 @@ type Copy struct{ base }
 func (Copy) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	f := file(now)
 	if f.Type == image.Directory && f.Tree == "" && len(f.Entries) > 0 {
-		return image.Image{}, fmt.Errorf("cannot write file %q: the path is a directory with entries; remove it with RM first", s.Path())
+		return image.Image{},
+			fmt.Errorf("cannot write file %q: the path is a directory with entries; remove it with RM first", s.Path())
 	}
 	to := image.File{Type: image.Regular, Mode: mode(s, 0o644), Digest: s.Blob(), Sealed: s.Get("sealed")}
 	if err := ids(s, &to, n); err != nil {
@@ -183,7 +188,8 @@ func (v Link) Observe(ctx context.Context, e verb.Env, s step.Step) (image.Image
 func (Link) Target(s step.Step, now image.Image, n verb.Names) (image.Image, error) {
 	f := file(now)
 	if f.Type == image.Directory && f.Tree == "" && len(f.Entries) > 0 {
-		return image.Image{}, fmt.Errorf("cannot create link %q: the path is a directory with entries; remove it with RM first", s.Path())
+		return image.Image{},
+			fmt.Errorf("cannot create link %q: the path is a directory with entries; remove it with RM first", s.Path())
 	}
 	to := image.File{Type: image.Symlink, Target: s.Args[0]}
 	if err := ids(s, &to, n); err != nil {

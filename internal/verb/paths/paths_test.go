@@ -61,7 +61,8 @@ func TestACLIsWhatSetfaclMakes(t *testing.T) {
 	setfacl := needs.Program(t, "setfacl")
 	for _, c := range []struct{ mode, acl string }{
 		{"0640", "u:1000:rw"}, {"0640", "g:44:r"}, {"0600", "u:1000:rwx,u:3:r,g:9:-,g:4:rx"}, {"0644", "u:1000:rw,m::r"},
-		{"0755", "u::rwx,g::r,o::-,u:7:x"}, {"4755", "user:1000:rw,group:8:r,mask::rx,other::r"}, {"0640", "u:4294967294:r,u:1:w"},
+		{"0755", "u::rwx,g::r,o::-,u:7:x"}, {"4755", "user:1000:rw,group:8:r,mask::rx,other::r"},
+		{"0640", "u:4294967294:r,u:1:w"},
 	} {
 		p := filepath.Join(t.TempDir(), "f")
 		if err := os.WriteFile(p, nil, 0o600); err != nil {
@@ -85,7 +86,8 @@ func TestACLIsWhatSetfaclMakes(t *testing.T) {
 		}
 		got := meta(t, "acl="+c.acl, image.File{Type: image.Regular, Mode: uint32(mode)})
 		if !bytes.Equal(got.Xattrs[aclXattr], want[:n]) || got.Mode != st.Mode&0o7777 {
-			t.Errorf("%s on %s: %x mode %o, setfacl makes %x mode %o", c.acl, c.mode, got.Xattrs[aclXattr], got.Mode, want[:n], st.Mode&0o7777)
+			t.Errorf("%s on %s: %x mode %o, setfacl makes %x mode %o", c.acl, c.mode, got.Xattrs[aclXattr], got.Mode, want[:n],
+				st.Mode&0o7777)
 		}
 	}
 }
@@ -146,11 +148,13 @@ func TestMetaErrors(t *testing.T) {
 		"attrs=i- mode=0640":    `'-' is not one`,
 		"acl=g:1:r,g:none:rwxr": "none",
 	} {
-		if _, err := (Meta{}).Target(parse(t, "META /f "+line), f, numbers{}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := (Meta{}).Target(parse(t, "META /f "+line), f, numbers{}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", line, err, want)
 		}
 	}
-	if _, err := (Meta{}).Target(parse(t, "META /f mode=0600"), image.Image{File: &image.File{Type: image.Absent}}, numbers{}); err == nil {
+	if _, err := (Meta{}).Target(parse(t, "META /f mode=0600"), image.Image{File: &image.File{Type: image.Absent}},
+		numbers{}); err == nil {
 		t.Error("metadata of nothing")
 	}
 }
@@ -175,7 +179,8 @@ func TestMetaLeavesContent(t *testing.T) {
 	}
 	now := capture.Taken{File: to}
 	now.Digest, now.Size = "sha256:theirs", 6
-	back, err := Meta{}.PathTarget(context.Background(), verb.Env{}, parse(t, "META /f owner=bob"), now, image.Image{File: &before})
+	back, err := Meta{}.PathTarget(context.Background(), verb.Env{}, parse(t, "META /f owner=bob"), now,
+		image.Image{File: &before})
 	if err != nil || back.Digest != "sha256:theirs" || back.Size != 6 || back.UID != 1 {
 		t.Errorf("back: %+v %v", back, err)
 	}
@@ -187,7 +192,8 @@ const (
 )
 
 func TestCopyKeepsWhatItDoesNotSpeakOf(t *testing.T) {
-	now := image.File{Type: image.Regular, Mode: 0o755, Digest: one, Attrs: 0x40, Xattrs: map[string][]byte{"user.a": {1}, "security.capability": {2}}}
+	now := image.File{Type: image.Regular, Mode: 0o755, Digest: one, Attrs: 0x40,
+		Xattrs: map[string][]byte{"user.a": {1}, "security.capability": {2}}}
 	for digest, want := range map[string][]string{one: {"security.capability", "user.a"}, two: {"user.a"}} {
 		to, err := Copy{}.Target(parse(t, "COPY "+digest+" /f owner=bob"), image.Image{File: &now}, numbers{})
 		if err != nil {
@@ -211,9 +217,11 @@ func TestWhatIsInTheWay(t *testing.T) {
 		now  image.File
 		want string
 	}{
-		"COPY " + one + " /f": {full, "with entries"}, "LINK a /f": {full, "with entries"}, "MKDIR /f": {link, `symbolic link to "/elsewhere"`},
-		"COPY " + two + " /f": {image.File{Type: image.Directory}, ""}, "LINK b /f": {link, ""}, "MKDIR /f mode=0700": {image.File{Type: image.Regular}, ""},
-		"RM /f": {full, ""}, "RM /": {full, "root"},
+		"COPY " + one + " /f": {full, "with entries"}, "LINK a /f": {full, "with entries"},
+		"MKDIR /f":            {link, `symbolic link to "/elsewhere"`},
+		"COPY " + two + " /f": {image.File{Type: image.Directory}, ""}, "LINK b /f": {link, ""},
+		"MKDIR /f mode=0700": {image.File{Type: image.Regular}, ""},
+		"RM /f":              {full, ""}, "RM /": {full, "root"},
 	} {
 		s := parse(t, line)
 		v := map[step.Verb]verb.Verb{step.Copy: Copy{}, step.Link: Link{}, step.Mkdir: Mkdir{}, step.Rm: Rm{}}[s.Verb]

@@ -65,7 +65,8 @@ func (v Pkg) Foretell(ctx context.Context, e verb.Env, moves []*verb.GroupMove) 
 
 // along decides about everything that earlier transactions brought with the packages
 // of moves, or changed for them: to.Also says what was there before.
-func along(ctx context.Context, e verb.Env, p host.Packages, changes []host.PackageChange, moves []*verb.GroupMove) (Along, error) {
+func along(ctx context.Context, e verb.Env, p host.Packages, changes []host.PackageChange,
+	moves []*verb.GroupMove) (Along, error) {
 	deps := dependencies(moves)
 	own, autos, wanted := names(deps), autosThen(moves), claimed(e)
 	deps = append(deps, brought(e, changes, own)...)
@@ -78,7 +79,8 @@ func along(ctx context.Context, e verb.Env, p host.Packages, changes []host.Pack
 	}
 	going, back := split(deps, now)
 	asDependencies(moves, back)
-	l := leaver{p: p, now: now, own: own, wanted: wanted, undo: slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return m.Undo })}
+	l := leaver{p: p, now: now, own: own, wanted: wanted,
+		undo: slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return m.Undo })}
 	a := l.leave(ctx, slices.Concat(changes, back), going)
 	back = together(ctx, p, slices.Concat(changes, a.changes), back)
 	for _, d := range back {

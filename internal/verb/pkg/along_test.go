@@ -17,7 +17,8 @@ func has(t *testing.T, h *mem.Host, names ...string) {
 	t.Helper()
 	for _, n := range names {
 		name, auto := strings.CutSuffix(n, "?")
-		if _, err := h.Repository().Change(t.Context(), []host.PackageChange{{Name: name, Auto: &auto}}, func(host.Progress) {}); err != nil {
+		if _, err := h.Repository().Change(t.Context(), []host.PackageChange{{Name: name, Auto: &auto}},
+			func(host.Progress) {}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -30,7 +31,8 @@ func gone(t *testing.T, name string, also ...string) *verb.GroupMove {
 	for _, a := range also {
 		to.AlsoChanged[a] = ""
 	}
-	return &verb.GroupMove{Step: parse(t, "PKG "+name+" ensure=absent"), From: image.Image{Package: &image.Package{Version: "1"}}, To: image.Image{Package: &to}}
+	return &verb.GroupMove{Step: parse(t, "PKG "+name+" ensure=absent"),
+		From: image.Image{Package: &image.Package{Version: "1"}}, To: image.Image{Package: &to}}
 }
 
 // TestNobodyLosesAPackage: what somebody else needs is not removed along, and nothing is.
@@ -41,14 +43,16 @@ func TestNobodyLosesAPackage(t *testing.T) {
 	merr := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{gone(t, "lib")})
 	for _, err := range []error{ferr, merr} {
 		var needed *NeededError
-		if !errors.As(err, &needed) || !slices.Equal(needed.By, []string{"web"}) || !strings.Contains(err.Error(), `package "web" { ensure = "absent" }`) {
+		if !errors.As(err, &needed) || !slices.Equal(needed.By, []string{"web"}) ||
+			!strings.Contains(err.Error(), `package "web" { ensure = "absent" }`) {
 			t.Errorf("%v", err)
 		}
 	}
 	if got := installed(t, h); got != "1,,1" {
 		t.Errorf("installed %s", got)
 	}
-	if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{gone(t, "lib"), gone(t, "web")}); err != nil || installed(t, h) != ",," {
+	if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{gone(t, "lib"), gone(t, "web")}); err != nil ||
+		installed(t, h) != ",," {
 		t.Errorf("together: %v, %s", err, installed(t, h))
 	}
 }
@@ -76,7 +80,8 @@ func TestWhyDependenciesStay(t *testing.T) {
 			has(t, h, "tool")
 		}
 		if c.held {
-			if _, err := h.Repository().Change(t.Context(), []host.PackageChange{{Name: "lib", Version: "1", Held: &c.held}}, func(host.Progress) {}); err != nil {
+			if _, err := h.Repository().Change(t.Context(), []host.PackageChange{{Name: "lib", Version: "1", Held: &c.held}},
+				func(host.Progress) {}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -104,17 +109,20 @@ func TestWhyDependenciesStay(t *testing.T) {
 // TestWhatIsDisplaced: a package that conflicts with one that comes is removed, and that is told;
 // not if it is in the list, unless what was there is restored.
 func TestWhatIsDisplaced(t *testing.T) {
-	for _, c := range []struct{ claimed, undo, refused bool }{{false, false, false}, {true, false, true}, {true, true, false}, {false, true, false}} {
+	for _, c := range []struct{ claimed, undo, refused bool }{{false, false, false}, {true, false, true},
+		{true, true, false}, {false, true, false}} {
 		h, e := machine(t)
 		h.Repository().Publish(mem.Release{Name: "tool", Version: "1", Conflicts: []string{"web"}})
 		has(t, h, "web")
 		var notes []string
 		e.Note = func(text string) { notes = append(notes, text) }
 		e.Claimed = func() map[string]bool { return map[string]bool{"web": c.claimed} }
-		m := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: "1"}}, Undo: c.undo}
+		m := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}},
+			To: image.Image{Package: &image.Package{Version: "1"}}, Undo: c.undo}
 		err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m})
 		told := slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "apt removed web") })
-		if c.refused != (err != nil) || err != nil && !strings.Contains(err.Error(), "apt would remove web, which is also in the list") || told == c.refused {
+		if c.refused != (err != nil) || err != nil &&
+			!strings.Contains(err.Error(), "apt would remove web, which is also in the list") || told == c.refused {
 			t.Errorf("%+v: %v, %q", c, err, notes)
 		}
 		if want := map[bool]string{true: "1,,1", false: "1,1,"}[c.refused]; installed(t, h) != want {
@@ -136,7 +144,8 @@ func TestWhatARemovalLeaves(t *testing.T) {
 		"another, same files": {"PKG web", false, false},
 	} {
 		h, e := machine(t)
-		h.Repository().Publish(mem.Release{Name: "conf", Version: "1", Files: map[string]string{"/etc/conf": "x"}, Conffiles: []string{"/etc/conf"}})
+		h.Repository().Publish(mem.Release{Name: "conf", Version: "1", Files: map[string]string{"/etc/conf": "x"},
+			Conffiles: []string{"/etc/conf"}})
 		has(t, h, "conf")
 		if c.deleted {
 			if err := h.Remove("/etc/conf"); err != nil {
@@ -157,7 +166,8 @@ func TestWhatARemovalLeaves(t *testing.T) {
 		if err := (Pkg{}).Move(t.Context(), e, s, from, to); err != nil {
 			t.Error(err)
 		}
-		if told := len(notes) == 1 && strings.Contains(notes[0], "package conf is removed; its") && strings.Contains(notes[0], "/etc/conf"); told != c.told || len(notes) > 1 {
+		if told := len(notes) == 1 && strings.Contains(notes[0], "package conf is removed; its") &&
+			strings.Contains(notes[0], "/etc/conf"); told != c.told || len(notes) > 1 {
 			t.Errorf("%s: %q", name, notes)
 		}
 	}

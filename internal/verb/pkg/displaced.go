@@ -14,7 +14,8 @@ import (
 // It is an error if the list contains such a package. A plan cannot always detect this,
 // because an earlier step may have changed apt's offers. An undo is not refused: it
 // restores the earlier state.
-func displaced(ctx context.Context, e verb.Env, p host.Packages, changes []host.PackageChange, moves []*verb.GroupMove) ([]string, error) {
+func displaced(ctx context.Context, e verb.Env, p host.Packages, changes []host.PackageChange,
+	moves []*verb.GroupMove) ([]string, error) {
 	comes := func(m *verb.GroupMove) bool {
 		return m.To.Package.Version != "" && m.To.Package.Version != m.From.Package.Version
 	}

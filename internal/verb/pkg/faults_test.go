@@ -34,7 +34,8 @@ func (p *tricky) Installed(ctx context.Context, names []string) (map[string]imag
 	return p.Packages.Installed(ctx, names)
 }
 
-func (p *tricky) Outlook(ctx context.Context, changes []host.PackageChange, keep []string) (host.PackageOutlook, error) {
+func (p *tricky) Outlook(ctx context.Context, changes []host.PackageChange,
+	keep []string) (host.PackageOutlook, error) {
 	if p.outlook != nil {
 		return p.outlook(changes)
 	}
@@ -80,7 +81,8 @@ func TestWhatCameIsMarked(t *testing.T) {
 			has(t, h, "web")
 			from.Version = "1"
 		}
-		moves := []*verb.GroupMove{{Step: parse(t, "PKG web"), From: image.Image{Package: &from}, To: image.Image{Package: &image.Package{Version: c.to}}}}
+		moves := []*verb.GroupMove{{Step: parse(t, "PKG web"), From: image.Image{Package: &from},
+			To: image.Image{Package: &image.Package{Version: c.to}}}}
 		if c.also {
 			one := image.Image{Package: &image.Package{Version: "1"}}
 			moves = append(moves, &verb.GroupMove{Step: parse(t, "PKG lib"), From: one, To: one})
@@ -103,7 +105,8 @@ func TestAptDoesNotAnswer(t *testing.T) {
 	moves := []*verb.GroupMove{gone(t, "web", "lib")}
 	apt.outlook = func([]host.PackageChange) (host.PackageOutlook, error) { return host.PackageOutlook{}, errApt }
 	a, err := Pkg{}.Foretell(t.Context(), e, moves)
-	if !errors.Is(err, errApt) || a.StayReasons["lib"] != "apt cannot determine whether a package needs it: "+errApt.Error() ||
+	if !errors.Is(err, errApt) || a.StayReasons["lib"] != "apt cannot determine whether a package needs it: "+
+		errApt.Error() ||
 		len(a.Removed) > 0 {
 		t.Errorf("%+v, %v", a, err)
 	}
@@ -126,7 +129,8 @@ func TestAptDoesNotAnswer(t *testing.T) {
 func TestRemainsOfWhatIsThere(t *testing.T) {
 	for _, answers := range []bool{true, false} {
 		h, apt, e := tricked(t)
-		h.Repository().Publish(mem.Release{Name: "conf", Version: "1", Files: map[string]string{"/etc/conf": "x"}, Conffiles: []string{"/etc/conf"}})
+		h.Repository().Publish(mem.Release{Name: "conf", Version: "1", Files: map[string]string{"/etc/conf": "x"},
+			Conffiles: []string{"/etc/conf"}})
 		has(t, h, "conf")
 		var notes []string
 		e.Note = func(text string) { notes = append(notes, text) }
@@ -141,7 +145,10 @@ func TestRemainsOfWhatIsThere(t *testing.T) {
 		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{gone(t, "conf")}); err != nil {
 			t.Fatal(err)
 		}
-		if told := slices.ContainsFunc(notes, func(n string) bool { return strings.Contains(n, "package conf is removed") }); told != answers {
+		if told := slices.ContainsFunc(notes, func(n string) bool {
+			return strings.Contains(n,
+				"package conf is removed")
+		}); told != answers {
 			t.Errorf("apt answers %t: %q", answers, notes)
 		}
 	}
@@ -153,7 +160,8 @@ func TestHeldPackagesStay(t *testing.T) {
 	for _, held := range []bool{true, false} {
 		h, apt, e := tricked(t)
 		has(t, h, "web")
-		if _, err := h.Repository().Change(t.Context(), []host.PackageChange{{Name: "web", Version: "1", Held: &held}}, func(host.Progress) {}); err != nil {
+		if _, err := h.Repository().Change(t.Context(), []host.PackageChange{{Name: "web", Version: "1", Held: &held}},
+			func(host.Progress) {}); err != nil {
 			t.Fatal(err)
 		}
 		apt.outlook = func(changes []host.PackageChange) (host.PackageOutlook, error) {
@@ -162,10 +170,12 @@ func TestHeldPackagesStay(t *testing.T) {
 			}
 			return host.PackageOutlook{Removes: []string{"web"}}, nil
 		}
-		comes := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: "1"}}}
+		comes := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}},
+			To: image.Image{Package: &image.Package{Version: "1"}}}
 		err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{gone(t, "lib"), comes})
 		var needed *NeededError
-		if errors.As(err, &needed) != held || held && (!slices.Equal(needed.By, []string{"web"}) || installed(t, h) != "1,,1") {
+		if errors.As(err, &needed) != held || held &&
+			(!slices.Equal(needed.By, []string{"web"}) || installed(t, h) != "1,,1") {
 			t.Errorf("held %t: %v, installed %s", held, err, installed(t, h))
 		}
 	}
@@ -183,7 +193,8 @@ func TestWhatStaysKeepsWhatItNeeds(t *testing.T) {
 			t.Fatal(err)
 		}
 		all, err := h.Repository().Installed(t.Context(), []string{"deep", "lib", "web"})
-		if err != nil || all["web"].Version != "" || (all["lib"].Version != "") != claimed || (all["deep"].Version != "") != claimed {
+		if err != nil || all["web"].Version != "" || (all["lib"].Version != "") != claimed ||
+			(all["deep"].Version != "") != claimed {
 			t.Errorf("claimed %t: %+v, %v", claimed, all, err)
 		}
 	}
@@ -193,7 +204,8 @@ func TestWhatStaysKeepsWhatItNeeds(t *testing.T) {
 // nobody has it yet.
 func TestWhichFilesAreSought(t *testing.T) {
 	for line, want := range map[string]bool{
-		"PKG web ensure=absent": true, "PKG web version=2": true, "PKG web version=1": false, "PKG web": false, "PKG tool ensure=absent": false, "PKG tool version=2": false,
+		"PKG web ensure=absent": true, "PKG web version=2": true, "PKG web version=1": false, "PKG web": false,
+		"PKG tool ensure=absent": false, "PKG tool version=2": false,
 	} {
 		h, apt, e := tricked(t)
 		has(t, h, "web")
@@ -226,7 +238,9 @@ func TestHoldsThatAreInTheWay(t *testing.T) {
 		{"PKG web version=2", "2", false, true, "nothing"},
 		{"PKG web version=2", "2", true, true, "true"},
 	} {
-		m := &verb.GroupMove{Step: parse(t, c.line), Hold: c.hold, From: image.Image{Package: &image.Package{Version: "1", Held: true}}, To: image.Image{Package: &image.Package{Version: c.to, Held: c.held}}}
+		m := &verb.GroupMove{Step: parse(t, c.line), Hold: c.hold,
+			From: image.Image{Package: &image.Package{Version: "1", Held: true}},
+			To:   image.Image{Package: &image.Package{Version: c.to, Held: c.held}}}
 		got := "nothing"
 		for _, change := range changeFor(m) {
 			if change.Held != nil {

@@ -120,7 +120,8 @@ func removes(changes []host.PackageChange, name string) bool {
 // unneeded are the packages that apt would remove: no package needs them, or they need a
 // removed package themselves. A package without a valid mark
 // is removed if that removes no other package.
-func (l leaver) unneeded(ctx context.Context, changes, ask []host.PackageChange, keep []string) (map[string]bool, error) {
+func (l leaver) unneeded(ctx context.Context, changes, ask []host.PackageChange,
+	keep []string) (map[string]bool, error) {
 	out := map[string]bool{}
 	var open []host.PackageChange
 	for _, d := range ask {

@@ -14,7 +14,10 @@ import (
 // before.
 func asDependencies(moves []*verb.GroupMove, deps []host.PackageChange) {
 	for i, d := range deps {
-		if slices.ContainsFunc(moves, func(m *verb.GroupMove) bool { return slices.Contains(m.To.Package.AutoBefore, d.Name) }) {
+		if slices.ContainsFunc(moves, func(m *verb.GroupMove) bool {
+			return slices.Contains(m.To.Package.AutoBefore,
+				d.Name)
+		}) {
 			auto := true
 			deps[i].Auto = &auto
 		}

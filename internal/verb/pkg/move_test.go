@@ -24,7 +24,8 @@ func machine(t *testing.T) (*mem.Host, verb.Env) {
 		}
 	}
 	h.Repository().Publish(mem.Release{Name: "lib", Version: "1", Files: map[string]string{"/usr/lib/lib": "lib"}})
-	h.Repository().Publish(mem.Release{Name: "web", Version: "1", Depends: []string{"lib"}, Files: map[string]string{"/usr/sbin/web": "web"}})
+	h.Repository().Publish(mem.Release{Name: "web", Version: "1", Depends: []string{"lib"},
+		Files: map[string]string{"/usr/sbin/web": "web"}})
 	h.Repository().Publish(mem.Release{Name: "tool", Version: "1"})
 	return h, verb.Env{Host: h, Progress: func(host.Progress) {}}
 }
@@ -66,7 +67,8 @@ func TestThereAndBack(t *testing.T) {
 		if err != nil || len(also) != 1 || also["lib"] != "" {
 			t.Errorf("foreseen %v, %v", also, err)
 		}
-		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m}); err != nil || fmt.Sprint(m.AlsoChanged) != fmt.Sprint(also) {
+		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m}); err != nil ||
+			fmt.Sprint(m.AlsoChanged) != fmt.Sprint(also) {
 			t.Errorf("it brought %v, %v", m.AlsoChanged, err)
 		}
 		if got := installed(t, h); got != "1,,1" {
@@ -75,7 +77,8 @@ func TestThereAndBack(t *testing.T) {
 		want := ",,"
 		if needed {
 			h.Repository().Publish(mem.Release{Name: "tool", Version: "2", Depends: []string{"lib"}})
-			if err := (Pkg{}).Move(t.Context(), e, parse(t, "PKG tool version=2"), image.Image{Package: &image.Package{}}, image.Image{Package: &image.Package{Version: "2"}}); err != nil {
+			if err := (Pkg{}).Move(t.Context(), e, parse(t, "PKG tool version=2"), image.Image{Package: &image.Package{}},
+				image.Image{Package: &image.Package{Version: "2"}}); err != nil {
 				t.Fatal(err)
 			}
 			want = "1,2,"
@@ -108,8 +111,10 @@ func TestReturnsAsItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before := image.Image{Package: &image.Package{Version: "1", AlsoChanged: map[string]string{"tool": "1"}, AutoBefore: c.autos}}
-		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{{Step: s, From: now, To: before, Undo: true}}); err != nil {
+		before := image.Image{Package: &image.Package{Version: "1", AlsoChanged: map[string]string{"tool": "1"},
+			AutoBefore: c.autos}}
+		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{{Step: s, From: now, To: before,
+			Undo: true}}); err != nil {
 			t.Fatal(err)
 		}
 		all, err := h.Repository().Installed(t.Context(), []string{"lib", "tool"})
@@ -143,7 +148,8 @@ func TestKeptDependencyAsItWas(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{{Step: s, From: now, To: image.Image{Package: &c.to}}}); err != nil {
+		if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{{Step: s, From: now,
+			To: image.Image{Package: &c.to}}}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		all, err := h.Repository().Installed(t.Context(), []string{"tool"})
@@ -185,7 +191,8 @@ func (silent) Installed(context.Context, []string) (map[string]image.Package, er
 func TestErrors(t *testing.T) {
 	h, e := machine(t)
 	s := parse(t, "PKG web")
-	m := []*verb.GroupMove{{Step: s, From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: Candidate}}}}
+	m := []*verb.GroupMove{{Step: s, From: image.Image{Package: &image.Package{}},
+		To: image.Image{Package: &image.Package{Version: Candidate}}}}
 	without := verb.Env{Host: none{h}, Progress: e.Progress}
 	_, oerr := Pkg{}.Observe(t.Context(), without, s)
 	_, _, ferr := Pkg{}.Foresee(t.Context(), without, m)
@@ -196,7 +203,8 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	h.Repository().Fail(errors.New("no network"))
-	if err := (Pkg{}).MoveAll(t.Context(), e, m); err == nil || !strings.Contains(err.Error(), "cannot change packages web: ") {
+	if err := (Pkg{}).MoveAll(t.Context(), e, m); err == nil ||
+		!strings.Contains(err.Error(), "cannot change packages web: ") {
 		t.Error(err)
 	}
 }
@@ -210,8 +218,9 @@ func TestIrreversible(t *testing.T) {
 		from, to image.Image
 		want     bool
 	}{
-		"upgrade": {p("1", false), p("2", false), true}, "kept": {p("1", true), p("2", false), false}, "install": {p("", false), p("1", false), false},
-		"same": {p("1", false), p("1", false), false}, "unknown": {image.Image{}, p("1", false), false},
+		"upgrade": {p("1", false), p("2", false), true}, "kept": {p("1", true), p("2", false), false},
+		"install": {p("", false), p("1", false), false},
+		"same":    {p("1", false), p("1", false), false}, "unknown": {image.Image{}, p("1", false), false},
 	} {
 		if got := (Pkg{}).Irreversible(step.Step{}, c.from, c.to); (got != "") != c.want {
 			t.Errorf("%s: %q", name, got)
@@ -230,7 +239,8 @@ func TestTarget(t *testing.T) {
 		"PKG web held=false":    {half, image.Package{Version: "1", Status: "ii"}},
 	} {
 		to, err := Pkg{}.Target(parse(t, line), image.Image{Package: &c.now}, nil)
-		if err != nil || to.Package.Version != c.want.Version || to.Package.Held != c.want.Held || to.Package.Status != c.want.Status {
+		if err != nil || to.Package.Version != c.want.Version || to.Package.Held != c.want.Held ||
+			to.Package.Status != c.want.Status {
 			t.Errorf("%s: %+v, %v", line, to.Package, err)
 		}
 	}

@@ -17,7 +17,9 @@ import (
 type typing struct{ host.Packages }
 
 func (typing) Command(_ context.Context, changes []host.PackageChange) string { return show(changes) }
-func (typing) Notes() []string                                                { return []string{"apt repaired something"} }
+func (typing) Notes() []string {
+	return []string{"apt repaired something"}
+}
 
 type typingHost struct {
 	host.Host
@@ -49,8 +51,10 @@ func TestNotesOfApt(t *testing.T) {
 	var notes []string
 	e.Note = func(text string) { notes = append(notes, text) }
 	e.Host = typingHost{h, typing{h.Repository()}}
-	m := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: "1"}}}
-	if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m}); err != nil || !slices.Equal(notes, []string{"apt repaired something"}) {
+	m := &verb.GroupMove{Step: parse(t, "PKG tool"), From: image.Image{Package: &image.Package{}},
+		To: image.Image{Package: &image.Package{Version: "1"}}}
+	if err := (Pkg{}).MoveAll(t.Context(), e, []*verb.GroupMove{m}); err != nil ||
+		!slices.Equal(notes, []string{"apt repaired something"}) {
 		t.Errorf("%q, %v", notes, err)
 	}
 	if Notes(h.Repository()) != nil {
@@ -81,7 +85,8 @@ func TestErrorsOfForetell(t *testing.T) {
 	}
 	h, e = machine(t)
 	h.Repository().Fail(errApt)
-	m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: "9"}}}
+	m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{}},
+		To: image.Image{Package: &image.Package{Version: "9"}}}
 	if _, _, err := (Pkg{}).Foresee(t.Context(), e, []*verb.GroupMove{m}); err == nil {
 		t.Error("apt cannot simulate, and no error is returned")
 	}
@@ -97,10 +102,12 @@ func TestForeseeDependencies(t *testing.T) {
 	}
 	stays := []*verb.GroupMove{{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{Version: "1"}},
 		To: image.Image{Package: &image.Package{Version: "1", AlsoChanged: map[string]string{"tool": "1"}}}}}
-	if also, _, err = (Pkg{}).Foresee(t.Context(), e, stays); err != nil || !maps.Equal(also, map[string]string{"tool": ""}) {
+	if also, _, err = (Pkg{}).Foresee(t.Context(), e, stays); err != nil ||
+		!maps.Equal(also, map[string]string{"tool": ""}) {
 		t.Errorf("a dependency that comes back: %v, %v", also, err)
 	}
-	if got := both(map[string]string{"a": "1", "b": "2"}, map[string]string{"b": "3", "c": "4"}); !maps.Equal(got, map[string]string{"a": "1", "b": "2", "c": "4"}) {
+	if got := both(map[string]string{"a": "1", "b": "2"}, map[string]string{"b": "3", "c": "4"}); !maps.Equal(got,
+		map[string]string{"a": "1", "b": "2", "c": "4"}) {
 		t.Errorf("both: %v", got)
 	}
 }
@@ -109,7 +116,8 @@ func TestForeseeDependencies(t *testing.T) {
 // part of a target.
 func TestTargetOfHalfDone(t *testing.T) {
 	for status, want := range map[string]string{"rH": "ii", "iF": "ii", "hF": "hi", "ii": "ii", "rc": "ii", "ri": "ii"} {
-		now := image.Package{Version: "1", Status: status, AlsoChanged: map[string]string{"lib": ""}, AutoBefore: []string{"lib"}}
+		now := image.Package{Version: "1", Status: status, AlsoChanged: map[string]string{"lib": ""},
+			AutoBefore: []string{"lib"}}
 		if status == "rc" {
 			now.Version = ""
 		}
@@ -122,7 +130,8 @@ func TestTargetOfHalfDone(t *testing.T) {
 
 // TestWhatTakesPartStays: a package in sync that takes part in a transaction is named with its version.
 func TestWhatTakesPartStays(t *testing.T) {
-	for version, want := range map[string]string{"1": `web version="1" absent=false purge=false`, "": `web version="" absent=true purge=false`} {
+	for version, want := range map[string]string{"1": `web version="1" absent=false purge=false`,
+		"": `web version="" absent=true purge=false`} {
 		one := image.Image{Package: &image.Package{Version: version, Held: true}}
 		got := show(Changes([]*verb.GroupMove{{Step: parse(t, "PKG web"), From: one, To: one, InSync: true}}))
 		if got != want {
@@ -133,7 +142,8 @@ func TestWhatTakesPartStays(t *testing.T) {
 
 // TestIrreversibleOfUnknown: nothing is said about an unknown package.
 func TestIrreversibleOfUnknown(t *testing.T) {
-	if got := (Pkg{}).Irreversible(step.Step{}, image.Image{Package: &image.Package{Version: "1"}}, image.Image{}); got != "" {
+	if got := (Pkg{}).Irreversible(step.Step{}, image.Image{Package: &image.Package{Version: "1"}},
+		image.Image{}); got != "" {
 		t.Error(got)
 	}
 }
@@ -145,15 +155,19 @@ func TestDisplacedOnlyByWhatComes(t *testing.T) {
 		asked    bool
 	}{{"", "1", true}, {"1", "2", true}, {"1", "1", false}, {"1", "", false}, {"", "", false}} {
 		p := &scripted{}
-		m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{Version: c.from}}, To: image.Image{Package: &image.Package{Version: c.to}}}
-		if _, err := displaced(t.Context(), verb.Env{}, p, nil, []*verb.GroupMove{m}); err != nil || (p.requests["outlook"] == 1) != c.asked {
+		m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{Version: c.from}},
+			To: image.Image{Package: &image.Package{Version: c.to}}}
+		if _, err := displaced(t.Context(), verb.Env{}, p, nil, []*verb.GroupMove{m}); err != nil ||
+			(p.requests["outlook"] == 1) != c.asked {
 			t.Errorf("%q to %q: asked %v, %v", c.from, c.to, p.requests, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{}}, To: image.Image{Package: &image.Package{Version: "1"}}}
-	if _, err := displaced(ctx, verb.Env{}, &scripted{fails: errApt}, nil, []*verb.GroupMove{m}); !errors.Is(err, context.Canceled) {
+	m := &verb.GroupMove{Step: parse(t, "PKG web"), From: image.Image{Package: &image.Package{}},
+		To: image.Image{Package: &image.Package{Version: "1"}}}
+	if _, err := displaced(ctx, verb.Env{}, &scripted{fails: errApt}, nil, []*verb.GroupMove{m}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 	if _, err := displaced(t.Context(), verb.Env{}, &scripted{fails: errApt}, nil, []*verb.GroupMove{m}); err != nil {
@@ -171,11 +185,13 @@ func TestAptIsAskedOnlyIfNeeded(t *testing.T) {
 		t.Errorf("a removal of one: %v, %v", p.requests, err)
 	}
 	p = &scripted{fails: errApt}
-	if got := remains(t.Context(), p, append(changesOf(), host.PackageChange{Name: "web"}, host.PackageChange{Name: "x", Absent: true, Purge: true})); got != nil || len(p.requests) > 0 {
+	if got := remains(t.Context(), p, append(changesOf(), host.PackageChange{Name: "web"},
+		host.PackageChange{Name: "x", Absent: true, Purge: true})); got != nil || len(p.requests) > 0 {
 		t.Errorf("nothing remains: %v", got)
 	}
 	(leaver{p: p}).needed(t.Context(), nil, nil, nil)
-	if a, err := along(t.Context(), verb.Env{}, p, nil, []*verb.GroupMove{gone(t, "web")}); err != nil || len(a.changes) > 0 || len(p.requests) > 0 {
+	if a, err := along(t.Context(), verb.Env{}, p, nil, []*verb.GroupMove{gone(t, "web")}); err != nil ||
+		len(a.changes) > 0 || len(p.requests) > 0 {
 		t.Errorf("nothing goes along: %v, %v", p.requests, err)
 	}
 	if err := heldStay(t.Context(), p, []string{"web"}); !errors.Is(err, errApt) {

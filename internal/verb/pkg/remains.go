@@ -46,7 +46,8 @@ func noteRemains(ctx context.Context, e verb.Env, p host.Packages, leave map[str
 		}
 		if left := stillThere(e.Host, leave[name]); left.String() != "" {
 			stay, it := left.Stay()
-			e.Note(fmt.Sprintf("package %s is removed; its %s %s. To delete %s: apt-get purge %s, or ensure = \"purged\"", name, left, stay, it, name))
+			e.Note(fmt.Sprintf("package %s is removed; its %s %s. To delete %s: apt-get purge %s, or ensure = \"purged\"",
+				name, left, stay, it, name))
 		}
 	}
 }

@@ -146,37 +146,55 @@ func TestLeave(t *testing.T) {
 		marked  []string
 		outlook int
 	}{
-		"needs what goes": {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{leaves: []string{"a", "x"}, needed: map[string][]string{"a": {"x"}}},
+		"needs what goes": {now: map[string]image.Package{"a": auto}, own: []string{"a"},
+			apt:  scripted{leaves: []string{"a", "x"}, needed: map[string][]string{"a": {"x"}}},
 			goes: map[string]string{"a": "1"}, outlook: 1},
-		"claimed, and only what goes needed it": {now: map[string]image.Package{"a": auto}, claimed: "a", marked: []string{"a"}, outlook: 1,
+		"claimed, and only what goes needed it": {now: map[string]image.Package{"a": auto}, claimed: "a",
+			marked: []string{"a"}, outlook: 1,
 			apt: scripted{unneeded: []string{"a"}, needed: map[string][]string{"a": {"gone"}}}},
 		"claimed, and nothing needed it before": {now: map[string]image.Package{"a": auto}, claimed: "a", outlook: 1,
 			apt: scripted{unneeded: []string{"a"}, needed: map[string][]string{"a": {"x"}}}},
-		"claimed, and needed": {now: map[string]image.Package{"a": auto}, claimed: "a", outlook: 1, apt: scripted{needed: map[string][]string{"a": {"gone", "x"}}}},
-		"claimed, no answer":  {now: map[string]image.Package{"a": auto}, claimed: "a", apt: scripted{fails: errApt}, marked: []string{"a"}, outlook: 1},
-		"unneeded":            {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{unneeded: []string{"a"}}, goes: map[string]string{"a": "1"}, outlook: 1},
-		"another's unneeded":  {now: map[string]image.Package{"a": auto}, apt: scripted{unneeded: []string{"a"}}, goes: map[string]string{"a": "1"}, outlook: 1},
-		"needed by one that stays": {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{needed: map[string][]string{"a": {"gone", "x", "y"}}},
+		"claimed, and needed": {now: map[string]image.Package{"a": auto}, claimed: "a", outlook: 1,
+			apt: scripted{needed: map[string][]string{"a": {"gone", "x"}}}},
+		"claimed, no answer": {now: map[string]image.Package{"a": auto}, claimed: "a", apt: scripted{fails: errApt},
+			marked: []string{"a"}, outlook: 1},
+		"unneeded": {now: map[string]image.Package{"a": auto}, own: []string{"a"},
+			apt: scripted{unneeded: []string{"a"}}, goes: map[string]string{"a": "1"}, outlook: 1},
+		"another's unneeded": {now: map[string]image.Package{"a": auto}, apt: scripted{unneeded: []string{"a"}},
+			goes: map[string]string{"a": "1"}, outlook: 1},
+		"needed by one that stays": {now: map[string]image.Package{"a": auto}, own: []string{"a"},
+			apt:   scripted{needed: map[string][]string{"a": {"gone", "x", "y"}}},
 			stays: map[string]string{"a": "needed by x, y"}, outlook: 1},
-		"needed by what goes": {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{needed: map[string][]string{"a": {"gone"}}},
+		"needed by what goes": {now: map[string]image.Package{"a": auto}, own: []string{"a"},
+			apt:   scripted{needed: map[string][]string{"a": {"gone"}}},
 			stays: map[string]string{"a": "apt does not report it as unneeded"}, outlook: 1},
-		"needed by what changes": {now: map[string]image.Package{"a": auto}, own: []string{"a"}, apt: scripted{needed: map[string][]string{"a": {"new"}}},
+		"needed by what changes": {now: map[string]image.Package{"a": auto}, own: []string{"a"},
+			apt:   scripted{needed: map[string][]string{"a": {"new"}}},
 			stays: map[string]string{"a": "needed by new"}, outlook: 1},
 		"another's that stays": {now: map[string]image.Package{"a": auto}, outlook: 1},
-		"half installed":       {now: map[string]image.Package{"a": half}, own: []string{"a"}, goes: map[string]string{"a": "2"}, outlook: 1},
-		"half installed, needed": {now: map[string]image.Package{"a": half}, own: []string{"a"}, stays: map[string]string{"a": "needed by x"}, outlook: 1,
-			apt: scripted{refuses: func(l []string) bool { return slices.Contains(l, "a") }, needed: map[string][]string{"a": {"x"}}}},
-		"claimed": {now: map[string]image.Package{"a": auto, "b": auto}, own: []string{"a", "b"}, claimed: "a", apt: scripted{unneeded: []string{"b"}},
-			goes: map[string]string{"b": "1"}, stays: map[string]string{"a": "it is in the list"}, keep: []string{"a"}, outlook: 2},
-		"another's claimed":  {now: map[string]image.Package{"a": auto}, claimed: "a", outlook: 1},
-		"held":               {now: map[string]image.Package{"a": held}, own: []string{"a"}, stays: map[string]string{"a": "it is held"}},
-		"held and no answer": {now: map[string]image.Package{"a": held}, own: []string{"a"}, apt: scripted{fails: errApt}, stays: map[string]string{"a": "it is held"}},
-		"no answer": {now: map[string]image.Package{"a": auto, "b": auto}, own: []string{"a"}, apt: scripted{fails: errApt, unneeded: []string{"a", "b"}},
+		"half installed": {now: map[string]image.Package{"a": half}, own: []string{"a"},
+			goes: map[string]string{"a": "2"}, outlook: 1},
+		"half installed, needed": {now: map[string]image.Package{"a": half}, own: []string{"a"},
+			stays: map[string]string{"a": "needed by x"}, outlook: 1,
+			apt: scripted{refuses: func(l []string) bool { return slices.Contains(l, "a") },
+				needed: map[string][]string{"a": {"x"}}}},
+		"claimed": {now: map[string]image.Package{"a": auto, "b": auto}, own: []string{"a", "b"}, claimed: "a",
+			apt:  scripted{unneeded: []string{"b"}},
+			goes: map[string]string{"b": "1"}, stays: map[string]string{"a": "it is in the list"}, keep: []string{"a"},
+			outlook: 2},
+		"another's claimed": {now: map[string]image.Package{"a": auto}, claimed: "a", outlook: 1},
+		"held": {now: map[string]image.Package{"a": held}, own: []string{"a"},
+			stays: map[string]string{"a": "it is held"}},
+		"held and no answer": {now: map[string]image.Package{"a": held}, own: []string{"a"}, apt: scripted{fails: errApt},
+			stays: map[string]string{"a": "it is held"}},
+		"no answer": {now: map[string]image.Package{"a": auto, "b": auto}, own: []string{"a"},
+			apt:   scripted{fails: errApt, unneeded: []string{"a", "b"}},
 			stays: map[string]string{"a": "apt cannot determine whether a package needs it: " + errApt.Error()}, outlook: 1},
 	} {
 		p := c.apt
 		l := leaver{p: &p, now: c.now, own: c.own, wanted: map[string]bool{c.claimed: true}}
-		a := l.leave(t.Context(), append(changesOf("gone"), host.PackageChange{Name: "new"}), changesOf(slices.Sorted(maps.Keys(c.now))...))
+		a := l.leave(t.Context(), append(changesOf("gone"), host.PackageChange{Name: "new"}),
+			changesOf(slices.Sorted(maps.Keys(c.now))...))
 		if !maps.Equal(a.Removed, c.goes) || !maps.Equal(a.StayReasons, c.stays) || !slices.Equal(p.keep, c.keep) ||
 			!slices.Equal(a.Marked, c.marked) || p.requests["outlook"] != c.outlook {
 			t.Errorf("%s: %+v, kept %q, %d outlooks", name, a, p.keep, p.requests["outlook"])
@@ -196,7 +214,8 @@ func checkLeaving(t *testing.T, name string, a Along, now map[string]image.Packa
 	t.Helper()
 	for _, c := range a.changes {
 		_, goes := a.Removed[c.Name]
-		if c.Absent != goes || !c.Absent && (c.Auto == nil || *c.Auto || c.Version != now[c.Name].Version || now[c.Name].Held) {
+		if c.Absent != goes || !c.Absent && (c.Auto == nil || *c.Auto || c.Version != now[c.Name].Version ||
+			now[c.Name].Held) {
 			t.Errorf("%s: %s", name, show([]host.PackageChange{c}))
 		}
 	}
@@ -212,8 +231,10 @@ func TestDependencies(t *testing.T) {
 	move := func(name string, also map[string]string) *verb.GroupMove {
 		return &verb.GroupMove{Step: parse(t, "PKG "+name), To: image.Image{Package: &image.Package{AlsoChanged: also}}}
 	}
-	got := dependencies([]*verb.GroupMove{move("web", map[string]string{"a": "", "tool": "1", "z": "3"}), move("tool", map[string]string{"a": "2", "b": "", "web": ""})})
-	if want := `a version="" absent=true purge=falsez version="3" absent=false purge=falseb version="" absent=true purge=false`; show(got) != want {
+	got := dependencies([]*verb.GroupMove{move("web", map[string]string{"a": "", "tool": "1", "z": "3"}),
+		move("tool", map[string]string{"a": "2", "b": "", "web": ""})})
+	if want := `a version="" absent=true purge=falsez version="3" absent=false purge=falseb version="" absent=true purge=false`; show(
+		got) != want {
 		t.Errorf("got  %s\nwant %s", show(got), want)
 	}
 }
@@ -237,7 +258,8 @@ func TestBrought(t *testing.T) {
 
 // TestWanted: only PKG steps are about packages; the value of the others says nothing.
 func TestWanted(t *testing.T) {
-	l := step.List{parse(t, "PKG web"), parse(t, "PKG telnet ensure=absent"), parse(t, "PKG rsh ensure=purged"), parse(t, "RM /srv")}
+	l := step.List{parse(t, "PKG web"), parse(t, "PKG telnet ensure=absent"), parse(t, "PKG rsh ensure=purged"),
+		parse(t, "RM /srv")}
 	if got := Wanted(l); !maps.Equal(got, map[string]bool{"web": true, "telnet": false, "rsh": false}) {
 		t.Errorf("%v", got)
 	}
@@ -251,7 +273,8 @@ func TestStillThere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got := stillThere(h, image.Remains{Conffiles: []string{"/var/full", "/etc/none"}, Dirs: []string{"/var/empty", "/var/full", "/var/none"}})
+	got := stillThere(h, image.Remains{Conffiles: []string{"/var/full", "/etc/none"},
+		Dirs: []string{"/var/empty", "/var/full", "/var/none"}})
 	if fmt.Sprint(got) != fmt.Sprint(image.Remains{Conffiles: []string{"/var/full"}, Dirs: []string{"/var/full"}}) {
 		t.Errorf("%+v", got)
 	}
@@ -264,7 +287,8 @@ func TestRemainsOfSeveral(t *testing.T) {
 	e.Note = func(text string) { notes = append(notes, text) }
 	has(t, h, "tool")
 	left := image.Remains{Dirs: []string{"/usr"}}
-	noteRemains(t.Context(), e, h.Repository(), map[string]image.Remains{"gone": left, "tool": left, "zone": left, "nothing": {}})
+	noteRemains(t.Context(), e, h.Repository(), map[string]image.Remains{"gone": left, "tool": left, "zone": left,
+		"nothing": {}})
 	if len(notes) != 2 || !strings.HasPrefix(notes[0], "package gone ") || !strings.HasPrefix(notes[1], "package zone ") {
 		t.Errorf("%q", notes)
 	}

@@ -83,14 +83,17 @@ func (noWrite) Write([]byte) (int, error) { return 0, syscall.EINVAL }
 
 func TestErrors(t *testing.T) {
 	h, s := machine(t)
-	if err := (Sysctl{}).Move(t.Context(), verb.Env{Host: failing{h}}, s, image.Image{}, value("1")); !errors.Is(err, syscall.EROFS) || !strings.Contains(err.Error(), "cannot set net.x:") {
+	if err := (Sysctl{}).Move(t.Context(), verb.Env{Host: failing{h}}, s, image.Image{}, value("1")); !errors.Is(err,
+		syscall.EROFS) || !strings.Contains(err.Error(), "cannot set net.x:") {
 		t.Error(err)
 	}
-	if err := (Sysctl{}).Move(t.Context(), verb.Env{Host: refusing{h}}, s, image.Image{}, value("1")); !errors.Is(err, syscall.EINVAL) || !strings.Contains(err.Error(), `cannot set net.x to "1":`) {
+	if err := (Sysctl{}).Move(t.Context(), verb.Env{Host: refusing{h}}, s, image.Image{}, value("1")); !errors.Is(err,
+		syscall.EINVAL) || !strings.Contains(err.Error(), `cannot set net.x to "1":`) {
 		t.Error(err)
 	}
 	for at := 1; at <= 2; at++ { // opening, reading
-		if _, err := (Sysctl{}).Observe(t.Context(), verb.Env{Host: reading{h, &fault.Looks{FS: h, At: at}}}, s); !errors.Is(err, fault.ErrLook) || !strings.Contains(err.Error(), "cannot read kernel setting net.x") {
+		if _, err := (Sysctl{}).Observe(t.Context(), verb.Env{Host: reading{h, &fault.Looks{FS: h, At: at}}},
+			s); !errors.Is(err, fault.ErrLook) || !strings.Contains(err.Error(), "cannot read kernel setting net.x") {
 			t.Errorf("look %d: %v", at, err)
 		}
 	}
@@ -118,7 +121,8 @@ func TestNameOfAContainer(t *testing.T) {
 		t.Errorf("%v: %v", ran, err)
 	}
 	code = 1
-	if err := move(); err == nil || !strings.Contains(err.Error(), "not permitted") || !strings.Contains(err.Error(), "running = false") {
+	if err := move(); err == nil || !strings.Contains(err.Error(), "not permitted") ||
+		!strings.Contains(err.Error(), "running = false") {
 		t.Error(err)
 	}
 }

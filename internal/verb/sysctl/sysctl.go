@@ -51,7 +51,10 @@ func fields(v string) string { return strings.Join(strings.Fields(v), " ") }
 // Target implements verb.Verb.
 func (Sysctl) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, error) {
 	if now.Sysctl == nil || !now.Sysctl.Present {
-		return image.Image{}, verb.NotYetf(s.Addr(), "cannot set %s: this kernel has no such setting; check the name, or first load the module that provides it", s.Args[0])
+		return image.Image{},
+			verb.NotYetf(s.Addr(),
+				"cannot set %s: this kernel has no such setting; check the name, or first load the module that provides it",
+				s.Args[0])
 	}
 	return image.Image{Sysctl: &image.Sysctl{Present: true, Value: fields(s.Get("value"))}}, nil
 }

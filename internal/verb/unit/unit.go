@@ -56,7 +56,10 @@ func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 		u = *now.Unit
 	}
 	if !u.Loaded && (s.Get("enabled") == "true" || s.Get("active") == "true") {
-		return image.Image{}, verb.NotYetf(s.Addr(), "there is no unit %q on this host; install the package that ships it, or write its unit file, before this step", s.Args[0])
+		return image.Image{},
+			verb.NotYetf(s.Addr(),
+				"there is no unit %q on this host; install the package that ships it, or write its unit file, before this step",
+				s.Args[0])
 	}
 	if v, ok := s.Lookup("masked"); ok {
 		if u.Masked = v == "true"; u.Masked {
@@ -65,8 +68,10 @@ func (Unit) Target(s step.Step, now image.Image, _ verb.Names) (image.Image, err
 			u.State = "disabled"
 		}
 	}
-	if wakes := s.Get("enabled") == "true" && !u.Enabled() || s.Get("active") == "true" && !Running(u.Active); wakes && u.Masked {
-		return image.Image{}, fmt.Errorf("cannot enable or start unit %q: it is masked; add masked=false to this step", s.Args[0])
+	if wakes := s.Get("enabled") == "true" && !u.Enabled() || s.Get("active") == "true" && !Running(u.Active); wakes &&
+		u.Masked {
+		return image.Image{}, fmt.Errorf("cannot enable or start unit %q: it is masked; add masked=false to this step",
+			s.Args[0])
 	}
 	if v, ok := s.Lookup("enabled"); ok && u.Enabled() != (v == "true") {
 		u.State = map[bool]string{true: "enabled", false: "disabled"}[v == "true"]

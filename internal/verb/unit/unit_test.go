@@ -36,10 +36,14 @@ func TestTarget(t *testing.T) {
 	}{
 		{line: "enabled=true active=true", now: off, want: on},
 		{line: "enabled=false active=false", now: on, want: off},
-		{line: "active=true", now: image.Unit{Loaded: true, State: "static", Active: "reloading"}, want: image.Unit{Loaded: true, State: "static", Active: "reloading"}},
-		{line: "active=false", now: image.Unit{Loaded: true, State: "static", Active: "failed"}, want: image.Unit{Loaded: true, State: "static", Active: "failed"}},
-		{line: "enabled=true active=true", now: image.Unit{Loaded: true, State: "enabled", Active: image.Restarting}, want: on},
-		{line: "enabled=false active=false", now: image.Unit{Loaded: true, State: "enabled", Active: image.Restarting}, want: off},
+		{line: "active=true", now: image.Unit{Loaded: true, State: "static", Active: "reloading"},
+			want: image.Unit{Loaded: true, State: "static", Active: "reloading"}},
+		{line: "active=false", now: image.Unit{Loaded: true, State: "static", Active: "failed"},
+			want: image.Unit{Loaded: true, State: "static", Active: "failed"}},
+		{line: "enabled=true active=true", now: image.Unit{Loaded: true, State: "enabled", Active: image.Restarting},
+			want: on},
+		{line: "enabled=false active=false", now: image.Unit{Loaded: true, State: "enabled", Active: image.Restarting},
+			want: off},
 		{line: "masked=true", now: off, want: masked},
 		{line: "masked=false", now: masked, want: off},
 		{line: "masked=false enabled=true active=true", now: masked, want: on},
@@ -50,7 +54,8 @@ func TestTarget(t *testing.T) {
 		{line: "active=false", now: image.Unit{}, want: image.Unit{}},
 	} {
 		got, err := target(t, c.line, c.now)
-		if c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) || c.err == "" && (err != nil || got != c.want) {
+		if c.err != "" && (err == nil || !strings.Contains(err.Error(), c.err)) || c.err == "" &&
+			(err != nil || got != c.want) {
 			t.Errorf("%s on %+v: %+v %v, want %+v %s", c.line, c.now, got, err, c.want, c.err)
 		}
 	}
@@ -70,7 +75,8 @@ func TestSteerGetsAnywhere(t *testing.T) {
 			h := mem.New(mem.Options{})
 			h.Services().Define("s.service", from)
 			l, _ := step.Parse("list", []byte("UNIT s.service active=true\n"))
-			if err := (Unit{}).Move(context.Background(), verb.Env{Host: h}, l[0], image.Image{}, image.Image{Unit: &to}); err != nil {
+			if err := (Unit{}).Move(context.Background(), verb.Env{Host: h}, l[0], image.Image{},
+				image.Image{Unit: &to}); err != nil {
 				t.Errorf("%+v to %+v: %v", from, to, err)
 			}
 			if got, _ := h.Services().Unit(context.Background(), "s.service"); got != to {

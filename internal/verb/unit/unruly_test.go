@@ -74,7 +74,8 @@ func TestUnruly(t *testing.T) {
 	}{
 		{"started", off, on, unruly{}, ""},
 		{"stopped", on, off, unruly{}, ""},
-		{"ended well at once", off, on, unruly{then: &off}, "cannot keep s.service running: it ended without an error and is inactive"},
+		{"ended well at once", off, on, unruly{then: &off},
+			"cannot keep s.service running: it ended without an error and is inactive"},
 		{"started again by its socket", on, off, unruly{then: &on}, "cannot keep s.service stopped: it is active again"},
 		{"not to be seen any more", off, on, unruly{asking: errors.New("no answer")}, "no answer"},
 		{"no manager", off, on, unruly{gone: errors.New("no systemd")}, "no systemd"},
@@ -109,7 +110,8 @@ func TestLasts(t *testing.T) {
 	if err := asked(unruly{}, true); err == nil || !strings.Contains(err.Error(), "cannot keep s.service running") {
 		t.Errorf("one that may not end: %v", err)
 	}
-	if err := asked(unruly{gone: errors.New("no systemd")}, true); err == nil || !strings.Contains(err.Error(), "no systemd") {
+	if err := asked(unruly{gone: errors.New("no systemd")}, true); err == nil ||
+		!strings.Contains(err.Error(), "no systemd") {
 		t.Errorf("no manager: %v", err)
 	}
 }

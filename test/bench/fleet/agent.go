@@ -57,7 +57,8 @@ func (n *node) start(ctx context.Context) error {
 		return err
 	}
 	n.agent, err = agent.New(agent.Config{
-		Machine: machine.Config{Target: n.member.ID(), Version: "bench", Boot: "b"}, Dir: dir, Link: n.link, Runner: n, Content: n, Watcher: quiet{},
+		Machine: machine.Config{Target: n.member.ID(), Version: "bench", Boot: "b"}, Dir: dir, Link: n.link, Runner: n,
+		Content: n, Watcher: quiet{},
 		Verify: n.verify, Certificate: n.member.Certificate, Renew: n.member.Renew, Now: time.Now, Notify: n.told,
 	})
 	return err

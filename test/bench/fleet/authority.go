@@ -45,7 +45,8 @@ func template(name string) *x509.Certificate {
 	return &x509.Certificate{
 		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: name}, DNSNames: []string{"hub"},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth,
+			x509.ExtKeyUsageServerAuth},
 	}
 }
 
@@ -94,5 +95,6 @@ func (p pair) config() (*tls.Config, error) {
 	pool := x509.NewCertPool()
 	pool.AddCert(root)
 	own := tls.Certificate{Certificate: [][]byte{p.Cert}, PrivateKey: key}
-	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own}, RootCAs: pool, ClientCAs: pool, ServerName: "hub", SessionTicketsDisabled: true}, nil
+	return &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{own}, RootCAs: pool,
+		ClientCAs: pool, ServerName: "hub", SessionTicketsDisabled: true}, nil
 }

@@ -126,7 +126,8 @@ func (b *bench) rebuild(ctx context.Context, what string, do func() error) (r re
 	}
 	r.known = time.Since(began)
 	r.cpu, err = b.hub.cpu()
-	b.say("%s: the hub answers after %s; half of the agents are in sync after %s, all after %s; the hub has their reports after %s, with %s of CPU time", what, r.ready, quantile(times, 0.5), r.last, r.known, r.cpu)
+	b.say("%s: the hub answers after %s; half of the agents are in sync after %s, all after %s; the hub has their reports after %s, with %s of CPU time", what, r.ready, quantile(
+		times, 0.5), r.last, r.known, r.cpu)
 	return r, err
 }
 

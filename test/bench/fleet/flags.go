@@ -36,7 +36,8 @@ func parseFlags(args []string) (settings, error) {
 	f.StringVar(&agents, "agents", "1000,5000,20000", "numbers of agents")
 	f.IntVar(&s.modules, "modules", 50, "modules that each agent has")
 	f.IntVar(&s.rounds, "rounds", 3, "commits that are pushed; figures of them are their median")
-	f.DurationVar(&s.rest, "rest", 150*time.Second, "how long nothing happens while memory is read: the median of the second half counts, since a hub gives back what it does not use every two minutes")
+	f.DurationVar(&s.rest, "rest", 150*time.Second,
+		"how long nothing happens while memory is read: the median of the second half counts, since a hub gives back what it does not use every two minutes")
 	f.DurationVar(&s.patience, "patience", 15*time.Minute, "how long any part may take")
 	f.DurationVar(&s.most, "most", 2*time.Hour, "how long all may take")
 	f.BoolVar(&s.limits, "limits", true, "measure what the parts cannot do without, too")

@@ -36,7 +36,8 @@ func TestFleet(t *testing.T) {
 	if err := gobuild.Program(bin, gobuild.Fettle); err != nil {
 		t.Fatal(err)
 	}
-	s, err := parseFlags([]string{"-fettle", bin, "-agents", "20", "-modules", "5", "-rounds", "1", "-rest", "0s", "-limits=false", "-out", "", "-date", "2026-01-31"})
+	s, err := parseFlags([]string{"-fettle", bin, "-agents", "20", "-modules", "5", "-rounds", "1", "-rest", "0s",
+		"-limits=false", "-out", "", "-date", "2026-01-31"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,8 @@ func TestFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.commits) != 1 || r.commits[0].reports < float64(n) || r.again.last <= 0 || r.lost.last <= 0 || r.restored.known <= 0 || r.disk["assignments"] == 0 || r.disk["view"] == 0 {
+	if len(r.commits) != 1 || r.commits[0].reports < float64(n) || r.again.last <= 0 || r.lost.last <= 0 ||
+		r.restored.known <= 0 || r.disk["assignments"] == 0 || r.disk["view"] == 0 {
 		t.Errorf("not all was measured: %+v", r)
 	}
 	got := report(s, []result{r}, []machine.Fact{{Name: "date", Value: "2026-01-31"}})
@@ -89,7 +91,8 @@ func TestBusiest(t *testing.T) {
 		}
 		return out
 	}
-	for want, moments := range map[int][]time.Duration{0: nil, 1: at(0, 1000, 2000), 3: at(2500, 0, 900, 999), 4: at(0, 500, 1100, 1200, 1400)} {
+	for want, moments := range map[int][]time.Duration{0: nil, 1: at(0, 1000, 2000), 3: at(2500, 0, 900, 999),
+		4: at(0, 500, 1100, 1200, 1400)} {
 		if got := busiest(moments); got != want {
 			t.Errorf("%v: %d, want %d", moments, got, want)
 		}
@@ -97,7 +100,9 @@ func TestBusiest(t *testing.T) {
 }
 
 func TestPart(t *testing.T) {
-	for rel, want := range map[string]string{"view.db-wal": "view", "bus/jetstream/$G/streams/KV_targets/msgs/1.blk": "targets", "bus/jetstream/$G/streams/LOG_events/meta.inf": "log_events", "keys/hub.pem": "keys", "hub.json": "hub.json"} {
+	for rel, want := range map[string]string{"view.db-wal": "view",
+		"bus/jetstream/$G/streams/KV_targets/msgs/1.blk": "targets",
+		"bus/jetstream/$G/streams/LOG_events/meta.inf":   "log_events", "keys/hub.pem": "keys", "hub.json": "hub.json"} {
 		if got := part(rel); got != want {
 			t.Errorf("%s is of %s", rel, got)
 		}
@@ -106,7 +111,8 @@ func TestPart(t *testing.T) {
 
 func TestCarried(t *testing.T) {
 	s := settings{agents: []int{1000, 18_500, 20_000}}
-	if s.carried(20_000); !slices.Equal(s.agents, []int{1000, 18_500}) || s.short != 20_000 || fetching(18_500, 20_000) != 1000 || fetching(1000, 20_000) != most {
+	if s.carried(20_000); !slices.Equal(s.agents, []int{1000, 18_500}) || s.short != 20_000 ||
+		fetching(18_500, 20_000) != 1000 || fetching(1000, 20_000) != most {
 		t.Errorf("%v, short of %d", s.agents, s.short)
 	}
 	s = settings{agents: []int{1000, 20_000}}

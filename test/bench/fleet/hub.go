@@ -42,7 +42,8 @@ func newHub(program, base, repository string) (*hub, error) {
 		}
 	}
 	h := &hub{program: program, base: base, url: "https://" + api, log: log}
-	init := exec.Command(program, "hub", "init", "--fleet", "bench", "--name", "hub1", "--dir", h.dir(), "--address", "127.0.0.1",
+	init := exec.Command(program, "hub", "init", "--fleet", "bench", "--name", "hub1", "--dir", h.dir(), "--address",
+		"127.0.0.1",
 		"--api", api, "--bus", bus, "--repository", "file://"+repository, "--poll", "1h")
 	if out, err := init.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("cannot make a hub: %w\n%s", err, out)
@@ -85,7 +86,8 @@ func (h *hub) close() {
 
 // token creates a token for a number of hosts.
 func (h *hub) token(ctx context.Context, uses int) (string, error) {
-	t, err := h.ask.CreateToken(ctx, document.TokenRequest{Labels: map[string]string{"role": "web", "env": "prod"}, Uses: uses, Expires: int64(time.Hour)})
+	t, err := h.ask.CreateToken(ctx, document.TokenRequest{Labels: map[string]string{"role": "web", "env": "prod"},
+		Uses: uses, Expires: int64(time.Hour)})
 	return t.Secret, err
 }
 
@@ -93,7 +95,8 @@ func (h *hub) token(ctx context.Context, uses int) (string, error) {
 func (h *hub) backup(file string) error {
 	login, err := json.Marshal(client.Login{Format: client.LoginFormat, Hub: "unix://" + h.socket()})
 	home := filepath.Join(h.base, "home", ".config", "fettle")
-	if err := errors.Join(err, os.MkdirAll(home, 0o700), os.WriteFile(filepath.Join(home, "hub.json"), login, 0o600)); err != nil {
+	if err := errors.Join(err, os.MkdirAll(home, 0o700),
+		os.WriteFile(filepath.Join(home, "hub.json"), login, 0o600)); err != nil {
 		return err
 	}
 	cmd := exec.Command(h.program, "hub", "backup", file, "--dir", h.dir())
@@ -119,7 +122,8 @@ func (h *hub) poke(ctx context.Context) error {
 		return err
 	}
 	r.Header.Set("X-Gitlab-Token", h.secret)
-	c := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
+	c := http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+		DisableKeepAlives: true}}
 	answer, err := c.Do(r)
 	if err != nil {
 		return err
@@ -132,9 +136,10 @@ func (h *hub) poke(ctx context.Context) error {
 
 // reports returns the number of reports that the hub has stored durably since its start.
 func (h *hub) reports(ctx context.Context) (float64, error) {
-	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", h.socket())
-	}}}
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", h.socket())
+		}}}
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://hub/metrics", nil)
 	if err != nil {
 		return 0, err

@@ -134,7 +134,8 @@ func connectBus(ctx context.Context, address string, pairs []pair) error {
 		if err != nil {
 			return err
 		}
-		l, err := bus.Dial(ctx, bus.LinkConfig{ID: targetID(i), URLs: []string{"tls://" + address}, TLS: func() (*tls.Config, error) { return conf, nil }})
+		l, err := bus.Dial(ctx, bus.LinkConfig{ID: targetID(i), URLs: []string{"tls://" + address},
+			TLS: func() (*tls.Config, error) { return conf, nil }})
 		if err != nil {
 			return err
 		}
@@ -208,12 +209,13 @@ func hold(c net.Conn, open *atomic.Int64) {
 }
 
 func serveBus(s seat, conf *tls.Config) error {
-	srv, err := bus.Start(context.Background(), bus.Config{Dir: s.Dir, Listen: "127.0.0.1:0", TLS: conf, Identify: func(c *tls.ConnectionState) (fleet.TargetID, error) {
-		if len(c.PeerCertificates) == 0 {
-			return "", errors.New("no agent is connected")
-		}
-		return fleet.ParseTargetID(c.PeerCertificates[0].Subject.CommonName)
-	}})
+	srv, err := bus.Start(context.Background(), bus.Config{Dir: s.Dir, Listen: "127.0.0.1:0", TLS: conf,
+		Identify: func(c *tls.ConnectionState) (fleet.TargetID, error) {
+			if len(c.PeerCertificates) == 0 {
+				return "", errors.New("no agent is connected")
+			}
+			return fleet.ParseTargetID(c.PeerCertificates[0].Subject.CommonName)
+		}})
 	if err != nil {
 		return err
 	}

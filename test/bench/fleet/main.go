@@ -41,7 +41,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	s.carried(files)
-	ctx, stop := context.WithTimeoutCause(ctx, s.most, fmt.Errorf("all of it took more than %s: give more to -most, or less to -agents", s.most))
+	ctx, stop := context.WithTimeoutCause(ctx, s.most,
+		fmt.Errorf("all of it took more than %s: give more to -most, or less to -agents", s.most))
 	defer stop()
 	var all []result
 	for _, n := range s.agents {

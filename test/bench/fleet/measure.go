@@ -107,7 +107,8 @@ func (b *bench) all(ctx context.Context) (err error) {
 	}
 	defer b.swarm.close()
 	for _, step := range []func(context.Context) error{
-		b.enrol, func(ctx context.Context) error { return b.first(ctx, first) }, b.save, b.push, b.atRest, b.weigh, b.restart, b.lose, b.restore, b.once,
+		b.enrol, func(ctx context.Context) error { return b.first(ctx, first) }, b.save, b.push, b.atRest, b.weigh,
+		b.restart, b.lose, b.restore, b.once,
 	} {
 		limited, end := context.WithTimeout(ctx, b.patience)
 		err := step(limited)
@@ -187,7 +188,8 @@ func (b *bench) atRest(ctx context.Context) error {
 	}
 	b.out.idle = (after - before).Seconds() / time.Since(began).Seconds()
 	b.out.memory, b.out.resident = median(memory), median(resident)
-	b.say("at rest: %.1f KB an agent (%.1f to %.1f), %d MB resident, %.1f %% of a processor", b.each(b.out.memory), b.each(slices.Min(memory)), b.each(slices.Max(memory)), b.out.resident>>20, 100*b.out.idle)
+	b.say("at rest: %.1f KB an agent (%.1f to %.1f), %d MB resident, %.1f %% of a processor", b.each(b.out.memory),
+		b.each(slices.Min(memory)), b.each(slices.Max(memory)), b.out.resident>>20, 100*b.out.idle)
 	return nil
 }
 
@@ -227,7 +229,8 @@ func (b *bench) push(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.say("a commit reached half after %s and all after %s; the hub had the reports after %s, with %s of CPU time and %.0f reports", c.middle, c.last, c.known, c.cpu, c.reports)
+		b.say("a commit reached half after %s and all after %s; the hub had the reports after %s, with %s of CPU time and %.0f reports",
+			c.middle, c.last, c.known, c.cpu, c.reports)
 		b.out.commits = append(b.out.commits, c)
 	}
 	return nil

@@ -46,40 +46,60 @@ type row struct {
 // rows are the lines of the table.
 func rows() []row {
 	return []row{
-		{"**memory of the hub per agent**, KB", "≤ 40", func(r result) string { return kilobytes(float64(r.memory-r.empty) / float64(r.n)) }},
+		{"**memory of the hub per agent**, KB", "≤ 40",
+			func(r result) string { return kilobytes(float64(r.memory-r.empty) / float64(r.n)) }},
 		{"TLS alone, per connection, KB", "", func(r result) string { return kilobytes(r.tls.memory) }},
 		{"the bus alone, per link, KB", "", func(r result) string { return kilobytes(r.bus.memory) }},
-		{"resident memory of the hub, MB", "", func(r result) string { return fmt.Sprintf("%.0f", float64(r.resident)/(1<<20)) }},
-		{"memory of the hub before the first agent, MB", "", func(r result) string { return fmt.Sprintf("%.0f", float64(r.empty)/(1<<20)) }},
+		{"resident memory of the hub, MB", "", func(r result) string {
+			return fmt.Sprintf("%.0f",
+				float64(r.resident)/(1<<20))
+		}},
+		{"memory of the hub before the first agent, MB", "",
+			func(r result) string { return fmt.Sprintf("%.0f", float64(r.empty)/(1<<20)) }},
 		{"**CPU of the idle hub**, % of one", "", func(r result) string { return fmt.Sprintf("%.1f", 100*r.idle) }},
 		{"**from a commit until the last agent has applied it**, s", "1,000 in 3, 10,000 in 20", func(r result) string {
 			return seconds(middle(r, func(c commit) time.Duration { return c.last }))
 		}},
-		{"until half of the agents have applied it, s", "", func(r result) string { return seconds(middle(r, func(c commit) time.Duration { return c.middle })) }},
-		{"until the hub's views show it for all agents, s", "", func(r result) string { return seconds(middle(r, func(c commit) time.Duration { return c.known })) }},
-		{"CPU of the hub for it, s", "", func(r result) string { return seconds(middle(r, func(c commit) time.Duration { return c.cpu })) }},
+		{"until half of the agents have applied it, s", "",
+			func(r result) string { return seconds(middle(r, func(c commit) time.Duration { return c.middle })) }},
+		{"until the hub's views show it for all agents, s", "",
+			func(r result) string { return seconds(middle(r, func(c commit) time.Duration { return c.known })) }},
+		{"CPU of the hub for it, s", "", func(r result) string {
+			return seconds(middle(r,
+				func(c commit) time.Duration { return c.cpu }))
+		}},
 		{"**durable reports per second**, meanwhile", "", func(r result) string {
 			c := r.commits[len(r.commits)-1]
 			return fmt.Sprintf("%.0f", c.reports/c.known.Seconds())
 		}},
-		{"**after kill -9 and a start, until all agents are connected**, s", "≤ 60", func(r result) string { return seconds(r.again.last) }},
+		{"**after kill -9 and a start, until all agents are connected**, s", "≤ 60",
+			func(r result) string { return seconds(r.again.last) }},
 		{"until the hub answers, s", "", func(r result) string { return seconds(r.again.ready) }},
 		{"agents in the busiest second", "", func(r result) string { return fmt.Sprint(r.again.peak) }},
-		{"failed attempts per agent", "", func(r result) string { return fmt.Sprintf("%.1f", float64(r.again.failed)/float64(r.n)) }},
+		{"failed attempts per agent", "", func(r result) string {
+			return fmt.Sprintf("%.1f",
+				float64(r.again.failed)/float64(r.n))
+		}},
 		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.again.cpu) }},
-		{"**after the store was deleted, until all agents are in sync**, s", "1,000 in 60", func(r result) string { return seconds(r.lost.last) }},
+		{"**after the store was deleted, until all agents are in sync**, s", "1,000 in 60",
+			func(r result) string { return seconds(r.lost.last) }},
 		{"until the hub answers, s", "", func(r result) string { return seconds(r.lost.ready) }},
 		{"until the hub's views show it for all agents, s", "", func(r result) string { return seconds(r.lost.known) }},
 		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.lost.cpu) }},
-		{"**after a restore from an old backup, until all agents are in sync**, s", "1,000 in 60", func(r result) string { return seconds(r.restored.last) }},
+		{"**after a restore from an old backup, until all agents are in sync**, s", "1,000 in 60",
+			func(r result) string { return seconds(r.restored.last) }},
 		{"until the hub answers, s", "", func(r result) string { return seconds(r.restored.ready) }},
 		{"until the hub's views show it for all agents, s", "", func(r result) string { return seconds(r.restored.known) }},
 		{"CPU of the hub for it, s", "", func(r result) string { return seconds(r.restored.cpu) }},
 		{"TLS alone: all connected, s", "", func(r result) string { return seconds(r.tls.all) }},
 		{"the bus alone: all connected, s", "", func(r result) string { return seconds(r.bus.all) }},
-		{"**enrolments per second**", "", func(r result) string { return fmt.Sprintf("%.0f", float64(r.n)/r.enrol.Seconds()) }},
+		{"**enrolments per second**", "", func(r result) string {
+			return fmt.Sprintf("%.0f",
+				float64(r.n)/r.enrol.Seconds())
+		}},
 		{"from the first connection until all agents are in sync, s", "", func(r result) string { return seconds(r.first) }},
-		{"**disk of the hub per target**, KB", "≤ 8", func(r result) string { return kilobytes(float64(sum(r.disk)) / float64(r.n)) }},
+		{"**disk of the hub per target**, KB", "≤ 8",
+			func(r result) string { return kilobytes(float64(sum(r.disk)) / float64(r.n)) }},
 	}
 }
 
@@ -142,7 +162,9 @@ func line(t *strings.Builder, what, more string, all []result, of func(result) s
 // about says what a part of the disk is.
 func about(p string) string {
 	return map[string]string{
-		"assignments": "the signed assignment of each target", "targets": "the registry", "names": "the target of each name", "log_events": "the log",
-		"view": "the read model, made again from the log after a loss", "tokens": "spent uses of tokens", "content": "the modules", "mirror": "the git repository",
+		"assignments": "the signed assignment of each target", "targets": "the registry",
+		"names": "the target of each name", "log_events": "the log",
+		"view": "the read model, made again from the log after a loss", "tokens": "spent uses of tokens",
+		"content": "the modules", "mirror": "the git repository",
 	}[p]
 }

@@ -40,7 +40,8 @@ func (s site) module(i int, text string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	body := fmt.Sprintf("file \"/etc/bench/%03d.conf\" {\n  content = %q\n}\n%s", i, text, strings.Repeat("# a module has some lines, and this is one of them\n", 20))
+	body := fmt.Sprintf("file \"/etc/bench/%03d.conf\" {\n  content = %q\n}\n%s", i, text,
+		strings.Repeat("# a module has some lines, and this is one of them\n", 20))
 	return os.WriteFile(filepath.Join(dir, "module.hcl"), []byte(body), 0o644)
 }
 

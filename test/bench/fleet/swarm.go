@@ -52,7 +52,8 @@ func newSwarm(self string, n, open int) (*swarm, error) {
 			return nil, err
 		}
 		s.shares = append(s.shares, p)
-		if err := p.call(context.Background(), "Open", Bounds{max(1, open/count), min(allMemory/count, (last-first)*perAgent)}, nil); err != nil {
+		if err := p.call(context.Background(), "Open",
+			Bounds{max(1, open/count), min(allMemory/count, (last-first)*perAgent)}, nil); err != nil {
 			s.close()
 			return nil, err
 		}
@@ -184,7 +185,8 @@ func (s *swarm) await(ctx context.Context, what string, is func(Counts) bool) (c
 
 // converged waits until all are in sync, and tells when each was, sorted.
 func (s *swarm) converged(ctx context.Context) ([]time.Duration, error) {
-	if _, err := s.await(ctx, "all agents to be as the commit says", func(c Counts) bool { return c.Done == s.n }); err != nil {
+	if _, err := s.await(ctx, "all agents to be as the commit says",
+		func(c Counts) bool { return c.Done == s.n }); err != nil {
 		return nil, err
 	}
 	m, err := s.moments(ctx)

@@ -117,7 +117,8 @@ func (b *bench) measure(t tool, w work, n, round int) error {
 	}
 	s.round = round
 	b.results[c] = append(b.results[c], s)
-	fmt.Fprintf(os.Stderr, "%-28s %-14s %4d  %7.2f s  CPU here %6.2f  there %6.2f\n", w, t.name, n, s.wall.Seconds(), s.here.Seconds(), s.there.Seconds())
+	fmt.Fprintf(os.Stderr, "%-28s %-14s %4d  %7.2f s  CPU here %6.2f  there %6.2f\n", w, t.name, n, s.wall.Seconds(),
+		s.here.Seconds(), s.there.Seconds())
 	return nil
 }
 

@@ -32,7 +32,8 @@ func contactMain(args []string) error {
 		if packed, err = pack(args[3]); err != nil {
 			return err
 		}
-		command = fmt.Sprintf("head -c %d | gzip -dc >/root/program && sha256sum /root/program >/root/sum && sh -s", len(packed))
+		command = fmt.Sprintf("head -c %d | gzip -dc >/root/program && sha256sum /root/program >/root/sum && sh -s",
+			len(packed))
 	}
 	options := []string{"-T", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR"}
 	if args[2] != "" {

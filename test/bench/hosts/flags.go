@@ -30,7 +30,8 @@ func parseFlags(args []string) (settings, error) {
 	f := flag.NewFlagSet("hosts", flag.ContinueOnError)
 	f.StringVar(&s.fettle, "fettle", "bin/fettle", "the fettle to measure")
 	f.StringVar(&s.date, "date", os.Getenv("BENCH_DATE"), "the date that the page shows; or BENCH_DATE")
-	f.StringVar(&s.out, "out", "docs", "directory for performance-hosts.md; empty writes none, and so does a run of a part")
+	f.StringVar(&s.out, "out", "docs",
+		"directory for performance-hosts.md; empty writes none, and so does a run of a part")
 	f.StringVar(&hosts, "hosts", "20,50,200", "numbers of hosts")
 	f.IntVar(&s.rounds, "rounds", 3, "rounds; every figure is their median")
 	f.IntVar(&s.parallel, "parallel", 50, "work on this number of hosts at once, with every tool")

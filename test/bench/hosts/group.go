@@ -27,7 +27,8 @@ func hierarchy() (string, error) {
 			return f[1], nil
 		}
 	}
-	return "", fmt.Errorf("cannot measure processor time: no control groups are mounted: mount -t cgroup2 none /sys/fs/cgroup")
+	return "", fmt.Errorf(
+		"cannot measure processor time: no control groups are mounted: mount -t cgroup2 none /sys/fs/cgroup")
 }
 
 // newGroup makes a group for the benchmark in a directory.

@@ -63,12 +63,14 @@ func hostMain(args []string) error {
 	if err := enterRoot(dir); err != nil {
 		return err
 	}
-	for file, text := range map[string][]byte{"sshd_config": sshdConfig(address), "hostkey": key, "authorized_keys": client} {
+	for file, text := range map[string][]byte{"sshd_config": sshdConfig(address), "hostkey": key,
+		"authorized_keys": client} {
 		if err := os.WriteFile("/run/bench/"+file, text, 0o600); err != nil {
 			return err
 		}
 	}
-	return syscall.Exec("/usr/sbin/sshd", []string{"/usr/sbin/sshd", "-D", "-e", "-f", "/run/bench/sshd_config"}, []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"})
+	return syscall.Exec("/usr/sbin/sshd", []string{"/usr/sbin/sshd", "-D", "-e", "-f", "/run/bench/sshd_config"},
+		[]string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"})
 }
 
 func sshdConfig(address string) []byte {
@@ -108,7 +110,8 @@ func enterRoot(dir string) error {
 // mountInto mounts what a running system has.
 func mountInto(root string) error {
 	for _, m := range []struct{ kind, at, data string }{
-		{"proc", "proc", ""}, {"tmpfs", "run", "mode=755"}, {"tmpfs", "tmp", "mode=1777"}, {"tmpfs", "root", "mode=700"}, {"tmpfs", "srv", "mode=755"},
+		{"proc", "proc", ""}, {"tmpfs", "run", "mode=755"}, {"tmpfs", "tmp", "mode=1777"}, {"tmpfs", "root", "mode=700"},
+		{"tmpfs", "srv", "mode=755"},
 	} {
 		if err := syscall.Mount(m.kind, filepath.Join(root, m.at), m.kind, 0, m.data); err != nil {
 			return fmt.Errorf("cannot mount /%s of a host: %w", m.at, err)

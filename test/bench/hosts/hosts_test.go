@@ -21,13 +21,15 @@ func Example() {
 }
 
 func TestFlags(t *testing.T) {
-	for _, args := range [][]string{{"-hosts", "0"}, {"-rounds", "0"}, {"-parallel", "0"}, {"-works", "("}, {"-tools", "("}, {"word"}} {
+	for _, args := range [][]string{{"-hosts", "0"}, {"-rounds", "0"}, {"-parallel", "0"}, {"-works", "("},
+		{"-tools", "("}, {"word"}} {
 		if _, err := parseFlags(args); err == nil {
 			t.Errorf("%q is taken", args)
 		}
 	}
 	s, err := parseFlags([]string{"-works", "^no", "-tools", "limit"})
-	if err != nil || s.out != "" || s.wanted(change, limitName) || s.wanted(noChange, fettleName) || !s.wanted(noChange, limitName) {
+	if err != nil || s.out != "" || s.wanted(change, limitName) || s.wanted(noChange, fettleName) ||
+		!s.wanted(noChange, limitName) {
 		t.Errorf("a part is not chosen, or would write the page: %+v, %v", s, err)
 	}
 }
@@ -96,7 +98,8 @@ func TestHosts(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command(filepath.Join(dir, "hosts"), "-fettle", filepath.Join(dir, "fettle"), "-hosts", "2", "-rounds", "1", "-peers=false", "-works", "^first|^no change$|far: ch")
+	cmd := exec.Command(filepath.Join(dir, "hosts"), "-fettle", filepath.Join(dir, "fettle"), "-hosts", "2", "-rounds",
+		"1", "-peers=false", "-works", "^first|^no change$|far: ch")
 	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 	out, err := cmd.CombinedOutput()
 	if err != nil || strings.Count(string(out), "| fettle |") != 3 || strings.Count(string(out), "| limit |") != 3 {

@@ -91,7 +91,8 @@ func (b *bench) publish() error {
 	if err != nil {
 		return err
 	}
-	facts = append(facts, machine.Fact{Name: "fettle", Value: machine.Output(b.fettle, "version") + ", " + b.programSize()},
+	facts = append(facts, machine.Fact{Name: "fettle",
+		Value: machine.Output(b.fettle, "version") + ", " + b.programSize()},
 		machine.Fact{Name: "OpenSSH", Value: machine.Output("ssh", "-V")})
 	if b.peers {
 		facts = append(facts, machine.Fact{Name: "ansible", Value: machine.Output("ansible-playbook", "--version")})

@@ -35,17 +35,20 @@ CPUs. On a real network only *CPU here* loads a workstation.
 func about(w work) (title, text string) {
 	switch w {
 	case firstContact:
-		return "First contact", "No tool has contacted the hosts before. fettle copies a binary to each host, which is most of the work. *limit, upload* copies the whole binary of a workstation by hand; fettle copies a smaller binary for targets. Here the CPUs transport the binaries instead of a network."
+		return "First contact",
+			"No tool has contacted the hosts before. fettle copies a binary to each host, which is most of the work. *limit, upload* copies the whole binary of a workstation by hand; fettle copies a smaller binary for targets. Here the CPUs transport the binaries instead of a network."
 	case change:
 		return "Change", "All four operations are necessary. No connection is kept; fettle's binary is on the hosts."
 	case noChange:
 		return "No change", "The same with hosts that are in sync."
 	case noChangeKept:
-		return "No change, connections kept", "The same again within a minute: every tool uses the connections that it kept from the previous run."
+		return "No change, connections kept",
+			"The same again within a minute: every tool uses the connections that it kept from the previous run."
 	case changeKept:
 		return "Change, connections kept", "The same, and all four operations are necessary."
 	case farFirst:
-		return "Five hosts far away: first contact", "The hosts are behind a relay with a round trip of 80 ms. One chunk in twenty is lost and arrives after the time of a retransmission. fettle copies its binary to the hosts."
+		return "Five hosts far away: first contact",
+			"The hosts are behind a relay with a round trip of 80 ms. One chunk in twenty is lost and arrives after the time of a retransmission. fettle copies its binary to the hosts."
 	case farChange:
 		return "Five hosts far away: change", "The same with the binary on the hosts."
 	case farNoChange:

@@ -124,10 +124,12 @@ exec "ready" {
 }
 `, directory, file, strings.Repeat(`setting = value\n`, 60), shared, newLine, ready, ready)
 	repo := filepath.Join(p.dir, "repo")
-	if err := writeAll(repo, map[string]string{"fettle.hcl": targets.String(), "modules/bench/module.hcl": module}); err != nil {
+	if err := writeAll(repo, map[string]string{"fettle.hcl": targets.String(),
+		"modules/bench/module.hcl": module}); err != nil {
 		return tool{}, err
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "-q", "-m", "bench"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."},
+		{"-c", "user.name=bench", "-c", "user.email=bench@localhost", "commit", "-q", "-m", "bench"}} {
 		if out, err := exec.Command("git", append([]string{"-C", repo}, args...)...).CombinedOutput(); err != nil {
 			return tool{}, fmt.Errorf("git %s: %w\n%s", args[0], err, out)
 		}
@@ -135,9 +137,11 @@ exec "ready" {
 	return tool{
 		name: fettleName, about: "fettle apply -t '*' --yes, over SSH also on a host with a hub; includes reading the repository, compiling for each host, history and undo data", settles: true,
 		argv: func(work) []string {
-			return []string{b.fettle, "apply", "-C", repo, "-t", "*", "--via", "ssh", "--yes", "--parallel", strconv.Itoa(b.parallel)}
+			return []string{b.fettle, "apply", "-C", repo, "-t", "*", "--via", "ssh", "--yes", "--parallel",
+				strconv.Itoa(b.parallel)}
 		},
-		env: []string{"XDG_RUNTIME_DIR=" + filepath.Join(b.base, "r"), "XDG_STATE_HOME=" + filepath.Join(b.base, "state"), "XDG_CACHE_HOME=" + b.readings()},
+		env: []string{"XDG_RUNTIME_DIR=" + filepath.Join(b.base, "r"), "XDG_STATE_HOME=" + filepath.Join(b.base, "state"),
+			"XDG_CACHE_HOME=" + b.readings()},
 	}, nil
 }
 
@@ -158,14 +162,18 @@ func (b *bench) ansibleTool(p place) (tool, error) {
 `, directory, file, strings.Repeat(`setting = value\n`, 60), shared, newLine, ready)
 	err := writeAll(p.dir, map[string]string{"inventory": inventory.String(), "playbook.yml": playbook, "ansible.cfg": ""})
 	return tool{
-		name: ansibleName, about: "ansible-playbook, pipelining, kept connections, no facts, strategy free; as many forks as hosts at once", once: true,
+		name: ansibleName, about: "ansible-playbook, pipelining, kept connections, no facts, strategy free; as many forks as hosts at once",
+		once: true,
 		argv: func(work) []string {
-			return []string{"ansible-playbook", "-i", filepath.Join(p.dir, "inventory"), "-f", strconv.Itoa(b.parallel), filepath.Join(p.dir, "playbook.yml")}
+			return []string{"ansible-playbook", "-i", filepath.Join(p.dir, "inventory"), "-f", strconv.Itoa(b.parallel),
+				filepath.Join(p.dir, "playbook.yml")}
 		},
 		env: []string{
-			"ANSIBLE_CONFIG=" + filepath.Join(p.dir, "ansible.cfg"), "ANSIBLE_PIPELINING=1", "ANSIBLE_PYTHON_INTERPRETER=/usr/bin/python3", "ANSIBLE_NOCOLOR=1",
+			"ANSIBLE_CONFIG=" + filepath.Join(p.dir, "ansible.cfg"), "ANSIBLE_PIPELINING=1",
+			"ANSIBLE_PYTHON_INTERPRETER=/usr/bin/python3", "ANSIBLE_NOCOLOR=1",
 			"ANSIBLE_HOME=" + filepath.Join(p.dir, "ansible"), "ANSIBLE_LOCAL_TEMP=" + filepath.Join(p.dir, "ansible/tmp"),
-			"ANSIBLE_SSH_ARGS=-C -o ControlMaster=auto -o ControlPersist=60s", "ANSIBLE_SSH_CONTROL_PATH_DIR=" + filepath.Join(b.base, "c"), "LC_ALL=C.UTF-8",
+			"ANSIBLE_SSH_ARGS=-C -o ControlMaster=auto -o ControlPersist=60s",
+			"ANSIBLE_SSH_CONTROL_PATH_DIR=" + filepath.Join(b.base, "c"), "LC_ALL=C.UTF-8",
 		},
 	}, err
 }

@@ -41,7 +41,8 @@ func Files(dir string, n int) (map[string]string, error) {
 	top := os.DirFS(dir)
 	err := fs.WalkDir(top, ".", func(p string, d fs.DirEntry, err error) error {
 		base := filepath.Base(p)
-		if err != nil || d.IsDir() || strings.HasPrefix(base, "targets-") || strings.HasSuffix(base, ".steps") || strings.HasPrefix(p, "tests/") {
+		if err != nil || d.IsDir() || strings.HasPrefix(base, "targets-") || strings.HasSuffix(base, ".steps") ||
+			strings.HasPrefix(p, "tests/") {
 			return err
 		}
 		text, err := fs.ReadFile(top, p)

@@ -93,7 +93,8 @@ func (m *master) asked() error {
 		return errors.Join(err, errors.New("it begins without a hello"))
 	}
 	b, err := m.take()
-	head := string(number(newSession)) + string(number(0)) + string(text("")) + strings.Repeat("\x00", 16) + "\xff\xff\xff\xff" + string(text(""))
+	head := string(number(newSession)) + string(number(0)) + string(text("")) + strings.Repeat("\x00",
+		16) + "\xff\xff\xff\xff" + string(text(""))
 	rest, ok := strings.CutPrefix(string(b), head)
 	if err != nil || !ok {
 		return errors.Join(err, errors.New("it asks for no plain session"))

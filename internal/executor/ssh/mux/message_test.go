@@ -54,7 +54,8 @@ func TestParse(t *testing.T) {
 
 func TestReadBounds(t *testing.T) {
 	for name, text := range map[string]string{
-		"nothing": "", "half a length": "\x00\x00", "too short": "\x00\x00\x00\x03abc", "too long": "\x00\x01\x00\x00", "half": "\x00\x00\x00\x08abc",
+		"nothing": "", "half a length": "\x00\x00", "too short": "\x00\x00\x00\x03abc", "too long": "\x00\x01\x00\x00",
+		"half": "\x00\x00\x00\x08abc",
 	} {
 		if m, err := read(strings.NewReader(text)); err == nil {
 			t.Errorf("%s is taken for %+v", name, m)
@@ -68,7 +69,8 @@ func TestReadBounds(t *testing.T) {
 // FuzzRead: whatever comes is a message or an error, takes no byte beyond its length, and
 // a message that is taken says what its bytes say.
 func FuzzRead(f *testing.F) {
-	for _, b := range [][]byte{body(kindHello, 4), body(kindHello, 4, "a", "b"), body(kindOpened, 0, 7), body(kindEnded, 7, 3), body(kindFailed, 0, "no")} {
+	for _, b := range [][]byte{body(kindHello, 4), body(kindHello, 4, "a", "b"), body(kindOpened, 0, 7),
+		body(kindEnded, 7, 3), body(kindFailed, 0, "no")} {
 		f.Add(framed(b))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -120,17 +120,19 @@ func TestRefused(t *testing.T) {
 		master func(*master)
 		says   string
 	}{
-		"nothing":        {func(m *master) { _ = m.asked() }, "EOF"},
-		"other version":  {func(m *master) { m.say(hello, 5); _ = m.asked() }, "version 5"},
-		"no hello":       {func(m *master) { _ = m.asked(); m.say(opened, 0, 5) }, "instead of version"},
-		"denied":         {func(m *master) { m.say(hello, 4); _ = m.asked(); m.say(denied, 0, "not you") }, `"not you"`},
-		"failed":         {func(m *master) { m.say(hello, 4); _ = m.asked(); m.say(failed, 0, "no more") }, `"no more"`},
-		"other request":  {func(m *master) { m.say(hello, 4); _ = m.asked(); m.say(opened, 1, 5) }, "request 1"},
-		"hello twice":    {func(m *master) { m.say(hello, 4); _ = m.asked(); m.say(hello, 0) }, "kind 0x1"},
-		"ends at once":   {func(m *master) { m.say(hello, 4); _ = m.asked(); m.say(ended, 0, 5) }, "kind 0x80000004"},
-		"half":           {func(m *master) { m.say(hello, 4); _ = m.asked(); _, _ = m.Write(number(12)) }, "EOF"},
-		"too long":       {func(m *master) { m.say(hello, 4); _ = m.asked(); _, _ = m.Write(number(1 << 20)) }, "does not follow"},
-		"something else": {func(m *master) { _, _ = io.WriteString(m, "SSH-2.0-OpenSSH_9.2\r\n"); _ = m.asked() }, "does not follow"},
+		"nothing":       {func(m *master) { _ = m.asked() }, "EOF"},
+		"other version": {func(m *master) { m.say(hello, 5); _ = m.asked() }, "version 5"},
+		"no hello":      {func(m *master) { _ = m.asked(); m.say(opened, 0, 5) }, "instead of version"},
+		"denied":        {func(m *master) { m.say(hello, 4); _ = m.asked(); m.say(denied, 0, "not you") }, `"not you"`},
+		"failed":        {func(m *master) { m.say(hello, 4); _ = m.asked(); m.say(failed, 0, "no more") }, `"no more"`},
+		"other request": {func(m *master) { m.say(hello, 4); _ = m.asked(); m.say(opened, 1, 5) }, "request 1"},
+		"hello twice":   {func(m *master) { m.say(hello, 4); _ = m.asked(); m.say(hello, 0) }, "kind 0x1"},
+		"ends at once":  {func(m *master) { m.say(hello, 4); _ = m.asked(); m.say(ended, 0, 5) }, "kind 0x80000004"},
+		"half":          {func(m *master) { m.say(hello, 4); _ = m.asked(); _, _ = m.Write(number(12)) }, "EOF"},
+		"too long": {func(m *master) { m.say(hello, 4); _ = m.asked(); _, _ = m.Write(number(1 << 20)) },
+			"does not follow"},
+		"something else": {func(m *master) { _, _ = io.WriteString(m, "SSH-2.0-OpenSSH_9.2\r\n"); _ = m.asked() },
+			"does not follow"},
 	} {
 		let := make(chan struct{})
 		s, err := ask(t.Context(), fake(t, func(m *master) {

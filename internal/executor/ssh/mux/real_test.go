@@ -25,7 +25,8 @@ func serve(t *testing.T, more ...string) *sshd.Server {
 func keep(t *testing.T, server *sshd.Server) (path string, master *exec.Cmd) {
 	t.Helper()
 	path = filepath.Join(server.Dir, "c")
-	args := []string{"-F", "/dev/null", "-N", "-T", "-o", "BatchMode=yes", "-o", "SendEnv=LC_*", "-o", "ControlMaster=yes", "-o", "ControlPath=" + path}
+	args := []string{"-F", "/dev/null", "-N", "-T", "-o", "BatchMode=yes", "-o", "SendEnv=LC_*", "-o",
+		"ControlMaster=yes", "-o", "ControlPath=" + path}
 	for k, v := range server.Options() {
 		args = append(args, "-o", k+"="+v)
 	}

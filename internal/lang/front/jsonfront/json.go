@@ -83,7 +83,8 @@ func (p *parser) word() (*front.Node, *front.Error) {
 		if start == len(p.text) {
 			return nil, p.errorf(start, "The file ends where a value is expected.")
 		}
-		return nil, p.errorf(start, "A value is expected here: an object, a list, a string in double quotes, a number, true, false or null.")
+		return nil, p.errorf(start,
+			"A value is expected here: an object, a list, a string in double quotes, a number, true, false or null.")
 	default:
 		return nil, p.errorf(start, "%s is not a value. Write strings in double quotes.", front.Quote(n.Text))
 	}

@@ -69,7 +69,8 @@ func TestReads(t *testing.T) {
 // Nothing is read that encoding/json refuses, but for keys that come twice the
 // other way round.
 func FuzzStrict(f *testing.F) {
-	for _, s := range []string{`{"a": [1, -2.5e+3, "x\u00fc\ud83d\ude00", true, null]}`, `[1,]`, `01`, `"a`, `{"a":1,"a":2}`, `nul`, "\"\x01\""} {
+	for _, s := range []string{`{"a": [1, -2.5e+3, "x\u00fc\ud83d\ude00", true, null]}`, `[1,]`, `01`, `"a`,
+		`{"a":1,"a":2}`, `nul`, "\"\x01\""} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -46,7 +46,8 @@ func (c call) node(kind front.Kind, text string) *front.Node {
 }
 
 // state implements state(KIND, LABEL, …), for kinds whose name is a reserved word of Starlark.
-func (r *run) state(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (r *run) state(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	if len(args) < 1 {
 		return nil, fmt.Errorf("state needs a kind and a label: state(%q, %q)", "file", "/etc/motd")
 	}
@@ -57,7 +58,8 @@ func (r *run) state(t *starlark.Thread, b *starlark.Builtin, args starlark.Tuple
 	return r.labelled(kind, args[1:], kwargs)
 }
 
-func (r *run) block(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (r *run) block(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	return r.labelled(b.Name(), args, kwargs)
 }
 
@@ -90,14 +92,16 @@ func reference(kind, label string) starlark.Value {
 	case "define", "output", "target", "role", "target_group", "enrolled", "needs", "test":
 		return starlark.None
 	}
-	if strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" && label != "" && !strings.ContainsAny(label[:1], "0123456789-") {
+	if strings.Trim(label, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == "" && label != "" &&
+		!strings.ContainsAny(label[:1], "0123456789-") {
 		return expression{text: kind + "." + label, kind: front.Expr}
 	}
 	quoted := strings.NewReplacer("${", "$${", "%{", "%%{").Replace(strconv.Quote(label))
 	return expression{text: kind + "[" + quoted + "]", kind: front.Expr}
 }
 
-func (r *run) unlabelled(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (r *run) unlabelled(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	c := r.caller()
 	if len(args) > 0 {
 		return nil, fmt.Errorf("%s takes only keyword arguments: %s(name = value)", b.Name(), b.Name())
@@ -110,7 +114,8 @@ func (r *run) unlabelled(_ *starlark.Thread, b *starlark.Builtin, args starlark.
 }
 
 // attribute declares an attribute of the top level, such as vars(name = value).
-func (r *run) attribute(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (r *run) attribute(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	c := r.caller()
 	var value *front.Node
 	var err error

@@ -42,8 +42,9 @@ type Loader func(name string) (*front.Source, error)
 // Run executes a program and returns its declarations: a list of mappings with one pair each, in
 // the order of the calls.
 func Run(src *front.Source, load Loader) (*front.Node, *front.Error) {
-	r := &run{load: load, loaded: map[string]starlark.StringDict{}, sources: map[string]*front.Source{}, calls: map[syntax.Position]*syntax.CallExpr{},
-		out: &front.Node{Kind: front.List, Src: src}}
+	r := &run{load: load, loaded: map[string]starlark.StringDict{}, sources: map[string]*front.Source{},
+		calls: map[syntax.Position]*syntax.CallExpr{},
+		out:   &front.Node{Kind: front.List, Src: src}}
 	r.thread = &starlark.Thread{Name: src.Name, Load: r.loadFile}
 	r.thread.SetMaxExecutionSteps(MaxSteps)
 	if _, err := r.file(src); err != nil {
@@ -67,7 +68,8 @@ type run struct {
 func (r *run) file(src *front.Source) (starlark.StringDict, error) {
 	if len(src.Text) > MaxFile {
 		return nil, front.Errorf(src, 0, 0, "File too large",
-			"The file has %d bytes, and the limit for Starlark is %d. Split it into several files and load them.", len(src.Text), MaxFile)
+			"The file has %d bytes, and the limit for Starlark is %d. Split it into several files and load them.",
+			len(src.Text), MaxFile)
 	}
 	r.sources[src.Name] = src
 	options := &syntax.FileOptions{TopLevelControl: true}
@@ -90,7 +92,8 @@ func (r *run) file(src *front.Source) (starlark.StringDict, error) {
 // known.
 func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 	words := starlark.StringDict{}
-	add := func(name string, fn func(*starlark.Thread, *starlark.Builtin, starlark.Tuple, []starlark.Tuple) (starlark.Value, error)) {
+	add := func(name string, fn func(*starlark.Thread, *starlark.Builtin, starlark.Tuple,
+		[]starlark.Tuple) (starlark.Value, error)) {
 		words[name] = starlark.NewBuiltin(name, fn)
 	}
 	syntax.Walk(f, func(n syntax.Node) bool {
@@ -102,7 +105,8 @@ func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 		}
 		return true
 	})
-	for _, name := range []string{"variable", "fact", "define", "output", "lookup", "action", "command", "param", "part", "block", "target", "role", "target_group", "enrolled", "module", "needs", "exported", "test"} {
+	for _, name := range []string{"variable", "fact", "define", "output", "lookup", "action", "command", "param", "part",
+		"block", "target", "role", "target_group", "enrolled", "module", "needs", "exported", "test"} {
 		add(name, r.block)
 	}
 	for _, name := range []string{"locals", "policy", "ssh", "validation", "expect"} {
@@ -121,7 +125,8 @@ func (r *run) predeclared(f *syntax.File) starlark.StringDict {
 	return words
 }
 
-func bounded(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func bounded(t *starlark.Thread, _ *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	v, err := starlark.Call(t, starlark.Universe["range"], args, kwargs)
 	if err == nil && starlark.Len(v) > maxRange {
 		return nil, fmt.Errorf("range returns more than %d numbers", maxRange)
@@ -176,7 +181,8 @@ func (r *run) problem(src *front.Source, err error) *front.Error {
 		src = s
 	}
 	start := src.Offset(int(at.Line), int(at.Col))
-	return front.Errorf(src, start, start+1, "Invalid program", "The program cannot be run: %s.%s", strings.TrimRight(message, "."), from)
+	return front.Errorf(src, start, start+1, "Invalid program", "The program cannot be run: %s.%s",
+		strings.TrimRight(message, "."), from)
 }
 
 // innermost returns the last call in a file, and a text with the place of its caller.

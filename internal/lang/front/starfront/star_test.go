@@ -13,7 +13,8 @@ func nothing(name string) (*front.Source, error) { return nil, errors.New("canno
 
 // Every literal value in a call has its own place. A computed value has the place of the call.
 func TestPlaces(t *testing.T) {
-	src := front.NewSource("p.star", []byte("def f(n):\n  file(n,\n    after = [\"a\", \"b\"], vars = {\"k\": expr(\"ü.x\")}, **{\"z\": 1})\n\nf(\"x\")\n"))
+	src := front.NewSource("p.star",
+		[]byte("def f(n):\n  file(n,\n    after = [\"a\", \"b\"], vars = {\"k\": expr(\"ü.x\")}, **{\"z\": 1})\n\nf(\"x\")\n"))
 	doc, err := starfront.Run(src, nothing)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +57,8 @@ func TestBounds(t *testing.T) {
 
 // A program of a realistic size is not an error.
 func TestRoom(t *testing.T) {
-	doc, err := starfront.Run(front.NewSource("p.star", []byte("[file(\"/etc/%d\" % i) for i in range(20000) for j in range(20) if i % 20 == j]")), nothing)
+	doc, err := starfront.Run(front.NewSource("p.star",
+		[]byte("[file(\"/etc/%d\" % i) for i in range(20000) for j in range(20) if i % 20 == j]")), nothing)
 	if err != nil || len(doc.Items) != 20000 {
 		t.Fatal(err)
 	}

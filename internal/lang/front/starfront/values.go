@@ -39,7 +39,8 @@ func (e expression) Attr(name string) (starlark.Value, error) {
 
 // expr implements expr("TEXT"), an expression of the language, and template("TEXT"), a string with
 // ${…} in it.
-func (r *run) expr(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple, kwargs []starlark.Tuple) (starlark.Value, error) {
+func (r *run) expr(_ *starlark.Thread, b *starlark.Builtin, args starlark.Tuple,
+	kwargs []starlark.Tuple) (starlark.Value, error) {
 	out := expression{kind: front.Expr}
 	if b.Name() == "template" {
 		out.kind = front.Text

@@ -88,11 +88,14 @@ func (p parser) node(y *yaml.Node, depth int) (*front.Node, *front.Error) {
 	n.End = n.Start
 	switch {
 	case depth > front.MaxDepth:
-		return nil, p.errorf(n, "Too deeply nested", "Lists and mappings can be nested at most %d levels deep.", front.MaxDepth)
+		return nil, p.errorf(n, "Too deeply nested", "Lists and mappings can be nested at most %d levels deep.",
+			front.MaxDepth)
 	case y.Kind == yaml.AliasNode || y.Anchor != "":
-		return nil, p.errorf(n, "Anchor or alias", "Anchors and aliases are not supported. For a value that you need twice, use locals.")
+		return nil, p.errorf(n, "Anchor or alias",
+			"Anchors and aliases are not supported. For a value that you need twice, use locals.")
 	case y.Style&yaml.TaggedStyle != 0:
-		return nil, p.errorf(n, "Tag", "YAML tags are not supported. Remove %s; to get a string, write the value in quotes.", front.Quote(y.Tag))
+		return nil, p.errorf(n, "Tag",
+			"YAML tags are not supported. Remove %s; to get a string, write the value in quotes.", front.Quote(y.Tag))
 	}
 	switch y.Kind {
 	case yaml.MappingNode:
@@ -139,7 +142,8 @@ func (p parser) pairs(n *front.Node, y *yaml.Node, depth int) *front.Error {
 func (p parser) key(y *yaml.Node, depth int) (*front.Node, *front.Error) {
 	at := p.src.Offset(y.Line, y.Column)
 	if y.Kind == yaml.ScalarNode && y.Tag == "!!merge" {
-		return nil, front.Errorf(p.src, at, at+2, "Merge key", "Merge keys are not supported. Use locals and merge(…) instead.")
+		return nil, front.Errorf(p.src, at, at+2, "Merge key",
+			"Merge keys are not supported. Use locals and merge(…) instead.")
 	}
 	k, err := p.node(y, depth+1)
 	switch {
@@ -163,7 +167,8 @@ func (p parser) key(y *yaml.Node, depth int) (*front.Node, *front.Error) {
 const ambiguous = "Ambiguous number"
 
 // decimal matches the numbers of JSON.
-var decimal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`) })
+var decimal = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`) })
 
 func (p parser) scalar(n *front.Node, y *yaml.Node) *front.Error {
 	n.Kind, n.Text = front.Text, y.Value

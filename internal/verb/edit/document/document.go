@@ -34,7 +34,8 @@ func Formats() []string { return []string{"json", "yaml", "toml", "ini", "xml"} 
 
 // For returns a format by its name. The second result is false for an unknown name.
 func For(name string) (Document, bool) {
-	all := map[string]syntax{"json": jsonSyntax{}, "yaml": yamlSyntax{}, "toml": tomlSyntax{}, "ini": iniSyntax{}, "xml": xmlSyntax{}}
+	all := map[string]syntax{"json": jsonSyntax{}, "yaml": yamlSyntax{}, "toml": tomlSyntax{}, "ini": iniSyntax{},
+		"xml": xmlSyntax{}}
 	s, ok := all[name]
 	return Document{name, s}, ok
 }
@@ -145,7 +146,8 @@ func bare(text string, root *node, trail []hop, key []step.KeyPart) string {
 	if in.section != nil { // of tables that others make too, whether it has a header
 		return text[in.section.header:in.section.end]
 	}
-	if slices.ContainsFunc(in.items, func(it item) bool { return it.value.kind != scalar || !in.xml }) || in.end-in.start > most {
+	if slices.ContainsFunc(in.items, func(it item) bool { return it.value.kind != scalar || !in.xml }) ||
+		in.end-in.start > most {
 		return ""
 	}
 	return text[in.start:in.end]
@@ -202,7 +204,8 @@ func walk(root *node, key []step.KeyPart, absent bool) (trail []hop, err error) 
 		case absent:
 			return trail, nil
 		default:
-			return nil, fmt.Errorf("%s is %s and not %s, so it has no %s; change it by hand, or name another key", place(key[:i]), kindName(n.kind), kindName(want), step.JoinKey(key[i:i+1]))
+			return nil, fmt.Errorf("%s is %s and not %s, so it has no %s; change it by hand, or name another key",
+				place(key[:i]), kindName(n.kind), kindName(want), step.JoinKey(key[i:i+1]))
 		}
 		at, err := pick(n, key[:i+1])
 		if err != nil {
@@ -210,7 +213,8 @@ func walk(root *node, key []step.KeyPart, absent bool) (trail []hop, err error) 
 		}
 		if at < 0 {
 			if want == sequence && !absent {
-				return nil, fmt.Errorf("%s has %d entries, and %s is beyond its end; write the whole list", place(key[:i]), len(n.items), step.JoinKey(key[i:i+1]))
+				return nil, fmt.Errorf("%s has %d entries, and %s is beyond its end; write the whole list", place(key[:i]),
+					len(n.items), step.JoinKey(key[i:i+1]))
 			}
 			return trail, nil
 		}

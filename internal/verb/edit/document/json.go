@@ -232,7 +232,8 @@ func indentOf(text string, at int) string {
 // unit is by how much the first item of the text is further in.
 func unit(text string, root *node) string {
 	if len(root.items) > 0 {
-		if _, ind, ok := strings.Cut(blanksBefore(text, root.items[0].start), "\n"); ok && ind != "" && !strings.Contains(ind, "\n") {
+		if _, ind, ok := strings.Cut(blanksBefore(text, root.items[0].start), "\n"); ok && ind != "" &&
+			!strings.Contains(ind, "\n") {
 			return ind
 		}
 	}

@@ -37,7 +37,8 @@ func (d Document) Put(text string, key []step.KeyPart, absent bool, to image.Reg
 func (d Document) replaced(text string, root *node, trail []hop, key []step.KeyPart, to image.Region) (string, error) {
 	v := trail[len(trail)-1].item().value
 	if to.Source == nil && v.ofLines() && canon(v) != to.Text {
-		return "", fmt.Errorf("%s is a table or section, which fettle cannot replace as a whole; name a key in it", step.JoinKey(key))
+		return "", fmt.Errorf("%s is a table or section, which fettle cannot replace as a whole; name a key in it",
+			step.JoinKey(key))
 	}
 	source := ""
 	switch same := canon(v) == to.Text; {
@@ -89,7 +90,8 @@ func (d Document) reworded(text string, key []step.KeyPart, words string) string
 // without removes a value. It also removes the parts that an earlier Put added: the bytes of the
 // insertion, and new mappings that are otherwise empty. If to contains the earlier state, that
 // state is restored, also for a step that wants no value.
-func (d Document) without(text string, root *node, trail []hop, key []step.KeyPart, absent bool, to image.Region) (string, error) {
+func (d Document) without(text string, root *node, trail []hop, key []step.KeyPart, absent bool,
+	to image.Region) (string, error) {
 	depth, top := len(key)-1, d.owner(trail)
 	if to.Source != nil {
 		depth = min(depth, to.Source.Depth)
@@ -128,9 +130,11 @@ func (d Document) emptied(text string, root *node, to image.Region) string {
 
 // before returns the text for which an insertion would produce the given text. was is the source of
 // the parent mapping when it was empty; nil if unknown.
-func (d Document) before(text string, root *node, trail []hop, key []step.KeyPart, depth int, was *string) (string, bool) {
+func (d Document) before(text string, root *node, trail []hop, key []step.KeyPart, depth int,
+	was *string) (string, bool) {
 	v := trail[len(trail)-1].item().value
-	ways := append(d.cuts(text, root, trail[depth]), cut{0, len(text), ""}, cut{root.start, len(text), ""}, cut{trail[0].item().start, len(text), ""})
+	ways := append(d.cuts(text, root, trail[depth]), cut{0, len(text), ""}, cut{root.start, len(text), ""},
+		cut{trail[0].item().start, len(text), ""})
 	for _, c := range ways {
 		if c.start < 0 || c.end > len(text) || c.start > c.end {
 			continue
@@ -258,7 +262,8 @@ func (d Document) checked(root *node, after string, key []step.KeyPart, want str
 		return "", errSpoils
 	}
 	trail, err := walk(next, key, false)
-	if err != nil || len(trail) < len(key) || canon(trail[len(trail)-1].item().value) != want || !sameBut(root, next, key) {
+	if err != nil || len(trail) < len(key) || canon(trail[len(trail)-1].item().value) != want ||
+		!sameBut(root, next, key) {
 		return "", errSpoils
 	}
 	return after, nil

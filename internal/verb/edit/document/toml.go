@@ -116,14 +116,16 @@ func (r *tomlReader) table() error {
 		it := find(n, name)
 		switch {
 		case it == nil:
-			n.items = append(n.items, item{key: name, start: begin, end: r.at, value: &node{kind: mapping, start: begin, end: r.at, implicit: true}})
+			n.items = append(n.items, item{key: name, start: begin, end: r.at,
+				value: &node{kind: mapping, start: begin, end: r.at, implicit: true}})
 			it = &n.items[len(n.items)-1]
 			if i == last && list {
 				it.value = &node{kind: sequence, start: begin, end: r.at}
 			}
 		case it.value.flow || it.value.kind == scalar || it.value.names != nil:
 			return r.fail(fmt.Sprintf("%q already has a value", name))
-		case i == last && !list && (it.value.section != nil || it.value.kind != mapping), i == last && list && it.value.kind != sequence:
+		case i == last && !list && (it.value.section != nil || it.value.kind != mapping), i == last && list &&
+			it.value.kind != sequence:
 			return r.fail(fmt.Sprintf("the file contains the table %q twice", name))
 		}
 		n = it.value
@@ -178,7 +180,8 @@ func (r *tomlReader) keyValue(in *node, sec *section) error {
 			break
 		}
 		if it == nil {
-			n.items = append(n.items, item{key: name, start: begin, end: v.end, value: &node{kind: mapping, start: begin, end: v.end, implicit: true, names: names[:i+1], section: nil}})
+			n.items = append(n.items, item{key: name, start: begin, end: v.end,
+				value: &node{kind: mapping, start: begin, end: v.end, implicit: true, names: names[:i+1], section: nil}})
 			it = &n.items[len(n.items)-1]
 		}
 		if it.value.kind != mapping || it.value.flow || it.value.names == nil {
@@ -349,7 +352,8 @@ var (
 	})
 	tomlBased = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^0[xob][0-9A-Fa-f]+(_[0-9A-Fa-f]+)*$`) })
 	tomlDate  = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^([0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9:.]+([Zz]|[-+][0-9:]+)?)?|[0-9]{2}:[0-9]{2}[0-9:.]*)$`)
+		return regexp.MustCompile(
+			`^([0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9:.]+([Zz]|[-+][0-9:]+)?)?|[0-9]{2}:[0-9]{2}[0-9:.]*)$`)
 	})
 )
 

@@ -10,7 +10,8 @@ import (
 func (tomlSyntax) canonical(value string) (string, error) {
 	c, err := canonicalJSON(value)
 	if err == nil && hasNull(fromJSON(c)) {
-		return "", errors.New("its value is or contains null, which TOML cannot represent; use ensure=absent, or omit the key")
+		return "", errors.New(
+			"its value is or contains null, which TOML cannot represent; use ensure=absent, or omit the key")
 	}
 	return c, err
 }

@@ -119,7 +119,8 @@ func (r *xmlReader) element(in *node, t xml.StartElement, begin, depth int) erro
 			}
 			n.end = int(r.d.InputOffset())
 			in.items[at].end = n.end
-			content := item{key: "#text", start: n.open, end: from, value: &node{kind: scalar, start: n.open, end: from, scalar: text.String()}}
+			content := item{key: "#text", start: n.open, end: from,
+				value: &node{kind: scalar, start: n.open, end: from, scalar: text.String()}}
 			switch {
 			case selfClosing:
 				content.key = "#none"
@@ -140,7 +141,8 @@ func (r *xmlReader) attributes(n *node, t xml.StartElement, begin, end int) erro
 		name := xmlName(a.Name)
 		for { // the name as a word of its own, outside of quotes
 			at += len(r.text[at:end]) - len(strings.TrimLeft(r.text[at:end], " \t\r\n"))
-			if rest, ok := strings.CutPrefix(r.text[at:end], name); ok && strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), "=") {
+			if rest, ok := strings.CutPrefix(r.text[at:end], name); ok &&
+				strings.HasPrefix(strings.TrimLeft(rest, " \t\r\n"), "=") {
 				break
 			}
 			stop := strings.IndexAny(r.text[at:end], " \t\r\n")
@@ -167,14 +169,18 @@ func (r *xmlReader) attributes(n *node, t xml.StartElement, begin, end int) erro
 }
 
 func (xmlSyntax) canonical(value string) (string, error) {
-	if strings.ContainsFunc(value, func(c rune) bool { return c < 0x20 && c != '\t' && c != '\n' || c == utf8.RuneError }) {
+	if strings.ContainsFunc(value, func(c rune) bool {
+		return c < 0x20 && c != '\t' && c != '\n' ||
+			c == utf8.RuneError
+	}) {
 		return "", errors.New("its value has characters that XML cannot represent")
 	}
 	return value, nil
 }
 
 func (xmlSyntax) write(canonical string, _ *node) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;", "\t", "&#9;", "\n", "&#10;").Replace(canonical)
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;", "'", "&apos;", "\t", "&#9;", "\n",
+		"&#10;").Replace(canonical)
 }
 
 func (s xmlSyntax) insert(text string, root *node, trail []hop, key []step.KeyPart, source string) (string, error) {
@@ -213,7 +219,8 @@ func (s xmlSyntax) insert(text string, root *node, trail []hop, key []step.KeyPa
 	made := xmlMade(rest, source, nl+"  ")
 	switch {
 	case last.key == "#none": // <a/> opens
-		return text[:e.open-len("/>")] + ">" + nl + "  " + made + nl + "</" + trail[len(trail)-1].item().key + ">" + text[e.end:], nil
+		return text[:e.open-len("/>")] + ">" + nl + "  " + made + nl + "</" + trail[len(trail)-1].item().key + ">" +
+			text[e.end:], nil
 	case last.key == "#text" && last.value.scalar == "":
 		return text[:e.open] + nl + "  " + made + nl + text[e.open:], nil
 	case last.key == "#text" && strings.TrimSpace(last.value.scalar) != "":

@@ -106,7 +106,8 @@ func yamlScalar(y *yaml.Node) string {
 		}
 		return quote(y.Value)
 	case "!!int":
-		if i, err := strconv.ParseInt(strings.ReplaceAll(y.Value, "_", ""), 0, 64); err == nil && !legacyOctal().MatchString(y.Value) {
+		if i, err := strconv.ParseInt(strings.ReplaceAll(y.Value, "_", ""), 0, 64); err == nil &&
+			!legacyOctal().MatchString(y.Value) {
 			return strconv.FormatInt(i, 10)
 		}
 		var i int64

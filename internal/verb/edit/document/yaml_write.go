@@ -25,7 +25,8 @@ func (yamlSyntax) write(canonical string, n *node) string {
 
 // plainYAML are texts that need no quotes in any place.
 var (
-	plainYAML = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z/_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`) })
+	plainYAML = sync.OnceValue(
+		func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z/_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*$`) })
 	yamlWords = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|null|y|n|_|[.]?nan|[.]?inf)$`)
 	})
