@@ -60,7 +60,7 @@ func (h *Hub) Check(ctx context.Context) document.HubCheck {
 }
 
 func (h *Hub) checkBackup(ctx context.Context, f *findings) {
-	age, err := h.backupAge(ctx)
+	age, err := h.backups.Age(ctx)
 	switch {
 	case errors.Is(err, fleet.ErrNotFound):
 		f.say("backup", false, "Create one: fettle hub backup FILE", "there is no backup")

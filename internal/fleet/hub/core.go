@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/hub/assignments"
+	"fettle.dev/fettle/internal/fleet/hub/backup"
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/keyring"
 	"fettle.dev/fettle/internal/fleet/hub/limits"
@@ -39,6 +40,7 @@ type core struct {
 	members     *members.HubSet
 	assignments *assignments.Store
 	notices     notices.Notifier // incomplete until newParts
+	backups     *backup.Saver
 	retryQueue  limits.RetryQueue
 	data
 }

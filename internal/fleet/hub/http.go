@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/backup"
 	"fettle.dev/fettle/internal/fleet/hub/binaries"
 	"fettle.dev/fettle/internal/fleet/hub/certificates"
 	"fettle.dev/fettle/internal/fleet/hub/executors"
@@ -48,11 +49,12 @@ type backend struct {
 	*exports.Values
 	*executors.Opener
 	*leader.Leader
+	*backup.Saver
 }
 
 func (h *Hub) backend() backend {
 	return backend{h.view, h, &h.notices, h.jobs, h.targets, h.members, h.certificates, &h.users, h.requests,
-		h.repository, h.binaries, h.exports, h.executors, h.leader}
+		h.repository, h.binaries, h.exports, h.executors, h.leader, h.backups}
 }
 
 // serveHTTP serves enrolment, content and the API until ctx ends: over TLS for all clients, and on

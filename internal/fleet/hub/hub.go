@@ -22,7 +22,7 @@ func (h *Hub) open(ctx context.Context) error {
 	if err := h.openStores(ctx); err != nil {
 		return err
 	}
-	if err := h.load(ctx); err != nil {
+	if err := h.backups.Load(ctx); err != nil {
 		return err
 	}
 	if err := h.openAccess(); err != nil {

@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/hub/assignments"
+	"fettle.dev/fettle/internal/fleet/hub/backup"
 	"fettle.dev/fettle/internal/fleet/hub/events"
 	"fettle.dev/fettle/internal/fleet/hub/keyring"
 	"fettle.dev/fettle/internal/fleet/hub/members"
@@ -92,6 +93,8 @@ func (c *core) openStores(ctx context.Context) error {
 		return fmt.Errorf("cannot open the log: %w", err)
 	}
 	c.events = events.Recorder{Hub: c.set.Name, Log: bus.NewGather(log, bus.GatherConfig{}), Now: c.now, Warn: c.warn}
+	c.backups = backup.New(backup.Config{Hub: c.set.Name, Fleet: c.set.Fleet, Files: c.conf.Files, Dir: c.conf.Dir,
+		ExternalNats: c.usesExternalNats(), Now: c.now, Warn: c.warn, Records: &c.records, Events: c.events})
 	return nil
 }
 

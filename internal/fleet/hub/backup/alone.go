@@ -1,8 +1,6 @@
-package hub
+package backup
 
 import (
-	"encoding/json"
-	"errors"
 	"strings"
 
 	"fettle.dev/fettle/internal/fleet/document"
@@ -23,15 +21,4 @@ func alone(state document.HubState, nats bool) {
 			settings[records.LostPrefix+name] = value
 		}
 	}
-}
-
-// keepsOnNats reports whether the hub of a backup stored its data in an external NATS cluster.
-func (b *Backup) keepsOnNats() (bool, error) {
-	var set Settings
-	f, ok := b.Files["hub.json"]
-	if !ok {
-		return false, errors.New("cannot restore hub.json: the backup does not contain it")
-	}
-	err := json.Unmarshal(f.Data, &set)
-	return set.Nats != nil, err
 }
