@@ -100,7 +100,7 @@ func (m *actions) stillTold(p journal.PendingAct) []addr.Addr {
 		return p.Cause
 	}
 	then, now := parse(p.Step).All("on"), []string{}
-	for _, s := range m.in.Wanted {
+	for _, s := range m.in.Desired {
 		if s.Verb == step.Act && s.Addr() == p.Addr {
 			now = append(now, s.All("on")...)
 		}

@@ -52,12 +52,12 @@ const blockedWhy = "it cannot be restored now and is left unchanged: "
 // Obstacle returns the reason of a blocked change.
 func (c Change) Obstacle() string { return strings.TrimPrefix(c.Why, blockedWhy) }
 
-// NeedsOperator reports whether an operator must remove the obstacle of a blocked change. A package that stays
-// only while another needs it, or while an administrator holds it, is not stuck.
+// NeedsOperator reports whether an operator must remove the obstacle of a blocked change. This is not
+// the case for a package that another package still needs, or that an administrator holds.
 func (c Change) NeedsOperator() bool { return c.Action == Blocked && len(c.Needed) == 0 && !c.Held }
 
-// Blocked returns the addresses of the plan that are stuck.
-func (p *Plan) Blocked() []addr.Addr {
+// NeedingOperator returns the addresses of blocked changes whose obstacle an operator must remove.
+func (p *Plan) NeedingOperator() []addr.Addr {
 	var out []addr.Addr
 	for _, c := range p.Changes {
 		if c.NeedsOperator() {
@@ -69,7 +69,7 @@ func (p *Plan) Blocked() []addr.Addr {
 
 // protect records every path of the list with its parents; a purge must keep these.
 func (m *refusals) protect() {
-	for _, s := range m.in.Wanted {
+	for _, s := range m.in.Desired {
 		if s.Verb == step.Rm {
 			continue
 		}

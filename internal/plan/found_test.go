@@ -130,7 +130,7 @@ func TestPathsThatRollbacksSkip(t *testing.T) {
 		e := entryOf("RM /d/f", nil)
 		c.change(m, &e)
 		m.now[e.Addr] = e
-		if got := m.restoration.untouched(m.in.Wanted[0]); got != c.want || (m.p.Unchanged == 1) != c.want {
+		if got := m.restoration.untouched(m.in.Desired[0]); got != c.want || (m.p.Unchanged == 1) != c.want {
 			t.Errorf("%s: %t, %d unchanged", what, got, m.p.Unchanged)
 		}
 	}

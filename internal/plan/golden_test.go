@@ -128,7 +128,7 @@ func TestPlans(t *testing.T) {
 
 func input(t *testing.T, name string, parts map[string]string) plan.Input {
 	get := func(part string) string { return parts[name+"/"+part] }
-	in := plan.Input{Operation: journal.OpApply, Wanted: list(t, get("wanted")), AppliedList: list(t, get("acts")), Rules: rules{},
+	in := plan.Input{Operation: journal.OpApply, Desired: list(t, get("wanted")), AppliedList: list(t, get("acts")), Rules: rules{},
 		Repair: !strings.Contains(get("options"), "report"), Observed: images(t, get("observed")), Failed: map[addr.Addr]error{}}
 	in.Applied.Run, in.Applied.Entries = 3, entries(t, get("applied"))
 	in.Names = func(need addr.Addr) (out []string) {

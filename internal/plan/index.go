@@ -32,7 +32,7 @@ func (m *index) when() string {
 
 // purging reports whether a directory is in the list with purge.
 func (m *index) purging(dir addr.Addr) bool {
-	for _, s := range m.in.Wanted {
+	for _, s := range m.in.Desired {
 		if s.Verb == step.Mkdir && s.Addr() == dir {
 			return s.Get("purge") == "true"
 		}
@@ -63,7 +63,7 @@ func (m *index) makes(dir string) bool { return m.making(dir) >= 0 }
 
 // making returns the index of the step that creates a directory, or -1.
 func (m *index) making(dir string) int {
-	return slices.IndexFunc(m.in.Wanted, func(s step.Step) bool { return s.Verb == step.Mkdir && s.Path() == dir })
+	return slices.IndexFunc(m.in.Desired, func(s step.Step) bool { return s.Verb == step.Mkdir && s.Path() == dir })
 }
 
 // sharedRegion reports whether a file stays because a region in it is both applied and in the list.

@@ -26,11 +26,11 @@ type Input struct {
 	Operation journal.Operation
 	Target    string
 	Revision  repo.Revision
-	Wanted    step.List
+	Desired   step.List
 	// AppliedList is the applied list. Only its actions are used.
 	AppliedList step.List
 	Applied     journal.State
-	// Observed has an image for every address of Wanted and Applied that has one. Failed has the error
+	// Observed has an image for every address of Desired and Applied that has one. Failed has the error
 	// of each failed observation.
 	Observed map[addr.Addr]image.Image
 	Failed   map[addr.Addr]error
@@ -56,10 +56,10 @@ type Input struct {
 	// SkipBlocked leaves addresses unchanged that a rollback cannot restore now. Otherwise they are
 	// errors.
 	SkipBlocked bool
-	// MorePhases reports that Wanted is only the first part of the list. Missing addresses stay unchanged,
+	// MorePhases reports that Desired is only the first part of the list. Missing addresses stay unchanged,
 	// and so do addresses in a later phase.
 	MorePhases bool
-	// Unreached are the paths of steps that a failed run of Wanted did not reach. Wanted does not
+	// Unreached are the paths of steps that a failed run of Desired did not reach. Desired does not
 	// contain them, and no purge removes them.
 	Unreached []string
 	// Later are the steps of later phases, by address.

@@ -50,7 +50,7 @@ func someOf(all []string) string {
 // must be absent.
 func (m *removals) wantedIn(dir string) []string {
 	var out []string
-	for _, s := range m.in.Wanted {
+	for _, s := range m.in.Desired {
 		if a := string(s.Addr()); strings.HasPrefix(s.Path(), dir+"/") && m.needsDirectory(s) && !slices.Contains(out, a) {
 			out = append(out, a)
 		}
@@ -69,7 +69,7 @@ func (m *removals) needsDirectory(s step.Step) bool {
 
 // holdsUnwanted reports whether a step removes a path below an existing directory.
 func (m *removals) holdsUnwanted(dir string) bool {
-	return slices.ContainsFunc(m.in.Wanted, func(s step.Step) bool {
+	return slices.ContainsFunc(m.in.Desired, func(s step.Step) bool {
 		return s.Verb == step.Rm && strings.HasPrefix(s.Path(), dir+"/") && exists(m.in.Observed[s.Addr()].File)
 	})
 }
@@ -82,7 +82,7 @@ func (m *removals) postponed(e journal.Entry) bool {
 		return false
 	}
 	by := ""
-	for _, s := range m.in.Wanted {
+	for _, s := range m.in.Desired {
 		if !strings.HasPrefix(s.Path(), e.Addr.Path()+"/") {
 			continue
 		}

@@ -42,7 +42,7 @@ func (m *maker) steps() {
 			}
 		}
 	}
-	for _, s := range m.in.Wanted {
+	for _, s := range m.in.Desired {
 		switch s.Verb {
 		case step.Act:
 			m.actions.act(s)
@@ -172,7 +172,7 @@ func (m *maker) idleWaits() {
 }
 
 func (m *maker) checks() {
-	for _, s := range m.in.Wanted {
+	for _, s := range m.in.Desired {
 		if s.Verb == step.Check {
 			m.add(Change{Action: Verify, Addr: s.Addr(), Step: s.String(), Source: s.Source, Why: "verified after the run"})
 		}

@@ -17,7 +17,7 @@ import (
 func planner(wanted ...string) *maker {
 	in := Input{Observed: map[addr.Addr]image.Image{}, Failed: map[addr.Addr]error{}}
 	for _, line := range wanted {
-		in.Wanted = append(in.Wanted, parse(line))
+		in.Desired = append(in.Desired, parse(line))
 	}
 	m := newMaker(in)
 	m.refusals.protect()
@@ -292,7 +292,7 @@ func TestMakesFile(t *testing.T) {
 // TestDirectoriesOfAList: which step makes a directory, and which one replaces it.
 func TestDirectoriesOfAList(t *testing.T) {
 	m := planner("MKDIR /a", "COPY x /b", "RM /c", "LINK /x /l", "EDIT /e line=x")
-	m.in.Wanted[1] = step.Step{Verb: step.Copy, Args: []string{"x", "/b"}}
+	m.in.Desired[1] = step.Step{Verb: step.Copy, Args: []string{"x", "/b"}}
 	for p, makes := range map[string]bool{"/a": true, "/b": false, "/c": false, "/": false} {
 		if m.makes(p) != makes || m.comesBack(p) != makes {
 			t.Errorf("the list makes %s: %t, %t", p, m.makes(p), m.comesBack(p))

@@ -121,7 +121,7 @@ func (m *providers) names(need addr.Addr) []string {
 			out = append(out, likeNeed(need, name)...)
 		}
 	}
-	for _, s := range m.in.Wanted {
+	for _, s := range m.in.Desired {
 		if !s.Absent() {
 			out = append(out, makes(s, need)...)
 		}

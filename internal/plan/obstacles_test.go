@@ -124,7 +124,7 @@ func TestPostponed(t *testing.T) {
 		}
 		m.in.Rules = fixed{}
 		for range 2 {
-			for _, s := range m.in.Wanted {
+			for _, s := range m.in.Desired {
 				m.removals.emptied(s)
 			}
 		}

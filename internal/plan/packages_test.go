@@ -127,7 +127,7 @@ func TestPackagesThatOthersNeed(t *testing.T) {
 			t.Errorf("%s: %s, %s, %v", what, got.Action, got.Why, problems.Err())
 		}
 		stuck := c.blocked && strings.Contains(got.Why, "apt would also remove")
-		if got.NeedsOperator() != stuck || (len(p.Blocked()) > 0) != stuck || c.blocked && (got.From != nil || got.To != nil) {
+		if got.NeedsOperator() != stuck || (len(p.NeedingOperator()) > 0) != stuck || c.blocked && (got.From != nil || got.To != nil) {
 			t.Errorf("%s: stuck %t, %+v", what, got.NeedsOperator(), got)
 		}
 		if c.refused && (problems[0].Range.Start.Line != 7 || problems[0].Line == "") {

@@ -42,11 +42,11 @@ type index struct {
 
 func newIndex(in Input) *index {
 	x := &index{in: in, now: make(map[addr.Addr]journal.Entry, len(in.Applied.Entries)),
-		wanted: make(map[addr.Addr]bool, len(in.Wanted)), purgedThen: map[addr.Addr]bool{}}
+		wanted: make(map[addr.Addr]bool, len(in.Desired)), purgedThen: map[addr.Addr]bool{}}
 	for _, e := range in.Applied.Entries {
 		x.now[e.Addr] = e
 	}
-	for _, s := range in.Wanted {
+	for _, s := range in.Desired {
 		x.wanted[s.Addr()] = true
 	}
 	if in.Goal == nil {
@@ -83,7 +83,7 @@ type forecast struct {
 
 func newForecast(x *index) *forecast {
 	p := &Plan{Format: 1, Operation: x.in.Operation, Target: x.in.Target, Base: x.in.Applied.Run,
-		Revision: x.in.Revision, List: x.in.Wanted.Digest()}
+		Revision: x.in.Revision, List: x.in.Desired.Digest()}
 	if x.in.Goal != nil {
 		p.To = x.in.Goal.To
 	}

@@ -7,11 +7,11 @@ import (
 	"fettle.dev/fettle/internal/step"
 )
 
-// StageCompleted reports whether a host has completed a stage. This is the case if no address that a later
-// phase writes again still needs its state of this stage.
+// StageCompleted reports whether a host has completed a stage, which is the part of a list up to its
+// next phase: each address with a later phase has reached its state of that phase.
 func StageCompleted(in Input) bool {
 	now := in.entries()
-	for _, s := range in.Wanted {
+	for _, s := range in.Desired {
 		e, applied := now[s.Addr()]
 		if len(in.Later[s.Addr()]) > 0 && !in.further(s, e, applied) {
 			return false

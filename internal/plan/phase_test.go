@@ -39,7 +39,7 @@ func TestPassedPhases(t *testing.T) {
 		"found as something else":   {copyStep("a", ""), content("c"), true, true, false},
 		"unknown, what is observed": {copyStep("a", ""), image.Image{}, true, true, false},
 	} {
-		in := plan.Input{Operation: journal.OpApply, Wanted: list(t, copyStep("a", "")+"\n"), Rules: rules{},
+		in := plan.Input{Operation: journal.OpApply, Desired: list(t, copyStep("a", "")+"\n"), Rules: rules{},
 			Observed: map[addr.Addr]image.Image{"file:/f": c.observed}, MorePhases: c.more}
 		if c.applied != "" {
 			in.Applied.Entries = entries(t, c.applied+" | adopted")

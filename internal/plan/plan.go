@@ -1,18 +1,18 @@
 // Package plan computes the changes from the applied and the observed state of a host to the desired
-// list. It is pure: observations are images, the plan is data, and a plan contains the images for its
-// undo.
+// list. It is pure: the plan is data, and contains what its undo needs. An image is the state of one
+// address, observed or recorded.
 //
-//	p := plan.Make(plan.Input{Wanted: list, Applied: state, Observed: images, …})
+//	p := plan.Make(plan.Input{Desired: list, Applied: state, Observed: images, …})
 //	for _, c := range p.Changes { fmt.Println(c.Action, c.Addr) }
 //
-// It compares three states: wanted (the list), applied (the last run), observed (the host).
+// It compares three states: desired (the list), applied (the last run), observed (the host).
 //
-//	wanted  applied  observed                action
-//	yes     no       different from wanted   create or update; the origin is recorded
-//	yes     no       in sync                 adopt
-//	yes     yes      as applied, not wanted  update
-//	yes     yes      not as applied          repair, or drift if it is only reported
-//	no      yes      any                     remove: restore the origin
+//	in list  applied  observed                            action
+//	yes      no       different from the list             create or update; the origin is recorded
+//	yes      no       in sync                             adopt
+//	yes      yes      as applied, different from the list update
+//	yes      yes      not as applied                      repair, or drift if it is only reported
+//	no       yes      any                                 remove: restore the origin
 package plan
 
 import (
@@ -29,7 +29,7 @@ import (
 // Action is the type of a change.
 type Action string
 
-// The actions. Actions that do not change the host are last.
+// The actions. Mutates reports which of them change the host.
 const (
 	Create  Action = "create"  // the address was absent
 	Update  Action = "update"  // the address was different, or an older version from fettle

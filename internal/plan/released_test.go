@@ -33,16 +33,16 @@ func TestOnlyManagedAgain(t *testing.T) {
 		m := planner("RM /d/f").rollsBack().is("/d/f", image.Regular)
 		m.in.Rules = fixed{}
 		c.change(m)
-		if got := m.onlyManages(m.in.Wanted[0], ""); got != c.want {
+		if got := m.onlyManages(m.in.Desired[0], ""); got != c.want {
 			t.Errorf("%s: %t", what, got)
 		}
 	}
 	m := planner("RM /d/f", "PKG db").rollsBack().is("/d/f", image.Regular)
 	m.in.Rules = fixed{}
-	if m.onlyManages(m.in.Wanted[0], "file:/d") {
+	if m.onlyManages(m.in.Desired[0], "file:/d") {
 		t.Error("a purged path belongs to its directory")
 	}
-	if m.onlyManages(m.in.Wanted[1], "") {
+	if m.onlyManages(m.in.Desired[1], "") {
 		t.Error("a package is not a path")
 	}
 }
@@ -52,7 +52,7 @@ func TestOnlyManagedAgain(t *testing.T) {
 func TestReleasedPaths(t *testing.T) {
 	m := planner("RM /d/f").rollsBack().is("/d/f", image.Regular)
 	m.in.Rules = fixed{}
-	if !m.restoration.released(m.in.Wanted[0], "") || len(m.p.Changes) != 1 {
+	if !m.restoration.released(m.in.Desired[0], "") || len(m.p.Changes) != 1 {
 		t.Fatalf("%+v", m.p.Changes)
 	}
 	if c := m.p.Changes[0]; c.Action != Adopt || c.Addr != "file:/d/f" || !c.ChangedByOthers || c.From == nil || c.Applied != "" {
@@ -60,7 +60,7 @@ func TestReleasedPaths(t *testing.T) {
 	}
 	m = planner("RM /d/f").rollsBack().is("/d/f", image.Regular)
 	m.in.Rules, m.now["file:/d/f"] = fixed{}, entryOf("RM /d/f", nil)
-	if !m.restoration.released(m.in.Wanted[0], "") || len(m.p.Changes) != 1 {
+	if !m.restoration.released(m.in.Desired[0], "") || len(m.p.Changes) != 1 {
 		t.Fatalf("applied: %+v", m.p.Changes)
 	}
 	if c := m.p.Changes[0]; c.ChangedByOthers || c.From != nil || c.Applied != "RM /d/f" {
@@ -68,7 +68,7 @@ func TestReleasedPaths(t *testing.T) {
 	}
 	m = planner("RM /d/f").rollsBack().is("/d/f", image.Absent)
 	m.in.Rules = fixed{}
-	if m.restoration.released(m.in.Wanted[0], "") || len(m.p.Changes) != 0 {
+	if m.restoration.released(m.in.Desired[0], "") || len(m.p.Changes) != 0 {
 		t.Errorf("as its step wants it: %+v", m.p.Changes)
 	}
 }
@@ -99,13 +99,13 @@ func TestDirectoriesOfAGoal(t *testing.T) {
 	} {
 		m := planner(c.line).rollsBack()
 		m.in.Rules, m.in.Goal.Entries = fixed{}, c.entries
-		if got := m.directoryThen(m.in.Wanted[0], c.now); (got != nil) != c.want {
+		if got := m.directoryThen(m.in.Desired[0], c.now); (got != nil) != c.want {
 			t.Errorf("%s: %+v", what, got)
 		}
 	}
 	m := planner("MKDIR /d")
 	m.in.Rules = fixed{}
-	if got := m.directoryThen(m.in.Wanted[0], absent); got != nil {
+	if got := m.directoryThen(m.in.Desired[0], absent); got != nil {
 		t.Errorf("not a rollback: %+v", got)
 	}
 }

@@ -154,7 +154,7 @@ func TestPurgedEntries(t *testing.T) {
 		m := planner(c.line, "EDIT /d/mine line=x")
 		m.changed["file:/d/gone"], m.wanted["file:/d/listed"] = true, true
 		c.change(m)
-		m.restoration.purge(m.in.Wanted[0], c.now)
+		m.restoration.purge(m.in.Desired[0], c.now)
 		var got []string
 		for _, p := range m.p.Changes {
 			got = append(got, string(p.Action)+" "+p.Addr.Path())

@@ -143,7 +143,7 @@ func (m *index) ownedAbove(dir, p string) bool {
 		if !m.wanted[addr.File(d)] {
 			continue
 		}
-		for _, s := range m.in.Wanted {
+		for _, s := range m.in.Desired {
 			if s.Path() == d && s.Verb != step.Edit && s.Verb != step.Meta {
 				return s.Verb != step.Mkdir || s.Get("purge") == "true"
 			}
@@ -154,7 +154,7 @@ func (m *index) ownedAbove(dir, p string) bool {
 
 // replacedAbove reports whether the list requires an object other than a directory above a path.
 func (m *index) replacedAbove(p string) bool {
-	return slices.ContainsFunc(m.in.Wanted, func(s step.Step) bool {
+	return slices.ContainsFunc(m.in.Desired, func(s step.Step) bool {
 		q := s.Path()
 		return (s.Verb == step.Rm || s.Verb == step.Copy || s.Verb == step.Link) && strings.HasPrefix(p, q+"/")
 	})

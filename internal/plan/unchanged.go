@@ -63,7 +63,7 @@ func (m *forecast) rearranged(s step.Step) bool {
 		}
 	}
 	last := step.Step{}
-	for _, o := range m.in.Wanted {
+	for _, o := range m.in.Desired {
 		if o.Verb == step.Edit && o.Path() == s.Path() {
 			last = o
 		}

@@ -31,7 +31,7 @@ func TestAbsenceBehindAPackage(t *testing.T) {
 	}
 	for _, installed := range []string{"", "1"} {
 		absent := image.Image{File: &image.File{Type: image.Absent}}
-		p, ds := plan.Make(plan.Input{Wanted: list, Rules: bare{}, Repair: true, Observed: map[addr.Addr]image.Image{
+		p, ds := plan.Make(plan.Input{Desired: list, Rules: bare{}, Repair: true, Observed: map[addr.Addr]image.Image{
 			list[0].Addr(): absent, list[1].Addr(): {Package: &image.Package{Version: installed}}, list[2].Addr(): absent}})
 		if len(ds) > 0 || len(p.Changes) != 3 {
 			t.Fatal(ds, p.Changes)

@@ -62,7 +62,7 @@ func TestBlockedRemoval(t *testing.T) {
 			}
 			p, err := w.x.Plan(context.Background(), request(t, list))
 			w.must(err)
-			if b := p.Blocked(); len(b) != 1 || b[0] != "edit:/t/lk#line:added" || !strings.Contains(p.Changes[0].Why, "symbolic link") {
+			if b := p.NeedingOperator(); len(b) != 1 || b[0] != "edit:/t/lk#line:added" || !strings.Contains(p.Changes[0].Why, "symbolic link") {
 				t.Errorf("blocked: %v in %s", b, actions(p))
 			}
 			becomesFile(w)

@@ -187,7 +187,7 @@ func (x *Executor) Drift(ctx context.Context, o executor.DriftOptions) (*plan.Pl
 	if err != nil {
 		return nil, err
 	}
-	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: st.Target, Revision: st.Revision, Wanted: list,
+	p, problems := plan.Make(plan.Input{Operation: journal.OpApply, Target: st.Target, Revision: st.Revision, Desired: list,
 		AppliedList: list, Applied: st, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names}, Names: x.planner.namesLike, Repair: true, Unreached: unreached})
 	x.saveCache()
 	p.Notes = append(slices.Clip(notes), unanswered(p.Changes)...)

@@ -120,7 +120,7 @@ func (x *planner) planRollback(ctx context.Context, r executor.RollbackRequest) 
 	x.lookInto(seen, g.now.Entries, g.list)
 	foreign := x.foreign(seen, restored, g.now.Entries, past)
 	p, problems := plan.Make(plan.Input{Operation: journal.OpRollback, Target: g.now.Target, Revision: g.then.Revision,
-		Wanted: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
+		Desired: g.list, AppliedList: old, Applied: g.now, Observed: seen.images, Failed: seen.failed, Rules: rules{x.names},
 		StoredTree: x.kept, Links: x.links, Names: x.namesLike, Missing: x.missing(ctx), Repair: true,
 		SkipBlocked: r.SkipBlocked, Unreached: g.unreached,
 		ForeignPaths: foreign, Goal: &plan.Goal{
@@ -194,7 +194,7 @@ func drifted(changes []plan.Change, problems diag.List) []plan.Change {
 func staged(r executor.Request, in plan.Input) (*plan.Plan, diag.List) {
 	stages := r.List.Stages()
 	for k, list := range stages {
-		in.Wanted, in.MorePhases, in.Later = list, k+1 < len(stages) || len(r.Deferred) > 0, nil
+		in.Desired, in.MorePhases, in.Later = list, k+1 < len(stages) || len(r.Deferred) > 0, nil
 		if k+1 < len(stages) {
 			if in.Later = r.List.Later(k + 1); plan.StageCompleted(in) {
 				continue
@@ -262,7 +262,7 @@ func later(in plan.Input, p *plan.Plan, stages []step.List, more bool) []plan.La
 	in.Missing = nil // the stages before may bring it
 	for k, list := range stages {
 		in = in.After(p)
-		in.Wanted, in.MorePhases, in.Later = list, k+1 < len(stages) || more, nil
+		in.Desired, in.MorePhases, in.Later = list, k+1 < len(stages) || more, nil
 		next, ds := plan.Make(in)
 		if ds.HasErrors() {
 			return append(out, plan.Later{Why: fmt.Sprintf("phase %d: planned after the phases before it", p.Stage+k+1)})

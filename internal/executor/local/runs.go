@@ -198,7 +198,7 @@ func (x *runs) rollback(ctx context.Context, p *plan.Plan, g rollbackGoal, r exe
 			return nil, fmt.Errorf("%w: %s: %s; to leave its effects and continue, add --cross-irreversible", executor.ErrIrreversible, c.Addr, c.Irreversible)
 		}
 	}
-	if p.Empty() && len(p.Changes) == len(p.Blocked()) && (len(p.Changes) > 0 || g.now.Run == g.then.Run) {
+	if p.Empty() && len(p.Changes) == len(p.NeedingOperator()) && (len(p.Changes) > 0 || g.now.Run == g.then.Run) {
 		return &executor.Report{Outcome: journal.Succeeded}, nil
 	}
 	o.ConfirmWithin = 0
