@@ -57,11 +57,29 @@ func (r *batches) backMove(i int, pm pathMove) (*move.Move, error) {
 func (r *batches) whole(pm pathMove) (capture.Taken, error) {
 	look := capture.Whole
 	if pm.from.Tree != "" || pm.to.Tree != "" {
-		look = func(h host.Reader, p string) (capture.Taken, error) { return capture.TakeTree(h, nil, p) }
+		look = func(h host.Reader, p string) (capture.Taken, error) { return r.tree(h, p, pm) }
 	}
 	now, err := r.wholeEither(pm, look)
 	now.File = move.AsMade(now.File, pm.from, pm.to)
 	return now, err
+}
+
+// tree captures a path with everything in it. If the tree differs from a tree of the move only in the times of
+// directories, it returns that tree: other moves of the run, and their undo, change these times.
+func (r *batches) tree(h host.Reader, p string, pm pathMove) (capture.Taken, error) {
+	now, err := capture.TakeTree(h, nil, p)
+	if err != nil || now.Tree == pm.from.Tree || now.Tree == pm.to.Tree {
+		return now, err
+	}
+	for _, tree := range []string{pm.to.Tree, pm.from.Tree} {
+		if tree == "" {
+			continue
+		}
+		if like, err := capture.CompareTree(h, r.Store, p, tree); err == nil && like.Tree == tree {
+			return like, nil
+		}
+	}
+	return now, nil
 }
 
 // wholeEither captures a path of which one image is encrypted and the other is not, or with another

@@ -42,12 +42,34 @@ func TakeTree(r host.Reader, store Objects, dir string) (Taken, error) {
 	return t, err
 }
 
+// CompareTree is TakeTree without a store, for a comparison with a stored tree: each directory below dir gets
+// the time that it has in the stored tree. A change in a directory changes its time, also if it was undone.
+func CompareTree(r host.Reader, store Objects, dir, manifest string) (Taken, error) {
+	t, err := Take(r, nil, dir)
+	if err != nil || t.Type != image.Directory {
+		return t, err
+	}
+	w := treeWriter{r: r, top: dir, seen: map[[2]uint64][]byte{}, times: map[string]int64{}}
+	err = ReadTree(store, manifest, func(e TreeEntry) error {
+		if e.File.Type == image.Directory {
+			w.times[string(e.Rel)] = e.File.MTime
+		}
+		return nil
+	})
+	if err == nil {
+		err = w.walk(dir, "")
+	}
+	t.Tree = digestBytes(w.buf.Bytes())
+	return t, err
+}
+
 type treeWriter struct {
 	r     host.Reader
 	store Objects
 	top   string
 	buf   bytes.Buffer
 	seen  map[[2]uint64][]byte // inode to the first name of a hard-linked file
+	times map[string]int64     // times of directories instead of the present ones, by relative path
 }
 
 func (w *treeWriter) walk(dir, rel string) error {
@@ -67,6 +89,9 @@ func (w *treeWriter) walk(dir, rel string) error {
 			return err
 		}
 		e := TreeEntry{Rel: []byte(sub), File: t.File, Same: w.link(t, sub)}
+		if time, known := w.times[sub]; known && t.Type == image.Directory {
+			e.File.MTime = time
+		}
 		line, err := journal.Marshal(e)
 		if err != nil {
 			return err

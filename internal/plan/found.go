@@ -60,6 +60,8 @@ func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 	} else if err := errors.Join(m.separates(c), m.lacks(to, s.Path())); err != nil {
 		m.refusals.refuse(s, by, err)
 		return true
+	} else if by != "" {
+		m.inTurn(c) // a purged path precedes the steps, also the step of its directory
 	} else {
 		m.add(c)
 	}

@@ -24,12 +24,18 @@ func (m *restoration) left() {
 }
 
 // inTurn adds a change of a path, or delays it until the step of its directory is planned.
-func (m *restoration) inTurn(c Change) {
+func (m *restoration) inTurn(c Change) { m.inTurnIn("/", c) }
+
+// inTurnIn is inTurn for a path below top. It waits only for a directory below top.
+func (m *restoration) inTurnIn(top string, c Change) {
 	if c.To.File.Type == image.Absent {
 		m.add(c)
 		return
 	}
 	for d := range parents(c.Addr.Path()) {
+		if d == top {
+			break
+		}
 		if m.wanted[addr.File(d)] {
 			m.after[d] = append(m.after[d], c)
 			return
@@ -79,7 +85,11 @@ func (m *index) swallowed(p string) bool {
 
 // restore plans that an unmanaged path gets an earlier image. A directory that becomes absent stays if
 // others have files in it.
-func (m *restoration) restore(p string, to image.File, why string) {
+func (m *restoration) restore(p string, to image.File, why string) { m.restoreIn("/", p, to, why) }
+
+// restoreIn is restore for a path below top, which exists when the change runs. The change waits only for
+// steps below top: another step may purge top later.
+func (m *restoration) restoreIn(top, p string, to image.File, why string) {
 	if to.Type == image.Absent && m.in.ForeignPaths[p] != "" {
 		return
 	}
@@ -102,7 +112,7 @@ func (m *restoration) restore(p string, to image.File, why string) {
 		m.refusals.blocked(c, err)
 	default:
 		c.Differences = m.differences(*c.From, *c.To)
-		m.inTurn(c)
+		m.inTurnIn(top, c)
 	}
 }
 
@@ -110,7 +120,7 @@ func (m *restoration) restore(p string, to image.File, why string) {
 // their own, and paths that are restored as a run found them.
 func (m *restoration) keptBelow(dir, tree string) {
 	for _, k := range m.missingOf(dir, tree) {
-		m.restore(path.Join(dir, k.Rel), k.File, "as it was before fettle removed "+dir)
+		m.restoreIn(path.Dir(dir), path.Join(dir, k.Rel), k.File, "as it was before fettle removed "+dir)
 	}
 }
 

@@ -17,7 +17,7 @@ func (x *planner) history(goal journal.State, last int) (map[addr.Addr]image.Ima
 	if goal.Run == 0 {
 		return before, p, nil
 	}
-	adopted, managed := befores{}, managedIn(goal)
+	adopted, managed, same := befores{}, managedIn(goal), sameState{goal.Run: true}
 	for run := goal.Run + 1; run <= last; run++ {
 		recs, err := x.store.Read(run)
 		if err != nil {
@@ -30,14 +30,14 @@ func (x *planner) history(goal journal.State, last int) (map[addr.Addr]image.Ima
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot read the plan of run %d: %w", run, err)
 		}
-		visible := shown(recs)
+		visible, restored := shown(recs), same.restoredBy(recs)
 		for i, rec := range recs {
 			action := did(rec.Change)
 			if action == plan.Repair && !managed[rec.Addr] {
 				action = plan.Update // the applied state is newer than the goal
 			}
 			if rec.Kind != journal.Move || visible(i) {
-				p.move(rec, action)
+				p.move(rec, action, restored)
 			}
 			switch {
 			case !tellsBefore(rec) || ownsPart(rec.Addr) && p.files[rec.Addr.Path()]:
@@ -45,7 +45,7 @@ func (x *planner) history(goal journal.State, last int) (map[addr.Addr]image.Ima
 			case rec.Kind == journal.Adopted && ownsPart(rec.Addr):
 				adopted.add(rec.Addr, *rec.From, *rec.From)
 			default:
-				before.add(rec.Addr, adopted.or(rec, action), *rec.From)
+				before.add(rec.Addr, adopted.or(rec, action == plan.Repair || restored), *rec.From)
 			}
 		}
 	}
@@ -64,13 +64,13 @@ func (b befores) add(a addr.Addr, first, found image.Image) {
 }
 
 // or returns the adopted image of the part of a file that a run changes. If it was not adopted, the
-// result is the image that the run found, or for a repair the image that it restored. An adopted
-// part that no run changes has no image before.
-func (b befores) or(rec journal.Record, action plan.Action) image.Image {
+// result is the image that the run found, or the image that it restored, for a repair and for a rollback to
+// the same goal. An adopted part that no run changes has no image before.
+func (b befores) or(rec journal.Record, restored bool) image.Image {
 	if known, ok := b[rec.Addr]; ok {
 		return known
 	}
-	if action == plan.Repair && ownsPart(rec.Addr) && rec.To != nil {
+	if restored && ownsPart(rec.Addr) && rec.To != nil {
 		return *rec.To
 	}
 	return *rec.From

@@ -13,19 +13,26 @@ type edited map[string]*parts
 // parts is such a file: as the newest of the runs left it, and as the first one found it.
 type parts struct {
 	plan.WholeFile
-	edits  bool // a part changed, and not metadata alone
-	broken bool // others changed it in between, or a run changed it as a whole
+	edits    bool // a part changed, and not metadata alone
+	restored bool // all changes restored the goal, so its file includes them
+	broken   bool // others changed it in between, a run changed it as a whole, or a repair follows a change
 }
 
-// move takes in one change of a path, in the order in which runs made them.
-func (e edited) move(rec journal.Record, did plan.Action) {
+// move takes in one change of a path, in the order in which runs made them: a repair, a change by a rollback
+// to the same goal, or another change.
+func (e edited) move(rec journal.Record, repair, restored bool) {
 	f, known := e[rec.Path]
 	if !known {
-		f = &parts{WholeFile: plan.WholeFile{From: *rec.From.File, To: *rec.From.File}}
-		if did == plan.Repair {
-			f.To = *rec.To.File
-		}
+		f = &parts{WholeFile: plan.WholeFile{From: *rec.From.File, To: *rec.From.File}, restored: true}
 		e[rec.Path] = f
+	}
+	switch {
+	case f.restored && (repair || restored):
+		f.To = *rec.To.File
+	case repair: // no version of the file has both the repair and the parts of the goal
+		f.broken = true
+	default:
+		f.restored = false
 	}
 	f.edits = f.edits || rec.Addr.Kind() == addr.KindEdit
 	f.broken = f.broken || !ownsPart(rec.Addr) || rec.From.File.Sealed != "" || rec.To.File.Sealed != "" || !sameContent(*rec.From.File, f.From)

@@ -132,17 +132,17 @@ func (x *planner) firstOther(dir string, ours map[string]bool) (string, error) {
 type lookAt func(path string) (image.File, error)
 
 // leaveToOthers removes paths from the images that a rollback restores, and returns them. They were
-// absent and are not managed now, and other users have changed them, or paths in them, since their
-// release. The rollback would remove data of these users. It leaves the whole directory: the origin of an
-// unmanaged path in it is known only if the directory is removed in one piece. A managed directory is left
-// too if a step or a purge of the goal removed it with everything in it.
+// absent, they are not managed now or must be absent, and other users have changed them, or paths in them,
+// since the last run that changed them. The rollback would remove data of these users. It leaves the whole
+// directory: the origin of an unmanaged path in it is known only if the directory is removed in one piece.
+// A managed directory is left too if a step or a purge of the goal removed it with everything in it.
 func (x *planner) leaveToOthers(p *past, found map[string]image.File, now, goal []journal.Entry) map[string]bool {
 	out, managed := map[string]bool{}, pathsOf(now)
 	for at, f := range found {
 		if f.Type != image.Absent {
 			continue
 		}
-		free := !managed[at]
+		free := !managed[at] || removed(now, at)
 		if free && p.changedSince(at, x.lookFile) || (free || removed(goal, at)) && x.changedIn(at, p, managed) {
 			out[at] = true
 			delete(found, at)

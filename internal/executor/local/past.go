@@ -36,8 +36,9 @@ func newPast(kept func(string) []plan.TreeFile) *past {
 // move adds one change of a path, in the order in which runs made the changes. The change
 // of a home directory belongs to its account. A repair restored the applied image, so the
 // applied image counts and not the image that the repair found. A path that a run
-// released, and that has its original image, does not concern later runs.
-func (p *past) move(rec journal.Record, did plan.Action) {
+// released, and that has its original image, does not concern later runs. restored reports that the run
+// was a rollback to the same goal: like a repair, it did not restore the image that it found.
+func (p *past) move(rec journal.Record, did plan.Action, restored bool) {
 	k := rec.Addr.Kind()
 	if rec.Kind == journal.Adopted && k == addr.KindFile && rec.From != nil && rec.From.File != nil {
 		p.add(rec.Addr.Path(), *rec.From.File, false)
@@ -46,7 +47,7 @@ func (p *past) move(rec journal.Record, did plan.Action) {
 		k != addr.KindFile && k != addr.KindEdit && k != addr.KindMeta {
 		return
 	}
-	p.parts.move(rec, did)
+	p.parts.move(rec, did == plan.Repair, restored)
 	p.moves = append(p.moves, displacement{rec.Path, *rec.From.File, *rec.To.File})
 	p.files[rec.Path] = p.files[rec.Path] || k == addr.KindFile
 	if did == plan.Remove && p.returned(rec.Path, *rec.To.File) {
@@ -57,11 +58,11 @@ func (p *past) move(rec journal.Record, did plan.Action) {
 		return
 	}
 	was := *rec.From.File
-	if did == plan.Repair {
+	if did == plan.Repair || restored {
 		was = *rec.To.File
 	}
 	p.add(rec.Path, was, k == addr.KindFile)
-	if tree := rec.To.File.Tree; tree != "" && rec.From.File.Type != image.Directory {
+	if tree := rec.To.File.Tree; tree != "" && rec.From.File.Type != image.Directory && !restored {
 		for _, in := range slices.Backward(p.kept(tree)) { // a directory after its content
 			p.add(path.Join(rec.Path, in.Rel), image.File{Type: image.Absent}, true)
 		}

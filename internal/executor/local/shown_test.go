@@ -3,6 +3,7 @@ package local
 import (
 	"testing"
 
+	"fettle.dev/fettle/internal/image"
 	"fettle.dev/fettle/internal/journal"
 )
 
@@ -23,6 +24,9 @@ func TestMovesThatStay(t *testing.T) {
 		{Kind: journal.Done, Batch: 5, Back: true},
 		{Kind: journal.Move, Change: 1, Path: "/stays", Batch: 6, Back: true},
 		{Kind: journal.Result, Change: 5, Path: "/was-back", Back: true},
+		{Kind: journal.Move, Change: 6, Path: "/others", Batch: 7, To: &image.Image{File: &image.File{Type: image.Absent}}},
+		{Kind: journal.Note, Path: "/others", Text: "/others stays"},
+		{Kind: journal.Done, Batch: 7},
 	}
 	visible := shown(recs)
 	want := map[int]bool{1: true, 5: true}

@@ -118,6 +118,17 @@ func childOn(dir, p string) string {
 	return path.Join(dir, name)
 }
 
+// forbids reports whether a step or a purge requires that a path is absent.
+func (l List) forbids(p string) bool {
+	for _, s := range l {
+		q := s.Path()
+		if q == p && s.Verb == "RM" || s.Attr["purge"] == "true" && parentOf(q, p) && !l.declares(p) {
+			return true
+		}
+	}
+	return false
+}
+
 // declares reports whether the list has a step for a path or below it.
 func (l List) declares(p string) bool {
 	for _, s := range l {

@@ -94,7 +94,7 @@ func (h *History) allowed(to int, p string, found Tree) ([]Leaf, bool) {
 }
 
 // leftToOthers reports whether a rollback must leave a path. It was absent at the goal, and others
-// changed it after its release and after the last run that changed it.
+// changed it after the last run that changed it. It was released, or the applied list forbids it.
 func (h *History) leftToOthers(to int, p string) bool {
 	last := 0
 	for i, r := range h.Runs {
@@ -102,15 +102,16 @@ func (h *History) leftToOthers(to int, p string) bool {
 			last = i + 1
 		}
 	}
-	return h.goal(to)[p].Type == 0 && h.released(p) && h.handsAt(p, last)
+	return h.goal(to)[p].Type == 0 && (h.released(p) || h.Last().List.forbids(p)) && h.handsAt(p, last)
 }
 
 // inLeft reports whether a path is in a directory that a rollback leaves. The directory was absent at the
-// goal, and others changed a path in it since. It was released, or a step of the goal removes it as a whole.
+// goal, and others changed it or a path in it since. It was released, or a step of the goal removes it as a
+// whole.
 func (h *History) inLeft(to int, p string, found Tree) bool {
 	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
 		free := h.released(d) || h.ListAt(to).decides(d)
-		if h.goal(to)[d].Type == 0 && free && h.holdsOthers(d, max(h.at(to), 0), found) {
+		if h.goal(to)[d].Type == 0 && free && h.holdsOthers(d, max(h.at(to), 0), found) || h.leftToOthers(to, d) {
 			return true
 		}
 	}
