@@ -64,8 +64,8 @@ func (b befores) add(a addr.Addr, first, found image.Image) {
 }
 
 // or returns the adopted image of the part of a file that a run changes. If it was not adopted, the
-// result is the image that the run found, or the image that it restored, for a repair and for a rollback to
-// the same goal. An adopted part that no run changes has no image before.
+// result is the image that the run found. A repair and a rollback to the same goal count with the image
+// that they restored. An adopted part that no run changes has no image before.
 func (b befores) or(rec journal.Record, restored bool) image.Image {
 	if known, ok := b[rec.Addr]; ok {
 		return known

@@ -132,7 +132,7 @@ func (x *planner) firstOther(dir string, ours map[string]bool) (string, error) {
 type lookAt func(path string) (image.File, error)
 
 // leaveToOthers removes paths from the images that a rollback restores, and returns them. They were
-// absent, they are not managed now or must be absent, and other users have changed them, or paths in them,
+// absent, and they are not managed now or must be absent. Other users have changed them, or paths in them,
 // since the last run that changed them. The rollback would remove data of these users. It leaves the whole
 // directory: the origin of an unmanaged path in it is known only if the directory is removed in one piece.
 // A managed directory is left too if a step or a purge of the goal removed it with everything in it.
