@@ -33,8 +33,8 @@ import (
 type Options struct {
 	// Count is called before each mutating operation; see host.OperationHook.
 	Count host.OperationHook
-	// Debs is the directory, as a path of the host, in which packages are kept
-	// for taking a run back; /var/lib/fettle/debs when empty.
+	// Debs is the directory, as a path of the host, for packages that an undo needs;
+	// /var/lib/fettle/debs if it is empty.
 	Debs string
 	// PackageLockWait is how long a change of packages waits for another process that holds the
 	// package lock; 10 minutes if 0.

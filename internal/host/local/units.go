@@ -10,6 +10,7 @@ import (
 	"github.com/coreos/go-systemd/v22/dbus"
 
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/apt"
 	"fettle.dev/fettle/internal/image"
 )
 
@@ -32,6 +33,21 @@ type units struct {
 	conn *dbus.Conn
 	// launched are the units that this process has started.
 	launched map[string]launch
+}
+
+// list returns the loaded units whose names match patterns.
+func (u *units) list(ctx context.Context, patterns []string) (out []apt.Unit, err error) {
+	c, err := u.bus()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	found, err := c.ListUnitsByPatternsContext(ctx, nil, patterns)
+	for _, f := range found {
+		out = append(out, apt.Unit{Name: f.Name, Active: f.ActiveState, Sub: f.SubState})
+	}
+	return out, err
 }
 
 // bus returns the connection. It outlives the call that creates it.

@@ -1,4 +1,4 @@
-package local
+package apt
 
 import (
 	"cmp"
@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/coreos/go-systemd/v22/dbus"
 
 	"fettle.dev/fettle/internal/host"
 	"fettle.dev/fettle/internal/image"
@@ -77,7 +75,7 @@ func (p servedUnits) unitFileElsewhere(name string) bool {
 
 // leftUnits are the units of these unit files that systemd still has, those first that can
 // start others.
-func (p servedUnits) leftUnits(ctx context.Context, files []string) []dbus.UnitStatus {
+func (p servedUnits) leftUnits(ctx context.Context, files []string) []Unit {
 	if len(files) == 0 {
 		return nil
 	}
@@ -85,18 +83,12 @@ func (p servedUnits) leftUnits(ctx context.Context, files []string) []dbus.UnitS
 	for i, name := range files {
 		patterns[i] = strings.Replace(name, "@.", "@*.", 1)
 	}
-	c, err := p.h.svc.bus()
+	units, err := p.ListUnits(ctx, patterns)
 	if err != nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
-	units, err := c.ListUnitsByPatternsContext(ctx, nil, patterns)
-	if err != nil {
-		return nil
-	}
-	units = slices.DeleteFunc(units, func(u dbus.UnitStatus) bool { return u.ActiveState != "failed" && !leftRunning(u) })
-	slices.SortFunc(units, func(a, b dbus.UnitStatus) int {
+	units = slices.DeleteFunc(units, func(u Unit) bool { return u.Active != "failed" && !leftRunning(u) })
+	slices.SortFunc(units, func(a, b Unit) int {
 		return cmp.Or(cmp.Compare(serviceLast(a.Name), serviceLast(b.Name)), cmp.Compare(a.Name, b.Name))
 	})
 	return units
@@ -111,22 +103,22 @@ func serviceLast(name string) int {
 
 // leftRunning reports whether a unit has processes, or waits to start something. Stopping a service
 // that has finished its work would revert that work, such as a configured network.
-func leftRunning(u dbus.UnitStatus) bool {
-	if u.ActiveState != "active" && u.ActiveState != "activating" && u.ActiveState != "reloading" {
+func leftRunning(u Unit) bool {
+	if u.Active != "active" && u.Active != "activating" && u.Active != "reloading" {
 		return false
 	}
 	switch path.Ext(u.Name) {
 	case ".service":
-		return u.SubState != "exited"
+		return u.Sub != "exited"
 	case ".socket", ".timer", ".path":
 		return true
 	}
 	return false
 }
 
-func (p servedUnits) endUnit(ctx context.Context, u dbus.UnitStatus) {
-	if u.ActiveState == "failed" {
-		p.h.svc.forgetFailure(ctx, u.Name)
+func (p servedUnits) endUnit(ctx context.Context, u Unit) {
+	if u.Active == "failed" {
+		p.ForgetFailure(ctx, u.Name)
 		return
 	}
 	if p.runsIn(u.Name) {
@@ -137,16 +129,22 @@ func (p servedUnits) endUnit(ctx context.Context, u dbus.UnitStatus) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, leftLimit)
 	defer cancel()
-	if err := p.h.svc.Job(ctx, "stop", u.Name); err != nil {
-		p.notes = append(p.notes,
-			fmt.Sprintf(
-				"%s is still running, although a removed package contained its unit file; to stop it: systemctl stop %s: %v",
-				u.Name,
-				u.Name, err))
+	if err := p.stop(ctx, u.Name); err != nil {
+		p.notes = append(p.notes, fmt.Sprintf(
+			"%s is still running, although a removed package contained its unit file; to stop it: systemctl stop %s: %v",
+			u.Name, u.Name, err))
 		return
 	}
 	p.notes = append(p.notes, fmt.Sprintf("stopped %s: a removed package contained its unit file and did not stop it",
 		u.Name))
+}
+
+func (p servedUnits) stop(ctx context.Context, unit string) error {
+	units, err := p.h.Units()
+	if err != nil {
+		return err
+	}
+	return units.Job(ctx, "stop", unit)
 }
 
 // runsIn reports whether this process belongs to a unit.

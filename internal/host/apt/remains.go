@@ -1,4 +1,4 @@
-package local
+package apt
 
 import (
 	"context"
@@ -54,7 +54,7 @@ func (p *packages) Remains(ctx context.Context, names []string) (map[string]imag
 }
 
 // remains finds what packages leave on a host after their removal.
-type remains struct{ h *Host }
+type remains struct{ h host.Host }
 
 // conffiles are the configuration files of all packages that dpkg knows. A name
 // that dpkg does not know would be an error, hence all.

@@ -1,4 +1,4 @@
-package local
+package apt
 
 import (
 	"context"
@@ -15,6 +15,10 @@ import (
 	"fettle.dev/fettle/internal/host"
 )
 
+// aptTimeout limits one transaction. Killing dpkg leaves packages half done, so it is far longer
+// than any transaction.
+const aptTimeout = 2 * time.Hour
+
 const (
 	scriptLines   = 8
 	reasonLines   = 12
@@ -26,12 +30,14 @@ const (
 // with its last lines, and the remedy.
 func (p *packages) aptError(ctx context.Context, inv inventory, r host.CommandResult) error {
 	if r.TimedOut {
-		return fmt.Errorf("cannot change packages: apt took longer than %s and was ended; run fettle again, which first finishes the interrupted change", aptTimeout)
+		return fmt.Errorf("cannot change packages: apt took longer than %s and was ended; "+
+			"run fettle again, which first finishes the interrupted change", aptTimeout)
 	}
 	f := readFailure(string(r.Stdout), string(r.Stderr))
 	blame := func(text string) error { return &host.PackagesError{Names: f.names(inv), Err: errors.New(text)} }
 	if r.ExitCode < 0 && len(f.errors)+len(f.scripts) == 0 {
-		return errors.New("cannot change packages: apt or dpkg was killed by a signal; run fettle again, which first finishes the interrupted change")
+		return errors.New("cannot change packages: apt or dpkg was killed by a signal; " +
+			"run fettle again, which first finishes the interrupted change")
 	}
 	var parts []string
 	for _, s := range f.scripts {

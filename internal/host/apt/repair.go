@@ -1,4 +1,4 @@
-package local
+package apt
 
 import (
 	"context"
@@ -83,7 +83,7 @@ func (p *packages) ready(ctx context.Context, progress func(host.Progress)) (inv
 	if progress == nil {
 		progress = func(host.Progress) {}
 	}
-	if err := p.waitLock(ctx, progress); err != nil {
+	if err := p.WaitLock(ctx, progress); err != nil {
 		return inventory{}, err
 	}
 	return p.inventory(ctx)

@@ -1,4 +1,12 @@
-package local
+// Package apt manages the packages of a Debian host with dpkg and apt. It is the part of a driver that
+// implements host.Packages:
+//
+//	p := apt.New(h, apt.Options{WaitLock: wait, ListUnits: list, ForgetFailure: forget})
+//	also, err := p.Change(ctx, changes, progress)
+//
+// It runs programs and reads files only through the host. A change that is interrupted leaves packages
+// half configured; Repair completes them.
+package apt
 
 import (
 	"bufio"
@@ -23,24 +31,40 @@ const (
 	queryFormat = "${Package}\t${Architecture}\t${db:Status-Abbrev}\t${Version}\n"
 )
 
-// Packages implements host.Host.
-func (h *Host) Packages() (host.Packages, error) {
-	if _, err := h.lookProgram("dpkg-query", "/"); err != nil {
-		return nil, fmt.Errorf("cannot use packages: there is no dpkg in %s: remove packages from the list: %w", h.root,
-			host.ErrUnsupported)
+// Unit is a loaded unit, with its states as in systemctl(1).
+type Unit struct{ Name, Active, Sub string }
+
+// Options connect the packages of a host with its driver.
+type Options struct {
+	// Debs is the directory for packages that an undo needs; /var/lib/fettle/debs if it is empty.
+	Debs string
+	// WaitLock waits until the locks of dpkg and apt are free, and reports their holder through
+	// progress. It takes no lock: apt takes it, and also waits if another process was first.
+	WaitLock func(ctx context.Context, progress func(host.Progress)) error
+	// ListUnits returns the loaded units whose names match patterns.
+	ListUnits func(ctx context.Context, patterns []string) ([]Unit, error)
+	// ForgetFailure clears the failed state of a unit.
+	ForgetFailure func(ctx context.Context, unit string)
+}
+
+// New returns the packages of a host with dpkg. The fields of o except Debs must be set.
+func New(h host.Host, o Options) host.Packages {
+	if o.Debs == "" {
+		o.Debs = defaultDebs
 	}
-	debs := h.debs
-	if debs == "" {
-		debs = defaultDebs
-	}
-	return &packages{h: h, debs: debs}, nil
+	return &packages{h: h, Options: o}
 }
 
 // packages is apt and dpkg of the host.
 type packages struct {
-	h     *Host
-	debs  string   // where packages are kept
+	Options
+	h     host.Host
 	notes []string // of the last change or repair
+}
+
+// Wait implements host.Packages.
+func (p *packages) Wait(ctx context.Context, progress func(host.Progress)) error {
+	return p.WaitLock(ctx, progress)
 }
 
 // inventory is everything that dpkg knows, by package name; packages of
@@ -191,4 +215,12 @@ func parseAuto(text []byte, inv inventory) map[string]bool {
 func firstLine(b []byte) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	return line
+}
+
+// status2 returns the second letter of dpkg's status, n for unknown.
+func status2(i installed) byte {
+	if len(i.Status) < 2 {
+		return 'n'
+	}
+	return i.Status[1]
 }

@@ -1,4 +1,4 @@
-package local
+package apt
 
 import (
 	"context"
@@ -6,40 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"fettle.dev/fettle/internal/debver"
 	"fettle.dev/fettle/internal/host"
 )
-
-// aptTimeout limits one transaction. Killing dpkg leaves packages half done, so it is far longer
-// than any transaction.
-const aptTimeout = 2 * time.Hour
-
-// aptEnv keeps every known hook from asking anything.
-func aptEnv() []string {
-	return []string{
-		"DEBIAN_FRONTEND=noninteractive", "DEBIAN_PRIORITY=critical", "DEBCONF_NONINTERACTIVE_SEEN=true",
-		"APT_LISTCHANGES_FRONTEND=none", "APT_LISTBUGS_FRONTEND=none",
-		"NEEDRESTART_MODE=l", "NEEDRESTART_SUSPEND=1", "UCF_FORCE_CONFFOLD=1",
-		"SUDO_FORCE_REMOVE=yes", // its removal was requested, by a user that is already root
-	}
-}
-
-// aptOptions returns the options of every call. apt asks no questions, changed configuration files
-// remain unchanged, and only named packages are removed.
-func aptOptions() []string {
-	return []string{
-		"-y", "-q", "--no-install-recommends",
-		"-o", "APT::Get::Assume-Yes=true",
-		"-o", "APT::Get::AutomaticRemove=false",
-		"-o", "APT::Color=false",
-		"-o", "Dpkg::Use-Pty=false",
-		"-o", "Dpkg::Options::=--force-confdef",
-		"-o", "Dpkg::Options::=--force-confold",
-		"-o", "DPkg::Lock::Timeout=600",
-	}
-}
 
 // Change implements host.Packages. It does not install recommended packages. After a failure, also
 // has the changes until then.
@@ -51,7 +21,7 @@ func (p *packages) Change(ctx context.Context, changes []host.PackageChange,
 	if err := checkNames(changes); err != nil {
 		return nil, err
 	}
-	if err := p.waitLock(ctx, progress); err != nil {
+	if err := p.WaitLock(ctx, progress); err != nil {
 		return nil, err
 	}
 	before, err := p.inventory(ctx)
@@ -64,7 +34,7 @@ func (p *packages) Change(ctx context.Context, changes []host.PackageChange,
 	unitFiles := servedUnits{p}.unitFiles(changes)
 	err = p.transaction(ctx, progress, before, changes)
 	if err != nil { // dpkg may outlive an apt that was killed
-		err = errors.Join(err, p.waitLock(ctx, progress))
+		err = errors.Join(err, p.WaitLock(ctx, progress))
 	}
 	after, readErr := p.inventory(context.WithoutCancel(ctx))
 	if readErr != nil {
@@ -82,13 +52,6 @@ func (p *packages) Change(ctx context.Context, changes []host.PackageChange,
 		err = arrived(after, changes)
 	}
 	return also, err
-}
-
-func firstError(first, second error) error {
-	if first != nil {
-		return first
-	}
-	return second
 }
 
 // transaction releases holds that the changes own, runs apt once, and purges the remains of removed
@@ -162,14 +125,6 @@ func (p *packages) words(inv inventory, changes []host.PackageChange) []string {
 	return out
 }
 
-// status2 returns the second letter of dpkg's status, n for unknown.
-func status2(i installed) byte {
-	if len(i.Status) < 2 {
-		return 'n'
-	}
-	return i.Status[1]
-}
-
 // purge removes the configuration of packages that the changes purge.
 func (p *packages) purge(ctx context.Context, progress func(host.Progress), before inventory,
 	changes []host.PackageChange) error {
@@ -228,30 +183,4 @@ func difference(before, after inventory, changes []host.PackageChange) map[strin
 		}
 	}
 	return also
-}
-
-// tool runs a program that changes package states.
-func (p *packages) tool(ctx context.Context, argv []string) error {
-	r, err := p.h.Run(ctx, host.Command{Argv: argv, Env: aptEnv(), Timeout: 10 * time.Minute, Mutates: true})
-	if err != nil {
-		return err
-	}
-	if r.ExitCode != 0 {
-		return fmt.Errorf("%s %s: %s", argv[0], argv[1], firstLine(append(r.Stderr, r.Stdout...)))
-	}
-	return nil
-}
-
-// apt runs apt-get or dpkg and makes its failure short.
-func (p *packages) apt(ctx context.Context, progress func(host.Progress), inv inventory, argv []string) error {
-	r, err := p.h.Run(ctx, host.Command{Argv: argv, Env: aptEnv(), Timeout: aptTimeout, Mutates: true,
-		Watch: aptWatch(progress)})
-	p.notes = append(p.notes, keptConffiles(r.Stderr)...)
-	switch {
-	case err != nil:
-		return fmt.Errorf("cannot change packages: %w", err)
-	case r.ExitCode != 0:
-		return p.aptError(ctx, inv, r)
-	}
-	return nil
 }

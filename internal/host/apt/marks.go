@@ -1,4 +1,4 @@
-package local
+package apt
 
 import (
 	"context"
@@ -17,7 +17,8 @@ func (p *packages) refuseHeld(inv inventory, changes []host.PackageChange) error
 		have := inv.packages[inv.key(c.Name)]
 		if have.Held && c.Held == nil && (c.Absent || c.Version != have.Version) {
 			return &host.PackagesError{Names: []string{c.Name},
-				Err: fmt.Errorf("cannot change package %s: it is held at %s on this host; release it with \"apt-mark unhold %s\", or set held = false", c.Name, have.Version, c.Name)}
+				Err: fmt.Errorf("cannot change package %s: it is held at %s on this host; "+
+					"release it with \"apt-mark unhold %s\", or set held = false", c.Name, have.Version, c.Name)}
 		}
 	}
 	return nil

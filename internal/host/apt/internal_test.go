@@ -1,4 +1,4 @@
-package local
+package apt
 
 import (
 	"fmt"
@@ -39,7 +39,8 @@ func TestParseInventory(t *testing.T) {
 }
 
 func TestParseAuto(t *testing.T) {
-	text := "Package: libc6\nArchitecture: amd64\nAuto-Installed: 1\n\nPackage: libc6\nArchitecture: i386\nAuto-Installed: 1\n\n" +
+	text := "Package: libc6\nArchitecture: amd64\nAuto-Installed: 1\n\n" +
+		"Package: libc6\nArchitecture: i386\nAuto-Installed: 1\n\n" +
 		"Package: tzdata\nArchitecture: amd64\nAuto-Installed: 1\n\nPackage: half\nArchitecture: amd64\nAuto-Installed: 0\n"
 	got := slices.Sorted(maps.Keys(parseAuto([]byte(text), sample())))
 	if fmt.Sprint(got) != "[libc6 libc6:i386 tzdata]" {
@@ -48,7 +49,8 @@ func TestParseAuto(t *testing.T) {
 }
 
 func TestSimulated(t *testing.T) {
-	out := "NOTE: This is only a simulation!\nInst libc6 [2.36] (2.37 Debian:12 [amd64])\nInst new (1 repo [all]) []\nRemv tzdata [2026a]\nConf new (1 repo [all])\nPurg asked [1]\n"
+	out := "NOTE: This is only a simulation!\nInst libc6 [2.36] (2.37 Debian:12 [amd64])\n" +
+		"Inst new (1 repo [all]) []\nRemv tzdata [2026a]\nConf new (1 repo [all])\nPurg asked [1]\n"
 	got := simulated(sample(), []byte(out), []host.PackageChange{{Name: "asked", Absent: true}})
 	if want := map[string]string{"libc6": "2.36", "new": "", "tzdata": "2026a"}; !maps.Equal(got, want) {
 		t.Errorf("simulated %v, want %v", got, want)
@@ -77,15 +79,19 @@ func TestKeptConffiles(t *testing.T) {
 		"Configuration file '/etc/b'\n" + deleted + shipped + " ==> Keeping old config file as default.\n" +
 		"Configuration file '/etc/c'\n" + edited + shipped +
 		" ==> Using new file as you requested.\nInstalling new version of config file /etc/d ...\n"
-	want := "[/etc/a stays as it was edited here; the version of the package is in /etc/a.dpkg-dist /etc/b stays deleted; the version of the package is in /etc/b.dpkg-dist]"
+	want := "[/etc/a stays as it was edited here; the version of the package is in /etc/a.dpkg-dist " +
+		"/etc/b stays deleted; the version of the package is in /etc/b.dpkg-dist]"
 	if got := fmt.Sprint(keptConffiles([]byte(out))); got != want {
 		t.Errorf("kept %s, want %s", got, want)
 	}
 }
 
 func TestReadFailure(t *testing.T) {
-	stdout := "Setting up fine (1) ...\nhello\nSetting up picky (1.0) ...\npicky wants more\nErrors were encountered while processing:\n picky\n"
-	stderr := "dpkg: error processing package picky (--configure):\n installed picky package post-installation script subprocess returned error exit status 7\nE: Sub-process /usr/bin/dpkg returned an error code (1)\n"
+	stdout := "Setting up fine (1) ...\nhello\nSetting up picky (1.0) ...\n" +
+		"picky wants more\nErrors were encountered while processing:\n picky\n"
+	stderr := "dpkg: error processing package picky (--configure):\n" +
+		" installed picky package post-installation script subprocess returned error exit status 7\n" +
+		"E: Sub-process /usr/bin/dpkg returned an error code (1)\n"
 	f := readFailure(stdout, stderr)
 	if len(f.scripts) != 1 || f.scripts[0].pkg != "picky" || fmt.Sprint(f.scripts[0].output) != "[picky wants more]" ||
 		len(f.errors) != 1 {
@@ -119,7 +125,8 @@ func TestReasonsOfAPT3(t *testing.T) {
 func TestBlamed(t *testing.T) {
 	inv := inventory{arch: "amd64"}
 	for _, c := range []struct{ stdout, stderr, want string }{
-		{"", "dpkg: error processing package picky:amd64 (--configure):\n it failed\nE: Sub-process /usr/bin/dpkg returned an error code (1)\n",
+		{"", "dpkg: error processing package picky:amd64 (--configure):\n it failed\n" +
+			"E: Sub-process /usr/bin/dpkg returned an error code (1)\n",
 			"[picky]"},
 		{"", "dpkg: error processing archive /var/cache/apt/archives/a_1_all.deb (--unpack):\n trying to overwrite\n", "[a]"},
 		{"", "E: Unable to locate package modi\n", "[modi]"},
@@ -129,7 +136,8 @@ func TestBlamed(t *testing.T) {
 		{"", "E: The package torn needs to be reinstalled, but I can't find an archive for it.\n", "[torn]"},
 		{"", "E: Failed to fetch http://h/pool/remote_1%3a2_all.deb  404  Not Found\n", "[remote]"},
 		{"", "E: Failed to fetch http://h/dists/x/Release  404  Not Found\n", "[]"},
-		{"The following packages have unmet dependencies:\n beta : Depends: alpha (= 2.0) but 1.0 is to be installed\n        Depends: other but it is not\nE: x\n", "E: Unable to correct problems, you have held broken packages.\n", "[beta]"},
+		{"The following packages have unmet dependencies:\n beta : Depends: alpha (= 2.0) but 1.0 is to be installed\n" +
+			"        Depends: other but it is not\nE: x\n", "E: Unable to correct problems, you have held broken packages.\n", "[beta]"},
 		{"", "E: Could not get lock /var/lib/dpkg/lock\n", "[]"},
 	} {
 		if got := fmt.Sprint(readFailure(c.stdout, c.stderr).names(inv)); got != c.want {
@@ -147,7 +155,8 @@ func TestReverseDepends(t *testing.T) {
 }
 
 func TestComeAndLeave(t *testing.T) {
-	out := "Inst libc6 [2.36] (2.37 Debian:12 [amd64])\nRemv tzdata [2026a]\nRemv libc6:i386 [2.36]\nPurg asked [1]\nConf libc6 (2.37)\nRemv marked [1]\n"
+	out := "Inst libc6 [2.36] (2.37 Debian:12 [amd64])\nRemv tzdata [2026a]\n" +
+		"Remv libc6:i386 [2.36]\nPurg asked [1]\nConf libc6 (2.37)\nRemv marked [1]\n"
 	comes, leaves := comeAndLeave(sample(), []byte(out),
 		[]host.PackageChange{{Name: "asked", Absent: true}, {Name: "marked", Version: "1"}})
 	if fmt.Sprint(comes, leaves) != "[libc6] [libc6:i386 marked tzdata]" {
@@ -156,7 +165,8 @@ func TestComeAndLeave(t *testing.T) {
 }
 
 func TestParsePolicies(t *testing.T) {
-	out := "nginx:\n  Installed: (none)\n  Candidate: 1.22-2\n  Version table:\n     1.22-2 500\n        500 http://deb.debian.org/debian bookworm/main amd64 Packages\n *** 1.22-1 100\n        100 /var/lib/dpkg/status\n" +
+	out := "nginx:\n  Installed: (none)\n  Candidate: 1.22-2\n  Version table:\n     1.22-2 500\n" +
+		"        500 http://deb.debian.org/debian bookworm/main amd64 Packages\n *** 1.22-1 100\n        100 /var/lib/dpkg/status\n" +
 		"awk:\n  Installed: (none)\n  Candidate: (none)\n  Version table:\n"
 	all := parsePolicies(out)
 	for name, c := range map[string]struct {
@@ -178,7 +188,8 @@ func TestParsePolicies(t *testing.T) {
 }
 
 func TestDownloadSize(t *testing.T) {
-	out := "'http://x/a_1_all.deb' a_1_all.deb 115544 SHA256:0\n'http://x/b_1_all.deb' b_1_all.deb 532468 \nWarning: none\n"
+	out := "'http://x/a_1_all.deb' a_1_all.deb 115544 SHA256:0\n" +
+		"'http://x/b_1_all.deb' b_1_all.deb 532468 \nWarning: none\n"
 	if got := downloadSize(out); got != 648012 {
 		t.Errorf("%d bytes", got)
 	}

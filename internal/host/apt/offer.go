@@ -1,4 +1,4 @@
-package local
+package apt
 
 import (
 	"context"
@@ -34,7 +34,7 @@ func (p *packages) Offers(ctx context.Context, changes []host.PackageChange) (ho
 	unknown := false
 	for _, c := range changes {
 		offer := known[inv.key(c.Name)].offer(c)
-		if c.Version != "" && p.findDeb(p.debs, inv.arch, c.Name, c.Version) != "" {
+		if c.Version != "" && p.findDeb(p.Debs, inv.arch, c.Name, c.Version) != "" {
 			offer.Unknown = ""
 		}
 		if offer.Unknown != "" && !o.NoLists {

@@ -1,4 +1,4 @@
-package local
+package apt
 
 import (
 	"context"
@@ -41,7 +41,7 @@ func (p *packages) findDeb(dir, arch, name, version string) string {
 // source returns the argument of apt-get install for a version: the kept file if it exists, because
 // the archive can have dropped the version.
 func (p *packages) source(arch, name, version string) string {
-	if deb := p.findDeb(p.debs, arch, name, version); deb != "" {
+	if deb := p.findDeb(p.Debs, arch, name, version); deb != "" {
 		return deb
 	}
 	return name + "=" + version
@@ -56,14 +56,14 @@ func (p *packages) Keep(ctx context.Context, name, version string) (deb string, 
 	if err != nil {
 		return "", false, err
 	}
-	if deb := p.findDeb(p.debs, inv.arch, name, version); deb != "" {
+	if deb := p.findDeb(p.Debs, inv.arch, name, version); deb != "" {
 		return deb, true, nil
 	}
-	if err := p.makeDir(p.debs); err != nil {
+	if err := p.makeDir(p.Debs); err != nil {
 		return "", false, fmt.Errorf("cannot store the .deb of package %s: %w", name, err)
 	}
 	if cached := p.findDeb(archives, inv.arch, name, version); cached != "" {
-		to := path.Join(p.debs, path.Base(cached))
+		to := path.Join(p.Debs, path.Base(cached))
 		if err := p.copyFile(cached, to); err != nil {
 			return "", false, fmt.Errorf("cannot store the .deb of package %s: %w", name, err)
 		}
@@ -78,7 +78,7 @@ func (p *packages) CanKeep(ctx context.Context, name, version string) bool {
 	if err != nil || checkNames([]host.PackageChange{{Name: name, Version: version}}) != nil {
 		return false
 	}
-	if p.findDeb(p.debs, inv.arch, name, version) != "" || p.findDeb(archives, inv.arch, name, version) != "" {
+	if p.findDeb(p.Debs, inv.arch, name, version) != "" || p.findDeb(archives, inv.arch, name, version) != "" {
 		return true
 	}
 	r, err := p.h.Run(ctx, host.Command{
@@ -91,7 +91,7 @@ func (p *packages) CanKeep(ctx context.Context, name, version string) bool {
 // download fetches a version into a separate directory, so that a partial file never has the final
 // name among the kept files.
 func (p *packages) download(ctx context.Context, arch, name, version string) (string, bool, error) {
-	part := path.Join(p.debs, ".download")
+	part := path.Join(p.Debs, ".download")
 	if err := p.makeDir(part); err != nil {
 		return "", false, fmt.Errorf("cannot store the .deb of package %s: %w", name, err)
 	}
@@ -106,7 +106,7 @@ func (p *packages) download(ctx context.Context, arch, name, version string) (st
 	if r.ExitCode != 0 || got == "" {
 		return "", false, p.clear(part)
 	}
-	to := path.Join(p.debs, path.Base(got))
+	to := path.Join(p.Debs, path.Base(got))
 	if err := p.copyFile(got, to); err != nil {
 		return "", false, fmt.Errorf("cannot store the .deb of package %s: %w", name, err)
 	}
@@ -142,7 +142,7 @@ func (p *packages) makeDir(dir string) error {
 	return err
 }
 
-func isDir(h *Host, dir string) error {
+func isDir(h host.Host, dir string) error {
 	st, err := h.Lstat(dir)
 	if err == nil && st.Type != image.Directory {
 		err = fmt.Errorf("%s is not a directory", dir)

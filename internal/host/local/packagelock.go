@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fettle.dev/fettle/internal/host"
+	"fettle.dev/fettle/internal/host/apt"
 )
 
 const (
@@ -22,9 +23,15 @@ const (
 	lockPause = 250 * time.Millisecond
 )
 
-// Wait waits until the package locks are free, and reports their holder through progress.
-func (p *packages) Wait(ctx context.Context, progress func(host.Progress)) error {
-	return p.waitLock(ctx, progress)
+// Packages implements host.Host.
+func (h *Host) Packages() (host.Packages, error) {
+	if _, err := h.lookProgram("dpkg-query", "/"); err != nil {
+		return nil, fmt.Errorf("cannot use packages: there is no dpkg in %s: remove packages from the list: %w", h.root,
+			host.ErrUnsupported)
+	}
+	return apt.New(h, apt.Options{
+		Debs: h.debs, WaitLock: h.waitPackages, ListUnits: h.svc.list, ForgetFailure: h.svc.forgetFailure,
+	}), nil
 }
 
 // lockFiles are the lock files of apt and dpkg, in their order.
@@ -32,14 +39,13 @@ func lockFiles() []string {
 	return []string{"/var/lib/dpkg/lock-frontend", "/var/lib/dpkg/lock", "/var/cache/apt/archives/lock"}
 }
 
-// waitLock waits until the package locks are free, and reports their holder through progress. It
-// takes no lock. apt takes it, and also waits if another process was first.
-func (p *packages) waitLock(ctx context.Context, progress func(host.Progress)) error {
-	limit := p.h.lockWait
+// waitPackages waits until the locks of dpkg and apt are free, see apt.Options.
+func (h *Host) waitPackages(ctx context.Context, progress func(host.Progress)) error {
+	limit := h.lockWait
 	if limit == 0 {
 		limit = lockLimit
 	}
-	return p.h.waitFree(ctx, lockFiles(), limit, progress)
+	return h.waitFree(ctx, lockFiles(), limit, progress)
 }
 
 // waitLists waits until no process fetches apt's lists. apt-get update does not wait, and timers of
