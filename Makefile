@@ -47,9 +47,15 @@ waiting = ./test/e2e ./internal/fleet/hub ./internal/fleet/bus
 # slower. Do not exclude packages with generics or atomics: the linker shares such code.
 testflags = -race -vet=off -ldflags=-w -gcflags=modernc.org/sqlite/lib=-race=false -p 3 -parallel 4
 
+# These packages test the source, the documents and the examples. The race detector would make them
+# six times slower, and other tests run the same code of fettle with it.
+plain = ./internal/arch ./examples ./test/mutants ./test/pastbugs
+raced = $(waiting) $$(go list ./... | grep -v $(patsubst ./%,-e '/%$$',$(plain)))
+
 test: setup
-	GORACE=atexit_sleep_ms=0 go test $(testflags) -timeout 45m $(waiting) ./...
-	go test -vet=off -ldflags=-w -run '^TestFullDisk' ./internal/fleet/hub
+	GORACE=atexit_sleep_ms=0 go test $(testflags) -timeout 45m $(raced); raced=$$?; \
+	go test -vet=off -ldflags=-w $(plain) && \
+	go test -vet=off -ldflags=-w -run '^TestFullDisk' ./internal/fleet/hub && exit $$raced
 
 # The second run repeats only the tests on real hosts, on the release that make test runs
 # the short set on.
