@@ -72,7 +72,7 @@ func showAlarms(s *printer, p document.AlarmPage, st document.Status) {
 				about += fmt.Sprintf(" and %d more", more)
 			}
 		}
-		s.printf("%s%s\n  %s\n", strings.ReplaceAll(a.Kind, "_", " "), render.Escape(about), render.Escape(a.Text))
+		s.printf("%s%s\n  %s\n", a.Kind, render.Escape(about), render.Escape(a.Text))
 		if a.Digest != "" {
 			s.printf("  If this is intended: fettle alarm approve %s\n", a.Digest)
 		}
