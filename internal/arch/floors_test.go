@@ -41,7 +41,7 @@ var floors = []floor{
 		"internal/fleet/agent/binary",
 	}},
 	{"fleet: decisions and queries", []string{"internal/fleet/assign", "internal/fleet/access", "internal/fleet/view"}},
-	{"fleet: notices", []string{"internal/fleet/notify"}},
+	{"fleet: notices and routes", []string{"internal/fleet/notify", "internal/fleet/route"}},
 	{"fleet: roles", []string{
 		"internal/fleet/hub", "internal/fleet/hub/...", "internal/fleet/agent", "internal/fleet/agent/...",
 		"internal/fleet/client",

@@ -16,7 +16,9 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // agent is an agent on a root directory of its own.
@@ -51,7 +53,8 @@ func (w *world) enrolAll() {
 		all.Go(func() {
 			h := w.hubs[i%hubCount]
 			w.must(a.name+" enrols", func(ctx context.Context) error {
-				token, err := h.client.CreateToken(ctx, document.TokenRequest{Labels: map[string]string{"role": "web"}, Uses: 1})
+				token, err := client.Post(ctx, h.client, route.CreateToken(),
+					document.TokenRequest{Labels: map[string]string{"role": "web"}, Uses: 1})
 				if err != nil {
 					return err
 				}

@@ -11,7 +11,9 @@ import (
 	"syscall"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // fault is one kind of faults. inject returns what heals it.
@@ -53,7 +55,7 @@ func (c *run) pick(r *rand.Rand) *hub { return c.hubs[r.IntN(len(c.hubs))] }
 // leader is the hub that leads now.
 func (c *run) leader() (leads *hub) {
 	c.await("a hub leads", func(ctx context.Context) error {
-		p, err := c.anyHub().client.Hubs(ctx)
+		p, err := client.Get(ctx, c.anyHub().client, route.Hubs())
 		for _, m := range p.Hubs {
 			for _, h := range c.hubs {
 				if m.Leader && h.named == m.Name {
@@ -246,8 +248,8 @@ func (c *run) replaced(h *hub) func() {
 		}
 	}
 	c.must("retire "+was, func(ctx context.Context) error {
-		_, err := by.client.RetireHub(ctx, was, document.HubRetirement{Reason: "chaos"})
-		if p, perr := by.client.Hubs(ctx); err != nil && perr == nil && len(p.Hubs) == hubCount-1 {
+		_, err := client.Call(ctx, by.client, route.RetireHub(), route.HubName{Hub: was}, document.HubRetirement{Reason: "chaos"})
+		if p, perr := client.Get(ctx, by.client, route.Hubs()); err != nil && perr == nil && len(p.Hubs) == hubCount-1 {
 			return nil // an earlier try succeeded
 		}
 		return err

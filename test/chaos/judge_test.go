@@ -16,10 +16,11 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // all selects all targets.
-var all = client.TargetQuery{Select: []string{"*"}, All: true, Limit: 1000}
+var all = route.TargetQuery{Select: []string{"*"}, All: true, Limit: 1000}
 
 // compareHosts finds targets that a hub reports as ready at a commit that their host does not have.
 func (c *run) compareHosts(h *hub, p document.TargetPage) {
@@ -64,7 +65,7 @@ func (c *run) await(what string, holds func(ctx context.Context) error) {
 }
 
 func (c *run) allReady(ctx context.Context, h *hub) error {
-	s, err := h.client.Status(ctx)
+	s, err := client.Get(ctx, h.client, route.Status())
 	if err != nil {
 		return err
 	}
@@ -87,8 +88,8 @@ func (c *run) judge() {
 func (c *run) agree(ctx context.Context) error {
 	var first [2]any
 	for i, h := range c.hubs {
-		p, err1 := h.client.Targets(ctx, all)
-		m, err2 := h.client.Modules(ctx)
+		p, err1 := client.GetAt(ctx, h.client, route.Targets(), all)
+		m, err2 := client.Get(ctx, h.client, route.Modules())
 		if err := errors.Join(err1, err2); err != nil {
 			return err
 		}
@@ -130,13 +131,13 @@ func (c *run) allReports(ctx context.Context) error {
 }
 
 func reportsAt(ctx context.Context, h *hub, target string) (n uint64, err error) {
-	q := client.EventQuery{Target: target, Limit: 1000}
+	q := route.EventQuery{Target: target, Limit: 1000}
 	for _, k := range ofAgents {
 		q.Kinds = append(q.Kinds, string(k))
 	}
 	q.Since = time.Unix(1, 0)
 	for {
-		p, err := h.client.Events(ctx, q)
+		p, err := client.GetAt(ctx, h.client, route.Events(), q)
 		if err != nil {
 			return 0, err
 		}
@@ -178,7 +179,7 @@ func (c *run) judgeJobs() {
 // jobEnded tells whether a job has ended on each agent, and ran there unless the hub says otherwise.
 func (c *run) jobEnded(ctx context.Context, j job) error {
 	for _, h := range c.hubs {
-		r, err := h.client.Job(ctx, j.id)
+		r, err := client.GetAt(ctx, h.client, route.Job(), route.JobID{Job: j.id})
 		if err != nil {
 			return fmt.Errorf("%s: %w", j.mark, err)
 		}

@@ -12,7 +12,9 @@ import (
 	"syscall"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // logTail is how much of the log of a node a failed run prints, in bytes. All logs, with the
@@ -57,15 +59,15 @@ func (w *world) hubReport(h *hub) string {
 		}
 		fmt.Fprintf(&out, "  %s: %+v\n", what, value)
 	}
-	hubs, err := h.client.Hubs(ctx)
+	hubs, err := client.Get(ctx, h.client, route.Hubs())
 	show("hubs", hubs, err)
-	status, err := h.client.Status(ctx)
+	status, err := client.Get(ctx, h.client, route.Status())
 	show("status", status, err)
-	alarms, err := h.client.Alarms(ctx)
+	alarms, err := client.Get(ctx, h.client, route.Alarms())
 	show("alarms", alarms, err)
-	check, err := h.client.Check(ctx)
+	check, err := client.Get(ctx, h.client, route.Check())
 	show("check", check, err)
-	page, err := h.client.Targets(ctx, all)
+	page, err := client.GetAt(ctx, h.client, route.Targets(), all)
 	show("targets", page.Total, err)
 	for _, t := range page.Targets {
 		show(t.Name, targetLine(t), nil)
@@ -98,7 +100,7 @@ func (w *world) agentReports() string {
 func (c *run) jobEverywhere(ctx context.Context, j job, a *agent) string {
 	var out strings.Builder
 	for _, h := range c.hubs {
-		r, err := h.client.Job(ctx, j.id)
+		r, err := client.GetAt(ctx, h.client, route.Job(), route.JobID{Job: j.id})
 		for _, t := range r.Targets {
 			if t.Name == a.name {
 				fmt.Fprintf(&out, "%s: %s, ", h.named, t.State)

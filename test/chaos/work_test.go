@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // job is a job that a hub was asked for. Each appends its mark to a file on each agent.
@@ -71,8 +73,9 @@ func (c *run) timed(h *hub, what string, call func(ctx context.Context) error) e
 func (c *run) createJob(h *hub) {
 	j := job{mark: fmt.Sprintf("job%d", len(c.jobs)+1)}
 	err := c.timed(h, "a job", func(ctx context.Context) error {
-		r, err := h.client.CreateJob(ctx, document.JobRequest{What: fleet.JobRun, Select: []string{"*"}, Run: &fleet.Command{
-			Argv: []string{"/bin/sh", "-c", "echo " + j.mark + " >>/var/log/jobs; sleep 0.2"}}})
+		r, err := client.Post(ctx, h.client, route.CreateJob(), document.JobRequest{
+			What: fleet.JobRun, Select: []string{"*"}, Run: &fleet.Command{
+				Argv: []string{"/bin/sh", "-c", "echo " + j.mark + " >>/var/log/jobs; sleep 0.2"}}})
 		j.id = r.ID
 		return err
 	})
@@ -90,7 +93,8 @@ func isRefused(err error) bool {
 // frozen, until heal removes all freezes.
 func (c *run) freezeOne(h *hub, a *agent) {
 	_ = c.timed(h, "a freeze", func(ctx context.Context) error {
-		_, err := h.client.Freeze(ctx, a.name, document.FreezeRequest{Reason: "chaos", For: int64(time.Hour)})
+		_, err := client.Call(ctx, h.client, route.FreezeTarget(), route.TargetName{Target: a.name},
+			document.FreezeRequest{Reason: "chaos", For: int64(time.Hour)})
 		return err
 	})
 	c.frozen[a.name] = true
@@ -102,7 +106,7 @@ func (c *run) freezeOne(h *hub, a *agent) {
 func (c *run) unfreezeAll() {
 	for name := range c.frozen {
 		c.must("unfreeze "+name, func(ctx context.Context) error {
-			_, err := c.anyHub().client.Unfreeze(ctx, name)
+			_, err := client.Call(ctx, c.anyHub().client, route.UnfreezeTarget(), route.TargetName{Target: name}, document.ReasonRequest{})
 			return err
 		})
 	}
@@ -123,11 +127,14 @@ func (c *run) readAll(h *hub) {
 	}
 	var page document.TargetPage
 	for what, call := range map[string]func(ctx context.Context) error{
-		"status":  func(ctx context.Context) error { _, err := h.client.Status(ctx); return err },
-		"hubs":    func(ctx context.Context) error { _, err := h.client.Hubs(ctx); return err },
-		"alarms":  func(ctx context.Context) error { _, err := h.client.Alarms(ctx); return err },
-		"modules": func(ctx context.Context) error { _, err := h.client.Modules(ctx); return err },
-		"targets": func(ctx context.Context) (err error) { page, err = h.client.Targets(ctx, all); return err },
+		"status":  func(ctx context.Context) error { _, err := client.Get(ctx, h.client, route.Status()); return err },
+		"hubs":    func(ctx context.Context) error { _, err := client.Get(ctx, h.client, route.Hubs()); return err },
+		"alarms":  func(ctx context.Context) error { _, err := client.Get(ctx, h.client, route.Alarms()); return err },
+		"modules": func(ctx context.Context) error { _, err := client.Get(ctx, h.client, route.Modules()); return err },
+		"targets": func(ctx context.Context) (err error) {
+			page, err = client.GetAt(ctx, h.client, route.Targets(), all)
+			return err
+		},
 	} {
 		if err := c.timed(h, what, call); err != nil && c.ready(h) {
 			c.t.Errorf("%s: %s does not answer %s: %v", c.fault, h.named, what, err)
@@ -140,6 +147,6 @@ func (c *run) readAll(h *hub) {
 func (c *run) ready(h *hub) bool {
 	ctx, done := context.WithTimeout(c.t.Context(), 20*time.Second)
 	defer done()
-	_, err := h.client.Status(ctx)
+	_, err := client.Get(ctx, h.client, route.Status())
 	return err == nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 const (
@@ -163,7 +164,7 @@ func (w *world) keepEvents(h *hub) {
 func (w *world) join(h, by *hub, others int) {
 	var token document.NewToken
 	w.must("a token for a hub", func(ctx context.Context) (err error) {
-		token, err = by.client.CreateToken(ctx, document.TokenRequest{Hub: true, Uses: 1, Expires: int64(time.Hour)})
+		token, err = client.Post(ctx, by.client, route.CreateToken(), document.TokenRequest{Hub: true, Uses: 1, Expires: int64(time.Hour)})
 		return err
 	})
 	h.rename()
@@ -185,7 +186,7 @@ func (w *world) join(h, by *hub, others int) {
 
 // whole tells whether a hub reports that so many hubs have everything.
 func (w *world) whole(ctx context.Context, by *hub, n int) error {
-	p, err := by.client.Hubs(ctx)
+	p, err := client.Get(ctx, by.client, route.Hubs())
 	if err != nil {
 		return err
 	}

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/agent/member"
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/host/mem"
 )
 
@@ -16,7 +18,7 @@ type agent struct{ up, lost atomic.Int64 }
 
 func (h *hub) token() document.NewToken {
 	h.t.Helper()
-	t, err := h.root.CreateToken(h.t.Context(), document.TokenRequest{Uses: 1, Expires: int64(time.Hour)})
+	t, err := client.Post(h.t.Context(), h.root, route.CreateToken(), document.TokenRequest{Uses: 1, Expires: int64(time.Hour)})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/test/needs"
 )
 
@@ -17,10 +18,10 @@ func long() bool { return os.Getenv("FETTLE_LONG") != "" }
 // user returns a client of a new user.
 func (h *hub) user(name string) *client.Client {
 	h.t.Helper()
-	if _, err := h.root.SetUser(h.t.Context(), document.UserRequest{Name: name, Roles: []string{"read"}}); err != nil {
+	if _, err := client.Post(h.t.Context(), h.root, route.SetUser(), document.UserRequest{Name: name, Roles: []string{"read"}}); err != nil {
 		h.t.Fatal(err)
 	}
-	login, err := h.root.CreateLogin(h.t.Context(), name, document.LoginRequest{})
+	login, err := client.Call(h.t.Context(), h.root, route.CreateLogin(), route.UserName{User: name}, document.LoginRequest{})
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -38,10 +39,10 @@ func (h *hub) user(name string) *client.Client {
 // serves asks for all that must work during an attack.
 func (h *hub) serves(name string, ann *client.Client) {
 	h.t.Helper()
-	if _, err := h.root.Status(h.t.Context()); err != nil {
+	if _, err := client.Get(h.t.Context(), h.root, route.Status()); err != nil {
 		h.t.Errorf("%s: the socket: %v", name, err)
 	}
-	h.await(name+": the API for a user", func() error { _, err := ann.Status(h.t.Context()); return err })
+	h.await(name+": the API for a user", func() error { _, err := client.Get(h.t.Context(), ann, route.Status()); return err })
 	h.await(name+": the API through a new connection", h.answers)
 	h.follows(name)
 	h.enrol(name)
@@ -56,7 +57,8 @@ func TestFlood(t *testing.T) {
 	ann := h.user("ann")
 	kept := h.enrol("web0")
 	old := h.token()
-	if _, err := h.root.RevokeToken(t.Context(), old.Token.ID); err != nil {
+	if _, err := client.Call(t.Context(), h.root, route.RevokeToken(), route.TokenID{Token: old.Token.ID},
+		document.ReasonRequest{}); err != nil {
 		t.Fatal(err)
 	}
 	for name, from := range map[string]func() net.IP{"one": one, "many": many} {
@@ -73,7 +75,7 @@ func TestFlood(t *testing.T) {
 		h.serves(name, ann)
 		if long() {
 			for end := time.Now().Add(time.Minute); time.Now().Before(end); {
-				h.await(name+": the API for a user", func() error { _, err := ann.Status(t.Context()); return err })
+				h.await(name+": the API for a user", func() error { _, err := client.Get(t.Context(), ann, route.Status()); return err })
 				pause(ctx, time.Second)
 			}
 			h.serves(name+"-later", ann)

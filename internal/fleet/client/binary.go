@@ -8,23 +8,12 @@ import (
 	"net/http"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/document"
 )
-
-// Binaries returns the settings for the binaries of agents.
-func (c *Client) Binaries(ctx context.Context) (document.BinaryPage, error) {
-	return call[document.BinaryPage](ctx, c, http.MethodGet, "/v1/binaries", nil, nil)
-}
-
-// SetBinary sets the version that agents must run.
-func (c *Client) SetBinary(ctx context.Context, r document.BinaryRequest) (document.Done, error) {
-	return call[document.Done](ctx, c, http.MethodPost, "/v1/binaries", nil, r)
-}
 
 // UploadBinary uploads a binary and returns its digest and size. It can be repeated.
 func (c *Client) UploadBinary(ctx context.Context, file io.Reader) (fleet.Bundle, error) {
 	var b fleet.Bundle
-	r, err := c.request(ctx, http.MethodPost, "/v1/binaries/file", nil, nil)
+	r, err := c.request(ctx, http.MethodPost, "/v1/binaries/file", nil)
 	if err != nil {
 		return b, err
 	}

@@ -1,7 +1,7 @@
 // Package client is the client of a hub's API, for the command line.
 //
 //	c, err := client.New(client.Login{Hub: "https://hub.example.org:7440", Token: token, Authority: digest})
-//	page, err := c.Targets(ctx, client.TargetQuery{Select: []string{"label:env=prod"}})
+//	page, err := client.GetAt(ctx, c, route.Targets(), route.TargetQuery{Select: []string{"label:env=prod"}})
 //
 // The client trusts a server if its certificate is a hub certificate of the fleet CA with the
 // pinned digest. The host name does not matter, because only the fleet CA makes certificates of
@@ -175,8 +175,8 @@ func Authority(ctx context.Context, hub string) (string, error) {
 	return found, errors.Join(err, conn.Close())
 }
 
-// request makes a request. A nil in sends no body.
-func (c *Client) request(ctx context.Context, method, path string, query url.Values, in any) (*http.Request, error) {
+// request makes a request for an address of the hub. A nil in sends no body.
+func (c *Client) request(ctx context.Context, method, address string, in any) (*http.Request, error) {
 	var body io.Reader
 	if in != nil {
 		b, err := json.Marshal(in)
@@ -185,11 +185,7 @@ func (c *Client) request(ctx context.Context, method, path string, query url.Val
 		}
 		body = bytes.NewReader(b)
 	}
-	address := c.base + path
-	if len(query) > 0 {
-		address += "?" + query.Encode()
-	}
-	r, err := http.NewRequestWithContext(ctx, method, address, body)
+	r, err := http.NewRequestWithContext(ctx, method, c.base+address, body)
 	if err != nil {
 		return nil, fmt.Errorf("cannot send the request to the hub: %w", err)
 	}
@@ -224,32 +220,4 @@ func (c *Client) answer(by *http.Client, r *http.Request, want int) (*http.Respo
 		return nil, fmt.Errorf("cannot use %s: the answer %s is not from a hub. Check the address", c.base, answer.Status)
 	}
 	return nil, p
-}
-
-// call sends one request and decodes the document in the answer.
-//
-// The body of a request waits until the hub has the header and answers 100 Continue (RFC 9110,
-// section 10.1.1). If the network delays a request until the caller has given up, the hub gets a header
-// without a body, and does nothing. Otherwise a freeze could take effect minutes after its caller saw
-// an error, and after an unfreeze through another hub.
-func call[T any](ctx context.Context, c *Client, method, path string, query url.Values, in any) (T, error) {
-	var out T
-	ctx, done := context.WithTimeout(ctx, patience)
-	defer done()
-	r, err := c.request(ctx, method, path, query, in)
-	if err != nil {
-		return out, err
-	}
-	if in != nil {
-		r.Header.Set("Expect", "100-continue")
-	}
-	answer, err := c.send(r)
-	if err != nil {
-		return out, err
-	}
-	defer answer.Body.Close()
-	if err := json.NewDecoder(io.LimitReader(answer.Body, maxAnswer)).Decode(&out); err != nil {
-		return out, fmt.Errorf("cannot read the answer of the hub: %w", err)
-	}
-	return out, nil
 }

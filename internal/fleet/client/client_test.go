@@ -19,6 +19,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 func Example() {
@@ -35,7 +36,7 @@ func Example() {
 	ctx := context.Background()
 	authority, _ := client.Authority(ctx, server.URL) // the test compares the digest
 	c, _ := client.New(client.Login{Hub: server.URL, Token: "read", Authority: authority})
-	page, err := c.Targets(ctx, client.TargetQuery{Sort: "state"})
+	page, err := client.GetAt(ctx, c, route.Targets(), route.TargetQuery{Sort: "state"})
 	for _, t := range page.Targets {
 		fmt.Println(t.Name, t.State, err)
 	}
@@ -84,7 +85,7 @@ func TestStrangers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.Status(t.Context()); !errors.Is(err, client.ErrUntrustedHub) || asked {
+		if _, err := client.Get(t.Context(), c, route.Status()); !errors.Is(err, client.ErrUntrustedHub) || asked {
 			t.Errorf("%s is believed: %v", name, err)
 		}
 	}
@@ -118,30 +119,30 @@ func TestEveryRoute(t *testing.T) {
 	ctx := t.Context()
 	var errs []error
 	try := func(_ any, err error) { errs = append(errs, err) }
-	try(c.WhoAmI(ctx))
-	try(c.Status(ctx))
-	try(c.Health(ctx))
-	try(c.Repositories(ctx))
-	try(c.Exports(ctx))
-	try(c.Targets(ctx, client.TargetQuery{Select: []string{"web*"}, All: true, Sort: "-name", Offset: 1, Limit: 1}))
-	try(c.Target(ctx, "web1"))
-	try(c.Approve(ctx, "db1"))
-	try(c.Label(ctx, "web1", document.LabelRequest{Set: map[string]string{"a": "b"}}))
-	try(c.Pin(ctx, "web1", document.PinRequest{Ref: "main"}))
-	try(c.Unpin(ctx, "web1", ""))
-	try(c.Freeze(ctx, "web1", document.FreezeRequest{Reason: "why"}))
-	try(c.FreezeAll(ctx, document.FreezeRequest{Reason: "why"}))
-	try(c.UnfreezeAll(ctx))
-	try(c.Unfreeze(ctx, "web1"))
-	try(c.Suspect(ctx, "web1", "disk errors"))
-	try(c.Trust(ctx, "web1", ""))
-	try(c.Requests(ctx))
-	try(c.RequestPolicy(ctx))
-	try(c.Certificates(ctx))
-	try(c.RevokeCertificates(ctx, document.CertificateRevocation{Serial: "1f"}))
-	try(c.SetRequestPolicy(ctx, document.RequestPolicyChange{What: fleet.RequestSuspect, Answer: fleet.Allow}))
-	try(c.DecideRequest(ctx, "web1", "suspect", false, document.RequestDecision{}))
-	try(c.DecideRequest(ctx, "web1", "suspect", true, document.RequestDecision{}))
+	try(client.Get(ctx, c, route.WhoAmI()))
+	try(client.Get(ctx, c, route.Status()))
+	try(client.Get(ctx, c, route.Health()))
+	try(client.Get(ctx, c, route.Repositories()))
+	try(client.Get(ctx, c, route.Exports()))
+	try(client.GetAt(ctx, c, route.Targets(), route.TargetQuery{Select: []string{"web*"}, All: true, Sort: "-name", Offset: 1, Limit: 1}))
+	try(client.GetAt(ctx, c, route.Target(), route.TargetName{Target: "web1"}))
+	try(client.Call(ctx, c, route.ApproveTarget(), route.TargetName{Target: "db1"}, document.ReasonRequest{}))
+	try(client.Call(ctx, c, route.LabelTarget(), route.TargetName{Target: "web1"}, document.LabelRequest{Set: map[string]string{"a": "b"}}))
+	try(client.Call(ctx, c, route.PinTarget(), route.TargetName{Target: "web1"}, document.PinRequest{Ref: "main"}))
+	try(client.Call(ctx, c, route.UnpinTarget(), route.TargetName{Target: "web1"}, document.UnpinRequest{}))
+	try(client.Call(ctx, c, route.FreezeTarget(), route.TargetName{Target: "web1"}, document.FreezeRequest{Reason: "why"}))
+	try(client.Post(ctx, c, route.FreezeAll(), document.FreezeRequest{Reason: "why"}))
+	try(client.Post(ctx, c, route.UnfreezeAll(), document.ReasonRequest{}))
+	try(client.Call(ctx, c, route.UnfreezeTarget(), route.TargetName{Target: "web1"}, document.ReasonRequest{}))
+	try(client.Call(ctx, c, route.SuspectTarget(), route.TargetName{Target: "web1"}, document.ReasonRequest{Reason: "disk errors"}))
+	try(client.Call(ctx, c, route.TrustTarget(), route.TargetName{Target: "web1"}, document.ReasonRequest{}))
+	try(client.Get(ctx, c, route.Requests()))
+	try(client.Get(ctx, c, route.RequestPolicy()))
+	try(client.Get(ctx, c, route.Certificates()))
+	try(client.Post(ctx, c, route.RevokeCertificates(), document.CertificateRevocation{Serial: "1f"}))
+	try(client.Post(ctx, c, route.SetRequestPolicy(), document.RequestPolicyChange{What: fleet.RequestSuspect, Answer: fleet.Allow}))
+	try(client.Call(ctx, c, route.ApproveRequest(), route.TargetRequest{Target: "web1", Request: "suspect"}, document.RequestDecision{}))
+	try(client.Call(ctx, c, route.RejectRequest(), route.TargetRequest{Target: "web1", Request: "suspect"}, document.RequestDecision{}))
 	hub.Open = func(access.Principal, fleet.TargetID, bool) (io.ReadWriteCloser, error) {
 		near, far := net.Pipe()
 		return near, far.Close()
@@ -153,49 +154,52 @@ func TestEveryRoute(t *testing.T) {
 			try(nil, stream.Close())
 		}
 	}
-	try(c.Binaries(ctx))
-	_, _ = c.SetBinary(ctx, document.BinaryRequest{}) // the route exists and requires files
-	try(c.Modules(ctx))
-	try(c.Module(ctx, "modules/web", 1))
-	try(c.Explain(ctx, "web1", "modules/web"))
-	try(c.Events(ctx, client.EventQuery{Target: "web1", Kinds: []string{"applied"}, Since: apitest.Now().AddDate(-1, 0, 0), Until: apitest.Now(), Limit: 3}))
-	try(c.CreateToken(ctx, document.TokenRequest{Uses: 2}))
-	try(c.Tokens(ctx))
-	try(c.RevokeToken(ctx, "k1"))
-	try(c.Hubs(ctx))
-	try(c.Audit(ctx, 0, 10))
-	try(c.RetireHub(ctx, "hub2", document.HubRetirement{Reason: "old"}))
-	try(c.SetUser(ctx, document.UserRequest{Name: "ann", Roles: []string{"read"}}))
-	try(c.Users(ctx))
-	try(c.CreateLogin(ctx, "ann", document.LoginRequest{}))
-	try(c.Logins(ctx, "ann"))
-	try(c.RevokeLogin(ctx, "ann", "p1", "lost"))
-	try(c.CreateJob(ctx, document.JobRequest{What: "report", Select: []string{"web1"}}))
-	try(c.Job(ctx, "q1"))
-	try(c.Jobs(ctx, 1, 10))
-	try(c.CancelJob(ctx, "q1"))
-	try(c.Alarms(ctx))
-	try(c.ApproveAlarm(ctx, "sha256:aa"))
-	try(c.SetNotification(ctx, document.Notification{Name: "ops", Webhook: &document.Webhook{URL: "https://chat.example.org"}}))
-	try(c.Notifications(ctx))
-	try(c.TestNotification(ctx, "ops"))
-	try(c.DecideNotice(ctx, "n1", false))
-	try(c.DecideNotice(ctx, "n1", true))
-	try(c.RemoveNotification(ctx, "ops"))
-	try(c.Check(ctx))
-	try(c.SaveState(ctx))
-	try(c.BackupSaved(ctx, document.BackupSaved{}))
-	try(c.Retire(ctx, "web2", ""))
-	try(c.Revoke(ctx, "web1", ""))
+	try(client.Get(ctx, c, route.Binaries()))
+	_, _ = client.Post(ctx, c, route.SetBinary(), document.BinaryRequest{}) // the route exists and requires files
+	try(client.Get(ctx, c, route.Modules()))
+	try(client.GetAt(ctx, c, route.Module(), route.ModuleQuery{Module: "modules/web", Limit: 1}))
+	try(client.GetAt(ctx, c, route.Explain(), route.TargetModule{Target: "web1", Module: "modules/web"}))
+	try(client.GetAt(ctx, c, route.Events(), route.EventQuery{Target: "web1", Kinds: []string{"applied"},
+		Since: apitest.Now().AddDate(-1, 0, 0), Until: apitest.Now(), Limit: 3}))
+	try(client.Post(ctx, c, route.CreateToken(), document.TokenRequest{Uses: 2}))
+	try(client.Get(ctx, c, route.Tokens()))
+	try(client.Call(ctx, c, route.RevokeToken(), route.TokenID{Token: "k1"}, document.ReasonRequest{}))
+	try(client.Get(ctx, c, route.Hubs()))
+	try(client.GetAt(ctx, c, route.AuditLog(), route.AuditQuery{Offset: new(int64), Limit: 10}))
+	try(client.Call(ctx, c, route.RetireHub(), route.HubName{Hub: "hub2"}, document.HubRetirement{Reason: "old"}))
+	try(client.Post(ctx, c, route.SetUser(), document.UserRequest{Name: "ann", Roles: []string{"read"}}))
+	try(client.Get(ctx, c, route.Users()))
+	try(client.Call(ctx, c, route.CreateLogin(), route.UserName{User: "ann"}, document.LoginRequest{}))
+	try(client.GetAt(ctx, c, route.Logins(), route.UserName{User: "ann"}))
+	try(client.Call(ctx, c, route.RevokeLogin(), route.LoginID{User: "ann", Login: "p1"}, document.ReasonRequest{Reason: "lost"}))
+	try(client.Post(ctx, c, route.CreateJob(), document.JobRequest{What: "report", Select: []string{"web1"}}))
+	try(client.GetAt(ctx, c, route.Job(), route.JobID{Job: "q1"}))
+	try(client.GetAt(ctx, c, route.Jobs(), route.Page{Offset: 1, Limit: 10}))
+	try(client.Call(ctx, c, route.CancelJob(), route.JobID{Job: "q1"}, document.ReasonRequest{}))
+	try(client.Get(ctx, c, route.Alarms()))
+	try(client.Post(ctx, c, route.ApproveAlarm(), document.ApprovalRequest{Digest: "sha256:aa"}))
+	try(client.Post(ctx, c, route.SetNotification(),
+		document.Notification{Name: "ops", Webhook: &document.Webhook{URL: "https://chat.example.org"}}))
+	try(client.Get(ctx, c, route.Notifications()))
+	try(client.Call(ctx, c, route.TestNotification(), route.RuleName{Rule: "ops"}, document.ReasonRequest{}))
+	try(client.Call(ctx, c, route.ApproveNotice(), route.NoticeID{Notice: "n1"}, document.ReasonRequest{}))
+	try(client.Call(ctx, c, route.RejectNotice(), route.NoticeID{Notice: "n1"}, document.ReasonRequest{}))
+	try(client.Call(ctx, c, route.RemoveNotification(), route.RuleName{Rule: "ops"}, document.ReasonRequest{}))
+	try(client.Get(ctx, c, route.Check()))
+	try(client.Post(ctx, c, route.SaveState(), document.ReasonRequest{}))
+	try(client.Post(ctx, c, route.BackupSaved(), document.BackupSaved{}))
+	try(client.Call(ctx, c, route.RetireTarget(), route.TargetName{Target: "web2"}, document.ReasonRequest{}))
+	try(client.Call(ctx, c, route.RevokeTarget(), route.TargetName{Target: "web1"}, document.ReasonRequest{}))
 	if err := errors.Join(errs...); err != nil {
 		t.Error(err)
 	}
-	left := len(api.Routes()) - len(seen) // health, readiness, metrics, the description and the stream have no method
+	left := len(route.All()) - len(seen) // health, readiness, metrics, the description and the stream have no method
 	if left != 5 {
-		t.Errorf("%d routes are asked by no method, of %d", left, len(api.Routes()))
+		t.Errorf("%d routes are asked by no method, of %d", left, len(route.All()))
 	}
 	var p *document.Problem
-	if _, err := c.Target(ctx, "no/body"); !errors.As(err, &p) || p.Status != http.StatusNotFound || p.Hint == "" {
+	_, err = client.GetAt(ctx, c, route.Target(), route.TargetName{Target: "no/body"})
+	if !errors.As(err, &p) || p.Status != http.StatusNotFound || p.Hint == "" {
 		t.Errorf("%v", err)
 	}
 }
@@ -218,7 +222,7 @@ func TestFollowGoesOn(t *testing.T) {
 	}
 	var kinds []string
 	enough := errors.New("enough")
-	err = c.Follow(t.Context(), client.EventQuery{}, func(e document.Event) error {
+	err = c.Follow(t.Context(), route.EventQuery{}, func(e document.Event) error {
 		kinds = append(kinds, e.Kind)
 		switch len(kinds) {
 		case 3:
@@ -262,7 +266,7 @@ func TestSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := c.WhoAmI(t.Context()); err != nil || p.Name != "root" || len(p.Rights) != 4 {
+	if p, err := client.Get(t.Context(), c, route.WhoAmI()); err != nil || p.Name != "root" || len(p.Rights) != 4 {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

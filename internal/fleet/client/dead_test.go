@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // TestDeadSocket: the error about the socket of a killed hub contains the remedy.
@@ -25,7 +26,9 @@ func TestDeadSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Status(t.Context()); !errors.Is(err, client.ErrStopped) || !strings.Contains(err.Error(), "systemctl start fettle-hub") || !strings.Contains(err.Error(), "remove "+socket) {
+	_, err = client.Get(t.Context(), c, route.Status())
+	if !errors.Is(err, client.ErrStopped) || !strings.Contains(err.Error(), "systemctl start fettle-hub") ||
+		!strings.Contains(err.Error(), "remove "+socket) {
 		t.Errorf("it says %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/client"
-	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // TestDelayedRequest: a request that the network delivers after its caller has given up changes
@@ -34,19 +34,19 @@ func TestDelayedRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Freeze(t.Context(), "web1", document.FreezeRequest{}); err != nil || done.Load() != 1 {
+	if _, err := freezeWeb1(t.Context(), c); err != nil || done.Load() != 1 {
 		t.Fatalf("%d freezes were done: %v", done.Load(), err)
 	}
 	<-left
 	network.mu.Lock()
 	ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer stop()
-	_, err = c.Freeze(ctx, "web1", document.FreezeRequest{})
+	_, err = freezeWeb1(ctx, c)
 	network.mu.Unlock()
 	if err == nil {
 		t.Fatal("a request is answered that the hub has not got")
 	}
-	if _, err := c.Status(t.Context()); err != nil { // what was held has arrived
+	if _, err := client.Get(t.Context(), c, route.Status()); err != nil { // what was held has arrived
 		t.Fatal(err)
 	}
 	select {

@@ -8,19 +8,21 @@ import (
 	"net/http"
 
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // Executor opens the executor of a target, by ID or name: a stream for wire.Dial. With changes, the
 // executor can change the target, which requires another right. command is the command line of the
 // user, for the audit log. ctx limits only the opening. The caller must close the stream.
 func (c *Client) Executor(ctx context.Context, name string, changes bool, command string) (io.ReadWriteCloser, error) {
-	verb := "look"
+	to := route.Look()
 	if changes {
-		verb = "work"
+		to = route.Work()
 	}
 	ctx, done := context.WithTimeout(ctx, patience)
 	defer done()
-	r, err := c.request(ctx, http.MethodPost, targetPath(name, verb), nil, document.ExecutorRequest{Command: command[:min(len(command), maxCommand)]})
+	r, err := c.request(ctx, to.Method, to.Address(route.TargetName{Target: name}),
+		document.ExecutorRequest{Command: command[:min(len(command), maxCommand)]})
 	if err != nil {
 		return nil, err
 	}

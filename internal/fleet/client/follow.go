@@ -7,10 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // maxEvent is the maximum size of one event of a stream, in bytes.
@@ -19,7 +19,7 @@ const maxEvent = 1 << 20
 // Follow calls each for new events, from one goroutine, until ctx ends, each returns an error or
 // the hub refuses. It reconnects a broken connection without losing or repeating events. If lost is
 // not nil, it is called with the error of the broken connection.
-func (c *Client) Follow(ctx context.Context, e EventQuery, each func(document.Event) error, lost func(error)) error {
+func (c *Client) Follow(ctx context.Context, e route.EventQuery, each func(document.Event) error, lost func(error)) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		began := false
 		err := c.stream(ctx, e, func(v document.Event) error {
@@ -59,8 +59,9 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (c *Client) stream(ctx context.Context, e EventQuery, each func(document.Event) error) error {
-	r, err := c.request(ctx, http.MethodGet, "/v1/events/follow", e.values(), nil)
+func (c *Client) stream(ctx context.Context, e route.EventQuery, each func(document.Event) error) error {
+	follow := route.FollowEvents()
+	r, err := c.request(ctx, follow.Method, follow.Address(e), nil)
 	if err != nil {
 		return err
 	}

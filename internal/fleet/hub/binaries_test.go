@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // A binary reaches the selected agents, which may read it only then. Targets that enrol later and
@@ -60,7 +61,7 @@ func TestBinaries(t *testing.T) {
 		t.Fatal(b, err)
 	}
 	missing := fleet.Binary{Version: "1", Files: map[string]fleet.Bundle{"amd64": {Digest: "sha256:" + strings.Repeat("a", 64), Size: 7}}}
-	if _, err := root.SetBinary(t.Context(), document.BinaryRequest{Select: []string{"web1"},
+	if _, err := client.Post(t.Context(), root, route.SetBinary(), document.BinaryRequest{Select: []string{"web1"},
 		Binary: missing}); err == nil || !strings.Contains(err.Error(), "does not have the binary") {
 		t.Errorf("a program without its file: %v", err)
 	}
@@ -68,7 +69,8 @@ func TestBinaries(t *testing.T) {
 		t.Errorf("a program is given to who is not to have it: %d", n)
 	}
 	p := fleet.Binary{Version: "1.5", Files: map[string]fleet.Bundle{"amd64": b}}
-	if _, err := root.SetBinary(t.Context(), document.BinaryRequest{Select: []string{"label:canary=yes"}, Binary: p}); err != nil {
+	if _, err := client.Post(t.Context(), root, route.SetBinary(),
+		document.BinaryRequest{Select: []string{"label:canary=yes"}, Binary: p}); err != nil {
 		t.Fatal(err)
 	}
 	w.binaryOf(id, link, "1.5")
@@ -82,12 +84,13 @@ func TestBinaries(t *testing.T) {
 	late, lateLink := w.agent("web3", token(map[string]string{"canary": "yes"}))
 	w.binaryOf(late, lateLink, "1.5")
 	p.Version = "1.6"
-	if _, err := root.SetBinary(t.Context(), document.BinaryRequest{Select: []string{"*"}, Binary: p}); err != nil {
+	if _, err := client.Post(t.Context(), root, route.SetBinary(), document.BinaryRequest{Select: []string{"*"}, Binary: p}); err != nil {
 		t.Fatal(err)
 	}
 	w.binaryOf(id, link, "1.6")
 	w.binaryOf(other, otherLink, "1.6")
-	if page, err := root.Binaries(t.Context()); err != nil || len(page.Binaries) != 2 || page.Binaries[0].Binary.Version != "1.6" {
+	page, err := client.Get(t.Context(), root, route.Binaries())
+	if err != nil || len(page.Binaries) != 2 || page.Binaries[0].Binary.Version != "1.6" {
 		t.Errorf("%+v %v", page, err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // user returns a remote client of a user with a role.
@@ -85,7 +86,10 @@ func TestExecutors(t *testing.T) {
 			t.Errorf("%q, %v; want %q", text, err, want)
 		}
 	}
-	until(t, "the target", func() (any, bool) { d, err := ann.Target(ctx, "web1"); return d, err == nil && d.Target.Connected })
+	until(t, "the target", func() (any, bool) {
+		d, err := client.GetAt(ctx, ann, route.Target(), route.TargetName{Target: "web1"})
+		return d, err == nil && d.Target.Connected
+	})
 	work, look := open(ann, true), open(bob, false)
 	says(work, "ann true hello\n")
 	says(look, "bob false hello\n")

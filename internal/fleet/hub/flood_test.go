@@ -15,6 +15,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // idle opens n idle connections from an address, and returns the connections that the hub keeps. A
@@ -54,7 +55,7 @@ func (w *world) login(name string) *client.Client {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := c.WhoAmI(w.t.Context()); err != nil {
+	if _, err := client.Get(w.t.Context(), c, route.WhoAmI()); err != nil {
 		w.t.Fatalf("%s cannot log in: %v", name, err)
 	}
 	return c
@@ -78,7 +79,7 @@ func TestIdleConnections(t *testing.T) {
 		w.idle(fmt.Sprintf("127.0.0.%d", i), api, 4)
 	}
 	w.login("kim")
-	if _, err := ann.WhoAmI(t.Context()); err != nil {
+	if _, err := client.Get(t.Context(), ann, route.WhoAmI()); err != nil {
 		t.Errorf("a connection that has authenticated: %v", err)
 	}
 	w.ask("GET", "/v1/status", nil, &struct{}{})

@@ -20,7 +20,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
-	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/host/local"
 )
 
@@ -150,7 +150,7 @@ func TestEachRouteWithFrozenHubs(t *testing.T) {
 	}
 	t.Run("at once", func(t *testing.T) {
 		var unknown atomic.Int32
-		a.judge = func(r api.Route, _ bool, status int, text string) error {
+		a.judge = func(r route.Row, _ bool, status int, text string) error {
 			switch {
 			case !r.Changes():
 				return nil

@@ -16,45 +16,40 @@ import (
 	"fettle.dev/fettle/internal/fleet/bus/agentconn"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/hub/api"
-	"fettle.dev/fettle/internal/fleet/hub/backup"
 	"fettle.dev/fettle/internal/fleet/hub/binaries"
 	"fettle.dev/fettle/internal/fleet/hub/certificates"
-	"fettle.dev/fettle/internal/fleet/hub/executors"
-	"fettle.dev/fettle/internal/fleet/hub/exports"
-	"fettle.dev/fettle/internal/fleet/hub/jobs"
-	"fettle.dev/fettle/internal/fleet/hub/leader"
 	"fettle.dev/fettle/internal/fleet/hub/members"
-	"fettle.dev/fettle/internal/fleet/hub/notices"
 	"fettle.dev/fettle/internal/fleet/hub/records"
-	"fettle.dev/fettle/internal/fleet/hub/repository"
-	"fettle.dev/fettle/internal/fleet/hub/requests"
-	"fettle.dev/fettle/internal/fleet/hub/targets"
-	"fettle.dev/fettle/internal/fleet/hub/users"
-	"fettle.dev/fettle/internal/fleet/view"
 )
 
-// backend implements api.Backend: the View answers most reads, and the parts of the hub do the rest.
-type backend struct {
-	*view.View
-	*Hub
-	*notices.Notifier
-	*jobs.Queue
-	*targets.Registry
-	*members.HubSet
-	*certificates.Issuer
-	*users.Accounts
-	*requests.Handler
-	*repository.Follower
-	*binaries.Store
-	*exports.Values
-	*executors.Opener
-	*leader.Leader
-	*backup.Saver
-}
-
-func (h *Hub) backend() backend {
-	return backend{h.view, h, &h.notices, h.jobs, h.targets, h.members, h.certificates, &h.users, h.requests,
-		h.repository, h.binaries, h.exports, h.executors, h.leader, h.backups}
+// apiTable returns the handlers of the API: the view answers most queries, and the parts of the hub do the rest.
+func apiTable(h *Hub) *api.Table {
+	t := api.NewTable(h.view)
+	api.HandleThisHub(t, h)
+	api.HandleStatus(t, h.view, h.targets)
+	api.HandleRepositories(t, h.repository)
+	api.HandleTargets(t, h.targets)
+	api.HandleFreezes(t, h.targets)
+	api.HandleExecutors(t, h.executors)
+	api.HandleModules(t, h.view)
+	api.HandleAssignments(t, h.leader)
+	api.HandleExports(t, h.exports)
+	api.HandleEvents(t, h.view)
+	api.HandleJobs(t, h.jobs)
+	api.HandleBinaries(t, h.binaries)
+	api.HandleTokens(t, &h.users)
+	api.HandleAuditLog(t, h)
+	api.HandleHubs(t, h.members)
+	api.HandleUsers(t, &h.users)
+	api.HandleLogins(t, &h.users)
+	api.HandleAlarms(t, &h.notices)
+	api.HandleNotifications(t, &h.notices)
+	api.HandleNotices(t, &h.notices)
+	api.HandleBackups(t, h.backups)
+	api.HandleRequests(t, h.requests)
+	api.HandleRequestPolicy(t, h.requests)
+	api.HandleCertificates(t, h.certificates)
+	return t
 }
 
 // serveHTTP serves enrolment, content and the API until ctx ends: over TLS for all clients, and on
@@ -126,7 +121,7 @@ func (h *Hub) routes() http.Handler {
 	mux.HandleFunc("POST "+binaries.UploadPath, h.binaries.ServeUpload)
 	mux.Handle(content.Path, h.contents.Server)
 	mux.Handle(content.HistoryPath, h.contents.Histories)
-	mux.Handle("/", &api.Handler{Backend: h.backend(), Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append,
+	mux.Handle("/", &api.Handler{Table: apiTable(h), Authenticate: h.authenticate, Now: h.now, Audit: h.trail.Append,
 		Metrics: h.metrics, NewID: records.NewID, MayChange: h.members.MayChange,
 		Missing: func(ctx context.Context) error { return members.MissingHubs(ctx, h.members) }})
 	return patient(mux)

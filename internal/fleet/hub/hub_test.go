@@ -24,6 +24,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
 	"fettle.dev/fettle/internal/fleet/pki"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/host/local"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
@@ -212,7 +213,7 @@ func (w *world) logins(c *client.Client) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lost.WhoAmI(t.Context()); err != nil {
+	if _, err := client.Get(t.Context(), lost, route.WhoAmI()); err != nil {
 		t.Fatal(err)
 	}
 	var page document.LoginPage
@@ -223,10 +224,10 @@ func (w *world) logins(c *client.Client) {
 	for range 2 {
 		w.ask("POST", "/v1/users/ann/logins/"+second.ID+"/revoke", document.ReasonRequest{Reason: "stolen"}, &document.Done{})
 	}
-	if _, err := lost.WhoAmI(t.Context()); err == nil {
+	if _, err := client.Get(t.Context(), lost, route.WhoAmI()); err == nil {
 		t.Error("a token that was withdrawn opens something")
 	}
-	if _, err := c.WhoAmI(t.Context()); err != nil {
+	if _, err := client.Get(t.Context(), c, route.WhoAmI()); err != nil {
 		t.Errorf("the other token of the same person: %v", err)
 	}
 	if w.ask("GET", "/v1/users/ann/logins", nil, &page); !slices.ContainsFunc(page.Logins, func(l document.Login) bool { return l.ID == second.ID && l.Revoked > 0 }) {
@@ -249,27 +250,27 @@ func (w *world) users() {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if who, err := c.WhoAmI(t.Context()); err != nil || who.Name != "ann" || len(who.Rights) != 1 {
+	web1, why := route.TargetName{Target: "web1"}, document.FreezeRequest{Reason: "for a test"}
+	if who, err := client.Get(t.Context(), c, route.WhoAmI()); err != nil || who.Name != "ann" || len(who.Rights) != 1 {
 		t.Fatalf("%+v, %v", who, err)
 	}
-	if _, err := c.Target(t.Context(), "web1"); err != nil {
+	if _, err := client.GetAt(t.Context(), c, route.Target(), web1); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Freeze(t.Context(), "web1", document.FreezeRequest{Reason: "for a test"}); err == nil {
+	if _, err := client.Call(t.Context(), c, route.FreezeTarget(), web1, why); err == nil {
 		t.Error("who may read freezes")
 	}
 	w.ask("POST", "/v1/users", document.UserRequest{Name: "ann", Roles: []string{"operate"}}, &document.Done{})
-	if _, err := c.CreateLogin(t.Context(), "ann", document.LoginRequest{}); err == nil {
+	if _, err := client.Call(t.Context(), c, route.CreateLogin(), route.UserName{User: "ann"}, document.LoginRequest{}); err == nil {
 		t.Error("who may operate makes logins")
 	}
 	w.logins(c)
 	w.ask("POST", "/v1/users", document.UserRequest{Name: "ann", Roles: []string{"read"}, Locked: true}, &document.Done{})
-	if _, err := c.WhoAmI(t.Context()); err == nil {
+	if _, err := client.Get(t.Context(), c, route.WhoAmI()); err == nil {
 		t.Error("who is locked out comes in")
 	}
 	var all document.UserPage
-	w.ask("GET", "/v1/users", nil, &all)
-	if len(all.Users) != 1 || !all.Users[0].Locked {
+	if w.ask("GET", "/v1/users", nil, &all); len(all.Users) != 1 || !all.Users[0].Locked {
 		t.Errorf("%+v", all)
 	}
 	log, err := os.ReadFile(filepath.Join(w.dir, "hub", "audit.log"))

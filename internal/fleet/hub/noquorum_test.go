@@ -21,7 +21,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // answerLimit is the time limit for each route while most hubs do not answer. A hub aims at 10
@@ -34,7 +34,7 @@ type alone struct {
 	values map[string]string // of the segments of paths
 	bodies map[string]any    // of routes, by their name; others have a zero body
 	login  string
-	judge  func(r api.Route, far bool, status int, text string) error
+	judge  func(r route.Row, far bool, status int, text string) error
 }
 
 // Two of three hubs are stopped, and the third answers each route of the table: with its data, or
@@ -115,14 +115,14 @@ func (a alone) walk(t *testing.T) {
 	far := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	var all sync.WaitGroup
 	defer all.Wait()
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		all.Go(func() { a.check(t, near, "http://hub", r) })
 		all.Go(func() { a.check(t, far, a.api, r) })
 	}
 }
 
 // check calls one route and checks its answer.
-func (a alone) check(t *testing.T, c *http.Client, base string, r api.Route) {
+func (a alone) check(t *testing.T, c *http.Client, base string, r route.Row) {
 	ctx, stop := context.WithTimeout(t.Context(), answerLimit)
 	defer stop()
 	resp, text, err := a.answer(ctx, c, base, r)
@@ -139,7 +139,7 @@ func (a alone) check(t *testing.T, c *http.Client, base string, r api.Route) {
 }
 
 // withoutQuorum checks the answer of a hub that has noticed that both other hubs are missing.
-func withoutQuorum(r api.Route, far bool, status int, text string) error {
+func withoutQuorum(r route.Row, far bool, status int, text string) error {
 	switch {
 	case r.Upgrade: // the agent is not connected, which needs no hub
 		if !strings.Contains(text, "not connected") && !namesBoth(errText(text)) {
@@ -176,7 +176,7 @@ func misleads(text string) bool {
 }
 
 // answer returns the answer, or the first line of a stream.
-func (a alone) answer(ctx context.Context, c *http.Client, base string, r api.Route) (*http.Response, string, error) {
+func (a alone) answer(ctx context.Context, c *http.Client, base string, r route.Row) (*http.Response, string, error) {
 	path := regexp.MustCompile(`\{(\w+)\}`).ReplaceAllStringFunc(r.Path, func(s string) string { return a.values[strings.Trim(s, "{}")] })
 	var body io.Reader
 	if r.In != nil {

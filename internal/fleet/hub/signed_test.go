@@ -18,8 +18,10 @@ import (
 	"fettle.dev/fettle/internal/fleet/agent"
 	"fettle.dev/fettle/internal/fleet/agent/signed"
 	"fettle.dev/fettle/internal/fleet/agent/signed/signedtest"
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/host/mem"
 	"fettle.dev/fettle/internal/journal"
 )
@@ -107,7 +109,7 @@ func TestSignedCommandsThroughAHub(t *testing.T) {
 	asked := web1.takes()
 	ann := w.user("ann", "operate")
 	until(t, "the target", func() (any, bool) {
-		d, err := ann.Target(t.Context(), "web1")
+		d, err := client.GetAt(t.Context(), ann, route.Target(), route.TargetName{Target: "web1"})
 		return d, err == nil && d.Target.Connected
 	})
 	stream, err := ann.Executor(t.Context(), "web1", true, "run")

@@ -23,6 +23,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 const upgradeLong = `Upgrades agents: gives the hub a fettle binary for the agents that -t selects,
@@ -105,7 +106,7 @@ func (s *session) upgrade(ctx context.Context, f upgradeFlags) error {
 			return err
 		}
 	}
-	d, err := hub.SetBinary(ctx, document.BinaryRequest{Select: words, Binary: p})
+	d, err := client.Post(ctx, hub, route.SetBinary(), document.BinaryRequest{Select: words, Binary: p})
 	if err != nil {
 		return err
 	}
@@ -220,7 +221,7 @@ func upgrades(ctx context.Context, s *printer) error {
 	if err != nil {
 		return err
 	}
-	page, err := hub.Binaries(ctx)
+	page, err := client.Get(ctx, hub, route.Binaries())
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -34,8 +35,8 @@ func newAlarmList(s *session) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			var st document.Status
 			return showing(c.Context(), s.printer, w, func(hub *client.Client) (p document.AlarmPage, err error) {
-				if st, err = hub.Status(c.Context()); err == nil {
-					p, err = hub.Alarms(c.Context())
+				if st, err = client.Get(c.Context(), hub, route.Status()); err == nil {
+					p, err = client.Get(c.Context(), hub, route.Alarms())
 				}
 				return p, err
 			}, func(s *printer, p document.AlarmPage) { showAlarms(s, p, st) })
@@ -94,7 +95,7 @@ day.`,
 			if err != nil {
 				return err
 			}
-			d, err := hub.ApproveAlarm(c.Context(), a[0])
+			d, err := client.Post(c.Context(), hub, route.ApproveAlarm(), document.ApprovalRequest{Digest: a[0]})
 			if err != nil {
 				return err
 			}

@@ -13,7 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -47,7 +49,7 @@ func newAuditList(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := hub.Audit(c.Context(), -1, limit)
+			p, err := client.GetAt(c.Context(), hub, route.AuditLog(), route.AuditQuery{Limit: limit})
 			if err != nil {
 				return err
 			}
@@ -108,7 +110,7 @@ func auditCopy(ctx context.Context, s *printer, file string) (err error) {
 	}
 	added := 0
 	for {
-		p, err := hub.Audit(ctx, k.size, 0)
+		p, err := client.GetAt(ctx, hub, route.AuditLog(), route.AuditQuery{Offset: &k.size})
 		if err != nil {
 			return refuse("Find out who has root access to the hub, and keep this copy", "cannot extend the copy: "+err.Error())
 		}

@@ -10,6 +10,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 func newCert(s *session) *cobra.Command {
@@ -35,7 +36,7 @@ without a new approval.`,
 		Example: "  fettle cert list\n  fettle cert list --json",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.CertificatePage, error) { return hub.Certificates(c.Context()) }, showCertificates)
+			return showingRoute(c.Context(), s.printer, w, route.Certificates(), showCertificates)
 		},
 	}
 	w.flag(c)
@@ -103,7 +104,7 @@ be undone.`,
 			if err != nil {
 				return err
 			}
-			d, err := hub.RevokeCertificates(c.Context(), r)
+			d, err := client.Post(c.Context(), hub, route.RevokeCertificates(), r)
 			if err != nil {
 				return err
 			}

@@ -11,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/lang/query"
 	"fettle.dev/fettle/internal/repo"
 )
@@ -82,7 +83,7 @@ func (s *session) fleetTargets(ctx context.Context) (map[string]map[string]strin
 	if err != nil {
 		return nil, err
 	}
-	page, err := hub.Targets(ctx, client.TargetQuery{})
+	page, err := client.GetAt(ctx, hub, route.Targets(), route.TargetQuery{})
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +107,7 @@ func (s *session) selectedByHub(ctx context.Context) ([]query.Target, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := hub.Targets(ctx, client.TargetQuery{Select: words})
+	page, err := client.GetAt(ctx, hub, route.Targets(), route.TargetQuery{Select: words})
 	if err != nil {
 		return nil, err
 	}

@@ -25,6 +25,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/fanout"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/packaging"
 )
 
@@ -295,7 +296,8 @@ func (t *enrolling) enrol(ctx context.Context) (id fleet.TargetID, anew bool, er
 		return id, false, err
 	}
 	name := t.m.target
-	tok, err := t.hub.CreateToken(ctx, document.TokenRequest{Labels: t.m.entry.Labels, Names: name, Uses: 1, Expires: int64(tokenLife), Note: "fettle target enrol"})
+	tok, err := client.Post(ctx, t.hub, route.CreateToken(), document.TokenRequest{
+		Labels: t.m.entry.Labels, Names: name, Uses: 1, Expires: int64(tokenLife), Note: "fettle target enrol"})
 	if err != nil {
 		return "", false, err
 	}
@@ -308,7 +310,8 @@ func (t *enrolling) enrol(ctx context.Context) (id fleet.TargetID, anew bool, er
 	}
 	res, err := t.run(ctx, "enrol it", executor.Command{Argv: [][]string{argv}, Stdin: []byte(tok.Secret + "\n"), Hide: []string{tok.Secret}})
 	if err != nil {
-		_, _ = t.hub.RevokeToken(context.WithoutCancel(ctx), tok.Token.ID) // it ends by itself soon
+		_, _ = client.Call(context.WithoutCancel(ctx), t.hub, route.RevokeToken(), route.TokenID{Token: tok.Token.ID},
+			document.ReasonRequest{}) // it ends by itself soon
 		return "", false, err
 	}
 	var doc agentDoc
@@ -335,7 +338,7 @@ func (t *enrolling) standing(ctx context.Context) (again bool, id fleet.TargetID
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
 		return false, "", fmt.Errorf("cannot read the status of its agent: %w", err)
 	}
-	d, err := t.hub.Target(ctx, string(doc.ID))
+	d, err := client.GetAt(ctx, t.hub, route.Target(), route.TargetName{Target: string(doc.ID)})
 	switch {
 	case client.Missing(err):
 		return false, "", refuse("If it must leave that fleet, run on the host: fettle agent enrol --again --hub URL --token-file FILE",
@@ -368,7 +371,7 @@ func (t *enrolling) seen(ctx context.Context, id fleet.TargetID) (document.Targe
 	ctx, cancel := context.WithTimeout(ctx, t.within)
 	defer cancel()
 	for {
-		d, err := t.hub.Target(ctx, string(id))
+		d, err := client.GetAt(ctx, t.hub, route.Target(), route.TargetName{Target: string(id)})
 		if err == nil && d.Target.Connected {
 			return d, nil
 		}

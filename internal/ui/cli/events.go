@@ -13,6 +13,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 func newEvents(s *session) *cobra.Command {
@@ -30,26 +31,26 @@ lost connection. With --watch and --json it prints one document on each line.`,
 	}
 	module := ""
 	c.Flags().StringVar(&module, "module", "", "show only events of this `MODULE`")
-	return telling(s.printer, c, func(q *client.EventQuery, _ []string) { q.Target, q.Module = s.target, module })
+	return telling(s.printer, c, func(q *route.EventQuery, _ []string) { q.Target, q.Module = s.target, module })
 }
 
 func newTargetHistory(s *session) *cobra.Command {
 	return telling(s.printer, &cobra.Command{
 		Use: "history TARGET", Short: "Show the history of a target", Args: args(1, 1),
 		Example: "  fettle target history web1\n  fettle target history web1 --since 7d --kind failed",
-	}, func(q *client.EventQuery, a []string) { q.Target = a[0] })
+	}, func(q *route.EventQuery, a []string) { q.Target = a[0] })
 }
 
 func newModuleHistory(s *session) *cobra.Command {
 	return telling(s.printer, &cobra.Command{
 		Use: "history MODULE", Short: "Show the history of a module on all targets", Args: args(1, 1),
 		Example: "  fettle module history web --since 2h\n  fettle module history web --watch",
-	}, func(q *client.EventQuery, a []string) { q.Module = a[0] })
+	}, func(q *route.EventQuery, a []string) { q.Module = a[0] })
 }
 
 // telling turns c into a command that shows events; choose sets the query.
-func telling(s *printer, c *cobra.Command, choose func(*client.EventQuery, []string)) *cobra.Command {
-	var q client.EventQuery
+func telling(s *printer, c *cobra.Command, choose func(*route.EventQuery, []string)) *cobra.Command {
+	var q route.EventQuery
 	follow := false
 	c.RunE = func(c *cobra.Command, a []string) error {
 		choose(&q, a)
@@ -60,7 +61,7 @@ func telling(s *printer, c *cobra.Command, choose func(*client.EventQuery, []str
 		if follow {
 			return followEvents(c.Context(), s, hub, q)
 		}
-		page, err := hub.Events(c.Context(), q)
+		page, err := client.GetAt(c.Context(), hub, route.Events(), q)
 		if err != nil {
 			return err
 		}
@@ -81,7 +82,7 @@ func telling(s *printer, c *cobra.Command, choose func(*client.EventQuery, []str
 	return c
 }
 
-func followEvents(ctx context.Context, s *printer, hub *client.Client, q client.EventQuery) error {
+func followEvents(ctx context.Context, s *printer, hub *client.Client, q route.EventQuery) error {
 	err := hub.Follow(ctx, q, func(e document.Event) error {
 		if s.json {
 			s.lineDocument(document.EventPage{Format: document.EventPageFormat, Events: []document.Event{e}, Cursor: e.Cursor})

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"strings"
 
-	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -18,7 +18,8 @@ func explainOnHub(ctx context.Context, s *printer, target, module string) error 
 	if _, err := s.hub(); err != nil {
 		return withHint(err, "Of this host: fettle explain var NAME, fettle explain module NAME")
 	}
-	return showing(ctx, s, watching{}, func(hub *client.Client) (document.Explanation, error) { return hub.Explain(ctx, target, module) }, showExplanation)
+	return showingAt(ctx, s, watching{}, route.Explain(), route.TargetModule{Target: target, Module: module},
+		showExplanation)
 }
 
 func showExplanation(s *printer, e document.Explanation) {

@@ -11,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 func newExport(s *session) *cobra.Command {
@@ -39,7 +40,9 @@ file at the top of a repository. Without a hub and an agent, fettle compile,
 plan and apply read the values of other targets only from this file.`,
 		Example: "  fettle export list\n  fettle export list --watch\n  fettle export list --snapshot >exported.json", Args: args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			ask := func(hub *client.Client) (document.Exports, error) { return hub.Exports(c.Context()) }
+			ask := func(hub *client.Client) (document.Exports, error) {
+				return client.Get(c.Context(), hub, route.Exports())
+			}
 			if snapshot {
 				return exportSnapshot(s.printer, c, ask, w)
 			}

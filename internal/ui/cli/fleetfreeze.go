@@ -11,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 func newTargetFreeze(s *session) *cobra.Command {
@@ -36,9 +37,7 @@ separate: a target is frozen as long as one freeze applies.`,
 			if all {
 				return s.freezeAll(c.Context(), a, r)
 			}
-			return s.onTargets(c, "freeze", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-				return hub.Freeze(ctx, name, r)
-			})
+			return onTargets(s, c, "freeze", a, route.FreezeTarget(), r)
 		},
 	})
 	c.Flags().BoolVar(&all, "all", false, "freeze the whole fleet, including targets that join later")
@@ -51,7 +50,9 @@ func (s *session) freezeAll(ctx context.Context, names []string, r document.Free
 	if r.Reason == "" {
 		return refuse("Give one for the other operators: --reason TEXT", "cannot freeze all targets without a reason")
 	}
-	return s.onFleet("freeze", names, func(hub *client.Client) (document.Done, error) { return hub.FreezeAll(ctx, r) })
+	return s.onFleet("freeze", names, func(hub *client.Client) (document.Done, error) {
+		return client.Post(ctx, hub, route.FreezeAll(), r)
+	})
 }
 
 func newTargetUnfreeze(s *session) *cobra.Command {
@@ -66,11 +67,11 @@ of single targets.`,
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if all {
-				return s.onFleet("unfreeze", a, func(hub *client.Client) (document.Done, error) { return hub.UnfreezeAll(c.Context()) })
+				return s.onFleet("unfreeze", a, func(hub *client.Client) (document.Done, error) {
+					return client.Post(c.Context(), hub, route.UnfreezeAll(), document.ReasonRequest{})
+				})
 			}
-			return s.onTargets(c, "unfreeze", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-				return hub.Unfreeze(ctx, name)
-			})
+			return onTargets(s, c, "unfreeze", a, route.UnfreezeTarget(), document.ReasonRequest{})
 		},
 	})
 	c.Flags().BoolVar(&all, "all", false, "end the freeze of the whole fleet")

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/fleet"
-	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -58,7 +58,8 @@ func newModuleShow(s *session) *cobra.Command {
 		Example: "  fettle module show web\n  fettle module show web --limit 10 --watch",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.ModuleDetail, error) { return hub.Module(c.Context(), a[0], limit) }, showFleetModule)
+			return showingAt(c.Context(), s.printer, w, route.Module(), route.ModuleQuery{Module: a[0], Limit: limit},
+				showFleetModule)
 		},
 	}
 	limitOrAllFlag(c, &limit, 50, "targets")

@@ -3,15 +3,14 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 func newTargetApprove(s *session) *cobra.Command {
@@ -21,9 +20,7 @@ func newTargetApprove(s *session) *cobra.Command {
 		Example: "  fettle target approve web7\n  fettle target approve -t 'web*'",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.onTargets(c, "approve", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-				return hub.Approve(ctx, name)
-			})
+			return onTargets(s, c, "approve", a, route.ApproveTarget(), document.ReasonRequest{})
 		},
 	})
 }
@@ -46,9 +43,7 @@ their own labels.`,
 			if err != nil {
 				return err
 			}
-			return s.onTargets(c, "label", names, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-				return hub.Label(ctx, name, r)
-			})
+			return onTargets(s, c, "label", names, route.LabelTarget(), r)
 		},
 	})
 }
@@ -108,9 +103,7 @@ adds it to the pin.`,
 					return err
 				}
 			}
-			return s.onTargets(c, "pin", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-				return hub.Pin(ctx, name, r)
-			})
+			return onTargets(s, c, "pin", a, route.PinTarget(), r)
 		},
 	})
 	c.Flags().StringVar(&r.Ref, "branch", "", "follow the branch `REF`; for a tag or a commit: stay at it")
@@ -132,9 +125,7 @@ func newTargetUnpin(s *session) *cobra.Command {
 		Example: "  fettle target unpin web3\n  fettle target unpin web3 --module web",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.onTargets(c, "unpin", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-				return hub.Unpin(ctx, name, module)
-			})
+			return onTargets(s, c, "unpin", a, route.UnpinTarget(), document.UnpinRequest{Module: module})
 		},
 	})
 	c.Flags().StringVar(&module, "module", "", "remove the pin of this `MODULE`")
@@ -142,7 +133,8 @@ func newTargetUnpin(s *session) *cobra.Command {
 }
 
 // ending is a command that takes targets out of the fleet, after a question.
-func (s *session) ending(c *cobra.Command, question string, f func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error)) *cobra.Command {
+func (s *session) ending(c *cobra.Command, question string,
+	r route.Route[route.TargetName, document.ReasonRequest, document.Done]) *cobra.Command {
 	yes, reason := false, ""
 	c.Args = args(0, -1)
 	c.RunE = func(c *cobra.Command, a []string) error {
@@ -153,9 +145,7 @@ func (s *session) ending(c *cobra.Command, question string, f func(ctx context.C
 		if err := askBefore(c.Context(), s, yes, fmt.Sprintf(question, what)); err != nil {
 			return err
 		}
-		return s.onTargets(c, c.Name(), a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-			return f(ctx, hub, name, reason)
-		})
+		return onTargets(s, c, c.Name(), a, r, document.ReasonRequest{Reason: reason})
 	}
 	yesFlag(c, &yes)
 	reasonFlag(c, &reason)
@@ -177,9 +167,7 @@ or to remove fettle, see docs/leaving.md.
 The host can join again as a new target, with a new token:
 fettle agent enrol --again.`,
 		Example: "  fettle target retire web9 --reason 'the hardware was returned'",
-	}, "Retire %s?", func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error) {
-		return hub.Retire(ctx, name, reason)
-	})
+	}, "Retire %s?", route.RetireTarget())
 }
 
 func newTargetRevoke(s *session) *cobra.Command {
@@ -191,7 +179,5 @@ closes the connections of these targets and no longer accepts them. This cannot
 be undone. As after fettle target retire, nothing changes on the host. The host
 can join again as a new target, with a new token.`,
 		Example: "  fettle target revoke web9 --reason stolen --yes",
-	}, "Revoke %s?", func(ctx context.Context, hub *client.Client, name, reason string) (document.Done, error) {
-		return hub.Revoke(ctx, name, reason)
-	})
+	}, "Revoke %s?", route.RevokeTarget())
 }

@@ -10,6 +10,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -19,15 +20,15 @@ func statusFleet(ctx context.Context, s *printer, w watching) error {
 	var repos document.RepositoryPage
 	var alarms document.AlarmPage
 	return showing(ctx, s, w, func(hub *client.Client) (document.Status, error) {
-		st, err := hub.Status(ctx)
+		st, err := client.Get(ctx, hub, route.Status())
 		if err == nil && !s.json {
-			health, err = hub.Health(ctx)
+			health, err = client.Get(ctx, hub, route.Health())
 		}
 		if err == nil && !s.json {
-			repos, err = hub.Repositories(ctx)
+			repos, err = client.Get(ctx, hub, route.Repositories())
 		}
 		if err == nil && !s.json {
-			alarms, err = hub.Alarms(ctx)
+			alarms, err = client.Get(ctx, hub, route.Alarms())
 		}
 		return st, err
 	}, func(s *printer, st document.Status) { showFleet(s, st, health, repos, alarms.Alarms) })

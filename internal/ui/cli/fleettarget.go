@@ -4,7 +4,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/assign"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -30,7 +30,7 @@ func targetCommands(s *session) []*cobra.Command {
 }
 
 func newTargetList(s *session) *cobra.Command {
-	var q client.TargetQuery
+	var q route.TargetQuery
 	var w watching
 	c := selectMany(&cobra.Command{
 		Use:   "list",
@@ -64,9 +64,9 @@ retired or revoked, for example.`,
 			q.Select = words
 			var alarms document.AlarmPage
 			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.TargetPage, error) {
-				p, err := hub.Targets(c.Context(), q)
+				p, err := client.GetAt(c.Context(), hub, route.Targets(), q)
 				if err == nil && !s.json {
-					alarms, err = hub.Alarms(c.Context())
+					alarms, err = client.Get(c.Context(), hub, route.Alarms())
 				}
 				return p, err
 			}, func(s *printer, p document.TargetPage) { showTargets(s, p, alarms.Alarms) })
@@ -169,7 +169,7 @@ func newTargetShow(s *session) *cobra.Command {
 		Example: "  fettle target show web1\n  fettle target show web1 --json",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.TargetDetail, error) { return hub.Target(c.Context(), a[0]) }, showTarget)
+			return showingAt(c.Context(), s.printer, w, route.Target(), route.TargetName{Target: a[0]}, showTarget)
 		},
 	}
 	w.flag(c)
@@ -267,6 +267,9 @@ func needsOnHub(needs []fleet.Need) string {
 }
 
 // onTargets is a command that does something to the targets that are named or selected.
-func (s *session) onTargets(c *cobra.Command, did string, names []string, f func(ctx context.Context, hub *client.Client, name string) (document.Done, error)) error {
-	return s.eachOnHub(c.Context(), did, names, func(hub *client.Client, name string) (document.Done, error) { return f(c.Context(), hub, name) })
+func onTargets[In any](s *session, c *cobra.Command, did string, names []string,
+	r route.Route[route.TargetName, In, document.Done], in In) error {
+	return s.eachOnHub(c.Context(), did, names, func(hub *client.Client, name string) (document.Done, error) {
+		return client.Call(c.Context(), hub, r, route.TargetName{Target: name}, in)
+	})
 }

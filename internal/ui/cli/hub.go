@@ -20,6 +20,7 @@ import (
 	"fettle.dev/fettle/internal/executor/here"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/fleet/selection"
 )
 
@@ -158,7 +159,7 @@ func (s *session) logIn(ctx context.Context, hub, authority string) error {
 	if err != nil {
 		return err
 	}
-	who, err := c.WhoAmI(ctx)
+	who, err := client.Get(ctx, c, route.WhoAmI())
 	if err != nil {
 		return err
 	}
@@ -223,6 +224,18 @@ type watching struct{ on bool }
 
 func (w *watching) flag(c *cobra.Command) {
 	c.Flags().BoolVar(&w.on, "watch", false, "show the result again after each change, until you stop the command")
+}
+
+// showingRoute shows the document of a route whose requests have no values.
+func showingRoute[T any](ctx context.Context, s *printer, w watching, r route.Route[route.None, route.None, T],
+	show func(*printer, T)) error {
+	return showingAt(ctx, s, w, r, route.None{}, show)
+}
+
+// showingAt shows the document of a route.
+func showingAt[A, T any](ctx context.Context, s *printer, w watching, r route.Route[A, route.None, T], at A,
+	show func(*printer, T)) error {
+	return showing(ctx, s, w, func(hub *client.Client) (T, error) { return client.GetAt(ctx, hub, r, at) }, show)
 }
 
 // showing asks a hub for a document and shows it, once or whenever it is another one.
@@ -342,7 +355,7 @@ func (s *session) namedOnHub(ctx context.Context, hub *client.Client, names []st
 	if err != nil {
 		return nil, err
 	}
-	page, err := hub.Targets(ctx, client.TargetQuery{Select: words, Sort: "name"})
+	page, err := client.GetAt(ctx, hub, route.Targets(), route.TargetQuery{Select: words, Sort: "name"})
 	for _, t := range page.Targets {
 		names = append(names, string(t.ID))
 	}

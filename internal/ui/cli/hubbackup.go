@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // errUnwell ends hub check where something is not well.
@@ -54,7 +55,7 @@ func hubBackup(ctx context.Context, s *printer, dir, file string) error {
 	if err != nil {
 		return err
 	}
-	state, err := at.SaveState(ctx)
+	state, err := client.Post(ctx, at, route.SaveState(), document.ReasonRequest{})
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func hubBackup(ctx context.Context, s *printer, dir, file string) error {
 
 // backupSaved has the hub record a backup that is written: a backup that failed is none.
 func backupSaved(ctx context.Context, at *client.Client, state document.HubState) error {
-	if _, err := at.BackupSaved(ctx, document.BackupSaved{At: state.At}); err != nil {
+	if _, err := client.Post(ctx, at, route.BackupSaved(), document.BackupSaved{At: state.At}); err != nil {
 		return fmt.Errorf("the backup is written, but the hub cannot record it: %w", err)
 	}
 	return nil
@@ -173,7 +174,7 @@ func newHubCheck(s *session) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			well := false
 			err := showing(c.Context(), s.printer, watching{}, func(hub *client.Client) (document.HubCheck, error) {
-				d, err := hub.Check(c.Context())
+				d, err := client.Get(c.Context(), hub, route.Check())
 				well = d.Well
 				return d, err
 			}, showCheck)

@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // joinWithin is how long another hub may take to make room.
@@ -151,7 +152,7 @@ func retireHub(ctx context.Context, s *session, names []string, r document.HubRe
 	if err != nil {
 		return err
 	}
-	page, err := hub.Hubs(ctx)
+	page, err := client.Get(ctx, hub, route.Hubs())
 	if len(names) == 0 {
 		if err != nil {
 			return err
@@ -161,7 +162,7 @@ func retireHub(ctx context.Context, s *session, names []string, r document.HubRe
 	if err := askBefore(ctx, s, yes, "Retire the hub "+names[0]+"?"); err != nil {
 		return err
 	}
-	d, err := hub.RetireHub(ctx, names[0], r)
+	d, err := client.Call(ctx, hub, route.RetireHub(), route.HubName{Hub: names[0]}, r)
 	if err != nil {
 		return err
 	}

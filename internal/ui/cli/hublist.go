@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 func newHubList(s *session) *cobra.Command {
@@ -25,7 +25,7 @@ hub. A lost hub is no longer part of the fleet.`,
 		Example: "  fettle hub list\n  fettle hub list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.HubPage, error) { return hub.Hubs(c.Context()) }, showHubs)
+			return showingRoute(c.Context(), s.printer, w, route.Hubs(), showHubs)
 		},
 	}
 	w.flag(c)

@@ -13,6 +13,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -69,7 +70,7 @@ func (s *session) createJob(ctx context.Context, job document.JobRequest, expire
 	if job.Signed, err = s.commandSigner().signedJob(ctx, hub, job); err != nil {
 		return err
 	}
-	r, err := hub.CreateJob(ctx, job)
+	r, err := client.Post(ctx, hub, route.CreateJob(), job)
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func newJobList(s *session) *cobra.Command {
 		Example: "  fettle job list\n  fettle job list --limit 500",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.JobPage, error) { return hub.Jobs(c.Context(), 0, limit) }, showJobs)
+			return showingAt(c.Context(), s.printer, w, route.Jobs(), route.Page{Limit: limit}, showJobs)
 		},
 	}
 	limitOrAllFlag(c, &limit, 50, "jobs")
@@ -166,7 +167,7 @@ func newJobShow(s *session) *cobra.Command {
 		Example: "  fettle job show q1 --watch",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.Job, error) { return hub.Job(c.Context(), a[0]) }, showJob)
+			return showingAt(c.Context(), s.printer, w, route.Job(), route.JobID{Job: a[0]}, showJob)
 		},
 	}
 	w.flag(c)

@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/lang/builtin"
 	"fettle.dev/fettle/internal/lang/query"
 )
@@ -162,7 +164,7 @@ func newJobCancel(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			d, err := hub.CancelJob(c.Context(), a[0])
+			d, err := client.Call(c.Context(), hub, route.CancelJob(), route.JobID{Job: a[0]}, document.ReasonRequest{})
 			if err != nil {
 				return err
 			}

@@ -17,8 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"fettle.dev/fettle/internal/fleet/client"
-	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/kind/generator"
 	langsource "fettle.dev/fettle/internal/lang/source"
 	"fettle.dev/fettle/internal/repo"
@@ -105,7 +104,7 @@ and the states.`,
 			} else if err := aside(c, "--fleet"); err != nil {
 				return err
 			}
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.ModulePage, error) { return hub.Modules(c.Context()) }, showFleetModules)
+			return showingRoute(c.Context(), s.printer, w, route.Modules(), showFleetModules)
 		},
 	}
 	c.Flags().BoolVar(&onFleet, "fleet", false, "show the modules of the fleet, through the hub")

@@ -16,6 +16,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/notify"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 func newNotify(s *session) *cobra.Command {
@@ -34,13 +35,13 @@ hub or another hub tries again for a day.`,
 		do                  func(context.Context, *client.Client, string) (document.Done, error)
 	}{
 		{"test RULE", "Send a test notice through a rule", "  fettle notify test ops", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
-			return hub.TestNotification(ctx, n)
+			return client.Call(ctx, hub, route.TestNotification(), route.RuleName{Rule: n}, document.ReasonRequest{})
 		}},
 		{"approve NOTICE", "Approve a reaction that waits for approval", "  fettle notify approve 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
-			return hub.DecideNotice(ctx, n, false)
+			return client.Call(ctx, hub, route.ApproveNotice(), route.NoticeID{Notice: n}, document.ReasonRequest{})
 		}},
 		{"reject NOTICE", "Reject a reaction that waits for approval", "  fettle notify reject 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
-			return hub.DecideNotice(ctx, n, true)
+			return client.Call(ctx, hub, route.RejectNotice(), route.NoticeID{Notice: n}, document.ReasonRequest{})
 		}},
 	} {
 		c.AddCommand(askingHub(s.printer, sub.use, sub.short, sub.example, sub.do))
@@ -72,7 +73,7 @@ func newNotifyDelete(s *session) *cobra.Command {
 		if err := askBefore(ctx, s, yes, "Delete the rule "+n+"?"); err != nil {
 			return document.Done{}, err
 		}
-		return hub.RemoveNotification(ctx, n)
+		return client.Call(ctx, hub, route.RemoveNotification(), route.RuleName{Rule: n}, document.ReasonRequest{})
 	}
 	c := askingHub(s.printer, "delete RULE", "Delete a rule, and its unsent notices", "  fettle notify delete ops", deleting)
 	yesFlag(c, &yes)
@@ -87,7 +88,7 @@ func newNotifyList(s *session) *cobra.Command {
 		Example: "  fettle notify list\n  fettle notify list --json",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.NotificationPage, error) { return hub.Notifications(c.Context()) }, showNotifications)
+			return showingRoute(c.Context(), s.printer, w, route.Notifications(), showNotifications)
 		},
 	}
 	w.flag(c)
@@ -229,7 +230,7 @@ func (s *session) setNotification(ctx context.Context, f notifyFlags, a []string
 	if err != nil {
 		return err
 	}
-	d, err := hub.SetNotification(ctx, r)
+	d, err := client.Post(ctx, hub, route.SetNotification(), r)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/content"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/repo"
 )
 
@@ -123,7 +124,7 @@ func repositoryOfHub(ctx context.Context, s *printer) (string, error) {
 	if err != nil {
 		return "", withHint(err, "Or name the repository as the hub does: --repository NAME")
 	}
-	page, err := hub.Repositories(ctx)
+	page, err := client.Get(ctx, hub, route.Repositories())
 	if err != nil {
 		return "", err
 	}
@@ -175,7 +176,7 @@ func (s *session) permitted(ctx context.Context, f permitFlags, rev string, name
 	}
 	var names []string
 	for _, id := range ids {
-		d, err := hub.Target(ctx, id)
+		d, err := client.GetAt(ctx, hub, route.Target(), route.TargetName{Target: id})
 		if err != nil {
 			return "", "", err
 		}

@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 func newRequest(s *session) *cobra.Command {
@@ -23,7 +24,8 @@ func newRequest(s *session) *cobra.Command {
 		Args:  args(0, 0),
 		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newRequestList(s), newRequestDecide(s, "approve", "Approve a target's request"), newRequestDecide(s, "reject", "Reject a target's request"), newRequestPolicy(s))
+	c.AddCommand(newRequestList(s), newRequestDecide(s, "approve", "Approve a target's request", route.ApproveRequest()),
+		newRequestDecide(s, "reject", "Reject a target's request", route.RejectRequest()), newRequestPolicy(s))
 	return c
 }
 
@@ -45,7 +47,7 @@ target's own: hubs reject these requests.`,
 		Example: "  fettle request list\n  fettle request list --watch",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.RequestPage, error) { return hub.Requests(c.Context()) }, showRequests)
+			return showingRoute(c.Context(), s.printer, w, route.Requests(), showRequests)
 		},
 	}
 	w.flag(c)
@@ -64,7 +66,8 @@ func showRequests(s *printer, p document.RequestPage) {
 	s.style().Table(s.app.Stdout, []string{"TARGET", "REQUEST", "SINCE", "REASON"}, rows)
 }
 
-func newRequestDecide(s *session, how, short string) *cobra.Command {
+func newRequestDecide(s *session, how, short string,
+	decide route.Route[route.TargetRequest, document.RequestDecision, document.Done]) *cobra.Command {
 	var d document.RequestDecision
 	c := &cobra.Command{
 		Use:     how + " TARGET certificate|freeze|suspect",
@@ -72,8 +75,8 @@ func newRequestDecide(s *session, how, short string) *cobra.Command {
 		Example: "  fettle request " + how + " web1 suspect\n  fettle request " + how + " web1 certificate --name web1.example.org",
 		Args:    args(2, 2),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.onTargets(c, how, a[:1], func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-				return hub.DecideRequest(ctx, name, a[1], how == "reject", d)
+			return s.eachOnHub(c.Context(), how, a[:1], func(hub *client.Client, name string) (document.Done, error) {
+				return client.Call(c.Context(), hub, decide, route.TargetRequest{Target: name, Request: a[1]}, d)
 			})
 		},
 	}
@@ -97,9 +100,7 @@ gets nothing new and does not count as ready.`,
 		Example: "  fettle target suspect web3 --reason 'disk errors'\n  fettle target trust web3",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.onTargets(c, "suspect", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-				return hub.Suspect(ctx, name, reason)
-			})
+			return onTargets(s, c, "suspect", a, route.SuspectTarget(), document.ReasonRequest{Reason: reason})
 		},
 	})
 	reasonFlag(c, &reason)
@@ -115,9 +116,7 @@ func newTargetTrust(s *session) *cobra.Command {
 		Example: "  fettle target trust web3 --reason 'new disk'",
 		Args:    args(0, -1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.onTargets(c, "trust", a, func(ctx context.Context, hub *client.Client, name string) (document.Done, error) {
-				return hub.Trust(ctx, name, reason)
-			})
+			return onTargets(s, c, "trust", a, route.TrustTarget(), document.ReasonRequest{Reason: reason})
 		},
 	})
 	reasonFlag(c, &reason)

@@ -11,6 +11,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 func newRequestPolicy(s *session) *cobra.Command {
@@ -25,7 +26,7 @@ it.`,
 		Example: "  fettle request policy\n  fettle request policy set suspect allow",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.RequestPolicy, error) { return hub.RequestPolicy(c.Context()) }, showRequestPolicy)
+			return showingRoute(c.Context(), s.printer, w, route.RequestPolicy(), showRequestPolicy)
 		},
 	}
 	w.flag(c)
@@ -129,7 +130,7 @@ func changeRequestPolicy(ctx context.Context, s *session, did string, r document
 	if err != nil {
 		return err
 	}
-	d, err := hub.SetRequestPolicy(ctx, r)
+	d, err := client.Post(ctx, hub, route.SetRequestPolicy(), r)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"fettle.dev/fettle/internal/executor/wire"
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -37,7 +38,7 @@ func (s *session) asHub(ctx context.Context) (*client.Client, bool, error) {
 			return
 		}
 		var who document.CurrentUser
-		who, f.err = f.hub.WhoAmI(ctx)
+		who, f.err = client.Get(ctx, f.hub, route.WhoAmI())
 		f.changes = slices.Contains(who.Rights, "operate")
 	})
 	return f.hub, f.changes, f.err

@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -101,7 +102,7 @@ func (c *commandSigner) signedJob(ctx context.Context, hub *client.Client, job d
 // activeNames are the names of the active targets that words select. If the words are names,
 // the hub must not answer with others.
 func activeNames(ctx context.Context, hub *client.Client, words []string) (names []string, err error) {
-	page, err := hub.Targets(ctx, client.TargetQuery{Select: words, Sort: "name"})
+	page, err := client.GetAt(ctx, hub, route.Targets(), route.TargetQuery{Select: words, Sort: "name"})
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/ui/render"
 )
 
@@ -70,7 +71,7 @@ func createToken(ctx context.Context, s *printer, r document.TokenRequest) error
 	if err != nil {
 		return err
 	}
-	t, err := hub.CreateToken(ctx, r)
+	t, err := client.Post(ctx, hub, route.CreateToken(), r)
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func newTokenList(s *session) *cobra.Command {
 		Example: "  fettle token list",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.TokenPage, error) { return hub.Tokens(c.Context()) }, showTokens)
+			return showingRoute(c.Context(), s.printer, w, route.Tokens(), showTokens)
 		},
 	}
 	w.flag(c)
@@ -145,7 +146,9 @@ func newTokenRevoke(s *session) *cobra.Command {
 			if err := askBefore(c.Context(), s, yes, "Revoke "+strings.Join(a, ", ")+"?"); err != nil {
 				return err
 			}
-			return s.eachOnHub(c.Context(), "revoke", a, func(hub *client.Client, id string) (document.Done, error) { return hub.RevokeToken(c.Context(), id) })
+			return s.eachOnHub(c.Context(), "revoke", a, func(hub *client.Client, id string) (document.Done, error) {
+				return client.Call(c.Context(), hub, route.RevokeToken(), route.TokenID{Token: id}, document.ReasonRequest{})
+			})
 		},
 	}
 	yesFlag(c, &yes)

@@ -11,6 +11,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 func newUser(s *session) *cobra.Command {
@@ -42,7 +43,9 @@ func newUserSet(s *session) *cobra.Command {
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			r.Name = a[0]
-			return s.eachOnHub(c.Context(), "set", a, func(hub *client.Client, _ string) (document.Done, error) { return hub.SetUser(c.Context(), r) })
+			return s.eachOnHub(c.Context(), "set", a, func(hub *client.Client, _ string) (document.Done, error) {
+				return client.Post(c.Context(), hub, route.SetUser(), r)
+			})
 		},
 	}
 	c.Flags().StringSliceVar(&r.Roles, "role", nil, "give the user this `ROLE`: read, operate, approve or admin; separate several with commas")
@@ -64,7 +67,8 @@ func newUserLogin(s *session) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			l, err := hub.CreateLogin(c.Context(), a[0], document.LoginRequest{Expires: int64(expires), Note: note})
+			l, err := client.Call(c.Context(), hub, route.CreateLogin(), route.UserName{User: a[0]},
+				document.LoginRequest{Expires: int64(expires), Note: note})
 			if err != nil {
 				return err
 			}
@@ -89,7 +93,7 @@ func newUserLogins(s *session) *cobra.Command {
 		Example: "  fettle user logins ann",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.LoginPage, error) { return hub.Logins(c.Context(), a[0]) }, showLogins)
+			return showingAt(c.Context(), s.printer, w, route.Logins(), route.UserName{User: a[0]}, showLogins)
 		},
 	}
 	w.flag(c)
@@ -128,7 +132,8 @@ func newUserRevoke(s *session) *cobra.Command {
 				return err
 			}
 			return s.eachOnHub(c.Context(), "revoke", a[1:], func(hub *client.Client, id string) (document.Done, error) {
-				return hub.RevokeLogin(c.Context(), a[0], id, reason)
+				return client.Call(c.Context(), hub, route.RevokeLogin(), route.LoginID{User: a[0], Login: id},
+					document.ReasonRequest{Reason: reason})
 			})
 		},
 	}
@@ -145,7 +150,7 @@ func newUserList(s *session) *cobra.Command {
 		Example: "  fettle user list",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return showing(c.Context(), s.printer, w, func(hub *client.Client) (document.UserPage, error) { return hub.Users(c.Context()) }, showUsers)
+			return showingRoute(c.Context(), s.printer, w, route.Users(), showUsers)
 		},
 	}
 	w.flag(c)

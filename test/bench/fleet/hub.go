@@ -18,6 +18,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // hub is the real binary, in its own directory.
@@ -71,7 +72,7 @@ func (h *hub) start(ctx context.Context) error {
 	}
 	h.process = p
 	return await(ctx, "the hub", func() bool {
-		_, err := h.ask.Status(ctx)
+		_, err := client.Get(ctx, h.ask, route.Status())
 		return err == nil
 	})
 }
@@ -86,8 +87,8 @@ func (h *hub) close() {
 
 // token creates a token for a number of hosts.
 func (h *hub) token(ctx context.Context, uses int) (string, error) {
-	t, err := h.ask.CreateToken(ctx, document.TokenRequest{Labels: map[string]string{"role": "web", "env": "prod"},
-		Uses: uses, Expires: int64(time.Hour)})
+	t, err := client.Post(ctx, h.ask, route.CreateToken(), document.TokenRequest{
+		Labels: map[string]string{"role": "web", "env": "prod"}, Uses: uses, Expires: int64(time.Hour)})
 	return t.Secret, err
 }
 

@@ -9,8 +9,10 @@ import (
 	"slices"
 	"time"
 
+	"fettle.dev/fettle/internal/fleet/client"
 	"fettle.dev/fettle/internal/fleet/content"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // result contains the measurements for one number of agents.
@@ -158,7 +160,7 @@ func (b *bench) known(ctx context.Context) error {
 	err := await(ctx, "the views", func() bool {
 		began := time.Now()
 		var err error
-		s, err = b.hub.ask.Status(ctx)
+		s, err = client.Get(ctx, b.hub.ask, route.Status())
 		if err == nil && s.States[document.Ready] == b.n && s.Connected == b.n {
 			return true
 		}

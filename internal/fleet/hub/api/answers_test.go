@@ -13,6 +13,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 )
 
 // TestBackendsThatFail: if any call of a backend fails, the route fails with the reason, and the
@@ -28,7 +29,7 @@ func TestBackendsThatFail(t *testing.T) {
 			calls := 0
 			hub := newHub(t)
 			h := hub.Handler()
-			h.Backend = faulty{h.Backend, at, &calls}
+			h.Table = apitest.Table(faulty{hub, at, &calls})
 			h.Metrics = http.NotFoundHandler()
 			w := ask(h, method, q.path, "admin", q.body)
 			if calls < at {
@@ -54,8 +55,8 @@ func TestFormatsOfAnswers(t *testing.T) {
 	hub := newHub(t)
 	for _, q := range requests {
 		method, path, _ := strings.Cut(q.route, " ")
-		route := api.Routes()[slices.IndexFunc(api.Routes(), func(r api.Route) bool { return r.Name() == q.route })]
-		if route.Stream || route.Upgrade || path == "/v1/openapi.json" {
+		row := rowOf(q.route)
+		if row.Stream || row.Upgrade || path == "/v1/openapi.json" {
 			continue
 		}
 		w := ask(hub.Handler(), method, q.path, "admin", q.body)
@@ -146,7 +147,7 @@ func TestAnswersThatAreLost(t *testing.T) {
 	for _, later := range []error{nil, &api.Refusal{Status: http.StatusConflict, Why: "two of three hubs are away"}} {
 		hub := newHub(t)
 		h := hub.Handler()
-		h.Backend = silent{h.Backend}
+		h.Table = apitest.Table(silent{hub})
 		asked := 0
 		h.MayChange = func() error {
 			if asked++; asked == 1 {
@@ -168,7 +169,7 @@ func TestAnswersThatAreLost(t *testing.T) {
 }
 
 // silent is a backend whose store does not answer to a freeze.
-type silent struct{ api.Backend }
+type silent struct{ apitest.Backend }
 
 func (silent) Freeze(context.Context, access.Principal, fleet.TargetID, document.FreezeRequest) error {
 	return fmt.Errorf("cannot freeze: %w", fleet.ErrNoAnswer)
@@ -188,8 +189,9 @@ func TestMetricsThatAreNone(t *testing.T) {
 func TestPagesOfTheAuditLog(t *testing.T) {
 	for query, want := range map[string]string{"": "-1 1000", "?limit=7": "-1 7", "?offset=0": "0 1000", "?offset=5&limit=1000": "5 1000", "?limit=1001": "-1 1000"} {
 		asked := ""
-		h := newHub(t).Handler()
-		h.Backend = auditing{h.Backend, &asked}
+		hub := newHub(t)
+		h := hub.Handler()
+		h.Table = apitest.Table(auditing{hub, &asked})
 		if w := ask(h, "GET", "/v1/audit"+query, "admin", ""); w.Code != http.StatusOK || asked != want {
 			t.Errorf("%q: %d, the backend is asked for %s, want %s", query, w.Code, asked, want)
 		}
@@ -197,7 +199,7 @@ func TestPagesOfTheAuditLog(t *testing.T) {
 }
 
 type auditing struct {
-	api.Backend
+	apitest.Backend
 	asked *string
 }
 

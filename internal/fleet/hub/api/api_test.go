@@ -21,6 +21,7 @@ import (
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // update rewrites docs/openapi.json. Review the difference like code.
@@ -117,7 +118,7 @@ func TestDescription(t *testing.T) {
 		at := "hub.json#/paths/" + pointer(path) + "/" + strings.ToLower(method) + "/responses/200/content/application~1json/schema"
 		validate(t, compiler, at, q.route, w)
 	}
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		if !slices.Contains(called, r.Name()) {
 			t.Errorf("%s is called by no test", r.Name())
 		}
@@ -168,22 +169,22 @@ func spellings(path string) []string {
 // and no other spelling of the path is.
 func TestRights(t *testing.T) {
 	for _, q := range requests {
-		route := api.Routes()[slices.IndexFunc(api.Routes(), func(r api.Route) bool { return r.Name() == q.route })]
-		if route.Stream {
+		row := rowOf(q.route)
+		if row.Stream {
 			continue
 		}
 		hub := newHub(t)
 		for _, token := range []string{"", "nobody", "read", "operate", "approve", "admin"} {
-			if route.Right == api.Open || slices.Contains(access.Role(token).Rights(), route.Right) {
+			if row.Right == route.Open || slices.Contains(access.Role(token).Rights(), row.Right) {
 				continue
 			}
-			if w := ask(hub.Handler(), route.Method, q.path, token, q.body); w.Code != http.StatusUnauthorized && w.Code != http.StatusForbidden {
+			if w := ask(hub.Handler(), row.Method, q.path, token, q.body); w.Code != http.StatusUnauthorized && w.Code != http.StatusForbidden {
 				t.Errorf("%s with %q: %d %s", q.route, token, w.Code, w.Body)
 			}
 		}
 		for _, s := range spellings(q.path) {
-			r := &http.Request{Method: route.Method, Header: http.Header{"Authorization": {"Bearer admin"}, "Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(q.body)), Host: "hub"}
-			parsed, err := http.NewRequest(route.Method, "http://hub"+s, nil)
+			r := &http.Request{Method: row.Method, Header: http.Header{"Authorization": {"Bearer admin"}, "Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(q.body)), Host: "hub"}
+			parsed, err := http.NewRequest(row.Method, "http://hub"+s, nil)
 			if err != nil {
 				continue // no server gets to see it
 			}
@@ -199,7 +200,7 @@ func TestRights(t *testing.T) {
 				t.Errorf("%s was done: %s", q.route, a)
 			}
 		}
-		if w := ask(hub.Handler(), route.Method, q.path, cmp.Or(string(route.Right), "nobody"), q.body); w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden {
+		if w := ask(hub.Handler(), row.Method, q.path, cmp.Or(string(row.Right), "nobody"), q.body); w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden {
 			t.Errorf("%s with its right: %d %s", q.route, w.Code, w.Body)
 		}
 	}
@@ -356,12 +357,12 @@ func (e *endless) Close() error { return nil }
 func TestBodiesOfStrangersAreNotRead(t *testing.T) {
 	hub := newHub(t)
 	for _, q := range requests {
-		route := api.Routes()[slices.IndexFunc(api.Routes(), func(r api.Route) bool { return r.Name() == q.route })]
-		if route.Right == api.Open {
+		row := rowOf(q.route)
+		if row.Right == route.Open {
 			continue
 		}
 		body := &endless{}
-		r := httptest.NewRequestWithContext(t.Context(), route.Method, "http://hub"+q.path, nil)
+		r := httptest.NewRequestWithContext(t.Context(), row.Method, "http://hub"+q.path, nil)
 		r.Body = body
 		w := httptest.NewRecorder()
 		hub.Handler().ServeHTTP(w, r)

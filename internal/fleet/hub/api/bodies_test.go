@@ -9,37 +9,38 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // TestBodiesThatAreNotRead: a body is one JSON document with known fields, and a route without a
 // document accepts no body. An empty document adds nothing to the audit log.
 func TestBodiesThatAreNotRead(t *testing.T) {
-	route := Route{Method: http.MethodPost, Path: "/v1/x", In: document.ReasonRequest{}}
+	of := route.Row{Method: http.MethodPost, Path: "/v1/x", In: document.ReasonRequest{}}
 	for what, c := range map[string]struct {
 		in         any
 		kind, body string
 		status     int
 		asked      string
 	}{
-		"a reason":        {route.In, "application/json", `{"reason":"x"}`, 0, `{"reason":"x"}`},
-		"with a charset":  {route.In, "application/json; charset=utf-8", `{"reason":"x"}`, 0, `{"reason":"x"}`},
-		"nothing":         {route.In, "application/json", `{}`, 0, ""},
-		"the longest":     {route.In, "application/json", `{}` + strings.Repeat(" ", 24<<10-2), 0, ""},
-		"too long":        {route.In, "application/json", `{}` + strings.Repeat(" ", 24<<10-1), 413, ""},
-		"of another kind": {route.In, "text/plain", `{}`, 415, ""},
-		"of no kind":      {route.In, "", `{}`, 415, ""},
-		"of a wrong kind": {route.In, "application/json; x", `{}`, 415, ""},
-		"another field":   {route.In, "application/json", `{"reason":"x","more":1}`, 400, ""},
-		"two documents":   {route.In, "application/json", `{"reason":"x"} {}`, 400, ""},
-		"no document":     {route.In, "application/json", ` `, 400, ""},
+		"a reason":        {of.In, "application/json", `{"reason":"x"}`, 0, `{"reason":"x"}`},
+		"with a charset":  {of.In, "application/json; charset=utf-8", `{"reason":"x"}`, 0, `{"reason":"x"}`},
+		"nothing":         {of.In, "application/json", `{}`, 0, ""},
+		"the longest":     {of.In, "application/json", `{}` + strings.Repeat(" ", 24<<10-2), 0, ""},
+		"too long":        {of.In, "application/json", `{}` + strings.Repeat(" ", 24<<10-1), 413, ""},
+		"of another kind": {of.In, "text/plain", `{}`, 415, ""},
+		"of no kind":      {of.In, "", `{}`, 415, ""},
+		"of a wrong kind": {of.In, "application/json; x", `{}`, 415, ""},
+		"another field":   {of.In, "application/json", `{"reason":"x","more":1}`, 400, ""},
+		"two documents":   {of.In, "application/json", `{"reason":"x"} {}`, 400, ""},
+		"no document":     {of.In, "application/json", ` `, 400, ""},
 		"no body":         {nil, "", "", 0, ""},
 		"a body of one":   {nil, "", " ", 400, ""},
 	} {
 		r := httptest.NewRequest(http.MethodPost, "/v1/x", strings.NewReader(c.body))
 		r.Header.Set("Content-Type", c.kind)
-		at := route
+		at := of
 		at.In = c.in
-		call := &call{r: r, w: httptest.NewRecorder(), route: at}
+		call := &call{r: r, w: httptest.NewRecorder(), route: row{Row: at}}
 		err := call.read()
 		if (err == nil) != (c.status == 0) || err != nil && problemOf(err).Status != c.status {
 			t.Errorf("%s: %v", what, err)

@@ -15,15 +15,15 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/hub/api"
 	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // A changing request without the right causes exactly one record with the user, the address and the
 // request. Reads and unauthenticated requests cause none.
 func TestDeniedRequestsAreRecorded(t *testing.T) {
-	routes := api.Routes()
 	for _, q := range requests {
-		route := routes[slices.IndexFunc(routes, func(r api.Route) bool { return r.Name() == q.route })]
-		if route.Right == api.Open {
+		row := rowOf(q.route)
+		if row.Right == route.Open {
 			continue
 		}
 		hub := newHub(t)
@@ -34,30 +34,30 @@ func TestDeniedRequestsAreRecorded(t *testing.T) {
 			return nil
 		}
 		for _, token := range []string{"", "nobody"} {
-			if w := ask(h, route.Method, q.path, token, q.body); w.Code != http.StatusUnauthorized || len(got) > 0 {
+			if w := ask(h, row.Method, q.path, token, q.body); w.Code != http.StatusUnauthorized || len(got) > 0 {
 				t.Errorf("%s for %q: %d, recorded %+v", q.route, token, w.Code, got)
 			}
 		}
 		for _, token := range []string{"read", "operate", "approve"} {
-			if slices.Contains(access.Role(token).Rights(), route.Right) {
+			if slices.Contains(access.Role(token).Rights(), row.Right) {
 				continue
 			}
 			got = nil
-			w := ask(h, route.Method, q.path, token, q.body)
+			w := ask(h, row.Method, q.path, token, q.body)
 			if w.Code != http.StatusForbidden {
 				t.Errorf("%s for %q: %d", q.route, token, w.Code)
 			}
 			switch {
-			case !route.Changes() && len(got) > 0:
+			case !row.Changes() && len(got) > 0:
 				t.Errorf("%s for %q: what only reads is recorded: %+v", q.route, token, got)
-			case !route.Changes():
+			case !row.Changes():
 			case len(got) != 1:
 				t.Errorf("%s for %q: %d records", q.route, token, len(got))
 			default:
 				e := got[0]
 				want := access.Entry{User: "jane", Credential: "token", Operation: q.route, Object: e.Object,
 					Outcome: access.Denied, From: "192.0.2.1:1234", Request: w.Header().Get("X-Request-Id")}
-				if e != want || e.Request == "" || (e.Object != "") != strings.Contains(route.Path, "{") {
+				if e != want || e.Request == "" || (e.Object != "") != strings.Contains(row.Path, "{") {
 					t.Errorf("%s for %q: recorded %+v, want %+v", q.route, token, e, want)
 				}
 			}
@@ -77,15 +77,14 @@ func TestUsersWithoutAName(t *testing.T) {
 		},
 	} {
 		for _, q := range requests {
-			routes := api.Routes()
-			route := routes[slices.IndexFunc(routes, func(r api.Route) bool { return r.Name() == q.route })]
-			if route.Right == api.Open {
+			row := rowOf(q.route)
+			if row.Right == route.Open {
 				continue
 			}
 			hub := newHub(t)
 			h := hub.Handler()
 			h.Authenticate = authenticate
-			if w := ask(h, route.Method, q.path, "admin", q.body); w.Code != http.StatusUnauthorized {
+			if w := ask(h, row.Method, q.path, "admin", q.body); w.Code != http.StatusUnauthorized {
 				t.Fatalf("%s with %s: %d", q.route, what, w.Code)
 			}
 			if acts := hub.Acts(); len(acts) > 0 {

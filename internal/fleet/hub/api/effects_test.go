@@ -15,12 +15,13 @@ import (
 // recorded sends a request, and returns the answer and the calls of the backend.
 func recorded(t *testing.T, change func(*recording), method, path, body string) (*httptest.ResponseRecorder, []string) {
 	t.Helper()
-	h := newHub(t).Handler()
-	b := recording{Backend: h.Backend, told: &[]string{}}
+	hub := newHub(t)
+	b := recording{Backend: hub, told: &[]string{}}
 	if change != nil {
 		change(&b)
 	}
-	h.Backend = b
+	h := hub.Handler()
+	h.Table = apitest.Table(b)
 	return ask(h, method, path, "admin", body), *b.told
 }
 

@@ -15,6 +15,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // Limits of a stream to an executor.
@@ -27,7 +28,7 @@ const (
 	pieces = 32 << 10
 )
 
-// Executors opens the executors of targets. A Backend implements it.
+// Executors opens the executors of targets.
 type Executors interface {
 	// OpenExecutor opens a stream to the executor of a target. Unless changes is set, the executor
 	// refuses changes. If the target is offline, the error is fleet.ErrOffline. ctx limits only the
@@ -35,34 +36,42 @@ type Executors interface {
 	OpenExecutor(ctx context.Context, by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error)
 }
 
-func (c *call) look() (any, error) { return c.executor(false) }
-func (c *call) work() (any, error) { return c.executor(true) }
+// HandleExecutors registers the handlers of executors.
+func HandleExecutors(t *Table, b Executors) {
+	handleCall(t, route.Look(), func(c *call, at route.TargetName) (any, error) {
+		return nil, c.executor(t, b, at.Target, false)
+	})
+	handleCall(t, route.Work(), func(c *call, at route.TargetName) (any, error) {
+		return nil, c.executor(t, b, at.Target, true)
+	})
+}
 
 // executor turns the connection into a stream to the executor of a target, until one end closes it.
-func (c *call) executor(changes bool) (any, error) {
+func (c *call) executor(t *Table, b Executors, name string, changes bool) error {
 	if !strings.EqualFold(c.r.Header.Get("Upgrade"), document.ExecutorProtocol) || c.r.ProtoMajor != 1 {
 		c.w.Header().Set("Upgrade", document.ExecutorProtocol)
-		return nil, fail(http.StatusUpgradeRequired, "The connection must be upgraded", "cannot answer with a document: this route is a stream of bytes in both directions", "Use HTTP/1.1 and the headers Connection: Upgrade and Upgrade: "+document.ExecutorProtocol)
+		return fail(http.StatusUpgradeRequired, "The connection must be upgraded", "cannot answer with a document: this route is a stream of bytes in both directions", "Use HTTP/1.1 and the headers Connection: Upgrade and Upgrade: "+document.ExecutorProtocol)
 	}
-	d, err := c.h.Backend.Target(c.r.Context(), c.path["target"], c.h.Now())
+	d, err := t.targets.Target(c.r.Context(), name, c.h.Now())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if d.Target.Standing != fleet.Active {
-		return nil, &Refusal{http.StatusConflict, fmt.Sprintf("cannot work on %s: it is %s", d.Target.Name, d.Target.Standing), "List targets and their state: fettle target list"}
+		return &Refusal{http.StatusConflict, fmt.Sprintf("cannot work on %s: it is %s", d.Target.Name, d.Target.Standing),
+			"List targets and their state: fettle target list"}
 	}
 	ctx, done := context.WithTimeout(c.r.Context(), Patience)
 	defer done()
-	stream, err := c.h.Backend.OpenExecutor(ctx, c.who, d.Target.ID, changes)
+	stream, err := b.OpenExecutor(ctx, c.who, d.Target.ID, changes)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	conn, buffered, err := http.NewResponseController(c.w).Hijack()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cannot use the connection as a stream: %w", err), stream.Close())
+		return errors.Join(fmt.Errorf("cannot use the connection as a stream: %w", err), stream.Close())
 	}
 	c.said = true
-	return nil, c.carry(conn, buffered.Reader, stream)
+	return c.carry(conn, buffered.Reader, stream)
 }
 
 // carry copies in both directions until one end closes, and then closes the other end. Each

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -8,6 +9,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // moduleName matches valid names of modules, also of modules that do not exist.
@@ -15,20 +17,51 @@ var moduleName = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]*(/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$`)
 })
 
+// Assignments explain the configuration of targets.
+type Assignments interface {
+	// Because returns the reasons for a module on a target, one sentence per element.
+	Because(ctx context.Context, id fleet.TargetID, module string) ([]string, error)
+}
+
+// HandleAssignments registers the handler of explanations.
+func HandleAssignments(t *Table, b Assignments) {
+	Handle(t, route.Explain(),
+		func(ctx context.Context, c Caller, at route.TargetModule, _ route.None) (document.Explanation, error) {
+			return t.explain(ctx, c, at, b)
+		})
+}
+
+// Exports are the exported values of targets.
+type Exports interface {
+	// Exports returns the values. The caller sets the format.
+	Exports(ctx context.Context) (document.Exports, error)
+}
+
+// HandleExports registers the handler of exported values.
+func HandleExports(t *Table, b Exports) {
+	handleGet(t, route.Exports(), func(ctx context.Context) (document.Exports, error) {
+		e, err := b.Exports(ctx)
+		e.Format = document.ExportsFormat
+		return e, err
+	})
+}
+
 // explain combines the decision of the hub with the state of the target.
-func (c *call) explain() (any, error) {
-	if !moduleName().MatchString(c.path["module"]) {
-		return nil, fail(http.StatusNotFound, "There is no such module", fmt.Sprintf("cannot explain %.80q: there is no module with this name", c.path["module"]), "List them: fettle module list --fleet")
+func (t *Table) explain(ctx context.Context, c Caller, at route.TargetModule, b Assignments) (document.Explanation, error) {
+	var none document.Explanation
+	if !moduleName().MatchString(at.Module) {
+		return none, fail(http.StatusNotFound, "There is no such module",
+			fmt.Sprintf("cannot explain %.80q: there is no module with this name", at.Module), "List them: fettle module list --fleet")
 	}
-	d, err := c.h.Backend.Target(c.r.Context(), c.path["target"], c.h.Now())
+	d, err := t.targets.Target(ctx, at.Target, c.Now)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	because, err := c.h.Backend.Because(c.r.Context(), d.Target.ID, Directory(c.path["module"]))
+	because, err := b.Because(ctx, d.Target.ID, Directory(at.Module))
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	e := explanation(d, Directory(c.path["module"]))
+	e := explanation(d, Directory(at.Module))
 	e.Reasons = append(e.Reasons, because...)
 	return e, nil
 }

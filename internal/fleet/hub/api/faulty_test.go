@@ -9,7 +9,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
@@ -17,7 +17,7 @@ var errFault = errors.New("the disk of the hub is broken")
 
 // faulty is a backend in which one call fails, the at-th from 1 on.
 type faulty struct {
-	api.Backend
+	apitest.Backend
 	at    int
 	calls *int
 }

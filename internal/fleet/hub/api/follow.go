@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -8,6 +9,8 @@ import (
 	"time"
 
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
+	"fettle.dev/fettle/internal/fleet/view"
 )
 
 // pulse is the time after which an idle stream sends an empty line.
@@ -19,35 +22,56 @@ type stream struct {
 	sent bool // server-sent events
 }
 
-func (c *call) follow() (any, error) {
-	q, err := c.told()
+// EventViews are queries about events. *view.View implements it.
+type EventViews interface {
+	Events(ctx context.Context, q view.EventQuery) (document.EventPage, error)
+	// Changed returns a channel that is closed when there may be newer events.
+	Changed() <-chan struct{}
+}
+
+// HandleEvents registers the handlers of events.
+func HandleEvents(t *Table, v EventViews) {
+	Handle(t, route.Events(),
+		func(ctx context.Context, _ Caller, q route.EventQuery, _ route.None) (document.EventPage, error) {
+			return v.Events(ctx, eventQuery(q))
+		})
+	handleCall(t, route.FollowEvents(), func(c *call, at route.EventQuery) (any, error) {
+		q := eventQuery(at)
+		if last := c.r.Header.Get("Last-Event-ID"); last != "" && q.After == "" {
+			q.After = last
+		}
+		return nil, c.follow(v, q)
+	})
+}
+
+func eventQuery(q route.EventQuery) view.EventQuery {
+	return view.EventQuery{Target: q.Target, Module: Directory(q.Module), Kinds: q.Kinds, Since: q.Since, Until: q.Until,
+		After: q.After, Limit: q.Limit}
+}
+
+// follow sends events until the client closes the connection.
+func (c *call) follow(v EventViews, q view.EventQuery) error {
+	changed := v.Changed() // before the first query, so that no event is missed
+	page, err := v.Events(c.r.Context(), q)
 	if err != nil {
-		return nil, err
-	}
-	if last := c.r.Header.Get("Last-Event-ID"); last != "" && q.After == "" {
-		q.After = last
-	}
-	changed := c.h.Backend.Changed() // before the first query, so that no event is missed
-	page, err := c.h.Backend.Events(c.r.Context(), q)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	s := stream{c.w, strings.Contains(c.r.Header.Get("Accept"), "text/event-stream")}
 	c.said = true
 	s.begin()
 	for {
 		if err := s.events(page.Events); err != nil {
-			return nil, err
+			return err
 		}
 		q.After, q.Limit = page.Cursor, 0
 		if len(page.Events) == 0 {
 			if err := c.wait(s, changed); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		changed = c.h.Backend.Changed()
-		if page, err = c.h.Backend.Events(c.r.Context(), q); err != nil {
-			return nil, err
+		changed = v.Changed()
+		if page, err = v.Events(c.r.Context(), q); err != nil {
+			return err
 		}
 	}
 }

@@ -16,12 +16,13 @@ import (
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
 	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
 // pages is a backend that answers questions about events with pages, one after the other, and then fails.
 type pages struct {
-	api.Backend
+	apitest.Backend
 	all   []document.EventPage
 	asked *[]string
 }
@@ -54,9 +55,9 @@ func TestFollowContinues(t *testing.T) {
 		"both":             {"?target=web1&after=c5", "c7", `after "c5", limit 0, target "web1"`},
 		"an empty header ": {"?target=web1&after=c5", "", `after "c5", limit 0, target "web1"`},
 	} {
-		h := newHub(t).Handler()
-		asked := []string{}
-		h.Backend = pages{h.Backend, all, &asked}
+		hub, asked := newHub(t), []string{}
+		h := hub.Handler()
+		h.Table = apitest.Table(pages{hub, all, &asked})
 		r := httptest.NewRequest("GET", "http://hub/v1/events/follow"+c.query, nil)
 		r.Header.Set("Authorization", "Bearer read")
 		if c.last != "" {
@@ -73,8 +74,9 @@ func TestFollowContinues(t *testing.T) {
 			t.Errorf("%s: %d %s", what, w.Code, w.Body)
 		}
 	}
-	h := newHub(t).Handler()
-	h.Backend = pages{h.Backend, nil, &[]string{}}
+	hub := newHub(t)
+	h := hub.Handler()
+	h.Table = apitest.Table(pages{hub, nil, &[]string{}})
 	if w := ask(h, "GET", "/v1/events/follow", "read", ""); w.Code != 500 || !strings.Contains(w.Body.String(), errFault.Error()) {
 		t.Errorf("a view that fails at once: %d %s", w.Code, w.Body)
 	}

@@ -17,6 +17,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // Limits of one request.
@@ -25,9 +26,9 @@ const (
 	Patience = 30 * time.Second // limit for an answer, except for streams
 )
 
-// Handler answers requests. Backend, Authenticate and Now must be set.
+// Handler answers requests. Table, Authenticate and Now must be set.
 type Handler struct {
-	Backend      Backend
+	Table        *Table
 	Authenticate Authenticate
 	Now          func() time.Time
 	// Audit records changes. If it is nil, all changes are refused.
@@ -59,7 +60,7 @@ type call struct {
 	h     *Handler
 	w     http.ResponseWriter
 	r     *http.Request
-	route Route
+	route row
 	path  map[string]string
 	query map[string][]string
 	who   access.Principal
@@ -90,7 +91,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve finds the route, then authenticates the user, and then reads the rest of the request.
 func (c *call) serve() (any, error) {
 	allowed, err := c.match()
-	if err == nil && c.route.Right == Open {
+	if err == nil && c.route.Right == route.Open {
 		return c.run()
 	}
 	who, aerr := c.h.Authenticate(c.r)
@@ -142,8 +143,8 @@ func (c *call) match() (allowed []string, err error) {
 	if err != nil {
 		return nil, fail(http.StatusBadRequest, "The path is wrong", err.Error(), "See the valid paths: GET /v1/openapi.json")
 	}
-	for _, r := range Routes() {
-		values, ok := r.values(parts)
+	for _, r := range c.h.Table.rows {
+		values, ok := r.Match(parts)
 		if ok && r.Method == c.r.Method {
 			c.route, c.path = r, values
 			return nil, nil
@@ -225,7 +226,7 @@ func (c *call) missing() error {
 func (c *call) read() error {
 	c.query = c.r.URL.Query()
 	for name, values := range c.query {
-		i := slices.IndexFunc(c.route.Query, func(p Parameter) bool { return p.Name == name })
+		i := slices.IndexFunc(c.route.Query, func(p route.Parameter) bool { return p.Name == name })
 		if i < 0 || len(values) > 1 && !c.route.Query[i].Many {
 			return fail(http.StatusBadRequest, "The query is wrong", fmt.Sprintf("the parameter %q is unknown, or is repeated too often", name), "List them: GET /v1/openapi.json")
 		}
@@ -245,7 +246,7 @@ func (c *call) read() error {
 	if errors.As(err, &long) {
 		return fail(http.StatusRequestEntityTooLarge, "The body is too long", fmt.Sprintf("the limit is %d bytes", MaxBody), "Send a smaller request")
 	}
-	c.in = c.route.in()
+	c.in = c.route.NewIn()
 	if err == nil {
 		d := json.NewDecoder(bytes.NewReader(text))
 		d.DisallowUnknownFields()

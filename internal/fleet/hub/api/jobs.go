@@ -1,15 +1,62 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
+	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/fleet/view"
 )
+
+// Jobs are the stored jobs. The caller sets the formats.
+type Jobs interface {
+	// Job returns one job with the output of its program.
+	Job(ctx context.Context, id string) (document.Job, error)
+	// Jobs returns a page of jobs, the newest first; limit 0 means the largest page.
+	Jobs(ctx context.Context, offset, limit int) (document.JobPage, error)
+}
+
+// JobChanges create and cancel jobs.
+type JobChanges interface {
+	// CreateJob stores a job until the agent of each target has acknowledged it, or it expires. The
+	// caller has checked the job and evaluated its selection.
+	CreateJob(ctx context.Context, by access.Principal, r document.JobRequest, targets []fleet.TargetID) (document.Job, error)
+	// CancelJob cancels a job for agents that have not started it.
+	CancelJob(ctx context.Context, by access.Principal, id string) error
+}
+
+// HandleJobs registers the handlers of jobs.
+func HandleJobs(t *Table, b interface {
+	Jobs
+	JobChanges
+}) {
+	Handle(t, route.Jobs(), func(ctx context.Context, _ Caller, q route.Page, _ route.None) (document.JobPage, error) {
+		page, err := b.Jobs(ctx, q.Offset, q.Limit)
+		for i, r := range page.Jobs {
+			page.Jobs[i] = formedJob(r)
+		}
+		page.Format, page.Jobs = document.JobPageFormat, append([]document.Job{}, page.Jobs...)
+		return page, err
+	})
+	Handle(t, route.Job(), func(ctx context.Context, _ Caller, at route.JobID, _ route.None) (document.Job, error) {
+		r, err := b.Job(ctx, at.Job)
+		return formedJob(r), err
+	})
+	handlePost(t, route.CreateJob(), func(ctx context.Context, c Caller, r document.JobRequest) (document.Job, error) {
+		return t.createJob(ctx, c, r, b)
+	})
+	Handle(t, route.CancelJob(),
+		func(ctx context.Context, c Caller, at route.JobID, _ document.ReasonRequest) (document.Done, error) {
+			return done(b.CancelJob(ctx, c.Principal, at.Job),
+				"The job %s is cancelled for agents that have not started it.", at.Job)
+		})
+}
 
 // longestJob limits how long a job may wait for agents.
 const longestJob = 90 * 24 * time.Hour
@@ -19,7 +66,8 @@ func checkJob(r document.JobRequest) error {
 	kinds := []string{fleet.JobApply, fleet.JobVerify, fleet.JobReport, fleet.JobRun}
 	switch {
 	case !slices.Contains(kinds, r.What):
-		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot create a job of the kind %.40q", r.What), "Use apply, verify, report or run"}
+		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot create a job of the kind %.40q", r.What),
+			"Use apply, verify, report or run"}
 	case len(r.Select) == 0:
 		return &Refusal{http.StatusBadRequest, "cannot create a job: no agent is selected", "Select all agents: -t '*'"}
 	case r.Expires < 0 || time.Duration(r.Expires) > longestJob:
@@ -27,10 +75,12 @@ func checkJob(r document.JobRequest) error {
 			"Omit it for one week, or use up to 90 days"}
 	}
 	if (r.What == fleet.JobRun) != (r.Run != nil) {
-		return &Refusal{http.StatusBadRequest, "cannot read the program: only a job of the kind run has a program, and it must have one", "Write: fettle job run -t SELECTION -- PROGRAM"}
+		return &Refusal{http.StatusBadRequest, "cannot read the program: only a job of the kind run has a program, and it must have one",
+			"Write: fettle job run -t SELECTION -- PROGRAM"}
 	}
 	if len(r.Signed) > fleet.MaxSignedJob || r.Signed != "" && r.Run == nil {
-		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot accept a signature for this job: only run has one, of at most %d bytes", fleet.MaxSignedJob), "Select fewer targets, or shorten the command"}
+		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot accept a signature for this job: only run has one, of at most %d bytes", fleet.MaxSignedJob),
+			"Select fewer targets, or shorten the command"}
 	}
 	if r.Run != nil {
 		if err := r.Run.Check(); err != nil {
@@ -38,23 +88,6 @@ func checkJob(r document.JobRequest) error {
 		}
 	}
 	return nil
-}
-
-func (c *call) cancelJob() (any, error) {
-	return done("The job %s is cancelled for agents that have not started it.", c.path["job"])(c.h.Backend.CancelJob(c.r.Context(), c.who, c.path["job"]))
-}
-
-func (c *call) jobs() (any, error) {
-	offset, limit, err := c.page()
-	if err != nil {
-		return nil, err
-	}
-	page, err := c.h.Backend.Jobs(c.r.Context(), offset, limit)
-	for i, r := range page.Jobs {
-		page.Jobs[i] = formedJob(r)
-	}
-	page.Format, page.Jobs = document.JobPageFormat, append([]document.Job{}, page.Jobs...)
-	return page, err
 }
 
 func formedJob(r document.Job) document.Job {
@@ -65,22 +98,17 @@ func formedJob(r document.Job) document.Job {
 	return r
 }
 
-func (c *call) job() (any, error) {
-	r, err := c.h.Backend.Job(c.r.Context(), c.path["job"])
-	return formedJob(r), err
-}
-
 // active returns the active targets of a selection. If there are none, it returns a Refusal with
 // the operation in job.
-func (c *call) active(words []string, job string) ([]fleet.TargetID, error) {
-	page, err := c.h.Backend.Targets(c.r.Context(), view.TargetQuery{Select: words, Now: c.h.Now()})
+func (t *Table) active(ctx context.Context, c Caller, words []string, job string) ([]fleet.TargetID, error) {
+	page, err := t.targets.Targets(ctx, view.TargetQuery{Select: words, Now: c.Now})
 	if err != nil {
 		return nil, err
 	}
 	var ids []fleet.TargetID
-	for _, t := range page.Targets {
-		if t.Standing == fleet.Active {
-			ids = append(ids, t.ID)
+	for _, d := range page.Targets {
+		if d.Standing == fleet.Active {
+			ids = append(ids, d.ID)
 		}
 	}
 	if len(ids) == 0 {
@@ -91,15 +119,14 @@ func (c *call) active(words []string, job string) ([]fleet.TargetID, error) {
 }
 
 // createJob creates a job for agents. A missing selection is an error and does not mean all agents.
-func (c *call) createJob() (any, error) {
-	r := *c.in.(*document.JobRequest)
+func (t *Table) createJob(ctx context.Context, c Caller, r document.JobRequest, b JobChanges) (document.Job, error) {
 	if err := checkJob(r); err != nil {
-		return nil, err
+		return document.Job{}, err
 	}
-	ids, err := c.active(r.Select, "create a job for")
+	ids, err := t.active(ctx, c, r.Select, "create a job for")
 	if err != nil {
-		return nil, err
+		return document.Job{}, err
 	}
-	answer, err := c.h.Backend.CreateJob(c.r.Context(), c.who, r, ids)
+	answer, err := b.CreateJob(ctx, c.Principal, r, ids)
 	return formedJob(answer), err
 }

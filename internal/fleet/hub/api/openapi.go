@@ -6,6 +6,7 @@ import (
 
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // OpenAPI returns the table as an OpenAPI 3.1 document with JSON Schema 2020-12. It is derived from
@@ -13,7 +14,7 @@ import (
 func OpenAPI() map[string]any {
 	w := schemas{defs: map[string]any{}}
 	paths := map[string]any{}
-	for _, r := range Routes() {
+	for _, r := range route.All() {
 		at, ok := paths[r.Path].(map[string]any)
 		if !ok {
 			at = map[string]any{}
@@ -44,7 +45,7 @@ func OpenAPI() map[string]any {
 // schemas collects the schemas of the types that it encounters.
 type schemas struct{ defs map[string]any }
 
-func (w schemas) operation(r Route) map[string]any {
+func (w schemas) operation(r route.Row) map[string]any {
 	op := map[string]any{
 		"summary": r.Does, "operationId": strings.ToLower(r.Method) + strings.NewReplacer("/", "-", "{", "", "}", "", ".", "-").Replace(r.Path), "x-right": string(r.Right),
 		"responses": map[string]any{
@@ -56,7 +57,7 @@ func (w schemas) operation(r Route) map[string]any {
 		op["responses"].(map[string]any)["101"] = map[string]any{"description": "The connection is a stream of the protocol " + document.ExecutorProtocol}
 		delete(op["responses"].(map[string]any), "200")
 	}
-	if r.Right == Open {
+	if r.Right == route.Open {
 		op["security"] = []any{}
 	}
 	if params := parameters(r); len(params) > 0 {
@@ -68,7 +69,7 @@ func (w schemas) operation(r Route) map[string]any {
 	return op
 }
 
-func (w schemas) answer(r Route) map[string]any {
+func (w schemas) answer(r route.Row) map[string]any {
 	content := map[string]any{}
 	switch {
 	case r.Upgrade: // no document in the answer
@@ -83,12 +84,10 @@ func (w schemas) answer(r Route) map[string]any {
 	return map[string]any{"description": r.Does, "content": content}
 }
 
-func parameters(r Route) []any {
+func parameters(r route.Row) []any {
 	var out []any
-	for _, part := range strings.Split(r.Path, "/") {
-		if name, ok := strings.CutPrefix(part, "{"); ok {
-			out = append(out, map[string]any{"name": strings.TrimSuffix(name, "}"), "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
-		}
+	for _, name := range r.InPath {
+		out = append(out, map[string]any{"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
 	}
 	for _, p := range r.Query {
 		schema := map[string]any{"type": "string"}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/route"
 )
 
 // TestPage compares the table of docs/api.md with the routes. -update writes it.
@@ -23,7 +23,7 @@ func TestPage(t *testing.T) {
 	}
 	var b strings.Builder
 	b.WriteString("\n| request | right | purpose |\n|---|---|---|\n")
-	for _, r := range api.Routes() {
+	for _, r := range route.All() {
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s |\n", r.Name(), r.Right, r.Does)
 	}
 	want := before + begin + b.String() + "\n" + end + after

@@ -9,13 +9,13 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
-	"fettle.dev/fettle/internal/fleet/hub/api"
+	"fettle.dev/fettle/internal/fleet/hub/api/apitest"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
 // recording is a backend that records its calls with all arguments.
 type recording struct {
-	api.Backend
+	apitest.Backend
 	told   *[]string
 	frozen *document.FleetFreeze
 	health document.Health

@@ -12,6 +12,7 @@ import (
 	"fettle.dev/fettle/internal/fleet"
 	"fettle.dev/fettle/internal/fleet/access"
 	"fettle.dev/fettle/internal/fleet/document"
+	"fettle.dev/fettle/internal/fleet/route"
 	"fettle.dev/fettle/internal/fleet/view"
 )
 
@@ -44,10 +45,11 @@ func TestStatusesOfErrors(t *testing.T) {
 	}
 }
 
-// deciding is a handler for two routes, with one user with the right operate.
+// deciding is a handler without a hub, with one user with the right operate.
 func deciding(change func(h *Handler)) (h *Handler, noted *[]string) {
 	noted = &[]string{}
 	h = &Handler{
+		Table: NewTable(nil),
 		Authenticate: func(*http.Request) (access.Principal, error) {
 			return access.NewPrincipal("jane", "test", access.Operator), nil
 		},
@@ -56,6 +58,8 @@ func deciding(change func(h *Handler)) (h *Handler, noted *[]string) {
 			return nil
 		},
 	}
+	HandleTokens(h.Table, nil)
+	HandleStatus(h.Table, nil, nil)
 	change(h)
 	return h, noted
 }
@@ -65,7 +69,9 @@ func changing(h *Handler, err error) (done int, w *httptest.ResponseRecorder) {
 	w = httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodPost, "/v1/x", strings.NewReader(`{"reason":"why"}`))
 	r.Header.Set("Content-Type", "application/json")
-	c := &call{h: h, w: w, r: r, route: Route{Method: http.MethodPost, Path: "/v1/x", Right: access.Operate, In: document.ReasonRequest{}, call: func(*call) (any, error) { done++; return document.Done{}, err }}}
+	c := &call{h: h, w: w, r: r, route: row{
+		route.Row{Method: http.MethodPost, Path: "/v1/x", Right: access.Operate, In: document.ReasonRequest{}},
+		func(*call) (any, error) { done++; return document.Done{}, err }}}
 	answer, err := c.run()
 	if err != nil {
 		c.problem(err)

@@ -1,5 +1,17 @@
 package api_test
 
+import (
+	"slices"
+
+	"fettle.dev/fettle/internal/fleet/route"
+)
+
+// rowOf returns the row of a route by its name.
+func rowOf(name string) route.Row {
+	all := route.All()
+	return all[slices.IndexFunc(all, func(r route.Row) bool { return r.Name() == name })]
+}
+
 // requests contains one valid request for each route, in an order in which all succeed.
 var requests = []struct{ route, path, body string }{
 	{"GET /healthz", "/healthz", ""},

@@ -1,4 +1,4 @@
-// Package apitest provides a hub without a fleet: an api.Backend with a real read model, whose
+// Package apitest provides a hub without a fleet: a Backend with a real read model, whose
 // operations only change values in memory. Tests of the API, of its clients and of the command line
 // use it.
 //
@@ -35,7 +35,7 @@ import (
 // Now returns the constant time of the hub.
 func Now() time.Time { return time.Date(2026, 11, 21, 4, 21, 57, 0, time.UTC) }
 
-// Hub is an api.Backend. Its methods are safe for concurrent use.
+// Hub is a Backend. Its methods are safe for concurrent use.
 type Hub struct {
 	*view.View
 
@@ -142,7 +142,7 @@ func (h *Hub) Tell(ctx context.Context, record any) error {
 // Handler returns the API of this hub.
 func (h *Hub) Handler() *api.Handler {
 	n := 0
-	return &api.Handler{Backend: h, Authenticate: Authenticate, Now: Now, Audit: h.audit, NewID: func() string {
+	return &api.Handler{Table: Table(h), Authenticate: Authenticate, Now: Now, Audit: h.audit, NewID: func() string {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		n++

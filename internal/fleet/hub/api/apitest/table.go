@@ -1,0 +1,66 @@
+package apitest
+
+import "fettle.dev/fettle/internal/fleet/hub/api"
+
+// Backend is everything that the handlers of the API need.
+type Backend interface {
+	api.ThisHub
+	api.Summary
+	api.Repositories
+	api.TargetViews
+	api.Members
+	api.Registry
+	api.Suspicions
+	api.TargetFreezes
+	api.FleetFreezes
+	api.Executors
+	api.ModuleViews
+	api.Assignments
+	api.Exports
+	api.EventViews
+	api.Jobs
+	api.JobChanges
+	api.Binaries
+	api.Tokens
+	api.AuditLog
+	api.Hubs
+	api.Users
+	api.Logins
+	api.Alarms
+	api.Notifications
+	api.Notices
+	api.Backups
+	api.Requests
+	api.RequestPolicies
+	api.Certificates
+}
+
+// Table returns the handlers of the API for a backend.
+func Table(b Backend) *api.Table {
+	t := api.NewTable(b)
+	api.HandleThisHub(t, b)
+	api.HandleStatus(t, b, b)
+	api.HandleRepositories(t, b)
+	api.HandleTargets(t, b)
+	api.HandleFreezes(t, b)
+	api.HandleExecutors(t, b)
+	api.HandleModules(t, b)
+	api.HandleAssignments(t, b)
+	api.HandleExports(t, b)
+	api.HandleEvents(t, b)
+	api.HandleJobs(t, b)
+	api.HandleBinaries(t, b)
+	api.HandleTokens(t, b)
+	api.HandleAuditLog(t, b)
+	api.HandleHubs(t, b)
+	api.HandleUsers(t, b)
+	api.HandleLogins(t, b)
+	api.HandleAlarms(t, b)
+	api.HandleNotifications(t, b)
+	api.HandleNotices(t, b)
+	api.HandleBackups(t, b)
+	api.HandleRequests(t, b)
+	api.HandleRequestPolicy(t, b)
+	api.HandleCertificates(t, b)
+	return t
+}

@@ -1,0 +1,10 @@
+package route
+
+import "slices"
+
+// All returns the rows of all routes.
+func All() []Row {
+	return slices.Concat(ofThisHub(), ofTargets(), ofFreezes(), ofExecutors(), ofModules(), ofEvents(), ofJobs(),
+		ofBinaries(), ofTokens(), ofHubs(), ofUsers(), ofAlarms(), ofNotifications(), ofBackups(), ofRequests(),
+		ofCertificates())
+}

@@ -1,0 +1,48 @@
+package route
+
+import (
+	"fettle.dev/fettle/internal/fleet/access"
+	"fettle.dev/fettle/internal/fleet/document"
+)
+
+// UserName names a user of the hubs.
+type UserName struct {
+	User string `path:"user"`
+}
+
+// LoginID names a bearer token of a user.
+type LoginID struct {
+	User  string `path:"user"`
+	Login string `path:"login"`
+}
+
+func ofUsers() []Row {
+	return []Row{Users().Row, SetUser().Row, CreateLogin().Row, Logins().Row, RevokeLogin().Row}
+}
+
+// Users returns the users of the hubs.
+func Users() (r Route[None, None, document.UserPage]) {
+	return r.get(access.Admin, "/v1/users", "List the users and their rights")
+}
+
+// SetUser creates a user, or changes the roles of a user.
+func SetUser() (r Route[None, document.UserRequest, document.Done]) {
+	return r.post(access.Admin, "/v1/users", "Create a user, or change the rights of a user")
+}
+
+// CreateLogin creates a bearer token for a user.
+func CreateLogin() (r Route[UserName, document.LoginRequest, document.NewLogin]) {
+	return r.post(access.Admin, "/v1/users/{user}/login",
+		"Create a login token for a user; only this answer contains it")
+}
+
+// Logins returns the bearer tokens of a user.
+func Logins() (r Route[UserName, None, document.LoginPage]) {
+	return r.get(access.Admin, "/v1/users/{user}/logins", "List the login tokens of a user, without the secrets")
+}
+
+// RevokeLogin revokes a bearer token.
+func RevokeLogin() (r Route[LoginID, document.ReasonRequest, document.Done]) {
+	return r.post(access.Admin, "/v1/users/{user}/logins/{login}/revoke",
+		"Revoke a login token of a user, at all hubs")
+}
