@@ -15,7 +15,7 @@ func (h *HubSet) OnHubs(context.Context, fleet.TargetID, []byte) ([]byte, error)
 	return h.hubAddressesText()
 }
 
-func (h *HubSet) hubAddressesText() ([]byte, error) {
+func (h *core) hubAddressesText() ([]byte, error) {
 	certs, err := h.SignerCertificates(h.Context())
 	if err != nil {
 		return nil, err
@@ -26,7 +26,7 @@ func (h *HubSet) hubAddressesText() ([]byte, error) {
 }
 
 // sendHubAddresses sends the addresses to all agents that are connected to this hub.
-func (h *HubSet) sendHubAddresses() {
+func (h *core) sendHubAddresses() {
 	text, err := h.hubAddressesText()
 	if err != nil {
 		h.Log("cannot send the addresses of hubs to agents: " + err.Error())
@@ -51,7 +51,7 @@ func (h *HubSet) OnSigner(string, []byte, uint64, bool) {
 }
 
 // SignerCertificates returns the certificates of the signing keys of all hubs, this one first.
-func (h *HubSet) SignerCertificates(context.Context) ([]*x509.Certificate, error) {
+func (h *core) SignerCertificates(context.Context) ([]*x509.Certificate, error) {
 	own, err := h.Keys.Signer()
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 )
 
 // FollowRedundancy repeats the check until ctx ends.
-func (h *HubSet) FollowRedundancy(ctx context.Context) error {
+func (h *HubStatus) FollowRedundancy(ctx context.Context) error {
 	if h.peers == nil || h.ExternalNats {
 		return nil
 	}
@@ -26,9 +26,12 @@ func (h *HubSet) FollowRedundancy(ctx context.Context) error {
 
 // RedundancyAlarms returns the alarm of missing copies. Each hub checks by itself, so the alarm
 // also exists while no hub leads.
-func (h *HubSet) RedundancyAlarms() []assign.Alarm {
+func (h *HubStatus) RedundancyAlarms() []assign.Alarm {
 	if lost, _ := h.redundancy.now(h.Now()); lost != "" {
 		return []assign.Alarm{{Kind: assign.Redundancy, Text: lost}}
 	}
 	return nil
 }
+
+// Redundancy returns the missing copies of the data, or "", and how many more hubs may fail.
+func (h *HubStatus) Redundancy() (lost string, spare int) { return h.redundancy.now(h.Now()) }

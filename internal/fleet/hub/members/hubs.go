@@ -16,7 +16,7 @@ import (
 )
 
 // Hubs returns the hubs of the fleet, with the state of each as this hub sees it.
-func (h *HubSet) Hubs(ctx context.Context) (document.HubPage, error) {
+func (h *HubStatus) Hubs(ctx context.Context) (document.HubPage, error) {
 	ctx, stop := context.WithTimeout(ctx, records.StatusTimeout)
 	defer stop()
 	p := document.HubPage{Format: document.HubPageFormat, AnsweredBy: h.Hub, Hubs: []document.HubMember{},
@@ -48,7 +48,7 @@ func (h *HubSet) Hubs(ctx context.Context) (document.HubPage, error) {
 
 // checkExternalNats adds the state of hubs that store everything in an external NATS cluster: which hubs
 // are connected, and how many servers of the cluster have a copy.
-func (h *HubSet) checkExternalNats(ctx context.Context, p *document.HubPage) {
+func (h *HubStatus) checkExternalNats(ctx context.Context, p *document.HubPage) {
 	p.Nats = true
 	peers, _ := h.joint().Peers(ctx)
 	for i, m := range p.Hubs {
@@ -77,7 +77,7 @@ func (h *HubSet) checkExternalNats(ctx context.Context, p *document.HubPage) {
 }
 
 // seePeers adds the state of the other hubs as the bus reports it.
-func (h *HubSet) seePeers(ctx context.Context, p *document.HubPage) {
+func (h *HubStatus) seePeers(ctx context.Context, p *document.HubPage) {
 	peers, _ := h.joint().Peers(ctx)
 	silent := unresponsiveHubs(ctx, h)
 	here := 0
@@ -119,7 +119,7 @@ func (h *HubSet) seePeers(ctx context.Context, p *document.HubPage) {
 // lacksMost returns a refusal if this hub has no connection to a majority of the hubs, because the
 // store does not answer then. It uses only the state of connections and sends nothing. job
 // completes "cannot …".
-func (h *HubSet) lacksMost(job string) error {
+func (h *HubStatus) lacksMost(job string) error {
 	if h.peers == nil || h.ExternalNats {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (h *HubSet) lacksMost(job string) error {
 }
 
 // withoutMost returns a refusal of a change if the remaining hubs are not a majority of the voters.
-func withoutMost(h *HubSet, job, cannot string, away []string) error {
+func withoutMost(h *HubStatus, job, cannot string, away []string) error {
 	// A hub that is listed but has never connected has no vote yet.
 	if len(h.Records.Members.Values())-len(away) > h.joint().Voters()/2 {
 		return nil
@@ -150,7 +150,7 @@ const unresponsiveAfter = time.Second
 
 // unresponsiveHubs returns the names of the hubs that do not answer. An open connection is not an
 // answer: a connection to a hub that hangs stays open for some seconds.
-func unresponsiveHubs(ctx context.Context, h *HubSet) []string {
+func unresponsiveHubs(ctx context.Context, h *HubStatus) []string {
 	if h.peers == nil || h.ExternalNats {
 		return nil
 	}
@@ -165,21 +165,21 @@ func unresponsiveHubs(ctx context.Context, h *HubSet) []string {
 
 // MissingHubs returns an error with the names of the hubs that do not answer, or nil if all answer.
 func MissingHubs(ctx context.Context, h *HubSet) error {
-	silent := unresponsiveHubs(ctx, h)
+	silent := unresponsiveHubs(ctx, h.HubStatus)
 	if len(silent) == 0 {
 		return nil
 	}
 	why := fmt.Errorf("%s gets no answer from %s", h.Hub, strings.Join(silent, ", "))
-	return cmp.Or(withoutMost(h, "change anything now", "gets no answer from", silent), why)
+	return cmp.Or(withoutMost(h.HubStatus, "change anything now", "gets no answer from", silent), why)
 }
 
 // MayChange returns a refusal if no change is possible now, so that a request fails before any
 // effect.
-func (h *HubSet) MayChange() error { return h.lacksMost("change anything now") }
+func (h *HubStatus) MayChange() error { return h.lacksMost("change anything now") }
 
 // MostHint returns the hint for a store that does not answer. While most hubs are down, the store
 // accepts no changes.
-func (h *HubSet) MostHint() string {
+func (h *HubStatus) MostHint() string {
 	if h.peers == nil || h.ExternalNats {
 		return ""
 	}

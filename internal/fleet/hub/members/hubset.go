@@ -5,12 +5,14 @@
 //	err := h.Open()           // before the bus starts
 //	err = h.Register(ctx)     // when the mirrors are filled
 //	page, err := h.Hubs(ctx)
+//
+// A hub without a record was retired, unless the store lists no hub: then the store is new or was lost.
+// While most hubs are down, nothing can be changed. Joining and retiring may be repeated, also after an
+// interruption: the leader completes the retirement of a hub.
 package members
 
 import (
 	"context"
-	"path"
-	"sync"
 	"time"
 
 	"fettle.dev/fettle/internal/fleet"
@@ -56,48 +58,4 @@ type Config struct {
 	Nats       func() (*pki.WelcomeNats, error)
 	ForgetKeys func() // empties the cache of keys of hubs
 	Restart    func() // stops this hub and starts it again
-}
-
-// HubSet contains the hubs of a fleet. It is safe for concurrent use. The records of hubs change by
-// compare-and-set. cacheMu is held while the file of the peer cache is written.
-type HubSet struct {
-	Config
-	peers       *Cache // the other hubs at the start; nil for a hub that is alone
-	cacheMu     sync.Mutex
-	dismissed   chan struct{} // closed when this hub is retired
-	dismissOnce sync.Once
-	redundancy  redundancy
-}
-
-// New returns the set of hubs.
-func New(c Config) *HubSet { return &HubSet{Config: c, dismissed: make(chan struct{})} }
-
-// Open reads the file with the other hubs. The error wraps ErrRetired for a retired hub.
-func (h *HubSet) Open() (err error) {
-	h.peers, err = readCache(h.Files, h.Dir)
-	if err == nil && h.ExternalNats && h.peers == nil {
-		h.peers = &Cache{} // other hubs may join at any time
-	}
-	return err
-}
-
-// Alone reports whether this hub started without other hubs.
-func (h *HubSet) Alone() bool { return h.peers == nil }
-
-// Dismissed is closed when this hub is retired.
-func (h *HubSet) Dismissed() <-chan struct{} { return h.dismissed }
-
-// Redundancy returns the missing copies of the data, or "", and how many more hubs may fail.
-func (h *HubSet) Redundancy() (lost string, spare int) { return h.redundancy.now(h.Now()) }
-
-func (h *HubSet) dir(name string) string { return path.Join(h.Dir, name) }
-
-// Log logs a message. A retired hub logs only that it is retired: the other hubs disconnect it, and
-// many messages result from that.
-func (h *HubSet) Log(text string) {
-	select {
-	case <-h.dismissed:
-	default:
-		h.Warn(text)
-	}
 }

@@ -17,11 +17,11 @@ import (
 )
 
 // ServeJoin handles the request of a new hub to join.
-func (h *HubSet) ServeJoin(w http.ResponseWriter, r *http.Request) { h.Registrar().ServeJoin(w, r, h) }
+func (h *Joining) ServeJoin(w http.ResponseWriter, r *http.Request) { h.Registrar().ServeJoin(w, r, h) }
 
 // CheckRoom implements pki.HubRegistry. It accepts a new hub only if all listed hubs are connected and current,
 // so hubs join one after the other. Otherwise two hubs without data could form a majority.
-func (h *HubSet) CheckRoom(ctx context.Context, j pki.JoinRequest, key string) error {
+func (h *Joining) CheckRoom(ctx context.Context, j pki.JoinRequest, key string) error {
 	own, err := h.self()
 	if err != nil {
 		return err
@@ -47,7 +47,8 @@ func (h *HubSet) CheckRoom(ctx context.Context, j pki.JoinRequest, key string) e
 				"retire the existing hub with fettle hub retire %s", j.Name, j.Name)
 	}
 	if _, _, lost := h.Records.Lost.Get(j.Name); lost {
-		return pki.Refuse(http.StatusConflict, "cannot add the hub %q: a lost hub has that name. Choose another name with --name", j.Name)
+		return pki.Refuse(http.StatusConflict,
+			"cannot add the hub %q: a lost hub has that name. Choose another name with --name", j.Name)
 	}
 	if h.peers == nil {
 		return h.makeRoom()
@@ -63,15 +64,15 @@ func (h *HubSet) CheckRoom(ctx context.Context, j pki.JoinRequest, key string) e
 		}
 		if !is {
 			return pki.Refuse(http.StatusConflict,
-				"cannot add another hub now: %s is not connected, or its copy of the data is not complete yet. Start it with fettle hub run, "+
-					"or retire it with fettle hub retire %s", m.Name, m.Name)
+				"cannot add another hub now: %s is not connected, or its copy of the data is not complete yet. "+
+					"Start it with fettle hub run, or retire it with fettle hub retire %s", m.Name, m.Name)
 		}
 	}
 	return nil
 }
 
 // makeRoom restarts this hub in the mode with several hubs, and asks the new hub to try again.
-func (h *HubSet) makeRoom() error {
+func (h *Joining) makeRoom() error {
 	h.cacheMu.Lock()
 	defer h.cacheMu.Unlock()
 	if err := (Cache{Members: h.Records.Members.Values()}).Write(h.Files, h.Dir); err != nil {
@@ -83,7 +84,7 @@ func (h *HubSet) makeRoom() error {
 }
 
 // Certify implements pki.HubRegistry.
-func (h *HubSet) Certify(ctx context.Context, j pki.JoinRequest, key, by string) (pki.Welcome, error) {
+func (h *Joining) Certify(ctx context.Context, j pki.JoinRequest, key, by string) (pki.Welcome, error) {
 	root, err := pki.OpenCA(h.Files, h.dir("authority"))
 	if err != nil {
 		return pki.Welcome{}, err
@@ -120,7 +121,7 @@ func (h *HubSet) Certify(ctx context.Context, j pki.JoinRequest, key, by string)
 }
 
 // CheckHubToken returns a refusal if this hub cannot create a token for a new hub.
-func (h *HubSet) CheckHubToken(r document.TokenRequest) error {
+func (h *Joining) CheckHubToken(r document.TokenRequest) error {
 	if own, err := h.self(); r.Hub && err == nil && !own.Authority {
 		return &api.Refusal{Status: http.StatusConflict,
 			Why:  "cannot create a token for a hub here: this hub does not have the key of the fleet CA",

@@ -36,4 +36,4 @@ type links interface {
 var _ joint = (*bus.Server)(nil)
 
 // joint returns the bus of a hub that is not alone. For other hubs it panics.
-func (h *HubSet) joint() joint { return h.Bus().(joint) }
+func (h *core) joint() joint { return h.Bus().(joint) }

@@ -45,7 +45,7 @@ func (h *HubSet) Register(ctx context.Context) error {
 	}
 }
 
-// enlist is one attempt of [Hub.registerMember]. fleet.ErrConflict means that another hub was
+// enlist is one attempt of [HubSet.Register]. fleet.ErrConflict means that another hub was
 // faster. The other members are read first. They are listed together with this hub, so if they
 // exist and this hub does not, it was retired.
 func enlist(ctx context.Context, members *records.Mirror[records.Member], own records.Member,

@@ -21,7 +21,7 @@ import (
 
 // retireHub removes a hub from the fleet. The leader first copies all data of the hub to other
 // hubs, and then revokes it. A lost hub is revoked here and at once, because it may be the leader.
-func (h *HubSet) retireHub(ctx context.Context, name, by string, r document.HubRetirement) error {
+func (h *Retirement) retireHub(ctx context.Context, name, by string, r document.HubRetirement) error {
 	m, _, there := h.Records.Members.Get(name)
 	l, rev, goes := h.Records.Leaving.Get(name)
 	if _, _, lost := h.Records.Lost.Get(name); lost {
@@ -41,12 +41,12 @@ func (h *HubSet) retireHub(ctx context.Context, name, by string, r document.HubR
 		return pki.Refuse(http.StatusConflict,
 			"cannot retire %s as lost: this request reached it. Send the request to another hub", name)
 	}
-	if err := h.lacksMost("retire " + name); err != nil {
+	if err := h.status.lacksMost("retire " + name); err != nil {
 		return err
 	}
 	l = records.Leaving{By: by, Reason: r.Reason, At: h.Now().Unix(), Lost: r.Lost}
 	if err := h.Records.Leaving.Put(ctx, name, l, rev); err != nil {
-		return cmp.Or(h.lacksMost("retire "+name), err) // other hubs may have failed meanwhile
+		return cmp.Or(h.status.lacksMost("retire "+name), err) // other hubs may have failed meanwhile
 	}
 	if err := h.Records.Members.Remove(ctx, name); err != nil || !r.Lost {
 		return err
@@ -55,7 +55,7 @@ func (h *HubSet) retireHub(ctx context.Context, name, by string, r document.HubR
 }
 
 // distrust revokes the certificates of a hub and ends the connection with it.
-func (h *HubSet) distrust(ctx context.Context, name string, l records.Leaving) error {
+func (h *Retirement) distrust(ctx context.Context, name string, l records.Leaving) error {
 	var signer *x509.Certificate
 	if text, _, there := h.Records.Signers.Get(name); there {
 		certs, err := pki.ParseCertificates(text)
@@ -76,14 +76,14 @@ func (h *HubSet) distrust(ctx context.Context, name string, l records.Leaving) e
 }
 
 // isDistrusted reports whether a hub is revoked.
-func (h *HubSet) isDistrusted(name string) bool {
+func (h *core) isDistrusted(name string) bool {
 	return h.Revoked.Revoked("", pki.Name{Fleet: h.Fleet, Kind: pki.HubKind, ID: name})
 }
 
 // withdraw completes the retirement of hubs. done means that the hubs in named have complete copies
 // of all data, and no other hub has any. Lost hubs do not wait for done. Assignments that a retired
 // hub signed are first signed again by this hub. It is called again until it succeeds.
-func (h *HubSet) withdraw(ctx context.Context, fence uint64, named []string, done bool) error {
+func (h *Retirement) withdraw(ctx context.Context, fence uint64, named []string, done bool) error {
 	var errs []error
 	h.Records.Leaving.Each(func(name string, l records.Leaving, _ uint64) {
 		if slices.Contains(named, name) || !done && !l.Lost {
@@ -101,7 +101,7 @@ func (h *HubSet) withdraw(ctx context.Context, fence uint64, named []string, don
 }
 
 // signAnew signs the assignments of another hub again. Their content does not change.
-func (h *HubSet) signAnew(ctx context.Context, fence uint64, name string) error {
+func (h *Retirement) signAnew(ctx context.Context, fence uint64, name string) error {
 	text, _, there := h.Records.Signers.Get(name)
 	if !there {
 		return nil
@@ -130,7 +130,7 @@ const severAfter = 10 * time.Second
 // sever ends the connection with a revoked hub. The bus cannot close a single connection between
 // hubs, so this hub restarts if the connection remains. It does so only while the other hubs are a
 // majority of the voters, because otherwise the store accepts no changes afterwards.
-func (h *HubSet) sever(ctx context.Context, name string) {
+func (h *Retirement) sever(ctx context.Context, name string) {
 	if h.peers == nil || name == h.Hub {
 		return
 	}
@@ -150,7 +150,7 @@ func (h *HubSet) sever(ctx context.Context, name string) {
 }
 
 // without reports whether the connected hubs are a majority without the named one.
-func (h *HubSet) without(ctx context.Context, name string) bool {
+func (h *Retirement) without(ctx context.Context, name string) bool {
 	peers, _ := h.joint().Peers(ctx)
 	here := 0
 	for _, p := range peers {
@@ -162,7 +162,7 @@ func (h *HubSet) without(ctx context.Context, name string) bool {
 }
 
 // OnRevoked handles the revocation of a hub. It ignores other revocations.
-func (h *HubSet) OnRevoked(r pki.Revocation) {
+func (h *Retirement) OnRevoked(r pki.Revocation) {
 	n, err := pki.ParseName(r.Name)
 	if err != nil || n.Kind != pki.HubKind {
 		return
@@ -172,7 +172,7 @@ func (h *HubSet) OnRevoked(r pki.Revocation) {
 }
 
 // RetireHub removes a hub from the fleet.
-func (h *HubSet) RetireHub(ctx context.Context, by access.Principal, name string, r document.HubRetirement) error {
+func (h *Retirement) RetireHub(ctx context.Context, by access.Principal, name string, r document.HubRetirement) error {
 	if err := h.retireHub(ctx, name, by.Name, r); err != nil {
 		if refused, ok := errors.AsType[*pki.Refusal](err); ok {
 			return &api.Refusal{Status: refused.Status, Why: refused.Text, Hint: "List the hubs: fettle hub list"}
@@ -186,7 +186,7 @@ func (h *HubSet) RetireHub(ctx context.Context, by access.Principal, name string
 
 // retireLost ends the trust in a lost hub. The leader signs again everything that the lost hub
 // signed.
-func (h *HubSet) retireLost(ctx context.Context, name string, l records.Leaving) error {
+func (h *Retirement) retireLost(ctx context.Context, name string, l records.Leaving) error {
 	l.Lost = true
 	_, rev, _ := h.Records.Leaving.Get(name)
 	if err := h.Records.Leaving.Put(ctx, name, l, rev); err != nil && !errors.Is(err, fleet.ErrConflict) {

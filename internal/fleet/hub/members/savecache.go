@@ -1,7 +1,7 @@
 package members
 
 // SaveCache writes the peer cache of a hub that is not alone.
-func (h *HubSet) SaveCache() {
+func (h *core) SaveCache() {
 	h.cacheMu.Lock()
 	defer h.cacheMu.Unlock()
 	if h.peers == nil {

@@ -23,7 +23,7 @@ func Places(listen string, names []string) ([]string, error) {
 	return out, nil
 }
 
-func (h *HubSet) holder() string {
+func (h *core) holder() string {
 	for _, m := range h.Records.Members.Values() {
 		if m.Authority && len(m.HubURLs) > 0 {
 			return "Join at " + m.HubURLs[0]
@@ -33,7 +33,7 @@ func (h *HubSet) holder() string {
 }
 
 // self returns the record of this hub for the shared settings.
-func (h *HubSet) self() (records.Member, error) {
+func (h *core) self() (records.Member, error) {
 	holds, err := host.Exists(h.Files, host.JoinPath(h.dir("authority"), "authority.key"))
 	m := records.Member{Name: h.Hub, HubURLs: h.HubURLs, BusURLs: h.BusURLs, Authority: holds, Joined: h.Now().Unix()}
 	if err != nil {
@@ -48,7 +48,7 @@ func (h *HubSet) self() (records.Member, error) {
 }
 
 // Addresses returns the URLs of all hubs and of their buses, this hub first.
-func (h *HubSet) Addresses() (hubs, buses []string) {
+func (h *core) Addresses() (hubs, buses []string) {
 	hubs, buses = slices.Clone(h.HubURLs), slices.Clone(h.BusURLs)
 	for _, m := range h.Records.Members.Values() {
 		if m.Name != h.Hub {
