@@ -16,7 +16,8 @@ func (h *Hub) AuditLog(_ context.Context, offset int64, limit int) (document.Aud
 	records, first, next, err := h.auditFile.Page(offset, limit)
 	if errors.Is(err, access.ErrNoRecord) {
 		return p, &api.Refusal{Status: http.StatusConflict, Why: err.Error(),
-			Hint: "The log was truncated, edited or started again after the previous page was read. Compare it with the records that you copied before"}
+			Hint: "The log was truncated, edited or started again after the previous page was read. " +
+				"Compare it with the records that you copied before"}
 	}
 	p.Offset, p.Next = first, next
 	p.Records = append(p.Records, records...)

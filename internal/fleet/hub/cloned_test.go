@@ -98,7 +98,8 @@ func distrusted(t *testing.T, s *sim, a *simAgent) {
 	for word, body := range map[string]string{fleet.MessageContent: was.Root.Bundle.Digest,
 		fleet.MessageExports: `{"values":[]}`, fleet.MessageRequest: `{"what":"freeze","because":"x"}`, fleet.MessageJobAnswer: "{}"} {
 		answer := map[string]func(context.Context, fleet.TargetID, []byte) ([]byte, error){
-			fleet.MessageContent: run.contents.OnContent, fleet.MessageExports: run.exports.OnExports, fleet.MessageRequest: run.requests.OnRequest,
+			fleet.MessageContent: run.contents.OnContent, fleet.MessageExports: run.exports.OnExports,
+			fleet.MessageRequest:   run.requests.OnRequest,
 			fleet.MessageJobAnswer: run.jobs.OnAnswer}[word]
 		if _, err := answer(ctx, a.id.ID, []byte(body)); !errors.Is(err, fleet.ErrDenied) {
 			t.Errorf("%s: %v", word, err)

@@ -34,7 +34,8 @@ func budgets(descriptors int) (https, agents agentconn.Budget) {
 }
 
 func budgetOf(most, strangers int) agentconn.Budget {
-	return agentconn.Budget{Most: max(1, most), Strangers: max(1, min(strangers, mostStrangers)), Patience: strangerPatience}
+	return agentconn.Budget{Most: max(1, most), Strangers: max(1, min(strangers, mostStrangers)),
+		Patience: strangerPatience}
 }
 
 type headerKey struct{}

@@ -103,8 +103,8 @@ func withoutPort(err error) error {
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return fmt.Errorf("cannot listen on a port below 1024 without the capability CAP_NET_BIND_SERVICE: use a higher port, "+
-		"or give it to the service, see docs/fleet-operations.md: %w", err)
+	return fmt.Errorf("cannot listen on a port below 1024 without the capability CAP_NET_BIND_SERVICE: "+
+		"use a higher port, or give it to the service, see docs/fleet-operations.md: %w", err)
 }
 
 // routes returns the handler of all routes. The routes of content and of renewal check the client

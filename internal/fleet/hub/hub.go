@@ -61,7 +61,8 @@ func (h *Hub) waitForMirrors(ctx context.Context) error {
 		return ctx.Err()
 	case <-h.targets.Filled():
 	}
-	if err := errors.Join(h.members.Register(ctx), introduce(ctx, &h.core, h.repository), h.requests.Begin(ctx)); err != nil {
+	err := errors.Join(h.members.Register(ctx), introduce(ctx, &h.core, h.repository), h.requests.Begin(ctx))
+	if err != nil {
 		return err
 	}
 	h.exchange.Presence(h.onPresence)

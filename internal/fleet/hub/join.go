@@ -88,9 +88,11 @@ func takeNats(j JoinOptions, w *pki.WelcomeNats) (*Nats, error) {
 	case w == nil && j.NatsSettings.IsZero():
 		return nil, nil
 	case w == nil:
-		return nil, fmt.Errorf("cannot join with a NATS cluster: the fleet uses none, and its hubs store the data. Join without --nats, with the same token: %w", ErrNoNats)
+		return nil, fmt.Errorf("cannot join with a NATS cluster: the fleet uses none, and its hubs store the data. "+
+			"Join without --nats, with the same token: %w", ErrNoNats)
 	case w.Login && j.NatsSettings.Login == nil:
-		return nil, errors.New("cannot join without credentials for the NATS cluster of the fleet: each hub has its own. Join again with the same token, and with --nats-creds FILE")
+		return nil, errors.New("cannot join without credentials for the NATS cluster of the fleet: each hub has its own. " +
+			"Join again with the same token, and with --nats-creds FILE")
 	}
 	key, err := hex.DecodeString(w.Key)
 	if err != nil {

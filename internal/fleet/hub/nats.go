@@ -30,7 +30,8 @@ func (g NatsSettings) IsZero() bool {
 // Check returns an error for settings that are wrong in themselves. It does not connect to the
 // cluster.
 func (g NatsSettings) Check() error {
-	f := bus.ExternalNats{URLs: g.URLs, Login: g.Login, CA: g.CA, Replicas: g.Replicas, Prefix: "x", Key: make([]byte, bus.KeySize)}
+	f := bus.ExternalNats{URLs: g.URLs, Login: g.Login, CA: g.CA, Replicas: g.Replicas, Prefix: "x",
+		Key: make([]byte, bus.KeySize)}
 	if len(f.URLs) == 0 {
 		f.URLs = []string{"tls://localhost"} // the URLs are set already
 	}

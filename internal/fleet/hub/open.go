@@ -65,8 +65,8 @@ func (c *core) startBus(ctx context.Context) error {
 	_, agents := budgets(c.conf.Descriptors)
 	c.bus, err = c.edge.bus(ctx, bus.Config{
 		Dir: c.dir("bus"), Name: c.set.Name, Listen: c.set.Bus, TLS: conf, Warn: c.warn,
-		Cluster: c.members.Cluster(trust), ExternalNats: foreign, Ready: c.mirrorsFilled, HandshakeLimiter: c.handshakeLimiter,
-		Budget:      agents,
+		Cluster: c.members.Cluster(trust), ExternalNats: foreign, Ready: c.mirrorsFilled,
+		HandshakeLimiter: c.handshakeLimiter, Budget: agents,
 		OnViolation: violations(c.now, c.recordViolation), Incompatible: c.notices.Incompatible,
 		Identify: func(s *tls.ConnectionState) (fleet.TargetID, error) {
 			p, err := trust.PeerOf(s, c.now(), pki.TargetKind)

@@ -87,7 +87,8 @@ func ReadSettings(files host.FS, dir string) (Settings, error) {
 		return Settings{}, fmt.Errorf("cannot read %s: %w", file, err)
 	}
 	if s.Format != settingsFormat {
-		return Settings{}, fmt.Errorf("cannot read %s of the format %.40q: this version of fettle reads %s", file, s.Format, settingsFormat)
+		return Settings{}, fmt.Errorf("cannot read %s of the format %.40q: this version of fettle reads %s",
+			file, s.Format, settingsFormat)
 	}
 	return s, errors.Join(fleet.CheckName(s.Name), s.Retention.check(), fleet.CheckAnswers(s.Requests))
 }

@@ -166,7 +166,8 @@ func (h *simHub) start() {
 		history: h.sim.site.history,
 	}
 	warn := func(text string) { h.sim.note("%s: %s", h.name, text) }
-	run := newHub(ctx, Config{Files: h.sim.files, Dir: h.dir(), Compile: simCompiler{}, Now: time.Now, Warn: warn}, e, h.serveWire)
+	c := Config{Files: h.sim.files, Dir: h.dir(), Compile: simCompiler{}, Now: time.Now, Warn: warn}
+	run := newHub(ctx, c, e, h.serveWire)
 	ended := make(chan error, 1)
 	go func() { ended <- run.run(ctx) }()
 	h.stop = func() {
@@ -255,7 +256,8 @@ func (k *shelf) unpacked(value []byte) (fleet.Assignment, error) {
 	if err != nil {
 		return fleet.Assignment{}, err
 	}
-	table := &records.Table{Buckets: map[string]fleet.Store{"lists": k.stores["lists"].Copy()}} // readable while other stores fail
+	// The copy is readable while other stores fail.
+	table := &records.Table{Buckets: map[string]fleet.Store{"lists": k.stores["lists"].Copy()}}
 	store := assignments.New(assignments.Config{Records: table, Context: context.Background})
 	text, _, err := store.Text(r)
 	if err != nil {

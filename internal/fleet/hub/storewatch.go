@@ -77,5 +77,6 @@ func (c Config) stopsServing(why error) string {
 	if !c.isFull() {
 		return fmt.Sprintf("this hub stops serving: %v. It starts again at once, and agents use other hubs until then", why)
 	}
-	return fmt.Sprintf("this hub stops serving: %v. It starts again when %d MiB are free in %s; until then it stores nothing, and agents use other hubs", why, leastRoom>>20, c.Dir)
+	return fmt.Sprintf("this hub stops serving: %v. It starts again when %d MiB are free in %s; "+
+		"until then it stores nothing, and agents use other hubs", why, leastRoom>>20, c.Dir)
 }

@@ -20,7 +20,8 @@ func violations(now func() time.Time, event func(fleet.HubEvent)) func(id fleet.
 	return func(id fleet.TargetID, why string) {
 		if ok, _ := pace.Take(id, now()); ok {
 			event(fleet.HubEvent{Kind: fleet.ProtocolViolated, Target: id,
-				Text: "violates the protocol or floods the hub", Error: why + "; reported at most once in " + violationEvery.String()})
+				Text:  "violates the protocol or floods the hub",
+				Error: why + "; reported at most once in " + violationEvery.String()})
 		}
 	}
 }

@@ -44,7 +44,8 @@ func TestHubThatCannotSettle(t *testing.T) {
 			b.net = bustest.NewNet(ctx, bustest.Faults{})
 			return b, nil
 		}}
-		h := newHub(t.Context(), Config{Files: s.files, Dir: s.hubs[0].dir(), Compile: simCompiler{}, Now: time.Now}, e, s.hubs[0].serveWire)
+		c := Config{Files: s.files, Dir: s.hubs[0].dir(), Compile: simCompiler{}, Now: time.Now}
+		h := newHub(t.Context(), c, e, s.hubs[0].serveWire)
 		if err := h.run(t.Context()); err == nil || !strings.Contains(err.Error(), "the disk is full") {
 			t.Errorf("it ends with %v", err)
 		}
