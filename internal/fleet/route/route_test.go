@@ -4,7 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -117,5 +120,25 @@ func TestTags(t *testing.T) {
 				t.Errorf("%s has no field for %s", r.Name(), s)
 			}
 		}
+	}
+}
+
+// TestEachFunctionIsInTheTable: a function that returns a route is in the list of its topic.
+func TestEachFunctionIsInTheTable(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	functions := 0
+	returnsRoute := regexp.MustCompile(`(?m)^func [A-Z]\w*\(\) \(r Route\[`)
+	for _, name := range files {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		functions += len(returnsRoute.FindAll(text, -1))
+	}
+	if all := len(route.All()); functions != all {
+		t.Errorf("%d functions return a route, and the table has %d rows", functions, all)
 	}
 }
