@@ -47,11 +47,13 @@ func HandleExports(t *Table, b Exports) {
 }
 
 // explain combines the decision of the hub with the state of the target.
-func (t *Table) explain(ctx context.Context, c Caller, at route.TargetModule, b Assignments) (document.Explanation, error) {
+func (t *Table) explain(ctx context.Context, c Caller, at route.TargetModule,
+	b Assignments) (document.Explanation, error) {
 	var none document.Explanation
 	if !moduleName().MatchString(at.Module) {
 		return none, fail(http.StatusNotFound, "There is no such module",
-			fmt.Sprintf("cannot explain %.80q: there is no module with this name", at.Module), "List them: fettle module list --fleet")
+			fmt.Sprintf("cannot explain %.80q: there is no module with this name", at.Module),
+			"List them: fettle module list --fleet")
 	}
 	d, err := t.targets.Target(ctx, at.Target, c.Now)
 	if err != nil {
@@ -78,13 +80,15 @@ func explanation(d document.TargetDetail, module string) document.Explanation {
 		for _, n := range m.Needs {
 			switch module {
 			case m.Module:
-				e.Needs = append(e.Needs, document.Needed{Module: n.Module, Level: n.Level, Layer: n.Layer, State: states[n.Module]})
+				e.Needs = append(e.Needs, document.Needed{Module: n.Module, Level: n.Level, Layer: n.Layer,
+					State: states[n.Module]})
 			case n.Module:
 				e.NeededBy = append(e.NeededBy, document.Needed{Module: m.Module, Level: n.Level, Layer: n.Layer, State: m.State})
 			}
 		}
 		if m.Module == module {
-			e.State, e.Since, e.Assigned, e.Applied, e.Behind, e.Waits, e.Error = m.State, m.Since, m.Assigned, m.Applied, m.Behind, m.Waits, m.Error
+			e.State, e.Since, e.Assigned, e.Applied = m.State, m.Since, m.Assigned, m.Applied
+			e.Behind, e.Waits, e.Error = m.Behind, m.Waits, m.Error
 		}
 	}
 	return e

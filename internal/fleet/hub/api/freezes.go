@@ -99,7 +99,9 @@ func unfreezeAll(ctx context.Context, c Caller, b FleetFreezes) (document.Done, 
 		return document.Done{}, err
 	}
 	if err = b.UnfreezeAll(ctx, c.Principal); all == nil {
-		return done(err, "This hub has no freeze of all targets. Targets with a freeze of their own stay frozen: fettle target list.")
+		return done(err, "This hub has no freeze of all targets. "+
+			"Targets with a freeze of their own stay frozen: fettle target list.")
 	}
-	return done(err, "The freeze of all targets by %s has ended. Targets with a freeze of their own stay frozen.", all.By)
+	return done(err,
+		"The freeze of all targets by %s has ended. Targets with a freeze of their own stay frozen.", all.By)
 }

@@ -26,7 +26,8 @@ type Jobs interface {
 type JobChanges interface {
 	// CreateJob stores a job until the agent of each target has acknowledged it, or it expires. The
 	// caller has checked the job and evaluated its selection.
-	CreateJob(ctx context.Context, by access.Principal, r document.JobRequest, targets []fleet.TargetID) (document.Job, error)
+	CreateJob(ctx context.Context, by access.Principal, r document.JobRequest,
+		targets []fleet.TargetID) (document.Job, error)
 	// CancelJob cancels a job for agents that have not started it.
 	CancelJob(ctx context.Context, by access.Principal, id string) error
 }
@@ -75,11 +76,13 @@ func checkJob(r document.JobRequest) error {
 			"Omit it for one week, or use up to 90 days"}
 	}
 	if (r.What == fleet.JobRun) != (r.Run != nil) {
-		return &Refusal{http.StatusBadRequest, "cannot read the program: only a job of the kind run has a program, and it must have one",
+		return &Refusal{http.StatusBadRequest,
+			"cannot read the program: only a job of the kind run has a program, and it must have one",
 			"Write: fettle job run -t SELECTION -- PROGRAM"}
 	}
 	if len(r.Signed) > fleet.MaxSignedJob || r.Signed != "" && r.Run == nil {
-		return &Refusal{http.StatusBadRequest, fmt.Sprintf("cannot accept a signature for this job: only run has one, of at most %d bytes", fleet.MaxSignedJob),
+		return &Refusal{http.StatusBadRequest,
+			fmt.Sprintf("cannot accept a signature for this job: only run has one, of at most %d bytes", fleet.MaxSignedJob),
 			"Select fewer targets, or shorten the command"}
 	}
 	if r.Run != nil {

@@ -49,7 +49,8 @@ func (t *Table) Complete() error {
 // add appends a row, unless the route has a handler already or is not in the table of all routes.
 func (t *Table) add(r route.Row, f func(*call) (any, error)) {
 	if !t.missing[r.Name()] {
-		t.errs = append(t.errs, fmt.Errorf("cannot handle %s: it has two handlers, or route.All does not return it", r.Name()))
+		t.errs = append(t.errs,
+			fmt.Errorf("cannot handle %s: it has two handlers, or route.All does not return it", r.Name()))
 		return
 	}
 	delete(t.missing, r.Name())

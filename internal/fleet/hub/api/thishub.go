@@ -28,7 +28,8 @@ func HandleThisHub(t *Table, b ThisHub) {
 	handleProbes(t, b)
 	handleGet(t, route.Description(), func(context.Context) (map[string]any, error) { return OpenAPI(), nil })
 	Handle(t, route.WhoAmI(), func(ctx context.Context, c Caller, _, _ route.None) (document.CurrentUser, error) {
-		p := document.CurrentUser{Format: document.CurrentUserFormat, Name: c.Name, Rights: []string{}, Hub: b.Health(ctx).Hub}
+		p := document.CurrentUser{Format: document.CurrentUserFormat, Name: c.Name, Rights: []string{},
+			Hub: b.Health(ctx).Hub}
 		for _, r := range Rights() {
 			if c.May(r) {
 				p.Rights = append(p.Rights, string(r))
@@ -63,7 +64,8 @@ func handleProbes(t *Table, b ThisHub) {
 	})
 	handleCall(t, route.Metrics(), func(c *call, _ route.None) (any, error) {
 		if c.h.Metrics == nil {
-			return nil, fail(http.StatusNotFound, "There are no metrics", "this hub was started without metrics", "Start it with metrics")
+			return nil, fail(http.StatusNotFound, "There are no metrics",
+				"this hub was started without metrics", "Start it with metrics")
 		}
 		c.said = true
 		c.h.Metrics.ServeHTTP(c.w, c.r)

@@ -43,7 +43,8 @@ func checkToken(r document.TokenRequest) error {
 		return &Refusal{http.StatusBadRequest, err.Error(), "Write labels as KEY=VALUE"}
 	}
 	if r.Uses < 0 || r.Expires < 0 {
-		return &Refusal{http.StatusBadRequest, "cannot create a token with a negative number of uses, or a token that has already expired",
+		return &Refusal{http.StatusBadRequest,
+			"cannot create a token with a negative number of uses, or a token that has already expired",
 			"Omit them, or use larger values"}
 	}
 	return nil
