@@ -64,7 +64,7 @@ func newAgent(s *session) *cobra.Command {
 const agentDir = "/agent"
 
 // agentFiles opens the state directory for an agent, and makes it.
-func (s *session) agentFiles() (Machine, host.FS, func() error, error) {
+func agentFiles(s *session) (Machine, host.FS, func() error, error) {
 	m, err := s.machine()
 	if err == nil && s.app.State == nil {
 		err = errors.New("cannot run an agent: this binary was built without support for agents")
@@ -113,7 +113,7 @@ of the host can read the token.`,
 
 func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 	if f.adopt && f.hub == "" && f.token == "" && f.tokenFile == "" {
-		return s.adoptEnrolled()
+		return adoptEnrolled(s)
 	}
 	if f.hub == "" || (f.token == "") == (f.tokenFile == "") {
 		return refuse("fettle agent enrol --hub https://hub.example.org:7440 --token-file FILE", "cannot enrol: --hub and either --token-file or --token are required")
@@ -131,7 +131,7 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 			return fmt.Errorf("cannot determine the name of this host; set it with --name: %w", err)
 		}
 	}
-	_, files, done, err := s.agentFiles()
+	_, files, done, err := agentFiles(s)
 	if err != nil {
 		return err
 	}
@@ -211,7 +211,7 @@ func newAgentStatus(s *session) *cobra.Command {
 		Long:    "Shows the state that the agent recorded on this host. The command does not\ncontact a hub, and the agent does not need to run.",
 		Example: "  sudo fettle agent status\n  sudo fettle agent status --json",
 		Args:    args(0, 0),
-		RunE:    func(*cobra.Command, []string) error { return s.agentStatus() },
+		RunE:    func(*cobra.Command, []string) error { return agentStatus(s) },
 	}
 }
 

@@ -27,7 +27,7 @@ func setAdopting(files host.FS, adopt bool) error {
 }
 
 // adoptEnrolled lets the agent of an enrolled machine replace what is applied.
-func (s *session) adoptEnrolled() error {
+func adoptEnrolled(s *session) error {
 	_, files, mb, done, err := s.enrolled()
 	if err != nil {
 		return err

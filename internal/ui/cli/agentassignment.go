@@ -13,7 +13,7 @@ import (
 
 // agentAssignment returns the assignment of the agent of the machine that is worked on; nil if it has
 // none.
-func (s *session) agentAssignment() *wire.Kept {
+func agentAssignment(s *session) *wire.Kept {
 	if s.remote != nil {
 		return s.remote.Hello().Kept
 	}
@@ -26,11 +26,11 @@ func (s *session) agentAssignment() *wire.Kept {
 
 // checkAssignment refuses a list that differs from the list of the agent, because the agent would undo
 // it at its next run. Repairs of the agent's own list are allowed.
-func (s *session) checkAssignment(ctx context.Context, x executor.Executor, p *plan.Plan) error {
+func checkAssignment(ctx context.Context, s *session, x executor.Executor, p *plan.Plan) error {
 	if s.overrideAgent || p.Empty() {
 		return nil
 	}
-	k := s.agentAssignment()
+	k := agentAssignment(s)
 	if k == nil || k.Generation == 0 {
 		return nil
 	}
@@ -42,23 +42,23 @@ func (s *session) checkAssignment(ctx context.Context, x executor.Executor, p *p
 		hint += "Keep the target on its own branch for some time: fettle target pin " + s.target + " --branch BRANCH --expires 2h\n"
 	}
 	return refuse(hint+"Apply it anyway, until the agent undoes it: --override-agent",
-		fmt.Sprintf("cannot apply this: an agent manages %s%s, and would undo the changes", s.keptName(), keptAt(k)))
+		fmt.Sprintf("cannot apply this: an agent manages %s%s, and would undo the changes", keptName(s), keptAt(k)))
 }
 
 // checkRollback refuses a rollback through the hub that the agent would undo immediately. At the
 // machine itself it only warns. A frozen agent undoes nothing, and neither does an agent whose
 // assignment is the restored commit.
-func (s *session) checkRollback(p *plan.Plan) error {
-	k := s.agentAssignment()
+func checkRollback(s *session, p *plan.Plan) error {
+	k := agentAssignment(s)
 	if k == nil || k.Generation == 0 || k.Frozen != "" || p.Empty() || s.overrideAgent ||
 		p.Revision.Commit != "" && p.Revision.Commit == k.Commit {
 		return nil
 	}
 	if s.at.hub == "" {
-		fmt.Fprintf(s.app.Stderr, "An agent manages %s%s, and applies its assignment again when it detects the difference.\nTo prevent that, first: fettle target freeze, or systemctl stop fettle-agent.\n", s.keptName(), keptAt(k))
+		fmt.Fprintf(s.app.Stderr, "An agent manages %s%s, and applies its assignment again when it detects the difference.\nTo prevent that, first: fettle target freeze, or systemctl stop fettle-agent.\n", keptName(s), keptAt(k))
 		return nil
 	}
-	name, hint := s.keptName(), ""
+	name, hint := keptName(s), ""
 	if c := p.Revision.Commit; c != "" {
 		hint = fmt.Sprintf("Pin it to that commit, and its agent returns to it: fettle target pin %s --branch %s --expires 1d\nIf the agent accepts only signed commits: add --permit\n", name, c)
 	}
@@ -66,7 +66,7 @@ func (s *session) checkRollback(p *plan.Plan) error {
 		fmt.Sprintf("cannot roll back to %s: an agent manages %s%s, and would undo it immediately", render.RunName(p.To), name, keptAt(k)))
 }
 
-func (s *session) keptName() string {
+func keptName(s *session) string {
 	if s.target == "" {
 		return "this host"
 	}

@@ -33,7 +33,7 @@ func (s *session) enrolled() (Machine, host.FS, *joined.Member, func(), error) {
 	if !fileExists(m.State) {
 		return m, nil, nil, nil, refuse("Enrol it: fettle agent enrol --hub URL --token-file FILE", "this host is in no fleet: it is not enrolled")
 	}
-	m, files, done, err := s.agentFiles()
+	m, files, done, err := agentFiles(s)
 	if err != nil {
 		return m, nil, nil, nil, err
 	}
@@ -90,7 +90,7 @@ func keepServices(ctx context.Context, s *printer, m Machine, files host.FS, mb 
 	return k.FetchRevocations, func() { cancel(); <-done; _ = closing() }, nil
 }
 
-func (s *session) requestCertificate(ctx context.Context, f agentRequestFlags) error {
+func requestCertificate(ctx context.Context, s *session, f agentRequestFlags) error {
 	if len(f.names) == 0 {
 		return refuse("fettle agent request certificate --name web3.example.org", "cannot request a certificate without a name")
 	}
@@ -154,14 +154,14 @@ revoke.`,
 			if err := askBefore(c.Context(), s, yes, "Delete the certificate "+a[0]+" and its key?"); err != nil {
 				return err
 			}
-			return s.deleteCertificate(a[0])
+			return deleteCertificate(s, a[0])
 		},
 	}
 	yesFlag(c, &yes)
 	return c
 }
 
-func (s *session) deleteCertificate(name string) error {
+func deleteCertificate(s *session, name string) error {
 	m, files, mb, done, err := s.enrolled()
 	if err != nil {
 		return err

@@ -35,12 +35,12 @@ func newAgentRun(s *session) *cobra.Command {
 		Long:    "Runs the agent in the foreground, as the service fettle-agent does. A signal\nends a current run cleanly: the agent finishes or undoes the current step. After\nthe next start, the agent continues.",
 		Example: "  sudo systemctl start fettle-agent\n  sudo fettle agent run",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.agentRun(c.Context()) },
+		RunE:    func(c *cobra.Command, _ []string) error { return agentRun(c.Context(), s) },
 	}
 }
 
-func (s *session) agentRun(ctx context.Context) (err error) {
-	m, files, done, err := s.agentFiles()
+func agentRun(ctx context.Context, s *session) (err error) {
+	m, files, done, err := agentFiles(s)
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	joined "fettle.dev/fettle/internal/fleet/agent/member"
 )
 
-func (s *session) agentStatus() error {
+func agentStatus(s *session) error {
 	_, files, mb, done, err := s.enrolled()
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func newAgentUpgrade(s *session) *cobra.Command {
 		Long:    upgradeLong,
 		Example: "  fettle agent upgrade --binary ./fettle -t label:canary=yes\n  fettle agent upgrade --binary fettle-amd64 --binary fettle-arm64 --version 1.5.0 -t '*'\n  fettle agent upgrade",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.upgrade(c.Context(), f) },
+		RunE:    func(c *cobra.Command, _ []string) error { return upgrade(c.Context(), s, f) },
 	})
 	flags := c.Flags()
 	flags.StringArrayVar(&f.files, "binary", nil, "the binary for one architecture, in this `FILE`; may be repeated")
@@ -71,7 +71,7 @@ func newAgentUpgrade(s *session) *cobra.Command {
 	return c
 }
 
-func (s *session) upgrade(ctx context.Context, f upgradeFlags) error {
+func upgrade(ctx context.Context, s *session, f upgradeFlags) error {
 	if len(f.files) == 0 {
 		return upgrades(ctx, s.printer)
 	}

@@ -95,7 +95,7 @@ uncommitted changes. Without a terminal, --yes is required.`,
   sudo fettle apply monday.plan
   fettle plan -t role:web -o monday && fettle apply monday`,
 		Args: args(0, 1),
-		RunE: func(c *cobra.Command, a []string) error { return s.runApply(c, f, a) },
+		RunE: func(c *cobra.Command, a []string) error { return runApply(s, c, f, a) },
 	}
 	f.flags(c)
 	f.arms(c)
@@ -114,10 +114,10 @@ func (s *session) adoptFlag(c *cobra.Command) {
 	c.Flags().BoolVar(&s.adopt, "replace-applied-state", false, "replace the applied state of another repository or target, and remove what the list does not contain")
 }
 
-func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
+func runApply(s *session, c *cobra.Command, f applyFlags, a []string) error {
 	ctx := c.Context()
 	if s.isMany() && len(a) == 0 {
-		return s.applyMany(c, f)
+		return applyMany(s, c, f)
 	}
 	o, err := f.options(s)
 	if err != nil {
@@ -131,9 +131,9 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 			return refuse("Omit --run-guards and --no-guards, or save the plan with them", "cannot choose how guards run: a saved plan runs them as it did when it was created")
 		}
 		if st, err := os.Stat(a[0]); err == nil && (st.IsDir() || s.isMany()) {
-			return s.applySavedMany(ctx, f, a[0])
+			return applySavedMany(ctx, s, f, a[0])
 		}
-		return s.applySaved(ctx, f, o, a[0])
+		return applySaved(ctx, s, f, o, a[0])
 	}
 	req, closing, err := s.wanted(ctx, true)
 	if err != nil {
@@ -148,7 +148,7 @@ func (s *session) runApply(c *cobra.Command, f applyFlags, a []string) error {
 	return s.apply(ctx, req, "", f.runFlags, o)
 }
 
-func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Options, file string) error {
+func applySaved(ctx context.Context, s *session, f applyFlags, o executor.Options, file string) error {
 	saved, err := loadPlan(file)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 		return refuse("Create a plan for it: fettle plan -t "+s.target+" -o "+file, fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
 	}
 	if saved.far {
-		if err := s.reconnect(ctx, req.Target); err != nil {
+		if err := reconnect(ctx, s, req.Target); err != nil {
 			return err
 		}
 	}
@@ -170,7 +170,7 @@ func (s *session) applySaved(ctx context.Context, f applyFlags, o executor.Optio
 
 // reconnect reaches the other machine for which a plan was saved. It is never done on
 // this one in its place, which may well look alike.
-func (s *session) reconnect(ctx context.Context, target string) error {
+func reconnect(ctx context.Context, s *session, target string) error {
 	s.target = target
 	r, err := s.connected(ctx, target)
 	if err == nil && r.here && !isThisHost(s.printer, target) {
@@ -182,14 +182,14 @@ func (s *session) reconnect(ctx context.Context, target string) error {
 // apply plans, shows, asks and runs. With the digest of a saved plan it refuses
 // any other; "" takes what planning gives.
 func (s *session) apply(ctx context.Context, req executor.Request, saved string, f runFlags, o executor.Options) error {
-	o, err := s.lockOut(f, f.withPolicy(o, req.Policy), req.Policy)
+	o, err := lockOut(s, f, f.withPolicy(o, req.Policy), req.Policy)
 	if err != nil {
 		return err
 	}
 	o.Unasked = f.yes && saved == ""
 	var p *plan.Plan
 	decide := func(x executor.Executor) error {
-		if err := s.mayApply(ctx, x, o); err != nil {
+		if err := mayApply(ctx, s, x, o); err != nil {
 			return err
 		}
 		now, err := x.Plan(ctx, req)
@@ -200,17 +200,17 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 		if p = now; saved != "" && saved != p.Digest() {
 			return stale()
 		}
-		if err := s.checkAssignment(ctx, x, p); err != nil {
+		if err := checkAssignment(ctx, s, x, p); err != nil {
 			return err
 		}
 		if len(p.Purges()) > 0 && !o.CrossIrreversible {
 			return refusePurge(s.printer, p, f)
 		}
-		return s.approve(ctx, p, f, s.warnsOf(p, o), "Apply this plan?")
+		return approve(ctx, s, p, f, s.warnsOf(p, o), "Apply this plan?")
 	}
 	return s.decideAndDo(ctx, decide, func(x executor.Executor) error {
 		var rep *executor.Report
-		err := s.execute(p, "Applied", func(show func(executor.Event)) (r *executor.Report, err error) {
+		err := execute(s, p, "Applied", func(show func(executor.Event)) (r *executor.Report, err error) {
 			rep, err = x.Apply(ctx, req, p, o, show)
 			return rep, err
 		})
@@ -220,7 +220,7 @@ func (s *session) apply(ctx context.Context, req executor.Request, saved string,
 		if err != nil || f.yes {
 			return err
 		}
-		return s.stillIn(ctx, x, rep)
+		return stillIn(ctx, s, x, rep)
 	})
 }
 
@@ -236,7 +236,7 @@ func refusePurge(s *printer, p *plan.Plan, f runFlags) error {
 
 // approve shows a plan, with a warning if there is one, and asks. A plan that
 // changes nothing needs no answer.
-func (s *session) approve(ctx context.Context, p *plan.Plan, f runFlags, warning, question string) error {
+func approve(ctx context.Context, s *session, p *plan.Plan, f runFlags, warning, question string) error {
 	if !s.json && len(p.Changes) > 0 {
 		s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s.printer))
 	}
@@ -251,7 +251,7 @@ func (s *session) approve(ctx context.Context, p *plan.Plan, f runFlags, warning
 
 // execute runs something that reports, shows its progress, and prints the
 // report whether or not it failed.
-func (s *session) execute(p *plan.Plan, verb string, run func(func(executor.Event)) (*executor.Report, error)) error {
+func execute(s *session, p *plan.Plan, verb string, run func(func(executor.Event)) (*executor.Report, error)) error {
 	progress, show := s.progress()
 	space(s.printer, p)
 	rep, err := run(show)
@@ -274,7 +274,7 @@ func (s *session) execute(p *plan.Plan, verb string, run func(func(executor.Even
 		return err
 	}
 	if err != nil {
-		s.errStyle().Hint(s.app.Stderr, s.afterFailure(rep))
+		s.errStyle().Hint(s.app.Stderr, afterFailure(s, rep))
 	}
 	return reported(err)
 }
@@ -297,7 +297,7 @@ func explained(r *executor.Report) bool {
 }
 
 // afterFailure returns the next commands for the user after a failed run.
-func (s *session) afterFailure(r *executor.Report) string {
+func afterFailure(s *session, r *executor.Report) string {
 	if r.Run == 0 || r.Outcome == "rolled-back" {
 		return "See what happened: fettle log"
 	}

@@ -18,7 +18,7 @@ import (
 
 // withCache calls fn with the cache, or with nil if there is none. A failure of the cache costs only
 // time, so there are no errors.
-func (s *session) withCache(fn func(*listcache.Dir)) {
+func withCache(s *session, fn func(*listcache.Dir)) {
 	dir, done, err := s.openCache()
 	if err != nil {
 		fn(nil)
@@ -68,8 +68,8 @@ func (cr *targetSet) openCache(targets int) {
 
 // remembering calls read, which reads the repository at a revision, with the cached results of earlier
 // reads.
-func (s *session) remembering(r *repo.Repo, rev string, read func() error) (err error) {
-	s.withCache(func(dir *listcache.Dir) {
+func remembering(s *session, r *repo.Repo, rev string, read func() error) (err error) {
+	withCache(s, func(dir *listcache.Dir) {
 		if dir == nil {
 			err = read()
 			return
@@ -98,7 +98,7 @@ func memoryName(top, rev string) string {
 
 // targets are the names that the repository declares.
 func (s *session) targets(src *source) ([]string, error) {
-	all, err := s.inventory(src)
+	all, err := inventory(s, src)
 	names := make([]string, len(all))
 	for i, t := range all {
 		names[i] = t.Name
@@ -108,7 +108,7 @@ func (s *session) targets(src *source) ([]string, error) {
 
 // inventory returns the known data of the targets without facts. It depends only on the content of the
 // repository, so the inventory of a commit is read once.
-func (s *session) inventory(src *source) (all []query.Target, err error) {
+func inventory(s *session, src *source) (all []query.Target, err error) {
 	ask := func() error {
 		found, ds := s.app.Language.inventory(src.tree)
 		all = found
@@ -117,7 +117,7 @@ func (s *session) inventory(src *source) (all []query.Target, err error) {
 	if !src.committed() {
 		return all, ask()
 	}
-	s.withCache(func(dir *listcache.Dir) {
+	withCache(s, func(dir *listcache.Dir) {
 		if dir == nil {
 			err = ask()
 			return
@@ -148,15 +148,15 @@ func (s *session) listOf(src *source, in compile.Input) (executor.Request, error
 	req, err := s.compiledOf(src, in)
 	if err == nil && src.repo != nil {
 		req.Adopt = s.adopt
-		req.Repository, err = s.identityOf(src)
+		req.Repository, err = identityOf(s, src)
 	}
 	return req, err
 }
 
 // identityOf is the identity of an open repository. The history of a commit is read once.
-func (s *session) identityOf(src *source) (id repo.Identity, err error) {
+func identityOf(s *session, src *source) (id repo.Identity, err error) {
 	src.identify.Do(func() {
-		s.withCache(func(dir *listcache.Dir) { src.id, src.idErr = readIdentity(s.printer, src, dir) })
+		withCache(s, func(dir *listcache.Dir) { src.id, src.idErr = readIdentity(s.printer, src, dir) })
 	})
 	return src.id, src.idErr
 }
@@ -184,9 +184,9 @@ func readIdentity(s *printer, src *source, dir *listcache.Dir) (repo.Identity, e
 // compiledOf is a request without the identity of its repository.
 func (s *session) compiledOf(src *source, in compile.Input) (req executor.Request, err error) {
 	fresh := func() (compile.Result, error) {
-		res, err := s.compileInput(in)
+		res, err := compileInput(s, in)
 		if req = wanted.Request(res, src.rev); err == nil {
-			s.goesOn(&req, res.Outputs, res.Deferred, src, in)
+			goesOn(s, &req, res.Outputs, res.Deferred, src, in)
 		}
 		return res, err
 	}
@@ -194,15 +194,15 @@ func (s *session) compiledOf(src *source, in compile.Input) (req executor.Reques
 		_, err = fresh()
 		return req, err
 	}
-	s.withCache(func(dir *listcache.Dir) {
+	withCache(s, func(dir *listcache.Dir) {
 		if dir == nil {
 			_, err = fresh()
 			return
 		}
 		k := listcache.Key{Program: s.app.Build, Tree: src.rev.Digest, Prefix: src.prefix, Target: in.Target, Vars: in.Vars, Facts: in.Facts, Outputs: in.Outputs}
 		if kept, ok := dir.Find(k); ok {
-			req = s.keptRequest(kept, in, src.rev)
-			s.goesOn(&req, kept.Outputs, kept.Deferred, src, in)
+			req = keptRequest(s, kept, in, src.rev)
+			goesOn(s, &req, kept.Outputs, kept.Deferred, src, in)
 			return
 		}
 		warned := s.warned
@@ -216,7 +216,7 @@ func (s *session) compiledOf(src *source, in compile.Input) (req executor.Reques
 
 // goesOn adds to a request what it was made with of the outputs of commands, and
 // how to make it with others.
-func (s *session) goesOn(req *executor.Request, outputs []compile.Output, held []compile.Deferred, src *source, in compile.Input) {
+func goesOn(s *session, req *executor.Request, outputs []compile.Output, held []compile.Deferred, src *source, in compile.Input) {
 	wanted.GoesOn(req, outputs, held, in.Outputs, func(known executor.Known) (executor.Request, error) {
 		in.Outputs = known
 		return s.listOf(src, in)
@@ -225,17 +225,17 @@ func (s *session) goesOn(req *executor.Request, outputs []compile.Output, held [
 
 // keptRequest is request for a list that was kept. Should it be gone when it is
 // needed, it is compiled again.
-func (s *session) keptRequest(kept *listcache.Kept, in compile.Input, rev repo.Revision) executor.Request {
+func keptRequest(s *session, kept *listcache.Kept, in compile.Input, rev repo.Revision) executor.Request {
 	load := func() (executor.Loaded, error) {
 		err := errNoCache
 		var res compile.Result
-		s.withCache(func(dir *listcache.Dir) {
+		withCache(s, func(dir *listcache.Dir) {
 			if dir != nil {
 				res, err = dir.Result(kept, in.Tree)
 			}
 		})
 		if err != nil {
-			if res, err = s.compileInput(in); err != nil {
+			if res, err = compileInput(s, in); err != nil {
 				return executor.Loaded{}, err
 			}
 		}

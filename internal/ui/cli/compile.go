@@ -37,13 +37,13 @@ are deferred and listed at the end, because only a run can determine this
 output.`,
 		Example: "  fettle compile\n  fettle compile -t web1 --rev v1.4 --no-sources > web1.steps",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.printList(c.Context(), bare) },
+		RunE:    func(c *cobra.Command, _ []string) error { return printList(c.Context(), s, bare) },
 	}
 	c.Flags().BoolVar(&bare, "no-sources", false, "omit the source of each step")
 	return c
 }
 
-func (s *session) printList(ctx context.Context, bare bool) error {
+func printList(ctx context.Context, s *session, bare bool) error {
 	req, closing, err := s.wanted(ctx, false)
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ func newConfirm(s *session) *cobra.Command {
 		Example: "  sudo fettle apply --yes --confirm-within 60s\n  sudo fettle confirm",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+			return withExecutor(c.Context(), s, func(x executor.Executor) error {
 				run, err := x.Confirm(c.Context(), s.runOptions())
 				if err != nil {
 					return err

@@ -62,7 +62,7 @@ Put files that must be kept into the repository.`,
 
 func (s *session) copy(ctx context.Context, f copyFlags, sources []string, dest string) error {
 	if f.from {
-		return s.copyFrom(ctx, f, sources, dest)
+		return copyFrom(ctx, s, f, sources, dest)
 	}
 	if !path.IsAbs(dest) {
 		return refuse("Use an absolute path on the target, such as /etc/motd", fmt.Sprintf("cannot copy to %q: it is not absolute", dest))
@@ -81,7 +81,7 @@ func (s *session) copy(ctx context.Context, f copyFlags, sources []string, dest 
 		files = append(files, file)
 	}
 	if f.dryRun {
-		return s.wouldCopy(ctx, f, sources, files)
+		return wouldCopy(ctx, s, f, sources, files)
 	}
 	return s.each(ctx, f.many, hostTask{doing: "Copying to", verb: "Copied to", words: map[fanout.Status]string{fanout.OK: "in sync"},
 		one: func(ctx context.Context, m *member, x executor.Executor) outcome {
@@ -112,7 +112,7 @@ func describe(name string) (executor.File, error) {
 	return out, nil
 }
 
-func (s *session) wouldCopy(ctx context.Context, f copyFlags, sources []string, files []executor.File) error {
+func wouldCopy(ctx context.Context, s *session, f copyFlags, sources []string, files []executor.File) error {
 	names, err := s.meant(ctx, f.many)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (m *member) put(ctx context.Context, x executor.Executor, sources []string,
 	return outcome{status: fanout.Changed, line: render.Count(changed, "file") + " copied"}
 }
 
-func (s *session) copyFrom(ctx context.Context, f copyFlags, sources []string, dest string) error {
+func copyFrom(ctx context.Context, s *session, f copyFlags, sources []string, dest string) error {
 	for _, src := range sources {
 		if !path.IsAbs(src) || path.Clean(src) != src {
 			return refuse("Use an absolute path on the target, such as /etc/motd", fmt.Sprintf("cannot copy %q: it is not absolute", src))

@@ -51,7 +51,7 @@ Exits with code 2 if there are differences.`,
 		Example: "  fettle diff\n  fettle diff main\n  fettle diff v1.3 v1.4 --all\n  fettle diff v1.3 v1.4 --fleet",
 		Args:    args(0, 2),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.paged(c.Context(), func() error { return s.diff(c.Context(), a, all, fleet) })
+			return s.paged(c.Context(), func() error { return diff(c.Context(), s, a, all, fleet) })
 		},
 	}
 	c.Flags().BoolVar(&all, "all", false, "compare every target")
@@ -59,7 +59,7 @@ Exits with code 2 if there are differences.`,
 	return c
 }
 
-func (s *session) diff(ctx context.Context, a []string, all, fleet bool) error {
+func diff(ctx context.Context, s *session, a []string, all, fleet bool) error {
 	revs := append(slices.Clone(a), "", "")[:2]
 	if len(a) == 0 {
 		revs[0] = "HEAD"
@@ -76,20 +76,20 @@ func (s *session) diff(ctx context.Context, a []string, all, fleet bool) error {
 		defer src.repo.Close()
 		sides[i] = src
 	}
-	examples, err := s.comparable(ctx, sides, all || fleet)
+	examples, err := comparable(ctx, s, sides, all || fleet)
 	if err != nil {
 		return err
 	}
 	if fleet {
-		return s.diffFleet(ctx, sides, fleetDiffDoc{Old: named(revs[0]), New: named(revs[1]), Examples: examples})
+		return diffFleet(ctx, s, sides, fleetDiffDoc{Old: named(revs[0]), New: named(revs[1]), Examples: examples})
 	}
-	targets, err := s.diffTargets(sides, all)
+	targets, err := diffTargets(s, sides, all)
 	if err != nil {
 		return err
 	}
 	doc := diffDoc{Format: "fettle.diff/1", Old: named(revs[0]), New: named(revs[1]), Targets: []targetDiff{}, Examples: examplesAmong(examples, targets)}
 	for _, t := range targets {
-		lines, err := s.diffTarget(ctx, sides, t)
+		lines, err := diffTarget(ctx, s, sides, t)
 		if err != nil {
 			return err
 		}
@@ -101,7 +101,7 @@ func (s *session) diff(ctx context.Context, a []string, all, fleet bool) error {
 }
 
 // comparable adds targets that the repository does not declare, if they are compared.
-func (s *session) comparable(ctx context.Context, sides [2]*source, every bool) ([]exampleTarget, error) {
+func comparable(ctx context.Context, s *session, sides [2]*source, every bool) ([]exampleTarget, error) {
 	for _, side := range sides {
 		if every || s.target == "" {
 			break
@@ -113,7 +113,7 @@ func (s *session) comparable(ctx context.Context, sides [2]*source, every bool) 
 	if !every && s.target == "" {
 		return nil, nil
 	}
-	return s.populate(ctx, sides)
+	return populate(ctx, s, sides)
 }
 
 // examplesAmong are the examples that were compared.
@@ -129,7 +129,7 @@ func named(rev string) string {
 }
 
 // diffTargets are the targets to compare: one, or all that either side has.
-func (s *session) diffTargets(sides [2]*source, all bool) ([]string, error) {
+func diffTargets(s *session, sides [2]*source, all bool) ([]string, error) {
 	if !all && s.target == "" {
 		t, err := s.chooseTarget(sides[1])
 		return []string{t}, err
@@ -153,7 +153,7 @@ func (s *session) diffTargets(sides [2]*source, all bool) ([]string, error) {
 	return []string{s.target}, nil
 }
 
-func (s *session) diffTarget(ctx context.Context, sides [2]*source, target string) ([]string, error) {
+func diffTarget(ctx context.Context, s *session, sides [2]*source, target string) ([]string, error) {
 	var lists [2]step.List
 	for i, side := range sides {
 		names, err := s.targets(side)

@@ -40,14 +40,14 @@ type fleetDiff struct {
 }
 
 // diffFleet compares every target of either revision.
-func (s *session) diffFleet(ctx context.Context, sides [2]*source, doc fleetDiffDoc) error {
+func diffFleet(ctx context.Context, s *session, sides [2]*source, doc fleetDiffDoc) error {
 	in, err := s.input(ctx, sides[1].tree, "")
 	if err != nil {
 		return err
 	}
 	g := &fleetGroups{byKey: map[string]*fleetDiff{}}
 	if s.app.Language.Diff == nil || !diffTogether(s.printer, sides, in, g) {
-		if err := s.diffApart(sides, in, g); err != nil {
+		if err := diffApart(s, sides, in, g); err != nil {
 			return err
 		}
 	}
@@ -96,7 +96,7 @@ const diffChunk = 50
 
 // diffApart compares the lists of each revision, for the targets that are not
 // gathered yet.
-func (s *session) diffApart(sides [2]*source, in compile.Input, g *fleetGroups) error {
+func diffApart(s *session, sides [2]*source, in compile.Input, g *fleetGroups) error {
 	var names [2][]string
 	var err error
 	for i, side := range sides {

@@ -19,11 +19,11 @@ import (
 // populate adds targets that the repository does not declare to both sides of a comparison: the
 // targets of the fleet if there is a hub, otherwise an example for each group that selects by label
 // and has no declared target. It returns the examples.
-func (s *session) populate(ctx context.Context, sides [2]*source) ([]exampleTarget, error) {
+func populate(ctx context.Context, s *session, sides [2]*source) ([]exampleTarget, error) {
 	if !s.hubIsNear() {
-		return s.exampleSides(sides)
+		return exampleSides(s, sides)
 	}
-	all, err := s.fleetTargets(ctx)
+	all, err := fleetTargets(ctx, s)
 	switch {
 	case err == nil:
 		for _, side := range sides {
@@ -34,10 +34,10 @@ func (s *session) populate(ctx context.Context, sides [2]*source) ([]exampleTarg
 		return nil, withHint(err, "Compare examples instead of the fleet's targets: --via ssh")
 	}
 	fmt.Fprintf(s.app.Stderr, "Enrolled targets are omitted: %s.\n", render.Escape(err.Error()))
-	return s.exampleSides(sides)
+	return exampleSides(s, sides)
 }
 
-func (s *session) exampleSides(sides [2]*source) ([]exampleTarget, error) {
+func exampleSides(s *session, sides [2]*source) ([]exampleTarget, error) {
 	var vacant [2][]query.Target
 	declared := map[string]bool{}
 	for i, side := range sides {

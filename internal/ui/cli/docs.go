@@ -82,13 +82,13 @@ whose description or attributes contain the word.`,
 				s.printf("%s", selection.Grammar)
 				return nil
 			}
-			return s.paged(c.Context(), func() error { return s.runDocs(c.Context(), a) })
+			return s.paged(c.Context(), func() error { return runDocs(c.Context(), s, a) })
 		},
 	}
 }
 
-func (s *session) runDocs(ctx context.Context, names []string) error {
-	doc := s.docs(ctx)
+func runDocs(ctx context.Context, s *session, names []string) error {
+	doc := docs(ctx, s)
 	if len(names) == 1 {
 		return s.showDoc(doc, names[0])
 	}
@@ -99,9 +99,9 @@ func (s *session) runDocs(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (s *session) docs(ctx context.Context) docsDoc {
+func docs(ctx context.Context, s *session) docsDoc {
 	doc := emptyDocs("fettle.docs/2")
-	own, all := s.ownDocs(ctx)
+	own, all := ownDocs(ctx, s)
 	var run actionsDoc
 	run.list(all, nil)
 	doc.Actions, doc.Commands = run.Actions, run.Commands
@@ -124,7 +124,7 @@ func (s *session) docs(ctx context.Context) docsDoc {
 
 // ownDocs returns the kinds of the current repository, and its actions and commands. Outside of a
 // repository, or with configuration errors, only the built-in ones are explained.
-func (s *session) ownDocs(ctx context.Context) (kinds []kindDoc, all query.Runnable) {
+func ownDocs(ctx context.Context, s *session) (kinds []kindDoc, all query.Runnable) {
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
 		return nil, all

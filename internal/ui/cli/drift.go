@@ -42,9 +42,9 @@ Exits with code 2 if there are differences.`,
 			}
 			o.Guards = f.guards()
 			if s.isMany() {
-				return s.driftMany(c.Context(), f, many, o)
+				return driftMany(c.Context(), s, f, many, o)
 			}
-			return s.withPaged(c.Context(), func(x executor.Executor) error {
+			return withPaged(c.Context(), s, func(x executor.Executor) error {
 				p, err := x.Drift(c.Context(), o)
 				if err != nil {
 					return err

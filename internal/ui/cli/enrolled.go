@@ -30,7 +30,7 @@ func (s *session) openChosen(ctx context.Context) (*source, error) {
 			return src, closedOn(src, err)
 		}
 	}
-	all, err := s.fleetTargets(ctx)
+	all, err := fleetTargets(ctx, s)
 	switch {
 	case err != nil && none != nil:
 		return nil, errors.Join(none, err)
@@ -64,7 +64,7 @@ func (s *session) asksHub(src *source) (bool, error) {
 	if !plain || s.connectOpts.via.value == viaHub {
 		return true, nil
 	}
-	all, err := s.inventory(src)
+	all, err := inventory(s, src)
 	if err != nil {
 		return false, err
 	}
@@ -78,7 +78,7 @@ func (s *session) asksHub(src *source) (bool, error) {
 }
 
 // fleetTargets are the labels of the active targets of the fleet, by name.
-func (s *session) fleetTargets(ctx context.Context) (map[string]map[string]string, error) {
+func fleetTargets(ctx context.Context, s *session) (map[string]map[string]string, error) {
 	hub, _, err := s.asHub(ctx)
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (s *session) fleetTargets(ctx context.Context) (map[string]map[string]strin
 
 // selectedByHub returns the targets that a hub selects. The hub has the list of failed targets, and
 // reads no files of this machine.
-func (s *session) selectedByHub(ctx context.Context) ([]query.Target, error) {
+func selectedByHub(ctx context.Context, s *session) ([]query.Target, error) {
 	words, err := s.selectedOnHub()
 	if err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ first run of the agent replaces that state. The flag also works on an enrolled
 host.`,
 		Example: "  fettle target enrol -t 'web*'\n  fettle target enrol -t web1 --hub https://hub.example.org:7440\n  fettle target enrol -t 'label:env=prod' --package fettle_1.0_amd64.deb",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.enrolMany(c.Context(), e, many) },
+		RunE:    func(c *cobra.Command, _ []string) error { return enrolMany(c.Context(), s, e, many) },
 	}
 	many.flags(c)
 	c.Flags().StringVar(&e.url, "hub", "", "the `URL` at which targets reach the hub (default: the URL of the login)")
@@ -85,7 +85,7 @@ host.`,
 	return c
 }
 
-func (s *session) enrolMany(ctx context.Context, e enrolOver, many manyFlags) error {
+func enrolMany(ctx context.Context, s *session, e enrolOver, many manyFlags) error {
 	switch {
 	case len(s.words) == 0:
 		return refuse("Run: fettle target enrol -t TARGETS", "cannot enrol: no target is named")

@@ -57,16 +57,16 @@ value from a run is shown with the command that provides the value.`,
 			if len(a) == 2 {
 				switch a[0] {
 				case "var":
-					return s.explainVariable(c.Context(), a[1])
+					return explainVariable(c.Context(), s, a[1])
 				case "module":
-					return s.explainModule(c.Context(), a[1])
+					return explainModule(c.Context(), s, a[1])
 				}
 				if err := aside(c, "TARGET MODULE"); err != nil {
 					return err
 				}
 				return explainOnHub(c.Context(), s.printer, a[0], a[1])
 			}
-			return s.withPaged(c.Context(), func(x executor.Executor) error { return s.explain(c.Context(), x, a[0]) })
+			return withPaged(c.Context(), s, func(x executor.Executor) error { return explain(c.Context(), s, x, a[0]) })
 		},
 	}
 }
@@ -81,8 +81,8 @@ type known struct {
 	source *source             // nil where there is no repository
 }
 
-func (s *session) explain(ctx context.Context, x executor.Executor, what string) error {
-	k, err := s.gather(ctx, x)
+func explain(ctx context.Context, s *session, x executor.Executor, what string) error {
+	k, err := gather(ctx, s, x)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (s *session) explain(ctx context.Context, x executor.Executor, what string)
 	return nil
 }
 
-func (s *session) gather(ctx context.Context, x executor.Executor) (*known, error) {
+func gather(ctx context.Context, s *session, x executor.Executor) (*known, error) {
 	k := &known{runs: map[int]journal.RunInfo{}}
 	var err error
 	if k.status, err = x.Status(ctx); err != nil {
@@ -124,13 +124,13 @@ func (s *session) gather(ctx context.Context, x executor.Executor) (*known, erro
 			k.states = shown.States
 		}
 	}
-	s.gatherWanted(ctx, x, k)
+	gatherWanted(ctx, s, x, k)
 	return k, nil
 }
 
 // gatherWanted adds the states of the repository as far as they can be compiled. The applied state is
 // explained without them, so errors of the repository stop nothing.
-func (s *session) gatherWanted(ctx context.Context, x executor.Executor, k *known) {
+func gatherWanted(ctx context.Context, s *session, x executor.Executor, k *known) {
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
 		return

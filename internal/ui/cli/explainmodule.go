@@ -39,7 +39,7 @@ type needDoc struct {
 	Source string `json:"source"`
 }
 
-func (s *session) explainModule(ctx context.Context, name string) error {
+func explainModule(ctx context.Context, s *session, name string) error {
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
 		return err

@@ -223,7 +223,7 @@ func explanationPairs(s *printer, e explanation) []render.Pair {
 	return pairs
 }
 
-func (s *session) explainVariable(ctx context.Context, name string) error {
+func explainVariable(ctx context.Context, s *session, name string) error {
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
 		return err

@@ -32,15 +32,15 @@ declares each fact that it uses: fact "hostname" { type = string }.
 docs/facts.md explains each fact.`,
 		Example: "  fettle facts\n  fettle facts hostname memory_bytes\n  fettle facts -t 'web*' kernel --json",
 		Args:    args(0, -1),
-		RunE:    func(c *cobra.Command, a []string) error { return s.runFacts(c.Context(), many, a) },
+		RunE:    func(c *cobra.Command, a []string) error { return runFacts(c.Context(), s, many, a) },
 	}
 	many.flags(c)
 	return c
 }
 
-func (s *session) runFacts(ctx context.Context, many manyFlags, names []string) error {
+func runFacts(ctx context.Context, s *session, many manyFlags, names []string) error {
 	if s.isMany() {
-		return s.lookMany(ctx, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"}, func(ctx context.Context, m *member, _ executor.Executor) outcome {
+		return lookMany(ctx, s, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"}, func(ctx context.Context, m *member, _ executor.Executor) outcome {
 			doc, err := m.facts(ctx, names)
 			if err != nil {
 				return failed(err)

@@ -54,7 +54,7 @@ func (s *session) fail(err error) {
 		hint = "If you only have read access, ask an admin of the fleet for the role operate"
 	}
 	if s.remote != nil && errors.Is(err, wire.ErrLost) {
-		hint = s.lostHint()
+		hint = lostHint(s)
 	}
 	var list *diag.ListError
 	isList := errors.As(err, &list)
@@ -78,7 +78,7 @@ func (s *session) fail(err error) {
 }
 
 // lostHint says what becomes of a run whose connection was lost.
-func (s *session) lostHint() string {
+func lostHint(s *session) string {
 	how := map[string]string{wire.Finish: "continues", wire.Stop: "stops", wire.Revert: "is undone"}[s.connectOpts.onDisconnect.value]
 	where := ""
 	if s.target != "" {

@@ -35,7 +35,7 @@ separate: a target is frozen as long as one freeze applies.`,
 		RunE: func(c *cobra.Command, a []string) error {
 			r.For = int64(expires)
 			if all {
-				return s.freezeAll(c.Context(), a, r)
+				return freezeAll(c.Context(), s, a, r)
 			}
 			return onTargets(s, c, "freeze", a, route.FreezeTarget(), r)
 		},
@@ -46,7 +46,7 @@ separate: a target is frozen as long as one freeze applies.`,
 	return c
 }
 
-func (s *session) freezeAll(ctx context.Context, names []string, r document.FreezeRequest) error {
+func freezeAll(ctx context.Context, s *session, names []string, r document.FreezeRequest) error {
 	if r.Reason == "" {
 		return refuse("Give one for the other operators: --reason TEXT", "cannot freeze all targets without a reason")
 	}

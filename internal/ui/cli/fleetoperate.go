@@ -99,7 +99,7 @@ adds it to the pin.`,
 			}
 			if permitNow {
 				var err error
-				if r.Ref, r.Permit, err = s.permitted(c.Context(), permit, r.Ref, a); err != nil {
+				if r.Ref, r.Permit, err = permitted(c.Context(), s, permit, r.Ref, a); err != nil {
 					return err
 				}
 			}
@@ -133,7 +133,7 @@ func newTargetUnpin(s *session) *cobra.Command {
 }
 
 // ending is a command that takes targets out of the fleet, after a question.
-func (s *session) ending(c *cobra.Command, question string,
+func ending(s *session, c *cobra.Command, question string,
 	r route.Route[route.TargetName, document.ReasonRequest, document.Done]) *cobra.Command {
 	yes, reason := false, ""
 	c.Args = args(0, -1)
@@ -153,7 +153,7 @@ func (s *session) ending(c *cobra.Command, question string,
 }
 
 func newTargetRetire(s *session) *cobra.Command {
-	return s.ending(&cobra.Command{
+	return ending(s, &cobra.Command{
 		Use:   "retire [TARGET…]",
 		Short: "Retire targets that have left the fleet",
 		Long: `Ends the membership of targets in the fleet: revokes their certificates, and
@@ -171,7 +171,7 @@ fettle agent enrol --again.`,
 }
 
 func newTargetRevoke(s *session) *cobra.Command {
-	return s.ending(&cobra.Command{
+	return ending(s, &cobra.Command{
 		Use:   "revoke [TARGET…]",
 		Short: "Revoke the certificates of targets, at once",
 		Long: `Revokes the certificates of targets, for example of a stolen host. Every hub

@@ -269,7 +269,7 @@ func needsOnHub(needs []fleet.Need) string {
 // onTargets is a command that does something to the targets that are named or selected.
 func onTargets[In any](s *session, c *cobra.Command, did string, names []string,
 	r route.Route[route.TargetName, In, document.Done], in In) error {
-	return s.eachOnHub(c.Context(), did, names, func(hub *client.Client, name string) (document.Done, error) {
+	return eachOnHub(c.Context(), s, did, names, func(hub *client.Client, name string) (document.Done, error) {
 		return client.Call(c.Context(), hub, r, route.TargetName{Target: name}, in)
 	})
 }

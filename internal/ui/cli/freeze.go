@@ -22,7 +22,7 @@ Commands that only read are always allowed.`,
 		Example: "  sudo fettle freeze --reason 'database migration until noon'",
 		Args:    freezeArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return s.withState(c.Context(), func(x executor.Executor) error {
+			return withState(c.Context(), s, func(x executor.Executor) error {
 				err := x.Freeze(c.Context(), journal.Frozen{By: s.user(), At: s.app.Now().UnixNano(), Why: reason}, s.runOptions())
 				if err != nil {
 					return err
@@ -52,7 +52,7 @@ func newUnfreeze(s *session) *cobra.Command {
 		Example: "  sudo fettle unfreeze",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+			return withExecutor(c.Context(), s, func(x executor.Executor) error {
 				if err := x.Unfreeze(c.Context(), s.runOptions()); err != nil {
 					return err
 				}

@@ -33,7 +33,7 @@ cannot be shown or undone.`,
 		Example: "  sudo fettle gc --dry-run\n  sudo fettle gc --keep-runs 10 --keep-within 7d",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return s.withExecutor(c.Context(), func(x executor.Executor) error { return collect(c.Context(), s, x, keep, yes) })
+			return withExecutor(c.Context(), s, func(x executor.Executor) error { return collect(c.Context(), s, x, keep, yes) })
 		},
 	}
 	numberVar(c.Flags(), &keep.Runs, "keep-runs", keep.Runs, 1, "keep this `NUMBER` of the newest runs")

@@ -24,7 +24,7 @@ type hostTask struct {
 // each runs a task on the targets of -t, otherwise on this machine.
 func (s *session) each(ctx context.Context, many manyFlags, e hostTask) error {
 	if len(s.words) == 0 || s.connectOpts.ssh != "" {
-		return s.alone(ctx, e)
+		return alone(ctx, s, e)
 	}
 	cr, err := s.targetSet(ctx, many)
 	if err != nil {
@@ -36,8 +36,8 @@ func (s *session) each(ctx context.Context, many manyFlags, e hostTask) error {
 }
 
 // alone does it on the one machine that is not named by -t.
-func (s *session) alone(ctx context.Context, e hostTask) error {
-	return s.withNamed(ctx, e.looks, func(x executor.Executor) error {
+func alone(ctx context.Context, s *session, e hostTask) error {
+	return withNamed(ctx, s, e.looks, func(x executor.Executor) error {
 		o := e.one(ctx, &member{session: s}, x)
 		if !e.looks {
 			s.note(map[string]string{s.named(): o.status.String()})
@@ -59,7 +59,7 @@ func (m *member) again(ctx context.Context) (executor.Executor, error) {
 		return nil, errors.New("cannot wait for the host on which this command runs")
 	}
 	m.leave()
-	x, err := m.connect(ctx, m.at, false)
+	x, err := connect(ctx, m.session, m.at, false)
 	if err != nil {
 		return nil, err
 	}

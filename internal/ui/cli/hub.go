@@ -124,13 +124,13 @@ After the login, only hubs of that fleet CA are trusted, at any address.
 Hosts can require signed commands. Set your SSH key for them with --sign-key.`,
 		Example: "  fettle login https://hub.example.org:7440 --ca-digest sha256:2f5c… <token\n  fettle login unix:///run/fettle-hub/hub.sock </dev/null",
 		Args:    args(1, 1),
-		RunE:    func(c *cobra.Command, a []string) error { return s.logIn(c.Context(), a[0], authority) },
+		RunE:    func(c *cobra.Command, a []string) error { return logIn(c.Context(), s, a[0], authority) },
 	}
 	c.Flags().StringVar(&authority, "ca-digest", "", "the `DIGEST` of the certificate of the fleet CA, as the hub shows it")
 	return c
 }
 
-func (s *session) logIn(ctx context.Context, hub, authority string) error {
+func logIn(ctx context.Context, s *session, hub, authority string) error {
 	file := loginFile(s.printer)
 	if file == "" {
 		return refuse("Set HOME to your own directory", "cannot store a login: HOME is not set")
@@ -313,7 +313,7 @@ func (s *printer) ago(ns int64) string {
 
 // eachOnHub calls f for every target that is named or that -t selects, and continues after a refused
 // target.
-func (s *session) eachOnHub(ctx context.Context, did string, names []string, f func(*client.Client, string) (document.Done, error)) error {
+func eachOnHub(ctx context.Context, s *session, did string, names []string, f func(*client.Client, string) (document.Done, error)) error {
 	hub, err := s.hub()
 	if err != nil {
 		return err

@@ -27,15 +27,15 @@ until each agent has answered, or until the job expires.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
-		s.newJobOf("apply", "Make agents apply their assignments now", "Creates a job: agents apply their assignments now, also between their scheduled\nruns. A target applies nothing if it has no assignment, is frozen, or must wait."),
-		s.newJobOf("verify", "Make agents verify all managed addresses", "Creates a job: agents read every managed address, not only the addresses that\nmay have changed."),
-		s.newJobOf("report", "Make agents report their state", "Creates a job: agents send the same report as after a change."),
+		newJobOf(s, "apply", "Make agents apply their assignments now", "Creates a job: agents apply their assignments now, also between their scheduled\nruns. A target applies nothing if it has no assignment, is frozen, or must wait."),
+		newJobOf(s, "verify", "Make agents verify all managed addresses", "Creates a job: agents read every managed address, not only the addresses that\nmay have changed."),
+		newJobOf(s, "report", "Make agents report their state", "Creates a job: agents send the same report as after a change."),
 		newJobRun(s), newJobList(s), newJobShow(s), newJobCancel(s),
 	)
 	return c
 }
 
-func (s *session) newJobOf(what, short, long string) *cobra.Command {
+func newJobOf(s *session, what, short, long string) *cobra.Command {
 	var expires time.Duration
 	c := selectMany(&cobra.Command{
 		Use:     what + " -t SELECTION",
@@ -44,14 +44,14 @@ func (s *session) newJobOf(what, short, long string) *cobra.Command {
 		Example: "  fettle job " + what + " -t web1\n  fettle job " + what + " -t 'label:env=prod'",
 		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return s.createJob(c.Context(), document.JobRequest{What: what}, expires)
+			return createJob(c.Context(), s, document.JobRequest{What: what}, expires)
 		},
 	})
 	jobExpiresFlag(c, &expires)
 	return c
 }
 
-func (s *session) createJob(ctx context.Context, job document.JobRequest, expires time.Duration) error {
+func createJob(ctx context.Context, s *session, job document.JobRequest, expires time.Duration) error {
 	words, err := s.selectedOnHub()
 	if err == nil {
 		job.Expires, err = jobExpires(expires)

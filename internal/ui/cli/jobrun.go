@@ -53,11 +53,11 @@ command has no --env and refuses values of secret parameters.`,
   fettle job run -t '*' --read-only --timeout 10s -- df -h /`,
 		Args: args(1, -1),
 		RunE: func(c *cobra.Command, a []string) error {
-			cmd, err := s.jobCommand(c, f, a)
+			cmd, err := jobCommand(s, c, f, a)
 			if err != nil {
 				return err
 			}
-			return s.createJob(c.Context(), document.JobRequest{What: fleet.JobRun, Run: &cmd}, expires)
+			return createJob(c.Context(), s, document.JobRequest{What: fleet.JobRun, Run: &cmd}, expires)
 		},
 	})
 	fl := c.Flags()
@@ -76,7 +76,7 @@ func jobExpiresFlag(c *cobra.Command, d *time.Duration) {
 }
 
 // jobCommand returns the command of a job, checked as far as possible on this machine.
-func (s *session) jobCommand(c *cobra.Command, f runningFlags, a []string) (fleet.Command, error) {
+func jobCommand(s *session, c *cobra.Command, f runningFlags, a []string) (fleet.Command, error) {
 	cmd := fleet.Command{Timeout: int64(f.timeout), IgnoreFreeze: s.ignoreFreeze}
 	switch dash := c.ArgsLenAtDash(); {
 	case f.timeout < 0 || f.timeout > fleet.MaxCommandTime:
@@ -91,7 +91,7 @@ func (s *session) jobCommand(c *cobra.Command, f runningFlags, a []string) (flee
 		if cmd.Action, cmd.Params, err = namedCall(a); err != nil {
 			return cmd, err
 		}
-		return cmd, s.checkJobAction(c.Context(), cmd)
+		return cmd, checkJobAction(c.Context(), s, cmd)
 	}
 	ran, err := f.command(a)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *session) jobCommand(c *cobra.Command, f runningFlags, a []string) (flee
 
 // checkJobAction refuses an action that agents cannot run. Above all, hubs would store the value of a
 // secret parameter.
-func (s *session) checkJobAction(ctx context.Context, cmd fleet.Command) error {
+func checkJobAction(ctx context.Context, s *session, cmd fleet.Command) error {
 	if err := cmd.Check(); err != nil {
 		return err
 	}

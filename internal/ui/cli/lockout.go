@@ -20,7 +20,7 @@ const defaultConfirm = 60 * time.Second
 
 // lockOut arms a run that may lock an operator out, unless the command line or the repository has
 // decided. No user logs in to a machine below another root.
-func (s *session) lockOut(f runFlags, o executor.Options, p catalog.Policy) (executor.Options, error) {
+func lockOut(s *session, f runFlags, o executor.Options, p catalog.Policy) (executor.Options, error) {
 	m, err := s.machine()
 	if err != nil || f.armed || p.LockOut == "ignore" || m.Root != "/" {
 		return o, err
@@ -96,7 +96,7 @@ func some(list []addr.Addr) string {
 
 // stillIn asks on a terminal whether a login is still possible, and confirms the run if it is. Without
 // an answer in time, the watching process undoes the run.
-func (s *session) stillIn(ctx context.Context, x executor.Executor, rep *executor.Report) error {
+func stillIn(ctx context.Context, s *session, x executor.Executor, rep *executor.Report) error {
 	if rep == nil || rep.ConfirmBy == 0 || s.json || !s.app.Terminal.In {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (s *session) confirmAnew(ctx context.Context, rep *executor.Report) error {
 }
 
 func (s *session) confirmOver(ctx context.Context) error {
-	x, err := s.connect(ctx, s.at, false)
+	x, err := connect(ctx, s, s.at, false)
 	if err != nil {
 		return err
 	}

@@ -34,9 +34,9 @@ func newLog(s *session) *cobra.Command {
 				return logHere(s.printer, limit)
 			}
 			if s.isMany() && len(a) == 0 {
-				return s.logMany(c.Context(), many, limit)
+				return logMany(c.Context(), s, many, limit)
 			}
-			return s.withPaged(c.Context(), func(x executor.Executor) error {
+			return withPaged(c.Context(), s, func(x executor.Executor) error {
 				if len(a) == 1 {
 					return showOne(s.printer, c, x, a)
 				}

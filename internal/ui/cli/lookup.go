@@ -59,7 +59,7 @@ asks for confirmation; --yes confirms. If a lookup fails, its old snapshot
 stays, and the other snapshots are written. Review the difference and commit it.`,
 		Example: "  fettle lookup refresh\n  fettle lookup refresh users --yes",
 		Args:    args(0, -1),
-		RunE:    func(c *cobra.Command, a []string) error { return s.refreshLookups(c.Context(), a, yes) },
+		RunE:    func(c *cobra.Command, a []string) error { return refreshLookups(c.Context(), s, a, yes) },
 	}
 	yesFlag(refresh, &yes)
 	status := &cobra.Command{
@@ -69,14 +69,14 @@ stays, and the other snapshots are written. Review the difference and commit it.
 snapshot is missing, cannot be used, or is older than the max_age of its lookup.`,
 		Example: "  fettle lookup status\n  fettle lookup status --json",
 		Args:    args(0, -1),
-		RunE:    func(c *cobra.Command, a []string) error { return s.lookupStatus(c.Context(), a) },
+		RunE:    func(c *cobra.Command, a []string) error { return lookupStatus(c.Context(), s, a) },
 	}
 	c.AddCommand(refresh, status)
 	return c
 }
 
 // lookups opens the files as they are and finds the lookups that are meant.
-func (s *session) lookups(ctx context.Context, names []string) (*source, []langsource.Lookup, error) {
+func lookups(ctx context.Context, s *session, names []string) (*source, []langsource.Lookup, error) {
 	src, err := s.openWorkTree(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -112,8 +112,8 @@ func (s *session) openWorkTree(ctx context.Context) (*source, error) {
 // directory is where the files of a repository are.
 func (src *source) directory() string { return path.Join(src.repo.Top(), src.prefix) }
 
-func (s *session) lookupStatus(ctx context.Context, names []string) error {
-	src, list, err := s.lookups(ctx, names)
+func lookupStatus(ctx context.Context, s *session, names []string) error {
+	src, list, err := lookups(ctx, s, names)
 	if err != nil {
 		return err
 	}
@@ -185,13 +185,13 @@ func showLookups(s *printer, list []lookupDoc) {
 	s.style().Table(s.app.Stdout, []string{"LOOKUP", "STATE", "AGE", "FILE", "SOURCE"}, rows)
 }
 
-func (s *session) refreshLookups(ctx context.Context, names []string, yes bool) error {
-	src, list, err := s.lookups(ctx, names)
+func refreshLookups(ctx context.Context, s *session, names []string, yes bool) error {
+	src, list, err := lookups(ctx, s, names)
 	if err != nil {
 		return err
 	}
 	defer src.repo.Close()
-	if err := s.confirmCommands(ctx, list, yes); err != nil {
+	if err := confirmCommands(ctx, s, list, yes); err != nil {
 		return err
 	}
 	doc := lookupsDoc{Format: "fettle.lookups/1", Lookups: []lookupDoc{}}
@@ -216,7 +216,7 @@ func (s *session) refreshLookups(ctx context.Context, names []string, yes bool) 
 }
 
 // confirmCommands shows what would run on this machine, and asks.
-func (s *session) confirmCommands(ctx context.Context, list []langsource.Lookup, yes bool) error {
+func confirmCommands(ctx context.Context, s *session, list []langsource.Lookup, yes bool) error {
 	any := false
 	for _, l := range list {
 		if len(l.Command) > 0 {

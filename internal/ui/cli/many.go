@@ -269,7 +269,7 @@ func (m *member) connectMember(ctx context.Context, acts bool) (executor.Executo
 	if err != nil {
 		return nil, nil, &unreachableTargets{err}
 	}
-	x, err := m.connect(ctx, w, true)
+	x, err := connect(ctx, m.session, w, true)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -18,7 +18,7 @@ import (
 
 // lookMany runs a task that needs no plan on every target. It shows each result, and equal results
 // once.
-func (s *session) lookMany(ctx context.Context, f manyFlags, doing, verb string, words map[fanout.Status]string, one func(context.Context, *member, executor.Executor) outcome) error {
+func lookMany(ctx context.Context, s *session, f manyFlags, doing, verb string, words map[fanout.Status]string, one func(context.Context, *member, executor.Executor) outcome) error {
 	cr, err := s.targetSet(ctx, f)
 	if err != nil {
 		return err
@@ -27,8 +27,8 @@ func (s *session) lookMany(ctx context.Context, f manyFlags, doing, verb string,
 	return cr.finish(verb, cr.round(ctx, cr.names, doing, true, one), words)
 }
 
-func (s *session) driftMany(ctx context.Context, f viewFlags, many manyFlags, look executor.DriftOptions) error {
-	return s.lookMany(ctx, many, "Looking at", "Looked at", map[fanout.Status]string{fanout.OK: "in sync", fanout.Changed: "drifted"}, func(ctx context.Context, _ *member, x executor.Executor) outcome {
+func driftMany(ctx context.Context, s *session, f viewFlags, many manyFlags, look executor.DriftOptions) error {
+	return lookMany(ctx, s, many, "Looking at", "Looked at", map[fanout.Status]string{fanout.OK: "in sync", fanout.Changed: "drifted"}, func(ctx context.Context, _ *member, x executor.Executor) outcome {
 		p, err := x.Drift(ctx, look)
 		if err != nil {
 			return failed(err)
@@ -44,7 +44,7 @@ func (s *session) driftMany(ctx context.Context, f viewFlags, many manyFlags, lo
 }
 
 // statusMany shows a table: a target a line.
-func (s *session) statusMany(ctx context.Context, many manyFlags) error {
+func statusMany(ctx context.Context, s *session, many manyFlags) error {
 	cr, err := s.targetSet(ctx, many)
 	if err != nil {
 		return err
@@ -104,8 +104,8 @@ func statusRow(s *printer, d statusDoc) []string {
 	return []string{applied, last, strings.Join(waits, ", ")}
 }
 
-func (s *session) logMany(ctx context.Context, many manyFlags, limit int) error {
-	return s.lookMany(ctx, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"}, func(ctx context.Context, m *member, x executor.Executor) outcome {
+func logMany(ctx context.Context, s *session, many manyFlags, limit int) error {
+	return lookMany(ctx, s, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"}, func(ctx context.Context, m *member, x executor.Executor) outcome {
 		h, left, err := historyOf(ctx, x, limit)
 		if err != nil {
 			return failed(err)
@@ -140,7 +140,7 @@ func memoryFile(s *printer, src *source) string {
 }
 
 // remember keeps what became of targets, for @failed.
-func (s *session) remember(src *source, all map[string]outcome) {
+func remember(s *session, src *source, all map[string]outcome) {
 	file := memoryFile(s.printer, src)
 	if file == "" {
 		return

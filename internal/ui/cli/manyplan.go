@@ -54,17 +54,17 @@ func (cr *targetSet) planned(p *plan.Plan, warning string, v viewFlags) outcome 
 	return o
 }
 
-func (s *session) planMany(c *cobra.Command, f planFlags) error {
+func planMany(s *session, c *cobra.Command, f planFlags) error {
 	if f.out != "" {
-		return s.planAndSave(c, f)
+		return planAndSave(s, c, f)
 	}
-	_, err := s.planEach(c, f, func(bool, executor.Request, *plan.Plan) error { return nil })
+	_, err := planEach(s, c, f, func(bool, executor.Request, *plan.Plan) error { return nil })
 	return err
 }
 
 // planEach plans on every target, keeps each plan, and shows them. It counts the targets
 // that have none.
-func (s *session) planEach(c *cobra.Command, f planFlags, keep func(far bool, _ executor.Request, _ *plan.Plan) error) (int, error) {
+func planEach(s *session, c *cobra.Command, f planFlags, keep func(far bool, _ executor.Request, _ *plan.Plan) error) (int, error) {
 	cr, err := s.targetSet(c.Context(), f.many)
 	if err != nil {
 		return 0, err
@@ -91,11 +91,11 @@ func planWords() map[fanout.Status]string {
 // finish shows how a command ended on its targets.
 func (cr *targetSet) finish(verb string, all map[string]outcome, words map[fanout.Status]string) error {
 	err := exitOf(all)
-	cr.s.showGroups(all, words)
+	showGroups(cr.s, all, words)
 	showCounts(cr.s.printer, verb, all, words, err)
 	cr.showWarned()
 	if cr.changes {
-		cr.s.remember(cr.src, all)
+		remember(cr.s, cr.src, all)
 		became := map[string]string{}
 		for name, o := range all {
 			became[name] = o.status.String()
@@ -116,7 +116,7 @@ func (cr *targetSet) showWarned() {
 	}
 }
 
-func (s *session) applyMany(c *cobra.Command, f applyFlags) error {
+func applyMany(s *session, c *cobra.Command, f applyFlags) error {
 	ctx := c.Context()
 	o, err := f.options(s)
 	if err != nil {
@@ -136,17 +136,17 @@ func (s *session) applyMany(c *cobra.Command, f applyFlags) error {
 // applyPlans plans on every target, asks, and runs the plans.
 func (cr *targetSet) applyPlans(ctx context.Context, f runFlags, o executor.Options, look func(context.Context, *member, executor.Executor) (*seen, error)) error {
 	decide := func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
-		if err := m.mayApply(ctx, x, o); err != nil {
+		if err := mayApply(ctx, m.session, x, o); err != nil {
 			return nil, err
 		}
 		w, err := look(ctx, m, x)
 		if err == nil {
-			err = m.checkAssignment(ctx, x, w.plan)
+			err = checkAssignment(ctx, m.session, x, w.plan)
 		}
 		if err != nil {
 			return nil, err
 		}
-		w.options, err = m.lockOut(f, f.withPolicy(o, w.request.Policy), w.request.Policy)
+		w.options, err = lockOut(m.session, f, f.withPolicy(o, w.request.Policy), w.request.Policy)
 		w.options.Unasked = f.yes && !o.Exact
 		return w, err
 	}
@@ -160,7 +160,7 @@ func (cr *targetSet) applyPlans(ctx context.Context, f runFlags, o executor.Opti
 	return cr.planAndDo(ctx, f, "Apply these plans?", "Applied", decide, do)
 }
 
-func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) error {
+func rollbackMany(s *session, c *cobra.Command, f rollbackFlags, to string) error {
 	ctx := c.Context()
 	o, err := f.options(s)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 		if err := mayRun(ctx, m.printer, x, o); err != nil {
 			return nil, err
 		}
-		run, err := m.findRun(ctx, x, to)
+		run, err := findRun(ctx, m.session, x, to)
 		if err != nil {
 			return nil, err
 		}
@@ -184,7 +184,7 @@ func (s *session) rollbackMany(c *cobra.Command, f rollbackFlags, to string) err
 			err = withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible), "Roll back anyway, and keep their effects: add --cross-irreversible")
 		}
 		if err == nil {
-			err = m.checkRollback(p)
+			err = checkRollback(m.session, p)
 		}
 		return &seen{to: run, plan: p}, err
 	}
@@ -241,7 +241,7 @@ func (cr *targetSet) approve(ctx context.Context, f runFlags, question string, d
 		m.work = w
 		return cr.planned(w.plan, m.warnsOf(w.plan, w.options), f.viewFlags)
 	})
-	cr.s.showGroups(plans, planWords())
+	showGroups(cr.s, plans, planWords())
 	var names []string
 	left := map[string]outcome{}
 	for _, name := range cr.names {

@@ -68,7 +68,7 @@ func statusOrder() []fanout.Status {
 }
 
 // showGroups prints the results of targets; targets with the same result appear once.
-func (s *session) showGroups(all map[string]outcome, words map[fanout.Status]string) {
+func showGroups(s *session, all map[string]outcome, words map[fanout.Status]string) {
 	if s.json {
 		return
 	}

@@ -64,7 +64,7 @@ the directory is modules/NAME if that exists, otherwise the whole repository.
 fettle uses the git of the user, with its keys and credentials.`,
 		Example: "  fettle module add nginx https://git.example.org/modules.git//nginx\n  fettle module add web ../other --version v1.2.0",
 		Args:    args(2, 2),
-		RunE:    func(c *cobra.Command, a []string) error { return s.addModule(c.Context(), a[0], a[1], version) },
+		RunE:    func(c *cobra.Command, a []string) error { return addModule(c.Context(), s, a[0], a[1], version) },
 	}
 	update := &cobra.Command{
 		Use:   "update [NAME…]",
@@ -75,7 +75,7 @@ preserves committed edits. Before you commit, review the difference of the step
 lists: fettle diff.`,
 		Example: "  fettle module update\n  fettle module update nginx --version v1.3.0",
 		Args:    args(0, -1),
-		RunE:    func(c *cobra.Command, a []string) error { return s.updateModules(c.Context(), a, version) },
+		RunE:    func(c *cobra.Command, a []string) error { return updateModules(c.Context(), s, a, version) },
 	}
 	for _, sub := range []*cobra.Command{add, update} {
 		sub.Flags().StringVar(&version, "version", "", "use this `VERSION`: a tag, branch or commit")
@@ -100,7 +100,7 @@ and the states.`,
 					"cannot watch the modules of one host: --watch needs --fleet")
 			}
 			if !onFleet {
-				return s.listModules(c.Context())
+				return listModules(c.Context(), s)
 			} else if err := aside(c, "--fleet"); err != nil {
 				return err
 			}
@@ -112,7 +112,7 @@ and the states.`,
 	return c
 }
 
-func (s *session) listModules(ctx context.Context) error {
+func listModules(ctx context.Context, s *session) error {
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func describeModule(t repo.Tree, name string) (moduleDoc, error) {
 	return d, err
 }
 
-func (s *session) addModule(ctx context.Context, name, from, version string) error {
+func addModule(ctx context.Context, s *session, name, from, version string) error {
 	if !generator.IsName(name) {
 		return refuse("Choose a name such as nginx: fettle module add nginx SOURCE", fmt.Sprintf("cannot name a module %q: use letters, digits, _ and -", name))
 	}
@@ -181,7 +181,7 @@ func (s *session) addModule(ctx context.Context, name, from, version string) err
 	if i := strings.Index(from[scheme:], "//"); i >= 0 {
 		l.Source, l.Path = from[:scheme+i], path.Clean(from[scheme+i+2:])
 	}
-	d, err := s.takeModule(ctx, src, name, l, version)
+	d, err := takeModule(ctx, s, src, name, l, version)
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (s *session) addModule(ctx context.Context, name, from, version string) err
 	return tookModules(s.printer, []moduleDoc{d})
 }
 
-func (s *session) updateModules(ctx context.Context, names []string, version string) error {
+func updateModules(ctx context.Context, s *session, names []string, version string) error {
 	src, err := s.openWorkTree(ctx)
 	if err != nil {
 		return err
@@ -218,7 +218,7 @@ func (s *session) updateModules(ctx context.Context, names []string, version str
 		if err != nil {
 			return err
 		}
-		d, err := s.takeModule(ctx, src, name, l, version)
+		d, err := takeModule(ctx, s, src, name, l, version)
 		if err != nil {
 			return err
 		}
@@ -253,7 +253,7 @@ func tookModules(s *printer, list []moduleDoc) error {
 }
 
 // takeModule copies a version of a module into the repository, and replaces the version in the lock.
-func (s *session) takeModule(ctx context.Context, src *source, name string, l langsource.ModuleLock, version string) (moduleDoc, error) {
+func takeModule(ctx context.Context, s *session, src *source, name string, l langsource.ModuleLock, version string) (moduleDoc, error) {
 	from := l.Source
 	if strings.HasPrefix(from, "./") || strings.HasPrefix(from, "../") {
 		from = filepath.Join(src.directory(), from)

@@ -172,7 +172,7 @@ A template uses the syntax of Go's text/template, with .Fleet, .Rule, .ID, .At,
 .At and .Resolved. The first line of the output is the subject.`,
 		Example: "  fettle notify set ops --webhook https://chat.example.org/hook --secret-file hook-key\n\n  fettle notify set night --on failed,unresponsive -t label:env=prod --mail ann@example.org --from fettle@example.org --server mail.example.org:587 --user hub --password-file mail-password\n\n  fettle notify set heal --on failed --command restart-it --approve -- --gently",
 		Args:    args(1, -1),
-		RunE:    func(c *cobra.Command, a []string) error { return s.setNotification(c.Context(), f, a) },
+		RunE:    func(c *cobra.Command, a []string) error { return setNotification(c.Context(), s, f, a) },
 	})
 	flags := c.Flags()
 	flags.StringSliceVar(&f.rule.On, "on", nil, "send notices of these `KINDS`, separated by commas")
@@ -218,7 +218,7 @@ func (f notifyFlags) request(name string, more []string) (document.Notification,
 	return r, nil
 }
 
-func (s *session) setNotification(ctx context.Context, f notifyFlags, a []string) error {
+func setNotification(ctx context.Context, s *session, f notifyFlags, a []string) error {
 	r, err := f.request(a[0], a[1:])
 	if err != nil {
 		return err

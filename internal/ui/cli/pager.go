@@ -33,8 +33,8 @@ func (s *printer) paged(ctx context.Context, print func() error) error {
 }
 
 // withPaged is withExecutor for a function that prints to Stdout and asks no questions.
-func (s *session) withPaged(ctx context.Context, do func(x executor.Executor) error) error {
-	return s.withExecutor(ctx, func(x executor.Executor) error {
+func withPaged(ctx context.Context, s *session, do func(x executor.Executor) error) error {
+	return withExecutor(ctx, s, func(x executor.Executor) error {
 		return s.paged(ctx, func() error { return do(x) })
 	})
 }

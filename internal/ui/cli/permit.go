@@ -68,7 +68,7 @@ TARGET is the name of a target, with the wildcards * and ?, or label:KEY=VALUE.`
 			if commit == "" {
 				return refuse("Name it: --commit REV", "cannot sign a permit without a commit")
 			}
-			p, signed, err := s.signPermit(c.Context(), f, commit, a)
+			p, signed, err := signPermit(c.Context(), s, f, commit, a)
 			if err != nil {
 				return err
 			}
@@ -84,9 +84,9 @@ TARGET is the name of a target, with the wildcards * and ?, or label:KEY=VALUE.`
 }
 
 // signPermit makes a permit for targets to go back to a revision.
-func (s *session) signPermit(ctx context.Context, f permitFlags, rev string, targets []string) (p content.Permit, signed string, err error) {
+func signPermit(ctx context.Context, s *session, f permitFlags, rev string, targets []string) (p content.Permit, signed string, err error) {
 	p = content.Permit{Format: content.PermitFormat, Repository: f.repository, Targets: targets, Expires: s.app.Now().Add(f.expires).Unix()}
-	if p.Commit, err = s.fullCommit(ctx, rev); err != nil {
+	if p.Commit, err = fullCommit(ctx, s, rev); err != nil {
 		return p, "", err
 	}
 	if p.Repository == "" {
@@ -106,7 +106,7 @@ func (s *session) signPermit(ctx context.Context, f permitFlags, rev string, tar
 var fullID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
 
 // fullCommit returns all digits of a commit; it looks up an abbreviation in the local repository.
-func (s *session) fullCommit(ctx context.Context, rev string) (string, error) {
+func fullCommit(ctx context.Context, s *session, rev string) (string, error) {
 	if fullID().MatchString(rev) {
 		return rev, nil
 	}
@@ -165,7 +165,7 @@ func signingKey(ctx context.Context, s *printer, file, flag string) (key content
 }
 
 // permitted signs the way back for the targets of a pin.
-func (s *session) permitted(ctx context.Context, f permitFlags, rev string, named []string) (commit, signed string, err error) {
+func permitted(ctx context.Context, s *session, f permitFlags, rev string, named []string) (commit, signed string, err error) {
 	hub, err := s.hub()
 	if err != nil {
 		return "", "", err
@@ -182,7 +182,7 @@ func (s *session) permitted(ctx context.Context, f permitFlags, rev string, name
 		}
 		names = append(names, d.Target.Name)
 	}
-	p, signed, err := s.signPermit(ctx, f, rev, names)
+	p, signed, err := signPermit(ctx, s, f, rev, names)
 	return p.Commit, signed, err
 }
 

@@ -113,7 +113,7 @@ If apply would be armed, because it may lock you out, the plan shows it.
 Exits with 2 if there are changes, so do not join plan and apply with &&.`,
 		Example: "  fettle plan\n  fettle plan --rev main -t web1\n  fettle plan --no-guards\n\n  sudo fettle plan -o monday.plan\n  sudo fettle apply monday.plan\n\n  fettle plan -t role:web -o monday\n  fettle apply monday",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.runPlan(c, f) },
+		RunE:    func(c *cobra.Command, _ []string) error { return runPlan(s, c, f) },
 	}
 	f.flags(c)
 	f.many.flags(c)
@@ -123,10 +123,10 @@ Exits with 2 if there are changes, so do not join plan and apply with &&.`,
 	return c
 }
 
-func (s *session) runPlan(c *cobra.Command, f planFlags) error {
+func runPlan(s *session, c *cobra.Command, f planFlags) error {
 	ctx := c.Context()
 	if s.isMany() {
-		return s.planMany(c, f)
+		return planMany(s, c, f)
 	}
 	req, closing, err := s.wanted(ctx, true)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *session) runPlan(c *cobra.Command, f planFlags) error {
 	defer closing()
 	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s.printer), f.verify
 	req.Guards = f.guards()
-	return s.withPaged(ctx, func(x executor.Executor) error { return s.showPlan(ctx, x, req, f) })
+	return withPaged(ctx, s, func(x executor.Executor) error { return showPlan(ctx, s, x, req, f) })
 }
 
 // tellNotes shows which parts of the state directory were lost or damaged and rebuilt.
@@ -148,7 +148,7 @@ func tellNotes(s *printer, p *plan.Plan) {
 	}
 }
 
-func (s *session) showPlan(ctx context.Context, x executor.Executor, req executor.Request, f planFlags) error {
+func showPlan(ctx context.Context, s *session, x executor.Executor, req executor.Request, f planFlags) error {
 	p, err := x.Plan(ctx, req)
 	tellNotes(s.printer, p)
 	if err != nil {
@@ -165,7 +165,7 @@ func (s *session) showPlan(ctx context.Context, x executor.Executor, req executo
 			return err
 		}
 	}
-	o, err := s.lockOut(runFlags{}, executor.Options{}, req.Policy)
+	o, err := lockOut(s, runFlags{}, executor.Options{}, req.Policy)
 	if err != nil {
 		return err
 	}

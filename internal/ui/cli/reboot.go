@@ -31,7 +31,7 @@ not come back. Asks for confirmation; --yes confirms. Without -t this host is
 rebooted, and reboot does not wait.`,
 		Example: "  fettle reboot -t web1\n  fettle reboot -t 'web*' --batch 1 --max-failed 0 --yes",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.reboot(c.Context(), f) },
+		RunE:    func(c *cobra.Command, _ []string) error { return reboot(c.Context(), s, f) },
 	}
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.wait, "wait", f.wait, "wait until each host is back")
@@ -42,7 +42,7 @@ rebooted, and reboot does not wait.`,
 	return c
 }
 
-func (s *session) reboot(ctx context.Context, f rebootFlags) error {
+func reboot(ctx context.Context, s *session, f rebootFlags) error {
 	names, err := s.meant(ctx, f.many)
 	if err != nil {
 		return err

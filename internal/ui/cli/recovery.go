@@ -24,7 +24,7 @@ func mayRun(ctx context.Context, s *printer, x executor.Executor, o executor.Opt
 
 // mayApply is mayRun with more refusals while a run waits for its confirmation. If another process has
 // the lock, it may confirm or undo that run at this moment: then only the lock refuses.
-func (s *session) mayApply(ctx context.Context, x executor.Executor, o executor.Options) error {
+func mayApply(ctx context.Context, s *session, x executor.Executor, o executor.Options) error {
 	st, err := x.Condition(ctx)
 	if err != nil {
 		return err

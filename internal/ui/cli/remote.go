@@ -87,7 +87,7 @@ func (s *session) given() (way, error) {
 
 // declared is the way to a target of an open repository, and to no other.
 func (s *session) declared(src *source, target string) (way, error) {
-	all, err := s.inventory(src)
+	all, err := inventory(s, src)
 	if err != nil {
 		return way{}, err
 	}
@@ -137,7 +137,7 @@ func (s *session) use(ctx context.Context, w way) (connection, error) {
 	if w.here {
 		return connection{here: true}, nil
 	}
-	x, err := s.connect(ctx, w, true)
+	x, err := connect(ctx, s, w, true)
 	if err != nil {
 		return connection{}, err
 	}
@@ -147,7 +147,7 @@ func (s *session) use(ctx context.Context, w way) (connection, error) {
 
 // connect reaches a machine. kept uses a connection of SSH that is kept from before, and
 // keeps this one.
-func (s *session) connect(ctx context.Context, w way, kept bool) (x Remote, err error) {
+func connect(ctx context.Context, s *session, w way, kept bool) (x Remote, err error) {
 	switch {
 	case !w.far():
 		err = errors.New("cannot reach another host: no connection is declared")
@@ -182,7 +182,7 @@ func (s *session) sshOptions() ssh.Options {
 
 // sudoPassword returns the password for sudo on targets, and asks for it once.
 func (s *session) sudoPassword() (string, error) {
-	s.sudo.once.Do(func() { s.sudo.text, s.sudo.err = s.readSudoPassword() })
+	s.sudo.once.Do(func() { s.sudo.text, s.sudo.err = readSudoPassword(s) })
 	return s.sudo.text, s.sudo.err
 }
 
@@ -193,7 +193,7 @@ type sudoAnswer struct {
 	err  error
 }
 
-func (s *session) readSudoPassword() (string, error) {
+func readSudoPassword(s *session) (string, error) {
 	switch {
 	case s.connectOpts.sudoFile != "":
 		b, err := os.ReadFile(s.connectOpts.sudoFile)

@@ -75,7 +75,7 @@ func newRequestDecide(s *session, how, short string,
 		Example: "  fettle request " + how + " web1 suspect\n  fettle request " + how + " web1 certificate --name web1.example.org",
 		Args:    args(2, 2),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.eachOnHub(c.Context(), how, a[:1], func(hub *client.Client, name string) (document.Done, error) {
+			return eachOnHub(c.Context(), s, how, a[:1], func(hub *client.Client, name string) (document.Done, error) {
 				return client.Call(c.Context(), hub, decide, route.TargetRequest{Target: name, Request: a[1]}, d)
 			})
 		},
@@ -175,9 +175,9 @@ minutes, and for certificates to one request in five minutes.`,
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if what := fleet.RequestKind(a[0]); what != fleet.RequestCertificate {
-				return s.agentRequest(c.Context(), fleet.Request{What: what, Reason: f.reason})
+				return agentRequest(c.Context(), s, fleet.Request{What: what, Reason: f.reason})
 			}
-			return s.requestCertificate(c.Context(), f)
+			return requestCertificate(c.Context(), s, f)
 		},
 	}
 	c.Flags().StringVar(&f.reason, "reason", "", "the reason, as a `TEXT` of one line")
@@ -186,7 +186,7 @@ minutes, and for certificates to one request in five minutes.`,
 	return c
 }
 
-func (s *session) agentRequest(ctx context.Context, a fleet.Request) error {
+func agentRequest(ctx context.Context, s *session, a fleet.Request) error {
 	if err := a.Check(); err != nil {
 		return refuse("Write: fettle agent request suspect --reason 'disk errors'", err.Error())
 	}

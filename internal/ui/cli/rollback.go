@@ -66,9 +66,9 @@ exits with 1; the same command restores the remaining addresses later.`,
 				to = a[0]
 			}
 			if s.isMany() {
-				return s.rollbackMany(c, f, to)
+				return rollbackMany(s, c, f, to)
 			}
-			return s.runRollback(c.Context(), f, to)
+			return runRollback(c.Context(), s, f, to)
 		},
 	}
 	f.flags(c)
@@ -79,7 +79,7 @@ exits with 1; the same command restores the remaining addresses later.`,
 	return c
 }
 
-func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) error {
+func runRollback(ctx context.Context, s *session, f rollbackFlags, to string) error {
 	o, err := f.options(s)
 	if err != nil {
 		return err
@@ -90,20 +90,20 @@ func (s *session) runRollback(ctx context.Context, f rollbackFlags, to string) e
 		if err := mayRun(ctx, s.printer, x, o); err != nil {
 			return err
 		}
-		if r.To, err = s.findRun(ctx, x, to); err != nil {
+		if r.To, err = findRun(ctx, s, x, to); err != nil {
 			return err
 		}
 		if p, err = x.PlanRollback(ctx, r); err != nil {
 			return orSkip(err)
 		}
 		tellNotes(s.printer, p)
-		if err := s.checkRollback(p); err != nil {
+		if err := checkRollback(s, p); err != nil {
 			return err
 		}
-		return s.approveRollback(ctx, p, f)
+		return approveRollback(ctx, s, p, f)
 	}
 	return s.decideAndDo(ctx, decide, func(x executor.Executor) error {
-		return s.execute(p, "Rolled back", func(show func(executor.Event)) (*executor.Report, error) {
+		return execute(s, p, "Rolled back", func(show func(executor.Event)) (*executor.Report, error) {
 			return x.Rollback(ctx, r, p, o, show)
 		})
 	})
@@ -118,7 +118,7 @@ func orSkip(err error) error {
 	return withHint(err, "Remove the obstacle, or roll back all other addresses: add --skip-blocked. The same command restores the rest later.")
 }
 
-func (s *session) approveRollback(ctx context.Context, p *plan.Plan, f rollbackFlags) error {
+func approveRollback(ctx context.Context, s *session, p *plan.Plan, f rollbackFlags) error {
 	if len(p.Irreversible()) > 0 && !f.cross {
 		if !s.json {
 			s.style().Plan(s.app.Stdout, p, f.viewFlags.options(s.printer))
@@ -126,11 +126,11 @@ func (s *session) approveRollback(ctx context.Context, p *plan.Plan, f rollbackF
 		return withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(p.To), executor.ErrIrreversible),
 			"Roll back anyway, and keep their effects: add --cross-irreversible")
 	}
-	return s.approve(ctx, p, f.runFlags, backMayLockOut(p), fmt.Sprintf("Roll back to %s?", render.RunName(p.To)))
+	return approve(ctx, s, p, f.runFlags, backMayLockOut(p), fmt.Sprintf("Roll back to %s?", render.RunName(p.To)))
 }
 
 // findRun returns the number of the run that the user names.
-func (s *session) findRun(ctx context.Context, x executor.Executor, to string) (int, error) {
+func findRun(ctx context.Context, s *session, x executor.Executor, to string) (int, error) {
 	if to == "origin" || to == "0" {
 		return 0, nil
 	}
@@ -151,7 +151,7 @@ func (s *session) findRun(ctx context.Context, x executor.Executor, to string) (
 			return 0, refuse("List them: fettle log", fmt.Sprintf("cannot find run %s", to))
 		}
 	}
-	return s.runOfCommit(ctx, x, to)
+	return runOfCommit(ctx, s, x, to)
 }
 
 // previousRun is the run whose state the last one started from.
@@ -185,14 +185,14 @@ func beforeApply(runs []journal.RunInfo, run int) int {
 // minHash is how many digits of a commit are enough to ask the history.
 const minHash = 4
 
-func (s *session) runOfCommit(ctx context.Context, x executor.Executor, name string) (int, error) {
+func runOfCommit(ctx context.Context, s *session, x executor.Executor, name string) (int, error) {
 	if isHash(name) {
 		run, ok, err := x.RunOf(ctx, strings.ToLower(name))
 		if err != nil || ok {
 			return run, err
 		}
 	}
-	commit, err := s.resolveCommit(ctx, name)
+	commit, err := resolveCommit(ctx, s, name)
 	if err != nil {
 		return 0, withHint(fmt.Errorf("cannot find a run of %q: %w", name, err), "List them: fettle log")
 	}
@@ -203,7 +203,7 @@ func (s *session) runOfCommit(ctx context.Context, x executor.Executor, name str
 	return 0, refuse("List them: fettle log\nTo apply it: fettle apply --rev "+name, fmt.Sprintf("cannot find a run of %q (%s): it was never applied here", name, render.Short(commit)))
 }
 
-func (s *session) resolveCommit(ctx context.Context, name string) (string, error) {
+func resolveCommit(ctx context.Context, s *session, name string) (string, error) {
 	r, err := repo.OpenWith(ctx, s.dir, s.limits())
 	if err != nil {
 		return "", err

@@ -90,13 +90,13 @@ func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {
 		if err := aside(c, "--list", compileFlags(), []string{"target", "via"}); err != nil {
 			return err
 		}
-		return s.listRunnable(c.Context())
+		return listRunnable(c.Context(), s)
 	case f.timeout <= 0:
 		return refuse("Give a time such as --timeout 30s", fmt.Sprintf("cannot run a command for %s", f.timeout))
 	case len(a) == 0 || c.ArgsLenAtDash() > 0:
 		return refuse("Write: fettle run -- PROGRAM [WORD]…\nOr an action or a command by its name: fettle run NAME [NAME=VALUE]…", "cannot determine the program: it must follow --")
 	case c.ArgsLenAtDash() < 0:
-		return s.runNamed(c.Context(), f, a)
+		return runNamed(c.Context(), s, f, a)
 	}
 	if err := aside(c, "-- PROGRAM", changeFlags()); err != nil {
 		return err
@@ -105,15 +105,15 @@ func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {
 	if err != nil {
 		return err
 	}
-	return s.runCommand(c.Context(), f, cmd, false)
+	return runCommand(c.Context(), s, f, cmd, false)
 }
 
 // runCommand runs a command where -t says. json tells that it prints JSON.
-func (s *session) runCommand(ctx context.Context, f runningFlags, cmd executor.Command, json bool) error {
+func runCommand(ctx context.Context, s *session, f runningFlags, cmd executor.Command, json bool) error {
 	if s.isMany() {
-		return s.runMany(ctx, f, cmd, json)
+		return runMany(ctx, s, f, cmd, json)
 	}
-	return s.runOne(ctx, f, cmd, json)
+	return runOne(ctx, s, f, cmd, json)
 }
 
 // command is an ad-hoc command of the words behind --.
@@ -187,7 +187,7 @@ func wordsText(argv []string) string {
 
 // runOne runs a command on a single machine. It prints the output as it is, or as a table if it is
 // JSON.
-func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Command, json bool) error {
+func runOne(ctx context.Context, s *session, f runningFlags, cmd executor.Command, json bool) error {
 	if f.dryRun {
 		var on []string
 		if name := s.named(); name != "" {
@@ -195,7 +195,7 @@ func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Comma
 		}
 		return wouldRun(s.printer, cmd, on)
 	}
-	return s.withNamed(ctx, cmd.ReadOnly, func(x executor.Executor) error {
+	return withNamed(ctx, s, cmd.ReadOnly, func(x executor.Executor) error {
 		cx, ok := x.(executor.Commander)
 		if !ok {
 			return errors.New("cannot run commands there: it only accepts step lists")
@@ -227,11 +227,11 @@ func (s *session) runOne(ctx context.Context, f runningFlags, cmd executor.Comma
 }
 
 // withNamed is withState, or withExecutor for a read-only command.
-func (s *session) withNamed(ctx context.Context, looks bool, fn func(executor.Executor) error) error {
+func withNamed(ctx context.Context, s *session, looks bool, fn func(executor.Executor) error) error {
 	if looks {
-		return s.withExecutor(ctx, fn)
+		return withExecutor(ctx, s, fn)
 	}
-	return s.withState(ctx, fn)
+	return withState(ctx, s, fn)
 }
 
 // named is the machine that is worked on as it was named; "" for this one.

@@ -30,7 +30,7 @@ func namedCall(words []string) (name string, params map[string]string, err error
 }
 
 // runNamed runs an action or a command by its name.
-func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) error {
+func runNamed(ctx context.Context, s *session, f runningFlags, words []string) error {
 	name, params, err := namedCall(words)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) 
 		if err != nil {
 			return err
 		}
-		return s.runCommand(ctx, f, cmd, b.JSON)
+		return runCommand(ctx, s, f, cmd, b.JSON)
 	}
 	src, err := s.openChosen(ctx)
 	if err == nil {
@@ -54,10 +54,10 @@ func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) 
 	}
 	command, found, err := find(s.printer, src, name)
 	if err == nil {
-		err = s.takeSecrets(command, found, params)
+		err = takeSecrets(s, command, found, params)
 	}
 	if err == nil && command != nil {
-		return s.runParts(ctx, f, src, command, params) // which closes it
+		return runParts(ctx, s, f, src, command, params) // which closes it
 	}
 	if err == nil {
 		err = checkCalled(found, params)
@@ -67,14 +67,14 @@ func (s *session) runNamed(ctx context.Context, f runningFlags, words []string) 
 		return err
 	}
 	if s.isMany() {
-		return s.actionMany(ctx, f, src, name, params, found)
+		return actionMany(ctx, s, f, src, name, params, found)
 	}
 	defer func() { _ = src.repo.Close() }()
-	return s.actionOne(ctx, f, src, name, params, found)
+	return actionOne(ctx, s, f, src, name, params, found)
 }
 
 // actionOne runs an action on the one target that is meant.
-func (s *session) actionOne(ctx context.Context, f runningFlags, src *source, name string, params map[string]string, found []query.Declared) error {
+func actionOne(ctx context.Context, s *session, f runningFlags, src *source, name string, params map[string]string, found []query.Declared) error {
 	target, err := s.chooseTarget(src)
 	if err != nil {
 		return err
@@ -94,12 +94,12 @@ func (s *session) actionOne(ctx context.Context, f runningFlags, src *source, na
 		return err
 	}
 	f.dryRun = f.dryRun && !real
-	return s.runOne(ctx, f, cmd, a.JSON && !real)
+	return runOne(ctx, s, f, cmd, a.JSON && !real)
 }
 
 // actionMany runs an action on many targets of a repository, which it closes.
-func (s *session) actionMany(ctx context.Context, f runningFlags, src *source, name string, params map[string]string, found []query.Declared) error {
-	chosen, err := s.selected(src, s.words)
+func actionMany(ctx context.Context, s *session, f runningFlags, src *source, name string, params map[string]string, found []query.Declared) error {
+	chosen, err := selected(s, src, s.words)
 	if err == nil {
 		err = onAll(name, found, targetNames(chosen))
 	}

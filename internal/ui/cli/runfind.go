@@ -104,7 +104,7 @@ func (s *session) hideTyped(params []query.Param, given map[string]string) []str
 
 // takeSecrets reads and hides the secret parameters of a command, or of the actions of
 // a name.
-func (s *session) takeSecrets(c *foundCommand, found []query.Declared, given map[string]string) error {
+func takeSecrets(s *session, c *foundCommand, found []query.Declared, given map[string]string) error {
 	var params []query.Param
 	if c != nil {
 		params = c.Params

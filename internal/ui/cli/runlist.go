@@ -103,7 +103,7 @@ func usage(params []paramDoc) string {
 }
 
 // listRunnable lists the actions and commands of the targets of -t, otherwise of all targets.
-func (s *session) listRunnable(ctx context.Context) error {
+func listRunnable(ctx context.Context, s *session) error {
 	src, err := s.openChosen(ctx)
 	if err == nil {
 		err = src.none
@@ -119,7 +119,7 @@ func (s *session) listRunnable(ctx context.Context) error {
 	doc := actionsDoc{Format: "fettle.actions/1", Target: s.target}
 	var chosen []string
 	if len(s.words) > 0 {
-		list, err := s.selected(src, s.words)
+		list, err := selected(s, src, s.words)
 		if err != nil {
 			return err
 		}

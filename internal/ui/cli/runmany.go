@@ -18,7 +18,7 @@ import (
 const fewTargets = 4
 
 // runMany runs a command on every target that is selected.
-func (s *session) runMany(ctx context.Context, f runningFlags, cmd executor.Command, json bool) error {
+func runMany(ctx context.Context, s *session, f runningFlags, cmd executor.Command, json bool) error {
 	cr, err := s.targetSet(ctx, f.many)
 	if err != nil {
 		return err

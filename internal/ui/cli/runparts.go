@@ -42,7 +42,7 @@ type partDoc struct {
 }
 
 // runParts runs a command of an open repository, which it closes.
-func (s *session) runParts(ctx context.Context, f runningFlags, src *source, c *foundCommand, params map[string]string) error {
+func runParts(ctx context.Context, s *session, f runningFlags, src *source, c *foundCommand, params map[string]string) error {
 	legs, err := s.parts(f, src, c, params)
 	if err != nil || f.dryRun {
 		_ = src.repo.Close()
@@ -51,7 +51,7 @@ func (s *session) runParts(ctx context.Context, f runningFlags, src *source, c *
 		}
 		return wouldRunParts(s.printer, c.Name, legs)
 	}
-	all, err := s.inventory(src)
+	all, err := inventory(s, src)
 	if err != nil {
 		_ = src.repo.Close()
 		return err
@@ -81,7 +81,7 @@ func (s *session) parts(f runningFlags, src *source, c *foundCommand, params map
 	}
 	var narrow []string
 	if len(s.words) > 0 {
-		chosen, err := s.selected(src, s.words)
+		chosen, err := selected(s, src, s.words)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +91,7 @@ func (s *session) parts(f runningFlags, src *source, c *foundCommand, params map
 	var out []part
 	some := false
 	for _, p := range parts {
-		l, err := s.runPart(f, src, p, narrow, hide)
+		l, err := runPart(s, f, src, p, narrow, hide)
 		if err != nil {
 			return nil, inPart(p, err)
 		}
@@ -124,7 +124,7 @@ func partsOf(s *printer, src *source, c *foundCommand, params map[string]string)
 	return parts, ds.Err()
 }
 
-func (s *session) runPart(f runningFlags, src *source, p query.Part, narrow, hide []string) (part, error) {
+func runPart(s *session, f runningFlags, src *source, p query.Part, narrow, hide []string) (part, error) {
 	l := part{Part: p}
 	var err error
 	many := f.many
@@ -138,7 +138,7 @@ func (s *session) runPart(f runningFlags, src *source, p query.Part, narrow, hid
 	case len(p.Targets) == 0:
 		l.on = narrow
 	default:
-		chosen, err := s.selected(src, p.Targets)
+		chosen, err := selected(s, src, p.Targets)
 		if err != nil {
 			return l, err
 		}
@@ -203,7 +203,7 @@ func (cr *targetSet) parts(ctx context.Context, f runningFlags, name string, leg
 		cr.s.printf("%s: %s\n", title, l.what())
 		cr.options, cr.part = l.options, l.Name
 		got := cr.command(ctx, l.on, l.json, cr.commandsOf(f, l, hide))
-		cr.s.showGroups(got, ranWords())
+		showGroups(cr.s, got, ranWords())
 		for t, o := range got {
 			total[t] = worse(total[t], o)
 		}
@@ -263,7 +263,7 @@ func (cr *targetSet) endOfParts(name string, total map[string]outcome, ended str
 		err = errors.New(ended)
 	}
 	cr.showWarned()
-	cr.s.remember(cr.src, total)
+	remember(cr.s, cr.src, total)
 	became := map[string]string{}
 	for t, o := range total {
 		became[t] = o.status.String()

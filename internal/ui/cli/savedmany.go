@@ -72,13 +72,13 @@ func (d *planDirectory) keep() error {
 func (d *planDirectory) drop() { _ = os.RemoveAll(d.temp) }
 
 // planAndSave plans on every target, and saves those plans of which there are any.
-func (s *session) planAndSave(c *cobra.Command, f planFlags) error {
+func planAndSave(s *session, c *cobra.Command, f planFlags) error {
 	directory, err := newPlanDirectory(f.out, s.app.Version)
 	if err != nil {
 		return err
 	}
 	defer directory.drop()
-	left, err := s.planEach(c, f, directory.save)
+	left, err := planEach(s, c, f, directory.save)
 	if kept := directory.keep(); kept != nil {
 		return kept
 	}
@@ -180,7 +180,7 @@ func (a *openedPlans) has(names []string) error {
 
 // applySavedMany applies exactly the plans of a directory, each on its target, or only on the targets
 // that -t selects.
-func (s *session) applySavedMany(ctx context.Context, f applyFlags, path string) error {
+func applySavedMany(ctx context.Context, s *session, f applyFlags, path string) error {
 	o, err := f.options(s)
 	if err != nil {
 		return err

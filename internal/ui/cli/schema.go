@@ -45,7 +45,7 @@ uses the YAML language server, one line at the top of a file is enough:
 // repository, only built-in kinds exist.
 func (s *session) schema(ctx context.Context, part schema.Part, named bool) error {
 	tree := repo.MapTree(map[string]string{"fettle.hcl": ""})
-	if named || s.insideRepository() {
+	if named || insideRepository(s) {
 		src, err := s.openSource(ctx, s.rev)
 		if err != nil {
 			return err
@@ -66,7 +66,7 @@ func (s *session) schema(ctx context.Context, part schema.Part, named bool) erro
 }
 
 // insideRepository tells whether a main file is in this directory or above.
-func (s *session) insideRepository() bool {
+func insideRepository(s *session) bool {
 	dir, err := filepath.Abs(s.dir)
 	for err == nil {
 		if hasMain(dir, fileExists) {

@@ -57,12 +57,12 @@ func newSecretInit(s *session) *cobra.Command {
 have no identity, which is your own private key, init creates it first.`,
 		Example: "  fettle secret init",
 		Args:    args(0, 0),
-		RunE:    func(*cobra.Command, []string) error { return s.secretInit() },
+		RunE:    func(*cobra.Command, []string) error { return secretInit(s) },
 	}
 }
 
-func (s *session) secretInit() error {
-	dir, err := s.secretsDir()
+func secretInit(s *session) error {
+	dir, err := secretsDir(s)
 	if err != nil {
 		return err
 	}

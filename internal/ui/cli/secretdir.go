@@ -17,7 +17,7 @@ import (
 
 // secretsDir is the top of the repository that is worked with: the directory of the
 // main file, here or above.
-func (s *session) secretsDir() (string, error) {
+func secretsDir(s *session) (string, error) {
 	if s.rev != "" {
 		return "", refuse("Leave --rev out", "cannot change secrets of a revision: change the files, and commit them")
 	}
@@ -44,8 +44,8 @@ type secretBox struct {
 }
 
 // openSecrets refuses a repository that keeps none.
-func (s *session) openSecrets() (*secretBox, error) {
-	dir, err := s.secretsDir()
+func openSecrets(s *session) (*secretBox, error) {
+	dir, err := secretsDir(s)
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ no private key: any user who can read the repository can set a secret.`,
 			if err != nil {
 				return err
 			}
-			return s.secretSet(a[0], content)
+			return secretSet(s, a[0], content)
 		},
 	}
 	c.Flags().StringVar(&file, "file", "", "read the value from this `FILE`")
@@ -66,11 +66,11 @@ func secretInput(s *printer, file string) ([]byte, error) {
 	return b, nil
 }
 
-func (s *session) secretSet(name string, content []byte) error {
+func secretSet(s *session, name string, content []byte) error {
 	if err := secret.CheckName(name); err != nil {
 		return fmt.Errorf("cannot store the secret: %w", err)
 	}
-	b, err := s.openSecrets()
+	b, err := openSecrets(s)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func newSecretShow(s *session) *cobra.Command {
 			if s.json {
 				return refuse("Leave --json out", "cannot print a secret as JSON")
 			}
-			b, err := s.openSecrets()
+			b, err := openSecrets(s)
 			if err != nil {
 				return err
 			}
@@ -130,18 +130,18 @@ read this file. It is in memory if the host has a directory for that, and is
 removed afterwards. If the secret does not exist yet, the file is empty.`,
 		Example: "  fettle secret edit db/password",
 		Args:    args(1, 1),
-		RunE:    func(c *cobra.Command, a []string) error { return s.secretEdit(c.Context(), a[0]) },
+		RunE:    func(c *cobra.Command, a []string) error { return secretEdit(c.Context(), s, a[0]) },
 	}
 }
 
-func (s *session) secretEdit(ctx context.Context, name string) error {
+func secretEdit(ctx context.Context, s *session, name string) error {
 	if s.app.Interactive == nil {
 		return refuse("Use: fettle secret set "+name, "cannot start an editor here")
 	}
 	if err := secret.CheckName(name); err != nil {
 		return fmt.Errorf("cannot edit the secret: %w", err)
 	}
-	b, err := s.openSecrets()
+	b, err := openSecrets(s)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (s *session) secretEdit(ctx context.Context, name string) error {
 	case len(bytes.TrimSpace(after)) == 0:
 		return errors.New("cannot store the value: it is empty; the secret is unchanged")
 	}
-	return s.secretSet(name, after)
+	return secretSet(s, name, after)
 }
 
 // edited starts an editor for the text, in a directory that only the user can enter.

@@ -37,12 +37,12 @@ func newSecretList(s *session) *cobra.Command {
 		Short:   "List the secrets and their readers",
 		Example: "  fettle secret list",
 		Args:    args(0, 0),
-		RunE:    func(*cobra.Command, []string) error { return s.secretList() },
+		RunE:    func(*cobra.Command, []string) error { return secretList(s) },
 	}
 }
 
-func (s *session) secretList() error {
-	b, err := s.openSecrets()
+func secretList(s *session) error {
+	b, err := openSecrets(s)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ the recipient can decrypt only secrets whose names match a pattern.`,
 		Example: "  fettle secret add-recipient host web1 age1… --only 'web/*'\n  fettle secret add-recipient user kim \"$(cat kim.pub)\"",
 		Args:    args(3, 3),
 		RunE: func(_ *cobra.Command, a []string) error {
-			return s.secretRecipients(secretDoc{Done: a[1] + " can decrypt them now."}, func(rs vault.Recipients) (vault.Recipients, error) {
+			return secretRecipients(s, secretDoc{Done: a[1] + " can decrypt them now."}, func(rs vault.Recipients) (vault.Recipients, error) {
 				return rs.With(vault.Recipient{Kind: a[0], Name: a[1], Key: a[2], Only: only})
 			})
 		},
@@ -123,7 +123,7 @@ change the listed secrets where they are used.`,
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, a []string) error {
 			doc := secretDoc{Done: a[0] + " can no longer decrypt new secret values."}
-			b, err := s.openSecrets()
+			b, err := openSecrets(s)
 			if err != nil {
 				return err
 			}
@@ -131,7 +131,7 @@ change the listed secrets where they are used.`,
 			if err != nil {
 				return err
 			}
-			return s.secretRecipients(doc, func(rs vault.Recipients) (vault.Recipients, error) { return rs.Without(a[0]) })
+			return secretRecipients(s, doc, func(rs vault.Recipients) (vault.Recipients, error) { return rs.Without(a[0]) })
 		},
 	}
 }
@@ -167,7 +167,7 @@ have stored stays as it is.`,
 		Example: "  fettle secret rekey",
 		Args:    args(0, 0),
 		RunE: func(*cobra.Command, []string) error {
-			b, err := s.openSecrets()
+			b, err := openSecrets(s)
 			if err != nil {
 				return err
 			}
@@ -183,8 +183,8 @@ have stored stays as it is.`,
 }
 
 // secretRecipients changes who can open the secrets.
-func (s *session) secretRecipients(doc secretDoc, change func(vault.Recipients) (vault.Recipients, error)) error {
-	b, err := s.openSecrets()
+func secretRecipients(s *session, doc secretDoc, change func(vault.Recipients) (vault.Recipients, error)) error {
+	b, err := openSecrets(s)
 	if err != nil {
 		return err
 	}

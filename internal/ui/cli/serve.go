@@ -20,7 +20,7 @@ func newServe(s *session) *cobra.Command {
 		Short:  "Serve this host to a remote fettle",
 		Hidden: true,
 		Args:   args(0, 0),
-		RunE:   func(c *cobra.Command, _ []string) error { return s.serve(c.Context(), from) },
+		RunE:   func(c *cobra.Command, _ []string) error { return serve(c.Context(), s, from) },
 	}
 	c.Flags().StringVar(&from, "from", "", "the origin of the connection")
 	return c
@@ -39,7 +39,7 @@ func (s stdio) Close() error {
 	return nil
 }
 
-func (s *session) serve(ctx context.Context, from string) error {
+func serve(ctx context.Context, s *session, from string) error {
 	m, err := s.machine()
 	if err != nil {
 		return err

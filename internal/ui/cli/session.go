@@ -140,7 +140,7 @@ func (s *session) machine() (Machine, error) {
 
 // withExecutor opens the engine, calls fn and closes the engine. Where there is
 // no state directory yet none is made: looking leaves nothing behind.
-func (s *session) withExecutor(ctx context.Context, fn func(executor.Executor) error) error {
+func withExecutor(ctx context.Context, s *session, fn func(executor.Executor) error) error {
 	m, err := s.machine()
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (s *session) withExecutor(ctx context.Context, fn func(executor.Executor) e
 }
 
 // withState is withExecutor for commands that record something: it creates the state directory.
-func (s *session) withState(ctx context.Context, fn func(executor.Executor) error) error {
+func withState(ctx context.Context, s *session, fn func(executor.Executor) error) error {
 	m, err := s.machine()
 	if err != nil {
 		return err
@@ -165,7 +165,7 @@ func (s *session) onTarget(ctx context.Context, m Machine, fn func(executor.Exec
 	case err != nil:
 		return err
 	case r.here:
-		return s.open(ctx, m, fn)
+		return open(ctx, s, m, fn)
 	}
 	return fn(s.patient(r.remote))
 }
@@ -192,17 +192,17 @@ func (s *session) decideAndDo(ctx context.Context, decide, do func(executor.Exec
 		return both(s.patient(r.remote))
 	}
 	if fileExists(m.State) {
-		return s.open(ctx, m, both)
+		return open(ctx, s, m, both)
 	}
 	looking := m
 	looking.ReadOnly = true
-	if err := s.open(ctx, looking, decide); err != nil {
+	if err := open(ctx, s, looking, decide); err != nil {
 		return err
 	}
-	return s.open(ctx, m, do)
+	return open(ctx, s, m, do)
 }
 
-func (s *session) open(ctx context.Context, m Machine, fn func(executor.Executor) error) (err error) {
+func open(ctx context.Context, s *session, m Machine, fn func(executor.Executor) error) (err error) {
 	x, done, err := s.app.OpenExecutor(ctx, m)
 	if err != nil {
 		return err

@@ -31,7 +31,7 @@ func newShow(s *session) *cobra.Command {
 		Example: "  fettle show\n  fettle show 12\n  fettle show 12 -v\n  fettle show c3",
 		Args:    args(0, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.withPaged(c.Context(), func(x executor.Executor) error { return showOne(s.printer, c, x, a) })
+			return withPaged(c.Context(), s, func(x executor.Executor) error { return showOne(s.printer, c, x, a) })
 		},
 	}
 }

@@ -68,11 +68,11 @@ func (s *session) openSource(ctx context.Context, rev string) (*source, error) {
 	if secrets := s.app.Language.Secrets; secrets != nil {
 		secrets(s.identities)
 	}
-	if r, err = s.plainDirectory(ctx, r); err != nil {
+	if r, err = plainDirectory(ctx, s, r); err != nil {
 		return nil, err
 	}
 	var src *source
-	err = s.remembering(r, rev, func() error {
+	err = remembering(s, r, rev, func() error {
 		src, err = readSource(ctx, s.printer, r, rev)
 		return err
 	})
@@ -89,7 +89,7 @@ func (s *session) limits() repo.Limits {
 
 // plainDirectory moves a repository without git to the parent directory with the main file. Without a
 // main file, it refuses before it reads any other file: the directory could be a home directory.
-func (s *session) plainDirectory(ctx context.Context, r *repo.Repo) (*repo.Repo, error) {
+func plainDirectory(ctx context.Context, s *session, r *repo.Repo) (*repo.Repo, error) {
 	if r.IsGit() {
 		return r, nil
 	}
@@ -193,11 +193,11 @@ func (s *session) compile(ctx context.Context, tree repo.Tree, target string) (c
 	if err != nil {
 		return compile.Result{}, err
 	}
-	return s.compileInput(in)
+	return compileInput(s, in)
 }
 
 // compileInput compiles and shows warnings. Every command that compiles calls it.
-func (s *session) compileInput(in compile.Input) (compile.Result, error) {
+func compileInput(s *session, in compile.Input) (compile.Result, error) {
 	res, ds := s.app.Language.compile(in)
 	if err := ds.Err(); err != nil {
 		return compile.Result{}, err

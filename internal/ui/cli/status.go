@@ -57,9 +57,9 @@ its hub.`,
 				return statusFleet(c.Context(), s.printer, w)
 			}
 			if s.isMany() {
-				return s.statusMany(c.Context(), many)
+				return statusMany(c.Context(), s, many)
 			}
-			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+			return withExecutor(c.Context(), s, func(x executor.Executor) error {
 				st, err := x.Status(c.Context())
 				if err != nil {
 					return err

@@ -42,7 +42,7 @@ type stepFile struct {
 
 // readSteps reads and resolves a step file. Its directory is the boundary: no
 // path and no symbolic link leads out of it.
-func (s *session) readSteps(path string) (*stepFile, error) {
+func readSteps(s *session, path string) (*stepFile, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, withHint(fmt.Errorf("cannot read the step file: %w", err), "Name a file with one step per line")
@@ -112,7 +112,7 @@ func newStepsLint(s *session) *cobra.Command {
 		Example: "  fettle steps lint web1.steps",
 		Args:    args(1, 1),
 		RunE: func(_ *cobra.Command, a []string) error {
-			f, err := s.readSteps(a[0])
+			f, err := readSteps(s, a[0])
 			if err != nil {
 				return err
 			}
@@ -178,12 +178,12 @@ func newStepsDiff(s *session) *cobra.Command {
 		Example: "  fettle steps diff old.steps new.steps",
 		Args:    args(2, 2),
 		RunE: func(_ *cobra.Command, a []string) error {
-			old, err := s.readSteps(a[0])
+			old, err := readSteps(s, a[0])
 			if err != nil {
 				return err
 			}
 			defer old.close()
-			new, err := s.readSteps(a[1])
+			new, err := readSteps(s, a[1])
 			if err != nil {
 				return err
 			}
@@ -205,10 +205,10 @@ func newStepsPlan(s *session) *cobra.Command {
 		Example: "  fettle steps plan web1.steps",
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
-			return s.withSteps(a[0], func(req executor.Request) error {
+			return withSteps(s, a[0], func(req executor.Request) error {
 				req.Repair, req.Diffs, req.Verify = !f.noRepair, f.wants(s.printer), f.verify
 				req.Guards = f.guards()
-				return s.withExecutor(c.Context(), func(x executor.Executor) error { return s.showPlan(c.Context(), x, req, f) })
+				return withExecutor(c.Context(), s, func(x executor.Executor) error { return showPlan(c.Context(), s, x, req, f) })
 			})
 		},
 	}
@@ -234,7 +234,7 @@ func newStepsApply(s *session) *cobra.Command {
 				return err
 			}
 			o.CrossIrreversible = cross
-			return s.withSteps(a[0], func(req executor.Request) error {
+			return withSteps(s, a[0], func(req executor.Request) error {
 				req.Diffs, req.Verify = f.wants(s.printer), f.verify
 				return s.apply(c.Context(), req, "", f, o)
 			})
@@ -248,8 +248,8 @@ func newStepsApply(s *session) *cobra.Command {
 }
 
 // withSteps reads a step file and refuses what lint finds.
-func (s *session) withSteps(path string, fn func(executor.Request) error) error {
-	f, err := s.readSteps(path)
+func withSteps(s *session, path string, fn func(executor.Request) error) error {
+	f, err := readSteps(s, path)
 	if err != nil {
 		return err
 	}

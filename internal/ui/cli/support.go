@@ -49,21 +49,21 @@ all omitted data. Review the file before you pass it on.`,
 			if file == "" {
 				file = "fettle-support-" + s.app.Now().UTC().Format("20060102T150405Z") + ".tar.gz"
 			}
-			return s.supportBundle(c.Context(), file)
+			return supportBundle(c.Context(), s, file)
 		},
 	}
 	outputFlag(c, &file, "write to this `FILE` (default: fettle-support-TIME.tar.gz here)")
 	return c
 }
 
-func (s *session) supportBundle(ctx context.Context, file string) error {
+func supportBundle(ctx context.Context, s *session, file string) error {
 	if _, err := s.connected(ctx, s.target); err != nil {
 		return err // not the bundle of another machine
 	}
 	var b bundle
 	b.add("README", supportReadme)
 	b.document("version.json", s.versionDoc())
-	err := s.withExecutor(ctx, func(x executor.Executor) error {
+	err := withExecutor(ctx, s, func(x executor.Executor) error {
 		b.engine(ctx, x)
 		return nil
 	})

@@ -25,13 +25,13 @@ the account. The state directory still contains the records of all runs, so they
 can still be undone: the next contact copies the binary again.`,
 		Example: "  fettle target delete-binary -t web1\n  fettle target delete-binary --ssh ann@web1",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.deleteTargetBinary(c.Context()) },
+		RunE:    func(c *cobra.Command, _ []string) error { return deleteTargetBinary(c.Context(), s) },
 	})
 	c.AddCommand(targetCommands(s)...)
 	return c
 }
 
-func (s *session) deleteTargetBinary(ctx context.Context) error {
+func deleteTargetBinary(ctx context.Context, s *session) error {
 	if s.target == "" && s.connectOpts.ssh == "" {
 		return refuse("Run: fettle target delete-binary -t TARGET", "cannot delete the binary: no target is named")
 	}

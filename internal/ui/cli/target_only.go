@@ -28,13 +28,13 @@ type hubAnswer struct{}
 
 func (s *session) mayAskHub() bool { return false }
 
-func (s *session) populate(context.Context, [2]*source) ([]exampleTarget, error) { return nil, nil }
+func populate(context.Context, *session, [2]*source) ([]exampleTarget, error) { return nil, nil }
 
 func (s *session) openChosen(ctx context.Context) (*source, error) { return s.openSource(ctx, s.rev) }
 
 func (s *session) connectHub(context.Context, string) (Remote, error) { return nil, errNoHub() }
 
-func (s *session) selectedByHub(context.Context) ([]query.Target, error) { return nil, errNoHub() }
+func selectedByHub(context.Context, *session) ([]query.Target, error) { return nil, errNoHub() }
 
 func errNoHub() error {
 	return errors.New("cannot go through a hub: this is the binary for targets. Use your workstation, or the hub")

@@ -46,18 +46,18 @@ func oneName(word string) bool {
 // choose gives the targets of -t: a hub finds them where there is no repository.
 func (s *session) choose(ctx context.Context, src *source) ([]query.Target, error) {
 	if src.none != nil {
-		return s.selectedByHub(ctx)
+		return selectedByHub(ctx, s)
 	}
-	return s.selected(src, s.words)
+	return selected(s, src, s.words)
 }
 
 // selected are the targets that words choose, by name.
-func (s *session) selected(src *source, words []string) ([]query.Target, error) {
+func selected(s *session, src *source, words []string) ([]query.Target, error) {
 	sel, err := selection.Parse(words)
 	if err != nil {
 		return nil, withHint(err, selection.Grammar)
 	}
-	all, err := s.inventory(src)
+	all, err := inventory(s, src)
 	if err != nil {
 		return nil, err
 	}

@@ -51,14 +51,14 @@ target, with given facts, labels and variables, and checks the step list. It
 reads nothing from a host. Exits with 1 if a test fails.`,
 		Example: "  fettle test\n  fettle test modules/web\n  fettle test --update\n  fettle test --junit report.xml",
 		Args:    args(0, -1),
-		RunE:    func(c *cobra.Command, a []string) error { return s.test(c.Context(), a, f) },
+		RunE:    func(c *cobra.Command, a []string) error { return test(c.Context(), s, a, f) },
 	}
 	c.Flags().BoolVar(&f.update, "update", false, "write the files that contain whole step lists, if they differ")
 	c.Flags().StringVar(&f.junit, "junit", "", "write the results to this `FILE` as JUnit XML too")
 	return c
 }
 
-func (s *session) test(ctx context.Context, texts []string, f testFlags) error {
+func test(ctx context.Context, s *session, texts []string, f testFlags) error {
 	if f.update && s.rev != "" {
 		return refuse("Omit --rev: the lists are written to the work tree", "cannot update the lists of a revision")
 	}
@@ -78,7 +78,7 @@ func (s *session) test(ctx context.Context, texts []string, f testFlags) error {
 	}
 	doc := testsDoc{Format: "fettle.test/1", OK: true, Revision: src.rev, Tests: []testDoc{}}
 	if f.update {
-		if doc.Updated, err = s.updateLists(verdicts); err != nil {
+		if doc.Updated, err = updateLists(s, verdicts); err != nil {
 			return err
 		}
 	}
@@ -144,7 +144,7 @@ func runTest(by compile.Answerer, tree repo.Tree, id string) compile.Verdict {
 
 // updateLists writes the files of those tests whose list differs, and takes the
 // difference out of their verdicts.
-func (s *session) updateLists(verdicts []compile.Verdict) ([]string, error) {
+func updateLists(s *session, verdicts []compile.Verdict) ([]string, error) {
 	root, err := os.OpenRoot(s.dir)
 	if err != nil {
 		return nil, fmt.Errorf("cannot update the lists: %w", err)

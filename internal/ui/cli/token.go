@@ -146,7 +146,7 @@ func newTokenRevoke(s *session) *cobra.Command {
 			if err := askBefore(c.Context(), s, yes, "Revoke "+strings.Join(a, ", ")+"?"); err != nil {
 				return err
 			}
-			return s.eachOnHub(c.Context(), "revoke", a, func(hub *client.Client, id string) (document.Done, error) {
+			return eachOnHub(c.Context(), s, "revoke", a, func(hub *client.Client, id string) (document.Done, error) {
 				return client.Call(c.Context(), hub, route.RevokeToken(), route.TokenID{Token: id}, document.ReasonRequest{})
 			})
 		},

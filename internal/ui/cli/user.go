@@ -43,7 +43,7 @@ func newUserSet(s *session) *cobra.Command {
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			r.Name = a[0]
-			return s.eachOnHub(c.Context(), "set", a, func(hub *client.Client, _ string) (document.Done, error) {
+			return eachOnHub(c.Context(), s, "set", a, func(hub *client.Client, _ string) (document.Done, error) {
 				return client.Post(c.Context(), hub, route.SetUser(), r)
 			})
 		},
@@ -131,7 +131,7 @@ func newUserRevoke(s *session) *cobra.Command {
 			if err := askBefore(c.Context(), s, yes, "Revoke "+strings.Join(a[1:], ", ")+"?"); err != nil {
 				return err
 			}
-			return s.eachOnHub(c.Context(), "revoke", a[1:], func(hub *client.Client, id string) (document.Done, error) {
+			return eachOnHub(c.Context(), s, "revoke", a[1:], func(hub *client.Client, id string) (document.Done, error) {
 				return client.Call(c.Context(), hub, route.RevokeLogin(), route.LoginID{User: a[0], Login: id},
 					document.ReasonRequest{Reason: reason})
 			})

@@ -41,11 +41,11 @@ selects by label, an example target with its labels is compiled. Facts are the
 facts of this host. No other data is read from a host.`,
 		Example: "  fettle validate\n  fettle validate --rev main --json",
 		Args:    args(0, 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return s.validate(c.Context()) },
+		RunE:    func(c *cobra.Command, _ []string) error { return validate(c.Context(), s) },
 	}
 }
 
-func (s *session) validate(ctx context.Context) error {
+func validate(ctx context.Context, s *session) error {
 	src, err := s.openSource(ctx, s.rev)
 	if err != nil {
 		return err
@@ -78,7 +78,7 @@ func (s *session) validate(ctx context.Context) error {
 	}
 	ds = distinct(ds)
 	doc.OK, doc.Diagnostics = !ds.HasErrors(), diagnosticsJSON(ds)
-	return s.showValid(doc, ds)
+	return showValid(s, doc, ds)
 }
 
 // examples adds a target to each group that selects by label and has none, as if the target were
@@ -96,7 +96,7 @@ func (s *printer) examples(src *source) (map[string]string, diag.List) {
 	return of, ds
 }
 
-func (s *session) showValid(doc validateDoc, ds diag.List) error {
+func showValid(s *session, doc validateDoc, ds diag.List) error {
 	if s.json {
 		if err := s.document(doc); err != nil {
 			return err

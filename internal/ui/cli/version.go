@@ -18,7 +18,7 @@ type versionDoc struct {
 }
 
 // walls are shown with -v only: finding out takes a moment.
-func (s *session) walls() []string {
+func walls(s *session) []string {
 	if !s.verbose || s.app.Walls == nil {
 		return nil
 	}
@@ -26,7 +26,7 @@ func (s *session) walls() []string {
 }
 
 func (s *session) versionDoc() versionDoc {
-	return versionDoc{"fettle.version/1", s.app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, s.walls()}
+	return versionDoc{"fettle.version/1", s.app.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, walls(s)}
 }
 
 func versionLine(version string) string {
@@ -45,7 +45,7 @@ func newVersion(s *session) *cobra.Command {
 				return s.document(s.versionDoc())
 			}
 			s.printf("%s", versionLine(s.app.Version))
-			for _, wall := range s.walls() {
+			for _, wall := range walls(s) {
 				s.printf("  compiling: %s\n", wall)
 			}
 			return nil

@@ -18,7 +18,7 @@ func newWatch(s *session) *cobra.Command {
 		Hidden: true,
 		Args:   args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			return s.withExecutor(c.Context(), func(x executor.Executor) error {
+			return withExecutor(c.Context(), s, func(x executor.Executor) error {
 				return here.Watch(c.Context(), x, s.runOptions(), time.Unix(0, from), s.app.Now)
 			})
 		},
