@@ -90,8 +90,9 @@ func TestDisplaces(t *testing.T) {
 		"of another":        {Displaced{By: "other", Name: "old"}, "", "", false},
 		"the list wants it": {Displaced{By: "web", Name: "wanted"}, "", "", true},
 	} {
+		all := []Displaced{{By: "nobody", Name: "x"}, c.displaced}
 		p := &Plan{Operation: journal.OpApply, Changes: []Change{{Action: Update, Addr: "file:/web"}, packageChange("web", none, two)}}
-		ds := p.AddDisplaced([]Displaced{c.displaced}, func(name string) bool { return name == "wanted" })
+		ds := p.AddDisplaced(all, func(name string) bool { return name == "wanted" })
 		got := p.Changes[1]
 		told := strings.Contains(got.Irreversible, c.irreversible) && (got.Irreversible != "") == (c.irreversible != "")
 		if got.Note != c.note || !told || ds.HasErrors() != c.refused {
@@ -123,10 +124,13 @@ func TestPackageChange(t *testing.T) {
 			t.Errorf("%s: %t", what, got)
 		}
 	}
-	fetch := Change{Action: Run, Addr: "act:run/lists", Step: "ACT run lists apt-get update on=file:/x"}
+	fetch := Change{Action: Run, Addr: "act:run/lists"}
 	other := Change{Action: Update, Addr: "unit:lists.service", Step: "apt update"}
-	p := &Plan{Changes: []Change{other, packageChange("web", none, two), fetch, packageChange("web", none, two)}}
-	if first, second := p.sourceOf(1), p.sourceOf(3); first != "" || second != fetch.Addr {
-		t.Errorf("the sources are %q and %q", first, second)
+	for _, command := range []string{"ACT run lists apt-get update on=file:/x", "ACT run lists apt update on=file:/x"} {
+		fetch.Step = command
+		p := &Plan{Changes: []Change{other, packageChange("web", none, two), fetch, packageChange("web", none, two)}}
+		if first, second := p.sourceOf(1), p.sourceOf(3); first != "" || second != fetch.Addr {
+			t.Errorf("%s: the sources are %q and %q", command, first, second)
+		}
 	}
 }

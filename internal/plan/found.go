@@ -65,9 +65,6 @@ func (m *restoration) stepFound(s step.Step, by addr.Addr) bool {
 	} else {
 		m.add(c)
 	}
-	if to.Type == image.Directory {
-		m.purge(s, *c.From)
-	}
 	m.below(s.Path())
 	return true
 }

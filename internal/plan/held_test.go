@@ -34,6 +34,8 @@ func TestHolds(t *testing.T) {
 			"Release it with apt-mark unhold nginx, or put held = false into its state."},
 		"a purge": {held("PKG nginx ensure=purged", "PKG nginx", image.Package{Purged: true}), journal.OpApply,
 			false, plan.Update, "Release it with apt-mark unhold nginx."},
+		"no change": {moves("nginx", plan.Adopt, "PKG nginx", "", image.Package{Version: "1", Held: true}, installed("2")),
+			journal.OpApply, false, plan.Adopt, ""},
 		"its step says so": {held("PKG nginx version=2 held=false", "", installed("2")), journal.OpApply, false, plan.Update, ""},
 		"the old one said": {held("", "PKG nginx held=true", image.Package{}), journal.OpApply, false, plan.Update, ""},
 		"a rollback":       {held("", "PKG nginx", image.Package{}), journal.OpRollback, false, plan.Update, "This package is held"},

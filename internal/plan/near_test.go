@@ -115,6 +115,8 @@ func TestMistypedNames(t *testing.T) {
 		"one edit":             {"user:alicf", []string{"alice"}, "alice"},
 		"two edits":            {"user:aliff", []string{"alice"}, ""},
 		"eight letters":        {"user:websevre", []string{"webserve"}, "webserve"},
+		"eight, two edits":     {"user:wexsevve", []string{"webserve"}, "webserve"},
+		"eight, three edits":   {"user:wexsevvx", []string{"webserve"}, ""},
 		"seven letters":        {"user:webssvr", []string{"webervr"}, ""},
 		"three letters":        {"user:bog", []string{"bob"}, ""},
 		"four letters":         {"user:bobx", []string{"boby"}, "boby"},

@@ -63,6 +63,10 @@ func TestWhatIsToldOfPackages(t *testing.T) {
 		"it was purged": {func() plan.Change { c := arriving(); c.Applied = "PKG nginx ensure=purged"; return c }(),
 			remains(files), "it was purged: its earlier configuration and data cannot be restored", ""},
 		"it is new": {arriving(), remains(files), "", ""},
+		"it was never installed": {moves("nginx", plan.Remove, "", "PKG nginx", image.Package{}, image.Package{}),
+			remains(files), "", ""},
+		"another version": {moves("nginx", plan.Update, "PKG nginx", "PKG nginx", installed("1"), installed("2")),
+			remains(files), "", ""},
 		"goes along": {with(leaving(), map[string]string{"lib": ""}),
 			along(map[string]plan.AlongsideChange{"lib": {Version: "1"}}), "lib is also removed", ""},
 		"comes back": {with(arriving(), map[string]string{"lib": "3"}),
@@ -117,6 +121,7 @@ func TestPackagesThatOthersNeed(t *testing.T) {
 		"a rollback":           {leaving(), journal.OpRollback, []string{"other"}, false, true, false, "remove other first"},
 		"a rollback, skipping": {leaving(), journal.OpRollback, []string{"other"}, true, false, true, "it cannot be restored now"},
 		"a rollback, wanted":   {leaving(), journal.OpRollback, []string{"wanted"}, false, false, true, "so it stays"},
+		"a step, skipping":     {purged(), journal.OpApply, []string{"other"}, true, true, false, "remove other first"},
 	} {
 		p := &plan.Plan{Operation: c.op, Changes: []plan.Change{c.change}}
 		problems := p.AddPackageAnswers(plan.PackageAnswers{Needed: map[string][]string{"nginx": c.by}, SkipBlocked: c.skip,

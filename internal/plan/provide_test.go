@@ -67,6 +67,7 @@ func TestProvides(t *testing.T) {
 		"a command":                   {command("/bin/make"), tool, maybe},
 		"echo":                        {command("echo tool"), tool, never},
 		"an update of the lists":      {command("apt-get update"), tool, never},
+		"apt without an update":       {command("apt-get clean"), tool, maybe},
 		"an upgrade":                  {command("apt full-upgrade"), tool, maybe},
 		"an update and an upgrade":    {command("apt-get update dist-upgrade"), tool, maybe},
 		"an update and a package":     {command("apt-get update install x"), tool, maybe},
