@@ -263,3 +263,20 @@ func TestWhyNamesModules(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestClonedTargets: the assignment of a target whose identity several hosts have does not change, and
+// an alarm names the target.
+func TestClonedTargets(t *testing.T) {
+	g := newGuarded(t, 3, "top=1", "a=1@role=a")
+	cloned := fleet.Target{ID: idOf(nameOf(1)), Name: nameOf(1), Standing: fleet.Active,
+		Labels: map[string]string{"role": "a"}, Suspect: &fleet.Suspicion{Copies: make([]fleet.Copy, 2)}}
+	g.fold(assign.Event{Kind: assign.TargetEvent, Key: string(cloned.ID), Target: &cloned})
+	g.push("main", "top=1", "a=2@role=a")
+	out := g.compute()
+	if len(out.Assignments) != 2 || len(out.Alarms) != 1 {
+		t.Fatalf("%d assignments, %+v", len(out.Assignments), out.Alarms)
+	}
+	if a := out.Alarms[0]; a.Kind != assign.Cloned || a.Count != 1 || !strings.Contains(a.Text, "it was cloned") {
+		t.Errorf("%+v", a)
+	}
+}
