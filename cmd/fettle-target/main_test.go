@@ -17,11 +17,13 @@ func TestSmall(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	for line := range strings.Lines(string(out)) {
-		for _, heavy := range []string{"github.com/nats-io/", "modernc.org/", "github.com/prometheus/", "google.golang.org/", "fettle.dev/fettle/internal/fleet/hub",
+		for _, heavy := range []string{"github.com/nats-io/", "modernc.org/", "github.com/prometheus/",
+			"google.golang.org/", "fettle.dev/fettle/internal/fleet/hub",
 			"github.com/google/go-cmp", // a sixth of the time of a start
 		} {
 			if strings.HasPrefix(line, heavy) {
-				t.Errorf("it links %s: give the file that needs it, such as one of internal/ui/cli, the line //go:build !target", strings.TrimSpace(line))
+				t.Errorf("it links %s: give the file that needs it, such as one of internal/ui/cli, the line //go:build !target",
+					strings.TrimSpace(line))
 			}
 		}
 	}

@@ -90,7 +90,8 @@ func (t *gcPolicy) keep(ctx context.Context) {
 		return
 	}
 	debug.SetGCPercent(restPercent)
-	sample := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	sample := []metrics.Sample{{Name: "/gc/cycles/total:gc-cycles"}, {Name: "/gc/heap/allocs:bytes"},
+		{Name: "/gc/heap/live:bytes"}}
 	for tick := time.NewTicker(lookEvery); ; {
 		select {
 		case <-ctx.Done():

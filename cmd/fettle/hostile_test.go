@@ -41,9 +41,11 @@ func hostile() map[string]struct{ text, says, at string } {
 		"objects":     {bomb(`{ k = "x" }`, "{ l = X, r = X }"), "Compiling took too", "fettle.hcl:"},
 		"range":       {"file \"x\" {\n  for_each = toset([for i in range(0, 1000000000) : \"${i}\"])\n  path = each.key\n  content = \"\"\n}\n", "range", "fettle.hcl:3:"},
 		"loops":       {local("[for a in range(1000) : [for b in range(1000) : [for c in range(1000) : \"${a}${b}${c}\"]]]") + "file \"/x\" { content = jsonencode(local.a) }\n", "Compiling took too", "fettle.hcl:3:"},
-		"recursion":   {"file \"/x\" { content = templatefile(\"t.tmpl\", {}) }\n", "", "t.tmpl"}, // its depth or its time limit ends it, in any order
-		"width":       {"file \"/x\" { content = format(\"%0999999999999s\", \"x\") }\n", "width", "fettle.hcl:2:"},
-		"json":        {"file \"/x\" { content = jsonencode(jsondecode(\"" + r("[", n) + r("]", n) + "\")) }\n", "levels", "fettle.hcl:2:"},
+		"recursion": {"file \"/x\" { content = templatefile(\"t.tmpl\", {}) }\n", "",
+			"t.tmpl"}, // its depth or its time limit ends it, in any order
+		"width": {"file \"/x\" { content = format(\"%0999999999999s\", \"x\") }\n", "width", "fettle.hcl:2:"},
+		"json": {"file \"/x\" { content = jsonencode(jsondecode(\"" + r("[", n) + r("]", n) + "\")) }\n", "levels",
+			"fettle.hcl:2:"},
 	}
 }
 
@@ -79,7 +81,8 @@ func TestRegex(t *testing.T) {
 func compileHostile(t *testing.T, bin, text string) (string, int) {
 	t.Helper()
 	dir := t.TempDir()
-	files := map[string]string{"fettle.hcl": "target \"a\" {}\n" + text, "t.tmpl": `${templatefile("t.tmpl", {})}${templatefile("t.tmpl", {})}`}
+	files := map[string]string{"fettle.hcl": "target \"a\" {}\n" + text,
+		"t.tmpl": `${templatefile("t.tmpl", {})}${templatefile("t.tmpl", {})}`}
 	for file, text := range files {
 		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
 			t.Fatal(err)

@@ -52,8 +52,12 @@ func hubRole(compiler *limited.Compiler) *cli.Hub {
 			go new(gcPolicy).keep(ctx)
 			log.SetOutput(&seldomLog{warn: r.Warn}) // net/http reports each failed handshake
 			return hub.Run(ctx, hub.Config{
-				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenForRoot, Now: time.Now, Version: versionText(), Warn: r.Warn,
-				Free: freeAt, Descriptors: descriptors(), Binary: func(ctx context.Context, argv []string, stdin []byte) error { return runForNotice(ctx, h, argv, stdin) },
+				Files: h, Dir: r.Dir, Compile: compiler, Socket: r.Socket, Listen: listenForRoot, Now: time.Now,
+				Version: versionText(), Warn: r.Warn,
+				Free: freeAt, Descriptors: descriptors(), Binary: func(ctx context.Context, argv []string,
+					stdin []byte) error {
+					return runForNotice(ctx, h, argv, stdin)
+				},
 				Ready: func(api, bus net.Addr) { r.Ready(api, bus) }, Stopped: r.Stopped,
 			})
 		},

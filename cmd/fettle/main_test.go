@@ -32,7 +32,8 @@ func TestScripts(t *testing.T) {
 			web := httptest.NewServer(http.FileServer(http.Dir(filepath.Join(e.WorkDir, "www"))))
 			e.Defer(web.Close)
 			e.Setenv("URL", web.URL)
-			for name, value := range map[string]string{"R": root, "HOME": e.WorkDir, "USER": "jane", "TERM": "xterm", "TZ": "UTC"} {
+			for name, value := range map[string]string{"R": root, "HOME": e.WorkDir, "USER": "jane", "TERM": "xterm",
+				"TZ": "UTC"} {
 				e.Setenv(name, value)
 			}
 			git := "[user]\n\tname = Jane\n\temail = jane@example.org\n[init]\n\tdefaultBranch = main\n"

@@ -42,7 +42,8 @@ func TestSignals(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the context was not cancelled")
 	}
-	if err := context.Cause(s.ctx); !errors.Is(err, context.Canceled) || err.Error() != "interrupted by a signal (interrupt)" {
+	if err := context.Cause(s.ctx); !errors.Is(err, context.Canceled) ||
+		err.Error() != "interrupted by a signal (interrupt)" {
 		t.Errorf("the cause is %v", err)
 	}
 }

@@ -48,7 +48,8 @@ func TestSupportBundle(t *testing.T) {
 	fettle := func(args ...string) string {
 		t.Helper()
 		// The program is a file of the repository, and a large one.
-		cmd := exec.Command(bin, append([]string{"--root", filepath.Join(dir, "root"), "--max-file-size", "256MiB"}, args...)...)
+		cmd := exec.Command(bin, append([]string{"--root", filepath.Join(dir, "root"), "--max-file-size", "256MiB"},
+			args...)...)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "TOKEN=SECRET-ours")
 		out, _ := cmd.CombinedOutput()
@@ -64,7 +65,8 @@ func TestSupportBundle(t *testing.T) {
 	if err := os.CopyFS(filepath.Join(dir, "root/bin"), os.DirFS(filepath.Dir(bin))); err != nil {
 		t.Fatal(err)
 	}
-	if out := fettle("apply", "--yes", "--var", "password=SECRET-variable"); os.Geteuid() == 0 && !strings.Contains(out, "SECRET-output") {
+	if out := fettle("apply", "--yes", "--var", "password=SECRET-variable"); os.Geteuid() == 0 &&
+		!strings.Contains(out, "SECRET-output") {
 		t.Fatalf("the secrets of the run were never there:\n%s", out)
 	}
 	t.Log(fettle("steps", "apply", "--yes", "x.steps"))
@@ -87,12 +89,14 @@ func TestSupportBundle(t *testing.T) {
 			t.Errorf("%s is no JSON", name)
 		}
 	}
-	for _, name := range []string{"README", "version.json", "status.json", "log.json", "runs/000001.json", "journals.json", "facts.json"} {
+	for _, name := range []string{"README", "version.json", "status.json", "log.json", "runs/000001.json",
+		"journals.json", "facts.json"} {
 		if texts["fettle-support/"+name] == "" {
 			t.Errorf("there is no %s", name)
 		}
 	}
-	for name, says := range map[string]string{"runs/000001.json": "/srv/app.conf", "journals.json": `"begin": 1`, "README": "Omitted data", "log.json": `"failed": true`} {
+	for name, says := range map[string]string{"runs/000001.json": "/srv/app.conf", "journals.json": `"begin": 1`,
+		"README": "Omitted data", "log.json": `"failed": true`} {
 		if !strings.Contains(texts["fettle-support/"+name], says) {
 			t.Errorf("%s does not say %q:\n%s", name, says, texts["fettle-support/"+name])
 		}

@@ -177,7 +177,8 @@ func (a Assignment) check() error {
 // checkOwn checks all fields except the root bundle and the modules.
 func (a Assignment) checkOwn() error {
 	if a.Format != AssignmentFormat {
-		return fmt.Errorf("cannot read an assignment of the format %.40q: this version of fettle supports %s", a.Format, AssignmentFormat)
+		return fmt.Errorf("cannot read an assignment of the format %.40q: this version of fettle supports %s", a.Format,
+			AssignmentFormat)
 	}
 	if _, err := ParseTargetID(string(a.Target)); err != nil {
 		return err
@@ -248,9 +249,11 @@ func (a Assignment) Newer(b Assignment) int {
 
 // Same returns true if two assignments differ at most in their numbers and times.
 func (a Assignment) Same(b Assignment) bool {
-	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet && a.Frozen == b.Frozen && a.Withdrawn == b.Withdrawn &&
+	return a.Format == b.Format && a.Target == b.Target && a.Name == b.Name && a.Fleet == b.Fleet &&
+		a.Frozen == b.Frozen && a.Withdrawn == b.Withdrawn &&
 		sameBinary(a.Binary, b.Binary) &&
-		maps.Equal(a.Labels, b.Labels) && a.Root.same(b.Root) && SameModules(a.Modules, b.Modules) && exported.Same(a.Exported, b.Exported)
+		maps.Equal(a.Labels, b.Labels) && a.Root.same(b.Root) && SameModules(a.Modules, b.Modules) &&
+		exported.Same(a.Exported, b.Exported)
 }
 
 // SameModules returns true if two lists have the same modules at the same revisions, in the same
@@ -263,7 +266,8 @@ func SameModules(a, b []Assigned) bool {
 }
 
 func (m Assigned) same(o Assigned) bool {
-	return m.Module == o.Module && m.Revision == o.Revision && m.Bundle == o.Bundle && m.Rollout == o.Rollout && m.Wave == o.Wave && m.NotBefore == o.NotBefore &&
+	return m.Module == o.Module && m.Revision == o.Revision && m.Bundle == o.Bundle && m.Rollout == o.Rollout &&
+		m.Wave == o.Wave && m.NotBefore == o.NotBefore &&
 		m.Permit == o.Permit && sameBundle(m.Proof, o.Proof) && slices.Equal(m.Needs, o.Needs)
 }
 

@@ -56,7 +56,8 @@ func (w *AssignmentJSON) assignment() (Assignment, error) {
 	a := Assignment(w.plain)
 	part := func(p writtenPart) (Assigned, error) {
 		if p.Revision < 0 || p.Revision >= len(w.Revisions) {
-			return Assigned{}, fmt.Errorf("cannot accept an assignment of the revision number %d: it has %d revisions", p.Revision, len(w.Revisions))
+			return Assigned{}, fmt.Errorf("cannot accept an assignment of the revision number %d: it has %d revisions",
+				p.Revision, len(w.Revisions))
 		}
 		p.Assigned.Revision = w.Revisions[p.Revision]
 		return p.Assigned, nil

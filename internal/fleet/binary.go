@@ -59,19 +59,23 @@ func (p Binary) Try() time.Duration {
 }
 
 var (
-	binaryVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+~:-]{0,99}$`) })
-	architecture  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]{1,20}$`) })
+	binaryVersion = sync.OnceValue(
+		func() *regexp.Regexp { return regexp.MustCompile(`^[0-9A-Za-z][0-9A-Za-z.+~:-]{0,99}$`) })
+	architecture = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]{1,20}$`) })
 )
 
 // Check returns an error if the binary is invalid.
 func (p Binary) Check() error {
 	switch {
 	case !binaryVersion().MatchString(p.Version):
-		return fmt.Errorf("cannot accept a binary of the version %.40q: a version has letters, digits and . + ~ : -", p.Version)
+		return fmt.Errorf("cannot accept a binary of the version %.40q: a version has letters, digits and . + ~ : -",
+			p.Version)
 	case len(p.Files) == 0 || len(p.Files) > 20:
-		return fmt.Errorf("cannot accept a binary of %d files: it must have one for each architecture, and at most 20", len(p.Files))
+		return fmt.Errorf("cannot accept a binary of %d files: it must have one for each architecture, and at most 20",
+			len(p.Files))
 	case p.Within != 0 && (p.Try() < MinBinaryTry || p.Try() > MaxBinaryTry):
-		return fmt.Errorf("cannot accept a time limit of %s for a new binary: the minimum is %s, and the maximum is %s", p.Try(), MinBinaryTry, MaxBinaryTry)
+		return fmt.Errorf("cannot accept a time limit of %s for a new binary: the minimum is %s, and the maximum is %s",
+			p.Try(), MinBinaryTry, MaxBinaryTry)
 	case len(p.Signature) > 32<<10:
 		return errors.New("cannot accept a signature of a binary of more than 32 KiB")
 	}

@@ -17,7 +17,8 @@ func TestSqueeze(t *testing.T) {
 		t.Errorf("%d bytes became %d", len(long), len(b))
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		text := append([]byte("{"), bytes.Repeat(rapid.SliceOfN(rapid.Byte(), 1, 100).Draw(t, "part"), rapid.IntRange(0, 100).Draw(t, "times"))...)
+		text := append([]byte("{"), bytes.Repeat(rapid.SliceOfN(rapid.Byte(), 1, 100).Draw(t, "part"),
+			rapid.IntRange(0, 100).Draw(t, "times"))...)
 		got, err := u.Decompress(fleet.Compress(text), len(text))
 		if err != nil || !bytes.Equal(got, text) {
 			t.Fatalf("%q came back as %q, %v", text, got, err)

@@ -68,7 +68,8 @@ func ParseHubEvent(b []byte) (HubEvent, error) {
 		return HubEvent{}, fmt.Errorf("cannot read an event: %w", err)
 	}
 	if e.Format != HubEventFormat {
-		return HubEvent{}, fmt.Errorf("cannot read an event of the format %.40q: this version of fettle supports %s", e.Format, HubEventFormat)
+		return HubEvent{}, fmt.Errorf("cannot read an event of the format %.40q: this version of fettle supports %s",
+			e.Format, HubEventFormat)
 	}
 	if e.Kind == "" {
 		return HubEvent{}, errors.New("cannot read an event without a kind")

@@ -79,7 +79,8 @@ func TestAssignmentsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if _, err := fleet.ParseAssignment(bytes.Replace(sample().Marshal(), []byte(`"name"`), []byte(`"nome"`), 1)); err == nil {
+	if _, err := fleet.ParseAssignment(bytes.Replace(sample().Marshal(), []byte(`"name"`), []byte(`"nome"`),
+		1)); err == nil {
 		t.Error("a field that nobody knows is taken")
 	}
 }

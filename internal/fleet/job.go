@@ -49,7 +49,8 @@ func ParseJob(b []byte) (Job, error) {
 		return d, errors.New("cannot accept a job without an identity")
 	}
 	if err := decode(b, &known); err != nil {
-		return Job{ID: d.ID}, fmt.Errorf("cannot accept a job of a newer hub: %w. Upgrade the agent of this host, and create the job again", err)
+		return Job{ID: d.ID},
+			fmt.Errorf("cannot accept a job of a newer hub: %w. Upgrade the agent of this host, and create the job again", err)
 	}
 	return d, nil
 }
@@ -129,7 +130,8 @@ func ParseJobAnswer(b []byte) (JobAnswer, error) {
 	return d, nil
 }
 
-var accountName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`) })
+var accountName = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$`) })
 
 // Check returns an error if the command is invalid.
 func (c Command) Check() error {
@@ -165,7 +167,9 @@ func (c Command) checkSize() error {
 		size += len(w) + 1
 	}
 	if size > MaxCommand {
-		return fmt.Errorf("cannot run a command of %d bytes: the maximum is %d. Put it into a file on the targets, and run that file", size, MaxCommand)
+		return fmt.Errorf(
+			"cannot run a command of %d bytes: the maximum is %d. Put it into a file on the targets, and run that file", size,
+			MaxCommand)
 	}
 	return nil
 }

@@ -22,7 +22,8 @@ func TestAlike(t *testing.T) {
 	if again := a.Labels(maps.Clone(web)); !same(again, web) {
 		t.Error("labels that are the same lie twice in memory")
 	}
-	for _, other := range []map[string]string{{"role": "web"}, {"role": "web", "env": "test"}, {"role": "web\x00env", "prod": ""}, {}} {
+	for _, other := range []map[string]string{{"role": "web"}, {"role": "web", "env": "test"},
+		{"role": "web\x00env", "prod": ""}, {}} {
 		if got := a.Labels(other); !same(got, other) {
 			t.Errorf("%v became %v", other, got)
 		}

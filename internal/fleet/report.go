@@ -129,7 +129,8 @@ func ParseReport(b []byte) (Report, error) {
 		return Report{}, fmt.Errorf("cannot read a report: %w", err)
 	}
 	if r.Format != ReportFormat {
-		return Report{}, fmt.Errorf("cannot read a report of the format %.40q: this version of fettle supports %s", r.Format, ReportFormat)
+		return Report{}, fmt.Errorf("cannot read a report of the format %.40q: this version of fettle supports %s",
+			r.Format, ReportFormat)
 	}
 	if r.Seq == 0 || r.Event.Kind == "" {
 		return Report{}, errors.New("cannot read a report without a number or an event")

@@ -63,7 +63,8 @@ func SignPayload(payload []byte, payloadType string, key ed25519.PrivateKey) (Si
 	if !ok || len(key) != ed25519.PrivateKeySize {
 		return Signature{}, errors.New("cannot sign without a key")
 	}
-	return Signature{KeyID: KeyID(public), Sig: base64.StdEncoding.EncodeToString(ed25519.Sign(key, preauth(payloadType, payload)))}, nil
+	return Signature{KeyID: KeyID(public), Sig: base64.StdEncoding.EncodeToString(ed25519.Sign(key,
+		preauth(payloadType, payload)))}, nil
 }
 
 // VerifyPayload returns an error with ErrUnsigned in its chain if none of the signatures is valid

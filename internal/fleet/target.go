@@ -32,7 +32,8 @@ func NewTargetID(random io.Reader) (TargetID, error) {
 // ParseTargetID parses an ID. It accepts only the canonical form.
 func ParseTargetID(s string) (TargetID, error) {
 	if b, err := idEncoding.DecodeString(s); err != nil || len(b) != 16 || idEncoding.EncodeToString(b) != s {
-		return "", fmt.Errorf("cannot read %.40q as the identity of a target: an identity has 26 characters of a-z and 2-7", s)
+		return "", fmt.Errorf("cannot read %.40q as the identity of a target: an identity has 26 characters of a-z and 2-7",
+			s)
 	}
 	return TargetID(s), nil
 }
@@ -80,7 +81,8 @@ type Pin struct {
 	Permit string `json:"permit,omitempty"`
 }
 
-var targetName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`) })
+var targetName = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`) })
 
 // CheckName returns an error if name is not a valid name of a target.
 func CheckName(name string) error {
@@ -90,7 +92,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-var label = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$`) })
+var label = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([A-Za-z0-9._/-]{0,61}[A-Za-z0-9])?$`) })
 
 // MaxLabels is the maximum number of labels of a target.
 const MaxLabels = 64
@@ -103,7 +106,9 @@ func CheckLabels(labels map[string]string) error {
 	var wrong []error
 	for k, v := range labels {
 		if !label().MatchString(k) || v != "" && !label().MatchString(v) {
-			wrong = append(wrong, fmt.Errorf("cannot use the label %.70q=%.70q: its key and its value have up to 63 letters, digits, dots, / - and _", k, v))
+			wrong = append(wrong,
+				fmt.Errorf(
+					"cannot use the label %.70q=%.70q: its key and its value have up to 63 letters, digits, dots, / - and _", k, v))
 		}
 	}
 	return errors.Join(wrong...)

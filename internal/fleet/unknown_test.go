@@ -37,7 +37,8 @@ func TestUnknownFields(t *testing.T) {
 	if _, err := fleet.ParseAssignment(text(sample())); err == nil {
 		t.Error("an assignment with an unknown field is accepted")
 	}
-	if d, err := fleet.ParseJob(text(fleet.Job{ID: "r1", What: fleet.JobReport})); err == nil || d != (fleet.Job{ID: "r1"}) {
+	if d, err := fleet.ParseJob(text(fleet.Job{ID: "r1", What: fleet.JobReport})); err == nil ||
+		d != (fleet.Job{ID: "r1"}) {
 		t.Errorf("a request with an unknown field: %+v, %v", d, err)
 	}
 	limited := []byte(`{"id":"r1","what":"run","run":{"argv":["true"],"only_on":"tuesday"},"by":"ann","at":1}`)

@@ -341,7 +341,8 @@ func (i Image) Same(o Image) bool {
 		return *i.Member == *o.Member
 	case i.Package != nil && o.Package != nil:
 		a, b := *i.Package, *o.Package
-		return a.Version == b.Version && a.Held == b.Held && a.Unfinished() == b.Unfinished() && a.Leaving() == b.Leaving() && !a.purgeable(b) && !b.purgeable(a)
+		return a.Version == b.Version && a.Held == b.Held && a.Unfinished() == b.Unfinished() &&
+			a.Leaving() == b.Leaving() && !a.purgeable(b) && !b.purgeable(a)
 	case i.Unit != nil && o.Unit != nil:
 		return *i.Unit == *o.Unit
 	case i.Sysctl != nil && o.Sysctl != nil:

@@ -7,7 +7,8 @@ import (
 )
 
 func TestSame(t *testing.T) {
-	file := image.File{Type: image.Regular, Mode: 0o644, UID: 1, GID: 2, Digest: "d", MTime: 5, Xattrs: map[string][]byte{"user.a": []byte("x")}}
+	file := image.File{Type: image.Regular, Mode: 0o644, UID: 1, GID: 2, Digest: "d", MTime: 5,
+		Xattrs: map[string][]byte{"user.a": []byte("x")}}
 	with := func(change func(*image.File)) image.Image {
 		f := file
 		change(&f)

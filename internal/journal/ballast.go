@@ -25,7 +25,8 @@ func (s *Store) EnsureBallast() error {
 	}
 	if err := s.writeBallast(); err != nil {
 		_ = s.fs.Remove("/ballast")
-		return fmt.Errorf("cannot reserve %d MiB for undo; free space on the disk of the state directory: %w", s.opts.Ballast>>20, err)
+		return fmt.Errorf("cannot reserve %d MiB for undo; free space on the disk of the state directory: %w",
+			s.opts.Ballast>>20, err)
 	}
 	return s.fs.SyncDir("/")
 }

@@ -57,17 +57,20 @@ func (h *history) run(how journal.RecordKind, files int) {
 		if i%2 == 0 {
 			im = &image.Image{User: &image.User{Present: true, HomeDir: &image.File{Type: image.Directory, Tree: tree}}}
 		}
-		planned := &image.Image{File: &image.File{Type: image.Directory, Tree: h.put(s, "only in the plan "+h.put(s, fmt.Sprint("p", run, i)))}}
+		planned := &image.Image{File: &image.File{Type: image.Directory,
+			Tree: h.put(s, "only in the plan "+h.put(s, fmt.Sprint("p", run, i)))}}
 		changes = append(changes, map[string]any{"from": planned})
 		st.Entries = append(st.Entries, journal.Entry{Addr: addr.File(fmt.Sprint("/", i)), Origin: im, Run: run})
 	}
-	hd.List, hd.Plan, hd.Map = h.put(s, list), h.put(s, map[string]any{"changes": changes}), h.put(s, fmt.Sprint("map of ", run))
+	hd.List, hd.Plan, hd.Map = h.put(s, list), h.put(s, map[string]any{"changes": changes}),
+		h.put(s, fmt.Sprint("map of ", run))
 	st.List = hd.List
 	h.put(s, fmt.Sprint("referred to by nobody ", run))
 	check(h.t, s.SyncObjects())
 	j := must(s.Begin(hd))(h.t)
 	before := h.put(s, fmt.Sprint("before ", run))
-	check(h.t, j.Append(journal.Record{Kind: journal.Move, From: &image.Image{File: &image.File{Type: image.Regular, Digest: before}}}))
+	check(h.t, j.Append(journal.Record{Kind: journal.Move,
+		From: &image.Image{File: &image.File{Type: image.Regular, Digest: before}}}))
 	switch how {
 	case journal.Commit:
 		check(h.t, end(j, st, how))

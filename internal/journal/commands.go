@@ -156,7 +156,8 @@ func (s *CommandLog) RecoverCommands() error {
 		if c.Outcome != "" || c.ReadOnly && now.Before(time.Unix(0, c.Deadline)) {
 			continue
 		}
-		c.Outcome, c.Exit, c.Error = Interrupted, -1, "fettle was interrupted while the command ran: its result is unknown, and its effects stay"
+		c.Outcome, c.Exit, c.Error = Interrupted, -1,
+			"fettle was interrupted while the command ran: its result is unknown, and its effects stay"
 		if err := s.EndCommand(c); err != nil {
 			return err
 		}

@@ -73,7 +73,8 @@ func TestPowerCutAfterEveryOperation(t *testing.T) {
 	view := fsys.Counted(func(op, path string) error {
 		points++
 		for seed := range uint64(6) {
-			afterCut(t, fsys.CrashClone(rand.New(rand.NewPCG(seed, uint64(points)))), a, fmt.Sprintf("point %d (%s %s), seed %d", points, op, path, seed))
+			afterCut(t, fsys.CrashClone(rand.New(rand.NewPCG(seed, uint64(points)))), a,
+				fmt.Sprintf("point %d (%s %s), seed %d", points, op, path, seed))
 		}
 		return nil
 	})
@@ -122,7 +123,8 @@ func afterCut(t *testing.T, fsys *mem.FS, a acked, at string) {
 		t.Fatalf("%s: %v", at, err)
 	}
 	defer j.Close()
-	if err := errors.Join(j.Append(journal.Record{Kind: journal.Undone, Outcome: journal.Interrupted}), j.Sync()); err != nil {
+	if err := errors.Join(j.Append(journal.Record{Kind: journal.Undone, Outcome: journal.Interrupted}),
+		j.Sync()); err != nil {
 		t.Fatalf("%s: %v", at, err)
 	}
 	again, err := journal.OpenWith(fsys.CrashClone(rand.New(rand.NewPCG(9, 9))), journal.Options{})

@@ -40,7 +40,8 @@ func TestDirectoryOfAnObjectIsDurable(t *testing.T) {
 			check(t, s.SyncObjects())
 			s.Pack(false)
 		}
-		if strings.Contains(strings.Join(ops, "\n"), host.OpSyncDir+" /objects\n") || strings.HasSuffix(ops[len(ops)-1], " /objects") {
+		if strings.Contains(strings.Join(ops, "\n"), host.OpSyncDir+" /objects\n") ||
+			strings.HasSuffix(ops[len(ops)-1], " /objects") {
 			t.Errorf("the first %s: the directory is made durable again: %q", first, ops)
 		}
 		for seed := range uint64(20) {
@@ -79,7 +80,8 @@ func TestFailedRewriteHidesNothing(t *testing.T) {
 		live := digests[:10]
 		s := open(t, fsys)
 		j := must(s.Begin(journal.Header{Format: 1, Run: 1, Operation: journal.OpApply, List: live[0], Plan: live[1]}))(t)
-		check(t, j.Append(journal.Record{Kind: journal.Note, Text: strings.Join(live, " ")}, journal.Record{Kind: journal.Commit, Outcome: journal.Succeeded}))
+		check(t, j.Append(journal.Record{Kind: journal.Note, Text: strings.Join(live, " ")},
+			journal.Record{Kind: journal.Commit, Outcome: journal.Succeeded}))
 		check(t, errors.Join(j.Sync(), j.Close(), s.SaveState(journal.State{Format: 1, Run: 1, List: live[0]})))
 		broken := errors.New("broken")
 		s = open(t, fsys.Counted(func(o, path string) error {
@@ -117,7 +119,8 @@ func TestFailedPackSyncForgets(t *testing.T) {
 		synced = nil
 		lost := must(s.PutBytes(packedText(7)))(t)
 		fail = true
-		if err := s.SyncObjects(); err == nil || !strings.Contains(err.Error(), "no object of this batch was stored: disk on fire") {
+		if err := s.SyncObjects(); err == nil || !strings.Contains(err.Error(),
+			"no object of this batch was stored: disk on fire") {
 			t.Errorf("%s fails: %v", op, err)
 		}
 		if fail = false; s.Has(lost) {

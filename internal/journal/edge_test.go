@@ -10,7 +10,8 @@ import (
 // The decoded first and last records of a run are complete.
 func TestEdge(t *testing.T) {
 	for _, r := range []Record{
-		{Kind: Begin, At: 5, Header: &Header{Format: 1, Run: 3, Operation: OpApply, Base: 2, Target: "web1", Revision: repo.Revision{Commit: "abc"}, List: "l", Plan: "p", User: "an\xffn", Command: "fettle apply"}},
+		{Kind: Begin, At: 5, Header: &Header{Format: 1, Run: 3, Operation: OpApply, Base: 2, Target: "web1",
+			Revision: repo.Revision{Commit: "abc"}, List: "l", Plan: "p", User: "an\xffn", Command: "fettle apply"}},
 		{Kind: Commit, At: 6, Outcome: Failed, Summary: &Summary{Error: "it \xfe broke", Changed: 7}},
 		{Kind: Undone, At: 7, Outcome: RolledBack},
 		{Kind: Commit},

@@ -161,7 +161,8 @@ func sameButEmpty(a, b Record) bool {
 
 func TestEscapeInverts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		parts := rapid.SliceOf(rapid.SampledFrom([]string{"a", "\xff", "\x80", "\u00e9", "\ufffd", "\U0010FF80", "\U0010FFFF", "\U0010FF7F", "\xf4\x8f", "\xbe", "\xbf\x80"})).Draw(t, "parts")
+		parts := rapid.SliceOf(rapid.SampledFrom([]string{"a", "\xff", "\x80", "\u00e9", "\ufffd", "\U0010FF80",
+			"\U0010FFFF", "\U0010FF7F", "\xf4\x8f", "\xbe", "\xbf\x80"})).Draw(t, "parts")
 		s := ""
 		for _, p := range parts {
 			s += p
@@ -177,7 +178,8 @@ func TestEscapeInverts(t *testing.T) {
 func TestEntriesAreReadByHand(t *testing.T) {
 	plain := rapid.StringMatching(`[ -~é]{0,8}`)
 	rapid.Check(t, func(t *rapid.T) {
-		e := Entry{Addr: "file:/a", Step: plain.Draw(t, "step"), Run: rapid.Int().Draw(t, "run"), FirstRun: rapid.Int().Draw(t, "first")}
+		e := Entry{Addr: "file:/a", Step: plain.Draw(t, "step"), Run: rapid.Int().Draw(t, "run"),
+			FirstRun: rapid.Int().Draw(t, "first")}
 		if rapid.Bool().Draw(t, "output") {
 			out := plain.Draw(t, "out")
 			e.Output = &out

@@ -152,7 +152,8 @@ func checkBegin(run int, r Record) error {
 	case r.Header.Format > 1:
 		return &NewerFormatError{What: fmt.Sprintf("the journal of run %d", run)}
 	case r.Header.Run != run:
-		return &CorruptError{Run: run, Offset: int64(len(magic)), Reason: fmt.Sprintf("its header names run %d", r.Header.Run)}
+		return &CorruptError{Run: run, Offset: int64(len(magic)),
+			Reason: fmt.Sprintf("its header names run %d", r.Header.Run)}
 	}
 	return nil
 }
@@ -176,7 +177,8 @@ func (s *scanned) beyond(run int, b []byte, at int) error {
 	if !proof {
 		return nil
 	}
-	return &CorruptError{Run: run, Offset: int64(at), Reason: fmt.Sprintf("record %d is damaged, although it was written durably", lost)}
+	return &CorruptError{Run: run, Offset: int64(at),
+		Reason: fmt.Sprintf("record %d is damaged, although it was written durably", lost)}
 }
 
 // lastFrame finds the record that ends exactly where b ends, as far as edge reads it; b

@@ -21,15 +21,19 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j, err := s.Begin(Header{Run: 1, Operation: OpApply, List: DigestOf(nil), Plan: DigestOf([]byte("plan")), OnFailure: "stop", OnCrash: "undo", User: "root", From: "tty1", Command: "fettle apply", Version: "0.1.0"})
+	j, err := s.Begin(Header{Run: 1, Operation: OpApply, List: DigestOf(nil), Plan: DigestOf([]byte("plan")),
+		OnFailure: "stop", OnCrash: "undo", User: "root", From: "tty1", Command: "fettle apply", Version: "0.1.0"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := &image.Image{File: &image.File{Type: image.Regular, Mode: 0o644, Size: 2, MTime: 5, Digest: DigestOf([]byte("hi")), Xattrs: map[string][]byte{"user.a": {1}}}}
+	file := &image.Image{File: &image.File{Type: image.Regular, Mode: 0o644, Size: 2, MTime: 5,
+		Digest: DigestOf([]byte("hi")), Xattrs: map[string][]byte{"user.a": {1}}}}
 	recs := [][]Record{
-		{{Kind: Move, Batch: 1, Addr: addr.File("/etc/caf\xe9"), Path: "/etc/caf\xe9", Temp: "/etc/.x", From: &image.Image{File: &image.File{Type: image.Absent}}, To: file}},
+		{{Kind: Move, Batch: 1, Addr: addr.File("/etc/caf\xe9"), Path: "/etc/caf\xe9", Temp: "/etc/.x",
+			From: &image.Image{File: &image.File{Type: image.Absent}}, To: file}},
 		{{Kind: Prepared, Batch: 1}},
-		{{Kind: Done, Batch: 1}, {Kind: Intent, Change: 1, Addr: "unit:a.service"}, {Kind: Result, Change: 1, Addr: "unit:a.service", Error: "it failed"}},
+		{{Kind: Done, Batch: 1}, {Kind: Intent, Change: 1, Addr: "unit:a.service"},
+			{Kind: Result, Change: 1, Addr: "unit:a.service", Error: "it failed"}},
 	}
 	for _, batch := range recs {
 		if err := j.Append(batch...); err != nil {
@@ -44,7 +48,8 @@ func TestGolden(t *testing.T) {
 		Record{Kind: Commit, Outcome: Failed}); err != nil {
 		t.Fatal(err)
 	}
-	for path, golden := range map[string]string{journalPath(1): "testdata/golden.wal", statePath(1): "testdata/golden.state", "/current": "testdata/golden.current"} {
+	for path, golden := range map[string]string{journalPath(1): "testdata/golden.wal",
+		statePath(1): "testdata/golden.state", "/current": "testdata/golden.current"} {
 		got, err := s.readAll(path, 1<<20)
 		if err != nil {
 			t.Fatal(err)

@@ -58,7 +58,8 @@ func TestIndexOutOfItsPack(t *testing.T) {
 		offset uint64
 		length uint32
 		want   bool
-	}{{0, size, true}, {999, 1, true}, {0, 0, true}, {size, 0, true}, {0, size + 1, false}, {999, 2, false}, {size + 1, 0, false}, {1 << 63, 1, false}, {1<<64 - 1, 1, false}} {
+	}{{0, size, true}, {999, 1, true}, {0, 0, true}, {size, 0, true}, {0, size + 1, false}, {999, 2, false},
+		{size + 1, 0, false}, {1 << 63, 1, false}, {1<<64 - 1, 1, false}} {
 		if _, ok := decodeIndex(index(c.offset, c.length), 1, size); ok != c.want {
 			t.Errorf("%d bytes at %d are believed: %v", c.length, c.offset, ok)
 		}

@@ -99,7 +99,8 @@ func (j *Journal) append(r Record) error {
 // count gathers the summary.
 func (j *Journal) count(r Record) {
 	switch {
-	case r.Error != "" && j.summary.Error == "" && (r.Kind == Result || r.Kind == Fired || r.Kind == Checked || r.Kind.Ends()):
+	case r.Error != "" && j.summary.Error == "" &&
+		(r.Kind == Result || r.Kind == Fired || r.Kind == Checked || r.Kind.Ends()):
 		j.summary.Error = r.Error
 	case r.Back || r.Error != "" || (r.Kind != Move && r.Kind != Result):
 	case !j.changed[r.Addr]:

@@ -46,14 +46,17 @@ func check(t testing.TB, err error) {
 }
 
 func header(run, base int) journal.Header {
-	return journal.Header{Format: 1, Run: run, Base: base, Operation: journal.OpApply, List: journal.DigestOf([]byte("list")), OnFailure: "stop", OnCrash: "undo", User: "root", Command: "fettle apply"}
+	return journal.Header{Format: 1, Run: run, Base: base, Operation: journal.OpApply,
+		List: journal.DigestOf([]byte("list")), OnFailure: "stop", OnCrash: "undo", User: "root", Command: "fettle apply"}
 }
 
 func move(i int) journal.Record {
 	p := fmt.Sprintf("/etc/app.d/%05d.conf", i)
 	from := &image.Image{File: &image.File{Type: image.Absent}}
-	to := &image.Image{File: &image.File{Type: image.Regular, Mode: 0o644, Size: 1234, MTime: 1_700_000_000_000_000_000, Digest: journal.DigestOf([]byte(p))}}
-	return journal.Record{Kind: journal.Move, Change: i, Addr: addr.File(p), Path: p, Temp: p + ".fettle-7~", From: from, To: to}
+	to := &image.Image{File: &image.File{Type: image.Regular, Mode: 0o644, Size: 1234, MTime: 1_700_000_000_000_000_000,
+		Digest: journal.DigestOf([]byte(p))}}
+	return journal.Record{Kind: journal.Move, Change: i, Addr: addr.File(p), Path: p, Temp: p + ".fettle-7~", From: from,
+		To: to}
 }
 
 // finish runs a whole run with n moves and saves its state.
@@ -77,7 +80,8 @@ func TestRoundTrip(t *testing.T) {
 	j := must(s.Begin(header(1, 0)))(t)
 	odd := move(1)
 	odd.Path, odd.Addr = "/srv/caf\xe9\U0010FF90\ufffd<&>", addr.File("/srv/caf\xe9")
-	odd.From = &image.Image{File: &image.File{Type: image.Symlink, Target: "\xff\xfe", Xattrs: map[string][]byte{"user.\xe9": {0, 255}}, Entries: []string{"\x80"}}}
+	odd.From = &image.Image{File: &image.File{Type: image.Symlink, Target: "\xff\xfe",
+		Xattrs: map[string][]byte{"user.\xe9": {0, 255}}, Entries: []string{"\x80"}}}
 	want := []journal.Record{move(0), odd, {Kind: journal.Note, Text: "a\x00b"}}
 	check(t, j.Append(want...))
 	check(t, j.Sync())
@@ -214,7 +218,8 @@ func TestRuns(t *testing.T) {
 	check(t, j.Sync())
 	overwrite(t, fsys, "/journal/000005.wal", []byte("FETT")) // torn before Begin was durable
 	infos := must(s.Runs())(t)
-	if len(infos) != 4 || infos[2].Changed != 200 || infos[2].Outcome != journal.Succeeded || infos[2].Started == 0 || infos[2].Ended == 0 {
+	if len(infos) != 4 || infos[2].Changed != 200 || infos[2].Outcome != journal.Succeeded || infos[2].Started == 0 ||
+		infos[2].Ended == 0 {
 		t.Fatalf("%+v", infos)
 	}
 	if last := infos[3]; last.Outcome != "" || last.Changed != 1 || last.Error != "no" || last.Header.Base != 3 {

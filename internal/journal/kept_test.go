@@ -67,7 +67,8 @@ func TestCollectByAge(t *testing.T) {
 	for _, c := range []struct {
 		within time.Duration
 		want   string
-	}{{0, "[1 2 3]"}, {time.Hour, "[1 2 3]"}, {time.Hour + 1, "[1 2]"}, {2*time.Hour + 1, "[1]"}, {1, "[1 2 3]"}, {time.Second, "[1 2 3]"}} {
+	}{{0, "[1 2 3]"}, {time.Hour, "[1 2 3]"}, {time.Hour + 1, "[1 2]"}, {2*time.Hour + 1, "[1]"}, {1, "[1 2 3]"},
+		{time.Second, "[1 2 3]"}} {
 		h := &history{t: t, fsys: mem.NewFS(mem.Options{}), now: fixedNow()}
 		for range 4 {
 			h.run(journal.Commit, 1)
@@ -133,7 +134,8 @@ func TestCollectedIsPutAgain(t *testing.T) {
 	live := fill(t, open(t, fsys), 20, 40)
 	s := open(t, fsys)
 	j := must(s.Begin(journal.Header{Format: 1, Run: 1, Operation: journal.OpApply, List: live[0], Plan: live[1]}))(t)
-	check(t, j.Append(journal.Record{Kind: journal.Note, Text: strings.Join(live, " ")}, journal.Record{Kind: journal.Commit, Outcome: journal.Succeeded}))
+	check(t, j.Append(journal.Record{Kind: journal.Note, Text: strings.Join(live, " ")},
+		journal.Record{Kind: journal.Commit, Outcome: journal.Succeeded}))
 	check(t, errors.Join(j.Sync(), j.Close(), s.SaveState(journal.State{Format: 1, Run: 1, List: live[0]})))
 	s = open(t, fsys)
 	if c := must(s.Collect(journal.Retention{Runs: 5}))(t); c.Objects != len(dead) {
@@ -208,7 +210,8 @@ func TestCollectRefusesWhatIsTooLarge(t *testing.T) {
 	for size, refused := range map[int64]bool{1 << 30: false, 1<<30 + 1: true} {
 		s := open(t, &claims{FS: h.fsys, path: objectFile(list), size: size})
 		c, err := s.Collect(journal.Retention{Runs: 1, DryRun: true})
-		if refused != (err != nil) || refused && (len(c.Runs) > 0 || !strings.Contains(err.Error(), "too large to be searched: 1073741825 bytes")) {
+		if refused != (err != nil) || refused && (len(c.Runs) > 0 ||
+			!strings.Contains(err.Error(), "too large to be searched: 1073741825 bytes")) {
 			t.Errorf("a list of %d bytes: %+v, %v", size, c, err)
 		}
 	}
@@ -245,7 +248,8 @@ func TestOnlyRunsAreRuns(t *testing.T) {
 	fsys := mem.NewFS(mem.Options{})
 	s := open(t, fsys)
 	finish(t, s, 1, 0, 1)
-	others := []string{"000009", "9.wal", "0000009.wal", "000009.wal.tmp", "000000.wal", "-00009.wal", "+00009.wal", "00009a.wal", "000009.WAL", ".wal"}
+	others := []string{"000009", "9.wal", "0000009.wal", "000009.wal.tmp", "000000.wal", "-00009.wal", "+00009.wal",
+		"00009a.wal", "000009.WAL", ".wal"}
 	for _, name := range others {
 		overwrite(t, fsys, "/journal/"+name, content(t, fsys, "/journal/000001.wal"))
 	}

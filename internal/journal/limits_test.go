@@ -39,11 +39,12 @@ func TestHeaders(t *testing.T) {
 		as   any
 		want string
 	}{
-		"its own":          {frames(`{"k":"begin","run":{"format":1,"run":1}}`), nil, ""},
-		"another run's":    {frames(`{"k":"begin","run":{"format":1,"run":2}}`), &corrupt, "its header names run 2"},
-		"no header":        {frames(`{"k":"begin"}`), &corrupt, "does not begin with its header"},
-		"another record":   {frames(`{"k":"note","run":{"format":1,"run":1}}`), &corrupt, "does not begin with its header"},
-		"a newer header":   {frames(`{"k":"begin","run":{"format":2,"run":1}}`), &newer, "the journal of run 1: a newer fettle"},
+		"its own":        {frames(`{"k":"begin","run":{"format":1,"run":1}}`), nil, ""},
+		"another run's":  {frames(`{"k":"begin","run":{"format":1,"run":2}}`), &corrupt, "its header names run 2"},
+		"no header":      {frames(`{"k":"begin"}`), &corrupt, "does not begin with its header"},
+		"another record": {frames(`{"k":"note","run":{"format":1,"run":1}}`), &corrupt, "does not begin with its header"},
+		"a newer header": {frames(`{"k":"begin","run":{"format":2,"run":1}}`), &newer,
+			"the journal of run 1: a newer fettle"},
 		"a newer journal":  {[]byte("FETTLEWAL12\n"), &newer, "the journal of run 1: a newer fettle"},
 		"a damaged magic":  {append([]byte("FETTLEWAL9x\n"), frames(`{"k":"begin","run":{"format":1,"run":1}}`)...), nil, ""},
 		"no JSON":          {frames(`{"k":"begin","run":{"format":1,"run":1}}`, `{"k":}`), nil, ""},
@@ -87,7 +88,8 @@ func TestJournalLimits(t *testing.T) {
 	if recs := must(s.Read(1))(t); len(recs) != 4 || len(recs[3].Text) != 1<<24-200 {
 		t.Errorf("%d records", len(recs))
 	}
-	if err := j.Append(journal.Record{Kind: journal.Note, Addr: "file:/a", Text: strings.Repeat("d", 1<<24)}); err == nil || !strings.Contains(err.Error(), "a record about file:/a has 16777") {
+	if err := j.Append(journal.Record{Kind: journal.Note, Addr: "file:/a",
+		Text: strings.Repeat("d", 1<<24)}); err == nil || !strings.Contains(err.Error(), "a record about file:/a has 16777") {
 		t.Errorf("error %v", err)
 	}
 	if err := j.Sync(); err == nil {
@@ -135,8 +137,10 @@ func TestBallast(t *testing.T) {
 		fail   string
 		want   int64 // -1 for none
 	}{
-		{"none", -1, "", 1<<21 + 7}, {"short", 100, "", 1<<21 + 7}, {"full", 1<<21 + 7, "", 1<<21 + 7}, {"more", 1<<21 + 9, "", 1<<21 + 9},
-		{"cannot be made", -1, host.OpCreate, -1}, {"cannot be written", -1, host.OpWrite, -1}, {"cannot be synced", -1, host.OpSync, -1},
+		{"none", -1, "", 1<<21 + 7}, {"short", 100, "", 1<<21 + 7}, {"full", 1<<21 + 7, "", 1<<21 + 7},
+		{"more", 1<<21 + 9, "", 1<<21 + 9},
+		{"cannot be made", -1, host.OpCreate, -1}, {"cannot be written", -1, host.OpWrite, -1},
+		{"cannot be synced", -1, host.OpSync, -1},
 		{"cannot be removed", 100, host.OpRemove, 100}, {"its name cannot be synced", -1, host.OpSyncDir, 1<<21 + 7},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -154,11 +158,13 @@ func TestBallast(t *testing.T) {
 			}), journal.Options{Ballast: 1<<21 + 7})
 			check(t, err)
 			err = s.EnsureBallast()
-			if (err != nil) != (c.fail != "") || c.fail == host.OpCreate && !strings.Contains(err.Error(), "cannot reserve 2 MiB") {
+			if (err != nil) != (c.fail != "") || c.fail == host.OpCreate &&
+				!strings.Contains(err.Error(), "cannot reserve 2 MiB") {
 				t.Errorf("error %v", err)
 			}
 			st, err := fsys.Lstat("/ballast")
-			if c.want < 0 && !errors.Is(err, fs.ErrNotExist) || c.want >= 0 && (err != nil || st.Size != c.want || st.Type != image.Regular) {
+			if c.want < 0 && !errors.Is(err, fs.ErrNotExist) || c.want >= 0 &&
+				(err != nil || st.Size != c.want || st.Type != image.Regular) {
 				t.Errorf("%+v, %v; want %d bytes", st, err, c.want)
 			}
 			if int64(c.before) >= 1<<21+7 && ops > 0 {
@@ -175,7 +181,8 @@ func TestBallast(t *testing.T) {
 
 // TestStateDirectory: its modes, and the formats that are refused.
 func TestStateDirectory(t *testing.T) {
-	for text, want := range map[string]string{"x\n": `contains "x\n" instead of 1`, "0\n": "instead of 1", "": "instead of 1", "2\n": "a newer fettle", strings.Repeat("1", 65): "longer than 64 bytes", " 1 \n": ""} {
+	for text, want := range map[string]string{"x\n": `contains "x\n" instead of 1`, "0\n": "instead of 1",
+		"": "instead of 1", "2\n": "a newer fettle", strings.Repeat("1", 65): "longer than 64 bytes", " 1 \n": ""} {
 		fsys := mem.NewFS(mem.Options{})
 		overwrite(t, fsys, "/format", []byte(text))
 		if _, err := journal.Open(fsys); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -225,7 +232,8 @@ func (r *brokenReader) Read(b []byte) (int, error) {
 func TestObjectsThatAreNone(t *testing.T) {
 	fsys := mem.NewFS(mem.Options{})
 	s := open(t, fsys)
-	for _, digest := range []string{"", "sha256:", "md5:" + strings.Repeat("a", 64), "sha256:" + strings.Repeat("A", 64), "sha256:" + strings.Repeat("a", 63), "sha256:" + strings.Repeat("a", 65)} {
+	for _, digest := range []string{"", "sha256:", "md5:" + strings.Repeat("a", 64), "sha256:" + strings.Repeat("A", 64),
+		"sha256:" + strings.Repeat("a", 63), "sha256:" + strings.Repeat("a", 65)} {
 		if _, _, err := s.Open(digest); err == nil || s.Has(digest) || !strings.Contains(err.Error(), "64 hex digits") {
 			t.Errorf("%q: %v", digest, err)
 		}
@@ -239,11 +247,13 @@ func TestObjectsThatAreNone(t *testing.T) {
 	check(t, f.Truncate(64<<20+1))
 	big, _, err := s.Put(f)
 	check(t, err)
-	if _, err := s.ReadObject(big); err == nil || !strings.Contains(err.Error(), "it has 67108865 bytes, and the limit is 67108864") {
+	if _, err := s.ReadObject(big); err == nil ||
+		!strings.Contains(err.Error(), "it has 67108865 bytes, and the limit is 67108864") {
 		t.Errorf("error %v", err)
 	}
 	for range 2 { // the second time it is there already
-		if digest, size, err := s.Put(bytes.NewReader(largeText())); err != nil || size != 1_075_000 || digest != journal.DigestOf(largeText()) {
+		if digest, size, err := s.Put(bytes.NewReader(largeText())); err != nil || size != 1_075_000 ||
+			digest != journal.DigestOf(largeText()) {
 			t.Errorf("%s, %d, %v", digest, size, err)
 		}
 	}

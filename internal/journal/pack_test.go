@@ -139,7 +139,8 @@ func TestCollectRewritesAPackThatIsMostlyDead(t *testing.T) {
 	live := digests[:10]
 	h := journal.Header{Format: 1, Run: 1, Operation: journal.OpApply, List: live[0], Plan: live[1]}
 	j := must(s.Begin(h))(t)
-	check(t, j.Append(journal.Record{Kind: journal.Note, Text: strings.Join(live, " ")}, journal.Record{Kind: journal.Commit, Outcome: journal.Succeeded}))
+	check(t, j.Append(journal.Record{Kind: journal.Note, Text: strings.Join(live, " ")},
+		journal.Record{Kind: journal.Commit, Outcome: journal.Succeeded}))
 	check(t, j.Sync())
 	check(t, j.Close())
 	check(t, s.SaveState(journal.State{Format: 1, Run: 1, List: live[0]}))

@@ -56,8 +56,10 @@ type States struct {
 // newStore connects the parts of a store.
 func newStore(d *disk) *Store {
 	runs := &RunLog{d}
-	objects := &Objects{disk: d, known: map[string]bool{}, pending: map[string]bool{}, fresh: map[string]bool{}, rooted: map[string]bool{}}
-	return &Store{disk: d, Objects: objects, RunLog: runs, CommandLog: &CommandLog{d}, States: &States{disk: d, RunLog: runs}}
+	objects := &Objects{disk: d, known: map[string]bool{}, pending: map[string]bool{}, fresh: map[string]bool{},
+		rooted: map[string]bool{}}
+	return &Store{disk: d, Objects: objects, RunLog: runs, CommandLog: &CommandLog{d},
+		States: &States{disk: d, RunLog: runs}}
 }
 
 // Store is all data below one state directory. Reading needs no lock; writers must hold Lock. A

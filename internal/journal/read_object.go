@@ -17,7 +17,8 @@ const maxReadObject = 64 << 20
 type DamagedError struct{ Digest string }
 
 func (e *DamagedError) Error() string {
-	return fmt.Sprintf("cannot use object %s: its content is damaged; check the disk, and restore the object from a backup", e.Digest)
+	return fmt.Sprintf(
+		"cannot use object %s: its content is damaged; check the disk, and restore the object from a backup", e.Digest)
 }
 
 // Open opens an object. A damaged object returns a *DamagedError instead of io.EOF: its content
@@ -76,7 +77,8 @@ func (s *Objects) ReadObject(digest string) ([]byte, error) {
 	}
 	defer r.Close()
 	if size > maxReadObject {
-		return nil, fmt.Errorf("cannot read object %s into memory: it has %d bytes, and the limit is %d", digest, size, maxReadObject)
+		return nil, fmt.Errorf("cannot read object %s into memory: it has %d bytes, and the limit is %d", digest, size,
+			maxReadObject)
 	}
 	b := make([]byte, 0, size+1)
 	for {

@@ -83,7 +83,8 @@ func (s *States) stateOr(run int, note func(string, ...any)) (State, error) {
 	if errors.Is(rerr, fs.ErrNotExist) {
 		why = "its journal is lost too"
 	}
-	return State{}, &LostError{fmt.Sprintf("the state file of run %d, %q, is %s, and it cannot be created again: %s", run, strings.TrimPrefix(statePath(run), "/"), lostOrDamaged(lost), why), errors.Join(err, rerr)}
+	return State{}, &LostError{fmt.Sprintf("the state file of run %d, %q, is %s, and it cannot be created again: %s",
+		run, strings.TrimPrefix(statePath(run), "/"), lostOrDamaged(lost), why), errors.Join(err, rerr)}
 }
 
 func lostOrDamaged(lost bool) string {

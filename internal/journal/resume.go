@@ -44,7 +44,9 @@ func (s *RunLog) scanRun(run int) ([]byte, scanned, error) {
 	}
 	b, err := s.readAll(journalPath(run), maxJournal)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, scanned{}, fmt.Errorf("cannot read the journal of run %d: there is none; see the runs with: fettle log: %w", run, fs.ErrNotExist)
+		return nil, scanned{},
+			fmt.Errorf("cannot read the journal of run %d: there is none; see the runs with: fettle log: %w", run,
+				fs.ErrNotExist)
 	}
 	if err != nil {
 		return nil, scanned{}, fmt.Errorf("cannot read the journal of run %d: %w", run, err)

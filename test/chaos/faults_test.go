@@ -248,7 +248,8 @@ func (c *run) replaced(h *hub) func() {
 		}
 	}
 	c.must("retire "+was, func(ctx context.Context) error {
-		_, err := client.Call(ctx, by.client, route.RetireHub(), route.HubName{Hub: was}, document.HubRetirement{Reason: "chaos"})
+		_, err := client.Call(ctx, by.client, route.RetireHub(), route.HubName{Hub: was},
+			document.HubRetirement{Reason: "chaos"})
 		if p, perr := client.Get(ctx, by.client, route.Hubs()); err != nil && perr == nil && len(p.Hubs) == hubCount-1 {
 			return nil // an earlier try succeeded
 		}

@@ -106,7 +106,8 @@ func (c *run) freezeOne(h *hub, a *agent) {
 func (c *run) unfreezeAll() {
 	for name := range c.frozen {
 		c.must("unfreeze "+name, func(ctx context.Context) error {
-			_, err := client.Call(ctx, c.anyHub().client, route.UnfreezeTarget(), route.TargetName{Target: name}, document.ReasonRequest{})
+			_, err := client.Call(ctx, c.anyHub().client, route.UnfreezeTarget(), route.TargetName{Target: name},
+				document.ReasonRequest{})
 			return err
 		})
 	}

@@ -164,7 +164,8 @@ func (w *world) keepEvents(h *hub) {
 func (w *world) join(h, by *hub, others int) {
 	var token document.NewToken
 	w.must("a token for a hub", func(ctx context.Context) (err error) {
-		token, err = client.Post(ctx, by.client, route.CreateToken(), document.TokenRequest{Hub: true, Uses: 1, Expires: int64(time.Hour)})
+		token, err = client.Post(ctx, by.client, route.CreateToken(),
+			document.TokenRequest{Hub: true, Uses: 1, Expires: int64(time.Hour)})
 		return err
 	})
 	h.rename()

@@ -18,7 +18,8 @@ type agent struct{ up, lost atomic.Int64 }
 
 func (h *hub) token() document.NewToken {
 	h.t.Helper()
-	t, err := client.Post(h.t.Context(), h.root, route.CreateToken(), document.TokenRequest{Uses: 1, Expires: int64(time.Hour)})
+	t, err := client.Post(h.t.Context(), h.root, route.CreateToken(),
+		document.TokenRequest{Uses: 1, Expires: int64(time.Hour)})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -58,8 +58,10 @@ func TestPageAtEveryPlace(t *testing.T) {
 				for _, r := range got {
 					read += r + "\n"
 				}
-				if text := strings.Join(want, ""); err != nil || len(got) != len(want) || read != text || first != begin || next != first+int64(len(text)) {
-					t.Errorf("%q from %d, at most %d: %q at %d to %d, %v; want %q at %d", text, from, limit, got, first, next, err, want, begin)
+				if text := strings.Join(want, ""); err != nil || len(got) != len(want) || read != text || first != begin ||
+					next != first+int64(len(text)) {
+					t.Errorf("%q from %d, at most %d: %q at %d to %d, %v; want %q at %d", text, from, limit, got, first, next, err,
+						want, begin)
 				}
 			}
 		}
@@ -81,7 +83,8 @@ func TestPageIsOneMiB(t *testing.T) {
 		for i, from := range []int64{0, -1} {
 			got, first, next, err := f.Page(from, 100)
 			if err != nil || len(got) != want[i] || next-first > 1<<20 || from < 0 && next != int64(len(text)) {
-				t.Errorf("%d bytes from %d: %d records from %d to %d, want %d, %v", len(text), from, len(got), first, next, want[i], err)
+				t.Errorf("%d bytes from %d: %d records from %d to %d, want %d, %v", len(text), from, len(got), first, next,
+					want[i], err)
 			}
 		}
 	}
@@ -220,17 +223,20 @@ func TestSizeOfRecords(t *testing.T) {
 	}
 	room := most - len(s.records[0]) - empty
 	// The first record has an empty prev; later records have 64 digits in it.
-	if err := trail.Append(t.Context(), access.Entry{Reason: strings.Repeat("x", room+1-64)}); err != nil || len(s.records[1]) != most {
+	if err := trail.Append(t.Context(), access.Entry{Reason: strings.Repeat("x", room+1-64)}); err != nil ||
+		len(s.records[1]) != most {
 		t.Fatalf("%d bytes: %v", len(s.records[len(s.records)-1]), err)
 	}
 	head := trail.Head()
-	if err := trail.Append(t.Context(), access.Entry{Reason: strings.Repeat("x", room+2-64)}); err == nil || trail.Head() != head {
+	if err := trail.Append(t.Context(), access.Entry{Reason: strings.Repeat("x", room+2-64)}); err == nil ||
+		trail.Head() != head {
 		t.Errorf("a larger record moves the head to %v: %v", trail.Head(), err)
 	}
 	if b := broken(t, s.records, head); b != nil {
 		t.Error(b)
 	}
-	if _, err := access.ParseRecord(append(s.records[1], ' ')); err == nil || !strings.Contains(err.Error(), "are the most") {
+	if _, err := access.ParseRecord(append(s.records[1], ' ')); err == nil ||
+		!strings.Contains(err.Error(), "are the most") {
 		t.Errorf("a larger record is read: %v", err)
 	}
 }
@@ -238,7 +244,8 @@ func TestSizeOfRecords(t *testing.T) {
 // TestFormatOfRecords: a record of another format is refused because of its format, not as edited.
 func TestFormatOfRecords(t *testing.T) {
 	raw := strings.Replace(string(written(t, "hub1", 1).records[0]), "fettle.audit/1", "fettle.audit/2", 1)
-	if _, err := access.ParseRecord([]byte(raw)); err == nil || !strings.Contains(err.Error(), "this version of fettle reads fettle.audit/1") {
+	if _, err := access.ParseRecord([]byte(raw)); err == nil ||
+		!strings.Contains(err.Error(), "this version of fettle reads fettle.audit/1") {
 		t.Error(err)
 	}
 	if _, err := access.ParseRecord([]byte("{")); err == nil || strings.Contains(err.Error(), "format") {

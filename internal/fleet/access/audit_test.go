@@ -289,7 +289,8 @@ func TestEditedFile(t *testing.T) {
 	if _, err := f.Write([]byte(`{"format":"x"`)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := access.OpenTrail(&access.File{FS: disk, Path: "/audit"}, "hub1", start); err == nil || !strings.Contains(err.Error(), "was edited") {
+	if _, err := access.OpenTrail(&access.File{FS: disk, Path: "/audit"}, "hub1", start); err == nil ||
+		!strings.Contains(err.Error(), "was edited") {
 		t.Error(err)
 	}
 }
@@ -301,7 +302,8 @@ func FuzzRecord(f *testing.F) {
 		s := &tape{}
 		trail := access.NewTrail(s, access.Head{Chain: "hub1"}, func() time.Time { return start() })
 		for range 2 {
-			if err := trail.Append(context.Background(), access.Entry{User: who, Operation: what, Object: on, Reason: reason}); err != nil {
+			if err := trail.Append(context.Background(), access.Entry{User: who, Operation: what, Object: on,
+				Reason: reason}); err != nil {
 				return // too long
 			}
 		}
@@ -315,7 +317,8 @@ func ExampleVerify() {
 	s := &tape{}
 	trail := access.NewTrail(s, access.Head{Chain: "hub1"}, start)
 	for _, on := range []string{"web1", "web2", "web3"} {
-		_ = trail.Append(context.Background(), access.Entry{User: "ada", Operation: "target.retire", Object: on, Outcome: access.Done})
+		_ = trail.Append(context.Background(), access.Entry{User: "ada", Operation: "target.retire", Object: on,
+			Outcome: access.Done})
 	}
 	fmt.Println(access.Verify(s.records, trail.Head()))
 	fmt.Println(access.Verify(slices.Delete(s.records, 1, 2)))

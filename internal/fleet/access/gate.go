@@ -36,7 +36,9 @@ type Records interface {
 
 // errCredential is the error for every invalid credential. It does not reveal the reason.
 func errCredential() error {
-	return fmt.Errorf("cannot authenticate: the credentials are invalid, have expired or were revoked. Ask an admin for a new token: %w", fleet.ErrDenied)
+	return fmt.Errorf(
+		"cannot authenticate: the credentials are invalid, have expired or were revoked. Ask an admin for a new token: %w",
+		fleet.ErrDenied)
 }
 
 type rootKey struct{}
@@ -70,7 +72,8 @@ func (g *Gate) limited(r *http.Request, err error) error {
 	if allowed {
 		return err
 	}
-	return fmt.Errorf("cannot authenticate: too many attempts from this address have failed. Wait a minute: %w", fleet.ErrDenied)
+	return fmt.Errorf("cannot authenticate: too many attempts from this address have failed. Wait a minute: %w",
+		fleet.ErrDenied)
 }
 
 // shown reports whether a request contains a token: without one, it is not an attempt to guess.

@@ -85,7 +85,8 @@ func TestBearer(t *testing.T) {
 	if !who.Expires.Equal(start().Add(time.Hour)) {
 		t.Errorf("a token for an hour is good until %v", who.Expires)
 	}
-	if who.Name != "ada" || !slices.Equal(who.Rights(), []access.Right{access.Operate, access.Read}) || who.May(access.Admin) {
+	if who.Name != "ada" || !slices.Equal(who.Rights(), []access.Right{access.Operate, access.Read}) ||
+		who.May(access.Admin) {
 		t.Errorf("a token for more than its person may do gives %v", who.Rights())
 	}
 	if !strings.HasPrefix(who.Credential, "token fettle-api-") || strings.Contains(who.Credential, token[18:40]) {
@@ -102,7 +103,8 @@ func TestInvalidCredentials(t *testing.T) {
 	d := newDoor(t)
 	d.user("ada", access.Operator)
 	d.put(access.UserKey("eve"), access.User{Name: "eve", Roles: []access.Role{access.Admins}, Locked: true})
-	good, locked, nobody := d.bearer("ada", 2*time.Hour, access.Operator), d.bearer("eve", 2*time.Hour, access.Admins), d.bearer("bob", 2*time.Hour, access.Admins)
+	good, locked, nobody := d.bearer("ada", 2*time.Hour, access.Operator), d.bearer("eve", 2*time.Hour, access.Admins),
+		d.bearer("bob", 2*time.Hour, access.Admins)
 	short := d.bearer("ada", time.Minute, access.Operator)
 	d.now = d.now.Add(time.Hour)
 	flipped := []byte(good)
@@ -237,7 +239,8 @@ func TestCertificateOfAUser(t *testing.T) {
 	i, foreign := issuer(t, h), issuer(t, hub(t, "acme"))
 	cert, err := i.User(publicKey(t), "ada", time.Hour, start())
 	who, err := ask(i, cert, err)
-	if err != nil || who.Name != "ada" || !who.May(access.Approve) || who.May(access.Operate) || !who.Expires.Equal(cert.NotAfter) {
+	if err != nil || who.Name != "ada" || !who.May(access.Approve) || who.May(access.Operate) ||
+		!who.Expires.Equal(cert.NotAfter) {
 		t.Errorf("%v %v until %v, %v", who, who.Rights(), who.Expires, err)
 	}
 	other, err := foreign.User(publicKey(t), "ada", time.Hour, start())
@@ -258,7 +261,8 @@ func TestCertificateOfAUser(t *testing.T) {
 
 func TestRoles(t *testing.T) {
 	rights := []access.Right{access.Read, access.Operate, access.Approve, access.Admin}
-	want := map[access.Role]string{access.Reader: "1000", access.Operator: "1100", access.Approver: "1010", access.Admins: "1111", "": "0000", "root": "0000"}
+	want := map[access.Role]string{access.Reader: "1000", access.Operator: "1100", access.Approver: "1010",
+		access.Admins: "1111", "": "0000", "root": "0000"}
 	d := newDoor(t)
 	for role, mask := range want {
 		d.user("ada", role)

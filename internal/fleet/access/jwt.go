@@ -76,7 +76,8 @@ func parseJWT(text string) *jwt {
 		Crit any    `json:"crit"`
 	}
 	t := &jwt{signed: parts[0] + "." + parts[1], signature: raw[2]}
-	if json.Unmarshal(raw[0], &head) != nil || head.Crit != nil || json.Unmarshal(raw[1], &t.claims) != nil || json.Unmarshal(raw[1], &t.claims.all) != nil {
+	if json.Unmarshal(raw[0], &head) != nil || head.Crit != nil || json.Unmarshal(raw[1], &t.claims) != nil ||
+		json.Unmarshal(raw[1], &t.claims.all) != nil {
 		return nil
 	}
 	t.alg, t.kid = head.Alg, head.Kid
@@ -110,7 +111,8 @@ func (c claims) holds(issuer, client string, now time.Time) bool {
 		named = named && c.Party == client
 	}
 	return named && c.Issuer == issuer && c.Subject != "" && c.Expires > 0 &&
-		now.Before(c.Expires.time().Add(leeway)) && !now.Add(leeway).Before(c.NotBefore.time()) && !now.Add(leeway).Before(c.Issued.time())
+		now.Before(c.Expires.time().Add(leeway)) && !now.Add(leeway).Before(c.NotBefore.time()) &&
+		!now.Add(leeway).Before(c.Issued.time())
 }
 
 // jwk is a key in the form that providers publish.

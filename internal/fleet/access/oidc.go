@@ -56,7 +56,8 @@ type Provider struct {
 // Check returns an error for invalid settings.
 func (p *Provider) Check() error {
 	if !strings.HasPrefix(p.Issuer, "https://") || p.Client == "" {
-		return fmt.Errorf("cannot use the OIDC provider %.80q: give an https URL, and the client ID of this hub at the provider", p.Issuer)
+		return fmt.Errorf(
+			"cannot use the OIDC provider %.80q: give an https URL, and the client ID of this hub at the provider", p.Issuer)
 	}
 	for _, r := range p.Rules {
 		if r.Claim == "" || r.Value == "" {
@@ -88,10 +89,12 @@ func (p *Provider) verify(ctx context.Context, text string, now time.Time) (Prin
 	}
 	roles := p.roles(t.claims.all)
 	if len(roles) == 0 {
-		return Principal{}, fmt.Errorf("cannot authenticate %s: no rule of this hub gives this user a role. Ask an admin: %w", name,
+		return Principal{}, fmt.Errorf(
+			"cannot authenticate %s: no rule of this hub gives this user a role. Ask an admin: %w", name,
 			fleet.ErrDenied)
 	}
-	return Principal{Name: name, Credential: "oidc " + p.Issuer, Expires: t.claims.Expires.time().Add(leeway), rights: rightsOf(roles)}, nil
+	return Principal{Name: name, Credential: "oidc " + p.Issuer, Expires: t.claims.Expires.time().Add(leeway),
+		rights: rightsOf(roles)}, nil
 }
 
 func (p *Provider) name(all map[string]any) string {

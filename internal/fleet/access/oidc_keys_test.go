@@ -128,7 +128,8 @@ func TestSizeOfIDTokens(t *testing.T) {
 		build := func(i int, sign func([]byte) []byte) string {
 			// Base64 texts do not have every length: the header is padded.
 			fill := strings.Repeat("x", size*3/4-800+i/4)
-			return p.signed(object{"alg": "RS256", "kid": "r1", "fill": strings.Repeat("x", i%4)}, p.claims(object{"fill": fill}), sign)
+			return p.signed(object{"alg": "RS256", "kid": "r1", "fill": strings.Repeat("x", i%4)},
+				p.claims(object{"fill": fill}), sign)
 		}
 		i := 0
 		for len(build(i, func([]byte) []byte { return make([]byte, 256) })) != size {
@@ -173,7 +174,8 @@ func TestHowOftenKeysAreRequested(t *testing.T) {
 	d, p := newDoor(t), newProvider(t)
 	p.gate(d)
 	token := func(kid string) string {
-		return "Bearer " + p.signed(object{"alg": "ES256", "kid": kid}, p.claims(object{"exp": start().Add(48 * time.Hour).Unix()}), p.byEC)
+		return "Bearer " + p.signed(object{"alg": "ES256", "kid": kid},
+			p.claims(object{"exp": start().Add(48 * time.Hour).Unix()}), p.byEC)
 	}
 	for _, c := range []struct {
 		after time.Duration
@@ -229,9 +231,11 @@ func TestAnswersOfProviders(t *testing.T) {
 		answers answers
 		err     string // "" if the keys are accepted
 	}{
-		"as it should be":     {answers{known: right, "https://keys.test/": keys}, ""},
-		"another issuer":      {answers{known: about("https://other.test", "https://keys.test/"), "https://keys.test/": keys}, "another issuer"},
-		"keys without TLS":    {answers{known: about(issuer, "http://keys.test/"), "http://keys.test/": keys}, "keys without https"},
+		"as it should be": {answers{known: right, "https://keys.test/": keys}, ""},
+		"another issuer": {answers{known: about("https://other.test", "https://keys.test/"),
+			"https://keys.test/": keys}, "another issuer"},
+		"keys without TLS": {answers{known: about(issuer, "http://keys.test/"), "http://keys.test/": keys},
+			"keys without https"},
 		"an error with keys":  {answers{known: right, "https://keys.test/": "502 " + keys}, "Bad Gateway"},
 		"no keys":             {answers{known: right}, "no such host"},
 		"not JSON":            {answers{known: right, "https://keys.test/": "<html>"}, "invalid character"},
@@ -246,7 +250,8 @@ func TestAnswersOfProviders(t *testing.T) {
 			Rules: []access.Rule{{Claim: "groups", Value: "sre", Role: access.Operator}}}
 		token := p.signed(object{"alg": "RS256", "kid": "r1"}, p.claims(object{"iss": issuer}), p.byRSA)
 		_, err := d.ask("Bearer " + token)
-		if (c.err == "") != (err == nil) || errors.Is(err, fleet.ErrDenied) || err != nil && !strings.Contains(err.Error(), c.err) {
+		if (c.err == "") != (err == nil) || errors.Is(err, fleet.ErrDenied) || err != nil &&
+			!strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -282,7 +287,8 @@ func TestRulesForTexts(t *testing.T) {
 	for domain, want := range map[string][]access.Right{"example.org": {access.Read}, "example.com": nil} {
 		d, p := newDoor(t), newProvider(t)
 		p.gate(d)
-		who, err := d.ask("Bearer " + p.signed(object{"alg": "RS256", "kid": "r1"}, p.claims(object{"groups": nil, "hd": domain}), p.byRSA))
+		who, err := d.ask("Bearer " + p.signed(object{"alg": "RS256", "kid": "r1"},
+			p.claims(object{"groups": nil, "hd": domain}), p.byRSA))
 		if !slices.Equal(who.Rights(), want) || (err == nil) != (want != nil) {
 			t.Errorf("%s: %v, %v", domain, who.Rights(), err)
 		}

@@ -73,14 +73,18 @@ func newProvider(t *testing.T) *provider {
 		}
 		_ = json.NewEncoder(w).Encode(object{"issuer": p.server.URL, "jwks_uri": p.server.URL + "/keys"})
 	})
-	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) { _ = json.NewEncoder(w).Encode(object{"keys": p.keys}) })
+	mux.HandleFunc("/keys", func(w http.ResponseWriter,
+		_ *http.Request) {
+		_ = json.NewEncoder(w).Encode(object{"keys": p.keys})
+	})
 	p.server = httptest.NewTLSServer(mux)
 	t.Cleanup(p.server.Close)
 	return p
 }
 
 func (p *provider) rsaKey(id string, k *rsa.PublicKey) object {
-	return object{"kty": "RSA", "kid": id, "use": "sig", "alg": "RS256", "n": b64(k.N.Bytes()), "e": b64(big.NewInt(int64(k.E)).Bytes())}
+	return object{"kty": "RSA", "kid": id, "use": "sig", "alg": "RS256", "n": b64(k.N.Bytes()),
+		"e": b64(big.NewInt(int64(k.E)).Bytes())}
 }
 
 func (p *provider) ecKey(id string, k *ecdsa.PublicKey) object {
@@ -127,7 +131,8 @@ func (p *provider) byEC(sum []byte) []byte {
 
 // claims returns valid claims with some changes.
 func (p *provider) claims(change object) object {
-	c := object{"iss": p.server.URL, "sub": "1", "aud": "fettle", "exp": start().Add(time.Hour).Unix(), "iat": start().Unix(),
+	c := object{"iss": p.server.URL, "sub": "1", "aud": "fettle", "exp": start().Add(time.Hour).Unix(),
+		"iat":   start().Unix(),
 		"email": "ada@example.org", "email_verified": true, "groups": []string{"staff", "sre"}}
 	for k, v := range change {
 		c[k] = v
@@ -140,7 +145,8 @@ func (p *provider) claims(change object) object {
 
 func (p *provider) gate(d *door) *access.Provider {
 	out := &access.Provider{Issuer: p.server.URL, Client: "fettle", HTTP: p.server.Client(), Rules: []access.Rule{
-		{Claim: "groups", Value: "sre", Role: access.Operator}, {Claim: "groups", Value: "leads", Role: access.Approver}, {Claim: "hd", Value: "example.org", Role: access.Reader},
+		{Claim: "groups", Value: "sre", Role: access.Operator}, {Claim: "groups", Value: "leads", Role: access.Approver},
+		{Claim: "hd", Value: "example.org", Role: access.Reader},
 	}}
 	if err := out.Check(); err != nil {
 		p.t.Fatal(err)
@@ -157,11 +163,13 @@ func TestIDTokens(t *testing.T) {
 		"RS256":    p.signed(rs, p.claims(nil), p.byRSA),
 		"ES256":    p.signed(es, p.claims(nil), p.byEC),
 		"audience": p.signed(rs, p.claims(object{"aud": []string{"fettle", "other"}, "azp": "fettle"}), p.byRSA),
-		"skew":     p.signed(rs, p.claims(object{"exp": start().Add(-30 * time.Second).Unix(), "iat": start().Add(30 * time.Second).Unix()}), p.byRSA),
+		"skew": p.signed(rs, p.claims(object{"exp": start().Add(-30 * time.Second).Unix(),
+			"iat": start().Add(30 * time.Second).Unix()}), p.byRSA),
 	}
 	for what, token := range good {
 		who, err := d.ask("Bearer " + token)
-		if err != nil || who.Name != "ada@example.org" || !slices.Equal(who.Rights(), []access.Right{access.Operate, access.Read}) {
+		if err != nil || who.Name != "ada@example.org" ||
+			!slices.Equal(who.Rights(), []access.Right{access.Operate, access.Read}) {
 			t.Errorf("%s: %v %v %v", what, who, who.Rights(), err)
 		}
 	}
@@ -265,7 +273,8 @@ func TestInvalidES256Tokens(t *testing.T) {
 	}
 	sealing := p.ecKey("enc", &p.ec.PublicKey)
 	sealing["use"] = "enc"
-	p.keys = append(p.keys, sealing, object{"kty": "EC", "kid": "large", "crv": "P-384", "x": b64(raw[1:49]), "y": b64(raw[49:])},
+	p.keys = append(p.keys, sealing, object{"kty": "EC", "kid": "large", "crv": "P-384", "x": b64(raw[1:49]),
+		"y": b64(raw[49:])},
 		object{"kty": "OKP", "kid": "ed", "crv": "Ed25519", "x": b64(edwards)})
 	es := object{"alg": "ES256", "kid": "e1"}
 	byOther := func(sum []byte) []byte { return (&provider{t: t, ec: other}).byEC(sum) }
@@ -274,16 +283,17 @@ func TestInvalidES256Tokens(t *testing.T) {
 		return func(sum []byte) []byte { return change(p.byEC(sum)) }
 	}
 	cases := map[string]string{
-		"another key":       p.signed(es, p.claims(nil), byOther),
-		"another text":      p.signed(es, p.claims(nil), func([]byte) []byte { return p.byEC(make([]byte, 32)) }),
-		"alg of the other":  p.signed(object{"alg": "RS256", "kid": "e1"}, p.claims(nil), p.byEC),
-		"alg of none":       p.signed(object{"alg": "none", "kid": "e1"}, p.claims(nil), p.byEC),
-		"no alg":            p.signed(object{"kid": "e1"}, p.claims(nil), p.byEC),
-		"no signature":      p.signed(es, p.claims(nil), func([]byte) []byte { return nil }),
-		"zeros":             p.signed(es, p.claims(nil), func([]byte) []byte { return make([]byte, 64) }),
-		"a byte less":       p.signed(es, p.claims(nil), with(func(s []byte) []byte { return s[:63] })),
-		"a byte more":       p.signed(es, p.claims(nil), with(func(s []byte) []byte { return append(s, 0) })),
-		"r and s exchanged": p.signed(es, p.claims(nil), with(func(s []byte) []byte { return append(slices.Clone(s[32:]), s[:32]...) })),
+		"another key":      p.signed(es, p.claims(nil), byOther),
+		"another text":     p.signed(es, p.claims(nil), func([]byte) []byte { return p.byEC(make([]byte, 32)) }),
+		"alg of the other": p.signed(object{"alg": "RS256", "kid": "e1"}, p.claims(nil), p.byEC),
+		"alg of none":      p.signed(object{"alg": "none", "kid": "e1"}, p.claims(nil), p.byEC),
+		"no alg":           p.signed(object{"kid": "e1"}, p.claims(nil), p.byEC),
+		"no signature":     p.signed(es, p.claims(nil), func([]byte) []byte { return nil }),
+		"zeros":            p.signed(es, p.claims(nil), func([]byte) []byte { return make([]byte, 64) }),
+		"a byte less":      p.signed(es, p.claims(nil), with(func(s []byte) []byte { return s[:63] })),
+		"a byte more":      p.signed(es, p.claims(nil), with(func(s []byte) []byte { return append(s, 0) })),
+		"r and s exchanged": p.signed(es, p.claims(nil),
+			with(func(s []byte) []byte { return append(slices.Clone(s[32:]), s[:32]...) })),
 		"DER": p.signed(es, p.claims(nil), func(sum []byte) []byte {
 			s, err := ecdsa.SignASN1(rand.Reader, p.ec, sum)
 			if err != nil {
@@ -312,7 +322,8 @@ func TestKeysRotate(t *testing.T) {
 	d, p := newDoor(t), newProvider(t)
 	p.gate(d)
 	token := func(kid string) string {
-		return "Bearer " + p.signed(object{"alg": "ES256", "kid": kid}, p.claims(object{"exp": start().Add(48 * time.Hour).Unix()}), p.byEC)
+		return "Bearer " + p.signed(object{"alg": "ES256", "kid": kid},
+			p.claims(object{"exp": start().Add(48 * time.Hour).Unix()}), p.byEC)
 	}
 	if _, err := d.ask(token("e1")); err != nil {
 		t.Fatal(err)
@@ -359,7 +370,8 @@ func TestProviderThatLies(t *testing.T) {
 	if _, err := d.ask("Bearer " + token); err == nil || errors.Is(err, fleet.ErrDenied) {
 		t.Errorf("%v", err)
 	}
-	for _, bad := range []*access.Provider{{Issuer: "http://x", Client: "c"}, {Issuer: "https://x"}, {Issuer: "https://x", Client: "c", Rules: []access.Rule{{Claim: "a", Value: "b", Role: "root"}}}} {
+	for _, bad := range []*access.Provider{{Issuer: "http://x", Client: "c"}, {Issuer: "https://x"},
+		{Issuer: "https://x", Client: "c", Rules: []access.Rule{{Claim: "a", Value: "b", Role: "root"}}}} {
 		if bad.Check() == nil {
 			t.Errorf("%+v is taken", bad.Issuer)
 		}
@@ -369,7 +381,8 @@ func TestProviderThatLies(t *testing.T) {
 // No ID token causes a panic or is accepted by chance.
 func FuzzIDToken(f *testing.F) {
 	f.Add("a.b.c")
-	f.Add(b64([]byte(`{"alg":"RS256","kid":"x"}`)) + "." + b64([]byte(`{"iss":"https://x","aud":["y"],"exp":1e300,"sub":"s"}`)) + ".AA")
+	f.Add(b64([]byte(`{"alg":"RS256","kid":"x"}`)) + "." +
+		b64([]byte(`{"iss":"https://x","aud":["y"],"exp":1e300,"sub":"s"}`)) + ".AA")
 	f.Fuzz(func(t *testing.T, text string) {
 		d := newDoor(t)
 		d.gate.OIDC = &access.Provider{Issuer: "https://x.invalid", Client: "y", HTTP: &http.Client{Transport: nowhere{}}}

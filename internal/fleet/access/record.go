@@ -62,7 +62,8 @@ func (e Entry) after(h Head, at int64) Record {
 
 // text replaces invalid UTF-8, which would change when the record is read again.
 func (e Entry) text() Entry {
-	for _, s := range []*string{&e.User, &e.Credential, &e.Operation, &e.Object, &e.Outcome, &e.Reason, &e.From, &e.Request} {
+	for _, s := range []*string{&e.User, &e.Credential, &e.Operation, &e.Object, &e.Outcome, &e.Reason, &e.From,
+		&e.Request} {
 		*s = strings.ToValidUTF8(*s, "?")
 	}
 	return e
@@ -96,7 +97,8 @@ func ParseRecord(b []byte) (Record, error) {
 		return Record{}, fmt.Errorf("cannot read a record of the audit log: %w", err)
 	}
 	if r.Format != auditFormat {
-		return r, fmt.Errorf("cannot read a record of the audit log of the format %.40q: this version of fettle reads %s", r.Format, auditFormat)
+		return r, fmt.Errorf("cannot read a record of the audit log of the format %.40q: this version of fettle reads %s",
+			r.Format, auditFormat)
 	}
 	if !bytes.Equal(r.marshal(), b) || r.Hash != r.sum() {
 		return r, errors.New("cannot verify a record of the audit log: it was changed after it was written")

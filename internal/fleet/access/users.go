@@ -61,7 +61,8 @@ func BearerKey(id string) string { return "token/" + id }
 
 // NewBearer creates a token for a user. The text contains the secret: show it once and never store
 // it. Store b.
-func NewBearer(user string, roles []Role, life time.Duration, by, note string, now time.Time) (text string, b Bearer, err error) {
+func NewBearer(user string, roles []Role, life time.Duration, by, note string,
+	now time.Time) (text string, b Bearer, err error) {
 	if err := errors.Join(pki.CheckUser(user), CheckRoles(roles)); err != nil {
 		return "", Bearer{}, err
 	}

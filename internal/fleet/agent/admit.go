@@ -64,7 +64,8 @@ func sameJob(c content.Command, run *fleet.Command) error {
 func AcceptCall(m *signed.Memory, text string) (wire.Accepted, error) {
 	c, by, err := m.Accept(text, func(c content.Command) error {
 		if c.Call == content.JobCall {
-			return errors.New("cannot accept the call: its signature is for a job and not for a call. Sign the command again with --via hub")
+			return errors.New(
+				"cannot accept the call: its signature is for a job and not for a call. Sign the command again with --via hub")
 		}
 		return nil
 	})

@@ -120,7 +120,8 @@ func (a *Agent) Run(ctx context.Context) error {
 	})
 	if a.cfg.Claims != nil {
 		a.spawn(func() {
-			if err := a.cfg.Claims(ctx, func(seq uint64) { a.post(ctx, machine.Numbered{Seq: seq}) }); err != nil && ctx.Err() == nil {
+			if err := a.cfg.Claims(ctx, func(seq uint64) { a.post(ctx, machine.Numbered{Seq: seq}) }); err != nil &&
+				ctx.Err() == nil {
 				a.cfg.Warn(err.Error())
 			}
 		})
@@ -138,7 +139,8 @@ func (a *Agent) Run(ctx context.Context) error {
 			if acked, ok := e.(machine.Acked); ok {
 				a.reportBase.acknowledged(acked.Seq, acked.Error != "", a.cfg.Now())
 			}
-			if asked, ok := e.(machine.JobReceived); ok && asked.Job.What == fleet.JobReport && asked.Job.Arg == fleet.FullReport {
+			if asked, ok := e.(machine.JobReceived); ok && asked.Job.What == fleet.JobReport &&
+				asked.Job.Arg == fleet.FullReport {
 				a.reportBase.tellAll()
 			}
 			a.step(ctx, e)

@@ -20,7 +20,8 @@ func TestAgent(t *testing.T) {
 	n.start()
 	n.hub.connect(true)
 	r := n.hub.heard(t, "ready", isReady)
-	if n.read("/etc/motd") != "one\n" || n.read("/etc/issue") != "web\n" || len(r.Status.Modules) != 2 || r.Status.Modules[0].State != fleet.ModuleReady {
+	if n.read("/etc/motd") != "one\n" || n.read("/etc/issue") != "web\n" || len(r.Status.Modules) != 2 ||
+		r.Status.Modules[0].State != fleet.ModuleReady {
 		t.Fatalf("%q, %+v", n.read("/etc/motd"), r.Status)
 	}
 	n.write("/etc/motd", "foreign\n")
@@ -78,7 +79,8 @@ func TestModules(t *testing.T) {
 // A failing module does not prevent other modules from being applied.
 func TestAModuleFailsForItself(t *testing.T) {
 	n := newNode(t)
-	bad := n.hub.part("modules/base", map[string]string{"module.hcl": "exec \"x\" { command = [\"/bin/false\"] }\nfile \"/etc/after\" {\n  content = \"x\"\n  after = [exec.x]\n}\n"})
+	bad := n.hub.part("modules/base",
+		map[string]string{"module.hcl": "exec \"x\" { command = [\"/bin/false\"] }\nfile \"/etc/after\" {\n  content = \"x\"\n  after = [exec.x]\n}\n"})
 	n.hub.assign(1, top, bad, n.hub.part("modules/web", issue("web\n")))
 	n.start()
 	n.hub.connect(true)
@@ -156,7 +158,8 @@ func TestJobs(t *testing.T) {
 // The drift policy is followed.
 func TestDriftIsReportedOnly(t *testing.T) {
 	n := newNode(t)
-	n.hub.assign(1, with(top, "policy { drift = \"report\" }\n"), n.hub.part("modules/base", motd("one\n")), n.hub.part("modules/web", issue("web\n")))
+	n.hub.assign(1, with(top, "policy { drift = \"report\" }\n"), n.hub.part("modules/base", motd("one\n")),
+		n.hub.part("modules/web", issue("web\n")))
 	n.start()
 	n.hub.connect(true)
 	n.hub.heard(t, "ready", isReady)
@@ -187,7 +190,8 @@ func TestAnotherOwner(t *testing.T) {
 	}
 	x, _, err := n.engine(context.Background())
 	if err == nil {
-		_, err = x.Apply(context.Background(), executor.Request{Target: "local", Repository: repo.Identity{Root: "c0ffee"}, List: list}, nil, executor.Options{}, nil)
+		_, err = x.Apply(context.Background(), executor.Request{Target: "local", Repository: repo.Identity{Root: "c0ffee"},
+			List: list}, nil, executor.Options{}, nil)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -196,7 +200,8 @@ func TestAnotherOwner(t *testing.T) {
 	n.start()
 	n.hub.connect(true)
 	r := n.hub.heard(t, "alarm", kind(fleet.Failed))
-	for _, text := range []string{"root commit c0ffee", "this would remove file:/etc/first", "fettle agent enrol --replace-applied-state"} {
+	for _, text := range []string{"root commit c0ffee", "this would remove file:/etc/first",
+		"fettle agent enrol --replace-applied-state"} {
 		if !strings.Contains(r.Event.Error, text) || !strings.Contains(r.Status.Error, text) {
 			t.Errorf("%q lacks %q; the status has %q", r.Event.Error, text, r.Status.Error)
 		}

@@ -59,12 +59,14 @@ func (r *Runner) execute(ctx context.Context, act machine.RunJob, signer string)
 	if !ok {
 		return refusedJob(ctx, act, errors.New("cannot run commands on this host: its executor only applies step lists"))
 	}
-	o := executor.Options{User: act.Job.By, From: fromFleet(signer), Command: jobCommandLine(*act.Job.Run), Version: r.Version, IgnoreFreeze: act.Job.Run.IgnoreFreeze}
+	o := executor.Options{User: act.Job.By, From: fromFleet(signer), Command: jobCommandLine(*act.Job.Run),
+		Version: r.Version, IgnoreFreeze: act.Job.Run.IgnoreFreeze}
 	res, err := cx.Command(ctx, cmd, o, nil)
 	if res == nil || res.ID == 0 {
 		return refusedJob(ctx, act, err)
 	}
-	out := machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID, Interrupted: ctx.Err() != nil, Result: resultOfCommand(res)}}
+	out := machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID, Interrupted: ctx.Err() != nil,
+		Result: resultOfCommand(res)}}
 	if err != nil {
 		out.Answer.Error = shortError(err)
 	}
@@ -120,7 +122,8 @@ func (r *Runner) commandOf(ctx context.Context, act machine.RunJob) (executor.Co
 func (r *Runner) declared(ctx context.Context, act machine.RunJob) (executor.Command, error) {
 	name := act.Job.Run.Action
 	if act.Has == nil || r.Call == nil {
-		return executor.Command{}, fmt.Errorf("cannot run the action %.80q: no module is applied on this host, so no module declares it", name)
+		return executor.Command{},
+			fmt.Errorf("cannot run the action %.80q: no module is applied on this host, so no module declares it", name)
 	}
 	facts, err := r.Facts(ctx)
 	if err != nil {
@@ -131,7 +134,8 @@ func (r *Runner) declared(ctx context.Context, act machine.RunJob) (executor.Com
 		return executor.Command{}, err
 	}
 	defer func() { _ = closing() }()
-	call, ds := r.Call(compile.Input{Tree: tree, Target: act.Has.Name, Facts: facts, NeedSecrets: true}, name, act.Job.Run.Params, false)
+	call, ds := r.Call(compile.Input{Tree: tree, Target: act.Has.Name, Facts: facts, NeedSecrets: true}, name,
+		act.Job.Run.Params, false)
 	for _, p := range call.Action.Params {
 		if _, given := act.Job.Run.Params[p.Name]; given && p.Secret {
 			return executor.Command{}, fmt.Errorf(

@@ -121,16 +121,19 @@ func TestJobRuns(t *testing.T) {
 	n.says <- host.CommandResult{ExitCode: 3, Stdout: []byte(long), Stderr: []byte("no\xff\n")}
 	d := n.end("1")
 	r := d.Result
-	if r == nil || r.Exit != 3 || r.Command == 0 || d.Interrupted || d.Error != "" || len(r.Stdout) > fleet.MaxTail || !strings.HasSuffix(r.Stdout, "last\n") || strings.Contains(r.Stdout, "first") || r.Stderr != "no\uFFFD\n" {
+	if r == nil || r.Exit != 3 || r.Command == 0 || d.Interrupted || d.Error != "" || len(r.Stdout) > fleet.MaxTail ||
+		!strings.HasSuffix(r.Stdout, "last\n") || strings.Contains(r.Stdout, "first") || r.Stderr != "no\uFFFD\n" {
 		t.Fatalf("%+v", d)
 	}
 	for range 2 { // repeated by a hub that lost the answer
-		if d := n.ask("1", fleet.JobRun, "", &fleet.Command{Argv: []string{"uptime", "-p"}}); d.Result != nil || d.Accepted && n.end("1").Result == nil {
+		if d := n.ask("1", fleet.JobRun, "", &fleet.Command{Argv: []string{"uptime", "-p"}}); d.Result != nil ||
+			d.Accepted && n.end("1").Result == nil {
 			t.Errorf("%+v", d)
 		}
 	}
 	all := n.history()
-	if len(all) != 1 || all[0].User != "ada" || all[0].From != "fleet" || all[0].Typed != "fettle job run -- uptime -p" || all[0].Exit != 3 || all[0].ID != r.Command {
+	if len(all) != 1 || all[0].User != "ada" || all[0].From != "fleet" ||
+		all[0].Typed != "fettle job run -- uptime -p" || all[0].Exit != 3 || all[0].ID != r.Command {
 		t.Errorf("%+v", all)
 	}
 }
@@ -179,7 +182,8 @@ func TestJobOnAFrozenMachine(t *testing.T) {
 	if d := n.end("1"); !strings.Contains(d.Error, "frozen") || d.Result != nil {
 		t.Errorf("%+v", d)
 	}
-	for id, c := range map[string]fleet.Command{"2": {Argv: []string{"look"}, ReadOnly: true}, "3": {Argv: []string{"touch"}, IgnoreFreeze: true}} {
+	for id, c := range map[string]fleet.Command{"2": {Argv: []string{"look"}, ReadOnly: true},
+		"3": {Argv: []string{"touch"}, IgnoreFreeze: true}} {
 		n.ask(id, fleet.JobRun, "", &c)
 		if line := n.began(); line != c.Argv[0] {
 			t.Error(line)

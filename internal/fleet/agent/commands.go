@@ -32,5 +32,6 @@ func (p CommandPolicy) Refuses() error {
 	case SignedCommands:
 		return fmt.Errorf(`this host accepts only signed commands through a hub, because of commands = "signed" in /%s: %w. Sign it: --sign-key FILE. Or use --via ssh`, ConfFile, wire.ErrUnsigned)
 	}
-	return errors.New(`this host refuses commands through a hub: commands = "` + string(p) + `" in /` + ConfFile + `. Use --via ssh`)
+	return errors.New(`this host refuses commands through a hub: commands = "` + string(p) + `" in /` + ConfFile +
+		`. Use --via ssh`)
 }

@@ -48,19 +48,26 @@ func TestCommandPolicy(t *testing.T) {
 		"commands = \"all\"\ncommands = \"none\"":        "twice",
 		`commands = "none" # as long as it needs`:        `"none", "read", "signed" or "all"`,
 	} {
-		if c, err := agent.ParseConf(text); err == nil || !strings.Contains(err.Error(), want) || c != (agent.Conf{Commands: agent.NoCommands}) {
+		if c, err := agent.ParseConf(text); err == nil || !strings.Contains(err.Error(), want) ||
+			c != (agent.Conf{Commands: agent.NoCommands}) {
 			t.Errorf("%q: %+v, %v", text, c, err)
 		}
 	}
-	if agent.AllCommands.Refuses() != nil || agent.ReadCommands.Refuses() == nil || agent.NoCommands.Refuses() == nil || !errors.Is(agent.SignedCommands.Refuses(), wire.ErrUnsigned) || errors.Is(agent.ReadCommands.Refuses(), wire.ErrUnsigned) || agent.CommandPolicy("").Refuses() == nil {
+	if agent.AllCommands.Refuses() != nil || agent.ReadCommands.Refuses() == nil || agent.NoCommands.Refuses() == nil ||
+		!errors.Is(agent.SignedCommands.Refuses(), wire.ErrUnsigned) ||
+		errors.Is(agent.ReadCommands.Refuses(), wire.ErrUnsigned) || agent.CommandPolicy("").Refuses() == nil {
 		t.Error("a policy refuses too little or too much")
 	}
 }
 
 // TestJobsThatTheHostRefuses: a job with a command is refused before the executor is opened.
 func TestJobsThatTheHostRefuses(t *testing.T) {
-	for _, c := range []fleet.Command{{Argv: []string{"id"}}, {Argv: []string{"id"}, ReadOnly: true}, {Action: "service-restart"}} {
-		r := &agent.Runner{Admit: func(fleet.Job) (agent.Admission, error) { return agent.Admission{}, errors.New("this host refuses it") }}
+	for _, c := range []fleet.Command{{Argv: []string{"id"}}, {Argv: []string{"id"}, ReadOnly: true},
+		{Action: "service-restart"}} {
+		r := &agent.Runner{Admit: func(fleet.Job) (agent.Admission, error) {
+			return agent.Admission{},
+				errors.New("this host refuses it")
+		}}
 		out := r.Command(t.Context(), machine.RunJob{Job: fleet.Job{ID: "1", What: fleet.JobRun, Run: &c}})
 		if out.Answer.Error != "this host refuses it" || out.Answer.Result != nil {
 			t.Errorf("%+v: %+v", c, out.Answer)

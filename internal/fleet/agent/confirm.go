@@ -15,7 +15,8 @@ const contactPause = 2 * time.Second
 
 // confirm confirms an armed run if a hub can be reached before its deadline, and otherwise undoes
 // it. If this process ends before, the guard of the run undoes it.
-func (r *Runner) confirm(ctx context.Context, x executor.Executor, rep *executor.Report, o executor.Options) (*executor.Report, error) {
+func (r *Runner) confirm(ctx context.Context, x executor.Executor, rep *executor.Report,
+	o executor.Options) (*executor.Report, error) {
 	deadline := time.Unix(0, rep.ConfirmBy)
 	for r.Contact != nil && r.Now().Before(deadline) {
 		try, cancel := context.WithTimeout(ctx, min(10*time.Second, max(deadline.Sub(r.Now()), time.Millisecond)))

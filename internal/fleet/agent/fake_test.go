@@ -52,7 +52,8 @@ type hub struct {
 }
 
 func newHub() *hub {
-	return &hub{handlers: map[string]func(context.Context, []byte) ([]byte, error){}, told: make(chan struct{}, 1000), trees: map[string]repo.Tree{}}
+	return &hub{handlers: map[string]func(context.Context, []byte) ([]byte, error){}, told: make(chan struct{}, 1000),
+		trees: map[string]repo.Tree{}}
 }
 
 func (h *hub) Ask(_ context.Context, word string, body []byte) ([]byte, error) {
@@ -193,7 +194,8 @@ func (h *hub) part(module string, files map[string]string) fleet.Assigned {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.trees[digest] = repo.MapTree(files)
-	return fleet.Assigned{Module: module, Revision: fleet.Revision{Repository: "site", Commit: strings.Repeat("c", 40), Subject: "a commit"}, Bundle: fleet.Bundle{Digest: digest}}
+	return fleet.Assigned{Module: module, Revision: fleet.Revision{Repository: "site", Commit: strings.Repeat("c", 40),
+		Subject: "a commit"}, Bundle: fleet.Bundle{Digest: digest}}
 }
 
 // assign gives the target its next assignment.
@@ -279,7 +281,8 @@ func (n *node) binary(ctx context.Context, _ *mem.Host, c host.Command) (host.Co
 
 func newNode(t *testing.T) *node {
 	n := &node{t: t, says: make(chan host.CommandResult), runs: make(chan string, 100)}
-	n.host, n.disk, n.st, n.hub, n.poke = mem.New(mem.Options{Run: n.binary}), mem.NewFS(mem.Options{}), mem.New(mem.Options{}), newHub(), make(chan struct{})
+	n.host, n.disk, n.st, n.hub, n.poke = mem.New(mem.Options{Run: n.binary}), mem.NewFS(mem.Options{}),
+		mem.New(mem.Options{}), newHub(), make(chan struct{})
 	for _, dir := range []string{"/etc", "/var", "/var/lib"} {
 		if err := n.host.Mkdir(dir, 0o755); err != nil && !strings.Contains(err.Error(), "exist") {
 			t.Fatal(err)
@@ -329,7 +332,8 @@ func (n *node) Run(ctx context.Context, touched func()) error {
 }
 
 func (n *node) engine(context.Context) (executor.Executor, func() error, error) {
-	x, err := local.New(n.host, n.st, local.Options{Ballast: -1, Guard: func(context.Context, time.Time) error { return nil }})
+	x, err := local.New(n.host, n.st, local.Options{Ballast: -1,
+		Guard: func(context.Context, time.Time) error { return nil }})
 	return x, func() error { return nil }, err
 }
 
@@ -340,7 +344,8 @@ func (n *node) start() {
 		n.t.Fatal(err)
 	}
 	a, err := agent.New(agent.Config{
-		Machine: machine.Config{Target: target, Version: "1", Boot: "b"}, Dir: dir, Link: n.hub, Content: n.hub, Watcher: n, Now: time.Now,
+		Machine: machine.Config{Target: target, Version: "1", Boot: "b"}, Dir: dir, Link: n.hub, Content: n.hub, Watcher: n,
+		Now:    time.Now,
 		Verify: func(b []byte) (fleet.Assignment, error) { return fleet.ParseAssignment(b) },
 		Warn:   func(text string) { n.t.Log(text) },
 		Runner: &agent.Runner{

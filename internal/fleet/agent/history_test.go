@@ -14,7 +14,8 @@ func (h *hub) Author(as fleet.Assigned) string { return h.authors[as.Revision.Co
 
 // at returns a part at a commit.
 func at(as fleet.Assigned, commit, subject string) fleet.Assigned {
-	as.Revision = fleet.Revision{Repository: "site", Commit: strings.Repeat(commit, 40), Subject: subject, Time: 7, Branch: "main"}
+	as.Revision = fleet.Revision{Repository: "site", Commit: strings.Repeat(commit, 40), Subject: subject, Time: 7,
+		Branch: "main"}
 	return as
 }
 
@@ -23,12 +24,14 @@ func at(as fleet.Assigned, commit, subject string) fleet.Assigned {
 func TestRevisionsOfARun(t *testing.T) {
 	n := newNode(t)
 	n.hub.authors = map[string]string{strings.Repeat("b", 40): "Bea <bea@example.org>"}
-	base, web := at(n.hub.part("modules/base", motd("one\n")), "a", "begin"), at(n.hub.part("modules/web", issue("one\n")), "a", "begin")
+	base, web := at(n.hub.part("modules/base", motd("one\n")), "a", "begin"),
+		at(n.hub.part("modules/web", issue("one\n")), "a", "begin")
 	n.hub.assignTop(1, at(n.hub.part("", top), "a", "begin"), base, web)
 	n.start()
 	n.hub.connect(true)
 	n.hub.heard(t, "ready", isReady)
-	web = at(n.hub.part("modules/web", map[string]string{"module.hcl": "\nfile \"/etc/issue\" {\n  content = \"two\\n\"\n}\n"}), "b", "greet")
+	web = at(n.hub.part("modules/web",
+		map[string]string{"module.hcl": "\nfile \"/etc/issue\" {\n  content = \"two\\n\"\n}\n"}), "b", "greet")
 	n.hub.assignTop(2, at(n.hub.part("", top), "b", "greet"), base, web)
 	n.hub.connect(false)
 	n.hub.connect(true)
@@ -48,10 +51,12 @@ func TestRevisionsOfARun(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, r := range map[string]repo.Revision{"run": runs[1].Header.Revision, "state": state.State.Revision} {
-		if r.Commit != strings.Repeat("b", 40) || r.Subject != "greet" || r.Author != "Bea <bea@example.org>" || len(r.Parts) != 3 {
+		if r.Commit != strings.Repeat("b", 40) || r.Subject != "greet" || r.Author != "Bea <bea@example.org>" ||
+			len(r.Parts) != 3 {
 			t.Fatalf("the %s has the revision %+v", what, r)
 		}
-		for file, want := range map[string]string{"fettle.hcl": "b", "modules/base/module.hcl": "a", "modules/web/module.hcl": "b", "modules/website/x": "b"} {
+		for file, want := range map[string]string{"fettle.hcl": "b", "modules/base/module.hcl": "a",
+			"modules/web/module.hcl": "b", "modules/website/x": "b"} {
 			if p, ok := r.PartOf(file); !ok || p.Commit != strings.Repeat(want, 40) {
 				t.Errorf("the %s has %s of %+v, want commit %s", what, file, p, want)
 			}

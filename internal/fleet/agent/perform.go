@@ -54,7 +54,8 @@ func (a *Agent) begin(ctx context.Context, act machine.Action) {
 	case machine.Fetch:
 		a.spawn(func() {
 			err := a.cfg.Content.Fetch(ctx, act.Assignment)
-			a.post(ctx, machine.Fetched{Epoch: act.Assignment.Epoch, Generation: act.Assignment.Generation, Error: textOf(err), Refused: errors.Is(err, ErrNever)})
+			a.post(ctx, machine.Fetched{Epoch: act.Assignment.Epoch, Generation: act.Assignment.Generation, Error: textOf(err),
+				Refused: errors.Is(err, ErrNever)})
 		})
 	case machine.Run:
 		a.spawn(func() { a.run(ctx, act) })
@@ -146,7 +147,8 @@ func (a *Agent) offer(ctx context.Context, envelope []byte) {
 func (a *Agent) act(ctx context.Context, act machine.RunJob) machine.JobEnded {
 	c, ok := a.cfg.Runner.(Commander)
 	if !ok {
-		return machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID, Error: "cannot run commands: this agent was configured without commands"}}
+		return machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID,
+			Error: "cannot run commands: this agent was configured without commands"}}
 	}
 	return c.Command(ctx, act)
 }

@@ -16,7 +16,8 @@ func TestParts(t *testing.T) {
 		n.hub.connect(false)
 		n.hub.connect(true)
 		r := n.hub.heard(t, "ready", func(r fleet.Report) bool { return isReady(r) && r.Status.Generation == generation })
-		if len(r.Status.Modules) != 2 || r.Status.Modules[0].State != fleet.ModuleReady || r.Status.Modules[1].State != fleet.ModuleReady {
+		if len(r.Status.Modules) != 2 || r.Status.Modules[0].State != fleet.ModuleReady ||
+			r.Status.Modules[1].State != fleet.ModuleReady {
 			t.Errorf("%+v", r.Status)
 		}
 	}

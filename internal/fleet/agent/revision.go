@@ -28,10 +28,12 @@ func (r *Runner) revisionOf(a fleet.Assignment, digest string) repo.Revision {
 			author = r.author(as)
 			known[v.Commit] = author
 		}
-		parts = append(parts, repo.PartRevision{Directory: as.Module, Commit: v.Commit, Subject: v.Subject, Author: author, Time: v.Time, Branch: v.Branch})
+		parts = append(parts, repo.PartRevision{Directory: as.Module, Commit: v.Commit, Subject: v.Subject, Author: author,
+			Time: v.Time, Branch: v.Branch})
 	}
 	top := parts[0]
-	return repo.Revision{Commit: top.Commit, Subject: top.Subject, Author: top.Author, Time: top.Time, Branch: top.Branch, Digest: digest, Parts: parts}
+	return repo.Revision{Commit: top.Commit, Subject: top.Subject, Author: top.Author, Time: top.Time,
+		Branch: top.Branch, Digest: digest, Parts: parts}
 }
 
 func (r *Runner) author(as fleet.Assigned) string {

@@ -59,7 +59,8 @@ type Runner struct {
 func (r *Runner) Run(ctx context.Context, run machine.Run, tell func(machine.Event)) machine.Outcome {
 	x, done, err := r.Open(ctx)
 	if err != nil {
-		return machine.Outcome{Result: machine.Failed, Error: err.Error(), Parts: map[string]machine.Part{"": {Error: err.Error()}}}
+		return machine.Outcome{Result: machine.Failed, Error: err.Error(),
+			Parts: map[string]machine.Part{"": {Error: err.Error()}}}
 	}
 	defer func() { _ = done() }()
 	patience := r.Patience
@@ -99,7 +100,8 @@ func (r *Runner) mayRun(ctx context.Context, x executor.Executor, run machine.Ru
 	case c.Frozen != nil:
 		return machine.Outcome{Result: machine.Frozen, Error: localFreezeOf(c)}, false
 	case c.Armed != nil && r.Now().Before(time.Unix(0, c.Armed.Deadline)):
-		return machine.Outcome{Result: machine.Locked, Error: fmt.Sprintf("run %d waits for a confirmation", c.Armed.Run)}, false
+		return machine.Outcome{Result: machine.Locked, Error: fmt.Sprintf("run %d waits for a confirmation", c.Armed.Run)},
+			false
 	}
 	return machine.Outcome{}, true
 }
@@ -157,7 +159,8 @@ func (r *Runner) Close() error {
 	return has.close()
 }
 
-func (r *Runner) enforce(ctx context.Context, x executor.Executor, has *prepared, run machine.Run, tell func(machine.Event)) machine.Outcome {
+func (r *Runner) enforce(ctx context.Context, x executor.Executor, has *prepared, run machine.Run,
+	tell func(machine.Event)) machine.Outcome {
 	req := has.req
 	req.Verify = run.Full
 	p, err := x.Plan(ctx, req)
@@ -205,7 +208,8 @@ func done(drift map[string]int, first string) machine.Outcome {
 
 // apply runs the plan. If the host has changed since the plan was made, it makes a new plan and
 // tries once more.
-func (r *Runner) apply(ctx context.Context, x executor.Executor, has *prepared, p *plan.Plan, run machine.Run) (*executor.Report, error) {
+func (r *Runner) apply(ctx context.Context, x executor.Executor, has *prepared, p *plan.Plan,
+	run machine.Run) (*executor.Report, error) {
 	o := r.options(has.req.Policy, run)
 	o.Sections = has.owners.sections(run.Want)
 	req := has.req

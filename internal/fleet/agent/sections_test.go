@@ -18,8 +18,10 @@ func TestSectionsOfModules(t *testing.T) {
 		}
 		return as
 	}
-	o := owners{"file:/b": "a", "file:/a": "a", "file:/c": "b", "file:/d": "c", "file:/e": "", "file:/f": "x", "file:/g": "y"}
-	got := o.sections(fleet.Assignment{Modules: []fleet.Assigned{needs("c", "b"), needs("b", "a"), needs("a"), needs("x", "y"), needs("y", "x")}})
+	o := owners{"file:/b": "a", "file:/a": "a", "file:/c": "b", "file:/d": "c", "file:/e": "", "file:/f": "x",
+		"file:/g": "y"}
+	got := o.sections(fleet.Assignment{Modules: []fleet.Assigned{needs("c", "b"), needs("b", "a"), needs("a"),
+		needs("x", "y"), needs("y", "x")}})
 	for i, want := range []struct {
 		name          string
 		addrs, behind []addr.Addr
@@ -31,7 +33,8 @@ func TestSectionsOfModules(t *testing.T) {
 		{"x", []addr.Addr{"file:/f"}, []addr.Addr{"file:/g"}},
 		{"y", []addr.Addr{"file:/g"}, []addr.Addr{"file:/f"}},
 	} {
-		if s := got[i]; s.Name != want.name || !slices.Equal(s.Addrs, want.addrs) || !slices.Equal(s.Dependents, want.behind) {
+		if s := got[i]; s.Name != want.name || !slices.Equal(s.Addrs, want.addrs) ||
+			!slices.Equal(s.Dependents, want.behind) {
 			t.Errorf("%+v", s)
 		}
 	}

@@ -29,7 +29,8 @@ func strictNode(t *testing.T) (*node, signedtest.User) {
 	n := newNode(t)
 	n.admit = func(d fleet.Job) (agent.Admission, error) {
 		m := &signed.Memory{Files: n.disk, Dir: "/agent/commands", Trust: func() (content.CommandTrust, error) {
-			return content.CommandTrust{Signers: u.Signers, Fleets: []string{fleetFile}, Target: "web1", Now: time.Now().Unix()}, nil
+			return content.CommandTrust{Signers: u.Signers, Fleets: []string{fleetFile}, Target: "web1",
+				Now: time.Now().Unix()}, nil
 		}}
 		return agent.AdmitJob(agent.SignedCommands, nil, m, d)
 	}
@@ -47,7 +48,8 @@ func signJob(t *testing.T, u signedtest.User, c fleet.Command, change func(*cont
 		t.Fatal(err)
 	}
 	now := time.Now().Unix()
-	s := content.Command{Fleet: fleetFile, Targets: []string{"web1"}, Call: content.JobCall, Params: params, From: now - 60, Until: now + 3600}
+	s := content.Command{Fleet: fleetFile, Targets: []string{"web1"}, Call: content.JobCall, Params: params,
+		From: now - 60, Until: now + 3600}
 	change(&s)
 	text, err := s.Sign(u.Key)
 	if err != nil {
@@ -108,7 +110,8 @@ func TestASignedJobWaitsForALock(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &signed.Memory{Files: newNode(t).disk, Dir: "/commands", Trust: func() (content.CommandTrust, error) {
-		return content.CommandTrust{Signers: u.Signers, Fleets: []string{fleetFile}, Target: "web1", Now: time.Now().Unix()}, nil
+		return content.CommandTrust{Signers: u.Signers, Fleets: []string{fleetFile}, Target: "web1",
+			Now: time.Now().Unix()}, nil
 	}}
 	run := fleet.Command{Argv: []string{"uptime"}}
 	job := fleet.Job{ID: "1", What: fleet.JobRun, Run: &run, Signed: signJob(t, u, run, asIs)}
@@ -134,7 +137,8 @@ func TestAHostileHubAltersJobs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := fleet.Command{Argv: []string{"systemctl", "restart", "nginx"}, Dir: "/srv", User: "www", Timeout: int64(time.Minute)}
+	run := fleet.Command{Argv: []string{"systemctl", "restart", "nginx"}, Dir: "/srv", User: "www",
+		Timeout: int64(time.Minute)}
 	good := signJob(t, u, run, asIs)
 	altered := map[string]func(*fleet.Command){
 		"word":    func(c *fleet.Command) { c.Argv = []string{"systemctl", "restart", "sshd"} },
@@ -155,15 +159,18 @@ func TestAHostileHubAltersJobs(t *testing.T) {
 		want   string
 	}
 	attacks := map[string]attack{
-		"unsigned":       {run, "", "this host accepts only signed commands"},
-		"another key":    {run, signJob(t, other, run, asIs), "not in allowed_signers"},
-		"another target": {run, signJob(t, u, run, func(c *content.Command) { c.Targets = []string{"db1"} }), "this host enrolled as"},
-		"another fleet":  {run, signJob(t, u, run, func(c *content.Command) { c.Fleet = "fleet-sha256-bb" }), "another fleet"},
-		"expired":        {run, signJob(t, u, run, func(c *content.Command) { c.Until = c.From + 1 }), "it was valid until"},
-		"the future":     {run, signJob(t, u, run, func(c *content.Command) { c.From += 1800 }), "it is valid from"},
-		"a stream":       {run, signJob(t, u, run, func(c *content.Command) { c.Call = "command" }), "its signature is for the call"},
-		"cut off":        {run, good[:len(good)-40], "cannot accept"},
-		"altered text":   {run, strings.Replace(good, "nginx", "sshd", 1), "cannot accept"},
+		"unsigned":    {run, "", "this host accepts only signed commands"},
+		"another key": {run, signJob(t, other, run, asIs), "not in allowed_signers"},
+		"another target": {run, signJob(t, u, run, func(c *content.Command) { c.Targets = []string{"db1"} }),
+			"this host enrolled as"},
+		"another fleet": {run, signJob(t, u, run, func(c *content.Command) { c.Fleet = "fleet-sha256-bb" }),
+			"another fleet"},
+		"expired":    {run, signJob(t, u, run, func(c *content.Command) { c.Until = c.From + 1 }), "it was valid until"},
+		"the future": {run, signJob(t, u, run, func(c *content.Command) { c.From += 1800 }), "it is valid from"},
+		"a stream": {run, signJob(t, u, run, func(c *content.Command) { c.Call = "command" }),
+			"its signature is for the call"},
+		"cut off":      {run, good[:len(good)-40], "cannot accept"},
+		"altered text": {run, strings.Replace(good, "nginx", "sshd", 1), "cannot accept"},
 	}
 	for name, change := range altered {
 		c := run

@@ -33,7 +33,8 @@ func large(b *testing.B) (w world, s *assign.State) {
 	changed["m000"] = module{content: "2", selector: "*"}
 	w.commits[commitOf("a2")] = revision{top: "1", modules: changed}
 	for i := range 10_000 {
-		t := fleet.Target{ID: idOf(fmt.Sprint(i)), Name: fmt.Sprintf("h%05d", i), Standing: fleet.Active, Labels: map[string]string{"group": fmt.Sprint(i % 10)}}
+		t := fleet.Target{ID: idOf(fmt.Sprint(i)), Name: fmt.Sprintf("h%05d", i), Standing: fleet.Active,
+			Labels: map[string]string{"group": fmt.Sprint(i % 10)}}
 		if i%100 == 0 {
 			t.Pin = &fleet.Pin{Module: "modules/m001", Ref: "fix", By: "ann"}
 		}

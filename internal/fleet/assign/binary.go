@@ -30,7 +30,10 @@ func (c *computation) binaries() {
 	}
 	inventory, ids := c.inventory()
 	all := slices.Clone(c.in.Binaries)
-	slices.SortFunc(all, func(a, b BinarySetting) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Key, b.Key)) })
+	slices.SortFunc(all, func(a, b BinarySetting) int {
+		return cmp.Or(cmp.Compare(a.At, b.At),
+			cmp.Compare(a.Key, b.Key))
+	})
 	c.binaryOf = map[fleet.TargetID]*fleet.Binary{}
 	for i := range all {
 		for _, id := range all[i].meant(inventory, ids) {

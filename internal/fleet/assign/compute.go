@@ -38,7 +38,8 @@ type thought struct {
 }
 
 func (d *decision) thought() thought {
-	t := thought{name: d.target.Name, standing: d.target.Standing, labels: d.target.Labels, pins: d.pins, kept: d.kept, frozen: d.frozen, grant: d.grant, issued: d.issued}
+	t := thought{name: d.target.Name, standing: d.target.Standing, labels: d.target.Labels, pins: d.pins, kept: d.kept,
+		frozen: d.frozen, grant: d.grant, issued: d.issued}
 	if d.was != nil {
 		t.epoch, t.generation = d.was.Epoch, d.was.Generation
 	}
@@ -83,7 +84,8 @@ func Compute(in Input) Output {
 		in.Grant = AtOnce
 	}
 	c := &computation{in: in, digest: EnrolledDigest(in.Targets), lists: map[listKey][]fleet.Assigned{},
-		tops: map[string]fleet.Assigned{}, carried: map[carriedKey][]fleet.Assigned{}, pinsOf: map[fleet.TargetID][]fleet.Pin{}}
+		tops: map[string]fleet.Assigned{}, carried: map[carriedKey][]fleet.Assigned{},
+		pinsOf: map[fleet.TargetID][]fleet.Pin{}}
 	c.targets()
 	c.readPins()
 	c.boundPins()
@@ -94,7 +96,8 @@ func Compute(in Input) Output {
 		c.decide(d)
 	}
 	c.guard()
-	out := Output{in: Input{Epoch: in.Epoch, Branch: in.Branch, Refs: in.Refs, Revisions: in.Revisions}, thoughts: make(map[fleet.TargetID]thought, len(c.all))}
+	out := Output{in: Input{Epoch: in.Epoch, Branch: in.Branch, Refs: in.Refs, Revisions: in.Revisions},
+		thoughts: make(map[fleet.TargetID]thought, len(c.all))}
 	for _, d := range c.all {
 		if a, ok := c.issue(d); ok {
 			out.Assignments = append(out.Assignments, a)
@@ -127,7 +130,8 @@ func (c *computation) targets() {
 		if t := d.target; t.Standing == fleet.Active && len(names[t.Name]) > 1 {
 			d.keep("another active target has the name " + t.Name + ", too")
 			c.alarms.add(SameName, t.ID,
-				"Several active targets have the name %s, so their assignments do not change. Retire all but one: fettle target retire", t.Name)
+				"Several active targets have the name %s, so their assignments do not change. Retire all but one: fettle target retire",
+				t.Name)
 		}
 	}
 	for id, a := range c.in.Previous {
@@ -157,7 +161,8 @@ func (c *computation) decide(d *decision) {
 	}
 	if d.kept == "" && d.target.Cloned() {
 		d.keep("several hosts have its identity")
-		c.alarms.add(Cloned, d.target.ID, "Several hosts have the identity of one target: it was cloned. None of them is trusted until an operator decides. See: fettle target show NAME")
+		c.alarms.add(Cloned, d.target.ID,
+			"Several hosts have the identity of one target: it was cloned. None of them is trusted until an operator decides. See: fettle target show NAME")
 	}
 	if d.kept == "" {
 		if want, why := c.wanted(d); why != "" {

@@ -21,7 +21,8 @@ func TestUsesOfABundle(t *testing.T) {
 	top := query.Need{Directory: "services/x", Level: "version"}
 	uses := []query.Use{
 		{Directory: "services/x"},
-		{Directory: "modules/web/a", Needs: []query.Need{need("db", "availability", true), need("base", "completion", true), need("web/b", "version", false), top}},
+		{Directory: "modules/web/a", Needs: []query.Need{need("db", "availability", true), need("base", "completion", true),
+			need("web/b", "version", false), top}},
 		{Directory: "modules/db"},
 		{Directory: "modules/web/b", Needs: []query.Need{need("base", "version", true), need("db", "completion", false)}},
 		{Directory: "modules/base"},
@@ -53,7 +54,8 @@ func TestApprovalsAreForOneModule(t *testing.T) {
 	}
 	g.approve(out.Alarms[0].Digest, g.now)
 	out = g.compute()
-	if len(out.Alarms) != 1 || out.Alarms[0].Module != "modules/b" || out.Alarms[0].Count != 10 || len(out.Assignments) != 10 {
+	if len(out.Alarms) != 1 || out.Alarms[0].Module != "modules/b" || out.Alarms[0].Count != 10 ||
+		len(out.Assignments) != 10 {
 		t.Errorf("%d assignments, %+v", len(out.Assignments), out.Alarms)
 	}
 	g.now += 24 * 60 * 60
@@ -86,10 +88,13 @@ func TestPinsOfModulesGoTogether(t *testing.T) {
 		here, there []string
 		want        string // needs of web, or a part of the alarm
 	}{
-		"what it needs there":      {[]string{"web=1@*+base", "base=1@*"}, []string{"web=0@*"}, "[]"},
-		"a need that is there too": {[]string{"web=1@*", "base=1@*"}, []string{"web=0@*+base", "base=0@*"}, "[{modules/base availability false}]"},
-		"a need that is not here":  {[]string{"web=1@*"}, []string{"web=0@*+base", "base=0@*"}, "modules/web needs modules/base, which the target does not have"},
-		"a circle":                 {[]string{"web=1@*", "base=1@*+web"}, []string{"web=0@*+base", "base=0@*"}, "which needs modules/"},
+		"what it needs there": {[]string{"web=1@*+base", "base=1@*"}, []string{"web=0@*"}, "[]"},
+		"a need that is there too": {[]string{"web=1@*", "base=1@*"}, []string{"web=0@*+base", "base=0@*"},
+			"[{modules/base availability false}]"},
+		"a need that is not here": {[]string{"web=1@*"}, []string{"web=0@*+base", "base=0@*"},
+			"modules/web needs modules/base, which the target does not have"},
+		"a circle": {[]string{"web=1@*", "base=1@*+web"}, []string{"web=0@*+base", "base=0@*"},
+			"which needs modules/"},
 	} {
 		g := newGuarded(t, 1, append([]string{"top=1"}, c.here...)...)
 		g.push("old", append([]string{"top=1"}, c.there...)...)
@@ -97,7 +102,8 @@ func TestPinsOfModulesGoTogether(t *testing.T) {
 		g.fold(assign.Event{Kind: assign.PinEvent, Key: p.Key, Pin: &p})
 		out := g.compute()
 		if len(out.Assignments) == 0 {
-			if len(out.Alarms) != 1 || out.Alarms[0].Kind != assign.ConfigurationError || !strings.Contains(out.Alarms[0].Text, c.want) {
+			if len(out.Alarms) != 1 || out.Alarms[0].Kind != assign.ConfigurationError ||
+				!strings.Contains(out.Alarms[0].Text, c.want) {
 				t.Errorf("%s: %+v", what, out.Alarms)
 			}
 			continue
@@ -116,10 +122,14 @@ func TestLayersStayWithPins(t *testing.T) {
 	need := func(name string, level fleet.Level, layer bool) fleet.Need {
 		return fleet.Need{Module: "modules/" + name, Level: level, Layer: layer}
 	}
-	web1 := fleet.Target{ID: idOf("web1"), Name: "web1", Standing: fleet.Active, Pin: &fleet.Pin{Module: "modules/web", Ref: "old", By: "ann"}}
+	web1 := fleet.Target{ID: idOf("web1"), Name: "web1", Standing: fleet.Active,
+		Pin: &fleet.Pin{Module: "modules/web", Ref: "old", By: "ann"}}
 	contents := func(commit string, needs ...fleet.Need) assign.Contents {
-		c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commitOf(commit)}, Enrolled: assign.EnrolledDigest([]fleet.Target{web1}),
-			Bundles: map[string]fleet.Bundle{}, Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Directory: "modules/web", Needs: needs}, {Directory: "modules/base"}, {Directory: "modules/os"}, {Directory: "modules/net"}}}}}
+		c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commitOf(commit)},
+			Enrolled: assign.EnrolledDigest([]fleet.Target{web1}),
+			Bundles:  map[string]fleet.Bundle{},
+			Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Directory: "modules/web", Needs: needs},
+				{Directory: "modules/base"}, {Directory: "modules/os"}, {Directory: "modules/net"}}}}}
 		for _, m := range c.Targets["web1"].Modules {
 			c.Bundles[m.Directory] = bundleOf(m.Directory, commit)
 		}
@@ -128,13 +138,15 @@ func TestLayersStayWithPins(t *testing.T) {
 	out := assign.Compute(assign.Input{Now: 1, Epoch: 1, Branch: "main", Targets: []fleet.Target{web1},
 		Refs: map[string]assign.Ref{"main": {Commit: commitOf("new")}, "old": {Commit: commitOf("old")}},
 		Revisions: map[string]assign.Contents{
-			commitOf("new"): contents("new", need("base", fleet.Available, true), need("net", fleet.Available, false), need("os", fleet.Available, true)),
+			commitOf("new"): contents("new", need("base", fleet.Available, true), need("net", fleet.Available, false),
+				need("os", fleet.Available, true)),
 			commitOf("old"): contents("old", need("os", "version", false), need("net", "completion", true)),
 		}})
 	if len(out.Assignments) != 1 {
 		t.Fatalf("%+v", out)
 	}
-	if got := fmt.Sprint(out.Assignments[0].Modules[0].Needs); got != "[{modules/base availability true} {modules/os version false}]" {
+	if got := fmt.Sprint(
+		out.Assignments[0].Modules[0].Needs); got != "[{modules/base availability true} {modules/os version false}]" {
 		t.Errorf("it needs %s", got)
 	}
 }
@@ -240,20 +252,27 @@ func TestValuesSettle(t *testing.T) {
 // TestWhyNamesModules: the explanation of a module contains the level of each need, and the modules
 // that need it.
 func TestWhyNamesModules(t *testing.T) {
-	web1 := fleet.Target{ID: idOf("web1"), Name: "web1", Standing: fleet.Active, Labels: map[string]string{"b": "2", "a": "1"},
-		Pin: &fleet.Pin{Module: "modules/os", Ref: "main", By: "ann", Until: 90, Reason: "a try"}}
-	modules := []assign.Module{{Directory: "modules/web", From: []string{"role web", "target"}, Needs: []fleet.Need{{Module: "modules/os", Level: "version", Layer: true}}}, {Directory: "modules/os"}}
-	out := assign.Compute(assign.Input{Now: 1, Epoch: 1, Branch: "main", Targets: []fleet.Target{web1}, Refs: map[string]assign.Ref{"main": {Commit: commitOf("x")}},
-		Revisions: map[string]assign.Contents{commitOf("x"): {Revision: fleet.Revision{Commit: commitOf("x")}, Enrolled: assign.EnrolledDigest([]fleet.Target{web1}),
-			Bundles: map[string]fleet.Bundle{"modules/web": bundleOf("web", ""), "modules/os": bundleOf("os", "")}, Targets: map[string]assign.Configured{"web1": {Modules: modules}}}}})
+	web1 := fleet.Target{ID: idOf("web1"), Name: "web1", Standing: fleet.Active,
+		Labels: map[string]string{"b": "2", "a": "1"},
+		Pin:    &fleet.Pin{Module: "modules/os", Ref: "main", By: "ann", Until: 90, Reason: "a try"}}
+	modules := []assign.Module{{Directory: "modules/web", From: []string{"role web", "target"},
+		Needs: []fleet.Need{{Module: "modules/os", Level: "version", Layer: true}}}, {Directory: "modules/os"}}
+	out := assign.Compute(assign.Input{Now: 1, Epoch: 1, Branch: "main", Targets: []fleet.Target{web1},
+		Refs: map[string]assign.Ref{"main": {Commit: commitOf("x")}},
+		Revisions: map[string]assign.Contents{commitOf("x"): {Revision: fleet.Revision{Commit: commitOf("x")},
+			Enrolled: assign.EnrolledDigest([]fleet.Target{web1}),
+			Bundles:  map[string]fleet.Bundle{"modules/web": bundleOf("web", ""), "modules/os": bundleOf("os", "")},
+			Targets:  map[string]assign.Configured{"web1": {Modules: modules}}}}})
 	at := fmt.Sprintf("%.12s", commitOf("x"))
 	head := "web1 is active, with a=1 b=2\nmodules/os is pinned to main by ann until 1970-01-01 00:01 UTC: a try\nit follows main, which is at " + at + "\n"
 	tail := "\nthe assignment is issued without delay\nit gets generation 1 of epoch 1"
 	for module, want := range map[string]string{
-		"":            strings.TrimSuffix(head, "\n") + tail,
-		"modules/web": head + "modules/web is assigned by role web, target\nmodules/web is at " + at + " of main\nit needs modules/os (version, a layer)" + tail,
-		"modules/os":  head + "modules/os is assigned by \nmodules/os is at " + at + " of main\nit is needed by modules/web (version, a layer)" + tail,
-		"modules/no":  head + "no target group, role or target assigns modules/no to it" + tail,
+		"": strings.TrimSuffix(head, "\n") + tail,
+		"modules/web": head + "modules/web is assigned by role web, target\nmodules/web is at " + at +
+			" of main\nit needs modules/os (version, a layer)" + tail,
+		"modules/os": head + "modules/os is assigned by \nmodules/os is at " + at +
+			" of main\nit is needed by modules/web (version, a layer)" + tail,
+		"modules/no": head + "no target group, role or target assigns modules/no to it" + tail,
 	} {
 		if got := strings.Join(out.Why(web1.ID, module), "\n"); got != want {
 			t.Errorf("%q:\n%s\nwant\n%s", module, got, want)

@@ -9,7 +9,8 @@ import (
 )
 
 func Example() {
-	web1 := fleet.Target{ID: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Labels: map[string]string{"role": "web"}, Standing: fleet.Active}
+	web1 := fleet.Target{ID: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Labels: map[string]string{"role": "web"},
+		Standing: fleet.Active}
 	commit := strings.Repeat("a", 40)
 
 	s := assign.NewState(1, "main")
@@ -24,7 +25,8 @@ func Example() {
 		Enrolled: assign.EnrolledDigest([]fleet.Target{web1}),
 		Root:     bundle,
 		Bundles:  map[string]fleet.Bundle{"modules/web": bundle},
-		Targets:  map[string]assign.Configured{"web1": {Labels: web1.Labels, Modules: []assign.Module{{Directory: "modules/web", From: []string{"target group web"}}}}},
+		Targets: map[string]assign.Configured{"web1": {Labels: web1.Labels,
+			Modules: []assign.Module{{Directory: "modules/web", From: []string{"target group web"}}}}},
 	}}
 
 	out := assign.Compute(s.Input(100, revisions))

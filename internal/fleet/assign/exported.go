@@ -34,7 +34,8 @@ type givens struct {
 
 // exported returns the tables of exported values for a target: for each output that its modules
 // use, the values of the targets that they select.
-func (c *computation) exported(d *decision, ref string, got Contents, conf Configured) (tables []exported.Table, why string) {
+func (c *computation) exported(d *decision, ref string, got Contents,
+	conf Configured) (tables []exported.Table, why string) {
 	if len(conf.ExportUses) == 0 {
 		return nil, ""
 	}
@@ -110,10 +111,12 @@ func (c *computation) table(o output, asks []source.Exported, got Contents, conf
 		text := json.RawMessage(p.own.Value)
 		if _, err := exported.ValueOf(text, typ); err != nil {
 			c.alarms.add(WrongValue, p.target.ID,
-				"The values that targets export as %s of %s have another type than the output, so no target gets them: %v.", o.name, o.module, err)
+				"The values that targets export as %s of %s have another type than the output, so no target gets them: %v.",
+				o.name, o.module, err)
 			continue
 		}
-		all = append(all, offeredValue{p.target.Suspect != nil, exported.Value{Target: p.target.Name, As: p.own.As, Labels: relevant(asks, theirs.Labels), Value: text}})
+		all = append(all, offeredValue{p.target.Suspect != nil,
+			exported.Value{Target: p.target.Name, As: p.own.As, Labels: relevant(asks, theirs.Labels), Value: text}})
 	}
 	t.Values = append(t.Values, reliable(all)...)
 	return t

@@ -30,9 +30,11 @@ type sharing struct {
 }
 
 func newSharing() *sharing {
-	s := &sharing{state: assign.NewState(1, "main"), now: 1000, is: map[string]string{}, active: map[string]bool{}, grants: map[string][]int64{}}
+	s := &sharing{state: assign.NewState(1, "main"), now: 1000, is: map[string]string{}, active: map[string]bool{},
+		grants: map[string][]int64{}}
 	for _, name := range []string{"lb1", "lb2", "web1", "web2", "web3"} {
-		s.targets = append(s.targets, fleet.Target{ID: idOf(name), Name: name, Standing: fleet.Active, Labels: map[string]string{"site": name[len(name)-1:], "role": name[:len(name)-1]}})
+		s.targets = append(s.targets, fleet.Target{ID: idOf(name), Name: name, Standing: fleet.Active,
+			Labels: map[string]string{"site": name[len(name)-1:], "role": name[:len(name)-1]}})
 		s.active[name] = true
 	}
 	s.targets[4].Labels["site"] = "1"
@@ -50,10 +52,12 @@ func (s *sharing) fold(e assign.Event) {
 }
 
 func (s *sharing) contents(in assign.Input) map[string]assign.Contents {
-	c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commitOf("one")}, Enrolled: assign.EnrolledDigest(in.Targets),
-		Root: bundleOf("", "top"), Bundles: map[string]fleet.Bundle{"modules/lb": bundleOf("lb", ""),
+	c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commitOf("one")},
+		Enrolled: assign.EnrolledDigest(in.Targets),
+		Root:     bundleOf("", "top"), Bundles: map[string]fleet.Bundle{"modules/lb": bundleOf("lb", ""),
 			"modules/web": bundleOf("web", "")}, Targets: map[string]assign.Configured{}}
-	asks := []source.Exported{{Name: "backends", Module: "modules/web", Output: "address", Same: []string{"site"}, Type: json.RawMessage(`"string"`)}}
+	asks := []source.Exported{{Name: "backends", Module: "modules/web", Output: "address", Same: []string{"site"},
+		Type: json.RawMessage(`"string"`)}}
 	for _, t := range in.Targets {
 		conf := assign.Configured{Labels: t.Labels, Modules: []assign.Module{{Directory: "modules/" + t.Labels["role"]}}}
 		if t.Labels["role"] == "lb" {
@@ -110,7 +114,8 @@ func (s *sharing) given(name string) string {
 func (s *sharing) want(site string) string {
 	var b bytes.Buffer
 	for _, t := range s.targets {
-		if v := s.is[t.Name]; t.Labels["role"] == "web" && t.Labels["site"] == site && s.active[t.Name] && v != "" && v != "[]" {
+		if v := s.is[t.Name]; t.Labels["role"] == "web" && t.Labels["site"] == site && s.active[t.Name] && v != "" &&
+			v != "[]" {
 			fmt.Fprintf(&b, "%s=%s ", t.Name, v)
 		}
 	}
@@ -128,7 +133,8 @@ func TestExportedHistories(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"export": func(t *rapid.T) {
 				// [] does not have the type of the output.
-				s.export(rapid.SampledFrom(webs).Draw(t, "web"), rapid.SampledFrom([]string{"", `"a"`, `"b"`, `[]`}).Draw(t, "value"))
+				s.export(rapid.SampledFrom(webs).Draw(t, "web"),
+					rapid.SampledFrom([]string{"", `"a"`, `"b"`, `[]`}).Draw(t, "value"))
 				s.step()
 			},
 			"lie": func(t *rapid.T) { s.export("lb2", `"of a module that it has not"`); s.step() },
@@ -137,7 +143,8 @@ func TestExportedHistories(t *testing.T) {
 				s.step()
 			},
 			"retire": func(t *rapid.T) {
-				s.stand(rapid.SampledFrom(webs).Draw(t, "web"), rapid.SampledFrom([]fleet.Standing{fleet.Active, fleet.Retired, fleet.Revoked}).Draw(t, "standing"))
+				s.stand(rapid.SampledFrom(webs).Draw(t, "web"),
+					rapid.SampledFrom([]fleet.Standing{fleet.Active, fleet.Retired, fleet.Revoked}).Draw(t, "standing"))
 				s.step()
 			},
 		})
@@ -179,7 +186,8 @@ func TestTooMuchIsExported(t *testing.T) {
 	s.fold(assign.Event{Kind: assign.ExportsEvent, Key: string(idOf("web1")), Exports: &own})
 	s.now += 100
 	out := s.step()
-	if len(out.Assignments) > 0 || !slices.ContainsFunc(out.Alarms, func(a assign.Alarm) bool { return a.Kind == assign.TooMuchExported }) {
+	if len(out.Assignments) > 0 || !slices.ContainsFunc(out.Alarms,
+		func(a assign.Alarm) bool { return a.Kind == assign.TooMuchExported }) {
 		t.Errorf("%d assignments, %+v", len(out.Assignments), out.Alarms)
 	}
 }
@@ -219,7 +227,8 @@ func TestSuspectsExportInVain(t *testing.T) {
 		name string
 		mark *fleet.Suspicion
 		want string
-	}{{"web2", doubt, `web1="a" web3="c" `}, {"web1", doubt, `web3="c" `}, {"web3", doubt, `web1="a" web3="c" `}, {"web1", nil, `web1="a" `}, {"web3", nil, `web1="a" web3="c" `}} {
+	}{{"web2", doubt, `web1="a" web3="c" `}, {"web1", doubt, `web3="c" `}, {"web3", doubt, `web1="a" web3="c" `},
+		{"web1", nil, `web1="a" `}, {"web3", nil, `web1="a" web3="c" `}} {
 		mark(step.name, step.mark)
 		if got := given(); got != step.want {
 			t.Errorf("%s %v: %s", step.name, step.mark, got)

@@ -38,7 +38,8 @@ func (c *computation) guard() {
 			if !seen[module] {
 				seen[module] = true
 				c.alarms.addAll(Alarm{Kind: MassRemoval, Module: module, Digest: digest,
-					Text: fmt.Sprintf("%s would be removed from %d of %d targets, so they keep their assignments. To approve this, run: fettle alarm approve %s", module, len(s.lost), s.was, digest)}, ids(s.lost))
+					Text: fmt.Sprintf("%s would be removed from %d of %d targets, so they keep their assignments. To approve this, run: fettle alarm approve %s", module, len(
+						s.lost), s.was, digest)}, ids(s.lost))
 			}
 			for _, d := range s.lost {
 				frozen := d.frozen

@@ -41,7 +41,8 @@ func (g *guarded) fold(e assign.Event) {
 }
 
 func (g *guarded) label(i int, role string) {
-	t := fleet.Target{ID: idOf(nameOf(i)), Name: nameOf(i), Standing: fleet.Active, Labels: map[string]string{"role": role}}
+	t := fleet.Target{ID: idOf(nameOf(i)), Name: nameOf(i), Standing: fleet.Active,
+		Labels: map[string]string{"role": role}}
 	g.fold(assign.Event{Kind: assign.TargetEvent, Key: string(t.ID), Target: &t})
 }
 
@@ -57,7 +58,8 @@ func (g *guarded) pin(i int, ref string, until int64) {
 }
 
 func (g *guarded) approve(digest string, at int64) {
-	g.fold(assign.Event{Kind: assign.ApprovalEvent, Key: digest, Approval: &assign.Approval{Digest: digest, By: "ann", At: at}})
+	g.fold(assign.Event{Kind: assign.ApprovalEvent, Key: digest,
+		Approval: &assign.Approval{Digest: digest, By: "ann", At: at}})
 }
 
 // look computes without changing the state.
@@ -85,8 +87,10 @@ func TestHowMuchASetMayShrink(t *testing.T) {
 		was, lost int
 		kept      bool
 	}{
-		{1, 1, true}, {2, 1, false}, {5, 4, false}, {5, 5, true}, {7, 5, false}, {7, 6, true}, {50, 5, false}, {50, 6, true}, {59, 6, true},
-		{60, 6, false}, {60, 7, true}, {63, 7, true}, {69, 7, true}, {70, 7, false}, {90, 9, false}, {90, 10, true}, {99, 10, true},
+		{1, 1, true}, {2, 1, false}, {5, 4, false}, {5, 5, true}, {7, 5, false}, {7, 6, true}, {50, 5, false},
+		{50, 6, true}, {59, 6, true},
+		{60, 6, false}, {60, 7, true}, {63, 7, true}, {69, 7, true}, {70, 7, false}, {90, 9, false}, {90, 10, true},
+		{99, 10, true},
 	} {
 		g := newGuarded(t, c.was, "top=1", "web=1@role=a", "base=1@*")
 		for i := range c.lost {
@@ -230,21 +234,29 @@ func TestWhenPinsAndFreezesHold(t *testing.T) {
 // are those that the selection matches now, or the first ones if it can no longer be evaluated.
 func TestWhichBinaryCounts(t *testing.T) {
 	p := func(key string, at int64, version string, targets []fleet.TargetID, selects ...string) assign.BinarySetting {
-		return assign.BinarySetting{Key: key, At: at, Select: selects, Targets: targets, Binary: fleet.Binary{Version: version}}
+		return assign.BinarySetting{Key: key, At: at, Select: selects, Targets: targets,
+			Binary: fleet.Binary{Version: version}}
 	}
 	for what, c := range map[string]struct {
 		binaries []assign.BinarySetting
 		want     []string // of t00, t01, t02
 	}{
-		"none":                   {nil, []string{"", "", ""}},
-		"some":                   {[]assign.BinarySetting{p("a", 1, "1", nil, "t01")}, []string{"", "1", ""}},
-		"the later":              {[]assign.BinarySetting{p("a", 2, "2", nil, "t01"), p("b", 1, "1", nil, "t0*")}, []string{"1", "2", "1"}},
-		"the later is for all":   {[]assign.BinarySetting{p("a", 1, "1", nil, "t01"), p("b", 2, "2", nil, "t0*")}, []string{"2", "2", "2"}},
-		"at once":                {[]assign.BinarySetting{p("b", 1, "2", nil, "t01"), p("a", 1, "1", nil, "t01")}, []string{"", "2", ""}},
-		"an earlier greater key": {[]assign.BinarySetting{p("z", 1, "1", nil, "t01"), p("a", 2, "2", nil, "t01")}, []string{"", "2", ""}},
-		"by label":               {[]assign.BinarySetting{p("a", 1, "1", []fleet.TargetID{idOf("t00")}, "label:role=b")}, []string{"", "", "1"}},
-		"somebody has gone":      {[]assign.BinarySetting{p("a", 1, "1", []fleet.TargetID{idOf("t00")}, "t00", "gone")}, []string{"1", "", ""}},
-		"not to be read":         {[]assign.BinarySetting{p("a", 1, "1", []fleet.TargetID{idOf("t02")}, "label:")}, []string{"", "", "1"}},
+		"none": {nil, []string{"", "", ""}},
+		"some": {[]assign.BinarySetting{p("a", 1, "1", nil, "t01")}, []string{"", "1", ""}},
+		"the later": {[]assign.BinarySetting{p("a", 2, "2", nil, "t01"), p("b", 1, "1", nil, "t0*")},
+			[]string{"1", "2", "1"}},
+		"the later is for all": {[]assign.BinarySetting{p("a", 1, "1", nil, "t01"), p("b", 2, "2", nil, "t0*")},
+			[]string{"2", "2", "2"}},
+		"at once": {[]assign.BinarySetting{p("b", 1, "2", nil, "t01"), p("a", 1, "1", nil, "t01")},
+			[]string{"", "2", ""}},
+		"an earlier greater key": {[]assign.BinarySetting{p("z", 1, "1", nil, "t01"), p("a", 2, "2", nil, "t01")},
+			[]string{"", "2", ""}},
+		"by label": {[]assign.BinarySetting{p("a", 1, "1", []fleet.TargetID{idOf("t00")}, "label:role=b")},
+			[]string{"", "", "1"}},
+		"somebody has gone": {[]assign.BinarySetting{p("a", 1, "1", []fleet.TargetID{idOf("t00")}, "t00", "gone")},
+			[]string{"1", "", ""}},
+		"not to be read": {[]assign.BinarySetting{p("a", 1, "1", []fleet.TargetID{idOf("t02")}, "label:")},
+			[]string{"", "", "1"}},
 	} {
 		for range 2 {
 			g := newGuarded(t, 3, "top=1")
@@ -272,7 +284,8 @@ func TestWhichBinaryCounts(t *testing.T) {
 // A twentieth of the active targets may be pinned, but at least three, unless a limit is set.
 // Further pins wait, and pins in force stay.
 func TestHowManyMayBePinned(t *testing.T) {
-	for _, c := range []struct{ targets, max, bound int }{{10, 0, 3}, {79, 0, 3}, {80, 0, 4}, {99, 0, 4}, {100, 0, 5}, {10, 1, 1}, {10, 7, 7}} {
+	for _, c := range []struct{ targets, max, bound int }{{10, 0, 3}, {79, 0, 3}, {80, 0, 4}, {99, 0, 4}, {100, 0, 5},
+		{10, 1, 1}, {10, 7, 7}} {
 		g := newGuarded(t, c.targets, "top=1", "web=1@role=a")
 		g.s.MaxPinned = c.max
 		for i := range 40 { // who is not active counts for nothing

@@ -49,7 +49,8 @@ func TestHistories(t *testing.T) {
 	}
 	seen := &counts{}
 	rapid.Check(t, func(t *rapid.T) {
-		h := &history{t: t, w: world{commits: map[string]revision{}}, s: assign.NewState(1, "main"), now: 1_000_000, latest: map[string]assign.Event{},
+		h := &history{t: t, w: world{commits: map[string]revision{}}, s: assign.NewState(1, "main"), now: 1_000_000,
+			latest: map[string]assign.Event{},
 			issued: map[string]bool{}, has: map[fleet.TargetID]fleet.Assignment{}, seen: seen}
 		h.push("main")
 		for range rapid.IntRange(5, 40).Draw(t, "length") {
@@ -61,7 +62,8 @@ func TestHistories(t *testing.T) {
 		h.compute()
 	})
 	t.Logf("%+v", *seen)
-	if seen.suspects == 0 || seen.approvals == 0 || seen.withdrawn == 0 || seen.pinned == 0 || seen.frozen == 0 || seen.behind == 0 || seen.rebuilds == 0 {
+	if seen.suspects == 0 || seen.approvals == 0 || seen.withdrawn == 0 || seen.pinned == 0 || seen.frozen == 0 ||
+		seen.behind == 0 || seen.rebuilds == 0 {
 		t.Error("the histories leave something out")
 	}
 }
@@ -83,7 +85,8 @@ func (h *history) name() string {
 func (h *history) ref() string { return draw(h.t, "ref", "main", "fix", "old") }
 
 func (h *history) step() {
-	switch draw(h.t, "step", "target", "target", "target", "target", "push", "push", "many", "lost", "pin", "unpin", "freeze", "thaw", "approve", "tick", "tick", "tick", "floor", "rebuild", "epoch") {
+	switch draw(h.t, "step", "target", "target", "target", "target", "push", "push", "many", "lost", "pin", "unpin",
+		"freeze", "thaw", "approve", "tick", "tick", "tick", "floor", "rebuild", "epoch") {
 	case "target":
 		h.target(h.name(), draw(h.t, "role", "a", "a", "b", "c"))
 	case "many":
@@ -100,7 +103,8 @@ func (h *history) step() {
 	case "unpin":
 		h.fold(assign.Event{Kind: assign.PinEvent, Key: h.name()})
 	case "freeze":
-		f := assign.Freeze{Key: draw(h.t, "freeze", "x", "y"), Reason: "a feast", By: draw(h.t, "by", "ann", "bob"), Until: h.now + int64(rapid.IntRange(0, 3).Draw(h.t, "hours"))*3600}
+		f := assign.Freeze{Key: draw(h.t, "freeze", "x", "y"), Reason: "a feast", By: draw(h.t, "by", "ann", "bob"),
+			Until: h.now + int64(rapid.IntRange(0, 3).Draw(h.t, "hours"))*3600}
 		if draw(h.t, "whom", true, false) {
 			f.Targets = []fleet.TargetID{idOf(h.name())}
 		}
@@ -111,7 +115,8 @@ func (h *history) step() {
 	case "approve":
 		for _, a := range h.alarms {
 			if a.Digest != "" {
-				h.fold(assign.Event{Kind: assign.ApprovalEvent, Key: a.Digest, Approval: &assign.Approval{Digest: a.Digest, By: "ann", At: h.now}})
+				h.fold(assign.Event{Kind: assign.ApprovalEvent, Key: a.Digest,
+					Approval: &assign.Approval{Digest: a.Digest, By: "ann", At: h.now}})
 				h.seen.approvals++
 			}
 		}
@@ -128,7 +133,9 @@ func (h *history) step() {
 }
 
 func (h *history) target(name, role string) {
-	t := fleet.Target{ID: idOf(name), Name: name, Labels: map[string]string{"role": role}, Standing: draw(h.t, "standing", fleet.Active, fleet.Active, fleet.Active, fleet.Active, fleet.Retired, fleet.Revoked, fleet.Pending)}
+	t := fleet.Target{ID: idOf(name), Name: name, Labels: map[string]string{"role": role},
+		Standing: draw(h.t, "standing", fleet.Active, fleet.Active, fleet.Active, fleet.Active, fleet.Retired,
+			fleet.Revoked, fleet.Pending)}
 	if draw(h.t, "gone", false, false, false, false, false, false, false, true) {
 		h.fold(assign.Event{Kind: assign.TargetEvent, Key: string(t.ID)})
 		return
@@ -140,7 +147,8 @@ func (h *history) push(ref string) {
 	r := revision{top: draw(h.t, "top", "1", "2"), modules: map[string]module{}}
 	for _, m := range []string{"base", "web", "db"} {
 		if draw(h.t, "there", true, true, true, false) {
-			x := module{content: draw(h.t, "content", "1", "2"), selector: draw(h.t, "selector", "*", "role=a", "role=b", "role=none")}
+			x := module{content: draw(h.t, "content", "1", "2"),
+				selector: draw(h.t, "selector", "*", "role=a", "role=b", "role=none")}
 			if m != "base" && draw(h.t, "needs", true, false) {
 				x.needs = []string{"base"}
 			}
@@ -157,7 +165,8 @@ func (h *history) push(ref string) {
 
 func (h *history) pin() {
 	name := h.name()
-	p := assign.Pin{Key: draw(h.t, "key", name, name+"-2"), Target: idOf(name), Pin: fleet.Pin{Ref: h.ref(), By: "ann", Module: draw(h.t, "module", "", "modules/web", "modules/base")}}
+	p := assign.Pin{Key: draw(h.t, "key", name, name+"-2"), Target: idOf(name),
+		Pin: fleet.Pin{Ref: h.ref(), By: "ann", Module: draw(h.t, "module", "", "modules/web", "modules/base")}}
 	if draw(h.t, "ends", true, false) {
 		p.Until = h.now + 2000
 	}
@@ -241,7 +250,10 @@ func (h *history) anyOrder(in assign.Input, out assign.Output) {
 func (h *history) fromRegistry(out assign.Output) {
 	s := assign.NewState(h.s.Epoch, "main")
 	events := slices.Collect(maps.Values(h.latest))
-	slices.SortFunc(events, func(a, b assign.Event) int { return strings.Compare(string(a.Kind)+a.Key, string(b.Kind)+b.Key) })
+	slices.SortFunc(events, func(a, b assign.Event) int {
+		return strings.Compare(string(a.Kind)+a.Key,
+			string(b.Kind)+b.Key)
+	})
 	events = append(events, h.tick...)
 	for id, f := range h.s.Input(h.now, nil).MinimumGenerations { // agents say it again
 		events = append(events, assign.Event{Kind: assign.MinimumGenerationEvent, Key: string(id), MinimumGeneration: &f})
@@ -273,7 +285,8 @@ func (h *history) assigned(in assign.Input, a fleet.Assignment) {
 		high = floor
 	}
 	switch {
-	case a.Epoch < high.Epoch || a.Epoch == high.Epoch && a.Generation != high.Generation+1 || a.Epoch > high.Epoch && a.Generation != 1:
+	case a.Epoch < high.Epoch || a.Epoch == high.Epoch && a.Generation != high.Generation+1 || a.Epoch > high.Epoch &&
+		a.Generation != 1:
 		h.t.Fatalf("after %d.%d %s gets %d.%d", high.Epoch, high.Generation, a.Name, a.Epoch, a.Generation)
 	case a.Newer(h.has[a.Target]) <= 0:
 		h.t.Fatalf("%s goes back to %d.%d", a.Name, a.Epoch, a.Generation)

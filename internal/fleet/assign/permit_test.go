@@ -17,8 +17,10 @@ func TestPinsCarryPermitAndProof(t *testing.T) {
 		return assign.Contents{
 			Revision: fleet.Revision{Repository: "site", Commit: strings.Repeat(c, 40)},
 			Enrolled: assign.EnrolledDigest([]fleet.Target{web1}), Root: bundle(c),
-			Bundles: map[string]fleet.Bundle{"modules/web": bundle(c), "modules/db": bundle(c)}, Proofs: map[string]fleet.Bundle{"": bundle("1"), "modules/web": bundle(c), "modules/db": bundle(c)},
-			Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Directory: "modules/web"}, {Directory: "modules/db"}}}},
+			Bundles: map[string]fleet.Bundle{"modules/web": bundle(c), "modules/db": bundle(c)},
+			Proofs:  map[string]fleet.Bundle{"": bundle("1"), "modules/web": bundle(c), "modules/db": bundle(c)},
+			Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Directory: "modules/web"},
+				{Directory: "modules/db"}}}},
 		}
 	}
 	old, present := strings.Repeat("a", 40), strings.Repeat("b", 40)
@@ -26,7 +28,8 @@ func TestPinsCarryPermitAndProof(t *testing.T) {
 		target := web1
 		target.Pin = &p
 		out := assign.Compute(assign.Input{Now: 1, Epoch: 1, Branch: "main", Targets: []fleet.Target{target},
-			Refs: map[string]assign.Ref{"main": {Commit: present}, old: {Commit: old}}, Revisions: map[string]assign.Contents{old: contents("a"), present: contents("b")}})
+			Refs:      map[string]assign.Ref{"main": {Commit: present}, old: {Commit: old}},
+			Revisions: map[string]assign.Contents{old: contents("a"), present: contents("b")}})
 		if len(out.Assignments) != 1 {
 			t.Fatalf("%+v", out)
 		}

@@ -43,14 +43,16 @@ func (c *computation) readPins() {
 func (c *computation) settlePins(d *decision) {
 	pins := c.pinsOf[d.target.ID]
 	slices.SortFunc(pins, func(a, b fleet.Pin) int {
-		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Ref, b.Ref), cmp.Compare(a.By, b.By), cmp.Compare(a.Until, b.Until), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(cmp.Compare(a.Module, b.Module), cmp.Compare(a.Ref, b.Ref), cmp.Compare(a.By, b.By),
+			cmp.Compare(a.Until, b.Until), cmp.Compare(a.Reason, b.Reason))
 	})
 	for i, p := range pins {
 		if i > 0 && pins[i-1].Module == p.Module && pins[i-1].Ref != p.Ref {
 			what := cmp.Or(p.Module, "the target")
 			d.keep(fmt.Sprintf("%s is pinned to %s and to %s", what, pins[i-1].Ref, p.Ref))
 			c.alarms.add(Conflict, d.target.ID,
-				"The assignment of %s does not change, because %s. Remove one of the pins: fettle target unpin", d.target.Name, d.kept)
+				"The assignment of %s does not change, because %s. Remove one of the pins: fettle target unpin", d.target.Name,
+				d.kept)
 		}
 	}
 	d.pins = slices.CompactFunc(slices.Clone(pins), func(a, b fleet.Pin) bool { return a.Module == b.Module })
@@ -112,7 +114,8 @@ func (c *computation) pinned(d *decision, list []fleet.Assigned) (out []fleet.As
 		}
 		i := slices.IndexFunc(list, func(a fleet.Assigned) bool { return a.Module == p.Module })
 		if i < 0 {
-			c.alarms.add(Unresolved, d.target.ID, "The pin of %s on %s has no effect: the target does not have that module.", p.Module, d.target.Name)
+			c.alarms.add(Unresolved, d.target.ID, "The pin of %s on %s has no effect: the target does not have that module.",
+				p.Module, d.target.Name)
 			continue
 		}
 		if !own {
@@ -125,7 +128,8 @@ func (c *computation) pinned(d *decision, list []fleet.Assigned) (out []fleet.As
 	if own {
 		if why = badNeeds(list); why != "" {
 			why = "its pins contradict each other: " + why
-			c.alarms.add(ConfigurationError, d.target.ID, "The assignment of %s does not change, because %s.", d.target.Name, why)
+			c.alarms.add(ConfigurationError, d.target.ID, "The assignment of %s does not change, because %s.", d.target.Name,
+				why)
 			return nil, why
 		}
 	}

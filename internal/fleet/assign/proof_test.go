@@ -16,8 +16,9 @@ func TestProofsStayWithTheirRevision(t *testing.T) {
 	targets := []fleet.Target{{ID: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Standing: fleet.Active}}
 	contents := func(c, signer, top string) assign.Contents {
 		return assign.Contents{
-			Revision: fleet.Revision{Repository: "site", Commit: commit(c), Signer: signer}, Enrolled: assign.EnrolledDigest(targets),
-			Root: bundle(top), Bundles: map[string]fleet.Bundle{"modules/web": bundle("0")},
+			Revision: fleet.Revision{Repository: "site", Commit: commit(c), Signer: signer},
+			Enrolled: assign.EnrolledDigest(targets),
+			Root:     bundle(top), Bundles: map[string]fleet.Bundle{"modules/web": bundle("0")},
 			Proofs:  map[string]fleet.Bundle{"": bundle(c), "modules/web": bundle(c)},
 			Targets: map[string]assign.Configured{"web1": {Modules: []assign.Module{{Directory: "modules/web"}}}},
 		}
@@ -25,7 +26,8 @@ func TestProofsStayWithTheirRevision(t *testing.T) {
 	previous := map[fleet.TargetID]fleet.Assignment{}
 	push := func(c, signer, top string) fleet.Assigned {
 		out := assign.Compute(assign.Input{Now: 1, Epoch: 1, Branch: "main", Targets: targets, Previous: previous,
-			Refs: map[string]assign.Ref{"main": {Commit: commit(c)}}, Revisions: map[string]assign.Contents{commit(c): contents(c, signer, top)}})
+			Refs:      map[string]assign.Ref{"main": {Commit: commit(c)}},
+			Revisions: map[string]assign.Contents{commit(c): contents(c, signer, top)}})
 		for _, a := range out.Assignments {
 			previous[a.Target] = a
 		}

@@ -53,7 +53,8 @@ func TestScripts(t *testing.T) {
 			if err != nil || len(a.Files) == 0 {
 				t.Fatal(err)
 			}
-			x := &story{t: t, w: world{commits: map[string]revision{}}, s: assign.NewState(1, "main"), now: 1_000_000, known: map[string]fleet.Target{}}
+			x := &story{t: t, w: world{commits: map[string]revision{}}, s: assign.NewState(1, "main"), now: 1_000_000,
+				known: map[string]fleet.Target{}}
 			for line := range strings.Lines(string(a.Files[0].Data)) {
 				if words := strings.Fields(line); len(words) > 0 && words[0] != "#" {
 					x.run(strings.TrimSpace(line), words)
@@ -173,7 +174,8 @@ func (x *story) freeze(words []string) {
 func (x *story) approve(what string) {
 	for _, a := range x.last.Alarms {
 		if a.Module == "modules/"+what || what == "pins" && a.Kind == assign.TooManyPinned {
-			x.fold(assign.Event{Kind: assign.ApprovalEvent, Key: a.Digest, Approval: &assign.Approval{Digest: a.Digest, By: "ann", At: x.now}})
+			x.fold(assign.Event{Kind: assign.ApprovalEvent, Key: a.Digest,
+				Approval: &assign.Approval{Digest: a.Digest, By: "ann", At: x.now}})
 			return
 		}
 	}

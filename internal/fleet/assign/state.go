@@ -95,8 +95,10 @@ func (t table[T]) list() []T {
 
 // NewState returns an empty state.
 func NewState(epoch uint64, branch string) *State {
-	return &State{Epoch: epoch, Branch: branch, targets: table[fleet.Target]{}, pins: table[Pin]{}, freezes: table[Freeze]{}, binaries: table[BinarySetting]{}, refs: table[Ref]{},
-		approvals: table[Approval]{}, exports: table[[]exported.Own]{}, minimumGenerations: map[fleet.TargetID]fleet.Have{}, previous: map[fleet.TargetID]fleet.Assignment{}}
+	return &State{Epoch: epoch, Branch: branch, targets: table[fleet.Target]{}, pins: table[Pin]{},
+		freezes: table[Freeze]{}, binaries: table[BinarySetting]{}, refs: table[Ref]{},
+		approvals: table[Approval]{}, exports: table[[]exported.Own]{}, minimumGenerations: map[fleet.TargetID]fleet.Have{},
+		previous: map[fleet.TargetID]fleet.Assignment{}}
 }
 
 // Fold applies an event. Events may be repeated and in any order.
@@ -146,8 +148,10 @@ func (s *State) Begin(epoch uint64) { s.Epoch = max(s.Epoch, epoch) }
 // Input returns the input of a computation; revisions are by commit. It shares memory with the
 // state, so it is valid until the next event.
 func (s *State) Input(now int64, revisions map[string]Contents) Input {
-	in := Input{Now: now, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned, Targets: s.targets.list(), Pins: s.pins.list(), Freezes: s.freezes.list(), Binaries: s.binaries.list(),
-		Exports: map[fleet.TargetID][]exported.Own{}, Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous, MinimumGenerations: s.minimumGenerations, Approvals: s.approvals.list()}
+	in := Input{Now: now, Epoch: s.Epoch, Branch: s.Branch, MaxPinned: s.MaxPinned, Targets: s.targets.list(),
+		Pins: s.pins.list(), Freezes: s.freezes.list(), Binaries: s.binaries.list(),
+		Exports: map[fleet.TargetID][]exported.Own{}, Refs: map[string]Ref{}, Revisions: revisions, Previous: s.previous,
+		MinimumGenerations: s.minimumGenerations, Approvals: s.approvals.list()}
 	for id, e := range s.exports {
 		if e.value != nil {
 			in.Exports[fleet.TargetID(id)] = *e.value
@@ -178,7 +182,8 @@ func (s *State) Marshal() []byte {
 		Floors    map[fleet.TargetID]fleet.Have       `json:"floors"`
 		Exports   map[fleet.TargetID][]exported.Own   `json:"exports"`
 		Previous  map[fleet.TargetID]fleet.Assignment `json:"assignments"`
-	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Binaries, in.Refs, in.Approvals, in.MinimumGenerations, in.Exports, in.Previous}, "", " ")
+	}{"fettle.assign/1", s.Epoch, s.Branch, in.Targets, in.Pins, in.Freezes, in.Binaries, in.Refs, in.Approvals,
+		in.MinimumGenerations, in.Exports, in.Previous}, "", " ")
 	if err != nil {
 		panic(err) // all fields have a JSON form
 	}

@@ -124,8 +124,9 @@ func (c *computation) wanted(d *decision) (want fleet.Assignment, why string) {
 	if modules, why = c.pinned(d, modules); why != "" {
 		return want, why
 	}
-	want = fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Labels: conf.Labels, Fleet: t.Fleet,
-		Root: c.top(ref, got), Modules: modules}
+	want = fleet.Assignment{Format: fleet.AssignmentFormat, Target: t.ID, Name: t.Name, Labels: conf.Labels,
+		Fleet: t.Fleet,
+		Root:  c.top(ref, got), Modules: modules}
 	want.Root.Rollout = rollout(d)
 	d.permit(&want)
 	want.Binary = c.binaryOf[t.ID]
@@ -154,7 +155,8 @@ func (d *decision) permit(want *fleet.Assignment) {
 	want.Root.Permit = d.pins[0].Permit
 	want.Modules = slices.Clone(want.Modules) // other targets may share it
 	for i := range want.Modules {
-		if want.Modules[i].Rollout == PinRollout && want.Modules[i].Permit == "" && want.Modules[i].Revision.Commit == want.Root.Revision.Commit {
+		if want.Modules[i].Rollout == PinRollout && want.Modules[i].Permit == "" &&
+			want.Modules[i].Revision.Commit == want.Root.Revision.Commit {
 			want.Modules[i].Permit = d.pins[0].Permit
 		}
 	}
@@ -198,7 +200,8 @@ func (c *computation) modules(key listKey, got Contents, conf Configured) (list 
 		if !ok {
 			return nil, fmt.Sprintf("the revision %.12s has no bundle of %s", got.Revision.Commit, m.Directory)
 		}
-		list = append(list, fleet.Assigned{Module: m.Directory, Revision: got.at(key.ref), Bundle: bundle, Proof: got.proof(m.Directory), Rollout: key.rollout, Needs: m.Needs})
+		list = append(list, fleet.Assigned{Module: m.Directory, Revision: got.at(key.ref), Bundle: bundle,
+			Proof: got.proof(m.Directory), Rollout: key.rollout, Needs: m.Needs})
 	}
 	c.lists[key] = list
 	return list, ""

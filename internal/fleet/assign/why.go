@@ -63,7 +63,8 @@ func (o Output) whyModule(d thought, module string) []string {
 		if m.Module == module {
 			lines = append(lines, fmt.Sprintf("%s is at %.12s of %s", module, m.Revision.Commit, m.Revision.Branch))
 			if newest := o.in.Refs[m.Revision.Branch].Commit; newest != "" && newest != m.Revision.Commit && d.kept == "" {
-				lines = append(lines, fmt.Sprintf("the module is unchanged in %.12[2]s, the newest commit of %[1]s", m.Revision.Branch, newest))
+				lines = append(lines, fmt.Sprintf("the module is unchanged in %.12[2]s, the newest commit of %[1]s",
+					m.Revision.Branch, newest))
 			}
 			for _, n := range m.Needs {
 				lines = append(lines, "it needs "+needText(n.Module, n))

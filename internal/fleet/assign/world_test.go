@@ -54,7 +54,8 @@ func (m module) has(labels map[string]string) bool {
 // contents returns the compiled commit for some targets.
 func (w *world) contents(commit string, targets []fleet.Target) assign.Contents {
 	r := w.commits[commit]
-	c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commit, Time: 1}, Enrolled: assign.EnrolledDigest(targets), Error: r.broken,
+	c := assign.Contents{Revision: fleet.Revision{Repository: "site", Commit: commit, Time: 1},
+		Enrolled: assign.EnrolledDigest(targets), Error: r.broken,
 		Root: bundleOf("", r.top), Bundles: map[string]fleet.Bundle{}, Targets: map[string]assign.Configured{}}
 	for name, m := range r.modules {
 		c.Bundles["modules/"+name] = bundleOf(name, m.content)

@@ -16,7 +16,8 @@ const (
 // own process, with a secret that no other process has.
 func (s *Server) Check(c server.ClientAuthentication) bool {
 	addr, o := c.RemoteAddress(), c.GetOpts()
-	if c.Kind() != server.CLIENT || addr == nil || addr.Network() != "pipe" || subtle.ConstantTimeCompare([]byte(o.Password), []byte(s.secret)) != 1 {
+	if c.Kind() != server.CLIENT || addr == nil || addr.Network() != "pipe" ||
+		subtle.ConstantTimeCompare([]byte(o.Password), []byte(s.secret)) != 1 {
 		return false
 	}
 	switch o.Username {

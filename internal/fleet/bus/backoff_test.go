@@ -11,7 +11,8 @@ func TestBackoff(t *testing.T) {
 		attempt int
 		want    time.Duration
 	}{
-		{Backoff{}, 0, time.Second}, {Backoff{}, 1, 2 * time.Second}, {Backoff{}, 4, 16 * time.Second}, {Backoff{}, 5, 30 * time.Second}, {Backoff{}, 1 << 40, 30 * time.Second},
+		{Backoff{}, 0, time.Second}, {Backoff{}, 1, 2 * time.Second}, {Backoff{}, 4, 16 * time.Second},
+		{Backoff{}, 5, 30 * time.Second}, {Backoff{}, 1 << 40, 30 * time.Second},
 		{Backoff{First: time.Minute}, 3, time.Minute}, {Backoff{First: 1, Most: 1 << 62}, 70, 1 << 62},
 	} {
 		if got := c.b.bound(c.attempt); got != c.want {

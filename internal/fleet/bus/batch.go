@@ -35,7 +35,10 @@ const batchWords = `{"format":"fettle.event/1","at":17,"kind":"granted","target"
 
 // batches encodes and decodes batches of records. The zero value is ready to use, also from several
 // goroutines.
-type batches struct{ writers, readers, inflaters sync.Pool } // an encoder needs a megabyte, and each commit needs an encoder
+type batches struct {
+	writers, readers,
+	inflaters sync.Pool
+} // an encoder needs a megabyte, and each commit needs an encoder
 
 // pack encodes records as one message: a byte for the format, the CRC-32C of the uncompressed
 // records, and for each record its length as a uvarint and its bytes. The records are compressed
@@ -62,7 +65,8 @@ func (p *batches) compress(plain []byte) ([]byte, error) {
 	w, ok := p.writers.Get().(*zstd.Encoder)
 	if !ok {
 		var err error
-		w, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(MaxBatch/4),
+		w, err = zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithLowerEncoderMem(true),
+			zstd.WithWindowSize(MaxBatch/4),
 			zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithEncoderDictRaw(1, []byte(batchWords)))
 		if err != nil {
 			return nil, err
@@ -77,7 +81,8 @@ func (p *batches) decompress(b []byte) ([]byte, error) {
 	r, ok := p.readers.Get().(*zstd.Decoder)
 	if !ok {
 		var err error
-		r, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxMemory(MaxBatch), zstd.WithDecoderDictRaw(1, []byte(batchWords)))
+		r, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxMemory(MaxBatch), zstd.WithDecoderDictRaw(1, []byte(batchWords)))
 		if err != nil {
 			return nil, err
 		}

@@ -101,14 +101,19 @@ func TestBatchesOfOldLogs(t *testing.T) {
 // each.
 func reports(n int) (whole, parts [][]byte) {
 	for i := range n {
-		target, err := fleet.NewTargetID(bytes.NewReader(binary.BigEndian.AppendUint64(make([]byte, 8), uint64(i)*0x9e3779b97f4a7c15)))
+		target, err := fleet.NewTargetID(bytes.NewReader(binary.BigEndian.AppendUint64(make([]byte, 8),
+			uint64(i)*0x9e3779b97f4a7c15)))
 		if err != nil {
 			panic(err)
 		}
-		r := fleet.Report{Format: fleet.ReportFormat, Target: target, Seq: 3, Boot: "b", At: 1_795_355_153_000_000_000 + int64(i)*7_654_321, Event: fleet.Event{Kind: fleet.Ready, Run: 1}, Status: fleet.Status{Epoch: 1_795_355_153, Generation: 1, Version: "1.0"}}
+		r := fleet.Report{Format: fleet.ReportFormat, Target: target, Seq: 3, Boot: "b",
+			At: 1_795_355_153_000_000_000 + int64(i)*7_654_321, Event: fleet.Event{Kind: fleet.Ready, Run: 1},
+			Status: fleet.Status{Epoch: 1_795_355_153, Generation: 1, Version: "1.0"}}
 		for k := range 50 {
 			sum := sha256.Sum256([]byte{byte(k)})
-			r.Status.Modules = append(r.Status.Modules, fleet.ModuleStatus{Module: fmt.Sprintf("modules/m%03d", k), Commit: hex.EncodeToString(sum[:20]), Bundle: "sha256:" + hex.EncodeToString(sum[:]), State: fleet.ModuleReady, Since: r.At})
+			r.Status.Modules = append(r.Status.Modules, fleet.ModuleStatus{Module: fmt.Sprintf("modules/m%03d", k),
+				Commit: hex.EncodeToString(sum[:20]), Bundle: "sha256:" + hex.EncodeToString(sum[:]), State: fleet.ModuleReady,
+				Since: r.At})
 		}
 		text, _ := json.Marshal(r)
 		whole = append(whole, text)
@@ -187,7 +192,9 @@ func FuzzOpenAndAnswer(f *testing.F) {
 
 func TestMayAnswer(t *testing.T) {
 	for reply, want := range map[string]bool{
-		"f.a.down.r.x.1": true, "": false, "f.a.down.r.x": false, "f.a.down.r.x.1.2": false, "f.a.down.r.*.1": false, "f.a.down.r.>.1": false, "f.b.down.r.x.1": false, "f.a.down.q.do": false, "f.a.up.r.x.1": false, "f.ab.down.r.x.1": false, "f.a.down.r..1": false, "f.a.down.r.x.": false, "f.a.down.r.x.1 PUB": false,
+		"f.a.down.r.x.1": true, "": false, "f.a.down.r.x": false, "f.a.down.r.x.1.2": false, "f.a.down.r.*.1": false,
+		"f.a.down.r.>.1": false, "f.b.down.r.x.1": false, "f.a.down.q.do": false, "f.a.up.r.x.1": false,
+		"f.ab.down.r.x.1": false, "f.a.down.r..1": false, "f.a.down.r.x.": false, "f.a.down.r.x.1 PUB": false,
 	} {
 		if got := mayAnswer("a", reply); got != want {
 			t.Errorf("mayAnswer(%q) is %v", reply, got)

@@ -22,7 +22,8 @@ type between struct {
 }
 
 func newBetween(over subjects, prefix string, s *seal) *between {
-	return &between{over: over, prefix: prefix, seal: s, self: newToken(), sent: map[string]uint64{}, last: map[string]uint64{}}
+	return &between{over: over, prefix: prefix, seal: s, self: newToken(), sent: map[string]uint64{},
+		last: map[string]uint64{}}
 }
 
 // send sends a message below the prefix. It holds the lock, so that messages are sent in the order

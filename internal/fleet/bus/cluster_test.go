@@ -75,10 +75,11 @@ func (s seat) start() (*bus.Server, error) {
 	}
 	return bus.Start(context.Background(), bus.Config{
 		Dir: s.Dir, Name: s.Name, Listen: "127.0.0.1:0", TLS: conf, Identify: identify,
-		Cluster: &bus.Cluster{Name: "fleet", Listen: s.Listen, Routes: s.Routes, TLS: conf, Replicas: 3, Identify: func(state *tls.ConnectionState) error {
-			_, err := of("hub", state)
-			return err
-		}},
+		Cluster: &bus.Cluster{Name: "fleet", Listen: s.Listen, Routes: s.Routes, TLS: conf, Replicas: 3,
+			Identify: func(state *tls.ConnectionState) error {
+				_, err := of("hub", state)
+				return err
+			}},
 	})
 }
 
@@ -263,7 +264,8 @@ func (f *follower) has(text string) bool {
 
 // strangers: a client without the certificate of a hub cannot connect to the port for hubs.
 func (a *authority) strangers(t *testing.T, srv *bus.Server) {
-	for name, conf := range map[string]*tls.Config{"target": a.conf("target", string(bustest.ID(1))), "none": {RootCAs: a.pool, ServerName: "localhost"}} {
+	for name, conf := range map[string]*tls.Config{"target": a.conf("target", string(bustest.ID(1))),
+		"none": {RootCAs: a.pool, ServerName: "localhost"}} {
 		c, err := net.Dial("tcp", srv.ClusterAddress().String())
 		if err != nil {
 			t.Fatal(err)

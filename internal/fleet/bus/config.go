@@ -109,7 +109,8 @@ func (c Config) check() error {
 	case !c.DontListen && (c.TLS == nil || c.Identify == nil):
 		return errors.New("cannot start a bus: Config.TLS and Config.Identify are required")
 	case c.Cluster != nil && (c.Name == "" || c.Cluster.Name == "" || c.Cluster.TLS == nil || c.Cluster.Identify == nil):
-		return errors.New("cannot join a cluster: the name of the hub, and Name, TLS and Identify of the cluster are required")
+		return errors.New(
+			"cannot join a cluster: the name of the hub, and Name, TLS and Identify of the cluster are required")
 	case c.Cluster != nil && c.Cluster.Files != nil && !slices.Contains(c.Cluster.Peers, c.Name):
 		return errors.New("cannot join a cluster: its peers do not include this hub")
 	case c.Cluster != nil && c.ExternalNats != nil:
@@ -162,7 +163,8 @@ func (c Config) cluster(o *server.Options) error {
 	o.DontListen, o.Host, o.Port = false, "127.0.0.1", server.RANDOM_PORT
 	o.TLSConfig, o.TLSHandshakeFirst, o.TLS, o.TLSVerify = strict(c.Cluster.TLS, c.Cluster.Identify), true, true, true
 	o.LameDuckDuration, o.LameDuckGracePeriod = time.Second, -time.Millisecond
-	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10, PingInterval: 3 * time.Second, TLSConfig: strict(c.Cluster.TLS, c.Cluster.Identify)}
+	o.Cluster = server.ClusterOpts{Name: c.Cluster.Name, Host: host, Port: port, NoAdvertise: true, TLSTimeout: 10,
+		PingInterval: 3 * time.Second, TLSConfig: strict(c.Cluster.TLS, c.Cluster.Identify)}
 	routes := c.Cluster.Routes
 	if len(routes) == 0 {
 		// A server in a cluster needs a route. This route leads to the server itself, which the server detects.

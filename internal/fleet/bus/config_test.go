@@ -12,7 +12,8 @@ func identifyNobody(*tls.ConnectionState) (fleet.TargetID, error) { return "", e
 
 // TestOptions: durable data is flushed, and there are no listeners that are not configured.
 func TestOptions(t *testing.T) {
-	c := Config{Dir: t.TempDir(), Listen: ":7422", TLS: &tls.Config{MinVersion: tls.VersionTLS10}, Identify: identifyNobody}
+	c := Config{Dir: t.TempDir(), Listen: ":7422", TLS: &tls.Config{MinVersion: tls.VersionTLS10},
+		Identify: identifyNobody}
 	o, err := c.options()
 	if err != nil {
 		t.Fatal(err)
@@ -20,7 +21,8 @@ func TestOptions(t *testing.T) {
 	if !o.SyncAlways || !o.JetStream || o.StoreDir != c.Dir || o.JetStreamLimits.DefaultMaxConsumers != -1 {
 		t.Error("the store is not what it should be")
 	}
-	if o.HTTPPort != 0 || o.HTTPSPort != 0 || o.LeafNode.Port != 0 || o.Gateway.Port != 0 || o.Websocket.Port != 0 || o.MQTT.Port != 0 || o.Cluster.Port != 0 || o.ProfPort != 0 || o.NoAuthUser != "" || o.AllowNonTLS {
+	if o.HTTPPort != 0 || o.HTTPSPort != 0 || o.LeafNode.Port != 0 || o.Gateway.Port != 0 || o.Websocket.Port != 0 ||
+		o.MQTT.Port != 0 || o.Cluster.Port != 0 || o.ProfPort != 0 || o.NoAuthUser != "" || o.AllowNonTLS {
 		t.Error("something listens that nobody asked for")
 	}
 	if !o.DontListen || o.TLSConfig != nil {
@@ -45,7 +47,10 @@ func TestStrict(t *testing.T) {
 	} {
 		lax := &tls.Config{MinVersion: tls.VersionTLS10, ClientAuth: c.auth, VerifyConnection: c.verify}
 		whole := strict(lax, nil)
-		each, err := strict(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return lax, nil }}, nil).GetConfigForClient(&tls.ClientHelloInfo{})
+		each, err := strict(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+			return lax,
+				nil
+		}}, nil).GetConfigForClient(&tls.ClientHelloInfo{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +61,8 @@ func TestStrict(t *testing.T) {
 		}
 	}
 	wrong := errors.New("no")
-	both := strict(&tls.Config{ClientAuth: tls.RequireAnyClientCert, VerifyConnection: verifies}, func(*tls.ConnectionState) error { return wrong })
+	both := strict(&tls.Config{ClientAuth: tls.RequireAnyClientCert, VerifyConnection: verifies},
+		func(*tls.ConnectionState) error { return wrong })
 	if err := both.VerifyConnection(tls.ConnectionState{}); !errors.Is(err, wrong) {
 		t.Errorf("the second is not asked: %v", err)
 	}

@@ -34,7 +34,8 @@ type CopySet struct {
 
 // complete returns true if all copies exist and are complete.
 func (c CopySet) complete() bool {
-	return c.Leader != "" && len(c.Peers) == c.Desired && !slices.ContainsFunc(c.Peers, func(p Peer) bool { return !p.Current })
+	return c.Leader != "" && len(c.Peers) == c.Desired &&
+		!slices.ContainsFunc(c.Peers, func(p Peer) bool { return !p.Current })
 }
 
 // Peers returns the hubs of the cluster, sorted by name, and the leader. Without a leader, leader
@@ -198,7 +199,8 @@ func (s *Server) tend(ctx context.Context, c CopySet, want int, names []string) 
 	case fewer || c.Desired < want && c.complete():
 		return false, s.keepOn(ctx, c.Name, want)
 	case leaves >= 0 && len(c.Peers) <= c.Desired && slices.Contains(names, c.Leader):
-		return false, api(ctx, s.owned[2], "$JS.API.STREAM.PEER.REMOVE."+c.Name, map[string]string{"peer": c.Peers[leaves].Name}, nil)
+		return false, api(ctx, s.owned[2], "$JS.API.STREAM.PEER.REMOVE."+c.Name,
+			map[string]string{"peer": c.Peers[leaves].Name}, nil)
 	}
 	return c.complete() && leaves < 0, nil
 }

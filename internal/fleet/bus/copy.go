@@ -58,7 +58,8 @@ func copyStream(ctx context.Context, from, to *Server, name string) error {
 		Config json.RawMessage `json:"config"`
 		State  json.RawMessage `json:"state"`
 	}
-	if err := api(ctx, src, "$JS.API.STREAM.SNAPSHOT."+name, map[string]any{"deliver_subject": inbox, "no_consumers": true, "jsck": true}, &had); err != nil {
+	if err := api(ctx, src, "$JS.API.STREAM.SNAPSHOT."+name,
+		map[string]any{"deliver_subject": inbox, "no_consumers": true, "jsck": true}, &had); err != nil {
 		return fmt.Errorf("cannot read the stream: %w", err)
 	}
 	var where struct {
@@ -113,7 +114,8 @@ func sameStream(ctx context.Context, from, to *Server, name string) error {
 	}
 	x, y := a.CachedInfo().State, b.CachedInfo().State
 	if x.Msgs != y.Msgs || x.LastSeq != y.LastSeq || x.Msgs > 0 && x.FirstSeq != y.FirstSeq {
-		return fmt.Errorf("cannot copy the whole stream: it has %d messages up to number %d, and the copy has %d up to %d", x.Msgs, x.LastSeq, y.Msgs, y.LastSeq)
+		return fmt.Errorf("cannot copy the whole stream: it has %d messages up to number %d, and the copy has %d up to %d",
+			x.Msgs, x.LastSeq, y.Msgs, y.LastSeq)
 	}
 	return nil
 }

@@ -116,7 +116,8 @@ func aboutCertificate(err error) bool {
 	if !ok || alert.Op != "remote error" {
 		return false
 	}
-	for _, a := range [...]tls.AlertError{badCertificate, certificateRevoked, certificateExpired, certificateUnknown, unknownAuthority, accessDenied, certificateMissing} {
+	for _, a := range [...]tls.AlertError{badCertificate, certificateRevoked, certificateExpired, certificateUnknown,
+		unknownAuthority, accessDenied, certificateMissing} {
 		if alert.Err.Error() == a.Error() { // the type of a connection's alert is not exported
 			return true
 		}

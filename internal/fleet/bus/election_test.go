@@ -166,7 +166,8 @@ func TestElectionStops(t *testing.T) {
 		t.Fatalf("it wants %+v", do)
 	}
 	e.wrote(1, nil, now.Add(time.Second))
-	if _, next := e.tick(now.Add(time.Second)); !e.held || next != now.Add(10*time.Second/3).Truncate(time.Nanosecond) && next.Sub(now) > 4*time.Second {
+	if _, next := e.tick(now.Add(time.Second)); !e.held || next != now.Add(10*time.Second/3).Truncate(time.Nanosecond) &&
+		next.Sub(now) > 4*time.Second {
 		t.Fatalf("held %v, next %s", e.held, next.Sub(now))
 	}
 	if do, _ = e.tick(now.Add(11 * time.Second)); e.held || do == nil || do.Claim.Fence != 2 {

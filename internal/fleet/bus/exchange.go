@@ -41,7 +41,8 @@ var _ fleet.Exchange = (*Exchange)(nil)
 func NewExchange(ctx context.Context, c Carrier, kick func(connection uint64)) (*Exchange, error) {
 	x := &Exchange{
 		carrier: c, kick: kick, self: newToken(), ctx: ctx,
-		calls: newCalls(), streams: newStreams(maxHubStreams), members: newMembers(), gate: newRequestLimiter(), served: map[string]bool{},
+		calls: newCalls(), streams: newStreams(maxHubStreams), members: newMembers(), gate: newRequestLimiter(),
+		served: map[string]bool{},
 	}
 	context.AfterFunc(ctx, func() { x.streams.failAll(ErrLost) })
 	return x, errors.Join(
@@ -93,7 +94,8 @@ func (x *Exchange) frame(m Message) {
 
 // Serve implements fleet.Exchange. Each message type can be served once. An agent that exceeds the limit of
 // concurrent requests receives an error; its notifications are dropped.
-func (x *Exchange) Serve(messageType string, handle func(ctx context.Context, from fleet.TargetID, body []byte) ([]byte, error)) error {
+func (x *Exchange) Serve(messageType string, handle func(ctx context.Context, from fleet.TargetID,
+	body []byte) ([]byte, error)) error {
 	if err := checkWord(messageType); err != nil {
 		return err
 	}
@@ -118,7 +120,8 @@ func (x *Exchange) question(m Message, handle func(context.Context, fleet.Target
 	x.members.spoke(id)
 	if !x.gate.enter(id, len(m.Body)) {
 		x.broken(id, "it sent more concurrent requests than a hub accepts")
-		x.reply(m, nil, errors.New("cannot accept more concurrent requests of this target: retry when earlier requests have been answered"))
+		x.reply(m, nil, errors.New(
+			"cannot accept more concurrent requests of this target: retry when earlier requests have been answered"))
 		return
 	}
 	go func() {
@@ -159,7 +162,8 @@ func (x *Exchange) ask(ctx context.Context, to fleet.TargetID, rest, messageType
 	defer cancel()
 	number, answer, end := x.calls.begin(string(to))
 	defer end()
-	if err := x.send(to, Message{Subject: downOf(to, rest), Reply: upOf(to, "r."+x.self+"."+number), Body: body}); err != nil {
+	if err := x.send(to, Message{Subject: downOf(to, rest), Reply: upOf(to, "r."+x.self+"."+number),
+		Body: body}); err != nil {
 		return nil, fmt.Errorf("cannot send a request to %s: %w", to, err)
 	}
 	return wait(ctx, answer, fleet.ErrOffline)
@@ -197,7 +201,8 @@ func checkSize(body []byte) error {
 
 // Open implements fleet.Exchange. ctx limits only the opening. The error is ErrOffline also if the
 // agent does not serve streams of this type.
-func (x *Exchange) Open(ctx context.Context, to fleet.TargetID, messageType string, header []byte) (io.ReadWriteCloser, error) {
+func (x *Exchange) Open(ctx context.Context, to fleet.TargetID, messageType string,
+	header []byte) (io.ReadWriteCloser, error) {
 	sid := newToken()
 	s, err := x.streams.begin(string(to), sid, func(frame []byte) error {
 		return x.send(to, Message{Subject: downOf(to, "d."+sid), Body: frame})

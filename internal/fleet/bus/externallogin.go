@@ -54,7 +54,8 @@ func (f ExternalNats) checkLogin() error {
 }
 
 func withoutCertificates(text string) string {
-	return regexp.MustCompile(`(?s)-----BEGIN (CERTIFICATE|[A-Z ]*PRIVATE KEY)-----.*?-----END (CERTIFICATE|[A-Z ]*PRIVATE KEY)-----`).ReplaceAllString(text, "")
+	return regexp.MustCompile(`(?s)-----BEGIN (CERTIFICATE|[A-Z ]*PRIVATE KEY)-----.*?-----END (CERTIFICATE|[A-Z ]*PRIVATE KEY)-----`).ReplaceAllString(
+		text, "")
 }
 
 // apply adds the credentials to connection options.
@@ -62,7 +63,10 @@ func (l login) apply(o *nats.Options) error {
 	if l.certificate != nil {
 		// The certificate is sent even if its CA is not in the server's list: the server then
 		// refuses it with a clear error, instead of reporting that the certificate is missing.
-		o.TLSConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return l.certificate, nil }
+		o.TLSConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate,
+			error) {
+			return l.certificate, nil
+		}
 	}
 	if l.say == nil {
 		return nil

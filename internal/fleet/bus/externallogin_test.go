@@ -20,8 +20,9 @@ import (
 // secure starts a NATS server with TLS and a certificate of a.
 func (a *authority) secure(t *testing.T, change func(*server.Options)) (url string) {
 	o := &server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, MaxPayload: 4 << 20, JetStream: true, StoreDir: t.TempDir(),
-		TLS: true, TLSConfig: a.conf("server", "nats1"), TLSTimeout: 5, Username: "fettle", Password: bustest.Password,
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, NoLog: true, NoSigs: true, MaxPayload: 4 << 20, JetStream: true,
+		StoreDir: t.TempDir(),
+		TLS:      true, TLSConfig: a.conf("server", "nats1"), TLSTimeout: 5, Username: "fettle", Password: bustest.Password,
 	}
 	change(o)
 	s, err := server.NewServer(o)
@@ -80,7 +81,8 @@ func (a *authority) pemOf(t *testing.T, name string) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.Concat(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
+	return slices.Concat(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Certificate[0]}),
+		pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: key}))
 }
 
 // TestExternalNatsByCertificate: a cluster that requires client certificates gets the certificate of the
@@ -92,7 +94,8 @@ func TestExternalNatsByCertificate(t *testing.T) {
 		o.TLSVerify, o.TLSConfig.ClientAuth, o.TLSConfig.ClientCAs = true, tls.RequireAndVerifyClientCert, a.pool
 	})
 	mapped := a.secure(t, func(o *server.Options) {
-		o.TLSMap, o.TLSVerify, o.TLSConfig.ClientAuth, o.TLSConfig.ClientCAs = true, true, tls.RequireAndVerifyClientCert, a.pool
+		o.TLSMap, o.TLSVerify, o.TLSConfig.ClientAuth, o.TLSConfig.ClientCAs = true, true, tls.RequireAndVerifyClientCert,
+			a.pool
 		o.Username, o.Password, o.Users = "", "", []*server.User{{Username: "localhost"}}
 	})
 	password := []byte("fettle:" + bustest.Password + "\n")
@@ -111,7 +114,8 @@ func TestExternalNatsByCertificate(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := a.tryAt(t, c.url, a, c.login)
-			if (err == nil) != (c.want == "") || err != nil && (!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), bustest.Password)) {
+			if (err == nil) != (c.want == "") || err != nil &&
+				(!strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), bustest.Password)) {
 				t.Errorf("got %v", err)
 			}
 			t.Log(err)

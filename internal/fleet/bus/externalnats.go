@@ -38,7 +38,8 @@ type ExternalNats struct {
 	Replicas int
 }
 
-var prefixForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]{0,100}[A-Za-z0-9])?$`) })
+var prefixForm = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9]{0,100}[A-Za-z0-9])?$`) })
 
 // mostReplicas is the maximum of JetStream.
 const mostReplicas = 5
@@ -70,12 +71,14 @@ func (f ExternalNats) Check() error {
 func checkURL(text string) error {
 	u, err := url.Parse(text)
 	switch {
-	case err != nil || u.Host == "" || u.Scheme != "tls" && u.Scheme != "nats" || strings.Trim(u.Path, "/") != "" || u.RawQuery != "":
+	case err != nil || u.Host == "" || u.Scheme != "tls" && u.Scheme != "nats" || strings.Trim(u.Path, "/") != "" ||
+		u.RawQuery != "":
 		return errors.New("cannot read an address of the NATS cluster: it must be tls://HOST:PORT")
 	case u.User != nil:
 		return errors.New("cannot use a user or a password in the address of a NATS cluster: write USER:PASSWORD into a file, and give --nats-creds FILE")
 	case u.Scheme == "nats" && !isHere(u.Hostname()):
-		return fmt.Errorf("cannot use %s without TLS: nats:// is only for a server on this machine. Give tls://%s", u.Host, u.Host)
+		return fmt.Errorf("cannot use %s without TLS: nats:// is only for a server on this machine. Give tls://%s", u.Host,
+			u.Host)
 	}
 	return nil
 }
@@ -130,7 +133,8 @@ func reach(ctx context.Context, f ExternalNats, hub string, warn func(string)) (
 			return nil, fmt.Errorf("cannot use the NATS cluster: it refused this hub: %s. Check that the credentials are right, and that their account has JetStream", text)
 		} else if text != said {
 			said = text
-			warn("the NATS cluster cannot be reached. This hub waits for it, and agents continue with their assignments: " + text)
+			warn("the NATS cluster cannot be reached. This hub waits for it, and agents continue with their assignments: " +
+				text)
 		}
 		if !pause(ctx, time.Second) {
 			return nil, ctx.Err()
@@ -175,7 +179,8 @@ func (a *externalNats) options(hub string) (nats.Options, error) {
 // isRefusal returns true for errors of connecting that do not disappear by waiting.
 func isRefusal(err error) bool {
 	var cert *tls.CertificateVerificationError
-	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) || errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrAccountAuthExpired) ||
+	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
+		errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrAccountAuthExpired) ||
 		errors.Is(err, nats.ErrSecureConnWanted) || errors.As(err, &cert) || aboutCertificate(err)
 }
 

@@ -60,7 +60,10 @@ func oneStreamUnderFaults(t *testing.T, seed uint64) {
 	link := n.Link(ctx, bustest.ID(1))
 	const lines = 1000
 	wrote := make(chan error, 1)
-	if err := link.ServeStreams("pour", func(_ context.Context, _ []byte, s io.ReadWriteCloser) { wrote <- pour(s, lines) }); err != nil {
+	if err := link.ServeStreams("pour", func(_ context.Context, _ []byte,
+		s io.ReadWriteCloser) {
+		wrote <- pour(s, lines)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	synctest.Wait()
@@ -129,7 +132,8 @@ func TestSilence(t *testing.T) {
 		}
 		stop()
 		begin = time.Now()
-		if _, err := link.Ask(ctx, "report", nil); !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) != time.Minute {
+		if _, err := link.Ask(ctx, "report", nil); !errors.Is(err, context.DeadlineExceeded) ||
+			time.Since(begin) != time.Minute {
 			t.Errorf("a question without an end: %v after %s", err, time.Since(begin))
 		}
 		cancel()

@@ -107,7 +107,8 @@ func (s *Server) bring(ctx context.Context) error {
 	if err := files.SyncFS(s.config.Dir); err != nil {
 		return fmt.Errorf("cannot make the store of the cluster durable: %w", err)
 	}
-	if err := smallfile.Write(files, host.JoinPath(s.config.Dir, wholeFile), []byte("all that this hub had alone is here\n")); err != nil {
+	if err := smallfile.Write(files, host.JoinPath(s.config.Dir, wholeFile),
+		[]byte("all that this hub had alone is here\n")); err != nil {
 		return err
 	}
 	return removeTree(files, old)
@@ -115,7 +116,8 @@ func (s *Server) bring(ctx context.Context) error {
 
 // copyAlone starts a second server with the data of the single hub and copies all streams.
 func (s *Server) copyAlone(ctx context.Context) error {
-	alone, err := Start(ctx, Config{Dir: s.config.Dir, Name: s.config.Name + "-alone", DontListen: true, MaxStore: s.config.MaxStore, Warn: s.config.Warn})
+	alone, err := Start(ctx, Config{Dir: s.config.Dir, Name: s.config.Name + "-alone", DontListen: true,
+		MaxStore: s.config.MaxStore, Warn: s.config.Warn})
 	if err != nil {
 		return err
 	}
@@ -176,8 +178,9 @@ func (s *Server) accompany() (end func(), err error) {
 		ServerName: s.config.Name + "-company", NoLog: true, NoSigs: true, CustomRouterAuthentication: hubsOnly{},
 		// A server that does not listen for clients does not connect routes.
 		Host: "127.0.0.1", Port: server.RANDOM_PORT, CustomClientAuthentication: refuseAll{},
-		Cluster: server.ClusterOpts{Name: c.Name, Host: "127.0.0.1", Port: server.RANDOM_PORT, NoAdvertise: true, TLSTimeout: 10, TLSConfig: strict(c.TLS, c.Identify)},
-		Routes:  []*url.URL{{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", port)}},
+		Cluster: server.ClusterOpts{Name: c.Name, Host: "127.0.0.1", Port: server.RANDOM_PORT, NoAdvertise: true,
+			TLSTimeout: 10, TLSConfig: strict(c.TLS, c.Identify)},
+		Routes: []*url.URL{{Scheme: "nats", Host: net.JoinHostPort("127.0.0.1", port)}},
 	})
 	if err != nil {
 		return end, fmt.Errorf("cannot found a cluster: %w", err)

@@ -103,7 +103,10 @@ func TestFrozenHub(t *testing.T) {
 	a := newAuthority(t)
 	srv := a.listen(t)
 	ready := make(chan struct{}, 16)
-	if err := srv.Exchange().Serve("report", func(context.Context, fleet.TargetID, []byte) ([]byte, error) { return []byte("ok"), nil }); err != nil {
+	if err := srv.Exchange().Serve("report", func(context.Context, fleet.TargetID, []byte) ([]byte,
+		error) {
+		return []byte("ok"), nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	first := newFreezer(t, srv.Address().String())

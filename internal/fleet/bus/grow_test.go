@@ -41,14 +41,16 @@ func (g *growing) begin(i int, knows ...int) {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	c := &bus.Cluster{Name: "fleet", Listen: s.Listen, TLS: conf, Files: g.files, Peers: []string{s.Name}, Identify: func(state *tls.ConnectionState) error {
-		_, err := of("hub", state)
-		return err
-	}}
+	c := &bus.Cluster{Name: "fleet", Listen: s.Listen, TLS: conf, Files: g.files, Peers: []string{s.Name},
+		Identify: func(state *tls.ConnectionState) error {
+			_, err := of("hub", state)
+			return err
+		}}
 	for _, k := range knows {
 		c.Peers, c.Routes = append(c.Peers, g.seats[k].Name), append(c.Routes, g.seats[k].Listen)
 	}
-	g.hubs[i], err = bus.Start(context.Background(), bus.Config{Dir: s.Dir, Name: s.Name, Listen: "127.0.0.1:0", TLS: conf, Identify: identify, Cluster: c, Warn: g.warn})
+	g.hubs[i], err = bus.Start(context.Background(),
+		bus.Config{Dir: s.Dir, Name: s.Name, Listen: "127.0.0.1:0", TLS: conf, Identify: identify, Cluster: c, Warn: g.warn})
 	if err != nil {
 		g.t.Fatal(err)
 	}

@@ -82,7 +82,8 @@ func unanswered(err error) bool {
 	if e := (*jetstream.APIError)(nil); errors.As(err, &e) && slices.Contains(waits, e.ErrorCode) {
 		return true
 	}
-	for _, none := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, jetstream.ErrNoStreamResponse, ErrLost} {
+	for _, none := range []error{context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders,
+		jetstream.ErrNoStreamResponse, ErrLost} {
 		if errors.Is(err, none) {
 			return true
 		}

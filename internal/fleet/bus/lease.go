@@ -172,7 +172,8 @@ func (l *lease) end(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.good/4)
 	defer cancel()
-	l.put(ctx, write{Claim: claim{Fence: e.seen.Fence, Beat: e.seen.Beat + 1}, Rev: e.rev}) // if this fails, the lease expires
+	l.put(ctx, write{Claim: claim{Fence: e.seen.Fence, Beat: e.seen.Beat + 1},
+		Rev: e.rev}) // if this fails, the lease expires
 }
 
 // Holder returns the holder of a lease, or "" if it is free, from the possibly outdated store.

@@ -91,7 +91,8 @@ func TestLead(t *testing.T) {
 		begin := func(store fleet.Store, name string) (stop func()) {
 			ctx, cancel := context.WithCancel(context.Background())
 			all.Go(func() {
-				if err := bus.Lead(ctx, store, bus.LeaseConfig{Key: "lead", Holder: name}, w.lead(name)); !errors.Is(err, context.Canceled) {
+				if err := bus.Lead(ctx, store, bus.LeaseConfig{Key: "lead", Holder: name}, w.lead(name)); !errors.Is(err,
+					context.Canceled) {
 					t.Error(err)
 				}
 			})
@@ -158,11 +159,12 @@ func TestLeadReturns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := bustest.NewStore()
 		for i := range uint64(3) {
-			err := bus.Lead(context.Background(), s, bus.LeaseConfig{Key: "lead", Holder: fmt.Sprint("h", i)}, func(_ context.Context, fence uint64) {
-				if fence != i+1 {
-					t.Errorf("fence %d, want %d", fence, i+1)
-				}
-			})
+			err := bus.Lead(context.Background(), s, bus.LeaseConfig{Key: "lead", Holder: fmt.Sprint("h", i)},
+				func(_ context.Context, fence uint64) {
+					if fence != i+1 {
+						t.Errorf("fence %d, want %d", fence, i+1)
+					}
+				})
 			if err != nil {
 				t.Error(err)
 			}

@@ -188,7 +188,8 @@ func (l *Link) Serve(messageType string, handle func(ctx context.Context, body [
 
 // ServeStreams implements fleet.Link. The context of the handler ends with the link. The stream
 // ends with the connection, and is closed when the handler returns.
-func (l *Link) ServeStreams(messageType string, handle func(ctx context.Context, header []byte, stream io.ReadWriteCloser)) error {
+func (l *Link) ServeStreams(messageType string,
+	handle func(ctx context.Context, header []byte, stream io.ReadWriteCloser)) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.take[messageType] != nil {

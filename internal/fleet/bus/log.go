@@ -57,8 +57,9 @@ func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
 	var stream jetstream.Stream
 	err := s.persist(ctx, func(ctx context.Context) (err error) {
 		stream, err = s.js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{
-			Name: "LOG_" + c.Name, Subjects: []string{"log." + c.Name}, Storage: jetstream.FileStorage, Replicas: s.replicasOf(ctx, "LOG_"+c.Name),
-			MaxAge: orElse(c.MaxAge, 400*24*time.Hour), MaxBytes: orElse(c.MaxBytes, 4<<30), Discard: jetstream.DiscardOld,
+			Name: "LOG_" + c.Name, Subjects: []string{"log." + c.Name}, Storage: jetstream.FileStorage,
+			Replicas: s.replicasOf(ctx, "LOG_"+c.Name),
+			MaxAge:   orElse(c.MaxAge, 400*24*time.Hour), MaxBytes: orElse(c.MaxBytes, 4<<30), Discard: jetstream.DiscardOld,
 			MaxMsgSize: MaxBatch + 64<<10, DenyDelete: true, AllowDirect: true,
 		})
 		return err
@@ -66,7 +67,8 @@ func (s *Server) Log(ctx context.Context, c LogConfig) (fleet.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the log %s: %w", c.Name, err)
 	}
-	return &eventLog{js: s.js, stream: stream, name: c.Name, at: "log." + c.Name, renewed: &s.renewed, cut: &s.renewed}, nil
+	return &eventLog{js: s.js, stream: stream, name: c.Name, at: "log." + c.Name, renewed: &s.renewed, cut: &s.renewed},
+		nil
 }
 
 // Append implements fleet.Log. After an error the records may have been appended. Readers must
@@ -77,7 +79,8 @@ func (l *eventLog) Append(ctx context.Context, records [][]byte) (uint64, error)
 		return 0, err
 	}
 	// All attempts send the same message ID, so that the server stores the message once.
-	m := &nats.Msg{Subject: l.at, Header: nats.Header{idHeader: {newToken() + newToken()}}, Data: l.external.sealer().close("log "+l.name, b)}
+	m := &nats.Msg{Subject: l.at, Header: nats.Header{idHeader: {newToken() + newToken()}},
+		Data: l.external.sealer().close("log "+l.name, b)}
 	var seq uint64
 	err = insist(ctx, l.cut, func(ctx context.Context) error {
 		ack, err := l.js.PublishMsg(ctx, m)
@@ -113,7 +116,8 @@ func (l *eventLog) Follow(ctx context.Context, from uint64, each func(seq uint64
 // follow returns nil if the connection was lost, or if once ended before ctx. The caller then tries
 // again.
 func (l *eventLog) follow(ctx, once context.Context, from *uint64, each func(uint64, [][]byte) error) error {
-	c, err := l.stream.OrderedConsumer(once, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: *from + 1})
+	c, err := l.stream.OrderedConsumer(once,
+		jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: *from + 1})
 	if err != nil {
 		return ctx.Err()
 	}

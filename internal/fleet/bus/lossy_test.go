@@ -74,7 +74,8 @@ func lostAnswers(t *testing.T, s *bus.Server) {
 	// Without any answer the error is not a conflict, and callers do not wait for long.
 	lose(1000)
 	began := time.Now()
-	if _, err := st.Update(ctx, "a", []byte("6"), rev); err != nil && !errors.Is(err, fleet.ErrNoAnswer) || errors.Is(err, fleet.ErrConflict) {
+	if _, err := st.Update(ctx, "a", []byte("6"), rev); err != nil && !errors.Is(err, fleet.ErrNoAnswer) ||
+		errors.Is(err, fleet.ErrConflict) {
 		t.Errorf("without an answer: %v", err)
 	}
 	if took := time.Since(began); took > time.Minute {

@@ -22,7 +22,8 @@ func TestSpoke(t *testing.T) {
 		t.Error("it was the newest connection that heard")
 	}
 	m.arrived("b", 3)
-	if m.spoke("b"); len(m.events) > 0 && m.events[len(m.events)-1] != (event{"b", true}) || !slices.Equal(m.list(), []fleet.TargetID{"b"}) {
+	if m.spoke("b"); len(m.events) > 0 && m.events[len(m.events)-1] != (event{"b", true}) ||
+		!slices.Equal(m.list(), []fleet.TargetID{"b"}) {
 		t.Errorf("%v are here", m.list())
 	}
 }

@@ -103,7 +103,8 @@ func connections(t *testing.B, links int) {
 	_, before := measure()
 	for i := range links {
 		conf := a.conf("target", string(bustest.ID(i)))
-		l, err := bus.Dial(context.Background(), bus.LinkConfig{ID: bustest.ID(i), URLs: []string{"tls://" + address}, TLS: always(conf), Backoff: soon})
+		l, err := bus.Dial(context.Background(), bus.LinkConfig{ID: bustest.ID(i), URLs: []string{"tls://" + address},
+			TLS: always(conf), Backoff: soon})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,7 +46,8 @@ func (a *externalNats) ready(ctx context.Context) error {
 			return a.claim(ctx)
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, jetstream.ErrJetStreamNotEnabled) && time.Since(begun) > 10*time.Second, a.refusal() != "":
+		case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount), errors.Is(err, jetstream.ErrJetStreamNotEnabled) &&
+			time.Since(begun) > 10*time.Second, a.refusal() != "":
 			return a.because("cannot use the NATS cluster", err)
 		}
 		if text := err.Error(); text != said {
@@ -166,7 +167,8 @@ func (a *externalNats) openBucket(ctx context.Context, name string) (jetstream.K
 	kv, err := a.js.KeyValue(ctx, full)
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		kv, err = a.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: full, Description: "fettle: sealed by its hubs", History: 1, Storage: jetstream.FileStorage, Replicas: orElse(a.conf.Replicas, mostCopies),
+			Bucket: full, Description: "fettle: sealed by its hubs", History: 1, Storage: jetstream.FileStorage,
+			Replicas:     orElse(a.conf.Replicas, mostCopies),
 			MaxValueSize: MaxValue + sealRoom + headRoom, LimitMarkerTTL: markerTime,
 		})
 		if errors.Is(err, jetstream.ErrBucketExists) { // another hub created it first
@@ -181,7 +183,8 @@ func (a *externalNats) openBucket(ctx context.Context, name string) (jetstream.K
 		return nil, a.because(what, err)
 	}
 	if status.History() != 1 || status.LimitMarkerTTL() == 0 || status.TTL() != 0 {
-		return nil, fmt.Errorf("%s: %w: its history is %d, its TTL %s and its marker TTL %s, instead of 1, 0s and %s", what, errChanged, status.History(), status.TTL(), status.LimitMarkerTTL(), markerTime)
+		return nil, fmt.Errorf("%s: %w: its history is %d, its TTL %s and its marker TTL %s, instead of 1, 0s and %s", what,
+			errChanged, status.History(), status.TTL(), status.LimitMarkerTTL(), markerTime)
 	}
 	a.note("KV_" + full)
 	return kv, nil
@@ -203,7 +206,8 @@ func (a *externalNats) openLog(ctx context.Context, c LogConfig) (jetstream.Stre
 	full := "LOG_" + a.conf.bucket(c.Name)
 	what := "cannot open the log " + full + " of the NATS cluster"
 	conf := jetstream.StreamConfig{
-		Name: full, Subjects: []string{a.conf.Prefix + ".log." + c.Name}, Description: "fettle: sealed by its hubs", Storage: jetstream.FileStorage, Replicas: orElse(a.conf.Replicas, mostCopies),
+		Name: full, Subjects: []string{a.conf.Prefix + ".log." + c.Name}, Description: "fettle: sealed by its hubs",
+		Storage: jetstream.FileStorage, Replicas: orElse(a.conf.Replicas, mostCopies),
 		MaxAge: orElse(c.MaxAge, 400*24*time.Hour), MaxBytes: orElse(c.MaxBytes, 4<<30), Discard: jetstream.DiscardOld,
 		MaxMsgSize: MaxBatch + 64<<10, DenyDelete: true, AllowDirect: true,
 	}

@@ -155,7 +155,8 @@ func TestOperators(t *testing.T) {
 		}
 	}, func() {})
 	var corrupt *bus.CorruptError
-	if err := log.Follow(ctx, 0, func(uint64, [][]byte) error { return nil }); !errors.As(err, &corrupt) || corrupt.Seq != 2 {
+	if err := log.Follow(ctx, 0, func(uint64, [][]byte) error { return nil }); !errors.As(err, &corrupt) ||
+		corrupt.Seq != 2 {
 		t.Errorf("following: %v", err)
 	}
 	// A correct answer, after all forged ones.

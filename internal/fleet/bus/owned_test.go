@@ -33,7 +33,8 @@ func TestOwnConnectionsAreCut(t *testing.T) {
 	seen, heard := map[string]bool{}, map[string]bool{}
 	ready := make(chan struct{})
 	go func() {
-		_ = store.Watch(ctx, func(e fleet.Entry) { mu.Lock(); defer mu.Unlock(); seen[e.Key] = true }, func() { close(ready) })
+		_ = store.Watch(ctx, func(e fleet.Entry) { mu.Lock(); defer mu.Unlock(); seen[e.Key] = true },
+			func() { close(ready) })
 	}()
 	go func() {
 		_ = log.Follow(ctx, 0, func(_ uint64, records [][]byte) error {

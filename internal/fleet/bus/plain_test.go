@@ -26,7 +26,8 @@ func TestPlainMessages(t *testing.T) {
 	log.Errorf("Error trying to connect to route (attempt %d): %s", 2, "remote error: tls: bad certificate")
 	log.Errorf("Error trying to connect to route (attempt %d): %s", 1, "connection refused")
 	log.Warnf("Filestore [LOG_events] Stream state encountered internal inconsistency on write")
-	if len(said) != 2 || !strings.Contains(said[0], "whether this hub was retired") || strings.Contains(said[1], "retired") {
+	if len(said) != 2 || !strings.Contains(said[0], "whether this hub was retired") ||
+		strings.Contains(said[1], "retired") {
 		t.Errorf("%q", said)
 	}
 }

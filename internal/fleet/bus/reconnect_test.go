@@ -22,7 +22,8 @@ func fleetBehind(t *testing.T, agents int, budget agentconn.Budget, meanwhile fu
 	ready := make(chan struct{})
 	var begun, refused, missed atomic.Int64
 	srv, err := bus.Start(context.Background(), bus.Config{
-		Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: a.conf("hub", "hub1"), Identify: identify, Ready: ready, Budget: budget, Warn: func(text string) { t.Log(text); refused.Add(1) },
+		Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: a.conf("hub", "hub1"), Identify: identify, Ready: ready,
+		Budget: budget, Warn: func(text string) { t.Log(text); refused.Add(1) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -77,13 +78,14 @@ func TestFleetBehindOneAddress(t *testing.T) {
 
 // Idle connections have all places for strangers. All agents still connect.
 func TestFleetAmongIdleConnections(t *testing.T) {
-	fleetBehind(t, 50, agentconn.Budget{Most: 1000, Strangers: 16, Patience: time.Minute, Queue: 100 * time.Millisecond}, func(srv *bus.Server) {
-		for range 100 {
-			c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).Dial("tcp", srv.Address().String())
-			if err != nil {
-				t.Fatal(err)
+	fleetBehind(t, 50, agentconn.Budget{Most: 1000, Strangers: 16, Patience: time.Minute, Queue: 100 * time.Millisecond},
+		func(srv *bus.Server) {
+			for range 100 {
+				c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).Dial("tcp", srv.Address().String())
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = c.Close() })
 			}
-			t.Cleanup(func() { _ = c.Close() })
-		}
-	})
+		})
 }

@@ -249,7 +249,8 @@ func TestPreviousHub(t *testing.T) {
 				}
 				played <- err
 			}()
-			link := bus.LinkConfig{ID: sessionTarget, URLs: []string{"tls://" + l.Addr().String()}, TLS: always(a.conf("target", string(sessionTarget))), Backoff: soon}
+			link := bus.LinkConfig{ID: sessionTarget, URLs: []string{"tls://" + l.Addr().String()},
+				TLS: always(a.conf("target", string(sessionTarget))), Backoff: soon}
 			far, err := bus.Dial(ctx, link)
 			if err != nil {
 				t.Fatal(err)

@@ -55,7 +55,8 @@ type rollCall struct {
 
 // relayOver connects an exchange to the agents of other hubs, until ctx ends.
 func (x *Exchange) relayOver(ctx context.Context, name string, over *between) error {
-	r := &relay{x: x, name: name, over: over, done: make(chan struct{}), where: map[fleet.TargetID]string{}, hubs: map[string]far{}}
+	r := &relay{x: x, name: name, over: over, done: make(chan struct{}), where: map[fleet.TargetID]string{},
+		hubs: map[string]far{}}
 	if err := over.receive(toldSubject, r.heardTold); err != nil {
 		return err
 	}
@@ -252,7 +253,8 @@ func (r *relay) peers() []Peer {
 // FollowPresence calls each for the targets that are connected to other hubs: when a target
 // connects or disconnects, and repeatedly for connected targets, at least at the interval every. It
 // returns when ctx ends. A single hub never calls each.
-func (x *Exchange) FollowPresence(ctx context.Context, every time.Duration, each func(id fleet.TargetID, here bool)) error {
+func (x *Exchange) FollowPresence(ctx context.Context, every time.Duration,
+	each func(id fleet.TargetID, here bool)) error {
 	if x.relay == nil {
 		<-ctx.Done()
 		return nil
@@ -260,7 +262,8 @@ func (x *Exchange) FollowPresence(ctx context.Context, every time.Duration, each
 	return x.relay.followPresence(ctx, every, each)
 }
 
-func (r *relay) followPresence(ctx context.Context, every time.Duration, each func(id fleet.TargetID, here bool)) error {
+func (r *relay) followPresence(ctx context.Context, every time.Duration,
+	each func(id fleet.TargetID, here bool)) error {
 	tick := time.NewTicker(min(every, tellEvery))
 	defer tick.Stop()
 	known := map[fleet.TargetID]string{}

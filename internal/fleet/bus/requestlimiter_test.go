@@ -18,7 +18,10 @@ func TestAnswersHaveABound(t *testing.T) {
 	}
 	defer srv.Close()
 	much := []byte(strings.Repeat("x", 1<<20))
-	if err := srv.Exchange().Serve("much", func(context.Context, fleet.TargetID, []byte) ([]byte, error) { return much, nil }); err != nil {
+	if err := srv.Exchange().Serve("much", func(context.Context, fleet.TargetID, []byte) ([]byte, error) {
+		return much,
+			nil
+	}); err != nil {
 		t.Fatal(err)
 	}
 	ask := func(i int) (answers int, last error) {

@@ -29,7 +29,8 @@ func TestRestart(t *testing.T) {
 	address := srv.Address().String()
 	var renewed atomic.Int64
 	for i := range links {
-		c := bus.LinkConfig{ID: bustest.ID(i), URLs: []string{"tls://127.0.0.1:1", "tls://" + address}, Backoff: bus.Backoff{First: 50 * time.Millisecond, Most: time.Second}}
+		c := bus.LinkConfig{ID: bustest.ID(i), URLs: []string{"tls://127.0.0.1:1", "tls://" + address},
+			Backoff: bus.Backoff{First: 50 * time.Millisecond, Most: time.Second}}
 		own := a.conf("target", string(c.ID))
 		c.TLS = func() (*tls.Config, error) { renewed.Add(1); return own, nil }
 		l, err := bus.Dial(context.Background(), c)
@@ -52,7 +53,8 @@ func TestRestart(t *testing.T) {
 	defer srv.Close()
 	begin = time.Now()
 	bustest.Await(t, "all links are back", here(srv))
-	t.Logf("%d links are back after %s, in %d attempts", links, time.Since(begin).Round(time.Millisecond), renewed.Load()-before)
+	t.Logf("%d links are back after %s, in %d attempts", links, time.Since(begin).Round(time.Millisecond),
+		renewed.Load()-before)
 	if renewed.Load() < before+int64(links) {
 		t.Error("a link came back without asking for its certificate")
 	}
@@ -62,7 +64,8 @@ func TestRestart(t *testing.T) {
 func TestRevoked(t *testing.T) {
 	a := newAuthority(t)
 	var revoked atomic.Bool
-	srv, err := bus.Start(context.Background(), bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: a.conf("hub", "hub1"),
+	srv, err := bus.Start(context.Background(), bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0",
+		TLS: a.conf("hub", "hub1"),
 		Identify: func(state *tls.ConnectionState) (fleet.TargetID, error) {
 			id, err := identify(state)
 			if err == nil && revoked.Load() && id == bustest.ID(1) {

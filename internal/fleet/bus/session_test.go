@@ -24,11 +24,13 @@ var (
 )
 
 func sessionReport() fleet.Report {
-	module := fleet.ModuleStatus{Module: "modules/web", Commit: strings.Repeat("a", 40), Bundle: "sha256:" + strings.Repeat("b", 64), State: fleet.ModuleReady, Since: 9}
+	module := fleet.ModuleStatus{Module: "modules/web", Commit: strings.Repeat("a", 40),
+		Bundle: "sha256:" + strings.Repeat("b", 64), State: fleet.ModuleReady, Since: 9}
 	return fleet.Report{
 		Format: fleet.ReportFormat, Target: sessionTarget, Seq: 3, Boot: "boot", At: 12,
-		Event:  fleet.Event{Kind: fleet.Applied, Run: 2, Text: "all is ready", Changes: 4},
-		Status: fleet.Status{Epoch: 1, Generation: 7, Version: "1.0", Modules: []fleet.ModuleStatus{module}, Run: 2, Changed: 8, Facts: map[string]string{"os": "debian"}},
+		Event: fleet.Event{Kind: fleet.Applied, Run: 2, Text: "all is ready", Changes: 4},
+		Status: fleet.Status{Epoch: 1, Generation: 7, Version: "1.0", Modules: []fleet.ModuleStatus{module}, Run: 2,
+			Changed: 8, Facts: map[string]string{"os": "debian"}},
 	}
 }
 
@@ -36,7 +38,8 @@ func sessionAssignment() []byte {
 	revision := fleet.Revision{Repository: "main", Commit: strings.Repeat("a", 40), Time: 5, Subject: "change"}
 	bundle := fleet.Bundle{Digest: "sha256:" + strings.Repeat("b", 64), Size: 10}
 	a := fleet.Assignment{
-		Format: fleet.AssignmentFormat, Target: sessionTarget, Name: "web1", Epoch: 1, Generation: 8, Issued: 11, Labels: map[string]string{"role": "web"}, Fleet: "acme",
+		Format: fleet.AssignmentFormat, Target: sessionTarget, Name: "web1", Epoch: 1, Generation: 8, Issued: 11,
+		Labels: map[string]string{"role": "web"}, Fleet: "acme",
 		Root:    fleet.Assigned{Revision: revision, Bundle: bundle},
 		Modules: []fleet.Assigned{{Module: "modules/web", Revision: revision, Bundle: bundle}},
 	}
@@ -71,8 +74,14 @@ func hubSide(ctx context.Context, x *bus.Exchange) (run <-chan error, err error)
 			}
 			return nil, err
 		}),
-		x.Serve(fleet.MessageAssignment, func(context.Context, fleet.TargetID, []byte) ([]byte, error) { return sessionAssignment(), nil }),
-		x.Serve(fleet.MessageRequest, func(context.Context, fleet.TargetID, []byte) ([]byte, error) { return nil, fleet.ErrDenied }),
+		x.Serve(fleet.MessageAssignment, func(context.Context, fleet.TargetID, []byte) ([]byte,
+			error) {
+			return sessionAssignment(), nil
+		}),
+		x.Serve(fleet.MessageRequest, func(context.Context, fleet.TargetID, []byte) ([]byte, error) {
+			return nil,
+				fleet.ErrDenied
+		}),
 		x.Serve(fleet.MessageBeat, func(_ context.Context, _ fleet.TargetID, body []byte) ([]byte, error) {
 			var b fleet.Beat
 			err := json.Unmarshal(body, &b)

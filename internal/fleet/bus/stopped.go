@@ -14,7 +14,8 @@ var ErrStopped = errors.New("the store of this hub has stopped")
 
 // ends are parts of the server's messages when it stops using its files permanently, because it
 // could not write them. It does not try again when space is free.
-var ends = [...]string{"Critical write error", "will be DISABLED", "disabling JetStream", "JetStream failed to store a msg"}
+var ends = [...]string{"Critical write error", "will be DISABLED", "disabling JetStream",
+	"JetStream failed to store a msg"}
 
 // lookEvery is the interval of the checks whether the store still runs.
 const lookEvery = time.Second
@@ -55,7 +56,8 @@ func (s *Server) heard(text string) {
 
 // refusedHint explains the alert of another hub that does not accept the certificate of this hub.
 func refusedHint(why string) string {
-	for _, alert := range []string{"bad certificate", "revoked certificate", "certificate revoked", "expired certificate", "certificate expired"} {
+	for _, alert := range []string{"bad certificate", "revoked certificate", "certificate revoked",
+		"expired certificate", "certificate expired"} {
 		if strings.Contains(why, "remote error: tls: ") && strings.Contains(why, alert) {
 			return ". The other hub refuses the certificate of this hub. Check at the other hub whether this hub was retired: fettle hub list. A retired hub can be removed: systemctl disable --now fettle-hub"
 		}
@@ -66,7 +68,8 @@ func refusedHint(why string) string {
 // plain explains a message of the server, for example about a full disk. The result is the same for
 // all buckets and logs, so that it is logged once.
 func plain(text string) string {
-	for _, why := range []string{"no space left on device", "disk quota exceeded", "read-only file system", "permission denied", "input/output error"} {
+	for _, why := range []string{"no space left on device", "disk quota exceeded", "read-only file system",
+		"permission denied", "input/output error"} {
 		if strings.Contains(text, why) {
 			return "the store cannot write its files: " + why
 		}
@@ -82,9 +85,11 @@ func plain(text string) string {
 // explained are messages of the NATS server with their meaning for an operator.
 var explained = [...]struct{ has, means string }{
 	{"will be DISABLED", "the store cannot write its files, and stops"},
-	{"JetStream cluster no metadata leader", "the store has no leader, so nothing can be changed: most hubs must be reachable. See: fettle hub list"},
+	{"JetStream cluster no metadata leader",
+		"the store has no leader, so nothing can be changed: most hubs must be reachable. See: fettle hub list"},
 	{"has NO quorum", "the store has no leader, so nothing can be changed: most hubs must be reachable. See: fettle hub list"},
 	{"has no quorum", "the store has no leader, so nothing can be changed: most hubs must be reachable. See: fettle hub list"},
 	{"Slow Consumer", "another hub or this hub reads too slowly and was disconnected. It connects again by itself"},
-	{"Stale Connection", "another hub did not answer for several seconds and was disconnected. It connects again by itself"},
+	{"Stale Connection",
+		"another hub did not answer for several seconds and was disconnected. It connects again by itself"},
 }

@@ -25,12 +25,14 @@ const headRoom = 1 << 10
 // once; the record is for watchers whose connection was lost.
 const markerTime = time.Hour
 
-var keyForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-/_=A-Za-z0-9]+(\.[-/_=A-Za-z0-9]+)*$`) })
+var keyForm = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[-/_=A-Za-z0-9]+(\.[-/_=A-Za-z0-9]+)*$`) })
 
 // CheckEntry returns an error if a key or a value is not allowed in a store.
 func CheckEntry(key string, value []byte) error {
 	if len(key) > 512 || !keyForm().MatchString(key) {
-		return fmt.Errorf("cannot use the key %.80q: a key has up to 512 letters, digits and - _ / =, with single dots between them", key)
+		return fmt.Errorf(
+			"cannot use the key %.80q: a key has up to 512 letters, digits and - _ / =, with single dots between them", key)
 	}
 	if len(value) > MaxValue {
 		return fmt.Errorf("cannot store %d bytes under the key %s: the maximum is %d", len(value), key, MaxValue)
@@ -96,7 +98,8 @@ func askLeader(bucket jetstream.Stream) { bucket.CachedInfo().Config.AllowDirect
 func bucketConfig(name string, replicas int) jetstream.StreamConfig {
 	return jetstream.StreamConfig{
 		Name: "KV_" + name, Subjects: []string{"$KV." + name + ".>"}, Storage: jetstream.FileStorage, Replicas: replicas,
-		MaxMsgsPerSubject: 1, MaxMsgSize: MaxValue + headRoom, MaxBytes: -1, MaxMsgs: -1, MaxConsumers: -1, Duplicates: 2 * time.Minute,
+		MaxMsgsPerSubject: 1, MaxMsgSize: MaxValue + headRoom, MaxBytes: -1, MaxMsgs: -1, MaxConsumers: -1,
+		Duplicates:  2 * time.Minute,
 		AllowRollup: true, DenyDelete: true, AllowDirect: true, Discard: jetstream.DiscardNew,
 		AllowMsgTTL: true, SubjectDeleteMarkerTTL: markerTime, AllowAtomicPublish: true,
 	}

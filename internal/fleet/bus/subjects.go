@@ -15,7 +15,8 @@ var messageTypeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustC
 // checkWord returns an error if the name of a request cannot be a part of a subject.
 func checkWord(messageType string) error {
 	if !messageTypeForm().MatchString(messageType) {
-		return fmt.Errorf("cannot use %.40q as the name of a request: a name has up to 32 lower-case letters, digits and -", messageType)
+		return fmt.Errorf("cannot use %.40q as the name of a request: a name has up to 32 lower-case letters, digits and -",
+			messageType)
 	}
 	return nil
 }

@@ -29,7 +29,8 @@ type authority struct {
 
 func newAuthority(t testing.TB) *authority {
 	a := &authority{t: t, pool: x509.NewCertPool()}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
 	a.key, a.cert = a.sign(template)
 	a.pool.AddCert(a.cert)
 	return a
@@ -59,11 +60,13 @@ func (a *authority) sign(template *x509.Certificate) (*ecdsa.PrivateKey, *x509.C
 // conf has a certificate for fettle://test/ROLE/ID.
 func (a *authority) conf(role, id string) *tls.Config {
 	key, cert := a.sign(&x509.Certificate{
-		SerialNumber: big.NewInt(2), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"}, KeyUsage: x509.KeyUsageDigitalSignature,
+		SerialNumber: big.NewInt(2), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"localhost"},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		URIs:        []*url.URL{{Scheme: "fettle", Host: "test", Path: "/" + role + "/" + id}},
 	})
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}}, RootCAs: a.pool, ClientCAs: a.pool, ServerName: "localhost"}
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{cert.Raw}, PrivateKey: key}},
+		RootCAs: a.pool, ClientCAs: a.pool, ServerName: "localhost"}
 }
 
 // of returns the identity in a certificate for a role.
@@ -83,7 +86,8 @@ func identify(state *tls.ConnectionState) (fleet.TargetID, error) {
 
 // listening starts a hub with TLS for agents.
 func (a *authority) listening(dir, address string) (*bus.Server, error) {
-	return bus.Start(context.Background(), bus.Config{Dir: dir, Listen: address, TLS: a.conf("hub", "hub1"), Identify: identify})
+	return bus.Start(context.Background(), bus.Config{Dir: dir, Listen: address, TLS: a.conf("hub", "hub1"),
+		Identify: identify})
 }
 
 func (a *authority) listen(t testing.TB) *bus.Server {
@@ -119,8 +123,9 @@ func TestStrangers(t *testing.T) {
 	srv := a.listen(t)
 	mine := a.conf("target", string(bustest.ID(1)))
 	for name, conf := range map[string]*tls.Config{
-		"none":              {RootCAs: a.pool, ServerName: "localhost"},
-		"other authority":   {RootCAs: a.pool, ServerName: "localhost", Certificates: other.conf("target", string(bustest.ID(1))).Certificates},
+		"none": {RootCAs: a.pool, ServerName: "localhost"},
+		"other authority": {RootCAs: a.pool, ServerName: "localhost",
+			Certificates: other.conf("target", string(bustest.ID(1))).Certificates},
 		"hub":               a.conf("hub", "hub1"),
 		"person":            a.conf("person", "root"),
 		"no identity":       a.conf("target", "x"),
@@ -129,7 +134,8 @@ func TestStrangers(t *testing.T) {
 		"two parts":         a.conf("target", string(bustest.ID(1))+".>"),
 		"the hub's user":    a.conf("target", "hub"),
 		"the system's user": a.conf("target", "system"),
-		"old TLS":           {RootCAs: a.pool, ServerName: "localhost", Certificates: mine.Certificates, MaxVersion: tls.VersionTLS12},
+		"old TLS": {RootCAs: a.pool, ServerName: "localhost", Certificates: mine.Certificates,
+			MaxVersion: tls.VersionTLS12},
 	} {
 		conf := conf
 		if _, err := dialRaw(srv, conf); err == nil {
@@ -155,12 +161,16 @@ func TestWhatIsAboutTheCertificate(t *testing.T) {
 	}{
 		"not believed": {own: other, asks: true},
 		"busy":         {own: a, admit: func(*tls.ClientHelloInfo) (*tls.Config, error) { return nil, busy }},
-		"closed":       {own: a, admit: func(h *tls.ClientHelloInfo) (*tls.Config, error) { return nil, errors.Join(busy, h.Conn.Close()) }},
+		"closed": {own: a, admit: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+			return nil,
+				errors.Join(busy, h.Conn.Close())
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			conf := a.conf("hub", "hub1")
 			conf.GetConfigForClient = c.admit
-			srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: conf, Identify: identify})
+			srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: conf,
+				Identify: identify})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -19,7 +19,8 @@ type apiError chan *bus.VersionError
 func (a *authority) speaking(t *testing.T, v bus.Versions) (*bus.Server, apiError) {
 	t.Helper()
 	refused := make(apiError, 1000)
-	srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: a.conf("hub", "hub1"), Identify: identify, Versions: v,
+	srv, err := bus.Start(t.Context(), bus.Config{Dir: t.TempDir(), Listen: "127.0.0.1:0", TLS: a.conf("hub", "hub1"),
+		Identify: identify, Versions: v,
 		Incompatible: func(id fleet.TargetID, e *bus.VersionError) {
 			if id == bustest.ID(1) {
 				refused <- e
@@ -35,7 +36,8 @@ func (a *authority) speaking(t *testing.T, v bus.Versions) (*bus.Server, apiErro
 // agentOf configures an agent of some versions. The caller must set URLs.
 func (a *authority) agentOf(v bus.Versions) (bus.LinkConfig, apiError) {
 	c := make(apiError, 1000)
-	return bus.LinkConfig{ID: bustest.ID(1), TLS: always(a.conf("target", string(bustest.ID(1)))), Backoff: soon, Versions: v, Protocol: func(e *bus.VersionError) { c <- e }}, c
+	return bus.LinkConfig{ID: bustest.ID(1), TLS: always(a.conf("target", string(bustest.ID(1)))), Backoff: soon,
+		Versions: v, Protocol: func(e *bus.VersionError) { c <- e }}, c
 }
 
 func first(t *testing.T, c apiError) *bus.VersionError {
@@ -85,13 +87,15 @@ func TestVersions(t *testing.T) {
 				}
 				return
 			}
-			if e == nil || !strings.Contains(e.Error(), "Upgrade the "+c.upgrade+":") || e.Hub != c.hub && c.hub.Newest > 1 || e.Agent != c.agent {
+			if e == nil || !strings.Contains(e.Error(), "Upgrade the "+c.upgrade+":") || e.Hub != c.hub && c.hub.Newest > 1 ||
+				e.Agent != c.agent {
 				t.Errorf("the agent is told: %v", e)
 			}
 			if c.hub.Newest == 1 {
 				return // such a hub reports nothing: the agent leaves
 			}
-			if e := first(t, atHub); e == nil || !strings.Contains(e.Error(), "Upgrade the "+c.upgrade+":") || e.Hub != c.hub || e.Agent.Newest != c.agent.Newest {
+			if e := first(t, atHub); e == nil || !strings.Contains(e.Error(), "Upgrade the "+c.upgrade+":") ||
+				e.Hub != c.hub || e.Agent.Newest != c.agent.Newest {
 				t.Errorf("the hub is told: %v", e)
 			}
 			if srv.Connections() != 0 {
@@ -145,7 +149,8 @@ func TestProgramsWithoutVersions(t *testing.T) {
 	}
 
 	// An invalid name of a version is refused.
-	for _, names := range [][]string{{"h2"}, {"fettle/"}, {"fettle/02"}, {"fettle/1"}, {"fettle/-3"}, {"fettle/99999999999999999999"}} {
+	for _, names := range [][]string{{"h2"}, {"fettle/"}, {"fettle/02"}, {"fettle/1"}, {"fettle/-3"},
+		{"fettle/99999999999999999999"}} {
 		conf := a.conf("target", string(bustest.ID(1)))
 		conf.NextProtos = names
 		if r, err := dialRaw(srv, conf); err == nil {

@@ -77,10 +77,12 @@ func New(l Login) (*Client, error) {
 		return nil, fmt.Errorf("cannot read the address of the hub: %w", err)
 	}
 	transport := &http.Transport{
-		TLSHandshakeTimeout: reachWithin, DialContext: (&net.Dialer{Timeout: reachWithin}).DialContext, ResponseHeaderTimeout: patience,
+		TLSHandshakeTimeout: reachWithin, DialContext: (&net.Dialer{Timeout: reachWithin}).DialContext,
+		ResponseHeaderTimeout: patience,
 		ExpectContinueTimeout: 10 * patience, ForceAttemptHTTP2: true,
 	}
-	c := &Client{token: l.Token, http: &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	c := &Client{token: l.Token, http: &http.Client{Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	switch {
 	case u.Scheme == "unix" && u.Host == "" && strings.HasPrefix(u.Path, "/"):
 		transport.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -88,7 +90,8 @@ func New(l Login) (*Client, error) {
 			conn, err := d.DialContext(ctx, "unix", u.Path)
 			allowed := !errors.Is(err, fs.ErrPermission) && !errors.Is(err, fs.ErrNotExist)
 			if err != nil && allowed && ctx.Err() == nil { // a hub that was killed leaves its socket
-				err = fmt.Errorf("%w. Start it: systemctl start fettle-hub. If this host needs no hub, remove %s: %w", ErrStopped, u.Path, err)
+				err = fmt.Errorf("%w. Start it: systemctl start fettle-hub. If this host needs no hub, remove %s: %w", ErrStopped,
+					u.Path, err)
 			}
 			return conn, err
 		}
@@ -112,7 +115,8 @@ func DigestOf(c *x509.Certificate) string {
 }
 
 // ErrUntrustedHub is in the chain of the error if the server is not a hub of the pinned fleet CA.
-var ErrUntrustedHub = errors.New("the server is not a hub of this fleet, because its certificate is not from the fleet CA of the login")
+var ErrUntrustedHub = errors.New(
+	"the server is not a hub of this fleet, because its certificate is not from the fleet CA of the login")
 
 // trustOnly returns a TLS configuration that accepts only hubs of one fleet CA.
 func trustOnly(authority string) *tls.Config {
@@ -135,7 +139,8 @@ func verify(chain []*x509.Certificate, authority string) error {
 	if len(chain) == 0 || !isHub(chain[0]) {
 		return ErrUntrustedHub
 	}
-	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUntrustedHub, err)
 	}
@@ -155,12 +160,13 @@ func Authority(ctx context.Context, hub string) (string, error) {
 		return "", fmt.Errorf("cannot read %.80q as the address of a hub. Write https://HOST:PORT", hub)
 	}
 	var found string
-	d := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true, VerifyConnection: func(s tls.ConnectionState) error {
-		if n := len(s.PeerCertificates); n > 0 && s.PeerCertificates[n-1].IsCA {
-			found = DigestOf(s.PeerCertificates[n-1])
-		}
-		return nil
-	}}}
+	d := tls.Dialer{Config: &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true,
+		VerifyConnection: func(s tls.ConnectionState) error {
+			if n := len(s.PeerCertificates); n > 0 && s.PeerCertificates[n-1].IsCA {
+				found = DigestOf(s.PeerCertificates[n-1])
+			}
+			return nil
+		}}}
 	address := u.Host
 	if u.Port() == "" {
 		address = net.JoinHostPort(u.Hostname(), "443")

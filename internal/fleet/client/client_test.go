@@ -93,7 +93,8 @@ func TestStrangers(t *testing.T) {
 
 func TestAddresses(t *testing.T) {
 	digest := "sha256:" + strings.Repeat("0", 64)
-	for _, hub := range []string{"", "http://hub", "https://", "https://hub/path", "https://me@hub", "unix://host/path", "hub:7443", "https://hub?x=1"} {
+	for _, hub := range []string{"", "http://hub", "https://", "https://hub/path", "https://me@hub", "unix://host/path",
+		"hub:7443", "https://hub?x=1"} {
 		if _, err := client.New(client.Login{Hub: hub, Authority: digest}); err == nil {
 			t.Errorf("%q is the address of a hub", hub)
 		}
@@ -124,25 +125,31 @@ func TestEveryRoute(t *testing.T) {
 	try(client.Get(ctx, c, route.Health()))
 	try(client.Get(ctx, c, route.Repositories()))
 	try(client.Get(ctx, c, route.Exports()))
-	try(client.GetAt(ctx, c, route.Targets(), route.TargetQuery{Select: []string{"web*"}, All: true, Sort: "-name", Offset: 1, Limit: 1}))
+	try(client.GetAt(ctx, c, route.Targets(), route.TargetQuery{Select: []string{"web*"}, All: true, Sort: "-name",
+		Offset: 1, Limit: 1}))
 	try(client.GetAt(ctx, c, route.Target(), route.TargetName{Target: "web1"}))
 	try(client.Call(ctx, c, route.ApproveTarget(), route.TargetName{Target: "db1"}, document.ReasonRequest{}))
-	try(client.Call(ctx, c, route.LabelTarget(), route.TargetName{Target: "web1"}, document.LabelRequest{Set: map[string]string{"a": "b"}}))
+	try(client.Call(ctx, c, route.LabelTarget(), route.TargetName{Target: "web1"},
+		document.LabelRequest{Set: map[string]string{"a": "b"}}))
 	try(client.Call(ctx, c, route.PinTarget(), route.TargetName{Target: "web1"}, document.PinRequest{Ref: "main"}))
 	try(client.Call(ctx, c, route.UnpinTarget(), route.TargetName{Target: "web1"}, document.UnpinRequest{}))
 	try(client.Call(ctx, c, route.FreezeTarget(), route.TargetName{Target: "web1"}, document.FreezeRequest{Reason: "why"}))
 	try(client.Post(ctx, c, route.FreezeAll(), document.FreezeRequest{Reason: "why"}))
 	try(client.Post(ctx, c, route.UnfreezeAll(), document.ReasonRequest{}))
 	try(client.Call(ctx, c, route.UnfreezeTarget(), route.TargetName{Target: "web1"}, document.ReasonRequest{}))
-	try(client.Call(ctx, c, route.SuspectTarget(), route.TargetName{Target: "web1"}, document.ReasonRequest{Reason: "disk errors"}))
+	try(client.Call(ctx, c, route.SuspectTarget(), route.TargetName{Target: "web1"},
+		document.ReasonRequest{Reason: "disk errors"}))
 	try(client.Call(ctx, c, route.TrustTarget(), route.TargetName{Target: "web1"}, document.ReasonRequest{}))
 	try(client.Get(ctx, c, route.Requests()))
 	try(client.Get(ctx, c, route.RequestPolicy()))
 	try(client.Get(ctx, c, route.Certificates()))
 	try(client.Post(ctx, c, route.RevokeCertificates(), document.CertificateRevocation{Serial: "1f"}))
-	try(client.Post(ctx, c, route.SetRequestPolicy(), document.RequestPolicyChange{What: fleet.RequestSuspect, Answer: fleet.Allow}))
-	try(client.Call(ctx, c, route.ApproveRequest(), route.TargetRequest{Target: "web1", Request: "suspect"}, document.RequestDecision{}))
-	try(client.Call(ctx, c, route.RejectRequest(), route.TargetRequest{Target: "web1", Request: "suspect"}, document.RequestDecision{}))
+	try(client.Post(ctx, c, route.SetRequestPolicy(),
+		document.RequestPolicyChange{What: fleet.RequestSuspect, Answer: fleet.Allow}))
+	try(client.Call(ctx, c, route.ApproveRequest(), route.TargetRequest{Target: "web1", Request: "suspect"},
+		document.RequestDecision{}))
+	try(client.Call(ctx, c, route.RejectRequest(), route.TargetRequest{Target: "web1", Request: "suspect"},
+		document.RequestDecision{}))
 	hub.Open = func(access.Principal, fleet.TargetID, bool) (io.ReadWriteCloser, error) {
 		near, far := net.Pipe()
 		return near, far.Close()
@@ -171,7 +178,8 @@ func TestEveryRoute(t *testing.T) {
 	try(client.Get(ctx, c, route.Users()))
 	try(client.Call(ctx, c, route.CreateLogin(), route.UserName{User: "ann"}, document.LoginRequest{}))
 	try(client.GetAt(ctx, c, route.Logins(), route.UserName{User: "ann"}))
-	try(client.Call(ctx, c, route.RevokeLogin(), route.LoginID{User: "ann", Login: "p1"}, document.ReasonRequest{Reason: "lost"}))
+	try(client.Call(ctx, c, route.RevokeLogin(), route.LoginID{User: "ann", Login: "p1"},
+		document.ReasonRequest{Reason: "lost"}))
 	try(client.Post(ctx, c, route.CreateJob(), document.JobRequest{What: "report", Select: []string{"web1"}}))
 	try(client.GetAt(ctx, c, route.Job(), route.JobID{Job: "q1"}))
 	try(client.GetAt(ctx, c, route.Jobs(), route.Page{Offset: 1, Limit: 10}))

@@ -19,7 +19,8 @@ const maxEvent = 1 << 20
 // Follow calls each for new events, from one goroutine, until ctx ends, each returns an error or
 // the hub refuses. It reconnects a broken connection without losing or repeating events. If lost is
 // not nil, it is called with the error of the broken connection.
-func (c *Client) Follow(ctx context.Context, e route.EventQuery, each func(document.Event) error, lost func(error)) error {
+func (c *Client) Follow(ctx context.Context, e route.EventQuery, each func(document.Event) error,
+	lost func(error)) error {
 	for wait := time.Second; ; wait = min(2*wait, 30*time.Second) {
 		began := false
 		err := c.stream(ctx, e, func(v document.Event) error {

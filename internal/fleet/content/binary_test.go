@@ -14,7 +14,8 @@ func TestVerifyBinary(t *testing.T) {
 	key, line := newKey(t, "ed25519")
 	stranger, _ := newKey(t, "ed25519")
 	trust := content.Trust{Signers: signers(t, line), Now: 1}
-	p := fleet.Binary{Version: "1.5", Files: map[string]fleet.Bundle{"amd64": {Digest: "sha256:" + strings.Repeat("a", 64), Size: 7}}}
+	p := fleet.Binary{Version: "1.5", Files: map[string]fleet.Bundle{"amd64": {Digest: "sha256:" + strings.Repeat("a",
+		64), Size: 7}}}
 	armor := func(key, namespace string) string {
 		return strings.TrimPrefix(sign(t, key, namespace, p.Text()), string(p.Text()))
 	}

@@ -51,7 +51,8 @@ func Parts(t repo.Tree) ([]string, error) {
 			continue
 		}
 		if e.Type != repo.Dir {
-			return nil, errors.New("cannot pack the repository: modules is not a directory. It must contain the directories of the modules")
+			return nil, errors.New(
+				"cannot pack the repository: modules is not a directory. It must contain the directories of the modules")
 		}
 		list, err := t.ReadDir("modules")
 		if err != nil {

@@ -98,7 +98,8 @@ func ReadCommand(signed string) (Command, error) {
 
 func splitCommand(signed string) (text, armor string, err error) {
 	if len(signed) > MaxSignedCommand {
-		return "", "", fmt.Errorf("cannot accept a signed command of %d bytes: the maximum is %d", len(signed), MaxSignedCommand)
+		return "", "", fmt.Errorf("cannot accept a signed command of %d bytes: the maximum is %d", len(signed),
+			MaxSignedCommand)
 	}
 	at := strings.LastIndex(signed, armorBegin) // the arguments of the command may contain it too
 	if at < 0 {
@@ -114,7 +115,9 @@ var commandID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func parseCommand(text []byte) (Command, error) {
 	var c Command
 	if err := decodeStrictly(text, &c); err != nil || c.Format != CommandFormat {
-		return c, fmt.Errorf("cannot read the signed command: its format is not %s. Use the same version of fettle on both machines", CommandFormat)
+		return c, fmt.Errorf(
+			"cannot read the signed command: its format is not %s. Use the same version of fettle on both machines",
+			CommandFormat)
 	}
 	if again, err := c.Text(); err != nil || !bytes.Equal(again, text) {
 		return c, errors.New("cannot read the signed command: its text is not in the form in which fettle writes it")
@@ -162,13 +165,16 @@ func (c Command) refuses(t CommandTrust) string {
 	case !slices.Contains(t.Fleets, c.Fleet):
 		return fmt.Sprintf("it is for another fleet, %.80q. Log in to the fleet of this host, and sign it again", c.Fleet)
 	case !slices.Contains(c.Targets, t.Target):
-		return fmt.Sprintf("it is for %s, and this host enrolled as %q. Select this name, and sign it again", someNames(c.Targets), t.Target)
+		return fmt.Sprintf("it is for %s, and this host enrolled as %q. Select this name, and sign it again",
+			someNames(c.Targets), t.Target)
 	case c.From < 0 || c.Until-c.From > MaxCommandLife:
 		return fmt.Sprintf("it is valid for more than %d days. Sign it for a shorter time", MaxCommandLife/(24*3600))
 	case t.Now < c.From:
-		return fmt.Sprintf("it is valid from %s, and the clock of this host shows %s. Compare the clocks", day(c.From), day(t.Now))
+		return fmt.Sprintf("it is valid from %s, and the clock of this host shows %s. Compare the clocks", day(c.From),
+			day(t.Now))
 	case t.Now >= c.Until:
-		return fmt.Sprintf("it was valid until %s, and the clock of this host shows %s. Sign it again", day(c.Until), day(t.Now))
+		return fmt.Sprintf("it was valid until %s, and the clock of this host shows %s. Sign it again", day(c.Until),
+			day(t.Now))
 	}
 	return ""
 }

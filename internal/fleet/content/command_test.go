@@ -66,7 +66,8 @@ func TestSignedCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := content.VerifyCommand(sign(t, key, content.CommandNamespace, text), commandTrust(signers(t, line))); err != nil {
+	if _, _, err := content.VerifyCommand(sign(t, key, content.CommandNamespace, text),
+		commandTrust(signers(t, line))); err != nil {
 		t.Error(err)
 	}
 }
@@ -78,9 +79,10 @@ func TestSignedCommandsForOthers(t *testing.T) {
 		change func(*content.Command)
 		want   string
 	}{
-		"another fleet":    {func(c *content.Command) { c.Fleet = "fleet-sha256-00" }, "it is for another fleet"},
-		"no fleet":         {func(c *content.Command) { c.Fleet = "" }, "it is for another fleet"},
-		"another target":   {func(c *content.Command) { c.Targets = []string{"db1"} }, `it is for ["db1"], and this host enrolled as "web1"`},
+		"another fleet": {func(c *content.Command) { c.Fleet = "fleet-sha256-00" }, "it is for another fleet"},
+		"no fleet":      {func(c *content.Command) { c.Fleet = "" }, "it is for another fleet"},
+		"another target": {func(c *content.Command) { c.Targets = []string{"db1"} },
+			`it is for ["db1"], and this host enrolled as "web1"`},
 		"many others":      {func(c *content.Command) { c.Targets = []string{"a", "b", "c", "d", "e"} }, "and 2 more"},
 		"a pattern":        {func(c *content.Command) { c.Targets = []string{"web*", "*"} }, "this host enrolled as"},
 		"no target":        {func(c *content.Command) { c.Targets = nil }, "this host enrolled as"},
@@ -115,7 +117,8 @@ func TestKeysOfCommands(t *testing.T) {
 		`valid-before="20231116020000"`:  "no longer valid",
 		`valid-before="20231116020000Z"`: "no longer valid",
 	} {
-		_, _, err := content.VerifyCommand(signedCommand(t, key, restart()), commandTrust(signers(t, "eve "+options+" "+line)))
+		_, _, err := content.VerifyCommand(signedCommand(t, key, restart()),
+			commandTrust(signers(t, "eve "+options+" "+line)))
 		switch {
 		case want != "":
 			wantErr(t, err, want)
@@ -155,7 +158,8 @@ func TestAlteredCommands(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err := content.VerifyCommand(string(text)+"\n"+signed[at:], commandTrust(signers(t, line))); err == nil || !strings.Contains(err.Error(), "does not match this text") {
+		if _, _, err := content.VerifyCommand(string(text)+"\n"+signed[at:], commandTrust(signers(t, line))); err == nil ||
+			!strings.Contains(err.Error(), "does not match this text") {
 			t.Errorf("%s: %v", what, err)
 		}
 	})
@@ -226,7 +230,8 @@ func TestStrictCommands(t *testing.T) {
 		if altered == string(text) {
 			t.Fatalf("%s changes nothing", name)
 		}
-		_, _, err := content.VerifyCommand(sign(t, key, content.CommandNamespace, []byte(altered)), commandTrust(signers(t, line)))
+		_, _, err := content.VerifyCommand(sign(t, key, content.CommandNamespace, []byte(altered)),
+			commandTrust(signers(t, line)))
 		if err == nil || !strings.Contains(err.Error(), "cannot read the signed command") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -115,7 +115,8 @@ func (p *commitParser) header(name, value string, line []byte) error {
 		}
 		p.tree = value
 	case name == "parent":
-		if p.before != "tree" && p.before != "parent" || len(value) != 2*p.naming.size || strings.Trim(value, "0123456789abcdef") != "" {
+		if p.before != "tree" && p.before != "parent" || len(value) != 2*p.naming.size ||
+			strings.Trim(value, "0123456789abcdef") != "" {
 			return errors.New("its commit has an invalid parent")
 		}
 		p.parents = append(p.parents, value)
@@ -149,7 +150,8 @@ func (c commit) signedBy(t Trust) (Signed, error) {
 		return Signed{}, errors.New("its commit is not signed, and this target accepts only signed commits. Sign with: git commit -S, after git config gpg.format ssh and git config user.signingkey FILE.pub")
 	}
 	if t.Now != 0 && c.time > t.Now+ahead {
-		return Signed{}, fmt.Errorf("its commit is from the future, %s. Correct the clock of the machine that made it, or of this target",
+		return Signed{}, fmt.Errorf(
+			"its commit is from the future, %s. Correct the clock of the machine that made it, or of this target",
 			day(c.time))
 	}
 	key, err := verifySSH(c.signature, c.payload, CommitNamespace)

@@ -141,15 +141,20 @@ func TestComposeRefuses(t *testing.T) {
 		modules  map[string]repo.Tree
 		enrolled map[string]map[string]string
 	}{
-		"belongs to a module":                       {top: file("modules/web/x")},
-		`contains "modules"`:                        {top: file("modules")},
-		"is not the directory of a module":          {top: file("a"), modules: map[string]repo.Tree{"data": file("x")}},
-		`"modules/../a" is not`:                     {top: file("a"), modules: map[string]repo.Tree{"modules/../a": file("x")}},
-		`"modules/a/b" is not`:                      {top: file("a"), modules: map[string]repo.Tree{"modules/a/b": file("x")}},
-		"the directory of git":                      {top: file("a"), modules: map[string]repo.Tree{"modules/.git": file("x")}},
-		"differ only in case":                       {top: file("Modules/x"), modules: map[string]repo.Tree{"modules/web": file("x")}},
+		"belongs to a module":              {top: file("modules/web/x")},
+		`contains "modules"`:               {top: file("modules")},
+		"is not the directory of a module": {top: file("a"), modules: map[string]repo.Tree{"data": file("x")}},
+		`"modules/../a" is not`: {top: file("a"),
+			modules: map[string]repo.Tree{"modules/../a": file("x")}},
+		`"modules/a/b" is not`: {top: file("a"),
+			modules: map[string]repo.Tree{"modules/a/b": file("x")}},
+		"the directory of git": {top: file("a"),
+			modules: map[string]repo.Tree{"modules/.git": file("x")}},
+		"differ only in case": {top: file("Modules/x"),
+			modules: map[string]repo.Tree{"modules/web": file("x")}},
 		`cannot use "../x" as the name of a target`: {top: file("a"), enrolled: map[string]map[string]string{"../x": nil}},
-		"cannot use the label":                      {top: file("a"), enrolled: map[string]map[string]string{"x": {"a b": ""}}},
+		"cannot use the label": {top: file("a"),
+			enrolled: map[string]map[string]string{"x": {"a b": ""}}},
 	} {
 		_, err := content.Compose(c.top, c.modules, c.enrolled)
 		wantErr(t, err, want)
@@ -197,7 +202,8 @@ target_group "db" {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := listOf(t, compile.Open(agent), name), listOf(t, compile.Open(hub), name); got != want || !strings.Contains(got, "/etc/"+labels["role"]) {
+		if got, want := listOf(t, compile.Open(agent), name), listOf(t, compile.Open(hub), name); got != want ||
+			!strings.Contains(got, "/etc/"+labels["role"]) {
 			t.Errorf("%s is\n%s\non the hub\n%s", name, got, want)
 		}
 	}
@@ -228,7 +234,9 @@ func TestCompileManyTargets(t *testing.T) {
 	if files := fleet.EnrolledFiles(few); len(files) != 1 || files[fleet.EnrolledFile] != string(fleet.Enrolled(few)) {
 		t.Errorf("a small fleet has the files %v", slices.Sorted(maps.Keys(files)))
 	}
-	for path, is := range map[string]bool{fleet.EnrolledFile: true, "enrolled007.fettle.json": true, "enrolled7.fettle.json": false, "a/enrolled007.fettle.json": false, "enrolled007.fettle.json.x": false, "enrolledabc.fettle.json": false} {
+	for path, is := range map[string]bool{fleet.EnrolledFile: true, "enrolled007.fettle.json": true,
+		"enrolled7.fettle.json": false, "a/enrolled007.fettle.json": false, "enrolled007.fettle.json.x": false,
+		"enrolledabc.fettle.json": false} {
 		if fleet.IsEnrolledFile(path) != is {
 			t.Errorf("%s is one of them: %v", path, !is)
 		}

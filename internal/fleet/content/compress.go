@@ -66,5 +66,6 @@ func compress(r io.Reader, size int64) []byte {
 
 // newDecoder decodes the output of compress, with limited memory for any input.
 func newDecoder(r io.Reader) (*zstd.Decoder, error) {
-	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window), zstd.WithDecoderLowmem(true))
+	return zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(window),
+		zstd.WithDecoderLowmem(true))
 }

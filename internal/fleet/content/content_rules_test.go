@@ -29,7 +29,8 @@ func (u unread) RoundTrip(*http.Request) (*http.Response, error) {
 func TestWhatIsTooLargeIsNotRead(t *testing.T) {
 	_, err := content.Parse(unread{t}, content.MaxBundle+1)
 	wantErr(t, err, "more than 2048 MiB")
-	h := content.Hooks{Poke: func(string) { t.Error("a source is poked") }, Secret: func(string) []byte { return []byte("secret") }}
+	h := content.Hooks{Poke: func(string) { t.Error("a source is poked") },
+		Secret: func(string) []byte { return []byte("secret") }}
 	r := httptest.NewRequest(http.MethodPost, content.HookPath+"site", unread{t})
 	w := httptest.NewRecorder()
 	if h.ServeHTTP(w, r); w.Code != http.StatusForbidden {
@@ -47,7 +48,8 @@ func TestFetchOfPresentContent(t *testing.T) {
 	}
 	want := mustAdd(t, agent, "content")
 	mustAdd(t, hub, "content")
-	f := &content.Fetcher{Store: agent, Bases: func() []string { t.Error("a hub is asked"); return nil }, Transport: unread{t}}
+	f := &content.Fetcher{Store: agent, Bases: func() []string { t.Error("a hub is asked"); return nil },
+		Transport: unread{t}}
 	if err := f.Fetch(t.Context(), want); err != nil {
 		t.Error(err)
 	}
@@ -131,7 +133,8 @@ func TestPartsHaveTheCommit(t *testing.T) {
 	a, b, proof := p.part(t, content.RootBundle)
 	_, err := content.Verify(proof, b, claim(a), content.Trust{})
 	wantErr(t, err, "cannot trust the root bundle at commit "+a.Revision.Commit[:12])
-	_, err = content.PackAll(t.Context(), g.open(), fleet.Revision{Repository: "site", Commit: a.Revision.Commit[:12]}, memStore(t, 0))
+	_, err = content.PackAll(t.Context(), g.open(), fleet.Revision{Repository: "site", Commit: a.Revision.Commit[:12]},
+		memStore(t, 0))
 	wantErr(t, err, "not the full hash of a commit")
 }
 

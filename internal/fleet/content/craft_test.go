@@ -47,7 +47,8 @@ var fleetFile = content.FleetFile([32]byte{1})
 const signedTime = 1_700_000_000
 
 func header(tree string) string {
-	return fmt.Sprintf("tree %s\nauthor Ann <a@example.org> %d +0100\ncommitter Com <c@example.org> %d +0000\n", tree, signedTime, signedTime)
+	return fmt.Sprintf("tree %s\nauthor Ann <a@example.org> %d +0100\ncommitter Com <c@example.org> %d +0000\n", tree,
+		signedTime, signedTime)
 }
 
 // crafter signs like OpenSSH, or with deviations from it.
@@ -112,7 +113,8 @@ func (c crafter) sign(t testing.TB, text string) string {
 		c.change(sig)
 	}
 	blob := binary.BigEndian.AppendUint32([]byte(c.magic), c.version)
-	blob = append(blob, sshString(string(c.key.PublicKey().Marshal()), c.namespace, "", c.hash, string(ssh.Marshal(sig)))...)
+	blob = append(blob, sshString(string(c.key.PublicKey().Marshal()), c.namespace, "", c.hash,
+		string(ssh.Marshal(sig)))...)
 	return armor(blob)
 }
 
@@ -152,7 +154,8 @@ func newWorld(t testing.TB) *world {
 	w.db, w.dbID = treeOf("100644", "m", blobID("db"))
 	w.modules, w.modulesID = treeOf("40000", "db", w.dbID, "40000", "web", w.webID)
 	_, data := treeOf("100644", "v", blobID("1"))
-	w.root, w.rootID = treeOf("40000", "data", data, "100644", "fettle.hcl", blobID("top"), "100644", fleetFile, blobID(""), "40000", "modules", w.modulesID)
+	w.root, w.rootID = treeOf("40000", "data", data, "100644", "fettle.hcl", blobID("top"), "100644", fleetFile,
+		blobID(""), "40000", "modules", w.modulesID)
 	w.commit = w.crafter.commit(t, w.rootID)
 	w.top = raw(file("data/v", "1"), file("fettle.hcl", "top"), file(fleetFile, ""))
 	w.webBundle = raw(file("m", "web"), link("n", "/srv"), entry{kind: 'x', path: "run", text: "#!"})
@@ -169,7 +172,8 @@ type attempt struct {
 }
 
 func (w *world) of(t testing.TB, part string) attempt {
-	a := attempt{claim: content.Claim{Repository: "site", Commit: objectID("commit", w.commit), Part: part, Target: "web1"},
+	a := attempt{claim: content.Claim{Repository: "site", Commit: objectID("commit", w.commit), Part: part,
+		Target: "web1"},
 		trust: content.Trust{Signers: signers(t, w.line()), Fleets: []string{fleetFile}, Now: now}}
 	switch part {
 	case content.RootBundle:
@@ -213,7 +217,8 @@ func skCrafter(t testing.TB, touched bool) crafter {
 		if touched {
 			flags[0] = 1
 		}
-		return &ssh.Signature{Format: key.Type(), Blob: ed25519.Sign(private, bytes.Join([][]byte{app[:], flags, message[:]}, nil)), Rest: flags}
+		return &ssh.Signature{Format: key.Type(), Blob: ed25519.Sign(private,
+			bytes.Join([][]byte{app[:], flags, message[:]}, nil)), Rest: flags}
 	}
 	return c
 }

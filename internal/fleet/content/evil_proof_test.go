@@ -32,25 +32,33 @@ func TestHostileProofs(t *testing.T) {
 		name, part, want string
 		lie              func(*attempt)
 	}{
-		{"another commit's name", web, "proof is for another commit", func(a *attempt) { a.claim.Commit = strings.Repeat("a", 40) }},
-		{"another commit's object", web, "proof is for another commit", func(a *attempt) { a.proof.Commit = w.crafter.commit(t, evilRootID) }},
+		{"another commit's name", web, "proof is for another commit",
+			func(a *attempt) { a.claim.Commit = strings.Repeat("a", 40) }},
+		{"another commit's object", web, "proof is for another commit",
+			func(a *attempt) { a.proof.Commit = w.crafter.commit(t, evilRootID) }},
 		{"a short name", web, "not the full hash of a commit", func(a *attempt) { a.claim.Commit = a.claim.Commit[:12] }},
-		{"a name in capitals", web, "not the full hash of a commit", func(a *attempt) { a.claim.Commit = strings.ToUpper(a.claim.Commit) }},
+		{"a name in capitals", web, "not the full hash of a commit",
+			func(a *attempt) { a.claim.Commit = strings.ToUpper(a.claim.Commit) }},
 		{"a branch", web, "not the full hash of a commit", func(a *attempt) { a.claim.Commit = "main" }},
-		{"SHA-256 of a SHA-1 commit", web, "proof is for another commit", func(a *attempt) { a.claim.Commit = strings.Repeat("a", 64) }},
+		{"SHA-256 of a SHA-1 commit", web, "proof is for another commit",
+			func(a *attempt) { a.claim.Commit = strings.Repeat("a", 64) }},
 		{"no commit", web, "proof is for another commit", func(a *attempt) { a.proof.Commit = nil }},
 		{"no trees", web, "0 trees instead of 2", func(a *attempt) { a.proof.Trees = nil }},
 		{"a tree too few", web, "1 trees instead of 2", func(a *attempt) { a.proof.Trees = a.proof.Trees[:1] }},
 		{"a tree too many", web, "3 trees instead of 2", func(a *attempt) { a.proof.Trees = append(a.proof.Trees, w.web) }},
-		{"trees in another order", web, "not belong to the commit", func(a *attempt) { a.proof.Trees = [][]byte{w.modules, w.root} }},
-		{"another top tree", web, "not belong to the commit", func(a *attempt) { a.proof.Trees = [][]byte{evilRoot, evilModules} }},
-		{"another tree of modules", web, "not belong to the commit", func(a *attempt) { a.proof.Trees = [][]byte{w.root, evilModules} }},
+		{"trees in another order", web, "not belong to the commit",
+			func(a *attempt) { a.proof.Trees = [][]byte{w.modules, w.root} }},
+		{"another top tree", web, "not belong to the commit",
+			func(a *attempt) { a.proof.Trees = [][]byte{evilRoot, evilModules} }},
+		{"another tree of modules", web, "not belong to the commit",
+			func(a *attempt) { a.proof.Trees = [][]byte{w.root, evilModules} }},
 		{"a byte of a tree", web, "not belong to the commit", func(a *attempt) {
 			b := bytes.Clone(w.modules)
 			b[len(b)-1] ^= 1
 			a.proof.Trees = [][]byte{w.root, b}
 		}},
-		{"more trees for the top", content.RootBundle, "2 trees instead of 1", func(a *attempt) { a.proof.Trees = [][]byte{w.root, w.modules} }},
+		{"more trees for the top", content.RootBundle, "2 trees instead of 1",
+			func(a *attempt) { a.proof.Trees = [][]byte{w.root, w.modules} }},
 		{"another module's bundle", web, differs, func(a *attempt) { a.bundle = w.dbBundle }},
 		{"another module's part", web, differs, func(a *attempt) { a.claim.Part = "modules/db" }},
 		{"the top for a module", web, differs, func(a *attempt) { a.bundle = w.top }},
@@ -74,12 +82,15 @@ func TestHostileProofs(t *testing.T) {
 		{"a directory for a file", web, differs, bundle(web, file("m/m", "web"), link("n", "/srv"), x("run", "#!"))},
 		{"a file more at the top", content.RootBundle, `"evil" differs from`,
 			bundle(content.RootBundle, file("data/v", "1"), file("evil", ""), file("fettle.hcl", "top"))},
-		{"a file less at the top", content.RootBundle, `"data" differs from`, bundle(content.RootBundle, file("fettle.hcl", "top"))},
-		{"the last less at the top", content.RootBundle, `"fettle.hcl" differs from`, bundle(content.RootBundle, file("data/v", "1"))},
+		{"a file less at the top", content.RootBundle, `"data" differs from`,
+			bundle(content.RootBundle, file("fettle.hcl", "top"))},
+		{"the last less at the top", content.RootBundle, `"fettle.hcl" differs from`,
+			bundle(content.RootBundle, file("data/v", "1"))},
 		{"other content at the top", content.RootBundle, `"data" differs from`,
 			bundle(content.RootBundle, file("data/v", "2"), file("fettle.hcl", "top"))},
 		{"modules in the top", content.RootBundle, `"modules" differs from`,
-			bundle(content.RootBundle, file("data/v", "1"), file("fettle.hcl", "top"), file(fleetFile, ""), file("modules/web/m", "evil"))},
+			bundle(content.RootBundle, file("data/v", "1"), file("fettle.hcl", "top"), file(fleetFile, ""),
+				file("modules/web/m", "evil"))},
 		{"nobody is believed", web, "this target trusts no keys", func(a *attempt) { a.trust.Signers = content.Signers{} }},
 		{"somebody else", web, "which is not in signers", func(a *attempt) {
 			a.recommit(newCrafter(t).commit(t, w.rootID))
@@ -97,7 +108,8 @@ func TestHostileProofs(t *testing.T) {
 	} {
 		a := w.of(t, c.part)
 		c.lie(&a)
-		if err := a.verify(t); err == nil || !strings.HasPrefix(err.Error(), "cannot trust") || !strings.Contains(err.Error(), c.want) {
+		if err := a.verify(t); err == nil || !strings.HasPrefix(err.Error(), "cannot trust") ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v; want %q", c.name, err, c.want)
 		}
 	}
@@ -119,7 +131,8 @@ func TestHostileCommits(t *testing.T) {
 	for _, c := range []struct{ name, want, commit string }{
 		{"not signed", "is not signed", head + "\nmessage\n"},
 		{"empty signature", "not an SSH signature", head + "gpgsig \n\nmessage\n"},
-		{"OpenPGP", "an OpenPGP signature", head + "gpgsig -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----\n\nmessage\n"},
+		{"OpenPGP", "an OpenPGP signature",
+			head + "gpgsig -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----\n\nmessage\n"},
 		{"two signatures", "two signatures", head + signature + signature + "\nmessage\n"},
 		{"a signature for other names", "another kind", head + signedHeader("gpgsig-sha256", sig) + "\nmessage\n"},
 		{"both signatures", "another kind", head + signature + signedHeader("gpgsig-sha256", sig) + "\nmessage\n"},
@@ -132,7 +145,8 @@ func TestHostileCommits(t *testing.T) {
 		{"a tree later", "does not begin with its tree", selfSigned("parent " + w.rootID + "\n" + head)},
 		{"a tree of letters", "no valid tree", selfSigned(strings.Replace(head, w.rootID[:8], "HEAD^{x}", 1))},
 		{"a time before 1970", "no valid time", selfSigned(strings.Replace(head, "1700000000 +0000", "-1 +0000", 1))},
-		{"a time beyond numbers", "no valid time", selfSigned(strings.Replace(head, "1700000000 +0000", "99999999999999999999 +0000", 1))},
+		{"a time beyond numbers", "no valid time", selfSigned(strings.Replace(head, "1700000000 +0000",
+			"99999999999999999999 +0000", 1))},
 		{"no time", "no valid time", selfSigned(strings.Replace(head, " 1700000000 +0000", "", 1))},
 		{"a far time", "from the future", selfSigned(strings.Replace(head, "1700000000 +0000", "4000000000 +0000", 1))},
 		{"a NUL", "cannot be read", head + "x \x00\n" + signature + "\nmessage\n"},
@@ -140,8 +154,10 @@ func TestHostileCommits(t *testing.T) {
 		{"goes on before it begins", "cannot be read", " x\n" + head + signature + "\nmessage\n"},
 		{"a header without a value", "cannot be read", head + "x\n" + signature + "\nmessage\n"},
 		{"more behind the signature", "not an SSH signature", head + signedHeader("gpgsig", sig+"x\n") + "\nmessage\n"},
-		{"a signature with headers", "not an SSH signature", head + signedHeader("gpgsig", strings.Replace(sig, "-\n", "-\nx: y\n\n", 1)) + "\nmessage\n"},
-		{"a signature that is cut", "not an SSH signature", head + signedHeader("gpgsig", armor([]byte("SSHSIG\x00\x00\x00\x01"))) + "\nmessage\n"},
+		{"a signature with headers", "not an SSH signature",
+			head + signedHeader("gpgsig", strings.Replace(sig, "-\n", "-\nx: y\n\n", 1)) + "\nmessage\n"},
+		{"a signature that is cut", "not an SSH signature",
+			head + signedHeader("gpgsig", armor([]byte("SSHSIG\x00\x00\x00\x01"))) + "\nmessage\n"},
 		{"a signature without end", "17", head + signedHeader("gpgsig", armor(make([]byte, 13_000))) + "\nmessage\n"},
 		{"another version", "signature of version 1", with(func(c *crafter) { c.version = 2 })},
 		{"another magic", "not an SSH signature", with(func(c *crafter) { c.magic = "SSHSIH" })},
@@ -149,9 +165,12 @@ func TestHostileCommits(t *testing.T) {
 		{"no namespace", `for the namespace ""`, with(func(c *crafter) { c.namespace = "" })},
 		{"a weak digest", `digest is "sha1"`, with(func(c *crafter) { c.hash = "sha1" })},
 		{"no digest", `digest is ""`, with(func(c *crafter) { c.hash = "" })},
-		{"another kind of signature", "is of the kind", with(func(c *crafter) { c.change = func(s *ssh.Signature) { s.Format = "ssh-rsa" } })},
-		{"a bit of the signature", "does not match this text", with(func(c *crafter) { c.change = func(s *ssh.Signature) { s.Blob[0] ^= 1 } })},
-		{"a short signature", "does not match this text", with(func(c *crafter) { c.change = func(s *ssh.Signature) { s.Blob = s.Blob[:3] } })},
+		{"another kind of signature", "is of the kind",
+			with(func(c *crafter) { c.change = func(s *ssh.Signature) { s.Format = "ssh-rsa" } })},
+		{"a bit of the signature", "does not match this text",
+			with(func(c *crafter) { c.change = func(s *ssh.Signature) { s.Blob[0] ^= 1 } })},
+		{"a short signature", "does not match this text",
+			with(func(c *crafter) { c.change = func(s *ssh.Signature) { s.Blob = s.Blob[:3] } })},
 		{"large", "cannot be read", head + signature + "\n" + strings.Repeat("m", 1<<20)},
 	} {
 		a := w.of(t, "modules/web")
@@ -269,7 +288,8 @@ func FuzzVerify(f *testing.F) {
 func FuzzSigners(f *testing.F) {
 	w := newWorld(f)
 	f.Add([]byte(w.line()), w.sign(f, "x"))
-	f.Add([]byte(`a,b namespaces="git",valid-after="2020" ssh-ed25519 AAAA`), base64.StdEncoding.EncodeToString([]byte("x")))
+	f.Add([]byte(`a,b namespaces="git",valid-after="2020" ssh-ed25519 AAAA`),
+		base64.StdEncoding.EncodeToString([]byte("x")))
 	f.Fuzz(func(t *testing.T, text []byte, permit string) {
 		s, _ := content.ParseSigners("f", text)
 		a := w.of(t, "modules/web")

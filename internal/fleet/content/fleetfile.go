@@ -66,5 +66,7 @@ func forFleet(entries []gitEntry, t Trust) error {
 		return fmt.Errorf("its commit is for another fleet: the repository has no file %s in its root directory. Commit this file, empty, if the repository is for this fleet too",
 			want)
 	}
-	return fmt.Errorf("its commit does not name its fleet: the repository has no file %s in its root directory. Commit this file, empty", want)
+	return fmt.Errorf(
+		"its commit does not name its fleet: the repository has no file %s in its root directory. Commit this file, empty",
+		want)
 }

@@ -160,9 +160,11 @@ func TestSources(t *testing.T) {
 	changed, failed, answered := make(chan map[string]fleet.Revision, 9), make(chan error, 9), make(chan string, 99)
 	dir := t.TempDir()
 	start := func() (*content.Sources, func()) {
-		s := &content.Sources{Dir: dir, Gap: time.Millisecond, Changed: func(_ string, refs map[string]fleet.Revision) { changed <- refs },
-			Failed: func(_ string, err error) { failed <- err }, Answered: func(name string) { answered <- name }}
-		err := s.Set([]content.Source{{Name: "site", URL: "file://" + g.dir, Refs: []string{"main"}, Every: time.Hour}, {Name: "../x", URL: "file:///x"}, {Name: "y", URL: "ext::id"}})
+		s := &content.Sources{Dir: dir, Gap: time.Millisecond,
+			Changed: func(_ string, refs map[string]fleet.Revision) { changed <- refs },
+			Failed:  func(_ string, err error) { failed <- err }, Answered: func(name string) { answered <- name }}
+		err := s.Set([]content.Source{{Name: "site", URL: "file://" + g.dir, Refs: []string{"main"}, Every: time.Hour},
+			{Name: "../x", URL: "file:///x"}, {Name: "y", URL: "ext::id"}})
 		wantErr(t, err, `cannot use "../x" as the name of a repository`, "cannot follow the repository y")
 		ended := make(chan struct{})
 		ctx, stop := contextOf(t)
@@ -170,7 +172,8 @@ func TestSources(t *testing.T) {
 		return s, func() { stop(); <-ended }
 	}
 	s, stop := start()
-	if refs := <-changed; refs["main"].Commit != first || refs["main"].Repository != "site" || refs["main"].Subject != "first" || refs["main"].Time != g.when {
+	if refs := <-changed; refs["main"].Commit != first || refs["main"].Repository != "site" ||
+		refs["main"].Subject != "first" || refs["main"].Time != g.when {
 		t.Errorf("%+v", refs)
 	}
 	<-answered
@@ -226,13 +229,15 @@ func TestRefThatIsMissing(t *testing.T) {
 	g := site(t)
 	g.commit("first")
 	failed := make(chan error, 99)
-	s := &content.Sources{Dir: t.TempDir(), Gap: time.Millisecond, Changed: func(string, map[string]fleet.Revision) {}, Failed: func(_ string, err error) {
-		select {
-		case failed <- err:
-		default:
-		}
-	}}
-	if err := s.Set([]content.Source{{Name: "site", URL: "file://" + g.dir, Refs: []string{"main", "nope"}, Every: 10 * time.Millisecond}}); err != nil {
+	s := &content.Sources{Dir: t.TempDir(), Gap: time.Millisecond, Changed: func(string, map[string]fleet.Revision) {},
+		Failed: func(_ string, err error) {
+			select {
+			case failed <- err:
+			default:
+			}
+		}}
+	if err := s.Set([]content.Source{{Name: "site", URL: "file://" + g.dir, Refs: []string{"main", "nope"},
+		Every: 10 * time.Millisecond}}); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})

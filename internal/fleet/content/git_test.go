@@ -39,7 +39,8 @@ func (g *gitRepo) git(args ...string) string {
 	cmd.Dir = g.dir
 	date := fmt.Sprintf("%d +0100", g.when)
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C",
-		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Com", "GIT_COMMITTER_EMAIL=c@example.org",
+		"GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org", "GIT_COMMITTER_NAME=Com",
+		"GIT_COMMITTER_EMAIL=c@example.org",
 		"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -76,7 +77,8 @@ func (g *gitRepo) commit(msg string) string {
 func newKey(t testing.TB, kind ...string) (file, line string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "key")
-	out, err := exec.Command("ssh-keygen", append([]string{"-q", "-N", "", "-C", "c", "-f", file, "-t"}, kind...)...).CombinedOutput()
+	out, err := exec.Command("ssh-keygen", append([]string{"-q", "-N", "", "-C", "c", "-f", file, "-t"},
+		kind...)...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}

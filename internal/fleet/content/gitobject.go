@@ -75,7 +75,8 @@ func (n naming) parseTree(raw []byte) ([]gitEntry, error) {
 		case !ok || !spaced || len(rest) < n.size:
 			return nil, errors.New("a tree object ends in the middle of an entry")
 		case !slices.Contains(gitModes, mode):
-			return nil, fmt.Errorf("%.80q has the mode %.20q; only files, executable files, links and directories are supported", name, mode)
+			return nil, fmt.Errorf(
+				"%.80q has the mode %.20q; only files, executable files, links and directories are supported", name, mode)
 		case name == "" || strings.ContainsRune(name, '/'):
 			return nil, fmt.Errorf("a tree object has an entry with the invalid name %.80q", name)
 		case names[name]: // a file and a directory of the same name need not be adjacent
@@ -127,7 +128,8 @@ func (n naming) entries(b *Bundle) ([]gitEntry, error) {
 	}
 	// Longer paths first, so that a directory follows its content.
 	slices.SortFunc(dirs, func(a, b string) int {
-		return cmp.Or(cmp.Compare(strings.Count(b, "/"), strings.Count(a, "/")), cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(strings.Count(b, "/"), strings.Count(a, "/")), cmp.Compare(len(b), len(a)),
+			cmp.Compare(a, b))
 	})
 	for _, dir := range dirs {
 		if dir == "" {

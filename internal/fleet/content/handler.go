@@ -64,7 +64,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.leave(client)
-	s.serve(&patientWriter{ResponseWriter: w, control: http.NewResponseController(w), stall: cmp.Or(s.Stall, 30*time.Second)}, r, digest)
+	s.serve(&patientWriter{ResponseWriter: w, control: http.NewResponseController(w),
+		stall: cmp.Or(s.Stall, 30*time.Second)}, r, digest)
 }
 
 // enter waits for a slot, and returns false if there is none in time.

@@ -129,7 +129,8 @@ func TestHistoriesThatFail(t *testing.T) {
 	} {
 		h.next <- c.err
 		for range 2 {
-			if w := h.get(at); w.Code != c.code || !strings.Contains(w.Body.String(), c.text) || strings.Contains(w.Body.String(), "secret") {
+			if w := h.get(at); w.Code != c.code || !strings.Contains(w.Body.String(), c.text) ||
+				strings.Contains(w.Body.String(), "secret") {
 				t.Errorf("%v: %d %s", c.err, w.Code, w.Body)
 			}
 		}
@@ -174,7 +175,8 @@ func TestHistoriesFromGit(t *testing.T) {
 			t.Fatal(err)
 		}
 		l := content.Lineage{Commit: commit, Part: accepted[0]}
-		return content.VerifyHistory(h, l, content.Descent{Signed: true, Descends: true}, content.Trust{Signers: signers(t, line), Now: now})
+		return content.VerifyHistory(h, l, content.Descent{Signed: true, Descends: true},
+			content.Trust{Signers: signers(t, line), Now: now})
 	}
 	if err := read(second, first); err != nil {
 		t.Error(err)

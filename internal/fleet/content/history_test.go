@@ -105,7 +105,8 @@ func (d *dag) want(l content.Lineage, rule content.Descent) bool {
 	}
 	unsigned := slices.ContainsFunc(strings.Fields(d.git(args...)), func(id string) bool { return !d.signed[id] })
 	ancestor := func(a, b string) bool { return a != absent && d.judge("merge-base", "--is-ancestor", a, b) }
-	descends := l.Part != "" && ancestor(l.Part, l.Commit) || l.Part == "" && (ancestor(l.Root, l.Commit) || ancestor(l.Commit, l.Root))
+	descends := l.Part != "" && ancestor(l.Part, l.Commit) || l.Part == "" &&
+		(ancestor(l.Root, l.Commit) || ancestor(l.Commit, l.Root))
 	return !(rule.Signed && unsigned || rule.Descends && !descends)
 }
 
@@ -202,7 +203,8 @@ func TestHistoriesAgreeWithGit(t *testing.T) {
 			want, raws := d.want(l, rule), d.raws(l)
 			d.dice.Shuffle(len(raws), func(i, j int) { raws[i], raws[j] = raws[j], raws[i] })
 			if err := d.verify(raws, l, rule); (err == nil) != want {
-				t.Fatalf("seed %d, %d: %+v with %+v is %v, and git says %v\n%s", seed, n, l, rule, err, want, d.git("log", "--graph", "--all", "--format=%H %s"))
+				t.Fatalf("seed %d, %d: %+v with %+v is %v, and git says %v\n%s", seed, n, l, rule, err, want,
+					d.git("log", "--graph", "--all", "--format=%H %s"))
 			}
 			if err := d.verify(d.tampered(raws), l, rule); err == nil && !want {
 				t.Fatalf("seed %d, %d: a hostile hub has %+v accepted with %+v", seed, n, l, rule)
@@ -246,10 +248,13 @@ func TestHistoriesThatAreRefused(t *testing.T) {
 		string(good[:len(good)-4]) + string(good[len("fettle.history/1\n"):]): "twice",
 		size(0x11, ""): "a commit of more than 1048576 bytes",
 		many.String():  "more than 10000 commits",
-		"fettle.history/1\n\x00\x00\x00\x03abc\x00\x00\x00\x00":                                                                                  "cannot be read",
-		string(historyText(t, [][]byte{[]byte(strings.Replace(header(w.rootID), "author", "parent "+absent+"\nauthor", 1) + "\nok\n")})) + " ":   "more data",
-		string(historyText(t, [][]byte{[]byte(strings.Replace(header(w.rootID), "committer", "parent "+absent+"\ncommitter", 1) + "\nlate\n")})): "an invalid parent",
-		string(historyText(t, [][]byte{[]byte(strings.Replace(header(w.rootID), "author", "parent 1\nauthor", 1) + "\nshort\n")})):               "an invalid parent",
+		"fettle.history/1\n\x00\x00\x00\x03abc\x00\x00\x00\x00": "cannot be read",
+		string(historyText(t, [][]byte{[]byte(strings.Replace(header(w.rootID), "author", "parent "+absent+"\nauthor",
+			1) + "\nok\n")})) + " ": "more data",
+		string(historyText(t, [][]byte{[]byte(strings.Replace(header(w.rootID), "committer", "parent "+absent+"\ncommitter",
+			1) + "\nlate\n")})): "an invalid parent",
+		string(historyText(t, [][]byte{[]byte(strings.Replace(header(w.rootID), "author", "parent 1\nauthor",
+			1) + "\nshort\n")})): "an invalid parent",
 	} {
 		_, err := content.ReadHistory(strings.NewReader(text), id)
 		wantErr(t, err, "cannot read the history of "+id[:12], want)
@@ -284,15 +289,21 @@ func TestErrorsOfHistories(t *testing.T) {
 		rule content.Descent
 		want string
 	}{
-		"unsigned":      {raw(second, third), content.Lineage{Commit: third, Part: first}, both, fmt.Sprintf("the commit %.12s \"quick fix\" by Ann <ann@example.org>", second)},
-		"not required":  {raw(second, third), content.Lineage{Commit: third, Part: first}, content.Descent{Descends: true}, ""},
-		"accepted":      {raw(third), content.Lineage{Commit: third, Part: second}, both, ""},
-		"missing":       {raw(third), content.Lineage{Commit: third, Part: first}, both, fmt.Sprintf("the hub did not deliver a commit: %.12s", second)},
-		"rewritten":     {raw(fourth, third), content.Lineage{Commit: fourth, Part: third}, both, fmt.Sprintf("the hub did not deliver a commit: %.12s", first)},
-		"rewritten too": {raw(fourth, third, second), content.Lineage{Commit: fourth, Part: third}, both, fmt.Sprintf("does not show that it descends from %.12s", third)},
-		"rollback":      {raw(third, second), content.Lineage{Commit: first, Part: third}, both, fmt.Sprintf("does not show that it descends from %.12s", third)},
-		"new module":    {raw(third, second), content.Lineage{Commit: first, Root: third}, both, ""},
-		"first":         {nil, content.Lineage{Commit: third}, both, ""},
+		"unsigned": {raw(second, third), content.Lineage{Commit: third, Part: first}, both,
+			fmt.Sprintf("the commit %.12s \"quick fix\" by Ann <ann@example.org>", second)},
+		"not required": {raw(second, third), content.Lineage{Commit: third, Part: first}, content.Descent{Descends: true},
+			""},
+		"accepted": {raw(third), content.Lineage{Commit: third, Part: second}, both, ""},
+		"missing": {raw(third), content.Lineage{Commit: third, Part: first}, both,
+			fmt.Sprintf("the hub did not deliver a commit: %.12s", second)},
+		"rewritten": {raw(fourth, third), content.Lineage{Commit: fourth, Part: third}, both,
+			fmt.Sprintf("the hub did not deliver a commit: %.12s", first)},
+		"rewritten too": {raw(fourth, third, second), content.Lineage{Commit: fourth, Part: third}, both,
+			fmt.Sprintf("does not show that it descends from %.12s", third)},
+		"rollback": {raw(third, second), content.Lineage{Commit: first, Part: third}, both,
+			fmt.Sprintf("does not show that it descends from %.12s", third)},
+		"new module": {raw(third, second), content.Lineage{Commit: first, Root: third}, both, ""},
+		"first":      {nil, content.Lineage{Commit: third}, both, ""},
 	} {
 		h, err := content.ReadHistory(bytes.NewReader(historyText(t, c.raws)), first)
 		if err == nil {
@@ -317,7 +328,8 @@ func FuzzReadHistory(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = content.VerifyHistory(h, content.Lineage{Commit: absent, Part: objectID("commit", w.commit)}, content.Descent{Signed: true, Descends: true}, content.Trust{Now: now})
+		_ = content.VerifyHistory(h, content.Lineage{Commit: absent, Part: objectID("commit", w.commit)},
+			content.Descent{Signed: true, Descends: true}, content.Trust{Now: now})
 		if len(text) < len("fettle.history/1\n")+4 {
 			t.Errorf("%q is read", text)
 		}

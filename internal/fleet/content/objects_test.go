@@ -23,10 +23,11 @@ func TestCommitIsReadInOneWay(t *testing.T) {
 		raw  string
 		says string // "" if it is valid
 	}{
-		"plain":                       {good + "\nsubject\nbody\n", ""},
-		"signed":                      {good + sig + "\nsubject\nbody\n", ""},
-		"a parent":                    {tree + parent + author + committer + "\nsubject\nbody\n", ""},
-		"two parents":                 {tree + parent + strings.Replace(parent, "b", "c", 1) + author + committer + "\nsubject\nbody\n", ""},
+		"plain":    {good + "\nsubject\nbody\n", ""},
+		"signed":   {good + sig + "\nsubject\nbody\n", ""},
+		"a parent": {tree + parent + author + committer + "\nsubject\nbody\n", ""},
+		"two parents": {tree + parent + strings.Replace(parent, "b", "c",
+			1) + author + committer + "\nsubject\nbody\n", ""},
 		"a short parent":              {tree + "parent x\n" + author + committer + "\ns", "an invalid parent"},
 		"a late parent":               {tree + author + parent + committer + "\ns", "an invalid parent"},
 		"a parent behind a signature": {tree + sig + parent + author + committer + "\ns", "an invalid parent"},
@@ -45,13 +46,15 @@ func TestCommitIsReadInOneWay(t *testing.T) {
 		"continues nothing":           {" x\n" + good + "\ns", "cannot be read"},
 		"no value":                    {good + "x\n\ns", "a header that cannot be read"},
 		"no name":                     {good + "\tx y\n\ns", ""},
-		"a short tree":                {"tree " + strings.Repeat("a", 39) + "\n" + author + committer + "\ns", "no valid tree"},
-		"a tree in capitals":          {"tree " + strings.Repeat("A", 40) + "\n" + author + committer + "\ns", "no valid tree"},
-		"no time":                     {tree + author + "committer Bob <b@x>\n\ns", "no valid time"},
-		"a time before 1970":          {tree + author + "committer Bob <b@x> -1 +0000\n\ns", "no valid time"},
-		"no zone":                     {tree + author + "committer Bob <b@x> 5\n\ns", "no valid time"},
-		"a time that is no number":    {tree + author + "committer Bob <b@x> x +0000\n\ns", "no valid time"},
-		"too large":                   {good + "\n" + strings.Repeat("x", maxCommit), "cannot be read"},
+		"a short tree": {"tree " + strings.Repeat("a", 39) + "\n" + author + committer + "\ns",
+			"no valid tree"},
+		"a tree in capitals": {"tree " + strings.Repeat("A", 40) + "\n" + author + committer + "\ns",
+			"no valid tree"},
+		"no time":                  {tree + author + "committer Bob <b@x>\n\ns", "no valid time"},
+		"a time before 1970":       {tree + author + "committer Bob <b@x> -1 +0000\n\ns", "no valid time"},
+		"no zone":                  {tree + author + "committer Bob <b@x> 5\n\ns", "no valid time"},
+		"a time that is no number": {tree + author + "committer Bob <b@x> x +0000\n\ns", "no valid time"},
+		"too large":                {good + "\n" + strings.Repeat("x", maxCommit), "cannot be read"},
 	} {
 		got, err := n.parseCommit([]byte(c.raw))
 		if (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
@@ -60,7 +63,8 @@ func TestCommitIsReadInOneWay(t *testing.T) {
 		if err != nil || !strings.HasSuffix(c.raw, "\nsubject\nbody\n") {
 			continue
 		}
-		if got.tree != strings.Repeat("a", 40) || got.author != "Ann <a@x>" || got.time != 1_700_000_000 || got.subject != "subject" || string(got.payload) != strings.Replace(c.raw, sig, "", 1) {
+		if got.tree != strings.Repeat("a", 40) || got.author != "Ann <a@x>" || got.time != 1_700_000_000 ||
+			got.subject != "subject" || string(got.payload) != strings.Replace(c.raw, sig, "", 1) {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if want := map[bool]string{true: "-----BEGIN\nline\n"}[name == "signed"]; string(got.signature) != want {
@@ -115,7 +119,8 @@ func TestTreeIsReadInOneWay(t *testing.T) {
 	if got := n.object("blob", []byte("abc")); got != hex.EncodeToString(sum[:]) {
 		t.Errorf("object %s", got)
 	}
-	for name, size := range map[string]int{strings.Repeat("a", 40): 20, strings.Repeat("a", 64): 32, strings.Repeat("a", 41): 0, strings.Repeat("g", 40): 0, "": 0} {
+	for name, size := range map[string]int{strings.Repeat("a", 40): 20, strings.Repeat("a", 64): 32,
+		strings.Repeat("a", 41): 0, strings.Repeat("g", 40): 0, "": 0} {
 		if n, err := namingOf(name); n.size != size || (err == nil) != (size > 0) {
 			t.Errorf("%s: %d, %v", name, n.size, err)
 		}

@@ -39,7 +39,8 @@ func PackAll(ctx context.Context, r *repo.Repo, rev fleet.Revision, s *Store) ([
 	return out, nil
 }
 
-func packPart(ctx context.Context, r *repo.Repo, tree repo.Tree, rev fleet.Revision, part string, s *Store) (fleet.Assigned, error) {
+func packPart(ctx context.Context, r *repo.Repo, tree repo.Tree, rev fleet.Revision, part string,
+	s *Store) (fleet.Assigned, error) {
 	a := fleet.Assigned{Module: part, Revision: rev}
 	bundle, err := s.Add(func(w io.Writer) error {
 		_, err := Pack(w, tree, part)

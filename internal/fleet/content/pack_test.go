@@ -72,7 +72,10 @@ func TestPackRefuses(t *testing.T) {
 		return tricky{Tree: tree, digest: func(_, _ string, size int64) (string, int64, error) { return digest, size, nil }}
 	}
 	opened := func(text string, err error) tricky {
-		return tricky{Tree: tree, open: func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(text)), err }}
+		return tricky{Tree: tree, open: func(string) (io.ReadCloser, error) {
+			return io.NopCloser(strings.NewReader(text)),
+				err
+		}}
 	}
 	for what, c := range map[string]struct {
 		tree repo.Tree
@@ -90,13 +93,17 @@ func TestPackRefuses(t *testing.T) {
 		"no digest":         {named("sha256:"), "modules/web", `has the invalid digest "sha256:"`},
 		"half a digest":     {named("sha256:aabb"), "modules/web", `has the invalid digest "sha256:aabb"`},
 		"text for a digest": {named("sha256:" + strings.Repeat("x", 64)), "modules/web", "has the invalid digest"},
-		"no answer": {tricky{Tree: tree, digest: func(string, string, int64) (string, int64, error) { return "", 0, errDisk }}, "modules/web",
+		"no answer": {tricky{Tree: tree, digest: func(string, string, int64) (string, int64, error) {
+			return "", 0,
+				errDisk
+		}}, "modules/web",
 			errDisk.Error()},
-		"a link without an answer": {tricky{Tree: linked, readlink: func(string) (string, error) { return "", errDisk }}, "modules/web", errDisk.Error()},
-		"not to be opened":         {opened("", errDisk), "modules/web", errDisk.Error()},
-		"other content":            {opened("TEXT", nil), "modules/web", "its content changed while it was read"},
-		"less content":             {opened("tex", nil), "modules/web", "its content changed while it was read"},
-		"more content":             {opened("text and more", nil), "modules/web", "its content changed while it was read"},
+		"a link without an answer": {tricky{Tree: linked, readlink: func(string) (string, error) { return "", errDisk }},
+			"modules/web", errDisk.Error()},
+		"not to be opened": {opened("", errDisk), "modules/web", errDisk.Error()},
+		"other content":    {opened("TEXT", nil), "modules/web", "its content changed while it was read"},
+		"less content":     {opened("tex", nil), "modules/web", "its content changed while it was read"},
+		"more content":     {opened("text and more", nil), "modules/web", "its content changed while it was read"},
 	} {
 		var b bytes.Buffer
 		name, err := content.Pack(&b, c.tree, c.part)
@@ -134,14 +141,21 @@ func TestBasesThatAreWrong(t *testing.T) {
 		n := &atomic.Int32{}
 		return serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { n.Add(1); h(w, r) })), n
 	}
-	wrong, wrongs := asked(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, strings.Repeat("x", len(text))) })
-	failing, fails := asked(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "away", http.StatusServiceUnavailable) })
+	wrong, wrongs := asked(func(w http.ResponseWriter, _ *http.Request) {
+		_,
+			_ = io.WriteString(w, strings.Repeat("x", len(text)))
+	})
+	failing, fails := asked(func(w http.ResponseWriter,
+		_ *http.Request) {
+		http.Error(w, "away", http.StatusServiceUnavailable)
+	})
 	err := fetcher(agent, wrong, failing).Fetch(t.Context(), want)
 	wantErr(t, err, "cannot fetch the content", failing, "503", "away")
 	if wrongs.Load() != 2 || fails.Load() != 3 {
 		t.Errorf("the wrong base was asked %d times, the failing one %d times", wrongs.Load(), fails.Load())
 	}
-	if err := fetcher(agent, wrong).Fetch(t.Context(), want); err == nil || !strings.Contains(err.Error(), "all servers delivered wrong content") {
+	if err := fetcher(agent, wrong).Fetch(t.Context(), want); err == nil ||
+		!strings.Contains(err.Error(), "all servers delivered wrong content") {
 		t.Errorf("only wrong bases: %v", err)
 	}
 	half, _ := asked(func(w http.ResponseWriter, _ *http.Request) {
@@ -165,15 +179,17 @@ func TestAnswersOfServers(t *testing.T) {
 		body   string
 		says   string
 	}{
-		"a range that was not asked for": {206, map[string]string{"Content-Range": "bytes 5-999/1000"}, text[5:], "a different range"},
-		"a range without a name":         {206, nil, text, "a different range"},
-		"another encoding":               {200, map[string]string{"Content-Encoding": "br"}, text, `in the encoding "br"`},
-		"no zstd":                        {200, map[string]string{"Content-Encoding": "zstd"}, text, ""},
-		"a range of zstd":                {206, map[string]string{"Content-Range": "bytes 0-999/1000", "Content-Encoding": "zstd"}, text, "a range of compressed content"},
-		"too little":                     {200, nil, text[:999], "it ended after 999 of 1000 bytes"},
-		"too much":                       {200, nil, text + "x", ""},
-		"nothing new":                    {304, nil, "", "it answered 304"},
-		"another direction":              {302, map[string]string{"Location": "/"}, "", "it answered 302"},
+		"a range that was not asked for": {206, map[string]string{"Content-Range": "bytes 5-999/1000"}, text[5:],
+			"a different range"},
+		"a range without a name": {206, nil, text, "a different range"},
+		"another encoding":       {200, map[string]string{"Content-Encoding": "br"}, text, `in the encoding "br"`},
+		"no zstd":                {200, map[string]string{"Content-Encoding": "zstd"}, text, ""},
+		"a range of zstd": {206, map[string]string{"Content-Range": "bytes 0-999/1000",
+			"Content-Encoding": "zstd"}, text, "a range of compressed content"},
+		"too little":        {200, nil, text[:999], "it ended after 999 of 1000 bytes"},
+		"too much":          {200, nil, text + "x", ""},
+		"nothing new":       {304, nil, "", "it answered 304"},
+		"another direction": {302, map[string]string{"Location": "/"}, "", "it answered 302"},
 	} {
 		base := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			for k, v := range c.header {

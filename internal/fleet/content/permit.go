@@ -62,7 +62,8 @@ func permitted(c Claim, t Trust) (by string, err error) {
 	}
 	var p Permit
 	if err := decodeStrictly([]byte(text), &p); err != nil || p.Format != PermitFormat {
-		return "", fmt.Errorf("the permit for an older commit, signed by %s, cannot be read: its format must be %s", by, PermitFormat)
+		return "", fmt.Errorf("the permit for an older commit, signed by %s, cannot be read: its format must be %s", by,
+			PermitFormat)
 	}
 	if why := p.refuses(c, t); why != "" {
 		return "", fmt.Errorf("the permit for an older commit, signed by %s, is %s", by, why)

@@ -20,7 +20,8 @@ func TestKeysOfPermits(t *testing.T) {
 	key, line := newKey(t, "ed25519")
 	line = strings.TrimPrefix(line, "ann@example.org ")
 	cl := claim(a)
-	cl.Permit = sign(t, key, content.PermitNamespace, content.Permit{Repository: "site", Commit: old, Targets: []string{"web1"}, Expires: now + 60}.Text())
+	cl.Permit = sign(t, key, content.PermitNamespace,
+		content.Permit{Repository: "site", Commit: old, Targets: []string{"web1"}, Expires: now + 60}.Text())
 	for options, want := range map[string]string{
 		``:                                   "",
 		`namespaces="fettle-rollback"`:       "",
@@ -33,7 +34,8 @@ func TestKeysOfPermits(t *testing.T) {
 		`valid-before="20231116020000"`:      "no longer valid on 2023-11-16 02:00:00 UTC",
 		`valid-before="20231115"`:            "no longer valid", // it was when the commit was made
 	} {
-		trust := content.Trust{Signers: signers(t, commits, "eve@example.org "+options+" "+line), Fleets: []string{fleetFile}, Now: now, MinimumCommit: g.when + 1}
+		trust := content.Trust{Signers: signers(t, commits, "eve@example.org "+options+" "+line),
+			Fleets: []string{fleetFile}, Now: now, MinimumCommit: g.when + 1}
 		s, err := content.Verify(proof, b, cl, trust)
 		switch {
 		case want != "":
@@ -44,12 +46,15 @@ func TestKeysOfPermits(t *testing.T) {
 	}
 	// A permit is only needed for older commits, and a key for permits cannot sign commits.
 	cl.Permit = ""
-	if s, err := content.Verify(proof, b, cl, content.Trust{Signers: signers(t, commits), Fleets: []string{fleetFile}, Now: now, MinimumCommit: g.when}); err != nil || s.Permit != "" {
+	if s, err := content.Verify(proof, b, cl, content.Trust{Signers: signers(t, commits), Fleets: []string{fleetFile},
+		Now: now, MinimumCommit: g.when}); err != nil || s.Permit != "" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	g.key = key
 	na, nb, nproof := g.pack(g.commit("new")).part(t, content.RootBundle)
-	_, err := content.Verify(nproof, nb, claim(na), content.Trust{Signers: signers(t, commits, `eve@example.org namespaces="fettle-rollback" `+line), Fleets: []string{fleetFile}, Now: now})
+	_, err := content.Verify(nproof, nb, claim(na),
+		content.Trust{Signers: signers(t, commits, `eve@example.org namespaces="fettle-rollback" `+line),
+			Fleets: []string{fleetFile}, Now: now})
 	wantErr(t, err, "not for the namespace git")
 }
 
@@ -60,7 +65,8 @@ func TestMinimumCommitsFallWithAPermitOnly(t *testing.T) {
 		floors, want := content.MinimumCommits{}, map[string]int64{}
 		parts := rapid.SampledFrom([]string{"", "modules/web", "modules/db"})
 		for range rapid.IntRange(0, 4).Draw(t, "earlier") {
-			repository, part, at := rapid.SampledFrom([]string{"site", "other"}).Draw(t, "repository"), parts.Draw(t, "part"), rapid.Int64Range(1, 9).Draw(t, "time")
+			repository, part, at := rapid.SampledFrom([]string{"site", "other"}).Draw(t, "repository"), parts.Draw(t, "part"),
+				rapid.Int64Range(1, 9).Draw(t, "time")
 			floors[repository+"\x00"+part] = at
 			want[part] = 0
 			for _, r := range []string{"site", "other"} {

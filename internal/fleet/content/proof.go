@@ -57,7 +57,8 @@ func ParseProof(b []byte) (Proof, error) {
 		return Proof{}, fmt.Errorf("cannot read a proof: %w", err)
 	}
 	if p.Format != ProofFormat {
-		return Proof{}, fmt.Errorf("cannot read a proof of the format %.40q: this version of fettle supports %s", p.Format, ProofFormat)
+		return Proof{}, fmt.Errorf("cannot read a proof of the format %.40q: this version of fettle supports %s", p.Format,
+			ProofFormat)
 	}
 	return p, nil
 }
@@ -173,7 +174,8 @@ func verify(p Proof, b *Bundle, c Claim, t Trust) (Signed, error) {
 	if commit.time < t.MinimumCommit {
 		s.Permit, err = permitted(c, t)
 		if err != nil {
-			return Signed{}, fmt.Errorf("it is of %s, and this target had a newer one of %s: %w", day(commit.time), day(t.MinimumCommit), err)
+			return Signed{}, fmt.Errorf("it is of %s, and this target had a newer one of %s: %w", day(commit.time),
+				day(t.MinimumCommit), err)
 		}
 	}
 	return s, nil

@@ -87,7 +87,8 @@ func TestRoomForContent(t *testing.T) {
 	if len(s.partial) != maxPartial {
 		t.Errorf("%d beginnings", len(s.partial))
 	}
-	if err := begin(fleet.Bundle{Digest: "sha256:" + strings.Repeat("0", 63) + "1", Size: 2}, "x").Close(); err != nil || len(s.partial) > maxPartial {
+	if err := begin(fleet.Bundle{Digest: "sha256:" + strings.Repeat("0", 63) + "1", Size: 2}, "x").Close(); err != nil ||
+		len(s.partial) > maxPartial {
 		t.Errorf("%d beginnings, %v", len(s.partial), err)
 	}
 	if err := s.Remove(fleet.Bundle{Digest: "../x"}); err == nil {
@@ -126,7 +127,8 @@ func TestSmallAnswers(t *testing.T) {
 func TestHookOfNoSource(t *testing.T) {
 	for _, path := range []string{HookPath, "/v1/other/site", "/"} {
 		asked := false
-		h := Hooks{Secret: func(string) []byte { asked = true; return []byte("s") }, Poke: func(string) { t.Error("a source is poked") }}
+		h := Hooks{Secret: func(string) []byte { asked = true; return []byte("s") },
+			Poke: func(string) { t.Error("a source is poked") }}
 		r := httptest.NewRequest(http.MethodPost, path, nil)
 		r.Header.Set("X-Gitlab-Token", "s")
 		w := httptest.NewRecorder()
@@ -142,7 +144,8 @@ func TestUnresponsiveBasesComeLast(t *testing.T) {
 	for _, base := range []string{"b", "d"} {
 		s.note(base, true)
 	}
-	if got := s.last([]string{"a", "b", "c", "d", "e"}); !slices.Equal(got, []string{"a", "c", "e", "b", "d"}) || !s.is("b") || s.is("a") {
+	if got := s.last([]string{"a", "b", "c", "d", "e"}); !slices.Equal(got, []string{"a", "c", "e", "b", "d"}) ||
+		!s.is("b") || s.is("a") {
 		t.Errorf("%v", got)
 	}
 	s.note("b", false)

@@ -18,16 +18,19 @@ func TestPermitIsForOneClaim(t *testing.T) {
 		change func(p *Permit, c *Claim, now *int64)
 		says   string
 	}{
-		"good":               {func(*Permit, *Claim, *int64) {}, ""},
-		"by name":            {func(_ *Permit, c *Claim, _ *int64) { c.Target, c.Labels = "db7", nil }, ""},
-		"a second before":    {func(_ *Permit, _ *Claim, now *int64) { *now = 99 }, ""},
-		"at its end":         {func(_ *Permit, _ *Claim, now *int64) { *now = 100 }, "valid only until 1970-01-01 00:01:40 UTC"},
+		"good":            {func(*Permit, *Claim, *int64) {}, ""},
+		"by name":         {func(_ *Permit, c *Claim, _ *int64) { c.Target, c.Labels = "db7", nil }, ""},
+		"a second before": {func(_ *Permit, _ *Claim, now *int64) { *now = 99 }, ""},
+		"at its end": {func(_ *Permit, _ *Claim, now *int64) { *now = 100 },
+			"valid only until 1970-01-01 00:01:40 UTC"},
 		"another repository": {func(p *Permit, _ *Claim, _ *int64) { p.Repository = "x" }, `for the repository "x"`},
 		"another commit":     {func(p *Permit, _ *Claim, _ *int64) { p.Commit = "c2" }, `for the commit "c2"`},
-		"another label":      {func(_ *Permit, c *Claim, _ *int64) { c.Labels = map[string]string{"role": "db"} }, "not for this target"},
-		"no label":           {func(_ *Permit, c *Claim, _ *int64) { c.Labels = nil }, "not for this target"},
-		"no targets":         {func(p *Permit, _ *Claim, _ *int64) { p.Targets = nil }, "not for this target"},
-		"a broken pattern":   {func(p *Permit, c *Claim, _ *int64) { p.Targets, c.Target = []string{"web1["}, "web1[" }, "not for this target"},
+		"another label": {func(_ *Permit, c *Claim, _ *int64) { c.Labels = map[string]string{"role": "db"} },
+			"not for this target"},
+		"no label":   {func(_ *Permit, c *Claim, _ *int64) { c.Labels = nil }, "not for this target"},
+		"no targets": {func(p *Permit, _ *Claim, _ *int64) { p.Targets = nil }, "not for this target"},
+		"a broken pattern": {func(p *Permit, c *Claim, _ *int64) { p.Targets, c.Target = []string{"web1["}, "web1[" },
+			"not for this target"},
 		"a label's name": {func(p *Permit, c *Claim, _ *int64) {
 			p.Targets, c.Labels = []string{"label:role"}, map[string]string{"role": ""}
 		}, "not for this target"},
@@ -38,7 +41,8 @@ func TestPermitIsForOneClaim(t *testing.T) {
 		if why := p.refuses(claim, Trust{Now: now}); (why == "") != (c.says == "") || !strings.Contains(why, c.says) {
 			t.Errorf("%s: %q", name, why)
 		}
-		if err := p.For(claim.Repository, claim.Commit, claim.Target, claim.Labels, now); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), "cannot move "+claim.Target+" to an older commit") {
+		if err := p.For(claim.Repository, claim.Commit, claim.Target, claim.Labels, now); (err == nil) != (c.says == "") ||
+			err != nil && !strings.Contains(err.Error(), "cannot move "+claim.Target+" to an older commit") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -53,7 +57,8 @@ func TestBundlesHaveBounds(t *testing.T) {
 		}
 		return out
 	}
-	large := []repo.Item{f("a", MaxFile), f("b", MaxFile), f("c", MaxFile), f("d", MaxFile), f("e", MaxFile), f("f", MaxFile), f("g", MaxFile)}
+	large := []repo.Item{f("a", MaxFile), f("b", MaxFile), f("c", MaxFile), f("d", MaxFile), f("e", MaxFile),
+		f("f", MaxFile), f("g", MaxFile)}
 	for name, c := range map[string]struct {
 		items []repo.Item
 		index int64
@@ -75,7 +80,8 @@ func TestBundlesHaveBounds(t *testing.T) {
 		"case of a parent": {[]repo.Item{f("A/x", 0), f("a/y", 0)}, 0, "differ only in case"},
 		"one parent":       {[]repo.Item{f("a/x", 0), f("a/y", 0)}, 0, ""},
 	} {
-		if err := checkItems(c.items, c.index); (err == nil) != (c.says == "") || err != nil && !strings.Contains(err.Error(), c.says) {
+		if err := checkItems(c.items, c.index); (err == nil) != (c.says == "") || err != nil &&
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -95,7 +101,8 @@ func TestBundlesHaveBounds(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for dir, part := range map[string]string{".": "", "files": "", "modules": "", "modules/web": "modules/web", "modules/web/files": "modules/web", "x/modules/web": "", "modulesx/web": "", "./modules/web/": "modules/web"} {
+	for dir, part := range map[string]string{".": "", "files": "", "modules": "", "modules/web": "modules/web",
+		"modules/web/files": "modules/web", "x/modules/web": "", "modulesx/web": "", "./modules/web/": "modules/web"} {
 		if got := PartOf(dir); got != part {
 			t.Errorf("%s is of %q", dir, got)
 		}

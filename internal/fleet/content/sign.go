@@ -48,7 +48,8 @@ func AgentSigningKey(conn io.ReadWriter, public []byte) (SigningKey, error) {
 			return SigningKey{s}, nil
 		}
 	}
-	return SigningKey{}, fmt.Errorf("cannot sign with the key %s: the SSH agent does not have it", ssh.FingerprintSHA256(want))
+	return SigningKey{}, fmt.Errorf("cannot sign with the key %s: the SSH agent does not have it",
+		ssh.FingerprintSHA256(want))
 }
 
 // Sign returns the text of the permit, followed by its signature.
@@ -76,7 +77,8 @@ func (k SigningKey) sign(text []byte, namespace string) (armor string, err error
 	if err != nil {
 		return "", err
 	}
-	body := ssh.Marshal(sshSignature{sshMagic, 1, k.signer.PublicKey().Marshal(), namespace, "", "sha512", ssh.Marshal(sig)})
+	body := ssh.Marshal(sshSignature{sshMagic, 1, k.signer.PublicKey().Marshal(), namespace, "", "sha512",
+		ssh.Marshal(sig)})
 	return string(pem.EncodeToMemory(&pem.Block{Type: "SSH SIGNATURE", Bytes: body})), nil
 }
 

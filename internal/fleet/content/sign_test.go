@@ -19,7 +19,8 @@ import (
 func TestSignedPermit(t *testing.T) {
 	for _, kind := range []string{"ed25519", "ecdsa", "rsa"} {
 		key := filepath.Join(t.TempDir(), "key")
-		if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", kind, "-N", "", "-C", "ann@example.org", "-f", key).CombinedOutput(); err != nil {
+		if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", kind, "-N", "", "-C", "ann@example.org",
+			"-f", key).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		private, err := os.ReadFile(key)
@@ -60,7 +61,8 @@ func TestSignedPermit(t *testing.T) {
 
 func TestKeyWithPassphrase(t *testing.T) {
 	key := filepath.Join(t.TempDir(), "key")
-	if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", key).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f",
+		key).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	private, err := os.ReadFile(key)

@@ -78,7 +78,8 @@ func verifySSH(armor, text []byte, namespace string) (ssh.PublicKey, error) {
 		return nil, fmt.Errorf("the signature cannot be read: %w", err)
 	}
 	if !slices.Contains(algorithms[key.Type()], sig.Format) {
-		return nil, fmt.Errorf("the signature is of the kind %.60q by a key of the kind %.60q; only ed25519, ecdsa and rsa-sha2 are supported",
+		return nil, fmt.Errorf(
+			"the signature is of the kind %.60q by a key of the kind %.60q; only ed25519, ecdsa and rsa-sha2 are supported",
 			sig.Format, key.Type())
 	}
 	digest, err := digestBy(s.Hash, text)
@@ -112,7 +113,8 @@ func parseArmor(armor []byte) (s sshSignature, err error) {
 		return s, fmt.Errorf("the signature is too long: it has %d bytes", len(armor))
 	case bytes.HasPrefix(armor, []byte("-----BEGIN PGP")):
 		return s, errors.New("the signature is an OpenPGP signature. Sign with SSH: git config gpg.format ssh")
-	case block == nil || block.Type != "SSH SIGNATURE" || len(block.Headers) > 0 || !bytes.HasPrefix(armor, []byte(armorBegin)) || len(bytes.TrimSpace(rest)) > 0:
+	case block == nil || block.Type != "SSH SIGNATURE" || len(block.Headers) > 0 ||
+		!bytes.HasPrefix(armor, []byte(armorBegin)) || len(bytes.TrimSpace(rest)) > 0:
 		return s, errors.New("the signature is not an SSH signature")
 	}
 	if err := ssh.Unmarshal(block.Bytes, &s); err != nil || s.Magic != sshMagic || s.Version != 1 {

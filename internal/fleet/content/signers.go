@@ -69,7 +69,8 @@ func parseSigner(line string) (s signer, err error) {
 		rest = rest[1:]
 	}
 	if algorithms[rest[0]] == nil {
-		return s, fmt.Errorf("%.60q is not a supported key type. Use for example ssh-ed25519, ecdsa-sha2-nistp256 or ssh-rsa", rest[0])
+		return s, fmt.Errorf(
+			"%.60q is not a supported key type. Use for example ssh-ed25519, ecdsa-sha2-nistp256 or ssh-rsa", rest[0])
 	}
 	raw, err := base64.StdEncoding.DecodeString(rest[1])
 	if err == nil {
@@ -84,7 +85,8 @@ func parseSigner(line string) (s signer, err error) {
 func checkStrength(key ssh.PublicKey) error {
 	if c, ok := key.(ssh.CryptoPublicKey); ok {
 		if k, ok := c.CryptoPublicKey().(*rsa.PublicKey); ok && k.N.BitLen() < minRSA {
-			return fmt.Errorf("its RSA key has %d bits, fewer than %d. Create a new key: ssh-keygen -t ed25519", k.N.BitLen(), minRSA)
+			return fmt.Errorf("its RSA key has %d bits, fewer than %d. Create a new key: ssh-keygen -t ed25519", k.N.BitLen(),
+				minRSA)
 		}
 	}
 	return nil
@@ -153,14 +155,17 @@ func (s Signers) find(key ssh.PublicKey, namespace string, at int64) (principals
 	if s.Empty() {
 		return "", fmt.Errorf("%s signed it, and this target trusts no keys: add the trusted keys to %s", name, s.fileName())
 	}
-	err = fmt.Errorf("%s signed it, which is not in %s. If you trust this key, add a line: NAME %s", name, s.fileName(), publicLine(key))
+	err = fmt.Errorf("%s signed it, which is not in %s. If you trust this key, add a line: NAME %s", name, s.fileName(),
+		publicLine(key))
 	for _, l := range s.list {
 		if string(l.key.Marshal()) != string(key.Marshal()) {
 			continue
 		}
 		switch {
-		case len(l.namespaces) > 0 && !slices.ContainsFunc(l.namespaces, func(p string) bool { ok, _ := path.Match(p, namespace); return ok }):
-			err = fmt.Errorf("%s of %s is not for the namespace %s: see %s:%d", name, l.principals, namespace, s.fileName(), l.line)
+		case len(l.namespaces) > 0 && !slices.ContainsFunc(l.namespaces,
+			func(p string) bool { ok, _ := path.Match(p, namespace); return ok }):
+			err = fmt.Errorf("%s of %s is not for the namespace %s: see %s:%d", name, l.principals, namespace, s.fileName(),
+				l.line)
 		case l.after != 0 && at < l.after:
 			err = fmt.Errorf("%s of %s was not valid yet on %s: see %s:%d", name, l.principals, day(at), s.fileName(), l.line)
 		case l.before != 0 && at >= l.before:

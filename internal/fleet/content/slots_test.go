@@ -20,22 +20,26 @@ func TestPackedCacheForgets(t *testing.T) {
 	if b == nil || c.total != len(b) || !bytes.Equal(c.get("a", 1, nil), b) || len(c.order) != 1 {
 		t.Fatalf("%d bytes, %v", c.total, c.order)
 	}
-	if c.get("large", packedOne+1, bytes.NewReader(text)) != nil || c.get("cut", 100, bytes.NewReader(text)) != nil || len(c.have) != 1 {
+	if c.get("large", packedOne+1, bytes.NewReader(text)) != nil || c.get("cut", 100, bytes.NewReader(text)) != nil ||
+		len(c.have) != 1 {
 		t.Error("what cannot be packed is kept")
 	}
 	c.have["old"], c.order, c.total = make([]byte, packedTotal-len(b)), append(c.order, "old"), packedTotal
 	n := c.get("b", int64(len(text)), bytes.NewReader(text))
-	if _, kept := c.have["a"]; kept || c.total != packedTotal-len(b)+len(n) || !slices.Equal(c.order, []string{"old", "b"}) {
+	if _, kept := c.have["a"]; kept || c.total != packedTotal-len(b)+len(n) ||
+		!slices.Equal(c.order, []string{"old", "b"}) {
 		t.Errorf("%d bytes, %v", c.total, c.order)
 	}
-	if c.get("c", int64(len(text)), bytes.NewReader(text)); !slices.Equal(c.order, []string{"b", "c"}) || len(c.have) != 2 || c.total != 2*len(n) {
+	if c.get("c", int64(len(text)), bytes.NewReader(text)); !slices.Equal(c.order, []string{"b", "c"}) ||
+		len(c.have) != 2 || c.total != 2*len(n) {
 		t.Errorf("%d bytes, %v", c.total, c.order)
 	}
 }
 
 // TestWhoTakesZstd: only clients that offer it receive zstd.
 func TestWhoTakesZstd(t *testing.T) {
-	for text, takes := range map[string]bool{"zstd": true, "gzip, zstd": true, "gzip,zstd ,br": true, "zstdx": false, "": false, "gzip": false} {
+	for text, takes := range map[string]bool{"zstd": true, "gzip, zstd": true, "gzip,zstd ,br": true, "zstdx": false,
+		"": false, "gzip": false} {
 		if got := takesZstd(&http.Request{Header: http.Header{"Accept-Encoding": {text}}}); got != takes {
 			t.Errorf("%q: %t", text, got)
 		}
@@ -92,7 +96,8 @@ func TestPiecesOfAnswers(t *testing.T) {
 	for _, c := range []struct {
 		size, fails int // the piece at which it fails, from 1
 		pieces      []int
-	}{{0, 0, nil}, {1, 0, []int{1}}, {64 << 10, 0, []int{64 << 10}}, {64<<10 + 1, 0, []int{64 << 10, 1}}, {200 << 10, 2, []int{64 << 10, 0}}} {
+	}{{0, 0, nil}, {1, 0, []int{1}}, {64 << 10, 0, []int{64 << 10}}, {64<<10 + 1, 0, []int{64 << 10, 1}},
+		{200 << 10, 2, []int{64 << 10, 0}}} {
 		p := &pieces{ResponseWriter: httptest.NewRecorder(), fails: c.fails}
 		w := &patientWriter{ResponseWriter: p, control: http.NewResponseController(p), stall: time.Hour}
 		n, err := w.Write(make([]byte, c.size))

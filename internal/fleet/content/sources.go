@@ -26,7 +26,8 @@ type Source struct {
 	Limits repo.MirrorLimits
 }
 
-var sourceName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`) })
+var sourceName = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`) })
 
 // Sources follows repositories. Each has a mirror in a directory below Dir. If a repository cannot
 // be read, its last resolved commits stay. The fields must be set before Run; the methods are safe
@@ -92,7 +93,8 @@ func (s *Sources) Set(list []Source) error {
 
 func (s Source) check() error {
 	if !sourceName().MatchString(s.Name) {
-		return fmt.Errorf("cannot use %.70q as the name of a repository: a name has lower-case letters, digits, - and _", s.Name)
+		return fmt.Errorf("cannot use %.70q as the name of a repository: a name has lower-case letters, digits, - and _",
+			s.Name)
 	}
 	r, err := repo.OpenRemote(s.URL)
 	if err == nil {
@@ -240,7 +242,8 @@ func (s *Sources) tell(ctx context.Context, src Source, m *repo.Mirror, found ma
 			wrong = append(wrong, err)
 			continue
 		}
-		now[ref] = fleet.Revision{Repository: src.Name, Commit: info.Commit, Time: info.Time, Subject: info.Subject, Branch: ref}
+		now[ref] = fleet.Revision{Repository: src.Name, Commit: info.Commit, Time: info.Time, Subject: info.Subject,
+			Branch: ref}
 	}
 	if !maps.Equal(before, now) {
 		s.mu.Lock()

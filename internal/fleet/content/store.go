@@ -166,7 +166,8 @@ func (s *Store) Open(b fleet.Bundle) (host.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the content %s: %w", b.Digest, err)
 	}
-	return nil, errors.Join(fmt.Errorf("cannot open the content %s: it was damaged and is removed: %w", b.Digest, fleet.ErrNotFound), s.drop(b.Digest))
+	return nil, errors.Join(fmt.Errorf("cannot open the content %s: it was damaged and is removed: %w", b.Digest,
+		fleet.ErrNotFound), s.drop(b.Digest))
 }
 
 // openAny is Open for content of unknown size.

@@ -114,7 +114,8 @@ func TestRepairOnABadDisk(t *testing.T) {
 		if d.seen < n {
 			return
 		}
-		if err != nil && !errors.Is(err, errDisk) || err == nil && (read(t, s, nameOf("damaged")) != "damaged" || !s.Has(nameOf("damaged"))) {
+		if err != nil && !errors.Is(err, errDisk) || err == nil &&
+			(read(t, s, nameOf("damaged")) != "damaged" || !s.Has(nameOf("damaged"))) {
 			t.Errorf("operation %d: %v", n, err)
 		}
 		if mustAdd(t, s, "damaged"); !s.Has(nameOf("damaged")) {

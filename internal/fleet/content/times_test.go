@@ -25,7 +25,8 @@ func TestTimesOfFollowing(t *testing.T) {
 	}
 	for _, c := range []struct {
 		every, gap, want time.Duration
-	}{{time.Minute, 0, time.Minute}, {time.Second, 0, 5 * time.Second}, {time.Second, time.Second / 2, time.Second}, {0, time.Second, time.Second}, {time.Hour, 0, time.Hour}} {
+	}{{time.Minute, 0, time.Minute}, {time.Second, 0, 5 * time.Second}, {time.Second, time.Second / 2, time.Second},
+		{0, time.Second, time.Second}, {time.Hour, 0, time.Hour}} {
 		f := Follow{Gap: c.gap}
 		f.Watch("a", c.every, now)
 		if at(&f) != 0 || !slices.Equal(f.Due(now), []string{"a"}) || at(&f) != -1 {
@@ -89,7 +90,8 @@ func TestTimesOfFollowing(t *testing.T) {
 			t.Fatal(d)
 		}
 	}
-	if dice("a", 1, time.Hour) == dice("a", 2, time.Hour) || dice("a", 1, time.Hour) == dice("b", 1, time.Hour) || dice("a1", 1, time.Hour) == dice("a", 11, time.Hour) {
+	if dice("a", 1, time.Hour) == dice("a", 2, time.Hour) || dice("a", 1, time.Hour) == dice("b", 1, time.Hour) ||
+		dice("a1", 1, time.Hour) == dice("a", 11, time.Hour) {
 		t.Error("the dice do not depend on name and turn")
 	}
 }

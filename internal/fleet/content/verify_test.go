@@ -28,11 +28,13 @@ func TestVerify(t *testing.T) {
 			var line string
 			g.key, line = newKey(t, c.key...)
 			p := g.pack(g.commit("first\n\nwith a body"))
-			believed := content.Trust{Signers: signers(t, "# who writes", "bob@example.org "+other(t), line), Fleets: []string{fleetFile}, Now: now}
+			believed := content.Trust{Signers: signers(t, "# who writes", "bob@example.org "+other(t), line),
+				Fleets: []string{fleetFile}, Now: now}
 			for _, a := range p.parts {
 				a, b, proof := p.part(t, a.Module)
 				s, err := content.Verify(proof, b, claim(a), believed)
-				if err != nil || s.By != "ann@example.org" || s.Subject != "first" || s.Time != g.when || !strings.HasPrefix(s.Key, "SHA256:") {
+				if err != nil || s.By != "ann@example.org" || s.Subject != "first" || s.Time != g.when ||
+					!strings.HasPrefix(s.Key, "SHA256:") {
 					t.Errorf("%q: %+v, %v", a.Module, s, err)
 				}
 			}
@@ -81,7 +83,8 @@ func TestValidity(t *testing.T) {
 		`valid-after="202311142230"`:                     "not valid yet",
 		`namespaces="file"`:                              "not for the namespace git",
 	} {
-		_, err := content.Verify(proof, b, claim(a), content.Trust{Signers: signers(t, "ann@example.org "+options+" "+key), Fleets: []string{fleetFile}, Now: now})
+		_, err := content.Verify(proof, b, claim(a), content.Trust{Signers: signers(t, "ann@example.org "+options+" "+key),
+			Fleets: []string{fleetFile}, Now: now})
 		if want == "" && err != nil {
 			t.Errorf("%s: %v", options, err)
 		} else if want != "" {
@@ -90,7 +93,8 @@ func TestValidity(t *testing.T) {
 	}
 	_, err := content.Verify(proof, b, claim(a), content.Trust{})
 	wantErr(t, err, "this target trusts no keys")
-	_, err = content.Verify(proof, b, claim(a), content.Trust{Signers: signers(t, line), Fleets: []string{fleetFile}, Now: g.when - 100_000})
+	_, err = content.Verify(proof, b, claim(a), content.Trust{Signers: signers(t, line), Fleets: []string{fleetFile},
+		Now: g.when - 100_000})
 	wantErr(t, err, "from the future")
 }
 
@@ -111,7 +115,8 @@ func TestAuthorOfAProof(t *testing.T) {
 
 func TestSignersThatAreRefused(t *testing.T) {
 	key := other(t)
-	weak, _ := exec.Command("sh", "-c", "d=$(mktemp -d); ssh-keygen -q -t rsa -b 1024 -N '' -f $d/k && cat $d/k.pub; rm -r $d").Output()
+	weak, _ := exec.Command("sh", "-c",
+		"d=$(mktemp -d); ssh-keygen -q -t rsa -b 1024 -N '' -f $d/k && cat $d/k.pub; rm -r $d").Output()
 	for text, want := range map[string]string{
 		"ann":                          "signers:1: a line is",
 		"ann ssh-ed25519 AAAA":         "cannot be read",
@@ -206,7 +211,8 @@ func sign(t testing.TB, key, namespace string, text []byte) string {
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", key, file).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ssh-keygen", "-q", "-Y", "sign", "-n", namespace, "-f", key,
+		file).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	sig, err := os.ReadFile(file + ".sig")

@@ -56,7 +56,8 @@ func (r RequestPolicyChange) Text() string {
 	if r.What != fleet.RequestCertificate {
 		return fmt.Sprintf("%s: %s", r.What, r.Answer)
 	}
-	return fmt.Sprintf("a certificate of %s by -t %s: %s", strings.Join(r.Names, " "), strings.Join(r.Select, " -t "), cmp.Or(r.Answer, "no rule"))
+	return fmt.Sprintf("a certificate of %s by -t %s: %s", strings.Join(r.Names, " "), strings.Join(r.Select, " -t "),
+		cmp.Or(r.Answer, "no rule"))
 }
 
 // RequestDecision decides a request of a target. Name is one of the names of the certificate, if

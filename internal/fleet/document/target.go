@@ -31,7 +31,8 @@ const (
 
 // States returns all states, the worst first.
 func States() []State {
-	return []State{Cloned, Failed, Unresponsive, Drifted, Unknown, Frozen, Deferred, Applying, Blocked, Unassigned, Pending, Ready, NotInFleet}
+	return []State{Cloned, Failed, Unresponsive, Drifted, Unknown, Frozen, Deferred, Applying, Blocked, Unassigned,
+		Pending, Ready, NotInFleet}
 }
 
 // Order is the number of an assignment.

@@ -78,21 +78,31 @@ func TestMachine(t *testing.T) {
 		{"two at once", 3, fanout.Options{Parallel: 2}, "begin b=ok a=changed c=ok",
 			[]string{"started a, started b", "ended b ok, started c", "ended a changed", "ended c ok, finished"}},
 		{"batches", 5, fanout.Options{Batch: amount.Amount{Number: 2}}, "begin b=ok a=failed c=ok d=ok e=ok",
-			[]string{"started a, started b", "ended b ok", "ended a failed, started c, started d", "ended c ok", "ended d ok, started e", "ended e ok, finished"}},
-		{"batches of a part, one at once", 4, fanout.Options{Parallel: 1, Batch: amount.Amount{Number: 50, Percent: true}}, "begin a=ok b=ok",
+			[]string{"started a, started b", "ended b ok", "ended a failed, started c, started d", "ended c ok",
+				"ended d ok, started e", "ended e ok, finished"}},
+		{"batches of a part, one at once", 4, fanout.Options{Parallel: 1, Batch: amount.Amount{Number: 50, Percent: true}},
+			"begin a=ok b=ok",
 			[]string{"started a", "ended a ok, started b", "ended b ok, started c"}},
-		{"a part of nobody is one", 3, fanout.Options{Batch: amount.Amount{Number: 1, Percent: true}}, "begin a=ok", []string{"started a", "ended a ok, started b"}},
+		{"a part of nobody is one", 3, fanout.Options{Batch: amount.Amount{Number: 1, Percent: true}}, "begin a=ok",
+			[]string{"started a", "ended a ok, started b"}},
 		{"fail fast", 3, fanout.Options{Parallel: 2, MaxFailed: &none}, "begin a=unreachable b=ok",
-			[]string{"started a, started b", "ended a unreachable, stopped (1 failed), ended c skipped (not begun, since 1 failed)", "ended b ok, finished"}},
+			[]string{"started a, started b",
+				"ended a unreachable, stopped (1 failed), ended c skipped (not begun, since 1 failed)", "ended b ok, finished"}},
 		{"one may fail", 4, fanout.Options{Parallel: 1, MaxFailed: &one}, "begin a=failed b=failed",
-			[]string{"started a", "ended a failed, started b", "ended b failed, stopped (2 failed), ended c skipped (not begun, since 2 failed), ended d skipped (not begun, since 2 failed), finished"}},
-		{"a quarter may fail", 4, fanout.Options{Parallel: 1, MaxFailed: &amount.Amount{Number: 25, Percent: true}}, "begin a=failed b=failed",
-			[]string{"started a", "ended a failed, started b", "ended b failed, stopped (2 failed), ended c skipped (not begun, since 2 failed), ended d skipped (not begun, since 2 failed), finished"}},
-		{"the last one fails", 1, fanout.Options{MaxFailed: &none}, "begin a=failed", []string{"started a", "ended a failed, finished"}},
+			[]string{"started a", "ended a failed, started b",
+				"ended b failed, stopped (2 failed), ended c skipped (not begun, since 2 failed), ended d skipped (not begun, since 2 failed), finished"}},
+		{"a quarter may fail", 4, fanout.Options{Parallel: 1, MaxFailed: &amount.Amount{Number: 25, Percent: true}},
+			"begin a=failed b=failed",
+			[]string{"started a", "ended a failed, started b",
+				"ended b failed, stopped (2 failed), ended c skipped (not begun, since 2 failed), ended d skipped (not begun, since 2 failed), finished"}},
+		{"the last one fails", 1, fanout.Options{MaxFailed: &none}, "begin a=failed",
+			[]string{"started a", "ended a failed, finished"}},
 		{"interrupted", 3, fanout.Options{Parallel: 1}, "begin interrupt interrupt interrupt a=failed interrupt",
-			[]string{"started a", "stopped (it was interrupted), ended b skipped (not begun, since it was interrupted), ended c skipped (not begun, since it was interrupted)",
+			[]string{"started a",
+				"stopped (it was interrupted), ended b skipped (not begun, since it was interrupted), ended c skipped (not begun, since it was interrupted)",
 				"cancelled", "", "ended a failed, finished", ""}},
-		{"interrupted before it begins", 1, fanout.Options{}, "interrupt begin", []string{"stopped (it was interrupted), ended a skipped (not begun, since it was interrupted), finished", ""}},
+		{"interrupted before it begins", 1, fanout.Options{}, "interrupt begin",
+			[]string{"stopped (it was interrupted), ended a skipped (not begun, since it was interrupted), finished", ""}},
 		{"what makes no sense", 2, fanout.Options{Parallel: 1}, "begin begin b=ok x=ok a=unset a=ok b=ok b=ok",
 			[]string{"started a", "", "", "", "ended a failed, started b", "", "ended b ok, finished", ""}},
 	} {
@@ -227,7 +237,8 @@ func TestPromises(t *testing.T) {
 				})
 			}
 		}
-		if sum := m.Summary(); sum.Count(fanout.OK, fanout.Changed, fanout.Failed, fanout.Unreachable, fanout.Skipped) != len(w.targets) || !w.over {
+		if sum := m.Summary(); sum.Count(fanout.OK, fanout.Changed, fanout.Failed, fanout.Unreachable,
+			fanout.Skipped) != len(w.targets) || !w.over {
 			t.Fatal(sum)
 		}
 		again := fanout.NewMachine(w.targets, w.options)

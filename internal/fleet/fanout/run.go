@@ -19,7 +19,8 @@ type report struct {
 // The first of interrupts lets the running targets finish and starts no further ones. The second
 // cancels the running targets, as the end of ctx does at once. interrupts may be nil. observe is
 // called for every event in order, in the goroutine of the caller; it may be nil.
-func Run(ctx context.Context, targets []string, o Options, work func(context.Context, string) Outcome, interrupts <-chan struct{}, observe func(Event)) Summary {
+func Run(ctx context.Context, targets []string, o Options, work func(context.Context, string) Outcome,
+	interrupts <-chan struct{}, observe func(Event)) Summary {
 	inner, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	m := NewMachine(targets, o)

@@ -22,7 +22,8 @@ func Example() {
 		}
 		return fanout.Outcome{Status: fanout.Changed, Why: "3 steps"}
 	}
-	sum := fanout.Run(context.Background(), []string{"web1", "db1", "web2"}, fanout.Options{Parallel: 1, MaxFailed: &amount.Amount{}}, work, nil, nil)
+	sum := fanout.Run(context.Background(), []string{"web1", "db1", "web2"},
+		fanout.Options{Parallel: 1, MaxFailed: &amount.Amount{}}, work, nil, nil)
 	for _, r := range sum {
 		fmt.Println(r.Target, r.Outcome.Status, r.Outcome.Why)
 	}
@@ -68,12 +69,13 @@ func TestRun(t *testing.T) {
 		var most atomic.Int64
 		begin := time.Now()
 		last := fanout.Event{}
-		sum := fanout.Run(t.Context(), targets(100), fanout.Options{Parallel: 7, Batch: amount.Amount{Number: 20}}, slow(&most), nil, func(e fanout.Event) {
-			if e.At.Before(last.At) {
-				t.Error("an event before the last one", e)
-			}
-			last = e
-		})
+		sum := fanout.Run(t.Context(), targets(100), fanout.Options{Parallel: 7, Batch: amount.Amount{Number: 20}},
+			slow(&most), nil, func(e fanout.Event) {
+				if e.At.Before(last.At) {
+					t.Error("an event before the last one", e)
+				}
+				last = e
+			})
 		if sum.Count(fanout.OK) != 100 || most.Load() != 7 || last.What != fanout.Finished || last.At == begin {
 			t.Error(sum.Count(fanout.OK), most.Load(), last)
 		}
@@ -87,7 +89,8 @@ func TestRun(t *testing.T) {
 func TestRunDefault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var most atomic.Int64
-		if sum := fanout.Run(t.Context(), targets(200), fanout.Options{}, slow(&most), nil, nil); sum.Count(fanout.OK) != 200 || most.Load() != fanout.DefaultParallel {
+		if sum := fanout.Run(t.Context(), targets(200), fanout.Options{}, slow(&most), nil,
+			nil); sum.Count(fanout.OK) != 200 || most.Load() != fanout.DefaultParallel {
 			t.Error(sum.Count(fanout.OK), most.Load())
 		}
 	})
@@ -116,7 +119,8 @@ func TestRunInterrupted(t *testing.T) {
 				}()
 				var most atomic.Int64
 				sum := fanout.Run(t.Context(), targets(20), fanout.Options{Parallel: 3}, slow(&most), interrupts, nil)
-				if got := fmt.Sprintf("%d ok, %d failed, %d skipped", sum.Count(fanout.OK), sum.Count(fanout.Failed), sum.Count(fanout.Skipped)); got != c.want {
+				if got := fmt.Sprintf("%d ok, %d failed, %d skipped", sum.Count(fanout.OK), sum.Count(fanout.Failed),
+					sum.Count(fanout.Skipped)); got != c.want {
 					t.Errorf("%s, want %s", got, c.want)
 				}
 				for _, r := range sum {
@@ -140,8 +144,10 @@ func TestRunContext(t *testing.T) {
 		}()
 		var most atomic.Int64
 		var seen []string
-		sum := fanout.Run(ctx, targets(8), fanout.Options{Parallel: 2}, slow(&most), nil, func(e fanout.Event) { seen = append(seen, e.What.String()) })
-		if sum.Count(fanout.Failed) != 2 || !strings.Contains(fmt.Sprint(sum), gone.Error()) || !slices.Contains(seen, "cancelled") {
+		sum := fanout.Run(ctx, targets(8), fanout.Options{Parallel: 2}, slow(&most), nil,
+			func(e fanout.Event) { seen = append(seen, e.What.String()) })
+		if sum.Count(fanout.Failed) != 2 || !strings.Contains(fmt.Sprint(sum), gone.Error()) ||
+			!slices.Contains(seen, "cancelled") {
 			t.Error(sum, seen)
 		}
 		sum = fanout.Run(ctx, targets(8), fanout.Options{}, slow(&most), nil, nil)

@@ -20,7 +20,8 @@ func TestOldBackup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	module := func(text string) map[string]string {
-		return map[string]string{"fettle.hcl": "target_group \"all\" {\n  labels = {}\n  modules = [\"web\"]\n}\n", "modules/web/module.hcl": "file \"/etc/motd\" { content = \"" + text + "\" }\n"}
+		return map[string]string{"fettle.hcl": "target_group \"all\" {\n  labels = {}\n  modules = [\"web\"]\n}\n",
+			"modules/web/module.hcl": "file \"/etc/motd\" { content = \"" + text + "\" }\n"}
 	}
 	w.commit(module("one"))
 	w.birth()
@@ -106,7 +107,8 @@ func TestOldBackup(t *testing.T) {
 	if b := backup(); !b.Well || b.Hint != "" {
 		t.Errorf("%+v", b)
 	}
-	if err := socketClient(filepath.Join(w.dir, "hub.sock")).do(t.Context(), "POST", "/v1/backup/saved", document.BackupSaved{At: time.Now().Add(time.Hour).UnixNano()}, nil); err == nil {
+	if err := socketClient(filepath.Join(w.dir, "hub.sock")).do(t.Context(), "POST", "/v1/backup/saved",
+		document.BackupSaved{At: time.Now().Add(time.Hour).UnixNano()}, nil); err == nil {
 		t.Error("a backup of a time to come is recorded")
 	}
 	if len(check.Checks) < 5 || check.Checks[0].Name != "bus" || !check.Checks[0].Well {
@@ -125,7 +127,8 @@ func TestEvilBackup(t *testing.T) {
 		"no hub has one there":  `{"format":"fettle.hubbackup/1","state":{"format":"fettle.hubstate/1"},"files":{"bus/a":{}}}`,
 		"file \"keys/.hidden\"": `{"format":"fettle.hubbackup/1","state":{"format":"fettle.hubstate/1"},"files":{"keys/.hidden":{}}}`,
 	} {
-		if _, err := hub.Restore(w.host, filepath.Join(w.dir, "h"), strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := hub.Restore(w.host, filepath.Join(w.dir, "h"), strings.NewReader(text)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

@@ -24,7 +24,8 @@ import (
 // match get it too. Only an admin can upload a binary.
 func TestBinaries(t *testing.T) {
 	w := newWorld(t)
-	w.commit(map[string]string{"fettle.hcl": "target_group \"all\" {\n  labels = {}\n  modules = [\"web\"]\n}\n", "modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"one\"\n}\n"})
+	w.commit(map[string]string{"fettle.hcl": "target_group \"all\" {\n  labels = {}\n  modules = [\"web\"]\n}\n",
+		"modules/web/module.hcl": "file \"/etc/motd\" {\n  content = \"one\"\n}\n"})
 	w.birth()
 	w.start()
 	token := func(labels map[string]string) string {
@@ -48,7 +49,8 @@ func TestBinaries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ann.UploadBinary(t.Context(), strings.NewReader("evil")); err == nil || !strings.Contains(err.Error(), "right") {
+	if _, err := ann.UploadBinary(t.Context(), strings.NewReader("evil")); err == nil ||
+		!strings.Contains(err.Error(), "right") {
 		t.Errorf("who may operate gives a program: %v", err)
 	}
 	root, err := client.New(client.Login{Hub: "unix://" + filepath.Join(w.dir, "hub.sock")})
@@ -60,7 +62,8 @@ func TestBinaries(t *testing.T) {
 	if err != nil || b.Size != int64(len(file)) {
 		t.Fatal(b, err)
 	}
-	missing := fleet.Binary{Version: "1", Files: map[string]fleet.Bundle{"amd64": {Digest: "sha256:" + strings.Repeat("a", 64), Size: 7}}}
+	missing := fleet.Binary{Version: "1", Files: map[string]fleet.Bundle{"amd64": {Digest: "sha256:" +
+		strings.Repeat("a", 64), Size: 7}}}
 	if _, err := client.Post(t.Context(), root, route.SetBinary(), document.BinaryRequest{Select: []string{"web1"},
 		Binary: missing}); err == nil || !strings.Contains(err.Error(), "does not have the binary") {
 		t.Errorf("a program without its file: %v", err)
@@ -84,7 +87,8 @@ func TestBinaries(t *testing.T) {
 	late, lateLink := w.agent("web3", token(map[string]string{"canary": "yes"}))
 	w.binaryOf(late, lateLink, "1.5")
 	p.Version = "1.6"
-	if _, err := client.Post(t.Context(), root, route.SetBinary(), document.BinaryRequest{Select: []string{"*"}, Binary: p}); err != nil {
+	if _, err := client.Post(t.Context(), root, route.SetBinary(),
+		document.BinaryRequest{Select: []string{"*"}, Binary: p}); err != nil {
 		t.Fatal(err)
 	}
 	w.binaryOf(id, link, "1.6")

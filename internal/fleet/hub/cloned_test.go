@@ -67,7 +67,8 @@ func TestACloneIsDetected(t *testing.T) {
 			one, _ := twoHosts(t, s)
 			s.wait(time.Minute)
 			d := s.detail(one.name)
-			if d.Target.Suspect == nil || len(d.Target.Suspect.Copies) != 2 || d.Target.State != document.Cloned || d.Modules[0].State == fleet.ModuleReady {
+			if d.Target.Suspect == nil || len(d.Target.Suspect.Copies) != 2 || d.Target.State != document.Cloned ||
+				d.Modules[0].State == fleet.ModuleReady {
 				t.Fatalf("%d hubs: %+v %+v %+v\n%s", hubs, d.Target, d.Target.Suspect, d.Modules, s.story())
 			}
 			hosts := map[string]bool{}
@@ -96,7 +97,8 @@ func distrusted(t *testing.T, s *sim, a *simAgent) {
 		t.Errorf("an executor: %v", err)
 	}
 	for word, body := range map[string]string{fleet.MessageContent: was.Root.Bundle.Digest,
-		fleet.MessageExports: `{"values":[]}`, fleet.MessageRequest: `{"what":"freeze","because":"x"}`, fleet.MessageJobAnswer: "{}"} {
+		fleet.MessageExports: `{"values":[]}`, fleet.MessageRequest: `{"what":"freeze","because":"x"}`,
+		fleet.MessageJobAnswer: "{}"} {
 		answer := map[string]func(context.Context, fleet.TargetID, []byte) ([]byte, error){
 			fleet.MessageContent: run.contents.OnContent, fleet.MessageExports: run.exports.OnExports,
 			fleet.MessageRequest:   run.requests.OnRequest,
@@ -156,7 +158,8 @@ func TestTrustAClone(t *testing.T) {
 			t.Fatal("it is trusted before an operator decided")
 		}
 		s.wait(3 * time.Hour)
-		if d := s.seen(one.name); d.Target.State != document.Ready || d.Target.Suspect != nil || two.stands["modules/web"] != last.bundle("modules/web") || !two.ready {
+		if d := s.seen(one.name); d.Target.State != document.Ready || d.Target.Suspect != nil ||
+			two.stands["modules/web"] != last.bundle("modules/web") || !two.ready {
 			t.Errorf("after: %+v\n%v\n%s", d.Target, two.stands, s.story())
 		}
 	})
@@ -234,7 +237,8 @@ func TestARestoredHostReports(t *testing.T) {
 		last := s.site.commit("main", s.site.believed, simple("last"))
 		s.wait(2 * time.Minute)
 		d := s.seen(a.name)
-		if d.Target.State != document.Ready || d.Target.Accepted != d.Target.Assigned || a.stands["modules/web"] != last.bundle("modules/web") || d.Target.Suspect != nil {
+		if d.Target.State != document.Ready || d.Target.Accepted != d.Target.Assigned ||
+			a.stands["modules/web"] != last.bundle("modules/web") || d.Target.Suspect != nil {
 			t.Errorf("%+v\n%s", d.Target, s.story())
 		}
 	})

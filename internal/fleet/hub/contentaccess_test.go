@@ -53,12 +53,14 @@ func TestContentOverTheLink(t *testing.T) {
 	if err := f.Fetch(t.Context(), others); err == nil {
 		t.Error("it has what is another's")
 	}
-	for name, digest := range map[string]string{"another's": others.Digest, "nobody's": "sha256:" + string(make([]byte, 64)), "none": "", "a path": "../" + mine.Digest} {
+	for name, digest := range map[string]string{"another's": others.Digest,
+		"nobody's": "sha256:" + string(make([]byte, 64)), "none": "", "a path": "../" + mine.Digest} {
 		if b, err := web.link.Ask(t.Context(), fleet.MessageContent, []byte(digest)); err == nil {
 			t.Errorf("%s: got %q", name, b)
 		}
 	}
-	if _, err := web.link.Ask(t.Context(), fleet.MessageContent, []byte(others.Digest)); !errors.Is(err, fleet.ErrNotFound) {
+	if _, err := web.link.Ask(t.Context(), fleet.MessageContent, []byte(others.Digest)); !errors.Is(err,
+		fleet.ErrNotFound) {
 		t.Errorf("that another's is there shows: %v", err)
 	}
 }

@@ -23,7 +23,8 @@ import (
 func (w *world) idle(from, to string, n int) (kept []net.Conn) {
 	w.t.Helper()
 	for range n {
-		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: time.Minute}).DialContext(w.t.Context(), "tcp", to)
+		c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)},
+			Timeout: time.Minute}).DialContext(w.t.Context(), "tcp", to)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -97,7 +98,8 @@ func (w *world) awaitCommit() {
 	until(w.t, "the newest commit", func() (string, bool) {
 		mirrors, _ := filepath.Glob(filepath.Join(w.dir, "hub", "mirror", "*"))
 		return fmt.Sprint(mirrors), slices.ContainsFunc(mirrors, func(dir string) bool {
-			return exec.CommandContext(w.t.Context(), "git", "--git-dir", dir, "cat-file", "-e", strings.TrimSpace(string(head))).Run() == nil
+			return exec.CommandContext(w.t.Context(), "git", "--git-dir", dir, "cat-file", "-e",
+				strings.TrimSpace(string(head))).Run() == nil
 		})
 	})
 }

@@ -55,7 +55,8 @@ func TestFreezeAll(t *testing.T) {
 	web2.frozen("still broken (root)")
 	var st document.Status
 	w.ask("GET", "/v1/status", nil, &st)
-	if f := st.Freeze; f == nil || f.Reason != "still broken" || f.By != "root" || f.Until-f.At < int64(59*time.Minute) || f.Until-f.At > int64(time.Hour) {
+	if f := st.Freeze; f == nil || f.Reason != "still broken" || f.By != "root" ||
+		f.Until-f.At < int64(59*time.Minute) || f.Until-f.At > int64(time.Hour) {
 		t.Errorf("the status shows %+v", f)
 	}
 

@@ -29,7 +29,8 @@ func small(t *testing.T, dir string) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64M,mode=0700", "small", dir).CombinedOutput(); err != nil {
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64M,mode=0700", "small",
+		dir).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	t.Cleanup(func() {
@@ -73,7 +74,8 @@ func (o *one) isRedundant() (text string, is, same bool) {
 		return m, false, false
 	}
 	f := c.Checks[at]
-	return f.Text, f.Well, f.Well != alarm && strings.Contains(m, fmt.Sprintf("fettle_hub_redundant %d\n", map[bool]int{true: 1}[f.Well]))
+	return f.Text, f.Well, f.Well != alarm && strings.Contains(m,
+		fmt.Sprintf("fettle_hub_redundant %d\n", map[bool]int{true: 1}[f.Well]))
 }
 
 func (o *one) metrics() string {
@@ -116,7 +118,8 @@ func TestFullDisk(t *testing.T) {
 	all("everything is redundant", true, w.hubs...)
 	filled := fill(t, third.dir())
 	for i := range 20 { // something to write
-		w.hubs[0].must("POST", "/v1/users", document.UserRequest{Name: fmt.Sprint("ann", i), Roles: []string{"read"}}, &document.Done{})
+		w.hubs[0].must("POST", "/v1/users", document.UserRequest{Name: fmt.Sprint("ann", i), Roles: []string{"read"}},
+			&document.Done{})
 	}
 	all("redundancy is lost", false, w.hubs[:2]...)
 	if err := os.Remove(filled); err != nil {
@@ -127,7 +130,10 @@ func TestFullDisk(t *testing.T) {
 	third.mu.Lock()
 	defer third.mu.Unlock()
 	t.Logf("%s", strings.Join(third.warn, "\n"))
-	if !slices.ContainsFunc(third.warn, func(text string) bool { return strings.Contains(text, "this hub stops serving") }) {
+	if !slices.ContainsFunc(third.warn, func(text string) bool {
+		return strings.Contains(text,
+			"this hub stops serving")
+	}) {
 		t.Error("hub3 does not say that it stopped")
 	}
 }
@@ -151,13 +157,17 @@ func TestFullDiskAlone(t *testing.T) {
 	n := 0
 	add := func() error {
 		n++
-		return o.ask("POST", "/v1/users", document.UserRequest{Name: fmt.Sprint("ann", n), Roles: []string{"read"}}, &document.Done{})
+		return o.ask("POST", "/v1/users", document.UserRequest{Name: fmt.Sprint("ann", n), Roles: []string{"read"}},
+			&document.Done{})
 	}
 	until(t, "it stops serving", func() (error, bool) {
 		err := add()
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		return err, slices.ContainsFunc(o.warn, func(text string) bool { return strings.Contains(text, "this hub stops serving") })
+		return err, slices.ContainsFunc(o.warn, func(text string) bool {
+			return strings.Contains(text,
+				"this hub stops serving")
+		})
 	})
 	if err := os.Remove(filled); err != nil {
 		t.Fatal(err)

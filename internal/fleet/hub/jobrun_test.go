@@ -63,7 +63,8 @@ func TestJobsThatRun(t *testing.T) {
 	web1, web2 := w.sharer("web1", nil), w.sharer("web2", nil)
 	asked := web1.takes()
 	var r document.Job
-	w.ask("POST", "/v1/jobs", document.JobRequest{What: fleet.JobRun, Select: []string{"web*"}, Expires: 3600e9, Run: &fleet.Command{Argv: []string{"uptime", "-p"}}}, &r)
+	w.ask("POST", "/v1/jobs", document.JobRequest{What: fleet.JobRun, Select: []string{"web*"}, Expires: 3600e9,
+		Run: &fleet.Command{Argv: []string{"uptime", "-p"}}}, &r)
 	if r.Expires-r.At != 3600e9 || len(r.Targets) != 2 {
 		t.Errorf("%+v", r)
 	}
@@ -81,12 +82,15 @@ func TestJobsThatRun(t *testing.T) {
 	if err := web1.done(fleet.JobAnswer{ID: r.ID, Result: &fleet.CommandResult{Exit: 0}}); err != nil { // a false result
 		t.Fatal(err)
 	}
-	for _, bad := range []fleet.JobAnswer{{ID: r.ID, Result: &fleet.CommandResult{Stdout: strings.Repeat("x", fleet.MaxTail+1)}}, {}, {ID: r.ID, Error: strings.Repeat("x", 1<<20)}} {
+	for _, bad := range []fleet.JobAnswer{{ID: r.ID,
+		Result: &fleet.CommandResult{Stdout: strings.Repeat("x", fleet.MaxTail+1)}}, {},
+		{ID: r.ID, Error: strings.Repeat("x", 1<<20)}} {
 		if web1.done(bad) == nil {
 			t.Errorf("%.80v is taken", bad)
 		}
 	}
-	if a := w.jobStates(r.ID, "web1 failed, web2 waits").Targets[0]; a.Result == nil || a.Result.Exit != 2 || a.Result.Stdout != "up\n" || a.Result.Stderr != "no\n" || !a.Done {
+	if a := w.jobStates(r.ID, "web1 failed, web2 waits").Targets[0]; a.Result == nil || a.Result.Exit != 2 ||
+		a.Result.Stdout != "up\n" || a.Result.Stderr != "no\n" || !a.Done {
 		t.Errorf("%+v", a)
 	}
 	var page document.JobPage
@@ -96,7 +100,8 @@ func TestJobsThatRun(t *testing.T) {
 	if err := web2.done(end); err != nil { // it was never asked, but it may say so
 		t.Fatal(err)
 	}
-	w.ask("POST", "/v1/jobs", document.JobRequest{What: fleet.JobRun, Select: []string{"web*"}, Run: &fleet.Command{Action: "drain"}}, &r)
+	w.ask("POST", "/v1/jobs", document.JobRequest{What: fleet.JobRun, Select: []string{"web*"},
+		Run: &fleet.Command{Action: "drain"}}, &r)
 	for at, want := range []int{1, 1, 0} { // pages of one, of two jobs
 		w.ask("GET", fmt.Sprintf("/v1/jobs?offset=%d&limit=1", at), nil, &page)
 		if page.Total != 2 || len(page.Jobs) != want {

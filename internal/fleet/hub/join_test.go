@@ -35,11 +35,13 @@ func TestJoinRefused(t *testing.T) {
 		return err
 	}
 	other, err := hub.Init(hub.InitOptions{Files: w.host, Dir: filepath.Join(w.dir, "other"),
-		Hosts: []string{"127.0.0.1"}, Now: time.Now(), Settings: hub.Settings{Fleet: "other", Name: "hub1", API: ":0", Bus: ":0"}})
+		Hosts: []string{"127.0.0.1"}, Now: time.Now(),
+		Settings: hub.Settings{Fleet: "other", Name: "hub1", API: ":0", Bus: ":0"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, _, err := pki.NewToken(pki.Terms{Uses: 1, Hub: true, Expires: time.Now().Add(time.Hour).Unix()}, other, "ann", time.Now())
+	foreign, _, err := pki.NewToken(pki.Terms{Uses: 1, Hub: true, Expires: time.Now().Add(time.Hour).Unix()}, other,
+		"ann", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +65,8 @@ func TestJoinRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	enrol := pki.Client{Directory: pki.Directory{FS: w.host, Dir: filepath.Join(w.dir, "agents", "x")}, Now: time.Now}
-	if _, err := enrol.Enrol(t.Context(), first.api, tok, "x"); err == nil || !strings.Contains(err.Error(), "it is for a hub") {
+	if _, err := enrol.Enrol(t.Context(), first.api, tok, "x"); err == nil ||
+		!strings.Contains(err.Error(), "it is for a hub") {
 		t.Errorf("a target with a hub's token: %v", err)
 	}
 	if err := join("hub2", good); err != nil {
@@ -76,7 +79,8 @@ func TestJoinRefused(t *testing.T) {
 		t.Errorf("with a token that is spent: %v", err)
 	}
 	// A hub that joined and does not run yet blocks further hubs.
-	if err := join("hub4", token(document.TokenRequest{Hub: true})); err == nil || !strings.Contains(err.Error(), "hub2 is not connected") {
+	if err := join("hub4", token(document.TokenRequest{Hub: true})); err == nil ||
+		!strings.Contains(err.Error(), "hub2 is not connected") {
 		t.Errorf("beside one that is not there: %v", err)
 	}
 	w.stolen("hub2", filepath.Join(w.dir, "joins-hub2"))
@@ -86,7 +90,8 @@ func TestJoinRefused(t *testing.T) {
 	b, _ := w.settings("hub2")
 	b.Dir = filepath.Join(w.dir, "again")
 	if _, err := hub.Join(t.Context(), hub.JoinOptions{InitOptions: b, URL: first.api,
-		Token: token(document.TokenRequest{Hub: true})}); err == nil || !strings.Contains(err.Error(), "a hub of that name was retired") {
+		Token: token(document.TokenRequest{Hub: true})}); err == nil ||
+		!strings.Contains(err.Error(), "a hub of that name was retired") {
 		t.Errorf("under the name of one that was retired: %v", err)
 	}
 }
@@ -130,7 +135,8 @@ func (w *several) stolen(name, dir string) {
 			t.Errorf("%s is not let in at %s before it is stolen: %v", name, at, err)
 		}
 	}
-	w.hubs[0].must("POST", "/v1/hubs/"+name+"/retire", document.HubRetirement{Reason: "stolen", Lost: true}, &document.Done{})
+	w.hubs[0].must("POST", "/v1/hubs/"+name+"/retire", document.HubRetirement{Reason: "stolen", Lost: true},
+		&document.Done{})
 	for _, at := range []string{set.API, set.Cluster, set.Bus} {
 		if err := knock(at); err == nil || !strings.Contains(err.Error(), "bad certificate") {
 			t.Errorf("%s at %s: %v", name, at, err)

@@ -128,7 +128,8 @@ func TestBackupOfNats(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, st.Mode(), err)
 		}
 	}
-	if text, err := os.ReadFile(filepath.Join(o.dir(), "hub.json")); err != nil || bytes.Contains(text, []byte(bustest.Password)) {
+	if text, err := os.ReadFile(filepath.Join(o.dir(), "hub.json")); err != nil ||
+		bytes.Contains(text, []byte(bustest.Password)) {
 		t.Errorf("%s, %v", text, err)
 	}
 	user := func(name string) {
@@ -190,16 +191,18 @@ func TestBackupOfNats(t *testing.T) {
 // before anything is created, and the error contains no password.
 func TestNatsRefused(t *testing.T) {
 	w := newSeveral(t)
-	if err := hub.UseNats(w.host, w.hubs[0].dir(), hub.NatsSettings{URLs: []string{"tls://a:4222"}}, false); !errors.Is(err, hub.ErrNoNats) {
+	if err := hub.UseNats(w.host, w.hubs[0].dir(), hub.NatsSettings{URLs: []string{"tls://a:4222"}},
+		false); !errors.Is(err, hub.ErrNoNats) {
 		t.Error(err)
 	}
 	for want, g := range map[string]hub.NatsSettings{
-		"in the address":      {URLs: []string{"tls://me:hidden@a:4222"}},
-		"without TLS":         {URLs: []string{"nats://nats.example.org:4222"}},
-		"it must be tls://":   {URLs: []string{"https://hidden"}},
-		"1, 3 or 5":           {URLs: []string{"tls://a"}, Replicas: 2},
-		"the credentials":     {URLs: []string{"tls://a"}, Login: []byte("hidden")},
-		"and its key":         {URLs: []string{"tls://a"}, Login: []byte("-----BEGIN PRIVATE KEY-----\nhidden\n-----END PRIVATE KEY-----\n")},
+		"in the address":    {URLs: []string{"tls://me:hidden@a:4222"}},
+		"without TLS":       {URLs: []string{"nats://nats.example.org:4222"}},
+		"it must be tls://": {URLs: []string{"https://hidden"}},
+		"1, 3 or 5":         {URLs: []string{"tls://a"}, Replicas: 2},
+		"the credentials":   {URLs: []string{"tls://a"}, Login: []byte("hidden")},
+		"and its key": {URLs: []string{"tls://a"},
+			Login: []byte("-----BEGIN PRIVATE KEY-----\nhidden\n-----END PRIVATE KEY-----\n")},
 		"they must be PEM":    {URLs: []string{"tls://a"}, CA: []byte("hidden")},
 		"without an address":  {Replicas: 3},
 		"USER:PASSWORD into ": {URLs: []string{"nats://hidden@localhost"}},

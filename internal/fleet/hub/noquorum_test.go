@@ -62,7 +62,8 @@ func (a alone) notices(t *testing.T) {
 	until(t, "the store stops answering", func() (document.HubCheck, bool) {
 		var c document.HubCheck
 		err := a.ask("GET", "/v1/check", nil, &c)
-		return c, err == nil && slices.ContainsFunc(c.Checks, func(f document.HubFinding) bool { return f.Name == "leader" && !f.Well })
+		return c, err == nil && slices.ContainsFunc(c.Checks,
+			func(f document.HubFinding) bool { return f.Name == "leader" && !f.Well })
 	})
 	until(t, "the store has no leader", func() (document.Health, bool) {
 		var d document.Health
@@ -103,16 +104,19 @@ func (w *several) prepared() alone {
 		"POST /v1/users":                document.UserRequest{Name: "ann", Roles: []string{"read"}},
 		"POST /v1/requests/policy":      document.RequestPolicyChange{What: fleet.RequestFreeze, Answer: fleet.Allow},
 		"POST /v1/backup/saved":         document.BackupSaved{At: 1},
-		"POST /v1/notifications":        document.Notification{Name: "log", Webhook: &document.Webhook{URL: "https://127.0.0.1:9/"}},
+		"POST /v1/notifications": document.Notification{Name: "log",
+			Webhook: &document.Webhook{URL: "https://127.0.0.1:9/"}},
 	}}
 }
 
 // walk calls each route twice: as root on the socket, and as a user with a token.
 func (a alone) walk(t *testing.T) {
-	near := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", a.socket())
-	}}}
-	far := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	near := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", a.socket())
+		}}}
+	far := &http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
 	var all sync.WaitGroup
 	defer all.Wait()
 	for _, r := range route.All() {
@@ -167,7 +171,8 @@ func (e errText) Error() string { return string(e) }
 
 // misleads finds errors of NATS and of Go, and hints that do not help.
 func misleads(text string) bool {
-	for _, bad := range []string{"nats:", "jetstream", "no responders", "context deadline", "ask for less", "nother change was faster", "The operation took too long"} {
+	for _, bad := range []string{"nats:", "jetstream", "no responders", "context deadline", "ask for less",
+		"nother change was faster", "The operation took too long"} {
 		if strings.Contains(text, bad) {
 			return true
 		}
@@ -177,7 +182,8 @@ func misleads(text string) bool {
 
 // answer returns the answer, or the first line of a stream.
 func (a alone) answer(ctx context.Context, c *http.Client, base string, r route.Row) (*http.Response, string, error) {
-	path := regexp.MustCompile(`\{(\w+)\}`).ReplaceAllStringFunc(r.Path, func(s string) string { return a.values[strings.Trim(s, "{}")] })
+	path := regexp.MustCompile(`\{(\w+)\}`).ReplaceAllStringFunc(r.Path,
+		func(s string) string { return a.values[strings.Trim(s, "{}")] })
 	var body io.Reader
 	if r.In != nil {
 		in := a.bodies[r.Name()]

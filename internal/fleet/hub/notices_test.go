@@ -22,7 +22,8 @@ func TestNotifications(t *testing.T) {
 	refuse := make(chan bool, 100)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var n document.Notice
-		if err := json.NewDecoder(r.Body).Decode(&n); err != nil || n.ID != r.Header.Get("Idempotency-Key") || !strings.HasPrefix(r.Header.Get("X-Fettle-Signature"), "sha256=") {
+		if err := json.NewDecoder(r.Body).Decode(&n); err != nil || n.ID != r.Header.Get("Idempotency-Key") ||
+			!strings.HasPrefix(r.Header.Get("X-Fettle-Signature"), "sha256=") {
 			t.Errorf("%v %v", err, r.Header)
 		}
 		told <- n
@@ -34,7 +35,8 @@ func TestNotifications(t *testing.T) {
 	}))
 	defer srv.Close()
 	w := newWorld(t)
-	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" {\n  labels = {}\n  modules = [\"web\"]\n}\n", "modules/web/module.hcl": "file \"/etc/motd\" { content = \"one\" }\n"})
+	w.commit(map[string]string{"fettle.hcl": "target_group \"web\" {\n  labels = {}\n  modules = [\"web\"]\n}\n",
+		"modules/web/module.hcl": "file \"/etc/motd\" { content = \"one\" }\n"})
 	w.birth()
 	if err := os.Mkdir(filepath.Join(w.dir, "hub", "notify"), 0o700); err != nil {
 		t.Fatal(err)
@@ -43,7 +45,8 @@ func TestNotifications(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.start()
-	rule := document.Notification{Name: "ops", On: []string{"unresolved_pin"}, Every: int64(time.Second), Webhook: &document.Webhook{URL: srv.URL, Sign: "key"}}
+	rule := document.Notification{Name: "ops", On: []string{"unresolved_pin"}, Every: int64(time.Second),
+		Webhook: &document.Webhook{URL: srv.URL, Sign: "key"}}
 	w.ask("POST", "/v1/notifications", rule, &document.Done{})
 	w.ask("POST", "/v1/notifications/ops/test", document.ReasonRequest{}, &document.Done{})
 	if n := <-told; n.Items[0].Kind != "test" || n.Fleet != "acme" {
@@ -56,7 +59,8 @@ func TestNotifications(t *testing.T) {
 	refuse <- true
 	w.ask("POST", "/v1/targets/web1/pin", document.PinRequest{Ref: "no-such-branch"}, &document.Done{})
 	first := next(t, told)
-	if len(first.Items) != 1 || first.Items[0].Kind != "unresolved_pin" || !strings.Contains(first.Text, "no-such-branch") {
+	if len(first.Items) != 1 || first.Items[0].Kind != "unresolved_pin" ||
+		!strings.Contains(first.Text, "no-such-branch") {
 		t.Fatalf("%+v", first)
 	}
 	if again := next(t, told); again.ID != first.ID {
@@ -72,7 +76,10 @@ func TestNotifications(t *testing.T) {
 	})
 	var alarms document.AlarmPage
 	w.ask("GET", "/v1/alarms", nil, &alarms)
-	if !slices.ContainsFunc(alarms.Alarms, func(a document.Alarm) bool { return a.Kind == "unresolved_pin" && a.Targets[0] == "web1" }) {
+	if !slices.ContainsFunc(alarms.Alarms, func(a document.Alarm) bool {
+		return a.Kind == "unresolved_pin" &&
+			a.Targets[0] == "web1"
+	}) {
 		t.Errorf("%+v", alarms)
 	}
 	w.ask("POST", "/v1/targets/web1/unpin", document.UnpinRequest{}, &document.Done{})

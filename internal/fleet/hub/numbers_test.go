@@ -29,7 +29,9 @@ func TestDocumentedNumbers(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &shown); err != nil || !found || !ends {
 		t.Fatalf("the page has no defaults of retention: %q %v", text, err)
 	}
-	if shown.content() != none.content() || shown.events() != none.events() || shown.jobs() != none.jobs() || shown.log() != none.log() {
-		t.Errorf("the page shows %s, and the defaults are %s, %s, %s and %d bytes", text, none.content(), none.events()/(24*time.Hour), none.jobs(), none.log().MaxBytes)
+	if shown.content() != none.content() || shown.events() != none.events() || shown.jobs() != none.jobs() ||
+		shown.log() != none.log() {
+		t.Errorf("the page shows %s, and the defaults are %s, %s, %s and %d bytes", text, none.content(),
+			none.events()/(24*time.Hour), none.jobs(), none.log().MaxBytes)
 	}
 }

@@ -54,7 +54,8 @@ func TestRequests(t *testing.T) {
 	web1.requests(fleet.RequestSuspect, "disk errors", fleet.RequestPending)
 	web1.requests(fleet.RequestSuspect, "disk errors", fleet.RequestPending) // and again: the same
 	web2.requests(fleet.RequestFreeze, "I am examined", fleet.RequestPending)
-	if held := w.pendingRequests(); len(held) != 2 || held[0].Name != "web1" || held[0].What != fleet.RequestSuspect || held[0].Reason != "disk errors" {
+	if held := w.pendingRequests(); len(held) != 2 || held[0].Name != "web1" || held[0].What != fleet.RequestSuspect ||
+		held[0].Reason != "disk errors" {
 		t.Errorf("%+v", held)
 	}
 	marked := func(is bool) {
@@ -127,7 +128,8 @@ func TestRequestPolicy(t *testing.T) {
 	}
 
 	// From then on the policy of the fleet applies, and settings of hubs are ignored.
-	w.ask("POST", "/v1/requests/policy", document.RequestPolicyChange{What: fleet.RequestSuspect, Answer: fleet.Allow}, &document.Done{})
+	w.ask("POST", "/v1/requests/policy", document.RequestPolicyChange{What: fleet.RequestSuspect, Answer: fleet.Allow},
+		&document.Done{})
 	w.inAudit("POST /v1/requests/policy", "suspect")
 	w.stop()
 	if err := os.WriteFile(file, []byte(strings.Replace(with, `"allow"`, `"reject"`, 1)), 0o600); err != nil {
@@ -164,9 +166,12 @@ func TestRequestsOfAHostileAgent(t *testing.T) {
 	bad.requests(fleet.RequestSuspect, "first", fleet.RequestPending)
 	other.says(`"here"`)
 	for _, body := range []string{
-		"", "[]", "null", `{"what":"admin","because":"x"}`, `{"what":"suspect","because":""}`, `{"what":"suspect","because":"a\nb"}`, `{"what":"suspect","because":"\u001b[2J"}`,
-		`{"what":"suspect","because":"x","target":"` + string(other.id.ID) + `"}`, `{"what":"suspect","because":"x","name":"other"}`,
-		`{"what":"suspect","because":"` + strings.Repeat("x", fleet.MaxReason+1) + `"}`, `{"what":"suspect","because":"` + strings.Repeat("x", 1<<18) + `"}`,
+		"", "[]", "null", `{"what":"admin","because":"x"}`, `{"what":"suspect","because":""}`,
+		`{"what":"suspect","because":"a\nb"}`, `{"what":"suspect","because":"\u001b[2J"}`,
+		`{"what":"suspect","because":"x","target":"` + string(other.id.ID) + `"}`,
+		`{"what":"suspect","because":"x","name":"other"}`,
+		`{"what":"suspect","because":"` + strings.Repeat("x", fleet.MaxReason+1) + `"}`,
+		`{"what":"suspect","because":"` + strings.Repeat("x", 1<<18) + `"}`,
 	} {
 		if _, err := bad.link.Ask(t.Context(), fleet.MessageRequest, []byte(body)); err == nil {
 			t.Errorf("%.60q is taken", body)

@@ -53,7 +53,8 @@ func (s *sharer) gets(names ...string) (serial string) {
 
 func (w *world) rule(answer fleet.Verdict, selects, name string) {
 	w.t.Helper()
-	w.ask("POST", "/v1/requests/policy", document.RequestPolicyChange{What: fleet.RequestCertificate, Answer: answer, Select: []string{selects}, Names: []string{name}}, &document.Done{})
+	w.ask("POST", "/v1/requests/policy", document.RequestPolicyChange{What: fleet.RequestCertificate, Answer: answer,
+		Select: []string{selects}, Names: []string{name}}, &document.Done{})
 }
 
 func (w *world) serviceWorld() {
@@ -103,7 +104,8 @@ func TestCertificates(t *testing.T) {
 	if len(held) != 2 || !slices.Equal(held[1].Names, both) {
 		t.Errorf("%+v", held)
 	}
-	w.ask("POST", "/v1/targets/web3/requests/certificate/approve", document.RequestDecision{Name: "192.0.2.9"}, &document.Done{})
+	w.ask("POST", "/v1/targets/web3/requests/certificate/approve", document.RequestDecision{Name: "192.0.2.9"},
+		&document.Done{})
 	web.gets(both...)
 
 	// After a restart of the hub, and for requests of other targets.
@@ -163,7 +165,8 @@ func TestCertificatesOfAHostileAgent(t *testing.T) {
 			t.Errorf("%v is taken", a.Names)
 		}
 	}
-	if ask(fleet.Request{What: fleet.RequestSuspect, Reason: "x", Names: []string{"a.example.org"}, Signing: string(jobID)}) == nil {
+	if ask(fleet.Request{What: fleet.RequestSuspect, Reason: "x", Names: []string{"a.example.org"},
+		Signing: string(jobID)}) == nil {
 		t.Error("another ask with names is taken")
 	}
 	given := 0
@@ -175,7 +178,8 @@ func TestCertificatesOfAHostileAgent(t *testing.T) {
 	if given > 10 {
 		t.Errorf("%d certificates at once are given", given)
 	}
-	if p := w.certificates(); slices.ContainsFunc(p.Certificates, func(c document.Certificate) bool { return !slices.Equal(c.Names, []string{"a.example.org"}) }) {
+	if p := w.certificates(); slices.ContainsFunc(p.Certificates,
+		func(c document.Certificate) bool { return !slices.Equal(c.Names, []string{"a.example.org"}) }) {
 		t.Errorf("%+v", p)
 	}
 }
@@ -255,7 +259,8 @@ func TestRevokeServices(t *testing.T) {
 		l := other.lists()
 		return l, l.Has(bad, "") && l.Has(kept, "hub1") && l.Has(again, "hub1") && !l.Has(theirs, "")
 	})
-	err = socketClient(filepath.Join(w.dir, "hub.sock")).do(t.Context(), "POST", "/v1/certificates/revoke", document.CertificateRevocation{Serial: "aa"}, &r)
+	err = socketClient(filepath.Join(w.dir, "hub.sock")).do(t.Context(), "POST", "/v1/certificates/revoke",
+		document.CertificateRevocation{Serial: "aa"}, &r)
 	if err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("a serial that nobody has: %v", err)
 	}

@@ -36,12 +36,15 @@ type strictHost struct {
 }
 
 func newStrictHost(u signedtest.User, fleetFile, target string) *strictHost {
-	return &strictHost{memory: &signed.Memory{Files: mem.NewFS(mem.Options{}), Dir: "/commands", Trust: func() (content.CommandTrust, error) {
-		return content.CommandTrust{Signers: u.Signers, Fleets: []string{fleetFile}, Target: target, Now: time.Now().Unix()}, nil
-	}}}
+	return &strictHost{memory: &signed.Memory{Files: mem.NewFS(mem.Options{}), Dir: "/commands",
+		Trust: func() (content.CommandTrust, error) {
+			return content.CommandTrust{Signers: u.Signers, Fleets: []string{fleetFile}, Target: target,
+				Now: time.Now().Unix()}, nil
+		}}}
 }
 
-func (h *strictHost) Command(_ context.Context, c executor.Command, _ executor.Options, _ func(executor.Output)) (*executor.CommandResult, error) {
+func (h *strictHost) Command(_ context.Context, c executor.Command, _ executor.Options,
+	_ func(executor.Output)) (*executor.CommandResult, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.ran = append(h.ran, strings.Join(c.Argv[0], " "))
@@ -70,7 +73,8 @@ func (h *strictHost) serve(ctx context.Context, _ []byte, stream io.ReadWriteClo
 func signer(u signedtest.User, fleetFile, target string) func(string, []byte) (string, error) {
 	return func(call string, params []byte) (string, error) {
 		now := time.Now().Unix()
-		return content.Command{Fleet: fleetFile, Targets: []string{target}, Call: call, Params: params, From: now - 60, Until: now + 600}.Sign(u.Key)
+		return content.Command{Fleet: fleetFile, Targets: []string{target}, Call: call, Params: params, From: now - 60,
+			Until: now + 600}.Sign(u.Key)
 	}
 }
 
@@ -120,7 +124,8 @@ func TestSignedCommandsThroughAHub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Command(t.Context(), executor.Command{Argv: [][]string{{"uptime"}}}, executor.Options{}, nil); err != nil || h.executed() != "uptime" {
+	if _, err := x.Command(t.Context(), executor.Command{Argv: [][]string{{"uptime"}}}, executor.Options{},
+		nil); err != nil || h.executed() != "uptime" {
 		t.Errorf("%q, %v", h.executed(), err)
 	}
 	if err := x.Close(); err != nil {
@@ -135,9 +140,11 @@ func TestSignedCommandsThroughAHub(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.ask("POST", "/v1/jobs", document.JobRequest{What: fleet.JobRun, Select: []string{"web1"}, Run: run, Signed: text}, &document.Job{})
+	w.ask("POST", "/v1/jobs", document.JobRequest{What: fleet.JobRun, Select: []string{"web1"}, Run: run, Signed: text},
+		&document.Job{})
 	job := <-asked
-	if a, err := agent.AdmitJob(agent.SignedCommands, nil, h.memory, job); err != nil || a.Signer != "ann" || job.Signed != text {
+	if a, err := agent.AdmitJob(agent.SignedCommands, nil, h.memory, job); err != nil || a.Signer != "ann" ||
+		job.Signed != text {
 		t.Errorf("%+v, %v", a, err)
 	}
 }
@@ -155,7 +162,8 @@ func TestHostileHubReplaysCommands(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.Command(t.Context(), executor.Command{Argv: [][]string{{"reboot"}}}, executor.Options{}, nil); err != nil {
+	if _, err := x.Command(t.Context(), executor.Command{Argv: [][]string{{"reboot"}}}, executor.Options{},
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := x.Close(); err != nil {
@@ -164,7 +172,9 @@ func TestHostileHubReplaysCommands(t *testing.T) {
 	<-served
 	again := newStrictHost(u, "fleet-sha256-aa", "web1")
 	again.memory = h.memory // the same host after a restart
-	for name, host := range map[string]*strictHost{"the same host": again, "another target": newStrictHost(u, "fleet-sha256-aa", "db1"), "another fleet": newStrictHost(u, "fleet-sha256-bb", "web1")} {
+	for name, host := range map[string]*strictHost{"the same host": again,
+		"another target": newStrictHost(u, "fleet-sha256-aa", "db1"),
+		"another fleet":  newStrictHost(u, "fleet-sha256-bb", "web1")} {
 		if replay(t, host, sent.Bytes()); host.executed() != "" {
 			t.Errorf("%s executes %s", name, host.executed())
 		}

@@ -53,7 +53,8 @@ type simAgent struct {
 }
 
 func newSimAgent(s *sim, name string, labels map[string]string) *simAgent {
-	a := &simAgent{sim: s, name: name, host: name, labels: labels, stands: map[string]fleet.Bundle{}, dice: rand.New(rand.NewPCG(uint64(len(s.agents)), 7))}
+	a := &simAgent{sim: s, name: name, host: name, labels: labels, stands: map[string]fleet.Bundle{},
+		dice: rand.New(rand.NewPCG(uint64(len(s.agents)), 7))}
 	a.disk = mem.NewFS(mem.Options{Count: a.count})
 	if err := errors.Join(a.disk.Mkdir("/agent", 0o700), a.disk.SyncDir("/")); err != nil {
 		panic(err)
@@ -139,7 +140,8 @@ func (a *simAgent) live(ctx context.Context) {
 
 func (a *simAgent) once(ctx context.Context) error {
 	warn := func(text string) { a.sim.note("%s: %s", a.name, text) }
-	m, err := member.Open(member.Config{Files: a.disk, Dir: "/agent", Signers: func() ([]byte, error) { return a.sim.site.allowed(), nil },
+	m, err := member.Open(member.Config{Files: a.disk, Dir: "/agent",
+		Signers: func() ([]byte, error) { return a.sim.site.allowed(), nil },
 		Descent: a.descent, Now: a.now, Warn: warn, Dial: a.dial})
 	if err != nil {
 		return err
@@ -166,10 +168,13 @@ func (a *simAgent) once(ctx context.Context) error {
 	}, bus.Backoff{})
 	defer link.Close()
 	ag, err := agent.New(agent.Config{
-		Machine: machine.Config{Target: m.ID(), Version: "1", Boot: fmt.Sprint(a.boot)}, Dir: dir, Link: simLink{link, a}, Runner: a, Content: m, Watcher: sightless{},
-		Verify: func(envelope []byte) (fleet.Assignment, error) { return a.verify(m, envelope) }, Certificate: m.Certificate, Renew: m.Renew,
+		Machine: machine.Config{Target: m.ID(), Version: "1", Boot: fmt.Sprint(a.boot)}, Dir: dir, Link: simLink{link, a},
+		Runner: a, Content: m, Watcher: sightless{},
+		Verify:      func(envelope []byte) (fleet.Assignment, error) { return a.verify(m, envelope) },
+		Certificate: m.Certificate, Renew: m.Renew,
 		Now: a.now, Warn: warn, Notify: a.notified,
-		Claims: (&claim.Claimer{Files: a.disk, Dir: "/agent", Link: link, Copy: fleet.Copy{Host: a.host, Boot: fmt.Sprint(a.boot)}, Warn: warn}).Run,
+		Claims: (&claim.Claimer{Files: a.disk, Dir: "/agent", Link: link,
+			Copy: fleet.Copy{Host: a.host, Boot: fmt.Sprint(a.boot)}, Warn: warn}).Run,
 	})
 	if err != nil {
 		return err
@@ -244,7 +249,8 @@ func (a *simAgent) notified(s fleet.Status) {
 		a.sim.fault("%s goes from %d.%d back to %d.%d", a.name, a.high.Epoch, a.high.Generation, have.Epoch, have.Generation)
 	}
 	a.high, a.status = have, s
-	a.ready = len(s.Modules) > 0 && s.Error == "" && !slices.ContainsFunc(s.Modules, func(m fleet.ModuleStatus) bool { return m.State != fleet.ModuleReady })
+	a.ready = len(s.Modules) > 0 && s.Error == "" &&
+		!slices.ContainsFunc(s.Modules, func(m fleet.ModuleStatus) bool { return m.State != fleet.ModuleReady })
 }
 
 // Run implements agent.Enforcer: it checks the laws, and applies.
@@ -280,7 +286,8 @@ func (a *simAgent) mayApply(w fleet.Assignment, stands map[string]fleet.Bundle) 
 		return
 	}
 	if as.Frozen != "" || as.Withdrawn != "" {
-		a.sim.fault("%s applies %d.%d, though it is frozen (%q) or withdrawn (%q)", a.name, w.Epoch, w.Generation, as.Frozen, as.Withdrawn)
+		a.sim.fault("%s applies %d.%d, though it is frozen (%q) or withdrawn (%q)", a.name, w.Epoch, w.Generation,
+			as.Frozen, as.Withdrawn)
 	}
 	for _, m := range append([]fleet.Assigned{w.Root}, w.Modules...) {
 		r := a.sim.site.of(m.Revision.Commit)
@@ -338,7 +345,8 @@ func (a *simAgent) Command(ctx context.Context, act machine.RunJob) machine.JobE
 		return machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID, Interrupted: true}}
 	case <-time.After(20 * time.Second):
 	}
-	return machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID, Result: &fleet.CommandResult{Exit: 1, Stdout: "up 3 days"}}}
+	return machine.JobEnded{Answer: fleet.JobAnswer{ID: act.Job.ID,
+		Result: &fleet.CommandResult{Exit: 1, Stdout: "up 3 days"}}}
 }
 
 // LocalFreeze implements agent.Enforcer.

@@ -24,7 +24,8 @@ func (s *sim) tells(texts ...string) (n int) {
 
 // have counts the agents with the parts of a commit, whatever their reports are.
 func (s *sim) have(r *revision) (n int) {
-	want := map[string]fleet.Bundle{"": r.bundle(""), "modules/base": r.bundle("modules/base"), "modules/web": r.bundle("modules/web")}
+	want := map[string]fleet.Bundle{"": r.bundle(""), "modules/base": r.bundle("modules/base"),
+		"modules/web": r.bundle("modules/web")}
 	for _, a := range s.agents {
 		a.mu.Lock()
 		if maps.Equal(a.stands, want) {

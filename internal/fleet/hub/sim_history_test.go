@@ -33,7 +33,8 @@ func (d operation) String() string { return fmt.Sprintf("%s(%d,%d)", d.What, d.N
 
 // operations are the possible operations. Frequent ones are listed several times.
 var operations = [...]string{
-	"commit", "commit", "commit", "commit failing", "commit broken", "commit stranger", "commit unsigned", "commit shrinking",
+	"commit", "commit", "commit", "commit failing", "commit broken", "commit stranger", "commit unsigned",
+	"commit shrinking",
 	"fix", "pin", "unpin", "label", "enrol", "enrol", "revoke", "retire", "freeze", "thaw", "request",
 	"hub", "hub", "hub crash", "hub crash", "lose", "backup", "restore", "depose", "store fails", "git away",
 	"crash", "crash", "part", "heal", "full", "clock", "faults", "wait", "wait", "wait long",
@@ -62,7 +63,8 @@ func TestSimulatedHistories(t *testing.T) {
 	seen := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		list := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) operation {
-			return operation{rapid.SampledFrom(operations[:]).Draw(rt, "what"), rapid.IntRange(0, 7).Draw(rt, "n"), rapid.IntRange(0, 99).Draw(rt, "amount")}
+			return operation{rapid.SampledFrom(operations[:]).Draw(rt, "what"), rapid.IntRange(0, 7).Draw(rt, "n"),
+				rapid.IntRange(0, 99).Draw(rt, "amount")}
 		}), 1, 40).Draw(rt, "history")
 		var wrong []string
 		var story string
@@ -238,7 +240,8 @@ func (h *history) byUsers(ctx context.Context, d operation, a *simAgent, run *Hu
 	case "unpin":
 		_ = run.targets.Unpin(ctx, ann, a.id.ID, "")
 	case "label":
-		_ = run.targets.SetLabels(ctx, ann, a.id.ID, document.LabelRequest{Set: map[string]string{"role": []string{"web", "db"}[d.Amount%2]}})
+		_ = run.targets.SetLabels(ctx, ann, a.id.ID, document.LabelRequest{Set: map[string]string{"role": []string{"web",
+			"db"}[d.Amount%2]}})
 	case "revoke", "retire":
 		if len(h.live()) < 2 {
 			return
@@ -328,7 +331,8 @@ func (h *history) depose(ctx context.Context) {
 
 // live returns the agents that are not revoked or retired.
 func (s *sim) live() []*simAgent {
-	return slices.DeleteFunc(slices.Clone(s.agents), func(a *simAgent) bool { a.mu.Lock(); defer a.mu.Unlock(); return a.out })
+	return slices.DeleteFunc(slices.Clone(s.agents),
+		func(a *simAgent) bool { a.mu.Lock(); defer a.mu.Unlock(); return a.out })
 }
 
 // faulty delays, duplicates and drops messages, with a probability in percent.

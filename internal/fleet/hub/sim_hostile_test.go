@@ -22,7 +22,10 @@ import (
 
 // link is a second program with the identity of an agent, which sends arbitrary messages.
 func (a *simAgent) link(ctx context.Context) *bus.Link {
-	return bus.NewLink(ctx, a.id.ID, func(context.Context) (bus.Connection, <-chan struct{}, error) { return a.sim.hubs[0].connect(a.id) }, bus.Backoff{})
+	return bus.NewLink(ctx, a.id.ID, func(context.Context) (bus.Connection, <-chan struct{},
+		error) {
+		return a.sim.hubs[0].connect(a.id)
+	}, bus.Backoff{})
 }
 
 // A revoked agent is disconnected within five seconds, and then gets no assignment, no content and
@@ -142,7 +145,8 @@ func TestAgentWithFalseReports(t *testing.T) {
 		run := s.any()
 		epoch, _, _ := run.records.Epochs.Get(records.EpochKey)
 		report := func(change func(*fleet.Report)) error {
-			r := fleet.Report{Format: fleet.ReportFormat, Target: liar.id.ID, Seq: 1000, Boot: "b", At: time.Now().UnixNano(), Event: fleet.Event{Kind: fleet.Ready}}
+			r := fleet.Report{Format: fleet.ReportFormat, Target: liar.id.ID, Seq: 1000, Boot: "b", At: time.Now().UnixNano(),
+				Event: fleet.Event{Kind: fleet.Ready}}
 			change(&r)
 			b, err := json.Marshal(r)
 			if err == nil {
@@ -168,7 +172,8 @@ func TestAgentWithFalseReports(t *testing.T) {
 			t.Errorf("a report of the end of time: %v", err)
 		}
 		_ = l.Serve(fleet.MessageShow, func(context.Context, []byte) ([]byte, error) {
-			b, err := fleet.Sign(fleet.Assignment{Format: fleet.AssignmentFormat, Target: liar.id.ID, Epoch: math.MaxUint64, Generation: 1}.Marshal(), fleet.AssignmentType, ownKey())
+			b, err := fleet.Sign(fleet.Assignment{Format: fleet.AssignmentFormat, Target: liar.id.ID, Epoch: math.MaxUint64,
+				Generation: 1}.Marshal(), fleet.AssignmentType, ownKey())
 			return b, err
 		})
 		have, _ := json.Marshal(fleet.Have{Epoch: math.MaxUint64, Generation: math.MaxUint64})
@@ -231,7 +236,8 @@ func TestAgentThatReportsWithoutEnd(t *testing.T) {
 		}
 		full, told := size()
 		if most := 33 << 20; full-before > most || told != 1 {
-			t.Errorf("the log has %d KiB more, %d at most, and tells %d times that it is too much", (full-before)>>10, most>>10, told)
+			t.Errorf("the log has %d KiB more, %d at most, and tells %d times that it is too much", (full-before)>>10,
+				most>>10, told)
 		}
 		two := s.site.commit("main", s.site.believed, simple("two"))
 		time.Sleep(5 * time.Minute)

@@ -91,7 +91,8 @@ func newSim(hubs int) (*sim, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sim{dir: dir, files: mem.NewFS(mem.Options{}), site: newSite(), kept: newShelf(), issued: map[string]fleet.Assignment{}, intended: map[string][]fleet.Assignment{}}
+	s := &sim{dir: dir, files: mem.NewFS(mem.Options{}), site: newSite(), kept: newShelf(),
+		issued: map[string]fleet.Assignment{}, intended: map[string][]fleet.Assignment{}}
 	for i := range hubs {
 		name := fmt.Sprintf("hub%d", i+1)
 		h := &simHub{sim: s, name: name}
@@ -112,7 +113,8 @@ func (h *simHub) dir() string { return filepath.Join(h.sim.dir, h.name) }
 
 // birth creates the first hub, or another hub of the same fleet CA.
 func (h *simHub) birth(first bool) error {
-	set := Settings{Format: settingsFormat, Fleet: "acme", Name: h.name, API: "x:1", Bus: "x:2", BusURLs: []string{"tls://x:2"},
+	set := Settings{Format: settingsFormat, Fleet: "acme", Name: h.name, API: "x:1", Bus: "x:2",
+		BusURLs:    []string{"tls://x:2"},
 		Repository: records.Repository{Name: "site", URL: "file:///site", Branch: "main"}}
 	for _, o := range h.sim.hubs {
 		set.HubURLs = append(set.HubURLs, "https://"+o.name+":1")

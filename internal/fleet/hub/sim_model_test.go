@@ -77,7 +77,8 @@ func (h *history) converged(ctx context.Context, a *simAgent, last *revision) {
 	}
 	for _, hub := range h.hubs { // a hub without its connection may show it as unresponsive
 		d, err := hub.serving().view.Target(ctx, a.name, time.Now())
-		if t := d.Target; err != nil || t.State != document.Ready && t.State != document.Unresponsive || t.Assigned != t.Accepted || t.Behind > 0 {
+		if t := d.Target; err != nil || t.State != document.Ready && t.State != document.Unresponsive ||
+			t.Assigned != t.Accepted || t.Behind > 0 {
 			h.fault("%s does not see that %s is ready: %+v, %v", hub.name, a.name, t, err)
 		}
 	}

@@ -16,7 +16,8 @@ import (
 )
 
 // history returns all ancestors of all commits, unless the test replaces it.
-func (s *site) history(_ context.Context, _ string, _ content.Source, commit string, accepted []string) ([]byte, error) {
+func (s *site) history(_ context.Context, _ string, _ content.Source, commit string,
+	accepted []string) ([]byte, error) {
 	s.mu.Lock()
 	hostile := s.hostile
 	s.mu.Unlock()
@@ -153,10 +154,14 @@ func TestHostileHubDeliversHistories(t *testing.T) {
 			}
 			return out, nil
 		}, "did not deliver a commit"},
-		"it delivers nothing":              {func([][]byte) ([][]byte, error) { return nil, nil }, "did not deliver a commit"},
-		"it delivers no commits":           {func([][]byte) ([][]byte, error) { return [][]byte{[]byte("tree")}, nil }, "cannot be read"},
-		"it does not have the commit":      {func([][]byte) ([][]byte, error) { return nil, repo.ErrNoCommit }, "does not deliver the history"},
-		"it says that the history is long": {func([][]byte) ([][]byte, error) { return nil, repo.ErrLongHistory }, "too many commits"},
+		"it delivers nothing": {func([][]byte) ([][]byte, error) { return nil, nil },
+			"did not deliver a commit"},
+		"it delivers no commits": {func([][]byte) ([][]byte, error) { return [][]byte{[]byte("tree")}, nil },
+			"cannot be read"},
+		"it does not have the commit": {func([][]byte) ([][]byte, error) { return nil, repo.ErrNoCommit },
+			"does not deliver the history"},
+		"it says that the history is long": {func([][]byte) ([][]byte, error) { return nil, repo.ErrLongHistory },
+			"too many commits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inRange(t, func(s *sim, first *revision) {
@@ -255,7 +260,8 @@ func (s *sim) withoutHistories(next http.Handler) http.Handler {
 func (s *sim) allow(t *testing.T, r *revision) {
 	t.Helper()
 	s.site.reset(r.info.Commit, r.info.Commit)
-	text := string(content.Permit{Repository: "site", Commit: r.info.Commit, Targets: []string{"*"}, Expires: time.Now().Add(time.Hour).Unix()}.Text())
+	text := string(content.Permit{Repository: "site", Commit: r.info.Commit, Targets: []string{"*"},
+		Expires: time.Now().Add(time.Hour).Unix()}.Text())
 	permit := text + sshSignIn(s.site.believed, content.PermitNamespace, text)
 	for _, a := range s.agents {
 		if err := s.any().targets.Pin(context.Background(), ann, a.id.ID,

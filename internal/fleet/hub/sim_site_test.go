@@ -63,7 +63,8 @@ func newSite() *site {
 		}
 		return s
 	}
-	return &site{believed: key(), stranger: key(), commits: map[string]*revision{}, branches: map[string]string{}, moved: make(chan struct{})}
+	return &site{believed: key(), stranger: key(), commits: map[string]*revision{}, branches: map[string]string{},
+		moved: make(chan struct{})}
 }
 
 // allowed returns the file of the keys that agents trust.
@@ -135,10 +136,12 @@ func (s *site) foreign(branch string, by ssh.Signer, parts map[string]map[string
 			r.trees[part] = [][]byte{root, modules}
 		}
 	}
-	head := fmt.Sprintf("tree %s\n%sauthor Ann <a@example.org> %d +0000\ncommitter Ann <a@example.org> %d +0000\n", gitID("tree", root), parents(s.branches[branch]), s.last, s.last)
+	head := fmt.Sprintf("tree %s\n%sauthor Ann <a@example.org> %d +0000\ncommitter Ann <a@example.org> %d +0000\n",
+		gitID("tree", root), parents(s.branches[branch]), s.last, s.last)
 	r.raw = []byte(head + "\nchange\n")
 	if by != nil {
-		r.raw = []byte(head + "gpgsig " + strings.ReplaceAll(strings.TrimSuffix(sshSign(by, head+"\nchange\n"), "\n"), "\n", "\n ") + "\n\nchange\n")
+		r.raw = []byte(head + "gpgsig " + strings.ReplaceAll(strings.TrimSuffix(sshSign(by, head+"\nchange\n"), "\n"), "\n",
+			"\n ") + "\n\nchange\n")
 	}
 	r.info = fleet.Revision{Repository: "site", Commit: gitID("commit", r.raw), Time: s.last, Subject: "change"}
 	s.commits[r.info.Commit], s.branches[branch] = r, r.info.Commit

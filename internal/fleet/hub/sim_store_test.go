@@ -38,7 +38,8 @@ func (s *sim) populate(t *testing.T, n int) {
 
 // become counts the agents with the configuration of a commit.
 func (s *sim) become(r *revision) int {
-	want := map[string]fleet.Bundle{"": r.bundle(""), "modules/base": r.bundle("modules/base"), "modules/web": r.bundle("modules/web")}
+	want := map[string]fleet.Bundle{"": r.bundle(""), "modules/base": r.bundle("modules/base"),
+		"modules/web": r.bundle("modules/web")}
 	n := 0
 	for _, a := range s.agents {
 		a.mu.Lock()
@@ -127,7 +128,8 @@ func TestLostStore(t *testing.T) {
 		s.populate(t, many(20))
 		s.restore(newShelf())
 		s.site.commit("main", s.site.believed, simple("two"))
-		t.Logf("%d agents are as the branch says after %s", len(s.agents), s.within(t, 2*time.Minute, "after the store was lost"))
+		t.Logf("%d agents are as the branch says after %s", len(s.agents),
+			s.within(t, 2*time.Minute, "after the store was lost"))
 		targets := s.any().records.Targets.Values()
 		if len(targets) != len(s.agents) {
 			t.Errorf("the registry has %d of %d targets", len(targets), len(s.agents))
@@ -149,6 +151,7 @@ func TestHubsAwayForADay(t *testing.T) {
 			t.Errorf("%d of %d machines are as they were", n, len(s.agents))
 		}
 		s.hubs[0].start()
-		t.Logf("%d agents are as the branch says after %s", len(s.agents), s.within(t, 10*time.Minute, "after the hubs were back"))
+		t.Logf("%d agents are as the branch says after %s", len(s.agents),
+			s.within(t, 10*time.Minute, "after the hubs were back"))
 	})
 }

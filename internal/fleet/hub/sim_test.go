@@ -27,8 +27,9 @@ target_group "db" {
 }
 # ` + text + "\n"},
 		"modules/base": {"module.hcl": "file \"/etc/base\" { content = \"" + text + "\" }\n"},
-		"modules/web":  {"module.hcl": "needs \"base\" { level = \"version\" }\nfile \"/etc/web\" { content = \"" + text + "\" }\n"},
-		"modules/db":   {"module.hcl": "needs \"base\" {}\nfile \"/etc/db\" { content = \"" + text + "\" }\n"},
+		"modules/web": {"module.hcl": "needs \"base\" { level = \"version\" }\nfile \"/etc/web\" { content = \"" + text +
+			"\" }\n"},
+		"modules/db": {"module.hcl": "needs \"base\" {}\nfile \"/etc/db\" { content = \"" + text + "\" }\n"},
 	}
 }
 

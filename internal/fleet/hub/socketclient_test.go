@@ -17,9 +17,10 @@ import (
 type socketAPI struct{ http http.Client }
 
 func socketClient(file string) socketAPI {
-	return socketAPI{http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", file)
-	}}}}
+	return socketAPI{http.Client{Transport: &http.Transport{DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", file)
+		}}}}
 }
 
 func (c socketAPI) do(ctx context.Context, method, path string, in, out any) error {

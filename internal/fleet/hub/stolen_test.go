@@ -50,7 +50,8 @@ func TestStolenHubIsCutOff(t *testing.T) {
 		Dir: filepath.Join(b.Dir, "bus"), Name: "hub2", Listen: set.Bus, TLS: trust.BusTLS(keys.TLS, time.Now),
 		Identify: func(*tls.ConnectionState) (fleet.TargetID, error) { return "", errors.New("nobody") },
 		Cluster: &bus.Cluster{
-			Name: set.Fleet, Listen: set.Cluster, TLS: trust.HubTLS(keys.TLS, time.Now), Files: w.host, Peers: []string{"hub2", "hub1"}, Routes: []string{theirs.Cluster},
+			Name: set.Fleet, Listen: set.Cluster, TLS: trust.HubTLS(keys.TLS, time.Now), Files: w.host,
+			Peers: []string{"hub2", "hub1"}, Routes: []string{theirs.Cluster},
 			Identify: func(*tls.ConnectionState) error { return nil },
 		},
 	})

@@ -80,7 +80,8 @@ type Observation struct {
 // Fold evaluates a rule. It does not modify s. changed reports whether next must be stored.
 func (s State) Fold(r document.Notification, seen Observation) (next State, changed bool) {
 	next = s
-	next.Conditions, next.Collected, next.Notices = maps.Clone(s.Conditions), slices.Clone(s.Collected), slices.Clone(s.Notices)
+	next.Conditions, next.Collected, next.Notices = maps.Clone(s.Conditions), slices.Clone(s.Collected),
+		slices.Clone(s.Notices)
 	if next.Conditions == nil {
 		next.Conditions = map[string]Condition{}
 	}
@@ -125,7 +126,8 @@ func (s *State) conditions(seen Observation) (changed bool) {
 func (s *State) over(key string, h Condition, now int64) {
 	delete(s.Conditions, key)
 	if !h.Unreported {
-		s.gather(Item{key, document.NoticeItem{Kind: h.Kind, Resolved: true, Target: h.Target, Name: h.Name, Module: h.Module, At: now}}, now)
+		s.gather(Item{key, document.NoticeItem{Kind: h.Kind, Resolved: true, Target: h.Target, Name: h.Name,
+			Module: h.Module, At: now}}, now)
 		return
 	}
 	was := len(s.Collected)

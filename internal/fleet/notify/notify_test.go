@@ -19,14 +19,16 @@ func hook(on ...string) document.Notification {
 }
 
 func failed(name string) notify.Item {
-	return notify.Item{Key: "failed/" + name, NoticeItem: document.NoticeItem{Kind: "failed", Name: name, Text: "cannot restart nginx"}}
+	return notify.Item{Key: "failed/" + name, NoticeItem: document.NoticeItem{Kind: "failed", Name: name,
+		Text: "cannot restart nginx"}}
 }
 
 const second = int64(time.Second)
 
 func ExampleState() {
 	rule := hook()
-	s, _ := notify.State{}.Fold(rule, notify.Observation{Now: 0, Conditions: []notify.Item{failed("web1"), failed("web2")}})
+	s, _ := notify.State{}.Fold(rule, notify.Observation{Now: 0,
+		Conditions: []notify.Item{failed("web1"), failed("web2")}})
 	s, _ = s.Fold(rule, notify.Observation{Now: 31 * second, Conditions: []notify.Item{failed("web1"), failed("web2")}})
 	n := notify.Compose("acme", rule, *s.Due(31 * second))
 	fmt.Println(n.Subject)
@@ -215,25 +217,32 @@ func TestCheck(t *testing.T) {
 		return r
 	}
 	for want, r := range map[string]document.Notification{
-		"cannot use the name":                          with(func(r *document.Notification) { r.Name = "../x" }),
-		"cannot notify about":                          hook("fialed"),
-		"cannot send notices":                          {Name: "x"},
-		"exactly one webhook":                          with(func(r *document.Notification) { r.Command = &document.Command{Program: "p"} }),
-		"cannot send to this URL":                      with(func(r *document.Notification) { r.Webhook.URL = "file:///etc/passwd" }),
-		"without a password":                           with(func(r *document.Notification) { r.Webhook.URL = "https://a:b@example.org" }),
-		"cannot read the template":                     with(func(r *document.Notification) { r.Template = "{{" }),
-		"templates of notices have no function printf": with(func(r *document.Notification) { r.Template = `{{printf "%1000000d" 1}}` }),
-		"range over another value than a field":        with(func(r *document.Notification) { r.Template = "{{range 1000000000}}{{end}}" }),
+		"cannot use the name": with(func(r *document.Notification) { r.Name = "../x" }),
+		"cannot notify about": hook("fialed"),
+		"cannot send notices": {Name: "x"},
+		"exactly one webhook": with(
+			func(r *document.Notification) { r.Command = &document.Command{Program: "p"} }),
+		"cannot send to this URL": with(
+			func(r *document.Notification) { r.Webhook.URL = "file:///etc/passwd" }),
+		"without a password": with(
+			func(r *document.Notification) { r.Webhook.URL = "https://a:b@example.org" }),
+		"cannot read the template": with(func(r *document.Notification) { r.Template = "{{" }),
+		"templates of notices have no function printf": with(
+			func(r *document.Notification) { r.Template = `{{printf "%1000000d" 1}}` }),
+		"range over another value than a field": with(
+			func(r *document.Notification) { r.Template = "{{range 1000000000}}{{end}}" }),
 		"two levels deep": with(func(r *document.Notification) {
 			r.Template = "{{range .Items}}{{range $.Items}}{{range $.Items}}{{end}}{{end}}{{end}}"
 		}),
-		"defines other templates":  with(func(r *document.Notification) { r.Template = `{{define "a"}}{{template "a"}}{{end}}{{template "a"}}` }),
+		"defines other templates": with(
+			func(r *document.Notification) { r.Template = `{{define "a"}}{{template "a"}}{{end}}{{template "a"}}` }),
 		"cannot fill the template": with(func(r *document.Notification) { r.Template = "{{.Nothing}}" }),
 		"a program":                {Name: "x", Command: &document.Command{Program: "ok", Args: []string{"a\x00b"}}},
 		"the name \"/bin/sh\"":     {Name: "x", Command: &document.Command{Program: "/bin/sh"}},
 		"needs 1 to 50 addresses":  {Name: "x", Mail: &document.Mail{Server: "mail:25", From: "a@b"}},
-		"both a user and":          {Name: "x", Mail: &document.Mail{Server: "mail:25", From: "a@b", To: []string{"c@d"}, User: "u"}},
-		"HOST:PORT":                {Name: "x", Mail: &document.Mail{Server: "mail", From: "a@b", To: []string{"c@d"}}},
+		"both a user and": {Name: "x", Mail: &document.Mail{Server: "mail:25", From: "a@b", To: []string{"c@d"},
+			User: "u"}},
+		"HOST:PORT": {Name: "x", Mail: &document.Mail{Server: "mail", From: "a@b", To: []string{"c@d"}}},
 	} {
 		if err := notify.Check(r); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)

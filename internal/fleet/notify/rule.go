@@ -33,7 +33,8 @@ func States() []document.State {
 }
 
 func alarms() []assign.AlarmKind {
-	return []assign.AlarmKind{assign.Unreadable, assign.MassRemoval, assign.UnregisteredTarget, assign.SameName, assign.Unresolved, assign.Conflict, assign.TooManyPinned,
+	return []assign.AlarmKind{assign.Unreadable, assign.MassRemoval, assign.UnregisteredTarget, assign.SameName,
+		assign.Unresolved, assign.Conflict, assign.TooManyPinned,
 		assign.ConfigurationError, assign.NoBundle, assign.TooMuchExported, assign.WrongValue, assign.Behind,
 		assign.Incompatible, assign.Cloned, assign.Redundancy}
 }
@@ -48,7 +49,8 @@ func Events() []string {
 		fleet.ServiceCertified, fleet.Suspected, fleet.Trusted} {
 		out = append(out, string(k))
 	}
-	for _, k := range []fleet.EventKind{fleet.Refused, fleet.Applied, fleet.RolledBack, fleet.Repaired, fleet.Ran, fleet.Upgraded} {
+	for _, k := range []fleet.EventKind{fleet.Refused, fleet.Applied, fleet.RolledBack, fleet.Repaired, fleet.Ran,
+		fleet.Upgraded} {
 		out = append(out, string(k))
 	}
 	return out
@@ -88,7 +90,8 @@ var fileName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // CheckName returns an error for an invalid name of a rule or of its files.
 func CheckName(name string) error {
 	if !fileName().MatchString(name) {
-		return fmt.Errorf("cannot use the name %.80q: use up to 64 letters, digits, dots, - and _, and begin with a letter or digit", name)
+		return fmt.Errorf(
+			"cannot use the name %.80q: use up to 64 letters, digits, dots, - and _, and begin with a letter or digit", name)
 	}
 	return nil
 }
@@ -104,7 +107,8 @@ func Check(r document.Notification) error {
 	if s, err := selection.Parse(r.Select); err != nil {
 		errs = append(errs, err)
 	} else if len(s.Files()) > 0 {
-		errs = append(errs, errors.New("cannot use a file in the selection: a hub reads no such files. List the targets, or use a label"))
+		errs = append(
+			errs, errors.New("cannot use a file in the selection: a hub reads no such files. List the targets, or use a label"))
 	}
 	if r.Every < 0 || r.Every > int64(24*time.Hour) {
 		errs = append(errs, errors.New("cannot gather for a negative time, or for more than a day"))

@@ -64,18 +64,22 @@ func TestWebhook(t *testing.T) {
 	}
 	mac := hmac.New(sha256.New, []byte("k3y"))
 	mac.Write(body)
-	if got.URL.Path != "/s3cret" || got.Header.Get("Idempotency-Key") != "id7" || got.Header.Get("X-Fettle-Signature") != "sha256="+hex.EncodeToString(mac.Sum(nil)) {
+	if got.URL.Path != "/s3cret" || got.Header.Get("Idempotency-Key") != "id7" ||
+		got.Header.Get("X-Fettle-Signature") != "sha256="+hex.EncodeToString(mac.Sum(nil)) {
 		t.Errorf("%s %v", got.URL, got.Header)
 	}
 	var back document.Notice
-	if err := json.Unmarshal(body, &back); err != nil || back.ID != "id7" || back.Format != document.NoticeFormat || len(back.Items) != 1 {
+	if err := json.Unmarshal(body, &back); err != nil || back.ID != "id7" || back.Format != document.NoticeFormat ||
+		len(back.Items) != 1 {
 		t.Errorf("%v %s", err, body)
 	}
 	status = http.StatusInternalServerError
-	if err := s.Send(t.Context(), r, n); err == nil || !strings.Contains(err.Error(), "500") || strings.Contains(err.Error(), "s3cret") {
+	if err := s.Send(t.Context(), r, n); err == nil || !strings.Contains(err.Error(), "500") ||
+		strings.Contains(err.Error(), "s3cret") {
 		t.Error(err)
 	}
-	if err := s.Send(t.Context(), document.Notification{Webhook: &document.Webhook{URL: srv.URL + "/elsewhere"}}, n); err == nil || !strings.Contains(err.Error(), "302") {
+	if err := s.Send(t.Context(), document.Notification{Webhook: &document.Webhook{URL: srv.URL + "/elsewhere"}},
+		n); err == nil || !strings.Contains(err.Error(), "302") {
 		t.Errorf("a redirect is followed: %v", err)
 	}
 	srv.Close()
@@ -89,7 +93,8 @@ func TestWebhook(t *testing.T) {
 
 func TestCommand(t *testing.T) {
 	s := sender(t, nil)
-	r := document.Notification{Name: "page", Command: &document.Command{Program: "page", Args: []string{"--to", "ann; rm -rf /"}}}
+	r := document.Notification{Name: "page", Command: &document.Command{Program: "page",
+		Args: []string{"--to", "ann; rm -rf /"}}}
 	n := notify.Compose("acme", r, notify.Example(r, "id7", 0))
 	if err := s.Send(t.Context(), r, n); err == nil {
 		t.Error("a hub that runs none has run one")
@@ -212,7 +217,8 @@ func TestMail(t *testing.T) {
 	m, believed := newMailServer(t, true, "p4ss")
 	s := sender(t, map[string]string{"password": "p4ss", "wrong": "other"})
 	s.TLS = believed
-	r := document.Notification{Name: "ops", Mail: &document.Mail{Server: m.Addr().String(), From: "fettle@example.org", To: []string{"ann@example.org", "Bob <bob@example.org>"}, User: "hub", Password: "password"}}
+	r := document.Notification{Name: "ops", Mail: &document.Mail{Server: m.Addr().String(), From: "fettle@example.org",
+		To: []string{"ann@example.org", "Bob <bob@example.org>"}, User: "hub", Password: "password"}}
 	n := notify.Compose("acme", r, notify.Example(r, "id7", time.Date(2026, 11, 21, 4, 0, 0, 0, time.UTC).UnixNano()))
 	n.Subject = "ümlaut\r\nBcc: everybody@example.org"
 	n.Text = "a line\n.\nand = another ü\n"
@@ -224,14 +230,17 @@ func TestMail(t *testing.T) {
 		t.Fatal(err)
 	}
 	subject, err := new(mime.WordDecoder).DecodeHeader(letter.Header.Get("Subject"))
-	if err != nil || !strings.HasPrefix(subject, "ümlaut") || letter.Header.Get("Bcc") != "" || letter.Header.Get("Message-ID") != "<id7@fettle>" {
+	if err != nil || !strings.HasPrefix(subject, "ümlaut") || letter.Header.Get("Bcc") != "" ||
+		letter.Header.Get("Message-ID") != "<id7@fettle>" {
 		t.Errorf("%q %v %v", subject, letter.Header, err)
 	}
-	if said := strings.Join(m.lines, "\n"); !strings.Contains(said, "RCPT TO:<bob@example.org>") || !strings.Contains(said, "STARTTLS") {
+	if said := strings.Join(m.lines, "\n"); !strings.Contains(said, "RCPT TO:<bob@example.org>") ||
+		!strings.Contains(said, "STARTTLS") {
 		t.Error(said)
 	}
 	r.Mail.Password = "wrong"
-	if err := s.Send(t.Context(), r, n); err == nil || strings.Contains(err.Error(), "other") || !strings.Contains(err.Error(), "cannot log in") {
+	if err := s.Send(t.Context(), r, n); err == nil || strings.Contains(err.Error(), "other") ||
+		!strings.Contains(err.Error(), "cannot log in") {
 		t.Error(err)
 	}
 	s.TLS = nil // the certificate is nobody's
@@ -248,7 +257,8 @@ func TestMail(t *testing.T) {
 func TestMailWithoutTLS(t *testing.T) {
 	m, _ := newMailServer(t, false, "")
 	s := sender(t, nil)
-	r := document.Notification{Name: "ops", Mail: &document.Mail{Server: m.Addr().String(), From: "a@example.org", To: []string{"b@example.org"}}}
+	r := document.Notification{Name: "ops", Mail: &document.Mail{Server: m.Addr().String(), From: "a@example.org",
+		To: []string{"b@example.org"}}}
 	n := notify.Compose("acme", r, notify.Example(r, "id7", 0))
 	if err := s.Send(t.Context(), r, n); err != nil {
 		t.Fatal(err)

@@ -36,7 +36,8 @@ func tameNode(n parse.Node, deep int) error {
 		if deep == 2 {
 			return errors.New("cannot use a template with ranges more than two levels deep")
 		}
-		if len(n.Pipe.Cmds) != 1 || len(n.Pipe.Cmds[0].Args) != 1 || n.Pipe.Cmds[0].Args[0].Type() != parse.NodeField && n.Pipe.Cmds[0].Args[0].Type() != parse.NodeVariable {
+		if len(n.Pipe.Cmds) != 1 || len(n.Pipe.Cmds[0].Args) != 1 || n.Pipe.Cmds[0].Args[0].Type() != parse.NodeField &&
+			n.Pipe.Cmds[0].Args[0].Type() != parse.NodeVariable {
 			return errors.New("cannot use a template with a range over another value than a field: write {{range .Items}}")
 		}
 		return errors.Join(tameNode(n.List, deep+1), tameNode(n.ElseList, deep))

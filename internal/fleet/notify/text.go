@@ -42,8 +42,10 @@ func functions() template.FuncMap {
 		return func(...any) (string, error) { return "", fmt.Errorf("templates of notices have no function %s", name) }
 	}
 	return template.FuncMap{
-		"upper": strings.ToUpper, "lower": strings.ToLower, "contains": strings.Contains, "default": func(otherwise, s string) string { return cmp.Or(s, otherwise) },
-		"printf": none("printf"), "print": none("print"), "println": none("println"), "call": none("call"), "html": none("html"), "js": none("js"), "urlquery": none("urlquery"),
+		"upper": strings.ToUpper, "lower": strings.ToLower, "contains": strings.Contains,
+		"default": func(otherwise, s string) string { return cmp.Or(s, otherwise) },
+		"printf":  none("printf"), "print": none("print"), "println": none("println"), "call": none("call"),
+		"html": none("html"), "js": none("js"), "urlquery": none("urlquery"),
 	}
 }
 
@@ -83,11 +85,13 @@ func render(r document.Notification, n noticeText) (string, error) {
 // Compose creates the message of a notice. If the template of the rule fails, it uses the standard
 // template and appends the error.
 func Compose(fleet string, r document.Notification, n Notice) document.Notice {
-	out := document.Notice{Format: document.NoticeFormat, ID: n.ID, Fleet: fleet, Rule: r.Name, At: n.At, Items: []document.NoticeItem{}, More: n.More}
+	out := document.Notice{Format: document.NoticeFormat, ID: n.ID, Fleet: fleet, Rule: r.Name, At: n.At,
+		Items: []document.NoticeItem{}, More: n.More}
 	seen := noticeText{Fleet: fleet, Rule: r.Name, ID: n.ID, Summary: summary(n), At: moment(n.At), More: n.More}
 	for _, i := range n.Items {
 		out.Items = append(out.Items, i.NoticeItem)
-		seen.Items = append(seen.Items, itemText{i.Kind, string(i.Target), i.Name, i.Module, i.Text, moment(i.At), i.Resolved})
+		seen.Items = append(seen.Items, itemText{i.Kind, string(i.Target), i.Name, i.Module, i.Text, moment(i.At),
+			i.Resolved})
 	}
 	text, err := render(r, seen)
 	if err != nil {
@@ -131,12 +135,15 @@ func summary(n Notice) string {
 
 // Example returns a notice for a test of a rule.
 func Example(r document.Notification, id string, now int64) Notice {
-	return Notice{ID: id, At: now, Items: []Item{{"test", document.NoticeItem{Kind: "test", Name: "web1", Module: "modules/web", Text: "This is a test of the rule " + r.Name + ".", At: now}}}}
+	return Notice{ID: id, At: now, Items: []Item{{"test",
+		document.NoticeItem{Kind: "test", Name: "web1", Module: "modules/web",
+			Text: "This is a test of the rule " + r.Name + ".", At: now}}}}
 }
 
 // example returns data with which Check tries a template.
 func example(r document.Notification) noticeText {
 	return noticeText{Fleet: "acme", Rule: r.Name, ID: "0", Summary: "1 failed", At: moment(0), More: 1, Items: []itemText{
-		{Kind: "failed", Target: "a", Name: "web1", Module: "modules/web", Text: "cannot", At: moment(0)}, {Kind: "failed", Name: "web2", Resolved: true, At: moment(0)},
+		{Kind: "failed", Target: "a", Name: "web1", Module: "modules/web", Text: "cannot", At: moment(0)},
+		{Kind: "failed", Name: "web2", Resolved: true, At: moment(0)},
 	}}
 }

@@ -45,7 +45,8 @@ func Give(files host.FS, dir string, to User) (given int, err error) {
 	}
 	switch {
 	case st.Type == image.Symlink:
-		return 0, refuse(dir, to, errors.New("it is a symbolic link. Replace the link with a bind mount, or name the directory that it leads to"))
+		return 0, refuse(dir, to,
+			errors.New("it is a symbolic link. Replace the link with a bind mount, or name the directory that it leads to"))
 	case st.Type != image.Directory:
 		return 0, refuse(dir, to, errors.New("it is not a directory"))
 	case to.owns(st):

@@ -20,7 +20,8 @@ const dir = "/var/lib/fettle-hub"
 func hubUser() owner.User { return owner.User{Name: "fettle-hub", UID: 998, GID: 997} }
 
 func contents() [5]string {
-	return [5]string{dir + "/hub.json", dir + "/keys/tls.key", dir + "/authority/authority.key", dir + "/bus/a/1.blk", dir + "/notify/mail"}
+	return [5]string{dir + "/hub.json", dir + "/keys/tls.key", dir + "/authority/authority.key", dir + "/bus/a/1.blk",
+		dir + "/notify/mail"}
 }
 
 // ofRoot is the disk of a hub that was set up as root; everything is durable.
@@ -156,12 +157,18 @@ func TestNotGiven(t *testing.T) {
 		do   func(*testing.T, *mem.FS)
 		want string
 	}{
-		"a link":                {func(t *testing.T, f *mem.FS) { must(t, f.Symlink("/etc/shadow", dir+"/keys/x")) }, "keys/x is a symbolic link"},
-		"a hard link":           {func(t *testing.T, f *mem.FS) { must(t, f.Link("/etc/shadow", dir+"/x")) }, "x has another name elsewhere"},
-		"a socket":              {func(t *testing.T, f *mem.FS) { must(t, f.Mknod(dir+"/s", image.Socket, 0o600, 0)) }, "s is neither a file nor a directory"},
-		"a mount":               {func(t *testing.T, f *mem.FS) { must(t, f.BindMount(dir+"/bus")) }, "bus is a mount. Unmount it, or give its content away first: chown -R fettle-hub: " + dir + "/bus"},
-		"a file of a third":     {func(t *testing.T, f *mem.FS) { chown(t, f, dir+"/bus/a", 1000) }, "bus/a belongs to the user with the number 1000"},
-		"the directory of such": {func(t *testing.T, f *mem.FS) { chown(t, f, dir, 1000) }, "it belongs to the user with the number 1000, not to root"},
+		"a link": {func(t *testing.T, f *mem.FS) { must(t, f.Symlink("/etc/shadow", dir+"/keys/x")) },
+			"keys/x is a symbolic link"},
+		"a hard link": {func(t *testing.T, f *mem.FS) { must(t, f.Link("/etc/shadow", dir+"/x")) },
+			"x has another name elsewhere"},
+		"a socket": {func(t *testing.T, f *mem.FS) { must(t, f.Mknod(dir+"/s", image.Socket, 0o600, 0)) },
+			"s is neither a file nor a directory"},
+		"a mount": {func(t *testing.T, f *mem.FS) { must(t, f.BindMount(dir+"/bus")) },
+			"bus is a mount. Unmount it, or give its content away first: chown -R fettle-hub: " + dir + "/bus"},
+		"a file of a third": {func(t *testing.T, f *mem.FS) { chown(t, f, dir+"/bus/a", 1000) },
+			"bus/a belongs to the user with the number 1000"},
+		"the directory of such": {func(t *testing.T, f *mem.FS) { chown(t, f, dir, 1000) },
+			"it belongs to the user with the number 1000, not to root"},
 		"a link to a directory": {func(t *testing.T, f *mem.FS) {
 			must(t, errors.Join(f.Rename(dir, "/srv-hub"), f.Symlink("/srv-hub", dir)))
 		}, "it is a symbolic link"},
@@ -172,7 +179,8 @@ func TestNotGiven(t *testing.T) {
 			must(t, smallfile.Write(files, "/etc/shadow", []byte("secret")))
 			c.do(t, files)
 			_, err := owner.Give(files, dir, hubUser())
-			if err == nil || !strings.Contains(err.Error(), "cannot give "+dir+" to the user fettle-hub: ") || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.Contains(err.Error(), "cannot give "+dir+" to the user fettle-hub: ") ||
+				!strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
 			}
 			for _, p := range []string{dir + "/hub.json", "/etc/shadow", "/etc"} {

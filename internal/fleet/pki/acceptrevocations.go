@@ -83,7 +83,8 @@ func (r *Registrar) acceptRevocation(ctx context.Context, envelope []byte, keys 
 // Follow applies the revocations in a store, existing and new ones, until ctx ends. told is called
 // for each new revocation, so that the caller can end connections, and with an error for an invalid
 // one. keys returns the current signing keys of hubs; it is called for each revocation.
-func (s *Revocations) Follow(ctx context.Context, facts fleet.Store, keys func() fleet.Keys, told func(Revocation, error)) error {
+func (s *Revocations) Follow(ctx context.Context, facts fleet.Store, keys func() fleet.Keys,
+	told func(Revocation, error)) error {
 	each := func(e fleet.Entry) {
 		if e.Gone || !strings.HasPrefix(e.Key, "revoked/") {
 			return

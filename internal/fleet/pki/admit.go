@@ -57,7 +57,8 @@ func (t Terms) Check(now time.Time) error {
 		return errors.New("cannot create a token that has expired already: set its lifetime, for example --expires 1h")
 	}
 	if t.Hub && (t.Uses != 1 || t.Approve || len(t.Labels) > 0 || t.Fleet != "") {
-		return errors.New("cannot create a token for a hub with labels, a fleet, approval or more than one use: these are only for targets")
+		return errors.New(
+			"cannot create a token for a hub with labels, a fleet, approval or more than one use: these are only for targets")
 	}
 	return fleet.CheckLabels(t.Labels)
 }
@@ -112,7 +113,8 @@ type asking struct {
 }
 
 func errUnknownToken() *Refusal {
-	return refuse(unauthorized, "cannot enrol with this token: the hub does not know it. Make another with fettle token create")
+	return refuse(unauthorized,
+		"cannot enrol with this token: the hub does not know it. Make another with fettle token create")
 }
 
 // admit decides whether a host may enrol. spend is true if the token must record a use. A key that
@@ -129,24 +131,30 @@ func (s StoredToken) admit(a asking, now time.Time) (spend bool, err error) {
 		return false, nil
 	}
 	if now.Unix() >= s.Expires {
-		return false, refuse(forbidden, "cannot enrol with this token: it expired at %s. Make another with fettle token create", time.Unix(s.Expires, 0).UTC().Format(time.RFC3339))
+		return false, refuse(forbidden,
+			"cannot enrol with this token: it expired at %s. Make another with fettle token create",
+			time.Unix(s.Expires, 0).UTC().Format(time.RFC3339))
 	}
 	if len(s.TokenUses) >= s.Uses {
-		return false, refuse(forbidden, "cannot enrol with this token: all of its %d uses are spent. Make another with fettle token create", s.Uses)
+		return false, refuse(forbidden,
+			"cannot enrol with this token: all of its %d uses are spent. Make another with fettle token create", s.Uses)
 	}
 	return true, nil
 }
 
 func (s StoredToken) scope(a asking) error {
 	if ok, err := path.Match(s.Names, a.name); s.Names != "" && (err != nil || !ok) {
-		return refuse(forbidden, "cannot enrol %q with this token: it is for names like %s. Choose another name, or make another token", a.name, s.Names)
+		return refuse(forbidden,
+			"cannot enrol %q with this token: it is for names like %s. Choose another name, or make another token", a.name,
+			s.Names)
 	}
 	inside := func(n string) bool {
 		p, err := netip.ParsePrefix(n)
 		return err == nil && p.Masked().Contains(a.address.Unmap())
 	}
 	if len(s.Networks) > 0 && !slices.ContainsFunc(s.Networks, inside) {
-		return refuse(forbidden, "cannot enrol from %s with this token: it is for other networks. Enrol from there, or make another token", a.address)
+		return refuse(forbidden,
+			"cannot enrol from %s with this token: it is for other networks. Enrol from there, or make another token", a.address)
 	}
 	return nil
 }

@@ -55,7 +55,8 @@ func TestAnswersToTargets(t *testing.T) {
 		q.TLS = c.tls
 		w := httptest.NewRecorder()
 		c.serve(w, q)
-		if w.Code != c.status || (w.Code >= 400) != strings.HasPrefix(w.Body.String(), `{"error":"cannot `) || w.Code == 204 && w.Body.Len() > 0 {
+		if w.Code != c.status || (w.Code >= 400) != strings.HasPrefix(w.Body.String(), `{"error":"cannot `) ||
+			w.Code == 204 && w.Body.Len() > 0 {
 			t.Errorf("%s: %d %.80s", what, w.Code, w.Body)
 		}
 	}

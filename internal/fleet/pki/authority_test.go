@@ -31,7 +31,8 @@ func TestRefusedAuthorityLeavesNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if a, err := NewCA(files, "/a", c.fleet, rulesNow); err == nil || a != nil || errors.Is(err, fs.ErrExist) != c.exists {
+		if a, err := NewCA(files, "/a", c.fleet, rulesNow); err == nil || a != nil ||
+			errors.Is(err, fs.ErrExist) != c.exists {
 			t.Errorf("%s: %v", what, err)
 		}
 		if found, err := host.Exists(files, "/a/"+authorityKeyFile); err != nil || found {
@@ -89,7 +90,8 @@ func TestAuthorityForNoFleet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{IsCA: true, BasicConstraintsValid: true, SerialNumber: a.cert.SerialNumber, NotAfter: a.cert.NotAfter}
+	template := &x509.Certificate{IsCA: true, BasicConstraintsValid: true, SerialNumber: a.cert.SerialNumber,
+		NotAfter: a.cert.NotAfter}
 	any, err := create(template, template, a.key.Public(), a.key)
 	if err != nil {
 		t.Fatal(err)

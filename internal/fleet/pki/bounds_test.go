@@ -28,19 +28,21 @@ func TestAnswerOfAHub(t *testing.T) {
 		body   []byte
 		says   string
 	}{
-		"good":           {200, good, ""},
-		"pending":        {202, good, ""},
-		"the most":       {200, padded(4 << 20), ""},
-		"one byte more":  {200, padded(4<<20 + 1), "of more than"},
-		"created":        {201, good, "its HTTP status is 201"},
-		"another page":   {404, []byte("<html>"), "Check that this is the address of a hub"},
-		"empty problem":  {403, []byte(`{"error":""}`), "its HTTP status is 403"},
-		"refusal":        {403, []byte(`{"error":"no"}`), "no"},
-		"not JSON":       {200, []byte("x"), "cannot read the answer of a hub: "},
-		"another format": {200, []byte(`{"format":"fettle.identity/2"}`), "this version of fettle supports fettle.identity/1"},
+		"good":          {200, good, ""},
+		"pending":       {202, good, ""},
+		"the most":      {200, padded(4 << 20), ""},
+		"one byte more": {200, padded(4<<20 + 1), "of more than"},
+		"created":       {201, good, "its HTTP status is 201"},
+		"another page":  {404, []byte("<html>"), "Check that this is the address of a hub"},
+		"empty problem": {403, []byte(`{"error":""}`), "its HTTP status is 403"},
+		"refusal":       {403, []byte(`{"error":"no"}`), "no"},
+		"not JSON":      {200, []byte("x"), "cannot read the answer of a hub: "},
+		"another format": {200, []byte(`{"format":"fettle.identity/2"}`),
+			"this version of fettle supports fettle.identity/1"},
 	} {
 		a, err := readAnswer(c.status, c.body)
-		if c.says == "" && (err != nil || a.ID != "x") || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && (err != nil || a.ID != "x") || c.says != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %+v, %v", name, a, err)
 		}
 		if refusal, is := errors.AsType[*Refusal](err); is != (name == "refusal") || is && refusal.Status != 403 {
@@ -58,7 +60,8 @@ func TestFilesOfADirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 		b, err := f.read("a")
-		if good && (err != nil || len(b) != size) || !good && (err == nil || b != nil || !strings.Contains(err.Error(), "it has more than 1048576 bytes")) {
+		if good && (err != nil || len(b) != size) || !good &&
+			(err == nil || b != nil || !strings.Contains(err.Error(), "it has more than 1048576 bytes")) {
 			t.Errorf("%d bytes: %d, %v", size, len(b), err)
 		}
 	}
@@ -135,14 +138,17 @@ func TestKeysInText(t *testing.T) {
 
 // TestHeadersOfAnswers: answers are not cached, and clients that must ask again receive the time.
 func TestHeadersOfAnswers(t *testing.T) {
-	for status, again := range map[int]string{200: "", 202: "60", 400: "", 401: "", 403: "", 409: "", 429: "60", 503: "60"} {
+	for status, again := range map[int]string{200: "", 202: "60", 400: "", 401: "", 403: "", 409: "", 429: "60",
+		503: "60"} {
 		w := httptest.NewRecorder()
 		respond(w, status, problem{"x"})
-		if w.Code != status || w.Header().Get("Retry-After") != again || w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("Content-Type") != "application/json" || !strings.Contains(w.Body.String(), `"error":"x"`) {
+		if w.Code != status || w.Header().Get("Retry-After") != again || w.Header().Get("Cache-Control") != "no-store" ||
+			w.Header().Get("Content-Type") != "application/json" || !strings.Contains(w.Body.String(), `"error":"x"`) {
 			t.Errorf("%d: %v %s", w.Code, w.Header(), w.Body)
 		}
 	}
-	for from, want := range map[string]string{"192.0.2.1:5": "192.0.2.1", "[::ffff:192.0.2.1]:5": "192.0.2.1", "[fe80::1%eth0]:5": "fe80::1", "x": "", "": ""} {
+	for from, want := range map[string]string{"192.0.2.1:5": "192.0.2.1", "[::ffff:192.0.2.1]:5": "192.0.2.1",
+		"[fe80::1%eth0]:5": "fe80::1", "x": "", "": ""} {
 		a, err := addressOf(&http.Request{RemoteAddr: from})
 		if (err == nil) != (want != "") || err == nil && a.String() != want {
 			t.Errorf("%q: %s, %v", from, a, err)
@@ -164,10 +170,11 @@ func TestMomentsOfCertificates(t *testing.T) {
 	}
 	name := Name{Fleet: "acme", Kind: HubKind, ID: "hub1"}
 	for what, c := range map[string]struct{ now, begin, end time.Time }{
-		"in the middle":     {at.Add(time.Hour), at.Add(time.Hour - Backdate), at.Add(time.Hour + HubLife)},
-		"at the beginning":  {at, at.Add(-Backdate), at.Add(HubLife)},
-		"before it":         {at.Add(-Backdate / 2), at.Add(-Backdate), at.Add(-Backdate/2 + HubLife)},
-		"near the end":      {a.cert.NotAfter.Add(-time.Second), a.cert.NotAfter.Add(-time.Second - Backdate), a.cert.NotAfter},
+		"in the middle":    {at.Add(time.Hour), at.Add(time.Hour - Backdate), at.Add(time.Hour + HubLife)},
+		"at the beginning": {at, at.Add(-Backdate), at.Add(HubLife)},
+		"before it":        {at.Add(-Backdate / 2), at.Add(-Backdate), at.Add(-Backdate/2 + HubLife)},
+		"near the end": {a.cert.NotAfter.Add(-time.Second), a.cert.NotAfter.Add(-time.Second - Backdate),
+			a.cert.NotAfter},
 		"at the end":        {a.cert.NotAfter, time.Time{}, time.Time{}},
 		"long after it all": {a.cert.NotAfter.Add(time.Hour), time.Time{}, time.Time{}},
 	} {
@@ -178,7 +185,8 @@ func TestMomentsOfCertificates(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || !cert.NotBefore.Equal(c.begin) || !cert.NotAfter.Equal(c.end) || cert.KeyUsage != x509.KeyUsageDigitalSignature || cert.SerialNumber.Sign() <= 0 {
+		if err != nil || !cert.NotBefore.Equal(c.begin) || !cert.NotAfter.Equal(c.end) ||
+			cert.KeyUsage != x509.KeyUsageDigitalSignature || cert.SerialNumber.Sign() <= 0 {
 			t.Errorf("%s: %+v, %v", what, cert, err)
 		}
 	}
@@ -186,7 +194,8 @@ func TestMomentsOfCertificates(t *testing.T) {
 	if got := RenewAt(c); !got.Equal(at.Add(2 * time.Hour)) {
 		t.Errorf("renewed at %s", got)
 	}
-	for life, good := range map[time.Duration]bool{-1: false, 0: false, 1 * time.Second: true, UserLife: true, UserLife + 1: false} {
+	for life, good := range map[time.Duration]bool{-1: false, 0: false, 1 * time.Second: true, UserLife: true,
+		UserLife + 1: false} {
 		i := &Issuer{cert: a.cert, key: a.key, fleet: "acme"}
 		if _, err := i.User(key.Public(), "ada", life, at); (err == nil) != good {
 			t.Errorf("a user for %s: %v", life, err)

@@ -34,7 +34,8 @@ func TestOnTheBus(t *testing.T) {
 		t.Fatal(err)
 	}
 	conf := i.TLS(nil, s.clock.now, nil)
-	l, err := bus.Dial(t.Context(), bus.LinkConfig{ID: i.ID, URLs: []string{"tls://" + srv.Address().String()}, TLS: func() (*tls.Config, error) { return conf, nil }})
+	l, err := bus.Dial(t.Context(), bus.LinkConfig{ID: i.ID, URLs: []string{"tls://" + srv.Address().String()},
+		TLS: func() (*tls.Config, error) { return conf, nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,8 @@ func TestBetweenHubs(t *testing.T) {
 	if err := handshake(t, of(one), of(other)); err != nil {
 		t.Error(err)
 	}
-	for what, c := range map[string]*tls.Config{"another authority's": of(foreign), "a target": target.TLS(nil, now, nil)} {
+	for what, c := range map[string]*tls.Config{"another authority's": of(foreign),
+		"a target": target.TLS(nil, now, nil)} {
 		if err := handshake(t, of(one), c); err == nil {
 			t.Errorf("%s is taken for a hub", what)
 		}

@@ -210,7 +210,8 @@ func parseHubRequest(request []byte) ([]crypto.PublicKey, error) {
 }
 
 func hubTemplate(hosts []string) (*x509.Certificate, error) {
-	t := &x509.Certificate{KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
+	t := &x509.Certificate{KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}}
 	for _, h := range hosts {
 		if ip := net.ParseIP(h); ip != nil {
 			t.IPAddresses = append(t.IPAddresses, ip)
@@ -235,11 +236,13 @@ func hostName(s string) bool {
 // issuerTemplate restricts an issuer to client certificates of its own fleet, without DNS names,
 // addresses or e-mail addresses.
 func issuerTemplate(fleet string) *x509.Certificate {
-	zero4, zero6 := net.IPNet{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)}, net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}
+	zero4, zero6 := net.IPNet{IP: net.IPv4zero.To4(), Mask: net.CIDRMask(0, 32)},
+		net.IPNet{IP: net.IPv6zero, Mask: net.CIDRMask(0, 128)}
 	return &x509.Certificate{
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
 		ExtKeyUsage:                 []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 		PermittedDNSDomainsCritical: true, PermittedURIDomains: []string{fleet},
-		ExcludedDNSDomains: []string{""}, ExcludedEmailAddresses: []string{""}, ExcludedIPRanges: []*net.IPNet{&zero4, &zero6},
+		ExcludedDNSDomains: []string{""}, ExcludedEmailAddresses: []string{""},
+		ExcludedIPRanges: []*net.IPNet{&zero4, &zero6},
 	}
 }

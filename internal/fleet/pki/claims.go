@@ -40,7 +40,8 @@ func ClaimsOf(c *x509.Certificate) (Claims, error) {
 		}
 	}
 	if len(found) != 1 {
-		return Claims{}, fmt.Errorf("cannot read the name and the labels in this certificate: it has %d such extensions instead of 1", len(found))
+		return Claims{}, fmt.Errorf(
+			"cannot read the name and the labels in this certificate: it has %d such extensions instead of 1", len(found))
 	}
 	return parseClaims(found[0])
 }
@@ -58,7 +59,8 @@ func parseClaims(b []byte) (Claims, error) {
 
 func (c Claims) check() error {
 	if c.Format != claimsFormat {
-		return fmt.Errorf("cannot read a certificate with name and labels in the format %.40q: this version of fettle supports %s",
+		return fmt.Errorf(
+			"cannot read a certificate with name and labels in the format %.40q: this version of fettle supports %s",
 			c.Format, claimsFormat)
 	}
 	if c.Fleet != "" {

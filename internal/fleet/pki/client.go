@@ -55,7 +55,8 @@ func (c Client) Enrol(ctx context.Context, hub string, token Token, name string)
 		return nil, err
 	}
 	if _, err := c.Directory.Load(); !c.Reenrol && !errors.Is(err, ErrNoIdentity) {
-		return nil, errors.Join(err, errors.New("cannot enrol this host: it has an identity already. To make another one, add --again"))
+		return nil, errors.Join(err,
+			errors.New("cannot enrol this host: it has an identity already. To make another one, add --again"))
 	}
 	key, err := c.coming(token.ID)
 	if err != nil {
@@ -65,7 +66,8 @@ func (c Client) Enrol(ctx context.Context, hub string, token Token, name string)
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(Enrolment{Format: enrolmentFormat, Token: token.Text(), Request: string(request), Name: name})
+	body, err := json.Marshal(Enrolment{Format: enrolmentFormat, Token: token.Text(), Request: string(request),
+		Name: name})
 	if err != nil {
 		return nil, fmt.Errorf("cannot write the request to enrol: %w", err)
 	}
@@ -195,7 +197,8 @@ func (c Client) Renew(ctx context.Context, revoked *Revocations) (*Identity, err
 		return next, c.tell(ctx, hub, a, next, revoked)
 	}
 	if len(failed) == 0 {
-		failed = append(failed, errors.New("cannot renew the certificate: the identity of this host has no address of a hub. Enrol the host again: fettle agent enrol --again"))
+		failed = append(failed,
+			errors.New("cannot renew the certificate: the identity of this host has no address of a hub. Enrol the host again: fettle agent enrol --again"))
 	}
 	return nil, errors.Join(failed...)
 }
@@ -274,7 +277,8 @@ func (c Client) post(ctx context.Context, address string, body []byte, conf *tls
 			strings.TrimSuffix(address, "/v1/enrol"))
 	}
 	client := &http.Client{
-		Transport:     &http.Transport{TLSClientConfig: conf, DialContext: c.dial(), TLSHandshakeTimeout: reachWithin, ResponseHeaderTimeout: answerWithin, DisableKeepAlives: true, ForceAttemptHTTP2: true},
+		Transport: &http.Transport{TLSClientConfig: conf, DialContext: c.dial(), TLSHandshakeTimeout: reachWithin,
+			ResponseHeaderTimeout: answerWithin, DisableKeepAlives: true, ForceAttemptHTTP2: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
@@ -290,7 +294,8 @@ func (c Client) post(ctx context.Context, address string, body []byte, conf *tls
 		}
 		var late net.Error
 		if errors.As(err, &late) && late.Timeout() {
-			err = fmt.Errorf("it does not answer: %w. Check the address, that a hub runs there, and that no packet filter drops its port", err)
+			err = fmt.Errorf(
+				"it does not answer: %w. Check the address, that a hub runs there, and that no packet filter drops its port", err)
 		}
 		return 0, nil, fmt.Errorf("cannot ask the hub at %s: %w", q.URL.Host, err)
 	}
@@ -309,7 +314,8 @@ func readAnswer(status int, b []byte) (Answer, error) {
 	if status != http.StatusOK && status != http.StatusAccepted {
 		var p problem
 		if json.Unmarshal(b, &p) != nil || p.Error == "" {
-			return Answer{}, fmt.Errorf("cannot read the answer: its HTTP status is %d. Check that this is the address of a hub", status)
+			return Answer{}, fmt.Errorf(
+				"cannot read the answer: its HTTP status is %d. Check that this is the address of a hub", status)
 		}
 		return Answer{}, &Refusal{Status: status, Text: p.Error}
 	}
@@ -318,7 +324,8 @@ func readAnswer(status int, b []byte) (Answer, error) {
 		return Answer{}, fmt.Errorf("cannot read the answer of a hub: %w", err)
 	}
 	if a.Format != answerFormat {
-		return Answer{}, fmt.Errorf("cannot read an answer of the format %.40q: this version of fettle supports %s", a.Format, answerFormat)
+		return Answer{}, fmt.Errorf("cannot read an answer of the format %.40q: this version of fettle supports %s",
+			a.Format, answerFormat)
 	}
 	return a, nil
 }

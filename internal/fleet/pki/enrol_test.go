@@ -70,11 +70,13 @@ func newHub(t *testing.T, a *pki.CA, id string) *pki.Hub {
 
 func newSite(t *testing.T, fleetName string) *site {
 	t.Helper()
-	s := &site{t: t, clock: &clock{}, authority: newAuthority(t, fleetName), tokens: &memory{}, targets: &memory{}, facts: &memory{}, names: &memory{}}
+	s := &site{t: t, clock: &clock{}, authority: newAuthority(t, fleetName), tokens: &memory{}, targets: &memory{},
+		facts: &memory{}, names: &memory{}}
 	s.hub = newHub(t, s.authority, "hub1")
 	s.registrar = &pki.Registrar{
-		Hub: s.hub, Revocations: &pki.Revocations{}, Tokens: s.tokens, Targets: s.targets, RevocationStore: s.facts, Names: s.names,
-		Now: s.clock.now, BusURLs: []string{"tls://127.0.0.1:4222"}, Limit: &pki.Limit{},
+		Hub: s.hub, Revocations: &pki.Revocations{}, Tokens: s.tokens, Targets: s.targets, RevocationStore: s.facts,
+		Names: s.names,
+		Now:   s.clock.now, BusURLs: []string{"tls://127.0.0.1:4222"}, Limit: &pki.Limit{},
 	}
 	trust, err := s.hub.Trust(s.registrar.Revocations)
 	if err != nil {
@@ -109,7 +111,8 @@ func serve(t *testing.T, h http.Handler, conf *tls.Config) string {
 // token creates a token and stores it.
 func (s *site) token(change func(*pki.Terms)) pki.Token {
 	s.t.Helper()
-	terms := pki.Terms{Labels: map[string]string{"role": "web"}, Fleet: "prod", Uses: 1, Expires: s.clock.now().Add(time.Hour).Unix()}
+	terms := pki.Terms{Labels: map[string]string{"role": "web"}, Fleet: "prod", Uses: 1,
+		Expires: s.clock.now().Add(time.Hour).Unix()}
 	if change != nil {
 		change(&terms)
 	}
@@ -129,7 +132,8 @@ func (s *site) token(change func(*pki.Terms)) pki.Token {
 
 // host returns a client with its own directory.
 func (s *site) host() pki.Client {
-	return pki.Client{Directory: pki.Directory{FS: mem.NewFS(mem.Options{}), Dir: "/var/lib/fettle/identity"}, Now: s.clock.now}
+	return pki.Client{Directory: pki.Directory{FS: mem.NewFS(mem.Options{}), Dir: "/var/lib/fettle/identity"},
+		Now: s.clock.now}
 }
 
 func (s *site) target(id fleet.TargetID) fleet.Target {
@@ -153,7 +157,8 @@ func TestEnrol(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := s.target(i.ID)
-	if target.Name != "web1" || target.Labels["role"] != "web" || target.Fleet != "prod" || target.Standing != fleet.Active || len(target.Serials) != 1 {
+	if target.Name != "web1" || target.Labels["role"] != "web" || target.Fleet != "prod" ||
+		target.Standing != fleet.Active || len(target.Serials) != 1 {
 		t.Errorf("the registry has %+v", target)
 	}
 	claims, err := pki.ClaimsOf(i.Certificate())
@@ -167,7 +172,8 @@ func TestEnrol(t *testing.T) {
 	if err != nil || again.ID != i.ID || again.Fleet != "acme" {
 		t.Errorf("the directory has %+v, %v", again, err)
 	}
-	if _, err := c.Enrol(t.Context(), s.url, s.token(nil), "web1"); err == nil || !strings.Contains(err.Error(), "--again") {
+	if _, err := c.Enrol(t.Context(), s.url, s.token(nil), "web1"); err == nil ||
+		!strings.Contains(err.Error(), "--again") {
 		t.Errorf("a host with an identity enrols: %v", err)
 	}
 }
@@ -220,7 +226,8 @@ func TestTokensThatAreNoGood(t *testing.T) {
 		{"wrong secret", "web1", "the hub does not know it", wrong},
 		{"unknown", "web1", "the hub does not know it", pki.Token{ID: "aaaaaaaa", Authority: s.authority.Digest()}},
 		{"name", "db1", "it is for names like web*", s.token(func(t *pki.Terms) { t.Names = "web*" })},
-		{"network", "web1", "it is for other networks", s.token(func(t *pki.Terms) { t.Networks = []string{"192.0.2.0/24", "2001:db8::/32"} })},
+		{"network", "web1", "it is for other networks",
+			s.token(func(t *pki.Terms) { t.Networks = []string{"192.0.2.0/24", "2001:db8::/32"} })},
 		{"another authority", "web1", "does not belong to the fleet of the token", misled},
 		{"foreign fleet", "web1", "does not belong to the fleet of the token", other.token(nil)},
 		{"bad name", "-web", "as the name of a target", s.token(nil)},
@@ -272,7 +279,8 @@ func TestDeletedHost(t *testing.T) {
 	}
 	token := s.token(nil)
 	again := s.host()
-	if _, err := again.Enrol(t.Context(), s.url, token, "web1"); err == nil || !strings.Contains(err.Error(), "fettle target retire web1") {
+	if _, err := again.Enrol(t.Context(), s.url, token, "web1"); err == nil ||
+		!strings.Contains(err.Error(), "fettle target retire web1") {
 		t.Fatalf("the name was taken over: %v", err)
 	}
 	if _, err := s.registrar.SetStanding(t.Context(), was.ID, fleet.Retired, "ada", "moved"); err != nil {
@@ -355,7 +363,8 @@ func TestNameOfATargetThatNeverCame(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, token := s.host(), s.token(nil)
-	if _, err := c.Enrol(t.Context(), s.url, token, "web1"); err == nil || !strings.Contains(err.Error(), "there is a target of that name") {
+	if _, err := c.Enrol(t.Context(), s.url, token, "web1"); err == nil ||
+		!strings.Contains(err.Error(), "there is a target of that name") {
 		t.Fatal(err)
 	}
 	s.clock.forward(2 * time.Minute)

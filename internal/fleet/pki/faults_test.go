@@ -114,7 +114,8 @@ func TestDiskFaults(t *testing.T) {
 			return err
 		},
 		"learning": func(f *faults) error {
-			_, err := s.onDisk(mem.NewFS(mem.Options{}), f).Directory.UpdateHubs(i, []string{"https://other"}, []string{"tls://other"}, signers)
+			_, err := s.onDisk(mem.NewFS(mem.Options{}), f).Directory.UpdateHubs(i, []string{"https://other"},
+				[]string{"tls://other"}, signers)
 			return err
 		},
 		"what is known": func(f *faults) error {
@@ -192,7 +193,8 @@ func TestStoreFaults(t *testing.T) {
 	s.registrar.Grace = 0
 	each("rebuilding", func() func() error {
 		i := s.enrolled(s.host(), "web"+tokenName())
-		if err := errors.Join(s.targets.Delete(t.Context(), string(i.ID), 0), s.names.Delete(t.Context(), "name/"+i.Name, 0)); err != nil {
+		if err := errors.Join(s.targets.Delete(t.Context(), string(i.ID), 0),
+			s.names.Delete(t.Context(), "name/"+i.Name, 0)); err != nil {
 			t.Fatal(err)
 		}
 		trust := trustOf(t, s.hub, nil)
@@ -204,7 +206,8 @@ func TestStoreFaults(t *testing.T) {
 	})
 	each("a hub", func() func() error {
 		id := "hub" + tokenName()
-		_, err := second.registrar.SetStanding(t.Context(), s.enrolled(s.host(), "web"+tokenName()).ID, fleet.Revoked, "eve", "none")
+		_, err := second.registrar.SetStanding(t.Context(), s.enrolled(s.host(), "web"+tokenName()).ID, fleet.Revoked,
+			"eve", "none")
 		if err != nil {
 			t.Fatal(err)
 		}

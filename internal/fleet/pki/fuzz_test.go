@@ -20,7 +20,8 @@ import (
 
 func someToken(t testing.TB) pki.Token {
 	t.Helper()
-	token, _, err := pki.NewToken(pki.Terms{Uses: 1, Expires: start().Add(time.Hour).Unix()}, [32]byte{1, 2, 3}, "ada", start())
+	token, _, err := pki.NewToken(pki.Terms{Uses: 1, Expires: start().Add(time.Hour).Unix()}, [32]byte{1, 2, 3}, "ada",
+		start())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,13 +92,15 @@ func TestRequests(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := map[string][]byte{
-		"P-384":         request(t, &x509.CertificateRequest{}, p384),
-		"RSA":           request(t, &x509.CertificateRequest{}, weak),
-		"a DNS name":    request(t, &x509.CertificateRequest{DNSNames: []string{"hub"}}, p256),
-		"an address":    request(t, &x509.CertificateRequest{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}, p256),
-		"a URI":         request(t, &x509.CertificateRequest{URIs: []*url.URL{{Scheme: "fettle", Host: "acme", Path: "/hub/h"}}}, p256),
-		"a subject":     request(t, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "root"}}, p256),
-		"an extension":  request(t, &x509.CertificateRequest{ExtraExtensions: []pkix.Extension{{Id: []int{2, 25, 1718906725}, Value: []byte("{}")}}}, p256),
+		"P-384":      request(t, &x509.CertificateRequest{}, p384),
+		"RSA":        request(t, &x509.CertificateRequest{}, weak),
+		"a DNS name": request(t, &x509.CertificateRequest{DNSNames: []string{"hub"}}, p256),
+		"an address": request(t, &x509.CertificateRequest{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}, p256),
+		"a URI": request(t, &x509.CertificateRequest{URIs: []*url.URL{{Scheme: "fettle", Host: "acme",
+			Path: "/hub/h"}}}, p256),
+		"a subject": request(t, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "root"}}, p256),
+		"an extension": request(t, &x509.CertificateRequest{ExtraExtensions: []pkix.Extension{{Id: []int{2, 25,
+			1718906725}, Value: []byte("{}")}}}, p256),
 		"two":           append(bytes.Clone(good), good...),
 		"none":          nil,
 		"words between": append([]byte("hello\n"), good...),
@@ -141,7 +144,8 @@ func FuzzRequest(f *testing.F) {
 
 // A parsed extension is valid, and its encoding is parsed to the same value.
 func FuzzClaims(f *testing.F) {
-	for _, c := range []pki.Claims{{Name: "web1"}, {Name: "web1", Fleet: "prod", Labels: map[string]string{"role": "web", "b": ""}}} {
+	for _, c := range []pki.Claims{{Name: "web1"},
+		{Name: "web1", Fleet: "prod", Labels: map[string]string{"role": "web", "b": ""}}} {
 		b, err := c.Bytes()
 		if err != nil {
 			f.Fatal(err)

@@ -18,7 +18,8 @@ func TestHubThatRenamesAHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.rename(i.ID, "db1")
-	if _, err := c.Renew(t.Context(), s.registrar.Revocations); err == nil || !strings.Contains(err.Error(), `cannot accept the name "db1" from a hub: this host enrolled as "web1"`) {
+	if _, err := c.Renew(t.Context(), s.registrar.Revocations); err == nil ||
+		!strings.Contains(err.Error(), `cannot accept the name "db1" from a hub: this host enrolled as "web1"`) {
 		t.Errorf("renewed: %v", err)
 	}
 	if kept, err := c.Directory.Load(); err != nil || kept.Name != "web1" {

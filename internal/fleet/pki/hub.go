@@ -60,7 +60,8 @@ func (h *Hub) openKeys() error {
 		return err
 	}
 	if h.keys, err = parseKeys(text); err == nil && len(h.keys) != len(hubKinds()) {
-		err = fmt.Errorf("cannot use %s: it has %d keys, not %d", host.JoinPath(h.directory.Dir, hubKeysFile), len(h.keys), len(hubKinds()))
+		err = fmt.Errorf("cannot use %s: it has %d keys, not %d", host.JoinPath(h.directory.Dir, hubKeysFile), len(h.keys),
+			len(hubKinds()))
 	}
 	return err
 }

@@ -109,7 +109,8 @@ func TestIdentityIsOfATarget(t *testing.T) {
 		"a hub":    {"hub1", r.Hub.keys[0], []*x509.Certificate{r.Hub.certs[1]}, false},
 		"nothing":  {id, key, nil, false},
 	} {
-		answer := Answer{Format: answerFormat, ID: c.id, Name: "web1", Certificates: string(EncodeCertificates(c.chain...)), Authorities: string(EncodeCertificates(a.cert))}
+		answer := Answer{Format: answerFormat, ID: c.id, Name: "web1", Certificates: string(EncodeCertificates(c.chain...)),
+			Authorities: string(EncodeCertificates(a.cert))}
 		if _, err := identityOf(answer, c.key); (err == nil) != c.good {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -37,7 +37,8 @@ func TestCertify(t *testing.T) {
 	}
 	mark := []byte("-----BEGIN")
 	one, rest := request[:bytes.Index(request[1:], mark)+1], request[bytes.Index(request[1:], mark)+1:]
-	for what, bad := range map[string][]byte{"none": nil, "two": rest, "turned round": slices.Concat(rest, one), "the same key twice": slices.Concat(one, one, rest[bytes.LastIndex(rest, mark):])} {
+	for what, bad := range map[string][]byte{"none": nil, "two": rest, "turned round": slices.Concat(rest, one),
+		"the same key twice": slices.Concat(one, one, rest[bytes.LastIndex(rest, mark):])} {
 		if _, err := a.Certify(bad, "hub1", nil, start()); err == nil {
 			t.Errorf("it vouches for a request with %s", what)
 		}
@@ -80,7 +81,8 @@ func TestInstall(t *testing.T) {
 	if err := h.Install(vouched(a, "hub1")); err != nil {
 		t.Fatal(err)
 	}
-	for what, certs := range map[string][]byte{"another authority": vouched(other, "hub1"), "another name": vouched(a, "hub2"), "nobody": nil} {
+	for what, certs := range map[string][]byte{"another authority": vouched(other, "hub1"),
+		"another name": vouched(a, "hub2"), "nobody": nil} {
 		if err := h.Install(certs); err == nil {
 			t.Errorf("it takes certificates of %s", what)
 		}
@@ -92,7 +94,8 @@ func TestInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := again.Name(); err != nil || n.String() != "fettle://acme/hub/hub1" || !bytes.Equal(again.SigningKey(), h.SigningKey()) {
+	if n, err := again.Name(); err != nil || n.String() != "fettle://acme/hub/hub1" ||
+		!bytes.Equal(again.SigningKey(), h.SigningKey()) {
 		t.Errorf("opened again it is %s, %v", n, err)
 	}
 	if _, err := pki.NewCA(files, "/authority", "acme", start()); err != nil {

@@ -59,7 +59,8 @@ func (f Directory) Load() (*Identity, error) {
 	var d onDisk
 	// A newer version that was downgraded to this one may have written more fields.
 	if err := json.Unmarshal(text, &d); err != nil {
-		return nil, fmt.Errorf("cannot read the identity in %s: it is damaged. Enrol the host again: fettle agent enrol --again", f.Dir)
+		return nil, fmt.Errorf(
+			"cannot read the identity in %s: it is damaged. Enrol the host again: fettle agent enrol --again", f.Dir)
 	}
 	key, err := oneKey([]byte(d.Key))
 	if err != nil {
@@ -87,7 +88,8 @@ func (f Directory) save(a Answer, key crypto.Signer) error {
 // this is the right fleet CA was decided when the host enrolled.
 func identityOf(a Answer, key crypto.Signer) (*Identity, error) {
 	if a.Format != answerFormat {
-		return nil, fmt.Errorf("cannot read an identity of the format %.40q: this version of fettle supports %s", a.Format, answerFormat)
+		return nil, fmt.Errorf("cannot read an identity of the format %.40q: this version of fettle supports %s", a.Format,
+			answerFormat)
 	}
 	i := &Identity{ID: a.ID, Name: a.Name, HubURLs: a.HubURLs, BusURLs: a.BusURLs, key: key, paths: &Paths{},
 		sessions: tls.NewLRUClientSessionCache(mostSessions)}
@@ -136,8 +138,9 @@ func (f Directory) UpdateHubs(i *Identity, hubs, buses []string, signers []byte)
 	next := *i
 	next.HubURLs, next.BusURLs, next.signers = hubs, buses, certs
 	return &next, f.save(Answer{
-		Format: answerFormat, ID: i.ID, Name: i.Name, HubURLs: hubs, BusURLs: buses, Certificates: string(EncodeCertificates(i.chain...)),
-		Authorities: string(EncodeCertificates(i.roots...)), Signers: string(EncodeCertificates(certs...)),
+		Format: answerFormat, ID: i.ID, Name: i.Name, HubURLs: hubs, BusURLs: buses,
+		Certificates: string(EncodeCertificates(i.chain...)),
+		Authorities:  string(EncodeCertificates(i.roots...)), Signers: string(EncodeCertificates(certs...)),
 	}, i.key)
 }
 

@@ -116,7 +116,8 @@ func (i *Issuer) User(key crypto.PublicKey, name string, life time.Duration, now
 	return i.issue(&x509.Certificate{}, Name{Fleet: i.fleet, Kind: UserKind, ID: name}, key, now, life)
 }
 
-func (i *Issuer) issue(t *x509.Certificate, n Name, key crypto.PublicKey, now time.Time, life time.Duration) (*x509.Certificate, error) {
+func (i *Issuer) issue(t *x509.Certificate, n Name, key crypto.PublicKey, now time.Time,
+	life time.Duration) (*x509.Certificate, error) {
 	if k, ok := key.(*ecdsa.PublicKey); !ok || k.Curve != elliptic.P256() {
 		return nil, fmt.Errorf("cannot make a certificate for %s: its key is not P-256", n)
 	}

@@ -81,7 +81,8 @@ func (r *Registrar) ServeJoin(w http.ResponseWriter, q *http.Request, h HubRegis
 	}
 	if err != nil || j.Format != joinRequestFormat {
 		r.failed(from)
-		respond(w, http.StatusBadRequest, problem{"cannot read this request: it must be JSON of the format " + joinRequestFormat})
+		respond(w, http.StatusBadRequest, problem{"cannot read this request: it must be JSON of the format " +
+			joinRequestFormat})
 		return
 	}
 	answer, err := r.join(q.Context(), j, from, h)
@@ -90,7 +91,8 @@ func (r *Registrar) ServeJoin(w http.ResponseWriter, q *http.Request, h HubRegis
 		return
 	}
 	if err != nil {
-		respond(w, http.StatusServiceUnavailable, problem{"cannot do this now: the hub cannot read or write its store. Retry later"})
+		respond(w, http.StatusServiceUnavailable,
+			problem{"cannot do this now: the hub cannot read or write its store. Retry later"})
 		return
 	}
 	respond(w, http.StatusOK, answer)
@@ -193,7 +195,8 @@ func (c Client) joinOnce(ctx context.Context, hub string, token Token, body []by
 	if status != http.StatusOK {
 		var p problem
 		if json.Unmarshal(b, &p) != nil || p.Error == "" {
-			return w, false, fmt.Errorf("cannot read the answer: its HTTP status is %d. Check that this is the address of a hub", status)
+			return w, false, fmt.Errorf(
+				"cannot read the answer: its HTTP status is %d. Check that this is the address of a hub", status)
 		}
 		return w, status == http.StatusServiceUnavailable, &Refusal{Status: status, Text: p.Error}
 	}
@@ -201,7 +204,8 @@ func (c Client) joinOnce(ctx context.Context, hub string, token Token, body []by
 		return w, false, fmt.Errorf("cannot read the answer of the hub: %w", err)
 	}
 	if w.Format != welcomeFormat {
-		return w, false, fmt.Errorf("cannot read an answer of the format %.40q: this version of fettle supports %s", w.Format, welcomeFormat)
+		return w, false, fmt.Errorf("cannot read an answer of the format %.40q: this version of fettle supports %s",
+			w.Format, welcomeFormat)
 	}
 	certs, err := ParseCertificates([]byte(w.Certificates))
 	if err == nil && (len(certs) == 0 || DigestOf(certs[0]) != token.Authority) {

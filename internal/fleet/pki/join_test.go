@@ -76,7 +76,8 @@ func TestJoin(t *testing.T) {
 	if err := h.Install([]byte(w.Certificates)); err != nil || w.Fleet != "acme" || string(w.Members) != "[]" {
 		t.Errorf("%+v, %v", w, err)
 	}
-	if len(j.taken) != 1 || j.taken[0].Name != "hub2" || j.taken[0].HubURLs[0] != "https://new" || j.by != "token "+token.ID || j.key == "" {
+	if len(j.taken) != 1 || j.taken[0].Name != "hub2" || j.taken[0].HubURLs[0] != "https://new" ||
+		j.by != "token "+token.ID || j.key == "" {
 		t.Errorf("%+v", j)
 	}
 	if len(noted) != 1 || noted[0] != (pki.AuditRecord{By: "token " + token.ID, Operation: "hub", Text: "hub2 joins"}) {
@@ -103,7 +104,8 @@ func TestJoinIsRefused(t *testing.T) {
 		"a name of no fleet":  {s.token(forAHub), "Hub2", ""},
 	} {
 		_, _, err := s.joins(c.token, c.name)
-		if refusal, ok := errors.AsType[*pki.Refusal](err); !ok || refusal.Status >= 500 || !strings.Contains(err.Error(), c.says) {
+		if refusal, ok := errors.AsType[*pki.Refusal](err); !ok || refusal.Status >= 500 ||
+			!strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -169,7 +171,8 @@ func TestJoinStoreFaults(t *testing.T) {
 		return errFault
 	})
 	j.take = errors.New("inside")
-	for body, want := range map[string]int{`{"format":"fettle.joining/1"}`: http.StatusUnauthorized, `{"format":"fettle.joining/2"}`: http.StatusBadRequest, "{": http.StatusBadRequest,
+	for body, want := range map[string]int{`{"format":"fettle.joining/1"}`: http.StatusUnauthorized,
+		`{"format":"fettle.joining/2"}`: http.StatusBadRequest, "{": http.StatusBadRequest,
 		`{"format":"fettle.joining/1","token":"` + strings.Repeat("x", 16<<10) + `"}`: http.StatusBadRequest} {
 		if status, said := post([]byte(body)); status != want || !strings.Contains(said, `"error":"cannot `) {
 			t.Errorf("%.60s: %d %s", body, status, said)
@@ -206,7 +209,8 @@ func TestAnswersToJoin(t *testing.T) {
 		"another format": func(w http.ResponseWriter) { _, _ = w.Write([]byte(`{"format":"fettle.welcome/2"}`)) },
 	}
 	for what, answer := range answers {
-		s.url = serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w) }), trustOf(t, s.hub, nil).ServerTLS(s.hub.TLS, s.clock.now))
+		s.url = serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(w) }),
+			trustOf(t, s.hub, nil).ServerTLS(s.hub.TLS, s.clock.now))
 		if _, _, err := s.joins(s.token(forAHub), "hub2"); err == nil {
 			t.Errorf("%s is taken", what)
 		} else if _, theirs := errors.AsType[*pki.Refusal](err); theirs {

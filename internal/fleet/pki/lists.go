@@ -59,14 +59,16 @@ func (a *CA) List(all []RevokedCertificate, number int64, now time.Time) ([]byte
 	return signList(a.cert, a.key, all, number, now, now.Add(AuthorityListLife))
 }
 
-func signList(issuer *x509.Certificate, key crypto.Signer, all []RevokedCertificate, number int64, now, until time.Time) ([]byte, error) {
+func signList(issuer *x509.Certificate, key crypto.Signer, all []RevokedCertificate, number int64, now,
+	until time.Time) ([]byte, error) {
 	t := &x509.RevocationList{Number: big.NewInt(number), ThisUpdate: now.Add(-Backdate), NextUpdate: until}
 	for _, f := range all {
 		serial, ok := new(big.Int).SetString(f.Serial, 16)
 		if !ok {
 			return nil, fmt.Errorf("cannot revoke the serial %.60q: it must be a number in hex", f.Serial)
 		}
-		t.RevokedCertificateEntries = append(t.RevokedCertificateEntries, x509.RevocationListEntry{SerialNumber: serial, RevocationTime: time.Unix(f.At, 0)})
+		t.RevokedCertificateEntries = append(t.RevokedCertificateEntries,
+			x509.RevocationListEntry{SerialNumber: serial, RevocationTime: time.Unix(f.At, 0)})
 	}
 	der, err := x509.CreateRevocationList(rand.Reader, t, issuer, key)
 	if err != nil {
@@ -166,6 +168,7 @@ func (a Lists) Encode() []byte {
 func (a Lists) Has(serial, hub string) bool {
 	return slices.ContainsFunc(a, func(l *x509.RevocationList) bool {
 		return (hub == "" || l.Issuer.CommonName == string(ServicesKind)+" "+hub) &&
-			slices.ContainsFunc(l.RevokedCertificateEntries, func(e x509.RevocationListEntry) bool { return e.SerialNumber.Text(16) == serial })
+			slices.ContainsFunc(l.RevokedCertificateEntries,
+				func(e x509.RevocationListEntry) bool { return e.SerialNumber.Text(16) == serial })
 	})
 }

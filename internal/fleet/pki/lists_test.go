@@ -54,7 +54,9 @@ func TestListsByOpenSSL(t *testing.T) {
 	for _, look := range []string{"-crl_check", "-crl_check_all"} {
 		for _, c := range []*x509.Certificate{good, bad} {
 			leaf := file("leaf.pem", pki.EncodeCertificates(c))
-			out, err := exec.CommandContext(t.Context(), openssl, "verify", look, "-purpose", "sslserver", "-attime", "1795435200", "-CAfile", ca, "-untrusted", file("chain.pem", pki.EncodeCertificates(parent)), "-CRLfile", crl, leaf).CombinedOutput()
+			out, err := exec.CommandContext(t.Context(), openssl, "verify", look, "-purpose", "sslserver", "-attime",
+				"1795435200", "-CAfile", ca, "-untrusted", file("chain.pem", pki.EncodeCertificates(parent)), "-CRLfile", crl,
+				leaf).CombinedOutput()
 			if (err == nil) != (c == good) || c == bad && !strings.Contains(string(out), "revoked") {
 				t.Errorf("%s of %v: %v %s", look, c.DNSNames, err, out)
 			}
@@ -72,12 +74,14 @@ func TestListsOfManyHubs(t *testing.T) {
 			t.Fatal(err)
 		}
 		request, err1 := s.Request()
-		certificates, err2 := authority.CertifyServices(request, fmt.Sprintf("hub%d", i), []string{"hub.example.org"}, servicesNow)
+		certificates, err2 := authority.CertifyServices(request, fmt.Sprintf("hub%d", i), []string{"hub.example.org"},
+			servicesNow)
 		if err := errors.Join(err1, err2); err != nil {
 			t.Fatal(err)
 		}
 		err3 := s.Install(certificates)
-		list, err4 := s.List([]pki.RevokedCertificate{{Serial: fmt.Sprintf("%x", i+16), At: servicesNow.Unix()}}, 1, servicesNow)
+		list, err4 := s.List([]pki.RevokedCertificate{{Serial: fmt.Sprintf("%x", i+16), At: servicesNow.Unix()}}, 1,
+			servicesNow)
 		own, err5 := s.Certificate()
 		if err := errors.Join(err3, err4, err5); err != nil {
 			t.Fatal(err)
@@ -87,7 +91,8 @@ func TestListsOfManyHubs(t *testing.T) {
 	all, err1 := pki.ParseLists(lists)
 	certs, err2 := pki.ParseCertificates(issuers)
 	roots := []*x509.Certificate{authority.Certificate()}
-	if err := errors.Join(err1, err2, pki.VerifyLists(all, certs, roots)); err != nil || len(all) != 40 || !all.Has("37", "hub39") {
+	if err := errors.Join(err1, err2, pki.VerifyLists(all, certs, roots)); err != nil || len(all) != 40 ||
+		!all.Has("37", "hub39") {
 		t.Errorf("%d lists: %v", len(all), err)
 	}
 	if pki.VerifyLists(all, certs[1:], roots) == nil {
@@ -123,7 +128,8 @@ func TestLists(t *testing.T) {
 	if err := pki.VerifyLists(one, []*x509.Certificate{parent}, roots); err != nil {
 		t.Error(err)
 	}
-	for what, issuers := range map[string][]*x509.Certificate{"nobody": nil, "a stranger": {strangers}, "another authority": {foreign.Certificate()}} {
+	for what, issuers := range map[string][]*x509.Certificate{"nobody": nil, "a stranger": {strangers},
+		"another authority": {foreign.Certificate()}} {
 		if pki.VerifyLists(one, issuers, roots) == nil {
 			t.Errorf("a list by %s is believed", what)
 		}
@@ -131,14 +137,16 @@ func TestLists(t *testing.T) {
 	if pki.VerifyLists(made(stranger, 1, servicesNow), []*x509.Certificate{strangers, parent}, roots) == nil {
 		t.Error("a list of another fleet is believed")
 	}
-	for what, roots := range map[string][]*x509.Certificate{"no fleet CA": nil, "what makes certificates of services": {parent}} {
+	for what, roots := range map[string][]*x509.Certificate{"no fleet CA": nil,
+		"what makes certificates of services": {parent}} {
 		if pki.VerifyLists(nil, nil, roots) == nil {
 			t.Errorf("lists are believed because of %s", what)
 		}
 	}
 	now := servicesNow.Add(time.Hour)
 	two := made(s, 2, now, "1f", "2f")
-	for what, l := range map[string]pki.Lists{"later": one.Merge(two, now), "older": two.Merge(one, now), "forgetful": two.Merge(made(s, 3, now, "2f"), now), "again": two.Merge(two, now)} {
+	for what, l := range map[string]pki.Lists{"later": one.Merge(two, now), "older": two.Merge(one, now),
+		"forgetful": two.Merge(made(s, 3, now, "2f"), now), "again": two.Merge(two, now)} {
 		if len(l) != 1 || !l.Has("1f", "hub1") || !l.Has("2f", "") || l.Has("1f", "hub2") || l.Has("3f", "") {
 			t.Errorf("%s: %v", what, l)
 		}
@@ -160,7 +168,8 @@ func TestLists(t *testing.T) {
 			t.Errorf("%.40q is read", text)
 		}
 	}
-	if _, err := s.List([]pki.RevokedCertificate{{Serial: "x"}}, 1, now); err == nil || errors.Is(err, pki.ErrNoCertificates) {
+	if _, err := s.List([]pki.RevokedCertificate{{Serial: "x"}}, 1, now); err == nil ||
+		errors.Is(err, pki.ErrNoCertificates) {
 		t.Errorf("%v", err)
 	}
 }

@@ -63,8 +63,9 @@ func ownedBy(t *testing.T, a *pki.CA, h *pki.Hub) map[pki.Kind]*tls.Certificate 
 		pki.SignerKind:   shown(h.SigningKey(), signerOf(t, h)),
 		pki.IssuerKind:   shown(pki.IssuingKey(h), issuer.Certificate()),
 		pki.ServicesKind: shown(pki.ServicesKey(services), must(services.Certificate())),
-		pki.TargetKind:   shown(target, must(issuer.Target(target.Public(), id, pki.Claims{Name: "web1"}, start())), issuer.Certificate()),
-		pki.UserKind:     shown(person, must(issuer.User(person.Public(), "ada", time.Hour, start())), issuer.Certificate()),
+		pki.TargetKind: shown(target, must(issuer.Target(target.Public(), id, pki.Claims{Name: "web1"}, start())),
+			issuer.Certificate()),
+		pki.UserKind: shown(person, must(issuer.User(person.Public(), "ada", time.Hour, start())), issuer.Certificate()),
 	}
 }
 
@@ -263,7 +264,8 @@ func TestWhatARevocationTakes(t *testing.T) {
 	key := newHub(t, newAuthority(t, "acme"), "h9").SigningKey()
 	for _, revoked := range kinds {
 		set := &pki.Revocations{}
-		fact, err := pki.Revocation{Name: pki.Name{Fleet: "acme", Kind: revoked, ID: ids(revoked)[0]}.String(), Fleet: "acme", At: 1, By: "ada"}.Sign(key)
+		fact, err := pki.Revocation{Name: pki.Name{Fleet: "acme", Kind: revoked, ID: ids(revoked)[0]}.String(),
+			Fleet: "acme", At: 1, By: "ada"}.Sign(key)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,27 +16,32 @@ import (
 // TestNamesHaveBounds: the maximum length of names, and their first and last characters.
 func TestNamesHaveBounds(t *testing.T) {
 	a := strings.Repeat
-	for name, good := range map[string]bool{"a": true, "0": true, "a-b": true, a("a", 63): true, a("a", 64): false, "": false, "-a": false, "a-": false, "a.b": false, "A": false} {
+	for name, good := range map[string]bool{"a": true, "0": true, "a-b": true, a("a", 63): true, a("a", 64): false,
+		"": false, "-a": false, "a-": false, "a.b": false, "A": false} {
 		if (CheckFleet(name) == nil) != good {
 			t.Errorf("fleet %q", name)
 		}
 	}
-	for name, good := range map[string]bool{"a": true, "A.b_c@d+e-f": true, a("a", 60): true, a("a", 61): false, "": false, ".a": false, "a@": false, "a b": false} {
+	for name, good := range map[string]bool{"a": true, "A.b_c@d+e-f": true, a("a", 60): true, a("a", 61): false,
+		"": false, ".a": false, "a@": false, "a b": false} {
 		if (CheckUser(name) == nil) != good {
 			t.Errorf("user %q", name)
 		}
 	}
 	label := a("a", 63)
 	long := label + "." + label + "." + label + "." + a("a", 61)
-	for name, good := range map[string]bool{"a": true, label: true, label + "a": false, "a..b": false, "A.b": true, long: true, long + "a": false, "": false} {
+	for name, good := range map[string]bool{"a": true, label: true, label + "a": false, "a..b": false, "A.b": true,
+		long: true, long + "a": false, "": false} {
 		if hostName(name) != good {
 			t.Errorf("host %q of %d bytes", name, len(name))
 		}
 	}
 	fleetName, id := a("f", 63), a("h", 63)
 	for text, good := range map[string]bool{
-		"fettle://" + fleetName + "/services/" + id: true, "fettle://f/hub/h": true, "fettle://f/king/h": false, "fettle://f/hub": false, "fettle://f/hub/h/x": false,
-		"https://f/hub/h": false, "fettle://F/hub/h": false, "fettle://f/hub/H": false, "fettle://f/person/ada@example.org": true, "fettle://f/target/x": false,
+		"fettle://" + fleetName + "/services/" + id: true, "fettle://f/hub/h": true, "fettle://f/king/h": false,
+		"fettle://f/hub": false, "fettle://f/hub/h/x": false,
+		"https://f/hub/h": false, "fettle://F/hub/h": false, "fettle://f/hub/H": false,
+		"fettle://f/person/ada@example.org": true, "fettle://f/target/x": false,
 	} {
 		n, err := ParseName(text)
 		if (err == nil) != good || good && n.String() != text {
@@ -50,7 +55,8 @@ func TestNamesHaveBounds(t *testing.T) {
 func TestListsHaveBounds(t *testing.T) {
 	at := time.Unix(1_800_000_000, 0)
 	f := RevokedCertificate{Serial: "1", At: at.Unix()}
-	for after, ended := range map[time.Duration]bool{0: false, ServiceLife: false, ServiceLife + Backdate - 1: false, ServiceLife + Backdate: true} {
+	for after, ended := range map[time.Duration]bool{0: false, ServiceLife: false, ServiceLife + Backdate - 1: false,
+		ServiceLife + Backdate: true} {
 		if f.Ended(at.Add(after)) != ended {
 			t.Errorf("after %s: ended %t", after, !ended)
 		}
@@ -70,13 +76,15 @@ func TestListsHaveBounds(t *testing.T) {
 		}
 	}
 	l, err := ParseLists(text)
-	if err != nil || l[0].Number.Int64() != 7 || !l[0].ThisUpdate.Equal(at.Add(-Backdate)) || !l[0].NextUpdate.Equal(at.Add(AuthorityListLife)) || !l.Has("1", "") || l.Has("1", "hub") {
+	if err != nil || l[0].Number.Int64() != 7 || !l[0].ThisUpdate.Equal(at.Add(-Backdate)) ||
+		!l[0].NextUpdate.Equal(at.Add(AuthorityListLife)) || !l.Has("1", "") || l.Has("1", "hub") {
 		t.Errorf("%+v, %v", l, err)
 	}
 	if err := VerifyLists(l, nil, nil); err == nil || !strings.Contains(err.Error(), "without a fleet CA") {
 		t.Errorf("%v", err)
 	}
-	if _, err := a.List([]RevokedCertificate{{Serial: "xyz"}}, 1, at); err == nil || !strings.Contains(err.Error(), "it must be a number in hex") {
+	if _, err := a.List([]RevokedCertificate{{Serial: "xyz"}}, 1, at); err == nil ||
+		!strings.Contains(err.Error(), "it must be a number in hex") {
 		t.Errorf("%v", err)
 	}
 	a.cert.KeyUsage = x509.KeyUsageCertSign
@@ -107,7 +115,9 @@ func TestClaimsHaveBounds(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if again, err := parseClaims(e.Value); c.good && (err != nil || again.Name != c.claims.Name || again.Fleet != c.claims.Fleet || !maps.Equal(again.Labels, c.claims.Labels)) {
+		if again, err := parseClaims(e.Value); c.good &&
+			(err != nil || again.Name != c.claims.Name || again.Fleet != c.claims.Fleet ||
+				!maps.Equal(again.Labels, c.claims.Labels)) {
 			t.Errorf("%s: %+v, %v", name, again, err)
 		}
 	}
@@ -117,7 +127,8 @@ func TestClaimsHaveBounds(t *testing.T) {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	}
-	for _, bad := range []string{text + "{}", text + " 1", `{"format":"fettle.claims/2","name":"web1"}`, `{"format":"fettle.claims/1","name":"web1","fleet":"Prod"}`, `{"format":"fettle.claims/1","name":"web1","x":1}`} {
+	for _, bad := range []string{text + "{}", text + " 1", `{"format":"fettle.claims/2","name":"web1"}`,
+		`{"format":"fettle.claims/1","name":"web1","fleet":"Prod"}`, `{"format":"fettle.claims/1","name":"web1","x":1}`} {
 		if _, err := parseClaims([]byte(bad)); err == nil {
 			t.Errorf("%s is read", bad)
 		}

@@ -36,12 +36,16 @@ type Paths struct {
 const maxIssuers = 100
 
 // issuer returns the path of an issuer certificate at a time, from the cache or from look.
-func (p *Paths) issuer(c *x509.Certificate, at time.Time, look func() ([]*x509.Certificate, error)) ([]*x509.Certificate, error) {
+func (p *Paths) issuer(c *x509.Certificate, at time.Time,
+	look func() ([]*x509.Certificate, error)) ([]*x509.Certificate, error) {
 	key := sha256.Sum256(c.Raw)
 	p.mu.Lock()
 	path := p.issuers[key]
 	p.mu.Unlock()
-	if path != nil && !slices.ContainsFunc(path, func(c *x509.Certificate) bool { return at.Before(c.NotBefore) || at.After(c.NotAfter) }) {
+	if path != nil && !slices.ContainsFunc(path, func(c *x509.Certificate) bool {
+		return at.Before(c.NotBefore) ||
+			at.After(c.NotAfter)
+	}) {
 		return path, nil
 	}
 	path, err := look()
@@ -82,7 +86,8 @@ func newWaypoint(n Name, serial string, shown bool) waypoint {
 
 // find returns the path of a chain at a time, from the cache or from look. Invalid chains are not
 // cached.
-func (p *Paths) find(chain []*x509.Certificate, kind Kind, at time.Time, look func([]*x509.Certificate, Kind, time.Time) (way, error)) (way, error) {
+func (p *Paths) find(chain []*x509.Certificate, kind Kind, at time.Time,
+	look func([]*x509.Certificate, Kind, time.Time) (way, error)) (way, error) {
 	if p == nil {
 		return look(chain, kind, at)
 	}

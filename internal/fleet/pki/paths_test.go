@@ -28,7 +28,8 @@ func TestPaths(t *testing.T) {
 	}
 	chain := []*x509.Certificate{leaf, issuerOf(t, h).Certificate()}
 	for range 2 {
-		if p, err := trust.Verify(chain, start(), pki.TargetKind); err != nil || p.Name.ID != string(id) || p.Certificate != leaf {
+		if p, err := trust.Verify(chain, start(), pki.TargetKind); err != nil || p.Name.ID != string(id) ||
+			p.Certificate != leaf {
 			t.Fatalf("%+v, %v", p, err)
 		}
 	}
@@ -45,10 +46,12 @@ func TestPaths(t *testing.T) {
 		t.Error("a target is believed as something else")
 	}
 	other := newHub(t, newAuthority(t, "acme"), "hub1")
-	if _, err := trust.Verify([]*x509.Certificate{leaf, issuerOf(t, other).Certificate()}, start(), pki.TargetKind); err == nil {
+	if _, err := trust.Verify([]*x509.Certificate{leaf, issuerOf(t, other).Certificate()}, start(),
+		pki.TargetKind); err == nil {
 		t.Error("believed with the issuer of somebody else")
 	}
-	fact, err := pki.Revocation{Name: "fettle://acme/target/" + string(id), Fleet: "acme", At: 1, By: "ada"}.Sign(h.SigningKey())
+	fact, err := pki.Revocation{Name: "fettle://acme/target/" + string(id), Fleet: "acme", At: 1,
+		By: "ada"}.Sign(h.SigningKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,12 +97,16 @@ func TestKnownIssuers(t *testing.T) {
 		at    time.Time
 		kinds []pki.Kind
 	}{
-		"signed by another":       {[]*x509.Certificate{theirs, issuer}, start(), []pki.Kind{pki.TargetKind}},
-		"with its own issuer":     {[]*x509.Certificate{theirs, issuerOf(t, other).Certificate()}, start(), []pki.Kind{pki.TargetKind}},
-		"with both":               {[]*x509.Certificate{theirs, issuer, issuerOf(t, other).Certificate()}, start(), []pki.Kind{pki.TargetKind}},
-		"without one":             {[]*x509.Certificate{web}, start(), []pki.Kind{pki.TargetKind}},
-		"after its end":           {[]*x509.Certificate{web, issuer}, web.NotAfter.Add(time.Second), []pki.Kind{pki.TargetKind}},
-		"after the issuer's end":  {[]*x509.Certificate{web, issuer}, issuer.NotAfter.Add(time.Second), []pki.Kind{pki.TargetKind}},
+		"signed by another": {[]*x509.Certificate{theirs, issuer}, start(), []pki.Kind{pki.TargetKind}},
+		"with its own issuer": {[]*x509.Certificate{theirs, issuerOf(t, other).Certificate()}, start(),
+			[]pki.Kind{pki.TargetKind}},
+		"with both": {[]*x509.Certificate{theirs, issuer, issuerOf(t, other).Certificate()}, start(),
+			[]pki.Kind{pki.TargetKind}},
+		"without one": {[]*x509.Certificate{web}, start(), []pki.Kind{pki.TargetKind}},
+		"after its end": {[]*x509.Certificate{web, issuer}, web.NotAfter.Add(time.Second),
+			[]pki.Kind{pki.TargetKind}},
+		"after the issuer's end": {[]*x509.Certificate{web, issuer}, issuer.NotAfter.Add(time.Second),
+			[]pki.Kind{pki.TargetKind}},
 		"the issuer, as a target": {[]*x509.Certificate{issuer, issuer}, start(), []pki.Kind{pki.TargetKind}},
 		"as a hub":                {[]*x509.Certificate{web, issuer}, start(), []pki.Kind{pki.HubKind, pki.UserKind}},
 	} {
@@ -118,7 +125,8 @@ func TestKnownIssuers(t *testing.T) {
 	if _, err := revoked.Add(fact, fleet.KeysOf(publicOf(h.SigningKey()))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := trust.Verify([]*x509.Certificate{leaf(h, "web4"), issuer}, start(), pki.TargetKind); !errors.Is(err, pki.ErrRevoked) {
+	if _, err := trust.Verify([]*x509.Certificate{leaf(h, "web4"), issuer}, start(), pki.TargetKind); !errors.Is(err,
+		pki.ErrRevoked) {
 		t.Errorf("of an issuer that is revoked: %v", err)
 	}
 }

@@ -57,17 +57,20 @@ func TestTimeOfAPath(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, err := trust.way([]*x509.Certificate{leaf, issuer.cert}, UserKind, rulesNow)
-	if err != nil || !w.from.Equal(leaf.NotBefore) || !w.until.Equal(leaf.NotAfter) || len(w.steps) != 2 || w.steps[0].name.Kind != UserKind || w.steps[1].name.Kind != IssuerKind {
+	if err != nil || !w.from.Equal(leaf.NotBefore) || !w.until.Equal(leaf.NotAfter) || len(w.steps) != 2 ||
+		w.steps[0].name.Kind != UserKind || w.steps[1].name.Kind != IssuerKind {
 		t.Errorf("%+v, %v", w, err)
 	}
 	later := *issuer.cert
 	later.NotBefore, later.NotAfter = rulesNow.Add(time.Minute), rulesNow.Add(2*time.Minute)
 	trust.Paths = &Paths{}
 	at := rulesNow.Add(90 * time.Second)
-	if _, err := trust.Paths.issuer(issuer.cert, at, func() ([]*x509.Certificate, error) { return []*x509.Certificate{&later, a.cert}, nil }); err != nil {
+	if _, err := trust.Paths.issuer(issuer.cert, at,
+		func() ([]*x509.Certificate, error) { return []*x509.Certificate{&later, a.cert}, nil }); err != nil {
 		t.Fatal(err)
 	}
-	if w, err = trust.way([]*x509.Certificate{leaf, issuer.cert}, UserKind, at); err != nil || !w.from.Equal(later.NotBefore) || !w.until.Equal(later.NotAfter) {
+	if w, err = trust.way([]*x509.Certificate{leaf, issuer.cert}, UserKind, at); err != nil ||
+		!w.from.Equal(later.NotBefore) || !w.until.Equal(later.NotAfter) {
 		t.Errorf("%+v, %v", w, err)
 	}
 	for what, c := range map[string]struct {

@@ -52,20 +52,25 @@ func TestProfilesOfCertificates(t *testing.T) {
 			begin = parentBegin
 		}
 		if c.cert.IsCA != c.ca || c.cert.KeyUsage != c.usage || !slices.Equal(c.cert.ExtKeyUsage, c.ext) ||
-			!c.cert.NotBefore.Equal(begin) || !c.cert.NotAfter.Equal(start().Add(c.life)) || c.cert.SerialNumber.BitLen() < 64 || c.cert.SerialNumber.BitLen() > 128 {
-			t.Errorf("%s: %t %v %v from %s to %s", what, c.cert.IsCA, c.cert.KeyUsage, c.cert.ExtKeyUsage, c.cert.NotBefore, c.cert.NotAfter)
+			!c.cert.NotBefore.Equal(begin) || !c.cert.NotAfter.Equal(start().Add(c.life)) ||
+			c.cert.SerialNumber.BitLen() < 64 || c.cert.SerialNumber.BitLen() > 128 {
+			t.Errorf("%s: %t %v %v from %s to %s", what, c.cert.IsCA, c.cert.KeyUsage, c.cert.ExtKeyUsage, c.cert.NotBefore,
+				c.cert.NotAfter)
 		}
 		if c.cert == services {
-			if !c.cert.PermittedDNSDomainsCritical || !c.cert.MaxPathLenZero || !slices.Contains(c.cert.ExcludedURIDomains, "acme") {
+			if !c.cert.PermittedDNSDomainsCritical || !c.cert.MaxPathLenZero ||
+				!slices.Contains(c.cert.ExcludedURIDomains, "acme") {
 				t.Errorf("%s: it is for %v", what, c.cert.ExcludedURIDomains)
 			}
 			continue
 		}
-		if c.ca != (len(c.cert.PermittedURIDomains) == 1 && c.cert.PermittedDNSDomainsCritical && c.cert.BasicConstraintsValid) {
+		if c.ca != (len(c.cert.PermittedURIDomains) == 1 && c.cert.PermittedDNSDomainsCritical &&
+			c.cert.BasicConstraintsValid) {
 			t.Errorf("%s: it is for %v", what, c.cert.PermittedURIDomains)
 		}
 	}
-	if n := a.Certificate(); n.MaxPathLen != 1 || !i.Certificate().MaxPathLenZero || len(i.Certificate().ExcludedIPRanges) != 2 || len(i.Certificate().ExcludedDNSDomains) != 1 {
+	if n := a.Certificate(); n.MaxPathLen != 1 || !i.Certificate().MaxPathLenZero ||
+		len(i.Certificate().ExcludedIPRanges) != 2 || len(i.Certificate().ExcludedDNSDomains) != 1 {
 		t.Error("an issuer can make issuers, or certificates for hosts")
 	}
 	for _, n := range i.Certificate().ExcludedIPRanges {
@@ -80,7 +85,8 @@ func TestProfilesOfCertificates(t *testing.T) {
 		t.Error("a person gets no life")
 	}
 	late := start().Add(365*day - time.Hour)
-	if last, err := i.Target(key, id, pki.Claims{Name: "web1"}, late); err != nil || !last.NotAfter.Equal(i.Certificate().NotAfter) {
+	if last, err := i.Target(key, id, pki.Claims{Name: "web1"}, late); err != nil ||
+		!last.NotAfter.Equal(i.Certificate().NotAfter) {
 		t.Errorf("a certificate that outlives its issuer: %v", err)
 	}
 	if _, err := i.Target(key, id, pki.Claims{Name: "web1"}, start().Add(365*day)); err == nil {

@@ -28,7 +28,8 @@ func seconds(min, max int64) *rapid.Generator[time.Time] {
 // time, it is invalid.
 func TestMoment(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		now, floor, begin := seconds(0, 1000).Draw(t, "now"), seconds(0, 1000).Draw(t, "floor"), seconds(300, 700).Draw(t, "begin")
+		now, floor, begin := seconds(0, 1000).Draw(t, "now"), seconds(0, 1000).Draw(t, "floor"),
+			seconds(300, 700).Draw(t, "begin")
 		c := &x509.Certificate{NotBefore: begin, NotAfter: begin.Add(100 * time.Second)}
 		at, err := pki.VerificationTime(now, floor, c)
 		if over := c.NotAfter.Before(floor); over != (err != nil) {
@@ -54,7 +55,8 @@ func TestMoment(t *testing.T) {
 // below the minimum time.
 func TestRaise(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		floor, signed, end := seconds(0, 1000).Draw(t, "floor"), seconds(0, 100000).Draw(t, "signed"), seconds(0, 1000).Draw(t, "end")
+		floor, signed, end := seconds(0, 1000).Draw(t, "floor"), seconds(0, 100000).Draw(t, "signed"),
+			seconds(0, 1000).Draw(t, "end")
 		c := &x509.Certificate{NotAfter: end}
 		got := pki.RaiseMinimumTime(floor, signed, c)
 		if got.Before(floor) || got.After(floor) && got.After(end) {
@@ -92,7 +94,8 @@ func TestRevocationsMerge(t *testing.T) {
 	keys := fleet.KeysOf(publicOf(key))
 	rapid.Check(t, func(t *rapid.T) {
 		facts := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) []byte {
-			r := pki.Revocation{Fleet: "acme", At: rapid.Int64Range(1, 3).Draw(t, "at"), By: rapid.SampledFrom([]string{"ada", "bob"}).Draw(t, "by")}
+			r := pki.Revocation{Fleet: "acme", At: rapid.Int64Range(1, 3).Draw(t, "at"),
+				By: rapid.SampledFrom([]string{"ada", "bob"}).Draw(t, "by")}
 			if rapid.Bool().Draw(t, "serial") {
 				r.Serial = rapid.SampledFrom([]string{"1", "2f"}).Draw(t, "which")
 			} else {
@@ -136,7 +139,8 @@ func TestForgedRevocations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	payload := base64.StdEncoding.EncodeToString([]byte(`{"format":"fettle.revocation/1","serial":"30","fleet":"acme","at":1,"by":"ada"}`))
+	payload := base64.StdEncoding.EncodeToString(
+		[]byte(`{"format":"fettle.revocation/1","serial":"30","fleet":"acme","at":1,"by":"ada"}`))
 	_, rest, _ := strings.Cut(string(envelope), `","signatures"`)
 	forged := []byte(`{"payloadType":"` + fleet.FactType + `","payload":"` + payload + `","signatures"` + rest)
 	var s pki.Revocations

@@ -35,7 +35,8 @@ func TestRefusedEnrolmentLeavesTheTokenUnused(t *testing.T) {
 		t.Fatal(err)
 	}
 	token := s.token(nil)
-	if _, err := s.host().Enrol(t.Context(), s.url, token, "web1"); err == nil || !strings.Contains(err.Error(), "there is a target of that name") {
+	if _, err := s.host().Enrol(t.Context(), s.url, token, "web1"); err == nil ||
+		!strings.Contains(err.Error(), "there is a target of that name") {
 		t.Fatalf("a second web1: %v", err)
 	}
 	e, err := s.tokens.Get(t.Context(), token.ID)

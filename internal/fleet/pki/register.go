@@ -76,32 +76,40 @@ func (r *Registrar) free(ctx context.Context, name string, h holder, now time.Ti
 	}
 	gone := t.value.Standing == fleet.Retired || t.value.Standing == fleet.Revoked || t.value.Name != name
 	if t.rev == 0 && now.Before(time.Unix(h.At, 0).Add(settling)) || t.rev != 0 && !gone {
-		return refuse(conflict, "cannot enrol %q: there is a target of that name. Choose another, or retire that one first with fettle target retire %s", name, name)
+		return refuse(conflict,
+			"cannot enrol %q: there is a target of that name. Choose another, or retire that one first with fettle target retire %s",
+			name,
+			name)
 	}
 	return nil
 }
 
 // answer returns a certificate, or its refusal, depending on the standing of the target.
-func (r *Registrar) answer(ctx context.Context, t entry[fleet.Target], public crypto.PublicKey, n AuditRecord) (Answer, error) {
+func (r *Registrar) answer(ctx context.Context, t entry[fleet.Target], public crypto.PublicKey,
+	n AuditRecord) (Answer, error) {
 	a := Answer{Format: answerFormat, ID: t.value.ID, Name: t.value.Name, Now: r.Now().UnixNano()}
 	switch t.value.Standing {
 	case fleet.Active:
 	case fleet.Pending:
-		a.Pending = fmt.Sprintf("an operator must approve the target %s (%s) first: fettle target approve %s", a.Name, a.ID, a.ID)
+		a.Pending = fmt.Sprintf("an operator must approve the target %s (%s) first: fettle target approve %s", a.Name, a.ID,
+			a.ID)
 		return a, nil
 	default:
-		return Answer{}, refuse(forbidden, "cannot issue a certificate to the target %s: it is %s. Enrol the host again with a new token: fettle agent enrol --again",
+		return Answer{}, refuse(forbidden,
+			"cannot issue a certificate to the target %s: it is %s. Enrol the host again with a new token: fettle agent enrol --again",
 			a.ID, t.value.Standing)
 	}
 	issuer, err := r.Hub.Issuer()
 	if err != nil {
 		return Answer{}, err
 	}
-	cert, err := issuer.Target(public, t.value.ID, Claims{Name: t.value.Name, Labels: t.value.Labels, Fleet: t.value.Fleet}, r.Now())
+	cert, err := issuer.Target(public, t.value.ID,
+		Claims{Name: t.value.Name, Labels: t.value.Labels, Fleet: t.value.Fleet}, r.Now())
 	if err != nil {
 		return Answer{}, err
 	}
-	n.Text = fmt.Sprintf("certificate %s for %s until %s", SerialOf(cert), t.value.Name, cert.NotAfter.UTC().Format(time.RFC3339))
+	n.Text = fmt.Sprintf("certificate %s for %s until %s", SerialOf(cert), t.value.Name,
+		cert.NotAfter.UTC().Format(time.RFC3339))
 	if err := r.note(ctx, n); err != nil {
 		return Answer{}, err
 	}

@@ -200,7 +200,8 @@ func (r *Registrar) token(ctx context.Context, id string) (entry[StoredToken], e
 
 // spend records a use of a token by a key, unless the key has used it already. Each conflict is a
 // use by another key, so the number of retries is limited.
-func (r *Registrar) spend(ctx context.Context, t entry[StoredToken], a asking, id fleet.TargetID, now time.Time) (Terms, error) {
+func (r *Registrar) spend(ctx context.Context, t entry[StoredToken], a asking, id fleet.TargetID,
+	now time.Time) (Terms, error) {
 	for {
 		spend, err := t.value.admit(a, now)
 		if err != nil || !spend {
@@ -211,7 +212,8 @@ func (r *Registrar) spend(ctx context.Context, t entry[StoredToken], a asking, i
 			return Terms{}, err
 		}
 		if known.rev != 0 {
-			return Terms{}, refuse(conflict, "cannot enrol with this key: it belongs to a target already. Create a new key: fettle agent enrol --again")
+			return Terms{}, refuse(conflict,
+				"cannot enrol with this key: it belongs to a target already. Create a new key: fettle agent enrol --again")
 		}
 		// A name that is in use must not cost a use of the token.
 		if err := r.reserve(ctx, a.name, id, now); err != nil {

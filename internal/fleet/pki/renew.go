@@ -47,7 +47,8 @@ func (r *Registrar) renew(ctx context.Context, p Peer) (Answer, error) {
 	if t, err = r.away(ctx, t, p, now); err != nil {
 		return Answer{}, err
 	}
-	return r.answer(ctx, t, p.Certificate.PublicKey, AuditRecord{By: "target " + p.Name.ID, Operation: "renew", Target: t.value.ID})
+	return r.answer(ctx, t, p.Certificate.PublicKey,
+		AuditRecord{By: "target " + p.Name.ID, Operation: "renew", Target: t.value.ID})
 }
 
 // of returns the target of a certificate in the registry. The target must have the same key.
@@ -64,7 +65,8 @@ func (r *Registrar) of(ctx context.Context, p Peer, now time.Time) (entry[fleet.
 		return r.rebuild(ctx, p, key, now)
 	}
 	if t.value.Key != key {
-		return t, refuse(forbidden, "cannot renew the certificate of %s: its key is not the key that enrolled. Enrol the host again with a new token",
+		return t, refuse(forbidden,
+			"cannot renew the certificate of %s: its key is not the key that enrolled. Enrol the host again with a new token",
 			p.Name.ID)
 	}
 	return t, nil
@@ -85,7 +87,8 @@ func (r *Registrar) rebuild(ctx context.Context, p Peer, key string, now time.Ti
 	}
 	return r.register(ctx, fleet.Target{
 		ID: fleet.TargetID(p.Name.ID), Name: c.Name, Labels: c.Labels, Fleet: c.Fleet, Standing: fleet.Active, Key: key,
-		Serials: []string{p.Serial}, Enrolled: p.Certificate.NotBefore.Unix(), Changed: now.Unix(), By: "certificate " + p.Serial,
+		Serials: []string{p.Serial}, Enrolled: p.Certificate.NotBefore.Unix(), Changed: now.Unix(),
+		By: "certificate " + p.Serial,
 	}, now)
 }
 
@@ -96,7 +99,8 @@ type absence struct {
 
 // away makes a target pending if its certificate expired too long ago. It does so only once for
 // each certificate, since an active target has been approved later.
-func (r *Registrar) away(ctx context.Context, t entry[fleet.Target], p Peer, now time.Time) (entry[fleet.Target], error) {
+func (r *Registrar) away(ctx context.Context, t entry[fleet.Target], p Peer,
+	now time.Time) (entry[fleet.Target], error) {
 	grace := r.Grace
 	if grace == 0 {
 		grace = DefaultGrace
@@ -134,7 +138,8 @@ func mayChangeStanding(from, to fleet.Standing) bool {
 // permanent; a revocation is signed and stored before the standing changes. If the target has the
 // standing already, nothing changes, without an error. The caller must end the target's
 // connections.
-func (r *Registrar) SetStanding(ctx context.Context, id fleet.TargetID, to fleet.Standing, by, reason string) (fleet.Target, error) {
+func (r *Registrar) SetStanding(ctx context.Context, id fleet.TargetID, to fleet.Standing, by,
+	reason string) (fleet.Target, error) {
 	for {
 		t, err := load[fleet.Target](ctx, r.Targets, string(id))
 		if err != nil {
@@ -147,10 +152,12 @@ func (r *Registrar) SetStanding(ctx context.Context, id fleet.TargetID, to fleet
 			return t.value, nil
 		}
 		if !mayChangeStanding(t.value.Standing, to) {
-			return t.value, fmt.Errorf("cannot make the target %s %s: it is %s permanently. Enrol the host again with a new token",
+			return t.value, fmt.Errorf(
+				"cannot make the target %s %s: it is %s permanently. Enrol the host again with a new token",
 				id, to, t.value.Standing)
 		}
-		if err := r.note(ctx, AuditRecord{By: by, Operation: "standing", Target: id, Text: string(to) + ": " + reason}); err != nil {
+		if err := r.note(ctx, AuditRecord{By: by, Operation: "standing", Target: id,
+			Text: string(to) + ": " + reason}); err != nil {
 			return t.value, err
 		}
 		if to == fleet.Retired || to == fleet.Revoked {

@@ -46,7 +46,8 @@ func TestRenewal(t *testing.T) {
 		t.Fatal(err)
 	}
 	claims, err := pki.ClaimsOf(next.Certificate())
-	if err != nil || claims.Labels["role"] != "db" || next.ID != old.ID || !next.Certificate().NotAfter.After(old.Certificate().NotAfter) {
+	if err != nil || claims.Labels["role"] != "db" || next.ID != old.ID ||
+		!next.Certificate().NotAfter.After(old.Certificate().NotAfter) {
 		t.Errorf("%+v, %v", claims, err)
 	}
 	if got := s.target(old.ID); len(got.Serials) != 2 || got.Serials[1] != pki.SerialOf(next.Certificate()) {
@@ -126,7 +127,8 @@ func TestCertificateOfAHubWithAFastClock(t *testing.T) {
 	if _, err := s.registrar.SetStanding(t.Context(), i.ID, fleet.Revoked, "ada", "the laptop is gone"); err != nil {
 		t.Fatal(err)
 	}
-	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), i.TLS(nil, s.clock.now, nil)); !errors.Is(err, pki.ErrRevoked) {
+	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), i.TLS(nil, s.clock.now, nil)); !errors.Is(err,
+		pki.ErrRevoked) {
 		t.Errorf("after it was revoked: %v", err)
 	}
 }
@@ -145,7 +147,8 @@ func TestStolenCertificate(t *testing.T) {
 	if _, err := s.registrar.SetStanding(t.Context(), stolen.ID, fleet.Revoked, "ada", "the laptop is gone"); err != nil {
 		t.Fatal(err)
 	}
-	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), stolen.TLS(nil, s.clock.now, nil)); !errors.Is(err, pki.ErrRevoked) {
+	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), stolen.TLS(nil, s.clock.now, nil)); !errors.Is(err,
+		pki.ErrRevoked) {
 		t.Errorf("on the bus: %v", err)
 	}
 	if _, err := owner.Renew(t.Context(), nil); err == nil {
@@ -166,7 +169,8 @@ func TestStolenCertificate(t *testing.T) {
 	if news, err := second.Add(known.Revocations[0], keys); err != nil || !news {
 		t.Fatal(news, err)
 	}
-	if _, err := trustOf(t, s.hub, second).Verify([]*x509.Certificate{stolen.Certificate(), issuerOf(t, s.hub).Certificate()}, s.clock.now(), pki.TargetKind); !errors.Is(err, pki.ErrRevoked) {
+	if _, err := trustOf(t, s.hub, second).Verify([]*x509.Certificate{stolen.Certificate(),
+		issuerOf(t, s.hub).Certificate()}, s.clock.now(), pki.TargetKind); !errors.Is(err, pki.ErrRevoked) {
 		t.Errorf("a hub that an agent told: %v", err)
 	}
 }
@@ -205,7 +209,8 @@ func TestExpiredCertificates(t *testing.T) {
 		t.Error("the bus takes somebody without a certificate")
 	}
 	s.clock.forward(48 * time.Hour)
-	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), i.TLS(nil, s.clock.now, nil)); !errors.Is(err, pki.ErrExpired) {
+	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), i.TLS(nil, s.clock.now, nil)); !errors.Is(err,
+		pki.ErrExpired) {
 		t.Errorf("the bus: %v", err)
 	}
 	if _, err := c.Renew(t.Context(), nil); err != nil {
@@ -237,7 +242,8 @@ func TestLostRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	is := s.target(i.ID)
-	if is.Name != was.Name || is.Labels["role"] != "web" || is.Fleet != was.Fleet || is.Key != was.Key || is.Standing != fleet.Active {
+	if is.Name != was.Name || is.Labels["role"] != "web" || is.Fleet != was.Fleet || is.Key != was.Key ||
+		is.Standing != fleet.Active {
 		t.Errorf("it was %+v and is %+v", was, is)
 	}
 	if _, err := s.host().Enrol(t.Context(), s.url, s.token(nil), "web1"); err == nil {
@@ -256,7 +262,8 @@ func TestNoNoteNoDeed(t *testing.T) {
 	if got := s.target(i.ID); got.Standing != fleet.Active || len(s.registrar.Revocations.All()) != 0 {
 		t.Errorf("it is %s", got.Standing)
 	}
-	if _, err := s.host().Enrol(t.Context(), s.url, s.token(nil), "web2"); err == nil || !strings.Contains(err.Error(), "Retry later") {
+	if _, err := s.host().Enrol(t.Context(), s.url, s.token(nil), "web2"); err == nil ||
+		!strings.Contains(err.Error(), "Retry later") {
 		t.Errorf("a certificate is made, and nobody noted it: %v", err)
 	}
 }
@@ -284,7 +291,8 @@ func TestRenewalFlood(t *testing.T) {
 // A withdrawn token is refused, and targets that enrolled with it stay.
 func TestWithdrawnToken(t *testing.T) {
 	s := newSite(t, "acme")
-	token, err := s.registrar.CreateToken(t.Context(), pki.Terms{Uses: 5, Expires: s.clock.now().Add(time.Hour).Unix()}, "ada")
+	token, err := s.registrar.CreateToken(t.Context(), pki.Terms{Uses: 5, Expires: s.clock.now().Add(time.Hour).Unix()},
+		"ada")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +305,8 @@ func TestWithdrawnToken(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.host().Enrol(t.Context(), s.url, token, "web2"); err == nil || !strings.Contains(err.Error(), "does not know it") {
+	if _, err := s.host().Enrol(t.Context(), s.url, token, "web2"); err == nil ||
+		!strings.Contains(err.Error(), "does not know it") {
 		t.Error(err)
 	}
 	if _, err := c.Renew(t.Context(), nil); err != nil {
@@ -306,7 +315,9 @@ func TestWithdrawnToken(t *testing.T) {
 	if err := s.registrar.WithdrawToken(t.Context(), "aaaaaaaa", "ada"); !errors.Is(err, fleet.ErrNotFound) {
 		t.Error(err)
 	}
-	for _, bad := range []pki.Terms{{Expires: 1}, {Uses: 1}, {Uses: 2000, Expires: 1 << 40}, {Uses: 1, Expires: 1 << 40, Names: "["}, {Uses: 1, Expires: 1 << 40, Networks: []string{"10.0.0.1"}}, {Uses: 1, Expires: 1 << 40, Fleet: "A"}} {
+	for _, bad := range []pki.Terms{{Expires: 1}, {Uses: 1}, {Uses: 2000, Expires: 1 << 40},
+		{Uses: 1, Expires: 1 << 40, Names: "["}, {Uses: 1, Expires: 1 << 40, Networks: []string{"10.0.0.1"}},
+		{Uses: 1, Expires: 1 << 40, Fleet: "A"}} {
 		if _, err := s.registrar.CreateToken(t.Context(), bad, "ada"); err == nil {
 			t.Errorf("a token of %+v is made", bad)
 		}
@@ -343,7 +354,8 @@ func TestEnrolAgainElsewhere(t *testing.T) {
 	s, other := newSite(t, "acme"), newSite(t, "zeta")
 	c := s.host()
 	was := s.enrolled(c, "web1")
-	if err := c.Directory.SaveKnown(pki.Known{MinimumTime: start().Add(5 * year).UnixNano(), Revocations: [][]byte{[]byte("x")}}); err != nil {
+	if err := c.Directory.SaveKnown(pki.Known{MinimumTime: start().Add(5 * year).UnixNano(),
+		Revocations: [][]byte{[]byte("x")}}); err != nil {
 		t.Fatal(err)
 	}
 	c.Reenrol = true

@@ -26,7 +26,8 @@ func newRequest(key crypto.Signer) ([]byte, error) {
 // requests with names, addresses or other extensions.
 func ParseRequest(text []byte) (crypto.PublicKey, error) {
 	if len(text) > maxRequest {
-		return nil, fmt.Errorf("cannot read a request for a certificate of %d bytes: the maximum is %d", len(text), maxRequest)
+		return nil, fmt.Errorf("cannot read a request for a certificate of %d bytes: the maximum is %d", len(text),
+			maxRequest)
 	}
 	raw, err := blocks(text, requestBlock, 1)
 	if err == nil && len(raw) != 1 {

@@ -70,7 +70,8 @@ func TestResumed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fact, err := pki.Revocation{Name: name.String(), Fleet: "acme", At: s.clock.now().Unix(), By: "ada"}.Sign(s.hub.SigningKey())
+	fact, err := pki.Revocation{Name: name.String(), Fleet: "acme", At: s.clock.now().Unix(),
+		By: "ada"}.Sign(s.hub.SigningKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,8 @@ func TestResumedAndRenewed(t *testing.T) {
 		return looked(cs)
 	}
 	for range 2 {
-		if _, err := greeted(t, server, i.ResumingTLS(nil, s.clock.now, nil)); err != nil || shown != pki.SerialOf(i.Certificate()) {
+		if _, err := greeted(t, server, i.ResumingTLS(nil, s.clock.now, nil)); err != nil ||
+			shown != pki.SerialOf(i.Certificate()) {
 			t.Fatalf("%s, %v", shown, err)
 		}
 	}

@@ -35,13 +35,15 @@ type Revocation struct {
 
 func (r Revocation) check() error {
 	if r.Format != revocationFormat {
-		return fmt.Errorf("cannot read a revocation of the format %.40q: this version of fettle supports %s", r.Format, revocationFormat)
+		return fmt.Errorf("cannot read a revocation of the format %.40q: this version of fettle supports %s", r.Format,
+			revocationFormat)
 	}
 	if (r.Serial == "") == (r.Name == "") {
 		return errors.New("cannot use a revocation: it must have either a serial or a name")
 	}
 	if r.Serial != "" && !worded(r.Serial, 40, "0123456789abcdef", "") {
-		return fmt.Errorf("cannot use %.60q as the serial of a certificate: a serial has up to 40 lower-case hex digits", r.Serial)
+		return fmt.Errorf("cannot use %.60q as the serial of a certificate: a serial has up to 40 lower-case hex digits",
+			r.Serial)
 	}
 	if r.Name == "" {
 		return CheckFleet(r.Fleet)
@@ -88,7 +90,8 @@ func (r Revocation) Sign(key ed25519.PrivateKey) ([]byte, error) {
 // OpenRevocation verifies the signature of an envelope, and then decodes it.
 func OpenRevocation(envelope []byte, keys fleet.Keys) (Revocation, error) {
 	if len(envelope) > maxRevocation {
-		return Revocation{}, fmt.Errorf("cannot read a revocation of %d bytes: the maximum is %d", len(envelope), maxRevocation)
+		return Revocation{}, fmt.Errorf("cannot read a revocation of %d bytes: the maximum is %d", len(envelope),
+			maxRevocation)
 	}
 	payload, err := fleet.Open(envelope, fleet.FactType, keys)
 	if err != nil {

@@ -104,16 +104,19 @@ func TestWhatCannotBeNotedIsNotDone(t *testing.T) {
 		noted = nil
 		err := work()
 		exists := !strings.HasPrefix(what, "no ")
-		if errors.Is(err, no) != exists || errors.Is(err, fleet.ErrNotFound) == exists || len(noted) == 1 != exists || exists && noted[0].By != "ada" || state() != before {
+		if errors.Is(err, no) != exists || errors.Is(err, fleet.ErrNotFound) == exists || len(noted) == 1 != exists ||
+			exists && noted[0].By != "ada" || state() != before {
 			t.Errorf("%s: %v, %+v", what, err, noted)
 		}
 	}
 	noted = nil
-	if got, err := r.SetStanding(t.Context(), id, fleet.Active, "ada", ""); err != nil || got.Name != "web1" || len(noted) > 0 {
+	if got, err := r.SetStanding(t.Context(), id, fleet.Active, "ada", ""); err != nil || got.Name != "web1" ||
+		len(noted) > 0 {
 		t.Errorf("the same standing: %+v, %v, %v", got, err, noted)
 	}
 	r.Audit = nil
-	if err := r.WithdrawToken(t.Context(), kept.ID, "ada"); err != nil || r.WithdrawToken(t.Context(), kept.ID, "ada") != nil {
+	if err := r.WithdrawToken(t.Context(), kept.ID, "ada"); err != nil ||
+		r.WithdrawToken(t.Context(), kept.ID, "ada") != nil {
 		t.Error(err)
 	}
 	if _, err := r.token(t.Context(), "none"); !isUnknown(err) {
@@ -167,7 +170,8 @@ func TestNamesAreFree(t *testing.T) {
 // TestAddressOfAToken: a token for networks also matches an IPv4 address in IPv6 form.
 func TestAddressOfAToken(t *testing.T) {
 	s := StoredToken{Terms: Terms{Networks: []string{"192.0.2.9/24"}}}
-	for from, good := range map[string]bool{"192.0.2.1": true, "::ffff:192.0.2.1": true, "192.0.3.1": false, "2001:db8::1": false} {
+	for from, good := range map[string]bool{"192.0.2.1": true, "::ffff:192.0.2.1": true, "192.0.3.1": false,
+		"2001:db8::1": false} {
 		if err := s.scope(asking{address: netip.MustParseAddr(from)}); (err == nil) != good {
 			t.Errorf("%s: %v", from, err)
 		}

@@ -20,7 +20,8 @@ import (
 func leaks(text string, token pki.Token) bool {
 	secret := strings.Split(token.Text(), "-")[2]
 	raw := [20]byte(token.Secret)
-	forms := []string{secret, hex.EncodeToString(raw[:]), base64.StdEncoding.EncodeToString(raw[:]), base64.RawURLEncoding.EncodeToString(raw[:])}
+	forms := []string{secret, hex.EncodeToString(raw[:]), base64.StdEncoding.EncodeToString(raw[:]),
+		base64.RawURLEncoding.EncodeToString(raw[:])}
 	for _, f := range forms {
 		for i := 0; i+8 <= len(f); i++ {
 			if strings.Contains(strings.ToLower(text), strings.ToLower(f[i:i+8])) {
@@ -45,7 +46,8 @@ func TestSecretsOfTokens(t *testing.T) {
 	var said []string
 	for i, token := range tokens {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%X", "%d"} {
-			said = append(said, fmt.Sprintf(verb, token), fmt.Sprintf(verb, &token), fmt.Sprintf(verb, token.Secret), fmt.Sprintf(verb, struct{ pki.Token }{token}))
+			said = append(said, fmt.Sprintf(verb, token), fmt.Sprintf(verb, &token), fmt.Sprintf(verb, token.Secret),
+				fmt.Sprintf(verb, struct{ pki.Token }{token}))
 		}
 		b, err := json.Marshal(token)
 		said = append(said, string(b), fmt.Sprint(err))
@@ -59,9 +61,11 @@ func TestSecretsOfTokens(t *testing.T) {
 		text := token.Text()
 		for _, cut := range []string{text[:len(text)-1], text + "x", strings.ToUpper(text), text[30:]} {
 			_, err := pki.ParseToken(cut)
-			said = append(said, fmt.Sprint(err), raw(t, s, `{"format":"fettle.enrolment/1","token":"`+cut+`","request":"","name":"x"}`))
+			said = append(said, fmt.Sprint(err), raw(t, s,
+				`{"format":"fettle.enrolment/1","token":"`+cut+`","request":"","name":"x"}`))
 		}
-		said = append(said, raw(t, s, `{"token":"`+text+`",`), raw(t, s, `{"format":"fettle.enrolment/1","token":"`+text+`","request":"`+text+`","name":"`+token.ID+`"}`))
+		said = append(said, raw(t, s, `{"token":"`+text+`",`),
+			raw(t, s, `{"format":"fettle.enrolment/1","token":"`+text+`","request":"`+text+`","name":"`+token.ID+`"}`))
 	}
 	for _, m := range []*memory{s.tokens, s.targets, s.names, s.facts} {
 		all, _ := m.All(t.Context())
@@ -87,7 +91,8 @@ func raw(t *testing.T, s *site, body string) string {
 	t.Helper()
 	root := authorityOf(t, s.hub)
 	trust := pki.Trust{Fleet: "acme", Authorities: []*x509.Certificate{root}}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust.ClientTLS(nil, s.clock.now, nil), DisableKeepAlives: true}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trust.ClientTLS(nil, s.clock.now, nil),
+		DisableKeepAlives: true}}
 	p, err := client.Post(s.url+"/v1/enrol", "application/json", strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)

@@ -35,7 +35,8 @@ func (r *Registrar) ServeEnrol(w http.ResponseWriter, q *http.Request) {
 	}
 	if err != nil || e.Format != enrolmentFormat {
 		r.failed(from)
-		respond(w, http.StatusBadRequest, problem{"cannot read this enrolment: it must be JSON of the format " + enrolmentFormat})
+		respond(w, http.StatusBadRequest, problem{"cannot read this enrolment: it must be JSON of the format " +
+			enrolmentFormat})
 		return
 	}
 	a, err := r.Enrol(q.Context(), e, from)
@@ -53,7 +54,8 @@ func (r *Registrar) limited(from netip.Addr, err error) error {
 	if allowed {
 		return err
 	}
-	return refuse(tooMany, "cannot use this token: this address has sent too many wrong tokens. Wait a minute, and check the token")
+	return refuse(tooMany,
+		"cannot use this token: this address has sent too many wrong tokens. Wait a minute, and check the token")
 }
 
 // ServeRenew handles POST /v1/renew with the certificate to renew and a Renewal, answered like
@@ -148,7 +150,8 @@ func answer(w http.ResponseWriter, a Answer, err error) {
 	}
 	if err != nil {
 		// Clients do not receive internal errors of the hub.
-		respond(w, http.StatusServiceUnavailable, problem{"cannot do this now: the hub cannot read or write its store. Retry later"})
+		respond(w, http.StatusServiceUnavailable,
+			problem{"cannot do this now: the hub cannot read or write its store. Retry later"})
 		return
 	}
 	status := http.StatusOK

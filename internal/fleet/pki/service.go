@@ -20,13 +20,15 @@ const MaxServiceNames = 16
 func CheckServiceName(name string) error {
 	if ip, err := netip.ParseAddr(name); err == nil {
 		if ip.Zone() != "" || ip.Is4In6() || ip.IsUnspecified() || ip.IsMulticast() || ip.String() != name {
-			return fmt.Errorf("cannot have a certificate for the address %.60q: write it as %s, without a zone", name, ip.Unmap().WithZone(""))
+			return fmt.Errorf("cannot have a certificate for the address %.60q: write it as %s, without a zone", name,
+				ip.Unmap().WithZone(""))
 		}
 		return nil
 	}
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if !hostName(name) || strings.ToLower(name) != name || strings.Trim(last, "0123456789") == "" {
-		return fmt.Errorf("cannot have a certificate for %.80q: it must be a DNS name in lower case and without *, or an IP address", name)
+		return fmt.Errorf(
+			"cannot have a certificate for %.80q: it must be a DNS name in lower case and without *, or an IP address", name)
 	}
 	return nil
 }
@@ -69,9 +71,11 @@ func VerifyService(chain, authorities []*x509.Certificate, at time.Time) error {
 		return err
 	}
 	if made.Kind != ServicesKind || chain[0].IsCA || len(chain[0].URIs)+len(chain[0].EmailAddresses) > 0 {
-		return errors.New("cannot trust the certificate of a service: it has other purposes, or its issuer does not issue such certificates")
+		return errors.New(
+			"cannot trust the certificate of a service: it has other purposes, or its issuer does not issue such certificates")
 	}
-	opts := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: at, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	opts := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: at,
+		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
 	for _, c := range authorities {
 		opts.Roots.AddCert(c)
 	}
@@ -109,7 +113,8 @@ func (k ServiceKey) Request() ([]byte, error) { return newRequest(k.key) }
 
 // ParseChain parses a chain of a service certificate and its issuer's. It verifies that the certificate
 // is of this key, for exactly these names, and valid; see VerifyService.
-func (k ServiceKey) ParseChain(text []byte, names []string, authorities []*x509.Certificate) ([]*x509.Certificate, error) {
+func (k ServiceKey) ParseChain(text []byte, names []string,
+	authorities []*x509.Certificate) ([]*x509.Certificate, error) {
 	chain, err := ParseCertificates(text)
 	if err != nil {
 		return nil, err

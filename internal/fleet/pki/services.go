@@ -96,7 +96,8 @@ func (s *Services) check(text []byte) ([]*x509.Certificate, error) {
 		return nil, err
 	}
 	if len(certs) != 2 {
-		return nil, fmt.Errorf("cannot use %d certificates for the issuer of service certificates: there must be 2", len(certs))
+		return nil, fmt.Errorf("cannot use %d certificates for the issuer of service certificates: there must be 2",
+			len(certs))
 	}
 	name, err := fleetOf(certs[0])
 	if err != nil {
@@ -162,7 +163,8 @@ func (s *Services) allows(c *x509.Certificate, now time.Time) error {
 	certs := s.certs
 	s.mu.RUnlock()
 	if err := VerifyService([]*x509.Certificate{c, certs[1]}, certs[:1], now); err != nil {
-		return fmt.Errorf("cannot make a certificate for %v: %w. Names and addresses of hubs, and names below them, are only for hubs",
+		return fmt.Errorf(
+			"cannot make a certificate for %v: %w. Names and addresses of hubs, and names below them, are only for hubs",
 			namesOf(c), err)
 	}
 	return nil
@@ -176,7 +178,8 @@ func serviceTemplate(key crypto.PublicKey, names []string) (*x509.Certificate, e
 		return nil, err
 	}
 	t := &x509.Certificate{
-		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, n := range names {
 		if ip := net.ParseIP(n); ip != nil {

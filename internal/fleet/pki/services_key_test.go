@@ -80,7 +80,8 @@ func TestServicesKeyIsForServices(t *testing.T) {
 	if other.Install(certs[:n]) == nil || s.Install(EncodeCertificates(a.cert)) == nil {
 		t.Error("the certificate of another key is installed")
 	}
-	if c, err := s.Certificate(); err != nil || !s.RenewAt().Equal(RenewAt(c)) || !c.PermittedDNSDomainsCritical || !slices.Equal(c.ExcludedDNSDomains, []string{"hub.example.org"}) {
+	if c, err := s.Certificate(); err != nil || !s.RenewAt().Equal(RenewAt(c)) || !c.PermittedDNSDomainsCritical ||
+		!slices.Equal(c.ExcludedDNSDomains, []string{"hub.example.org"}) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if _, err := a.CertifyServices(request, "A", nil, rulesNow); err == nil {
@@ -119,7 +120,9 @@ func checkService(t *testing.T, s *Services, a *CA, names []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, chain := range map[string][]*x509.Certificate{"alone": {c}, "twice": {c, c}, "three": {c, parent, a.cert}, "the other way": {parent, c}, "the issuer as a service": {parent, parent}, "straight from the fleet CA": {straight, parent}} {
+	for what, chain := range map[string][]*x509.Certificate{"alone": {c}, "twice": {c, c}, "three": {c, parent, a.cert},
+		"the other way": {parent, c}, "the issuer as a service": {parent, parent},
+		"straight from the fleet CA": {straight, parent}} {
 		if VerifyService(chain, roots, rulesNow) == nil {
 			t.Errorf("%s: believed", what)
 		}
@@ -137,7 +140,8 @@ func checkService(t *testing.T, s *Services, a *CA, names []string) {
 	if _, err := key.ParseChain(EncodeCertificates(c, parent), append(names, "b"), roots); err == nil {
 		t.Error("taken for other names")
 	}
-	if _, err := key.ParseChain([]byte("x"), names, roots); err == nil || !strings.Contains(err.Error(), "cannot read certificates") {
+	if _, err := key.ParseChain([]byte("x"), names, roots); err == nil ||
+		!strings.Contains(err.Error(), "cannot read certificates") {
 		t.Errorf("%v", err)
 	}
 }

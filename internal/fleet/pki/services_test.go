@@ -106,14 +106,19 @@ func TestServiceCertificate(t *testing.T) {
 			t.Error("it is taken of another authority")
 		}
 	}
-	if life := c.NotAfter.Sub(servicesNow); life != pki.ServiceLife || c.IsCA || len(c.URIs) > 0 || c.KeyUsage != x509.KeyUsageDigitalSignature || !slices.Equal(c.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}) {
+	if life := c.NotAfter.Sub(servicesNow); life != pki.ServiceLife || c.IsCA || len(c.URIs) > 0 ||
+		c.KeyUsage != x509.KeyUsageDigitalSignature ||
+		!slices.Equal(c.ExtKeyUsage, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}) {
 		t.Errorf("%s %+v", life, c)
 	}
-	for _, kind := range []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.TargetKind, pki.UserKind, pki.ServicesKind} {
-		if _, err := (pki.Trust{Fleet: "acme", Authorities: roots}).Verify([]*x509.Certificate{c, parent}, servicesNow, kind); err == nil {
+	for _, kind := range []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.TargetKind, pki.UserKind,
+		pki.ServicesKind} {
+		if _, err := (pki.Trust{Fleet: "acme", Authorities: roots}).Verify([]*x509.Certificate{c, parent}, servicesNow,
+			kind); err == nil {
 			t.Errorf("it is believed as a %s", kind)
 		}
-		if _, err := (pki.Trust{Fleet: "acme", Authorities: roots}).Verify([]*x509.Certificate{parent}, servicesNow, kind); (err == nil) != (kind == pki.ServicesKind) {
+		if _, err := (pki.Trust{Fleet: "acme", Authorities: roots}).Verify([]*x509.Certificate{parent}, servicesNow,
+			kind); (err == nil) != (kind == pki.ServicesKind) {
 			t.Errorf("what made it is a %s: %v", kind, err)
 		}
 	}
@@ -145,13 +150,17 @@ func TestStolenServicesKey(t *testing.T) {
 		return out
 	}
 	both := []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
-	for _, name := range []string{"hub/hub1", "signer/hub1", "issuer/hub1", "services/hub1", "target/aaaaaaaaaaaaaaaaaaaaaaaaaa", "person/root"} {
+	for _, name := range []string{"hub/hub1", "signer/hub1", "issuer/hub1", "services/hub1",
+		"target/aaaaaaaaaaaaaaaaaaaaaaaaaa", "person/root"} {
 		u, _ := url.Parse("fettle://acme/" + name)
 		_, signing, _ := ed25519.GenerateKey(rand.Reader)
 		for what, key := range map[string]crypto.PublicKey{"P-256": curveKey(t).Public(), "ed25519": signing.Public()} {
 			for _, ca := range []bool{false, true} {
-				c := make1(t, &x509.Certificate{URIs: []*url.URL{u}, IsCA: ca, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: both, DNSNames: []string{"web.example.org"}}, key)
-				for _, kind := range []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.ServicesKind, pki.TargetKind, pki.UserKind} {
+				c := make1(t, &x509.Certificate{URIs: []*url.URL{u}, IsCA: ca,
+					KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: both,
+					DNSNames: []string{"web.example.org"}}, key)
+				for _, kind := range []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.ServicesKind, pki.TargetKind,
+					pki.UserKind} {
 					if _, err := trust.Verify([]*x509.Certificate{c, parent}, servicesNow, kind); err == nil {
 						t.Errorf("%s with %s, CA %v, is a %s", name, what, ca, kind)
 					}
@@ -178,8 +187,10 @@ func TestStolenServicesKey(t *testing.T) {
 	}
 	// It cannot make an issuer.
 	key := curveKey(t)
-	middle := make1(t, &x509.Certificate{IsCA: true, KeyUsage: x509.KeyUsageCertSign, Subject: pkix.Name{CommonName: "more"}}, key.Public())
-	leaf := &x509.Certificate{SerialNumber: big.NewInt(8), NotBefore: middle.NotBefore, NotAfter: middle.NotAfter, DNSNames: []string{"x.example.org"}, ExtKeyUsage: both}
+	middle := make1(t, &x509.Certificate{IsCA: true, KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: "more"}}, key.Public())
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(8), NotBefore: middle.NotBefore, NotAfter: middle.NotAfter,
+		DNSNames: []string{"x.example.org"}, ExtKeyUsage: both}
 	der, err := x509.CreateCertificate(rand.Reader, leaf, middle, curveKey(t).Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -188,11 +199,13 @@ func TestStolenServicesKey(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(parent)
 	pool.AddCert(middle)
-	if _, err := end.Verify(x509.VerifyOptions{Roots: poolOf(roots...), Intermediates: pool, CurrentTime: servicesNow}); err == nil {
+	if _, err := end.Verify(x509.VerifyOptions{Roots: poolOf(roots...), Intermediates: pool,
+		CurrentTime: servicesNow}); err == nil {
 		t.Error("what it made makes more")
 	}
 	client := make1(t, &x509.Certificate{DNSNames: []string{"x.example.org"}, ExtKeyUsage: both}, curveKey(t).Public())
-	if _, err := client.Verify(x509.VerifyOptions{Roots: poolOf(roots...), Intermediates: poolOf(parent), CurrentTime: servicesNow, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err == nil {
+	if _, err := client.Verify(x509.VerifyOptions{Roots: poolOf(roots...), Intermediates: poolOf(parent),
+		CurrentTime: servicesNow, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}); err == nil {
 		t.Error("it is a client")
 	}
 }
@@ -206,7 +219,8 @@ func poolOf(certs ...*x509.Certificate) *x509.CertPool {
 }
 
 func verifies(c, parent *x509.Certificate, roots []*x509.Certificate) error {
-	_, err := c.Verify(x509.VerifyOptions{Roots: poolOf(roots...), Intermediates: poolOf(parent), CurrentTime: servicesNow, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
+	_, err := c.Verify(x509.VerifyOptions{Roots: poolOf(roots...), Intermediates: poolOf(parent),
+		CurrentTime: servicesNow, KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 	return err
 }
 
@@ -259,8 +273,10 @@ func TestServiceNames(t *testing.T) {
 	s, _ := newServices(t)
 	for name, good := range map[string]bool{
 		"web3.example.org": true, "web3": true, "192.0.2.1": true, "2001:db8::1": true, "xn--bcher-kva.example": true,
-		"": false, "*.example.org": false, "Web.example.org": false, "web.example.org.": false, "a..b": false, "a_b": false, "-a": false, "1.2.3": false, "1.2.3.4.5": false,
-		"::ffff:192.0.2.1": false, "2001:DB8::1": false, "0.0.0.0": false, "fe80::1%eth0": false, "fettle://acme/hub/hub1": false, "a\x00b": false, "a b": false, "../x": false,
+		"": false, "*.example.org": false, "Web.example.org": false, "web.example.org.": false, "a..b": false, "a_b": false,
+		"-a": false, "1.2.3": false, "1.2.3.4.5": false,
+		"::ffff:192.0.2.1": false, "2001:DB8::1": false, "0.0.0.0": false, "fe80::1%eth0": false,
+		"fettle://acme/hub/hub1": false, "a\x00b": false, "a b": false, "../x": false,
 		strings.Repeat("a", 64): false, strings.Repeat("a.", 127) + "a": false,
 		"hub.example.org": false, "a.hub.example.org": false, "192.0.2.7": false,
 	} {

@@ -30,7 +30,8 @@ func TestStoreThatCannotBeRead(t *testing.T) {
 		"a token":      func() error { _, err := r.token(t.Context(), "x"); return err }(),
 		"a name":       r.free(t.Context(), "web1", holder{"x", 0}, rulesNow),
 	} {
-		if _, refused := errors.AsType[*Refusal](err); !errors.Is(err, errShelf) || errors.Is(err, fleet.ErrNotFound) || refused {
+		if _, refused := errors.AsType[*Refusal](err); !errors.Is(err, errShelf) || errors.Is(err, fleet.ErrNotFound) ||
+			refused {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -56,7 +57,8 @@ func TestNoCertificateForABadEntry(t *testing.T) {
 		}
 		answer, err := r.answer(t.Context(), entry[fleet.Target]{target, 1}, key.Public(), AuditRecord{})
 		kept, lerr := load[fleet.Target](t.Context(), r.Targets, string(id))
-		if (err == nil) != good || lerr != nil || len(kept.value.Serials) == 1 != good || (answer.Certificates == "") == good {
+		if (err == nil) != good || lerr != nil || len(kept.value.Serials) == 1 != good ||
+			(answer.Certificates == "") == good {
 			t.Errorf("%q: %+v, %v, %v", name, kept.value, err, lerr)
 		}
 		if !good {
@@ -73,7 +75,8 @@ func TestNoCertificateForABadEntry(t *testing.T) {
 			t.Error("an identity of another key is taken")
 		}
 	}
-	if c, err := a.sign(issuerTemplate("acme"), Name{"acme", HubKind, "A"}, key.Public(), rulesNow); err == nil || c != nil {
+	if c, err := a.sign(issuerTemplate("acme"), Name{"acme", HubKind, "A"}, key.Public(), rulesNow); err == nil ||
+		c != nil {
 		t.Error("a certificate for no name is made")
 	}
 }

@@ -16,14 +16,16 @@ func TestRevocationsHaveOneSubject(t *testing.T) {
 		key  string
 		good bool
 	}{
-		"serial":          {Revocation{Serial: "2f", Fleet: "acme"}, "revoked/serial/2f", true},
-		"longest serial":  {Revocation{Serial: strings.Repeat("f", 40), Fleet: "acme"}, "revoked/serial/" + strings.Repeat("f", 40), true},
-		"longer serial":   {Revocation{Serial: strings.Repeat("f", 41), Fleet: "acme"}, "", false},
-		"no hex":          {Revocation{Serial: "xyz", Fleet: "acme"}, "", false},
-		"a bad fleet":     {Revocation{Serial: "2f", Fleet: "A"}, "", false},
-		"no fleet":        {Revocation{Serial: "2f"}, "", false},
-		"hub":             {Revocation{Name: "fettle://acme/hub/h", Fleet: "acme"}, "revoked/hub/h", true},
-		"user":            {Revocation{Name: "fettle://acme/person/a@b", Fleet: "acme"}, "revoked/person/=" + lower.EncodeToString([]byte("a@b")), true},
+		"serial": {Revocation{Serial: "2f", Fleet: "acme"}, "revoked/serial/2f", true},
+		"longest serial": {Revocation{Serial: strings.Repeat("f", 40), Fleet: "acme"},
+			"revoked/serial/" + strings.Repeat("f", 40), true},
+		"longer serial": {Revocation{Serial: strings.Repeat("f", 41), Fleet: "acme"}, "", false},
+		"no hex":        {Revocation{Serial: "xyz", Fleet: "acme"}, "", false},
+		"a bad fleet":   {Revocation{Serial: "2f", Fleet: "A"}, "", false},
+		"no fleet":      {Revocation{Serial: "2f"}, "", false},
+		"hub":           {Revocation{Name: "fettle://acme/hub/h", Fleet: "acme"}, "revoked/hub/h", true},
+		"user": {Revocation{Name: "fettle://acme/person/a@b", Fleet: "acme"},
+			"revoked/person/=" + lower.EncodeToString([]byte("a@b")), true},
 		"another fleet":   {Revocation{Name: "fettle://acme/hub/h", Fleet: "other"}, "", false},
 		"a bad name":      {Revocation{Name: "hub", Fleet: "acme"}, "", false},
 		"neither":         {Revocation{Fleet: "acme"}, "", false},
@@ -41,10 +43,12 @@ func TestRevocationsHaveOneSubject(t *testing.T) {
 			t.Errorf("%s: %s, %v", name, got.Key(), err)
 		}
 	}
-	if _, err := OpenRevocation(make([]byte, maxRevocation+1), nil); err == nil || !strings.Contains(err.Error(), "the maximum is") {
+	if _, err := OpenRevocation(make([]byte, maxRevocation+1), nil); err == nil ||
+		!strings.Contains(err.Error(), "the maximum is") {
 		t.Errorf("%v", err)
 	}
-	if _, err := OpenRevocation(make([]byte, maxRevocation), nil); err == nil || strings.Contains(err.Error(), "the maximum is") {
+	if _, err := OpenRevocation(make([]byte, maxRevocation), nil); err == nil ||
+		strings.Contains(err.Error(), "the maximum is") {
 		t.Errorf("%v", err)
 	}
 	if err := (Revocation{Format: "fettle.revocation/2", Serial: "2f", Fleet: "acme"}).check(); err == nil {
@@ -65,7 +69,8 @@ func TestEarlierFactStays(t *testing.T) {
 		return e
 	}
 	var s Revocations
-	late, early, user := fact("fettle://acme/hub/h", 9), fact("fettle://acme/hub/h", 5), fact("fettle://acme/person/ada", 1)
+	late, early, user := fact("fettle://acme/hub/h", 9), fact("fettle://acme/hub/h", 5),
+		fact("fettle://acme/person/ada", 1)
 	for i, e := range [][]byte{late, early, late, user, user} {
 		news, err := s.Add(e, keys)
 		if err != nil || news != (i == 0 || i == 3) {
@@ -78,7 +83,8 @@ func TestEarlierFactStays(t *testing.T) {
 	if got := s.OfHubs(); len(got) != 1 || string(got[0]) != string(early) || len(s.Envelopes()) != 2 {
 		t.Errorf("%d of hubs, %d in all", len(got), len(s.Envelopes()))
 	}
-	for kind, revoked := range map[Kind]bool{HubKind: true, IssuerKind: true, SignerKind: true, ServicesKind: true, UserKind: false} {
+	for kind, revoked := range map[Kind]bool{HubKind: true, IssuerKind: true, SignerKind: true, ServicesKind: true,
+		UserKind: false} {
 		if s.Revoked("1", Name{"acme", kind, "h"}) != revoked || s.Revoked("1", Name{"acme", kind, "x"}) {
 			t.Errorf("%s: revoked %t", kind, !revoked)
 		}

@@ -14,9 +14,10 @@ func TestPathsAreTidied(t *testing.T) {
 	show := func(at time.Time) {
 		n++
 		leaf := &x509.Certificate{Raw: binary.BigEndian.AppendUint64(nil, uint64(n))}
-		if _, err := p.find([]*x509.Certificate{leaf}, TargetKind, at, func([]*x509.Certificate, Kind, time.Time) (way, error) {
-			return way{from: at, until: at.Add(24 * time.Hour)}, nil
-		}); err != nil {
+		if _, err := p.find([]*x509.Certificate{leaf}, TargetKind, at,
+			func([]*x509.Certificate, Kind, time.Time) (way, error) {
+				return way{from: at, until: at.Add(24 * time.Hour)}, nil
+			}); err != nil {
 			t.Fatal(err)
 		}
 	}

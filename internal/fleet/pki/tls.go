@@ -23,7 +23,8 @@ func (t Trust) ServerTLS(own OwnCertificate, now func() time.Time) *tls.Config {
 		if len(s.PeerCertificates) == 0 {
 			return nil
 		}
-		_, err := t.verify(s.PeerCertificates, earlier(now(), s.PeerCertificates[0].NotAfter), ownStanding, TargetKind, UserKind, HubKind)
+		_, err := t.verify(s.PeerCertificates, earlier(now(), s.PeerCertificates[0].NotAfter), ownStanding, TargetKind,
+			UserKind, HubKind)
 		return err
 	}
 	return c

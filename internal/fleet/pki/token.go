@@ -58,7 +58,8 @@ var errToken = errors.New("cannot read this token: it is incomplete or mistyped.
 
 // Text returns the complete token, which is a secret.
 func (t Token) Text() string {
-	body := strings.Join([]string{tokenWord, t.ID, lower.EncodeToString(t.Secret[:]), lower.EncodeToString(t.Authority[:])}, "-")
+	body := strings.Join([]string{tokenWord, t.ID, lower.EncodeToString(t.Secret[:]),
+		lower.EncodeToString(t.Authority[:])}, "-")
 	return body + "-" + tokenSum(body)
 }
 

@@ -18,7 +18,8 @@ func (r *Registrar) CreateToken(ctx context.Context, terms Terms, by string) (To
 	if err != nil {
 		return Token{}, err
 	}
-	if err := r.note(ctx, AuditRecord{By: by, Operation: "token", Text: fmt.Sprintf("made %s for %d uses", t, terms.Uses)}); err != nil {
+	if err := r.note(ctx, AuditRecord{By: by, Operation: "token",
+		Text: fmt.Sprintf("made %s for %d uses", t, terms.Uses)}); err != nil {
 		return Token{}, err
 	}
 	if err := store(ctx, r.Tokens, t.ID, kept, 0); err != nil {

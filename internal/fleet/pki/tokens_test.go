@@ -152,7 +152,8 @@ func TestRequestsThatAreNotRead(t *testing.T) {
 		"as large as it may": {"127.0.0.1:1", sized(8 << 10), 200},
 	} {
 		w := ask(c.from, c.body)
-		if w.Code != c.status || w.Header().Get("Content-Type") != "application/json" || w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("Retry-After") != "" {
+		if w.Code != c.status || w.Header().Get("Content-Type") != "application/json" ||
+			w.Header().Get("Cache-Control") != "no-store" || w.Header().Get("Retry-After") != "" {
 			t.Errorf("%s: %d %v %s", what, w.Code, w.Header(), w.Body)
 		}
 		if failed := c.status != 200; failed != strings.HasPrefix(w.Body.String(), `{"error":"cannot `) {

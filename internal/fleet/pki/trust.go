@@ -115,7 +115,8 @@ func (t Trust) path(chain []*x509.Certificate, kind Kind, at time.Time) ([]*x509
 	if p := t.known(chain, kind, at); p != nil {
 		return p, nil
 	}
-	opts := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: at, KeyUsages: usages(kind)}
+	opts := x509.VerifyOptions{Roots: x509.NewCertPool(), Intermediates: x509.NewCertPool(), CurrentTime: at,
+		KeyUsages: usages(kind)}
 	for _, c := range t.Authorities {
 		opts.Roots.AddCert(c)
 	}
@@ -124,7 +125,8 @@ func (t Trust) path(chain []*x509.Certificate, kind Kind, at time.Time) ([]*x509
 	}
 	paths, err := chain[0].Verify(opts)
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return nil, fmt.Errorf("cannot trust a certificate that expired at %s: %w", chain[0].NotAfter.UTC().Format(time.RFC3339), ErrExpired)
+		return nil, fmt.Errorf("cannot trust a certificate that expired at %s: %w",
+			chain[0].NotAfter.UTC().Format(time.RFC3339), ErrExpired)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot trust a certificate that the CA of this fleet has not signed: %w", err)
@@ -148,7 +150,10 @@ func (t Trust) known(chain []*x509.Certificate, kind Kind, at time.Time) []*x509
 		if !c.IsCA || !c.PermittedDNSDomainsCritical || !slices.Equal(c.PermittedURIDomains, []string{t.Fleet}) {
 			continue
 		}
-		above, err := t.Paths.issuer(c, at, func() ([]*x509.Certificate, error) { return t.path([]*x509.Certificate{c}, IssuerKind, at) })
+		above, err := t.Paths.issuer(c, at, func() ([]*x509.Certificate,
+			error) {
+			return t.path([]*x509.Certificate{c}, IssuerKind, at)
+		})
 		if err != nil {
 			continue
 		}

@@ -54,7 +54,8 @@ func leafOf(t *testing.T, h *pki.Hub) *x509.Certificate {
 }
 
 // forge signs a certificate by hand, like a thief of a key.
-func forge(t *testing.T, name string, parent *x509.Certificate, signer *ecdsa.PrivateKey, change func(*x509.Certificate)) *x509.Certificate {
+func forge(t *testing.T, name string, parent *x509.Certificate, signer *ecdsa.PrivateKey,
+	change func(*x509.Certificate)) *x509.Certificate {
 	t.Helper()
 	u, err := url.Parse(name)
 	if err != nil {
@@ -88,7 +89,8 @@ func TestStolenIssuingKey(t *testing.T) {
 	issuer := issuerOf(t, h)
 	key := pki.IssuingKey(h)
 	every := []pki.Kind{pki.HubKind, pki.SignerKind, pki.IssuerKind, pki.TargetKind, pki.UserKind}
-	good := forge(t, "fettle://acme/target/"+someTarget, issuer.Certificate(), key, func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[:1] })
+	good := forge(t, "fettle://acme/target/"+someTarget, issuer.Certificate(), key,
+		func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[:1] })
 	if _, err := trust.Verify([]*x509.Certificate{good, issuer.Certificate()}, start(), every...); err != nil {
 		t.Fatalf("the way of forging does not work: %v", err)
 	}
@@ -96,18 +98,21 @@ func TestStolenIssuingKey(t *testing.T) {
 		name   string
 		change func(*x509.Certificate)
 	}{
-		"a hub":           {"fettle://acme/hub/hub1", nil},
-		"a signer":        {"fettle://acme/signer/hub1", nil},
-		"an issuer":       {"fettle://acme/issuer/hub1", func(c *x509.Certificate) { c.IsCA, c.BasicConstraintsValid = true, true }},
-		"another fleet":   {"fettle://zeta/target/" + someTarget, nil},
-		"a server's name": {"fettle://acme/target/" + someTarget, func(c *x509.Certificate) { c.DNSNames = []string{"hub.example.org"} }},
+		"a hub":    {"fettle://acme/hub/hub1", nil},
+		"a signer": {"fettle://acme/signer/hub1", nil},
+		"an issuer": {"fettle://acme/issuer/hub1",
+			func(c *x509.Certificate) { c.IsCA, c.BasicConstraintsValid = true, true }},
+		"another fleet": {"fettle://zeta/target/" + someTarget, nil},
+		"a server's name": {"fettle://acme/target/" + someTarget,
+			func(c *x509.Certificate) { c.DNSNames = []string{"hub.example.org"} }},
 		"two names": {"fettle://acme/target/" + someTarget, func(c *x509.Certificate) {
 			c.URIs = append(c.URIs, &url.URL{Scheme: "fettle", Host: "acme", Path: "/person/ada"})
 		}},
 		"a path in the name": {"fettle://acme/person/a%2Fb", nil},
 		"a query":            {"fettle://acme/person/ada?x", nil},
 		"a user":             {"fettle://root@acme/person/ada", nil},
-		"an authority":       {"fettle://acme/target/" + someTarget, func(c *x509.Certificate) { c.IsCA, c.BasicConstraintsValid = true, true }},
+		"an authority": {"fettle://acme/target/" + someTarget,
+			func(c *x509.Certificate) { c.IsCA, c.BasicConstraintsValid = true, true }},
 	}
 	for what, c := range cases {
 		cert := forge(t, c.name, issuer.Certificate(), key, c.change)
@@ -123,8 +128,10 @@ func TestForeignCertificates(t *testing.T) {
 	twin := newAuthority(t, "acme")
 	h := newHub(t, ours, "hub1")
 	trust := trustOf(t, h, nil)
-	for what, other := range map[string]*pki.Hub{"another fleet": newHub(t, theirs, "hub1"), "another authority": newHub(t, twin, "hub1")} {
-		if _, err := trust.Verify([]*x509.Certificate{leafOf(t, other), authorityOf(t, other)}, start(), pki.HubKind); err == nil {
+	for what, other := range map[string]*pki.Hub{"another fleet": newHub(t, theirs, "hub1"),
+		"another authority": newHub(t, twin, "hub1")} {
+		if _, err := trust.Verify([]*x509.Certificate{leafOf(t, other), authorityOf(t, other)}, start(),
+			pki.HubKind); err == nil {
 			t.Errorf("a hub of %s is believed", what)
 		}
 	}
@@ -205,12 +212,16 @@ func TestRevokedHubs(t *testing.T) {
 
 // The names of kinds are stable, and String and ParseName are inverse.
 func TestNames(t *testing.T) {
-	for _, good := range []string{"fettle://acme/hub/hub1", "fettle://acme/target/" + someTarget, "fettle://acme/person/ada+ci@example.org", "fettle://a-1/issuer/h"} {
+	for _, good := range []string{"fettle://acme/hub/hub1", "fettle://acme/target/" + someTarget,
+		"fettle://acme/person/ada+ci@example.org", "fettle://a-1/issuer/h"} {
 		if n, err := pki.ParseName(good); err != nil || n.String() != good {
 			t.Errorf("%s: %v, %v", good, n, err)
 		}
 	}
-	for _, bad := range []string{"", "fettle://acme", "fettle://acme/hub/", "fettle://Acme/hub/h", "fettle://acme/root/h", "fettle://acme/target/web1", "fettle://acme/person/../x", "fettle://acme/person/a/b", "https://acme/hub/h", "fettle://acme/person/-", "fettle://acme:1/hub/h", "fettle://acme/hub/" + strings.Repeat("h", 64)} {
+	for _, bad := range []string{"", "fettle://acme", "fettle://acme/hub/", "fettle://Acme/hub/h",
+		"fettle://acme/root/h", "fettle://acme/target/web1", "fettle://acme/person/../x", "fettle://acme/person/a/b",
+		"https://acme/hub/h", "fettle://acme/person/-", "fettle://acme:1/hub/h",
+		"fettle://acme/hub/" + strings.Repeat("h", 64)} {
 		if n, err := pki.ParseName(bad); err == nil {
 			t.Errorf("%q is read as %v", bad, n)
 		}

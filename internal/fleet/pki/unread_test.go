@@ -29,10 +29,13 @@ func TestStrangersAreNotReadFor(t *testing.T) {
 		serve http.HandlerFunc
 		most  int
 	}{
-		"/v1/renew":     {s.registrar.ServeRenew, 0},
-		"/v1/facts":     {s.registrar.ServeRevocations, 0},
-		"/v1/enrol":     {s.registrar.ServeEnrol, 16 << 10},
-		"/v1/hubs/join": {func(w http.ResponseWriter, q *http.Request) { s.registrar.ServeJoin(w, q, pki.HubRegistry(nil)) }, 32 << 10},
+		"/v1/renew": {s.registrar.ServeRenew, 0},
+		"/v1/facts": {s.registrar.ServeRevocations, 0},
+		"/v1/enrol": {s.registrar.ServeEnrol, 16 << 10},
+		"/v1/hubs/join": {func(w http.ResponseWriter,
+			q *http.Request) {
+			s.registrar.ServeJoin(w, q, pki.HubRegistry(nil))
+		}, 32 << 10},
 	}
 	for path, route := range routes {
 		body := &endless{}

@@ -19,7 +19,8 @@ func RenewAt(c *x509.Certificate) time.Time {
 // may be wrong, only a hub can correct it, and the agent must still reach its hubs.
 func VerificationTime(now, floor time.Time, c *x509.Certificate) (time.Time, error) {
 	if c.NotAfter.Before(floor) {
-		return time.Time{}, fmt.Errorf("cannot trust a certificate that expired at %s, before the latest time that a hub has signed: %w",
+		return time.Time{}, fmt.Errorf(
+			"cannot trust a certificate that expired at %s, before the latest time that a hub has signed: %w",
 			c.NotAfter.UTC().Format(time.RFC3339), ErrExpired)
 	}
 	at := now

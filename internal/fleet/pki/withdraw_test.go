@@ -16,8 +16,9 @@ func (s *site) beside(id string) *site {
 	o := *s
 	o.hub = newHub(s.t, s.authority, id)
 	r := &pki.Registrar{
-		Hub: o.hub, Revocations: &pki.Revocations{}, Tokens: s.tokens, Targets: s.targets, RevocationStore: s.facts, Names: s.names,
-		Now: s.clock.now, HubURLs: s.registrar.HubURLs, BusURLs: s.registrar.BusURLs,
+		Hub: o.hub, Revocations: &pki.Revocations{}, Tokens: s.tokens, Targets: s.targets, RevocationStore: s.facts,
+		Names: s.names,
+		Now:   s.clock.now, HubURLs: s.registrar.HubURLs, BusURLs: s.registrar.BusURLs,
 	}
 	o.registrar = r
 	mux := http.NewServeMux()
@@ -63,10 +64,12 @@ func TestWithdrawHub(t *testing.T) {
 		}
 	}
 	trust := trustOf(t, s.hub, s.registrar.Revocations)
-	if err := handshake(t, trust.HubTLS(s.hub.TLS, s.clock.now), trustOf(t, other.hub, nil).HubTLS(other.hub.TLS, s.clock.now)); !errors.Is(err, pki.ErrRevoked) {
+	if err := handshake(t, trust.HubTLS(s.hub.TLS, s.clock.now),
+		trustOf(t, other.hub, nil).HubTLS(other.hub.TLS, s.clock.now)); !errors.Is(err, pki.ErrRevoked) {
 		t.Errorf("another hub: %v", err)
 	}
-	if err := handshake(t, trustOf(t, other.hub, nil).ServerTLS(other.hub.TLS, s.clock.now), theirs.TLS(s.registrar.Revocations, s.clock.now, nil)); err == nil {
+	if err := handshake(t, trustOf(t, other.hub, nil).ServerTLS(other.hub.TLS, s.clock.now),
+		theirs.TLS(s.registrar.Revocations, s.clock.now, nil)); err == nil {
 		t.Error("a target takes it for a hub")
 	}
 	// A new agent that trusts only this hub still receives all revocations.
@@ -76,10 +79,12 @@ func TestWithdrawHub(t *testing.T) {
 			t.Errorf("a fact that only the other hub signed: %v", err)
 		}
 	}
-	if !fresh.Revoked("", pki.Name{Fleet: "acme", Kind: pki.TargetKind, ID: string(bad.ID)}) || !fresh.Revoked("", pki.Name{Fleet: "acme", Kind: pki.IssuerKind, ID: "hub2"}) {
+	if !fresh.Revoked("", pki.Name{Fleet: "acme", Kind: pki.TargetKind, ID: string(bad.ID)}) ||
+		!fresh.Revoked("", pki.Name{Fleet: "acme", Kind: pki.IssuerKind, ID: "hub2"}) {
 		t.Errorf("a newcomer knows %v", fresh.All())
 	}
-	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), theirs.TLS(nil, s.clock.now, nil)); !errors.Is(err, pki.ErrRevoked) {
+	if err := handshake(t, trust.BusTLS(s.hub.TLS, s.clock.now), theirs.TLS(nil, s.clock.now, nil)); !errors.Is(err,
+		pki.ErrRevoked) {
 		t.Errorf("the bus: %v", err)
 	}
 	// A hub that only trusts the certificate again needs the key, which stays.
@@ -115,12 +120,14 @@ func TestThiefOfAHub(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, id := range map[string]fleet.TargetID{"as another": i.ID, "as nobody": own} {
-		c, err := issuer.Target(key.Public(), id, pki.Claims{Name: "web1", Labels: map[string]string{"role": "db"}}, s.clock.now())
+		c, err := issuer.Target(key.Public(), id, pki.Claims{Name: "web1", Labels: map[string]string{"role": "db"}},
+			s.clock.now())
 		if err != nil {
 			t.Fatal(err)
 		}
 		before, _ := s.targets.All(t.Context())
-		_, err = s.registrar.Renew(t.Context(), &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c, issuer.Certificate()}})
+		_, err = s.registrar.Renew(t.Context(), &tls.ConnectionState{PeerCertificates: []*x509.Certificate{c,
+			issuer.Certificate()}})
 		var refused *pki.Refusal
 		if !errors.As(err, &refused) || refused.Status != http.StatusForbidden {
 			t.Errorf("%s: %v", what, err)

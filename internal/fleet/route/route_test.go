@@ -34,7 +34,8 @@ func TestAddresses(t *testing.T) {
 		"/v1/targets/web1/modules/modules%2Fweb")
 	same(t, route.Status(), route.None{}, "/v1/status")
 	same(t, route.Targets(), route.TargetQuery{}, "/v1/targets")
-	same(t, route.Targets(), route.TargetQuery{Select: []string{"a&b", "c"}, All: true, Sort: "-name", Offset: 1, Limit: 2},
+	same(t, route.Targets(), route.TargetQuery{Select: []string{"a&b", "c"}, All: true, Sort: "-name", Offset: 1,
+		Limit: 2},
 		"/v1/targets?all=true&limit=2&offset=1&select=a%26b&select=c&sort=-name")
 	same(t, route.Module(), route.ModuleQuery{Module: "web", Limit: 3}, "/v1/modules/web?limit=3")
 	same(t, route.Events(), route.EventQuery{Kinds: []string{"a"}, Since: at, Until: at.Add(time.Hour), After: "c7"},
@@ -82,7 +83,8 @@ func TestWrongValues(t *testing.T) {
 		}
 		_, err = route.Events().Values(nil, values)
 		var p *document.Problem
-		if (err == nil) != (says == "") || err != nil && (!errors.As(err, &p) || p.Status != 400 || p.Detail != says || p.Hint == "") {
+		if (err == nil) != (says == "") || err != nil &&
+			(!errors.As(err, &p) || p.Status != 400 || p.Detail != says || p.Hint == "") {
 			t.Errorf("%s: %v, want %s", query, err, says)
 		}
 	}
@@ -116,7 +118,8 @@ func TestTags(t *testing.T) {
 			}
 		}
 		for s := range strings.SplitSeq(r.Path, "/") {
-			if strings.HasPrefix(s, "{") && !strings.Contains(" "+strings.Join(r.InPath, " ")+" ", " "+strings.Trim(s, "{}")+" ") {
+			if strings.HasPrefix(s, "{") && !strings.Contains(" "+strings.Join(r.InPath, " ")+" ",
+				" "+strings.Trim(s, "{}")+" ") {
 				t.Errorf("%s has no field for %s", r.Name(), s)
 			}
 		}

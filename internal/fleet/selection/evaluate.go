@@ -25,7 +25,8 @@ type evaluation struct {
 }
 
 func newEvaluation(inventory []query.Target, g Given) *evaluation {
-	e := &evaluation{targets: slices.Clone(inventory), place: map[string]int{}, given: g, files: map[string]set{}, said: map[string]bool{}}
+	e := &evaluation{targets: slices.Clone(inventory), place: map[string]int{}, given: g, files: map[string]set{},
+		said: map[string]bool{}}
 	slices.SortStableFunc(e.targets, func(a, b query.Target) int { return strings.Compare(a.Name, b.Name) })
 	e.targets = slices.CompactFunc(e.targets, func(a, b query.Target) bool { return a.Name == b.Name })
 	for i, t := range e.targets {
@@ -129,7 +130,8 @@ func (e *evaluation) factor(f factor) set {
 	}
 	s := e.which(func(t query.Target) bool { return slices.ContainsFunc(of(t), f.value.fits) })
 	if f.value.glob == nil && s.empty() {
-		e.errorf("cannot select %q: no target has the %s %q.%s", shortened(f.text), what, f.value.text, syntax.Suggest(f.value.text, e.all(of)))
+		e.errorf("cannot select %q: no target has the %s %q.%s", shortened(f.text), what, f.value.text,
+			syntax.Suggest(f.value.text, e.all(of)))
 	}
 	return s
 }
@@ -171,7 +173,8 @@ func (e *evaluation) labelled(f factor) set {
 	switch {
 	case found || f.key.glob != nil:
 	case !keyed:
-		e.errorf("cannot select %q: no target has the label %q.%s", shortened(f.text), f.key.text, syntax.Suggest(f.key.text, e.all(func(t query.Target) []string { return keys(t.Labels) })))
+		e.errorf("cannot select %q: no target has the label %q.%s", shortened(f.text), f.key.text,
+			syntax.Suggest(f.key.text, e.all(func(t query.Target) []string { return keys(t.Labels) })))
 	case f.value.glob == nil:
 		e.errorf("cannot select %q: no target has this value of the label %q.%s", shortened(f.text), f.key.text,
 			syntax.Suggest(f.value.text, e.all(func(t query.Target) []string {

@@ -26,7 +26,8 @@ func (p pattern) fits(text string) bool {
 func Quote(name string) string {
 	var b strings.Builder
 	for i, r := range name {
-		if strings.ContainsRune(`\*?[]{},&=:#`, r) || i == 0 && strings.ContainsRune("!@ ", r) || i == len(name)-1 && r == ' ' {
+		if strings.ContainsRune(`\*?[]{},&=:#`, r) || i == 0 && strings.ContainsRune("!@ ", r) || i == len(name)-1 &&
+			r == ' ' {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)

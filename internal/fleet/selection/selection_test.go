@@ -66,7 +66,8 @@ func choose(words ...string) string {
 	chosen, err := s.Choose(company(), selection.Given{
 		Failed: []string{"db1", "gone"},
 		Files: map[string]string{
-			"hosts.txt": "# those of tonight\nweb1\r\n\n  db* # all of them\n!db1\n", "empty.txt": "# nothing\n\n", "not.txt": "!web1\n!web2",
+			"hosts.txt": "# those of tonight\nweb1\r\n\n  db* # all of them\n!db1\n", "empty.txt": "# nothing\n\n",
+			"not.txt": "!web1\n!web2",
 			"bad.txt": "web1\nwbe2\na,,b\n@failed\n", "failed": "web3",
 		},
 	})
@@ -129,11 +130,13 @@ func TestGrammar(t *testing.T) {
 
 func TestFilesAndFailed(t *testing.T) {
 	s, err := selection.Parse([]string{"@b,@a\\,1&!@b", "@failed", "@./failed"})
-	if err != nil || !s.Failed() || fmt.Sprint(s.Files()) != "[./failed a,1 b]" || s.String() != "@b,@a\\,1&!@b,@failed,@./failed" {
+	if err != nil || !s.Failed() || fmt.Sprint(s.Files()) != "[./failed a,1 b]" ||
+		s.String() != "@b,@a\\,1&!@b,@failed,@./failed" {
 		t.Error(s.Files(), s.Failed(), s, err)
 	}
 	var all selection.Selection
-	if chosen, err := all.Choose(company(), selection.Given{}); err != nil || len(chosen) != len(company()) || all.Failed() || all.Files() != nil {
+	if chosen, err := all.Choose(company(), selection.Given{}); err != nil || len(chosen) != len(company()) ||
+		all.Failed() || all.Files() != nil {
 		t.Error(chosen, err)
 	}
 }
@@ -151,7 +154,10 @@ func factors() *rapid.Generator[expression] {
 			{"web1", false, func(t query.Target) bool { return t.Name == "web1" }},
 			{`odd\*`, false, func(t query.Target) bool { return t.Name == "odd*" }},
 			{"web*", false, func(t query.Target) bool { return strings.HasPrefix(t.Name, "web") }},
-			{"*[13]", false, func(t query.Target) bool { return strings.HasSuffix(t.Name, "1") || strings.HasSuffix(t.Name, "3") }},
+			{"*[13]", false, func(t query.Target) bool {
+				return strings.HasSuffix(t.Name, "1") ||
+					strings.HasSuffix(t.Name, "3")
+			}},
 			{"{web2,db*}", false, func(t query.Target) bool { return t.Name == "web2" || strings.HasPrefix(t.Name, "db") }},
 			{"group:berlin", false, func(t query.Target) bool { return slices.Contains(t.Groups, "berlin") }},
 			{"role:db", false, func(t query.Target) bool { return slices.Contains(t.Roles, "db") }},
@@ -232,7 +238,8 @@ func TestAlgebra(t *testing.T) {
 // A quoted name selects exactly this name.
 func TestQuote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		all := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune(`ab*?[]{}\,&!@:=# -^é`)), 1, 8, -1), 1, 6, rapid.ID).Draw(t, "names")
+		all := rapid.SliceOfNDistinct(rapid.StringOfN(rapid.RuneFrom([]rune(`ab*?[]{}\,&!@:=# -^é`)), 1, 8, -1), 1, 6,
+			rapid.ID).Draw(t, "names")
 		var inventory []query.Target
 		for _, n := range all {
 			inventory = append(inventory, query.Target{Name: n})

@@ -18,7 +18,8 @@ func TestOldOrNew(t *testing.T) {
 	if _, err := smallfile.Read(files, file); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("what is not there: %v", err)
 	}
-	if err := errors.Join(smallfile.Make(files, file, []byte("one")), smallfile.Write(files, file, []byte("two"))); err != nil {
+	if err := errors.Join(smallfile.Make(files, file, []byte("one")),
+		smallfile.Write(files, file, []byte("two"))); err != nil {
 		t.Fatal(err)
 	}
 	if err := smallfile.Make(files, file, []byte("three")); !errors.Is(err, fs.ErrExist) {

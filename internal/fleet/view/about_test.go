@@ -16,7 +16,8 @@ func TestModuleHistory(t *testing.T) {
 	put(t, v, member(0))
 	report := func(seq int, kind fleet.EventKind, module string, bundles ...int) {
 		t.Helper()
-		r := fleet.Report{Format: fleet.ReportFormat, Target: id(0), Seq: uint64(seq), At: at(seq).UnixNano(), Event: fleet.Event{Kind: kind, Run: seq, Module: module}}
+		r := fleet.Report{Format: fleet.ReportFormat, Target: id(0), Seq: uint64(seq), At: at(seq).UnixNano(),
+			Event: fleet.Event{Kind: kind, Run: seq, Module: module}}
 		for i, b := range bundles {
 			m := fleet.ModuleStatus{Module: fmt.Sprintf("modules/m%d", i), State: fleet.ModulePending}
 			if b > 0 {
@@ -85,7 +86,8 @@ func TestPhrases(t *testing.T) {
 	want := map[string]string{}
 	for seq, kind := range kinds {
 		for n := range 2 {
-			r := fleet.Report{Format: fleet.ReportFormat, Target: id(n), Seq: uint64(seq + 1), At: at(seq).UnixNano(), Event: fleet.Event{Kind: kind}}
+			r := fleet.Report{Format: fleet.ReportFormat, Target: id(n), Seq: uint64(seq + 1), At: at(seq).UnixNano(),
+				Event: fleet.Event{Kind: kind}}
 			if kind != fleet.Ready {
 				r.Event.Text = fmt.Sprint(kind, " of generation 1.", seq)
 			}

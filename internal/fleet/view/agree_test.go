@@ -17,11 +17,15 @@ const quiet = 5 * time.Minute
 
 // reportOf returns a report of a target with an assignment about some of its modules.
 func reportOf(t *rapid.T, target, seq, revision int, sent time.Time) []byte {
-	states := []fleet.Readiness{fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleFailed, fleet.ModuleDrifted, fleet.ModuleBlocked, fleet.ModulePending, fleet.ModuleApplying, fleet.ModuleFrozen, fleet.ModuleDeferred}
-	r := fleet.Report{Format: fleet.ReportFormat, Target: id(target), Seq: uint64(seq), Boot: "b", At: sent.UnixNano(), Event: fleet.Event{Kind: fleet.Applied, Run: seq}}
+	states := []fleet.Readiness{fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleReady,
+		fleet.ModuleReady, fleet.ModuleReady, fleet.ModuleFailed, fleet.ModuleDrifted, fleet.ModuleBlocked,
+		fleet.ModulePending, fleet.ModuleApplying, fleet.ModuleFrozen, fleet.ModuleDeferred}
+	r := fleet.Report{Format: fleet.ReportFormat, Target: id(target), Seq: uint64(seq), Boot: "b", At: sent.UnixNano(),
+		Event: fleet.Event{Kind: fleet.Applied, Run: seq}}
 	r.Status.Epoch, r.Status.Generation = 1, uint64(revision)
 	for i := range rapid.SampledFrom([]int{0, 1, 2, 2, 2}).Draw(t, "modules") {
-		m := fleet.ModuleStatus{Module: fmt.Sprintf("modules/m%d", i), Commit: commit(revision), State: rapid.SampledFrom(states).Draw(t, "state"), Since: sent.UnixNano()}
+		m := fleet.ModuleStatus{Module: fmt.Sprintf("modules/m%d", i), Commit: commit(revision),
+			State: rapid.SampledFrom(states).Draw(t, "state"), Since: sent.UnixNano()}
 		if m.State == fleet.ModuleFailed {
 			m.Error = "no answer"
 		}
@@ -65,7 +69,8 @@ func TestViewsAgree(t *testing.T) {
 				v.RecordConnection(id(n), rapid.Bool().Draw(rt, "connected"))
 			case 6:
 				one := member(n)
-				one.Suspect = &fleet.Suspicion{Reason: "b", Copies: make([]fleet.Copy, rapid.SampledFrom([]int{0, 0, 2}).Draw(rt, "hosts"))}
+				one.Suspect = &fleet.Suspicion{Reason: "b", Copies: make([]fleet.Copy,
+					rapid.SampledFrom([]int{0, 0, 2}).Draw(rt, "hosts"))}
 				put(t, v, one)
 			}
 			agree(t, rt, v, now)
@@ -112,7 +117,8 @@ func agree(t *testing.T, rt *rapid.T, v *view.View, now time.Time) {
 			rt.Fatalf("%s is %s with %+v", target.Name, target.State, target.Suspect)
 		}
 		if target.State == document.Ready && (unready > 0 || target.Accepted != target.Assigned) {
-			rt.Fatalf("%s is ready, and %d of its modules are not; %v, %v", target.Name, unready, target.Accepted, target.Assigned)
+			rt.Fatalf("%s is ready, and %d of its modules are not; %v, %v", target.Name, unready, target.Accepted,
+				target.Assigned)
 		}
 	}
 	if !maps.Equal(states, status.States) {
@@ -127,8 +133,10 @@ func agree(t *testing.T, rt *rapid.T, v *view.View, now time.Time) {
 		for _, o := range one.Targets {
 			here[o.State]++
 		}
-		if !maps.Equal(m.States, counts[m.Module]) || !maps.Equal(here, m.States) || !maps.Equal(one.Module.States, m.States) {
-			rt.Fatalf("%s: the list has %v, its detail %v and %v, its targets %v", m.Module, m.States, one.Module.States, here, counts[m.Module])
+		if !maps.Equal(m.States, counts[m.Module]) || !maps.Equal(here, m.States) ||
+			!maps.Equal(one.Module.States, m.States) {
+			rt.Fatalf("%s: the list has %v, its detail %v and %v, its targets %v", m.Module, m.States, one.Module.States, here,
+				counts[m.Module])
 		}
 	}
 }

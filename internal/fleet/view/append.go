@@ -93,7 +93,8 @@ func (t *tx) report(p place, r fleet.Report) error {
 	if err != nil {
 		return err
 	}
-	err = t.event(p, words[0], 0, int64(r.Seq), r.At, words[1], words[2], r.Event.Run, r.Event.Changes, text, r.Event.Error, 0, words[3])
+	err = t.event(p, words[0], 0, int64(r.Seq), r.At, words[1], words[2], r.Event.Run, r.Event.Changes, text,
+		r.Event.Error, 0, words[3])
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,9 @@ func (t *tx) status(p place, target int64, r fleet.Report, lacks bool) error {
 	if err != nil {
 		return err
 	}
-	err = t.exec("INSERT OR REPLACE INTO statuses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", target, int64(r.Seq), r.At, int64(s.Epoch&math.MaxInt64), int64(s.Generation&math.MaxInt64), words[0], s.Drift, s.Frozen, s.Run, s.Changed, s.Error, words[1], lacks)
+	err = t.exec("INSERT OR REPLACE INTO statuses VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", target, int64(r.Seq),
+		r.At, int64(s.Epoch&math.MaxInt64), int64(s.Generation&math.MaxInt64), words[0], s.Drift, s.Frozen, s.Run,
+		s.Changed, s.Error, words[1], lacks)
 	if err != nil {
 		return err
 	}
@@ -230,7 +233,8 @@ func (t *tx) hubEvent(p place, e fleet.HubEvent) error {
 
 // event inserts an event, unless it exists, and deletes the oldest events above the limit.
 func (t *tx) event(p place, target, hub, number int64, rest ...any) error {
-	err := t.exec("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)", slices.Concat([]any{p.seq, p.place, target, hub, number}, rest)...)
+	err := t.exec("INSERT OR IGNORE INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?)",
+		slices.Concat([]any{p.seq, p.place, target, hub, number}, rest)...)
 	if err != nil {
 		return err
 	}
@@ -240,7 +244,8 @@ func (t *tx) event(p place, target, hub, number int64, rest ...any) error {
 	}
 	return t.exec(`
     DELETE FROM events WHERE target = ?1 AND hub = ?2 AND number <= (
-    SELECT number FROM events WHERE target = ?1 AND hub = ?2 ORDER BY number DESC LIMIT 1 OFFSET ?3)`, target, hub, most)
+    SELECT number FROM events WHERE target = ?1 AND hub = ?2 ORDER BY number DESC LIMIT 1 OFFSET ?3)`, target, hub,
+		most)
 }
 
 // ofTheHub is the factor between the limits of events about no target and about one target.

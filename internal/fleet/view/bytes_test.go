@@ -32,8 +32,10 @@ func (m many) target(n int) fleet.Target {
 		panic(err)
 	}
 	return fleet.Target{
-		ID: id, Name: fmt.Sprintf("web%05d", n), Labels: map[string]string{"env": "prod", "role": "web"}, Standing: fleet.Active, Key: "sha256:" + hashed(string(id)),
-		Serials: []string{hashed(string(id))[:32]}, Token: "6xymi3bc", Enrolled: 1_795_355_153, Changed: 1_795_355_153, By: "token 6xymi3bc",
+		ID: id, Name: fmt.Sprintf("web%05d", n), Labels: map[string]string{"env": "prod", "role": "web"},
+		Standing: fleet.Active, Key: "sha256:" + hashed(string(id)),
+		Serials: []string{hashed(string(id))[:32]}, Token: "6xymi3bc", Enrolled: 1_795_355_153, Changed: 1_795_355_153,
+		By: "token 6xymi3bc",
 	}
 }
 
@@ -50,7 +52,8 @@ func (m many) list(commit int) (out []fleet.Assigned) {
 		}
 		name := fmt.Sprintf("modules/m%03d", i)
 		out = append(out, fleet.Assigned{
-			Module: name, Revision: fleet.Revision{Repository: "site", Commit: hashed(fmt.Sprint(at))[:40], Branch: "main"}, Bundle: fleet.Bundle{Digest: "sha256:" + hashed(fmt.Sprint(name, at)), Size: 1024},
+			Module: name, Revision: fleet.Revision{Repository: "site", Commit: hashed(fmt.Sprint(at))[:40], Branch: "main"},
+			Bundle: fleet.Bundle{Digest: "sha256:" + hashed(fmt.Sprint(name, at)), Size: 1024},
 		})
 	}
 	return out
@@ -61,10 +64,13 @@ func (m many) reports(t fleet.Target, commit int, list []fleet.Assigned) (out []
 	for i, kind := range []fleet.EventKind{fleet.Accepted, fleet.Applied, fleet.Ready} {
 		seq := uint64(commit*3 + i + 1)
 		at := time.Unix(1_795_355_153+int64(60*commit+i), int64(seq)*98_765_432+int64(len(t.Name))).UnixNano()
-		r := fleet.Report{Format: fleet.ReportFormat, Target: t.ID, Seq: seq, At: at, Event: fleet.Event{Kind: kind, Run: commit + 1, Text: fmt.Sprintf("generation 1795355153.%d", commit+1)}}
-		r.Status = fleet.Status{Epoch: 1_795_355_153, Generation: uint64(commit + 1), Version: "1.0", Run: commit + 1, Changed: at, Facts: map[string]string{"os": "debian 13"}}
+		r := fleet.Report{Format: fleet.ReportFormat, Target: t.ID, Seq: seq, At: at,
+			Event: fleet.Event{Kind: kind, Run: commit + 1, Text: fmt.Sprintf("generation 1795355153.%d", commit+1)}}
+		r.Status = fleet.Status{Epoch: 1_795_355_153, Generation: uint64(commit + 1), Version: "1.0", Run: commit + 1,
+			Changed: at, Facts: map[string]string{"os": "debian 13"}}
 		for k, a := range list {
-			s := fleet.ModuleStatus{Module: a.Module, State: fleet.ModuleReady, Since: 1_795_355_153_000_000_000, Commit: a.Revision.Commit, Bundle: a.Bundle.Digest}
+			s := fleet.ModuleStatus{Module: a.Module, State: fleet.ModuleReady, Since: 1_795_355_153_000_000_000,
+				Commit: a.Revision.Commit, Bundle: a.Bundle.Digest}
 			switch {
 			case kind == fleet.Accepted && commit == 0:
 				s.State, s.Commit, s.Bundle = fleet.ModulePending, "", ""
@@ -108,7 +114,9 @@ func TestBytesOfATarget(t *testing.T) {
 		}
 	}
 	page, err := v.Modules(t.Context(), time.Unix(1_795_355_153+200, 0))
-	if err != nil || len(page.Modules) != m.modules || page.Modules[0].Targets != m.targets || page.Modules[0].States[fleet.ModuleReady] != m.targets || page.Modules[0].Behind != 0 || len(page.Modules[0].Revisions) != 1 {
+	if err != nil || len(page.Modules) != m.modules || page.Modules[0].Targets != m.targets ||
+		page.Modules[0].States[fleet.ModuleReady] != m.targets || page.Modules[0].Behind != 0 ||
+		len(page.Modules[0].Revisions) != 1 {
 		t.Errorf("%+v, %v", page.Modules[0], err)
 	}
 	if err := v.Close(); err != nil {

@@ -17,7 +17,8 @@ import (
 // Target returns the details of a target by its identity or its name. If several targets had the
 // name, it returns the one in the fleet, or the newest. An unknown name causes fleet.ErrNotFound.
 func (v *View) Target(ctx context.Context, name string, now time.Time) (document.TargetDetail, error) {
-	d := document.TargetDetail{Format: document.TargetDetailFormat, Serials: []string{}, Modules: []document.ModuleOnTarget{}}
+	d := document.TargetDetail{Format: document.TargetDetailFormat, Serials: []string{},
+		Modules: []document.ModuleOnTarget{}}
 	n, err := v.find(ctx, name)
 	if err != nil {
 		return d, err
@@ -42,7 +43,8 @@ func (v *View) Target(ctx context.Context, name string, now time.Time) (document
 		return d, v.unread(err)
 	}
 	v.serve(&d)
-	d.Modules, err = v.modulesOn(ctx, n, moduleOnTarget{silent: v.unresponsiveSince(d.Target, now), cloned: d.Target.State == document.Cloned})
+	d.Modules, err = v.modulesOn(ctx, n, moduleOnTarget{silent: v.unresponsiveSince(d.Target, now),
+		cloned: d.Target.State == document.Cloned})
 	return d, err
 }
 
@@ -91,7 +93,8 @@ func fill(d *document.TargetDetail, doc, top, facts string) error {
 // NewestReport returns the number of the newest report of a target, or 0.
 func (v *View) NewestReport(ctx context.Context, id fleet.TargetID) (uint64, error) {
 	var seq int64
-	err := v.read.QueryRowContext(ctx, "SELECT s.seq FROM statuses s JOIN words w ON w.n = s.target WHERE w.text = ?", string(id)).Scan(&seq)
+	err := v.read.QueryRowContext(ctx, "SELECT s.seq FROM statuses s JOIN words w ON w.n = s.target WHERE w.text = ?",
+		string(id)).Scan(&seq)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return 0, v.unread(err)
 	}
@@ -107,7 +110,8 @@ func (v *View) serve(d *document.TargetDetail) {
 }
 
 // modulesOn returns the assigned modules in their order, and then other applied modules by name.
-func (v *View) modulesOn(ctx context.Context, target int64, on moduleOnTarget) (out []document.ModuleOnTarget, err error) {
+func (v *View) modulesOn(ctx context.Context, target int64,
+	on moduleOnTarget) (out []document.ModuleOnTarget, err error) {
 	err = v.look(ctx, func(s *readTx) error {
 		out, err = s.modulesOn(target, on)
 		return err

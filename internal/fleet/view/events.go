@@ -83,7 +83,8 @@ func events(rows *sql.Rows) ([]document.Event, error) {
 	for rows.Next() {
 		var p place
 		var e document.Event
-		if err := rows.Scan(&p.seq, &p.place, &e.At, &e.Target, &e.Name, &e.Kind, &e.Module, &e.Run, &e.Changes, &e.Text, &e.Error, &e.By); err != nil {
+		if err := rows.Scan(&p.seq, &p.place, &e.At, &e.Target, &e.Name, &e.Kind, &e.Module, &e.Run, &e.Changes, &e.Text,
+			&e.Error, &e.By); err != nil {
 			return out, err
 		}
 		e.Cursor = p.cursor()

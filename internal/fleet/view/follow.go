@@ -84,7 +84,10 @@ func (v *View) follow(ctx context.Context, s Sources, at uint64, mark []byte) er
 	})
 	g.Go(func() error { return v.mirror(ctx, s.Targets, v.storedTarget, v.RemoveTarget, "targets") })
 	g.Go(func() error {
-		return v.mirror(ctx, s.Assignments, func(ctx context.Context, e fleet.Entry) error { return v.storedAssignment(ctx, s, e) }, v.RemoveAssignment, "assignments")
+		return v.mirror(ctx, s.Assignments, func(ctx context.Context,
+			e fleet.Entry) error {
+			return v.storedAssignment(ctx, s, e)
+		}, v.RemoveAssignment, "assignments")
 	})
 	g.Go(func() error { return v.rest(ctx) })
 	return g.Wait()
@@ -107,7 +110,8 @@ func (v *View) storedAssignment(ctx context.Context, s Sources, e fleet.Entry) e
 }
 
 // mirror copies a store to a table, and first removes rows whose entries no longer exist.
-func (v *View) mirror(ctx context.Context, store fleet.Store, put func(context.Context, fleet.Entry) error, remove func(context.Context, fleet.TargetID) error, table string) error {
+func (v *View) mirror(ctx context.Context, store fleet.Store, put func(context.Context, fleet.Entry) error,
+	remove func(context.Context, fleet.TargetID) error, table string) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	left, err := v.present(ctx, table)

@@ -15,7 +15,8 @@ import (
 // The model soon contains the log and the stores. Objects that were removed while the hub was down
 // are removed, and unreadable records stop nothing.
 func TestFollow(t *testing.T) {
-	s := view.Sources{Log: bustest.NewLog(), Targets: bustest.NewStore(), Assignments: bustest.NewStore(), Open: func(e fleet.Entry) (fleet.Assignment, error) { return fleet.ParseAssignment(e.Value) }}
+	s := view.Sources{Log: bustest.NewLog(), Targets: bustest.NewStore(), Assignments: bustest.NewStore(),
+		Open: func(e fleet.Entry) (fleet.Assignment, error) { return fleet.ParseAssignment(e.Value) }}
 	file := filepath.Join(t.TempDir(), "view.db")
 	must := func(_ any, err error) {
 		t.Helper()
@@ -64,7 +65,8 @@ func TestFollow(t *testing.T) {
 	})
 	must(nil, s.Targets.Delete(ctx, string(id(1)), 0))
 	follow(func(v *view.View) {
-		bustest.Await(t, "what went meanwhile is gone", func() bool { return names(v) == "t0 failed; " || names(v) == "t0 unassigned; " })
+		bustest.Await(t, "what went meanwhile is gone",
+			func() bool { return names(v) == "t0 failed; " || names(v) == "t0 unassigned; " })
 	})
 }
 

@@ -76,7 +76,9 @@ func (t *tx) listings(list int64) ([]listing, error) {
 	if had, ok := t.v.lists[list]; ok {
 		return had, nil
 	}
-	rows, err := t.query("SELECT l.module, p.commit_, p.bundle FROM listed l JOIN parts p ON p.n = l.part WHERE l.list = ? ORDER BY l.place", list)
+	rows, err := t.query(
+		"SELECT l.module, p.commit_, p.bundle FROM listed l JOIN parts p ON p.n = l.part WHERE l.list = ? ORDER BY l.place",
+		list)
 	if err != nil {
 		return nil, err
 	}

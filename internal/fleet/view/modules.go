@@ -95,7 +95,8 @@ func (s *readTx) count(out map[string]*counting, g group, n tally) error {
 	}
 	c := out[a.Module]
 	if c == nil {
-		c = &counting{document.Module{Module: a.Module, States: map[fleet.Readiness]int{}, Revisions: []document.RevisionCount{}}, map[string]*document.RevisionCount{}}
+		c = &counting{document.Module{Module: a.Module, States: map[fleet.Readiness]int{},
+			Revisions: []document.RevisionCount{}}, map[string]*document.RevisionCount{}}
 		out[a.Module] = c
 	}
 	var applied, state string
@@ -139,7 +140,8 @@ func (v *View) Module(ctx context.Context, q ModuleQuery) (document.ModuleDetail
 		return d, err
 	}
 	slices.SortFunc(all, func(a, b document.TargetOfModule) int {
-		return cmp.Or(cmp.Compare(severity(a.State), severity(b.State)), whether(b.Behind, a.Behind), cmp.Compare(a.Since, b.Since), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(severity(a.State), severity(b.State)), whether(b.Behind, a.Behind),
+			cmp.Compare(a.Since, b.Since), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
 	d.Total = len(all)
 	d.Targets = append(d.Targets, Page(all, q.Offset, q.Limit)...)
@@ -160,7 +162,8 @@ func whether(a, b bool) int {
 func (v *View) targetsOf(ctx context.Context, module int64, now time.Time) (out []document.TargetOfModule, err error) {
 	err = v.look(ctx, func(s *readTx) error {
 		return s.each(module, func(at stand, want wanted, has row) error {
-			t := document.TargetOfModule{ID: fleet.TargetID(at.id), Name: at.name, Behind: want.one.behind(has.one()), Since: has.since, Waits: has.waits, Error: has.failure}
+			t := document.TargetOfModule{ID: fleet.TargetID(at.id), Name: at.name, Behind: want.one.behind(has.one()),
+				Since: has.since, Waits: has.waits, Error: has.failure}
 			var said string
 			err := s.fill(map[*string]int64{&said: has.state, &t.Assigned: want.one.commit, &t.Applied: has.commit})
 			t.State = moduleOnTarget{fleet.Readiness(said), v.unresponsive(at, now), at.cloned, t.Behind}.state()

@@ -15,13 +15,15 @@ import (
 // grown returns a partial report after another one: some modules changed, and sometimes there is a
 // new module.
 func grown(t *rapid.T, was fleet.Report) fleet.Report {
-	r := fleet.Report{Format: fleet.ReportFormat, Target: id(0), Seq: was.Seq + 1, Boot: "b", At: at(int(was.Seq)).UnixNano(), Event: fleet.Event{Kind: fleet.Applied, Run: int(was.Seq)}}
+	r := fleet.Report{Format: fleet.ReportFormat, Target: id(0), Seq: was.Seq + 1, Boot: "b",
+		At: at(int(was.Seq)).UnixNano(), Event: fleet.Event{Kind: fleet.Applied, Run: int(was.Seq)}}
 	n := len(was.Status.Modules)
 	if n == 0 || rapid.IntRange(0, 5).Draw(t, "others") == 0 {
 		n = rapid.IntRange(1, 4).Draw(t, "modules")
 	}
 	for i := range n {
-		m := fleet.ModuleStatus{Module: fmt.Sprintf("modules/m%d", i), Commit: commit(1), Bundle: "sha256:1", State: fleet.ModuleReady, Since: 1}
+		m := fleet.ModuleStatus{Module: fmt.Sprintf("modules/m%d", i), Commit: commit(1), Bundle: "sha256:1",
+			State: fleet.ModuleReady, Since: 1}
 		if i < len(was.Status.Modules) {
 			m = was.Status.Modules[i]
 		}

@@ -16,7 +16,8 @@ func (v *View) PutTarget(ctx context.Context, target fleet.Target) error {
 		return err
 	}
 	var had string
-	err = v.read.QueryRowContext(ctx, "SELECT doc FROM targets JOIN words w ON w.n = target WHERE w.text = ?", string(target.ID)).Scan(&had)
+	err = v.read.QueryRowContext(ctx, "SELECT doc FROM targets JOIN words w ON w.n = target WHERE w.text = ?",
+		string(target.ID)).Scan(&had)
 	if err == nil && had == doc {
 		return nil
 	}
@@ -26,7 +27,8 @@ func (v *View) PutTarget(ctx context.Context, target fleet.Target) error {
 		if err != nil {
 			return err
 		}
-		return t.exec("INSERT OR REPLACE INTO targets VALUES (?, ?, ?, ?, ?)", n, target.Name, gone, target.Standing == fleet.Active, doc)
+		return t.exec("INSERT OR REPLACE INTO targets VALUES (?, ?, ?, ?, ?)", n, target.Name, gone,
+			target.Standing == fleet.Active, doc)
 	})
 }
 
@@ -45,7 +47,9 @@ func (v *View) RemoveTarget(ctx context.Context, id fleet.TargetID) error {
 // generation.
 func (v *View) PutAssignment(ctx context.Context, a fleet.Assignment) error {
 	var had fleet.Assignment
-	err := v.read.QueryRowContext(ctx, "SELECT epoch, generation FROM assignments JOIN words w ON w.n = target WHERE w.text = ?", string(a.Target)).Scan(&had.Epoch, &had.Generation)
+	err := v.read.QueryRowContext(ctx,
+		"SELECT epoch, generation FROM assignments JOIN words w ON w.n = target WHERE w.text = ?",
+		string(a.Target)).Scan(&had.Epoch, &had.Generation)
 	if err == nil && a.Newer(had) == 0 {
 		return nil
 	}
@@ -62,7 +66,8 @@ func (v *View) PutAssignment(ctx context.Context, a fleet.Assignment) error {
 		if err != nil {
 			return err
 		}
-		err = t.exec("INSERT OR REPLACE INTO assignments VALUES (?, ?, ?, ?, ?, ?, ?, ?)", n, int64(a.Epoch), int64(a.Generation), a.Issued, a.Frozen, a.Withdrawn, top, list)
+		err = t.exec("INSERT OR REPLACE INTO assignments VALUES (?, ?, ?, ?, ?, ?, ?, ?)", n, int64(a.Epoch),
+			int64(a.Generation), a.Issued, a.Frozen, a.Withdrawn, top, list)
 		return cmp.Or(err, t.sumStored(n))
 	})
 }
@@ -102,6 +107,7 @@ func (t *tx) part(m fleet.Assigned) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	err = t.row("INSERT INTO parts (module, commit_, bundle, doc) VALUES (?, ?, ?, ?) RETURNING n", words[0], words[1], words[2], doc).Scan(&n)
+	err = t.row("INSERT INTO parts (module, commit_, bundle, doc) VALUES (?, ?, ?, ?) RETURNING n", words[0], words[1],
+		words[2], doc).Scan(&n)
 	return n, err
 }

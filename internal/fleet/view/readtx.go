@@ -97,7 +97,9 @@ type wanted struct {
 
 // lists returns the lists of modules that match a condition.
 func (s *readTx) lists(where string, args ...any) (map[int64][]wanted, error) {
-	rows, err := s.QueryContext(s.ctx, "SELECT l.list, p.n, l.module, p.commit_, p.bundle FROM listed l JOIN parts p ON p.n = l.part "+where+" ORDER BY l.list, l.place", args...)
+	rows, err := s.QueryContext(s.ctx,
+		"SELECT l.list, p.n, l.module, p.commit_, p.bundle FROM listed l JOIN parts p ON p.n = l.part "+where+
+			" ORDER BY l.list, l.place", args...)
 	if err != nil {
 		return nil, err
 	}

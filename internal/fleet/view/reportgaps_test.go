@@ -75,7 +75,8 @@ func TestModulesAfterAnotherLog(t *testing.T) {
 	defer v.Close()
 	targets, assignments := bustest.NewStore(), bustest.NewStore()
 	_, err = targets.Put(t.Context(), string(id(0)), record(member(0)))
-	if _, err2 := assignments.Put(t.Context(), string(id(0)), assignment(0, 1, 1).Marshal()); errors.Join(err, err2) != nil {
+	if _, err2 := assignments.Put(t.Context(), string(id(0)), assignment(0, 1, 1).Marshal()); errors.Join(err,
+		err2) != nil {
 		t.Fatal(err, err2)
 	}
 	open := func(e fleet.Entry) (fleet.Assignment, error) { return fleet.ParseAssignment(e.Value) }

@@ -46,7 +46,8 @@ func (v *View) shrink(ctx context.Context) (all bool, err error) {
 	// Writers must not wait for readers.
 	_, err = v.write.ExecContext(ctx, "PRAGMA busy_timeout(0)")
 	err = errors.Join(err, v.write.QueryRowContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)").Scan(&busy, &frames, &moved))
-	for _, step := range []string{fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTime.Milliseconds()), "PRAGMA shrink_memory"} {
+	for _, step := range []string{fmt.Sprintf("PRAGMA busy_timeout(%d)", busyTime.Milliseconds()),
+		"PRAGMA shrink_memory"} {
 		_, one := v.write.ExecContext(ctx, step)
 		err = errors.Join(err, one)
 	}

@@ -18,7 +18,8 @@ import (
 // An idle model truncates its write-ahead log, and keeps all data.
 func TestRest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := view.Sources{Log: bustest.NewLog(), Targets: bustest.NewStore(), Assignments: bustest.NewStore(), Open: func(e fleet.Entry) (fleet.Assignment, error) { return fleet.ParseAssignment(e.Value) }}
+		s := view.Sources{Log: bustest.NewLog(), Targets: bustest.NewStore(), Assignments: bustest.NewStore(),
+			Open: func(e fleet.Entry) (fleet.Assignment, error) { return fleet.ParseAssignment(e.Value) }}
 		file := filepath.Join(t.TempDir(), "view.db")
 		v, err := view.Open(file, view.Options{})
 		if err != nil {

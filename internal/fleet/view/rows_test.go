@@ -11,7 +11,8 @@ import (
 func TestRows(t *testing.T) {
 	number := rapid.Int64Range(0, 1<<62)
 	one := rapid.Custom(func(t *rapid.T) row {
-		return row{number.Draw(t, "commit"), number.Draw(t, "bundle"), rapid.Int64Range(0, 9).Draw(t, "state"), rapid.Int64().Draw(t, "since"), rapid.String().Draw(t, "waits"), rapid.String().Draw(t, "failure")}
+		return row{number.Draw(t, "commit"), number.Draw(t, "bundle"), rapid.Int64Range(0, 9).Draw(t, "state"),
+			rapid.Int64().Draw(t, "since"), rapid.String().Draw(t, "waits"), rapid.String().Draw(t, "failure")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		rows := rapid.MapOf(number, one).Draw(t, "rows")

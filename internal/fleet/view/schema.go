@@ -35,4 +35,5 @@ const schema = `
 
 // tables are the tables that are emptied when the model is created again. position is reset
 // instead.
-var tables = [...]string{"words", "targets", "assignments", "parts", "lists", "listed", "statuses", "modules", "sums", "events", "sets"}
+var tables = [...]string{"words", "targets", "assignments", "parts", "lists", "listed", "statuses", "modules", "sums",
+	"events", "sets"}

@@ -48,7 +48,8 @@ func marks() []struct {
 	}{
 		{fleet.ModuleFailed, document.Failed}, {fleet.ModuleDrifted, document.Drifted}, {fleet.ModuleFrozen, document.Frozen},
 		{fleet.ModuleDeferred, document.Deferred},
-		{fleet.ModuleApplying, document.Applying}, {fleet.ModuleBlocked, document.Blocked}, {fleet.ModulePending, document.Pending},
+		{fleet.ModuleApplying, document.Applying}, {fleet.ModuleBlocked, document.Blocked},
+		{fleet.ModulePending, document.Pending},
 	}
 }
 

@@ -10,7 +10,8 @@ import (
 
 // Status returns counts of the whole fleet.
 func (v *View) Status(ctx context.Context, now time.Time) (document.Status, error) {
-	s := document.Status{Format: document.StatusFormat, Standings: map[fleet.Standing]int{}, States: map[document.State]int{}}
+	s := document.Status{Format: document.StatusFormat, Standings: map[fleet.Standing]int{},
+		States: map[document.State]int{}}
 	all, err := v.targets(ctx, "", now)
 	if err != nil {
 		return s, err
@@ -21,7 +22,9 @@ func (v *View) Status(ctx context.Context, now time.Time) (document.Status, erro
 			count(&s, t)
 		}
 	}
-	err = v.read.QueryRowContext(ctx, "SELECT COUNT(DISTINCT module) FROM listed WHERE list IN (SELECT a.list FROM assignments a JOIN targets t ON t.target = a.target AND t.active)").Scan(&s.Modules)
+	err = v.read.QueryRowContext(ctx,
+		"SELECT COUNT(DISTINCT module) FROM listed WHERE list IN (SELECT a.list FROM assignments a JOIN targets t ON t.target = a.target AND t.active)").Scan(
+		&s.Modules)
 	if err != nil {
 		return s, v.unread(err)
 	}
@@ -36,7 +39,8 @@ func count(s *document.Status, t document.Target) {
 	for _, c := range []struct {
 		is bool
 		of *int
-	}{{t.Connected, &s.Connected}, {t.Behind > 0, &s.Behind}, {t.Error != "", &s.Errors}, {t.Pin != nil, &s.Pinned}, {t.Suspect != nil, &s.Suspect}, {t.Frozen != "" && t.Accepted == t.Assigned, &s.Frozen}} {
+	}{{t.Connected, &s.Connected}, {t.Behind > 0, &s.Behind}, {t.Error != "", &s.Errors}, {t.Pin != nil, &s.Pinned},
+		{t.Suspect != nil, &s.Suspect}, {t.Frozen != "" && t.Accepted == t.Assigned, &s.Frozen}} {
 		if c.is {
 			*c.of++
 		}

@@ -43,7 +43,8 @@ func (t *tx) sum(target int64, rows map[int64]row) error {
 		m := rows[l.module]
 		s.add(l.want.behind(m.one()), slices.Index(states, m.state), m.waits, m.failure)
 	}
-	return t.exec("INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?, ?)", target, s.modules, s.behind, s.states, s.failure, s.waits)
+	return t.exec("INSERT OR REPLACE INTO sums VALUES (?, ?, ?, ?, ?, ?)", target, s.modules, s.behind, s.states,
+		s.failure, s.waits)
 }
 
 // one is a version of a module, in numbers of words.

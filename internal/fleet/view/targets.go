@@ -29,7 +29,10 @@ func (v *View) Targets(ctx context.Context, q TargetQuery) (document.TargetPage,
 		return page, err
 	}
 	if !q.All {
-		all = slices.DeleteFunc(all, func(t document.Target) bool { return t.Standing == fleet.Retired || t.Standing == fleet.Revoked })
+		all = slices.DeleteFunc(all, func(t document.Target) bool {
+			return t.Standing == fleet.Retired ||
+				t.Standing == fleet.Revoked
+		})
 	}
 	if all, err = v.chosen(all, q.Select); err != nil {
 		return page, err
@@ -156,7 +159,8 @@ func (v *View) target(rows *sql.Rows, now time.Time) (document.Target, error) {
 	var k known
 	var t document.Target
 	err := rows.Scan(&doc, &t.Assigned.Epoch, &t.Assigned.Generation, &t.Frozen, &withdrawn,
-		&seq, &t.Contact, &t.Accepted.Epoch, &t.Accepted.Generation, &t.Version, &t.Drift, &said, &t.Run, &t.Changed, &t.Error,
+		&seq, &t.Contact, &t.Accepted.Epoch, &t.Accepted.Generation, &t.Version, &t.Drift, &said, &t.Run, &t.Changed,
+		&t.Error,
 		&t.Modules, &t.Behind, &k.states, &failure, &t.Waits)
 	if err != nil {
 		return t, err

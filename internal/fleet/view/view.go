@@ -99,11 +99,13 @@ func Remove(file string) error {
 func open(file string, o Options) (*View, error) {
 	v := &View{options: o, words: map[string]int64{}, parts: map[string]int64{}, prepared: map[string]*sql.Stmt{},
 		lists: map[int64][]listing{}, rows: map[int64]map[int64]row{}, sets: map[string]int64{},
-		same: map[*fleet.Assigned]shared{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{}), damage: make(chan error, 1)}
+		same: map[*fleet.Assigned]shared{}, contacts: map[fleet.TargetID]contact{}, more: make(chan struct{}),
+		damage: make(chan error, 1)}
 	var err error
 	// The last transactions may be lost with a power failure, but never a part of one. The position
 	// in the log is lost with them.
-	if v.write, err = connect(file, 1, "_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"); err != nil {
+	if v.write, err = connect(file, 1,
+		"_pragma=journal_mode(WAL)&_pragma=synchronous(NORMAL)&_txlock=immediate"); err != nil {
 		return nil, err
 	}
 	if err := v.prepare(); err != nil {
@@ -120,7 +122,8 @@ func open(file string, o Options) (*View, error) {
 const busyTime = 10 * time.Second
 
 func connect(file string, most int, pragmas string) (*sql.DB, error) {
-	pragmas += fmt.Sprintf("&_pragma=busy_timeout(%d)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-8192)", busyTime.Milliseconds())
+	pragmas += fmt.Sprintf("&_pragma=busy_timeout(%d)&_pragma=temp_store(MEMORY)&_pragma=cache_size(-8192)",
+		busyTime.Milliseconds())
 	name := (&url.URL{Scheme: "file", Opaque: url.PathEscape(file), RawQuery: pragmas}).String()
 	db, err := sql.Open("sqlite", name)
 	if err != nil {

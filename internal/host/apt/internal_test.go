@@ -137,7 +137,8 @@ func TestBlamed(t *testing.T) {
 		{"", "E: Failed to fetch http://h/pool/remote_1%3a2_all.deb  404  Not Found\n", "[remote]"},
 		{"", "E: Failed to fetch http://h/dists/x/Release  404  Not Found\n", "[]"},
 		{"The following packages have unmet dependencies:\n beta : Depends: alpha (= 2.0) but 1.0 is to be installed\n" +
-			"        Depends: other but it is not\nE: x\n", "E: Unable to correct problems, you have held broken packages.\n", "[beta]"},
+			"        Depends: other but it is not\nE: x\n", "E: Unable to correct problems, you have held broken packages.\n",
+			"[beta]"},
 		{"", "E: Could not get lock /var/lib/dpkg/lock\n", "[]"},
 	} {
 		if got := fmt.Sprint(readFailure(c.stdout, c.stderr).names(inv)); got != c.want {

@@ -56,7 +56,8 @@ func newAgent(s *session) *cobra.Command {
 		Args:    args(0, 0),
 		RunE:    unknownCommand,
 	}
-	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s), newAgentRequest(s), newAgentDeleteCertificate(s), newAgentUpgrade(s))
+	c.AddCommand(newAgentEnrol(s), newAgentRun(s), newAgentStatus(s), newAgentRequest(s), newAgentDeleteCertificate(s),
+		newAgentUpgrade(s))
 	return c
 }
 
@@ -106,7 +107,8 @@ of the host can read the token.`,
 	c.Flags().StringVar(&f.tokenFile, "token-file", "", "read the token from this `FILE`, - for standard input")
 	c.Flags().StringVar(&f.token, "token", "", "the `TOKEN` itself; other accounts can read it while the command runs")
 	c.Flags().StringVar(&f.name, "name", "", "`NAME` of the target (default: the name of this host)")
-	c.Flags().BoolVar(&f.adopt, "replace-applied-state", false, "let the agent replace the applied state of another repository or target, and remove what its list does not contain")
+	c.Flags().BoolVar(&f.adopt, "replace-applied-state", false,
+		"let the agent replace the applied state of another repository or target, and remove what its list does not contain")
 	c.Flags().BoolVar(&f.again, "again", false, "enrol an enrolled host again, with a new key and as a new target")
 	return c
 }
@@ -116,7 +118,8 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 		return adoptEnrolled(s)
 	}
 	if f.hub == "" || (f.token == "") == (f.tokenFile == "") {
-		return refuse("fettle agent enrol --hub https://hub.example.org:7440 --token-file FILE", "cannot enrol: --hub and either --token-file or --token are required")
+		return refuse("fettle agent enrol --hub https://hub.example.org:7440 --token-file FILE",
+			"cannot enrol: --hub and either --token-file or --token are required")
 	}
 	text, err := tokenText(s.printer, f)
 	if err != nil {
@@ -139,7 +142,8 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 	if err := makeDirectory(files, agentDir); err != nil {
 		return err
 	}
-	client := pki.Client{Directory: pki.Directory{FS: files, Dir: joined.IdentityDir(agentDir)}, Now: s.app.Now, Reenrol: f.again}
+	client := pki.Client{Directory: pki.Directory{FS: files, Dir: joined.IdentityDir(agentDir)}, Now: s.app.Now,
+		Reenrol: f.again}
 	id, err := client.Enrol(ctx, f.hub, token, f.name)
 	if errors.Is(err, pki.ErrPending) {
 		return withHint(err, "After an operator approves it, run the same command again")
@@ -153,7 +157,8 @@ func (s *session) enrol(ctx context.Context, f enrolFlags) error {
 	if s.json {
 		return s.document(agentDoc{Format: agentFormat, ID: id.ID, Name: id.Name, Fleet: id.Fleet, Hubs: id.HubURLs})
 	}
-	s.printf("%s is the target %s of the fleet %s.\nStart its agent: systemctl enable --now fettle-agent\n", id.Name, id.ID, id.Fleet)
+	s.printf("%s is the target %s of the fleet %s.\nStart its agent: systemctl enable --now fettle-agent\n", id.Name,
+		id.ID, id.Fleet)
 	return nil
 }
 
@@ -167,7 +172,8 @@ func makeDirectory(files host.FS, dir string) error {
 // tokenText reads the token, which is never repeated.
 func tokenText(s *printer, f enrolFlags) (string, error) {
 	if f.token != "" {
-		fmt.Fprintln(s.app.Stderr, "Other accounts on this host can read a token on the command line while the command runs: use --token-file -")
+		fmt.Fprintln(s.app.Stderr,
+			"Other accounts on this host can read a token on the command line while the command runs: use --token-file -")
 		return f.token, nil
 	}
 	var b []byte
@@ -233,7 +239,8 @@ func openMember(s *printer, m Machine, files host.FS, warn func(string)) (*joine
 	mb, err := joined.Open(joined.Config{Files: files, Dir: agentDir, Signers: signers, Now: s.app.Now, Warn: warn,
 		Descent: func() (content.Descent, error) { return descent(m) }})
 	if errors.Is(err, pki.ErrNoIdentity) || errors.Is(err, os.ErrNotExist) {
-		return nil, withHint(fmt.Errorf("this host is in no fleet: %w", err), "Enrol it: fettle agent enrol --hub URL --token-file FILE")
+		return nil, withHint(fmt.Errorf("this host is in no fleet: %w", err),
+			"Enrol it: fettle agent enrol --hub URL --token-file FILE")
 	}
 	return mb, err
 }

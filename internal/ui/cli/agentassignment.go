@@ -39,7 +39,8 @@ func checkAssignment(ctx context.Context, s *session, x executor.Executor, p *pl
 	}
 	hint := "Push the commit: the agent applies it automatically\n"
 	if s.target != "" {
-		hint += "Keep the target on its own branch for some time: fettle target pin " + s.target + " --branch BRANCH --expires 2h\n"
+		hint += "Keep the target on its own branch for some time: fettle target pin " + s.target +
+			" --branch BRANCH --expires 2h\n"
 	}
 	return refuse(hint+"Apply it anyway, until the agent undoes it: --override-agent",
 		fmt.Sprintf("cannot apply this: an agent manages %s%s, and would undo the changes", keptName(s), keptAt(k)))
@@ -55,7 +56,9 @@ func checkRollback(s *session, p *plan.Plan) error {
 		return nil
 	}
 	if s.at.hub == "" {
-		fmt.Fprintf(s.app.Stderr, "An agent manages %s%s, and applies its assignment again when it detects the difference.\nTo prevent that, first: fettle target freeze, or systemctl stop fettle-agent.\n", keptName(s), keptAt(k))
+		fmt.Fprintf(s.app.Stderr,
+			"An agent manages %s%s, and applies its assignment again when it detects the difference.\nTo prevent that, first: fettle target freeze, or systemctl stop fettle-agent.\n", keptName(
+				s), keptAt(k))
 		return nil
 	}
 	name, hint := keptName(s), ""
@@ -63,7 +66,8 @@ func checkRollback(s *session, p *plan.Plan) error {
 		hint = fmt.Sprintf("Pin it to that commit, and its agent returns to it: fettle target pin %s --branch %s --expires 1d\nIf the agent accepts only signed commits: add --permit\n", name, c)
 	}
 	return refuse(hint+fmt.Sprintf("Or freeze the target, then run this command again: fettle target freeze %s\nRoll back anyway, until the agent undoes it: --override-agent", name),
-		fmt.Sprintf("cannot roll back to %s: an agent manages %s%s, and would undo it immediately", render.RunName(p.To), name, keptAt(k)))
+		fmt.Sprintf("cannot roll back to %s: an agent manages %s%s, and would undo it immediately", render.RunName(p.To),
+			name, keptAt(k)))
 }
 
 func keptName(s *session) string {

@@ -217,7 +217,8 @@ func (p *agentBinaries) check(ctx context.Context, b binary.Build) error {
 		err = fmt.Errorf("it reports version %s instead of %s", said, b.Version)
 	}
 	if err == nil {
-		_, err = p.s.app.Binary.Run(ctx, []string{p.path(b), "agent", "status", "--json", "--root", p.m.Root, "--state", p.m.State})
+		_, err = p.s.app.Binary.Run(ctx, []string{p.path(b), "agent", "status", "--json", "--root", p.m.Root, "--state",
+			p.m.State})
 	}
 	if err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w: it fails its own check: %w", agent.ErrNever, err)

@@ -31,7 +31,8 @@ func (s *session) enrolled() (Machine, host.FS, *joined.Member, func(), error) {
 		return m, nil, nil, nil, err
 	}
 	if !fileExists(m.State) {
-		return m, nil, nil, nil, refuse("Enrol it: fettle agent enrol --hub URL --token-file FILE", "this host is in no fleet: it is not enrolled")
+		return m, nil, nil, nil, refuse("Enrol it: fettle agent enrol --hub URL --token-file FILE",
+			"this host is in no fleet: it is not enrolled")
 	}
 	m, files, done, err := agentFiles(s)
 	if err != nil {
@@ -60,7 +61,8 @@ func keeper(s *printer, m Machine, files host.FS, mb *joined.Member) (*service.K
 }
 
 // keepServices keeps them beside the agent, until what it gives is called.
-func keepServices(ctx context.Context, s *printer, m Machine, files host.FS, mb *joined.Member, link fleet.Link, warn func(string)) (fetchRevocations func(context.Context, string) error, end func(), err error) {
+func keepServices(ctx context.Context, s *printer, m Machine, files host.FS, mb *joined.Member, link fleet.Link,
+	warn func(string)) (fetchRevocations func(context.Context, string) error, end func(), err error) {
 	if s.app.Services == nil {
 		return nil, func() {}, nil
 	}
@@ -92,9 +94,11 @@ func keepServices(ctx context.Context, s *printer, m Machine, files host.FS, mb 
 
 func requestCertificate(ctx context.Context, s *session, f agentRequestFlags) error {
 	if len(f.names) == 0 {
-		return refuse("fettle agent request certificate --name web3.example.org", "cannot request a certificate without a name")
+		return refuse("fettle agent request certificate --name web3.example.org",
+			"cannot request a certificate without a name")
 	}
-	w := service.Order{Name: f.names[0], Names: slices.Compact(slices.Sorted(slices.Values(f.names))), Reload: f.reload, Reason: f.reason}
+	w := service.Order{Name: f.names[0], Names: slices.Compact(slices.Sorted(slices.Values(f.names))), Reload: f.reload,
+		Reason: f.reason}
 	if err := w.Check(); err != nil {
 		return refuse("fettle agent request certificate --name web3.example.org", err.Error())
 	}
@@ -115,7 +119,8 @@ func requestCertificate(ctx context.Context, s *session, f agentRequestFlags) er
 	defer cancel()
 	w, err = k.Get(ctx, w.Name)
 	if errors.Is(err, fleet.ErrNoHub) {
-		return withHint(fmt.Errorf("cannot request a certificate: %w. The agent repeats the request", err), "See whether a hub can be reached: "+fmt.Sprint(mb.Hubs()))
+		return withHint(fmt.Errorf("cannot request a certificate: %w. The agent repeats the request", err),
+			"See whether a hub can be reached: "+fmt.Sprint(mb.Hubs()))
 	}
 	if errors.Is(err, fleet.ErrDenied) {
 		return errors.Join(fmt.Errorf("cannot get a certificate: %w", err), k.Forget(w.Name))
@@ -129,7 +134,8 @@ func requestCertificate(ctx context.Context, s *session, f agentRequestFlags) er
 func showRequestedCertificate(s *printer, w service.Order, target string) error {
 	dir := path.Join(service.Dir, w.Name)
 	if s.json {
-		return s.document(agentRequestDoc{Format: agentRequestFormat, What: fleet.RequestCertificate, Answer: map[bool]string{true: fleet.RequestPending, false: fleet.RequestDone}[w.Pending], Dir: dir})
+		return s.document(agentRequestDoc{Format: agentRequestFormat, What: fleet.RequestCertificate,
+			Answer: map[bool]string{true: fleet.RequestPending, false: fleet.RequestDone}[w.Pending], Dir: dir})
 	}
 	if w.Pending {
 		s.printf("The request for a certificate waits for approval: fettle request approve %s certificate --name %s\nAfter the approval, the agent stores the certificate in %s.\n", target, w.Name, dir)
@@ -208,7 +214,8 @@ func agentCertificates(files host.FS) ([]agentCertificate, error) {
 		case w.Pending:
 			is = "pending"
 		}
-		out = append(out, agentCertificate{Name: w.Name, Names: w.Names, Dir: path.Join(service.Dir, w.Name), Is: is, Serial: w.Serial, Until: w.Until * int64(time.Second), Reload: w.Reload, Error: w.Error})
+		out = append(out, agentCertificate{Name: w.Name, Names: w.Names, Dir: path.Join(service.Dir, w.Name), Is: is,
+			Serial: w.Serial, Until: w.Until * int64(time.Second), Reload: w.Reload, Error: w.Error})
 	}
 	return out, err
 }

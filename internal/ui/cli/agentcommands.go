@@ -24,7 +24,8 @@ import (
 
 // commandMemory remembers the signed commands that the host executed.
 func commandMemory(files host.FS, mb *joined.Member) *signed.Memory {
-	return &signed.Memory{Files: files, Dir: path.Join(agentDir, "commands"), Trust: func() (content.CommandTrust, error) { return joined.CommandTrust(mb) }}
+	return &signed.Memory{Files: files, Dir: path.Join(agentDir, "commands"),
+		Trust: func() (content.CommandTrust, error) { return joined.CommandTrust(mb) }}
 }
 
 // hubStream is a stream that a hub opened to the engine of this machine.

@@ -60,7 +60,8 @@ func agentRun(ctx context.Context, s *session) (err error) {
 }
 
 // agentOrOther runs the agent with this binary, or changes to another binary, or tries one.
-func agentOrOther(ctx context.Context, s *printer, m Machine, files host.FS, mb *joined.Member, warn func(string)) error {
+func agentOrOther(ctx context.Context, s *printer, m Machine, files host.FS, mb *joined.Member,
+	warn func(string)) error {
 	p := newAgentBinaries(s, m, files, warn)
 	if p == nil {
 		return beAgent(ctx, s, m, files, mb, nil, binary.Kept{}, warn)
@@ -87,7 +88,8 @@ func agentOrOther(ctx context.Context, s *printer, m Machine, files host.FS, mb 
 }
 
 // beAgent runs the agent until ctx ends, or until another binary continues.
-func beAgent(ctx context.Context, s *printer, m Machine, files host.FS, mb *joined.Member, p *agentBinaries, k binary.Kept, warn func(string)) (err error) {
+func beAgent(ctx context.Context, s *printer, m Machine, files host.FS, mb *joined.Member, p *agentBinaries,
+	k binary.Kept, warn func(string)) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	link, err := mb.Link(context.WithoutCancel(ctx))
@@ -111,7 +113,8 @@ func beAgent(ctx context.Context, s *printer, m Machine, files host.FS, mb *join
 		defer end()
 		conf.FetchRevocations = fetchRevocations
 	}
-	claims := &claim.Claimer{Files: files, Dir: agentDir, Link: link, Copy: fleet.Copy{Boot: conf.Machine.Boot}, Warn: warn}
+	claims := &claim.Claimer{Files: files, Dir: agentDir, Link: link, Copy: fleet.Copy{Boot: conf.Machine.Boot},
+		Warn: warn}
 	conf.Claims = func(ctx context.Context, numbered func(uint64)) error {
 		s.describe(ctx, m, &claims.Copy)
 		return claims.Run(ctx, numbered)

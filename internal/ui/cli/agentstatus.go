@@ -28,7 +28,8 @@ func agentStatus(s *session) error {
 	newest, dropped := dir.Reports()
 	who := machine.New(machine.Config{Target: mb.ID(), Version: s.app.Version}, kept, newest, dropped).Status()
 	_, until := mb.Certificate()
-	doc := agentDoc{Format: agentFormat, ID: mb.ID(), Name: mb.Name(), Fleet: mb.Fleet(), Hubs: mb.Hubs(), Until: until * int64(time.Second), Unsent: newest - dropped, Status: &who}
+	doc := agentDoc{Format: agentFormat, ID: mb.ID(), Name: mb.Name(), Fleet: mb.Fleet(), Hubs: mb.Hubs(),
+		Until: until * int64(time.Second), Unsent: newest - dropped, Status: &who}
 	refused, err := joined.ReadProtocol(files, agentDir)
 	if err != nil {
 		return err

@@ -64,10 +64,12 @@ func newAgentUpgrade(s *session) *cobra.Command {
 	})
 	flags := c.Flags()
 	flags.StringArrayVar(&f.files, "binary", nil, "the binary for one architecture, in this `FILE`; may be repeated")
-	flags.StringVar(&f.version, "version", "", "the `VERSION` of the binary (default: the version that it reports, if it runs here)")
+	flags.StringVar(&f.version, "version", "",
+		"the `VERSION` of the binary (default: the version that it reports, if it runs here)")
 	flags.StringVar(&f.signature, "signature", "", "the signature from ssh-keygen, in this `FILE`")
 	flags.BoolVar(&f.text, "text", false, "print the text to sign, and contact no hub")
-	spanVar(flags, &f.within, "timeout", fleet.BinaryTry, "return to the old binary if the new one reaches no hub within this `DURATION`")
+	spanVar(flags, &f.within, "timeout", fleet.BinaryTry,
+		"return to the old binary if the new one reaches no hub within this `DURATION`")
 	return c
 }
 
@@ -95,7 +97,8 @@ func upgrade(ctx context.Context, s *session, f upgradeFlags) error {
 		return err
 	}
 	if len(words) == 0 {
-		return refuse("Start with a few: -t label:canary=yes. For all agents: -t '*'", "cannot upgrade agents: none is selected")
+		return refuse("Start with a few: -t label:canary=yes. For all agents: -t '*'",
+			"cannot upgrade agents: none is selected")
 	}
 	hub, err := s.hub()
 	if err != nil {
@@ -146,7 +149,8 @@ func readBinary(ctx context.Context, s *printer, f upgradeFlags) (fleet.Binary, 
 			return p, err
 		}
 		if f.version != "" && f.version != said {
-			return p, refuse("Leave --version out, or give the file of that version", fmt.Sprintf("cannot use %s as version %s: it reports version %s", own, f.version, said))
+			return p, refuse("Leave --version out, or give the file of that version",
+				fmt.Sprintf("cannot use %s as version %s: it reports version %s", own, f.version, said))
 		}
 		p.Version = said
 	}
@@ -205,7 +209,8 @@ func fileOf(name string) (arch string, b fleet.Bundle, err error) {
 		arch = architectureOf(e.Machine)
 	}
 	if err != nil || arch == "" {
-		return "", b, refuse("Use /usr/bin/fettle from a package of the other release", fmt.Sprintf("cannot use %s: it is not a binary for a supported architecture", name))
+		return "", b, refuse("Use /usr/bin/fettle from a package of the other release",
+			fmt.Sprintf("cannot use %s: it is not a binary for a supported architecture", name))
 	}
 	sum := sha256.New()
 	if b.Size, err = io.Copy(sum, io.NewSectionReader(file, 0, fleet.MaxBinary+1)); err != nil {
@@ -232,7 +237,8 @@ func upgrades(ctx context.Context, s *printer) error {
 		}
 		var rows [][]string
 		for _, p := range page.Binaries {
-			rows = append(rows, []string{p.Binary.Version, strings.Join(p.Select, ","), strings.Join(slices.Sorted(maps.Keys(p.Binary.Files)), " "), signedWord(p.Binary), s.ago(p.At), cmp.Or(p.By, "-")})
+			rows = append(rows, []string{p.Binary.Version, strings.Join(p.Select, ","),
+				strings.Join(slices.Sorted(maps.Keys(p.Binary.Files)), " "), signedWord(p.Binary), s.ago(p.At), cmp.Or(p.By, "-")})
 		}
 		s.style().Table(s.app.Stdout, []string{"VERSION", "TARGETS", "ARCHITECTURES", "SIGNED", "SINCE", "BY"}, rows)
 	})

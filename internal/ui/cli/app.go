@@ -89,7 +89,8 @@ type App struct {
 	State func(m Machine) (host.FS, func() error, error)
 	// Services opens the file system of a machine from its root, and returns a function that reloads a
 	// unit; nil: machines have no services.
-	Services func(m Machine) (files host.FS, reload func(ctx context.Context, unit string) error, closing func() error, err error)
+	Services func(m Machine) (files host.FS, reload func(ctx context.Context, unit string) error, closing func() error,
+		err error)
 	// Watch returns the ID of the boot of a machine, and a function that reports changes of its units,
 	// which may be nil. nil: both are unknown.
 	Watch func(m Machine) (boot string, units func(ctx context.Context, each func(name string)) error)
@@ -193,7 +194,8 @@ type Layer struct {
 // Main runs one command line and gives the exit code. It prints every error
 // itself. Cancelling ctx stops the work cleanly.
 func (a *App) Main(ctx context.Context, args []string) int {
-	s := &session{printer: &printer{app: a}, args: args, command: typed(args, nil), sudo: &sudoAnswer{}, fleet: &hubAnswer{}}
+	s := &session{printer: &printer{app: a}, args: args, command: typed(args, nil), sudo: &sudoAnswer{},
+		fleet: &hubAnswer{}}
 	defer s.closeRemote()
 	build := newRoot
 	if len(args) > 0 && args[0] == ssh.ServeCommand {

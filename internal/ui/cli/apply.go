@@ -35,16 +35,19 @@ func (f *runFlags) flags(c *cobra.Command) {
 
 // arms adds what only a command has whose runs can be armed.
 func (f *runFlags) arms(c *cobra.Command) {
-	durationVar(c.Flags(), &f.confirmWithin, "confirm-within", 0, "undo the run automatically unless \"fettle confirm\" confirms it within this `DURATION`, for example 60s; 0s: never undo, even if the run may lock you out")
+	durationVar(c.Flags(), &f.confirmWithin, "confirm-within", 0,
+		"undo the run automatically unless \"fettle confirm\" confirms it within this `DURATION`, for example 60s; 0s: never undo, even if the run may lock you out")
 	c.PreRun = func(c *cobra.Command, _ []string) { f.armed = c.Flags().Changed("confirm-within") }
 }
 
 func (f *runFlags) options(s *session) (executor.Options, error) {
 	o := s.runOptions()
-	o.OnFailure, o.OnCrash, o.OnCheckFailure = f.onFailure.value, f.onCrash.value, catalog.StoredCheckFailure(f.onCheckFailure.value)
+	o.OnFailure, o.OnCrash, o.OnCheckFailure = f.onFailure.value, f.onCrash.value,
+		catalog.StoredCheckFailure(f.onCheckFailure.value)
 	o.ConfirmWithin = f.confirmWithin
 	if f.confirmWithin < 0 {
-		return o, refuse("Give a time such as --confirm-within 60s", fmt.Sprintf("cannot wait %s for a confirmation", f.confirmWithin))
+		return o, refuse("Give a time such as --confirm-within 60s",
+			fmt.Sprintf("cannot wait %s for a confirmation", f.confirmWithin))
 	}
 	return o, nil
 }
@@ -101,7 +104,8 @@ uncommitted changes. Without a terminal, --yes is required.`,
 	f.arms(c)
 	f.many.flags(c)
 	c.Flags().BoolVar(&f.dirty, "dirty", false, "apply uncommitted changes too")
-	c.Flags().BoolVar(&s.overrideAgent, "override-agent", false, "also apply to hosts whose agent has another assignment; the agent undoes it later")
+	c.Flags().BoolVar(&s.overrideAgent, "override-agent", false,
+		"also apply to hosts whose agent has another assignment; the agent undoes it later")
 	s.adoptFlag(c)
 	crossFlag(c, &f.cross, "allow changes that cannot be undone, such as a purge of a package")
 	c.Flags().BoolVar(&f.noRepair, "no-repair", false, "report drift instead of repairing it")
@@ -111,7 +115,8 @@ uncommitted changes. Without a terminal, --yes is required.`,
 // adoptFlag adds the operator's consent to replacing what another repository or target
 // applied.
 func (s *session) adoptFlag(c *cobra.Command) {
-	c.Flags().BoolVar(&s.adopt, "replace-applied-state", false, "replace the applied state of another repository or target, and remove what the list does not contain")
+	c.Flags().BoolVar(&s.adopt, "replace-applied-state", false,
+		"replace the applied state of another repository or target, and remove what the list does not contain")
 }
 
 func runApply(s *session, c *cobra.Command, f applyFlags, a []string) error {
@@ -128,7 +133,8 @@ func runApply(s *session, c *cobra.Command, f applyFlags, a []string) error {
 			return err
 		}
 		if f.guards() != executor.IsolatedGuards {
-			return refuse("Omit --run-guards and --no-guards, or save the plan with them", "cannot choose how guards run: a saved plan runs them as it did when it was created")
+			return refuse("Omit --run-guards and --no-guards, or save the plan with them",
+				"cannot choose how guards run: a saved plan runs them as it did when it was created")
 		}
 		if st, err := os.Stat(a[0]); err == nil && (st.IsDir() || s.isMany()) {
 			return applySavedMany(ctx, s, f, a[0])
@@ -141,7 +147,8 @@ func runApply(s *session, c *cobra.Command, f applyFlags, a []string) error {
 	}
 	defer closing()
 	if req.Revision.Dirty && !f.dirty {
-		return refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty", "cannot apply: the repository has uncommitted changes")
+		return refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty",
+			"cannot apply: the repository has uncommitted changes")
 	}
 	req.Repair, req.Diffs, req.Verify = repairs(c, f.noRepair, req.Policy), f.wants(s.printer), f.verify
 	req.Guards = f.guards()
@@ -156,7 +163,8 @@ func applySaved(ctx context.Context, s *session, f applyFlags, o executor.Option
 	defer saved.closing()
 	req := saved.request
 	if s.target != "" && s.target != req.Target {
-		return refuse("Create a plan for it: fettle plan -t "+s.target+" -o "+file, fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
+		return refuse("Create a plan for it: fettle plan -t "+s.target+" -o "+file,
+			fmt.Sprintf("cannot apply %q: it is a plan for %q", file, req.Target))
 	}
 	if saved.far {
 		if err := reconnect(ctx, s, req.Target); err != nil {
@@ -174,7 +182,8 @@ func reconnect(ctx context.Context, s *session, target string) error {
 	s.target = target
 	r, err := s.connected(ctx, target)
 	if err == nil && r.here && !isThisHost(s.printer, target) {
-		err = refuse("Specify how to reach it: -C DIR for its repository, or --ssh HOST", fmt.Sprintf("cannot reach %q: the plan was saved for a different host", target))
+		err = refuse("Specify how to reach it: -C DIR for its repository, or --ssh HOST",
+			fmt.Sprintf("cannot reach %q: the plan was saved for a different host", target))
 	}
 	return err
 }

@@ -119,7 +119,8 @@ func auditCopy(ctx context.Context, s *printer, file string) (err error) {
 		}
 		for _, line := range p.Records {
 			if err := k.next([]byte(line)); err != nil {
-				return refuse("The log of the hub does not continue where the copy ends, so it was changed. Keep the copy", err.Error())
+				return refuse("The log of the hub does not continue where the copy ends, so it was changed. Keep the copy",
+					err.Error())
 			}
 			if _, err := fmt.Fprintln(f, line); err != nil {
 				return fmt.Errorf("cannot write the copy: %w", err)
@@ -232,7 +233,8 @@ func readLog(r io.Reader, kept ...access.Head) (*logRead, error) {
 	}
 	for _, old := range kept {
 		if h := k.Head(old.Chain); h.Seq < old.Seq {
-			return k, fmt.Errorf("cannot trust the audit log: it ends at record %d of %s, but the copy continues to record %d", h.Seq, old.Chain, old.Seq)
+			return k, fmt.Errorf("cannot trust the audit log: it ends at record %d of %s, but the copy continues to record %d",
+				h.Seq, old.Chain, old.Seq)
 		}
 	}
 	return k, nil

@@ -199,7 +199,8 @@ func (s *session) compiledOf(src *source, in compile.Input) (req executor.Reques
 			_, err = fresh()
 			return
 		}
-		k := listcache.Key{Program: s.app.Build, Tree: src.rev.Digest, Prefix: src.prefix, Target: in.Target, Vars: in.Vars, Facts: in.Facts, Outputs: in.Outputs}
+		k := listcache.Key{Program: s.app.Build, Tree: src.rev.Digest, Prefix: src.prefix, Target: in.Target, Vars: in.Vars,
+			Facts: in.Facts, Outputs: in.Outputs}
 		if kept, ok := dir.Find(k); ok {
 			req = keptRequest(s, kept, in, src.rev)
 			goesOn(s, &req, kept.Outputs, kept.Deferred, src, in)
@@ -216,7 +217,8 @@ func (s *session) compiledOf(src *source, in compile.Input) (req executor.Reques
 
 // goesOn adds to a request what it was made with of the outputs of commands, and
 // how to make it with others.
-func goesOn(s *session, req *executor.Request, outputs []compile.Output, held []compile.Deferred, src *source, in compile.Input) {
+func goesOn(s *session, req *executor.Request, outputs []compile.Output, held []compile.Deferred, src *source,
+	in compile.Input) {
 	wanted.GoesOn(req, outputs, held, in.Outputs, func(known executor.Known) (executor.Request, error) {
 		in.Outputs = known
 		return s.listOf(src, in)
@@ -241,7 +243,8 @@ func keptRequest(s *session, kept *listcache.Kept, in compile.Input, rev repo.Re
 		}
 		return executor.Loaded{List: res.List, Blobs: res.Blobs, States: wanted.States(res), Secrets: res.Secrets}, nil
 	}
-	return executor.Request{Target: kept.Target, Policy: kept.Policy, Revision: rev, Load: load, ListDigest: kept.List, Repair: true}
+	return executor.Request{Target: kept.Target, Policy: kept.Policy, Revision: rev, Load: load, ListDigest: kept.List,
+		Repair: true}
 }
 
 var errNoCache = errors.New("there is no cache")

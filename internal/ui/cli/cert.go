@@ -50,7 +50,8 @@ func showCertificates(s *printer, p document.CertificatePage) {
 	}
 	rows := [][]string{}
 	for _, c := range p.Certificates {
-		rows = append(rows, []string{c.Name, strings.Join(c.Names, " "), s.moment(c.Until), c.Serial, c.Hub, c.By, revokedBy(c)})
+		rows = append(rows, []string{c.Name, strings.Join(c.Names, " "), s.moment(c.Until), c.Serial, c.Hub, c.By,
+			revokedBy(c)})
 	}
 	s.style().Table(s.app.Stdout, []string{"TARGET", "NAMES", "EXPIRES", "SERIAL", "ISSUER", "APPROVED BY", "STATE"}, rows)
 	if len(p.Approved) == 0 {

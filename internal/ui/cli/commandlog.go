@@ -38,8 +38,10 @@ type ranDoc struct {
 }
 
 func ranJSON(c journal.Command) ranDoc {
-	return ranDoc{ID: c.ID, Action: c.Action, Argv: c.Argv, Dir: c.Dir, As: c.As, ReadOnly: c.ReadOnly, Started: c.Started, Ended: c.Ended,
-		Outcome: endOfCommand(c), Exit: c.Exit, Signal: c.Signal, TimedOut: c.TimedOut, Error: c.Error, User: c.User, From: c.From, Command: c.Typed, Version: c.Version}
+	return ranDoc{ID: c.ID, Action: c.Action, Argv: c.Argv, Dir: c.Dir, As: c.As, ReadOnly: c.ReadOnly,
+		Started: c.Started, Ended: c.Ended,
+		Outcome: endOfCommand(c), Exit: c.Exit, Signal: c.Signal, TimedOut: c.TimedOut, Error: c.Error, User: c.User,
+		From: c.From, Command: c.Typed, Version: c.Version}
 }
 
 func endOfCommand(c journal.Command) string {
@@ -97,7 +99,8 @@ func (s *printer) rows(h history) [][]string {
 			continue
 		}
 		c := h.commands[0]
-		out = append(out, []string{"c" + strconv.Itoa(c.ID), s.moment(c.Started), c.User, commandOperation(c), "", howCommandEnded(c), ""})
+		out = append(out, []string{"c" + strconv.Itoa(c.ID), s.moment(c.Started), c.User, commandOperation(c), "",
+			howCommandEnded(c), ""})
 		h.commands = h.commands[1:]
 	}
 	return out

@@ -53,7 +53,8 @@ func printList(ctx context.Context, s *session, bare bool) error {
 		return err
 	}
 	if s.json {
-		doc := listDoc{Format: "fettle.list/1", Target: req.Target, Revision: req.Revision, List: req.List.Digest(), Steps: stepDocs(req.List)}
+		doc := listDoc{Format: "fettle.list/1", Target: req.Target, Revision: req.Revision, List: req.List.Digest(),
+			Steps: stepDocs(req.List)}
 		return s.document(doc)
 	}
 	if err := step.Print(s.app.Stdout, req.List, step.PrintOptions{Source: !bare}); err != nil {

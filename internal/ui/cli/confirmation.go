@@ -14,7 +14,8 @@ func (s *session) ask(ctx context.Context, yes bool, question string) error {
 		return nil
 	}
 	if s.json || !s.app.Terminal.In {
-		return refuse("Read the plan, then run the same command with --yes", "cannot ask for confirmation without a terminal: nothing was changed")
+		return refuse("Read the plan, then run the same command with --yes",
+			"cannot ask for confirmation without a terminal: nothing was changed")
 	}
 	answer, err := s.question(ctx, question)
 	if err != nil {

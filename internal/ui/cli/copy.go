@@ -65,7 +65,8 @@ func (s *session) copy(ctx context.Context, f copyFlags, sources []string, dest 
 		return copyFrom(ctx, s, f, sources, dest)
 	}
 	if !path.IsAbs(dest) {
-		return refuse("Use an absolute path on the target, such as /etc/motd", fmt.Sprintf("cannot copy to %q: it is not absolute", dest))
+		return refuse("Use an absolute path on the target, such as /etc/motd",
+			fmt.Sprintf("cannot copy to %q: it is not absolute", dest))
 	}
 	var files []executor.File
 	for _, src := range sources {
@@ -83,7 +84,8 @@ func (s *session) copy(ctx context.Context, f copyFlags, sources []string, dest 
 	if f.dryRun {
 		return wouldCopy(ctx, s, f, sources, files)
 	}
-	return s.each(ctx, f.many, hostTask{doing: "Copying to", verb: "Copied to", words: map[fanout.Status]string{fanout.OK: "in sync"},
+	return s.each(ctx, f.many, hostTask{doing: "Copying to", verb: "Copied to",
+		words: map[fanout.Status]string{fanout.OK: "in sync"},
 		one: func(ctx context.Context, m *member, x executor.Executor) outcome {
 			return m.put(ctx, x, sources, files)
 		}})
@@ -149,7 +151,8 @@ func (m *member) put(ctx context.Context, x executor.Executor, sources []string,
 func copyFrom(ctx context.Context, s *session, f copyFlags, sources []string, dest string) error {
 	for _, src := range sources {
 		if !path.IsAbs(src) || path.Clean(src) != src {
-			return refuse("Use an absolute path on the target, such as /etc/motd", fmt.Sprintf("cannot copy %q: it is not absolute", src))
+			return refuse("Use an absolute path on the target, such as /etc/motd",
+				fmt.Sprintf("cannot copy %q: it is not absolute", src))
 		}
 	}
 	names, err := s.meant(ctx, f.many)
@@ -172,7 +175,8 @@ func copyFrom(ctx context.Context, s *session, f copyFlags, sources []string, de
 		}
 		return wouldRun(s.printer, cmd, names)
 	}
-	return s.each(ctx, f.many, hostTask{doing: "Copying from", verb: "Copied from", looks: true, words: map[fanout.Status]string{fanout.OK: "copied"},
+	return s.each(ctx, f.many, hostTask{doing: "Copying from", verb: "Copied from", looks: true,
+		words: map[fanout.Status]string{fanout.OK: "copied"},
 		one: func(ctx context.Context, m *member, x executor.Executor) outcome {
 			for _, src := range sources {
 				if err := fetch(ctx, x, src, place(m.target, src)); err != nil {

@@ -87,7 +87,8 @@ func diff(ctx context.Context, s *session, a []string, all, fleet bool) error {
 	if err != nil {
 		return err
 	}
-	doc := diffDoc{Format: "fettle.diff/1", Old: named(revs[0]), New: named(revs[1]), Targets: []targetDiff{}, Examples: examplesAmong(examples, targets)}
+	doc := diffDoc{Format: "fettle.diff/1", Old: named(revs[0]), New: named(revs[1]), Targets: []targetDiff{},
+		Examples: examplesAmong(examples, targets)}
 	for _, t := range targets {
 		lines, err := diffTarget(ctx, s, sides, t)
 		if err != nil {

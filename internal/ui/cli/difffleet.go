@@ -118,7 +118,8 @@ func diffApart(s *session, sides [2]*source, in compile.Input, g *fleetGroups) e
 }
 
 // bothLists compiles targets at both revisions at the same time.
-func bothLists(s *printer, sides [2]*source, in compile.Input, targets []compile.Compared) ([2]map[string]step.List, diag.List) {
+func bothLists(s *printer, sides [2]*source, in compile.Input,
+	targets []compile.Compared) ([2]map[string]step.List, diag.List) {
 	var lists [2]map[string]step.List
 	var wrong [2]diag.List
 	var wait sync.WaitGroup
@@ -175,7 +176,8 @@ func showExamples(s *printer, all []exampleTarget) {
 	for _, e := range all {
 		names = append(names, e.Target)
 	}
-	fmt.Fprintf(s.app.Stderr, "Without a hub, each group without a declared target is shown with one example: %s.\n", folded(names))
+	fmt.Fprintf(s.app.Stderr, "Without a hub, each group without a declared target is shown with one example: %s.\n",
+		folded(names))
 }
 
 // Limits of the number of names in the output; the JSON document contains all names.

@@ -45,7 +45,8 @@ func TestFleetGroups(t *testing.T) {
 	g := fleetGroups{byKey: map[string]*fleetDiff{}}
 	for i, name := range []string{"a1", "a2", "a3"} {
 		d := fmt.Sprint(i)
-		g.add(name, step.Diff(list("PKG xx\n"+copied("9", "/etc/"+name)), list("PKG xx\n"+copied(d, "/etc/"+name)+copied("8", "/etc/all"))))
+		g.add(name, step.Diff(list("PKG xx\n"+copied("9", "/etc/"+name)),
+			list("PKG xx\n"+copied(d, "/etc/"+name)+copied("8", "/etc/all"))))
 	}
 	g.add("b", step.Diff(list("PKG xx\n"), list("PKG yy\n")))
 	g.add("c", step.Diff(list("PKG xx\n"), list("PKG xx\n")))
@@ -54,7 +55,8 @@ func TestFleetGroups(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	text := strings.Join(all[0].Lines, "\n")
-	for _, part := range []string{"sha256:… /etc/{target}", strings.Repeat("8", 64) + " /etc/all", strings.Repeat("9", 64) + " /etc/{target}"} {
+	for _, part := range []string{"sha256:… /etc/{target}", strings.Repeat("8", 64) + " /etc/all",
+		strings.Repeat("9", 64) + " /etc/{target}"} {
 		if !strings.Contains(text, part) {
 			t.Errorf("%s has no %q", text, part)
 		}
@@ -85,7 +87,8 @@ func TestNamesInPaths(t *testing.T) {
 		{map[string]string{"a": "MKDIR /etc/a\n", "b": "MKDIR /etc/a\n", "c": "MKDIR /etc/a\n"}, "a b c: +MKDIR /etc/a"},
 		{map[string]string{"a": "MKDIR /etc/a\n", "b": "MKDIR /etc/b\n"}, "a b: +MKDIR /etc/{target}"},
 		{map[string]string{"a": "MKDIR /etc/a/a.d\n", "b": "MKDIR /etc/a/b.d\n"}, "a b: +MKDIR /etc/a/{target}.d"},
-		{map[string]string{"a": "MKDIR /etc/a\nMKDIR /srv/a\n", "b": "MKDIR /etc/a\nMKDIR /srv/b\n", "c": "MKDIR /etc/a\nMKDIR /srv/c\n"}, "a b c: +MKDIR /etc/a +MKDIR /srv/{target}"},
+		{map[string]string{"a": "MKDIR /etc/a\nMKDIR /srv/a\n", "b": "MKDIR /etc/a\nMKDIR /srv/b\n",
+			"c": "MKDIR /etc/a\nMKDIR /srv/c\n"}, "a b c: +MKDIR /etc/a +MKDIR /srv/{target}"},
 		{map[string]string{"etc": "MKDIR /etc/x\n", "srv": "MKDIR /etc/x\n"}, "etc srv: +MKDIR /etc/x"},
 	} {
 		var got []string
@@ -105,11 +108,13 @@ func TestFoldingLosesNothing(t *testing.T) {
 		all := []string{"a", "b", "etc", "srv", "web1"}
 		names := all[:rapid.IntRange(1, len(all)).Draw(t, "targets")]
 		word := rapid.SampledFrom(append(slices.Clone(all), "NAME", "NAME", "x"))
-		shared := rapid.SliceOfNDistinct(rapid.Map(rapid.SliceOfN(word, 1, 3), func(w []string) string { return "MKDIR /" + strings.Join(w, "/") + "\n" }), 1, 3, rapid.ID).Draw(t, "lines")
+		shared := rapid.SliceOfNDistinct(rapid.Map(rapid.SliceOfN(word, 1, 3),
+			func(w []string) string { return "MKDIR /" + strings.Join(w, "/") + "\n" }), 1, 3, rapid.ID).Draw(t, "lines")
 		lists := map[string]string{}
 		for _, n := range names {
 			for _, line := range shared {
-				if line = strings.ReplaceAll(line, "NAME", n); !strings.Contains(lists[n], line) && rapid.IntRange(0, 4).Draw(t, "has") > 0 {
+				if line = strings.ReplaceAll(line, "NAME", n); !strings.Contains(lists[n], line) &&
+					rapid.IntRange(0, 4).Draw(t, "has") > 0 {
 					lists[n] += line
 				}
 			}

@@ -71,7 +71,8 @@ func exampleSides(s *session, sides [2]*source) ([]exampleTarget, error) {
 // examplesOf returns the groups of examples by their name, and the labels of the examples at each
 // side. If only one side has a group without targets, the other side gets the same labels. Then only
 // the effect of the group differs.
-func examplesOf(vacant [2][]query.Target, declared map[string]bool) (map[string]string, [2]map[string]map[string]string) {
+func examplesOf(vacant [2][]query.Target,
+	declared map[string]bool) (map[string]string, [2]map[string]map[string]string) {
 	groups, labels := map[string]string{}, [2]map[string]map[string]string{{}, {}}
 	for i, side := range vacant {
 		for _, t := range side {

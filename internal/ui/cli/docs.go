@@ -250,7 +250,8 @@ func (s *printer) showDoc(all docsDoc, name string) error {
 	doc, found := all.about(name)
 	if !found {
 		if doc, found = all.search(name); !found {
-			return refuse(join(all.suggestion(name), "List all: fettle docs"), fmt.Sprintf("no kind, block, verb, action or command is called %q or mentions it", name))
+			return refuse(join(all.suggestion(name), "List all: fettle docs"),
+				fmt.Sprintf("no kind, block, verb, action or command is called %q or mentions it", name))
 		}
 		if !s.json {
 			listDocs(s, doc)

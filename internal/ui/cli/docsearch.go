@@ -74,7 +74,8 @@ func (d docsDoc) suggestion(word string) string {
 }
 
 func emptyDocs(format string) docsDoc {
-	return docsDoc{Format: format, Kinds: []kindDoc{}, Blocks: []blockDoc{}, Verbs: []verbDoc{}, Actions: []actionDoc{}, Commands: []commandRow{}}
+	return docsDoc{Format: format, Kinds: []kindDoc{}, Blocks: []blockDoc{}, Verbs: []verbDoc{}, Actions: []actionDoc{},
+		Commands: []commandRow{}}
 }
 
 // containing returns a test whether any of several texts contains a word.

@@ -55,7 +55,9 @@ Exits with code 2 if there are differences.`,
 	}
 	f.flags(c)
 	many.flags(c)
-	c.Flags().StringSliceVar(&attributes, "attributes", attributes, "with --verify: the `ATTRIBUTES` to report although no state declares them: "+strings.Join(executor.AttributeKinds(), ", ")+", or none")
+	c.Flags().StringSliceVar(&attributes, "attributes", attributes,
+		"with --verify: the `ATTRIBUTES` to report although no state declares them: "+
+			strings.Join(executor.AttributeKinds(), ", ")+", or none")
 	return c
 }
 
@@ -71,7 +73,8 @@ func driftOptions(c *cobra.Command, diffs, verify bool, attributes []string) (ex
 		case slices.Contains(executor.AttributeKinds(), a):
 			o.Attributes = append(o.Attributes, a)
 		default:
-			return o, refuse("Use "+strings.Join(executor.AttributeKinds(), ", ")+", or none alone", fmt.Sprintf("cannot read --attributes: there is no kind of attribute %q", a))
+			return o, refuse("Use "+strings.Join(executor.AttributeKinds(), ", ")+", or none alone",
+				fmt.Sprintf("cannot read --attributes: there is no kind of attribute %q", a))
 		}
 	}
 	return o, nil

@@ -74,8 +74,10 @@ func telling(s *printer, c *cobra.Command, choose func(*route.EventQuery, []stri
 	}
 	f := c.Flags()
 	f.BoolVar(&follow, "watch", false, "also show new events until you stop the command")
-	f.StringSliceVar(&q.Kinds, "kind", nil, "show only events of this `KIND`, such as failed, drifted or enrolled; may be repeated")
-	f.Var(&momentFlag{s.app.Now, &q.Since}, "since", "begin at this `TIME`, or this long ago: 2h, 3d, 2026-11-21T20:00:00Z")
+	f.StringSliceVar(&q.Kinds, "kind", nil,
+		"show only events of this `KIND`, such as failed, drifted or enrolled; may be repeated")
+	f.Var(&momentFlag{s.app.Now, &q.Since}, "since",
+		"begin at this `TIME`, or this long ago: 2h, 3d, 2026-11-21T20:00:00Z")
 	f.Var(&momentFlag{s.app.Now, &q.Until}, "until", "end at this `TIME`, or this long ago")
 	f.StringVar(&q.After, "after", "", "begin after the event with this `CURSOR`, as --json shows it")
 	limitFlag(c, &q.Limit, 100, "events")
@@ -101,9 +103,11 @@ func followEvents(ctx context.Context, s *printer, hub *client.Client, q route.E
 
 func showEvents(s *printer, all []document.Event) {
 	for _, e := range all {
-		what := join(e.Kind, e.Module, parted("run ", number(e.Run)), parted("changes ", number(e.Changes)), parted("by ", e.By))
+		what := join(e.Kind, e.Module, parted("run ", number(e.Run)), parted("changes ", number(e.Changes)),
+			parted("by ", e.By))
 		said := cmp.Or(e.Error, e.Text)
-		s.style().Line(s.app.Stdout, s.moment(e.At), cmp.Or(e.Name, string(e.Target), "fleet"), what+parted(": ", strings.ReplaceAll(said, "\n", "; ")))
+		s.style().Line(s.app.Stdout, s.moment(e.At), cmp.Or(e.Name, string(e.Target), "fleet"),
+			what+parted(": ", strings.ReplaceAll(said, "\n", "; ")))
 	}
 }
 

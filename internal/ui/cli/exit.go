@@ -86,7 +86,8 @@ func refuse(hint, text string) error { return &hinted{errors.New(text), hint} }
 // cancelled.
 func byName(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
-	if cause == nil || !errors.Is(err, context.Canceled) || errors.Is(err, errReported) || strings.Contains(err.Error(), cause.Error()) {
+	if cause == nil || !errors.Is(err, context.Canceled) || errors.Is(err, errReported) ||
+		strings.Contains(err.Error(), cause.Error()) {
 		return err
 	}
 	return fmt.Errorf("cannot continue: %w", cause)

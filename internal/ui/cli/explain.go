@@ -97,7 +97,8 @@ func explain(ctx context.Context, s *session, x executor.Executor, what string) 
 		doc.Items = append(doc.Items, explainWaiting(ctx, s.printer, k, h))
 	}
 	if len(doc.Items) == 0 {
-		return refuse("See what is managed: fettle compile\nSee what was done: fettle log", fmt.Sprintf("cannot explain %q: it is neither applied nor declared here", what))
+		return refuse("See what is managed: fettle compile\nSee what was done: fettle log",
+			fmt.Sprintf("cannot explain %q: it is neither applied nor declared here", what))
 	}
 	if s.json {
 		return s.document(doc)

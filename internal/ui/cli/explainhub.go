@@ -27,7 +27,8 @@ func showExplanation(s *printer, e document.Explanation) {
 	if e.State == "" && e.Assigned == nil {
 		is = "not assigned"
 	}
-	s.printf("%s on %s: %s%s\n\n", render.Escape(directoryName(e.Module)), render.Escape(e.Name), is, parted(" since ", s.moment(e.Since)))
+	s.printf("%s on %s: %s%s\n\n", render.Escape(directoryName(e.Module)), render.Escape(e.Name), is,
+		parted(" since ", s.moment(e.Since)))
 	assigned, applied := "nothing", "never"
 	if e.Assigned != nil {
 		assigned = revisionText(e.Assigned)

@@ -58,7 +58,8 @@ func explainModule(ctx context.Context, s *session, name string) error {
 			return showModules(s.printer, t, name)
 		}
 	}
-	return refuse("List them: fettle validate", fmt.Sprintf("cannot explain the module %q: the repository has no target %q", name, target))
+	return refuse("List them: fettle validate",
+		fmt.Sprintf("cannot explain the module %q: the repository has no target %q", name, target))
 }
 
 // showModules explains all modules of a target that go by a name: theirs, or that of
@@ -73,7 +74,9 @@ func showModules(s *printer, t query.Target, name string) error {
 		}
 	}
 	if len(doc.Modules) == 0 {
-		return refuse("It has: "+cmp.Or(strings.Join(names, ", "), "none"), fmt.Sprintf("cannot explain the module %q: the target %s does not have it.%s", name, t.Name, syntax.Suggest(name, names)))
+		return refuse("It has: "+cmp.Or(strings.Join(names, ", "), "none"),
+			fmt.Sprintf("cannot explain the module %q: the target %s does not have it.%s", name, t.Name,
+				syntax.Suggest(name, names)))
 	}
 	if s.json {
 		return s.document(doc)

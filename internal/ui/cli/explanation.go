@@ -130,7 +130,8 @@ func (k *known) recordedLine(e *explanation, file string) bool {
 		}
 	}
 	e.Part = cmp.Or(part.Directory, ".")
-	e.Commit = &repo.Revision{Commit: part.Commit, Subject: part.Subject, Author: part.Author, Time: part.Time, Branch: part.Branch}
+	e.Commit = &repo.Revision{Commit: part.Commit, Subject: part.Subject, Author: part.Author, Time: part.Time,
+		Branch: part.Branch}
 	return true
 }
 
@@ -204,14 +205,16 @@ func explanationPairs(s *printer, e explanation) []render.Pair {
 		{Name: "  source", Value: source},
 	}
 	for _, p := range e.Phases {
-		pairs = append(pairs, render.Pair{Name: fmt.Sprintf("  phase %d", p.Phase), Value: p.State + "\n" + cmp.Or(p.Step, "(known after apply)")})
+		pairs = append(pairs, render.Pair{Name: fmt.Sprintf("  phase %d", p.Phase),
+			Value: p.State + "\n" + cmp.Or(p.Step, "(known after apply)")})
 	}
 	if c := e.Commit; c != nil {
 		of := ""
 		if e.Part != "" {
 			of = "of " + cmp.Or(strings.TrimPrefix(e.Part, "."), "the root")
 		}
-		pairs = append(pairs, render.Pair{Name: "  commit", Value: join(render.Style{}.Revision(*c), of)}, render.Pair{Name: "  author", Value: c.Author})
+		pairs = append(pairs, render.Pair{Name: "  commit", Value: join(render.Style{}.Revision(*c), of)},
+			render.Pair{Name: "  author", Value: c.Author})
 	}
 	if r := e.Run; r != nil {
 		run := fmt.Sprintf("%d, %s at %s by %s", r.Run, r.Operation, s.moment(r.Started), r.User)
@@ -257,7 +260,8 @@ func explainVariable(ctx context.Context, s *session, name string) error {
 func describeVariables(found []eval.Explained) []Variable {
 	var out []Variable
 	for _, e := range found {
-		v := Variable{Module: e.Module, Name: e.Name, Type: e.Type, Value: e.Value, Source: placeText(e.Range), Layers: []Layer{}}
+		v := Variable{Module: e.Module, Name: e.Name, Type: e.Type, Value: e.Value, Source: placeText(e.Range),
+			Layers: []Layer{}}
 		for _, l := range e.Layers {
 			v.Layers = append(v.Layers, Layer{Name: l.Name, Value: l.Value, Merge: l.Merge, Source: placeText(l.Range)})
 		}

@@ -38,7 +38,8 @@ one of their modules declares it with an exported block.
 With --snapshot, prints the values in use in the form of exported.json. Put this
 file at the top of a repository. Without a hub and an agent, fettle compile,
 plan and apply read the values of other targets only from this file.`,
-		Example: "  fettle export list\n  fettle export list --watch\n  fettle export list --snapshot >exported.json", Args: args(0, 0),
+		Example: "  fettle export list\n  fettle export list --watch\n  fettle export list --snapshot >exported.json",
+		Args:    args(0, 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ask := func(hub *client.Client) (document.Exports, error) {
 				return client.Get(c.Context(), hub, route.Exports())
@@ -54,7 +55,8 @@ plan and apply read the values of other targets only from this file.`,
 	return c
 }
 
-func exportSnapshot(s *printer, c *cobra.Command, ask func(*client.Client) (document.Exports, error), w watching) error {
+func exportSnapshot(s *printer, c *cobra.Command,
+	ask func(*client.Client) (document.Exports, error), w watching) error {
 	if w.on {
 		return refuse("Leave --watch out", "cannot watch while a file is written")
 	}

@@ -40,15 +40,16 @@ docs/facts.md explains each fact.`,
 
 func runFacts(ctx context.Context, s *session, many manyFlags, names []string) error {
 	if s.isMany() {
-		return lookMany(ctx, s, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"}, func(ctx context.Context, m *member, _ executor.Executor) outcome {
-			doc, err := m.facts(ctx, names)
-			if err != nil {
-				return failed(err)
-			}
-			var b bytes.Buffer
-			showFacts(s.printer, &b, doc)
-			return outcome{status: fanout.OK, body: b.String(), doc: doc}
-		})
+		return lookMany(ctx, s, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"},
+			func(ctx context.Context, m *member, _ executor.Executor) outcome {
+				doc, err := m.facts(ctx, names)
+				if err != nil {
+					return failed(err)
+				}
+				var b bytes.Buffer
+				showFacts(s.printer, &b, doc)
+				return outcome{status: fanout.OK, body: b.String(), doc: doc}
+			})
 	}
 	if _, err := s.connected(ctx, s.target); err != nil {
 		return err

@@ -79,7 +79,8 @@ func (s *session) fail(err error) {
 
 // lostHint says what becomes of a run whose connection was lost.
 func lostHint(s *session) string {
-	how := map[string]string{wire.Finish: "continues", wire.Stop: "stops", wire.Revert: "is undone"}[s.connectOpts.onDisconnect.value]
+	how := map[string]string{wire.Finish: "continues", wire.Stop: "stops",
+		wire.Revert: "is undone"}[s.connectOpts.onDisconnect.value]
 	where := ""
 	if s.target != "" {
 		where = " -t " + s.target

@@ -12,7 +12,8 @@ import (
 )
 
 // Command plays three programs: echo, complain (on stderr), and exit N.
-func (f *fake) Command(_ context.Context, c executor.Command, o executor.Options, show func(executor.Output)) (*executor.CommandResult, error) {
+func (f *fake) Command(_ context.Context, c executor.Command, o executor.Options,
+	show func(executor.Output)) (*executor.CommandResult, error) {
 	if f.mode == "locked" {
 		return nil, executor.ErrLocked
 	}
@@ -20,7 +21,8 @@ func (f *fake) Command(_ context.Context, c executor.Command, o executor.Options
 		return nil, executor.ErrFrozen
 	}
 	res := &executor.CommandResult{ID: len(f.Ran) + 1}
-	rec := journal.Command{ID: res.ID, Action: c.Action, Argv: c.Argv, User: o.User, From: o.From, Typed: o.Command, Started: fakeNow.UnixNano(), Ended: fakeNow.UnixNano(), Outcome: journal.Succeeded}
+	rec := journal.Command{ID: res.ID, Action: c.Action, Argv: c.Argv, User: o.User, From: o.From, Typed: o.Command,
+		Started: fakeNow.UnixNano(), Ended: fakeNow.UnixNano(), Outcome: journal.Succeeded}
 	say := func(stderr bool, text string) {
 		if stderr {
 			res.Stderr += text
@@ -54,7 +56,8 @@ func (f *fake) Command(_ context.Context, c executor.Command, o executor.Options
 func (f *fake) Commands(context.Context) ([]journal.Command, error) { return f.Ran, nil }
 
 // Put and Get copy files of this machine.
-func (f *fake) Put(_ context.Context, file executor.File, from func() (io.ReadCloser, error), _ executor.Options) (*executor.PutResult, error) {
+func (f *fake) Put(_ context.Context, file executor.File, from func() (io.ReadCloser, error),
+	_ executor.Options) (*executor.PutResult, error) {
 	r, err := from()
 	if err != nil {
 		return nil, err

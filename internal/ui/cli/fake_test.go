@@ -93,7 +93,8 @@ func (f *fake) Plan(_ context.Context, r executor.Request) (*plan.Plan, error) {
 	if err := executor.MayReplace(&r, f.State); err != nil {
 		return nil, err
 	}
-	p := &plan.Plan{Format: 1, Operation: journal.OpApply, Target: r.Target, Base: f.State.Run, Revision: r.Revision, List: r.List.Digest()}
+	p := &plan.Plan{Format: 1, Operation: journal.OpApply, Target: r.Target, Base: f.State.Run, Revision: r.Revision,
+		List: r.List.Digest()}
 	was := map[addr.Addr]string{}
 	for _, e := range f.State.Entries {
 		was[e.Addr] = e.Step
@@ -116,13 +117,15 @@ func (f *fake) Plan(_ context.Context, r executor.Request) (*plan.Plan, error) {
 	}
 	for _, e := range f.State.Entries {
 		if _, gone := was[e.Addr]; gone {
-			p.Changes = append(p.Changes, plan.Change{Action: plan.Remove, Addr: e.Addr, Applied: e.Step, Why: "no longer in the list", To: &image.Image{}})
+			p.Changes = append(p.Changes, plan.Change{Action: plan.Remove, Addr: e.Addr, Applied: e.Step,
+				Why: "no longer in the list", To: &image.Image{}})
 		}
 	}
 	return p, nil
 }
 
-func (f *fake) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (f *fake) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	if err := r.Fill(); err != nil {
 		return nil, err
 	}
@@ -160,15 +163,18 @@ func (f *fake) Apply(ctx context.Context, r executor.Request, p *plan.Plan, o ex
 	return rep, errors.Join(err, f.save())
 }
 
-func (f *fake) run(p *plan.Plan, list string, states []executor.StateRef, after []journal.Entry, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (f *fake) run(p *plan.Plan, list string, states []executor.StateRef, after []journal.Entry, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	run := len(f.Past) + 1
 	rep := &executor.Report{Run: run, Outcome: journal.Succeeded, Duration: 1234 * time.Millisecond}
 	for i, c := range p.Changes {
 		show(executor.Event{Kind: "start", Index: i, Total: len(p.Changes), Action: c.Action, Addr: c.Addr})
 		if f.mode == "fail" && i == 1 {
-			show(executor.Event{Kind: "failed", Index: i, Total: len(p.Changes), Action: c.Action, Addr: c.Addr, Text: "disk full"})
+			show(executor.Event{Kind: "failed", Index: i, Total: len(p.Changes), Action: c.Action, Addr: c.Addr,
+				Text: "disk full"})
 			rep.Outcome = journal.Failed
-			rep.Failed = &executor.Failure{Class: "step", Addr: c.Addr, Step: c.Step, Source: c.Source, Error: "cannot write: disk full"}
+			rep.Failed = &executor.Failure{Class: "step", Addr: c.Addr, Step: c.Step, Source: c.Source,
+				Error: "cannot write: disk full"}
 			rep.Remaining = []addr.Addr{c.Addr}
 			break
 		}
@@ -190,13 +196,16 @@ func (f *fake) run(p *plan.Plan, list string, states []executor.StateRef, after 
 		rep.ConfirmBy = f.Armed.Deadline
 	}
 	info := journal.RunInfo{
-		Header: journal.Header{Format: 1, Run: run, Operation: p.Operation, Base: f.State.Run, To: p.To, Target: p.Target, Revision: p.Revision,
-			List: p.List, OnFailure: o.OnFailure, OnCrash: o.OnCrash, User: o.User, From: o.From, Command: o.Command, Version: o.Version},
+		Header: journal.Header{Format: 1, Run: run, Operation: p.Operation, Base: f.State.Run, To: p.To, Target: p.Target,
+			Revision: p.Revision,
+			List:     p.List, OnFailure: o.OnFailure, OnCrash: o.OnCrash, User: o.User, From: o.From, Command: o.Command,
+			Version: o.Version},
 		Started: fakeNow.UnixNano(), Ended: fakeNow.Add(rep.Duration).UnixNano(), Outcome: rep.Outcome, Changed: rep.Changed,
 	}
 	f.Past = append(f.Past, fakeRun{info, list, p, states, after})
 	if rep.Outcome != journal.RolledBack {
-		f.State = journal.State{Format: 1, Run: run, List: p.List, Target: p.Target, Entries: after, Complete: rep.Outcome == journal.Succeeded, Revision: p.Revision}
+		f.State = journal.State{Format: 1, Run: run, List: p.List, Target: p.Target, Entries: after,
+			Complete: rep.Outcome == journal.Succeeded, Revision: p.Revision}
 	}
 	if err := f.save(); err != nil {
 		return nil, err
@@ -221,7 +230,8 @@ func (f *fake) at(run int) fakeRun {
 
 func (f *fake) PlanRollback(_ context.Context, r executor.RollbackRequest) (*plan.Plan, error) {
 	to := f.at(r.To)
-	p := &plan.Plan{Format: 1, Operation: journal.OpRollback, Target: f.State.Target, Base: f.State.Run, To: r.To, Revision: to.Info.Header.Revision, List: to.Info.Header.List}
+	p := &plan.Plan{Format: 1, Operation: journal.OpRollback, Target: f.State.Target, Base: f.State.Run, To: r.To,
+		Revision: to.Info.Header.Revision, List: to.Info.Header.List}
 	keep := map[addr.Addr]bool{}
 	for _, e := range to.After {
 		keep[e.Addr] = true
@@ -240,7 +250,8 @@ func (f *fake) PlanRollback(_ context.Context, r executor.RollbackRequest) (*pla
 	return p, nil
 }
 
-func (f *fake) Rollback(ctx context.Context, r executor.RollbackRequest, _ *plan.Plan, o executor.Options, show func(executor.Event)) (*executor.Report, error) {
+func (f *fake) Rollback(ctx context.Context, r executor.RollbackRequest, _ *plan.Plan, o executor.Options,
+	show func(executor.Event)) (*executor.Report, error) {
 	p, err := f.PlanRollback(ctx, r)
 	if err != nil {
 		return nil, err
@@ -250,14 +261,17 @@ func (f *fake) Rollback(ctx context.Context, r executor.RollbackRequest, _ *plan
 }
 
 func (f *fake) Drift(context.Context, executor.DriftOptions) (*plan.Plan, error) {
-	p := &plan.Plan{Format: 1, Operation: journal.OpApply, Base: f.State.Run, Unchanged: len(f.State.Entries), Revision: f.State.Revision}
+	p := &plan.Plan{Format: 1, Operation: journal.OpApply, Base: f.State.Run, Unchanged: len(f.State.Entries),
+		Revision: f.State.Revision}
 	if f.mode == "damaged" {
 		p.Notes = []string{"the newest state was damaged and was made again from the journals"}
 	}
 	if f.mode == "drift" {
 		p.Unchanged--
-		p.Changes = []plan.Change{{Action: plan.Repair, Addr: f.State.Entries[0].Addr, Why: "changed since it was applied", Drifted: true, To: &image.Image{},
-			Differences: []plan.Difference{{Field: "mode", Old: "0777", New: "0755"}, {Field: "owner", Old: "mallory\x1b[2J", New: "root"}}}}
+		p.Changes = []plan.Change{{Action: plan.Repair, Addr: f.State.Entries[0].Addr, Why: "changed since it was applied",
+			Drifted: true, To: &image.Image{},
+			Differences: []plan.Difference{{Field: "mode", Old: "0777", New: "0755"},
+				{Field: "owner", Old: "mallory\x1b[2J", New: "root"}}}}
 	}
 	return p, nil
 }

@@ -142,7 +142,8 @@ func cmdSilent(ts *testscript.TestScript, _ bool, _ []string) {
 	l, err := (&net.ListenConfig{}).Listen(context.Background(), "tcp", "127.0.0.1:0")
 	ts.Check(err)
 	ts.Defer(func() { _ = l.Close() }) // the kernel accepts for it
-	token, _, err := pki.NewToken(pki.Terms{Hub: true, Uses: 1, Expires: time.Now().Add(time.Hour).Unix()}, [32]byte{}, "root", time.Now())
+	token, _, err := pki.NewToken(pki.Terms{Hub: true, Uses: 1, Expires: time.Now().Add(time.Hour).Unix()}, [32]byte{},
+		"root", time.Now())
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs("token"), []byte(token.Text()), 0o600))
 	ts.Setenv("SILENT", "https://"+l.Addr().String())

@@ -26,7 +26,8 @@ type far struct {
 func (f far) Hello() wire.Hello {
 	h := wire.Hello{Version: "test", Host: f.host}
 	if text, err := os.ReadFile(filepath.Join(os.Getenv("HOME"), "ended-"+f.host)); err == nil {
-		h.Ended = []wire.Ended{{Name: "1.json", Command: "fettle apply", User: "jane", Started: fakeNow.UnixNano(), Ended: fakeNow.UnixNano(),
+		h.Ended = []wire.Ended{{Name: "1.json", Command: "fettle apply", User: "jane", Started: fakeNow.UnixNano(),
+			Ended:  fakeNow.UnixNano(),
 			Report: &executor.Report{Run: 3, Outcome: "succeeded", Changed: 2}, Error: strings.TrimSpace(string(text))}}
 	}
 	return h
@@ -46,7 +47,8 @@ func (f far) Close() error { return nil }
 // wrong on one stands in FETTLE_FAR, as host=mode,….
 func connectFake(ctx context.Context, a ssh.Address, _ ssh.Options, _ bool) (cli.Remote, error) {
 	if strings.HasPrefix(a.Host, "down") {
-		return nil, &ssh.Error{Address: a, Class: ssh.Unreachable, Text: "the port refuses connections", Advice: "Try: ssh " + a.Host}
+		return nil, &ssh.Error{Address: a, Class: ssh.Unreachable, Text: "the port refuses connections",
+			Advice: "Try: ssh " + a.Host}
 	}
 	mode := ""
 	for _, w := range strings.Split(os.Getenv("FETTLE_FAR"), ",") {
@@ -71,8 +73,10 @@ func toyTarget(name string) query.Target {
 		at := func(file string, line int) diag.Range { return diag.Range{File: file, Start: diag.Pos{Line: line}} }
 		t.Uses = []query.Use{
 			{Name: "base", Directory: "modules/base", From: []langsource.Given{{By: "role all", Range: at("fettle.hcl", 2)}}},
-			{Name: "web", Directory: "modules/web", From: []langsource.Given{{By: "target group web", Range: at("fettle.hcl", 7)}, {By: "target", Range: at("fettle.hcl", 9)}}, Needs: []query.Need{
-				{Name: "base", Directory: "modules/base", Level: "availability", Layer: true, By: "repository", Range: at("fettle.hcl", 1)}}},
+			{Name: "web", Directory: "modules/web", From: []langsource.Given{{By: "target group web",
+				Range: at("fettle.hcl", 7)}, {By: "target", Range: at("fettle.hcl", 9)}}, Needs: []query.Need{
+				{Name: "base", Directory: "modules/base", Level: "availability", Layer: true, By: "repository",
+					Range: at("fettle.hcl", 1)}}},
 		}
 	}
 	return t

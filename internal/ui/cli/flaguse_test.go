@@ -109,9 +109,12 @@ func (l *lonely) app() *App {
 // and what was said.
 func (l *lonely) run(c *cobra.Command, words []string, more ...string) (int, string) {
 	given, known := map[string][]string{
-		"run": {"--", "true"}, "copy": {filepath.Join(l.dir, "local"), "/etc/x"}, "explain": {"/etc/x"}, "job run": {"--", "true"},
-		"reboot": {"--yes"}, "steps plan": {filepath.Join(l.dir, "a.steps")}, "steps apply": {filepath.Join(l.dir, "a.steps")},
-		"target label": {"a=b"}, "request policy set": {"freeze", "allow"}, "request policy delete": {"certificate"}, "notify set": {"x"},
+		"run": {"--", "true"}, "copy": {filepath.Join(l.dir, "local"), "/etc/x"}, "explain": {"/etc/x"},
+		"job run": {"--", "true"},
+		"reboot":  {"--yes"}, "steps plan": {filepath.Join(l.dir, "a.steps")},
+		"steps apply":  {filepath.Join(l.dir, "a.steps")},
+		"target label": {"a=b"}, "request policy set": {"freeze", "allow"}, "request policy delete": {"certificate"},
+		"notify set": {"x"},
 	}[strings.Join(words, " ")]
 	for !known && c.Args != nil && c.Args(c, given) != nil && len(given) < 4 {
 		given = append(given, "x")
@@ -157,7 +160,8 @@ func TestUnusedFlagsAreRefused(t *testing.T) {
 				value = "x"
 			}
 			code, said := l.run(c, words, "--"+f.Name+"="+value)
-			if code != ExitUsage || !strings.Contains(said, "cannot use --"+f.Name) || !strings.Contains(said, "it has no effect there") {
+			if code != ExitUsage || !strings.Contains(said, "cannot use --"+f.Name) ||
+				!strings.Contains(said, "it has no effect there") {
 				t.Errorf("fettle %s --%s: %d, and not that it has no effect:\n%s", strings.Join(words, " "), f.Name, code, said)
 			}
 			l.untouched(words)
@@ -188,8 +192,10 @@ func TestUnknownTargets(t *testing.T) {
 			}
 			code, said := l.run(c, words, append(more, "-t", "wbe1")...)
 			asksHub := onHub(used) || c.CommandPath() == "fettle target enrol" || c.CommandPath() == "fettle job run"
-			if want := `Did you mean "web1"?`; code != ExitError || !asksHub && (!strings.Contains(said, `"wbe1"`) || !strings.Contains(said, want)) {
-				t.Errorf("fettle %s %s -t wbe1: %d, and not %s:\n%s", strings.Join(words, " "), strings.Join(more, " "), code, want, said)
+			if want := `Did you mean "web1"?`; code != ExitError || !asksHub &&
+				(!strings.Contains(said, `"wbe1"`) || !strings.Contains(said, want)) {
+				t.Errorf("fettle %s %s -t wbe1: %d, and not %s:\n%s", strings.Join(words, " "), strings.Join(more, " "), code,
+					want, said)
 			}
 			l.untouched(words)
 		}
@@ -230,7 +236,8 @@ func TestUnreachableHosts(t *testing.T) {
 			}
 			code, said := l.run(c, words, append(more, "-C", l.dir, "--ssh", "nohost")...)
 			if code != ExitError || !strings.Contains(said, "no answer from nohost") {
-				t.Errorf("fettle %s --ssh nohost: %d, and not the error of the connection:\n%s", strings.Join(words, " "), code, said)
+				t.Errorf("fettle %s --ssh nohost: %d, and not the error of the connection:\n%s", strings.Join(words, " "), code,
+					said)
 			}
 			l.untouched(words)
 		}

@@ -17,7 +17,8 @@ func libraryText() []string {
 	return []string{
 		"strconv.", "time: invalid", "time: unknown", "time: missing",
 		"parsing ", "parse error", "invalid syntax", "value out of range", "invalid argument",
-		"unknown unit", "missing unit", "invalid duration", "extraneous", "bare \"", "missing port in address", "invalid URL", "EOF",
+		"unknown unit", "missing unit", "invalid duration", "extraneous", "bare \"", "missing port in address",
+		"invalid URL", "EOF",
 	}
 }
 
@@ -126,7 +127,8 @@ func severalTypes(name string) bool {
 // terminal before it does anything.
 func TestEndingsAsk(t *testing.T) {
 	ends := []string{
-		"gc", "rollback", "cert revoke", "user revoke", "token revoke", "target revoke", "target retire", "hub retire", "notify delete",
+		"gc", "rollback", "cert revoke", "user revoke", "token revoke", "target revoke", "target retire", "hub retire",
+		"notify delete",
 		"request policy delete", "agent delete-certificate",
 	}
 	found := 0
@@ -165,7 +167,8 @@ func TestFlagErrorsKeepTheirCause(t *testing.T) {
 	if !errors.As(perr, &value) {
 		t.Fatalf("pflag returns %v", perr)
 	}
-	if said := flagError(c, perr).Error(); said != `cannot use --limit: "many" is not a whole number from 0 to 1000000000` {
+	if said := flagError(c,
+		perr).Error(); said != `cannot use --limit: "many" is not a whole number from 0 to 1000000000` {
 		t.Errorf("it says %s", said)
 	}
 	if said := refusedValue(c, "limt", "5"); !strings.Contains(said, "unknown flag: --limt") {

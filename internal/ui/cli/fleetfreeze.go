@@ -104,5 +104,6 @@ func freezeText(s *printer, st document.Status) string {
 	if f.Until > 0 {
 		end = "until " + s.moment(f.Until)
 	}
-	return fmt.Sprintf("all targets, by %s at %s: %s\n%s; %d of %d agents have applied it", f.By, s.moment(f.At), f.Reason, end, st.Frozen, st.Targets)
+	return fmt.Sprintf("all targets, by %s at %s: %s\n%s; %d of %d agents have applied it", f.By, s.moment(f.At),
+		f.Reason, end, st.Frozen, st.Targets)
 }

@@ -29,7 +29,8 @@ func showFleetModules(s *printer, p document.ModulePage) {
 		if len(m.Revisions) > 0 {
 			newest = short(m.Revisions[0].Commit)
 		}
-		rows = append(rows, []string{directoryName(m.Module), strconv.Itoa(m.Targets), applied(m.Targets, m.Behind), strconv.Itoa(m.Errors), newest, counts(m.States)})
+		rows = append(rows, []string{directoryName(m.Module), strconv.Itoa(m.Targets), applied(m.Targets, m.Behind),
+			strconv.Itoa(m.Errors), newest, counts(m.States)})
 	}
 	s.style().Table(s.app.Stdout, []string{"MODULE", "TARGETS", "APPLIED", "ERRORS", "REVISION", "STATES"}, rows)
 }
@@ -68,7 +69,8 @@ func newModuleShow(s *session) *cobra.Command {
 }
 
 func showFleetModule(s *printer, d document.ModuleDetail) {
-	s.printf("%s on %s: %s\n\n", directoryName(d.Module.Module), render.Count(d.Module.Targets, "target"), counts(d.Module.States))
+	s.printf("%s on %s: %s\n\n", directoryName(d.Module.Module), render.Count(d.Module.Targets, "target"),
+		counts(d.Module.States))
 	rows := [][]string{}
 	for _, r := range d.Module.Revisions {
 		rows = append(rows, []string{short(r.Commit), strconv.Itoa(r.Assigned), strconv.Itoa(r.Applied), r.Branch, r.Subject})
@@ -77,7 +79,8 @@ func showFleetModule(s *printer, d document.ModuleDetail) {
 	s.printf("\n")
 	rows = [][]string{}
 	for _, t := range d.Targets {
-		rows = append(rows, []string{t.Name, cmp.Or(string(t.State), "unknown"), short(t.Assigned), cmp.Or(short(t.Applied), "-"), s.ago(t.Since), cmp.Or(t.Error, t.Waits)})
+		rows = append(rows, []string{t.Name, cmp.Or(string(t.State), "unknown"), short(t.Assigned),
+			cmp.Or(short(t.Applied), "-"), s.ago(t.Since), cmp.Or(t.Error, t.Waits)})
 	}
 	s.style().Table(s.app.Stdout, []string{"TARGET", "STATE", "ASSIGNED", "APPLIED", "SINCE", "REASON"}, rows)
 	if left := d.Total - len(d.Targets); left > 0 {

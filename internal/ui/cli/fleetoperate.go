@@ -108,8 +108,10 @@ adds it to the pin.`,
 	})
 	c.Flags().StringVar(&r.Ref, "branch", "", "follow the branch `REF`; for a tag or a commit: stay at it")
 	c.Flags().StringVar(&r.Module, "module", "", "pin only this `MODULE`")
-	c.Flags().BoolVar(&permitNow, "permit", false, "sign a permit to return to the commit of --branch, and add it to the pin")
-	c.Flags().StringVar(&permitFile, "permit-file", "", "pin to the commit of the permit in this `FILE`, and add the permit: see fettle permit sign")
+	c.Flags().BoolVar(&permitNow, "permit", false,
+		"sign a permit to return to the commit of --branch, and add it to the pin")
+	c.Flags().StringVar(&permitFile, "permit-file", "",
+		"pin to the commit of the permit in this `FILE`, and add the permit: see fettle permit sign")
 	permit.flags(c)
 	spanVar(c.Flags(), &permit.expires, "permit-expires", permitLife, "let agents use the permit for this `DURATION`")
 	expiresFlag(c, &expires, 0, "end the pin (default: never) after this")

@@ -24,8 +24,10 @@ import (
 // targetCommands are the commands of fettle target that call a hub.
 func targetCommands(s *session) []*cobra.Command {
 	return []*cobra.Command{
-		newTargetList(s), newTargetShow(s), newTargetHistory(s), newTargetEnrol(s), newTargetApprove(s), newTargetLabel(s), newTargetPin(s), newTargetUnpin(s),
-		newTargetFreeze(s), newTargetUnfreeze(s), newTargetSuspect(s), newTargetTrust(s), newTargetRetire(s), newTargetRevoke(s),
+		newTargetList(s), newTargetShow(s), newTargetHistory(s), newTargetEnrol(s), newTargetApprove(s), newTargetLabel(s),
+		newTargetPin(s), newTargetUnpin(s),
+		newTargetFreeze(s), newTargetUnfreeze(s), newTargetSuspect(s), newTargetTrust(s), newTargetRetire(s),
+		newTargetRevoke(s),
 	}
 }
 
@@ -72,7 +74,8 @@ retired or revoked, for example.`,
 			}, func(s *printer, p document.TargetPage) { showTargets(s, p, alarms.Alarms) })
 		},
 	})
-	c.Flags().StringVar(&q.Sort, "sort", "name", "order by this `FIELD`: name, state, contact, drift, behind or changed; - before the field reverses the order")
+	c.Flags().StringVar(&q.Sort, "sort", "name",
+		"order by this `FIELD`: name, state, contact, drift, behind or changed; - before the field reverses the order")
 	c.Flags().BoolVar(&q.All, "all", false, "also show retired and revoked targets")
 	limitOrAllFlag(c, &q.Limit, 0, "targets")
 	w.flag(c)
@@ -94,9 +97,12 @@ func showTargets(s *printer, p document.TargetPage, alarms []document.Alarm) {
 		return
 	}
 	for _, t := range p.Targets {
-		rows = append(rows, []string{t.Name, string(t.Standing), string(t.State), applied(t.Modules, t.Behind), strconv.Itoa(t.Drift), contact(s, t), fewer(labelText(t.Labels), 40), cmp.Or(refused[t.Name], t.Error, suspectText(t.Suspect), t.Frozen, t.Waits, kept[t.Name], pinText(t.Pin))})
+		rows = append(rows, []string{t.Name, string(t.Standing), string(t.State), applied(t.Modules, t.Behind),
+			strconv.Itoa(t.Drift), contact(s, t), fewer(labelText(t.Labels), 40),
+			cmp.Or(refused[t.Name], t.Error, suspectText(t.Suspect), t.Frozen, t.Waits, kept[t.Name], pinText(t.Pin))})
 	}
-	s.style().Table(s.app.Stdout, []string{"TARGET", "STANDING", "STATE", "MODULES", "DRIFT", "CONTACT", "LABELS", "REASON"}, rows)
+	s.style().Table(s.app.Stdout, []string{"TARGET", "STANDING", "STATE", "MODULES", "DRIFT", "CONTACT", "LABELS",
+		"REASON"}, rows)
 	if left := p.Total - len(p.Targets); left > 0 {
 		s.printf("%d more; see them with --limit\n", left)
 	}
@@ -156,7 +162,8 @@ func copiesText(s *printer, p *fleet.Suspicion) string {
 	}
 	var lines []string
 	for _, c := range p.Copies {
-		lines = append(lines, join(cmp.Or(c.Host, "unnamed")+",", "boot", cmp.Or(c.Boot, "unknown")+",", "machine_id", cmp.Or(c.Machine, "unknown"))+parted(", claimed ", s.moment(c.Seen*1e9)))
+		lines = append(lines, join(cmp.Or(c.Host, "unnamed")+",", "boot", cmp.Or(c.Boot, "unknown")+",", "machine_id",
+			cmp.Or(c.Machine, "unknown"))+parted(", claimed ", s.moment(c.Seen*1e9)))
 	}
 	return strings.Join(lines, "\n")
 }
@@ -220,7 +227,8 @@ func showTarget(s *printer, d document.TargetDetail) {
 		if m.Assigned != nil {
 			assigned = short(m.Assigned.Commit)
 		}
-		rows = append(rows, []string{cmp.Or(m.Module, "(top)"), cmp.Or(string(m.State), "unknown"), assigned, cmp.Or(short(m.Applied), "-"), s.ago(m.Since), cmp.Or(m.Error, m.Waits, needsOnHub(m.Needs))})
+		rows = append(rows, []string{cmp.Or(m.Module, "(top)"), cmp.Or(string(m.State), "unknown"), assigned,
+			cmp.Or(short(m.Applied), "-"), s.ago(m.Since), cmp.Or(m.Error, m.Waits, needsOnHub(m.Needs))})
 	}
 	s.style().Table(s.app.Stdout, []string{"MODULE", "STATE", "ASSIGNED", "APPLIED", "SINCE", "REASON"}, rows)
 }

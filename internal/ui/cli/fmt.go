@@ -114,7 +114,8 @@ func sourceFiles(path string) ([]string, error) {
 		return nil
 	})
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, refuse("Name an existing file or directory, or none to format the repository", fmt.Sprintf("cannot format %q: there is no such file or directory", path))
+		return nil, refuse("Name an existing file or directory, or none to format the repository",
+			fmt.Sprintf("cannot format %q: there is no such file or directory", path))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot format %q: %w", path, err)

@@ -54,12 +54,14 @@ func TestLooksThatGoOn(t *testing.T) {
 	home := t.TempDir()
 	run := func(ctx context.Context, in string, out *screen, args ...string) int {
 		app := &cli.App{
-			Stdin: strings.NewReader(in), Stdout: out, Stderr: out, Now: time.Now, Language: toyLanguage(), Hostname: func() (string, error) { return "web1", nil },
-			Env: func(name string) string { return map[string]string{"HOME": home}[name] },
+			Stdin: strings.NewReader(in), Stdout: out, Stderr: out, Now: time.Now, Language: toyLanguage(),
+			Hostname: func() (string, error) { return "web1", nil },
+			Env:      func(name string) string { return map[string]string{"HOME": home}[name] },
 		}
 		return app.Main(ctx, args)
 	}
-	if code := run(t.Context(), "admin", &screen{seen: func(string) {}}, "login", server.URL, "--ca-digest", authority); code != 0 {
+	if code := run(t.Context(), "admin", &screen{seen: func(string) {}}, "login", server.URL, "--ca-digest",
+		authority); code != 0 {
 		t.Fatal("cannot log in")
 	}
 	if _, err := os.Stat(filepath.Join(home, ".config/fettle/hub.json")); err != nil {
@@ -81,7 +83,8 @@ func TestLooksThatGoOn(t *testing.T) {
 					document.FreezeRequest{Reason: c.command}); err != nil {
 					t.Error(err)
 				}
-				if err := hub.Pin(ctx, access.NewPrincipal("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa", fleet.Pin{Ref: "next"}); err != nil {
+				if err := hub.Pin(ctx, access.NewPrincipal("jane", "test"), "aaaaaaaaaaaaaaaaaaaaaaaaaa",
+					fleet.Pin{Ref: "next"}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -89,7 +92,8 @@ func TestLooksThatGoOn(t *testing.T) {
 				stop()
 			}
 		}
-		if code := run(ctx, "", out, strings.Fields(c.command)...); code != 0 || !strings.Contains(out.text.String(), c.then) {
+		if code := run(ctx, "", out, strings.Fields(c.command)...); code != 0 ||
+			!strings.Contains(out.text.String(), c.then) {
 			t.Errorf("%s: %d\n%s", c.command, code, out.text.String())
 		}
 		stop()

@@ -41,7 +41,8 @@ func freezeArgs(c *cobra.Command, words []string) error {
 		return nil
 	}
 	reason := strings.Join(words, " ")
-	return misused(refuse(fmt.Sprintf("Give it as a reason: fettle freeze --reason %s\nA freeze of this host has no end. To end it: fettle unfreeze", wordsText([]string{reason})),
+	return misused(refuse(fmt.Sprintf("Give it as a reason: fettle freeze --reason %s\nA freeze of this host has no end. To end it: fettle unfreeze", wordsText(
+		[]string{reason})),
 		fmt.Sprintf("cannot run %q: it takes no argument, not %d", c.CommandPath(), len(words))))
 }
 

@@ -37,7 +37,8 @@ cannot be shown or undone.`,
 		},
 	}
 	numberVar(c.Flags(), &keep.Runs, "keep-runs", keep.Runs, 1, "keep this `NUMBER` of the newest runs")
-	durationVar(c.Flags(), &keep.Within, "keep-within", keep.Within, "also keep all runs that are younger than this `DURATION`")
+	durationVar(c.Flags(), &keep.Within, "keep-within", keep.Within,
+		"also keep all runs that are younger than this `DURATION`")
 	c.Flags().BoolVar(&keep.DryRun, "dry-run", false, "delete nothing, and report how much would be deleted")
 	yesFlag(c, &yes)
 	return c

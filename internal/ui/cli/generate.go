@@ -42,7 +42,8 @@ type generation struct {
 }
 
 func newGenerate(s *session) *cobra.Command {
-	g := &generation{session: s, done: map[string]bool{}, doc: generateDoc{Format: "fettle.generate/1", Generators: []generatedDoc{}}}
+	g := &generation{session: s, done: map[string]bool{},
+		doc: generateDoc{Format: "fettle.generate/1", Generators: []generatedDoc{}}}
 	c := &cobra.Command{
 		Use:   "generate [NAME…]",
 		Short: "Run the repository's generators, and record their output",
@@ -133,7 +134,8 @@ func (g *generation) pass(ctx context.Context) (wrote bool, err error) {
 		runs, _ := compile.Ask(g.app.Language.Queries, compile.GeneratorsQuery{Input: in})
 		ran := false
 		for _, r := range runs {
-			if lock := path.Join(r.Directory, r.LockFile()); !g.done[lock] && (len(g.names) == 0 || slices.Contains(g.names, r.Name)) {
+			if lock := path.Join(r.Directory, r.LockFile()); !g.done[lock] &&
+				(len(g.names) == 0 || slices.Contains(g.names, r.Name)) {
 				g.done[lock], ran = true, true
 				if err := g.one(ctx, src, r); err != nil {
 					return false, err
@@ -158,7 +160,8 @@ func (g *generation) failed(d diag.Diagnostic) bool {
 
 // one runs a generator where it has to, and records what it prints.
 func (g *generation) one(ctx context.Context, src *source, r generator.Run) error {
-	d := generatedDoc{Name: r.Name, File: path.Join(r.Directory, r.OutputFile()), Declared: placeText(r.Range), State: "current", Why: r.Why}
+	d := generatedDoc{Name: r.Name, File: path.Join(r.Directory, r.OutputFile()), Declared: placeText(r.Range),
+		State: "current", Why: r.Why}
 	defer func() {
 		g.doc.Generators = append(g.doc.Generators, d)
 		g.show(d)

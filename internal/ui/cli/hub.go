@@ -93,7 +93,8 @@ func (s *printer) login() (client.Login, error) {
 	case errors.Is(err, fs.ErrNotExist) && fileExists(s.hubSocket()):
 		return client.Login{Hub: "unix://" + s.hubSocket()}, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return l, refuse("Log in: fettle login https://HOST:PORT", "cannot connect to a hub: there is no login, and no hub on this host")
+		return l, refuse("Log in: fettle login https://HOST:PORT",
+			"cannot connect to a hub: there is no login, and no hub on this host")
 	case err == nil:
 		err = json.Unmarshal(text, &l)
 	}
@@ -101,7 +102,8 @@ func (s *printer) login() (client.Login, error) {
 		err = fmt.Errorf("its format is %.40q", l.Format)
 	}
 	if err != nil {
-		return l, withHint(fmt.Errorf("cannot read the login in %s: %w", file, err), "Log in again: fettle login https://HOST:PORT")
+		return l, withHint(fmt.Errorf("cannot read the login in %s: %w", file, err),
+			"Log in again: fettle login https://HOST:PORT")
 	}
 	return l, nil
 }
@@ -126,7 +128,8 @@ Hosts can require signed commands. Set your SSH key for them with --sign-key.`,
 		Args:    args(1, 1),
 		RunE:    func(c *cobra.Command, a []string) error { return logIn(c.Context(), s, a[0], authority) },
 	}
-	c.Flags().StringVar(&authority, "ca-digest", "", "the `DIGEST` of the certificate of the fleet CA, as the hub shows it")
+	c.Flags().StringVar(&authority, "ca-digest", "",
+		"the `DIGEST` of the certificate of the fleet CA, as the hub shows it")
 	return c
 }
 
@@ -140,13 +143,15 @@ func logIn(ctx context.Context, s *session, hub, authority string) error {
 		if err != nil {
 			return err
 		}
-		return refuse("If the hub shows the same digest on its own host: fettle login "+hub+" --ca-digest "+found, "cannot verify the identity of the hub: the digest of its fleet CA is "+found)
+		return refuse("If the hub shows the same digest on its own host: fettle login "+hub+" --ca-digest "+found,
+			"cannot verify the identity of the hub: the digest of its fleet CA is "+found)
 	}
 	text, err := io.ReadAll(io.LimitReader(s.app.Stdin, 64<<10))
 	if err != nil {
 		return fmt.Errorf("cannot read the token: %w", err)
 	}
-	l := client.Login{Format: client.LoginFormat, Hub: strings.TrimSuffix(hub, "/"), Token: strings.TrimSpace(string(text)), Authority: authority}
+	l := client.Login{Format: client.LoginFormat, Hub: strings.TrimSuffix(hub, "/"),
+		Token: strings.TrimSpace(string(text)), Authority: authority}
 	if l.Token == "" && !strings.HasPrefix(hub, "unix:") {
 		return refuse("Give it on standard input: fettle login "+hub+" … <FILE", "cannot log in without a token")
 	}
@@ -211,7 +216,8 @@ func (s *session) selectedOnHub() ([]string, error) {
 		return nil, err
 	}
 	if files := sel.Files(); len(files) > 0 {
-		return nil, refuse("Write the content of the file after -t", fmt.Sprintf("cannot select @%s: a hub cannot read files of this host", files[0]))
+		return nil, refuse("Write the content of the file after -t",
+			fmt.Sprintf("cannot select @%s: a hub cannot read files of this host", files[0]))
 	}
 	return s.words, nil
 }
@@ -239,7 +245,8 @@ func showingAt[A, T any](ctx context.Context, s *printer, w watching, r route.Ro
 }
 
 // showing asks a hub for a document and shows it, once or whenever it is another one.
-func showing[T any](ctx context.Context, s *printer, w watching, get func(*client.Client) (T, error), show func(*printer, T)) error {
+func showing[T any](ctx context.Context, s *printer, w watching,
+	get func(*client.Client) (T, error), show func(*printer, T)) error {
 	hub, err := s.hub()
 	if err != nil {
 		return err
@@ -313,7 +320,8 @@ func (s *printer) ago(ns int64) string {
 
 // eachOnHub calls f for every target that is named or that -t selects, and continues after a refused
 // target.
-func eachOnHub(ctx context.Context, s *session, did string, names []string, f func(*client.Client, string) (document.Done, error)) error {
+func eachOnHub(ctx context.Context, s *session, did string, names []string,
+	f func(*client.Client, string) (document.Done, error)) error {
 	hub, err := s.hub()
 	if err != nil {
 		return err

@@ -51,7 +51,8 @@ func hubBackup(ctx context.Context, s *printer, dir, file string) error {
 	if err != nil {
 		return err
 	}
-	at, err := ownHub(s, "save", "Start it: fettle hub run --dir "+dir+". If it uses another socket, log in there: fettle login unix://SOCKET")
+	at, err := ownHub(s, "save", "Start it: fettle hub run --dir "+dir+
+		". If it uses another socket, log in there: fettle login unix://SOCKET")
 	if err != nil {
 		return err
 	}
@@ -71,7 +72,8 @@ func hubBackup(ctx context.Context, s *printer, dir, file string) error {
 	if err := backupSaved(ctx, at, state); err != nil {
 		return err
 	}
-	return s.done("backup", 0, fmt.Sprintf("%s contains the keys of the fleet: store it where only you can read it.", file))
+	return s.done("backup", 0, fmt.Sprintf("%s contains the keys of the fleet: store it where only you can read it.",
+		file))
 }
 
 // backupSaved has the hub record a backup that is written: a backup that failed is none.
@@ -161,7 +163,8 @@ func hubRestore(s *printer, dir string, as hubUserFlag, file string, nats natsFl
 	if err := useNats(s, dir, given, true); err != nil {
 		return withHint(err, "Move "+dir+" away, and restore again")
 	}
-	return s.done("restore", 0, fmt.Sprintf("%s, the hub of %s, is in %s. Start it: %s", set.Name, set.Fleet, dir, startHub(dir)))
+	return s.done("restore", 0, fmt.Sprintf("%s, the hub of %s, is in %s. Start it: %s", set.Name, set.Fleet, dir,
+		startHub(dir)))
 }
 
 func newHubCheck(s *session) *cobra.Command {

@@ -99,7 +99,8 @@ func hubJoin(ctx context.Context, s *printer, at, file string, f hubFlags) error
 		return err
 	}
 	defer whileWaiting(s, "waiting for an answer of the hub at "+at+", which this hub joins")()
-	set, err := s.app.Hub.Join(ctx, hub.JoinOptions{InitOptions: b, URL: strings.TrimSuffix(at, "/"), Token: string(token)})
+	set, err := s.app.Hub.Join(ctx, hub.JoinOptions{InitOptions: b, URL: strings.TrimSuffix(at, "/"),
+		Token: string(token)})
 	if errors.Is(err, hub.ErrExists) {
 		return withHint(err, "Run it: fettle hub run --dir "+b.Dir)
 	}
@@ -107,7 +108,8 @@ func hubJoin(ctx context.Context, s *printer, at, file string, f hubFlags) error
 		return err
 	}
 	if s.json {
-		return s.document(hubDoc{Format: "fettle.hub/1", Dir: b.Dir, Fleet: set.Fleet, Name: set.Name, Hubs: set.HubURLs, Buses: set.BusURLs})
+		return s.document(hubDoc{Format: "fettle.hub/1", Dir: b.Dir, Fleet: set.Fleet, Name: set.Name, Hubs: set.HubURLs,
+			Buses: set.BusURLs})
 	}
 	fmt.Fprintf(s.app.Stdout, `%s is a hub of %s, in %s.
 

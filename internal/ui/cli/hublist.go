@@ -60,7 +60,8 @@ func showHubs(s *printer, p document.HubPage) {
 		if h.Authority {
 			does = "CA key"
 		}
-		rows = append(rows, []string{h.Name, "lost", does, s.ago(h.Joined), strings.Join(h.HubURLs[:min(1, len(h.HubURLs))], "")})
+		rows = append(rows, []string{h.Name, "lost", does, s.ago(h.Joined),
+			strings.Join(h.HubURLs[:min(1, len(h.HubURLs))], "")})
 	}
 	s.style().Table(s.app.Stdout, []string{"HUB", "STATE", "DUTIES", "SINCE", "ADDRESS"}, rows)
 	s.printf("\n%s\n", assurance(p))

@@ -23,10 +23,14 @@ type natsFlags struct {
 }
 
 func (f *natsFlags) flag(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.urls, "nats", nil, "store all data on the NATS cluster at `URL`, tls://HOST:PORT, instead of in the directory of the hub; may be repeated for more of its servers")
-	flags.StringVar(&f.creds, "nats-creds", "", "use the credentials in this `FILE`: a credentials file of nsc, the line USER:PASSWORD, or a certificate with its key. The file is copied")
-	flags.StringVar(&f.ca, "nats-ca", "", "verify the NATS cluster with the CA certificates in this `FILE` (default: the system's). The file is copied")
-	numberVar(flags, &f.replicas, "nats-replicas", 0, 0, "store each item on this `NUMBER` of servers of the NATS cluster (default 3)")
+	flags.StringArrayVar(&f.urls, "nats", nil,
+		"store all data on the NATS cluster at `URL`, tls://HOST:PORT, instead of in the directory of the hub; may be repeated for more of its servers")
+	flags.StringVar(&f.creds, "nats-creds", "",
+		"use the credentials in this `FILE`: a credentials file of nsc, the line USER:PASSWORD, or a certificate with its key. The file is copied")
+	flags.StringVar(&f.ca, "nats-ca", "",
+		"verify the NATS cluster with the CA certificates in this `FILE` (default: the system's). The file is copied")
+	numberVar(flags, &f.replicas, "nats-replicas", 0, 0,
+		"store each item on this `NUMBER` of servers of the NATS cluster (default 3)")
 }
 
 // given reads what the flags name.
@@ -87,7 +91,8 @@ func useNats(s *printer, dir string, g hub.NatsSettings, begin bool) error {
 	}
 	err := s.app.Hub.UseNats(dir, g, begin)
 	if errors.Is(err, hub.ErrNoNats) {
-		return withHint(err, "Back it up, and restore it on the cluster:\n  fettle hub backup FILE\n  (stop the hub, and move its directory away)\n  fettle hub restore FILE --nats URL --nats-creds FILE")
+		return withHint(err,
+			"Back it up, and restore it on the cluster:\n  fettle hub backup FILE\n  (stop the hub, and move its directory away)\n  fettle hub restore FILE --nats URL --nats-creds FILE")
 	}
 	return err
 }

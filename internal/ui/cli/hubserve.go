@@ -74,7 +74,8 @@ Targets get their assignments from the hub, and then work without it.`,
 		Args:    args(0, 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	c.AddCommand(newHubInit(s), newHubRun(s), newHubToken(s), newHubJoin(s), newHubList(s), newHubRetire(s), newHubCheck(s), newHubBackup(s), newHubRestore(s), newHubChown(s))
+	c.AddCommand(newHubInit(s), newHubRun(s), newHubToken(s), newHubJoin(s), newHubList(s), newHubRetire(s),
+		newHubCheck(s), newHubBackup(s), newHubRestore(s), newHubChown(s))
 	return c
 }
 
@@ -133,10 +134,12 @@ func (f *hubFlags) listening(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "dir", hubDir, "store the data of the hub in `DIR`")
 	f.user.flag(flags)
 	flags.StringVar(&f.name, "name", "", "the `NAME` of this hub (default: this host's)")
-	flags.StringArrayVar(&f.addresses, "address", nil, "an `ADDRESS` or name at which agents and users reach the hub; may be repeated (default: this host's name)")
+	flags.StringArrayVar(&f.addresses, "address", nil,
+		"an `ADDRESS` or name at which agents and users reach the hub; may be repeated (default: this host's name)")
 	flags.StringVar(&f.api, "api", ":"+strconv.Itoa(hub.DefaultAPI), "serve enrolment, content and the API on `HOST:PORT`")
 	flags.StringVar(&f.bus, "bus", ":"+strconv.Itoa(hub.DefaultBus), "serve agents on `HOST:PORT`")
-	flags.StringVar(&f.cluster, "cluster", ":"+strconv.Itoa(hub.DefaultCluster), "serve other hubs of the fleet, if any, on `HOST:PORT`")
+	flags.StringVar(&f.cluster, "cluster", ":"+strconv.Itoa(hub.DefaultCluster),
+		"serve other hubs of the fleet, if any, on `HOST:PORT`")
 	flags.StringVar(&f.key, "key", "", "read the repository over ssh with the private key in this `FILE`")
 	flags.StringVar(&f.known, "known-hosts", "", "trust the host keys in this `FILE` when reading the repository over ssh")
 	f.nats.flag(flags)
@@ -158,7 +161,8 @@ func hubInit(s *printer, f hubFlags) error {
 	}
 	digest, err := s.app.Hub.Init(b)
 	if errors.Is(err, hub.ErrExists) {
-		return withHint(err, "Run it: fettle hub run --dir "+b.Dir+"\nTo start from scratch, move that directory away. Then every target must be enrolled again.")
+		return withHint(err, "Run it: fettle hub run --dir "+b.Dir+
+			"\nTo start from scratch, move that directory away. Then every target must be enrolled again.")
 	}
 	if err != nil {
 		return err
@@ -199,7 +203,8 @@ type hubDoc struct {
 func birth(s *printer, f hubFlags) (hub.InitOptions, error) {
 	host, err := s.app.Hostname()
 	if err != nil && (f.name == "" || len(f.addresses) == 0) {
-		return hub.InitOptions{}, withHint(fmt.Errorf("cannot determine the name of this host: %w", err), "Set --name and --address")
+		return hub.InitOptions{}, withHint(fmt.Errorf("cannot determine the name of this host: %w", err),
+			"Set --name and --address")
 	}
 	dir, err := filepath.Abs(f.dir)
 	if err != nil {
@@ -212,7 +217,8 @@ func birth(s *printer, f hubFlags) (hub.InitOptions, error) {
 	short, _, _ := strings.Cut(host, ".")
 	b := hub.InitOptions{Dir: dir, Hosts: addresses, Now: s.app.Now(), Settings: hub.Settings{
 		Fleet: f.fleet, Name: cmp.Or(f.name, short), API: f.api, Bus: f.bus, Cluster: f.cluster,
-		Repository: hub.Repository{Name: "site", URL: f.repository, Branch: f.branch, Poll: f.poll, Key: f.key, Known: f.known},
+		Repository: hub.Repository{Name: "site", URL: f.repository, Branch: f.branch, Poll: f.poll, Key: f.key,
+			Known: f.known},
 	}}
 	if b.NatsSettings, err = f.nats.given(); err != nil {
 		return hub.InitOptions{}, err

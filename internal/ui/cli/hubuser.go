@@ -19,13 +19,15 @@ import (
 const hubUser = "fettle-hub"
 
 // makeHubUser creates hubUser on a host without the package.
-const makeHubUser = "useradd --system --user-group --home-dir " + hubDir + " --no-create-home --shell /usr/sbin/nologin " + hubUser
+const makeHubUser = "useradd --system --user-group --home-dir " + hubDir +
+	" --no-create-home --shell /usr/sbin/nologin " + hubUser
 
 // hubUserFlag is the user of a new hub; "" is the default.
 type hubUserFlag string
 
 func (f *hubUserFlag) flag(flags *pflag.FlagSet) {
-	flags.StringVar((*string)(f), "user", "", "give the directory to `USER`, and run the hub as this user (default: "+hubUser+" if root creates "+hubDir+", otherwise you)")
+	flags.StringVar((*string)(f), "user", "", "give the directory to `USER`, and run the hub as this user (default: "+
+		hubUser+" if root creates "+hubDir+", otherwise you)")
 }
 
 // newHubAs continues as the user of a new hub, who must be able to read some files.
@@ -61,7 +63,8 @@ func canRead(file, name string) error {
 		return nil
 	}
 	at := filepath.Join("/etc/fettle/hub", filepath.Base(file))
-	return refuse(fmt.Sprintf("Give it a copy, and name that:\n  install -d -m 755 /etc/fettle/hub\n  install -o %s -m 600 %s %s", name, file, at),
+	return refuse(fmt.Sprintf(
+		"Give it a copy, and name that:\n  install -d -m 755 /etc/fettle/hub\n  install -o %s -m 600 %s %s", name, file, at),
 		fmt.Sprintf("cannot use %s: the user %s is not allowed to read it", file, name))
 }
 

@@ -19,7 +19,8 @@ func (s *session) identities() (vault.Identities, error) {
 	named := s.namedIdentity()
 	ids, err := here.Identities(named, s.app.Env, m.Root)
 	if named != "" && errors.Is(err, fs.ErrNotExist) {
-		return nil, refuse("Create it: fettle secret identity "+named, fmt.Sprintf("cannot read the identity %q: there is no such file", named))
+		return nil, refuse("Create it: fettle secret identity "+named,
+			fmt.Sprintf("cannot read the identity %q: there is no such file", named))
 	}
 	return ids, err
 }

@@ -59,7 +59,8 @@ func (s *session) init(ctx context.Context, dir string) error {
 	}
 	for _, f := range files {
 		if fileExists(filepath.Join(dir, f.path)) {
-			return refuse("Choose an empty or new directory: fettle init DIR", fmt.Sprintf("cannot create a repository in %q: it already contains %s", dir, f.path))
+			return refuse("Choose an empty or new directory: fettle init DIR",
+				fmt.Sprintf("cannot create a repository in %q: it already contains %s", dir, f.path))
 		}
 	}
 	doc := initDoc{Format: "fettle.init/1", Dir: dir, Files: []string{}}

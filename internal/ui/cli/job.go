@@ -27,9 +27,12 @@ until each agent has answered, or until the job expires.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
-		newJobOf(s, "apply", "Make agents apply their assignments now", "Creates a job: agents apply their assignments now, also between their scheduled\nruns. A target applies nothing if it has no assignment, is frozen, or must wait."),
-		newJobOf(s, "verify", "Make agents verify all managed addresses", "Creates a job: agents read every managed address, not only the addresses that\nmay have changed."),
-		newJobOf(s, "report", "Make agents report their state", "Creates a job: agents send the same report as after a change."),
+		newJobOf(s, "apply", "Make agents apply their assignments now",
+			"Creates a job: agents apply their assignments now, also between their scheduled\nruns. A target applies nothing if it has no assignment, is frozen, or must wait."),
+		newJobOf(s, "verify", "Make agents verify all managed addresses",
+			"Creates a job: agents read every managed address, not only the addresses that\nmay have changed."),
+		newJobOf(s, "report", "Make agents report their state",
+			"Creates a job: agents send the same report as after a change."),
 		newJobRun(s), newJobList(s), newJobShow(s), newJobCancel(s),
 	)
 	return c
@@ -151,7 +154,8 @@ func showJobs(s *printer, p document.JobPage) {
 				acknowledged++
 			}
 		}
-		rows = append(rows, []string{r.ID, render.Escape(shortened(whatText(r))), fmt.Sprintf("%d/%d", acknowledged, len(r.Targets)), s.moment(r.At), r.By})
+		rows = append(rows, []string{r.ID, render.Escape(shortened(whatText(r))),
+			fmt.Sprintf("%d/%d", acknowledged, len(r.Targets)), s.moment(r.At), r.By})
 	}
 	s.style().Table(s.app.Stdout, []string{"JOB", "OPERATION", "DONE", "CREATED", "BY"}, rows)
 	if left := p.Total - len(p.Jobs); left > 0 {

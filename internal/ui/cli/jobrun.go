@@ -61,7 +61,8 @@ command has no --env and refuses values of secret parameters.`,
 		},
 	})
 	fl := c.Flags()
-	durationVar(fl, &f.timeout, "timeout", 0, "stop the program after this `DURATION` (default: the limit of the action, or 5m)")
+	durationVar(fl, &f.timeout, "timeout", 0,
+		"stop the program after this `DURATION` (default: the limit of the action, or 5m)")
 	fl.StringVar(&f.dir, "dir", "", "start the program in this `DIR` (default: /)")
 	fl.StringVar(&f.user, "user", "", "run the program as this `USER`")
 	fl.BoolVar(&f.shell, "shell", false, "join the words with spaces, and pass them to sh -c")
@@ -82,10 +83,12 @@ func jobCommand(s *session, c *cobra.Command, f runningFlags, a []string) (fleet
 	case f.timeout < 0 || f.timeout > fleet.MaxCommandTime:
 		return cmd, refuse("Give a time such as --timeout 30s", fmt.Sprintf("cannot run a command for %s", f.timeout))
 	case dash > 0:
-		return cmd, refuse("Write: fettle job run -t SELECTION -- PROGRAM [WORD]…", "cannot determine the program: it must follow --")
+		return cmd, refuse("Write: fettle job run -t SELECTION -- PROGRAM [WORD]…",
+			"cannot determine the program: it must follow --")
 	case dash < 0:
 		if f.dir != "" || f.user != "" || f.shell || f.readOnly {
-			return cmd, refuse("Omit them: the action defines them", "cannot use --dir, --user, --shell or --read-only with an action")
+			return cmd, refuse("Omit them: the action defines them",
+				"cannot use --dir, --user, --shell or --read-only with an action")
 		}
 		var err error
 		if cmd.Action, cmd.Params, err = namedCall(a); err != nil {
@@ -119,7 +122,8 @@ func checkJobAction(ctx context.Context, s *session, cmd fleet.Command) error {
 	}
 	defer src.close()
 	if src.none != nil {
-		return withHint(src.none, "Actions are checked against the repository, so that no secret is stored by accident. A program needs no repository: fettle job run -t SELECTION -- PROGRAM")
+		return withHint(src.none,
+			"Actions are checked against the repository, so that no secret is stored by accident. A program needs no repository: fettle job run -t SELECTION -- PROGRAM")
 	}
 	command, found, err := find(s.printer, src, cmd.Action)
 	if err != nil {
@@ -136,7 +140,10 @@ func checkJobAction(ctx context.Context, s *session, cmd fleet.Command) error {
 }
 
 func errParts(name string) error {
-	return refuse("Run it on connected targets: fettle run "+name, fmt.Sprintf("cannot create a job for the command %q: its parts run one after another, on targets that the command chooses", name))
+	return refuse("Run it on connected targets: fettle run "+name,
+		fmt.Sprintf(
+			"cannot create a job for the command %q: its parts run one after another, on targets that the command chooses",
+			name))
 }
 
 // secretParam is a parameter that some action of the name declares as secret, and that has

@@ -57,7 +57,8 @@ func loadPlan(path string) (openedPlan, error) {
 
 func notSaved(path string, err error) error {
 	if errors.Is(err, os.ErrNotExist) {
-		return withHint(fmt.Errorf("cannot read the saved plan %q: there is no such file", path), "Create it: fettle plan -o "+path)
+		return withHint(fmt.Errorf("cannot read the saved plan %q: there is no such file", path),
+			"Create it: fettle plan -o "+path)
 	}
 	return withHint(fmt.Errorf("cannot read the saved plan %q: %w", path, err), "Create it again: fettle plan -o "+path)
 }
@@ -86,7 +87,8 @@ func readSaved(z *zip.Reader, size int64) (openedPlan, error) {
 	}
 	return openedPlan{digest: s.Plan, far: s.Far, request: executor.Request{
 		Target: s.Target, Revision: s.Revision, List: unplaced(list), Blobs: blobs, States: states,
-		Repair: s.Repair, Verify: s.Verify, Guards: s.Guards, Policy: s.Policy, Secrets: secrets, Repository: s.Repository, Adopt: s.Adopt,
+		Repair: s.Repair, Verify: s.Verify, Guards: s.Guards, Policy: s.Policy, Secrets: secrets, Repository: s.Repository,
+		Adopt: s.Adopt,
 	}}, err
 }
 

@@ -44,7 +44,8 @@ func armingOf(p *plan.Plan, o executor.Options) *arming {
 	if o.ConfirmWithin > 0 || o.For(p).ConfirmWithin == 0 {
 		return nil
 	}
-	return &arming{Changes: plan.LockOut(p), Within: int64(o.LockOut), ByChecks: o.ChecksConfirm && p.Count()[plan.Verify] > 0}
+	return &arming{Changes: plan.LockOut(p), Within: int64(o.LockOut), ByChecks: o.ChecksConfirm &&
+		p.Count()[plan.Verify] > 0}
 }
 
 // text is the message for users, "" for nil. It begins with so; checks adds that the checks confirm
@@ -57,7 +58,8 @@ func (a *arming) text(so string, checks bool) string {
 	if a.ByChecks {
 		return text + so + " is kept only if its checks pass. Otherwise it is undone at once."
 	}
-	text += fmt.Sprintf("%s undoes itself unless you confirm it within %s; --confirm-within sets another time.", so, time.Duration(a.Within))
+	text += fmt.Sprintf("%s undoes itself unless you confirm it within %s; --confirm-within sets another time.", so,
+		time.Duration(a.Within))
 	if checks {
 		text += "\nIt has no checks that could confirm it."
 	}
@@ -70,13 +72,15 @@ func (s *session) warnsOf(p *plan.Plan, o executor.Options) string {
 	if a == nil || a.ByChecks || s.remote == nil {
 		return a.text("So it", o.ChecksConfirm)
 	}
-	return fmt.Sprintf("This may lock you out: it changes %s.\nSo it undoes itself unless a new connection reaches %s within %s after its end.", some(a.Changes), s.at, time.Duration(a.Within))
+	return fmt.Sprintf("This may lock you out: it changes %s.\nSo it undoes itself unless a new connection reaches %s within %s after its end.", some(
+		a.Changes), s.at, time.Duration(a.Within))
 }
 
 // backMayLockOut warns of a rollback that may lock an operator out.
 func backMayLockOut(p *plan.Plan) string {
 	if out := plan.LockOut(p); len(out) > 0 {
-		return fmt.Sprintf("This may lock you out: it changes %s.\nA rollback does not undo itself, so keep a session open until you have logged in again.", some(out))
+		return fmt.Sprintf("This may lock you out: it changes %s.\nA rollback does not undo itself, so keep a session open until you have logged in again.", some(
+			out))
 	}
 	return ""
 }
@@ -127,7 +131,8 @@ func (s *session) confirmAnew(ctx context.Context, rep *executor.Report) error {
 	if rep == nil || rep.ConfirmBy == 0 {
 		return nil
 	}
-	late := fmt.Errorf("%w: no new connection reached %s in time, so run %d is undone at %s", executor.ErrUndone, s.at, rep.Run, s.moment(rep.ConfirmBy))
+	late := fmt.Errorf("%w: no new connection reached %s in time, so run %d is undone at %s", executor.ErrUndone, s.at,
+		rep.Run, s.moment(rep.ConfirmBy))
 	ctx, cancel := context.WithDeadlineCause(ctx, time.Unix(0, rep.ConfirmBy), late)
 	defer cancel()
 	for {

@@ -72,7 +72,8 @@ func showLog(s *printer, h history, left int) error {
 
 func logRow(s *printer, r journal.RunInfo) []string {
 	h := r.Header
-	return []string{strconv.Itoa(h.Run), s.moment(r.Started), h.User, operation(h), strconv.Itoa(r.Changed), outcomeOf(r), render.Style{}.Revision(h.Revision)}
+	return []string{strconv.Itoa(h.Run), s.moment(r.Started), h.User, operation(h), strconv.Itoa(r.Changed),
+		outcomeOf(r), render.Style{}.Revision(h.Revision)}
 }
 
 func logJSON(h history) logDoc {

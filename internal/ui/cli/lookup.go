@@ -90,7 +90,10 @@ func lookups(ctx context.Context, s *session, names []string) (*source, []langso
 		}
 	}
 	for _, n := range names {
-		if err == nil && !slices.ContainsFunc(out, func(l langsource.Lookup) bool { return l.Name == n || l.Snapshot() == n }) {
+		if err == nil && !slices.ContainsFunc(out, func(l langsource.Lookup) bool {
+			return l.Name == n ||
+				l.Snapshot() == n
+		}) {
 			err = refuse("List them: fettle lookup status", fmt.Sprintf("the repository declares no lookup %q", n))
 		}
 	}
@@ -104,7 +107,8 @@ func lookups(ctx context.Context, s *session, names []string) (*source, []langso
 // openWorkTree is openSource for commands that write into the repository.
 func (s *session) openWorkTree(ctx context.Context) (*source, error) {
 	if s.rev != "" {
-		return nil, refuse("Omit --rev, and commit the written files", "cannot write into a revision: this is about the files as they are")
+		return nil, refuse("Omit --rev, and commit the written files",
+			"cannot write into a revision: this is about the files as they are")
 	}
 	return s.openSource(ctx, "")
 }

@@ -29,7 +29,8 @@ func documentPages(dir string, documents []string) error {
 func documentPage(name, text string) string {
 	p := &manWriter{}
 	title, rest, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
-	fmt.Fprintf(&p.b, ".TH %s 7 \"\" fettle \"fettle manual\"\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n", roff(strings.ToUpper(name)), roff(name), roff(title))
+	fmt.Fprintf(&p.b, ".TH %s 7 \"\" fettle \"fettle manual\"\n.SH NAME\n%s \\- %s\n.SH DESCRIPTION\n",
+		roff(strings.ToUpper(name)), roff(name), roff(title))
 	for line := range strings.Lines(rest) {
 		p.line(strings.TrimRight(line, "\n"))
 	}

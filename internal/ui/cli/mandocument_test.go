@@ -7,7 +7,8 @@ import (
 
 // TestDocumentPage converts each element of a document.
 func TestDocumentPage(t *testing.T) {
-	got := documentPage("fettle-x", "# The `x`\n\nA **bold** [link](y.md#z)\nand `a-*b*`.\n.dot *so so*\n\n## Part one\n\n### Below\n\n- one\n  more\n- two\n\n| key | value |\n|---|---|\n| `a` | b \\| c | d |\n\n```sh\n.raw -x\n```\n\n<!-- mark -->\n")
+	got := documentPage("fettle-x",
+		"# The `x`\n\nA **bold** [link](y.md#z)\nand `a-*b*`.\n.dot *so so*\n\n## Part one\n\n### Below\n\n- one\n  more\n- two\n\n| key | value |\n|---|---|\n| `a` | b \\| c | d |\n\n```sh\n.raw -x\n```\n\n<!-- mark -->\n")
 	want := `.TH FETTLE\-X 7 "" fettle "fettle manual"
 .SH NAME
 fettle\-x \- The ` + "`x`" + `

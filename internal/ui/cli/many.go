@@ -34,9 +34,11 @@ const manyMark = "many"
 
 func (f *manyFlags) flags(c *cobra.Command) {
 	c.Annotations = map[string]string{manyMark: "yes"}
-	numberVar(c.Flags(), &f.parallel, "parallel", 0, 0, "work on this `NUMBER` of targets at once (default: 50, or 25 for each CPU of this host if that is less)")
+	numberVar(c.Flags(), &f.parallel, "parallel", 0, 0,
+		"work on this `NUMBER` of targets at once (default: 50, or 25 for each CPU of this host if that is less)")
 	amountVar(c, &f.batch, "batch", "finish this `NUMBER|PERCENT` of targets before others begin, such as 5 or 10%")
-	amountVar(c, &f.maxFailed, "max-failed", "begin no further targets if more than this `NUMBER|PERCENT` failed, such as 0 or 10%")
+	amountVar(c, &f.maxFailed, "max-failed",
+		"begin no further targets if more than this `NUMBER|PERCENT` failed, such as 0 or 10%")
 }
 
 func (f *manyFlags) options() (fanout.Options, error) {
@@ -134,7 +136,8 @@ func (s *session) targetSetOf(src *source, f manyFlags, chosen []query.Target) (
 	for _, t := range chosen {
 		cr.names = append(cr.names, t.Name)
 		// The only target of a repository is this machine, as without -t.
-		here := s.connectOpts.via.value != viaHub && (isThisHost(s.printer, t.Name) || len(all) == 1 && t.SSH == nil && !t.Enrolled)
+		here := s.connectOpts.via.value != viaHub && (isThisHost(s.printer, t.Name) || len(all) == 1 && t.SSH == nil &&
+			!t.Enrolled)
 		cr.members[t.Name] = &member{session: s.apart(t.Name), entry: t, here: here}
 		cr.members[t.Name].cache = cr.cache
 	}
@@ -178,7 +181,8 @@ func (m *member) leave() {
 
 // round does something on targets, and shows it while it happens. report has every
 // outcome printed as a document line where --json asks for it.
-func (cr *targetSet) round(ctx context.Context, names []string, doing string, report bool, one func(context.Context, *member, executor.Executor) outcome) map[string]outcome {
+func (cr *targetSet) round(ctx context.Context, names []string, doing string, report bool,
+	one func(context.Context, *member, executor.Executor) outcome) map[string]outcome {
 	out := make(map[string]outcome, len(names))
 	done := make(chan struct {
 		name string
@@ -236,7 +240,8 @@ func (cr *targetSet) tellNotes(names []string, all map[string]outcome) {
 
 // on works on one target: it is reached, and left again if there are too many to
 // stay.
-func (cr *targetSet) on(ctx context.Context, m *member, one func(context.Context, *member, executor.Executor) outcome) outcome {
+func (cr *targetSet) on(ctx context.Context, m *member,
+	one func(context.Context, *member, executor.Executor) outcome) outcome {
 	x, done, err := m.connectMember(ctx, cr.acts)
 	if err != nil {
 		return failed(err)

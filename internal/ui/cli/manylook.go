@@ -18,7 +18,8 @@ import (
 
 // lookMany runs a task that needs no plan on every target. It shows each result, and equal results
 // once.
-func lookMany(ctx context.Context, s *session, f manyFlags, doing, verb string, words map[fanout.Status]string, one func(context.Context, *member, executor.Executor) outcome) error {
+func lookMany(ctx context.Context, s *session, f manyFlags, doing, verb string, words map[fanout.Status]string,
+	one func(context.Context, *member, executor.Executor) outcome) error {
 	cr, err := s.targetSet(ctx, f)
 	if err != nil {
 		return err
@@ -28,19 +29,23 @@ func lookMany(ctx context.Context, s *session, f manyFlags, doing, verb string, 
 }
 
 func driftMany(ctx context.Context, s *session, f viewFlags, many manyFlags, look executor.DriftOptions) error {
-	return lookMany(ctx, s, many, "Looking at", "Looked at", map[fanout.Status]string{fanout.OK: "in sync", fanout.Changed: "drifted"}, func(ctx context.Context, _ *member, x executor.Executor) outcome {
-		p, err := x.Drift(ctx, look)
-		if err != nil {
-			return failed(err)
-		}
-		o := outcome{status: fanout.OK, line: fmt.Sprintf("%d in sync", p.Unchanged), doc: planJSON("fettle.drift/1", p), notes: p.Notes}
-		if len(p.Changes) > 0 {
-			var b bytes.Buffer
-			s.style().Drift(&b, p, f.options(s.printer))
-			o.status, o.err, o.body, o.line = fanout.Changed, errChanges, b.String(), render.Count(len(p.Changes), "address")+" differ"
-		}
-		return o
-	})
+	return lookMany(ctx, s, many, "Looking at", "Looked at",
+		map[fanout.Status]string{fanout.OK: "in sync", fanout.Changed: "drifted"},
+		func(ctx context.Context, _ *member, x executor.Executor) outcome {
+			p, err := x.Drift(ctx, look)
+			if err != nil {
+				return failed(err)
+			}
+			o := outcome{status: fanout.OK, line: fmt.Sprintf("%d in sync", p.Unchanged), doc: planJSON("fettle.drift/1", p),
+				notes: p.Notes}
+			if len(p.Changes) > 0 {
+				var b bytes.Buffer
+				s.style().Drift(&b, p, f.options(s.printer))
+				o.status, o.err, o.body, o.line = fanout.Changed, errChanges, b.String(),
+					render.Count(len(p.Changes), "address")+" differ"
+			}
+			return o
+		})
 }
 
 // statusMany shows a table: a target a line.
@@ -105,18 +110,20 @@ func statusRow(s *printer, d statusDoc) []string {
 }
 
 func logMany(ctx context.Context, s *session, many manyFlags, limit int) error {
-	return lookMany(ctx, s, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"}, func(ctx context.Context, m *member, x executor.Executor) outcome {
-		h, left, err := historyOf(ctx, x, limit)
-		if err != nil {
-			return failed(err)
-		}
-		var b bytes.Buffer
-		app, out := *m.app, *m.printer
-		app.Stdout = &b
-		out.app = &app
-		err = showLog(&out, h, left)
-		return outcome{status: fanout.OK, line: render.Count(len(h.runs)+left, "run"), body: b.String(), doc: logJSON(h), err: err}
-	})
+	return lookMany(ctx, s, many, "Asking", "Asked", map[fanout.Status]string{fanout.OK: "answered"},
+		func(ctx context.Context, m *member, x executor.Executor) outcome {
+			h, left, err := historyOf(ctx, x, limit)
+			if err != nil {
+				return failed(err)
+			}
+			var b bytes.Buffer
+			app, out := *m.app, *m.printer
+			app.Stdout = &b
+			out.app = &app
+			err = showLog(&out, h, left)
+			return outcome{status: fanout.OK, line: render.Count(len(h.runs)+left, "run"), body: b.String(), doc: logJSON(h),
+				err: err}
+		})
 }
 
 // memory is the record of the last command on many targets on this workstation.
@@ -136,7 +143,8 @@ func memoryFile(s *printer, src *source) string {
 	if src.repo != nil {
 		top = src.repo.Top()
 	}
-	return filepath.Join(home, "last-"+strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(top+"\x00"+src.prefix))), 16)+".json")
+	return filepath.Join(home, "last-"+strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(top+"\x00"+src.prefix))),
+		16)+".json")
 }
 
 // remember keeps what became of targets, for @failed.
@@ -169,7 +177,8 @@ func lastFailed(s *printer, src *source) ([]string, error) {
 	file := memoryFile(s, src)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, refuse("Name them: -t NAME,…", "cannot determine the failed targets: no command on many targets of this repository was run from here")
+		return nil, refuse("Name them: -t NAME,…",
+			"cannot determine the failed targets: no command on many targets of this repository was run from here")
 	}
 	var m memory
 	if err := json.Unmarshal(text, &m); err != nil {

@@ -22,7 +22,8 @@ type seen struct {
 }
 
 // wantedPlan reads the options of a plan of many targets from the command line.
-func (cr *targetSet) wantedPlan(c *cobra.Command, noRepair bool, v viewFlags) func(context.Context, *member, executor.Executor) (*seen, error) {
+func (cr *targetSet) wantedPlan(c *cobra.Command, noRepair bool, v viewFlags) func(context.Context, *member,
+	executor.Executor) (*seen, error) {
 	return func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
 		req, err := cr.wantedFor(ctx, m)
 		if err != nil {
@@ -45,7 +46,8 @@ func (cr *targetSet) planned(p *plan.Plan, warning string, v viewFlags) outcome 
 	if warning != "" {
 		b.WriteString("\n" + warning + "\n")
 	}
-	o := outcome{status: fanout.OK, line: render.Style{}.Summary(p), body: b.String(), doc: planJSON("fettle.plan/1", p), err: changesIn(p), notes: p.Notes}
+	o := outcome{status: fanout.OK, line: render.Style{}.Summary(p), body: b.String(), doc: planJSON("fettle.plan/1", p),
+		err: changesIn(p), notes: p.Notes}
 	if o.err != nil {
 		o.status = fanout.Changed
 	} else {
@@ -64,23 +66,25 @@ func planMany(s *session, c *cobra.Command, f planFlags) error {
 
 // planEach plans on every target, keeps each plan, and shows them. It counts the targets
 // that have none.
-func planEach(s *session, c *cobra.Command, f planFlags, keep func(far bool, _ executor.Request, _ *plan.Plan) error) (int, error) {
+func planEach(s *session, c *cobra.Command, f planFlags,
+	keep func(far bool, _ executor.Request, _ *plan.Plan) error) (int, error) {
 	cr, err := s.targetSet(c.Context(), f.many)
 	if err != nil {
 		return 0, err
 	}
 	defer cr.close()
 	look := cr.wantedPlan(c, f.noRepair, f.viewFlags)
-	all := cr.round(c.Context(), cr.names, "Planning", true, func(ctx context.Context, m *member, x executor.Executor) outcome {
-		seen, err := look(ctx, m, x)
-		if err == nil {
-			err = keep(m.remote != nil, seen.request, seen.plan)
-		}
-		if err != nil {
-			return failed(err)
-		}
-		return cr.planned(seen.plan, "", f.viewFlags)
-	})
+	all := cr.round(c.Context(), cr.names, "Planning", true,
+		func(ctx context.Context, m *member, x executor.Executor) outcome {
+			seen, err := look(ctx, m, x)
+			if err == nil {
+				err = keep(m.remote != nil, seen.request, seen.plan)
+			}
+			if err != nil {
+				return failed(err)
+			}
+			return cr.planned(seen.plan, "", f.viewFlags)
+		})
 	return unsaved(all), cr.finish("Planned", all, planWords())
 }
 
@@ -112,7 +116,8 @@ func (cr *targetSet) showWarned() {
 		n += m.warned
 	}
 	if n > 0 && !cr.s.json {
-		cr.s.errStyle().Warning(cr.s.app.Stderr, fmt.Sprintf("compiling reported %s; see them: fettle validate", render.Count(n, "warning")))
+		cr.s.errStyle().Warning(cr.s.app.Stderr, fmt.Sprintf("compiling reported %s; see them: fettle validate",
+			render.Count(n, "warning")))
 	}
 }
 
@@ -128,13 +133,15 @@ func applyMany(s *session, c *cobra.Command, f applyFlags) error {
 	}
 	defer cr.close()
 	if cr.src.rev.Dirty && !f.dirty {
-		return refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty", "cannot apply: the repository has uncommitted changes")
+		return refuse("Commit them: git commit\nOr apply them as they are: fettle apply --dirty",
+			"cannot apply: the repository has uncommitted changes")
 	}
 	return cr.applyPlans(ctx, f.runFlags, o, cr.wantedPlan(c, f.noRepair, f.viewFlags))
 }
 
 // applyPlans plans on every target, asks, and runs the plans.
-func (cr *targetSet) applyPlans(ctx context.Context, f runFlags, o executor.Options, look func(context.Context, *member, executor.Executor) (*seen, error)) error {
+func (cr *targetSet) applyPlans(ctx context.Context, f runFlags, o executor.Options,
+	look func(context.Context, *member, executor.Executor) (*seen, error)) error {
 	decide := func(ctx context.Context, m *member, x executor.Executor) (*seen, error) {
 		if err := mayApply(ctx, m.session, x, o); err != nil {
 			return nil, err
@@ -179,9 +186,11 @@ func rollbackMany(s *session, c *cobra.Command, f rollbackFlags, to string) erro
 		if err != nil {
 			return nil, err
 		}
-		p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(cr.s.printer), Guards: f.guards()})
+		p, err := x.PlanRollback(ctx, executor.RollbackRequest{To: run, CrossIrreversible: f.cross, SkipBlocked: f.skip,
+			Diffs: f.wants(cr.s.printer), Guards: f.guards()})
 		if err == nil && len(p.Irreversible()) > 0 && !f.cross {
-			err = withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible), "Roll back anyway, and keep their effects: add --cross-irreversible")
+			err = withHint(fmt.Errorf("cannot roll back to %s: %w", render.RunName(run), executor.ErrIrreversible),
+				"Roll back anyway, and keep their effects: add --cross-irreversible")
 		}
 		if err == nil {
 			err = checkRollback(m.session, p)
@@ -189,7 +198,8 @@ func rollbackMany(s *session, c *cobra.Command, f rollbackFlags, to string) erro
 		return &seen{to: run, plan: p}, err
 	}
 	do := func(ctx context.Context, _ *member, x executor.Executor, w *seen) (*executor.Report, error) {
-		return x.Rollback(ctx, executor.RollbackRequest{To: w.to, CrossIrreversible: f.cross, SkipBlocked: f.skip, Guards: f.guards()}, w.plan, o, func(executor.Event) {})
+		return x.Rollback(ctx, executor.RollbackRequest{To: w.to, CrossIrreversible: f.cross, SkipBlocked: f.skip,
+			Guards: f.guards()}, w.plan, o, func(executor.Event) {})
 	}
 	return cr.planAndDo(ctx, f.runFlags, "Roll these back?", "Rolled back", decide, do)
 }
@@ -229,7 +239,8 @@ func (cr *targetSet) planAndDo(ctx context.Context, f runFlags, question, verb s
 
 // approve shows the plans and asks. It returns the targets with changes; the other ones have their
 // result.
-func (cr *targetSet) approve(ctx context.Context, f runFlags, question string, decide func(context.Context, *member, executor.Executor) (*seen, error)) ([]string, map[string]outcome, error) {
+func (cr *targetSet) approve(ctx context.Context, f runFlags, question string,
+	decide func(context.Context, *member, executor.Executor) (*seen, error)) ([]string, map[string]outcome, error) {
 	if cr.s.json || !cr.s.app.Terminal.In {
 		return nil, nil, cr.s.ask(ctx, false, question)
 	}
@@ -272,7 +283,8 @@ func (cr *targetSet) done(verb string, rep *executor.Report, p *plan.Plan, err e
 	}
 	var b strings.Builder
 	cr.s.style().GroupReport(&b, verb, rep)
-	o := outcome{status: fanout.OK, line: render.Style{}.OutcomeWords(verb, rep), body: b.String(), doc: reportJSON(rep, p, err), err: err}
+	o := outcome{status: fanout.OK, line: render.Style{}.OutcomeWords(verb, rep), body: b.String(),
+		doc: reportJSON(rep, p, err), err: err}
 	if p != nil {
 		o.notes = p.Notes
 	}

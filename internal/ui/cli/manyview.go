@@ -33,7 +33,8 @@ func targetLine(s *printer, name string, o outcome) {
 	if !s.json {
 		return
 	}
-	doc := targetDoc{Format: "fettle.target/1", Target: name, Part: o.part, Status: o.status.String(), Exit: ExitCode(o.err), Text: o.line, Result: o.doc}
+	doc := targetDoc{Format: "fettle.target/1", Target: name, Part: o.part, Status: o.status.String(),
+		Exit: ExitCode(o.err), Text: o.line, Result: o.doc}
 	if o.err != nil && ExitCode(o.err) != ExitChanges {
 		doc.Error, doc.Hint = o.err.Error(), hintOf(o.err)
 	}

@@ -141,7 +141,8 @@ func listModules(ctx context.Context, s *session) error {
 	}
 	rows := [][]string{}
 	for _, d := range doc.Modules {
-		rows = append(rows, []string{d.Name, cmp.Or(d.Version, d.Commit[:min(12, len(d.Commit))]), strings.TrimSpace(d.State + " " + strings.Join(d.Changed, " ")), strings.TrimSuffix(d.Source+"//"+d.Path, "//")})
+		rows = append(rows, []string{d.Name, cmp.Or(d.Version, d.Commit[:min(12, len(d.Commit))]),
+			strings.TrimSpace(d.State + " " + strings.Join(d.Changed, " ")), strings.TrimSuffix(d.Source+"//"+d.Path, "//")})
 	}
 	s.style().Table(s.app.Stdout, []string{"MODULE", "VERSION", "STATE", "SOURCE"}, rows)
 	return nil
@@ -157,7 +158,8 @@ func describeModule(t repo.Tree, name string) (moduleDoc, error) {
 		return moduleDoc{}, err
 	}
 	now, err := langsource.ModuleFiles(t, dir)
-	d := moduleDoc{Name: name, Version: l.Version, Source: l.Source, Path: l.Path, Commit: l.Commit, State: "locked", Changed: l.Changed(now)}
+	d := moduleDoc{Name: name, Version: l.Version, Source: l.Source, Path: l.Path, Commit: l.Commit, State: "locked",
+		Changed: l.Changed(now)}
 	if len(d.Changed) > 0 {
 		d.State = "changed"
 	}
@@ -166,7 +168,8 @@ func describeModule(t repo.Tree, name string) (moduleDoc, error) {
 
 func addModule(ctx context.Context, s *session, name, from, version string) error {
 	if !generator.IsName(name) {
-		return refuse("Choose a name such as nginx: fettle module add nginx SOURCE", fmt.Sprintf("cannot name a module %q: use letters, digits, _ and -", name))
+		return refuse("Choose a name such as nginx: fettle module add nginx SOURCE",
+			fmt.Sprintf("cannot name a module %q: use letters, digits, _ and -", name))
 	}
 	src, err := s.openWorkTree(ctx)
 	if err != nil {
@@ -174,7 +177,8 @@ func addModule(ctx context.Context, s *session, name, from, version string) erro
 	}
 	defer src.repo.Close()
 	if _, err := src.tree.Stat(path.Join("modules", name)); err == nil {
-		return refuse("Change its version: fettle module update "+name+"\nOr choose another name", fmt.Sprintf("cannot add the module %q: modules/%s already exists", name, name))
+		return refuse("Change its version: fettle module update "+name+"\nOr choose another name",
+			fmt.Sprintf("cannot add the module %q: modules/%s already exists", name, name))
 	}
 	l := langsource.ModuleLock{Source: from}
 	scheme := max(0, strings.Index(from, "://")+3)
@@ -209,7 +213,8 @@ func updateModules(ctx context.Context, s *session, names []string, version stri
 			continue
 		}
 		if errors.Is(err, fs.ErrNotExist) {
-			return refuse("List them: fettle module list", fmt.Sprintf("cannot update the module %q: it was not copied from another repository", name))
+			return refuse("List them: fettle module list",
+				fmt.Sprintf("cannot update the module %q: it was not copied from another repository", name))
 		}
 		if err != nil {
 			return err
@@ -253,7 +258,8 @@ func tookModules(s *printer, list []moduleDoc) error {
 }
 
 // takeModule copies a version of a module into the repository, and replaces the version in the lock.
-func takeModule(ctx context.Context, s *session, src *source, name string, l langsource.ModuleLock, version string) (moduleDoc, error) {
+func takeModule(ctx context.Context, s *session, src *source, name string, l langsource.ModuleLock,
+	version string) (moduleDoc, error) {
 	from := l.Source
 	if strings.HasPrefix(from, "./") || strings.HasPrefix(from, "../") {
 		from = filepath.Join(src.directory(), from)
@@ -308,7 +314,8 @@ func writeModule(src *source, tree repo.Tree, name string, l langsource.ModuleLo
 		return withHint(err, "Append the directory to the repository: SOURCE//FOLDER")
 	}
 	if !slices.ContainsFunc(slices.Collect(maps.Keys(l.Files)), langsource.IsSource) {
-		return refuse("Append the directory to the repository: SOURCE//FOLDER", fmt.Sprintf("cannot use %q of %s as a module: it contains no configuration file", l.Path, l.Source))
+		return refuse("Append the directory to the repository: SOURCE//FOLDER",
+			fmt.Sprintf("cannot use %q of %s as a module: it contains no configuration file", l.Path, l.Source))
 	}
 	for _, f := range slices.Sorted(maps.Keys(l.Files)) {
 		text, err := tree.ReadFile(path.Join(l.Path, f))

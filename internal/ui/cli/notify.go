@@ -34,15 +34,18 @@ hub or another hub tries again for a day.`,
 		use, short, example string
 		do                  func(context.Context, *client.Client, string) (document.Done, error)
 	}{
-		{"test RULE", "Send a test notice through a rule", "  fettle notify test ops", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
-			return client.Call(ctx, hub, route.TestNotification(), route.RuleName{Rule: n}, document.ReasonRequest{})
-		}},
-		{"approve NOTICE", "Approve a reaction that waits for approval", "  fettle notify approve 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
-			return client.Call(ctx, hub, route.ApproveNotice(), route.NoticeID{Notice: n}, document.ReasonRequest{})
-		}},
-		{"reject NOTICE", "Reject a reaction that waits for approval", "  fettle notify reject 3f5a0c2e9b1d4a77", func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
-			return client.Call(ctx, hub, route.RejectNotice(), route.NoticeID{Notice: n}, document.ReasonRequest{})
-		}},
+		{"test RULE", "Send a test notice through a rule", "  fettle notify test ops",
+			func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+				return client.Call(ctx, hub, route.TestNotification(), route.RuleName{Rule: n}, document.ReasonRequest{})
+			}},
+		{"approve NOTICE", "Approve a reaction that waits for approval", "  fettle notify approve 3f5a0c2e9b1d4a77",
+			func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+				return client.Call(ctx, hub, route.ApproveNotice(), route.NoticeID{Notice: n}, document.ReasonRequest{})
+			}},
+		{"reject NOTICE", "Reject a reaction that waits for approval", "  fettle notify reject 3f5a0c2e9b1d4a77",
+			func(ctx context.Context, hub *client.Client, n string) (document.Done, error) {
+				return client.Call(ctx, hub, route.RejectNotice(), route.NoticeID{Notice: n}, document.ReasonRequest{})
+			}},
 	} {
 		c.AddCommand(askingHub(s.printer, sub.use, sub.short, sub.example, sub.do))
 	}
@@ -50,7 +53,8 @@ hub or another hub tries again for a day.`,
 }
 
 // askingHub is a command that asks a hub to do something with one thing.
-func askingHub(s *printer, use, short, example string, do func(context.Context, *client.Client, string) (document.Done, error)) *cobra.Command {
+func askingHub(s *printer, use, short, example string,
+	do func(context.Context, *client.Client, string) (document.Done, error)) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Example: example, Args: args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
@@ -75,7 +79,8 @@ func newNotifyDelete(s *session) *cobra.Command {
 		}
 		return client.Call(ctx, hub, route.RemoveNotification(), route.RuleName{Rule: n}, document.ReasonRequest{})
 	}
-	c := askingHub(s.printer, "delete RULE", "Delete a rule, and its unsent notices", "  fettle notify delete ops", deleting)
+	c := askingHub(s.printer, "delete RULE", "Delete a rule, and its unsent notices", "  fettle notify delete ops",
+		deleting)
 	yesFlag(c, &yes)
 	return c
 }

@@ -31,7 +31,8 @@ type permitFlags struct {
 }
 
 func (f *permitFlags) flags(c *cobra.Command) {
-	c.Flags().StringVar(&f.key, "key", "", "sign the permit with the private key in this `FILE`, or with the key of the SSH agent whose .pub is stored beside it (default: ~/.ssh/id_ed25519)")
+	c.Flags().StringVar(&f.key, "key", "",
+		"sign the permit with the private key in this `FILE`, or with the key of the SSH agent whose .pub is stored beside it (default: ~/.ssh/id_ed25519)")
 }
 
 // permitDoc is a permit.
@@ -72,11 +73,14 @@ TARGET is the name of a target, with the wildcards * and ?, or label:KEY=VALUE.`
 			if err != nil {
 				return err
 			}
-			return s.shown(permitDoc{"fettle.permitted/1", p.Commit, p.Targets, p.Expires * 1e9, signed}, func() { fmt.Fprint(s.app.Stdout, signed) })
+			return s.shown(permitDoc{"fettle.permitted/1", p.Commit, p.Targets, p.Expires * 1e9, signed},
+				func() { fmt.Fprint(s.app.Stdout, signed) })
 		},
 	}
-	sign.Flags().StringVar(&commit, "commit", "", "allow the return to this `REV`: a commit, or a branch or tag in the local repository (-C)")
-	sign.Flags().StringVar(&f.repository, "repository", "", "the `NAME` of the repository at the hub (default: ask the hub)")
+	sign.Flags().StringVar(&commit, "commit", "",
+		"allow the return to this `REV`: a commit, or a branch or tag in the local repository (-C)")
+	sign.Flags().StringVar(&f.repository, "repository", "",
+		"the `NAME` of the repository at the hub (default: ask the hub)")
 	f.flags(sign)
 	expiresFlag(sign, &f.expires, permitLife, "let agents use the permit for this")
 	c.AddCommand(sign)
@@ -84,8 +88,10 @@ TARGET is the name of a target, with the wildcards * and ?, or label:KEY=VALUE.`
 }
 
 // signPermit makes a permit for targets to go back to a revision.
-func signPermit(ctx context.Context, s *session, f permitFlags, rev string, targets []string) (p content.Permit, signed string, err error) {
-	p = content.Permit{Format: content.PermitFormat, Repository: f.repository, Targets: targets, Expires: s.app.Now().Add(f.expires).Unix()}
+func signPermit(ctx context.Context, s *session, f permitFlags, rev string,
+	targets []string) (p content.Permit, signed string, err error) {
+	p = content.Permit{Format: content.PermitFormat, Repository: f.repository, Targets: targets,
+		Expires: s.app.Now().Add(f.expires).Unix()}
 	if p.Commit, err = fullCommit(ctx, s, rev); err != nil {
 		return p, "", err
 	}
@@ -112,7 +118,8 @@ func fullCommit(ctx context.Context, s *session, rev string) (string, error) {
 	}
 	r, err := repo.OpenWith(ctx, s.dir, s.limits())
 	if err != nil {
-		return "", withHint(fmt.Errorf("cannot resolve the commit %q: %w", rev, err), "Use its full hash, or a repository that contains it: -C DIR")
+		return "", withHint(fmt.Errorf("cannot resolve the commit %q: %w", rev, err),
+			"Use its full hash, or a repository that contains it: -C DIR")
 	}
 	defer r.Close()
 	info, err := r.Resolve(ctx, rev)
@@ -150,7 +157,8 @@ func signingKey(ctx context.Context, s *printer, file, flag string) (key content
 	}
 	socket := s.app.Env("SSH_AUTH_SOCK")
 	if err == nil || socket == "" {
-		return key, end, withHint(err, "Name the key: "+flag+" FILE. A key with a passphrase must be in the SSH agent: ssh-add FILE")
+		return key, end, withHint(err, "Name the key: "+flag+
+			" FILE. A key with a passphrase must be in the SSH agent: ssh-add FILE")
 	}
 	public, perr := os.ReadFile(file + ".pub")
 	if perr != nil {
@@ -165,7 +173,8 @@ func signingKey(ctx context.Context, s *printer, file, flag string) (key content
 }
 
 // permitted signs the way back for the targets of a pin.
-func permitted(ctx context.Context, s *session, f permitFlags, rev string, named []string) (commit, signed string, err error) {
+func permitted(ctx context.Context, s *session, f permitFlags, rev string,
+	named []string) (commit, signed string, err error) {
 	hub, err := s.hub()
 	if err != nil {
 		return "", "", err

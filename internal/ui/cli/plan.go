@@ -22,7 +22,8 @@ func (v *viewFlags) flags(c *cobra.Command) {
 	c.Flags().BoolVar(&v.diff, "diff", false, "show differences of content (default: on a terminal)")
 	c.Flags().BoolVar(&v.noDiff, "no-diff", false, "do not show differences of content")
 	c.Flags().BoolVar(&v.verify, "verify", false, "read every byte instead of trusting times and sizes")
-	c.Flags().BoolVar(&v.runGuards, "run-guards", false, "run the guards of commands (unless, only_if) on the host, not isolated from it")
+	c.Flags().BoolVar(&v.runGuards, "run-guards", false,
+		"run the guards of commands (unless, only_if) on the host, not isolated from it")
 	c.Flags().BoolVar(&v.noGuards, "no-guards", false, "run no guards for the plan: their results are unknown")
 	c.Flags().BoolVar(&v.full, "full", false, "list each change of a long plan instead of groups with counts")
 	c.MarkFlagsMutuallyExclusive("diff", "no-diff")
@@ -200,7 +201,8 @@ func savable(p *plan.Plan) error {
 			what = "a later phase"
 		}
 		return refuse("Apply it without a saved plan: fettle apply\nOr save the plan of the rest afterwards: fettle apply, then fettle plan -o FILE",
-			fmt.Sprintf("cannot save the plan: the changes of %s are known only after apply (%s), so they cannot be reviewed", what, l.Why))
+			fmt.Sprintf("cannot save the plan: the changes of %s are known only after apply (%s), so they cannot be reviewed",
+				what, l.Why))
 	}
 	return nil
 }
@@ -225,5 +227,6 @@ func refuseFrozen(s *printer, st executor.Condition) error {
 		why = ": " + st.Frozen.Why
 	}
 	text := fmt.Sprintf("this host was frozen by %s at %s%s", st.Frozen.By, s.moment(st.Frozen.At), why)
-	return withHint(fmt.Errorf("%w: %s", executor.ErrFrozen, text), "See what would change: fettle plan\nAllow changes again: fettle unfreeze")
+	return withHint(fmt.Errorf("%w: %s", executor.ErrFrozen, text),
+		"See what would change: fettle plan\nAllow changes again: fettle unfreeze")
 }

@@ -12,7 +12,8 @@ import (
 
 // TestNamesInJSON: two names are never the same string, and each can be read back.
 func TestNamesInJSON(t *testing.T) {
-	names := []string{"/a/caf\xe9", "/a/caf\xe8", "/a/caf\ufffd", "/a/café", "/a/\U0010ffe9", "/a/\xf4\x8f\xbf\xa9", "/a/\xff\xfe", "/a/<&>"}
+	names := []string{"/a/caf\xe9", "/a/caf\xe8", "/a/caf\ufffd", "/a/café", "/a/\U0010ffe9", "/a/\xf4\x8f\xbf\xa9",
+		"/a/\xff\xfe", "/a/<&>"}
 	seen := map[string]string{}
 	for _, n := range names {
 		p := &plan.Plan{Changes: []plan.Change{{Action: plan.Purge, Addr: addr.File(n)}}}

@@ -61,7 +61,8 @@ func (s *session) address(ctx context.Context, target string) (way, error) {
 	defer src.close()
 	w, err := s.declared(src, target)
 	if src.none != nil && errors.Is(err, errUnknownTarget) {
-		err = refuse("List them: fettle target list", fmt.Sprintf("cannot reach %s: the fleet has no such target, and there is no repository here", target))
+		err = refuse("List them: fettle target list",
+			fmt.Sprintf("cannot reach %s: the fleet has no such target, and there is no repository here", target))
 	}
 	return w, err
 }
@@ -80,7 +81,8 @@ func (s *session) given() (way, error) {
 		a.User, a.Host = user, host
 	}
 	if err := (query.SSH{Host: a.Host, User: a.User}).Valid(); err != nil {
-		return way{}, refuse("Use --ssh USER@HOST; set the port and other options in ssh_config", fmt.Sprintf("cannot use --ssh %q: %v", s.connectOpts.ssh, err))
+		return way{}, refuse("Use --ssh USER@HOST; set the port and other options in ssh_config",
+			fmt.Sprintf("cannot use --ssh %q: %v", s.connectOpts.ssh, err))
 	}
 	return a, nil
 }
@@ -205,7 +207,9 @@ func readSudoPassword(s *session) (string, error) {
 	case !s.connectOpts.askSudo:
 		return "", nil
 	case s.app.Password == nil || !s.app.Terminal.In:
-		return "", refuse("Write it to a file of your own: --sudo-password-file FILE\nOr allow sudo without a password there: NOPASSWD", "cannot prompt for the sudo password: there is no terminal")
+		return "", refuse(
+			"Write it to a file of your own: --sudo-password-file FILE\nOr allow sudo without a password there: NOPASSWD",
+			"cannot prompt for the sudo password: there is no terminal")
 	}
 	return s.app.Password("Password for sudo: ")
 }
@@ -217,10 +221,13 @@ func (r *connectFlags) flags(f *pflag.FlagSet) {
 	f.Var(&r.via, "via", "any: as the repository declares, otherwise through the hub; ssh: over SSH; hub: through the hub")
 	f.BoolVar(&r.sudo, "sudo", false, "over SSH: become root on the host with sudo")
 	f.BoolVar(&r.askSudo, "ask-sudo-password", false, "over SSH: prompt for the sudo password")
-	f.StringVar(&r.sudoFile, "sudo-password-file", "", "over SSH: read the sudo password from the first line of this `FILE`")
+	f.StringVar(&r.sudoFile, "sudo-password-file", "",
+		"over SSH: read the sudo password from the first line of this `FILE`")
 	f.BoolVar(&r.acceptNew, "accept-new", false, "over SSH: trust the key of an unknown host")
-	f.StringVar(&r.signKey, "sign-key", "", "through a hub: sign commands with the SSH key in this `FILE` if the host requires signatures; \"none\" disables this (default: the key of the login)")
-	f.Var(&r.onDisconnect, "on-disconnect", "on another host: when the connection is lost, finish the run, stop it, or undo it")
+	f.StringVar(&r.signKey, "sign-key", "",
+		"through a hub: sign commands with the SSH key in this `FILE` if the host requires signatures; \"none\" disables this (default: the key of the login)")
+	f.Var(&r.onDisconnect, "on-disconnect",
+		"on another host: when the connection is lost, finish the run, stop it, or undo it")
 }
 
 // tellEnded says how runs ended that lost their connection, and has the machine
@@ -244,7 +251,8 @@ func endedText(s *printer, host string, e wire.Ended) string {
 	if e.Report != nil && e.Report.Run > 0 {
 		how = fmt.Sprintf("run %d: %s, %d changed", e.Report.Run, e.Report.Outcome, e.Report.Changed)
 	}
-	fmt.Fprintf(&b, "On %s a run continued after its connection was lost. It started at %s (%s).\n", render.Escape(host), s.moment(e.Started), render.Escape(e.Command))
+	fmt.Fprintf(&b, "On %s a run continued after its connection was lost. It started at %s (%s).\n", render.Escape(host),
+		s.moment(e.Started), render.Escape(e.Command))
 	fmt.Fprintf(&b, "  It ended at %s: %s\n", s.moment(e.Ended), how)
 	if e.Error != "" {
 		fmt.Fprintf(&b, "  %s\n", render.Escape(e.Error))

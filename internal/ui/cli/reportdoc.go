@@ -34,8 +34,9 @@ type reportDoc struct {
 
 func reportJSON(r *executor.Report, p *plan.Plan, err error) reportDoc {
 	doc := reportDoc{
-		Format: "fettle.report/1", Exit: ExitCode(err), Run: r.Run, Runs: r.Runs, Outcome: string(r.Outcome), Changed: r.Changed,
-		Failed: r.Failed, Rescued: r.Rescued, Checks: r.Checks, Notes: r.Notes, Pending: r.Pending, Remaining: r.Remaining,
+		Format: "fettle.report/1", Exit: ExitCode(err), Run: r.Run, Runs: r.Runs, Outcome: string(r.Outcome),
+		Changed: r.Changed,
+		Failed:  r.Failed, Rescued: r.Rescued, Checks: r.Checks, Notes: r.Notes, Pending: r.Pending, Remaining: r.Remaining,
 		NotUndone: r.NotUndone,
 		ConfirmBy: r.ConfirmBy, Duration: int64(r.Duration), Plan: planJSON("fettle.plan/1", p),
 	}
@@ -65,7 +66,8 @@ func outcomeError(rep *executor.Report, err error) error {
 func unfinished(rep *executor.Report) error {
 	switch {
 	case len(rep.NotUndone) > 0:
-		return fmt.Errorf("run %d was undone, except for %s: %s", rep.Run, render.Count(len(rep.NotUndone), "change"), addressList(rep.NotUndone))
+		return fmt.Errorf("run %d was undone, except for %s: %s", rep.Run, render.Count(len(rep.NotUndone), "change"),
+			addressList(rep.NotUndone))
 	case rep.Failed != nil:
 		return fmt.Errorf("run %d failed: %s", rep.Run, rep.Failed.Error)
 	case rep.Outcome == journal.Interrupted:

@@ -61,7 +61,8 @@ func showRequests(s *printer, p document.RequestPage) {
 	}
 	rows := [][]string{}
 	for _, a := range p.Requests {
-		rows = append(rows, []string{a.Name, strings.Join(append([]string{string(a.What)}, a.Names...), " "), s.ago(a.At), a.Reason})
+		rows = append(rows, []string{a.Name, strings.Join(append([]string{string(a.What)}, a.Names...), " "), s.ago(a.At),
+			a.Reason})
 	}
 	s.style().Table(s.app.Stdout, []string{"TARGET", "REQUEST", "SINCE", "REASON"}, rows)
 }
@@ -70,10 +71,11 @@ func newRequestDecide(s *session, how, short string,
 	decide route.Route[route.TargetRequest, document.RequestDecision, document.Done]) *cobra.Command {
 	var d document.RequestDecision
 	c := &cobra.Command{
-		Use:     how + " TARGET certificate|freeze|suspect",
-		Short:   short,
-		Example: "  fettle request " + how + " web1 suspect\n  fettle request " + how + " web1 certificate --name web1.example.org",
-		Args:    args(2, 2),
+		Use:   how + " TARGET certificate|freeze|suspect",
+		Short: short,
+		Example: "  fettle request " + how + " web1 suspect\n  fettle request " + how +
+			" web1 certificate --name web1.example.org",
+		Args: args(2, 2),
 		RunE: func(c *cobra.Command, a []string) error {
 			return eachOnHub(c.Context(), s, how, a[:1], func(hub *client.Client, name string) (document.Done, error) {
 				return client.Call(c.Context(), hub, decide, route.TargetRequest{Target: name, Request: a[1]}, d)
@@ -199,7 +201,8 @@ func agentRequest(ctx context.Context, s *session, a fleet.Request) error {
 	defer cancel()
 	answer, err := mb.Request(ctx, a)
 	if errors.Is(err, fleet.ErrNoHub) {
-		return withHint(fmt.Errorf("cannot request %s: %w", a.What, err), "See whether a hub can be reached: "+fmt.Sprint(mb.Hubs()))
+		return withHint(fmt.Errorf("cannot request %s: %w", a.What, err),
+			"See whether a hub can be reached: "+fmt.Sprint(mb.Hubs()))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot request %s: %w", a.What, err)
@@ -211,6 +214,7 @@ func agentRequest(ctx context.Context, s *session, a fleet.Request) error {
 		s.printf("The request for %s waits for approval: fettle request approve %s %s\n", a.What, mb.Name(), a.What)
 		return nil
 	}
-	s.printf("Done: %s.\n", map[fleet.RequestKind]string{fleet.RequestFreeze: "this host is frozen", fleet.RequestSuspect: "this host is marked as suspect"}[a.What])
+	s.printf("Done: %s.\n", map[fleet.RequestKind]string{fleet.RequestFreeze: "this host is frozen",
+		fleet.RequestSuspect: "this host is marked as suspect"}[a.What])
 	return nil
 }

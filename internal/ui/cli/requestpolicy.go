@@ -44,7 +44,8 @@ func showRequestPolicy(s *printer, p document.RequestPolicy) {
 	for _, r := range p.Certificates {
 		rows = append(rows, []string{strings.Join(r.Select, " "), strings.Join(r.Names, " "), string(r.Answer)})
 	}
-	rows = append(rows, []string{"all others", "their own", string(fleet.Hold)}, []string{"all others", "all others", string(fleet.Reject)})
+	rows = append(rows, []string{"all others", "their own", string(fleet.Hold)},
+		[]string{"all others", "all others", string(fleet.Reject)})
 	s.printf("\n")
 	s.style().Table(s.app.Stdout, []string{"TARGETS", "CERTIFICATE NAMES", "ANSWER"}, rows)
 	if p.Changed > 0 {
@@ -104,7 +105,8 @@ matches decides requests for certificates then.`,
 		Args:    args(1, 1),
 		RunE: func(c *cobra.Command, a []string) error {
 			if fleet.RequestKind(a[0]) != fleet.RequestCertificate {
-				return refuse("Set another answer: fettle request policy set "+a[0]+" hold", "cannot delete the policy: only certificates have rules")
+				return refuse("Set another answer: fettle request policy set "+a[0]+" hold",
+					"cannot delete the policy: only certificates have rules")
 			}
 			if err := askBefore(c.Context(), s, yes, "Delete the rule for "+strings.Join(r.Names, " ")+"?"); err != nil {
 				return err

@@ -74,7 +74,8 @@ exits with 1; the same command restores the remaining addresses later.`,
 	f.flags(c)
 	f.many.flags(c)
 	crossFlag(c, &f.cross, "restore all other objects; keep effects that cannot be undone")
-	c.Flags().BoolVar(&s.overrideAgent, "override-agent", false, "roll back targets through the hub even if their agents undo it")
+	c.Flags().BoolVar(&s.overrideAgent, "override-agent", false,
+		"roll back targets through the hub even if their agents undo it")
 	c.Flags().BoolVar(&f.skip, "skip-blocked", false, "do not change addresses that cannot be restored now")
 	return c
 }
@@ -84,7 +85,8 @@ func runRollback(ctx context.Context, s *session, f rollbackFlags, to string) er
 	if err != nil {
 		return err
 	}
-	r := executor.RollbackRequest{CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(s.printer), Guards: f.guards()}
+	r := executor.RollbackRequest{CrossIrreversible: f.cross, SkipBlocked: f.skip, Diffs: f.wants(s.printer),
+		Guards: f.guards()}
 	var p *plan.Plan
 	decide := func(x executor.Executor) error {
 		if err := mayRun(ctx, s.printer, x, o); err != nil {
@@ -115,7 +117,8 @@ func orSkip(err error) error {
 	if !errors.As(err, &list) {
 		return err
 	}
-	return withHint(err, "Remove the obstacle, or roll back all other addresses: add --skip-blocked. The same command restores the rest later.")
+	return withHint(err,
+		"Remove the obstacle, or roll back all other addresses: add --skip-blocked. The same command restores the rest later.")
 }
 
 func approveRollback(ctx context.Context, s *session, p *plan.Plan, f rollbackFlags) error {
@@ -200,7 +203,8 @@ func runOfCommit(ctx context.Context, s *session, x executor.Executor, name stri
 	if err != nil || ok {
 		return run, err
 	}
-	return 0, refuse("List them: fettle log\nTo apply it: fettle apply --rev "+name, fmt.Sprintf("cannot find a run of %q (%s): it was never applied here", name, render.Short(commit)))
+	return 0, refuse("List them: fettle log\nTo apply it: fettle apply --rev "+name,
+		fmt.Sprintf("cannot find a run of %q (%s): it was never applied here", name, render.Short(commit)))
 }
 
 func resolveCommit(ctx context.Context, s *session, name string) (string, error) {

@@ -31,7 +31,8 @@ func everyday() [][2]string {
 // and docs/cli.md have the complete text.
 func rootHelp(root *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString("fettle keeps Debian hosts in the state that a git repository describes, and can\nundo every change.\n\n")
+	b.WriteString(
+		"fettle keeps Debian hosts in the state that a git repository describes, and can\nundo every change.\n\n")
 	b.WriteString("Usage: fettle COMMAND [flags]\n\nEveryday commands:\n")
 	shown := []string{}
 	for _, e := range everyday() {

@@ -24,7 +24,8 @@ func TestFirstScreen(t *testing.T) {
 	_, commands, _ := strings.Cut(text, "Everyday commands:")
 	commands, _, _ = strings.Cut(commands, "Flags of most")
 	for _, c := range root.Commands() {
-		if n := len(regexp.MustCompile(`(?m)(^  fettle | )`+regexp.QuoteMeta(c.Name())+`( |$)`).FindAllString(commands, -1)); !c.Hidden && n < 1 {
+		if n := len(regexp.MustCompile(`(?m)(^  fettle | )`+regexp.QuoteMeta(c.Name())+`( |$)`).FindAllString(commands,
+			-1)); !c.Hidden && n < 1 {
 			t.Errorf("the help does not name %s", c.Name())
 		}
 	}

@@ -46,7 +46,8 @@ func (s *session) wayTo(t query.Target, here bool) (way, error) {
 	case s.connectOpts.via.value == viaHub, s.connectOpts.via.value != viaSSH && t.SSH == nil && t.Enrolled:
 		return way{hub: t.Name}, nil
 	case t.SSH != nil:
-		return way{Address: ssh.Address{Host: t.SSH.Host, User: t.SSH.User, Port: t.SSH.Port, Sudo: t.SSH.Sudo || s.connectOpts.sudo, Options: t.SSH.Options}}, nil
+		return way{Address: ssh.Address{Host: t.SSH.Host, User: t.SSH.User, Port: t.SSH.Port, Sudo: t.SSH.Sudo ||
+			s.connectOpts.sudo, Options: t.SSH.Options}}, nil
 	case here:
 		return way{here: true}, nil
 	}
@@ -66,7 +67,8 @@ func (s *session) isHere(name string, all []query.Target) bool {
 
 // noWay refuses a target that is not this machine and that nothing leads to.
 func noWay(target string) error {
-	return refuse("Declare it in the target or in a target_group: ssh {}\nFor this host: --root /", fmt.Sprintf("cannot reach %s: the repository does not declare how", target))
+	return refuse("Declare it in the target or in a target_group: ssh {}\nFor this host: --root /",
+		fmt.Sprintf("cannot reach %s: the repository does not declare how", target))
 }
 
 // errUnknownTarget marks the name of a target that nothing knows.

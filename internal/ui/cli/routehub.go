@@ -76,7 +76,8 @@ func (s *session) withoutHub(err error) bool {
 // that changes nothing.
 func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
 	if s.root != "/" || s.state != "" {
-		return nil, refuse("Leave --root and --state out", fmt.Sprintf("cannot reach %s through the hub with --root or --state: its agent uses its own directories", name))
+		return nil, refuse("Leave --root and --state out",
+			fmt.Sprintf("cannot reach %s through the hub with --root or --state: its agent uses its own directories", name))
 	}
 	hub, changes, err := s.asHub(ctx)
 	if err != nil {
@@ -86,12 +87,16 @@ func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
 	if err != nil {
 		return nil, hubRefused(name, err)
 	}
-	x, err := wire.Dial(ctx, stream, wire.Options{OnDisconnect: s.connectOpts.onDisconnect.value, Silence: streamSilence, Identities: s.identities, Sign: s.commandSigner().call(ctx, name)})
+	x, err := wire.Dial(ctx, stream, wire.Options{OnDisconnect: s.connectOpts.onDisconnect.value, Silence: streamSilence,
+		Identities: s.identities, Sign: s.commandSigner().call(ctx, name)})
 	if err != nil {
 		return nil, &unreachableTargets{fmt.Errorf("cannot reach %s through the hub: %w", name, err)}
 	}
 	if v := x.Hello().Version; v != s.app.Version {
-		fmt.Fprintf(s.app.Stderr, "The agent of %s runs fettle %s, and this is fettle %s. Features that only one of the two versions has are refused.\n", render.Escape(name), render.Escape(v), s.app.Version)
+		fmt.Fprintf(s.app.Stderr,
+			"The agent of %s runs fettle %s, and this is fettle %s. Features that only one of the two versions has are refused.\n",
+			render.Escape(
+				name), render.Escape(v), s.app.Version)
 	}
 	return x, nil
 }
@@ -101,9 +106,12 @@ func (s *session) connectHub(ctx context.Context, name string) (Remote, error) {
 func hubRefused(name string, err error) error {
 	switch {
 	case client.AgentOffline(err):
-		return &unreachableTargets{refuse("See its last contact: fettle target show "+name+"\nIf the repository declares SSH for it: --via ssh", fmt.Sprintf("cannot reach %s through the hub: its agent is not connected", name))}
+		return &unreachableTargets{refuse("See its last contact: fettle target show "+name+
+			"\nIf the repository declares SSH for it: --via ssh",
+			fmt.Sprintf("cannot reach %s through the hub: its agent is not connected", name))}
 	case client.Missing(err):
-		return &unreachableTargets{refuse("List them: fettle target list", fmt.Sprintf("cannot reach %s through the hub: the fleet has no such target", name))}
+		return &unreachableTargets{refuse("List them: fettle target list",
+			fmt.Sprintf("cannot reach %s through the hub: the fleet has no such target", name))}
 	case !client.Refused(err):
 		return &unreachableTargets{err}
 	}

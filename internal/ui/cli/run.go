@@ -73,7 +73,8 @@ apply, and on a frozen host. --ignore-freeze runs any program on a frozen host.`
 	fl.StringVar(&f.user, "user", "", "run the program as this `USER`")
 	fl.BoolVar(&f.shell, "shell", false, "join the words with spaces, and pass them to sh -c")
 	fl.BoolVar(&f.readOnly, "read-only", false, "the program changes nothing, so it can run during an apply")
-	fl.BoolVar(&f.list, "list", false, "list the module actions and the declared commands, of all targets or of the selected targets (-t)")
+	fl.BoolVar(&f.list, "list", false,
+		"list the module actions and the declared commands, of all targets or of the selected targets (-t)")
 	s.frozenFlag(c)
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would run, and where")
 	return c
@@ -94,7 +95,9 @@ func (s *session) run(c *cobra.Command, f runningFlags, a []string) error {
 	case f.timeout <= 0:
 		return refuse("Give a time such as --timeout 30s", fmt.Sprintf("cannot run a command for %s", f.timeout))
 	case len(a) == 0 || c.ArgsLenAtDash() > 0:
-		return refuse("Write: fettle run -- PROGRAM [WORD]…\nOr an action or a command by its name: fettle run NAME [NAME=VALUE]…", "cannot determine the program: it must follow --")
+		return refuse(
+			"Write: fettle run -- PROGRAM [WORD]…\nOr an action or a command by its name: fettle run NAME [NAME=VALUE]…",
+			"cannot determine the program: it must follow --")
 	case c.ArgsLenAtDash() < 0:
 		return runNamed(c.Context(), s, f, a)
 	}
@@ -124,12 +127,14 @@ func (f runningFlags) command(words []string) (executor.Command, error) {
 		}
 	}
 	if f.dir != "" && !strings.HasPrefix(f.dir, "/") {
-		return executor.Command{}, refuse("Write it from the root of the target on, such as --dir /srv", fmt.Sprintf("cannot use --dir %q: it is not absolute", f.dir))
+		return executor.Command{}, refuse("Write it from the root of the target on, such as --dir /srv",
+			fmt.Sprintf("cannot use --dir %q: it is not absolute", f.dir))
 	}
 	if f.shell {
 		words = []string{"sh", "-c", strings.Join(words, " ")}
 	}
-	return executor.Command{Argv: [][]string{words}, Env: f.env, Dir: f.dir, User: f.user, Timeout: f.timeout, ReadOnly: f.readOnly}, nil
+	return executor.Command{Argv: [][]string{words}, Env: f.env, Dir: f.dir, User: f.user, Timeout: f.timeout,
+		ReadOnly: f.readOnly}, nil
 }
 
 // errExit is the exit code of a command that ran on one target.
@@ -161,7 +166,8 @@ func commandJSON(c executor.Command, r *executor.CommandResult) commandDoc {
 // wouldRun says what a dry run leaves out.
 func wouldRun(s *printer, c executor.Command, targets []string) error {
 	if s.json {
-		return s.document(commandDoc{Format: "fettle.command/1", Action: c.Action, Argv: c.Argv, Targets: targets, DryRun: true})
+		return s.document(commandDoc{Format: "fettle.command/1", Action: c.Action, Argv: c.Argv, Targets: targets,
+			DryRun: true})
 	}
 	on := "this host"
 	if len(targets) > 0 {
@@ -262,7 +268,8 @@ func endOfOne(s *printer, r *executor.CommandResult, c executor.Command) error {
 	case r.OK():
 		return nil
 	case r.TimedOut:
-		return refuse("Allow more time: --timeout TIME", fmt.Sprintf("cannot continue: the command took longer than %s, and was stopped", render.Duration(c.Timeout)))
+		return refuse("Allow more time: --timeout TIME",
+			fmt.Sprintf("cannot continue: the command took longer than %s, and was stopped", render.Duration(c.Timeout)))
 	case r.Exit < 0:
 		return fmt.Errorf("cannot continue: the command was stopped by a signal: %s", r.Signal)
 	}

@@ -22,7 +22,8 @@ func namedCall(words []string) (name string, params map[string]string, err error
 	for _, w := range words[1:] {
 		name, value, ok := strings.Cut(w, "=")
 		if !ok || name == "" {
-			return "", nil, refuse("Write parameters as NAME=VALUE. A program follows --: fettle run -- "+strings.Join(words, " "), fmt.Sprintf("cannot read %q as a parameter of the action %q", w, words[0]))
+			return "", nil, refuse("Write parameters as NAME=VALUE. A program follows --: fettle run -- "+strings.Join(words,
+				" "), fmt.Sprintf("cannot read %q as a parameter of the action %q", w, words[0]))
 		}
 		params[name] = value
 	}
@@ -36,7 +37,8 @@ func runNamed(ctx context.Context, s *session, f runningFlags, words []string) e
 		return err
 	}
 	if len(f.env) > 0 || f.dir != "" || f.user != "" || f.shell || f.readOnly {
-		return refuse("Omit them: the action defines them", "cannot use --env, --dir, --user, --shell or --read-only with an action")
+		return refuse("Omit them: the action defines them",
+			"cannot use --env, --dir, --user, --shell or --read-only with an action")
 	}
 	if b := builtin.ActionOf(name); b != nil {
 		cmd, err := builtinCall(*b, params, f)
@@ -74,7 +76,8 @@ func runNamed(ctx context.Context, s *session, f runningFlags, words []string) e
 }
 
 // actionOne runs an action on the one target that is meant.
-func actionOne(ctx context.Context, s *session, f runningFlags, src *source, name string, params map[string]string, found []query.Declared) error {
+func actionOne(ctx context.Context, s *session, f runningFlags, src *source, name string, params map[string]string,
+	found []query.Declared) error {
 	target, err := s.chooseTarget(src)
 	if err != nil {
 		return err
@@ -98,7 +101,8 @@ func actionOne(ctx context.Context, s *session, f runningFlags, src *source, nam
 }
 
 // actionMany runs an action on many targets of a repository, which it closes.
-func actionMany(ctx context.Context, s *session, f runningFlags, src *source, name string, params map[string]string, found []query.Declared) error {
+func actionMany(ctx context.Context, s *session, f runningFlags, src *source, name string, params map[string]string,
+	found []query.Declared) error {
 	chosen, err := selected(s, src, s.words)
 	if err == nil {
 		err = onAll(name, found, targetNames(chosen))
@@ -154,7 +158,8 @@ func callAction(s *printer, q compile.ActionQuery) (compile.ActionCall, diag.Lis
 
 // call is the command of an action; real tells, of a dry run, that it is commands which
 // say what the action would do.
-func (s *session) call(in compile.Input, f runningFlags, name string, params map[string]string) (cmd executor.Command, a query.Action, real bool, err error) {
+func (s *session) call(in compile.Input, f runningFlags, name string,
+	params map[string]string) (cmd executor.Command, a query.Action, real bool, err error) {
 	in.NeedSecrets = true
 	call, ds := callAction(s.printer, compile.ActionQuery{Input: in, Name: name, Params: params, DryRun: f.dryRun})
 	if err := ds.Err(); err != nil {

@@ -47,7 +47,8 @@ func find(s *printer, src *source, name string) (*foundCommand, []query.Declared
 		return nil, nil, broken
 	}
 	return nil, nil, refuse("List them: fettle run --list\nA program follows --: fettle run -- "+name,
-		fmt.Sprintf("cannot run %q: there is no action and no command of that name.%s", name, syntax.Suggest(name, namesOf(all))))
+		fmt.Sprintf("cannot run %q: there is no action and no command of that name.%s", name,
+			syntax.Suggest(name, namesOf(all))))
 }
 
 // namesOf is everything that fettle run could be asked for.
@@ -134,7 +135,8 @@ func readSecrets(s *printer, params []query.Param, given map[string]string) erro
 			text, err = os.ReadFile(name)
 		}
 		if err != nil {
-			return withHint(fmt.Errorf("cannot read the parameter %q: %w", p.Name, err), "@FILE reads a file, and @- reads standard input")
+			return withHint(fmt.Errorf("cannot read the parameter %q: %w", p.Name, err),
+				"@FILE reads a file, and @- reads standard input")
 		}
 		given[p.Name] = strings.TrimSuffix(string(text), "\n")
 	}
@@ -160,7 +162,8 @@ func onAll(name string, found []query.Declared, targets []string) error {
 			lacking = append(lacking, t)
 		case len(of[t]) > 1:
 			slices.Sort(of[t])
-			return refuse("Name the module: fettle run "+strings.Join(of[t], " …, or fettle run ")+" …", fmt.Sprintf("cannot run %s on %s: several of its modules have an action of that name", name, t))
+			return refuse("Name the module: fettle run "+strings.Join(of[t], " …, or fettle run ")+" …",
+				fmt.Sprintf("cannot run %s on %s: several of its modules have an action of that name", name, t))
 		}
 	}
 	if len(lacking) == 0 {
@@ -170,7 +173,8 @@ func onAll(name string, found []query.Declared, targets []string) error {
 	if len(lacking) < len(targets) && len(lacking) <= fewTargets {
 		hint = "Exclude them with -t …,!" + strings.Join(lacking, ",!") + ", or assign the module to them"
 	}
-	return refuse(hint, fmt.Sprintf("cannot run %s on %s: there is no such action there. %s", name, someNames(lacking), whereDeclared(found)))
+	return refuse(hint, fmt.Sprintf("cannot run %s on %s: there is no such action there. %s", name, someNames(lacking),
+		whereDeclared(found)))
 }
 
 // whereDeclared lists the modules that declare an action, and their targets.

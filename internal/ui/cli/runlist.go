@@ -60,7 +60,8 @@ func paramDocs(params []query.Param) []paramDoc {
 }
 
 func actionDocOf(a query.Action, targets []string) actionDoc {
-	d := actionDoc{Name: a.Name, Module: a.Module, Doc: a.Doc, Changes: a.Changes, DryRun: a.DryRun, Params: paramDocs(a.Params), Source: builtIn, Targets: targets}
+	d := actionDoc{Name: a.Name, Module: a.Module, Doc: a.Doc, Changes: a.Changes, DryRun: a.DryRun,
+		Params: paramDocs(a.Params), Source: builtIn, Targets: targets}
 	if a.JSON {
 		d.Output = "json"
 	}

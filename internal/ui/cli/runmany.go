@@ -146,7 +146,8 @@ func (p *prefixed) of(target string) (show func(executor.Output), flush func()) 
 		w := []io.Writer{p.out, p.err}[i]
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		fmt.Fprintf(w, "%s | %s\n", p.style.Status(fanout.Skipped, fmt.Sprintf("%-*s", p.width, target)), render.Escape(strings.TrimRight(string(line), "\r")))
+		fmt.Fprintf(w, "%s | %s\n", p.style.Status(fanout.Skipped, fmt.Sprintf("%-*s", p.width, target)),
+			render.Escape(strings.TrimRight(string(line), "\r")))
 	}
 	show = func(o executor.Output) {
 		i := 0

@@ -9,7 +9,8 @@ import (
 
 // runOptions are the options of every run of this command line: user, origin and command line.
 func (s *session) runOptions() executor.Options {
-	return executor.Options{User: s.user(), From: s.from(), Command: s.command, Version: s.app.Version, IgnoreFreeze: s.ignoreFreeze}
+	return executor.Options{User: s.user(), From: s.from(), Command: s.command, Version: s.app.Version,
+		IgnoreFreeze: s.ignoreFreeze}
 }
 
 // user is the login name, with the one who called sudo in front.

@@ -42,7 +42,8 @@ type partDoc struct {
 }
 
 // runParts runs a command of an open repository, which it closes.
-func runParts(ctx context.Context, s *session, f runningFlags, src *source, c *foundCommand, params map[string]string) error {
+func runParts(ctx context.Context, s *session, f runningFlags, src *source, c *foundCommand,
+	params map[string]string) error {
 	legs, err := s.parts(f, src, c, params)
 	if err != nil || f.dryRun {
 		_ = src.repo.Close()
@@ -71,7 +72,8 @@ func runParts(ctx context.Context, s *session, f runningFlags, src *source, c *f
 func (s *session) parts(f runningFlags, src *source, c *foundCommand, params map[string]string) ([]part, error) {
 	switch {
 	case s.connectOpts.ssh != "":
-		return nil, refuse("Name its targets with -t, or omit --ssh", "cannot use --ssh with a command: the command defines where it runs")
+		return nil, refuse("Name its targets with -t, or omit --ssh",
+			"cannot use --ssh with a command: the command defines where it runs")
 	case f.many.batch != "" || f.many.maxFailed != "":
 		return nil, refuse("Omit them", "cannot use --batch or --max-failed with a command: its parts define them")
 	}
@@ -99,7 +101,8 @@ func (s *session) parts(f runningFlags, src *source, c *foundCommand, params map
 		out = append(out, l)
 	}
 	if !some {
-		return nil, refuse("See where they run: fettle run --dry-run "+c.Name+" …", fmt.Sprintf("cannot run %s on %s: none of its parts selects these targets", c.Name, strings.Join(s.words, ",")))
+		return nil, refuse("See where they run: fettle run --dry-run "+c.Name+" …",
+			fmt.Sprintf("cannot run %s on %s: none of its parts selects these targets", c.Name, strings.Join(s.words, ",")))
 	}
 	return out, nil
 }
@@ -120,7 +123,8 @@ func partsOf(s *printer, src *source, c *foundCommand, params map[string]string)
 		}
 		return c.builtin.Run(builtin.ValuesOf(c.Params, params)), nil
 	}
-	parts, ds := compile.Ask(s.app.Language.Queries, compile.CommandQuery{About: src.about(), Name: c.Name, Params: params})
+	parts, ds := compile.Ask(s.app.Language.Queries,
+		compile.CommandQuery{About: src.about(), Name: c.Name, Params: params})
 	return parts, ds.Err()
 }
 
@@ -134,7 +138,8 @@ func runPart(s *session, f runningFlags, src *source, p query.Part, narrow, hide
 	}
 	switch {
 	case len(p.Targets) == 0 && len(narrow) == 0:
-		return l, refuse("Name targets: -t TARGET. To run something on this host only, run its action: fettle run --list", "cannot determine where it runs: neither the command nor -t names targets")
+		return l, refuse("Name targets: -t TARGET. To run something on this host only, run its action: fettle run --list",
+			"cannot determine where it runs: neither the command nor -t names targets")
 	case len(p.Targets) == 0:
 		l.on = narrow
 	default:
@@ -142,10 +147,12 @@ func runPart(s *session, f runningFlags, src *source, p query.Part, narrow, hide
 		if err != nil {
 			return l, err
 		}
-		l.on = slices.DeleteFunc(targetNames(chosen), func(t string) bool { return narrow != nil && !slices.Contains(narrow, t) })
+		l.on = slices.DeleteFunc(targetNames(chosen),
+			func(t string) bool { return narrow != nil && !slices.Contains(narrow, t) })
 	}
 	if p.Action == "" {
-		l.fixed = &executor.Command{Argv: p.Argv, Env: p.Env, Dir: p.Dir, User: p.User, Timeout: f.timeout, ReadOnly: p.ReadOnly, Hide: hide}
+		l.fixed = &executor.Command{Argv: p.Argv, Env: p.Env, Dir: p.Dir, User: p.User, Timeout: f.timeout,
+			ReadOnly: p.ReadOnly, Hide: hide}
 		if p.Timeout > 0 && f.timeout == executor.DefaultTimeout {
 			l.fixed.Timeout = p.Timeout
 		}
@@ -184,7 +191,8 @@ func partAction(s *printer, f runningFlags, src *source, l *part) error {
 func mayHide(a query.Action, secret []string) error {
 	for _, p := range a.Params {
 		if slices.Contains(secret, p.Name) && !p.Secret {
-			return refuse(fmt.Sprintf("Set secret = true in the param %q of the action", p.Name), fmt.Sprintf("cannot pass a secret to the action %q: its parameter %q is not secret", a.Name, p.Name))
+			return refuse(fmt.Sprintf("Set secret = true in the param %q of the action", p.Name),
+				fmt.Sprintf("cannot pass a secret to the action %q: its parameter %q is not secret", a.Name, p.Name))
 		}
 	}
 	return nil
@@ -308,7 +316,8 @@ func (l part) shown() map[string]string {
 func wouldRunParts(s *printer, name string, legs []part) error {
 	doc := partsDoc{Format: "fettle.parts/1", Command: name, Parts: []partDoc{}}
 	for i, l := range legs {
-		doc.Parts = append(doc.Parts, partDoc{l.Name, l.Action, l.shown(), l.Argv, slices.Concat([]string{}, l.on), l.Batch, l.MaxFailed})
+		doc.Parts = append(doc.Parts, partDoc{l.Name, l.Action, l.shown(), l.Argv, slices.Concat([]string{}, l.on), l.Batch,
+			l.MaxFailed})
 		limits := ""
 		if l.Batch != "" {
 			limits += ", batch " + l.Batch

@@ -74,7 +74,8 @@ func tabled(o outcome, r *executor.CommandResult) outcome {
 	rows, err := readRows(r.Stdout)
 	if err != nil {
 		err = fmt.Errorf("cannot read its output as JSON, the declared format: %w", err)
-		return outcome{status: fanout.Failed, line: "printed no JSON", body: outputText(r) + "error: " + err.Error() + "\n", err: err, said: true, doc: o.doc}
+		return outcome{status: fanout.Failed, line: "printed no JSON", body: outputText(r) + "error: " + err.Error() + "\n",
+			err: err, said: true, doc: o.doc}
 	}
 	o.rows = rows
 	return o

@@ -103,8 +103,10 @@ func writeSaved(w io.Writer, as savedPlan, req executor.Request, p *plan.Plan) e
 		secrets = &req.Secrets
 	}
 	text, err := journal.Marshal(savedPlan{
-		Format: savedFormat, Version: as.Version, Far: as.Far, Target: req.Target, Revision: req.Revision, List: req.List.Digest(), Plan: p.Digest(),
-		Repair: req.Repair, Verify: req.Verify, Guards: req.Guards, Policy: req.Policy, Repository: req.Repository, Adopt: req.Adopt, States: states, Secrets: secrets,
+		Format: savedFormat, Version: as.Version, Far: as.Far, Target: req.Target, Revision: req.Revision,
+		List: req.List.Digest(), Plan: p.Digest(),
+		Repair: req.Repair, Verify: req.Verify, Guards: req.Guards, Policy: req.Policy, Repository: req.Repository,
+		Adopt: req.Adopt, States: states, Secrets: secrets,
 	})
 	if err != nil {
 		return err

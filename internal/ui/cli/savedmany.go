@@ -34,7 +34,8 @@ type planDirectory struct {
 func newPlanDirectory(path, version string) (*planDirectory, error) {
 	path = filepath.Clean(path)
 	if _, err := os.Lstat(path); !errors.Is(err, os.ErrNotExist) {
-		return nil, refuse("Name a directory that does not exist yet: -o DIR", fmt.Sprintf("cannot save the plans of many targets to %q: it exists", path))
+		return nil, refuse("Name a directory that does not exist yet: -o DIR",
+			fmt.Sprintf("cannot save the plans of many targets to %q: it exists", path))
 	}
 	temp, err := os.MkdirTemp(filepath.Dir(path), ".fettle-plans-*") // mode 0700
 	if err != nil {
@@ -48,7 +49,8 @@ func (d *planDirectory) save(far bool, req executor.Request, p *plan.Plan) error
 	if err := savable(p); err != nil {
 		return err
 	}
-	if err := savePlan(filepath.Join(d.temp, url.PathEscape(req.Target)+savedSuffix), savedPlan{Version: d.version, Far: far}, req, p); err != nil {
+	if err := savePlan(filepath.Join(d.temp, url.PathEscape(req.Target)+savedSuffix),
+		savedPlan{Version: d.version, Far: far}, req, p); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -85,7 +87,8 @@ func planAndSave(s *session, c *cobra.Command, f planFlags) error {
 	if s.json || directory.saved == 0 {
 		return err
 	}
-	s.printf("\nSaved %s. To apply exactly these plans: fettle apply %s\n", render.Count(directory.saved, "plan"), directory.path)
+	s.printf("\nSaved %s. To apply exactly these plans: fettle apply %s\n", render.Count(directory.saved, "plan"),
+		directory.path)
 	if left > 0 {
 		s.printf("Without a saved plan, and therefore unchanged: %s\n", render.Count(left, "target"))
 	}
@@ -146,7 +149,8 @@ func (a *openedPlans) open(file string) error {
 	name := p.request.Target
 	if _, twice := a.plans[name]; twice || name == "" {
 		p.closing()
-		return notSaved(a.path, fmt.Errorf("%q is not the plan of a target, or the second plan of the same target", clip(filepath.Base(file))))
+		return notSaved(a.path, fmt.Errorf("%q is not the plan of a target, or the second plan of the same target",
+			clip(filepath.Base(file))))
 	}
 	a.plans[name] = p
 	return nil

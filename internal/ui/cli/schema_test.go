@@ -154,7 +154,8 @@ func isType(name string, doc any) bool {
 func TestValidatorFails(t *testing.T) {
 	schema := map[string]any{
 		"type": "object", "additionalProperties": false, "required": []any{"a"},
-		"properties": map[string]any{"a": map[string]any{"type": "integer"}, "b": map[string]any{"type": "array", "items": map[string]any{"const": "x"}}},
+		"properties": map[string]any{"a": map[string]any{"type": "integer"},
+			"b": map[string]any{"type": "array", "items": map[string]any{"const": "x"}}},
 	}
 	for doc, want := range map[string]string{
 		`{"a":1,"b":["x"]}`: "",

@@ -126,12 +126,15 @@ func toyInventory(t repo.Tree) ([]query.Target, diag.List) {
 
 func toyVariables(name string) ([]eval.Explained, diag.List) {
 	if name != "domain" {
-		return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown variable", "There is no variable %q. Did you mean %q?", name, "domain")}
+		return nil, diag.List{diag.Errorf(diag.Range{}, "Unknown variable", "There is no variable %q. Did you mean %q?",
+			name, "domain")}
 	}
 	at := func(file string, line int) diag.Range { return diag.Range{File: file, Start: diag.Pos{Line: line}} }
-	return []eval.Explained{{Module: "module web", Name: name, Type: "string", Value: `"example.org"`, Range: at("modules/web/module.hcl", 1), Layers: []eval.Layer{
-		{Name: "default", Value: `"localhost"`, Range: at("modules/web/module.hcl", 2)}, {Name: "target web1", Value: `"example.org"`, Range: at("fettle.hcl", 4)},
-	}}}, nil
+	return []eval.Explained{{Module: "module web", Name: name, Type: "string", Value: `"example.org"`,
+		Range: at("modules/web/module.hcl", 1), Layers: []eval.Layer{
+			{Name: "default", Value: `"localhost"`, Range: at("modules/web/module.hcl", 2)},
+			{Name: "target web1", Value: `"example.org"`, Range: at("fettle.hcl", 4)},
+		}}}, nil
 }
 
 func toyKinds() []kind.Kind {
@@ -166,7 +169,8 @@ func toyCompile(in compile.Input) (compile.Result, diag.List) {
 		}
 		s.Source, s.Written = "fettle.hcl:"+itoa(s.Range.Start.Line), ""
 		res.List = append(res.List, s)
-		res.States = append(res.States, compile.StateInfo{ID: strings.ToLower(string(s.Verb)) + "." + itoa(i), Range: s.Range, Steps: []int{i}})
+		res.States = append(res.States, compile.StateInfo{ID: strings.ToLower(string(s.Verb)) + "." + itoa(i),
+			Range: s.Range, Steps: []int{i}})
 	}
 	return res, ds
 }
@@ -190,7 +194,8 @@ func TestScripts(t *testing.T) {
 			e.Setenv("TERM", "xterm")
 			e.Setenv("GIT_AUTHOR_DATE", "2026-11-20T10:00:00Z")
 			e.Setenv("GIT_COMMITTER_DATE", "2026-11-20T10:00:00Z")
-			return os.WriteFile(filepath.Join(e.WorkDir, ".gitconfig"), []byte("[user]\n\tname = Jane\n\temail = jane@example.org\n[init]\n\tdefaultBranch = main\n"), 0o644)
+			return os.WriteFile(filepath.Join(e.WorkDir, ".gitconfig"),
+				[]byte("[user]\n\tname = Jane\n\temail = jane@example.org\n[init]\n\tdefaultBranch = main\n"), 0o644)
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond != "root" {

@@ -67,7 +67,8 @@ func secretInit(s *session) error {
 		return err
 	}
 	if fileExists(filepath.Join(dir, vault.KeyFile)) {
-		return refuse("See who can decrypt them: fettle secret list", "cannot set up secrets: the repository already contains secrets")
+		return refuse("See who can decrypt them: fettle secret list",
+			"cannot set up secrets: the repository already contains secrets")
 	}
 	file := s.namedIdentity()
 	if file == "" {
@@ -89,9 +90,12 @@ func secretInit(s *session) error {
 		return err
 	}
 	if made {
-		s.printf("Created your identity %s. Keep a copy in a safe place: without it, or another recipient, the secrets are lost.\n", file)
+		s.printf(
+			"Created your identity %s. Keep a copy in a safe place: without it, or another recipient, the secrets are lost.\n",
+			file)
 	}
-	return writeSecrets(s.printer, dir, files, secretDoc{Done: "The repository can store secrets now, and " + rs[0].Name + " can decrypt them.", Public: public})
+	return writeSecrets(s.printer, dir, files, secretDoc{Done: "The repository can store secrets now, and " +
+		rs[0].Name + " can decrypt them.", Public: public})
 }
 
 // userName is the login as a recipient's name.
@@ -128,19 +132,23 @@ access to the host. With FILE it uses a different file: for a user.`,
 func secretIdentity(s *printer, file, what string) error {
 	public, made, err := here.MakeIdentity(file)
 	if err != nil {
-		return withHint(err, "The identity of a host belongs to root: sudo fettle secret identity — or name a file of your own")
+		return withHint(err,
+			"The identity of a host belongs to root: sudo fettle secret identity — or name a file of your own")
 	}
 	name := userName(s)
 	if host, err := s.app.Hostname(); err == nil && what == "host" {
 		name, _, _ = strings.Cut(host, ".")
 	}
-	doc := secretDoc{Format: "fettle.secret/1", Done: "There is already an identity in " + file + ".", Files: []string{}, Public: public}
+	doc := secretDoc{Format: "fettle.secret/1", Done: "There is already an identity in " + file + ".", Files: []string{},
+		Public: public}
 	if s.json {
 		return s.document(doc)
 	}
 	fmt.Fprintln(s.app.Stdout, public)
 	if made {
-		fmt.Fprintf(s.app.Stderr, "Created %s. On a host that can decrypt the secrets, run:\n  fettle secret add-recipient %s %s %s\n", file, what, name, public)
+		fmt.Fprintf(s.app.Stderr,
+			"Created %s. On a host that can decrypt the secrets, run:\n  fettle secret add-recipient %s %s %s\n", file, what,
+			name, public)
 	}
 	return nil
 }

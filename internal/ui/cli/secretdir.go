@@ -84,7 +84,8 @@ func opened(err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return withHint(errors.New("cannot open the secret: it does not exist"), "List them: fettle secret list")
 	case errors.As(err, &closed):
-		return withHint(fmt.Errorf("cannot open it: %w", err), "Name the file of your private key: --identity FILE\nOr ask one of its recipients: fettle secret list")
+		return withHint(fmt.Errorf("cannot open it: %w", err),
+			"Name the file of your private key: --identity FILE\nOr ask one of its recipients: fettle secret list")
 	}
 	return err
 }

@@ -52,14 +52,16 @@ func secretInput(s *printer, file string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	} else if s.app.Terminal.In {
-		fmt.Fprintln(s.app.Stderr, "Type or paste the value, then press Ctrl-D on an empty line. The terminal shows the value; fettle secret edit does not.")
+		fmt.Fprintln(s.app.Stderr,
+			"Type or paste the value, then press Ctrl-D on an empty line. The terminal shows the value; fettle secret edit does not.")
 	}
 	b, err := io.ReadAll(io.LimitReader(in, vault.Largest+1))
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("cannot read the value: %w", err)
 	case len(b) > vault.Largest:
-		return nil, errors.New("cannot store the value: it is larger than 1 MiB. Encrypt the data with a key, and store the key as the secret")
+		return nil, errors.New(
+			"cannot store the value: it is larger than 1 MiB. Encrypt the data with a key, and store the key as the secret")
 	case len(bytes.TrimSpace(b)) == 0:
 		return nil, refuse("Pass it on standard input, or with --file FILE", "cannot store the value: it is empty")
 	}
@@ -82,7 +84,8 @@ func secretSet(s *session, name string, content []byte) error {
 	if n := len(bytes.TrimSpace(content)); n < secret.Shortest {
 		fmt.Fprintf(s.app.Stderr, "fettle: the value has only %d bytes, so it is not masked in the output of commands.\n", n)
 	}
-	return writeSecrets(s.printer, b.dir, map[string][]byte{secret.PathOf(name): text}, secretDoc{Done: fmt.Sprintf("%s can be decrypted by %s.", name, whoOf(to))})
+	return writeSecrets(s.printer, b.dir, map[string][]byte{secret.PathOf(name): text},
+		secretDoc{Done: fmt.Sprintf("%s can be decrypted by %s.", name, whoOf(to))})
 }
 
 func whoOf(rs vault.Recipients) string {

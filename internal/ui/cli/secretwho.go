@@ -103,9 +103,10 @@ the recipient can decrypt only secrets whose names match a pattern.`,
 		Example: "  fettle secret add-recipient host web1 age1… --only 'web/*'\n  fettle secret add-recipient user kim \"$(cat kim.pub)\"",
 		Args:    args(3, 3),
 		RunE: func(_ *cobra.Command, a []string) error {
-			return secretRecipients(s, secretDoc{Done: a[1] + " can decrypt them now."}, func(rs vault.Recipients) (vault.Recipients, error) {
-				return rs.With(vault.Recipient{Kind: a[0], Name: a[1], Key: a[2], Only: only})
-			})
+			return secretRecipients(s, secretDoc{Done: a[1] + " can decrypt them now."},
+				func(rs vault.Recipients) (vault.Recipients, error) {
+					return rs.With(vault.Recipient{Kind: a[0], Name: a[1], Key: a[2], Only: only})
+				})
 		},
 	}
 	c.Flags().StringSliceVar(&only, "only", nil, "grant only secrets whose names match this `PATTERN`; may be repeated")

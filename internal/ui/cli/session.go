@@ -57,17 +57,22 @@ func (s *session) flags(c *cobra.Command) {
 	f := c.PersistentFlags()
 	f.StringVarP(&s.dir, "chdir", "C", ".", "use the repository in `DIR`")
 	f.StringVar(&s.rev, "rev", "", "use this `REV`: a branch, tag or commit (default: the files as they are)")
-	f.StringArrayVarP(&s.words, "target", "t", nil, "work for this `TARGET` (default: the name of this host if it is declared, otherwise the only target); many commands accept a selection, see fettle docs targets")
+	f.StringArrayVarP(&s.words, "target", "t", nil,
+		"work for this `TARGET` (default: the name of this host if it is declared, otherwise the only target); many commands accept a selection, see fettle docs targets")
 	f.StringVar(&s.root, "root", "/", "work on the host whose / is this `DIR`")
 	f.StringVar(&s.state, "state", "", "store the journal and its objects in this `DIR` (default: ROOT/var/lib/fettle)")
 	f.StringVar(&s.identity, "identity", "", "decrypt secrets with the private key in this `FILE` (also: FETTLE_IDENTITY)")
 	f.BoolVar(&s.json, "json", false, "print one JSON document; see docs/json.md")
 	f.BoolVar(&s.noColor, "no-color", false, "no colours (also: NO_COLOR)")
 	f.BoolVarP(&s.verbose, "verbose", "v", false, "show more: sources, whole diffs, every line")
-	spanVar(f, &s.compileTimeout, "compile-timeout", 30*time.Second, "stop compiling a repository after this `DURATION`; stop git after the same time without output")
-	sizeVar(f, &s.compileMemory, "compile-memory", 2<<30, 256<<20, 1<<40, "stop compiling a repository if it uses more memory than this `SIZE`")
-	numberVar(f, &s.maxFiles, "max-files", repo.DefaultFiles, 1, "refuse a repository with more than this `NUMBER` of files")
-	sizeVar(f, &s.maxFileSize, "max-file-size", repo.DefaultFileSize, 1, 1<<40, "refuse a repository with a file above this `SIZE`")
+	spanVar(f, &s.compileTimeout, "compile-timeout", 30*time.Second,
+		"stop compiling a repository after this `DURATION`; stop git after the same time without output")
+	sizeVar(f, &s.compileMemory, "compile-memory", 2<<30, 256<<20, 1<<40,
+		"stop compiling a repository if it uses more memory than this `SIZE`")
+	numberVar(f, &s.maxFiles, "max-files", repo.DefaultFiles, 1,
+		"refuse a repository with more than this `NUMBER` of files")
+	sizeVar(f, &s.maxFileSize, "max-file-size", repo.DefaultFileSize, 1, 1<<40,
+		"refuse a repository with a file above this `SIZE`")
 	s.connectOpts.flags(f)
 	durationVar(f, &s.lockWait, "lock-wait", 0, "wait up to this `DURATION` if another fettle works on the host")
 	f.StringArrayVar(&s.vars, "var", nil, "set a variable with `NAME=VALUE`; may be repeated")

@@ -76,7 +76,8 @@ func runNumber(s *printer, c *cobra.Command, x executor.Executor, a []string) (i
 
 func showRun(s *printer, shown executor.Shown) error {
 	if s.json {
-		doc := showDoc{Format: "fettle.run/1", Info: runJSON(shown.Info), Plan: planJSON("fettle.plan/1", shown.Plan), Invocations: shown.Invocations}
+		doc := showDoc{Format: "fettle.run/1", Info: runJSON(shown.Info), Plan: planJSON("fettle.plan/1", shown.Plan),
+			Invocations: shown.Invocations}
 		if doc.Invocations == nil {
 			doc.Invocations = []executor.Invocation{}
 		}
@@ -111,7 +112,8 @@ func showRun(s *printer, shown executor.Shown) error {
 func partsText(r repo.Revision) string {
 	var lines []string
 	for _, p := range r.Parts {
-		line := join(cmp.Or(p.Directory, "(root)"), render.Style{}.Revision(repo.Revision{Commit: p.Commit, Subject: p.Subject}))
+		line := join(cmp.Or(p.Directory, "(root)"), render.Style{}.Revision(repo.Revision{Commit: p.Commit,
+			Subject: p.Subject}))
 		if p.Branch != r.Branch {
 			line = join(line, "on "+p.Branch)
 		}

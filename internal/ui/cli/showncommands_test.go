@@ -90,7 +90,8 @@ func (l shownLine) check() error {
 		return nil
 	}
 	args := c.Flags().Args()
-	if c.Args != nil && (l.whole || c.HasSubCommands() && len(args) > 0) && !strings.Contains(strings.Join(args, " "), "X") {
+	if c.Args != nil && (l.whole || c.HasSubCommands() && len(args) > 0) &&
+		!strings.Contains(strings.Join(args, " "), "X") {
 		if err := c.Args(c, args); err != nil {
 			return err
 		}
@@ -134,7 +135,8 @@ func (l shownLine) values(c *cobra.Command, args []string) error {
 	}
 	for _, word := range l.words {
 		u, err := url.Parse(word)
-		if err == nil && u.Scheme == "https" && strings.HasPrefix(u.Hostname(), "hub") && u.Port() != fmt.Sprint(hub.DefaultAPI) {
+		if err == nil && u.Scheme == "https" && strings.HasPrefix(u.Hostname(), "hub") &&
+			u.Port() != fmt.Sprint(hub.DefaultAPI) {
 			return fmt.Errorf("hubs listen on port %d", hub.DefaultAPI)
 		}
 	}

@@ -80,7 +80,8 @@ func linesInSpans(where, text string) []shownLine {
 }
 
 // beforeFettle are commands that run the command that follows them.
-var beforeFettle = map[string]bool{"sudo": true, "env": true, "exec": true, "time": true, "nohup": true, "watch": true, "!": true}
+var beforeFettle = map[string]bool{"sudo": true, "env": true, "exec": true, "time": true, "nohup": true,
+	"watch": true, "!": true}
 
 // linesInShell finds the calls of fettle in one line of shell. A synopsis is no
 // shell: its brackets, dots and alternatives are read by plainSynopsis.

@@ -62,7 +62,8 @@ func (c *commandSigner) sign(ctx context.Context, command content.Command, life 
 	}
 	digest, err := hex.DecodeString(strings.TrimPrefix(l.Authority, "sha256:"))
 	if err != nil || len(digest) != 32 {
-		return "", refuse("Log in: fettle login https://HOST:PORT --ca-digest sha256:…", "cannot sign a command through the socket of a hub: it does not prove to which fleet it belongs")
+		return "", refuse("Log in: fettle login https://HOST:PORT --ca-digest sha256:…",
+			"cannot sign a command through the socket of a hub: it does not prove to which fleet it belongs")
 	}
 	key, end, err := signingKey(ctx, c.s.printer, c.file, "--sign-key")
 	if err != nil {
@@ -89,12 +90,15 @@ func (c *commandSigner) signedJob(ctx context.Context, hub *client.Client, job d
 	if err != nil {
 		return "", fmt.Errorf("cannot sign the job: %w", err)
 	}
-	signed, err := c.sign(ctx, content.Command{Targets: names, Call: content.JobCall, Params: params}, time.Duration(job.Expires))
+	signed, err := c.sign(ctx, content.Command{Targets: names, Call: content.JobCall, Params: params},
+		time.Duration(job.Expires))
 	if err == nil && len(signed) > fleet.MaxSignedJob {
-		err = refuse("Select fewer targets, and send another job to the remaining targets", fmt.Sprintf("cannot sign a job of %d bytes: %d are the most", len(signed), fleet.MaxSignedJob))
+		err = refuse("Select fewer targets, and send another job to the remaining targets",
+			fmt.Sprintf("cannot sign a job of %d bytes: %d are the most", len(signed), fleet.MaxSignedJob))
 	}
 	if err == nil {
-		fmt.Fprintf(c.s.app.Stderr, "Signed for %s: %s\n", render.Count(len(names), "target"), render.Escape(strings.Join(names, ", ")))
+		fmt.Fprintf(c.s.app.Stderr, "Signed for %s: %s\n", render.Count(len(names), "target"),
+			render.Escape(strings.Join(names, ", ")))
 	}
 	return signed, err
 }

@@ -109,7 +109,8 @@ func plainDirectory(ctx context.Context, s *session, r *repo.Repo) (*repo.Repo, 
 }
 
 func noMain(dir string) error {
-	err := fmt.Errorf("cannot find a repository: there is no %s in %q or above", strings.Join(langsource.MainFiles(), ", "), dir)
+	err := fmt.Errorf("cannot find a repository: there is no %s in %q or above",
+		strings.Join(langsource.MainFiles(), ", "), dir)
 	return withHint(&noRepository{err}, "Name the directory of the repository with -C DIR, or create one: fettle init DIR")
 }
 
@@ -181,7 +182,8 @@ func (s *session) chooseTarget(src *source) (string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return "", refuse(`Declare one in fettle.hcl: target "NAME" { modules = ["base"] }`, "cannot choose a target: the repository declares none")
+		return "", refuse(`Declare one in fettle.hcl: target "NAME" { modules = ["base"] }`,
+			"cannot choose a target: the repository declares none")
 	}
 	return "", refuse("Name one: -t "+names[0]+" ("+strings.Join(names, ", ")+")",
 		"cannot choose a target: the repository declares several and none has this host's name")

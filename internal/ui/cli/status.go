@@ -136,7 +136,8 @@ func lastRun(s *printer, r *journal.RunInfo) string {
 	if r == nil {
 		return ""
 	}
-	text := fmt.Sprintf("%s, %s by %s, %s, %d changed", s.moment(r.Started), operation(r.Header), r.Header.User, outcomeOf(*r), r.Changed)
+	text := fmt.Sprintf("%s, %s by %s, %s, %d changed", s.moment(r.Started), operation(r.Header), r.Header.User,
+		outcomeOf(*r), r.Changed)
 	if r.Error != "" {
 		text += "\n" + r.Error
 	}

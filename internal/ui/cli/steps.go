@@ -94,7 +94,8 @@ func (f *directorySource) Digest(path string) (string, int64, error) {
 
 // request is the step file as a wanted list.
 func (f *stepFile) request(s *session) executor.Request {
-	return executor.Request{Target: s.target, Repository: repo.Identity{Name: "step files"}, Adopt: s.adopt, List: f.list, Blobs: f.blobs, Repair: true}
+	return executor.Request{Target: s.target, Repository: repo.Identity{Name: "step files"}, Adopt: s.adopt,
+		List: f.list, Blobs: f.blobs, Repair: true}
 }
 
 type lintDoc struct {
@@ -119,7 +120,8 @@ func newStepsLint(s *session) *cobra.Command {
 			defer f.close()
 			ds := lint(s.printer, f.list)
 			if s.json {
-				doc := lintDoc{Format: "fettle.lint/1", OK: !ds.HasErrors(), Steps: len(f.list), List: f.list.Digest(), Diagnostics: diagnosticsJSON(ds)}
+				doc := lintDoc{Format: "fettle.lint/1", OK: !ds.HasErrors(), Steps: len(f.list), List: f.list.Digest(),
+					Diagnostics: diagnosticsJSON(ds)}
 				if err := s.document(doc); err != nil {
 					return err
 				}

@@ -75,7 +75,8 @@ func supportBundle(ctx context.Context, s *session, file string) error {
 	if err := b.save(file, s.app.Now().Unix()); err != nil {
 		return err
 	}
-	return s.done("support-bundle", 0, fmt.Sprintf("Wrote %s. Review it before you share it: tar -xOzf %s | less", file, file))
+	return s.done("support-bundle", 0, fmt.Sprintf("Wrote %s. Review it before you share it: tar -xOzf %s | less", file,
+		file))
 }
 
 // bundle collects the files of a support bundle. It notes missing data and continues.
@@ -195,7 +196,8 @@ func (b *bundle) write(w io.Writer, now int64) error {
 	t := tar.NewWriter(z)
 	slices.Sort(b.names)
 	for _, name := range b.names {
-		h := &tar.Header{Name: "fettle-support/" + name, Mode: 0o600, Size: int64(len(b.texts[name])), ModTime: unixTime(now), Format: tar.FormatPAX}
+		h := &tar.Header{Name: "fettle-support/" + name, Mode: 0o600, Size: int64(len(b.texts[name])),
+			ModTime: unixTime(now), Format: tar.FormatPAX}
 		if err := t.WriteHeader(h); err != nil {
 			return err
 		}

@@ -64,7 +64,8 @@ type supportStatusDoc struct {
 func supportStatus(st executor.Status) supportStatusDoc {
 	doc := supportStatusDoc{
 		Run: st.State.Run, Target: st.State.Target, Revision: supportRevisionOf(st.State.Revision), Managed: map[string]int{},
-		Complete: st.State.Complete, Unfinished: st.Unfinished, Frozen: st.Frozen != nil, Armed: st.Armed, Locked: st.Locked != "",
+		Complete: st.State.Complete, Unfinished: st.Unfinished, Frozen: st.Frozen != nil, Armed: st.Armed,
+		Locked: st.Locked != "",
 	}
 	for _, e := range st.State.Entries {
 		doc.Managed[string(e.Addr.Kind())]++
@@ -106,7 +107,8 @@ type supportRun struct {
 func supportRunOf(r journal.RunInfo) supportRun {
 	h := r.Header
 	return supportRun{
-		Run: h.Run, Operation: string(h.Operation), Started: r.Started, Ended: r.Ended, Outcome: outcomeOf(r), Failed: r.Error != "",
+		Run: h.Run, Operation: string(h.Operation), Started: r.Started, Ended: r.Ended, Outcome: outcomeOf(r),
+		Failed:  r.Error != "",
 		Changed: r.Changed, Base: h.Base, To: h.To, Target: h.Target, Revision: supportRevisionOf(h.Revision),
 		OnFailure: h.OnFailure, OnCrash: h.OnCrash, User: h.User, From: h.From, Version: h.Version, Boot: h.BootID,
 	}
@@ -150,7 +152,8 @@ func supportShown(sh executor.Shown) supportShownDoc {
 }
 
 func supportChangeOf(c plan.Change) supportChange {
-	out := supportChange{Action: c.Action, Addr: supportAddr(c.Addr), Source: c.Source, Irreversible: c.Irreversible != "", Drifted: c.Drifted}
+	out := supportChange{Action: c.Action, Addr: supportAddr(c.Addr), Source: c.Source,
+		Irreversible: c.Irreversible != "", Drifted: c.Drifted}
 	for _, d := range c.Differences {
 		told := map[string]string{"field": supportField(d.Field)}
 		if slices.Contains(toldFields(c.Addr.Kind()), d.Field) {

@@ -40,7 +40,8 @@ func deleteTargetBinary(ctx context.Context, s *session) error {
 	case err != nil:
 		return err
 	case a.Host == "":
-		return refuse("See how to reach targets: docs/ssh.md", fmt.Sprintf("cannot delete the binary of %q: it has no SSH address", s.target))
+		return refuse("See how to reach targets: docs/ssh.md",
+			fmt.Sprintf("cannot delete the binary of %q: it has no SSH address", s.target))
 	case s.app.Forget == nil:
 		return errors.New("cannot reach other hosts: this binary was built without SSH")
 	}
@@ -51,5 +52,7 @@ func deleteTargetBinary(ctx context.Context, s *session) error {
 	if state == "" {
 		state = "/var/lib/fettle"
 	}
-	return s.done("delete-binary", 0, fmt.Sprintf("The binary was deleted from %s. The history of the host, and the data to undo its runs, remain in %s.", a, state))
+	return s.done("delete-binary", 0,
+		fmt.Sprintf("The binary was deleted from %s. The history of the host, and the data to undo its runs, remain in %s.",
+			a, state))
 }

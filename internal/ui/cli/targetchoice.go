@@ -30,7 +30,8 @@ func (s *session) chooseOne(c *cobra.Command) error {
 		return nil
 	}
 	if c.Annotations[manyMark] == "" {
-		return refuse("Name one target: -t NAME", fmt.Sprintf("cannot run %q on %s: it works on one target", c.CommandPath(), strings.Join(s.words, ",")))
+		return refuse("Name one target: -t NAME", fmt.Sprintf("cannot run %q on %s: it works on one target",
+			c.CommandPath(), strings.Join(s.words, ",")))
 	}
 	if s.connectOpts.ssh != "" {
 		return refuse("Leave --ssh out, or name one target: -t NAME", "cannot use --ssh with many targets: it names one host")

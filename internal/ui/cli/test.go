@@ -187,7 +187,8 @@ func showTests(s *printer, doc testsDoc, verdicts []compile.Verdict, all int) er
 	}
 	rows := make([]render.Pair, len(doc.Tests))
 	for i, t := range doc.Tests {
-		rows[i] = render.Pair{Name: fmt.Sprintf("%-6s  %s", map[bool]string{true: "ok", false: "FAILED"}[t.OK], t.File), Value: t.Name}
+		rows[i] = render.Pair{Name: fmt.Sprintf("%-6s  %s", map[bool]string{true: "ok", false: "FAILED"}[t.OK], t.File),
+			Value: t.Name}
 	}
 	s.style().Pairs(s.app.Stdout, rows)
 	for _, name := range doc.Updated {

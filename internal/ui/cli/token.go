@@ -78,7 +78,8 @@ func createToken(ctx context.Context, s *printer, r document.TokenRequest) error
 	if s.json {
 		return s.document(t)
 	}
-	fmt.Fprintf(s.app.Stderr, "Token %s, for %s, valid until %s. It is shown only once:\n", t.Token.ID, lets(t.Token), s.moment(t.Token.Expires))
+	fmt.Fprintf(s.app.Stderr, "Token %s, for %s, valid until %s. It is shown only once:\n", t.Token.ID, lets(t.Token),
+		s.moment(t.Token.Expires))
 	s.printf("%s\n", t.Secret)
 	return nil
 }
@@ -122,7 +123,8 @@ func showTokens(s *printer, p document.TokenPage) {
 		case t.Expires <= s.app.Now().UnixNano():
 			is = "expired"
 		}
-		rows = append(rows, []string{t.ID, is, fmt.Sprintf("%d/%d", t.Used, t.Uses), s.moment(t.Expires), t.By, gives(t), t.Note})
+		rows = append(rows, []string{t.ID, is, fmt.Sprintf("%d/%d", t.Used, t.Uses), s.moment(t.Expires), t.By, gives(t),
+			t.Note})
 	}
 	s.style().Table(s.app.Stdout, []string{"TOKEN", "STATE", "USED", "EXPIRES", "BY", "LABELS", "NOTE"}, rows)
 }

@@ -51,7 +51,8 @@ func otherCommands() map[string]string {
 	const apply = "To apply the repository: fettle apply"
 	const back = "To restore the state before fettle: fettle rollback origin\nTo restore an earlier run: fettle rollback RUN"
 	const run = "To run a program on targets: fettle run -t TARGETS -- PROGRAM"
-	const list, enrol = "To see the targets: fettle target list", "To enrol hosts in a fleet: fettle target enrol, or on the host: fettle agent enrol"
+	const list, enrol = "To see the targets: fettle target list",
+		"To enrol hosts in a fleet: fettle target enrol, or on the host: fettle agent enrol"
 	const module = "To copy a module of another repository: fettle module add NAME SOURCE"
 	return map[string]string{
 		"destroy": back, "uninstall": back, "undo": back, "revert": back, "reset": back, "restore": back,
@@ -140,7 +141,8 @@ func badValue(err *pflag.InvalidValueError) error {
 	case "bool":
 		return fmt.Errorf("cannot use --%s: %.40q is not true or false", f.Name, text)
 	case "stringSlice":
-		return fmt.Errorf("cannot use --%s: %.40q is not a list: separate items with commas, and quote only whole items", f.Name, text)
+		return fmt.Errorf("cannot use --%s: %.40q is not a list: separate items with commas, and quote only whole items",
+			f.Name, text)
 	case "int64":
 		return fmt.Errorf("cannot use --%s: %.40q is not a whole number", f.Name, text)
 	}
@@ -165,7 +167,8 @@ func flagHint(c *cobra.Command, err error) string {
 	used := usedBy(c)
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
-		if global := c.Root().PersistentFlags().Lookup(f.Name) != nil; !f.Hidden && (!global || slices.Contains(used, f.Name)) {
+		if global := c.Root().PersistentFlags().Lookup(f.Name) != nil; !f.Hidden &&
+			(!global || slices.Contains(used, f.Name)) {
 			names = append(names, f.Name)
 		}
 	})

@@ -48,7 +48,8 @@ func newUserSet(s *session) *cobra.Command {
 			})
 		},
 	}
-	c.Flags().StringSliceVar(&r.Roles, "role", nil, "give the user this `ROLE`: read, operate, approve or admin; separate several with commas")
+	c.Flags().StringSliceVar(&r.Roles, "role", nil,
+		"give the user this `ROLE`: read, operate, approve or admin; separate several with commas")
 	c.Flags().BoolVar(&r.Locked, "locked", false, "lock the user out")
 	return c
 }
@@ -114,7 +115,8 @@ func showLogins(s *printer, p document.LoginPage) {
 		case l.Expires <= s.app.Now().UnixNano():
 			is = "expired"
 		}
-		rows = append(rows, []string{l.ID, is, strings.Join(l.Roles, ","), s.moment(l.Made), l.By, s.moment(l.Expires), l.Note})
+		rows = append(rows, []string{l.ID, is, strings.Join(l.Roles, ","), s.moment(l.Made), l.By, s.moment(l.Expires),
+			l.Note})
 	}
 	s.style().Table(s.app.Stdout, []string{"LOGIN", "STATE", "ROLES", "CREATED", "BY", "EXPIRES", "NOTE"}, rows)
 }

@@ -37,7 +37,8 @@ Exits with 1 if a target does not meet the condition in time.`,
 			if err != nil {
 				return err
 			}
-			return s.each(c.Context(), many, hostTask{doing: "Waiting for", verb: "Waited for", looks: true, words: map[fanout.Status]string{fanout.OK: "ready"},
+			return s.each(c.Context(), many, hostTask{doing: "Waiting for", verb: "Waited for", looks: true,
+				words: map[fanout.Status]string{fanout.OK: "ready"},
 				one: func(ctx context.Context, m *member, x executor.Executor) outcome {
 					return m.wait(ctx, x, what, argv, timeout)
 				}})
@@ -61,15 +62,18 @@ func waitedFor(what string) ([]string, error) {
 		return []string{"sh", "-c", `until systemctl is-active --quiet -- "$1"; do sleep 1; done`, "sh", value}, nil
 	case name == "port":
 		if n, err := strconv.ParseUint(value, 10, 16); err == nil && n > 0 {
-			return []string{"bash", "-c", `until (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; do sleep 1; done`, "bash", value}, nil
+			return []string{"bash", "-c", `until (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; do sleep 1; done`, "bash",
+				value}, nil
 		}
 	}
-	return nil, refuse("Write --for ssh, --for boot, --for unit=NAME or --for port=NUMBER", fmt.Sprintf("cannot wait for %q", what))
+	return nil, refuse("Write --for ssh, --for boot, --for unit=NAME or --for port=NUMBER",
+		fmt.Sprintf("cannot wait for %q", what))
 }
 
 // wait has the target wait itself, and asks it again when the connection was lost
 // meanwhile.
-func (m *member) wait(ctx context.Context, x executor.Executor, what string, argv []string, timeout time.Duration) outcome {
+func (m *member) wait(ctx context.Context, x executor.Executor, what string, argv []string,
+	timeout time.Duration) outcome {
 	began := m.app.Now()
 	ready := func() outcome {
 		return outcome{status: fanout.OK, line: "ready after " + render.Duration(m.app.Now().Sub(began))}
@@ -85,7 +89,8 @@ func (m *member) wait(ctx context.Context, x executor.Executor, what string, arg
 			return false, errors.New("it only accepts step lists")
 		}
 		left, _ := ctx.Deadline()
-		res, err := cx.Command(ctx, executor.Command{Action: "wait", Argv: [][]string{argv}, Timeout: max(time.Until(left), time.Millisecond), ReadOnly: true}, m.runOptions(), nil)
+		res, err := cx.Command(ctx, executor.Command{Action: "wait", Argv: [][]string{argv},
+			Timeout: max(time.Until(left), time.Millisecond), ReadOnly: true}, m.runOptions(), nil)
 		if err != nil {
 			return false, err
 		}

@@ -34,7 +34,8 @@ func (k *known) want(e *explanation) {
 			e.Source = st.Source
 		}
 		if st.Verb != step.Act {
-			phases = append(phases, phaseDoc{Phase: st.Phase(), State: k.stateAt(e.Addr, st.Phase()), Source: st.Source, Step: e.Wanted})
+			phases = append(phases, phaseDoc{Phase: st.Phase(), State: k.stateAt(e.Addr, st.Phase()), Source: st.Source,
+				Step: e.Wanted})
 		}
 	}
 	for _, h := range k.waits {

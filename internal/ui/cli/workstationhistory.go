@@ -47,7 +47,8 @@ func (s *session) note(targets map[string]string) {
 	if file == "" {
 		return
 	}
-	text, err := json.Marshal(historyEntry{At: s.app.Now().UnixNano(), User: s.user(), Command: s.command, Targets: targets})
+	text, err := json.Marshal(historyEntry{At: s.app.Now().UnixNano(), User: s.user(), Command: s.command,
+		Targets: targets})
 	if err == nil {
 		err = appendLine(file, text)
 	}

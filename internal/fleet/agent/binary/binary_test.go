@@ -35,7 +35,8 @@ func Example() {
 func TestNewerPackageWins(t *testing.T) {
 	k, _ := binary.Decide(binary.Kept{}.Begin(build("1.5"), time.Minute), binary.Self{Version: "1.4"})
 	k = k.Settled(build("1.5").Digest)
-	for version, want := range map[string]binary.Choice{"1.4": binary.Become, "1.4.1": binary.Become, "1.5": binary.Become, "1.10": binary.Stay} {
+	for version, want := range map[string]binary.Choice{"1.4": binary.Become, "1.4.1": binary.Become,
+		"1.5": binary.Become, "1.10": binary.Stay} {
 		if _, got := binary.Decide(k, binary.Self{Version: version}); got != want {
 			t.Errorf("the package %s: %d, want %d", version, got, want)
 		}

@@ -74,7 +74,8 @@ func Decide(k Kept, self Self) (Kept, Choice) {
 	case k.Trial != nil && k.Trial.Digest == self.Digest:
 		return k, Stay
 	case k.Trial != nil && k.Trial.Starts >= maxTries:
-		return Decide(k.Fail(k.Trial.Build, fmt.Sprintf("it was started %d times and never reached a hub", k.Trial.Starts)), self)
+		return Decide(k.Fail(k.Trial.Build, fmt.Sprintf("it was started %d times and never reached a hub", k.Trial.Starts)),
+			self)
 	case k.Trial != nil:
 		t := *k.Trial
 		t.Starts++

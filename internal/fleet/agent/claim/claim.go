@@ -166,7 +166,8 @@ func (c *Claimer) insist(ctx context.Context, try func() error) bool {
 		if err == nil {
 			return true
 		}
-		c.Warn(fmt.Sprintf("cannot store the value that distinguishes this host from a clone; the agent tries again in %s: %v", wait, err))
+		c.Warn(fmt.Sprintf(
+			"cannot store the value that distinguishes this host from a clone; the agent tries again in %s: %v", wait, err))
 		select {
 		case <-ctx.Done():
 			return false

@@ -126,7 +126,8 @@ func (d *Dir) Load() (machine.StoredState, error) {
 	}
 	if k.Format != machine.Format {
 		return k, fmt.Errorf(
-			"cannot read the state of the agent: it has the format %.40q, and this version of fettle reads only %s", k.Format, machine.Format)
+			"cannot read the state of the agent: it has the format %.40q, and this version of fettle reads only %s", k.Format,
+			machine.Format)
 	}
 	return k, nil
 }

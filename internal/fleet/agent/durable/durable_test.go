@@ -76,7 +76,8 @@ func TestPowerCuts(t *testing.T) {
 		kept, lerr := again.Load()
 		newest, dropped := again.Reports()
 		if lerr != nil || kept.Run < saved || newest < appended || dropped >= newest && newest > 0 {
-			t.Fatalf("operation %d: %v: run %d of %d, report %d of %d, dropped %d", at, lerr, kept.Run, saved, newest, appended, dropped)
+			t.Fatalf("operation %d: %v: run %d of %d, report %d of %d, dropped %d", at, lerr, kept.Run, saved, newest,
+				appended, dropped)
 		}
 		for seq := dropped + 1; seq <= newest; seq++ {
 			if text, err := again.Report(seq); err != nil || len(text) == 0 {

@@ -67,7 +67,8 @@ func (m *jobs) keep(d fleet.Job) error {
 	}
 	if len(m.AcceptedJobs) >= maxAcceptedJobs {
 		return fmt.Errorf(
-			"cannot accept the job: %d jobs wait or run on this host already. Send it again after some of them have ended", len(m.AcceptedJobs))
+			"cannot accept the job: %d jobs wait or run on this host already. Send it again after some of them have ended",
+			len(m.AcceptedJobs))
 	}
 	m.AcceptedJobs = append(m.AcceptedJobs, AcceptedJob{Job: d})
 	return nil
@@ -142,7 +143,9 @@ func (m *jobs) acted(e JobEnded) {
 func (m *jobs) interrupt() {
 	for i := range m.AcceptedJobs {
 		if t := &m.AcceptedJobs[i]; t.Begun && t.Answer == nil {
-			t.Answer, m.changed = &fleet.JobAnswer{ID: t.Job.ID, Interrupted: true, Error: "the agent ended during the command or shortly before its start; fettle does not start the command again"}, true
+			t.Answer, m.changed = &fleet.JobAnswer{ID: t.Job.ID, Interrupted: true,
+				Error: "the agent ended during the command or shortly before its start; fettle does not start the command again"},
+				true
 		}
 	}
 }
@@ -172,7 +175,8 @@ func (m *jobs) informed(e JobAnswerSent) {
 		return
 	}
 	m.failures[informTimer], m.due[informTimer] = 0, m.now.Mono
-	m.AcceptedJobs = slices.DeleteFunc(m.AcceptedJobs, func(t AcceptedJob) bool { return t.Job.ID == e.ID && t.Answer != nil })
+	m.AcceptedJobs = slices.DeleteFunc(m.AcceptedJobs,
+		func(t AcceptedJob) bool { return t.Job.ID == e.ID && t.Answer != nil })
 	m.changed = true
 }
 

@@ -19,7 +19,8 @@ func TestRunsThatNeverBegan(t *testing.T) {
 		"noticed":  {func(w *world) { w.step(machine.Touched{}) }, machine.Noticed},
 		"sweep":    {func(w *world) { w.elapse(time.Hour) }, machine.Noticed},
 		"start":    {func(w *world) { w.start(); w.fetchAll() }, machine.Start},
-		"asked":    {func(w *world) { w.step(machine.JobReceived{Job: fleet.Job{ID: "x", What: fleet.JobVerify}}) }, machine.Ordered},
+		"asked": {func(w *world) { w.step(machine.JobReceived{Job: fleet.Job{ID: "x", What: fleet.JobVerify}}) },
+			machine.Ordered},
 	} {
 		w := newWorld()
 		w.offer(assignment(1, "modules/a=1"))
@@ -59,7 +60,8 @@ func TestRunsThatNeverBegan(t *testing.T) {
 // causes a run even if its content is already applied. A failed compilation changes nothing, so it
 // causes no run.
 func TestAssignmentAfterAFailure(t *testing.T) {
-	for result, ran := range map[machine.Result]bool{machine.Failed: true, machine.RolledBack: true, machine.Broken: false} {
+	for result, ran := range map[machine.Result]bool{machine.Failed: true, machine.RolledBack: true,
+		machine.Broken: false} {
 		w := newWorld()
 		w.offer(assignment(1, "modules/a=1"))
 		w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
@@ -92,12 +94,14 @@ func TestOneFailureIsReportedOnce(t *testing.T) {
 			w.elapse(w.wake)
 		}
 		w.did = nil
-		w.endRun(machine.Outcome{Result: machine.Failed, Run: run, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: text}, "modules/b": {Left: 1, Drift: 2}}})
+		w.endRun(machine.Outcome{Result: machine.Failed, Run: run, Error: "x",
+			Parts: map[string]machine.Part{"modules/a": {Error: text}, "modules/b": {Left: 1, Drift: 2}}})
 	}
 	fails(1, "boom")
 	want(t, "the first", w.kinds(), "failed")
 	if k := w.durable(); k.Attempts.Open || k.Attempts.Count != 1 || k.Error != "" ||
-		k.Modules["modules/b"].Drift != 2 || k.Modules["modules/b"].WaitsFor != "the run ended before this module" || k.Modules["modules/b"].State != fleet.ModulePending {
+		k.Modules["modules/b"].Drift != 2 || k.Modules["modules/b"].WaitsFor != "the run ended before this module" ||
+		k.Modules["modules/b"].State != fleet.ModulePending {
 		t.Errorf("%q, %+v", k.Error, k.Modules)
 	}
 	fails(2, "boom")
@@ -143,7 +147,8 @@ func TestFailureOfASupersededRun(t *testing.T) {
 		w := newWorld()
 		w.offer(assignment(1, "modules/a=1"))
 		w.offer(assignment(2, "modules/a=2"))
-		w.endRun(machine.Outcome{Result: result, Run: 1, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
+		w.endRun(machine.Outcome{Result: result, Run: 1, Error: "x",
+			Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
 		if w.run == nil || w.run.Want.Generation != 2 {
 			t.Errorf("%s: %s", result, inRun(w))
 		}

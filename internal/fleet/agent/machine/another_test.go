@@ -19,7 +19,8 @@ func TestEnrolledAnew(t *testing.T) {
 	if s := m.Status(); s.Epoch != 0 || s.Generation != 0 || len(s.Modules) != 0 {
 		t.Errorf("%+v", s)
 	}
-	if s := machine.New(machine.Config{Target: old, Version: "1"}, kept, 7, 2).Status(); s.Epoch != 3 || s.Generation != 9 {
+	if s := machine.New(machine.Config{Target: old, Version: "1"}, kept, 7, 2).Status(); s.Epoch != 3 ||
+		s.Generation != 9 {
 		t.Errorf("its own: %+v", s)
 	}
 }
@@ -27,7 +28,8 @@ func TestEnrolledAnew(t *testing.T) {
 // A host with an old state gives its reports numbers above the numbers at the hubs, and sends a
 // full status. Lower numbers, or numbers near the limit, change nothing.
 func TestNumberedAboveHubs(t *testing.T) {
-	m := machine.New(machine.Config{Target: fleet.TargetID(strings.Repeat("a", 26)), Version: "1"}, machine.StoredState{}, 0, 0)
+	m := machine.New(machine.Config{Target: fleet.TargetID(strings.Repeat("a", 26)), Version: "1"},
+		machine.StoredState{}, 0, 0)
 	reports := func(e machine.Event) (out []uint64) {
 		for _, a := range m.Step(e, machine.Now{}) {
 			if a, ok := a.(machine.Append); ok {
@@ -40,8 +42,10 @@ func TestNumberedAboveHubs(t *testing.T) {
 		event machine.Event
 		want  []uint64
 	}{
-		{machine.Started{}, []uint64{1}}, {machine.Numbered{Seq: 1}, nil}, {machine.Numbered{Seq: 40}, []uint64{41}}, {machine.Numbered{Seq: 40}, nil},
-		{machine.Acked{Seq: 1}, nil}, {machine.Numbered{Seq: 1<<64 - 1}, nil}, {machine.Numbered{}, nil}, {machine.Numbered{Seq: 42}, []uint64{43}},
+		{machine.Started{}, []uint64{1}}, {machine.Numbered{Seq: 1}, nil}, {machine.Numbered{Seq: 40}, []uint64{41}},
+		{machine.Numbered{Seq: 40}, nil},
+		{machine.Acked{Seq: 1}, nil}, {machine.Numbered{Seq: 1<<64 - 1}, nil}, {machine.Numbered{}, nil},
+		{machine.Numbered{Seq: 42}, []uint64{43}},
 	} {
 		if got := reports(c.event); !slices.Equal(got, c.want) {
 			t.Errorf("%d: %+v: reports %v, want %v", i, c.event, got, c.want)

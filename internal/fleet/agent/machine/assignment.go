@@ -19,7 +19,8 @@ func (m *assignments) offered(e Offered) {
 		m.accept(a, e.Envelope)
 	case a.Newer(*m.Accepted) < 0:
 		m.refuse(fmt.Sprintf(
-			"the assignment %d.%d is older than the accepted assignment %d.%d", a.Epoch, a.Generation, has.epoch, has.generation))
+			"the assignment %d.%d is older than the accepted assignment %d.%d", a.Epoch, a.Generation, has.epoch,
+			has.generation))
 	case !a.Same(*m.Accepted):
 		m.refuse(fmt.Sprintf("the agent received two different assignments with the number %d.%d", has.epoch, has.generation))
 	}

@@ -61,7 +61,8 @@ func (m *binaries) binary() {
 	}
 	p, digest := m.wantedBinary()
 	if p.Version != "" && digest == "" {
-		m.refuse(fmt.Sprintf("version %s of the agent has no binary for the architecture of this host, %s", p.Version, m.cfg.Binary.Arch))
+		m.refuse(fmt.Sprintf("version %s of the agent has no binary for the architecture of this host, %s", p.Version,
+			m.cfg.Binary.Arch))
 	}
 	if m.mayPrepare(digest) && m.isDue(binaryTimer) {
 		r.preparing = true
@@ -94,7 +95,8 @@ func (m *binaries) prepared(e Prepared) {
 // noBinary reports a binary that failed, and prevents further attempts with it.
 func (m *binaries) noBinary(digest, version, why string) {
 	m.BadBinary, m.changed = digest, true
-	m.report(fleet.Event{Kind: fleet.Upgraded, Error: "not to " + version + ", the agent keeps version " + m.cfg.Version + ": " + why})
+	m.report(fleet.Event{Kind: fleet.Upgraded, Error: "not to " + version + ", the agent keeps version " +
+		m.cfg.Version + ": " + why})
 }
 
 // beginBinary reports the result of the last upgrade attempt.

@@ -130,7 +130,8 @@ func TestUpgradeHeld(t *testing.T) {
 	other := binaryConfig(2, "3")
 	other.Binary.Files = map[string]fleet.Bundle{"arm64": bundle("fettle", "3")}
 	w.offer(other)
-	want(t, "no file", w.of(fleet.Refused), "version 3 of the agent has no binary for the architecture of this host, amd64")
+	want(t, "no file", w.of(fleet.Refused),
+		"version 3 of the agent has no binary for the architecture of this host, amd64")
 }
 
 // Of an assignment in a newer format, only the required binary is used.

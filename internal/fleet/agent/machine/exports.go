@@ -81,7 +81,8 @@ func (m *exporter) carry(next fleet.Assignment) {
 
 // carried drops the carried values after carryFor, or when the new epoch has all of them.
 func (m *exporter) carried() {
-	if m.PreviousValues != nil && (m.isDue(carryTimer) || m.Accepted == nil || exported.Same(m.given(), m.Accepted.Exported)) {
+	if m.PreviousValues != nil && (m.isDue(carryTimer) || m.Accepted == nil ||
+		exported.Same(m.given(), m.Accepted.Exported)) {
 		m.PreviousValues, m.due[carryTimer], m.changed = nil, never, true
 	}
 }

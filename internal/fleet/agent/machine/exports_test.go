@@ -151,8 +151,10 @@ func TestGivenValues(t *testing.T) {
 func TestModulesWaitForOthers(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/lb=1", "modules/site=1<modules/lb:availability"))
-	w.endRun(machine.Outcome{Result: machine.Done, Run: 1, Parts: map[string]machine.Part{"modules/lb": {Waits: "waiting for web1 to report web.address"}}})
-	want(t, "states", w.states(), "lb blocked (waiting for web1 to report web.address); site blocked (modules/lb is not available (blocked: waiting for web1 to report web.address))")
+	w.endRun(machine.Outcome{Result: machine.Done, Run: 1,
+		Parts: map[string]machine.Part{"modules/lb": {Waits: "waiting for web1 to report web.address"}}})
+	want(t, "states", w.states(),
+		"lb blocked (waiting for web1 to report web.address); site blocked (modules/lb is not available (blocked: waiting for web1 to report web.address))")
 	want(t, "no run", inRun(w), "no run")
 	a := assignment(2, "modules/lb=1", "modules/site=1<modules/lb:availability")
 	a.Exported = table("web1")

@@ -160,7 +160,8 @@ func (m *runs) recordHeldModules(c composition) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.held)) {
 		s, was := c.held[name], m.Modules[name]
-		s.FailedBundle, s.Drift, s.Inconsistent, s.DeferredValues = was.FailedBundle, was.Drift, was.Inconsistent, was.DeferredValues
+		s.FailedBundle, s.Drift, s.Inconsistent, s.DeferredValues = was.FailedBundle, was.Drift, was.Inconsistent,
+			was.DeferredValues
 		if s.State == fleet.ModuleBlocked && was.State != s.State {
 			m.report(fleet.Event{Kind: fleet.Waiting, Module: name, Text: s.WaitsFor})
 		}
@@ -179,7 +180,8 @@ func (m *runs) recordHeldModules(c composition) {
 
 // standsAs returns the state of a module whose assigned bundle is applied.
 func standsAs(s Module) Module {
-	out := Module{State: fleet.ModuleReady, Since: s.Since, Drift: s.Drift, Inconsistent: s.Inconsistent, DeferredValues: s.DeferredValues}
+	out := Module{State: fleet.ModuleReady, Since: s.Since, Drift: s.Drift, Inconsistent: s.Inconsistent,
+		DeferredValues: s.DeferredValues}
 	switch {
 	case s.Inconsistent:
 		out.State, out.WaitsFor, out.Error = s.State, s.WaitsFor, s.Error

@@ -30,7 +30,8 @@ type patient struct {
 
 func newPatient(t *rapid.T) *patient {
 	return &patient{
-		history: history{newWorld(), t}, stands: map[string]fleet.Bundle{}, sick: map[string]bool{}, passed: map[string]fleet.Bundle{},
+		history: history{newWorld(), t}, stands: map[string]fleet.Bundle{}, sick: map[string]bool{},
+		passed: map[string]fleet.Bundle{},
 		undoes: rapid.Bool().Draw(t, "undoes"),
 	}
 }
@@ -91,7 +92,8 @@ func (p *patient) laws() {
 			p.fault("%s is ready, and its check did not hold when it last ran", m.Module)
 		}
 	}
-	if p.sick[p.stands[""].Digest] && p.passed[""] != p.stands[""] && s.Error == "" && all && len(s.Modules) > 0 && p.run == nil {
+	if p.sick[p.stands[""].Digest] && p.passed[""] != p.stands[""] && s.Error == "" && all && len(s.Modules) > 0 &&
+		p.run == nil {
 		p.fault("all is ready, and the check of the top failed")
 	}
 }
@@ -108,7 +110,8 @@ func (p *patient) goesOn() {
 		}
 	}
 	newest := &p.all[len(p.all)-1]
-	if wants := fmt.Sprint(bundles(newest)); wants != fmt.Sprint(p.stands) && wants != p.tried && newest.Number() != p.ran {
+	if wants := fmt.Sprint(bundles(newest)); wants != fmt.Sprint(p.stands) && wants != p.tried &&
+		newest.Number() != p.ran {
 		p.fault("the content of assignment %s is here, nothing runs, and it is not applied", newest.Number())
 	}
 }
@@ -123,7 +126,8 @@ func (p *patient) happen() {
 	modules := []string{"modules/a", "modules/b"}
 	switch p.n("event", 0, 9) {
 	case 0:
-		a := assignment(uint64(len(p.all)+1), "modules/a="+fmt.Sprint(p.n("a", 1, 3)), "modules/b="+fmt.Sprint(p.n("b", 1, 3)))
+		a := assignment(uint64(len(p.all)+1), "modules/a="+fmt.Sprint(p.n("a", 1, 3)),
+			"modules/b="+fmt.Sprint(p.n("b", 1, 3)))
 		p.all = append(p.all, a)
 		p.step(machine.Offered{Assignment: a})
 	case 1:
@@ -179,7 +183,8 @@ func (p *patient) fetched() bool {
 func TestANoticedRunClearsNoFailure(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/web=1"))
-	w.endRun(machine.Outcome{Result: machine.CheckFailed, Run: 1, Changes: 1, Parts: map[string]machine.Part{"modules/web": {Error: "no answer"}}})
+	w.endRun(machine.Outcome{Result: machine.CheckFailed, Run: 1, Changes: 1,
+		Parts: map[string]machine.Part{"modules/web": {Error: "no answer"}}})
 	w.step(machine.Touched{})
 	want(t, "its own write is noticed", inRun(w), "noticed web")
 	if w.run.Checks {
@@ -203,7 +208,8 @@ func TestANoticedRunClearsNoFailure(t *testing.T) {
 // A good commit, a commit whose check fails until it is given up, and the fix: the fix is applied
 // as soon as its content is stored, independently of the next attempt of the failed commit.
 func TestTheFixComesAtOnce(t *testing.T) {
-	bad := machine.Outcome{Result: machine.CheckFailed, Run: 2, Parts: map[string]machine.Part{"modules/web": {Error: "no answer"}}}
+	bad := machine.Outcome{Result: machine.CheckFailed, Run: 2,
+		Parts: map[string]machine.Part{"modules/web": {Error: "no answer"}}}
 	for _, tries := range []int{1, 2, 3, 4} {
 		w := newWorld()
 		w.offer(assignment(1, "modules/web=1"))

@@ -17,7 +17,8 @@ func (m *jobs) receiveJob(d fleet.Job) {
 		m.do(AcknowledgeJob{fleet.JobAnswer{ID: d.ID, Error: err.Error()}})
 		return
 	}
-	if d.What == fleet.JobReport && d.Arg == fleet.FullReport { // hubs can repeat it safely, and it must not displace other jobs
+	if d.What == fleet.JobReport &&
+		d.Arg == fleet.FullReport { // hubs can repeat it safely, and it must not displace other jobs
 		m.do(AcknowledgeJob{fleet.JobAnswer{ID: d.ID}})
 		return
 	}

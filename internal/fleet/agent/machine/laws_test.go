@@ -118,9 +118,11 @@ func TestTriesThatFail(t *testing.T) {
 		try         func(w *world) bool
 		end         func(w *world, err string)
 	}{
-		"fetch": {5 * time.Second, 5 * time.Minute, func(w *world) { w.step(machine.Offered{Assignment: assignment(1)}) }, did[machine.Fetch],
+		"fetch": {5 * time.Second, 5 * time.Minute, func(w *world) { w.step(machine.Offered{Assignment: assignment(1)}) },
+			did[machine.Fetch],
 			func(w *world, err string) { w.endFetch(err, false) }},
-		"ask": {5 * time.Second, 5 * time.Minute, up, did[machine.Ask], func(w *world, err string) { w.step(machine.Answered{Error: err}) }},
+		"ask": {5 * time.Second, 5 * time.Minute, up, did[machine.Ask],
+			func(w *world, err string) { w.step(machine.Answered{Error: err}) }},
 		"send": {time.Second, 5 * time.Minute, up, did[machine.Send], func(w *world, err string) {
 			seq := w.send
 			w.send = 0
@@ -141,7 +143,8 @@ func TestTriesThatFail(t *testing.T) {
 			up(w)
 			w.step(machine.Certificate{From: 1, Until: 2})
 		}, did[machine.Renew], func(w *world, err string) { w.step(machine.Renewed{Error: err}) }},
-		"renew without a hub": {time.Minute, 5 * time.Minute, func(w *world) { w.step(machine.Certificate{From: 1, Until: 2}) }, did[machine.Renew],
+		"renew without a hub": {time.Minute, 5 * time.Minute,
+			func(w *world) { w.step(machine.Certificate{From: 1, Until: 2}) }, did[machine.Renew],
 			func(w *world, err string) { w.step(machine.Renewed{Error: err}) }},
 		"prepare": {5 * time.Second, 5 * time.Minute, func(w *world) {
 			w.cfg.Binary.Arch = "amd64"
@@ -192,10 +195,11 @@ func TestHowOftenItLooks(t *testing.T) {
 		begin func(w *world)
 		again func(w *world) bool
 	}{
-		"sweep":          {30 * time.Minute, func(*world) {}, func(w *world) bool { return runs(w, false) }},
-		"sweep of blind": {5 * time.Minute, func(w *world) { w.step(machine.Watched{Why: "too many files"}) }, func(w *world) bool { return runs(w, false) }},
-		"full":           {24 * time.Hour, func(*world) {}, func(w *world) bool { return runs(w, true) }},
-		"beat":           {30 * time.Second, up, did[machine.Beat]},
+		"sweep": {30 * time.Minute, func(*world) {}, func(w *world) bool { return runs(w, false) }},
+		"sweep of blind": {5 * time.Minute, func(w *world) { w.step(machine.Watched{Why: "too many files"}) },
+			func(w *world) bool { return runs(w, false) }},
+		"full": {24 * time.Hour, func(*world) {}, func(w *world) bool { return runs(w, true) }},
+		"beat": {30 * time.Second, up, did[machine.Beat]},
 		"poll": {5 * time.Minute, up, func(w *world) bool {
 			asked := did[machine.Ask](w)
 			if asked {
@@ -310,7 +314,8 @@ func TestCancelledJobs(t *testing.T) {
 	withdraw(w, "first")
 	withdraw(w, "second")
 	withdraw(w, "unknown")
-	if all := w.durable().AcceptedJobs; all[0].Answer != nil || all[1].Answer == nil || !all[1].Answer.Cancelled || all[1].Answer.ID != "second" {
+	if all := w.durable().AcceptedJobs; all[0].Answer != nil || all[1].Answer == nil || !all[1].Answer.Cancelled ||
+		all[1].Answer.ID != "second" {
 		t.Fatalf("%+v", all)
 	}
 	w.endAct(false)

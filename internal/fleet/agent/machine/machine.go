@@ -133,7 +133,8 @@ func (m *Machine) link(up bool) {
 		m.due[pollTimer], m.due[beatTimer], m.due[sendTimer] = never, never, never
 		return
 	}
-	m.due[pollTimer], m.due[beatTimer], m.due[sendTimer], m.due[informTimer] = m.now.Mono, m.now.Mono, m.now.Mono, m.now.Mono
+	m.due[pollTimer], m.due[beatTimer], m.due[sendTimer], m.due[informTimer] = m.now.Mono, m.now.Mono, m.now.Mono,
+		m.now.Mono
 	m.due[fetchTimer] = min(m.due[fetchTimer], m.now.Mono)
 	m.exporter.known, m.due[exportTimer] = nil, m.now.Mono
 	clear(m.failures[:])
@@ -146,7 +147,8 @@ func (m *Machine) watched(why string) {
 	m.runs.blind = why
 	if why != "" {
 		m.due[sweepTimer] = min(m.due[sweepTimer], m.now.Mono+m.cfg.Blind)
-		m.report(fleet.Event{Kind: fleet.Failed, Text: "the agent cannot watch all files, so it checks them every " + m.cfg.Blind.String(), Error: why})
+		m.report(fleet.Event{Kind: fleet.Failed, Text: "the agent cannot watch all files, so it checks them every " +
+			m.cfg.Blind.String(), Error: why})
 	}
 }
 
@@ -206,7 +208,8 @@ func (m *Machine) wake() time.Duration {
 		next = min(next, max(m.runs.nextRun(), m.due[lockTimer]))
 	}
 	if m.renewal.cert.Until > 0 && !m.renewal.renewing {
-		next = min(next, max(m.due[renewTimer], m.now.Mono+min(time.Duration(max(m.renewal.renewAt()-m.now.Wall, 0)), time.Hour)))
+		next = min(next, max(m.due[renewTimer], m.now.Mono+min(time.Duration(max(m.renewal.renewAt()-m.now.Wall, 0)),
+			time.Hour)))
 	}
 	if m.waitsForTime() {
 		next = min(next, m.now.Mono+glance)

@@ -57,12 +57,15 @@ func inRun(w *world) string {
 
 func TestNeedsAreWaitedFor(t *testing.T) {
 	w := newWorld()
-	w.offer(assignment(1, "modules/base=1", "modules/web=1<modules/base:availability", "modules/site=1<modules/web:version"))
+	w.offer(assignment(1, "modules/base=1", "modules/web=1<modules/base:availability",
+		"modules/site=1<modules/web:version"))
 	want(t, "the first run", inRun(w), "assigned base")
-	want(t, "states", w.states(), "base applying; web blocked (modules/base is not applied yet (pending)); site blocked (modules/web is not applied yet (pending))")
+	want(t, "states", w.states(),
+		"base applying; web blocked (modules/base is not applied yet (pending)); site blocked (modules/web is not applied yet (pending))")
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 1, Changes: 1})
 	want(t, "the second", inRun(w), "assigned base web")
-	w.endRun(machine.Outcome{Result: machine.CheckFailed, Run: 2, Parts: map[string]machine.Part{"modules/base": {Error: "no answer"}}})
+	w.endRun(machine.Outcome{Result: machine.CheckFailed, Run: 2,
+		Parts: map[string]machine.Part{"modules/base": {Error: "no answer"}}})
 	want(t, "a check fails", inRun(w), "no run")
 	w.elapse(time.Minute)
 	want(t, "again", inRun(w), "retry base web")
@@ -74,7 +77,8 @@ func TestNeedsAreWaitedFor(t *testing.T) {
 }
 
 func TestAFailureIsGivenUp(t *testing.T) {
-	bad := machine.Outcome{Result: machine.RolledBack, Run: 2, Undo: true, Error: "x", Parts: map[string]machine.Part{"modules/b": {Error: "boom"}}}
+	bad := machine.Outcome{Result: machine.RolledBack, Run: 2, Undo: true, Error: "x",
+		Parts: map[string]machine.Part{"modules/b": {Error: "boom"}}}
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1", "modules/b=1"))
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
@@ -99,7 +103,8 @@ func TestAFailureIsGivenUp(t *testing.T) {
 
 // Drift of other modules is repaired while a module fails, but not in every step.
 func TestDriftBesideAFailure(t *testing.T) {
-	bad := machine.Outcome{Result: machine.Failed, Run: 2, Error: "x", Parts: map[string]machine.Part{"modules/b": {Error: "boom", Left: 1}}}
+	bad := machine.Outcome{Result: machine.Failed, Run: 2, Error: "x",
+		Parts: map[string]machine.Part{"modules/b": {Error: "boom", Left: 1}}}
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1", "modules/b=1"))
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
@@ -148,7 +153,8 @@ func TestNewerWhileItFails(t *testing.T) {
 func TestTheWholeFails(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
-	w.endRun(machine.Outcome{Result: machine.Failed, Error: "cannot open the state", Parts: map[string]machine.Part{"": {Error: "cannot open the state"}}})
+	w.endRun(machine.Outcome{Result: machine.Failed, Error: "cannot open the state",
+		Parts: map[string]machine.Part{"": {Error: "cannot open the state"}}})
 	want(t, "states", w.states(), "a pending (the run ended before this module)")
 	if s := w.m.Status(); s.Error == "" || s.Modules[0].Commit != "" || w.durable().Applied != nil {
 		t.Errorf("%+v", s)
@@ -231,7 +237,8 @@ func TestBrokenKeepsWhatStands(t *testing.T) {
 	w.offer(assignment(1, "modules/a=1"))
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
 	w.offer(assignment(2, "modules/a=2"))
-	w.endRun(machine.Outcome{Result: machine.Broken, Error: "fettle.hcl:1: no", Parts: map[string]machine.Part{"": {Error: "fettle.hcl:1: no"}}})
+	w.endRun(machine.Outcome{Result: machine.Broken, Error: "fettle.hcl:1: no",
+		Parts: map[string]machine.Part{"": {Error: "fettle.hcl:1: no"}}})
 	want(t, "states", w.states()+", "+inRun(w), "a failed error: fettle.hcl:1: no, no run")
 	w.step(machine.Touched{})
 	if w.run == nil || w.run.Want.Modules[0].Bundle != bundle("modules/a", "1") {

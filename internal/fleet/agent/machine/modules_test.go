@@ -14,8 +14,10 @@ func TestModulesThatNeedEachOther(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1", "modules/b=1", "modules/c=1"))
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
-	w.offer(assignment(2, "modules/a=2<modules/b:availability", "modules/b=1<modules/c:availability", "modules/c=1<modules/b:availability"))
-	want(t, "the states", w.states(), "a blocked (modules/b waits: modules/c waits: modules/b is part of a cycle of needs); b ready; c ready")
+	w.offer(assignment(2, "modules/a=2<modules/b:availability", "modules/b=1<modules/c:availability",
+		"modules/c=1<modules/b:availability"))
+	want(t, "the states", w.states(),
+		"a blocked (modules/b waits: modules/c waits: modules/b is part of a cycle of needs); b ready; c ready")
 }
 
 // TestTimesAreWatched: the wall clock can jump, so a machine that waits for a time checks it once a
@@ -56,7 +58,8 @@ func TestDriftIsReportedOnce(t *testing.T) {
 		drift int
 		kinds string
 		state string
-	}{{0, "", "a ready; b ready"}, {2, "drifted", "a drifted; b ready"}, {2, "", "a drifted; b ready"}, {1, "drifted", "a drifted; b ready"}, {0, "ready", "a ready; b ready"}, {0, "", "a ready; b ready"}} {
+	}{{0, "", "a ready; b ready"}, {2, "drifted", "a drifted; b ready"}, {2, "", "a drifted; b ready"},
+		{1, "drifted", "a drifted; b ready"}, {0, "ready", "a ready; b ready"}, {0, "", "a ready; b ready"}} {
 		w.step(machine.Touched{})
 		w.did = nil
 		w.endRun(machine.Outcome{Result: machine.Done, Parts: map[string]machine.Part{"modules/a": {Drift: c.drift}}})
@@ -75,7 +78,8 @@ func TestDriftIsReportedOnce(t *testing.T) {
 	w.step(machine.Drifted{Modules: map[string]int{"modules/a": 1, "modules/b": 2}, Text: "file:/x"})
 	want(t, "drift", w.kinds(), "drifted")
 	for _, a := range w.did {
-		if r, ok := a.(machine.Append); ok && (r.Report.Event.Module != "modules/a" || r.Report.Event.Changes != 3 || r.Report.Event.Text != "file:/x") {
+		if r, ok := a.(machine.Append); ok && (r.Report.Event.Module != "modules/a" || r.Report.Event.Changes != 3 ||
+			r.Report.Event.Text != "file:/x") {
 			t.Errorf("%+v", r.Report.Event)
 		}
 	}
@@ -90,7 +94,8 @@ func TestValuesOfOthersAreWaitedFor(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
 	w.did = nil
-	waits := machine.Outcome{Result: machine.Done, Run: 1, Changes: 1, Parts: map[string]machine.Part{"modules/a": {Waits: "a value of db1"}}}
+	waits := machine.Outcome{Result: machine.Done, Run: 1, Changes: 1,
+		Parts: map[string]machine.Part{"modules/a": {Waits: "a value of db1"}}}
 	w.endRun(waits)
 	want(t, "the first", w.kinds(), "waiting applied")
 	want(t, "the states", w.states(), "a blocked (a value of db1)")

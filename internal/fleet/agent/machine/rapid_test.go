@@ -58,9 +58,11 @@ func (h history) push() {
 }
 
 func (h history) outcome() machine.Outcome {
-	o := machine.Outcome{Run: h.n("run", 0, 50), Changes: h.n("changes", 0, 2), Undo: h.n("undo", 0, 1) == 1, Parts: map[string]machine.Part{}}
+	o := machine.Outcome{Run: h.n("run", 0, 50), Changes: h.n("changes", 0, 2), Undo: h.n("undo", 0, 1) == 1,
+		Parts: map[string]machine.Part{}}
 	o.Result = rapid.SampledFrom([]machine.Result{
-		machine.Done, machine.Done, machine.Done, machine.Failed, machine.CheckFailed, machine.RolledBack, machine.Broken, machine.Locked, machine.Frozen,
+		machine.Done, machine.Done, machine.Done, machine.Failed, machine.CheckFailed, machine.RolledBack, machine.Broken,
+		machine.Locked, machine.Frozen,
 	}).Draw(h.t, "result")
 	if h.run.Look {
 		o.Result = machine.Looked
@@ -143,7 +145,8 @@ func (h history) happen() {
 		h.step(machine.JobReceived{Job: fleet.Job{ID: fmt.Sprint(h.n("id", 0, 20)), What: what}})
 	case 10:
 		id := h.n("run", 0, 9)
-		h.step(machine.JobReceived{Job: fleet.Job{ID: fmt.Sprint("run", id), What: fleet.JobRun, Run: &fleet.Command{Argv: []string{"true"}, ReadOnly: id%3 == 0}}})
+		h.step(machine.JobReceived{Job: fleet.Job{ID: fmt.Sprint("run", id), What: fleet.JobRun,
+			Run: &fleet.Command{Argv: []string{"true"}, ReadOnly: id%3 == 0}}})
 	case 11:
 		id := fmt.Sprint("run", h.n("run", 0, 9))
 		h.step(machine.JobReceived{Job: fleet.Job{ID: id + ".cancelled", What: fleet.JobCancel, Arg: id}})
@@ -184,7 +187,8 @@ func (h history) converge() {
 	for i := range h.all {
 		h.all[i].Frozen = ""
 	}
-	last := assignment(uint64(len(h.all)+1), "modules/a=9", "modules/b=9<modules/a:version", "modules/c=9<modules/b:availability")
+	last := assignment(uint64(len(h.all)+1), "modules/a=9", "modules/b=9<modules/a:version",
+		"modules/c=9<modules/b:availability")
 	last.Epoch = 100
 	h.all = append(h.all, last)
 	h.heal(300)

@@ -67,7 +67,8 @@ func (m *reports) number(e fleet.Event) fleet.Report {
 		e.Text = clip(strings.TrimSpace(e.Text + fmt.Sprintf(
 			" (the outbox is full: events between report %d and this one were dropped)", m.seq-1)))
 	}
-	return fleet.Report{Format: fleet.ReportFormat, Target: m.cfg.Target, Seq: m.seq, Boot: m.cfg.Boot, At: m.now.Wall, Event: e, Status: m.status()}
+	return fleet.Report{Format: fleet.ReportFormat, Target: m.cfg.Target, Seq: m.seq, Boot: m.cfg.Boot, At: m.now.Wall,
+		Event: e, Status: m.status()}
 }
 
 // status returns the current status of the target.

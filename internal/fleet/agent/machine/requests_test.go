@@ -22,15 +22,16 @@ func TestRequests(t *testing.T) {
 		run     string // the run that follows
 		kinds   string
 	}{
-		"apply":                   {fleet.Job{What: fleet.JobApply}, false, "", "asked a", ""},
-		"verify":                  {fleet.Job{What: fleet.JobVerify}, false, "", "asked a", ""},
-		"report":                  {fleet.Job{What: fleet.JobReport}, false, "", "no run", "told"},
-		"another":                 {fleet.Job{What: "dance"}, false, `a job of the type "dance"`, "no run", ""},
-		"apply nothing":           {fleet.Job{What: fleet.JobApply}, true, "no assignment yet", "no run", ""},
-		"verify nothing":          {fleet.Job{What: fleet.JobVerify}, true, "no assignment yet", "no run", ""},
-		"report nothing":          {fleet.Job{What: fleet.JobReport}, true, "", "no run", "told"},
-		"run nothing":             {fleet.Job{What: fleet.JobRun}, false, "it contains no command", "no run", ""},
-		"an invalid command":      {fleet.Job{What: fleet.JobRun, Run: &fleet.Command{}}, false, "give either an action", "no run", ""},
+		"apply":          {fleet.Job{What: fleet.JobApply}, false, "", "asked a", ""},
+		"verify":         {fleet.Job{What: fleet.JobVerify}, false, "", "asked a", ""},
+		"report":         {fleet.Job{What: fleet.JobReport}, false, "", "no run", "told"},
+		"another":        {fleet.Job{What: "dance"}, false, `a job of the type "dance"`, "no run", ""},
+		"apply nothing":  {fleet.Job{What: fleet.JobApply}, true, "no assignment yet", "no run", ""},
+		"verify nothing": {fleet.Job{What: fleet.JobVerify}, true, "no assignment yet", "no run", ""},
+		"report nothing": {fleet.Job{What: fleet.JobReport}, true, "", "no run", "told"},
+		"run nothing":    {fleet.Job{What: fleet.JobRun}, false, "it contains no command", "no run", ""},
+		"an invalid command": {fleet.Job{What: fleet.JobRun, Run: &fleet.Command{}}, false, "give either an action",
+			"no run", ""},
 		"the longest signature":   {*long(fleet.MaxSignedJob), false, "", "no run", ""},
 		"too long, the signature": {*long(fleet.MaxSignedJob + 1), false, "cannot accept a signature", "no run", ""},
 	} {

@@ -63,7 +63,8 @@ func TestWhatIsRetained(t *testing.T) {
 	if got := w.retained(); !slices.Equal(got, digests("1", "2")) {
 		t.Errorf("while the second comes: %q, want %q", got, digests("1", "2"))
 	}
-	w.endRun(machine.Outcome{Result: machine.RolledBack, Undo: true, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
+	w.endRun(machine.Outcome{Result: machine.RolledBack, Undo: true, Error: "x",
+		Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
 	w.offer(proven(3, "3"))
 	if got := w.retained(); !slices.Equal(got, digests("1", "3")) {
 		t.Errorf("after the second failed: %q", got)
@@ -84,7 +85,8 @@ func TestWhatIsRetained(t *testing.T) {
 }
 
 func job(id string, looks bool) machine.JobReceived {
-	return machine.JobReceived{Job: fleet.Job{ID: id, What: fleet.JobRun, Run: &fleet.Command{Argv: []string{"true"}, ReadOnly: looks}}}
+	return machine.JobReceived{Job: fleet.Job{ID: id, What: fleet.JobRun,
+		Run: &fleet.Command{Argv: []string{"true"}, ReadOnly: looks}}}
 }
 
 // answer returns the last acknowledgement of a job.
@@ -176,7 +178,8 @@ func TestALockedJobIsTriedAgain(t *testing.T) {
 		}
 		w.elapse(time.Minute)
 	}
-	if tries != 120 || len(w.durable().AcceptedJobs) != 1 || w.durable().AcceptedJobs[0].Answer == nil || len(w.wrong) > 0 {
+	if tries != 120 || len(w.durable().AcceptedJobs) != 1 || w.durable().AcceptedJobs[0].Answer == nil ||
+		len(w.wrong) > 0 {
 		t.Errorf("%d tries, %+v, %q", tries, w.durable().AcceptedJobs, w.wrong)
 	}
 }
@@ -198,7 +201,8 @@ func TestNothingIsAdoptedWhileFrozen(t *testing.T) {
 		}
 		w.offer(next)
 		if good := w.durable().Applied; good.Generation != 1 || good.Root.Revision.Commit != strings.Repeat("a", 40) {
-			t.Errorf("by a hub %t: a frozen target has %d.%d of %s", byHub, good.Epoch, good.Generation, good.Root.Revision.Commit)
+			t.Errorf("by a hub %t: a frozen target has %d.%d of %s", byHub, good.Epoch, good.Generation,
+				good.Root.Revision.Commit)
 		}
 		w.step(machine.LocalFreeze{})
 		next.Generation, next.Frozen = 3, ""
@@ -238,7 +242,8 @@ func TestWhatAFailedRunHasApplied(t *testing.T) {
 		w.offer(assignment(1, "modules/a=1", "modules/b=1"))
 		w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
 		w.offer(assignment(2, "modules/a=2", "modules/b=2"))
-		w.endRun(machine.Outcome{Result: c.result, Run: c.run, Error: "x", Parts: map[string]machine.Part{"modules/a": c.a, "modules/b": c.b}})
+		w.endRun(machine.Outcome{Result: c.result, Run: c.run, Error: "x",
+			Parts: map[string]machine.Part{"modules/a": c.a, "modules/b": c.b}})
 		got := ""
 		for _, as := range w.durable().Applied.Modules {
 			for _, v := range []string{"1", "2"} {

@@ -34,12 +34,14 @@ func TestValuesThatGoWhileTheyAreTold(t *testing.T) {
 // TestWhichModulesAreBad: a module is bad if its applied bundle failed: the new bundle after a
 // failed run, but not after an undone run.
 func TestWhichModulesAreBad(t *testing.T) {
-	for result, bad := range map[machine.Result]bool{machine.Failed: true, machine.CheckFailed: true, machine.RolledBack: false, machine.Broken: false} {
+	for result, bad := range map[machine.Result]bool{machine.Failed: true, machine.CheckFailed: true,
+		machine.RolledBack: false, machine.Broken: false} {
 		w := newWorld()
 		w.offer(assignment(1, "modules/a=1", "modules/b=1"))
 		w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
 		w.offer(assignment(2, "modules/a=2", "modules/b=1"))
-		w.endRun(machine.Outcome{Result: result, Run: 2, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
+		w.endRun(machine.Outcome{Result: result, Run: 2, Error: "x",
+			Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
 		if m := w.durable().Modules; m["modules/a"].Inconsistent != bad || m["modules/b"].Inconsistent {
 			t.Errorf("%s: %+v", result, m)
 		}
@@ -48,7 +50,8 @@ func TestWhichModulesAreBad(t *testing.T) {
 	w.offer(assignment(1, "modules/a=1"))
 	w.endRun(machine.Outcome{Result: machine.Done, Run: 1})
 	w.step(machine.Touched{})
-	w.endRun(machine.Outcome{Result: machine.RolledBack, Run: 2, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
+	w.endRun(machine.Outcome{Result: machine.RolledBack, Run: 2, Error: "x",
+		Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
 	if !w.durable().Modules["modules/a"].Inconsistent {
 		t.Error("a module that stands and failed is not bad")
 	}
@@ -82,10 +85,12 @@ func TestALookIsNoTry(t *testing.T) {
 	w := newWorld()
 	w.offer(assignment(1, "modules/a=1"))
 	for range 2 {
-		w.endRun(machine.Outcome{Result: machine.Failed, Run: 1, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
+		w.endRun(machine.Outcome{Result: machine.Failed, Run: 1, Error: "x",
+			Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
 		w.elapse(5 * time.Minute)
 	}
-	w.endRun(machine.Outcome{Result: machine.Failed, Run: 1, Error: "x", Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
+	w.endRun(machine.Outcome{Result: machine.Failed, Run: 1, Error: "x",
+		Parts: map[string]machine.Part{"modules/a": {Error: "boom"}}})
 	tries := w.durable().Attempts.Count
 	w.step(machine.LocalFreeze{Why: "ada"})
 	w.step(machine.JobReceived{Job: fleet.Job{ID: "1", What: fleet.JobApply, By: "ada"}})

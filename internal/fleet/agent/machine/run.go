@@ -207,7 +207,8 @@ func (m *runs) unchecked(r *Run, o Outcome) {
 // takesPart reports whether the accepted assignment is applied here. If its content is missing or
 // cannot be compiled, Error concerns this assignment and not the applied composition.
 func (m *runs) takesPart() bool {
-	return m.Accepted == nil || m.Accepted.Withdrawn != "" || m.fetched == orderOf(m.Accepted) && m.bad != orderOf(m.Accepted)
+	return m.Accepted == nil || m.Accepted.Withdrawn != "" || m.fetched == orderOf(m.Accepted) &&
+		m.bad != orderOf(m.Accepted)
 }
 
 func (m *runs) succeeded(r *Run, o Outcome) {
@@ -253,7 +254,8 @@ func (m *runs) drift(r *Run, o Outcome, proved bool) {
 		if o.Result == Done && o.Checked {
 			now.Inconsistent = false
 		}
-		if full, _ := m.assigned(i, as.Module); full.Bundle == as.Bundle && (proved || was.State == fleet.ModuleDrifted || d > 0) {
+		if full, _ := m.assigned(i, as.Module); full.Bundle == as.Bundle &&
+			(proved || was.State == fleet.ModuleDrifted || d > 0) {
 			now = standsAs(now)
 		}
 		if now.State == fleet.ModuleBlocked && was.State != now.State {

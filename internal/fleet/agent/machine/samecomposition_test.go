@@ -16,7 +16,8 @@ func drawn(t *rapid.T) *fleet.Assignment {
 	text := func(name string) string { return rapid.SampledFrom([]string{"", "a"}).Draw(t, name) }
 	number := func(name string) int64 { return rapid.Int64Range(0, 1).Draw(t, name) }
 	part := func(module string) fleet.Assigned {
-		return fleet.Assigned{Module: module, Bundle: fleet.Bundle{Digest: text("digest"), Size: number("size")}, Revision: fleet.Revision{Commit: text("commit")}, Permit: text("permit"), NotBefore: number("not before")}
+		return fleet.Assigned{Module: module, Bundle: fleet.Bundle{Digest: text("digest"), Size: number("size")},
+			Revision: fleet.Revision{Commit: text("commit")}, Permit: text("permit"), NotBefore: number("not before")}
 	}
 	if number("none") > 0 && number("truly") > 0 {
 		return nil
@@ -31,7 +32,8 @@ func drawn(t *rapid.T) *fleet.Assignment {
 		a.Modules = append(a.Modules, part(strings.Repeat("m", i+1)))
 	}
 	if number("exported") > 0 {
-		a.Exported = []exported.Table{{Module: text("module"), Type: json.RawMessage(`"string"`), Values: []exported.Value{{Target: text("of"), Value: json.RawMessage(`1`)}}}}
+		a.Exported = []exported.Table{{Module: text("module"), Type: json.RawMessage(`"string"`),
+			Values: []exported.Value{{Target: text("of"), Value: json.RawMessage(`1`)}}}}
 	}
 	return &a
 }
@@ -57,9 +59,10 @@ func TestAlikeInEachField(t *testing.T) {
 	full := func() *fleet.Assignment {
 		return &fleet.Assignment{
 			Format: fleet.AssignmentFormat, Target: "t", Name: "n", Fleet: "f", Labels: map[string]string{"a": "b"},
-			Root:     fleet.Assigned{Bundle: fleet.Bundle{Digest: "top", Size: 1}},
-			Modules:  []fleet.Assigned{{Module: "m", Bundle: fleet.Bundle{Digest: "m", Size: 1}}},
-			Exported: []exported.Table{{Module: "m", Output: "o", Type: json.RawMessage(`"string"`), Values: []exported.Value{{Target: "x", Value: json.RawMessage(`"v"`)}}}},
+			Root:    fleet.Assigned{Bundle: fleet.Bundle{Digest: "top", Size: 1}},
+			Modules: []fleet.Assigned{{Module: "m", Bundle: fleet.Bundle{Digest: "m", Size: 1}}},
+			Exported: []exported.Table{{Module: "m", Output: "o", Type: json.RawMessage(`"string"`),
+				Values: []exported.Value{{Target: "x", Value: json.RawMessage(`"v"`)}}}},
 		}
 	}
 	for what, c := range map[string]struct {

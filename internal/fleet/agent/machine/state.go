@@ -51,7 +51,8 @@ func (c Config) withDefaults() Config {
 	for _, d := range []struct {
 		have *time.Duration
 		want time.Duration
-	}{{&c.Poll, DefaultPoll}, {&c.Sweep, DefaultSweep}, {&c.Full, DefaultFull}, {&c.Blind, DefaultBlind}, {&c.Beat, DefaultBeat}} {
+	}{{&c.Poll, DefaultPoll}, {&c.Sweep, DefaultSweep}, {&c.Full, DefaultFull}, {&c.Blind, DefaultBlind},
+		{&c.Beat, DefaultBeat}} {
 		if *d.have <= 0 {
 			*d.have = d.want
 		}

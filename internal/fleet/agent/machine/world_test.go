@@ -85,7 +85,9 @@ type world struct {
 }
 
 func newWorld() *world {
-	w := &world{outbox: map[uint64]fleet.Report{}, store: map[string]bool{}, budget: -1, answers: map[string]int{}, taken: map[string]bool{}, begun: map[string]bool{}, ended: map[string]fleet.JobAnswer{}, cfg: machine.Config{Target: target, Version: "1"}}
+	w := &world{outbox: map[uint64]fleet.Report{}, store: map[string]bool{}, budget: -1, answers: map[string]int{},
+		taken: map[string]bool{}, begun: map[string]bool{}, ended: map[string]fleet.JobAnswer{},
+		cfg: machine.Config{Target: target, Version: "1"}}
 	w.now.Wall = int64(1_700_000_000 * time.Second)
 	w.start()
 	return w
@@ -264,7 +266,8 @@ func (w *world) began(r machine.Run) {
 
 // acts checks the laws of jobs with commands.
 func (w *world) acts(a machine.RunJob) {
-	i := slices.IndexFunc(w.durable().AcceptedJobs, func(t machine.AcceptedJob) bool { return t.Job.ID == a.Job.ID && t.Begun })
+	i := slices.IndexFunc(w.durable().AcceptedJobs,
+		func(t machine.AcceptedJob) bool { return t.Job.ID == a.Job.ID && t.Begun })
 	switch {
 	case w.act != nil:
 		w.fault("two requests at a time")

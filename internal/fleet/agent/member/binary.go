@@ -30,7 +30,8 @@ func (m *Member) Binary(ctx context.Context, p fleet.Binary, arch, runs string) 
 		}
 		if debver.Compare(p.Version, runs) < 0 {
 			return nil, fmt.Errorf(
-				"%w: version %s is older than %s; a host that requires signatures accepts only newer versions", agent.ErrNever, p.Version, runs)
+				"%w: version %s is older than %s; a host that requires signatures accepts only newer versions", agent.ErrNever,
+				p.Version, runs)
 		}
 	}
 	conf, err := m.tls()

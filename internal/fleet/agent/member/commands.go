@@ -22,7 +22,8 @@ func CommandTrust(m *Member) (content.CommandTrust, error) {
 	now, floor := m.cfg.Now(), m.minimumTime()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return content.CommandTrust{Signers: *signers, Fleets: m.fleetFiles(), Target: m.identity.Name, Now: later(now, floor).Unix()}, nil
+	return content.CommandTrust{Signers: *signers, Fleets: m.fleetFiles(), Target: m.identity.Name,
+		Now: later(now, floor).Unix()}, nil
 }
 
 func later(a, b time.Time) time.Time {

@@ -32,7 +32,8 @@ func (m *Member) Fetch(ctx context.Context, a fleet.Assignment) error {
 	conf := m.who().ResumingTLS(m.revoked, m.cfg.Now, m.minimumTime)
 	transport := &http.Transport{TLSClientConfig: conf, DialContext: m.cfg.Dial, ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
-	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().HubURLs }, Transport: transport, FetchSmall: m.askContent}
+	f := &content.Fetcher{Store: m.store, Bases: func() []string { return m.who().HubURLs }, Transport: transport,
+		FetchSmall: m.askContent}
 	for _, b := range bundles(a) {
 		if err := m.fetch(ctx, f, a, b); err != nil {
 			return err
@@ -66,7 +67,8 @@ func (m *Member) fetch(ctx context.Context, f *content.Fetcher, a fleet.Assignme
 	for _, n := range bundles(a) {
 		needed[n.Digest] = true
 	}
-	if _, err := m.store.Collect(func(digest string) bool { return retained[digest] || needed[digest] }, b.Size); err != nil {
+	if _, err := m.store.Collect(func(digest string) bool { return retained[digest] || needed[digest] },
+		b.Size); err != nil {
 		return err
 	}
 	return f.Fetch(ctx, b)
@@ -127,13 +129,15 @@ type taken struct {
 
 // believeParts verifies the signature of each part. It returns the records to store, and the parts
 // whose history must be verified because they have no permit.
-func (m *Member) believeParts(signers content.Signers, a fleet.Assignment) (next taken, histories []lineage, err error) {
+func (m *Member) believeParts(signers content.Signers,
+	a fleet.Assignment) (next taken, histories []lineage, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	next = taken{maps.Clone(m.minimumCommits), maps.Clone(m.accepted)}
 	for _, as := range parts(a) {
 		l := lineage{m.accepted.Lineage(as.Module, as.Revision.Commit), claimOf(m.identity.Name, a, as),
-			content.Trust{Signers: signers, Fleets: m.fleetFiles(), MinimumCommit: m.minimumCommits.Of(as.Module), Now: m.cfg.Now().Unix()}}
+			content.Trust{Signers: signers, Fleets: m.fleetFiles(), MinimumCommit: m.minimumCommits.Of(as.Module),
+				Now: m.cfg.Now().Unix()}}
 		signed, err := m.believed(l, as)
 		if err != nil {
 			return next, nil, fmt.Errorf("%w: %s: %w", agent.ErrNever, orTop(as.Module), err)

@@ -92,7 +92,8 @@ func advice(l lineage) string {
 }
 
 // getHistory gets a history from one hub.
-func getHistory(ctx context.Context, rt http.RoundTripper, base string, l content.Lineage) (h content.History, err error) {
+func getHistory(ctx context.Context, rt http.RoundTripper, base string,
+	l content.Lineage) (h content.History, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	watch := time.AfterFunc(historyStall, func() { cancel(errors.New("the hub sent no data for 40s")) })
@@ -153,5 +154,6 @@ func (r *reviving) Read(b []byte) (int, error) {
 // claimOf uses the name with which the host enrolled: a hub could write another name into an assignment,
 // so that a permit for that name counts here.
 func claimOf(name string, a fleet.Assignment, as fleet.Assigned) content.Claim {
-	return content.Claim{Repository: as.Revision.Repository, Commit: as.Revision.Commit, Part: as.Module, Permit: as.Permit, Target: name, Labels: a.Labels}
+	return content.Claim{Repository: as.Revision.Repository, Commit: as.Revision.Commit, Part: as.Module,
+		Permit: as.Permit, Target: name, Labels: a.Labels}
 }

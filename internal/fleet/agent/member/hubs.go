@@ -19,7 +19,10 @@ func (m *Member) listen(ctx context.Context, l fleet.Link) error {
 	m.mu.Lock()
 	m.link = l
 	m.mu.Unlock()
-	err := l.Serve(fleet.MessageHubs, func(_ context.Context, body []byte) ([]byte, error) { return nil, m.learn(ctx, body) })
+	err := l.Serve(fleet.MessageHubs, func(_ context.Context, body []byte) ([]byte, error) {
+		return nil,
+			m.learn(ctx, body)
+	})
 	l.Changes(func(up bool) {
 		if up {
 			go m.ask(ctx)

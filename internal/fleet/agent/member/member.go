@@ -264,7 +264,8 @@ func (m *Member) Certificate() (from, until int64) {
 func (m *Member) Renew(ctx context.Context) error {
 	m.turn.Lock()
 	defer m.turn.Unlock()
-	next, err := pki.Client{Directory: m.directory, Now: m.cfg.Now, Dial: m.cfg.Dial, UpdateKnown: m.keep}.Renew(ctx, m.revoked)
+	next, err := pki.Client{Directory: m.directory, Now: m.cfg.Now, Dial: m.cfg.Dial, UpdateKnown: m.keep}.Renew(ctx,
+		m.revoked)
 	if err != nil {
 		return err
 	}

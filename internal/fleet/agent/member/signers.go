@@ -46,7 +46,8 @@ func (m *Member) requiredPath() string { return path.Join(m.cfg.Dir, requiredFil
 func (m *Member) require() error {
 	_, err := m.cfg.Files.Lstat(m.requiredPath())
 	if errors.Is(err, fs.ErrNotExist) {
-		err = durable.Replace(m.cfg.Files, m.requiredPath(), []byte("allowed_signers was here: see fettle-security, signed commits\n"))
+		err = durable.Replace(m.cfg.Files, m.requiredPath(),
+			[]byte("allowed_signers was here: see fettle-security, signed commits\n"))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot store that signatures are required: %w", err)

@@ -42,7 +42,8 @@ func (k *Keeper) install(name string, key pki.ServiceKey, chain, authorities []*
 			return err
 		}
 	}
-	if err := errors.Join(k.Files.SyncDir(dir), k.replace("authority.pem", pki.EncodeCertificates(authorities...))); err != nil {
+	if err := errors.Join(k.Files.SyncDir(dir), k.replace("authority.pem",
+		pki.EncodeCertificates(authorities...))); err != nil {
 		return err
 	}
 	return errors.Join(k.point(name, path.Base(dir)), k.tidy(name, path.Base(dir)))

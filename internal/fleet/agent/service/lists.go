@@ -49,7 +49,8 @@ func (k *Keeper) Update(ctx context.Context) (pki.Lists, error) {
 	if err := k.directories(k.Dir); err != nil {
 		return had, err
 	}
-	if err := errors.Join(k.replace("authority.pem", pki.EncodeCertificates(k.Authorities()...)), k.replace(listsFile, next.Encode())); err != nil {
+	if err := errors.Join(k.replace("authority.pem", pki.EncodeCertificates(k.Authorities()...)),
+		k.replace(listsFile, next.Encode())); err != nil {
 		return had, err
 	}
 	return next, k.markRevoked(next)

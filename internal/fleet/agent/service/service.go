@@ -75,7 +75,8 @@ const (
 	againNoHub   = lookSoon
 )
 
-var unitName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9:_.\\@-]{0,254}$`) })
+var unitName = sync.OnceValue(
+	func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9:_.\\@-]{0,254}$`) })
 
 // Check returns an error if the order is not valid.
 func (w Order) Check() error {
@@ -224,7 +225,8 @@ func (k *Keeper) get(ctx context.Context, w *Order) error {
 	if err != nil {
 		return err
 	}
-	answer, err := k.Request(ctx, fleet.Request{What: fleet.RequestCertificate, Reason: w.Reason, Names: w.Names, Signing: string(request)})
+	answer, err := k.Request(ctx, fleet.Request{What: fleet.RequestCertificate, Reason: w.Reason, Names: w.Names,
+		Signing: string(request)})
 	if err != nil {
 		return err
 	}

@@ -103,11 +103,13 @@ func TestGet(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := w.Get(t.Context(), names[1])
-	if err != nil || got.Serial == "" || got.Until-w.now.Unix() != int64(pki.ServiceLife/time.Second) || len(w.reloaded) != 0 {
+	if err != nil || got.Serial == "" || got.Until-w.now.Unix() != int64(pki.ServiceLife/time.Second) ||
+		len(w.reloaded) != 0 {
 		t.Fatalf("%+v %v, reloaded %v", got, err, w.reloaded)
 	}
 	dir := filepath.Join(w.root, service.Dir)
-	for name, mode := range map[string]os.FileMode{"key.pem": 0o600, "certificate.pem": 0o644, "chain.pem": 0o644, "fullchain.pem": 0o644} {
+	for name, mode := range map[string]os.FileMode{"key.pem": 0o600, "certificate.pem": 0o644, "chain.pem": 0o644,
+		"fullchain.pem": 0o644} {
 		if st, err := os.Stat(filepath.Join(dir, names[1], name)); err != nil || st.Mode().Perm() != mode {
 			t.Errorf("%s: %v %v", name, st, err)
 		}
@@ -176,7 +178,8 @@ func TestHeldThenRenewed(t *testing.T) {
 	}
 	w.broken = nil
 	w.look(false)
-	if third := w.wish(); third.Owed || third.Serial != second.Serial || !slices.Equal(w.reloaded, []string{"nginx.service", "nginx.service"}) {
+	if third := w.wish(); third.Owed || third.Serial != second.Serial ||
+		!slices.Equal(w.reloaded, []string{"nginx.service", "nginx.service"}) {
 		t.Errorf("%+v %v", third, w.reloaded)
 	}
 	fresh, _ := os.ReadFile(filepath.Join(dir, name, "key.pem"))
@@ -343,7 +346,8 @@ func TestWishes(t *testing.T) {
 	good := service.Order{Name: "a.example.org", Names: []string{"a.example.org"}}
 	for what, w := range map[string]service.Order{
 		"no name": {}, "another name": {Name: "b", Names: good.Names}, "a path": {Name: "../x", Names: []string{"../x"}},
-		"an option": {Name: good.Name, Names: good.Names, Reload: "--root=/x"}, "a shell": {Name: good.Name, Names: good.Names, Reload: "a;b"},
+		"an option": {Name: good.Name, Names: good.Names, Reload: "--root=/x"},
+		"a shell":   {Name: good.Name, Names: good.Names, Reload: "a;b"},
 	} {
 		if w.Check() == nil {
 			t.Errorf("%s is taken", what)

@@ -116,7 +116,8 @@ func (m *Memory) before() (int64, error) {
 	at, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf(
-			"cannot determine the executed commands: %s is damaged. Write the current time into it: date +%%s", path.Join(m.Dir, beforeFile))
+			"cannot determine the executed commands: %s is damaged. Write the current time into it: date +%%s",
+			path.Join(m.Dir, beforeFile))
 	}
 	return at, nil
 }

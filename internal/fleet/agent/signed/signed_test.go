@@ -34,7 +34,8 @@ func newUser(t *testing.T) user {
 
 func (u user) sign(t *testing.T, until int64) string {
 	t.Helper()
-	text, err := content.Command{Fleet: fleetFile, Targets: []string{"web1"}, Call: "command", Params: json.RawMessage(`{}`), From: 0, Until: until}.Sign(u.Key)
+	text, err := content.Command{Fleet: fleetFile, Targets: []string{"web1"}, Call: "command",
+		Params: json.RawMessage(`{}`), From: 0, Until: until}.Sign(u.Key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +152,8 @@ func TestFullMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, _, err := u.memory(files, &now).Accept(u.sign(t, 200), fits); err == nil || !strings.Contains(err.Error(), "still valid") {
+	if _, _, err := u.memory(files, &now).Accept(u.sign(t, 200), fits); err == nil ||
+		!strings.Contains(err.Error(), "still valid") {
 		t.Error(err)
 	}
 	now = 300

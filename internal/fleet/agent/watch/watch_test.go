@@ -24,7 +24,8 @@ func Example() {
 }
 
 // seen starts a watch below a new root, and returns the reported changes.
-func seen(t *testing.T, units func(context.Context, func(string)) error, m func(root string) agent.Managed) (root string, touches <-chan struct{}) {
+func seen(t *testing.T, units func(context.Context, func(string)) error,
+	m func(root string) agent.Managed) (root string, touches <-chan struct{}) {
 	t.Helper()
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -70,7 +71,8 @@ func TestFilesAreSeen(t *testing.T) {
 	root, touches := seen(t, nil, func(root string) agent.Managed {
 		must(t, os.MkdirAll(filepath.Join(root, "etc/conf.d"), 0o755))
 		must(t, os.WriteFile(filepath.Join(root, "etc/motd"), nil, 0o644))
-		return agent.Managed{Paths: []string{"/etc/motd", "/etc/conf.d", "/opt/app/config"}, WholeDirectories: []string{"/etc/conf.d"}}
+		return agent.Managed{Paths: []string{"/etc/motd", "/etc/conf.d", "/opt/app/config"},
+			WholeDirectories: []string{"/etc/conf.d"}}
 	})
 	began := time.Now()
 	must(t, os.WriteFile(filepath.Join(root, "etc/motd"), []byte("x"), 0o644))

@@ -57,7 +57,8 @@ func (l *bounded) Accept() (net.Conn, error) {
 
 // take returns nil if there is no place for the connection.
 func (l *bounded) take(c net.Conn) *Bounded {
-	b := &Bounded{Conn: c, of: l, from: placeOf(addressOf(c)), stranger: true, opened: time.Now(), done: make(chan struct{})}
+	b := &Bounded{Conn: c, of: l, from: placeOf(addressOf(c)), stranger: true, opened: time.Now(),
+		done: make(chan struct{})}
 	for {
 		displaced, wait, ok := l.place(b)
 		if displaced != nil {
@@ -101,7 +102,9 @@ func (l *bounded) place(b *Bounded) (displaced *Bounded, wait time.Duration, ok 
 
 // refused must be called with the lock held.
 func (l *bounded) refused(b *Bounded) {
-	text := l.seldom.Next(fmt.Sprintf("refused a connection from %s: too many connections are open (%d; %d of them without authentication)", addressOf(b.Conn), l.tally.open, l.tally.strangers), time.Now())
+	text := l.seldom.Next(fmt.Sprintf(
+		"refused a connection from %s: too many connections are open (%d; %d of them without authentication)", addressOf(
+			b.Conn), l.tally.open, l.tally.strangers), time.Now())
 	if text != "" && l.warn != nil {
 		l.warn(text)
 	}

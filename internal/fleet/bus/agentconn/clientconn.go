@@ -186,7 +186,8 @@ func (j *ClientConn) Send(subject, reply string, body []byte) error {
 	case len(body) > MaxBody:
 		return fmt.Errorf("cannot send %d bytes at once: the maximum is %d", len(body), MaxBody)
 	case !ok || !isPlain(up) || reply != "" && (!back || !isPlain(down)):
-		return fmt.Errorf("cannot send %s with an answer to %q: %w: an agent can use only its own subjects", subject, reply, fleet.ErrDenied)
+		return fmt.Errorf("cannot send %s with an answer to %q: %w: an agent can use only its own subjects", subject, reply,
+			fleet.ErrDenied)
 	}
 	return j.write(packMessage(nil, up, down, body))
 }

@@ -47,14 +47,16 @@ func TestFrames(t *testing.T) {
 
 func TestBadFrames(t *testing.T) {
 	for name, b := range map[string]string{
-		"empty": "\x00\x00\x00\x00M", "a gigabyte": "\x40\x00\x00\x00M", "all": "\xff\xff\xff\xffM", "one too many": "\x00\x21\x04\x02M",
+		"empty": "\x00\x00\x00\x00M", "a gigabyte": "\x40\x00\x00\x00M", "all": "\xff\xff\xff\xffM",
+		"one too many": "\x00\x21\x04\x02M",
 	} {
 		var h head
 		if _, _, err := h.read(strings.NewReader(b), 0, hubRoom); !errors.Is(err, errForm) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, b := range []string{"", "\x00", "\x00\x00", "\x01", "\x01.\x00", "\x01*\x00", "\x01>\x00", "\x01a\x01>", "\x01a\x02b", "\x80", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a"} {
+	for _, b := range []string{"", "\x00", "\x00\x00", "\x01", "\x01.\x00", "\x01*\x00", "\x01>\x00", "\x01a\x01>",
+		"\x01a\x02b", "\x80", "\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01a"} {
 		if _, _, _, err := openMessage([]byte(b)); !errors.Is(err, errForm) {
 			t.Errorf("a message %q: %v", b, err)
 		}
@@ -105,7 +107,8 @@ func TestSubjects(t *testing.T) {
 			t.Errorf("%q is no subject", s)
 		}
 	}
-	for _, s := range []string{"", ".", "a.", ".a", "a..b", "*", ">", "a.*", "a b", "a\n", "ä", "a/b", "$JS.x", strings.Repeat("a", maxSubject+1)} {
+	for _, s := range []string{"", ".", "a.", ".a", "a..b", "*", ">", "a.*", "a b", "a\n", "ä", "a/b", "$JS.x",
+		strings.Repeat("a", maxSubject+1)} {
 		if isPlain(s) {
 			t.Errorf("%q is a subject", s)
 		}
@@ -114,8 +117,10 @@ func TestSubjects(t *testing.T) {
 		pattern, subject string
 		want             bool
 	}{
-		{"q.do", "q.do", true}, {"q.do", "q.do.it", false}, {"q.do", "q", false}, {"q.*", "q.do", true}, {"q.*", "q", false}, {"q.*", "q.do.it", false},
-		{"r.*.*", "r.a.1", true}, {"r.*.*", "r.a", false}, {"r.a.*", "r.b.1", false}, {">", "q", true}, {"q.>", "q.do.it", true}, {"q.>", "r.do", false},
+		{"q.do", "q.do", true}, {"q.do", "q.do.it", false}, {"q.do", "q", false}, {"q.*", "q.do", true},
+		{"q.*", "q", false}, {"q.*", "q.do.it", false},
+		{"r.*.*", "r.a.1", true}, {"r.*.*", "r.a", false}, {"r.a.*", "r.b.1", false}, {">", "q", true},
+		{"q.>", "q.do.it", true}, {"q.>", "r.do", false},
 	} {
 		if got := covers(strings.Split(c.pattern, "."), c.subject); got != c.want {
 			t.Errorf("%s covers %s: %v", c.pattern, c.subject, got)

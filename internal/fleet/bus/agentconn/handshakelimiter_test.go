@@ -22,10 +22,11 @@ func try(s *HandshakeLimiter, goOn <-chan struct{}) (client, server error) {
 	a, b := net.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		ended <- tls.Server(b, &tls.Config{GetConfigForClient: s.Admit, GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			<-goOn
-			return nil, errOver
-		}}).Handshake()
+		ended <- tls.Server(b, &tls.Config{GetConfigForClient: s.Admit,
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+				<-goOn
+				return nil, errOver
+			}}).Handshake()
 		_ = b.Close()
 	}()
 	return tls.Client(a, &tls.Config{ServerName: "hub"}).Handshake(), <-ended
@@ -49,7 +50,8 @@ func TestHandshakeLimiter(t *testing.T) {
 		}
 		synctest.Wait()
 		client, server := try(s, over)
-		if alert, ok := errors.AsType[*net.OpError](client); !errors.Is(server, ErrTooManyHandshakes) || ok && alert.Op == "remote error" || !errors.Is(client, io.EOF) {
+		if alert, ok := errors.AsType[*net.OpError](client); !errors.Is(server, ErrTooManyHandshakes) || ok &&
+			alert.Op == "remote error" || !errors.Is(client, io.EOF) {
 			t.Errorf("the hub says %v, and the agent gets %v", server, client)
 		}
 		time.Sleep(passFor)

@@ -38,7 +38,8 @@ func behind(t *testing.T, begun func()) (d *Server, told *record, l net.Listener
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), DNSNames: []string{"hub"}}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour),
+		DNSNames: []string{"hub"}}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +50,8 @@ func behind(t *testing.T, begun func()) (d *Server, told *record, l net.Listener
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(cert)
-	conf := &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	conf := &tls.Config{MinVersion: tls.VersionTLS13,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 	conf.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		if begun != nil {
 			begun()
@@ -88,7 +90,10 @@ func parked(d *Server) int {
 func TestParked(t *testing.T) {
 	d, told, dial := over(t)
 	heard := make(chan string, 1000)
-	if err := d.Receive("f.*.up.q.*", "", func(m Message) { heard <- fmt.Sprintf("%s %d", m.Subject, len(m.Body)) }); err != nil {
+	if err := d.Receive("f.*.up.q.*", "", func(m Message) {
+		heard <- fmt.Sprintf("%s %d", m.Subject,
+			len(m.Body))
+	}); err != nil {
 		t.Fatal(err)
 	}
 	c := dial()

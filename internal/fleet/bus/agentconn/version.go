@@ -74,7 +74,8 @@ type VersionError struct {
 
 // Error says which side must be upgraded, and how.
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the agent speaks version %s of the protocol, and the hub version %s. %s", e.Agent, e.Hub, e.Remedy())
+	return fmt.Sprintf("the agent speaks version %s of the protocol, and the hub version %s. %s", e.Agent, e.Hub,
+		e.Remedy())
 }
 
 // HubIsOlder returns true if the hub must be upgraded; otherwise the agent must.

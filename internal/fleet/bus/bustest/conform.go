@@ -58,9 +58,11 @@ func Conform(t *testing.T, start func(t *testing.T) Bus) {
 		name string
 		run  func(t *testing.T, ctx context.Context, b Bus)
 	}{
-		{"store", conformStore}, {"keys", conformKeys}, {"absent", conformAbsent}, {"race", conformRace}, {"together", conformTogether}, {"watch", conformWatch},
+		{"store", conformStore}, {"keys", conformKeys}, {"absent", conformAbsent}, {"race", conformRace},
+		{"together", conformTogether}, {"watch", conformWatch},
 		{"log", conformLog}, {"follow", conformFollow},
-		{"ask", conformAsk}, {"errors", conformErrors}, {"down", conformDown}, {"presence", conformPresence}, {"kick", conformKick}, {"flood", conformFlood},
+		{"ask", conformAsk}, {"errors", conformErrors}, {"down", conformDown}, {"presence", conformPresence},
+		{"kick", conformKick}, {"flood", conformFlood},
 		{"stream", conformStream}, {"window", conformWindow}, {"streams end", conformStreamsEnd},
 	}
 	for _, p := range parts {

@@ -22,7 +22,8 @@ func linked(t *testing.T, ctx context.Context, b Bus, id fleet.TargetID, prepare
 	}
 	var up atomic.Bool
 	l.Changes(up.Store)
-	Await(t, "the hub and "+string(id)+" see each other", func() bool { return up.Load() && slices.Contains(b.Exchange.Connected(), id) })
+	Await(t, "the hub and "+string(id)+" see each other",
+		func() bool { return up.Load() && slices.Contains(b.Exchange.Connected(), id) })
 	return l
 }
 

@@ -49,7 +49,8 @@ func conformTogether(t *testing.T, ctx context.Context, b Bus) {
 	if e := must[fleet.Entry](t)(s.Get(ctx, "k000")); e.Rev != all[0].Rev {
 		t.Error("a part was written")
 	}
-	for what, bad := range map[string][]fleet.Entry{"a wrong key": {all[0], {Key: "a b"}}, "too many": append(slices.Clone(all), fleet.Entry{Key: "more"})} {
+	for what, bad := range map[string][]fleet.Entry{"a wrong key": {all[0], {Key: "a b"}},
+		"too many": append(slices.Clone(all), fleet.Entry{Key: "more"})} {
 		if _, err := together.UpdateAll(ctx, bad); err == nil {
 			t.Errorf("took %s", what)
 		}

@@ -19,7 +19,8 @@ func OutsideOfBubbles() { ats.Register() }
 // bus.Server.Local. It ends with the test.
 func Embedded(t testing.TB) *bus.Server {
 	t.Helper()
-	srv, err := bus.Start(context.Background(), bus.Config{Dir: t.TempDir(), DontListen: true, Warn: func(text string) { t.Logf("bus: %s", text) }})
+	srv, err := bus.Start(context.Background(), bus.Config{Dir: t.TempDir(), DontListen: true,
+		Warn: func(text string) { t.Logf("bus: %s", text) }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -177,7 +177,8 @@ func (c *conn) Receive(subject, group string, each func(bus.Message)) error {
 	if c.id != "" && !strings.HasPrefix(subject, "f."+string(c.id)+".down.") {
 		return fmt.Errorf("cannot hear %s: %w", subject, fleet.ErrDenied)
 	}
-	c.subs = append(c.subs, &sub{conn: c, subject: strings.Split(subject, "."), group: group, each: each, queues: map[string][]delivery{}})
+	c.subs = append(c.subs, &sub{conn: c, subject: strings.Split(subject, "."), group: group, each: each,
+		queues: map[string][]delivery{}})
 	return nil
 }
 

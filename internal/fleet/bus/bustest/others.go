@@ -39,7 +39,8 @@ func NewOthers(t testing.TB, addresses []string) *Others {
 	for i := range n {
 		cluster := ""
 		if n > 1 {
-			cluster = fmt.Sprintf("cluster { name: others, listen: %q, routes: [ \"nats://%s\" ] }\n", routes[i], strings.Join(routes, `", "nats://`))
+			cluster = fmt.Sprintf("cluster { name: others, listen: %q, routes: [ \"nats://%s\" ] }\n", routes[i],
+				strings.Join(routes, `", "nats://`))
 		}
 		text := fmt.Sprintf("server_name: others%d\nlisten: %q\nmax_payload: 4MB\njetstream { store_dir: %q, max_memory_store: 64MB, max_file_store: 64GB }\n%s%s", i, clients[i], t.TempDir(), cluster, othersAccounts)
 		o.texts, o.urls = append(o.texts, text), append(o.urls, "nats://"+clients[i])

@@ -92,7 +92,8 @@ func (s *Store) Update(ctx context.Context, key string, value []byte, rev uint64
 
 // Delete implements fleet.Store.
 func (s *Store) Delete(ctx context.Context, key string, rev uint64) error {
-	_, err := s.write(ctx, fleet.Entry{Key: key, Gone: true}, func(now fleet.Entry) bool { return rev == 0 || now.Rev == rev })
+	_, err := s.write(ctx, fleet.Entry{Key: key, Gone: true},
+		func(now fleet.Entry) bool { return rev == 0 || now.Rev == rev })
 	return err
 }
 

@@ -37,7 +37,8 @@ func TestBackendsThatFail(t *testing.T) {
 			}
 			tried++
 			var p document.Problem
-			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != http.StatusInternalServerError || !strings.Contains(p.Detail, errFault.Error()) {
+			if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != http.StatusInternalServerError ||
+				!strings.Contains(p.Detail, errFault.Error()) {
 				t.Errorf("%s, call %d of the backend failed: %d %s", q.route, at, w.Code, w.Body)
 			}
 			if acts := hub.Acts(); method == "POST" && (len(acts) != 2 || !strings.HasSuffix(acts[1], errFault.Error())) {
@@ -79,7 +80,8 @@ func TestFormatsOfAnswers(t *testing.T) {
 // omitted values.
 func TestNumbersOfTokens(t *testing.T) {
 	for body, want := range map[string]int{
-		`{}`: 200, `{"uses":0,"expires_ns":0}`: 200, `{"uses":1,"expires_ns":1}`: 200, `{"uses":-1}`: 400, `{"expires_ns":-1}`: 400, `{"labels":{"a b":"c"}}`: 400,
+		`{}`: 200, `{"uses":0,"expires_ns":0}`: 200, `{"uses":1,"expires_ns":1}`: 200, `{"uses":-1}`: 400,
+		`{"expires_ns":-1}`: 400, `{"labels":{"a b":"c"}}`: 400,
 	} {
 		if w := ask(newHub(t).Handler(), "POST", "/v1/tokens", "admin", body); w.Code != want {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
@@ -113,7 +115,8 @@ func TestRequestsThatAreWrong(t *testing.T) {
 // TestPathsAndMethods: only an authenticated client learns the methods of a path.
 func TestPathsAndMethods(t *testing.T) {
 	h := newHub(t).Handler()
-	for path, allow := range map[string]string{"/v1/tokens": "GET, POST", "/v1/status": "GET", "/v1/nothing": "", "/v1//status": ""} {
+	for path, allow := range map[string]string{"/v1/tokens": "GET, POST", "/v1/status": "GET", "/v1/nothing": "",
+		"/v1//status": ""} {
 		w := ask(h, "DELETE", path, "read", "")
 		want := http.StatusMethodNotAllowed
 		switch path {
@@ -156,14 +159,17 @@ func TestAnswersThatAreLost(t *testing.T) {
 			return later
 		}
 		w := ask(h, "POST", "/v1/targets/web1/freeze", "admin", `{"reason":"x"}`)
-		if said := strings.Contains(w.Body.String(), "The hub has checked: two of three hubs are away"); w.Code != http.StatusGatewayTimeout || said != (later != nil) || !strings.Contains(w.Body.String(), "The result is unknown") {
+		if said := strings.Contains(w.Body.String(),
+			"The hub has checked: two of three hubs are away"); w.Code != http.StatusGatewayTimeout ||
+			said != (later != nil) || !strings.Contains(w.Body.String(), "The result is unknown") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
 	hub := newHub(t)
 	h := hub.Handler()
 	h.MayChange = func() error { return &api.Refusal{Status: http.StatusConflict, Why: "two of three hubs are away"} }
-	if w := ask(h, "POST", "/v1/targets/web1/freeze", "admin", `{"reason":"x"}`); w.Code != http.StatusConflict || len(hub.Acts()) != 2 {
+	if w := ask(h, "POST", "/v1/targets/web1/freeze", "admin", `{"reason":"x"}`); w.Code != http.StatusConflict ||
+		len(hub.Acts()) != 2 {
 		t.Errorf("%d %s, %q", w.Code, w.Body, hub.Acts())
 	}
 }
@@ -179,7 +185,8 @@ func (silent) Freeze(context.Context, access.Principal, fleet.TargetID, document
 func TestMetricsThatAreNone(t *testing.T) {
 	h := newHub(t).Handler()
 	h.Metrics = nil
-	if w := ask(h, "GET", "/metrics", "admin", ""); w.Code != http.StatusNotFound || !strings.Contains(w.Body.String(), "There are no metrics") {
+	if w := ask(h, "GET", "/metrics", "admin", ""); w.Code != http.StatusNotFound ||
+		!strings.Contains(w.Body.String(), "There are no metrics") {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
@@ -187,7 +194,8 @@ func TestMetricsThatAreNone(t *testing.T) {
 // TestPagesOfTheAuditLog: without an offset, a page contains the last records, and at most a
 // thousand.
 func TestPagesOfTheAuditLog(t *testing.T) {
-	for query, want := range map[string]string{"": "-1 1000", "?limit=7": "-1 7", "?offset=0": "0 1000", "?offset=5&limit=1000": "5 1000", "?limit=1001": "-1 1000"} {
+	for query, want := range map[string]string{"": "-1 1000", "?limit=7": "-1 7", "?offset=0": "0 1000",
+		"?offset=5&limit=1000": "5 1000", "?limit=1001": "-1 1000"} {
 		asked := ""
 		hub := newHub(t)
 		h := hub.Handler()

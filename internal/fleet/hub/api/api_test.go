@@ -115,7 +115,8 @@ func TestDescription(t *testing.T) {
 			t.Errorf("%s: %d %s", q.route, w.Code, w.Body)
 			continue
 		}
-		at := "hub.json#/paths/" + pointer(path) + "/" + strings.ToLower(method) + "/responses/200/content/application~1json/schema"
+		at := "hub.json#/paths/" + pointer(path) + "/" + strings.ToLower(method) +
+			"/responses/200/content/application~1json/schema"
 		validate(t, compiler, at, q.route, w)
 	}
 	for _, r := range route.All() {
@@ -154,8 +155,10 @@ func validate(t *testing.T, c *jsonschema.Compiler, at, what string, w *httptest
 func spellings(path string) []string {
 	path, query, _ := strings.Cut(path, "?")
 	out := []string{
-		"/" + path, path + "/", path + "//", "/." + path, "/x/.." + path, "/%2e" + path, "/%2E%2e" + path, path + "/.", path + "/..", path + "%00", path + "%2F", path + "%20", path + "\\",
-		strings.Replace(path, "/", "/%2f", 1), strings.ToUpper(path), path + ";a=b", path[:len(path)-1] + fmt.Sprintf("%%%02X", path[len(path)-1]), path + "%c0%af", "/v1" + path,
+		"/" + path, path + "/", path + "//", "/." + path, "/x/.." + path, "/%2e" + path, "/%2E%2e" + path, path + "/.",
+		path + "/..", path + "%00", path + "%2F", path + "%20", path + "\\",
+		strings.Replace(path, "/", "/%2f", 1), strings.ToUpper(path), path + ";a=b",
+		path[:len(path)-1] + fmt.Sprintf("%%%02X", path[len(path)-1]), path + "%c0%af", "/v1" + path,
 	}
 	for i, s := range out {
 		if query != "" {
@@ -178,12 +181,14 @@ func TestRights(t *testing.T) {
 			if row.Right == route.Open || slices.Contains(access.Role(token).Rights(), row.Right) {
 				continue
 			}
-			if w := ask(hub.Handler(), row.Method, q.path, token, q.body); w.Code != http.StatusUnauthorized && w.Code != http.StatusForbidden {
+			if w := ask(hub.Handler(), row.Method, q.path, token, q.body); w.Code != http.StatusUnauthorized &&
+				w.Code != http.StatusForbidden {
 				t.Errorf("%s with %q: %d %s", q.route, token, w.Code, w.Body)
 			}
 		}
 		for _, s := range spellings(q.path) {
-			r := &http.Request{Method: row.Method, Header: http.Header{"Authorization": {"Bearer admin"}, "Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(q.body)), Host: "hub"}
+			r := &http.Request{Method: row.Method, Header: http.Header{"Authorization": {"Bearer admin"},
+				"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(q.body)), Host: "hub"}
 			parsed, err := http.NewRequest(row.Method, "http://hub"+s, nil)
 			if err != nil {
 				continue // no server gets to see it
@@ -200,7 +205,8 @@ func TestRights(t *testing.T) {
 				t.Errorf("%s was done: %s", q.route, a)
 			}
 		}
-		if w := ask(hub.Handler(), row.Method, q.path, cmp.Or(string(row.Right), "nobody"), q.body); w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden {
+		if w := ask(hub.Handler(), row.Method, q.path, cmp.Or(string(row.Right), "nobody"),
+			q.body); w.Code == http.StatusUnauthorized || w.Code == http.StatusForbidden {
 			t.Errorf("%s with its right: %d %s", q.route, w.Code, w.Body)
 		}
 	}
@@ -213,9 +219,13 @@ func TestUnknownPaths(t *testing.T) {
 		method, path, token string
 		want                int
 	}{
-		{"GET", "/v1/secrets", "", 401}, {"GET", "/v1/secrets", "read", 404}, {"DELETE", "/v1/targets", "admin", 405}, {"HEAD", "/v1/targets", "read", 405},
-		{"GET", "/", "", 401}, {"POST", "/healthz", "", 401}, {"GET", "/v1/targets?frob=1", "read", 400}, {"GET", "/v1/targets?sort=a&sort=b", "read", 400},
-		{"GET", "/v1/targets?select=nobody", "read", 400}, {"GET", "/v1/targets?sort=size", "read", 400}, {"GET", "/v1/events?after=x", "read", 400}, {"GET", "/v1/events?since=x", "read", 400}, {"GET", "/v1/targets?limit=-1", "read", 400},
+		{"GET", "/v1/secrets", "", 401}, {"GET", "/v1/secrets", "read", 404}, {"DELETE", "/v1/targets", "admin", 405},
+		{"HEAD", "/v1/targets", "read", 405},
+		{"GET", "/", "", 401}, {"POST", "/healthz", "", 401}, {"GET", "/v1/targets?frob=1", "read", 400},
+		{"GET", "/v1/targets?sort=a&sort=b", "read", 400},
+		{"GET", "/v1/targets?select=nobody", "read", 400}, {"GET", "/v1/targets?sort=size", "read", 400},
+		{"GET", "/v1/events?after=x", "read", 400}, {"GET", "/v1/events?since=x", "read", 400},
+		{"GET", "/v1/targets?limit=-1", "read", 400},
 	} {
 		if w := ask(h, c.method, c.path, c.token, ""); w.Code != c.want {
 			t.Errorf("%s %s with %q: %d, want %d: %s", c.method, c.path, c.token, w.Code, c.want, w.Body)
@@ -231,7 +241,8 @@ func TestBodies(t *testing.T) {
 	} {
 		w := ask(h, "POST", "/v1/targets/web1/pin", "operate", body)
 		var p document.Problem
-		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != want || p.Status != want || p.Title == "" || p.Detail == "" || p.Hint == "" || p.Request == "" {
+		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != want || p.Status != want || p.Title == "" ||
+			p.Detail == "" || p.Hint == "" || p.Request == "" {
 			t.Errorf("%.40q: %d, want %d: %s", body, w.Code, want, w.Body)
 		}
 	}
@@ -257,7 +268,8 @@ func TestNothingWithoutAudit(t *testing.T) {
 	ask(h, "POST", "/v1/targets/db1/approve", "admin", "{}")
 	ask(h, "POST", "/v1/targets/db1/approve", "read", "{}")
 	var want []string
-	for _, outcome := range []string{access.Begun, access.Done, access.Begun, "cannot approve db1: it is active", access.Denied} {
+	for _, outcome := range []string{access.Begun, access.Done, access.Begun, "cannot approve db1: it is active",
+		access.Denied} {
 		want = append(want, "POST /v1/targets/{target}/approve db1 "+outcome)
 	}
 	if got := hub.Acts(); !slices.Equal(got, want) {
@@ -334,7 +346,8 @@ func TestErrorsOfBackends(t *testing.T) {
 	h.Authenticate = func(*http.Request) (access.Principal, error) {
 		return access.Principal{}, errors.New("cannot believe it")
 	}
-	if w := ask(h, "GET", "/v1/status", "read", ""); w.Code != 401 || !strings.Contains(w.Body.String(), "cannot believe it") || w.Header().Get("WWW-Authenticate") == "" {
+	if w := ask(h, "GET", "/v1/status", "read", ""); w.Code != 401 ||
+		!strings.Contains(w.Body.String(), "cannot believe it") || w.Header().Get("WWW-Authenticate") == "" {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	h.Authenticate = func(*http.Request) (access.Principal, error) { return access.NewPrincipal("x", "test"), nil }

@@ -54,8 +54,10 @@ func TestBodiesThatAreNotRead(t *testing.T) {
 // TestSegmentsOfPaths: each path has one spelling without dotted segments.
 func TestSegmentsOfPaths(t *testing.T) {
 	for path, want := range map[string]string{
-		"/v1/x": "v1|x", "/v1/a%2Fb": "v1|a/b", "/v1/a%20b": "v1|a b", "/": "", "": "", "v1": "", "/v1/": "", "/v1//x": "", "/v1/.": "", "/v1/..": "", "/../v1": "", "/v1/%2e%2e": "", "/v1/%2E": "",
-		"/v1/%5C": "", "/v1/a%5Cb": "", "/v1/%00": "", "/v1/%0A": "", "/v1/%7F": "", "/v1/%FF": "", "/v1/%61": "", "/v1/a%2fb": "", "/v1/...": "v1|...", "/v1/a..b": "v1|a..b",
+		"/v1/x": "v1|x", "/v1/a%2Fb": "v1|a/b", "/v1/a%20b": "v1|a b", "/": "", "": "", "v1": "", "/v1/": "", "/v1//x": "",
+		"/v1/.": "", "/v1/..": "", "/../v1": "", "/v1/%2e%2e": "", "/v1/%2E": "",
+		"/v1/%5C": "", "/v1/a%5Cb": "", "/v1/%00": "", "/v1/%0A": "", "/v1/%7F": "", "/v1/%FF": "", "/v1/%61": "",
+		"/v1/a%2fb": "", "/v1/...": "v1|...", "/v1/a..b": "v1|a..b",
 	} {
 		u := &url.URL{RawPath: path}
 		if plain, err := url.PathUnescape(path); err == nil {
@@ -75,10 +77,12 @@ func TestSignaturesOfJobs(t *testing.T) {
 		do   document.JobRequest
 		good bool
 	}{
-		"a command":              {document.JobRequest{What: fleet.JobRun, Run: run}, true},
-		"a signed command":       {document.JobRequest{What: fleet.JobRun, Run: run, Signed: "x"}, true},
-		"the longest signature":  {document.JobRequest{What: fleet.JobRun, Run: run, Signed: strings.Repeat("x", fleet.MaxSignedJob)}, true},
-		"too long a signature":   {document.JobRequest{What: fleet.JobRun, Run: run, Signed: strings.Repeat("x", fleet.MaxSignedJob+1)}, false},
+		"a command":        {document.JobRequest{What: fleet.JobRun, Run: run}, true},
+		"a signed command": {document.JobRequest{What: fleet.JobRun, Run: run, Signed: "x"}, true},
+		"the longest signature": {document.JobRequest{What: fleet.JobRun, Run: run,
+			Signed: strings.Repeat("x", fleet.MaxSignedJob)}, true},
+		"too long a signature": {document.JobRequest{What: fleet.JobRun, Run: run,
+			Signed: strings.Repeat("x", fleet.MaxSignedJob+1)}, false},
 		"a signature of nothing": {document.JobRequest{What: fleet.JobApply, Signed: "x"}, false},
 		"an application":         {document.JobRequest{What: fleet.JobApply}, true},
 	} {

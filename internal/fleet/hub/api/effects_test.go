@@ -31,7 +31,8 @@ func TestEffectsOfRequests(t *testing.T) {
 	const web1 = `"aaaaaaaaaaaaaaaaaaaaaaaaaa"`
 	until, lost := apitest.Now().Unix()+60, `{"lost":true,"reason":"burnt"}`
 	program := func(sel string) string {
-		return `{` + sel + `"binary":{"version":"1.2","files":{"amd64":{"digest":"sha256:` + strings.Repeat("a", 64) + `","size":1}}}}`
+		return `{` + sel + `"binary":{"version":"1.2","files":{"amd64":{"digest":"sha256:` + strings.Repeat("a",
+			64) + `","size":1}}}}`
 	}
 	for _, c := range []struct {
 		path, body string
@@ -43,15 +44,19 @@ func TestEffectsOfRequests(t *testing.T) {
 		{"/v1/targets/web1/revoke", `{"reason":"stolen"}`, 200, "web1 is revoked.", `jane revoke [` + web1 + `,"stolen"]`},
 		{"/v1/targets/web1/suspect", `{"reason":"disk"}`, 200, "web1 is suspect.", `jane suspect [` + web1 + `,"disk"]`},
 		{"/v1/targets/web1/trust", `{"reason":"new disk"}`, 200, "web1 is trusted.", `jane trust [` + web1 + `,"new disk"]`},
-		{"/v1/targets/web1/label", `{"set":{"a":"1"},"remove":["b"]}`, 200, "The labels of web1 are set.", `jane label [` + web1 + `,{"a":"1"},["b"]]`},
+		{"/v1/targets/web1/label", `{"set":{"a":"1"},"remove":["b"]}`, 200, "The labels of web1 are set.",
+			`jane label [` + web1 + `,{"a":"1"},["b"]]`},
 		{"/v1/targets/web1/label", `{"set":{"a":"1"},"remove":["b","a"]}`, 400, "cannot set and remove the label", ""},
 		{"/v1/targets/web1/label", `{"set":{"a b":"1"}}`, 400, "Write labels as KEY=VALUE", ""},
-		{"/v1/targets/web1/pin", `{"ref":"main"}`, 200, "web1 is pinned.", `jane pin [` + web1 + `,"","main","jane","","",0]`},
-		{"/v1/targets/web1/pin", `{"ref":"main","module":"web","reason":"why","permit":"p","for_ns":60000000000}`, 200, "web1 is pinned.",
+		{"/v1/targets/web1/pin", `{"ref":"main"}`, 200, "web1 is pinned.",
+			`jane pin [` + web1 + `,"","main","jane","","",0]`},
+		{"/v1/targets/web1/pin", `{"ref":"main","module":"web","reason":"why","permit":"p","for_ns":60000000000}`, 200,
+			"web1 is pinned.",
 			`jane pin [` + web1 + `,"modules/web","main","jane","why","p",` + jsonOf(t, until) + `]`},
 		{"/v1/targets/web1/pin", `{}`, 400, "cannot pin without a commit", ""},
 		{"/v1/targets/web1/pin", `{"ref":"main","for_ns":-1}`, 400, "cannot pin without a commit", ""},
-		{"/v1/targets/web1/unpin", `{"module":"modules/web"}`, 200, "The pin of web1 is removed.", `jane unpin [` + web1 + `,"modules/web"]`},
+		{"/v1/targets/web1/unpin", `{"module":"modules/web"}`, 200, "The pin of web1 is removed.",
+			`jane unpin [` + web1 + `,"modules/web"]`},
 		{"/v1/targets/web1/freeze", `{"reason":"x","for_ns":5}`, 200, "web1 is frozen.", `jane freeze [` + web1 + `,"x",5]`},
 		{"/v1/targets/web1/freeze", `{"for_ns":-1}`, 400, "cannot freeze for a negative time", ""},
 		{"/v1/targets/web1/unfreeze", `{}`, 200, "web1 may change again.", `jane unfreeze [` + web1 + `]`},
@@ -59,12 +64,16 @@ func TestEffectsOfRequests(t *testing.T) {
 		{"/v1/freeze", `{"for_ns":5}`, 400, "without a reason", ""},
 		{"/v1/freeze", `{"reason":"x","for_ns":-5}`, 400, "negative time", ""},
 		{"/v1/unfreeze", `{}`, 200, "This hub has no freeze of all targets.", `jane unfreeze all null`},
-		{"/v1/targets/web1/requests/freeze/approve", `{"name":"n","reason":"r"}`, 200, "The request of web1 is approved.", `jane decide [` + web1 + `,"freeze","n",false,"r"]`},
-		{"/v1/targets/web1/requests/freeze/reject", `{"name":"n","reason":"r"}`, 200, "The request of web1 is rejected.", `jane decide [` + web1 + `,"freeze","n",true,"r"]`},
+		{"/v1/targets/web1/requests/freeze/approve", `{"name":"n","reason":"r"}`, 200, "The request of web1 is approved.",
+			`jane decide [` + web1 + `,"freeze","n",false,"r"]`},
+		{"/v1/targets/web1/requests/freeze/reject", `{"name":"n","reason":"r"}`, 200, "The request of web1 is rejected.",
+			`jane decide [` + web1 + `,"freeze","n",true,"r"]`},
 		{"/v1/notices/n1/approve", `{}`, 200, "The notice n1 is approved.", `jane notice ["n1",false]`},
 		{"/v1/notices/n1/reject", `{}`, 200, "The notice n1 is rejected.", `jane notice ["n1",true]`},
-		{"/v1/hubs/hub2/retire", `{"reason":"old"}`, 200, "hub2 is retired. It stops when the other hubs have all of its data", `jane retire hub ["hub2",false]`},
-		{"/v1/hubs/hub2/retire", lost, 200, "hub2 is retired, and its certificate is revoked.", `jane retire hub ["hub2",true]`},
+		{"/v1/hubs/hub2/retire", `{"reason":"old"}`, 200,
+			"hub2 is retired. It stops when the other hubs have all of its data", `jane retire hub ["hub2",false]`},
+		{"/v1/hubs/hub2/retire", lost, 200, "hub2 is retired, and its certificate is revoked.",
+			`jane retire hub ["hub2",true]`},
 		{"/v1/binaries", program(`"select":["web*"],`), 200, "2 agents will be upgraded to 1.2.", `jane program ["1.2",2]`},
 		{"/v1/binaries", program(""), 400, "none is selected", ""},
 		{"/v1/binaries", program(`"select":["db1"],`), 409, "none is active", ""},
@@ -73,7 +82,8 @@ func TestEffectsOfRequests(t *testing.T) {
 		{"/v1/targets/nobody/retire", `{}`, 404, "nobody", ""},
 	} {
 		w, told := recorded(t, nil, "POST", c.path, c.body)
-		if got := strings.Join(told, "; "); w.Code != c.status || !strings.Contains(w.Body.String(), c.says) || got != c.told {
+		if got := strings.Join(told, "; "); w.Code != c.status || !strings.Contains(w.Body.String(), c.says) ||
+			got != c.told {
 			t.Errorf("%s %s: %d %s\ntold %s, want %s", c.path, c.body, w.Code, w.Body, got, c.told)
 		}
 	}
@@ -82,7 +92,8 @@ func TestEffectsOfRequests(t *testing.T) {
 		"/v1/unfreeze":              "The freeze of all targets by ann has ended. Targets with a freeze of their own stay frozen.",
 		"/v1/targets/web1/unfreeze": "web1 has no freeze of its own now, but the freeze of all targets remains. To end that, run: fettle target unfreeze --all",
 	} {
-		if w, told := recorded(t, frozen, "POST", path, `{}`); w.Code != 200 || !strings.Contains(w.Body.String(), says) || len(told) != 1 {
+		if w, told := recorded(t, frozen, "POST", path, `{}`); w.Code != 200 || !strings.Contains(w.Body.String(), says) ||
+			len(told) != 1 {
 			t.Errorf("%s: %d %s, told %q", path, w.Code, w.Body, told)
 		}
 	}
@@ -111,11 +122,14 @@ func TestQueriesReachTheViews(t *testing.T) {
 		}
 	}
 	for _, path := range []string{
-		"/v1/targets?offset=x", "/v1/targets?limit=x", "/v1/modules/web?offset=x", "/v1/modules/web?limit=-1", "/v1/events?limit=x", "/v1/events?limit=x&since=2026-01-02T03:04:05Z",
-		"/v1/events?since=x&until=2026-01-02T03:04:05Z", "/v1/events?until=yesterday", "/v1/events/follow?limit=x", "/v1/audit?limit=x", "/v1/audit?offset=x", "/v1/requests?limit=x",
+		"/v1/targets?offset=x", "/v1/targets?limit=x", "/v1/modules/web?offset=x", "/v1/modules/web?limit=-1",
+		"/v1/events?limit=x", "/v1/events?limit=x&since=2026-01-02T03:04:05Z",
+		"/v1/events?since=x&until=2026-01-02T03:04:05Z", "/v1/events?until=yesterday", "/v1/events/follow?limit=x",
+		"/v1/audit?limit=x", "/v1/audit?offset=x", "/v1/requests?limit=x",
 		"/v1/targets?limit=1&limit=1", "/v1/status?limit=1", "/v1/targets?Limit=1",
 	} {
-		if w, told := recorded(t, nil, "GET", path, ""); w.Code != 400 || len(told) > 0 || !strings.Contains(w.Body.String(), "The query is wrong") {
+		if w, told := recorded(t, nil, "GET", path, ""); w.Code != 400 || len(told) > 0 ||
+			!strings.Contains(w.Body.String(), "The query is wrong") {
 			t.Errorf("%s: %d %s, told %q", path, w.Code, w.Body, told)
 		}
 	}
@@ -124,7 +138,8 @@ func TestQueriesReachTheViews(t *testing.T) {
 // TestWhoami: the answer contains exactly the user's own rights, and the hub.
 func TestWhoami(t *testing.T) {
 	for token, rights := range map[string][]string{
-		"read": {"read"}, "operate": {"read", "operate"}, "approve": {"read", "approve"}, "admin": {"read", "operate", "approve", "admin"},
+		"read": {"read"}, "operate": {"read", "operate"}, "approve": {"read", "approve"},
+		"admin": {"read", "operate", "approve", "admin"},
 	} {
 		w := ask(newHub(t).Handler(), "GET", "/v1/whoami", token, "")
 		var p document.CurrentUser
@@ -141,20 +156,24 @@ func TestWhoami(t *testing.T) {
 func TestAnswersOfABareHub(t *testing.T) {
 	w, _ := recorded(t, nil, "GET", "/v1/health", "")
 	var h document.Health
-	if err := json.Unmarshal(w.Body.Bytes(), &h); err != nil || h.Format != document.HealthFormat || !strings.Contains(w.Body.String(), `"checks":[]`) {
+	if err := json.Unmarshal(w.Body.Bytes(), &h); err != nil || h.Format != document.HealthFormat ||
+		!strings.Contains(w.Body.String(), `"checks":[]`) {
 		t.Errorf("%s, %v", w.Body, err)
 	}
 	for ready, want := range map[bool]int{true: 200, false: 503} {
-		if w, _ := recorded(t, func(r *recording) { r.health.Ready = ready }, "GET", "/readyz", ""); w.Code != want || !strings.HasSuffix(w.Body.String(), "ready\n") {
+		if w, _ := recorded(t, func(r *recording) { r.health.Ready = ready }, "GET", "/readyz", ""); w.Code != want ||
+			!strings.HasSuffix(w.Body.String(), "ready\n") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 	}
-	if w, _ := recorded(t, nil, "GET", "/v1/check", ""); w.Code != 200 || !strings.Contains(w.Body.String(), `"checks":[]`) {
+	if w, _ := recorded(t, nil, "GET", "/v1/check", ""); w.Code != 200 ||
+		!strings.Contains(w.Body.String(), `"checks":[]`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
 	var policy document.RequestPolicy
 	w, _ = recorded(t, nil, "GET", "/v1/requests/policy", "")
-	if err := json.Unmarshal(w.Body.Bytes(), &policy); err != nil || len(policy.Answers) != 2 || policy.Answers["freeze"] == "" || policy.Answers["suspect"] == "" {
+	if err := json.Unmarshal(w.Body.Bytes(), &policy); err != nil || len(policy.Answers) != 2 ||
+		policy.Answers["freeze"] == "" || policy.Answers["suspect"] == "" {
 		t.Errorf("%s, %v", w.Body, err)
 	}
 	for size, want := range map[int]int{2048: http.StatusNotFound, 2049: http.StatusBadRequest} {

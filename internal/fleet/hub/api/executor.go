@@ -50,7 +50,9 @@ func HandleExecutors(t *Table, b Executors) {
 func (c *call) executor(t *Table, b Executors, name string, changes bool) error {
 	if !strings.EqualFold(c.r.Header.Get("Upgrade"), document.ExecutorProtocol) || c.r.ProtoMajor != 1 {
 		c.w.Header().Set("Upgrade", document.ExecutorProtocol)
-		return fail(http.StatusUpgradeRequired, "The connection must be upgraded", "cannot answer with a document: this route is a stream of bytes in both directions", "Use HTTP/1.1 and the headers Connection: Upgrade and Upgrade: "+document.ExecutorProtocol)
+		return fail(http.StatusUpgradeRequired, "The connection must be upgraded",
+			"cannot answer with a document: this route is a stream of bytes in both directions",
+			"Use HTTP/1.1 and the headers Connection: Upgrade and Upgrade: "+document.ExecutorProtocol)
 	}
 	d, err := t.targets.Target(c.r.Context(), name, c.h.Now())
 	if err != nil {
@@ -79,7 +81,8 @@ func (c *call) executor(t *Table, b Executors, name string, changes bool) error 
 func (c *call) carry(conn net.Conn, from *bufio.Reader, stream io.ReadWriteCloser) error {
 	end := sync.OnceFunc(func() { _ = errors.Join(stream.Close(), conn.Close()) })
 	to := &patient{conn, slowest}
-	if _, err := fmt.Fprintf(to, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n", document.ExecutorProtocol); err != nil {
+	if _, err := fmt.Fprintf(to, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: %s\r\n\r\n",
+		document.ExecutorProtocol); err != nil {
 		end()
 		return err
 	}

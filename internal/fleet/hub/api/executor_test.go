@@ -50,7 +50,8 @@ func upgrade(t *testing.T, server *httptest.Server, path, token string) *http.Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	for k, v := range map[string]string{"Authorization": "Bearer " + token, "Content-Type": "application/json", "Connection": "Upgrade", "Upgrade": document.ExecutorProtocol} {
+	for k, v := range map[string]string{"Authorization": "Bearer " + token, "Content-Type": "application/json",
+		"Connection": "Upgrade", "Upgrade": document.ExecutorProtocol} {
 		r.Header.Set(k, v)
 	}
 	answer, err := server.Client().Do(r)
@@ -87,14 +88,17 @@ func TestExecutor(t *testing.T) {
 		t.Errorf("%s", answer.Status)
 	}
 	hub.Open = nil
-	if answer := upgrade(t, server, "/v1/targets/web1/work", "operate"); answer.StatusCode != http.StatusServiceUnavailable {
+	if answer := upgrade(t, server, "/v1/targets/web1/work",
+		"operate"); answer.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a target that is away: %s", answer.Status)
 	}
-	if w := ask(hub.Handler(), "POST", "/v1/targets/web1/work", "operate", "{}"); w.Code != http.StatusUpgradeRequired || w.Header().Get("Upgrade") != document.ExecutorProtocol {
+	if w := ask(hub.Handler(), "POST", "/v1/targets/web1/work", "operate", "{}"); w.Code != http.StatusUpgradeRequired ||
+		w.Header().Get("Upgrade") != document.ExecutorProtocol {
 		t.Errorf("without an upgrade: %d", w.Code)
 	}
 	began := "POST /v1/targets/{target}/work web1 " + access.Begun
-	if acts := hub.Acts(); !slices.Contains(acts, began) || !slices.Contains(acts, "POST /v1/targets/{target}/look web1 "+access.Begun) {
+	if acts := hub.Acts(); !slices.Contains(acts, began) ||
+		!slices.Contains(acts, "POST /v1/targets/{target}/look web1 "+access.Begun) {
 		t.Errorf("the audit log: %v", acts)
 	}
 }

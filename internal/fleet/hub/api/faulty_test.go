@@ -62,7 +62,8 @@ func (f faulty) Status(ctx context.Context, now time.Time) (document.Status, err
 	return or(f, func() (document.Status, error) { return f.Backend.Status(ctx, now) })
 }
 
-func (f faulty) CreateToken(ctx context.Context, by access.Principal, r document.TokenRequest) (document.NewToken, error) {
+func (f faulty) CreateToken(ctx context.Context, by access.Principal,
+	r document.TokenRequest) (document.NewToken, error) {
 	return or(f, func() (document.NewToken, error) { return f.Backend.CreateToken(ctx, by, r) })
 }
 
@@ -103,7 +104,8 @@ func (f faulty) SetUser(ctx context.Context, by access.Principal, r document.Use
 	return f.Backend.SetUser(ctx, by, r)
 }
 
-func (f faulty) CreateLogin(ctx context.Context, by access.Principal, name string, r document.LoginRequest) (document.NewLogin, error) {
+func (f faulty) CreateLogin(ctx context.Context, by access.Principal, name string,
+	r document.LoginRequest) (document.NewLogin, error) {
 	return or(f, func() (document.NewLogin, error) { return f.Backend.CreateLogin(ctx, by, name, r) })
 }
 
@@ -222,7 +224,8 @@ func (f faulty) Certificates(ctx context.Context) (document.CertificatePage, err
 	return or(f, func() (document.CertificatePage, error) { return f.Backend.Certificates(ctx) })
 }
 
-func (f faulty) RevokeCertificates(ctx context.Context, by access.Principal, r document.CertificateRevocation) (document.Job, error) {
+func (f faulty) RevokeCertificates(ctx context.Context, by access.Principal,
+	r document.CertificateRevocation) (document.Job, error) {
 	return or(f, func() (document.Job, error) { return f.Backend.RevokeCertificates(ctx, by, r) })
 }
 
@@ -291,14 +294,16 @@ func (f faulty) Binaries(ctx context.Context) ([]document.BinarySetting, error) 
 	return or(f, func() ([]document.BinarySetting, error) { return f.Backend.Binaries(ctx) })
 }
 
-func (f faulty) SetBinary(ctx context.Context, by access.Principal, r document.BinaryRequest, targets []fleet.TargetID) error {
+func (f faulty) SetBinary(ctx context.Context, by access.Principal, r document.BinaryRequest,
+	targets []fleet.TargetID) error {
 	if err := f.fail(); err != nil {
 		return err
 	}
 	return f.Backend.SetBinary(ctx, by, r, targets)
 }
 
-func (f faulty) CreateJob(ctx context.Context, by access.Principal, r document.JobRequest, targets []fleet.TargetID) (document.Job, error) {
+func (f faulty) CreateJob(ctx context.Context, by access.Principal, r document.JobRequest,
+	targets []fleet.TargetID) (document.Job, error) {
 	return or(f, func() (document.Job, error) { return f.Backend.CreateJob(ctx, by, r, targets) })
 }
 
@@ -317,7 +322,8 @@ func (f faulty) Jobs(ctx context.Context, offset, limit int) (document.JobPage, 
 	return or(f, func() (document.JobPage, error) { return f.Backend.Jobs(ctx, offset, limit) })
 }
 
-func (f faulty) OpenExecutor(ctx context.Context, by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+func (f faulty) OpenExecutor(ctx context.Context, by access.Principal, id fleet.TargetID,
+	changes bool) (io.ReadWriteCloser, error) {
 	return or(f, func() (io.ReadWriteCloser, error) { return f.Backend.OpenExecutor(ctx, by, id, changes) })
 }
 

@@ -47,7 +47,8 @@ func (p pages) Changed() <-chan struct{} {
 // that connects again.
 func TestFollowContinues(t *testing.T) {
 	event := func(cursor string) document.Event { return document.Event{Cursor: cursor, Kind: "applied"} }
-	all := []document.EventPage{{Events: []document.Event{event("c8"), event("c9")}, Cursor: "c9"}, {Cursor: "c9"}, {Events: []document.Event{event("c10")}, Cursor: "c10"}}
+	all := []document.EventPage{{Events: []document.Event{event("c8"), event("c9")}, Cursor: "c9"}, {Cursor: "c9"},
+		{Events: []document.Event{event("c10")}, Cursor: "c10"}}
 	for what, c := range map[string]struct{ query, last, first string }{
 		"from the end":     {"?target=web1&limit=2", "", `after "", limit 2, target "web1"`},
 		"connected again":  {"?target=web1", "c7", `after "c7", limit 0, target "web1"`},
@@ -70,14 +71,16 @@ func TestFollowContinues(t *testing.T) {
 		if !slices.Equal(asked, want) {
 			t.Errorf("%s: the view is asked for %q, want %q", what, asked, want)
 		}
-		if lines := strings.Split(strings.TrimSpace(w.Body.String()), "\n"); w.Code != 200 || len(lines) != 3 || !strings.Contains(lines[2], `"c10"`) {
+		if lines := strings.Split(strings.TrimSpace(w.Body.String()), "\n"); w.Code != 200 || len(lines) != 3 ||
+			!strings.Contains(lines[2], `"c10"`) {
 			t.Errorf("%s: %d %s", what, w.Code, w.Body)
 		}
 	}
 	hub := newHub(t)
 	h := hub.Handler()
 	h.Table = apitest.Table(pages{hub, nil, &[]string{}})
-	if w := ask(h, "GET", "/v1/events/follow", "read", ""); w.Code != 500 || !strings.Contains(w.Body.String(), errFault.Error()) {
+	if w := ask(h, "GET", "/v1/events/follow", "read", ""); w.Code != 500 ||
+		!strings.Contains(w.Body.String(), errFault.Error()) {
 		t.Errorf("a view that fails at once: %d %s", w.Code, w.Body)
 	}
 }
@@ -122,12 +125,15 @@ func TestExplanations(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || w.Code != 200 {
 		t.Fatalf("%d %s, %v", w.Code, w.Body, err)
 	}
-	if e.Name != "web2" || e.Module != "modules/web" || e.State != fleet.ModuleFailed || e.Since == 0 || e.Assigned.Branch != "main" || e.Applied != strings.Repeat("a", 40) ||
-		!e.Behind || e.Error != "cannot restart nginx" || len(e.Needs) != 1 || e.Needs[0].Module != "modules/base" || len(e.NeededBy) != 0 || len(e.Reasons) != 2 {
+	if e.Name != "web2" || e.Module != "modules/web" || e.State != fleet.ModuleFailed || e.Since == 0 ||
+		e.Assigned.Branch != "main" || e.Applied != strings.Repeat("a", 40) ||
+		!e.Behind || e.Error != "cannot restart nginx" || len(e.Needs) != 1 || e.Needs[0].Module != "modules/base" ||
+		len(e.NeededBy) != 0 || len(e.Reasons) != 2 {
 		t.Errorf("%s", w.Body)
 	}
 	for _, name := range []string{"..", "a%20b", "-%00"} {
-		if w := ask(newHub(t).Handler(), "GET", "/v1/targets/web2/modules/"+name, "read", ""); w.Code == 200 || w.Code >= 500 {
+		if w := ask(newHub(t).Handler(), "GET", "/v1/targets/web2/modules/"+name, "read", ""); w.Code == 200 ||
+			w.Code >= 500 {
 			t.Errorf("%q: %d", name, w.Code)
 		}
 	}

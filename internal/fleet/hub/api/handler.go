@@ -51,7 +51,8 @@ type Handler struct {
 // log.
 func Server(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: Patience, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 32 << 10,
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: Patience, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 32 << 10,
 	}
 }
 
@@ -112,7 +113,9 @@ func (c *call) serve() (any, error) {
 		if who.Unconfirmed {
 			return nil, c.unconfirmed()
 		}
-		return nil, fail(http.StatusForbidden, "Not allowed", fmt.Sprintf("%s needs the right %q, which %s does not have", c.route.Name(), c.route.Right, who.Name), "Ask a user with the right admin for it")
+		return nil, fail(http.StatusForbidden, "Not allowed",
+			fmt.Sprintf("%s needs the right %q, which %s does not have", c.route.Name(), c.route.Right, who.Name),
+			"Ask a user with the right admin for it")
 	}
 	return c.run()
 }
@@ -120,7 +123,8 @@ func (c *call) serve() (any, error) {
 // unconfirmed returns the error for a user whose rights this hub cannot confirm, because the store
 // does not answer.
 func (c *call) unconfirmed() error {
-	text := fmt.Sprintf("%s needs the right %q, and the hub cannot confirm now that %s has it", c.route.Name(), c.route.Right, c.who.Name)
+	text := fmt.Sprintf("%s needs the right %q, and the hub cannot confirm now that %s has it", c.route.Name(),
+		c.route.Right, c.who.Name)
 	if c.h.MayChange != nil {
 		if err := c.h.MayChange(); err != nil {
 			text += ". " + err.Error()
@@ -157,7 +161,8 @@ func (c *call) match() (allowed []string, err error) {
 	if len(allowed) > 0 {
 		status, title = http.StatusMethodNotAllowed, "The path does not support this method"
 	}
-	return allowed, fail(status, title, fmt.Sprintf("cannot answer %s %s", c.r.Method, strings.Join(parts, "/")), "See the valid paths: GET /v1/openapi.json")
+	return allowed, fail(status, title, fmt.Sprintf("cannot answer %s %s", c.r.Method, strings.Join(parts, "/")),
+		"See the valid paths: GET /v1/openapi.json")
 }
 
 // run reads the request and calls the function of the route.
@@ -177,7 +182,8 @@ func (c *call) run() (any, error) {
 		return c.route.call(c)
 	}
 	if err := c.audit(access.Begun, c.asked()); err != nil {
-		return nil, fail(http.StatusServiceUnavailable, "The audit log cannot be written, so nothing was changed", fmt.Sprintf("cannot write the audit log: %v", err), "See the cause: fettle status --fleet")
+		return nil, fail(http.StatusServiceUnavailable, "The audit log cannot be written, so nothing was changed",
+			fmt.Sprintf("cannot write the audit log: %v", err), "See the cause: fettle status --fleet")
 	}
 	answer, err := c.change()
 	outcome := access.Done
@@ -203,12 +209,14 @@ func (c *call) change() (any, error) {
 		if missing := c.missing(); missing != nil {
 			text += ". The hub has checked: " + missing.Error()
 		}
-		return nil, fail(http.StatusGatewayTimeout, "The result is unknown", text, "Check the current state, and the hubs: fettle hub list. Then try again")
+		return nil, fail(http.StatusGatewayTimeout, "The result is unknown", text,
+			"Check the current state, and the hubs: fettle hub list. Then try again")
 	case errors.Is(err, fleet.ErrConflict):
 		// The other change may be an earlier attempt of the same user, which is not finished.
 		if missing := c.missing(); missing != nil {
 			return nil, fail(http.StatusConflict, "An earlier change is not finished",
-				"cannot write while an earlier change of the same object waits for the other hubs. "+missing.Error(), "See which hubs are missing: fettle hub list. Then check the object, and try again")
+				"cannot write while an earlier change of the same object waits for the other hubs. "+missing.Error(),
+				"See which hubs are missing: fettle hub list. Then check the object, and try again")
 		}
 	}
 	return answer, err
@@ -228,7 +236,8 @@ func (c *call) read() error {
 	for name, values := range c.query {
 		i := slices.IndexFunc(c.route.Query, func(p route.Parameter) bool { return p.Name == name })
 		if i < 0 || len(values) > 1 && !c.route.Query[i].Many {
-			return fail(http.StatusBadRequest, "The query is wrong", fmt.Sprintf("the parameter %q is unknown, or is repeated too often", name), "List them: GET /v1/openapi.json")
+			return fail(http.StatusBadRequest, "The query is wrong",
+				fmt.Sprintf("the parameter %q is unknown, or is repeated too often", name), "List them: GET /v1/openapi.json")
 		}
 	}
 	body := http.MaxBytesReader(c.w, c.r.Body, MaxBody)
@@ -239,12 +248,14 @@ func (c *call) read() error {
 		return nil
 	}
 	if kind, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type")); err != nil || kind != "application/json" {
-		return fail(http.StatusUnsupportedMediaType, "The body is not JSON", "its Content-Type is not application/json", "Send Content-Type: application/json")
+		return fail(http.StatusUnsupportedMediaType, "The body is not JSON", "its Content-Type is not application/json",
+			"Send Content-Type: application/json")
 	}
 	text, err := io.ReadAll(body)
 	var long *http.MaxBytesError
 	if errors.As(err, &long) {
-		return fail(http.StatusRequestEntityTooLarge, "The body is too long", fmt.Sprintf("the limit is %d bytes", MaxBody), "Send a smaller request")
+		return fail(http.StatusRequestEntityTooLarge, "The body is too long", fmt.Sprintf("the limit is %d bytes", MaxBody),
+			"Send a smaller request")
 	}
 	c.in = c.route.NewIn()
 	if err == nil {
@@ -255,7 +266,8 @@ func (c *call) read() error {
 		}
 	}
 	if err != nil {
-		return fail(http.StatusBadRequest, "The body is wrong", fmt.Sprintf("cannot read it: %v", err), "See the required fields: GET /v1/openapi.json")
+		return fail(http.StatusBadRequest, "The body is wrong", fmt.Sprintf("cannot read it: %v", err),
+			"See the required fields: GET /v1/openapi.json")
 	}
 	return nil
 }
@@ -287,7 +299,8 @@ func (c *call) asked() string {
 func (c *call) document(status int, kind string, doc any) {
 	text, err := json.Marshal(doc)
 	if err != nil {
-		status, kind, text = http.StatusInternalServerError, "application/problem+json", []byte(`{"title":"The answer cannot be written","status":500,"request":""}`)
+		status, kind, text = http.StatusInternalServerError, "application/problem+json",
+			[]byte(`{"title":"The answer cannot be written","status":500,"request":""}`)
 	}
 	c.w.Header().Set("Content-Type", kind)
 	c.w.WriteHeader(status)

@@ -47,10 +47,13 @@ type schemas struct{ defs map[string]any }
 
 func (w schemas) operation(r route.Row) map[string]any {
 	op := map[string]any{
-		"summary": r.Does, "operationId": strings.ToLower(r.Method) + strings.NewReplacer("/", "-", "{", "", "}", "", ".", "-").Replace(r.Path), "x-right": string(r.Right),
+		"summary": r.Does, "operationId": strings.ToLower(r.Method) + strings.NewReplacer("/", "-", "{", "", "}", "", ".",
+			"-").Replace(r.Path), "x-right": string(r.Right),
 		"responses": map[string]any{
-			"200":     w.answer(r),
-			"default": map[string]any{"description": "The reason of the failure", "content": map[string]any{"application/problem+json": map[string]any{"schema": w.of(reflect.TypeFor[document.Problem]())}}},
+			"200": w.answer(r),
+			"default": map[string]any{"description": "The reason of the failure",
+				"content": map[string]any{"application/problem+json": map[string]any{"schema": w.of(
+					reflect.TypeFor[document.Problem]())}}},
 		},
 	}
 	if r.Upgrade {
@@ -64,7 +67,8 @@ func (w schemas) operation(r route.Row) map[string]any {
 		op["parameters"] = params
 	}
 	if r.In != nil {
-		op["requestBody"] = map[string]any{"required": true, "content": map[string]any{"application/json": map[string]any{"schema": w.of(reflect.TypeOf(r.In))}}}
+		op["requestBody"] = map[string]any{"required": true,
+			"content": map[string]any{"application/json": map[string]any{"schema": w.of(reflect.TypeOf(r.In))}}}
 	}
 	return op
 }
@@ -87,7 +91,8 @@ func (w schemas) answer(r route.Row) map[string]any {
 func parameters(r route.Row) []any {
 	var out []any
 	for _, name := range r.InPath {
-		out = append(out, map[string]any{"name": name, "in": "path", "required": true, "schema": map[string]any{"type": "string"}})
+		out = append(out, map[string]any{"name": name, "in": "path", "required": true,
+			"schema": map[string]any{"type": "string"}})
 	}
 	for _, p := range r.Query {
 		schema := map[string]any{"type": "string"}

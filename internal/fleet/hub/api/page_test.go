@@ -11,7 +11,8 @@ import (
 
 // TestPage compares the table of docs/api.md with the routes. -update writes it.
 func TestPage(t *testing.T) {
-	const page, begin, end = "../../../../docs/api.md", "<!-- routes: made by go test ./internal/fleet/hub/api -run TestPage -update -->\n", "<!-- end of routes -->\n"
+	const page, begin, end = "../../../../docs/api.md",
+		"<!-- routes: made by go test ./internal/fleet/hub/api -run TestPage -update -->\n", "<!-- end of routes -->\n"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

@@ -21,7 +21,8 @@ func segments(u *url.URL) ([]string, error) {
 	for i, p := range parts {
 		plain, err := url.PathUnescape(p)
 		bad := func(r rune) bool { return unicode.IsControl(r) || r == '\\' || r == utf8.RuneError }
-		if err != nil || plain == "" || plain == "." || plain == ".." || strings.ContainsFunc(plain, bad) || url.PathEscape(plain) != p {
+		if err != nil || plain == "" || plain == "." || plain == ".." || strings.ContainsFunc(plain, bad) ||
+			url.PathEscape(plain) != p {
 			return nil, errPath
 		}
 		parts[i] = plain

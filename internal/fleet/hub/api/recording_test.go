@@ -110,7 +110,8 @@ func (r recording) RetireHub(_ context.Context, by access.Principal, name string
 	return r.note(by, "retire hub", name, q.Lost)
 }
 
-func (r recording) SetBinary(_ context.Context, by access.Principal, q document.BinaryRequest, ids []fleet.TargetID) error {
+func (r recording) SetBinary(_ context.Context, by access.Principal, q document.BinaryRequest,
+	ids []fleet.TargetID) error {
 	return r.note(by, "program", q.Binary.Version, len(ids))
 }
 

@@ -39,7 +39,8 @@ func TestStatusesOfErrors(t *testing.T) {
 		"a problem":     {fail(418, "A teapot", "it is one", "wait"), 418, "A teapot"},
 	} {
 		p := problemOf(fmt.Errorf("cannot do it: %w", c.err))
-		if p.Status != c.status || p.Title != c.title || p.Hint == "" || p.Detail == "" || c.status == 500 && !strings.Contains(p.Detail, "boom") {
+		if p.Status != c.status || p.Title != c.title || p.Hint == "" || p.Detail == "" || c.status == 500 &&
+			!strings.Contains(p.Detail, "boom") {
 			t.Errorf("%s: %+v", what, p)
 		}
 	}
@@ -102,26 +103,41 @@ func TestChanges(t *testing.T) {
 		says   string
 		noted  string
 	}{
-		"done":                     {func(*Handler) {}, nil, 1, 200, "{", `begun|{"reason":"why"} done|`},
-		"failed":                   {func(*Handler) {}, errors.New("boom"), 1, 500, "boom", `begun|{"reason":"why"} boom|`},
-		"no log":                   {func(h *Handler) { h.Audit = func(context.Context, access.Entry) error { return errors.New("full") } }, nil, 0, 503, "cannot write the audit log: full", ""},
-		"no log at all":            {func(h *Handler) { h.Audit = nil }, nil, 0, 503, "cannot write the audit log", ""},
-		"hubs are away":            {func(h *Handler) { h.MayChange = func() error { return away } }, nil, 0, 500, "hub2 and hub3", `begun|{"reason":"why"} hub2 and hub3 are away|`},
-		"may change":               {func(h *Handler) { h.MayChange = never }, nil, 1, 200, "{", `begun|{"reason":"why"} done|`},
-		"lost":                     {func(h *Handler) { h.MayChange = never }, fleet.ErrNoAnswer, 1, 504, "The result is unknown", ""},
-		"lost, hubs are away":      {func(h *Handler) { asked, h.MayChange = 0, later }, fleet.ErrNoAnswer, 1, 504, "The hub has checked: hub2 and hub3 are away", ""},
-		"lost, a hub is frozen":    {func(h *Handler) { h.MayChange, h.Missing = never, missing }, fleet.ErrNoAnswer, 1, 504, "The hub has checked: hub2 does not answer", ""},
-		"conflict":                 {func(h *Handler) { h.MayChange = never }, fleet.ErrConflict, 1, 409, "Another change was faster", ""},
-		"conflict, hubs are away":  {func(h *Handler) { asked, h.MayChange = 0, later }, fleet.ErrConflict, 1, 409, "An earlier change is not finished", ""},
-		"conflict, hub is frozen":  {func(h *Handler) { h.MayChange, h.Missing = never, missing }, fleet.ErrConflict, 1, 409, "hub2 does not answer", ""},
+		"done":   {func(*Handler) {}, nil, 1, 200, "{", `begun|{"reason":"why"} done|`},
+		"failed": {func(*Handler) {}, errors.New("boom"), 1, 500, "boom", `begun|{"reason":"why"} boom|`},
+		"no log": {func(h *Handler) {
+			h.Audit = func(context.Context,
+				access.Entry) error {
+				return errors.New("full")
+			}
+		}, nil, 0, 503, "cannot write the audit log: full", ""},
+		"no log at all": {func(h *Handler) { h.Audit = nil }, nil, 0, 503, "cannot write the audit log", ""},
+		"hubs are away": {func(h *Handler) { h.MayChange = func() error { return away } }, nil, 0, 500,
+			"hub2 and hub3", `begun|{"reason":"why"} hub2 and hub3 are away|`},
+		"may change": {func(h *Handler) { h.MayChange = never }, nil, 1, 200, "{",
+			`begun|{"reason":"why"} done|`},
+		"lost": {func(h *Handler) { h.MayChange = never }, fleet.ErrNoAnswer, 1, 504,
+			"The result is unknown", ""},
+		"lost, hubs are away": {func(h *Handler) { asked, h.MayChange = 0, later }, fleet.ErrNoAnswer, 1, 504,
+			"The hub has checked: hub2 and hub3 are away", ""},
+		"lost, a hub is frozen": {func(h *Handler) { h.MayChange, h.Missing = never, missing }, fleet.ErrNoAnswer, 1,
+			504, "The hub has checked: hub2 does not answer", ""},
+		"conflict": {func(h *Handler) { h.MayChange = never }, fleet.ErrConflict, 1, 409,
+			"Another change was faster", ""},
+		"conflict, hubs are away": {func(h *Handler) { asked, h.MayChange = 0, later }, fleet.ErrConflict, 1, 409,
+			"An earlier change is not finished", ""},
+		"conflict, hub is frozen": {func(h *Handler) { h.MayChange, h.Missing = never, missing }, fleet.ErrConflict, 1,
+			409, "hub2 does not answer", ""},
 		"unknown, without a store": {func(*Handler) {}, fleet.ErrNoAnswer, 1, 504, "The store does not answer", ""},
 	} {
 		h, noted := deciding(c.change)
 		done, w := changing(h, c.err)
-		if done != c.done || w.Code != c.status || !strings.Contains(w.Body.String(), c.says) || strings.Contains(w.Body.String(), "The hub has checked") && !strings.Contains(c.says, "The hub has checked") {
+		if done != c.done || w.Code != c.status || !strings.Contains(w.Body.String(), c.says) ||
+			strings.Contains(w.Body.String(), "The hub has checked") && !strings.Contains(c.says, "The hub has checked") {
 			t.Errorf("%s: done %d times, %d %s", what, done, w.Code, w.Body)
 		}
-		if kind := w.Header().Get("Content-Type"); (kind == "application/json") != (c.status == 200) || c.status != 200 && kind != "application/problem+json" {
+		if kind := w.Header().Get("Content-Type"); (kind == "application/json") != (c.status == 200) || c.status != 200 &&
+			kind != "application/problem+json" {
 			t.Errorf("%s: a document of the type %s", what, kind)
 		}
 		if got := strings.Join(*noted, " "); c.noted != "" && got != c.noted {
@@ -138,7 +154,8 @@ func TestUsersWithoutAConfirmedRight(t *testing.T) {
 		status int
 		says   []string
 	}{
-		"no right": {func(*Handler, *access.Principal) {}, 403, []string{`needs the right \"admin\", which jane does not have`}},
+		"no right": {func(*Handler, *access.Principal) {}, 403,
+			[]string{`needs the right \"admin\", which jane does not have`}},
 		"unconfirmed": {func(_ *Handler, w *access.Principal) { w.Unconfirmed = true }, 503,
 			[]string{"cannot confirm now that jane has it", "fettle hub list"}},
 		"unconfirmed, why": {func(h *Handler, w *access.Principal) {
@@ -166,12 +183,14 @@ func TestUsersWithoutAConfirmedRight(t *testing.T) {
 		}
 	})
 	w := httptest.NewRecorder()
-	if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/status", nil)); w.Code != http.StatusGatewayTimeout || w.Header().Get("WWW-Authenticate") != "" {
+	if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/status", nil)); w.Code != http.StatusGatewayTimeout ||
+		w.Header().Get("WWW-Authenticate") != "" {
 		t.Errorf("a store that does not answer: %d %s", w.Code, w.Body)
 	}
 	h.Authenticate = func(*http.Request) (access.Principal, error) { return access.Principal{}, nil }
 	w = httptest.NewRecorder()
-	if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/status", nil)); w.Code != 401 || !strings.Contains(w.Body.String(), "it has no certificate and no token") {
+	if h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/v1/status", nil)); w.Code != 401 ||
+		!strings.Contains(w.Body.String(), "it has no certificate and no token") {
 		t.Errorf("nobody: %d %s", w.Code, w.Body)
 	}
 }

@@ -52,7 +52,8 @@ func (w goneWriter) Unwrap() http.ResponseWriter {
 // reader.
 func TestReaderThatIsGone(t *testing.T) {
 	s := stream{goneWriter{httptest.NewRecorder()}, true}
-	for what, err := range map[string]error{"an event": s.events([]document.Event{{}}), "a sign of life": s.alive(), "none": s.events(nil)} {
+	for what, err := range map[string]error{"an event": s.events([]document.Event{{}}), "a sign of life": s.alive(),
+		"none": s.events(nil)} {
 		if !errors.Is(err, errGone) {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -57,7 +57,8 @@ func TestRetiredHubIsQuiet(t *testing.T) {
 		t.Error(err)
 	}
 	h.Log("another hub cannot be reached")
-	if want := []string{"before", "this hub was retired: it stops when the other hubs have all data"}; !slices.Equal(said, want) {
+	if want := []string{"before",
+		"this hub was retired: it stops when the other hubs have all data"}; !slices.Equal(said, want) {
 		t.Errorf("it logs %q", said)
 	}
 }

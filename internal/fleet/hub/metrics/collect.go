@@ -179,7 +179,8 @@ func label(text string) string {
 
 // states returns the states with their own label. Other states have the label "unknown".
 func states() []fleet.Readiness {
-	return []fleet.Readiness{fleet.ModulePending, fleet.ModuleBlocked, fleet.ModuleApplying, fleet.ModuleReady, fleet.ModuleDrifted, fleet.ModuleFailed, fleet.ModuleFrozen, fleet.ModuleDeferred}
+	return []fleet.Readiness{fleet.ModulePending, fleet.ModuleBlocked, fleet.ModuleApplying, fleet.ModuleReady,
+		fleet.ModuleDrifted, fleet.ModuleFailed, fleet.ModuleFrozen, fleet.ModuleDeferred}
 }
 
 func (c collector) modules(ctx context.Context, g gauges) error {

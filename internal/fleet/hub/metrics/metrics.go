@@ -65,9 +65,12 @@ const scrape = 10 * time.Second
 func New(o Options) *Metrics {
 	o.Targets, o.Revisions = cmp.Or(o.Targets, 2000), cmp.Or(o.Revisions, 5)
 	m := &Metrics{
-		reports: prometheus.NewCounter(prometheus.CounterOpts{Name: "fettle_hub_reports_total", Help: "Reports of agents that this hub wrote to the log."}),
-		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "fettle_hub_commit_seconds", Help: "Seconds until reports were durable.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
-		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fettle_hub_refused_total", Help: "Refusals of this hub, by the refused operation."}, []string{"what"}),
+		reports: prometheus.NewCounter(prometheus.CounterOpts{Name: "fettle_hub_reports_total",
+			Help: "Reports of agents that this hub wrote to the log."}),
+		commits: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "fettle_hub_commit_seconds",
+			Help: "Seconds until reports were durable.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "fettle_hub_refused_total",
+			Help: "Refusals of this hub, by the refused operation."}, []string{"what"}),
 	}
 	for _, what := range Refusals() {
 		m.refused.WithLabelValues(string(what))
@@ -138,9 +141,11 @@ func descriptions() []described {
 		{"fettle_targets_errors", "Active targets with an error.", nil},
 		{"fettle_targets_pinned", "Active targets that are pinned.", nil},
 		{"fettle_targets_suspect", "Active targets that are marked as suspect.", nil},
-		{"fettle_targets_unexpected", "Active targets in a state that should not last: failed, unresponsive, drifted or unknown.", nil},
+		{"fettle_targets_unexpected",
+			"Active targets in a state that should not last: failed, unresponsive, drifted or unknown.", nil},
 		{"fettle_drift_addresses", "Addresses with drift, on active targets.", nil},
-		{"fettle_target_info", "1 for each target, with its state and the version of its agent.", []string{"target", "fleet", "state", "version"}},
+		{"fettle_target_info", "1 for each target, with its state and the version of its agent.",
+			[]string{"target", "fleet", "state", "version"}},
 		{"fettle_target_drift_addresses", "Addresses with drift on a target.", []string{"target"}},
 		{"fettle_target_contact_timestamp_seconds", "Time of the last contact with a target.", []string{"target"}},
 		{"fettle_target_changed_timestamp_seconds", "Time of the last run that changed a target.", []string{"target"}},
@@ -148,8 +153,10 @@ func descriptions() []described {
 		{"fettle_module_targets", "Active targets of a module, by the state of the module.", []string{"module", "state"}},
 		{"fettle_module_behind", "Active targets where a module is not applied as assigned.", []string{"module"}},
 		{"fettle_module_errors", "Active targets where a module has an error.", []string{"module"}},
-		{"fettle_module_revision_assigned", "Active targets that should have a revision of a module.", []string{"module", "revision"}},
-		{"fettle_module_revision_applied", "Active targets that have a revision of a module.", []string{"module", "revision"}},
+		{"fettle_module_revision_assigned", "Active targets that should have a revision of a module.",
+			[]string{"module", "revision"}},
+		{"fettle_module_revision_applied", "Active targets that have a revision of a module.",
+			[]string{"module", "revision"}},
 		{"fettle_hub_up", "1 when a part of the hub works.", []string{"part"}},
 		{"fettle_hub_ready", "1 when the hub serves agents.", nil},
 		{"fettle_hub_leads", "1 when this hub leads.", nil},

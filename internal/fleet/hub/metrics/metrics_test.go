@@ -60,7 +60,8 @@ func Example() {
 	w := httptest.NewRecorder()
 	m.ServeHTTP(w, httptest.NewRequest("GET", "http://hub/metrics", nil))
 	for line := range strings.Lines(w.Body.String()) {
-		if strings.HasPrefix(line, "fettle_target_states") && !strings.HasSuffix(line, " 0\n") || strings.HasPrefix(line, "fettle_hub_reports_total") {
+		if strings.HasPrefix(line, "fettle_target_states") && !strings.HasSuffix(line, " 0\n") ||
+			strings.HasPrefix(line, "fettle_hub_reports_total") {
 			fmt.Print(line)
 		}
 	}
@@ -78,9 +79,13 @@ func TestMetricsOfAFleet(t *testing.T) {
 	m.Refused("whatever an agent says")
 	text := scraped(t, m)
 	for _, want := range []string{
-		`fettle_targets{standing="pending"} 1`, `fettle_targets_connected 1`, `fettle_targets_unexpected 1`, `fettle_drift_addresses 1`, `fettle_target_info{fleet="prod",state="failed",target="web2",version="1.0"} 1`,
-		`fettle_module_revision_assigned{module="modules/web",revision="bbbbbbbbbbbb"} 2`, `fettle_module_revision_applied{module="modules/web",revision="other"} 1`, `fettle_module_targets{module="modules/web",state="failed"} 1`,
-		`fettle_hub_up{part="bus"} 1`, `fettle_hub_info{hub="h1",version="1.0"} 1`, `fettle_hub_commit_seconds_count 1`, `fettle_hub_refused_total{what="link"} 1`, `fettle_hub_view_errors 0`,
+		`fettle_targets{standing="pending"} 1`, `fettle_targets_connected 1`, `fettle_targets_unexpected 1`,
+		`fettle_drift_addresses 1`, `fettle_target_info{fleet="prod",state="failed",target="web2",version="1.0"} 1`,
+		`fettle_module_revision_assigned{module="modules/web",revision="bbbbbbbbbbbb"} 2`,
+		`fettle_module_revision_applied{module="modules/web",revision="other"} 1`,
+		`fettle_module_targets{module="modules/web",state="failed"} 1`,
+		`fettle_hub_up{part="bus"} 1`, `fettle_hub_info{hub="h1",version="1.0"} 1`, `fettle_hub_commit_seconds_count 1`,
+		`fettle_hub_refused_total{what="link"} 1`, `fettle_hub_view_errors 0`,
 	} {
 		if !strings.Contains(text, want+"\n") {
 			t.Errorf("%s is missing in\n%s", want, text)
@@ -107,8 +112,10 @@ func TestBoundedLabels(t *testing.T) {
 	for i := range 30 {
 		status := fleet.Status{Version: strings.Repeat("\xff\nv", 50) + fmt.Sprint(i)}
 		for _, c := range []string{"other", "bbbbbbbbbbbbX", fmt.Sprint(i)} {
-			status.Modules = []fleet.ModuleStatus{{Module: "modules/web", Commit: c, State: fleet.Readiness(fmt.Sprint("state", i))}}
-			r := fleet.Report{Format: fleet.ReportFormat, Target: "bbbbbbbbbbbbbbbbbbbbbbbbba", Seq: uint64(10 + 3*i + len(c)), Event: fleet.Event{Kind: "odd"}, Status: status}
+			status.Modules = []fleet.ModuleStatus{{Module: "modules/web", Commit: c,
+				State: fleet.Readiness(fmt.Sprint("state", i))}}
+			r := fleet.Report{Format: fleet.ReportFormat, Target: "bbbbbbbbbbbbbbbbbbbbbbbbba", Seq: uint64(10 + 3*i + len(c)),
+				Event: fleet.Event{Kind: "odd"}, Status: status}
 			if err := h.Tell(t.Context(), r); err != nil {
 				t.Fatal(err)
 			}
@@ -128,7 +135,8 @@ func TestMonitoring(t *testing.T) {
 			Targets []struct{ Expr string }
 		}
 	}
-	read(t, filepath.Join(dir, "grafana-fleet.json"), &dashboard, func(b []byte, v any) error { return json.Unmarshal(b, v) })
+	read(t, filepath.Join(dir, "grafana-fleet.json"), &dashboard,
+		func(b []byte, v any) error { return json.Unmarshal(b, v) })
 	var rules struct {
 		Groups []struct {
 			Rules []struct {
@@ -202,7 +210,9 @@ func TestModulesAreCountedSeldom(t *testing.T) {
 	m := metrics.New(o)
 	tell := func(seq uint64, state fleet.Readiness) {
 		t.Helper()
-		r := fleet.Report{Format: fleet.ReportFormat, Target: "bbbbbbbbbbbbbbbbbbbbbbbbba", Seq: seq, Event: fleet.Event{Kind: "odd"}, Status: fleet.Status{Modules: []fleet.ModuleStatus{{Module: "modules/web", State: state}}}}
+		r := fleet.Report{Format: fleet.ReportFormat, Target: "bbbbbbbbbbbbbbbbbbbbbbbbba", Seq: seq,
+			Event: fleet.Event{Kind: "odd"}, Status: fleet.Status{Modules: []fleet.ModuleStatus{{Module: "modules/web",
+				State: state}}}}
 		if err := h.Tell(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}

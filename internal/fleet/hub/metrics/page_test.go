@@ -44,6 +44,7 @@ func TestMetricsPage(t *testing.T) {
 		}
 	}
 	if have, err := os.ReadFile(page); err != nil || string(have) != b.String() {
-		t.Errorf("docs/metrics.md is not the list of the metrics (%v). Run: go test ./internal/fleet/hub/metrics -run TestMetricsPage -update", err)
+		t.Errorf("docs/metrics.md is not the list of the metrics (%v). Run: go test ./internal/fleet/hub/metrics -run TestMetricsPage -update",
+			err)
 	}
 }

@@ -115,7 +115,8 @@ func (n *Notifier) noteNotices(ctx context.Context, r document.Notification, was
 	for _, notice := range is.Notices[max(0, len(is.Notices)-int(min(is.Number-was.Number, 1))):] {
 		if notice.Waits {
 			n.Events.Note(ctx, fleet.HubEvent{Kind: fleet.JobChanged,
-				Text: fmt.Sprintf("a notice of the rule %s waits for a decision: fettle notify approve %s, or fettle notify reject %s",
+				Text: fmt.Sprintf(
+					"a notice of the rule %s waits for a decision: fettle notify approve %s, or fettle notify reject %s",
 					r.Name, notice.ID, notice.ID)})
 		}
 	}

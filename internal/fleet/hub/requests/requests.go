@@ -39,7 +39,8 @@ func (h *Handler) OnRequest(ctx context.Context, from fleet.TargetID, body []byt
 		return nil, err
 	}
 	if was, _, _ := h.Records.Requests.Get(records.RequestKey(from, a)); verdict == fleet.Hold && was.Request.Same(a) {
-		return json.Marshal(fleet.RequestAnswer{Answer: fleet.RequestPending}) // the agent asks again whether a user has decided
+		return json.Marshal(
+			fleet.RequestAnswer{Answer: fleet.RequestPending}) // the agent asks again whether a user has decided
 	}
 	outcome := map[fleet.Verdict]string{fleet.Hold: "pending", fleet.Allow: access.Begun,
 		fleet.Reject: access.Denied}[verdict]

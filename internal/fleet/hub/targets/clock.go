@@ -43,9 +43,11 @@ func (g *Registry) OnClock(ctx context.Context, id fleet.TargetID, clock time.Ti
 
 func skewText(ahead time.Duration) string {
 	if ahead < 0 {
-		return fmt.Sprintf("its clock is %s behind the hub's: times in its reports are wrong, and scheduled work runs too late",
+		return fmt.Sprintf(
+			"its clock is %s behind the hub's: times in its reports are wrong, and scheduled work runs too late",
 			(-ahead).Round(time.Second))
 	}
-	return fmt.Sprintf("its clock is %s ahead of the hub's: times in its reports are wrong, and scheduled work runs too early",
+	return fmt.Sprintf(
+		"its clock is %s ahead of the hub's: times in its reports are wrong, and scheduled work runs too early",
 		ahead.Round(time.Second))
 }

@@ -61,7 +61,8 @@ type Hub struct {
 }
 
 // OpenExecutor calls Open.
-func (h *Hub) OpenExecutor(_ context.Context, by access.Principal, id fleet.TargetID, changes bool) (io.ReadWriteCloser, error) {
+func (h *Hub) OpenExecutor(_ context.Context, by access.Principal, id fleet.TargetID,
+	changes bool) (io.ReadWriteCloser, error) {
 	if h.Open == nil {
 		return nil, fleet.ErrOffline
 	}
@@ -76,22 +77,28 @@ func New(dir string) (*Hub, error) {
 		return nil, err
 	}
 	h := &Hub{View: v, targets: map[fleet.TargetID]fleet.Target{}}
-	h.repos = []document.Repository{{Name: "site", URL: "https://git.example.org/site.git", Branch: "main", Commit: commit('b'), Subject: "Serve more", Read: Now().UnixNano()}}
+	h.repos = []document.Repository{{Name: "site", URL: "https://git.example.org/site.git", Branch: "main",
+		Commit: commit('b'), Subject: "Serve more", Read: Now().UnixNano()}}
 	return h, errors.Join(h.fill(context.Background()))
 }
 
 func (h *Hub) fill(ctx context.Context) error {
 	web := func(c rune) fleet.Assigned {
 		return fleet.Assigned{
-			Module: "modules/web", Revision: fleet.Revision{Repository: "site", Commit: commit(c), Time: 5, Subject: "Serve " + string(c), Branch: "main"},
-			Bundle: fleet.Bundle{Digest: "sha256:" + strings.Repeat(string(c), 64), Size: 9}, Needs: []fleet.Need{{Module: "modules/base", Level: fleet.Available}},
+			Module: "modules/web", Revision: fleet.Revision{Repository: "site", Commit: commit(c), Time: 5,
+				Subject: "Serve " + string(c), Branch: "main"},
+			Bundle: fleet.Bundle{Digest: "sha256:" + strings.Repeat(string(c), 64), Size: 9},
+			Needs:  []fleet.Need{{Module: "modules/base", Level: fleet.Available}},
 		}
 	}
 	var errs []error
 	for i, t := range []fleet.Target{
-		{ID: id('a'), Name: "web1", Labels: map[string]string{"env": "prod", "role": "web"}, Fleet: "prod", Standing: fleet.Active, Key: "sha256:" + strings.Repeat("1", 64), Enrolled: 1_700_000_000, By: "token k7"},
-		{ID: id('b'), Name: "web2", Labels: map[string]string{"env": "test", "role": "web"}, Fleet: "prod", Standing: fleet.Active, Key: "sha256:" + strings.Repeat("2", 64), Enrolled: 1_700_000_000, By: "token k7"},
-		{ID: id('c'), Name: "db1", Fleet: "prod", Standing: fleet.Pending, Key: "sha256:" + strings.Repeat("3", 64), Enrolled: 1_700_000_100, By: "token k8"},
+		{ID: id('a'), Name: "web1", Labels: map[string]string{"env": "prod", "role": "web"}, Fleet: "prod",
+			Standing: fleet.Active, Key: "sha256:" + strings.Repeat("1", 64), Enrolled: 1_700_000_000, By: "token k7"},
+		{ID: id('b'), Name: "web2", Labels: map[string]string{"env": "test", "role": "web"}, Fleet: "prod",
+			Standing: fleet.Active, Key: "sha256:" + strings.Repeat("2", 64), Enrolled: 1_700_000_000, By: "token k7"},
+		{ID: id('c'), Name: "db1", Fleet: "prod", Standing: fleet.Pending, Key: "sha256:" + strings.Repeat("3", 64),
+			Enrolled: 1_700_000_100, By: "token k8"},
 	} {
 		errs = append(errs, h.put(ctx, t))
 		if t.Standing == fleet.Active {
@@ -106,12 +113,18 @@ func (h *Hub) fill(ctx context.Context) error {
 		h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: at, Kind: fleet.RepositoryUpdated, By: "hub h1",
 			Text: "site is at bbbbbbbbbbbb"}),
 		h.Tell(ctx, fleet.Report{
-			Format: fleet.ReportFormat, Target: id('a'), Seq: 1, Boot: "b", At: at, Event: fleet.Event{Kind: fleet.Applied, Run: 4, Module: "modules/web", Changes: 3},
-			Status: fleet.Status{Epoch: 1, Generation: 7, Version: "1.0", Run: 4, Changed: at, Facts: map[string]string{"os": "debian"}, Modules: []fleet.ModuleStatus{{Module: "modules/web", Commit: commit('b'), State: fleet.ModuleReady, Since: at}}},
+			Format: fleet.ReportFormat, Target: id('a'), Seq: 1, Boot: "b", At: at,
+			Event: fleet.Event{Kind: fleet.Applied, Run: 4, Module: "modules/web", Changes: 3},
+			Status: fleet.Status{Epoch: 1, Generation: 7, Version: "1.0", Run: 4, Changed: at,
+				Facts: map[string]string{"os": "debian"}, Modules: []fleet.ModuleStatus{{Module: "modules/web",
+					Commit: commit('b'), State: fleet.ModuleReady, Since: at}}},
 		}),
 		h.Tell(ctx, fleet.Report{
-			Format: fleet.ReportFormat, Target: id('b'), Seq: 1, Boot: "b", At: at, Event: fleet.Event{Kind: fleet.Failed, Run: 2, Module: "modules/web", Error: "cannot restart nginx"},
-			Status: fleet.Status{Epoch: 1, Generation: 6, Version: "1.0", Run: 2, Changed: at, Drift: 1, Modules: []fleet.ModuleStatus{{Module: "modules/web", Commit: commit('a'), State: fleet.ModuleFailed, Since: at, Error: "cannot restart nginx"}}},
+			Format: fleet.ReportFormat, Target: id('b'), Seq: 1, Boot: "b", At: at,
+			Event: fleet.Event{Kind: fleet.Failed, Run: 2, Module: "modules/web", Error: "cannot restart nginx"},
+			Status: fleet.Status{Epoch: 1, Generation: 6, Version: "1.0", Run: 2, Changed: at, Drift: 1,
+				Modules: []fleet.ModuleStatus{{Module: "modules/web", Commit: commit('a'), State: fleet.ModuleFailed, Since: at,
+					Error: "cannot restart nginx"}}},
 		}))
 	h.RecordConnection(id('a'), true)
 	return errors.Join(errs...)
@@ -183,7 +196,8 @@ func (h *Hub) Acts() []string {
 
 // Exports returns one value of web1, which no target uses.
 func (h *Hub) Exports(context.Context) (document.Exports, error) {
-	return document.Exports{Exports: []document.Export{{Target: "web1", Module: "modules/web", Output: "address", Value: `"10.0.0.1"`, Since: 1}}, Snapshot: string(exported.Text(nil))}, nil
+	return document.Exports{Exports: []document.Export{{Target: "web1", Module: "modules/web", Output: "address",
+		Value: `"10.0.0.1"`, Since: 1}}, Snapshot: string(exported.Text(nil))}, nil
 }
 
 // Repositories returns the only repository.
@@ -191,7 +205,8 @@ func (h *Hub) Repositories(context.Context) ([]document.Repository, error) { ret
 
 // Health returns a healthy hub.
 func (h *Hub) Health(context.Context) document.Health {
-	return document.Health{Format: document.HealthFormat, Ready: true, Hub: "h1", Leads: true, Checks: []document.Check{{Name: "bus"}, {Name: "view"}}}
+	return document.Health{Format: document.HealthFormat, Ready: true, Hub: "h1", Leads: true,
+		Checks: []document.Check{{Name: "bus"}, {Name: "view"}}}
 }
 
 // change changes a target and stores it in the read model.

@@ -21,7 +21,8 @@ func (h *Hub) AuditLog(ctx context.Context, offset int64, limit int) (document.A
 			Outcome: access.Begun, Reason: `{"ref":"fix-tls"}`, From: "192.0.2.7:4711", Request: "r1"},
 		{User: "ann", Credential: "token fettle-api-a", Operation: "POST /v1/targets/{target}/pin", Object: "web1",
 			Outcome: access.Done, From: "192.0.2.7:4711", Request: "r1"},
-		{User: "bob", Credential: "certificate 1f", Operation: "POST /v1/users", Outcome: access.Denied, From: "192.0.2.8:4711", Request: "r2"},
+		{User: "bob", Credential: "certificate 1f", Operation: "POST /v1/users", Outcome: access.Denied,
+			From: "192.0.2.8:4711", Request: "r2"},
 	} {
 		if err == nil {
 			err = trail.Append(ctx, e)
@@ -32,7 +33,8 @@ func (h *Hub) AuditLog(ctx context.Context, offset int64, limit int) (document.A
 	}
 	records, first, next, err := f.Page(offset, limit)
 	if errors.Is(err, access.ErrNoRecord) {
-		return p, &api.Refusal{Status: http.StatusConflict, Why: err.Error(), Hint: "Compare it with the records that you copied before"}
+		return p, &api.Refusal{Status: http.StatusConflict, Why: err.Error(),
+			Hint: "Compare it with the records that you copied before"}
 	}
 	p.Offset, p.Next = first, next
 	p.Records = append(p.Records, records...)

@@ -21,7 +21,8 @@ func (h *Hub) Binaries(context.Context) ([]document.BinarySetting, error) {
 func (h *Hub) SetBinary(_ context.Context, by access.Principal, r document.BinaryRequest, _ []fleet.TargetID) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := document.BinarySetting{ID: "p" + strconv.Itoa(len(h.binaries)+1), At: Now().UnixNano(), By: by.Name, Select: r.Select, Binary: r.Binary}
+	p := document.BinarySetting{ID: "p" + strconv.Itoa(len(h.binaries)+1), At: Now().UnixNano(), By: by.Name,
+		Select: r.Select, Binary: r.Binary}
 	h.binaries = slices.Insert(h.binaries, 0, p)
 	return nil
 }

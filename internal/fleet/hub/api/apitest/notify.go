@@ -38,9 +38,11 @@ func (h *Hub) Notifications(context.Context) ([]document.NotificationState, erro
 	defer h.mu.Unlock()
 	out := []document.NotificationState{}
 	for _, r := range h.rules {
-		s := document.NotificationState{Rule: r, Holds: 1, Sent: 3, Last: Now().UnixNano(), Waiting: []document.WaitingNotice{}}
+		s := document.NotificationState{Rule: r, Holds: 1, Sent: 3, Last: Now().UnixNano(),
+			Waiting: []document.WaitingNotice{}}
 		if r.Command != nil && !slices.Contains(h.decided, "n1") {
-			s.Waiting = append(s.Waiting, document.WaitingNotice{ID: "n1", At: Now().UnixNano(), Subject: "acme: 1 failed", Approve: r.Command.Approve})
+			s.Waiting = append(s.Waiting, document.WaitingNotice{ID: "n1", At: Now().UnixNano(), Subject: "acme: 1 failed",
+				Approve: r.Command.Approve})
 		}
 		out = append(out, s)
 	}

@@ -19,7 +19,8 @@ func (h *Hub) CreateToken(_ context.Context, by access.Principal, r document.Tok
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t := document.Token{
-		ID: fmt.Sprintf("k%d", len(h.tokens)+1), Fleet: r.Fleet, Labels: r.Labels, Names: r.Names, Uses: max(r.Uses, 1), Created: Now().UnixNano(), Expires: Now().UnixNano() + r.Expires,
+		ID: fmt.Sprintf("k%d", len(h.tokens)+1), Fleet: r.Fleet, Labels: r.Labels, Names: r.Names, Uses: max(r.Uses, 1),
+		Created: Now().UnixNano(), Expires: Now().UnixNano() + r.Expires,
 		By: by.Name, Approve: r.Approve, Network: r.Network, Note: r.Note, Hub: r.Hub,
 	}
 	h.tokens = append(h.tokens, t)
@@ -50,13 +51,15 @@ func (h *Hub) RevokeToken(_ context.Context, _ access.Principal, id string) erro
 func (h *Hub) Hubs(context.Context) (document.HubPage, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	p := document.HubPage{Format: document.HubPageFormat, AnsweredBy: "hub1", Copies: 2, Complete: true, Hubs: []document.HubMember{{
-		Name: "hub1", HubURLs: []string{"https://hub1.example.org:7440"}, BusURLs: []string{"tls://hub1.example.org:7441"},
-		Reachable: true, Current: true, StoredCopies: 10, Leader: true, Authority: true, Joined: Now().UnixNano(),
-	}}}
+	p := document.HubPage{Format: document.HubPageFormat, AnsweredBy: "hub1", Copies: 2, Complete: true,
+		Hubs: []document.HubMember{{
+			Name: "hub1", HubURLs: []string{"https://hub1.example.org:7440"}, BusURLs: []string{"tls://hub1.example.org:7441"},
+			Reachable: true, Current: true, StoredCopies: 10, Leader: true, Authority: true, Joined: Now().UnixNano(),
+		}}}
 	if !h.alone {
 		p.Hubs = append(p.Hubs, document.HubMember{Name: "hub2", HubURLs: []string{"https://hub2.example.org:7440"},
-			BusURLs: []string{"tls://hub2.example.org:7441"}, Reachable: true, Lag: 3, StoredCopies: 10, Joined: Now().UnixNano()})
+			BusURLs: []string{"tls://hub2.example.org:7441"}, Reachable: true, Lag: 3, StoredCopies: 10,
+			Joined: Now().UnixNano()})
 	}
 	return p, nil
 }
@@ -84,12 +87,14 @@ func (h *Hub) SetUser(_ context.Context, by access.Principal, r document.UserReq
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.users = slices.DeleteFunc(h.users, func(k document.User) bool { return k.Name == r.Name })
-	h.users = append(h.users, document.User{Name: r.Name, Roles: append([]string{}, r.Roles...), Locked: r.Locked, Changed: Now().UnixNano(), By: by.Name})
+	h.users = append(h.users, document.User{Name: r.Name, Roles: append([]string{}, r.Roles...), Locked: r.Locked,
+		Changed: Now().UnixNano(), By: by.Name})
 	return nil
 }
 
 // CreateLogin returns a token that Authenticate does not accept.
-func (h *Hub) CreateLogin(_ context.Context, _ access.Principal, name string, r document.LoginRequest) (document.NewLogin, error) {
+func (h *Hub) CreateLogin(_ context.Context, _ access.Principal, name string,
+	r document.LoginRequest) (document.NewLogin, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !slices.ContainsFunc(h.users, func(k document.User) bool { return k.Name == name }) {
@@ -105,7 +110,8 @@ func (h *Hub) Logins(_ context.Context, name string) ([]document.Login, error) {
 	if !slices.ContainsFunc(h.users, func(k document.User) bool { return k.Name == name }) {
 		return nil, fmt.Errorf("cannot find the user %q: %w", name, fleet.ErrNotFound)
 	}
-	l := document.Login{ID: "fettle-api-p1", Roles: []string{"read"}, Made: Now().UnixNano(), By: "root", Expires: Now().Add(time.Hour).UnixNano(), Note: "laptop"}
+	l := document.Login{ID: "fettle-api-p1", Roles: []string{"read"}, Made: Now().UnixNano(), By: "root",
+		Expires: Now().Add(time.Hour).UnixNano(), Note: "laptop"}
 	if h.cancelled {
 		l.Revoked = Now().UnixNano()
 	}
@@ -171,7 +177,8 @@ func (h *Hub) Freeze(ctx context.Context, by access.Principal, id fleet.TargetID
 
 // Unfreeze only adds an event to the log.
 func (h *Hub) Unfreeze(ctx context.Context, by access.Principal, id fleet.TargetID) error {
-	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.TargetUnfrozen, Target: id, By: by.Name})
+	return h.Tell(ctx, fleet.HubEvent{Format: fleet.HubEventFormat, At: Now().UnixNano(), Kind: fleet.TargetUnfrozen,
+		Target: id, By: by.Name})
 }
 
 // FreezeAll stores the freeze of the fleet.
@@ -201,10 +208,12 @@ func (h *Hub) FrozenAll(context.Context) (*document.FleetFreeze, error) {
 }
 
 // CreateJob stores a job that web1 has acknowledged already. The program "missing" fails on web1.
-func (h *Hub) CreateJob(_ context.Context, by access.Principal, do document.JobRequest, targets []fleet.TargetID) (document.Job, error) {
+func (h *Hub) CreateJob(_ context.Context, by access.Principal, do document.JobRequest,
+	targets []fleet.TargetID) (document.Job, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := document.Job{ID: fmt.Sprintf("q%d", len(h.jobs)+1), What: do.What, Run: do.Run, Expires: Now().Add(cmp.Or(time.Duration(do.Expires), 7*24*time.Hour)).UnixNano(), By: by.Name, At: Now().UnixNano()}
+	r := document.Job{ID: fmt.Sprintf("q%d", len(h.jobs)+1), What: do.What, Run: do.Run,
+		Expires: Now().Add(cmp.Or(time.Duration(do.Expires), 7*24*time.Hour)).UnixNano(), By: by.Name, At: Now().UnixNano()}
 	for _, id := range targets {
 		a := document.JobTarget{ID: id, Name: h.targets[id].Name, Done: h.targets[id].Name == "web1"}
 		a.State = document.JobWaits

@@ -13,7 +13,8 @@ import (
 
 // Requests always returns one request: web1 asks to be marked as suspect.
 func (h *Hub) Requests(ctx context.Context) ([]document.Request, error) {
-	return []document.Request{{Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", What: fleet.RequestSuspect, Reason: "disk errors", At: Now().UnixNano()}}, nil
+	return []document.Request{{Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", What: fleet.RequestSuspect,
+		Reason: "disk errors", At: Now().UnixNano()}}, nil
 }
 
 // DecideRequest decides the request in Requests. A rejection is an event in the log.
@@ -55,7 +56,8 @@ func (h *Hub) SetRequestPolicy(_ context.Context, by access.Principal, r documen
 	defer h.mu.Unlock()
 	h.requestPolicy.By, h.requestPolicy.Changed = by.Name, Now().UnixNano()
 	if r.What == fleet.RequestCertificate {
-		h.requestPolicy.Certificates = append(slices.Clone(h.requestPolicy.Certificates), fleet.CertificateRule{Select: r.Select, Names: r.Names, Answer: r.Answer})
+		h.requestPolicy.Certificates = append(slices.Clone(h.requestPolicy.Certificates),
+			fleet.CertificateRule{Select: r.Select, Names: r.Names, Answer: r.Answer})
 		return nil
 	}
 	answers := map[fleet.RequestKind]fleet.Verdict{r.What: r.Answer}
@@ -75,16 +77,21 @@ func (h *Hub) SetRequestPolicy(_ context.Context, by access.Principal, r documen
 func (h *Hub) Certificates(context.Context) (document.CertificatePage, error) {
 	names := []string{"192.0.2.1", "web1.example.org"}
 	return document.CertificatePage{
-		Certificates: []document.Certificate{{Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Serial: "1f", Names: names, At: Now().UnixNano(), Until: Now().AddDate(0, 0, 30).UnixNano(), Hub: "hub1", By: "jane"}},
-		Approved:     []document.CertificateApproval{{Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Names: names, By: "jane", At: Now().UnixNano()}},
+		Certificates: []document.Certificate{{Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Serial: "1f",
+			Names: names, At: Now().UnixNano(), Until: Now().AddDate(0, 0, 30).UnixNano(), Hub: "hub1", By: "jane"}},
+		Approved: []document.CertificateApproval{{Target: "aaaaaaaaaaaaaaaaaaaaaaaaaa", Name: "web1", Names: names,
+			By: "jane", At: Now().UnixNano()}},
 	}, nil
 }
 
 // RevokeCertificates accepts the certificate in Certificates, and creates the job for web1.
-func (h *Hub) RevokeCertificates(ctx context.Context, by access.Principal, r document.CertificateRevocation) (document.Job, error) {
+func (h *Hub) RevokeCertificates(ctx context.Context, by access.Principal,
+	r document.CertificateRevocation) (document.Job, error) {
 	if r.Serial != "1f" && r.Target != "web1" {
-		return document.Job{}, &api.Refusal{Status: http.StatusNotFound, Why: "cannot find a valid certificate to revoke: no match, or all matches have expired or are revoked",
+		return document.Job{}, &api.Refusal{Status: http.StatusNotFound,
+			Why:  "cannot find a valid certificate to revoke: no match, or all matches have expired or are revoked",
 			Hint: "List the certificates: fettle cert list"}
 	}
-	return h.CreateJob(ctx, by, document.JobRequest{What: fleet.JobFetchRevocations, Arg: "hub1/1f"}, []fleet.TargetID{"aaaaaaaaaaaaaaaaaaaaaaaaaa"})
+	return h.CreateJob(ctx, by, document.JobRequest{What: fleet.JobFetchRevocations, Arg: "hub1/1f"},
+		[]fleet.TargetID{"aaaaaaaaaaaaaaaaaaaaaaaaaa"})
 }

@@ -24,23 +24,27 @@ func Serve(h http.Handler, kind string) (*httptest.Server, error) {
 		return nil, fmt.Errorf("cannot make a key: %w", err)
 	}
 	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "acme"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "acme"}, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour),
+		IsCA:     true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	root, err := x509.CreateCertificate(rand.Reader, authority, authority, key.Public(), key)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a certificate: %w", err)
 	}
 	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "h1"}, NotBefore: authority.NotBefore, NotAfter: authority.NotAfter,
-		URIs: []*url.URL{{Scheme: "fettle", Host: "acme", Path: "/" + kind + "/h1"}}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "h1"}, NotBefore: authority.NotBefore,
+		NotAfter: authority.NotAfter,
+		URIs:     []*url.URL{{Scheme: "fettle", Host: "acme", Path: "/" + kind + "/h1"}},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	own, err := x509.CreateCertificate(rand.Reader, leaf, authority, key.Public(), key)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make a certificate: %w", err)
 	}
 	s := httptest.NewUnstartedServer(h)
-	s.TLS = &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{{Certificate: [][]byte{own, root}, PrivateKey: key}}}
+	s.TLS = &tls.Config{MinVersion: tls.VersionTLS13,
+		Certificates: []tls.Certificate{{Certificate: [][]byte{own, root}, PrivateKey: key}}}
 	s.StartTLS()
 	return s, nil
 }
